@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"tallyman/docs/codetest"
 	"tallyman/rules"
 	"tallyman/rules/catalog"
 	"tallyman/rules/problem"
@@ -18,7 +19,7 @@ import (
 // The rule of README.md is a sound one on a site that has what it names, and with its mistake it is told as shown.
 func TestTheRuleOfTheReadme(t *testing.T) {
 	t.Parallel()
-	page := read(t, "../README.md")
+	page := codetest.ReadFile(t, "../README.md")
 	rule := between(t, page, "```yaml\n", "```")
 	types, problems := catalog.Load("../configs/types.yaml")
 	if len(problems) > 0 {
@@ -39,14 +40,14 @@ func TestTheRuleOfTheReadme(t *testing.T) {
 // The notice of README.md has the fields of the API's own answers, in their order.
 func TestTheNoticeOfTheReadme(t *testing.T) {
 	t.Parallel()
-	page := read(t, "../README.md")
+	page := codetest.ReadFile(t, "../README.md")
 	for form, c := range map[string]struct{ fence, golden, field string }{
 		"JSON": {"```json\n", "../internal/api/testdata/page.json", `"(\w+)":`},
 		"XML":  {"```xml\n", "../internal/api/testdata/page.xml", `<(\w+)[ >]`},
 	} {
 		field := regexp.MustCompile(c.field)
 		shown := outer(field, between(t, page, c.fence, "```"))
-		if want := outer(field, read(t, c.golden)); !slices.Equal(shown, want) {
+		if want := outer(field, codetest.ReadFile(t, c.golden)); !slices.Equal(shown, want) {
 			t.Errorf("%s: the page shows %v, the API answers %v", form, shown, want)
 		}
 	}
@@ -82,7 +83,7 @@ func TestLinksLeadSomewhere(t *testing.T) {
 	link := regexp.MustCompile(`\]\(([^)\s]+)\)`)
 	n := 0
 	for _, page := range pages(t) {
-		for _, m := range link.FindAllStringSubmatch(read(t, page), -1) {
+		for _, m := range link.FindAllStringSubmatch(codetest.ReadFile(t, page), -1) {
 			if strings.Contains(m[1], "://") {
 				continue
 			}
@@ -94,7 +95,7 @@ func TestLinksLeadSomewhere(t *testing.T) {
 			}
 			if _, err := os.Stat(target); err != nil {
 				t.Errorf("%s links to %s, which is not there", page, m[1])
-			} else if heading != "" && !strings.Contains(anchors(read(t, target)), "#"+heading+"\n") {
+			} else if heading != "" && !strings.Contains(anchors(codetest.ReadFile(t, target)), "#"+heading+"\n") {
 				t.Errorf("%s links to %s, a heading that is not there", page, m[1])
 			}
 		}
@@ -117,7 +118,7 @@ func TestEveryPageIsLinked(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if filepath.Clean(page) != filepath.Clean(index) && !strings.Contains(read(t, index), "("+rel+")") {
+			if filepath.Clean(page) != filepath.Clean(index) && !strings.Contains(codetest.ReadFile(t, index), "("+rel+")") {
 				t.Errorf("%s does not link to %s", index, rel)
 			}
 		}
@@ -152,10 +153,10 @@ func anchors(page string) string {
 // section has, whatever its part, an outcome that names its code.
 func TestEveryErrorCodeHasAnExample(t *testing.T) {
 	t.Parallel()
-	held := regexp.MustCompile(`^(Rule files: .*|Rule tests|The configuration|The ledger|Failed runs)$`)
+	held := regexp.MustCompile(`^(Rule files: .*|Rule tests|The configuration|What keeps a node from starting|The ledger|Failed runs)$`)
 	outcome := regexp.MustCompile("(?ms)^```text\n(.*?)^```$")
 	n := 0
-	for _, part := range strings.Split(read(t, "error-codes.md"), "\n## ")[1:] {
+	for _, part := range strings.Split(codetest.ReadFile(t, "error-codes.md"), "\n## ")[1:] {
 		name, text, _ := strings.Cut(part, "\n")
 		sections := strings.Split(text, "\n### ")[1:]
 		if len(sections) > 0 && !held.MatchString(name) {
@@ -175,15 +176,6 @@ func TestEveryErrorCodeHasAnExample(t *testing.T) {
 	}
 }
 
-func read(t *testing.T, path string) string {
-	t.Helper()
-	b, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(b)
-}
-
 // The task for VS Code in operations.md is JSON, and finds the parts of what `rules check` prints.
 func TestTheProblemMatcher(t *testing.T) {
 	t.Parallel()
@@ -197,7 +189,7 @@ func TestTheProblemMatcher(t *testing.T) {
 			}
 		}
 	}
-	if err := json.Unmarshal([]byte(between(t, read(t, "operations.md"), "`.vscode/tasks.json`:\n\n```json\n", "```")), &file); err != nil {
+	if err := json.Unmarshal([]byte(between(t, codetest.ReadFile(t, "operations.md"), "`.vscode/tasks.json`:\n\n```json\n", "```")), &file); err != nil {
 		t.Fatal(err)
 	}
 	p := file.Tasks[0].ProblemMatcher.Pattern

@@ -1,12 +1,15 @@
 package docs
 
 import (
-	"os/exec"
+	"io/fs"
+	"os"
 	"path"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
+
+	"tallyman/docs/codetest"
 )
 
 var (
@@ -25,7 +28,7 @@ var fromOutside = []string{"time", "text/template", "runtime/time.go", "probe.sq
 // it, or below that; a package is one of ours or of the standard library.
 func TestCommentsNameWhatIsThere(t *testing.T) {
 	t.Parallel()
-	files := tracked(t)
+	files := sources(t)
 	packages := map[string]bool{}
 	for _, f := range files {
 		if strings.HasSuffix(f, ".go") {
@@ -39,7 +42,7 @@ func TestCommentsNameWhatIsThere(t *testing.T) {
 		if !isPage && !slices.Contains([]string{".go", ".lua", ".sql"}, path.Ext(f)) || f == "CHANGELOG.md" {
 			continue
 		}
-		for i, line := range strings.Split(read(t, "../"+f), "\n") {
+		for i, line := range strings.Split(codetest.ReadFile(t, "../"+f), "\n") {
 			if !isPage && !commentLine.MatchString(line) {
 				continue
 			}
@@ -68,11 +71,22 @@ func isThere(files []string, from, name string) bool {
 	})
 }
 
-func tracked(t *testing.T) []string {
+// sources are the files of the project from its root on, without what builds and tests leave behind.
+func sources(t *testing.T) (files []string) {
 	t.Helper()
-	out, err := exec.CommandContext(t.Context(), "git", "ls-files", "--full-name", "..").Output()
+	err := fs.WalkDir(os.DirFS(".."), ".", func(name string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case !d.IsDir():
+			files = append(files, name)
+		case slices.Contains([]string{".git", "bin", "dist", "node_modules", "tmp"}, d.Name()):
+			return fs.SkipDir
+		}
+		return nil
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return strings.Fields(string(out))
+	return files
 }

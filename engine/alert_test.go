@@ -75,7 +75,8 @@ func TestFailureAlert(t *testing.T) {
 	same(t, toldBy(runTrial(t, try, atEight.Add(15*time.Minute))), []string{"firing W9 Rule fails: negative-bin-stock"})
 	fault = nil
 	same(t, toldBy(runTrial(t, try, atEight.Add(20*time.Minute))), []string{"firing W9 1 bins in W1"}) // reminds; keep_firing_for holds the alert
-	same(t, toldBy(runTrial(t, try, atEight.Add(25*time.Minute))), []string{"resolved W9 Resolved: Rule fails: negative-bin-stock"})
+	same(t, toldBy(runTrial(t, try, atEight.Add(25*time.Minute))), nil)
+	same(t, toldBy(runTrial(t, try, atEight.Add(30*time.Minute))), []string{"firing W9 1 bins in W1", "resolved W9 Resolved: Rule fails: negative-bin-stock"})
 }
 
 // A rule that does not ask for it any more lets go of it.

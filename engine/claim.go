@@ -54,14 +54,16 @@ func (u *unit) claimAndFire(ctx context.Context, stop <-chan struct{}, due time.
 	}
 
 	asked := time.Now()
-	claim, err := u.e.opts.Ledger.Claim(ctx, u.rule.ID, u.rule.Scope, due, u.e.opts.Node, u.e.opts.Lease)
+	claim, err := u.e.opts.Ledger.Claim(ctx, u.rule.ID, u.rule.Scope, u.term.Number, due, u.e.opts.Node, u.e.opts.Lease)
 	if err != nil {
 		if ctx.Err() != nil {
 			return claim, errStopping
 		}
 		return claim, err
 	}
-	u.e.opts.Observer.FiringLag(u.now().Sub(u.plan.start(claim.Due)))
+	if claim.Term == u.term.Number {
+		u.e.opts.Observer.FiringLag(u.now().Sub(u.plan.start(claim.Due)))
+	}
 	return claim, u.hold(ctx, claim, asked)
 }
 

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"tallyman/internal/ledger"
-	"tallyman/internal/retry"
 )
 
 // attendEvery is how often a node says that it is there.
@@ -49,76 +48,6 @@ func (e *Engine) agreed(ctx context.Context, version string) (bool, error) {
 		}
 	}
 	return true, nil
-}
-
-// forgetAfter is how long all nodes have to have the same rules before the state of removed ones is closed: who moves a rule from one file to another may save
-// the one long before the other, and a file that is being written may look like one without rules.
-const forgetAfter = 30 * time.Second
-
-// forget closes the findings of rules and scopes that were removed from the files, when the engine has started and after each Replace. It waits until every node has
-// these rules: one that still runs a removed rule would find everything anew, and tell it.
-func (e *Engine) forget(ctx context.Context, stop <-chan struct{}) {
-	pauses := retry.New(time.Second, time.Minute)
-	var again <-chan time.Time
-	rested := false
-	for {
-		select {
-		case <-stop:
-			return
-		case <-e.removed:
-			rested = false
-		case <-again:
-		}
-		again = nil
-		var wait time.Duration
-		var err error
-		switch wait, rested, err = e.tryForget(ctx, stop, rested); {
-		case err != nil:
-			e.log.Warn("state of removed rules could not be closed", "error", err)
-			again = time.After(pauses.Next())
-		case wait > 0:
-			again = time.After(wait)
-		default:
-			pauses.Reset()
-		}
-	}
-}
-
-// tryForget closes them if rested says that the nodes have agreed for long enough. It returns when to try again, 0 = there is nothing left to do, and whether the
-// nodes agree now.
-func (e *Engine) tryForget(ctx context.Context, stop <-chan struct{}, rested bool) (again time.Duration, agreed bool, err error) {
-	e.crew.mu.Lock()
-	list, complete, version := e.crew.rules, e.crew.complete, e.crew.version
-	known := make(map[string]bool, len(list))
-	for _, r := range list {
-		known[ledger.ScopeKey(r.ID, r.Scope)] = true
-	}
-	ending := e.crew.removing(known)
-	e.crew.mu.Unlock()
-	if err := e.appear(ctx); err != nil {
-		return 0, false, err
-	}
-	if !complete {
-		return 0, false, nil // the next Replace asks again
-	}
-	for _, u := range ending {
-		select {
-		case <-u.stopped:
-		case <-stop:
-			return 0, false, nil
-		}
-	}
-	if agreed, err = e.agreed(ctx, version); err != nil || !agreed {
-		return attendEvery, false, err
-	}
-	if !rested {
-		return forgetAfter, true, nil
-	}
-	n, err := e.opts.Ledger.Forget(ctx, known)
-	if err == nil && n > 0 {
-		e.log.Info("state of removed rules closed", "rows", n)
-	}
-	return 0, true, err
 }
 
 // reclaim looks, three times in the length of a lease, for firings that were claimed and never finished, and tells the

@@ -165,13 +165,13 @@ func TestDeadNodesFiringIsRepeatedBeforeItsNextDueTime(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.rules[0].Schedule.Cron = "5 0 * * *"
 		w.set(stock("A-01", -3))
-		if _, err := w.ledger.Register(t.Context(), "negative-bin-stock", "119240", time.Now()); err != nil {
+		if _, err := w.ledger.Register(t.Context(), "negative-bin-stock", "119240", 0, time.Now()); err != nil {
 			t.Fatal(err)
 		}
 		w.start(w.options("a"))
 		pass(4 * m)
 		due := time.Date(2000, 1, 1, 0, 5, 0, 0, time.UTC)
-		if _, err := w.ledger.Claim(t.Context(), "negative-bin-stock", "119240", due, "dead", 2*m); err != nil {
+		if _, err := w.ledger.Claim(t.Context(), "negative-bin-stock", "119240", 0, due, "dead", 2*m); err != nil {
 			t.Fatal(err)
 		}
 		pass(3 * m)

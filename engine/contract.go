@@ -31,6 +31,8 @@ type Observer interface {
 	NoticeMade(noticeType, status string)
 	// DeliveryDone is called after n deliveries of a sink were tried together; outcome is one of those below.
 	DeliveryDone(sink, outcome string, n int)
+	// DeliveryTook is called for each delivery that a sink has taken, with the time since its notice was made, which is just before the commit.
+	DeliveryTook(sink string, d time.Duration)
 	// FiringLag is how long after its due time and jitter a firing was claimed, in the engine's time.
 	FiringLag(d time.Duration)
 }
@@ -53,6 +55,9 @@ func (NoObserver) NoticeMade(string, string) {}
 
 // DeliveryDone does nothing.
 func (NoObserver) DeliveryDone(string, string, int) {}
+
+// DeliveryTook does nothing.
+func (NoObserver) DeliveryTook(string, time.Duration) {}
 
 // FiringLag does nothing.
 func (NoObserver) FiringLag(time.Duration) {}
@@ -83,15 +88,15 @@ func tell(ctx context.Context, d time.Duration, statement func(context.Context) 
 	return statement(ctx)
 }
 
-func (b boundedLedger) Register(ctx context.Context, rule, scope string, now time.Time) (ledger.ScopeState, error) {
+func (b boundedLedger) Register(ctx context.Context, rule, scope string, term int64, now time.Time) (ledger.ScopeState, error) {
 	return ask(ctx, b.lease, func(ctx context.Context) (ledger.ScopeState, error) {
-		return b.Ledger.Register(ctx, rule, scope, now)
+		return b.Ledger.Register(ctx, rule, scope, term, now)
 	})
 }
 
-func (b boundedLedger) Claim(ctx context.Context, rule, scope string, due time.Time, node string, lease time.Duration) (ledger.Claim, error) {
+func (b boundedLedger) Claim(ctx context.Context, rule, scope string, term int64, due time.Time, node string, lease time.Duration) (ledger.Claim, error) {
 	return ask(ctx, b.lease, func(ctx context.Context) (ledger.Claim, error) {
-		return b.Ledger.Claim(ctx, rule, scope, due, node, lease)
+		return b.Ledger.Claim(ctx, rule, scope, term, due, node, lease)
 	})
 }
 
@@ -99,15 +104,15 @@ func (b boundedLedger) Abandoned(ctx context.Context) ([]ledger.Claim, error) {
 	return ask(ctx, b.lease, b.Ledger.Abandoned)
 }
 
-func (b boundedLedger) Skip(ctx context.Context, rule, scope string, due time.Time, node, reason string) error {
+func (b boundedLedger) Skip(ctx context.Context, rule, scope string, term int64, due time.Time, node, reason string) error {
 	return tell(ctx, b.lease, func(ctx context.Context) error {
-		return b.Ledger.Skip(ctx, rule, scope, due, node, reason)
+		return b.Ledger.Skip(ctx, rule, scope, term, due, node, reason)
 	})
 }
 
-func (b boundedLedger) Thaw(ctx context.Context, rule, scope string, due time.Time, node, reason string) error {
+func (b boundedLedger) Thaw(ctx context.Context, rule, scope string, term int64, due time.Time, node, reason string) error {
 	return tell(ctx, b.lease, func(ctx context.Context) error {
-		return b.Ledger.Thaw(ctx, rule, scope, due, node, reason)
+		return b.Ledger.Thaw(ctx, rule, scope, term, due, node, reason)
 	})
 }
 
@@ -133,6 +138,14 @@ func (b boundedLedger) Commit(ctx context.Context, c ledger.Claim, run *ledger.C
 	return ask(ctx, longCommit*b.lease, func(ctx context.Context) (ledger.CommitResult, error) {
 		return b.Ledger.Commit(ctx, c, run)
 	})
+}
+
+func (b boundedLedger) Removed(ctx context.Context, known map[string]bool) ([]ledger.RemovedScope, error) {
+	return ask(ctx, b.lease, func(ctx context.Context) ([]ledger.RemovedScope, error) { return b.Ledger.Removed(ctx, known) })
+}
+
+func (b boundedLedger) Forget(ctx context.Context, p *ledger.ForgetPortion) (ledger.CommitResult, error) {
+	return ask(ctx, longCommit*b.lease, func(ctx context.Context) (ledger.CommitResult, error) { return b.Ledger.Forget(ctx, p) })
 }
 
 func (b boundedLedger) Types(ctx context.Context) (catalog.Catalog, error) {

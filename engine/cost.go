@@ -122,8 +122,8 @@ func (u *unit) askPlan(ctx context.Context, stop <-chan struct{}, source scanner
 	case err != nil:
 		return scanners.Plan{}, fmt.Errorf("the state of the rule cannot be read: %w", err)
 	}
-	p := u.newPass(now, now)
-	return source.Explain(ctx, u.scoped.Statement, p.Args(p.Begin(state, nil)))
+	p := u.newPass(&ledger.Claim{Term: u.term.Number, Due: now}, now)
+	return source.Explain(ctx, u.scoped.Statement, p.Args(p.Begin(state, nil, ledger.LookBack{})))
 }
 
 // checksum names what is asked: another statement, source or parameter makes another plan.

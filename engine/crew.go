@@ -53,7 +53,7 @@ func (c *crew) status(now time.Time) []RuleStatus {
 		list[i].Enabled, list[i].Switch = board.enabled(r)
 		if u := c.units[ledger.ScopeKey(r.ID, r.Scope)]; u != nil {
 			u.status.fill(&list[i])
-			list[i].Runs = u.rule
+			list[i].Runs, list[i].lateness = u.rule, u.lateness()
 		}
 	}
 	return list

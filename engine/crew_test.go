@@ -108,21 +108,21 @@ func TestReplaceRemoves(t *testing.T) {
 		w.replace(a, false)
 		w.replace(b, false)
 		pass(time.Minute)
-		if len(w.ledger.Forgotten()) == 0 {
+		if len(w.ledger.Known()) == 0 {
 			t.Error("an incomplete set closes findings")
 		}
 		w.replace(a, true)
 		pass(time.Minute)
-		if len(w.ledger.Forgotten()) == 0 {
+		if len(w.ledger.Known()) == 0 {
 			t.Error("the findings were closed while node b may run the rule")
 		}
 		w.replace(b, true)
 		pass(29 * time.Second)
-		if len(w.ledger.Forgotten()) == 0 {
+		if len(w.ledger.Known()) == 0 {
 			t.Error("the findings were closed at once")
 		}
 		pass(10 * time.Second)
-		if forgotten := w.ledger.Forgotten(); forgotten == nil || len(forgotten) != 0 {
+		if forgotten := w.ledger.Known(); forgotten == nil || len(forgotten) != 0 {
 			t.Errorf("forgotten but for %v", forgotten)
 		}
 		pass(20 * time.Minute)
@@ -165,7 +165,9 @@ func TestReplaceBringsARuleBack(t *testing.T) {
 		w.replace(n, true, w.rules[0])
 		pass(5 * time.Minute)
 		w.hasRun("again", 5, 10, 15)
-		if got := w.told(); !slices.Equal(got, []string{"firing Bin A-01 is at -3", "firing Bin A-01 is at -3"}) {
+		if got := w.told(); !slices.Equal(got, []string{
+			"firing Bin A-01 is at -3", "resolved Resolved, rule removed: Bin A-01 is at -3", "firing Bin A-01 is at -3",
+		}) {
 			t.Errorf("told once in each life of the rule: %v", got)
 		}
 	})

@@ -29,6 +29,7 @@ type deliverer struct {
 	sink sinks.Sink
 	log  *slog.Logger
 
+	calls  sinkCalls
 	signal chan struct{} // something was hinted
 	mu     sync.Mutex
 	hinted map[delivery.Lane]bool
@@ -144,6 +145,7 @@ func (d *deliverer) ended(known *laneTable, end laneDrain) {
 	delete(known.busy, end.lane)
 	if end.err == nil {
 		delete(known.resting, end.lane)
+		d.calls.note(end.lane, nil)
 		return
 	}
 	r := known.resting[end.lane]
@@ -216,7 +218,9 @@ func (d *deliverer) drain(ctx context.Context, stop <-chan struct{}, lane delive
 func (d *deliverer) deliver(ctx context.Context, lane delivery.Lane, batch []delivery.Delivery) error {
 	d.e.opts.Step(StepDelivering)
 	receipts, err := d.call(ctx, lane, batch)
+	d.calls.note(lane, err)
 	if refused, ok := errors.AsType[*sinks.RefusedError](err); ok && among(refused.Seqs, batch) {
+		d.calls.note(lane, nil) // the sink works
 		return d.end(ctx, lane, batch, refused)
 	}
 	if err != nil {
@@ -232,6 +236,10 @@ func (d *deliverer) deliver(ctx context.Context, lane delivery.Lane, batch []del
 	}
 	d.e.opts.Step(StepMarked)
 	d.e.opts.Observer.DeliveryDone(d.name, OutcomeSent, len(batch))
+	now := d.e.opts.Clock.Now()
+	for i := range batch {
+		d.e.opts.Observer.DeliveryTook(d.name, now.Sub(batch[i].Notice.CreatedAt))
+	}
 	d.log.Debug("delivered", "warehouse", lane.Warehouse, "notices", delivery.LogEntry(batch))
 	return nil
 }

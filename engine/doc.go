@@ -15,7 +15,8 @@
 //	unit.go     one for each enabled rule and scope: verify (verify.go), wait for the due time, claim, run
 //	deliver.go  one for each sink: find the lanes with something to deliver, and drain them
 //	crew.go     one: starts and ends the units as rules and switches change
-//	cluster.go  four: say that this node is there, close the state of removed rules, find firings that a dead node has left, remove what is too old
+//	cluster.go  three: say that this node is there, find firings that a dead node has left, remove what is too old
+//	removed.go  one: close what removed rules have left
 //
 // Nodes are equal. They all plan the same firings, and the ledger's claims decide who runs one. What
 // a run found is written in one transaction, and only then delivered.

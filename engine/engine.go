@@ -5,9 +5,11 @@ import (
 	"errors"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"tallyman/internal/delivery"
+	"tallyman/internal/ledger"
 )
 
 // Engine runs rules and delivers their notices. Make one with New.
@@ -19,7 +21,8 @@ type Engine struct {
 	slots     map[string]slots // of the sources
 	deliverer map[string]*deliverer
 	crew      crew
-	sums      runSums // of the runs
+	sums      runSums                                    // of the runs
+	progress  atomic.Pointer[map[string]ledger.Progress] // as the ledger has said last; nil = it has not
 	started   time.Time
 	reading   sync.Mutex    // held while the switches are read and put in force
 	changed   chan struct{} // has one when the crew has changed; Run sees to it
@@ -74,7 +77,7 @@ func (e *Engine) Run(ctx context.Context) error {
 	committed := make(chan struct{}) // closed when nothing commits any more
 	runs.Go(func() { e.supervise(work, stop, &runs) })
 	loops.Go(func() { e.attend(work, stop) })
-	loops.Go(func() { e.forget(work, stop) })
+	loops.Go(func() { closer{e}.run(work, stop) })
 	for _, d := range e.deliverer {
 		loops.Go(func() { d.loop(work, committed) })
 	}
@@ -121,6 +124,18 @@ func (SystemClock) Now() time.Time { return time.Now() }
 
 // Real returns d.
 func (SystemClock) Real(d time.Duration) time.Duration { return d }
+
+// Terms tells which term of the clock is in force.
+type Terms interface {
+	// Term returns the term, and a channel that is closed when the term has ended; a nil channel never is.
+	Term() (ledger.Term, <-chan struct{})
+}
+
+// oneTerm is a clock that never goes back.
+type oneTerm struct{}
+
+// Term returns the first term.
+func (oneTerm) Term() (ledger.Term, <-chan struct{}) { return ledger.Term{}, nil }
 
 // stamp writes a time for people.
 func stamp(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05Z") }

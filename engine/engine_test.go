@@ -235,8 +235,8 @@ func TestDisabledRuleIsShownAndDoesNotRun(t *testing.T) {
 		if s := status(t, n); s.Verified || s.Reason != "" || len(w.ledger.Runs()) != 0 {
 			t.Errorf("%+v", s)
 		}
-		if !w.ledger.Forgotten()[ledger.ScopeKey("negative-bin-stock", "119240")] {
-			t.Errorf("a disabled rule keeps its state, but Forget was told %v", w.ledger.Forgotten())
+		if !w.ledger.Known()[ledger.ScopeKey("negative-bin-stock", "119240")] {
+			t.Errorf("a disabled rule keeps its state, but Removed was told %v", w.ledger.Known())
 		}
 	})
 }

@@ -18,11 +18,15 @@ import (
 // when there are more rows than max_rows.
 func (u *unit) fire(ctx context.Context, h *claimHandle) error {
 	u.e.opts.Step(StepClaimed)
+	var resume *judge.Resumption
 	for again := true; again; {
+		p := u.newPass(&h.claim, u.now())
+		p.Resume = resume
 		var err error
-		if again, err = u.newPass(h.claim.Due, u.now()).run(ctx, h); err != nil {
+		if again, err = p.run(ctx, h); err != nil {
 			return err
 		}
+		resume = p.next
 	}
 	return nil
 }
@@ -31,13 +35,14 @@ func (u *unit) fire(ctx context.Context, h *claimHandle) error {
 type pass struct {
 	*unit
 	*judge.Pass
+	next *judge.Resumption // for the next pass
 }
 
-func (u *unit) newPass(due, started time.Time) *pass {
+func (u *unit) newPass(c *ledger.Claim, started time.Time) *pass {
 	return &pass{unit: u, Pass: &judge.Pass{
-		ScopedRule: u.scoped, Due: due.UTC(), Started: started.UTC().Truncate(time.Microsecond), Begun: time.Now(),
+		ScopedRule: u.scoped, Term: c.Term, Began: u.term.Began, Due: c.Due.UTC(), Started: started.UTC().Truncate(time.Microsecond), Begun: time.Now(),
 		Node: u.e.opts.Node, Silencer: u.e.opts.Silencer, Log: u.log, Unverified: u.unverified,
-		Notices: u.e.opts.Ledger.Notices,
+		Notices: u.e.opts.Ledger.Notices, Clock: u.now,
 		Scanned: func() { u.e.opts.Step(StepScanned) },
 	}}
 }
@@ -74,6 +79,7 @@ func (p *pass) run(ctx context.Context, h *claimHandle) (again bool, err error) 
 	}
 	describe(span, &record.Run)
 	p.announce(h, record, committed)
+	p.next = result.Resume()
 	return record.Again, nil
 }
 
@@ -88,7 +94,13 @@ func (p *pass) recall(ctx context.Context) (*judge.Snapshot, error) {
 	if err != nil {
 		return nil, err
 	}
-	return p.Begin(state, findings), nil
+	var back ledger.LookBack
+	if p.rule.Probe.Watermark != nil {
+		if back, err = p.e.opts.Ledger.LookBack(ctx, p.rule.ID, p.rule.Scope); err != nil {
+			return nil, err
+		}
+	}
+	return p.Begin(state, findings, back), nil
 }
 
 // suspectAfter is how often a commit is tried before the record itself is suspected.

@@ -27,11 +27,11 @@ func (h *hung) answers(ctx context.Context) error {
 	return ctx.Err()
 }
 
-func (h *hung) Claim(ctx context.Context, rule, scope string, due time.Time, node string, lease time.Duration) (ledger.Claim, error) {
+func (h *hung) Claim(ctx context.Context, rule, scope string, term int64, due time.Time, node string, lease time.Duration) (ledger.Claim, error) {
 	if err := h.answers(ctx); err != nil {
 		return ledger.Claim{}, err
 	}
-	return h.Ledger.Claim(ctx, rule, scope, due, node, lease)
+	return h.Ledger.Claim(ctx, rule, scope, term, due, node, lease)
 }
 
 func (h *hung) TypesVersion(ctx context.Context) (int64, error) {

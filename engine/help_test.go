@@ -79,6 +79,8 @@ func (o *observer) RunDone(run ledger.Run) {
 
 func (o *observer) NoticeMade(noticeType, status string) { o.hear("notice %s %s", noticeType, status) }
 
+func (o *observer) DeliveryTook(string, time.Duration) {}
+
 func (o *observer) DeliveryDone(sink, outcome string, n int) { o.hear("%s %s %d", outcome, sink, n) }
 
 func (o *observer) FiringLag(d time.Duration) { o.hear("lag %v", d) }

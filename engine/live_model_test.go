@@ -230,9 +230,16 @@ func (m *liveModel) forget(n *liveNode) {
 		n.looks, n.rested = m.now.Add(30*time.Second), true
 		return
 	}
+	if s, ok := m.switches[ledger.ScopeKey("*", "*")]; ok && s.State == ledger.SwitchOff && !over(s, m.now) {
+		n.looks = m.now.Add(5 * time.Second)
+		return
+	}
 	n.looks = time.Time{}
 	for _, l := range m.lines {
 		if !n.files[l.rule].there {
+			if l.open {
+				l.told = append(l.told, "resolved")
+			}
 			l.known, l.done, l.open = time.Time{}, time.Time{}, false
 		}
 	}

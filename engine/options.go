@@ -25,7 +25,7 @@ type Options struct {
 	Sinks   map[string]Sink
 	Rules   []*rules.Rule
 	// Complete tells that Rules has every rule that there is. Then findings of other rules and scopes, which
-	// were removed, are closed silently once every node has these rules. Leave it false while a rule file is broken.
+	// were removed, are closed and their notices resolved once every node has these rules. Leave it false while a rule file is broken.
 	Complete bool
 
 	Silencer judge.Silencer // nothing is silenced
@@ -33,6 +33,7 @@ type Options struct {
 	Node     string // name of this node, unique in the cluster
 	Version  string // of the program, for those who look at the nodes
 	Clock    Clock  // SystemClock
+	Terms    Terms  // of the clock; one that never ends
 	Logger   *slog.Logger
 	Observer Observer      // NoObserver
 	Tracer   *trace.Tracer // none
@@ -45,7 +46,11 @@ type Options struct {
 	Retention time.Duration  // finished deliveries and their notices are kept for so long; 90 days
 	KeepRuns  int            // runs kept of each rule and scope; 100
 
-	// Step is called between the steps of a firing and of a delivery, so that a test can end the process right
+	// ForgetAfter is how long all nodes have to have the same rules before the state of removed ones is closed; 30s. Who moves a rule from one file to another
+	// may save the one long before the other, and a file that is being written may look like one without rules.
+	ForgetAfter time.Duration
+
+	// Step is called between the steps of a firing, of a delivery and of a removal, so that a test can end the process right
 	// there; see the Step constants.
 	Step func(step string)
 }
@@ -83,6 +88,9 @@ const (
 	StepDelivering = "delivering" // before a sink is called
 	StepDelivered  = "delivered"  // the sink has answered
 	StepMarked     = "marked"     // the ledger has recorded the answer
+
+	StepForgetting = "forgetting" // before a portion of a removed rule is closed
+	StepForgotten  = "forgotten"  // after it
 )
 
 var nodeName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$`)
@@ -100,8 +108,12 @@ func (o *Options) withDefaults() Options {
 	d.StopGrace = cmp.Or(d.StopGrace, 10*time.Second)
 	d.Retention = cmp.Or(d.Retention, 90*24*time.Hour)
 	d.KeepRuns = cmp.Or(d.KeepRuns, 100)
+	d.ForgetAfter = cmp.Or(d.ForgetAfter, 30*time.Second)
 	if d.Clock == nil {
 		d.Clock = SystemClock{}
+	}
+	if d.Terms == nil {
+		d.Terms = oneTerm{}
 	}
 	if d.Logger == nil {
 		d.Logger = slog.New(slog.DiscardHandler)

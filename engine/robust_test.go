@@ -103,10 +103,10 @@ func TestFiringsOfTheFutureAreTold(t *testing.T) {
 		messages := &cell[[]string]{}
 		o := w.options("a")
 		o.Logger = logTo(messages)
-		if _, err := w.ledger.Register(t.Context(), "negative-bin-stock", "119240", time.Now()); err != nil {
+		if _, err := w.ledger.Register(t.Context(), "negative-bin-stock", "119240", 0, time.Now()); err != nil {
 			t.Fatal(err)
 		}
-		if err := w.ledger.Skip(t.Context(), "negative-bin-stock", "119240", midnight.Add(time.Hour), "b", ""); err != nil {
+		if err := w.ledger.Skip(t.Context(), "negative-bin-stock", "119240", 0, midnight.Add(time.Hour), "b", ""); err != nil {
 			t.Fatal(err)
 		}
 		n := w.start(o)

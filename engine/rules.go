@@ -187,7 +187,8 @@ func (e *Engine) Promote(ctx context.Context, who ledger.Author, rule string, sc
 	list := make([]ledger.Promotion, len(found))
 	for i, r := range found {
 		now := e.opts.Clock.Now().UTC()
-		if _, err := e.opts.Ledger.Register(ctx, r.ID, r.Scope, now); err != nil { // it may never have run
+		term, _ := e.opts.Terms.Term()
+		if _, err := e.opts.Ledger.Register(ctx, r.ID, r.Scope, term.Number, now); err != nil { // it may never have run
 			return nil, err
 		}
 		if err := e.opts.Ledger.Promote(ctx, who, r.ID, r.Scope, now); err != nil {

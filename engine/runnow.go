@@ -86,7 +86,7 @@ func (e *Engine) newOrder(ctx context.Context, r *rules.Rule) (*order, error) {
 		return nil, err
 	}
 	now := u.now().UTC().Truncate(time.Microsecond)
-	state, err := e.opts.Ledger.Register(ctx, r.ID, r.Scope, now)
+	state, err := e.opts.Ledger.Register(ctx, r.ID, r.Scope, u.term.Number, now)
 	if err != nil {
 		return nil, err
 	}
@@ -95,21 +95,24 @@ func (e *Engine) newOrder(ctx context.Context, r *rules.Rule) (*order, error) {
 	}
 	if running := e.crew.unit(r.ID, r.Scope); running == nil {
 		u.catchUpFrom, u.wasDisabled = now, true // for its findings no time has passed while it was disabled
-		if _, err := u.thaw(ctx, state, standing(state)); err != nil {
+		if _, err := u.thaw(ctx, state, standing(state, u.term)); err != nil {
 			return nil, err
 		}
 	} else if reason := running.status.whyNot(); reason != "" && !running.tellsFailures() {
 		return nil, &UnverifiedError{errors.New(reason)}
 	}
-	if !state.Done.Before(now) { // another node's clock is ahead
+	if state.IsDone(u.term.Number, now) { // another node's clock is ahead
 		now = state.Done.Add(time.Microsecond)
 	}
 	u.since, u.plan.jitter = now, 0
 	return &order{unit: u, due: now, reply: make(chan error, 1)}, nil
 }
 
-// standing is after which firing a rule goes on.
-func standing(s ledger.ScopeState) time.Time {
+// standing is after which firing a rule goes on in the clock term.
+func standing(s ledger.ScopeState, term ledger.Term) time.Time {
+	if s.Term < term.Number {
+		return term.Began
+	}
 	if s.Done.IsZero() {
 		return s.Registered
 	}
@@ -138,7 +141,7 @@ func (o *order) run(ctx context.Context, stop <-chan struct{}) error {
 		}
 		claim, err := o.unit.claimAndFire(ctx, stop, o.due)
 		switch {
-		case err == nil && claim.Due.Equal(o.due):
+		case err == nil && claim.Term == o.unit.term.Number && claim.Due.Equal(o.due):
 			return nil
 		case errors.Is(err, errStopping):
 			return ErrStopping

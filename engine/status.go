@@ -24,10 +24,15 @@ type RuleStatus struct {
 	NextDue  time.Time   // zero while it does not run
 	LastRun  *ledger.Run // of any node; nil before the first
 	RunSum   ledger.RunSum
-	Warnings []string // what does not keep it from running, each with its code
+	Overdue  time.Duration // since when the next firing should have started; 0 while it is not due, and for a rule that is not enabled
+	Late     bool          // Overdue is more than a minute and the rule's interval
+	Warnings []string      // what does not keep it from running, each with its code
 
 	Promoted   time.Time // a rule in shadow is live since; zero = it is not
 	PromotedBy string
+
+	lateness *lateness // nil of a rule that is not enabled
+	leftOut  time.Time // The unit has dropped the firings up to this one (catch_up: none).
 }
 
 // Status returns the status of every rule in every scope, by rule and scope as they were given. Where the ledger is out of
@@ -67,10 +72,19 @@ func (e *Engine) Standing(ctx context.Context) ([]RuleStatus, error) {
 	for i := range runs {
 		last[ledger.ScopeKey(runs[i].Rule, runs[i].Scope)] = &runs[i]
 	}
-	list := e.crew.status(e.opts.Clock.Now())
+	progress, perr := e.readProgress(ctx)
+	err = errors.Join(err, perr)
+	now := e.opts.Clock.Now()
+	term, _ := e.opts.Terms.Term()
+	list := e.crew.status(now)
 	for i := range list {
-		if run := last[ledger.ScopeKey(list[i].Rule.ID, list[i].Rule.Scope)]; run != nil {
-			list[i].LastRun = run
+		s := &list[i]
+		id := ledger.ScopeKey(s.Rule.ID, s.Rule.Scope)
+		if run := last[id]; run != nil {
+			s.LastRun = run
+		}
+		if s.lateness != nil {
+			s.Overdue, s.Late = s.lateness.overdue(progress[id], s.leftOut, now, term)
 		}
 	}
 	return list, err
@@ -86,12 +100,14 @@ type unitStatus struct {
 	next     time.Time
 	warnings []string
 	last     *ledger.Run
+	leftOut  time.Time
 }
 
 func (s *unitStatus) fill(to *RuleStatus) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	to.Verified, to.Reason, to.Cause, to.LastRun, to.Warnings = s.verified, s.reason, s.cause, s.last, s.warnings
+	to.leftOut = s.leftOut
 	if s.verified {
 		to.NextDue = s.next
 	} else if s.reason == "" {
@@ -154,6 +170,12 @@ func (s *unitStatus) setNext(due time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.next = due
+}
+
+func (s *unitStatus) setLeftOut(due time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.leftOut = due
 }
 
 func (s *unitStatus) ran(run *ledger.Run) {

@@ -148,3 +148,13 @@ func (e *Engine) Scopes(ctx context.Context, rule string) ([]RuleStatus, error) 
 	}
 	return list, nil
 }
+
+// paused tells whether all rules are paused.
+func (e *Engine) paused() bool {
+	for _, s := range e.Switches() {
+		if s.Rule == ledger.Every && s.State == ledger.SwitchOff {
+			return true
+		}
+	}
+	return false
+}

@@ -23,9 +23,13 @@ type unit struct {
 	source     scanners.Source
 	slots      slots // of the source
 	scoped     *judge.ScopedRule
-	since      time.Time  // when this node took the rule up
-	plan       firingPlan // The loop alone uses plan and scoped.
-	unverified error      // why the rule is not verified; nil while it is
+	made       time.Time
+	madeIn     int64           // the clock term of made
+	term       ledger.Term     // of the clock, which the plan is made for
+	turned     <-chan struct{} // Closed when that term has ended.
+	since      time.Time       // when this node took the rule up
+	plan       firingPlan      // The loop alone uses plan and scoped.
+	unverified error           // why the rule is not verified; nil while it is
 	cost       planCost
 	status     unitStatus
 
@@ -43,8 +47,8 @@ func newUnit(e *Engine, r *rules.Rule, sourceSlots slots) (*unit, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &unit{
-		e: e, rule: r,
+	u := &unit{
+		e: e, rule: r, made: e.opts.Clock.Now(),
 		log:    e.opts.Logger.With("rule", r.ID, "scope", r.Scope),
 		source: e.opts.Sources[r.Source],
 		slots:  sourceSlots,
@@ -54,7 +58,10 @@ func newUnit(e *Engine, r *rules.Rule, sourceSlots slots) (*unit, error) {
 			overlap: r.Schedule.Overlap, catchUp: r.Schedule.CatchUp,
 		},
 		abandoned: make(chan time.Time, 1), stop: make(chan struct{}), stopped: make(chan struct{}),
-	}, nil
+	}
+	u.term, u.turned = e.opts.Terms.Term()
+	u.madeIn = u.term.Number
+	return u, nil
 }
 
 // loop runs the firings until stop is closed. ctx outlives stop by the grace that a running firing has.
@@ -66,6 +73,9 @@ func (u *unit) loop(ctx context.Context, stop <-chan struct{}) {
 	}
 	failing := retry.New(100*time.Millisecond, 5*time.Second)
 	for {
+		if u.hasTurned() && !u.begin(idle, stop) {
+			return
+		}
 		due := u.plan.due()
 		u.status.setNext(due)
 		if u.tellsFailures() && u.unready() && !u.getReady(idle, stop, u.plan.start(due)) {
@@ -75,9 +85,12 @@ func (u *unit) loop(ctx context.Context, stop <-chan struct{}) {
 		if !ok || !u.getReady(idle, stop, u.now().Add(u.verifyWait())) {
 			return
 		}
-		if !left.IsZero() {
+		switch {
+		case u.hasTurned():
+			continue
+		case !left.IsZero():
 			due = left
-		} else {
+		default:
 			u.plan.late(u.now())
 			due = u.plan.due()
 		}
@@ -110,11 +123,16 @@ func (u *unit) begin(ctx context.Context, stop <-chan struct{}) bool {
 		u.since = u.now()
 	}
 	for {
-		state, err := u.e.opts.Ledger.Register(ctx, u.rule.ID, u.rule.Scope, u.now())
+		u.turn()
+		state, err := u.e.opts.Ledger.Register(ctx, u.rule.ID, u.rule.Scope, u.term.Number, u.now())
 		if err == nil {
 			var base time.Time
-			if base, err = u.thaw(ctx, state, standing(state)); err == nil {
+			if base, err = u.thaw(ctx, state, standing(state, u.term)); err == nil {
 				u.plan.begin(base, u.now())
+				u.status.setLeftOut(time.Time{})
+				if u.plan.base.After(base) {
+					u.status.setLeftOut(u.plan.base)
+				}
 				return true
 			}
 		}
@@ -128,7 +146,28 @@ func (u *unit) begin(ctx context.Context, stop <-chan struct{}) bool {
 	}
 }
 
-// waitUntil waits for the engine's clock to show at, or for a firing that was left, whose due time it returns. It
+// turn takes up the clock term that is in force. What was disabled or had another schedule in an earlier one does not matter any more: the plan of a term
+// begins with the term.
+func (u *unit) turn() {
+	before := u.term.Number
+	u.term, u.turned = u.e.opts.Terms.Term()
+	if u.term.Number != before {
+		u.log.Info("a new clock term has begun: the ledger's clock went back; firings go on from there", "term", u.term.Number, "began", u.term.Began, "back", u.term.Back)
+		u.catchUpFrom, u.wasDisabled, u.handover = time.Time{}, false, 0
+	}
+}
+
+// hasTurned tells whether the clock term that the plan was made for has ended.
+func (u *unit) hasTurned() bool {
+	select {
+	case <-u.turned:
+		return true
+	default:
+		return false
+	}
+}
+
+// waitUntil waits for the engine's clock to show at, for the end of the clock term, or for a firing that was left, whose due time it returns. It
 // looks at the clock again every minute, because clocks are set and machines sleep.
 func (u *unit) waitUntil(ctx context.Context, stop <-chan struct{}, at time.Time) (left time.Time, ok bool) {
 	for told := false; ; {
@@ -142,6 +181,9 @@ func (u *unit) waitUntil(ctx context.Context, stop <-chan struct{}, at time.Time
 		case <-stop:
 			timer.Stop()
 			return time.Time{}, false
+		case <-u.turned:
+			timer.Stop()
+			return time.Time{}, ctx.Err() == nil
 		case left := <-u.abandoned:
 			timer.Stop()
 			return left, true
@@ -174,6 +216,8 @@ const (
 func (u *unit) attempt(ctx context.Context, stop <-chan struct{}, due time.Time) progress {
 	claim, err := u.claimAndFire(ctx, stop, due)
 	switch {
+	case err == nil && claim.Term != u.term.Number: // left by a dead node in an earlier clock term
+		return settled
 	case err == nil:
 		u.plan.done(claim.Due)
 		if !claim.Repeated { // nobody ran between the death of a node and the repetition
@@ -206,6 +250,8 @@ func (u *unit) busy(ctx context.Context, due time.Time) progress {
 	switch {
 	case err != nil || state.Running == nil:
 		return unsettled
+	case state.Running.Term != u.term.Number:
+		return waiting
 	case !state.Running.Due.Before(due):
 		u.plan.done(due)
 		return settled
@@ -231,12 +277,12 @@ func (u *unit) skip(ctx context.Context, skipped []time.Time) {
 		reason = "overlap: it came due while the firing before still ran"
 	}
 	u.log.Warn("firings skipped: the one before still ran", "skipped", len(skipped), "latest", latest)
-	if err := u.e.opts.Ledger.Skip(ctx, u.rule.ID, u.rule.Scope, latest, u.e.opts.Node, reason); err != nil {
+	if err := u.e.opts.Ledger.Skip(ctx, u.rule.ID, u.rule.Scope, u.term.Number, latest, u.e.opts.Node, reason); err != nil {
 		u.log.Warn("skipped firings could not be recorded", "error", err)
 		return
 	}
 	u.e.opts.Observer.RunDone(ledger.Run{
-		Rule: u.rule.ID, Scope: u.rule.Scope, Due: latest, Node: u.e.opts.Node, Outcome: ledger.OutcomeSkipped, Error: reason,
+		Rule: u.rule.ID, Scope: u.rule.Scope, Term: u.term.Number, Due: latest, Node: u.e.opts.Node, Outcome: ledger.OutcomeSkipped, Error: reason,
 	})
 }
 
@@ -289,11 +335,11 @@ func (u *unit) takeOver(before *unit, free, since time.Time) {
 // thaw leaves out what came due before from, and returns after which firing the plan begins. For the findings of a rule that was disabled no time has
 // passed meanwhile: the ledger notes that.
 func (u *unit) thaw(ctx context.Context, state ledger.ScopeState, base time.Time) (time.Time, error) {
-	if u.catchUpFrom.IsZero() {
+	if u.catchUpFrom.IsZero() || u.catchUpFrom.After(u.now()) { // ahead of the clock it is of an earlier term
 		return base, nil
 	}
 	leaveOut := u.e.opts.Ledger.Thaw
-	if state.Running != nil { // it began before, and changes the findings itself
+	if state.Running != nil && state.Running.Term == u.term.Number { // it began before, and changes the findings itself
 		base, leaveOut = state.Running.Due, u.e.opts.Ledger.Skip
 	}
 	until := u.catchUpFrom.Add(-u.plan.jitter)
@@ -307,7 +353,7 @@ func (u *unit) thaw(ctx context.Context, state ledger.ScopeState, base time.Time
 		return last, nil
 	}
 	latest := frozen[len(frozen)-1]
-	if err := leaveOut(ctx, u.rule.ID, u.rule.Scope, latest, u.e.opts.Node, frozenFor(len(frozen))); err != nil {
+	if err := leaveOut(ctx, u.rule.ID, u.rule.Scope, u.term.Number, latest, u.e.opts.Node, frozenFor(len(frozen))); err != nil {
 		return base, err
 	}
 	u.log.Info("the rule runs again; what came due meanwhile is left out", "firings", len(frozen), "latest", latest)

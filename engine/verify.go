@@ -81,7 +81,7 @@ func (u *unit) prepare(ctx context.Context, stop <-chan struct{}) (scanners.Prep
 	defer u.slots.release()
 	ctx, done := context.WithTimeout(ctx, judge.PrepareTimeout)
 	defer done()
-	return u.source.Prepare(ctx, u.scoped.Statement)
+	return scanners.PrepareForms(ctx, u.source, u.scoped.Statement, u.rule.Probe.Forms())
 }
 
 // typesFresh is how long what was read of the types counts as current. Changes have to be in force on every node

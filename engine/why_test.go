@@ -81,20 +81,21 @@ func TestWhyThroughALife(t *testing.T) {
 			t.Errorf("firing: held %v, told %+v", y.Reasons, y.Notices)
 		}
 
-		w.set(stock("A-01", 4)) // there, but fine by now: the last run that saw it was due at 15
+		w.set(stock("A-01", 4)) // there, but fine by now: the run of 20 will be the first without it
 		y = w.why(t, n, "A-01")
-		w.isNext(t, y, why.NextResolves, 30*m)
+		w.isNext(t, y, why.NextResolves, 35*m)
 		if heldBy(y) != "no_match repeat" || y.Look.Match {
 			t.Errorf("no longer wrong: %v", y.Reasons)
 		}
 		w.set()
 		pass(5 * m) // due at 20: absent
 		y = w.why(t, n, "A-01")
-		w.isNext(t, y, why.NextResolves, 30*m)
-		if heldBy(y) != "absent keep_firing_for repeat" {
+		w.isNext(t, y, why.NextResolves, 35*m)
+		if heldBy(y) != "absent keep_firing_for repeat" ||
+			y.Reasons[1].Text != "no run since 2000-01-01 00:15:00Z has seen it: it has been gone for 0s of the 15m that keep_firing_for asks" {
 			t.Errorf("absent: %v", y.Reasons)
 		}
-		pass(11 * m) // resolved at 30
+		pass(16 * m) // resolved at 35
 		y = w.why(t, n, "A-01")
 		if y.Finding != nil || len(y.Notices) != 2 || y.Next != nil || heldBy(y) != "absent" || len(y.Alike) != 0 {
 			t.Errorf("gone: %+v", y)
@@ -236,6 +237,26 @@ func TestWhyOfEvents(t *testing.T) {
 			t.Errorf("%+v", y)
 		}
 		w.isNext(t, y, why.NextEvent, 10*m)
+	})
+}
+
+// TestWhyOfRowsThatAreReadAgain tells a row that an earlier run has seen from one that the next run will tell of.
+func TestWhyOfRowsThatAreReadAgain(t *testing.T) {
+	inNumberedWorld(t, func(w *world, n *numbers) {
+		w.rules[0].ID = "negative-bin-stock"
+		n.commit(11)
+		node := w.start(w.options("a"))
+		pass(m + 10*time.Second)
+		n.commit(9)
+		y := w.why(t, node, "11")
+		if heldBy(y) != "seen" || y.Next != nil || len(y.Notices) != 1 {
+			t.Errorf("a row that was seen: %v, next %+v", y.Reasons, y.Next)
+		}
+		y = w.why(t, node, "9")
+		if heldBy(y) != "" {
+			t.Errorf("a row that commits late: %v", y.Reasons)
+		}
+		w.isNext(t, y, why.NextEvent, 2*m)
 	})
 }
 

@@ -11,8 +11,9 @@ import (
 
 // What a rule can tell about itself; the kinds for AlertDraft.
 const (
-	AlertNoData  = "no_data"  // no_data: alert, the probe returned no rows
-	AlertOnError = "on_error" // on_error: alert, a run failed
+	AlertNoData   = "no_data"  // no_data: alert, the probe returned no rows
+	AlertOnError  = "on_error" // on_error: alert, a run failed
+	AlertUnjudged = "unjudged" // on_error: alert, rows could not be judged or told
 )
 
 // AlertPriority is the priority of an alert: above what rules say unless they say otherwise, and below what they say in an emergency.
@@ -33,11 +34,11 @@ func (r *Rule) AlertWarehouse() (string, bool) {
 	return r.Scope, r.Scope != ""
 }
 
-// AlertDraft is what a rule says about itself since that time: that it has no data, or that its runs fail with that code and error.
+// AlertDraft is what a rule says about itself since that time: that it has no data, that its runs fail with that code and error, or that rows cannot be judged.
 // The rule has an AlertWarehouse.
 func AlertDraft(r *Rule, kind, code, errText string, since time.Time) *NoticeDraft {
 	t := catalog.BuiltIn()[catalog.NoData]
-	if kind == AlertOnError {
+	if kind != AlertNoData {
 		t = catalog.BuiltIn()[catalog.RuleFailed]
 	}
 	warehouse, _ := r.AlertWarehouse()
@@ -80,7 +81,17 @@ func alertTexts(r *Rule, kind, code, errText string, since time.Time) map[string
 		Title: "无数据：" + name,
 		Body:  fmt.Sprintf("自 %s 起，规则 %s%s 的查询没有返回任何行。之前的发现保持不变。", when, r.ID, whereZH),
 	}
-	if kind == AlertOnError {
+	switch kind {
+	case AlertUnjudged:
+		english = Text{
+			Title: "Rule cannot judge rows: " + name,
+			Body:  fmt.Sprintf("Rule %s%s runs, but does not see what is wrong in some rows. What was found in those rows before is kept as it was.\n%s", r.ID, where, errText),
+		}
+		chinese = Text{
+			Title: "规则无法判断部分行：" + name,
+			Body:  fmt.Sprintf("规则 %s%s 正在运行，但无法判断部分行。这些行之前的发现保持不变。\n%s", r.ID, whereZH, errText),
+		}
+	case AlertOnError:
 		english = Text{
 			Title: "Rule fails: " + name,
 			Body:  fmt.Sprintf("Rule %s%s has failed since %s. What was found before is kept as it was.\n%s", r.ID, where, when, fault(code, errText)),

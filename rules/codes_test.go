@@ -12,6 +12,7 @@ import (
 	"tallyman/rules"
 	"tallyman/rules/catalog"
 	"tallyman/rules/condition"
+	"tallyman/rules/probe"
 	"tallyman/rules/problem"
 	"tallyman/rules/row"
 )
@@ -26,6 +27,8 @@ const codesPage = "../docs/error-codes.md"
 //	repeated: N           the last line of the example comes N times
 //	at most: N            so many rules are taken, each scope counted
 //	bytes                 \xNN is one byte
+//	warnings              the warnings about the rule, those about its SQL by the types of the columns
+//	first run: N          its first run would send so many notices
 func TestErrorCodesDocument(t *testing.T) {
 	base := codetest.Base(t, codesPage, "base")
 	codetest.Part{
@@ -81,11 +84,32 @@ func exampleOutput(t *testing.T, base, flags, text string) string {
 	for _, r := range set.Rules {
 		p, l := rules.Compile(r, columnsOf(t, columns), known.Types)
 		found = append(found, l...)
+		if flag == "warnings" {
+			list := append(rules.Lint(r), rules.LintColumns(r, columnsOf(t, columns))...)
+			found = append(found, rules.Tidy(append(list, rules.LintSQL(r, typeIn(columnsOf(t, columns)))...))...)
+		}
+		if flag == "first run" {
+			found = append(found, rules.LintFirstRun(r, number(t, value))...)
+		}
 		if flag == "row" {
 			return judged(t, p, columnsOf(t, columns), value)
 		}
 	}
 	return shown(found)
+}
+
+// typeIn answers questions for the type of a column.
+func typeIn(columns []row.Column) func([]string) *row.Column {
+	return func(questions []string) *row.Column {
+		name, _, _ := strings.Cut(strings.TrimPrefix(questions[0], "SELECT "), " AS "+probe.Asked)
+		at := row.Index(columns, name)
+		if at < 0 {
+			return nil
+		}
+		col := columns[at]
+		col.DBType = col.Kind.String()
+		return &col
+	}
 }
 
 func number(t *testing.T, text string) int {

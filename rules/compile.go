@@ -19,6 +19,7 @@ import (
 func Compile(r *Rule, columns []row.Column, types catalog.Catalog) (*Program, problem.List) {
 	c := &compiler{r: r, columns: columns, program: &Program{rule: r}}
 	c.columnNames()
+	c.declare()
 	if len(c.problems) > 0 {
 		return nil, c.problems // every expression would fail on them
 	}
@@ -26,6 +27,10 @@ func Compile(r *Rule, columns []row.Column, types catalog.Catalog) (*Program, pr
 	c.program.key = c.positions("key", r.Key)
 	if r.GroupBy != nil {
 		c.program.group = c.positions("group_by", r.GroupBy)
+	}
+	if r.NotifyAgainOn != nil {
+		c.program.watched = c.positions("notify_again_on", r.NotifyAgainOn)
+		c.program.watchedName = hashed(strings.Join(r.NotifyAgainOn, "\x00"))
 	}
 	c.watermark()
 	c.notice(types)
@@ -136,14 +141,28 @@ func (c *compiler) warehouse() {
 	if src == "" {
 		return
 	}
+	before := len(c.problems)
 	p := c.expr("notice.warehouse", src)
 	if p == nil {
+		c.constantWarehouse(before, src)
 		return
 	}
 	c.program.warehouse = p
 	if !slices.Contains([]row.Kind{row.Text, row.Int, row.Decimal, row.JSON}, p.Kind()) {
 		c.fail("notice.warehouse", CodeExprKind, fmt.Sprintf("the warehouse is a value of kind %s", p.Kind()), "a text or a whole number names a warehouse")
 	}
+}
+
+// constantWarehouse makes one problem of those that a warehouse without its inner quotes has come to: YAML takes off the outer ones, and W1 is read as a
+// column.
+func (c *compiler) constantWarehouse(before int, src string) {
+	unknown := func(p problem.Problem) bool { return p.Code == string(condition.CodeUnknownName) }
+	if !plainName.MatchString(src) || slices.ContainsFunc(c.problems[before:], func(p problem.Problem) bool { return !unknown(p) }) {
+		return
+	}
+	c.problems = c.problems[:before]
+	c.fail("notice.warehouse", string(condition.CodeUnknownName), "there is no column "+src,
+		fmt.Sprintf(`notice.warehouse is an expression: a warehouse stands in two kinds of quotes, '"%s"'; %s`, src, c.nearColumn(src)))
 }
 
 func (c *compiler) priority() {

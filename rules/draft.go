@@ -284,6 +284,12 @@ func kindHint(want catalog.FieldKind, k row.Kind) string {
 		return "give the field the type decimal, or CAST to an integer in the SQL"
 	case want == catalog.Bool && k == row.Int:
 		return "write … != 0"
+	case k == row.Text && want == catalog.Decimal:
+		return "CAST it to a number in the SQL, or write float(…); a constant stands without quotes"
+	case k == row.Text && want == catalog.Int:
+		return "CAST it to an integer in the SQL, or write int(…); a constant stands without quotes"
+	case k == row.Text && want == catalog.Time:
+		return "CAST it to a timestamp in the SQL, or write date(…)"
 	}
 	return "convert it, or give the field another type in the catalogue"
 }

@@ -6,3 +6,6 @@ func LoadAtMost(most int, path string, src []byte) *Set {
 	l.file(path, src, true)
 	return l.finish()
 }
+
+// ChecksumOf is the checksum of the rule as it is.
+func ChecksumOf(r *Rule) string { return checksum(r) }

@@ -63,6 +63,10 @@ func (fr *fileReader) rule(n *strictyaml.Node, item int) ([]*Rule, problem.List)
 	} else {
 		made, problems = fr.scopes(id, base, scopes, spec.Scopes, problems)
 	}
+	for _, r := range made {
+		r.OwnLabels = spec.Labels
+		r.Checksum = checksum(r)
+	}
 	for i := range problems {
 		problems[i].Rule = id
 	}
@@ -140,7 +144,7 @@ func (fr *fileReader) overlay(id string, base draft, n *strictyaml.Node, s scope
 	return own, problems
 }
 
-// scoped makes the Rule of a complete draft.
+// scoped makes the Rule of a complete draft, without its checksum.
 func (fr *fileReader) scoped(d draft, scope string) (*Rule, problem.List) {
 	spec := newSpec()
 	problems := fr.file.Decode(d.tree, spec)
@@ -148,6 +152,5 @@ func (fr *fileReader) scoped(d draft, scope string) (*Rule, problem.List) {
 	r.File = fr.file.Name
 	r.origin = origin{file: fr.file, tree: d.tree, item: d.item}
 	problems = append(problems, validate(r, d.params, fr.params)...)
-	r.Checksum = checksum(r)
 	return r, problems
 }

@@ -85,7 +85,7 @@ func (v *validator) params(parts []paramPart, stmt *probe.Statement) {
 	})
 	if stmt != nil {
 		for _, name := range stmt.Params {
-			if given.Field(name) == nil {
+			if _, _, isForm := probe.Formed(name); !isForm && given.Field(name) == nil {
 				v.missingParam(name)
 			}
 		}

@@ -1,6 +1,8 @@
 package rules
 
 import (
+	"crypto/sha256"
+	"encoding/base64"
 	"slices"
 	"time"
 	"unsafe"
@@ -14,22 +16,24 @@ import (
 // Program is a rule compiled against the columns of its prepared probe. It is not safe for
 // concurrent use; a run makes its own with Clone.
 type Program struct {
-	rule       *Rule
-	typ        catalog.Type
-	when       *condition.Program
-	warehouse  *condition.Program // nil = the scope's name
-	priority   *condition.Program // nil = fixed
-	fixed      int
-	key        []int // columns
-	group      []int // columns; nil = no groups
-	watermark  []int
-	initial    []initialValue
-	fields     []dataField
-	texts      []wording
-	fallback   string         // the language whose text is that without a language too; "" = that one has its own
-	deliver    []entry        // nil where no entry of the rule's deliver has an expression
-	everywhere []AppliedEntry // all entries
-	buf        []byte
+	rule        *Rule
+	typ         catalog.Type
+	when        *condition.Program
+	warehouse   *condition.Program // nil = the scope's name
+	priority    *condition.Program // nil = fixed
+	fixed       int
+	key         []int // columns
+	group       []int // columns; nil = no groups
+	watched     []int // columns of notify_again_on; nil = none
+	watchedName string
+	watermark   []int
+	initial     []initialValue
+	fields      []dataField
+	texts       []wording
+	fallback    string         // the language whose text is that without a language too; "" = that one has its own
+	deliver     []entry        // nil where no entry of the rule's deliver has an expression
+	everywhere  []AppliedEntry // all entries
+	buf         []byte
 }
 
 // dataField is one typed value of the data.
@@ -157,16 +161,42 @@ func (p *Program) Group(r *row.Row) string {
 	return p.array(p.group, r)
 }
 
+// Watched stands for the notify_again_on columns and, after a space, for their values; "" where the rule has none.
+func (p *Program) Watched(r *row.Row) string {
+	if p.watched == nil {
+		return ""
+	}
+	return p.watchedName + " " + hashed(p.array(p.watched, r))
+}
+
+// hashed is a short text that stands for a long one.
+func hashed(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return base64.RawURLEncoding.EncodeToString(sum[:12])
+}
+
+// Identity returns the canonical JSON of the key columns and that of the watermark columns, with a zero byte between them. The bytes are valid until
+// the program is used again.
+func (p *Program) Identity(r *row.Row) []byte {
+	p.buf = appendArray(p.buf[:0], p.key, r)
+	p.buf = appendArray(append(p.buf, 0), p.watermark, r)
+	return p.buf
+}
+
 func (p *Program) array(columns []int, r *row.Row) string {
-	p.buf = append(p.buf[:0], '[')
+	p.buf = appendArray(p.buf[:0], columns, r)
+	return string(p.buf)
+}
+
+func appendArray(dst []byte, columns []int, r *row.Row) []byte {
+	dst = append(dst, '[')
 	for i, c := range columns {
 		if i > 0 {
-			p.buf = append(p.buf, ',')
+			dst = append(dst, ',')
 		}
-		p.buf = r.Values[c].AppendKey(p.buf)
+		dst = r.Values[c].AppendKey(dst)
 	}
-	p.buf = append(p.buf, ']')
-	return string(p.buf)
+	return append(dst, ']')
 }
 
 // Watermark returns the values of the watermark columns, in the rule's order; nil where the rule has no watermark.
@@ -214,6 +244,7 @@ func (p *Program) Uses(columns []row.Column) [][]string {
 	noteExpr("when", p.when)
 	note("key", p.key...)
 	note("group_by", p.group...)
+	note("notify_again_on", p.watched...)
 	noteExpr("warehouse", p.warehouse)
 	noteExpr("priority", p.priority)
 	p.noteTexts("title", p.rule.Notice.Title, columns, note)

@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"strconv"
 	"strings"
 	"time"
 
@@ -45,6 +46,15 @@ const (
 	PolicyAlert    Policy = "alert"
 )
 
+// FirstRun says what the first run makes of the rows that it sees.
+type FirstRun string
+
+// The first runs.
+const (
+	FirstRunNotify   FirstRun = "notify"   // they are told
+	FirstRunBaseline FirstRun = "baseline" // they are known, and nothing is told of them
+)
+
 // Per says what becomes a finding.
 type Per string
 
@@ -77,7 +87,8 @@ type Rule struct {
 	Description    string
 	Owner          string
 	RunbookURL     string
-	Labels         map[string]string
+	Labels         map[string]string // of this scope
+	OwnLabels      map[string]string // of the rule, without what scopes override
 	Enabled        bool
 	Mode           Mode
 	Shadow         bool // delivers to an inbox of its own until it is promoted
@@ -91,8 +102,11 @@ type Rule struct {
 	For            time.Duration
 	KeepFiringFor  time.Duration
 	RepeatInterval time.Duration // 0 = never
+	NotifyAgainOn  []string      `json:",omitempty"` // columns; nil = none
+	FirstRun       FirstRun
 	NoData         Policy
 	OnError        Policy
+	Unjudged       Unjudged // from how many rows that cannot be judged on OnError: alert tells; zero = from one
 	Limit          Limit
 	Notice         Notice
 	Deliver        []Deliver
@@ -112,14 +126,40 @@ type Schedule struct {
 	CatchUp  CatchUp
 }
 
+// Unjudged is how many rows of a run that cannot be judged or told are told of: from a share of the rows on, or from a number. The zero value is one.
+type Unjudged struct {
+	Percent int // from 1 to 100; 0 = Rows counts
+	Rows    int
+}
+
+// Reached tells whether so many of the rows are enough.
+func (u Unjudged) Reached(unjudged, rows int) bool {
+	if u.Percent > 0 {
+		return unjudged > 0 && unjudged*100 >= u.Percent*rows
+	}
+	return unjudged >= max(u.Rows, 1)
+}
+
+// String is the limit as a rule file writes it; "" of the zero value.
+func (u Unjudged) String() string {
+	switch {
+	case u.Percent > 0:
+		return strconv.Itoa(u.Percent) + "%"
+	case u.Rows > 0:
+		return strconv.Itoa(u.Rows)
+	}
+	return ""
+}
+
 // Probe is the question that a rule asks its source.
 type Probe struct {
 	SQL       string
 	Params    map[string]any // string, int64, float64, bool or nil; the scope's params win
 	Timeout   time.Duration
 	MaxRows   int
-	MaxCost   int        // total cost by the database's plan above which the rule does not run; 0 = any
-	Watermark *Watermark // mode event only
+	MaxCost   int               // total cost by the database's plan above which the rule does not run; 0 = any
+	Columns   map[string]Column `json:",omitempty"` // by name: what the database does not say of them
+	Watermark *Watermark        // mode event only
 }
 
 // Watermark lets a probe of mode event see each row once.
@@ -127,6 +167,8 @@ type Watermark struct {
 	Columns []string
 	Initial map[string]any // per column; for a time column a duration before now, as "-1h"
 	Lag     time.Duration  // :until is scheduled_at less this
+	// LookBack is what each run reads again; nil = the default. Ask LooksBack.
+	LookBack *LookBack `json:",omitempty"`
 }
 
 // Notice says what a finding is told as. Texts are by language; the key "" is the text without one.

@@ -131,3 +131,29 @@ func TestPushSinks(t *testing.T) {
 		}
 	}
 }
+
+// TestOwnLabels has the rule's labels stay what they are where a scope has others.
+func TestOwnLabels(t *testing.T) {
+	t.Parallel()
+	set := rules.LoadFile("f.yaml", []byte(`version: 1
+defaults: {labels: {team: stock}}
+rules:
+  - id: a
+    schedule: {cron: "@hourly"}
+    source: wms
+    probe: {sql: SELECT bin FROM bins}
+    key: [bin]
+    labels: {area: pick}
+    notice: {type: REP_NOTICE, title: Look}
+    deliver: [{sink: inbox}]
+    scopes: [{name: "1", overrides: {labels: {area: cold}}}, {name: "2", overrides: {labels: {area: bulk}}}]
+`))
+	if len(set.Rules) != 2 {
+		t.Fatal(set.Problems)
+	}
+	for i, own := range []string{"cold", "bulk"} {
+		if r := set.Rules[i]; r.Labels["area"] != own || r.OwnLabels["area"] != "pick" || r.OwnLabels["team"] != "stock" {
+			t.Errorf("%s: %v, of the rule %v", r.Scope, r.Labels, r.OwnLabels)
+		}
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -164,6 +165,87 @@ func TestChecksumFollowsTheMeaning(t *testing.T) {
 			t.Errorf("%s: the checksum is that of %s", change, before)
 		}
 		seen[sum] = change
+	}
+}
+
+// Where every scope has labels of its own, those of the rule are shown all the same: a change of them is a change.
+func TestChecksumFollowsTheRulesOwnLabels(t *testing.T) {
+	load := func(labels string) string {
+		src := fmt.Sprintf(rule, "a") + "    labels: {area: " + labels + "}\n    scopes: [{name: W1, overrides: {labels: {area: here}}}]\n"
+		s := rules.LoadFile("f.yaml", []byte("version: 1\nrules:\n"+src))
+		if err := s.Problems.Err(); err != nil {
+			t.Fatal(err)
+		}
+		return s.Rules[0].Checksum
+	}
+	if load("one") == load("two") {
+		t.Error("the checksum is the same")
+	}
+}
+
+// Each field of a rule is a part of its checksum, whatever is added to the type, but for those that say where the rule was read.
+func TestChecksumIsOverEachField(t *testing.T) {
+	s := rules.LoadFile("f.yaml", []byte("version: 1\nrules:\n"+fmt.Sprintf(rule, "a")))
+	if err := s.Problems.Err(); err != nil {
+		t.Fatal(err)
+	}
+	r := s.Rules[0]
+	sum := rules.ChecksumOf(r)
+	fields := 0
+	var walk func(path string, v reflect.Value)
+	hold := func(path string, v, other reflect.Value) {
+		old := reflect.New(v.Type()).Elem()
+		old.Set(v)
+		v.Set(other)
+		fields++
+		if same, where := rules.ChecksumOf(r) == sum, path == ".File" || path == ".Checksum"; same != where {
+			t.Errorf("a change of %s: the checksum stays: %v", path, same)
+		}
+		v.Set(old)
+	}
+	walk = func(path string, v reflect.Value) {
+		switch v.Kind() {
+		case reflect.Struct:
+			for i := range v.NumField() {
+				if f := v.Type().Field(i); f.IsExported() {
+					walk(path+"."+f.Name, v.Field(i))
+				}
+			}
+		case reflect.Pointer:
+			if v.IsNil() {
+				v.Set(reflect.New(v.Type().Elem()))
+				sum = rules.ChecksumOf(r)
+			}
+			walk(path, v.Elem())
+		case reflect.Slice:
+			more := reflect.Append(v, reflect.New(v.Type().Elem()).Elem())
+			hold(path, v, more)
+			if v.Type().Elem().Kind() == reflect.Struct {
+				v.Set(more)
+				sum = rules.ChecksumOf(r)
+				walk(path+"[]", v.Index(v.Len()-1))
+			}
+		case reflect.Map:
+			more := reflect.MakeMap(v.Type())
+			value := reflect.New(v.Type().Elem()).Elem()
+			if value.Kind() == reflect.Interface {
+				value.Set(reflect.ValueOf("a value"))
+			}
+			more.SetMapIndex(reflect.ValueOf("another name"), value)
+			hold(path, v, more)
+		case reflect.String:
+			hold(path, v, reflect.ValueOf(v.String()+"'").Convert(v.Type()))
+		case reflect.Bool:
+			hold(path, v, reflect.ValueOf(!v.Bool()))
+		case reflect.Int, reflect.Int64:
+			hold(path, v, reflect.ValueOf(v.Int()+1).Convert(v.Type()))
+		default:
+			t.Errorf("%s is a %s, which this test cannot change", path, v.Kind())
+		}
+	}
+	walk("", reflect.ValueOf(r).Elem())
+	if fields < 50 {
+		t.Errorf("only %d fields were changed", fields)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -41,10 +42,12 @@ type ruleSpec struct {
 	Key            []string          `yaml:"key" doc:"The columns that tell one finding from another."`
 	GroupBy        []string          `yaml:"group_by" doc:"One notice for all findings that are alike in these columns."`
 	For            time.Duration     `yaml:"for" max:"365d" doc:"How long a finding must last before it is told."`
-	KeepFiringFor  time.Duration     `yaml:"keep_firing_for" max:"365d" doc:"How long a finding must be gone before it is resolved."`
+	KeepFiringFor  time.Duration     `yaml:"keep_firing_for" max:"365d" doc:"How long a finding must be gone before it is resolved, counted from the first run without it."`
 	RepeatInterval time.Duration     `yaml:"repeat_interval" min:"1s" max:"365d" doc:"Tell a finding that lasts again after this time."`
+	NotifyAgainOn  []string          `yaml:"notify_again_on" doc:"Columns: tell a firing finding again when one of them changes."`
+	FirstRun       string            `yaml:"first_run" enum:"notify,baseline" doc:"What the first run makes of the rows that it sees. notify: it tells them. baseline: they are known, and it tells nothing of them."`
 	NoData         string            `yaml:"no_data" enum:"ok,keep_last,alert" doc:"What a probe without rows means. ok: its findings resolve. keep_last: they stay. alert: they stay, and it is told."`
-	OnError        string            `yaml:"on_error" enum:"keep_last,alert" doc:"What a failed run means. keep_last: findings stay. alert: they stay, and it is told."`
+	OnError        onErrorSpec       `yaml:"on_error" doc:"What a failed run means. keep_last: findings stay. alert: they stay, and it is told, as are rows that cannot be judged; alert: 10% or alert: 5 tells of those from that share or number on."`
 	Limit          limitSpec         `yaml:"limit" doc:"Bounds the notices of one run; the rest is told in a digest."`
 	Notice         noticeSpec        `yaml:"notice" doc:"What is said."`
 	Deliver        []deliverSpec     `yaml:"deliver" doc:"Where the notices go."`
@@ -66,18 +69,27 @@ type scopeSpec struct {
 }
 
 type probeSpec struct {
-	SQL       string        `yaml:"sql" text:"lines" doc:"One SELECT. :name is a parameter; :now, :scheduled_at, :last_run_at and :scope are built in."`
-	Params    scalars       `yaml:"params" text:"lines" doc:"Values for the :name parameters of the SQL."`
-	Timeout   time.Duration `yaml:"timeout" min:"0.001s" max:"1h" doc:"How long the statement may take."`
-	MaxRows   int           `yaml:"max_rows" min:"1" max:"10000000" doc:"One row more and the run fails (mode event: it goes on at once with the rest)."`
-	MaxCost   int           `yaml:"max_cost" min:"1" doc:"Total cost by the database's plan above which the rule does not run."`
-	Watermark watermarkSpec `yaml:"watermark" doc:"Mode event: what lets the probe return new rows only."`
+	SQL       string                `yaml:"sql" text:"lines" doc:"One SELECT. :name is a parameter; :now, :scheduled_at, :last_run_at and :scope are built in."`
+	Params    scalars               `yaml:"params" text:"lines" doc:"Values for the :name parameters of the SQL."`
+	Timeout   time.Duration         `yaml:"timeout" min:"0.001s" max:"1h" doc:"How long the statement may take."`
+	MaxRows   int                   `yaml:"max_rows" min:"1" max:"10000000" doc:"One row more and the run fails (mode event: it goes on at once with the rest)."`
+	MaxCost   int                   `yaml:"max_cost" min:"1" doc:"Total cost by the database's plan above which the rule does not run."`
+	Columns   map[string]columnSpec `yaml:"columns" doc:"What columns of the probe hold, where that is something else than the database says, such as times in texts."`
+	Watermark watermarkSpec         `yaml:"watermark" doc:"Mode event: what lets the probe return new rows only."`
+}
+
+type columnSpec struct {
+	Type     string `yaml:"type" enum:"time,date,decimal,bool,unix_seconds,unix_milliseconds" doc:"What the column holds."`
+	Format   string `yaml:"format" doc:"Of time and date: how the column writes the time 2006-01-02 15:04:05, as \"2006-01-02T15:04:05Z\"."`
+	Timezone string `yaml:"timezone" doc:"Of time: an IANA name such as Asia/Shanghai, or an offset such as +08:00; by default UTC."`
 }
 
 type watermarkSpec struct {
 	Columns []string      `yaml:"columns,required" doc:"Columns of the probe that grow with every new row; :wm_<column> holds those of the last run."`
 	Initial scalars       `yaml:"initial" text:"lines" doc:"What the first run begins after, for each column; for a time a duration before it, as \"-1h\"."`
 	Lag     time.Duration `yaml:"lag" max:"1d" doc:":until is the due time less this, so that rows of transactions that commit late are not overtaken."`
+	// LookBack is nil where nothing is written.
+	LookBack *lookBackSpec `yaml:"look_back" doc:"How far below the watermark each run reads again, for rows of transactions that commit late: a duration such as 10m, or so many numbers of the first column; 0 is not at all. Rows that a run has seen are not judged again. By default 5m where the watermark begins with a number, else not at all."`
 }
 
 type limitSpec struct {
@@ -121,6 +133,44 @@ func (e *exprText) DecodeYAML(d *strictyaml.Decoder, name string, n *strictyaml.
 	}
 	if s, ok := d.Text(name, n); ok {
 		*e = exprText(s)
+	}
+}
+
+// onErrorSpec is keep_last, alert, or alert with how many rows that cannot be judged are told.
+type onErrorSpec struct {
+	Policy   Policy
+	Unjudged Unjudged
+}
+
+// DecodeYAML implements strictyaml.Decodable.
+func (o *onErrorSpec) DecodeYAML(d *strictyaml.Decoder, name string, n *strictyaml.Node) {
+	const want = "keep_last, alert, or {alert: 10%}: a share of the rows from 1% to 100%, or a number of rows from 1 on"
+	*o = onErrorSpec{}
+	if n.Kind != strictyaml.Mapping {
+		text, ok := d.Text(name, n)
+		if o.Policy = Policy(text); ok && o.Policy != PolicyKeepLast && o.Policy != PolicyAlert {
+			d.Fail(n, strictyaml.CodeEnum, fmt.Sprintf("%s is %q", name, text), want)
+		}
+		return
+	}
+	fields := map[string]*strictyaml.Node{}
+	d.Value(name, n, &fields)
+	value := fields["alert"]
+	if len(fields) != 1 || value == nil || value.Kind != strictyaml.Scalar {
+		d.Fail(n, strictyaml.CodeEnum, name+" takes alert alone, with a share or a number", want)
+		return
+	}
+	digits, share := strings.CutSuffix(value.Text, "%")
+	count, err := strconv.Atoi(digits)
+	if err != nil || count < 1 || share && count > 100 || strconv.Itoa(count) != digits {
+		d.Fail(value, strictyaml.CodeEnum, fmt.Sprintf("%s.alert is %q", name, value.Text), want)
+		return
+	}
+	o.Policy = PolicyAlert
+	if share {
+		o.Unjudged.Percent = count
+	} else {
+		o.Unjudged.Rows = count
 	}
 }
 
@@ -173,8 +223,9 @@ func newSpec() *ruleSpec {
 		Probe:    probeSpec{Timeout: 10 * time.Second, MaxRows: 10_000},
 		Per:      "row",
 		When:     "true",
+		FirstRun: string(FirstRunNotify),
 		NoData:   string(PolicyOK),
-		OnError:  string(PolicyKeepLast),
+		OnError:  onErrorSpec{Policy: PolicyKeepLast},
 		Notice:   noticeSpec{Priority: "3", Modal: string(ModalSilent)},
 	}
 }
@@ -191,16 +242,22 @@ func ruleOf(s *ruleSpec, scope string) *Rule {
 		Source: s.Source,
 		Probe:  Probe{SQL: s.Probe.SQL, Params: s.Probe.Params, Timeout: s.Probe.Timeout, MaxRows: s.Probe.MaxRows, MaxCost: s.Probe.MaxCost},
 		Per:    Per(s.Per), When: string(s.When), Key: s.Key, GroupBy: s.GroupBy,
-		For: s.For, KeepFiringFor: s.KeepFiringFor, RepeatInterval: s.RepeatInterval,
-		NoData: Policy(s.NoData), OnError: Policy(s.OnError), Limit: Limit{Notices: s.Limit.Notices},
+		For: s.For, KeepFiringFor: s.KeepFiringFor, RepeatInterval: s.RepeatInterval, NotifyAgainOn: s.NotifyAgainOn,
+		FirstRun: FirstRun(s.FirstRun), NoData: Policy(s.NoData), OnError: s.OnError.Policy, Unjudged: s.OnError.Unjudged, Limit: Limit{Notices: s.Limit.Notices},
 		Notice: Notice{
 			Type: s.Notice.Type, Warehouse: string(s.Notice.Warehouse), Priority: string(s.Notice.Priority),
 			Modal: Modal(s.Notice.Modal), Title: s.Notice.Title, Body: s.Notice.Body,
 			Expires: s.Notice.Expires, SendResolved: s.Notice.SendResolved,
 		},
 	}
+	for name, c := range s.Probe.Columns {
+		if r.Probe.Columns == nil {
+			r.Probe.Columns = map[string]Column{}
+		}
+		r.Probe.Columns[name] = Column(c)
+	}
 	if w := s.Probe.Watermark; w.Columns != nil {
-		r.Probe.Watermark = &Watermark{Columns: w.Columns, Initial: w.Initial, Lag: w.Lag}
+		r.Probe.Watermark = &Watermark{Columns: w.Columns, Initial: w.Initial, Lag: w.Lag, LookBack: (*LookBack)(w.LookBack)}
 	}
 	if s.Notice.Fields != nil {
 		r.Notice.Fields = map[string]string{}
@@ -262,6 +319,14 @@ func takeSome(s, rule *jsonschema.Schema, less ...string) {
 // JSONSchema implements jsonschema.Schemer.
 func (*exprText) JSONSchema() *jsonschema.Schema {
 	return &jsonschema.Schema{Type: jsonschema.Types{"string", "number", "boolean"}}
+}
+
+// JSONSchema implements jsonschema.Schemer.
+func (*onErrorSpec) JSONSchema() *jsonschema.Schema {
+	return &jsonschema.Schema{
+		Type: jsonschema.Types{"string", "object"}, Default: string(PolicyKeepLast), Pattern: "^(keep_last|alert)$", MinProperties: 1, PropertyNames: &jsonschema.Schema{Pattern: "^alert$"},
+		AdditionalProperties: &jsonschema.Schema{Type: jsonschema.Types{"string", "integer"}, Pattern: "^([1-9][0-9]?|100)%$|^[1-9][0-9]*$"},
+	}
 }
 
 // JSONSchema implements jsonschema.Schemer.

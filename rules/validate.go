@@ -32,11 +32,13 @@ func validate(r *Rule, parts []paramPart, use *paramUse) problem.List {
 	v.per()
 	v.limit()
 	stmt := v.sql()
+	v.columnForms(stmt)
 	v.watermark(stmt)
 	v.params(parts, stmt)
 	v.expr("when", r.When)
 	v.key()
 	v.group()
+	v.watched()
 	v.notice()
 	v.alerts()
 	v.deliver()
@@ -140,7 +142,7 @@ func (v *validator) sql() *probe.Statement {
 	if !v.isText("probe.sql") || v.r.Probe.SQL == "" {
 		return nil
 	}
-	stmt, faults := probe.Parse(v.r.Probe.SQL)
+	stmt, faults := v.r.Probe.Statement()
 	for _, f := range faults {
 		v.problems = append(v.problems, v.r.ProblemIn("probe.sql", f.Offset, f.Code, f.Message, f.Hint))
 	}
@@ -231,6 +233,7 @@ const (
 	CodeParamMissing  = "param_missing"
 	CodeParamUnused   = "param_unused"
 	CodeParamReserved = "param_reserved"
+	CodeColumnForm    = "bad_column_form"
 	CodeWatermark     = "bad_watermark"
 	CodePriority      = "bad_priority"
 	CodeUnknownSource = "unknown_source"

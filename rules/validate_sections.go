@@ -90,7 +90,7 @@ func (v *validator) strategy(i int) {
 const mostResultRows = 100_000
 
 // rowFields mean nothing where the result as a whole is one finding.
-var rowFields = []string{"key", "group_by", "limit"}
+var rowFields = []string{"key", "group_by", "notify_again_on", "limit"}
 
 func (v *validator) per() {
 	if v.r.Per != PerResult {
@@ -129,6 +129,19 @@ func (v *validator) group() {
 	v.groupWarehouse()
 }
 
+// watched checks the columns of notify_again_on.
+func (v *validator) watched() {
+	list := v.r.origin.at("notify_again_on", false)
+	if list == nil || list.Kind != strictyaml.Sequence {
+		return
+	}
+	if len(list.Items) == 0 {
+		v.fail("notify_again_on", strictyaml.CodeMissing, "notify_again_on names no column", "remove the field, or name the columns whose changes are told")
+		return
+	}
+	v.columns("notify_again_on", v.r.NotifyAgainOn)
+}
+
 // groupWarehouse checks that a group lies in one warehouse.
 func (v *validator) groupWarehouse() {
 	columns, _, err := condition.Names(v.r.Notice.Warehouse)
@@ -157,7 +170,7 @@ func (v *validator) alerts() {
 }
 
 // stateFields mean nothing where nothing resolves.
-var stateFields = []string{"for", "keep_firing_for", "repeat_interval", "no_data", "group_by", "notice.send_resolved"}
+var stateFields = []string{"for", "keep_firing_for", "repeat_interval", "notify_again_on", "no_data", "group_by", "notice.send_resolved"}
 
 func (v *validator) mode() {
 	if v.r.Mode != ModeEvent {
@@ -166,6 +179,10 @@ func (v *validator) mode() {
 				"in mode state the probe returns every row that is wrong, each time; set mode: event to see each row once")
 		}
 		return
+	}
+	if v.r.FirstRun == FirstRunBaseline && !v.has("probe.watermark") {
+		v.fail("first_run", CodeMode, "first_run: baseline needs a watermark in mode event: without one the next run tells all rows",
+			"add probe.watermark, so that later runs see new rows alone")
 	}
 	for _, path := range stateFields {
 		if v.has(path) {

@@ -40,11 +40,37 @@ func (c *compiler) watermark() {
 		}
 		name, kind := w.Columns[i], c.columns[at].Kind
 		v, ok := initialOf(kind, w.Initial[name])
-		if !ok {
+		if kind == row.Text && isDuration(w.Initial[name]) {
+			c.fail("probe.watermark.initial."+name, CodeWatermark,
+				fmt.Sprintf("the column %q is a text, so the duration %v would be compared as a text, and the whole history found", name, w.Initial[name]),
+				"have the probe CAST the column to a time, or begin after a text as the column writes its times")
+		} else if !ok {
 			c.fail("probe.watermark.initial."+name, CodeWatermark, fmt.Sprintf("%v does not fit the column %q of kind %s", w.Initial[name], name, kind), initialHint(kind))
 		}
 		c.program.initial = append(c.program.initial, v)
 	}
+	c.lookBack(w)
+}
+
+// lookBack checks that numbers are counted back in a column of numbers.
+func (c *compiler) lookBack(w *Watermark) {
+	at := c.program.watermark[0]
+	if at < 0 || w.LooksBack().Numbers == 0 {
+		return
+	}
+	switch c.columns[at].Kind {
+	case row.Int, row.Decimal, row.Float, row.JSON: // JSON: a kind that shows with the rows only
+	default:
+		c.fail("probe.watermark.look_back", CodeWatermark,
+			fmt.Sprintf("look_back is so many numbers, and the column %q is of kind %s", w.Columns[0], c.columns[at].Kind), "write a duration, such as 10m")
+	}
+}
+
+// isDuration tells whether the rule gives a duration before the first run.
+func isDuration(given any) bool {
+	text, ok := given.(string)
+	d, err := strictyaml.ParseDuration(text)
+	return ok && err == nil && d != 0
 }
 
 func initialHint(k row.Kind) string {

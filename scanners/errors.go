@@ -1,6 +1,9 @@
 package scanners
 
-import "errors"
+import (
+	"errors"
+	"strings"
+)
 
 // Code is a stable reason for a failed scan: log field, metric label and part of the API.
 type Code string
@@ -19,6 +22,8 @@ const (
 	CodeTable       Code = "table_unknown"      // the catalogue has no such table
 	CodeFunction    Code = "probe_function"     // a function that may do more than read
 	CodeUnresolved  Code = "probe_unresolved"   // the database does not say which functions the statement calls
+	CodeTime        Code = "source_time"        // the server's clock or time zone is another than ours; a warning
+	CodeLong        Code = "long_transactions"  // transactions are open for longer than a rule looks back; a warning
 	CodeStage       Code = "table_not_staged"   // a table of a session cannot be set up
 )
 
@@ -42,6 +47,35 @@ func (e *Error) Error() string {
 
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
+
+// ColumnFaults are what is wrong with the columns of one statement.
+type ColumnFaults []*Error
+
+// Add notes the fault of a column; false where the error is none.
+func (f *ColumnFaults) Add(err error) bool {
+	e, ok := errors.AsType[*Error](err)
+	if !ok || e.Code != CodeColumn {
+		return false
+	}
+	*f = append(*f, e)
+	return true
+}
+
+// Err names all columns in one error, with the hint of the first; nil where there is none.
+func (f *ColumnFaults) Err() error {
+	list := *f
+	switch len(list) {
+	case 0:
+		return nil
+	case 1:
+		return list[0]
+	}
+	texts := make([]string, len(list))
+	for i, e := range list {
+		texts[i] = e.Err.Error()
+	}
+	return &Error{Code: CodeColumn, Hint: list[0].Hint, Err: errors.New(strings.Join(texts, "; "))}
+}
 
 // Changed makes the error of a statement that has to be prepared again, since its result is no longer what was
 // described. Scanning once more does not help.

@@ -96,6 +96,25 @@ type Danger struct {
 	Revoke string `json:"revoke"` // the SQL by which a DBA takes it away
 }
 
+// Clock is a Source whose server has a clock and a time zone.
+type Clock interface {
+	// Clock returns the server's time, in the time zone of sessions that set none. A zone that Go does not know has the server's name for it,
+	// and the offset of now.
+	Clock(ctx context.Context) (time.Time, error)
+}
+
+// TransactionWatcher is a Source whose database says which transactions are open.
+type TransactionWatcher interface {
+	// OpenTransactions looks at the transactions of the source's database that have written something.
+	OpenTransactions(ctx context.Context) (OpenTransactions, error)
+}
+
+// OpenTransactions are those that have written something and not ended.
+type OpenTransactions struct {
+	Ages   []time.Duration // how long each has been open, in no order
+	Hidden int             // sessions of which the source's user may not see that
+}
+
 // Inspector is a Source whose catalogue can be read. Names are as a statement writes them: quoted where they have to be.
 type Inspector interface {
 	// Tables returns the names of tables and views that probes may read, sorted; those outside the default schema with it.
@@ -195,14 +214,15 @@ type Config struct {
 	MaxConnections   int           // scans at once; others wait. 0 = 4
 	StatementTimeout time.Duration // of a scan without a timeout of its own, and of Prepare. 0 = 30s
 	Limits           Limits
-	Functions        Functions // of drivers that look functions up
+	Location         *time.Location // of times without a zone, and of the session where the database has one; nil = UTC
+	Functions        Functions      // of drivers that look functions up
 }
 
-// HasDatabase returns an IsAddress: a URL with one of the schemes and a path.
+// HasDatabase returns an IsAddress: a URL with one of the schemes and a path. An @ in the path belongs to a password that holds a slash.
 func HasDatabase(schemes ...string) func(string) bool {
 	return func(address string) bool {
 		u, err := url.Parse(address)
-		return err == nil && slices.Contains(schemes, u.Scheme) && strings.Trim(u.Path, "/") != ""
+		return err == nil && slices.Contains(schemes, u.Scheme) && strings.Trim(u.Path, "/") != "" && !strings.Contains(u.Path, "@")
 	}
 }
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Makes sure that tools are there: test-deps.sh NAME…, of cc, redis, postgres, mariadb, protoc, python3,
+# Makes sure that tools are there: test-deps.sh NAME…, of cc, redis, postgres, faketime, mariadb, protoc, python3,
 # node, chromium, fonts, nginx, haproxy, caddy.
 # On Debian and its like, as root, what is missing is installed through apt-get; elsewhere this says exactly what
 # to install and fails. No service is started: tests start servers of their own.
@@ -11,6 +11,7 @@ has() {
     redis) command -v redis-server ;;
     postgres) compgen -G '/usr/lib/postgresql/*/bin/initdb' || compgen -G '/opt/homebrew/opt/postgresql@*/bin/initdb' ||
       compgen -G '/usr/local/opt/postgresql@*/bin/initdb' || command -v initdb ;;
+    faketime) compgen -G '/usr/lib/*/faketime/libfaketime.so.1' || compgen -G '/usr/lib/faketime/libfaketime.so.1' || [ "$(uname)" = Darwin ] ;; # sets a server's clock
     mariadb) command -v mariadbd || [ -x /usr/sbin/mariadbd ] ;;
     protoc) command -v protoc ;;
     python3) command -v python3 ;; # for the receiver of docs/webhooks.md
@@ -27,6 +28,7 @@ debian_package() {
     cc) echo gcc libc6-dev ;;
     redis) echo redis-server ;;
     postgres) echo postgresql ;;
+    faketime) echo faketime ;;
     mariadb) echo mariadb-server ;;
     protoc) echo protobuf-compiler ;;
     python3) echo python3 ;;
@@ -42,6 +44,7 @@ brew_package() {
     cc) ;;
     redis) echo redis ;;
     postgres) echo postgresql@17 ;;
+    faketime) echo libfaketime ;;
     mariadb) echo mariadb ;;
     protoc) echo protobuf ;;
     python3) echo python3 ;;

@@ -121,15 +121,9 @@ type Channel interface {
 // Site is what a push channel gets beside its settings.
 type Site struct {
 	Version string // of Tallyman, for the other side to see
-	Book    Book
+	Book    delivery.Addresses
 	Stdout  io.Writer
 	Logger  *slog.Logger // names the sink
-}
-
-// Book says where subscribers are reached.
-type Book interface {
-	// Subscribers returns the entries of the ids that have one.
-	Subscribers(ctx context.Context, ids []string) (map[string]delivery.Subscriber, error)
 }
 
 // PushSettings are what every push channel has: how much of it there may be at once, and when it is left alone.

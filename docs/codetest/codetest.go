@@ -12,6 +12,8 @@
 //	…
 //	```
 //
+// A section may have several examples, each with its outcome.
+//
 // Each part of the page, a heading or several, is held by the test of the package that says its codes. With Update the test writes the text blocks anew.
 package codetest
 
@@ -40,7 +42,7 @@ type Part struct {
 // Test runs the examples of the part.
 func (p Part) Test(t *testing.T) {
 	t.Helper()
-	text := readFile(t, p.Page)
+	text := ReadFile(t, p.Page)
 	sections := sectionsOf(text, p.Headings)
 	for _, code := range slices.Sorted(maps.Keys(p.Codes)) {
 		if !slices.ContainsFunc(sections, func(s *section) bool { return s.code == code }) {
@@ -62,35 +64,39 @@ func (p Part) Test(t *testing.T) {
 	}
 }
 
-// checked compares the outcome of the section's example with what stands below it, and returns the section as it should be.
+// checked compares the outcomes of the section's examples with what stands below them, and returns the section as it should be.
 func (p Part) checked(t *testing.T, s *section) string {
 	t.Helper()
 	if slices.Contains(p.Elsewhere, s.code) {
 		return s.text
 	}
-	e, outcome := s.example()
-	if len(e.Blocks) == 0 {
+	examples := s.examples()
+	if len(examples) == 0 {
 		t.Errorf("the section %s of %s has no example: add one, as\n%s", s.code, p.Page, p.Sketch)
 		return s.text
 	}
-	got := p.Run(t, e)
-	if !strings.Contains(got, s.code+": ") {
-		t.Errorf("the example of %s gives something else:\n%s", s.code, got)
+	var outcomes []string
+	for _, e := range examples {
+		got := p.Run(t, e)
+		if !strings.Contains(got, s.code+": ") {
+			t.Errorf("the example of %s gives something else:\n%s", s.code, got)
+		}
+		if got != e.outcome && !p.Update {
+			t.Errorf("below the example of %s must stand (`%s -update` writes it):\n```text\n%s```", s.code, p.Command, got)
+		}
+		outcomes = append(outcomes, got)
 	}
-	if got != outcome && !p.Update {
-		t.Errorf("below the example of %s must stand (`%s -update` writes it):\n```text\n%s```", s.code, p.Command, got)
-	}
-	return s.with(got)
+	return s.with(outcomes)
 }
 
 // Outcome holds the outcome of a code that no rule or file brings about against what the program says.
 func Outcome(t *testing.T, page, headings, code, got string) {
 	t.Helper()
-	for _, s := range sectionsOf(readFile(t, page), headings) {
+	for _, s := range sectionsOf(ReadFile(t, page), headings) {
 		if s.code != code {
 			continue
 		}
-		if _, outcome := s.example(); outcome != got {
+		if examples := s.examples(); len(examples) == 0 || examples[0].outcome != got {
 			t.Errorf("in the section %s of %s must stand:\n```text\n%s```", code, page, got)
 		}
 		return
@@ -113,7 +119,7 @@ func Declared(t *testing.T, pattern string, globs ...string) map[string]bool {
 			if strings.HasSuffix(path, "_test.go") {
 				continue
 			}
-			for _, m := range code.FindAllStringSubmatch(readFile(t, path), -1) {
+			for _, m := range code.FindAllStringSubmatch(ReadFile(t, path), -1) {
 				found[m[1]] = true
 			}
 		}
@@ -127,7 +133,8 @@ func Declared(t *testing.T, pattern string, globs ...string) map[string]bool {
 // Constant is the pattern of a code that a constant names.
 const Constant = `(?m)^\s*Code[A-Z]\w* +(?:Code +)?= +"(\w+)"`
 
-func readFile(t *testing.T, path string) string {
+// ReadFile returns the text of a file.
+func ReadFile(t *testing.T, path string) string {
 	t.Helper()
 	b, err := os.ReadFile(path)
 	if err != nil {
@@ -173,6 +180,8 @@ var block = regexp.MustCompile("(?ms)^```(\\w+) *([^\n]*)\n(.*?)^```\n")
 type Example struct {
 	Code   string // that it is for
 	Blocks []Block
+
+	outcome string // that stands below the blocks
 }
 
 // Block is one block of an example.
@@ -188,34 +197,47 @@ func (e *Example) Block(language, flags string) string {
 	return ""
 }
 
-// example takes the blocks apart; the outcome is that of the page.
-func (s *section) example() (e *Example, outcome string) {
-	e = &Example{Code: s.code}
+// examples takes the blocks apart: a text block ends an example with its outcome.
+func (s *section) examples() []*Example {
+	var list []*Example
+	next := &Example{Code: s.code}
 	for _, m := range block.FindAllStringSubmatch(s.text, -1) {
-		if m[1] == "text" {
-			return e, m[3]
+		if m[1] != "text" {
+			next.Blocks = append(next.Blocks, Block{Language: m[1], Flags: m[2], Text: m[3]})
+			continue
 		}
-		e.Blocks = append(e.Blocks, Block{Language: m[1], Flags: m[2], Text: m[3]})
+		next.outcome = m[3]
+		list = append(list, next)
+		next = &Example{Code: s.code}
 	}
-	return e, ""
+	if len(next.Blocks) > 0 {
+		list = append(list, next)
+	}
+	return list
 }
 
-// with is the section with the outcome below its example.
-func (s *section) with(outcome string) string {
-	end := 0
+// with is the section with an outcome below each of its examples.
+func (s *section) with(outcomes []string) string {
+	var b strings.Builder
+	written := 0
+	last := 0
 	for _, m := range block.FindAllStringSubmatchIndex(s.text, -1) {
-		if s.text[m[2]:m[3]] == "text" {
-			return s.text[:m[0]] + "```text\n" + outcome + "```\n" + s.text[m[1]:]
+		if last = m[1]; s.text[m[2]:m[3]] == "text" {
+			b.WriteString(s.text[written:m[0]] + "```text\n" + outcomes[0] + "```\n")
+			written, outcomes = m[1], outcomes[1:]
 		}
-		end = m[1]
 	}
-	return s.text[:end] + "```text\n" + outcome + "```\n" + s.text[end:]
+	if len(outcomes) > 0 { // the last example is new
+		b.WriteString(s.text[written:last] + "```text\n" + outcomes[0] + "```\n")
+		written = last
+	}
+	return b.String() + s.text[written:]
 }
 
 // Base is the text of the page's block with these flags, which its examples build on.
 func Base(t *testing.T, page, flags string) string {
 	t.Helper()
-	for _, m := range block.FindAllStringSubmatch(readFile(t, page), -1) {
+	for _, m := range block.FindAllStringSubmatch(ReadFile(t, page), -1) {
 		if m[2] == flags {
 			return m[3]
 		}

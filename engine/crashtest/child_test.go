@@ -22,7 +22,6 @@ import (
 	pgledger "tallyman/internal/ledger/postgres"
 	sqliteledger "tallyman/internal/ledger/sqlite"
 	"tallyman/internal/testenv"
-	"tallyman/rules"
 	"tallyman/scanners"
 	sqlitesource "tallyman/scanners/sqlite"
 )
@@ -78,12 +77,12 @@ func child(folder string) error {
 		Ledger:   l,
 		Sources:  map[string]scanners.Source{"wms": source},
 		Sinks:    map[string]engine.Sink{"log": {Sink: fileSink(filepath.Join(folder, sinkFile)), Inbox: true}},
-		Rules:    []*rules.Rule{ruleOf(read(folder, ruleFile))},
+		Rules:    rulesOf(read(folder, ruleFile)),
 		Complete: true,
 		Node:     "child",
 		Logger:   slog.New(slog.NewTextHandler(os.Stderr, nil)),
-		Lease:    600 * time.Millisecond,
-		Step:     func(step string) { dieAt(folder, step) },
+		Lease:    600 * time.Millisecond, ForgetAfter: 100 * time.Millisecond,
+		Step: func(step string) { dieAt(folder, step) },
 	})
 	if err != nil {
 		return err
@@ -114,9 +113,14 @@ func report(ctx context.Context, folder string, l ledger.Ledger) {
 	}
 }
 
-// dieAt ends the process where the file says so. SIGKILL runs nothing: no deferred call, no flush.
+// dieAt ends the process where the file says so, or so long after that ("forgetting 3ms"). SIGKILL runs nothing: no deferred call, no flush.
 func dieAt(folder, step string) {
-	if read(folder, dieFile) != step {
+	at, later, _ := strings.Cut(read(folder, dieFile), " ")
+	if at != step {
+		return
+	}
+	if wait, err := time.ParseDuration(later); err == nil {
+		time.AfterFunc(wait, func() { _ = syscall.Kill(os.Getpid(), syscall.SIGKILL) })
 		return
 	}
 	_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)

@@ -15,7 +15,17 @@ var binNotice = catalog.Type{
 const (
 	groups = "group" // a notice for each bin, and a digest of what is more than one
 	alerts = "alert" // tells of its failed runs
+	many   = "many"  // has more findings than a portion of a removal closes
+	none   = "none"  // no rule at all
 )
+
+// rulesOf returns the rules of that name.
+func rulesOf(name string) []*rules.Rule {
+	if name == none {
+		return nil
+	}
+	return []*rules.Rule{ruleOf(name)}
+}
 
 // ruleOf returns the rule of that name.
 func ruleOf(name string) *rules.Rule {
@@ -33,6 +43,8 @@ func ruleOf(name string) *rules.Rule {
 	switch name {
 	case groups:
 		r.GroupBy, r.Limit.Notices = []string{"bin"}, 1
+	case many:
+		r.Probe.MaxRows = 10_000
 	case alerts:
 		r.OnError = rules.PolicyAlert
 	case string(rules.ModeEvent):

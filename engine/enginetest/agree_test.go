@@ -94,12 +94,12 @@ func (p *pair) firing() {
 	p.notices++
 	var committed bool
 	p.same("a firing", func(ctx context.Context, l engine.Ledger) (string, error) {
-		c, err := l.Claim(ctx, "r", "s", due, "a", time.Hour)
+		c, err := l.Claim(ctx, "r", "s", 0, due, "a", time.Hour)
 		if err != nil {
 			return "", err
 		}
 		text := fmt.Sprint(c.Due.Sub(start), c.Repeated, c.Node)
-		_, busy := l.Claim(ctx, "r", "s", due.Add(time.Minute), "b", time.Hour)
+		_, busy := l.Claim(ctx, "r", "s", 0, due.Add(time.Minute), "b", time.Hour)
 		text += fmt.Sprint(errors.Is(busy, ledger.ErrBusy), l.Renew(ctx, c, time.Hour))
 		if end == 0 {
 			err := l.Release(ctx, c)
@@ -116,7 +116,7 @@ func (p *pair) firing() {
 			return "", errors.Join(err, l.Release(ctx, c))
 		}
 		committed = true
-		_, done := l.Claim(ctx, "r", "s", c.Due, "b", time.Hour)
+		_, done := l.Claim(ctx, "r", "s", 0, c.Due, "b", time.Hour)
 		return text + fmt.Sprint(got.Deliveries, got.Unsubscribed, got.Lanes, errors.Is(done, ledger.ErrDone)), nil
 	})
 	p.due++
@@ -128,7 +128,7 @@ func (p *pair) firing() {
 func (p *pair) notice() *notice.Notice {
 	return &notice.Notice{
 		ID: fmt.Sprintf("n_%d", p.notices), Type: typ.Code, TypeID: typ.ID, Warehouse: inbox.Warehouse, Rule: "r", Scope: "s", Key: `["a"]`,
-		Episode: notice.EpisodeAt(start), Status: notice.Firing, Priority: 3, Modal: "popup", Title: "Look", Count: 1,
+		Episode: notice.EpisodeAt(0, start), Status: notice.Firing, Priority: 3, Modal: "popup", Title: "Look", Count: 1,
 		CreatedAt: time.Now().UTC().Truncate(time.Microsecond), ExpiresAt: time.Now().UTC().Add(time.Hour).Truncate(time.Microsecond),
 	}
 }
@@ -190,6 +190,14 @@ func (p *pair) standing() {
 		}
 		return text.String(), err
 	})
+	p.same("the progress", func(ctx context.Context, l engine.Ledger) (string, error) {
+		list, err := l.Progress(ctx)
+		var text strings.Builder
+		for _, s := range list {
+			fmt.Fprint(&text, s.Rule, s.Scope, s.Done.Sub(start), s.Running.IsZero(), s.Running.UTC())
+		}
+		return text.String(), err
+	})
 	p.same("the last runs", func(ctx context.Context, l engine.Ledger) (string, error) {
 		list, err := l.LastRuns(ctx)
 		var text strings.Builder
@@ -211,7 +219,7 @@ func TestTheLedgerInMemoryAnswersAsOneOfSQLite(t *testing.T) {
 			p.standing() // nothing is known
 			p.firing()
 			p.same("the registration", func(ctx context.Context, l engine.Ledger) (string, error) {
-				_, err := l.Register(ctx, "r", "s", start)
+				_, err := l.Register(ctx, "r", "s", 0, start)
 				return "", err
 			})
 			for range 120 {
@@ -224,7 +232,7 @@ func TestTheLedgerInMemoryAnswersAsOneOfSQLite(t *testing.T) {
 					due := p.dueAt(p.due)
 					p.due++
 					p.same("a skip", func(ctx context.Context, l engine.Ledger) (string, error) {
-						return "", l.Skip(ctx, "r", "s", due, "a", "overlap")
+						return "", l.Skip(ctx, "r", "s", 0, due, "a", "overlap")
 					})
 				}
 				p.standing()

@@ -1,11 +1,13 @@
 package enginetest
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
 	"reflect"
 	"slices"
+	"strings"
 	"time"
 
 	"tallyman/engine/judge"
@@ -16,13 +18,13 @@ import (
 )
 
 // Commit writes a run.
-func (l *Ledger) Commit(ctx context.Context, c ledger.Claim, record *ledger.Commit) (ledger.CommitResult, error) {
+func (l *firingStore) Commit(ctx context.Context, c ledger.Claim, record *ledger.Commit) (ledger.CommitResult, error) {
 	leave, err := l.enter(ctx, "Commit")
 	if err != nil {
 		return ledger.CommitResult{}, err
 	}
 	defer leave()
-	if last, ok := l.commits[firingID{c.Rule, c.Scope, c.Due, c.Token}]; ok && reflect.DeepEqual(last.record, record) {
+	if last, ok := l.commits[firingID{c.Rule, c.Scope, c.Term, c.Due, c.Token}]; ok && reflect.DeepEqual(last.record, record) {
 		return last.answer, nil
 	}
 	s, err := l.inForce(c)
@@ -51,6 +53,8 @@ func (l *Ledger) Commit(ctx context.Context, c ledger.Claim, record *ledger.Comm
 	if record.Watermark != nil {
 		s.mark = slices.Clone(record.Watermark)
 	}
+	s.memory = s.memory.Apply(record.LookBack)
+	s.back = record.Back
 	l.dropped = append(l.dropped, record.Silenced)
 	var committed ledger.CommitResult
 	l.over(record.Over)
@@ -59,19 +63,20 @@ func (l *Ledger) Commit(ctx context.Context, c ledger.Claim, record *ledger.Comm
 	}
 	l.record(&record.Run)
 	if !record.Again {
-		if s.running.Due.After(s.done) {
-			s.done = s.running.Due
+		if !s.isDone(s.running.Term, s.running.Due) {
+			s.term, s.done = s.running.Term, s.running.Due
 		}
 		s.running = nil
 	}
 	kept := *record
-	l.commits[firingID{c.Rule, c.Scope, c.Due, c.Token}] = lastCommit{&kept, committed}
+	l.commits[firingID{c.Rule, c.Scope, c.Term, c.Due, c.Token}] = lastCommit{&kept, committed}
 	return committed, nil
 }
 
 // firingID names the firing of a claim.
 type firingID struct {
 	rule, scope string
+	term        int64
 	due         time.Time
 	token       int64
 }
@@ -83,8 +88,10 @@ type lastCommit struct {
 }
 
 // record adds the run, or a further part to a firing that is committed in parts.
-func (l *Ledger) record(run *ledger.Run) {
-	at := slices.IndexFunc(l.runs, func(r ledger.Run) bool { return r.Rule == run.Rule && r.Scope == run.Scope && r.Due.Equal(run.Due) })
+func (l *firingStore) record(run *ledger.Run) {
+	at := slices.IndexFunc(l.runs, func(r ledger.Run) bool {
+		return r.Rule == run.Rule && r.Scope == run.Scope && r.Term == run.Term && r.Due.Equal(run.Due)
+	})
 	if at < 0 {
 		l.runs = append(l.runs, *run)
 		return
@@ -92,7 +99,7 @@ func (l *Ledger) record(run *ledger.Run) {
 	l.runs[at] = judge.AddPass(&l.runs[at], run)
 }
 
-func (l *Ledger) add(n ledger.NewNotice, committed *ledger.CommitResult) {
+func (l *firingStore) add(n ledger.NewNotice, committed *ledger.CommitResult) {
 	if l.notices[n.Notice.ID] != nil {
 		return
 	}
@@ -110,7 +117,7 @@ func (l *Ledger) add(n ledger.NewNotice, committed *ledger.CommitResult) {
 }
 
 // deliver adds the delivery of a notice to a target, where somebody gets it.
-func (l *Ledger) deliver(n ledger.NewNotice, target ledger.Target, committed *ledger.CommitResult) {
+func (l *firingStore) deliver(n ledger.NewNotice, target ledger.Target, committed *ledger.CommitResult) {
 	d := &deliveryRow{strategy: target.Strategy}
 	d.Lane.Sink = target.Sink
 	d.Recipients = target.Recipients
@@ -143,7 +150,7 @@ func (l *Ledger) deliver(n ledger.NewNotice, target ledger.Target, committed *le
 }
 
 // told returns to whom a notice went in a lane, and whether it went there.
-func (l *Ledger) told(id string, lane delivery.Lane) ([]string, bool) {
+func (l *firingStore) told(id string, lane delivery.Lane) ([]string, bool) {
 	for _, d := range l.delivery {
 		if d.Notice.ID == id && d.Lane == lane && (d.State == ledger.DeliveryPending || d.State == ledger.DeliverySent) {
 			return d.Recipients, true
@@ -153,28 +160,28 @@ func (l *Ledger) told(id string, lane delivery.Lane) ([]string, bool) {
 }
 
 // Dropped returns how many events each commit says that silences have dropped.
-func (l *Ledger) Dropped() []map[string]int {
+func (l *firingStore) Dropped() []map[string]int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return slices.Clone(l.dropped)
 }
 
 // Runs returns all runs, in the order of their commit.
-func (l *Ledger) Runs() []ledger.Run {
+func (l *historyStore) Runs() []ledger.Run {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return slices.Clone(l.runs)
 }
 
 // LastRuns returns the latest run of every rule and scope.
-func (l *Ledger) LastRuns(ctx context.Context) ([]ledger.Run, error) {
+func (l *historyStore) LastRuns(ctx context.Context) ([]ledger.Run, error) {
 	leave, err := l.enter(ctx, "LastRuns")
 	if err != nil {
 		return nil, err
 	}
 	defer leave()
 	last := map[scopeID]ledger.Run{}
-	byDue := slices.SortedStableFunc(slices.Values(l.runs), func(a, b ledger.Run) int { return a.Due.Compare(b.Due) })
+	byDue := slices.SortedStableFunc(slices.Values(l.runs), func(a, b ledger.Run) int { return cmp.Or(cmp.Compare(a.Term, b.Term), a.Due.Compare(b.Due)) })
 	for _, run := range byDue { // an older firing may have been repeated after a skip
 		id := scopeID{run.Rule, run.Scope}
 		if run.Outcome == ledger.OutcomeSkipped {
@@ -189,8 +196,32 @@ func (l *Ledger) LastRuns(ctx context.Context) ([]ledger.Run, error) {
 	return list, nil
 }
 
+// Progress returns how far every rule and scope is.
+func (l *historyStore) Progress(ctx context.Context) ([]ledger.Progress, error) {
+	leave, err := l.enter(ctx, "Progress")
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	var list []ledger.Progress
+	for id, s := range l.scopes {
+		p := ledger.Progress{Rule: id.rule, Scope: id.scope, Term: s.term, Done: s.done}
+		if s.done.IsZero() {
+			p.Done = s.known
+		}
+		if s.running != nil && l.now().Before(s.running.LeaseUntil) {
+			p.RunningTerm, p.Running = s.running.Term, s.running.Due
+		}
+		list = append(list, p)
+	}
+	slices.SortFunc(list, func(a, b ledger.Progress) int {
+		return cmp.Or(strings.Compare(a.Rule, b.Rule), strings.Compare(a.Scope, b.Scope))
+	})
+	return list, nil
+}
+
 // RunSums sums up the runs of every rule and scope.
-func (l *Ledger) RunSums(ctx context.Context) ([]ledger.RunSum, error) {
+func (l *historyStore) RunSums(ctx context.Context) ([]ledger.RunSum, error) {
 	leave, err := l.enter(ctx, "Judged")
 	if err != nil {
 		return nil, err
@@ -214,7 +245,7 @@ func (l *Ledger) RunSums(ctx context.Context) ([]ledger.RunSum, error) {
 }
 
 // Types returns the catalogue.
-func (l *Ledger) Types(ctx context.Context) (catalog.Catalog, error) {
+func (l *catalogueStore) Types(ctx context.Context) (catalog.Catalog, error) {
 	leave, err := l.enter(ctx, "Types")
 	if err != nil {
 		return nil, err
@@ -224,7 +255,7 @@ func (l *Ledger) Types(ctx context.Context) (catalog.Catalog, error) {
 }
 
 // TypesVersion grows with SetTypes.
-func (l *Ledger) TypesVersion(ctx context.Context) (int64, error) {
+func (l *catalogueStore) TypesVersion(ctx context.Context) (int64, error) {
 	leave, err := l.enter(ctx, "TypesVersion")
 	if err != nil {
 		return 0, err
@@ -234,7 +265,7 @@ func (l *Ledger) TypesVersion(ctx context.Context) (int64, error) {
 }
 
 // SetTypes replaces the catalogue.
-func (l *Ledger) SetTypes(types ...catalog.Type) {
+func (l *catalogueStore) SetTypes(types ...catalog.Type) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.types = catalog.Catalog{}
@@ -245,17 +276,17 @@ func (l *Ledger) SetTypes(types ...catalog.Type) {
 }
 
 // Steal takes the claim in force for another node, whatever its lease.
-func (l *Ledger) Steal(rule, name, node string, lease time.Duration) ledger.Claim {
+func (l *firingStore) Steal(rule, name, node string, lease time.Duration) ledger.Claim {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	s := l.scopes[scopeID{rule, name}]
 	s.token++
-	s.running = &ledger.Claim{Rule: rule, Scope: name, Due: s.running.Due, Node: node, Token: s.token, LeaseUntil: l.now().Add(lease)}
+	s.running = &ledger.Claim{Rule: rule, Scope: name, Term: s.running.Term, Due: s.running.Due, Node: node, Token: s.token, LeaseUntil: l.now().Add(lease)}
 	return *s.running
 }
 
 // Prune notes what it was told, and removes notices that are old, have expired, and are neither on their way nor named by an open finding.
-func (l *Ledger) Prune(ctx context.Context, before time.Time, _ int) (int64, error) {
+func (l *operationStore) Prune(ctx context.Context, before time.Time, _ int) (int64, error) {
 	leave, err := l.enter(ctx, "Prune")
 	if err != nil {
 		return 0, err
@@ -279,15 +310,15 @@ func (l *Ledger) Prune(ctx context.Context, before time.Time, _ int) (int64, err
 }
 
 // Pruned returns the times that Prune was told.
-func (l *Ledger) Pruned() []time.Time {
+func (l *operationStore) Pruned() []time.Time {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return slices.Clone(l.pruned)
 }
 
-// Forgotten returns what Forget was told last, nil before.
-func (l *Ledger) Forgotten() map[string]bool {
+// Known returns what Removed was told last, nil before.
+func (l *firingStore) Known() map[string]bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.forgotten
+	return l.known
 }

@@ -24,10 +24,10 @@ type laneLock struct {
 	until time.Time
 }
 
-func (l *Ledger) heldLane(lane delivery.Lane) bool { return l.now().Before(l.lanes[lane].until) }
+func (l *deliveryStore) heldLane(lane delivery.Lane) bool { return l.now().Before(l.lanes[lane].until) }
 
 // PendingLanes returns the lanes of the sink with something pending that nobody drains.
-func (l *Ledger) PendingLanes(ctx context.Context, sink string) ([]delivery.Lane, error) {
+func (l *deliveryStore) PendingLanes(ctx context.Context, sink string) ([]delivery.Lane, error) {
 	leave, err := l.enter(ctx, "PendingLanes")
 	if err != nil {
 		return nil, err
@@ -43,7 +43,7 @@ func (l *Ledger) PendingLanes(ctx context.Context, sink string) ([]delivery.Lane
 }
 
 // AcquireLane takes or keeps the lane.
-func (l *Ledger) AcquireLane(ctx context.Context, lane delivery.Lane, node string, lease time.Duration) (bool, error) {
+func (l *deliveryStore) AcquireLane(ctx context.Context, lane delivery.Lane, node string, lease time.Duration) (bool, error) {
 	leave, err := l.enter(ctx, "AcquireLane")
 	if err != nil {
 		return false, err
@@ -57,7 +57,7 @@ func (l *Ledger) AcquireLane(ctx context.Context, lane delivery.Lane, node strin
 }
 
 // ReleaseLane gives the lane up.
-func (l *Ledger) ReleaseLane(ctx context.Context, lane delivery.Lane, node string) error {
+func (l *deliveryStore) ReleaseLane(ctx context.Context, lane delivery.Lane, node string) error {
 	leave, err := l.enter(ctx, "ReleaseLane")
 	if err != nil {
 		return err
@@ -70,7 +70,7 @@ func (l *Ledger) ReleaseLane(ctx context.Context, lane delivery.Lane, node strin
 }
 
 // Pending returns what is pending in the lane.
-func (l *Ledger) Pending(ctx context.Context, lane delivery.Lane, limit int) ([]delivery.Delivery, error) {
+func (l *deliveryStore) Pending(ctx context.Context, lane delivery.Lane, limit int) ([]delivery.Delivery, error) {
 	leave, err := l.enter(ctx, "Pending")
 	if err != nil {
 		return nil, err
@@ -91,7 +91,7 @@ func (l *Ledger) Pending(ctx context.Context, lane delivery.Lane, limit int) ([]
 }
 
 // MarkSent records the receipts.
-func (l *Ledger) MarkSent(ctx context.Context, receipts []delivery.Receipt) error {
+func (l *deliveryStore) MarkSent(ctx context.Context, receipts []delivery.Receipt) error {
 	leave, err := l.enter(ctx, "MarkSent")
 	if err != nil {
 		return err
@@ -107,7 +107,7 @@ func (l *Ledger) MarkSent(ctx context.Context, receipts []delivery.Receipt) erro
 }
 
 // MarkAttempt counts a failed attempt.
-func (l *Ledger) MarkAttempt(ctx context.Context, seqs []int64, cause string) error {
+func (l *deliveryStore) MarkAttempt(ctx context.Context, seqs []int64, cause string) error {
 	leave, err := l.enter(ctx, "MarkAttempt")
 	if err != nil {
 		return err
@@ -122,7 +122,7 @@ func (l *Ledger) MarkAttempt(ctx context.Context, seqs []int64, cause string) er
 }
 
 // MarkFailed ends deliveries.
-func (l *Ledger) MarkFailed(ctx context.Context, seqs []int64, cause string) error {
+func (l *deliveryStore) MarkFailed(ctx context.Context, seqs []int64, cause string) error {
 	leave, err := l.enter(ctx, "MarkFailed")
 	if err != nil {
 		return err
@@ -137,8 +137,25 @@ func (l *Ledger) MarkFailed(ctx context.Context, seqs []int64, cause string) err
 	return nil
 }
 
+// OldestPending returns since when the oldest pending delivery of each sink waits.
+func (l *deliveryStore) OldestPending(ctx context.Context) (map[string]time.Time, error) {
+	leave, err := l.enter(ctx, "OldestPending")
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	oldest := map[string]time.Time{}
+	for _, d := range l.delivery {
+		at, known := oldest[d.Lane.Sink]
+		if d.State == ledger.DeliveryPending && (!known || d.Notice.CreatedAt.Before(at)) {
+			oldest[d.Lane.Sink] = d.Notice.CreatedAt
+		}
+	}
+	return oldest, nil
+}
+
 // CountDeliveries returns the number of deliveries by sink and state.
-func (l *Ledger) CountDeliveries(ctx context.Context) (map[string]map[ledger.DeliveryState]int64, error) {
+func (l *deliveryStore) CountDeliveries(ctx context.Context) (map[string]map[ledger.DeliveryState]int64, error) {
 	leave, err := l.enter(ctx, "CountDeliveries")
 	if err != nil {
 		return nil, err
@@ -155,7 +172,7 @@ func (l *Ledger) CountDeliveries(ctx context.Context) (map[string]map[ledger.Del
 }
 
 // Unsent returns the number of deliveries that are pending.
-func (l *Ledger) Unsent() int {
+func (l *deliveryStore) Unsent() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	n := 0
@@ -175,7 +192,7 @@ type Push struct {
 }
 
 // Pushes returns the deliveries to the push channel, in the order of their commits.
-func (l *Ledger) Pushes(sink string) []Push {
+func (l *deliveryStore) Pushes(sink string) []Push {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	var list []Push
@@ -188,7 +205,7 @@ func (l *Ledger) Pushes(sink string) []Push {
 }
 
 // ListDeliveries returns the deliveries of a notice in the states, the latest first. It heeds no other filter.
-func (l *Ledger) ListDeliveries(ctx context.Context, f ledger.DeliveryFilter) ([]ledger.DeliveryRecord, error) {
+func (l *deliveryStore) ListDeliveries(ctx context.Context, f ledger.DeliveryFilter) ([]ledger.DeliveryRecord, error) {
 	leave, err := l.enter(ctx, "ListDeliveries")
 	if err != nil {
 		return nil, err
@@ -214,7 +231,7 @@ func (l *Ledger) ListDeliveries(ctx context.Context, f ledger.DeliveryFilter) ([
 }
 
 // Tell lets the ledger tell something else of the deliveries to the push channel than what it knows: how they wait.
-func (l *Ledger) Tell(sink string, edit func(*ledger.DeliveryRecord)) {
+func (l *deliveryStore) Tell(sink string, edit func(*ledger.DeliveryRecord)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, d := range l.delivery {
@@ -225,7 +242,7 @@ func (l *Ledger) Tell(sink string, edit func(*ledger.DeliveryRecord)) {
 }
 
 // Try counts an attempt of every pending delivery to the push channel, and ends it as sent, or leaves it pending.
-func (l *Ledger) Try(sink string, sent bool) {
+func (l *deliveryStore) Try(sink string, sent bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, d := range l.delivery {
@@ -239,7 +256,7 @@ func (l *Ledger) Try(sink string, sent bool) {
 }
 
 // waiting returns the pending deliveries to push channels of the notice's finding; of a digest those of itself.
-func (l *Ledger) waiting(id string) (list []*deliveryRow) {
+func (l *state) waiting(id string) (list []*deliveryRow) {
 	of := l.notices[id]
 	if of == nil {
 		return nil
@@ -255,7 +272,7 @@ func (l *Ledger) waiting(id string) (list []*deliveryRow) {
 }
 
 // over cancels what waits under unless: resolved for the findings of the notices.
-func (l *Ledger) over(ids []string) {
+func (l *state) over(ids []string) {
 	for _, id := range ids {
 		for _, d := range l.waiting(id) {
 			if d.strategy.Unless == delivery.UnlessResolved {
@@ -267,7 +284,7 @@ func (l *Ledger) over(ids []string) {
 
 // tried tells whether the notice was sent in the lane, or is being tried. Where it still waits it is canceled, and so are earlier ones of
 // its finding.
-func (l *Ledger) tried(id string, lane delivery.Lane) bool {
+func (l *state) tried(id string, lane delivery.Lane) bool {
 	tried := false
 	for _, d := range l.delivery {
 		if d.Notice.ID == id && d.Lane == lane && (d.State == ledger.DeliverySent || d.State == ledger.DeliveryPending && d.Attempts > 0) {

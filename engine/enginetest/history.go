@@ -11,7 +11,7 @@ import (
 )
 
 // Promote records that the rule in shadow is live.
-func (l *Ledger) Promote(ctx context.Context, who ledger.Author, rule, name string, at time.Time) error {
+func (l *operationStore) Promote(ctx context.Context, who ledger.Author, rule, name string, at time.Time) error {
 	leave, err := l.enter(ctx, "Promote")
 	if err != nil {
 		return err
@@ -28,7 +28,7 @@ func (l *Ledger) Promote(ctx context.Context, who ledger.Author, rule, name stri
 }
 
 // Demote takes that back.
-func (l *Ledger) Demote(ctx context.Context, _ ledger.Author, rule, name string) error {
+func (l *operationStore) Demote(ctx context.Context, _ ledger.Author, rule, name string) error {
 	leave, err := l.enter(ctx, "Demote")
 	if err != nil {
 		return err
@@ -41,7 +41,7 @@ func (l *Ledger) Demote(ctx context.Context, _ ledger.Author, rule, name string)
 }
 
 // Promotions returns what is promoted, by rule and scope.
-func (l *Ledger) Promotions(ctx context.Context) ([]ledger.Promotion, error) {
+func (l *operationStore) Promotions(ctx context.Context) ([]ledger.Promotion, error) {
 	leave, err := l.enter(ctx, "Promotions")
 	if err != nil {
 		return nil, err
@@ -60,7 +60,7 @@ func (l *Ledger) Promotions(ctx context.Context) ([]ledger.Promotion, error) {
 }
 
 // Finding returns an open finding with its row.
-func (l *Ledger) Finding(ctx context.Context, rule, name, key string) (ledger.Finding, error) {
+func (l *historyStore) Finding(ctx context.Context, rule, name, key string) (ledger.Finding, error) {
 	leave, err := l.enter(ctx, "Finding")
 	if err != nil {
 		return ledger.Finding{}, err
@@ -76,7 +76,7 @@ func (l *Ledger) Finding(ctx context.Context, rule, name, key string) (ledger.Fi
 }
 
 // Trace returns the notices of the keys and those with the ids, the latest first.
-func (l *Ledger) Trace(ctx context.Context, rule, name string, keys, ids []string, limit int) ([]ledger.NoticeTrace, error) {
+func (l *historyStore) Trace(ctx context.Context, rule, name string, keys, ids []string, limit int) ([]ledger.NoticeTrace, error) {
 	leave, err := l.enter(ctx, "Trace")
 	if err != nil {
 		return nil, err
@@ -102,7 +102,7 @@ func (l *Ledger) Trace(ctx context.Context, rule, name string, keys, ids []strin
 }
 
 // Recipients returns the subscribers.
-func (l *Ledger) Recipients(ctx context.Context, _, _ string) ([]string, error) {
+func (l *catalogueStore) Recipients(ctx context.Context, _, _ string) ([]string, error) {
 	leave, err := l.enter(ctx, "Recipients")
 	if err != nil {
 		return nil, err
@@ -112,7 +112,7 @@ func (l *Ledger) Recipients(ctx context.Context, _, _ string) ([]string, error) 
 }
 
 // LastPlan returns the plan that was recorded last.
-func (l *Ledger) LastPlan(ctx context.Context, rule, name string) (ledger.ProbePlan, error) {
+func (l *historyStore) LastPlan(ctx context.Context, rule, name string) (ledger.ProbePlan, error) {
 	leave, err := l.enter(ctx, "LastPlan")
 	if err != nil {
 		return ledger.ProbePlan{}, err
@@ -126,7 +126,7 @@ func (l *Ledger) LastPlan(ctx context.Context, rule, name string) (ledger.ProbeP
 }
 
 // RecordPlan replaces it.
-func (l *Ledger) RecordPlan(ctx context.Context, p ledger.ProbePlan) error {
+func (l *historyStore) RecordPlan(ctx context.Context, p ledger.ProbePlan) error {
 	leave, err := l.enter(ctx, "RecordPlan")
 	if err != nil {
 		return err
@@ -153,7 +153,7 @@ func (s *scope) keep(c *ledger.FindingChange, due time.Time) {
 }
 
 // Switches returns every switch, by rule and scope.
-func (l *Ledger) Switches(ctx context.Context) ([]ledger.Switch, error) {
+func (l *operationStore) Switches(ctx context.Context) ([]ledger.Switch, error) {
 	leave, err := l.enter(ctx, "Switches")
 	if err != nil {
 		return nil, err
@@ -165,7 +165,7 @@ func (l *Ledger) Switches(ctx context.Context) ([]ledger.Switch, error) {
 }
 
 // SetSwitch replaces a switch.
-func (l *Ledger) SetSwitch(ctx context.Context, who ledger.Author, s ledger.Switch) error {
+func (l *operationStore) SetSwitch(ctx context.Context, who ledger.Author, s ledger.Switch) error {
 	leave, err := l.enter(ctx, "SetSwitch")
 	if err != nil {
 		return err
@@ -178,7 +178,7 @@ func (l *Ledger) SetSwitch(ctx context.Context, who ledger.Author, s ledger.Swit
 }
 
 // Numbers counts the changes of switches.
-func (l *Ledger) Numbers(ctx context.Context) (map[string]int64, error) {
+func (l *operationStore) Numbers(ctx context.Context) (map[string]int64, error) {
 	leave, err := l.enter(ctx, "Numbers")
 	if err != nil {
 		return nil, err
@@ -188,7 +188,7 @@ func (l *Ledger) Numbers(ctx context.Context) (map[string]int64, error) {
 }
 
 // SeeNode records that a node is there.
-func (l *Ledger) SeeNode(ctx context.Context, n ledger.Node) error {
+func (l *operationStore) SeeNode(ctx context.Context, n ledger.Node) error {
 	leave, err := l.enter(ctx, "SeeNode")
 	if err != nil {
 		return err
@@ -200,7 +200,7 @@ func (l *Ledger) SeeNode(ctx context.Context, n ledger.Node) error {
 }
 
 // LeaveNode records that the node has stopped.
-func (l *Ledger) LeaveNode(ctx context.Context, name string) error {
+func (l *operationStore) LeaveNode(ctx context.Context, name string) error {
 	leave, err := l.enter(ctx, "LeaveNode")
 	if err != nil {
 		return err
@@ -211,7 +211,7 @@ func (l *Ledger) LeaveNode(ctx context.Context, name string) error {
 }
 
 // Nodes returns the nodes that are there, by name.
-func (l *Ledger) Nodes(ctx context.Context) ([]ledger.Node, error) {
+func (l *operationStore) Nodes(ctx context.Context) ([]ledger.Node, error) {
 	leave, err := l.enter(ctx, "Nodes")
 	if err != nil {
 		return nil, err

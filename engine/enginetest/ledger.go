@@ -17,6 +17,25 @@ import (
 
 // Ledger is a ledger in memory.
 type Ledger struct {
+	*state
+	firingStore
+	catalogueStore
+	deliveryStore
+	historyStore
+	operationStore
+}
+
+// The stores are those of ledger.Ledger, as far as the engine needs them. Each comes with what tests ask and set.
+type (
+	firingStore    struct{ *state }
+	catalogueStore struct{ *state }
+	deliveryStore  struct{ *state }
+	historyStore   struct{ *state }
+	operationStore struct{ *state }
+)
+
+// state is what the stores share.
+type state struct {
 	// Fail, when set, is asked before each method by its name; an error that it returns is the answer.
 	Fail func(method string) error
 	// TimeNow is what leases and expiry are judged by. Defaults to time.Now.
@@ -24,22 +43,22 @@ type Ledger struct {
 	// Subscribers get every inbox delivery.
 	Subscribers []string
 
-	mu        sync.Mutex
-	scopes    map[scopeID]*scope
-	runs      []ledger.Run
-	commits   map[firingID]lastCommit
-	notices   map[string]*notice.Notice
-	delivery  []*deliveryRow
-	lanes     map[delivery.Lane]laneLock
-	types     catalog.Catalog
-	version   int64
-	plans     map[scopeID]ledger.ProbePlan
-	pruned    []time.Time
-	forgotten map[string]bool
-	switches  map[scopeID]ledger.Switch
-	switched  int64 // how often
-	nodes     map[string]ledger.Node
-	dropped   []map[string]int
+	mu       sync.Mutex
+	scopes   map[scopeID]*scope
+	runs     []ledger.Run
+	commits  map[firingID]lastCommit
+	notices  map[string]*notice.Notice
+	delivery []*deliveryRow
+	lanes    map[delivery.Lane]laneLock
+	types    catalog.Catalog
+	version  int64
+	plans    map[scopeID]ledger.ProbePlan
+	pruned   []time.Time
+	known    map[string]bool
+	switches map[scopeID]ledger.Switch
+	switched int64 // how often
+	nodes    map[string]ledger.Node
+	dropped  []map[string]int
 }
 
 type scopeID struct{ rule, scope string }
@@ -47,8 +66,11 @@ type scopeID struct{ rule, scope string }
 type scope struct {
 	state    finding.Scope
 	known    time.Time
+	term     int64     // the clock term of done
 	done     time.Time // due time of the last firing that is done or was skipped
 	mark     []row.Value
+	memory   ledger.LookBack
+	back     []ledger.Target
 	findings map[string]finding.State
 	rows     map[string]seenRow // by key of a finding
 	running  *ledger.Claim      // nil while nothing runs; its lease may be over
@@ -60,18 +82,19 @@ type scope struct {
 
 // NewLedger returns an empty ledger with the types.
 func NewLedger(types ...catalog.Type) *Ledger {
-	l := &Ledger{
+	s := &state{
 		Subscribers: []string{"role:keeper"},
 		scopes:      map[scopeID]*scope{}, notices: map[string]*notice.Notice{}, lanes: map[delivery.Lane]laneLock{},
-		plans: map[scopeID]ledger.ProbePlan{}, switches: map[scopeID]ledger.Switch{}, nodes: map[string]ledger.Node{}, commits: map[firingID]lastCommit{}, types: catalog.Catalog{}, version: 1,
+		plans: map[scopeID]ledger.ProbePlan{}, switches: map[scopeID]ledger.Switch{}, nodes: map[string]ledger.Node{},
+		commits: map[firingID]lastCommit{}, types: catalog.Catalog{}, version: 1,
 	}
 	for _, t := range types {
-		l.types[t.Code] = t
+		s.types[t.Code] = t
 	}
-	return l
+	return &Ledger{s, firingStore{s}, catalogueStore{s}, deliveryStore{s}, historyStore{s}, operationStore{s}}
 }
 
-func (l *Ledger) now() time.Time {
+func (l *state) now() time.Time {
 	if l.TimeNow == nil {
 		return time.Now()
 	}
@@ -79,7 +102,7 @@ func (l *Ledger) now() time.Time {
 }
 
 // enter locks the ledger, after asking Fail.
-func (l *Ledger) enter(ctx context.Context, method string) (leave func(), err error) {
+func (l *state) enter(ctx context.Context, method string) (leave func(), err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -93,7 +116,7 @@ func (l *Ledger) enter(ctx context.Context, method string) (leave func(), err er
 }
 
 // Register makes the rule and scope known.
-func (l *Ledger) Register(ctx context.Context, rule, name string, now time.Time) (ledger.ScopeState, error) {
+func (l *firingStore) Register(ctx context.Context, rule, name string, term int64, now time.Time) (ledger.ScopeState, error) {
 	leave, err := l.enter(ctx, "Register")
 	if err != nil {
 		return ledger.ScopeState{}, err
@@ -101,17 +124,18 @@ func (l *Ledger) Register(ctx context.Context, rule, name string, now time.Time)
 	defer leave()
 	id := scopeID{rule, name}
 	if l.scopes[id] == nil {
-		l.scopes[id] = &scope{known: now, findings: map[string]finding.State{}, rows: map[string]seenRow{}}
+		l.scopes[id] = &scope{term: term, known: now, findings: map[string]finding.State{}, rows: map[string]seenRow{}}
 	}
 	return l.scopes[id].snapshot(l.now()), nil
 }
 
 // snapshot is the state at a time.
 func (s *scope) snapshot(now time.Time) ledger.ScopeState {
-	state := ledger.ScopeState{
+	state := ledger.ScopeState{ // Scope.Term is that of Done
 		Scope: s.state, Registered: s.known, Done: s.done, Watermark: slices.Clone(s.mark),
 		Promoted: s.promoted, PromotedBy: s.promotedBy,
 	}
+	state.Term = s.term
 	if s.running != nil && now.Before(s.running.LeaseUntil) {
 		running := *s.running
 		state.Running = &running
@@ -120,7 +144,7 @@ func (s *scope) snapshot(now time.Time) ledger.ScopeState {
 }
 
 // Claim takes the firing, or the one that was abandoned.
-func (l *Ledger) Claim(ctx context.Context, rule, name string, due time.Time, node string, lease time.Duration) (ledger.Claim, error) {
+func (l *firingStore) Claim(ctx context.Context, rule, name string, term int64, due time.Time, node string, lease time.Duration) (ledger.Claim, error) {
 	leave, err := l.enter(ctx, "Claim")
 	if err != nil {
 		return ledger.Claim{}, err
@@ -132,22 +156,27 @@ func (l *Ledger) Claim(ctx context.Context, rule, name string, due time.Time, no
 	case s == nil:
 		return ledger.Claim{}, ledger.ErrNotFound
 	case s.running != nil && !l.now().Before(s.running.LeaseUntil):
-		due, repeated = s.running.Due, true
-	case !due.After(s.done):
+		term, due, repeated = s.running.Term, s.running.Due, true
+	case s.isDone(term, due):
 		return ledger.Claim{}, ledger.ErrDone
 	case s.running != nil:
 		return ledger.Claim{}, ledger.ErrBusy
 	}
 	s.token++
 	s.running = &ledger.Claim{
-		Rule: rule, Scope: name, Due: due, Node: node, Token: s.token,
+		Rule: rule, Scope: name, Term: term, Due: due, Node: node, Token: s.token,
 		LeaseUntil: l.now().Add(lease), Repeated: repeated,
 	}
 	return *s.running, nil
 }
 
+// isDone tells whether the firing is done or lies before the last that is.
+func (s *scope) isDone(term int64, due time.Time) bool {
+	return term < s.term || term == s.term && !due.After(s.done)
+}
+
 // inForce returns the scope whose claim c is.
-func (l *Ledger) inForce(c ledger.Claim) (*scope, error) {
+func (l *firingStore) inForce(c ledger.Claim) (*scope, error) {
 	s := l.scopes[scopeID{c.Rule, c.Scope}]
 	if s == nil || s.running == nil || s.running.Token != c.Token {
 		return nil, ledger.ErrFenced
@@ -156,7 +185,7 @@ func (l *Ledger) inForce(c ledger.Claim) (*scope, error) {
 }
 
 // Renew extends the lease.
-func (l *Ledger) Renew(ctx context.Context, c ledger.Claim, lease time.Duration) error {
+func (l *firingStore) Renew(ctx context.Context, c ledger.Claim, lease time.Duration) error {
 	leave, err := l.enter(ctx, "Renew")
 	if err != nil {
 		return err
@@ -171,7 +200,7 @@ func (l *Ledger) Renew(ctx context.Context, c ledger.Claim, lease time.Duration)
 }
 
 // Release ends the lease at once.
-func (l *Ledger) Release(ctx context.Context, c ledger.Claim) error {
+func (l *firingStore) Release(ctx context.Context, c ledger.Claim) error {
 	leave, err := l.enter(ctx, "Release")
 	if err != nil {
 		return err
@@ -187,7 +216,7 @@ func (l *Ledger) Release(ctx context.Context, c ledger.Claim) error {
 }
 
 // Abandoned returns the firings whose lease is over.
-func (l *Ledger) Abandoned(ctx context.Context) ([]ledger.Claim, error) {
+func (l *firingStore) Abandoned(ctx context.Context) ([]ledger.Claim, error) {
 	leave, err := l.enter(ctx, "Abandoned")
 	if err != nil {
 		return nil, err
@@ -205,53 +234,46 @@ func (l *Ledger) Abandoned(ctx context.Context) ([]ledger.Claim, error) {
 }
 
 // Skip records that the firing did not run.
-func (l *Ledger) Skip(ctx context.Context, rule, name string, due time.Time, node, reason string) error {
+func (l *firingStore) Skip(ctx context.Context, rule, name string, term int64, due time.Time, node, reason string) error {
 	leave, err := l.enter(ctx, "Skip")
 	if err != nil {
 		return err
 	}
 	defer leave()
-	_, err = l.leaveOut(rule, name, due, node, reason)
+	_, err = l.leaveOut(rule, name, term, due, node, reason)
 	return err
 }
 
 // Thaw is Skip for what was left out while the rule was disabled.
-func (l *Ledger) Thaw(ctx context.Context, rule, name string, due time.Time, node, reason string) error {
+func (l *firingStore) Thaw(ctx context.Context, rule, name string, term int64, due time.Time, node, reason string) error {
 	leave, err := l.enter(ctx, "Thaw")
 	if err != nil {
 		return err
 	}
 	defer leave()
-	if left, err := l.leaveOut(rule, name, due, node, reason); err != nil || !left {
+	if left, err := l.leaveOut(rule, name, term, due, node, reason); err != nil || !left {
 		return err
 	}
-	s := l.scopes[scopeID{rule, name}]
-	for key, f := range s.findings {
-		if frozen := due.Sub(s.state.Since()); !f.AbsentSince.IsZero() && frozen > 0 {
-			f.AbsentSince = f.AbsentSince.Add(frozen)
-			s.findings[key] = f
-		}
-	}
-	s.state.Thawed = due
+	l.scopes[scopeID{rule, name}].state.Thawed = due
 	return nil
 }
 
 // leaveOut records the firing as skipped, and tells whether it was neither done nor running.
-func (l *Ledger) leaveOut(rule, name string, due time.Time, node, reason string) (bool, error) {
+func (l *firingStore) leaveOut(rule, name string, term int64, due time.Time, node, reason string) (bool, error) {
 	s := l.scopes[scopeID{rule, name}]
 	if s == nil {
 		return false, ledger.ErrNotFound
 	}
-	if !due.After(s.done) || s.running != nil && s.running.Due.Equal(due) {
+	if s.isDone(term, due) || s.running != nil && s.running.Term == term && s.running.Due.Equal(due) {
 		return false, nil
 	}
-	s.done = due
-	l.runs = append(l.runs, ledger.Run{Rule: rule, Scope: name, Due: due, Node: node, Started: l.now(), Outcome: ledger.OutcomeSkipped, Error: reason})
+	s.term, s.done = term, due
+	l.runs = append(l.runs, ledger.Run{Rule: rule, Scope: name, Term: term, Due: due, Node: node, Started: l.now(), Outcome: ledger.OutcomeSkipped, Error: reason})
 	return true, nil
 }
 
 // Scope returns the state of the rule in the scope.
-func (l *Ledger) Scope(ctx context.Context, rule, name string) (ledger.ScopeState, error) {
+func (l *firingStore) Scope(ctx context.Context, rule, name string) (ledger.ScopeState, error) {
 	leave, err := l.enter(ctx, "Scope")
 	if err != nil {
 		return ledger.ScopeState{}, err
@@ -265,7 +287,7 @@ func (l *Ledger) Scope(ctx context.Context, rule, name string) (ledger.ScopeStat
 }
 
 // Findings returns the open findings.
-func (l *Ledger) Findings(ctx context.Context, rule, name string) ([]finding.State, error) {
+func (l *firingStore) Findings(ctx context.Context, rule, name string) ([]finding.State, error) {
 	leave, err := l.enter(ctx, "Findings")
 	if err != nil {
 		return nil, err
@@ -279,7 +301,7 @@ func (l *Ledger) Findings(ctx context.Context, rule, name string) ([]finding.Sta
 }
 
 // Notices returns those of the ids that it has.
-func (l *Ledger) Notices(ctx context.Context, ids []string) (map[string]*notice.Notice, error) {
+func (l *firingStore) Notices(ctx context.Context, ids []string) (map[string]*notice.Notice, error) {
 	leave, err := l.enter(ctx, "Notices")
 	if err != nil {
 		return nil, err
@@ -294,28 +316,76 @@ func (l *Ledger) Notices(ctx context.Context, ids []string) (map[string]*notice.
 	return found, nil
 }
 
+// LookBack returns what is remembered of the rows of the rule.
+func (l *firingStore) LookBack(ctx context.Context, rule, name string) (ledger.LookBack, error) {
+	leave, err := l.enter(ctx, "LookBack")
+	if err != nil {
+		return ledger.LookBack{}, err
+	}
+	defer leave()
+	if s := l.scopes[scopeID{rule, name}]; s != nil {
+		return s.memory, nil
+	}
+	return ledger.LookBack{}, nil
+}
+
 // Drop forgets a rule and scope, as Forget does when a node does not know them.
-func (l *Ledger) Drop(rule, name string) {
+func (l *firingStore) Drop(rule, name string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	delete(l.scopes, scopeID{rule, name})
 }
 
-// Forget forgets all rules and scopes but the known.
-func (l *Ledger) Forget(ctx context.Context, known map[string]bool) (int64, error) {
-	leave, err := l.enter(ctx, "Forget")
+// Removed returns the rules and scopes that are not known.
+func (l *firingStore) Removed(ctx context.Context, known map[string]bool) ([]ledger.RemovedScope, error) {
+	leave, err := l.enter(ctx, "Removed")
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
 	defer leave()
-	l.forgotten = known
-	before := len(l.scopes)
-	maps.DeleteFunc(l.scopes, func(id scopeID, _ *scope) bool {
-		gone := !known[ledger.ScopeKey(id.rule, id.scope)]
-		if gone {
-			delete(l.plans, id)
+	l.known = known
+	var removed []ledger.RemovedScope
+	for id, s := range l.scopes {
+		if !known[ledger.ScopeKey(id.rule, id.scope)] {
+			removed = append(removed, ledger.RemovedScope{Rule: id.rule, Scope: id.scope, LastDue: s.state.LastDue, Back: s.back})
 		}
-		return gone
-	})
-	return int64(before - len(l.scopes)), nil
+	}
+	return removed, nil
+}
+
+// Forget closes a portion of a removed rule.
+func (l *firingStore) Forget(ctx context.Context, p *ledger.ForgetPortion) (ledger.CommitResult, error) {
+	leave, err := l.enter(ctx, "Forget")
+	if err != nil {
+		return ledger.CommitResult{}, err
+	}
+	defer leave()
+	id := scopeID{p.Rule, p.Scope}
+	s := l.scopes[id]
+	if s == nil || !s.state.LastDue.Equal(p.LastDue) || !s.has(p.Keys) {
+		return ledger.CommitResult{}, ledger.ErrFenced
+	}
+	for _, key := range p.Keys {
+		delete(s.findings, key)
+	}
+	var committed ledger.CommitResult
+	l.over(p.Over)
+	for _, n := range p.Notices {
+		l.add(n, &committed)
+	}
+	if p.Last {
+		delete(l.scopes, id)
+		delete(l.plans, id)
+	}
+	return committed, nil
+}
+
+// has tells whether there are findings of all the keys.
+func (s *scope) has(keys []string) bool {
+	for _, key := range keys {
+		if _, ok := s.findings[key]; !ok {
+			return false
+		}
+	}
+	return true
 }

@@ -22,7 +22,10 @@ type wholeLedger struct {
 	rest
 }
 
-type rest struct{ *sqlite.Ledger }
+// rest lies one level deeper than the stores of the ledger in memory, so that these come first.
+type rest struct{ file }
+
+type file struct{ *sqlite.Ledger }
 
 func TestTheLedgerInMemoryPassesTheSuite(t *testing.T) {
 	t.Parallel()
@@ -35,14 +38,14 @@ func TestTheLedgerInMemoryPassesTheSuite(t *testing.T) {
 				if _, err := sqlite.Migrate(t.Context(), path); err != nil {
 					t.Fatal(err)
 				}
-				file, err := sqlite.Open(t.Context(), path, opts)
+				onDisk, err := sqlite.Open(t.Context(), path, opts)
 				if err != nil {
 					t.Fatal(err)
 				}
-				t.Cleanup(func() { _ = file.Close() })
+				t.Cleanup(func() { _ = onDisk.Close() })
 				memory := enginetest.NewLedger()
 				memory.TimeNow, memory.Subscribers = opts.Now, nil
-				return wholeLedger{memory, rest{file}}
+				return wholeLedger{memory, rest{file{onDisk}}}
 			},
 		}
 	})

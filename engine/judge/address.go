@@ -124,6 +124,14 @@ func (p *Pass) everywhere() []ledger.Target {
 	return p.Address.Live
 }
 
+// back are the targets of resolutions, should the rule be removed: none where the rule tells none, and none in shadow, where nobody was told.
+func (p *Pass) back() []ledger.Target {
+	if p.shadow || !p.Rule.Notice.SendResolved {
+		return nil
+	}
+	return p.Address.back
+}
+
 // Silencer knows the silences that are in force.
 type Silencer interface {
 	// Holding returns the silences that are active at the time and match the subject. The silence with the latest end is the first.

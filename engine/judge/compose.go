@@ -16,7 +16,9 @@ import (
 
 // Compose makes the record of a pass: its findings, and the notices that tell of them.
 func (p *Pass) Compose(ctx context.Context, known *Snapshot, result *Result) (*ledger.Commit, error) {
-	record := &ledger.Commit{Scope: result.step.Scope, Watermark: result.watermark, Again: result.again, Silenced: result.silenced()}
+	record := &ledger.Commit{
+		Scope: result.step.Scope, Watermark: result.watermark, LookBack: result.lookBack, Again: result.again, Silenced: result.silenced(), Back: p.back(),
+	}
 	if result.again {
 		record.Scope = known.Scope // the firing is not done
 	}
@@ -71,7 +73,7 @@ func (r *Result) messages() []message {
 		tell := &r.step.Tells[i]
 		st := r.step.State(*tell)
 		list = append(list, message{
-			key: cmp.Or(tell.Group, st.Key), episode: notice.EpisodeAt(st.Episode), status: notice.Firing, ordinal: st.Ordinal - 1,
+			key: cmp.Or(tell.Group, st.Key), episode: notice.EpisodeAt(st.Term, st.Episode), status: notice.Firing, ordinal: st.Ordinal - 1,
 			count: tell.Count(), draft: r.drafts[i], tell: tell,
 		})
 	}
@@ -112,15 +114,15 @@ func (p *Pass) resolve(ctx context.Context, record *ledger.Commit) error {
 	for _, id := range record.Over {
 		if firing := told[id]; firing != nil {
 			record.Notices = append(record.Notices, ledger.NewNotice{
-				Notice: p.resolved(firing), Sinks: p.Address.back, After: id,
+				Notice: resolution(firing, p.Started, resolvedTitle), Sinks: p.Address.back, After: id,
 			})
 		}
 	}
 	return nil
 }
 
-// resolved repeats a firing notice as its resolution.
-func (p *Pass) resolved(firing *notice.Notice) *notice.Notice {
+// resolution repeats a firing notice as its resolution of that time.
+func resolution(firing *notice.Notice, at time.Time, title func(lang, title string) string) *notice.Notice {
 	n := *firing
 	n.ID = notice.ID(n.Rule, n.Scope, n.Key, n.Episode, notice.Resolved, 0)
 	if notice.IsDigest(firing.ID) {
@@ -128,16 +130,16 @@ func (p *Pass) resolved(firing *notice.Notice) *notice.Notice {
 	}
 	n.Status = notice.Resolved
 	n.Modal = string(rules.ModalSilent)
-	n.Title = resolvedTitle("", firing.Title)
+	n.Title = title("", firing.Title)
 	n.Texts = nil
 	for lang, text := range firing.Texts {
 		if n.Texts == nil {
 			n.Texts = make(map[string]notice.Text, len(firing.Texts))
 		}
-		n.Texts[lang] = notice.Text{Title: resolvedTitle(lang, text.Title), Body: text.Body}
+		n.Texts[lang] = notice.Text{Title: title(lang, text.Title), Body: text.Body}
 	}
-	n.CreatedAt = p.Started
-	n.ExpiresAt = p.Started.Add(firing.ExpiresAt.Sub(firing.CreatedAt))
+	n.CreatedAt = at
+	n.ExpiresAt = at.Add(firing.ExpiresAt.Sub(firing.CreatedAt))
 	return &n
 }
 
@@ -156,7 +158,7 @@ func chinese(lang string) bool {
 // sumUp is the record of the pass as a run.
 func (p *Pass) sumUp(result *Result, notices int) ledger.Run {
 	run := result.run
-	run.Rule, run.Scope, run.Due, run.Node = p.Rule.ID, p.Rule.Scope, p.Due, p.Node
+	run.Rule, run.Scope, run.Term, run.Due, run.Node = p.Rule.ID, p.Rule.Scope, p.Term, p.Due, p.Node
 	run.Started, run.Duration = p.Started, time.Since(p.Begun)
 	run.Pending, run.Firing, run.Notices = result.step.Pending, result.step.Firing, notices
 	return run
@@ -174,7 +176,7 @@ func (p *Pass) Refused(ctx context.Context, known *Snapshot, cause error, silent
 		}
 		result = p.failed(known, fault)
 	}
-	return &ledger.Commit{Scope: result.step.Scope, Watermark: result.watermark, Run: p.sumUp(result, 0)}
+	return &ledger.Commit{Scope: result.step.Scope, Watermark: result.watermark, Run: p.sumUp(result, 0), Back: p.back()}
 }
 
 // operation is the finding's change as the ledger calls it.

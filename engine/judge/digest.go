@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"tallyman/internal/notice"
@@ -49,13 +50,16 @@ func (p *Pass) limit(known *Snapshot, all []message) (alone []message, digests [
 // digestEpisode tells the digests of a rule apart: the due time, and of a rule with a watermark also where the pass began, for
 // a firing may take several passes. A repeated pass begins there again and makes the same digests.
 func (p *Pass) digestEpisode(known *Snapshot) string {
-	due := notice.EpisodeAt(p.Due)
+	due := notice.EpisodeAt(p.Term, p.Due)
 	if p.Rule.Probe.Watermark == nil {
 		return due
 	}
 	text := []byte("[" + due)
 	for _, v := range known.Watermark {
 		text = v.AppendKey(append(text, ','))
+	}
+	if known.memory != nil { // a pass may find rows below the watermark alone, and leave the watermark as it is
+		text = strconv.AppendInt(append(text, ','), known.memory.next, 10)
 	}
 	return string(append(text, ']'))
 }

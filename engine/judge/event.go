@@ -3,10 +3,10 @@ package judge
 import (
 	"fmt"
 	"slices"
-	"strconv"
 
 	"tallyman/internal/finding"
 	"tallyman/internal/ledger"
+	"tallyman/internal/notice"
 	"tallyman/rules"
 	"tallyman/rules/row"
 	"tallyman/scanners"
@@ -19,12 +19,15 @@ type eventJudge struct {
 	pass    *Pass
 	maxRows int
 	due     string
+	known   bool            // the first run of a rule with first_run: baseline, which tells nothing
 	columns []int           // positions of the watermark's columns
 	highest []row.Value     // the watermark: of the rows so far, or where the scan began
 	raised  int             // how many rows raised it
 	below   checkpoint      // where the rows that have the highest watermark begin
 	ordered bool            // no row lay below the one before it
 	told    map[string]bool // key and episode of the events so far
+	from    []row.Value     // the watermark before the run
+	memory  *seenMemory     // nil = the rule does not look back
 	budget  Budget
 	result  Result
 }
@@ -41,6 +44,7 @@ type event struct {
 type checkpoint struct {
 	watermark []row.Value
 	events    int
+	seen      int // rows that are remembered
 	run       ledger.Run
 	repeated  int
 }
@@ -50,22 +54,49 @@ func newEventJudge(p *Pass, known *Snapshot) *eventJudge {
 		program: p.Program,
 		pass:    p,
 		maxRows: p.Rule.Probe.MaxRows,
-		due:     strconv.FormatInt(p.Due.UnixMicro(), 10),
+		due:     notice.EpisodeAt(p.Term, p.Due),
+		known:   p.Policy.Baseline && known.IsFirst(),
 		ordered: true,
 		told:    map[string]bool{},
 	}
 	if w := p.Rule.Probe.Watermark; w != nil {
-		j.highest = slices.Clone(known.Watermark)
+		j.highest, j.from = slices.Clone(known.begin), known.Watermark
 		for _, name := range w.Columns {
 			j.columns = append(j.columns, row.Index(p.Prepared.Columns(), name))
 		}
+	}
+	if j.memory = known.memory; j.memory != nil {
+		j.memory.recall()
+	} else if known.back.From != nil {
+		j.result.lookBack = &ledger.LookBackChange{} // the rule looks back no more
 	}
 	j.result.step = finding.Drop(known.Scope, known.findings, p.Policy, p.Due)
 	return j
 }
 
+// visit takes a row. One that an earlier run has seen only moves the position. errPageFull leaves the row out: it is new, and there are max_rows
+// already.
 func (j *eventJudge) visit(r *row.Row) error {
+	if j.memory == nil {
+		j.follow(r)
+		return j.judge(r)
+	}
+	hash := hashOf(j.program, r)
+	if _, seen := j.memory.seen[hash]; seen {
+		j.memory.skipped++
+		j.follow(r)
+		return nil
+	}
+	if j.memory.rows() == j.maxRows {
+		return errPageFull
+	}
 	j.follow(r)
+	j.memory.add(hash, func() []row.Value { return slices.Clone(j.highest) })
+	return j.judge(r)
+}
+
+// judge tells of a row that is new, where the row meets the condition.
+func (j *eventJudge) judge(r *row.Row) error {
 	matches, err := j.program.Match(r)
 	if err != nil {
 		j.errored(r, err)
@@ -77,6 +108,10 @@ func (j *eventJudge) visit(r *row.Row) error {
 	key, episode := j.program.Key(r), j.episode(r)
 	if len(key) > longestKey || len(episode) > longestKey {
 		j.errored(r, errLongKey)
+		return nil
+	}
+	if j.known {
+		j.result.run.Matched++
 		return nil
 	}
 	if j.told[key+"\x00"+episode] {
@@ -124,7 +159,10 @@ func (j *eventJudge) follow(r *row.Row) {
 		j.ordered = false
 	case order > 0:
 		j.raised++
-		j.below = checkpoint{append(j.below.watermark[:0], j.highest...), len(j.result.events), j.result.run, j.result.step.Repeated}
+		j.below = checkpoint{append(j.below.watermark[:0], j.highest...), len(j.result.events), 0, j.result.run, j.result.step.Repeated}
+		if j.memory != nil {
+			j.below.seen = j.memory.rows()
+		}
 		for i, at := range j.columns {
 			j.highest[i] = r.Values[at].Clone()
 		}
@@ -143,7 +181,7 @@ func (j *eventJudge) episode(r *row.Row) string {
 		}
 		text = r.Values[at].AppendKey(text)
 	}
-	return string(append(text, ']'))
+	return notice.InTerm(j.pass.Term, string(append(text, ']')))
 }
 
 func (j *eventJudge) finish(res scanners.Result) (*Result, error) {
@@ -158,8 +196,25 @@ func (j *eventJudge) finish(res scanners.Result) (*Result, error) {
 	if res.More {
 		return j.rest()
 	}
-	j.result.watermark = j.highest
-	return &j.result, nil
+	return j.end(j.highest)
+}
+
+// end closes the pass at the position that it has reached.
+func (j *eventJudge) end(position []row.Value) (*Result, error) {
+	j.result.watermark = position
+	if j.memory == nil {
+		return &j.result, nil
+	}
+	j.result.watermark = higher(j.from, position)
+	j.result.resume, j.result.seen = &Resumption{position, j.memory.began}, j.memory.skipped
+	var err error
+	j.result.lookBack, err = j.memory.change(j.result.watermark, position, j.result.again)
+	return &j.result, err
+}
+
+// isBelow tells whether a scan that began at that position has ended below the watermark: the probe has a LIMIT, or rows were deleted.
+func (j *eventJudge) isBelow(begin []row.Value) bool {
+	return j.memory != nil && compareMarks(begin, j.highest) < 0 && compareMarks(j.highest, j.from) < 0
 }
 
 // rest leaves the rows of the highest watermark to the next pass: behind the cap there may be more of them, which
@@ -170,6 +225,9 @@ func (j *eventJudge) rest() (*Result, error) {
 	}
 	j.result.events = j.result.events[:j.below.events]
 	j.result.run, j.result.step.Repeated = j.below.run, j.below.repeated
-	j.result.watermark, j.result.again = j.below.watermark, true
-	return &j.result, nil
+	j.result.again = true
+	if j.memory != nil {
+		j.memory.cut(j.below.seen)
+	}
+	return j.end(j.below.watermark)
 }

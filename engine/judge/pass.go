@@ -15,6 +15,7 @@ import (
 	"tallyman/internal/ledger"
 	"tallyman/internal/notice"
 	"tallyman/rules"
+	"tallyman/rules/probe"
 	"tallyman/rules/problem"
 	"tallyman/rules/row"
 	"tallyman/scanners"
@@ -23,6 +24,8 @@ import (
 // Pass is one scan of a rule and what follows from the scan. The fields are set before the first call and not changed.
 type Pass struct {
 	*ScopedRule
+	Term     int64     // the clock term of Due
+	Began    time.Time // when the clock term began that is in force, zero of the first
 	Due      time.Time
 	Started  time.Time // on the engine's clock, µs
 	Begun    time.Time // on the machine's, for the duration
@@ -31,6 +34,10 @@ type Pass struct {
 	Log      *slog.Logger
 	// Unverified is why the rule may not ask its source; nil while it may. Such a pass is a failed run.
 	Unverified error
+	// Resume says how far the passes before of the same firing have read, of a rule that looks back; nil = this is the first pass.
+	Resume *Resumption
+	// Clock tells the time that Started is of; nil = the time stands still.
+	Clock func() time.Time
 	// Notices reads the notices that are to be taken back, from the ledger.
 	Notices func(ctx context.Context, ids []string) (map[string]*notice.Notice, error)
 	// Scanned is called when the probe has returned its last row; nil = nobody wants to know.
@@ -39,10 +46,19 @@ type Pass struct {
 	shadow bool // it tells the shadow inbox alone
 }
 
+// Resumption is how far a firing has read when its next pass begins.
+type Resumption struct {
+	Position []row.Value
+	Began    time.Time // when the first pass began, on the engine's clock
+}
+
 // Snapshot is what the ledger knows of a rule in its scope when a pass begins.
 type Snapshot struct {
 	ledger.ScopeState
 	findings []finding.State // that rows have made
+	back     ledger.LookBack
+	begin    []row.Value     // the scan reads what is above it: the watermark, or a position below for a rule that looks back
+	memory   *seenMemory     // nil = the rule does not look back
 	alerts   []finding.State // that the rule tells of itself
 }
 
@@ -57,6 +73,9 @@ type Result struct {
 	events    []event              // mode event
 	watermark []row.Value          // nil = unchanged
 	again     bool                 // mode event: there are more rows than max_rows
+	resume    *Resumption          // for the next pass, of a rule that looks back
+	lookBack  *ledger.LookBackChange
+	seen      int // rows that an earlier run has seen, and that were not judged again
 }
 
 // rowJudge takes the rows of a scan while they stream by.
@@ -66,17 +85,41 @@ type rowJudge interface {
 }
 
 // Begin takes what the ledger knows. A rule that has no watermark yet gets the one that it begins with.
-func (p *Pass) Begin(state ledger.ScopeState, findings []finding.State) *Snapshot {
-	known := &Snapshot{ScopeState: state}
+func (p *Pass) Begin(state ledger.ScopeState, findings []finding.State, back ledger.LookBack) *Snapshot {
+	known := &Snapshot{ScopeState: p.turn(state), back: back}
 	p.shadow = p.Rule.Shadow && state.Promoted.IsZero()
-	known.findings, known.alerts = finding.Split(findings)
+	known.findings, known.alerts = finding.Split(p.turnFindings(findings))
 	if p.Program == nil {
 		return known // the run fails, since the rule is not verified
 	}
 	if w := p.Rule.Probe.Watermark; w != nil && len(known.Watermark) != len(w.Columns) {
 		known.Watermark = p.Program.InitialWatermark(p.Due) // recorded by this run, even if it fails
+		back = ledger.LookBack{Seen: back.Seen}
+	}
+	known.begin = known.Watermark
+	if p.Rule.Mode == rules.ModeEvent && !p.Rule.Probe.Watermark.LooksBack().IsZero() {
+		known.memory = newSeenMemory(p, known.Watermark, back)
+		known.begin = known.memory.back.From
+	}
+	if known.memory != nil && p.Resume != nil {
+		known.begin = p.Resume.Position
 	}
 	return known
+}
+
+// turn is the state as a run of the pass's clock term takes it up: nothing of an earlier term lies ahead of the term's beginning.
+func (p *Pass) turn(state ledger.ScopeState) ledger.ScopeState {
+	state.Registered = finding.Turned(state.Registered, state.Term < p.Term, p.Began, p.Due)
+	state.Scope = state.Turn(p.Term, p.Began, p.Due)
+	return state
+}
+
+// turnFindings is turn for findings: one that was told at a time that lies ahead was told before the term began, for reminders.
+func (p *Pass) turnFindings(findings []finding.State) []finding.State {
+	for i := range findings {
+		findings[i].LastNotified = finding.Turned(findings[i].LastNotified, false, p.Began, p.Due)
+	}
+	return findings
 }
 
 // Scan runs the probe and judges its rows. It always has a result: a failed run leaves the findings as they
@@ -107,11 +150,7 @@ func (p *Pass) tryScan(ctx context.Context, known *Snapshot) (result *Result, er
 	}
 	p.Program.SetNow(p.Due)
 	judge := p.rowJudge(known)
-	res, err := p.Prepared.Scan(ctx, scanners.Request{
-		Args:    p.Args(known),
-		Timeout: p.Rule.Probe.Timeout,
-		MaxRows: p.Rule.Probe.MaxRows,
-	}, judge.visit)
+	res, err := p.ask(ctx, known, judge)
 	if err != nil {
 		return nil, err
 	}
@@ -122,11 +161,49 @@ func (p *Pass) tryScan(ctx context.Context, known *Snapshot) (result *Result, er
 	if err != nil {
 		return nil, err
 	}
-	result.run.Rows, result.run.Outcome = res.Rows, ledger.OutcomeOK
+	result.run.Rows, result.run.Outcome = res.Rows-result.seen, ledger.OutcomeOK
 	if result.run.Errored > 0 || result.step.Repeated > 0 {
 		result.run.Outcome = ledger.OutcomeDegraded
 	}
 	return result, nil
+}
+
+// ask runs the probe. A rule that looks back asks again from where the answer ended, as long as that is below its watermark: a LIMIT of the probe
+// would otherwise return the same rows for ever.
+func (p *Pass) ask(ctx context.Context, known *Snapshot, judge rowJudge) (all scanners.Result, err error) {
+	for {
+		begin := known.begin
+		rows := 0
+		res, err := p.Prepared.Scan(ctx, scanners.Request{
+			Args: p.Args(known), Timeout: p.Rule.Probe.Timeout, MaxRows: p.Rule.Probe.MaxRows + known.remembered(),
+		}, func(r *row.Row) error {
+			err := judge.visit(r)
+			if err == nil {
+				rows++
+			}
+			return err
+		})
+		if errors.Is(err, errPageFull) {
+			res, err = scanners.Result{Rows: rows, More: true}, nil
+		}
+		if err != nil {
+			return all, err
+		}
+		all.Rows, all.More = all.Rows+res.Rows, res.More
+		event, ok := judge.(*eventJudge)
+		if !ok || all.More || !event.isBelow(begin) {
+			return all, nil
+		}
+		known.begin = slices.Clone(event.highest)
+	}
+}
+
+// remembered is how many rows the probe may return beside new ones.
+func (s *Snapshot) remembered() int {
+	if s.memory == nil {
+		return 0
+	}
+	return len(s.memory.seen)
 }
 
 func (p *Pass) rowJudge(known *Snapshot) rowJudge {
@@ -148,9 +225,12 @@ func (p *Pass) failed(known *Snapshot, err error) *Result {
 		run:   ledger.Run{Outcome: ledger.OutcomeFailed, Error: Cut(err.Error(), LongError)},
 		step:  finding.Fail(known.Scope, known.findings, p.Policy, p.Due),
 
-		watermark: known.Watermark,
+		watermark: known.Watermark, lookBack: known.memory.afterFailure(err),
 	}
 }
+
+// Resume is for the next pass of the firing; nil = the pass begins at the watermark.
+func (r *Result) Resume() *Resumption { return r.resume }
 
 // Args are the values of the statement's parameters: the rule's own and the built-in ones.
 func (p *Pass) Args(known *Snapshot) map[string]any {
@@ -162,13 +242,31 @@ func (p *Pass) Args(known *Snapshot) map[string]any {
 	}
 	if w := p.Rule.Probe.Watermark; w != nil {
 		args["until"] = p.Due.Add(-w.Lag)
-		for i, v := range known.Watermark {
+		for i, v := range known.begin {
 			args["wm_"+w.Columns[i]] = v
 		}
 	}
 	maps.Copy(args, p.Rule.Probe.Params)
+	p.writeForms(args)
 	maps.DeleteFunc(args, func(name string, _ any) bool { return !slices.Contains(p.Statement.Params, name) })
 	return args
+}
+
+// writeForms writes the times that are compared with declared columns as these write theirs.
+func (p *Pass) writeForms(args map[string]any) {
+	columns, forms := p.Prepared.Columns(), p.Rule.Probe.Forms()
+	for name, form := range forms {
+		at := row.Index(columns, name)
+		if mark, ok := args["wm_"+name].(row.Value); ok && at >= 0 {
+			args["wm_"+name] = form.Write(mark, &columns[at])
+		}
+	}
+	for _, param := range p.Statement.Params {
+		name, column, isForm := probe.Formed(param)
+		if t, ok := args[name].(time.Time); isForm && ok {
+			args[param] = forms[column].Write(row.TimeOf(t), &columns[row.Index(columns, column)])
+		}
+	}
 }
 
 // lastRunAt is the due time of the last run that saw rows, so that a failed one leaves no hole; before
@@ -184,6 +282,11 @@ func (p *Pass) lastRunAt(known *Snapshot) time.Time {
 // that lives as the others do. A rule that no longer asks for one lets go of it.
 func (p *Pass) alert(known *Snapshot, result *Result) {
 	failed := result.run.Outcome == ledger.OutcomeFailed
+	unjudged := !failed && result.run.Errored > 0 && p.Rule.Unjudged.Reached(result.run.Errored, result.run.Rows)
+	onError := rules.AlertOnError
+	if unjudged {
+		onError = rules.AlertUnjudged
+	}
 	for _, a := range []struct {
 		key, kind string
 		policy    rules.Policy
@@ -191,7 +294,7 @@ func (p *Pass) alert(known *Snapshot, result *Result) {
 		silent    bool // the run says nothing about it
 	}{
 		{finding.NoData, rules.AlertNoData, p.Rule.NoData, !failed && result.run.Rows == 0, failed},
-		{finding.OnError, rules.AlertOnError, p.Rule.OnError, failed, false},
+		{finding.OnError, onError, p.Rule.OnError, failed || unjudged, false},
 	} {
 		st, policy := known.alertOf(a.key), p.Policy
 		if a.policy != rules.PolicyAlert {
@@ -205,15 +308,27 @@ func (p *Pass) alert(known *Snapshot, result *Result) {
 		by := ""
 		if a.wrong {
 			code, text := faultOf(result.Fault)
+			if a.kind == rules.AlertUnjudged {
+				code, text = rules.AlertUnjudged, result.unjudged()
+			}
 			draft = rules.AlertDraft(p.Rule, a.kind, code, text, p.lastRunAt(known))
 			by = p.silenced(draft)
 		}
 		tells := len(result.step.Tells)
-		result.step.Alert(st, a.wrong, rules.AlertPriority, policy, by, known.Since(), p.Due)
+		result.step.Alert(st, a.wrong, rules.AlertPriority, policy, by, known.LastDue, p.Due)
 		if len(result.step.Tells) > tells {
 			result.drafts = append(result.drafts, draft)
 		}
 	}
+}
+
+// unjudged says how many rows could not be judged or told, with a sample.
+func (r *Result) unjudged() string {
+	text := fmt.Sprintf("%d of %d rows could not be judged or told", r.run.Errored, r.run.Rows)
+	if len(r.run.Samples) > 0 {
+		text += "; for example: " + r.run.Samples[0]
+	}
+	return text
 }
 
 // alertOf returns the finding's state, new where there is none.

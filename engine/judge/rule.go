@@ -34,7 +34,7 @@ func NewScopedRule(r *rules.Rule, address Address) (*ScopedRule, error) {
 	if err != nil {
 		return nil, fmt.Errorf("engine: rule %s: %w", r.ID, err)
 	}
-	stmt, faults := probe.Parse(r.Probe.SQL)
+	stmt, faults := r.Probe.Statement()
 	if len(faults) > 0 {
 		return nil, fmt.Errorf("engine: rule %s: %s: %s", r.ID, faults[0].Code, faults[0].Message)
 	}
@@ -43,6 +43,7 @@ func NewScopedRule(r *rules.Rule, address Address) (*ScopedRule, error) {
 		Policy: finding.Policy{
 			For: r.For, KeepFiringFor: r.KeepFiringFor, RepeatInterval: r.RepeatInterval,
 			Shortest: sched.Shortest(), KeepLast: r.NoData == rules.PolicyKeepLast || r.NoData == rules.PolicyAlert,
+			Baseline: r.FirstRun == rules.FirstRunBaseline,
 		},
 	}, nil
 }

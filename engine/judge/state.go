@@ -9,9 +9,8 @@ import (
 	"tallyman/scanners"
 )
 
-// stateJudge turns the rows of a rule of mode state into findings. A row that meets no condition costs no
-// allocation, and only one that will be told is rendered.
-type stateJudge struct {
+// findingJudge is what turns rows into findings, with groups or without.
+type findingJudge struct {
 	program *rules.Program
 	pass    *Pass
 	maxRows int
@@ -21,13 +20,29 @@ type stateJudge struct {
 	result  Result
 }
 
-func newStateJudge(p *Pass, known *Snapshot) *stateJudge {
-	return &stateJudge{
+func newFindingJudge(p *Pass, known *Snapshot) findingJudge {
+	return findingJudge{
 		program: p.Program,
 		pass:    p,
 		maxRows: p.Rule.Probe.MaxRows,
 		step:    finding.Begin(known.Scope, known.findings, p.Policy, p.Due),
 	}
+}
+
+// errored counts a row that cannot be judged.
+func (j *findingJudge) errored(r *row.Row, err error) error {
+	key := j.program.Key(r)
+	j.step.Err(key)
+	j.result.errored(key, err)
+	return j.budget.Spend(len(key))
+}
+
+// stateJudge turns the rows of a rule of mode state into findings. A row that meets no condition costs no
+// allocation, and only one that will be told is rendered.
+type stateJudge struct{ findingJudge }
+
+func newStateJudge(p *Pass, known *Snapshot) *stateJudge {
+	return &stateJudge{newFindingJudge(p, known)}
 }
 
 func (j *stateJudge) visit(r *row.Row) error {
@@ -46,7 +61,7 @@ func (j *stateJudge) visit(r *row.Row) error {
 	if len(key) > longestKey {
 		return j.errored(r, errLongKey)
 	}
-	verdict := j.step.Look(key, priority)
+	verdict := j.step.Look(finding.SeenRow{Key: key, Priority: priority, Watched: j.program.Watched(r)})
 	if verdict.Repeated {
 		j.result.run.Matched++
 		AddSample(&j.result.run, "repeated key "+short(key))
@@ -82,13 +97,6 @@ func (j *stateJudge) tell(verdict finding.Verdict, draft *rules.NoticeDraft) (ch
 	return j.step.See(verdict)
 }
 
-func (j *stateJudge) errored(r *row.Row, err error) error {
-	key := j.program.Key(r)
-	j.step.Err(key)
-	j.result.errored(key, err)
-	return j.budget.Spend(len(key))
-}
-
 func (j *stateJudge) finish(res scanners.Result) (*Result, error) {
 	if res.More {
 		return nil, tooManyRows(j.maxRows)
@@ -100,23 +108,13 @@ func (j *stateJudge) finish(res scanners.Result) (*Result, error) {
 // groupJudge turns the rows of a rule with group_by into findings and groups. It keeps those that meet the condition, since
 // the words of a group are made of all its rows.
 type groupJudge struct {
-	program *rules.Program
-	pass    *Pass
-	maxRows int
-	step    *finding.Run
-	rows    []*row.Row // as the step counts them
-	json    rowJSON
-	budget  Budget
-	result  Result
+	findingJudge
+
+	rows []*row.Row // as the step counts them
 }
 
 func newGroupJudge(p *Pass, known *Snapshot) *groupJudge {
-	return &groupJudge{
-		program: p.Program,
-		pass:    p,
-		maxRows: p.Rule.Probe.MaxRows,
-		step:    finding.Begin(known.Scope, known.findings, p.Policy, p.Due),
-	}
+	return &groupJudge{findingJudge: newFindingJudge(p, known)}
 }
 
 func (j *groupJudge) visit(r *row.Row) error {
@@ -134,12 +132,10 @@ func (j *groupJudge) visit(r *row.Row) error {
 		err = errLongKey
 	}
 	if err != nil {
-		j.step.Err(key)
-		j.result.errored(key, err)
-		return j.budget.Spend(len(key))
+		return j.errored(r, err)
 	}
 	j.result.run.Matched++
-	if j.step.Join(key, group, priority) {
+	if j.step.Join(finding.SeenRow{Key: key, Group: group, Priority: priority, Watched: j.program.Watched(r)}) {
 		AddSample(&j.result.run, "repeated key "+short(key))
 		return nil
 	}
@@ -252,7 +248,7 @@ func (j *resultJudge) judge() error {
 	if err != nil {
 		return err
 	}
-	verdict := j.step.Look(resultKey, priority)
+	verdict := j.step.Look(finding.SeenRow{Key: resultKey, Priority: priority})
 	if verdict.Kind == finding.None {
 		j.step.See(verdict)
 	} else {

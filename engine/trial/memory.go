@@ -21,7 +21,8 @@ type Start struct {
 	State    ledger.ScopeState // a zero Registered means known since the first run
 	Findings []finding.State
 	Notices  map[string]*notice.Notice // those that the findings name
-	Silencer judge.Silencer            // nothing is silenced
+	LookBack ledger.LookBack
+	Silencer judge.Silencer // nothing is silenced
 }
 
 // Ledger is what a trial's start is read from: a ledger, also one that is open for reading only.
@@ -38,6 +39,9 @@ func From(ctx context.Context, l Ledger, rule, scope string) (start Start, known
 		return Start{}, false, err
 	}
 	if start.Findings, err = l.Findings(ctx, rule, scope); err != nil {
+		return Start{}, false, err
+	}
+	if start.LookBack, err = l.LookBack(ctx, rule, scope); err != nil {
 		return Start{}, false, err
 	}
 	var ids []string
@@ -57,13 +61,14 @@ func From(ctx context.Context, l Ledger, rule, scope string) (start Start, known
 // memory stands in for the ledger: it keeps what a run would read and commit, of one rule in one scope.
 type memory struct {
 	state    ledger.ScopeState
+	lookBack ledger.LookBack
 	findings map[string]finding.State
 	notices  map[string]*notice.Notice
 	targets  map[string][]ledger.Target // of the notices that the trial has made
 }
 
 func newMemory(start Start) *memory {
-	m := &memory{state: start.State, findings: map[string]finding.State{}, notices: map[string]*notice.Notice{}, targets: map[string][]ledger.Target{}}
+	m := &memory{state: start.State, lookBack: start.LookBack, findings: map[string]finding.State{}, notices: map[string]*notice.Notice{}, targets: map[string][]ledger.Target{}}
 	for _, f := range start.Findings {
 		m.findings[f.Key] = f
 	}
@@ -122,6 +127,7 @@ func (m *memory) apply(c *ledger.Commit) error {
 	if c.Watermark != nil {
 		m.state.Watermark = c.Watermark
 	}
+	m.lookBack = m.lookBack.Apply(c.LookBack)
 	if !c.Again {
 		m.state.Done = c.Run.Due
 	}
@@ -131,6 +137,7 @@ func (m *memory) apply(c *ledger.Commit) error {
 // tap is a source that keeps the rows which it hands out.
 type tap struct {
 	source scanners.Source // nil where there is none
+	forms  map[string]row.Form
 	rows   []*row.Row
 	budget judge.Budget
 }
@@ -144,7 +151,7 @@ func (t *tap) Prepare(ctx context.Context, stmt *probe.Statement) (scanners.Prep
 	if t.source == nil {
 		return nil, errNoSource
 	}
-	p, err := t.source.Prepare(ctx, stmt)
+	p, err := scanners.PrepareForms(ctx, t.source, stmt, t.forms)
 	if err != nil {
 		return nil, err
 	}

@@ -42,7 +42,7 @@ func New(r *rules.Rule, source scanners.Source, types catalog.Catalog, start Sta
 	if err != nil {
 		return nil, err
 	}
-	t := &Trial{scoped: scoped, types: types, silencer: start.Silencer, memory: newMemory(start), tap: &tap{source: source}}
+	t := &Trial{scoped: scoped, types: types, silencer: start.Silencer, memory: newMemory(start), tap: &tap{source: source, forms: r.Probe.Forms()}}
 	if t.silencer == nil {
 		t.silencer = &silence.Set{}
 	}
@@ -94,6 +94,7 @@ func (t *Trial) Run(ctx context.Context, due time.Time) (*Run, error) {
 	}
 	out := &Run{}
 	t.tap.rows, t.tap.budget = nil, judge.Budget{}
+	var resume *judge.Resumption
 	for again := true; again; {
 		if t.scoped.Prepared == nil { // the source has refused the statement in the run before
 			if t.unverified = t.Verify(ctx); t.unverified != nil && t.scoped.Rule.OnError != rules.PolicyAlert {
@@ -101,7 +102,8 @@ func (t *Trial) Run(ctx context.Context, due time.Time) (*Run, error) {
 			}
 		}
 		p := t.pass(due)
-		known := p.Begin(t.memory.state, t.memory.list())
+		p.Resume = resume
+		known := p.Begin(t.memory.state, t.memory.list(), t.memory.lookBack)
 		result := p.Scan(ctx, known)
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
@@ -115,7 +117,7 @@ func (t *Trial) Run(ctx context.Context, due time.Time) (*Run, error) {
 		}
 		out.Run = judge.AddPass(&out.Run, &record.Run)
 		out.Commits = append(out.Commits, record)
-		again = record.Again
+		again, resume = record.Again, result.Resume()
 	}
 	out.Rows = t.tap.rows
 	return out, nil
@@ -135,7 +137,7 @@ func (t *Trial) Cost(ctx context.Context, now time.Time) (*scanners.Plan, error)
 	ctx, done := context.WithTimeout(ctx, judge.PrepareTimeout)
 	defer done()
 	p := t.pass(now)
-	plan, err := source.Explain(ctx, t.scoped.Statement, p.Args(p.Begin(t.memory.state, nil)))
+	plan, err := source.Explain(ctx, t.scoped.Statement, p.Args(p.Begin(t.memory.state, nil, t.memory.lookBack)))
 	if err != nil {
 		return nil, err
 	}
@@ -150,6 +152,11 @@ func (t *Trial) Findings() []finding.State {
 	return slices.SortedFunc(maps.Values(t.memory.findings), func(a, b finding.State) int {
 		return cmp.Compare(a.Key, b.Key)
 	})
+}
+
+// Remembers returns a function that tells whether a run before now has seen a row; nil = the rule does not look back. It is to be called after Verify.
+func (t *Trial) Remembers() func(*row.Row) bool {
+	return t.scoped.Remembers(t.memory.state, t.memory.lookBack)
 }
 
 // Notice returns a notice that the trial has made or began with.

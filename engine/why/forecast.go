@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"tallyman/internal/finding"
+	"tallyman/internal/ledger"
 	"tallyman/rules"
 	"tallyman/rules/schedule"
 )
@@ -14,12 +15,12 @@ const mostAhead = 100_000
 // next foresees what comes of the finding if every run goes well and the row stays as the source shows it, or as it was seen last.
 func (g *gatherer) next() {
 	a := g.answer
-	if !a.Enabled || !a.Verified || a.Look.answered() && a.Look.Fault != "" {
+	if g.isBaselineNext() || !a.Enabled || !a.Verified || a.Look.answered() && a.Look.Fault != "" {
 		return
 	}
 	present := a.Finding != nil && a.Finding.AbsentSince.IsZero()
 	if a.Look.answered() {
-		present = a.Look.Found && a.Look.Match
+		present = a.Look.Found && a.Look.Match && !a.Look.Seen
 	}
 	switch f := a.Finding; {
 	case a.Rule.Mode == rules.ModeEvent:
@@ -32,14 +33,11 @@ func (g *gatherer) next() {
 		}
 	case f.Phase == finding.Pending && !present:
 		g.foresee(NextDropped, func(futureFiring) bool { return true })
+	case f.Baseline && present: // it goes on without a word, unless something of it is news
 	case f.Phase == finding.Pending:
-		g.fires(f.SeenClock)
+		g.fires(f.SinceClock)
 	case !present:
-		since := f.AbsentSince
-		if since.IsZero() {
-			since = g.state.SinceOK()
-		}
-		g.foresee(NextResolves, func(ahead futureFiring) bool { return ahead.due.Sub(since) >= a.Rule.KeepFiringFor })
+		g.resolves(f)
 	case f.Ordinal == 0:
 		g.foresee(NextFires, g.tells)
 	case a.Rule.RepeatInterval > 0:
@@ -68,6 +66,20 @@ func (g *gatherer) fires(seen time.Duration) {
 			seen = ahead.clock
 		}
 		return ahead.clock-seen >= g.answer.Rule.For && g.tells(ahead)
+	})
+}
+
+// resolves foresees the first firing by which the finding has been gone for long enough. Where no run has missed it yet, the next one is the first.
+func (g *gatherer) resolves(f *ledger.Finding) {
+	missed := f.SinceClock
+	if f.AbsentSince.IsZero() {
+		missed = -1
+	}
+	g.foresee(NextResolves, func(ahead futureFiring) bool {
+		if missed < 0 {
+			missed = ahead.clock
+		}
+		return ahead.clock-missed >= g.answer.Rule.KeepFiringFor
 	})
 }
 

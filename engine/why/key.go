@@ -40,38 +40,76 @@ func resolveKey(text string, r *rules.Rule, open []finding.State, columns []row.
 	if err != nil {
 		return "", err
 	}
+	if key, found := groupKey(parts, r, open, columns); found {
+		return key, nil
+	}
 	if len(parts) != len(r.Key) {
 		return "", &KeyError{fmt.Sprintf("the key of %s is %s, and not %s", r.ID, keyForm(r), counted(len(parts), "value"))}
 	}
-	key := make([]byte, 0, len(text)+2)
-	key = append(key, '[')
-	for i, part := range parts {
-		if i > 0 {
-			key = append(key, ',')
-		}
-		kind := row.Null // not known
-		if at := row.Index(columns, r.Key[i]); at >= 0 {
-			kind = columns[at].Kind
-		}
-		key = appendPart(key, part, kind)
-	}
-	key = append(key, ']')
+	key := canonical(parts, r.Key, columns)
 	if strings.HasPrefix(text, "[") || len(columns) > 0 {
-		return string(key), nil
+		return key, nil
 	}
 	for i := range open {
 		if slices.Equal(plainParts(open[i].Key), unquoted(parts)) {
 			return open[i].Key, nil
 		}
 	}
-	return string(key), nil
+	return key, nil
+}
+
+// canonical makes a key of the values of those columns.
+func canonical(parts, names []string, columns []row.Column) string {
+	key := []byte{'['}
+	for i, part := range parts {
+		if i > 0 {
+			key = append(key, ',')
+		}
+		kind := row.Null // not known
+		if at := row.Index(columns, names[i]); at >= 0 {
+			kind = columns[at].Kind
+		}
+		key = appendPart(key, part, kind)
+	}
+	return string(append(key, ']'))
+}
+
+// groupKey takes the values for those of a group, which the notices of a rule with group_by have as their key: the answer is about the group's first open
+// finding, or about the group alone where no finding of it is open. Where the key of a row has as many values, an open finding of that key comes first.
+func groupKey(parts []string, r *rules.Rule, open []finding.State, columns []row.Column) (string, bool) {
+	if len(r.GroupBy) == 0 || len(parts) != len(r.GroupBy) {
+		return "", false
+	}
+	group, member := canonical(parts, r.GroupBy, columns), ""
+	for i := range open {
+		s := &open[i]
+		if len(r.Key) == len(parts) && slices.Equal(plainParts(s.Key), unquoted(parts)) {
+			return "", false
+		}
+		if s.Group != "" && (s.Group == group || slices.Equal(plainParts(s.Group), unquoted(parts))) && (member == "" || s.Key < member) {
+			member = s.Key
+		}
+	}
+	if member != "" {
+		return member, true
+	}
+	return group, len(r.Key) != len(parts)
+}
+
+// isGroup tells whether a resolved key is that of a group.
+func isGroup(key string, r *rules.Rule) bool {
+	return len(r.GroupBy) > 0 && len(plainParts(key)) == len(r.GroupBy) && len(r.GroupBy) != len(r.Key)
 }
 
 func keyForm(r *rules.Rule) string {
 	if len(r.Key) == 0 {
 		return "[], since it judges its result as a whole"
 	}
-	return fmt.Sprintf("[%s] (%s)", strings.Join(r.Key, ", "), counted(len(r.Key), "value"))
+	form := fmt.Sprintf("[%s] (%s)", strings.Join(r.Key, ", "), counted(len(r.Key), "value"))
+	if len(r.GroupBy) > 0 {
+		form += fmt.Sprintf(", that of a group [%s]", strings.Join(r.GroupBy, ", "))
+	}
+	return form
 }
 
 func counted(n int, what string) string {
@@ -97,7 +135,7 @@ func arrayParts(text string) ([]string, error) {
 // listParts are values separated by commas, in quotes where they hold a comma.
 func listParts(text string) ([]string, error) {
 	if text == "" {
-		return nil, &KeyError{"the key is empty"}
+		return nil, &KeyError{"the key is empty: give the key of a notice, or the values of the rule's key"}
 	}
 	r := csv.NewReader(strings.NewReader(text))
 	r.TrimLeadingSpace, r.LazyQuotes = true, true

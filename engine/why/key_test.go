@@ -3,6 +3,7 @@ package why
 import (
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 
 	"tallyman/internal/finding"
@@ -58,6 +59,44 @@ func TestResolveKey(t *testing.T) {
 		if _, ok := errors.AsType[*KeyError](err); !ok {
 			t.Errorf("%q: %v", text, err)
 		}
+	}
+}
+
+// TestGroupKey takes the key of a group for its first open finding.
+func TestGroupKey(t *testing.T) {
+	t.Parallel()
+	open := []finding.State{
+		{Key: `[119240,"B-02"]`, Group: `["w7"]`},
+		{Key: `[119240,"A-01"]`, Group: `["w7"]`},
+		{Key: `[5,"x"]`, Group: `["5"]`},
+		{Key: `["a","b"]`, Group: `["c","d"]`},
+	}
+	columns := []row.Column{{Name: "wh", Kind: row.Int}, {Name: "bin", Kind: row.Text}, {Name: "wave", Kind: row.Text}, {Name: "zone", Kind: row.Text}}
+	for _, c := range []struct {
+		text    string
+		by      []string
+		columns []row.Column
+		want    string
+		group   bool
+	}{
+		{`["w7"]`, []string{"wave"}, columns, `[119240,"A-01"]`, false},
+		{`w7`, []string{"wave"}, nil, `[119240,"A-01"]`, false},
+		{`5`, []string{"wave"}, nil, `[5,"x"]`, false},
+		{`w8`, []string{"wave"}, columns, `["w8"]`, true},
+		{`119240,A-01`, []string{"wave"}, columns, `[119240,"A-01"]`, false},
+		{`c,d`, []string{"wave", "zone"}, columns, `["a","b"]`, false},
+		{`119240,B-02`, []string{"wave", "zone"}, columns, `[119240,"B-02"]`, false},
+		{`7,new`, []string{"wave", "zone"}, columns, `[7,"new"]`, false},
+	} {
+		r := &rules.Rule{ID: "r", Key: []string{"wh", "bin"}, GroupBy: c.by}
+		got, err := resolveKey(c.text, r, open, c.columns)
+		if err != nil || got != c.want || isGroup(got, r) != c.group {
+			t.Errorf("%s by %v: %s (a group: %v), %v, want %s", c.text, c.by, got, isGroup(got, r), err, c.want)
+		}
+	}
+	_, err := resolveKey("a,b,c", &rules.Rule{ID: "r", Key: []string{"wh", "bin"}, GroupBy: []string{"wave"}}, open, columns)
+	if err == nil || !strings.Contains(err.Error(), "that of a group [wave]") {
+		t.Error(err)
 	}
 }
 

@@ -24,6 +24,7 @@ type Look struct {
 	More      bool   // there are more than probe.max_rows, and those were not read
 	Found     bool   // the probe returns the row; a result as a whole always is
 	Row       *row.Row
+	Seen      bool // mode event: an earlier run has seen the row, and no run judges it again
 	Match     bool
 	Fault     string // why the condition cannot be judged, or the row not be told
 	Parts     []Part
@@ -51,6 +52,7 @@ type looker struct {
 	engine *engine.Engine
 	rule   *rules.Rule
 	state  ledger.ScopeState
+	back   ledger.LookBack
 	now    time.Time
 	scoped *judge.ScopedRule // nil until prepared
 }
@@ -93,17 +95,20 @@ var errFound = errors.New("found")
 func (l *looker) scan(ctx context.Context, key string, to *Look) error {
 	p := &judge.Pass{ScopedRule: l.scoped, Due: l.now, Started: l.now}
 	var all []*row.Row
+	seen := l.scoped.Remembers(l.state, l.back)
 	result := l.rule.Per == rules.PerResult
 	res, err := l.scoped.Prepared.Scan(ctx, scanners.Request{
-		Args: p.Args(p.Begin(l.state, nil)), Timeout: l.rule.Probe.Timeout, MaxRows: l.rule.Probe.MaxRows,
+		Args: p.Args(p.Begin(l.state, nil, l.back)), Timeout: l.rule.Probe.Timeout, MaxRows: l.rule.Probe.MaxRows + l.back.Rows(),
 	}, func(r *row.Row) error {
 		to.Rows++
 		switch {
 		case result:
 			all = append(all, r.Clone())
 		case l.scoped.Program.Key(r) == key:
-			to.Found, to.Row = true, r.Clone()
-			return errFound
+			to.Found, to.Row, to.Seen = true, r.Clone(), seen != nil && seen(r)
+			if !to.Seen {
+				return errFound
+			}
 		}
 		return nil
 	})

@@ -57,7 +57,7 @@ func (g *gatherer) rule() {
 	case !a.Verified:
 		g.hold("unverified", "the rule does not run: %s", a.Reason)
 	case a.LastRun == nil:
-		g.hold("not_run", "the rule has not run yet")
+		g.hold("not_run", "the rule has not run yet%s", g.firstRun())
 	case a.LastRun.Outcome == ledger.OutcomeFailed:
 		g.hold("failed", "the last run failed and left the findings as they were: %s", a.LastRun.Error)
 	}
@@ -77,9 +77,24 @@ func (g *gatherer) row() {
 		g.hold("absent", "the probe does not return the row")
 	case l.Fault != "":
 		g.hold("errored", "the row cannot be judged or told, which leaves its finding as it is: %s", l.Fault)
+	case l.Seen:
+		g.hold("seen", "an earlier run has seen the row: the probe returns it again for look_back, and no run judges it again")
 	case !l.Match:
 		g.hold("no_match", "the %s does not meet the condition", g.subject())
 	}
+}
+
+// firstRun says what becomes of the rows of a first run that is still to come; "" where they are told.
+func (g *gatherer) firstRun() string {
+	if !g.isBaselineNext() {
+		return ""
+	}
+	return "; its first run takes the rows that it sees as known, and tells nothing of them (first_run: baseline)"
+}
+
+// isBaselineNext tells whether the next run is the first of a rule with first_run: baseline.
+func (g *gatherer) isBaselineNext() bool {
+	return g.answer.Rule.FirstRun == rules.FirstRunBaseline && g.state.IsFirst()
 }
 
 func (g *gatherer) subject() string {
@@ -94,8 +109,10 @@ func (g *gatherer) finding() {
 	f := g.answer.Finding
 	switch {
 	case f == nil:
+	case f.Baseline && f.Phase == finding.Pending:
+		g.hold("baseline", "its row was there at the first run, which took all rows as known (first_run: baseline): it fires without a word")
 	case f.Phase == finding.Pending:
-		seen := g.state.Clock - f.SeenClock
+		seen := g.state.Clock - f.SinceClock
 		g.hold("for", "it has been seen for %s of the %s that `for` asks: %s are missing", span(seen), span(g.answer.Rule.For), span(g.answer.Rule.For-seen))
 	default:
 		g.firing(f)
@@ -105,7 +122,13 @@ func (g *gatherer) finding() {
 func (g *gatherer) firing(f *ledger.Finding) {
 	r := g.answer.Rule
 	if !f.AbsentSince.IsZero() {
-		g.hold("keep_firing_for", "no run since %s has seen it; it resolves when it has stayed away for %s", stamp(f.AbsentSince), span(r.KeepFiringFor))
+		g.hold("keep_firing_for", "no run since %s has seen it: it has been gone for %s of the %s that keep_firing_for asks",
+			stamp(f.AbsentSince), span(g.state.Clock-f.SinceClock), span(r.KeepFiringFor))
+	}
+	if f.Baseline {
+		news := cmp.Or(newsOf(r, f.Priority), "never")
+		g.hold("baseline", "its row was there at the first run, which took all rows as known (first_run: baseline): it is told %s", news)
+		return
 	}
 	if f.Ordinal == 0 {
 		return // it was silenced from the first
@@ -122,25 +145,32 @@ func (g *gatherer) firing(f *ledger.Finding) {
 
 // again says when a firing finding is told again.
 func again(r *rules.Rule, priority int) string {
-	repeat, rises := r.RepeatInterval, fmt.Sprintf("when its priority rises above %d", priority)
-	can := priority < notice.HighestPriority
-	if len(r.GroupBy) > 0 {
-		joins := "when another finding joins its group"
-		if can {
-			joins += ", or " + rises
-		}
-		can, rises = true, joins
-	}
+	repeat, news := r.RepeatInterval, newsOf(r, priority)
 	switch {
-	case repeat > 0 && can:
-		return "told again after " + span(repeat) + ", or " + rises
+	case repeat > 0 && news != "":
+		return "told again after " + span(repeat) + ", or " + news
 	case repeat > 0:
 		return "told again after " + span(repeat)
-	case can:
-		return "told again only " + rises + ": the rule has no repeat_interval"
+	case news != "":
+		return "told again only " + news + ": the rule has no repeat_interval"
 	default:
 		return "not told again: the rule has no repeat_interval"
 	}
+}
+
+// newsOf says what would be news of a finding that is known with the priority; "" where nothing would.
+func newsOf(r *rules.Rule, priority int) string {
+	var news []string
+	if len(r.NotifyAgainOn) > 0 {
+		news = append(news, "when "+strings.Join(r.NotifyAgainOn, " or ")+" changes")
+	}
+	if len(r.GroupBy) > 0 {
+		news = append(news, "when another finding joins its group")
+	}
+	if priority < notice.HighestPriority {
+		news = append(news, fmt.Sprintf("when its priority rises above %d", priority))
+	}
+	return strings.Join(news, ", or ")
 }
 
 // told returns the notice with that id.

@@ -84,7 +84,8 @@ const (
 // mostNotices is how many notices an answer has.
 const mostNotices = 100
 
-// Why gathers what is known of the finding with the key: a canonical JSON array, or the values of the key's columns, separated by commas. scope
+// Why gathers what is known of the finding with the key: a canonical JSON array, or the values of the key's columns, separated by commas; so may
+// be given the key of a group, which stands for its first open finding. scope
 // may be nil where the rule has one. With look the source is asked how the row is now. Errors are *engine.UnknownError,
 // engine.ErrManyScopes, *KeyError, and the ledger's.
 func (x *Explainer) Why(ctx context.Context, rule string, scope *string, key string, look bool) (*Answer, error) {
@@ -107,6 +108,9 @@ func (x *Explainer) Why(ctx context.Context, rule string, scope *string, key str
 		return nil, err
 	}
 	probe := &looker{engine: x.engine, rule: r, state: state, now: a.Asked}
+	if probe.back, err = x.ledger.LookBack(ctx, r.ID, r.Scope); err != nil {
+		return nil, err
+	}
 	if look {
 		a.Look = &Look{Skipped: a.whyNotLook()}
 	}
@@ -115,6 +119,9 @@ func (x *Explainer) Why(ctx context.Context, rule string, scope *string, key str
 	}
 	if a.Key, err = resolveKey(key, r, open, probe.columns()); err != nil {
 		return nil, err
+	}
+	if look && a.Look.Skipped == "" && isGroup(a.Key, r) {
+		a.Look.Skipped = "the key is that of a group, and no finding of the group is open"
 	}
 	if a.Look != nil && a.Look.Skipped == "" && a.Look.Failed == "" {
 		probe.look(ctx, a.Key, a.Look)

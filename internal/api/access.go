@@ -127,6 +127,9 @@ var Access = map[string][]auth.Role{
 
 	"list-audit": Onlookers, // who sees all warehouses
 
+	"get-clock":     Onlookers,
+	"confirm-clock": Operators, // who sees all warehouses
+
 	"list-tokens":  admins,
 	"create-token": admins,
 	"revoke-token": admins,

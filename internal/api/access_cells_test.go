@@ -93,6 +93,9 @@ get-silence                . . . . x x x  .
 create-silence             . . . . . x x  .
 expire-silence             . . . . . x x  .
 
+get-clock                  . . . . x x x  .
+confirm-clock              . . . . . x x  .
+
 list-sinks                 . . . . x x x  .
 get-sink                   . . . . x x x  .
 list-deliveries            . . . . x x x  .

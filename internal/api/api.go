@@ -27,6 +27,7 @@ type Deps struct {
 	SinkTypes []string // that there are
 	// Ready returns nil, or an error for each thing that is not ready, joined with errors.Join.
 	Ready    func(ctx context.Context) error
+	Unwell   func() []string // what is not well on a node that is ready, without errors; it answers at once. nil = nobody looks
 	Auth     auth.Authenticator
 	HTTP     HTTP
 	Streams  Streams

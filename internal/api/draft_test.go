@@ -25,6 +25,7 @@ func triedDraft() *authoring.DraftResult {
 		Scope:    "119240",
 		Problems: problem.List{{Code: "unknown_field", Line: 3, Col: 5, Message: "there is no field hwen", Hint: "did you mean when?", Rule: "negative-bin-stock"}},
 		Changes:  []rulediff.Change{{Field: "when", Old: "qty < 0", New: "qty < -5 & qty > -9"}, {Field: "for", New: "10m"}},
+		Lints:    problem.List{{Code: "cron_step", Line: 4, Col: 9, Message: "/90 steps beyond the 60 values", Hint: "write @every 90m", Rule: "negative-bin-stock"}},
 		Warnings: []string{"key: findings get another identity"}, Preview: triedRule(), Notes: []string{"no snapshot"},
 		Effect: &rulediff.Rule{
 			From: rulediff.FromLedger, Old: &rulediff.Side{Outcome: "ok", Rows: 4, Matched: 3}, New: &rulediff.Side{Outcome: "failed", Error: "timeout"},
@@ -58,7 +59,7 @@ func TestDraft(t *testing.T) {
 	}
 	*answer = authoring.DraftResult{Effect: &rulediff.Rule{From: rulediff.FromNone}}
 	got := b.do(t, http.MethodPost, path, `{"text":"x"}`)
-	for _, part := range []string{`"problems":[]`, `"fields":[]`, `"warnings":[]`, `"notes":[]`, `"compared":false`, `"fire":{"count":0,"keys":[]}`} {
+	for _, part := range []string{`"problems":[]`, `"fields":[]`, `"warnings":[]`, `"lints":[]`, `"notes":[]`, `"compared":false`, `"fire":{"count":0,"keys":[]}`} {
 		if !strings.Contains(got.body, part) {
 			t.Errorf("%s has no %s", got.body, part)
 		}
@@ -83,7 +84,7 @@ func TestDraftsAndPreviewsAreOnRecord(t *testing.T) {
 	live := &fakeRules{}
 	b := setup(t, func(d *parts) {
 		d.Rules = live
-		d.RuleSource = func(string) (*wire.RuleSource, error) {
+		d.RuleSource = func(context.Context, string) (*wire.RuleSource, error) {
 			return &wire.RuleSource{Text: "id: negative-bin-stock"}, unknown
 		}
 		d.Draft = func(context.Context, authoring.DraftRequest) (*authoring.DraftResult, error) {
@@ -148,11 +149,12 @@ func TestDraftsAndSourcesOfOneWarehouse(t *testing.T) {
 	source := &wire.RuleSource{
 		Rule: "negative-bin-stock", File: "rules/stock.yaml", Line: 4, Text: "  - id: negative-bin-stock\n    when: qty < 0 and sku != \"<A>\"", Version: "0a1b2c",
 		Problems: []wire.FileProblem{{Code: "plan_changed", File: "rules/stock.yaml", Line: 6, Col: 7, Message: "another plan", Rule: "negative-bin-stock"}},
+		Warnings: []wire.FileProblem{{Code: "text_as_number", File: "rules/stock.yaml", Line: 8, Col: 12, Message: "the text sku is compared", Hint: "write float(sku)", Rule: "negative-bin-stock"}},
 		Disk:     &wire.DiskSource{File: "rules/stock.yaml", Line: 5, Text: "  - id: negative-bin-stock\n    hwen: x", Problems: ruleFiles().Problems}, Scopes: []string{"119240"},
 	}
 	b := setup(t, func(d *parts) {
 		d.Auth = somePeople()
-		d.RuleSource = func(id string) (*wire.RuleSource, error) {
+		d.RuleSource = func(_ context.Context, id string) (*wire.RuleSource, error) {
 			if id != source.Rule {
 				return nil, &engine.UnknownError{What: "rule", Name: id}
 			}

@@ -117,6 +117,10 @@ func (f *fakeDeliveries) CancelDeliveries(_ context.Context, _ ledger.Author, se
 	return changed, f.err
 }
 
+func (f *fakeDeliveries) OldestPending(context.Context) (map[string]time.Time, error) {
+	return map[string]time.Time{"gateway": bin().CreatedAt}, f.err
+}
+
 func (f *fakeDeliveries) CountDeliveries(context.Context) (map[string]map[ledger.DeliveryState]int64, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -101,8 +101,9 @@ func twoScopes() []engine.RuleStatus {
 	at := bin().CreatedAt
 	rule := rules.Rule{
 		ID: "negative-bin-stock", Scope: "119240", Title: "Negative bin stock", Enabled: true, Source: "wms", Mode: rules.ModeState, File: "rules/stock.yaml",
-		Labels: map[string]string{"area": "replenishment"}, Schedule: rules.Schedule{Cron: "*/5 * * * *", Timezone: "Asia/Shanghai"},
-		Notice: rules.Notice{Type: "REP_NOTICE"},
+		Labels: map[string]string{"area": "replenishment"}, OwnLabels: map[string]string{"area": "replenishment"},
+		Schedule: rules.Schedule{Cron: "*/5 * * * *", Timezone: "Asia/Shanghai"},
+		Notice:   rules.Notice{Type: "REP_NOTICE"},
 	}
 	other := rule
 	other.Scope = "119241"

@@ -137,6 +137,9 @@ func (f *fakeCatalogue) Types(context.Context) (catalog.Catalog, error) {
 	return maps.Clone(f.types), f.err
 }
 
+// TypesVersion implements ledger.TypeReader.
+func (f *fakeCatalogue) TypesVersion(context.Context) (int64, error) { return 1, nil }
+
 func (f *fakeCatalogue) PutType(_ context.Context, who ledger.Author, t catalog.Type) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -174,7 +177,10 @@ func (f *fakeCatalogue) Subscriptions(_ context.Context, filter ledger.Subscript
 		}
 	}
 	slices.SortFunc(out, order)
-	return out[:min(len(out), filter.Limit)], f.err
+	if filter.Limit > 0 {
+		out = out[:min(len(out), filter.Limit)]
+	}
+	return out, f.err
 }
 
 func matches(filter, value string) bool { return filter == "" || filter == value }

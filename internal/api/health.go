@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"encoding/json"
 	"log/slog"
 	"net/http"
 	"strings"
@@ -23,15 +24,33 @@ func (a *API) healthz(w http.ResponseWriter, _ *http.Request) {
 	writeBody(w, MediaJSON, []byte(`{"status":"alive"}`+"\n"))
 }
 
-// readyz says whether the node can do its work, and if not which parts stand in the way. Their errors, which have addresses and names of users in
+// readiness is the answer of a node that can do its work.
+type readiness struct {
+	Status string   `json:"status"`
+	Unwell []string `json:"unwell,omitempty"`
+}
+
+func (a *API) unwell() []string {
+	if a.deps.Unwell == nil {
+		return nil
+	}
+	return a.deps.Unwell()
+}
+
+// readyz says whether the node can do its work, and if not which parts stand in the way. What keeps a part of the work alone is listed beside a 200: a
+// balancer that took each node for it from service would make one broken part the whole site's. Their errors, which have addresses and names of users in
 // them, are for those who may see the status: whoever reaches the address may ask here.
 func (a *API) readyz(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), readyTimeout)
 	defer cancel()
 	err := a.deps.Ready(ctx)
 	if err == nil {
+		body, err := json.Marshal(readiness{"ready", a.unwell()})
+		if err != nil { // our own forms always encode
+			panic(err)
+		}
 		w.Header().Set("Cache-Control", "no-store")
-		writeBody(w, MediaJSON, []byte(`{"status":"ready"}`+"\n"))
+		writeBody(w, MediaJSON, append(body, '\n'))
 		return
 	}
 	p := wire.NewProblem(http.StatusServiceUnavailable, wire.CodeNotReady, "not everything that this node needs is in reach")
@@ -72,6 +91,16 @@ func condition(word string) *huma.Schema {
 	return &huma.Schema{Type: huma.TypeObject, Properties: map[string]*huma.Schema{"status": {Type: huma.TypeString, Enum: []any{word}}}, Required: []string{"status"}}
 }
 
+// readySchema is readiness.
+func readySchema() *huma.Schema {
+	schema := condition("ready")
+	schema.Properties["unwell"] = &huma.Schema{
+		Type: huma.TypeArray, Items: &huma.Schema{Type: huma.TypeString}, Examples: []any{[]any{"source wms", "rules: 2 late"}},
+		Description: "sources, queues and push channels that are not in reach, commits where the ledger refuses some, restore for a day after a restore of the ledger and for each queue that withholds items since, and how many rules are late, fail or are degraded; /status says why. Absent where all is well",
+	}
+	return schema
+}
+
 // plainOperations describe what has no parameters.
 func plainOperations() []*huma.Operation {
 	simple := func(id, path, summary, form string, schema *huma.Schema, description string) *huma.Operation {
@@ -84,7 +113,7 @@ func plainOperations() []*huma.Operation {
 	}
 	return []*huma.Operation{
 		simple("healthz", "/healthz", "Is the process alive?", string(MediaJSON), condition("alive"), "it is"),
-		simple("readyz", "/readyz", "Can the node do its work?", string(MediaJSON), condition("ready"), "it can; otherwise a problem with code not_ready lists what is missing"),
+		simple("readyz", "/readyz", "Can the node do its work?", string(MediaJSON), readySchema(), "it can, and unwell names what is not well besides; otherwise a problem with code not_ready lists what is missing"),
 		simple("metrics", "/metrics", "Metrics for Prometheus", "text/plain", TextSchema(""), "the metrics"),
 		simple("openapi", "/openapi.json", "This document", string(MediaJSON), &huma.Schema{Type: huma.TypeObject}, "OpenAPI 3.1"),
 	}

@@ -165,9 +165,11 @@ func TestHealth(t *testing.T) {
 	gauge := prometheus.NewGauge(prometheus.GaugeOpts{Name: "tallyman_test", Help: "A test."})
 	registry.MustRegister(gauge)
 	var ready error
+	var unwell []string
 	b := setup(t, func(d *parts) {
 		d.Gatherer = registry
 		d.Ready = func(context.Context) error { return ready }
+		d.Unwell = func() []string { return unwell }
 	})
 	for path, want := range map[string]string{
 		"/healthz": `{"status":"alive"}`, "/readyz": `{"status":"ready"}`, "/metrics": "tallyman_test 0",
@@ -175,6 +177,10 @@ func TestHealth(t *testing.T) {
 		if got := b.get(t, path); got.status != http.StatusOK || !strings.Contains(got.body, want) {
 			t.Errorf("%s: %d %s", path, got.status, got.body)
 		}
+	}
+	unwell = []string{"source wms", "rules: 2 late"}
+	if got := b.get(t, "/readyz"); got.status != http.StatusOK || got.body != `{"status":"ready","unwell":["source wms","rules: 2 late"]}`+"\n" {
+		t.Errorf("a part that is not well: %d %s", got.status, got.body)
 	}
 	ready = errors.Join(errors.New("inbox: dial tcp 10.0.0.7:6379: connection refused"), errors.New("ledger: user=tallyman: not there"))
 	got := b.get(t, "/readyz")

@@ -239,3 +239,15 @@ func TraceName(subject string) string {
 	name = strings.TrimLeft(name, traceAlphabet[:traceMarks])
 	return name[:min(len(name), item.MaxName)]
 }
+
+// NumberCursor is the cursor of a page that ends with the row of that number, where the rows of a list are numbered and the latest comes first.
+func NumberCursor(last int64) string { return strconv.FormatInt(last, 10) }
+
+// ParseNumberCursor returns the number below which a page begins; 0 where there is no cursor.
+func ParseNumberCursor(cursor string) (before int64, ok bool) {
+	if cursor == "" {
+		return 0, true
+	}
+	before, err := strconv.ParseInt(cursor, 10, 64)
+	return before, err == nil && before > 0 && NumberCursor(before) == cursor
+}

@@ -3,6 +3,7 @@ package api_test
 import (
 	"context"
 	"log/slog"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -43,13 +44,15 @@ type parts struct {
 	Reload     func(ctx context.Context, who ledger.Author) (wire.Reloaded, error)
 	Tokens     ledger.TokenEditor
 	Silences   operate.Silences
+	Clock      operate.Clock
 	Preview    func(ctx context.Context, q authoring.PreviewRequest) (*preview.Report, error)
-	RuleSource func(id string) (*wire.RuleSource, error)
+	RuleSource func(ctx context.Context, id string) (*wire.RuleSource, error)
 	Draft      func(ctx context.Context, q authoring.DraftRequest) (*authoring.DraftResult, error)
 	Status     func(ctx context.Context) (wire.StatusReport, error)
 	Overview   overviewed
 	RuleCount  func(ctx context.Context, warehouse string) wire.RuleCount
 	Ready      func(ctx context.Context) error
+	Unwell     func() []string
 	Auth       auth.Authenticator
 	HTTP       api.HTTP
 	Streams    stream.Limits
@@ -120,6 +123,7 @@ func patterns(p *parts) []string {
 func (p *parts) core() api.Deps {
 	return api.Deps{
 		Ready:    p.Ready,
+		Unwell:   p.Unwell,
 		Auth:     p.Auth,
 		HTTP:     p.HTTP,
 		Streams:  p.streams,
@@ -147,7 +151,7 @@ func (p *parts) rooms() []api.Room {
 			Status: p.Status, Queues: p.Queues, Sinks: p.Sinks, Streams: p.streams, Logger: p.Logger,
 		}),
 		operate.New(operate.Deps{
-			Catalogue: p.Catalogue, Book: p.Book, Silences: p.Silences, Tokens: p.Tokens, Audit: p.Audit, Rules: p.Rules, Logger: p.Logger,
+			Catalogue: p.Catalogue, Book: p.Book, Silences: p.Silences, Clock: p.Clock, Tokens: p.Tokens, Audit: p.Audit, Rules: p.Rules, Logger: p.Logger,
 		}),
 		queues.New(queues.Deps{Queues: p.Queues, Logger: p.Logger}),
 		rulebook.New(rulebook.Deps{
@@ -155,6 +159,6 @@ func (p *parts) rooms() []api.Room {
 			Audit: p.Audit, Logger: p.Logger,
 		}),
 		send.New(send.Deps{Sends: p.Sends, Types: p.Catalogue.Types, Meter: p.Meter, Tracer: p.Tracer, Logger: p.Logger}),
-		deliveries.New(deliveries.Deps{Deliveries: p.Deliveries, Wake: p.Sends.Wake, Sinks: p.Sinks, Logger: p.Logger}),
+		deliveries.New(deliveries.Deps{Deliveries: p.Deliveries, Wake: p.Sends.Wake, Now: func() time.Time { return bin().CreatedAt.Add(5 * time.Minute) }, Sinks: p.Sinks, Logger: p.Logger}),
 	}
 }

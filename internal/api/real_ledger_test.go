@@ -69,6 +69,19 @@ func (l *quietLedger) FinishEpoch(_ context.Context, _, epoch string) error {
 	return nil
 }
 
+func (l *quietLedger) Origins(_ context.Context, seqs []int64) (map[int64]delivery.Origin, error) {
+	l.asked.Add(1)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	found := map[int64]delivery.Origin{}
+	for _, d := range l.delivered {
+		if slices.Contains(seqs, d.Seq) {
+			found[d.Seq] = delivery.Origin{Notice: d.Notice.ID, Created: d.Notice.CreatedAt}
+		}
+	}
+	return found, nil
+}
+
 func (l *quietLedger) HighestScores(context.Context, string) (map[string]int64, error) {
 	l.asked.Add(1)
 	l.mu.Lock()

@@ -47,6 +47,7 @@ type bundle struct {
 	sends      *fakeSends
 	deliveries *fakeDeliveries
 	silences   *fakeSilences
+	clock      *fakeClock
 	audit      *fakeAudit
 	queue      *fakeTwins
 	meter      *fakeMeter
@@ -72,15 +73,17 @@ func newBundle(changes ...func(*parts)) *bundle {
 	b := &bundle{
 		inbox: newFakeInbox(page.Page{Version: "v0", Cursor: "c0"}), catalogue: newFakeCatalogue(), queue: newFakeTwins(), meter: &fakeMeter{},
 		log: &testenv.Output{}, book: newFakeBook(), marks: &fakeMarks{}, reads: &fakeReads{}, sends: newFakeSends(),
-		deliveries: someDeliveries(), silences: someSilences(), audit: &fakeAudit{},
+		deliveries: someDeliveries(), silences: someSilences(), clock: newFakeClock(), audit: &fakeAudit{},
 	}
 	b.deps = parts{
 		Inbox: b.inbox, Catalogue: b.catalogue, Queues: map[string]view.ServedQueue{"replenishment": {Queue: b.queue, Settings: view.QueueSettings{
 			Timezone: "Asia/Shanghai", Lease: time.Minute, MaxAttempts: 5, Dedupe: "day", SuspendSteps: []time.Duration{2 * time.Hour, 12 * time.Hour},
 		}}}, Auth: auth.None{}, Tokens: &fakeTokens{}, Gatherer: prometheus.NewRegistry(), Meter: b.meter,
-		Audit: b.audit, Book: b.book, Marks: b.marks, Reads: b.reads, RuleCount: ruleCount, Deliveries: b.deliveries, Sinks: someSinks(), Silences: b.silences.served(),
+		Audit: b.audit, Book: b.book, Marks: b.marks, Reads: b.reads, RuleCount: ruleCount, Deliveries: b.deliveries, Sinks: someSinks(), Silences: b.silences.served(), Clock: b.clock.served(),
 		Sends: send.Sends{Send: b.sends.send, Sent: b.sends.told, Wake: b.sends.wake, Targets: targets, Now: func() time.Time { return sentAt }},
-		Rules: &fakeRules{}, RuleSource: func(id string) (*wire.RuleSource, error) { return &wire.RuleSource{Rule: id, Text: "id: " + id}, nil },
+		Rules: &fakeRules{}, RuleSource: func(_ context.Context, id string) (*wire.RuleSource, error) {
+			return &wire.RuleSource{Rule: id, Text: "id: " + id}, nil
+		},
 		Status:  func(context.Context) (wire.StatusReport, error) { return wire.StatusReport{}, nil },
 		Ready:   func(context.Context) error { return nil },
 		Logger:  slog.New(slog.NewTextHandler(b.log, &slog.HandlerOptions{Level: slog.LevelDebug})),

@@ -16,6 +16,7 @@ import (
 	"tallyman/internal/auth"
 	"tallyman/internal/testenv"
 	"tallyman/internal/wire"
+	"tallyman/sinks/inbox/page"
 )
 
 // bearer knows a token by its text.
@@ -87,6 +88,31 @@ func TestStreamsEndWithTheirToken(t *testing.T) {
 	}
 	three.leave()
 	testenv.Eventually(t, func() bool { return b.deps.streams.Open() == 0 }, 20*time.Second)
+}
+
+// While a stream catches up, a page may have nothing for it, as where a filter lets nothing through. It ends all the same, once.
+func TestStreamsEndWhileTheyCatchUpWithNothing(t *testing.T) {
+	t.Parallel()
+	revoked := make(chan struct{})
+	b := setup(t, func(d *parts) { d.Auth = bearer{"one": holds("t1", revoked)} })
+	b.inbox.put(page.Page{Cursor: someCursor, More: true})
+	var open []*listener
+	for range 20 {
+		open = append(open, b.listen(t, streamPath+"&type=REP_NOTICE", "Authorization", "one"))
+	}
+	for _, l := range open {
+		l.next(t, "unread")
+	}
+	testenv.Eventually(t, func() bool { return len(b.inbox.asked()) > len(open) }, 20*time.Second)
+	close(revoked)
+	for _, l := range open {
+		if got := l.reason(t); got != "revoked" {
+			t.Errorf("the reason is %q", got)
+		}
+	}
+	if strings.Contains(b.log.String(), "ERROR") {
+		t.Error(b.log.String())
+	}
 }
 
 func TestStreamsAreForThoseWhoMayRead(t *testing.T) {

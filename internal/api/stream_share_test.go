@@ -1,9 +1,11 @@
 package api_test
 
 import (
+	"context"
 	"fmt"
 	"net/http/httptest"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -45,6 +47,47 @@ func TestStreamsThatAskTheSameShareAPoll(t *testing.T) {
 	if polls := b.inbox.asked(); len(polls) != 1 {
 		t.Errorf("%d polls for 10 streams that ask the same", len(polls))
 	}
+}
+
+// waitingInbox is one whose polls wait from some moment on, as they do while the index is written back.
+type waitingInbox struct {
+	*fakeInbox
+
+	away  atomic.Bool
+	polls atomic.Int64 // that wait
+}
+
+func (w *waitingInbox) Poll(ctx context.Context, q page.Query) (page.Page, error) {
+	if !w.away.Load() {
+		return w.fakeInbox.Poll(ctx, q)
+	}
+	w.polls.Add(1)
+	defer w.polls.Add(-1)
+	<-ctx.Done()
+	return page.Page{}, ctx.Err()
+}
+
+// Where the last stream has gone, nobody waits for what it would have got.
+func TestAPollEndsWithTheLastStream(t *testing.T) {
+	t.Parallel()
+	in := &waitingInbox{fakeInbox: newFakeInbox(at(1))}
+	b := setup(t, func(d *parts) { d.Inbox = in })
+	one, two := b.listen(t, streamPath), b.listen(t, streamPath)
+	for _, l := range []*listener{one, two} {
+		l.titles(t, 1)
+		l.next(t, "unread")
+	}
+	testenv.Eventually(t, func() bool { return b.deps.inbox.Live() == 2 }, 20*time.Second)
+	in.away.Store(true)
+	in.put(at(2))
+	testenv.Eventually(t, func() bool { return in.polls.Load() == 1 }, 20*time.Second)
+	one.leave()
+	testenv.Eventually(t, func() bool { return b.deps.inbox.Live() == 1 }, 20*time.Second)
+	if in.polls.Load() != 1 {
+		t.Error("the poll ended with the first of two streams")
+	}
+	two.leave()
+	testenv.Eventually(t, func() bool { return in.polls.Load() == 0 }, 20*time.Second)
 }
 
 func TestStreamsTellOfChangesAndResets(t *testing.T) {

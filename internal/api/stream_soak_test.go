@@ -62,9 +62,9 @@ func TestStreamsLoseAndRepeatNothing(t *testing.T) {
 				}
 			}
 			writing.Wait()
+			insist(t, writer, []string{"role:k", "user:1"}, last)
 			for _, c := range clients {
-				want := s.ledger.titles(c.mine)
-				testenv.Eventually(t, func() bool { return len(c.heard()) >= len(want) }, time.Minute)
+				c.complete()
 			}
 			stop()
 			reading.Wait()
@@ -85,10 +85,20 @@ func write(t *testing.T, to *realInbox, writer int, random *rand.Rand) {
 			titles[j] = fmt.Sprintf("%d.%d.%d", writer, i, j)
 		}
 		who := [][]string{{"user:1"}, {"role:k"}, {"role:k", "user:1"}, {"user:2"}}[random.IntN(4)]
-		for to.tryDeliver(t.Context(), "119240", who, titles...) != nil { // as the engine does while the index is away
-			if t.Context().Err() != nil {
-				return
-			}
+		insist(t, to, who, titles...)
+	}
+}
+
+// last is the title of what is delivered when all else is recorded and nothing will be lost any more: a window that has it is not
+// one that a loss has ended, and of which the client has not heard yet.
+const last = "last"
+
+// insist delivers notices as the engine does while the index is away.
+func insist(t *testing.T, to *realInbox, who []string, titles ...string) {
+	t.Helper()
+	for to.tryDeliver(t.Context(), "119240", who, titles...) != nil {
+		if t.Context().Err() != nil {
+			return
 		}
 	}
 }
@@ -196,11 +206,21 @@ func (c *restless) mine(recipients []string) bool {
 	return slices.ContainsFunc(recipients, func(r string) bool { return strings.Contains(c.query+"&", r+"&") })
 }
 
-func (c *restless) verify(loses bool) {
+// complete waits for the last notice: the client must have all by then.
+func (c *restless) complete() {
 	c.t.Helper()
-	if got, want := c.heard(), c.ledger.titles(c.mine); !slices.Equal(got, want) {
+	var got []string
+	testenv.Eventually(c.t, func() bool {
+		got = c.heard()
+		return slices.Contains(got, last)
+	}, time.Minute)
+	if want := c.ledger.titles(c.mine); !slices.Equal(got, want) {
 		c.t.Errorf("%s: the client has\n%v\nof\n%v", c.query, got, want)
 	}
+}
+
+func (c *restless) verify(loses bool) {
+	c.t.Helper()
 	if !loses && len(c.windows) > 1 {
 		c.t.Errorf("%s: %d resets, and nothing was lost", c.query, len(c.windows)-1)
 	}

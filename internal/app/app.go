@@ -12,6 +12,7 @@ import (
 	"regexp"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"tallyman/engine"
@@ -24,6 +25,8 @@ import (
 	"tallyman/internal/config"
 	"tallyman/internal/console"
 	"tallyman/internal/ledger"
+	"tallyman/internal/ledger/commits"
+	"tallyman/internal/lineage"
 	"tallyman/internal/silence"
 	"tallyman/internal/trace"
 	"tallyman/internal/trace/otlp"
@@ -52,9 +55,12 @@ type App struct {
 	opts      Options
 	log       *slog.Logger
 	started   time.Time
-	ledger    ledger.Ledger
-	clock     *sharedClock // nil = the machine's, since nobody shares the ledger
+	ledger    ledger.Ledger // which tells commits
+	commits   *commits.Watch
+	clock     *sharedClock // nil of the demo, whose clock nobody sets
 	follow    *follower
+	branch    *lineage.Branch
+	restored  atomic.Int64 // when a node found that the ledger had been restored, µs; 0 = never
 	tokens    *tokens
 	auth      auth.Authenticator
 	endKeys   func() // of the identity provider; nil = there are none
@@ -64,15 +70,16 @@ type App struct {
 	index     *indexes
 	pushes    pushSinks
 	sources   map[string]*sourceEntry
-	book      ruleBook
+	book      *ruleBook
 	silences  silence.Set
 	engine    *engine.Engine
 	api       *api.API
 	listener  net.Listener
 	tls       *api.TLS // nil = plain HTTP
 	authoring *authoring.Node
+	wellness  *wellness
 
-	ledgerHealth, indexHealth, rulesHealth, tlsHealth health
+	ledgerHealth, clockHealth, commitHealth, indexHealth, rulesHealth, tlsHealth health
 }
 
 // New opens everything that the configuration names and starts to listen. What is out of reach but may come back
@@ -88,17 +95,22 @@ func New(ctx context.Context, cfg *config.Config, opts Options) (_ *App, err err
 	if err := a.openTraces(ctx); err != nil {
 		return nil, err
 	}
-	if a.ledger, err = openLedger(ctx, cfg.Ledger, a.opts.Clock, a.opts.Migrate); err != nil {
+	if a.meter, err = metrics.New(a.opts.Version, runtime.Version()); err != nil {
 		return nil, err
 	}
-	if cfg.Ledger.Driver == config.Postgres {
-		a.clock = newClock(a.opts.Clock, a.ledger.Now, a.log)
-		if err := a.clock.compare(ctx); err != nil {
-			return nil, err
-		}
-		a.opts.Clock = a.clock
+	if err := a.openLedger(ctx); err != nil {
+		return nil, err
 	}
-	a.follow = &follower{ledger: a.ledger, log: a.log}
+	if err := a.openClock(ctx); err != nil {
+		return nil, err
+	}
+	if a.branch, err = lineage.Begin(ctx, a.ledger, a.log); err != nil {
+		return nil, err
+	}
+	a.follow = &follower{ledger: a.ledger, incarnation: a.branch.Incarnation, log: a.log}
+	if err := a.follow.add(ctx, "restored", a.readRestored); err != nil {
+		return nil, err
+	}
 	if err := a.openAuth(ctx); err != nil {
 		return nil, err
 	}
@@ -108,7 +120,7 @@ func New(ctx context.Context, cfg *config.Config, opts Options) (_ *App, err err
 	if err := a.openSilences(ctx); err != nil {
 		return nil, err
 	}
-	if a.index, err = openIndex(cfg, a.ledger, a.opts.Node, a.log); err != nil {
+	if a.index, err = openIndex(cfg, a.shared()); err != nil {
 		return nil, err
 	}
 	if err := a.index.check(ctx, a.log); err != nil {
@@ -117,14 +129,13 @@ func New(ctx context.Context, cfg *config.Config, opts Options) (_ *App, err err
 	if a.sources, err = openSources(ctx, cfg.Sources); err != nil {
 		return nil, err
 	}
-	if err := a.loadRules(ctx); err != nil {
+	a.book = &ruleBook{config: cfg, ledger: a.ledger, sources: a.sources, node: a.opts.Node, log: a.log}
+	if err := a.book.load(ctx); err != nil {
 		return nil, err
 	}
-	meter, err := metrics.New(a.opts.Version, runtime.Version())
-	if err != nil {
-		return nil, err
-	}
-	a.meter = meter
+	meter := a.meter
+	meter.CapRules(cfg.Telemetry.Metrics.MaxRules)
+	a.book.meter = meter
 	if err := meter.Register(metrics.NewQueues(a.index.sizers())); err != nil {
 		return nil, err
 	}
@@ -137,6 +148,7 @@ func New(ctx context.Context, cfg *config.Config, opts Options) (_ *App, err err
 	if a.engine, err = a.newEngine(meter); err != nil {
 		return nil, err
 	}
+	a.book.engine = a.engine
 	if err := a.follow.add(ctx, "switches", a.engine.ReadSwitches); err != nil {
 		return nil, err
 	}
@@ -182,12 +194,14 @@ func (a *App) Run(ctx context.Context) error {
 	if a.clock != nil {
 		front.Go(func() { a.clock.run(ctx) })
 	}
+	front.Go(func() { a.branch.Run(ctx) })
 	front.Go(func() { a.follow.run(ctx) })
+	front.Go(func() { a.commits.Run(ctx) })
 	front.Go(func() { a.watchRules(ctx) })
 	front.Go(func() { a.tokens.run(ctx) })
 	failures := make(chan error, 2)
 	front.Go(func() {
-		if a.startRules(ctx) != nil {
+		if a.book.start(ctx) != nil {
 			return // the node stops
 		}
 		if err := a.engine.Run(ctx); err != nil && ctx.Err() == nil {
@@ -222,6 +236,9 @@ func (a *App) Close() error {
 		if err := a.listener.Close(); err != nil && !errors.Is(err, net.ErrClosed) {
 			errs = append(errs, err)
 		}
+	}
+	if a.wellness != nil {
+		a.wellness.close()
 	}
 	for name, s := range a.sources {
 		if err := s.Close(); err != nil {
@@ -260,6 +277,7 @@ func (a *App) newEngine(observer engine.Observer) (*engine.Engine, error) {
 		Node:      a.opts.Node,
 		Version:   a.opts.Version,
 		Clock:     a.opts.Clock,
+		Terms:     a.terms(),
 		Logger:    a.log,
 		Observer:  observer,
 		Tracer:    a.tracer,
@@ -287,6 +305,7 @@ func (a *App) newAPI(meter *metrics.Metrics) (*api.API, error) {
 	}
 	a.tls = callers.TLS
 	counts := &ruleCounts{read: a.engine.Standing, log: a.log}
+	a.wellness = &wellness{look: func(ctx context.Context) []string { return a.unwell(ctx, counts.states(ctx)) }}
 	if err := a.measure(meter, counts); err != nil {
 		return nil, err
 	}
@@ -301,6 +320,7 @@ func (a *App) newAPI(meter *metrics.Metrics) (*api.API, error) {
 		Streams:   streams,
 		SinkTypes: sinkTypeNames(sinks.InboxKind, sinks.QueueKind, sinks.PushKind),
 		Ready:     a.ready,
+		Unwell:    a.wellness.get,
 		Auth:      a.auth,
 		Gatherer:  meter.Gatherer(),
 		Meter:     meter,

@@ -2,6 +2,7 @@ package app
 
 import (
 	"cmp"
+	"context"
 	"path/filepath"
 	"strings"
 
@@ -36,16 +37,17 @@ func (a *App) openAuthoring() {
 }
 
 // ruleSource is how a rule is written: as it was loaded, and in the file by now where that is another text.
-func (a *App) ruleSource(id string) (*wire.RuleSource, error) {
+func (a *App) ruleSource(ctx context.Context, id string) (*wire.RuleSource, error) {
 	if err := a.engine.Find(id, nil); err != nil {
 		return nil, err
 	}
 	set, list, stale := a.book.get()
 	s := &wire.RuleSource{Rule: id, Version: a.engine.Version()}
 	var first *rules.Rule
+	var scopes []*rules.Rule
 	for _, r := range list {
 		if r.ID == id {
-			first = cmp.Or(first, r)
+			first, scopes = cmp.Or(first, r), append(scopes, r)
 			s.Scopes = append(s.Scopes, r.Scope)
 		}
 	}
@@ -55,6 +57,7 @@ func (a *App) ruleSource(id string) (*wire.RuleSource, error) {
 	w := first.Written()
 	s.File, s.Line, s.Text = w.File, w.Line, w.YAML
 	s.Problems = view.FileProblems(a.remarks(id, w))
+	s.Warnings = view.FileProblems(a.authoring.Warnings(ctx, scopes))
 	if stale[id] {
 		s.Disk = onDisk(set, id, w.File)
 	}

@@ -205,6 +205,46 @@ func TestSourceOfARule(t *testing.T) {
 	eventually(t, func() bool { r = source(); return r.Disk == nil && strings.Contains(r.Text, `"New"`) })
 }
 
+// What rules check warns of stands in the source of the rule that runs, with what the SQL compares, and in a draft.
+func TestWarningsOfARule(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.sqliteWMS()
+	suspect := strings.NewReplacer("@every 1s", "*/5 * * * *", "when: qty < 0", "when: qty < 0\n    for: 1m", "WHERE qty < :threshold", "WHERE qty < :threshold AND bin_code > 100").Replace(stockRule)
+	s.rule("stock.yaml", suspect)
+	n := s.start("one")
+	codes := func(list []wire.FileProblem) string {
+		var names []string
+		for _, p := range list {
+			if p.Line == 0 || p.Hint == "" || p.Message == "" {
+				t.Errorf("%+v", p)
+			}
+			names = append(names, p.Code)
+		}
+		return strings.Join(names, " ")
+	}
+	var r wire.RuleSource
+	eventually(t, func() bool {
+		n.get(rulePath+"/source", &r)
+		return strings.Contains(codes(r.Warnings), "text_as_number")
+	})
+	const want = "text_as_number shorter_than_interval"
+	if got := codes(r.Warnings); got != want {
+		t.Errorf("the rule warns of %s, want %s: %+v", got, want, r.Warnings)
+	}
+	var d wire.DraftForm
+	text, err := json.Marshal(map[string]string{"text": r.Text})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if code := n.post(rulePath+"/draft", string(text), &d); code != http.StatusOK {
+		t.Fatal(code)
+	}
+	if got := codes(d.Lints); got != want || d.Lints[0].File != "" || d.Lints[0].Line != r.Warnings[0].Line-r.Line+1 {
+		t.Errorf("the draft warns of %s: %+v", got, d.Lints)
+	}
+}
+
 // Why a rule is not verified stands in its source, also where a comment has moved it since.
 func TestSourceOfAnUnverifiedRule(t *testing.T) {
 	t.Parallel()

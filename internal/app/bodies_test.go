@@ -46,6 +46,8 @@ var baseRequests = map[string]baseRequest{
 	"retry-deliveries":  {body: `{"ids":[4711]}`},
 	"cancel-delivery":   {path: "4711", body: `{"reason":"no"}`, code: "delivery_not_found"},
 
+	"confirm-clock": {body: `{"reason":"the time service was down"}`, code: "clock_not_ahead"},
+
 	"pause-rules":  {body: `{"for":"1h"}`},
 	"disable-rule": {path: "negative-bin-stock", body: `{"for":"1h"}`},
 	"enable-rule":  {path: "negative-bin-stock", body: `{"for":"1h"}`},
@@ -202,7 +204,7 @@ type siteState struct {
 }
 
 // restless are what nodes themselves write all the time.
-var restless = []string{"nodes", "lanes", "inbox_states", "goose_db_version", "sqlite_sequence"}
+var restless = []string{"nodes", "branches", "clock", "lanes", "inbox_states", "goose_db_version", "sqlite_sequence"}
 
 // agingKeys are parts of the names of keys that change with time alone: leases of nodes, rates that age, when an epoch was looked at last, and
 // what nodes were answered.

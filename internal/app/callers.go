@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"crypto/rsa"
 	"crypto/tls"
 	"fmt"
 	"log/slog"
@@ -41,12 +42,6 @@ func openTLS(c *config.TLSFiles, log *slog.Logger) (*api.TLS, error) {
 		least = tls.VersionTLS13
 	}
 	return &api.TLS{Pair: pair, Least: least}, nil
-}
-
-// CheckTLS reads the certificate of the API, as the start of a node does.
-func CheckTLS(cfg *config.Config) error {
-	_, err := openTLS(&cfg.HTTP.TLS, slog.New(slog.DiscardHandler))
-	return err
 }
 
 const (
@@ -146,6 +141,22 @@ func (a *App) openAuth(ctx context.Context) error {
 	return nil
 }
 
+// publicKey reads the RSA key of the file.
+func publicKey(file string) (*rsa.PublicKey, error) {
+	pemText, err := os.ReadFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("public_key: %w", err)
+	}
+	key, err := jwt.ParseRSAPublicKeyFromPEM(pemText)
+	if err != nil {
+		return nil, fmt.Errorf("public_key: %s holds no RSA public key in PEM: %w", file, err)
+	}
+	if bits := key.N.BitLen(); bits < leastKeyBits {
+		return nil, fmt.Errorf("public_key: %s has %d bits; at least %d are needed", file, bits, leastKeyBits)
+	}
+	return key, nil
+}
+
 func (a *App) openJWT(ctx context.Context, c *config.JWT) (*auth.JWT, error) {
 	o := auth.JWTOptions{
 		Secret: []byte(c.Secret.Reveal()), Audience: c.Audience, Issuer: c.Issuer, Leeway: c.Leeway,
@@ -153,15 +164,9 @@ func (a *App) openJWT(ctx context.Context, c *config.JWT) (*auth.JWT, error) {
 	}
 	switch {
 	case c.PublicKey != "":
-		pemText, err := os.ReadFile(string(c.PublicKey))
-		if err != nil {
-			return nil, fmt.Errorf("public_key: %w", err)
-		}
-		if o.PublicKey, err = jwt.ParseRSAPublicKeyFromPEM(pemText); err != nil {
-			return nil, fmt.Errorf("public_key: %s holds no RSA public key in PEM: %w", c.PublicKey, err)
-		}
-		if bits := o.PublicKey.N.BitLen(); bits < leastKeyBits {
-			return nil, fmt.Errorf("public_key: %s has %d bits; at least %d are needed", c.PublicKey, bits, leastKeyBits)
+		var err error
+		if o.PublicKey, err = publicKey(string(c.PublicKey)); err != nil {
+			return nil, err
 		}
 	case c.JWKS != "":
 		keysCtx, end := context.WithCancel(context.WithoutCancel(ctx))

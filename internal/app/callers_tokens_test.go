@@ -57,7 +57,7 @@ func (s *slowTokens) UseTokens(context.Context, map[string]time.Time) error { re
 
 func (s *slowTokens) ForgetTokens(context.Context, time.Time) (int64, error) { return 0, errNotAsked }
 
-const tokenPatience = 10 * time.Second
+const tokenWait = 10 * time.Second
 
 func inTime(t *testing.T, what string, done <-chan error) {
 	t.Helper()
@@ -66,7 +66,7 @@ func inTime(t *testing.T, what string, done <-chan error) {
 		if err != nil {
 			t.Fatalf("%s: %v", what, err)
 		}
-	case <-time.After(tokenPatience):
+	case <-time.After(tokenWait):
 		t.Fatalf("%s is held up", what)
 	}
 }

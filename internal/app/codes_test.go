@@ -31,17 +31,21 @@ const codesPage = "../../docs/error-codes.md"
 var update = flag.Bool("update", false, "write the outcomes of docs/error-codes.md anew")
 
 // TestErrorCodesDocument runs the examples of failed runs: a piece of the page's rule, on the page's database. The flags of its
-// block say what is asked: `check` (rules check --source), `run`, or `table NAME` (the catalogue), with `on postgres`
+// block say what is asked: `check` (rules check --source), `run`, `told` (what the rule tells of itself), or `table NAME` (the catalogue), with `on postgres`
 // or `on FILE` where the database is not a file of SQLite that is there. SQL blocks change the database, those with the flag
 // later after the rule was verified.
 func TestErrorCodesDocument(t *testing.T) {
 	codes := codetest.Declared(t, codetest.Constant, "../../scanners/*.go")
 	delete(codes, string(scanners.CodeStage)) // is one of rule tests
 	maps.Copy(codes, codetest.Declared(t, `Error\{"(\w+)"`, "../../engine/judge/*.go"))
+	codes["look_back"] = true // a note of internal/authoring
+	codes[rules.AlertUnjudged] = true
 	base, bins := codetest.Base(t, codesPage, "base"), codetest.Base(t, codesPage, "bins")
 	codetest.Part{
 		Page: codesPage, Headings: "Failed runs", Codes: codes,
-		Elsewhere: []string{"commit_refused", "panic", string(scanners.CodeUnresolved)}, // by the tests of the engine and of scanners/postgres
+		Elsewhere: []string{ // by the tests of the engine, of scanners/postgres and of internal/authoring
+			"commit_refused", "panic", "look_back_full", string(scanners.CodeUnresolved), "look_back", string(scanners.CodeLong),
+		},
 		Run: func(t *testing.T, e *codetest.Example) string {
 			t.Helper()
 			b := e.Blocks[len(e.Blocks)-1]
@@ -53,12 +57,14 @@ func TestErrorCodesDocument(t *testing.T) {
 			case "check":
 				return x.check(t)
 			case "run":
-				return x.run(t, e.Block("sql", "later"))
+				return x.run(t, e.Block("sql", "later")).Run.Error + "\n"
+			case "told":
+				return toldOfItself(t, x.run(t, ""))
 			case "table":
 				_, err := x.open(t).(scanners.Inspector).Table(t.Context(), table)
 				return fmt.Sprintln(err)
 			}
-			t.Fatalf("the flags %q begin with none of check, run and table", b.Flags)
+			t.Fatalf("the flags %q begin with none of check, run, told and table", b.Flags)
 			return ""
 		},
 		Update: *update, Command: "go test ./internal/app -run ErrorCodes",
@@ -125,8 +131,20 @@ func (x *example) check(t *testing.T) string {
 	return strings.ReplaceAll(b.String(), filepath.Dir(x.path)+string(filepath.Separator), "")
 }
 
-// run is the error of a run, after a change of the database where there is one.
-func (x *example) run(t *testing.T, later string) string {
+// toldOfItself is the code and the error of what the rule tells of itself.
+func toldOfItself(t *testing.T, run *trial.Run) string {
+	t.Helper()
+	for _, n := range run.Commits[0].Notices {
+		if catalog.Reserved(n.Notice.Type) {
+			return fmt.Sprintf("%s: %s\n", n.Notice.Data[0].Value, n.Notice.Data[1].Value)
+		}
+	}
+	t.Fatal("the rule tells nothing of itself")
+	return ""
+}
+
+// run is a run, after a change of the database where there is one.
+func (x *example) run(t *testing.T, later string) *trial.Run {
 	t.Helper()
 	types, problems := catalog.Load(x.cfg.Types.Path)
 	set := rules.Load([]string{x.path})
@@ -148,7 +166,7 @@ func (x *example) run(t *testing.T, later string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return out.Run.Error + "\n"
+	return out
 }
 
 // open opens the source as a node does.

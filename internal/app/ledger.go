@@ -5,18 +5,31 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"time"
 
 	"tallyman/engine"
 	"tallyman/internal/config"
 	"tallyman/internal/ledger"
+	"tallyman/internal/ledger/commits"
 	"tallyman/internal/ledger/postgres"
 	"tallyman/internal/ledger/sqlite"
 	"tallyman/rules/catalog"
 )
 
+// openLedger opens the node's ledger, and follows what is committed to it.
+func (a *App) openLedger(ctx context.Context) error {
+	opened, err := openLedger(ctx, a.cfg.Ledger, a.opts.Clock, a.nodeTime, a.opts.Migrate)
+	if err != nil {
+		return err
+	}
+	a.commits = commits.New(commits.Options{Ledger: opened, Refused: a.meter.CommitRefused, Logger: a.log})
+	a.ledger = commits.Follow(opened, a.commits)
+	return nil
+}
+
 // openLedger opens the ledger. An SQLite file belongs to this node alone, so its schema is brought up to date without
-// asking, and it goes by this node's clock; that of a shared one only if migrate says so, and nodes go by its clock.
-func openLedger(ctx context.Context, cfg config.Ledger, clock engine.Clock, migrate bool) (ledger.Ledger, error) {
+// asking, and it has this machine's clock; that of a shared one only if migrate says so. nodeTime is what the node goes by, nil = the ledger's clock.
+func openLedger(ctx context.Context, cfg config.Ledger, clock engine.Clock, nodeTime func() time.Time, migrate bool) (ledger.Ledger, error) {
 	if migrate || cfg.Driver == config.SQLite {
 		if _, err := migrateLedger(ctx, cfg); err != nil {
 			return nil, err
@@ -26,9 +39,9 @@ func openLedger(ctx context.Context, cfg config.Ledger, clock engine.Clock, migr
 	var err error
 	switch cfg.Driver {
 	case config.SQLite:
-		l, err = sqlite.Open(ctx, cfg.Path, ledger.Options{Now: clock.Now})
+		l, err = sqlite.Open(ctx, cfg.Path, ledger.Options{Now: clock.Now, NodeTime: nodeTime})
 	case config.Postgres:
-		l, err = postgres.Open(ctx, cfg.URL.Reveal(), ledger.Options{})
+		l, err = postgres.Open(ctx, cfg.URL.Reveal(), ledger.Options{NodeTime: nodeTime})
 	default:
 		return nil, fmt.Errorf("ledger.url: there is no driver %q", cfg.Driver)
 	}
@@ -99,7 +112,7 @@ func explain(doing string, err error) error {
 
 // OpenTokens opens the configured ledger for its tokens alone. An SQLite file that is not there is made.
 func OpenTokens(ctx context.Context, cfg *config.Config) (ledger.Ledger, error) {
-	return openLedger(ctx, cfg.Ledger, engine.SystemClock{}, false)
+	return openLedger(ctx, cfg.Ledger, engine.SystemClock{}, nil, false)
 }
 
 // seed gives a ledger the types and subscriptions of the files, and the built-in types. What the ledger has already was changed through the
@@ -110,7 +123,7 @@ func (a *App) seed(ctx context.Context) error {
 		return fmt.Errorf("the type catalogue (types.path) has faults:\n%w", err)
 	}
 	maps.Copy(types, catalog.BuiltIn())
-	added, err := a.ledger.SeedTypes(ctx, a.author(ledger.ViaStart), types)
+	added, err := a.ledger.SeedTypes(ctx, nodeAuthor(a.opts.Node, ledger.ViaStart), types)
 	if err != nil {
 		return fmt.Errorf("seed the types: %w", err)
 	}
@@ -121,7 +134,7 @@ func (a *App) seed(ctx context.Context) error {
 	for i, s := range a.cfg.Subscriptions {
 		subs[i] = ledger.Subscription{Type: s.Type, Warehouse: s.Warehouse, Subscriber: s.Subscriber}
 	}
-	if added, err = a.ledger.SeedSubscriptions(ctx, a.author(ledger.ViaStart), subs); err != nil {
+	if added, err = a.ledger.SeedSubscriptions(ctx, nodeAuthor(a.opts.Node, ledger.ViaStart), subs); err != nil {
 		return fmt.Errorf("seed the subscriptions: %w", err)
 	}
 	if added > 0 {

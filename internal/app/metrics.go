@@ -8,6 +8,7 @@ import (
 
 	"tallyman/engine"
 	"tallyman/internal/api/metrics"
+	"tallyman/internal/api/view"
 	"tallyman/internal/ledger"
 	"tallyman/internal/trace/otlp"
 	"tallyman/internal/wire"
@@ -31,7 +32,14 @@ func (a *App) measure(meter *metrics.Metrics, counts *ruleCounts) error {
 
 // measured is how the node stands.
 func (a *App) measured(ctx context.Context) metrics.NodeState {
-	state := metrics.NodeState{Ready: a.ready(ctx) == nil}
+	state := metrics.NodeState{Ready: a.ready(ctx) == nil, Blocked: a.commits.Blocked() != nil}
+	if restored := a.restored.Load(); restored != 0 {
+		state.Restored = time.UnixMicro(restored)
+	}
+	if a.clock != nil {
+		clock := a.clock.state()
+		state.Clock = &metrics.Clock{Term: clock.Number, Unconfirmed: clock.Withheld}
+	}
 	pending, err := a.ledger.CountPending(ctx)
 	if err != nil {
 		return state // what is ready says why
@@ -39,6 +47,22 @@ func (a *App) measured(ctx context.Context) metrics.NodeState {
 	state.Waiting = map[string]int64{}
 	for name := range a.cfg.Sinks {
 		state.Waiting[name] = pending[name]
+	}
+	if state.Withheld, err = a.withheld(ctx); err != nil {
+		return state
+	}
+	oldest, err := a.ledger.OldestPending(ctx)
+	if err != nil {
+		return state
+	}
+	now := a.opts.Clock.Now()
+	state.Oldest = map[string]time.Duration{}
+	for name := range a.cfg.Sinks {
+		if since, waits := oldest[name]; waits {
+			state.Oldest[name] = max(now.Sub(since), 0)
+		} else {
+			state.Oldest[name] = 0
+		}
 	}
 	return state
 }
@@ -60,15 +84,12 @@ func (c *ruleCounts) states(ctx context.Context) []metrics.RuleState {
 
 func ruleState(u *engine.RuleStatus) metrics.RuleState {
 	s := metrics.RuleState{Rule: u.Rule.ID, State: "ok"}
-	switch {
-	case !u.Enabled:
-		s.State = "disabled"
-	case !u.Verified:
-		s.State = "unverified"
-	case u.LastRun != nil && u.LastRun.Outcome == ledger.OutcomeFailed:
-		s.State = "failing"
+	if health := view.HealthOf(u); health != "waiting" {
+		s.State = health
 	}
+	s.Overdue, s.Late = u.Overdue, u.Late
 	if u.LastRun != nil {
+		s.Failed, s.Degraded = u.Enabled && u.LastRun.Outcome == ledger.OutcomeFailed, u.Enabled && u.LastRun.Outcome == ledger.OutcomeDegraded
 		s.Pending, s.Firing = u.LastRun.Pending, u.LastRun.Firing
 	}
 	return s
@@ -120,7 +141,7 @@ func (c *ruleCounts) refresh(ctx context.Context) {
 		n := scopes[u.Rule.Scope]
 		switch {
 		case !u.Enabled:
-		case !u.Verified, u.LastRun != nil && u.LastRun.Outcome == ledger.OutcomeFailed:
+		case !u.Verified, u.Late, u.LastRun != nil && u.LastRun.Outcome == ledger.OutcomeFailed:
 			n.Failing++
 		default:
 			n.OK++

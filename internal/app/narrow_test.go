@@ -185,11 +185,11 @@ func (o getOperation) takes(query string) bool {
 // read is do for answers that may have no end: it gives up after a moment.
 func (n *node) read(path, accept, token string) (int, string) {
 	n.t.Helper()
-	patience := 10 * time.Second
+	wait := 10 * time.Second
 	if strings.Contains(path, "/stream") {
-		patience = 300 * time.Millisecond
+		wait = 300 * time.Millisecond
 	}
-	ctx, cancel := context.WithTimeout(n.t.Context(), patience)
+	ctx, cancel := context.WithTimeout(n.t.Context(), wait)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, n.base+path, http.NoBody)
 	if err != nil {

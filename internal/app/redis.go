@@ -33,8 +33,21 @@ type indexes struct {
 	queues   map[string]*workQueue // by the name of their sink
 }
 
+// sharedParts is what all indexes of a node share.
+type sharedParts struct {
+	ledger    ledger.Ledger
+	lineage   recovery.Lineage
+	onRestore func(ctx context.Context, r recovery.Restore) error
+	node      string
+	log       *slog.Logger
+}
+
+func (a *App) shared() sharedParts {
+	return sharedParts{ledger: a.ledger, lineage: a.branch, onRestore: a.tellRestore, node: a.opts.Node, log: a.log}
+}
+
 // openIndex makes the client; it connects when it is first used, so a Redis that is down stops nothing.
-func openIndex(cfg *config.Config, l ledger.Ledger, node string, log *slog.Logger) (_ *indexes, err error) {
+func openIndex(cfg *config.Config, s sharedParts) (_ *indexes, err error) {
 	ix := &indexes{}
 	defer func() {
 		if err != nil {
@@ -52,14 +65,14 @@ func openIndex(cfg *config.Config, l ledger.Ledger, node string, log *slog.Logge
 	options.OnConnect = watch.OnConnect
 	ix.client = redis.NewUniversalClient(options)
 	ix.inbox, err = inbox.New(inbox.Options{
-		Client: ix.client, Watch: watch, Ledger: l, Node: node,
-		Prefix: cfg.Redis.Prefix, Sink: ix.sink, Cap: inboxCap(cfg.Sinks[ix.sink]), Logger: log,
+		Client: ix.client, Watch: watch, Ledger: s.ledger, Lineage: s.lineage, OnRestore: s.onRestore, Node: s.node,
+		Prefix: cfg.Redis.Prefix, Sink: ix.sink, Cap: inboxCap(cfg.Sinks[ix.sink]), Logger: s.log,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("set up the inbox: %w", err)
 	}
 	err = ix.openQueues(cfg.Sinks, queue.Options{
-		Client: ix.client, Watch: watch, Ledger: l, Node: node, Prefix: cfg.Redis.Prefix, Logger: log,
+		Client: ix.client, Watch: watch, Ledger: s.ledger, Lineage: s.lineage, OnRestore: s.onRestore, Node: s.node, Prefix: cfg.Redis.Prefix, Logger: s.log,
 	})
 	return ix, err
 }

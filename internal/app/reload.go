@@ -22,50 +22,50 @@ const reloadTimeout = 10 * time.Second
 // reload reads the rule files and puts them in force: rules that mean the same go on untouched. Of a bad file the last good version stays.
 // Sources, sinks and everything else of the configuration are as they were when the node started.
 // What has changed is recorded before it is in force, by who; where it cannot be, everything stays as it was, and the files are read again soon.
-func (a *App) reload(ctx context.Context, why string, who ledger.Author) (wire.Reloaded, error) {
-	a.book.reloading.Lock()
-	defer a.book.reloading.Unlock()
+func (b *ruleBook) reload(ctx context.Context, why string, who ledger.Author) (wire.Reloaded, error) {
+	b.reloading.Lock()
+	defer b.reloading.Unlock()
 	ctx, done := context.WithTimeout(ctx, reloadTimeout)
 	defer done()
-	seen := fingerprint(a.cfg.Rules.Paths) // before they are read: what changes meanwhile is read again
-	from, err := a.rulesPlace(ctx)
+	seen := fingerprint(b.config.Rules.Paths) // before they are read: what changes meanwhile is read again
+	from, err := b.recordedVersions(ctx)
 	if err != nil {
-		a.meter.RulesNotRead()
+		b.meter.RulesNotRead()
 		return wire.Reloaded{}, err
 	}
-	set, err := a.readRules(ctx)
+	set, err := b.read(ctx)
 	if err != nil {
-		a.meter.RulesNotRead()
+		b.meter.RulesNotRead()
 		return wire.Reloaded{}, err
 	}
-	lastSet, before, _ := a.book.get()
+	lastSet, before, _ := b.get()
 	list, stale := keepGood(before, set)
-	refused := a.refuse(ctx, set, before, list)
+	refused := b.refuse(ctx, set, before, list)
 	if refused {
 		list, stale = keepGood(before, set)
 	}
-	if err := a.takeRules(ctx, who, from, set, list); err != nil {
-		a.meter.RulesNotRead()
+	if err := b.record(ctx, who, from, set, list); err != nil {
+		b.meter.RulesNotRead()
 		return wire.Reloaded{}, err
 	}
-	if err := a.engine.Replace(list, set.Complete()); err != nil {
-		a.meter.RulesNotRead()
+	if err := b.engine.Replace(list, set.Complete()); err != nil {
+		b.meter.RulesNotRead()
 		return wire.Reloaded{}, err
 	}
-	a.book.put(set, list, stale, seen)
+	b.put(set, list, stale, seen)
 	if refused {
-		a.book.readAgain(time.Now().Add(verifyAgain))
+		b.readAgain(time.Now().Add(verifyAgain))
 	}
-	a.tellProblems(set, lastSet)
+	b.tellProblems(set, lastSet)
 	r := compare(before, list)
-	r.Files, r.Version, r.Problems = len(set.Files), a.engine.Version(), view.FileProblems(set.Problems)
+	r.Files, r.Version, r.Problems = len(set.Files), b.engine.Version(), view.FileProblems(set.Problems)
 	for _, one := range list {
 		if stale[one.ID] {
 			r.Kept++
 		}
 	}
-	a.meter.RulesRead(len(r.Problems))
-	a.log.Info("rule files read again", "why", why, "files", r.Files, "rules", r.Rules, "added", r.Added, "changed", r.Changed, "removed", r.Removed,
+	b.meter.RulesRead(len(r.Problems))
+	b.log.Info("rule files read again", "why", why, "files", r.Files, "rules", r.Rules, "added", r.Added, "changed", r.Changed, "removed", r.Removed,
 		"kept", r.Kept, "problems", len(r.Problems), "version", r.Version)
 	return r, nil
 }
@@ -106,12 +106,12 @@ const (
 // refuse takes out of the set what would take the place of a rule that runs, and would itself not run: its source refuses the probe, or has not the columns that
 // the rule names. What it says of them is among the set's problems then. It asks no source that is busy, slow or out of reach: what is not checked here
 // is verified when it first runs.
-func (a *App) refuse(ctx context.Context, set *rules.Set, before, after []*rules.Rule) (refused bool) {
+func (b *ruleBook) refuse(ctx context.Context, set *rules.Set, before, after []*rules.Rule) (refused bool) {
 	changed := changedRules(before, after)
 	if len(changed) == 0 {
 		return false
 	}
-	types, err := a.ledger.Types(ctx)
+	types, err := b.ledger.Types(ctx)
 	if err != nil {
 		return false // without them nothing can be verified
 	}
@@ -121,7 +121,7 @@ func (a *App) refuse(ctx context.Context, set *rules.Set, before, after []*rules
 	found := make([]problem.List, len(names))
 	var asking sync.WaitGroup
 	for i, name := range names {
-		asking.Go(func() { found[i] = a.verify(ctx, name, types, changed[name]) })
+		asking.Go(func() { found[i] = b.verify(ctx, name, types, changed[name]) })
 	}
 	asking.Wait()
 	bad := map[string]bool{}
@@ -134,13 +134,13 @@ func (a *App) refuse(ctx context.Context, set *rules.Set, before, after []*rules
 }
 
 // verify holds the rules of a source against it, in the place of one run.
-func (a *App) verify(ctx context.Context, source string, types catalog.Catalog, list []*rules.Rule) problem.List {
-	leave, err := a.engine.Room(ctx, source)
+func (b *ruleBook) verify(ctx context.Context, source string, types catalog.Catalog, list []*rules.Rule) problem.List {
+	leave, err := b.engine.Room(ctx, source)
 	if err != nil {
 		return nil
 	}
 	defer leave()
-	problems := authoring.Verify(ctx, a.sources[source], types, list)
+	problems := authoring.Verify(ctx, b.sources[source], types, list)
 	if ctx.Err() != nil {
 		return nil // what was said last may be about that
 	}

@@ -31,16 +31,16 @@ func (a *App) rooms(meter *metrics.Metrics, streams *stream.Hub, counts *ruleCou
 			Queues: a.index.served(), Sinks: a.servedSinks(), Streams: streams, Logger: a.log,
 		}),
 		operate.New(operate.Deps{
-			Catalogue: a.ledger, Book: a.ledger, Silences: a.servedSilences(), Tokens: a.tokens, Audit: a.ledger, Rules: a.engine, Logger: a.log,
+			Catalogue: a.ledger, Book: a.ledger, Silences: a.servedSilences(), Clock: a.servedClock(), Tokens: a.tokens, Audit: a.ledger, Rules: a.engine, Logger: a.log,
 		}),
 		queues.New(queues.Deps{Queues: a.index.served(), Logger: a.log}),
 		rulebook.New(rulebook.Deps{
 			Rules: ruleDesk{a.engine, why.New(a.engine, a.ledger, &a.silences)}, History: a.ledger, RuleFiles: a.ruleFiles, Preview: a.authoring.Preview, RuleSource: a.ruleSource, Draft: a.authoring.Draft, Audit: a.ledger,
 			Reload: func(ctx context.Context, who ledger.Author) (wire.Reloaded, error) {
-				return a.reload(ctx, "request", who)
+				return a.book.reload(ctx, "request", who)
 			}, Logger: a.log,
 		}),
 		send.New(send.Deps{Sends: a.sends(), Types: a.ledger.Types, Meter: meter, Tracer: a.tracer, Logger: a.log}),
-		deliveries.New(deliveries.Deps{Deliveries: a.ledger, Wake: a.engine.Wake, Sinks: a.servedSinks(), Logger: a.log}),
+		deliveries.New(deliveries.Deps{Deliveries: a.ledger, Wake: a.engine.Wake, Now: a.opts.Clock.Now, Sinks: a.servedSinks(), Logger: a.log}),
 	}
 }

@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"maps"
 	"path/filepath"
 	"slices"
@@ -10,13 +11,24 @@ import (
 	"sync"
 	"time"
 
+	"tallyman/engine"
+	"tallyman/internal/api/metrics"
 	"tallyman/internal/authoring"
+	"tallyman/internal/config"
 	"tallyman/internal/ledger"
 	"tallyman/rules"
 )
 
-// ruleBook is what was read of the rule files, and what of it is in force.
+// ruleBook reads the rule files. It knows what was read, and what of that is in force.
 type ruleBook struct {
+	config  *config.Config
+	ledger  ledger.Ledger
+	sources map[string]*sourceEntry
+	engine  *engine.Engine // nil until the files were read for the first time
+	meter   *metrics.Metrics
+	node    string
+	log     *slog.Logger
+
 	reloading sync.Mutex // held while they are read and put in force
 
 	mu    sync.Mutex
@@ -127,35 +139,35 @@ func isBad(set *rules.Set, file string) bool {
 	return false
 }
 
-// loadRules reads the rule files for the first time. Bad ones are told and left out.
-func (a *App) loadRules(ctx context.Context) error {
-	seen := fingerprint(a.cfg.Rules.Paths)
+// load reads the rule files for the first time. Bad ones are told and left out.
+func (b *ruleBook) load(ctx context.Context) error {
+	seen := fingerprint(b.config.Rules.Paths)
 	var err error
-	if a.book.place, err = a.rulesPlace(ctx); err != nil {
+	if b.place, err = b.recordedVersions(ctx); err != nil {
 		return err
 	}
-	set, err := a.readRules(ctx)
+	set, err := b.read(ctx)
 	if err != nil {
 		return err
 	}
-	a.book.put(set, set.Rules, nil, seen)
-	a.tellProblems(set, nil)
+	b.put(set, set.Rules, nil, seen)
+	b.tellProblems(set, nil)
 	return nil
 }
 
-// readRules reads the rule files and holds them against what is configured.
-func (a *App) readRules(ctx context.Context) (*rules.Set, error) {
-	types, err := a.ledger.Types(ctx)
+// read reads the rule files and holds them against what is configured.
+func (b *ruleBook) read(ctx context.Context) (*rules.Set, error) {
+	types, err := b.ledger.Types(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("read the types: %w", err)
 	}
-	set := rules.Load(a.cfg.Rules.Paths)
-	rules.Check(set, authoring.Known(a.cfg, types))
+	set := rules.Load(b.config.Rules.Paths)
+	rules.Check(set, authoring.Known(b.config, types))
 	return set, nil
 }
 
 // tellProblems logs what is wrong with the files and was not so before.
-func (a *App) tellProblems(set, before *rules.Set) {
+func (b *ruleBook) tellProblems(set, before *rules.Set) {
 	told := map[string]bool{}
 	if before != nil {
 		for _, p := range before.Problems {
@@ -164,7 +176,7 @@ func (a *App) tellProblems(set, before *rules.Set) {
 	}
 	for _, p := range set.Problems {
 		if !told[p.Error()] {
-			a.log.Error("rule not in force", "problem", p.Error(), "rule", p.Rule, "hint", p.Hint)
+			b.log.Error("rule not in force", "problem", p.Error(), "rule", p.Rule, "hint", p.Hint)
 		}
 	}
 }
@@ -176,55 +188,57 @@ const (
 )
 
 // author is the node as the author of what no person asks for.
-func (a *App) author(via ledger.Via) ledger.Author {
-	return ledger.Author{By: "node:" + a.opts.Node, Via: via}
+func (b *ruleBook) author(via ledger.Via) ledger.Author { return nodeAuthor(b.node, via) }
+
+func nodeAuthor(node string, via ledger.Via) ledger.Author {
+	return ledger.Author{By: "node:" + node, Via: via}
 }
 
-// rulesPlace is how many versions of the rule files are recorded. It is asked before the files are read: what is recorded later may be what was read.
-func (a *App) rulesPlace(ctx context.Context) (int64, error) {
-	numbers, err := a.ledger.Numbers(ctx)
+// recordedVersions is how many versions of the rule files are recorded. It is asked before the files are read: what is recorded later may be what was read.
+func (b *ruleBook) recordedVersions(ctx context.Context) (int64, error) {
+	numbers, err := b.ledger.Numbers(ctx)
 	if err != nil {
 		return 0, fmt.Errorf("read which rule files are recorded: %w", err)
 	}
 	return numbers["rules"], nil
 }
 
-// takeRules records that the node is to run the rules, where they are others than it runs: once in the cluster. Without the record they must not run. The caller
+// record records that the node is to run the rules, where they are others than it runs: once in the cluster. Without the record they must not run. The caller
 // holds the book.
-func (a *App) takeRules(ctx context.Context, who ledger.Author, from int64, set *rules.Set, list []*rules.Rule) error {
-	version, err := a.engine.VersionOf(list, set.Complete())
+func (b *ruleBook) record(ctx context.Context, who ledger.Author, from int64, set *rules.Set, list []*rules.Rule) error {
+	version, err := b.engine.VersionOf(list, set.Complete())
 	if err != nil {
 		return err
 	}
-	taken, _ := a.book.taken()
-	if taken && version == a.engine.Version() {
-		a.book.take(nil, time.Time{})
+	taken, _ := b.taken()
+	if taken && version == b.engine.Version() {
+		b.take(nil, time.Time{})
 		return nil
 	}
 	state := ledger.RulesVersion{Version: version, Rules: len(list), Problems: len(set.Problems)}
 	if taken {
-		_, before, _ := a.book.get()
+		_, before, _ := b.get()
 		state.Added, state.Changed, state.Removed = differing(before, list)
 	}
 	ctx, done := context.WithTimeout(context.WithoutCancel(ctx), recordTimeout)
 	defer done()
-	if _, err := a.ledger.TakeRules(ctx, who, from, &state); err != nil {
+	if _, err := b.ledger.TakeRules(ctx, who, from, &state); err != nil {
 		err = fmt.Errorf("the rule files are not in force, and are read again in %s: %w", takeAgain, err)
-		a.book.take(err, time.Now().Add(takeAgain))
+		b.take(err, time.Now().Add(takeAgain))
 		return err
 	}
-	a.book.take(nil, time.Time{})
+	b.take(nil, time.Time{})
 	return nil
 }
 
-// startRules records the rules that the node starts with, before they run. It tries until that is done or the context ends.
-func (a *App) startRules(ctx context.Context) error {
+// start records the rules that the node starts with, before they run. It tries until that is done or the context ends.
+func (b *ruleBook) start(ctx context.Context) error {
 	for {
-		err := a.takeFirst(ctx)
+		err := b.recordFirst(ctx)
 		if err == nil {
 			return nil
 		}
-		a.log.Error("the node runs no rules yet", "error", err)
+		b.log.Error("the node runs no rules yet", "error", err)
 		select {
 		case <-ctx.Done():
 			return context.Cause(ctx)
@@ -233,15 +247,15 @@ func (a *App) startRules(ctx context.Context) error {
 	}
 }
 
-// takeFirst records them unless a reading of the files has done so meanwhile.
-func (a *App) takeFirst(ctx context.Context) error {
-	a.book.reloading.Lock()
-	defer a.book.reloading.Unlock()
-	if taken, _ := a.book.taken(); taken {
+// recordFirst records them unless a reading of the files has done so meanwhile.
+func (b *ruleBook) recordFirst(ctx context.Context) error {
+	b.reloading.Lock()
+	defer b.reloading.Unlock()
+	if taken, _ := b.taken(); taken {
 		return nil
 	}
-	set, list, _ := a.book.get()
-	return a.takeRules(ctx, a.author(ledger.ViaStart), a.book.place, set, list)
+	set, list, _ := b.get()
+	return b.record(ctx, b.author(ledger.ViaStart), b.place, set, list)
 }
 
 // differing names the rules that differ between two readings.

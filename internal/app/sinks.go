@@ -5,9 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"iter"
-	"log/slog"
 	"maps"
 	"slices"
 	"sync"
@@ -117,29 +115,13 @@ func (p pushSinks) reports() []wire.Health {
 	return list
 }
 
-// fault is nil while the breaker is closed.
+// fault is nil while the breaker is closed and the last call went well.
 func (s *pushSink) fault() error {
 	now := s.Status()
-	if now.Breaker == push.Closed {
+	if now.Breaker == push.Closed && now.Failures == 0 {
 		return nil
 	}
 	return errors.New(cmp.Or(now.LastError, "it failed"))
-}
-
-// CheckChannels makes each push channel of the configuration and closes it again, without connecting to anything: it tells what is
-// wrong with their addresses, templates and certificates before they are needed.
-func CheckChannels(cfg *config.Config) error {
-	site := sinks.Site{Book: nobody{}, Stdout: io.Discard, Logger: slog.New(slog.DiscardHandler)}
-	var problems []error
-	for name, s := range channelsOf(cfg.Sinks) {
-		channel, err := s.Open(site)
-		if err != nil {
-			problems = append(problems, fmt.Errorf("sinks.%s: %w", name, err))
-			continue
-		}
-		channel.Close()
-	}
-	return errors.Join(problems...)
 }
 
 // nobody is an address book without entries.
@@ -170,11 +152,21 @@ func (a *App) sinks() map[string]engine.Sink {
 	return sinks
 }
 
+// takes tells why the inbox or a queue takes no deliveries: it is not in reach, or its last calls failed.
+func (a *App) takes(sink string, ready func() error) func() error {
+	return func() error {
+		if err := ready(); err != nil {
+			return err
+		}
+		return a.engine.SinkFault(sink)
+	}
+}
+
 // servedSinks are the configured sinks as the API shows them.
 func (a *App) servedSinks() map[string]view.ServedSink {
-	list := map[string]view.ServedSink{a.index.sink: {Type: inbox.TypeName, Ready: a.index.inbox.Ready}}
+	list := map[string]view.ServedSink{a.index.sink: {Type: inbox.TypeName, Ready: a.takes(a.index.sink, a.index.inbox.Ready)}}
 	for name, q := range a.index.queues {
-		list[name] = view.ServedSink{Type: queue.TypeName, Ready: q.Ready}
+		list[name] = view.ServedSink{Type: queue.TypeName, Ready: a.takes(name, q.Ready)}
 	}
 	for name, s := range a.pushes {
 		list[name] = view.ServedSink{Type: s.settings.TypeName(), Push: s.channel()}

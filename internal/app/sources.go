@@ -40,6 +40,7 @@ func openSource(ctx context.Context, name string, c config.Source) (scanners.Sou
 		if d.Name == string(c.Driver) {
 			return d.Open(ctx, scanners.Config{
 				URL: c.Address(), MaxConnections: c.MaxConnections, StatementTimeout: c.StatementTimeout,
+				Location:  c.Timezone.Location,
 				Limits:    scanners.Limits{Cell: c.MaxCellBytes, Row: c.MaxRowBytes},
 				Functions: scanners.Functions{Source: name, Allowed: c.Functions},
 			})

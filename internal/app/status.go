@@ -30,6 +30,11 @@ func (a *App) status(ctx context.Context) (wire.StatusReport, error) {
 			r.Paused = view.NewSwitchForm(&s)
 		}
 	}
+	if a.clock != nil {
+		state := a.clock.state()
+		r.Clock = view.NewClockForm(&state)
+		r.Clock.Now = a.clock.Now().UTC()
+	}
 	units, err := a.engine.Status(ctx)
 	if err != nil {
 		a.log.Warn("last runs not read", "error", err)
@@ -39,10 +44,14 @@ func (a *App) status(ctx context.Context) (wire.StatusReport, error) {
 		one.Stale = files.Stale[one.ID]
 		r.Rules = append(r.Rules, one)
 	}
-	if counts, err := a.ledger.CountDeliveries(ctx); err != nil {
+	counts, err := view.CountPending(ctx, a.ledger, a.opts.Clock.Now())
+	if err != nil {
 		a.log.Warn("deliveries not counted", "error", err)
-	} else {
-		r.Deliveries = deliveryCounts(counts)
+	}
+	r.Deliveries = deliveryCounts(counts.States)
+	served := a.servedSinks()
+	for _, name := range slices.Sorted(maps.Keys(served)) {
+		r.Sinks = append(r.Sinks, view.NewSinkForm(name, served[name], &counts))
 	}
 	return r, nil
 }
@@ -60,6 +69,7 @@ func ruleStatus(u engine.RuleStatus) wire.RuleStatus {
 	}
 	s.Warnings, s.Shadow = u.Warnings, u.Rule.Shadow
 	s.Recent = view.NewRecent(u.RunSum)
+	s.Late, s.Overdue = u.Late, view.Seconds(u.Overdue)
 	if !u.Promoted.IsZero() {
 		promoted := u.Promoted.UTC()
 		s.Promoted = &promoted
@@ -91,25 +101,35 @@ func (a *App) node(ctx context.Context) overview.NodeReport {
 	names := slices.Sorted(maps.Keys(a.sources))
 	reached := make([]error, len(names))
 	var ledger error
+	var withheld []wire.Health
 	var asked sync.WaitGroup
 	asked.Go(func() { ledger = a.pingLedger(ctx) })
 	asked.Go(func() { r.Nodes = a.nodes(ctx) })
+	asked.Go(func() { withheld = a.withheldHealth(ctx) })
 	for i, name := range names {
 		asked.Go(func() { reached[i] = pingSource(ctx, a.sources[name]) })
 	}
 	asked.Wait()
 	r.Health = append(r.Health, a.ledgerHealth.report("ledger", "", ledger))
-	r.Health = append(r.Health, a.indexHealth.report("redis", a.index.sink, a.index.inbox.Ready()))
+	r.Health = append(r.Health, a.commitHealth.report("commits", "", a.commits.Fault()))
+	r.Health = append(r.Health, a.indexHealth.report("redis", a.index.sink, a.takes(a.index.sink, a.index.inbox.Ready)()))
 	for _, name := range slices.Sorted(maps.Keys(a.index.queues)) {
 		q := a.index.queues[name]
-		r.Health = append(r.Health, q.health.report("redis", name, q.Ready()))
+		r.Health = append(r.Health, q.health.report("redis", name, a.takes(name, q.Ready)()))
 	}
 	r.Health = append(r.Health, a.pushes.reports()...)
 	for i, name := range names {
 		r.Health = append(r.Health, a.sources[name].health.report("source", name, reached[i]))
 	}
+	if h := a.clockHealth.report("clock", "", a.clockFault()); !h.OK {
+		r.Health = append(r.Health, h)
+	}
 	_, fault := a.book.taken()
 	if h := a.rulesHealth.report("rules", "", fault); fault != nil {
+		r.Health = append(r.Health, h)
+	}
+	r.Health = append(r.Health, withheld...)
+	if h, shown := a.restoreHealth(); shown {
 		r.Health = append(r.Health, h)
 	}
 	if a.tls != nil {
@@ -180,16 +200,14 @@ func (a *App) pingLedger(ctx context.Context) error {
 	return nil
 }
 
-// ready tells what keeps the node from its work. A source that is out of reach does not: it concerns its own rules.
+// ready tells why the node can run nothing or serve nothing. What concerns a part of its work (a source, a queue, a rule) does not: unwell has it.
 func (a *App) ready(ctx context.Context) error {
 	errs := []error{a.pingLedger(ctx), a.index.inbox.Ready()}
 	if taken, fault := a.book.taken(); !taken && fault != nil {
 		errs = append(errs, fmt.Errorf("rules: %w", fault)) // none runs; later on the last good ones do
 	}
-	for _, name := range slices.Sorted(maps.Keys(a.index.queues)) {
-		if err := a.index.queues[name].Ready(); err != nil {
-			errs = append(errs, fmt.Errorf("queue %s: %w", name, err))
-		}
+	if fault := a.commits.Blocked(); fault != nil {
+		errs = append(errs, fmt.Errorf("commits: %w", fault))
 	}
 	return errors.Join(errs...)
 }

@@ -31,7 +31,7 @@ func (a *App) watchRules(ctx context.Context) {
 	w.open()
 	defer w.close()
 	w.run(ctx, a.opts.Hangup, a.book.fingerprint, func(why string) {
-		if _, err := a.reload(ctx, why, a.author(ledger.ViaFile)); err != nil && ctx.Err() == nil {
+		if _, err := a.book.reload(ctx, why, a.book.author(ledger.ViaFile)); err != nil && ctx.Err() == nil {
 			a.log.Error("the rule files could not be read again; the rules go on as they were", "error", err)
 		}
 	})

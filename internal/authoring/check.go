@@ -23,6 +23,7 @@ type CheckOptions struct {
 	Paths   []string // rule files or folders; the configuration's own where nil
 	Live    bool     // prepare each probe on its source, and compile the rule against the columns
 	Explain bool     // say what each sound rule comes to
+	Strict  bool     // take lints for problems
 }
 
 // Checked is what Check found.
@@ -31,6 +32,8 @@ type Checked struct {
 	Rules     int          // sound ones, each scope counted
 	Problems  problem.List // by place
 	Warnings  problem.List // what could not be checked, and why
+	Lints     problem.List // what is sound and hardly meant so
+	Notes     problem.List // what is good to know of sound rules
 	Explained []Explained  // by rule and scope
 }
 
@@ -62,7 +65,13 @@ func (c Commands) Check(ctx context.Context, cfg *config.Config, o CheckOptions)
 	for _, check := range checks {
 		if !check.refused {
 			result.Rules++
+			result.Lints = append(result.Lints, lint(check)...)
+			result.Notes = append(result.Notes, lookBackCost(check.rule)...)
 		}
+	}
+	result.Lints, result.Notes = rules.Tidy(result.Lints), rules.Tidy(result.Notes)
+	if o.Strict {
+		result.Problems, result.Lints = rules.Tidy(append(result.Problems, result.Lints...)), nil
 	}
 	if o.Explain {
 		for _, check := range checks {
@@ -72,10 +81,20 @@ func (c Commands) Check(ctx context.Context, cfg *config.Config, o CheckOptions)
 	return result, context.Cause(ctx)
 }
 
+// lint returns the warnings about a sound rule, those about its columns where they are known.
+func lint(c *ruleCheck) problem.List {
+	l := rules.Lint(c.rule)
+	if c.columns != nil {
+		l = append(l, rules.LintColumns(c.rule, c.columns)...)
+	}
+	return append(l, c.lints...)
+}
+
 // addLive adds what the sources have said.
-func (c *Checked) addLive(problems, warnings problem.List) {
-	c.Problems = rules.Tidy(append(c.Problems, problems...))
-	c.Warnings = rules.Tidy(warnings)
+func (c *Checked) addLive(said sourceFindings) {
+	c.Problems = rules.Tidy(append(c.Problems, said.problems...))
+	c.Warnings = rules.Tidy(said.warnings)
+	c.Lints, c.Notes = said.lints, said.notes
 }
 
 // nextFirings is how many due times an explained rule shows.
@@ -155,8 +174,12 @@ var builtInParams = map[string]string{
 
 func explainParams(r *rules.Rule) []ExplainedParam {
 	list := []ExplainedParam{}
-	stmt, _ := probe.Parse(r.Probe.SQL) // sound, as the rule was loaded
+	stmt, _ := r.Probe.Statement() // sound, as the rule was loaded
 	for _, name := range stmt.Params {
+		name, _, _ = probe.Formed(name)
+		if slices.ContainsFunc(list, func(p ExplainedParam) bool { return p.Name == name }) {
+			continue
+		}
 		p := ExplainedParam{Name: name}
 		column, mark := strings.CutPrefix(name, "wm_")
 		switch value, own := r.Probe.Params[name]; {
@@ -196,6 +219,10 @@ func explainFields(r *rules.Rule) []ExplainedField {
 	if r.Probe.MaxCost > 0 {
 		add("probe.max_cost", strconv.Itoa(r.Probe.MaxCost))
 	}
+	if w := r.Probe.Watermark; w != nil {
+		add("probe.watermark.lag", duration(w.Lag, ""))
+		add("probe.watermark.look_back", w.LooksBack().String())
+	}
 	add("per", string(r.Per))
 	add("when", r.When)
 	add("key", strings.Join(r.Key, ", "))
@@ -204,9 +231,15 @@ func explainFields(r *rules.Rule) []ExplainedField {
 		add("for", duration(r.For, "0s"))
 		add("keep_firing_for", duration(r.KeepFiringFor, "0s"))
 		add("repeat_interval", duration(r.RepeatInterval, "never"))
+		add("notify_again_on", strings.Join(r.NotifyAgainOn, ", "))
 		add("no_data", string(r.NoData))
 	}
-	add("on_error", string(r.OnError))
+	add("first_run", string(r.FirstRun))
+	onError := string(r.OnError)
+	if limit := r.Unjudged.String(); limit != "" {
+		onError += ": " + limit
+	}
+	add("on_error", onError)
 	if r.Limit.Notices > 0 {
 		add("limit", fmt.Sprintf("%d notices, the rest in a digest", r.Limit.Notices))
 	}

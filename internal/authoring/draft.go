@@ -27,6 +27,7 @@ type DraftResult struct {
 	Problems problem.List // with places in the text and no file, or of the file
 	Changes  []rulediff.Change
 	Warnings []string
+	Lints    problem.List    // what is sound and hardly meant so, with places as Problems have them
 	Preview  *preview.Report // nil where the draft would not run
 	Effect   *rulediff.Rule  // nil where the versions were not run
 	Notes    []string
@@ -131,6 +132,11 @@ func (t *draftRun) run(ctx context.Context, text *rules.RewrittenRule) (*DraftRe
 		return nil, err
 	}
 	d.Preview = p
+	found := lint(check.checks[0])
+	if p.Start.From == preview.FromNew {
+		found = append(found, rules.LintFirstRun(t.rule, p.Counts.Notices)...)
+	}
+	d.Lints = placed(text, rules.Tidy(found))
 	return d, t.effect(ctx, d)
 }
 

@@ -131,7 +131,7 @@ func (m *RuleMaker) freeID(id string) string {
 func (m *RuleMaker) Check(ctx context.Context, file string, text []byte) (problems, warnings problem.List) {
 	set := rules.LoadFile(file, text)
 	rules.Check(set, Known(m.cfg, m.types))
-	s := &sourceCheck{name: m.name, types: m.types, problems: set.Problems}
+	s := &sourceCheck{name: m.name, types: m.types, sourceFindings: sourceFindings{problems: set.Problems}}
 	for _, r := range set.Rules {
 		c := &ruleCheck{rule: r}
 		s.checks = append(s.checks, c)

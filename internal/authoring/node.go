@@ -38,8 +38,8 @@ func (e *AtError) Unwrap() error { return e.Err }
 // Ledger is what trying a rule reads of a node's ledger.
 type Ledger interface {
 	trial.Ledger
-	Types(ctx context.Context) (catalog.Catalog, error)
-	Subscriptions(ctx context.Context, f ledger.SubscriptionFilter) ([]ledger.Subscription, error)
+	ledger.TypeReader
+	ledger.SubscriptionReader
 }
 
 // Parts are the parts of a running node that its previews and drafts use.
@@ -56,6 +56,7 @@ type Parts struct {
 type Node struct {
 	Parts
 	previews chan struct{} // has room for those that may run at a time
+	types    columnTypes
 }
 
 // NewNode makes the authoring of a node.

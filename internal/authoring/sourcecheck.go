@@ -37,11 +37,17 @@ type ruleCheck struct {
 	columns []row.Column   // nil while they are not known
 	program *rules.Program // nil where the rule does not fit the columns
 	plan    *scanners.Plan // nil where the source knows none
+	lints   problem.List   // what the source shows to be sound and hardly meant so
 	reason  string         // why columns are not known
 }
 
-// checkLive holds the rules against their sources, all sources beside each other.
-func (c Commands) checkLive(ctx context.Context, cfg *config.Config, types catalog.Catalog, checks []*ruleCheck) (problems, warnings problem.List) {
+// checkLive holds the rules against their sources, all sources beside each other, and tries the first runs of rules that the ledger does not know.
+func (c Commands) checkLive(ctx context.Context, cfg *config.Config, types catalog.Catalog, checks []*ruleCheck) (all sourceFindings) {
+	first := &firstRuns{}
+	if known, err := c.recall(ctx, cfg); err == nil && known.ledger != nil {
+		defer func() { _ = known.ledger.Close() }()
+		first.ledger = known.ledger
+	}
 	bySource := map[string][]*ruleCheck{}
 	for _, check := range checks {
 		bySource[check.rule.Source] = append(bySource[check.rule.Source], check)
@@ -51,16 +57,24 @@ func (c Commands) checkLive(ctx context.Context, cfg *config.Config, types catal
 	var mu sync.Mutex
 	for name, list := range bySource {
 		g.Go(func() error {
-			s := &sourceCheck{name: name, types: types, checks: list}
+			s := &sourceCheck{name: name, types: types, checks: list, first: first}
 			s.run(ctx, cfg, c.OpenSource)
 			mu.Lock()
 			defer mu.Unlock()
-			problems, warnings = append(problems, s.problems...), append(warnings, s.warnings...)
+			all.add(&s.sourceFindings)
 			return nil
 		})
 	}
 	_ = g.Wait() // no error: what was found is in the lists
-	return problems, warnings
+	return all
+}
+
+// sourceFindings are what sources say about rules.
+type sourceFindings struct{ problems, warnings, lints, notes problem.List }
+
+func (f *sourceFindings) add(more *sourceFindings) {
+	f.problems, f.warnings = append(f.problems, more.problems...), append(f.warnings, more.warnings...)
+	f.lints, f.notes = append(f.lints, more.lints...), append(f.notes, more.notes...)
 }
 
 // sourceCheck is the check of the rules of one source.
@@ -68,11 +82,12 @@ type sourceCheck struct {
 	name   string
 	types  catalog.Catalog
 	checks []*ruleCheck
+	first  *firstRuns // nil = first runs are not tried
 
-	mu                 sync.Mutex // for what follows
-	problems, warnings problem.List
-	lost               error // the source is out of reach
-	timeouts           int
+	mu sync.Mutex // for what follows
+	sourceFindings
+	lost     error // the source is out of reach
+	timeouts int
 }
 
 func (s *sourceCheck) run(ctx context.Context, cfg *config.Config, open func(context.Context, string, config.Source) (scanners.Source, error)) {
@@ -91,6 +106,9 @@ func (s *sourceCheck) run(ctx context.Context, cfg *config.Config, open func(con
 	}
 	if err != nil {
 		s.lost = err
+	} else {
+		s.checkTime(ctx, source, configured.Timezone.Location)
+		s.checkTransactions(ctx, source)
 	}
 	s.each(ctx, source, max(1, min(configured.MaxConnections, checkedProbes)))
 }
@@ -129,9 +147,27 @@ func (s *sourceCheck) check(ctx context.Context, c *ruleCheck, source scanners.S
 		c.columns, c.program = try.Columns(), try.Program()
 		c.plan, err = try.Cost(ctx, time.Now())
 	}
+	if c.program != nil {
+		c.lints = lintSQL(ctx, source, c.rule)
+		if s.first != nil && err == nil {
+			c.lints = append(c.lints, s.first.check(ctx, c.rule, try)...)
+		}
+	}
+	suggest(ctx, source, c.rule.Probe.SQL, err)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.note(c, err)
+}
+
+// lintSQL asks the source for the types of columns that the SQL compares with literals. What a source does not tell is not warned of.
+func lintSQL(ctx context.Context, source scanners.Source, r *rules.Rule) problem.List {
+	return rules.LintSQL(r, func(questions []string) *row.Column {
+		col, err := scanners.AskColumn(ctx, source, questions)
+		if err != nil {
+			return nil
+		}
+		return col
+	})
 }
 
 // note sorts what a check has come to.

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"tallyman/rules"
 	"tallyman/rules/probe"
@@ -144,5 +145,70 @@ rules:
 	p := sqlProblem(set.Rules[0], &scanners.Error{Code: scanners.CodeStatement, At: 8, Err: errors.New(`wrong (line 1 of the probe) [42]`)})
 	if p.Col != 16 || p.Message != "wrong [42]" {
 		t.Errorf("with a place: %s", p.Error())
+	}
+}
+
+// timed is a source with a clock.
+type timed struct {
+	*answering
+	clock func() (time.Time, error)
+}
+
+func (s timed) Clock(context.Context) (time.Time, error) { return s.clock() }
+
+// TestAServerOfAnotherTimeIsWarnedOf compares clocks and zones with this machine's and the setting.
+func TestAServerOfAnotherTimeIsWarnedOf(t *testing.T) {
+	t.Parallel()
+	shanghai, err := time.LoadLocation("Asia/Shanghai")
+	if err != nil {
+		t.Fatal(err)
+	}
+	london, err := time.LoadLocation("Europe/London")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		ahead        time.Duration
+		zone         *time.Location
+		setting      *time.Location
+		broken       error
+		want, second string
+	}{
+		"as set":              {zone: shanghai, setting: shanghai},
+		"UTC by default":      {zone: time.UTC},
+		"another name":        {zone: time.FixedZone("+08:00", 8*3600), setting: shanghai},
+		"another zone":        {zone: shanghai, want: "the server's time zone of the source wms is Asia/Shanghai (+08:00), and the source has no timezone"},
+		"UTC, and it is said": {zone: shanghai, setting: time.UTC},
+		"local times, and the server's zone is UTC": {zone: time.UTC, setting: shanghai},
+		"alike in winter": {zone: london, want: "Europe/London"},
+		"ahead":           {zone: time.UTC, ahead: 95 * time.Second, want: "the clock of the source wms is 1m35s ahead"},
+		"behind":          {zone: time.UTC, ahead: -10 * time.Second, want: "10s behind"},
+		"a little":        {zone: time.UTC, ahead: time.Second},
+		"both":            {zone: shanghai, ahead: time.Minute, want: "1m ahead", second: "Asia/Shanghai"},
+		"untold":          {broken: errors.New("no right"), want: "does not tell its time, so its clock and time zone are not checked: no right"},
+	} {
+		source := timed{&answering{}, func() (time.Time, error) {
+			if c.broken != nil {
+				return time.Time{}, c.broken
+			}
+			return time.Now().Add(c.ahead).In(c.zone), nil
+		}}
+		s := checkOn(t, &answering{answer: func(int) error { return nil }})
+		s.checkTime(t.Context(), source, c.setting)
+		var want []string
+		for _, text := range []string{c.want, c.second} {
+			if text != "" {
+				want = append(want, text)
+			}
+		}
+		if len(s.warnings) != len(want) {
+			t.Errorf("%s: %v", name, s.warnings)
+			continue
+		}
+		for i, w := range s.warnings {
+			if !strings.Contains(w.Message, want[i]) || w.Code != string(scanners.CodeTime) || w.Rule != "" {
+				t.Errorf("%s: %+v, want %q", name, w, want[i])
+			}
+		}
 	}
 }

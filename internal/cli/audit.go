@@ -20,11 +20,14 @@ import (
 // mostChanges is how many changes a page of the server may have.
 const mostChanges = 1000
 
-func (c *command) audit() *cobra.Command {
-	return group("audit", "Who changed what, when, from what to what", c.auditList())
+// auditCommands are the commands about the audit.
+type auditCommands struct{ *command }
+
+func (c auditCommands) audit() *cobra.Command {
+	return group("audit", "Who changed what, when, from what to what", c.list())
 }
 
-func (c *command) auditList() *cobra.Command {
+func (c auditCommands) list() *cobra.Command {
 	flags := map[string]*string{}
 	var limit int
 	cmd := c.withServer(&cobra.Command{
@@ -46,7 +49,7 @@ which nobody can change or remove. VIA says how whoever made it was authenticate
 					query.Set(name, *value)
 				}
 			}
-			return show(cmd.Context(), c, http.MethodGet, withQuery("/audit", query), nil, func(w io.Writer, page *wire.AuditForm) {
+			return show(cmd.Context(), c.command, http.MethodGet, withQuery("/audit", query), nil, func(w io.Writer, page *wire.AuditForm) {
 				writeAudit(w, c.width(), page)
 			})
 		},

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -21,12 +20,14 @@ type configForm struct {
 	Sources  []app.SourceCheck `json:"sources,omitempty"` // with --source
 }
 
-func (c *command) configuration() *cobra.Command {
+func (c nodeCommands) configuration() *cobra.Command {
 	var sources bool
 	check := c.withConfig(&cobra.Command{
 		Use:   "check",
 		Short: "Check the configuration, with the environment and --set laid over it; reaches for nothing without --source",
-		Long: `Check the configuration, with the environment and --set laid over it. It reaches for nothing.
+		Long: `Check the configuration, with the environment and --set laid over it, and what it names: the type catalogue, the types of subscriptions, the
+addresses of sources and channels, templates, certificates and keys. "tallyman serve" does not stop at a configuration that this accepts. It reaches
+for nothing.
 
 --source connects to every source and asks its database what the source's user may do beside reading: functions that end sessions, read
 files, write past a rollback, or run SQL that they are given, and rights over the server. Probes that call such a function are refused in
@@ -45,12 +46,10 @@ any case; the printed REVOKE lets the database refuse it too.`,
 				return err
 			}
 			if err == nil {
-				if err := errors.Join(app.CheckChannels(cfg), app.CheckTLS(cfg)); err != nil {
-					return err
-				}
+				list = app.CheckConfig(cmd.Context(), cfg)
 			}
-			form.Problems = diagnostics(list, nil)
-			if sources && err == nil {
+			form.Problems = diagnostics(list, nil, nil)
+			if sources && len(list) == 0 {
 				form.Sources = c.services.CheckSources(cmd.Context(), cfg)
 			}
 			err = c.print(form, func(w io.Writer) {
@@ -116,21 +115,22 @@ type diagnostic struct {
 	Line      int    `json:"line"`
 	Column    int    `json:"column"`
 	EndColumn int    `json:"endColumn,omitempty"` // behind the last character, where known
-	Severity  string `json:"severity"`            // error or warning
+	Severity  string `json:"severity"`            // error, warning or note
 	Code      string `json:"code"`
 	Message   string `json:"message"`
 	Hint      string `json:"hint,omitempty"`
 	Rule      string `json:"rule,omitempty"`
 }
 
-// The severities. A warning is something that could not be checked.
+// The severities. A warning is something that could not be checked; a note is good to know.
 const (
 	severityError   = "error"
 	severityWarning = "warning"
+	severityNote    = "note"
 )
 
 // diagnostics is a list, not null, in JSON.
-func diagnostics(problems, warnings problem.List) []diagnostic {
+func diagnostics(problems, warnings, notes problem.List) []diagnostic {
 	list := []diagnostic{}
 	add := func(severity string, found problem.List) {
 		for _, p := range found {
@@ -142,7 +142,19 @@ func diagnostics(problems, warnings problem.List) []diagnostic {
 	}
 	add(severityError, problems)
 	add(severityWarning, warnings)
+	add(severityNote, notes)
 	return list
+}
+
+// printNotes writes each note in one line, with its hint.
+func printNotes(w io.Writer, list problem.List) {
+	for _, p := range list {
+		text := strings.Replace(p.Error(), ": "+p.Code+": ", ": note: "+p.Code+": ", 1)
+		if p.Hint != "" {
+			text += " (" + p.Hint + ")"
+		}
+		fmt.Fprintln(w, text)
+	}
 }
 
 func printWarnings(w io.Writer, list problem.List) {

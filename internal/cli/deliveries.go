@@ -16,9 +16,12 @@ import (
 	"tallyman/internal/wire"
 )
 
-func (c *command) deliveries() *cobra.Command {
+// deliveryCommands are the commands about deliveries.
+type deliveryCommands struct{ *command }
+
+func (c deliveryCommands) deliveries() *cobra.Command {
 	return group("deliveries", "Notices on their way to sinks: see, retry and cancel them",
-		c.deliveriesList(), c.deliveriesShow(), c.deliveriesRetry(), c.deliveriesCancel())
+		c.list(), c.show(), c.retry(), c.cancel())
 }
 
 // deliveryFlags narrow a list of deliveries.
@@ -49,7 +52,7 @@ func (f *deliveryFlags) query() url.Values {
 	return query
 }
 
-func (c *command) deliveriesList() *cobra.Command {
+func (c deliveryCommands) list() *cobra.Command {
 	var f deliveryFlags
 	var limit int
 	var after string
@@ -77,7 +80,7 @@ func (c *command) deliveriesList() *cobra.Command {
 	return cmd
 }
 
-func (c *command) deliveriesShow() *cobra.Command {
+func (c deliveryCommands) show() *cobra.Command {
 	return c.withServer(&cobra.Command{
 		Use:     "show DELIVERY",
 		Short:   "Show a delivery",
@@ -88,7 +91,7 @@ func (c *command) deliveriesShow() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return show(cmd.Context(), c, http.MethodGet, deliveryPath(ids[0]), nil, func(w io.Writer, d *wire.DeliveryForm) { writeDelivery(w, d, time.Now()) })
+			return show(cmd.Context(), c.command, http.MethodGet, deliveryPath(ids[0]), nil, func(w io.Writer, d *wire.DeliveryForm) { writeDelivery(w, d, time.Now()) })
 		},
 	})
 }

@@ -24,8 +24,8 @@ type deliveryChange struct {
 	reason         bool     // there is a --reason
 }
 
-func (c *command) deliveriesRetry() *cobra.Command {
-	return c.deliveryChange(&deliveryChange{
+func (c deliveryCommands) retry() *cobra.Command {
+	return c.change(&deliveryChange{
 		verb: "retry", done: "Tried again",
 		short: "Try deliveries again, at once: some by number, or all that a filter chooses (failed and timed out, where it names no state)",
 		example: `  tallyman deliveries retry 4711 4712
@@ -35,8 +35,8 @@ func (c *command) deliveriesRetry() *cobra.Command {
 	})
 }
 
-func (c *command) deliveriesCancel() *cobra.Command {
-	return c.deliveryChange(&deliveryChange{
+func (c deliveryCommands) cancel() *cobra.Command {
+	return c.change(&deliveryChange{
 		verb: "cancel", done: "Canceled",
 		short: "Cancel pending deliveries: some by number, or all that a filter chooses",
 		example: `  tallyman deliveries cancel 4711 --reason "told by phone"
@@ -45,7 +45,7 @@ func (c *command) deliveriesCancel() *cobra.Command {
 	})
 }
 
-func (c *command) deliveryChange(k *deliveryChange) *cobra.Command {
+func (c deliveryCommands) change(k *deliveryChange) *cobra.Command {
 	var f deliveryFlags
 	var all, yes bool
 	var reason string
@@ -102,7 +102,7 @@ func deliveryNumbers(args []string) ([]int64, error) {
 func deliveryPath(id int64) string { return "/deliveries/" + strconv.FormatInt(id, 10) }
 
 // changeNamed changes one delivery, and says why not; or several, and says which not.
-func (c *command) changeNamed(ctx context.Context, k *deliveryChange, body wire.CancelManyForm) error {
+func (c deliveryCommands) changeNamed(ctx context.Context, k *deliveryChange, body wire.CancelManyForm) error {
 	if len(body.IDs) == 1 {
 		var d wire.DeliveryForm
 		path := deliveryPath(body.IDs[0]) + "/" + k.verb
@@ -153,7 +153,7 @@ func (k *deliveryChange) many(body wire.CancelManyForm) any {
 }
 
 // changeAll asks whether that is meant, and changes portion by portion until nothing is left.
-func (c *command) changeAll(ctx context.Context, k *deliveryChange, f *deliveryFlags, body wire.CancelManyForm, yes bool) error {
+func (c deliveryCommands) changeAll(ctx context.Context, k *deliveryChange, f *deliveryFlags, body wire.CancelManyForm, yes bool) error {
 	if !yes {
 		if err := c.confirm(ctx, k, f); err != nil {
 			return err
@@ -179,7 +179,7 @@ func (c *command) changeAll(ctx context.Context, k *deliveryChange, f *deliveryF
 // mostShown is how many deliveries are counted for a question.
 const mostShown = 1000
 
-func (c *command) confirm(ctx context.Context, k *deliveryChange, f *deliveryFlags) error {
+func (c deliveryCommands) confirm(ctx context.Context, k *deliveryChange, f *deliveryFlags) error {
 	chosen := *f
 	if len(chosen.states) == 0 {
 		chosen.states = k.states

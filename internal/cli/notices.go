@@ -18,11 +18,14 @@ import (
 	"tallyman/rules/strictyaml"
 )
 
-func (c *command) notices() *cobra.Command {
+// noticeCommands are the commands about notices.
+type noticeCommands struct{ *command }
+
+func (c noticeCommands) notices() *cobra.Command {
 	return group("notices", "See and send notices, and say that a user has read or acked them",
-		c.noticesList(), c.noticesTail(), c.noticesSend(), c.noticesMark("read", "Read", "A user has read a notice", "unless: read"),
-		c.noticesMark("ack", "Acked", "A user has acked a notice, which is to have read it, too", "unless: read or unless: acked"),
-		c.noticesReadAll())
+		c.list(), c.tail(), c.send(), c.mark("read", "Read", "A user has read a notice", "unless: read"),
+		c.mark("ack", "Acked", "A user has acked a notice, which is to have read it, too", "unless: read or unless: acked"),
+		c.readAll())
 }
 
 // reader is who reads, and where; what is left out is the token's.
@@ -44,8 +47,8 @@ func (r *reader) query() url.Values {
 	return q
 }
 
-// noticesMark makes the command that records a mark of a user.
-func (c *command) noticesMark(verb, done, short, needless string) *cobra.Command {
+// mark makes the command that records a mark of a user.
+func (c noticeCommands) mark(verb, done, short, needless string) *cobra.Command {
 	var r reader
 	cmd := c.withServer(&cobra.Command{
 		Use:   verb + " ID",
@@ -67,7 +70,7 @@ Waiting deliveries of the notice with ` + needless + ` are canceled. To repeat i
 	return cmd
 }
 
-func (c *command) noticesReadAll() *cobra.Command {
+func (c noticeCommands) readAll() *cobra.Command {
 	var r reader
 	var upTo string
 	cmd := c.withServer(&cobra.Command{
@@ -197,7 +200,7 @@ func (n *noticeLine) state() string {
 	return "new"
 }
 
-func (c *command) noticesList() *cobra.Command {
+func (c noticeCommands) list() *cobra.Command {
 	var flags pollFlags
 	var limit int
 	cmd := c.withServer(&cobra.Command{

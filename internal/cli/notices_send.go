@@ -24,7 +24,7 @@ import (
 	"tallyman/rules/strictyaml"
 )
 
-func (c *command) noticesSend() *cobra.Command {
+func (c noticeCommands) send() *cobra.Command {
 	var f sendFlags
 	var key string
 	cmd := c.withServer(&cobra.Command{
@@ -63,7 +63,7 @@ warehouse, unless it names recipients, and into the inbox, unless it names sinks
 }
 
 // sendBody is what the request says: the notice of the flags, or the notices of a file.
-func (c *command) sendBody(cmd *cobra.Command, f *sendFlags, args []string) (any, error) {
+func (c noticeCommands) sendBody(cmd *cobra.Command, f *sendFlags, args []string) (any, error) {
 	if len(args) == 0 {
 		form, err := f.form(cmd, func(code string) (fieldKinds, error) { return c.client().fieldKinds(cmd.Context(), code) })
 		return wire.SendForm{Notices: []wire.SendNoticeForm{form}}, err
@@ -78,7 +78,7 @@ func (c *command) sendBody(cmd *cobra.Command, f *sendFlags, args []string) (any
 }
 
 // readNotices reads a file of notices and leaves them as they are: what is wrong with them the server says.
-func (c *command) readNotices(name string) (any, error) {
+func (c noticeCommands) readNotices(name string) (any, error) {
 	in, err := c.open(name)
 	if err != nil {
 		return nil, err

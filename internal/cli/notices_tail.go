@@ -23,7 +23,7 @@ const (
 	mostSeen  = 20_000 // notices that are remembered, to print none twice after a reset
 )
 
-func (c *command) noticesTail() *cobra.Command {
+func (c noticeCommands) tail() *cobra.Command {
 	var flags pollFlags
 	var last int
 	cmd := c.withServer(&cobra.Command{
@@ -42,7 +42,7 @@ It outlasts restarts of the server and of Redis: nothing is left out, nothing pr
 			if last < 0 {
 				return usage("--last must not be negative")
 			}
-			t := &tail{command: c, client: c.client(), query: query, seen: newIDMemory(mostSeen)}
+			t := &tail{command: c.command, client: c.client(), query: query, seen: newIDMemory(mostSeen)}
 			if flags.since != "" {
 				last = -1
 			}

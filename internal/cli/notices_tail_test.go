@@ -94,13 +94,13 @@ func TestTailOutlastsTheServer(t *testing.T) {
 	}()
 	printed := func(last int) {
 		t.Helper()
-		testenv.Eventually(t, func() bool { return strings.Contains(out.String(), fmt.Sprintf(`"n_%d"`, last)) }, patience)
+		testenv.Eventually(t, func() bool { return strings.Contains(out.String(), fmt.Sprintf(`"n_%d"`, last)) }, longestWait)
 	}
 	printed(8)
 	s.add(7)
 	printed(15)
 	stop()
-	testenv.Eventually(t, func() bool { return strings.Contains(errs.String(), "trying again") }, patience)
+	testenv.Eventually(t, func() bool { return strings.Contains(errs.String(), "trying again") }, longestWait)
 	s.add(5)
 	_, stop = s.listen(t, address)
 	printed(20)
@@ -110,7 +110,7 @@ func TestTailOutlastsTheServer(t *testing.T) {
 	s.mu.Unlock()
 	printed(21)
 	before := s.polled()
-	testenv.Eventually(t, func() bool { return s.polled() > before+3 }, patience)
+	testenv.Eventually(t, func() bool { return s.polled() > before+3 }, longestWait)
 	cancel()
 	if got := <-code; got != ExitFine {
 		t.Errorf("exit code %d: %s", got, errs.String())

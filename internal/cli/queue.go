@@ -15,18 +15,21 @@ import (
 	"tallyman/internal/wire"
 )
 
-func (c *command) queue() *cobra.Command {
+// queueCommands are the commands about queues and their items.
+type queueCommands struct{ *command }
+
+func (c queueCommands) queue() *cobra.Command {
 	return group("queue", "Work queues: look into them, and do what workers and operators do",
-		c.queueList(), c.queueShow(), c.queuePeek(), c.queueRank(),
-		c.queuePush(), c.queueLease(),
-		c.queueAck(), c.queueNack(), c.queueRelease(), c.queueExtend(), c.queueSuspend(), c.queueStore(),
-		c.queueFinish(), c.queueAssign(), c.queueRemove(), c.queueRequeue(),
-		c.queuePause(), c.queueResume(),
+		c.list(), c.show(), c.peek(), c.rank(),
+		c.push(), c.lease(),
+		c.ack(), c.nack(), c.release(), c.extend(), c.suspend(), c.store(),
+		c.finish(), c.assign(), c.remove(), c.requeue(),
+		c.pause(), c.resume(),
 	)
 }
 
 // withTwin adds the flags of commands that work on a queue.
-func (c *command) withTwin(cmd *cobra.Command, test *bool) *cobra.Command {
+func (c queueCommands) withTwin(cmd *cobra.Command, test *bool) *cobra.Command {
 	cmd.Flags().BoolVar(test, "test", false, "work on the queue's test twin")
 	return c.withServer(cmd)
 }
@@ -66,7 +69,7 @@ type listFlags struct {
 	test      bool
 }
 
-func (c *command) queueList() *cobra.Command {
+func (c queueCommands) list() *cobra.Command {
 	var f listFlags
 	cmd := c.withTwin(&cobra.Command{
 		Use:   "list [QUEUE]",
@@ -85,19 +88,19 @@ that remains, the dead by when they died, the ended with the latest push first. 
 			case anyFlag(cmd, "state", "warehouse", "limit", "after"):
 				return usage("--state, --warehouse, --limit and --after list the items of a queue: name it")
 			}
-			return show(cmd.Context(), c, http.MethodGet, withQuery("/queues", twinQuery(f.test)), nil, func(w io.Writer, form *wire.QueuesForm) {
+			return show(cmd.Context(), c.command, http.MethodGet, withQuery("/queues", twinQuery(f.test)), nil, func(w io.Writer, form *wire.QueuesForm) {
 				writeQueues(w, c.width(), form.Queues)
 			})
 		},
 	}, &f.test)
-	cmd.Flags().StringVar(&f.state, "state", string(item.Ready), "ready, assigned, leased, delayed, suspended, stored, dead, done, removed or refused")
+	cmd.Flags().StringVar(&f.state, "state", string(item.Ready), "ready, assigned, leased, delayed, suspended, stored, dead, withheld (dead since the ledger was restored), done, removed or refused")
 	cmd.Flags().StringVar(&f.warehouse, "warehouse", "", "of this warehouse alone")
 	cmd.Flags().IntVar(&f.limit, "limit", 50, "how many items at most; 0 = all")
 	cmd.Flags().StringVar(&f.after, "after", "", "go on behind the list that ended with this cursor")
 	return cmd
 }
 
-func (c *command) queueShow() *cobra.Command {
+func (c queueCommands) show() *cobra.Command {
 	var test bool
 	return c.withTwin(&cobra.Command{
 		Use:   "show QUEUE [ITEM]",
@@ -113,31 +116,31 @@ func (c *command) queueShow() *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			query, ctx := twinQuery(test), cmd.Context()
 			if len(args) == 1 {
-				return show(ctx, c, http.MethodGet, withQuery(queuePath(args[0]), query), nil, func(w io.Writer, form *wire.QueueForm) {
+				return show(ctx, c.command, http.MethodGet, withQuery(queuePath(args[0]), query), nil, func(w io.Writer, form *wire.QueueForm) {
 					writeQueue(w, c.width(), form)
 				})
 			}
-			return show(ctx, c, http.MethodGet, withQuery(queuePath(args[0], "items", args[1]), query), nil, func(w io.Writer, form *wire.TracedItemForm) {
+			return show(ctx, c.command, http.MethodGet, withQuery(queuePath(args[0], "items", args[1]), query), nil, func(w io.Writer, form *wire.TracedItemForm) {
 				writeTraced(w, c.width(), named(args[0], test), form)
 			})
 		},
 	}, &test)
 }
 
-func (c *command) queuePause() *cobra.Command {
+func (c queueCommands) pause() *cobra.Command {
 	return c.queueSwitch("pause", "Give out nothing more, on every node; what is leased goes on, and items are taken in", "%s is paused.\n")
 }
 
-func (c *command) queueResume() *cobra.Command {
+func (c queueCommands) resume() *cobra.Command {
 	return c.queueSwitch("resume", "Give out items again", "%s gives out items.\n")
 }
 
-func (c *command) queueSwitch(verb, short, said string) *cobra.Command {
+func (c queueCommands) queueSwitch(verb, short, said string) *cobra.Command {
 	var test bool
 	return c.withTwin(&cobra.Command{
 		Use: verb + " QUEUE", Short: short, Args: takes("QUEUE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return show(cmd.Context(), c, http.MethodPost, queuePath(args[0], verb), wire.TwinForm{Test: test}, func(w io.Writer, form *wire.QueueForm) {
+			return show(cmd.Context(), c.command, http.MethodPost, queuePath(args[0], verb), wire.TwinForm{Test: test}, func(w io.Writer, form *wire.QueueForm) {
 				fmt.Fprintf(w, said, named(form.Name, form.Test))
 			})
 		},

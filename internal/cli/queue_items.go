@@ -18,7 +18,7 @@ import (
 	"tallyman/rules/strictyaml"
 )
 
-func (c *command) queueLease() *cobra.Command {
+func (c queueCommands) lease() *cobra.Command {
 	var form wire.LeaseForm
 	cmd := c.withTwin(&cobra.Command{
 		Use:   "lease QUEUE --worker NAME",
@@ -65,7 +65,7 @@ like name the attempt that is shown. A request that is repeated under the same i
 }
 
 // whyNothing tells people who were given nothing whether there was nothing, or nothing may be given.
-func (c *command) whyNothing(ctx context.Context, queue string, test bool) string {
+func (c queueCommands) whyNothing(ctx context.Context, queue string, test bool) string {
 	var form wire.QueueForm
 	err := c.client().do(ctx, http.MethodGet, withQuery(queuePath(queue), twinQuery(test)), nil, &form)
 	if err == nil && form.Paused {
@@ -82,7 +82,7 @@ func writeLeased(w io.Writer, items []wire.LeasedForm) {
 	}
 }
 
-func (c *command) listItems(ctx context.Context, queue string, f listFlags) error {
+func (c queueCommands) listItems(ctx context.Context, queue string, f listFlags) error {
 	form, err := c.client().items(ctx, queue, f)
 	if err != nil {
 		return err
@@ -132,21 +132,21 @@ func writePeek(w io.Writer, items []wire.ItemForm) {
 	}
 }
 
-func (c *command) queueRank() *cobra.Command {
+func (c queueCommands) rank() *cobra.Command {
 	var test bool
 	return c.withTwin(&cobra.Command{
 		Use:   "rank QUEUE ITEM",
 		Short: "Show when a ready item is served: 1 is next",
 		Args:  takes("QUEUE", "ITEM"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return show(cmd.Context(), c, http.MethodGet, withQuery(queuePath(args[0], "items", args[1], "rank"), twinQuery(test)), nil, func(w io.Writer, form *wire.RankForm) {
+			return show(cmd.Context(), c.command, http.MethodGet, withQuery(queuePath(args[0], "items", args[1], "rank"), twinQuery(test)), nil, func(w io.Writer, form *wire.RankForm) {
 				fmt.Fprintf(w, "%s is number %d of %s; its score is %d.\n", form.ID, form.Rank, named(args[0], test), form.Score)
 			})
 		},
 	}, &test)
 }
 
-func (c *command) queuePeek() *cobra.Command {
+func (c queueCommands) peek() *cobra.Command {
 	f := listFlags{state: string(item.Ready)}
 	cmd := c.withTwin(&cobra.Command{
 		Use:   "peek QUEUE",
@@ -216,7 +216,7 @@ func itemColumns(state item.State) []itemColumn {
 	var columns []itemColumn
 	add := func(name string, cell func(*wire.ItemForm) string) { columns = append(columns, itemColumn{name, cell}) }
 	payload := func() { add(payloadColumn, func(i *wire.ItemForm) string { return gist(i.Payload) }) }
-	if !state.Ended() {
+	if !state.Ended() && state != item.WithheldState {
 		add("RANK", func(i *wire.ItemForm) string { return strconv.FormatInt(i.Rank, 10) })
 	}
 	add("ITEM", func(i *wire.ItemForm) string { return i.ID })
@@ -246,6 +246,9 @@ func itemColumns(state item.State) []itemColumn {
 		add("FAILURES", func(i *wire.ItemForm) string { return strconv.Itoa(i.Failures) })
 		payload()
 		add("DIED", func(i *wire.ItemForm) string { return when(i.Due) })
+	case item.WithheldState:
+		payload()
+		add("WITHHELD", func(i *wire.ItemForm) string { return when(i.Due) })
 	default:
 		payload()
 		add("CREATED", func(i *wire.ItemForm) string { return stamp(i.CreatedAt) })

@@ -41,7 +41,7 @@ type opFlags struct {
 }
 
 // op makes the command; its own flags are added by who calls. ready looks at them before anything is asked; it may be nil.
-func (c *command) op(o opCommand, f *opFlags, ready func() error) *cobra.Command {
+func (c queueCommands) op(o opCommand, f *opFlags, ready func() error) *cobra.Command {
 	f.form.Op = string(o.kind)
 	use, args := f.form.Op+" QUEUE ITEM…", takesItems
 	if o.attempt == needsAttempt {
@@ -86,7 +86,7 @@ func checkAttempt(cmd *cobra.Command, use attemptUse, attempt, items int) error 
 }
 
 // operate does the operation to every item, and prints what became of each.
-func (c *command) operate(ctx context.Context, queue string, ids []string, f *opFlags) error {
+func (c queueCommands) operate(ctx context.Context, queue string, ids []string, f *opFlags) error {
 	all := struct {
 		Results []wire.ResultForm `json:"results"`
 	}{[]wire.ResultForm{}}
@@ -154,14 +154,14 @@ func writeOutcome(w io.Writer, r *wire.ResultForm, form *wire.OpForm) {
 	fmt.Fprintln(w, text+".")
 }
 
-func (c *command) queueAck() *cobra.Command {
+func (c queueCommands) ack() *cobra.Command {
 	return c.op(opCommand{
 		kind: item.Ack, attempt: needsAttempt, short: "The work on an item is done",
 		example: "  tallyman queue ack replenishment i_7k2m --attempt 1",
 	}, &opFlags{}, nil)
 }
 
-func (c *command) queueNack() *cobra.Command {
+func (c queueCommands) nack() *cobra.Command {
 	f := &opFlags{}
 	cmd := c.op(opCommand{
 		kind: item.Nack, attempt: needsAttempt, short: "The work on an item has failed: it is ready again, or dead after max_attempts failures",
@@ -171,20 +171,20 @@ func (c *command) queueNack() *cobra.Command {
 	return cmd
 }
 
-func (c *command) queueRelease() *cobra.Command {
+func (c queueCommands) release() *cobra.Command {
 	return c.op(opCommand{
 		kind: item.Release, attempt: needsAttempt, short: "Give an item back that was not begun: to the head of its level, without a failure",
 	}, &opFlags{}, nil)
 }
 
-func (c *command) queueExtend() *cobra.Command {
+func (c queueCommands) extend() *cobra.Command {
 	f := &opFlags{}
 	cmd := c.op(opCommand{kind: item.Extend, attempt: needsAttempt, short: "Keep an item longer"}, f, nil)
 	cmd.Flags().Var((*spanFlag)(&f.form.Lease), "lease", "the lease ends that long from now (default the queue's lease)")
 	return cmd
 }
 
-func (c *command) queueSuspend() *cobra.Command {
+func (c queueCommands) suspend() *cobra.Command {
 	return c.op(opCommand{
 		kind: item.Suspend, attempt: mayAttempt, short: "Put items off for the next of the queue's suspend steps",
 		long: `Put items off: the first time for the first of the queue's suspend_steps, then for the second. When all are used, store or finish the item.
@@ -193,7 +193,7 @@ A worker names the attempt of its lease; without one, items are put off that no 
 	}, &opFlags{}, nil)
 }
 
-func (c *command) queueStore() *cobra.Command {
+func (c queueCommands) store() *cobra.Command {
 	f := &opFlags{}
 	cmd := c.op(opCommand{
 		kind: item.Store, attempt: mayAttempt, short: "Put items away for days; their suspends count anew",
@@ -212,11 +212,11 @@ A worker names the attempt of its lease; without one, items are put away that no
 	return cmd
 }
 
-func (c *command) queueFinish() *cobra.Command {
+func (c queueCommands) finish() *cobra.Command {
 	return c.op(opCommand{kind: item.Finish, short: "End items that no worker has: their work is done"}, &opFlags{}, nil)
 }
 
-func (c *command) queueAssign() *cobra.Command {
+func (c queueCommands) assign() *cobra.Command {
 	f := &opFlags{}
 	var worker string
 	var anybody bool
@@ -243,7 +243,7 @@ Who gets it is <subject>/<worker>, a device of a token's subject, or <subject>, 
 	return cmd
 }
 
-func (c *command) queueRemove() *cobra.Command {
+func (c queueCommands) remove() *cobra.Command {
 	f := &opFlags{}
 	var in wire.RangeForm
 	cmd := c.op(opCommand{
@@ -281,7 +281,7 @@ A range counts from 1 in the order of "queue list QUEUE --state STATE", as it is
 	return cmd
 }
 
-func (c *command) removeRange(ctx context.Context, queue string, in wire.RangeForm) error {
+func (c queueCommands) removeRange(ctx context.Context, queue string, in wire.RangeForm) error {
 	var done wire.RemovedForm
 	if err := c.client().do(ctx, http.MethodPost, queuePath(queue, "remove"), in, &done); err != nil {
 		return err
@@ -289,7 +289,7 @@ func (c *command) removeRange(ctx context.Context, queue string, in wire.RangeFo
 	return c.print(done, func(w io.Writer) { fmt.Fprintf(w, "Removed %s.\n", count(done.Removed, "item")) })
 }
 
-func (c *command) queueRequeue() *cobra.Command {
+func (c queueCommands) requeue() *cobra.Command {
 	f := &opFlags{}
 	var all bool
 	cmd := c.op(opCommand{
@@ -316,7 +316,7 @@ func (c *command) queueRequeue() *cobra.Command {
 	return cmd
 }
 
-func (c *command) requeueAll(ctx context.Context, queue string, test bool) error {
+func (c queueCommands) requeueAll(ctx context.Context, queue string, test bool) error {
 	var done wire.RequeuedForm
 	if err := c.client().do(ctx, http.MethodPost, queuePath(queue, "requeue"), wire.RequeueForm{All: true, Test: test}, &done); err != nil {
 		return err

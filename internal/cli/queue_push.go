@@ -20,7 +20,7 @@ import (
 	"tallyman/rules/strictyaml"
 )
 
-func (c *command) queuePush() *cobra.Command {
+func (c queueCommands) push() *cobra.Command {
 	var form wire.PushItemForm
 	var payload string
 	cmd := c.withTwin(&cobra.Command{
@@ -67,7 +67,7 @@ again without harm. The whole file is read and looked at before anything is push
 	return cmd
 }
 
-func (c *command) pushOne(ctx context.Context, queue, payload string, form wire.PushItemForm) error {
+func (c queueCommands) pushOne(ctx context.Context, queue, payload string, form wire.PushItemForm) error {
 	if form.Priority < item.LowestPriority || form.Priority > item.HighestPriority {
 		return usage("--priority takes %d to %d", item.LowestPriority, item.HighestPriority)
 	}
@@ -82,7 +82,7 @@ func (c *command) pushOne(ctx context.Context, queue, payload string, form wire.
 		return usage("--payload is no JSON value; a text is one in quotes: '\"A-01\"' (%s)", err)
 	}
 	form.Payload = text
-	return show(ctx, c, http.MethodPost, queuePath(queue, "items"), wire.PushForm{Items: []wire.PushItemForm{form}}, func(w io.Writer, done *wire.PushedForm) {
+	return show(ctx, c.command, http.MethodPost, queuePath(queue, "items"), wire.PushForm{Items: []wire.PushItemForm{form}}, func(w io.Writer, done *wire.PushedForm) {
 		for _, i := range done.Items {
 			fmt.Fprintln(w, pushed(i))
 		}
@@ -103,7 +103,7 @@ func pushed(i wire.PushedItemForm) string {
 }
 
 // readPayload reads the payload where it is not on the command line.
-func (c *command) readPayload(payload string) ([]byte, error) {
+func (c queueCommands) readPayload(payload string) ([]byte, error) {
 	name, isFile := strings.CutPrefix(payload, "@")
 	if payload != "-" && !isFile {
 		return []byte(payload), nil
@@ -123,7 +123,7 @@ func (c *command) readPayload(payload string) ([]byte, error) {
 	return b, nil
 }
 
-func (c *command) pushFile(ctx context.Context, queue, name string, test bool) error {
+func (c queueCommands) pushFile(ctx context.Context, queue, name string, test bool) error {
 	in, err := c.open(name)
 	if err != nil {
 		return err

@@ -37,7 +37,11 @@ func (c *command) root() *cobra.Command {
 		RunE: needsCommand,
 	}
 	root.PersistentFlags().StringVarP(&c.output, "output", "o", "table", "how to print: table, json or yaml")
-	root.AddCommand(c.demo(), c.serve(), c.migrate(), c.configuration(), c.rules(), c.notices(), c.queue(), c.deliveries(), c.silences(), c.sinks(), c.subscriptions(), c.subscribers(), c.tokens(), c.audit(), c.status(), c.version())
+	node := nodeCommands{c}
+	root.AddCommand(node.demo(), node.serve(), node.migrate(), node.configuration(), ruleCommands{c}.rules(), noticeCommands{c}.notices(),
+		queueCommands{c}.queue(), deliveryCommands{c}.deliveries(), silenceCommands{c}.silences(), sinkCommands{c}.sinks(),
+		subscriptionCommands{c}.subscriptions(), subscriberCommands{c}.subscribers(), tokenCommands{c}.tokens(), auditCommands{c}.audit(), clockCommands{c}.clock(),
+		statusCommands{c}.status(), node.version())
 	c.complete(root)
 	c.fitHelp(root)
 	return root

@@ -16,15 +16,18 @@ import (
 	"tallyman/internal/wire"
 )
 
-func (c *command) rules() *cobra.Command {
+// ruleCommands are the commands about rules.
+type ruleCommands struct{ *command }
+
+func (c ruleCommands) rules() *cobra.Command {
 	return group("rules", "Check and try rule files; operate the rules of a running server",
-		c.rulesCheck(), c.rulesTest(), c.rulesPreview(), c.rulesDiff(), c.rulesNew(), c.rulesSchema(),
-		c.rulesList(), c.rulesShow(), c.rulesEnable(), c.rulesDisable(), c.rulesClear(), c.rulesRun(), c.rulesRuns(), c.rulesFindings(),
-		c.rulesWhy(), c.rulesPromote(), c.rulesPause(), c.rulesResume(), c.rulesReload(),
+		c.check(), c.test(), c.preview(), c.diff(), c.new(), c.schema(),
+		c.list(), c.show(), c.enable(), c.disable(), c.clear(), c.run(), c.runs(), c.findings(),
+		c.why(), c.promote(), c.pause(), c.resume(), c.reload(),
 	)
 }
 
-func (c *command) rulesList() *cobra.Command {
+func (c ruleCommands) list() *cobra.Command {
 	return c.withServer(&cobra.Command{
 		Use:   "list",
 		Short: "List the rules of a running server, and how they do",
@@ -51,14 +54,14 @@ func (c *client) listRules(ctx context.Context) (*wire.RulesForm, error) {
 	return all, err
 }
 
-func (c *command) rulesShow() *cobra.Command {
+func (c ruleCommands) show() *cobra.Command {
 	return c.withServer(&cobra.Command{
 		Use:     "show RULE",
 		Short:   "Show a rule of a running server: its file, switches, last run and next firing, by scope",
 		Example: "  tallyman rules show negative-bin-stock",
 		Args:    takes("RULE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return show(cmd.Context(), c, http.MethodGet, rulePath(args[0], ""), nil, func(w io.Writer, r *wire.RuleForm) {
+			return show(cmd.Context(), c.command, http.MethodGet, rulePath(args[0], ""), nil, func(w io.Writer, r *wire.RuleForm) {
 				writeRule(w, r, time.Now())
 			})
 		},
@@ -77,7 +80,7 @@ func (f *ruleListFlags) query() url.Values {
 	return queryOf(map[string]string{"scope": f.scope, "state": f.state, "limit": strconv.Itoa(f.limit)})
 }
 
-func (c *command) rulesRuns() *cobra.Command {
+func (c ruleCommands) runs() *cobra.Command {
 	var f ruleListFlags
 	cmd := c.withServer(&cobra.Command{
 		Use:     "runs RULE",
@@ -85,7 +88,7 @@ func (c *command) rulesRuns() *cobra.Command {
 		Example: "  tallyman rules runs negative-bin-stock --scope 119240 --limit 10",
 		Args:    takes("RULE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return show(cmd.Context(), c, http.MethodGet, withQuery(rulePath(args[0], "/runs"), f.query()), nil, func(w io.Writer, form *wire.RunsForm) {
+			return show(cmd.Context(), c.command, http.MethodGet, withQuery(rulePath(args[0], "/runs"), f.query()), nil, func(w io.Writer, form *wire.RunsForm) {
 				writeRuns(w, c.width(), form.Runs)
 			})
 		},
@@ -95,7 +98,7 @@ func (c *command) rulesRuns() *cobra.Command {
 	return cmd
 }
 
-func (c *command) rulesFindings() *cobra.Command {
+func (c ruleCommands) findings() *cobra.Command {
 	var f ruleListFlags
 	cmd := c.withServer(&cobra.Command{
 		Use:   "findings RULE",
@@ -104,7 +107,7 @@ func (c *command) rulesFindings() *cobra.Command {
   tallyman rules why negative-bin-stock 119240,A-01,S1`,
 		Args: takes("RULE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return show(cmd.Context(), c, http.MethodGet, withQuery(rulePath(args[0], "/findings"), f.query()), nil, func(w io.Writer, form *wire.FindingsForm) {
+			return show(cmd.Context(), c.command, http.MethodGet, withQuery(rulePath(args[0], "/findings"), f.query()), nil, func(w io.Writer, form *wire.FindingsForm) {
 				writeFindings(w, c.width(), form)
 			})
 		},
@@ -260,11 +263,11 @@ func writeFindings(w io.Writer, width int, form *wire.FindingsForm) {
 		fmt.Fprintln(w, "There are no open findings.")
 		return
 	}
-	header := []string{"KEY", "SCOPE", "STATE", "SINCE", "PRIORITY", "LAST TOLD", "ABSENT SINCE", "GROUP"} // key and scope are what why is asked with
+	header := []string{"KEY", "SCOPE", "STATE", "SINCE", "PRIORITY", "LAST TOLD", "ABSENT SINCE", "GROUP", "WITHHELD"} // key and scope are what why is asked with
 	rows := make([][]string, len(form.Findings))
 	for i := range form.Findings {
 		f := &form.Findings[i]
-		rows[i] = []string{terminal.JSONLine(f.Key), orDash(f.Scope), f.State, stamp(f.Since), strconv.Itoa(f.Priority), when(f.LastNotified), when(f.AbsentSince), orDash(f.Group)}
+		rows[i] = []string{terminal.JSONLine(f.Key), orDash(f.Scope), f.State, stamp(f.Since), strconv.Itoa(f.Priority), when(f.LastNotified), when(f.AbsentSince), orDash(f.Group), orDash(f.Withheld)}
 	}
 	terminal.Spread(w, width, header, rows, header[:6])
 	if form.Total > len(form.Findings) {

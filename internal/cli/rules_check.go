@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -23,7 +24,7 @@ type checkForm struct {
 	Explained []authoring.Explained `json:"explained,omitempty"`
 }
 
-func (c *command) rulesCheck() *cobra.Command {
+func (c ruleCommands) check() *cobra.Command {
 	var o authoring.CheckOptions
 	cmd := c.withConfig(&cobra.Command{
 		Use:   "check [PATH…]",
@@ -36,6 +37,8 @@ name must be there too; the secrets of the configuration need not be.
 --source asks the databases as well: each probe is prepared on the source of its rule, not run, and the rule is compiled against
 the columns that it returns. A source that is out of reach is told once; its rules are checked as without --source.
 
+A warning is about a rule that runs, but hardly as it was meant. It leaves the exit code 0; with --strict it counts as a problem.
+
 --explain asks them too, and shows what each rule comes to: the columns with their types and what reads them, the parameters, the
 next due times, and everything that is in force.`,
 		Example: `  tallyman rules check rules/
@@ -44,15 +47,16 @@ next due times, and everything that is in force.`,
   tallyman rules check rules/ -o json`,
 		RunE: func(cmd *cobra.Command, paths []string) error {
 			o.Paths, o.Live = paths, o.Live || o.Explain
-			return c.check(cmd, o)
+			return c.checkFiles(cmd, o)
 		},
 	})
 	cmd.Flags().BoolVar(&o.Live, "source", false, "prepare each probe on the source of its rule")
+	cmd.Flags().BoolVar(&o.Strict, "strict", false, "take warnings about rules for problems")
 	cmd.Flags().BoolVar(&o.Explain, "explain", false, "show what each rule comes to; asks the sources")
 	return cmd
 }
 
-func (c *command) check(cmd *cobra.Command, o authoring.CheckOptions) error {
+func (c ruleCommands) checkFiles(cmd *cobra.Command, o authoring.CheckOptions) error {
 	var cfg *config.Config
 	if o.Live || c.config != "" || len(c.set) > 0 || len(o.Paths) == 0 {
 		var err error
@@ -64,7 +68,7 @@ func (c *command) check(cmd *cobra.Command, o authoring.CheckOptions) error {
 	if err != nil {
 		return err
 	}
-	form := checkForm{report.Files, report.Rules, diagnostics(report.Problems, report.Warnings), report.Explained}
+	form := checkForm{report.Files, report.Rules, diagnostics(report.Problems, slices.Concat(report.Warnings, report.Lints), report.Notes), report.Explained}
 	err = c.print(form, func(w io.Writer) {
 		for _, e := range report.Explained {
 			writeExplained(w, e)
@@ -85,7 +89,12 @@ func (c *command) check(cmd *cobra.Command, o authoring.CheckOptions) error {
 func writeChecked(w io.Writer, r authoring.Checked, withConfig, live bool) {
 	printProblems(w, r.Problems)
 	printWarnings(w, r.Warnings)
+	printWarnings(w, r.Lints)
+	printNotes(w, r.Notes)
 	checked := fmt.Sprintf("%s, %s", count(r.Files, "file"), count(r.Rules, "sound rule"))
+	if len(r.Lints) > 0 {
+		checked += ", " + count(len(r.Lints), "warning")
+	}
 	switch {
 	case len(r.Problems) > 0:
 		fmt.Fprintf(w, "%s; %s\n", count(len(r.Problems), "problem"), checked)
@@ -170,7 +179,7 @@ func paramText(p authoring.ExplainedParam) string {
 	return value
 }
 
-func (c *command) rulesSchema() *cobra.Command {
+func (c ruleCommands) schema() *cobra.Command {
 	return &cobra.Command{
 		Use:   "schema",
 		Short: "Print the JSON Schema of rule files, for editors",
@@ -192,7 +201,7 @@ The schema knows fields, kinds and spellings; "tallyman rules check" knows the r
 	}
 }
 
-func (c *command) rulesTest() *cobra.Command {
+func (c ruleCommands) test() *cobra.Command {
 	var run, source string
 	var cover bool
 	cmd := c.withConfig(&cobra.Command{

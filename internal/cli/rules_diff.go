@@ -18,7 +18,7 @@ import (
 // ownSource is what --source without a name stands for: each rule's own.
 const ownSource = "own"
 
-func (c *command) rulesDiff() *cobra.Command {
+func (c ruleCommands) diff() *cobra.Command {
 	var o authoring.DiffOptions
 	var scope, source string
 	cmd := c.withConfig(&cobra.Command{
@@ -44,7 +44,7 @@ would not run.`,
 			if o.Run = cmd.Flags().Changed("source"); source != ownSource {
 				o.Source = source
 			}
-			return c.diff(cmd, o)
+			return c.diffRules(cmd, o)
 		},
 	})
 	flags := cmd.Flags()
@@ -56,7 +56,7 @@ would not run.`,
 	return cmd
 }
 
-func (c *command) diff(cmd *cobra.Command, o authoring.DiffOptions) error {
+func (c ruleCommands) diffRules(cmd *cobra.Command, o authoring.DiffOptions) error {
 	if o.Limit < 0 {
 		return usage("--rows takes 0 or more")
 	}

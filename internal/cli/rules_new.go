@@ -37,7 +37,7 @@ type newForm struct {
 	Files []string `json:"files"`
 }
 
-func (c *command) rulesNew() *cobra.Command {
+func (c ruleCommands) new() *cobra.Command {
 	var f newFlags
 	cmd := c.withConfig(&cobra.Command{
 		Use:   "new",
@@ -74,7 +74,7 @@ what is proposed. The rule is checked on its source before it is written. No fil
 	return cmd
 }
 
-func (c *command) newRule(ctx context.Context, f *newFlags) error {
+func (c ruleCommands) newRule(ctx context.Context, f *newFlags) error {
 	cfg, err := c.lazyConfig()
 	if err != nil {
 		return err
@@ -96,7 +96,7 @@ func (c *command) newRule(ctx context.Context, f *newFlags) error {
 }
 
 // make collects the answers, checks what they come to, and writes it.
-func (c *command) make(ctx context.Context, w *wizard) error {
+func (c ruleCommands) make(ctx context.Context, w *wizard) error {
 	rule, err := w.rule(ctx)
 	if err != nil {
 		return err
@@ -126,7 +126,7 @@ func (c *command) make(ctx context.Context, w *wizard) error {
 	return c.writeNew(rule, files, w.force)
 }
 
-func (c *command) writeNew(rule *authoring.NewRule, files []authoring.NewFile, force bool) error {
+func (c ruleCommands) writeNew(rule *authoring.NewRule, files []authoring.NewFile, force bool) error {
 	form := newForm{Rule: rule.ID}
 	for _, f := range files {
 		if err := writeFile(f, force); err != nil {

@@ -28,7 +28,7 @@ type previewFlags struct {
 	force  bool
 }
 
-func (c *command) rulesPreview() *cobra.Command {
+func (c ruleCommands) preview() *cobra.Command {
 	var f previewFlags
 	cmd := c.withConfig(&cobra.Command{
 		Use:   "preview RULE",
@@ -49,7 +49,7 @@ runs; where none is in reach the rule is run as if for the first time, and the o
 			if cmd.Flags().Changed("scope") {
 				f.Scope = &f.scope
 			}
-			return c.preview(cmd, &f)
+			return c.previewRule(cmd, &f)
 		},
 	})
 	flags := cmd.Flags()
@@ -64,7 +64,7 @@ runs; where none is in reach the rule is run as if for the first time, and the o
 	return cmd
 }
 
-func (c *command) preview(cmd *cobra.Command, f *previewFlags) error {
+func (c ruleCommands) previewRule(cmd *cobra.Command, f *previewFlags) error {
 	switch {
 	case f.Limit < 0:
 		return usage("--rows takes 0 or more")
@@ -96,7 +96,7 @@ func (c *command) preview(cmd *cobra.Command, f *previewFlags) error {
 }
 
 // record writes the run as a rule test.
-func (c *command) record(ctx context.Context, cfg *config.Config, p *preview.Preview, f *previewFlags) error {
+func (c ruleCommands) record(ctx context.Context, cfg *config.Config, p *preview.Preview, f *previewFlags) error {
 	r, err := p.Record(ctx, preview.RecordOptions{Path: f.record, Types: cfg.Types.Path, Mask: f.mask})
 	if err != nil {
 		return fmt.Errorf("--record: %w", err)

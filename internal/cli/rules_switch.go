@@ -46,14 +46,14 @@ func (f *switchFlags) ask() (*switchAsk, error) {
 	return a, nil
 }
 
-func (c *command) rulesEnable() *cobra.Command {
+func (c ruleCommands) enable() *cobra.Command {
 	return c.ruleSwitch("enable RULE", "Let a rule run, whatever its file says", `Let a rule run, in one scope or as a whole, whatever its file says.
 
 It is in force on every node within a second, and outlives reloads and restarts until it ends or "rules clear" takes it back. What came due while the rule
 was disabled is not made good.`, "  tallyman rules enable negative-bin-stock --scope 119240")
 }
 
-func (c *command) rulesDisable() *cobra.Command {
+func (c ruleCommands) disable() *cobra.Command {
 	return c.ruleSwitch("disable RULE", "Stop a rule, whatever its file says", `Stop a rule, in one scope or as a whole, whatever its file says.
 
 It is in force on every node within a second, and outlives reloads and restarts. A run that has begun goes on to its end. Findings are frozen: nothing is told or resolved, and
@@ -61,7 +61,7 @@ no time passes for them, until the rule runs again. A scope's own switch wins ov
 }
 
 // ruleSwitch is the command for one of the two ways.
-func (c *command) ruleSwitch(use, short, long, example string) *cobra.Command {
+func (c ruleCommands) ruleSwitch(use, short, long, example string) *cobra.Command {
 	var f switchFlags
 	cmd := c.withServer(&cobra.Command{
 		Use: use, Short: short, Long: long, Example: example, Args: takes("RULE"),
@@ -78,7 +78,7 @@ func (c *command) ruleSwitch(use, short, long, example string) *cobra.Command {
 	return cmd
 }
 
-func (c *command) rulesClear() *cobra.Command {
+func (c ruleCommands) clear() *cobra.Command {
 	var scope string
 	cmd := c.withServer(&cobra.Command{
 		Use: "clear RULE", Short: "Go back to what a rule's file says", Example: "  tallyman rules clear negative-bin-stock --scope 119240", Args: takes("RULE"),
@@ -89,9 +89,9 @@ func (c *command) rulesClear() *cobra.Command {
 }
 
 // turn throws a switch and shows how the rule's scopes are by then.
-func (c *command) turn(cmd *cobra.Command, rule, path, scope string, body any) error {
+func (c ruleCommands) turn(cmd *cobra.Command, rule, path, scope string, body any) error {
 	query := queryOf(map[string]string{"scope": scope})
-	return show(cmd.Context(), c, http.MethodPost, withQuery(rulePath(rule, path), query), body, func(w io.Writer, form *wire.SwitchedForm) {
+	return show(cmd.Context(), c.command, http.MethodPost, withQuery(rulePath(rule, path), query), body, func(w io.Writer, form *wire.SwitchedForm) {
 		writeSwitched(w, form, scope)
 	})
 }
@@ -123,7 +123,7 @@ func writeSwitched(w io.Writer, form *wire.SwitchedForm, scope string) {
 	}
 }
 
-func (c *command) rulesPause() *cobra.Command {
+func (c ruleCommands) pause() *cobra.Command {
 	var f switchFlags
 	cmd := c.withServer(&cobra.Command{
 		Use: "pause", Short: "Stop every rule, whatever else is switched",
@@ -142,15 +142,15 @@ func (c *command) rulesPause() *cobra.Command {
 	return cmd
 }
 
-func (c *command) rulesResume() *cobra.Command {
+func (c ruleCommands) resume() *cobra.Command {
 	return c.withServer(&cobra.Command{
 		Use: "resume", Short: "End the pause of all rules", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.pauseRules(cmd, "/rules/resume", nil) },
 	})
 }
 
-func (c *command) pauseRules(cmd *cobra.Command, path string, body any) error {
-	return show(cmd.Context(), c, http.MethodPost, path, body, func(w io.Writer, form *wire.PausedForm) {
+func (c ruleCommands) pauseRules(cmd *cobra.Command, path string, body any) error {
+	return show(cmd.Context(), c.command, http.MethodPost, path, body, func(w io.Writer, form *wire.PausedForm) {
 		if form.Paused == nil {
 			fmt.Fprintln(w, "The rules run as their files and switches say.")
 			return
@@ -191,7 +191,7 @@ type promotionForm struct {
 	By       string    `json:"by"`
 }
 
-func (c *command) rulesPromote() *cobra.Command {
+func (c ruleCommands) promote() *cobra.Command {
 	var scope string
 	cmd := c.withServer(&cobra.Command{
 		Use:   "promote RULE",
@@ -227,7 +227,7 @@ func (c *client) promote(ctx context.Context, rule, scope string) ([]promotionFo
 	return form.Promotions, err
 }
 
-func (c *command) rulesRun() *cobra.Command {
+func (c ruleCommands) run() *cobra.Command {
 	var scope string
 	cmd := c.withServer(&cobra.Command{
 		Use:   "run RULE",
@@ -271,7 +271,7 @@ func writeOrdered(w io.Writer, form *wire.OrderedForm) {
 	}
 }
 
-func (c *command) rulesReload() *cobra.Command {
+func (c ruleCommands) reload() *cobra.Command {
 	return c.withServer(&cobra.Command{
 		Use:   "reload",
 		Short: "Have a running server read its rule files again",

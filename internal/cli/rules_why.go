@@ -17,7 +17,7 @@ import (
 	"tallyman/internal/wire"
 )
 
-func (c *command) rulesWhy() *cobra.Command {
+func (c ruleCommands) why() *cobra.Command {
 	var scope string
 	var look bool
 	cmd := c.withServer(&cobra.Command{
@@ -26,12 +26,16 @@ func (c *command) rulesWhy() *cobra.Command {
 		Long: `Show what a running server knows of one finding: the row that it was made of and the row as the source has it now, the condition and
 what each part of it comes to, the finding's state, what holds it back, what comes next, and every notice of it with its deliveries.
 
-KEY is the finding's key as a notice carries it, [119240,"A-01","S1"], or just its values, 119240,A-01,S1. The source is only read, within the
+KEY is the finding's key as a notice carries it, [119240,"A-01","S1"], or just its values, 119240,A-01,S1. The key of a group stands for the
+group's first open finding. The source is only read, within the
 rule's own bounds. The exit code is 1 where nothing is known of the key.`,
 		Example: `  tallyman rules why negative-bin-stock 119240,A-01,S1 --scope 119240
   tallyman rules why negative-bin-stock '[119240,"A-01","S1"]' --look=false -o json`,
 		Args: takes("RULE", "KEY"),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if strings.TrimSpace(args[1]) == "" {
+				return usage("the KEY is empty: give the key of a notice, or the values of the rule's key, as in %s RULE 119240,A-01,S1", cmd.CommandPath())
+			}
 			raw, form, err := c.client().why(cmd.Context(), args[0], args[1], scope, look)
 			if err != nil {
 				return err

@@ -21,8 +21,8 @@ import (
 	"tallyman/internal/testenv"
 )
 
-// patience is how long a script waits for something that a server does.
-const patience = 30 * time.Second
+// longestWait is how long a script waits for something that a server does.
+const longestWait = 30 * time.Second
 
 func TestScripts(t *testing.T) {
 	t.Parallel()
@@ -121,7 +121,7 @@ func fetch(ts *testscript.TestScript, _ bool, args []string) {
 
 // waitFor returns the first group of the pattern in what read returns, once it is there.
 func waitFor(ts *testscript.TestScript, pattern *regexp.Regexp, read func() []byte) string {
-	end := time.After(patience)
+	end := time.After(longestWait)
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
 	for {
@@ -132,7 +132,7 @@ func waitFor(ts *testscript.TestScript, pattern *regexp.Regexp, read func() []by
 		select {
 		case <-tick.C:
 		case <-end:
-			ts.Fatalf("no %s after %s in:\n%s", pattern, patience, b)
+			ts.Fatalf("no %s after %s in:\n%s", pattern, longestWait, b)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -17,7 +18,10 @@ import (
 	"tallyman/internal/ledger"
 )
 
-func (c *command) serve() *cobra.Command {
+// nodeCommands are the commands that run a node or read its configuration.
+type nodeCommands struct{ *command }
+
+func (c nodeCommands) serve() *cobra.Command {
 	var level, format string
 	var migrate bool
 	cmd := c.withConfig(&cobra.Command{
@@ -72,7 +76,7 @@ func (c *command) hangup() <-chan os.Signal {
 	return c.Hangup()
 }
 
-func (c *command) demo() *cobra.Command {
+func (c nodeCommands) demo() *cobra.Command {
 	o := DemoOptions{Version: buildVersion().Version, Out: c.Out, Color: terminal.Is(c.Out) && c.getenv("NO_COLOR") == ""}
 	cmd := &cobra.Command{
 		Use:   "demo",
@@ -113,7 +117,7 @@ type migrationForm struct {
 	Applied *time.Time `json:"applied"` // null = pending
 }
 
-func (c *command) migrate() *cobra.Command {
+func (c nodeCommands) migrate() *cobra.Command {
 	up := c.withConfig(&cobra.Command{
 		Use:   "up",
 		Short: "Bring the ledger's schema up to date",
@@ -132,7 +136,7 @@ func (c *command) migrate() *cobra.Command {
 	})
 	status := c.withConfig(&cobra.Command{
 		Use:   "status",
-		Short: "Show which steps of the schema are applied; exit code 1 while some are pending",
+		Short: "Show which steps of the schema are applied; exit code 1 while some are pending, or a newer version has applied more",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			cfg, err := c.loadConfig()
@@ -140,10 +144,10 @@ func (c *command) migrate() *cobra.Command {
 				return err
 			}
 			steps, err := c.services.MigrateStatus(cmd.Context(), cfg)
-			if err != nil {
+			if err != nil && !errors.Is(err, ledger.ErrNewer) {
 				return err
 			}
-			if err := c.printMigrations(steps, "The ledger has no steps."); err != nil {
+			if err := errors.Join(c.printMigrations(steps, "The ledger has no steps."), err); err != nil {
 				return err
 			}
 			for _, s := range steps {
@@ -157,7 +161,7 @@ func (c *command) migrate() *cobra.Command {
 	return group("migrate", "Keep the ledger's schema at this program's version", up, status)
 }
 
-func (c *command) printMigrations(steps []ledger.Migration, none string) error {
+func (c nodeCommands) printMigrations(steps []ledger.Migration, none string) error {
 	forms := make([]migrationForm, len(steps))
 	rows := make([][]string, len(steps))
 	for i, s := range steps {
@@ -209,7 +213,7 @@ func buildVersion() versionForm {
 	return v
 }
 
-func (c *command) version() *cobra.Command {
+func (c nodeCommands) version() *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
 		Short: "Print the version",

@@ -15,12 +15,15 @@ import (
 	"tallyman/internal/wire"
 )
 
-func (c *command) silences() *cobra.Command {
+// silenceCommands are the commands about silences.
+type silenceCommands struct{ *command }
+
+func (c silenceCommands) silences() *cobra.Command {
 	return group("silences", "What is not told for a while, and maintenance windows that recur",
-		c.silencesList(), c.silencesShow(), c.silencesAdd(), c.silencesExpire())
+		c.list(), c.show(), c.add(), c.expire())
 }
 
-func (c *command) silencesList() *cobra.Command {
+func (c silenceCommands) list() *cobra.Command {
 	var states []string
 	var all bool
 	cmd := c.withServer(&cobra.Command{
@@ -35,7 +38,7 @@ func (c *command) silencesList() *cobra.Command {
 			if !all && len(states) == 0 {
 				query["state"] = []string{"active", "pending"}
 			}
-			return show(cmd.Context(), c, http.MethodGet, withQuery("/silences", query), nil, func(w io.Writer, list *wire.SilencesForm) {
+			return show(cmd.Context(), c.command, http.MethodGet, withQuery("/silences", query), nil, func(w io.Writer, list *wire.SilencesForm) {
 				writeSilences(w, c.width(), list, time.Now())
 			})
 		},
@@ -45,7 +48,7 @@ func (c *command) silencesList() *cobra.Command {
 	return cmd
 }
 
-func (c *command) silencesShow() *cobra.Command {
+func (c silenceCommands) show() *cobra.Command {
 	return c.withServer(&cobra.Command{
 		Use:   "show SILENCE",
 		Short: "Show a silence and how much it holds back now",
@@ -56,7 +59,7 @@ func (c *command) silencesShow() *cobra.Command {
 	})
 }
 
-func (c *command) silencesExpire() *cobra.Command {
+func (c silenceCommands) expire() *cobra.Command {
 	return c.withServer(&cobra.Command{
 		Use:   "expire SILENCE",
 		Short: "End a silence now; what it held back is told by the next runs",
@@ -67,7 +70,7 @@ func (c *command) silencesExpire() *cobra.Command {
 	})
 }
 
-func (c *command) silencesAdd() *cobra.Command {
+func (c silenceCommands) add() *cobra.Command {
 	var f silenceFlags
 	cmd := c.withServer(&cobra.Command{
 		Use:   "add MATCHER...",
@@ -143,12 +146,13 @@ func (f *silenceFlags) fields(cmd *cobra.Command, matchers []string) (*wire.Sile
 }
 
 // oneSilence asks for one and shows it.
-func (c *command) oneSilence(cmd *cobra.Command, method, path string, body any, done string) error {
-	return show(cmd.Context(), c, method, path, body, func(w io.Writer, s *wire.SilenceForm) {
+func (c silenceCommands) oneSilence(cmd *cobra.Command, method, path string, body any, done string) error {
+	return show(cmd.Context(), c.command, method, path, body, func(w io.Writer, s *wire.SilenceForm) {
 		if done != "" {
 			fmt.Fprintln(w, done)
 		}
 		writeSilence(w, c.width(), s, time.Now())
+		warnOfSilence(w, c.width(), s)
 	})
 }
 
@@ -167,6 +171,16 @@ func writeSilences(w io.Writer, width int, list *wire.SilencesForm, now time.Tim
 		rows[i] = []string{s.ID, s.State, strings.Join(s.Matchers, " "), silenceWhen(s, now), orDash(silenceHolds(s)), orDash(s.Comment), s.Author}
 	}
 	terminal.Spread(w, width, header, rows, []string{"SILENCE", "STATE", "WHEN"})
+	for i := range list.Silences {
+		warnOfSilence(w, width, &list.Silences[i])
+	}
+}
+
+// warnOfSilence says why a silence can hold back nothing that is known.
+func warnOfSilence(w io.Writer, width int, s *wire.SilenceForm) {
+	if s.Warning != "" {
+		terminal.Wrap(w, width, "warning: ", "silence "+s.ID+": "+terminal.OneLine(s.Warning))
+	}
 }
 
 // silenceWhen says in few words when a silence ends, or begins.

@@ -15,9 +15,13 @@ import (
 	"tallyman/internal/cli/terminal"
 	"tallyman/internal/ledger"
 	"tallyman/internal/wire"
+	"tallyman/rules/strictyaml"
 )
 
-func (c *command) status() *cobra.Command {
+// statusCommands has the command that tells how a server is.
+type statusCommands struct{ *command }
+
+func (c statusCommands) status() *cobra.Command {
 	return c.withServer(&cobra.Command{
 		Use:   "status",
 		Short: "Show how a running server is doing; exit code 1 if something is wrong",
@@ -37,12 +41,15 @@ func (c *command) status() *cobra.Command {
 	})
 }
 
+// oldestWell is how long a delivery may wait before a person should look at its sink; the alert TallymanDeliveriesLate says the same.
+const oldestWell = 10 * time.Minute
+
 // ailments are what a person should look at.
 func ailments(s *wire.StatusReport) []string {
 	var list []string
 	for _, h := range s.Health {
 		if !h.OK {
-			list = append(list, "the "+strings.TrimSpace(h.Part+" "+h.Name)+" is not well"+since(h.Since)+": "+h.Error)
+			list = append(list, partAilment(&h))
 		}
 	}
 	if s.Paused != nil {
@@ -62,12 +69,61 @@ func ailments(s *wire.StatusReport) []string {
 			list = append(list, "rule "+name+" does not run: "+r.Reason)
 		case r.LastRun != nil && r.LastRun.Outcome == "failed":
 			list = append(list, "rule "+name+" failed at "+stamp(r.LastRun.Started)+": "+r.LastRun.Error)
+		case r.LastRun != nil && r.LastRun.Outcome == "degraded":
+			list = append(list, "rule "+name+" is degraded: "+degradation(r.LastRun))
+		}
+		if r.Late {
+			list = append(list, "rule "+name+" is late: its next firing should have started "+span(r.Overdue)+" ago")
+		}
+	}
+	for i := range s.Sinks {
+		sink := &s.Sinks[i]
+		if told := slices.ContainsFunc(s.Health, func(h wire.Health) bool { return !h.OK && h.Name == sink.Name }); !sink.OK && !told {
+			list = append(list, "the sink "+sink.Name+" is not well: "+sink.Error)
+		}
+		if sink.OldestSecs >= oldestWell.Seconds() {
+			list = append(list, "the oldest delivery to the sink "+sink.Name+" has waited for "+span(sink.OldestSecs))
 		}
 	}
 	for _, p := range s.Problems {
 		list = append(list, fmt.Sprintf("%s:%d:%d: %s: %s", p.File, p.Line, p.Col, p.Code, p.Message))
 	}
 	return list
+}
+
+// partAilment says what is wrong with a part of the node.
+func partAilment(h *wire.Health) string {
+	switch h.Part {
+	case "commits":
+		return "the ledger refuses commits" + since(h.Since) + ": " + h.Error
+	case "restore":
+		return h.Error + noticed(h.Since)
+	}
+	return "the " + strings.TrimSpace(h.Part+" "+h.Name) + " is not well" + since(h.Since) + ": " + h.Error
+}
+
+// degradation says what a run could not judge.
+func degradation(run *wire.RunStatus) string {
+	text := fmt.Sprintf("its run at %s could not judge or tell %d of %s", stamp(run.Started), run.Errored, count(run.Rows, "row"))
+	if run.Errored == 0 {
+		text = "its run at " + stamp(run.Started) + " saw keys repeat"
+	}
+	if len(run.Samples) > 0 {
+		text += ": " + run.Samples[0]
+	}
+	return text
+}
+
+// span writes so many seconds.
+func span(seconds float64) string {
+	return strictyaml.FormatDuration(time.Duration(seconds * float64(time.Second)).Truncate(time.Second))
+}
+
+func noticed(at *time.Time) string {
+	if at == nil {
+		return ""
+	}
+	return " (noticed " + stamp(*at) + ")"
 }
 
 func since(t *time.Time) string {
@@ -90,6 +146,9 @@ func writeStatus(w io.Writer, width int, s *wire.StatusReport, now time.Time) {
 	if len(s.Nodes) > 1 {
 		fmt.Fprintf(w, "%d nodes run\n", len(s.Nodes))
 	}
+	if text := clockTerm(s.Clock); text != "" {
+		fmt.Fprintln(w, text)
+	}
 	list := ailments(s)
 	if len(list) == 0 {
 		fmt.Fprintln(w, "Everything is well.")
@@ -108,31 +167,34 @@ func writeStatus(w io.Writer, width int, s *wire.StatusReport, now time.Time) {
 	terminal.Spread(w, width, []string{"SINK", "DELIVERIES", "COUNT"}, rows, nil)
 }
 
-func (c *command) sinks() *cobra.Command {
-	return group("sinks", "Where notices go, and how each sink is doing", c.sinksList(), c.sinksShow())
+// sinkCommands are the commands about sinks.
+type sinkCommands struct{ *command }
+
+func (c sinkCommands) sinks() *cobra.Command {
+	return group("sinks", "Where notices go, and how each sink is doing", c.list(), c.show())
 }
 
-func (c *command) sinksList() *cobra.Command {
+func (c sinkCommands) list() *cobra.Command {
 	return c.withServer(&cobra.Command{
 		Use:   "list",
 		Short: "List the sinks, and how they do",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return show(cmd.Context(), c, http.MethodGet, "/sinks", nil, func(w io.Writer, form *wire.SinksForm) {
+			return show(cmd.Context(), c.command, http.MethodGet, "/sinks", nil, func(w io.Writer, form *wire.SinksForm) {
 				writeSinks(w, c.width(), form.Sinks, time.Now())
 			})
 		},
 	})
 }
 
-func (c *command) sinksShow() *cobra.Command {
+func (c sinkCommands) show() *cobra.Command {
 	return c.withServer(&cobra.Command{
 		Use:     "show SINK",
 		Short:   "Show a sink: its deliveries by state, breaker, limits and last error",
 		Example: "  tallyman sinks show gateway",
 		Args:    takes("SINK"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return show(cmd.Context(), c, http.MethodGet, "/sinks/"+url.PathEscape(args[0]), nil, func(w io.Writer, s *wire.SinkForm) {
+			return show(cmd.Context(), c.command, http.MethodGet, "/sinks/"+url.PathEscape(args[0]), nil, func(w io.Writer, s *wire.SinkForm) {
 				writeSink(w, s, time.Now())
 			})
 		},
@@ -141,7 +203,7 @@ func (c *command) sinksShow() *cobra.Command {
 
 // writeSinks writes a line for each sink.
 func writeSinks(w io.Writer, width int, list []wire.SinkForm, now time.Time) {
-	header := []string{"SINK", "TYPE", "STATE", "PENDING", "FAILED", "TIMED OUT", "LAST ERROR", "IN FLIGHT", "LAST SENT", "SENT", "CANCELED"} // what matters most first
+	header := []string{"SINK", "TYPE", "STATE", "PENDING", "FAILED", "TIMED OUT", "OLDEST", "LAST ERROR", "IN FLIGHT", "LAST SENT", "SENT", "CANCELED"} // what matters most first
 	rows := make([][]string, len(list))
 	for i := range list {
 		s := &list[i]
@@ -150,10 +212,18 @@ func writeSinks(w io.Writer, width int, list []wire.SinkForm, now time.Time) {
 			flight, sent, last = strconv.Itoa(p.InFlight), when(p.LastSent), standing(p)
 		}
 		d := &s.Deliveries
-		rows[i] = []string{s.Name, s.Type, sinkState(s, now), upTo(d.Pending), upTo(d.Failed), upTo(d.TimedOut), orDash(last), flight, sent, upTo(d.Sent), upTo(d.Canceled)}
+		rows[i] = []string{s.Name, s.Type, sinkState(s, now), upTo(d.Pending), upTo(d.Failed), upTo(d.TimedOut), waited(s), orDash(last), flight, sent, upTo(d.Sent), upTo(d.Canceled)}
 	}
 	whole := slices.DeleteFunc(slices.Clone(header), func(name string) bool { return name == "LAST ERROR" })
 	terminal.Spread(w, width, header, rows, whole)
+}
+
+// waited is for how long the oldest delivery waits.
+func waited(s *wire.SinkForm) string {
+	if s.Oldest == nil {
+		return terminal.Nothing
+	}
+	return span(s.OldestSecs)
 }
 
 // upTo is a number of deliveries; the server counts no further than the highest.
@@ -179,7 +249,7 @@ func sinkState(s *wire.SinkForm, now time.Time) string {
 	case p == nil && s.OK:
 		return "ok"
 	case p == nil:
-		return "not ready"
+		return "failing"
 	case p.Breaker.State == "open" && p.Breaker.Until != nil && p.Breaker.Until.After(now):
 		return "open, " + until(*p.Breaker.Until, now) + " more"
 	case p.Breaker.State != "closed" && p.InFlight == 0 && s.Deliveries.Pending == 0:
@@ -215,6 +285,9 @@ func writeSink(w io.Writer, s *wire.SinkForm, now time.Time) {
 			[2]string{"in flight", strconv.Itoa(p.InFlight) + ", and " + strconv.Itoa(p.Waiting) + " that are next"},
 			[2]string{"last sent", at(p.LastSent, now)}, [2]string{"last error", terminal.OneLine(p.LastError)}, [2]string{"error at", at(p.LastErrorAt, now)},
 		)
+	}
+	if s.Oldest != nil {
+		lines = append(lines, [2]string{"oldest", "waits for " + span(s.OldestSecs)})
 	}
 	section(w, 11, lines)
 	d := &s.Deliveries

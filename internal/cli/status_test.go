@@ -13,10 +13,10 @@ func TestSinksTable(t *testing.T) {
 	form := decode[wire.SinksForm](t, apiAnswer(t, "sinks.json"))
 	var text strings.Builder
 	writeSinks(&text, 200, form.Sinks, someTime.Add(-20*time.Second))
-	const want = `SINK     TYPE     STATE           PENDING  FAILED  TIMED OUT  LAST ERROR         IN FLIGHT  LAST SENT             SENT  CANCELED
-gateway  webhook  ok              2        0       0          -                  2          2026-06-01 00:10:00Z  0     0
-inbox    inbox    ok              0        0       0          -                  -          -                     1     0
-sms      chat     open, 20s more  1        1       0          dial tcp: refused  0          -                     0     1
+	const want = `SINK     TYPE     STATE           PENDING  FAILED  TIMED OUT  OLDEST  LAST ERROR         IN FLIGHT  LAST SENT             SENT  CANCELED
+gateway  webhook  ok              2        0       0          5m      -                  2          2026-06-01 00:10:00Z  0     0
+inbox    inbox    ok              0        0       0          -       -                  -          -                     1     0
+sms      chat     open, 20s more  1        1       0          -       dial tcp: refused  0          -                     0     1
 `
 	if text.String() != want {
 		t.Errorf("got\n%s", text.String())
@@ -41,14 +41,14 @@ func TestSinkStates(t *testing.T) {
 	}
 	for want, s := range map[string]*wire.SinkForm{
 		"ok":               {OK: true},
-		"not ready":        {Error: "it is being written back"},
+		"failing":          {Error: "it is being written back"},
 		"open, 1m30s more": push(wire.BreakerForm{State: "open", Until: &soon}, none),
 		"tries the next":   push(wire.BreakerForm{State: "half_open"}, none),
 		"trying one":       push(wire.BreakerForm{State: "half_open"}, func(p *wire.PushStatusForm) { p.InFlight = 1 }),
 		"held, 1m30s more": push(wire.BreakerForm{State: "closed"}, func(p *wire.PushStatusForm) { p.HeldUntil = &soon }),
-		"failing":          push(wire.BreakerForm{State: "closed", Failures: 2}, none),
+		"failing ":         push(wire.BreakerForm{State: "closed", Failures: 2}, none),
 	} {
-		if got := sinkState(s, someTime); got != want {
+		if got := sinkState(s, someTime); got != strings.TrimSpace(want) {
 			t.Errorf("%s, want %s", got, want)
 		}
 	}
@@ -67,7 +67,7 @@ func TestSinks(t *testing.T) {
 		return reply{}
 	}
 	url, calls := server(t, all, one("sms"), one("gateway"), one("inbox"), reply{404, `{"status":404,"code":"sink_not_found","detail":"there is no sink \"x\""}`})
-	if code, out, errOut := run(t, url, "", "sinks", "list"); code != ExitFine || strings.Count(out, "\n") != 4 {
+	if code, out, errOut := run(t, url, "", "sinks", "list"); code != ExitFine || strings.Count(out, "\n") != 5 {
 		t.Errorf("%d %s%s", code, out, errOut)
 	}
 	const sms = `sms (chat): trying one
@@ -112,5 +112,49 @@ func TestCountsThatEnd(t *testing.T) {
 	t.Parallel()
 	if few, most := upTo(9999), upTo(10000); few != "9999" || most != "10000+" {
 		t.Errorf("got %s and %s", few, most)
+	}
+}
+
+// What is late, degraded or late and failing too is told.
+func TestStatusNamesWhatIsWrongWithRules(t *testing.T) {
+	t.Parallel()
+	rule := func(change func(*wire.RuleStatus)) wire.RuleStatus {
+		r := wire.RuleStatus{ID: "r", Scope: "119240", Enabled: true, Verified: true, LastRun: &wire.RunStatus{Outcome: "ok", Started: someTime}}
+		change(&r)
+		return r
+	}
+	for want, r := range map[string]wire.RuleStatus{
+		"": rule(func(*wire.RuleStatus) {}),
+		"rule r in 119240 is late: its next firing should have started 6m1s ago": rule(func(r *wire.RuleStatus) { r.Late, r.Overdue = true, 361.5 }),
+		"rule r in 119240 does not run: no table|rule r in 119240 is late: its next firing should have started 1h ago": rule(func(r *wire.RuleStatus) {
+			r.Verified, r.Reason, r.Late, r.Overdue = false, "no table", true, 3600
+		}),
+		"rule r in 119240 is degraded: its run at 2026-06-01 00:10:30Z could not judge or tell 34 of 49 rows: qty is null": rule(func(r *wire.RuleStatus) {
+			r.LastRun = &wire.RunStatus{Outcome: "degraded", Started: someTime, Rows: 49, Errored: 34, Samples: []string{"qty is null", "more"}}
+		}),
+		"rule r in 119240 is degraded: its run at 2026-06-01 00:10:30Z saw keys repeat": rule(func(r *wire.RuleStatus) {
+			r.LastRun = &wire.RunStatus{Outcome: "degraded", Started: someTime, Rows: 49}
+		}),
+	} {
+		if got := strings.Join(ailments(&wire.StatusReport{Rules: []wire.RuleStatus{r}}), "|"); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
+
+// Commits that the ledger refuses are told. A sink whose calls fail is told once, and one whose notices wait for long is told though it is well.
+func TestStatusNamesPartsAndSinks(t *testing.T) {
+	t.Parallel()
+	s := &wire.StatusReport{
+		Health: []wire.Health{{Part: "commits", Since: &someTime, Error: "runs: 5 refused"}, {Part: "redis", Name: "inbox", Error: "OOM"}},
+		Sinks: []wire.SinkForm{
+			{Name: "inbox", Error: "OOM", Oldest: &someTime, OldestSecs: 599},
+			{Name: "gateway", Error: "503"},
+			{Name: "sms", OK: true, Oldest: &someTime, OldestSecs: 600},
+		},
+	}
+	want := "the ledger refuses commits since 2026-06-01 00:10:30Z: runs: 5 refused|the redis inbox is not well: OOM|the sink gateway is not well: 503|the oldest delivery to the sink sms has waited for 10m"
+	if got := strings.Join(ailments(s), "|"); got != want {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }

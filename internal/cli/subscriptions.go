@@ -19,23 +19,26 @@ import (
 	"tallyman/rules/strictyaml"
 )
 
-func (c *command) subscriptions() *cobra.Command {
+// subscriptionCommands are the commands about subscriptions.
+type subscriptionCommands struct{ *command }
+
+func (c subscriptionCommands) subscriptions() *cobra.Command {
 	return group("subscriptions", "Who gets which notices",
-		c.subscriptionsList(), c.subscriptionsAdd(), c.subscriptionsRemove(), c.subscriptionsImport())
+		c.list(), c.add(), c.remove(), c.importFile())
 }
 
-func (c *command) subscriptionsList() *cobra.Command {
+func (c subscriptionCommands) list() *cobra.Command {
 	var filter ledger.Subscription
 	cmd := c.withServer(&cobra.Command{
 		Use:   "list",
 		Short: "List subscriptions",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			subs, err := c.client().listSubscriptions(cmd.Context(), filter)
+			subs, warnings, err := c.client().listSubscriptions(cmd.Context(), filter)
 			if err != nil {
 				return err
 			}
-			return c.print(map[string][]ledger.Subscription{"subscriptions": subs}, func(w io.Writer) {
+			return c.print(subscriptionPage{Subscriptions: subs, Warnings: warnings}, func(w io.Writer) {
 				if len(subs) == 0 {
 					fmt.Fprintln(w, "There are no such subscriptions.")
 					return
@@ -45,6 +48,9 @@ func (c *command) subscriptionsList() *cobra.Command {
 					rows[i] = []string{s.Type, s.Warehouse, s.Subscriber}
 				}
 				terminal.Spread(w, c.width(), []string{"TYPE", "WAREHOUSE", "SUBSCRIBER"}, rows, nil)
+				for _, warning := range warnings {
+					terminal.Wrap(w, c.width(), "warning: ", terminal.OneLine(warning))
+				}
 			})
 		},
 	})
@@ -60,7 +66,7 @@ type changeForm struct {
 	Present int `json:"present"` // those that were there already
 }
 
-func (c *command) subscriptionsAdd() *cobra.Command {
+func (c subscriptionCommands) add() *cobra.Command {
 	return c.withServer(&cobra.Command{
 		Use:     "add TYPE WAREHOUSE SUBSCRIBER",
 		Short:   "Subscribe user:<id> or role:<id> to a type in a warehouse, or in all with '*'",
@@ -82,7 +88,7 @@ func (c *command) subscriptionsAdd() *cobra.Command {
 	})
 }
 
-func (c *command) subscriptionsRemove() *cobra.Command {
+func (c subscriptionCommands) remove() *cobra.Command {
 	return c.withServer(&cobra.Command{
 		Use:   "remove TYPE WAREHOUSE SUBSCRIBER",
 		Short: "Remove a subscription",
@@ -99,7 +105,7 @@ func (c *command) subscriptionsRemove() *cobra.Command {
 	})
 }
 
-func (c *command) subscriptionsImport() *cobra.Command {
+func (c subscriptionCommands) importFile() *cobra.Command {
 	return c.withServer(&cobra.Command{
 		Use:   "import FILE",
 		Short: "Add the subscriptions of a YAML or JSON file, all or none; - is standard input",
@@ -130,7 +136,7 @@ func subscription(args []string) ledger.Subscription {
 }
 
 // readSubscriptions reads the file of an import.
-func (c *command) readSubscriptions(name string) ([]ledger.Subscription, error) {
+func (c subscriptionCommands) readSubscriptions(name string) ([]ledger.Subscription, error) {
 	var src []byte
 	var err error
 	if name == "-" {
@@ -176,19 +182,20 @@ type subscriptionForm struct {
 }
 
 // listSubscriptions asks for every page; an empty field of the filter is any.
-func (c *client) listSubscriptions(ctx context.Context, f ledger.Subscription) ([]ledger.Subscription, error) {
+func (c *client) listSubscriptions(ctx context.Context, f ledger.Subscription) (subs []ledger.Subscription, warnings []string, err error) {
 	query := queryOf(map[string]string{"type": f.Type, "warehouse": f.Warehouse, "subscriber": f.Subscriber})
-	all := []ledger.Subscription{}
-	err := pages(ctx, c, "/subscriptions", query, func(page *subscriptionPage) string {
-		all = append(all, page.Subscriptions...)
+	subs = []ledger.Subscription{}
+	err = pages(ctx, c, "/subscriptions", query, func(page *subscriptionPage) string {
+		subs, warnings = append(subs, page.Subscriptions...), append(warnings, page.Warnings...)
 		return page.Cursor
 	})
-	return all, err
+	return subs, warnings, err
 }
 
 // subscriptionPage is a page of subscriptions as the server gives and takes them.
 type subscriptionPage struct {
 	Subscriptions []ledger.Subscription `json:"subscriptions"`
+	Warnings      []string              `json:"warnings,omitempty"` // of those that no rule serves
 	Cursor        string                `json:"cursor,omitempty"`
 }
 
@@ -203,12 +210,15 @@ func (c *client) removeSubscription(ctx context.Context, s ledger.Subscription) 
 	return c.do(ctx, http.MethodDelete, "/subscriptions?"+query.Encode(), nil, nil)
 }
 
-func (c *command) subscribers() *cobra.Command {
+// subscriberCommands are the commands about the address book.
+type subscriberCommands struct{ *command }
+
+func (c subscriberCommands) subscribers() *cobra.Command {
 	return group("subscribers", "The address book: where push channels reach users and roles",
-		c.subscribersList(), c.subscribersShow(), c.subscribersSet(), c.subscribersRemove())
+		c.list(), c.show(), c.set(), c.remove())
 }
 
-func (c *command) subscribersList() *cobra.Command {
+func (c subscriberCommands) list() *cobra.Command {
 	return c.withServer(&cobra.Command{
 		Use:   "list",
 		Short: "List the address book",
@@ -235,20 +245,20 @@ func (c *command) subscribersList() *cobra.Command {
 	})
 }
 
-func (c *command) subscribersShow() *cobra.Command {
+func (c subscriberCommands) show() *cobra.Command {
 	return c.withServer(&cobra.Command{
 		Use:   "show SUBSCRIBER",
 		Short: "Show an entry of the address book",
 		Args:  takes("SUBSCRIBER"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return show(cmd.Context(), c, http.MethodGet, subscriberPath(args[0]), nil, func(w io.Writer, s *wire.SubscriberForm) {
+			return show(cmd.Context(), c.command, http.MethodGet, subscriberPath(args[0]), nil, func(w io.Writer, s *wire.SubscriberForm) {
 				writeSubscriber(w, s)
 			})
 		},
 	})
 }
 
-func (c *command) subscribersSet() *cobra.Command {
+func (c subscriberCommands) set() *cobra.Command {
 	var fields wire.SubscriberFields
 	cmd := c.withServer(&cobra.Command{
 		Use:   "set SUBSCRIBER",
@@ -285,7 +295,7 @@ A role is a subscriber of its own: a mail to it goes to the addresses of the rol
 	return cmd
 }
 
-func (c *command) subscribersRemove() *cobra.Command {
+func (c subscriberCommands) remove() *cobra.Command {
 	return c.withServer(&cobra.Command{
 		Use:   "remove SUBSCRIBER",
 		Short: "Remove an entry of the address book; the subscriptions stay",

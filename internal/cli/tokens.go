@@ -20,8 +20,11 @@ import (
 	"tallyman/internal/wire"
 )
 
-func (c *command) tokens() *cobra.Command {
-	g := group("tokens", "Who may call: API tokens", c.tokensCreate(), c.tokensList(), c.tokensRevoke())
+// tokenCommands are the commands about tokens.
+type tokenCommands struct{ *command }
+
+func (c tokenCommands) tokens() *cobra.Command {
+	g := group("tokens", "Who may call: API tokens", c.create(), c.list(), c.revoke())
 	g.Long = `Who may call: API tokens.
 
 With --server or $TALLYMAN_SERVER the commands ask a running server, for which they need the token of an admin. Otherwise they open the ledger
@@ -31,11 +34,11 @@ while one runs.`
 }
 
 // withTokens adds the flags of commands that ask a server or open the ledger.
-func (c *command) withTokens(cmd *cobra.Command) *cobra.Command {
+func (c tokenCommands) withTokens(cmd *cobra.Command) *cobra.Command {
 	return c.withServer(c.withConfig(cmd))
 }
 
-func (c *command) tokensCreate() *cobra.Command {
+func (c tokenCommands) create() *cobra.Command {
 	var ask wire.TokenAskForm
 	cmd := c.withTokens(&cobra.Command{
 		Use:   "create",
@@ -74,7 +77,7 @@ what it is good for goes to standard error.`,
 	return cmd
 }
 
-func (c *command) tokensList() *cobra.Command {
+func (c tokenCommands) list() *cobra.Command {
 	var all bool
 	cmd := c.withTokens(&cobra.Command{
 		Use:   "list",
@@ -96,7 +99,7 @@ func (c *command) tokensList() *cobra.Command {
 	return cmd
 }
 
-func (c *command) tokensRevoke() *cobra.Command {
+func (c tokenCommands) revoke() *cobra.Command {
 	return c.withTokens(&cobra.Command{
 		Use:     "revoke TOKEN",
 		Short:   "End a token for good; TOKEN is its id, as list shows it",
@@ -173,7 +176,7 @@ type tokenKeeper interface {
 }
 
 // tokenKeeper is the server where one is named, else the configured ledger.
-func (c *command) tokenKeeper(ctx context.Context) (tokenKeeper, error) {
+func (c tokenCommands) tokenKeeper(ctx context.Context) (tokenKeeper, error) {
 	if c.server != "" || c.getenv("TALLYMAN_SERVER") != "" {
 		if c.config != "" || len(c.set) > 0 {
 			return nil, usage("--server asks a server and --config and --set open the ledger: give one of them")

@@ -41,6 +41,9 @@ func TestBadConfigurations(t *testing.T) {
 		{name: "redis list", text: "redis: {url: []}", want: []string{"bad_url: redis.url is an empty list"}},
 		{name: "embedded in a list", text: "redis: {url: [embedded]}", want: []string{"bad_url"}},
 		{name: "redis prefix", text: `redis: {prefix: "a{b}"}`, want: []string{"bad_name: redis.prefix"}},
+		{name: "password with #", text: `sources: {wms: {driver: postgres, url: "postgres://u:hunter#2@db/wms"}}`, want: []string{"bad_url: sources.wms.url"}, hint: "postgres://user@host:5432/database; in a password # is %23, @ is %40, / is %2F, ? is %3F, % is %25"},
+		{name: "password with @ and /", text: `sources: {wms: {driver: mysql, url: "mysql://u:hunter@2/3@db/wms"}}`, want: []string{"bad_url: sources.wms.url"}, hint: "mysql://user@host:3306/database; in a password # is %23, @ is %40, / is %2F, ? is %3F, % is %25"},
+		{name: "options of a file", text: `sources: {wms: {driver: sqlite, url: "sqlite:wms.db?mode=ro"}}`, want: []string{"bad_url: sources.wms.url"}, hint: "sqlite:FILE, without options: the file is always opened to be read only"},
 		{name: "ledger", text: "ledger: {url: tallyman.db}", want: []string{"bad_url: ledger.url"}, hint: ledgerForms},
 		{name: "ledger in memory", text: `ledger: {url: "sqlite::memory:"}`, want: []string{"bad_url: ledger.url"}},
 		{name: "ledger mysql", text: `ledger: {url: "mysql://x/y"}`, want: []string{"not_available: ledger.url: a ledger in mysql"}},
@@ -71,6 +74,13 @@ func TestBadConfigurations(t *testing.T) {
 		{name: "functions of Oracle", text: `sources: {wms: {driver: oracle, url: "oracle://a:b@c/d", functions: [f]}}`, want: []string{
 			`not_available: sources.wms.functions: the functions that a probe calls on oracle are not looked up`,
 		}},
+		{name: "timezone of a source", text: `sources: {wms: {driver: sqlite, url: "sqlite:x", timezone: Asia/Shangai}}`, want: []string{
+			`bad_timezone: sources.wms.timezone: the timezone "Asia/Shangai" is not known`,
+		}, hint: `an IANA name such as Asia/Shanghai, UTC, or an offset such as "+08:00"`},
+		{name: "local time of a source", text: `sources: {wms: {driver: sqlite, url: "sqlite:x", timezone: Local}}`, want: []string{"bad_timezone"}},
+		{name: "timezone in the url", text: `sources: {wms: {driver: postgres, url: "postgres://a:hush@b/c?sslmode=disable&TimeZone=PRC"}}`, want: []string{
+			"bad_url: sources.wms.url has the option timezone, which is a setting of the source",
+		}, hint: `beside the url, as timezone: Asia/Shanghai, or an offset as "+08:00"`},
 		{name: "half a connection", text: `sources: {wms: {driver: sqlite, url: "sqlite:x", max_connections: 0.5}}`, want: []string{"wrong_type"}},
 		{name: "name of a source", text: `sources: {"a b": {driver: sqlite, url: "sqlite:x"}}`, want: []string{`:1:11: bad_name: "a b" cannot be a name`}},
 		{name: "unknown sink", text: "sinks: {q: {type: inbux, lease: 60s}}", want: []string{"unknown_value: sinks.q.type"}, hint: `did you mean "inbox"?`},

@@ -19,6 +19,7 @@ const (
 	CodeNotAvailable = "not_available" // a part of Tallyman that does not exist yet
 	CodeSubscriber   = "bad_subscriber"
 	CodeInboxes      = "several_inboxes" // a site has one inbox
+	CodeTimezone     = "bad_timezone"
 	CodeURL          = settings.CodeURL
 	CodeName         = settings.CodeName
 )
@@ -50,6 +51,7 @@ type Config struct {
 	Subscriptions []Subscription    `yaml:"subscriptions"` // the seed, applied when the ledger never had any
 
 	open      openValues // of a lazy load
+	places    *loader    // nil where no file was read
 	pushTypes []string
 }
 
@@ -84,7 +86,7 @@ func Default(t Types) Config {
 		Types:  Catalogue{Path: "types.yaml"},
 		Sinks:  Sinks{},
 
-		Telemetry: Telemetry{Traces: Traces{Sample: 1}},
+		Telemetry: Telemetry{Metrics: Metrics{MaxRules: 2000}, Traces: Traces{Sample: 1}},
 	}
 	for _, typ := range t.Sinks {
 		switch s := typ.New(); s.Kind() {
@@ -165,7 +167,13 @@ func checkWarehouse(at settings.Section, name string) {
 
 // Telemetry is what a node tells of itself to others; /metrics is there to be asked.
 type Telemetry struct {
-	Traces Traces `yaml:"traces"`
+	Metrics Metrics `yaml:"metrics"`
+	Traces  Traces  `yaml:"traces"`
+}
+
+// Metrics bounds what /metrics has.
+type Metrics struct {
+	MaxRules int `yaml:"max_rules" min:"1" max:"100000"` // that have series while they are well; what is not well always has
 }
 
 // Traces says where spans are sent, by OTLP over HTTP.

@@ -103,21 +103,22 @@ func TestEveryKeyIsShown(t *testing.T) {
 	}
 	shown := string(b)
 	for section, text := range map[string]string{
-		"":                   "zzz: 1",
-		"http:":              "http: {zzz: 1}",
-		"rate:":              "http: {rate: {zzz: 1}}",
-		"cors:":              "http: {cors: {zzz: 1}}",
-		"http:\n":            "http: {tls: {zzz: 1}}",
-		"auth:":              "auth: {zzz: 1}",
-		"jwt:":               "auth: {jwt: {zzz: 1}}",
-		"claims:":            "auth: {jwt: {claims: {zzz: 1}}}",
-		"redis:":             "redis: {zzz: 1}",
-		"ledger:":            "ledger: {zzz: 1}",
-		"rules:":             "rules: {zzz: 1}",
-		"types:":             "types: {zzz: 1}",
-		"sources:":           "sources: {a: {zzz: 1}}",
-		"telemetry:":         "telemetry: {zzz: 1}",
-		"telemetry:\n#   # ": "telemetry: {traces: {zzz: 1}}",
+		"":                  "zzz: 1",
+		"http:":             "http: {zzz: 1}",
+		"rate:":             "http: {rate: {zzz: 1}}",
+		"cors:":             "http: {cors: {zzz: 1}}",
+		"http:\n":           "http: {tls: {zzz: 1}}",
+		"auth:":             "auth: {zzz: 1}",
+		"jwt:":              "auth: {jwt: {zzz: 1}}",
+		"claims:":           "auth: {jwt: {claims: {zzz: 1}}}",
+		"redis:":            "redis: {zzz: 1}",
+		"ledger:":           "ledger: {zzz: 1}",
+		"rules:":            "rules: {zzz: 1}",
+		"types:":            "types: {zzz: 1}",
+		"sources:":          "sources: {a: {zzz: 1}}",
+		"telemetry:":        "telemetry: {zzz: 1}",
+		"telemetry:\n#   m": "telemetry: {metrics: {zzz: 1}}",
+		"#   traces:":       "telemetry: {traces: {zzz: 1}}",
 	} {
 		_, part, found := strings.Cut(shown, section)
 		_, err := Load(Options{Types: types(), File: write(t, text)})

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -68,8 +69,19 @@ func parse(abs string, src []byte, o Options) (*Config, error) {
 	if problems := file.DecodeSettings(file.Overlay(merged, l.place), &c, l); len(problems) > 0 {
 		return nil, l.sorted(problems)
 	}
-	c.open = l.open
+	c.open, c.places = l.open, l
 	return &c, nil
+}
+
+// Problem is one that is found with the configuration later on, at a path such as sinks.sms.url or subscriptions[1].type; what the environment or a flag
+// has set is told at the section. Lines with secrets are not shown.
+func (c *Config) Problem(path, code, message, hint string) problem.Problem {
+	if c.places == nil { // made by a program
+		return problem.Problem{File: c.File, Code: code, Message: message, Hint: hint}
+	}
+	file := c.places.file
+	n, last := file.Root.Walk(path)
+	return c.places.sorted(problem.List{file.Problem(cmp.Or(n, last), code, message, hint)})[0]
 }
 
 // environment makes NAME=value entries a map.

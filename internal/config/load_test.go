@@ -95,7 +95,7 @@ func TestDefaultsAndPaths(t *testing.T) {
 	file := write(t, `
 sources:
   wms: {driver: postgres, url: "postgres://u:p@db/wms"}
-  pilot: {driver: sqlite, url: "sqlite:../pilot.db", max_connections: 2, statement_timeout: 1m30s, max_cell_bytes: 2048, max_row_bytes: 8388608, functions: [random, main.f]}
+  pilot: {driver: sqlite, url: "sqlite:../pilot.db", max_connections: 2, statement_timeout: 1m30s, max_cell_bytes: 2048, max_row_bytes: 8388608, functions: [random, main.f], timezone: Asia/Shanghai}
 `)
 	c, err := Load(Options{Types: types(), File: file})
 	if err != nil {
@@ -110,7 +110,7 @@ sources:
 		t.Errorf("defaults of a source: %+v", got)
 	}
 	if got := c.Sources["pilot"]; got.Path != filepath.Join(filepath.Dir(dir), "pilot.db") || got.MaxConnections != 2 || !slices.Equal(got.Functions, []string{"random", "main.f"}) ||
-		got.StatementTimeout != 90*time.Second {
+		got.StatementTimeout != 90*time.Second || got.Timezone.String() != "Asia/Shanghai" {
 		t.Errorf("a source with everything set: %+v", got)
 	}
 }

@@ -22,12 +22,30 @@ type Source struct {
 	StatementTimeout time.Duration `yaml:"statement_timeout" min:"0.001s"` // what a probe without a timeout of its own gets
 	MaxCellBytes     int           `yaml:"max_cell_bytes" min:"1024"`      // of one value of a row
 	MaxRowBytes      int           `yaml:"max_row_bytes" min:"1" max:"1073741824"`
+	Timezone         Timezone      `yaml:"timezone"`  // of times without a zone; UTC where it is not given
 	Functions        []string      `yaml:"functions"` // that probes may call though they may do more than read: name of the database's own, schema.name of others
 }
 
 // SetDefaults is what a source has where nothing is said.
 func (s *Source) SetDefaults() {
 	*s = Source{MaxConnections: 4, StatementTimeout: 30 * time.Second, MaxCellBytes: scanners.DefaultMaxCell, MaxRowBytes: scanners.DefaultMaxRow}
+}
+
+// Timezone is the time zone of a source's times without a zone.
+type Timezone struct{ *time.Location }
+
+// DecodeYAML reads an IANA name or an offset. Local is refused: it differs from node to node.
+func (t *Timezone) DecodeYAML(d *strictyaml.Decoder, name string, n *strictyaml.Node) {
+	zone, ok := d.Text(name, n)
+	if !ok {
+		return
+	}
+	location, err := scanners.ParseZone(zone)
+	if err != nil {
+		d.Fail(n, CodeTimezone, fmt.Sprintf("%s: %v", name, err), `an IANA name such as Asia/Shanghai, UTC, or an offset such as "+08:00"`)
+		return
+	}
+	t.Location = location
 }
 
 // functionPattern is the name of one function, with its schema where it has one; a part with other characters is in double quotes. There are no wildcards: what
@@ -69,10 +87,25 @@ func (s *Source) checkURL(at settings.Section, l *loader, driver *scanners.Drive
 	case address == "":
 		at.Missing("url")
 	case !driver.IsAddress(address):
-		where.Fail(CodeURL, where.String()+" "+driver.Wrong, driver.Address)
+		where.Fail(CodeURL, where.String()+" "+driver.Wrong, addressHint(address, driver))
+	case (&scanners.Config{URL: address}).CheckURL() != nil:
+		where.Fail(CodeURL, where.String()+" has the option timezone, which is a setting of the source", `beside the url, as timezone: Asia/Shanghai, or an offset as "+08:00"`)
 	case driver.IsFile:
 		s.Path = l.Resolve(strings.TrimPrefix(address, driver.Name+":"))
 	}
+}
+
+// addressHint says what commonly makes an address unreadable; it shows nothing of a password.
+func addressHint(address string, driver *scanners.Driver) string {
+	_, rest, _ := strings.Cut(address, "://")
+	login := rest[:max(strings.LastIndexByte(rest, '@'), 0)]
+	switch {
+	case driver.IsFile && strings.HasPrefix(address, driver.Name+":") && strings.ContainsAny(address, "?#"):
+		return driver.Address + ", without options: the file is always opened to be read only"
+	case strings.ContainsAny(login, "#/?@[]% "):
+		return driver.Address + "; in a password # is %23, @ is %40, / is %2F, ? is %3F, % is %25"
+	}
+	return driver.Address
 }
 
 // Address is the URL that the driver opens.

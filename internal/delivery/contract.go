@@ -60,6 +60,8 @@ type InboxRecord interface {
 	HighestScores(ctx context.Context, sink string) (map[string]int64, error)
 	// Delivered returns sent inbox deliveries of unexpired notices with a score above after, ascending by score.
 	Delivered(ctx context.Context, lane Lane, after int64, limit int) ([]ScoredDelivery, error)
+	// Origins returns of each delivery what its notice is. Deliveries that the ledger does not have are left out.
+	Origins(ctx context.Context, seqs []int64) (map[int64]Origin, error)
 }
 
 // MarkRecord is what the index in Redis is written back from.

@@ -41,6 +41,12 @@ type ScoredDelivery struct {
 	Score int64
 }
 
+// Origin is the notice of a delivery: what a ledger that was restored does not give to the same number a second time.
+type Origin struct {
+	Notice  string
+	Created time.Time
+}
+
 // Mark is what a user did with a notice in a warehouse: it has read it, or acked it, too.
 type Mark struct {
 	Notice    string

@@ -263,7 +263,7 @@ func (cl *client) fault(text string) {
 
 // TestGeneratedClientsMakeARoundTrip generates a Go and a TypeScript client of the document that a node serves, compiles both strictly,
 // and has programs use them against the node: they know nothing of it but the document.
-func TestGeneratedClientsMakeARoundTrip(t *testing.T) {
+func TestGeneratedClientsMakeARoundTrip(t *testing.T) { //nolint:tparallel // its clients use the same warehouse, queue and rule, one after the other
 	t.Parallel()
 	c := newWork(t)
 	token := c.admin()
@@ -281,7 +281,6 @@ func TestGeneratedClientsMakeARoundTrip(t *testing.T) {
 		"go": {filepath.Join(dir, "go", "roundtrip")}, "typescript": {"node", filepath.Join(dir, "typescript", "out", "roundtrip.js")},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			cmd := exec.CommandContext(t.Context(), command[0], command[1:]...)
 			cmd.Env = append(os.Environ(), "TALLYMAN_URL="+n.base, "TALLYMAN_TOKEN="+token)
 			if out, err := cmd.CombinedOutput(); err != nil || string(out) != name+" client: all is well\n" {

@@ -66,7 +66,12 @@ type cluster struct {
 // of the ledger's sessions.
 func newCluster(t *testing.T, lease time.Duration, rules string, settings ...string) *cluster {
 	t.Helper()
-	ledgerURL := strings.Join(append([]string{testenv.Postgres(t)}, settings...), "&")
+	return newClusterOn(t, strings.Join(append([]string{testenv.Postgres(t)}, settings...), "&"), lease, rules)
+}
+
+// newClusterOn is newCluster with the ledger at the URL.
+func newClusterOn(t *testing.T, ledgerURL string, lease time.Duration, rules string) *cluster {
+	t.Helper()
 	c := &cluster{t: t, dir: t.TempDir(), redis: testenv.Redis(t), ledgerURL: ledgerURL, lease: lease}
 	wmsURL := testenv.Postgres(t)
 	c.write(configFile, fmt.Sprintf(configText, c.redis.URL(), c.ledgerURL, wmsURL))

@@ -19,6 +19,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"tallyman/internal/testenv"
 )
 
@@ -86,6 +88,51 @@ func TestSiteProxies(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// TestSiteProxiesKeepPolls has the ledger refuse each commit of the only node: the node is unready, and each proxy goes on answering polls.
+func TestSiteProxiesKeepPolls(t *testing.T) {
+	t.Parallel()
+	c := newWork(t)
+	token := c.admin()
+	c.configure("auth: {mode: none}", "auth: {mode: token}")
+	n := c.start(0)
+	clients := map[string]*siteClient{}
+	for _, kind := range siteProxies {
+		p := &siteClient{t: t, name: kind.name, token: token, client: kind.start(t, n)}
+		testenv.Eventually(t, func() bool { status, _ := p.call(http.MethodGet, "/readyz", nil); return status == http.StatusOK }, 30*time.Second)
+		clients[kind.name] = p
+	}
+	db, err := pgx.Connect(t.Context(), c.ledgerURL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = db.Close(t.Context()) }()
+	_, err = db.Exec(t.Context(), `CREATE FUNCTION full_disk() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'no space' USING ERRCODE = 'disk_full'; END $$;
+		CREATE TRIGGER full_disk BEFORE INSERT ON firings EXECUTE FUNCTION full_disk()`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	testenv.Eventually(t, func() bool {
+		resp, err := http.Get(n.base + "/readyz")
+		if err != nil {
+			return false
+		}
+		defer resp.Body.Close()
+		return resp.StatusCode == http.StatusServiceUnavailable
+	}, 60*time.Second)
+	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); <-time.After(100 * time.Millisecond) { // proxies notice within some seconds
+		for name, p := range clients {
+			if status, body := p.call(http.MethodGet, "/api/v1/notices"+p.inbox("keep"), nil); status != http.StatusOK {
+				t.Fatalf("%s answers a poll with %d %s", name, status, body)
+			}
+		}
+	}
+	for name, p := range clients {
+		if status, body := p.call(http.MethodGet, "/readyz", nil); status != http.StatusServiceUnavailable || !strings.Contains(body, "not_ready") {
+			t.Errorf("%s does not pass on what the node says: %d %s", name, status, body)
+		}
 	}
 }
 

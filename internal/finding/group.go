@@ -10,7 +10,8 @@ import (
 type member struct {
 	before, after State
 	joins         bool // it fires in the group for the first time
-	priority      int
+	differs       bool // it was told with the group, and what it watches is not as it was then
+	row           SeenRow
 }
 
 // Group is a group that wants a notice.
@@ -22,7 +23,9 @@ type Group struct {
 	prior    State // a member as it was told before; its Phase is 0 where none fired
 	after    State // what its members are told
 	priority int   // the highest of Rows
+	known    int   // the highest priority of members that were there at the first run
 	joined   bool
+	differs  bool
 	told     bool
 	untold   bool
 	heldBy   string // what holds it back; "" = nothing does
@@ -31,30 +34,37 @@ type Group struct {
 
 // Join is Look and See of a row of a rule that groups. Whether it is told is decided when all rows have been seen.
 // It tells whether the key has come before: then the row does not count.
-func (r *Run) Join(key, group string, priority int) (repeated bool) {
-	before, repeated := r.find(key)
+func (r *Run) Join(row SeenRow) (repeated bool) {
+	before, repeated := r.find(row.Key)
 	if repeated {
 		return true
 	}
-	r.decided(key)
-	m := r.policy.join(before, group, r.res.Scope.Clock, r.due)
-	m.priority = priority
-	r.members = append(r.members, m)
+	r.decided(row.Key)
+	r.members = append(r.members, r.policy.join(before, row, &r.res.Scope, r.due))
 	return false
 }
 
 // join is decide for a finding in a group.
-func (p Policy) join(before State, group string, clock time.Duration, due time.Time) member {
+func (p Policy) join(before State, row SeenRow, now *Scope, due time.Time) member {
 	st := before
 	if st.Phase == 0 {
-		st.Phase, st.Episode, st.SeenClock = Pending, due, clock
+		st.Phase, st.Term, st.Episode, st.SinceClock, st.Baseline = Pending, now.Term, due, now.Clock, p.Baseline
 	}
-	st.Group, st.AbsentSince, st.Silenced = group, time.Time{}, ""
-	if st.Phase == Pending && clock-st.SeenClock >= p.For {
+	st.Group, st.AbsentSince, st.Silenced = row.Group, time.Time{}, ""
+	if st.Phase == Pending && now.Clock-st.SinceClock >= p.For {
 		st.Phase, st.FiringSince = Firing, due
+		if st.Baseline {
+			st.Term, st.Episode, st.Priority, st.Watched = now.Term, due, row.Priority, row.Watched
+		}
 	}
-	joins := st.Phase == Firing && (before.Phase != Firing || before.Group != group || before.Ordinal == 0)
-	return member{before: before, after: st, joins: joins}
+	joins := st.Phase == Firing && (before.Phase != Firing || before.Group != row.Group || before.Ordinal == 0)
+	if st.Baseline { // only one that comes from another group is new in this one
+		joins = joins && before.Phase == Firing && before.Group != "" && before.Group != row.Group
+	}
+	if st.Phase == Firing && !joins {
+		st = st.watching(row.Watched)
+	}
+	return member{before: before, after: st, joins: joins, differs: st.Phase == Firing && !joins && st.Watched != row.Watched, row: row}
 }
 
 // Groups returns the groups that want a notice, in the order of their keys, after all rows have been seen. They are told
@@ -93,7 +103,11 @@ func (r *Run) gather(i int) {
 	}
 	g.Rows = append(g.Rows, i)
 	g.joined = g.joined || m.joins
-	g.priority = max(g.priority, m.priority)
+	g.differs = g.differs || m.differs
+	g.priority = max(g.priority, m.row.Priority)
+	if m.after.Baseline && m.before.Phase != Firing {
+		g.known = max(g.known, m.row.Priority)
+	}
 }
 
 // recall finds out how the groups were told before. Members of one group know the same, but those that were held back from the first; should
@@ -104,39 +118,49 @@ func (r *Run) recall() {
 	}
 	for i := range r.states {
 		st := &r.states[i]
-		if g := r.groups[st.Group]; g != nil && st.Phase == Firing && (g.prior.Phase == 0 || later(st, &g.prior)) {
+		g := r.groups[st.Group]
+		if g == nil || st.Phase != Firing {
+			continue
+		}
+		if g.prior.Phase == 0 || later(st, &g.prior) {
 			g.prior = *st
+		}
+		if st.Baseline {
+			g.known = max(g.known, st.Priority)
 		}
 	}
 }
 
 func later(a, b *State) bool {
-	return cmp.Or(a.LastNotified.Compare(b.LastNotified), cmp.Compare(a.Ordinal, b.Ordinal), b.Episode.Compare(a.Episode), cmp.Compare(b.Key, a.Key)) > 0
+	return cmp.Or(a.LastNotified.Compare(b.LastNotified), cmp.Compare(a.Ordinal, b.Ordinal), cmp.Compare(b.Term, a.Term), b.Episode.Compare(a.Episode), cmp.Compare(b.Key, a.Key)) > 0
 }
 
 // decideGroup is decide for a group.
 func (r *Run) decideGroup(g *Group) {
 	switch {
+	case g.prior.Phase == 0 && !g.joined: // all its rows were there at the first run
 	case g.prior.Phase == 0:
 		g.Kind = Fire
-		g.prior.Group, g.prior.Episode = g.Key, r.due
-	case g.prior.Ordinal == 0:
+		g.prior.Group, g.prior.Term, g.prior.Episode = g.Key, r.res.Scope.Term, r.due
+	case g.prior.Ordinal == 0 && !g.prior.Baseline:
 		g.Kind = Fire // all this time it was held back; its episode began when the first of it fired
 	case g.joined:
 		g.Kind = Join
-	case g.priority > g.prior.Priority:
+	case g.priority > max(g.prior.Priority, g.known):
 		g.Kind = Rise
-	case r.policy.RepeatInterval > 0 && r.due.Sub(g.prior.LastNotified) >= r.policy.RepeatInterval:
+	case g.differs:
+		g.Kind = Differ
+	case r.policy.RepeatInterval > 0 && !g.prior.Baseline && r.due.Sub(g.prior.LastNotified) >= r.policy.RepeatInterval:
 		g.Kind = Remind
 	}
-	g.after = g.prior.told(g.priority, r.due)
+	g.after = g.prior.told(&SeenRow{Priority: g.priority}, r.due)
 }
 
 // on is the member with what its group was told.
 func (g *Group) on(st State) State {
-	st.Episode, st.Priority, st.LastNotified = g.after.Episode, g.after.Priority, g.after.LastNotified
+	st.Term, st.Episode, st.Priority, st.LastNotified = g.after.Term, g.after.Episode, g.after.Priority, g.after.LastNotified
 	st.Ordinal, st.NoticeID = g.after.Ordinal, g.after.NoticeID
-	st.Silenced = ""
+	st.Silenced, st.Baseline = "", false
 	return st
 }
 
@@ -157,7 +181,9 @@ func (r *Run) settleGroups() {
 			case g.untold && m.joins:
 				m.after = m.before
 			case g.heldBy != "":
-				m.hold(g, r.due)
+				m.hold(g, r.res.Scope.Term, r.due)
+			case g.told:
+				m.after.Watched = m.row.Watched
 			}
 		}
 		r.update(m.before, m.after, true)
@@ -169,12 +195,15 @@ func (r *Run) settleGroups() {
 
 // hold is the member of a group that is held back. One that comes from another group has left that, and nothing was told of it in this one; it has an
 // episode of its own, so that what is told of the group once all that were told have gone is another notice than they had.
-func (m *member) hold(g *Group, due time.Time) {
-	if m.joins && (m.before.Phase != Firing || m.before.Ordinal > 0) {
-		m.after.Episode = due
-		m.after.Priority, m.after.LastNotified, m.after.Ordinal, m.after.NoticeID = 0, time.Time{}, 0, ""
+func (m *member) hold(g *Group, term int64, due time.Time) {
+	if m.joins {
+		m.after.Baseline = false
 	}
-	if m.joins || g.Kind != Join {
+	if m.joins && (m.before.Phase != Firing || m.before.Ordinal > 0) {
+		m.after.Term, m.after.Episode = term, due
+		m.after.Priority, m.after.Watched, m.after.LastNotified, m.after.Ordinal, m.after.NoticeID = 0, "", time.Time{}, 0, ""
+	}
+	if m.joins || m.differs || g.Kind != Join && g.Kind != Differ {
 		m.after.Silenced = g.heldBy
 	}
 }

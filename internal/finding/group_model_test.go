@@ -54,31 +54,35 @@ func (m *groupModel) run(r modelRun, broken map[string]bool) (told, resolved []s
 		f := m.open[key]
 		return fires(key) && (f == nil || !f.firing || m.groupOf[key] != rows[key].Group)
 	}
-	kinds, highest := map[string]string{}, map[string]int{}
+	kinds, highest, differ := map[string]string{}, map[string]int{}, map[string]bool{}
 	for _, key := range slices.Sorted(maps.Keys(rows)) {
 		if row := rows[key]; !row.Errored && fires(key) {
 			highest[row.Group] = max(highest[row.Group], row.Priority)
 			if joins(key) {
 				kinds[row.Group] = "join"
+			} else if row.Watched != m.open[key].watched {
+				differ[row.Group] = true
 			}
 		}
 	}
 	for g, priority := range highest {
-		kinds[g] = m.why(g, kinds[g], priority, before[g] > 0, r.due)
+		kinds[g] = m.why(g, kinds[g], priority, before[g] > 0, differ[g], r.due)
 	}
 	for key, row := range rows {
 		if row.Errored || joins(key) && broken[row.Group] {
-			if f := m.open[key]; f != nil && !f.missing {
-				f.lastSeen = r.due
-			}
 			continue
 		}
-		m.see(key, row, fires(key), r.due)
+		m.see(key, row, fires(key))
 	}
-	m.miss(rows, r.due)
+	m.miss(rows)
 	after := m.firing()
 	for _, g := range slices.Sorted(maps.Keys(kinds)) {
 		if kinds[g] != "" && !broken[g] {
+			for key, row := range rows {
+				if f := m.open[key]; row.Group == g && !row.Errored && f.firing {
+					f.watched = row.Watched
+				}
+			}
 			told = append(told, fmt.Sprintf("%s %s%dx%d", kinds[g], g, m.tell(g, kinds[g], highest[g], r.due), after[g]))
 		}
 	}
@@ -103,7 +107,7 @@ func (m *groupModel) first(r modelRun) map[string]finding.SeenRow {
 	return rows
 }
 
-func (m *groupModel) why(g, joined string, priority int, fired bool, due time.Time) string {
+func (m *groupModel) why(g, joined string, priority int, fired, differs bool, due time.Time) string {
 	switch {
 	case !fired:
 		return "fire"
@@ -111,29 +115,33 @@ func (m *groupModel) why(g, joined string, priority int, fired bool, due time.Ti
 		return joined
 	case priority > m.groups[g].priority:
 		return "rise"
+	case differs:
+		return "differ"
 	case m.policy.RepeatInterval > 0 && due.Sub(m.groups[g].told) >= m.policy.RepeatInterval:
 		return "remind"
 	}
 	return ""
 }
 
-func (m *groupModel) see(key string, row finding.SeenRow, fires bool, due time.Time) {
+func (m *groupModel) see(key string, row finding.SeenRow, fires bool) {
 	f := m.open[key]
 	if f == nil {
 		f = &modelFinding{first: len(m.history) - 1}
 		m.open[key] = f
 	}
-	f.lastSeen, f.missing, f.firing = due, false, fires
+	f.missing, f.firing = false, fires
 	m.groupOf[key] = row.Group
 }
 
-func (m *groupModel) miss(rows map[string]finding.SeenRow, due time.Time) {
+func (m *groupModel) miss(rows map[string]finding.SeenRow) {
 	for key, f := range m.open {
 		if _, seen := rows[key]; seen {
 			continue
 		}
-		f.missing = true
-		if !f.firing || due.Sub(f.lastSeen) >= m.policy.KeepFiringFor {
+		if !f.missing {
+			f.missing, f.missed = true, len(m.history)-1
+		}
+		if !f.firing || m.observed(f.missed) >= m.policy.KeepFiringFor {
 			delete(m.open, key)
 			delete(m.groupOf, key)
 		}
@@ -187,6 +195,7 @@ var membersGen = rapid.SliceOfN(rapid.Custom(func(t *rapid.T) finding.SeenRow {
 		Key:      rapid.SampledFrom([]string{"a", "b", "c", "d"}).Draw(t, "key"),
 		Group:    rapid.SampledFrom([]string{"X", "X", "X", "Y", "Z"}).Draw(t, "group"),
 		Priority: rapid.IntRange(1, 5).Draw(t, "priority"),
+		Watched:  "bin " + rapid.SampledFrom([]string{"A", "A", "A", "B"}).Draw(t, "watched"),
 		Errored:  rapid.IntRange(0, 6).Draw(t, "errs") == 0,
 	}
 }), 0, 5)
@@ -201,7 +210,7 @@ func (w *world) groups(r modelRun, broken map[string]bool) (finding.Result, stri
 		if row.Errored {
 			run.Err(row.Key)
 		} else {
-			run.Join(row.Key, row.Group, row.Priority)
+			run.Join(row)
 		}
 	}
 	for _, g := range run.Groups() {
@@ -232,7 +241,7 @@ func checkGroups(t *rapid.T, w *world, m *groupModel, res finding.Result) {
 		firing++
 		g := m.groups[m.groupOf[key]]
 		id := fmt.Sprintf("%s%d", st.Group, g.ordinal)
-		if !st.Episode.Equal(g.opened) || st.Priority != g.priority || st.Ordinal != g.ordinal || !st.LastNotified.Equal(g.told) || st.NoticeID != id {
+		if !st.Episode.Equal(g.opened) || st.Priority != g.priority || st.Ordinal != g.ordinal || !st.LastNotified.Equal(g.told) || st.NoticeID != id || st.Watched != f.watched {
 			t.Fatalf("finding %s is %+v, want %+v", key, st, g)
 		}
 	}

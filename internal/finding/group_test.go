@@ -51,12 +51,14 @@ func TestGroups(t *testing.T) {
 			{minute: 5, seen: "aYbX", want: "join X2x1,fire Y1x1", counts: "0/2"},
 			{minute: 10, seen: "aY", want: "resolve X2", counts: "0/1"},
 		}},
-		{"reminders of a group, absent members included", finding.Policy{KeepFiringFor: 60 * m, RepeatInterval: 10 * m, Shortest: 5 * m}, []at{
+		{"reminders of a group, absent members included", finding.Policy{KeepFiringFor: 10 * m, RepeatInterval: 10 * m, Shortest: 5 * m}, []at{
 			{minute: 0, seen: "aXbX", want: "fire X1x2", counts: "0/2"},
 			{minute: 10, seen: "aX", want: "remind X2x2", counts: "0/2"},
 			{minute: 20, counts: "0/2"},
 			{minute: 25, seen: "bX", want: "remind X3x2", counts: "0/2"},
-			{minute: 90, want: "resolve X3", counts: "0/0"},
+			{minute: 90, counts: "0/1"},
+			{minute: 95, counts: "0/1"},
+			{minute: 100, want: "resolve X3", counts: "0/0"},
 		}},
 		{"an errored row keeps its member in the group", finding.Policy{RepeatInterval: 10 * m, Shortest: 5 * m}, []at{
 			{minute: 0, seen: "aXbX", want: "fire X1x2", counts: "0/2"},
@@ -128,6 +130,7 @@ func TestAlerts(t *testing.T) {
 		{false, "", "0/1"},
 		{true, "", "0/1"},
 		{true, `remind "on_error"2`, "0/1"},
+		{false, "", "0/1"},
 		{false, "", "0/1"},
 		{false, `resolve "on_error"2`, "0/0"},
 		{false, "", "0/0"},

@@ -26,17 +26,20 @@ type modelFinding struct {
 	first    int // index of the run that saw it first
 	firing   bool
 	opened   time.Time
-	lastSeen time.Time
 	missing  bool
+	missed   int // index of the first run without it, while it is missing
 	priority int
+	watched  string
 	told     time.Time
 	ordinal  int
+	known    bool // first_run: baseline; nothing was told of it yet
 }
 
 // model judges each run from the whole history, with none of the bookkeeping of Step.
 type model struct {
 	policy  finding.Policy
 	history []modelRun
+	begun   bool // a run has seen the source's rows
 	open    map[string]*modelFinding
 }
 
@@ -54,6 +57,8 @@ func (m *model) run(r modelRun) (told []string) {
 	if r.failed || r.noData && m.policy.KeepLast {
 		return nil
 	}
+	first := m.policy.Baseline && !m.begun
+	m.begun = true
 	touched := map[string]bool{}
 	for _, row := range r.seen {
 		if touched[row.Key] {
@@ -62,19 +67,17 @@ func (m *model) run(r modelRun) (told []string) {
 		touched[row.Key] = true
 		f := m.open[row.Key]
 		if row.Errored {
-			if f != nil && !f.missing {
-				f.lastSeen = r.due
-			}
 			continue
 		}
 		if f == nil {
-			f = &modelFinding{first: len(m.history) - 1}
+			f = &modelFinding{first: len(m.history) - 1, known: first}
 			m.open[row.Key] = f
 		}
-		f.lastSeen, f.missing = r.due, false
-		if why := m.why(f, row.Priority, r.due); why != "" {
+		f.missing = false
+		if why := m.why(f, row, r.due); why != "" {
 			f.ordinal++
-			f.told, f.priority = r.due, row.Priority
+			f.known = false
+			f.told, f.priority, f.watched = r.due, row.Priority, row.Watched
 			told = append(told, fmt.Sprintf("%s %s%d", why, row.Key, f.ordinal))
 		}
 	}
@@ -83,11 +86,15 @@ func (m *model) run(r modelRun) (told []string) {
 		if touched[key] {
 			continue
 		}
-		f.missing = true
+		if !f.missing {
+			f.missing, f.missed = true, len(m.history)-1
+		}
 		if !f.firing {
 			delete(m.open, key)
-		} else if r.due.Sub(f.lastSeen) >= m.policy.KeepFiringFor {
-			gone = append(gone, fmt.Sprintf("resolve %s%d", key, f.ordinal))
+		} else if m.observed(f.missed) >= m.policy.KeepFiringFor {
+			if !f.known {
+				gone = append(gone, fmt.Sprintf("resolve %s%d", key, f.ordinal))
+			}
 			delete(m.open, key)
 		}
 	}
@@ -95,16 +102,22 @@ func (m *model) run(r modelRun) (told []string) {
 	return append(told, gone...)
 }
 
-func (m *model) why(f *modelFinding, priority int, due time.Time) string {
+func (m *model) why(f *modelFinding, row finding.SeenRow, due time.Time) string {
 	switch {
 	case !f.firing && m.observed(f.first) >= m.policy.For:
 		f.firing, f.opened = true, due
+		if f.known {
+			f.priority, f.watched = row.Priority, row.Watched
+			return ""
+		}
 		return "fire"
 	case !f.firing:
 		return ""
-	case priority > f.priority:
+	case row.Priority > f.priority:
 		return "rise"
-	case m.policy.RepeatInterval > 0 && due.Sub(f.told) >= m.policy.RepeatInterval:
+	case row.Watched != f.watched:
+		return "differ"
+	case m.policy.RepeatInterval > 0 && !f.known && due.Sub(f.told) >= m.policy.RepeatInterval:
 		return "remind"
 	}
 	return ""
@@ -117,7 +130,7 @@ func TestStepAgreesWithTheModel(t *testing.T) {
 		}
 		policy := finding.Policy{
 			For: minutes("for", 20), KeepFiringFor: minutes("keep", 20), RepeatInterval: minutes("repeat", 30),
-			Shortest: 5 * time.Minute, KeepLast: rapid.Bool().Draw(t, "keep_last"),
+			Shortest: 5 * time.Minute, KeepLast: rapid.Bool().Draw(t, "keep_last"), Baseline: rapid.Bool().Draw(t, "baseline"),
 		}
 		w := newWorld(policy)
 		m := &model{policy: policy, open: map[string]*modelFinding{}}
@@ -142,6 +155,7 @@ var seenGen = rapid.SliceOfN(rapid.Custom(func(t *rapid.T) finding.SeenRow {
 	return finding.SeenRow{
 		Key:      rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "key"),
 		Priority: rapid.IntRange(1, 5).Draw(t, "priority"),
+		Watched:  "bin " + rapid.SampledFrom([]string{"A", "A", "A", "B"}).Draw(t, "watched"),
 		Errored:  rapid.IntRange(0, 6).Draw(t, "errs") == 0,
 	}
 }), 0, 4)
@@ -154,9 +168,12 @@ func check(t *rapid.T, w *world, m *model, res finding.Result) {
 		if !ok {
 			t.Fatalf("finding %s is lost", key)
 		}
+		if st.Baseline != f.known {
+			t.Fatalf("finding %s is %+v, want %+v", key, st, f)
+		}
 		if f.firing {
 			firing++
-			if !st.Episode.Equal(f.opened) || !st.FiringSince.Equal(f.opened) || st.Priority != f.priority || st.Ordinal != f.ordinal {
+			if !st.Episode.Equal(f.opened) || !st.FiringSince.Equal(f.opened) || st.Priority != f.priority || st.Watched != f.watched || st.Ordinal != f.ordinal {
 				t.Fatalf("finding %s is %+v, want %+v", key, st, f)
 			}
 		} else {

@@ -41,11 +41,14 @@ type Tell struct {
 type prior struct {
 	noticeID string
 	line     string // its group, or its key
+	term     int64
 	episode  time.Time
 	at       time.Time
 }
 
-func priorOf(st *State) prior { return prior{st.NoticeID, line(st), st.Episode, st.LastNotified} }
+func priorOf(st *State) prior {
+	return prior{st.NoticeID, line(st), st.Term, st.Episode, st.LastNotified}
+}
 
 func line(st *State) string { return cmp.Or(st.Group, st.Key) }
 
@@ -73,7 +76,7 @@ func (res *Result) State(t Tell) State { return res.Changes[t.Change].State }
 func (res *Result) Told(t Tell, noticeID string, live time.Time) {
 	alone := t.prior.noticeID != "" && !notice.IsDigest(t.prior.noticeID)
 	after := res.State(t)
-	if same := t.prior.line == line(&after) && t.prior.episode.Equal(after.Episode); alone && same {
+	if same := t.prior.line == line(&after) && t.prior.term == after.Term && t.prior.episode.Equal(after.Episode); alone && same {
 		if notice.IsDigest(noticeID) && !t.prior.at.Before(live) {
 			noticeID = t.prior.noticeID
 		} else {
@@ -208,7 +211,8 @@ func (res *Result) Alert(st State, wrong bool, priority int, p Policy, by string
 	}
 	switch {
 	case wrong:
-		after, kind := p.decide(st, priority, res.Scope.Clock, due)
+		p.Baseline = false // no row makes it
+		after, kind := p.decide(st, &SeenRow{Priority: priority}, &res.Scope, due)
 		if kind != None && by != "" {
 			after, kind = after.hold(&st, by), None
 		}
@@ -220,7 +224,7 @@ func (res *Result) Alert(st State, wrong bool, priority int, p Policy, by string
 			res.tell(Tell{Kind: kind, Change: len(res.Changes) - 1, prior: priorOf(&st)})
 		}
 	case st.Phase != 0:
-		if after, gone := p.miss(st, last, due); gone {
+		if after, gone := p.miss(st, res.Scope.Clock, last); gone {
 			res.drop(st, after)
 		} else if after != st {
 			res.keep(st, after)

@@ -11,7 +11,8 @@ type SeenRow struct {
 	Key      string
 	Group    string // of a rule that groups
 	Priority int
-	Errored  bool // leaves its finding as it was
+	Watched  string // stands for the columns that the rule watches, a space, and for their values; "" where it watches none
+	Errored  bool   // leaves its finding as it was
 }
 
 // Step is the life of findings as a pure function: what a run at due makes of the findings. states has
@@ -23,9 +24,9 @@ func Step(scope Scope, states []State, seen []SeenRow, noData bool, p Policy, du
 		case row.Errored:
 			run.Err(row.Key)
 		case row.Group != "":
-			run.Join(row.Key, row.Group, row.Priority)
+			run.Join(row)
 		default:
-			if v := run.Look(row.Key, row.Priority); !v.Repeated {
+			if v := run.Look(row); !v.Repeated {
 				run.See(v)
 			}
 		}
@@ -69,6 +70,7 @@ type Run struct {
 
 // Begin starts the step of a run.
 func Begin(scope Scope, states []State, p Policy, due time.Time) *Run {
+	p.Baseline = p.Baseline && scope.IsFirst()
 	r := &Run{
 		policy: p, before: scope, due: due,
 		states: states,
@@ -95,12 +97,12 @@ type Verdict struct {
 func (v Verdict) After() State { return v.after }
 
 // Look tells what a row would do. It changes nothing but the count of repeated keys.
-func (r *Run) Look(key string, priority int) Verdict {
-	before, repeated := r.find(key)
+func (r *Run) Look(row SeenRow) Verdict {
+	before, repeated := r.find(row.Key)
 	if repeated {
 		return Verdict{Repeated: true}
 	}
-	after, kind := r.policy.decide(before, priority, r.res.Scope.Clock, r.due)
+	after, kind := r.policy.decide(before, &row, &r.res.Scope, r.due)
 	return Verdict{Kind: kind, before: before, after: after}
 }
 
@@ -166,7 +168,7 @@ func (r *Run) Finish(noData bool) Result {
 	}
 	r.res.Scope.LastOKDue = r.due
 	for _, before := range r.unseen() {
-		after, gone := r.policy.miss(before, r.before.SinceOK(), r.due)
+		after, gone := r.policy.miss(before, r.res.Scope.Clock, r.before.LastOKDue)
 		if gone {
 			r.res.drop(before, after)
 		} else {
@@ -197,7 +199,7 @@ func (r *Run) update(before, after State, shown bool) {
 		r.change(before, after)
 		return
 	case !shown && after.Ordinal == 0:
-		after.Episode = r.due
+		after.Term, after.Episode = r.res.Scope.Term, r.due
 		r.change(before, after)
 		return
 	}

@@ -35,7 +35,8 @@ func TestStep(t *testing.T) {
 			{minute: 5, failed: true, counts: "1/0"},
 			{minute: 10, seen: "a", want: "fire a1", counts: "0/1"},
 			{minute: 15, counts: "0/1"},
-			{minute: 20, want: "resolve a1", counts: "0/0"},
+			{minute: 20, counts: "0/1"},
+			{minute: 25, want: "resolve a1", counts: "0/0"},
 		}},
 		{"no for: fires at once, resolves at once, opens anew", finding.Policy{Shortest: 5 * m}, []at{
 			{minute: 0, seen: "ab", want: "fire a1,fire b1", counts: "0/2"},
@@ -59,13 +60,28 @@ func TestStep(t *testing.T) {
 			{minute: 5, counts: "0/1"},
 			{minute: 9, seen: "a", counts: "0/1"},
 			{minute: 14, counts: "0/1"},
-			{minute: 18, counts: "0/1"},
-			{minute: 19, want: "resolve a1", counts: "0/0"},
+			{minute: 19, counts: "0/1"},
+			{minute: 24, want: "resolve a1", counts: "0/0"},
 		}},
-		{"keep_firing_for counts from the run that saw it, over failed ones", finding.Policy{KeepFiringFor: 10 * m, Shortest: 5 * m}, []at{
+		{"keep_firing_for counts from the first run without it, over failed ones", finding.Policy{KeepFiringFor: 10 * m, Shortest: 5 * m}, []at{
 			{minute: 0, seen: "a", want: "fire a1", counts: "0/1"},
 			{minute: 5, failed: true, counts: "0/1"},
-			{minute: 10, want: "resolve a1", counts: "0/0"},
+			{minute: 10, counts: "0/1"},
+			{minute: 15, failed: true, counts: "0/1"},
+			{minute: 20, want: "resolve a1", counts: "0/0"},
+		}},
+		{"keep_firing_for of one interval outlasts one run without it", finding.Policy{KeepFiringFor: 5 * m, Shortest: 5 * m}, []at{
+			{minute: 0, seen: "a", want: "fire a1", counts: "0/1"},
+			{minute: 5, counts: "0/1"},
+			{minute: 10, seen: "a", counts: "0/1"},
+			{minute: 15, counts: "0/1"},
+			{minute: 20, want: "resolve a1", counts: "0/0"},
+		}},
+		{"a night counts as one interval of keep_firing_for", finding.Policy{KeepFiringFor: 10 * m, Shortest: 5 * m}, []at{
+			{minute: 0, seen: "a", want: "fire a1", counts: "0/1"},
+			{minute: 5, counts: "0/1"},
+			{minute: 365, counts: "0/1"},
+			{minute: 370, want: "resolve a1", counts: "0/0"},
 		}},
 		{"reminders count up, absence does not remind", finding.Policy{KeepFiringFor: 60 * m, RepeatInterval: 10 * m, Shortest: 5 * m}, []at{
 			{minute: 0, seen: "a", want: "fire a1", counts: "0/1"},
@@ -106,7 +122,9 @@ func TestStep(t *testing.T) {
 			{minute: 5, seen: "a", want: "fire a1", counts: "0/1"},
 			{minute: 10, noData: true, counts: "0/1"},
 			{minute: 20, noData: true, counts: "0/1"},
-			{minute: 25, want: "resolve a1", counts: "0/0"}, // last seen at 5
+			{minute: 25, counts: "0/1"}, // the first run that shows it to be gone
+			{minute: 30, counts: "0/1"},
+			{minute: 35, want: "resolve a1", counts: "0/0"},
 		}},
 		{"the first of a repeated key counts", finding.Policy{Shortest: 5 * m}, []at{
 			{minute: 0, seen: "a2a5", want: "fire a1", counts: "0/1"},
@@ -148,7 +166,9 @@ func TestEpisodeIsTheFiringThatOpenedIt(t *testing.T) {
 			t.Errorf("minute %d: episode %v, want %v", minute, ep, opened)
 		}
 	}
-	w.run(start.Add(40*time.Minute), nil, false, false)
+	for _, after := range []time.Duration{30 * time.Minute, 35 * time.Minute, 40 * time.Minute} {
+		w.run(start.Add(after), nil, false, false)
+	}
 	w.run(start.Add(45*time.Minute), a, false, false)
 	w.run(start.Add(50*time.Minute), a, false, false)
 	if st := w.states["a"]; !st.Episode.Equal(start.Add(50*time.Minute)) || st.Ordinal != 1 {
@@ -229,7 +249,7 @@ func parseSeen(text string) []finding.SeenRow {
 
 // tells gives every notice that the run makes an id which can be read, and returns what is told and what is resolved.
 func tells(res *finding.Result) string {
-	names := map[finding.Kind]string{finding.Fire: "fire", finding.Remind: "remind", finding.Rise: "rise", finding.Join: "join"}
+	names := map[finding.Kind]string{finding.Fire: "fire", finding.Remind: "remind", finding.Rise: "rise", finding.Join: "join", finding.Differ: "differ"}
 	var parts []string
 	for _, tell := range res.Tells {
 		st := res.State(tell)

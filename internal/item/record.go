@@ -103,6 +103,24 @@ type Journal interface {
 	HeldKeys(ctx context.Context, queue string, now time.Time, after int64, limit int) ([]HeldKey, error)
 }
 
+// Withheld is an item that has ended although the ledger has it as unfinished.
+type Withheld struct {
+	Seq  int64
+	At   time.Time
+	Node string // that found it
+	Note string // for the trace
+}
+
+// Withholding keeps items from workers after the ledger was restored. Redis knows that they have ended; the ledger does not know how. A withheld item
+// is dead until an operator ends it or lets it run again.
+type Withholding interface {
+	// WithholdItems makes the items dead, with a move in their traces. Those that have ended, and those that are withheld already, stay as they are.
+	WithholdItems(ctx context.Context, queue string, list []Withheld) error
+	// WithheldItems returns items of the scope's warehouses that are withheld and not decided, with Seq below before (0 = any), the latest push first.
+	// Next is the Seq below which there are more, 0 = there are none.
+	WithheldItems(ctx context.Context, queue string, scope Scope, before int64, limit int) (list []Record, next int64, err error)
+}
+
 // Records is what the ledger tells of items to those who look.
 type Records interface {
 	// SubjectItems returns for each of the subjects the ids of unfinished items that were made of it, in the order of their pushes.

@@ -87,11 +87,14 @@ type Recent struct {
 // Assigned is the list of ready items that one worker alone gets; a state only of lists.
 const Assigned State = "assigned"
 
+// WithheldState is the list of dead items that wait for an operator since the ledger was restored; a state only of lists.
+const WithheldState State = "withheld"
+
 // Query asks for a part of a queue.
 type Query struct {
 	Test  bool
 	Scope Scope
-	State State  // ready (in the order of service), assigned, leased, delayed, suspended, stored (by due time), dead, or an end (the latest first, by the ledger)
+	State State  // ready (in the order of service), assigned, leased, delayed, suspended, stored (by due time), dead, withheld (the latest first, by the ledger, as all that follow), or an end
 	Limit int    // 1 … MaxBatch
 	After string // the cursor of the page before
 }

@@ -13,28 +13,45 @@ import (
 
 // Catalogue holds the types of notices, who has subscribed to them, and where the subscribers are reached.
 type Catalogue interface {
-	CatalogueReader
+	TypeKeeper
+	SubscriptionKeeper
+	Audience
+	Book
+	// SeedTypes adds those types of the file that the ledger does not have; it changes none.
+	SeedTypes(ctx context.Context, who Author, types catalog.Catalog) (added int, err error)
+	// SeedSubscriptions adds them if the ledger never had any. ErrNotFound for an unknown type.
+	SeedSubscriptions(ctx context.Context, who Author, subs []Subscription) (added int, err error)
+}
+
+// TypeKeeper keeps the types of notices.
+type TypeKeeper interface {
+	TypeReader
 	// PutType adds or replaces a type. ErrExists when another type has its numeric id.
 	PutType(ctx context.Context, who Author, t catalog.Type) error
 	// DeleteType removes it. ErrNotFound. Its subscriptions go with it.
 	DeleteType(ctx context.Context, who Author, code string) error
-	// SeedTypes adds those types of the file that the ledger does not have; it changes none.
-	SeedTypes(ctx context.Context, who Author, types catalog.Catalog) (added int, err error)
+}
 
+// SubscriptionKeeper keeps who has subscribed to what.
+type SubscriptionKeeper interface {
+	SubscriptionReader
 	// AddSubscriptions adds them in one transaction, with one record of those that were new, and returns how many they are. ErrNotFound for
 	// an unknown type, ErrInvalid; then none is added.
 	AddSubscriptions(ctx context.Context, who Author, subs []Subscription) (added int, err error)
 	// RemoveSubscription removes it. ErrNotFound.
 	RemoveSubscription(ctx context.Context, who Author, s Subscription) error
-	// SeedSubscriptions adds them if the ledger never had any. ErrNotFound for an unknown type.
-	SeedSubscriptions(ctx context.Context, who Author, subs []Subscription) (added int, err error)
-	Book
 }
 
 // CatalogueReader reads the types and the subscriptions. What it returns is in force for the next commit on every node.
 type CatalogueReader interface {
 	TypeReader
 	Audience
+	SubscriptionReader
+}
+
+// SubscriptionReader reads who has subscribed to what.
+type SubscriptionReader interface {
+	// Subscriptions returns those that the filter lets through, by type, warehouse and subscriber.
 	Subscriptions(ctx context.Context, f SubscriptionFilter) ([]Subscription, error)
 }
 

@@ -38,6 +38,9 @@ type DeliveryOperations interface {
 type DeliveryCounts interface {
 	// CountDeliveries returns the number of deliveries by sink and state, up to MostCounted of each.
 	CountDeliveries(ctx context.Context) (map[string]map[DeliveryState]int64, error)
+	// OldestPending returns by sink since when its oldest pending delivery waits: since its notice was made; under a strategy since it may be tried
+	// first. One that a silence holds back or that is behind another waits for those. A time that is to come = none has had its time yet.
+	OldestPending(ctx context.Context) (map[string]time.Time, error)
 }
 
 // DeliveryList lists deliveries as operators see them.

@@ -12,14 +12,14 @@ import (
 
 // Firings is what the engine needs to run a rule once in the whole cluster.
 type Firings interface {
-	// Register makes the rule and scope known (first due time = after now) and returns its state. It
+	// Register makes the rule and scope known (first due time = after now, in that clock term) and returns its state. It
 	// changes nothing where it is known already.
-	Register(ctx context.Context, rule, scope string, now time.Time) (ScopeState, error)
-	// Claim takes the firing for node. Where a firing of the same rule and scope was abandoned (its lease
+	Register(ctx context.Context, rule, scope string, term int64, now time.Time) (ScopeState, error)
+	// Claim takes the firing for node. A firing is a clock term and a due time: those of an earlier term lie before all of a later one. Where a firing of the same rule and scope was abandoned (its lease
 	// ran out before it was committed), the claim is for that one instead, whatever due says, and
 	// Claim.Repeated is true: the caller runs it and then, if Claim.Due was not its own, claims that. ErrDone,
 	// ErrBusy; ErrNotFound before Register.
-	Claim(ctx context.Context, rule, scope string, due time.Time, node string, lease time.Duration) (Claim, error)
+	Claim(ctx context.Context, rule, scope string, term int64, due time.Time, node string, lease time.Duration) (Claim, error)
 	// Renew extends the lease. ErrFenced.
 	Renew(ctx context.Context, c Claim, lease time.Duration) error
 	// Release gives an unfinished firing back, so that any node may claim it at once. ErrFenced. The claim is
@@ -30,10 +30,9 @@ type Firings interface {
 	Abandoned(ctx context.Context) ([]Claim, error)
 	// Skip records that the firing did not run, because the one before it still did, and why. It does
 	// nothing where that firing runs, is done, or lies before the last one. ErrNotFound before Register.
-	Skip(ctx context.Context, rule, scope string, due time.Time, node, reason string) error
-	// Thaw is Skip for the last firing that was left out because the rule was disabled. For the findings no time has passed between the last run
-	// and this firing: what is absent has been so for no longer.
-	Thaw(ctx context.Context, rule, scope string, due time.Time, node, reason string) error
+	Skip(ctx context.Context, rule, scope string, term int64, due time.Time, node, reason string) error
+	// Thaw is Skip for the last firing that was left out because the rule was disabled. The observed clock counts on from this firing.
+	Thaw(ctx context.Context, rule, scope string, term int64, due time.Time, node, reason string) error
 	// Commit writes a run in one transaction, fenced by the claim's token: the run, the findings that
 	// changed, the scope's state and watermark, the notices, and a delivery for each notice and sink. An inbox
 	// delivery gets its recipients from the subscriptions as that transaction sees them; without
@@ -43,9 +42,7 @@ type Firings interface {
 	// repeats the same Commit with the same claim: one that did go through changes nothing more and is
 	// answered as it was.
 	Commit(ctx context.Context, c Claim, run *Commit) (CommitResult, error)
-	// Forget closes the findings and state of rules and scopes that are in no file any more, silently.
-	// known holds Known of each. Waiting deliveries go on. It returns how many rules and scopes went.
-	Forget(ctx context.Context, known map[string]bool) (int64, error)
+	Removals
 	ScopeReader
 }
 
@@ -53,10 +50,16 @@ type Firings interface {
 type ScopeReader interface {
 	// Scope returns the state of the rule in the scope. ErrNotFound before Register.
 	Scope(ctx context.Context, rule, scope string) (ScopeState, error)
-	// Findings returns all open findings, in no order.
-	Findings(ctx context.Context, rule, scope string) ([]finding.State, error)
+	FindingReader
+	LookBacks
 	// Notices returns those of the ids that the ledger still has.
 	Notices(ctx context.Context, ids []string) (map[string]*notice.Notice, error)
+}
+
+// FindingReader reads open findings.
+type FindingReader interface {
+	// Findings returns all open findings, in no order.
+	Findings(ctx context.Context, rule, scope string) ([]finding.State, error)
 }
 
 // ScopeState is what the ledger knows of a rule in a scope.
@@ -70,10 +73,16 @@ type ScopeState struct {
 	PromotedBy string
 }
 
+// IsDone tells whether the firing of that clock term is done, was skipped, or lies before the last that was.
+func (s *ScopeState) IsDone(term int64, due time.Time) bool {
+	return term < s.Term || term == s.Term && !due.After(s.Done)
+}
+
 // Claim is the right to run one firing. Token fences it: it grows with every claim of the rule and scope.
 // Repeated means that a node had the firing before and did not finish it.
 type Claim struct {
 	Rule, Scope string
+	Term        int64 // of the clock; see Term
 	Due         time.Time
 	Node        string
 	Token       int64
@@ -95,6 +104,7 @@ const (
 // Run is the record of one firing's execution.
 type Run struct {
 	Rule, Scope  string
+	Term         int64 // of the clock; see Term
 	Due          time.Time
 	Node         string
 	Started      time.Time
@@ -115,7 +125,8 @@ type Run struct {
 type Commit struct {
 	Run       Run
 	Scope     finding.Scope
-	Watermark []row.Value // nil = unchanged
+	Watermark []row.Value     // nil = unchanged
+	LookBack  *LookBackChange // nil = unchanged
 	// Again is true when an event run stopped at max_rows: the firing is not done, its watermark has
 	// moved on, and the claim stays in force for the rest. Each commit of such a firing counts its own
 	// share in Run; the record adds them up.
@@ -125,6 +136,9 @@ type Commit struct {
 	// Over names the firing notices whose findings are over. Waiting deliveries of those findings that have `unless: resolved` are
 	// canceled, those of before the last reminder too.
 	Over []string
+	// Back is where resolutions of the rule's notices go. It is kept until the next commit, for the case that the rule is removed from the files; nil = a
+	// removed rule tells nobody.
+	Back []Target
 	// Silenced is how many rows of mode event each silence has dropped, by its id.
 	Silenced map[string]int
 }
@@ -175,5 +189,33 @@ type CommitResult struct {
 	Lanes        []Lane // with something new to deliver, by sink and warehouse
 }
 
-// ScopeKey is the entry of Forget's set for a rule and scope.
+// ScopeKey is the entry of the set of Removed for a rule and scope.
 func ScopeKey(rule, scope string) string { return rule + "\x00" + scope }
+
+// Removals closes the state of rules and scopes that are in no file any more.
+type Removals interface {
+	// Removed returns the rules and scopes that were registered and are not known. known has the ScopeKey of each that is.
+	Removed(ctx context.Context, known map[string]bool) ([]RemovedScope, error)
+	// Forget closes one portion of a removed rule in its scope, in one transaction: findings go, and their resolutions are written, which go where
+	// the firing notices went. Waiting deliveries go on, but for those that Over ends. ErrFenced changes nothing: a run, or another node
+	// that forgets, has changed the findings since the caller read them.
+	Forget(ctx context.Context, p *ForgetPortion) (CommitResult, error)
+}
+
+// RemovedScope is a removed rule in its scope.
+type RemovedScope struct {
+	Rule, Scope string
+	LastDue     time.Time // of the last run; zero before the first
+	// Back is where resolutions of the rule's notices go, as of the last run; nil = nobody is told. See Commit.Back.
+	Back []Target
+}
+
+// ForgetPortion is what one transaction closes of a removed rule in its scope.
+type ForgetPortion struct {
+	Rule, Scope string
+	LastDue     time.Time // RemovedScope.LastDue, as it was when the findings were read
+	Keys        []string  // of the findings that go
+	Notices     []NewNotice
+	Over        []string // see Commit.Over
+	Last        bool     // the rule and scope go, too, with all that is left of their findings and plans
+}

@@ -6,7 +6,6 @@ import (
 
 	"tallyman/internal/finding"
 	"tallyman/internal/notice"
-	"tallyman/internal/silence"
 )
 
 // History answers what has happened: runs, findings, notices, and what they come to together.
@@ -21,11 +20,16 @@ type History interface {
 // Runs answers what became of runs.
 type Runs interface {
 	RunSummary
-	// Runs returns the runs of a rule (scope nil = all its scopes), latest first.
-	Runs(ctx context.Context, rule string, scope *string, limit int) ([]Run, error)
+	RunReader
 	// Totals counts the notices that the ledger has by type, rule and status, in that order, for the summary
 	// that the demo prints.
 	Totals(ctx context.Context) ([]Total, error)
+}
+
+// RunReader returns runs.
+type RunReader interface {
+	// Runs returns the runs of a rule (scope nil = all its scopes), latest first.
+	Runs(ctx context.Context, rule string, scope *string, limit int) ([]Run, error)
 }
 
 // RunSummary sums up the runs of each rule and scope.
@@ -35,6 +39,17 @@ type RunSummary interface {
 	LastRuns(ctx context.Context) ([]Run, error)
 	// RunSums sums up the runs that are kept of every registered rule and scope, by rule and scope.
 	RunSums(ctx context.Context) ([]RunSum, error)
+	// Progress returns how far every registered rule and scope is, by rule and scope.
+	Progress(ctx context.Context) ([]Progress, error)
+}
+
+// Progress is how far the firings of a rule in a scope are.
+type Progress struct {
+	Rule, Scope string
+	Term        int64     // the clock term of Done
+	Done        time.Time // due time of the last firing that is done or was skipped; before the first when the rule was registered
+	RunningTerm int64     // the clock term of Running
+	Running     time.Time // due time of the firing that a node holds by a lease that is in force; zero = none does
 }
 
 // RunSum is how many rows the kept runs of a rule in a scope have seen, and how many of them could not be judged or told.
@@ -64,6 +79,11 @@ type Total struct {
 type Traces interface {
 	// Finding returns an open finding with the row that its last change was made of. ErrNotFound.
 	Finding(ctx context.Context, rule, scope, key string) (Finding, error)
+	NoticeTracer
+}
+
+// NoticeTracer tells what was made of findings.
+type NoticeTracer interface {
 	// Trace returns the notices of the rule and scope that were made of one of the keys, and those with the ids, the
 	// latest first, each with its deliveries. Notices that are older than this question are found by their id only.
 	Trace(ctx context.Context, rule, scope string, keys, ids []string, limit int) ([]NoticeTrace, error)
@@ -122,10 +142,10 @@ type PlanBefore struct {
 type View interface {
 	Traces
 	Runs
-	Promotions(ctx context.Context) ([]Promotion, error)
+	PromotionReader
 	ScopeReader
 	CatalogueReader
-	Silences(ctx context.Context) ([]silence.Silence, error)
+	SilenceReader
 	Close() error
 }
 

@@ -22,6 +22,9 @@ var (
 	// ErrOutdated is not an ErrSchema: no step leads from there.
 	ErrOutdated = errors.New("ledger_outdated: a version of before 0.1.0 has made this ledger, and no migration leads from there; " +
 		"point ledger.url to an empty database or to another file")
+	// ErrNewer is not an ErrSchema: this program has no step that leads from there.
+	ErrNewer = errors.New("ledger_newer: a newer version of Tallyman has brought this ledger up to date; " +
+		"start that version or a newer one on this ledger")
 )
 
 // Ledger is everything; see the stores.
@@ -33,14 +36,18 @@ type Ledger interface {
 	Queues
 	Operations
 	History
+	Lineage
+	Clock
 	Server
 }
 
 // Server is the database behind the ledger.
 type Server interface {
 	Ping(ctx context.Context) error
-	// Now returns the time by the clock that leases are judged by.
-	Now(ctx context.Context) (time.Time, error)
+	// TryCommit writes what the smallest commit of a run writes, takes it back in the same transaction, and commits. Nobody ever sees a row of it.
+	TryCommit(ctx context.Context) error
+	// Refusal says why the database has refused what failed with the error; false where the database was out of reach or has not refused.
+	Refusal(err error) (Refusal, bool)
 	// Version returns the schema's version.
 	Version(ctx context.Context) (int64, error)
 	Pruner
@@ -58,8 +65,11 @@ type Pruner interface {
 
 // Options are those of every engine. The zero value is fine.
 type Options struct {
-	// Now replaces the database's clock, for tests: leases and expiry are judged by it.
+	// Now replaces the database's clock, which leases are judged by, for tests; of a file it is the clock of the node's machine.
 	Now func() time.Time
+	// NodeTime is the time that the node goes by, which everything but leases is judged by: what expires, what is due, what is pruned.
+	// Defaults to the database's clock.
+	NodeTime func() time.Time
 	// MaxConnections bounds the pool. Defaults to 8; sqlite has one more, for writing.
 	MaxConnections int
 	// Step is called between the steps of every change that has a record, for tests that end the process there; nil = nothing is.
@@ -92,6 +102,9 @@ func (o *Options) Steps() func(step string) {
 type Queues interface {
 	item.Journal
 	item.Records
+	item.Withholding
+	// CountWithheld counts the items that are withheld and not decided, by queue; queues without any are left out.
+	CountWithheld(ctx context.Context) (map[string]int64, error)
 }
 
 // LookedAt is how many items one call of EndedItems looks at for those of some warehouses.

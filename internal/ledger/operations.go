@@ -34,6 +34,11 @@ type Shadows interface {
 	Promote(ctx context.Context, who Author, rule, scope string, at time.Time) error
 	// Demote takes that back. It changes nothing where it was not recorded.
 	Demote(ctx context.Context, who Author, rule, scope string) error
+	PromotionReader
+}
+
+// PromotionReader reads which rules in shadow are live.
+type PromotionReader interface {
 	// Promotions returns the rules and scopes that were promoted, by rule and scope.
 	Promotions(ctx context.Context) ([]Promotion, error)
 }
@@ -124,6 +129,8 @@ const (
 	ViaLocal Via = "local" // the command line has opened the ledger itself, as a user of the operating system
 	ViaFile  Via = "file"  // rule files were read
 	ViaStart Via = "start" // a node has started
+	ViaNode  Via = "node"  // a node has found something that it had to act on
+	ViaClock Via = "clock" // a node has seen that the ledger's clock was set
 )
 
 // ViaToken is the way of a request with that API token.
@@ -269,10 +276,15 @@ type Silences interface {
 	EndSilence(ctx context.Context, who Author, id string, at time.Time) (ended bool, err error)
 	// Silence returns one. ErrNotFound.
 	Silence(ctx context.Context, id string) (silence.Silence, error)
-	// Silences returns all that are kept, the latest first.
-	Silences(ctx context.Context) ([]silence.Silence, error)
+	SilenceReader
 	// CountSilenced counts what each silence holds back now, by its id.
 	CountSilenced(ctx context.Context) (map[string]SilenceCount, error)
+}
+
+// SilenceReader reads silences.
+type SilenceReader interface {
+	// Silences returns all that are kept, the latest first.
+	Silences(ctx context.Context) ([]silence.Silence, error)
 }
 
 // SilenceCount is how much a silence holds back. What several hold back counts for each of them, but of deliveries, which one holds.

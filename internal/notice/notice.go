@@ -73,8 +73,46 @@ func ID(rule, scope, key, episode string, status Status, ordinal int) string {
 	return hashed("n_", rule, scope, key, episode, status, ordinal)
 }
 
-// EpisodeAt returns the episode of a finding, or of a digest, that the firing of that due time opened.
-func EpisodeAt(due time.Time) string { return strconv.FormatInt(due.UnixMicro(), 10) }
+// EpisodeAt returns the episode of a finding, or of a digest, that the firing of that clock term and due time opened.
+func EpisodeAt(term int64, due time.Time) string {
+	return InTerm(term, strconv.FormatInt(due.UnixMicro(), 10))
+}
+
+// InTerm is the episode as it is told apart from the same one of an earlier term of the ledger's clock, which has shown the same time before. The first
+// term is 0.
+func InTerm(term int64, episode string) string {
+	if term == 0 {
+		return episode
+	}
+	return strconv.FormatInt(term, 10) + ":" + episode
+}
+
+// Beginning is when an episode of a finding began. Later ones of the finding are After it.
+type Beginning struct {
+	Term int64 // of the ledger's clock
+	Due  int64 // µs
+}
+
+// ParseEpisode is the reverse of EpisodeAt; false of the episode of an event, of a digest with a watermark, or of what was sent.
+func ParseEpisode(episode string) (Beginning, bool) {
+	var b Beginning
+	number, due, isLater := strings.Cut(episode, ":")
+	if !isLater {
+		due = number
+	} else if term, err := strconv.ParseInt(number, 10, 64); err != nil || term < 1 {
+		return Beginning{}, false
+	} else {
+		b.Term = term
+	}
+	var err error
+	b.Due, err = strconv.ParseInt(due, 10, 64)
+	return b, err == nil
+}
+
+// After tells whether the episode began after the other one.
+func (b Beginning) After(other Beginning) bool {
+	return b.Term > other.Term || b.Term == other.Term && b.Due > other.Due
+}
 
 // digest begins the ids of digests, so that they are told from those of the findings that they stand for: the key of a
 // finding may read like that of a digest.

@@ -137,6 +137,14 @@ func (m Matcher) fits(text string) bool {
 	}
 }
 
+// IsWarehouse tells whether the matcher is about the warehouse.
+func (m Matcher) IsWarehouse() bool { return m.Name == nameWarehouse }
+
+// IsLabel tells whether the matcher is about a label.
+func (m Matcher) IsLabel() bool {
+	return m.Name != nameRule && m.Name != nameType && m.Name != nameWarehouse && m.Name != nameScope
+}
+
 // String writes the matcher so that ParseMatcher reads the same.
 func (m Matcher) String() string {
 	value := m.Value

@@ -2,8 +2,10 @@ package testenv
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"sync"
@@ -25,14 +27,43 @@ var shared struct {
 var databases atomic.Int64
 
 // Postgres returns the URL of a fresh empty database, dropped when the test ends. The server is shared by
-// the tests of the process, and has fsync on.
+// the tests of the process. It has fsync on where benchmarks run.
 func Postgres(t testing.TB) string {
 	t.Helper()
-	shared.once.Do(func() { shared.server, shared.err = newPGServer() })
+	return sharedServer(t).database(t, "template1")
+}
+
+// PostgresCopy returns the URL of a fresh copy of a database, dropped when the test ends. prepare makes the database, for the first test of
+// the process that asks. It has to close its connections.
+func PostgresCopy(t testing.TB, prepare func(url string) error) string {
+	t.Helper()
+	s := sharedServer(t)
+	s.model.once.Do(func() {
+		s.model.name = s.nextName()
+		var url string
+		if url, s.model.err = s.create(s.model.name, "template1"); s.model.err == nil {
+			s.model.err = prepare(url)
+		}
+	})
+	if s.model.err != nil {
+		t.Fatal(s.model.err)
+	}
+	return s.database(t, s.model.name)
+}
+
+func sharedServer(t testing.TB) *PGServer {
+	t.Helper()
+	shared.once.Do(func() { shared.server, shared.err = newPGServer(benchmarks()) })
 	if shared.err != nil {
 		t.Fatal(shared.err)
 	}
-	return shared.server.database(t)
+	return shared.server
+}
+
+// benchmarks tells whether the process measures.
+func benchmarks() bool {
+	f := flag.Lookup("test.bench")
+	return f != nil && f.Value.String() != ""
 }
 
 func stopShared() {
@@ -50,13 +81,23 @@ type PGServer struct {
 	inst   *pgInstall
 	root   string // holds data/ and the socket
 	port   int
+	fsync  bool
+	env    []string // of its process, beside that of the tests
 	server *process // nil = not running
+
+	mu    sync.Mutex
+	admin *pgx.Conn // a new connection costs the server some 30 ms of processor time
+	model struct {  // what PostgresCopy copies
+		once sync.Once
+		name string
+		err  error
+	}
 }
 
 // PostgresServer starts a server of the test's own.
 func PostgresServer(t testing.TB) *PGServer {
 	t.Helper()
-	s, err := newPGServer()
+	s, err := newPGServer(true)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,7 +114,7 @@ func (s *PGServer) URL(database string) string {
 // Database returns the URL of a fresh empty database.
 func (s *PGServer) Database() string {
 	s.t.Helper()
-	url, err := s.create(s.nextName())
+	url, err := s.create(s.nextName(), "template1")
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -105,11 +146,41 @@ func (s *PGServer) Restart() {
 	}
 }
 
-// database creates a database for t and drops it when t ends.
-func (s *PGServer) database(t testing.TB) string {
+// Data is the folder of the server, as PGDATA names it.
+func (s *PGServer) Data() string { return s.data() }
+
+// Folder makes an empty folder that the server may use, beside its data.
+func (s *PGServer) Folder(name string) string {
+	s.t.Helper()
+	dir := filepath.Join(s.root, name)
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		s.t.Fatal(err)
+	}
+	if err := s.inst.own(dir); err != nil {
+		s.t.Fatal(err)
+	}
+	return dir
+}
+
+// Shell runs a script as the user of the server. The programs of PostgreSQL are found, and find the server. The environment is NAME=value.
+func (s *PGServer) Shell(script string, environment ...string) {
+	s.t.Helper()
+	cmd := exec.CommandContext(s.t.Context(), "sh", "-eu", "-c", script)
+	cmd.Dir = s.root
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: s.inst.cred}
+	cmd.Env = append([]string{
+		"PATH=" + s.inst.bin + ":" + os.Getenv("PATH"), "PGHOST=127.0.0.1", "PGPORT=" + strconv.Itoa(s.port), "PGUSER=postgres", "PGDATA=" + s.data(),
+	}, environment...)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		s.t.Fatalf("%v\n%s\n%s", err, script, out)
+	}
+}
+
+// database copies a database for t and drops the copy when t ends.
+func (s *PGServer) database(t testing.TB, template string) string {
 	t.Helper()
 	name := s.nextName()
-	url, err := s.create(name)
+	url, err := s.create(name, template)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -123,27 +194,44 @@ func (s *PGServer) database(t testing.TB) string {
 
 func (s *PGServer) nextName() string { return "t" + strconv.FormatInt(databases.Add(1), 10) }
 
-func (s *PGServer) create(name string) (string, error) {
-	if err := s.exec("CREATE DATABASE " + name); err != nil {
+func (s *PGServer) create(name, template string) (string, error) {
+	if err := s.exec("CREATE DATABASE " + name + " TEMPLATE " + template); err != nil {
 		return "", fmt.Errorf("create a database: %w", err)
 	}
 	return s.URL(name), nil
 }
 
-// exec runs one statement on a connection of its own.
+// exec runs one statement.
 func (s *PGServer) exec(sql string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	ctx := context.Background()
-	c, err := pgx.Connect(ctx, s.URL("postgres"))
-	if err != nil {
-		return err
+	if s.admin == nil || s.admin.Ping(ctx) != nil {
+		c, err := pgx.Connect(ctx, s.URL("postgres"))
+		if err != nil {
+			return err
+		}
+		s.admin = c
 	}
-	defer func() { _ = c.Close(ctx) }()
-	_, err = c.Exec(ctx, sql)
+	_, err := s.admin.Exec(ctx, sql)
 	return err
 }
 
 // newPGServer makes a data folder and starts a server on it.
-func newPGServer() (*PGServer, error) {
+func newPGServer(fsync bool) (*PGServer, error) {
+	s, err := makePGServer()
+	if err != nil {
+		return nil, err
+	}
+	s.fsync = fsync
+	if err := s.begin(); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// makePGServer makes a folder for a server.
+func makePGServer() (*PGServer, error) {
 	inst, err := findPostgres()
 	if err != nil {
 		return nil, err
@@ -152,10 +240,15 @@ func newPGServer() (*PGServer, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &PGServer{inst: inst, root: root, SocketDir: root}
-	if err := inst.makeData(s.data()); err != nil {
+	return &PGServer{inst: inst, root: root, SocketDir: root}, nil
+}
+
+// begin makes the data folder and starts the server on it. What was made is removed where it does not start.
+func (s *PGServer) begin() error {
+	err := s.inst.makeData(s.data())
+	if err != nil {
 		s.remove()
-		return nil, err
+		return err
 	}
 	for range 5 { // another process may take the port between the choice and the start
 		if s.port, err = freePort(); err != nil {
@@ -163,11 +256,11 @@ func newPGServer() (*PGServer, error) {
 		}
 		s.Addr = "127.0.0.1:" + strconv.Itoa(s.port)
 		if err = s.start(); err == nil {
-			return s, nil
+			return nil
 		}
 	}
 	s.remove()
-	return nil, err
+	return err
 }
 
 func (s *PGServer) data() string { return filepath.Join(s.root, "data") }
@@ -187,9 +280,9 @@ func (s *PGServer) startOnce() error {
 		path: s.inst.binary("postgres"),
 		args: []string{
 			"-D", s.data(), "-p", strconv.Itoa(s.port), "-k", s.root, "-h", "127.0.0.1",
-			"-c", "max_connections=200", "-c", "fsync=on", "-c", "synchronous_commit=on",
+			"-c", "max_connections=200", "-c", "fsync=" + strconv.FormatBool(s.fsync), "-c", "synchronous_commit=on",
 		},
-		dir: s.root, cred: s.inst.cred, death: syscall.SIGQUIT, // "immediate shutdown"
+		dir: s.root, env: s.env, cred: s.inst.cred, death: syscall.SIGQUIT, // "immediate shutdown"
 	}.start()
 	if err != nil {
 		return err
@@ -229,6 +322,9 @@ func (s *PGServer) check() error {
 
 // remove stops the server and deletes its files.
 func (s *PGServer) remove() {
+	if s.admin != nil {
+		_ = s.admin.Close(context.Background())
+	}
 	if s.server != nil {
 		s.server.end(syscall.SIGQUIT) // nothing of it is kept, so it need not shut down cleanly
 		s.server = nil

@@ -1,6 +1,7 @@
 package testenv
 
 import (
+	"errors"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
@@ -13,8 +14,30 @@ func TestPostgresDatabasesAreApart(t *testing.T) {
 	if _, err := two.Exec(t.Context(), "SELECT * FROM only_here"); err == nil {
 		t.Error("two databases share a table")
 	}
-	if got := query(t, one, "SHOW fsync"); got != "on" {
-		t.Errorf("fsync is %s", got)
+}
+
+// TestPostgresCopiesAreApart: a copy has what the database had, and no more of another copy.
+func TestPostgresCopiesAreApart(t *testing.T) {
+	t.Parallel()
+	made := 0
+	prepare := func(url string) error {
+		made++
+		c, err := pgx.Connect(t.Context(), url)
+		if err != nil {
+			return err
+		}
+		_, err = c.Exec(t.Context(), "CREATE TABLE bins AS SELECT 1 AS id")
+		return errors.Join(err, c.Close(t.Context()))
+	}
+	for range 2 {
+		c := connect(t, PostgresCopy(t, prepare))
+		query(t, c, "INSERT INTO bins VALUES (2) RETURNING id::text")
+		if n := query(t, c, "SELECT count(*)::text FROM bins"); n != "2" {
+			t.Errorf("a copy has %s rows", n)
+		}
+	}
+	if made != 1 {
+		t.Errorf("the database was made %d times", made)
 	}
 }
 

@@ -29,6 +29,7 @@ type launch struct {
 	path  string
 	args  []string
 	dir   string
+	env   []string            // beside that of this process
 	cred  *syscall.Credential // nil = as this process
 	death syscall.Signal      // what it gets when the test process dies
 }
@@ -42,6 +43,7 @@ func (l launch) start() (*process, error) {
 		return nil, err
 	}
 	p.cmd.Dir, p.cmd.Stdout, p.cmd.Stderr = l.dir, out, out
+	p.cmd.Env = append(os.Environ(), l.env...)
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Credential: l.cred}
 	setDeathSignal(p.cmd.SysProcAttr, l.death)
 

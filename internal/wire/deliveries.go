@@ -98,9 +98,11 @@ type SinkForm struct {
 	XMLName    xml.Name          `json:"-" xml:"sink"`
 	Name       string            `json:"name" xml:"name"`
 	Type       string            `json:"type" xml:"type"`
-	OK         bool              `json:"ok" xml:"ok" doc:"it takes deliveries: of a push channel, its breaker is closed"`
+	OK         bool              `json:"ok" xml:"ok" doc:"its last calls by the node that answers went well: it takes deliveries"`
 	Error      string            `json:"error,omitempty" xml:"error,omitempty" doc:"why not"`
 	Deliveries StateCountsForm   `json:"deliveries" xml:"deliveries" doc:"that the ledger keeps, by state; each is counted up to 10000, which stands for so many or more"`
+	Oldest     *time.Time        `json:"oldest,omitempty" xml:"oldest,omitempty" doc:"since when its oldest pending delivery could have been delivered; absent where none waits. What a silence holds back, or a strategy puts off, does not wait"`
+	OldestSecs float64           `json:"oldestSeconds,omitempty" xml:"oldestSeconds,omitempty" doc:"how long that is"`
 	Push       *PushStatusForm   `json:"push,omitempty" xml:"push,omitempty" doc:"of a push channel: how it does on the node that answers"`
 	Settings   *PushSettingsForm `json:"settings,omitempty" xml:"settings,omitempty" doc:"of a push channel: what the configuration says"`
 }

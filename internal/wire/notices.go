@@ -122,7 +122,7 @@ type SummaryForm struct {
 // RuleCount is how the enabled rules are that watch a warehouse.
 type RuleCount struct {
 	OK      int `json:"ok" xml:"ok,attr" doc:"whose last run went well, or that have not run yet"`
-	Failing int `json:"failing" xml:"failing,attr" doc:"whose last run failed, or that cannot run"`
+	Failing int `json:"failing" xml:"failing,attr" doc:"whose last run failed, that cannot run, or that are late"`
 }
 
 // ReadAllForm is the body of POST /notices/read-all.

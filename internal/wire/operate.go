@@ -32,6 +32,7 @@ type SilenceForm struct {
 	Findings    int         `json:"findings" xml:"findings" doc:"active: findings that have something to tell, and are held back now"`
 	Deliveries  int         `json:"deliveries" xml:"deliveries" doc:"active: deliveries to push channels that are held back now"`
 	Events      int64       `json:"events" xml:"events" doc:"rows of rules of mode event that it has dropped"`
+	Warning     string      `json:"warning,omitempty" xml:"warning,omitempty" doc:"not over: why it can hold back nothing that the answering node knows of"`
 }
 
 // WindowForm is when a maintenance window is open.
@@ -76,6 +77,7 @@ type SubscriberFields struct {
 type SubscriptionsForm struct {
 	XMLName       xml.Name           `json:"-" xml:"subscriptions"`
 	Subscriptions []SubscriptionForm `json:"subscriptions" xml:"subscription" doc:"in the order of type, warehouse, subscriber" nullable:"false"`
+	Warnings      []string           `json:"warnings,omitempty" xml:"warning,omitempty" doc:"those of this page that no rule serves, at most 20; what business systems send is not known" nullable:"false"`
 	Cursor        string             `json:"cursor,omitempty" xml:"cursor,attr,omitempty" doc:"there are more: ask with it as after"`
 }
 
@@ -226,7 +228,7 @@ type AuditChangeForm struct {
 	ID     int64      `json:"id" xml:"id,attr"`
 	At     time.Time  `json:"at" xml:"at"`
 	By     string     `json:"by" xml:"by" doc:"user:<id>, service:<id>, local:<user> of who has opened the ledger itself, or node:<name> of what no person asked for"`
-	Via    string     `json:"via" xml:"via" doc:"how they were authenticated: token:<id> of an API token, jwt, none (auth.mode none), or local, a user of the machine who has opened the ledger itself; file and start: rule files that were read, and a node that has started. Older records have api or cli, which the client said of itself" example:"token:t_5rmwxhkqj2ab"`
+	Via    string     `json:"via" xml:"via" doc:"how they were authenticated: token:<id> of an API token, jwt, none (auth.mode none), or local, a user of the machine who has opened the ledger itself; file, start, node and clock: rule files that were read, a node that has started, one that has found a restored ledger, and one that has seen that the ledger's clock was set. Older records have api or cli, which the client said of itself" example:"token:t_5rmwxhkqj2ab"`
 	Action string     `json:"action" xml:"action" example:"rule.disable"`
 	Object string     `json:"object" xml:"object" example:"rule:negative-bin-stock"`
 	Before AuditState `json:"before,omitempty" xml:"before,omitempty" doc:"the state before; absent where there was none or it does not matter"`

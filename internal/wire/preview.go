@@ -101,7 +101,7 @@ type JudgementForm struct {
 
 // LifeForm is what the run makes of a finding.
 type LifeForm struct {
-	Fate   string     `json:"fate,omitempty" xml:"fate,omitempty" enum:"pends,fires,goes_on,reminded,rises,told_again,resolves,dropped,kept,untouched,repeated,event,known_event"`
+	Fate   string     `json:"fate,omitempty" xml:"fate,omitempty" enum:"pends,fires,goes_on,reminded,rises,differs,told_again,resolves,dropped,kept,untouched,repeated,event,known_event,seen_before,baseline"`
 	Since  *time.Time `json:"since,omitempty" xml:"since,omitempty" doc:"pending: seen first; firing: fired"`
 	Next   *time.Time `json:"next,omitempty" xml:"next,omitempty" doc:"pends: when it fires; kept: when it resolves; goes_on: when it is told again"`
 	Notice string     `json:"notice,omitempty" xml:"notice,omitempty" doc:"id of the notice that tells it"`
@@ -156,6 +156,7 @@ type DraftForm struct {
 	Problems []FileProblem      `json:"problems" xml:"problems>problem" doc:"with places in the text, and an empty file; those that stand elsewhere in the rule's file name it. With one of them the file would be refused" nullable:"false"`
 	Fields   []ChangedFieldForm `json:"fields" xml:"fields>field" doc:"in which the draft differs from what runs, in this scope" nullable:"false"`
 	Warnings []string           `json:"warnings" xml:"warnings>warning" doc:"what a change does that is easily overlooked" nullable:"false"`
+	Lints    []FileProblem      `json:"lints" xml:"lints>lint" doc:"what rules check --source warns of: the draft would run, but hardly as it is meant; places are those of problems" nullable:"false"`
 	Preview  *PreviewForm       `json:"preview,omitempty" xml:"preview,omitempty" doc:"of the draft; there where it would run"`
 	Effect   *EffectForm        `json:"effect,omitempty" xml:"effect,omitempty" doc:"of the draft in the place of what runs, both run over one snapshot; there where they differ, and the source has snapshots"`
 	Notes    []string           `json:"notes" xml:"notes>note" doc:"why something is not there" nullable:"false"`

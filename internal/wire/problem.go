@@ -88,6 +88,7 @@ const (
 	CodeInternal             Code = "internal_error"
 	CodeInvalidBody          Code = "invalid_body"
 	CodeInvalidParameter     Code = "invalid_parameter"
+	CodeClockNotAhead        Code = "clock_not_ahead"
 	CodeItemDead             Code = "item_dead"
 	CodeItemLeased           Code = "item_leased"
 	CodeItemNotDead          Code = "item_not_dead"

@@ -43,9 +43,11 @@ type ScopeForm struct {
 	Enabled     bool        `json:"enabled" xml:"enabled" doc:"it runs, by its file or by a switch"`
 	FileEnabled bool        `json:"fileEnabled" xml:"fileEnabled" doc:"what the file says"`
 	Switch      *SwitchForm `json:"switch,omitempty" xml:"switch,omitempty" doc:"what an operator says instead"`
-	Health      string      `json:"health" xml:"health" enum:"ok,degraded,failing,unverified,waiting,disabled" doc:"of its last run; waiting = it has not run yet"`
+	Health      string      `json:"health" xml:"health" enum:"ok,degraded,failing,unverified,late,waiting,disabled" doc:"of its last run; late = its next firing is overdue; waiting = it has not run yet"`
 	Verified    bool        `json:"verified" xml:"verified"`
 	Reason      string      `json:"reason,omitempty" xml:"reason,omitempty" doc:"why it is not verified"`
+	Late        bool        `json:"late,omitempty" xml:"late,omitempty" doc:"its next firing is overdue by more than a minute and its interval, of which five minutes count at most"`
+	Overdue     float64     `json:"overdueSeconds,omitempty" xml:"overdueSeconds,omitempty" doc:"since when its next firing should have started"`
 	NextDue     *time.Time  `json:"nextDue,omitempty" xml:"nextDue,omitempty"`
 	LastRun     *RunStatus  `json:"lastRun,omitempty" xml:"lastRun,omitempty"`
 	Pending     int         `json:"pending" xml:"pending" doc:"findings that wait for their time"`
@@ -142,6 +144,7 @@ type OpenFindingForm struct {
 	LastNotified *time.Time `json:"lastNotified,omitempty" xml:"lastNotified,omitempty"`
 	Notices      int        `json:"notices" xml:"notices" doc:"that were made of it, without its resolution"`
 	NoticeID     string     `json:"noticeId,omitempty" xml:"noticeId,omitempty" doc:"the last of them"`
+	Withheld     string     `json:"withheld,omitempty" xml:"withheld,omitempty" enum:"baseline,silenced" doc:"why it is not told. baseline: its row was there at the first run, which took all rows as known. silenced: a silence holds back what the last run had to tell"`
 }
 
 // PromotionsForm is what a promotion has changed.
@@ -167,6 +170,7 @@ type RuleSource struct {
 	Text     string        `json:"text" xml:"text" doc:"the rule's entry as its file had it when it was loaded, with its indentation and comments; what the file's defaults add is not in it"`
 	Version  string        `json:"version" xml:"version" doc:"a hash of the rules that the answering node runs"`
 	Problems []FileProblem `json:"problems" xml:"problems>problem" doc:"of the rule as it runs: why it is not verified, and what to look at; places are those of the file" nullable:"false"`
+	Warnings []FileProblem `json:"warnings" xml:"warnings>warning" doc:"what rules check --source warns of: the rule runs, but hardly as it was meant; places are those of the file. What a source does not tell within two seconds is left out" nullable:"false"`
 	Disk     *DiskSource   `json:"disk,omitempty" xml:"disk,omitempty" doc:"where the node's file does not have this text: an edit that is refused, or a rule that is gone; for those who see all warehouses"`
 	Scopes   []string      `json:"-" xml:"-"`
 }
@@ -211,6 +215,7 @@ type FindingForm struct {
 	Told         int         `json:"told" xml:"told" doc:"how often it was told"`
 	Notice       string      `json:"notice,omitempty" xml:"notice,omitempty" doc:"id of the notice that told it last"`
 	Group        string      `json:"group,omitempty" xml:"group,omitempty" doc:"key of its group"`
+	Withheld     string      `json:"withheld,omitempty" xml:"withheld,omitempty" enum:"baseline,silenced" doc:"why it is not told. baseline: its row was there at the first run, which took all rows as known. silenced: a silence holds back what the last run had to tell"`
 	Row          []ValueForm `json:"row,omitempty" xml:"row>column,omitempty" doc:"the row that its last change was made of" nullable:"false"`
 	RowDue       *time.Time  `json:"rowDue,omitempty" xml:"rowDue,omitempty" doc:"of the run that saw that row"`
 }

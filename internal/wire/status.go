@@ -12,17 +12,19 @@ type StatusReport struct {
 	Node       string          `json:"node" xml:"node" doc:"the name of the node that answers"`
 	Started    time.Time       `json:"started" xml:"started"`
 	Health     []Health        `json:"health" xml:"health>dependency" doc:"what the node depends on" nullable:"false"`
+	Clock      *ClockForm      `json:"clock,omitempty" xml:"clock,omitempty" doc:"how the ledger's clock stands; not of the demo, which has its own"`
 	Nodes      []NodeStatus    `json:"nodes" xml:"nodes>node" doc:"that run, the one that answers among them" nullable:"false"`
 	Paused     *SwitchForm     `json:"paused,omitempty" xml:"paused,omitempty" doc:"every rule is stopped"`
 	Rules      []RuleStatus    `json:"rules" xml:"rules>rule" doc:"every rule in every scope" nullable:"false"`
 	Problems   []FileProblem   `json:"problems" xml:"problems>problem" doc:"of the rule files that are not in force" nullable:"false"`
+	Sinks      []SinkForm      `json:"sinks" xml:"sinks>sink" doc:"in the order of their names, with the age of the oldest delivery that waits" nullable:"false"`
 	Deliveries []DeliveryCount `json:"deliveries" xml:"deliveries>delivery" doc:"by sink and state; each is counted up to 10000, which stands for so many or more" nullable:"false"`
 }
 
 // Health is how one thing is that the node depends on.
 type Health struct {
-	Part  string     `json:"part" xml:"part" enum:"ledger,redis,rules,sink,source,tls" doc:"what it is; rules: only where rule files are not in force, because that could not be recorded"`
-	Name  string     `json:"name,omitempty" xml:"name,omitempty" doc:"the name of the source, of the push channel, or of the sink that uses Redis"`
+	Part  string     `json:"part" xml:"part" enum:"clock,ledger,commits,redis,restore,rules,sink,source,tls" doc:"what it is; clock: only where an operator should confirm that of the ledger, which went ahead; commits: what the ledger refuses, or has refused within the last minute; restore: only for a day after a node found that the ledger had been restored from a copy, and with the name of each queue that withholds items since; rules: only where rule files are not in force, because that could not be recorded"`
+	Name  string     `json:"name,omitempty" xml:"name,omitempty" doc:"the name of the source, of the push channel, of the queue, or of the sink that uses Redis"`
 	OK    bool       `json:"ok" xml:"ok"`
 	Error string     `json:"error,omitempty" xml:"error,omitempty" doc:"why not"`
 	Since *time.Time `json:"since,omitempty" xml:"since,omitempty" doc:"how long it has been so"`
@@ -50,6 +52,8 @@ type RuleStatus struct {
 	Stale    bool        `json:"stale,omitempty" xml:"stale,omitempty" doc:"its file is bad: this is the last good version"`
 	Verified bool        `json:"verified" xml:"verified" doc:"its probe was prepared on the source; a rule that is not does not run"`
 	Reason   string      `json:"reason,omitempty" xml:"reason,omitempty" doc:"why it is not verified"`
+	Late     bool        `json:"late,omitempty" xml:"late,omitempty" doc:"its next firing is overdue by more than a minute and its interval, of which five minutes count at most; a rule that is disabled is not late"`
+	Overdue  float64     `json:"overdueSeconds,omitempty" xml:"overdueSeconds,omitempty" doc:"since when its next firing should have started"`
 	NextDue  *time.Time  `json:"nextDue,omitempty" xml:"nextDue,omitempty"`
 	LastRun  *RunStatus  `json:"lastRun,omitempty" xml:"lastRun,omitempty"`
 	Warnings []string    `json:"warnings,omitempty" xml:"warnings>warning,omitempty" doc:"what does not keep it from running, each with its code" nullable:"false"`
@@ -129,6 +133,7 @@ type RuleHealthForm struct {
 	Degraded   int `json:"degraded" xml:"degraded,attr"`
 	Failing    int `json:"failing" xml:"failing,attr"`
 	Unverified int `json:"unverified" xml:"unverified,attr"`
+	Late       int `json:"late" xml:"late,attr" doc:"whose next firing is overdue, those that are unverified apart"`
 	Waiting    int `json:"waiting" xml:"waiting,attr"`
 	Disabled   int `json:"disabled" xml:"disabled,attr"`
 	Shadow     int `json:"shadow" xml:"shadow,attr" doc:"of all these, those in shadow that are not promoted"`

@@ -10,7 +10,7 @@ import (
 )
 
 // arithmetic compiles + - * / % and **.
-func (c *compiler) arithmetic(n *ast.BinaryNode) operand {
+func (c operatorCompiler) arithmetic(n *ast.BinaryNode) operand {
 	l, r := c.compile(n.Left), c.compile(n.Right)
 	at := n.Location().From
 	if l.bad || r.bad {
@@ -42,7 +42,7 @@ func (c *compiler) arithmetic(n *ast.BinaryNode) operand {
 	}), l, r)
 }
 
-func (c *compiler) misfit(n *ast.BinaryNode, l, r operand) operand {
+func (c operatorCompiler) misfit(n *ast.BinaryNode, l, r operand) operand {
 	hint := ""
 	switch {
 	case n.Operator == "+" && (isText(l) || isText(r)):
@@ -62,7 +62,7 @@ func isText(o operand) bool {
 	return o.shape != list && (o.kind == row.Text || o.kind == row.Null)
 }
 
-func (c *compiler) numeric(n *ast.BinaryNode, l, r operand) operand {
+func (c operatorCompiler) numeric(n *ast.BinaryNode, l, r operand) operand {
 	at, op := n.Location().From, n.Operator[0]
 	if op == '%' && (l.plain().kind == row.Float && r.kind != row.Decimal || r.plain().kind == row.Float && l.kind != row.Decimal) {
 		c.fail(at, CodeType, "% is for ints and decimals", "")
@@ -112,7 +112,7 @@ func numericKind(op byte, l, r operand) row.Kind {
 }
 
 // literals calculates with numbers as they are written, so that 0.1 + 0.2 is 0.3.
-func (c *compiler) literals(op byte, l, r operand, at int) operand {
+func (c operatorCompiler) literals(op byte, l, r operand, at int) operand {
 	f := frame{most: &rowBounds}
 	var v row.Value
 	if l.kind == row.Int && r.kind == row.Int && op != '/' {
@@ -128,7 +128,7 @@ func (c *compiler) literals(op byte, l, r operand, at int) operand {
 }
 
 // power gives a float, as in expr.
-func (c *compiler) power(n *ast.BinaryNode, l, r operand) operand {
+func (c operatorCompiler) power(n *ast.BinaryNode, l, r operand) operand {
 	at := n.Location().From
 	if !isNumeric(l) || !isNumeric(r) {
 		return c.misfit(n, l, r)
@@ -152,7 +152,7 @@ func (c *compiler) power(n *ast.BinaryNode, l, r operand) operand {
 }
 
 // signed compiles the signs.
-func (c *compiler) signed(n *ast.UnaryNode) operand {
+func (c operatorCompiler) signed(n *ast.UnaryNode) operand {
 	x := c.compile(n.Node)
 	at := n.Location().From
 	switch {

@@ -19,18 +19,18 @@ type builtinFunction struct {
 	// letter before it.
 	params  string
 	exact   bool // right for decimals
-	compile func(c *compiler, at int, args []operand) operand
+	compile func(c functionCompiler, at int, args []operand) operand
 }
 
-// function finds a builtin; nil where conditions have none of that name.
-func (c *compiler) function(name string) *builtinFunction {
+// findFunction finds a builtin; nil where conditions have none of that name.
+func findFunction(name string) *builtinFunction {
 	for _, table := range []map[string]builtinFunction{numberFunctions, textFunctions, timeFunctions, listFunctions, orderFunctions} {
 		if fn, ok := table[name]; ok {
 			return &fn
 		}
 	}
 	if b, ok := exprFunctions[name]; ok {
-		return &builtinFunction{params: b.params, compile: func(c *compiler, at int, args []operand) operand {
+		return &builtinFunction{params: b.params, compile: func(c functionCompiler, at int, args []operand) operand {
 			return c.borrow(name, b, at, args)
 		}}
 	}
@@ -49,15 +49,15 @@ var withoutUse = map[string]string{
 }
 
 // call compiles the call of a builtin.
-func (c *compiler) call(n *ast.BuiltinNode) operand {
+func (c functionCompiler) call(n *ast.BuiltinNode) operand {
 	at := n.Location().From
 	if n.Name == "date" {
 		return c.date(n)
 	}
 	if len(n.Arguments) == 2 && predicateFunctions[n.Name] != nil {
-		return c.predicate(n)
+		return c.members().predicate(n)
 	}
-	fn := c.function(n.Name)
+	fn := findFunction(n.Name)
 	if fn == nil {
 		hint, ok := withoutUse[n.Name]
 		if !ok {
@@ -79,7 +79,7 @@ func (c *compiler) call(n *ast.BuiltinNode) operand {
 }
 
 // fits checks the arguments against the function's params.
-func (c *compiler) fits(name string, fn *builtinFunction, at int, args []operand) bool {
+func (c functionCompiler) fits(name string, fn *builtinFunction, at int, args []operand) bool {
 	letters, least, most := params(fn.params)
 	if len(args) < least || len(args) > most {
 		c.fail(at, CodeType, fmt.Sprintf("%s() takes %s, here it has %d", name, counted(least, most), len(args)), "")
@@ -157,11 +157,11 @@ func accepts(letter byte, a operand) bool {
 }
 
 // callOther compiles the call of what is no builtin: a method of a time or duration.
-func (c *compiler) callOther(n *ast.CallNode) operand {
+func (c functionCompiler) callOther(n *ast.CallNode) operand {
 	at := n.Location().From
 	if m, ok := n.Callee.(*ast.MemberNode); ok {
 		if name, ok := m.Property.(*ast.StringNode); ok {
-			return c.method(at, m.Node, name.Value, n.Arguments)
+			return c.members().method(at, m.Node, name.Value, n.Arguments)
 		}
 	}
 	id, ok := n.Callee.(*ast.IdentifierNode)
@@ -176,7 +176,7 @@ func (c *compiler) callOther(n *ast.CallNode) operand {
 		c.fail(at, CodeType, id.Value+" is a column, not a function", "")
 	default:
 		names := slices.Clone(builtin.Names)
-		names = slices.DeleteFunc(names, func(name string) bool { return name != "date" && c.function(name) == nil })
+		names = slices.DeleteFunc(names, func(name string) bool { return name != "date" && findFunction(name) == nil })
 		hint, ok := sqlFunctions[strings.ToLower(id.Value)]
 		if !ok {
 			hint = suggest(id.Value, names, "")
@@ -225,7 +225,7 @@ var exprFunctions = map[string]exprFunction{
 }
 
 // borrow compiles a call of expr's own function.
-func (c *compiler) borrow(name string, b exprFunction, at int, args []operand) operand {
+func (c functionCompiler) borrow(name string, b exprFunction, at int, args []operand) operand {
 	call := expr(name)
 	letters, _, _ := params(b.params)
 	gets := make([]func(*frame) (any, bool), len(args))

@@ -1,6 +1,7 @@
 package condition
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/expr-lang/expr/ast"
@@ -23,7 +24,7 @@ var operators = map[string]verdicts{
 // mirrored swaps the sides of an operator.
 func (v verdicts) mirrored() verdicts { return verdicts{v[2], v[1], v[0]} }
 
-func (c *compiler) comparison(n *ast.BinaryNode) operand {
+func (c operatorCompiler) comparison(n *ast.BinaryNode) operand {
 	l, r := c.compile(n.Left), c.compile(n.Right)
 	at := n.Location().From
 	if l.bad || r.bad {
@@ -37,7 +38,7 @@ func (c *compiler) comparison(n *ast.BinaryNode) operand {
 		return broken(at)
 	}
 	if l.shape == list || r.shape == list || !comparableKinds(l.kind, r.kind) {
-		c.fail(at, CodeType, fmt.Sprintf("%s and %s do not compare", describe(l), describe(r)), comparisonHint(l, r))
+		c.fail(at, CodeType, fmt.Sprintf("%s and %s do not compare", describe(l), describe(r)), cmp.Or(flagHint(n, l, r), orderHint(n, l, r), comparisonHint(l, r)))
 		return broken(at)
 	}
 	l, r = l.beside(r), r.beside(l)
@@ -85,7 +86,7 @@ func comparisonHint(l, r operand) string {
 }
 
 // isNull compiles the test for NULL, the one comparison with nil that has an answer.
-func (c *compiler) isNull(n *ast.BinaryNode, l, r operand) operand {
+func (c operatorCompiler) isNull(n *ast.BinaryNode, l, r operand) operand {
 	x := l
 	if l.isNil {
 		x = r
@@ -137,7 +138,7 @@ func (v verdicts) of(f *frame, a, b row.Value) truth {
 }
 
 // array compiles a list that is written out.
-func (c *compiler) array(n *ast.ArrayNode) operand {
+func (c operatorCompiler) array(n *ast.ArrayNode) operand {
 	at := n.Location().From
 	items := make([]operand, len(n.Nodes))
 	bad := false
@@ -178,7 +179,7 @@ func listOf(at int, u commonOperands) operand {
 const valueSize = 64
 
 // in follows SQL: true where an element is equal, else NULL where one is NULL, else false.
-func (c *compiler) in(n *ast.BinaryNode) operand {
+func (c operatorCompiler) in(n *ast.BinaryNode) operand {
 	if r, ok := n.Right.(*ast.BinaryNode); ok && r.Operator == ".." {
 		return c.inRange(n, r)
 	}
@@ -226,7 +227,7 @@ func inValues(f *frame, v row.Value, values []row.Value) truth {
 
 // inItems compiles membership in a list that is written out, as the comparisons that it stands for. Many
 // constant texts or ints are looked up at once.
-func (c *compiler) inItems(at int, x operand, items []operand) operand {
+func (c operatorCompiler) inItems(at int, x operand, items []operand) operand {
 	if set := lookup(x, items); set != nil {
 		return c.fold(condOp(at, set), x)
 	}
@@ -282,7 +283,7 @@ func lookup(x operand, items []operand) func(*frame) truth {
 }
 
 // inRange compiles x in a..b: a whole number from a to b. The range is never built.
-func (c *compiler) inRange(n, r *ast.BinaryNode) operand {
+func (c operatorCompiler) inRange(n, r *ast.BinaryNode) operand {
 	x, low, high := c.compile(n.Left), c.compile(r.Left), c.compile(r.Right)
 	at := n.Location().From
 	if x.bad || low.bad || high.bad {

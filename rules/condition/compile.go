@@ -32,6 +32,17 @@ type compiler struct {
 	elements []operand // what # stands for, the innermost predicate last
 }
 
+// The compilers of kinds of nodes are the compiler with further methods.
+type (
+	operatorCompiler struct{ *compiler }
+	functionCompiler struct{ *compiler }
+	memberCompiler   struct{ *compiler }
+)
+
+func (c *compiler) operators() operatorCompiler { return operatorCompiler{c} }
+func (c *compiler) functions() functionCompiler { return functionCompiler{c} }
+func (c *compiler) members() memberCompiler     { return memberCompiler{c} }
+
 func newCompiler(src string, columns []row.Column) *compiler {
 	return &compiler{
 		src: []rune(src), columns: columns, vars: map[string]operand{}, used: map[int]struct{}{},
@@ -98,27 +109,27 @@ func (c *compiler) compile(node ast.Node) operand {
 		return c.identifier(n)
 	case *ast.UnaryNode:
 		if n.Operator == "not" || n.Operator == "!" {
-			return c.not(n)
+			return c.operators().not(n)
 		}
-		return c.signed(n)
+		return c.operators().signed(n)
 	case *ast.BinaryNode:
 		return c.binary(n)
 	case *ast.ConditionalNode:
-		return c.conditional(n)
+		return c.operators().conditional(n)
 	case *ast.ArrayNode:
-		return c.array(n)
+		return c.operators().array(n)
 	case *ast.MemberNode:
-		return c.member(n)
+		return c.members().member(n)
 	case *ast.ChainNode:
 		return c.compile(n.Node) // a member of NULL is NULL with and without ?.
 	case *ast.SliceNode:
-		return c.slice(n)
+		return c.members().slice(n)
 	case *ast.BuiltinNode:
-		return c.call(n)
+		return c.functions().call(n)
 	case *ast.PointerNode:
-		return c.pointer(n)
+		return c.members().pointer(n)
 	case *ast.CallNode:
-		return c.callOther(n)
+		return c.functions().callOther(n)
 	case *ast.VariableDeclaratorNode:
 		return c.let(n)
 	case *ast.MapNode:
@@ -130,23 +141,23 @@ func (c *compiler) compile(node ast.Node) operand {
 func (c *compiler) binary(n *ast.BinaryNode) operand {
 	switch op := n.Operator; op {
 	case "and", "&&":
-		return c.logic(n, true)
+		return c.operators().logic(n, true)
 	case "or", "||":
-		return c.logic(n, false)
+		return c.operators().logic(n, false)
 	case "??":
-		return c.coalesce(n)
+		return c.operators().coalesce(n)
 	case "==", "!=", "<", "<=", ">", ">=":
-		return c.comparison(n)
+		return c.operators().comparison(n)
 	case "in":
-		return c.in(n)
+		return c.operators().in(n)
 	case "contains", "startsWith", "endsWith":
-		return c.search(n)
+		return c.operators().search(n)
 	case "matches":
-		return c.matches(n)
+		return c.operators().matches(n)
 	case "..":
 		return c.unsupported(n.Location().From, "a range stands only to the right of in", "write x in 1..10")
 	}
-	return c.arithmetic(n)
+	return c.operators().arithmetic(n)
 }
 
 // written returns the number at that place exactly as its author wrote it.
@@ -218,7 +229,11 @@ func (c *compiler) unknownName(name string, at int) {
 		n := len(c.elements)
 		c.faults = append(c.faults, aloneFault(name, at, n > 0 && c.elements[n-1].shape == record))
 	case function:
-		c.fail(at, CodeUnknownName, "there is no column "+name+"; "+name+" is a function", "call it: "+name+"(…)")
+		call := name + "(…)"
+		if fn := findFunction(name); fn != nil && (fn.params == "" || fn.params[0] == '?') {
+			call = name + "()"
+		}
+		c.fail(at, CodeUnknownName, "there is no column "+name+"; "+name+" is a function", "call it: "+call)
 	case c.result:
 		c.fail(at, CodeUnknownName, "there is no variable "+name, suggest(name, c.names(resultNames...), "variables"))
 	case slices.Contains(resultNames, name):

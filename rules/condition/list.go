@@ -10,28 +10,28 @@ import (
 
 // listFunctions make or read lists.
 var listFunctions = map[string]builtinFunction{
-	"min": {params: "a*", exact: true, compile: func(c *compiler, at int, a []operand) operand {
+	"min": {params: "a*", exact: true, compile: func(c functionCompiler, at int, a []operand) operand {
 		return c.extreme(at, a, operators["<"])
 	}},
-	"max": {params: "a*", exact: true, compile: func(c *compiler, at int, a []operand) operand {
+	"max": {params: "a*", exact: true, compile: func(c functionCompiler, at int, a []operand) operand {
 		return c.extreme(at, a, operators[">"])
 	}},
-	"sum":        {params: "n", exact: true, compile: (*compiler).sum},
-	"first":      {params: "r", exact: true, compile: func(c *compiler, at int, a []operand) operand { return c.at(at, a[0], 0) }},
-	"last":       {params: "r", exact: true, compile: func(c *compiler, at int, a []operand) operand { return c.at(at, a[0], -1) }},
-	"get":        {params: "xx", compile: func(c *compiler, at int, a []operand) operand { return c.element(at, a[0], a[1]) }},
+	"sum":        {params: "n", exact: true, compile: functionCompiler.sum},
+	"first":      {params: "r", exact: true, compile: func(c functionCompiler, at int, a []operand) operand { return c.at(at, a[0], 0) }},
+	"last":       {params: "r", exact: true, compile: func(c functionCompiler, at int, a []operand) operand { return c.at(at, a[0], -1) }},
+	"get":        {params: "xx", compile: func(c functionCompiler, at int, a []operand) operand { return c.members().element(at, a[0], a[1]) }},
 	"split":      splitting(strings.SplitN),
 	"splitAfter": splitting(strings.SplitAfterN),
-	"join":       {params: "l?t", compile: (*compiler).join},
-	"fromJSON":   {params: "t", compile: (*compiler).fromJSON},
+	"join":       {params: "l?t", compile: functionCompiler.join},
+	"fromJSON":   {params: "t", compile: functionCompiler.fromJSON},
 }
 
-func (c *compiler) at(at int, x operand, i int64) operand {
-	return c.element(at, x, constOp(row.IntOf(i), at))
+func (c functionCompiler) at(at int, x operand, i int64) operand {
+	return c.members().element(at, x, constOp(row.IntOf(i), at))
 }
 
 // extreme compiles min and max: the verdict tells which of two values to keep.
-func (c *compiler) extreme(at int, args []operand, better verdicts) operand {
+func (c functionCompiler) extreme(at int, args []operand, better verdicts) operand {
 	return c.reduce(at, args, func(f *frame, best, v row.Value) row.Value {
 		if better.of(f, v, best) == yes {
 			return v
@@ -40,7 +40,7 @@ func (c *compiler) extreme(at int, args []operand, better verdicts) operand {
 	})
 }
 
-func (c *compiler) sum(at int, args []operand) operand {
+func (c functionCompiler) sum(at int, args []operand) operand {
 	if args[0].shape != list && args[0].kind != row.JSON {
 		c.fail(args[0].offset, CodeType, "sum() needs a list, here it has "+describe(args[0]), "write sum([a, b]), or add with +")
 		return broken(at)
@@ -55,7 +55,7 @@ func (c *compiler) sum(at int, args []operand) operand {
 
 // reduce combines the arguments, or the elements of the list that is the only one. A NULL among them makes
 // it NULL; of nothing it is NULL.
-func (c *compiler) reduce(at int, args []operand, step func(f *frame, sofar, v row.Value) row.Value) operand {
+func (c functionCompiler) reduce(at int, args []operand, step func(f *frame, sofar, v row.Value) row.Value) operand {
 	if len(args) == 1 && args[0].items != nil {
 		args = args[0].items
 	}
@@ -103,7 +103,7 @@ func (c *compiler) reduce(at int, args []operand, step func(f *frame, sofar, v r
 
 // splitting makes the parts of a text; with a third argument at most so many.
 func splitting(fn func(s, sep string, n int) []string) builtinFunction {
-	return builtinFunction{params: "tt?i", compile: func(_ *compiler, at int, args []operand) operand {
+	return builtinFunction{params: "tt?i", compile: func(_ functionCompiler, at int, args []operand) operand {
 		vals := make([]func(*frame) row.Value, len(args))
 		for i, a := range args {
 			vals[i] = a.val
@@ -126,7 +126,7 @@ func splitting(fn func(s, sep string, n int) []string) builtinFunction {
 	}}
 }
 
-func (c *compiler) join(at int, args []operand) operand {
+func (c functionCompiler) join(at int, args []operand) operand {
 	x := args[0]
 	if x.kind != row.Text && x.kind != row.Null && x.kind != row.JSON {
 		c.fail(x.offset, CodeType, "join() needs a list of texts", "make texts with string(…)")
@@ -155,7 +155,7 @@ func (c *compiler) join(at int, args []operand) operand {
 }
 
 // fromJSON reads a text as JSON; its members are taken with a.b and a[0].
-func (c *compiler) fromJSON(at int, args []operand) operand {
+func (c functionCompiler) fromJSON(at int, args []operand) operand {
 	val := args[0].val
 	return treeOp(at, func(f *frame) any {
 		v := val(f)
@@ -168,17 +168,17 @@ func (c *compiler) fromJSON(at int, args []operand) operand {
 
 // orderFunctions make lists of lists, or one value of what stands in their order.
 var orderFunctions = map[string]builtinFunction{
-	"count":   {params: "r", exact: true, compile: (*compiler).countRows},
-	"take":    {params: "ri", exact: true, compile: (*compiler).take},
-	"reverse": {params: "l", exact: true, compile: (*compiler).reverse},
-	"sort":    {params: "l?t", exact: true, compile: (*compiler).sort},
-	"uniq":    {params: "l", exact: true, compile: (*compiler).uniq},
-	"mean":    {params: "a*", exact: true, compile: (*compiler).mean},
-	"median":  {params: "a*", exact: true, compile: (*compiler).median},
+	"count":   {params: "r", exact: true, compile: functionCompiler.countRows},
+	"take":    {params: "ri", exact: true, compile: functionCompiler.take},
+	"reverse": {params: "l", exact: true, compile: functionCompiler.reverse},
+	"sort":    {params: "l?t", exact: true, compile: functionCompiler.sort},
+	"uniq":    {params: "l", exact: true, compile: functionCompiler.uniq},
+	"mean":    {params: "a*", exact: true, compile: functionCompiler.mean},
+	"median":  {params: "a*", exact: true, compile: functionCompiler.median},
 }
 
 // countRows compiles count without a predicate.
-func (c *compiler) countRows(at int, args []operand) operand {
+func (c functionCompiler) countRows(at int, args []operand) operand {
 	if args[0].shape != records {
 		c.fail(at, CodeType, "count() needs a predicate here", "as in count(x, # > 0); len() counts all the elements")
 		return broken(at)
@@ -187,7 +187,7 @@ func (c *compiler) countRows(at int, args []operand) operand {
 }
 
 // take gives the first n elements.
-func (c *compiler) take(at int, args []operand) operand {
+func (c functionCompiler) take(at int, args []operand) operand {
 	x, most := args[0], args[1].val
 	count := func(f *frame, length int) int {
 		n := most(f)
@@ -206,7 +206,7 @@ func (c *compiler) take(at int, args []operand) operand {
 	return x.derive(at, func(f *frame, all []row.Value) []row.Value { return all[:count(f, len(all))] })
 }
 
-func (c *compiler) reverse(at int, args []operand) operand {
+func (c functionCompiler) reverse(at int, args []operand) operand {
 	return args[0].derive(at, func(f *frame, all []row.Value) []row.Value {
 		if !f.spend(len(all)*valueSize, at) {
 			return nil
@@ -218,7 +218,7 @@ func (c *compiler) reverse(at int, args []operand) operand {
 }
 
 // sort puts the least first, or with "desc" the most.
-func (c *compiler) sort(at int, args []operand) operand {
+func (c functionCompiler) sort(at int, args []operand) operand {
 	descending := constOp(row.TextOf("asc"), at)
 	if len(args) == 2 {
 		descending = args[1]
@@ -256,7 +256,7 @@ func sorted(f *frame, all []row.Value, at int) []row.Value {
 }
 
 // uniq keeps the first of equal elements.
-func (c *compiler) uniq(at int, args []operand) operand {
+func (c functionCompiler) uniq(at int, args []operand) operand {
 	return args[0].derive(at, func(f *frame, all []row.Value) []row.Value {
 		seen := make(map[string]bool, min(len(all), 1000))
 		kept := []row.Value{}
@@ -295,7 +295,7 @@ func (o operand) derive(at int, of func(f *frame, all []row.Value) []row.Value) 
 }
 
 // mean is the sum divided by the count, as / divides: a decimal for decimals, else a float.
-func (c *compiler) mean(at int, args []operand) operand {
+func (c functionCompiler) mean(at int, args []operand) operand {
 	return c.average(at, "mean", args, func(f *frame, all []row.Value) row.Value {
 		total := all[0]
 		for _, v := range all[1:] {
@@ -309,7 +309,7 @@ func (c *compiler) mean(at int, args []operand) operand {
 }
 
 // median is the middle one in order, or the mean of the two in the middle.
-func (c *compiler) median(at int, args []operand) operand {
+func (c functionCompiler) median(at int, args []operand) operand {
 	return c.average(at, "median", args, func(f *frame, all []row.Value) row.Value {
 		all = sorted(f, all, at)
 		if all == nil || f.err != nil {
@@ -326,7 +326,7 @@ func (c *compiler) median(at int, args []operand) operand {
 
 // average compiles a function over numbers, which come as arguments or as a list. A NULL among them makes it NULL; of
 // nothing it is NULL.
-func (c *compiler) average(at int, name string, args []operand, of func(f *frame, all []row.Value) row.Value) operand {
+func (c functionCompiler) average(at int, name string, args []operand, of func(f *frame, all []row.Value) row.Value) operand {
 	x := args[0]
 	if len(args) > 1 || x.shape != list && x.kind != row.JSON {
 		u, ok := c.unify(at, "the arguments", args...)

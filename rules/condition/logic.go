@@ -39,7 +39,7 @@ func (t truth) value() row.Value {
 	return row.BoolOf(t == yes)
 }
 
-func (c *compiler) not(n *ast.UnaryNode) operand {
+func (c operatorCompiler) not(n *ast.UnaryNode) operand {
 	x := c.compile(n.Node)
 	if x.bad {
 		return x
@@ -64,7 +64,7 @@ func (c *compiler) not(n *ast.UnaryNode) operand {
 }
 
 // logic compiles and and or: the stronger value of either side decides, whatever the other is.
-func (c *compiler) logic(n *ast.BinaryNode, and bool) operand {
+func (c operatorCompiler) logic(n *ast.BinaryNode, and bool) operand {
 	l, r := c.compile(n.Left), c.compile(n.Right)
 	at := n.Location().From
 	for _, x := range []operand{l, r} {
@@ -95,7 +95,7 @@ func (c *compiler) logic(n *ast.BinaryNode, and bool) operand {
 }
 
 // conditional compiles the ternary: a test that is NULL takes the second branch, as CASE does.
-func (c *compiler) conditional(n *ast.ConditionalNode) operand {
+func (c operatorCompiler) conditional(n *ast.ConditionalNode) operand {
 	test, a, b := c.compile(n.Cond), c.compile(n.Exp1), c.compile(n.Exp2)
 	at := test.offset
 	if !test.bad && !isBool(test) {
@@ -120,7 +120,7 @@ func (c *compiler) conditional(n *ast.ConditionalNode) operand {
 }
 
 // coalesce compiles ??.
-func (c *compiler) coalesce(n *ast.BinaryNode) operand {
+func (c operatorCompiler) coalesce(n *ast.BinaryNode) operand {
 	a, b := c.compile(n.Left), c.compile(n.Right)
 	at := n.Location().From
 	if a.bad || b.bad {

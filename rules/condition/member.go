@@ -14,7 +14,7 @@ import (
 )
 
 // member compiles a.b, a["b"] and a[0]. What is not there is NULL.
-func (c *compiler) member(n *ast.MemberNode) operand {
+func (c memberCompiler) member(n *ast.MemberNode) operand {
 	at := n.Location().From
 	if id, ok := n.Node.(*ast.IdentifierNode); ok && id.Value == "$env" {
 		return c.compile(n.Node) // refused there
@@ -22,7 +22,7 @@ func (c *compiler) member(n *ast.MemberNode) operand {
 	return c.element(at, c.compile(n.Node), c.compile(n.Property))
 }
 
-func (c *compiler) element(at int, x, key operand) operand {
+func (c memberCompiler) element(at int, x, key operand) operand {
 	switch {
 	case x.bad || key.bad:
 		return broken(at)
@@ -87,7 +87,7 @@ func position(i int64, length int) (int, bool) {
 }
 
 // slice compiles x[from:to] of a text (by characters) or a list. Bounds beyond it are cut.
-func (c *compiler) slice(n *ast.SliceNode) operand {
+func (c memberCompiler) slice(n *ast.SliceNode) operand {
 	at := n.Location().From
 	x := c.compile(n.Node)
 	low, high := constOp(row.IntOf(0), at), constOp(row.IntOf(1<<62), at)
@@ -185,7 +185,7 @@ var durationMethods = map[string]func(time.Duration) float64{
 }
 
 // method compiles x.Name(…) of a time or duration.
-func (c *compiler) method(at int, receiver ast.Node, name string, args []ast.Node) operand {
+func (c memberCompiler) method(at int, receiver ast.Node, name string, args []ast.Node) operand {
 	x, zone := c.inZone(receiver)
 	switch {
 	case x.bad:
@@ -222,7 +222,7 @@ func (c *compiler) method(at int, receiver ast.Node, name string, args []ast.Nod
 	})
 }
 
-func (c *compiler) format(at int, x operand, zone *time.Location, args []ast.Node) operand {
+func (c memberCompiler) format(at int, x operand, zone *time.Location, args []ast.Node) operand {
 	if len(args) != 1 {
 		c.fail(at, CodeType, "Format() takes a layout", `such as "2006-01-02 15:04"`)
 		return broken(at)
@@ -240,7 +240,7 @@ func (c *compiler) format(at int, x operand, zone *time.Location, args []ast.Nod
 }
 
 // inZone compiles a receiver and takes off the In(timezone("…")) at its end.
-func (c *compiler) inZone(n ast.Node) (operand, *time.Location) {
+func (c memberCompiler) inZone(n ast.Node) (operand, *time.Location) {
 	call, ok := n.(*ast.CallNode)
 	if !ok {
 		return c.compile(n), time.UTC
@@ -252,7 +252,7 @@ func (c *compiler) inZone(n ast.Node) (operand, *time.Location) {
 	if name, ok := m.Property.(*ast.StringNode); !ok || name.Value != "In" || len(call.Arguments) != 1 {
 		return c.compile(n), time.UTC
 	}
-	zone, ok := c.zone(call.Arguments[0])
+	zone, ok := c.functions().zone(call.Arguments[0])
 	if !ok {
 		return broken(n.Location().From), nil
 	}

@@ -250,19 +250,19 @@ func roundDecimal(v row.Value) (row.Value, bool) {
 
 // numberFunctions work on one number. Those that round leave ints as they are.
 var numberFunctions = map[string]builtinFunction{
-	"abs":   {params: "n", exact: true, compile: (*compiler).abs},
-	"round": {params: "n", exact: true, compile: func(c *compiler, at int, a []operand) operand { return c.round(at, a, math.Round) }},
-	"ceil":  {params: "n", compile: func(c *compiler, at int, a []operand) operand { return c.round(at, a, math.Ceil) }},
-	"floor": {params: "n", compile: func(c *compiler, at int, a []operand) operand { return c.round(at, a, math.Floor) }},
-	"int": {params: "x", compile: func(c *compiler, at int, a []operand) operand {
+	"abs":   {params: "n", exact: true, compile: functionCompiler.abs},
+	"round": {params: "n", exact: true, compile: func(c functionCompiler, at int, a []operand) operand { return c.round(at, a, math.Round) }},
+	"ceil":  {params: "n", compile: func(c functionCompiler, at int, a []operand) operand { return c.round(at, a, math.Ceil) }},
+	"floor": {params: "n", compile: func(c functionCompiler, at int, a []operand) operand { return c.round(at, a, math.Floor) }},
+	"int": {params: "x", compile: func(c functionCompiler, at int, a []operand) operand {
 		return c.each(row.Int, "x", at, a, func(f *frame, v []row.Value) row.Value { return toInt(f, v[0], at) })
 	}},
-	"float": {params: "x", compile: func(c *compiler, at int, a []operand) operand {
+	"float": {params: "x", compile: func(c functionCompiler, at int, a []operand) operand {
 		return c.each(row.Float, "x", at, a, func(f *frame, v []row.Value) row.Value { return toFloat(f, v[0], at) })
 	}},
 }
 
-func (c *compiler) abs(at int, args []operand) operand {
+func (c functionCompiler) abs(at int, args []operand) operand {
 	x := args[0]
 	if x.literal {
 		return literalOf(absOf(&frame{most: &rowBounds}, x.value, at), at)
@@ -278,7 +278,7 @@ func absOf(f *frame, v row.Value, at int) row.Value {
 }
 
 // round applies a rounding of floats; decimals come here to be rounded to the nearest only.
-func (c *compiler) round(at int, args []operand, float func(float64) float64) operand {
+func (c functionCompiler) round(at int, args []operand, float func(float64) float64) operand {
 	return c.each(args[0].plain().kind, "n", at, args, func(f *frame, v []row.Value) row.Value {
 		switch v[0].Kind() {
 		case row.Int:

@@ -29,6 +29,9 @@ func parse(src string, columns []row.Column) (root ast.Node, err error) {
 	case strings.TrimSpace(src) == "":
 		return nil, &Error{Code: CodeSyntax, Message: "the expression is empty"}
 	}
+	if err := mistakes(src); err != nil {
+		return nil, err
+	}
 	// expr's parser goes on for a while after an error, over nodes that it did not make.
 	defer func() {
 		if p := recover(); p != nil {

@@ -16,21 +16,21 @@ type loop struct {
 
 // predicateFunctions are the builtins that look at the elements of a list. In their second argument # is the
 // element, .name a column (or member) of it.
-var predicateFunctions = map[string]func(c *compiler, at int, l loop) operand{
-	"any":      func(_ *compiler, at int, l loop) operand { return condOp(at, l.any()) },
-	"all":      func(_ *compiler, at int, l loop) operand { return condOp(at, l.all()) },
-	"none":     func(_ *compiler, at int, l loop) operand { return condOp(at, l.none()) },
-	"one":      func(_ *compiler, at int, l loop) operand { return condOp(at, l.one()) },
-	"count":    func(_ *compiler, at int, l loop) operand { return l.count(at) },
-	"filter":   func(_ *compiler, at int, l loop) operand { return l.filter(at) },
-	"find":     func(_ *compiler, at int, l loop) operand { return l.find(at, false) },
-	"findLast": func(_ *compiler, at int, l loop) operand { return l.find(at, true) },
-	"map":      (*compiler).mapping,
-	"sum":      (*compiler).total,
+var predicateFunctions = map[string]func(c memberCompiler, at int, l loop) operand{
+	"any":      func(_ memberCompiler, at int, l loop) operand { return condOp(at, l.any()) },
+	"all":      func(_ memberCompiler, at int, l loop) operand { return condOp(at, l.all()) },
+	"none":     func(_ memberCompiler, at int, l loop) operand { return condOp(at, l.none()) },
+	"one":      func(_ memberCompiler, at int, l loop) operand { return condOp(at, l.one()) },
+	"count":    func(_ memberCompiler, at int, l loop) operand { return l.count(at) },
+	"filter":   func(_ memberCompiler, at int, l loop) operand { return l.filter(at) },
+	"find":     func(_ memberCompiler, at int, l loop) operand { return l.find(at, false) },
+	"findLast": func(_ memberCompiler, at int, l loop) operand { return l.find(at, true) },
+	"map":      memberCompiler.mapping,
+	"sum":      memberCompiler.total,
 }
 
 // predicate compiles the call of one of predicateFunctions.
-func (c *compiler) predicate(n *ast.BuiltinNode) operand {
+func (c memberCompiler) predicate(n *ast.BuiltinNode) operand {
 	at := n.Location().From
 	p, ok := n.Arguments[1].(*ast.PredicateNode)
 	if !ok {
@@ -56,7 +56,7 @@ func (c *compiler) predicate(n *ast.BuiltinNode) operand {
 }
 
 // loop compiles a predicate over x. An evaluation of it costs as many steps as it has parts.
-func (c *compiler) loop(at int, x operand, p *ast.PredicateNode) (loop, bool) {
+func (c memberCompiler) loop(at int, x operand, p *ast.PredicateNode) (loop, bool) {
 	before := c.parts
 	l := loop{over: x}
 	if x.shape == records {
@@ -108,7 +108,7 @@ func eachValue(values func(*frame) []row.Value, slot, cost, at int) func(*frame,
 }
 
 // pointer compiles #.
-func (c *compiler) pointer(n *ast.PointerNode) operand {
+func (c memberCompiler) pointer(n *ast.PointerNode) operand {
 	at := n.Location().From
 	if n.Name != "" {
 		return c.unsupported(at, "#"+n.Name+" has no use in a condition", "")
@@ -262,7 +262,7 @@ func (l loop) find(at int, last bool) operand {
 }
 
 // mapping is the list of what the body comes to for each element.
-func (c *compiler) mapping(at int, l loop) operand {
+func (c memberCompiler) mapping(at int, l loop) operand {
 	if l.body.shape == list || l.body.kind == rowKind {
 		hint := ""
 		if l.body.shape == record {
@@ -287,7 +287,7 @@ func (c *compiler) mapping(at int, l loop) operand {
 }
 
 // total is the sum of what the body comes to; NULL where one of them is, or where there is none.
-func (c *compiler) total(at int, l loop) operand {
+func (c memberCompiler) total(at int, l loop) operand {
 	if !isNumeric(l.body) {
 		hint := ""
 		if l.body.kind == rowKind {

@@ -79,7 +79,7 @@ func predicateEntries() []Entry {
 
 // signature writes a function's params in words.
 func signature(name string) string {
-	fn := (*compiler)(nil).function(name)
+	fn := findFunction(name)
 	if fn == nil {
 		return name + "()"
 	}

@@ -59,7 +59,7 @@ func (c *compiler) anyColumn() string {
 }
 
 // rowAt compiles rows[i]; a row that is not there is NULL, and so are its columns.
-func (c *compiler) rowAt(at int, x, key operand) operand {
+func (c memberCompiler) rowAt(at int, x, key operand) operand {
 	if key.shape != scalar || key.kind != row.Int {
 		hint := "rows[0] is the first row, rows[-1] the last"
 		if key.constant && key.kind == row.Text && row.Index(c.columns, key.value.Text()) >= 0 {
@@ -82,7 +82,7 @@ func (c *compiler) rowAt(at int, x, key operand) operand {
 }
 
 // columnOf compiles r.name of a row.
-func (c *compiler) columnOf(at int, x, key operand) operand {
+func (c memberCompiler) columnOf(at int, x, key operand) operand {
 	if !key.constant || key.kind != row.Text {
 		c.fail(at, CodeType, "a row has columns, not elements", "write rows[0]."+c.anyColumn())
 		return broken(at)

@@ -17,8 +17,7 @@ func TestSQLFunctions(t *testing.T) {
 		for _, m := range call.FindAllStringSubmatch(hint, -1) {
 			_, method := timeMethods[m[1]]
 			_, measure := durationMethods[m[1]]
-			c := newCompiler("", nil)
-			if c.function(m[1]) == nil && predicateFunctions[m[1]] == nil && m[1] != "date" && m[1] != "Format" && !method && !measure {
+			if findFunction(m[1]) == nil && predicateFunctions[m[1]] == nil && m[1] != "date" && m[1] != "Format" && !method && !measure {
 				t.Errorf("%s: there is no %s()", name, m[1])
 			}
 		}

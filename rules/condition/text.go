@@ -18,7 +18,7 @@ var searches = map[string]func(s, part string) bool{
 }
 
 // search compiles contains, startsWith and endsWith.
-func (c *compiler) search(n *ast.BinaryNode) operand {
+func (c operatorCompiler) search(n *ast.BinaryNode) operand {
 	l, r := c.compile(n.Left), c.compile(n.Right)
 	at := n.Location().From
 	if !c.texts(n.Operator, l, r) {
@@ -55,7 +55,7 @@ const (
 )
 
 // matches compiles the regular expression once.
-func (c *compiler) matches(n *ast.BinaryNode) operand {
+func (c operatorCompiler) matches(n *ast.BinaryNode) operand {
 	l, r := c.compile(n.Left), c.compile(n.Right)
 	at := n.Location().From
 	if !c.texts(n.Operator, l, r) {
@@ -117,7 +117,7 @@ func (c *compiler) texts(operator string, sides ...operand) bool {
 	return ok
 }
 
-func (c *compiler) concat(at int, l, r operand) operand {
+func (c operatorCompiler) concat(at int, l, r operand) operand {
 	left, right := l.val, r.val
 	return c.fold(valueOp(row.Text, at, func(f *frame) row.Value {
 		a := left(f)
@@ -131,11 +131,11 @@ func (c *compiler) concat(at int, l, r operand) operand {
 
 // textFunctions work on texts.
 var textFunctions = map[string]builtinFunction{
-	"len":    {params: "c", compile: (*compiler).length},
-	"string": {params: "x", exact: true, compile: (*compiler).toText},
+	"len":    {params: "c", compile: functionCompiler.length},
+	"string": {params: "x", exact: true, compile: functionCompiler.toText},
 	"upper":  onText(strings.ToUpper),
 	"lower":  onText(strings.ToLower),
-	"trim": {params: "t?t", compile: func(c *compiler, at int, a []operand) operand {
+	"trim": {params: "t?t", compile: func(c functionCompiler, at int, a []operand) operand {
 		return c.each(row.Text, "t", at, a, func(_ *frame, v []row.Value) row.Value {
 			if len(v) == 1 {
 				return row.TextOf(strings.TrimSpace(v[0].Text()))
@@ -149,12 +149,12 @@ var textFunctions = map[string]builtinFunction{
 	"hasSuffix":   finding(strings.HasSuffix),
 	"indexOf":     locating(strings.Index),
 	"lastIndexOf": locating(strings.LastIndex),
-	"repeat":      {params: "ti", compile: (*compiler).repeat},
-	"replace":     {params: "ttt?i", compile: (*compiler).replace},
+	"repeat":      {params: "ti", compile: functionCompiler.repeat},
+	"replace":     {params: "ttt?i", compile: functionCompiler.replace},
 }
 
 func onText(fn func(string) string) builtinFunction {
-	return builtinFunction{params: "t", compile: func(c *compiler, at int, a []operand) operand {
+	return builtinFunction{params: "t", compile: func(c functionCompiler, at int, a []operand) operand {
 		return c.each(row.Text, "t", at, a, func(f *frame, v []row.Value) row.Value {
 			if !f.spend(len(v[0].Text()), at) {
 				return row.Value{}
@@ -166,7 +166,7 @@ func onText(fn func(string) string) builtinFunction {
 
 // cutting removes a text at an end; without a second argument a space, as in expr.
 func cutting(fn func(s, part string) string) builtinFunction {
-	return builtinFunction{params: "t?t", compile: func(c *compiler, at int, a []operand) operand {
+	return builtinFunction{params: "t?t", compile: func(c functionCompiler, at int, a []operand) operand {
 		return c.each(row.Text, "t", at, a, func(_ *frame, v []row.Value) row.Value {
 			part := " "
 			if len(v) == 2 {
@@ -178,7 +178,7 @@ func cutting(fn func(s, part string) string) builtinFunction {
 }
 
 func finding(fn func(s, part string) bool) builtinFunction {
-	return builtinFunction{params: "tt", compile: func(c *compiler, at int, a []operand) operand {
+	return builtinFunction{params: "tt", compile: func(c functionCompiler, at int, a []operand) operand {
 		return c.each(row.Bool, "t", at, a, func(_ *frame, v []row.Value) row.Value {
 			return row.BoolOf(fn(v[0].Text(), v[1].Text()))
 		})
@@ -187,7 +187,7 @@ func finding(fn func(s, part string) bool) builtinFunction {
 
 // locating gives a position in characters, or -1.
 func locating(fn func(s, part string) int) builtinFunction {
-	return builtinFunction{params: "tt", compile: func(c *compiler, at int, a []operand) operand {
+	return builtinFunction{params: "tt", compile: func(c functionCompiler, at int, a []operand) operand {
 		return c.each(row.Int, "t", at, a, func(_ *frame, v []row.Value) row.Value {
 			i := fn(v[0].Text(), v[1].Text())
 			if i > 0 {
@@ -199,7 +199,7 @@ func locating(fn func(s, part string) int) builtinFunction {
 }
 
 // length counts characters of a text, or elements.
-func (c *compiler) length(at int, args []operand) operand {
+func (c functionCompiler) length(at int, args []operand) operand {
 	x := args[0]
 	if x.shape == list || x.shape == records {
 		return c.size(at, x)
@@ -238,7 +238,7 @@ func (c *compiler) length(at int, args []operand) operand {
 }
 
 // toText writes a value as templates do.
-func (c *compiler) toText(at int, args []operand) operand {
+func (c functionCompiler) toText(at int, args []operand) operand {
 	args = []operand{args[0].exact()}
 	return c.each(row.Text, "x", at, args, func(f *frame, v []row.Value) row.Value {
 		s := v[0].String()
@@ -249,7 +249,7 @@ func (c *compiler) toText(at int, args []operand) operand {
 	})
 }
 
-func (c *compiler) repeat(at int, args []operand) operand {
+func (c functionCompiler) repeat(at int, args []operand) operand {
 	return c.each(row.Text, "ti", at, args, func(f *frame, v []row.Value) row.Value {
 		s, n := v[0].Text(), v[1].Int()
 		if n < 0 || n > int64(f.most.work) || !f.spend(len(s)*int(n), at) {
@@ -260,7 +260,7 @@ func (c *compiler) repeat(at int, args []operand) operand {
 }
 
 // replace replaces the first n or, without n or with a negative one, all.
-func (c *compiler) replace(at int, args []operand) operand {
+func (c functionCompiler) replace(at int, args []operand) operand {
 	return c.each(row.Text, "ttti", at, args, func(f *frame, v []row.Value) row.Value {
 		s, old, with, n := v[0].Text(), v[1].Text(), v[2].Text(), -1
 		if len(v) == 4 {

@@ -99,7 +99,7 @@ func fromTime(x any) (row.Value, bool) {
 
 // timeFunctions make times and durations; date is compiled by itself.
 var timeFunctions = map[string]builtinFunction{
-	"now": {params: "", compile: func(_ *compiler, at int, _ []operand) operand {
+	"now": {params: "", compile: func(_ functionCompiler, at int, _ []operand) operand {
 		return valueOp(row.Time, at, func(f *frame) row.Value {
 			if f.now.IsZero() {
 				return f.fail(at, "now() is not known here")
@@ -107,7 +107,7 @@ var timeFunctions = map[string]builtinFunction{
 			return row.TimeOf(f.now)
 		})
 	}},
-	"duration": {params: "t", compile: func(c *compiler, at int, a []operand) operand {
+	"duration": {params: "t", compile: func(c functionCompiler, at int, a []operand) operand {
 		return c.each(row.Duration, "t", at, a, func(f *frame, v []row.Value) row.Value {
 			d, err := parseDuration(v[0].Text())
 			if err != nil {
@@ -149,7 +149,7 @@ func parseDuration(s string) (time.Duration, error) {
 
 // date compiles date(text), date(text, layout), date(text, layout, zone) and date(timezone(zone), text, …). The
 // layouts without one given are expr's. A time without zone is UTC.
-func (c *compiler) date(n *ast.BuiltinNode) operand {
+func (c functionCompiler) date(n *ast.BuiltinNode) operand {
 	at := n.Location().From
 	var prefix []any
 	nodes := n.Arguments
@@ -203,7 +203,7 @@ func isTimezone(n ast.Node) bool {
 }
 
 // zone loads the zone that timezone("…") names.
-func (c *compiler) zone(n ast.Node) (*time.Location, bool) {
+func (c functionCompiler) zone(n ast.Node) (*time.Location, bool) {
 	b, ok := n.(*ast.BuiltinNode)
 	if !ok || b.Name != "timezone" || len(b.Arguments) != 1 {
 		c.fail(n.Location().From, CodeType, "here stands a zone", `write timezone("Europe/Berlin")`)

@@ -161,6 +161,8 @@ func shape(v reflect.Value, tag reflect.StructTag) *Schema {
 		return &Schema{Type: Types{"string", "integer"}, Pattern: Duration, MinLength: 1, Minimum: &zero, Maximum: &zero}
 	}
 	switch t.Kind() {
+	case reflect.Pointer: // a field that may be left out, with a meaning of its own
+		return shape(reflect.Zero(t.Elem()), tag)
 	case reflect.Struct:
 		return object(v)
 	case reflect.Map:

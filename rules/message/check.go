@@ -58,7 +58,9 @@ func (w *walk) list(l *parse.ListNode, on dot) {
 func (w *walk) node(n parse.Node, on dot) {
 	declared := len(w.vars)
 	switch n := n.(type) {
-	case *parse.TextNode, *parse.CommentNode:
+	case *parse.TextNode:
+		w.words(n)
+	case *parse.CommentNode:
 	case *parse.ActionNode:
 		w.pipe(n.Pipe, on)
 		return // what it declares stays in scope
@@ -79,6 +81,18 @@ func (w *walk) node(n parse.Node, on dot) {
 		w.fault(n.Position(), CodeSyntax, fmt.Sprintf("%s means nothing here", n), "")
 	}
 	w.vars = w.vars[:declared]
+}
+
+// dollarBraces is a column as shells and other template languages write it.
+var dollarBraces = regexp.MustCompile(`\$\{\s*\.?(\w+)\s*\}`)
+
+// words refuses ${qty}, which would be told as it stands.
+func (w *walk) words(n *parse.TextNode) {
+	for _, m := range dollarBraces.FindAllSubmatchIndex(n.Text, -1) {
+		name := string(n.Text[m[2]:m[3]])
+		w.fault(n.Position()+parse.Pos(m[0]), CodeSyntax, string(n.Text[m[0]:m[1]])+" is no column, it would be told as it stands",
+			fmt.Sprintf("write {{ .%s }}; for the characters themselves {{ \"${\" }}%s}", name, name))
+	}
 }
 
 // loop walks a range, which goes over .rows and stands in no other.

@@ -124,6 +124,8 @@ func TestFaults(t *testing.T) {
 		"x {{ .sku":                        "2 template_syntax unclosed action",
 		"x {{ .sku }":                      `10 template_syntax unexpected "}" in operand`,
 		"a\nb {{ if .sku }}":               "4 template_syntax the text ends inside an if, with or range",
+		"库存 ${sku} {{ .sku }}":             "3 template_syntax ${sku} is no column, it would be told as it stands",
+		"{{ .sku }}, ${ .n }":              "12 template_syntax ${ .n } is no column, it would be told as it stands",
 		"{{ }}":                            "0 template_syntax missing value for command",
 		"库存 {{ upcase .sku }}":             `6 template_function there is no helper "upcase"`,
 		"{{ sku }}":                        `3 template_function there is no helper "sku"`,

@@ -40,6 +40,12 @@ func TestAccepted(t *testing.T) {
 		"SELECT a[1:2], arr[:n], ARRAY[1, 2], ARRAY[[1],[2]] FROM t",
 		"SELECT pg_sleep(0)",
 		"SELECT data #> '{a,b}', data @> '{}', data ? 'k' FROM t",
+		"SELECT data ?| ARRAY['a', 'b'], data ?& array['a'], data->'x' ? 'k', (data) ? :key, data @? '$.a', data @@ '$.a > 1' FROM t",
+		"SELECT t.data ?| :keys, t.first ? 'k', data[1] ?|'{a}', data ? \"name\", data ? (SELECT 'x'), data ? lower(a) FROM t",
+		"SELECT a @> b, a <@b, a @@b, a <@ b, a @@ to_tsquery('x'), a[:2], a[1:2], '?', \"?\" /* ? */ FROM t -- ?",
+		"SELECT id FROM bins@other",
+		"SELECT 数量, 区１, \"数量（件）\", [货位 号], '“补货”，（1）' FROM t -- 全部（*）",
+		"SELECT @@version, $IDENTITY FROM v$session",
 		"WITH delete AS (SELECT 1) SELECT * FROM delete",
 		"SELECT 1e-3, 0x1f, .5, 1_000, 1.5d, 2f, 1., 0b11, 0o17, 1e3",
 		"SELECT u & 'x', U&1, u&(2), U & \"x\" FROM t",
@@ -125,10 +131,34 @@ func TestRefused(t *testing.T) {
 		{probe.CodeUnterminated, "SELECT |\"abc"},
 		{probe.CodeUnterminated, "SELECT 1 |/* /* */"},
 		{probe.CodeUnterminated, "SELECT |$q$ abc $$"},
+		{probe.CodeFullWidth, "SELECT sku|， qty FROM t"},
+		{probe.CodeFullWidth, "SELECT '，' FROM t WHERE a |＞ 0"},
+		{probe.CodeFullWidth, "SELECT a FROM t WHERE a =|　1"},
+		{probe.CodeFullWidth, "SELECT a FROM t WHERE a = |１２"},
+		{probe.CodeFullWidth, "SELECT a FROM t WHERE 数量|≥ :n"},
 		{probe.CodeParameter, "SELECT |$1"},
+		{probe.CodeParameter, "SELECT |? FROM t"},
+		{probe.CodeParameter, "SELECT a FROM t WHERE a = |?"},
+		{probe.CodeParameter, "SELECT a FROM t WHERE a =|?"},
+		{probe.CodeParameter, "SELECT a FROM t WHERE a = |?1"},
+		{probe.CodeParameter, "SELECT a FROM t WHERE a |?1"},
+		{probe.CodeParameter, "SELECT a FROM t WHERE a IN (|?)"},
+		{probe.CodeParameter, "SELECT a FROM t WHERE a BETWEEN 1 AND |?"},
+		{probe.CodeParameter, "SELECT a FROM t WHERE a LIKE |? ORDER BY a"},
+		{probe.CodeParameter, "SELECT a FROM t LIMIT |?"},
+		{probe.CodeParameter, "SELECT a FROM t FETCH FIRST |? ROWS ONLY"},
+		{probe.CodeParameter, "SELECT a FROM t WHERE at > now() - INTERVAL |? DAY"},
+		{probe.CodeParameter, "SELECT '%' {OR} |? {OR} '%'"},
+		{probe.CodeParameter, "SELECT CASE WHEN a THEN |? ELSE 0 END FROM t"},
+		{probe.CodeParameter, "SELECT a FROM t WHERE a > |@p"},
+		{probe.CodeParameter, "SELECT a FROM t WHERE a >|@p1"},
+		{probe.CodeParameter, "SELECT a FROM t WHERE a = |@`p`"},
+		{probe.CodeParameter, "SELECT a FROM t WHERE a = |$p"},
+		{probe.CodeParameter, "SELECT a FROM t WHERE a = |:1"},
+		{probe.CodeParameter, "SELECT a FROM t WHERE (a, b) > (1, |:2)"},
 	} {
-		at := len([]rune(c.sql[:strings.IndexByte(c.sql, '|')]))
-		sql := strings.Replace(c.sql, "|", "", 1)
+		at := len([]rune(strings.ReplaceAll(c.sql[:strings.IndexByte(c.sql, '|')], "{OR}", "||")))
+		sql := strings.ReplaceAll(strings.Replace(c.sql, "|", "", 1), "{OR}", "||")
 		stmt, faults := probe.Parse(sql)
 		switch {
 		case len(faults) != 1 || stmt != nil:

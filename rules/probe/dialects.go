@@ -20,7 +20,7 @@ func MySQL(sql string) []Fault {
 		m.token(t)
 		system := i > 0 && tokens[i-1].Is("@") || i+1 < len(tokens) && tokens[i+1].Is("@") // @@name, which can only be read
 		if t.Is("@") && !system {
-			m.fault(t.Start, CodeSession, "a variable of the session", "write parameters as :name; for running values use row_number(), lag() or a WITH")
+			m.fault(t.Start, CodeSession, "a variable of the session", byName+"; for running values use row_number(), lag() or a WITH")
 		}
 		from = t.End()
 	}
@@ -44,7 +44,7 @@ func (m *mysqlCheck) token(t Token) {
 	case t.Is("#"):
 		m.fault(t.Start, CodeNotSelect, "# begins a comment in MySQL only", "write -- and a blank")
 	case t.Is("?"):
-		m.fault(t.Start, CodeParameter, "a parameter by position", "write parameters as :name")
+		m.fault(t.Start, CodeParameter, "a parameter by position", byName)
 	}
 }
 
@@ -103,7 +103,9 @@ func SQLServer(sql string) []Fault {
 		case t.Is("[") || t.Is("]"):
 			c.fault(t, CodeNotSelect, "a name in brackets that cannot be read", `write "name"`)
 		case t.Is("@") && !c.at(i+1).Is("@") && !c.at(i-1).Is("@"):
-			c.fault(t, CodeParameter, "a variable", "write parameters as :name")
+			c.fault(t, CodeParameter, "a variable", byName)
+		case t.Is("?"):
+			c.fault(t, CodeParameter, "a parameter by position", byName)
 		case t.Kind == Word:
 			c.serverWord(i, t)
 		}
@@ -170,6 +172,8 @@ func Oracle(sql string) []Fault {
 			c.fault(t, CodeNotSelect, "Oracle has names in double quotes only", `write "name"`)
 		case t.Is(";"):
 			c.fault(t, CodeNotSelect, "Oracle does not take the semicolon at the end", "remove it")
+		case t.Is("?"):
+			c.fault(t, CodeParameter, "a parameter by position", byName)
 		case t.Is("@"):
 			c.fault(t, elsewhere.Code, "a database link "+elsewhere.Does, elsewhere.Hint)
 		case t.Kind == Word && before.Is("with") && (name == "function" || name == "procedure"):

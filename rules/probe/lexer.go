@@ -5,6 +5,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"tallyman/rules/problem"
 )
 
 // TokenKind tells tokens apart.
@@ -77,6 +79,7 @@ func (l *lexer) next() bool {
 	case strings.HasPrefix(rest, "/*"):
 		l.skipComment(rest)
 	case unicode.IsSpace(r):
+		l.fullWidth(rest[:size])
 		l.pos += size
 	case (r == 'E' || r == 'e') && strings.HasPrefix(rest[1:], "'"):
 		l.emit(String, l.escaped(rest))
@@ -91,20 +94,30 @@ func (l *lexer) next() bool {
 	case r == '$' && dollarTag(rest) != "":
 		l.emit(String, l.dollarBody(rest))
 	case r == '$' && len(rest) > 1 && isDigit(rest[1]):
-		l.fault(l.pos, CodeParameter, "a parameter by position", "write parameters as :name")
+		l.fault(l.pos, CodeParameter, "a parameter by position", byName)
 		l.emit(Symbol, 1)
 	case isDigit(rest[0]):
 		l.number(rest)
 	case isWordRune(r):
-		l.emit(Word, wordLength(rest))
+		length := wordLength(rest)
+		l.fullWidth(rest[:length])
+		l.emit(Word, length)
 	case strings.HasPrefix(rest, `\:`):
 		l.emit(Colon, 2)
 	case r == ':' && l.isParam(rest):
 		l.emit(Param, 1+nameLength(rest[1:]))
 	default:
+		l.fullWidth(rest[:size])
 		l.emit(Symbol, size)
 	}
 	return true
+}
+
+// fullWidth refuses a full-width character outside of texts and quoted names.
+func (l *lexer) fullWidth(text string) {
+	if w, found := problem.FindFullWidth([]rune(text), 0); found {
+		l.faults = append(l.faults, Fault{Offset: utf8.RuneCountInString(l.sql[:l.pos]) + w.Offset, Code: CodeFullWidth, Message: w.Message(), Hint: w.Hint()})
+	}
 }
 
 func (l *lexer) emit(kind TokenKind, length int) {

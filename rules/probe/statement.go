@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"tallyman/rules/problem"
 )
 
 // Statement is the SQL of a rule, cut at its parameters. Parse makes it.
@@ -18,6 +20,7 @@ type Statement struct {
 	NullExtended bool
 
 	pieces []piece
+	forms  map[int]string // columns whose form parameters have, by where these stand in bytes
 }
 
 // piece is a stretch of the text: either as written, or a parameter.
@@ -40,7 +43,7 @@ func Builtin(name string) bool {
 // Fault is something in the SQL that keeps it from being a probe.
 type Fault struct {
 	Offset  int    // where it stands, in characters from the start of the text
-	Code    string // stable: sql_empty, sql_unterminated, sql_several_statements, sql_not_select, sql_writes, sql_locks, sql_session, sql_function, sql_parameter, sql_escaped
+	Code    string // stable: sql_empty, sql_unterminated, sql_several_statements, sql_not_select, sql_writes, sql_locks, sql_session, sql_function, sql_parameter, sql_escaped, full_width
 	Message string
 	Hint    string // the way out; "" where the message says it
 }
@@ -57,28 +60,37 @@ const (
 	CodeFunction     = "sql_function"
 	CodeParameter    = "sql_parameter"
 	CodeEscaped      = "sql_escaped"
+	CodeFullWidth    = problem.CodeFullWidth
 )
 
 // Parse cuts the SQL at its parameters and returns everything that keeps it from being one read-only
 // statement. The Statement is nil where there are faults.
 func Parse(sql string) (*Statement, []Fault) {
 	tokens, faults := Lex(sql)
+	if slices.ContainsFunc(faults, func(f Fault) bool { return f.Code == CodeFullWidth }) {
+		return nil, faults // what they would mean is not known
+	}
 	faults = append(faults, check(sql, tokens)...)
+	faults = append(faults, positional(sql, tokens)...)
 	if len(faults) > 0 {
 		slices.SortStableFunc(faults, func(a, b Fault) int { return a.Offset - b.Offset })
 		return nil, faults
 	}
-	return cut(sql, tokens), nil
+	return cut(sql, tokens, nil), nil
 }
 
-// cut makes the Statement from tokens without fault.
-func cut(sql string, tokens []Token) *Statement {
-	s := &Statement{Text: sql, Times: map[string]bool{}}
+// cut makes the Statement from tokens without fault. forms are the columns whose form parameters have, by where these stand.
+func cut(sql string, tokens []Token, forms map[int]string) *Statement {
+	s := &Statement{Text: sql, Times: map[string]bool{}, forms: forms}
 	from := 0
 	for _, t := range tokens {
 		switch {
 		case t.Kind == Param:
-			s.add(sql[from:t.Start], t.Text[1:])
+			name := t.Text[1:]
+			if column, found := forms[t.Start]; found {
+				name += "." + column
+			}
+			s.add(sql[from:t.Start], name)
 			from = t.End()
 		case t.Kind == Colon:
 			s.add(sql[from:t.Start], "")
@@ -195,7 +207,8 @@ func (s *Statement) Place(style Style, at int) int {
 			rendered = end
 			written += len(p.text)
 			if p.param != "" {
-				written += len(":" + p.param)
+				name, _, _ := Formed(p.param)
+				written += len(":" + name)
 			}
 			continue
 		}

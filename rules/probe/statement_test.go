@@ -29,7 +29,7 @@ func TestParams(t *testing.T) {
 		{"SELECT `:a`, [b] FROM t WHERE x=:c", "SELECT `:a`, [b] FROM t WHERE x=$1", "SELECT `:a`, [b] FROM t WHERE x=?", "c"},
 		{`SELECT \:a, arr[1\:2], arr[:n]`, `SELECT :a, arr[1:2], arr[$1]`, `SELECT :a, arr[1:2], arr[?]`, "n"},
 		{"SELECT :Qty_1x", "SELECT $1", "SELECT ?", "Qty_1x"},
-		{"SELECT ä:a, ::a, :1, : a", "SELECT ä:a, ::a, :1, : a", "SELECT ä:a, ::a, :1, : a", ""},
+		{"SELECT ä:a, ::a, a[:1], : a", "SELECT ä:a, ::a, a[:1], : a", "SELECT ä:a, ::a, a[:1], : a", ""},
 		{"SELECT 1 WHERE (c, i) > (:wm_changed_at, :wm_id)", "SELECT 1 WHERE (c, i) > ($1, $2)", "SELECT 1 WHERE (c, i) > (?, ?)", "wm_changed_at wm_id"},
 	} {
 		stmt := parse(t, c.sql)

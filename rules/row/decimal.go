@@ -126,6 +126,29 @@ func (v Value) Apd(scratch *apd.Decimal) *apd.Decimal {
 	return scratch.SetFinite(v.num, -v.scale)
 }
 
+// Minus returns a number of any kind less n, of the same kind. An Int does not go below the least one. What is no number stays as it is.
+func (v Value) Minus(n int64) Value {
+	if v.kind == Int {
+		if n > 0 && v.num < math.MinInt64+n {
+			return IntOf(math.MinInt64)
+		}
+		return IntOf(v.num - n)
+	}
+	if v.kind == Float {
+		return FloatOf(v.flt - float64(n))
+	}
+	if v.kind == Decimal {
+		var scratch, difference apd.Decimal
+		if _, err := exactly.Sub(&difference, v.Apd(&scratch), apd.New(n, 0)); err == nil {
+			return NormalDecimalOf(&difference)
+		}
+	}
+	return v
+}
+
+// exactly has more digits than any database's numbers.
+var exactly = apd.BaseContext.WithPrecision(1000)
+
 // floatToApd converts exactly: a float is mantissa × 2^exponent, and 2^-n is 5^n × 10^-n.
 func floatToApd(d *apd.Decimal, f float64) *apd.Decimal {
 	switch {

@@ -94,3 +94,27 @@ func FuzzParseDecimal(f *testing.F) {
 		}
 	})
 }
+
+func TestMinus(t *testing.T) {
+	t.Parallel()
+	big, err := row.ParseDecimal("123456789012345678901234567890.5")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		v    row.Value
+		want string
+	}{
+		{row.IntOf(7000), "int 2000"},
+		{row.IntOf(math.MinInt64 + 3), "int -9223372036854775808"},
+		{row.DecimalOf(700050, 2), "decimal 2000.50"},
+		{big, "decimal 123456789012345678901234562890.5"},
+		{row.FloatOf(5000.5), "float 0.5"},
+		{row.TextOf("a"), "text a"},
+	} {
+		got := c.v.Minus(5000)
+		if text := got.Kind().String() + " " + got.String(); text != c.want {
+			t.Errorf("%s: %s, want %s", c.v, text, c.want)
+		}
+	}
+}

@@ -14,6 +14,10 @@ type Column struct {
 	Kind     Kind   // the kind of its non-null values
 	DBType   string // the database's own name of the type, for messages
 	Nullable bool   // false only where the database says NOT NULL
+	// Zone is where the clock stands that a Time without zone was read from; nil for instants.
+	Zone *time.Location
+	// Declared tells that Kind is what a rule declares, not the database.
+	Declared bool
 }
 
 // Row is one row of a probe. Values[i] belongs to Columns[i].
@@ -164,7 +168,7 @@ const (
 	Decimal
 	Text
 	Bytes
-	Time     // an instant; a database timestamp without zone is taken as UTC
+	Time     // an instant; a database timestamp without zone is taken as of the source's time zone
 	Date     // a day, kept as its midnight in UTC
 	Duration // an interval without months
 	JSON

@@ -45,10 +45,19 @@ func (f *File) Decode(n *Node, dst any) problem.List {
 
 // Fail reports a problem at the node.
 func (d *Decoder) Fail(n *Node, code, message, hint string) {
+	if w, found := fullWidth(n, code); found {
+		d.add(n, d.file.ProblemIn(n, w.Offset, problem.CodeFullWidth, w.Message(), w.Hint()))
+		return
+	}
+	d.add(n, d.file.Problem(n, code, message, hint))
+}
+
+// add notes a problem of the node.
+func (d *Decoder) add(n *Node, p problem.Problem) {
 	if len(d.problems) >= maxProblems {
 		return
 	}
-	d.problems = append(d.problems, d.file.Problem(n, code, message, hint))
+	d.problems = append(d.problems, p)
 	if d.bad != nil {
 		d.bad[n] = true
 	}
@@ -180,6 +189,7 @@ func (d *Decoder) list(name string, n *Node, v reflect.Value, tag reflect.Struct
 	d.Faults(n)
 	s := reflect.MakeSlice(v.Type(), len(n.Items), len(n.Items))
 	for i, item := range n.Items {
+		d.commas(n, item)
 		setDefaults(s.Index(i))
 		d.value(d.item(name, n, i), item, item, s.Index(i), tag)
 	}

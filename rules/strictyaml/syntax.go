@@ -48,6 +48,10 @@ func (f *File) syntaxProblem(err error) problem.Problem {
 		}
 	}
 	at, hint, marks := f.failureAt(), "", ""
+	last := f.placeAt(max(at-1, 0)).line
+	if p, found := f.fullWidthNear(line, last-1, last); found {
+		return p
+	}
 	for _, w := range syntaxWords {
 		if strings.HasPrefix(message, w.theirs) {
 			message, hint, marks = w.ours, w.hint, w.marks

@@ -49,6 +49,9 @@ func (t *transaction) Describe(ctx context.Context, stmt *probe.Statement, sql s
 	for i, f := range fields {
 		kind := f.rowKind()
 		columns[i].Column = row.Column{Name: f.name, Kind: kind, DBType: f.typeName(), Nullable: stmt.NullExtended || f.nullable()}
+		if f.kind == typeDateTime {
+			columns[i].Zone = t.dialect.location
+		}
 		columns[i].Convert, columns[i].Most = t.dialect.converter(f, kind), int(f.length)
 		if params > 0 {
 			columns[i].Convert = drifting(columns[i].Convert, kind)

@@ -11,7 +11,7 @@
 //
 // What conditions see: TINYINT(1) and BIT(1) are bool, other BIT columns numbers; UNSIGNED BIGINT is int, and a value above 2^63-1
 // fails the scan; TIME is a duration; '0000-00-00' is NULL, so a date that is NOT NULL is nullable all the same, and a date
-// with a month or day of 0 fails the scan; TIMESTAMP and DATETIME are in UTC unless the URL sets a time zone; a text is
+// with a month or day of 0 fails the scan; TIMESTAMP and DATETIME are in the source's time zone; a text is
 // what has a character set, bytes what has none. MySQL's JSON is json; MariaDB's is a LONGTEXT with a check, which the wire does not
 // tell from other texts, and is text.
 package mysql

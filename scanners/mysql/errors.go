@@ -66,7 +66,7 @@ func (d *dialect) prepareError(err error, stmt *probe.Statement, sql string) err
 
 var (
 	tooLong = sqldb.Verdict{Code: scanners.CodeTimeout, Transient: true}
-	noZone  = sqldb.Verdict{Code: scanners.CodeUnreachable, Transient: true, Hint: "give the source's timezone as an offset (+08:00, in the URL %2B08:00), or load the server's time zone tables"}
+	noZone  = sqldb.Verdict{Code: scanners.CodeUnreachable, Transient: true, Hint: "give the source's timezone as an offset (\"+08:00\"), or load the server's time zone tables"}
 )
 
 // The verdicts of all databases, by short names for the table.

@@ -32,7 +32,7 @@ func TestStatementErrors(t *testing.T) {
 		"SELECT nope(id) FROM bins":                       {"nope", "nope"},
 		"SELECT id FROM nowhere":                          {"", "nowhere' doesn't exist"},
 		"SELECT id FROM bins # not the end\nWHERE id = 1": {"# not", "# begins a comment in MySQL only"},
-		"SELECT id,\n@x AS x FROM bins":                   {"@x", "a variable of the session"},
+		"SELECT id,\n@ x AS x FROM bins":                  {"@ x", "a variable of the session"},
 		"SELECT id AS a, id AS A FROM bins":               {"", "two columns"},
 		"SELECT id FROM bins\nWHERE id = 1 --1":           {"--1", "(line 2 of the probe)"},
 	} {
@@ -107,18 +107,16 @@ func TestNoAccess(t *testing.T) {
 func TestURLs(t *testing.T) {
 	t.Parallel()
 	for u, says := range map[string]string{
-		"mysql://a:hush@host:x/db":                     "cannot be read",
-		"postgres://a:hush@host/db":                    "is not one of MySQL",
-		"a:hush@tcp(host)/db":                          "is not one of MySQL",
-		"mysql://a:hush@host":                          "with a database",
-		"mysql://a:hush@host/a/b":                      "with a database",
-		"mysql://a:hush@host/db?multiStatements=true":  `no option "multiStatements"`,
-		"mysql://a:hush@host/db?allowAllFiles=true":    `no option "allowAllFiles"`,
-		"mysql://a:hush@host/db?tls=maybe":             "the option tls",
-		"mysql://a:hush@host/db?timezone=Mars/Olympus": `timezone "Mars/Olympus"`,
-		"mysql://a:hush@host/db?timezone=Local":        `timezone "Local"`,
-		"mysql://a:hush@host/db?timezone=%27%3B":       "is not known",
-		"mysql://a:hush@host/db?connect_timeout=0":     "connect_timeout",
+		"mysql://a:hush@host:x/db":                      "cannot be read",
+		"postgres://a:hush@host/db":                     "is not one of MySQL",
+		"a:hush@tcp(host)/db":                           "is not one of MySQL",
+		"mysql://a:hush@host":                           "with a database",
+		"mysql://a:hush@host/a/b":                       "with a database",
+		"mysql://a:hush@host/db?multiStatements=true":   `no option "multiStatements"`,
+		"mysql://a:hush@host/db?allowAllFiles=true":     `no option "allowAllFiles"`,
+		"mysql://a:hush@host/db?tls=maybe":              "the option tls",
+		"mysql://a:hush@host/db?timezone=Asia/Shanghai": "a setting of the source",
+		"mysql://a:hush@host/db?connect_timeout=0":      "connect_timeout",
 	} {
 		_, err := mysql.Open(mysql.Config{URL: u})
 		wantCode(t, u, err, scanners.CodeUnreachable, says)
@@ -126,7 +124,7 @@ func TestURLs(t *testing.T) {
 			t.Errorf("%v shows the password", err)
 		}
 	}
-	for _, u := range []string{"mysql://host/db", "mysql://a:b%2F@host:3307/db?tls=skip-verify&timezone=%2B08:00", "mysql://a@localhost/db?socket=/run/mysqld/mysqld.sock"} {
+	for _, u := range []string{"mysql://host/db", "mysql://a:b%2F@host:3307/db?tls=skip-verify", "mysql://a@localhost/db?socket=/run/mysqld/mysqld.sock"} {
 		open(t, mysql.Config{URL: u})
 	}
 }
@@ -137,8 +135,8 @@ func TestTimezone(t *testing.T) {
 	d := testenv.MariaDB(t)
 	exec(t, d, "SET time_zone = '+00:00'; CREATE TABLE moves (id int, at datetime(6), stamp timestamp(6)); INSERT INTO moves VALUES (1, '2026-06-01 08:00:00.5', '2026-06-01 00:00:00.5'), (2, '2026-06-01 08:00:01', '2026-06-01 00:00:01')")
 	at := time.Date(2026, 6, 1, 0, 0, 0, 5e8, time.UTC)
-	for option, want := range map[string]string{"": "2026-06-01T08:00:00.5Z 2026-06-01T00:00:00.5Z", "?timezone=%2B08:00": "2026-06-01T00:00:00.5Z 2026-06-01T00:00:00.5Z"} {
-		s := open(t, mysql.Config{URL: d.URL() + option})
+	for option, want := range map[string]string{"": "2026-06-01T08:00:00.5Z 2026-06-01T00:00:00.5Z", "+08:00": "2026-06-01T00:00:00.5Z 2026-06-01T00:00:00.5Z"} {
+		s := open(t, mysql.Config{URL: d.URL(), Location: place(t, option)})
 		rows := scannertest.Rows(t, prepare(t, s, "SELECT at, stamp FROM moves WHERE id = 1"), nil)
 		if got := rows[0].Values[0].String() + " " + rows[0].Values[1].String(); got != want {
 			t.Errorf("%s: %s, want %s", option, got, want)
@@ -152,8 +150,38 @@ func TestTimezone(t *testing.T) {
 			t.Errorf("%s: found %s", option, got)
 		}
 	}
-	named := open(t, mysql.Config{URL: d.URL() + "?timezone=Asia/Shanghai"})
+	named := open(t, mysql.Config{URL: d.URL(), Location: place(t, "Asia/Shanghai")})
 	wantCode(t, "a zone that the server does not know", named.Ping(t.Context()), scanners.CodeUnreachable, "+08:00")
+}
+
+// place is the location of a source with the time zone; nil for "".
+func place(t *testing.T, zone string) *time.Location {
+	t.Helper()
+	if zone == "" {
+		return nil
+	}
+	location, err := row.ParseZone(zone)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return location
+}
+
+// TestSQLTellsTheTimeOfConditions compares the clocks that a probe has with :now, in the source's time zone.
+func TestSQLTellsTheTimeOfConditions(t *testing.T) {
+	t.Parallel()
+	d := testenv.MariaDB(t)
+	for _, zone := range []string{"", "+08:00", "-03:30"} {
+		s := open(t, mysql.Config{URL: d.URL(), Location: place(t, zone)})
+		for _, clock := range []string{"NOW(6)", "LOCALTIMESTAMP(6)", "CURRENT_TIMESTAMP(6)", "SYSDATE(6)"} {
+			now := time.Now()
+			p := prepare(t, s, "SELECT "+clock+" AS v, :now AS n, TIMESTAMPDIFF(SECOND, :now, "+clock+") AS s")
+			got := scannertest.Rows(t, p, map[string]any{"now": now})[0].Values
+			if apart := got[0].Time().Sub(got[1].Time()); apart.Abs() > 5*time.Second || got[2].Int() > 5 || got[2].Int() < -5 || now.Sub(got[1].Time()).Abs() > time.Millisecond {
+				t.Errorf("%s in %q: %s, and :now is %s; the database counts %s s", clock, zone, got[0], got[1], got[2])
+			}
+		}
+	}
 }
 
 // TestExactParameters compares numbers that no float holds.
@@ -222,5 +250,15 @@ func TestLargeColumns(t *testing.T) {
 		if got := scannertest.One(t, s, "SELECT 7 AS n", nil); got != "7" {
 			t.Errorf("the next scan says %s", got)
 		}
+	}
+}
+
+// TestClock asks for the server's own time zone, whatever the source's is.
+func TestClock(t *testing.T) {
+	t.Parallel()
+	got, err := open(t, mysql.Config{URL: testenv.MariaDB(t).URL(), Location: place(t, "-03:30")}).Clock(t.Context())
+	_, ahead := got.Zone()
+	if _, want := time.Now().Zone(); err != nil || ahead != want || time.Since(got).Abs() > 10*time.Second {
+		t.Errorf("%s in %q, %v", got, got.Location(), err)
 	}
 }

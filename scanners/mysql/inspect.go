@@ -142,3 +142,9 @@ func (s *Source) Dangers(ctx context.Context) ([]scanners.Danger, error) {
 }
 
 var _ scanners.Auditor = (*Source)(nil)
+
+// Names implements scanners.Namer.
+func (*Source) Names() string {
+	return `SELECT table_name AS t, column_name AS c FROM information_schema.columns
+		WHERE table_schema NOT IN ('information_schema', 'mysql', 'performance_schema', 'sys')`
+}

@@ -14,7 +14,7 @@ import (
 
 func TestSettings(t *testing.T) {
 	t.Parallel()
-	d := &dialect{zone: "+00:00"}
+	d := &dialect{location: time.UTC}
 	for _, c := range []struct {
 		maria   bool
 		timeout time.Duration

@@ -29,6 +29,9 @@ type Source struct {
 
 // Open makes a source. It connects when it is first used, so only a URL that cannot be read is an error.
 func Open(config Config) (*Source, error) {
+	if err := config.CheckURL(); err != nil {
+		return nil, err
+	}
 	a, err := parseURL(config.URL)
 	if err != nil {
 		return nil, err
@@ -45,7 +48,7 @@ func Open(config Config) (*Source, error) {
 		}
 		return connector
 	})
-	d := &dialect{connector: connector, database: a.driver.DBName, location: a.location, zone: a.zone, functions: scanners.Functions{Source: config.Functions.Source}}
+	d := &dialect{connector: connector, database: a.driver.DBName, location: config.Zone(), functions: scanners.Functions{Source: config.Functions.Source}}
 	for _, name := range config.Functions.Allowed {
 		d.functions.Allowed = append(d.functions.Allowed, strings.ToLower(name))
 	}
@@ -72,7 +75,6 @@ type dialect struct {
 	connector driver.Connector
 	database  string
 	location  *time.Location
-	zone      string
 	functions scanners.Functions // by names in lower case
 }
 
@@ -99,14 +101,12 @@ var Driver = scanners.Driver{
 }
 
 // Config is one configured source. Its URL is mysql://user:password@host:port/database. Options: tls (true, skip-verify, preferred, false),
-// timezone (of columns without a zone: Asia/Shanghai, +08:00; UTC where it is not given), socket (a path), connect_timeout (seconds).
+// socket (a path), connect_timeout (seconds).
 type Config = scanners.Config
 
 // sourceAddress is a URL that was read.
 type sourceAddress struct {
 	driver         *mysql.Config
-	location       *time.Location
-	zone           string // as SET time_zone takes it
 	connectTimeout time.Duration
 }
 
@@ -132,7 +132,7 @@ func parseURL(text string) (*sourceAddress, error) {
 	c.DBName, c.User = name, u.User.Username()
 	c.Passwd, _ = u.User.Password()
 	c.ConnectionAttributes = "program_name:tallyman"
-	a := &sourceAddress{driver: c, location: time.UTC, zone: "+00:00"}
+	a := &sourceAddress{driver: c}
 	for option, values := range u.Query() {
 		if err := a.set(option, values[len(values)-1]); err != nil {
 			return nil, err
@@ -148,12 +148,6 @@ func (a *sourceAddress) set(option, value string) error {
 			return urlError(errors.New("the option tls of the source is true, skip-verify, preferred or false"))
 		}
 		a.driver.TLSConfig = value
-	case "timezone":
-		location, err := parseZone(value)
-		if err != nil {
-			return urlError(err)
-		}
-		a.location, a.zone = location, value
 	case "socket":
 		a.driver.Net, a.driver.Addr = "unix", value
 	case "connect_timeout":
@@ -163,20 +157,15 @@ func (a *sourceAddress) set(option, value string) error {
 		}
 		a.connectTimeout = time.Duration(seconds) * time.Second
 	default:
-		return urlError(fmt.Errorf("the URL of the source has no option %q: tls, timezone, socket and connect_timeout are", option))
+		return urlError(fmt.Errorf("the URL of the source has no option %q: tls, socket and connect_timeout are", option))
 	}
 	return nil
 }
 
-// parseZone reads a name of the time zone database, or an offset such as +08:00.
-func parseZone(value string) (*time.Location, error) {
-	if t, err := time.Parse("-07:00", value); err == nil {
-		_, seconds := t.Zone()
-		return time.FixedZone(value, seconds), nil
+// zone is the source's time zone as SET time_zone takes it. A server without time zone tables knows offsets only.
+func (d *dialect) zone() string {
+	if d.location == time.UTC {
+		return "+00:00"
 	}
-	location, err := time.LoadLocation(value)
-	if err != nil || value == "" || value == "Local" {
-		return nil, fmt.Errorf("the timezone %q of the source is not known", value)
-	}
-	return location, nil
+	return d.location.String()
 }

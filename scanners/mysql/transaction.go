@@ -59,7 +59,7 @@ func (t *transaction) settings(timeout time.Duration) string {
 	}
 	return fmt.Sprintf(
 		"SET NAMES utf8mb4, sql_mode = CONCAT(@@GLOBAL.sql_mode, '"+sqlModes+"'), time_zone = '%s', %s = %s, lock_wait_timeout = %d",
-		t.dialect.zone, variable, value, int64(max(timeout.Seconds()+0.999, 1))) // the zone was parsed, so it has no quote
+		t.dialect.zone(), variable, value, int64(max(timeout.Seconds()+0.999, 1))) // the zone was parsed, so it has no quote
 }
 
 // Query runs the statement in the binary protocol.

@@ -1,6 +1,7 @@
 package oracle
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"database/sql/driver"
@@ -22,7 +23,6 @@ import (
 // dialect is what Oracle does its own way.
 type dialect struct {
 	location *time.Location
-	zone     string       // as ALTER SESSION takes it
 	wires    *sqldb.Wires // nil in tests
 }
 
@@ -46,8 +46,8 @@ func (d *dialect) Begin(ctx context.Context, conn *sql.Conn, _ time.Duration) (s
 	}
 	defer t.Watch(ctx)()
 	for _, statement := range []string{
-		"ALTER SESSION SET TIME_ZONE = '" + d.zone + "' NLS_NUMERIC_CHARACTERS = '.,' NLS_DATE_FORMAT = 'YYYY-MM-DD HH24:MI:SS' " +
-			"NLS_TIMESTAMP_FORMAT = 'YYYY-MM-DD HH24:MI:SS.FF' NLS_TIMESTAMP_TZ_FORMAT = 'YYYY-MM-DD HH24:MI:SS.FF TZH:TZM'", // a loaded zone has no quote
+		"ALTER SESSION SET TIME_ZONE = '" + d.location.String() + "' NLS_NUMERIC_CHARACTERS = '.,' NLS_DATE_FORMAT = 'YYYY-MM-DD HH24:MI:SS' " +
+			"NLS_TIMESTAMP_FORMAT = 'YYYY-MM-DD HH24:MI:SS.FF' NLS_TIMESTAMP_TZ_FORMAT = 'YYYY-MM-DD HH24:MI:SS.FF TZH:TZM'", // a parsed zone has no quote
 		"SET TRANSACTION READ ONLY",
 	} {
 		if _, err := conn.ExecContext(ctx, statement); err != nil {
@@ -83,7 +83,7 @@ func (d *dialect) Bind(v row.Value) (any, error) {
 	case row.Date:
 		return ora.TimeStamp(v.Time()), nil
 	case row.Time:
-		return ora.TimeStamp(sqldb.At(v.Time().In(d.location), time.UTC)), nil
+		return ora.TimeStamp(row.At(v.Time().In(d.location), time.UTC)), nil
 	case row.Duration:
 		return nil, fmt.Errorf("is a duration: give a number of seconds, and compare with NUMTODSINTERVAL(…, 'SECOND')")
 	default:
@@ -125,14 +125,15 @@ func (t *transaction) Describe(ctx context.Context, stmt *probe.Statement, text 
 		return nil, err
 	}
 	var columns []sqldb.Column
+	var faults scanners.ColumnFaults
 	for _, ct := range types {
 		c, err := t.dialect.column(ct, stmt.NullExtended)
-		if err != nil {
+		if err != nil && !faults.Add(err) {
 			return nil, err
 		}
 		columns = append(columns, c)
 	}
-	return columns, rows.Err()
+	return columns, cmp.Or(rows.Err(), faults.Err())
 }
 
 // wholeDigits is how many digits an int64 holds of any number.

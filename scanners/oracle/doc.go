@@ -10,7 +10,7 @@
 // have come; two seconds later the network connection is cut.
 //
 // What conditions see: NUMBER is an exact decimal, and an int where it was declared as a whole number of at most 18 digits; DATE and
-// TIMESTAMP have no zone and are taken as UTC unless the URL says ?timezone=, which is the session's too; DATE has a time of day, so it is
+// TIMESTAMP have no zone and are taken as of the source's time zone, which is the session's too; DATE has a time of day, so it is
 // a time; ” is NULL; CHAR loses its padding; a VARCHAR2 is text, RAW and BLOB are bytes, CLOB, ROWID and intervals are text. A built-in
 // time is sent as a TIMESTAMP: an indexed DATE column is best compared with CAST(:now AS DATE).
 package oracle

@@ -30,11 +30,15 @@ func number(name string) sqldbtest.Column {
 
 func source(t *testing.T, zone string, fake *sqldbtest.Fake) *sqldb.Source {
 	t.Helper()
-	address, err := sqldb.ParseURL("oracle://wms:se%23cret@db/FREEPDB1?timezone="+zone, "oracle", "1521")
+	address, err := sqldb.ParseURL("oracle://wms:se%23cret@db/FREEPDB1", "oracle", "1521")
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := open(Config{StatementTimeout: 3 * time.Second, MaxConnections: 2}, &address, fake.Connector(), nil)
+	location, err := time.LoadLocation(zone)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := open(Config{Location: location, StatementTimeout: 3 * time.Second, MaxConnections: 2}, &address, fake.Connector(), nil)
 	t.Cleanup(func() { _ = s.Close() })
 	return s
 }
@@ -142,6 +146,9 @@ func TestTypes(t *testing.T) {
 	fake := &sqldbtest.Fake{Answers: []sqldbtest.Answer{described(sqldbtest.Column{Name: "V", Type: "XMLType"})}}
 	_, err := source(t, "UTC", fake).Prepare(t.Context(), scannertest.Parse(t, "SELECT v FROM x"))
 	wantCode(t, err, scanners.CodeColumn, "column v: conditions have nothing for the type XMLType (CAST it")
+	fake = &sqldbtest.Fake{Answers: []sqldbtest.Answer{described(sqldbtest.Column{Name: "V", Type: "XMLType"}, sqldbtest.Column{Name: "W", Type: "VECTOR"})}}
+	_, err = source(t, "UTC", fake).Prepare(t.Context(), scannertest.Parse(t, "SELECT v, w FROM x"))
+	wantCode(t, err, scanners.CodeColumn, "column v: conditions have nothing for the type XMLType; column w: conditions have nothing for the type VECTOR (CAST it")
 }
 
 // TestBinding sends each kind as what the server compares best; a time as what the clocks of the source show.
@@ -294,9 +301,10 @@ func TestLargeRows(t *testing.T) {
 			if err != nil {
 				return
 			}
+			size := <-sizes // in the order of the connections
 			go func() {
 				defer func() { _ = conn.Close() }()
-				_, _ = conn.Write(make([]byte, <-sizes))
+				_, _ = conn.Write(make([]byte, size))
 			}()
 		}
 	}()
@@ -327,5 +335,16 @@ func TestLargeRows(t *testing.T) {
 	sizes <- few
 	if rows := scannertest.Rows(t, p, nil); len(rows) != 1 {
 		t.Errorf("%d rows", len(rows))
+	}
+}
+
+// TestClock reads the server's time with the offset of its machine.
+func TestClock(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2026, 6, 1, 8, 0, 0, 0, time.FixedZone("", 8*3600))
+	fake := &sqldbtest.Fake{Answers: []sqldbtest.Answer{{Match: "SYS", Columns: []sqldbtest.Column{{Name: "v"}}, Rows: [][]driver.Value{{at}}}}}
+	got, err := (&Source{Source: source(t, "UTC", fake)}).Clock(t.Context())
+	if err != nil || !got.Equal(at) || got.Location().String() != "+08:00" {
+		t.Errorf("%s in %q, %v", got, got.Location(), err)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/url"
 	"strconv"
+	"time"
 
 	ora "github.com/sijms/go-ora/v2"
 
@@ -28,8 +29,7 @@ var Driver = scanners.Driver{
 }
 
 // Config is one configured source. Its URL is oracle://user:password@host:port/service. Options: tls (true, false), tls_verify (true,
-// false; true where it is not given), wallet (a folder), timezone (of columns without a zone: Asia/Shanghai; UTC where it is not given),
-// connect_timeout (seconds).
+// false; true where it is not given), wallet (a folder), connect_timeout (seconds).
 type Config = scanners.Config
 
 // Source is an Oracle database.
@@ -37,6 +37,9 @@ type Source struct{ *sqldb.Source }
 
 // Open makes a source. It connects when it is first used, so only a URL that cannot be read is an error.
 func Open(config Config) (*Source, error) {
+	if err := config.CheckURL(); err != nil {
+		return nil, err
+	}
 	address, err := sqldb.ParseURL(config.URL, "oracle", "1521", "tls", "tls_verify", "wallet")
 	if err != nil {
 		return nil, err
@@ -58,7 +61,7 @@ func Open(config Config) (*Source, error) {
 // open makes a source on any connector; wires may be nil.
 func open(config Config, address *sqldb.URL, connector driver.Connector, wires *sqldb.Wires) *sqldb.Source {
 	return sqldb.New(sqldb.Config{
-		Dialect: &dialect{location: address.Location, zone: address.Location.String(), wires: wires}, Connector: connector,
+		Dialect: &dialect{location: config.Zone(), wires: wires}, Connector: connector,
 		MaxConnections: config.MaxConnections, StatementTimeout: config.StatementTimeout, ConnectTimeout: address.ConnectTimeout,
 		Secrets: []string{address.Password}, Limits: config.Limits, Ahead: rowsAhead,
 	})
@@ -82,4 +85,14 @@ func loginOf(address *sqldb.URL) (string, error) {
 		Path: "/" + address.Database, RawQuery: options.Encode(),
 	}
 	return u.String(), nil
+}
+
+// Names implements scanners.Namer.
+func (*Source) Names() string {
+	return `SELECT table_name AS t, column_name AS c FROM all_tab_columns WHERE owner IN (SELECT username FROM all_users WHERE oracle_maintained = 'N')`
+}
+
+// Clock returns the server's time in its machine's time zone; SYSDATE shows it too, whatever the session's zone is.
+func (s *Source) Clock(ctx context.Context) (time.Time, error) {
+	return s.ServerClock(ctx, "SELECT SYSTIMESTAMP FROM DUAL")
 }

@@ -175,7 +175,9 @@ func typeOf(oid uint32) dataType {
 		return dataType{row.Bytes, binaryFormat, decodeBytes}
 	case pgtype.DateOID:
 		return dataType{row.Date, binaryFormat, decodeDate}
-	case pgtype.TimestampOID, pgtype.TimestamptzOID:
+	case pgtype.TimestampOID:
+		return dataType{row.Time, binaryFormat, decodeLocal}
+	case pgtype.TimestamptzOID:
 		return dataType{row.Time, binaryFormat, decodeTimestamp}
 	case pgtype.IntervalOID:
 		return dataType{row.Duration, binaryFormat, decodeInterval}
@@ -304,7 +306,18 @@ const (
 	newest = 253_402_300_799 // 9999-12-31T23:59:59Z
 )
 
-// decodeTimestamp reads timestamps with and without zone: µs since 2000, in UTC.
+// decodeLocal reads a timestamp without zone: what a clock in the source's time zone shows. The ends of all years stay what they are.
+func decodeLocal(c *cursor, dst *row.Value, src []byte) error {
+	if err := decodeTimestamp(c, dst, src); err != nil || c.location == time.UTC {
+		return err
+	}
+	if t := dst.Time(); t.Unix() > oldest && t.Unix() < newest {
+		*dst = row.TimeOf(row.At(t, c.location))
+	}
+	return nil
+}
+
+// decodeTimestamp reads a timestamp with zone: µs since 2000, in UTC.
 func decodeTimestamp(_ *cursor, dst *row.Value, src []byte) error {
 	if err := want(src, 8); err != nil {
 		return err

@@ -5,8 +5,7 @@
 // whatever could have stuck to the session is reset. Nothing stays prepared on the server, so a pooler in
 // transaction mode may stand between.
 //
-// What conditions see: a timestamp without zone is taken as UTC, and the session's time zone is UTC unless the
-// URL sets one (?timezone=…); infinite dates and those outside the years 1 to 9999 become the ends of that range;
+// What conditions see: a timestamp without zone is in the source's time zone, which is the session's too; infinite dates and those outside the years 1 to 9999 become the ends of that range;
 // CHAR(n) loses its padding; an interval with months is refused, since it has no fixed length; types without a
 // kind of their own (enums, arrays, ranges …) are their text.
 package postgres

@@ -26,7 +26,7 @@ func (p *prepared) encode(args map[string]any) ([][]byte, error) {
 		if v.IsNull() {
 			continue
 		}
-		text, err := encode(v, p.paramOIDs[i])
+		text, err := p.source.encode(v, p.paramOIDs[i])
 		if err != nil {
 			return nil, scanners.ParamError(p.order[i], err, "write CAST(:"+p.order[i]+" AS …) in the probe if another type is meant")
 		}
@@ -36,7 +36,7 @@ func (p *prepared) encode(args map[string]any) ([][]byte, error) {
 }
 
 // encode returns v as PostgreSQL reads a value of that type.
-func encode(v row.Value, oid uint32) (string, error) {
+func (s *Source) encode(v row.Value, oid uint32) (string, error) {
 	switch oid {
 	case pgtype.Int2OID:
 		return encodeInt(v, math.MinInt16, math.MaxInt16, "smallint")
@@ -50,10 +50,12 @@ func encode(v row.Value, oid uint32) (string, error) {
 		return encodeNumber(v, "numeric")
 	case pgtype.BoolOID:
 		return encodeBool(v)
-	case pgtype.TimestamptzOID, pgtype.TimestampOID:
-		return encodeTime(v, "2006-01-02T15:04:05.999999Z", "timestamp") // UTC; one without zone ignores the Z
+	case pgtype.TimestamptzOID:
+		return encodeTime(v, time.UTC, "2006-01-02T15:04:05.999999Z", "timestamp")
+	case pgtype.TimestampOID:
+		return encodeTime(v, s.location, "2006-01-02T15:04:05.999999", "timestamp")
 	case pgtype.DateOID:
-		return encodeTime(v, time.DateOnly, "date")
+		return encodeTime(v, s.location, time.DateOnly, "date")
 	case pgtype.IntervalOID:
 		return encodeInterval(v)
 	}
@@ -113,9 +115,11 @@ func encodeBool(v row.Value) (string, error) {
 }
 
 // encodeTime leaves a text to the database, which reads more forms than we should guess at.
-func encodeTime(v row.Value, layout, name string) (string, error) {
+func encodeTime(v row.Value, place *time.Location, layout, name string) (string, error) {
 	switch v.Kind() {
-	case row.Time, row.Date:
+	case row.Time:
+		return v.Time().In(place).Format(layout), nil
+	case row.Date:
 		return v.Time().Format(layout), nil
 	case row.Text:
 		return v.Text(), nil

@@ -235,3 +235,9 @@ func dangerous(bare string) (does string, found bool) {
 }
 
 var _ scanners.Auditor = (*Source)(nil)
+
+// Names implements scanners.Namer.
+func (*Source) Names() string {
+	return `SELECT c.relname AS t, a.attname AS c FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace JOIN pg_attribute a ON a.attrelid = c.oid
+		WHERE c.relkind IN ('r', 'v', 'm', 'p', 'f') AND a.attnum > 0 AND NOT a.attisdropped AND n.nspname NOT IN ('pg_catalog', 'information_schema')`
+}

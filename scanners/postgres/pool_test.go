@@ -107,12 +107,63 @@ func TestOldDatabase(t *testing.T) {
 	}
 }
 
-// TestTimezoneOfTheURL is for sites whose timestamps without zone are local times.
-func TestTimezoneOfTheURL(t *testing.T) {
+// TestTimezone is for sites whose timestamps without zone are local times: they are read as what they are and compared with :now as such.
+func TestTimezone(t *testing.T) {
 	t.Parallel()
 	address := testenv.Postgres(t)
-	s := open(t, postgres.Config{URL: address + "&timezone=Asia/Shanghai"})
-	if got := scannertest.One(t, s, "SELECT :now::timestamp::text AS v", map[string]any{"now": time.Date(2026, 6, 1, 0, 0, 0, 0, time.UTC)}); got != "2026-06-01 08:00:00" {
-		t.Errorf("local time %s", got)
+	exec(t, address, `SET timezone = 'UTC'; CREATE TABLE moves (id int, at timestamp, stamp timestamptz);
+		INSERT INTO moves VALUES (1, '2026-06-01 08:00:00.5', '2026-06-01 00:00:00.5Z'), (2, '2026-06-01 08:00:01', '2026-06-01 00:00:01Z'), (3, 'infinity', '-infinity')`)
+	at := time.Date(2026, 6, 1, 0, 0, 0, 5e8, time.UTC)
+	for zone, want := range map[string]string{"UTC": "2026-06-01T08:00:00.5Z", "Asia/Shanghai": "2026-06-01T00:00:00.5Z", "+08:00": "2026-06-01T00:00:00.5Z"} {
+		s := open(t, postgres.Config{URL: address, Location: place(t, zone)})
+		rows := scannertest.Rows(t, scannertest.Prepare(t, s, "SELECT at, stamp FROM moves ORDER BY id"), nil)
+		if got := rows[0].Values[0].String(); got != want || rows[0].Values[1].String() != "2026-06-01T00:00:00.5Z" {
+			t.Errorf("%s: %s and %s, want %s", zone, got, rows[0].Values[1], want)
+		}
+		if far := rows[2].Values; far[0].String() != "9999-12-31T23:59:59.999999Z" || far[1].String() != "0001-01-01T00:00:00Z" {
+			t.Errorf("%s: infinity is %s, -infinity %s", zone, far[0], far[1])
+		}
+		args := map[string]any{"now": rows[0].Values[0].Time(), "wm_at": rows[0].Values[0], "wm_stamp": row.TimeOf(at)}
+		if got := scannertest.One(t, s, "SELECT string_agg(id::text, ' ') AS v FROM moves WHERE at <= :now AND at = :wm_at AND stamp = :wm_stamp", args); got != "1" {
+			t.Errorf("%s: found %s", zone, got)
+		}
+		if got := scannertest.One(t, s, "SELECT string_agg(id::text, ' ') AS v FROM moves WHERE at > :wm_at AND at < 'infinity'", args); got != "2" {
+			t.Errorf("%s: behind the watermark %s", zone, got)
+		}
 	}
+}
+
+// TestSQLTellsTheTimeOfConditions compares the clocks that a probe has with :now, in the source's time zone.
+func TestSQLTellsTheTimeOfConditions(t *testing.T) {
+	t.Parallel()
+	address := testenv.Postgres(t)
+	for _, zone := range []string{"UTC", "Asia/Shanghai", "+08:00", "-03:30"} {
+		s := open(t, postgres.Config{URL: address, Location: place(t, zone)})
+		for _, clock := range []string{"NOW()", "LOCALTIMESTAMP", "CURRENT_TIMESTAMP", "CURRENT_TIMESTAMP::timestamp"} {
+			now := time.Now()
+			p := scannertest.Prepare(t, s, "SELECT "+clock+" AS v, :now AS n, :now::timestamp AS l, ("+clock+" BETWEEN :now - interval '5s' AND :now + interval '5s') AS near")
+			got := scannertest.Rows(t, p, map[string]any{"now": now})[0].Values
+			if apart := got[0].Time().Sub(now).Abs(); apart > 5*time.Second || !got[3].Bool() || got[1].Time() != got[2].Time() || now.Sub(got[1].Time()).Abs() > time.Millisecond {
+				t.Errorf("%s in %s: %s, and :now is %s and %s; near: %s", clock, zone, got[0], got[1], got[2], got[3])
+			}
+		}
+	}
+}
+
+// TestTimezoneOfTheURL is refused: it was taken, and values were hours away.
+func TestTimezoneOfTheURL(t *testing.T) {
+	t.Parallel()
+	for _, address := range []string{"postgres://wms:hush@db/wms?sslmode=disable&timezone=Asia/Shanghai", "postgres://wms:hush@db/wms?TimeZone=Asia/Shanghai", "host=db password=hush timezone=PRC"} {
+		_, err := postgres.Open(t.Context(), postgres.Config{URL: address})
+		wantCode(t, address, err, scanners.CodeUnreachable, "a setting of the source")
+	}
+}
+
+func place(t *testing.T, zone string) *time.Location {
+	t.Helper()
+	location, err := row.ParseZone(zone)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return location
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgtype"
 
 	"tallyman/rules/probe"
 	"tallyman/rules/row"
@@ -85,7 +86,11 @@ func (p *prepared) Columns() []row.Column { return p.columns }
 func (p *prepared) addFields(fields []pgconn.FieldDescription) {
 	for _, f := range fields {
 		t := typeOf(f.DataTypeOID)
-		p.columns = append(p.columns, row.Column{Name: f.Name, Kind: t.kind, Nullable: true})
+		c := row.Column{Name: f.Name, Kind: t.kind, Nullable: true}
+		if f.DataTypeOID == pgtype.TimestampOID {
+			c.Zone = p.source.location
+		}
+		p.columns = append(p.columns, c)
 		p.typeOIDs = append(p.typeOIDs, f.DataTypeOID)
 		p.decoders = append(p.decoders, t.decode)
 		p.formats = append(p.formats, t.format)
@@ -162,14 +167,15 @@ func (p *prepared) Scan(ctx context.Context, req scanners.Request, visit func(*r
 
 // cursor is what a scan reuses from row to row.
 type cursor struct {
-	row     *row.Row
-	scratch []byte // texts that are not in the driver's buffer; never grown, so that they stay where they are
+	row      *row.Row
+	location *time.Location // of timestamps without zone
+	scratch  []byte         // texts that are not in the driver's buffer; never grown, so that they stay where they are
 }
 
 // read visits the rows until there are no more, one cannot be decoded, visit has enough, or maxRows is exceeded.
 func (p *prepared) read(reader *pgconn.ResultReader, maxRows int, visit func(*row.Row) error) (scanners.Result, error) {
 	var result scanners.Result
-	c := cursor{row: row.New(p.columns), scratch: make([]byte, 0, uuidLength*len(p.columns))}
+	c := cursor{row: row.New(p.columns), location: p.source.location, scratch: make([]byte, 0, uuidLength*len(p.columns))}
 	for reader.NextRow() {
 		if result.Rows == 0 {
 			if err := p.sameFields(reader.FieldDescriptions()); err != nil {

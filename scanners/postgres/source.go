@@ -41,7 +41,7 @@ type Source struct {
 	timeout  time.Duration
 	limits   scanners.Limits
 	password string // kept to take it out of messages
-	timezone bool   // the URL sets the session's time zone
+	location *time.Location
 
 	functions scanners.Functions
 	known     sync.Map // OIDs of PostgreSQL's own functions that are for probes
@@ -50,6 +50,9 @@ type Source struct {
 // Open makes a source. It connects when it is first used, so only a URL that cannot be read is an error. The error
 // never shows the URL: what cannot be read cannot be told from its password.
 func Open(ctx context.Context, config Config) (*Source, error) {
+	if err := config.CheckURL(); err != nil {
+		return nil, err
+	}
 	poolConfig, err := pgxpool.ParseConfig(config.URL)
 	if err != nil {
 		return nil, &scanners.Error{
@@ -63,7 +66,7 @@ func Open(ctx context.Context, config Config) (*Source, error) {
 	if config.MaxConnections > 0 {
 		poolConfig.MaxConns = int32(min(config.MaxConnections, 1000))
 	}
-	s := &Source{timeout: config.StatementTimeout, limits: config.Limits.WithDefaults(), password: poolConfig.ConnConfig.Password, functions: config.Functions}
+	s := &Source{timeout: config.StatementTimeout, limits: config.Limits.WithDefaults(), password: poolConfig.ConnConfig.Password, location: config.Zone(), functions: config.Functions}
 	poolConfig.ConnConfig.BuildFrontend = newFrontend(s.limits)
 	if s.timeout <= 0 {
 		s.timeout = defaultStatementTimeout
@@ -72,7 +75,7 @@ func Open(ctx context.Context, config Config) (*Source, error) {
 		poolConfig.ConnConfig.ConnectTimeout = connectTimeout
 	}
 	params := poolConfig.ConnConfig.RuntimeParams
-	s.timezone = params["timezone"] != "" || params["TimeZone"] != ""
+	delete(params, "timezone") // of the environment (PGTZ); each transaction sets the source's
 	poolConfig.ConnConfig.OnNotice = hear
 	params["client_encoding"] = "UTF8" // whatever the database's own is
 	if params["application_name"] == "" {

@@ -214,7 +214,7 @@ func (t *stagedTable) encode(i int, values []row.Value, oids []uint32) ([][]byte
 		if v.IsNull() {
 			continue
 		}
-		text, err := encode(v, oids[j])
+		text, err := t.source.encode(v, oids[j])
 		if err != nil {
 			return nil, t.Fault("", fmt.Errorf("row %d: column %s %w", i+1, t.insert[j], err))
 		}

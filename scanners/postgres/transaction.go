@@ -41,10 +41,7 @@ func (s *Source) begin(ctx context.Context, timeout time.Duration) (*pgxpool.Con
 // dead (the server was restarted) is no reason to fail: the pool is emptied and one more is tried.
 func (s *Source) start(ctx context.Context, timeout time.Duration, mode string) (*pgxpool.Conn, error) {
 	// With standard strings the server reads the probe as rules/probe did.
-	sql := fmt.Sprintf("BEGIN %s; %s; SET LOCAL standard_conforming_strings = on", mode, setTimeout(timeout))
-	if !s.timezone {
-		sql += "; SET LOCAL timezone = 'UTC'"
-	}
+	sql := fmt.Sprintf("BEGIN %s; %s; SET LOCAL standard_conforming_strings = on; SET LOCAL TIME ZONE %s", mode, setTimeout(timeout), s.zone())
 	ctx, cancel := context.WithTimeout(ctx, timeout+s.pool.Config().ConnConfig.ConnectTimeout)
 	defer cancel()
 	for first := true; ; first = false {
@@ -66,6 +63,15 @@ func (s *Source) start(ctx context.Context, timeout time.Duration, mode string) 
 		}
 		s.pool.Reset()
 	}
+}
+
+// zone is the source's time zone as SET TIME ZONE takes it. Of a plain offset PostgreSQL would turn the sign around.
+func (s *Source) zone() string {
+	name := s.location.String() // a parsed zone has no quote
+	if strings.HasPrefix(name, "+") || strings.HasPrefix(name, "-") {
+		return "INTERVAL '" + name + "' HOUR TO MINUTE"
+	}
+	return "'" + name + "'"
 }
 
 func setTimeout(timeout time.Duration) string {

@@ -1,6 +1,7 @@
 package scannertest
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -55,6 +56,37 @@ func explain(t *testing.T, d Dialect) {
 	wantError(t, "a wrong statement", err, scanners.CodeStatement, false)
 	_, err = x.Explain(t.Context(), Parse(t, sql), nil)
 	wantError(t, "no parameters", err, scanners.CodeParam, false)
+}
+
+// names asks for the names of tables and columns as a probe, and reads those of unknown ones out of the errors.
+func names(t *testing.T, d Dialect) {
+	t.Helper()
+	_, s := sample(t, d)
+	namer, ok := s.(scanners.Namer)
+	if !ok {
+		t.Fatal("the source does not say how to ask for names")
+	}
+	p := Prepare(t, s, namer.Names())
+	var list []string
+	for _, r := range Rows(t, p, nil) {
+		if r.Values[0].String() == "sample" {
+			list = append(list, r.Values[1].String())
+		}
+	}
+	if columns := strings.Join(list, " "); columns != "id c_bool c_small c_big c_ratio c_decimal c_text c_bytes c_date c_time c_zoned c_json" {
+		t.Errorf("columns of sample: %s", columns)
+	}
+	for sql, want := range map[string]string{
+		"SELECT id FROM smaple": "table smaple", "SELECT idd FROM sample": "column idd", "SELECT s.idd FROM sample s": "column idd", "SELECT colaesce(id, 0) AS n FROM sample": "function colaesce",
+	} {
+		_, err := s.Prepare(t.Context(), Parse(t, sql))
+		wantError(t, sql, err, scanners.CodeStatement, false)
+		e, _ := errors.AsType[*scanners.Error](err)
+		kind, name, _ := scanners.UnknownName(e.Err.Error())
+		if got := string(kind) + " " + name; got != want {
+			t.Errorf("%s: %q of %q, want %q", sql, got, e.Err, want)
+		}
+	}
 }
 
 // inspect reads the catalogue.

@@ -79,7 +79,7 @@ func Run(t *testing.T, d Dialect) {
 		"read only": readOnly, "session": session, "concurrent": concurrent, "stream": stream, "reach": reach,
 		"sessions/snapshot": snapshot, "sessions/guards": sessionGuards, "sessions/goes on": sessionGoesOn, "sessions/over": sessionOver,
 		"sessions/staged kinds": stagedKinds, "sessions/staged like": stagedLike, "sessions/staged faults": stagedFaults,
-		"sessions/bypass": bypass, "explain": explain, "inspect": inspect, "limits": limits, "sessions/limits": sessionLimits,
+		"sessions/bypass": bypass, "explain": explain, "inspect": inspect, "names": names, "limits": limits, "sessions/limits": sessionLimits,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -122,14 +122,9 @@ func ToLocal(place *time.Location) Convert {
 		if !ok {
 			return Retyped(src, row.Time)
 		}
-		*dst = row.TimeOf(At(t, place).UTC())
+		*dst = row.TimeOf(row.At(t, place).UTC())
 		return nil
 	}
-}
-
-// At is the time at which a clock at the place shows what t shows.
-func At(t time.Time, place *time.Location) time.Time {
-	return time.Date(t.Year(), t.Month(), t.Day(), t.Hour(), t.Minute(), t.Second(), t.Nanosecond(), place)
 }
 
 // Plain makes of a parameter's value what every driver takes: nil, bool, int64, float64, []byte, and the text of everything else.

@@ -17,11 +17,10 @@ import (
 type URL struct {
 	Host, Port, Database, User, Password string
 	Options                              map[string]string
-	Location                             *time.Location // of the option timezone; UTC where it is not given
-	ConnectTimeout                       time.Duration  // of the option connect_timeout; 0 where it is not given
+	ConnectTimeout                       time.Duration // of the option connect_timeout; 0 where it is not given
 }
 
-// ParseURL reads an address of the scheme; timezone and connect_timeout are options of every one. No error shows it: what cannot be
+// ParseURL reads an address of the scheme; connect_timeout is an option of every one. No error shows it: what cannot be
 // read cannot be told from its password.
 func ParseURL(text, scheme, port string, options ...string) (URL, error) {
 	form := "write " + scheme + "://user:password@host:" + port + "/database; in a password # is %23, / is %2F, @ is %40, : is %3A"
@@ -38,13 +37,13 @@ func ParseURL(text, scheme, port string, options ...string) (URL, error) {
 	}
 	parsed := URL{
 		Host: u.Hostname(), Port: cmp.Or(u.Port(), port), Database: strings.Trim(u.Path, "/"), User: u.User.Username(),
-		Options: map[string]string{}, Location: time.UTC,
+		Options: map[string]string{},
 	}
 	parsed.Password, _ = u.User.Password()
 	if u.Scheme != scheme || parsed.Host == "" || parsed.Database == "" || strings.Contains(parsed.Database, "/") {
 		return fault(fmt.Errorf("the URL of the source is no %s address with a database", scheme))
 	}
-	known := append([]string{"timezone", "connect_timeout"}, options...)
+	known := append([]string{"connect_timeout"}, options...)
 	for option, values := range query {
 		if !slices.Contains(known, option) {
 			return fault(fmt.Errorf("the URL of the source has no option %q: %s are", option, strings.Join(known, ", ")))
@@ -58,13 +57,6 @@ func ParseURL(text, scheme, port string, options ...string) (URL, error) {
 }
 
 func (u *URL) read() error {
-	if zone, given := u.Options["timezone"]; given {
-		location, err := time.LoadLocation(zone)
-		if err != nil || zone == "" || zone == "Local" {
-			return fmt.Errorf("the timezone %q of the source is not known", zone)
-		}
-		u.Location = location
-	}
 	if text, given := u.Options["connect_timeout"]; given {
 		seconds, err := strconv.Atoi(text)
 		if err != nil || seconds < 1 {

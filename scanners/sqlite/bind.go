@@ -34,7 +34,7 @@ func (p *prepared) bind(ctx context.Context, conn *connection, values []row.Valu
 			if !found {
 				form = forms[""]
 			}
-			bound[i] = form.bind(v.Time())
+			bound[i] = form.bind(v.Time(), p.source.location)
 		default:
 			bound[i] = bindable(v)
 		}
@@ -113,10 +113,13 @@ type timeForm struct {
 // shortest stands for a fraction without trailing zeros.
 const shortest = -1
 
-// bind writes the time.
-func (f timeForm) bind(t time.Time) any {
+// bind writes the time, in the zone of the place where the form shows none.
+func (f timeForm) bind(t time.Time, place *time.Location) any {
 	if f.unit != 0 {
 		return t.UnixMilli() / f.unit.Milliseconds()
+	}
+	if f.suffix == "" {
+		t = t.In(place)
 	}
 	layout := time.DateTime
 	if f.iso {

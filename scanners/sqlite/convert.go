@@ -10,21 +10,21 @@ import (
 )
 
 // convert makes a value of the kind from what the driver returns: int64, float64, string, []byte or, where the column is
-// declared as a time, time.Time. It tells whether that fits; the two most frequent cases come first.
-func convert(dst *row.Value, src any, kind row.Kind) (ok bool) {
+// declared as a time, time.Time. A time without a zone is in that of the place. It tells whether that fits; the two most frequent cases come first.
+func convert(dst *row.Value, src any, kind row.Kind, place *time.Location) (ok bool) {
 	switch v := src.(type) {
 	case int64:
 		if kind == row.Int {
 			*dst = row.IntOf(v)
 			return true
 		}
-		*dst, ok = fromInt(v, kind)
+		*dst, ok = fromInt(v, kind, place)
 	case string:
 		if kind == row.Text {
 			*dst = row.TextOf(v)
 			return true
 		}
-		*dst, ok = fromText(v, kind)
+		*dst, ok = fromText(v, kind, place)
 	case float64:
 		*dst, ok = fromFloat(v, kind)
 	case []byte:
@@ -35,7 +35,7 @@ func convert(dst *row.Value, src any, kind row.Kind) (ok bool) {
 	return ok
 }
 
-func fromInt(n int64, kind row.Kind) (row.Value, bool) {
+func fromInt(n int64, kind row.Kind, place *time.Location) (row.Value, bool) {
 	switch kind {
 	case row.Bool:
 		return row.BoolOf(n != 0), n == 0 || n == 1
@@ -47,9 +47,9 @@ func fromInt(n int64, kind row.Kind) (row.Value, bool) {
 		return row.JSONOf(strconv.FormatInt(n, 10)), true
 	case row.Time, row.Date:
 		if n >= 1e11 || n <= -1e11 {
-			return fromTime(time.UnixMilli(n).UTC(), kind)
+			return fromTime(time.UnixMilli(n).In(place), kind)
 		}
-		return fromTime(time.Unix(n, 0).UTC(), kind)
+		return fromTime(time.Unix(n, 0).In(place), kind)
 	default:
 		return row.Value{}, false
 	}
@@ -97,7 +97,7 @@ func decimalOf(f float64) (row.Value, bool) {
 	return v, err == nil
 }
 
-func fromText(s string, kind row.Kind) (row.Value, bool) {
+func fromText(s string, kind row.Kind, place *time.Location) (row.Value, bool) {
 	switch kind {
 	case row.JSON:
 		return row.JSONOf(s), true
@@ -110,7 +110,7 @@ func fromText(s string, kind row.Kind) (row.Value, bool) {
 		b, err := strconv.ParseBool(s)
 		return row.BoolOf(b), err == nil
 	case row.Time, row.Date:
-		if t, ok := parseTime(s); ok {
+		if t, ok := parseTime(s, place); ok {
 			return fromTime(t, kind)
 		}
 		fallthrough
@@ -132,9 +132,9 @@ var layouts = [...]string{
 	"2006-01-02 15:04", "2006-01-02T15:04", "2006-01-02T15:04Z07:00", "2006-01-02 15:04Z07:00", "2006-01-02 15:04:05 Z07:00",
 }
 
-func parseTime(s string) (time.Time, bool) {
+func parseTime(s string, place *time.Location) (time.Time, bool) {
 	for _, layout := range layouts {
-		if t, err := time.Parse(layout, s); err == nil {
+		if t, err := time.ParseInLocation(layout, s, place); err == nil {
 			return t, true
 		}
 	}

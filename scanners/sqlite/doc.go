@@ -8,7 +8,7 @@
 // form: functions and operators whose result is known, CAST, and the columns in it. What that leaves open is refused
 // until the probe says CAST. A value that then does not fit its column's kind fails the scan; nothing is guessed.
 //
-// Times are read as SQLite documents them: text (ISO 8601, UTC where it names no zone), integers (Unix seconds, or
+// Times are read as SQLite documents them: text (ISO 8601, in the source's time zone where it names none), integers (Unix seconds, or
 // milliseconds from 10^11 on) and reals (Julian days). SQLite compares them as the texts and numbers that they are, so
 // a time parameter is written as the columns of the result write theirs: :wm_<column> as that column does, the others
 // as all of them do. Otherwise it is "2006-01-02 15:04:05", as datetime() writes it; a column that is compared

@@ -255,3 +255,8 @@ func columnDefinitions(create string) map[string]columnDefinition {
 	}
 	return found
 }
+
+// Names implements scanners.Namer.
+func (*Source) Names() string {
+	return `SELECT CAST(m.name AS TEXT) AS t, CAST(p.name AS TEXT) AS c FROM sqlite_schema m JOIN pragma_table_info(m.name) p WHERE m.type IN ('table', 'view')`
+}

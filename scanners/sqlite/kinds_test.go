@@ -2,6 +2,7 @@ package sqlite_test
 
 import (
 	"errors"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -143,6 +144,19 @@ func TestNotNull(t *testing.T) {
 	} {
 		if got := scannertest.Prepare(t, s, sql).Columns()[0].Nullable; got != nullable {
 			t.Errorf("%s: nullable %v", sql, got)
+		}
+	}
+}
+
+// TestColumnsWithoutAType are named all at once.
+func TestColumnsWithoutAType(t *testing.T) {
+	t.Parallel()
+	f := &file{path: filepath.Join(t.TempDir(), "kinds.db")}
+	f.Exec(t, "CREATE TABLE goods (id INTEGER, bin, n)")
+	_, err := f.Open(t, 1).Prepare(t.Context(), scannertest.Parse(t, "SELECT id, bin, NULL AS gone, n FROM goods"))
+	for _, name := range []string{"column bin: ", "column gone: ", "column n: "} {
+		if err == nil || !strings.Contains(err.Error(), name) || strings.Contains(err.Error(), "column id") {
+			t.Errorf("%v does not name %s", err, name)
 		}
 	}
 }

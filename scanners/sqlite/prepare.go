@@ -41,6 +41,9 @@ func (s *Source) Prepare(ctx context.Context, stmt *probe.Statement) (scanners.P
 }
 
 func (s *Source) prepare(ctx context.Context, on connProvider, stmt *probe.Statement) (*prepared, error) {
+	if err := s.refuseClock(stmt); err != nil {
+		return nil, err
+	}
 	ctx, cancel := context.WithTimeout(ctx, s.timeout)
 	defer cancel()
 	conn, err := on.connect(ctx)
@@ -80,6 +83,7 @@ func (p *prepared) describe(d *describer) error {
 		return err
 	}
 	list := selectList(p.sql, len(infos))
+	var faults scanners.ColumnFaults
 	for i, info := range infos {
 		c := row.Column{Name: info.Name, DBType: strings.ToLower(info.DeclType), Nullable: true}
 		c.Kind = declaredKind(info.DeclType)
@@ -87,7 +91,8 @@ func (p *prepared) describe(d *describer) error {
 			c.Kind = d.inferred(p.sql, list, i)
 		}
 		if c.Kind == row.Null {
-			return unknownKind(info)
+			faults.Add(unknownKind(info))
+			continue
 		}
 		if c.DBType == "" {
 			c.DBType = "expression"
@@ -101,7 +106,7 @@ func (p *prepared) describe(d *describer) error {
 			p.times = append(p.times, newTimeColumn(info))
 		}
 	}
-	return nil
+	return faults.Err()
 }
 
 func unknownKind(info sqlite.ColumnInfo) error {
@@ -275,7 +280,7 @@ func (p *prepared) convert(r *row.Row, values []any) error {
 			r.Values[i] = row.Value{}
 			continue
 		}
-		if !convert(&r.Values[i], src, c.Kind) {
+		if !convert(&r.Values[i], src, c.Kind, p.source.location) {
 			return errorf(scanners.CodeFailed, false, "correct the data, or CAST the column to what it holds",
 				"column %s holds %s, which is no %s%s", c.Name, shown(src), c.Kind, where(r, i))
 		}

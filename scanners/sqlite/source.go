@@ -48,11 +48,16 @@ type Source struct {
 	timeout time.Duration
 	limits  scanners.Limits
 
+	location  *time.Location // of times without a zone
 	functions scanners.Functions
 }
 
 // Open makes a source. The file is opened when it is first used, and never created.
 func Open(config Config) (*Source, error) {
+	zone, err := driverZone(config.Zone())
+	if err != nil {
+		return nil, err
+	}
 	file, found := strings.CutPrefix(config.URL, "sqlite:")
 	if !found || file == "" {
 		return nil, errorf(scanners.CodeUnreachable, false, "write sqlite:FILE", "the URL of the source is not one of SQLite")
@@ -61,6 +66,7 @@ func Open(config Config) (*Source, error) {
 		"mode":        {"ro"},
 		"_query_only": {"1"},
 		"_dqs":        {"0"}, // "x" is a name, as everywhere else, and never a text
+		"_timezone":   {zone},
 		"_pragma":     {fmt.Sprintf("busy_timeout(%d)", busyTimeout.Milliseconds())},
 	}
 	var path string
@@ -69,7 +75,6 @@ func Open(config Config) (*Source, error) {
 		dsn.Opaque = file
 		options.Del("mode")
 	} else {
-		var err error
 		if path, err = filepath.Abs(file); err != nil {
 			return nil, fmt.Errorf("find the folder of the source: %w", err)
 		}
@@ -80,7 +85,7 @@ func Open(config Config) (*Source, error) {
 	if err != nil {
 		return nil, fmt.Errorf("set up SQLite: %w", err)
 	}
-	s := &Source{db: sql.OpenDB(connector), path: path, timeout: config.StatementTimeout, limits: config.Limits.WithDefaults(), functions: config.Functions}
+	s := &Source{db: sql.OpenDB(connector), path: path, timeout: config.StatementTimeout, limits: config.Limits.WithDefaults(), location: config.Zone(), functions: config.Functions}
 	if s.timeout <= 0 {
 		s.timeout = defaultStatementTimeout
 	}

@@ -17,7 +17,8 @@ import (
 // stagedTable is a table on its way into the session.
 type stagedTable struct {
 	*scanners.StagedTable
-	conn *connection
+	conn     *connection
+	location *time.Location
 
 	name     string   // in lower case
 	insert   []string // names of the columns that the rows give a value, and of numbered more that count the rows
@@ -28,7 +29,7 @@ type stagedTable struct {
 
 // stage makes the table and fills it.
 func (x *session) stage(ctx context.Context, staged *scanners.StagedTable) error {
-	t := stagedTable{StagedTable: staged, conn: x.conn}
+	t := stagedTable{StagedTable: staged, conn: x.conn, location: x.source.location}
 	var err error
 	if t.name, err = t.TableName(); err != nil {
 		return err
@@ -202,9 +203,9 @@ func (t *stagedTable) stored(j int, v row.Value) (any, bool) {
 		var ok bool
 		switch kind {
 		case row.Int, row.Float:
-			read, ok = fromText(v.Text(), row.Decimal)
+			read, ok = fromText(v.Text(), row.Decimal, t.location)
 		default:
-			read, ok = fromText(v.Text(), kind)
+			read, ok = fromText(v.Text(), kind, t.location)
 		}
 		if !ok && kind != row.Null {
 			return nil, false
@@ -217,19 +218,21 @@ func (t *stagedTable) stored(j int, v row.Value) (any, bool) {
 	switch {
 	case v.Kind() == row.Duration:
 		return nil, false
-	case kind == row.Time && (v.Kind() == row.Time || v.Kind() == row.Date):
-		arg = t.forms[j].bind(v.Time())
+	case kind == row.Time && v.Kind() == row.Time:
+		arg = t.forms[j].bind(v.Time(), t.location)
+	case kind == row.Time && v.Kind() == row.Date:
+		arg = t.forms[j].bind(row.At(v.Time(), t.location), t.location)
 	case kind == row.Date && v.Kind() == row.Time:
-		arg = v.Time().Format(time.DateOnly)
+		arg = v.Time().In(t.location).Format(time.DateOnly)
 	case v.Kind() == row.Time:
-		arg = timeForm{}.bind(v.Time())
+		arg = timeForm{}.bind(v.Time(), t.location)
 	case kind == row.Text && v.Kind() != row.Bytes:
 		arg = v.String()
 	default:
 		arg = bindable(v)
 	}
 	var scratch row.Value
-	return arg, kind == row.Null || convert(&scratch, arg, kind) || kind == row.Float && v.Kind().IsNumber()
+	return arg, kind == row.Null || convert(&scratch, arg, kind, t.location) || kind == row.Float && v.Kind().IsNumber()
 }
 
 // cannotStage says that it was the staging that failed, unless it may well succeed the next time.

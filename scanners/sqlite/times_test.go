@@ -2,12 +2,14 @@ package sqlite_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
 	"tallyman/rules/row"
 	"tallyman/scanners"
 	"tallyman/scanners/scannertest"
+	"tallyman/scanners/sqlite"
 )
 
 // TestTimeForms stores the same instants in every form that programs use, and finds them by parameter: before, at and
@@ -96,4 +98,83 @@ func TestEmptyTable(t *testing.T) {
 			t.Errorf("%d rows of an empty table", len(rows))
 		}
 	}
+}
+
+// TestTimezone is for files whose times without a zone are local times: they are read as what they are and compared with :now as such.
+func TestTimezone(t *testing.T) {
+	t.Parallel()
+	f := newFile(t)
+	f.Exec(t, `CREATE TABLE moves (id INTEGER PRIMARY KEY, at DATETIME, at6 DATETIME(6), stamp TIMESTAMP, unix DATETIME, day DATE);
+		INSERT INTO moves VALUES (1, '2026-06-01 08:00:00', '2026-06-01 08:00:00.5', '2026-06-01T00:00:00Z', 1780272000, '2026-06-01'),
+			(2, '2026-06-01 08:00:01', '2026-06-01 08:00:01', '2026-06-01T00:00:01Z', 1780272001, '2026-06-02')`)
+	for _, c := range []struct{ zone, at string }{
+		{"UTC", "2026-06-01T08:00:00"}, {"Asia/Shanghai", "2026-06-01T00:00:00"}, {"+08:00", "2026-06-01T00:00:00"}, {"-03:00", "2026-06-01T11:00:00"},
+	} {
+		s := f.in(t, c.zone)
+		p := scannertest.Prepare(t, s, "SELECT at, at6, stamp, unix, day, datetime(at) AS same FROM moves ORDER BY id")
+		values := scannertest.Rows(t, p, nil)[0].Values
+		for i, want := range []string{c.at + "Z", c.at + ".5Z", "2026-06-01T00:00:00Z", "2026-06-01T00:00:00Z", "2026-06-01", c.at + "Z"} {
+			if got := values[i].String(); got != want {
+				t.Errorf("%s: %s is %s, want %s", c.zone, p.Columns()[i].Name, got, want)
+			}
+		}
+		for column, v := range map[string]row.Value{"at": values[0], "at6": values[1], "stamp": values[2], "unix": values[3]} {
+			for where, want := range map[string]string{" = :now": "1", " > :now": "2", " = :wm_x": "1", " > :wm_x": "2"} {
+				p := scannertest.Prepare(t, s, fmt.Sprintf("SELECT id, %[1]s AS x FROM moves WHERE %[1]s%[2]s", column, where))
+				rows := scannertest.Rows(t, p, map[string]any{"now": v.Time(), "wm_x": v})
+				if len(rows) != 1 || rows[0].Values[0].String() != want {
+					t.Errorf("%s: %s%s: %d rows, want row %s", c.zone, column, where, len(rows), want)
+				}
+			}
+		}
+	}
+	_, err := sqlite.Open(sqlite.Config{URL: "sqlite:x.db", Location: zone(t, "+05:30")})
+	if err == nil || !strings.Contains(err.Error(), "Asia/Kolkata") {
+		t.Errorf("an offset that the driver does not read: %v", err)
+	}
+}
+
+// TestSQLTellsTheTimeOfConditions compares the clocks that a probe has with :now: in UTC they are alike, elsewhere SQLite's own is refused.
+func TestSQLTellsTheTimeOfConditions(t *testing.T) {
+	t.Parallel()
+	f := newFile(t)
+	now := time.Now()
+	clocks := []string{"datetime('now')", "datetime()", "datetime( 'NOW' )", "datetime(strftime('%Y-%m-%d %H:%M:%S', 'now'))", "datetime(CURRENT_TIMESTAMP)", "datetime(unixepoch(), 'unixepoch')"}
+	for _, clock := range clocks {
+		p := scannertest.Prepare(t, f.in(t, "UTC"), "SELECT "+clock+" AS v")
+		if got := scannertest.Rows(t, p, nil)[0].Values[0].Time(); got.Sub(now).Abs() > 5*time.Second {
+			t.Errorf("%s: %s", clock, got)
+		}
+		_, err := f.in(t, "Asia/Shanghai").Prepare(t.Context(), scannertest.Parse(t, "SELECT "+clock+" AS v"))
+		if err == nil || !strings.Contains(err.Error(), "write :now") {
+			t.Errorf("%s in Shanghai: %v", clock, err)
+		}
+	}
+	for _, sql := range []string{"datetime(:now)", "datetime(:now, '-1 hour', '+1 hour')", "datetime(unixepoch('2026-06-01'), 'unixepoch')"} {
+		p := scannertest.Prepare(t, f.in(t, "Asia/Shanghai"), "SELECT "+sql+" AS v, 'now' AS word")
+		got := scannertest.Rows(t, p, map[string]any{"now": now})[0].Values[0].Time()
+		if strings.Contains(sql, ":now") && got.Sub(now).Abs() > 5*time.Second {
+			t.Errorf("%s: %s", sql, got)
+		}
+	}
+}
+
+// in opens the file with a time zone.
+func (f *file) in(t *testing.T, name string) scanners.Source {
+	t.Helper()
+	s, err := sqlite.Open(sqlite.Config{URL: "sqlite:" + f.path, Location: zone(t, name)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	return s
+}
+
+func zone(t *testing.T, name string) *time.Location {
+	t.Helper()
+	location, err := row.ParseZone(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return location
 }

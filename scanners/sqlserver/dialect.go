@@ -1,6 +1,7 @@
 package sqlserver
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	_ "embed"
@@ -159,6 +160,7 @@ func (t *transaction) Describe(ctx context.Context, stmt *probe.Statement, text 
 		return nil, err
 	}
 	var columns []sqldb.Column
+	var faults scanners.ColumnFaults
 	for rows.Next() {
 		var f field
 		dest := make([]any, len(names))
@@ -172,12 +174,12 @@ func (t *transaction) Describe(ctx context.Context, stmt *probe.Statement, text 
 			continue
 		}
 		c, err := t.dialect.column(&f)
-		if err != nil {
+		if err != nil && !faults.Add(err) {
 			return nil, err
 		}
 		columns = append(columns, c)
 	}
-	return columns, rows.Err()
+	return columns, cmp.Or(rows.Err(), faults.Err())
 }
 
 // parameterTypes declares the parameters for the description: built-in times as what they are sent as, all others as texts, which

@@ -10,7 +10,7 @@
 // Every scan has a connection of its own, closed after it. The server has no timeout for statements: when the time is up the driver
 // sends an attention, and two seconds later the network connection is cut.
 //
-// What conditions see: datetime, datetime2 and smalldatetime have no zone and are taken as UTC unless the URL says ?timezone=, and
+// What conditions see: datetime, datetime2 and smalldatetime have no zone and are taken as of the source's time zone, and
 // built-in times are sent in that zone, as datetime2, so a datetimeoffset column is best compared with
 // :now AT TIME ZONE 'UTC'; money and decimal are exact decimals; time and uniqueidentifier are text; CHAR loses its padding; sql_variant
 // has no kind until it is CAST. Texts are sent as nvarchar: an indexed varchar column is best compared with CAST(:x AS varchar(20)).

@@ -37,11 +37,15 @@ func snapshot(state int64) sqldbtest.Answer {
 
 func source(t *testing.T, zone string, fake *sqldbtest.Fake) *sqldb.Source {
 	t.Helper()
-	address, err := sqldb.ParseURL("sqlserver://sa:se%23cret@db/wms?timezone="+zone, "sqlserver", "1433")
+	address, err := sqldb.ParseURL("sqlserver://sa:se%23cret@db/wms", "sqlserver", "1433")
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := open(Config{StatementTimeout: 3 * time.Second, MaxConnections: 2}, &address, fake.Connector(), nil)
+	location, err := time.LoadLocation(zone)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := open(Config{Location: location, StatementTimeout: 3 * time.Second, MaxConnections: 2}, &address, fake.Connector(), nil)
 	t.Cleanup(func() { _ = s.Close() })
 	return s
 }
@@ -141,6 +145,9 @@ func TestTypes(t *testing.T) {
 		_, err := source(t, "UTC", fake).Prepare(t.Context(), scannertest.Parse(t, "SELECT v FROM x"))
 		wantCode(t, err, scanners.CodeColumn, "column v: conditions have nothing for the type "+declared+" (CAST it")
 	}
+	fake := &sqldbtest.Fake{Answers: []sqldbtest.Answer{snapshot(1), described("v geography", "n int", "w sql_variant")}}
+	_, err := source(t, "UTC", fake).Prepare(t.Context(), scannertest.Parse(t, "SELECT v, n, w FROM x"))
+	wantCode(t, err, scanners.CodeColumn, "column v: conditions have nothing for the type geography; column w: conditions have nothing for the type sql_variant (CAST it")
 }
 
 // TestChangedTypes has values come as others than were described.
@@ -292,5 +299,16 @@ func TestLargeValues(t *testing.T) {
 			continue
 		}
 		wantCode(t, err, scanners.CodeTooLarge, c.says)
+	}
+}
+
+// TestClock reads the server's time with the offset of its machine.
+func TestClock(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2026, 6, 1, 8, 0, 0, 0, time.FixedZone("", 8*3600))
+	fake := &sqldbtest.Fake{Answers: []sqldbtest.Answer{snapshot(0), {Match: "SYS", Columns: []sqldbtest.Column{{Name: "v"}}, Rows: [][]driver.Value{{at}}}}}
+	got, err := (&Source{Source: source(t, "UTC", fake)}).Clock(t.Context())
+	if err != nil || !got.Equal(at) || got.Location().String() != "+08:00" {
+		t.Errorf("%s in %q, %v", got, got.Location(), err)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/url"
 	"strconv"
+	"time"
 
 	mssql "github.com/microsoft/go-mssqldb"
 	"github.com/microsoft/go-mssqldb/msdsn"
@@ -26,8 +27,7 @@ var Driver = scanners.Driver{
 }
 
 // Config is one configured source. Its URL is sqlserver://user:password@host:port/database. Options: instance, encrypt (true, false,
-// strict, disable; true where it is not given), trust_server_certificate (true, false), timezone (of columns without a zone: Asia/Shanghai;
-// UTC where it is not given), connect_timeout (seconds).
+// strict, disable; true where it is not given), trust_server_certificate (true, false), connect_timeout (seconds).
 type Config = scanners.Config
 
 // Source is a SQL Server database.
@@ -35,6 +35,9 @@ type Source struct{ *sqldb.Source }
 
 // Open makes a source. It connects when it is first used, so only a URL that cannot be read is an error.
 func Open(config Config) (*Source, error) {
+	if err := config.CheckURL(); err != nil {
+		return nil, err
+	}
 	address, err := sqldb.ParseURL(config.URL, "sqlserver", "1433", "instance", "encrypt", "trust_server_certificate")
 	if err != nil {
 		return nil, err
@@ -54,7 +57,7 @@ func Open(config Config) (*Source, error) {
 // open makes a source on any connector; wires may be nil.
 func open(config Config, address *sqldb.URL, connector driver.Connector, wires *sqldb.Wires) *sqldb.Source {
 	return sqldb.New(sqldb.Config{
-		Dialect: &dialect{location: address.Location, wires: wires, limits: config.Limits.WithDefaults()}, Connector: connector,
+		Dialect: &dialect{location: config.Zone(), wires: wires, limits: config.Limits.WithDefaults()}, Connector: connector,
 		MaxConnections: config.MaxConnections, StatementTimeout: config.StatementTimeout, ConnectTimeout: address.ConnectTimeout,
 		Secrets: []string{address.Password}, Limits: config.Limits, Ahead: rowsAhead,
 	})
@@ -91,4 +94,14 @@ func loginOf(address *sqldb.URL) (msdsn.Config, error) {
 
 func urlError(text string) error {
 	return &scanners.Error{Code: scanners.CodeUnreachable, Err: errors.New(text)}
+}
+
+// Names implements scanners.Namer.
+func (*Source) Names() string {
+	return `SELECT table_name AS t, column_name AS c FROM information_schema.columns`
+}
+
+// Clock returns the server's time in its machine's time zone; GETDATE() shows it too.
+func (s *Source) Clock(ctx context.Context) (time.Time, error) {
+	return s.ServerClock(ctx, "SELECT SYSDATETIMEOFFSET()")
 }

@@ -17,7 +17,7 @@ func TestURL(t *testing.T) {
 	for url, says := range map[string]string{
 		"sqlserver://sa:s3cret@db/wms":                                      "",
 		"sqlserver://sa:s3cret@db:1444/wms?encrypt=strict&instance=SQL2":    "",
-		"sqlserver://sa:s3cret@db/wms?timezone=Asia/Shanghai&encrypt=false": "",
+		"sqlserver://sa:s3cret@db/wms?timezone=Asia/Shanghai&encrypt=false": "a setting of the source",
 		"sqlserver://sa:s3cret@db/wms?trust_server_certificate=true":        "",
 		"sqlserver://sa:s3cret@db":                                          "no sqlserver address with a database",
 		"sqlserver://sa:s3cret@db/wms/more":                                 "no sqlserver address with a database",
@@ -25,7 +25,7 @@ func TestURL(t *testing.T) {
 		"sqlserver://sa:s3cr#et@db/wms":                                     "cannot be read",
 		"sqlserver://sa:s3cret@db/wms?encrypt=maybe":                        "encrypt of the source is true, false, strict or disable",
 		"sqlserver://sa:s3cret@db/wms?trust_server_certificate=s3cret":      "is true or false",
-		"sqlserver://sa:s3cret@db/wms?timezone=Mars":                        `timezone "Mars" of the source is not known`,
+		"sqlserver://sa:s3cret@db/wms?timezone=Mars":                        "a setting of the source",
 		"sqlserver://sa:s3cret@db/wms?connect_timeout=0":                    "is a number of seconds",
 		"sqlserver://sa:s3cret@db/wms?ApplicationIntent=ReadWrite":          `no option "ApplicationIntent"`,
 		"sqlserver://sa:s3cret@db/wms?a=%zz":                                "options in the URL of the source cannot be read",

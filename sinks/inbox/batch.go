@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"tallyman/internal/delivery"
 	"tallyman/internal/notice"
 )
 
@@ -14,15 +15,18 @@ import (
 type entry struct {
 	id      string
 	body    []byte
+	created int64 // µs
 	expires int64 // µs
 	score   int64 // 0 = to be given
 	popup   bool  // it is modal
+	seq     int64 // of the delivery
 	to      []string
 }
 
 // newEntry encodes a notice with its recipients, without them where it is wide: then Redis keeps them apart. One that is larger than
 // maxNotice is refused.
-func (in *Inbox) newEntry(n *notice.Notice, to []string, score int64) (entry, error) {
+func (in writer) newEntry(d *delivery.Delivery, score int64) (entry, error) {
+	n, to := d.Notice, d.Recipients
 	beside := to
 	if len(to) > in.o.maxInboxes {
 		beside = nil
@@ -34,7 +38,9 @@ func (in *Inbox) newEntry(n *notice.Notice, to []string, score int64) (entry, er
 	if len(body) > maxNotice {
 		return entry{}, fmt.Errorf("inbox: notice %s has %d bytes; an inbox takes %d at most", n.ID, len(body), maxNotice)
 	}
-	return entry{id: n.ID, body: body, expires: n.ExpiresAt.UnixMicro(), score: score, popup: n.Modal == "popup", to: to}, nil
+	return entry{
+		id: n.ID, body: body, created: n.CreatedAt.UnixMicro(), expires: n.ExpiresAt.UnixMicro(), score: score, popup: n.Modal == "popup", to: to, seq: d.Seq,
+	}, nil
 }
 
 // audience is a set of notices with the same recipients.
@@ -131,15 +137,15 @@ type fanoutCall struct {
 }
 
 // newFanoutCall makes a call for one of the chunks. Without a channel there is no hint.
-func (in *Inbox) newFanoutCall(epoch, warehouse, channel string, batch []entry) *fanoutCall {
+func (in writer) newFanoutCall(epoch, warehouse, channel string, batch []entry) *fanoutCall {
 	if in.isWide(&batch[0]) {
 		return &fanoutCall{epoch: epoch, notices: 1, wide: &batch[0], channel: channel}
 	}
 	subscribers, lists := lists(audiences(batch))
 	keys := append(in.keys.all(warehouse, 2*len(subscribers))[:5], in.keys.wide(warehouse))
 	keys = in.keys.addInboxes(keys, warehouse, subscribers)
-	args := make([]any, 0, 8+4*len(batch)+2*len(subscribers))
-	args = append(args, epoch, in.now(), in.o.Cap, channel, hint{warehouse: warehouse, subscribers: subscribers}.String(), len(batch))
+	args := make([]any, 0, 9+4*len(batch)+2*len(subscribers))
+	args = append(args, epoch, in.now(), in.o.Cap, channel, hint{warehouse: warehouse, subscribers: subscribers}.String(), lastOrigin(batch), len(batch))
 	for _, e := range batch {
 		args = append(args, e.id, e.body)
 	}
@@ -177,10 +183,10 @@ func (in *Inbox) newFanoutCall(epoch, warehouse, channel string, batch []entry) 
 	return &fanoutCall{epoch: epoch, notices: len(batch), keys: keys, args: args}
 }
 
-func (in *Inbox) isWide(e *entry) bool { return len(e.to) > in.o.maxInboxes }
+func (in writer) isWide(e *entry) bool { return len(e.to) > in.o.maxInboxes }
 
 // chunks splits a batch so that one script call stays short. A wide notice stands alone.
-func (in *Inbox) chunks(batch []entry) [][]entry {
+func (in writer) chunks(batch []entry) [][]entry {
 	var out [][]entry
 	from, size, pairs := 0, 0, 0
 	inboxes := map[string]bool{}

@@ -68,12 +68,12 @@ func (f *fanBench) prepare() {
 	for i := range f.batch {
 		n := f.batch[i].Notice
 		n.ExpiresAt = expires
-		e, err := f.n.newEntry(n, nil, 0)
+		e, err := f.n.newEntry(&delivery.Delivery{Notice: n}, 0)
 		if err != nil {
 			f.b.Fatal(err)
 		}
 		n.Body = strings.Repeat("x", max(0, bodyLen-len(e.body)+len(n.Body)))
-		if e, err = f.n.newEntry(n, nil, 0); err != nil {
+		if e, err = f.n.newEntry(&delivery.Delivery{Notice: n}, 0); err != nil {
 			f.b.Fatal(err)
 		}
 		f.bodies = append(f.bodies, e.body)

@@ -22,7 +22,7 @@ type clockState struct {
 }
 
 // askClocks reads the clocks of some warehouses in one round trip.
-func (in *Inbox) askClocks(ctx context.Context, warehouses []string) ([]clockState, error) {
+func (in *index) askClocks(ctx context.Context, warehouses []string) ([]clockState, error) {
 	replies := make([]*redis.SliceCmd, len(warehouses))
 	_, err := in.o.Client.Pipelined(ctx, func(p redis.Pipeliner) error {
 		for i, w := range warehouses {
@@ -122,7 +122,7 @@ func (c *clockReader) once(ctx context.Context, warehouses []string) ([]clockSta
 
 // Version returns what Poll would give as the page's version, for one small read of Redis that concurrent callers
 // share. Its errors are Poll's.
-func (in *Inbox) Version(ctx context.Context, q page.Query) (string, error) {
+func (in poller) Version(ctx context.Context, q page.Query) (string, error) {
 	r, err := newReader(q)
 	if err != nil {
 		return "", err
@@ -154,7 +154,7 @@ func splitVersion(v string) (epoch string, clock int64, err error) {
 }
 
 // clockOf reads the clock for a reader, and notices when something was lost.
-func (in *Inbox) clockOf(ctx context.Context, g *recovery.Generation, r *reader) (clockState, error) {
+func (in *index) clockOf(ctx context.Context, g *recovery.Generation, r *reader) (clockState, error) {
 	c, err := in.clocks.read(ctx, r.Warehouse)
 	if err != nil {
 		return c, err
@@ -163,7 +163,7 @@ func (in *Inbox) clockOf(ctx context.Context, g *recovery.Generation, r *reader)
 }
 
 // judgeClock tells the clock of a warehouse that never had a notice from one that was lost.
-func (in *Inbox) judgeClock(g *recovery.Generation, warehouse string, c clockState) (clockState, error) {
+func (in *index) judgeClock(g *recovery.Generation, warehouse string, c clockState) (clockState, error) {
 	switch {
 	case c.epoch == g.Epoch:
 		return c, nil

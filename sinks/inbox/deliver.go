@@ -19,7 +19,7 @@ import (
 // Deliver puts the notices into the inboxes of their recipients, in order, and answers with the scores. The lane is a
 // warehouse. While Redis is rebuilt it waits up to 5 s; the error is then a page.ErrUnavailable. A notice of another
 // warehouse, or one that cannot be encoded, is refused for good.
-func (in *Inbox) Deliver(ctx context.Context, lane string, deliveries []delivery.Delivery) ([]delivery.Receipt, error) {
+func (in writer) Deliver(ctx context.Context, lane string, deliveries []delivery.Delivery) ([]delivery.Receipt, error) {
 	once, position, err := distinct(lane, deliveries)
 	if err != nil || len(once) == 0 {
 		return nil, err
@@ -30,7 +30,10 @@ func (in *Inbox) Deliver(ctx context.Context, lane string, deliveries []delivery
 		if err != nil {
 			return nil, err
 		}
-		scores, err := in.fanOut(ctx, g, lane, once)
+		var scores []int64
+		if err = in.keeper.Compared(ctx, g); err == nil {
+			scores, err = in.fanOut(ctx, g, lane, once)
+		}
 		if err == nil {
 			return receipts(deliveries, position, scores, g.Epoch), nil
 		}
@@ -94,7 +97,7 @@ func receipts(deliveries []delivery.Delivery, position []int, scores []int64, ep
 
 // fanOut delivers everything in one generation. While Redis works on one call, the next is made ready. After an error
 // part of it may be in Redis, where the next try finds it. recovery.ErrLost asks for that try.
-func (in *Inbox) fanOut(ctx context.Context, g *recovery.Generation, warehouse string, once []*delivery.Delivery) ([]int64, error) {
+func (in writer) fanOut(ctx context.Context, g *recovery.Generation, warehouse string, once []*delivery.Delivery) ([]int64, error) {
 	calls := make(chan *fanoutCall, 1)
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error {
@@ -124,12 +127,12 @@ func (in *Inbox) fanOut(ctx context.Context, g *recovery.Generation, warehouse s
 }
 
 // encode makes the calls of fanout.lua, in order.
-func (in *Inbox) encode(ctx context.Context, epoch, warehouse string, once []*delivery.Delivery, calls chan<- *fanoutCall) error {
+func (in writer) encode(ctx context.Context, epoch, warehouse string, once []*delivery.Delivery, calls chan<- *fanoutCall) error {
 	for part := range slices.Chunk(once, maxBatch) {
 		batch := make([]entry, 0, len(part))
 		var refused refusals
 		for _, d := range part {
-			e, err := in.newEntry(d.Notice, d.Recipients, 0)
+			e, err := in.newEntry(d, 0)
 			if err != nil {
 				refused.add(d.Seq, err)
 				continue
@@ -151,7 +154,7 @@ func (in *Inbox) encode(ctx context.Context, epoch, warehouse string, once []*de
 }
 
 // putInto makes a call; where the warehouse has no clock yet, it gets one.
-func (in *Inbox) putInto(ctx context.Context, g *recovery.Generation, warehouse string, call *fanoutCall) ([]int64, error) {
+func (in writer) putInto(ctx context.Context, g *recovery.Generation, warehouse string, call *fanoutCall) ([]int64, error) {
 	scores, err := in.put(ctx, warehouse, call)
 	var other *recovery.EpochError
 	if errors.As(err, &other) {
@@ -168,8 +171,8 @@ func (in *Inbox) putInto(ctx context.Context, g *recovery.Generation, warehouse 
 
 // put makes one call of fanout.lua, or those of a wide notice, and removes what the cap pushed out of the last inbox that held it. A wide
 // delivery of another notice that was left open is undone first.
-func (in *Inbox) put(ctx context.Context, warehouse string, call *fanoutCall) (scores []int64, err error) {
-	err = in.undoing(ctx, call.epoch, warehouse, func() error {
+func (in writer) put(ctx context.Context, warehouse string, call *fanoutCall) (scores []int64, err error) {
+	err = in.remover.undoing(ctx, call.epoch, warehouse, func() error {
 		if call.wide != nil {
 			score, err := in.putWide(ctx, call.epoch, warehouse, call.channel, call.wide)
 			scores = []int64{score}
@@ -181,7 +184,7 @@ func (in *Inbox) put(ctx context.Context, warehouse string, call *fanoutCall) (s
 	return scores, err
 }
 
-func (in *Inbox) putNarrow(ctx context.Context, warehouse string, call *fanoutCall) ([]int64, error) {
+func (in writer) putNarrow(ctx context.Context, warehouse string, call *fanoutCall) ([]int64, error) {
 	reply, err := in.run(ctx, in.scripts.fanout, call.keys, call.args...)
 	if err != nil {
 		return nil, err
@@ -199,13 +202,13 @@ func (in *Inbox) putNarrow(ctx context.Context, warehouse string, call *fanoutCa
 			return nil, fmt.Errorf("inbox: a score that is none: %w", err)
 		}
 	}
-	in.dropped(ctx, call.epoch, warehouse, answer[call.notices:])
+	in.remover.dropped(ctx, call.epoch, warehouse, answer[call.notices:])
 	return scores, nil
 }
 
 // openWarehouse gives a warehouse that has never had a notice its clock. One that should have a clock, or has that of a
-// newer epoch, means that something was lost.
-func (in *Inbox) openWarehouse(ctx context.Context, g *recovery.Generation, warehouse string, found *recovery.EpochError) error {
+// newer epoch, means that something was lost. So does a Redis that has lost the epoch: what the warehouse had may not be recorded.
+func (in *index) openWarehouse(ctx context.Context, g *recovery.Generation, warehouse string, found *recovery.EpochError) error {
 	if in.knows(warehouse) {
 		return in.lost(g, warehouse, found)
 	}
@@ -215,6 +218,9 @@ func (in *Inbox) openWarehouse(ctx context.Context, g *recovery.Generation, ware
 	}
 	if highest[warehouse] > 0 {
 		return in.lost(g, warehouse, found)
+	}
+	if err := in.keeper.Confirm(ctx, g); err != nil {
+		return err
 	}
 	err = in.beginWarehouse(ctx, g.Epoch, warehouse, 0)
 	if _, newer := errors.AsType[*recovery.EpochError](err); newer {
@@ -228,7 +234,7 @@ func (in *Inbox) openWarehouse(ctx context.Context, g *recovery.Generation, ware
 }
 
 // lost ends the generation because of what a warehouse showed.
-func (in *Inbox) lost(g *recovery.Generation, warehouse string, cause error) error {
+func (in *index) lost(g *recovery.Generation, warehouse string, cause error) error {
 	in.keeper.Lose(g, fmt.Errorf("warehouse %s: %w", warehouse, cause))
 	return recovery.ErrLost
 }

@@ -46,7 +46,7 @@ func (h *holders) adds(to []string) int {
 }
 
 // dropped removes the bodies of what the cap removed, as far as no inbox holds it. What fails goes when it expires.
-func (in *Inbox) dropped(ctx context.Context, epoch, warehouse string, ids []string) {
+func (in remover) dropped(ctx context.Context, epoch, warehouse string, ids []string) {
 	if len(ids) == 0 {
 		return
 	}
@@ -60,7 +60,7 @@ const bodyPage = 20
 
 // drop removes the bodies of those notices that no inbox holds any more. Each call looks at all inboxes of its notices: only
 // so nobody can put one of them into an inbox in between.
-func (in *Inbox) drop(ctx context.Context, epoch, warehouse string, ids []string) error {
+func (in remover) drop(ctx context.Context, epoch, warehouse string, ids []string) error {
 	ids = slices.Compact(slices.Sorted(slices.Values(ids)))
 	var r removal
 	var h holders
@@ -102,7 +102,7 @@ func (in *Inbox) drop(ctx context.Context, epoch, warehouse string, ids []string
 }
 
 // recipients are those that stand in the body; a wide notice has none there.
-func (in *Inbox) recipients(warehouse, id, body string) []string {
+func (in remover) recipients(warehouse, id, body string) []string {
 	to, err := notice.Recipients([]byte(body))
 	if err != nil {
 		in.log.Error("a body in Redis is no notice; it goes", "warehouse", warehouse, "id", id, "error", err)
@@ -130,7 +130,7 @@ func (r *removal) take(id string, to []string) {
 }
 
 // remove is one call of sweep.lua. It returns how many bodies went.
-func (in *Inbox) remove(ctx context.Context, epoch, warehouse string, r removal) (int64, error) {
+func (in remover) remove(ctx context.Context, epoch, warehouse string, r removal) (int64, error) {
 	keys := append(in.keys.all(warehouse, len(r.wide)+len(r.held))[:3], in.keys.popups(warehouse), in.keys.wide(warehouse))
 	for _, id := range r.wide {
 		keys = append(keys, in.keys.to(warehouse, id))

@@ -20,6 +20,15 @@ import (
 
 // Inbox is the sink and the reader's side of it. It implements sinks.Sink.
 type Inbox struct {
+	*index
+	writer
+	marker
+	poller
+	sweeper
+}
+
+// index is what the parts of an inbox share: its keys and scripts in Redis, and what this node knows of them.
+type index struct {
 	o       Options
 	log     *slog.Logger
 	keys    keySpace
@@ -37,6 +46,32 @@ type Inbox struct {
 	warehouses map[string]bool // that have a clock in Redis, as far as this node knows
 }
 
+// The parts of an inbox.
+type (
+	// writer delivers notices.
+	writer struct {
+		*index
+		remover remover
+	}
+	// remover removes bodies that no inbox holds any more, and what a wide notice has left.
+	remover struct{ *index }
+	// marker tells readers' windows what the ledger knows that they have read.
+	marker struct {
+		*index
+		remover remover
+	}
+	// poller answers polls, and tells when there is something new.
+	poller struct {
+		*index
+		sweeper sweeper
+	}
+	// sweeper removes what has expired.
+	sweeper struct {
+		*index
+		remover remover
+	}
+)
+
 var _ sinks.Sink = (*Inbox)(nil)
 
 // New returns an inbox that waits for Run.
@@ -49,11 +84,14 @@ func New(o Options) (*Inbox, error) {
 	if err != nil {
 		return nil, err
 	}
-	in := &Inbox{o: o, log: o.Logger.With("sink", o.Sink), keys: k, scripts: newScripts(), warehouses: map[string]bool{}}
-	in.clocks.ask = in.askClocks
-	in.keeper, err = recovery.New(recovery.Options{
-		Client: o.Client, Watch: o.Watch, Ledger: o.Ledger, Contents: contents{in}, Node: o.Node, Sink: o.Sink,
-		EpochKey: k.epoch(), Channel: k.hints(), Logger: in.log, Unavailable: page.ErrUnavailable,
+	x := &index{o: o, log: o.Logger.With("sink", o.Sink), keys: k, scripts: newScripts(), warehouses: map[string]bool{}}
+	x.clocks.ask = x.askClocks
+	remove := remover{x}
+	in := &Inbox{index: x, writer: writer{x, remove}, marker: marker{x, remove}, sweeper: sweeper{x, remove}}
+	in.poller = poller{x, in.sweeper}
+	x.keeper, err = recovery.New(recovery.Options{
+		Client: o.Client, Watch: o.Watch, Ledger: o.Ledger, Contents: rebuilder{x, in.writer, in.marker}, Node: o.Node, Sink: o.Sink,
+		EpochKey: k.epoch(), Channel: k.hints(), Logger: x.log, Unavailable: page.ErrUnavailable, Lineage: o.Lineage, OnRestore: o.OnRestore,
 	})
 	if err != nil {
 		return nil, err
@@ -101,27 +139,27 @@ func (in *Inbox) Ready() error {
 func (in *Inbox) Check(ctx context.Context) error { return in.keeper.Check(ctx) }
 
 // now is the scripts' argument: 0 is the server's own clock.
-func (in *Inbox) now() string {
+func (in *index) now() string {
 	if in.o.Now == nil {
 		return "0"
 	}
 	return strconv.FormatInt(in.o.Now().UnixMicro(), 10)
 }
 
-func (in *Inbox) knows(warehouse string) bool {
+func (in *index) knows(warehouse string) bool {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	return in.warehouses[warehouse]
 }
 
-func (in *Inbox) learn(warehouse string) {
+func (in *index) learn(warehouse string) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	in.warehouses[warehouse] = true
 }
 
 // knowOnly replaces what is known when an epoch begins.
-func (in *Inbox) knowOnly(highest map[string]int64) {
+func (in *index) knowOnly(highest map[string]int64) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	clear(in.warehouses)
@@ -130,7 +168,7 @@ func (in *Inbox) knowOnly(highest map[string]int64) {
 	}
 }
 
-func (in *Inbox) known() []string {
+func (in *index) known() []string {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	out := make([]string, 0, len(in.warehouses))
@@ -159,6 +197,9 @@ type Options struct {
 	Sink   string                // the sink's name in the configuration; "inbox" by default
 	Cap    int                   // how many notices an inbox keeps, MinCap to MaxCap; DefaultCap where it is 0
 	Logger *slog.Logger          // none by default
+	// Lineage and OnRestore are those of recovery.Options.
+	Lineage   recovery.Lineage
+	OnRestore func(ctx context.Context, r recovery.Restore) error
 	// Now replaces the server's clock. For tests alone: nodes whose clocks differ would see notices expire at
 	// different times.
 	Now func() time.Time

@@ -9,7 +9,7 @@ import (
 // on one node of a cluster. With the prefix tallyman: and the sink inbox:
 //
 //	tallyman:inbox:epoch                     the epoch in force
-//	tallyman:inbox:{119240}:clock            epoch, clock and sweeps
+//	tallyman:inbox:{119240}:clock            epoch, or its claim; clock and sweeps
 //	tallyman:inbox:{119240}:notices          the bodies
 //	tallyman:inbox:{119240}:expiry           what expires when
 //	tallyman:inbox:{119240}:inboxes          the subscribers that have an inbox
@@ -34,6 +34,9 @@ func newKeys(prefix, sink string) (keySpace, error) {
 	}
 	return keySpace{base: prefix + sink + ":"}, nil
 }
+
+// claim stands for the epoch in a warehouse that is emptied for it.
+func claim(epoch string) string { return epoch + ":begins" }
 
 func (k keySpace) epoch() string { return k.base + "epoch" }
 func (k keySpace) hints() string { return k.base + "hints" }

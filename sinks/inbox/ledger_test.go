@@ -106,6 +106,18 @@ func (l *memoryLedger) Delivered(_ context.Context, lane delivery.Lane, after in
 	return out[:min(limit, len(out))], nil
 }
 
+func (l *memoryLedger) Origins(_ context.Context, seqs []int64) (map[int64]delivery.Origin, error) {
+	leave, err := l.enter()
+	defer leave()
+	found := map[int64]delivery.Origin{}
+	for _, seq := range seqs {
+		if d, ok := l.delivered[seq]; ok {
+			found[seq] = delivery.Origin{Notice: d.Notice.ID, Created: d.Notice.CreatedAt}
+		}
+	}
+	return found, err
+}
+
 // record is MarkSent: receipts of an epoch that is over change nothing.
 func (l *memoryLedger) record(batch []delivery.Delivery, receipts []delivery.Receipt) error {
 	l.mu.Lock()

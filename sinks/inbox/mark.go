@@ -25,14 +25,14 @@ const (
 
 // Mark tells the readers' other windows what the ledger has recorded. It does not wait for an index that is out of reach:
 // whatever fails here comes from the ledger, within seconds (see catchUp).
-func (in *Inbox) Mark(ctx context.Context, marks []delivery.Mark) error {
+func (in marker) Mark(ctx context.Context, marks []delivery.Mark) error {
 	return in.inForce(func(g *recovery.Generation) error {
 		return in.putMarks(ctx, g, marks, func(delivery.Mark) int64 { return 0 })
 	})
 }
 
 // ReadAll does for watermarks what Mark does for marks.
-func (in *Inbox) ReadAll(ctx context.Context, list []delivery.Watermark) error {
+func (in marker) ReadAll(ctx context.Context, list []delivery.Watermark) error {
 	return in.inForce(func(g *recovery.Generation) error {
 		return in.putWatermarks(ctx, g, list, func(delivery.Watermark) int64 { return 0 })
 	})
@@ -40,7 +40,7 @@ func (in *Inbox) ReadAll(ctx context.Context, list []delivery.Watermark) error {
 
 // UpTo is the score that a cursor stands for, never above the clock of the warehouse. Its errors are Poll's, and page.ErrForeignCursor
 // where the cursor is of another warehouse.
-func (in *Inbox) UpTo(ctx context.Context, warehouse, cursor string) (int64, error) {
+func (in marker) UpTo(ctx context.Context, warehouse, cursor string) (int64, error) {
 	c, err := page.DecodeCursor(cursor)
 	if err != nil {
 		return 0, err
@@ -59,7 +59,7 @@ func (in *Inbox) UpTo(ctx context.Context, warehouse, cursor string) (int64, err
 }
 
 // inForce calls f with the generation in force.
-func (in *Inbox) inForce(f func(*recovery.Generation) error) error {
+func (in marker) inForce(f func(*recovery.Generation) error) error {
 	g, _ := in.keeper.Current()
 	if g == nil {
 		return page.ErrUnavailable
@@ -74,7 +74,7 @@ func (in *Inbox) inForce(f func(*recovery.Generation) error) error {
 }
 
 // putMarks puts marks into Redis, with the clock that each is from; 0 = it is made now, and windows that wait are told.
-func (in *Inbox) putMarks(ctx context.Context, g *recovery.Generation, marks []delivery.Mark, when func(delivery.Mark) int64) error {
+func (in marker) putMarks(ctx context.Context, g *recovery.Generation, marks []delivery.Mark, when func(delivery.Mark) int64) error {
 	for part := range slices.Chunk(marks, maxMarks) {
 		if err := in.putSomeMarks(ctx, g, part, when); err != nil {
 			return err
@@ -83,7 +83,7 @@ func (in *Inbox) putMarks(ctx context.Context, g *recovery.Generation, marks []d
 	return nil
 }
 
-func (in *Inbox) putSomeMarks(ctx context.Context, g *recovery.Generation, marks []delivery.Mark, when func(delivery.Mark) int64) error {
+func (in marker) putSomeMarks(ctx context.Context, g *recovery.Generation, marks []delivery.Mark, when func(delivery.Mark) int64) error {
 	type readers struct {
 		users []string
 		marks map[string][]delivery.Mark
@@ -126,7 +126,7 @@ func (in *Inbox) putSomeMarks(ctx context.Context, g *recovery.Generation, marks
 }
 
 // putWatermarks does for watermarks what putMarks does for marks.
-func (in *Inbox) putWatermarks(ctx context.Context, g *recovery.Generation, list []delivery.Watermark, when func(delivery.Watermark) int64) error {
+func (in marker) putWatermarks(ctx context.Context, g *recovery.Generation, list []delivery.Watermark, when func(delivery.Watermark) int64) error {
 	type place struct{ warehouse, user string }
 	var places []place
 	of := map[place][]delivery.Watermark{}
@@ -157,13 +157,13 @@ func (in *Inbox) putWatermarks(ctx context.Context, g *recovery.Generation, list
 }
 
 // markHead is what both scripts begin with.
-func (in *Inbox) markHead(g *recovery.Generation, warehouse string, users []string) []any {
+func (in marker) markHead(g *recovery.Generation, warehouse string, users []string) []any {
 	return []any{g.Epoch, in.now(), trimEvery.Microseconds(), in.keys.hints(), hint{warehouse: warehouse, subscribers: users}.String()}
 }
 
 // inWarehouse makes a call; where the warehouse has no clock yet, it gets one.
-func (in *Inbox) inWarehouse(ctx context.Context, g *recovery.Generation, warehouse string, do func() error) error {
-	call := func() error { return in.undoing(ctx, g.Epoch, warehouse, do) }
+func (in marker) inWarehouse(ctx context.Context, g *recovery.Generation, warehouse string, do func() error) error {
+	call := func() error { return in.remover.undoing(ctx, g.Epoch, warehouse, do) }
 	err := call()
 	if other, ok := errors.AsType[*recovery.EpochError](err); ok {
 		if err = in.openWarehouse(ctx, g, warehouse, other); err != nil {
@@ -191,7 +191,7 @@ const markedField = "marked"
 
 // catchUpAll brings marks into Redis that a node recorded and could not put there, or died before it did. The nodes take
 // turns, as the hash of the epoch says.
-func (in *Inbox) catchUpAll(ctx context.Context) {
+func (in marker) catchUpAll(ctx context.Context) {
 	every(ctx, catchUpEvery, func() {
 		if err := in.catchUp(ctx, catchUpEvery); err != nil && ctx.Err() == nil {
 			in.log.Debug("marks could not be looked after; they are again in a moment", "error", err)
@@ -200,14 +200,14 @@ func (in *Inbox) catchUpAll(ctx context.Context) {
 }
 
 // catchUp does so unless it was done for as long as every.
-func (in *Inbox) catchUp(ctx context.Context, every time.Duration) error {
+func (in marker) catchUp(ctx context.Context, every time.Duration) error {
 	g, _ := in.keeper.Current()
 	if g == nil {
 		return nil
 	}
 	text, err := in.o.Client.HGet(ctx, in.keys.epoch(), markedField).Result()
 	if errors.Is(err, redis.Nil) { // the index is from before there were marks in it
-		return in.writeBackMarks(ctx, g.Epoch)
+		return in.writeBackMarks(ctx, g)
 	}
 	if err != nil {
 		return err
@@ -227,14 +227,14 @@ func (in *Inbox) catchUp(ctx context.Context, every time.Duration) error {
 }
 
 // putSince puts the marks since then into Redis; those that are there already change nothing, and others are told of.
-func (in *Inbox) putSince(ctx context.Context, g *recovery.Generation, since time.Time) error {
+func (in marker) putSince(ctx context.Context, g *recovery.Generation, since time.Time) error {
 	return in.putAll(ctx, g, since, in.o.Ledger.RecentMarks, func(time.Time) int64 { return 0 })
 }
 
 // writeBackMarks puts all marks of notices that have not expired into Redis, as they were; nobody is told. began is taken
 // first, so that what is marked meanwhile is looked after later.
-func (in *Inbox) writeBackMarks(ctx context.Context, epoch string) error {
-	began, g := in.time(), &recovery.Generation{Epoch: epoch}
+func (in marker) writeBackMarks(ctx context.Context, g *recovery.Generation) error {
+	began := in.time()
 	if err := in.putAll(ctx, g, time.Time{}, in.o.Ledger.LiveMarks, time.Time.UnixMicro); err != nil {
 		return err
 	}
@@ -242,7 +242,7 @@ func (in *Inbox) writeBackMarks(ctx context.Context, epoch string) error {
 }
 
 // putAll puts what read has of marks, and all watermarks, since then into Redis, at the time in µs that at makes of theirs; 0 = now.
-func (in *Inbox) putAll(
+func (in marker) putAll(
 	ctx context.Context, g *recovery.Generation, since time.Time,
 	read func(ctx context.Context, after delivery.Mark, limit int) ([]delivery.Mark, error), at func(time.Time) int64,
 ) error {
@@ -271,12 +271,12 @@ func (in *Inbox) putAll(
 	}
 }
 
-func (in *Inbox) markedUntil(ctx context.Context, t time.Time) error {
+func (in marker) markedUntil(ctx context.Context, t time.Time) error {
 	return in.o.Client.HSet(ctx, in.keys.epoch(), markedField, t.UnixMicro()).Err()
 }
 
 // time is the machine's, by which marks are made.
-func (in *Inbox) time() time.Time {
+func (in *index) time() time.Time {
 	if in.o.Now != nil {
 		return in.o.Now()
 	}

@@ -324,6 +324,29 @@ func TestMarksComeBackAfterALoss(t *testing.T) {
 	})
 }
 
+// A warehouse may have marks alone: its notices have expired, or are on their way.
+func TestMarksAloneComeBackAfterALoss(t *testing.T) {
+	t.Parallel()
+	losses(t, func(t loss) {
+		ledger := newMemoryLedger()
+		n := newNode(t, t.addr, ledger)
+		w := watermarkOf("user:1", 1, time.Now())
+		ledger.readAll(w)
+		if err := n.ReadAll(t.Context(), []delivery.Watermark{w}); err != nil {
+			t.Fatal(err)
+		}
+		t.snapshot()
+		begun := ledger.epochs()
+		t.lose()
+		if pg := n.poll(t, query("user:1")); len(pg.Notices) != 0 {
+			t.Errorf("it has %v", ids(pg))
+		}
+		if now := ledger.epochs(); now > begun+5 { // a failover may take another try; a rebuild that cannot end tries for ever
+			t.Errorf("%d epochs were begun after one loss", now-begun)
+		}
+	})
+}
+
 // Where the next Redis has a clock that is behind, what comes is not read before it is there: the clock goes on from where users
 // have read up to.
 func TestNothingIsReadBeforeItIsThere(t *testing.T) {

@@ -16,7 +16,7 @@ import (
 // Poll answers a query from Redis alone, in one round trip unless notices are filtered out. While Redis is out of reach
 // or being rebuilt it waits up to 5 s; the error is then page.ErrUnavailable. The others are page.ErrBadCursor,
 // page.ErrBadQuery and the context's.
-func (in *Inbox) Poll(ctx context.Context, q page.Query) (page.Page, error) {
+func (in poller) Poll(ctx context.Context, q page.Query) (page.Page, error) {
 	r, err := newReader(q)
 	if err != nil {
 		return page.Page{}, err
@@ -57,7 +57,7 @@ const maxRounds = 10
 
 // read makes one page in one generation. Its notices are shown as they were when the first round was read, and so the changes
 // go up to there.
-func (in *Inbox) read(ctx context.Context, g *recovery.Generation, r *reader) (page.Page, error) {
+func (in poller) read(ctx context.Context, g *recovery.Generation, r *reader) (page.Page, error) {
 	pg := page.Page{Notices: make([]notice.View, 0, 8)}
 	from := r.start(g)
 	pg.Reset, pg.Reason, pg.From = from.reset != "", from.reset, from.before()
@@ -96,7 +96,7 @@ func (in *Inbox) read(ctx context.Context, g *recovery.Generation, r *reader) (p
 
 // take puts the notices of a slice on the page until that is full. It reports whether some are left, and makes the score of
 // the last one that it looked at the page's clock.
-func (in *Inbox) take(pg *page.Page, r *reader, s *slice) bool {
+func (in poller) take(pg *page.Page, r *reader, s *slice) bool {
 	for _, e := range s.entries {
 		if len(pg.Notices) == r.Limit {
 			return true
@@ -110,7 +110,7 @@ func (in *Inbox) take(pg *page.Page, r *reader, s *slice) bool {
 }
 
 // view is the notice of an entry, unless it is gone or has expired.
-func (in *Inbox) view(r *reader, now int64, e sliceEntry) (notice.View, bool) {
+func (in poller) view(r *reader, now int64, e sliceEntry) (notice.View, bool) {
 	n, err := notice.Unmarshal([]byte(e.body))
 	if err != nil {
 		if e.body != "" { // an empty one was dropped or swept
@@ -131,7 +131,7 @@ const mostMissed = 1000
 // missed counts the notices that were delivered after the reader's cursor and that no page will have from here on: the cap removed
 // them, or they are older than the window that the reader begins anew with. It is -1 where that is not known: with a filter, for
 // a cursor of another query, or where an inbox has lost more than its log remembers.
-func (in *Inbox) missed(ctx context.Context, r *reader, reason page.ResetReason, s *slice) (int, error) {
+func (in poller) missed(ctx context.Context, r *reader, reason page.ResetReason, s *slice) (int, error) {
 	switch reason {
 	case page.ResetTrimmed, page.ResetTooOld, page.ResetTooManyChanges, page.ResetIndexRebuilt:
 	default:
@@ -227,7 +227,7 @@ func each(cmd *redis.ZSliceCmd, f func(score int64)) bool {
 }
 
 // Summary answers what a small window shows of the query's inboxes, from Redis alone. Its errors are Poll's.
-func (in *Inbox) Summary(ctx context.Context, q page.Query) (page.Summary, error) {
+func (in poller) Summary(ctx context.Context, q page.Query) (page.Summary, error) {
 	q.After, q.Since, q.Limit = "", 0, page.Latest
 	r, err := newReader(q)
 	if err != nil {
@@ -241,7 +241,7 @@ func (in *Inbox) Summary(ctx context.Context, q page.Query) (page.Summary, error
 	return sum, err
 }
 
-func (in *Inbox) summarize(ctx context.Context, g *recovery.Generation, r *reader) (page.Summary, error) {
+func (in poller) summarize(ctx context.Context, g *recovery.Generation, r *reader) (page.Summary, error) {
 	s, err := in.slice(ctx, g, r, slicePosition{mode: "latest"})
 	if err != nil {
 		return page.Summary{}, err
@@ -264,7 +264,7 @@ func (in *Inbox) summarize(ctx context.Context, g *recovery.Generation, r *reade
 }
 
 // views returns the notices of the entries that are there and have not expired.
-func (in *Inbox) views(r *reader, now int64, entries []sliceEntry) []notice.View {
+func (in poller) views(r *reader, now int64, entries []sliceEntry) []notice.View {
 	out := make([]notice.View, 0, len(entries))
 	for _, e := range entries {
 		if v, ok := in.view(r, now, e); ok {
@@ -275,7 +275,7 @@ func (in *Inbox) views(r *reader, now int64, entries []sliceEntry) []notice.View
 }
 
 // popups calls popups.lua until it has found enough or has looked through everything.
-func (in *Inbox) popups(ctx context.Context, g *recovery.Generation, r *reader) ([]sliceEntry, error) {
+func (in poller) popups(ctx context.Context, g *recovery.Generation, r *reader) ([]sliceEntry, error) {
 	keys := []string{in.keys.clock(r.Warehouse), in.keys.notices(r.Warehouse), in.keys.expiry(r.Warehouse), in.keys.popups(r.Warehouse)}
 	for _, s := range r.Subscribers {
 		keys = append(keys, in.keys.inbox(r.Warehouse, s))

@@ -2,6 +2,7 @@ package inbox
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -10,19 +11,25 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"tallyman/internal/delivery"
+	"tallyman/sinks/recovery"
 )
 
-// contents is what the keeper of the index knows of the inbox.
-type contents struct{ in *Inbox }
+// rebuilder tells the keeper of the index whether Redis still has everything, and writes it back from the ledger.
+type rebuilder struct {
+	*index
 
-// Missing implements index.Contents: each warehouse must be in the epoch, and its clock at or above what is recorded.
-func (c contents) Missing(ctx context.Context, epoch string) (string, error) {
-	highest, err := c.in.highest(ctx)
+	writer writer
+	marker marker
+}
+
+// Missing implements recovery.Contents: each warehouse must be in the epoch, and its clock at or above what is recorded.
+func (in rebuilder) Missing(ctx context.Context, epoch string) (string, error) {
+	highest, err := in.highest(ctx)
 	if err != nil {
 		return "", err
 	}
 	warehouses := slices.Collect(maps.Keys(highest))
-	clocks, err := c.in.askClocks(ctx, warehouses)
+	clocks, err := in.askClocks(ctx, warehouses)
 	if err != nil {
 		return "", fmt.Errorf("redis: %w", err)
 	}
@@ -34,33 +41,33 @@ func (c contents) Missing(ctx context.Context, epoch string) (string, error) {
 			return "the clock of warehouse " + warehouse + " has gone back", nil
 		}
 	}
-	c.in.knowOnly(highest)
+	in.knowOnly(highest)
 	return "", nil
 }
 
-// Rebuild implements index.Contents: all warehouses are written back.
-func (c contents) Rebuild(ctx context.Context, epoch string) (int, error) {
-	highest, err := c.in.highest(ctx)
+// Rebuild implements recovery.Contents: all warehouses are written back.
+func (in rebuilder) Rebuild(ctx context.Context, epoch string) (int, error) {
+	highest, err := in.highest(ctx)
 	if err != nil {
 		return 0, err
 	}
 	total := 0
 	for warehouse, score := range highest {
-		if err := c.in.beginWarehouse(ctx, epoch, warehouse, score); err != nil {
+		if err := in.beginWarehouse(ctx, epoch, warehouse, score); err != nil {
 			return total, err
 		}
-		n, err := c.in.writeBack(ctx, epoch, warehouse)
+		n, err := in.writeBack(ctx, epoch, warehouse)
 		total += n
 		if err != nil {
 			return total, err
 		}
 	}
-	c.in.knowOnly(highest)
-	return total, c.in.writeBackMarks(ctx, epoch)
+	in.knowOnly(highest)
+	return total, in.marker.writeBackMarks(ctx, recovery.WrittenBack(epoch))
 }
 
 // highest asks the ledger for the highest recorded score of each warehouse.
-func (in *Inbox) highest(ctx context.Context) (map[string]int64, error) {
+func (in *index) highest(ctx context.Context) (map[string]int64, error) {
 	highest, err := in.o.Ledger.HighestScores(ctx, in.o.Sink)
 	if err != nil {
 		return nil, fmt.Errorf("ledger: %w", err)
@@ -68,8 +75,8 @@ func (in *Inbox) highest(ctx context.Context) (map[string]int64, error) {
 	return highest, nil
 }
 
-// beginWarehouse removes what an older epoch left in a warehouse and sets its clock above the highest score.
-func (in *Inbox) beginWarehouse(ctx context.Context, epoch, warehouse string, highest int64) error {
+// beginWarehouse claims a warehouse for the epoch, removes what an older one left there, and sets the clock above the highest score.
+func (in *index) beginWarehouse(ctx context.Context, epoch, warehouse string, highest int64) error {
 	for {
 		reply, err := in.run(ctx, in.scripts.begin, in.keys.all(warehouse, 0), epoch, in.now(), strconv.FormatInt(highest, 10), maxWiped)
 		if err != nil || len(reply) == 0 {
@@ -79,34 +86,40 @@ func (in *Inbox) beginWarehouse(ctx context.Context, epoch, warehouse string, hi
 		if err != nil {
 			return err
 		}
-		inboxes, err := strconv.Atoi(names[0])
-		if err != nil || len(names) < 2 || inboxes > len(names)-2 {
-			return fmt.Errorf("inbox: begin.lua answered %q", names)
-		}
-		users, err := strconv.Atoi(names[1])
-		if err != nil || inboxes+users > len(names)-2 {
-			return fmt.Errorf("inbox: begin.lua answered %q", names)
-		}
-		keys := []string{in.keys.clock(warehouse), in.keys.inboxes(warehouse), in.keys.readers(warehouse), in.keys.wide(warehouse)}
-		for _, s := range names[2 : 2+inboxes] {
-			keys = append(keys, in.keys.inbox(warehouse, s), in.keys.log(warehouse, s))
-		}
-		for _, user := range names[2+inboxes : 2+inboxes+users] {
-			keys = append(keys, in.keys.marks(warehouse, user), in.keys.upto(warehouse, user))
-		}
-		for _, id := range names[2+inboxes+users:] {
-			keys = append(keys, in.keys.to(warehouse, id))
-		}
-		args := appendTexts([]any{epoch}, names)
-		if _, err := in.runCount(ctx, in.scripts.wipe, keys, args...); err != nil {
+		err = in.wipe(ctx, epoch, warehouse, names)
+		if _, refused := errors.AsType[*recovery.EpochError](err); err != nil && !refused { // begin.lua tells what a refusal means
 			return err
 		}
 	}
 }
 
+// wipe removes what begin.lua has named.
+func (in *index) wipe(ctx context.Context, epoch, warehouse string, names []string) error {
+	inboxes, err := strconv.Atoi(names[0])
+	if err != nil || len(names) < 2 || inboxes > len(names)-2 {
+		return fmt.Errorf("inbox: begin.lua answered %q", names)
+	}
+	users, err := strconv.Atoi(names[1])
+	if err != nil || inboxes+users > len(names)-2 {
+		return fmt.Errorf("inbox: begin.lua answered %q", names)
+	}
+	keys := []string{in.keys.clock(warehouse), in.keys.inboxes(warehouse), in.keys.readers(warehouse), in.keys.wide(warehouse)}
+	for _, s := range names[2 : 2+inboxes] {
+		keys = append(keys, in.keys.inbox(warehouse, s), in.keys.log(warehouse, s))
+	}
+	for _, user := range names[2+inboxes : 2+inboxes+users] {
+		keys = append(keys, in.keys.marks(warehouse, user), in.keys.upto(warehouse, user))
+	}
+	for _, id := range names[2+inboxes+users:] {
+		keys = append(keys, in.keys.to(warehouse, id))
+	}
+	_, err = in.runCount(ctx, in.scripts.wipe, keys, appendTexts([]any{epoch}, names)...)
+	return err
+}
+
 // writeBack puts the recorded deliveries of a warehouse into Redis with the scores they had. The ledger is read ahead while
 // Redis is written.
-func (in *Inbox) writeBack(ctx context.Context, epoch, warehouse string) (int, error) {
+func (in rebuilder) writeBack(ctx context.Context, epoch, warehouse string) (int, error) {
 	pages := make(chan []entry, 2)
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error {
@@ -116,8 +129,8 @@ func (in *Inbox) writeBack(ctx context.Context, epoch, warehouse string) (int, e
 	count := 0
 	group.Go(func() error {
 		for batch := range pages {
-			for _, chunk := range in.chunks(batch) {
-				if _, err := in.put(ctx, warehouse, in.newFanoutCall(epoch, warehouse, "", chunk)); err != nil {
+			for _, chunk := range in.writer.chunks(batch) {
+				if _, err := in.writer.put(ctx, warehouse, in.writer.newFanoutCall(epoch, warehouse, "", chunk)); err != nil {
 					return err
 				}
 				count += len(chunk)
@@ -129,7 +142,7 @@ func (in *Inbox) writeBack(ctx context.Context, epoch, warehouse string) (int, e
 	return count, err
 }
 
-func (in *Inbox) readBack(ctx context.Context, warehouse string, pages chan<- []entry) error {
+func (in rebuilder) readBack(ctx context.Context, warehouse string, pages chan<- []entry) error {
 	lane := delivery.Lane{Sink: in.o.Sink, Warehouse: warehouse}
 	after := int64(0)
 	for {
@@ -142,7 +155,7 @@ func (in *Inbox) readBack(ctx context.Context, warehouse string, pages chan<- []
 		}
 		batch := make([]entry, 0, len(delivered))
 		for _, d := range delivered {
-			e, err := in.newEntry(d.Notice, d.Recipients, d.Score)
+			e, err := in.writer.newEntry(&d.Delivery, d.Score)
 			if err != nil {
 				return err
 			}

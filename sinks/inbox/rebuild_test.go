@@ -1,6 +1,8 @@
 package inbox
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"testing"
@@ -11,6 +13,7 @@ import (
 	"tallyman/internal/delivery"
 	"tallyman/internal/testenv"
 	"tallyman/sinks/inbox/page"
+	"tallyman/sinks/recovery"
 )
 
 // backWithin is how soon the inboxes must be back.
@@ -239,6 +242,44 @@ func TestCursorsThatWereMadeUpDisturbNobody(t *testing.T) {
 		}
 		if g, _ := n.keeper.Current(); g != held || ledger.begun != 1 {
 			t.Errorf("the index was given up, %d epochs were begun", ledger.begun)
+		}
+	})
+}
+
+// What was told and is not recorded would be told again where a node took the warehouse for one that had nothing yet.
+func TestALossIsNoticedBeforeAWarehouseIsOpened(t *testing.T) {
+	t.Parallel()
+	onAll(t, func(t site) {
+		ledger := newMemoryLedger()
+		first := newNode(t, t.addr, ledger)
+		// It looks once, as a node that is about to find out what has happened.
+		second := newNodeThat(t, func(in *Inbox, ctx context.Context) {
+			ctx, stop := context.WithCancel(ctx)
+			defer stop()
+			_, begun := in.keeper.Current()
+			go func() {
+				<-begun
+				stop()
+			}()
+			in.keeper.Run(ctx)
+		}, t.addr, ledger)
+		g, _ := second.keeper.Current()
+		told := makeDeliveries(1, wh, "user:1")
+		if _, err := first.Deliver(t.Context(), wh, told); err != nil {
+			t.Fatal(err)
+		}
+		first.stop()
+		second.forget(t)
+		e, err := second.newEntry(&told[0], 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		scores, err := second.putInto(t.Context(), g, wh, second.newFanoutCall(g.Epoch, wh, "", []entry{e}))
+		if !errors.Is(err, recovery.ErrLost) || second.keeper.Is(g) {
+			t.Errorf("it was delivered again, with score %v: %v", scores, err)
+		}
+		if left := second.keysLike(t, "*"); len(left) != 0 {
+			t.Errorf("Redis has %v", left)
 		}
 	})
 }

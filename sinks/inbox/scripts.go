@@ -89,26 +89,26 @@ func (e *aheadError) Error() string {
 }
 
 // run calls a script that answers with texts and numbers.
-func (in *Inbox) run(ctx context.Context, s *redis.Script, keys []string, args ...any) ([]any, error) {
+func (in *index) run(ctx context.Context, s *redis.Script, keys []string, args ...any) ([]any, error) {
 	reply, err := s.Run(ctx, in.o.Client, keys, args...).Slice()
 	return reply, known(err)
 }
 
 // look is run for scripts of readers. Where too much has expired, that is removed first.
-func (in *Inbox) look(ctx context.Context, g *recovery.Generation, r *reader, s *redis.Script, keys []string, args ...any) ([]any, error) {
+func (in poller) look(ctx context.Context, g *recovery.Generation, r *reader, s *redis.Script, keys []string, args ...any) ([]any, error) {
 	for {
 		reply, err := in.run(ctx, s, keys, args...)
 		if !errors.Is(err, errDue) {
 			return reply, err
 		}
-		if err := in.sweepOne(ctx, g.Epoch, r.Warehouse); err != nil {
+		if err := in.sweeper.sweepOne(ctx, g.Epoch, r.Warehouse); err != nil {
 			return nil, err
 		}
 	}
 }
 
 // runCount calls a script that answers with a number.
-func (in *Inbox) runCount(ctx context.Context, s *redis.Script, keys []string, args ...any) (int64, error) {
+func (in *index) runCount(ctx context.Context, s *redis.Script, keys []string, args ...any) (int64, error) {
 	n, err := s.Run(ctx, in.o.Client, keys, args...).Int64()
 	return n, known(err)
 }

@@ -116,7 +116,7 @@ type inboxPlace struct{ inbox, score int64 }
 const sliceHead = 10
 
 // slice calls poll.lua.
-func (in *Inbox) slice(ctx context.Context, g *recovery.Generation, r *reader, from slicePosition) (*slice, error) {
+func (in poller) slice(ctx context.Context, g *recovery.Generation, r *reader, from slicePosition) (*slice, error) {
 	limit := min(r.Limit<<from.rounds, page.MaxLimit) // where little comes through, as of what has expired, more is looked at
 	if len(r.Types) > 0 || r.Unread {
 		limit = page.MaxLimit
@@ -157,7 +157,7 @@ func (in *Inbox) slice(ctx context.Context, g *recovery.Generation, r *reader, f
 }
 
 // countOn calls unread.lua, which goes on with the count of a slice.
-func (in *Inbox) countOn(ctx context.Context, g *recovery.Generation, r *reader, s *slice) error {
+func (in poller) countOn(ctx context.Context, g *recovery.Generation, r *reader, s *slice) error {
 	keys := []string{in.keys.clock(r.Warehouse), in.keys.expiry(r.Warehouse)}
 	args := []any{
 		g.Epoch, formatScore(s.now), formatScore(s.clock), flag(r.user != ""), s.counted.inbox, formatScore(s.counted.score), maxUnread + 1 - s.count,
@@ -180,7 +180,7 @@ func (in *Inbox) countOn(ctx context.Context, g *recovery.Generation, r *reader,
 }
 
 // readerKeys adds those of the reader, if there is one.
-func (in *Inbox) readerKeys(keys []string, r *reader) []string {
+func (in poller) readerKeys(keys []string, r *reader) []string {
 	if r.user == "" {
 		return keys
 	}
@@ -196,7 +196,7 @@ func flag(yes bool) int {
 }
 
 // sliceFailed tells a warehouse that never had a notice, and a cursor that means nothing here, from a loss.
-func (in *Inbox) sliceFailed(ctx context.Context, g *recovery.Generation, r *reader, err error) (*slice, error) {
+func (in poller) sliceFailed(ctx context.Context, g *recovery.Generation, r *reader, err error) (*slice, error) {
 	if other, ok := errors.AsType[*recovery.EpochError](err); ok {
 		switch {
 		case !in.virgin(g, r.Warehouse, other.Found):
@@ -212,9 +212,10 @@ func (in *Inbox) sliceFailed(ctx context.Context, g *recovery.Generation, r *rea
 	return nil, err
 }
 
-// virgin tells whether a warehouse without a clock of this epoch never had a notice in it, as far as this node knows.
-func (in *Inbox) virgin(g *recovery.Generation, warehouse, found string) bool {
-	return !in.knows(warehouse) && recovery.EpochNumber(found) < recovery.EpochNumber(g.Epoch)
+// virgin tells whether a warehouse without a clock of this epoch never had a notice in it, as far as this node knows. One that is
+// claimed for this epoch is about to get its first.
+func (in *index) virgin(g *recovery.Generation, warehouse, found string) bool {
+	return !in.knows(warehouse) && (recovery.EpochNumber(found) < recovery.EpochNumber(g.Epoch) || found == claim(g.Epoch))
 }
 
 // knows tells whether the reader's cursor says that the warehouse has a clock.
@@ -224,7 +225,7 @@ func (r *reader) knows(g *recovery.Generation) bool {
 
 // doubt is for a cursor that says more than Redis. If the ledger does too, Redis has lost something. If not, the reader begins
 // anew and nobody else is concerned: what it saw was recorded nowhere, or it made the cursor up.
-func (in *Inbox) doubt(ctx context.Context, g *recovery.Generation, r *reader, clock int64, cause error) (*slice, error) {
+func (in poller) doubt(ctx context.Context, g *recovery.Generation, r *reader, clock int64, cause error) (*slice, error) {
 	highest, err := in.highest(ctx)
 	if err != nil {
 		return nil, err

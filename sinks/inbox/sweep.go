@@ -15,7 +15,7 @@ import (
 )
 
 // sweepAll removes what has expired, once a second. Every node does; it is done once.
-func (in *Inbox) sweepAll(ctx context.Context) {
+func (in sweeper) sweepAll(ctx context.Context) {
 	every(ctx, sweepEvery, func() {
 		if err := in.Sweep(ctx); err != nil && ctx.Err() == nil {
 			in.log.Warn("what has expired could not be removed", "error", err)
@@ -24,7 +24,7 @@ func (in *Inbox) sweepAll(ctx context.Context) {
 }
 
 // Sweep removes what has expired in all warehouses that this node knows. Run does it once a second.
-func (in *Inbox) Sweep(ctx context.Context) error {
+func (in sweeper) Sweep(ctx context.Context) error {
 	g, _ := in.keeper.Current()
 	if g == nil {
 		return nil
@@ -43,7 +43,7 @@ func (in *Inbox) Sweep(ctx context.Context) error {
 }
 
 // sweepOne removes what has expired in a warehouse. Callers who come meanwhile wait for the one that does.
-func (in *Inbox) sweepOne(ctx context.Context, epoch, warehouse string) error {
+func (in sweeper) sweepOne(ctx context.Context, epoch, warehouse string) error {
 	done := in.sweeps.DoChan(epoch+" "+warehouse, func() (any, error) {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recovery.CallTimeout) // it does not end with this caller
 		defer cancel()
@@ -62,7 +62,7 @@ func (in *Inbox) sweepOne(ctx context.Context, epoch, warehouse string) error {
 }
 
 // dueWarehouses finds those in which something has expired, in one round trip.
-func (in *Inbox) dueWarehouses(ctx context.Context, warehouses []string) ([]string, error) {
+func (in sweeper) dueWarehouses(ctx context.Context, warehouses []string) ([]string, error) {
 	if len(warehouses) == 0 {
 		return nil, nil
 	}
@@ -92,7 +92,7 @@ func (in *Inbox) dueWarehouses(ctx context.Context, warehouses []string) ([]stri
 }
 
 // sweepSome removes one batch of what has expired, and returns how many blocks and ids that was about.
-func (in *Inbox) sweepSome(ctx context.Context, epoch, warehouse string) (int, error) {
+func (in sweeper) sweepSome(ctx context.Context, epoch, warehouse string) (int, error) {
 	reply, err := in.run(ctx, in.scripts.due, in.keys.all(warehouse, 0)[:3], epoch, in.now(), maxBatch, maxBytes)
 	if err != nil || len(reply) == 0 {
 		return 0, err
@@ -112,7 +112,7 @@ func (in *Inbox) sweepSome(ctx context.Context, epoch, warehouse string) (int, e
 	for _, one := range h.list {
 		if len(part.held) == in.o.maxInboxes || pairs+len(one.ids) > maxPairs {
 			part.expired = true
-			if _, err := in.remove(ctx, epoch, warehouse, part); err != nil {
+			if _, err := in.remover.remove(ctx, epoch, warehouse, part); err != nil {
 				return 0, err
 			}
 			part, pairs = removal{}, 0
@@ -121,12 +121,12 @@ func (in *Inbox) sweepSome(ctx context.Context, epoch, warehouse string) (int, e
 		pairs += len(one.ids)
 	}
 	last.held = part.held
-	_, err = in.remove(ctx, epoch, warehouse, last)
+	_, err = in.remover.remove(ctx, epoch, warehouse, last)
 	return blocks + len(last.ids) + len(last.wide), err
 }
 
 // parseDue reads what due.lua answered: what goes, from which inboxes, and of how many blocks.
-func (in *Inbox) parseDue(warehouse string, reply []any) (last removal, h holders, blocks int, err error) {
+func (in sweeper) parseDue(warehouse string, reply []any) (last removal, h holders, blocks int, err error) {
 	last.expired = true
 	odd := fmt.Errorf("inbox: due.lua answered %d values", len(reply))
 	answer, err := texts(reply)
@@ -146,7 +146,7 @@ func (in *Inbox) parseDue(warehouse string, reply []any) (last removal, h holder
 			last.blocks = append(last.blocks, answer[0])
 		}
 		for i := 3; i < 3+2*n; i += 2 {
-			to := in.recipients(warehouse, answer[i], answer[i+1])
+			to := in.remover.recipients(warehouse, answer[i], answer[i+1])
 			h.add(answer[i], to)
 			last.take(answer[i], to)
 		}
@@ -156,19 +156,19 @@ func (in *Inbox) parseDue(warehouse string, reply []any) (last removal, h holder
 }
 
 // expireWide takes a wide notice that has expired out of its inboxes. One that is still being delivered is undone.
-func (in *Inbox) expireWide(ctx context.Context, epoch, warehouse, id string) error {
+func (in sweeper) expireWide(ctx context.Context, epoch, warehouse, id string) error {
 	open, err := in.o.Client.HGet(ctx, in.keys.clock(warehouse), openField).Result()
 	if err != nil && !errors.Is(err, redis.Nil) {
 		return err
 	}
 	if parts := strings.Fields(open); len(parts) > 1 && parts[1] == id {
-		return in.undo(ctx, epoch, warehouse, open)
+		return in.remover.undo(ctx, epoch, warehouse, open)
 	}
-	return in.emptyWide(ctx, epoch, warehouse, "", id)
+	return in.remover.emptyWide(ctx, epoch, warehouse, "", id)
 }
 
 // trimAll removes marks whose notices are gone, once a minute. Until then they take room and change nothing.
-func (in *Inbox) trimAll(ctx context.Context) {
+func (in sweeper) trimAll(ctx context.Context) {
 	every(ctx, time.Minute, func() {
 		if err := in.Trim(ctx); err != nil && ctx.Err() == nil {
 			in.log.Warn("marks of notices that are gone could not be removed", "error", err)
@@ -180,7 +180,7 @@ func (in *Inbox) trimAll(ctx context.Context) {
 const maxTrimmed = 500
 
 // Trim looks through the readers whose turn it is, in all warehouses that this node knows.
-func (in *Inbox) Trim(ctx context.Context) error {
+func (in sweeper) Trim(ctx context.Context) error {
 	g, _ := in.keeper.Current()
 	if g == nil {
 		return nil
@@ -201,7 +201,7 @@ func (in *Inbox) Trim(ctx context.Context) error {
 }
 
 // trim looks through the marks of a user, and through its watermarks, in as many calls of trim.lua as that takes.
-func (in *Inbox) trim(ctx context.Context, g *recovery.Generation, warehouse, user string) error {
+func (in sweeper) trim(ctx context.Context, g *recovery.Generation, warehouse, user string) error {
 	marks, upto := in.keys.marks(warehouse, user), in.keys.upto(warehouse, user)
 	list, err := in.o.Client.ZRange(ctx, upto, 0, -1).Result()
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 // Wait returns nil as soon as one of the query's inboxes may have something that the version does not: a notice, a
 // change, or another epoch. Otherwise it returns the context's error when that ends. It is woken by hints, and since a
 // hint may be lost it also looks for itself every second.
-func (in *Inbox) Wait(ctx context.Context, q page.Query, version string) error {
+func (in poller) Wait(ctx context.Context, q page.Query, version string) error {
 	r, err := newReader(q)
 	if err != nil {
 		return err
@@ -58,7 +58,7 @@ func (in *Inbox) Wait(ctx context.Context, q page.Query, version string) error {
 
 // between counts what the reader got above one clock and up to another: notices in its inboxes, and marks. What lies above the
 // warehouse's clock is still being delivered.
-func (in *Inbox) between(ctx context.Context, r *reader, from, to int64) (int64, error) {
+func (in poller) between(ctx context.Context, r *reader, from, to int64) (int64, error) {
 	least, most := "("+formatScore(from), formatScore(to)
 	cmds, err := in.o.Client.Pipelined(ctx, func(p redis.Pipeliner) error {
 		for _, s := range r.Subscribers {
@@ -129,7 +129,7 @@ func (w *waiters) wake(h hint) {
 }
 
 // listen passes hints on until the context ends.
-func (in *Inbox) listen(ctx context.Context) {
+func (in poller) listen(ctx context.Context) {
 	sub := in.o.Client.Subscribe(ctx, in.keys.hints())
 	defer func() { _ = sub.Close() }()
 	messages := sub.Channel()

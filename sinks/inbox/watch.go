@@ -13,7 +13,7 @@ import (
 // Watch calls news whenever one of the subscribers, sorted and unique, may have something new in the warehouse, until stop is
 // called; a last call may come while it is. news must return at once. However many watch, a warehouse costs one
 // small read of Redis a second: hints say who is meant, and whether one was lost.
-func (in *Inbox) Watch(warehouse string, subscribers []string, news func()) (stop func()) {
+func (in poller) Watch(warehouse string, subscribers []string, news func()) (stop func()) {
 	w := &watch{warehouse: warehouse, subscribers: subscribers, news: news}
 	in.watches.enter(w)
 	return func() { in.watches.leave(w) }
@@ -135,7 +135,7 @@ func tell(list map[*watch]struct{}) {
 }
 
 // watchClocks looks after lost hints and new epochs, for those who watch, until the context ends.
-func (in *Inbox) watchClocks(ctx context.Context) {
+func (in poller) watchClocks(ctx context.Context) {
 	tick := time.NewTicker(checkEvery)
 	defer tick.Stop()
 	_, changed := in.keeper.Current()
@@ -155,7 +155,7 @@ func (in *Inbox) watchClocks(ctx context.Context) {
 }
 
 // readClocks reads the clock of every warehouse that somebody watches. What fails is tried again a second later.
-func (in *Inbox) readClocks(ctx context.Context) {
+func (in poller) readClocks(ctx context.Context) {
 	warehouses := in.watches.warehouses()
 	g, _ := in.keeper.Current()
 	if g == nil || len(warehouses) == 0 {

@@ -133,7 +133,7 @@ func (n *node) deliverSilently(t *testing.T, to string) {
 	t.Helper()
 	g, _ := n.keeper.Current()
 	d := makeDeliveries(1, wh, to)[0]
-	e, err := n.newEntry(d.Notice, d.Recipients, 0)
+	e, err := n.newEntry(&d, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

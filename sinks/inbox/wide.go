@@ -23,7 +23,7 @@ const wideGap = 10_000
 const openField = "open"
 
 // putWide delivers a wide notice and returns its score.
-func (in *Inbox) putWide(ctx context.Context, epoch, warehouse, channel string, e *entry) (int64, error) {
+func (in writer) putWide(ctx context.Context, epoch, warehouse, channel string, e *entry) (int64, error) {
 	score, done, err := in.openWide(ctx, epoch, warehouse, e)
 	if err != nil || done {
 		return score, err
@@ -40,16 +40,16 @@ func (in *Inbox) putWide(ctx context.Context, epoch, warehouse, channel string, 
 		if err != nil {
 			return 0, err
 		}
-		in.dropped(ctx, epoch, warehouse, removed)
+		in.remover.dropped(ctx, epoch, warehouse, removed)
 		part++
 	}
 	keys := []string{in.keys.clock(warehouse), in.keys.popups(warehouse)}
-	_, err = in.runCount(ctx, in.scripts.close, keys, epoch, e.id, formatScore(score), flag(e.popup), channel, hint{warehouse: warehouse}.String())
+	_, err = in.runCount(ctx, in.scripts.close, keys, epoch, e.id, formatScore(score), flag(e.popup), channel, hint{warehouse: warehouse}.String(), e.origin())
 	return score, err
 }
 
 // openWide opens the delivery, or finds the one that broke off. A notice that its inboxes hold already is done.
-func (in *Inbox) openWide(ctx context.Context, epoch, warehouse string, e *entry) (score int64, done bool, err error) {
+func (in writer) openWide(ctx context.Context, epoch, warehouse string, e *entry) (score int64, done bool, err error) {
 	keys := append(in.keys.all(warehouse, 0)[:3], in.keys.wide(warehouse))
 	looked := ""
 	for {
@@ -73,7 +73,7 @@ func (in *Inbox) openWide(ctx context.Context, epoch, warehouse string, e *entry
 }
 
 // scoreOf looks for the score of a notice, up to a clock, in the inboxes of its recipients; 0 = none of them holds it.
-func (in *Inbox) scoreOf(ctx context.Context, warehouse string, e *entry, clock int64) (int64, error) {
+func (in writer) scoreOf(ctx context.Context, warehouse string, e *entry, clock int64) (int64, error) {
 	for to := range slices.Chunk(e.to, in.o.maxInboxes) {
 		found := make([]*redis.FloatCmd, len(to))
 		_, err := in.o.Client.Pipelined(ctx, func(p redis.Pipeliner) error {
@@ -99,7 +99,7 @@ func (in *Inbox) scoreOf(ctx context.Context, warehouse string, e *entry, clock 
 }
 
 // undoing does something, and first undoes a wide delivery that was left open and that it cannot go on beside.
-func (in *Inbox) undoing(ctx context.Context, epoch, warehouse string, do func() error) error {
+func (in remover) undoing(ctx context.Context, epoch, warehouse string, do func() error) error {
 	for {
 		err := do()
 		other, ok := errors.AsType[*openError](err)
@@ -114,7 +114,7 @@ func (in *Inbox) undoing(ctx context.Context, epoch, warehouse string, do func()
 }
 
 // undo takes back an open wide delivery, as it was found. Where it stands otherwise by now, there is nothing to do.
-func (in *Inbox) undo(ctx context.Context, epoch, warehouse, found string) error {
+func (in remover) undo(ctx context.Context, epoch, warehouse, found string) error {
 	open, err := in.scripts.undo.Run(ctx, in.o.Client, []string{in.keys.clock(warehouse)}, epoch, found).Text()
 	if err = known(err); err != nil || open == "" {
 		return err
@@ -131,7 +131,7 @@ func (in *Inbox) undo(ctx context.Context, epoch, warehouse, found string) error
 }
 
 // emptyWide takes a wide notice out of its inboxes, portion by portion. open is as it must be; "" = it does not matter.
-func (in *Inbox) emptyWide(ctx context.Context, epoch, warehouse, open, id string) error {
+func (in remover) emptyWide(ctx context.Context, epoch, warehouse, open, id string) error {
 	parts, err := in.o.Client.HLen(ctx, in.keys.to(warehouse, id)).Result()
 	if err != nil {
 		return err

@@ -19,7 +19,7 @@ import (
 
 // Channel sends mails. It implements sinks.Pusher.
 type Channel struct {
-	book      sinks.Book
+	book      delivery.Addresses
 	log       *slog.Logger
 	from      netmail.Address
 	templates *templates

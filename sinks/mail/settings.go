@@ -12,6 +12,7 @@ import (
 	"regexp"
 	"strings"
 
+	"tallyman/internal/delivery"
 	"tallyman/internal/settings"
 	"tallyman/rules/strictyaml"
 	"tallyman/sinks"
@@ -151,7 +152,7 @@ type Options struct {
 	// Files of templates instead of the built-in ones; "" = built-in.
 	Subject, Text, HTML string
 
-	Book   sinks.Book
+	Book   delivery.Addresses
 	Logger *slog.Logger
 }
 

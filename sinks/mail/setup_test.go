@@ -41,7 +41,7 @@ func keepers(addresses ...string) book {
 const password = "hush-hush-4711"
 
 // options are those of a channel that mails to the server.
-func options(s *testenv.SMTP, b sinks.Book) mail.Options {
+func options(s *testenv.SMTP, b delivery.Addresses) mail.Options {
 	return mail.Options{
 		Host: s.Host, Port: s.Port, CA: s.CAFile, Security: mail.StartTLS, Username: "tally", Password: password,
 		From: netmail.Address{Name: "Tallyman", Address: "tallyman@wms.example.com"}, Helo: "node.example.com", Book: b,

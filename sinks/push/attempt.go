@@ -109,6 +109,9 @@ func (l *loop) land(f *flight) {
 	l.flights--
 	now := time.Now()
 	for i := range f.batch {
+		if f.err == nil && f.batch[i].Strategy.Kind != delivery.Delayed {
+			l.o.Observer.DeliveryTook(l.o.Sink, now.Sub(f.batch[i].Notice.CreatedAt))
+		}
 		f.batch[i].Token = l.jobs[f.batch[i].Seq].Token // of a later claim, where the lease ended meanwhile
 	}
 	text := l.text(f.err)

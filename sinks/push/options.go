@@ -23,6 +23,8 @@ type Ledger interface{ delivery.Pushes }
 type Observer interface {
 	// DeliveryDone is called after n deliveries were recorded; outcome is one of those below.
 	DeliveryDone(sink, outcome string, n int)
+	// DeliveryTook is called for each delivery that the channel has taken, with the time since its notice was made; not of those that were put off.
+	DeliveryTook(sink string, d time.Duration)
 }
 
 // The outcomes of DeliveryDone.
@@ -147,3 +149,5 @@ func (o *Options) lease() time.Duration { return 2*o.Timeout + o.Batch.Wait + le
 type noObserver struct{}
 
 func (noObserver) DeliveryDone(string, string, int) {}
+
+func (noObserver) DeliveryTook(string, time.Duration) {}

@@ -107,6 +107,12 @@ type counts struct {
 	n  map[string]int
 }
 
+func (c *counts) DeliveryTook(_ string, d time.Duration) {
+	if d >= 0 {
+		c.DeliveryDone("", "took", 1)
+	}
+}
+
 func (c *counts) DeliveryDone(_, outcome string, n int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
 
@@ -192,33 +191,31 @@ func encode(form notice.Form) (json.RawMessage, error) {
 	return text.EscapeJSON(bytes.TrimSuffix(b.Bytes(), []byte("\n"))), nil
 }
 
-// episode is the episode of the notice that an item was made of, as a number: the due time of the firing that opened its
-// finding. False where it is none, as of an event.
-func episode(payload []byte) (int64, bool) {
+// episode is when the episode of the notice began that an item was made of. False where it is none of a finding, as of an event.
+func episode(payload []byte) (notice.Beginning, bool) {
 	var of struct {
-		Episode json.Number `json:"episode"`
+		Episode string `json:"episode"`
 	}
 	if json.Unmarshal(payload, &of) != nil {
-		return 0, false
+		return notice.Beginning{}, false
 	}
-	n, err := of.Episode.Int64()
-	return n, err == nil
+	return notice.ParseEpisode(of.Episode)
 }
 
 // takeBack removes the items of findings that have resolved, but those that a worker has.
 //
 // A resolution that is delivered again must not take back what a later life of the finding has asked for since: an item goes
-// only where its episode is not above the resolution's. Episodes are due times, the same on every node.
+// only where its episode did not begin after the resolution's. Episodes are due times in clock terms, the same on every node.
 func (q *Queue) takeBack(ctx context.Context, list []noticeWork) error {
 	if q.o.Ledger == nil {
 		return errors.New("queue: what a resolution takes back is known to the ledger alone")
 	}
 	by := maker(list)
 	var subjects []string
-	var resolved []int64 // the episodes
+	var resolved []notice.Beginning // of the episodes
 	for i := range list {
 		n := list[i].notice
-		if of, err := strconv.ParseInt(n.Episode, 10, 64); err == nil { // an event has none: nothing resolves it
+		if of, ok := notice.ParseEpisode(n.Episode); ok { // an event has none: nothing resolves it
 			subjects, resolved = append(subjects, subject(n)), append(resolved, of)
 		}
 	}
@@ -226,14 +223,17 @@ func (q *Queue) takeBack(ctx context.Context, list []noticeWork) error {
 	if err != nil {
 		return err
 	}
-	last := map[string]int64{} // id of an item → the episode that has resolved
+	last := map[string]notice.Beginning{} // id of an item → the last episode that has resolved
 	var ids []string
 	for i := range made {
 		for _, id := range made[i] {
-			if _, known := last[id]; !known {
+			of, known := last[id]
+			if !known {
 				ids = append(ids, id)
 			}
-			last[id] = max(last[id], resolved[i])
+			if !known || resolved[i].After(of) {
+				last[id] = resolved[i]
+			}
 		}
 	}
 	values, err := q.values(ctx, ids)
@@ -242,7 +242,7 @@ func (q *Queue) takeBack(ctx context.Context, list []noticeWork) error {
 	}
 	var ops []item.Op
 	for i, id := range ids {
-		if of, ok := episode(values[i].Payload); ok && of <= last[id] {
+		if of, ok := episode(values[i].Payload); ok && !of.After(last[id]) {
 			ops = append(ops, item.Op{Kind: item.Remove, ID: id, Note: "resolved"})
 		}
 	}

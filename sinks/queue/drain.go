@@ -150,8 +150,8 @@ func (d *drainer) begin(ctx context.Context, g *recovery.Generation, t drainAnsw
 		return 0, recovery.ErrLost
 	}
 	if t.first > applied+1 {
-		d.log.Error("moves are missing in the ledger: it has gone back", "from", applied+1, "to", t.first-1)
-		applied = t.first - 1
+		d.keeper.Lose(g, errBehind)
+		return 0, recovery.ErrLost
 	}
 	d.set(true, applied)
 	return applied, nil
@@ -160,8 +160,14 @@ func (d *drainer) begin(ctx context.Context, g *recovery.Generation, t drainAnsw
 // errOutbox says that Redis lost a part of what it had.
 var errOutbox = errors.New("the outbox has gone back behind what the ledger has of it")
 
+// errBehind says that the ledger lost a part of what it had.
+var errBehind = errors.New("the ledger has gone back behind what Redis has let go")
+
 // apply brings a page into the ledger.
 func (d *drainer) apply(ctx context.Context, g *recovery.Generation, page []item.Moves) error {
+	if err := d.keeper.Compared(ctx, g); err != nil {
+		return err
+	}
 	err := d.line.o.Ledger.ApplyMoves(ctx, d.line.name, g.Epoch, page)
 	if errors.Is(err, delivery.ErrFenced) {
 		d.keeper.Lose(g, errors.New("the ledger is at another epoch"))

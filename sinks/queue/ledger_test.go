@@ -31,6 +31,7 @@ type memoryQueue struct {
 	position int64
 	applied  int // calls of ApplyMoves that changed something
 	pause    item.Pause
+	withheld map[int64]int64 // seq → moves
 }
 
 type memoryItem struct {

@@ -20,8 +20,9 @@ func (q *Queue) Push(ctx context.Context, test bool, by string, items []item.New
 		return nil, err
 	}
 	if l.o.Ledger != nil {
-		// Nothing is recorded while it is known that it cannot be pushed.
-		if _, err := q.keeper.Await(ctx, time.Now().Add(callTimeout)); err != nil {
+		// Nothing is recorded while it is known that it cannot be pushed, nor before the ledger is known to be the one that it was.
+		err := q.keeper.Serve(ctx, q.keeper.Compared)
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -60,10 +61,14 @@ func (q *Queue) enter(ctx context.Context, l *queueLine, p *pushRecords) ([]stri
 	}
 	first := &itemEntry{records: fresh.records}
 	err := q.keeper.Serve(ctx, func(ctx context.Context, g *recovery.Generation) error {
+		err := q.keeper.Compared(ctx, g)
+		if err != nil {
+			return err
+		}
 		got, err := q.enqueueNew(ctx, l, g.Epoch, first)
 		if err == nil {
 			fresh.put(answers, got)
-			if got, err = q.repair(ctx, l, g.Epoch, old.records); err == nil {
+			if got, err = (rebuilder{q}).repair(ctx, l, g.Epoch, old.records); err == nil {
 				old.put(answers, got)
 			}
 		}
@@ -132,7 +137,7 @@ func (q *Queue) enqueueNew(ctx context.Context, l *queueLine, epoch string, n *i
 	if err := l.refuse(ctx, n.records, n.answers); err != nil {
 		return nil, err
 	}
-	return n.answers, q.repairThose(ctx, l, epoch, n)
+	return n.answers, (rebuilder{q}).repairThose(ctx, l, epoch, n)
 }
 
 // doubt leaves to repairs what may have become of the items since they were enqueued. Those that were refused stay so.

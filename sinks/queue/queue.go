@@ -60,11 +60,12 @@ func (q *Queue) line(test bool) *queueLine {
 func (q *Queue) live() error {
 	k := q.lines[0].keys
 	o := recovery.Options{
-		Client: q.o.Client, Watch: q.o.Watch, Contents: contents{q}, Node: q.o.Node, Sink: q.o.Name,
+		Client: q.o.Client, Watch: q.o.Watch, Contents: rebuilder{q}, Node: q.o.Node, Sink: q.o.Name,
 		EpochKey: k.epoch(), Channel: k.hints(), Logger: q.log,
 	}
 	if q.o.Ledger != nil {
 		o.Ledger, o.Salvage = q.o.Ledger, q.salvage
+		o.Lineage, o.OnRestore = q.o.Lineage, q.o.OnRestore
 	}
 	var err error
 	if q.keeper, err = recovery.New(o); err != nil || q.o.Ledger == nil {
@@ -166,6 +167,7 @@ func invalid(field string, index int, format string, args ...any) error {
 type Ledger interface {
 	delivery.IndexRecord
 	item.Journal
+	item.Withholding
 	Records
 }
 
@@ -181,6 +183,9 @@ type Options struct {
 	Prefix string                // of every key, as redis.prefix says; without braces
 	Name   string                // needed: the sink's name in the configuration
 	Logger *slog.Logger          // none by default
+	// Lineage and OnRestore are those of recovery.Options.
+	Lineage   recovery.Lineage
+	OnRestore func(ctx context.Context, r recovery.Restore) error
 
 	Timezone     *time.Location  // of the windows that are days; UTC by default
 	Lease        time.Duration   // of an item; 60 s by default

@@ -26,12 +26,12 @@ func (q *Queue) List(ctx context.Context, query item.Query) (item.Page, error) {
 	if err != nil {
 		return item.Page{}, err
 	}
-	if query.State.Ended() {
-		return q.ended(ctx, query, c)
+	if query.State.Ended() || query.State == item.WithheldState {
+		return q.recorded(ctx, query, c)
 	}
 	letter := listLetter(query.State)
 	if letter == "" {
-		return item.Page{}, invalid("state", -1, "must be ready, assigned, leased, delayed, suspended, stored, dead, done, removed or refused")
+		return item.Page{}, invalid("state", -1, "must be ready, assigned, leased, delayed, suspended, stored, dead, withheld, done, removed or refused")
 	}
 	answer, _, err := q.read(ctx, q.line(query.Test), q.reads.list, letter, query.Limit, maxPageBytes, scopeNames(query.Scope),
 		c.level, c.at, c.passed, c.warehouse, c.id)
@@ -76,15 +76,23 @@ func parsePage(answer []string, state item.State) (item.Page, error) {
 	return page, nil
 }
 
-// ended asks the ledger for items that have ended, what has just ended among them.
-func (q *Queue) ended(ctx context.Context, query item.Query, c cursor) (item.Page, error) {
+// recorded asks the ledger for items that have ended or are withheld, what has just moved among them.
+func (q *Queue) recorded(ctx context.Context, query item.Query, c cursor) (item.Page, error) {
 	if q.o.Ledger == nil {
-		return item.Page{}, invalid("state", -1, "%s: items that have ended are in the ledger, and there is none", query.State)
+		return item.Page{}, invalid("state", -1, "%s: items that have ended or are withheld are in the ledger, and there is none", query.State)
 	}
-	if err := q.settle(ctx, q.line(query.Test)); err != nil {
+	err := q.settle(ctx, q.line(query.Test))
+	if err != nil {
 		return item.Page{}, err
 	}
-	records, next, err := q.o.Ledger.EndedItems(ctx, q.line(query.Test).name, query.State, query.Scope, c.at, query.Limit)
+	name := q.line(query.Test).name
+	var records []item.Record
+	var next int64
+	if query.State == item.WithheldState {
+		records, next, err = q.o.Ledger.WithheldItems(ctx, name, query.Scope, c.at, query.Limit)
+	} else {
+		records, next, err = q.o.Ledger.EndedItems(ctx, name, query.State, query.Scope, c.at, query.Limit)
+	}
 	if err != nil {
 		return item.Page{}, fmt.Errorf("ledger: %w", err)
 	}

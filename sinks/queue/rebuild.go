@@ -22,13 +22,13 @@ const (
 	restoreNote = "written back from the ledger"
 )
 
-// contents is what the keeper of the index knows of a queue.
-type contents struct{ q *Queue }
+// rebuilder writes a queue back into Redis from the ledger: all of it for its keeper, or the items that are missing.
+type rebuilder struct{ *Queue }
 
 // Missing implements recovery.Contents: both lines must be in the epoch, and no outbox may be behind what the ledger has of it.
 // An item that is missing is found by the sweep.
-func (c contents) Missing(ctx context.Context, epoch string) (string, error) {
-	for _, l := range c.q.lines {
+func (q rebuilder) Missing(ctx context.Context, epoch string) (string, error) {
+	for _, l := range q.lines {
 		applied := int64(0) // asked first: others may be at work, and the outbox is never behind what the ledger had before
 		if l.o.Ledger != nil {
 			var err error
@@ -36,7 +36,7 @@ func (c contents) Missing(ctx context.Context, epoch string) (string, error) {
 				return "", fmt.Errorf("ledger: %w", err)
 			}
 		}
-		meta, err := l.o.Client.HMGet(ctx, l.keys.meta(), "epoch", "out", "layout").Result()
+		meta, err := l.o.Client.HMGet(ctx, l.keys.meta(), "epoch", "out", "layout", "drained").Result()
 		if err != nil {
 			return "", fmt.Errorf("redis: %w", err)
 		}
@@ -49,6 +49,14 @@ func (c contents) Missing(ctx context.Context, epoch string) (string, error) {
 		if out, _ := meta[1].(string); !reaches(out, applied) {
 			return fmt.Sprintf("the outbox of queue %s has gone back", l.name), nil
 		}
+		if drained, _ := meta[3].(string); l.o.Ledger != nil && drained != "" && reaches(drained, applied+1) {
+			if applied, err = l.o.Ledger.AppliedMoves(ctx, l.name, epoch); err != nil { // others may have been at work
+				return "", fmt.Errorf("ledger: %w", err)
+			}
+			if reaches(drained, applied+1) {
+				return fmt.Sprintf("the ledger has lost moves of queue %s", l.name), nil
+			}
+		}
 	}
 	return "", nil
 }
@@ -60,10 +68,10 @@ func reaches(count string, n int64) bool {
 }
 
 // Rebuild implements recovery.Contents: both lines begin anew, with what the ledger knows of them.
-func (c contents) Rebuild(ctx context.Context, epoch string) (int, error) {
+func (q rebuilder) Rebuild(ctx context.Context, epoch string) (int, error) {
 	total := 0
-	for _, l := range c.q.lines {
-		n, err := c.q.rebuild(ctx, l, epoch)
+	for _, l := range q.lines {
+		n, err := q.rebuild(ctx, l, epoch)
 		total += n
 		if err != nil {
 			return total, fmt.Errorf("queue %s: %w", l.name, err)
@@ -74,7 +82,7 @@ func (c contents) Rebuild(ctx context.Context, epoch string) (int, error) {
 
 // rebuild empties a line and writes back its pause, the dedupe keys that ended items still hold, and the unfinished items in the
 // order of their pushes.
-func (q *Queue) rebuild(ctx context.Context, l *queueLine, epoch string) (int, error) {
+func (q rebuilder) rebuild(ctx context.Context, l *queueLine, epoch string) (int, error) {
 	if err := q.life.begin.Run(ctx, l.o.Client, slices.Concat(l.all, l.keys.formerly()), epoch, layout).Err(); err != nil {
 		return 0, recovery.Known(err)
 	}
@@ -96,7 +104,7 @@ func (q *Queue) rebuild(ctx context.Context, l *queueLine, epoch string) (int, e
 }
 
 // holdKeys writes back the dedupe keys of ended items whose windows are open.
-func (q *Queue) holdKeys(ctx context.Context, l *queueLine, epoch string) error {
+func (q rebuilder) holdKeys(ctx context.Context, l *queueLine, epoch string) error {
 	for after := int64(0); ; {
 		held, err := l.o.Ledger.HeldKeys(ctx, l.name, l.time(), after, restorePage)
 		if err != nil {
@@ -119,7 +127,7 @@ func (q *Queue) holdKeys(ctx context.Context, l *queueLine, epoch string) error 
 }
 
 // restoreAll writes the unfinished items back. The ledger is read ahead while Redis is written.
-func (q *Queue) restoreAll(ctx context.Context, l *queueLine, epoch string) (int, error) {
+func (q rebuilder) restoreAll(ctx context.Context, l *queueLine, epoch string) (int, error) {
 	pages := make(chan []item.Record, 2)
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error {
@@ -156,7 +164,7 @@ func (q *Queue) restoreAll(ctx context.Context, l *queueLine, epoch string) (int
 }
 
 // restore puts items into Redis as the ledger has them, and returns how many are in now.
-func (q *Queue) restore(ctx context.Context, l *queueLine, epoch, token string, records []item.Record) (int, error) {
+func (q rebuilder) restore(ctx context.Context, l *queueLine, epoch, token string, records []item.Record) (int, error) {
 	answers, err := q.putBack(ctx, l, epoch, token, records)
 	count := 0
 	for _, answer := range answers {
@@ -169,7 +177,7 @@ func (q *Queue) restore(ctx context.Context, l *queueLine, epoch, token string, 
 
 // putBack puts items into Redis as the ledger has them: leases have ended, everything else stands as it stood. It answers as
 // enqueue.lua does. One whose dedupe key is held by another was never answered as pushed, and is refused.
-func (q *Queue) putBack(ctx context.Context, l *queueLine, epoch, token string, records []item.Record) ([]string, error) {
+func (q rebuilder) putBack(ctx context.Context, l *queueLine, epoch, token string, records []item.Record) ([]string, error) {
 	ended := map[int64]item.Move{}
 	for i := range records {
 		if m, ok := restored(&records[i], epoch); ok {
@@ -208,7 +216,7 @@ func restored(r *item.Record, epoch string) (item.Move, bool) {
 }
 
 // tell records moves that no script of the queue has made.
-func (q *Queue) tell(ctx context.Context, l *queueLine, epoch string, moves []item.Move) error {
+func (q rebuilder) tell(ctx context.Context, l *queueLine, epoch string, moves []item.Move) error {
 	if len(moves) == 0 {
 		return nil
 	}

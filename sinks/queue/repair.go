@@ -28,7 +28,7 @@ const repairTries = 20
 
 // repair puts those of the records into Redis that are missing there and unfinished, as the ledger has them. It answers as
 // enqueue.lua does, for those that have ended as for those that were there.
-func (q *Queue) repair(ctx context.Context, l *queueLine, epoch string, records []item.Record) ([]string, error) {
+func (q rebuilder) repair(ctx context.Context, l *queueLine, epoch string, records []item.Record) ([]string, error) {
 	if len(records) == 0 {
 		return nil, nil
 	}
@@ -41,7 +41,7 @@ func (q *Queue) repair(ctx context.Context, l *queueLine, epoch string, records 
 	return nil, errRepair
 }
 
-func (q *Queue) repairOnce(ctx context.Context, l *queueLine, epoch string, records []item.Record) ([]string, error) {
+func (q rebuilder) repairOnce(ctx context.Context, l *queueLine, epoch string, records []item.Record) ([]string, error) {
 	answers := make([]string, len(records))
 	for i := range answers {
 		answers[i] = enqueuedExists
@@ -120,7 +120,7 @@ func (l *queueLine) missing(ctx context.Context, epoch string, records []item.Re
 }
 
 // repairThose does for a push what enqueue.lua left to repairs.
-func (q *Queue) repairThose(ctx context.Context, l *queueLine, epoch string, e *itemEntry) error {
+func (q rebuilder) repairThose(ctx context.Context, l *queueLine, epoch string, e *itemEntry) error {
 	var records []item.Record
 	var places []int
 	for i, answer := range e.answers {

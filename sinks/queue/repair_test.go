@@ -62,7 +62,7 @@ func TestAPushThatIsLateBringsNothingBackThatWasRepaired(t *testing.T) {
 		if err != nil || len(records) != 1 {
 			t.Fatal(records, err)
 		}
-		if got, err := n.repair(t.Context(), l, generation.Epoch, records); err != nil || !slices.Equal(got, []string{enqueuedNew}) {
+		if got, err := (rebuilder{n.Queue}).repair(t.Context(), l, generation.Epoch, records); err != nil || !slices.Equal(got, []string{enqueuedNew}) {
 			t.Fatalf("repaired: %q, %v", got, err)
 		}
 		n.finish(t.T, ledger)

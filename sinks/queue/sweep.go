@@ -76,9 +76,9 @@ func (s *sweeper) sweep(ctx context.Context, g *recovery.Generation) error {
 	if late == 0 {
 		s.after = last
 	}
-	absent, err := s.absent(ctx, g, page)
+	absent, err := rebuilder{s.q}.absent(ctx, s.line, g.Epoch, page)
 	if err != nil {
-		return err
+		return s.q.lost(g, err)
 	}
 	s.watch(absent, first, last)
 	if late == 0 {
@@ -116,18 +116,18 @@ func (s *sweeper) watch(absent []item.Record, first, last int64) {
 }
 
 // absent returns those of the items that Redis does not have.
-func (s *sweeper) absent(ctx context.Context, g *recovery.Generation, page []item.Record) ([]item.Record, error) {
+func (q rebuilder) absent(ctx context.Context, l *queueLine, epoch string, page []item.Record) ([]item.Record, error) {
 	if len(page) == 0 {
 		return nil, nil
 	}
 	args := make([]any, 0, 1+len(page))
-	args = append(args, g.Epoch)
+	args = append(args, epoch)
 	for i := range page {
 		args = append(args, page[i].ID)
 	}
-	reply, err := s.line.run(ctx, s.q.life.absent, []string{s.line.keys.meta(), s.line.keys.items()}, args...)
+	reply, err := l.run(ctx, q.life.absent, []string{l.keys.meta(), l.keys.items()}, args...)
 	if err != nil {
-		return nil, s.q.lost(g, err)
+		return nil, err
 	}
 	p := replyReader{reply: reply}
 	out := make([]item.Record, 0, len(reply))
@@ -169,7 +169,7 @@ func (s *sweeper) repair(ctx context.Context, g *recovery.Generation, late []ite
 		return fmt.Errorf("ledger: %w", err)
 	}
 	page = slices.DeleteFunc(page, func(r item.Record) bool { return !wanted[r.Seq] })
-	count, err := s.q.restore(ctx, l, g.Epoch, token, page)
+	count, err := rebuilder{s.q}.restore(ctx, l, g.Epoch, token, page)
 	if errors.Is(err, errToken) {
 		return nil // another repair has begun; the next round looks again
 	}

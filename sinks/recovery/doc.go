@@ -3,6 +3,7 @@
 //
 //	keeper.go      looks once a second whether Redis is still what it was, and refuses one that throws keys away
 //	watch.go       notices a server that was restarted or replaced
+//	lineage.go     notices a ledger that was restored: Redis must not know more than its ledger
 //	generation.go  which epoch this node serves, if any, and work in it
 //	recover.go     finds the epoch to serve: that of the ledger if Redis still holds it, else a new one, which it begins
 //	               under the ledger's lease and has written back

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -17,7 +18,14 @@ import (
 type Generation struct {
 	Epoch  string
 	runIDs []string // of the Redis servers it lives on; empty where they do not tell
+
+	isWrittenBack bool // it begins when that is done
+
+	compared atomic.Int64 // the incarnation of the ledger that Redis was compared with
 }
+
+// WrittenBack is the generation that Contents.Rebuild makes. It is in force nowhere yet.
+func WrittenBack(epoch string) *Generation { return &Generation{Epoch: epoch, isWrittenBack: true} }
 
 // on tells whether the generation lives on the server.
 func (g *Generation) on(runID string) bool {

@@ -78,19 +78,47 @@ func (k *Keeper) look(ctx context.Context) error {
 	if g == nil {
 		return k.recover(ctx)
 	}
-	runIDs, epoch, err := k.ask(ctx)
-	if err != nil {
+	found, err := k.confirm(ctx, g)
+	if err != nil && !errors.Is(err, ErrLost) {
 		k.reach.Store(&err)
 		return err
 	}
 	k.reach.Store(nil)
-	switch {
-	case !isLive(g.runIDs, runIDs):
-		k.Lose(g, errors.New("the Redis server was restarted or replaced"))
-	case epoch != g.Epoch:
-		k.Lose(g, &EpochError{Found: epoch})
+	if err != nil {
+		return nil //nolint:nilerr // the kick of Lose has the next look find another
 	}
-	return nil
+	if err := k.compare(ctx, g); err != nil {
+		if !errors.Is(err, ErrLost) {
+			k.log.Debug("The index is not compared with the ledger yet. The node tries again within a second.", "error", err)
+		}
+		return nil // a ledger that is out of reach keeps nobody from reading
+	}
+	return k.remember(ctx, g, found)
+}
+
+// Confirm asks Redis whether it still holds the generation. Where it does not, the generation ends, and the error is ErrLost. Who begins
+// something that nobody would miss has to ask: a loss that nobody has noticed yet shows nowhere else.
+func (k *Keeper) Confirm(ctx context.Context, g *Generation) error {
+	if g.isWrittenBack {
+		return nil // the epoch is written when it begins
+	}
+	_, err := k.confirm(ctx, g)
+	return err
+}
+
+func (k *Keeper) confirm(ctx context.Context, g *Generation) (standing, error) {
+	found, err := k.ask(ctx)
+	switch {
+	case err != nil:
+		return found, err
+	case !isLive(g.runIDs, found.runIDs):
+		k.Lose(g, errors.New("the Redis server was restarted or replaced"))
+		return found, ErrLost
+	case found.epoch != g.Epoch:
+		k.Lose(g, &EpochError{Found: found.epoch})
+		return found, ErrLost
+	}
+	return found, nil
 }
 
 // Ready returns nil while an epoch is in force and Redis in reach, otherwise the reason.
@@ -118,8 +146,8 @@ func (k *Keeper) Is(g *Generation) bool { return k.generations.is(g) }
 func (k *Keeper) Lose(g *Generation, cause error) {
 	if k.generations.lose(g, cause) {
 		k.log.Warn("the index is not trusted any more", "epoch", g.Epoch, "cause", cause)
+		k.CheckNow()
 	}
-	k.CheckNow()
 }
 
 // CheckNow has Run look at once.
@@ -142,11 +170,11 @@ func (k *Keeper) connected(runID string) {
 type soloRecord struct{ k *Keeper }
 
 func (a soloRecord) IndexState(ctx context.Context, _ string) (delivery.IndexState, error) {
-	runIDs, epoch, err := a.k.ask(ctx)
-	if err == nil && epoch == NoEpoch {
+	found, err := a.k.ask(ctx)
+	if err == nil && found.epoch == NoEpoch {
 		err = delivery.ErrNotFound
 	}
-	return delivery.IndexState{Epoch: epoch, RunIDs: runIDs}, err
+	return delivery.IndexState{Epoch: found.epoch, RunIDs: found.runIDs}, err
 }
 
 // BeginEpoch lets everybody: of two nodes that begin at once the later one meets the other's epoch, and serves that.
@@ -163,6 +191,12 @@ type Ledger interface{ delivery.IndexRecord }
 type Contents interface {
 	// Missing compares Redis with what the ledger has recorded, and says what is wrong: "" is nothing.
 	Missing(ctx context.Context, epoch string) (why string, err error)
+	// Ahead compares what Redis remembers of the last things that it was given with the ledger, whichever epoch the ledger is at. It says what the
+	// ledger does not know: "" is nothing.
+	Ahead(ctx context.Context, epoch string) (cause string, err error)
+	// Withhold saves, in a ledger that was restored, what only Redis knows of the epoch that ends. It returns how many items wait for an operator, and
+	// how many the ledger does not know. A repeated call does no harm.
+	Withhold(ctx context.Context, epoch string) (withheld, dropped int, err error)
 	// Rebuild removes what older epochs left and writes back what the ledger has. It returns how much that was.
 	Rebuild(ctx context.Context, epoch string) (count int, err error)
 }
@@ -181,6 +215,10 @@ type Options struct {
 	// Salvage, if there is one, takes what it can of an epoch before the next one begins: Redis may still have all of it, or
 	// the most.
 	Salvage func(ctx context.Context, epoch string) error
+	// Lineage tells the ledger from an older copy; nil = Redis is never compared.
+	Lineage Lineage
+	// OnRestore is told of a ledger that was restored, before the index is written back; nil = nobody is.
+	OnRestore func(ctx context.Context, r Restore) error
 	// Unavailable is what those get who waited for an epoch in vain, with the cause behind it; ErrUnavailable by default.
 	Unavailable error
 }

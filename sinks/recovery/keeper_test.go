@@ -172,3 +172,38 @@ func TestAnEvictingServerIsRefused(t *testing.T) {
 		t.Errorf("the in-process Redis: %v", err)
 	}
 }
+
+func TestALossThatNobodyNoticedIsConfirmedByNobody(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t site) {
+		n := newNode(t, t.addr, with(&epochs{}))
+		if err := n.look(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		g, _ := n.Current()
+		if err := n.Confirm(t.Context(), g); err != nil || !n.Is(g) {
+			t.Errorf("nothing was lost: %v", err)
+		}
+		ended, cancel := context.WithCancel(t.Context())
+		cancel()
+		if err := n.Confirm(ended, g); err == nil || errors.Is(err, ErrLost) || !n.Is(g) {
+			t.Errorf("without an answer: %v", err)
+		}
+		t.flush()
+		if err := n.Confirm(t.Context(), g); !errors.Is(err, ErrLost) || n.Is(g) {
+			t.Errorf("after a loss: %v", err)
+		}
+	})
+	t.Run("another server", func(t *testing.T) {
+		t.Parallel()
+		n := newNode(t, testenv.Redis(t).Addr, with(&epochs{}))
+		if err := n.look(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		g, _ := n.Current()
+		g.runIDs = []string{"of the one before"}
+		if err := n.Confirm(t.Context(), g); !errors.Is(err, ErrLost) || n.Is(g) {
+			t.Errorf("%v", err)
+		}
+	})
+}

@@ -16,18 +16,30 @@ import (
 
 var errBuilding = errors.New("another node writes the index back")
 
-// ask returns the run ids of the Redis servers and the epoch that is written there.
-func (k *Keeper) ask(ctx context.Context) (runIDs []string, epoch string, err error) {
+// standing is what Redis says of the index.
+type standing struct {
+	runIDs []string // of the servers
+	epoch  string   // NoEpoch where none is written
+	mark   string   // of the ledger; "" = none
+}
+
+// ask asks Redis how the index stands.
+func (k *Keeper) ask(ctx context.Context) (found standing, err error) {
 	ctx, cancel := context.WithTimeout(ctx, CallTimeout)
 	defer cancel()
-	if runIDs, err = k.runIDs(ctx); err != nil {
-		return nil, "", err
+	if found.runIDs, err = k.runIDs(ctx); err != nil {
+		return found, err
 	}
-	epoch, err = k.o.Client.HGet(ctx, k.o.EpochKey, "epoch").Result()
-	if errors.Is(err, redis.Nil) {
-		return runIDs, NoEpoch, nil
+	fields, err := k.o.Client.HMGet(ctx, k.o.EpochKey, "epoch", markField).Result()
+	if err != nil {
+		return found, err
 	}
-	return runIDs, epoch, err
+	var is bool
+	if found.epoch, is = fields[0].(string); !is {
+		found.epoch = NoEpoch
+	}
+	found.mark, _ = fields[1].(string)
+	return found, nil
 }
 
 // isLive tells whether all servers of now are among those that the index was built on.
@@ -42,7 +54,8 @@ func isLive(built, now []string) bool {
 
 // recover finds the generation to serve: that which the ledger names if Redis still holds it, else a new one.
 func (k *Keeper) recover(ctx context.Context) error {
-	runIDs, epoch, err := k.ask(ctx)
+	incarnation := k.incarnation() // asked first: what follows may be another ledger's, and then it is compared again
+	found, err := k.ask(ctx)
 	if err != nil {
 		return fmt.Errorf("redis: %w", err)
 	}
@@ -53,33 +66,30 @@ func (k *Keeper) recover(ctx context.Context) error {
 	if err != nil && !errors.Is(err, delivery.ErrNotFound) {
 		return fmt.Errorf("ledger: %w", err)
 	}
-	if epoch != state.Epoch || !isLive(state.RunIDs, runIDs) { // another node may have been done between the two answers
-		if runIDs, epoch, err = k.ask(ctx); err != nil {
+	if found.epoch != state.Epoch || !isLive(state.RunIDs, found.runIDs) { // another node may have been done between the two answers
+		if found, err = k.ask(ctx); err != nil {
 			return fmt.Errorf("redis: %w", err)
 		}
 	}
-	var why string
-	switch {
-	case state.Epoch == "":
-		why = "there was none"
-	case state.Building && state.Node != k.o.Node && time.Now().Before(state.Lease):
+	if state.Building && state.Node != k.o.Node && time.Now().Before(state.Lease) {
 		return fmt.Errorf("%w: %s, until %s at the latest", errBuilding, state.Node, state.Lease.UTC().Format(time.RFC3339))
-	case state.Building:
-		why = "a rebuild was not finished"
-	case !isLive(state.RunIDs, runIDs):
-		why = "Redis was restarted or replaced"
-	case epoch != state.Epoch:
-		why = "Redis is at epoch " + epoch
-	default:
-		if why, err = k.o.Contents.Missing(ctx, state.Epoch); err != nil {
-			return err
-		}
 	}
-	next := &Generation{Epoch: state.Epoch, runIDs: runIDs}
+	restored, err := k.ahead(ctx, found)
+	if err != nil {
+		return err
+	}
+	why, err := k.wrong(ctx, state, found, restored)
+	if err != nil {
+		return err
+	}
+	next := &Generation{Epoch: state.Epoch, runIDs: found.runIDs}
+	next.compared.Store(incarnation)
 	if why != "" {
-		k.salvage(ctx, state.Epoch)
-		next.Epoch = k.nextEpoch(state.Epoch, epoch)
-		if err := k.renew(ctx, state.Epoch, next, why); err != nil {
+		if restored == "" { // else the outbox is of another ledger
+			k.salvage(ctx, state.Epoch)
+		}
+		next.Epoch = k.nextEpoch(state.Epoch, found.epoch)
+		if err := k.renew(ctx, state.Epoch, next, why, found, restored); err != nil {
 			return err
 		}
 	}
@@ -88,6 +98,24 @@ func (k *Keeper) recover(ctx context.Context) error {
 	}
 	k.log.Info("the index is served", "epoch", next.Epoch)
 	return nil
+}
+
+// wrong says why Redis does not hold the generation that the ledger names; "" = it does.
+func (k *Keeper) wrong(ctx context.Context, state delivery.IndexState, found standing, restored string) (string, error) {
+	switch {
+	case restored != "":
+		return restored, nil
+	case state.Epoch == "":
+		return "there was none", nil
+	case state.Building:
+		return "a rebuild was not finished", nil
+	case !isLive(state.RunIDs, found.runIDs):
+		return "Redis was restarted or replaced", nil
+	case found.epoch != state.Epoch:
+		return "Redis is at epoch " + found.epoch, nil
+	default:
+		return k.o.Contents.Missing(ctx, state.Epoch)
+	}
 }
 
 // salvage lets the contents take what they can of the epoch that ends, for a while. What goes wrong there stops nothing.
@@ -133,7 +161,7 @@ func withoutEmpty(ids []string) []string {
 }
 
 // renew begins the next epoch and has it written back. The ledger lets one node do it.
-func (k *Keeper) renew(ctx context.Context, prev string, next *Generation, why string) error {
+func (k *Keeper) renew(ctx context.Context, prev string, next *Generation, why string, found standing, restored string) error {
 	began := time.Now()
 	state := delivery.IndexState{Epoch: next.Epoch, RunIDs: next.runIDs, Building: true, Node: k.o.Node}
 	err := k.o.Ledger.BeginEpoch(ctx, k.o.Sink, prev, state, k.o.Node, buildLease)
@@ -156,7 +184,13 @@ func (k *Keeper) renew(ctx context.Context, prev string, next *Generation, why s
 		defer close(held)
 		k.hold(building, stop, state)
 	}()
-	count, err := k.rebuild(building, next.Epoch)
+	if restored != "" {
+		err = k.keepAll(building, found, restored)
+	}
+	count := 0
+	if err == nil {
+		count, err = k.rebuild(building, next.Epoch)
+	}
 	stop(nil)
 	<-held
 	if err != nil {
@@ -200,5 +234,9 @@ func (k *Keeper) rebuild(ctx context.Context, epoch string) (int, error) {
 	if err != nil {
 		return count, err
 	}
-	return count, k.o.Client.HSet(ctx, k.o.EpochKey, "epoch", epoch).Err()
+	fields := []any{"epoch", epoch}
+	if k.o.Lineage != nil && k.o.Lineage.Mark() != "" {
+		fields = append(fields, markField, k.o.Lineage.Mark())
+	}
+	return count, k.o.Client.HSet(ctx, k.o.EpochKey, fields...).Err()
 }

@@ -79,6 +79,9 @@ type things struct {
 	rebuilt atomic.Int64
 	meets   atomic.Pointer[string] // the epoch that the next Rebuild meets
 	build   func(ctx context.Context) error
+	ahead   atomic.Pointer[string] // what the ledger does not know
+
+	withheld atomic.Int64 // how often Withhold was called
 }
 
 const thing = "thing"
@@ -92,6 +95,18 @@ func (c *things) Missing(ctx context.Context, epoch string) (string, error) {
 		return "the thing is gone", nil
 	}
 	return "", nil
+}
+
+func (c *things) Ahead(context.Context, string) (string, error) {
+	if ahead := c.ahead.Load(); ahead != nil {
+		return *ahead, nil
+	}
+	return "", nil
+}
+
+func (c *things) Withhold(context.Context, string) (withheld, dropped int, err error) {
+	c.withheld.Add(1)
+	return 2, 3, nil
 }
 
 func (c *things) Rebuild(ctx context.Context, epoch string) (int, error) {

@@ -2,6 +2,7 @@ package preview_test
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -43,8 +44,21 @@ func TestEvents(t *testing.T) {
 	if len(r.Notices) != 2 || r.Notices[0].Known || r.Rows[2].Notice != r.Notices[1].ID {
 		t.Errorf("%+v", r.Notices)
 	}
+	// look_back reads rows again, which no run judges again.
+	k := after(t, rule, countColumns, due.Add(-5*time.Minute), [][]row.Value{counted(1, 5), counted(2, 0), counted(4, 1)})
+	r = site{columns: countColumns, ledger: k, rows: [][]row.Value{counted(1, 5), counted(2, 0), counted(3, -1), counted(4, 1)}}.preview(t, rule).Report
+	is(t, "rows", rowsOf(r), `
+1 false | seen_before
+2 false | seen_before
+3 true | event
+4 false | seen_before
+`)
+	if len(r.Notices) != 1 || r.Counts.Rows != 1 || *r.Watermark.After[0] != "4" {
+		t.Errorf("%+v %+v", r.Counts, r.Notices)
+	}
 	// A source that shows old rows again.
-	k := after(t, rule, countColumns, due.Add(-5*time.Minute), [][]row.Value{counted(1, 5), counted(2, 0)})
+	rule = ruleOf(t, strings.Replace(countRule, "lag: 30s", "lag: 30s, look_back: 0", 1))
+	k = after(t, rule, countColumns, due.Add(-5*time.Minute), [][]row.Value{counted(1, 5), counted(2, 0)})
 	r = site{columns: countColumns, ledger: k, rows: [][]row.Value{counted(1, 5), counted(4, 1)}}.preview(t, rule).Report
 	is(t, "rows", rowsOf(r), `
 1 true | known_event

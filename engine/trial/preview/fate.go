@@ -19,6 +19,7 @@ const (
 	GoesOn     Fate = "goes_on"     // it was told, and nothing is said
 	Reminded   Fate = "reminded"    // it is told once more: repeat_interval is over
 	Rises      Fate = "rises"       // it is told once more: its priority is higher
+	Differs    Fate = "differs"     // it is told once more: a column of notify_again_on has changed
 	ToldAgain  Fate = "told_again"  // it is told once more, with others
 	Resolves   Fate = "resolves"    // it is over
 	Dropped    Fate = "dropped"     // it was pending and is gone
@@ -27,6 +28,8 @@ const (
 	Repeated   Fate = "repeated"    // a row before has the same key
 	Event      Fate = "event"       // a new row of mode event: it is told
 	KnownEvent Fate = "known_event" // a row of mode event that was told before
+	SeenBefore Fate = "seen_before" // a row of mode event that an earlier run has seen; look_back reads it again
+	Baseline   Fate = "baseline"    // it was there at the first run, which tells nothing of what it sees
 )
 
 // lives compares the findings before and after the run.
@@ -50,6 +53,8 @@ func (l *lifeTable) of(key string) Life {
 		return Life{Fate: Dropped, Since: moment(before.Episode)}
 	case !open:
 		return Life{Fate: Resolves, Since: moment(before.FiringSince)}
+	case after.Baseline && after.AbsentSince.IsZero():
+		return Life{Fate: Baseline, Since: moment(after.Episode)}
 	case after.Phase == finding.Pending:
 		return l.pending(after)
 	}
@@ -86,10 +91,14 @@ func (l *lifeTable) digest(noticeID string) string {
 // told is why a firing finding has a notice of this run.
 func told(before, after finding.State, known bool, in string) Fate {
 	switch {
-	case !known || before.Phase == finding.Pending || before.Ordinal == 0: // silenced from the first
+	case !known || before.Phase == finding.Pending || before.Ordinal == 0 && !before.Baseline: // silenced from the first
 		return Fires
 	case after.Priority > before.Priority:
 		return Rises
+	case before.Watched != after.Watched:
+		return Differs
+	case in != "" && before.Baseline:
+		return Fires
 	case in != "":
 		return ToldAgain
 	}
@@ -109,24 +118,27 @@ func together(n *notice.Notice, key string) string {
 
 // pending tells when the finding fires, if every run until then sees it.
 func (l *lifeTable) pending(st finding.State) Life {
-	life := Life{Fate: Pends, Since: moment(st.Episode)}
+	return Life{Fate: Pends, Since: moment(st.Episode), Next: l.observed(st.SinceClock + l.rule.For)}
+}
+
+// observed is the first run to come at which the observed clock has reached that; nil where none of the next runs does.
+func (l *lifeTable) observed(clock time.Duration) *time.Time {
 	const most = 10_000 // runs that are walked through
-	left, due := l.rule.For-(l.clock-st.SeenClock), l.due
+	left, due := clock-l.clock, l.due
 	for range most {
 		next := l.schedule.Next(due)
 		left -= min(next.Sub(due), l.schedule.Shortest())
 		due = next
 		if left <= 0 {
-			life.Next = moment(due)
-			return life
+			return moment(due)
 		}
 	}
-	return life
+	return nil
 }
 
 // resolves is the first run at which the finding has been gone for long enough.
 func (l *lifeTable) resolves(st finding.State) *time.Time {
-	return l.runAt(st.AbsentSince.Add(l.rule.KeepFiringFor))
+	return l.observed(st.SinceClock + l.rule.KeepFiringFor)
 }
 
 // reminded is the first run at which the finding is told again; nil for never.

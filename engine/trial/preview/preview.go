@@ -86,14 +86,14 @@ func Run(ctx context.Context, req Request) (*Preview, error) {
 		return nil, err
 	}
 	columns := try.Columns()
-	before := start.State
+	before, remembers := start.State, try.Remembers()
 	began := time.Now()
 	run, err := try.Run(ctx, req.Due)
 	if err != nil {
 		return nil, err
 	}
 	took := time.Since(began)
-	v := &view{req: &req, trial: try, run: run, columns: columns, start: start, subs: map[string][]ledger.Subscription{}}
+	v := &view{req: &req, trial: try, run: run, columns: columns, start: start, remembers: remembers, subs: map[string][]ledger.Subscription{}}
 	if v.lives, err = livesOf(&req, &start, try, run); err != nil {
 		return nil, err
 	}
@@ -129,16 +129,17 @@ func planOf(ctx context.Context, try *trial.Trial, req *Request) (*Plan, error) 
 
 // view turns a run into a report.
 type view struct {
-	req     *Request
-	trial   *trial.Trial
-	run     *trial.Run
-	columns []row.Column
-	lives   *lifeTable
-	start   trial.Start
-	report  *Report
-	made    []ledger.NewNotice               // of all passes, in their order
-	known   map[string]bool                  // ids of events that the ledger has
-	subs    map[string][]ledger.Subscription // by type
+	req       *Request
+	trial     *trial.Trial
+	run       *trial.Run
+	columns   []row.Column
+	lives     *lifeTable
+	start     trial.Start
+	report    *Report
+	remembers func(*row.Row) bool              // whether an earlier run has seen the row; nil = the rule does not look back
+	made      []ledger.NewNotice               // of all passes, in their order
+	known     map[string]bool                  // ids of events that the ledger has
+	subs      map[string][]ledger.Subscription // by type
 }
 
 // fill adds what the run has shown.

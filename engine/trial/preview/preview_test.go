@@ -82,8 +82,8 @@ func TestStates(t *testing.T) {
 `)
 	is(t, "findings", findingsOf(r), `
 [119240,"E"] dropped
-[119240,"F"] kept 08:10
-[119240,"G"] kept 08:05
+[119240,"F"] kept 08:15
+[119240,"G"] kept 08:10
 [119240,"H"] dropped
 `)
 	if r.Start.From != preview.FromLedger || r.Start.Firing != 4 || r.Start.Pending != 3 || !r.Start.LastRun.Equal(due.Add(-5*time.Minute)) {
@@ -93,6 +93,7 @@ func TestStates(t *testing.T) {
 	r = later.preview(t, rule).Report
 	is(t, "rows", rowsOf(r), "1 true | goes_on | 08:00")
 	gone := site{ledger: k, due: due.Add(10 * time.Minute)}
+	rule.KeepFiringFor = 0
 	r = gone.preview(t, rule).Report
 	is(t, "notices", noticesOf(r), `
 resolved 4 Resolved: Bin A is at -3 > inbox  as far as the notice that it takes back went there

@@ -205,6 +205,9 @@ func (v *view) notes(before ledger.ScopeState) {
 	if v.report.Shadow {
 		v.note("the rule is in shadow: a node keeps its state, and delivers to the inbox of %s only", judge.ShadowSubscriber(r.ID))
 	}
+	if v.isBaseline() {
+		v.note("first_run: baseline: this is the first run, which takes the rows that it sees as known and tells nothing of them")
+	}
 	if !before.LastDue.IsZero() && v.req.Due.Before(before.LastDue) {
 		v.note("the ledger's last run of the rule was at %s, after the time that is shown here: the findings are those after it",
 			before.LastDue.UTC().Format(time.RFC3339))
@@ -212,6 +215,11 @@ func (v *view) notes(before ledger.ScopeState) {
 	if r.Mode == rules.ModeEvent && r.Probe.Watermark == nil {
 		v.note("the rule has no watermark: every run tells every row anew")
 	}
+}
+
+// isBaseline tells whether the run is the first of a rule with first_run: baseline.
+func (v *view) isBaseline() bool {
+	return v.req.Rule.FirstRun == rules.FirstRunBaseline && v.start.State.IsFirst()
 }
 
 func (v *view) note(format string, args ...any) {

@@ -37,7 +37,7 @@ func (v *view) rows() (seen map[string]bool, err error) {
 		telling[i] = judged[i].Match || judged[i].Error != ""
 	}
 	for _, i := range v.pick(telling) {
-		if r := v.run.Rows[i]; !telling[i] {
+		if r := v.run.Rows[i]; !telling[i] && judged[i].Fate == "" {
 			outcomes, _ := j.parts.Outcomes(r)
 			judged[i].Because = because(j.parts.List(), outcomes)
 		}
@@ -76,6 +76,9 @@ type rowLister struct {
 }
 
 func (j *rowLister) judge(r *row.Row) Judgement {
+	if j.remembers != nil && j.remembers(r) {
+		return Judgement{Key: j.program.Key(r), Life: Life{Fate: SeenBefore}}
+	}
 	matches, err := j.program.Match(r)
 	key := j.program.Key(r)
 	if err != nil {
@@ -148,6 +151,9 @@ func (j *rowLister) event(key string, draft *rules.NoticeDraft, err error) Judge
 		return j.failed(key, err)
 	}
 	j.seen[key] = true
+	if j.isBaseline() {
+		return Judgement{Match: true, Key: key, Life: Life{Fate: Baseline}}
+	}
 	life := Life{Fate: Repeated}
 	if left := j.events[key]; len(left) > 0 {
 		life = Life{Fate: Event, Notice: left[0].ID}

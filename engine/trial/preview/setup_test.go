@@ -133,6 +133,7 @@ type known struct {
 	state    ledger.ScopeState
 	findings map[string]finding.State
 	notices  map[string]*notice.Notice
+	lookBack ledger.LookBack
 	errs     error
 }
 
@@ -149,6 +150,10 @@ func (k *known) Findings(context.Context, string, string) ([]finding.State, erro
 		list = append(list, f)
 	}
 	return list, nil
+}
+
+func (k *known) LookBack(context.Context, string, string) (ledger.LookBack, error) {
+	return k.lookBack, nil
 }
 
 func (k *known) Notices(_ context.Context, ids []string) (map[string]*notice.Notice, error) {
@@ -188,6 +193,7 @@ func after(t *testing.T, r *rules.Rule, columns []row.Column, from time.Time, ru
 			k.state.Watermark = last.Watermark
 		}
 		for _, c := range run.Commits {
+			k.lookBack = k.lookBack.Apply(c.LookBack)
 			for _, n := range c.Notices {
 				k.notices[n.Notice.ID] = n.Notice
 			}

@@ -204,6 +204,10 @@ func flatten(r *rules.Rule) flatFields {
 
 // add adds a field, or those of a struct or map below it. What is not set is left out.
 func (f *flatFields) add(name string, v reflect.Value) {
+	if back, ok := reflect.TypeAssert[rules.LookBack](v); ok {
+		f.put(name, back.String())
+		return
+	}
 	switch {
 	case v.Kind() == reflect.Pointer:
 		if !v.IsNil() {

@@ -61,7 +61,7 @@ func leaves(t reflect.Type, path []int, into *[][]int) {
 		if typ.Kind() == reflect.Pointer {
 			typ = typ.Elem()
 		}
-		if typ.Kind() == reflect.Struct {
+		if typ.Kind() == reflect.Struct && typ != reflect.TypeFor[rules.LookBack]() { // which is one text of a rule file
 			leaves(typ, here, into)
 			continue
 		}
@@ -81,6 +81,9 @@ func fill(v reflect.Value, n int) {
 	case reflect.Interface:
 		v.Set(reflect.ValueOf(int64(n)))
 	case reflect.Pointer:
+		if v.IsNil() {
+			v.Set(reflect.New(v.Type().Elem()))
+		}
 		fill(v.Elem(), n)
 	case reflect.Struct:
 		for i := range v.NumField() {
@@ -111,7 +114,7 @@ func TestFieldsAreNamedAsInARuleFile(t *testing.T) {
 	}
 	after := &rules.Rule{
 		For: 90 * time.Minute, Key: []string{"bin"}, Deliver: []rules.Deliver{{Sink: "inbox"}, {Sink: "sms", Strategy: rules.StrategyDelayed, Delay: 10 * time.Minute, Unless: rules.UnlessRead}},
-		Notice: rules.Notice{Title: map[string]string{"": "B", "zh": "甲"}}, Probe: rules.Probe{SQL: "SELECT 1", Params: map[string]any{"n": nil}, MaxRows: 5},
+		Notice: rules.Notice{Title: map[string]string{"": "B", "zh": "甲"}}, Probe: rules.Probe{SQL: "SELECT 1", Params: map[string]any{"n": nil}, MaxRows: 5, Watermark: &rules.Watermark{LookBack: &rules.LookBack{Time: 10 * time.Minute}}},
 	}
 	want := []Change{
 		{"runbook_url", "https://a", ""},
@@ -121,6 +124,7 @@ func TestFieldsAreNamedAsInARuleFile(t *testing.T) {
 		{"notice.title", "A", "B"},
 		{"deliver", "[{sink: inbox}]", "[{sink: inbox}, {sink: sms, strategy: delayed, delay: 10m, unless: read}]"},
 		{"probe.max_rows", "", "5"},
+		{"probe.watermark.look_back", "", "10m"},
 	}
 	if got := changes(before, after); !reflect.DeepEqual(got, want) {
 		t.Errorf("%v", got)

@@ -212,8 +212,12 @@ func (known) Findings(context.Context, string, string) ([]finding.State, error) 
 	fired := due.Add(-time.Hour)
 	return []finding.State{
 		{Key: `["A"]`, Phase: finding.Firing, Episode: fired, FiringSince: fired, Priority: 3, LastNotified: fired, Ordinal: 1, NoticeID: "n_1"},
-		{Key: `["B"]`, Phase: finding.Pending, Episode: due.Add(-5 * time.Minute), SeenClock: time.Hour},
+		{Key: `["B"]`, Phase: finding.Pending, Episode: due.Add(-5 * time.Minute), SinceClock: time.Hour},
 	}, nil
+}
+
+func (known) LookBack(context.Context, string, string) (ledger.LookBack, error) {
+	return ledger.LookBack{}, nil
 }
 
 func (known) Notices(context.Context, []string) (map[string]*notice.Notice, error) {

@@ -166,7 +166,7 @@ func solve(columns []stagedColumn, most int, try func([]row.Kind) (problem.List,
 
 // used are the columns that a rule names, sorted.
 func used(r *rules.Rule) []string {
-	names := append(slices.Clone(r.Key), r.GroupBy...)
+	names := slices.Concat(r.Key, r.GroupBy, r.NotifyAgainOn)
 	if w := r.Probe.Watermark; w != nil {
 		names = append(names, w.Columns...)
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"tallyman/rules"
 	"tallyman/rules/catalog"
@@ -38,7 +39,7 @@ type planner struct {
 
 func (r *runner) plan(ctx context.Context, s *suite, t *Test, rule *rules.Rule) (*plan, error) {
 	p := &planner{suite: s, test: t, rule: rule, engine: r.Engine}
-	stmt, faults := probe.Parse(rule.Probe.SQL)
+	stmt, faults := rule.Probe.Statement()
 	if len(faults) > 0 {
 		return nil, fmt.Errorf("rule %s: %s", rule.ID, faults[0].Message) // it was loaded
 	}
@@ -177,7 +178,7 @@ func (p *planner) given() []stagedColumn {
 func columnsOf(slots []stagedColumn, kinds []row.Kind) []row.Column {
 	columns := make([]row.Column, len(slots))
 	for i, c := range slots {
-		columns[i] = row.Column{Name: c.name, Kind: kinds[i], Nullable: true}
+		columns[i] = row.Column{Name: c.name, Kind: kinds[i], Nullable: true, Zone: time.UTC}
 	}
 	return columns
 }

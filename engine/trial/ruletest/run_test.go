@@ -20,7 +20,7 @@ func TestDesignSample(t *testing.T) {
 		t.Fatal(err)
 	}
 	passes(t, r)
-	if r.Tests != 1 || r.Steps != 5 || len(r.Unchecked) != 1 {
+	if r.Tests != 1 || r.Steps != 6 || len(r.Unchecked) != 1 {
 		t.Errorf("%+v", r)
 	}
 }

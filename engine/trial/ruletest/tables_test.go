@@ -15,8 +15,9 @@ func TestTables(t *testing.T) {
 		`{at: 5m, error: unreachable, expect: {health: error}}`,
 		`{at: 10m, tables: {BIN_STOCK: [`+negative+`]}, expect: {firing: 1, notices: [{data: {qty: "-3"}}]}}`,
 		`{at: 15m, tables: {}, expect: {rows: 0, firing: 1}}`,
-		`{at: 20m, tables: {bin_stock: []}, expect: {firing: 0}}`,
-		`{at: 25m, rows: [`+negative+`], expect: {pending: 1}}`, // rows may stand beside tables
+		`{at: 20m, tables: {bin_stock: []}, expect: {firing: 1}}`,
+		`{at: 25m, tables: {bin_stock: []}, expect: {firing: 0}}`,
+		`{at: 30m, rows: [`+negative+`], expect: {pending: 1}}`, // rows may stand beside tables
 	)+`  - name: a table that only another test fills
     rule: negative-bin-stock
     scope: "119240"
@@ -67,4 +68,41 @@ func TestTablesThatTheProbeDoesNotRunOn(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestDeclaredColumns: rows and tables of a test hold what the database holds, and the rule reads them by its declarations.
+func TestDeclaredColumns(t *testing.T) {
+	t.Parallel()
+	dir := folder(t, map[string]string{
+		"rules.yaml": `version: 1
+rules:
+  - id: moves
+    mode: event
+    schedule: {cron: "*/5 * * * *"}
+    source: wms
+    probe:
+      sql: SELECT id, created, seconds, held FROM moves WHERE created > :wm_created AND created < :now AND seconds < :now
+      columns: {created: {type: time, format: "2006-01-02 15:04:05.9999999"}, seconds: {type: unix_seconds}, held: {type: bool}}
+      watermark: {columns: [created], initial: {created: "-1h"}}
+    when: held and seconds == created
+    key: [id]
+    notice: {type: ANY, warehouse: "'1'", title: "At {{ .created | date \"HH:mm:ss\" }}", fields: {}}
+    deliver: [{sink: inbox}]
+`,
+		"a_test.yaml": "rules: rules.yaml\n" + test("rule: moves",
+			`{at: 0m, rows: [{id: 1, created: "2026-05-31 23:59:59", seconds: 1780271999, held: 1}, {id: 2, created: "2026-05-31 23:59:59.5", seconds: 1780271999, held: 1}], expect: {notices: [{key: [1], title: "At 23:59:59"}]}}`,
+			`at: 5m
+        tables: {moves: [{id: 3, created: "2026-05-31 23:59:59.5", seconds: 1780271999, held: 1}, {id: 4, created: "2026-06-01 00:04:00", seconds: 1780272240, held: 1},
+          {id: 5, created: "2026-06-01 00:04:01", seconds: 1780272241, held: 0}, {id: 6, created: "2026-06-01 00:06:00", seconds: 1780272360, held: 1}]}
+        expect: {rows: 2, notices: [{key: [4], title: "At 00:04:00"}]}`),
+	})
+	files, problems := ruletest.Load([]string{dir})
+	if len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	r, err := ruletest.Run(t.Context(), files, ruletest.Options{Memory: memory})
+	if err != nil {
+		t.Fatal(err)
+	}
+	passes(t, r)
 }

@@ -217,7 +217,7 @@ func (h *Handlers) changeMany(ctx context.Context, ids []int64, f ledger.Deliver
 		}
 		f.Before = seqs[len(seqs)-1]
 	}
-	out.Body.Cursor = cursorAt(f.Before)
+	out.Body.Cursor = api.NumberCursor(f.Before)
 	return out, nil
 }
 
@@ -238,7 +238,7 @@ func chosen(c *wire.DeliveryChoice, states []ledger.DeliveryState) (ledger.Deliv
 		Held: c.Filter.Held,
 	}
 	var ok bool
-	if f.Before, ok = parseCursor(c.Filter.After); !ok {
+	if f.Before, ok = api.ParseNumberCursor(c.Filter.After); !ok {
 		return f, api.InvalidBody([]wire.Fault{{Location: "body.filter.after", Message: policy.Quote(c.Filter.After) + " is not a cursor of this list"}})
 	}
 	if f.Sink+f.Warehouse+f.Type+f.Rule+f.Notice == "" && !f.Held && len(c.Filter.State) == 0 {

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -28,6 +29,7 @@ type Ledger interface {
 type Deps struct {
 	Deliveries Ledger
 	Wake       func(lanes []ledger.Lane) // tells who delivers that deliveries are to be tried again
+	Now        func() time.Time          // of the rules
 	Sinks      map[string]view.ServedSink
 	Logger     *slog.Logger
 }
@@ -100,7 +102,7 @@ func (h *Handlers) listDeliveries(ctx context.Context, in *deliveriesInput) (*de
 	out := &deliveriesOutput{}
 	if len(list) > limit {
 		list = list[:limit]
-		out.Body.Cursor = cursorAt(list[limit-1].Seq)
+		out.Body.Cursor = api.NumberCursor(list[limit-1].Seq)
 	}
 	out.Body.Deliveries = view.NewDeliveryForms(list)
 	return out, nil
@@ -167,22 +169,10 @@ func (in *deliveriesInput) parse() (ledger.DeliveryFilter, *wire.Problem) {
 		return f, prob
 	}
 	var ok bool
-	if f.Before, ok = parseCursor(in.After); !ok {
+	if f.Before, ok = api.ParseNumberCursor(in.After); !ok {
 		return f, wire.NewProblem(http.StatusBadRequest, wire.CodeBadCursor, "after "+policy.Quote(in.After)+" is not a cursor of this list")
 	}
 	return f, nil
-}
-
-// cursorAt is the cursor of a page that ends with the delivery of that number.
-func cursorAt(seq int64) string { return strconv.FormatInt(seq, 10) }
-
-// parseCursor returns the number below which a page begins; 0 where there is no cursor.
-func parseCursor(cursor string) (seq int64, ok bool) {
-	if cursor == "" {
-		return 0, true
-	}
-	seq, err := strconv.ParseInt(cursor, 10, 64)
-	return seq, err == nil && seq > 0 && cursorAt(seq) == cursor
 }
 
 // badFilter returns the first member of the filter that names nothing that there can be; "" where all may be.

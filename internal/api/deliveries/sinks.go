@@ -33,13 +33,13 @@ func (h *Handlers) registerSinks(operations huma.API) {
 
 // listSinks answers GET /sinks.
 func (h *Handlers) listSinks(ctx context.Context, _ *struct{}) (*sinksOutput, error) {
-	counts, err := h.deps.Deliveries.CountDeliveries(ctx)
+	counts, err := view.CountPending(ctx, h.deps.Deliveries, h.deps.Now())
 	if err != nil {
 		return nil, api.LedgerFailed(ctx, h.log, err)
 	}
 	out := &sinksOutput{Body: wire.SinksForm{Sinks: []wire.SinkForm{}}}
 	for _, name := range slices.Sorted(maps.Keys(h.deps.Sinks)) {
-		out.Body.Sinks = append(out.Body.Sinks, view.NewSinkForm(name, h.deps.Sinks[name], counts[name]))
+		out.Body.Sinks = append(out.Body.Sinks, view.NewSinkForm(name, h.deps.Sinks[name], &counts))
 	}
 	if !auth.From(ctx).Everywhere() {
 		out.Body.Sinks = api.OwnSinks(out.Body.Sinks)
@@ -54,11 +54,11 @@ func (h *Handlers) getSink(ctx context.Context, in *sinkInput) (*sinkOutput, err
 		return nil, wire.NewProblem(http.StatusNotFound, wire.CodeSinkNotFound,
 			"there is no sink "+policy.Quote(in.Name)+"; there are "+strings.Join(slices.Sorted(maps.Keys(h.deps.Sinks)), ", "))
 	}
-	counts, err := h.deps.Deliveries.CountDeliveries(ctx)
+	counts, err := view.CountPending(ctx, h.deps.Deliveries, h.deps.Now())
 	if err != nil {
 		return nil, api.LedgerFailed(ctx, h.log, err)
 	}
-	form := view.NewSinkForm(in.Name, sink, counts[in.Name])
+	form := view.NewSinkForm(in.Name, sink, &counts)
 	if !auth.From(ctx).Everywhere() {
 		form = api.OwnSinks([]wire.SinkForm{form})[0]
 	}

@@ -38,9 +38,15 @@ func (fs *feeds) of(q *page.Query) *feed {
 	key := strings.Join([]string{q.Warehouse, strings.Join(q.Subscribers, "\n"), strings.Join(q.Types, "\n")}, "\n\n")
 	f := fs.all[key]
 	if f == nil {
+		ctx, cancel := context.WithCancel(context.Background())
 		f = &feed{all: fs, key: key}
+		f.begin = func() { go f.run(ctx) }
 		fs.all[key] = f
-		f.stop = fs.inbox.Watch(q.Warehouse, q.Subscribers, f.wake)
+		unwatch := fs.inbox.Watch(q.Warehouse, q.Subscribers, f.wake)
+		f.stop = func() {
+			unwatch()
+			cancel()
+		}
 	}
 	f.members++
 	return f
@@ -86,7 +92,8 @@ type feed struct {
 	all     *feeds
 	key     string
 	members int    // streams that ask this; guarded by the lock of all
-	stop    func() // ends the watch
+	stop    func() // ends the watch, and the poll that is under way
+	begin   func() // polls in the background
 
 	turn  sync.Mutex // held by who polls
 	place page.Query // with the cursor that the streams are at; guarded by turn
@@ -110,17 +117,17 @@ func (f *feed) wake() {
 func (f *feed) start() {
 	if f.dirty && !f.running && len(f.live) > 0 {
 		f.running = true
-		go f.run()
+		f.begin()
 	}
 }
 
 // run polls until nothing is new.
-func (f *feed) run() {
+func (f *feed) run(ctx context.Context) {
 	f.turn.Lock()
 	defer f.turn.Unlock()
 	for f.again() {
-		if err := f.advance(context.Background()); err != nil {
-			f.all.log.LogAttrs(context.Background(), slog.LevelDebug, "a poll for streams failed; it is tried again", slog.Any("error", err))
+		if err := f.advance(ctx); err != nil {
+			f.all.log.LogAttrs(ctx, slog.LevelDebug, "a poll for streams failed; it is tried again", slog.Any("error", err))
 			f.retry()
 		}
 	}
@@ -192,7 +199,7 @@ func (f *feed) join(ctx context.Context, s *noticeStream) error {
 	f.turn.Lock()
 	defer f.turn.Unlock()
 	for {
-		if f.add(s) { //nolint:contextcheck // the feed polls for many streams
+		if f.add(s) {
 			return nil
 		}
 		if err := f.advance(ctx); err != nil {

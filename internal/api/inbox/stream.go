@@ -25,7 +25,7 @@ func (h *Handlers) stream(w http.ResponseWriter, r *http.Request) {
 		stream.SetHeader(w.Header())
 		return
 	}
-	s, prob := h.feeds.enter(auth.From(r.Context()), q, api.HeaderValue(r, "Accept-Language"))
+	s, prob := h.feeds.enter(auth.From(r.Context()), q, api.HeaderValue(r, "Accept-Language")) //nolint:contextcheck // the feed polls for many streams
 	if prob != nil {
 		api.WriteProblem(w, prob, api.ProblemMedia(r))
 		return

@@ -25,7 +25,10 @@ func everything(t *testing.T) *metrics.Metrics {
 		m.Register(metrics.NewQueues(map[string]metrics.Sizer{"q": &sizer{sizes: sizes}})),
 		m.Register(metrics.NewPushes(map[string]func() metrics.Push{"gateway": func() metrics.Push { return metrics.Push{Breaker: "closed"} }})),
 		m.Register(metrics.NewNode(func(context.Context) metrics.NodeState {
-			return metrics.NodeState{Ready: true, Waiting: map[string]int64{"inbox": 1}}
+			return metrics.NodeState{
+				Ready: true, Clock: &metrics.Clock{Term: 1, Unconfirmed: time.Hour}, Waiting: map[string]int64{"inbox": 1}, Oldest: map[string]time.Duration{"inbox": time.Minute},
+				Restored: time.UnixMilli(1500), Withheld: map[string]int64{"work": 1},
+			}
 		})),
 		m.Register(metrics.NewRules(m, func(context.Context) []metrics.RuleState { return []metrics.RuleState{{Rule: "a", State: "ok"}} })),
 	} {
@@ -37,6 +40,7 @@ func everything(t *testing.T) *metrics.Metrics {
 	m.RunDone(ledger.Run{Rule: "a", Outcome: ledger.OutcomeOK, Rows: 3, Matched: 1, Errored: 1, Duration: time.Second})
 	m.NoticeMade("REP_NOTICE", "firing")
 	m.DeliveryDone("inbox", "sent", 1)
+	m.DeliveryTook("inbox", time.Second)
 	m.FiringLag(time.Second)
 	m.PollDone("empty", time.Second)
 	m.StreamOpened()

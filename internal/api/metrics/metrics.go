@@ -24,11 +24,13 @@ type Metrics struct {
 	problems   prometheus.Gauge
 	lastReload prometheus.Gauge
 	deliveries *prometheus.CounterVec
+	took       *prometheus.HistogramVec
 	firingLag  prometheus.Histogram
 	polls      *prometheus.CounterVec
 	pollTime   prometheus.Histogram
 	streams    prometheus.Gauge
 	streamEnds *prometheus.CounterVec
+	refusals   *prometheus.CounterVec
 
 	types, rules, sinks names
 }
@@ -58,6 +60,10 @@ func New(version, goVersion string) (*Metrics, error) {
 		}),
 		deliveries: counter("deliveries_total", "Deliveries tried, by sink and by how it ended.",
 			"sink", "outcome"),
+		took: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Namespace: namespace, Name: "delivery_duration_seconds", Help: "How long deliveries took from the commit of their notice until their sink had taken them, by sink.",
+			Buckets: []float64{.01, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300, 1800, 7200},
+		}, []string{"sink"}),
 		firingLag: histogram("firing_lag_seconds", "How long after its due time a firing was claimed.",
 			[]float64{.01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300, 1800}),
 		polls: counter("polls_total", "Polls, by how they ended.", "outcome"),
@@ -67,6 +73,7 @@ func New(version, goVersion string) (*Metrics, error) {
 			Namespace: namespace, Name: "streams", Help: "Streams that are open.",
 		}),
 		streamEnds: counter("streams_ended_total", "Streams that have ended, by why.", "reason"),
+		refusals:   counter("commits_refused_total", "Commits of work that the ledger has refused, by why.", "reason"),
 	}
 	build := prometheus.NewGaugeVec(prometheus.GaugeOpts{
 		Namespace: namespace, Name: "build_info", Help: "1, labelled with what runs.",
@@ -75,8 +82,11 @@ func New(version, goVersion string) (*Metrics, error) {
 	for _, outcome := range []string{reloadOK, reloadProblems, reloadFailed} { // Prometheus sees no increase in a series that begins with 1
 		m.reloads.WithLabelValues(outcome)
 	}
+	for _, reason := range ledger.RefusalReasons() {
+		m.refusals.WithLabelValues(string(reason))
+	}
 	for _, c := range []prometheus.Collector{
-		m.notices, m.runs, m.rows, m.runTime, m.runSeconds, m.requests, m.reloads, m.problems, m.lastReload, m.deliveries, m.firingLag, m.polls, m.pollTime, m.streams, m.streamEnds, build,
+		m.refusals, m.notices, m.runs, m.rows, m.runTime, m.runSeconds, m.requests, m.reloads, m.problems, m.lastReload, m.deliveries, m.took, m.firingLag, m.polls, m.pollTime, m.streams, m.streamEnds, build,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 	} {
 		if err := m.registry.Register(c); err != nil {
@@ -127,6 +137,16 @@ func (m *Metrics) NoticeMade(noticeType, status string) {
 // DeliveryDone counts n deliveries to a sink that ended alike.
 func (m *Metrics) DeliveryDone(sink, outcome string, n int) {
 	m.deliveries.WithLabelValues(m.sinks.bounded(sink), outcome).Add(float64(n))
+}
+
+// DeliveryTook records how long a delivery took. Clocks of two machines differ by a little.
+func (m *Metrics) DeliveryTook(sink string, d time.Duration) {
+	m.took.WithLabelValues(m.sinks.bounded(sink)).Observe(max(d, 0).Seconds())
+}
+
+// CommitRefused counts a commit that the ledger has refused.
+func (m *Metrics) CommitRefused(reason ledger.RefusalReason) {
+	m.refusals.WithLabelValues(string(reason)).Inc()
 }
 
 // FiringLag records how late a firing was.

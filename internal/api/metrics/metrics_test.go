@@ -46,8 +46,20 @@ func TestNamesAndValues(t *testing.T) {
 	m.DeliveryDone("inbox", "sent", 500)
 	m.FiringLag(30 * time.Millisecond)
 	m.PollDone("not_modified", time.Millisecond)
+	m.CommitRefused(ledger.RefusedDiskFull)
 	want := []string{
 		`tallyman_build_info{go="go1.26",version="1.2.3"} 1`,
+		`tallyman_commits_refused_total{reason="conflict"} 0`,
+		`tallyman_commits_refused_total{reason="constraint"} 0`,
+		`tallyman_commits_refused_total{reason="damaged"} 0`,
+		`tallyman_commits_refused_total{reason="disk_full"} 1`,
+		`tallyman_commits_refused_total{reason="other"} 0`,
+		`tallyman_commits_refused_total{reason="privilege"} 0`,
+		`tallyman_commits_refused_total{reason="read_only"} 0`,
+		`tallyman_commits_refused_total{reason="resources"} 0`,
+		`tallyman_commits_refused_total{reason="schema"} 0`,
+		`tallyman_commits_refused_total{reason="timeout"} 0`,
+		`tallyman_commits_refused_total{reason="value"} 0`,
 		`tallyman_deliveries_total{outcome="sent",sink="inbox"} 500`,
 		`tallyman_firing_lag_seconds_sum 0.03`,
 		`tallyman_firing_lag_seconds_count 1`,

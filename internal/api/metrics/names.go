@@ -1,11 +1,12 @@
 package metrics
 
 import (
+	"cmp"
 	"maps"
 	"sync"
 )
 
-// maxNames bounds the values of a label. Rules and types come and go with their files while the process runs; the names beyond the
+// maxNames bounds the values of a label, unless names say otherwise. Rules and types come and go with their files while the process runs; the names beyond the
 // bound are counted together.
 const maxNames = 2000
 
@@ -17,6 +18,7 @@ type names struct {
 	mu    sync.RWMutex
 	seen  map[string]bool
 	fixed bool // no others may come
+	most  int  // that come by themselves; 0 = maxNames
 }
 
 // bounded returns the name, or other.
@@ -32,7 +34,7 @@ func (s *names) bounded(name string) string {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if (s.fixed || len(s.seen) >= maxNames) && !s.seen[name] {
+	if (s.fixed || len(s.seen) >= cmp.Or(s.most, maxNames)) && !s.seen[name] {
 		return other
 	}
 	if s.seen == nil {
@@ -42,10 +44,10 @@ func (s *names) bounded(name string) string {
 	return name
 }
 
-// keep allows these names, as many as there is room for, and no others. It returns those that it has not kept before, and those that are gone.
+// keep allows these names and no others. It returns those that it has not kept before, and those that are gone.
 func (s *names) keep(list []string) (come, gone []string) {
 	kept := map[string]bool{}
-	for _, name := range list[:min(len(list), maxNames)] {
+	for _, name := range list {
 		kept[name] = true
 	}
 	s.mu.Lock()

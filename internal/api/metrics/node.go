@@ -10,9 +10,15 @@ import (
 
 // Node is how the node stands, read when it is scraped.
 type Node struct {
-	ask     func(ctx context.Context) NodeState
-	ready   *prometheus.Desc
-	waiting *prometheus.Desc
+	ask      func(ctx context.Context) NodeState
+	ready    *prometheus.Desc
+	blocked  *prometheus.Desc
+	waiting  *prometheus.Desc
+	oldest   *prometheus.Desc
+	restore  *prometheus.Desc
+	withheld *prometheus.Desc
+	term     *prometheus.Desc
+	ahead    *prometheus.Desc
 
 	mu    sync.Mutex
 	asked time.Time
@@ -21,8 +27,21 @@ type Node struct {
 
 // NodeState is what a node says of itself.
 type NodeState struct {
-	Ready   bool             // as /readyz has it
-	Waiting map[string]int64 // deliveries that are pending, by sink; nil = the ledger has not said
+	Ready   bool                     // as /readyz has it
+	Blocked bool                     // The ledger refuses each commit.
+	Waiting map[string]int64         // deliveries that are pending, by sink; nil = the ledger has not said
+	Clock   *Clock                   // nil = the node has a clock of its own
+	Oldest  map[string]time.Duration // for how long the oldest of those waits, by sink; as Waiting
+	// Restored is when a node found that the ledger had been restored; zero = never.
+	Restored time.Time
+	// Withheld are the items that wait for an operator since, by queue; as Waiting.
+	Withheld map[string]int64
+}
+
+// Clock is how the ledger's clock stands.
+type Clock struct {
+	Term        int64
+	Unconfirmed time.Duration // by how much it went ahead, which nobody has confirmed
 }
 
 const (
@@ -33,25 +52,56 @@ const (
 // NewNode makes the gauges. ask ends with its context.
 func NewNode(ask func(ctx context.Context) NodeState) *Node {
 	return &Node{
-		ask:   ask,
-		ready: prometheus.NewDesc(namespace+"_ready", "1 while everything that the node needs is in reach, as /readyz says.", nil, nil),
+		ask:     ask,
+		ready:   prometheus.NewDesc(namespace+"_ready", "1 while everything that the node needs is in reach, as /readyz says.", nil, nil),
+		blocked: prometheus.NewDesc(namespace+"_commits_blocked", "1 while the ledger refuses each commit of this node.", nil, nil),
 		waiting: prometheus.NewDesc(namespace+"_deliveries_pending", "Deliveries that wait, by sink; of the whole cluster.",
 			[]string{"sink"}, nil),
+		oldest: prometheus.NewDesc(namespace+"_deliveries_oldest_seconds", "For how long the oldest delivery that waits could have been delivered, by sink; 0 where none waits. Of the whole cluster.",
+			[]string{"sink"}, nil),
+		restore: prometheus.NewDesc(namespace+"_ledger_restored_timestamp_seconds", "When a node found that the ledger had been restored from a copy; 0 = never. Of the whole cluster.", nil, nil),
+		withheld: prometheus.NewDesc(namespace+"_queue_items_withheld", "Items that have ended since the backup from which the ledger was restored, and wait for an operator, by queue; of the whole cluster.",
+			[]string{"queue"}, nil),
+		term: prometheus.NewDesc(namespace+"_clock_term", "How often the clock of the ledger went back by more than 5 s.", nil, nil),
+		ahead: prometheus.NewDesc(namespace+"_clock_unconfirmed_seconds",
+			"By how much the clock of the ledger went ahead while nodes ran, until an operator confirms it; 0 = nothing is to be confirmed.", nil, nil),
 	}
 }
 
 // Describe names the gauges.
 func (n *Node) Describe(ch chan<- *prometheus.Desc) {
 	ch <- n.ready
+	ch <- n.blocked
 	ch <- n.waiting
+	ch <- n.oldest
+	ch <- n.restore
+	ch <- n.withheld
+	ch <- n.term
+	ch <- n.ahead
 }
 
 // Collect asks the node.
 func (n *Node) Collect(ch chan<- prometheus.Metric) {
 	now := n.state()
 	ch <- prometheus.MustNewConstMetric(n.ready, prometheus.GaugeValue, oneIf(now.Ready))
+	ch <- prometheus.MustNewConstMetric(n.blocked, prometheus.GaugeValue, oneIf(now.Blocked))
+	restored := 0.0
+	if !now.Restored.IsZero() {
+		restored = float64(now.Restored.UnixMicro()) / 1e6
+	}
+	ch <- prometheus.MustNewConstMetric(n.restore, prometheus.GaugeValue, restored)
+	if now.Clock != nil {
+		ch <- prometheus.MustNewConstMetric(n.term, prometheus.GaugeValue, float64(now.Clock.Term))
+		ch <- prometheus.MustNewConstMetric(n.ahead, prometheus.GaugeValue, now.Clock.Unconfirmed.Seconds())
+	}
 	for sink, count := range now.Waiting {
 		ch <- prometheus.MustNewConstMetric(n.waiting, prometheus.GaugeValue, float64(count), sink)
+	}
+	for queue, count := range now.Withheld {
+		ch <- prometheus.MustNewConstMetric(n.withheld, prometheus.GaugeValue, float64(count), queue)
+	}
+	for sink, age := range now.Oldest {
+		ch <- prometheus.MustNewConstMetric(n.oldest, prometheus.GaugeValue, age.Seconds(), sink)
 	}
 }
 

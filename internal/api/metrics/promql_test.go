@@ -12,7 +12,7 @@ import (
 var promToken = regexp.MustCompile(`^(?:\s+|"(?:[^"\\]|\\.)*"|[0-9]+(?:\.[0-9]+)?(?:ms|s|m|h|d)?|[a-zA-Z_:][a-zA-Z0-9_:]*|=~|!~|!=|==|>=|<=|[-+*/%^<>=(){}\[\],])`)
 
 var (
-	promFunctions = []string{"rate", "increase", "histogram_quantile", "absent", "min_over_time", "max_over_time", "vector"}
+	promFunctions = []string{"rate", "increase", "histogram_quantile", "absent", "min_over_time", "max_over_time", "changes", "vector", "time"}
 	aggregations  = []string{"sum", "max", "min", "avg", "count", "topk", "bottomk"}
 	grouping      = []string{"by", "without", "on", "ignoring"}
 	setOperators  = []string{"and", "or", "unless"}

@@ -1,6 +1,7 @@
 package metrics
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"time"
@@ -15,10 +16,14 @@ type RuleState struct {
 	Rule            string
 	State           string // one of ruleStates
 	Pending, Firing int    // findings after the last run, of any node
+
+	Failed, Degraded bool          // the last run, of a rule that is enabled
+	Overdue          time.Duration // since when the next firing should have started
+	Late             bool          // and that is too long
 }
 
 // ruleStates are what a rule can be in a scope. Each has a series, so that a sum over them is all there are.
-var ruleStates = []string{"ok", "failing", "unverified", "disabled"}
+var ruleStates = []string{"ok", "degraded", "failing", "late", "unverified", "disabled"}
 
 // Rules are gauges of rules, read when they are scraped. They say the same on every node. Rules are a label, since a person answers for
 // each; scopes are none: a site with 2,000 rules in 30 warehouses would have 60,000 series of each kind, and `tallyman rules show` and
@@ -27,6 +32,8 @@ type Rules struct {
 	metrics                  *Metrics
 	read                     func(ctx context.Context) []RuleState
 	findings, failing, rules *prometheus.Desc
+	degraded, late, overdue  *prometheus.Desc
+	dropped                  *prometheus.Desc
 }
 
 // rulesTimeout bounds the question behind a scrape.
@@ -41,8 +48,16 @@ func NewRules(m *Metrics, read func(ctx context.Context) []RuleState) *Rules {
 			[]string{"rule", "state"}, nil),
 		failing: prometheus.NewDesc(namespace+"_rule_failing", "1 while the last run of a rule has failed, or it cannot run, in one of its scopes at least. The same on every node but for what a node alone cannot reach.",
 			[]string{"rule"}, nil),
-		rules: prometheus.NewDesc(namespace+"_rules", "Rules, each scope counted, by state: ok, failing (the last run failed), unverified (it cannot run) or disabled.",
+		rules: prometheus.NewDesc(namespace+"_rules", "Rules, each scope counted, by state: ok, degraded (the last run could not judge some rows), failing (the last run failed), late (the next firing is overdue), unverified (it cannot run) or disabled.",
 			[]string{"state"}, nil),
+		dropped: prometheus.NewDesc(namespace+"_rule_series_dropped", "Series of rules that are well which telemetry.metrics.max_rules drops. What fails, is late or degraded has its series always.",
+			nil, nil),
+		degraded: prometheus.NewDesc(namespace+"_rule_degraded", "1 while the last run of a rule could not judge or tell some rows in one of its scopes at least. The same on every node.",
+			[]string{"rule"}, nil),
+		late: prometheus.NewDesc(namespace+"_rule_late", "1 while a firing of a rule is overdue by more than a minute and its interval (five minutes of it at most) in one of its scopes at least.",
+			[]string{"rule"}, nil),
+		overdue: prometheus.NewDesc(namespace+"_rule_overdue_seconds", "Since when the next firing of a rule should have started, in the scope that is most overdue; 0 while none is due.",
+			[]string{"rule"}, nil),
 	}
 }
 
@@ -51,12 +66,17 @@ func (r *Rules) Describe(ch chan<- *prometheus.Desc) {
 	ch <- r.findings
 	ch <- r.failing
 	ch <- r.rules
+	ch <- r.degraded
+	ch <- r.late
+	ch <- r.overdue
+	ch <- r.dropped
 }
 
 // ruleSum is a rule in all its scopes.
 type ruleSum struct {
-	pending, firing int
-	failing         bool
+	pending, firing         int
+	failing, degraded, late bool
+	overdue                 time.Duration
 }
 
 // Collect asks how the rules are.
@@ -77,24 +97,49 @@ func (r *Rules) Collect(ch chan<- prometheus.Metric) {
 		}
 		sum.pending += s.Pending
 		sum.firing += s.Firing
-		sum.failing = sum.failing || s.State == "failing" || s.State == "unverified"
+		sum.failing = sum.failing || s.Failed || s.State == "unverified"
+		sum.degraded, sum.late = sum.degraded || s.Degraded, sum.late || s.Late
+		sum.overdue = max(sum.overdue, s.Overdue)
 		states[s.State]++
 	}
 	slices.Sort(ids)
-	r.metrics.KeepRules(ids)
+	kept := r.metrics.withSeries(ids, sums)
+	r.metrics.KeepRules(kept)
 	gauge := func(desc *prometheus.Desc, value float64, labels ...string) {
 		ch <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, value, labels...)
 	}
-	for _, id := range ids[:min(len(ids), maxNames)] {
+	for _, id := range kept {
 		sum := sums[id]
 		gauge(r.findings, float64(sum.pending), id, "pending")
 		gauge(r.findings, float64(sum.firing), id, "firing")
 		gauge(r.failing, oneIf(sum.failing), id)
+		gauge(r.degraded, oneIf(sum.degraded), id)
+		gauge(r.late, oneIf(sum.late), id)
+		gauge(r.overdue, sum.overdue.Seconds(), id)
 	}
+	gauge(r.dropped, float64(len(ids)-len(kept))*seriesOfRule)
 	for _, state := range ruleStates {
 		gauge(r.rules, float64(states[state]), state)
 	}
 }
+
+// seriesOfRule is how many series every rule has that the cap does not drop: two gauges of findings, four of its health, and a counter for each outcome.
+const seriesOfRule = 2 + 4 + 4
+
+// withSeries are the rules that have series: the first by name, as many as the cap allows, and beyond those each that is not well.
+func (m *Metrics) withSeries(ids []string, sums map[string]*ruleSum) []string {
+	most := min(len(ids), cmp.Or(m.rules.most, maxNames))
+	kept := slices.Clone(ids[:most])
+	for _, id := range ids[most:] {
+		if s := sums[id]; s.failing || s.degraded || s.late {
+			kept = append(kept, id)
+		}
+	}
+	return kept
+}
+
+// CapRules bounds the rules that have series while they are well; 0 = 2,000. It is called before anything is counted.
+func (m *Metrics) CapRules(most int) { m.rules.most = most }
 
 // outcomes are how runs end.
 var outcomes = []ledger.Outcome{ledger.OutcomeOK, ledger.OutcomeDegraded, ledger.OutcomeFailed, ledger.OutcomeSkipped}

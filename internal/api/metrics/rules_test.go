@@ -18,7 +18,8 @@ func TestRulesAreSummedOverTheirScopes(t *testing.T) {
 	err := m.Register(metrics.NewRules(m, func(context.Context) []metrics.RuleState {
 		return []metrics.RuleState{
 			{Rule: "a", State: "ok", Pending: 1, Firing: 2},
-			{Rule: "a", State: "failing", Firing: 3},
+			{Rule: "a", State: "failing", Failed: true, Firing: 3, Overdue: time.Minute},
+			{Rule: "a", State: "late", Late: true, Degraded: true, Overdue: time.Hour},
 			{Rule: "b", State: "disabled", Firing: 1},
 			{Rule: "c", State: "unverified"},
 		}
@@ -30,15 +31,59 @@ func TestRulesAreSummedOverTheirScopes(t *testing.T) {
 		`tallyman_findings{rule="a",state="firing"} 5`, `tallyman_findings{rule="a",state="pending"} 1`,
 		`tallyman_findings{rule="b",state="firing"} 1`, `tallyman_findings{rule="b",state="pending"} 0`,
 		`tallyman_findings{rule="c",state="firing"} 0`, `tallyman_findings{rule="c",state="pending"} 0`,
+		`tallyman_rule_degraded{rule="a"} 1`, `tallyman_rule_degraded{rule="b"} 0`, `tallyman_rule_degraded{rule="c"} 0`,
 		`tallyman_rule_failing{rule="a"} 1`, `tallyman_rule_failing{rule="b"} 0`, `tallyman_rule_failing{rule="c"} 1`,
-		`tallyman_rules{state="disabled"} 1`, `tallyman_rules{state="failing"} 1`, `tallyman_rules{state="ok"} 1`, `tallyman_rules{state="unverified"} 1`,
+		`tallyman_rule_late{rule="a"} 1`, `tallyman_rule_late{rule="b"} 0`, `tallyman_rule_late{rule="c"} 0`,
+		`tallyman_rule_overdue_seconds{rule="a"} 3600`, `tallyman_rule_overdue_seconds{rule="b"} 0`, `tallyman_rule_overdue_seconds{rule="c"} 0`,
+		`tallyman_rules{state="degraded"} 0`, `tallyman_rules{state="disabled"} 1`, `tallyman_rules{state="failing"} 1`, `tallyman_rules{state="late"} 1`,
+		`tallyman_rules{state="ok"} 1`, `tallyman_rules{state="unverified"} 1`,
 	}
 	got := slices.DeleteFunc(scrape(m), func(line string) bool {
-		return !strings.HasPrefix(line, "tallyman_findings") && !strings.HasPrefix(line, "tallyman_rule_failing") && !strings.HasPrefix(line, "tallyman_rules{")
+		return !strings.HasPrefix(line, "tallyman_findings") && !strings.Contains(line, "{rule=") && !strings.HasPrefix(line, "tallyman_rules{")
 	})
 	if !slices.Equal(got, want) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
+}
+
+// The cap drops series of rules that are well alone, and says how many.
+func TestTheCapDropsOnlyWhatIsWell(t *testing.T) {
+	t.Parallel()
+	m := newMetrics(t)
+	m.CapRules(2)
+	states := []metrics.RuleState{
+		{Rule: "a", State: "ok"},
+		{Rule: "b", State: "ok"},
+		{Rule: "c", State: "ok"},
+		{Rule: "d", State: "failing", Failed: true},
+		{Rule: "e", State: "late", Late: true},
+		{Rule: "f", State: "degraded", Degraded: true},
+		{Rule: "g", State: "unverified"},
+		{Rule: "h", State: "disabled"},
+	}
+	if err := m.Register(metrics.NewRules(m, func(context.Context) []metrics.RuleState { return states })); err != nil {
+		t.Fatal(err)
+	}
+	has := func(dropped string, want ...string) {
+		t.Helper()
+		series := scrape(m)
+		var rules []string
+		for _, line := range series {
+			if name, ok := strings.CutPrefix(line, `tallyman_rule_failing{rule="`); ok {
+				rules = append(rules, name[:1])
+			}
+		}
+		if !slices.Equal(rules, want) || !slices.Contains(series, "tallyman_rule_series_dropped "+dropped) {
+			t.Errorf("series of %q, wanted %q and %s dropped in\n%s", rules, want, dropped, strings.Join(series, "\n"))
+		}
+	}
+	has("20", "a", "b", "d", "e", "f", "g") // c and h have none
+	m.RunDone(ledger.Run{Rule: "d", Outcome: ledger.OutcomeFailed, Duration: time.Second})
+	if series := scrape(m); !slices.Contains(series, `tallyman_runs_total{outcome="failed",rule="d"} 1`) {
+		t.Errorf("the failing rule is counted among the others:\n%s", strings.Join(series, "\n"))
+	}
+	states[3].Failed, states[3].State = false, "ok"
+	has("30", "a", "b", "e", "f", "g")
 }
 
 // A rule that is in no file any more loses its series, and what is still counted of it makes none.
@@ -99,11 +144,11 @@ func TestRulesThatAreNotKnown(t *testing.T) {
 	}
 }
 
-// 2,000 rules in 30 warehouses each, which have done everything that a rule can do, stay under 12 series a rule: no series knows a scope, a
+// 2,000 rules in 30 warehouses each, which have done everything that a rule can do, stay under 15 series a rule: no series knows a scope, a
 // warehouse or a subscriber.
 func TestSeriesOfManyRules(t *testing.T) {
 	t.Parallel()
-	const rules, scopes, most = 2000, 30, 12
+	const rules, scopes, most = 2000, 30, 15
 	m := newMetrics(t)
 	var states []metrics.RuleState
 	for i := range rules {

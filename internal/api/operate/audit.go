@@ -4,7 +4,6 @@ import (
 	"context"
 	"net/http"
 	"regexp"
-	"strconv"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -50,7 +49,7 @@ func (h *Handlers) listAudit(ctx context.Context, in *auditInput) (*auditOutput,
 	}
 	out := &auditOutput{}
 	if more {
-		out.Body.Cursor = strconv.FormatInt(list[len(list)-1].Seq, 10)
+		out.Body.Cursor = api.NumberCursor(list[len(list)-1].Seq)
 	}
 	out.Body.Changes = make([]wire.AuditChangeForm, len(list))
 	for i := range list {
@@ -87,11 +86,9 @@ func (in *auditInput) parse(now time.Time) (ledger.ChangeFilter, *wire.Problem) 
 			return f, wire.NewProblem(http.StatusBadRequest, wire.CodeBadSince, "since "+policy.Quote(in.Since)+" is neither a time such as 2026-06-01T00:00:00Z nor a duration such as 7d")
 		}
 	}
-	if in.After != "" {
-		var err error
-		if f.Before, err = strconv.ParseInt(in.After, 10, 64); err != nil || f.Before < 1 {
-			return f, wire.NewProblem(http.StatusBadRequest, wire.CodeBadCursor, "after "+policy.Quote(in.After)+" is not a cursor of this list")
-		}
+	var ok bool
+	if f.Before, ok = api.ParseNumberCursor(in.After); !ok {
+		return f, wire.NewProblem(http.StatusBadRequest, wire.CodeBadCursor, "after "+policy.Quote(in.After)+" is not a cursor of this list")
 	}
 	return f, nil
 }

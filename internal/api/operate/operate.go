@@ -7,7 +7,6 @@ import (
 	"tallyman/engine"
 	"tallyman/internal/api"
 	"tallyman/internal/ledger"
-	"tallyman/rules/catalog"
 )
 
 // Deps is what the room is made of.
@@ -15,20 +14,17 @@ type Deps struct {
 	Catalogue Catalogue
 	Book      ledger.Book
 	Silences  Silences
+	Clock     Clock
 	Tokens    ledger.TokenEditor // what it adds and revokes counts on this node when it returns
 	Audit     ledger.AuditReader
 	Rules     Rules
 	Logger    *slog.Logger
 }
 
-// Catalogue keeps types and subscriptions; see ledger.Catalogue for what each method promises.
+// Catalogue keeps types and subscriptions.
 type Catalogue interface {
-	Types(ctx context.Context) (catalog.Catalog, error)
-	PutType(ctx context.Context, who ledger.Author, t catalog.Type) error
-	DeleteType(ctx context.Context, who ledger.Author, code string) error
-	Subscriptions(ctx context.Context, f ledger.SubscriptionFilter) ([]ledger.Subscription, error)
-	AddSubscriptions(ctx context.Context, who ledger.Author, subs []ledger.Subscription) (added int, err error)
-	RemoveSubscription(ctx context.Context, who ledger.Author, s ledger.Subscription) error
+	ledger.TypeKeeper
+	ledger.SubscriptionKeeper
 }
 
 // Rules tells how the rules are: who is not for all warehouses sees the silences that may be about their own.
@@ -53,5 +49,6 @@ func (h *Handlers) Register(operations *api.Operations) {
 	h.registerSilences(operations)
 	h.registerTokens(operations)
 	h.registerAudit(operations)
+	h.registerClock(operations)
 	h.registerMe(operations)
 }

@@ -72,6 +72,9 @@ func (h *Handlers) listSilences(ctx context.Context, in *silencesInput) (*silenc
 			out.Body.Silences = append(out.Body.Silences, form)
 		}
 	}
+	if err := h.warn(ctx, list, out.Body.Silences); err != nil {
+		return nil, api.LedgerFailed(ctx, h.log, err)
+	}
 	return out, nil
 }
 
@@ -89,7 +92,39 @@ func (h *Handlers) showSilence(ctx context.Context, s *silence.Silence) (*silenc
 	if err != nil {
 		return nil, api.LedgerFailed(ctx, h.log, err)
 	}
-	return &silenceOutput{Body: newSilenceForm(s, held[s.ID], h.deps.Silences.Now())}, nil
+	out := &silenceOutput{Body: newSilenceForm(s, held[s.ID], h.deps.Silences.Now())}
+	return out, h.warnOne(ctx, s, &out.Body)
+}
+
+// warn notes at silences that are not over why they can hold back nothing that is known.
+func (h *Handlers) warn(ctx context.Context, list []silence.Silence, forms []wire.SilenceForm) error {
+	isOver := func(f wire.SilenceForm) bool { return f.State == string(silence.Expired) }
+	if !slices.ContainsFunc(forms, func(f wire.SilenceForm) bool { return !isOver(f) }) {
+		return nil
+	}
+	known, err := h.reach(ctx)
+	if err != nil {
+		return err
+	}
+	byID := make(map[string]*silence.Silence, len(list))
+	for i := range list {
+		byID[list[i].ID] = &list[i]
+	}
+	for i := range forms {
+		if s := byID[forms[i].ID]; s != nil && !isOver(forms[i]) {
+			forms[i].Warning = known.silence(s)
+		}
+	}
+	return nil
+}
+
+func (h *Handlers) warnOne(ctx context.Context, s *silence.Silence, form *wire.SilenceForm) error {
+	forms := []wire.SilenceForm{*form}
+	if err := h.warn(ctx, []silence.Silence{*s}, forms); err != nil {
+		return api.LedgerFailed(ctx, h.log, err)
+	}
+	*form = forms[0]
+	return nil
 }
 
 func (h *Handlers) silence(ctx context.Context, id string) (silence.Silence, *wire.Problem) {
@@ -135,7 +170,11 @@ func (h *Handlers) createSilence(ctx context.Context, in *silenceChange) (*silen
 	h.takeInSilences(ctx, s.ID)
 	h.log.LogAttrs(ctx, slog.LevelInfo, "a silence was added", slog.String("silence", s.ID), slog.String("by", s.Author),
 		slog.Any("matchers", matcherTexts(&s)), slog.String("comment", s.Comment))
-	return &silenceOutput{Body: newSilenceForm(&s, ledger.SilenceCount{}, now)}, nil
+	out := &silenceOutput{Body: newSilenceForm(&s, ledger.SilenceCount{}, now)}
+	if err := h.warnOne(ctx, &s, &out.Body); err != nil { // the silence was added, and must not be answered as if it were not
+		h.log.LogAttrs(ctx, slog.LevelWarn, "what a new silence matches could not be looked up", slog.String("silence", s.ID), slog.Any("error", err))
+	}
+	return out, nil
 }
 
 // expireSilence answers POST /silences/{id}/expire.

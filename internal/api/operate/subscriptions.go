@@ -42,6 +42,13 @@ func (h *Handlers) listSubscriptions(ctx context.Context, in *subscriptionFilter
 	for i, s := range subs {
 		out.Body.Subscriptions[i] = newSubscriptionForm(s)
 	}
+	if len(subs) > 0 {
+		known, err := h.reach(ctx)
+		if err != nil {
+			return nil, api.LedgerFailed(ctx, h.log, err)
+		}
+		out.Body.Warnings = known.subscriptions(subs)
+	}
 	return out, nil
 }
 

@@ -89,11 +89,11 @@ func (l *lookout) askLedger(ctx context.Context, o *outlook) {
 	if o.findings, err = l.deps.Ledger.CountFindings(ctx); failed("findings", err) {
 		o.findings = l.last.findings
 	}
-	if o.counts, err = l.deps.Ledger.CountDeliveries(ctx); failed("sinks", err) {
+	if o.counts, err = view.CountPending(ctx, l.deps.Ledger, o.at); failed("sinks", err) {
 		o.counts = l.last.counts
 	}
 	for _, name := range slices.Sorted(maps.Keys(l.deps.Sinks)) {
-		o.sinks = append(o.sinks, view.NewSinkForm(name, l.deps.Sinks[name], o.counts[name]))
+		o.sinks = append(o.sinks, view.NewSinkForm(name, l.deps.Sinks[name], &o.counts))
 	}
 }
 

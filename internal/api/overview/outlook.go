@@ -23,7 +23,7 @@ type outlook struct {
 	findings []ledger.FindingCount
 	queues   []queueLook
 	sinks    []wire.SinkForm
-	counts   map[string]map[ledger.DeliveryState]int64 // that the sinks have
+	counts   view.PendingCounts // that the sinks have
 	stale    []string
 }
 
@@ -98,6 +98,8 @@ func countRule(f *wire.RuleHealthForm, s *engine.RuleStatus, promoted bool) {
 		f.Failing++
 	case "unverified":
 		f.Unverified++
+	case "late":
+		f.Late++
 	case "waiting":
 		f.Waiting++
 	case "disabled":
@@ -110,5 +112,6 @@ func countRule(f *wire.RuleHealthForm, s *engine.RuleStatus, promoted bool) {
 
 func addHealth(f, other *wire.RuleHealthForm) {
 	f.OK, f.Degraded, f.Failing = f.OK+other.OK, f.Degraded+other.Degraded, f.Failing+other.Failing
-	f.Unverified, f.Waiting, f.Disabled, f.Shadow = f.Unverified+other.Unverified, f.Waiting+other.Waiting, f.Disabled+other.Disabled, f.Shadow+other.Shadow
+	f.Unverified, f.Late, f.Waiting = f.Unverified+other.Unverified, f.Late+other.Late, f.Waiting+other.Waiting
+	f.Disabled, f.Shadow = f.Disabled+other.Disabled, f.Shadow+other.Shadow
 }

@@ -38,7 +38,7 @@ type Deps struct {
 // Ledger is what the ledger counts for overviews.
 type Ledger interface {
 	ledger.Overviews
-	Promotions(ctx context.Context) ([]ledger.Promotion, error)
+	ledger.PromotionReader
 	ledger.DeliveryCounts
 }
 
@@ -140,12 +140,14 @@ func (h *Handlers) status(ctx context.Context, _ *struct{}) (*statusOutput, erro
 			return slices.ContainsFunc(report.Rules, func(r wire.RuleStatus) bool { return r.ID == rule })
 		})
 		report.Health = api.OwnHealth(report.Health)
+		report.Sinks = api.OwnSinks(report.Sinks)
 	}
 	report.Health = wire.NotNil(report.Health)
 	report.Nodes = wire.NotNil(report.Nodes)
 	report.Rules = wire.NotNil(report.Rules)
 	report.Problems = wire.NotNil(report.Problems)
 	report.Deliveries = wire.NotNil(report.Deliveries)
+	report.Sinks = wire.NotNil(report.Sinks)
 	for i := range report.Rules {
 		api.OwnRun(ctx, report.Rules[i].Scope, report.Rules[i].LastRun)
 	}

@@ -196,6 +196,10 @@ func lasting(f *wire.OverviewForm) *wire.OverviewForm {
 	for i := range same.Nodes {
 		same.Nodes[i].Seen = same.Nodes[i].Seen.Truncate(seenEvery)
 	}
+	same.Sinks = slices.Clone(f.Sinks)
+	for i := range same.Sinks {
+		same.Sinks[i].OldestSecs = 0
+	}
 	same.Queues = slices.Clone(f.Queues)
 	for i := range same.Queues {
 		same.Queues[i].Levels = slices.Clone(same.Queues[i].Levels)

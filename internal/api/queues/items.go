@@ -25,7 +25,7 @@ type (
 	itemsInput struct {
 		QueuePath
 		Warehouse string                 `query:"warehouse" doc:"of this warehouse alone"`
-		State     itemState              `query:"state" doc:"ready in the order of service, ends the latest push first, the others by due time (dead: when they died)"`
+		State     itemState              `query:"state" doc:"ready in the order of service, ends and withheld the latest push first, the others by due time (dead: when they died); withheld: dead items that wait for an operator since the ledger was restored"`
 		Limit     api.Limit[api.OfItems] `query:"limit" doc:"items in a page"`
 		After     string                 `query:"after" doc:"the cursor of the page before"`
 		Test      api.Flag               `query:"test" doc:"of the test twin"`
@@ -45,7 +45,8 @@ type itemState string
 
 // listed are the states by which items are listed.
 var listed = [...]item.State{
-	item.Ready, item.Assigned, item.Leased, item.Delayed, item.Suspended, item.Stored, item.Dead, item.Done, item.Removed, item.Refused,
+	item.Ready, item.Assigned, item.Leased, item.Delayed, item.Suspended, item.Stored, item.Dead, item.WithheldState,
+	item.Done, item.Removed, item.Refused,
 }
 
 // Schema lists the states.
@@ -86,7 +87,7 @@ func (h *Handlers) listItems(ctx context.Context, in *itemsInput) (*itemsOutput,
 	now := time.Now()
 	for i := range page.Items {
 		out.Body.Items[i] = newItemForm(&page.Items[i], now)
-		if !query.State.Ended() {
+		if !query.State.Ended() && query.State != item.WithheldState {
 			out.Body.Items[i].Rank = before + int64(i) + 1
 		}
 	}

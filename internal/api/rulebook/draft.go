@@ -63,7 +63,7 @@ func (h *Handlers) draft(ctx context.Context, in *draftInput) (*draftOutput, err
 
 func newDraftForm(id string, d *authoring.DraftResult) *wire.DraftForm {
 	f := &wire.DraftForm{
-		Rule: id, Scope: d.Scope, Problems: view.FileProblems(d.Problems), Fields: make([]wire.ChangedFieldForm, len(d.Changes)), Warnings: wire.NotNil(d.Warnings),
+		Rule: id, Scope: d.Scope, Problems: view.FileProblems(d.Problems), Fields: make([]wire.ChangedFieldForm, len(d.Changes)), Warnings: wire.NotNil(d.Warnings), Lints: view.FileProblems(d.Lints),
 		Effect: newEffectForm(d.Effect), Notes: wire.NotNil(d.Notes),
 	}
 	for i, c := range d.Changes {
@@ -119,7 +119,7 @@ func (h *Handlers) registerRuleSource(operations huma.API) {
 
 // ruleSource answers GET /rules/{id}/source.
 func (h *Handlers) ruleSource(ctx context.Context, in *ruleInput) (*sourceOutput, error) {
-	source, err := h.deps.RuleSource(in.ID)
+	source, err := h.deps.RuleSource(ctx, in.ID)
 	if err != nil {
 		return nil, h.rulesFailed(ctx, err)
 	}

@@ -22,8 +22,8 @@ import (
 
 // RuleHistory is what the ledger keeps of rules.
 type RuleHistory interface {
-	Runs(ctx context.Context, rule string, scope *string, limit int) ([]ledger.Run, error)
-	Findings(ctx context.Context, rule, scope string) ([]finding.State, error)
+	ledger.RunReader
+	ledger.FindingReader
 }
 
 type (
@@ -244,12 +244,23 @@ func addFindings(f *wire.FindingsForm, open []finding.State, scope, state string
 func newOpenFindingForm(s *finding.State, scope string) wire.OpenFindingForm {
 	f := wire.OpenFindingForm{
 		Scope: scope, Key: s.Key, State: "pending", Group: s.Group, Priority: s.Priority, Since: s.Episode.UTC(), AbsentSince: wire.Moment(s.AbsentSince),
-		LastNotified: wire.Moment(s.LastNotified), Notices: s.Ordinal, NoticeID: strings.TrimSpace(s.NoticeID),
+		LastNotified: wire.Moment(s.LastNotified), Notices: s.Ordinal, NoticeID: strings.TrimSpace(s.NoticeID), Withheld: withheld(s),
 	}
 	if s.Phase == finding.Firing {
 		f.State, f.Since = "firing", s.FiringSince.UTC()
 	}
 	return f
+}
+
+// withheld says why a finding is not told; "" where nothing holds it back.
+func withheld(s *finding.State) string {
+	switch {
+	case s.Baseline:
+		return "baseline"
+	case s.Silenced != "":
+		return "silenced"
+	}
+	return ""
 }
 
 // newRuleForms groups the statuses, which are in the order of rules and scopes.
@@ -259,7 +270,7 @@ func newRuleForms(list []engine.RuleStatus, stale map[string]bool) []wire.RuleFo
 		r := list[i].Rule
 		if len(forms) == 0 || forms[len(forms)-1].ID != r.ID {
 			forms = append(forms, wire.RuleForm{
-				ID: r.ID, Title: r.Title, Description: r.Description, Owner: r.Owner, RunbookURL: r.RunbookURL, Labels: r.Labels, File: r.File,
+				ID: r.ID, Title: r.Title, Description: r.Description, Owner: r.Owner, RunbookURL: r.RunbookURL, Labels: r.OwnLabels, File: r.File,
 				Stale: stale[r.ID], Source: r.Source, Mode: string(r.Mode), Type: r.Notice.Type,
 			})
 		}
@@ -274,7 +285,7 @@ func newScopeForm(s *engine.RuleStatus) wire.ScopeForm {
 		Scope: s.Rule.Scope, Cron: s.Rule.Schedule.Cron, Timezone: s.Rule.Schedule.Timezone,
 		Enabled: s.Enabled, FileEnabled: s.Rule.Enabled, Switch: view.NewSwitchForm(s.Switch), Health: view.HealthOf(s),
 		Verified: s.Verified, Reason: s.Reason, NextDue: wire.Moment(s.NextDue), Warnings: s.Warnings, Shadow: s.Rule.Shadow, Promoted: wire.Moment(s.Promoted),
-		Recent: view.NewRecent(s.RunSum),
+		Recent: view.NewRecent(s.RunSum), Late: s.Late, Overdue: view.Seconds(s.Overdue),
 	}
 	if s.LastRun != nil {
 		f.LastRun = view.NewRunStatus(s.LastRun)

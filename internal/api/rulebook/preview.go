@@ -49,7 +49,7 @@ func (h *Handlers) preview(ctx context.Context, in *previewInput) (*previewOutpu
 	if prob := api.InScope(ctx, q.Scope); prob != nil {
 		return nil, prob
 	}
-	source, err := h.deps.RuleSource(in.ID)
+	source, err := h.deps.RuleSource(ctx, in.ID)
 	if err == nil {
 		err = h.deps.Rules.Find(in.ID, q.Scope)
 	}

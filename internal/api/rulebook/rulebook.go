@@ -35,7 +35,7 @@ type Deps struct {
 	// and the ledger's.
 	Preview func(ctx context.Context, q authoring.PreviewRequest) (*preview.Report, error)
 	// RuleSource is how a rule is written. Errors are *engine.UnknownError.
-	RuleSource func(id string) (*wire.RuleSource, error)
+	RuleSource func(ctx context.Context, id string) (*wire.RuleSource, error)
 	// Draft tries another text of a rule and writes nothing. Errors are as those of Preview.
 	Draft  func(ctx context.Context, q authoring.DraftRequest) (*authoring.DraftResult, error)
 	Audit  ledger.AuditWriter

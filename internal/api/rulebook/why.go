@@ -45,8 +45,8 @@ func newWhyForm(w *why.Answer) *wire.WhyForm {
 
 func newFindingForm(f *ledger.Finding) *wire.FindingForm {
 	form := &wire.FindingForm{
-		Episode: notice.EpisodeAt(f.Episode), OpenedAt: f.Episode.UTC(), FiringSince: wire.Moment(f.FiringSince), AbsentSince: wire.Moment(f.AbsentSince), Priority: f.Priority,
-		LastNotified: wire.Moment(f.LastNotified), Told: f.Ordinal, Notice: f.NoticeID, Group: f.Group, RowDue: wire.Moment(f.RowDue),
+		Episode: notice.EpisodeAt(f.Term, f.Episode), OpenedAt: f.Episode.UTC(), FiringSince: wire.Moment(f.FiringSince), AbsentSince: wire.Moment(f.AbsentSince), Priority: f.Priority,
+		LastNotified: wire.Moment(f.LastNotified), Told: f.Ordinal, Notice: f.NoticeID, Group: f.Group, Withheld: withheld(&f.State), RowDue: wire.Moment(f.RowDue),
 	}
 	for _, c := range judge.RowColumns(f.Row) {
 		form.Row = append(form.Row, wire.ValueForm(c))

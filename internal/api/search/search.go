@@ -25,7 +25,7 @@ import (
 type Ledger interface {
 	ledger.Search
 	ledger.DeliveryList
-	Trace(ctx context.Context, rule, scope string, keys, ids []string, limit int) ([]ledger.NoticeTrace, error)
+	ledger.NoticeTracer
 	ledger.MarkReader
 }
 

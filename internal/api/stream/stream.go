@@ -44,8 +44,9 @@ type Stream struct {
 	mu      sync.Mutex
 	queue   [][]byte
 	queued  int  // bytes in it
-	writing bool // somebody sends, or will when the stream has caught up
+	writing bool // somebody sends, or will when the stream has caught up; nobody else may
 	live    bool // its source has things for it
+	cut     bool // the client missed something, or has half of it: nothing may follow
 	ended   bool
 }
 
@@ -77,9 +78,12 @@ func (s *Stream) Push(parts ...[]byte) {
 	s.add(parts...)
 }
 
-// Flush sends what is queued at once. Only who brings a stream to the present may call it, before somebody else writes to the stream.
+// Flush sends what is queued at once. Only who brings a stream to the present may call it, and stays the one who writes.
 func (s *Stream) Flush() {
-	if parts, within, _ := s.next(); parts != nil {
+	s.mu.Lock()
+	parts, within := s.take()
+	s.mu.Unlock()
+	if parts != nil {
 		s.send(parts, within)
 	}
 }
@@ -87,10 +91,11 @@ func (s *Stream) Flush() {
 // add queues parts, however long they are, and sees that somebody sends them. A client for which too much waits already is cut
 // off. The caller holds the lock.
 func (s *Stream) add(parts ...[]byte) {
-	if s.ended || len(parts) == 0 {
+	if s.ended || s.cut || len(parts) == 0 {
 		return
 	}
 	if s.queued > maxBacklog {
+		s.cut = true
 		go s.End(Slow) // it takes locks that the caller may hold
 		return
 	}
@@ -123,28 +128,40 @@ func (s *Stream) write() {
 func (s *Stream) next() (parts net.Buffers, within time.Duration, over bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	parts, within = s.queue, readTimeout
-	s.queue, s.queued = nil, 0
-	if s.ended {
-		within = farewellTime
-	}
-	if parts == nil {
+	if parts, within = s.take(); parts == nil {
 		s.writing = s.ended
 	}
 	return parts, within, s.ended
 }
 
-// send writes to the line. A stream whose client does not take it ends.
+// take empties the queue. The caller holds the lock.
+func (s *Stream) take() (parts net.Buffers, within time.Duration) {
+	parts, within = s.queue, readTimeout
+	s.queue, s.queued = nil, 0
+	if s.ended {
+		within = farewellTime
+	}
+	return parts, within
+}
+
+// send writes to the line. A stream whose client does not take all of it ends without a word.
 func (s *Stream) send(parts net.Buffers, within time.Duration) {
-	switch err := s.line.send(parts, within); {
-	case errors.Is(err, os.ErrDeadlineExceeded):
+	err := s.line.send(parts, within)
+	if err == nil {
+		return
+	}
+	s.mu.Lock()
+	s.cut, s.queue, s.queued = true, nil, 0
+	s.mu.Unlock()
+	if errors.Is(err, os.ErrDeadlineExceeded) {
 		s.End(Slow)
-	case err != nil:
+	} else {
 		s.End(Gone)
 	}
 }
 
-// End ends the stream: the client is told why, where it can be. What waited for it is dropped. Only the first end counts.
+// End ends the stream: the client is told why, where it can be. Behind half an event it is not: for the client both would be one event,
+// with the id of the half. What waited for it is dropped. Only the first end counts.
 func (s *Stream) End(reason string) {
 	word := farewell(reason)
 	s.mu.Lock()
@@ -157,7 +174,7 @@ func (s *Stream) End(reason string) {
 	s.writing = true
 	s.queue, s.queued = nil, 0
 	left := time.Duration(0)
-	if word != nil {
+	if word != nil && !s.cut {
 		s.queue, left = [][]byte{word}, farewellTime
 	}
 	if s.line != nil {

@@ -1,6 +1,7 @@
 package view
 
 import (
+	"context"
 	"time"
 
 	"tallyman/internal/delivery"
@@ -82,9 +83,29 @@ type PushStatus struct {
 	LastSent    time.Time
 }
 
+// PendingCounts is what the ledger counts of deliveries.
+type PendingCounts struct {
+	States map[string]map[ledger.DeliveryState]int64 // by sink
+	Oldest map[string]time.Time                      // by sink
+	At     time.Time                                 // by the clock of the rules
+}
+
+// CountPending asks the ledger.
+func CountPending(ctx context.Context, l ledger.DeliveryCounts, now time.Time) (PendingCounts, error) {
+	states, err := l.CountDeliveries(ctx)
+	if err != nil {
+		return PendingCounts{}, err
+	}
+	oldest, err := l.OldestPending(ctx)
+	return PendingCounts{states, oldest, now}, err
+}
+
 // NewSinkForm is how a sink does, with the counts of its deliveries.
-func NewSinkForm(name string, s ServedSink, counts map[ledger.DeliveryState]int64) wire.SinkForm {
-	form := wire.SinkForm{Name: name, Type: s.Type, OK: true, Deliveries: newStateCounts(counts)}
+func NewSinkForm(name string, s ServedSink, counts *PendingCounts) wire.SinkForm {
+	form := wire.SinkForm{Name: name, Type: s.Type, OK: true, Deliveries: newStateCounts(counts.States[name])}
+	if since, waits := counts.Oldest[name]; waits && !since.After(counts.At) {
+		form.Oldest, form.OldestSecs = wire.Moment(since), Seconds(counts.At.Sub(since))
+	}
 	if s.Ready != nil {
 		if err := s.Ready(); err != nil {
 			form.OK, form.Error = false, err.Error()
@@ -100,7 +121,7 @@ func NewSinkForm(name string, s ServedSink, counts map[ledger.DeliveryState]int6
 	}
 	status := p.Status()
 	form.Push = newPushStatusForm(&status)
-	if status.Breaker != breakerClosed {
+	if status.Breaker != breakerClosed || status.Failures > 0 {
 		form.OK, form.Error = false, status.LastError
 	}
 	return form

@@ -1,6 +1,8 @@
 package view
 
 import (
+	"time"
+
 	"tallyman/engine"
 	"tallyman/internal/ledger"
 	"tallyman/internal/wire"
@@ -54,6 +56,8 @@ func HealthOf(s *engine.RuleStatus) string {
 		return "disabled"
 	case !s.Verified:
 		return "unverified"
+	case s.Late:
+		return "late"
 	case s.LastRun == nil:
 		return "waiting"
 	}
@@ -66,6 +70,9 @@ func HealthOf(s *engine.RuleStatus) string {
 	}
 	return "ok"
 }
+
+// Seconds is a span as clients see it, to the millisecond.
+func Seconds(d time.Duration) float64 { return d.Round(time.Millisecond).Seconds() }
 
 // RuleFiles is what the node knows of its rule files.
 type RuleFiles struct {

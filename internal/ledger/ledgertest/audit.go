@@ -85,7 +85,7 @@ var Ann = author("user:ann")
 // author is somebody who asks for a change, with a token.
 func author(who string) ledger.Author { return ledger.Author{By: who, Via: ledger.ViaToken("t_1")} }
 
-func (f *fixture) changes(t testing.TB, filter ledger.ChangeFilter) []ledger.Change {
+func (f *operationChecks) changes(t testing.TB, filter ledger.ChangeFilter) []ledger.Change {
 	t.Helper()
 	if filter.Limit == 0 {
 		filter.Limit = 1000

@@ -106,10 +106,23 @@ func recordedChanges() []recordedChange {
 		{method: "SetQueuePause", do: pausing(ordered, item.Pause{Paused: true, By: "ann", At: start})},
 		{method: "SetQueuePause", do: pausing(ordered, item.Pause{By: "ann", At: start.Add(time.Minute)})},
 		{method: "SetQueuePause", do: pausing(ordered+ledger.TestTwin, item.Pause{Paused: true, At: start})},
+		{method: "AddRestore", do: func(ctx context.Context, l ledger.Ledger, who ledger.Author) error {
+			return l.AddRestore(ctx, who, &ledger.Restore{Sink: "inbox", Epoch: "7-abc", Cause: "branch b is not at 9", Withheld: 2, Dropped: 3})
+		}},
 		{method: "ApplyMoves", again: true, prepare: queued, do: ordering(1, "i_1")},
 		{method: "ApplyMoves", again: true, do: ordering(2, "i_2")},
 		{method: "TakeRules", again: true, do: taking("v1")},
 		{method: "TakeRules", again: true, do: taking("v2")},
+		{method: "BeginTerm", again: true, do: func(ctx context.Context, l ledger.Ledger, who ledger.Author) error {
+			return second(l.BeginTerm(ctx, who, ledger.ClockState{Machine: start}, 10*time.Minute, lease))
+		}},
+		{method: "WithholdClock", again: true, do: func(ctx context.Context, l ledger.Ledger, who ledger.Author) error {
+			was := ledger.ClockState{Term: ledger.Term{Number: 1}, Machine: start.Add(2 * time.Hour), Since: start}
+			return second(l.WithholdClock(ctx, who, was, 2*time.Hour))
+		}},
+		{method: "ConfirmClock", do: func(ctx context.Context, l ledger.Ledger, who ledger.Author) error {
+			return l.ConfirmClock(ctx, who, "the time service was away")
+		}},
 		{method: "AddChange", do: func(ctx context.Context, l ledger.Ledger, who ledger.Author) error {
 			return l.AddChange(ctx, &ledger.Change{By: who.By, Via: who.Via, Action: "rule.run", Object: "rule:a"})
 		}},
@@ -149,7 +162,7 @@ func second[T any](_ T, err error) error { return err }
 // registered makes the tests' rule known with a scope and without one.
 func registered(ctx context.Context, l ledger.Ledger) error {
 	for _, name := range []string{scope, ""} {
-		if _, err := l.Register(ctx, rule, name, start); err != nil {
+		if _, err := l.Register(ctx, rule, name, 0, start); err != nil {
 			return err
 		}
 	}
@@ -158,7 +171,7 @@ func registered(ctx context.Context, l ledger.Ledger) error {
 
 // delivered makes three deliveries that wait.
 func delivered(ctx context.Context, l ledger.Ledger) error {
-	c, err := l.Claim(ctx, rule, scope, due(1), "a", lease)
+	c, err := l.Claim(ctx, rule, scope, 0, due(1), "a", lease)
 	if err != nil {
 		return err
 	}
@@ -205,7 +218,7 @@ func look(ctx context.Context, l ledger.Ledger) (e everything, err error) {
 	return e, err
 }
 
-func (f *fixture) look(t testing.TB) everything {
+func (f *operationChecks) look(t testing.TB) everything {
 	t.Helper()
 	e, err := look(t.Context(), f.Ledger)
 	noError(t, err)

@@ -2,6 +2,7 @@ package ledgertest
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -9,6 +10,7 @@ import (
 
 	"tallyman/internal/delivery"
 	"tallyman/internal/ledger"
+	"tallyman/internal/notice"
 )
 
 // The sizes of the benchmark of the commit path.
@@ -24,14 +26,14 @@ type Bare func(b *testing.B, batch *ledger.Commit) (write func())
 // their ratio. Claims and reading what is pending are not in the time; marking sent is, if asked for.
 func BenchmarkCommit(b *testing.B, l ledger.Ledger, bare Bare, markSent bool) {
 	b.Helper()
-	f := &fixture{Ledger: l, clock: newClock(time.Now())}
+	f := (&base{Ledger: l, clock: newClock(time.Now())}).fixture()
 	f.subscribed(b)
 	f.subscribe(b, ledger.Subscription{Type: "REP_NOTICE", Warehouse: warehouse, Subscriber: "role:keeper"})
 	var ours, theirs time.Duration
 	n := 0
 	for b.Loop() {
 		n++
-		c, err := l.Claim(b.Context(), rule, scope, due(n), "a", time.Hour)
+		c, err := l.Claim(b.Context(), rule, scope, 0, due(n), "a", time.Hour)
 		noError(b, err)
 		run := benchCommit(c, n)
 		ours += timed(func() {
@@ -100,10 +102,10 @@ func shuffled(n int) int { return n * 61_803_399 % 100_000_000 }
 func BenchmarkReads(b *testing.B, l ledger.Ledger) {
 	b.Helper()
 	const commits, page = 100, 500
-	f := &fixture{Ledger: l, clock: newClock(time.Now())}
+	f := (&base{Ledger: l, clock: newClock(time.Now())}).fixture()
 	f.subscribed(b)
 	for n := 1; n <= commits; n++ {
-		c, err := l.Claim(b.Context(), rule, scope, due(n), "a", time.Hour)
+		c, err := l.Claim(b.Context(), rule, scope, 0, due(n), "a", time.Hour)
 		noError(b, err)
 		_, err = l.Commit(b.Context(), c, benchCommit(c, n))
 		noError(b, err)
@@ -151,7 +153,7 @@ func BenchmarkReads(b *testing.B, l ledger.Ledger) {
 	b.Run("claim and empty commit", func(b *testing.B) {
 		for b.Loop() {
 			n++
-			c, err := l.Claim(b.Context(), rule, scope, due(n), "a", time.Hour)
+			c, err := l.Claim(b.Context(), rule, scope, 0, due(n), "a", time.Hour)
 			noError(b, err)
 			_, err = l.Commit(b.Context(), c, commitOf(c))
 			noError(b, err)
@@ -163,7 +165,7 @@ func BenchmarkReads(b *testing.B, l ledger.Ledger) {
 // come of it as read.
 func BenchmarkSends(b *testing.B, l ledger.Ledger) {
 	b.Helper()
-	f := &fixture{Ledger: l, clock: newClock(time.Now())}
+	f := (&base{Ledger: l, clock: newClock(time.Now())}).fixture()
 	f.subscribed(b)
 	var last atomic.Int64
 	request := func(n int) []ledger.NewNotice {
@@ -203,4 +205,81 @@ func BenchmarkSends(b *testing.B, l ledger.Ledger) {
 			noError(b, l.Mark(b.Context(), m))
 		}
 	})
+}
+
+// The sizes of the benchmark of removals.
+const (
+	removedFindings = 20_000
+	removedPortion  = 500
+)
+
+// BenchmarkForget closes a removed rule with 20,000 findings, each with a notice in the inbox, in portions of 500. It reports how long all of it took, the reading of
+// the findings and of their notices included, and how long the portions held the lock of the rule: the rule's other scopes, and other rules, do not wait for that.
+func BenchmarkForget(b *testing.B, l ledger.Ledger) {
+	b.Helper()
+	f := (&base{Ledger: l, clock: newClock(time.Now())}).fixture()
+	f.subscribed(b)
+	var whole time.Duration
+	var held []time.Duration
+	n := 0
+	for b.Loop() {
+		b.StopTimer()
+		f.register(b)
+		for range removedFindings / BenchBatch {
+			n++
+			claim := f.claimFor(b, n)
+			f.commitRun(b, claim, benchCommit(claim, n))
+		}
+		b.StartTimer()
+		whole += timed(func() { held = append(held, f.forgetAll(b, n)...) })
+	}
+	slices.Sort(held)
+	b.ReportMetric(whole.Seconds()*1000/float64(b.N), "ms")
+	b.ReportMetric(held[len(held)/2].Seconds()*1000, "portion-p50-ms")
+	b.ReportMetric(held[len(held)-1].Seconds()*1000, "portion-max-ms")
+	b.ReportMetric(0, "ns/op")
+}
+
+// forgetAll closes the rule, whose last run was the n-th, and returns how long each portion took.
+func (f *base) forgetAll(b *testing.B, n int) (took []time.Duration) {
+	b.Helper()
+	list, err := f.Findings(b.Context(), rule, scope)
+	noError(b, err)
+	equal(b, removedFindings, len(list))
+	for part := range slices.Chunk(list, removedPortion) {
+		p := &ledger.ForgetPortion{Rule: rule, Scope: scope, LastDue: due(n), Last: len(took)+1 == removedFindings/removedPortion}
+		for _, st := range part {
+			p.Keys, p.Over = append(p.Keys, st.Key), append(p.Over, st.NoticeID)
+		}
+		told, err := f.Notices(b.Context(), p.Over)
+		noError(b, err)
+		for _, id := range p.Over {
+			over := *told[id]
+			over.ID, over.Status = id+" resolved", notice.Resolved
+			p.Notices = append(p.Notices, ledger.NewNotice{Notice: &over, Sinks: []ledger.Target{inbox}, After: id})
+		}
+		took = append(took, timed(func() {
+			_, err := f.Forget(b.Context(), p)
+			noError(b, err)
+		}))
+	}
+	return took
+}
+
+// BenchmarkOldestPending asks for the oldest deliveries, which every scrape does, of a ledger that has a million of them to that
+// many sinks.
+func BenchmarkOldestPending(b *testing.B, l ledger.Ledger, sinks int) {
+	b.Helper()
+	var took []time.Duration
+	for b.Loop() {
+		took = append(took, timed(func() {
+			oldest, err := l.OldestPending(b.Context())
+			noError(b, err)
+			equal(b, sinks, len(oldest))
+		}))
+	}
+	slices.Sort(took)
+	b.ReportMetric(took[len(took)/2].Seconds()*1000, "p50-ms")
+	b.ReportMetric(took[len(took)*99/100].Seconds()*1000, "p99-ms")
+	b.ReportMetric(0, "ns/op")
 }

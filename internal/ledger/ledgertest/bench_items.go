@@ -194,7 +194,7 @@ func BenchmarkItemReads(b *testing.B, l ledger.Ledger) {
 // notices over. It reports the milliseconds of each.
 func BenchmarkCommitPushes(b *testing.B, l ledger.Ledger) {
 	b.Helper()
-	f := &fixture{Ledger: l, clock: newClock(time.Now())}
+	f := (&base{Ledger: l, clock: newClock(time.Now())}).fixture()
 	f.subscribed(b)
 	_, err := l.PutSubscriber(b.Context(), Ann, delivery.Subscriber{ID: "user:1", Mail: []string{"a@example.com"}})
 	noError(b, err)
@@ -233,14 +233,14 @@ func BenchmarkCommitPushes(b *testing.B, l ledger.Ledger) {
 }
 
 // claimFor claims the n-th firing for as long as a benchmark takes.
-func (f *fixture) claimFor(b *testing.B, n int) ledger.Claim {
+func (f *base) claimFor(b *testing.B, n int) ledger.Claim {
 	b.Helper()
-	c, err := f.Claim(b.Context(), rule, scope, due(n), "a", time.Hour)
+	c, err := f.Claim(b.Context(), rule, scope, 0, due(n), "a", time.Hour)
 	noError(b, err)
 	return c
 }
 
-func (f *fixture) commitRun(b *testing.B, c ledger.Claim, run *ledger.Commit) {
+func (f *base) commitRun(b *testing.B, c ledger.Claim, run *ledger.Commit) {
 	b.Helper()
 	_, err := f.Commit(b.Context(), c, run)
 	noError(b, err)

@@ -71,7 +71,7 @@ func insert(keys ...string) []ledger.FindingChange {
 
 func firing(key string) finding.State {
 	return finding.State{
-		Key: key, Phase: finding.Firing, Episode: due(1), SeenClock: 10 * time.Minute, FiringSince: due(3), Priority: 3,
+		Key: key, Phase: finding.Firing, Episode: due(1), SinceClock: 10 * time.Minute, FiringSince: due(3), Priority: 3,
 		LastNotified: due(3), Ordinal: 1, NoticeID: "n_" + key,
 	}
 }
@@ -89,22 +89,22 @@ func commitOf(c ledger.Claim) *ledger.Commit {
 	return &ledger.Commit{Run: okRun(c), Scope: finding.Scope{LastDue: c.Due, LastOKDue: c.Due, Clock: 5 * time.Minute}}
 }
 
-func (f *fixture) register(t testing.TB) {
+func (f *base) register(t testing.TB) {
 	t.Helper()
-	_, err := f.Register(t.Context(), rule, scope, start)
+	_, err := f.Register(t.Context(), rule, scope, 0, start)
 	noError(t, err)
 }
 
 // claim claims the n-th firing for node a.
-func (f *fixture) claim(t testing.TB, n int) ledger.Claim {
+func (f *base) claim(t testing.TB, n int) ledger.Claim {
 	t.Helper()
-	c, err := f.Claim(t.Context(), rule, scope, due(n), "a", lease)
+	c, err := f.Claim(t.Context(), rule, scope, 0, due(n), "a", lease)
 	noError(t, err)
 	return c
 }
 
 // commit claims the n-th firing and commits it with the notices.
-func (f *fixture) commit(t testing.TB, n int, notices []ledger.NewNotice, findings ...ledger.FindingChange) ledger.CommitResult {
+func (f *base) commit(t testing.TB, n int, notices []ledger.NewNotice, findings ...ledger.FindingChange) ledger.CommitResult {
 	t.Helper()
 	c := f.claim(t, n)
 	run := commitOf(c)
@@ -115,14 +115,14 @@ func (f *fixture) commit(t testing.TB, n int, notices []ledger.NewNotice, findin
 }
 
 // subscribed makes the type and lets user:1 have it in every warehouse.
-func (f *fixture) subscribed(t testing.TB) {
+func (f *base) subscribed(t testing.TB) {
 	t.Helper()
 	f.register(t)
 	noError(t, f.PutType(t.Context(), Ann, repNotice()))
 	f.subscribe(t, ledger.Subscription{Type: "REP_NOTICE", Warehouse: "*", Subscriber: "user:1"})
 }
 
-func (f *fixture) subscribe(t testing.TB, subs ...ledger.Subscription) {
+func (f *base) subscribe(t testing.TB, subs ...ledger.Subscription) {
 	t.Helper()
 	added, err := f.AddSubscriptions(t.Context(), Ann, subs)
 	noError(t, err)
@@ -137,7 +137,7 @@ func repNotice() catalog.Type {
 	}
 }
 
-func (f *fixture) pending(t testing.TB, lane ledger.Lane) []delivery.Delivery {
+func (f *base) pending(t testing.TB, lane ledger.Lane) []delivery.Delivery {
 	t.Helper()
 	list, err := f.Pending(t.Context(), lane, 100_000)
 	noError(t, err)
@@ -145,7 +145,7 @@ func (f *fixture) pending(t testing.TB, lane ledger.Lane) []delivery.Delivery {
 }
 
 // send marks deliveries as sent with ascending scores from the first one on.
-func (f *fixture) send(t testing.TB, list []delivery.Delivery, epoch string, first int64) {
+func (f *base) send(t testing.TB, list []delivery.Delivery, epoch string, first int64) {
 	t.Helper()
 	receipts := make([]delivery.Receipt, len(list))
 	for i, d := range list {

@@ -125,7 +125,7 @@ var catalogueTests = []testCase{
 }
 
 // typesVersion checks that the version is higher than before, and returns it.
-func (f *fixture) typesVersion(t testing.TB, before int64) int64 {
+func (f *base) typesVersion(t testing.TB, before int64) int64 {
 	t.Helper()
 	v, err := f.TypesVersion(t.Context())
 	noError(t, err)
@@ -135,7 +135,7 @@ func (f *fixture) typesVersion(t testing.TB, before int64) int64 {
 	return v
 }
 
-func (f *fixture) hasTypes(t testing.TB, want ...catalog.Type) {
+func (f *base) hasTypes(t testing.TB, want ...catalog.Type) {
 	t.Helper()
 	types := catalog.Catalog{}
 	for _, w := range want {
@@ -146,7 +146,7 @@ func (f *fixture) hasTypes(t testing.TB, want ...catalog.Type) {
 	equal(t, types, got)
 }
 
-func (f *fixture) hasSubscriptions(t testing.TB, filter ledger.SubscriptionFilter, want ...ledger.Subscription) {
+func (f *base) hasSubscriptions(t testing.TB, filter ledger.SubscriptionFilter, want ...ledger.Subscription) {
 	t.Helper()
 	got, err := f.Subscriptions(t.Context(), filter)
 	noError(t, err)
@@ -216,7 +216,7 @@ var bookTests = []testCase{
 }
 
 // enters puts an entry and checks whether it was new.
-func (f *fixture) enters(t testing.TB, s delivery.Subscriber, added bool) {
+func (f *base) enters(t testing.TB, s delivery.Subscriber, added bool) {
 	t.Helper()
 	got, err := f.PutSubscriber(t.Context(), Ann, s)
 	noError(t, err)
@@ -224,7 +224,7 @@ func (f *fixture) enters(t testing.TB, s delivery.Subscriber, added bool) {
 }
 
 // inBook checks the whole address book, as another node reads it.
-func (f *fixture) inBook(t testing.TB, want ...delivery.Subscriber) {
+func (f *base) inBook(t testing.TB, want ...delivery.Subscriber) {
 	t.Helper()
 	got, err := f.other(t).ListSubscribers(t.Context(), "", 100)
 	noError(t, err)

@@ -21,14 +21,14 @@ var commitTests = []testCase{
 	{"findings come back as they were written", func(t *testing.T, f *fixture) {
 		f.register(t)
 		full := finding.State{
-			Key: `[119240,"A-01","S1"]`, Phase: finding.Firing, Episode: due(1), SeenClock: 7 * time.Minute, AbsentSince: due(2),
-			FiringSince: due(3), Priority: 5, LastNotified: due(4), Ordinal: 9, NoticeID: "n_x",
+			Key: `[119240,"A-01","S1"]`, Phase: finding.Firing, Episode: due(1), SinceClock: 7 * time.Minute, AbsentSince: due(2),
+			FiringSince: due(3), Priority: 5, LastNotified: due(4), Ordinal: 9, NoticeID: "n_x", Watched: "bin A", Baseline: true,
 		}
 		bare := finding.State{Key: `["` + strings.Repeat("long", 5000) + `"]`, Phase: finding.Pending, Episode: due(2)}
 		f.commit(t, 1, nil, ledger.FindingChange{State: full, Op: ledger.Insert}, ledger.FindingChange{State: bare, Op: ledger.Insert})
 		f.hasFindings(t, full, bare)
 
-		bare.Phase, bare.FiringSince, bare.NoticeID = finding.Firing, due(5), "n_y"
+		bare.Phase, bare.FiringSince, bare.NoticeID, bare.Watched, bare.Baseline = finding.Firing, due(5), "n_y", "bin B", true
 		f.commit(t, 2, nil, ledger.FindingChange{State: full, Op: ledger.Delete}, ledger.FindingChange{State: bare, Op: ledger.Update})
 		f.hasFindings(t, bare)
 		f.commit(t, 3, nil)
@@ -40,7 +40,7 @@ var commitTests = []testCase{
 		for i, wrong := range []ledger.FindingChange{
 			{State: firing("k1"), Op: ledger.Insert}, {State: firing("k2"), Op: ledger.Update}, {State: firing("k2"), Op: ledger.Delete},
 		} {
-			c, err := f.Claim(t.Context(), rule, scope, due(2), "a", 0)
+			c, err := f.Claim(t.Context(), rule, scope, 0, due(2), "a", 0)
 			noError(t, err)
 			run := commitOf(c)
 			run.Findings = append(insert("k3"), wrong)
@@ -72,7 +72,7 @@ var commitTests = []testCase{
 		f.subscribed(t)
 		c := f.claim(t, 1)
 		f.clock.Add(lease)
-		b, err := f.other(t).Claim(t.Context(), rule, scope, due(1), "b", lease)
+		b, err := f.other(t).Claim(t.Context(), rule, scope, 0, due(1), "b", lease)
 		noError(t, err)
 		run := commitOf(c)
 		run.Findings, run.Notices = insert("k1"), to([]ledger.Target{inbox}, newNotice("n_1"))
@@ -139,11 +139,11 @@ var commitTests = []testCase{
 		equal(t, &c, s.Running)
 		equal(t, time.Time{}, s.Done)
 		equalWatermark(t, first.Watermark, s.Watermark)
-		_, err = f.Claim(t.Context(), rule, scope, due(1), "b", lease)
+		_, err = f.Claim(t.Context(), rule, scope, 0, due(1), "b", lease)
 		isError(t, ledger.ErrBusy, err)
 
 		f.clock.Add(lease) // the node dies, another goes on where it stood
-		b, err := f.other(t).Claim(t.Context(), rule, scope, due(2), "b", lease)
+		b, err := f.other(t).Claim(t.Context(), rule, scope, 0, due(2), "b", lease)
 		noError(t, err)
 		last := commitOf(b)
 		last.Watermark = []row.Value{row.IntOf(150)}
@@ -246,7 +246,7 @@ var commitTests = []testCase{
 }
 
 // hasFindings compares the open findings, in any order.
-func (f *fixture) hasFindings(t testing.TB, want ...finding.State) {
+func (f *base) hasFindings(t testing.TB, want ...finding.State) {
 	t.Helper()
 	got, err := f.Findings(t.Context(), rule, scope)
 	noError(t, err)

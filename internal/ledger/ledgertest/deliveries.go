@@ -119,14 +119,14 @@ var countTests = []testCase{
 	}},
 }
 
-func (f *fixture) acquires(t testing.TB, l ledger.Ledger, node string, want bool) {
+func (f *pushChecks) acquires(t testing.TB, l ledger.Ledger, node string, want bool) {
 	t.Helper()
 	got, err := l.AcquireLane(t.Context(), inboxLane, node, lease)
 	noError(t, err)
 	equal(t, want, got)
 }
 
-func (f *fixture) hasLanes(t testing.TB, l ledger.Ledger, want ...ledger.Lane) {
+func (f *pushChecks) hasLanes(t testing.TB, l ledger.Ledger, want ...ledger.Lane) {
 	t.Helper()
 	got, err := l.PendingLanes(t.Context(), inboxSink)
 	noError(t, err)
@@ -136,7 +136,7 @@ func (f *fixture) hasLanes(t testing.TB, l ledger.Ledger, want ...ledger.Lane) {
 }
 
 // hasCounts compares the numbers of deliveries of the inbox.
-func (f *fixture) hasCounts(t testing.TB, want map[ledger.DeliveryState]int64) {
+func (f *pushChecks) hasCounts(t testing.TB, want map[ledger.DeliveryState]int64) {
 	t.Helper()
 	counts, err := f.CountDeliveries(t.Context())
 	noError(t, err)

@@ -1,24 +1,29 @@
 package ledgertest
 
 import (
+	"context"
+	"errors"
+	"fmt"
 	"testing"
 	"time"
 
+	"tallyman/internal/delivery"
 	"tallyman/internal/finding"
 	"tallyman/internal/ledger"
+	"tallyman/internal/notice"
 )
 
 var firingTests = []testCase{
 	{"a rule is registered once", func(t *testing.T, f *fixture) {
 		_, err := f.Scope(t.Context(), rule, scope)
 		isError(t, ledger.ErrNotFound, err)
-		s, err := f.Register(t.Context(), rule, scope, start)
+		s, err := f.Register(t.Context(), rule, scope, 0, start)
 		noError(t, err)
 		equal(t, ledger.ScopeState{Registered: start}, s)
-		s, err = f.Register(t.Context(), rule, scope, start.Add(time.Hour))
+		s, err = f.Register(t.Context(), rule, scope, 0, start.Add(time.Hour))
 		noError(t, err)
 		equal(t, start, s.Registered)
-		s, err = f.Register(t.Context(), rule, "", start.Add(time.Hour))
+		s, err = f.Register(t.Context(), rule, "", 0, start.Add(time.Hour))
 		noError(t, err)
 		equal(t, start.Add(time.Hour), s.Registered)
 	}},
@@ -33,7 +38,7 @@ var firingTests = []testCase{
 		noError(t, err)
 		equal(t, &want, s.Running)
 		f.clock.Add(lease - time.Microsecond)
-		_, err = f.other(t).Claim(t.Context(), rule, scope, due(2), "b", lease)
+		_, err = f.other(t).Claim(t.Context(), rule, scope, 0, due(2), "b", lease)
 		isError(t, ledger.ErrBusy, err)
 		f.clock.Add(time.Microsecond)
 		s, err = f.Scope(t.Context(), rule, scope)
@@ -43,24 +48,24 @@ var firingTests = []testCase{
 		}
 	}},
 	{"a rule that is not registered cannot be claimed", func(t *testing.T, f *fixture) {
-		_, err := f.Claim(t.Context(), rule, scope, due(1), "a", lease)
+		_, err := f.Claim(t.Context(), rule, scope, 0, due(1), "a", lease)
 		isError(t, ledger.ErrNotFound, err)
 	}},
 	{"a node may not take its own running firing twice", func(t *testing.T, f *fixture) {
 		f.register(t)
 		f.claim(t, 1)
-		_, err := f.Claim(t.Context(), rule, scope, due(1), "a", lease)
+		_, err := f.Claim(t.Context(), rule, scope, 0, due(1), "a", lease)
 		isError(t, ledger.ErrBusy, err)
 	}},
 	{"a firing that is done, or lies before it, is not claimed", func(t *testing.T, f *fixture) {
 		f.register(t)
 		f.commit(t, 2, nil)
 		for n := range 3 {
-			_, err := f.Claim(t.Context(), rule, scope, due(n), "a", lease)
+			_, err := f.Claim(t.Context(), rule, scope, 0, due(n), "a", lease)
 			isError(t, ledger.ErrDone, err)
 		}
 		f.claim(t, 3)
-		_, err := f.Claim(t.Context(), rule, scope, due(1), "b", lease)
+		_, err := f.Claim(t.Context(), rule, scope, 0, due(1), "b", lease)
 		isError(t, ledger.ErrDone, err)
 	}},
 	{"an abandoned firing comes first, with a higher token", func(t *testing.T, f *fixture) {
@@ -77,7 +82,7 @@ var firingTests = []testCase{
 		}}, list)
 
 		b := f.other(t)
-		again, err := b.Claim(t.Context(), rule, scope, due(4), "b", lease)
+		again, err := b.Claim(t.Context(), rule, scope, 0, due(4), "b", lease)
 		noError(t, err)
 		equal(t, due(1), again.Due)
 		equal(t, true, again.Repeated)
@@ -88,7 +93,7 @@ var firingTests = []testCase{
 		isError(t, ledger.ErrFenced, err)
 		_, err = b.Commit(t.Context(), again, commitOf(again))
 		noError(t, err)
-		own, err := b.Claim(t.Context(), rule, scope, due(4), "b", lease)
+		own, err := b.Claim(t.Context(), rule, scope, 0, due(4), "b", lease)
 		noError(t, err)
 		equal(t, due(4), own.Due)
 		equal(t, false, own.Repeated)
@@ -99,12 +104,12 @@ var firingTests = []testCase{
 		f.clock.Add(lease / 2)
 		noError(t, f.Renew(t.Context(), c, lease))
 		f.clock.Add(lease - time.Microsecond)
-		_, err := f.Claim(t.Context(), rule, scope, due(2), "b", lease)
+		_, err := f.Claim(t.Context(), rule, scope, 0, due(2), "b", lease)
 		isError(t, ledger.ErrBusy, err)
 		f.clock.Add(time.Hour)
 		noError(t, f.Renew(t.Context(), c, lease))
 		f.clock.Add(lease)
-		_, err = f.Claim(t.Context(), rule, scope, due(2), "b", lease)
+		_, err = f.Claim(t.Context(), rule, scope, 0, due(2), "b", lease)
 		noError(t, err)
 		isError(t, ledger.ErrFenced, f.Renew(t.Context(), c, lease))
 	}},
@@ -119,7 +124,7 @@ var firingTests = []testCase{
 		list, err := f.Abandoned(t.Context())
 		noError(t, err)
 		equal(t, 1, len(list))
-		next, err := f.other(t).Claim(t.Context(), rule, scope, due(2), "b", lease)
+		next, err := f.other(t).Claim(t.Context(), rule, scope, 0, due(2), "b", lease)
 		noError(t, err)
 		equal(t, due(1), next.Due)
 		equal(t, true, next.Repeated)
@@ -128,25 +133,25 @@ var firingTests = []testCase{
 		f.register(t)
 		f.claim(t, 1)
 		for _, other := range [][2]string{{rule, "119241"}, {"other", scope}} {
-			_, err := f.Register(t.Context(), other[0], other[1], start)
+			_, err := f.Register(t.Context(), other[0], other[1], 0, start)
 			noError(t, err)
-			_, err = f.Claim(t.Context(), other[0], other[1], due(1), "b", lease)
+			_, err = f.Claim(t.Context(), other[0], other[1], 0, due(1), "b", lease)
 			noError(t, err)
 		}
 	}},
 	{"a skipped firing is recorded once and never claimed", func(t *testing.T, f *fixture) {
-		isError(t, ledger.ErrNotFound, f.Skip(t.Context(), rule, scope, due(2), "b", "overlap"))
+		isError(t, ledger.ErrNotFound, f.Skip(t.Context(), rule, scope, 0, due(2), "b", "overlap"))
 		f.register(t)
 		c := f.claim(t, 1)
 		f.clock.Add(time.Second)
-		noError(t, f.Skip(t.Context(), rule, scope, due(1), "b", "it runs"))
-		noError(t, f.Skip(t.Context(), rule, scope, due(2), "b", "overlap"))
-		noError(t, f.Skip(t.Context(), rule, scope, due(2), "c", "again"))
+		noError(t, f.Skip(t.Context(), rule, scope, 0, due(1), "b", "it runs"))
+		noError(t, f.Skip(t.Context(), rule, scope, 0, due(2), "b", "overlap"))
+		noError(t, f.Skip(t.Context(), rule, scope, 0, due(2), "c", "again"))
 		_, err := f.Commit(t.Context(), c, commitOf(c))
 		noError(t, err)
-		_, err = f.Claim(t.Context(), rule, scope, due(2), "a", lease)
+		_, err = f.Claim(t.Context(), rule, scope, 0, due(2), "a", lease)
 		isError(t, ledger.ErrDone, err)
-		noError(t, f.Skip(t.Context(), rule, scope, due(1), "b", "done"))
+		noError(t, f.Skip(t.Context(), rule, scope, 0, due(1), "b", "done"))
 
 		runs, err := f.Runs(t.Context(), rule, nil, 10)
 		noError(t, err)
@@ -163,13 +168,11 @@ var firingTests = []testCase{
 	}},
 	{"forgetting closes findings and state and fences the claim", func(t *testing.T, f *fixture) {
 		f.subscribed(t)
-		_, err := f.Register(t.Context(), "other", "", start)
+		_, err := f.Register(t.Context(), "other", "", 0, start)
 		noError(t, err)
 		f.commit(t, 1, to([]ledger.Target{inbox}, newNotice("n_1")), insert("k1")...)
 		c := f.claim(t, 2)
-		n, err := f.Forget(t.Context(), map[string]bool{ledger.ScopeKey("other", ""): true})
-		noError(t, err)
-		equal(t, int64(1), n)
+		equal(t, 1, f.forget(t, ledger.ScopeKey("other", "")))
 		_, err = f.Commit(t.Context(), c, commitOf(c))
 		isError(t, ledger.ErrFenced, err)
 		_, err = f.Scope(t.Context(), rule, scope)
@@ -188,25 +191,23 @@ var firingTests = []testCase{
 		}
 		_, err = f.Commit(t.Context(), c, commitOf(c))
 		isError(t, ledger.ErrFenced, err)
-		n, err = f.Forget(t.Context(), map[string]bool{ledger.ScopeKey("other", ""): true, ledger.ScopeKey(rule, scope): true})
-		noError(t, err)
-		equal(t, int64(0), n)
+		equal(t, 0, f.forget(t, ledger.ScopeKey("other", ""), ledger.ScopeKey(rule, scope)))
 	}},
 	{"the server's clock judges when no other is given", func(t *testing.T, f *fixture) {
 		noError(t, f.Close())
 		l := f.db.Open(t, ledger.Options{})
-		_, err := l.Register(t.Context(), rule, scope, start)
+		_, err := l.Register(t.Context(), rule, scope, 0, start)
 		noError(t, err)
 		before := time.Now().Add(-time.Minute)
-		c, err := l.Claim(t.Context(), rule, scope, due(1), "a", time.Hour)
+		c, err := l.Claim(t.Context(), rule, scope, 0, due(1), "a", time.Hour)
 		noError(t, err)
 		if d := c.LeaseUntil.Sub(before); d < time.Hour || d > time.Hour+3*time.Minute {
 			t.Fatalf("the lease of an hour ends at %s", c.LeaseUntil)
 		}
-		_, err = l.Claim(t.Context(), rule, scope, due(2), "b", time.Hour)
+		_, err = l.Claim(t.Context(), rule, scope, 0, due(2), "b", time.Hour)
 		isError(t, ledger.ErrBusy, err)
 		noError(t, l.Renew(t.Context(), c, 0))
-		_, err = l.Claim(t.Context(), rule, scope, due(2), "b", time.Hour)
+		_, err = l.Claim(t.Context(), rule, scope, 0, due(2), "b", time.Hour)
 		noError(t, err)
 	}},
 	{"the state of a scope comes back as it was written", func(t *testing.T, f *fixture) {
@@ -220,4 +221,177 @@ var firingTests = []testCase{
 		noError(t, err)
 		equal(t, ledger.ScopeState{Scope: run.Scope, Registered: start, Done: due(1)}, s)
 	}},
+}
+
+var removalTests = []testCase{
+	{"a removed rule is known with where its resolutions go, as its last run said", func(t *testing.T, f *fixture) {
+		f.register(t)
+		_, err := f.Register(t.Context(), "other", "", 0, start)
+		noError(t, err)
+		strategy := delivery.Strategy{Kind: delivery.Timed, Within: time.Hour, Retry: 3}
+		back := []ledger.Target{inbox, {Sink: "sms", Strategy: &strategy}, {Sink: inboxSink, Inbox: true, Recipients: []string{"shadow:x"}}}
+		f.commitBack(t, 1, back)
+		want := []ledger.RemovedScope{{Rule: rule, Scope: scope, LastDue: due(1), Back: back}}
+		f.hasRemoved(t, want, ledger.ScopeKey("other", ""))
+		f.hasRemoved(t, nil, ledger.ScopeKey("other", ""), ledger.ScopeKey(rule, scope))
+		f.commitBack(t, 2, nil)
+		f.hasRemoved(t, []ledger.RemovedScope{{Rule: rule, Scope: scope, LastDue: due(2)}}, ledger.ScopeKey("other", ""))
+	}},
+	{"a removed rule is closed in portions, each with its resolutions", func(t *testing.T, f *fixture) {
+		f.subscribed(t)
+		f.commit(t, 1, to([]ledger.Target{inbox}, newNotice("n_a"), newNotice("n_b")), insert("a", "b", "quiet")...)
+		equal(t, 2, len(f.pending(t, inboxLane)))
+		got := f.forgets(t, portion(1, "a"))
+		equal(t, ledger.CommitResult{Deliveries: 1, Lanes: []ledger.Lane{inboxLane}}, got)
+		f.hasFindings(t, firing("b"), firing("quiet"))
+		_, err := f.Scope(t.Context(), rule, scope)
+		noError(t, err)
+
+		last := portion(1, "b")
+		last.Last = true
+		f.forgets(t, last)
+		_, err = f.Scope(t.Context(), rule, scope)
+		isError(t, ledger.ErrNotFound, err)
+		f.register(t)
+		f.hasFindings(t)
+		equal(t, []string{"n_a", "n_b", "n_a resolved", "n_b resolved"}, ids(f.pending(t, inboxLane)))
+	}},
+	{"a portion that is not as it was read changes nothing", func(t *testing.T, f *fixture) {
+		f.subscribed(t)
+		f.commit(t, 1, to([]ledger.Target{inbox}, newNotice("n_a"), newNotice("n_b")), insert("a", "b")...)
+		unread := portion(1, "a", "b")
+		f.commit(t, 2, nil) // a run came after it was read
+		f.refuses(t, unread)
+		f.refuses(t, portion(2, "a", "other"))
+		f.hasFindings(t, firing("a"), firing("b"))
+		f.forgets(t, portion(2, "a"))
+		f.refuses(t, portion(2, "a")) // as another node that read it, too
+		last := portion(2)
+		last.Last = true
+		f.forgets(t, last)
+		f.refuses(t, last)
+		equal(t, []string{"n_a", "n_b", "n_a resolved"}, ids(f.pending(t, inboxLane)))
+	}},
+	{"a resolution of a removed rule goes where its notice went, and to nobody else", func(t *testing.T, f *fixture) {
+		f.subscribed(t)
+		f.commit(t, 1, to([]ledger.Target{{Sink: "work"}}, newNotice("n_a")), insert("a")...)
+		f.forgets(t, portion(1, "a"))
+		equal(t, 0, len(f.pending(t, inboxLane)))
+		equal(t, []string{"n_a"}, ids(f.pending(t, ledger.Lane{Sink: "work"})))
+	}},
+}
+
+var removalPushTests = []testCase{
+	{"of a removed rule what waits unless it is resolved is canceled, and the rest goes out", func(t *testing.T, f *fixture) {
+		f.register(t)
+		f.commit(t, 1, to([]ledger.Target{delayed(time.Minute, delivery.UnlessResolved)}, ofKey("a", 0)), insert("a")...)
+		f.commit(t, 2, to([]ledger.Target{delayed(time.Minute, "")}, ofKey("b", 0)), insert("b")...)
+		p := &ledger.ForgetPortion{Rule: rule, Scope: scope, LastDue: due(2), Keys: []string{"a", "b"}, Over: []string{"a_a", "b_a"}, Last: true}
+		equal(t, ledger.CommitResult{}, f.forgets(t, p))
+		f.canceledBecause(t, gateway, map[string]string{"a_a": "the finding is over"})
+		f.clock.Add(time.Minute)
+		equal(t, []string{"b_a"}, claimedIDs(f.claimPushes(t, "a", 10)))
+	}},
+	{"nodes that close a removed rule at once resolve each notice once", func(t *testing.T, f *fixture) {
+		f.subscribed(t)
+		const many = 30
+		var keys []string
+		var notices []*notice.Notice
+		for i := range many {
+			keys = append(keys, fmt.Sprintf("%02d", i))
+			notices = append(notices, newNotice("n_"+keys[i]))
+		}
+		f.commit(t, 1, to([]ledger.Target{inbox}, notices...), insert(keys...)...)
+		f.onNodes(t, func(ctx context.Context, l ledger.Ledger, _ string) error {
+			for range 20 * many {
+				removed, err := l.Removed(ctx, nil)
+				if err != nil || len(removed) == 0 {
+					return err
+				}
+				left, err := l.Findings(ctx, rule, scope)
+				if err != nil {
+					return err
+				}
+				p := portion(1, keysOf(left[:min(3, len(left))])...)
+				p.Last = len(left) <= 3
+				if _, err := l.Forget(ctx, p); err != nil && !errors.Is(err, ledger.ErrFenced) {
+					return err
+				}
+			}
+			return errors.New("it is never closed")
+		})
+		equal(t, 2*many, len(f.pending(t, inboxLane)))
+		f.hasRemoved(t, nil)
+	}},
+}
+
+func keysOf(states []finding.State) []string {
+	keys := make([]string, len(states))
+	for i := range states {
+		keys[i] = states[i].Key
+	}
+	return keys
+}
+
+// portion closes the findings of these keys, whose notices insert names, after the n-th run.
+func portion(n int, keys ...string) *ledger.ForgetPortion {
+	p := &ledger.ForgetPortion{Rule: rule, Scope: scope, LastDue: due(n), Keys: keys}
+	for _, key := range keys {
+		id := firing(key).NoticeID
+		over := newNotice(id + " resolved")
+		over.Key, over.Status = newNotice(id).Key, notice.Resolved
+		p.Notices = append(p.Notices, ledger.NewNotice{Notice: over, Sinks: []ledger.Target{inbox}, After: id})
+		p.Over = append(p.Over, id)
+	}
+	return p
+}
+
+func (f *base) forgets(t testing.TB, p *ledger.ForgetPortion) ledger.CommitResult {
+	t.Helper()
+	got, err := f.other(t).Forget(t.Context(), p)
+	noError(t, err)
+	return got
+}
+
+func (f *base) refuses(t testing.TB, p *ledger.ForgetPortion) {
+	t.Helper()
+	_, err := f.Forget(t.Context(), p)
+	isError(t, ledger.ErrFenced, err)
+}
+
+// commitBack commits the n-th run of a rule whose resolutions go there.
+func (f *base) commitBack(t testing.TB, n int, back []ledger.Target) {
+	t.Helper()
+	c := f.claim(t, n)
+	run := commitOf(c)
+	run.Back = back
+	_, err := f.Commit(t.Context(), c, run)
+	noError(t, err)
+}
+
+func (f *base) removed(t testing.TB, known []string) []ledger.RemovedScope {
+	t.Helper()
+	set := map[string]bool{}
+	for _, key := range known {
+		set[key] = true
+	}
+	got, err := f.Removed(t.Context(), set)
+	noError(t, err)
+	return got
+}
+
+func (f *base) hasRemoved(t testing.TB, want []ledger.RemovedScope, known ...string) {
+	t.Helper()
+	equal(t, want, f.removed(t, known))
+}
+
+// forget closes all that is not known, without a word, and returns how many rules and scopes went.
+func (f *base) forget(t testing.TB, known ...string) int {
+	t.Helper()
+	removed := f.removed(t, known)
+	for _, r := range removed {
+		_, err := f.Forget(t.Context(), &ledger.ForgetPortion{Rule: r.Rule, Scope: r.Scope, LastDue: r.LastDue, Last: true})
+		noError(t, err)
+	}
+	return len(removed)
 }

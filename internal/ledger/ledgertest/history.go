@@ -71,8 +71,7 @@ var historyTests = []testCase{
 		f.subscribed(t)
 		n := traced("n_1", 1)
 		f.commit(t, 1, to([]ledger.Target{inbox}, n))
-		_, err := f.Forget(t.Context(), nil)
-		noError(t, err)
+		f.forget(t)
 		got, err := f.Trace(t.Context(), rule, scope, []string{n.Key}, nil, 10)
 		noError(t, err)
 		equal(t, 1, len(got))
@@ -100,8 +99,7 @@ var historyTests = []testCase{
 		noError(t, f.RecordPlan(t.Context(), p))
 		f.hasPlan(t, p)
 		f.hasPlan(t, elsewhere)
-		_, err = f.Forget(t.Context(), nil)
-		noError(t, err)
+		f.forget(t)
 		_, err = f.LastPlan(t.Context(), rule, scope)
 		isError(t, ledger.ErrNotFound, err)
 		f.hasPlan(t, elsewhere) // it was never registered
@@ -113,7 +111,7 @@ var shadowTests = []testCase{
 		isError(t, ledger.ErrNotFound, f.Promote(t.Context(), author("ann"), rule, scope, due(1)))
 		noError(t, f.Demote(t.Context(), Ann, rule, scope))
 		f.register(t)
-		_, err := f.Register(t.Context(), rule, "119241", start)
+		_, err := f.Register(t.Context(), rule, "119241", 0, start)
 		noError(t, err)
 		noError(t, f.Promote(t.Context(), author("ann"), rule, scope, due(1)))
 		noError(t, f.Promote(t.Context(), author("bob"), rule, scope, due(2)))
@@ -174,21 +172,21 @@ func withoutSeqs(t testing.TB, list []ledger.NoticeTrace) []ledger.NoticeTrace {
 	return list
 }
 
-func (f *fixture) hasFinding(t testing.TB, want ledger.Finding) {
+func (f *base) hasFinding(t testing.TB, want ledger.Finding) {
 	t.Helper()
 	got, err := f.Finding(t.Context(), rule, scope, want.Key)
 	noError(t, err)
 	equal(t, want, got)
 }
 
-func (f *fixture) hasPlan(t testing.TB, want ledger.ProbePlan) {
+func (f *base) hasPlan(t testing.TB, want ledger.ProbePlan) {
 	t.Helper()
 	got, err := f.LastPlan(t.Context(), want.Rule, want.Scope)
 	noError(t, err)
 	equal(t, want, got)
 }
 
-func (f *fixture) isPromoted(t testing.TB, l ledger.Ledger, scope string, at time.Time, by string) {
+func (f *base) isPromoted(t testing.TB, l ledger.Ledger, scope string, at time.Time, by string) {
 	t.Helper()
 	s, err := l.Scope(t.Context(), rule, scope)
 	noError(t, err)
@@ -232,15 +230,14 @@ var overviewTests = []testCase{
 		f.counts(t, ledger.FindingCount{Warehouse: "119240", Firing: 2, Pending: 1}, ledger.FindingCount{Warehouse: "119241", Firing: 1})
 
 		// What changes without a notice stays where it is; what is told anew goes with its notice.
-		told.SeenClock++
+		told.SinceClock++
 		near.NoticeID, waits.Phase, waits.NoticeID = "n_near", finding.Firing, "n_waits"
 		nearer, moved := newNotice("n_near"), newNotice("n_waits")
 		nearer.Warehouse, moved.Warehouse = "119242", "119242"
 		f.commit(t, 2, to(nil, nearer, moved), ledger.FindingChange{Op: ledger.Update, State: told}, ledger.FindingChange{Op: ledger.Update, State: near},
 			ledger.FindingChange{Op: ledger.Update, State: waits}, ledger.FindingChange{Op: ledger.Delete, State: gone})
 		f.counts(t, ledger.FindingCount{Warehouse: "119241", Firing: 1}, ledger.FindingCount{Warehouse: "119242", Firing: 2})
-		_, err := f.Forget(t.Context(), map[string]bool{})
-		noError(t, err)
+		f.forget(t)
 		f.counts(t)
 	}},
 }
@@ -253,7 +250,7 @@ func inserted(states ...finding.State) []ledger.FindingChange {
 	return out
 }
 
-func (f *fixture) counts(t testing.TB, want ...ledger.FindingCount) {
+func (f *base) counts(t testing.TB, want ...ledger.FindingCount) {
 	t.Helper()
 	got, err := f.CountFindings(t.Context())
 	noError(t, err)

@@ -45,7 +45,7 @@ func windowItem(id string, window time.Duration) item.Record {
 }
 
 // push pushes items that are new and returns them with their numbers.
-func (f *fixture) push(t testing.TB, items ...item.Record) []item.Record {
+func (f *itemChecks) push(t testing.TB, items ...item.Record) []item.Record {
 	t.Helper()
 	known, err := f.PushItems(t.Context(), queue, items)
 	noError(t, err)
@@ -60,7 +60,7 @@ func (f *fixture) push(t testing.TB, items ...item.Record) []item.Record {
 }
 
 // pushed pushes items of the ids.
-func (f *fixture) pushed(t testing.TB, ids ...string) []item.Record {
+func (f *itemChecks) pushed(t testing.TB, ids ...string) []item.Record {
 	t.Helper()
 	items := make([]item.Record, len(ids))
 	for i, id := range ids {
@@ -70,7 +70,7 @@ func (f *fixture) pushed(t testing.TB, ids ...string) []item.Record {
 }
 
 // begin makes the epoch the recorded one.
-func (f *fixture) begin(t testing.TB, prev, epoch string) {
+func (f *itemChecks) begin(t testing.TB, prev, epoch string) {
 	t.Helper()
 	noError(t, f.BeginEpoch(t.Context(), queue, prev, ledger.IndexState{Epoch: epoch}, "a", 0))
 }
@@ -91,7 +91,7 @@ func move(r *item.Record, n int64, to item.State) item.Move {
 		m.Due = at.Add(2 * time.Hour)
 	case item.Ready:
 		r.Assignee = "w-9"
-	case item.Done, item.Removed, item.Refused, item.Assigned:
+	case item.Done, item.Removed, item.Refused, item.Assigned, item.WithheldState:
 	}
 	m.Attempt, m.Failures, m.Suspends, m.Assignee = r.Attempt, r.Failures, r.Suspends, r.Assignee
 	r.State, r.Moves, r.Due = to, n, m.Due
@@ -99,13 +99,13 @@ func move(r *item.Record, n int64, to item.State) item.Move {
 }
 
 // apply applies one entry of moves at the position, in the first epoch.
-func (f *fixture) apply(t testing.TB, position int64, moves ...item.Move) {
+func (f *itemChecks) apply(t testing.TB, position int64, moves ...item.Move) {
 	t.Helper()
 	noError(t, f.ApplyMoves(t.Context(), queue, "e1", []item.Moves{{Position: position, List: moves}}))
 }
 
 // finish leases and finishes items in one entry.
-func (f *fixture) finish(t testing.TB, position int64, to item.State, items ...item.Record) []item.Record {
+func (f *itemChecks) finish(t testing.TB, position int64, to item.State, items ...item.Record) []item.Record {
 	t.Helper()
 	items = slices.Clone(items)
 	var moves []item.Move
@@ -117,7 +117,7 @@ func (f *fixture) finish(t testing.TB, position int64, to item.State, items ...i
 }
 
 // hasUnfinished wants those items, as they stand.
-func (f *fixture) hasUnfinished(t testing.TB, want ...item.Record) {
+func (f *itemChecks) hasUnfinished(t testing.TB, want ...item.Record) {
 	t.Helper()
 	got, err := f.UnfinishedItems(t.Context(), queue, 0, 1000)
 	noError(t, err)

@@ -191,7 +191,7 @@ var itemMoveTests = []testCase{
 	}},
 }
 
-func (f *fixture) hasPosition(t testing.TB, queue, epoch string, want int64) {
+func (f *itemChecks) hasPosition(t testing.TB, queue, epoch string, want int64) {
 	t.Helper()
 	got, err := f.AppliedMoves(t.Context(), queue, epoch)
 	noError(t, err)
@@ -261,7 +261,7 @@ func ItemTables() []string { return []string{"items", "open_items", "ended_early
 // PruneAllItems pushes items, ends each in another way, and prunes them, by a ledger that has the server's clock.
 func PruneAllItems(t testing.TB, l ledger.Ledger) {
 	t.Helper()
-	f := &fixture{Ledger: l}
+	f := (&base{Ledger: l}).fixture()
 	f.begin(t, "", "e1")
 	items := f.push(t, newItem("done"), newItem("removed"), newItem("refused"))
 	f.finish(t, 1, item.Done, items[0])
@@ -270,7 +270,7 @@ func PruneAllItems(t testing.TB, l ledger.Ledger) {
 	f.prunes(t, start.Add(day), 3)
 }
 
-func (f *fixture) prunes(t testing.TB, before time.Time, want int64) {
+func (f *itemChecks) prunes(t testing.TB, before time.Time, want int64) {
 	t.Helper()
 	n, err := f.Prune(t.Context(), before, 5)
 	noError(t, err)
@@ -278,7 +278,7 @@ func (f *fixture) prunes(t testing.TB, before time.Time, want int64) {
 }
 
 // hasIDs wants the queue to have those items of those that the test has pushed, ended or not.
-func (f *fixture) hasIDs(t testing.TB, want ...string) {
+func (f *itemChecks) hasIDs(t testing.TB, want ...string) {
 	t.Helper()
 	open, err := f.UnfinishedItems(t.Context(), queue, 0, 1000)
 	noError(t, err)

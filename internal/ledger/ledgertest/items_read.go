@@ -128,28 +128,28 @@ var itemReadTests = []testCase{
 	}},
 }
 
-func (f *fixture) hasEnded(t testing.TB, state item.State, before int64, limit int, want ...item.Record) {
+func (f *itemChecks) hasEnded(t testing.TB, state item.State, before int64, limit int, want ...item.Record) {
 	t.Helper()
 	got, _, err := f.EndedItems(t.Context(), queue, state, nil, before, limit)
 	noError(t, err)
 	equal(t, want, got)
 }
 
-func (f *fixture) hasSubject(t testing.TB, subject string, want ...string) {
+func (f *itemChecks) hasSubject(t testing.TB, subject string, want ...string) {
 	t.Helper()
 	got, err := f.SubjectItems(t.Context(), queue, []string{subject})
 	noError(t, err)
 	equal(t, [][]string{want}, got)
 }
 
-func (f *fixture) hasHeld(t testing.TB, now time.Time, after int64, limit int, want ...item.HeldKey) {
+func (f *itemChecks) hasHeld(t testing.TB, now time.Time, after int64, limit int, want ...item.HeldKey) {
 	t.Helper()
 	got, err := f.HeldKeys(t.Context(), queue, now, after, limit)
 	noError(t, err)
 	equal(t, want, got)
 }
 
-func (f *fixture) hasPause(t testing.TB, queue string, want item.Pause) {
+func (f *itemChecks) hasPause(t testing.TB, queue string, want item.Pause) {
 	t.Helper()
 	got, err := f.QueuePause(t.Context(), queue)
 	noError(t, err)

@@ -149,7 +149,7 @@ func markOf(id, user string, kind ledger.MarkKind) ledger.Mark {
 }
 
 // hasMarks checks the marks of a notice, in the order of time.
-func (f *fixture) hasMarks(t testing.TB, id string, want ...ledger.Mark) {
+func (f *base) hasMarks(t testing.TB, id string, want ...ledger.Mark) {
 	t.Helper()
 	got, err := f.MarksOf(t.Context(), id)
 	noError(t, err)
@@ -160,7 +160,7 @@ func (f *fixture) hasMarks(t testing.TB, id string, want ...ledger.Mark) {
 }
 
 // claimAll claims everything that is due at a push channel.
-func (f *fixture) claimAll(t testing.TB, sink string) delivery.Claims {
+func (f *base) claimAll(t testing.TB, sink string) delivery.Claims {
 	t.Helper()
 	claims, err := f.ClaimPushes(t.Context(), sink, "a", lease, 1000)
 	noError(t, err)
@@ -168,7 +168,7 @@ func (f *fixture) claimAll(t testing.TB, sink string) delivery.Claims {
 }
 
 // canceledBecause checks which deliveries of a sink were canceled, and why, by the id of the notice.
-func (f *fixture) canceledBecause(t testing.TB, sink string, want map[string]string) {
+func (f *base) canceledBecause(t testing.TB, sink string, want map[string]string) {
 	t.Helper()
 	list, err := f.ListDeliveries(t.Context(), ledger.DeliveryFilter{Sink: sink, States: []ledger.DeliveryState{ledger.DeliveryCanceled}, Limit: 100})
 	noError(t, err)
@@ -179,7 +179,7 @@ func (f *fixture) canceledBecause(t testing.TB, sink string, want map[string]str
 	equal(t, want, got)
 }
 
-func (f *fixture) hasState(t testing.TB, seq int64, want ledger.DeliveryState) {
+func (f *base) hasState(t testing.TB, seq int64, want ledger.DeliveryState) {
 	t.Helper()
 	got, err := f.Delivery(t.Context(), seq)
 	noError(t, err)
@@ -339,14 +339,14 @@ func readAll(user string, upTo int64, minutes int, inboxes ...string) ledger.Rea
 	return ledger.ReadAll{Warehouse: warehouse, User: user, Inboxes: inboxes, UpTo: upTo, At: start.Add(time.Duration(minutes) * time.Minute)}
 }
 
-func (f *fixture) reads(t testing.TB, r ledger.ReadAll) {
+func (f *base) reads(t testing.TB, r ledger.ReadAll) {
 	t.Helper()
 	_, err := f.ReadAll(t.Context(), r)
 	noError(t, err)
 }
 
 // markPages reads all pages of one mark.
-func (f *fixture) markPages(t testing.TB, page func(context.Context, delivery.Mark, int) ([]delivery.Mark, error), after delivery.Mark) []delivery.Mark {
+func (f *base) markPages(t testing.TB, page func(context.Context, delivery.Mark, int) ([]delivery.Mark, error), after delivery.Mark) []delivery.Mark {
 	t.Helper()
 	var got []delivery.Mark
 	for {

@@ -28,7 +28,7 @@ func checkClaims(t *testing.T, f *fixture) {
 	rapid.Check(t, func(rt *rapid.T) {
 		round++
 		name := fmt.Sprintf("rule-%d", round)
-		if _, err := f.Register(t.Context(), name, "", f.clock.Now()); err != nil {
+		if _, err := f.Register(t.Context(), name, "", 0, f.clock.Now()); err != nil {
 			rt.Fatal(err)
 		}
 		m := &machine{f: f, t: t, rule: name, model: model{made: map[int]int{}}}
@@ -51,7 +51,7 @@ type machine struct {
 func (m *machine) Claim(t *rapid.T) {
 	n := max(1, m.model.done+rapid.IntRange(-1, 3).Draw(t, "ahead"))
 	node := rapid.SampledFrom([]string{"a", "b"}).Draw(t, "node")
-	c, err := m.f.Claim(m.t.Context(), m.rule, "", due(n), node, lease)
+	c, err := m.f.Claim(m.t.Context(), m.rule, "", 0, due(n), node, lease)
 	now := m.f.clock.Now()
 	abandoned := m.model.running != 0 && !m.model.until.After(now)
 	switch {
@@ -133,7 +133,7 @@ func (m *machine) Release(t *rapid.T) {
 
 // reclaim takes the released firing, so that the model has a claim that the ledger knows.
 func (m *machine) reclaim(t *rapid.T) {
-	c, err := m.f.Claim(m.t.Context(), m.rule, "", due(m.model.running), "b", lease)
+	c, err := m.f.Claim(m.t.Context(), m.rule, "", 0, due(m.model.running), "b", lease)
 	must(t, err, nil)
 	if !c.Repeated || !c.Due.Equal(due(m.model.running)) {
 		t.Fatalf("claim %+v after a release", c)
@@ -144,7 +144,7 @@ func (m *machine) reclaim(t *rapid.T) {
 // Skip leaves a firing out.
 func (m *machine) Skip(t *rapid.T) {
 	n := max(1, m.model.done+rapid.IntRange(-1, 2).Draw(t, "ahead"))
-	must(t, m.f.Skip(m.t.Context(), m.rule, "", due(n), "a", "overlap"), nil)
+	must(t, m.f.Skip(m.t.Context(), m.rule, "", 0, due(n), "a", "overlap"), nil)
 	if n != m.model.running {
 		m.model.done = max(m.model.done, n)
 	}

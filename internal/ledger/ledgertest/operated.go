@@ -184,7 +184,7 @@ var operatedTests = []testCase{
 }
 
 // retries has a delivery tried again.
-func (f *fixture) retries(t testing.TB, seq int64) {
+func (f *pushChecks) retries(t testing.TB, seq int64) {
 	t.Helper()
 	changed, _, err := f.RetryDeliveries(t.Context(), Ann, []int64{seq})
 	noError(t, err)
@@ -192,14 +192,14 @@ func (f *fixture) retries(t testing.TB, seq int64) {
 }
 
 // endPushes wants so many to be ended at the gateway.
-func (f *fixture) endPushes(t testing.TB, timedOut, canceled int) {
+func (f *pushChecks) endPushes(t testing.TB, timedOut, canceled int) {
 	t.Helper()
 	late, expired, err := f.EndPushes(t.Context(), gateway, 100)
 	noError(t, err)
 	equal(t, []int{timedOut, canceled}, []int{late, expired})
 }
 
-func (f *fixture) isDelivery(t testing.TB, want ledger.DeliveryRecord) {
+func (f *pushChecks) isDelivery(t testing.TB, want ledger.DeliveryRecord) {
 	t.Helper()
 	got, err := f.Delivery(t.Context(), want.Seq)
 	noError(t, err)

@@ -125,7 +125,7 @@ func hashOf(text string) []byte {
 	return sum[:]
 }
 
-func (f *fixture) hasTokens(t testing.TB, l ledger.Ledger, want ...ledger.Token) {
+func (f *operationChecks) hasTokens(t testing.TB, l ledger.Ledger, want ...ledger.Token) {
 	t.Helper()
 	got, err := l.ListTokens(t.Context())
 	noError(t, err)
@@ -133,7 +133,7 @@ func (f *fixture) hasTokens(t testing.TB, l ledger.Ledger, want ...ledger.Token)
 }
 
 // number is the ledger's number of that name.
-func (f *fixture) number(t testing.TB, name string) int {
+func (f *operationChecks) number(t testing.TB, name string) int {
 	t.Helper()
 	numbers, err := f.Numbers(t.Context())
 	noError(t, err)
@@ -157,11 +157,10 @@ var switchTests = []testCase{
 		f.register(t)
 		off := ledger.Switch{Rule: rule, Scope: scope, State: ledger.SwitchOff, At: start, By: "user:ann"}
 		noError(t, f.SetSwitch(t.Context(), author(off.By), off))
-		_, err := f.Forget(t.Context(), map[string]bool{})
-		noError(t, err)
+		f.forget(t)
 		f.hasSwitches(t, off)
 	}},
-	{"after a thaw no time has passed for what is absent", func(t *testing.T, f *fixture) {
+	{"a thaw is recorded with the scope, and leaves the findings alone", func(t *testing.T, f *fixture) {
 		f.register(t)
 		c := f.claim(t, 5)
 		present, absent := firing(`["A"]`), firing(`["B"]`)
@@ -174,9 +173,8 @@ var switchTests = []testCase{
 
 		thawed := c.Due.Add(time.Hour)
 		for range 2 { // the second time changes nothing
-			noError(t, f.other(t).Thaw(t.Context(), rule, scope, thawed, "b", "disabled"))
+			noError(t, f.other(t).Thaw(t.Context(), rule, scope, 0, thawed, "b", "disabled"))
 		}
-		absent.AbsentSince = thawed.Add(-4 * time.Minute)
 		f.hasFindings(t, present, absent)
 		state, err := f.Scope(t.Context(), rule, scope)
 		noError(t, err)
@@ -188,17 +186,16 @@ var switchTests = []testCase{
 		equal(t, "disabled", runs[0].Error)
 
 		again := thawed.Add(2 * time.Minute) // no run came between two thaws
-		noError(t, f.Thaw(t.Context(), rule, scope, again, "a", "disabled"))
-		absent.AbsentSince = again.Add(-4 * time.Minute)
+		noError(t, f.Thaw(t.Context(), rule, scope, 0, again, "a", "disabled"))
 		f.hasFindings(t, present, absent)
-		noError(t, f.Thaw(t.Context(), rule, scope, thawed, "a", "disabled"))
+		noError(t, f.Thaw(t.Context(), rule, scope, 0, thawed, "a", "disabled"))
 		f.hasFindings(t, present, absent)
 	}},
 	{"a thaw leaves alone what runs, and what is not known", func(t *testing.T, f *fixture) {
-		isError(t, ledger.ErrNotFound, f.Thaw(t.Context(), rule, scope, start, "a", "disabled"))
+		isError(t, ledger.ErrNotFound, f.Thaw(t.Context(), rule, scope, 0, start, "a", "disabled"))
 		f.register(t)
 		c := f.claim(t, 5)
-		noError(t, f.Thaw(t.Context(), rule, scope, c.Due, "b", "disabled"))
+		noError(t, f.Thaw(t.Context(), rule, scope, 0, c.Due, "b", "disabled"))
 		state, err := f.Scope(t.Context(), rule, scope)
 		noError(t, err)
 		equal(t, time.Time{}, state.Done)
@@ -223,14 +220,14 @@ var switchTests = []testCase{
 }
 
 // hasSwitches checks all of them, as another node reads them.
-func (f *fixture) hasSwitches(t testing.TB, want ...ledger.Switch) {
+func (f *operationChecks) hasSwitches(t testing.TB, want ...ledger.Switch) {
 	t.Helper()
 	got, err := f.other(t).Switches(t.Context())
 	noError(t, err)
 	equal(t, want, got)
 }
 
-func (f *fixture) hasNodes(t testing.TB, want ...ledger.Node) {
+func (f *operationChecks) hasNodes(t testing.TB, want ...ledger.Node) {
 	t.Helper()
 	got, err := f.other(t).Nodes(t.Context())
 	noError(t, err)

@@ -96,7 +96,7 @@ var pushTests = []testCase{
 	}},
 }
 
-func (f *fixture) claimPushes(t testing.TB, node string, limit int) delivery.Claims {
+func (f *pushChecks) claimPushes(t testing.TB, node string, limit int) delivery.Claims {
 	t.Helper()
 	got, err := f.ClaimPushes(t.Context(), gateway, node, lease, limit)
 	noError(t, err)
@@ -104,7 +104,7 @@ func (f *fixture) claimPushes(t testing.TB, node string, limit int) delivery.Cla
 }
 
 // settle records that all attempts ended alike.
-func (f *fixture) settle(t testing.TB, list []delivery.PushClaim, kind delivery.SettleKind, after time.Duration) {
+func (f *pushChecks) settle(t testing.TB, list []delivery.PushClaim, kind delivery.SettleKind, after time.Duration) {
 	t.Helper()
 	noError(t, f.SettlePushes(t.Context(), settled(list, kind, after)))
 }
@@ -129,7 +129,7 @@ func claimedIDs(c delivery.Claims) []string {
 }
 
 // hasGateway compares the numbers of deliveries of the push channel.
-func (f *fixture) hasGateway(t testing.TB, want map[ledger.DeliveryState]int64) {
+func (f *pushChecks) hasGateway(t testing.TB, want map[ledger.DeliveryState]int64) {
 	t.Helper()
 	counts, err := f.CountDeliveries(t.Context())
 	noError(t, err)
@@ -282,7 +282,7 @@ var pushSettleTests = []testCase{
 }
 
 // hasAttempts checks how a delivery stands.
-func (f *fixture) hasAttempts(t testing.TB, seq int64, state ledger.DeliveryState, attempts int, lastError string) {
+func (f *pushChecks) hasAttempts(t testing.TB, seq int64, state ledger.DeliveryState, attempts int, lastError string) {
 	t.Helper()
 	d, err := f.Delivery(t.Context(), seq)
 	noError(t, err)

@@ -111,7 +111,7 @@ var pushCommitTests = []testCase{
 	{"a commit that fails leaves push channels as they were", func(t *testing.T, f *fixture) {
 		f.register(t)
 		f.commit(t, 1, to([]ledger.Target{delayed(time.Hour, delivery.UnlessResolved)}, ofKey("k", 0)))
-		c, err := f.Claim(t.Context(), rule, scope, due(2), "a", 0)
+		c, err := f.Claim(t.Context(), rule, scope, 0, due(2), "a", 0)
 		noError(t, err)
 		run := commitOf(c)
 		run.Over, run.Notices = []string{"k_a"}, to([]ledger.Target{important}, ofKey("k", 1))
@@ -124,7 +124,7 @@ var pushCommitTests = []testCase{
 	}},
 }
 
-func (f *fixture) mails(t testing.TB) []delivery.PushClaim {
+func (f *pushChecks) mails(t testing.TB) []delivery.PushClaim {
 	t.Helper()
 	got, err := f.ClaimPushes(t.Context(), "mail", "a", lease, 10)
 	noError(t, err)
@@ -280,6 +280,33 @@ var pushOverTests = []testCase{
 		f.clock.Add(time.Minute)
 		equal(t, []string{two.ID}, claimedIDs(f.claimPushes(t, "a", 10)))
 	}},
+	{"the oldest pending delivery is found by sink", func(t *testing.T, f *fixture) {
+		f.subscribed(t)
+		hasOldest := func(want map[string]time.Time) {
+			t.Helper()
+			oldest, err := f.OldestPending(t.Context())
+			noError(t, err)
+			for name := range oldest {
+				oldest[name] = oldest[name].UTC()
+			}
+			equal(t, want, oldest)
+		}
+		hasOldest(map[string]time.Time{})
+		first, second := ofKey("k", 1), ofKey("l", 2)
+		first.CreatedAt, second.CreatedAt = f.clock.Now(), f.clock.Now().Add(time.Second)
+		elsewhere := ofKey("m", 3)
+		elsewhere.Warehouse, elsewhere.CreatedAt = "119241", f.clock.Now().Add(-time.Second)
+		f.commit(t, 1, to([]ledger.Target{inbox, delayed(time.Hour, "")}, first))
+		f.commit(t, 2, to([]ledger.Target{inbox, delayed(time.Minute, "")}, second))
+		f.commit(t, 3, to([]ledger.Target{{Sink: "queue"}}, elsewhere))
+		hasOldest(map[string]time.Time{
+			inboxSink: first.CreatedAt.UTC(), gateway: second.CreatedAt.Add(time.Minute).UTC(), "queue": elsewhere.CreatedAt.UTC(),
+		})
+		f.send(t, f.pending(t, inboxLane)[:1], "", 0)
+		hasOldest(map[string]time.Time{
+			inboxSink: second.CreatedAt.UTC(), gateway: second.CreatedAt.Add(time.Minute).UTC(), "queue": elsewhere.CreatedAt.UTC(),
+		})
+	}},
 	{"other rules' and other sinks' deliveries stay when a finding is over", func(t *testing.T, f *fixture) {
 		f.subscribed(t)
 		other := ofKey("k", 1)
@@ -303,7 +330,7 @@ func ofEpisode(key string, n int, began time.Time) *notice.Notice {
 }
 
 // resolve commits notices that take the firing ones back.
-func (f *fixture) resolve(t testing.TB, n int, back ledger.Target, firing ...*notice.Notice) ledger.CommitResult {
+func (f *pushChecks) resolve(t testing.TB, n int, back ledger.Target, firing ...*notice.Notice) ledger.CommitResult {
 	t.Helper()
 	var notices []ledger.NewNotice
 	for _, one := range firing {
@@ -315,7 +342,7 @@ func (f *fixture) resolve(t testing.TB, n int, back ledger.Target, firing ...*no
 }
 
 // over commits a run in which the findings of the notices are over.
-func (f *fixture) over(t testing.TB, n int, ids ...string) ledger.CommitResult {
+func (f *pushChecks) over(t testing.TB, n int, ids ...string) ledger.CommitResult {
 	t.Helper()
 	c := f.claim(t, n)
 	run := commitOf(c)

@@ -99,9 +99,9 @@ var pushRaceTests = []testCase{
 }
 
 // addTo commits one notice of each finding, again and again.
-func (f *fixture) addTo(ctx context.Context, l ledger.Ledger, commits, findings int) error {
+func (f *pushChecks) addTo(ctx context.Context, l ledger.Ledger, commits, findings int) error {
 	for n := 1; n <= commits; n++ {
-		c, err := l.Claim(ctx, rule, scope, due(n), "a", lease)
+		c, err := l.Claim(ctx, rule, scope, 0, due(n), "a", lease)
 		if err != nil {
 			return err
 		}

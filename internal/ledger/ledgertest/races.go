@@ -22,7 +22,7 @@ var raceTests = []testCase{
 		done := map[int]int{}
 		f.onNodes(t, func(ctx context.Context, l ledger.Ledger, node string) error {
 			for n := 1; n <= firings; n++ {
-				c, err := l.Claim(ctx, rule, scope, due(n), node, lease)
+				c, err := l.Claim(ctx, rule, scope, 0, due(n), node, lease)
 				if errors.Is(err, ledger.ErrDone) {
 					continue
 				}
@@ -60,11 +60,11 @@ var raceTests = []testCase{
 		var reading sync.WaitGroup
 		reading.Go(func() { seen = f.follow(t, stop) })
 		f.onNodes(t, func(ctx context.Context, l ledger.Ledger, node string) error {
-			if _, err := l.Register(ctx, node, scope, start); err != nil {
+			if _, err := l.Register(ctx, node, scope, 0, start); err != nil {
 				return err
 			}
 			for n := 1; n <= commits; n++ {
-				c, err := l.Claim(ctx, node, scope, due(n), node, lease)
+				c, err := l.Claim(ctx, node, scope, 0, due(n), node, lease)
 				if err != nil {
 					return err
 				}
@@ -88,7 +88,7 @@ var raceTests = []testCase{
 		const rounds = 10
 		b := f.other(t)
 		for n := 1; n <= rounds; n++ {
-			c, err := f.Claim(t.Context(), rule, scope, due(n), "a", 0) // the lease is over at once
+			c, err := f.Claim(t.Context(), rule, scope, 0, due(n), "a", 0) // the lease is over at once
 			noError(t, err)
 			var wg sync.WaitGroup
 			var first, second error
@@ -99,7 +99,7 @@ var raceTests = []testCase{
 			})
 			wg.Go(func() {
 				var again ledger.Claim
-				if again, second = b.Claim(t.Context(), rule, scope, due(n), "b", lease); second == nil {
+				if again, second = b.Claim(t.Context(), rule, scope, 0, due(n), "b", lease); second == nil {
 					run := commitOf(again)
 					run.Findings = insert(fmt.Sprint(n))
 					_, second = b.Commit(t.Context(), again, run)
@@ -164,7 +164,7 @@ var raceTests = []testCase{
 }
 
 // onNodes runs do as several nodes at once.
-func (f *fixture) onNodes(t testing.TB, do func(ctx context.Context, l ledger.Ledger, node string) error) {
+func (f *base) onNodes(t testing.TB, do func(ctx context.Context, l ledger.Ledger, node string) error) {
 	t.Helper()
 	var wg sync.WaitGroup
 	for i := range nodes {
@@ -180,7 +180,7 @@ func (f *fixture) onNodes(t testing.TB, do func(ctx context.Context, l ledger.Le
 
 // follow takes what is pending in the inbox's lane, marks it as sent, and returns the numbers as it saw them,
 // until everything has been taken after stop.
-func (f *fixture) follow(t testing.TB, stop <-chan struct{}) []int64 {
+func (f *base) follow(t testing.TB, stop <-chan struct{}) []int64 {
 	t.Helper()
 	var seen []int64
 	for stopped := false; ; {

@@ -11,12 +11,12 @@ import (
 var readerTests = []testCase{
 	{"runs come latest first, by rule and scope", func(t *testing.T, f *fixture) {
 		f.register(t)
-		_, err := f.Register(t.Context(), rule, "119241", start)
+		_, err := f.Register(t.Context(), rule, "119241", 0, start)
 		noError(t, err)
 		for n := 1; n <= 3; n++ {
 			f.commit(t, n, nil)
 		}
-		c, err := f.Claim(t.Context(), rule, "119241", due(2), "b", lease)
+		c, err := f.Claim(t.Context(), rule, "119241", 0, due(2), "b", lease)
 		noError(t, err)
 		_, err = f.Commit(t.Context(), c, commitOf(c))
 		noError(t, err)
@@ -28,22 +28,37 @@ var readerTests = []testCase{
 		noError(t, err)
 		equal(t, []time.Time{due(3), due(2)}, dues(last))
 		equal(t, okRun(c), last[1])
-		_, err = f.Forget(t.Context(), map[string]bool{ledger.ScopeKey(rule, scope): true})
-		noError(t, err)
+		f.forget(t, ledger.ScopeKey(rule, scope))
 		last, err = f.LastRuns(t.Context())
 		noError(t, err)
 		equal(t, []time.Time{due(3)}, dues(last))
 	}},
+	{"progress is the last firing that is done, and the one that a living lease holds", func(t *testing.T, f *fixture) {
+		_, err := f.Register(t.Context(), rule, "119241", 0, start)
+		noError(t, err)
+		f.register(t)
+		f.commit(t, 1, nil)
+		f.claim(t, 2)
+		given, err := f.Claim(t.Context(), rule, "119241", 0, due(3), "b", lease)
+		noError(t, err)
+		noError(t, f.Release(t.Context(), given))
+		list, err := f.Progress(t.Context())
+		noError(t, err)
+		for i := range list {
+			list[i].Done, list[i].Running = list[i].Done.UTC(), list[i].Running.UTC()
+		}
+		equal(t, []ledger.Progress{{Rule: rule, Scope: scope, Done: due(1), Running: due(2)}, {Rule: rule, Scope: "119241", Done: start}}, list)
+	}},
 	{"a skipped firing leaves the findings of the last run to be seen", func(t *testing.T, f *fixture) {
 		f.register(t)
-		noError(t, f.Skip(t.Context(), rule, scope, due(1), "b", "overlap"))
+		noError(t, f.Skip(t.Context(), rule, scope, 0, due(1), "b", "overlap"))
 		last, err := f.LastRuns(t.Context())
 		noError(t, err)
 		equal(t, [2]int{0, 0}, [2]int{last[0].Pending, last[0].Firing})
 		run := commitOf(f.claim(t, 2))
 		run.Run.Pending, run.Run.Firing = 3, 4
-		noError(t, f.Skip(t.Context(), rule, scope, due(3), "b", "overlap"))
-		noError(t, f.Skip(t.Context(), rule, scope, due(4), "b", "overlap"))
+		noError(t, f.Skip(t.Context(), rule, scope, 0, due(3), "b", "overlap"))
+		noError(t, f.Skip(t.Context(), rule, scope, 0, due(4), "b", "overlap"))
 		c, err := f.Scope(t.Context(), rule, scope)
 		noError(t, err)
 		_, err = f.Commit(t.Context(), *c.Running, run)
@@ -55,7 +70,7 @@ var readerTests = []testCase{
 	}},
 	{"runs are summed up by rule and scope", func(t *testing.T, f *fixture) {
 		f.register(t)
-		_, err := f.Register(t.Context(), rule, "119241", start)
+		_, err := f.Register(t.Context(), rule, "119241", 0, start)
 		noError(t, err)
 		want := ledger.RunSum{Rule: rule, Scope: scope, Runs: 2}
 		for n := 1; n <= 2; n++ {
@@ -70,7 +85,7 @@ var readerTests = []testCase{
 			noError(t, err)
 			want.Rows, want.Errored = want.Rows+int64(10*n), want.Errored+int64(n)
 		}
-		noError(t, f.Skip(t.Context(), rule, scope, due(3), "b", "overlap"))
+		noError(t, f.Skip(t.Context(), rule, scope, 0, due(3), "b", "overlap"))
 		want.Runs++
 		sums, err := f.RunSums(t.Context())
 		noError(t, err)
@@ -90,9 +105,9 @@ var readerTests = []testCase{
 	}},
 	{"it tells the time that leases are judged by", func(t *testing.T, f *fixture) {
 		for range 2 {
-			now, err := f.Now(t.Context())
+			state, err := f.ReadClock(t.Context())
 			noError(t, err)
-			equal(t, f.clock.Now(), now)
+			equal(t, ledger.ClockState{Machine: f.clock.Now()}, state)
 			f.clock.Add(time.Second)
 		}
 	}},
@@ -106,7 +121,7 @@ var readerTests = []testCase{
 	}},
 }
 
-func (f *fixture) hasRuns(t testing.TB, scope *string, limit int, want ...time.Time) {
+func (f *base) hasRuns(t testing.TB, scope *string, limit int, want ...time.Time) {
 	t.Helper()
 	runs, err := f.Runs(t.Context(), rule, scope, limit)
 	noError(t, err)
@@ -169,12 +184,12 @@ var pruneTests = []testCase{
 	}},
 	{"the last firings of each rule and scope stay", func(t *testing.T, f *fixture) {
 		f.register(t)
-		_, err := f.Register(t.Context(), rule, "119241", start)
+		_, err := f.Register(t.Context(), rule, "119241", 0, start)
 		noError(t, err)
 		for n := 1; n <= 6; n++ {
 			f.commit(t, n, nil)
 		}
-		c, err := f.Claim(t.Context(), rule, "119241", due(1), "b", lease)
+		c, err := f.Claim(t.Context(), rule, "119241", 0, due(1), "b", lease)
 		noError(t, err)
 		_, err = f.Commit(t.Context(), c, commitOf(c))
 		noError(t, err)

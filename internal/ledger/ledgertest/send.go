@@ -216,7 +216,7 @@ func sentNotice(id string) *notice.Notice {
 	return n
 }
 
-func (f *fixture) sends(t testing.TB, list []ledger.NewNotice) ledger.SentNotices {
+func (f *base) sends(t testing.TB, list []ledger.NewNotice) ledger.SentNotices {
 	t.Helper()
 	got, err := f.Send(t.Context(), list)
 	noError(t, err)

@@ -49,7 +49,7 @@ func textOf(s *silence.Silence) silenceText {
 	return out
 }
 
-func (f *fixture) hasSilences(t testing.TB, want ...silence.Silence) {
+func (f *operationChecks) hasSilences(t testing.TB, want ...silence.Silence) {
 	t.Helper()
 	list, err := f.Silences(t.Context())
 	noError(t, err)
@@ -63,7 +63,7 @@ func (f *fixture) hasSilences(t testing.TB, want ...silence.Silence) {
 	equal(t, texts, got)
 }
 
-func (f *fixture) silencesNumber(t testing.TB) int64 {
+func (f *operationChecks) silencesNumber(t testing.TB) int64 {
 	t.Helper()
 	numbers, err := f.Numbers(t.Context())
 	noError(t, err)
@@ -172,7 +172,7 @@ var silenceTests = []testCase{
 	}},
 }
 
-func (f *fixture) hasHeldBack(t testing.TB, want map[string]ledger.SilenceCount) {
+func (f *operationChecks) hasHeldBack(t testing.TB, want map[string]ledger.SilenceCount) {
 	t.Helper()
 	got, err := f.CountSilenced(t.Context())
 	noError(t, err)
@@ -180,7 +180,7 @@ func (f *fixture) hasHeldBack(t testing.TB, want map[string]ledger.SilenceCount)
 }
 
 // hasStates compares the open findings.
-func (f *fixture) hasStates(t testing.TB, want ...ledger.FindingChange) {
+func (f *operationChecks) hasStates(t testing.TB, want ...ledger.FindingChange) {
 	t.Helper()
 	list, err := f.Findings(t.Context(), rule, scope)
 	noError(t, err)
@@ -196,7 +196,7 @@ func (f *fixture) hasStates(t testing.TB, want ...ledger.FindingChange) {
 }
 
 // hold records that the silence holds back what was claimed.
-func (f *fixture) hold(t testing.TB, id string, claims []delivery.PushClaim, left time.Duration) {
+func (f *operationChecks) hold(t testing.TB, id string, claims []delivery.PushClaim, left time.Duration) {
 	t.Helper()
 	list := settled(claims, delivery.SettleHold, left)
 	for i := range list {
@@ -205,7 +205,7 @@ func (f *fixture) hold(t testing.TB, id string, claims []delivery.PushClaim, lef
 	noError(t, f.SettlePushes(t.Context(), list))
 }
 
-func (f *fixture) heldBy(t testing.TB, seq int64) string {
+func (f *operationChecks) heldBy(t testing.TB, seq int64) string {
 	t.Helper()
 	d, err := f.Delivery(t.Context(), seq)
 	noError(t, err)
@@ -213,7 +213,7 @@ func (f *fixture) heldBy(t testing.TB, seq int64) string {
 }
 
 // hasWaiting checks which deliveries wait for more than their time, the latest first.
-func (f *fixture) hasWaiting(t testing.TB, want ...int64) {
+func (f *operationChecks) hasWaiting(t testing.TB, want ...int64) {
 	t.Helper()
 	list, err := f.ListDeliveries(t.Context(), ledger.DeliveryFilter{Held: true, Limit: 100})
 	noError(t, err)

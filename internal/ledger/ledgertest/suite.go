@@ -27,9 +27,9 @@ func Run(t *testing.T, fresh func(t testing.TB) Database) {
 	t.Helper()
 	RunEngine(t, fresh)
 	runTests(t, fresh,
-		recipientTests, countTests, inboxTests, catalogueTests, readerTests, pruneTests, searchTests, bookTests, markTests, readAllTests,
+		recipientTests, clockTests, countTests, inboxTests, catalogueTests, readerTests, pruneTests, searchTests, bookTests, markTests, readAllTests,
 		sendTests, raceTests, itemPushTests, itemMoveTests, itemReadTests, itemPruneTests, pushTests, pushSettleTests, pushCommitTests, pushOverTests,
-		operatedTests, overviewTests, tokenTests, silenceTests, silencePushTests, auditTests, auditedTests, pushPruneTests, pushRaceTests,
+		operatedTests, overviewTests, tokenTests, silenceTests, silencePushTests, auditTests, auditedTests, refusalTests, pushPruneTests, pushRaceTests, removalPushTests, lineageTests,
 	)
 	t.Run("push channels behave as the model", func(t *testing.T) {
 		t.Parallel()
@@ -44,7 +44,7 @@ func Run(t *testing.T, fresh func(t testing.TB) Database) {
 // RunEngine runs the part of the suite that holds for whatever the engine takes for a ledger: firings, commits, lanes, shadows, switches and nodes.
 func RunEngine(t *testing.T, fresh func(t testing.TB) Database) {
 	t.Helper()
-	runTests(t, fresh, firingTests, commitTests, laneTests, historyTests, shadowTests, switchTests)
+	runTests(t, fresh, firingTests, removalTests, commitTests, lookBackTests, laneTests, historyTests, shadowTests, switchTests)
 	t.Run("claims behave as the model", func(t *testing.T) {
 		t.Parallel()
 		checkClaims(t, newFixture(t, fresh))
@@ -73,8 +73,23 @@ var start = time.Date(2026, 6, 1, 8, 0, 0, 0, time.UTC)
 
 const lease = time.Minute
 
-// fixture is a database, open as node a, with a clock that only the test moves.
+// fixture is a database, open as node a, with a clock that only the test moves, and what tests ask of it.
 type fixture struct {
+	*base
+	itemChecks
+	pushChecks
+	operationChecks
+}
+
+// The checks of some tests. They lie beside the tests.
+type (
+	itemChecks      struct{ *base }
+	pushChecks      struct{ *base }
+	operationChecks struct{ *base }
+)
+
+// base is what all tests use.
+type base struct {
 	ledger.Ledger
 	db    Database
 	clock *clock
@@ -82,13 +97,17 @@ type fixture struct {
 
 func newFixture(t testing.TB, fresh func(t testing.TB) Database) *fixture {
 	t.Helper()
-	f := &fixture{db: fresh(t), clock: newClock(start)}
-	f.Ledger = f.db.Open(t, ledger.Options{Now: f.clock.Now})
-	return f
+	b := &base{db: fresh(t), clock: newClock(start)}
+	b.Ledger = b.db.Open(t, ledger.Options{Now: b.clock.Now})
+	return b.fixture()
+}
+
+func (f *base) fixture() *fixture {
+	return &fixture{f, itemChecks{f}, pushChecks{f}, operationChecks{f}}
 }
 
 // other opens the database as another node.
-func (f *fixture) other(t testing.TB) ledger.Ledger {
+func (f *base) other(t testing.TB) ledger.Ledger {
 	t.Helper()
 	if f.db.OneNode {
 		return f.Ledger
@@ -119,7 +138,7 @@ func QueriesAreUsed(t *testing.T, queries named.Queries) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, folder := range []string{"../store/*.go", "../rows/*.go"} {
+	for _, folder := range []string{"../store/*.go", "../codec/*.go"} {
 		shared, err := filepath.Glob(folder)
 		if err != nil || len(shared) == 0 {
 			t.Fatalf("the files of %s: %v, %v", folder, shared, err)

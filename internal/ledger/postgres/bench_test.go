@@ -14,8 +14,8 @@ import (
 	"tallyman/internal/delivery"
 	"tallyman/internal/item"
 	"tallyman/internal/ledger"
+	"tallyman/internal/ledger/codec"
 	"tallyman/internal/ledger/ledgertest"
-	"tallyman/internal/ledger/rows"
 	"tallyman/internal/notice"
 )
 
@@ -37,7 +37,7 @@ func BenchmarkCommit(b *testing.B) {
 
 const bareTables = `
 CREATE TABLE bare_findings (scope_id integer, key_hash uuid, phase smallint, priority smallint, ordinal integer, episode bigint,
-    seen_clock bigint, absent_since bigint, firing_since bigint, last_notified bigint, key text, notice_id text COLLATE "C",
+    since_clock bigint, absent_since bigint, firing_since bigint, last_notified bigint, key text, notice_id text COLLATE "C",
     group_key text, last_row bytea, row_due bigint);
 CREATE TABLE bare_notices (id text COLLATE "C", type text, rule text, status text, created_at bigint, expires_at bigint,
     first_seq bigint, last_seq bigint, body bytea, finding bigint, warehouse text);
@@ -96,7 +96,7 @@ func bareRows(b *testing.B, batch *ledger.Commit, seq *int64) []rowSet {
 		sum := sha256.Sum256([]byte(f.Key))
 		findings = append(findings, []any{
 			int32(1), [16]byte(sum[:16]), int16(f.Phase), int16(f.Priority), int32(f.Ordinal), f.Episode.UnixMicro(),
-			f.SeenClock.Microseconds(), int64(0), f.FiringSince.UnixMicro(), f.LastNotified.UnixMicro(), f.Key, f.NoticeID,
+			f.SinceClock.Microseconds(), int64(0), f.FiringSince.UnixMicro(), f.LastNotified.UnixMicro(), f.Key, f.NoticeID,
 			f.Group, f.Row, batch.Run.Due.UnixMicro(),
 		})
 	}
@@ -109,7 +109,7 @@ func bareRows(b *testing.B, batch *ledger.Commit, seq *int64) []rowSet {
 		created, expires := n.Notice.CreatedAt.UnixMicro(), n.Notice.ExpiresAt.UnixMicro()
 		notices = append(notices, []any{
 			n.Notice.ID, n.Notice.Type, n.Notice.Rule, string(n.Notice.Status), created, expires, *seq, *seq, body,
-			rows.FindingOf(n.Notice), n.Notice.Warehouse,
+			codec.FindingOf(n.Notice), n.Notice.Warehouse,
 		})
 		deliveries = append(deliveries, []any{*seq, expires, int32(1), n.Notice.ID, "role:keeper user:1"})
 	}
@@ -119,7 +119,7 @@ func bareRows(b *testing.B, batch *ledger.Commit, seq *int64) []rowSet {
 			"id", "type", "rule", "status", "created_at", "expires_at", "first_seq", "last_seq", "body", "finding", "warehouse",
 		}, notices},
 		{"bare_findings", []string{
-			"scope_id", "key_hash", "phase", "priority", "ordinal", "episode", "seen_clock", "absent_since", "firing_since",
+			"scope_id", "key_hash", "phase", "priority", "ordinal", "episode", "since_clock", "absent_since", "firing_since",
 			"last_notified", "key", "notice_id", "group_key", "last_row", "row_due",
 		}, findings},
 	}
@@ -129,8 +129,17 @@ func BenchmarkReads(b *testing.B) {
 	ledgertest.BenchmarkReads(b, open(b, migrated(b), ledger.Options{}))
 }
 
+// BenchmarkCommitPushes shows, too, what the index costs that finds the oldest delivery which waits for a push channel.
 func BenchmarkCommitPushes(b *testing.B) {
-	ledgertest.BenchmarkCommitPushes(b, open(b, migrated(b), ledger.Options{}))
+	for _, name := range []string{"all indexes", "without pushes_first"} {
+		b.Run(name, func(b *testing.B) {
+			url := migrated(b)
+			if name != "all indexes" {
+				execute(b, url, "DROP INDEX pushes_first")
+			}
+			ledgertest.BenchmarkCommitPushes(b, open(b, url, ledger.Options{}))
+		})
+	}
 }
 
 // BenchmarkItems compares with pgx's CopyFrom of the items and of their moves, in a transaction each, into tables without any
@@ -174,12 +183,12 @@ func bareItems(b *testing.B, url string, workers int) ledgertest.BareItems {
 		b.Helper()
 		var pushed, moved [][]any
 		for i := range items {
-			r := rows.NewItem(&items[i], int64(i))
+			r := codec.NewItem(&items[i], int64(i))
 			pushed = append(pushed, []any{
 				r.Seq, r.Created, r.Ready, r.Until, int32(1), r.Priority, r.ID, r.Bucket, r.Key, r.Subject, r.By, r.Node, r.Payload,
 			})
 		}
-		for _, t := range rows.NewApply([]item.Moves{moves}, 0).Traces {
+		for _, t := range codec.NewApply([]item.Moves{moves}, 0).Traces {
 			moved = append(moved, []any{t.Seq, t.At, string(t.Moves)})
 		}
 		copyInto(b, conns[worker], "bare_items", itemColumns, pushed)

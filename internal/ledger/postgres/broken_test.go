@@ -29,12 +29,12 @@ func TestBrokenConnections(t *testing.T) {
 	l := open(t, line.url, ledger.Options{MaxConnections: 2})
 	prepare(t, l)
 
-	const firings, perFiring = 12, 20
+	const firings, perFiring = 4, 20
 	for n := 1; n <= firings; n++ {
 		var c ledger.Claim
 		line.until(t, func() error {
 			var err error
-			c, err = l.Claim(t.Context(), "r", "", at(n), "a", 0) // no lease: a claim whose answer was lost is free again
+			c, err = l.Claim(t.Context(), "r", "", 0, at(n), "a", 0) // no lease: a claim whose answer was lost is free again
 			return err
 		})
 		run := commitOf(c, n, perFiring)
@@ -74,7 +74,7 @@ func TestServerRestart(t *testing.T) {
 	migrate(t, url)
 	l := open(t, url, ledger.Options{})
 	prepare(t, l)
-	c, err := l.Claim(t.Context(), "r", "", at(1), "a", time.Hour)
+	c, err := l.Claim(t.Context(), "r", "", 0, at(1), "a", time.Hour)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,7 +85,7 @@ func TestServerRestart(t *testing.T) {
 	if err := l.Ping(t.Context()); err == nil {
 		t.Error("a dead server answers")
 	}
-	if _, err := l.Claim(t.Context(), "r", "", at(2), "a", time.Hour); err == nil {
+	if _, err := l.Claim(t.Context(), "r", "", 0, at(2), "a", time.Hour); err == nil {
 		t.Error("a dead server gives claims")
 	}
 	server.Restart()
@@ -174,7 +174,7 @@ func at(n int) time.Time {
 // prepare registers the rule and its type.
 func prepare(t testing.TB, l ledger.Ledger) {
 	t.Helper()
-	if _, err := l.Register(t.Context(), "r", "", at(0)); err != nil {
+	if _, err := l.Register(t.Context(), "r", "", 0, at(0)); err != nil {
 		t.Fatal(err)
 	}
 	if err := l.PutType(t.Context(), ledgertest.Ann, catalog.Type{Code: "REP_NOTICE", ID: 1}); err != nil {
@@ -223,7 +223,7 @@ func TestBrokenConnectionsOfQueues(t *testing.T) {
 		return err
 	})
 
-	const rounds, batch = 12, 20
+	const rounds, batch = 4, 20
 	for n := 1; n <= rounds; n++ {
 		items := make([]item.Record, batch)
 		for i := range items {
@@ -273,11 +273,11 @@ func TestBrokenConnectionsOfPushes(t *testing.T) {
 	direct := migrated(t)
 	straight := open(t, direct, ledger.Options{})
 	prepare(t, straight)
-	c, err := straight.Claim(t.Context(), "r", "", at(1), "a", time.Hour)
+	c, err := straight.Claim(t.Context(), "r", "", 0, at(1), "a", time.Hour)
 	if err != nil {
 		t.Fatal(err)
 	}
-	const deliveries = 60
+	const deliveries = 20
 	run := commitOf(c, 1, deliveries)
 	for i := range run.Notices {
 		run.Notices[i].Sinks[0].Strategy = &delivery.Strategy{Kind: delivery.Important}

@@ -14,7 +14,7 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 
 	"tallyman/internal/ledger"
-	"tallyman/internal/ledger/rows"
+	"tallyman/internal/ledger/codec"
 )
 
 // copyRows collects rows in the binary form of COPY. pgx's own CopyFrom would box every value and ask the
@@ -38,6 +38,15 @@ func newCopyRows(size int) *copyRows {
 func (c *copyRows) row(columns uint16) {
 	c.buf = binary.BigEndian.AppendUint16(c.buf, columns)
 	c.n++
+}
+
+func (c *copyRows) bool(v bool) {
+	c.length(1)
+	if v {
+		c.buf = append(c.buf, 1)
+	} else {
+		c.buf = append(c.buf, 0)
+	}
 }
 
 func (c *copyRows) int16(v int16) {
@@ -92,7 +101,7 @@ func (c *copyRows) run(ctx context.Context, conn *pgx.Conn, name string) error {
 }
 
 // copyDeliveries makes the rows of the deliveries.
-func (w *noticeWriter) copyDeliveries(deliveries []rows.Delivery, seqs []int64) *copyRows {
+func (w *noticeWriter) copyDeliveries(deliveries []codec.Delivery, seqs []int64) *copyRows {
 	const fixed = 2 + 5*4 + 8 + 8 + 4
 	size := 0
 	for _, d := range deliveries {
@@ -103,7 +112,7 @@ func (w *noticeWriter) copyDeliveries(deliveries []rows.Delivery, seqs []int64) 
 		n := &w.plan.Notices[d.Notice]
 		out.row(5)
 		out.int64(seqs[i])
-		out.int64(rows.Micros(n.ExpiresAt))
+		out.int64(codec.Micros(n.ExpiresAt))
 		out.id(w.lanes[d.Lane])
 		out.text(n.ID)
 		out.text(d.Recipients)
@@ -113,7 +122,7 @@ func (w *noticeWriter) copyDeliveries(deliveries []rows.Delivery, seqs []int64) 
 
 // copyNotices makes the rows of the notices, each with the first and last number of its deliveries. They go in
 // sorted by id, which is random otherwise: the index takes neighbours faster.
-func (w *noticeWriter) copyNotices(deliveries []rows.Delivery, seqs []int64) *copyRows {
+func (w *noticeWriter) copyNotices(deliveries []codec.Delivery, seqs []int64) *copyRows {
 	const fixed = 2 + 12*4 + 5*8 + 2
 	size := 0
 	order := make([]int, len(w.plan.Notices))
@@ -132,13 +141,13 @@ func (w *noticeWriter) copyNotices(deliveries []rows.Delivery, seqs []int64) *co
 		out.text(n.Type)
 		out.text(n.Rule)
 		out.text(string(n.Status))
-		out.int64(rows.Micros(n.CreatedAt))
-		out.int64(rows.Micros(n.ExpiresAt))
+		out.int64(codec.Micros(n.CreatedAt))
+		out.int64(codec.Micros(n.ExpiresAt))
 		out.int64(spans[i].first)
 		out.int64(spans[i].last)
 		out.bytes(n.Body)
-		if rows.HasFinding(n.Notice) {
-			out.int64(rows.FindingOf(n.Notice))
+		if codec.HasFinding(n.Notice) {
+			out.int64(codec.FindingOf(n.Notice))
 		} else {
 			out.null()
 		}
@@ -149,7 +158,7 @@ func (w *noticeWriter) copyNotices(deliveries []rows.Delivery, seqs []int64) *co
 }
 
 // copyPushes makes the rows of the deliveries to push channels.
-func (w *noticeWriter) copyPushes(deliveries []rows.Delivery, seqs []int64) *copyRows {
+func (w *noticeWriter) copyPushes(deliveries []codec.Delivery, seqs []int64) *copyRows {
 	const size = 2 + 15*4 + 11*8 + 2*4 + 9 + 8
 	out := newCopyRows(0)
 	for i, d := range deliveries {
@@ -188,7 +197,7 @@ func (w *noticeWriter) copyPushes(deliveries []rows.Delivery, seqs []int64) *cop
 type span struct{ first, last int64 }
 
 // spansOf returns the span of each notice. Numbers ascend.
-func spansOf(notices int, deliveries []rows.Delivery, seqs []int64) []span {
+func spansOf(notices int, deliveries []codec.Delivery, seqs []int64) []span {
 	out := make([]span, notices)
 	for i, d := range deliveries {
 		s := &out[d.Notice]
@@ -215,21 +224,23 @@ type findingColumns struct {
 	phases, priorities                                 []int16
 	ordinals                                           []int32
 	episodes, seen, absentSince, firingSince, notified []int64
-	notices, groups, silenced, warehouses              []string
+	notices, groups, silenced, watched, warehouses     []string
+	baselines                                          []bool
+	terms                                              []int64
 	rows                                               [][]byte
 }
 
 func newFindingChanges(scopeID int32, due int64, run *ledger.Commit) *findingChanges {
-	size, changes, warehouses := 0, run.Findings, rows.Warehouses(run)
+	size, changes, warehouses := 0, run.Findings, codec.Warehouses(run)
 	for i := range changes {
 		if changes[i].Op == ledger.Insert {
 			c := &changes[i]
-			size += 2 + 17*4 + 4 + 16 + 2 + 2 + 4 + 6*8 + len(c.Key) + len(c.NoticeID) + len(c.Group) + len(c.Silenced) + len(warehouses[c.NoticeID]) + len(c.Row)
+			size += 2 + 19*4 + 4 + 16 + 2 + 2 + 4 + 1 + 7*8 + len(c.Key) + len(c.NoticeID) + len(c.Group) + len(c.Silenced) + len(c.Watched) + len(warehouses[c.NoticeID]) + len(c.Row)
 		}
 	}
 	out := &findingChanges{scopeID: scopeID, due: due, inserts: newCopyRows(size)}
 	for _, k := range sortedKeys(changes) {
-		f := rows.NewFinding(&changes[k.at].State)
+		f := codec.NewFinding(&changes[k.at].State)
 		f.Warehouse = warehouses[f.NoticeID]
 		switch changes[k.at].Op {
 		case ledger.Insert:
@@ -265,16 +276,16 @@ func keyHash(key string) pgtype.UUID {
 	return pgtype.UUID{Bytes: [16]byte(sum[:16]), Valid: true}
 }
 
-func (c *findingChanges) insert(f *rows.Finding, hash pgtype.UUID, seen []byte) {
+func (c *findingChanges) insert(f *codec.Finding, hash pgtype.UUID, seen []byte) {
 	r := c.inserts
-	r.row(17)
+	r.row(20)
 	r.int32(c.scopeID)
 	r.bytes(hash.Bytes[:])
 	r.int16(f.Phase)
 	r.int16(f.Priority)
 	r.int32(f.Ordinal)
 	r.int64(f.Episode)
-	r.int64(f.SeenClock)
+	r.int64(f.SinceClock)
 	r.int64(f.AbsentSince)
 	r.int64(f.FiringSince)
 	r.int64(f.LastNotified)
@@ -282,7 +293,10 @@ func (c *findingChanges) insert(f *rows.Finding, hash pgtype.UUID, seen []byte) 
 	r.text(f.NoticeID)
 	r.text(f.Group)
 	r.text(f.Silenced)
+	r.text(f.Watched)
+	r.bool(f.Baseline)
 	r.text(f.Warehouse)
+	r.int64(f.Term)
 	if seen == nil {
 		r.null()
 		r.int64(0)
@@ -292,20 +306,23 @@ func (c *findingChanges) insert(f *rows.Finding, hash pgtype.UUID, seen []byte) 
 	r.int64(c.due)
 }
 
-func (c *findingColumns) add(f *rows.Finding, hash pgtype.UUID, seen []byte) {
+func (c *findingColumns) add(f *codec.Finding, hash pgtype.UUID, seen []byte) {
 	c.hashes = append(c.hashes, hash)
 	c.phases = append(c.phases, f.Phase)
 	c.priorities = append(c.priorities, f.Priority)
 	c.ordinals = append(c.ordinals, f.Ordinal)
 	c.episodes = append(c.episodes, f.Episode)
-	c.seen = append(c.seen, f.SeenClock)
+	c.seen = append(c.seen, f.SinceClock)
 	c.absentSince = append(c.absentSince, f.AbsentSince)
 	c.firingSince = append(c.firingSince, f.FiringSince)
 	c.notified = append(c.notified, f.LastNotified)
 	c.notices = append(c.notices, f.NoticeID)
 	c.groups = append(c.groups, f.Group)
 	c.silenced = append(c.silenced, f.Silenced)
+	c.watched = append(c.watched, f.Watched)
+	c.baselines = append(c.baselines, f.Baseline)
 	c.warehouses = append(c.warehouses, f.Warehouse)
+	c.terms = append(c.terms, f.Term)
 	c.rows = append(c.rows, seen)
 }
 
@@ -313,7 +330,7 @@ func (c *findingColumns) add(f *rows.Finding, hash pgtype.UUID, seen []byte) {
 func (c *findingChanges) queue(b *pgx.Batch) {
 	if u := &c.updates; len(u.hashes) > 0 {
 		b.Queue(queries.Get("update-findings"), c.scopeID, u.hashes, u.phases, u.priorities, u.ordinals, u.episodes, u.seen,
-			u.absentSince, u.firingSince, u.notified, u.notices, u.groups, u.silenced, u.warehouses, u.rows, c.due).Exec(all(len(u.hashes), "update"))
+			u.absentSince, u.firingSince, u.notified, u.notices, u.groups, u.silenced, u.watched, u.baselines, u.warehouses, u.terms, u.rows, c.due).Exec(all(len(u.hashes), "update"))
 	}
 	if len(c.deletes) > 0 {
 		b.Queue(queries.Get("delete-findings"), c.scopeID, c.deletes).Exec(all(len(c.deletes), "delete"))

@@ -37,7 +37,7 @@ func TestDeadlocksAreSurvived(t *testing.T) { //nolint:tparallel // one after th
 	}{
 		{"commit", lanes, "LOCK TABLE deliveries IN EXCLUSIVE MODE", func(t *testing.T) error {
 			t.Helper()
-			claim, err := l.Claim(t.Context(), "r", "", at(1), "a", time.Hour)
+			claim, err := l.Claim(t.Context(), "r", "", 0, at(1), "a", time.Hour)
 			if err == nil {
 				_, err = l.Commit(t.Context(), claim, commitOf(claim, 1, 3))
 			}
@@ -162,7 +162,7 @@ func threeOfAFinding(t *testing.T, url string) (*postgres.Ledger, []ledger.Deliv
 	}
 	l := open(t, url, ledger.Options{})
 	prepare(t, l)
-	c, err := l.Claim(t.Context(), "r", "", at(1), "a", time.Hour)
+	c, err := l.Claim(t.Context(), "r", "", 0, at(1), "a", time.Hour)
 	check(err)
 	run := commitOf(c, 1, 3)
 	for i := range run.Notices {

@@ -9,8 +9,8 @@ import (
 
 	"tallyman/internal/delivery"
 	"tallyman/internal/ledger"
+	"tallyman/internal/ledger/codec"
 	"tallyman/internal/ledger/record"
-	"tallyman/internal/ledger/rows"
 	"tallyman/internal/ledger/store"
 )
 
@@ -44,7 +44,7 @@ func (l *Ledger) CancelDeliveries(ctx context.Context, who ledger.Author, seqs [
 	if len(seqs) == 0 {
 		return nil, nil
 	}
-	reason = rows.Text(reason)
+	reason = codec.Text(reason)
 	begin := func(b *pgx.Batch) {
 		changed = nil
 		b.Queue(queries.Get("lock-audit"))

@@ -6,42 +6,44 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgtype"
 
 	"tallyman/internal/ledger"
-	"tallyman/internal/ledger/rows"
+	"tallyman/internal/ledger/codec"
 	"tallyman/internal/ledger/store"
 )
 
 // Claim implements ledger.Firings.
-func (l *Ledger) Claim(ctx context.Context, rule, scope string, due time.Time, node string, lease time.Duration) (ledger.Claim, error) {
+func (l *Ledger) Claim(ctx context.Context, rule, scope string, term int64, due time.Time, node string, lease time.Duration) (ledger.Claim, error) {
 	c := ledger.Claim{Rule: rule, Scope: scope, Node: node}
 	var dueAt, until int64
-	err := l.pool.QueryRow(ctx, queries.Get("claim"), rule, scope, rows.Micros(due), node, lease.Microseconds(), l.NowArg()).
-		Scan(&c.Token, &dueAt, &until, &c.Repeated)
+	err := l.pool.QueryRow(ctx, queries.Get("claim"), rule, scope, codec.Micros(due), node, lease.Microseconds(), l.LeaseArg(), term).
+		Scan(&c.Token, &c.Term, &dueAt, &until, &c.Repeated)
 	if errors.Is(err, pgx.ErrNoRows) {
-		return ledger.Claim{}, l.WhyNotClaimed(ctx, rule, scope, due)
+		return ledger.Claim{}, l.WhyNotClaimed(ctx, rule, scope, term, due)
 	}
 	if err != nil {
 		return ledger.Claim{}, failed("claim", err)
 	}
-	c.Due, c.LeaseUntil = rows.Time(dueAt), rows.Time(until)
+	c.Due, c.LeaseUntil = codec.Time(dueAt), codec.Time(until)
 	return c, nil
 }
 
 // Release implements ledger.Firings.
 func (l *Ledger) Release(ctx context.Context, c ledger.Claim) error {
-	n, err := l.exec(ctx, "release", c.Rule, c.Scope, c.Token, rows.Micros(c.Due))
+	n, err := l.exec(ctx, "release", c.Rule, c.Scope, c.Token, codec.Micros(c.Due))
 	return store.FencedIfNone(n, err)
 }
 
 // Commit implements ledger.Firings.
 func (l *Ledger) Commit(ctx context.Context, c ledger.Claim, run *ledger.Commit) (ledger.CommitResult, error) {
-	n, err := l.newNotices(ctx, rows.NewPlan(c, run))
+	n, err := l.newNotices(ctx, codec.NewPlan(c, run))
 	defer n.release()
 	if err != nil {
 		return ledger.CommitResult{}, err
 	}
-	n.lowest, n.highest = rows.FindingsOf(c.Rule, c.Scope)
+	n.lowest, n.highest = codec.FindingsOf(c.Rule, c.Scope)
 	// Only a firing that was begun before should meet its own notices. Looking for them costs as much as the
 	// rest of the fence, so others look when the key of the table says that they must.
 	n.look = c.Repeated
@@ -51,7 +53,7 @@ func (l *Ledger) Commit(ctx context.Context, c ledger.Claim, run *ledger.Commit)
 		n.look = true
 		err = l.inTx(ctx, "commit", func(tx pgx.Tx) error { return w.write(ctx, tx) })
 	}
-	if err != nil && !errors.Is(err, rows.ErrRepeated) {
+	if err != nil && !errors.Is(err, codec.ErrRepeated) {
 		return ledger.CommitResult{}, err
 	}
 	return w.done, nil
@@ -87,14 +89,14 @@ func (w *commit) fence(ctx context.Context, tx pgx.Tx) error {
 	b.Queue(queries.Get("fence"), w.claim.Rule, w.claim.Scope).QueryRow(func(r pgx.Row) error {
 		return ignoreNone(r.Scan(&w.scopeID, &token, &running))
 	})
-	b.Queue(queries.Get("last-answer"), w.claim.Rule, w.claim.Scope, rows.Micros(w.claim.Due), w.claim.Token).
+	b.Queue(queries.Get("last-answer"), w.claim.Rule, w.claim.Scope, codec.Micros(w.claim.Due), w.claim.Token).
 		QueryRow(func(r pgx.Row) error { return ignoreNone(r.Scan(&kept)) })
 	w.notices.ask(&b)
 	if err := tx.SendBatch(ctx, &b).Close(); err != nil {
 		return err
 	}
 	var err error
-	w.done, err = rows.CheckFence(w.claim, w.notices.plan.Digest, kept, token, running)
+	w.done, err = codec.CheckFence(w.claim, w.notices.plan.Digest, kept, token, running)
 	return err
 }
 
@@ -107,15 +109,23 @@ func ignoreNone(err error) error {
 
 // writeState writes the findings, the run and the scope.
 func (w *commit) writeState(ctx context.Context, tx pgx.Tx) error {
-	f := newFindingChanges(w.scopeID, rows.Micros(w.claim.Due), w.run)
+	f := newFindingChanges(w.scopeID, codec.Micros(w.claim.Due), w.run)
 	if err := f.inserts.run(ctx, tx.Conn(), "copy-findings"); err != nil {
 		return err
 	}
-	answer, err := rows.NewAnswer(w.notices.plan.Digest, w.done)
+	answer, err := codec.NewAnswer(w.notices.plan.Digest, w.done)
 	if err != nil {
 		return err
 	}
-	watermark, err := rows.Watermark(w.run.Watermark)
+	watermark, err := codec.Watermark(w.run.Watermark)
+	if err != nil {
+		return err
+	}
+	back, err := codec.Back(w.run.Back)
+	if err != nil {
+		return err
+	}
+	seen, err := codec.LookBackChanges(w.scopeID, w.run.LookBack)
 	if err != nil {
 		return err
 	}
@@ -123,16 +133,86 @@ func (w *commit) writeState(ctx context.Context, tx pgx.Tx) error {
 	var b pgx.Batch
 	f.queue(&b)
 	w.notices.cancel(&b)
-	b.Queue(queries.Get("record-run"), rows.RunArgs(w.claim, &w.run.Run, answer, w.done.Unsubscribed)...)
-	b.Queue(queries.Get("record-scope"), w.scopeID, rows.Micros(s.LastDue), rows.Micros(s.LastOKDue),
-		s.Clock.Microseconds(), watermark, rows.Micros(w.claim.Due), w.run.Again)
+	b.Queue(queries.Get("record-run"), codec.RunArgs(w.claim, &w.run.Run, answer, w.done.Unsubscribed)...)
+	b.Queue(queries.Get("record-scope"), w.scopeID, codec.Micros(s.LastDue), codec.Micros(s.LastOKDue),
+		s.Clock.Microseconds(), watermark, codec.Micros(w.claim.Due), w.run.Again, back, w.claim.Term)
 	countEvents(&b, w.run.Silenced)
+	for _, s := range seen {
+		b.Queue(queries.Get(s.Name), s.Args...)
+	}
 	return tx.SendBatch(ctx, &b).Close()
 }
 
 // countEvents adds the statements that count what silences have dropped.
 func countEvents(b *pgx.Batch, dropped map[string]int) {
-	for _, id := range rows.SilencesOf(dropped) {
+	for _, id := range codec.SilencesOf(dropped) {
 		b.Queue(queries.Get("count-events"), id, dropped[id])
 	}
+}
+
+// Forget implements ledger.Removals.
+func (l *Ledger) Forget(ctx context.Context, p *ledger.ForgetPortion) (ledger.CommitResult, error) {
+	plan := codec.PlanOf(p.Notices)
+	plan.Over = p.Over
+	n, err := l.newNotices(ctx, plan)
+	defer n.release()
+	if err != nil {
+		return ledger.CommitResult{}, err
+	}
+	n.lowest, n.highest = codec.FindingsOf(p.Rule, p.Scope)
+	n.look = true
+	var done ledger.CommitResult
+	err = l.inTx(ctx, "forget", func(tx pgx.Tx) error {
+		id, err := n.fenceRemoved(ctx, tx, p)
+		if err != nil {
+			return err
+		}
+		if err := n.write(ctx, tx); err != nil {
+			return err
+		}
+		done = plan.Committed(n.made)
+		return n.forget(ctx, tx, id, p)
+	})
+	if err != nil {
+		return ledger.CommitResult{}, err
+	}
+	return done, nil
+}
+
+// fenceRemoved locks the rule and scope, and asks in the same round trip for all that the notices depend on.
+func (w *noticeWriter) fenceRemoved(ctx context.Context, tx pgx.Tx, p *ledger.ForgetPortion) (id int32, err error) {
+	var b pgx.Batch
+	b.Queue(queries.Get("fence-removed"), p.Rule, p.Scope, codec.Micros(p.LastDue)).QueryRow(func(r pgx.Row) error { return ignoreNone(r.Scan(&id)) })
+	w.ask(&b)
+	if err := tx.SendBatch(ctx, &b).Close(); err != nil {
+		return 0, err
+	}
+	if id == 0 {
+		return 0, ledger.ErrFenced
+	}
+	return id, nil
+}
+
+// forget removes the findings of the portion, and after the last one what is left.
+func (w *noticeWriter) forget(ctx context.Context, tx pgx.Tx, id int32, p *ledger.ForgetPortion) error {
+	var b pgx.Batch
+	w.cancel(&b)
+	if len(p.Keys) > 0 {
+		hashes := make([]pgtype.UUID, len(p.Keys))
+		for i, key := range p.Keys {
+			hashes[i] = keyHash(key)
+		}
+		b.Queue(queries.Get("delete-findings"), id, hashes).Exec(func(tag pgconn.CommandTag) error {
+			if tag.RowsAffected() != int64(len(hashes)) {
+				return ledger.ErrFenced
+			}
+			return nil
+		})
+	}
+	if p.Last {
+		for _, name := range []string{"forget-plans", "forget-findings", "forget-look-back", "forget-seen-rows", "forget"} {
+			b.Queue(queries.Get(name), id)
+		}
+	}
+	return tx.SendBatch(ctx, &b).Close()
 }

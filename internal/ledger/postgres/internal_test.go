@@ -11,8 +11,8 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"tallyman/internal/ledger"
+	"tallyman/internal/ledger/codec"
 	"tallyman/internal/ledger/ledgertest"
-	"tallyman/internal/ledger/rows"
 	"tallyman/internal/ledger/schema"
 	"tallyman/internal/notice"
 	"tallyman/internal/testenv"
@@ -100,11 +100,11 @@ func TestNoticesAreCountedByIndex(t *testing.T) {
 	} {
 		var args []any
 		if i == 0 {
-			args = append(args, rows.Micros(now))
+			args = append(args, codec.Micros(now))
 		}
 		_, err := conn.Exec(t.Context(), prepare, args...)
 		noError(t, err)
-		question := fmt.Sprintf("EXPLAIN EXECUTE counted (%d, %d, %d)", rows.Micros(now.Add(-time.Hour)), rows.Micros(now), time.Hour.Microseconds())
+		question := fmt.Sprintf("EXPLAIN EXECUTE counted (%d, %d, %d)", codec.Micros(now.Add(-time.Hour)), codec.Micros(now), time.Hour.Microseconds())
 		for _, mode := range []string{"force_generic_plan", "force_custom_plan"} {
 			for _, q := range []string{"SET plan_cache_mode = " + mode, "PREPARE counted AS " + queries.Get("count-notices")} {
 				_, err := conn.Exec(t.Context(), q, pgx.QueryExecModeSimpleProtocol)
@@ -156,7 +156,7 @@ func TestSearchesGoByIndex(t *testing.T) {
 	} {
 		for _, f := range filters {
 			f.Limit = 50
-			s := rows.NewSearch(f)
+			s := codec.NewSearch(f)
 			args, _ := s.Next()
 			tx, err := conn.Begin(t.Context())
 			noError(t, err)

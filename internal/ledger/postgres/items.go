@@ -10,8 +10,8 @@ import (
 
 	"tallyman/internal/item"
 	"tallyman/internal/ledger"
+	"tallyman/internal/ledger/codec"
 	"tallyman/internal/ledger/record"
-	"tallyman/internal/ledger/rows"
 	"tallyman/internal/ledger/store"
 )
 
@@ -30,7 +30,7 @@ func (l *Ledger) PushItems(ctx context.Context, queue string, items []item.Recor
 	}
 	// Hardly ever has an item been pushed before. Looking would cost as much as the index that tells us if it has.
 	for try := range pushTries {
-		p := push{queue: id, plan: rows.NewPush(items), look: try > 0}
+		p := push{queue: id, plan: codec.NewPush(items), look: try > 0}
 		if !p.look && len(items) <= fewItems {
 			err = p.insert(ctx, l)
 		} else {
@@ -49,7 +49,7 @@ func (l *Ledger) PushItems(ctx context.Context, queue string, items []item.Recor
 // push is one transaction on its way.
 type push struct {
 	queue int64
-	plan  *rows.Push
+	plan  *codec.Push
 	look  bool    // for items that are there already
 	seqs  []int64 // for the new ones; there may be too many
 }
@@ -81,14 +81,14 @@ func (p *push) write(ctx context.Context, conn *pgx.Conn, _ *pgx.Batch) error {
 
 // copyItems makes the rows of items. They go in sorted by id: the index takes neighbours faster, and two who push the
 // same items never wait for each other in a circle.
-func (p *push) copyItems(items []rows.Item) *copyRows {
+func (p *push) copyItems(items []codec.Item) *copyRows {
 	const fixed = 2 + 14*4 + 4*8 + 4 + 2
 	size := 0
 	for i := range items {
 		r := &items[i]
 		size += fixed + len(r.ID) + len(r.Bucket) + len(r.Key) + len(r.Subject) + len(r.By) + len(r.Node) + len(r.Payload) + len(r.Warehouse)
 	}
-	slices.SortFunc(items, func(a, b rows.Item) int { return strings.Compare(a.ID, b.ID) })
+	slices.SortFunc(items, func(a, b codec.Item) int { return strings.Compare(a.ID, b.ID) })
 	out := newCopyRows(size)
 	for i := range items {
 		r := &items[i]
@@ -109,7 +109,7 @@ func (p *push) copyItems(items []rows.Item) *copyRows {
 }
 
 // copyOpen makes the rows of open_items.
-func (p *push) copyOpen(items []rows.Item) *copyRows {
+func (p *push) copyOpen(items []codec.Item) *copyRows {
 	const each = 2 + 10*4 + 5*8 + 3*4 + 1
 	out := newCopyRows(each * len(items))
 	for i := range items {
@@ -138,7 +138,7 @@ func (l *Ledger) RefuseItems(ctx context.Context, queue string, refused []item.R
 	if err != nil {
 		return err
 	}
-	r := rows.NewRefusals(refused)
+	r := codec.NewRefusals(refused)
 	begin := func(b *pgx.Batch) {
 		r.Trails = nil
 		b.Queue(queries.Get("by-key"))
@@ -175,7 +175,7 @@ type itemColumns struct {
 	payloads                                                               [][]byte
 }
 
-func newItemColumns(items []rows.Item) *itemColumns {
+func newItemColumns(items []codec.Item) *itemColumns {
 	c := &itemColumns{}
 	for i := range items {
 		r := &items[i]
@@ -220,7 +220,7 @@ func (l *Ledger) ApplyMoves(ctx context.Context, queue, epoch string, entries []
 	var position int64
 	begin := func(b *pgx.Batch) {
 		b.Queue(queries.Get("by-key"))
-		if rows.HasOrders(entries) { // before the queue, as whoever pauses it
+		if codec.HasOrders(entries) { // before the queue, as whoever pauses it
 			b.Queue(queries.Get("lock-audit"))
 		}
 		b.Queue(queries.Get("lock-queue"), id).QueryRow(func(r pgx.Row) error {
@@ -231,7 +231,7 @@ func (l *Ledger) ApplyMoves(ctx context.Context, queue, epoch string, entries []
 	}
 	return l.Recorder.Run(func(write store.Record) error {
 		return l.inShortTx(ctx, "apply moves", begin, func(ctx context.Context, db *pgx.Conn, last *pgx.Batch) error {
-			a := rows.NewApply(entries, position)
+			a := codec.NewApply(entries, position)
 			if a.Position == position {
 				return nil
 			}
@@ -260,7 +260,7 @@ func positionIn(r pgx.Row, epoch string) (int64, error) {
 }
 
 // copyMoves makes the rows of item_moves.
-func copyMoves(traces []rows.Trail) *copyRows {
+func copyMoves(traces []codec.Trail) *copyRows {
 	const fixed = 2 + 3*4 + 2*8
 	size := 0
 	for i := range traces {
@@ -277,7 +277,7 @@ func copyMoves(traces []rows.Trail) *copyRows {
 }
 
 // queueStandings adds the statements that change how items stand.
-func queueStandings(b *pgx.Batch, id int64, a *rows.Apply) {
+func queueStandings(b *pgx.Batch, id int64, a *codec.Apply) {
 	if len(a.Done) > 0 {
 		c := columnsOf(a.Done)
 		b.Queue(queries.Get("end-items"), id, c.seqs, c.moves)
@@ -299,13 +299,13 @@ type standingColumns struct {
 	states, assignees           []string
 }
 
-func columnsOf(list []rows.Standing) standingColumns {
+func columnsOf(list []codec.Standing) standingColumns {
 	var c standingColumns
 	for i := range list {
 		s := &list[i]
 		c.seqs, c.moves, c.dues = append(c.seqs, s.Seq), append(c.moves, s.N), append(c.dues, s.Due)
 		c.attempts, c.failures, c.suspends = append(c.attempts, s.Attempt), append(c.failures, s.Failures), append(c.suspends, s.Suspends)
-		c.states, c.assignees = append(c.states, s.State), append(c.assignees, rows.Text(s.Assignee))
+		c.states, c.assignees = append(c.states, s.State), append(c.assignees, codec.Text(s.Assignee))
 	}
 	return c
 }

@@ -10,12 +10,12 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"tallyman/internal/ledger"
-	"tallyman/internal/ledger/rows"
+	"tallyman/internal/ledger/codec"
 )
 
 // Mark implements ledger.Marks.
 func (l *Ledger) Mark(ctx context.Context, m ledger.Mark) error {
-	unless, reason := rows.Needless(&m)
+	unless, reason := codec.Needless(&m)
 	var recipient bool
 	var needless []int64
 	begin := func(b *pgx.Batch) {
@@ -28,7 +28,7 @@ func (l *Ledger) Mark(ctx context.Context, m ledger.Mark) error {
 		if !recipient {
 			return fmt.Errorf("%w: notice %q in an inbox of %s in warehouse %s", ledger.ErrNotFound, m.Notice, strings.Join(m.As, ", "), m.Warehouse)
 		}
-		last.Queue(queries.Get("add-mark"), rows.MarkArgs(&m)...)
+		last.Queue(queries.Get("add-mark"), codec.MarkArgs(&m)...)
 		l.cancelNeedless(last, needless, reason)
 		return nil
 	})
@@ -43,7 +43,7 @@ func (e engine) CancelRead(ctx context.Context, r *ledger.ReadAll, after int64, 
 		b.Queue(queries.Get("pushes-until-read"), r.Warehouse, r.Inboxes, r.UpTo, after, limit).Query(collect(&needless))
 	}
 	err := e.inShortTx(ctx, "read-all", begin, func(_ context.Context, _ *pgx.Conn, last *pgx.Batch) error {
-		e.cancelNeedless(last, needless, rows.ReadBy(r.User))
+		e.cancelNeedless(last, needless, codec.ReadBy(r.User))
 		return nil
 	})
 	return needless, err
@@ -64,7 +64,7 @@ func (l *Ledger) cancelReadAlready(ctx context.Context, seqs []int64) error {
 	needless := map[string][]int64{}
 	var ask pgx.Batch // which is one transaction, and one round trip
 	ask.Queue(queries.Get("by-key"))
-	ask.Queue(queries.Get("read-already"), seqs, rows.ClocksDiffer.Microseconds()).Query(func(found pgx.Rows) error {
+	ask.Queue(queries.Get("read-already"), seqs, codec.ClocksDiffer.Microseconds()).Query(func(found pgx.Rows) error {
 		var user string
 		var seq int64
 		_, err := pgx.ForEachRow(found, []any{&user, &seq}, func() error {
@@ -82,7 +82,7 @@ func (l *Ledger) cancelReadAlready(ctx context.Context, seqs []int64) error {
 	begin := func(b *pgx.Batch) { b.Queue(queries.Get("by-key")) }
 	return l.inShortTx(ctx, "read already", begin, func(_ context.Context, _ *pgx.Conn, last *pgx.Batch) error {
 		for _, user := range slices.Sorted(maps.Keys(needless)) {
-			l.cancelNeedless(last, needless[user], rows.ReadBy(user))
+			l.cancelNeedless(last, needless[user], codec.ReadBy(user))
 		}
 		return nil
 	})

@@ -8,7 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"tallyman/internal/ledger"
-	"tallyman/internal/ledger/rows"
+	"tallyman/internal/ledger/codec"
 )
 
 // overReason is what the record says of deliveries that are canceled because their findings are over.
@@ -17,7 +17,7 @@ const overReason = "the finding is over"
 // noticeWriter writes the notices of a plan with their deliveries, in a transaction of the caller's.
 type noticeWriter struct {
 	ledger  *Ledger
-	plan    *rows.Plan
+	plan    *codec.Plan
 	lanes   []int64      // ids of plan.Lanes
 	encoded func() error // waits for the bodies of the notices
 	look    bool         // for notices that are there already
@@ -25,12 +25,12 @@ type noticeWriter struct {
 	lowest, highest int64
 
 	existing map[string]bool // ids that were found
-	known    rows.Facts
-	made     *rows.PlanResult
+	known    codec.Facts
+	made     *codec.PlanResult
 }
 
 // newNotices begins to encode the bodies, and makes the lanes that are new. The caller calls release at the end.
-func (l *Ledger) newNotices(ctx context.Context, plan *rows.Plan) (*noticeWriter, error) {
+func (l *Ledger) newNotices(ctx context.Context, plan *codec.Plan) (*noticeWriter, error) {
 	w := &noticeWriter{ledger: l, plan: plan, encoded: plan.Encode()}
 	lanes, err := l.IDs.MakeLanes(ctx, plan.Lanes)
 	w.lanes = lanes
@@ -43,7 +43,7 @@ func (w *noticeWriter) release() { _ = w.encoded() }
 // ask adds the questions on which the deliveries depend.
 func (w *noticeWriter) ask(b *pgx.Batch) {
 	w.existing = map[string]bool{}
-	w.known = rows.Facts{Audiences: make([]rows.Readership, len(w.plan.Audiences))}
+	w.known = codec.Facts{Audiences: make([]codec.Readership, len(w.plan.Audiences))}
 	if w.look && len(w.plan.Notices) > 0 {
 		b.Queue(queries.Get("existing-notices"), w.plan.IDs()).Query(func(found pgx.Rows) error {
 			return forEach1(found, func(id string) { w.existing[id] = true })
@@ -71,7 +71,7 @@ func (w *noticeWriter) askAudiences(b *pgx.Batch) {
 	}
 	b.Queue(queries.Get("recipients"), types, warehouses).Query(func(found pgx.Rows) error {
 		var n int64
-		var reached rows.Readership
+		var reached codec.Readership
 		_, err := pgx.ForEachRow(found, []any{&n, &reached.All, &reached.Mail}, func() error {
 			w.known.Audiences[n-1] = reached
 			return nil
@@ -81,9 +81,9 @@ func (w *noticeWriter) askAudiences(b *pgx.Batch) {
 }
 
 func (w *noticeWriter) askTold(b *pgx.Batch, after []string) {
-	w.known.Told = make(map[rows.NoticeLane]string, len(after))
+	w.known.Told = make(map[codec.NoticeLane]string, len(after))
 	b.Queue(queries.Get("told"), after).Query(func(found pgx.Rows) error {
-		var at rows.NoticeLane
+		var at codec.NoticeLane
 		var recipients string
 		_, err := pgx.ForEachRow(found, []any{&at.Notice, &at.Lane.Sink, &at.Lane.Warehouse, &recipients}, func() error {
 			w.known.Told[at] = recipients
@@ -102,7 +102,7 @@ func (w *noticeWriter) askPushes(b *pgx.Batch) {
 	b.Queue(queries.Get("by-key"))
 	b.Queue(queries.Get("lock-findings"), findings, w.plan.Over, w.lowest, w.highest)
 	b.Queue(queries.Get("open-pushes"), findings, w.plan.Over, w.lowest, w.highest, w.plan.After()).Query(func(found pgx.Rows) error {
-		var one rows.OpenPush
+		var one codec.OpenPush
 		var body []byte
 		_, err := pgx.ForEachRow(found, append(one.Columns(), &body), func() error {
 			err := one.Read(body)
@@ -117,8 +117,8 @@ func (w *noticeWriter) askPushes(b *pgx.Batch) {
 	b.Queue(queries.Get("by-any"))
 }
 
-func (w *noticeWriter) askSent(b *pgx.Batch, back []rows.Retraction) {
-	w.known.Sent = map[rows.NoticeLane][]string{}
+func (w *noticeWriter) askSent(b *pgx.Batch, back []codec.Retraction) {
+	w.known.Sent = map[codec.NoticeLane][]string{}
 	ids, findings, since := make([]string, len(back)), make([]int64, len(back)), make([]int64, len(back))
 	for i, t := range back {
 		ids[i], findings[i], since[i] = t.Notice, t.Finding, t.Since
@@ -180,7 +180,7 @@ func (w *noticeWriter) cancel(b *pgx.Batch) {
 
 // takeSeqs locks the lanes of the deliveries and takes their numbers, which so ascend in the order of commit. Nobody reads push
 // channels in that order.
-func (w *noticeWriter) takeSeqs(ctx context.Context, tx pgx.Tx, deliveries []rows.Delivery) ([]int64, error) {
+func (w *noticeWriter) takeSeqs(ctx context.Context, tx pgx.Tx, deliveries []codec.Delivery) ([]int64, error) {
 	if len(deliveries) == 0 {
 		return nil, nil
 	}
@@ -200,7 +200,7 @@ func (w *noticeWriter) takeSeqs(ctx context.Context, tx pgx.Tx, deliveries []row
 }
 
 // ordered returns the lanes of the deliveries that are read in the order of seq.
-func (w *noticeWriter) ordered(deliveries []rows.Delivery) []int64 {
+func (w *noticeWriter) ordered(deliveries []codec.Delivery) []int64 {
 	used := make([]bool, len(w.lanes))
 	var ids []int64
 	for i := range deliveries {
@@ -220,7 +220,7 @@ func (l *Ledger) Recipients(ctx context.Context, typ, warehouse string) ([]strin
 	if err := ignoreNone(err); err != nil {
 		return nil, failed("recipients", err)
 	}
-	return rows.Recipients(list), nil
+	return codec.Recipients(list), nil
 }
 
 // Send implements ledger.Sends. Where the same notices are being sent elsewhere, the key of the table makes it wait for them; then
@@ -237,12 +237,12 @@ func (l *Ledger) Send(ctx context.Context, notices []ledger.NewNotice) (ledger.S
 }
 
 func (l *Ledger) send(ctx context.Context, given []ledger.NewNotice) (ledger.SentNotices, error) {
-	n, err := l.newNotices(ctx, rows.PlanOf(given))
+	n, err := l.newNotices(ctx, codec.PlanOf(given))
 	defer n.release()
 	if err != nil {
 		return ledger.SentNotices{}, err
 	}
-	sent := rows.NewSendAnswer(given)
+	sent := codec.NewSendAnswer(given)
 	var lanes []ledger.Lane
 	err = l.inTx(ctx, "send", func(tx pgx.Tx) error {
 		var b pgx.Batch
@@ -252,7 +252,7 @@ func (l *Ledger) send(ctx context.Context, given []ledger.NewNotice) (ledger.Sen
 			return err
 		}
 		if sent.Others() {
-			return rows.ErrOther
+			return codec.ErrOther
 		}
 		n.existing = sent.Existing()
 		if err := n.write(ctx, tx); err != nil {
@@ -262,7 +262,7 @@ func (l *Ledger) send(ctx context.Context, given []ledger.NewNotice) (ledger.Sen
 		lanes = n.plan.LanesOf(n.made.Deliveries)
 		return nil
 	})
-	if err != nil && !errors.Is(err, rows.ErrOther) {
+	if err != nil && !errors.Is(err, codec.ErrOther) {
 		return ledger.SentNotices{}, err
 	}
 	return sent.Answer(lanes), nil
@@ -270,7 +270,7 @@ func (l *Ledger) send(ctx context.Context, given []ledger.NewNotice) (ledger.Sen
 
 // Sent implements ledger.Sends.
 func (l *Ledger) Sent(ctx context.Context, given []ledger.NewNotice) (ledger.SentNotices, error) {
-	sent := rows.NewSendAnswer(given)
+	sent := codec.NewSendAnswer(given)
 	begin := func(b *pgx.Batch) { askSent(b, sent) }
 	if err := l.askTogether(ctx, "sent", begin); err != nil {
 		return ledger.SentNotices{}, err
@@ -279,7 +279,7 @@ func (l *Ledger) Sent(ctx context.Context, given []ledger.NewNotice) (ledger.Sen
 }
 
 // askSent asks what is there of the notices.
-func askSent(b *pgx.Batch, sent *rows.SendAnswer) {
+func askSent(b *pgx.Batch, sent *codec.SendAnswer) {
 	ids := sent.IDs()
 	b.Queue(queries.Get("by-key"))
 	b.Queue(queries.Get("sent-notices"), ids).Query(func(found pgx.Rows) error {
@@ -297,7 +297,7 @@ func askSent(b *pgx.Batch, sent *rows.SendAnswer) {
 }
 
 // LookAtNotices implements store.Engine.
-func (e engine) LookAtNotices(ctx context.Context, s *rows.Search, a *rows.LookArgs) (list []rows.Candidate, full bool, err error) {
+func (e engine) LookAtNotices(ctx context.Context, s *codec.Search, a *codec.LookArgs) (list []codec.Candidate, full bool, err error) {
 	begin := func(b *pgx.Batch) {
 		if s.Finding == nil { // the notices of one are few, and in no order
 			b.Queue(queries.Get("in-order"))
@@ -305,7 +305,7 @@ func (e engine) LookAtNotices(ctx context.Context, s *rows.Search, a *rows.LookA
 		lead, args := s.Lead(a, a.At, a.N, a.ID)
 		b.Queue(queries.Get(lead), args...).Query(func(found pgx.Rows) error {
 			var err error
-			list, err = pgx.CollectRows(found, func(r pgx.CollectableRow) (n rows.Candidate, err error) {
+			list, err = pgx.CollectRows(found, func(r pgx.CollectableRow) (n codec.Candidate, err error) {
 				err = r.Scan(&n.At, &n.N, &n.ID)
 				return n, err
 			})
@@ -319,7 +319,7 @@ func (e engine) LookAtNotices(ctx context.Context, s *rows.Search, a *rows.LookA
 }
 
 // bodies adds the bodies of those that may match.
-func (l *Ledger) bodies(ctx context.Context, list []rows.Candidate, a *rows.LookArgs) error {
+func (l *Ledger) bodies(ctx context.Context, list []codec.Candidate, a *codec.LookArgs) error {
 	ids, places := make([]string, len(list)), make(map[string]int, len(list))
 	for i := range list {
 		ids[i], places[list[i].ID] = list[i].ID, i

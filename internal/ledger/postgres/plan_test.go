@@ -110,7 +110,7 @@ func TestPushesAreFoundByIndex(t *testing.T) {
 	migrate(t, url)
 	execute(t, url, "ALTER TABLE pushes SET (autovacuum_enabled = false)") // which would have the plans made anew
 	l := open(t, url, ledger.Options{MaxConnections: 1})
-	if _, err := l.Register(t.Context(), "r", "", at(0)); err != nil {
+	if _, err := l.Register(t.Context(), "r", "", 0, at(0)); err != nil {
 		t.Fatal(err)
 	}
 	const rounds = 8 // some of which plan for their arguments, as the server does at first
@@ -149,7 +149,7 @@ func pushRound(t *testing.T, l ledger.Ledger, n int) {
 		}
 	}
 	ctx, now := t.Context(), time.Now()
-	c, err := l.Claim(ctx, "r", "", at(n), "a", time.Minute)
+	c, err := l.Claim(ctx, "r", "", 0, at(n), "a", time.Minute)
 	check(err)
 	run := &ledger.Commit{Run: ledger.Run{Rule: "r", Due: c.Due, Started: now}, Scope: finding.Scope{LastDue: c.Due}}
 	target := []ledger.Target{{Sink: "sms", Strategy: &delivery.Strategy{Kind: delivery.Important}}}
@@ -217,7 +217,7 @@ func TestPushesChangeNoIndex(t *testing.T) {
 	url := migrated(t)
 	l := open(t, url, ledger.Options{MaxConnections: 1})
 	prepare(t, l)
-	c, err := l.Claim(t.Context(), "r", "", at(1), "a", time.Hour)
+	c, err := l.Claim(t.Context(), "r", "", 0, at(1), "a", time.Hour)
 	check(err)
 	run := commitOf(c, 1, deliveries)
 	for i := range run.Notices {

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -16,7 +15,6 @@ import (
 	"github.com/pressly/goose/v3/lock"
 
 	"tallyman/internal/ledger"
-	"tallyman/internal/ledger/rows"
 	"tallyman/internal/ledger/schema"
 	"tallyman/internal/ledger/store"
 )
@@ -68,18 +66,37 @@ func connect(ctx context.Context, url string, opts ledger.Options, session map[s
 	if opts.MaxConnections > 0 {
 		cfg.MaxConns = int32(min(opts.MaxConnections, 1000))
 	}
-	cfg.AfterConnect = sessionSetter(session, cfg.ConnConfig.RuntimeParams)
+	l := &Ledger{}
+	l.Store = store.New(engine{l}, opts)
+	set := sessionSetter(session, cfg.ConnConfig.RuntimeParams)
+	cfg.AfterConnect = func(ctx context.Context, conn *pgx.Conn) error {
+		if err := set(ctx, conn); err != nil {
+			return err
+		}
+		return l.identify(ctx, conn)
+	}
 	pool, err := pgxpool.NewWithConfig(ctx, cfg)
 	if err != nil {
 		return nil, fmt.Errorf("ledger: connect: %w", err)
 	}
-	l := &Ledger{pool: pool}
-	l.Store = store.New(engine{l}, opts)
+	l.pool = pool
 	if err := l.checkSchema(ctx); err != nil {
 		pool.Close()
 		return nil, err
 	}
 	return l, nil
+}
+
+// identify asks a new connection which database it leads to, before the connection is used. Another one may be a copy, in which rows have other numbers.
+func (l *Ledger) identify(ctx context.Context, conn *pgx.Conn) error {
+	var identity string
+	if err := conn.QueryRow(ctx, queries.Get("identity")).Scan(&identity); err != nil {
+		return fmt.Errorf("ask the server who it is: %w", err)
+	}
+	if l.Servers.Connected(identity) {
+		l.ForgetRows()
+	}
+	return nil
 }
 
 // sessionSetter sets what the session asks for and the URL says nothing about.
@@ -104,15 +121,6 @@ func (l *Ledger) Ping(ctx context.Context) error {
 		return fmt.Errorf("ledger: ping: %w", err)
 	}
 	return nil
-}
-
-// Now implements ledger.Server.
-func (l *Ledger) Now(ctx context.Context) (time.Time, error) {
-	var us int64
-	if err := l.pool.QueryRow(ctx, queries.Get("now"), l.NowArg()).Scan(&us); err != nil {
-		return time.Time{}, failed("now", err)
-	}
-	return rows.Time(us), nil
 }
 
 // Close closes the connections, waiting for those in use.

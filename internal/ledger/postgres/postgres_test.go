@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"flag"
-	"fmt"
 	"strings"
 	"sync"
 	"testing"
@@ -29,21 +28,11 @@ func TestMain(m *testing.M) {
 	testenv.Main(m)
 }
 
-// TestLedger gives each test of the suite a schema of its own, which is made faster than a database. What the
-// suite asks does not depend on the disk, so that nothing waits for it.
+// TestLedger gives each test of the suite a ledger of its own.
 func TestLedger(t *testing.T) {
-	server := testenv.Postgres(t) + "&synchronous_commit=off"
-	var one sync.Mutex // else the migrations wait for each other in steps of a second
-	schemas := 0
 	ledgertest.Run(t, func(t testing.TB) ledgertest.Database {
 		t.Helper()
-		one.Lock()
-		defer one.Unlock()
-		schemas++
-		name := fmt.Sprintf("s%d", schemas)
-		execute(t, server, "CREATE SCHEMA "+name)
-		url := server + "&search_path=" + name
-		migrate(t, url)
+		url := migrated(t)
 		return ledgertest.Database{
 			Open: func(t testing.TB, opts ledger.Options) ledger.Ledger {
 				t.Helper()
@@ -60,9 +49,10 @@ func TestLedger(t *testing.T) {
 // migrated makes a new ledger and returns its URL.
 func migrated(t testing.TB) string {
 	t.Helper()
-	url := testenv.Postgres(t)
-	migrate(t, url)
-	return url
+	return testenv.PostgresCopy(t, func(url string) error {
+		_, err := postgres.Migrate(t.Context(), url)
+		return err
+	})
 }
 
 func migrate(t testing.TB, url string) {
@@ -127,7 +117,19 @@ func TestOpenRefusesAnotherSchema(t *testing.T) {
 		t.Fatalf("after: %+v, %v", status, err)
 	}
 	execute(t, url, "INSERT INTO ledger_schema (version_id, is_applied) VALUES (99999, true)")
-	refused("a newer schema")
+	for what, do := range map[string]func() error{
+		"open":    func() error { _, err := postgres.Open(t.Context(), url, ledger.Options{}); return err },
+		"migrate": func() error { _, err := postgres.Migrate(t.Context(), url); return err },
+		"status":  func() error { status, err = postgres.Status(t.Context(), url); return err },
+	} {
+		err := do()
+		if !errors.Is(err, ledger.ErrNewer) || errors.Is(err, ledger.ErrSchema) || !strings.Contains(err.Error(), "version 99999, that of this program is ") {
+			t.Errorf("%s: got %v, want ErrNewer", what, err)
+		}
+	}
+	if len(status) == 0 || status[0].Applied.IsZero() {
+		t.Errorf("the steps of a newer ledger: %+v", status)
+	}
 }
 
 func TestNodesMigrateAtOnce(t *testing.T) {
@@ -181,8 +183,8 @@ func TestTheServersClockIsAnHourAhead(t *testing.T) {
 	url := migrated(t)
 	execute(t, url, wrongServer)
 	l := open(t, url, ledger.Options{})
-	now, err := l.Now(t.Context())
-	if ahead := time.Until(now).Round(time.Minute); err != nil || ahead != time.Hour {
+	state, err := l.ReadClock(t.Context())
+	if ahead := time.Until(state.Now()).Round(time.Minute); err != nil || ahead != time.Hour {
 		t.Errorf("the server is %s ahead: %v", ahead, err)
 	}
 	if err := l.BeginEpoch(t.Context(), "inbox", "", ledger.IndexState{Epoch: "1-a"}, "a", 10*time.Minute); err != nil {
@@ -200,7 +202,7 @@ func TestOpenReadOnly(t *testing.T) {
 	url := migrated(t)
 	node := open(t, url, ledger.Options{})
 	prepare(t, node)
-	c, err := node.Claim(t.Context(), "r", "", at(1), "a", time.Hour)
+	c, err := node.Claim(t.Context(), "r", "", 0, at(1), "a", time.Hour)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -216,7 +218,7 @@ func TestOpenReadOnly(t *testing.T) {
 	if err != nil || len(list) != 3 {
 		t.Fatalf("%d findings, %v", len(list), err)
 	}
-	if _, err := view.Register(t.Context(), "new", "", at(0)); err == nil {
+	if _, err := view.Register(t.Context(), "new", "", 0, at(0)); err == nil {
 		t.Error("a rule was registered")
 	}
 	if err := view.SetSwitch(t.Context(), ledgertest.Ann, ledger.Switch{Rule: "r", Scope: ledger.Every, At: at(0)}); err == nil {

@@ -6,7 +6,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"tallyman/internal/ledger/rows"
+	"tallyman/internal/ledger/codec"
 )
 
 // pruneBatch is how many rows one statement removes at most.
@@ -28,13 +28,13 @@ func (e engine) ExpireDeliveries(ctx context.Context, seqs []int64) error {
 // PruneNotices implements store.Pruner.
 func (e engine) PruneNotices(ctx context.Context, before time.Time) (notices, all int64, err error) {
 	var deliveries int64
-	_, err = e.One(ctx, "prune-notices", []any{rows.Micros(before), pruneBatch, e.NowArg()}, &notices, &deliveries)
+	_, err = e.One(ctx, "prune-notices", []any{codec.Micros(before), pruneBatch, e.NowArg()}, &notices, &deliveries)
 	return notices, notices + deliveries, err
 }
 
 // PruneItems implements store.Pruner.
 func (e engine) PruneItems(ctx context.Context, queue, after int64, before time.Time) (last int64, more bool, gone int64, err error) {
-	args := []any{queue, after, pruneBatch, rows.Micros(before), e.NowArg()}
+	args := []any{queue, after, pruneBatch, codec.Micros(before), e.NowArg()}
 	err = e.EachPlanned(ctx, "by-key", "prune-items", args, []any{&last, &more, &gone}, func() error { return nil })
 	return last, more, gone, err
 }

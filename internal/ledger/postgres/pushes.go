@@ -9,7 +9,7 @@ import (
 
 	"tallyman/internal/delivery"
 	"tallyman/internal/ledger"
-	"tallyman/internal/ledger/rows"
+	"tallyman/internal/ledger/codec"
 	"tallyman/internal/notice"
 )
 
@@ -21,12 +21,12 @@ func (l *Ledger) ClaimPushes(ctx context.Context, sink, node string, lease time.
 	}
 	var list []delivery.PushClaim
 	var now, next int64
-	clock := l.NowArg()
+	clock, leases := l.NowArg(), l.LeaseArg()
 	begin := func(b *pgx.Batch) {
 		list, next = nil, 0
 		b.Queue(queries.Get("by-key"))
-		b.Queue(queries.Get("claim-pushes"), lane, node, lease.Microseconds(), limit, clock).Query(func(found pgx.Rows) error {
-			var c rows.ClaimRow
+		b.Queue(queries.Get("claim-pushes"), lane, node, lease.Microseconds(), limit, clock, leases).Query(func(found pgx.Rows) error {
+			var c codec.ClaimRow
 			var body pgtype.DriverBytes // what was read of the connection, until the next row
 			_, err := pgx.ForEachRow(found, append(c.Columns(), &body), func() error {
 				n, err := notice.Unmarshal(body)
@@ -39,14 +39,14 @@ func (l *Ledger) ClaimPushes(ctx context.Context, sink, node string, lease time.
 	}
 	err = l.inShortTx(ctx, "claim pushes", begin, func(_ context.Context, _ *pgx.Conn, last *pgx.Batch) error {
 		if len(list) < limit {
-			last.Queue(queries.Get("next-push"), lane, clock).QueryRow(func(r pgx.Row) error { return r.Scan(&now, &next) })
+			last.Queue(queries.Get("next-push"), lane, clock, leases).QueryRow(func(r pgx.Row) error { return r.Scan(&now, &next) })
 		}
 		return nil
 	})
 	if err != nil {
 		return delivery.Claims{}, err
 	}
-	return rows.ClaimsOf(list, limit, now, next), nil
+	return codec.ClaimsOf(list, limit, now, next), nil
 }
 
 // SettlePushes implements delivery.Pushes.
@@ -54,7 +54,7 @@ func (l *Ledger) SettlePushes(ctx context.Context, settled []delivery.Settlement
 	if len(settled) == 0 {
 		return nil
 	}
-	s := rows.NewSettle(settled)
+	s := codec.NewSettle(settled)
 	var sent laneEnds
 	begin := func(b *pgx.Batch) {
 		sent = laneEnds{}
@@ -74,7 +74,7 @@ func (l *Ledger) SettlePushes(ctx context.Context, settled []delivery.Settlement
 }
 
 // settle adds what records it.
-func (l *Ledger) settle(b *pgx.Batch, s *rows.Settle) {
+func (l *Ledger) settle(b *pgx.Batch, s *codec.Settle) {
 	clock := l.NowArg()
 	if len(s.Sent) > 0 {
 		b.Queue(queries.Get("settle-sent"), s.Sent, clock)

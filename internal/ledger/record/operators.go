@@ -275,6 +275,19 @@ func QueueChanges(orders []*item.Change) []*ledger.Change {
 	return list
 }
 
+// Restore is what a node has found of a ledger that was restored, in its record.
+type Restore struct {
+	Epoch    string `json:"epoch"` // that Redis had
+	Cause    string `json:"cause"`
+	Withheld int    `json:"withheld,omitempty"`
+	Dropped  int    `json:"dropped,omitempty"`
+}
+
+// Restored is the record of an index that knew more than its ledger.
+func Restored(r *ledger.Restore) *ledger.Change {
+	return &ledger.Change{Action: "ledger.restored", Object: "sink:" + r.Sink, After: state(Restore{r.Epoch, r.Cause, r.Withheld, r.Dropped})}
+}
+
 // QueuePause is whether a queue gives out items, in a record.
 type QueuePause struct {
 	Paused bool      `json:"paused"`

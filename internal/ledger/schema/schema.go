@@ -22,13 +22,13 @@ type Schema struct {
 	Files   fs.FS // with migrations/*.sql
 }
 
-// Up applies what is missing and returns it. ErrOutdated.
+// Up applies what is missing and returns it. ErrOutdated, ErrNewer.
 func (s Schema) Up(ctx context.Context, db *sql.DB, opts ...goose.ProviderOption) ([]ledger.Migration, error) {
 	p, err := s.provider(db, opts)
 	if err != nil {
 		return nil, err
 	}
-	if err := s.checkBegun(ctx, p); err != nil {
+	if err := s.checkKnown(ctx, p); err != nil {
 		return nil, err
 	}
 	results, err := p.Up(ctx)
@@ -42,14 +42,15 @@ func (s Schema) Up(ctx context.Context, db *sql.DB, opts ...goose.ProviderOption
 	return applied, nil
 }
 
-// Status returns every step in order, with when it was applied. ErrOutdated.
+// Status returns every step of this program in order, with when it was applied. ErrOutdated. ErrNewer comes together with the steps.
 func (s Schema) Status(ctx context.Context, db *sql.DB) ([]ledger.Migration, error) {
 	p, err := s.provider(db, nil)
 	if err != nil {
 		return nil, err
 	}
-	if err := s.checkBegun(ctx, p); err != nil {
-		return nil, err
+	known := s.checkKnown(ctx, p)
+	if known != nil && !errors.Is(known, ledger.ErrNewer) {
+		return nil, known
 	}
 	status, err := p.Status(ctx)
 	if err != nil {
@@ -59,26 +60,32 @@ func (s Schema) Status(ctx context.Context, db *sql.DB) ([]ledger.Migration, err
 	for _, step := range status {
 		list = append(list, ledger.Migration{Version: step.Source.Version, Name: step.Source.Path, Applied: step.AppliedAt})
 	}
-	return list, nil
+	return list, known
 }
 
-// checkBegun returns ErrOutdated where the ledger has a version, but one below that of the first step.
-func (s Schema) checkBegun(ctx context.Context, p *goose.Provider) error {
+// checkKnown returns ErrOutdated or ErrNewer where the ledger has a version, but none of this program's.
+func (s Schema) checkKnown(ctx context.Context, p *goose.Provider) error {
 	have, err := p.GetDBVersion(ctx)
 	if err != nil {
 		return fmt.Errorf("ledger: migrations: %w", err)
 	}
-	return outdated(have, p.ListSources()[0].Version)
+	sources := p.ListSources()
+	return foreign(have, sources[0].Version, sources[len(sources)-1].Version)
 }
 
-func outdated(have, first int64) error {
-	if 0 < have && have < first {
+// foreign is the error of a version that lies outside the steps from first to last.
+func foreign(have, first, last int64) error {
+	switch {
+	case 0 < have && have < first:
 		return fmt.Errorf("%w (its schema is at version %d, those of this program begin at %d)", ledger.ErrOutdated, have, first)
+	case have > last:
+		return fmt.Errorf("%w (its schema is at version %d, that of this program is %d)", ledger.ErrNewer, have, last)
 	}
 	return nil
 }
 
-// Check returns ledger.ErrSchema unless the version that a ledger has is that of the last step, and ErrOutdated where it is below the first.
+// Check returns ledger.ErrSchema unless the version that a ledger has is that of the last step, ErrOutdated where it is below the first, and ErrNewer
+// where it is above the last.
 func (s Schema) Check(have int64) error {
 	names, err := fs.Glob(s.Files, "migrations/*.sql")
 	if err != nil {
@@ -91,12 +98,12 @@ func (s Schema) Check(have int64) error {
 	if err != nil {
 		return fmt.Errorf("ledger: migrations: %w", err)
 	}
-	if err := outdated(have, first); err != nil {
-		return err
-	}
 	want, err := goose.NumericComponent(names[len(names)-1])
 	if err != nil {
 		return fmt.Errorf("ledger: migrations: %w", err)
+	}
+	if err := foreign(have, first, want); err != nil {
+		return err
 	}
 	if have != want {
 		return fmt.Errorf("%w (it is at version %d, the program wants %d)", ledger.ErrSchema, have, want)

@@ -3,13 +3,15 @@ package sqlite_test
 import (
 	"context"
 	"database/sql"
+	"fmt"
 	"path/filepath"
 	"testing"
 
 	"tallyman/internal/item"
 	"tallyman/internal/ledger"
+	"tallyman/internal/ledger/codec"
 	"tallyman/internal/ledger/ledgertest"
-	"tallyman/internal/ledger/rows"
+	"tallyman/internal/ledger/sqlite"
 	"tallyman/internal/notice"
 )
 
@@ -25,7 +27,7 @@ func BenchmarkCommit(b *testing.B) {
 
 const bareTables = `
 CREATE TABLE findings (scope_id INTEGER, key TEXT, phase INTEGER, priority INTEGER, ordinal INTEGER, episode INTEGER,
-    seen_clock INTEGER, absent_since INTEGER, firing_since INTEGER, last_notified INTEGER, notice_id TEXT,
+    since_clock INTEGER, absent_since INTEGER, firing_since INTEGER, last_notified INTEGER, notice_id TEXT,
     group_key TEXT, last_row BLOB, row_due INTEGER, PRIMARY KEY (scope_id, key)) WITHOUT ROWID;
 CREATE TABLE notices (num INTEGER PRIMARY KEY, id TEXT UNIQUE, type TEXT, rule TEXT, status TEXT, created_at INTEGER,
     expires_at INTEGER, body BLOB, finding INTEGER, warehouse TEXT);
@@ -57,13 +59,13 @@ func bareInserts(b *testing.B) ledgertest.Bare {
 			body, err := notice.Marshal(n.Notice)
 			check(b, err)
 			sets[0].rows = append(sets[0].rows, []any{
-				1, f.Key, int(f.Phase), f.Priority, f.Ordinal, f.Episode.UnixMicro(), f.SeenClock.Microseconds(), 0,
+				1, f.Key, int(f.Phase), f.Priority, f.Ordinal, f.Episode.UnixMicro(), f.SinceClock.Microseconds(), 0,
 				f.FiringSince.UnixMicro(), f.LastNotified.UnixMicro(), f.NoticeID,
 				f.Group, f.Row, batch.Run.Due.UnixMicro(),
 			})
 			sets[1].rows = append(sets[1].rows, []any{
 				num, n.Notice.ID, n.Notice.Type, n.Notice.Rule, string(n.Notice.Status), n.Notice.CreatedAt.UnixMicro(),
-				n.Notice.ExpiresAt.UnixMicro(), body, rows.FindingOf(n.Notice), n.Notice.Warehouse,
+				n.Notice.ExpiresAt.UnixMicro(), body, codec.FindingOf(n.Notice), n.Notice.Warehouse,
 			})
 			sets[2].rows = append(sets[2].rows, []any{num, num, 1, n.Notice.ExpiresAt.UnixMicro(), "role:keeper user:1"})
 		}
@@ -154,12 +156,12 @@ func bareItems(b *testing.B) ledgertest.BareItems {
 		b.Helper()
 		var pushed, moved [][]any
 		for i := range items {
-			r := rows.NewItem(&items[i], 0)
+			r := codec.NewItem(&items[i], 0)
 			pushed = append(pushed, []any{
 				1, r.ID, r.Priority, r.Created, r.Ready, r.Until, r.Bucket, r.Key, r.Subject, r.By, r.Node, r.Payload,
 			})
 		}
-		for _, t := range rows.NewApply([]item.Moves{moves}, 0).Traces {
+		for _, t := range codec.NewApply([]item.Moves{moves}, 0).Traces {
 			moved = append(moved, []any{t.Seq, t.At, string(t.Moves)})
 		}
 		for _, set := range []rowSet{{insertItem, pushed}, {insertMoves, moved}} {
@@ -173,4 +175,38 @@ func bareItems(b *testing.B) ledgertest.BareItems {
 // BenchmarkSends measures requests of business systems, and marks of readers.
 func BenchmarkSends(b *testing.B) {
 	ledgertest.BenchmarkSends(b, open(b, migrated(b), ledger.Options{}))
+}
+
+func BenchmarkForget(b *testing.B) {
+	ledgertest.BenchmarkForget(b, open(b, migrated(b), ledger.Options{}))
+}
+
+// BenchmarkOldestPending has a million deliveries wait for a push channel, or for the inboxes of a thousand warehouses.
+func BenchmarkOldestPending(b *testing.B) {
+	const numbers = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1000000) "
+	for name, lanes := range map[string]int{"push": 1, "inbox": 1000} {
+		b.Run(name, func(b *testing.B) {
+			path := filepath.Join(b.TempDir(), "ledger.db")
+			_, err := sqlite.Migrate(b.Context(), path)
+			check(b, err)
+			db, err := sql.Open("sqlite", "file:"+path+"?_pragma=synchronous(OFF)")
+			check(b, err)
+			for _, statement := range []string{
+				fmt.Sprintf("WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < %d) INSERT INTO lanes (sink, warehouse) SELECT 'sink', i FROM n", lanes),
+				numbers + `INSERT INTO notices (num, id, type, rule, status, created_at, expires_at, body) SELECT i, 'n_' || i, 'REP_NOTICE', 'r', 'firing', i, 9000000000000000, x'' FROM n`,
+				numbers + fmt.Sprintf("INSERT INTO deliveries (seq, notice, lane_id, expires_at, recipients) SELECT i, i, 1 + i %% %d, 9000000000000000, '' FROM n", lanes),
+				numbers + `INSERT INTO pushes (seq, lane_id, due, first_due, deadline, ends, addressee, kind, delay, at, within, retry, unless)
+					SELECT i, 1, i, i, 0, 9000000000000000, 0, 'delayed', 0, 0, 0, 0, '' FROM n WHERE ` + fmt.Sprint(name == "push"),
+			} {
+				_, err := db.ExecContext(b.Context(), statement)
+				check(b, err)
+			}
+			check(b, db.Close())
+			ledgertest.BenchmarkOldestPending(b, open(b, path, ledger.Options{}), 1)
+		})
+	}
+}
+
+func BenchmarkLookBack(b *testing.B) {
+	ledgertest.BenchmarkLookBack(b, open(b, migrated(b), ledger.Options{}))
 }

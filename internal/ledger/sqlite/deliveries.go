@@ -9,8 +9,8 @@ import (
 
 	"tallyman/internal/delivery"
 	"tallyman/internal/ledger"
+	"tallyman/internal/ledger/codec"
 	"tallyman/internal/ledger/record"
-	"tallyman/internal/ledger/rows"
 )
 
 // MarkSent implements delivery.Lanes.
@@ -42,7 +42,7 @@ func (l *Ledger) MarkSent(ctx context.Context, receipts []delivery.Receipt) erro
 
 // CancelDeliveries implements ledger.DeliveryOperations.
 func (l *Ledger) CancelDeliveries(ctx context.Context, who ledger.Author, seqs []int64, reason string) (changed []int64, err error) {
-	reason = rows.Text(reason)
+	reason = codec.Text(reason)
 	err = l.change(ctx, "cancel deliveries", who, func(tx *sql.Tx) (*ledger.Change, error) {
 		var err error
 		changed, err = l.cancelPending(ctx, tx, seqs, reason)

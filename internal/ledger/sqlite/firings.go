@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"tallyman/internal/ledger"
-	"tallyman/internal/ledger/rows"
+	"tallyman/internal/ledger/codec"
 	"tallyman/internal/ledger/store"
 )
 
@@ -16,26 +16,26 @@ import (
 var errNothing = errors.New("nothing to change")
 
 // Claim implements ledger.Firings.
-func (l *Ledger) Claim(ctx context.Context, rule, scope string, due time.Time, node string, lease time.Duration) (ledger.Claim, error) {
+func (l *Ledger) Claim(ctx context.Context, rule, scope string, term int64, due time.Time, node string, lease time.Duration) (ledger.Claim, error) {
 	c := ledger.Claim{Rule: rule, Scope: scope, Node: node}
 	err := l.inTx(ctx, "claim", func(tx *sql.Tx) error {
 		var err error
 		if c.Token, err = take(ctx, tx, "token", 1); err != nil {
 			return err
 		}
-		now := l.now()
-		until := rows.Lease(now, lease)
+		now := l.machine()
+		until := codec.Lease(now, lease)
 		var dueAt int64
 		got, err := one(ctx, tx, "claim",
-			[]any{rule, scope, rows.Micros(due), node, until, now.UnixMicro(), c.Token}, &dueAt, &c.Repeated)
+			[]any{rule, scope, codec.Micros(due), node, until, now.UnixMicro(), c.Token, term}, &c.Term, &dueAt, &c.Repeated)
 		if err == nil && !got {
 			err = errNothing
 		}
-		c.Due, c.LeaseUntil = rows.Time(dueAt), rows.Time(until)
+		c.Due, c.LeaseUntil = codec.Time(dueAt), codec.Time(until)
 		return err
 	})
 	if errors.Is(err, errNothing) {
-		return ledger.Claim{}, l.WhyNotClaimed(ctx, rule, scope, due)
+		return ledger.Claim{}, l.WhyNotClaimed(ctx, rule, scope, term, due)
 	}
 	if err != nil {
 		return ledger.Claim{}, err
@@ -57,13 +57,13 @@ func (l *Ledger) Release(ctx context.Context, c ledger.Claim) error {
 		if err != nil {
 			return err
 		}
-		return store.FencedIfNone(exec(ctx, tx, "release", c.Rule, c.Scope, c.Token, rows.Micros(c.Due), next))
+		return store.FencedIfNone(exec(ctx, tx, "release", c.Rule, c.Scope, c.Token, codec.Micros(c.Due), next))
 	})
 }
 
 // Commit implements ledger.Firings.
 func (l *Ledger) Commit(ctx context.Context, c ledger.Claim, run *ledger.Commit) (ledger.CommitResult, error) {
-	plan := rows.NewPlan(c, run)
+	plan := codec.NewPlan(c, run)
 	if err := plan.Encode()(); err != nil { // before the transaction, for which others wait
 		return ledger.CommitResult{}, failed("commit", err)
 	}
@@ -72,9 +72,9 @@ func (l *Ledger) Commit(ctx context.Context, c ledger.Claim, run *ledger.Commit)
 		return ledger.CommitResult{}, err
 	}
 	w := commit{notices: noticeWriter{plan: plan, lanes: lanes, now: l.nowMicros()}, claim: c, run: run}
-	w.notices.lowest, w.notices.highest = rows.FindingsOf(c.Rule, c.Scope)
+	w.notices.lowest, w.notices.highest = codec.FindingsOf(c.Rule, c.Scope)
 	err = l.inTx(ctx, "commit", func(tx *sql.Tx) error { return w.write(ctx, tx) })
-	if err != nil && !errors.Is(err, rows.ErrRepeated) {
+	if err != nil && !errors.Is(err, codec.ErrRepeated) {
 		return ledger.CommitResult{}, err
 	}
 	return w.done, nil
@@ -98,7 +98,7 @@ func (w *commit) write(ctx context.Context, tx *sql.Tx) error {
 		return err
 	}
 	w.done = w.notices.plan.Committed(w.notices.made)
-	if err := writeFindings(ctx, tx, w.scopeID, rows.Micros(w.claim.Due), w.run); err != nil {
+	if err := writeFindings(ctx, tx, w.scopeID, codec.Micros(w.claim.Due), w.run); err != nil {
 		return err
 	}
 	return w.writeState(ctx, tx)
@@ -111,39 +111,52 @@ func (w *commit) fence(ctx context.Context, tx *sql.Tx) error {
 		return err
 	}
 	var kept string
-	if _, err := one(ctx, tx, "last-answer", []any{w.claim.Rule, w.claim.Scope, rows.Micros(w.claim.Due), w.claim.Token}, &kept); err != nil {
+	if _, err := one(ctx, tx, "last-answer", []any{w.claim.Rule, w.claim.Scope, codec.Micros(w.claim.Due), w.claim.Token}, &kept); err != nil {
 		return err
 	}
 	var err error
-	w.done, err = rows.CheckFence(w.claim, w.notices.plan.Digest, kept, token, running)
+	w.done, err = codec.CheckFence(w.claim, w.notices.plan.Digest, kept, token, running)
 	return err
 }
 
 // writeState writes the run and the scope.
 func (w *commit) writeState(ctx context.Context, tx *sql.Tx) error {
-	answer, err := rows.NewAnswer(w.notices.plan.Digest, w.done)
+	answer, err := codec.NewAnswer(w.notices.plan.Digest, w.done)
 	if err != nil {
 		return err
 	}
-	watermark, err := rows.Watermark(w.run.Watermark)
+	watermark, err := codec.Watermark(w.run.Watermark)
 	if err != nil {
 		return err
 	}
-	if _, err := exec(ctx, tx, "record-run", rows.RunArgs(w.claim, &w.run.Run, answer, w.done.Unsubscribed)...); err != nil {
+	back, err := codec.Back(w.run.Back)
+	if err != nil {
+		return err
+	}
+	if _, err := exec(ctx, tx, "record-run", codec.RunArgs(w.claim, &w.run.Run, answer, w.done.Unsubscribed)...); err != nil {
 		return err
 	}
 	s := w.run.Scope
 	if err := countEvents(ctx, tx, w.run.Silenced); err != nil {
 		return err
 	}
-	_, err = exec(ctx, tx, "record-scope", w.scopeID, rows.Micros(s.LastDue), rows.Micros(s.LastOKDue),
-		s.Clock.Microseconds(), watermark, rows.Micros(w.claim.Due), w.run.Again)
+	seen, err := codec.LookBackChanges(w.scopeID, w.run.LookBack)
+	if err != nil {
+		return err
+	}
+	for _, s := range seen {
+		if _, err := exec(ctx, tx, s.Name, s.Args...); err != nil {
+			return err
+		}
+	}
+	_, err = exec(ctx, tx, "record-scope", w.scopeID, codec.Micros(s.LastDue), codec.Micros(s.LastOKDue),
+		s.Clock.Microseconds(), watermark, codec.Micros(w.claim.Due), w.run.Again, back, w.claim.Term)
 	return err
 }
 
 // countEvents counts what silences have dropped.
 func countEvents(ctx context.Context, tx *sql.Tx, dropped map[string]int) error {
-	for _, id := range rows.SilencesOf(dropped) {
+	for _, id := range codec.SilencesOf(dropped) {
 		if _, err := exec(ctx, tx, "count-events", id, dropped[id]); err != nil {
 			return err
 		}
@@ -153,15 +166,15 @@ func countEvents(ctx context.Context, tx *sql.Tx, dropped map[string]int) error 
 
 // writeFindings writes the findings that changed.
 func writeFindings(ctx context.Context, tx *sql.Tx, scopeID, due int64, run *ledger.Commit) error {
-	changes, warehouses := run.Findings, rows.Warehouses(run)
+	changes, warehouses := run.Findings, codec.Warehouses(run)
 	byOp := map[ledger.Op][]*ledger.FindingChange{}
 	for i := range changes {
 		byOp[changes[i].Op] = append(byOp[changes[i].Op], &changes[i])
 	}
 	columns := func(dst []any, c *ledger.FindingChange) []any {
-		f := rows.NewFinding(&c.State)
-		dst = append(dst, scopeID, f.Key, f.Phase, f.Priority, f.Ordinal, f.Episode, f.SeenClock, f.AbsentSince,
-			f.FiringSince, f.LastNotified, f.NoticeID, f.Group, f.Silenced, warehouses[f.NoticeID])
+		f := codec.NewFinding(&c.State)
+		dst = append(dst, scopeID, f.Key, f.Phase, f.Priority, f.Ordinal, f.Episode, f.SinceClock, f.AbsentSince,
+			f.FiringSince, f.LastNotified, f.NoticeID, f.Group, f.Silenced, f.Watched, f.Baseline, warehouses[f.NoticeID], f.Term)
 		if c.Row == nil {
 			return append(dst, nil, 0)
 		}
@@ -212,6 +225,59 @@ func updateFindings(ctx context.Context, tx *sql.Tx, changed []*ledger.FindingCh
 		}
 		if n != 1 {
 			return fmt.Errorf("update findings: %q is not there", changed[i].Key)
+		}
+	}
+	return nil
+}
+
+// Forget implements ledger.Removals.
+func (l *Ledger) Forget(ctx context.Context, p *ledger.ForgetPortion) (ledger.CommitResult, error) {
+	plan := codec.PlanOf(p.Notices)
+	plan.Over = p.Over
+	if err := plan.Encode()(); err != nil { // before the transaction, for which others wait
+		return ledger.CommitResult{}, failed("forget", err)
+	}
+	lanes, err := l.IDs.MakeLanes(ctx, plan.Lanes)
+	if err != nil {
+		return ledger.CommitResult{}, err
+	}
+	w := noticeWriter{plan: plan, lanes: lanes, now: l.nowMicros()}
+	w.lowest, w.highest = codec.FindingsOf(p.Rule, p.Scope)
+	err = l.inTx(ctx, "forget", func(tx *sql.Tx) error {
+		var id int64
+		found, err := one(ctx, tx, "fence-removed", []any{p.Rule, p.Scope, codec.Micros(p.LastDue)}, &id)
+		if err != nil {
+			return err
+		}
+		if !found {
+			return ledger.ErrFenced
+		}
+		if err := w.write(ctx, tx); err != nil {
+			return err
+		}
+		return forget(ctx, tx, id, p)
+	})
+	if err != nil {
+		return ledger.CommitResult{}, err
+	}
+	return plan.Committed(w.made), nil
+}
+
+// forget removes the findings of the portion, and after the last one what is left.
+func forget(ctx context.Context, tx *sql.Tx, id int64, p *ledger.ForgetPortion) error {
+	n, err := exec(ctx, tx, "delete-findings", id, p.Keys)
+	if err != nil {
+		return err
+	}
+	if n != int64(len(p.Keys)) {
+		return ledger.ErrFenced
+	}
+	if !p.Last {
+		return nil
+	}
+	for _, name := range []string{"forget-plans", "forget-findings", "forget-look-back", "forget-seen-rows", "forget"} {
+		if _, err := exec(ctx, tx, name, id); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -9,37 +9,56 @@ import (
 
 	"tallyman/docs/codetest"
 	"tallyman/internal/ledger"
+	"tallyman/internal/ledger/codec"
 	"tallyman/internal/ledger/ledgertest"
-	"tallyman/internal/ledger/rows"
 	"tallyman/internal/ledger/schema"
 )
 
-// A ledger of before the first step of this program is refused, whatever is done with it, and stays as it is.
-func TestOutdatedLedgerIsRefused(t *testing.T) {
+// A ledger of before the first step of this program, or of after its last, is refused, whatever is done with it, and stays as it is.
+func TestLedgerOfAnotherVersionIsRefused(t *testing.T) {
 	t.Parallel()
+	for name, c := range map[string]struct {
+		versions string
+		want     error
+		code     string
+	}{
+		"older": {"(0, 1), (13, 1), (14, 1)", ledger.ErrOutdated, "ledger_outdated"},
+		"newer": {"(0, 1), (100, 1), (117, 1)", ledger.ErrNewer, "ledger_newer"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			path := ledgerAt(t, c.versions)
+			for what, do := range map[string]func(context.Context) error{
+				"migrate":   func(ctx context.Context) error { _, err := Migrate(ctx, path); return err },
+				"status":    func(ctx context.Context) error { _, err := Status(ctx, path); return err },
+				"open":      func(ctx context.Context) error { _, err := Open(ctx, path, ledger.Options{}); return err },
+				"read only": func(ctx context.Context) error { _, err := OpenReadOnly(ctx, path, ledger.Options{}); return err },
+			} {
+				err := do(t.Context())
+				if !errors.Is(err, c.want) || errors.Is(err, ledger.ErrSchema) {
+					t.Fatalf("%s: got %v, want %v", what, err, c.want)
+				}
+				codetest.Outcome(t, "../../../docs/error-codes.md", "The ledger", c.code, err.Error()+"\n")
+			}
+		})
+	}
+}
+
+// ledgerAt makes a ledger in which these steps are recorded, and nothing else.
+func ledgerAt(t *testing.T, versions string) string {
+	t.Helper()
 	path := filepath.Join(t.TempDir(), "ledger.db")
 	db, err := openWriter(path)
 	noError(t, err)
 	for _, statement := range []string{
 		"CREATE TABLE " + schema.Table + " (id INTEGER PRIMARY KEY, version_id INTEGER, is_applied INTEGER, tstamp TIMESTAMP DEFAULT (datetime('now')))",
-		"INSERT INTO " + schema.Table + " (version_id, is_applied) VALUES (0, 1), (13, 1), (14, 1)",
+		"INSERT INTO " + schema.Table + " (version_id, is_applied) VALUES " + versions,
 	} {
 		_, err := db.ExecContext(t.Context(), statement)
 		noError(t, err)
 	}
 	noError(t, db.Close())
-	for what, do := range map[string]func(context.Context) error{
-		"migrate":   func(ctx context.Context) error { _, err := Migrate(ctx, path); return err },
-		"status":    func(ctx context.Context) error { _, err := Status(ctx, path); return err },
-		"open":      func(ctx context.Context) error { _, err := Open(ctx, path, ledger.Options{}); return err },
-		"read only": func(ctx context.Context) error { _, err := OpenReadOnly(ctx, path, ledger.Options{}); return err },
-	} {
-		err := do(t.Context())
-		if !errors.Is(err, ledger.ErrOutdated) {
-			t.Fatalf("%s: got %v, want ErrOutdated", what, err)
-		}
-		codetest.Outcome(t, "../../../docs/error-codes.md", "The ledger", "ledger_outdated", err.Error()+"\n")
-	}
+	return path
 }
 
 func noError(t *testing.T, err error) {
@@ -89,7 +108,7 @@ func TestSearchesGoByIndex(t *testing.T) {
 		"INDEX notices_finding (finding=?)": {{Rule: "rule-7", Scope: &scope, Finding: "[1]"}},
 	} {
 		for _, f := range filters {
-			s := rows.NewSearch(f)
+			s := codec.NewSearch(f)
 			a, _ := s.Next()
 			lead, args := s.Lead(&a, a.At, a.N)
 			plan, err := planOf(t.Context(), db, lead, args...)

@@ -6,8 +6,8 @@ import (
 
 	"tallyman/internal/item"
 	"tallyman/internal/ledger"
+	"tallyman/internal/ledger/codec"
 	"tallyman/internal/ledger/record"
-	"tallyman/internal/ledger/rows"
 	"tallyman/internal/ledger/store"
 )
 
@@ -20,14 +20,14 @@ func (l *Ledger) PushItems(ctx context.Context, queue string, items []item.Recor
 	if err != nil {
 		return nil, err
 	}
-	plan := rows.NewPush(items)
+	plan := codec.NewPush(items)
 	if err := l.inTx(ctx, "push items", func(tx *sql.Tx) error { return push(ctx, tx, id, plan) }); err != nil {
 		return nil, err
 	}
 	return plan.Known, nil
 }
 
-func push(ctx context.Context, tx *sql.Tx, queue int64, plan *rows.Push) error {
+func push(ctx context.Context, tx *sql.Tx, queue int64, plan *codec.Push) error {
 	var known, state, warehouse string
 	var seq int64
 	args := []any{queue, plan.IDs()}
@@ -78,7 +78,7 @@ func (l *Ledger) RefuseItems(ctx context.Context, queue string, refused []item.R
 	if err != nil {
 		return err
 	}
-	r := rows.NewRefusals(refused)
+	r := codec.NewRefusals(refused)
 	return l.inTx(ctx, "refuse items", func(tx *sql.Tx) error {
 		if err := each(ctx, tx, "refuse-items", []any{id, r.Seqs}, r.Columns(), r.Add); err != nil {
 			return err
@@ -105,7 +105,7 @@ func (l *Ledger) ApplyMoves(ctx context.Context, queue, epoch string, entries []
 			if err != nil {
 				return err
 			}
-			a := rows.NewApply(entries, position)
+			a := codec.NewApply(entries, position)
 			if a.Position == position {
 				return nil
 			}
@@ -140,23 +140,23 @@ func positionOf(ctx context.Context, tx *sql.Tx, id int64, epoch string) (int64,
 	return position, err
 }
 
-func insertMoves(ctx context.Context, tx *sql.Tx, traces []rows.Trail) error {
+func insertMoves(ctx context.Context, tx *sql.Tx, traces []codec.Trail) error {
 	return insertRows(ctx, tx, "insert-item-moves", len(traces), func(dst []any, i int) []any {
 		return append(dst, traces[i].Seq, traces[i].At, string(traces[i].Moves))
 	})
 }
 
-func changeItems(ctx context.Context, tx *sql.Tx, queue int64, changed []rows.Standing) error {
+func changeItems(ctx context.Context, tx *sql.Tx, queue int64, changed []codec.Standing) error {
 	return repeat(ctx, tx, "change-item", len(changed), func(stmt *sql.Stmt, i int) error {
 		s := &changed[i]
-		_, err := stmt.ExecContext(ctx, queue, s.Seq, s.N, s.State, s.Attempt, s.Failures, s.Suspends, s.Due, rows.Text(s.Assignee))
+		_, err := stmt.ExecContext(ctx, queue, s.Seq, s.N, s.State, s.Attempt, s.Failures, s.Suspends, s.Due, codec.Text(s.Assignee))
 		return err
 	})
 }
 
 // endItems ends items, and notes those that ended otherwise than done.
-func endItems(ctx context.Context, tx *sql.Tx, queue int64, ended []rows.Standing) error {
-	var early []rows.Standing
+func endItems(ctx context.Context, tx *sql.Tx, queue int64, ended []codec.Standing) error {
+	var early []codec.Standing
 	err := repeat(ctx, tx, "end-item", len(ended), func(stmt *sql.Stmt, i int) error {
 		res, err := stmt.ExecContext(ctx, queue, ended[i].Seq, ended[i].N)
 		if err != nil {

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"tallyman/internal/ledger"
-	"tallyman/internal/ledger/rows"
+	"tallyman/internal/ledger/codec"
 )
 
 // Mark implements ledger.Marks.
@@ -23,10 +23,10 @@ func (l *Ledger) Mark(ctx context.Context, m ledger.Mark) error {
 		if !recipient {
 			return fmt.Errorf("%w: notice %q in an inbox of %s in warehouse %s", ledger.ErrNotFound, m.Notice, strings.Join(m.As, ", "), m.Warehouse)
 		}
-		if _, err := exec(ctx, tx, "add-mark", rows.MarkArgs(&m)...); err != nil {
+		if _, err := exec(ctx, tx, "add-mark", codec.MarkArgs(&m)...); err != nil {
 			return err
 		}
-		unless, reason := rows.Needless(&m)
+		unless, reason := codec.Needless(&m)
 		var needless []int64
 		var seq int64
 		err = each(ctx, tx, "needless-pushes", []any{m.Notice, unless}, []any{&seq}, func() error {
@@ -53,7 +53,7 @@ func (e engine) CancelRead(ctx context.Context, r *ledger.ReadAll, after int64, 
 		if err != nil {
 			return err
 		}
-		return cancel(ctx, tx, needless, rows.ReadBy(r.User), e.nowMicros())
+		return cancel(ctx, tx, needless, codec.ReadBy(r.User), e.nowMicros())
 	})
 	return needless, err
 }
@@ -63,7 +63,7 @@ func (l *Ledger) cancelReadAlready(ctx context.Context, tx *sql.Tx, seqs []int64
 	needless := map[string][]int64{}
 	var user string
 	var seq int64
-	err := each(ctx, tx, "read-already", []any{seqs, rows.ClocksDiffer.Microseconds()}, []any{&user, &seq}, func() error {
+	err := each(ctx, tx, "read-already", []any{seqs, codec.ClocksDiffer.Microseconds()}, []any{&user, &seq}, func() error {
 		needless[user] = append(needless[user], seq)
 		return nil
 	})
@@ -71,7 +71,7 @@ func (l *Ledger) cancelReadAlready(ctx context.Context, tx *sql.Tx, seqs []int64
 		return err
 	}
 	for _, user := range slices.Sorted(maps.Keys(needless)) {
-		if err := cancel(ctx, tx, needless[user], rows.ReadBy(user), l.nowMicros()); err != nil {
+		if err := cancel(ctx, tx, needless[user], codec.ReadBy(user), l.nowMicros()); err != nil {
 			return err
 		}
 	}

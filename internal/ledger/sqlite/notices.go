@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"tallyman/internal/ledger"
-	"tallyman/internal/ledger/rows"
+	"tallyman/internal/ledger/codec"
 )
 
 // overReason is what the record says of deliveries that are canceled because their findings are over.
@@ -17,14 +17,14 @@ const overReason = "the finding is over"
 
 // noticeWriter writes the notices of a plan, whose bodies are encoded, with their deliveries, in a transaction of the caller's.
 type noticeWriter struct {
-	plan  *rows.Plan
+	plan  *codec.Plan
 	lanes []int64 // ids of plan.Lanes
 	now   int64
 	// The numbers that the findings of the commit's rule and scope may have.
 	lowest, highest int64
 
-	known rows.Facts
-	made  *rows.PlanResult
+	known codec.Facts
+	made  *codec.PlanResult
 }
 
 func (w *noticeWriter) write(ctx context.Context, tx *sql.Tx) error {
@@ -58,7 +58,7 @@ func (w *noticeWriter) dropExisting(ctx context.Context, tx *sql.Tx) error {
 
 // askAudiences looks up whom each audience is.
 func (w *noticeWriter) askAudiences(ctx context.Context, tx *sql.Tx) error {
-	w.known.Audiences = make([]rows.Readership, len(w.plan.Audiences))
+	w.known.Audiences = make([]codec.Readership, len(w.plan.Audiences))
 	for i, a := range w.plan.Audiences {
 		found, err := recipients(ctx, tx, a.Type, a.Warehouse)
 		if err != nil {
@@ -75,11 +75,11 @@ func (l *Ledger) Recipients(ctx context.Context, typ, warehouse string) ([]strin
 	if err != nil {
 		return nil, fmt.Errorf("ledger: %w", err)
 	}
-	return rows.Recipients(found.All), nil
+	return codec.Recipients(found.All), nil
 }
 
 // recipients looks up the subscribers of a type in a warehouse.
-func recipients(ctx context.Context, db queryer, typ, warehouse string) (rows.Readership, error) {
+func recipients(ctx context.Context, db queryer, typ, warehouse string) (codec.Readership, error) {
 	var all, mail []string
 	var subscriber string
 	var reached bool
@@ -90,7 +90,7 @@ func recipients(ctx context.Context, db queryer, typ, warehouse string) (rows.Re
 		}
 		return nil
 	})
-	return rows.Readership{All: strings.Join(all, " "), Mail: strings.Join(mail, " ")}, err
+	return codec.Readership{All: strings.Join(all, " "), Mail: strings.Join(mail, " ")}, err
 }
 
 // askMail looks up which of those that are named have an address.
@@ -112,8 +112,8 @@ func (w *noticeWriter) askTold(ctx context.Context, tx *sql.Tx) error {
 	if len(after) == 0 {
 		return nil
 	}
-	w.known.Told = make(map[rows.NoticeLane]string, len(after))
-	var at rows.NoticeLane
+	w.known.Told = make(map[codec.NoticeLane]string, len(after))
+	var at codec.NoticeLane
 	var recipients string
 	return each(ctx, tx, "told", []any{after}, []any{&at.Notice, &at.Lane.Sink, &at.Lane.Warehouse, &recipients}, func() error {
 		w.known.Told[at] = recipients
@@ -127,7 +127,7 @@ func (w *noticeWriter) askPushes(ctx context.Context, tx *sql.Tx) error {
 	if len(findings) == 0 && len(w.plan.Over) == 0 {
 		return nil
 	}
-	var one rows.OpenPush
+	var one codec.OpenPush
 	var body sql.RawBytes
 	args := []any{findings, w.plan.Over, w.lowest, w.highest, w.plan.After()}
 	return each(ctx, tx, "open-pushes", args, append(one.Columns(), &body), func() error {
@@ -139,7 +139,7 @@ func (w *noticeWriter) askPushes(ctx context.Context, tx *sql.Tx) error {
 
 // askSent finds which push channels were told of what others take back.
 func (w *noticeWriter) askSent(ctx context.Context, tx *sql.Tx) error {
-	w.known.Sent = map[rows.NoticeLane][]string{}
+	w.known.Sent = map[codec.NoticeLane][]string{}
 	for _, back := range w.plan.Retractions() {
 		var sink, text string
 		var body sql.RawBytes
@@ -171,11 +171,11 @@ func (w *noticeWriter) insert(ctx context.Context, tx *sql.Tx) error {
 	err = insertRows(ctx, tx, "insert-notices", len(notices), func(dst []any, i int) []any {
 		n := &notices[i]
 		var finding any
-		if rows.HasFinding(n.Notice) {
-			finding = rows.FindingOf(n.Notice)
+		if codec.HasFinding(n.Notice) {
+			finding = codec.FindingOf(n.Notice)
 		}
-		return append(dst, first+int64(i), n.ID, n.Type, n.Rule, string(n.Status), rows.Micros(n.CreatedAt),
-			rows.Micros(n.ExpiresAt), n.Body, finding, n.Warehouse, n.Priority)
+		return append(dst, first+int64(i), n.ID, n.Type, n.Rule, string(n.Status), codec.Micros(n.CreatedAt),
+			codec.Micros(n.ExpiresAt), n.Body, finding, n.Warehouse, n.Priority)
 	})
 	if err != nil {
 		return err
@@ -187,7 +187,7 @@ func (w *noticeWriter) insert(ctx context.Context, tx *sql.Tx) error {
 	deliveries := w.made.Deliveries
 	err = insertRows(ctx, tx, "insert-deliveries", len(deliveries), func(dst []any, i int) []any {
 		d := deliveries[i]
-		return append(dst, seq+1+int64(i), first+int64(d.Notice), w.lanes[d.Lane], rows.Micros(notices[d.Notice].ExpiresAt), d.Recipients)
+		return append(dst, seq+1+int64(i), first+int64(d.Notice), w.lanes[d.Lane], codec.Micros(notices[d.Notice].ExpiresAt), d.Recipients)
 	})
 	if err != nil {
 		return err
@@ -195,7 +195,7 @@ func (w *noticeWriter) insert(ctx context.Context, tx *sql.Tx) error {
 	return insertPushes(ctx, tx, deliveries, w.lanes, seq+1)
 }
 
-func insertPushes(ctx context.Context, tx *sql.Tx, deliveries []rows.Delivery, lanes []int64, first int64) error {
+func insertPushes(ctx context.Context, tx *sql.Tx, deliveries []codec.Delivery, lanes []int64, first int64) error {
 	var pushes []int
 	for i := range deliveries {
 		if deliveries[i].Push != nil {
@@ -239,7 +239,7 @@ func (l *Ledger) Send(ctx context.Context, given []ledger.NewNotice) (ledger.Sen
 	if err := ledger.CheckSend(given); err != nil {
 		return ledger.SentNotices{}, err
 	}
-	plan := rows.PlanOf(given)
+	plan := codec.PlanOf(given)
 	if err := plan.Encode()(); err != nil { // before the transaction, for which others wait
 		return ledger.SentNotices{}, failed("send", err)
 	}
@@ -248,14 +248,14 @@ func (l *Ledger) Send(ctx context.Context, given []ledger.NewNotice) (ledger.Sen
 		return ledger.SentNotices{}, err
 	}
 	n := noticeWriter{plan: plan, lanes: ids, now: l.nowMicros()}
-	sent := rows.NewSendAnswer(given)
+	sent := codec.NewSendAnswer(given)
 	var lanes []ledger.Lane
 	err = l.inTx(ctx, "send", func(tx *sql.Tx) error {
 		if err := askSent(ctx, tx, sent); err != nil {
 			return err
 		}
 		if sent.Others() {
-			return rows.ErrOther
+			return codec.ErrOther
 		}
 		if err := n.write(ctx, tx); err != nil {
 			return err
@@ -264,7 +264,7 @@ func (l *Ledger) Send(ctx context.Context, given []ledger.NewNotice) (ledger.Sen
 		lanes = plan.LanesOf(n.made.Deliveries)
 		return nil
 	})
-	if err != nil && !errors.Is(err, rows.ErrOther) {
+	if err != nil && !errors.Is(err, codec.ErrOther) {
 		return ledger.SentNotices{}, err
 	}
 	return sent.Answer(lanes), nil
@@ -272,7 +272,7 @@ func (l *Ledger) Send(ctx context.Context, given []ledger.NewNotice) (ledger.Sen
 
 // Sent implements ledger.Sends.
 func (l *Ledger) Sent(ctx context.Context, given []ledger.NewNotice) (ledger.SentNotices, error) {
-	sent := rows.NewSendAnswer(given)
+	sent := codec.NewSendAnswer(given)
 	if err := askSent(ctx, l.read, sent); err != nil {
 		return ledger.SentNotices{}, failed("sent", err)
 	}
@@ -280,7 +280,7 @@ func (l *Ledger) Sent(ctx context.Context, given []ledger.NewNotice) (ledger.Sen
 }
 
 // askSent asks what is there of the notices.
-func askSent(ctx context.Context, db queryer, sent *rows.SendAnswer) error {
+func askSent(ctx context.Context, db queryer, sent *codec.SendAnswer) error {
 	ids := []any{sent.IDs()}
 	var body []byte
 	err := each(ctx, db, "sent-notices", ids, []any{&body}, func() error { return sent.Found(body) })
@@ -293,7 +293,7 @@ func askSent(ctx context.Context, db queryer, sent *rows.SendAnswer) error {
 }
 
 // LookAtNotices implements store.Engine.
-func (e engine) LookAtNotices(ctx context.Context, s *rows.Search, a *rows.LookArgs) (looked []rows.Candidate, full bool, err error) {
+func (e engine) LookAtNotices(ctx context.Context, s *codec.Search, a *codec.LookArgs) (looked []codec.Candidate, full bool, err error) {
 	lead, args := s.Lead(a, a.At, a.N)
 	var nums []int64
 	var num int64
@@ -304,7 +304,7 @@ func (e engine) LookAtNotices(ctx context.Context, s *rows.Search, a *rows.LookA
 	if err != nil {
 		return nil, false, failed("search notices", err)
 	}
-	var n rows.Candidate
+	var n codec.Candidate
 	args = []any{nums, a.Warehouses, a.Types, a.Statuses, a.Rule, a.Key, a.Priority}
 	err = each(ctx, e.read, "looked-at", args, []any{&n.At, &n.N, &n.ID, &n.Body}, func() error {
 		looked = append(looked, n)

@@ -5,7 +5,7 @@ import (
 	"database/sql"
 	"time"
 
-	"tallyman/internal/ledger/rows"
+	"tallyman/internal/ledger/codec"
 )
 
 // pruneBatch is how many notices or firings one transaction of Prune removes at most. Commits wait for it, so
@@ -27,7 +27,7 @@ func (e engine) ExpireDeliveries(ctx context.Context, seqs []int64) error {
 func (e engine) PruneNotices(ctx context.Context, before time.Time) (notices, all int64, err error) {
 	err = e.inTx(ctx, "prune", func(tx *sql.Tx) error {
 		var old string
-		if _, err := one(ctx, tx, "old-notices", []any{rows.Micros(before), pruneBatch, e.nowMicros()}, &old); err != nil {
+		if _, err := one(ctx, tx, "old-notices", []any{codec.Micros(before), pruneBatch, e.nowMicros()}, &old); err != nil {
 			return err
 		}
 		for _, name := range []string{"prune-pushes", "prune-marks"} {
@@ -49,7 +49,7 @@ func (e engine) PruneNotices(ctx context.Context, before time.Time) (notices, al
 // PruneItems implements store.Pruner.
 func (e engine) PruneItems(ctx context.Context, queue, after int64, before time.Time) (last int64, more bool, gone int64, err error) {
 	p := itemPage{queue: queue, after: after}
-	err = e.inTx(ctx, "prune", func(tx *sql.Tx) error { return p.prune(ctx, tx, rows.Micros(before), e.nowMicros()) })
+	err = e.inTx(ctx, "prune", func(tx *sql.Tx) error { return p.prune(ctx, tx, codec.Micros(before), e.nowMicros()) })
 	return p.after, p.more, p.gone, err
 }
 

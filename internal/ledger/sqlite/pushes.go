@@ -7,7 +7,7 @@ import (
 
 	"tallyman/internal/delivery"
 	"tallyman/internal/ledger"
-	"tallyman/internal/ledger/rows"
+	"tallyman/internal/ledger/codec"
 	"tallyman/internal/notice"
 )
 
@@ -23,7 +23,7 @@ func (l *Ledger) ClaimPushes(ctx context.Context, sink, node string, lease time.
 		return delivery.Claims{}, err
 	}
 	if next == 0 || next > now { // as mostly; then nobody who writes has to wait
-		return rows.ClaimsOf(nil, limit, now, next), nil
+		return codec.ClaimsOf(nil, limit, now, next), nil
 	}
 	var list []delivery.PushClaim
 	err = l.inTx(ctx, "claim pushes", func(tx *sql.Tx) error {
@@ -39,7 +39,7 @@ func (l *Ledger) ClaimPushes(ctx context.Context, sink, node string, lease time.
 			return delivery.Claims{}, err
 		}
 	}
-	return rows.ClaimsOf(list, limit, now, next), nil
+	return codec.ClaimsOf(list, limit, now, next), nil
 }
 
 // nextPush returns when the next open delivery is due, 0 = there is none.
@@ -60,7 +60,7 @@ func claimPushes(ctx context.Context, tx *sql.Tx, lane int64, node string, now, 
 		return nil, err
 	}
 	var list []delivery.PushClaim
-	var c rows.ClaimRow
+	var c codec.ClaimRow
 	var body sql.RawBytes
 	err := each(ctx, tx, "claimed-pushes", []any{seqs}, append(c.Columns(), &body), func() error {
 		n, err := notice.Unmarshal(body)
@@ -75,7 +75,7 @@ func (l *Ledger) SettlePushes(ctx context.Context, settled []delivery.Settlement
 	if len(settled) == 0 {
 		return nil
 	}
-	s := rows.NewSettle(settled)
+	s := codec.NewSettle(settled)
 	return l.inTx(ctx, "settle pushes", func(tx *sql.Tx) error {
 		now := l.nowMicros()
 		if _, err := exec(ctx, tx, "settle-sent", s.Sent, now); err != nil {
@@ -107,7 +107,7 @@ func (l *Ledger) SettlePushes(ctx context.Context, settled []delivery.Settlement
 }
 
 // settleFailed returns those that it recorded.
-func settleFailed(ctx context.Context, tx *sql.Tx, s *rows.SettleColumns) ([]int64, error) {
+func settleFailed(ctx context.Context, tx *sql.Tx, s *codec.SettleColumns) ([]int64, error) {
 	ended, errors, err := settleEach(ctx, tx, "settle-failed", s, func(int) []any { return nil })
 	if err != nil {
 		return nil, err
@@ -118,7 +118,7 @@ func settleFailed(ctx context.Context, tx *sql.Tx, s *rows.SettleColumns) ([]int
 	})
 }
 
-func settleAgain(ctx context.Context, tx *sql.Tx, s *rows.SettleColumns, now int64) error {
+func settleAgain(ctx context.Context, tx *sql.Tx, s *codec.SettleColumns, now int64) error {
 	waiting, errors, err := settleEach(ctx, tx, "settle-again", s, func(i int) []any { return []any{now + s.After[i]} })
 	if err != nil {
 		return err
@@ -130,7 +130,7 @@ func settleAgain(ctx context.Context, tx *sql.Tx, s *rows.SettleColumns, now int
 }
 
 // settleEach runs the query for each of them, and returns those whose claim was in force, with their errors.
-func settleEach(ctx context.Context, tx *sql.Tx, name string, s *rows.SettleColumns, more func(i int) []any) (seqs []int64, errors []string, err error) {
+func settleEach(ctx context.Context, tx *sql.Tx, name string, s *codec.SettleColumns, more func(i int) []any) (seqs []int64, errors []string, err error) {
 	err = repeat(ctx, tx, name, len(s.Seqs), func(stmt *sql.Stmt, i int) error {
 		res, err := stmt.ExecContext(ctx, append([]any{s.Seqs[i], s.Tokens[i]}, more(i)...)...)
 		if err != nil {

@@ -98,7 +98,7 @@ func hasFindings(t *testing.T, v ledger.View, want int) {
 
 func refusesWrites(t *testing.T, l ledger.Ledger) {
 	t.Helper()
-	if _, err := l.Register(t.Context(), "new", "", at(0)); err == nil {
+	if _, err := l.Register(t.Context(), "new", "", 0, at(0)); err == nil {
 		t.Error("a rule was registered")
 	}
 	if err := l.SetSwitch(t.Context(), ledgertest.Ann, ledger.Switch{Rule: "r", Scope: ledger.Every, At: at(0)}); err == nil {

@@ -15,7 +15,6 @@ import (
 	"github.com/pressly/goose/v3"
 
 	"tallyman/internal/ledger"
-	"tallyman/internal/ledger/rows"
 	"tallyman/internal/ledger/schema"
 	"tallyman/internal/ledger/store"
 )
@@ -37,7 +36,9 @@ type Ledger struct {
 	lock  *fileLock // nil where it is open for reading only
 	write *sql.DB   // one connection
 	read  *sql.DB
-	now   func() time.Time
+	now   func() time.Time // what the node goes by
+	// machine is the clock of the machine, which leases are judged by.
+	machine func() time.Time
 
 	closing sync.Once
 }
@@ -98,7 +99,10 @@ func openReaders(path, pragmas string, l *Ledger, opts ledger.Options) (*Ledger,
 	if opts.Now == nil {
 		opts.Now = time.Now
 	}
-	l.read, l.now = read, opts.Now
+	if opts.NodeTime == nil {
+		opts.NodeTime = opts.Now
+	}
+	l.read, l.now, l.machine = read, opts.NodeTime, opts.Now
 	l.Store = store.New(engine{l}, opts)
 	return l, nil
 }
@@ -158,9 +162,6 @@ func (l *Ledger) Ping(ctx context.Context) error {
 	_, err := l.Version(ctx)
 	return err
 }
-
-// Now implements ledger.Server. The file belongs to one node, and its clock is that of the node's machine.
-func (l *Ledger) Now(context.Context) (time.Time, error) { return rows.Time(l.nowMicros()), nil }
 
 // Close closes the file and lets others in. Closing twice is fine.
 func (l *Ledger) Close() error {

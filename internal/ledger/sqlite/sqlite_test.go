@@ -180,7 +180,7 @@ func TestReopen(t *testing.T) {
 	path := migrated(t)
 	l := open(t, path, ledger.Options{})
 	c := commit(t, l, 1)
-	claimed, err := l.Claim(t.Context(), "r", "", at(2), "a", time.Hour)
+	claimed, err := l.Claim(t.Context(), "r", "", 0, at(2), "a", time.Hour)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -274,10 +274,10 @@ func at(n int) time.Time {
 // commit makes the n-th firing, with one finding and one notice that does not expire soon.
 func commit(t testing.TB, l *sqlite.Ledger, n int) ledger.Claim {
 	t.Helper()
-	if _, err := l.Register(t.Context(), "r", "", at(0)); err != nil {
+	if _, err := l.Register(t.Context(), "r", "", 0, at(0)); err != nil {
 		t.Error(err)
 	}
-	c, err := l.Claim(t.Context(), "r", "", at(n), "a", time.Hour)
+	c, err := l.Claim(t.Context(), "r", "", 0, at(n), "a", time.Hour)
 	if err != nil {
 		t.Error(err)
 	}

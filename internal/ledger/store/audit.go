@@ -6,31 +6,34 @@ import (
 	"slices"
 
 	"tallyman/internal/ledger"
+	"tallyman/internal/ledger/codec"
 	"tallyman/internal/ledger/record"
-	"tallyman/internal/ledger/rows"
 )
 
+// auditStore is ledger.Audit.
+type auditStore struct{ *base }
+
 // AddChange implements ledger.Audit.
-func (s *Store) AddChange(ctx context.Context, c *ledger.Change) error {
+func (s *auditStore) AddChange(ctx context.Context, c *ledger.Change) error {
 	return s.change(ctx, "add change", ledger.Author{By: c.By, Via: c.Via}, func(Conn) (*ledger.Change, error) { return c, nil })
 }
 
 // Changes implements ledger.Audit.
-func (s *Store) Changes(ctx context.Context, f ledger.ChangeFilter) (page []ledger.Change, more bool, err error) {
-	var row rows.Change
-	found, err := list(ctx, s.db, "changes", rows.ChangesArgs(&f), row.Columns(), func() (rows.Change, error) { return row, nil })
+func (s *auditStore) Changes(ctx context.Context, f ledger.ChangeFilter) (page []ledger.Change, more bool, err error) {
+	var row codec.Change
+	found, err := list(ctx, s.db, "changes", codec.ChangesArgs(&f), row.Columns(), func() (codec.Change, error) { return row, nil })
 	if err != nil {
 		return nil, false, err
 	}
-	page, more = rows.Changes(found, f.Limit)
+	page, more = codec.Changes(found, f.Limit)
 	return page, more, nil
 }
 
 // TakeRules implements ledger.RuleVersions.
-func (s *Store) TakeRules(ctx context.Context, who ledger.Author, from int64, v *ledger.RulesVersion) (recorded bool, err error) {
+func (s *auditStore) TakeRules(ctx context.Context, who ledger.Author, from int64, v *ledger.RulesVersion) (recorded bool, err error) {
 	err = s.change(ctx, "take rules", who, func(tx Conn) (*ledger.Change, error) {
 		recorded = false
-		var last rows.RulesPlace
+		var last codec.RulesPlace
 		found, err := tx.One(ctx, "last-rules", nil, &last.Place, &last.Version)
 		if err != nil || found && last.Version == v.Version {
 			return nil, err
@@ -86,7 +89,7 @@ func (r *Recorder) write(ctx context.Context, tx Conn, c *ledger.Change) error {
 	if err := (ledger.Author{By: c.By, Via: c.Via}).Check(); err != nil {
 		return err
 	}
-	if _, err := tx.Exec(ctx, "add-change", append([]any{r.nowArg()}, rows.ChangeArgs(c)...)...); err != nil {
+	if _, err := tx.Exec(ctx, "add-change", append([]any{r.nowArg()}, codec.ChangeArgs(c)...)...); err != nil {
 		return fmt.Errorf("%w: %w", ledger.ErrNotRecorded, err)
 	}
 	r.step(ledger.StepRecorded)

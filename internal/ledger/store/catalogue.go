@@ -7,18 +7,21 @@ import (
 
 	"tallyman/internal/delivery"
 	"tallyman/internal/ledger"
+	"tallyman/internal/ledger/codec"
 	"tallyman/internal/ledger/record"
-	"tallyman/internal/ledger/rows"
 	"tallyman/rules/catalog"
 )
 
 // typesVersion is the number that grows with every change of a type.
 const typesVersion = "types_version"
 
+// catalogueStore is ledger.Catalogue without Recipients, which each engine answers by itself.
+type catalogueStore struct{ *base }
+
 // Types implements ledger.TypeReader.
-func (s *Store) Types(ctx context.Context) (catalog.Catalog, error) {
+func (s *catalogueStore) Types(ctx context.Context) (catalog.Catalog, error) {
 	types := catalog.Catalog{}
-	var row rows.Type
+	var row codec.Type
 	err := s.db.Each(ctx, "types", nil, row.Columns(), func() error {
 		t, err := row.Type()
 		types[t.Code] = t
@@ -31,15 +34,15 @@ func (s *Store) Types(ctx context.Context) (catalog.Catalog, error) {
 }
 
 // TypesVersion implements ledger.TypeReader.
-func (s *Store) TypesVersion(ctx context.Context) (int64, error) {
+func (s *catalogueStore) TypesVersion(ctx context.Context) (int64, error) {
 	var v int64
 	_, err := s.db.One(ctx, "number", []any{typesVersion}, &v)
 	return v, err
 }
 
 // PutType implements ledger.Catalogue.
-func (s *Store) PutType(ctx context.Context, who ledger.Author, t catalog.Type) error {
-	args, err := rows.TypeArgs(&t)
+func (s *catalogueStore) PutType(ctx context.Context, who ledger.Author, t catalog.Type) error {
+	args, err := codec.TypeArgs(&t)
 	if err != nil {
 		return err
 	}
@@ -55,12 +58,12 @@ func (s *Store) PutType(ctx context.Context, who ledger.Author, t catalog.Type) 
 
 // typeOf is the type of the code, nil where there is none.
 func typeOf(ctx context.Context, tx Conn, code string) (*catalog.Type, error) {
-	var row rows.Type
+	var row codec.Type
 	return one(ctx, tx, "type", []any{code}, row.Columns(), row.Type)
 }
 
 // duplicateType turns a violation of the numeric id's uniqueness into ErrExists.
-func (s *Store) duplicateType(err error, t *catalog.Type) error {
+func (s *catalogueStore) duplicateType(err error, t *catalog.Type) error {
 	if s.db.IsDuplicate(err) {
 		return fmt.Errorf("%w: another type has the numeric id %d of %s", ledger.ErrExists, t.ID, t.Code)
 	}
@@ -68,7 +71,7 @@ func (s *Store) duplicateType(err error, t *catalog.Type) error {
 }
 
 // DeleteType implements ledger.Catalogue.
-func (s *Store) DeleteType(ctx context.Context, who ledger.Author, code string) error {
+func (s *catalogueStore) DeleteType(ctx context.Context, who ledger.Author, code string) error {
 	return s.changeTypes(ctx, who, func(tx Conn) (*ledger.Change, error) {
 		before, err := typeOf(ctx, tx, code)
 		if err != nil {
@@ -83,12 +86,12 @@ func (s *Store) DeleteType(ctx context.Context, who ledger.Author, code string) 
 }
 
 // SeedTypes implements ledger.Catalogue.
-func (s *Store) SeedTypes(ctx context.Context, who ledger.Author, types catalog.Catalog) (int, error) {
+func (s *catalogueStore) SeedTypes(ctx context.Context, who ledger.Author, types catalog.Catalog) (int, error) {
 	var added []catalog.Type
 	err := s.changeTypes(ctx, who, func(tx Conn) (*ledger.Change, error) {
 		added = nil
-		for _, t := range rows.Sorted(types) {
-			args, err := rows.TypeArgs(&t)
+		for _, t := range codec.Sorted(types) {
+			args, err := codec.TypeArgs(&t)
 			if err != nil {
 				return nil, err
 			}
@@ -109,7 +112,7 @@ func (s *Store) SeedTypes(ctx context.Context, who ledger.Author, types catalog.
 }
 
 // changeTypes is change, and lets the version grow if something was changed.
-func (s *Store) changeTypes(ctx context.Context, who ledger.Author, do func(Conn) (*ledger.Change, error)) error {
+func (s *catalogueStore) changeTypes(ctx context.Context, who ledger.Author, do func(Conn) (*ledger.Change, error)) error {
 	return s.change(ctx, "change types", who, func(tx Conn) (*ledger.Change, error) {
 		c, err := do(tx)
 		if err != nil || c == nil {
@@ -120,7 +123,7 @@ func (s *Store) changeTypes(ctx context.Context, who ledger.Author, do func(Conn
 }
 
 // Subscriptions implements ledger.CatalogueReader.
-func (s *Store) Subscriptions(ctx context.Context, f ledger.SubscriptionFilter) ([]ledger.Subscription, error) {
+func (s *catalogueStore) Subscriptions(ctx context.Context, f ledger.SubscriptionFilter) ([]ledger.Subscription, error) {
 	var after ledger.Subscription
 	if f.After != nil {
 		after = *f.After
@@ -134,16 +137,16 @@ func subscriptions(ctx context.Context, c Conn, name string, args ...any) ([]led
 }
 
 // AddSubscriptions implements ledger.Catalogue.
-func (s *Store) AddSubscriptions(ctx context.Context, who ledger.Author, subs []ledger.Subscription) (added int, err error) {
+func (s *catalogueStore) AddSubscriptions(ctx context.Context, who ledger.Author, subs []ledger.Subscription) (added int, err error) {
 	return s.addSubscriptions(ctx, who, subs, false)
 }
 
 // SeedSubscriptions implements ledger.Catalogue.
-func (s *Store) SeedSubscriptions(ctx context.Context, who ledger.Author, subs []ledger.Subscription) (added int, err error) {
+func (s *catalogueStore) SeedSubscriptions(ctx context.Context, who ledger.Author, subs []ledger.Subscription) (added int, err error) {
 	return s.addSubscriptions(ctx, who, subs, true)
 }
 
-func (s *Store) addSubscriptions(ctx context.Context, who ledger.Author, subs []ledger.Subscription, seed bool) (int, error) {
+func (s *catalogueStore) addSubscriptions(ctx context.Context, who ledger.Author, subs []ledger.Subscription, seed bool) (int, error) {
 	if len(subs) == 0 {
 		return 0, nil
 	}
@@ -197,7 +200,7 @@ func subscriptionsJSON(subs []ledger.Subscription) (string, error) {
 }
 
 // RemoveSubscription implements ledger.Catalogue.
-func (s *Store) RemoveSubscription(ctx context.Context, who ledger.Author, sub ledger.Subscription) error {
+func (s *catalogueStore) RemoveSubscription(ctx context.Context, who ledger.Author, sub ledger.Subscription) error {
 	return s.change(ctx, "remove subscription", who, func(tx Conn) (*ledger.Change, error) {
 		n, err := tx.Exec(ctx, "remove-subscription", sub.Type, sub.Warehouse, sub.Subscriber)
 		if err == nil && n == 0 {
@@ -208,7 +211,7 @@ func (s *Store) RemoveSubscription(ctx context.Context, who ledger.Author, sub l
 }
 
 // PutSubscriber implements ledger.Book.
-func (s *Store) PutSubscriber(ctx context.Context, who ledger.Author, entry delivery.Subscriber) (added bool, err error) {
+func (s *catalogueStore) PutSubscriber(ctx context.Context, who ledger.Author, entry delivery.Subscriber) (added bool, err error) {
 	if err := ledger.CheckSubscriber(&entry); err != nil {
 		return false, err
 	}
@@ -218,7 +221,7 @@ func (s *Store) PutSubscriber(ctx context.Context, who ledger.Author, entry deli
 			return nil, err
 		}
 		added = before == nil
-		_, err = tx.Exec(ctx, "put-subscriber", rows.SubscriberArgs(&entry)...)
+		_, err = tx.Exec(ctx, "put-subscriber", codec.SubscriberArgs(&entry)...)
 		return record.SubscriberPut(before, &entry), err
 	})
 	return added && err == nil, err
@@ -226,12 +229,12 @@ func (s *Store) PutSubscriber(ctx context.Context, who ledger.Author, entry deli
 
 // subscriber is the entry of the id, nil where it has none.
 func subscriber(ctx context.Context, tx Conn, id string) (*delivery.Subscriber, error) {
-	var row rows.Subscriber
+	var row codec.Subscriber
 	return one(ctx, tx, "subscribers", []any{[]string{id}}, row.Columns(), row.Subscriber)
 }
 
 // DeleteSubscriber implements ledger.Book.
-func (s *Store) DeleteSubscriber(ctx context.Context, who ledger.Author, id string) error {
+func (s *catalogueStore) DeleteSubscriber(ctx context.Context, who ledger.Author, id string) error {
 	return s.change(ctx, "delete subscriber", who, func(tx Conn) (*ledger.Change, error) {
 		before, err := subscriber(ctx, tx, id)
 		if err != nil {
@@ -246,7 +249,7 @@ func (s *Store) DeleteSubscriber(ctx context.Context, who ledger.Author, id stri
 }
 
 // Subscribers implements delivery.Addresses.
-func (s *Store) Subscribers(ctx context.Context, ids []string) (map[string]delivery.Subscriber, error) {
+func (s *catalogueStore) Subscribers(ctx context.Context, ids []string) (map[string]delivery.Subscriber, error) {
 	entries, err := s.subscribers(ctx, "subscribers", ids)
 	if err != nil {
 		return nil, err
@@ -259,11 +262,11 @@ func (s *Store) Subscribers(ctx context.Context, ids []string) (map[string]deliv
 }
 
 // ListSubscribers implements ledger.Book.
-func (s *Store) ListSubscribers(ctx context.Context, after string, limit int) ([]delivery.Subscriber, error) {
+func (s *catalogueStore) ListSubscribers(ctx context.Context, after string, limit int) ([]delivery.Subscriber, error) {
 	return s.subscribers(ctx, "list-subscribers", after, limit)
 }
 
-func (s *Store) subscribers(ctx context.Context, name string, args ...any) ([]delivery.Subscriber, error) {
-	var row rows.Subscriber
+func (s *catalogueStore) subscribers(ctx context.Context, name string, args ...any) ([]delivery.Subscriber, error) {
+	var row codec.Subscriber
 	return list(ctx, s.db, name, args, row.Columns(), row.Subscriber)
 }

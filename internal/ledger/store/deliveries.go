@@ -8,34 +8,37 @@ import (
 
 	"tallyman/internal/delivery"
 	"tallyman/internal/ledger"
-	"tallyman/internal/ledger/rows"
+	"tallyman/internal/ledger/codec"
 	"tallyman/internal/notice"
 )
 
+// deliveryStore is ledger.Deliveries without what each engine does by itself.
+type deliveryStore struct{ *base }
+
 // PendingLanes implements delivery.Lanes.
-func (s *Store) PendingLanes(ctx context.Context, sink string) ([]ledger.Lane, error) {
+func (s *deliveryStore) PendingLanes(ctx context.Context, sink string) ([]ledger.Lane, error) {
 	lane := ledger.Lane{Sink: sink}
-	return list(ctx, s.db, "pending-lanes", []any{sink, s.NowArg()}, []any{&lane.Warehouse}, func() (ledger.Lane, error) { return lane, nil })
+	return list(ctx, s.db, "pending-lanes", []any{sink, s.LeaseArg()}, []any{&lane.Warehouse}, func() (ledger.Lane, error) { return lane, nil })
 }
 
 // AcquireLane implements delivery.Lanes.
-func (s *Store) AcquireLane(ctx context.Context, lane ledger.Lane, node string, lease time.Duration) (bool, error) {
+func (s *deliveryStore) AcquireLane(ctx context.Context, lane ledger.Lane, node string, lease time.Duration) (bool, error) {
 	id, err := s.IDs.MakeLane(ctx, lane)
 	if err != nil {
 		return false, err
 	}
-	n, err := s.db.Exec(ctx, "acquire-lane", id, node, lease.Microseconds(), s.NowArg())
+	n, err := s.db.Exec(ctx, "acquire-lane", id, node, lease.Microseconds(), s.LeaseArg())
 	return n == 1, err
 }
 
 // ReleaseLane implements delivery.Lanes.
-func (s *Store) ReleaseLane(ctx context.Context, lane ledger.Lane, node string) error {
+func (s *deliveryStore) ReleaseLane(ctx context.Context, lane ledger.Lane, node string) error {
 	_, err := s.db.Exec(ctx, "release-lane", lane.Sink, lane.Warehouse, node)
 	return err
 }
 
 // Pending implements delivery.Lanes.
-func (s *Store) Pending(ctx context.Context, lane ledger.Lane, limit int) ([]delivery.Delivery, error) {
+func (s *deliveryStore) Pending(ctx context.Context, lane ledger.Lane, limit int) ([]delivery.Delivery, error) {
 	id, found, err := s.IDs.Lane(ctx, lane)
 	if err != nil || !found {
 		return nil, err
@@ -43,7 +46,7 @@ func (s *Store) Pending(ctx context.Context, lane ledger.Lane, limit int) ([]del
 	var out []delivery.Delivery
 	p := pendingPage{lane: id}
 	for len(out) < limit {
-		if err := p.read(ctx, s, limit-len(out)); err != nil {
+		if err := p.read(ctx, s.base, limit-len(out)); err != nil {
 			return nil, err
 		}
 		out = append(out, p.alive...)
@@ -66,20 +69,20 @@ type pendingPage struct {
 }
 
 // read reads the page that follows.
-func (p *pendingPage) read(ctx context.Context, s *Store, limit int) error {
+func (p *pendingPage) read(ctx context.Context, b *base, limit int) error {
 	p.alive, p.expired = nil, nil
 	var seq int64
 	var isExpired bool
 	var recipients string
-	var b body
-	args := []any{p.lane, p.last, limit, s.NowArg()}
-	return s.db.Each(ctx, "pending", args, []any{&seq, &isExpired, &recipients, &b}, func() error {
+	var content body
+	args := []any{p.lane, p.last, limit, b.NowArg()}
+	return b.db.Each(ctx, "pending", args, []any{&seq, &isExpired, &recipients, &content}, func() error {
 		p.last = seq
 		if isExpired {
 			p.expired = append(p.expired, seq)
 			return nil
 		}
-		d, err := readDelivery(seq, recipients, b)
+		d, err := readDelivery(seq, recipients, content)
 		p.alive = append(p.alive, d)
 		return err
 	})
@@ -90,28 +93,28 @@ func readDelivery(seq int64, recipients string, b body) (delivery.Delivery, erro
 	if err != nil {
 		return delivery.Delivery{}, fmt.Errorf("delivery %d: %w", seq, err)
 	}
-	return delivery.Delivery{Seq: seq, Notice: n, Recipients: rows.Recipients(recipients)}, nil
+	return delivery.Delivery{Seq: seq, Notice: n, Recipients: codec.Recipients(recipients)}, nil
 }
 
 // MarkAttempt implements delivery.Lanes.
-func (s *Store) MarkAttempt(ctx context.Context, seqs []int64, cause string) error {
+func (s *deliveryStore) MarkAttempt(ctx context.Context, seqs []int64, cause string) error {
 	_, err := s.db.Exec(ctx, "mark-attempt", seqs, cause)
 	return err
 }
 
 // MarkFailed implements delivery.Lanes.
-func (s *Store) MarkFailed(ctx context.Context, seqs []int64, cause string) error {
+func (s *deliveryStore) MarkFailed(ctx context.Context, seqs []int64, cause string) error {
 	_, err := s.db.Exec(ctx, "mark-failed", seqs, cause)
 	return err
 }
 
 // CountPending implements ledger.Deliveries.
-func (s *Store) CountPending(ctx context.Context) (map[string]int64, error) {
+func (s *deliveryStore) CountPending(ctx context.Context) (map[string]int64, error) {
 	return countBy(ctx, s.db, "count-pending")
 }
 
 // CountDeliveries implements ledger.Deliveries.
-func (s *Store) CountDeliveries(ctx context.Context) (map[string]map[ledger.DeliveryState]int64, error) {
+func (s *deliveryStore) CountDeliveries(ctx context.Context) (map[string]map[ledger.DeliveryState]int64, error) {
 	counts := map[string]map[ledger.DeliveryState]int64{}
 	var sink string
 	var state int16
@@ -132,8 +135,23 @@ func (s *Store) CountDeliveries(ctx context.Context) (map[string]map[ledger.Deli
 	return counts, nil
 }
 
+// OldestPending implements ledger.DeliveryCounts.
+func (s *deliveryStore) OldestPending(ctx context.Context) (map[string]time.Time, error) {
+	oldest := map[string]time.Time{}
+	var sink string
+	var since int64
+	err := s.db.Each(ctx, "oldest-pending", nil, []any{&sink, &since}, func() error {
+		oldest[sink] = codec.Time(since)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return oldest, nil
+}
+
 // ListDeliveries implements ledger.DeliveryOperations.
-func (s *Store) ListDeliveries(ctx context.Context, f ledger.DeliveryFilter) ([]ledger.DeliveryRecord, error) {
+func (s *deliveryStore) ListDeliveries(ctx context.Context, f ledger.DeliveryFilter) ([]ledger.DeliveryRecord, error) {
 	states := make([]int64, len(f.States))
 	for i, state := range f.States {
 		states[i] = int64(state)
@@ -143,7 +161,7 @@ func (s *Store) ListDeliveries(ctx context.Context, f ledger.DeliveryFilter) ([]
 		before = math.MaxInt64
 	}
 	var out []ledger.DeliveryRecord
-	var row rows.DeliveryRecord
+	var row codec.DeliveryRecord
 	args := []any{f.Sink, f.Warehouse, f.Type, f.Rule, f.Notice, states, before, f.Limit, s.NowArg(), f.Held}
 	err := s.db.EachPlanned(ctx, "plan-anew", "list-deliveries", args, row.Columns(), func() error {
 		r, err := row.Record()
@@ -157,7 +175,7 @@ func (s *Store) ListDeliveries(ctx context.Context, f ledger.DeliveryFilter) ([]
 }
 
 // Delivery implements ledger.DeliveryOperations.
-func (s *Store) Delivery(ctx context.Context, seq int64) (ledger.DeliveryRecord, error) {
+func (s *deliveryStore) Delivery(ctx context.Context, seq int64) (ledger.DeliveryRecord, error) {
 	notFound := fmt.Errorf("%w: delivery %d", ledger.ErrNotFound, seq)
 	if seq < 1 || seq == math.MaxInt64 {
 		return ledger.DeliveryRecord{}, notFound

@@ -6,13 +6,16 @@ import (
 	"time"
 
 	"tallyman/internal/ledger"
-	"tallyman/internal/ledger/rows"
+	"tallyman/internal/ledger/codec"
 	"tallyman/internal/notice"
 )
 
+// historyStore is ledger.History.
+type historyStore struct{ *base }
+
 // Finding implements ledger.Traces.
-func (s *Store) Finding(ctx context.Context, rule, scope, key string) (ledger.Finding, error) {
-	var row rows.Finding
+func (s *historyStore) Finding(ctx context.Context, rule, scope, key string) (ledger.Finding, error) {
+	var row codec.Finding
 	var seen []byte
 	var due int64
 	found, err := s.db.One(ctx, "finding", []any{rule, scope, []byte(key)}, append(row.Columns(), &seen, &due)...)
@@ -22,19 +25,19 @@ func (s *Store) Finding(ctx context.Context, rule, scope, key string) (ledger.Fi
 	if !found {
 		return ledger.Finding{}, fmt.Errorf("%w: an open finding %s", ledger.ErrNotFound, key)
 	}
-	return ledger.Finding{State: row.State(), Row: seen, RowDue: rows.Time(due)}, nil
+	return ledger.Finding{State: row.State(), Row: seen, RowDue: codec.Time(due)}, nil
 }
 
 // Trace implements ledger.Traces.
-func (s *Store) Trace(ctx context.Context, rule, scope string, keys, ids []string, limit int) ([]ledger.NoticeTrace, error) {
+func (s *historyStore) Trace(ctx context.Context, rule, scope string, keys, ids []string, limit int) ([]ledger.NoticeTrace, error) {
 	var b body
-	args := []any{rows.FindingHashes(rule, scope, keys), ids, limit}
+	args := []any{codec.FindingHashes(rule, scope, keys), ids, limit}
 	notices, err := list(ctx, s.db, "trace", args, []any{&b}, func() (*notice.Notice, error) { return notice.Unmarshal(b) })
 	if err != nil {
 		return nil, err
 	}
-	t := rows.NewTrace(notices, rule, scope, keys, ids)
-	var d rows.DeliveryTrace
+	t := codec.NewTrace(notices, rule, scope, keys, ids)
+	var d codec.DeliveryTrace
 	if err := s.db.Each(ctx, "trace-deliveries", []any{t.IDs()}, d.Columns(), func() error { t.Add(&d); return nil }); err != nil {
 		return nil, err
 	}
@@ -42,14 +45,14 @@ func (s *Store) Trace(ctx context.Context, rule, scope string, keys, ids []strin
 }
 
 // SearchNotices implements ledger.Search.
-func (s *Store) SearchNotices(ctx context.Context, f ledger.NoticeFilter) (ledger.NoticePage, error) {
-	search := rows.NewSearch(f)
-	return search.Run(func(a *rows.LookArgs) ([]rows.Candidate, bool, error) { return s.db.LookAtNotices(ctx, search, a) })
+func (s *historyStore) SearchNotices(ctx context.Context, f ledger.NoticeFilter) (ledger.NoticePage, error) {
+	search := codec.NewSearch(f)
+	return search.Run(func(a *codec.LookArgs) ([]codec.Candidate, bool, error) { return s.db.LookAtNotices(ctx, search, a) })
 }
 
 // LastPlan implements ledger.Plans.
-func (s *Store) LastPlan(ctx context.Context, rule, scope string) (ledger.ProbePlan, error) {
-	var row rows.ProbePlan
+func (s *historyStore) LastPlan(ctx context.Context, rule, scope string) (ledger.ProbePlan, error) {
+	var row codec.ProbePlan
 	found, err := s.db.One(ctx, "last-plan", []any{rule, scope}, row.Columns()...)
 	if err != nil {
 		return ledger.ProbePlan{}, err
@@ -61,30 +64,40 @@ func (s *Store) LastPlan(ctx context.Context, rule, scope string) (ledger.ProbeP
 }
 
 // RecordPlan implements ledger.Plans.
-func (s *Store) RecordPlan(ctx context.Context, p ledger.ProbePlan) error {
-	_, err := s.db.Exec(ctx, "record-plan", rows.PlanArgs(p)...)
+func (s *historyStore) RecordPlan(ctx context.Context, p ledger.ProbePlan) error {
+	_, err := s.db.Exec(ctx, "record-plan", codec.PlanArgs(p)...)
 	return err
 }
 
 // LastRuns implements ledger.RunSummary.
-func (s *Store) LastRuns(ctx context.Context) ([]ledger.Run, error) {
+func (s *historyStore) LastRuns(ctx context.Context) ([]ledger.Run, error) {
 	return s.runs(ctx, "last-runs")
 }
 
+// Progress implements ledger.RunSummary.
+func (s *historyStore) Progress(ctx context.Context) ([]ledger.Progress, error) {
+	var p ledger.Progress
+	var done, running int64
+	return list(ctx, s.db, "progress", []any{s.LeaseArg()}, []any{&p.Rule, &p.Scope, &p.Term, &done, &running, &p.RunningTerm}, func() (ledger.Progress, error) {
+		p.Done, p.Running = codec.Time(done), codec.Time(running)
+		return p, nil
+	})
+}
+
 // Runs implements ledger.Runs.
-func (s *Store) Runs(ctx context.Context, rule string, scope *string, limit int) ([]ledger.Run, error) {
+func (s *historyStore) Runs(ctx context.Context, rule string, scope *string, limit int) ([]ledger.Run, error) {
 	return s.runs(ctx, "runs", rule, scope, limit)
 }
 
-func (s *Store) runs(ctx context.Context, name string, args ...any) ([]ledger.Run, error) {
-	var row rows.Run
+func (s *historyStore) runs(ctx context.Context, name string, args ...any) ([]ledger.Run, error) {
+	var row codec.Run
 	return list(ctx, s.db, name, args, row.Columns(), row.Run)
 }
 
 // RunAt implements ledger.Search.
-func (s *Store) RunAt(ctx context.Context, rule, scope string, at time.Time) (ledger.Run, error) {
-	var row rows.Run
-	found, err := one(ctx, s.db, "run-at", []any{rule, scope, rows.Micros(at)}, row.Columns(), row.Run)
+func (s *historyStore) RunAt(ctx context.Context, rule, scope string, at time.Time) (ledger.Run, error) {
+	var row codec.Run
+	found, err := one(ctx, s.db, "run-at", []any{rule, scope, codec.Micros(at)}, row.Columns(), row.Run)
 	if err != nil {
 		return ledger.Run{}, err
 	}
@@ -95,39 +108,39 @@ func (s *Store) RunAt(ctx context.Context, rule, scope string, at time.Time) (le
 }
 
 // RunSums implements ledger.RunSummary.
-func (s *Store) RunSums(ctx context.Context) ([]ledger.RunSum, error) {
+func (s *historyStore) RunSums(ctx context.Context) ([]ledger.RunSum, error) {
 	var j ledger.RunSum
 	var last string
 	targets := []any{&j.Rule, &j.Scope, &j.Runs, &j.Rows, &j.Errored, &last}
 	return list(ctx, s.db, "run-sums", []any{ledger.LastBriefs}, targets, func() (_ ledger.RunSum, err error) {
-		j.Last, err = rows.Briefs(last)
+		j.Last, err = codec.Briefs(last)
 		return j, err
 	})
 }
 
 // Totals implements ledger.Runs.
-func (s *Store) Totals(ctx context.Context) ([]ledger.Total, error) {
+func (s *historyStore) Totals(ctx context.Context) ([]ledger.Total, error) {
 	var t ledger.Total
 	var latest int64
 	return list(ctx, s.db, "totals", nil, []any{&t.Type, &t.Rule, &t.Status, &t.Count, &latest}, func() (ledger.Total, error) {
-		t.Latest = rows.Time(latest)
+		t.Latest = codec.Time(latest)
 		return t, nil
 	})
 }
 
 // CountNotices implements ledger.Overviews.
-func (s *Store) CountNotices(ctx context.Context, from, to time.Time, part time.Duration) ([]ledger.NoticeCount, error) {
+func (s *historyStore) CountNotices(ctx context.Context, from, to time.Time, part time.Duration) ([]ledger.NoticeCount, error) {
 	var c ledger.NoticeCount
 	var start int64
-	args := []any{rows.Micros(from), rows.Micros(to), part.Microseconds()}
+	args := []any{codec.Micros(from), codec.Micros(to), part.Microseconds()}
 	return list(ctx, s.db, "count-notices", args, []any{&start, &c.Warehouse, &c.Count, &c.Urgent}, func() (ledger.NoticeCount, error) {
-		c.Start = rows.Time(start)
+		c.Start = codec.Time(start)
 		return c, nil
 	})
 }
 
 // CountFindings implements ledger.Overviews.
-func (s *Store) CountFindings(ctx context.Context) ([]ledger.FindingCount, error) {
+func (s *historyStore) CountFindings(ctx context.Context) ([]ledger.FindingCount, error) {
 	var c ledger.FindingCount
 	return list(ctx, s.db, "count-findings", nil, []any{&c.Warehouse, &c.Firing, &c.Pending}, func() (ledger.FindingCount, error) { return c, nil })
 }

@@ -8,32 +8,35 @@ import (
 
 	"tallyman/internal/item"
 	"tallyman/internal/ledger"
+	"tallyman/internal/ledger/codec"
 	"tallyman/internal/ledger/record"
-	"tallyman/internal/ledger/rows"
 )
 
 // byKey is the plan of statements that find their rows by index alone; see sql/items.sql of PostgreSQL.
 const byKey = "by-key"
 
+// queueStore is ledger.Queues without what each engine does by itself.
+type queueStore struct{ *base }
+
 // AppliedMoves implements item.Journal.
-func (s *Store) AppliedMoves(ctx context.Context, queue, epoch string) (int64, error) {
+func (s *queueStore) AppliedMoves(ctx context.Context, queue, epoch string) (int64, error) {
 	var position int64
 	_, err := s.db.One(ctx, "applied", []any{queue, epoch}, &position)
 	return position, err
 }
 
 // UnfinishedItems implements item.Journal.
-func (s *Store) UnfinishedItems(ctx context.Context, queue string, after int64, limit int) ([]item.Record, error) {
+func (s *queueStore) UnfinishedItems(ctx context.Context, queue string, after int64, limit int) ([]item.Record, error) {
 	id, found, err := s.IDs.Queue(ctx, queue)
 	if err != nil || !found {
 		return nil, err
 	}
-	var row rows.Item
+	var row codec.Item
 	return s.records(ctx, "unfinished-items", []any{id, after, limit}, &row, row.Columns())
 }
 
 // records reads items. Each row is scanned into the columns, which are those of the row.
-func (s *Store) records(ctx context.Context, name string, args []any, row *rows.Item, columns []any) ([]item.Record, error) {
+func (s *queueStore) records(ctx context.Context, name string, args []any, row *codec.Item, columns []any) ([]item.Record, error) {
 	var out []item.Record
 	err := s.db.EachPlanned(ctx, byKey, name, args, columns, func() error {
 		r, err := row.Record()
@@ -47,14 +50,14 @@ func (s *Store) records(ctx context.Context, name string, args []any, row *rows.
 }
 
 // HeldKeys implements item.Journal.
-func (s *Store) HeldKeys(ctx context.Context, queue string, now time.Time, after int64, limit int) ([]item.HeldKey, error) {
+func (s *queueStore) HeldKeys(ctx context.Context, queue string, now time.Time, after int64, limit int) ([]item.HeldKey, error) {
 	id, found, err := s.IDs.Queue(ctx, queue)
 	if err != nil || !found {
 		return nil, err
 	}
 	if after <= 0 { // else the page before has passed those whose windows are over
 		var first int64
-		if _, err := s.db.One(ctx, "first-window", []any{id, rows.Micros(now)}, &first); err != nil || first == 0 {
+		if _, err := s.db.One(ctx, "first-window", []any{id, codec.Micros(now)}, &first); err != nil || first == 0 {
 			return nil, err
 		}
 		after = first - 1
@@ -62,9 +65,9 @@ func (s *Store) HeldKeys(ctx context.Context, queue string, now time.Time, after
 	var out []item.HeldKey
 	var k item.HeldKey
 	var until int64
-	args := []any{id, rows.Micros(now), after, limit}
+	args := []any{id, codec.Micros(now), after, limit}
 	err = s.db.EachPlanned(ctx, byKey, "held-keys", args, []any{&k.Seq, &k.ID, &k.Bucket, &until}, func() error {
-		k.Until = rows.Time(until)
+		k.Until = codec.Time(until)
 		out = append(out, k)
 		return nil
 	})
@@ -75,7 +78,7 @@ func (s *Store) HeldKeys(ctx context.Context, queue string, now time.Time, after
 }
 
 // SubjectItems implements item.Records.
-func (s *Store) SubjectItems(ctx context.Context, queue string, subjects []string) ([][]string, error) {
+func (s *queueStore) SubjectItems(ctx context.Context, queue string, subjects []string) ([][]string, error) {
 	out := make([][]string, len(subjects))
 	queueID, found, err := s.IDs.Queue(ctx, queue)
 	if err != nil || !found {
@@ -83,8 +86,8 @@ func (s *Store) SubjectItems(ctx context.Context, queue string, subjects []strin
 	}
 	hashes, texts := make([]int64, len(subjects)), make([]string, len(subjects))
 	for i, subject := range subjects {
-		texts[i] = rows.Text(subject)
-		hashes[i] = rows.SubjectHash(texts[i])
+		texts[i] = codec.Text(subject)
+		hashes[i] = codec.SubjectHash(texts[i])
 	}
 	var place int64
 	var id string
@@ -96,12 +99,12 @@ func (s *Store) SubjectItems(ctx context.Context, queue string, subjects []strin
 }
 
 // ItemTrace implements item.Records.
-func (s *Store) ItemTrace(ctx context.Context, queue, id string) (item.Record, []item.Move, error) {
+func (s *queueStore) ItemTrace(ctx context.Context, queue, id string) (item.Record, []item.Move, error) {
 	queueID, found, err := s.IDs.Queue(ctx, queue)
 	if err != nil {
 		return item.Record{}, nil, err
 	}
-	var row rows.Item
+	var row codec.Item
 	if found {
 		if found, err = s.db.One(ctx, "item", []any{queueID, id}, row.Columns()...); err != nil {
 			return item.Record{}, nil, err
@@ -118,31 +121,31 @@ func (s *Store) ItemTrace(ctx context.Context, queue, id string) (item.Record, [
 	if err != nil {
 		return item.Record{}, nil, err
 	}
-	r, trace := rows.CompleteTrace(r, moves[r.Seq])
+	r, trace := codec.CompleteTrace(r, moves[r.Seq])
 	return r, trace, nil
 }
 
 // moves returns the moves of items, in order.
-func (s *Store) moves(ctx context.Context, seqs []int64) (map[int64][]item.Move, error) {
+func (s *queueStore) moves(ctx context.Context, seqs []int64) (map[int64][]item.Move, error) {
 	out := make(map[int64][]item.Move, len(seqs))
 	var seq int64
 	var text string
 	err := s.db.Each(ctx, "item-moves", []any{seqs}, []any{&seq, &text}, func() error {
 		var err error
-		out[seq], err = rows.ParseMoves(out[seq], seq, text)
+		out[seq], err = codec.ParseMoves(out[seq], seq, text)
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
 	for _, moves := range out {
-		rows.SortMoves(moves)
+		codec.SortMoves(moves)
 	}
 	return out, nil
 }
 
 // EndedItems implements item.Records.
-func (s *Store) EndedItems(
+func (s *queueStore) EndedItems(
 	ctx context.Context, queue string, state item.State, scope item.Scope, before int64, limit int,
 ) (page []item.Record, next int64, err error) {
 	if !state.Ended() {
@@ -167,24 +170,24 @@ func (s *Store) EndedItems(
 		}
 		warehouses = []string(scope)
 	}
-	var row rows.Item
+	var row codec.Item
 	records, err := s.records(ctx, name, append([]any{id, before, limit + 1, looked, warehouses}, ends...), &row, row.ItemColumns())
 	if err != nil {
 		return nil, 0, err
 	}
-	page, next = rows.Page(records, limit, looked)
-	moves, err := s.moves(ctx, rows.Seqs(page))
+	page, next = codec.Page(records, limit, looked)
+	moves, err := s.moves(ctx, codec.Seqs(page))
 	if err != nil {
 		return nil, 0, err
 	}
 	for i := range page {
-		rows.Stand(&page[i], moves[page[i].Seq])
+		codec.Stand(&page[i], moves[page[i].Seq])
 	}
 	return page, next, nil
 }
 
 // QueuePause implements item.Records.
-func (s *Store) QueuePause(ctx context.Context, queue string) (item.Pause, error) {
+func (s *queueStore) QueuePause(ctx context.Context, queue string) (item.Pause, error) {
 	id, found, err := s.IDs.Queue(ctx, queue)
 	if err != nil || !found {
 		return item.Pause{}, err
@@ -196,23 +199,23 @@ func pauseOf(ctx context.Context, c Conn, queue int64) (item.Pause, error) {
 	var p item.Pause
 	var at int64
 	_, err := c.One(ctx, "queue-pause", []any{queue}, &p.Paused, &p.By, &at)
-	p.At = rows.Time(at)
+	p.At = codec.Time(at)
 	return p, err
 }
 
 // SetQueuePause implements item.Records.
-func (s *Store) SetQueuePause(ctx context.Context, o *item.Order, queue string, p item.Pause) error {
+func (s *queueStore) SetQueuePause(ctx context.Context, o *item.Order, queue string, p item.Pause) error {
 	id, err := s.IDs.MakeQueue(ctx, queue)
 	if err != nil {
 		return err
 	}
-	p.By = rows.Text(p.By)
+	p.By = codec.Text(p.By)
 	return s.change(ctx, "set queue pause", ledger.Author{By: o.By, Via: ledger.Via(o.Via)}, func(tx Conn) (*ledger.Change, error) {
 		before, err := pauseOf(ctx, tx, id)
 		if err != nil {
 			return nil, err
 		}
-		if _, err := tx.Exec(ctx, "set-queue-pause", id, p.Paused, p.By, rows.Micros(p.At)); err != nil {
+		if _, err := tx.Exec(ctx, "set-queue-pause", id, p.Paused, p.By, codec.Micros(p.At)); err != nil {
 			return nil, err
 		}
 		return record.QueuePaused(queue, before, p), nil

@@ -6,27 +6,35 @@ import (
 	"time"
 
 	"tallyman/internal/ledger"
+	"tallyman/internal/ledger/codec"
 	"tallyman/internal/ledger/record"
-	"tallyman/internal/ledger/rows"
 	"tallyman/internal/silence"
 )
 
+// operationStore is ledger.Operations without the audit.
+type operationStore struct{ *base }
+
+// Numbers implements ledger.Numbers.
+func (s *operationStore) Numbers(ctx context.Context) (map[string]int64, error) {
+	return countBy(ctx, s.db, "numbers")
+}
+
 // Switches implements ledger.Switches.
-func (s *Store) Switches(ctx context.Context) ([]ledger.Switch, error) {
-	var row rows.Switch
+func (s *operationStore) Switches(ctx context.Context) ([]ledger.Switch, error) {
+	var row codec.Switch
 	return list(ctx, s.db, "switches", nil, row.Columns(), func() (ledger.Switch, error) { return row.Switch(), nil })
 }
 
 // SetSwitch implements ledger.Switches.
-func (s *Store) SetSwitch(ctx context.Context, who ledger.Author, set ledger.Switch) error {
+func (s *operationStore) SetSwitch(ctx context.Context, who ledger.Author, set ledger.Switch) error {
 	set.By = who.By
 	return s.change(ctx, "set switch", who, func(tx Conn) (*ledger.Change, error) {
-		var row rows.Switch
+		var row codec.Switch
 		before, err := one(ctx, tx, "switch", []any{set.Rule, set.Scope}, row.Columns(), func() (ledger.Switch, error) { return row.Switch(), nil })
 		if err != nil {
 			return nil, err
 		}
-		if _, err := tx.Exec(ctx, "set-switch", rows.SwitchArgs(&set)...); err != nil {
+		if _, err := tx.Exec(ctx, "set-switch", codec.SwitchArgs(&set)...); err != nil {
 			return nil, err
 		}
 		return record.SwitchSet(before, &set), count(ctx, tx, "switches")
@@ -34,9 +42,9 @@ func (s *Store) SetSwitch(ctx context.Context, who ledger.Author, set ledger.Swi
 }
 
 // Promote implements ledger.Shadows.
-func (s *Store) Promote(ctx context.Context, who ledger.Author, rule, scope string, at time.Time) error {
+func (s *operationStore) Promote(ctx context.Context, who ledger.Author, rule, scope string, at time.Time) error {
 	return s.change(ctx, "promote", who, func(tx Conn) (*ledger.Change, error) {
-		var before rows.Promotion
+		var before codec.Promotion
 		found, err := tx.One(ctx, "promotion", []any{rule, scope}, &before.At, &before.By)
 		switch {
 		case err != nil:
@@ -46,15 +54,15 @@ func (s *Store) Promote(ctx context.Context, who ledger.Author, rule, scope stri
 		case before.At != 0:
 			return nil, nil //nolint:nilnil // it is live
 		}
-		_, err = tx.Exec(ctx, "promote", rule, scope, who.By, rows.Micros(at))
+		_, err = tx.Exec(ctx, "promote", rule, scope, who.By, codec.Micros(at))
 		return record.Promoted(&ledger.Promotion{Rule: rule, Scope: scope, At: at, By: who.By}), err
 	})
 }
 
 // Demote implements ledger.Shadows.
-func (s *Store) Demote(ctx context.Context, who ledger.Author, rule, scope string) error {
+func (s *operationStore) Demote(ctx context.Context, who ledger.Author, rule, scope string) error {
 	return s.change(ctx, "demote", who, func(tx Conn) (*ledger.Change, error) {
-		var before rows.Promotion
+		var before codec.Promotion
 		if _, err := tx.One(ctx, "promotion", []any{rule, scope}, &before.At, &before.By); err != nil || before.At == 0 {
 			return nil, err
 		}
@@ -64,42 +72,42 @@ func (s *Store) Demote(ctx context.Context, who ledger.Author, rule, scope strin
 }
 
 // Promotions implements ledger.Shadows.
-func (s *Store) Promotions(ctx context.Context) ([]ledger.Promotion, error) {
+func (s *operationStore) Promotions(ctx context.Context) ([]ledger.Promotion, error) {
 	var p ledger.Promotion
 	var at int64
 	return list(ctx, s.db, "promotions", nil, []any{&p.Rule, &p.Scope, &at, &p.By}, func() (ledger.Promotion, error) {
-		p.At = rows.Time(at)
+		p.At = codec.Time(at)
 		return p, nil
 	})
 }
 
 // SeeNode implements ledger.Nodes.
-func (s *Store) SeeNode(ctx context.Context, n ledger.Node) error {
-	if _, err := s.db.Exec(ctx, "see-node", n.Name, n.Version, n.Rules, rows.Micros(n.Started), s.NowArg()); err != nil {
+func (s *operationStore) SeeNode(ctx context.Context, n ledger.Node) error {
+	if _, err := s.db.Exec(ctx, "see-node", n.Name, n.Version, n.Rules, codec.Micros(n.Started), s.LeaseArg()); err != nil {
 		return err
 	}
-	_, err := s.db.Exec(ctx, "drop-nodes", ledger.NodeGone.Microseconds(), s.NowArg())
+	_, err := s.db.Exec(ctx, "drop-nodes", ledger.NodeGone.Microseconds(), s.LeaseArg())
 	return err
 }
 
 // LeaveNode implements ledger.Nodes.
-func (s *Store) LeaveNode(ctx context.Context, name string) error {
+func (s *operationStore) LeaveNode(ctx context.Context, name string) error {
 	_, err := s.db.Exec(ctx, "leave-node", name)
 	return err
 }
 
 // Nodes implements ledger.Nodes.
-func (s *Store) Nodes(ctx context.Context) ([]ledger.Node, error) {
-	var row rows.Node
-	args := []any{ledger.NodeGone.Microseconds(), s.NowArg()}
+func (s *operationStore) Nodes(ctx context.Context) ([]ledger.Node, error) {
+	var row codec.Node
+	args := []any{ledger.NodeGone.Microseconds(), s.LeaseArg()}
 	return list(ctx, s.db, "nodes", args, row.Columns(), func() (ledger.Node, error) { return row.Node(), nil })
 }
 
 // AddSilence implements ledger.Silences.
-func (s *Store) AddSilence(ctx context.Context, who ledger.Author, given *silence.Silence) error {
+func (s *operationStore) AddSilence(ctx context.Context, who ledger.Author, given *silence.Silence) error {
 	added := *given
 	added.Author = who.By
-	args, err := rows.SilenceArgs(&added)
+	args, err := codec.SilenceArgs(&added)
 	if err != nil {
 		return err
 	}
@@ -117,7 +125,7 @@ func (s *Store) AddSilence(ctx context.Context, who ledger.Author, given *silenc
 
 // EndSilence implements ledger.Silences. An engine that is alone lets go what the silence has held in the same transaction. On others that is a
 // transaction of its own, after all that were about to hold something in the name of the silence: they have it locked.
-func (s *Store) EndSilence(ctx context.Context, who ledger.Author, id string, at time.Time) (ended bool, err error) {
+func (s *operationStore) EndSilence(ctx context.Context, who ledger.Author, id string, at time.Time) (ended bool, err error) {
 	if id == "" { // which stands for all of them
 		return false, noSilence(id)
 	}
@@ -126,7 +134,7 @@ func (s *Store) EndSilence(ctx context.Context, who ledger.Author, id string, at
 		if err != nil {
 			return nil, err
 		}
-		n, err := tx.Exec(ctx, "end-silence", id, rows.Micros(at), who.By)
+		n, err := tx.Exec(ctx, "end-silence", id, codec.Micros(at), who.By)
 		if ended = err == nil && n > 0; !ended {
 			return nil, err
 		}
@@ -146,13 +154,13 @@ func (s *Store) EndSilence(ctx context.Context, who ledger.Author, id string, at
 	return true, err
 }
 
-func (s *Store) letGo(ctx context.Context, tx Conn, id string) error {
+func (s *operationStore) letGo(ctx context.Context, tx Conn, id string) error {
 	_, err := tx.Exec(ctx, "let-go", id, s.NowArg())
 	return err
 }
 
 // Silence implements ledger.Silences.
-func (s *Store) Silence(ctx context.Context, id string) (silence.Silence, error) {
+func (s *operationStore) Silence(ctx context.Context, id string) (silence.Silence, error) {
 	if id == "" {
 		return silence.Silence{}, noSilence(id)
 	}
@@ -165,7 +173,7 @@ func (s *Store) Silence(ctx context.Context, id string) (silence.Silence, error)
 
 // silenceOf returns the silence. ErrNotFound.
 func silenceOf(ctx context.Context, c Conn, id string) (*silence.Silence, error) {
-	var row rows.Silence
+	var row codec.Silence
 	found, err := one(ctx, c, "silences", []any{id}, row.Columns(), row.Silence)
 	if err == nil && found == nil {
 		err = noSilence(id)
@@ -176,14 +184,14 @@ func silenceOf(ctx context.Context, c Conn, id string) (*silence.Silence, error)
 func noSilence(id string) error { return fmt.Errorf("%w: silence %q", ledger.ErrNotFound, id) }
 
 // Silences implements ledger.Silences.
-func (s *Store) Silences(ctx context.Context) ([]silence.Silence, error) {
-	var row rows.Silence
+func (s *operationStore) Silences(ctx context.Context) ([]silence.Silence, error) {
+	var row codec.Silence
 	return list(ctx, s.db, "silences", []any{""}, row.Columns(), row.Silence)
 }
 
 // CountSilenced implements ledger.Silences.
-func (s *Store) CountSilenced(ctx context.Context) (map[string]ledger.SilenceCount, error) {
-	out := rows.SilenceCounts{}
+func (s *operationStore) CountSilenced(ctx context.Context) (map[string]ledger.SilenceCount, error) {
+	out := codec.SilenceCounts{}
 	var id string
 	var n int
 	targets := []any{&id, &n}
@@ -197,10 +205,10 @@ func (s *Store) CountSilenced(ctx context.Context) (map[string]ledger.SilenceCou
 }
 
 // AddToken implements ledger.Tokens.
-func (s *Store) AddToken(ctx context.Context, who ledger.Author, t ledger.Token) error {
+func (s *operationStore) AddToken(ctx context.Context, who ledger.Author, t ledger.Token) error {
 	t.CreatedBy = who.By
 	return s.change(ctx, "add token", who, func(tx Conn) (*ledger.Change, error) {
-		_, err := tx.Exec(ctx, "add-token", rows.TokenArgs(&t)...)
+		_, err := tx.Exec(ctx, "add-token", codec.TokenArgs(&t)...)
 		if s.db.IsDuplicate(err) {
 			return nil, fmt.Errorf("%w: token %s", ledger.ErrExists, t.ID)
 		}
@@ -212,15 +220,15 @@ func (s *Store) AddToken(ctx context.Context, who ledger.Author, t ledger.Token)
 }
 
 // ListTokens implements ledger.Tokens.
-func (s *Store) ListTokens(ctx context.Context) ([]ledger.Token, error) {
-	var row rows.Token
+func (s *operationStore) ListTokens(ctx context.Context) ([]ledger.Token, error) {
+	var row codec.Token
 	return list(ctx, s.db, "tokens", nil, row.Columns(), row.Token)
 }
 
 // RevokeToken implements ledger.Tokens.
-func (s *Store) RevokeToken(ctx context.Context, who ledger.Author, id string, at time.Time) error {
+func (s *operationStore) RevokeToken(ctx context.Context, who ledger.Author, id string, at time.Time) error {
 	return s.change(ctx, "revoke token", who, func(tx Conn) (*ledger.Change, error) {
-		var row rows.Token
+		var row codec.Token
 		before, err := one(ctx, tx, "token", []any{id}, row.Columns(), row.Token)
 		if err != nil {
 			return nil, err
@@ -228,7 +236,7 @@ func (s *Store) RevokeToken(ctx context.Context, who ledger.Author, id string, a
 		if before == nil {
 			return nil, fmt.Errorf("%w: token %q", ledger.ErrNotFound, id)
 		}
-		n, err := tx.Exec(ctx, "revoke-token", id, who.By, rows.Micros(at))
+		n, err := tx.Exec(ctx, "revoke-token", id, who.By, codec.Micros(at))
 		if err != nil || n == 0 {
 			return nil, err
 		}
@@ -237,23 +245,23 @@ func (s *Store) RevokeToken(ctx context.Context, who ledger.Author, id string, a
 }
 
 // UseTokens implements ledger.Tokens.
-func (s *Store) UseTokens(ctx context.Context, used map[string]time.Time) error {
+func (s *operationStore) UseTokens(ctx context.Context, used map[string]time.Time) error {
 	if len(used) == 0 {
 		return nil
 	}
 	ids, times := make([]string, 0, len(used)), make([]int64, 0, len(used))
 	for id, at := range used {
-		ids, times = append(ids, id), append(times, rows.Micros(at))
+		ids, times = append(ids, id), append(times, codec.Micros(at))
 	}
 	_, err := s.db.Exec(ctx, "use-tokens", ids, times)
 	return err
 }
 
 // ForgetTokens implements ledger.Tokens.
-func (s *Store) ForgetTokens(ctx context.Context, before time.Time) (n int64, err error) {
+func (s *operationStore) ForgetTokens(ctx context.Context, before time.Time) (n int64, err error) {
 	err = s.db.InTx(ctx, "forget tokens", func(tx Conn) error {
 		var err error
-		if n, err = tx.Exec(ctx, "forget-tokens", rows.Micros(before)); err != nil || n == 0 {
+		if n, err = tx.Exec(ctx, "forget-tokens", codec.Micros(before)); err != nil || n == 0 {
 			return err
 		}
 		return count(ctx, tx, "tokens")

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"tallyman/internal/ledger/rows"
+	"tallyman/internal/ledger/codec"
 )
 
 // Pruner is what each engine removes in its own way, in transactions that are short.
@@ -20,16 +20,26 @@ type Pruner interface {
 	PruneItems(ctx context.Context, queue, after int64, before time.Time) (last int64, more bool, gone int64, err error)
 }
 
+// keepBranches is how long branches are kept beyond what is pruned. A Redis that was away for longer is taken for one that knows more.
+const keepBranches = 400 * 24 * time.Hour
+
+// pruner is ledger.Pruner.
+type pruner struct{ *base }
+
 // Prune implements ledger.Pruner.
-func (s *Store) Prune(ctx context.Context, before time.Time, keepRuns int) (removed int64, err error) {
+func (s *pruner) Prune(ctx context.Context, before time.Time, keepRuns int) (removed int64, err error) {
 	if err := s.expireDeliveries(ctx, before); err != nil {
 		return 0, err
 	}
 	for _, prune := range []func() (int64, error){
 		func() (int64, error) { return s.pruneNotices(ctx, before) },
 		func() (int64, error) { return 0, s.pruneReads(ctx, before) },
-		func() (int64, error) { return s.db.Exec(ctx, "prune-silences", rows.Micros(before)) },
+		func() (int64, error) { return s.db.Exec(ctx, "prune-silences", codec.Micros(before)) },
+		func() (int64, error) {
+			return s.db.Exec(ctx, "prune-branches", codec.Micros(before.Add(-keepBranches)))
+		},
 		func() (int64, error) { return s.pruneItems(ctx, before) },
+		func() (int64, error) { return s.db.Exec(ctx, "prune-withheld") },
 		func() (int64, error) { return s.pruneFirings(ctx, keepRuns) },
 	} {
 		n, err := prune()
@@ -42,10 +52,10 @@ func (s *Store) Prune(ctx context.Context, before time.Time, keepRuns int) (remo
 }
 
 // expireDeliveries ends what waits although its notice has expired long ago.
-func (s *Store) expireDeliveries(ctx context.Context, before time.Time) error {
+func (s *pruner) expireDeliveries(ctx context.Context, before time.Time) error {
 	for {
 		var seq int64
-		args := []any{rows.Micros(before), s.db.PruneBatch(), s.NowArg()}
+		args := []any{codec.Micros(before), s.db.PruneBatch(), s.NowArg()}
 		expired, err := list(ctx, s.db, "long-expired", args, []any{&seq}, func() (int64, error) { return seq, nil })
 		if err != nil || len(expired) == 0 {
 			return err
@@ -56,7 +66,7 @@ func (s *Store) expireDeliveries(ctx context.Context, before time.Time) error {
 	}
 }
 
-func (s *Store) pruneNotices(ctx context.Context, before time.Time) (removed int64, err error) {
+func (s *pruner) pruneNotices(ctx context.Context, before time.Time) (removed int64, err error) {
 	for {
 		notices, all, err := s.db.PruneNotices(ctx, before)
 		removed += all
@@ -67,14 +77,14 @@ func (s *Store) pruneNotices(ctx context.Context, before time.Time) (removed int
 }
 
 // pruneReads removes watermarks below which nothing is left that has not expired. They do not count.
-func (s *Store) pruneReads(ctx context.Context, before time.Time) error {
-	_, err := s.db.Exec(ctx, "prune-reads", rows.Micros(before), s.NowArg())
+func (s *pruner) pruneReads(ctx context.Context, before time.Time) error {
+	_, err := s.db.Exec(ctx, "prune-reads", codec.Micros(before), s.NowArg())
 	return err
 }
 
 // pruneItems removes the items that have ended before, queue by queue. Items lie about in the order in which they were created: where a page
 // has none that is old, there are hardly any behind it.
-func (s *Store) pruneItems(ctx context.Context, before time.Time) (removed int64, err error) {
+func (s *pruner) pruneItems(ctx context.Context, before time.Time) (removed int64, err error) {
 	var id int64
 	queues, err := list(ctx, s.db, "queue-ids", nil, []any{&id}, func() (int64, error) { return id, nil })
 	if err != nil {
@@ -95,7 +105,7 @@ func (s *Store) pruneItems(ctx context.Context, before time.Time) (removed int64
 }
 
 // pruneFirings removes all but the last firings of each rule and scope.
-func (s *Store) pruneFirings(ctx context.Context, keepRuns int) (removed int64, err error) {
+func (s *pruner) pruneFirings(ctx context.Context, keepRuns int) (removed int64, err error) {
 	for {
 		n, err := s.db.Exec(ctx, "prune-firings", max(keepRuns, 1), s.db.PruneBatch())
 		removed += n

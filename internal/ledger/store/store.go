@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"tallyman/internal/ledger"
-	"tallyman/internal/ledger/rows"
+	"tallyman/internal/ledger/codec"
 )
 
 // Conn runs statements by their names. It is a transaction, or the database, where each statement is a transaction of its own.
@@ -34,7 +34,7 @@ type Engine interface {
 	// CancelRead cancels, in one transaction, at most so many deliveries after a number that the read-all makes needless, and returns them ascending.
 	CancelRead(ctx context.Context, r *ledger.ReadAll, after int64, limit int) ([]int64, error)
 	// LookAtNotices looks at the notices that follow in a search. full tells whether there were as many as were asked for.
-	LookAtNotices(ctx context.Context, s *rows.Search, a *rows.LookArgs) (looked []rows.Candidate, full bool, err error)
+	LookAtNotices(ctx context.Context, s *codec.Search, a *codec.LookArgs) (looked []codec.Candidate, full bool, err error)
 	// IsAlone tells whether nobody else writes while a transaction runs.
 	IsAlone() bool
 	// IsDuplicate tells whether a statement failed because a key is there already.
@@ -42,36 +42,67 @@ type Engine interface {
 	Pruner
 }
 
-// Store has the methods of a ledger that do not depend on the engine. It is safe for concurrent use.
+// Store has the methods of a ledger that do not depend on the engine, a store for each of the ledger's. It is safe for concurrent use.
 type Store struct {
+	*base
+	firingStore
+	catalogueStore
+	deliveryStore
+	inboxStore
+	queueStore
+	operationStore
+	clockStore
+	auditStore
+	historyStore
+	lineageStore
+	pruner
+}
+
+// base is what the stores share.
+type base struct {
 	IDs      *IDs
 	Recorder *Recorder
+	Servers  *Servers
 
-	db  Engine
-	now func() time.Time // nil = the engine's clock
+	db       Engine
+	now      func() time.Time // the clock that leases are judged by; nil = the engine's
+	nodeTime func() time.Time // what the node goes by; nil = now
 }
 
 // New makes the store of a ledger that was opened with the options.
 func New(db Engine, opts ledger.Options) *Store {
-	s := &Store{IDs: newIDs(db), db: db, now: opts.Now}
-	s.Recorder = &Recorder{nowArg: s.NowArg, step: opts.Steps()}
-	return s
+	b := &base{IDs: newIDs(db), Servers: &Servers{}, db: db, now: opts.Now, nodeTime: opts.NodeTime}
+	b.Recorder = &Recorder{nowArg: b.NowArg, step: opts.Steps()}
+	return &Store{
+		base: b, firingStore: firingStore{b}, catalogueStore: catalogueStore{b}, deliveryStore: deliveryStore{b}, inboxStore: inboxStore{b},
+		queueStore: queueStore{b}, operationStore: operationStore{b}, clockStore: clockStore{b}, auditStore: auditStore{b}, historyStore: historyStore{b},
+		lineageStore: lineageStore{b}, pruner: pruner{b},
+	}
 }
 
-// NowArg is the argument "now" of statements: nil for the engine's clock.
-func (s *Store) NowArg() *int64 {
-	if s.now == nil {
+// NowArg is the argument "now" of statements about all but leases: the time that the node goes by. Nil is the engine's clock.
+func (b *base) NowArg() *int64 {
+	if b.nodeTime == nil {
+		return b.LeaseArg()
+	}
+	us := b.nodeTime().UnixMicro()
+	return &us
+}
+
+// LeaseArg is the argument "now" of statements about leases, and about who is there. Nil is the engine's clock.
+func (b *base) LeaseArg() *int64 {
+	if b.now == nil {
 		return nil
 	}
-	us := s.now().UnixMicro()
+	us := b.now().UnixMicro()
 	return &us
 }
 
 // change runs do, which changes what operators set, and writes the record that do returns, in one transaction. Of nil nothing is recorded:
 // nothing was changed.
-func (s *Store) change(ctx context.Context, what string, who ledger.Author, do func(Conn) (*ledger.Change, error)) error {
-	return s.Recorder.Run(func(record Record) error {
-		return s.db.InAuditTx(ctx, what, func(tx Conn) error {
+func (b *base) change(ctx context.Context, what string, who ledger.Author, do func(Conn) (*ledger.Change, error)) error {
+	return b.Recorder.Run(func(record Record) error {
+		return b.db.InAuditTx(ctx, what, func(tx Conn) error {
 			c, err := do(tx)
 			if err != nil {
 				return err
@@ -85,11 +116,6 @@ func (s *Store) change(ctx context.Context, what string, who ledger.Author, do f
 func count(ctx context.Context, tx Conn, number string) error {
 	_, err := tx.Exec(ctx, "count-change", number)
 	return err
-}
-
-// Numbers implements ledger.Numbers.
-func (s *Store) Numbers(ctx context.Context) (map[string]int64, error) {
-	return countBy(ctx, s.db, "numbers")
 }
 
 // list returns what value makes of each row, which is scanned into the targets.
@@ -157,6 +183,7 @@ type IDs struct {
 	mu     sync.Mutex
 	lanes  map[ledger.Lane]int64
 	queues map[string]int64
+	life   int // counts how often all were dropped
 }
 
 func newIDs(db Conn) *IDs {
@@ -212,9 +239,19 @@ func (n *IDs) MakeQueue(ctx context.Context, name string) (int64, error) {
 	return id, err
 }
 
+// forget drops all of them: the ledger may have given the same numbers to others.
+func (n *IDs) forget() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.life++
+	clear(n.lanes)
+	clear(n.queues)
+}
+
 func find[K comparable](ctx context.Context, n *IDs, known map[K]int64, key K, name string, args ...any) (id int64, found bool, err error) {
 	n.mu.Lock()
 	id, found = known[key]
+	life := n.life
 	n.mu.Unlock()
 	if found {
 		return id, true, nil
@@ -223,7 +260,9 @@ func find[K comparable](ctx context.Context, n *IDs, known map[K]int64, key K, n
 		return 0, false, err
 	}
 	n.mu.Lock()
-	known[key] = id
+	if n.life == life { // else the number may be one of the ledger before
+		known[key] = id
+	}
 	n.mu.Unlock()
 	return id, true, nil
 }

@@ -1,7 +1,8 @@
 -- Begins an epoch in one warehouse: bodies and expiries go, the clock starts above all that was recorded.
--- The inboxes and what readers have marked must have been removed before (wipe.lua); while some are left, their names are the answer.
+-- The inboxes and what readers have marked must have been removed before (wipe.lua). While some are left, their names are the answer, and
+-- the warehouse is claimed for the epoch: until that has begun, the warehouse is in no epoch, and every other script refuses it.
 --
--- KEYS 1 clock     hash    epoch, clock, sweeps, open
+-- KEYS 1 clock     hash    epoch, or, while the warehouse is claimed, <epoch>:begins; clock, sweeps, open
 --      2 notices   hash    id → body
 --      3 expiry    zset    block of ids → when they expire, µs
 --      4 inboxes   zset    subscriber → the highest score that the cap removed from its inbox
@@ -18,9 +19,15 @@
 
 local function ordinal(epoch) return tonumber(string.match(epoch, '^%d+')) or 0 end
 
-local found = redis.call('HGET', KEYS[1], 'epoch')
+-- enter makes the clock one of the epoch, or of its claim.
+local function enter(epoch, clock)
+  redis.call('UNLINK', KEYS[1])
+  redis.call('HSET', KEYS[1], 'epoch', epoch, 'clock', text(clock), 'sweeps', '0')
+end
+
+local found, claim = redis.call('HGET', KEYS[1], 'epoch'), ARGV[1] .. ':begins'
 if found == ARGV[1] then return {} end
-if found and ordinal(found) >= ordinal(ARGV[1]) then
+if found and found ~= claim and ordinal(found) >= ordinal(ARGV[1]) then
   return redis.error_reply('EPOCH ' .. found)
 end
 local reply = {'0', '0'}
@@ -29,9 +36,11 @@ for i, key in ipairs({KEYS[4], KEYS[6], KEYS[7]}) do
   for _, name in ipairs(left) do reply[#reply + 1] = name end
   if i < 3 then reply[i] = tostring(#left) end
 end
-if #reply > 2 then return reply end
 
-local clock = math.max(time(ARGV[2]), tonumber(ARGV[3]))
-redis.call('UNLINK', KEYS[1], KEYS[2], KEYS[3], KEYS[5])
-redis.call('HSET', KEYS[1], 'epoch', ARGV[1], 'clock', string.format('%.0f', clock), 'sweeps', '0')
+if #reply > 2 then
+  enter(claim, 0)
+  return reply
+end
+redis.call('UNLINK', KEYS[2], KEYS[3], KEYS[5])
+enter(ARGV[1], math.max(time(ARGV[2]), tonumber(ARGV[3])))
 return {}

@@ -13,6 +13,14 @@ local function time(given)
   return tonumber(t[1]) * 1000000 + tonumber(t[2])
 end
 
+-- The field last of a warehouse's clock is the origin of the newest delivery that the warehouse was given: "<seq> <created, µs> <expires, µs> <id>", which
+-- a ledger that was restored does not have (see lineage.go). newest is the later one of two origins; one of them may be missing.
+local function newest(known, given)
+  if not known or known == '' then return given end
+  if given == '' or tonumber(string.match(given, '^%d+')) < tonumber(string.match(known, '^%d+')) then return known end
+  return given
+end
+
 -- The field open of a warehouse's clock names a wide delivery that has not ended (see open.lua): "score id", or "score id undo"
 -- once somebody takes the delivery back. openError says so to callers who must have it ended, or undone, first.
 local function openError(open) return redis.error_reply('OPEN ' .. open) end

@@ -1,6 +1,6 @@
 -- Puts a batch of notices into the inboxes of one warehouse. All or nothing, and idempotent by id. It follows cap.lua.
 --
--- KEYS 1 clock     hash    epoch, clock (the highest score given), sweeps, open (see open.lua)
+-- KEYS 1 clock     hash    epoch, clock (the highest score given), sweeps, open (see open.lua), last (see common.lua)
 --      2 notices   hash    id → body
 --      3 expiry    zset    block of ids separated by spaces → when they expire, µs
 --      4 inboxes   zset    subscriber → the highest score that the cap removed from its inbox
@@ -13,7 +13,8 @@
 --      3 cap: how many notices an inbox keeps
 --      4 channel for the hint, 5 its message, to which a line is added that says from which clock to which this
 --        call went; no hint when the channel is empty
---      6 n, the number of notices
+--      6 the origin of the newest delivery of the batch; see common.lua
+--      7 n, the number of notices
 --      then n × (id, body)
 --      then n × expiry, µs
 --      then n × score; 0 = give one (else it is written back as it was)
@@ -34,15 +35,15 @@ local function call(command, key, args, first, last)
   end
 end
 
-local head = redis.call('HMGET', KEYS[1], 'epoch', 'clock', 'open')
+local head = redis.call('HMGET', KEYS[1], 'epoch', 'clock', 'open', 'last')
 if head[1] ~= ARGV[1] then
   return redis.error_reply('EPOCH ' .. (head[1] or 'none'))
 end
 
 local now = time(ARGV[2])
-local cap, n = tonumber(ARGV[3]), tonumber(ARGV[6])
+local cap, n = tonumber(ARGV[3]), tonumber(ARGV[7])
 local subscribers = (#KEYS - 6) / 2
-local bodies, expiries, given = 7, 7 + 2 * n, 7 + 3 * n
+local bodies, expiries, given = 8, 8 + 2 * n, 8 + 3 * n
 local popups = given + n
 local names = popups + 1 + tonumber(ARGV[popups])
 local lists = names + subscribers
@@ -108,7 +109,7 @@ end
 
 local reply = scores
 if fresh > 0 then
-  redis.call('HSET', KEYS[1], 'clock', text(clock))
+  redis.call('HSET', KEYS[1], 'clock', text(clock), 'last', newest(head[4], ARGV[6]))
 
   -- Bodies, and one block of ids for those that expire together.
   if fresh == n then

@@ -1,4 +1,5 @@
--- Removes inboxes, marks and the recipients of wide notices of an epoch that is over.
+-- Removes inboxes, marks and the recipients of wide notices of an epoch that is over, in a warehouse that is claimed for the next
+-- (begin.lua): nothing else can put anything there.
 --
 -- KEYS 1 clock     hash    epoch, clock, sweeps
 --      2 inboxes   zset    subscriber → the highest score that the cap removed from its inbox
@@ -9,13 +10,11 @@
 --      2 the number of inboxes, 3 of users
 --      then the inboxes' subscribers, the users, the ids of wide notices, in the order of the keys
 -- Result: how many keys there were to remove.
--- Error:  EPOCH <what was found, or none> if that one is not older.
-
-local function number(epoch) return tonumber(string.match(epoch, '^%d+')) or 0 end
+-- Error:  EPOCH <what was found, or none> if the warehouse is not claimed for the epoch. Nothing was changed.
 
 local found = redis.call('HGET', KEYS[1], 'epoch')
-if found and number(found) >= number(ARGV[1]) then
-  return redis.error_reply('EPOCH ' .. found)
+if found ~= ARGV[1] .. ':begins' then
+  return redis.error_reply('EPOCH ' .. (found or 'none'))
 end
 for i = 5, #KEYS do redis.call('UNLINK', KEYS[i]) end
 local inboxes, users = tonumber(ARGV[2]), tonumber(ARGV[3])

@@ -9,12 +9,26 @@
 CREATE FUNCTION ledger_now(given bigint) RETURNS bigint LANGUAGE sql VOLATILE AS
 $$ SELECT coalesce(given, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint) $$;
 
+-- How the clock stands; docs/adr/clock-terms.md tells why. One row. began_at, back: when the term began, by its clock, and by how much the clock
+-- went back then. withheld: how far the clock is ahead of the time that nodes go by, since withheld_at; seen: the latest time of the term that nodes have
+-- seen.
+CREATE TABLE clock (
+    term        bigint NOT NULL,
+    began_at    bigint NOT NULL,
+    back        bigint NOT NULL,
+    withheld    bigint NOT NULL,
+    withheld_at bigint NOT NULL,
+    seen        bigint NOT NULL
+) WITH (fillfactor = 10);
+INSERT INTO clock VALUES (0, 0, 0, 0, 0, 0);
+
 -- Fences commits. One for all rules, so that no token comes twice, even when a rule is forgotten and returns.
 CREATE SEQUENCE ledger_token;
 
 -- A rule in a scope: its state between runs, and its claim. running_due is set from the claim until the firing
--- is done; a lease in the past means that it was abandoned. A rule in shadow is live in the scope since promoted_at (0 = it is not).
+-- is done; a lease in the past means that it was abandoned. term and running_term are the clock terms of done_due and running_due. A rule in shadow is live in the scope since promoted_at (0 = it is not).
 -- thawed_due is the last firing that was left out while the rule was disabled: no time has passed for its findings since the last run before it.
+-- back is where resolutions go (JSON) as the last run had it, for the case that the rule is removed; '' = nobody is told.
 CREATE TABLE rule_scopes (
     id            integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     rule          text COLLATE "C" NOT NULL,
@@ -23,9 +37,11 @@ CREATE TABLE rule_scopes (
     last_due      bigint NOT NULL DEFAULT 0,
     last_ok_due   bigint NOT NULL DEFAULT 0,
     clock         bigint NOT NULL DEFAULT 0,
+    term          bigint NOT NULL DEFAULT 0,
     done_due      bigint NOT NULL DEFAULT 0,
     watermark     text   NOT NULL DEFAULT '',
     token         bigint NOT NULL DEFAULT 0,
+    running_term  bigint NOT NULL DEFAULT 0,
     running_due   bigint,
     running_node  text   NOT NULL DEFAULT '',
     repeated      boolean NOT NULL DEFAULT false,
@@ -33,13 +49,35 @@ CREATE TABLE rule_scopes (
     promoted_at   bigint NOT NULL DEFAULT 0,
     promoted_by   text   NOT NULL DEFAULT '',
     thawed_due    bigint NOT NULL DEFAULT 0,
+    back          text   NOT NULL DEFAULT '',
     UNIQUE (rule, scope)
 ) WITH (fillfactor = 50);
+
+-- Rules that read again below their watermarks: after what the next scan begins, and when the last one began that read all there was.
+CREATE TABLE look_backs (
+    scope_id  integer PRIMARY KEY,
+    read_from text   NOT NULL,
+    read_at   bigint NOT NULL
+) WITH (fillfactor = 50);
+
+-- Rows that such a rule has seen and reads again, in portions: 16 bytes for each row.
+CREATE TABLE seen_rows (
+    scope_id integer NOT NULL,
+    n        bigint  NOT NULL,
+    seen_at  bigint  NOT NULL,
+    position text    NOT NULL,
+    backlog  boolean NOT NULL,
+    identity text    NOT NULL,
+    hashes   bytea   NOT NULL,
+    PRIMARY KEY (scope_id, n)
+);
+ALTER TABLE seen_rows ALTER COLUMN hashes SET STORAGE EXTERNAL;
 
 -- The record of each firing. token and answer let a repeated commit be known. It outlives its rule_scope.
 CREATE TABLE firings (
     rule         text COLLATE "C" NOT NULL,
     scope        text COLLATE "C" NOT NULL,
+    term         bigint NOT NULL DEFAULT 0,
     due          bigint NOT NULL,
     token        bigint NOT NULL,
     answer       text   NOT NULL,
@@ -56,13 +94,16 @@ CREATE TABLE firings (
     unsubscribed bigint NOT NULL,
     error        text   NOT NULL,
     samples      text   NOT NULL,
-    PRIMARY KEY (rule, scope, due)
+    PRIMARY KEY (rule, scope, term, due)
 );
 
 -- Open findings. The primary key holds a hash, since a key may be longer than an index entry.
 --   last_row   the row, as JSON, of the run due at row_due, which changed the finding last; null = none is recorded
 --   silenced   the silences that have held back what the last run had to tell of the finding, separated by spaces
+--   watched    stands for the columns of notify_again_on and their values, as the finding was told last
+--   baseline   the row was there at the first run, which took all rows as known, and no notice has told the finding since
 --   warehouse  of the finding's notice; '' = it has none
+--   term       the clock term of the episode
 CREATE TABLE findings (
     scope_id      integer  NOT NULL,
     key_hash      uuid     NOT NULL,
@@ -70,7 +111,7 @@ CREATE TABLE findings (
     priority      smallint NOT NULL,
     ordinal       integer  NOT NULL,
     episode       bigint   NOT NULL,
-    seen_clock    bigint   NOT NULL,
+    since_clock   bigint   NOT NULL,
     absent_since  bigint   NOT NULL,
     firing_since  bigint   NOT NULL,
     last_notified bigint   NOT NULL,
@@ -80,7 +121,10 @@ CREATE TABLE findings (
     last_row      bytea,
     row_due       bigint   NOT NULL DEFAULT 0,
     silenced      text     NOT NULL DEFAULT '',
+    watched       text     NOT NULL DEFAULT '',
+    baseline      boolean  NOT NULL DEFAULT false,
     warehouse     text COLLATE "C" NOT NULL DEFAULT '',
+    term          bigint   NOT NULL DEFAULT 0,
     PRIMARY KEY (scope_id, key_hash)
 ) WITH (fillfactor = 90);
 CREATE INDEX findings_silenced ON findings (silenced) WHERE silenced <> '';
@@ -202,6 +246,7 @@ CREATE TABLE pushes (
 CREATE INDEX pushes_due ON pushes (lane_id, due, seq) WHERE due IS NOT NULL;
 CREATE INDEX pushes_ends ON pushes (lane_id, ends) WHERE due IS NOT NULL;
 CREATE INDEX pushes_finding ON pushes (finding, lane_id, addressee, seq) WHERE due IS NOT NULL AND finding IS NOT NULL;
+CREATE INDEX pushes_first ON pushes (lane_id, first_due) WHERE due < 9223372036854775807 AND held = '';
 CREATE INDEX pushes_held ON pushes (held) WHERE held <> '' AND due IS NOT NULL;
 -- Escalations, which a read-all looks through.
 CREATE INDEX pushes_unless_read ON pushes (seq) WHERE due IS NOT NULL AND unless = 'read';
@@ -215,6 +260,13 @@ CREATE TABLE inbox_states (
     node        text    NOT NULL,
     lease_until bigint  NOT NULL
 );
+
+-- What each node has written to tell this ledger from an older copy; docs/adr/lineage.md. The number of a branch only grows; at is when it last did.
+CREATE TABLE branches (
+    branch text COLLATE "C" PRIMARY KEY,
+    number bigint NOT NULL,
+    at     bigint NOT NULL
+) WITH (fillfactor = 50);
 
 CREATE TABLE types (
     code       text COLLATE "C" PRIMARY KEY,
@@ -329,6 +381,14 @@ CREATE TABLE ended_early (
     PRIMARY KEY (queue_id, state, seq)
 );
 
+-- Items that a node has withheld after the ledger was restored. An item whose number of moves is another one by now was decided.
+CREATE TABLE withheld_items (
+    queue_id integer NOT NULL,
+    seq      bigint NOT NULL,
+    moves    bigint NOT NULL,
+    PRIMARY KEY (queue_id, seq)
+);
+
 -- Traces: a row is the moves of one item that were recorded together, as text; at is that of the last.
 CREATE TABLE item_moves (
     seq   bigint NOT NULL,
@@ -426,11 +486,11 @@ CREATE TABLE rule_versions (
 );
 
 -- Numbers of the whole ledger. types_version grows with every change of a type; subscribed is 1 once there was
--- a subscription.
+-- a subscription; restored is when a node found that the ledger had been restored, in µs.
 CREATE TABLE ledger_numbers (
     name  text COLLATE "C" PRIMARY KEY,
     value bigint NOT NULL
 );
 INSERT INTO ledger_numbers VALUES
-    ('types_version', 0), ('subscribed', 0), ('tokens', 0), ('switches', 0), ('silences', 0), ('rules', 0);
+    ('types_version', 0), ('subscribed', 0), ('tokens', 0), ('switches', 0), ('silences', 0), ('rules', 0), ('restored', 0);
 -- +goose StatementEnd

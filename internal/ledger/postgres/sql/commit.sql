@@ -107,21 +107,23 @@ COPY pushes (seq, due, created, first_due, deadline, ends, finding, addressee, l
 COPY notices (id, type, rule, status, created_at, expires_at, first_seq, last_seq, body, finding, warehouse, priority) FROM STDIN BINARY;
 
 -- name: copy-findings
-COPY findings (scope_id, key_hash, phase, priority, ordinal, episode, seen_clock, absent_since, firing_since,
-               last_notified, key, notice_id, group_key, silenced, warehouse, last_row, row_due) FROM STDIN BINARY;
+COPY findings (scope_id, key_hash, phase, priority, ordinal, episode, since_clock, absent_since, firing_since,
+               last_notified, key, notice_id, group_key, silenced, watched, baseline, warehouse, term, last_row, row_due) FROM STDIN BINARY;
 
 -- name: update-findings
--- Arguments: $1 scope id, then one array per column, $16 row due; a row that is null stays, and so does the warehouse with the
+-- Arguments: $1 scope id, then one array per column, $19 row due; a row that is null stays, and so does the warehouse with the
 -- notice. Result: the number of rows.
 UPDATE findings f
-SET phase = n.phase, priority = n.priority, ordinal = n.ordinal, episode = n.episode, seen_clock = n.seen_clock,
+SET phase = n.phase, priority = n.priority, ordinal = n.ordinal, episode = n.episode, since_clock = n.since_clock,
     absent_since = n.absent_since, firing_since = n.firing_since, last_notified = n.last_notified, notice_id = n.notice_id,
-    group_key = n.group_key, silenced = n.silenced, warehouse = CASE WHEN n.notice_id = f.notice_id THEN f.warehouse ELSE n.warehouse END,
-    last_row = coalesce(n.last_row, f.last_row), row_due = CASE WHEN n.last_row IS NULL THEN f.row_due ELSE $16 END
+    group_key = n.group_key, silenced = n.silenced, watched = n.watched, baseline = n.baseline, term = n.term,
+    warehouse = CASE WHEN n.notice_id = f.notice_id THEN f.warehouse ELSE n.warehouse END,
+    last_row = coalesce(n.last_row, f.last_row), row_due = CASE WHEN n.last_row IS NULL THEN f.row_due ELSE $19 END
 FROM unnest($2::uuid[], $3::smallint[], $4::smallint[], $5::integer[], $6::bigint[], $7::bigint[], $8::bigint[], $9::bigint[],
-            $10::bigint[], $11::text[], $12::text[], $13::text[], $14::text[], $15::bytea[])
-     AS n (key_hash, phase, priority, ordinal, episode, seen_clock, absent_since, firing_since, last_notified, notice_id,
-           group_key, silenced, warehouse, last_row)
+            $10::bigint[], $11::text[], $12::text[], $13::text[], $14::text[], $15::boolean[], $16::text[],
+            $17::bigint[], $18::bytea[])
+     AS n (key_hash, phase, priority, ordinal, episode, since_clock, absent_since, firing_since, last_notified, notice_id,
+           group_key, silenced, watched, baseline, warehouse, term, last_row)
 WHERE f.scope_id = $1 AND f.key_hash = n.key_hash;
 
 -- name: delete-findings
@@ -129,11 +131,11 @@ WHERE f.scope_id = $1 AND f.key_hash = n.key_hash;
 DELETE FROM findings WHERE scope_id = $1 AND key_hash = ANY($2::uuid[]);
 
 -- name: record-run
--- Writes the firing, or adds to one that is committed in parts. Arguments: $1 … $18 in the order of the columns.
-INSERT INTO firings AS f (rule, scope, due, token, answer, node, started_at, duration, outcome, row_count, matched,
+-- Writes the firing, or adds to one that is committed in parts. Arguments: $1 … $19 in the order of the columns.
+INSERT INTO firings AS f (rule, scope, term, due, token, answer, node, started_at, duration, outcome, row_count, matched,
                           errored, pending, firing, notices, unsubscribed, error, samples)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)
-ON CONFLICT (rule, scope, due) DO UPDATE
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)
+ON CONFLICT (rule, scope, term, due) DO UPDATE
 SET token = excluded.token, answer = excluded.answer, node = excluded.node, duration = f.duration + excluded.duration,
     outcome = CASE WHEN f.outcome = 'degraded' AND excluded.outcome = 'ok' THEN 'degraded' ELSE excluded.outcome END,
     row_count = f.row_count + excluded.row_count, matched = f.matched + excluded.matched,
@@ -143,9 +145,31 @@ SET token = excluded.token, answer = excluded.answer, node = excluded.node, dura
 
 -- name: record-scope
 -- The state after the run; the claim ends with it, unless the firing goes on.
--- Arguments: $1 id, $2 last due, $3 last ok due, $4 clock, $5 watermark or null, $6 due, $7 goes on.
+-- Arguments: $1 id, $2 last due, $3 last ok due, $4 clock, $5 watermark or null, $6 due, $7 goes on,
+-- $8 where resolutions go, $9 clock term of the firing.
 UPDATE rule_scopes
 SET last_due = $2, last_ok_due = $3, clock = $4, watermark = coalesce($5, watermark),
-    done_due = CASE WHEN $7 THEN done_due ELSE greatest(done_due, $6) END,
-    running_due = CASE WHEN $7 THEN running_due END, repeated = $7 AND repeated
+    term = CASE WHEN $7 THEN term ELSE greatest(term, $9) END,
+    done_due = CASE WHEN $7 OR term > $9 THEN done_due WHEN term < $9 THEN $6 ELSE greatest(done_due, $6) END,
+    running_due = CASE WHEN $7 THEN running_due END, repeated = $7 AND repeated, back = $8
 WHERE id = $1;
+
+-- What TryCommit writes and takes back: the rows that every commit of a run writes. No rule is called ''. The firing takes more room than most, so that
+-- where it finds room other commits do.
+
+-- name: try-scope
+-- No arguments, no result. Another node that tries at the same moment waits for the end of this transaction.
+INSERT INTO rule_scopes (id, rule, scope, registered_at) OVERRIDING SYSTEM VALUE VALUES (-1, '', '', 0);
+
+-- name: try-firing
+-- No arguments, no result.
+INSERT INTO firings (rule, scope, due, token, answer, node, started_at, duration, outcome, row_count, matched, errored, pending, firing, notices, unsubscribed, error, samples)
+VALUES ('', '', 0, 0, '', '', 0, 0, '', 0, 0, 0, 0, 0, 0, 0, '', repeat('x', 1800));
+
+-- name: end-try-firing
+-- No arguments, no result.
+DELETE FROM firings WHERE rule = '' AND scope = '' AND due = 0;
+
+-- name: end-try-scope
+-- No arguments, no result.
+DELETE FROM rule_scopes WHERE id = -1;

@@ -63,6 +63,23 @@ SELECT l.sink, sum(c.n)::bigint
 FROM (SELECT lane_id, count(*) AS n FROM deliveries WHERE state = 0 GROUP BY lane_id) AS c JOIN lanes l ON l.id = c.lane_id
 GROUP BY l.sink;
 
+-- name: oldest-pending
+-- Finds the first pending delivery of each lane, of a sink's lanes that with the lowest number, and looks at this one alone; of a push channel at the first of
+-- pushes_first. The lane is a range and leads the order, so that only the index of pending deliveries has that order. By an equality the server takes the key
+-- of the table while its statistics say that most deliveries are pending, and goes through what was sent since.
+-- Result: sink, since when its oldest pending delivery waits.
+SELECT o.sink, o.since
+FROM (SELECT f.sink, CASE WHEN EXISTS (SELECT FROM pushes p WHERE p.seq = f.seq)
+                          THEN (SELECT p.first_due FROM pushes p
+                                WHERE p.lane_id BETWEEN f.lane_id AND f.lane_id AND p.due < 9223372036854775807 AND p.held = ''
+                                ORDER BY p.lane_id, p.first_due LIMIT 1)
+                          ELSE (SELECT n.created_at FROM deliveries d JOIN notices n ON n.id = d.notice_id WHERE d.seq = f.seq) END AS since
+      FROM (SELECT DISTINCT ON (l.sink) l.sink, l.id AS lane_id, d.seq
+            FROM lanes l
+            CROSS JOIN LATERAL (SELECT seq FROM deliveries WHERE lane_id BETWEEN l.id AND l.id AND state = 0 ORDER BY lane_id, seq LIMIT 1) AS d
+            ORDER BY l.sink, d.seq) AS f) AS o
+WHERE o.since IS NOT NULL;
+
 -- name: count-deliveries
 -- Counts no further than the limit, so that it costs the same however many are kept: each part is answered by a stretch of its partial index
 -- alone. Arguments: $1 limit. Result: sink, state, number.

@@ -11,16 +11,16 @@ SELECT set_config('enable_seqscan', 'on', true), set_config('enable_bitmapscan',
        set_config('enable_hashjoin', 'on', true), set_config('enable_mergejoin', 'on', true);
 
 -- name: claim-pushes
--- Arguments: $1 lane, $2 node, $3 lease in µs, $4 limit, $5 now. Result: the columns of rows.ClaimRow and the body of the notice, the
+-- Arguments: $1 lane, $2 node, $3 lease in µs, $4 limit, $5 now, $6 now of leases. Result: the columns of rows.ClaimRow and the body of the notice, the
 -- earliest first. What others are just about to change is left out. Notices are looked up by time and number, of which neighbours are
 -- claimed together; ids are hashes, and each would be on another page of their index.
 WITH due AS MATERIALIZED (
     SELECT p.ctid AS place FROM pushes p
     WHERE p.lane_id = $1 AND p.due <= (SELECT ledger_now($5)) AND p.ends + 0 > (SELECT ledger_now($5))
-      AND p.until <= (SELECT ledger_now($5))
+      AND p.until <= (SELECT ledger_now($6))
     ORDER BY p.due, p.seq LIMIT $4 FOR UPDATE SKIP LOCKED),
 claimed AS (
-    UPDATE pushes p SET until = (SELECT ledger_now($5)) + $3, token = p.token + 1, node = $2
+    UPDATE pushes p SET until = (SELECT ledger_now($6)) + $3, token = p.token + 1, node = $2
     FROM due WHERE p.ctid = due.place
     RETURNING p.seq, p.due, p.created, p.token, p.deadline, p.forgiven, p.kind, p.unless, p.delay, p.at, p.within, p.retry)
 SELECT c.seq, c.token, c.deadline, d.attempts - c.forgiven, d.attempts, d.recipients, c.kind, c.unless, c.delay, c.at, c.within, c.retry, n.body
@@ -32,18 +32,18 @@ CROSS JOIN LATERAL (SELECT o.body FROM notices o
 ORDER BY c.due, c.seq;
 
 -- name: next-push
--- Arguments: $1 lane, $2 now. Result: now, and when the next open delivery may be claimed, 0 = there is none. All that is due is claimed where
+-- Arguments: $1 lane, $2 now, $3 now of leases. Result: now, and when the next open delivery may be claimed, 0 = there is none. All that is due is claimed where
 -- the first that is not is due later: then the end of a lease may come before it.
-WITH clock AS MATERIALIZED (SELECT ledger_now($2) AS now),
+WITH clock AS MATERIALIZED (SELECT ledger_now($2) AS now, ledger_now($3) AS leases),
 first AS MATERIALIZED (
     SELECT p.due FROM pushes p
-    WHERE p.lane_id = $1 AND p.due > 0 AND p.ends + 0 > (SELECT now FROM clock) AND p.until <= (SELECT now FROM clock)
+    WHERE p.lane_id = $1 AND p.due > 0 AND p.ends + 0 > (SELECT now FROM clock) AND p.until <= (SELECT leases FROM clock)
     ORDER BY p.due, p.seq LIMIT 1)
 SELECT c.now,
        CASE WHEN f.due <= c.now THEN f.due
-            ELSE coalesce(least(f.due, (SELECT min(b.until)
+            ELSE coalesce(least(f.due, (SELECT min(b.until) - c.leases + c.now
                                         FROM (SELECT p.until FROM pushes p
-                                              WHERE p.lane_id = $1 AND p.due <= c.now AND p.ends + 0 > c.now AND p.until > c.now
+                                              WHERE p.lane_id = $1 AND p.due <= c.now AND p.ends + 0 > c.now AND p.until > c.leases
                                               ORDER BY p.due, p.seq OFFSET 0) AS b)), 0) END
 FROM clock c LEFT JOIN first f ON true;
 

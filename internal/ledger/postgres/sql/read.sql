@@ -2,29 +2,36 @@
 
 -- name: last-runs
 -- Result: the latest run of each rule and scope that is registered; its findings are those of the last that was not skipped.
-SELECT f.rule, f.scope, f.due, f.node, f.started_at, f.duration, f.outcome, f.row_count, f.matched, f.errored, coalesce(r.pending, 0),
+SELECT f.rule, f.scope, f.term, f.due, f.node, f.started_at, f.duration, f.outcome, f.row_count, f.matched, f.errored, coalesce(r.pending, 0),
        coalesce(r.firing, 0), f.notices, f.unsubscribed, f.error, f.samples
 FROM rule_scopes s
-CROSS JOIN LATERAL (SELECT * FROM firings f WHERE f.rule = s.rule AND f.scope = s.scope ORDER BY f.due DESC LIMIT 1) AS f
+CROSS JOIN LATERAL (SELECT * FROM firings f WHERE f.rule = s.rule AND f.scope = s.scope ORDER BY f.term DESC, f.due DESC LIMIT 1) AS f
 LEFT JOIN LATERAL (SELECT r.pending, r.firing FROM firings r WHERE r.rule = s.rule AND r.scope = s.scope AND r.outcome <> 'skipped'
-                   ORDER BY r.due DESC LIMIT 1) AS r ON true
+                   ORDER BY r.term DESC, r.due DESC LIMIT 1) AS r ON true
 ORDER BY f.rule, f.scope;
+
+-- name: progress
+-- Arguments: $1 now. Result: of each rule and scope that is registered the last firing that is done, before the first the registration, with its clock term, and
+-- the firing that a living lease holds, 0 = none does, with its clock term.
+SELECT rule, scope, term, CASE WHEN done_due > 0 THEN done_due ELSE registered_at END,
+       CASE WHEN running_due IS NOT NULL AND lease_until > (SELECT ledger_now($1)) THEN running_due ELSE 0 END, running_term
+FROM rule_scopes ORDER BY rule, scope;
 
 -- name: run-sums
 -- Arguments: $1 how many runs at most. Result: the runs that are kept of each rule and scope that is registered: their number, their rows, those that
 -- could not be judged, and as many of the last that were not skipped, the latest last: outcome:µs,…
 SELECT s.rule, s.scope, count(f.due), coalesce(sum(f.row_count), 0)::bigint, coalesce(sum(f.errored), 0)::bigint,
-       coalesce((SELECT string_agg(k.outcome || ':' || k.duration, ',' ORDER BY k.due)
-                 FROM (SELECT due, outcome, duration FROM firings WHERE rule = s.rule AND scope = s.scope AND outcome <> 'skipped'
-                       ORDER BY due DESC LIMIT $1) AS k), '')
+       coalesce((SELECT string_agg(k.outcome || ':' || k.duration, ',' ORDER BY k.term, k.due)
+                 FROM (SELECT term, due, outcome, duration FROM firings WHERE rule = s.rule AND scope = s.scope AND outcome <> 'skipped'
+                       ORDER BY term DESC, due DESC LIMIT $1) AS k), '')
 FROM rule_scopes s LEFT JOIN firings f ON f.rule = s.rule AND f.scope = s.scope
 GROUP BY s.rule, s.scope ORDER BY s.rule, s.scope;
 
 -- name: runs
 -- Arguments: $1 rule, $2 scope or null, $3 limit. Result: runs, latest first.
-SELECT f.rule, f.scope, f.due, f.node, f.started_at, f.duration, f.outcome, f.row_count, f.matched, f.errored, f.pending,
+SELECT f.rule, f.scope, f.term, f.due, f.node, f.started_at, f.duration, f.outcome, f.row_count, f.matched, f.errored, f.pending,
        f.firing, f.notices, f.unsubscribed, f.error, f.samples
-FROM firings f WHERE f.rule = $1 AND ($2::text IS NULL OR f.scope = $2) ORDER BY f.due DESC, f.scope LIMIT $3;
+FROM firings f WHERE f.rule = $1 AND ($2::text IS NULL OR f.scope = $2) ORDER BY f.term DESC, f.due DESC, f.scope LIMIT $3;
 
 -- name: promotions
 -- Result: rule, scope, when, by whom.
@@ -61,12 +68,12 @@ SELECT (SELECT count(*) FROM removed), (SELECT count(*) FROM gone);
 -- Removes one batch of all but the last firings. Arguments: $1 how many stay per rule and scope, $2 limit.
 -- Result: the number of rows.
 DELETE FROM firings f USING (
-    SELECT o.rule, o.scope, o.due
+    SELECT o.rule, o.scope, o.term, o.due
     FROM (SELECT DISTINCT rule, scope FROM firings) AS s
-    CROSS JOIN LATERAL (SELECT rule, scope, due FROM firings k WHERE k.rule = s.rule AND k.scope = s.scope
-                        ORDER BY due DESC OFFSET $1) AS o
+    CROSS JOIN LATERAL (SELECT rule, scope, term, due FROM firings k WHERE k.rule = s.rule AND k.scope = s.scope
+                        ORDER BY term DESC, due DESC OFFSET $1) AS o
     LIMIT $2) AS old
-WHERE f.rule = old.rule AND f.scope = old.scope AND f.due = old.due;
+WHERE f.rule = old.rule AND f.scope = old.scope AND f.term = old.term AND f.due = old.due;
 
 -- name: version
 -- Result: the version of the schema.

@@ -37,7 +37,7 @@ WHERE n.id = ANY ($1::text[])
 
 -- name: run-at
 -- Arguments: $1 rule, $2 scope, $3 time. Result: the latest run that had begun by then and was not skipped, as in runs.
-SELECT f.rule, f.scope, f.due, f.node, f.started_at, f.duration, f.outcome, f.row_count, f.matched, f.errored, f.pending,
+SELECT f.rule, f.scope, f.term, f.due, f.node, f.started_at, f.duration, f.outcome, f.row_count, f.matched, f.errored, f.pending,
        f.firing, f.notices, f.unsubscribed, f.error, f.samples
-FROM firings f WHERE f.rule = $1 AND f.scope = $2 AND f.due <= $3 AND f.started_at <= $3 AND f.outcome <> 'skipped'
-ORDER BY f.due DESC LIMIT 1;
+FROM firings f WHERE f.rule = $1 AND f.scope = $2 AND f.started_at <= $3 AND f.outcome <> 'skipped'
+ORDER BY f.started_at DESC, f.term DESC, f.due DESC LIMIT 1;

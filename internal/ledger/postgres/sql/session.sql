@@ -5,6 +5,11 @@
 -- the server may refuse. Arguments: $1 names, $2 values, alike in length. Result: the values.
 SELECT set_config(name, value, false) FROM unnest($1::text[], $2::text[]) AS s (name, value);
 
+-- name: identity
+-- What tells the database of a connection from one that was restored, or from a standby that took over: each has another server process or another
+-- number. Result: a text.
+SELECT pg_postmaster_start_time()::text || ' ' || (SELECT oid FROM pg_database WHERE datname = current_database())::text;
+
 -- name: now
 -- Arguments: $1 now. Result: the time.
 SELECT ledger_now($1);

@@ -14,13 +14,6 @@ INSERT INTO switches (rule, scope, state, until, at, reason, actor) VALUES ($1, 
 ON CONFLICT (rule, scope) DO UPDATE
 SET state = excluded.state, until = excluded.until, at = excluded.at, reason = excluded.reason, actor = excluded.actor;
 
--- name: thaw-findings
--- Moves on by the time that was frozen what counts since it was seen last. Arguments: $1 rule, $2 scope, $3 due. Goes before skip.
-UPDATE findings f SET absent_since = f.absent_since + $3 - greatest(s.last_due, s.thawed_due)
-FROM rule_scopes s
-WHERE s.rule = $1 AND s.scope = $2 AND s.done_due < $3 AND s.running_due IS DISTINCT FROM $3 AND f.scope_id = s.id AND f.absent_since <> 0
-  AND $3 > greatest(s.last_due, s.thawed_due);
-
 -- name: thaw
 -- Arguments: $1 rule, $2 scope, $3 due. Goes with skip.
 UPDATE rule_scopes SET thawed_due = $3 WHERE rule = $1 AND scope = $2 AND thawed_due < $3;

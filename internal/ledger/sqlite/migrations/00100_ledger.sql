@@ -4,9 +4,22 @@
 -- All is one statement for goose, which otherwise looks in each line for the end of one; that takes longer than to make the tables.
 -- +goose StatementBegin
 
+-- How the clock stands. One row. began_at, back: when the term began, by its clock, and by how much the clock went back then. withheld: how far the clock
+-- is ahead of the time that nodes go by, since withheld_at; seen: the latest time of the term that nodes have seen.
+CREATE TABLE clock (
+    term        INTEGER NOT NULL,
+    began_at    INTEGER NOT NULL,
+    back        INTEGER NOT NULL,
+    withheld    INTEGER NOT NULL,
+    withheld_at INTEGER NOT NULL,
+    seen        INTEGER NOT NULL
+) STRICT;
+INSERT INTO clock VALUES (0, 0, 0, 0, 0, 0);
+
 -- A rule in a scope: its state between runs, and its claim. running_due is set from the claim until the firing
--- is done; a lease in the past means that it was abandoned. A rule in shadow is live in the scope since promoted_at (0 = it is not).
+-- is done; a lease in the past means that it was abandoned. term and running_term are the clock terms of done_due and running_due. A rule in shadow is live in the scope since promoted_at (0 = it is not).
 -- thawed_due is the last firing that was left out while the rule was disabled: no time has passed for its findings since the last run before it.
+-- back is where resolutions go (JSON) as the last run had it, for the case that the rule is removed; '' = nobody is told.
 CREATE TABLE rule_scopes (
     id            INTEGER PRIMARY KEY,
     rule          TEXT    NOT NULL,
@@ -15,9 +28,11 @@ CREATE TABLE rule_scopes (
     last_due      INTEGER NOT NULL DEFAULT 0,
     last_ok_due   INTEGER NOT NULL DEFAULT 0,
     clock         INTEGER NOT NULL DEFAULT 0,
+    term          INTEGER NOT NULL DEFAULT 0,
     done_due      INTEGER NOT NULL DEFAULT 0,
     watermark     TEXT    NOT NULL DEFAULT '',
     token         INTEGER NOT NULL DEFAULT 0,
+    running_term  INTEGER NOT NULL DEFAULT 0,
     running_due   INTEGER,
     running_node  TEXT    NOT NULL DEFAULT '',
     repeated      INTEGER NOT NULL DEFAULT 0,
@@ -25,13 +40,34 @@ CREATE TABLE rule_scopes (
     promoted_at   INTEGER NOT NULL DEFAULT 0,
     promoted_by   TEXT    NOT NULL DEFAULT '',
     thawed_due    INTEGER NOT NULL DEFAULT 0,
+    back          TEXT    NOT NULL DEFAULT '',
     UNIQUE (rule, scope)
+) STRICT;
+
+-- Rules that read again below their watermarks: after what the next scan begins, and when the last one began that read all there was.
+CREATE TABLE look_backs (
+    scope_id  INTEGER PRIMARY KEY,
+    read_from TEXT    NOT NULL,
+    read_at   INTEGER NOT NULL
+) STRICT;
+
+-- Rows that such a rule has seen and reads again, in portions: 16 bytes for each row.
+CREATE TABLE seen_rows (
+    scope_id INTEGER NOT NULL,
+    n        INTEGER NOT NULL,
+    seen_at  INTEGER NOT NULL,
+    position TEXT    NOT NULL,
+    backlog  INTEGER NOT NULL,
+    identity TEXT    NOT NULL,
+    hashes   BLOB    NOT NULL,
+    PRIMARY KEY (scope_id, n)
 ) STRICT;
 
 -- The record of each firing. token and answer let a repeated commit be known. It outlives its rule_scope.
 CREATE TABLE firings (
     rule         TEXT    NOT NULL,
     scope        TEXT    NOT NULL,
+    term         INTEGER NOT NULL DEFAULT 0,
     due          INTEGER NOT NULL,
     token        INTEGER NOT NULL,
     answer       TEXT    NOT NULL,
@@ -48,13 +84,16 @@ CREATE TABLE firings (
     unsubscribed INTEGER NOT NULL,
     error        TEXT    NOT NULL,
     samples      TEXT    NOT NULL,
-    PRIMARY KEY (rule, scope, due)
+    PRIMARY KEY (rule, scope, term, due)
 ) STRICT, WITHOUT ROWID;
 
 -- Open findings.
 --   last_row   the row, as JSON, of the run due at row_due, which changed the finding last; null = none is recorded
 --   silenced   the silences that have held back what the last run had to tell of the finding, separated by spaces
+--   watched    stands for the columns of notify_again_on and their values, as the finding was told last
+--   baseline   1 = the row was there at the first run, which took all rows as known, and no notice has told the finding since
 --   warehouse  of the finding's notice; '' = it has none
+--   term       the clock term of the episode
 CREATE TABLE findings (
     scope_id      INTEGER NOT NULL,
     key           TEXT    NOT NULL,
@@ -62,7 +101,7 @@ CREATE TABLE findings (
     priority      INTEGER NOT NULL,
     ordinal       INTEGER NOT NULL,
     episode       INTEGER NOT NULL,
-    seen_clock    INTEGER NOT NULL,
+    since_clock   INTEGER NOT NULL,
     absent_since  INTEGER NOT NULL,
     firing_since  INTEGER NOT NULL,
     last_notified INTEGER NOT NULL,
@@ -71,7 +110,10 @@ CREATE TABLE findings (
     last_row      BLOB,
     row_due       INTEGER NOT NULL DEFAULT 0,
     silenced      TEXT    NOT NULL DEFAULT '',
+    watched       TEXT    NOT NULL DEFAULT '',
+    baseline      INTEGER NOT NULL DEFAULT 0,
     warehouse     TEXT    NOT NULL DEFAULT '',
+    term          INTEGER NOT NULL DEFAULT 0,
     PRIMARY KEY (scope_id, key)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX findings_silenced ON findings (silenced) WHERE silenced <> '';
@@ -178,6 +220,7 @@ CREATE TABLE pushes (
 CREATE INDEX pushes_due ON pushes (lane_id, due, seq) WHERE due IS NOT NULL;
 CREATE INDEX pushes_ends ON pushes (lane_id, ends) WHERE due IS NOT NULL;
 CREATE INDEX pushes_finding ON pushes (finding, lane_id, addressee, seq) WHERE due IS NOT NULL AND finding IS NOT NULL;
+CREATE INDEX pushes_first ON pushes (lane_id, first_due) WHERE due < 9223372036854775807 AND held = '';
 CREATE INDEX pushes_held ON pushes (held) WHERE held <> '' AND due IS NOT NULL;
 -- Escalations, which a read-all looks through.
 CREATE INDEX pushes_unless_read ON pushes (seq) WHERE due IS NOT NULL AND unless = 'read';
@@ -190,6 +233,13 @@ CREATE TABLE inbox_states (
     building    INTEGER NOT NULL,
     node        TEXT    NOT NULL,
     lease_until INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- What each node has written to tell this ledger from an older copy; docs/adr/lineage.md. The number of a branch only grows; at is when it last did.
+CREATE TABLE branches (
+    branch TEXT    NOT NULL PRIMARY KEY,
+    number INTEGER NOT NULL,
+    at     INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE types (
@@ -302,6 +352,14 @@ CREATE TABLE ended_early (
     PRIMARY KEY (queue_id, state, seq)
 ) STRICT, WITHOUT ROWID;
 
+-- Items that a node has withheld after the ledger was restored. An item whose number of moves is another one by now was decided.
+CREATE TABLE withheld_items (
+    queue_id INTEGER NOT NULL,
+    seq      INTEGER NOT NULL,
+    moves    INTEGER NOT NULL,
+    PRIMARY KEY (queue_id, seq)
+) STRICT, WITHOUT ROWID;
+
 -- Traces: a row is the moves of one item that were recorded together, as text; at is that of the last.
 CREATE TABLE item_moves (
     num   INTEGER PRIMARY KEY,
@@ -404,11 +462,13 @@ CREATE TABLE rule_versions (
 ) STRICT;
 
 -- Numbers of the whole ledger. types_version grows with every change of a type; subscribed is 1 once there was
--- a subscription; token and notice are the last ones given out.
+-- a subscription; token and notice are the last ones given out; restored is when a node found
+-- that the ledger had been restored, in µs.
 CREATE TABLE ledger_numbers (
     name  TEXT    NOT NULL PRIMARY KEY,
     value INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 INSERT INTO ledger_numbers VALUES
-    ('types_version', 0), ('subscribed', 0), ('token', 0), ('notice', 0), ('item', 0), ('tokens', 0), ('switches', 0), ('silences', 0), ('rules', 0);
+    ('types_version', 0), ('subscribed', 0), ('token', 0), ('notice', 0), ('item', 0), ('tokens', 0), ('switches', 0), ('silences', 0), ('rules', 0),
+    ('restored', 0);
 -- +goose StatementEnd

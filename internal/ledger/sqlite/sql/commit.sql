@@ -77,16 +77,17 @@ JOIN lanes l ON l.id = p.lane_id
 GROUP BY n.num, l.id;
 
 -- name: insert-findings
-INSERT INTO findings (scope_id, key, phase, priority, ordinal, episode, seen_clock, absent_since, firing_since,
-                      last_notified, notice_id, group_key, silenced, warehouse, last_row, row_due)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+INSERT INTO findings (scope_id, key, phase, priority, ordinal, episode, since_clock, absent_since, firing_since,
+                      last_notified, notice_id, group_key, silenced, watched, baseline, warehouse, term, last_row, row_due)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
 
 -- name: update-finding
 -- Arguments: ?1 scope id, ?2 key, then the other columns; a row that is null stays, and so does the warehouse with the notice. Result: the number of rows.
 UPDATE findings
-SET phase = ?3, priority = ?4, ordinal = ?5, episode = ?6, seen_clock = ?7, absent_since = ?8, firing_since = ?9,
-    last_notified = ?10, notice_id = ?11, group_key = ?12, silenced = ?13, warehouse = CASE WHEN notice_id = ?11 THEN warehouse ELSE ?14 END,
-    last_row = coalesce(?15, last_row), row_due = CASE WHEN ?15 IS NULL THEN row_due ELSE ?16 END
+SET phase = ?3, priority = ?4, ordinal = ?5, episode = ?6, since_clock = ?7, absent_since = ?8, firing_since = ?9,
+    last_notified = ?10, notice_id = ?11, group_key = ?12, silenced = ?13, watched = ?14, baseline = ?15,
+    warehouse = CASE WHEN notice_id = ?11 THEN warehouse ELSE ?16 END, term = ?17,
+    last_row = coalesce(?18, last_row), row_due = CASE WHEN ?18 IS NULL THEN row_due ELSE ?19 END
 WHERE scope_id = ?1 AND key = ?2;
 
 -- name: delete-findings
@@ -94,11 +95,11 @@ WHERE scope_id = ?1 AND key = ?2;
 DELETE FROM findings WHERE scope_id = ?1 AND key IN (SELECT value FROM json_each(?2));
 
 -- name: record-run
--- Writes the firing, or adds to one that is committed in parts. Arguments: ?1 … ?18 in the order of the columns.
-INSERT INTO firings (rule, scope, due, token, answer, node, started_at, duration, outcome, row_count, matched,
+-- Writes the firing, or adds to one that is committed in parts. Arguments: ?1 … ?19 in the order of the columns.
+INSERT INTO firings (rule, scope, term, due, token, answer, node, started_at, duration, outcome, row_count, matched,
                      errored, pending, firing, notices, unsubscribed, error, samples)
-VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18)
-ON CONFLICT (rule, scope, due) DO UPDATE
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19)
+ON CONFLICT (rule, scope, term, due) DO UPDATE
 SET token = excluded.token, answer = excluded.answer, node = excluded.node, duration = duration + excluded.duration,
     outcome = CASE WHEN outcome = 'degraded' AND excluded.outcome = 'ok' THEN 'degraded' ELSE excluded.outcome END,
     row_count = row_count + excluded.row_count, matched = matched + excluded.matched,
@@ -108,9 +109,31 @@ SET token = excluded.token, answer = excluded.answer, node = excluded.node, dura
 
 -- name: record-scope
 -- The state after the run; the claim ends with it, unless the firing goes on.
--- Arguments: ?1 id, ?2 last due, ?3 last ok due, ?4 clock, ?5 watermark or null, ?6 due, ?7 goes on.
+-- Arguments: ?1 id, ?2 last due, ?3 last ok due, ?4 clock, ?5 watermark or null, ?6 due, ?7 goes on,
+-- ?8 where resolutions go, ?9 clock term of the firing.
 UPDATE rule_scopes
 SET last_due = ?2, last_ok_due = ?3, clock = ?4, watermark = coalesce(?5, watermark),
-    done_due = CASE WHEN ?7 THEN done_due ELSE max(done_due, ?6) END,
-    running_due = CASE WHEN ?7 THEN running_due END, repeated = ?7 AND repeated
+    term = CASE WHEN ?7 THEN term ELSE max(term, ?9) END,
+    done_due = CASE WHEN ?7 OR term > ?9 THEN done_due WHEN term < ?9 THEN ?6 ELSE max(done_due, ?6) END,
+    running_due = CASE WHEN ?7 THEN running_due END, repeated = ?7 AND repeated, back = ?8
 WHERE id = ?1;
+
+-- What TryCommit writes and takes back: the rows that every commit of a run writes. No rule is called ''. The firing takes more room than most, so that
+-- where it finds room other commits do.
+
+-- name: try-scope
+-- No arguments, no result. Another node that tries at the same moment waits for the end of this transaction.
+INSERT INTO rule_scopes (id, rule, scope, registered_at) VALUES (-1, '', '', 0);
+
+-- name: try-firing
+-- No arguments, no result.
+INSERT INTO firings (rule, scope, due, token, answer, node, started_at, duration, outcome, row_count, matched, errored, pending, firing, notices, unsubscribed, error, samples)
+VALUES ('', '', 0, 0, '', '', 0, 0, '', 0, 0, 0, 0, 0, 0, 0, '', printf('%.*c', 1800, 'x'));
+
+-- name: end-try-firing
+-- No arguments, no result.
+DELETE FROM firings WHERE rule = '' AND scope = '' AND due = 0;
+
+-- name: end-try-scope
+-- No arguments, no result.
+DELETE FROM rule_scopes WHERE id = -1;

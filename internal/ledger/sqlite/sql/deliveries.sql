@@ -69,6 +69,22 @@ SELECT l.sink, sum(c.n)
 FROM (SELECT lane_id, count(*) AS n FROM deliveries WHERE state = 0 GROUP BY lane_id) AS c JOIN lanes l ON l.id = c.lane_id
 GROUP BY l.sink;
 
+-- name: oldest-pending
+-- Finds the first pending delivery of each lane, of a sink's lanes that with the lowest number, and looks at this one alone; of a push channel at the first of
+-- pushes_first. Beside min() the other columns are those of its row.
+-- Result: sink, since when its oldest pending delivery waits.
+SELECT sink, since
+FROM (SELECT f.sink,
+             CASE WHEN EXISTS (SELECT 1 FROM pushes p WHERE p.seq = f.seq)
+                  THEN (SELECT p.first_due FROM pushes p WHERE p.lane_id = f.lane_id AND p.due < 9223372036854775807 AND p.held = ''
+                        ORDER BY p.first_due LIMIT 1)
+                  ELSE (SELECT n.created_at FROM deliveries d JOIN notices n ON n.num = d.notice WHERE d.seq = f.seq) END AS since
+      FROM (SELECT sink, lane_id, min(seq) AS seq
+            FROM (SELECT l.sink, l.id AS lane_id, (SELECT d.seq FROM deliveries d WHERE d.lane_id = l.id AND d.state = 0 ORDER BY d.seq LIMIT 1) AS seq FROM lanes l)
+            WHERE seq IS NOT NULL
+            GROUP BY sink) AS f) AS o
+WHERE since IS NOT NULL;
+
 -- name: count-deliveries
 -- Counts no further than the limit, so that it costs the same however many are kept: each part is answered by a stretch of its partial index
 -- alone. Arguments: ?1 limit. Result: sink, state, number, which may be 0.

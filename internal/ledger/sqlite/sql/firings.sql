@@ -4,12 +4,12 @@
 -- The state of a rule in a scope. Arguments: ?1 rule, ?2 scope, ?3 now. Result: one row or none.
 SELECT registered_at, last_due, last_ok_due, clock, done_due, watermark, token, coalesce(running_due, 0),
        running_node, lease_until, repeated, running_due IS NOT NULL AND lease_until > ?3, promoted_at, promoted_by,
-       thawed_due
+       thawed_due, term, running_term
 FROM rule_scopes WHERE rule = ?1 AND scope = ?2;
 
 -- name: register
--- Makes it known, unless it is. Arguments: ?1 rule, ?2 scope, ?3 registered at.
-INSERT INTO rule_scopes (rule, scope, registered_at) VALUES (?1, ?2, ?3) ON CONFLICT (rule, scope) DO NOTHING;
+-- Makes it known, unless it is. Arguments: ?1 rule, ?2 scope, ?3 clock term, ?4 registered at.
+INSERT INTO rule_scopes (rule, scope, term, registered_at) VALUES (?1, ?2, ?3, ?4) ON CONFLICT (rule, scope) DO NOTHING;
 
 -- name: take-number
 -- Arguments: ?1 name, ?2 how many. Result: the last number taken.
@@ -17,13 +17,14 @@ UPDATE ledger_numbers SET value = value + ?2 WHERE name = ?1 RETURNING value;
 
 -- name: claim
 -- Takes the abandoned firing if there is one, else the one asked for if it is still to be done and nothing runs.
--- Arguments: ?1 rule, ?2 scope, ?3 due, ?4 node, ?5 lease until, ?6 now, ?7 token.
--- Result: due, repeated; none when it cannot be had.
+-- Arguments: ?1 rule, ?2 scope, ?3 due, ?4 node, ?5 lease until, ?6 now, ?7 token, ?8 clock term.
+-- Result: term, due, repeated; none when it cannot be had.
 UPDATE rule_scopes
-SET token = ?7, repeated = running_due IS NOT NULL, running_due = coalesce(running_due, ?3), running_node = ?4,
-    lease_until = ?5
-WHERE rule = ?1 AND scope = ?2 AND CASE WHEN running_due IS NULL THEN done_due < ?3 ELSE lease_until <= ?6 END
-RETURNING running_due, repeated;
+SET token = ?7, repeated = running_due IS NOT NULL, running_term = CASE WHEN running_due IS NULL THEN ?8 ELSE running_term END,
+    running_due = coalesce(running_due, ?3), running_node = ?4, lease_until = ?5
+WHERE rule = ?1 AND scope = ?2
+  AND CASE WHEN running_due IS NULL THEN (term, done_due) < (?8, ?3) ELSE lease_until <= ?6 END
+RETURNING running_term, running_due, repeated;
 
 -- name: renew
 -- Arguments: ?1 rule, ?2 scope, ?3 token, ?4 due, ?5 lease in µs, ?6 now. Result: the number of rows, 0 = fenced.
@@ -36,20 +37,21 @@ UPDATE rule_scopes SET token = ?5, lease_until = 0 WHERE rule = ?1 AND scope = ?
 
 -- name: abandoned
 -- Arguments: ?1 now. Result: the unfinished firings that no living lease holds.
-SELECT rule, scope, running_due, running_node, token, lease_until FROM rule_scopes
+SELECT rule, scope, running_term, running_due, running_node, token, lease_until FROM rule_scopes
 WHERE running_due IS NOT NULL AND lease_until <= ?1 ORDER BY rule, scope;
 
 -- name: skip
 -- Moves the last firing on past one that is left out, unless it runs or is done.
--- Arguments: ?1 rule, ?2 scope, ?3 due. Result: the number of rows, 0 = nothing to skip.
-UPDATE rule_scopes SET done_due = ?3 WHERE rule = ?1 AND scope = ?2 AND done_due < ?3 AND running_due IS NOT ?3;
+-- Arguments: ?1 rule, ?2 scope, ?3 due, ?4 clock term. Result: the number of rows, 0 = nothing to skip.
+UPDATE rule_scopes SET term = ?4, done_due = ?3
+WHERE rule = ?1 AND scope = ?2 AND (term, done_due) < (?4, ?3) AND (running_due IS NULL OR (running_term, running_due) <> (?4, ?3));
 
 -- name: record-skip
--- Arguments: ?1 rule, ?2 scope, ?3 due, ?4 node, ?5 reason, ?6 now.
-INSERT INTO firings (rule, scope, due, token, answer, node, started_at, duration, outcome, row_count, matched, errored,
+-- Arguments: ?1 rule, ?2 scope, ?3 due, ?4 node, ?5 reason, ?6 now, ?7 clock term.
+INSERT INTO firings (rule, scope, term, due, token, answer, node, started_at, duration, outcome, row_count, matched, errored,
                      pending, firing, notices, unsubscribed, error, samples)
-VALUES (?1, ?2, ?3, 0, '', ?4, ?6, 0, 'skipped', 0, 0, 0, 0, 0, 0, 0, ?5, '')
-ON CONFLICT (rule, scope, due) DO NOTHING;
+VALUES (?1, ?2, ?7, ?3, 0, '', ?4, ?6, 0, 'skipped', 0, 0, 0, 0, 0, 0, 0, ?5, '')
+ON CONFLICT (rule, scope, term, due) DO NOTHING;
 
 -- name: promotion
 -- Arguments: ?1 rule, ?2 scope. Result: since when it is live in spite of its file, and by whom; at 0 it is not. None = not registered.
@@ -61,8 +63,8 @@ UPDATE rule_scopes SET promoted_by = ?3, promoted_at = ?4 WHERE rule = ?1 AND sc
 
 -- name: findings
 -- Arguments: ?1 rule, ?2 scope. Result: all open findings.
-SELECT f.key, f.phase, f.episode, f.seen_clock, f.absent_since, f.firing_since, f.priority, f.last_notified, f.ordinal,
-       f.notice_id, f.group_key, f.silenced
+SELECT f.key, f.phase, f.episode, f.since_clock, f.absent_since, f.firing_since, f.priority, f.last_notified, f.ordinal,
+       f.notice_id, f.group_key, f.silenced, f.watched, f.baseline, f.term
 FROM findings f JOIN rule_scopes s ON s.id = f.scope_id WHERE s.rule = ?1 AND s.scope = ?2;
 
 -- name: notices
@@ -70,18 +72,22 @@ FROM findings f JOIN rule_scopes s ON s.id = f.scope_id WHERE s.rule = ?1 AND s.
 SELECT body FROM notices WHERE id IN (SELECT value FROM json_each(?1));
 
 -- name: scopes
--- Result: every rule and scope that is known.
-SELECT id, rule, scope FROM rule_scopes ORDER BY rule, scope;
+-- Result: every rule and scope that is known, with the due time of its last run, and where resolutions go.
+SELECT rule, scope, last_due, back FROM rule_scopes ORDER BY rule, scope;
+
+-- name: fence-removed
+-- Finds the rule and scope, unless a run has come since. Arguments: ?1 rule, ?2 scope, ?3 due time of the last run. Result: id.
+SELECT id FROM rule_scopes WHERE rule = ?1 AND scope = ?2 AND last_due = ?3;
 
 -- name: forget-findings
--- Arguments: ?1 ids of rule_scopes (JSON).
-DELETE FROM findings WHERE scope_id IN (SELECT value FROM json_each(?1));
+-- Arguments: ?1 id of a rule_scope.
+DELETE FROM findings WHERE scope_id = ?1;
 
 -- name: forget-plans
--- Arguments: ?1 ids of rule_scopes (JSON).
+-- Arguments: ?1 id of a rule_scope.
 DELETE FROM probe_plans
-WHERE (rule, scope) IN (SELECT rule, scope FROM rule_scopes WHERE id IN (SELECT value FROM json_each(?1)));
+WHERE (rule, scope) IN (SELECT rule, scope FROM rule_scopes WHERE id = ?1);
 
 -- name: forget
--- Arguments: ?1 ids of rule_scopes (JSON). Result: the number of rows.
-DELETE FROM rule_scopes WHERE id IN (SELECT value FROM json_each(?1));
+-- Arguments: ?1 id of a rule_scope.
+DELETE FROM rule_scopes WHERE id = ?1;

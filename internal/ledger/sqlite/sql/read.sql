@@ -2,30 +2,39 @@
 
 -- name: last-runs
 -- Result: the latest run of each rule and scope that is registered; its findings are those of the last that was not skipped.
-SELECT f.rule, f.scope, f.due, f.node, f.started_at, f.duration, f.outcome, f.row_count, f.matched, f.errored, coalesce(r.pending, 0),
+SELECT f.rule, f.scope, f.term, f.due, f.node, f.started_at, f.duration, f.outcome, f.row_count, f.matched, f.errored, coalesce(r.pending, 0),
        coalesce(r.firing, 0), f.notices, f.unsubscribed, f.error, f.samples
 FROM rule_scopes s
 JOIN firings f ON f.rule = s.rule AND f.scope = s.scope
-     AND f.due = (SELECT max(k.due) FROM firings k WHERE k.rule = s.rule AND k.scope = s.scope)
+     AND (f.term, f.due) = (SELECT k.term, k.due FROM firings k WHERE k.rule = s.rule AND k.scope = s.scope
+                            ORDER BY k.term DESC, k.due DESC LIMIT 1)
 LEFT JOIN firings r ON r.rule = s.rule AND r.scope = s.scope
-     AND r.due = (SELECT max(k.due) FROM firings k WHERE k.rule = s.rule AND k.scope = s.scope AND k.outcome <> 'skipped')
+     AND (r.term, r.due) = (SELECT k.term, k.due FROM firings k WHERE k.rule = s.rule AND k.scope = s.scope AND k.outcome <> 'skipped'
+                            ORDER BY k.term DESC, k.due DESC LIMIT 1)
 ORDER BY f.rule, f.scope;
+
+-- name: progress
+-- Arguments: ?1 now. Result: of each rule and scope that is registered the last firing that is done, before the first the registration, with its clock term, and
+-- the firing that a living lease holds, 0 = none does, with its clock term.
+SELECT rule, scope, term, CASE WHEN done_due > 0 THEN done_due ELSE registered_at END,
+       CASE WHEN running_due IS NOT NULL AND lease_until > ?1 THEN running_due ELSE 0 END, running_term
+FROM rule_scopes ORDER BY rule, scope;
 
 -- name: run-sums
 -- Arguments: ?1 how many runs at most. Result: the runs that are kept of each rule and scope that is registered: their number, their rows, those that
 -- could not be judged, and as many of the last that were not skipped, the latest last: outcome:µs,…
 SELECT s.rule, s.scope, count(f.due), coalesce(sum(f.row_count), 0), coalesce(sum(f.errored), 0),
-       coalesce((SELECT group_concat(k.outcome || ':' || k.duration, ',' ORDER BY k.due)
-                 FROM (SELECT due, outcome, duration FROM firings WHERE rule = s.rule AND scope = s.scope AND outcome <> 'skipped'
-                       ORDER BY due DESC LIMIT ?1) AS k), '')
+       coalesce((SELECT group_concat(k.outcome || ':' || k.duration, ',' ORDER BY k.term, k.due)
+                 FROM (SELECT term, due, outcome, duration FROM firings WHERE rule = s.rule AND scope = s.scope AND outcome <> 'skipped'
+                       ORDER BY term DESC, due DESC LIMIT ?1) AS k), '')
 FROM rule_scopes s LEFT JOIN firings f ON f.rule = s.rule AND f.scope = s.scope
 GROUP BY s.rule, s.scope ORDER BY s.rule, s.scope;
 
 -- name: runs
 -- Arguments: ?1 rule, ?2 scope or null, ?3 limit. Result: runs, latest first.
-SELECT f.rule, f.scope, f.due, f.node, f.started_at, f.duration, f.outcome, f.row_count, f.matched, f.errored, f.pending,
+SELECT f.rule, f.scope, f.term, f.due, f.node, f.started_at, f.duration, f.outcome, f.row_count, f.matched, f.errored, f.pending,
        f.firing, f.notices, f.unsubscribed, f.error, f.samples
-FROM firings f WHERE f.rule = ?1 AND (?2 IS NULL OR f.scope = ?2) ORDER BY f.due DESC, f.scope LIMIT ?3;
+FROM firings f WHERE f.rule = ?1 AND (?2 IS NULL OR f.scope = ?2) ORDER BY f.term DESC, f.due DESC, f.scope LIMIT ?3;
 
 -- name: promotions
 -- Result: rule, scope, when, by whom.
@@ -77,7 +86,7 @@ DELETE FROM notices WHERE num IN (SELECT value FROM json_each(?1));
 -- name: prune-firings
 -- Removes one batch of all but the last firings. Arguments: ?1 how many stay per rule and scope, ?2 limit.
 -- Result: the number of rows.
-DELETE FROM firings WHERE (rule, scope, due) IN (
-    SELECT rule, scope, due
-    FROM (SELECT rule, scope, due, row_number() OVER (PARTITION BY rule, scope ORDER BY due DESC) AS place FROM firings)
+DELETE FROM firings WHERE (rule, scope, term, due) IN (
+    SELECT rule, scope, term, due
+    FROM (SELECT rule, scope, term, due, row_number() OVER (PARTITION BY rule, scope ORDER BY term DESC, due DESC) AS place FROM firings)
     WHERE place > ?1 LIMIT ?2);

@@ -14,13 +14,6 @@ INSERT INTO switches (rule, scope, state, until, at, reason, actor) VALUES (?1, 
 ON CONFLICT (rule, scope) DO UPDATE
 SET state = excluded.state, until = excluded.until, at = excluded.at, reason = excluded.reason, actor = excluded.actor;
 
--- name: thaw-findings
--- Moves on by the time that was frozen what counts since it was seen last. Arguments: ?1 rule, ?2 scope, ?3 due. Goes before skip.
-UPDATE findings SET absent_since = absent_since + ?3 - (SELECT max(last_due, thawed_due) FROM rule_scopes WHERE id = scope_id)
-WHERE absent_since <> 0 AND scope_id = (
-    SELECT id FROM rule_scopes
-    WHERE rule = ?1 AND scope = ?2 AND done_due < ?3 AND running_due IS NOT ?3 AND ?3 > max(last_due, thawed_due));
-
 -- name: thaw
 -- Arguments: ?1 rule, ?2 scope, ?3 due. Goes with skip.
 UPDATE rule_scopes SET thawed_due = ?3 WHERE rule = ?1 AND scope = ?2 AND thawed_due < ?3;

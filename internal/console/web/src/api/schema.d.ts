@@ -24,6 +24,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/clock": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Show how the ledger's clock stands
+         * @description Nodes go by the clock of the ledger. One that goes back by more than 5 s begins a new term; one that goes ahead by more than an hour while nodes run is not believed until an operator confirms it.
+         */
+        get: operations["get-clock"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/clock/confirm": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Confirm a ledger's clock that went ahead
+         * @description Nodes go by the clock from then on: what has expired by it expires, and what came due is made good as catch_up of each rule says.
+         */
+        post: operations["confirm-clock"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/deliveries": {
         parameters: {
             query?: never;
@@ -1389,7 +1429,7 @@ export interface components {
     schemas: {
         Absent: {
             /** @enum {string} */
-            fate?: "pends" | "fires" | "goes_on" | "reminded" | "rises" | "told_again" | "resolves" | "dropped" | "kept" | "untouched" | "repeated" | "event" | "known_event";
+            fate?: "pends" | "fires" | "goes_on" | "reminded" | "rises" | "differs" | "told_again" | "resolves" | "dropped" | "kept" | "untouched" | "repeated" | "event" | "known_event" | "seen_before" | "baseline";
             /**
              * @description where that notice tells others too
              * @enum {string}
@@ -1432,7 +1472,7 @@ export interface components {
             object: string;
             reason?: string;
             /**
-             * @description how they were authenticated: token:<id> of an API token, jwt, none (auth.mode none), or local, a user of the machine who has opened the ledger itself; file and start: rule files that were read, and a node that has started. Older records have api or cli, which the client said of itself
+             * @description how they were authenticated: token:<id> of an API token, jwt, none (auth.mode none), or local, a user of the machine who has opened the ledger itself; file, start, node and clock: rule files that were read, a node that has started, one that has found a restored ledger, and one that has seen that the ledger's clock was set. Older records have api or cli, which the client said of itself
              * @example token:t_5rmwxhkqj2ab
              */
             via: string;
@@ -1551,11 +1591,47 @@ export interface components {
              */
             path: string;
         };
+        Clock: {
+            /**
+             * Format: double
+             * @description by how much the clock went ahead while nodes ran; nodes do not go by that, and nothing expires or is pruned by it, until an operator confirms the clock
+             */
+            aheadSeconds?: number;
+            /**
+             * Format: date-time
+             * @description when it went ahead, by the time that nodes go by
+             */
+            aheadSince?: string;
+            /**
+             * Format: double
+             * @description by how much the clock went back when the term began
+             */
+            backSeconds?: number;
+            /**
+             * Format: date-time
+             * @description when the term began, by its clock
+             */
+            began?: string;
+            /**
+             * Format: date-time
+             * @description the time that nodes go by
+             */
+            now: string;
+            /**
+             * Format: int64
+             * @description counts how often the clock went back by more than 5 s; firings, and the ids of their notices, are told apart by it
+             */
+            term: number;
+        };
         Column: {
             /** @description the database's own name of the type */
             dbType?: string;
             kind: string;
             name: string;
+        };
+        ConfirmClock: {
+            /** @example the time service was down since Friday */
+            reason?: string;
         };
         Counts: {
             /** Format: int64 */
@@ -1764,6 +1840,8 @@ export interface components {
             effect?: components["schemas"]["Effect"];
             /** @description in which the draft differs from what runs, in this scope */
             fields: components["schemas"]["ChangedField"][];
+            /** @description what rules check --source warns of: the draft would run, but hardly as it is meant; places are those of problems */
+            lints: components["schemas"]["FileProblem"][];
             /** @description why something is not there */
             notes: string[];
             /** @description of the draft; there where it would run */
@@ -1877,6 +1955,11 @@ export interface components {
              * @description how often it was told
              */
             told: number;
+            /**
+             * @description why it is not told. baseline: its row was there at the first run, which took all rows as known. silenced: a silence holds back what the last run had to tell
+             * @enum {string}
+             */
+            withheld?: "baseline" | "silenced";
         };
         FindingCount: {
             /** Format: int64 */
@@ -1933,14 +2016,14 @@ export interface components {
         Health: {
             /** @description why not */
             error?: string;
-            /** @description the name of the source, of the push channel, or of the sink that uses Redis */
+            /** @description the name of the source, of the push channel, of the queue, or of the sink that uses Redis */
             name?: string;
             ok: boolean;
             /**
-             * @description what it is; rules: only where rule files are not in force, because that could not be recorded
+             * @description what it is; clock: only where an operator should confirm that of the ledger, which went ahead; commits: what the ledger refuses, or has refused within the last minute; restore: only for a day after a node found that the ledger had been restored from a copy, and with the name of each queue that withholds items since; rules: only where rule files are not in force, because that could not be recorded
              * @enum {string}
              */
-            part: "ledger" | "redis" | "rules" | "sink" | "source" | "tls";
+            part: "clock" | "ledger" | "commits" | "redis" | "restore" | "rules" | "sink" | "source" | "tls";
             /**
              * Format: date-time
              * @description how long it has been so
@@ -2063,7 +2146,7 @@ export interface components {
             /** @description why it cannot be judged, or would not be told */
             error?: string;
             /** @enum {string} */
-            fate?: "pends" | "fires" | "goes_on" | "reminded" | "rises" | "told_again" | "resolves" | "dropped" | "kept" | "untouched" | "repeated" | "event" | "known_event";
+            fate?: "pends" | "fires" | "goes_on" | "reminded" | "rises" | "differs" | "told_again" | "resolves" | "dropped" | "kept" | "untouched" | "repeated" | "event" | "known_event" | "seen_before" | "baseline";
             /**
              * @description where that notice tells others too
              * @enum {string}
@@ -2594,6 +2677,11 @@ export interface components {
             since: string;
             /** @enum {string} */
             state: "pending" | "firing";
+            /**
+             * @description why it is not told. baseline: its row was there at the first run, which took all rows as known. silenced: a silence holds back what the last run had to tell
+             * @enum {string}
+             */
+            withheld?: "baseline" | "silenced";
         };
         Ordered: {
             /** Format: date-time */
@@ -3060,7 +3148,7 @@ export interface components {
             /** @description why it cannot be judged, or would not be told */
             error?: string;
             /** @enum {string} */
-            fate?: "pends" | "fires" | "goes_on" | "reminded" | "rises" | "told_again" | "resolves" | "dropped" | "kept" | "untouched" | "repeated" | "event" | "known_event";
+            fate?: "pends" | "fires" | "goes_on" | "reminded" | "rises" | "differs" | "told_again" | "resolves" | "dropped" | "kept" | "untouched" | "repeated" | "event" | "known_event" | "seen_before" | "baseline";
             /**
              * @description where that notice tells others too
              * @enum {string}
@@ -3110,7 +3198,7 @@ export interface components {
         RuleCount: {
             /**
              * Format: int64
-             * @description whose last run failed, or that cannot run
+             * @description whose last run failed, that cannot run, or that are late
              */
             failing: number;
             /**
@@ -3126,6 +3214,11 @@ export interface components {
             disabled: number;
             /** Format: int64 */
             failing: number;
+            /**
+             * Format: int64
+             * @description whose next firing is overdue, those that are unverified apart
+             */
+            late: number;
             /** Format: int64 */
             ok: number;
             /**
@@ -3218,6 +3311,8 @@ export interface components {
             text: string;
             /** @description a hash of the rules that the answering node runs */
             version: string;
+            /** @description what rules check --source warns of: the rule runs, but hardly as it was meant; places are those of the file. What a source does not tell within two seconds is left out */
+            warnings: components["schemas"]["FileProblem"][];
         };
         RuleStatus: {
             /** @description it runs, by its file or by a switch */
@@ -3230,8 +3325,15 @@ export interface components {
             firing: number;
             id: string;
             lastRun?: components["schemas"]["RunStatus"];
+            /** @description its next firing is overdue by more than a minute and its interval, of which five minutes count at most; a rule that is disabled is not late */
+            late?: boolean;
             /** Format: date-time */
             nextDue?: string;
+            /**
+             * Format: double
+             * @description since when its next firing should have started
+             */
+            overdueSeconds?: number;
             /**
              * Format: int64
              * @description findings that wait for their time
@@ -3315,13 +3417,20 @@ export interface components {
              */
             firing: number;
             /**
-             * @description of its last run; waiting = it has not run yet
+             * @description of its last run; late = its next firing is overdue; waiting = it has not run yet
              * @enum {string}
              */
-            health: "ok" | "degraded" | "failing" | "unverified" | "waiting" | "disabled";
+            health: "ok" | "degraded" | "failing" | "unverified" | "late" | "waiting" | "disabled";
             lastRun?: components["schemas"]["RunStatus"];
+            /** @description its next firing is overdue by more than a minute and its interval, of which five minutes count at most */
+            late?: boolean;
             /** Format: date-time */
             nextDue?: string;
+            /**
+             * Format: double
+             * @description since when its next firing should have started
+             */
+            overdueSeconds?: number;
             /**
              * Format: int64
              * @description findings that wait for their time
@@ -3493,6 +3602,8 @@ export interface components {
              * @description absent where its windows recur for ever
              */
             until?: string;
+            /** @description not over: why it can hold back nothing that the answering node knows of */
+            warning?: string;
             /** @description it is active in these windows alone */
             window?: components["schemas"]["Window"];
         };
@@ -3538,8 +3649,18 @@ export interface components {
             /** @description why not */
             error?: string;
             name: string;
-            /** @description it takes deliveries: of a push channel, its breaker is closed */
+            /** @description its last calls by the node that answers went well: it takes deliveries */
             ok: boolean;
+            /**
+             * Format: date-time
+             * @description since when its oldest pending delivery could have been delivered; absent where none waits. What a silence holds back, or a strategy puts off, does not wait
+             */
+            oldest?: string;
+            /**
+             * Format: double
+             * @description how long that is
+             */
+            oldestSeconds?: number;
             /** @description of a push channel: how it does on the node that answers */
             push?: components["schemas"]["PushStatus"];
             /** @description of a push channel: what the configuration says */
@@ -3564,6 +3685,8 @@ export interface components {
             timedOut: number;
         };
         Status: {
+            /** @description how the ledger's clock stands; not of the demo, which has its own */
+            clock?: components["schemas"]["Clock"];
             /** @description by sink and state; each is counted up to 10000, which stands for so many or more */
             deliveries: components["schemas"]["DeliveryCount"][];
             /** @description what the node depends on */
@@ -3578,6 +3701,8 @@ export interface components {
             problems: components["schemas"]["FileProblem"][];
             /** @description every rule in every scope */
             rules: components["schemas"]["RuleStatus"][];
+            /** @description in the order of their names, with the age of the oldest delivery that waits */
+            sinks: components["schemas"]["Sink"][];
             /** Format: date-time */
             started: string;
             /** @description of the program */
@@ -3714,6 +3839,8 @@ export interface components {
             cursor?: string;
             /** @description in the order of type, warehouse, subscriber */
             subscriptions: components["schemas"]["Subscription"][];
+            /** @description those of this page that no rule serves, at most 20; what business systems send is not known */
+            warnings?: string[];
         };
         Summary: {
             /** @description the last five, newest first */
@@ -4083,6 +4210,92 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Audit"];
                     "application/xml": components["schemas"]["Audit"];
+                };
+            };
+            /** @description the service cannot answer now; the problem's code says why */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+xml": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "get-clock": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description the request is refused; the problem's code says why */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+xml": components["schemas"]["Problem"];
+                };
+            };
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Clock"];
+                    "application/xml": components["schemas"]["Clock"];
+                };
+            };
+            /** @description the service cannot answer now; the problem's code says why */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+xml": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "confirm-clock": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["ConfirmClock"];
+            };
+        };
+        responses: {
+            /** @description the request is refused; the problem's code says why */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+xml": components["schemas"]["Problem"];
+                };
+            };
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Clock"];
+                    "application/xml": components["schemas"]["Clock"];
                 };
             };
             /** @description the service cannot answer now; the problem's code says why */
@@ -5164,8 +5377,8 @@ export interface operations {
                 after?: string;
                 /** @description items in a page */
                 limit?: number;
-                /** @description ready in the order of service, ends the latest push first, the others by due time (dead: when they died) */
-                state?: "ready" | "assigned" | "leased" | "delayed" | "suspended" | "stored" | "dead" | "done" | "removed" | "refused";
+                /** @description ready in the order of service, ends and withheld the latest push first, the others by due time (dead: when they died); withheld: dead items that wait for an operator since the ledger was restored */
+                state?: "ready" | "assigned" | "leased" | "delayed" | "suspended" | "stored" | "dead" | "withheld" | "done" | "removed" | "refused";
                 /** @description of the test twin */
                 test?: boolean;
                 /** @description of this warehouse alone */
@@ -8093,7 +8306,7 @@ export interface operations {
                     "application/problem+xml": components["schemas"]["Problem"];
                 };
             };
-            /** @description it can; otherwise a problem with code not_ready lists what is missing */
+            /** @description it can, and unwell names what is not well besides; otherwise a problem with code not_ready lists what is missing */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -8102,6 +8315,14 @@ export interface operations {
                     "application/json": {
                         /** @enum {string} */
                         status: "ready";
+                        /**
+                         * @description sources, queues and push channels that are not in reach, commits where the ledger refuses some, restore for a day after a restore of the ledger and for each queue that withholds items since, and how many rules are late, fail or are degraded; /status says why. Absent where all is well
+                         * @example [
+                         *       "source wms",
+                         *       "rules: 2 late"
+                         *     ]
+                         */
+                        unwell?: string[];
                     };
                 };
             };

@@ -13,8 +13,8 @@ export interface PagesOptions {
   live?: boolean;
 }
 
-/** At most so often the top of a list is looked at again, however fast the server ticks. */
-const patience = 2_000;
+/** The top of a list is looked at again after this pause at the earliest, in ms, however fast the server ticks. */
+const leastPause = 2_000;
 
 /**
  * A long list that the server gives out page by page, the latest first. New rows do not push away what somebody reads:
@@ -92,7 +92,7 @@ export class Pages<T> {
   /** Looks at the first page again, soon: replaces rows that have changed and counts those that are new. */
   async look(): Promise<void> {
     if (this.loading || this.#later) return;
-    const early = this.#looked + patience - Date.now();
+    const early = this.#looked + leastPause - Date.now();
     if (early > 0) {
       this.#later = setTimeout(() => (this.#forget(), void this.look()), early);
       return;

@@ -26,7 +26,7 @@ const silence = 45_000;
 const firstByte = 20_000;
 /** How long the server may hold a poll back, in s. */
 const wait = 25;
-const pollPatience = 45_000;
+const pollTimeout = 45_000;
 /** How long polls take the place of streams that are blocked, the first time. */
 const firstDetour = 15_000;
 const longestDetour = 900_000;
@@ -130,7 +130,7 @@ export class Feed {
     const tag = cursor === this.taggedCursor ? this.tag : "";
     const held = this.polled && !this.host.idle() ? wait : 0;
     const began = Date.now();
-    const polled = await this.bounded(signal, pollPatience, (bound) =>
+    const polled = await this.bounded(signal, pollTimeout, (bound) =>
       this.client.poll(cursor, tag, held, bound),
     );
     this.polled = true;
@@ -156,7 +156,7 @@ export class Feed {
     const line = new AbortController();
     const end = () => line.abort();
     signal.addEventListener("abort", end);
-    const patience = setTimeout(end, firstByte);
+    const timeout = setTimeout(end, firstByte);
     let renewal: ReturnType<typeof setTimeout> | undefined;
     let heard = false;
     try {
@@ -167,7 +167,7 @@ export class Feed {
         silence,
         onRetry: (milliseconds) => (this.retry = milliseconds),
         onEvents: (events) => {
-          clearTimeout(patience);
+          clearTimeout(timeout);
           heard = true;
           this.detours = 0;
           this.polled = false;
@@ -186,7 +186,7 @@ export class Feed {
     } catch (thrown) {
       await this.broken(thrown, heard, signal);
     } finally {
-      clearTimeout(patience);
+      clearTimeout(timeout);
       clearTimeout(renewal);
       signal.removeEventListener("abort", end);
       line.abort();

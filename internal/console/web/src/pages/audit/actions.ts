@@ -50,6 +50,7 @@ export const groups = [
       "subscriber.delete",
     ],
   },
+  { title: "groupLedger", prefixes: ["ledger"], actions: ["ledger.restored"] },
   { title: "groupTokens", prefixes: ["token"], actions: ["token.create", "token.revoke"] },
 ] as const;
 

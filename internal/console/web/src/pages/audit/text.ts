@@ -37,6 +37,7 @@ const en = {
   cli: "by the command line",
   file: "by a rule file",
   start: "at the start of a node",
+  node: "by a node itself",
   nothingKept: "This record keeps no states.",
   before: "before",
   after: "after",
@@ -49,6 +50,7 @@ const en = {
   groupQueues: "Queues and items",
   groupDeliveries: "Deliveries",
   groupCatalogue: "Types and subscriptions",
+  groupLedger: "Ledger",
   groupTokens: "Tokens",
   "rule.enable": "Rule enabled",
   "rule.disable": "Rule disabled",
@@ -86,6 +88,7 @@ const en = {
   "subscriber.delete": "Subscriber deleted",
   "token.create": "Token created",
   "token.revoke": "Token revoked",
+  "ledger.restored": "Ledger was restored",
 } as const;
 
 const words = {
@@ -127,6 +130,7 @@ const words = {
     cli: "通过命令行",
     file: "通过规则文件",
     start: "节点启动时",
+    node: "节点自身",
     nothingKept: "此记录未保存前后状态。",
     before: "变更前",
     after: "变更后",
@@ -139,6 +143,7 @@ const words = {
     groupQueues: "队列与工作项",
     groupDeliveries: "投递",
     groupCatalogue: "类型与订阅",
+    groupLedger: "账本",
     groupTokens: "令牌",
     "rule.enable": "启用规则",
     "rule.disable": "停用规则",
@@ -176,6 +181,7 @@ const words = {
     "subscriber.delete": "删除订阅者",
     "token.create": "创建令牌",
     "token.revoke": "吊销令牌",
+    "ledger.restored": "账本已从备份恢复",
   },
 } as const;
 
@@ -192,4 +198,4 @@ export function viaText(via: string): string {
   return ways.has(way) ? t(way as keyof typeof en, { id }) : via;
 }
 
-const ways = new Set(["token", "jwt", "none", "local", "file", "start", "api", "cli"]);
+const ways = new Set(["token", "jwt", "none", "local", "file", "start", "node", "api", "cli"]);

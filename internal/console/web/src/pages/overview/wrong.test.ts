@@ -3,7 +3,7 @@ import type { Schemas } from "../../api/client";
 import { wrong } from "./wrong";
 
 const well = {
-  rules: { ok: 12, degraded: 0, failing: 0, unverified: 0, waiting: 1, disabled: 2, shadow: 1 },
+  rules: { ok: 12, degraded: 0, failing: 0, unverified: 0, late: 0, waiting: 1, disabled: 2, shadow: 1 },
   problems: 0,
   queues: [{ name: "work", dead: 0, paused: false }],
   sinks: [{ name: "inbox", ok: true }],
@@ -20,7 +20,7 @@ test("nothing is wrong where all is well; rules that wait or are off are no faul
 test("what has failed stands before what is worth a look", () => {
   expect(
     ids({
-      rules: { ...well.rules, failing: 2, degraded: 1, unverified: 3 },
+      rules: { ...well.rules, failing: 2, degraded: 1, unverified: 3, late: 1 },
       problems: 4,
       paused: { by: "user:ann", at: "2026-06-01T00:00:00Z" },
       queues: [{ name: "work", dead: 4, paused: true, pausedBy: "user:bo" }],
@@ -31,6 +31,7 @@ test("what has failed stands before what is worth a look", () => {
     "part source wms",
     "failing",
     "unverified",
+    "late",
     "problems",
     "paused",
     "degraded",
@@ -38,6 +39,15 @@ test("what has failed stands before what is worth a look", () => {
     "pause work",
     "node two",
   ]);
+});
+
+test("refused commits are told with what the ledger says", () => {
+  const error = "runs: 5 refused: the disk of the ledger is full";
+  const found = wrong({
+    ...well,
+    health: [{ part: "commits", ok: false, error }],
+  } as unknown as Schemas["Overview"]);
+  expect(found.map(({ text, tone, error }) => [text, tone, error])).toEqual([["wrongCommits", "bad", error]]);
 });
 
 test("a sink that health tells of is told once", () => {
@@ -78,4 +88,10 @@ test("parts that could not be looked up are told", () => {
   expect(wrong({ ...well, stale: ["findings"] })).toEqual([
     { id: "stale findings", tone: "bad", text: "wrongStale", values: { part: "findings" } },
   ]);
+});
+
+test("a delivery that waits for ten minutes is told, though the sink is well", () => {
+  const at = "2026-06-01T00:00:00Z";
+  expect(ids({ sinks: [{ name: "sms", ok: true, oldest: at, oldestSeconds: 599 }] })).toEqual([]);
+  expect(ids({ sinks: [{ name: "sms", ok: true, oldest: at, oldestSeconds: 600 }] })).toEqual(["oldest sms"]);
 });

@@ -19,17 +19,22 @@ export interface Wrong {
 
 export type WrongText =
   | "wrongLedger"
+  | "wrongCommits"
   | "wrongRedis"
   | "wrongSource"
   | "wrongSink"
   | "wrongRules"
   | "wrongTls"
+  | "wrongClock"
   | "wrongFailing"
   | "wrongUnverified"
+  | "wrongLate"
+  | "wrongRestore"
   | "wrongDegraded"
   | "wrongProblems"
   | "wrongPaused"
   | "wrongBreaker"
+  | "wrongOldest"
   | "wrongDead"
   | "wrongQueuePaused"
   | "wrongNode"
@@ -39,11 +44,14 @@ type Overview = Schemas["Overview"];
 
 const parts: Record<Schemas["Health"]["part"], WrongText> = {
   ledger: "wrongLedger",
+  commits: "wrongCommits",
   redis: "wrongRedis",
   rules: "wrongRules",
   source: "wrongSource",
   sink: "wrongSink",
+  restore: "wrongRestore",
   tls: "wrongTls",
+  clock: "wrongClock",
 };
 
 /** All that is wrong, the worst first. */
@@ -52,6 +60,7 @@ export function wrong(overview: Overview): Wrong[] {
     ...parted(overview),
     ...ruled(overview),
     ...sunk(overview),
+    ...waiting(overview),
     ...queued(overview),
     ...noded(overview),
   ];
@@ -99,6 +108,7 @@ function ruled({ rules, problems, paused }: Overview): Wrong[] {
   for (const [health, text, tone] of [
     ["failing", "wrongFailing", "bad"],
     ["unverified", "wrongUnverified", "bad"],
+    ["late", "wrongLate", "bad"],
     ["degraded", "wrongDegraded", "warn"],
   ] as const) {
     const count = rules[health];
@@ -129,6 +139,23 @@ function sunk({ sinks, health }: Overview): Wrong[] {
       since: push?.breaker.since,
       machine: true,
       href: `/deliveries?sink=${encodeURIComponent(name)}`,
+    }));
+}
+
+/** For how many seconds a delivery may wait, as the alert TallymanDeliveriesLate says. */
+const oldestWell = 600;
+
+/** Sinks whose oldest delivery has waited for too long, whatever they say of themselves. */
+function waiting({ sinks }: Overview): Wrong[] {
+  return sinks
+    .filter((sink) => (sink.oldestSeconds ?? 0) >= oldestWell)
+    .map(({ name, oldest }) => ({
+      id: `oldest ${name}`,
+      tone: "bad",
+      text: "wrongOldest",
+      values: { name },
+      since: oldest,
+      href: `/deliveries?sink=${encodeURIComponent(name)}&state=pending`,
     }));
 }
 

@@ -8,7 +8,7 @@ export type Run = Schemas["RuleRun"];
 export type Problem = Schemas["FileProblem"];
 
 /** How a rule in a scope is, the worst first: what somebody has to do something about. */
-export const healths = ["failing", "unverified", "degraded", "waiting", "ok", "disabled"] as const;
+export const healths = ["failing", "unverified", "late", "degraded", "waiting", "ok", "disabled"] as const;
 export type Health = (typeof healths)[number];
 
 interface Look {
@@ -23,6 +23,7 @@ export const looks: Record<Health | "failed" | "skipped", Look> = {
   failing: { tone: "bad", icon: "error" },
   failed: { tone: "bad", icon: "error" },
   unverified: { tone: "bad", icon: "warning" },
+  late: { tone: "bad", icon: "clock" },
   waiting: { tone: "info", icon: "clock" },
   disabled: { tone: "neutral", icon: "off" },
   skipped: { tone: "neutral", icon: "right" },

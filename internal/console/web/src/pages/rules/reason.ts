@@ -1,3 +1,5 @@
+import { duration } from "../../lib/moment";
+import { preferences } from "../../lib/preferences.svelte";
 import { paused, type Scope } from "./model";
 import { t } from "./text";
 
@@ -10,6 +12,8 @@ export function reasonOf(scope: Scope): string | undefined {
       return t("waitingMeans");
     case "unverified":
       return scope.reason;
+    case "late":
+      return t("lateMeans", { time: duration(preferences.locale, (scope.overdueSeconds ?? 0) * 1000) });
     case "disabled":
       return disabledBy(scope);
   }

@@ -54,6 +54,7 @@ export const t = texts({
     fate_goes_on: "goes on",
     fate_reminded: "is told again",
     fate_rises: "rises in priority",
+    fate_differs: "a watched column changed",
     fate_told_again: "is told again, with its group",
     fate_resolves: "resolves",
     fate_dropped: "is dropped",
@@ -62,6 +63,8 @@ export const t = texts({
     fate_repeated: "repeats a key",
     fate_event: "is told",
     fate_known_event: "was told before",
+    fate_seen_before: "was seen by an earlier run",
+    fate_baseline: "is known from the first run",
   },
   zh: {
     lead: "立即在数据源上以只读方式运行探测，显示规则会做什么。不写入任何内容，也不通知任何人。",
@@ -115,6 +118,7 @@ export const t = texts({
     fate_goes_on: "继续",
     fate_reminded: "再次提醒",
     fate_rises: "优先级上升",
+    fate_differs: "所关注的列已变化",
     fate_told_again: "随分组再次通知",
     fate_resolves: "解除",
     fate_dropped: "丢弃",
@@ -123,5 +127,7 @@ export const t = texts({
     fate_repeated: "键重复",
     fate_event: "发出通知",
     fate_known_event: "以前已通知",
+    fate_seen_before: "以前的运行已读取",
+    fate_baseline: "首次运行时已知",
   },
 });

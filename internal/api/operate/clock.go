@@ -1,0 +1,76 @@
+package operate
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"tallyman/internal/api"
+	"tallyman/internal/api/view"
+	"tallyman/internal/auth"
+	"tallyman/internal/ledger"
+	"tallyman/internal/wire"
+)
+
+// Clock is how operators look at the ledger's clock, and confirm one that went ahead.
+type Clock struct {
+	Ledger ledger.Clock
+	// Changed takes in how the clock stands, so that a confirmation is in force on this node before the answer; the others follow.
+	Changed func(ctx context.Context) error
+}
+
+func (h *Handlers) registerClock(operations huma.API) {
+	get := api.Operation("get-clock", http.MethodGet, "/clock", "service", "Show how the ledger's clock stands")
+	get.Description = "Nodes go by the clock of the ledger. One that goes back by more than 5 s begins a new term; one that goes ahead by more than an hour while nodes run is not believed until an operator confirms it."
+	huma.Register(operations, get, h.getClock)
+	confirm := api.Operation("confirm-clock", http.MethodPost, "/clock/confirm", "service", "Confirm a ledger's clock that went ahead")
+	confirm.Description = "Nodes go by the clock from then on: what has expired by it expires, and what came due is made good as catch_up of each rule says."
+	huma.Register(operations, confirm, h.confirmClock)
+}
+
+// getClock answers GET /clock.
+func (h *Handlers) getClock(ctx context.Context, _ *struct{}) (*clockOutput, error) {
+	state, err := h.deps.Clock.Ledger.ReadClock(ctx)
+	if err != nil {
+		return nil, api.LedgerFailed(ctx, h.log, err)
+	}
+	return &clockOutput{Body: *view.NewClockForm(&state)}, nil
+}
+
+// confirmClock answers POST /clock/confirm, for who sees all warehouses.
+func (h *Handlers) confirmClock(ctx context.Context, in *clockInput) (*clockOutput, error) {
+	if prob := api.InScope(ctx, nil); prob != nil {
+		return nil, prob
+	}
+	reason := ""
+	if in.Body != nil {
+		reason = in.Body.Reason
+	}
+	who := auth.From(ctx)
+	err := h.deps.Clock.Ledger.ConfirmClock(ctx, who.Author(), reason)
+	switch {
+	case errors.Is(err, ledger.ErrNotFound):
+		return nil, wire.NewProblem(http.StatusConflict, wire.CodeClockNotAhead, "there is nothing to confirm: nodes go by the ledger's clock")
+	case err != nil:
+		return nil, api.LedgerFailed(ctx, h.log, err)
+	}
+	h.log.LogAttrs(ctx, slog.LevelWarn, "the ledger's clock was confirmed", slog.String("by", who.Subject), slog.String("reason", reason))
+	ctx, done := context.WithTimeout(ctx, clockWait)
+	defer done()
+	if err := h.deps.Clock.Changed(ctx); err != nil { // it is in force within a second
+		h.log.LogAttrs(ctx, slog.LevelWarn, "the ledger's clock was confirmed, but could not be read", slog.Any("error", err))
+	}
+	return h.getClock(ctx, nil)
+}
+
+// clockWait is how long a confirmation waits for this node to go by the clock.
+const clockWait = 5 * time.Second
+
+type (
+	clockInput  struct{ Body *wire.ConfirmClockForm }
+	clockOutput struct{ Body wire.ClockForm }
+)

@@ -1,0 +1,74 @@
+package authoring
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"tallyman/rules/strictyaml"
+	"tallyman/scanners"
+)
+
+// mostApart is how far the clocks of a server and of this machine may differ without a warning, beside the time of the question.
+const mostApart = 2 * time.Second
+
+// checkTime compares the server's clock with this machine's, and warns where they differ. It compares the server's time zone with UTC where the source has no
+// timezone: one that is set says what the tables hold, which the server's zone does not tell. A source that has no clock is not warned of.
+func (s *sourceCheck) checkTime(ctx context.Context, source scanners.Source, setting *time.Location) {
+	clock, ok := source.(scanners.Clock)
+	if !ok {
+		return
+	}
+	before := time.Now()
+	server, err := clock.Clock(ctx)
+	after := time.Now()
+	if err != nil {
+		s.warnOfTime(fmt.Sprintf("the source %s does not tell its time, so its clock and time zone are not checked: %v", s.name, err), "")
+		return
+	}
+	apart, behind := server.Sub(after), before.Sub(server)
+	switch {
+	case apart > mostApart:
+		s.warnOfTime(fmt.Sprintf("the clock of the source %s is %s ahead of this machine's", s.name, roundUp(apart)), clockHint)
+	case behind > mostApart:
+		s.warnOfTime(fmt.Sprintf("the clock of the source %s is %s behind this machine's", s.name, roundUp(behind)), clockHint)
+	}
+	if setting == nil && differ(server, time.UTC) {
+		s.warnOfTime(fmt.Sprintf("the server's time zone of the source %s is %s, and the source has no timezone: times without a zone are read as UTC", s.name, named(server)),
+			fmt.Sprintf("set sources.%s.timezone to the zone of the times in its tables: the server's, or UTC where they hold that; a timezone that is set is not compared", s.name))
+	}
+}
+
+const clockHint = "let both keep their time by NTP: NOW() of a probe and :now differ by as much"
+
+func roundUp(d time.Duration) string { return strictyaml.FormatDuration(d.Round(time.Second)) }
+
+// differ tells whether the two zones show different times now or within a year: some are alike in winter alone.
+func differ(server time.Time, setting *time.Location) bool {
+	for months := range 12 {
+		at := server.AddDate(0, months, 0)
+		_, there := at.Zone()
+		if _, here := at.In(setting).Zone(); there != here {
+			return true
+		}
+	}
+	return false
+}
+
+// named is the zone of a server's time, with its offset where the name is not one.
+func named(server time.Time) string {
+	name, offset := server.Location().String(), server.Format("-07:00")
+	if name == "" || name == offset {
+		return offset
+	}
+	return name + " (" + offset + ")"
+}
+
+// warnOfTime puts a warning about the source at its first rule.
+func (s *sourceCheck) warnOfTime(message, hint string) {
+	p := s.checks[0].rule.Problem("source", string(scanners.CodeTime), message, hint)
+	p.Rule = ""
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.warnings = append(s.warnings, p)
+}

@@ -1,0 +1,167 @@
+package authoring
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"tallyman/rules/probe"
+	"tallyman/rules/problem"
+	"tallyman/rules/row"
+	"tallyman/scanners"
+)
+
+const (
+	suggestTimeout = 10 * time.Second
+	mostNames      = 50_000 // columns that are looked through
+)
+
+// suggest adds to the error of a probe the name that was meant, where the database knows no table, column or function of the probe's name.
+// What the database itself proposes stays.
+func suggest(ctx context.Context, source scanners.Source, sql string, err error) {
+	scan, ok := errors.AsType[*scanners.Error](err)
+	if !ok {
+		return
+	}
+	kind, name, found := scanners.UnknownName(scan.Err.Error())
+	if !found || strings.Contains(scan.Hint, "Perhaps you meant") {
+		return
+	}
+	words := wordsOf(sql)
+	if kind == scanners.NameFunction || kind == scanners.NameColumnOr && words[strings.ToLower(name)].called {
+		scan.Hint = joinHints(functionHint(name), scan.Hint)
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, suggestTimeout)
+	defer cancel()
+	columns := namesOf(ctx, source)
+	if kind == scanners.NameTable {
+		tables := slices.Sorted(maps.Keys(columns))
+		if name == "" {
+			name = firstUnknown(sql, columns)
+		}
+		scan.Hint = joinHints(problem.DidYouMean(name, tables), scan.Hint)
+		return
+	}
+	var candidates []string
+	for table, list := range columns {
+		if _, read := words[strings.ToLower(table)]; read {
+			candidates = append(candidates, list...)
+		}
+	}
+	slices.Sort(candidates)
+	scan.Hint = joinHints(nearestColumn(name, slices.Compact(candidates)), scan.Hint)
+}
+
+func joinHints(hints ...string) string {
+	return strings.Join(slices.DeleteFunc(hints, func(h string) bool { return h == "" }), "; ")
+}
+
+// nearestColumn names the column that was meant, or says which there are.
+func nearestColumn(name string, columns []string) string {
+	const most = 30
+	hint := problem.DidYouMean(name, columns)
+	if hint != "" || len(columns) == 0 {
+		return hint
+	}
+	if len(columns) > most {
+		columns = append(columns[:most:most], "…")
+	}
+	return "columns: " + strings.Join(columns, ", ")
+}
+
+// namesOf are the columns by their table; empty where the source does not say, so that there is no hint.
+func namesOf(ctx context.Context, source scanners.Source) map[string][]string {
+	names := map[string][]string{}
+	namer, ok := source.(scanners.Namer)
+	if !ok {
+		return names
+	}
+	stmt, faults := probe.Parse(namer.Names())
+	if len(faults) > 0 {
+		return names
+	}
+	prepared, err := source.Prepare(ctx, stmt)
+	if err != nil {
+		return names
+	}
+	_, err = prepared.Scan(ctx, scanners.Request{Timeout: suggestTimeout, MaxRows: mostNames}, func(r *row.Row) error {
+		table := strings.Clone(r.Values[0].String())
+		names[table] = append(names[table], strings.Clone(r.Values[1].String()))
+		return nil
+	})
+	if err != nil {
+		return map[string][]string{}
+	}
+	return names
+}
+
+// sqlWord is a name in a probe.
+type sqlWord struct{ called bool }
+
+// wordsOf are the names of a probe, in lower case.
+func wordsOf(sql string) map[string]sqlWord {
+	words := map[string]sqlWord{}
+	tokens, _ := probe.Lex(sql)
+	for i, t := range tokens {
+		if name := strings.ToLower(t.Name()); name != "" {
+			words[name] = sqlWord{called: i+1 < len(tokens) && tokens[i+1].Is("(")}
+		}
+	}
+	return words
+}
+
+// firstUnknown is the first name behind FROM or JOIN that is no table.
+func firstUnknown(sql string, tables map[string][]string) string {
+	known := map[string]bool{}
+	for table := range tables {
+		known[strings.ToLower(table)] = true
+	}
+	tokens, _ := probe.Lex(sql)
+	for i := range tokens {
+		if !tokens[i].Is("from") && !tokens[i].Is("join") {
+			continue
+		}
+		at := i + 1
+		for at+2 < len(tokens) && tokens[at+1].Is(".") {
+			at += 2
+		}
+		if at < len(tokens) && tokens[at].Name() != "" && !known[strings.ToLower(tokens[at].Name())] {
+			return tokens[at].Name()
+		}
+	}
+	return ""
+}
+
+// functionHint says what other databases call the function, or which one was meant.
+func functionHint(name string) string {
+	name = strings.ToLower(name)
+	if hint, ok := otherFunctions[name]; ok {
+		return hint
+	}
+	if slices.Contains(commonFunctions, name) {
+		return "" // it is the arguments, or this database does not have it
+	}
+	return problem.DidYouMean(name, commonFunctions)
+}
+
+// otherFunctions translate functions that some databases have.
+var otherFunctions = map[string]string{
+	"ifnull": "write coalesce(a, b)", "nvl": "write coalesce(a, b)", "isnull": "write coalesce(a, b), or a IS NULL",
+	"iif": "write CASE WHEN … THEN … ELSE … END", "if": "write CASE WHEN … THEN … ELSE … END", "decode": "write CASE a WHEN … THEN … END",
+	"getdate": "write :now", "sysdate": "write :now", "sysdatetime": "write :now", "getutcdate": "write :now", "now": "write :now",
+	"len": "write length(a)", "length": "write len(a)", "char_length": "write length(a), or len(a) on SQL Server", "charindex": "write instr(a, b), or position(b in a)",
+	"group_concat": "write string_agg(a, ','), or listagg(a, ',') on Oracle", "string_agg": "write group_concat(a), or listagg(a, ',') on Oracle",
+	"listagg": "write string_agg(a, ','), or group_concat(a) on MySQL and SQLite", "to_char": "leave the form to the notice: {{ .at | date \"2006-01-02\" }}",
+	"date_format": "leave the form to the notice: {{ .at | date \"2006-01-02\" }}", "datediff": "subtract one time from the other, in the SQL or in the condition",
+	"timestampdiff": "subtract one time from the other, in the SQL or in the condition", "dateadd": "add an interval, or compare in the condition: at + duration(\"2h\")",
+	"date_add": "add an interval, or compare in the condition: at + duration(\"2h\")",
+}
+
+// commonFunctions are those that most databases have.
+var commonFunctions = strings.Fields(`abs avg cast ceil ceiling coalesce concat count date datetime extract floor greatest instr json_extract lag lead
+	least left length lower ltrim max min mod nullif position power rank replace right round row_number rtrim sign sqrt strftime substr substring sum trim
+	trunc upper`)

@@ -1,0 +1,86 @@
+package authoring
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"time"
+
+	"tallyman/rules"
+	"tallyman/rules/problem"
+	"tallyman/rules/row"
+	"tallyman/scanners"
+)
+
+// Warnings are the warnings of rules check about scopes of a rule that the node runs: about their columns where the rule was verified, and about
+// their SQL where the source answers soon.
+func (n *Node) Warnings(ctx context.Context, scopes []*rules.Rule) problem.List {
+	var l problem.List
+	for _, r := range scopes {
+		l = append(l, rules.Lint(r)...)
+		if columns := n.Engine.Columns(r); columns != nil {
+			l = append(l, rules.LintColumns(r, columns)...)
+		}
+		l = append(l, rules.LintSQL(r, func(questions []string) *row.Column { return n.columnType(ctx, r.Source, questions) })...)
+	}
+	return rules.Tidy(l)
+}
+
+// The bounds of what is asked for warnings, beside the runs of rules.
+const (
+	typeWait  = 2 * time.Second  // for one answer
+	typeHolds = 10 * time.Minute // then the source is asked again
+	mostTypes = 10_000           // that are kept
+)
+
+// columnType is the type of a column of a source, as the source has told it lately; nil where it is not known.
+func (n *Node) columnType(ctx context.Context, source string, questions []string) *row.Column {
+	key := source + "\x00" + strings.Join(questions, "\x00")
+	if kept, ok := n.types.get(key); ok {
+		return kept.column
+	}
+	ctx, cancel := context.WithTimeout(ctx, typeWait)
+	defer cancel()
+	release, err := n.Engine.Room(ctx, source)
+	if err != nil {
+		return n.types.put(key, keptType{gone: true})
+	}
+	defer release()
+	column, err := scanners.AskColumn(ctx, n.Sources[source], questions)
+	return n.types.put(key, keptType{column: column, gone: scanners.IsTransient(err) || ctx.Err() != nil})
+}
+
+// keptType is what a source has told of a column.
+type keptType struct {
+	column *row.Column // nil = nothing
+	gone   bool        // the source did not answer
+	at     time.Time
+}
+
+// columnTypes keeps what sources have told, so that pages that are looked at all the time cost the sources nothing. The zero value is ready.
+type columnTypes struct {
+	mu   sync.Mutex
+	kept map[string]keptType
+}
+
+func (c *columnTypes) get(key string) (keptType, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	k, ok := c.kept[key]
+	holds := typeHolds
+	if k.gone {
+		holds = typeHolds / 20
+	}
+	return k, ok && time.Since(k.at) < holds
+}
+
+func (c *columnTypes) put(key string, k keptType) *row.Column {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.kept == nil || len(c.kept) >= mostTypes {
+		c.kept = map[string]keptType{}
+	}
+	k.at = time.Now()
+	c.kept[key] = k
+	return k.column
+}

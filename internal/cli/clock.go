@@ -1,0 +1,68 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+
+	"github.com/spf13/cobra"
+
+	"tallyman/internal/wire"
+)
+
+// clockCommands are the commands about the ledger's clock.
+type clockCommands struct{ *command }
+
+func (c clockCommands) clock() *cobra.Command {
+	return group("clock", "The clock of the ledger, which nodes go by", c.show(), c.confirm())
+}
+
+func (c clockCommands) show() *cobra.Command {
+	return c.withServer(&cobra.Command{
+		Use:   "show",
+		Short: "Show how the ledger's clock stands",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return show(cmd.Context(), c.command, http.MethodGet, "/clock", nil, writeClock)
+		},
+	})
+}
+
+func (c clockCommands) confirm() *cobra.Command {
+	var ask wire.ConfirmClockForm
+	cmd := c.withServer(&cobra.Command{
+		Use:   "confirm",
+		Short: "Confirm that the ledger's clock, which went ahead, is right",
+		Long: `Confirm that the ledger's clock, which went ahead by more than an hour while nodes ran, is right.
+
+Until then nodes go by the time before, and nothing expires or is pruned by the new one. Look at the clock of the ledger's server first (date -u): where that is
+wrong, set it right instead, and nodes notice that by themselves. After a confirmation what has expired expires at once, and what came due is made good as
+catch_up of each rule says.`,
+		Example: `  tallyman clock confirm --reason "the time service was down since Friday"`,
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return show(cmd.Context(), c.command, http.MethodPost, "/clock/confirm", &ask, writeClock)
+		},
+	})
+	cmd.Flags().StringVar(&ask.Reason, "reason", "", "why, for the audit record")
+	return cmd
+}
+
+// writeClock writes how the clock stands.
+func writeClock(w io.Writer, form *wire.ClockForm) {
+	fmt.Fprintf(w, "Nodes go by %s.\n", stamp(form.Now))
+	if text := clockTerm(form); text != "" {
+		fmt.Fprintln(w, text)
+	}
+	if form.AheadSecs > 0 {
+		fmt.Fprintf(w, "The ledger's clock is %s ahead of that%s, which nobody has confirmed.\n", span(form.AheadSecs), since(form.AheadSince))
+	}
+}
+
+// clockTerm says when the clock went back; "" where it never did.
+func clockTerm(form *wire.ClockForm) string {
+	if form == nil || form.Term == 0 {
+		return ""
+	}
+	return fmt.Sprintf("Clock term %d%s: the ledger's clock went back by %s.", form.Term, since(form.Began), span(form.BackSecs))
+}

@@ -1,0 +1,197 @@
+package codec
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"tallyman/internal/item"
+)
+
+// Item is a row of items, with that of open_items where the item has not ended.
+type Item struct {
+	Seq, Created, Ready, Until                    int64
+	Priority                                      int16
+	ID, Warehouse, Bucket, Key, Subject, By, Node string
+	Payload                                       []byte
+	SubjectHash                                   int64 // 0 = it has no subject
+	State                                         string
+	Moves, Due                                    int64
+	Attempt                                       int64 // it jumps whenever an index is written back
+	Failures, Suspends                            int32
+	Assignee                                      string
+}
+
+// NewItem is the row of a record.
+func NewItem(r *item.Record, seq int64) Item {
+	i := Item{
+		Seq: seq, Created: Micros(r.Created), Ready: Micros(r.Ready), Until: Micros(r.Until), Priority: int16(r.Priority), //nolint:gosec // 1 … 5
+		ID: r.ID, Warehouse: Text(r.Warehouse), Bucket: Text(r.Bucket), Key: Text(r.DedupeKey), Subject: Text(r.Subject), By: Text(r.By), Node: Text(r.Node),
+		Payload: r.Payload, State: r.State.Letter(), Moves: r.Moves, Due: Micros(r.Due), Attempt: int64(r.Attempt),
+		Failures: int32(r.Failures), Suspends: int32(r.Suspends), Assignee: Text(r.Assignee), //nolint:gosec // counts
+	}
+	i.SubjectHash = SubjectHash(i.Subject)
+	if i.Payload == nil {
+		i.Payload = []byte{} // which is not NULL
+	}
+	return i
+}
+
+// Columns returns pointers to the fields in the order of the columns that the queries of unfinished items name.
+func (i *Item) Columns() []any {
+	return append(i.ItemColumns(), &i.State, &i.Moves, &i.Attempt, &i.Failures, &i.Suspends, &i.Due, &i.Assignee)
+}
+
+// ItemColumns are those that the queries of ended items name: what does not change.
+func (i *Item) ItemColumns() []any {
+	return []any{
+		&i.Seq, &i.ID, &i.Priority, &i.Payload, &i.Key, &i.Created, &i.Ready, &i.Until, &i.Bucket, &i.Subject, &i.By, &i.Node,
+		&i.Warehouse,
+	}
+}
+
+// Record is the row as the ledger's callers see it. The payload is the row's own.
+func (i *Item) Record() (item.Record, error) {
+	r := item.Record{
+		New: item.New{
+			ID: i.ID, Warehouse: i.Warehouse, Priority: int(i.Priority), Payload: i.Payload, DedupeKey: i.Key, Created: Time(i.Created), Subject: i.Subject,
+		},
+		Seq: i.Seq, Bucket: i.Bucket, Until: Time(i.Until), Ready: Time(i.Ready), By: i.By, Node: i.Node,
+		Moves: i.Moves, Attempt: int(i.Attempt), Failures: int(i.Failures), Suspends: int(i.Suspends), Due: Time(i.Due),
+		Assignee: i.Assignee,
+	}
+	r.Delay = r.Ready.Sub(r.Created)
+	var err error
+	if i.State != "" {
+		r.State, err = item.FromLetter(i.State)
+	}
+	return r, err
+}
+
+// Stand sets how an item that has ended stood after its last move.
+func Stand(r *item.Record, moves []item.Move) {
+	if len(moves) == 0 {
+		return
+	}
+	last := &moves[len(moves)-1]
+	r.State, r.Moves, r.Attempt, r.Failures, r.Suspends = last.To, last.N, last.Attempt, last.Failures, last.Suspends
+	r.Due, r.Assignee = last.Due, last.Assignee
+}
+
+// FirstMove is the first record of an item's trace.
+func FirstMove(r *item.Record) item.Move {
+	m := item.Move{Seq: r.Seq, At: r.Created, To: item.Ready, By: r.By, Node: r.Node}
+	if r.Delay > 0 {
+		m.To, m.Due = item.Delayed, r.Ready
+	}
+	return m
+}
+
+// SubjectHash is the number by which items of a subject are found: never 0, but for none. Others may have it too.
+func SubjectHash(subject string) int64 {
+	if subject == "" {
+		return 0
+	}
+	return int64(hash(subject) | 1) //nolint:gosec // all 64 bits are used
+}
+
+// Text makes a text one that every database takes. Only what is no text is changed by it: a worker or a rule that sends
+// such must not hold up those whose items are recorded together with its own.
+func Text(s string) string {
+	if !utf8.ValidString(s) {
+		s = strings.ToValidUTF8(s, "\uFFFD")
+	}
+	if strings.IndexByte(s, 0) >= 0 {
+		s = strings.ReplaceAll(s, "\x00", "\uFFFD")
+	}
+	return s
+}
+
+// CompleteTrace completes the answer to ItemTrace: the moves are those that were recorded after the push, in order.
+func CompleteTrace(r item.Record, moves []item.Move) (item.Record, []item.Move) {
+	if r.State == "" {
+		Stand(&r, moves)
+	}
+	return r, append([]item.Move{FirstMove(&r)}, moves...)
+}
+
+// Page cuts a list, which was read with one more than the limit, to the limit, and returns the Seq below which there are more, 0 = there
+// are none. Looked is the lowest Seq that was looked at, 0 = all were.
+func Page(list []item.Record, limit int, looked int64) (page []item.Record, next int64) {
+	if len(list) > limit {
+		return list[:limit], list[limit-1].Seq
+	}
+	return list, looked
+}
+
+// Seqs are those of the records.
+func Seqs(list []item.Record) []int64 {
+	out := make([]int64, len(list))
+	for i := range list {
+		out[i] = list[i].Seq
+	}
+	return out
+}
+
+// Push is what one call of PushItems writes.
+type Push struct {
+	Known []item.PushAnswer // in the order of the call; complete after Rows
+
+	items []item.Record
+	first map[string]int // by id: where it comes first, which is the one that counts
+}
+
+// NewPush prepares the items.
+func NewPush(items []item.Record) *Push {
+	p := &Push{Known: make([]item.PushAnswer, len(items)), items: items, first: make(map[string]int, len(items))}
+	for i := range items {
+		if _, ok := p.first[items[i].ID]; !ok {
+			p.first[items[i].ID] = i
+		}
+	}
+	return p
+}
+
+// IDs are those of the items, each once.
+func (p *Push) IDs() []string {
+	ids := make([]string, 0, len(p.first))
+	for id := range p.first {
+		ids = append(ids, id)
+	}
+	return ids
+}
+
+// Is tells that the ledger has an item already: its number, the letter of its state, and its warehouse.
+func (p *Push) Is(id string, seq int64, letter, warehouse string) error {
+	state, err := item.FromLetter(letter)
+	p.Known[p.first[id]] = item.PushAnswer{Seq: seq, State: state, Warehouse: warehouse}
+	return err
+}
+
+// Count is how many items are new, as far as Is has told.
+func (p *Push) Count() int {
+	n := 0
+	for _, at := range p.first {
+		if p.Known[at].Seq == 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// Rows gives the numbers to the new items, in their order, and returns their rows.
+func (p *Push) Rows(seqs []int64) []Item {
+	out := make([]Item, 0, len(seqs))
+	for i := range p.items {
+		r := &p.items[i]
+		switch at := p.first[r.ID]; {
+		case at != i:
+			p.Known[i] = p.Known[at]
+			p.Known[i].New = false
+		case p.Known[i].Seq == 0:
+			seq := seqs[len(out)]
+			p.Known[i] = item.PushAnswer{Seq: seq, New: true, State: r.State, Warehouse: r.Warehouse}
+			out = append(out, NewItem(r, seq))
+		}
+	}
+	return out
+}

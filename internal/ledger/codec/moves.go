@@ -1,0 +1,244 @@
+package codec
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"tallyman/internal/item"
+)
+
+// The moves of an item that one call records are one text, a line for each, of fields with a space between them:
+//
+//	n at from to attempt failures suspends due assignee by node note
+//
+// States are letters, times µs since 1970, the last four escaped as in a URL. - is an empty text.
+const moveFields = 12
+
+// errMove says that a text is not one that appendMove has written.
+var errMove = errors.New("ledger: not the trace of an item")
+
+// appendMove adds the line of a move.
+func appendMove(dst []byte, m *item.Move) []byte {
+	number := func(n int64) { dst = append(strconv.AppendInt(dst, n, 10), ' ') }
+	number(m.N)
+	number(Micros(m.At))
+	dst = append(append(dst, m.From.Letter()...), ' ')
+	dst = append(append(dst, m.To.Letter()...), ' ')
+	number(int64(m.Attempt))
+	number(int64(m.Failures))
+	number(int64(m.Suspends))
+	number(Micros(m.Due))
+	for _, text := range []string{m.Assignee, m.By, m.Node, m.Note} {
+		dst = append(append(dst, escaped(text)...), ' ')
+	}
+	dst[len(dst)-1] = '\n'
+	return dst
+}
+
+// escaped is the text without spaces, and other than - unless it is empty.
+func escaped(text string) string {
+	switch text {
+	case "":
+		return "-"
+	case "-":
+		return "%2D"
+	default:
+		return url.QueryEscape(text)
+	}
+}
+
+// ParseMoves adds the moves of a text.
+func ParseMoves(dst []item.Move, seq int64, text string) ([]item.Move, error) {
+	for line := range strings.Lines(text) {
+		m, err := parseMove(strings.TrimSuffix(line, "\n"))
+		if err != nil {
+			return dst, fmt.Errorf("%w: item %d: %w", errMove, seq, err)
+		}
+		m.Seq = seq
+		dst = append(dst, m)
+	}
+	return dst, nil
+}
+
+func parseMove(line string) (item.Move, error) {
+	fields := strings.Split(line, " ")
+	if len(fields) != moveFields {
+		return item.Move{}, fmt.Errorf("%d fields", len(fields))
+	}
+	var numbers [6]int64
+	for i, at := range []int{0, 1, 4, 5, 6, 7} {
+		n, err := strconv.ParseInt(fields[at], 10, 64)
+		if err != nil {
+			return item.Move{}, err
+		}
+		numbers[i] = n
+	}
+	from, err := item.FromLetter(fields[2])
+	if err != nil {
+		return item.Move{}, err
+	}
+	to, err := item.FromLetter(fields[3])
+	if err != nil {
+		return item.Move{}, err
+	}
+	texts := fields[8:]
+	for i, text := range texts {
+		if text == "-" {
+			texts[i] = ""
+			continue
+		}
+		if texts[i], err = url.QueryUnescape(text); err != nil {
+			return item.Move{}, err
+		}
+	}
+	return item.Move{
+		N: numbers[0], At: Time(numbers[1]), From: from, To: to, Attempt: int(numbers[2]), Failures: int(numbers[3]),
+		Suspends: int(numbers[4]), Due: Time(numbers[5]), Assignee: texts[0], By: texts[1], Node: texts[2], Note: texts[3],
+	}, nil
+}
+
+// SortMoves puts the moves of one item in order.
+func SortMoves(moves []item.Move) {
+	slices.SortStableFunc(moves, func(a, b item.Move) int { return cmp.Or(cmp.Compare(a.N, b.N), a.At.Compare(b.At)) })
+}
+
+// Apply is what one call of ApplyMoves writes.
+type Apply struct {
+	Position int64          // after it
+	Orders   []*item.Change // in their order
+	Traces   []Trail        // by Seq, one for each item
+	Changed  []Standing     // items that go on, as they stand after their last moves
+	Done     []Standing
+	Early    []Standing // items that were removed or refused
+}
+
+// Trail is the moves of one item.
+type Trail struct {
+	Seq   int64
+	At    int64 // of the last
+	Moves []byte
+}
+
+// Standing is how an item stands after its move N.
+type Standing struct {
+	Seq, N             int64
+	State              string // its letter
+	Attempt            int64
+	Failures, Suspends int32
+	Due                int64
+	Assignee           string
+}
+
+// NewApply takes the entries above the position, and puts the moves of each item together.
+func NewApply(entries []item.Moves, position int64) *Apply {
+	a := &Apply{Position: position}
+	for i := range entries {
+		if entries[i].Position > position {
+			a.Position = max(a.Position, entries[i].Position)
+			for j := range entries[i].Changes {
+				a.Orders = append(a.Orders, &entries[i].Changes[j])
+			}
+		}
+	}
+	for _, moves := range bySeq(entries, position) {
+		a.add(moves)
+	}
+	return a
+}
+
+// HasOrders tells whether some of the entries have records to be written.
+func HasOrders(entries []item.Moves) bool {
+	return slices.ContainsFunc(entries, func(m item.Moves) bool { return len(m.Changes) > 0 })
+}
+
+// bySeq returns the moves of each item, in their order, items by Seq.
+func bySeq(entries []item.Moves, position int64) [][]*item.Move {
+	count := 0
+	for i := range entries {
+		count += len(entries[i].List)
+	}
+	all := make([]*item.Move, 0, count)
+	for i := range entries {
+		if entries[i].Position <= position {
+			continue
+		}
+		for j := range entries[i].List {
+			all = append(all, &entries[i].List[j])
+		}
+	}
+	slices.SortStableFunc(all, func(a, b *item.Move) int { return cmp.Or(cmp.Compare(a.Seq, b.Seq), cmp.Compare(a.N, b.N)) })
+	var out [][]*item.Move
+	for len(all) > 0 {
+		n := 1
+		for n < len(all) && all[n].Seq == all[0].Seq {
+			n++
+		}
+		out, all = append(out, all[:n]), all[n:]
+	}
+	return out
+}
+
+func (a *Apply) add(moves []*item.Move) {
+	text := make([]byte, 0, 80*len(moves))
+	for _, m := range moves {
+		text = appendMove(text, m)
+	}
+	last := moves[len(moves)-1]
+	a.Traces = append(a.Traces, Trail{Seq: last.Seq, At: Micros(last.At), Moves: text})
+	s := Standing{
+		Seq: last.Seq, N: last.N, State: last.To.Letter(), Attempt: int64(last.Attempt), Failures: int32(last.Failures), //nolint:gosec // counts
+		Suspends: int32(last.Suspends), Due: Micros(last.Due), Assignee: last.Assignee, //nolint:gosec // counts
+	}
+	switch {
+	case last.To == item.Done:
+		a.Done = append(a.Done, s)
+	case last.To.Ended():
+		a.Early = append(a.Early, s)
+	default:
+		a.Changed = append(a.Changed, s)
+	}
+}
+
+// Refusals are what one call of RefuseItems ends.
+type Refusals struct {
+	Seqs   []int64
+	Trails []Trail // of the items that had not ended
+
+	bySeq map[int64]*item.Refusal
+	was   Standing // of the row that was scanned last
+}
+
+// NewRefusals prepares them.
+func NewRefusals(list []item.Refusal) *Refusals {
+	r := &Refusals{Seqs: make([]int64, len(list)), bySeq: make(map[int64]*item.Refusal, len(list))}
+	for i := range list {
+		r.Seqs[i] = list[i].Seq
+		r.bySeq[list[i].Seq] = &list[i]
+	}
+	return r
+}
+
+// Columns returns pointers to the columns of refuse-items: how an item stood that it has ended.
+func (r *Refusals) Columns() []any {
+	return []any{&r.was.Seq, &r.was.N, &r.was.State, &r.was.Attempt, &r.was.Failures, &r.was.Suspends, &r.was.Assignee}
+}
+
+// Add adds the last move of the item whose row was scanned.
+func (r *Refusals) Add() error {
+	from, err := item.FromLetter(r.was.State)
+	if err != nil {
+		return err
+	}
+	refusal := r.bySeq[r.was.Seq]
+	m := item.Move{
+		Seq: refusal.Seq, N: r.was.N + 1, At: refusal.At, From: from, To: item.Refused, Attempt: int(r.was.Attempt), Failures: int(r.was.Failures),
+		Suspends: int(r.was.Suspends), Assignee: r.was.Assignee, Node: refusal.Node, Note: refusal.Of,
+	}
+	r.Trails = append(r.Trails, Trail{Seq: m.Seq, At: Micros(m.At), Moves: appendMove(nil, &m)})
+	return nil
+}

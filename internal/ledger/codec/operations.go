@@ -1,0 +1,264 @@
+package codec
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"tallyman/internal/ledger"
+	"tallyman/internal/silence"
+)
+
+// Change is a row of audit.
+type Change struct {
+	Seq, At                 int64
+	By, Via, Action, Object string
+	BeforeJSON, AfterJSON   string // "" = none
+	Reason                  string
+	Over                    bool // it is of the next page
+}
+
+// Columns returns pointers to the fields in the order of the columns that the query changes names.
+func (c *Change) Columns() []any {
+	return []any{&c.Seq, &c.At, &c.By, &c.Via, &c.Action, &c.Object, &c.BeforeJSON, &c.AfterJSON, &c.Reason, &c.Over}
+}
+
+// change is the row as a record.
+func (c *Change) change() ledger.Change {
+	return ledger.Change{
+		Seq: c.Seq, At: Time(c.At), By: c.By, Via: ledger.Via(c.Via), Action: c.Action, Object: c.Object,
+		Before: rawJSON(c.BeforeJSON), After: rawJSON(c.AfterJSON), Reason: c.Reason,
+	}
+}
+
+// Changes are the records of a page, and whether there are more. The query may have returned one that is of the next page.
+func Changes(found []Change, limit int) (list []ledger.Change, more bool) {
+	for i := range found {
+		if i == limit || found[i].Over {
+			return list, true
+		}
+		list = append(list, found[i].change())
+	}
+	return list, false
+}
+
+// RulesPlace is a row of rule_versions.
+type RulesPlace struct {
+	Place   int64
+	Version string
+}
+
+func rawJSON(text string) json.RawMessage {
+	if text == "" {
+		return nil
+	}
+	return json.RawMessage(text)
+}
+
+// ChangeArgs returns the columns that add-change takes after the time.
+func ChangeArgs(c *ledger.Change) []any {
+	return []any{c.By, string(c.Via), c.Action, c.Object, nullJSON(c.Before), nullJSON(c.After), Text(c.Reason)}
+}
+
+func nullJSON(raw json.RawMessage) any {
+	if len(raw) == 0 {
+		return nil
+	}
+	return string(raw)
+}
+
+// ChangesArgs returns what the query changes takes.
+func ChangesArgs(f *ledger.ChangeFilter) []any {
+	since := int64(0)
+	if !f.Since.IsZero() {
+		since = Micros(f.Since)
+	}
+	return []any{f.Object, f.By, f.Action, since, f.Before, f.Limit, ledger.PageBytes}
+}
+
+// Switch is a row of switches.
+type Switch struct {
+	Rule, Scope   string
+	State         int16
+	Until, At     int64
+	Reason, Actor string
+}
+
+// Columns returns pointers to the fields in the order of the columns that the query of switches names.
+func (s *Switch) Columns() []any {
+	return []any{&s.Rule, &s.Scope, &s.State, &s.Until, &s.At, &s.Reason, &s.Actor}
+}
+
+// Switch is the row as the ledger's callers see it.
+func (s *Switch) Switch() ledger.Switch {
+	return ledger.Switch{
+		Rule: s.Rule, Scope: s.Scope, State: ledger.SwitchState(s.State), Until: Time(s.Until), At: Time(s.At), Reason: s.Reason, By: s.Actor,
+	}
+}
+
+// SwitchArgs returns the columns that the query set-switch takes.
+func SwitchArgs(s *ledger.Switch) []any {
+	return []any{s.Rule, s.Scope, int16(s.State), Micros(s.Until), Micros(s.At), Text(s.Reason), Text(s.By)}
+}
+
+// Node is a row of nodes.
+type Node struct {
+	Name, Version, Rules string
+	Started, Seen        int64
+}
+
+// Columns returns pointers to the fields in the order of the columns that the query of nodes names.
+func (n *Node) Columns() []any {
+	return []any{&n.Name, &n.Version, &n.Rules, &n.Started, &n.Seen}
+}
+
+// Node is the row as the ledger's callers see it.
+func (n *Node) Node() ledger.Node {
+	return ledger.Node{Name: n.Name, Version: n.Version, Rules: n.Rules, Started: Time(n.Started), Seen: Time(n.Seen)}
+}
+
+// Promotion is what a row of rule_scopes says of a promotion; At 0 = there is none.
+type Promotion struct {
+	At int64
+	By string
+}
+
+// Of is the promotion of that rule and scope.
+func (p *Promotion) Of(rule, scope string) *ledger.Promotion {
+	return &ledger.Promotion{Rule: rule, Scope: scope, At: Time(p.At), By: p.By}
+}
+
+// Token is a row of tokens.
+type Token struct {
+	ID                              string
+	Hash                            []byte
+	Name, Subject                   string
+	Access, Subscribers, Warehouses string // JSON
+	Created                         int64
+	CreatedBy                       string
+	Expires, Used, Revoked          int64
+	RevokedBy                       string
+}
+
+// Columns returns pointers to the fields in the order of the table's columns.
+func (t *Token) Columns() []any {
+	return []any{
+		&t.ID, &t.Hash, &t.Name, &t.Subject, &t.Access, &t.Subscribers, &t.Warehouses, &t.Created, &t.CreatedBy, &t.Expires,
+		&t.Used, &t.Revoked, &t.RevokedBy,
+	}
+}
+
+// Token is the row as it was added.
+func (t *Token) Token() (ledger.Token, error) {
+	out := ledger.Token{
+		ID: t.ID, Hash: append([]byte(nil), t.Hash...), Name: t.Name, Subject: t.Subject, Created: Time(t.Created), CreatedBy: t.CreatedBy,
+		Expires: Time(t.Expires), Used: Time(t.Used), Revoked: Time(t.Revoked), RevokedBy: t.RevokedBy,
+	}
+	for _, list := range []struct {
+		column string
+		to     *[]string
+	}{{t.Access, &out.Access}, {t.Subscribers, &out.Subscribers}, {t.Warehouses, &out.Warehouses}} {
+		var err error
+		if *list.to, err = ParseTexts(list.column); err != nil {
+			return out, fmt.Errorf("token %s: %w", t.ID, err)
+		}
+	}
+	return out, nil
+}
+
+// TokenArgs returns the columns of a token that is new.
+func TokenArgs(t *ledger.Token) []any {
+	return []any{
+		t.ID, t.Hash, t.Name, t.Subject, Texts(t.Access), Texts(t.Subscribers), Texts(t.Warehouses), Micros(t.Created), t.CreatedBy, Micros(t.Expires),
+	}
+}
+
+// Silence is a row of silences.
+type Silence struct {
+	ID, Matchers    string
+	From, Until     int64
+	Cron, Timezone  string
+	Duration        int64
+	Comment, Author string
+	Created, Ended  int64
+	EndedBy         string
+	Events          int64
+}
+
+// Columns returns pointers to the fields in the order of the columns that the queries of silences name.
+func (s *Silence) Columns() []any {
+	return []any{
+		&s.ID, &s.Matchers, &s.From, &s.Until, &s.Cron, &s.Timezone, &s.Duration, &s.Comment, &s.Author, &s.Created,
+		&s.Ended, &s.EndedBy, &s.Events,
+	}
+}
+
+// SilenceArgs returns the columns that add-silence takes.
+func SilenceArgs(s *silence.Silence) ([]any, error) {
+	texts := make([]string, len(s.Matchers))
+	for i, m := range s.Matchers {
+		texts[i] = m.String()
+	}
+	matchers, err := json.Marshal(texts)
+	if err != nil {
+		return nil, fmt.Errorf("ledger: the matchers of silence %s: %w", s.ID, err)
+	}
+	var w silence.Window
+	if s.Window != nil {
+		w = *s.Window
+	}
+	return []any{
+		s.ID, string(matchers), Micros(s.From), Micros(s.Until), w.Cron, w.Timezone, w.Duration.Microseconds(), s.Comment,
+		s.Author, Micros(s.Created),
+	}, nil
+}
+
+// Silence is the row as the engine sees it.
+func (s *Silence) Silence() (silence.Silence, error) {
+	out := silence.Silence{
+		ID: s.ID, From: Time(s.From), Until: Time(s.Until), Comment: s.Comment, Author: s.Author, Created: Time(s.Created),
+		Ended: Time(s.Ended), EndedBy: s.EndedBy, Events: s.Events,
+	}
+	var texts []string
+	if err := json.Unmarshal([]byte(s.Matchers), &texts); err != nil {
+		return out, fmt.Errorf("ledger: the matchers of silence %s: %w", s.ID, err)
+	}
+	for _, text := range texts {
+		m, err := silence.ParseMatcher(text)
+		if err != nil {
+			return out, fmt.Errorf("ledger: silence %s: %w", s.ID, err)
+		}
+		out.Matchers = append(out.Matchers, m)
+	}
+	if s.Cron != "" {
+		var err error
+		if out.Window, err = silence.NewWindow(s.Cron, s.Timezone, Span(s.Duration)); err != nil {
+			return out, fmt.Errorf("ledger: silence %s: %w", s.ID, err)
+		}
+	}
+	return out, nil
+}
+
+// SilenceCounts adds up what silences hold back.
+type SilenceCounts map[string]ledger.SilenceCount
+
+// Findings counts findings that the silences, separated by spaces, hold back together.
+func (h SilenceCounts) Findings(ids string, n int) {
+	for id := range strings.FieldsSeq(ids) {
+		one := h[id]
+		one.Findings += n
+		h[id] = one
+	}
+}
+
+// Deliveries counts deliveries that the silence holds back.
+func (h SilenceCounts) Deliveries(id string, n int) {
+	one := h[id]
+	one.Deliveries += n
+	h[id] = one
+}
+
+// SilencesOf returns the ids of silences that have dropped events, in the order in which all commits lock them.
+func SilencesOf(dropped map[string]int) []string { return slices.Sorted(maps.Keys(dropped)) }

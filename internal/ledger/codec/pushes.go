@@ -1,0 +1,229 @@
+package codec
+
+import (
+	"math"
+	"slices"
+	"time"
+
+	"tallyman/internal/delivery"
+	"tallyman/internal/ledger"
+	"tallyman/internal/notice"
+)
+
+// Behind is when a delivery is due that waits for an earlier one.
+const Behind int64 = math.MaxInt64
+
+// PushRow is a row of pushes.
+type PushRow struct {
+	Due, First, Deadline, Ends int64
+	Created                    int64  // of the notice
+	Finding                    *int64 // nil = in no order
+	Addressee                  int64
+	Strategy
+}
+
+// Strategy is the columns of a strategy.
+type Strategy struct {
+	Kind, Unless      string
+	Delay, At, Within int64
+	Retry             int32
+}
+
+// push makes the row of a delivery of the notice to the recipients; nil unless it goes to a push channel.
+func (t *target) push(n *notice.Notice, recipients string) *PushRow {
+	if t.strategy == nil {
+		return nil
+	}
+	p := &PushRow{
+		Created: Micros(n.CreatedAt), First: Micros(t.strategy.First(n.CreatedAt)), Deadline: Micros(t.strategy.Deadline(n.CreatedAt)), Ends: Micros(n.ExpiresAt),
+		Strategy: NewStrategy(t.strategy),
+	}
+	p.Due = p.First
+	if p.Deadline != 0 {
+		p.Ends = min(p.Ends, p.Deadline)
+	}
+	if t.each {
+		p.Addressee = int64(hash(recipients)) //nolint:gosec // all 64 bits are used
+	}
+	if n.Status != notice.Sent {
+		finding := FindingOf(n)
+		p.Finding = &finding
+	}
+	return p
+}
+
+// NewStrategy makes the columns of a strategy.
+func NewStrategy(s *delivery.Strategy) Strategy {
+	return Strategy{
+		Kind: string(s.Kind), Unless: string(s.Unless), Delay: s.Delay.Microseconds(), At: Micros(s.At),
+		Within: s.Within.Microseconds(), Retry: int32(min(s.Retry, math.MaxInt32)), //nolint:gosec // not above it
+	}
+}
+
+// Strategy is the reverse of NewStrategy.
+func (s *Strategy) Strategy() delivery.Strategy {
+	return delivery.Strategy{
+		Kind: delivery.StrategyKind(s.Kind), Unless: delivery.Unless(s.Unless), Delay: Span(s.Delay), At: Time(s.At),
+		Within: Span(s.Within), Retry: int(s.Retry),
+	}
+}
+
+// Columns returns pointers to the fields in the order that the queries name.
+func (s *Strategy) Columns() []any {
+	return []any{&s.Kind, &s.Unless, &s.Delay, &s.At, &s.Within, &s.Retry}
+}
+
+// ClaimRow is a claim as the query of claims names its columns.
+type ClaimRow struct {
+	Seq, Token, Deadline int64
+	Attempts, Ever       int
+	Recipients           string
+	Strategy
+}
+
+// Columns returns pointers to the fields in the order of the query's columns.
+func (c *ClaimRow) Columns() []any {
+	return append([]any{&c.Seq, &c.Token, &c.Deadline, &c.Attempts, &c.Ever, &c.Recipients}, c.Strategy.Columns()...)
+}
+
+// Claimed is the row with its notice, as the runner of the sink sees it.
+func (c *ClaimRow) Claimed(n *notice.Notice) delivery.PushClaim {
+	return delivery.PushClaim{
+		Delivery: delivery.Delivery{Seq: c.Seq, Notice: n, Recipients: Recipients(c.Recipients)},
+		Strategy: c.Strategy.Strategy(), Token: c.Token, Attempts: c.Attempts, Ever: c.Ever, Deadline: Time(c.Deadline),
+	}
+}
+
+// soon is how long to wait for what is due and cannot be had: others are just taking it.
+const soon = 10 * time.Millisecond
+
+// ClaimsOf completes the answer to a claim of at most limit, from what was claimed, the time, and when the next open one is
+// due (0 = none is), for which nobody need ask where as many were claimed as could be.
+func ClaimsOf(list []delivery.PushClaim, limit int, now, next int64) delivery.Claims {
+	c := delivery.Claims{At: Time(now), List: list}
+	switch {
+	case len(list) == limit:
+		c.More = true
+	case next == 0 || next == Behind:
+	case next > now:
+		c.Next = Span(next - now)
+	default:
+		c.Next = soon
+	}
+	return c
+}
+
+// Settle is what is to be recorded of attempts, by kind. A delivery comes once: sent counts before all else, and else the last word.
+type Settle struct {
+	Sent    []int64
+	Failed  SettleColumns
+	Again   SettleColumns
+	Release SettleColumns
+	Hold    SettleColumns
+}
+
+// SettleColumns are the columns of attempts that ended alike.
+type SettleColumns struct {
+	Seqs, Tokens []int64
+	Errors       []string
+	After        []int64  // µs
+	HeldBy       []string // of Hold
+}
+
+// NewSettle sorts them.
+func NewSettle(list []delivery.Settlement) *Settle {
+	last := make(map[int64]int, len(list))
+	for i := range list {
+		if at, ok := last[list[i].Seq]; !ok || list[at].Kind != delivery.SettleSent {
+			last[list[i].Seq] = i
+		}
+	}
+	var out Settle
+	for i := range list {
+		if last[list[i].Seq] != i {
+			continue
+		}
+		switch list[i].Kind {
+		case delivery.SettleSent:
+			out.Sent = append(out.Sent, list[i].Seq)
+		case delivery.SettleFailed:
+			out.Failed.add(&list[i])
+		case delivery.SettleAgain:
+			out.Again.add(&list[i])
+		case delivery.SettleRelease:
+			out.Release.add(&list[i])
+		case delivery.SettleHold:
+			out.Hold.add(&list[i])
+			out.Hold.HeldBy = append(out.Hold.HeldBy, list[i].HeldBy)
+		}
+	}
+	return &out
+}
+
+// farthest is how far an attempt may be put off: no sum with it overflows.
+const farthest = 10 * 366 * 24 * time.Hour
+
+func (s *SettleColumns) add(one *delivery.Settlement) {
+	s.Seqs = append(s.Seqs, one.Seq)
+	s.Tokens = append(s.Tokens, one.Token)
+	s.Errors = append(s.Errors, Text(one.Error))
+	s.After = append(s.After, min(max(one.After, 0), farthest).Microseconds())
+}
+
+// OnlySent tells that there is nothing to record but what was sent.
+func (s *Settle) OnlySent() bool {
+	return len(s.Failed.Seqs)+len(s.Again.Seqs)+len(s.Release.Seqs)+len(s.Hold.Seqs) == 0
+}
+
+// Ended returns the deliveries that may end.
+func (s *Settle) Ended() []int64 {
+	return append(append(make([]int64, 0, len(s.Sent)+len(s.Failed.Seqs)), s.Sent...), s.Failed.Seqs...)
+}
+
+// All returns all of them.
+func (s *Settle) All() []int64 {
+	return slices.Concat(s.Ended(), s.Again.Seqs, s.Release.Seqs, s.Hold.Seqs)
+}
+
+// DeliveryRecord is a delivery with its notice as the query of a list names its columns. What only deliveries to push channels have is
+// empty of others.
+type DeliveryRecord struct {
+	DeliveryTrace
+	Body          []byte
+	Strategy      Strategy
+	Due, Deadline int64
+	Node          string
+	Claimed       bool
+	Held          string
+	InFront       int64
+}
+
+// Columns returns pointers to the fields in the order of the query's columns.
+func (d *DeliveryRecord) Columns() []any {
+	columns := append(d.DeliveryTrace.Columns(), &d.Body)
+	columns = append(columns, d.Strategy.Columns()...)
+	return append(columns, &d.Due, &d.Deadline, &d.Node, &d.Claimed, &d.Held, &d.InFront)
+}
+
+// Record is the row as operators see it.
+func (d *DeliveryRecord) Record() (ledger.DeliveryRecord, error) {
+	n, err := notice.Unmarshal(d.Body)
+	if err != nil {
+		return ledger.DeliveryRecord{}, err
+	}
+	out := ledger.DeliveryRecord{
+		DeliveryTrace: d.Trace(), Notice: n.ID, Type: n.Type, Rule: n.Rule, Status: string(n.Status), Where: n.Warehouse,
+		Title: n.Title, Created: n.CreatedAt, Expires: n.ExpiresAt, Deadline: Time(d.Deadline), HeldBy: d.Held, InFront: d.InFront,
+	}
+	if d.Strategy.Kind != "" {
+		s := d.Strategy.Strategy()
+		out.Strategy = &s
+	}
+	if out.Behind = d.Due == Behind; !out.Behind {
+		out.Next = Time(d.Due)
+	}
+	if d.Claimed {
+		out.Node, out.HeldBy = d.Node, ""
+	}
+	return out, nil
+}

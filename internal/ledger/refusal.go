@@ -1,0 +1,63 @@
+package ledger
+
+import "fmt"
+
+// RefusalReason is why a database refuses a write. It is a label of metrics: the list is closed.
+type RefusalReason string
+
+// The reasons of refusals.
+const (
+	RefusedDiskFull   RefusalReason = "disk_full"
+	RefusedReadOnly   RefusalReason = "read_only"
+	RefusedResources  RefusalReason = "resources"
+	RefusedDamaged    RefusalReason = "damaged"
+	RefusedSchema     RefusalReason = "schema"
+	RefusedPrivilege  RefusalReason = "privilege"
+	RefusedConstraint RefusalReason = "constraint"
+	RefusedValue      RefusalReason = "value"
+	RefusedConflict   RefusalReason = "conflict"
+	RefusedTimeout    RefusalReason = "timeout"
+	RefusedOther      RefusalReason = "other"
+)
+
+// refusalWords says each reason to an operator.
+var refusalWords = map[RefusalReason]string{
+	RefusedDiskFull:   "the disk of the ledger is full: make room on it",
+	RefusedReadOnly:   "the ledger takes no writes: it is a standby, or is set to read only",
+	RefusedResources:  "the server of the ledger has no memory or connection left",
+	RefusedDamaged:    "the server of the ledger cannot read or write its files",
+	RefusedSchema:     "a table of the ledger is not as the program has made it",
+	RefusedPrivilege:  "the user of ledger.url may not write a table of the ledger",
+	RefusedConstraint: "a constraint of a table forbids the record",
+	RefusedValue:      "the server does not take a value of the record",
+	RefusedConflict:   "another transaction holds what the record needs",
+	RefusedTimeout:    "the ledger did not answer in time",
+	RefusedOther:      "the server of the ledger refuses the record",
+}
+
+// RefusalReasons are all reasons.
+func RefusalReasons() []RefusalReason {
+	return []RefusalReason{
+		RefusedDiskFull, RefusedReadOnly, RefusedResources, RefusedDamaged, RefusedSchema, RefusedPrivilege,
+		RefusedConstraint, RefusedValue, RefusedConflict, RefusedTimeout, RefusedOther,
+	}
+}
+
+// Refusal is a write that a database was asked for and has refused.
+type Refusal struct {
+	Reason RefusalReason
+	Code   string // the database's own code, as "SQLSTATE 53100"; "" = the database said nothing
+	Detail string // what the database says besides, without values of the record; may be ""
+}
+
+// String says why in plain words. It names no value of the record and no secret.
+func (r Refusal) String() string {
+	said := r.Code
+	if r.Detail != "" {
+		said += ": " + r.Detail
+	}
+	if said == "" {
+		return refusalWords[r.Reason]
+	}
+	return fmt.Sprintf("%s (%s)", refusalWords[r.Reason], said)
+}

@@ -1,0 +1,121 @@
+package condition
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/expr-lang/expr/ast"
+
+	"tallyman/rules/problem"
+	"tallyman/rules/row"
+)
+
+// What authors bring along from SQL, templates and input methods, and expr's parser says little about.
+
+// CodeFullWidth is the code of a full-width character outside of texts.
+const CodeFullWidth Code = problem.CodeFullWidth
+
+// mistakes returns what is known to be wrong before the expression is parsed; nil where nothing is.
+func mistakes(src string) error {
+	code := blankTexts(src)
+	var faults []*Error
+	for w, found := problem.FindFullWidth(code, 0); found; w, found = problem.FindFullWidth(code, w.Offset+1) {
+		faults = append(faults, &Error{Offset: w.Offset, Code: CodeFullWidth, Message: w.Message(), Hint: w.Hint()})
+	}
+	text := string(code)
+	at := func(i int) int { return utf8.RuneCountInString(text[:i]) }
+	if i := strings.Index(text, "{{"); i >= 0 {
+		faults = append(faults, &Error{Offset: at(i), Code: CodeSyntax, Message: "{{ }} belongs to titles and bodies", Hint: "a condition names a column as it is: qty < 0"})
+	}
+	if i := strings.Index(text, "<>"); i >= 0 {
+		faults = append(faults, &Error{Offset: at(i), Code: CodeSyntax, Message: "unexpected <>", Hint: sqlHints["<>"]})
+	}
+	for _, m := range sqlList.FindAllStringSubmatchIndex(text, -1) {
+		if list := []rune(src)[at(m[2]):at(m[3])]; strings.Contains(text[m[2]:m[3]], ",") {
+			faults = append(faults, &Error{
+				Offset: at(m[2]), Code: CodeSyntax, Message: "a list in round brackets",
+				Hint: "write [" + strings.TrimSpace(string(list[1:len(list)-1])) + "]",
+			})
+		}
+	}
+	return join(faults)
+}
+
+// sqlList is a list as SQL has it: in (1, 2).
+var sqlList = regexp.MustCompile(`(?i)\bin\s*(\([^()\[\]]*\))`)
+
+// blankTexts is the expression with blanks in the place of its texts and comments.
+func blankTexts(src string) []rune {
+	code := []rune(src)
+	for i := 0; i < len(code); {
+		end := i
+		switch rest := string(code[i:min(i+2, len(code))]); {
+		case strings.ContainsRune("\"'`", code[i]):
+			end = endOfText(code, i)
+		case rest == "//":
+			for end < len(code) && code[end] != '\n' {
+				end++
+			}
+		case rest == "/*":
+			for end += 2; end < len(code) && (code[end] != '/' || code[end-1] != '*'); {
+				end++
+			}
+			end++
+		default:
+			i++
+		}
+		for ; i < min(end, len(code)); i++ {
+			code[i] = ' '
+		}
+	}
+	return code
+}
+
+// endOfText is behind the quote that ends the text which begins there; the end where none does.
+func endOfText(code []rune, from int) int {
+	quote := code[from]
+	for i := from + 1; i < len(code); i++ {
+		switch {
+		case code[i] == '\\' && quote != '`':
+			i++
+		case code[i] == quote:
+			return i + 1
+		}
+	}
+	return len(code)
+}
+
+// flagHint is the way out of a comparison of a number with true or false, as databases without booleans invite it, or of true or false with a
+// number or a text.
+func flagHint(n *ast.BinaryNode, l, r operand) string {
+	if n.Operator != "==" && n.Operator != "!=" {
+		return ""
+	}
+	nodes := []ast.Node{n.Left, n.Right}
+	for i, pair := range [][2]operand{{l, r}, {r, l}} {
+		number, flag := pair[0], pair[1]
+		if column, is := nodes[1-i].(*ast.IdentifierNode); is && flag.kind == row.Bool && number.constant {
+			return fmt.Sprintf("the column holds true and false: write %s or not %[1]s", column.Value)
+		}
+		if !number.kind.IsNumber() || !flag.constant || flag.kind != row.Bool {
+			continue
+		}
+		if flag.value.Bool() == (n.Operator == "==") {
+			return "the column holds numbers, not true and false: write != 0"
+		}
+		return "the column holds numbers, not true and false: write == 0"
+	}
+	return ""
+}
+
+// orderHint is the way out of an order between a text and a number. Quotes would be none: as texts, 9.5 is greater than 100.
+func orderHint(n *ast.BinaryNode, l, r operand) string {
+	for _, pair := range [][2]operand{{l, r}, {r, l}} {
+		if pair[0].kind == row.Text && !pair[0].constant && pair[1].kind.IsNumber() && n.Operator != "==" && n.Operator != "!=" {
+			return "write float(…) around the text, or CAST it to a number in the SQL; between quotes 9.5 would be greater than 100"
+		}
+	}
+	return ""
+}

@@ -1,0 +1,63 @@
+package condition
+
+import (
+	"regexp"
+
+	"github.com/expr-lang/expr/ast"
+
+	"tallyman/rules/row"
+)
+
+// TextNumbers returns the comparisons of a sound expression that order a text column by a number in quotes, which compares letters: "9.5" is greater
+// than "100". result tells that the expression is over a result.
+func TextNumbers(src string, columns []row.Column, result bool) []*Error {
+	if result {
+		columns = append([]row.Column{{Name: "rows"}, {Name: "row_count"}}, columns...)
+	}
+	root, err := parse(src, columns)
+	if err != nil {
+		return nil
+	}
+	v := &textNumbers{columns: columns}
+	ast.Walk(&root, v)
+	return v.found
+}
+
+type textNumbers struct {
+	columns []row.Column
+	found   []*Error
+}
+
+var numberText = regexp.MustCompile(`^\s*[-+]?[0-9]+(\.[0-9]*)?\s*$`)
+
+// Visit implements ast.Visitor.
+func (v *textNumbers) Visit(node *ast.Node) {
+	n, ok := (*node).(*ast.BinaryNode)
+	if !ok || n.Operator == "==" || n.Operator == "!=" || operators[n.Operator] == (verdicts{}) {
+		return
+	}
+	for _, pair := range [][2]ast.Node{{n.Left, n.Right}, {n.Right, n.Left}} {
+		number, quoted := pair[1].(*ast.StringNode)
+		i := row.Index(v.columns, nameOf(pair[0]))
+		if !quoted || i < 0 || v.columns[i].Kind != row.Text || !numberText.MatchString(number.Value) {
+			continue
+		}
+		v.found = append(v.found, &Error{
+			Offset: n.Location().From, Message: "the text " + v.columns[i].Name + " is compared letter by letter: 9.5 is greater than 100",
+			Hint: "write float(" + v.columns[i].Name + ") and the number without quotes, or CAST the column to a number in the SQL",
+		})
+	}
+}
+
+// nameOf is the column that a node names by itself or behind a point; "" where it names none.
+func nameOf(n ast.Node) string {
+	switch n := n.(type) {
+	case *ast.IdentifierNode:
+		return n.Value
+	case *ast.MemberNode:
+		if property, ok := n.Property.(*ast.StringNode); ok {
+			return property.Value
+		}
+	}
+	return ""
+}

@@ -1,0 +1,98 @@
+package rules
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+
+	"tallyman/rules/jsonschema"
+	"tallyman/rules/row"
+	"tallyman/rules/strictyaml"
+)
+
+// LookBack says how far below its watermark a rule reads again: what came up within a time, or so many numbers of the watermark's first column. At most
+// one of both is set. The zero value is nothing.
+type LookBack struct {
+	Time    time.Duration `json:",omitempty"`
+	Numbers int64         `json:",omitempty"`
+}
+
+// DefaultLookBack is the time of a watermark that begins with a number, where the rule says nothing.
+const DefaultLookBack = 5 * time.Minute
+
+const (
+	longestLookBack = 24 * time.Hour
+	mostNumbers     = 1_000_000_000
+)
+
+// IsZero tells whether nothing is read again.
+func (b LookBack) IsZero() bool { return b == LookBack{} }
+
+// String is the look-back as a rule file writes it.
+func (b LookBack) String() string {
+	if b.Numbers > 0 {
+		return strconv.FormatInt(b.Numbers, 10)
+	}
+	return strictyaml.FormatDuration(b.Time)
+}
+
+// LooksBack returns what each run reads again: what the rule says, else the default.
+func (w *Watermark) LooksBack() LookBack {
+	switch {
+	case w == nil || len(w.Columns) == 0:
+		return LookBack{}
+	case w.LookBack != nil:
+		return *w.LookBack
+	case isNumber(w.Initial[w.Columns[0]]):
+		return LookBack{Time: DefaultLookBack}
+	}
+	return LookBack{}
+}
+
+// isNumber tells whether a watermark begins after a number. A decimal stands in quotes.
+func isNumber(initial any) bool {
+	switch v := initial.(type) {
+	case int64, float64:
+		return true
+	case string:
+		_, err := row.ParseDecimal(v)
+		return err == nil
+	}
+	return false
+}
+
+// lookBackSpec is a duration, or a whole number of numbers.
+type lookBackSpec LookBack
+
+// DecodeYAML implements strictyaml.Decodable.
+func (b *lookBackSpec) DecodeYAML(d *strictyaml.Decoder, name string, n *strictyaml.Node) {
+	const want = "a duration up to 1d such as 10m, a number of ids such as 5000, or 0"
+	*b = lookBackSpec{}
+	if n.Kind == strictyaml.Scalar && n.Tag == "!!int" {
+		if v, ok := d.Int(name, n); ok && (v < 0 || v > mostNumbers) {
+			d.Fail(n, strictyaml.CodeOutOfRange, fmt.Sprintf("%s is %d", name, v), want)
+		} else if ok {
+			b.Numbers = v
+		}
+		return
+	}
+	text, ok := d.Text(name, n)
+	if !ok {
+		return
+	}
+	span, err := strictyaml.ParseDuration(text)
+	switch {
+	case err != nil:
+		d.Fail(n, strictyaml.CodeDuration, fmt.Sprintf("%s: %q is no duration", name, text), want)
+	case span < 0 || span > longestLookBack:
+		d.Fail(n, strictyaml.CodeOutOfRange, fmt.Sprintf("%s is %s", name, text), want)
+	default:
+		b.Time = span
+	}
+}
+
+// JSONSchema implements jsonschema.Schemer.
+func (*lookBackSpec) JSONSchema() *jsonschema.Schema {
+	least, most := int64(0), int64(mostNumbers)
+	return &jsonschema.Schema{Type: jsonschema.Types{"string", "integer"}, Pattern: jsonschema.Duration, MinLength: 1, Minimum: &least, Maximum: &most}
+}

@@ -1,0 +1,92 @@
+package rules
+
+import (
+	"slices"
+
+	"tallyman/rules/catalog"
+	"tallyman/rules/condition"
+	"tallyman/rules/row"
+)
+
+// Told is a kind of notice that a rule may make.
+type Told struct {
+	Rule      *Rule
+	Type      string
+	Warehouse string // "" where it depends on the row
+}
+
+// Reach is what the rules of a list may tell, and where.
+type Reach struct{ told []Told }
+
+// NewReach finds out what rules may tell. Rules that are disabled count: somebody may enable them.
+func NewReach(list []*Rule) *Reach {
+	r := &Reach{}
+	constants := map[string]string{} // by expression; "" = it depends on the row
+	for _, one := range list {
+		expression := one.Notice.Warehouse
+		warehouse, known := constants[expression]
+		if !known {
+			warehouse = constantWarehouse(expression)
+			constants[expression] = warehouse
+		}
+		if expression == "" {
+			warehouse = one.Scope
+		}
+		r.told = append(r.told, Told{one, one.Notice.Type, warehouse})
+		if one.NoData == PolicyAlert || one.OnError == PolicyAlert {
+			if warehouse == "" {
+				warehouse = one.Scope // as AlertWarehouse
+			}
+			r.told = append(r.told, Told{one, catalog.NoData, warehouse}, Told{one, catalog.RuleFailed, warehouse})
+		}
+	}
+	return r
+}
+
+// constantWarehouse is the warehouse of an expression that reads no column; "" where there is none.
+func constantWarehouse(expression string) string {
+	p, err := condition.Compile(expression, nil)
+	if err != nil {
+		return ""
+	}
+	v, err := p.Eval(row.New(nil))
+	if name, ok := warehouseName(v); ok && err == nil {
+		return name
+	}
+	return ""
+}
+
+// Any tells whether something of what the rules may tell is so.
+func (r *Reach) Any(is func(t *Told) bool) bool {
+	for i := range r.told {
+		if is(&r.told[i]) {
+			return true
+		}
+	}
+	return false
+}
+
+// Warehouses are those that the rules name, in their order; all is true where one depends on rows, so that there may be any.
+func (r *Reach) Warehouses() (names []string, all bool) {
+	for i := range r.told {
+		if all = all || r.told[i].Warehouse == ""; r.told[i].Warehouse != "" {
+			names = append(names, r.told[i].Warehouse)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names), all
+}
+
+// EveryWarehouse is the warehouse of a subscription to all.
+const EveryWarehouse = "*"
+
+// Subscription says what is odd about a subscription: ofType tells whether a rule makes notices of the type, and inWarehouse whether one may make them there.
+func (r *Reach) Subscription(typ, warehouse string) (ofType, inWarehouse bool) {
+	for i := range r.told {
+		if t := &r.told[i]; t.Type == typ {
+			ofType = true
+			inWarehouse = inWarehouse || warehouse == EveryWarehouse || t.Warehouse == "" || t.Warehouse == warehouse
+		}
+	}
+	return ofType, inWarehouse
+}

@@ -1,0 +1,146 @@
+package scanners
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"tallyman/rules/probe"
+	"tallyman/rules/row"
+)
+
+// Preparer is a Source or a Session.
+type Preparer interface {
+	Prepare(ctx context.Context, stmt *probe.Statement) (PreparedProbe, error)
+}
+
+// PrepareForms prepares the statement and gives the columns that have a form the kind of the form. A column whose form cannot read it stays as
+// it is, for the compiler of the rule to refuse. The statement was declared with the same columns. A statement that compares a built-in time
+// with a column that holds none is refused: CodeParam.
+func PrepareForms(ctx context.Context, source Preparer, stmt *probe.Statement, forms map[string]row.Form) (PreparedProbe, error) {
+	p, err := source.Prepare(ctx, stmt)
+	if e, ok := errors.AsType[*Error](err); err != nil && (!ok || e.Code != CodeStatement) {
+		return nil, err
+	}
+	// A database that refuses such a comparison by itself does not say what to do.
+	if refused := checkTimes(ctx, source, stmt); refused != nil {
+		return nil, refused
+	}
+	if err != nil {
+		return nil, err
+	}
+	if len(forms) == 0 {
+		return p, nil
+	}
+	return declare(p, stmt, forms), nil
+}
+
+// checkTimes asks the database for the types of columns that built-in times are compared with. What the database does not tell is let pass.
+func checkTimes(ctx context.Context, source Preparer, stmt *probe.Statement) error {
+	for _, c := range stmt.Comparisons() {
+		if c.Declared {
+			continue
+		}
+		col, err := AskColumn(ctx, source, c.Questions)
+		switch e, ok := errors.AsType[*Error](err); {
+		case ok && e.Code == CodeColumn:
+			return comparisonError(c, "has no type that tells what it holds")
+		case err != nil:
+			return err
+		case col != nil && col.Kind != row.Time && col.Kind != row.Date && col.Kind != row.JSON:
+			return comparisonError(c, "is a "+col.DBType)
+		}
+	}
+	return nil
+}
+
+// AskColumn asks the database for the type of a column, by the first of the questions that the database takes; nil where it takes none. CodeColumn is the
+// error of a column that the database knows, and nothing of the column's values; other errors are transient.
+func AskColumn(ctx context.Context, source Preparer, questions []string) (*row.Column, error) {
+	for _, question := range questions {
+		asked, faults := probe.Parse(question)
+		if len(faults) > 0 {
+			continue
+		}
+		answer, err := source.Prepare(ctx, asked)
+		if e, ok := errors.AsType[*Error](err); IsTransient(err) || ok && e.Code == CodeColumn {
+			return nil, err
+		}
+		if err == nil && len(answer.Columns()) == 1 && answer.Columns()[0].Name == probe.Asked {
+			return &answer.Columns()[0], nil
+		}
+	}
+	return nil, nil //nolint:nilnil // no type is an answer
+}
+
+func comparisonError(c probe.Comparison, what string) error {
+	return &Error{
+		Code: CodeParam, At: c.At,
+		Hint: fmt.Sprintf("return %s as a column of the probe and declare what it holds, as columns: {%s: {type: time, format: \"2006-01-02 15:04:05\"}}, or unix_seconds; or CAST it to a time",
+			c.Column, c.Name),
+		Err: fmt.Errorf("parameter :%s is a time, and %s, with which the probe compares it, %s", c.Param, c.Column, what),
+	}
+}
+
+// declaredProbe gives columns the kinds that the rule declares.
+type declaredProbe struct {
+	PreparedProbe
+	raw     []row.Column
+	columns []row.Column
+	forms   []row.Form // by column; the zero Form for those that stay as they are
+	marks   []bool     // by column: the statement compares the column with the last row of the run before
+}
+
+func declare(p PreparedProbe, stmt *probe.Statement, forms map[string]row.Form) *declaredProbe {
+	d := &declaredProbe{PreparedProbe: p, raw: p.Columns()}
+	d.forms, d.marks = make([]row.Form, len(d.raw)), make([]bool, len(d.raw))
+	for i, c := range d.raw {
+		if form, found := forms[c.Name]; found && form.Fit(c) == nil {
+			d.forms[i], c.Kind, c.Declared = form, form.Kind, true
+			d.marks[i] = slices.Contains(stmt.Params, "wm_"+c.Name)
+		}
+		d.columns = append(d.columns, c)
+	}
+	return d
+}
+
+// Columns implements PreparedProbe.
+func (d *declaredProbe) Columns() []row.Column { return d.columns }
+
+// Scan implements PreparedProbe.
+func (d *declaredProbe) Scan(ctx context.Context, req Request, visit func(*row.Row) error) (Result, error) {
+	own := row.New(d.columns)
+	return d.PreparedProbe.Scan(ctx, req, func(r *row.Row) error {
+		for i, v := range r.Values {
+			if d.forms[i].Kind == row.Null {
+				own.Values[i] = v
+				continue
+			}
+			read, err := d.forms[i].Read(v, &d.raw[i])
+			if err != nil {
+				return &Error{
+					Code: CodeFailed, Hint: "correct the data or the declaration under probe.columns, or have the probe make NULL of what is none, as NULLIF(" + d.columns[i].Name + ", '')",
+					Err: fmt.Errorf("column %s %w%s", d.columns[i].Name, err, where(r, i)),
+				}
+			}
+			if d.marks[i] && !d.forms[i].Keeps(v) {
+				return &Error{
+					Code: CodeFailed, Hint: "write the fraction into the format: 05.999999999 if the column leaves zeros out, 05.000 if three digits always stand",
+					Err: fmt.Errorf("column %s holds %q, which the format would write as %q: the watermark would not find the row again%s",
+						d.columns[i].Name, v, d.forms[i].Write(read, &d.raw[i]), where(r, i)),
+				}
+			}
+			own.Values[i] = read
+		}
+		return visit(own)
+	})
+}
+
+// where tells which row it is, by its first column.
+func where(r *row.Row, column int) string {
+	if column == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" (where %s is %s)", r.Columns[0].Name, r.Values[0])
+}

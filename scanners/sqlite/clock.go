@@ -1,0 +1,71 @@
+package sqlite
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"tallyman/rules/probe"
+	"tallyman/scanners"
+)
+
+// driverZone is the location by a name that the driver loads. The driver reads times of declared columns by itself and takes no offsets.
+func driverZone(location *time.Location) (string, error) {
+	name := location.String()
+	if !strings.HasPrefix(name, "+") && !strings.HasPrefix(name, "-") {
+		return name, nil
+	}
+	_, seconds := time.Unix(0, 0).In(location).Zone()
+	name = fmt.Sprintf("Etc/GMT%+d", -seconds/3600) // the names have the sign of POSIX
+	if _, err := time.LoadLocation(name); err != nil || seconds%3600 != 0 {
+		return "", errorf(scanners.CodeUnreachable, false, "write the name of the zone, such as Asia/Kolkata",
+			"the timezone %s of the source is none that SQLite's driver reads", location)
+	}
+	return name, nil
+}
+
+// clockFunctions are SQLite's functions of times, with the number of arguments that stands for a time: with fewer they take the clock's.
+var clockFunctions = map[string]int{"date": 1, "time": 1, "datetime": 1, "julianday": 1, "unixepoch": 1, "strftime": 2}
+
+// refuseClock refuses SQLite's own clock where times without a zone are not in UTC: SQLite's clock shows UTC, and its modifiers for
+// other zones take that of the machine.
+func (s *Source) refuseClock(stmt *probe.Statement) error {
+	if s.location == time.UTC {
+		return nil
+	}
+	tokens, _ := probe.Lex(stmt.Text)
+	for i, t := range tokens {
+		called := i+1 < len(tokens) && tokens[i+1].Is("(")
+		needs, isClock := clockFunctions[t.Name()]
+		switch {
+		case t.Is("current_timestamp"), t.Is("current_date"), t.Is("current_time"):
+			return s.clockError(stmt, t)
+		case isClock && called:
+			end := closing(tokens, i+1)
+			if end < 0 {
+				continue
+			}
+			args := split(tokens[i+2 : end])
+			if end == i+2 {
+				args = nil
+			}
+			if len(args) < needs || slices.ContainsFunc(args, isClockWord) {
+				return s.clockError(stmt, t)
+			}
+		}
+	}
+	return nil
+}
+
+// isClockWord tells whether the argument is 'now', or a modifier that takes the machine's time zone.
+func isClockWord(arg []probe.Token) bool {
+	return len(arg) == 1 && slices.ContainsFunc([]string{"'now'", "'localtime'", "'utc'"}, func(word string) bool { return strings.EqualFold(arg[0].Text, word) })
+}
+
+func (s *Source) clockError(stmt *probe.Statement, t probe.Token) error {
+	e := errorf(scanners.CodeStatement, false, "write :now, which is in the source's time zone",
+		"%s takes a time of UTC or of the machine's time zone, and the source's timezone is %s", t.Text, s.location)
+	e.At = 1 + len([]rune(stmt.Text[:t.Start]))
+	return e
+}
