@@ -95,7 +95,7 @@ func (p *pass) recall(ctx context.Context) (*judge.Snapshot, error) {
 		return nil, err
 	}
 	var back ledger.LookBack
-	if p.rule.Probe.Watermark != nil {
+	if p.rule.Probe.Watermark != nil && p.Resume == nil {
 		if back, err = p.e.opts.Ledger.LookBack(ctx, p.rule.ID, p.rule.Scope); err != nil {
 			return nil, err
 		}

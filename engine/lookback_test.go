@@ -6,9 +6,11 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"tallyman/engine"
 	"tallyman/engine/judge"
 	"tallyman/internal/ledger"
 	"tallyman/rules"
@@ -102,6 +104,41 @@ func TestRowThatCommitsLateIsTold(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestPagesRememberWithoutTheLedger looks how often the ledger is asked for what it remembers: once in a firing, however many pages the firing has.
+func TestPagesRememberWithoutTheLedger(t *testing.T) {
+	inNumberedWorld(t, func(w *world, n *numbers) {
+		w.rules[0].Probe.MaxRows = 3
+		n.commit(1, 3, 5, 7, 9, 11, 13)
+		counted := &countedLookBacks{}
+		w.start(counted.in(w.options("a")))
+		pass(m + 10*time.Second)
+		n.commit(2, 4, 6, 8, 10, 12, 14, 15)
+		pass(m)
+		if got, want := w.keys(), "[1] [3] [5] [7] [9] [11] [13] [15]"; got != want {
+			t.Errorf("told %s", got)
+		}
+		if got := counted.calls.Load(); got != 2 {
+			t.Errorf("the ledger was asked %d times in 2 firings", got)
+		}
+	})
+}
+
+// countedLookBacks counts the questions for what is remembered.
+type countedLookBacks struct {
+	engine.Ledger
+	calls atomic.Int32
+}
+
+func (c *countedLookBacks) in(o engine.Options) engine.Options {
+	c.Ledger, o.Ledger = o.Ledger, c
+	return o
+}
+
+func (c *countedLookBacks) LookBack(ctx context.Context, rule, scope string) (ledger.LookBack, error) {
+	c.calls.Add(1)
+	return c.Ledger.LookBack(ctx, rule, scope)
 }
 
 // TestRowIsReadAgainAsLongAsItsTransactionMayLast looks where scans begin, and which rows come too late.

@@ -206,10 +206,16 @@ func (j *eventJudge) end(position []row.Value) (*Result, error) {
 		return &j.result, nil
 	}
 	j.result.watermark = higher(j.from, position)
-	j.result.resume, j.result.seen = &Resumption{position, j.memory.began}, j.memory.skipped
-	var err error
-	j.result.lookBack, err = j.memory.change(j.result.watermark, position, j.result.again)
-	return &j.result, err
+	j.result.seen = j.memory.skipped
+	change, err := j.memory.change(j.result.watermark, position, j.result.again)
+	if err != nil {
+		return nil, err
+	}
+	j.result.lookBack = change
+	if j.result.again {
+		j.result.resume = j.memory.resume(position, change)
+	}
+	return &j.result, nil
 }
 
 // isBelow tells whether a scan that began at that position has ended below the watermark: the probe has a LIMIT, or rows were deleted.

@@ -48,7 +48,7 @@ type seenMemory struct {
 func newSeenMemory(p *Pass, watermark []row.Value, back ledger.LookBack) *seenMemory {
 	m := &seenMemory{pass: p, look: p.Rule.Probe.Watermark.LooksBack(), identity: p.rowIdentity(), back: back, next: 1, began: p.Started}
 	if p.Resume != nil {
-		m.began = p.Resume.Began
+		m.began, m.seen = p.Resume.began, p.Resume.seen
 	}
 	m.backlog = m.look.Time > 0 && (back.At.IsZero() || p.Started.Sub(back.At) > m.look.Time)
 	if n := len(back.Seen); n > 0 {
@@ -84,14 +84,35 @@ func (s *ScopedRule) rowIdentity() string {
 	return base64.RawURLEncoding.EncodeToString(sum[:9])
 }
 
-// recall makes what is remembered ready for questions.
+// recall makes what is remembered ready for questions. A pass that is not the first of its firing has it from the pass before.
 func (m *seenMemory) recall() {
-	m.seen, m.fresh = make(map[rowHash]struct{}, m.back.Rows()), map[rowHash]struct{}{}
-	for i := range m.back.Seen {
-		for hashes := range slices.Chunk(m.back.Seen[i].Hashes, ledger.SeenHash) {
+	m.fresh = map[rowHash]struct{}{}
+	if m.seen != nil {
+		return
+	}
+	m.seen = make(map[rowHash]struct{}, m.back.Rows())
+	m.learn(m.back.Seen)
+}
+
+func (m *seenMemory) learn(portions []ledger.SeenRows) {
+	for i := range portions {
+		for hashes := range slices.Chunk(portions[i].Hashes, ledger.SeenHash) {
 			m.seen[rowHash(hashes)] = struct{}{}
 		}
 	}
+}
+
+// resume returns what the next pass of the firing begins with, once the change is committed.
+func (m *seenMemory) resume(position []row.Value, c *ledger.LookBackChange) *Resumption {
+	for i := range m.back.Seen {
+		if s := &m.back.Seen[i]; s.N <= c.Through {
+			for hashes := range slices.Chunk(s.Hashes, ledger.SeenHash) {
+				delete(m.seen, rowHash(hashes))
+			}
+		}
+	}
+	m.learn(c.Add)
+	return &Resumption{position, m.began, m.back.Apply(c), m.seen}
 }
 
 func hashOf(program *rules.Program, r *row.Row) rowHash {

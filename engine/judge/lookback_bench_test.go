@@ -75,6 +75,35 @@ func BenchmarkLookBack(b *testing.B) {
 	}
 }
 
+// BenchmarkLookBackPage is a pass in the middle of a firing: a page of a hundred new rows, while 100,000 rows are remembered.
+func BenchmarkLookBackPage(b *testing.B) {
+	columns := []row.Column{{Name: "id", Kind: row.Int}, {Name: "qty", Kind: row.Int}}
+	const page = 100
+	probe := givenRows{columns: columns}
+	read := func(p *Pass, from, count int) *Result {
+		probe.rows = probe.rows[:0]
+		for i := range count {
+			probe.rows = append(probe.rows, &row.Row{Columns: columns, Values: []row.Value{row.IntOf(int64(from + i + 1)), row.IntOf(1)}})
+		}
+		p.Prepared = probe
+		result := p.Scan(b.Context(), p.Begin(ledger.ScopeState{Watermark: []row.Value{row.IntOf(int64(from))}}, nil, ledger.LookBack{}))
+		if result.Fault != nil {
+			b.Fatal(result.Fault)
+		}
+		return result
+	}
+	p := lookBackPass(b, columns)
+	p.Rule.Probe.MaxRows = MostSeen - 1
+	result := read(p, 0, MostSeen)
+	p.Rule.Probe.MaxRows = page
+	for from := MostSeen; b.Loop(); from += page {
+		if p.Resume = result.Resume(); p.Resume == nil {
+			b.Fatal("the firing has ended")
+		}
+		result = read(p, from, page+1)
+	}
+}
+
 func lookBackPass(tb testing.TB, columns []row.Column) *Pass {
 	tb.Helper()
 	r := &rules.Rule{

@@ -48,8 +48,10 @@ type Pass struct {
 
 // Resumption is how far a firing has read when its next pass begins.
 type Resumption struct {
-	Position []row.Value
-	Began    time.Time // when the first pass began, on the engine's clock
+	position []row.Value
+	began    time.Time            // when the first pass began, on the engine's clock
+	back     ledger.LookBack      // what the ledger remembers: nobody else changes it while the claim is in force
+	seen     map[rowHash]struct{} // the rows of back
 }
 
 // Snapshot is what the ledger knows of a rule in its scope when a pass begins.
@@ -84,8 +86,11 @@ type rowJudge interface {
 	finish(res scanners.Result) (*Result, error)
 }
 
-// Begin takes what the ledger knows. A rule that has no watermark yet gets the one that it begins with.
+// Begin takes what the ledger knows. A rule that has no watermark yet gets the one that it begins with. Where Resume is set, back is not looked at.
 func (p *Pass) Begin(state ledger.ScopeState, findings []finding.State, back ledger.LookBack) *Snapshot {
+	if p.Resume != nil {
+		back = p.Resume.back
+	}
 	known := &Snapshot{ScopeState: p.turn(state), back: back}
 	p.shadow = p.Rule.Shadow && state.Promoted.IsZero()
 	known.findings, known.alerts = finding.Split(p.turnFindings(findings))
@@ -102,7 +107,7 @@ func (p *Pass) Begin(state ledger.ScopeState, findings []finding.State, back led
 		known.begin = known.memory.back.From
 	}
 	if known.memory != nil && p.Resume != nil {
-		known.begin = p.Resume.Position
+		known.begin = p.Resume.position
 	}
 	return known
 }
@@ -229,7 +234,7 @@ func (p *Pass) failed(known *Snapshot, err error) *Result {
 	}
 }
 
-// Resume is for the next pass of the firing; nil = the pass begins at the watermark.
+// Resume is for the next pass of the firing; nil = the pass begins at the watermark, or there is none.
 func (r *Result) Resume() *Resumption { return r.resume }
 
 // Args are the values of the statement's parameters: the rule's own and the built-in ones.

@@ -43,7 +43,7 @@ rules:
     probe:
       sql: SELECT id, wh_id, bin_code, qty FROM movement WHERE id > :wm_id AND (SELECT pg_sleep(0.05)) IS NOT NULL ORDER BY id
       watermark: {columns: [id], initial: {id: 0}}
-      max_rows: 5
+      max_rows: 10
     when: qty < 0
     key: [id]
     notice: {type: MOVE_NOTICE, warehouse: wh_id, title: "{{ .bin_code }} went to {{ .qty }}", fields: {bin: bin_code}}
