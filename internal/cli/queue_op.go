@@ -293,7 +293,7 @@ func (c queueCommands) requeue() *cobra.Command {
 	f := &opFlags{}
 	var all bool
 	cmd := c.op(opCommand{
-		kind: item.Requeue, short: "Make dead items ready again: some by name, or all; their failures count anew",
+		kind: item.Requeue, short: "Make dead items ready again: some by name, or all that are not withheld; their failures count anew",
 		example: `  tallyman queue requeue replenishment i_7k2m
   tallyman queue requeue replenishment --all`,
 	}, f, nil)

@@ -131,6 +131,9 @@ func TestItemsThatEndedAfterTheBackupAreWithheld(t *testing.T) {
 			t.Error("a lease of before the restore holds")
 		}
 
+		if n, err := nodes[1].RequeueDead(t.Context(), item.Bulk{By: "tester", Order: &item.Order{Via: "test"}}); err != nil || n != 0 {
+			t.Errorf("%d items were requeued without a decision, %v", n, err)
+		}
 		// The decision: one is ended, one runs again, one waits on, also over a loss of Redis.
 		nodes[0].mustDo(t, item.Op{Kind: item.Remove, ID: "early1"}, item.OK)
 		nodes[0].mustDo(t, item.Op{Kind: item.Requeue, ID: "early2"}, item.OK)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -206,28 +207,53 @@ func (q *Queue) RemoveRange(ctx context.Context, b item.Bulk, state item.State, 
 	return removed, nil
 }
 
-// RequeueDead makes all items of the scope's warehouses ready that are dead now, the first that died first. It returns how many, with an error too. The
-// errors are those of Step.
+// RequeueDead makes all items of the scope's warehouses ready that are dead now, the first that died first. Withheld items stay dead: somebody has to
+// decide about each of them. It returns how many are ready, with an error too. The errors are those of Step.
 func (q *Queue) RequeueDead(ctx context.Context, b item.Bulk) (int, error) {
 	sizes, err := q.Sizes(ctx, b.Test, b.Scope)
 	if err != nil {
 		return 0, err
 	}
-	requeued := 0
+	withheld, err := q.withheld(ctx, q.line(b.Test).name, b.Scope)
+	if err != nil {
+		return 0, err
+	}
+	requeued, kept := 0, int64(0)
 	for left := sizes.Dead; left > 0; {
-		// They leave the list at its beginning; what dies meanwhile comes at its end.
-		ids, _, err := q.read(ctx, q.line(b.Test), q.reads.ranks, item.Dead.Letter(), 0, min(left, item.MaxBatch), scopeNames(b.Scope))
+		// Items leave the list at its beginning, behind those that stay. What dies meanwhile comes at the end of the list.
+		ids, _, err := q.read(ctx, q.line(b.Test), q.reads.ranks, item.Dead.Letter(), kept, min(left, item.MaxBatch), scopeNames(b.Scope))
 		if err != nil || len(ids) == 0 {
 			return requeued, err
 		}
+		left -= int64(len(ids))
+		found := len(ids)
+		ids = slices.DeleteFunc(ids, func(id string) bool { return withheld[id] })
+		kept += int64(found - len(ids))
 		n, err := q.toAll(ctx, b, item.Requeue, ids)
 		requeued += n
 		if err != nil {
 			return requeued, err
 		}
-		left -= int64(len(ids))
 	}
 	return requeued, nil
+}
+
+// withheld returns the ids of the queue's withheld items.
+func (q *Queue) withheld(ctx context.Context, queue string, scope item.Scope) (map[string]bool, error) {
+	ids := map[string]bool{}
+	for before := int64(0); q.o.Ledger != nil; {
+		list, next, err := q.o.Ledger.WithheldItems(ctx, queue, scope, before, item.MaxBatch)
+		if err != nil {
+			return nil, fmt.Errorf("ledger: %w", err)
+		}
+		for i := range list {
+			ids[list[i].ID] = true
+		}
+		if before = next; next == 0 {
+			break
+		}
+	}
+	return ids, nil
 }
 
 // toAll does the same to many items, and returns to how many it was done. Each call of the script leaves a record of its part.

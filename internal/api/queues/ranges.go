@@ -32,7 +32,7 @@ func (h *Handlers) registerRanges(operations huma.API) {
 	remove.Description = "The ranks are those of the list of the state at this moment: look at it right before, and pause the queue where it moves."
 	huma.Register(operations, remove, h.removeRange)
 	requeue := api.Operation("requeue-items", http.MethodPost, "/queues/{queue}/requeue", "queues", "Make dead items ready again")
-	requeue.Description = "Those that are named, or all. Their failures count anew."
+	requeue.Description = "Those that are named, or all that are not withheld. Their failures count anew."
 	requeue.MaxBodyBytes = maxStepBody
 	huma.Register(operations, requeue, h.requeueItems)
 }

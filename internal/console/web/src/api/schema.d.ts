@@ -757,7 +757,7 @@ export interface paths {
         put?: never;
         /**
          * Make dead items ready again
-         * @description Those that are named, or all. Their failures count anew.
+         * @description Those that are named, or all that are not withheld. Their failures count anew.
          */
         post: operations["requeue-items"];
         delete?: never;

@@ -10,10 +10,12 @@ export type ItemState = Item["state"];
 /** What the items of a queue are listed by: ready ones for one worker alone stand apart from those that anybody may take. */
 export const waiting = ["ready", "assigned", "leased", "delayed", "suspended", "stored", "dead"] as const;
 export const ended = ["done", "removed", "refused"] as const;
-export type ListState = (typeof waiting)[number] | (typeof ended)[number];
+/** Of the dead items, those that wait for an operator since the ledger was restored. */
+export const withheld = "withheld";
+export type ListState = (typeof waiting)[number] | typeof withheld | (typeof ended)[number];
 
 export function isListState(text: string | null): text is ListState {
-  return [...waiting, ...ended].some((state) => state === text);
+  return [...waiting, withheld, ...ended].some((state) => state === text);
 }
 
 /** Whether items of a list can be taken out by their places in it. */
@@ -49,6 +51,7 @@ export const looks: Record<
   suspended: { tone: "warn", icon: "pause" },
   stored: { tone: "neutral", icon: "queues" },
   dead: { tone: "bad", icon: "error" },
+  withheld: { tone: "warn", icon: "error" },
   done: { tone: "good", icon: "check" },
   removed: { tone: "neutral", icon: "trash" },
   refused: { tone: "neutral", icon: "close" },
