@@ -48,6 +48,7 @@ var Access = map[string][]auth.Role{
 	"poll-notices":              pollers,
 	"stream-notices":            pollers,
 	"legacy-list-notifications": pollers,
+	"legacy-post-notifications": pollers,
 	"read-notice":               readers,
 	"ack-notice":                readers,
 	"read-all-notices":          readers,

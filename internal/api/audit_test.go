@@ -45,6 +45,8 @@ var unrecorded = map[string]string{
 	"extend-item":      "work",
 	"suspend-item":     "work",
 	"store-item":       "work",
+
+	"legacy-post-notifications": "a poll, whose parameters are in the body",
 }
 
 // Every operation that may change something is recorded, or says why not; and the lists name nothing that is not there.

@@ -81,7 +81,9 @@ func TestBadLegacyPolls(t *testing.T) {
 		"whId=1&subscriberIdList=1,role:": "bad_subscriber",
 		"whId=1&subscriberIdList=1&lastFetchTimeStamp=x":  "bad_since",
 		"whId=1&subscriberIdList=1&lastFetchTimeStamp=-1": "bad_since",
-		"whId=1&subscriberIdList=1&limit=3":               "unknown_parameter",
+		"whId=1&subscriberIdList=1&includeRead=yes":       "invalid_parameter",
+		"whId=1&subscriberIdList=1&wait=61s":              "bad_wait",
+		"whId=1&roleIdList=a%20b":                         "bad_subscriber",
 	} {
 		got := b.get(t, legacyPath+"?"+query)
 		if p := got.asProblem(t); p.Code != code || got.status != http.StatusBadRequest || p.XMLName.Local != "problem" {

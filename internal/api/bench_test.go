@@ -75,6 +75,38 @@ func benchIdlePoll(b *testing.B, warehouses int) {
 	b.ReportMetric(float64(oursN)/float64(bareN), "ratio(goal≥0.6)")
 }
 
+// BenchmarkLegacyPoll has idle polls of old clients, most of which know no ETag, beside idle polls of new ones.
+func BenchmarkLegacyPoll(b *testing.B) {
+	in := newRealInbox(b, testenv.Redis(b).Addr)
+	addr := serveOurs(b, in)
+	old, tagged, polls := make([]*rawClient, benchClients), make([]*rawClient, benchClients), make([]*rawClient, benchClients)
+	for i := range benchClients {
+		in.deliver(b, "W0", []string{fmt.Sprintf("user:%d", i)}, fmt.Sprintf("notice %d", i))
+	}
+	<-time.After(10 * time.Millisecond) // nothing is held back any more
+	for i := range benchClients {
+		polls[i], old[i], tagged[i] = dialRaw(b, addr), dialRaw(b, addr), dialRaw(b, addr)
+		path, tag := polls[i].catchUp(b, fmt.Sprintf("/api/v1/notices?warehouse=W0&subscriber=user:%d&subscriber=role:keeper", i))
+		polls[i].ask(path, "If-None-Match: "+tag)
+		path = fmt.Sprintf(legacyPath+"?whId=W0&subscriberIdList=%d,role:keeper&lastFetchTimeStamp=%d", i, time.Now().UnixMilli())
+		old[i].ask(path, "X: y")
+		_, tag = tagged[i].catchUp(b, path)
+		tagged[i].ask(path, "If-None-Match: "+tag)
+	}
+	var oldN, taggedN, pollsN int64
+	var took time.Duration
+	for b.Loop() {
+		pollsN += pollAll(b, polls, http.StatusNotModified)
+		oldN += pollAll(b, old, http.StatusOK)
+		taggedN += pollAll(b, tagged, http.StatusNotModified)
+		took += turn
+	}
+	b.ReportMetric(float64(oldN)/took.Seconds(), "legacy-polls/s")
+	b.ReportMetric(float64(taggedN)/took.Seconds(), "legacy-etag-polls/s")
+	b.ReportMetric(float64(pollsN)/took.Seconds(), "polls/s")
+	b.ReportMetric(float64(oldN)/float64(pollsN), "ratio")
+}
+
 func serveOurs(b *testing.B, in *realInbox) string {
 	b.Helper()
 	m, err := metrics.New("bench", "go")

@@ -33,7 +33,7 @@ func mustCheckBodies(doc *huma.OpenAPI) map[string]bodyRule {
 	bodies := map[string]bodyRule{}
 	for _, item := range doc.Paths {
 		for _, op := range []*huma.Operation{item.Get, item.Post, item.Put, item.Delete} {
-			if op == nil || op.RequestBody == nil {
+			if op == nil || op.RequestBody == nil || op.RequestBody.Content[string(MediaJSON)] == nil { // a plain handler reads a form by itself
 				continue
 			}
 			schema, err := body.Compile(doc.Components.Schemas, op.RequestBody.Content[string(MediaJSON)].Schema)
@@ -59,12 +59,12 @@ func (a *API) checkedBody(ctx huma.Context, next func(huma.Context)) {
 		next(ctx)
 		return
 	}
-	text, prob := rule.readBody(ctx)
+	r, w := humago.Unwrap(ctx)
+	text, prob := ReadBody(w, r, rule.maxBytes, rule.within)
 	if prob == nil {
 		prob = checkBody(rule.schema, text, ctx.Header("Content-Type"), op.RequestBody.Required)
 	}
 	if prob != nil {
-		r, w := humago.Unwrap(ctx)
 		WriteProblem(w, prob, ProblemMedia(r))
 		return
 	}
@@ -90,12 +90,11 @@ func (c *bodyContext) BodyReader() io.Reader { return bytes.NewReader(c.text) }
 // firstBuffer is what is taken for a body at first, whatever its Content-Length promises.
 const firstBuffer = 1 << 20
 
-// readBody reads a body of maxBytes at most. A body that was read leaves no deadline: the server goes on reading to learn whether the client leaves, and
-// takes a deadline that passes for the client's leaving, which ends the request.
-func (rule bodyRule) readBody(ctx huma.Context) ([]byte, *wire.Problem) {
-	r, _ := humago.Unwrap(ctx)
-	maxBytes := rule.maxBytes
-	_ = ctx.SetReadDeadline(time.Now().Add(rule.within)) // what is no connection has no deadline
+// ReadBody reads a body of maxBytes at most, which has to arrive in time. A body that was read leaves no deadline: the server goes on reading to learn
+// whether the client leaves, and takes a deadline that passes for the client's leaving, which ends the request.
+func ReadBody(w http.ResponseWriter, r *http.Request, maxBytes int64, within time.Duration) ([]byte, *wire.Problem) {
+	connection := http.NewResponseController(w)
+	_ = connection.SetReadDeadline(time.Now().Add(within)) // what is no connection has no deadline
 	tooLarge := func() *wire.Problem {
 		return wire.NewProblem(http.StatusRequestEntityTooLarge, wire.CodeBodyTooLarge,
 			"request body is too large limit="+strconv.FormatInt(maxBytes, 10)+" bytes")
@@ -107,7 +106,7 @@ func (rule bodyRule) readBody(ctx huma.Context) ([]byte, *wire.Problem) {
 	if r.ContentLength > 0 {
 		b.Grow(int(min(r.ContentLength+bytes.MinRead, firstBuffer)))
 	}
-	n, err := b.ReadFrom(io.LimitReader(ctx.BodyReader(), maxBytes+1)) // one byte more is refused as too large
+	n, err := b.ReadFrom(io.LimitReader(r.Body, maxBytes+1)) // one byte more is refused as too large
 	late, isNet := errors.AsType[net.Error](err)
 	switch {
 	case n > maxBytes:
@@ -117,7 +116,7 @@ func (rule bodyRule) readBody(ctx huma.Context) ([]byte, *wire.Problem) {
 	case err != nil:
 		return nil, wire.NewProblem(http.StatusBadRequest, wire.CodeMalformedBody, "the request body broke off")
 	}
-	_ = ctx.SetReadDeadline(time.Time{})
+	_ = connection.SetReadDeadline(time.Time{})
 	return b.Bytes(), nil
 }
 

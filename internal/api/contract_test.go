@@ -172,7 +172,11 @@ func (b *bundle) checkTextXML(t *testing.T, method, path string) int {
 func TestNoAnswerIsHeldBackForAMinute(t *testing.T) {
 	doc := readContract(t)
 	asks := map[string]func(b *bundle) answer{
-		"poll-notices": func(b *bundle) answer { return b.handle(t, pollPath+"&wait=60s") },
+		"poll-notices":              func(b *bundle) answer { return b.handle(t, pollPath+"&wait=60s") },
+		"legacy-list-notifications": func(b *bundle) answer { return b.handle(t, legacyPath+"?whId=1&subscriberIdList=1&wait=60s") },
+		"legacy-post-notifications": func(b *bundle) answer {
+			return b.handleBody(t, http.MethodPost, legacyPath+"?wait=60s", "whId=1&subscriberIdList=1", "Content-Type", "application/x-www-form-urlencoded")
+		},
 		"lease-items": func(b *bundle) answer {
 			return b.handleBody(t, http.MethodPost, queuePath+"/lease", `{"worker":"w","wait":"60s"}`)
 		},

@@ -4,8 +4,10 @@ import (
 	"context"
 	"encoding/xml"
 	"fmt"
+	"math"
 	"net/http"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -20,23 +22,72 @@ const legacyPath = "/api/v1/legacy/listNotifications"
 func TestLegacyForms(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	path := legacyPath + "?whId=119240&subscriberIdList=1,2,%20role:keeper,&lastFetchTimeStamp=1780272600000"
-	golden(t, "legacy-empty.xml", b.get(t, path).body)
-	pg := onePage()
-	pg.Unread = 1
-	b.inbox.put(pg)
-	got := b.get(t, path, "Accept", "application/json")
-	if got.status != http.StatusOK || got.header.Get("Content-Type") != "application/xml; charset=utf-8" {
-		t.Errorf("status %d, type %q", got.status, got.header.Get("Content-Type"))
+	const parameters = "whId=119240&subscriberIdList=1,2,%20role:keeper,&roleIdList=7,8&lastFetchTimeStamp=1780272600000&clientProperty=x&limit=3"
+	const inXML = `<?xml version="1.0" encoding="UTF-8"?>
+		<v:listNotifications xmlns:v="urn:x"><whId>119240</whId><subscriberIdList>1,2</subscriberIdList><subscriberIdList><v:string>role:keeper</v:string></subscriberIdList>
+		<roleIdList><id>7</id><id>8</id></roleIdList><lastFetchTimeStamp> 1780272600000 </lastFetchTimeStamp><clientProperty/><!-- x --></v:listNotifications>`
+	asks := map[string]func() answer{
+		"GET": func() answer { return b.get(t, legacyPath+"?"+parameters, "Accept", "application/json") },
+		"a form": func() answer {
+			return b.do(t, http.MethodPost, legacyPath, parameters, "Content-Type", "application/x-www-form-urlencoded; charset=UTF-8")
+		},
+		"half a form": func() answer {
+			address, form, _ := strings.Cut(parameters, "&")
+			return b.do(t, http.MethodPost, legacyPath+"?"+address, form, "Content-Type", "application/x-www-form-urlencoded", "Accept", "application/json")
+		},
+		"POST without a body": func() answer { return b.do(t, http.MethodPost, legacyPath+"?"+parameters, "") },
+		"XML": func() answer {
+			return b.do(t, http.MethodPost, legacyPath, inXML, "Content-Type", "text/xml;charset=utf-8")
+		},
 	}
-	golden(t, "legacy.xml", got.body)
 	want := page.Query{
-		Warehouse: "119240", Subscribers: []string{"role:keeper", "user:1", "user:2"}, Since: 1780272600000, Limit: page.MaxLimit, Plain: true,
+		Warehouse: "119240", Subscribers: []string{"role:7", "role:8", "role:keeper", "user:1", "user:2"}, Since: 1780272600001, Limit: page.MaxLimit, Plain: true, Unread: true,
 	}
-	for _, q := range b.inbox.asked() {
-		if diff := cmp.Diff(want, q); diff != "" {
-			t.Error(diff)
+	for name, ask := range asks {
+		b.inbox.put(page.Page{Version: "v0", Cursor: "c0"})
+		golden(t, "legacy-empty.xml", ask().body)
+		pg := onePage()
+		pg.Unread = 1
+		b.inbox.put(pg)
+		got := ask()
+		if got.status != http.StatusOK || got.header.Get("Content-Type") != "application/xml; charset=utf-8" {
+			t.Errorf("%s: status %d, type %q", name, got.status, got.header.Get("Content-Type"))
 		}
+		golden(t, "legacy.xml", got.body)
+		asked := b.inbox.asked()
+		if diff := cmp.Diff(want, asked[len(asked)-1]); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+	}
+	b.get(t, legacyPath+"?whId=119240&subscriberIdList=1&includeRead=true")
+	if asked := b.inbox.asked(); asked[len(asked)-1].Unread {
+		t.Error("includeRead does not include what was read")
+	}
+}
+
+// TestLegacyProblemsAreXML: whatever is wrong, old clients understand XML alone.
+func TestLegacyProblemsAreXML(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	const form, path = "application/x-www-form-urlencoded", legacyPath + "?whId=1&subscriberIdList=1"
+	for code, got := range map[string]answer{
+		"missing_parameter":      b.get(t, legacyPath, "Accept", "application/json"),
+		"method_not_allowed":     b.do(t, http.MethodDelete, path, "", "Accept", "application/json"),
+		"bad_host":               b.get(t, path, "Host", "wms.example", "Accept", "application/json"),
+		"repeated_header":        b.get(t, path, "Authorization", "Bearer a", "Authorization", "Bearer b"),
+		"body_too_large":         b.do(t, http.MethodPost, legacyPath, "x="+strings.Repeat("x", 64<<10), "Content-Type", form),
+		"unsupported_media_type": b.do(t, http.MethodPost, legacyPath, "{}", "Content-Type", "application/json", "Accept", "application/json"),
+		"malformed_body":         b.do(t, http.MethodPost, legacyPath, "<a><b></a>", "Content-Type", "application/xml"),
+		"bad_warehouse":          b.do(t, http.MethodPost, legacyPath, "<a><whId>a b</whId></a>", "Content-Type", "application/xml"),
+		"bad_text":               b.do(t, http.MethodPost, legacyPath, "whId=%ff", "Content-Type", form),
+	} {
+		if p := got.asProblem(t); p.Code != code || p.XMLName.Local != "problem" || got.header.Get("Content-Type") != "application/problem+xml" {
+			t.Errorf("%d %s as %s, want %s in XML: %s", got.status, p.Code, got.header.Get("Content-Type"), code, got.body)
+		}
+	}
+	const bomb = `<!DOCTYPE a [<!ENTITY b "bb">]><a><whId>&b;</whId></a>`
+	if got := b.do(t, http.MethodPost, legacyPath, bomb, "Content-Type", "application/xml"); got.status != http.StatusBadRequest || !strings.Contains(got.body, "directive") {
+		t.Errorf("%d %s", got.status, got.body)
 	}
 }
 
@@ -53,38 +104,62 @@ func TestLegacyTimesAreThoseOfDelivery(t *testing.T) {
 	if n.CreateTime != created+90*60_000 || n.ExpireTime != 86400-90*60 {
 		t.Errorf("createTime %d, expireTime %d", n.CreateTime, n.ExpireTime)
 	}
-	if got.LastFetch != created+90*60_000+1 {
+	if got.LastFetch != n.CreateTime {
 		t.Errorf("lastFetchTimeStamp %d", got.LastFetch)
 	}
 }
 
-// TestLegacyLosesNothing polls a long inbox, many of one millisecond, as an old client does.
-func TestLegacyLosesNothing(t *testing.T) {
+// TestLegacyGivesEachNoticeOnce polls a long inbox, many of one millisecond, with the largest createTime alone. The last millisecond is not over.
+func TestLegacyGivesEachNoticeOnce(t *testing.T) {
 	t.Parallel()
-	const total, perMS = 5_000, 900
+	const total, perMS = 5_400, 900
 	inbox := longInbox(total, perMS)
+	inbox.settled = scoreOf(total, perMS) / 1000 * 1000
 	b := setup(t, func(d *parts) { d.Inbox = inbox })
 	seen := map[string]bool{}
 	since := int64(1)
-	for polls := 0; len(seen) < total; polls++ {
+	for polls := 0; ; polls++ {
 		if polls > 10 {
 			t.Fatalf("%d of %d after %d polls", len(seen), total, polls)
 		}
-		got := decodePack(t, b.get(t, legacyPath+"?whId=1&subscriberIdList=1&lastFetchTimeStamp="+strconv.FormatInt(since, 10)).body)
-		for _, n := range got.Notifications {
+		got := b.get(t, legacyPath+"?whId=1&subscriberIdList=1&lastFetchTimeStamp="+strconv.FormatInt(since, 10))
+		list := decodePack(t, got.body)
+		for _, n := range list.Notifications {
+			if seen[n.ID] {
+				t.Fatalf("%s comes again", n.ID)
+			}
 			seen[n.ID] = true
+			since = max(since, n.CreateTime)
 		}
-		since = got.LastFetch
+		if list.LastFetch != since {
+			t.Errorf("lastFetchTimeStamp %d, createTime up to %d", list.LastFetch, since)
+		}
+		if len(list.Notifications) > 0 {
+			continue
+		}
+		if inbox.settled < math.MaxInt64 {
+			again := b.get(t, legacyPath+"?whId=1&subscriberIdList=1&lastFetchTimeStamp="+strconv.FormatInt(since, 10), "If-None-Match", got.header.Get("ETag"))
+			if again.status != http.StatusOK {
+				t.Errorf("while something is held back the answer is %d", again.status)
+			}
+		}
+		if len(seen) == total {
+			break
+		}
+		if len(seen) != total-perMS || inbox.settled == math.MaxInt64 {
+			t.Fatalf("%d of %d", len(seen), total)
+		}
+		inbox.settled = math.MaxInt64
 	}
 }
 
 func TestLegacyStopsWhereTheIndexBeginsAnew(t *testing.T) {
 	t.Parallel()
-	inbox := longInbox(500, 100)
+	inbox := longInbox(500, 90)
 	inbox.resetAfter = 1
 	b := setup(t, func(d *parts) { d.Inbox = inbox })
 	got := decodePack(t, b.get(t, legacyPath+"?whId=1&subscriberIdList=1&lastFetchTimeStamp=1").body)
-	if len(got.Notifications) != page.MaxLimit || got.LastFetch != scoreOf(page.MaxLimit, 100)/1000 {
+	if len(got.Notifications) != 180 || got.LastFetch != scoreOf(180, 90)/1000 { // the page ends in the third millisecond
 		t.Errorf("%d notices up to %d", len(got.Notifications), got.LastFetch)
 	}
 }
@@ -93,11 +168,12 @@ func TestLegacyStopsWhereTheIndexBeginsAnew(t *testing.T) {
 type scriptedInbox struct {
 	scores     []int64
 	polls      int
-	resetAfter int // polls with a cursor from then on are answered with a reset
+	resetAfter int   // polls with a cursor from then on are answered with a reset
+	settled    int64 // see page.Page
 }
 
 func longInbox(total, perMS int) *scriptedInbox {
-	s := &scriptedInbox{}
+	s := &scriptedInbox{settled: math.MaxInt64}
 	for i := range total {
 		s.scores = append(s.scores, scoreOf(i+1, perMS))
 	}
@@ -128,7 +204,7 @@ func (s *scriptedInbox) Poll(_ context.Context, q page.Query) (page.Page, error)
 		}
 		from, reset = after+1, s.resetAfter > 0 && s.polls > s.resetAfter
 	}
-	pg := page.Page{Version: "v", Clock: s.scores[len(s.scores)-1], Reset: reset}
+	pg := page.Page{Version: "v", Clock: s.scores[len(s.scores)-1], Reset: reset, Settled: s.settled}
 	for i, score := range s.scores {
 		if score < from {
 			continue

@@ -106,8 +106,14 @@ func quality(params string) float64 {
 	return 1
 }
 
+// LegacyPath is what old clients ask. They understand XML alone, whatever their library says as Accept.
+const LegacyPath = Base + "/legacy/listNotifications"
+
 // ProblemMedia is the form for a problem: the one that the client asked for, JSON where it accepts neither.
 func ProblemMedia(r *http.Request) Media {
+	if r.URL.Path == LegacyPath {
+		return MediaXML
+	}
 	if m, ok := Negotiate(r); ok {
 		return m
 	}

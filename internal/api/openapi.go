@@ -80,7 +80,7 @@ func complete(doc *huma.OpenAPI) {
 			}
 			op.Responses["4XX"], op.Responses["default"] = refused, problem
 			documentAccess(op)
-			if op.RequestBody != nil {
+			if op.RequestBody != nil && op.RequestBody.Content[string(MediaJSON)] != nil {
 				mark(doc.Components.Schemas, op.RequestBody.Content[string(MediaJSON)].Schema, sent)
 			}
 		}

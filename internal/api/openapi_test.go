@@ -18,8 +18,10 @@ type document struct {
 	Paths   map[string]map[string]struct {
 		OperationID string `json:"operationId"`
 		Summary     string `json:"summary"`
-		RequestBody any    `json:"requestBody"`
-		Responses   map[string]struct {
+		RequestBody *struct {
+			Content map[string]any `json:"content"`
+		} `json:"requestBody"`
+		Responses map[string]struct {
 			Content map[string]any `json:"content"`
 		} `json:"responses"`
 	} `json:"paths"`

@@ -35,17 +35,22 @@ func Params(raw string, set func(name, value string) *wire.Problem) *wire.Proble
 		if value, err = unescape(value); err != nil {
 			return BadParameter("parameter " + name + " is not well escaped: " + err.Error())
 		}
-		if p := checkText("query", name, policy.Line); p != nil {
-			return p
-		}
-		if p := checkText("query."+name, value, parameterShape(name)); p != nil {
-			return p
-		}
-		if p := set(name, value); p != nil {
+		if p := Param(name, value, set); p != nil {
 			return p
 		}
 	}
 	return nil
+}
+
+// Param calls set with a parameter whose texts are fit.
+func Param(name, value string, set func(name, value string) *wire.Problem) *wire.Problem {
+	if p := checkText("query", name, policy.Line); p != nil {
+		return p
+	}
+	if p := checkText("query."+name, value, parameterShape(name)); p != nil {
+		return p
+	}
+	return set(name, value)
 }
 
 // unescape spares the common case the work.

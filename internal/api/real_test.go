@@ -2,9 +2,13 @@ package api_test
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -109,20 +113,130 @@ func TestLegacyOnARealInbox(t *testing.T) {
 		t.Helper()
 		began := time.Now().UnixMilli()
 		in.deliver(t, "W1", []string{"role:keeper", "user:1"}, titles(0, 450)...)
-		path := legacyPath + "?whId=W1&subscriberIdList=1,role:keeper&lastFetchTimeStamp="
-		got := decodePack(t, b.get(t, path).body)
+		path := legacyPath + "?whId=W1&subscriberIdList=1,role:keeper&wait=20s&lastFetchTimeStamp="
+		answered := b.get(t, path)
+		got := decodePack(t, answered.body)
 		if len(got.Notifications) != 450 || got.Unread != 450 || got.Warehouse != "W1" {
 			t.Errorf("%d notices, %d unread in %s", len(got.Notifications), got.Unread, got.Warehouse)
 		}
 		if first := got.Notifications[0]; first.CreateTime < began || first.ExpireTime != 3600 {
 			t.Errorf("createTime %d before %d, or expireTime %d", first.CreateTime, began, first.ExpireTime)
 		}
+		path += strconv.FormatInt(got.LastFetch, 10)
+		if a := b.get(t, strings.Replace(path, "wait=20s&", "", 1), "If-None-Match", answered.header.Get("ETag")); a.status != http.StatusNotModified {
+			t.Errorf("an idle poll: %d %s", a.status, a.body)
+		}
+		later := b.later(t, path, "If-None-Match", answered.header.Get("ETag"))
+		testenv.Eventually(t, func() bool { return b.api.Waiting() == 1 }, 5*time.Second)
 		in.deliver(t, "W1", []string{"user:1"}, "new")
-		next := decodePack(t, b.get(t, path+strconv.FormatInt(got.LastFetch, 10)).body)
-		if n := len(next.Notifications); n == 0 || next.Notifications[n-1].CreateTime < got.LastFetch {
+		next := decodePack(t, (<-later).body)
+		if n := len(next.Notifications); n != 1 || next.Notifications[0].CreateTime != next.LastFetch || next.LastFetch <= got.LastFetch {
 			t.Errorf("the new notice did not come: %+v", next)
 		}
 	})
+}
+
+// TestLegacyThousandsOfOneMillisecond: the clock of the warehouse runs ahead, since a millisecond has 1,000 scores.
+func TestLegacyThousandsOfOneMillisecond(t *testing.T) {
+	t.Parallel()
+	in := newRealInbox(t, testenv.Redis(t).Addr)
+	b := setup(t, func(d *parts) { d.Inbox = in })
+	old := &oldClient{b: b, warehouse: "W1", seen: map[string]int{}}
+	for from := 0; from < 3000; from += 500 {
+		in.deliver(t, "W1", []string{"user:1"}, titles(from, from+500)...)
+		old.poll(t)
+	}
+	testenv.Eventually(t, func() bool { old.poll(t); return len(old.seen) == 3000 }, 10*time.Second)
+	old.check(t)
+}
+
+// TestLegacyGivesEachNoticeOnceOverALossOfRedis has eight writers on two nodes. The clients keep the largest createTime alone.
+func TestLegacyGivesEachNoticeOnceOverALossOfRedis(t *testing.T) {
+	t.Parallel()
+	const writers, each, batch = 8, 625, 5
+	addr := testenv.Redis(t).Addr
+	first := newRealInbox(t, addr)
+	nodes := []*realInbox{first, newNode(t, addr, first.ledger)}
+	var clients []*oldClient
+	for i, warehouse := range []string{"W1", "W2", "W1", "W2"} {
+		b := setup(t, func(d *parts) { d.Inbox = nodes[i/2] })
+		clients = append(clients, &oldClient{b: b, warehouse: warehouse, seen: map[string]int{}})
+	}
+	var delivered atomic.Int64
+	var writing, polling sync.WaitGroup
+	over := make(chan struct{})
+	for _, c := range clients {
+		polling.Go(func() {
+			for {
+				select {
+				case <-over:
+					return
+				case <-time.After(time.Duration(rand.IntN(3000)) * time.Microsecond):
+					c.poll(t)
+				}
+			}
+		})
+	}
+	for w := range writers {
+		writing.Go(func() {
+			for n := 0; n < each; n += batch {
+				names := make([]string, batch)
+				for i := range names {
+					names[i] = fmt.Sprintf("writer %d notice %d", w, n+i)
+				}
+				if err := nodes[w%2].tryDeliver(t.Context(), []string{"W1", "W2"}[w/2%2], []string{"user:1"}, names...); err != nil {
+					t.Error(err)
+					return
+				}
+				delivered.Add(batch)
+				<-time.After(time.Duration(rand.IntN(4000)) * time.Microsecond)
+			}
+		})
+	}
+	testenv.Eventually(t, func() bool { return delivered.Load() > writers*each/2 }, 30*time.Second)
+	if err := first.client.FlushAll(t.Context()).Err(); err != nil {
+		t.Fatal(err)
+	}
+	writing.Wait()
+	close(over)
+	polling.Wait()
+	for _, c := range clients {
+		testenv.Eventually(t, func() bool { c.poll(t); return len(c.seen) == writers*each/2 }, 20*time.Second)
+		c.check(t)
+	}
+}
+
+// oldClient shows whatever the legacy list gives it, and remembers the largest createTime.
+type oldClient struct {
+	b         *bundle
+	warehouse string
+	last      int64
+	seen      map[string]int // how often each notice came
+}
+
+func (c *oldClient) poll(t *testing.T) {
+	t.Helper()
+	a := c.b.get(t, legacyPath+"?whId="+c.warehouse+"&subscriberIdList=1&lastFetchTimeStamp="+strconv.FormatInt(c.last, 10))
+	if a.status == http.StatusServiceUnavailable {
+		return // Redis is being rebuilt
+	}
+	if a.status != http.StatusOK {
+		t.Errorf("%d %s", a.status, a.body)
+		return
+	}
+	for _, n := range decodePack(t, a.body).Notifications {
+		c.seen[n.ID]++
+		c.last = max(c.last, n.CreateTime)
+	}
+}
+
+func (c *oldClient) check(t *testing.T) {
+	t.Helper()
+	for id, times := range c.seen {
+		if times != 1 {
+			t.Errorf("%s came %d times in %s", id, times, c.warehouse)
+		}
+	}
 }
 
 func TestPollsWithoutRedis(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"math"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -169,7 +170,7 @@ func bin() notice.View {
 
 // onePage is a page with that notice.
 func onePage() page.Page {
-	return page.Page{Notices: []notice.View{bin()}, Cursor: "c1", Unread: 3, Version: "v1", Clock: bin().Score}
+	return page.Page{Notices: []notice.View{bin()}, Cursor: "c1", Unread: 3, Version: "v1", Clock: bin().Score, Settled: math.MaxInt64}
 }
 
 // golden compares with a file of testdata.

@@ -5,6 +5,7 @@ import (
 	"encoding/xml"
 	"errors"
 	"io"
+	"math"
 	"net/http"
 	"net/url"
 	"strings"
@@ -31,7 +32,7 @@ func TestAnswersCarryWhateverIsStored(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	v := oddNotice()
-	b.inbox.put(page.Page{Notices: []notice.View{v}, Version: "v1", Cursor: "c"})
+	b.inbox.put(page.Page{Notices: []notice.View{v}, Version: "v1", Cursor: "c", Settled: math.MaxInt64})
 	for _, language := range []string{"", "zh"} {
 		got := b.get(t, pollPath, "Accept-Language", language).body
 		texttest.Visible(t, "JSON", got)

@@ -76,7 +76,7 @@ func (in poller) read(ctx context.Context, g *recovery.Generation, r *reader) (p
 			}
 		}
 		if round == 1 {
-			pg.Changes, pg.Clock, shown = s.changes, pg.From, s.told
+			pg.Changes, pg.Clock, pg.Settled, shown = s.changes, pg.From, s.settled(), s.told
 		}
 		left := in.take(&pg, r, s)
 		pg.More = s.more || left

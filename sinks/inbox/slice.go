@@ -91,6 +91,12 @@ type slice struct {
 	entries    []sliceEntry
 }
 
+// settled is page.Page.Settled. The next notice gets a score above the clock and not below the time. A wide notice that is being delivered has its score
+// already, in a later millisecond than all notices before it.
+func (s *slice) settled() int64 {
+	return max(s.clock+1, s.now) / 1000 * 1000
+}
+
 // goneAbove lists the inboxes that lost something above the score. Whoever gets the slice knows by now.
 func (s *slice) goneAbove(score int64) []page.Removed {
 	var out []page.Removed

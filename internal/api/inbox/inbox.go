@@ -87,6 +87,7 @@ func (h *Handlers) Register(operations *api.Operations) {
 	operations.Handle(pollOperation(doc), h.notices)
 	operations.Handle(streamOperation(doc), h.stream)
 	operations.Handle(legacyOperation(doc), h.legacy)
+	operations.Handle(legacyPostOperation(doc), h.legacy)
 }
 
 // Live is the number of streams that have caught up.

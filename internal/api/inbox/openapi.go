@@ -63,22 +63,43 @@ func pollHeaders() map[string]*huma.Header {
 
 // legacyOperation describes GET /legacy/listNotifications.
 func legacyOperation(doc *huma.OpenAPI) *huma.Operation {
+	list := &huma.Schema{Type: huma.TypeArray, Items: api.TextSchema("")}
 	return &huma.Operation{
-		OperationID: "legacy-list-notifications", Method: http.MethodGet, Path: api.Base + "/legacy/listNotifications", Tags: []string{"notices"},
+		OperationID: "legacy-list-notifications", Method: http.MethodGet, Path: api.LegacyPath, Tags: []string{"notices"},
 		Summary: "Poll as clients of the old web service do",
-		Description: "Always XML, as text/xml where Accept asks for that. Poll with the lastFetchTimeStamp of the last answer; notices of that very millisecond come again, so tell them apart by id. " +
-			"createTime is the time of delivery.",
+		Description: "Always XML, errors too, as text/xml where Accept asks for that. Poll with the largest createTime that you have seen, or with the lastFetchTimeStamp of the last answer: each notice comes once. " +
+			"createTime is the time of delivery. A notice comes when the millisecond of its delivery is over. Parameters that the service does not know are ignored.",
 		Parameters: []*huma.Param{
 			api.QueryParam("whId", "the warehouse; may be left out by a token that has one", api.NameSchema()),
-			api.QueryParam("subscriberIdList", "ids separated by commas: a bare id is a user, role:x a role. Without it, the user and roles of the token", api.TextSchema("")),
-			api.QueryParam("lastFetchTimeStamp", "ms since 1970; without it, the last three days", api.IntegerSchema(0, maxSince, nil)),
+			api.QueryParam("subscriberIdList", "ids separated by commas: a bare id is a user, role:x a role; may be repeated. Without any, the user and roles of the token", list),
+			api.QueryParam("roleIdList", "ids of roles separated by commas; may be repeated", list),
+			api.QueryParam("lastFetchTimeStamp", "delivered after that many ms since 1970; without it, the last three days", api.IntegerSchema(0, maxSince, nil)),
+			api.QueryParam("includeRead", "true: also what the user among the subscribers has read", &huma.Schema{Type: huma.TypeBoolean}),
+			api.QueryParam("wait", "hold the answer back until something is new, at most that long: a duration up to 60s, such as 25s", api.TextSchema("")),
 			{Name: "Accept-Language", In: "header", Description: "picks translated titles and bodies", Schema: api.TextSchema("")},
+			{Name: "If-None-Match", In: "header", Description: "the ETag of the last answer", Schema: api.TextSchema("")},
 		},
-		Responses: map[string]*huma.Response{"200": {
-			Description: "what is new, oldest first: " + packXML,
-			Content:     map[string]*huma.MediaType{string(api.MediaXML): {Schema: api.SchemaOf[wire.PackForm](doc)}},
-		}},
+		Responses: map[string]*huma.Response{
+			"200": {
+				Description: "what is new, oldest first: " + packXML, Headers: pollHeaders(),
+				Content: map[string]*huma.MediaType{string(api.MediaXML): {Schema: api.SchemaOf[wire.PackForm](doc)}},
+			},
+			"304": {Description: "nothing is new", Headers: pollHeaders()},
+		},
 	}
+}
+
+// legacyPostOperation describes POST /legacy/listNotifications, which takes the same parameters in a body, too.
+func legacyPostOperation(doc *huma.OpenAPI) *huma.Operation {
+	op := legacyOperation(doc)
+	op.OperationID, op.Method = "legacy-post-notifications", http.MethodPost
+	op.Summary = "Poll as clients of the old web service do, with parameters in a form or in XML"
+	text := &huma.MediaType{Schema: api.TextSchema("")}
+	op.RequestBody = &huma.RequestBody{
+		Description: "the parameters: a form, or XML such as <request><whId>119240</whId><subscriberIdList>1,2</subscriberIdList></request>",
+		Content:     map[string]*huma.MediaType{"application/x-www-form-urlencoded": text, string(api.MediaXML): text, string(api.MediaTextXML): text},
+	}
+	return op
 }
 
 // streamOperation describes GET /notices/stream.

@@ -70,6 +70,8 @@ type Page struct {
 	Version    string      // the ETag, without quotes: equal versions mean equal answers to the same query
 	Clock      int64       // the score up to which the reader has the notices, µs
 	From       int64       // the score up to which it had them before
+	// Settled is the beginning of a millisecond, µs. Where a millisecond before it has a notice, no later notice gets a score in that millisecond.
+	Settled int64
 	// Removed lists what the inboxes had lost when the page was read, whatever Cursor says of it. Events needs it.
 	Removed []Removed
 }

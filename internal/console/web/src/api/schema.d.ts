@@ -187,11 +187,15 @@ export interface paths {
         };
         /**
          * Poll as clients of the old web service do
-         * @description Always XML, as text/xml where Accept asks for that. Poll with the lastFetchTimeStamp of the last answer; notices of that very millisecond come again, so tell them apart by id. createTime is the time of delivery.
+         * @description Always XML, errors too, as text/xml where Accept asks for that. Poll with the largest createTime that you have seen, or with the lastFetchTimeStamp of the last answer: each notice comes once. createTime is the time of delivery. A notice comes when the millisecond of its delivery is over. Parameters that the service does not know are ignored.
          */
         get: operations["legacy-list-notifications"];
         put?: never;
-        post?: never;
+        /**
+         * Poll as clients of the old web service do, with parameters in a form or in XML
+         * @description Always XML, errors too, as text/xml where Accept asks for that. Poll with the largest createTime that you have seen, or with the lastFetchTimeStamp of the last answer: each notice comes once. createTime is the time of delivery. A notice comes when the millisecond of its delivery is over. Parameters that the service does not know are ignored.
+         */
+        post: operations["legacy-post-notifications"];
         delete?: never;
         options?: never;
         head?: never;
@@ -4599,16 +4603,24 @@ export interface operations {
     "legacy-list-notifications": {
         parameters: {
             query?: {
-                /** @description ms since 1970; without it, the last three days */
+                /** @description true: also what the user among the subscribers has read */
+                includeRead?: boolean;
+                /** @description delivered after that many ms since 1970; without it, the last three days */
                 lastFetchTimeStamp?: number;
-                /** @description ids separated by commas: a bare id is a user, role:x a role. Without it, the user and roles of the token */
-                subscriberIdList?: string;
+                /** @description ids of roles separated by commas; may be repeated */
+                roleIdList?: string[];
+                /** @description ids separated by commas: a bare id is a user, role:x a role; may be repeated. Without any, the user and roles of the token */
+                subscriberIdList?: string[];
+                /** @description hold the answer back until something is new, at most that long: a duration up to 60s, such as 25s */
+                wait?: string;
                 /** @description the warehouse; may be left out by a token that has one */
                 whId?: string;
             };
             header?: {
                 /** @description picks translated titles and bodies */
                 "Accept-Language"?: string;
+                /** @description the ETag of the last answer */
+                "If-None-Match"?: string;
             };
             path?: never;
             cookie?: never;
@@ -4628,11 +4640,106 @@ export interface operations {
             /** @description what is new, oldest first: <packNotificationVo><whId>119240</whId><lastFetchTimeStamp>1780272600000</lastFetchTimeStamp><unreadCount>1</unreadCount><notifications><notification><id>n_…</id><title>…</title><body>…</body><createTime>1780272600000</createTime><expireTime>86400</expireTime><whId>119240</whId><messageTypeId>124719</messageTypeId></notification></notifications></packNotificationVo> */
             200: {
                 headers: {
+                    "Cache-Control"?: string;
+                    /** @description what to send as If-None-Match */
+                    ETag?: string;
+                    Vary?: string;
                     [name: string]: unknown;
                 };
                 content: {
                     "application/xml": components["schemas"]["Pack"];
                 };
+            };
+            /** @description nothing is new */
+            304: {
+                headers: {
+                    "Cache-Control"?: string;
+                    /** @description what to send as If-None-Match */
+                    ETag?: string;
+                    Vary?: string;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description the service cannot answer now; the problem's code says why */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+xml": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "legacy-post-notifications": {
+        parameters: {
+            query?: {
+                /** @description true: also what the user among the subscribers has read */
+                includeRead?: boolean;
+                /** @description delivered after that many ms since 1970; without it, the last three days */
+                lastFetchTimeStamp?: number;
+                /** @description ids of roles separated by commas; may be repeated */
+                roleIdList?: string[];
+                /** @description ids separated by commas: a bare id is a user, role:x a role; may be repeated. Without any, the user and roles of the token */
+                subscriberIdList?: string[];
+                /** @description hold the answer back until something is new, at most that long: a duration up to 60s, such as 25s */
+                wait?: string;
+                /** @description the warehouse; may be left out by a token that has one */
+                whId?: string;
+            };
+            header?: {
+                /** @description picks translated titles and bodies */
+                "Accept-Language"?: string;
+                /** @description the ETag of the last answer */
+                "If-None-Match"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        /** @description the parameters: a form, or XML such as <request><whId>119240</whId><subscriberIdList>1,2</subscriberIdList></request> */
+        requestBody?: {
+            content: {
+                "application/x-www-form-urlencoded": string;
+                "application/xml": string;
+                "text/xml": string;
+            };
+        };
+        responses: {
+            /** @description the request is refused; the problem's code says why */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+xml": components["schemas"]["Problem"];
+                };
+            };
+            /** @description what is new, oldest first: <packNotificationVo><whId>119240</whId><lastFetchTimeStamp>1780272600000</lastFetchTimeStamp><unreadCount>1</unreadCount><notifications><notification><id>n_…</id><title>…</title><body>…</body><createTime>1780272600000</createTime><expireTime>86400</expireTime><whId>119240</whId><messageTypeId>124719</messageTypeId></notification></notifications></packNotificationVo> */
+            200: {
+                headers: {
+                    "Cache-Control"?: string;
+                    /** @description what to send as If-None-Match */
+                    ETag?: string;
+                    Vary?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/xml": components["schemas"]["Pack"];
+                };
+            };
+            /** @description nothing is new */
+            304: {
+                headers: {
+                    "Cache-Control"?: string;
+                    /** @description what to send as If-None-Match */
+                    ETag?: string;
+                    Vary?: string;
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             /** @description the service cannot answer now; the problem's code says why */
             default: {
