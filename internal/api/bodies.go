@@ -62,7 +62,7 @@ func (a *API) checkedBody(ctx huma.Context, next func(huma.Context)) {
 	r, w := humago.Unwrap(ctx)
 	text, prob := ReadBody(w, r, rule.maxBytes, rule.within)
 	if prob == nil {
-		prob = checkBody(rule.schema, text, ctx.Header("Content-Type"), op.RequestBody.Required)
+		text, prob = checkBody(rule.schema, text, ctx.Header("Content-Type"), op.RequestBody.Required)
 	}
 	if prob != nil {
 		WriteProblem(w, prob, ProblemMedia(r))
@@ -74,7 +74,7 @@ func (a *API) checkedBody(ctx huma.Context, next func(huma.Context)) {
 // humaContext lets the library's context be embedded beside its own method of that name.
 type humaContext huma.Context
 
-// bodyContext gives the body again.
+// bodyContext gives the body again, as JSON.
 type bodyContext struct {
 	humaContext
 
@@ -83,6 +83,14 @@ type bodyContext struct {
 
 // Unwrap gives the adapter its own context.
 func (c *bodyContext) Unwrap() huma.Context { return c.humaContext }
+
+// Header is that of the request, but for the form of the body.
+func (c *bodyContext) Header(name string) string {
+	if strings.EqualFold(name, "Content-Type") {
+		return string(MediaJSON)
+	}
+	return c.humaContext.Header(name)
+}
 
 // BodyReader reads the body that was checked.
 func (c *bodyContext) BodyReader() io.Reader { return bytes.NewReader(c.text) }
@@ -120,20 +128,35 @@ func ReadBody(w http.ResponseWriter, r *http.Request, maxBytes int64, within tim
 	return b.Bytes(), nil
 }
 
-// checkBody says what is wrong with a body; nil is nothing.
-func checkBody(schema *body.Schema, text []byte, contentType string, required bool) *wire.Problem {
+// checkBody returns the body as JSON, or says what is wrong with it.
+func checkBody(schema *body.Schema, text []byte, contentType string, required bool) ([]byte, *wire.Problem) {
+	form, isKnown := bodyForm(contentType)
 	switch {
 	case len(text) == 0 && required:
-		return wire.NewProblem(http.StatusBadRequest, wire.CodeMalformedBody, "request body is required")
+		return nil, wire.NewProblem(http.StatusBadRequest, wire.CodeMalformedBody, "request body is required")
 	case len(text) == 0:
-		return nil
-	case !isJSONType(contentType):
-		return wire.NewProblem(http.StatusUnsupportedMediaType, wire.CodeUnsupportedMediaType, "bodies are JSON: send them as application/json")
+		return nil, nil
+	case !isKnown:
+		return nil, wire.NewProblem(http.StatusUnsupportedMediaType, wire.CodeUnsupportedMediaType,
+			"bodies are JSON or XML: send them as application/json or as application/xml")
 	}
-	found := schema.Check(text)
+	var found []body.Fault
+	if form == MediaXML {
+		var fault *body.Fault
+		if text, fault = schema.FromXML(text); fault != nil {
+			found = []body.Fault{*fault}
+		}
+	}
+	if found == nil {
+		found = schema.Check(text)
+	}
 	if len(found) == 0 {
-		return nil
+		return text, nil
 	}
+	return nil, bodyProblem(found)
+}
+
+func bodyProblem(found []body.Fault) *wire.Problem {
 	prob := wire.NewProblem(http.StatusUnprocessableEntity, wire.CodeInvalidBody, found[0].At+": "+found[0].Message)
 	if found[0].Text {
 		prob.Code = wire.CodeBadText
@@ -151,11 +174,17 @@ func checkBody(schema *body.Schema, text []byte, contentType string, required bo
 	return prob
 }
 
-// isJSONType tells whether a Content-Type is JSON, as it is where there is none. JSON is UTF-8 (RFC 8259), whatever else a charset says.
-func isJSONType(contentType string) bool {
+// bodyForm is the form of a body, which is JSON where no Content-Type says anything. JSON is UTF-8 (RFC 8259), whatever else a charset says; XML says it itself.
+func bodyForm(contentType string) (form Media, isKnown bool) {
 	name, _, _ := strings.Cut(contentType, ";")
 	name = strings.ToLower(strings.TrimSpace(name))
-	return name == "" || name == string(MediaJSON) || strings.HasSuffix(name, "+json")
+	switch {
+	case name == "" || name == string(MediaJSON) || strings.HasSuffix(name, "+json"):
+		return MediaJSON, true
+	case name == string(MediaXML) || name == string(MediaTextXML) || strings.HasSuffix(name, "+xml"):
+		return MediaXML, true
+	}
+	return "", false
 }
 
 // decodeJSON decodes a body that was checked. Names match exactly here, too: what was checked is what is acted on.

@@ -20,6 +20,7 @@ func apiInfo(version string) *huma.Info {
 		Version: version,
 		Description: "Clients poll their notices; workers take items from queues; operators keep types and subscriptions. " +
 			"Answers are application/json or application/xml, as Accept says, and the same XML as text/xml where Accept names that; " +
+			"bodies may come as XML, too; " +
 			"the document has one of the two, because generators of clients trip over both. Errors are problems (RFC 9457) with a stable code.",
 		License: &huma.License{Name: "Apache-2.0", Identifier: "Apache-2.0"},
 	}

@@ -51,7 +51,7 @@ func encodeJSON(w io.Writer, v any) error { return throughBuffer(w, v, AppendJSO
 
 func encodeXML(w io.Writer, v any) error { return throughBuffer(w, v, appendXML) }
 
-// refuseXML says that bodies are JSON, although answers can be XML.
+// refuseXML is never asked: checkedBody makes JSON of a body in XML.
 func refuseXML([]byte, any) error { return huma.ErrUnknownContentType }
 
 // negotiated settles the form of the answer by our own rules, since the library reads neither */* nor q=0.
