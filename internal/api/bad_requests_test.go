@@ -166,7 +166,7 @@ func TestRefusals(t *testing.T) {
 		{"POST", subs, "<x><Type>a</Type></x>", []string{"Content-Type", "application/soap+xml"}, 422, "invalid_body"},
 		{"POST", subs, "[]", nil, 422, "invalid_body"},
 		{"POST", subs, `{"type":"REP_NOTICE","warehouse":"*"}`, nil, 422, "invalid_body"},
-		{"POST", subs, strings.Replace(sub, `"*"`, "119240", 1), nil, 422, "invalid_body"},
+		{"POST", subs, strings.Replace(sub, `"*"`, "true", 1), nil, 422, "invalid_body"},
 		{"POST", subs, strings.Replace(sub, "{", `{"extra":1,`, 1), nil, 422, "invalid_body"},
 		{"POST", subs, strings.Replace(sub, "*", "a b", 1), nil, 422, "bad_warehouse"},
 		{"POST", subs, strings.Replace(sub, "role:", "", 1), nil, 422, "bad_subscriber"},

@@ -148,7 +148,7 @@ func checkBody(schema *body.Schema, text []byte, contentType string, required bo
 		}
 	}
 	if found == nil {
-		found = schema.Check(text)
+		text, found = schema.Read(text)
 	}
 	if len(found) == 0 {
 		return text, nil

@@ -145,7 +145,7 @@ func (p *parts) rooms() []api.Room {
 	})
 	return []api.Room{
 		p.inbox,
-		search.New(search.Deps{Ledger: p.Deliveries, Queues: p.Queues, Logger: p.Logger}),
+		search.New(search.Deps{Ledger: p.Deliveries, Types: p.Catalogue.Types, Queues: p.Queues, Logger: p.Logger}),
 		overview.New(overview.Deps{
 			Ledger: overviewLedger{p.Overview.Ledger, p.Deliveries}, Rules: p.Rules, Standing: p.Overview.Standing, RuleFiles: p.RuleFiles, Node: p.Overview.Node,
 			Status: p.Status, Queues: p.Queues, Sinks: p.Sinks, Streams: p.streams, Logger: p.Logger,
@@ -159,6 +159,6 @@ func (p *parts) rooms() []api.Room {
 			Audit: p.Audit, Logger: p.Logger,
 		}),
 		send.New(send.Deps{Sends: p.Sends, Types: p.Catalogue.Types, Meter: p.Meter, Tracer: p.Tracer, Logger: p.Logger}),
-		deliveries.New(deliveries.Deps{Deliveries: p.Deliveries, Wake: p.Sends.Wake, Now: func() time.Time { return bin().CreatedAt.Add(5 * time.Minute) }, Sinks: p.Sinks, Logger: p.Logger}),
+		deliveries.New(deliveries.Deps{Deliveries: p.Deliveries, Types: p.Catalogue.Types, Wake: p.Sends.Wake, Now: func() time.Time { return bin().CreatedAt.Add(5 * time.Minute) }, Sinks: p.Sinks, Logger: p.Logger}),
 	}
 }

@@ -25,7 +25,7 @@ func (a *App) rooms(meter *metrics.Metrics, streams *stream.Hub, counts *ruleCou
 		inbox.New(inbox.Deps{
 			Inbox: a.index.inbox, Reads: a.index.inbox, Marks: a.ledger, RuleCount: counts.of, Streams: streams, Meter: meter, Logger: a.log,
 		}),
-		search.New(search.Deps{Ledger: a.ledger, Queues: a.index.served(), Logger: a.log}),
+		search.New(search.Deps{Ledger: a.ledger, Types: a.ledger.Types, Queues: a.index.served(), Logger: a.log}),
 		overview.New(overview.Deps{
 			Ledger: a.ledger, Rules: a.engine, Standing: a.engine.Standing, RuleFiles: a.ruleFiles, Node: a.node, Status: a.status,
 			Queues: a.index.served(), Sinks: a.servedSinks(), Streams: streams, Logger: a.log,
@@ -41,6 +41,6 @@ func (a *App) rooms(meter *metrics.Metrics, streams *stream.Hub, counts *ruleCou
 			}, Logger: a.log,
 		}),
 		send.New(send.Deps{Sends: a.sends(), Types: a.ledger.Types, Meter: meter, Tracer: a.tracer, Logger: a.log}),
-		deliveries.New(deliveries.Deps{Deliveries: a.ledger, Wake: a.engine.Wake, Now: a.opts.Clock.Now, Sinks: a.servedSinks(), Logger: a.log}),
+		deliveries.New(deliveries.Deps{Deliveries: a.ledger, Types: a.ledger.Types, Wake: a.engine.Wake, Now: a.opts.Clock.Now, Sinks: a.servedSinks(), Logger: a.log}),
 	}
 }

@@ -61,8 +61,8 @@ type DeliveryFilterForm struct {
 	Sink      string   `json:"sink,omitempty"`
 	State     []string `json:"state,omitempty" doc:"one of these" enum:"pending,sent,failed,timed_out,canceled" nullable:"false"`
 	Held      bool     `json:"held,omitempty" doc:"it waits for more than its time: a silence holds it back, or an earlier one of its finding does"`
-	Warehouse string   `json:"warehouse,omitempty" doc:"of the notice"`
-	Type      string   `json:"type,omitempty" doc:"of the notice"`
+	Warehouse string   `json:"warehouse,omitempty" digits:"true" doc:"of the notice"`
+	Type      string   `json:"type,omitempty" digits:"true" doc:"of the notice: its code or its id"`
 	Rule      string   `json:"rule,omitempty" doc:"of the notice"`
 	Notice    string   `json:"notice,omitempty" doc:"its id"`
 	After     string   `json:"after,omitempty" doc:"the cursor of the answer before: it goes on there"`

@@ -127,7 +127,7 @@ type RuleCount struct {
 
 // ReadAllForm is the body of POST /notices/read-all.
 type ReadAllForm struct {
-	Warehouse   string   `json:"warehouse,omitempty" doc:"whose inboxes; may be left out by a token that has one" example:"119240"`
+	Warehouse   string   `json:"warehouse,omitempty" digits:"true" doc:"whose inboxes; may be left out by a token that has one" example:"119240"`
 	UpTo        string   `json:"upTo" minLength:"1" doc:"a cursor of a page of this warehouse: everything that had been delivered by that page is read"`
 	Subscribers []string `json:"subscribers,omitempty" doc:"the user, once, and the roles that it has; the inboxes of all of them are read. Without it, those of the token" nullable:"false"`
 }
@@ -164,8 +164,9 @@ type SendForm struct {
 
 // SendNoticeForm is a notice that a business system sends. It says something: data, or a title, or both.
 type SendNoticeForm struct {
-	Type       string                  `json:"type" doc:"code of a type in the catalogue" example:"REP_NOTICE"`
-	Warehouse  string                  `json:"warehouse" doc:"whose inboxes get it" example:"119240"`
+	Type       string                  `json:"type,omitempty" digits:"true" doc:"code of a type in the catalogue, or its id as a number or a text" example:"REP_NOTICE"`
+	TypeID     int64                   `json:"typeId,omitempty" doc:"instead of type: its id" example:"124719"`
+	Warehouse  string                  `json:"warehouse" digits:"true" doc:"whose inboxes get it; a number is taken, too" example:"119240"`
 	Title      string                  `json:"title,omitempty" doc:"the name of the type where it is left out, in each of its languages"`
 	Body       string                  `json:"body,omitempty" text:"lines" doc:"a list of the data where it is left out"`
 	Texts      map[string]SendTextForm `json:"texts,omitempty" doc:"title and body by language"`

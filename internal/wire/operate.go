@@ -84,8 +84,8 @@ type SubscriptionsForm struct {
 // SubscriptionForm is a subscription as the API speaks it.
 type SubscriptionForm struct {
 	XMLName    xml.Name `json:"-" xml:"subscription"`
-	Type       string   `json:"type" xml:"type" doc:"code of a type in the catalogue" example:"REP_NOTICE"`
-	Warehouse  string   `json:"warehouse" xml:"warehouse" doc:"a warehouse, or * for all" example:"*"`
+	Type       string   `json:"type" xml:"type" digits:"true" doc:"code of a type in the catalogue; its id is taken, too, as a number or a text" example:"REP_NOTICE"`
+	Warehouse  string   `json:"warehouse" xml:"warehouse" digits:"true" doc:"a warehouse, or * for all; a number is taken, too" example:"*"`
 	Subscriber string   `json:"subscriber" xml:"subscriber" doc:"user:<id> or role:<id>" example:"role:keeper"`
 }
 
@@ -182,7 +182,7 @@ type TokenAskForm struct {
 	Subject     string   `json:"subject" doc:"who uses it: user:<id> or service:<id>" example:"service:wms"`
 	Access      []string `json:"access" enum:"client,service,producer,worker,viewer,operator,admin" doc:"what it may do" example:"[\"service\"]" nullable:"false"`
 	Subscribers []string `json:"subscribers,omitempty" doc:"of a client: whose notices it gets, user:<id> or role:<id>, besides its subject" nullable:"false"`
-	Warehouses  []string `json:"warehouses,omitempty" doc:"where, * = everywhere. A client, service or producer needs them, others are everywhere by default" nullable:"false"`
+	Warehouses  []string `json:"warehouses,omitempty" digits:"true" doc:"where, * = everywhere. A client, service or producer needs them, others are everywhere by default" nullable:"false"`
 	Expires     string   `json:"expires,omitempty" doc:"when it ends: RFC 3339, or a duration from now in s, m, h, d; never by default" example:"90d"`
 }
 

@@ -84,7 +84,7 @@ type PushForm struct {
 // PushItemForm is an item to be pushed.
 type PushItemForm struct {
 	ID        string  `json:"id,omitempty" maxLength:"128" doc:"who pushes again what has an id pushes it once; given by the queue by default"`
-	Warehouse string  `json:"warehouse,omitempty" maxLength:"64" doc:"that the item belongs to: tokens of other warehouses do not see it. A token of one warehouse need not name it; without one only tokens for all warehouses see the item" example:"119240"`
+	Warehouse string  `json:"warehouse,omitempty" digits:"true" maxLength:"64" doc:"that the item belongs to: tokens of other warehouses do not see it. A token of one warehouse need not name it; without one only tokens for all warehouses see the item" example:"119240"`
 	Priority  int     `json:"priority,omitempty" minimum:"1" maximum:"5" default:"3" doc:"5 is served first"`
 	Payload   Payload `json:"payload"`
 	DedupeKey string  `json:"dedupeKey,omitempty" maxLength:"512" doc:"refused while another item of the warehouse holds the same key"`
@@ -165,7 +165,7 @@ type RankForm struct {
 
 // RangeForm is a range of a list of items.
 type RangeForm struct {
-	Warehouse string `json:"warehouse,omitempty" doc:"of this warehouse alone, as the list with the same parameter"`
+	Warehouse string `json:"warehouse,omitempty" digits:"true" doc:"of this warehouse alone, as the list with the same parameter"`
 	State     string `json:"state" enum:"ready,assigned,delayed,suspended,stored,dead"`
 	From      int64  `json:"from" minimum:"1" doc:"the rank of the first, as the list of the state has it"`
 	To        int64  `json:"to" minimum:"1" doc:"the rank of the last"`

@@ -7,6 +7,7 @@ import (
 	"os"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -54,6 +55,23 @@ type Catalog map[string]Type
 
 // Codes returns the codes of the types, sorted.
 func (c Catalog) Codes() []string { return slices.Sorted(maps.Keys(c)) }
+
+// Code returns the code of the type that has this code, or else this id; the name itself where there is none.
+func (c Catalog) Code(name string) string {
+	if _, ok := c[name]; ok {
+		return name
+	}
+	id, err := strconv.ParseInt(name, 10, 64)
+	if err != nil {
+		return name
+	}
+	for code := range c {
+		if c[code].ID == id {
+			return code
+		}
+	}
+	return name
+}
 
 // ReservedPrefix begins the codes of Tallyman's own types, and of no others.
 const ReservedPrefix = "TALLYMAN_"

@@ -34,6 +34,7 @@ type reader struct {
 	page.Query
 	user   string // whose read state it is; "" = nobody's
 	hash   page.Hash
+	ids    []int64     // of types, that the query names beside codes
 	cursor page.Cursor // of After
 }
 
@@ -43,6 +44,11 @@ func newReader(q page.Query) (*reader, error) {
 		return nil, err
 	}
 	r := &reader{Query: q, user: q.Reader(), hash: q.Hash()}
+	for _, name := range q.Types {
+		if id, err := strconv.ParseInt(name, 10, 64); err == nil {
+			r.ids = append(r.ids, id)
+		}
+	}
 	if q.After != "" {
 		if r.cursor, err = page.DecodeCursor(q.After); err != nil {
 			return nil, err
@@ -102,7 +108,7 @@ func (in poller) take(pg *page.Page, r *reader, s *slice) bool {
 			return true
 		}
 		pg.Clock = e.score
-		if v, ok := in.view(r, s.now, e); ok && r.wants(v.Type) && (!r.Unread || !v.Read) {
+		if v, ok := in.view(r, s.now, e); ok && r.wants(v.Notice) && (!r.Unread || !v.Read) {
 			pg.Notices = append(pg.Notices, v)
 		}
 	}
@@ -121,8 +127,8 @@ func (in poller) view(r *reader, now int64, e sliceEntry) (notice.View, bool) {
 	return notice.View{Notice: n, Score: e.score, Read: e.read, Acked: e.acked}, n.ExpiresAt.UnixMicro() > now
 }
 
-func (r *reader) wants(code string) bool {
-	return len(r.Types) == 0 || slices.Contains(r.Types, code)
+func (r *reader) wants(n *notice.Notice) bool {
+	return len(r.Types) == 0 || slices.Contains(r.Types, n.Type) || slices.Contains(r.ids, n.TypeID)
 }
 
 // mostMissed is how many notices are counted in one inbox that a reader has missed; the log of an inbox remembers as many scores.

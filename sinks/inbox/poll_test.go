@@ -64,15 +64,18 @@ func TestTypesFilterThePageAndNotTheCount(t *testing.T) {
 		for i := range batch {
 			batch[i].Notice.Type = "COMMON"
 			if i%150 == 149 {
-				batch[i].Notice.Type = "RARE"
+				batch[i].Notice.Type, batch[i].Notice.TypeID = "RARE", 4711
 				want = append(want, batch[i].Notice.ID)
 			}
 		}
 		n.deliver(t, batch)
 		q := query("user:1")
 		q.Types = []string{"OTHER", "RARE"}
-		for _, limit := range []int{1, 2, 50} {
+		for i, limit := range []int{1, 2, 50, 50} {
 			q.Limit, q.After = limit, ""
+			if i == 3 {
+				q.Types = []string{"4711"} // by its id
+			}
 			var got []string
 			for more := true; more; {
 				pg := n.poll(t, q)

@@ -36,18 +36,39 @@ type Fault struct {
 // Check returns what is wrong with a body: at most MostFaults, the first ones in the order of the text. It reads the body once, keeps nothing of
 // it, and ends at a list or an object with more elements than it may have, so that a hostile body costs no more than a good one of its size.
 func (s *Schema) Check(src []byte) []Fault {
+	_, faults := s.Read(src)
+	return faults
+}
+
+// Read is Check. It returns the body, in which each number that stands for a name is a text.
+func (s *Schema) Read(src []byte) ([]byte, []Fault) {
 	c := checker{dec: jsontext.NewDecoder(bytes.NewBuffer(src))}
 	err := c.value(s)
 	if err == nil {
 		err = c.end()
 	}
 	if syntax, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
-		return []Fault{{At: c.at(syntax.JSONPointer), Message: strictjson.SyntaxMessage(syntax), Syntax: true}}
+		return nil, []Fault{{At: c.at(syntax.JSONPointer), Message: strictjson.SyntaxMessage(syntax), Syntax: true}}
 	}
 	if err != nil && !errors.Is(err, errEnough) {
-		return []Fault{{At: "body", Message: "this is no JSON: " + err.Error(), Syntax: true}}
+		return nil, []Fault{{At: "body", Message: "this is no JSON: " + err.Error(), Syntax: true}}
 	}
-	return c.faults
+	return c.quoted(src), c.faults
+}
+
+// quoted is the body with quotes around the numbers that stand for names.
+func (c *checker) quoted(src []byte) []byte {
+	if len(c.digits) == 0 {
+		return src
+	}
+	out := make([]byte, 0, len(src)+2*len(c.digits))
+	at := 0
+	for _, n := range c.digits {
+		out = append(append(out, src[at:n.from]...), '"')
+		out = append(append(out, src[n.from:n.to]...), '"')
+		at = n.to
+	}
+	return append(out, src[at:]...)
 }
 
 // errEnough ends a check whose faults are told already.
@@ -57,8 +78,12 @@ var errEnough = errors.New("enough faults")
 type checker struct {
 	dec     *jsontext.Decoder
 	faults  []Fault
+	digits  []span // of numbers that stand for names
 	scratch []byte
 }
+
+// span is a part of the body.
+type span struct{ from, to int }
 
 // at writes a pointer as people read it. The decoder is in the midst of what it leads to.
 func (c *checker) at(to jsontext.Pointer) string {
@@ -115,6 +140,8 @@ func (c *checker) value(s *Schema) error {
 		return c.text(s)
 	case kind == jsontext.KindNumber && (s.kind == huma.TypeInteger || s.kind == huma.TypeNumber):
 		return c.number(s)
+	case kind == jsontext.KindNumber && s.digits && s.kind == huma.TypeString:
+		return c.name()
 	case (kind == jsontext.KindTrue || kind == jsontext.KindFalse) && s.kind == huma.TypeBoolean:
 		return c.dec.SkipValue()
 	}
@@ -282,6 +309,20 @@ func (c *checker) number(s *Schema) error {
 	case s.maximum != nil && n > *s.maximum:
 		return c.fault(fmt.Sprintf(validation.MsgExpectedMaximumNumber, *s.maximum))
 	}
+	return nil
+}
+
+// name takes a number that stands for a name: digits alone, so that everybody writes the name in the same way.
+func (c *checker) name() error {
+	raw, err := c.dec.ReadValue()
+	if err != nil {
+		return err
+	}
+	if bytes.ContainsAny(raw, "-+.eE") {
+		return c.fault(validation.MsgExpectedString)
+	}
+	end := int(c.dec.InputOffset())
+	c.digits = append(c.digits, span{end - len(raw), end})
 	return nil
 }
 

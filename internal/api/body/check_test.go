@@ -34,6 +34,7 @@ type order struct {
 
 type line struct {
 	SKU   string `json:"sku" maxLength:"4"`
+	Bin   string `json:"bin,omitempty" digits:"true"`
 	Notes []note `json:"notes,omitempty"`
 }
 
@@ -239,4 +240,30 @@ func TestTextsOfABody(t *testing.T) {
 			t.Fatalf("%s: at %s %s, want %v", src, got.At, got.Message, want)
 		}
 	})
+}
+
+// TestNumbersThatStandForNames: only where the form says so, and digits alone.
+func TestNumbersThatStandForNames(t *testing.T) {
+	t.Parallel()
+	_, _, schema := orderSchema(t)
+	for text, want := range map[string]string{
+		`{"name":"a","lines":[{"sku":"a","bin": 119240 },{"sku":"b","bin":0},{"sku":"c","bin":"7"}]}`: `{"name":"a","lines":[{"sku":"a","bin": "119240" },{"sku":"b","bin":"0"},{"sku":"c","bin":"7"}]}`,
+		`{"name":"a","lines":[{"sku":"a","bin":12345678901234567890123}]}`:                            `{"name":"a","lines":[{"sku":"a","bin":"12345678901234567890123"}]}`,
+		`{"name":1,"lines":[{"sku":"a"}]}`:                                                            "body.name: expected string",
+		`{"name":"a","lines":[{"sku":"a","bin":1.5},{"sku":"a","bin":-1},{"sku":"a","bin":1e3}]}`:     "body.lines[0].bin: expected string body.lines[1].bin: expected string body.lines[2].bin: expected string",
+		`{"name":"a","lines":[{"sku":"a","bin":true}]}`:                                               "body.lines[0].bin: expected string",
+	} {
+		body, faults := schema.Read([]byte(text))
+		got := string(body)
+		if len(faults) > 0 {
+			var list []string
+			for _, f := range faults {
+				list = append(list, f.At+": "+f.Message)
+			}
+			got = strings.Join(list, " ")
+		}
+		if got != want {
+			t.Errorf("%s: %s, want %s", text, got, want)
+		}
+	}
 }

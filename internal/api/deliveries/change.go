@@ -194,6 +194,9 @@ func (h *Handlers) changeMany(ctx context.Context, ids []int64, f ledger.Deliver
 		out.Body.Changed, out.Body.IDs = len(changed), changed
 		return out, nil
 	}
+	if err := h.deps.Types.Name(ctx, &f.Type); err != nil {
+		return nil, api.LedgerFailed(ctx, h.log, err)
+	}
 	if prob := ownDeliveries(ctx, &f); prob != nil {
 		return nil, prob
 	}

@@ -28,6 +28,7 @@ type Ledger interface {
 // Deps is what the room is made of.
 type Deps struct {
 	Deliveries Ledger
+	Types      api.Types
 	Wake       func(lanes []ledger.Lane) // tells who delivers that deliveries are to be tried again
 	Now        func() time.Time          // of the rules
 	Sinks      map[string]view.ServedSink
@@ -71,7 +72,7 @@ type DeliveryQuery struct {
 	State     []string `query:"state,explode" doc:"only in this state; may be repeated: pending, sent, failed, timed_out, canceled" nullable:"false"`
 	Held      api.Flag `query:"held" doc:"only pending ones that wait for more than their time: held back by a silence, or for an earlier one of their finding"`
 	Warehouse string   `query:"warehouse" doc:"only of notices of this warehouse"`
-	Type      string   `query:"type" doc:"only of notices of this type"`
+	Type      string   `query:"type" doc:"only of notices of this type: its code or its id"`
 	Rule      string   `query:"rule" doc:"only of notices of this rule"`
 	Notice    string   `query:"notice" doc:"only of this notice"`
 }
@@ -92,6 +93,9 @@ func (h *Handlers) listDeliveries(ctx context.Context, in *deliveriesInput) (*de
 	}
 	if prob != nil {
 		return nil, prob
+	}
+	if err := h.deps.Types.Name(ctx, &f.Type); err != nil {
+		return nil, api.LedgerFailed(ctx, h.log, err)
 	}
 	limit := f.Limit
 	f.Limit++ // one more tells whether there are more

@@ -27,7 +27,7 @@ func pollOperation(doc *huma.OpenAPI) *huma.Operation {
 			api.QueryParam("since", "instead of after: delivered at or after that many ms since 1970; without either, the last three days", api.IntegerSchema(0, maxSince, nil)),
 			api.QueryParam("limit", "notices in a page", api.IntegerSchema(1, 200, 50)),
 			api.QueryParam("wait", "hold the answer back until something is new, at most that long: a duration up to 60s, such as 25s. After 55s an answer comes in any case", api.TextSchema("")),
-			api.QueryParam("type", "only notices of this type; repeat it for more than one",
+			api.QueryParam("type", "only notices of this type, by its code or its id; repeat it for more than one",
 				&huma.Schema{Type: huma.TypeArray, Items: api.NameSchema(), MaxItems: new(maxTypes)}),
 			api.QueryParam("unread", "true: only what the user among the subscribers has not read", &huma.Schema{Type: huma.TypeBoolean}),
 			{Name: "Accept-Language", In: "header", Description: "picks translated titles and bodies", Schema: api.TextSchema("")},

@@ -41,6 +41,8 @@ type Handlers struct {
 // New makes the room.
 func New(deps Deps) *Handlers { return &Handlers{deps, deps.Logger} }
 
+func (h *Handlers) types() api.Types { return h.deps.Catalogue.Types }
+
 // Register adds the operations.
 func (h *Handlers) Register(operations *api.Operations) {
 	h.registerTypes(operations)

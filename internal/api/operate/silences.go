@@ -149,6 +149,9 @@ func (h *Handlers) createSilence(ctx context.Context, in *silenceChange) (*silen
 	if prob != nil {
 		return nil, prob
 	}
+	if err := h.types().Name(ctx, typesOf(&s)...); err != nil {
+		return nil, api.LedgerFailed(ctx, h.log, err)
+	}
 	s.ID, s.Author, s.Created = "s_"+strings.ToLower(rand.Text()[:12]), who.Subject, now
 	if err := s.Check(now); err != nil {
 		return nil, silenceFault(err)
@@ -175,6 +178,17 @@ func (h *Handlers) createSilence(ctx context.Context, in *silenceChange) (*silen
 		h.log.LogAttrs(ctx, slog.LevelWarn, "what a new silence matches could not be looked up", slog.String("silence", s.ID), slog.Any("error", err))
 	}
 	return out, nil
+}
+
+// typesOf are the types that the silence names, as somebody has written them.
+func typesOf(s *silence.Silence) []*string {
+	var names []*string
+	for i := range s.Matchers {
+		if m := &s.Matchers[i]; m.Name == "type" && (m.Op == silence.Equal || m.Op == silence.NotEqual) {
+			names = append(names, &m.Value)
+		}
+	}
+	return names
 }
 
 // expireSilence answers POST /silences/{id}/expire.

@@ -20,6 +20,9 @@ import (
 
 // listSubscriptions answers GET /subscriptions.
 func (h *Handlers) listSubscriptions(ctx context.Context, in *subscriptionFilter) (*subscriptionsOutput, error) {
+	if err := h.types().Name(ctx, &in.Type); err != nil {
+		return nil, api.LedgerFailed(ctx, h.log, err)
+	}
 	filter, prob := in.parse()
 	if who := auth.From(ctx); prob == nil && !who.Everywhere() {
 		filter.Warehouse, prob = api.OwnWarehouse(who, "warehouse", filter.Warehouse)
@@ -54,6 +57,9 @@ func (h *Handlers) listSubscriptions(ctx context.Context, in *subscriptionFilter
 
 // createSubscription answers POST /subscriptions: 201, or 200 where it was there already.
 func (h *Handlers) createSubscription(ctx context.Context, in *subscriptionInput) (*subscriptionOutput, error) {
+	if err := h.types().Name(ctx, &in.Body.Type); err != nil {
+		return nil, api.LedgerFailed(ctx, h.log, err)
+	}
 	sub := parseSubscription(&in.Body)
 	if prob := checkSubscription(http.StatusUnprocessableEntity, sub); prob != nil {
 		return nil, prob
@@ -71,6 +77,13 @@ func (h *Handlers) createSubscription(ctx context.Context, in *subscriptionInput
 
 // importSubscriptions answers POST /subscriptions/import: all or none.
 func (h *Handlers) importSubscriptions(ctx context.Context, in *importInput) (*importOutput, error) {
+	names := make([]*string, len(in.Body.Subscriptions))
+	for i := range names {
+		names[i] = &in.Body.Subscriptions[i].Type
+	}
+	if err := h.types().Name(ctx, names...); err != nil {
+		return nil, api.LedgerFailed(ctx, h.log, err)
+	}
 	subs := make([]ledger.Subscription, len(in.Body.Subscriptions))
 	seen := make(map[ledger.Subscription]bool, len(subs))
 	for i, form := range in.Body.Subscriptions {
@@ -119,6 +132,9 @@ func (h *Handlers) addSubscriptions(ctx context.Context, subs []ledger.Subscript
 
 // removeSubscription answers DELETE /subscriptions.
 func (h *Handlers) removeSubscription(ctx context.Context, in *subscriptionKey) (*struct{}, error) {
+	if err := h.types().Name(ctx, &in.Type); err != nil {
+		return nil, api.LedgerFailed(ctx, h.log, err)
+	}
 	sub := ledger.Subscription{Type: in.Type, Warehouse: in.Warehouse, Subscriber: in.Subscriber}
 	if prob := in.missing(); prob != nil {
 		return nil, prob
@@ -182,7 +198,7 @@ type (
 
 // subscriptionKey names one subscription in a query.
 type subscriptionKey struct {
-	Type       string `query:"type" required:"true" doc:"code of a type in the catalogue"`
+	Type       string `query:"type" required:"true" doc:"code or id of a type in the catalogue"`
 	Warehouse  string `query:"warehouse" required:"true" doc:"a warehouse, or *"`
 	Subscriber string `query:"subscriber" required:"true" doc:"user:<id> or role:<id>"`
 }
@@ -201,7 +217,7 @@ func (k *subscriptionKey) missing() *wire.Problem {
 
 // subscriptionFilter is the query of a list.
 type subscriptionFilter struct {
-	Type       string                `query:"type" doc:"only of this type"`
+	Type       string                `query:"type" doc:"only of this type: its code or its id"`
 	Warehouse  string                `query:"warehouse" doc:"only of this warehouse; * means those for all warehouses"`
 	Subscriber string                `query:"subscriber" doc:"only of this subscriber"`
 	After      string                `query:"after" doc:"the cursor of the page before"`

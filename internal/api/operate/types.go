@@ -52,7 +52,7 @@ func (h *Handlers) getType(ctx context.Context, in *typeCode) (*typeOutput, erro
 	if err != nil {
 		return nil, api.LedgerFailed(ctx, h.log, err)
 	}
-	t, ok := types[in.Code]
+	t, ok := types[types.Code(in.Code)]
 	if !ok {
 		return nil, unknownType(http.StatusNotFound, in.Code)
 	}

@@ -32,6 +32,7 @@ type Ledger interface {
 // Deps is what the room is made of.
 type Deps struct {
 	Ledger Ledger
+	Types  api.Types
 	Queues map[string]view.ServedQueue // by name; none is fine
 	Logger *slog.Logger
 }
@@ -60,7 +61,7 @@ const (
 type (
 	searchInput struct {
 		Warehouses []string                `query:"warehouse,explode" doc:"of this warehouse; may be repeated. Without it, those of the token" nullable:"false"`
-		Types      []string                `query:"type,explode" doc:"of this type; may be repeated" nullable:"false"`
+		Types      []string                `query:"type,explode" doc:"of this type, by its code or its id; may be repeated" nullable:"false"`
 		Statuses   []string                `query:"status,explode" doc:"with this status; may be repeated: firing, resolved, event, sent" nullable:"false"`
 		Rule       string                  `query:"rule" doc:"of this rule" example:"negative-bin-stock"`
 		Scope      string                  `query:"scope" doc:"of this scope"`
@@ -110,6 +111,13 @@ func (h *Handlers) searchNotices(ctx context.Context, in *searchInput) (*searchO
 	}
 	if prob != nil {
 		return nil, prob
+	}
+	names := make([]*string, len(f.Types))
+	for i := range f.Types {
+		names[i] = &f.Types[i]
+	}
+	if err := h.deps.Types.Name(ctx, names...); err != nil {
+		return nil, api.LedgerFailed(ctx, h.log, err)
 	}
 	found, err := h.deps.Ledger.SearchNotices(ctx, f)
 	if err != nil {

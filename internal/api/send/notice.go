@@ -82,8 +82,18 @@ func (s *noticeMaker) notice(at string, f *wire.SendNoticeForm) ledger.NewNotice
 
 // typeOf finds the type in the catalogue.
 func (s *noticeMaker) typeOf(at string, f *wire.SendNoticeForm) *catalog.Type {
+	if f.TypeID != 0 {
+		code := s.types.Code(strconv.FormatInt(f.TypeID, 10))
+		if f.Type != "" && s.types.Code(f.Type) != code {
+			s.add(wire.CodeInvalidBody, at+"typeId", "it is the id of another type than type names: leave one of them out")
+		}
+		f.Type = code
+	}
+	f.Type = s.types.Code(f.Type)
 	typ, ok := s.types[f.Type]
 	switch {
+	case f.Type == "":
+		s.add(wire.CodeInvalidBody, at+"type", "it is needed, or typeId")
 	case catalog.Reserved(f.Type):
 		s.add(wire.CodeTypeReserved, at+"type", f.Type+" is built in: only Tallyman sends of it")
 	case !ok:

@@ -28,7 +28,7 @@ var (
 type Query struct {
 	Warehouse   string
 	Subscribers []string // user:<id>, role:<id>; sorted and unique
-	Types       []string // codes; empty = all; sorted and unique
+	Types       []string // codes or ids; empty = all; sorted and unique
 	Unread      bool     // only what the reader has not read
 	After       string   // a cursor
 	Since       int64    // ms since 1970: delivered at or after; 0 = absent

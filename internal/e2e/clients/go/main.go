@@ -82,7 +82,7 @@ func catalogue(ctx context.Context, c *client.ClientWithResponses) error {
 func notices(ctx context.Context, c *client.ClientWithResponses) error {
 	data := map[string]any{"bin": "A-01", "qty": 3}
 	sent, err := c.SendNoticesWithResponse(ctx, &client.SendNoticesParams{IdempotencyKey: new("go-1")}, client.Send{Notices: []client.SendNotice{
-		{Type: noticeType, Warehouse: warehouse, Title: new("Bin A-01"), Data: &data, Labels: &map[string]string{"area": "test"}},
+		{Type: new(noticeType), Warehouse: warehouse, Title: new("Bin A-01"), Data: &data, Labels: &map[string]string{"area": "test"}},
 	}})
 	if err != nil || sent.JSON201 == nil || len(sent.JSON201.Notices) != 1 {
 		return unexpected("send-notices", sent, err)

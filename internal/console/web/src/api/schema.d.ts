@@ -1791,7 +1791,7 @@ export interface components {
             sink?: string;
             /** @description one of these */
             state?: ("pending" | "sent" | "failed" | "timed_out" | "canceled")[];
-            /** @description of the notice */
+            /** @description of the notice: its code or its id */
             type?: string;
             /** @description of the notice */
             warehouse?: string;
@@ -3499,12 +3499,18 @@ export interface components {
             /** @description the name of the type where it is left out, in each of its languages */
             title?: string;
             /**
-             * @description code of a type in the catalogue
+             * @description code of a type in the catalogue, or its id as a number or a text
              * @example REP_NOTICE
              */
-            type: string;
+            type?: string;
             /**
-             * @description whose inboxes get it
+             * Format: int64
+             * @description instead of type: its id
+             * @example 124719
+             */
+            typeId?: number;
+            /**
+             * @description whose inboxes get it; a number is taken, too
              * @example 119240
              */
             warehouse: string;
@@ -3828,12 +3834,12 @@ export interface components {
              */
             subscriber: string;
             /**
-             * @description code of a type in the catalogue
+             * @description code of a type in the catalogue; its id is taken, too, as a number or a text
              * @example REP_NOTICE
              */
             type: string;
             /**
-             * @description a warehouse, or * for all
+             * @description a warehouse, or * for all; a number is taken, too
              * @example *
              */
             warehouse: string;
@@ -4331,7 +4337,7 @@ export interface operations {
                 sink?: string;
                 /** @description only in this state; may be repeated: pending, sent, failed, timed_out, canceled */
                 state?: string[];
-                /** @description only of notices of this type */
+                /** @description only of notices of this type: its code or its id */
                 type?: string;
                 /** @description only of notices of this warehouse */
                 warehouse?: string;
@@ -4805,7 +4811,7 @@ export interface operations {
                 since?: number;
                 /** @description user:<id>, role:<id>, or shadow:<rule> for what a rule in shadow finds; repeat it for more than one. Without it, the user and roles of the token */
                 subscriber?: string[];
-                /** @description only notices of this type; repeat it for more than one */
+                /** @description only notices of this type, by its code or its id; repeat it for more than one */
                 type?: string[];
                 /** @description true: only what the user among the subscribers has not read */
                 unread?: boolean;
@@ -5129,7 +5135,7 @@ export interface operations {
                 status?: string[];
                 /** @description made before then: RFC 3339 */
                 to?: string;
-                /** @description of this type; may be repeated */
+                /** @description of this type, by its code or its id; may be repeated */
                 type?: string[];
                 /** @description of this warehouse; may be repeated. Without it, those of the token */
                 warehouse?: string[];
@@ -5185,7 +5191,7 @@ export interface operations {
                 since?: number;
                 /** @description user:<id>, role:<id>, or shadow:<rule> for what a rule in shadow finds; repeat it for more than one. Without it, the user and roles of the token */
                 subscriber?: string[];
-                /** @description only notices of this type; repeat it for more than one */
+                /** @description only notices of this type, by its code or its id; repeat it for more than one */
                 type?: string[];
                 /** @description the warehouse; may be left out by a token that has one */
                 warehouse?: string;
@@ -7731,7 +7737,7 @@ export interface operations {
                 limit?: number;
                 /** @description only of this subscriber */
                 subscriber?: string;
-                /** @description only of this type */
+                /** @description only of this type: its code or its id */
                 type?: string;
                 /** @description only of this warehouse; * means those for all warehouses */
                 warehouse?: string;
@@ -7834,7 +7840,7 @@ export interface operations {
             query: {
                 /** @description user:<id> or role:<id> */
                 subscriber: string;
-                /** @description code of a type in the catalogue */
+                /** @description code or id of a type in the catalogue */
                 type: string;
                 /** @description a warehouse, or * */
                 warehouse: string;
