@@ -345,7 +345,7 @@ func (p *siteClient) streams(n *node) int {
 
 // largeBodies sends what the node takes at most, and one byte more, which the node itself must refuse.
 func (p *siteClient) largeBodies() {
-	const most = 8<<20 - 1
+	const most = 8 << 20
 	notice := fmt.Sprintf(`{"notices":[{"type":"MOVE_NOTICE","warehouse":"119240","title":"large","recipients":["user:%slarge"]}]}`, p.name)
 	for size, want := range map[int]struct {
 		status int
