@@ -157,7 +157,7 @@ func (p *pair) delivers() {
 		switch {
 		case len(batch) == 0:
 		case mark == 0:
-			err = l.MarkSent(ctx, receipts)
+			err = l.MarkSent(ctx, "", receipts)
 		case mark == 1:
 			err = l.MarkAttempt(ctx, seqs, "away")
 		default:

@@ -91,19 +91,24 @@ func (l *deliveryStore) Pending(ctx context.Context, lane delivery.Lane, limit i
 }
 
 // MarkSent records the receipts.
-func (l *deliveryStore) MarkSent(ctx context.Context, receipts []delivery.Receipt) error {
+func (l *deliveryStore) MarkSent(ctx context.Context, node string, receipts []delivery.Receipt) error {
 	leave, err := l.enter(ctx, "MarkSent")
 	if err != nil {
 		return err
 	}
 	defer leave()
 	for _, r := range receipts {
-		if d := l.delivery[r.Seq-1]; d.State == ledger.DeliveryPending {
+		d := l.delivery[r.Seq-1]
+		switch {
+		case d.State != ledger.DeliveryPending:
+		case node != "" && l.lanes[d.Lane].node != node:
+			err = ledger.ErrFenced
+		default:
 			d.State, d.SentAt = ledger.DeliverySent, l.now()
 			d.Attempts++
 		}
 	}
-	return nil
+	return err
 }
 
 // MarkAttempt counts a failed attempt.

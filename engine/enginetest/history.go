@@ -186,37 +186,3 @@ func (l *operationStore) Numbers(ctx context.Context) (map[string]int64, error) 
 	defer leave()
 	return map[string]int64{"switches": l.switched}, nil
 }
-
-// SeeNode records that a node is there.
-func (l *operationStore) SeeNode(ctx context.Context, n ledger.Node) error {
-	leave, err := l.enter(ctx, "SeeNode")
-	if err != nil {
-		return err
-	}
-	defer leave()
-	n.Seen = l.now()
-	l.nodes[n.Name] = n
-	return nil
-}
-
-// LeaveNode records that the node has stopped.
-func (l *operationStore) LeaveNode(ctx context.Context, name string) error {
-	leave, err := l.enter(ctx, "LeaveNode")
-	if err != nil {
-		return err
-	}
-	defer leave()
-	delete(l.nodes, name)
-	return nil
-}
-
-// Nodes returns the nodes that are there, by name.
-func (l *operationStore) Nodes(ctx context.Context) ([]ledger.Node, error) {
-	leave, err := l.enter(ctx, "Nodes")
-	if err != nil {
-		return nil, err
-	}
-	defer leave()
-	maps.DeleteFunc(l.nodes, func(_ string, n ledger.Node) bool { return l.now().Sub(n.Seen) > ledger.NodeGone })
-	return slices.SortedFunc(maps.Values(l.nodes), func(a, b ledger.Node) int { return cmp.Compare(a.Name, b.Name) }), nil
-}

@@ -23,6 +23,7 @@ type Ledger struct {
 	deliveryStore
 	historyStore
 	operationStore
+	sessionStore
 }
 
 // The stores are those of ledger.Ledger, as far as the engine needs them. Each comes with what tests ask and set.
@@ -32,6 +33,7 @@ type (
 	deliveryStore  struct{ *state }
 	historyStore   struct{ *state }
 	operationStore struct{ *state }
+	sessionStore   struct{ *state }
 )
 
 // state is what the stores share.
@@ -57,7 +59,7 @@ type state struct {
 	known    map[string]bool
 	switches map[scopeID]ledger.Switch
 	switched int64 // how often
-	nodes    map[string]ledger.Node
+	sessions map[string]*sessionRow
 	dropped  []map[string]int
 }
 
@@ -85,13 +87,13 @@ func NewLedger(types ...catalog.Type) *Ledger {
 	s := &state{
 		Subscribers: []string{"role:keeper"},
 		scopes:      map[scopeID]*scope{}, notices: map[string]*notice.Notice{}, lanes: map[delivery.Lane]laneLock{},
-		plans: map[scopeID]ledger.ProbePlan{}, switches: map[scopeID]ledger.Switch{}, nodes: map[string]ledger.Node{},
+		plans: map[scopeID]ledger.ProbePlan{}, switches: map[scopeID]ledger.Switch{}, sessions: map[string]*sessionRow{},
 		commits: map[firingID]lastCommit{}, types: catalog.Catalog{}, version: 1,
 	}
 	for _, t := range types {
 		s.types[t.Code] = t
 	}
-	return &Ledger{s, firingStore{s}, catalogueStore{s}, deliveryStore{s}, historyStore{s}, operationStore{s}}
+	return &Ledger{s, firingStore{s}, catalogueStore{s}, deliveryStore{s}, historyStore{s}, operationStore{s}, sessionStore{s}}
 }
 
 func (l *state) now() time.Time {

@@ -18,8 +18,9 @@ type Lanes interface {
 	Pending(ctx context.Context, lane Lane, limit int) ([]Delivery, error)
 	// MarkSent records the receipts, and counts the attempt. What is not pending stays as it is. Receipts of
 	// an epoch that is not the recorded one any more are not recorded, since the rebuild of the new one may
-	// have passed them: the deliveries stay pending and the answer is ErrFenced.
-	MarkSent(ctx context.Context, receipts []Receipt) error
+	// have passed them: the deliveries stay pending and the answer is ErrFenced. So is that to a node that does not hold the
+	// lane any more; "" asks nobody.
+	MarkSent(ctx context.Context, node string, receipts []Receipt) error
 	// MarkAttempt counts a failed attempt with its error (secrets removed by the caller).
 	MarkAttempt(ctx context.Context, seqs []int64, cause string) error
 	// MarkFailed ends deliveries that can never succeed.

@@ -76,7 +76,7 @@ type DeliveryRecord struct {
 	Behind   bool               // it waits for an earlier delivery of its finding
 	InFront  int64              // Behind: the number of the one of its finding that goes first
 	HeldBy   string             // the silence that holds it back until Next; "" = none does
-	Node     string             // that has it claimed now
+	Node     string             // the name of the node that has it claimed now
 }
 
 // DeliveryState is how a delivery stands. The numbers are the flags that the WMS knows.

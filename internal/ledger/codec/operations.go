@@ -105,18 +105,20 @@ func SwitchArgs(s *ledger.Switch) []any {
 
 // Node is a row of nodes.
 type Node struct {
-	Name, Version, Rules string
-	Started, Seen        int64
+	Session, Name, Version, Rules string
+	Started, Seen, Left           int64
 }
 
 // Columns returns pointers to the fields in the order of the columns that the query of nodes names.
 func (n *Node) Columns() []any {
-	return []any{&n.Name, &n.Version, &n.Rules, &n.Started, &n.Seen}
+	return []any{&n.Session, &n.Name, &n.Version, &n.Rules, &n.Started, &n.Seen, &n.Left}
 }
 
 // Node is the row as the ledger's callers see it.
 func (n *Node) Node() ledger.Node {
-	return ledger.Node{Name: n.Name, Version: n.Version, Rules: n.Rules, Started: Time(n.Started), Seen: Time(n.Seen)}
+	return ledger.Node{
+		Session: n.Session, Name: n.Name, Version: n.Version, Rules: n.Rules, Started: Time(n.Started), Seen: Time(n.Seen), Left: Span(n.Left),
+	}
 }
 
 // Promotion is what a row of rule_scopes says of a promotion; At 0 = there is none.

@@ -223,7 +223,7 @@ func (d *DeliveryRecord) Record() (ledger.DeliveryRecord, error) {
 		out.Next = Time(d.Due)
 	}
 	if d.Claimed {
-		out.Node, out.HeldBy = d.Node, ""
+		out.Node, out.HeldBy = delivery.NodeName(d.Node), ""
 	}
 	return out, nil
 }

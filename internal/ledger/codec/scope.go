@@ -175,7 +175,7 @@ func (r *Run) Run() (ledger.Run, error) {
 // number of deliveries that had nobody to go to.
 func RunArgs(c ledger.Claim, r *ledger.Run, answer string, unsubscribed int) []any {
 	return []any{
-		c.Rule, c.Scope, c.Term, Micros(c.Due), c.Token, answer, c.Node, Micros(r.Started), r.Duration.Microseconds(),
+		c.Rule, c.Scope, c.Term, Micros(c.Due), c.Token, answer, r.Node, Micros(r.Started), r.Duration.Microseconds(),
 		string(r.Outcome), r.Rows, r.Matched, r.Errored, r.Pending, r.Firing, r.Notices, unsubscribed, r.Error,
 		Texts(r.Samples),
 	}

@@ -62,8 +62,8 @@ func (l *Ledger) AcquireLane(ctx context.Context, lane delivery.Lane, node strin
 }
 
 // MarkSent implements delivery.Lanes.
-func (l *Ledger) MarkSent(ctx context.Context, receipts []delivery.Receipt) error {
-	err := l.Ledger.MarkSent(ctx, receipts)
+func (l *Ledger) MarkSent(ctx context.Context, node string, receipts []delivery.Receipt) error {
+	err := l.Ledger.MarkSent(ctx, node, receipts)
 	l.watch.noteEnd(Deliveries, err)
 	return err
 }
@@ -151,9 +151,16 @@ func (l *Ledger) ApplyMoves(ctx context.Context, queue, epoch string, entries []
 	return err
 }
 
-// SeeNode implements ledger.Nodes.
-func (l *Ledger) SeeNode(ctx context.Context, n ledger.Node) error {
-	err := l.Ledger.SeeNode(ctx, n)
+// BeginSession implements ledger.Sessions.
+func (l *Ledger) BeginSession(ctx context.Context, n ledger.Node, lease time.Duration) error {
+	err := l.Ledger.BeginSession(ctx, n, lease)
+	l.watch.noteEnd(Presence, err)
+	return err
+}
+
+// RenewSession implements ledger.Sessions.
+func (l *Ledger) RenewSession(ctx context.Context, id, rules string, lease time.Duration) error {
+	err := l.Ledger.RenewSession(ctx, id, rules, lease)
 	l.watch.noteEnd(Presence, err)
 	return err
 }

@@ -232,12 +232,30 @@ var clockTests = []testCase{
 			equal(t, i == 1, removed > 0)
 		}
 	}},
-	{"nodes that were there are not there for longer", func(t *testing.T, f *fixture) {
-		noError(t, f.SeeNode(t.Context(), ledger.Node{Name: "a", Started: start}))
+	{"a session keeps what is left of its lease, and one that is over stays over", func(t *testing.T, f *fixture) {
+		f.begins(t, "dead", start)
+		f.clock.Add(2 * sessionLease)
+		f.begins(t, "late", f.clock.Now())
+		f.begins(t, "a", f.clock.Now())
+		f.clock.Add(sessionLease / 2)
 		f.turn(t)
-		f.clock.Add(ledger.NodeGone + time.Second)
-		nodes, err := f.Nodes(t.Context())
+		noError(t, f.RenewSession(t.Context(), "a/1", "", time.Hour))
+		f.buries(t, "a/1", "dead/1")
+		f.clock.Add(sessionLease/2 - time.Microsecond)
+		f.buries(t, "a/1")
+		f.clock.Add(time.Microsecond)
+		f.buries(t, "a/1", "late/1")
+	}},
+	{"a session that was renewed after the clock went back is not cut", func(t *testing.T, f *fixture) {
+		f.begins(t, "b", start)
+		was := f.readClock(t)
+		f.clock.Add(-7 * time.Second)
+		noError(t, f.RenewSession(t.Context(), "b/1", "", sessionLease))
+		begun, err := f.BeginTerm(t.Context(), Ann, was, 7*time.Second, lease)
 		noError(t, err)
-		equal(t, 0, len(nodes))
+		equal(t, true, begun)
+		f.clock.Add(sessionLease - time.Microsecond)
+		f.begins(t, "a", f.clock.Now())
+		f.buries(t, "a/1")
 	}},
 }

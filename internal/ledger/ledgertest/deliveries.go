@@ -39,7 +39,7 @@ var laneTests = []testCase{
 		f.send(t, list[1:2], "", 200)
 		f.send(t, list[:1], "", 300)
 		f.hasCounts(t, map[ledger.DeliveryState]int64{0: 2, 1: 1, 2: 1})
-		noError(t, f.MarkSent(t.Context(), nil))
+		noError(t, f.MarkSent(t.Context(), "", nil))
 		noError(t, f.MarkAttempt(t.Context(), nil, ""))
 	}},
 	{"deliveries of expired notices are canceled", func(t *testing.T, f *fixture) {
@@ -192,7 +192,7 @@ var inboxTests = []testCase{
 		f.send(t, list[:1], "e1", 100)
 		noError(t, f.FinishEpoch(t.Context(), inboxSink, "e1"))
 		noError(t, f.BeginEpoch(t.Context(), inboxSink, "e1", ledger.IndexState{Epoch: "e2"}, "b", lease))
-		err := f.MarkSent(t.Context(), []delivery.Receipt{{Seq: list[1].Seq, Score: 101, Epoch: "e1"}})
+		err := f.MarkSent(t.Context(), "", []delivery.Receipt{{Seq: list[1].Seq, Score: 101, Epoch: "e1"}})
 		isError(t, ledger.ErrFenced, err)
 		equal(t, []string{"n_00001"}, ids(f.pending(t, inboxLane)))
 		f.send(t, list[1:], "e2", 102)
@@ -212,7 +212,7 @@ var inboxTests = []testCase{
 		for i, d := range list[:6] {
 			receipts = append(receipts, delivery.Receipt{Seq: d.Seq, Score: 1<<60 - int64(i)})
 		}
-		noError(t, f.MarkSent(t.Context(), receipts))
+		noError(t, f.MarkSent(t.Context(), "", receipts))
 		f.clock.Add(time.Hour)
 		var got []string
 		after := int64(0)
@@ -309,7 +309,7 @@ var recipientTests = []testCase{
 		f.commit(t, 1, to([]ledger.Target{inbox}, newNotice("n_1")))
 		f.subscribe(t, ledger.Subscription{Type: "REP_NOTICE", Warehouse: "*", Subscriber: "user:late"})
 		pending := f.pending(t, inboxLane)
-		noError(t, f.MarkSent(t.Context(), []delivery.Receipt{{Seq: pending[0].Seq, Score: 7}}))
+		noError(t, f.MarkSent(t.Context(), "", []delivery.Receipt{{Seq: pending[0].Seq, Score: 7}}))
 
 		back, alone := to([]ledger.Target{inbox, queue}, newNotice("n_2"))[0], to([]ledger.Target{inbox}, newNotice("n_3"))[0]
 		back.After, alone.After = "n_1", "n_0"

@@ -201,35 +201,12 @@ var switchTests = []testCase{
 		equal(t, time.Time{}, state.Done)
 		equal(t, time.Time{}, state.Thawed)
 	}},
-	{"nodes come, are seen, leave, and are gone after a minute of silence", func(t *testing.T, f *fixture) {
-		one := ledger.Node{Name: "one", Version: "1.2", Rules: "abc", Started: start.Add(-time.Hour), Seen: start}
-		two := ledger.Node{Name: "two", Version: "1.3", Rules: "def", Started: start, Seen: start}
-		noError(t, f.SeeNode(t.Context(), two))
-		noError(t, f.SeeNode(t.Context(), one))
-		f.hasNodes(t, one, two)
-		f.clock.Add(40 * time.Second)
-		one.Rules, one.Seen = "def", start.Add(40*time.Second)
-		noError(t, f.SeeNode(t.Context(), one))
-		f.hasNodes(t, one, two)
-		f.clock.Add(21 * time.Second)
-		f.hasNodes(t, one)
-		noError(t, f.LeaveNode(t.Context(), "one"))
-		noError(t, f.LeaveNode(t.Context(), "one"))
-		f.hasNodes(t)
-	}},
 }
 
 // hasSwitches checks all of them, as another node reads them.
 func (f *operationChecks) hasSwitches(t testing.TB, want ...ledger.Switch) {
 	t.Helper()
 	got, err := f.other(t).Switches(t.Context())
-	noError(t, err)
-	equal(t, want, got)
-}
-
-func (f *operationChecks) hasNodes(t testing.TB, want ...ledger.Node) {
-	t.Helper()
-	got, err := f.other(t).Nodes(t.Context())
 	noError(t, err)
 	equal(t, want, got)
 }

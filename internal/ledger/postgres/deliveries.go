@@ -15,14 +15,14 @@ import (
 )
 
 // MarkSent implements delivery.Lanes.
-func (l *Ledger) MarkSent(ctx context.Context, receipts []delivery.Receipt) error {
+func (l *Ledger) MarkSent(ctx context.Context, node string, receipts []delivery.Receipt) error {
 	seqs := make([]int64, len(receipts))
 	scores := make([]int64, len(receipts))
 	epochs := make([]string, len(receipts))
 	for i, r := range receipts {
 		seqs[i], scores[i], epochs[i] = r.Seq, r.Score, r.Epoch
 	}
-	marked, err := l.exec(ctx, "mark-sent", seqs, scores, epochs, l.NowArg())
+	marked, err := l.exec(ctx, "mark-sent", seqs, scores, epochs, l.NowArg(), node)
 	if err != nil {
 		return err
 	}
@@ -34,7 +34,7 @@ func (l *Ledger) MarkSent(ctx context.Context, receipts []delivery.Receipt) erro
 		return failed("mark sent", err)
 	}
 	if stale > 0 {
-		return fmt.Errorf("%d receipts are of another epoch: %w", stale, ledger.ErrFenced)
+		return fmt.Errorf("%d receipts are of another epoch, or of a lane that the node does not hold: %w", stale, ledger.ErrFenced)
 	}
 	return nil
 }

@@ -75,6 +75,11 @@ func (e engine) InAuditTx(ctx context.Context, what string, do func(store.Conn) 
 	})
 }
 
+// Aside implements store.Engine.
+func (e engine) Aside() store.Engine {
+	return engine{&Ledger{Store: e.Store, pool: e.aside, aside: e.aside}}
+}
+
 // IsAlone implements store.Engine.
 func (e engine) IsAlone() bool { return false }
 

@@ -22,7 +22,10 @@ import (
 //go:embed sql
 var sqlFiles embed.FS
 
-const defaultConnections = 8
+const (
+	defaultConnections = 8
+	asideConnections   = 2 // one that hangs leaves another
+)
 
 // session is what every connection asks of the server. A node that freezes or is cut off in the middle of a commit would
 // otherwise keep the rule locked for as long as the server believes in it, whatever its lease says: hours.
@@ -40,7 +43,8 @@ var session = map[string]string{
 type Ledger struct {
 	*store.Store
 
-	pool *pgxpool.Pool
+	pool  *pgxpool.Pool
+	aside *pgxpool.Pool // for the sessions of nodes: while all connections of pool are in use, a session must be renewed all the same
 }
 
 var _ ledger.Ledger = (*Ledger)(nil)
@@ -68,23 +72,33 @@ func connect(ctx context.Context, url string, opts ledger.Options, session map[s
 	}
 	l := &Ledger{}
 	l.Store = store.New(engine{l}, opts)
-	set := sessionSetter(session, cfg.ConnConfig.RuntimeParams)
-	cfg.AfterConnect = func(ctx context.Context, conn *pgx.Conn) error {
+	cfg.AfterConnect = l.setUp(sessionSetter(session, cfg.ConnConfig.RuntimeParams))
+	if l.pool, err = pgxpool.NewWithConfig(ctx, cfg); err != nil {
+		return nil, fmt.Errorf("ledger: connect: %w", err)
+	}
+	cfg = cfg.Copy()
+	cfg.MaxConns = asideConnections // none is made before a node takes its session
+	session = maps.Clone(session)
+	session["idle_in_transaction_session_timeout"] = "2s" // a node that freezes while it buries another holds up nobody for long
+	cfg.AfterConnect = l.setUp(sessionSetter(session, cfg.ConnConfig.RuntimeParams))
+	if l.aside, err = pgxpool.NewWithConfig(ctx, cfg); err != nil {
+		l.pool.Close()
+		return nil, fmt.Errorf("ledger: connect: %w", err)
+	}
+	if err := l.checkSchema(ctx); err != nil {
+		return nil, errors.Join(err, l.Close())
+	}
+	return l, nil
+}
+
+// setUp makes a new connection ready for use.
+func (l *Ledger) setUp(set func(context.Context, *pgx.Conn) error) func(context.Context, *pgx.Conn) error {
+	return func(ctx context.Context, conn *pgx.Conn) error {
 		if err := set(ctx, conn); err != nil {
 			return err
 		}
 		return l.identify(ctx, conn)
 	}
-	pool, err := pgxpool.NewWithConfig(ctx, cfg)
-	if err != nil {
-		return nil, fmt.Errorf("ledger: connect: %w", err)
-	}
-	l.pool = pool
-	if err := l.checkSchema(ctx); err != nil {
-		pool.Close()
-		return nil, err
-	}
-	return l, nil
 }
 
 // identify asks a new connection which database it leads to, before the connection is used. Another one may be a copy, in which rows have other numbers.
@@ -126,6 +140,7 @@ func (l *Ledger) Ping(ctx context.Context) error {
 // Close closes the connections, waiting for those in use.
 func (l *Ledger) Close() error {
 	l.pool.Close()
+	l.aside.Close()
 	return nil
 }
 

@@ -14,7 +14,7 @@ import (
 )
 
 // MarkSent implements delivery.Lanes.
-func (l *Ledger) MarkSent(ctx context.Context, receipts []delivery.Receipt) error {
+func (l *Ledger) MarkSent(ctx context.Context, node string, receipts []delivery.Receipt) error {
 	told := make([][3]any, len(receipts))
 	seqs := make([]int64, len(receipts))
 	for i, r := range receipts {
@@ -26,16 +26,16 @@ func (l *Ledger) MarkSent(ctx context.Context, receipts []delivery.Receipt) erro
 	}
 	var stale int64
 	err = l.inTx(ctx, "mark sent", func(tx *sql.Tx) error {
-		if _, err := one(ctx, tx, "stale-receipts", []any{string(text)}, &stale); err != nil {
+		if _, err := one(ctx, tx, "stale-receipts", []any{string(text), node}, &stale); err != nil {
 			return err
 		}
-		if _, err := exec(ctx, tx, "mark-sent", string(text), l.nowMicros()); err != nil {
+		if _, err := exec(ctx, tx, "mark-sent", string(text), l.nowMicros(), node); err != nil {
 			return err
 		}
 		return l.cancelReadAlready(ctx, tx, seqs)
 	})
 	if err == nil && stale > 0 {
-		err = fmt.Errorf("%d receipts are of another epoch: %w", stale, ledger.ErrFenced)
+		err = fmt.Errorf("%d receipts are of another epoch, or of a lane that the node does not hold: %w", stale, ledger.ErrFenced)
 	}
 	return err
 }

@@ -60,6 +60,9 @@ func (e engine) InAuditTx(ctx context.Context, what string, do func(store.Conn) 
 	return e.InTx(ctx, what, do)
 }
 
+// Aside implements store.Engine. Nobody takes over from the one node that has the file.
+func (e engine) Aside() store.Engine { return e }
+
 // IsAlone implements store.Engine.
 func (e engine) IsAlone() bool { return true }
 

@@ -48,7 +48,7 @@ func (s *clockStore) BeginTerm(ctx context.Context, who ledger.Author, was ledge
 				return nil, err
 			}
 		}
-		if _, err := tx.Exec(ctx, "turn-nodes", began); err != nil {
+		if _, err := tx.Exec(ctx, "turn-nodes", began, back.Microseconds()); err != nil {
 			return nil, err
 		}
 		return record.TermBegun(&was, codec.Time(began), back), nil

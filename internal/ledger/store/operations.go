@@ -81,28 +81,6 @@ func (s *operationStore) Promotions(ctx context.Context) ([]ledger.Promotion, er
 	})
 }
 
-// SeeNode implements ledger.Nodes.
-func (s *operationStore) SeeNode(ctx context.Context, n ledger.Node) error {
-	if _, err := s.db.Exec(ctx, "see-node", n.Name, n.Version, n.Rules, codec.Micros(n.Started), s.LeaseArg()); err != nil {
-		return err
-	}
-	_, err := s.db.Exec(ctx, "drop-nodes", ledger.NodeGone.Microseconds(), s.LeaseArg())
-	return err
-}
-
-// LeaveNode implements ledger.Nodes.
-func (s *operationStore) LeaveNode(ctx context.Context, name string) error {
-	_, err := s.db.Exec(ctx, "leave-node", name)
-	return err
-}
-
-// Nodes implements ledger.Nodes.
-func (s *operationStore) Nodes(ctx context.Context) ([]ledger.Node, error) {
-	var row codec.Node
-	args := []any{ledger.NodeGone.Microseconds(), s.LeaseArg()}
-	return list(ctx, s.db, "nodes", args, row.Columns(), func() (ledger.Node, error) { return row.Node(), nil })
-}
-
 // AddSilence implements ledger.Silences.
 func (s *operationStore) AddSilence(ctx context.Context, who ledger.Author, given *silence.Silence) error {
 	added := *given

@@ -35,6 +35,9 @@ type Engine interface {
 	CancelRead(ctx context.Context, r *ledger.ReadAll, after int64, limit int) ([]int64, error)
 	// LookAtNotices looks at the notices that follow in a search. full tells whether there were as many as were asked for.
 	LookAtNotices(ctx context.Context, s *codec.Search, a *codec.LookArgs) (looked []codec.Candidate, full bool, err error)
+	// Aside is the same database for the sessions of nodes. Where others may take over from a node whose session is not renewed, it waits for no other work of
+	// this process.
+	Aside() Engine
 	// IsAlone tells whether nobody else writes while a transaction runs.
 	IsAlone() bool
 	// IsDuplicate tells whether a statement failed because a key is there already.
@@ -51,6 +54,7 @@ type Store struct {
 	inboxStore
 	queueStore
 	operationStore
+	sessionStore
 	clockStore
 	auditStore
 	historyStore
@@ -75,7 +79,7 @@ func New(db Engine, opts ledger.Options) *Store {
 	b.Recorder = &Recorder{nowArg: b.NowArg, step: opts.Steps()}
 	return &Store{
 		base: b, firingStore: firingStore{b}, catalogueStore: catalogueStore{b}, deliveryStore: deliveryStore{b}, inboxStore: inboxStore{b},
-		queueStore: queueStore{b}, operationStore: operationStore{b}, clockStore: clockStore{b}, auditStore: auditStore{b}, historyStore: historyStore{b},
+		queueStore: queueStore{b}, operationStore: operationStore{b}, sessionStore: sessionStore{b}, clockStore: clockStore{b}, auditStore: auditStore{b}, historyStore: historyStore{b},
 		lineageStore: lineageStore{b}, pruner: pruner{b},
 	}
 }

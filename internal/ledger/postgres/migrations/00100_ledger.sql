@@ -429,14 +429,17 @@ CREATE TABLE switches (
     PRIMARY KEY (rule, scope)
 );
 
--- Who runs, and with which program and rules.
+-- The sessions of nodes: who runs, and with which program and rules; docs/adr/node-sessions.md tells why. Firings, lanes, deliveries to push channels and the
+-- writing back of an index are held in the name of a session. seen is when the lease (µs) began last.
 CREATE TABLE nodes (
-    node    text COLLATE "C" PRIMARY KEY,
+    session text COLLATE "C" PRIMARY KEY,
+    node    text   NOT NULL,
     program text   NOT NULL,
     rules   text   NOT NULL,
     started bigint NOT NULL,
-    seen    bigint NOT NULL
-);
+    seen    bigint NOT NULL,
+    lease   bigint NOT NULL
+) WITH (fillfactor = 10);
 
 -- Silences and maintenance windows; docs/adr/silences.md tells why. matchers is a JSON array of texts. until_at 0 = for ever, which only
 -- those with a cron may be: they are active for duration whenever it

@@ -44,5 +44,5 @@ SET until = CASE WHEN until > $1::bigint + greatest($2::bigint, $3::bigint) THEN
 WHERE due IS NOT NULL AND (due > $1::bigint OR first_due > $1 OR until > $1 + $3::bigint);
 
 -- name: turn-nodes
--- Arguments: $1 now.
-UPDATE nodes SET seen = $1 WHERE seen > $1::bigint;
+-- Arguments: $1 now, $2 by how much the clock went back.
+UPDATE nodes SET seen = seen - $2::bigint WHERE seen > $1::bigint;

@@ -37,13 +37,13 @@ UPDATE deliveries SET state = 4, last_error = 'the notice has expired' WHERE seq
 
 -- name: mark-sent
 -- Records receipts whose epoch is the recorded one (or that have none). Locking the states makes a new epoch
--- wait until they are visible to its rebuild. Arguments: $1 seqs, $2 scores, $3 epochs, $4 now.
--- Result: the number of rows; what is missing was not pending, or is of another epoch.
+-- wait until they are visible to its rebuild. Arguments: $1 seqs, $2 scores, $3 epochs, $4 now, $5 who
+-- holds the lanes, '' = whoever does. Result: the number of rows; what is missing was not pending, or is of another epoch or holder.
 WITH states AS MATERIALIZED (SELECT sink, epoch FROM inbox_states FOR SHARE)
 UPDATE deliveries d
 SET state = 1, score = r.score, epoch = r.epoch, attempts = d.attempts + 1, sent_at = (SELECT ledger_now($4)), last_error = ''
 FROM unnest($1::bigint[], $2::bigint[], $3::text[]) AS r (seq, score, epoch), lanes l LEFT JOIN states s ON s.sink = l.sink
-WHERE d.seq = r.seq AND d.state = 0 AND l.id = d.lane_id AND (r.epoch = '' OR r.epoch = coalesce(s.epoch, r.epoch));
+WHERE d.seq = r.seq AND d.state = 0 AND l.id = d.lane_id AND ($5 = '' OR l.node = $5) AND (r.epoch = '' OR r.epoch = coalesce(s.epoch, r.epoch));
 
 -- name: still-pending
 -- Arguments: $1 seqs. Result: how many of them are pending.

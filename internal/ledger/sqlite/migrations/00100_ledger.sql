@@ -401,13 +401,16 @@ CREATE TABLE switches (
     PRIMARY KEY (rule, scope)
 ) STRICT, WITHOUT ROWID;
 
--- Who runs, and with which program and rules.
+-- The sessions of nodes: who runs, and with which program and rules; docs/adr/node-sessions.md tells why. Firings, lanes, deliveries to push channels and the
+-- writing back of an index are held in the name of a session. seen is when the lease (µs) began last.
 CREATE TABLE nodes (
-    node    TEXT    NOT NULL PRIMARY KEY,
+    session TEXT    NOT NULL PRIMARY KEY,
+    node    TEXT    NOT NULL,
     program TEXT    NOT NULL,
     rules   TEXT    NOT NULL,
     started INTEGER NOT NULL,
-    seen    INTEGER NOT NULL
+    seen    INTEGER NOT NULL,
+    lease   INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 
 -- Silences and maintenance windows; docs/adr/silences.md tells why. matchers is a JSON array of texts. until_at 0 = for ever, which only

@@ -44,5 +44,5 @@ SET until = CASE WHEN until > ?1 + max(?2, ?3) THEN until - ?2 WHEN until > ?1 +
 WHERE due IS NOT NULL AND (due > ?1 OR first_due > ?1 OR until > ?1 + ?3);
 
 -- name: turn-nodes
--- Arguments: ?1 now.
-UPDATE nodes SET seen = ?1 WHERE seen > ?1;
+-- Arguments: ?1 now, ?2 by how much the clock went back.
+UPDATE nodes SET seen = seen - ?2 WHERE seen > ?1;

@@ -35,21 +35,23 @@ UPDATE deliveries SET state = 4, last_error = 'the notice has expired'
 WHERE seq IN (SELECT value FROM json_each(?1)) AND state = 0;
 
 -- name: stale-receipts
--- Arguments: ?1 receipts (JSON: [[seq, score, epoch], …]). Result: how many belong to another epoch than the recorded one.
+-- Arguments: ?1 receipts (JSON: [[seq, score, epoch], …]), ?2 who holds the lanes, '' = whoever does. Result: how many belong to another epoch than the
+-- recorded one, or to a lane of another holder.
 SELECT count(*)
 FROM json_each(?1) r
 JOIN deliveries d ON d.seq = r.value ->> 0 AND d.state = 0
 JOIN lanes l ON l.id = d.lane_id
-JOIN inbox_states s ON s.sink = l.sink
-WHERE r.value ->> 2 NOT IN ('', s.epoch);
+LEFT JOIN inbox_states s ON s.sink = l.sink
+WHERE r.value ->> 2 NOT IN ('', coalesce(s.epoch, r.value ->> 2)) OR ?2 NOT IN ('', l.node);
 
 -- name: mark-sent
 -- Records the receipts whose epoch is the recorded one (or that have none).
--- Arguments: ?1 receipts (JSON: [[seq, score, epoch], …]), ?2 now.
+-- Arguments: ?1 receipts (JSON: [[seq, score, epoch], …]), ?2 now, ?3 who holds the lanes, '' = whoever does.
 UPDATE deliveries AS d
 SET state = 1, score = r.score, epoch = r.epoch, attempts = d.attempts + 1, sent_at = ?2, last_error = ''
 FROM (SELECT value ->> 0 AS seq, value ->> 1 AS score, value ->> 2 AS epoch FROM json_each(?1)) AS r
 WHERE d.seq = r.seq AND d.state = 0
+  AND (?3 = '' OR (SELECT l.node FROM lanes l WHERE l.id = d.lane_id) = ?3)
   AND (r.epoch = '' OR r.epoch = coalesce((SELECT s.epoch FROM lanes l JOIN inbox_states s ON s.sink = l.sink
                                            WHERE l.id = d.lane_id), r.epoch));
 
