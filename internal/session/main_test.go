@@ -1,0 +1,9 @@
+package session_test
+
+import (
+	"testing"
+
+	"tallyman/internal/testenv"
+)
+
+func TestMain(m *testing.M) { testenv.Main(m) }

@@ -1,0 +1,157 @@
+package session
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"tallyman/internal/ledger"
+)
+
+// watcher looks who is there, and buries the sessions of nodes that are gone. One goroutine uses it.
+type watcher struct {
+	*Keeper
+
+	others map[string]bool // the sessions of the last look
+	last   sighting
+}
+
+// sighting is what the ledger's clock showed, and when.
+type sighting struct {
+	session string // of this node
+	shown   time.Time
+	asked   time.Time // by this machine's timer, as answered
+}
+
+func (w *watcher) run(ctx context.Context) {
+	tick := time.NewTicker(w.o.Lease / beats)
+	defer tick.Stop()
+	failing := false
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		err := w.look(ctx)
+		if err != nil && !failing && ctx.Err() == nil {
+			w.log.Warn("The ledger cannot be asked which nodes are there. The node tries again.", "error", err)
+		}
+		failing = err != nil
+	}
+}
+
+// look sees who is there, and buries who is gone.
+func (w *watcher) look(ctx context.Context) error {
+	id, _ := w.Own()
+	asked := time.Now()
+	list, err := w.nodes(ctx)
+	if err != nil {
+		w.unsettle(id)
+		return err
+	}
+	now := time.Now()
+	isOver := false
+	there := map[string]bool{}
+	for i := range list {
+		n := &list[i]
+		if n.Session == id {
+			w.compare(sighting{id, n.Seen.Add(w.o.Lease - n.Left), asked}, now)
+			continue
+		}
+		there[n.Session] = true
+		isOver = isOver || n.Left <= 0
+	}
+	if isOver && w.isSteady(id, now) {
+		if err := w.bury(ctx, id, there); err != nil {
+			return err
+		}
+	}
+	w.tell(there)
+	return w.freeAgain(ctx, now)
+}
+
+func (w *watcher) nodes(ctx context.Context) ([]ledger.Node, error) {
+	ctx, done := context.WithTimeout(ctx, w.answerWithin())
+	defer done()
+	return w.o.Ledger.Nodes(ctx)
+}
+
+// compare compares the ledger's clock with this machine's timer. A clock that was set ahead ends the leases of all who could not know: they get a lease of time.
+func (w *watcher) compare(is sighting, answered time.Time) {
+	was := w.last
+	w.last = is
+	if was.session == is.session && is.shown.Sub(was.shown) > answered.Sub(was.asked)+w.o.Lease/beats {
+		w.unsettle(is.session)
+	}
+}
+
+// unsettle notes that others may not have been able to renew their sessions.
+func (k *Keeper) unsettle(id string) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.own.id == id {
+		k.own.steady = time.Time{}
+	}
+}
+
+// isSteady tells whether the session has been renewed without a gap for a lease: then others could have renewed theirs.
+func (k *Keeper) isSteady(id string, now time.Time) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return id == k.own.id && k.holds() && !k.own.steady.IsZero() && now.Sub(k.own.steady) >= k.o.Lease
+}
+
+// bury ends the sessions that are over, and takes them out of those that are there.
+func (w *watcher) bury(ctx context.Context, id string, there map[string]bool) error {
+	bounded, done := context.WithTimeout(ctx, buryWithin)
+	defer done()
+	ended, err := w.o.Ledger.BurySessions(bounded, id)
+	if err != nil {
+		return fmt.Errorf("bury a session: %w", err)
+	}
+	w.mu.Lock()
+	for i := range ended {
+		w.ended[ended[i].Session] = time.Now().Add(w.o.Lease)
+	}
+	w.mu.Unlock()
+	for i := range ended {
+		n := &ended[i]
+		delete(there, n.Session)
+		w.o.Observe(Buried)
+		w.log.Warn(fmt.Sprintf("Session of node %s ended: no heartbeat for %s. Its firings, lanes and pushes are free.", n.Name, w.o.Lease), //nolint:sloglint // the words are what operators look for
+			"node", n.Name, "session", n.Session, "seen", n.Seen)
+	}
+	return nil
+}
+
+// tell tells the node that a session is gone which was there before.
+func (w *watcher) tell(there map[string]bool) {
+	gone := false
+	for id := range w.others {
+		gone = gone || !there[id]
+	}
+	w.others = there
+	if gone {
+		w.mu.Lock()
+		changed := w.changed
+		w.mu.Unlock()
+		changed()
+	}
+}
+
+// freeAgain frees what sessions hold that have ended: what was locked when they ended, or was claimed just afterwards.
+func (w *watcher) freeAgain(ctx context.Context, now time.Time) error {
+	w.mu.Lock()
+	var ids []string
+	for id, until := range w.ended {
+		ids = append(ids, id)
+		if now.After(until) {
+			delete(w.ended, id)
+		}
+	}
+	w.mu.Unlock()
+	bounded, done := context.WithTimeout(ctx, buryWithin)
+	defer done()
+	return w.o.Ledger.EndSessions(bounded, ids)
+}
