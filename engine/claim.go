@@ -14,6 +14,7 @@ import (
 var (
 	errStopping = errors.New("the engine stops")
 	errLost     = errors.New("the lease was lost; another node runs the firing")
+	errAbsent   = errors.New("this node has no session; it takes one as soon as the ledger answers")
 	errStale    = errors.New("the types have changed since the rule was compiled")
 )
 
@@ -53,8 +54,12 @@ func (u *unit) claimAndFire(ctx context.Context, stop <-chan struct{}, due time.
 		return ledger.Claim{}, errStale // it has waited for a worker
 	}
 
+	session, ended := u.e.opts.Session.Own()
+	if session == "" {
+		return ledger.Claim{}, errAbsent
+	}
 	asked := time.Now()
-	claim, err := u.e.opts.Ledger.Claim(ctx, u.rule.ID, u.rule.Scope, u.term.Number, due, u.e.opts.Node, u.e.opts.Lease)
+	claim, err := u.e.opts.Ledger.Claim(ctx, u.rule.ID, u.rule.Scope, u.term.Number, due, session, u.e.opts.Lease)
 	if err != nil {
 		if ctx.Err() != nil {
 			return claim, errStopping
@@ -64,15 +69,22 @@ func (u *unit) claimAndFire(ctx context.Context, stop <-chan struct{}, due time.
 	if claim.Term == u.term.Number {
 		u.e.opts.Observer.FiringLag(u.now().Sub(u.plan.start(claim.Due)))
 	}
-	return claim, u.hold(ctx, claim, asked)
+	return claim, u.hold(ctx, ended, claim, asked)
 }
 
-// hold runs the firing under the claim. What it cannot finish it gives back, unless another node has it already.
-func (u *unit) hold(ctx context.Context, claim ledger.Claim, asked time.Time) error {
+// hold runs the firing under the claim, for as long as the session lives. What it cannot finish it gives back, unless another node has it already.
+func (u *unit) hold(ctx context.Context, ended <-chan struct{}, claim ledger.Claim, asked time.Time) error {
 	now := time.Now()
 	h := &claimHandle{ledger: u.e.opts.Ledger, claim: claim, lease: u.e.opts.Lease, asked: asked, given: now, renewed: now}
 	work, cancel := context.WithCancelCause(ctx)
 	var renewing sync.WaitGroup
+	renewing.Go(func() {
+		select {
+		case <-ended:
+			cancel(errLost)
+		case <-work.Done():
+		}
+	})
 	renewing.Go(func() { h.keep(work, cancel) })
 	err := u.fire(work, h)
 	lost := context.Cause(work)

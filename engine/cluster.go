@@ -4,36 +4,11 @@ import (
 	"context"
 	"time"
 
-	"tallyman/internal/ledger"
+	"tallyman/internal/delivery"
 )
 
-// attendEvery is how often a node says that it is there.
-const attendEvery = 5 * time.Second
-
-// attend says that the node is there, until it stops.
-func (e *Engine) attend(ctx context.Context, stop <-chan struct{}) {
-	for {
-		if err := e.appear(ctx); err != nil {
-			e.log.Warn("the ledger does not hear that this node is there", "error", err)
-		}
-		if !pause(ctx, stop, attendEvery) {
-			break
-		}
-	}
-	// The context may be over; see unit.hold.
-	bye, done := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
-	defer done()
-	if err := e.opts.Ledger.LeaveNode(bye, e.opts.Node); err != nil {
-		e.log.Debug("the ledger does not hear that this node stops; it notices by itself", "error", err)
-	}
-}
-
-// appear says that the node is there, and with which rules.
-func (e *Engine) appear(ctx context.Context) error {
-	return e.opts.Ledger.SeeNode(ctx, ledger.Node{
-		Name: e.opts.Node, Version: e.opts.Version, Rules: e.Version(), Started: e.started,
-	})
-}
+// appear records which rules the node runs.
+func (e *Engine) appear(ctx context.Context) error { return e.opts.Session.Announce(ctx, e.Version()) }
 
 // agreed tells whether all nodes that are there have the rules of that version.
 func (e *Engine) agreed(ctx context.Context, version string) (bool, error) {
@@ -41,8 +16,9 @@ func (e *Engine) agreed(ctx context.Context, version string) (bool, error) {
 	if err != nil {
 		return false, err
 	}
+	id, _ := e.opts.Session.Own()
 	for _, n := range nodes {
-		if n.Name != e.opts.Node && n.Rules != version {
+		if n.Session != id && n.Rules != version {
 			e.log.Info("the state of removed rules is closed once all nodes have the same rules", "node", n.Name, "rules", n.Rules, "here", version)
 			return false, nil
 		}
@@ -50,7 +26,7 @@ func (e *Engine) agreed(ctx context.Context, version string) (bool, error) {
 	return true, nil
 }
 
-// reclaim looks, three times in the length of a lease, for firings that were claimed and never finished, and tells the
+// reclaim looks, three times in the length of a lease and after TakeOver, for firings that were claimed and never finished, and tells the
 // loops of their rules. A rule that is due once a day need not wait a day for the rest of its firing.
 func (e *Engine) reclaim(ctx context.Context, stop <-chan struct{}) {
 	for {
@@ -65,14 +41,34 @@ func (e *Engine) reclaim(ctx context.Context, stop <-chan struct{}) {
 			}
 			select {
 			case u.abandoned <- claim.Due:
-				e.log.Info("taking up an abandoned firing", "rule", claim.Rule, "scope", claim.Scope, "due", claim.Due, "node", claim.Node)
+				e.log.Info("taking up an abandoned firing", "rule", claim.Rule, "scope", claim.Scope, "due", claim.Due, "node", delivery.NodeName(claim.Node))
 			default: // it knows already
 			}
 		}
-		if !pause(ctx, stop, e.opts.Lease/3) {
+		look := time.NewTimer(e.opts.Lease / 3)
+		select {
+		case <-e.left:
+		case <-look.C:
+		case <-ctx.Done():
+			return
+		case <-stop:
 			return
 		}
+		look.Stop()
 	}
+}
+
+// TakeOver looks at once for what other nodes have left: lanes, deliveries to push channels and firings. It never blocks.
+func (e *Engine) TakeOver() {
+	for _, d := range e.deliverer {
+		signal(d.left)
+	}
+	for _, sink := range e.opts.Sinks {
+		if sink.Wake != nil {
+			sink.Wake()
+		}
+	}
+	signal(e.left)
 }
 
 // sweepEvery is how often the ledger is pruned.

@@ -22,6 +22,15 @@ type Ledger interface {
 	ledger.Pruner
 }
 
+// Session is the session of the node, in whose name the engine holds firings and lanes; internal/session keeps it.
+type Session interface {
+	delivery.Session
+	// Own is Hold for firings, which the ledger fences: the channel is closed when the ledger has ended the session, and not before.
+	Own() (id string, ended <-chan struct{})
+	// Announce records which rules the node runs.
+	Announce(ctx context.Context, rules string) error
+}
+
 // Observer is told what happened, for metrics. Its methods are called from many goroutines and must
 // not block.
 type Observer interface {
@@ -120,10 +129,6 @@ func (b boundedLedger) Switches(ctx context.Context) ([]ledger.Switch, error) {
 	return ask(ctx, b.lease, b.Ledger.Switches)
 }
 
-func (b boundedLedger) SeeNode(ctx context.Context, n ledger.Node) error {
-	return tell(ctx, b.lease, func(ctx context.Context) error { return b.Ledger.SeeNode(ctx, n) })
-}
-
 func (b boundedLedger) Nodes(ctx context.Context) ([]ledger.Node, error) {
 	return ask(ctx, b.lease, b.Ledger.Nodes)
 }
@@ -184,8 +189,8 @@ func (b boundedLedger) Pending(ctx context.Context, lane delivery.Lane, limit in
 	})
 }
 
-func (b boundedLedger) MarkSent(ctx context.Context, receipts []delivery.Receipt) error {
-	return tell(ctx, b.lease, func(ctx context.Context) error { return b.Ledger.MarkSent(ctx, receipts) })
+func (b boundedLedger) MarkSent(ctx context.Context, node string, receipts []delivery.Receipt) error {
+	return tell(ctx, b.lease, func(ctx context.Context) error { return b.Ledger.MarkSent(ctx, node, receipts) })
 }
 
 func (b boundedLedger) MarkAttempt(ctx context.Context, seqs []int64, cause string) error {

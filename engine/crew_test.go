@@ -102,7 +102,7 @@ func TestReplaceRemoves(t *testing.T) {
 		o := w.options("a")
 		o.Complete = true
 		a := w.start(o)
-		o.Node = "b"
+		o.Node, o.Session = "b", w.session("b")
 		b := w.start(o)
 		pass(6 * time.Minute)
 		w.replace(a, false)

@@ -31,6 +31,7 @@ type deliverer struct {
 
 	calls  sinkCalls
 	signal chan struct{} // something was hinted
+	left   chan struct{} // another node may have left lanes
 	mu     sync.Mutex
 	hinted map[delivery.Lane]bool
 }
@@ -38,7 +39,7 @@ type deliverer struct {
 func newDeliverer(e *Engine, name string, sink sinks.Sink) *deliverer {
 	return &deliverer{
 		e: e, name: name, sink: sink, log: e.log.With("sink", name),
-		signal: make(chan struct{}, 1),
+		signal: make(chan struct{}, 1), left: make(chan struct{}, 1),
 		hinted: map[delivery.Lane]bool{},
 	}
 }
@@ -89,6 +90,8 @@ func (d *deliverer) loop(ctx context.Context, stop <-chan struct{}) {
 		case <-d.signal:
 			d.takeHints(&known)
 		case <-poll.C:
+			d.ask(ctx, &known)
+		case <-d.left:
 			d.ask(ctx, &known)
 		case <-rested.C:
 		case end := <-done:
@@ -175,27 +178,50 @@ func (l *laneTable) alarm(timer *time.Timer) {
 const batchSize = 500
 
 // drain delivers what is pending in the lane, in order, until nothing is left, the sink or the ledger
-// fails, another node holds the lane, or stop is closed.
+// fails, another node holds the lane, the session of the node is not in force, or stop is closed.
 func (d *deliverer) drain(ctx context.Context, stop <-chan struct{}, lane delivery.Lane) error {
-	lease := d.e.opts.Lease
-	held, err := d.e.opts.Ledger.AcquireLane(ctx, lane, d.e.opts.Node, lease)
+	session, lapsed := d.e.opts.Session.Hold()
+	if session == "" {
+		return nil // The next poll finds the lane, here or on another node.
+	}
+	ctx, cancel := until(ctx, lapsed)
+	defer cancel()
+	l := heldLane{d, lane, session}
+	err := l.drain(ctx, stop)
+	if !d.e.opts.Session.Holds(session) {
+		return nil // whatever it was
+	}
+	return err
+}
+
+// heldLane is a lane that a session of this node holds.
+type heldLane struct {
+	*deliverer
+
+	lane    delivery.Lane
+	session string
+}
+
+func (l *heldLane) drain(ctx context.Context, stop <-chan struct{}) error {
+	lease := l.e.opts.Lease
+	held, err := l.e.opts.Ledger.AcquireLane(ctx, l.lane, l.session, lease)
 	if err != nil {
 		return fmt.Errorf("taking the lane: %w", err)
 	}
 	if !held {
 		return nil
 	}
-	defer d.release(ctx, lane)
+	defer l.release(ctx)
 	since := time.Now()
 	for {
-		batch, err := d.e.opts.Ledger.Pending(ctx, lane, batchSize)
+		batch, err := l.e.opts.Ledger.Pending(ctx, l.lane, batchSize)
 		if err != nil {
 			return fmt.Errorf("reading the lane: %w", err)
 		}
 		if len(batch) == 0 {
 			return nil
 		}
-		if err := d.deliver(ctx, lane, batch); err != nil {
+		if err := l.deliver(ctx, batch); err != nil {
 			return err
 		}
 		select {
@@ -206,7 +232,7 @@ func (d *deliverer) drain(ctx context.Context, stop <-chan struct{}, lane delive
 		if time.Since(since) < lease/3 {
 			continue
 		}
-		if held, err = d.e.opts.Ledger.AcquireLane(ctx, lane, d.e.opts.Node, lease); err != nil || !held {
+		if held, err = l.e.opts.Ledger.AcquireLane(ctx, l.lane, l.session, lease); err != nil || !held {
 			return err
 		}
 		since = time.Now()
@@ -214,33 +240,42 @@ func (d *deliverer) drain(ctx context.Context, stop <-chan struct{}, lane delive
 }
 
 // deliver hands a batch to the sink and records its answer. The sink has to answer while the lane is surely
-// ours: otherwise another node might deliver later notices before these.
-func (d *deliverer) deliver(ctx context.Context, lane delivery.Lane, batch []delivery.Delivery) error {
-	d.e.opts.Step(StepDelivering)
-	receipts, err := d.call(ctx, lane, batch)
-	d.calls.note(lane, err)
+// ours: otherwise another node might deliver later notices before these. A node that was frozen begins and records nothing.
+func (l *heldLane) deliver(ctx context.Context, batch []delivery.Delivery) error {
+	l.e.opts.Step(StepDelivering)
+	if !l.e.opts.Session.Holds(l.session) {
+		return errAbsent
+	}
+	receipts, err := l.call(ctx, l.lane, batch)
+	if !l.e.opts.Session.Holds(l.session) {
+		return errAbsent // What the sink said is of a call that was cut off, or is not ours to record.
+	}
+	l.calls.note(l.lane, err)
 	if refused, ok := errors.AsType[*sinks.RefusedError](err); ok && among(refused.Seqs, batch) {
-		d.calls.note(lane, nil) // the sink works
-		return d.end(ctx, lane, batch, refused)
+		l.calls.note(l.lane, nil) // the sink works
+		return l.end(ctx, l.lane, batch, refused)
 	}
 	if err != nil {
-		d.e.opts.Observer.DeliveryDone(d.name, OutcomeRetried, len(batch))
-		if merr := d.e.opts.Ledger.MarkAttempt(ctx, seqs(batch), judge.Cut(err.Error(), judge.LongError)); merr != nil {
-			d.log.Warn("a failed attempt could not be recorded", "error", merr)
+		l.e.opts.Observer.DeliveryDone(l.name, OutcomeRetried, len(batch))
+		if merr := l.e.opts.Ledger.MarkAttempt(ctx, seqs(batch), judge.Cut(err.Error(), judge.LongError)); merr != nil {
+			l.log.Warn("a failed attempt could not be recorded", "error", merr)
 		}
 		return err
 	}
-	d.e.opts.Step(StepDelivered)
-	if err := d.e.opts.Ledger.MarkSent(ctx, receipts); err != nil {
+	l.e.opts.Step(StepDelivered)
+	if !l.e.opts.Session.Holds(l.session) {
+		return errAbsent
+	}
+	if err := l.e.opts.Ledger.MarkSent(ctx, l.session, receipts); err != nil {
 		return fmt.Errorf("recording what the sink took: %w", err) // it gets them again, and answers the same
 	}
-	d.e.opts.Step(StepMarked)
-	d.e.opts.Observer.DeliveryDone(d.name, OutcomeSent, len(batch))
-	now := d.e.opts.Clock.Now()
+	l.e.opts.Step(StepMarked)
+	l.e.opts.Observer.DeliveryDone(l.name, OutcomeSent, len(batch))
+	now := l.e.opts.Clock.Now()
 	for i := range batch {
-		d.e.opts.Observer.DeliveryTook(d.name, now.Sub(batch[i].Notice.CreatedAt))
+		l.e.opts.Observer.DeliveryTook(l.name, now.Sub(batch[i].Notice.CreatedAt))
 	}
-	d.log.Debug("delivered", "warehouse", lane.Warehouse, "notices", delivery.LogEntry(batch))
+	l.log.Debug("delivered", "warehouse", l.lane.Warehouse, "notices", delivery.LogEntry(batch))
 	return nil
 }
 
@@ -288,11 +323,11 @@ func (d *deliverer) call(ctx context.Context, lane delivery.Lane, batch []delive
 }
 
 // release gives the lane up, also when the engine is out of time.
-func (d *deliverer) release(ctx context.Context, lane delivery.Lane) {
+func (l *heldLane) release(ctx context.Context) {
 	ctx, done := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
 	defer done()
-	if err := d.e.opts.Ledger.ReleaseLane(ctx, lane, d.e.opts.Node); err != nil {
-		d.log.Warn("the lane could not be given back; its lease ends by itself", "warehouse", lane.Warehouse, "error", err)
+	if err := l.e.opts.Ledger.ReleaseLane(ctx, l.lane, l.session); err != nil {
+		l.log.Warn("the lane could not be given back; its lease ends by itself", "warehouse", l.lane.Warehouse, "error", err)
 	}
 }
 

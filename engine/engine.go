@@ -27,6 +27,7 @@ type Engine struct {
 	reading   sync.Mutex    // held while the switches are read and put in force
 	changed   chan struct{} // has one when the crew has changed; Run sees to it
 	removed   chan struct{} // has one when rules may have been removed
+	left      chan struct{} // has one when another node may have left firings
 	orders    chan *order   // of firings that operators ask for
 	closed    chan struct{} // closed when no more orders are taken
 }
@@ -49,6 +50,7 @@ func New(o Options) (*Engine, error) {
 		started:   time.Now().UTC(),
 		changed:   make(chan struct{}, 1),
 		removed:   make(chan struct{}, 1),
+		left:      make(chan struct{}, 1),
 		orders:    make(chan *order),
 		closed:    make(chan struct{}),
 	}
@@ -76,7 +78,6 @@ func (e *Engine) Run(ctx context.Context) error {
 	var runs, loops sync.WaitGroup
 	committed := make(chan struct{}) // closed when nothing commits any more
 	runs.Go(func() { e.supervise(work, stop, &runs) })
-	loops.Go(func() { e.attend(work, stop) })
 	loops.Go(func() { closer{e}.run(work, stop) })
 	for _, d := range e.deliverer {
 		loops.Go(func() { d.loop(work, committed) })

@@ -144,7 +144,7 @@ func (g *liveGame) start(i int) error {
 	if err != nil {
 		return err
 	}
-	g.nodes[i] = g.run(e)
+	g.nodes[i] = g.run(e, o)
 	n.on = true
 	g.m.settle(n, time.Time{})
 	return nil

@@ -18,7 +18,7 @@ import (
 )
 
 // Options is what an engine is made of. Zero durations and counts have the defaults that their comments
-// name; Ledger, Node and the sources and sinks that the rules name are required.
+// name; Ledger, Node, Session and the sources and sinks that the rules name are required.
 type Options struct {
 	Ledger  Ledger
 	Sources map[string]scanners.Source
@@ -30,15 +30,15 @@ type Options struct {
 
 	Silencer judge.Silencer // nothing is silenced
 
-	Node     string // name of this node, unique in the cluster
-	Version  string // of the program, for those who look at the nodes
-	Clock    Clock  // SystemClock
-	Terms    Terms  // of the clock; one that never ends
+	Node     string // name of this node, which runs and logs show
+	Session  Session
+	Clock    Clock // SystemClock
+	Terms    Terms // of the clock; one that never ends
 	Logger   *slog.Logger
 	Observer Observer      // NoObserver
 	Tracer   *trace.Tracer // none
 
-	Lease     time.Duration  // of claims and lanes, renewed after a third of it; 30s
+	Lease     time.Duration  // of claims and lanes, renewed after a third of it, for the case that nobody ends the session of a node that is gone; 30s
 	Workers   int            // runs at a time; those of all sources, so that one that hangs leaves room for the others, and at least 8
 	PerSource map[string]int // runs at a time on a source, by its name; 4 where it is not named
 	PerSink   int            // lanes of one sink that are drained at a time; 8
@@ -137,6 +137,9 @@ func (o *Options) validate() error {
 	var errs []error
 	if o.Ledger == nil {
 		errs = append(errs, errors.New("engine: no ledger"))
+	}
+	if o.Session == nil {
+		errs = append(errs, errors.New("engine: no session"))
 	}
 	if !nodeName.MatchString(o.Node) {
 		errs = append(errs, fmt.Errorf("engine: %q is no name for a node", o.Node))

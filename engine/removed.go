@@ -14,6 +14,9 @@ import (
 // closer closes what rules and scopes have left that were removed from the files.
 type closer struct{ *Engine }
 
+// agreeEvery is how often a node looks whether all nodes have its rules.
+const agreeEvery = 5 * time.Second
+
 // run closes the findings of rules and scopes that were removed from the files, and resolves their notices, when the engine has started and after each Replace. It
 // waits until every node has these rules: one that still runs a removed rule would find everything anew, and tell it.
 func (e closer) run(ctx context.Context, stop <-chan struct{}) {
@@ -68,13 +71,13 @@ func (e closer) tryAll(ctx context.Context, stop <-chan struct{}, rested bool) (
 		}
 	}
 	if agreed, err = e.agreed(ctx, version); err != nil || !agreed {
-		return attendEvery, false, err
+		return agreeEvery, false, err
 	}
 	if !rested {
 		return e.opts.ForgetAfter, true, nil
 	}
 	if e.paused() {
-		return attendEvery, true, nil // while all rules are paused nothing is resolved
+		return agreeEvery, true, nil // while all rules are paused nothing is resolved
 	}
 	again, err = e.closeAll(ctx, known)
 	return again, true, err
@@ -89,7 +92,7 @@ func (e closer) closeAll(ctx context.Context, known map[string]bool) (again time
 	for i := range removed {
 		switch failure := e.closeScope(ctx, removed[i]); {
 		case errors.Is(failure, ledger.ErrFenced):
-			again = attendEvery // another node closes it, too, or a run was committed just now: what is left is read anew
+			again = agreeEvery // another node closes it, too, or a run was committed just now: what is left is read anew
 		case failure != nil:
 			err = errors.Join(err, fmt.Errorf("rule %s in scope %q: %w", removed[i].Rule, removed[i].Scope, failure))
 		}

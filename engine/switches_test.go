@@ -159,14 +159,15 @@ func TestSwitchThatEndedWhileNobodyRan(t *testing.T) {
 		w.turn(n, nil, until)
 		n.stop()
 		pass(32 * time.Minute) // 38
-		e, err := engine.New(w.options("a"))
+		o := w.options("a")
+		e, err := engine.New(o)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if err := e.ReadSwitches(w.t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		w.run(e)
+		w.run(e, o)
 		pass(time.Second)
 		w.hasRun("after the restart", 5, 30, 35)
 	})

@@ -14,6 +14,7 @@ import (
 	"tallyman/engine/why"
 	"tallyman/internal/ledger"
 	"tallyman/internal/notice"
+	"tallyman/internal/session"
 	"tallyman/internal/testenv"
 	"tallyman/rules"
 	"tallyman/rules/catalog"
@@ -103,10 +104,18 @@ func (w *world) set(rows ...[]row.Value) {
 
 func (w *world) options(node string) engine.Options {
 	return engine.Options{
-		Ledger: w.ledger, Node: node, Rules: w.rules, Logger: slog.New(slog.DiscardHandler),
+		Ledger: w.ledger, Node: node, Session: w.session(node), Rules: w.rules, Logger: slog.New(slog.DiscardHandler),
 		Sources: map[string]scanners.Source{"wms": w.source},
 		Sinks:   map[string]engine.Sink{"inbox": {Sink: w.inbox, Inbox: true}},
 	}
+}
+
+// worldLease is the lease of a session. It is that of firings and lanes, so that tests of both tell the same time.
+const worldLease = 30 * time.Second
+
+// session is one that the node has yet to take.
+func (w *world) session(node string) *session.Keeper {
+	return session.New(session.Options{Ledger: w.ledger, Node: node, Lease: worldLease})
 }
 
 // node is a running engine.
@@ -122,21 +131,35 @@ func (w *world) start(o engine.Options) node {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	n := w.run(e)
+	n := w.run(e, o)
 	n.Explainer = why.New(e, w.ledger, o.Silencer)
 	return n
 }
 
-func (w *world) run(e *engine.Engine) node {
+func (w *world) run(e *engine.Engine, o engine.Options) node {
 	w.t.Helper()
+	keeper, isKept := o.Session.(*session.Keeper)
 	ctx, cancel := context.WithCancel(w.t.Context())
+	keeping, leave := context.WithCancel(w.t.Context())
+	if isKept {
+		_ = keeper.Begin(keeping) // Run tries again
+	}
 	done := make(chan error, 1)
+	left := make(chan struct{})
+	go func() {
+		defer close(left)
+		if isKept {
+			keeper.Run(keeping, e.TakeOver)
+		}
+	}()
 	go func() { done <- e.Run(ctx) }()
 	stop := sync.OnceFunc(func() {
 		cancel()
 		if err := <-done; err != nil {
 			w.t.Errorf("Run: %v", err)
 		}
+		leave()
+		<-left
 	})
 	w.t.Cleanup(stop)
 	return node{e, why.New(e, w.ledger, nil), stop}

@@ -21,6 +21,7 @@ import (
 	"tallyman/internal/ledger"
 	pgledger "tallyman/internal/ledger/postgres"
 	sqliteledger "tallyman/internal/ledger/sqlite"
+	"tallyman/internal/session"
 	"tallyman/internal/testenv"
 	"tallyman/scanners"
 	sqlitesource "tallyman/scanners/sqlite"
@@ -73,8 +74,13 @@ func child(folder string) error {
 		return err
 	}
 	defer l.Close()
+	keeper := session.New(session.Options{Ledger: l, Node: "child", Lease: time.Second, Alone: strings.HasPrefix(read(folder, urlFile), "sqlite:")})
+	if err := keeper.Begin(ctx); err != nil {
+		return err
+	}
 	e, err := engine.New(engine.Options{
 		Ledger:   l,
+		Session:  keeper,
 		Sources:  map[string]scanners.Source{"wms": source},
 		Sinks:    map[string]engine.Sink{"log": {Sink: fileSink(filepath.Join(folder, sinkFile)), Inbox: true}},
 		Rules:    rulesOf(read(folder, ruleFile)),
@@ -88,6 +94,16 @@ func child(folder string) error {
 		return err
 	}
 	go report(ctx, folder, l)
+	keeping, leave := context.WithCancel(context.WithoutCancel(ctx))
+	left := make(chan struct{})
+	go func() {
+		defer close(left)
+		keeper.Run(keeping, e.TakeOver)
+	}()
+	defer func() {
+		leave()
+		<-left
+	}()
 	return e.Run(ctx)
 }
 
