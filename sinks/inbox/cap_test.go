@@ -9,6 +9,7 @@ import (
 
 	"tallyman/internal/testenv"
 	"tallyman/sinks/recovery"
+	"tallyman/sinks/sinktest"
 )
 
 func TestCapKeepsTheNewest(t *testing.T) {
@@ -156,7 +157,7 @@ func TestNewRefusesWhatBreaksTheTag(t *testing.T) {
 	for _, o := range []Options{
 		{Prefix: "a{b}:"}, {Prefix: "a b"}, {Prefix: "a\n"}, {Sink: "in{box"}, {Cap: -1},
 	} {
-		o.Client, o.Watch, o.Ledger, o.Node = n.client, recovery.NewWatch(), n.ledger, "x"
+		o.Client, o.Watch, o.Ledger, o.Session = n.client, recovery.NewWatch(), n.ledger, sinktest.Session("x")
 		if _, err := New(o); err == nil {
 			t.Errorf("%q, %q, %d: taken", o.Prefix, o.Sink, o.Cap)
 		}

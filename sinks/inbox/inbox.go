@@ -90,7 +90,7 @@ func New(o Options) (*Inbox, error) {
 	in := &Inbox{index: x, writer: writer{x, remove}, marker: marker{x, remove}, sweeper: sweeper{x, remove}}
 	in.poller = poller{x, in.sweeper}
 	x.keeper, err = recovery.New(recovery.Options{
-		Client: o.Client, Watch: o.Watch, Ledger: o.Ledger, Contents: rebuilder{x, in.writer, in.marker}, Node: o.Node, Sink: o.Sink,
+		Client: o.Client, Watch: o.Watch, Ledger: o.Ledger, Contents: rebuilder{x, in.writer, in.marker}, Session: o.Session, Sink: o.Sink,
 		EpochKey: k.epoch(), Channel: k.hints(), Logger: x.log, Unavailable: page.ErrUnavailable, Lineage: o.Lineage, OnRestore: o.OnRestore,
 	})
 	if err != nil {
@@ -189,14 +189,14 @@ type Ledger interface {
 
 // Options is what an inbox is made of.
 type Options struct {
-	Client redis.UniversalClient // needed; its OnConnect must be that of Watch
-	Watch  *recovery.Watch       // needed
-	Ledger Ledger                // needed
-	Node   string                // needed: names this process among the nodes
-	Prefix string                // of every key, as redis.prefix says; without braces
-	Sink   string                // the sink's name in the configuration; "inbox" by default
-	Cap    int                   // how many notices an inbox keeps, MinCap to MaxCap; DefaultCap where it is 0
-	Logger *slog.Logger          // none by default
+	Client  redis.UniversalClient // needed; its OnConnect must be that of Watch
+	Watch   *recovery.Watch       // needed
+	Ledger  Ledger                // needed
+	Session delivery.Session      // in whose name the index is written back; needed
+	Prefix  string                // of every key, as redis.prefix says; without braces
+	Sink    string                // the sink's name in the configuration; "inbox" by default
+	Cap     int                   // how many notices an inbox keeps, MinCap to MaxCap; DefaultCap where it is 0
+	Logger  *slog.Logger          // none by default
 	// Lineage and OnRestore are those of recovery.Options.
 	Lineage   recovery.Lineage
 	OnRestore func(ctx context.Context, r recovery.Restore) error
@@ -235,8 +235,8 @@ const (
 )
 
 func (o Options) withDefaults() (Options, error) {
-	if o.Client == nil || o.Watch == nil || o.Ledger == nil || o.Node == "" {
-		return o, errors.New("inbox: Client, Watch, Ledger and Node are needed")
+	if o.Client == nil || o.Watch == nil || o.Ledger == nil || o.Session == nil {
+		return o, errors.New("inbox: Client, Watch, Ledger and Session are needed")
 	}
 	if o.Sink == "" {
 		o.Sink = DefaultSink

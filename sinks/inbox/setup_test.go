@@ -18,6 +18,7 @@ import (
 	"tallyman/internal/testenv"
 	"tallyman/sinks/inbox/page"
 	"tallyman/sinks/recovery"
+	"tallyman/sinks/sinktest"
 )
 
 // What tests may take, and how much they have.
@@ -94,7 +95,7 @@ func newNodeThat(t testing.TB, run func(*Inbox, context.Context), addr string, l
 	}
 	client := dial(addr, watch)
 	o := Options{
-		Client: client, Watch: watch, Ledger: ledger, Prefix: prefix, Node: fmt.Sprintf("node-%d", nodes.Add(1)),
+		Client: client, Watch: watch, Ledger: ledger, Prefix: prefix, Session: sinktest.Session(fmt.Sprintf("node-%d", nodes.Add(1))),
 		Logger: slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelInfo})),
 	}
 	for _, f := range change {

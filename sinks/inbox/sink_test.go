@@ -28,7 +28,7 @@ func TestAnEvictingServerIsRefused(t *testing.T) {
 	t.Parallel()
 	r := testenv.Redis(t, "--maxmemory-policy", "allkeys-lru")
 	watch := recovery.NewWatch()
-	in, err := New(Options{Client: r.Client(t), Watch: watch, Ledger: newMemoryLedger(), Node: "n"})
+	in, err := New(Options{Client: r.Client(t), Watch: watch, Ledger: newMemoryLedger(), Session: sinktest.Session("n")})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,15 +16,16 @@ import (
 // flight is a call under way.
 type flight struct {
 	batch []delivery.PushClaim
+	grip  *grip       // under which it was begun
 	done  func(error) // tells the breaker how it ended
 	err   error
 }
 
 // begin makes as many calls as there is room for. While the sink is held back, what was claimed is given back, so that it
 // can be canceled, and be tried elsewhere.
-func (l *loop) begin(ctx context.Context, now time.Time) {
+func (l *loop) begin(now time.Time) {
 	l.barred = false
-	if l.stop.begun || l.records.failed || len(l.waiting) == 0 {
+	if l.grip == nil || l.stop.begun || l.records.failed || len(l.waiting) == 0 {
 		return
 	}
 	if !l.heldUntil(now).IsZero() {
@@ -45,41 +46,41 @@ func (l *loop) begin(ctx context.Context, now time.Time) {
 			return
 		}
 		l.limits.take(now)
-		l.start(ctx, l.shift(n), done)
+		l.start(l.shift(n), done)
 	}
 }
 
 // start hands the call to a worker. There are as many workers as calls were ever under way at a time; they are kept, since a new one would have
 // to grow its stack first.
-func (l *loop) start(ctx context.Context, jobs []*job, done func(error)) {
-	f := &flight{batch: make([]delivery.PushClaim, len(jobs)), done: done}
+func (l *loop) start(jobs []*job, done func(error)) {
+	f := &flight{batch: make([]delivery.PushClaim, len(jobs)), grip: l.grip, done: done}
 	for i, j := range jobs {
 		f.batch[i] = j.PushClaim
 	}
 	l.flights++
 	if l.flights > l.workers {
 		l.workers++
-		go l.work(ctx)
+		go l.work()
 	}
 	l.todo <- f
 }
 
 // work makes calls until the run ends.
-func (l *loop) work(ctx context.Context) {
+func (l *loop) work() {
 	for f := range l.todo {
-		f.err = l.push(ctx, f.batch)
+		f.err = l.push(f.grip, f.batch)
 		l.answered <- f
 	}
 	l.ended <- struct{}{}
 }
 
-// push makes one call. A panic is an error: a notice that a channel cannot cope with must not take the node down.
-func (r *Runner) push(ctx context.Context, batch []delivery.PushClaim) (err error) {
+// push makes one call, unless the session is not in force any more. A panic is an error: a notice that a channel cannot cope with must not take the node down.
+func (r *Runner) push(g *grip, batch []delivery.PushClaim) (err error) {
 	list := make([]delivery.Delivery, len(batch))
 	for i := range batch {
 		list[i] = batch[i].Delivery
 	}
-	ctx, end := r.o.Tracer.Deliver(ctx, &trace.Call{Sink: r.o.Sink, Attempt: batch[0].Attempts + 1, Batch: list})
+	ctx, end := r.o.Tracer.Deliver(g.calls, &trace.Call{Sink: r.o.Sink, Attempt: batch[0].Attempts + 1, Batch: list})
 	defer func() { end(r.clean(err)) }()
 	defer func() {
 		if reason := recover(); reason != nil {
@@ -90,6 +91,9 @@ func (r *Runner) push(ctx context.Context, batch []delivery.PushClaim) (err erro
 	call, done := context.WithTimeoutCause(ctx, r.o.Timeout, r.silent)
 	defer done()
 	r.o.Step(StepTrying)
+	if !r.o.Session.Holds(g.session) { // the process may have been frozen
+		return errCut
+	}
 	err = r.o.Pusher.Push(call, list)
 	r.o.Step(StepAnswered)
 	switch {
@@ -123,6 +127,9 @@ func (l *loop) land(f *flight) {
 	}
 	l.records.add(v.settled...)
 	l.again(v)
+	if f.grip != l.grip {
+		l.releaseWaiting()
+	}
 	l.pace.count(now, len(v.settled))
 	l.health(f, now, text)
 	l.log(f, v, text)

@@ -41,6 +41,7 @@ func (a *claimState) wake() { a.at, a.again = time.Time{}, true }
 
 // claimAnswer is the ledger's answer to a claim.
 type claimAnswer struct {
+	grip   *grip     // under which it was asked
 	before time.Time // that it was asked
 	claims delivery.Claims
 	err    error
@@ -56,11 +57,12 @@ func (l *loop) claim(ctx context.Context, now time.Time) {
 		return
 	}
 	l.claims.asking, l.claims.again = true, false
+	held := l.grip
 	go func() {
 		ctx, done := context.WithTimeout(ctx, ledgerTimeout)
 		defer done()
-		got := claimAnswer{before: time.Now()}
-		got.claims, got.err = l.o.Ledger.ClaimPushes(ctx, l.o.Sink, l.o.Node, l.o.lease(), limit)
+		got := claimAnswer{grip: held, before: time.Now()}
+		got.claims, got.err = l.o.Ledger.ClaimPushes(ctx, l.o.Sink, held.session, l.o.lease(), limit)
 		if len(got.claims.List) > 0 {
 			l.o.Step(StepClaimed)
 		}
@@ -71,7 +73,7 @@ func (l *loop) claim(ctx context.Context, now time.Time) {
 // wanted is how many deliveries to claim now: those that there is room for, and as many ahead as the sink takes in a
 // moment, but few at a time only when there is nothing else to try.
 func (l *loop) wanted(now time.Time) int {
-	if l.stop.begun || l.records.failed || !l.heldUntil(now).IsZero() {
+	if l.grip == nil || l.stop.begun || l.records.failed || !l.heldUntil(now).IsZero() {
 		return 0
 	}
 	if l.breaker.look().state == HalfOpen {
@@ -126,6 +128,9 @@ func (l *loop) take(got claimAnswer) {
 	}
 	for i := range list {
 		l.add(&list[i], got.before, got.claims.At)
+	}
+	if got.grip != l.grip {
+		l.releaseWaiting()
 	}
 }
 

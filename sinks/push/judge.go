@@ -9,8 +9,8 @@ import (
 	"tallyman/sinks"
 )
 
-// errCut is why an attempt ended that the stop of this node has cut off. Nobody knows whether it was taken.
-var errCut = errors.New("the node stopped before the channel answered")
+// errCut is why an attempt ended that this node has cut off, because the node stops or its session is not in force any more. Nobody knows whether it was taken.
+var errCut = errors.New("the node cut the call off before the channel answered")
 
 // verdict is what becomes of the deliveries of one call.
 type verdict struct {

@@ -50,10 +50,10 @@ type Breaker struct {
 
 // Options is what a runner is made of. Zero values have the defaults that their comments name.
 type Options struct {
-	Sink   string       // its name in the configuration; needed
-	Node   string       // needed
-	Ledger Ledger       // needed
-	Pusher sinks.Pusher // needed
+	Sink    string           // its name in the configuration; needed
+	Session delivery.Session // needed
+	Ledger  Ledger           // needed
+	Pusher  sinks.Pusher     // needed
 
 	Timeout     time.Duration // of a call; 10s
 	Concurrency int           // calls at a time; 8
@@ -97,8 +97,8 @@ const (
 
 func (o *Options) withDefaults() (Options, error) {
 	d := *o
-	if d.Sink == "" || d.Node == "" || d.Ledger == nil || d.Pusher == nil {
-		return d, errors.New("delivery: Sink, Node, Ledger and Pusher are needed")
+	if d.Sink == "" || d.Session == nil || d.Ledger == nil || d.Pusher == nil {
+		return d, errors.New("delivery: Sink, Session, Ledger and Pusher are needed")
 	}
 	d.Timeout = cmp.Or(d.Timeout, 10*time.Second)
 	d.Concurrency = cmp.Or(d.Concurrency, 8)

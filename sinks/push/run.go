@@ -58,6 +58,7 @@ func (r *Runner) Run(ctx context.Context) {
 type loop struct {
 	*Runner
 
+	grip    *grip          // nil = no session is in force
 	jobs    map[int64]*job // what this node has claimed, by number
 	waiting []*job         // those that are not being tried, in the order of their claims
 	flights int            // calls under way
@@ -111,11 +112,12 @@ func (l *loop) run(ctx context.Context, stop <-chan struct{}, giveUp context.Can
 	defer cutOff(nil)
 	defer l.dismiss()
 	for {
+		l.regrip(calls)
 		now := time.Now()
 		if l.stop.begun && l.windDown(now, giveUp) {
 			return
 		}
-		l.begin(calls, now)
+		l.begin(now) //nolint:contextcheck // the grip has the context of calls
 		l.claim(ctx, now)
 		l.settle(ctx, now)
 		l.report()
@@ -139,6 +141,7 @@ func (l *loop) run(ctx context.Context, stop <-chan struct{}, giveUp context.Can
 		case done := <-l.records.answer:
 			l.noted(done)
 		case <-alarm.C:
+		case <-l.grip.lost():
 		case <-stop:
 			stop = nil
 			l.stop = stopState{begun: true, cutAt: time.Now().Add(l.o.StopGrace), cutOff: cutOff}

@@ -151,7 +151,7 @@ func newWorld(t *testing.T, change func(*push.Options), answer func(context.Cont
 	t.Helper()
 	w := &world{T: t, memory: &memory{}, channel: &channel{answer: answer}, counts: &counts{n: map[string]int{}}, start: time.Now()}
 	o := push.Options{
-		Sink: "gateway", Node: "one", Ledger: w.memory, Pusher: w.channel, Observer: w.counts,
+		Sink: "gateway", Session: newTenure("one"), Ledger: w.memory, Pusher: w.channel, Observer: w.counts,
 		Logger: slog.New(slog.NewTextHandler(t.Output(), nil)),
 	}
 	if change != nil {
@@ -178,7 +178,7 @@ func (w *world) run() (r *push.Runner, stop func()) {
 // another starts the same on a second node, which ends with the first.
 func (w *world) another() {
 	w.Helper()
-	w.options.Node = "two"
+	w.options.Session = newTenure("two")
 	first := w.stop
 	_, second := w.run()
 	w.stop = func() { first(); second() }

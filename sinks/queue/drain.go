@@ -269,7 +269,7 @@ func (d *drainer) take(ctx context.Context, g *recovery.Generation, hold time.Du
 // ask is one call of drain.lua.
 func (d *drainer) ask(ctx context.Context, epoch string, hold time.Duration, applied, after int64, most int) (drainAnswer, error) {
 	l := d.line
-	reply, err := l.run(ctx, d.scripts.drain, []string{l.keys.meta(), l.keys.outbox()}, epoch, l.o.Node,
+	reply, err := l.run(ctx, d.scripts.drain, []string{l.keys.meta(), l.keys.outbox()}, epoch, l.life,
 		hold.Microseconds(), applied, after, most, drainBytes)
 	if err != nil {
 		return drainAnswer{}, fmt.Errorf("redis: %w", err)

@@ -68,7 +68,7 @@ func (l *queueLine) enqueueAll(ctx context.Context, flight int, parts []*callPar
 	for _, p := range parts {
 		records = slices.AppendSeq(records, references(p.what.records))
 	}
-	c := enqueueCall{epoch: parts[0].what.epoch, token: tokenPush, caller: "p/" + l.o.Node + "/" + strconv.Itoa(flight)}
+	c := enqueueCall{epoch: parts[0].what.epoch, token: tokenPush, caller: "p/" + l.life + "/" + strconv.Itoa(flight)}
 	answers := make([]string, 0, len(records))
 	err := inChunks(records, func(some []*item.Record) error {
 		c.name = l.nextCall()

@@ -28,7 +28,7 @@ type queueLine struct {
 	waiters waiters // calls of this process that wait for items
 
 	suspendSteps string // as step.lua reads them
-	life         string // tells the calls of this process from those of another under the same name
+	life         string // names this process: nodes may have the same name
 	calls        atomic.Int64
 	steps        *combiner[*request]
 	commits      *combiner[*pushRecords]

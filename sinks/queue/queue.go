@@ -60,7 +60,7 @@ func (q *Queue) line(test bool) *queueLine {
 func (q *Queue) live() error {
 	k := q.lines[0].keys
 	o := recovery.Options{
-		Client: q.o.Client, Watch: q.o.Watch, Contents: rebuilder{q}, Node: q.o.Node, Sink: q.o.Name,
+		Client: q.o.Client, Watch: q.o.Watch, Contents: rebuilder{q}, Session: q.o.Session, Sink: q.o.Name,
 		EpochKey: k.epoch(), Channel: k.hints(), Logger: q.log,
 	}
 	if q.o.Ledger != nil {
@@ -176,13 +176,14 @@ type Records interface{ item.Records }
 
 // Options is what a queue is made of.
 type Options struct {
-	Client redis.UniversalClient // needed; its OnConnect must be that of Watch
-	Watch  *recovery.Watch       // needed
-	Ledger Ledger                // nil = Redis alone: nothing survives its loss, and there is no trace
-	Node   string                // needed: names this process among the nodes
-	Prefix string                // of every key, as redis.prefix says; without braces
-	Name   string                // needed: the sink's name in the configuration
-	Logger *slog.Logger          // none by default
+	Client  redis.UniversalClient // needed; its OnConnect must be that of Watch
+	Watch   *recovery.Watch       // needed
+	Ledger  Ledger                // nil = Redis alone: nothing survives its loss, and there is no trace
+	Node    string                // needed: the node's name, which traces of items show
+	Session delivery.Session      // in whose name the index is written back; needed with a ledger
+	Prefix  string                // of every key, as redis.prefix says; without braces
+	Name    string                // needed: the sink's name in the configuration
+	Logger  *slog.Logger          // none by default
 	// Lineage and OnRestore are those of recovery.Options.
 	Lineage   recovery.Lineage
 	OnRestore func(ctx context.Context, r recovery.Restore) error

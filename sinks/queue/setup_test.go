@@ -16,6 +16,7 @@ import (
 	"tallyman/internal/item"
 	"tallyman/internal/testenv"
 	"tallyman/sinks/recovery"
+	"tallyman/sinks/sinktest"
 )
 
 // What tests may take, and how much they have.
@@ -91,9 +92,10 @@ func newNodeThat(t testing.TB, run func(*Queue, context.Context), addr string, l
 	watch := recovery.NewWatch()
 	_, prefix, _ := strings.Cut(addr, "#")
 	client := dial(addr, watch)
+	name := fmt.Sprintf("node-%d", nodes.Add(1))
 	o := Options{
 		Client: client, Watch: watch, Ledger: ledger, Prefix: cmp.Or(prefix, "tallyman:"), Name: queueName,
-		Node:   fmt.Sprintf("node-%d", nodes.Add(1)),
+		Node: name, Session: sinktest.Session(name),
 		Logger: slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelInfo})),
 	}
 	for _, f := range change {

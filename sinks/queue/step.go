@@ -232,7 +232,7 @@ func (l *queueLine) newCall(flight int, requests []*request) *stepCall {
 			c.keys = append(c.keys, l.keys.request(r.caller))
 			c.args = append(c.args, r.id(), max(r.lease, recordFor).Milliseconds())
 		case shared == 0:
-			c.keys = append(c.keys, l.keys.request("n/"+l.o.Node+"/"+strconv.Itoa(flight)))
+			c.keys = append(c.keys, l.keys.request("n/"+l.life+"/"+strconv.Itoa(flight)))
 			c.args = append(c.args, l.nextCall(), recordFor.Milliseconds())
 			shared = len(c.keys) - len(l.all)
 		default:

@@ -184,6 +184,13 @@ func (soloRecord) BeginEpoch(context.Context, string, string, delivery.IndexStat
 
 func (soloRecord) FinishEpoch(context.Context, string, string) error { return nil }
 
+// soloSession stands for the session where there is no ledger that would ask for one.
+type soloSession struct{}
+
+func (soloSession) Hold() (string, <-chan struct{}) { return "solo", nil }
+
+func (soloSession) Holds(string) bool { return true }
+
 // Ledger is what a keeper needs of the ledger. Its errors are sinks.ErrNotFound and sinks.ErrFenced.
 type Ledger interface{ delivery.IndexRecord }
 
@@ -207,11 +214,11 @@ type Options struct {
 	Watch    *Watch
 	Ledger   Ledger // nil = Redis alone: what it has lost is lost, and a node that finds no epoch there begins one
 	Contents Contents
-	Node     string       // names this process among the nodes
-	Sink     string       // the sink's name in the configuration
-	EpochKey string       // of the hash that names the epoch in force
-	Channel  string       // where an empty message says that an epoch has begun; its reader calls CheckNow. "" = nodes notice it themselves
-	Logger   *slog.Logger // none by default
+	Session  delivery.Session // in whose name the index is written back; not needed where there is no ledger
+	Sink     string           // the sink's name in the configuration
+	EpochKey string           // of the hash that names the epoch in force
+	Channel  string           // where an empty message says that an epoch has begun; its reader calls CheckNow. "" = nodes notice it themselves
+	Logger   *slog.Logger     // none by default
 	// Salvage, if there is one, takes what it can of an epoch before the next one begins: Redis may still have all of it, or
 	// the most.
 	Salvage func(ctx context.Context, epoch string) error
@@ -232,15 +239,18 @@ const CallTimeout = 5 * time.Second
 const (
 	retryPause = 50 * time.Millisecond
 	checkEvery = time.Second     // how soon a flushed server is noticed
-	buildLease = 5 * time.Second // clients wait for so long when the node that writes the index back dies
+	buildLease = 5 * time.Second // clients wait for so long when the node that writes the index back dies, and nobody ends its session
 )
 
 func (o Options) withDefaults() (Options, error) {
 	if o.Client == nil || o.Watch == nil || o.Contents == nil {
 		return o, errors.New("index: Client, Watch and Contents are needed")
 	}
-	if o.Node == "" || o.Sink == "" || o.EpochKey == "" {
-		return o, errors.New("index: Node, Sink and EpochKey are needed")
+	if o.Sink == "" || o.EpochKey == "" || o.Session == nil && o.Ledger != nil {
+		return o, errors.New("index: Session, Sink and EpochKey are needed")
+	}
+	if o.Session == nil {
+		o.Session = soloSession{}
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)

@@ -14,7 +14,10 @@ import (
 	"tallyman/internal/delivery"
 )
 
-var errBuilding = errors.New("another node writes the index back")
+var (
+	errBuilding = errors.New("another node writes the index back")
+	errAbsent   = errors.New("this node has no session in the ledger; it takes one as soon as the ledger answers")
+)
 
 // standing is what Redis says of the index.
 type standing struct {
@@ -71,8 +74,8 @@ func (k *Keeper) recover(ctx context.Context) error {
 			return fmt.Errorf("redis: %w", err)
 		}
 	}
-	if state.Building && state.Node != k.o.Node && time.Now().Before(state.Lease) {
-		return fmt.Errorf("%w: %s, until %s at the latest", errBuilding, state.Node, state.Lease.UTC().Format(time.RFC3339))
+	if state.Building && !k.o.Session.Holds(state.Node) && time.Now().Before(state.Lease) {
+		return fmt.Errorf("%w: %s, until %s at the latest", errBuilding, delivery.NodeName(state.Node), state.Lease.UTC().Format(time.RFC3339))
 	}
 	restored, err := k.ahead(ctx, found)
 	if err != nil {
@@ -163,8 +166,12 @@ func withoutEmpty(ids []string) []string {
 // renew begins the next epoch and has it written back. The ledger lets one node do it.
 func (k *Keeper) renew(ctx context.Context, prev string, next *Generation, why string, found standing, restored string) error {
 	began := time.Now()
-	state := delivery.IndexState{Epoch: next.Epoch, RunIDs: next.runIDs, Building: true, Node: k.o.Node}
-	err := k.o.Ledger.BeginEpoch(ctx, k.o.Sink, prev, state, k.o.Node, buildLease)
+	session, lapsed := k.o.Session.Hold()
+	if session == "" {
+		return errAbsent
+	}
+	state := delivery.IndexState{Epoch: next.Epoch, RunIDs: next.runIDs, Building: true, Node: session}
+	err := k.o.Ledger.BeginEpoch(ctx, k.o.Sink, prev, state, session, buildLease)
 	if errors.Is(err, delivery.ErrFenced) {
 		return errBuilding
 	}
@@ -182,7 +189,7 @@ func (k *Keeper) renew(ctx context.Context, prev string, next *Generation, why s
 	held := make(chan struct{})
 	go func() {
 		defer close(held)
-		k.hold(building, stop, state)
+		k.hold(building, lapsed, stop, state)
 	}()
 	if restored != "" {
 		err = k.keepAll(building, found, restored)
@@ -196,6 +203,9 @@ func (k *Keeper) renew(ctx context.Context, prev string, next *Generation, why s
 	if err != nil {
 		return fmt.Errorf("rebuild: %w", err)
 	}
+	if !k.o.Session.Holds(session) {
+		return errAbsent
+	}
 	if err := k.o.Ledger.FinishEpoch(ctx, k.o.Sink, next.Epoch); err != nil {
 		return fmt.Errorf("ledger: %w", err)
 	}
@@ -208,16 +218,19 @@ func (k *Keeper) renew(ctx context.Context, prev string, next *Generation, why s
 }
 
 // hold keeps the right to build until the context ends, and ends it when the right was lost.
-func (k *Keeper) hold(ctx context.Context, stop context.CancelCauseFunc, state delivery.IndexState) {
+func (k *Keeper) hold(ctx context.Context, lapsed <-chan struct{}, stop context.CancelCauseFunc, state delivery.IndexState) {
 	tick := time.NewTicker(buildLease / 3)
 	defer tick.Stop()
 	for {
 		select {
 		case <-tick.C:
+		case <-lapsed:
+			stop(errAbsent)
+			return
 		case <-ctx.Done():
 			return
 		}
-		if err := k.o.Ledger.BeginEpoch(ctx, k.o.Sink, state.Epoch, state, k.o.Node, buildLease); err != nil {
+		if err := k.o.Ledger.BeginEpoch(ctx, k.o.Sink, state.Epoch, state, state.Node, buildLease); err != nil {
 			stop(fmt.Errorf("the right to rebuild: %w", err))
 			return
 		}

@@ -14,6 +14,7 @@ import (
 
 	"tallyman/internal/delivery"
 	"tallyman/internal/testenv"
+	"tallyman/sinks/sinktest"
 )
 
 // epochs is the part of the ledger that keepers talk to, in memory.
@@ -139,7 +140,7 @@ func newNode(t testing.TB, addr string, change ...func(*Options)) *node {
 	t.Cleanup(func() { _ = client.Close() })
 	c := &things{client: client}
 	o := Options{
-		Client: client, Watch: watch, Contents: c, Node: fmt.Sprintf("node-%d", nodes.Add(1)), Sink: "things",
+		Client: client, Watch: watch, Contents: c, Session: sinktest.Session(fmt.Sprintf("node-%d", nodes.Add(1))), Sink: "things",
 		EpochKey: "epoch", Channel: "hints",
 		Logger: slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelInfo})),
 	}

@@ -3,13 +3,13 @@
 -- KEYS 1 meta      hash  epoch, out, drained, drainer, drain_until
 --      2 outbox    list  what has moved and is not in the ledger yet: positions drained + 1 to out
 -- ARGV 1 epoch
---      2 node
+--      2 process
 --      3 how long nobody else may drain, µs; 0 gives that up; below 0 it only reads, whoever drains
 --      4 the position up to which everything is in the ledger
 --      5 the position behind which to read
 --      6 how many entries at most; 0 = none
 --      7 how many bytes, about
--- Result: {1, out, position of the first entry, entries…} where the node drains or reads,
+-- Result: {1, out, position of the first entry, entries…} where the process drains or reads,
 --         {0, out, for how long another does, µs} where it does not.
 -- Error:  EPOCH <what was found, or none>
 
