@@ -47,7 +47,10 @@ func (f *fakeOverview) served() overviewed {
 	}, Node: func(context.Context) overview.NodeReport {
 		return overview.NodeReport{
 			Node: "one", Version: "test", Health: []wire.Health{{Part: "ledger", OK: f.failing() == nil}},
-			Nodes: []wire.NodeStatus{{Name: "one", Version: "test", Rules: "0a1b2c", Started: bin().CreatedAt, Seen: bin().CreatedAt}},
+			Nodes: []wire.NodeStatus{{
+				Name: "one", Version: "test", Rules: "0a1b2c", Started: bin().CreatedAt, Seen: bin().CreatedAt,
+				Lanes: []wire.HeldLanes{{Sink: "inbox", Warehouses: []string{"119240", "119241"}}},
+			}},
 		}
 	}}
 }

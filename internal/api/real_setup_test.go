@@ -14,6 +14,7 @@ import (
 	"tallyman/internal/testenv"
 	"tallyman/sinks/inbox"
 	"tallyman/sinks/recovery"
+	"tallyman/sinks/sinktest"
 )
 
 // realInbox is the inbox sink on a Redis.
@@ -35,7 +36,7 @@ func newNode(t testing.TB, addr string, ledger *quietLedger) *realInbox {
 	watch := recovery.NewWatch()
 	client := redis.NewClient(&redis.Options{Addr: addr, OnConnect: watch.OnConnect})
 	in, err := inbox.New(inbox.Options{
-		Client: client, Watch: watch, Ledger: ledger, Node: "node-1", Prefix: "tallyman:", Logger: slog.New(slog.DiscardHandler),
+		Client: client, Watch: watch, Ledger: ledger, Session: sinktest.Session("node-1"), Prefix: "tallyman:", Logger: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
 		t.Fatal(err)

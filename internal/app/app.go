@@ -9,7 +9,6 @@ import (
 	"log/slog"
 	"net"
 	"os"
-	"regexp"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -27,6 +26,7 @@ import (
 	"tallyman/internal/ledger"
 	"tallyman/internal/ledger/commits"
 	"tallyman/internal/lineage"
+	"tallyman/internal/session"
 	"tallyman/internal/silence"
 	"tallyman/internal/trace"
 	"tallyman/internal/trace/otlp"
@@ -37,7 +37,7 @@ import (
 type Options struct {
 	Logger  *slog.Logger
 	Version string       // of the program
-	Node    string       // name of this node; host name and process by default
+	Node    string       // name of this node; node.name of the configuration and the host name by default
 	Clock   engine.Clock // of the machine, by default its own; nodes of a PostgreSQL go by that one's
 	Migrate bool         // bring the ledger's schema up to date; an SQLite ledger always is
 	Step    func(string) // see engine.Options.Step and push.Options.Step
@@ -45,7 +45,7 @@ type Options struct {
 
 	Hangup <-chan os.Signal // has the rule files read again; nil = nothing does
 
-	Lease     time.Duration // of firings and lanes; the engine's default where zero, as below
+	Lease     time.Duration // of the session, of firings and of lanes; node.lease and the engine's default where zero, as below
 	StopGrace time.Duration // how long a stop waits for what runs
 }
 
@@ -59,6 +59,7 @@ type App struct {
 	commits   *commits.Watch
 	clock     *sharedClock // nil of the demo, whose clock nobody sets
 	follow    *follower
+	session   *session.Keeper
 	branch    *lineage.Branch
 	restored  atomic.Int64 // when a node found that the ledger had been restored, µs; 0 = never
 	tokens    *tokens
@@ -85,7 +86,7 @@ type App struct {
 // New opens everything that the configuration names and starts to listen. What is out of reach but may come back
 // (a source, Redis) does not stop it; what needs a person does: a bad catalogue, a ledger of another version.
 func New(ctx context.Context, cfg *config.Config, opts Options) (_ *App, err error) {
-	a := &App{cfg: cfg, opts: opts.withDefaults(), started: time.Now()}
+	a := &App{cfg: cfg, opts: opts.withDefaults(cfg), started: time.Now()}
 	a.log = a.opts.Logger
 	defer func() { //nolint:contextcheck // what is given back must not depend on a context that may be over
 		if err != nil {
@@ -104,6 +105,7 @@ func New(ctx context.Context, cfg *config.Config, opts Options) (_ *App, err err
 	if err := a.openClock(ctx); err != nil {
 		return nil, err
 	}
+	a.session = a.newSession()
 	if a.branch, err = lineage.Begin(ctx, a.ledger, a.log); err != nil {
 		return nil, err
 	}
@@ -184,7 +186,13 @@ func (a *App) Run(ctx context.Context) error {
 	defer endPushes()
 	indexCtx, endIndex := context.WithCancel(context.WithoutCancel(ctx))
 	defer endIndex()
-	var background, pushing, front sync.WaitGroup
+	sessionCtx, endSession := context.WithCancel(context.WithoutCancel(ctx))
+	defer endSession()
+	var keeping, background, pushing, front sync.WaitGroup
+	if err := a.session.Begin(ctx); err != nil {
+		a.log.Warn("The node could not take a session in the ledger. The node tries again, and runs nothing before.", "error", err)
+	}
+	keeping.Go(func() { a.session.Run(sessionCtx, a.engine.TakeOver) })
 	pushing.Go(func() { a.pushes.run(pushCtx) })
 	background.Go(func() { a.index.inbox.Run(indexCtx) })
 	for _, q := range a.index.queues {
@@ -220,6 +228,8 @@ func (a *App) Run(ctx context.Context) error {
 	pushing.Wait()
 	endIndex()
 	background.Wait()
+	endSession() // last: what the parts have not given back is free now
+	keeping.Wait()
 	close(failures)
 	var errs []error
 	for err := range failures {
@@ -275,7 +285,7 @@ func (a *App) newEngine(observer engine.Observer) (*engine.Engine, error) {
 		Complete:  set.Complete(),
 		Silencer:  &a.silences,
 		Node:      a.opts.Node,
-		Version:   a.opts.Version,
+		Session:   a.session,
 		Clock:     a.opts.Clock,
 		Terms:     a.terms(),
 		Logger:    a.log,
@@ -330,10 +340,7 @@ func (a *App) newAPI(meter *metrics.Metrics) (*api.API, error) {
 	}, a.rooms(meter, streams, counts)...), nil
 }
 
-// unfit is what a host name may have and a node's name may not.
-var unfit = regexp.MustCompile(`[^A-Za-z0-9_.-]`)
-
-func (o Options) withDefaults() Options {
+func (o Options) withDefaults(cfg *config.Config) Options {
 	o.Version = cmp.Or(o.Version, "dev")
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
@@ -344,21 +351,6 @@ func (o Options) withDefaults() Options {
 	if o.Stdout == nil {
 		o.Stdout = os.Stdout
 	}
-	if o.Node == "" {
-		o.Node = nodeName()
-	}
+	o.Node = cmp.Or(o.Node, cfg.Node.Name, hostName())
 	return o
-}
-
-// nodeName is unique among the running processes of a cluster, as far as host names are.
-func nodeName() string {
-	host, err := os.Hostname()
-	if err != nil || host == "" {
-		host = "node"
-	}
-	host = unfit.ReplaceAllString(host, "-")
-	if len(host) > 40 {
-		host = host[:40]
-	}
-	return fmt.Sprintf("n-%s-%d", host, os.Getpid())
 }

@@ -26,6 +26,7 @@ import (
 	"tallyman/internal/testenv"
 	"tallyman/rules/catalog"
 	"tallyman/sinks/push"
+	"tallyman/sinks/sinktest"
 	"tallyman/sinks/webhook"
 )
 
@@ -117,7 +118,7 @@ func benchWebhook(b *testing.B, l ledger.Ledger, cpu *meter) {
 	defer w.Close()
 	deliverAll := func() time.Duration {
 		runner, err := push.New(push.Options{
-			Sink: "gateway", Node: "one", Ledger: l, Pusher: w, Concurrency: callsAtATime,
+			Sink: "gateway", Session: sinktest.Session("one"), Ledger: l, Pusher: w, Concurrency: callsAtATime,
 		})
 		if err != nil {
 			b.Fatal(err)

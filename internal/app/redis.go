@@ -17,6 +17,7 @@ import (
 	"tallyman/internal/api/metrics"
 	"tallyman/internal/api/view"
 	"tallyman/internal/config"
+	"tallyman/internal/delivery"
 	"tallyman/internal/ledger"
 	"tallyman/sinks"
 	"tallyman/sinks/inbox"
@@ -38,12 +39,13 @@ type sharedParts struct {
 	ledger    ledger.Ledger
 	lineage   recovery.Lineage
 	onRestore func(ctx context.Context, r recovery.Restore) error
-	node      string
+	node      string // its name
+	session   delivery.Session
 	log       *slog.Logger
 }
 
 func (a *App) shared() sharedParts {
-	return sharedParts{ledger: a.ledger, lineage: a.branch, onRestore: a.tellRestore, node: a.opts.Node, log: a.log}
+	return sharedParts{ledger: a.ledger, lineage: a.branch, onRestore: a.tellRestore, node: a.opts.Node, session: a.session, log: a.log}
 }
 
 // openIndex makes the client; it connects when it is first used, so a Redis that is down stops nothing.
@@ -65,14 +67,14 @@ func openIndex(cfg *config.Config, s sharedParts) (_ *indexes, err error) {
 	options.OnConnect = watch.OnConnect
 	ix.client = redis.NewUniversalClient(options)
 	ix.inbox, err = inbox.New(inbox.Options{
-		Client: ix.client, Watch: watch, Ledger: s.ledger, Lineage: s.lineage, OnRestore: s.onRestore, Node: s.node,
+		Client: ix.client, Watch: watch, Ledger: s.ledger, Lineage: s.lineage, OnRestore: s.onRestore, Session: s.session,
 		Prefix: cfg.Redis.Prefix, Sink: ix.sink, Cap: inboxCap(cfg.Sinks[ix.sink]), Logger: s.log,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("set up the inbox: %w", err)
 	}
 	err = ix.openQueues(cfg.Sinks, queue.Options{
-		Client: ix.client, Watch: watch, Ledger: s.ledger, Lineage: s.lineage, OnRestore: s.onRestore, Node: s.node, Prefix: cfg.Redis.Prefix, Logger: s.log,
+		Client: ix.client, Watch: watch, Ledger: s.ledger, Lineage: s.lineage, OnRestore: s.onRestore, Node: s.node, Session: s.session, Prefix: cfg.Redis.Prefix, Logger: s.log,
 	})
 	return ix, err
 }

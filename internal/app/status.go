@@ -138,7 +138,7 @@ func (a *App) node(ctx context.Context) overview.NodeReport {
 	return r
 }
 
-// nodes are those that the ledger has heard of; none where it is out of reach.
+// nodes are those that the ledger has heard of, with the lanes that each holds; none where it is out of reach.
 func (a *App) nodes(ctx context.Context) (list []wire.NodeStatus) {
 	ctx, cancel := context.WithTimeout(ctx, pingTimeout)
 	defer cancel()
@@ -146,15 +146,37 @@ func (a *App) nodes(ctx context.Context) (list []wire.NodeStatus) {
 	if err != nil {
 		a.log.Warn("nodes not read", "error", err)
 	}
+	lanes, err := a.ledger.HeldLanes(ctx)
+	if err != nil {
+		a.log.Warn("lanes not read", "error", err)
+	}
+	own, _ := a.session.Own()
 	here := a.engine.Version()
 	for _, n := range nodes {
-		if n.Name == a.opts.Node { // the ledger has yet to hear what it has read just now
+		if n.Session == own { // the ledger has yet to hear what it has read just now
 			n.Version, n.Rules = a.opts.Version, here
 		}
 		list = append(list, wire.NodeStatus{
 			Name: n.Name, Version: n.Version, Rules: n.Rules, Started: n.Started.UTC(), Seen: n.Seen.UTC(),
-			Differs: n.Version != a.opts.Version || n.Rules != here,
+			Differs: n.Version != a.opts.Version || n.Rules != here, Lanes: heldBy(n.Session, lanes),
 		})
+	}
+	return list
+}
+
+// heldBy are the lanes of the session, which come by sink and warehouse.
+func heldBy(session string, lanes []ledger.HeldLane) []wire.HeldLanes {
+	list := []wire.HeldLanes{}
+	for _, lane := range lanes {
+		if lane.Session != session {
+			continue
+		}
+		if len(list) == 0 || list[len(list)-1].Sink != lane.Sink {
+			list = append(list, wire.HeldLanes{Sink: lane.Sink, Warehouses: []string{}})
+		}
+		if sink := &list[len(list)-1]; lane.Warehouse != "" {
+			sink.Warehouses = append(sink.Warehouses, lane.Warehouse)
+		}
 	}
 	return list
 }

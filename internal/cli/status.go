@@ -156,6 +156,7 @@ func writeStatus(w io.Writer, width int, s *wire.StatusReport, now time.Time) {
 	for _, ailment := range list {
 		terminal.Wrap(w, width, "  ! ", ailment)
 	}
+	writeNodes(w, width, s.Nodes)
 	if len(s.Deliveries) == 0 {
 		return
 	}
@@ -165,6 +166,33 @@ func writeStatus(w io.Writer, width int, s *wire.StatusReport, now time.Time) {
 		rows[i] = []string{d.Sink, strings.ReplaceAll(d.State, "_", " "), upTo(d.Count)}
 	}
 	terminal.Spread(w, width, []string{"SINK", "DELIVERIES", "COUNT"}, rows, nil)
+}
+
+// writeNodes writes a line for each node, with the lanes that it drains.
+func writeNodes(w io.Writer, width int, nodes []wire.NodeStatus) {
+	if len(nodes) == 0 {
+		return
+	}
+	fmt.Fprintln(w)
+	rows := make([][]string, len(nodes))
+	for i := range nodes {
+		n := &nodes[i]
+		version := n.Version
+		if n.Differs {
+			version += " (other program or rules)"
+		}
+		rows[i] = []string{n.Name, version, stamp(n.Started), orDash(heldLanes(n.Lanes))}
+	}
+	terminal.Spread(w, width, []string{"NODE", "VERSION", "SINCE", "LANES"}, rows, nil)
+}
+
+// heldLanes names the sinks, and behind each its warehouses.
+func heldLanes(lanes []wire.HeldLanes) string {
+	list := make([]string, len(lanes))
+	for i, lane := range lanes {
+		list[i] = strings.TrimSpace(lane.Sink + " " + strings.Join(lane.Warehouses, " "))
+	}
+	return strings.Join(list, ", ")
 }
 
 // sinkCommands are the commands about sinks.

@@ -39,6 +39,7 @@ type Types struct {
 // Config is a whole configuration, checked: what Load returns can be used as it is.
 type Config struct {
 	File          string            `yaml:"-"` // where it was read from, absolute
+	Node          Node              `yaml:"node"`
 	HTTP          HTTP              `yaml:"http"`
 	Auth          Auth              `yaml:"auth"`
 	Redis         Redis             `yaml:"redis"`
@@ -78,6 +79,7 @@ type Subscription struct {
 // Default is what applies where nothing is said.
 func Default(t Types) Config {
 	c := Config{
+		Node:   Node{Lease: 4 * time.Second},
 		HTTP:   defaultHTTP(),
 		Auth:   Auth{Mode: AuthNone},
 		Redis:  Redis{URL: RedisURL{URLs: []Secret{NewSecret(Embedded)}}, Prefix: "tallyman:"},
@@ -103,6 +105,7 @@ func Default(t Types) Config {
 // CheckAll holds the sections against each other. Those of sinks were checked one by one.
 func (c *Config) CheckAll(at settings.Section) {
 	l := loadOf(at)
+	c.Node.check(at.In("node"))
 	c.checkAuth(at)
 	c.Redis.check(at.In("redis"))
 	c.Ledger.check(at.In("ledger"), l)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"tallyman/engine"
+	"tallyman/internal/delivery"
 	"tallyman/internal/ledger"
 	"tallyman/internal/testenv"
 )
@@ -191,7 +192,7 @@ func (tr *trial) killWriter(nodes map[string]*node) {
 	var writer string
 	testenv.Eventually(t, func() bool {
 		state, err := tr.ledger.IndexState(t.Context(), sink)
-		writer = state.Node
+		writer = delivery.NodeName(state.Node)
 		return err == nil && state.Building
 	}, 10*time.Second)
 	nodes[writer].kill()

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"tallyman/engine"
+	"tallyman/internal/delivery"
 	"tallyman/internal/item"
 	"tallyman/internal/ledger"
 	"tallyman/internal/testenv"
@@ -23,7 +24,7 @@ const (
 // webhook once.
 func TestThreeNodesShareTheFirings(t *testing.T) {
 	t.Parallel()
-	c := newCluster(t, longLease, "version: 1\ndefaults: {source: wms}\nrules:\n"+tickRules(tickScopes, "{sink: inbox}, {sink: replenishment}, {sink: gateway}"))
+	c := newCluster(t, longLease, "version: 1\ndefaults: {source: wms}\nrules:\n"+tickRules("{sink: inbox}, {sink: replenishment}, {sink: gateway}"))
 	c.shelf()
 	hook := calmReceiver(t)
 	c.sinks("  " + workQueue + ": {type: queue}\n" + webhook("gateway", hook))
@@ -101,8 +102,9 @@ func TestAKilledNodesFiringIsRepeatedWithinTheLease(t *testing.T) {
 				}
 			}
 			claim := c.awaitScan(l)
-			holder := nodes[claim.Node]
-			delete(nodes, claim.Node)
+			name := delivery.NodeName(claim.Node)
+			holder := nodes[name]
+			delete(nodes, name)
 			c.exec(t.Context(), `UPDATE pace SET seconds = 0`)
 			killed := time.Now()
 			holder.kill()
@@ -110,7 +112,7 @@ func TestAKilledNodesFiringIsRepeatedWithinTheLease(t *testing.T) {
 			run := c.run(l, claim.Due)
 			after := run.Started.Sub(killed)
 			t.Logf("the firing was repeated %s after the death of its node, whose lease was %s", after, takeoverLease)
-			if run.Node == claim.Node || run.Outcome != ledger.OutcomeOK || run.Notices != 1 {
+			if run.Node == name || run.Outcome != ledger.OutcomeOK || run.Notices != 1 {
 				t.Errorf("the firing was repeated as %+v", run)
 			}
 			if run.Started.Before(claim.LeaseUntil.Add(-clockSlack)) || after > takeoverLease+takeoverLease/3+3*clockSlack {
@@ -149,7 +151,7 @@ func (n *node) order() {
 // are there: whether a rule makes good what was missed or not. Clients that poll, or follow a stream, go on at other nodes.
 func TestRollingRestart(t *testing.T) {
 	t.Parallel()
-	c := newCluster(t, longLease, worldRules+tickRules(tickScopes, "{sink: inbox}"))
+	c := newCluster(t, longLease, worldRules+tickRules("{sink: inbox}"))
 	c.shelf()
 	tr := trialOf(c)
 	var nodes []*node
@@ -240,7 +242,7 @@ func (tr *trial) freezeInCommit(nodes map[string]*node) time.Time {
 			FROM rule_scopes WHERE rule = $1 AND scope = $2`, stateRule, warehouses[0]).Scan(&waiting, &locked, &node, &due)
 		return err == nil && waiting && locked && due > 0
 	}, 30*time.Second)
-	nodes[node].signal(syscall.SIGSTOP)
+	nodes[delivery.NodeName(node)].signal(syscall.SIGSTOP)
 	if err := tx.Rollback(t.Context()); err != nil {
 		t.Fatal(err)
 	}

@@ -35,7 +35,6 @@ func TestPushesWithNodesKilledInEachStep(t *testing.T) {
 			for _, step := range slices.Concat(pushSteps, steps) {
 				n := p.start(0, childDies+"="+step+"*3") // so that there is something under way by then
 				n.dies()
-				p.leaseEnds(n)
 			}
 			p.finish(append(others, p.start(0)))
 			p.tested()
@@ -58,7 +57,6 @@ func TestPushesWithNodesKilledAtAnyMoment(t *testing.T) {
 		dead := nodes[place]
 		dead.kill()
 		pause(time.Duration(random.Int64N(int64(300 * time.Millisecond))))
-		p.leaseEnds(dead)
 		nodes[place] = p.start(place)
 	}
 	p.finish(nodes)

@@ -72,14 +72,6 @@ func throughWay(url string, way func(string) string) string {
 	return strings.Replace(url, address, way(address), 1)
 }
 
-// leaseEnds is that the time has passed for which a dead node had claimed deliveries.
-func (p *pushTrial) leaseEnds(dead *node) {
-	p.t.Helper()
-	if _, err := p.connect().Exec(p.t.Context(), `UPDATE pushes SET until = 0 WHERE node = $1 AND due IS NOT NULL`, dead.name); err != nil {
-		p.t.Fatal(err)
-	}
-}
-
 // finish lets everything settle with receivers that take what comes, stops the nodes, and holds all against each other.
 func (p *pushTrial) finish(nodes []*node) {
 	p.t.Helper()

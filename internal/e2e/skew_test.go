@@ -24,7 +24,7 @@ const (
 
 // skewRules are the rules of ticks, told at once, in time, and later; one that finds its own firings if they come before their time by the
 // source's clock; and one to be switched off for a while.
-var skewRules = worldRules + tickRules(tickScopes, fmt.Sprintf("{sink: courier, strategy: timed, within: %s}, {sink: sms, strategy: delayed, delay: %s}",
+var skewRules = worldRules + tickRules(fmt.Sprintf("{sink: courier, strategy: timed, within: %s}, {sink: sms, strategy: delayed, delay: %s}",
 	courierWithin, smsDelay)) + `
   - id: early-firing
     scopes: [{name: a}, {name: b}]

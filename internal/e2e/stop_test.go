@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"tallyman/internal/delivery"
 	"tallyman/internal/ledger"
 	"tallyman/internal/testenv"
 )
@@ -137,13 +138,14 @@ func TestStopGivesBackWhatTakesTooLong(t *testing.T) {
 	}
 	claim := c.awaitScan(l)
 	c.exec(t.Context(), `UPDATE pace SET seconds = 0`)
-	holder := nodes[claim.Node]
-	delete(nodes, claim.Node)
+	name := delivery.NodeName(claim.Node)
+	holder := nodes[name]
+	delete(nodes, name)
 	if took := holder.stop(); took > 5*time.Second {
 		t.Errorf("it took %v to stop", took)
 	}
 	testenv.Eventually(t, func() bool { return c.run(l, claim.Due) != nil }, 5*time.Second)
-	if run := c.run(l, claim.Due); run.Node == claim.Node || run.Outcome != ledger.OutcomeOK || run.Notices != 1 {
+	if run := c.run(l, claim.Due); run.Node == name || run.Outcome != ledger.OutcomeOK || run.Notices != 1 {
 		t.Errorf("the firing was repeated as %+v", run)
 	}
 	testenv.Eventually(t, func() bool { return len(record(t, l, "119240")) == 1 }, 5*time.Second)

@@ -162,9 +162,9 @@ func shelves(count int) []string {
 }
 
 // tickRules are both, in so many scopes each. They find what is below zero on a shelf, which the source scans once for each look.
-func tickRules(scopes int, deliver string) string {
+func tickRules(deliver string) string {
 	var list, text strings.Builder
-	for _, wh := range shelves(scopes) {
+	for _, wh := range shelves(tickScopes) {
 		fmt.Fprintf(&list, "\n      - {name: %q, params: {warehouse: %s}}", wh, wh)
 	}
 	for id, schedule := range map[string]string{everyRule: `{cron: "* * * * * *", catch_up: all}`, latestRule: `{cron: "* * * * * *"}`} {

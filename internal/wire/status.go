@@ -37,7 +37,15 @@ type NodeStatus struct {
 	Rules   string    `json:"rules" xml:"rules" doc:"a hash of the rules that it runs"`
 	Differs bool      `json:"differs,omitempty" xml:"differs,omitempty" doc:"it runs another program or other rules than the node that answers"`
 	Started time.Time `json:"started" xml:"started"`
-	Seen    time.Time `json:"seen" xml:"seen" doc:"when it was last there; it says so every few seconds, and is gone after a minute"`
+	Seen    time.Time `json:"seen" xml:"seen" doc:"when it was last there; it says so eight times in the length of node.lease, and after that length it is gone"`
+
+	Lanes []HeldLanes `json:"lanes" xml:"lanes>sink" doc:"that it drains at this moment, by sink" nullable:"false"`
+}
+
+// HeldLanes are the lanes of a sink that a node holds.
+type HeldLanes struct {
+	Sink       string   `json:"sink" xml:"name,attr" doc:"its name"`
+	Warehouses []string `json:"warehouses" xml:"warehouse" doc:"empty of a sink whose one lane is for all warehouses" nullable:"false"`
 }
 
 // RuleStatus is a rule in a scope.

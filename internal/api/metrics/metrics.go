@@ -9,6 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
 	"tallyman/internal/ledger"
+	"tallyman/internal/session"
 )
 
 // Metrics is told what happened, by the engine and by the API. Its methods may be called from many goroutines.
@@ -31,6 +32,7 @@ type Metrics struct {
 	streams    prometheus.Gauge
 	streamEnds *prometheus.CounterVec
 	refusals   *prometheus.CounterVec
+	sessions   *prometheus.CounterVec
 
 	types, rules, sinks names
 }
@@ -73,6 +75,7 @@ func New(version, goVersion string) (*Metrics, error) {
 			Namespace: namespace, Name: "streams", Help: "Streams that are open.",
 		}),
 		streamEnds: counter("streams_ended_total", "Streams that have ended, by why.", "reason"),
+		sessions:   counter("session_events_total", "Sessions of other nodes that this node has buried, and its own that it has lost or could not renew in time.", "event"),
 		refusals:   counter("commits_refused_total", "Commits of work that the ledger has refused, by why.", "reason"),
 	}
 	build := prometheus.NewGaugeVec(prometheus.GaugeOpts{
@@ -85,8 +88,11 @@ func New(version, goVersion string) (*Metrics, error) {
 	for _, reason := range ledger.RefusalReasons() {
 		m.refusals.WithLabelValues(string(reason))
 	}
+	for _, event := range session.Events() {
+		m.sessions.WithLabelValues(string(event))
+	}
 	for _, c := range []prometheus.Collector{
-		m.refusals, m.notices, m.runs, m.rows, m.runTime, m.runSeconds, m.requests, m.reloads, m.problems, m.lastReload, m.deliveries, m.took, m.firingLag, m.polls, m.pollTime, m.streams, m.streamEnds, build,
+		m.refusals, m.sessions, m.notices, m.runs, m.rows, m.runTime, m.runSeconds, m.requests, m.reloads, m.problems, m.lastReload, m.deliveries, m.took, m.firingLag, m.polls, m.pollTime, m.streams, m.streamEnds, build,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 	} {
 		if err := m.registry.Register(c); err != nil {
@@ -148,6 +154,9 @@ func (m *Metrics) DeliveryTook(sink string, d time.Duration) {
 func (m *Metrics) CommitRefused(reason ledger.RefusalReason) {
 	m.refusals.WithLabelValues(string(reason)).Inc()
 }
+
+// SessionEvent counts what happened to a session of a node.
+func (m *Metrics) SessionEvent(e session.Event) { m.sessions.WithLabelValues(string(e)).Inc() }
 
 // FiringLag records how late a firing was.
 func (m *Metrics) FiringLag(d time.Duration) { m.firingLag.Observe(d.Seconds()) }

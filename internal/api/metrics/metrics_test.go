@@ -14,6 +14,7 @@ import (
 
 	"tallyman/internal/api/metrics"
 	"tallyman/internal/ledger"
+	"tallyman/internal/session"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -47,6 +48,7 @@ func TestNamesAndValues(t *testing.T) {
 	m.FiringLag(30 * time.Millisecond)
 	m.PollDone("not_modified", time.Millisecond)
 	m.CommitRefused(ledger.RefusedDiskFull)
+	m.SessionEvent(session.Buried)
 	want := []string{
 		`tallyman_build_info{go="go1.26",version="1.2.3"} 1`,
 		`tallyman_commits_refused_total{reason="conflict"} 0`,
@@ -80,6 +82,9 @@ func TestNamesAndValues(t *testing.T) {
 		`tallyman_run_seconds_total{rule="negative-bin-stock"} 0.02`,
 		`tallyman_runs_total{outcome="ok",rule="negative-bin-stock"} 1`,
 		`tallyman_runs_total{outcome="skipped",rule="negative-bin-stock"} 1`,
+		`tallyman_session_events_total{event="buried"} 1`,
+		`tallyman_session_events_total{event="lapsed"} 0`,
+		`tallyman_session_events_total{event="lost"} 0`,
 		`tallyman_streams 0`,
 	}
 	if got := scrape(m); !slices.Equal(got, want) {
