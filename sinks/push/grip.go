@@ -6,7 +6,7 @@ import "context"
 // ledger may have given it to another node in between.
 type grip struct {
 	session string
-	calls   context.Context // of the calls; ends with the grip
+	calls   context.Context //nolint:containedctx // of the calls; it ends with the grip
 	over    <-chan struct{}
 	let     func()
 }

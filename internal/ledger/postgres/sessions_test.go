@@ -23,7 +23,7 @@ func migratedLedger(t *testing.T) (*Ledger, *pgx.Conn) {
 	t.Cleanup(func() { noError(t, l.Close()) })
 	beside, err := pgx.Connect(t.Context(), url)
 	noError(t, err)
-	t.Cleanup(func() { noError(t, beside.Close(context.Background())) })
+	t.Cleanup(func() { noError(t, beside.Close(context.WithoutCancel(t.Context()))) })
 	return l, beside
 }
 
