@@ -2039,6 +2039,12 @@ export interface components {
             code: string;
             text: string;
         };
+        HeldLanes: {
+            /** @description its name */
+            sink: string;
+            /** @description empty of a sink whose one lane is for all warehouses */
+            warehouses: string[];
+        };
         Import: {
             subscriptions: components["schemas"]["Subscription"][];
         };
@@ -2428,12 +2434,14 @@ export interface components {
         NodeStatus: {
             /** @description it runs another program or other rules than the node that answers */
             differs?: boolean;
+            /** @description that it drains at this moment, by sink */
+            lanes: components["schemas"]["HeldLanes"][];
             name: string;
             /** @description a hash of the rules that it runs */
             rules: string;
             /**
              * Format: date-time
-             * @description when it was last there; it says so every few seconds, and is gone after a minute
+             * @description when it was last there; it says so eight times in the length of node.lease, and after that length it is gone
              */
             seen: string;
             /** Format: date-time */
