@@ -28,14 +28,14 @@ func (s *tenure) begin(id string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.id = id
-	s.lapsed = make(chan struct{})
+	s.lapsed = nil
 }
 
 func (s *tenure) lose() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.id = ""
-	if !s.late {
+	if !s.late && s.lapsed != nil {
 		close(s.lapsed)
 	}
 }
@@ -43,6 +43,9 @@ func (s *tenure) lose() {
 func (s *tenure) Hold() (string, <-chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.lapsed == nil { // made by who asks, in whose bubble it belongs
+		s.lapsed = make(chan struct{})
+	}
 	return s.id, s.lapsed
 }
 
