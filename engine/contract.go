@@ -7,6 +7,7 @@ import (
 	"tallyman/internal/delivery"
 	"tallyman/internal/ledger"
 	"tallyman/rules/catalog"
+	"tallyman/rules/row"
 )
 
 // Ledger is what the engine needs of Tallyman's database.
@@ -123,6 +124,10 @@ func (b boundedLedger) Thaw(ctx context.Context, rule, scope string, term int64,
 	return tell(ctx, b.lease, func(ctx context.Context) error {
 		return b.Ledger.Thaw(ctx, rule, scope, term, due, node, reason)
 	})
+}
+
+func (b boundedLedger) Rewind(ctx context.Context, who ledger.Author, r *ledger.Rewind) ([]row.Value, error) {
+	return ask(ctx, b.lease, func(ctx context.Context) ([]row.Value, error) { return b.Ledger.Rewind(ctx, who, r) })
 }
 
 func (b boundedLedger) Switches(ctx context.Context) ([]ledger.Switch, error) {

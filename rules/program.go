@@ -28,6 +28,7 @@ type Program struct {
 	watchedName string
 	watermark   []int
 	initial     []initialValue
+	kinds       []row.Kind // of the watermark's columns
 	fields      []dataField
 	texts       []wording
 	fallback    string         // the language whose text is that without a language too; "" = that one has its own

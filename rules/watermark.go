@@ -47,7 +47,7 @@ func (c *compiler) watermark() {
 		} else if !ok {
 			c.fail("probe.watermark.initial."+name, CodeWatermark, fmt.Sprintf("%v does not fit the column %q of kind %s", w.Initial[name], name, kind), initialHint(kind))
 		}
-		c.program.initial = append(c.program.initial, v)
+		c.program.initial, c.program.kinds = append(c.program.initial, v), append(c.program.kinds, kind)
 	}
 	c.lookBack(w)
 }

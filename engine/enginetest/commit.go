@@ -53,6 +53,7 @@ func (l *firingStore) Commit(ctx context.Context, c ledger.Claim, record *ledger
 	if record.Watermark != nil {
 		s.mark = slices.Clone(record.Watermark)
 	}
+	s.initial = cmp.Or(record.Initial, s.initial)
 	s.memory = s.memory.Apply(record.LookBack)
 	s.back = record.Back
 	l.dropped = append(l.dropped, record.Silenced)

@@ -71,6 +71,7 @@ type scope struct {
 	term     int64     // the clock term of done
 	done     time.Time // due time of the last firing that is done or was skipped
 	mark     []row.Value
+	initial  string
 	memory   ledger.LookBack
 	back     []ledger.Target
 	findings map[string]finding.State
@@ -134,7 +135,7 @@ func (l *firingStore) Register(ctx context.Context, rule, name string, term int6
 // snapshot is the state at a time.
 func (s *scope) snapshot(now time.Time) ledger.ScopeState {
 	state := ledger.ScopeState{ // Scope.Term is that of Done
-		Scope: s.state, Registered: s.known, Done: s.done, Watermark: slices.Clone(s.mark),
+		Scope: s.state, Registered: s.known, Done: s.done, Watermark: slices.Clone(s.mark), Initial: s.initial,
 		Promoted: s.promoted, PromotedBy: s.promotedBy,
 	}
 	state.Term = s.term

@@ -17,7 +17,7 @@ import (
 // Compose makes the record of a pass: its findings, and the notices that tell of them.
 func (p *Pass) Compose(ctx context.Context, known *Snapshot, result *Result) (*ledger.Commit, error) {
 	record := &ledger.Commit{
-		Scope: result.step.Scope, Watermark: result.watermark, LookBack: result.lookBack, Again: result.again, Silenced: result.silenced(), Back: p.back(),
+		Scope: result.step.Scope, Watermark: result.watermark, Initial: known.initial, LookBack: result.lookBack, Again: result.again, Silenced: result.silenced(), Back: p.back(),
 	}
 	if result.again {
 		record.Scope = known.Scope // the firing is not done
@@ -176,7 +176,7 @@ func (p *Pass) Refused(ctx context.Context, known *Snapshot, cause error, silent
 		}
 		result = p.failed(known, fault)
 	}
-	return &ledger.Commit{Scope: result.step.Scope, Watermark: result.watermark, Run: p.sumUp(result, 0), Back: p.back()}
+	return &ledger.Commit{Scope: result.step.Scope, Watermark: result.watermark, Initial: known.initial, Run: p.sumUp(result, 0), Back: p.back()}
 }
 
 // operation is the finding's change as the ledger calls it.

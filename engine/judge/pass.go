@@ -59,6 +59,7 @@ type Snapshot struct {
 	ledger.ScopeState
 	findings []finding.State // that rows have made
 	back     ledger.LookBack
+	initial  string          // what the rule says of `initial`, where the watermark begins with this run; "" = the watermark has begun
 	begin    []row.Value     // the scan reads what is above it: the watermark, or a position below for a rule that looks back
 	memory   *seenMemory     // nil = the rule does not look back
 	alerts   []finding.State // that the rule tells of itself
@@ -98,7 +99,7 @@ func (p *Pass) Begin(state ledger.ScopeState, findings []finding.State, back led
 		return known // the run fails, since the rule is not verified
 	}
 	if w := p.Rule.Probe.Watermark; w != nil && len(known.Watermark) != len(w.Columns) {
-		known.Watermark = p.Program.InitialWatermark(p.Due) // recorded by this run, even if it fails
+		known.Watermark, known.initial = p.Program.InitialWatermark(p.Due), w.InitialText() // recorded by this run, even if it fails
 		back = ledger.LookBack{Seen: back.Seen}
 	}
 	known.begin = known.Watermark

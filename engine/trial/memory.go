@@ -1,6 +1,7 @@
 package trial
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -127,6 +128,7 @@ func (m *memory) apply(c *ledger.Commit) error {
 	if c.Watermark != nil {
 		m.state.Watermark = c.Watermark
 	}
+	m.state.Initial = cmp.Or(c.Initial, m.state.Initial)
 	m.lookBack = m.lookBack.Apply(c.LookBack)
 	if !c.Again {
 		m.state.Done = c.Run.Due

@@ -43,6 +43,7 @@ type Firings interface {
 	// answered as it was.
 	Commit(ctx context.Context, c Claim, run *Commit) (CommitResult, error)
 	Removals
+	Rewinds
 	ScopeReader
 }
 
@@ -68,6 +69,7 @@ type ScopeState struct {
 	Registered time.Time
 	Done       time.Time   // due time of the last firing that is done or was skipped; zero before the first
 	Watermark  []row.Value // nil before the first event run
+	Initial    string      // what the rule's file said of `initial` when the watermark began or was moved; "" while there is none
 	Running    *Claim      // the claim in force, if any
 	Promoted   time.Time   // when Promote was called; zero while it was not
 	PromotedBy string
@@ -126,6 +128,7 @@ type Commit struct {
 	Run       Run
 	Scope     finding.Scope
 	Watermark []row.Value     // nil = unchanged
+	Initial   string          // what the rule's file says of `initial`, where the watermark begins with this run; "" = unchanged
 	LookBack  *LookBackChange // nil = unchanged
 	// Again is true when an event run stopped at max_rows: the firing is not done, its watermark has
 	// moved on, and the claim stays in force for the rest. Each commit of such a firing counts its own

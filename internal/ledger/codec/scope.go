@@ -29,13 +29,14 @@ type Scope struct {
 	PromotedBy                                     string
 	Thawed                                         int64
 	Term, RunningTerm                              int64
+	Initial                                        string
 }
 
 // Columns returns pointers to the fields in the order of the columns that the query of a scope names.
 func (s *Scope) Columns() []any {
 	return []any{
 		&s.Registered, &s.LastDue, &s.LastOKDue, &s.Clock, &s.DoneDue, &s.Watermark, &s.Token, &s.RunningDue, &s.RunningNode,
-		&s.LeaseUntil, &s.Repeated, &s.Alive, &s.Promoted, &s.PromotedBy, &s.Thawed, &s.Term, &s.RunningTerm,
+		&s.LeaseUntil, &s.Repeated, &s.Alive, &s.Promoted, &s.PromotedBy, &s.Thawed, &s.Term, &s.RunningTerm, &s.Initial,
 	}
 }
 
@@ -47,7 +48,7 @@ func (s *Scope) State() (ledger.ScopeState, error) {
 	}
 	st := ledger.ScopeState{
 		Scope:      finding.Scope{Term: s.Term, LastDue: Time(s.LastDue), LastOKDue: Time(s.LastOKDue), Clock: Span(s.Clock), Thawed: Time(s.Thawed)},
-		Registered: Time(s.Registered), Done: Time(s.DoneDue), Watermark: watermark,
+		Registered: Time(s.Registered), Done: Time(s.DoneDue), Watermark: watermark, Initial: s.Initial,
 		Promoted: Time(s.Promoted), PromotedBy: s.PromotedBy,
 	}
 	if s.Alive {

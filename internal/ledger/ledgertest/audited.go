@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	_ "embed"
+	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -99,6 +100,12 @@ func recordedChanges() []recordedChange {
 		{method: "Demote", again: true, do: func(ctx context.Context, l ledger.Ledger, who ledger.Author) error {
 			return l.Demote(ctx, who, rule, scope)
 		}},
+		{method: "Rewind", do: func(ctx context.Context, l ledger.Ledger, who ledger.Author) error {
+			return second(l.Rewind(ctx, who, rewindTo(4711)))
+		}},
+		{method: "Rewind", do: func(ctx context.Context, l ledger.Ledger, who ledger.Author) error {
+			return second(l.Rewind(ctx, who, rewindTo(12)))
+		}},
 		{method: "CancelDeliveries", again: true, prepare: delivered, do: canceling(1)},
 		{method: "CancelDeliveries", again: true, do: canceling(2, 3, 1)},
 		{method: "RetryDeliveries", do: retrying(2)},
@@ -189,6 +196,7 @@ type everything struct {
 	Items      []item.Record // of the queue
 	Pauses     [2]item.Pause // of the queue and its twin
 	Moves      int64
+	Watermark  string // of the rule
 	Records    int
 }
 
@@ -213,6 +221,11 @@ func look(ctx context.Context, l ledger.Ledger) (e everything, err error) {
 	if e.Moves, err = l.AppliedMoves(ctx, ordered, "e1"); err != nil {
 		return e, err
 	}
+	state, err := l.Scope(ctx, rule, scope)
+	if err != nil && !errors.Is(err, ledger.ErrNotFound) {
+		return e, err
+	}
+	e.Watermark = fmt.Sprint(state.Watermark)
 	list, err := records(ctx, l)
 	e.Records = len(list)
 	return e, err

@@ -141,6 +141,21 @@ func (m *machine) reclaim(t *rapid.T) {
 	m.model.claim, m.model.node, m.model.until = c, "b", m.f.clock.Now().Add(lease)
 }
 
+// Rewind moves the watermark, unless a firing runs. The claim of one that was abandoned is lost.
+func (m *machine) Rewind(t *rapid.T) {
+	_, err := m.f.Rewind(m.t.Context(), Ann, &ledger.Rewind{Rule: m.rule, Columns: []string{"id"}, To: mark(1)})
+	switch {
+	case m.model.running == 0:
+		must(t, err, nil)
+	case m.model.until.After(m.f.clock.Now()):
+		must(t, err, ledger.ErrBusy)
+	default:
+		must(t, err, nil)
+		m.old = append(m.old, m.model.claim)
+		m.reclaim(t)
+	}
+}
+
 // Skip leaves a firing out.
 func (m *machine) Skip(t *rapid.T) {
 	n := max(1, m.model.done+rapid.IntRange(-1, 2).Draw(t, "ahead"))

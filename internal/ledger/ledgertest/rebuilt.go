@@ -194,7 +194,7 @@ func (s *settings) apply(c *ledger.Change) error {
 		})
 	case "rules.reload":
 		s.RuleVersions++
-	case "delivery.retry", "delivery.cancel", "rule.run", "queue.pause", "queue.resume", "item.remove", "ledger.restored",
+	case "delivery.retry", "delivery.cancel", "rule.run", "rule.rewind", "queue.pause", "queue.resume", "item.remove", "ledger.restored",
 		"clock.term", "clock.withhold", "clock.confirm": // they set nothing that is rebuilt
 	default:
 		return errors.New("nobody knows how to apply it")

@@ -135,7 +135,7 @@ func (w *commit) writeState(ctx context.Context, tx pgx.Tx) error {
 	w.notices.cancel(&b)
 	b.Queue(queries.Get("record-run"), codec.RunArgs(w.claim, &w.run.Run, answer, w.done.Unsubscribed)...)
 	b.Queue(queries.Get("record-scope"), w.scopeID, codec.Micros(s.LastDue), codec.Micros(s.LastOKDue),
-		s.Clock.Microseconds(), watermark, codec.Micros(w.claim.Due), w.run.Again, back, w.claim.Term)
+		s.Clock.Microseconds(), watermark, codec.Micros(w.claim.Due), w.run.Again, back, w.claim.Term, w.run.Initial)
 	countEvents(&b, w.run.Silenced)
 	for _, s := range seen {
 		b.Queue(queries.Get(s.Name), s.Args...)

@@ -150,7 +150,7 @@ func (w *commit) writeState(ctx context.Context, tx *sql.Tx) error {
 		}
 	}
 	_, err = exec(ctx, tx, "record-scope", w.scopeID, codec.Micros(s.LastDue), codec.Micros(s.LastOKDue),
-		s.Clock.Microseconds(), watermark, codec.Micros(w.claim.Due), w.run.Again, back, w.claim.Term)
+		s.Clock.Microseconds(), watermark, codec.Micros(w.claim.Due), w.run.Again, back, w.claim.Term, w.run.Initial)
 	return err
 }
 

@@ -40,6 +40,7 @@ CREATE TABLE rule_scopes (
     term          bigint NOT NULL DEFAULT 0,
     done_due      bigint NOT NULL DEFAULT 0,
     watermark     text   NOT NULL DEFAULT '',
+    initial       text   NOT NULL DEFAULT '',
     token         bigint NOT NULL DEFAULT 0,
     running_term  bigint NOT NULL DEFAULT 0,
     running_due   bigint,

@@ -4,7 +4,7 @@
 -- The state of a rule in a scope. Arguments: $1 rule, $2 scope, $3 now. Result: one row or none.
 SELECT registered_at, last_due, last_ok_due, clock, done_due, watermark, token, coalesce(running_due, 0),
        running_node, lease_until, repeated, running_due IS NOT NULL AND lease_until > (SELECT ledger_now($3)),
-       promoted_at, promoted_by, thawed_due, term, running_term
+       promoted_at, promoted_by, thawed_due, term, running_term, initial
 FROM rule_scopes WHERE rule = $1 AND scope = $2;
 
 -- name: register
@@ -60,6 +60,14 @@ SELECT promoted_at, promoted_by FROM rule_scopes WHERE rule = $1 AND scope = $2 
 -- name: promote
 -- Arguments: $1 rule, $2 scope, $3 by, $4 at; none of both takes the promotion back.
 UPDATE rule_scopes SET promoted_by = $3, promoted_at = $4 WHERE rule = $1 AND scope = $2;
+
+-- name: rewound
+-- Locks the rule and scope. Arguments: $1 rule, $2 scope, $3 now. Result: id, watermark, whether a firing runs. None = not registered.
+SELECT id, watermark, running_due IS NOT NULL AND lease_until > (SELECT ledger_now($3)) FROM rule_scopes WHERE rule = $1 AND scope = $2 FOR NO KEY UPDATE;
+
+-- name: rewind
+-- Moves the watermark. The token moves on, so that a claim whose lease is over is worth nothing. Arguments: $1 id, $2 watermark, $3 `initial`.
+UPDATE rule_scopes SET watermark = $2, initial = $3, token = nextval('ledger_token'), lease_until = 0 WHERE id = $1;
 
 -- name: findings
 -- Arguments: $1 rule, $2 scope. Result: all open findings.

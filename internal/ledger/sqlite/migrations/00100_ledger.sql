@@ -31,6 +31,7 @@ CREATE TABLE rule_scopes (
     term          INTEGER NOT NULL DEFAULT 0,
     done_due      INTEGER NOT NULL DEFAULT 0,
     watermark     TEXT    NOT NULL DEFAULT '',
+    initial       TEXT    NOT NULL DEFAULT '',
     token         INTEGER NOT NULL DEFAULT 0,
     running_term  INTEGER NOT NULL DEFAULT 0,
     running_due   INTEGER,

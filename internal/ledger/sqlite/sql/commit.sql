@@ -110,12 +110,12 @@ SET token = excluded.token, answer = excluded.answer, node = excluded.node, dura
 -- name: record-scope
 -- The state after the run; the claim ends with it, unless the firing goes on.
 -- Arguments: ?1 id, ?2 last due, ?3 last ok due, ?4 clock, ?5 watermark or null, ?6 due, ?7 goes on,
--- ?8 where resolutions go, ?9 clock term of the firing.
+-- ?8 where resolutions go, ?9 clock term of the firing, ?10 `initial` of the watermark; '' leaves it.
 UPDATE rule_scopes
 SET last_due = ?2, last_ok_due = ?3, clock = ?4, watermark = coalesce(?5, watermark),
     term = CASE WHEN ?7 THEN term ELSE max(term, ?9) END,
     done_due = CASE WHEN ?7 OR term > ?9 THEN done_due WHEN term < ?9 THEN ?6 ELSE max(done_due, ?6) END,
-    running_due = CASE WHEN ?7 THEN running_due END, repeated = ?7 AND repeated, back = ?8
+    running_due = CASE WHEN ?7 THEN running_due END, repeated = ?7 AND repeated, back = ?8, initial = coalesce(nullif(?10, ''), initial)
 WHERE id = ?1;
 
 -- What TryCommit writes and takes back: the rows that every commit of a run writes. No rule is called ''. The firing takes more room than most, so that
