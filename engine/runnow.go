@@ -3,10 +3,8 @@ package engine
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
-	"tallyman/internal/delivery"
 	"tallyman/internal/ledger"
 	"tallyman/rules"
 )
@@ -92,7 +90,7 @@ func (e *Engine) newOrder(ctx context.Context, r *rules.Rule) (*order, error) {
 		return nil, err
 	}
 	if state.Running != nil {
-		return nil, fmt.Errorf("%w: it was due at %s and is on node %s", ErrRunning, stamp(state.Running.Due), delivery.NodeName(state.Running.Node))
+		return nil, running(state.Running)
 	}
 	if running := e.crew.unit(r.ID, r.Scope); running == nil {
 		u.catchUpFrom, u.wasDisabled = now, true // for its findings no time has passed while it was disabled

@@ -22,7 +22,11 @@ func (p *Pass) Compose(ctx context.Context, known *Snapshot, result *Result) (*l
 	if result.again {
 		record.Scope = known.Scope // the firing is not done
 	}
-	alone, digests := p.limit(known, result.messages())
+	messages, err := p.untold(ctx, result.messages())
+	if err != nil {
+		return nil, err
+	}
+	alone, digests := p.limit(known, messages)
 	for _, m := range alone {
 		n := p.firstNotice(&m)
 		result.recordTold(&m, n.ID, known.Promoted)
@@ -91,7 +95,7 @@ func (r *Result) recordTold(m *message, noticeID string, live time.Time) {
 func (p *Pass) firstNotice(m *message) *notice.Notice {
 	d := m.draft
 	return &notice.Notice{
-		ID:   notice.ID(p.Rule.ID, p.Rule.Scope, m.key, m.episode, m.status, m.ordinal),
+		ID:   p.idOf(m),
 		Type: d.Type.Code, TypeID: d.Type.ID, Warehouse: d.Warehouse,
 		Rule: p.Rule.ID, Scope: p.Rule.Scope, Key: m.key, Episode: m.episode, Status: m.status,
 		Priority: d.Priority, Modal: string(d.Modal),

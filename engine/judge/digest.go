@@ -2,6 +2,7 @@ package judge
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -24,12 +25,7 @@ type digest struct {
 // limit divides what a pass has to tell: the first messages in the order of their keys are told one by one, the rest
 // in one digest for each warehouse. What the rule tells of itself is not limited.
 func (p *Pass) limit(known *Snapshot, all []message) (alone []message, digests []digest) {
-	most := p.Rule.Limit.Notices
-	ofRule := func(m message) bool { return catalog.Reserved(m.draft.Type.Code) }
-	rows := slices.IndexFunc(all, ofRule)
-	if rows < 0 {
-		rows = len(all)
-	}
+	most, rows := p.Rule.Limit.Notices, ofRows(all)
 	if most == 0 || rows <= most {
 		return all, nil
 	}
@@ -45,6 +41,57 @@ func (p *Pass) limit(known *Snapshot, all []message) (alone []message, digests [
 		digests = append(digests, digest{name, p.digestEpisode(known), byWarehouse[name]})
 	}
 	return append(slices.Clip(sorted[:most]), all[rows:]...), digests
+}
+
+// ofRows is how many messages are about rows. What the rule tells of itself comes behind them.
+func ofRows(all []message) int {
+	rows := slices.IndexFunc(all, func(m message) bool { return catalog.Reserved(m.draft.Type.Code) })
+	if rows < 0 {
+		return len(all)
+	}
+	return rows
+}
+
+// askedAtOnce is how many notices are looked up together.
+const askedAtOnce = 1000
+
+// untold leaves out events that were told by notices of their own, where there are so many that some would be told in a digest. The ledger knows a
+// notice that it has, but not what a digest tells: after a rewind the digest would tell these events again.
+func (p *Pass) untold(ctx context.Context, all []message) ([]message, error) {
+	rows := ofRows(all)
+	if p.Rule.Mode != rules.ModeEvent || p.Rule.Limit.Notices == 0 || rows <= p.Rule.Limit.Notices {
+		return all, nil
+	}
+	told := map[string]bool{}
+	ids := make([]string, rows)
+	for i := range ids {
+		ids[i] = p.idOf(&all[i])
+	}
+	for some := range slices.Chunk(ids, askedAtOnce) {
+		notices, err := p.Notices(ctx, some)
+		if err != nil {
+			return nil, fmt.Errorf("reading the notices of events: %w", err)
+		}
+		for id := range notices {
+			told[id] = true
+		}
+	}
+	p.told = len(told)
+	list := make([]message, 0, len(all))
+	for i := range all {
+		if i >= rows || !told[ids[i]] {
+			list = append(list, all[i])
+		}
+	}
+	return list, nil
+}
+
+// ToldBefore is how many events Compose has left out, because they were told before.
+func (p *Pass) ToldBefore() int { return p.told }
+
+// idOf is the id of the notice that tells the message by itself.
+func (p *Pass) idOf(m *message) string {
+	return notice.ID(p.Rule.ID, p.Rule.Scope, m.key, m.episode, m.status, m.ordinal)
 }
 
 // digestEpisode tells the digests of a rule apart: the due time, and of a rule with a watermark also where the pass began, for

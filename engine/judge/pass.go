@@ -44,6 +44,7 @@ type Pass struct {
 	Scanned func()
 
 	shadow bool // it tells the shadow inbox alone
+	told   int  // events that untold has left out
 }
 
 // Resumption is how far a firing has read when its next pass begins.

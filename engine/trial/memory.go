@@ -24,6 +24,9 @@ type Start struct {
 	Notices  map[string]*notice.Notice // those that the findings name
 	LookBack ledger.LookBack
 	Silencer judge.Silencer // nothing is silenced
+	Term     ledger.Term    // the clock term in force; the term of State where that is a later one
+	// Told returns those of the notices that were made before the trial; nil = none was, but for Notices.
+	Told func(ctx context.Context, ids []string) (map[string]*notice.Notice, error)
 }
 
 // Ledger is what a trial's start is read from: a ledger, also one that is open for reading only.
@@ -32,6 +35,7 @@ type Ledger interface{ ledger.ScopeReader }
 // From reads what the ledger knows of the rule in the scope. A rule that it does not know begins with nothing,
 // and known is false.
 func From(ctx context.Context, l Ledger, rule, scope string) (start Start, known bool, err error) {
+	start.Told = l.Notices
 	start.State, err = l.Scope(ctx, rule, scope)
 	if errors.Is(err, ledger.ErrNotFound) {
 		return Start{}, false, nil
@@ -66,10 +70,11 @@ type memory struct {
 	findings map[string]finding.State
 	notices  map[string]*notice.Notice
 	targets  map[string][]ledger.Target // of the notices that the trial has made
+	told     func(ctx context.Context, ids []string) (map[string]*notice.Notice, error)
 }
 
 func newMemory(start Start) *memory {
-	m := &memory{state: start.State, lookBack: start.LookBack, findings: map[string]finding.State{}, notices: map[string]*notice.Notice{}, targets: map[string][]ledger.Target{}}
+	m := &memory{state: start.State, lookBack: start.LookBack, findings: map[string]finding.State{}, notices: map[string]*notice.Notice{}, targets: map[string][]ledger.Target{}, told: start.Told}
 	for _, f := range start.Findings {
 		m.findings[f.Key] = f
 	}
@@ -80,8 +85,15 @@ func newMemory(start Start) *memory {
 // list are the findings, in no order.
 func (m *memory) list() []finding.State { return slices.Collect(maps.Values(m.findings)) }
 
-func (m *memory) Notices(_ context.Context, ids []string) (map[string]*notice.Notice, error) {
+func (m *memory) Notices(ctx context.Context, ids []string) (map[string]*notice.Notice, error) {
 	found := map[string]*notice.Notice{}
+	if m.told != nil {
+		told, err := m.told(ctx, ids)
+		if err != nil {
+			return nil, err
+		}
+		maps.Copy(found, told)
+	}
 	for _, id := range ids {
 		if n := m.notices[id]; n != nil {
 			found[id] = n
@@ -142,6 +154,7 @@ type tap struct {
 	forms  map[string]row.Form
 	rows   []*row.Row
 	budget judge.Budget
+	passes bool // rows pass by and are not kept
 }
 
 // mostRows is how many rows a run of a trial keeps: it holds them all, whereas a firing lets them pass.
@@ -167,6 +180,9 @@ type tapped struct {
 }
 
 func (p tapped) Scan(ctx context.Context, req scanners.Request, visit func(*row.Row) error) (scanners.Result, error) {
+	if p.tap.passes {
+		return p.PreparedProbe.Scan(ctx, req, visit)
+	}
 	return p.PreparedProbe.Scan(ctx, req, func(r *row.Row) error {
 		if len(p.tap.rows) == mostRows {
 			return &judge.Error{Code: "too_many_rows", Message: fmt.Sprintf("more than %d rows cannot be looked at together: narrow the probe", mostRows)}

@@ -24,9 +24,11 @@ type Trial struct {
 	scoped     *judge.ScopedRule
 	types      catalog.Catalog
 	silencer   judge.Silencer
+	term       ledger.Term
 	memory     *memory
 	tap        *tap
 	unverified error // of a rule that tells of its failed runs
+	toldBefore int
 }
 
 // Run is one run of a trial.
@@ -42,9 +44,12 @@ func New(r *rules.Rule, source scanners.Source, types catalog.Catalog, start Sta
 	if err != nil {
 		return nil, err
 	}
-	t := &Trial{scoped: scoped, types: types, silencer: start.Silencer, memory: newMemory(start), tap: &tap{source: source, forms: r.Probe.Forms()}}
+	t := &Trial{scoped: scoped, types: types, silencer: start.Silencer, term: start.Term, memory: newMemory(start), tap: &tap{source: source, forms: r.Probe.Forms()}}
 	if t.silencer == nil {
 		t.silencer = &silence.Set{}
+	}
+	if t.term.Number < start.State.Term {
+		t.term = ledger.Term{Number: start.State.Term}
 	}
 	return t, nil
 }
@@ -82,23 +87,56 @@ func (t *Trial) Program() *rules.Program { return t.scoped.Program.Clone() }
 // pass is one scan at the due time, by a clock that shows it.
 func (t *Trial) pass(due time.Time) *judge.Pass {
 	return &judge.Pass{
-		ScopedRule: t.scoped, Due: due.UTC(), Started: due.UTC().Truncate(time.Microsecond), Begun: time.Now(),
+		ScopedRule: t.scoped, Term: t.term.Number, Began: t.term.Began, Due: due.UTC(), Started: due.UTC().Truncate(time.Microsecond), Begun: time.Now(),
 		Node: "trial", Silencer: t.silencer, Log: slog.New(slog.DiscardHandler), Unverified: t.unverified, Notices: t.memory.Notices,
 	}
 }
 
 // Run runs the firing that is due at that time and keeps what it would commit. A failed scan is a run, not an error.
 func (t *Trial) Run(ctx context.Context, due time.Time) (*Run, error) {
+	out := &Run{}
+	t.tap.rows, t.tap.budget = nil, judge.Budget{}
+	err := t.passes(ctx, due, func(record *ledger.Commit) (bool, error) {
+		if err := t.memory.apply(record); err != nil {
+			return false, err
+		}
+		out.Run = judge.AddPass(&out.Run, &record.Run)
+		out.Commits = append(out.Commits, record)
+		return true, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	out.Rows = t.tap.rows
+	return out, nil
+}
+
+// Watch runs the firing that is due at that time and shows what each pass would commit. It keeps neither rows nor notices, however many there are. The
+// firing ends early where see returns false.
+func (t *Trial) Watch(ctx context.Context, due time.Time, see func(*ledger.Commit) (goOn bool, err error)) error {
+	t.tap.passes = true
+	defer func() { t.tap.passes = false }()
+	return t.passes(ctx, due, func(record *ledger.Commit) (bool, error) {
+		goOn, err := see(record)
+		if err != nil {
+			return false, err
+		}
+		rest := *record
+		rest.Notices = nil
+		return goOn, t.memory.apply(&rest)
+	})
+}
+
+// passes runs the passes of a firing until the last one, or until take returns false.
+func (t *Trial) passes(ctx context.Context, due time.Time, take func(*ledger.Commit) (goOn bool, err error)) error {
 	if t.memory.state.Registered.IsZero() {
 		t.memory.state.Registered = due
 	}
-	out := &Run{}
-	t.tap.rows, t.tap.budget = nil, judge.Budget{}
 	var resume *judge.Resumption
 	for again := true; again; {
 		if t.scoped.Prepared == nil { // the source has refused the statement in the run before
 			if t.unverified = t.Verify(ctx); t.unverified != nil && t.scoped.Rule.OnError != rules.PolicyAlert {
-				return nil, t.unverified
+				return t.unverified
 			}
 		}
 		p := t.pass(due)
@@ -106,21 +144,25 @@ func (t *Trial) Run(ctx context.Context, due time.Time) (*Run, error) {
 		known := p.Begin(t.memory.state, t.memory.list(), t.memory.lookBack)
 		result := p.Scan(ctx, known)
 		if ctx.Err() != nil {
-			return nil, context.Cause(ctx)
+			return context.Cause(ctx)
 		}
 		record, err := p.Compose(ctx, known, result)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		if err := t.memory.apply(record); err != nil {
-			return nil, err
+		t.toldBefore += p.ToldBefore()
+		goOn, err := take(record)
+		if err != nil {
+			return err
 		}
-		out.Run = judge.AddPass(&out.Run, &record.Run)
-		out.Commits = append(out.Commits, record)
-		again, resume = record.Again, result.Resume()
+		again, resume = record.Again && goOn, result.Resume()
 	}
-	out.Rows = t.tap.rows
-	return out, nil
+	return nil
+}
+
+// Rewind moves the watermark, as a ledger does.
+func (t *Trial) Rewind(to []row.Value) {
+	t.memory.state.Watermark, t.memory.lookBack = to, ledger.LookBack{}
 }
 
 // Cost asks the source for the probe's plan as of now, without running it; the plan is nil where the source knows none. The error says
@@ -153,6 +195,9 @@ func (t *Trial) Findings() []finding.State {
 		return cmp.Compare(a.Key, b.Key)
 	})
 }
+
+// ToldBefore is how many events the runs have left out, because they were told before the trial.
+func (t *Trial) ToldBefore() int { return t.toldBefore }
 
 // Remembers returns a function that tells whether a run before now has seen a row; nil = the rule does not look back. It is to be called after Verify.
 func (t *Trial) Remembers() func(*row.Row) bool {

@@ -1,0 +1,48 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"tallyman/internal/delivery"
+	"tallyman/internal/ledger"
+	"tallyman/rules"
+	"tallyman/rules/row"
+)
+
+// Rewind moves the watermark of a rule to a position, back or forward, and returns where it was. The next firing begins there, on every node. A firing that
+// runs is not disturbed: the error is ErrRunning. Other errors are the ledger's.
+func (e *Engine) Rewind(ctx context.Context, who ledger.Author, r *rules.Rule, to []row.Value, reason string) (before []row.Value, err error) {
+	term, _ := e.opts.Terms.Term()
+	if _, err := e.opts.Ledger.Register(ctx, r.ID, r.Scope, term.Number, e.opts.Clock.Now().UTC()); err != nil { // it may never have run
+		return nil, err
+	}
+	w := r.Probe.Watermark
+	before, err = e.opts.Ledger.Rewind(ctx, who, &ledger.Rewind{
+		Rule: r.ID, Scope: r.Scope, Columns: w.Columns, To: to, Initial: w.InitialText(), Reason: reason,
+	})
+	if errors.Is(err, ledger.ErrBusy) {
+		return nil, ErrRunning
+	}
+	return before, err
+}
+
+// Running returns an ErrRunning while a firing of the rule runs on any node.
+func (e *Engine) Running(ctx context.Context, r *rules.Rule) error {
+	state, err := e.opts.Ledger.Scope(ctx, r.ID, r.Scope)
+	switch {
+	case errors.Is(err, ledger.ErrNotFound):
+		return nil
+	case err != nil:
+		return err
+	case state.Running != nil:
+		return running(state.Running)
+	}
+	return nil
+}
+
+// running is the ErrRunning that says which firing it is.
+func running(c *ledger.Claim) error {
+	return fmt.Errorf("%w: it was due at %s and is on node %s", ErrRunning, stamp(c.Due), delivery.NodeName(c.Node))
+}
