@@ -90,6 +90,7 @@ func (p *pass) recall(ctx context.Context) (*judge.Snapshot, error) {
 		return nil, err
 	}
 	p.demote(ctx, &state)
+	p.noteInitial(&state)
 	findings, err := p.e.opts.Ledger.Findings(ctx, p.rule.ID, p.rule.Scope)
 	if err != nil {
 		return nil, err

@@ -14,8 +14,7 @@ import (
 // Rewind moves the watermark of a rule to a position, back or forward, and returns where it was. The next firing begins there, on every node. A firing that
 // runs is not disturbed: the error is ErrRunning. Other errors are the ledger's.
 func (e *Engine) Rewind(ctx context.Context, who ledger.Author, r *rules.Rule, to []row.Value, reason string) (before []row.Value, err error) {
-	term, _ := e.opts.Terms.Term()
-	if _, err := e.opts.Ledger.Register(ctx, r.ID, r.Scope, term.Number, e.opts.Clock.Now().UTC()); err != nil { // it may never have run
+	if _, err := e.opts.Ledger.Register(ctx, r.ID, r.Scope, e.Term().Number, e.opts.Clock.Now().UTC()); err != nil { // it may never have run
 		return nil, err
 	}
 	w := r.Probe.Watermark
@@ -45,4 +44,26 @@ func (e *Engine) Running(ctx context.Context, r *rules.Rule) error {
 // running is the ErrRunning that says which firing it is.
 func running(c *ledger.Claim) error {
 	return fmt.Errorf("%w: it was due at %s and is on node %s", ErrRunning, stamp(c.Due), delivery.NodeName(c.Node))
+}
+
+// Term is the clock term in force.
+func (e *Engine) Term() ledger.Term {
+	term, _ := e.opts.Terms.Term()
+	return term
+}
+
+// RulesOf returns the rule in the scope, or in each of its scopes where scope is nil. The error is an *UnknownError.
+func (e *Engine) RulesOf(rule string, scope *string) ([]*rules.Rule, error) {
+	return e.find(rule, scope)
+}
+
+// noteInitial warns of an `initial` that has no effect, for as long as that is so.
+func (u *unit) noteInitial(state *ledger.ScopeState) {
+	var warnings []string
+	for _, p := range rules.LintInitial(u.rule, state.Initial, state.Watermark) {
+		warnings = append(warnings, fmt.Sprintf("%s: %s; %s", p.Code, p.Message, p.Hint))
+	}
+	if u.status.setInitial(warnings) && len(warnings) > 0 {
+		u.log.Warn("the rule's file has another initial than the watermark began with: the watermark stays where it is", "warning", warnings[0])
+	}
 }

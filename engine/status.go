@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -99,6 +100,7 @@ type unitStatus struct {
 	columns  []row.Column // of the probe, when it was verified last
 	next     time.Time
 	warnings []string
+	initial  []string // about `initial` of the watermark
 	last     *ledger.Run
 	leftOut  time.Time
 }
@@ -106,7 +108,7 @@ type unitStatus struct {
 func (s *unitStatus) fill(to *RuleStatus) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	to.Verified, to.Reason, to.Cause, to.LastRun, to.Warnings = s.verified, s.reason, s.cause, s.last, s.warnings
+	to.Verified, to.Reason, to.Cause, to.LastRun, to.Warnings = s.verified, s.reason, s.cause, s.last, slices.Concat(s.warnings, s.initial)
 	to.leftOut = s.leftOut
 	if s.verified {
 		to.NextDue = s.next
@@ -164,6 +166,15 @@ func (s *unitStatus) setWarnings(warnings []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.warnings = warnings
+}
+
+// setInitial tells whether that is news.
+func (s *unitStatus) setInitial(warnings []string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	news := !slices.Equal(s.initial, warnings)
+	s.initial = warnings
+	return news
 }
 
 func (s *unitStatus) setNext(due time.Time) {

@@ -126,6 +126,7 @@ func (u *unit) begin(ctx context.Context, stop <-chan struct{}) bool {
 		u.turn()
 		state, err := u.e.opts.Ledger.Register(ctx, u.rule.ID, u.rule.Scope, u.term.Number, u.now())
 		if err == nil {
+			u.noteInitial(&state)
 			var base time.Time
 			if base, err = u.thaw(ctx, state, standing(state, u.term)); err == nil {
 				u.plan.begin(base, u.now())

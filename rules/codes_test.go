@@ -29,6 +29,7 @@ const codesPage = "../docs/error-codes.md"
 //	bytes                 \xNN is one byte
 //	warnings              the warnings about the rule, those about its SQL by the types of the columns
 //	first run: N          its first run would send so many notices
+//	began with: JSON      its watermark began with that `initial`, and is at 4711
 func TestErrorCodesDocument(t *testing.T) {
 	base := codetest.Base(t, codesPage, "base")
 	codetest.Part{
@@ -87,6 +88,9 @@ func exampleOutput(t *testing.T, base, flags, text string) string {
 		if flag == "warnings" {
 			list := append(rules.Lint(r), rules.LintColumns(r, columnsOf(t, columns))...)
 			found = append(found, rules.Tidy(append(list, rules.LintSQL(r, typeIn(columnsOf(t, columns)))...))...)
+		}
+		if flag == "began with" {
+			found = append(found, rules.LintInitial(r, value, []row.Value{row.IntOf(4711)})...)
 		}
 		if flag == "first run" {
 			found = append(found, rules.LintFirstRun(r, number(t, value))...)

@@ -25,6 +25,7 @@ const (
 	CodeNumberText  = "number_as_text"
 	CodeNullableKey = "nullable_key"
 	CodeFirstRun    = "first_run_large"
+	CodeInitial     = "initial_without_effect"
 )
 
 // Lint returns warnings about a sound rule by itself.

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"tallyman/rules/problem"
 	"tallyman/rules/row"
 )
 
@@ -96,4 +97,45 @@ func (w *Watermark) InitialText() string {
 		return ""
 	}
 	return string(b)
+}
+
+// LintInitial returns a warning about an `initial` that was changed after the watermark had begun: it has no effect. recorded is InitialText as it was then, ""
+// where that is not known; position is the watermark.
+func LintInitial(r *Rule, recorded string, position []row.Value) problem.List {
+	w := r.Probe.Watermark
+	if w == nil || recorded == "" || recorded == w.InitialText() {
+		return nil
+	}
+	var was map[string]string
+	if json.Unmarshal([]byte(recorded), &was) != nil {
+		return nil
+	}
+	var began, at, to []string
+	for i, name := range w.Columns {
+		to = append(to, fmt.Sprint(w.Initial[name]))
+		if value, known := was[name]; known {
+			began = append(began, name+": "+value)
+		}
+		if i < len(position) {
+			at = append(at, name+": "+position[i].String())
+		}
+	}
+	where, option := "", ""
+	if r.Scope != "" {
+		where, option = " in "+r.Scope, " --scope "+r.Scope
+	}
+	text := "initial has no effect any more: the watermark" + where
+	if len(began) > 0 {
+		text += " began with {" + strings.Join(began, ", ") + "} and"
+	}
+	return problem.List{r.Problem("probe.watermark.initial", CodeInitial, text+" is at {"+strings.Join(at, ", ")+"}",
+		fmt.Sprintf("move the watermark: tallyman rules rewind %s%s --to=%s --reason …; a rewind to where it is ends this warning, too", r.ID, option, quoted(strings.Join(to, ","))))}
+}
+
+// quoted is a word of a command line.
+func quoted(text string) string {
+	if strings.ContainsAny(text, " '\"") {
+		return strconv.Quote(text)
+	}
+	return text
 }

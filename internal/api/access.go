@@ -110,6 +110,7 @@ var Access = map[string][]auth.Role{
 	"reload-rules":    Operators,
 	"promote-rule":    Operators,
 	"preview-rule":    Operators,
+	"rewind-rule":     Operators,
 	"draft-rule":      Operators, // who sees all warehouses
 
 	"list-silences":  Onlookers,

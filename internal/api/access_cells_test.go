@@ -87,6 +87,7 @@ run-rule                   . . . . . x x  .
 reload-rules               . . . . . x x  .
 promote-rule               . . . . . x x  .
 preview-rule               . . . . . x x  .
+rewind-rule                . . . . . x x  .
 draft-rule                 . . . . . x x  .
 
 list-silences              . . . . x x x  .

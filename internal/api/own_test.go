@@ -179,6 +179,8 @@ func TestChangesStayInOnesOwnWarehouses(t *testing.T) {
 		{"site", "POST", "/rules/negative-bin-stock/promote", "", 403, "this is about all scopes of the rule"},
 		{"site", "POST", "/rules/negative-bin-stock/promote?scope=W1", "", 403, denied},
 		{"site", "POST", "/rules/negative-bin-stock/preview", `{"scope":"W1"}`, 403, denied},
+		{"site", "POST", "/rules/negative-bin-stock/rewind", `{"to":["1"],"reason":"x"}`, 403, "this is about all scopes of the rule"},
+		{"site", "POST", "/rules/negative-bin-stock/rewind?scope=W1", `{"to":["1"],"dryRun":true}`, 403, denied},
 		{"site", "GET", "/rules/negative-bin-stock/why?key=1&scope=W1", "", 403, denied},
 		{"chief", "POST", "/tokens", `{"subject":"user:x","access":["admin"]}`, 403, denied},
 		{"chief", "POST", "/tokens", `{"subject":"user:x","access":["admin"],"warehouses":["W2"]}`, 403, denied},

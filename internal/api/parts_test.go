@@ -46,6 +46,7 @@ type parts struct {
 	Silences   operate.Silences
 	Clock      operate.Clock
 	Preview    func(ctx context.Context, q authoring.PreviewRequest) (*preview.Report, error)
+	Rewind     func(ctx context.Context, q authoring.RewindRequest) ([]authoring.RewoundScope, error)
 	RuleSource func(ctx context.Context, id string) (*wire.RuleSource, error)
 	Draft      func(ctx context.Context, q authoring.DraftRequest) (*authoring.DraftResult, error)
 	Status     func(ctx context.Context) (wire.StatusReport, error)
@@ -155,7 +156,7 @@ func (p *parts) rooms() []api.Room {
 		}),
 		queues.New(queues.Deps{Queues: p.Queues, Logger: p.Logger}),
 		rulebook.New(rulebook.Deps{
-			Rules: p.Rules, History: p.History, RuleFiles: p.RuleFiles, Reload: p.Reload, Preview: p.Preview, RuleSource: p.RuleSource, Draft: p.Draft,
+			Rules: p.Rules, History: p.History, RuleFiles: p.RuleFiles, Reload: p.Reload, Preview: p.Preview, Rewind: p.Rewind, RuleSource: p.RuleSource, Draft: p.Draft,
 			Audit: p.Audit, Logger: p.Logger,
 		}),
 		send.New(send.Deps{Sends: p.Sends, Types: p.Catalogue.Types, Meter: p.Meter, Tracer: p.Tracer, Logger: p.Logger}),

@@ -57,6 +57,7 @@ var auditCases = map[string]auditCase{
 	"clear-rule":   {http.MethodPost, "/rules/negative-bin-stock/clear", ``, "rule.clear", "rule:negative-bin-stock", `"state":"cleared"`},
 	"draft-rule":   {http.MethodPost, "/rules/negative-bin-stock/draft", `{"text":"id: negative-bin-stock"}`, "rule.draft", "rule:negative-bin-stock", `"bytes":22`},
 	"preview-rule": {http.MethodPost, "/rules/negative-bin-stock/preview", ``, "rule.preview", "rule:negative-bin-stock", `"sha256"`},
+	"rewind-rule":  {http.MethodPost, "/rules/counted/rewind", `{"to":["7"],"reason":"missed"}`, "rule.rewind", "rule:counted", `"position":{"id":"7"}`},
 	"run-rule":     {http.MethodPost, "/rules/negative-bin-stock/run", ``, "rule.run", "rule:negative-bin-stock", `"due"`},
 	"pause-rules":  {http.MethodPost, "/rules/pause", `{"reason":"stocktake"}`, "rules.pause", "rules", `"state":"disabled"`},
 	"resume-rules": {http.MethodPost, "/rules/resume", ``, "rules.resume", "rules", `"reason":"stocktake"`},
@@ -159,6 +160,7 @@ func auditSite(t *testing.T) (*site, *node) {
 	s.sqliteWMS()
 	s.rule("stock.yaml", auditRule)
 	s.rule("shadow.yaml", strings.NewReplacer("negative-bin-stock", "shadowed", "labels:", "shadow: true\n    labels:", "@every 1s", "@every 1h").Replace(stockRule))
+	s.rule("counted.yaml", countedRule)
 	n := s.start("one")
 	n.must(http.MethodPut, "/types/DOCK", `{"code":"DOCK","id":8,"name":"Dock"}`)
 	n.must(http.MethodPost, "/subscriptions", `{"type":"REP_NOTICE","warehouse":"*","subscriber":"user:al"}`)
@@ -171,9 +173,28 @@ func auditSite(t *testing.T) (*site, *node) {
 	n.must(http.MethodPost, "/queues/replenishment/items", `{"items":[{"id":"a","priority":3,"payload":1},{"id":"b","priority":3,"payload":1},{"id":"c","priority":3,"payload":1},{"id":"d","priority":3,"payload":1},{"id":"e","priority":3,"payload":1}]}`)
 	const later = `{"type":"REP_NOTICE","warehouse":"119240","data":{"bin":"A"},"deliver":[{"sink":"gateway","strategy":"delayed","delay":"1h","retry":9}]}`
 	n.must(http.MethodPost, "/notices", `{"notices":[`+later+","+later+","+later+`]}`)
-	testenv.Eventually(t, func() bool { return n.rule("negative-bin-stock").Verified && n.rule("shadowed").Verified }, 20*time.Second)
+	testenv.Eventually(t, func() bool {
+		return n.rule("negative-bin-stock").Verified && n.rule("shadowed").Verified && n.rule("counted").Verified
+	}, 20*time.Second)
 	return s, n
 }
+
+// countedRule is a rule with a watermark that does not run by itself.
+const countedRule = `
+version: 1
+rules:
+  - id: counted
+    mode: event
+    schedule: {cron: "@every 1h"}
+    source: wms
+    probe:
+      sql: SELECT CAST(rowid AS INTEGER) AS id, bin_code, sku, qty FROM bin_stock WHERE rowid > :wm_id ORDER BY rowid
+      watermark: {columns: [id], initial: {id: 0}}
+    when: qty < 0
+    key: [id]
+    notice: {type: REP_NOTICE, warehouse: "'119240'", title: "Bin {{ .bin_code }}", fields: {bin: bin_code, sku: sku, qty: qty}}
+    deliver: [{sink: inbox}]
+`
 
 // auditRule is a rule that does not run by itself.
 var auditRule = strings.Replace(stockRule, "@every 1s", "@every 1h", 1)

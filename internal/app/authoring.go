@@ -80,6 +80,9 @@ func (a *App) remarks(id string, w rules.WrittenRule) problem.List {
 		all = append(all, found...)
 		for _, text := range s.Warnings {
 			code, message, _ := strings.Cut(text, ": ")
+			if code == rules.CodeInitial { // the warnings have it in its place
+				continue
+			}
 			all = append(all, s.Rule.Problem("probe.sql", code, message, ""))
 		}
 	}

@@ -52,6 +52,7 @@ var baseRequests = map[string]baseRequest{
 	"disable-rule": {path: "negative-bin-stock", body: `{"for":"1h"}`},
 	"enable-rule":  {path: "negative-bin-stock", body: `{"for":"1h"}`},
 	"preview-rule": {path: "negative-bin-stock", body: `{"limit":1}`},
+	"rewind-rule":  {path: "negative-bin-stock", body: `{"to":["1"],"reason":"missed"}`, code: "rule_no_watermark"},
 	"draft-rule":   {path: "negative-bin-stock", body: `{"text":"$rule"}`},
 
 	"push-items": {path: workQueue, body: `{"items":[{"payload":{"bin":"A-01"}},{"id":"step","payload":1},{"id":"assign","payload":2},

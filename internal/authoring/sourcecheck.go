@@ -50,6 +50,7 @@ func (c Commands) checkLive(ctx context.Context, cfg *config.Config, types catal
 	}
 	bySource := map[string][]*ruleCheck{}
 	for _, check := range checks {
+		check.lints = initialLint(ctx, first.ledger, check.rule)
 		bySource[check.rule.Source] = append(bySource[check.rule.Source], check)
 	}
 	var g errgroup.Group
@@ -148,7 +149,7 @@ func (s *sourceCheck) check(ctx context.Context, c *ruleCheck, source scanners.S
 		c.plan, err = try.Cost(ctx, time.Now())
 	}
 	if c.program != nil {
-		c.lints = lintSQL(ctx, source, c.rule)
+		c.lints = append(c.lints, lintSQL(ctx, source, c.rule)...)
 		if s.first != nil && err == nil {
 			c.lints = append(c.lints, s.first.check(ctx, c.rule, try)...)
 		}

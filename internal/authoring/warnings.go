@@ -21,6 +21,7 @@ func (n *Node) Warnings(ctx context.Context, scopes []*rules.Rule) problem.List 
 		if columns := n.Engine.Columns(r); columns != nil {
 			l = append(l, rules.LintColumns(r, columns)...)
 		}
+		l = append(l, initialLint(ctx, n.Ledger, r)...)
 		l = append(l, rules.LintSQL(r, func(questions []string) *row.Column { return n.columnType(ctx, r.Source, questions) })...)
 	}
 	return rules.Tidy(l)

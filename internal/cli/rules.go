@@ -23,7 +23,7 @@ func (c ruleCommands) rules() *cobra.Command {
 	return group("rules", "Check and try rule files; operate the rules of a running server",
 		c.check(), c.test(), c.preview(), c.diff(), c.new(), c.schema(),
 		c.list(), c.show(), c.enable(), c.disable(), c.clear(), c.run(), c.runs(), c.findings(),
-		c.why(), c.promote(), c.pause(), c.resume(), c.reload(),
+		c.why(), c.promote(), c.rewind(), c.pause(), c.resume(), c.reload(),
 	)
 }
 

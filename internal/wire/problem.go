@@ -109,6 +109,7 @@ const (
 	CodeRepeatedParameter    Code = "repeated_parameter"
 	CodeRoleMissing          Code = "role_missing"
 	CodeRuleBusy             Code = "rule_busy"
+	CodeRuleNoWatermark      Code = "rule_no_watermark"
 	CodeRuleNotFound         Code = "rule_not_found"
 	CodeRuleNotShadow        Code = "rule_not_shadow"
 	CodeRuleUnverified       Code = "rule_unverified"

@@ -34,6 +34,8 @@ type Deps struct {
 	// Preview tries a rule and writes nothing. Errors are *engine.UnknownError, engine.ErrManyScopes, *authoring.AtError, authoring.ErrBusy, those of preview.Run,
 	// and the ledger's.
 	Preview func(ctx context.Context, q authoring.PreviewRequest) (*preview.Report, error)
+	// Rewind moves watermarks, or counts what would follow. Errors are those of authoring.Node.Rewind.
+	Rewind func(ctx context.Context, q authoring.RewindRequest) ([]authoring.RewoundScope, error)
 	// RuleSource is how a rule is written. Errors are *engine.UnknownError.
 	RuleSource func(ctx context.Context, id string) (*wire.RuleSource, error)
 	// Draft tries another text of a rule and writes nothing. Errors are as those of Preview.
@@ -146,6 +148,7 @@ func (h *Handlers) registerRules(operations huma.API) {
 	why := api.Operation("why", http.MethodGet, "/rules/{id}/why", "rules", "What is known of one finding, and what holds it back")
 	huma.Register(operations, why, h.why)
 	h.registerPreview(operations)
+	h.registerRewind(operations)
 	h.registerRuleSource(operations)
 	h.registerDraft(operations)
 	h.registerRulesLook(operations)
