@@ -9,6 +9,7 @@ export const groups = [
       "rule.clear",
       "rule.run",
       "rule.promote",
+      "rule.rewind",
       "rule.demote",
       "rule.preview",
       "rule.draft",
