@@ -20,6 +20,7 @@ type crew struct {
 	rules    []*rules.Rule // the enabled and the others
 	complete bool          // they are all that there are
 	version  string        // a hash of them
+	reach    *rules.Reach  // nil = nobody has asked since they came into force
 	switches []ledger.Switch
 	units    map[string]*unit // of the enabled rules, by ledger.ScopeKey
 	fresh    []*unit          // not started yet
@@ -241,7 +242,7 @@ func (e *Engine) Replace(list []*rules.Rule, complete bool) error {
 		e.crew.rules = before
 		return err
 	}
-	e.crew.complete, e.crew.version = complete, version
+	e.crew.complete, e.crew.version, e.crew.reach = complete, version, nil
 	signal(e.changed)
 	signal(e.removed)
 	return nil

@@ -46,6 +46,19 @@ func (e *Engine) Rule(id string, scope *string) (*rules.Rule, error) {
 	return found[0], nil
 }
 
+// InForce returns the rules of this node, also those that are disabled. The list is only read.
+func (e *Engine) InForce() []*rules.Rule { return e.crew.all() }
+
+// Reach is what the rules of this node may tell: another one when other rules come into force.
+func (e *Engine) Reach() *rules.Reach {
+	e.crew.mu.Lock()
+	defer e.crew.mu.Unlock()
+	if e.crew.reach == nil {
+		e.crew.reach = rules.NewReach(e.crew.rules)
+	}
+	return e.crew.reach
+}
+
 // Here is how this node has the rule in each of its scopes, without what the ledger knows.
 func (e *Engine) Here(id string) []RuleStatus {
 	return slices.DeleteFunc(e.crew.status(e.opts.Clock.Now()), func(s RuleStatus) bool { return s.Rule.ID != id })

@@ -16,11 +16,22 @@ type Told struct {
 }
 
 // Reach is what the rules of a list may tell, and where.
-type Reach struct{ told []Told }
+type Reach struct {
+	told       []Told
+	types      map[string]*typeReach
+	warehouses []string // that rules name, in their order
+	anywhere   bool     // one depends on rows
+}
+
+// typeReach is where notices of a type may be made.
+type typeReach struct {
+	anywhere   bool
+	warehouses map[string]bool
+}
 
 // NewReach finds out what rules may tell. Rules that are disabled count: somebody may enable them.
 func NewReach(list []*Rule) *Reach {
-	r := &Reach{}
+	r := &Reach{types: map[string]*typeReach{}}
 	constants := map[string]string{} // by expression; "" = it depends on the row
 	for _, one := range list {
 		expression := one.Notice.Warehouse
@@ -40,7 +51,30 @@ func NewReach(list []*Rule) *Reach {
 			r.told = append(r.told, Told{one, catalog.NoData, warehouse}, Told{one, catalog.RuleFailed, warehouse})
 		}
 	}
+	r.index()
 	return r
+}
+
+// index makes what is asked for again and again.
+func (r *Reach) index() {
+	for i := range r.told {
+		t := &r.told[i]
+		of := r.types[t.Type]
+		if of == nil {
+			of = &typeReach{warehouses: map[string]bool{}}
+			r.types[t.Type] = of
+		}
+		if t.Warehouse == "" {
+			of.anywhere, r.anywhere = true, true
+			continue
+		}
+		if !of.warehouses[t.Warehouse] {
+			r.warehouses = append(r.warehouses, t.Warehouse)
+		}
+		of.warehouses[t.Warehouse] = true
+	}
+	slices.Sort(r.warehouses)
+	r.warehouses = slices.Compact(r.warehouses)
 }
 
 // constantWarehouse is the warehouse of an expression that reads no column; "" where there is none.
@@ -68,13 +102,7 @@ func (r *Reach) Any(is func(t *Told) bool) bool {
 
 // Warehouses are those that the rules name, in their order; all is true where one depends on rows, so that there may be any.
 func (r *Reach) Warehouses() (names []string, all bool) {
-	for i := range r.told {
-		if all = all || r.told[i].Warehouse == ""; r.told[i].Warehouse != "" {
-			names = append(names, r.told[i].Warehouse)
-		}
-	}
-	slices.Sort(names)
-	return slices.Compact(names), all
+	return slices.Clone(r.warehouses), r.anywhere
 }
 
 // EveryWarehouse is the warehouse of a subscription to all.
@@ -82,11 +110,9 @@ const EveryWarehouse = "*"
 
 // Subscription says what is odd about a subscription: ofType tells whether a rule makes notices of the type, and inWarehouse whether one may make them there.
 func (r *Reach) Subscription(typ, warehouse string) (ofType, inWarehouse bool) {
-	for i := range r.told {
-		if t := &r.told[i]; t.Type == typ {
-			ofType = true
-			inWarehouse = inWarehouse || warehouse == EveryWarehouse || t.Warehouse == "" || t.Warehouse == warehouse
-		}
+	of := r.types[typ]
+	if of == nil {
+		return false, false
 	}
-	return ofType, inWarehouse
+	return true, warehouse == EveryWarehouse || of.anywhere || of.warehouses[warehouse]
 }

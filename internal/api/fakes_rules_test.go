@@ -23,6 +23,7 @@ type fakeRules struct {
 	scopes   []engine.RuleStatus
 	ordered  *engine.RequestedFiring
 	begun    int          // firings that were ordered
+	reach    *rules.Reach // made once
 	runs     []ledger.Run // nil = the last one of the first scope
 }
 
@@ -65,6 +66,21 @@ func (f *fakeRules) Switches() []ledger.Switch { return f.switches }
 
 func (f *fakeRules) Status(context.Context) ([]engine.RuleStatus, error) {
 	return slices.Clone(f.scopes), f.err
+}
+
+func (f *fakeRules) InForce() []*rules.Rule {
+	list := make([]*rules.Rule, len(f.scopes))
+	for i := range f.scopes {
+		list[i] = f.scopes[i].Rule
+	}
+	return list
+}
+
+func (f *fakeRules) Reach() *rules.Reach {
+	if f.reach == nil {
+		f.reach = rules.NewReach(f.InForce())
+	}
+	return f.reach
 }
 
 func (f *fakeRules) Scopes(context.Context, string) ([]engine.RuleStatus, error) {

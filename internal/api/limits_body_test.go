@@ -92,6 +92,7 @@ var validBodies = map[string]string{
 	"step":                 `{"worker":"w","max":1}`,
 	"remove-range":         `{"state":"ready","from":1,"to":1}`,
 	"draft-rule":           `{"text":"id: x"}`,
+	"rewind-rule":          `{"to":["1"],"dryRun":true}`,
 	"create-silence":       `{"matchers":["rule=x"],"for":"1h"}`,
 	"create-subscription":  `{"type":"REP_NOTICE","warehouse":"119240","subscriber":"user:1"}`,
 	"import-subscriptions": `{"subscriptions":[{"type":"REP_NOTICE","warehouse":"119240","subscriber":"user:1"}]}`,

@@ -27,6 +27,12 @@ import (
 	"tallyman/internal/wire"
 )
 
+// liveRules are what rooms ask of the running rules.
+type liveRules interface {
+	rulebook.Rules
+	operate.Rules
+}
+
 // parts is all that the API of a bundle is made of: what the API itself takes, and its rooms.
 type parts struct {
 	Inbox      inbox.Inbox
@@ -38,7 +44,7 @@ type parts struct {
 	Sends      send.Sends
 	Deliveries history
 	Sinks      map[string]view.ServedSink
-	Rules      rulebook.Rules
+	Rules      liveRules
 	History    rulebook.RuleHistory
 	RuleFiles  func() view.RuleFiles
 	Reload     func(ctx context.Context, who ledger.Author) (wire.Reloaded, error)

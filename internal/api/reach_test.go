@@ -7,7 +7,9 @@ import (
 	"strings"
 	"testing"
 
+	"tallyman/docs/codetest"
 	"tallyman/engine"
+	"tallyman/internal/api/operate"
 	"tallyman/internal/ledger"
 	"tallyman/internal/wire"
 	"tallyman/rules"
@@ -44,22 +46,22 @@ func TestSilencesOfNothingAreMarked(t *testing.T) {
 	for dynamic, cases := range map[bool]map[string]string{
 		false: {
 			"rule=negative-bin":              "",
-			"rule=negtive-bin":               "rule=negtive-bin matches no rule, type or warehouse that is known here",
+			"rule=negtive-bin":               "silence_without_effect: rule=negtive-bin matches no rule, type or warehouse that is known here",
 			"rule=~.*-bin type=REP_NOTICE":   "",
-			"rule=negative-bin type=WAVE":    "no rule, type or warehouse that is known here matches all of the matchers",
+			"rule=negative-bin type=WAVE":    "silence_without_effect: no rule, type or warehouse that is known here matches all of the matchers",
 			"type=SENT":                      "",
-			"type=SEND":                      "type=SEND matches no rule",
+			"type=SEND":                      "silence_without_effect: type=SEND matches no rule",
 			"type=TALLYMAN_RULE_FAILED":      "",
 			"warehouse=W1":                   "",
 			"warehouse=W7":                   "", // somebody subscribes to it
-			"warehouse=W8":                   "warehouse=W8 matches no rule",
-			"rule=late-wave warehouse=W1":    "no rule, type or warehouse that is known here matches all",
+			"warehouse=W8":                   "silence_without_effect: warehouse=W8 matches no rule",
+			"rule=late-wave warehouse=W1":    "silence_without_effect: no rule, type or warehouse that is known here matches all",
 			"scope=W1":                       "",
-			"scope=W2":                       "scope=W2 matches no rule",
+			"scope=W2":                       "silence_without_effect: scope=W2 matches no rule",
 			"area=stock":                     "",
-			"rule=negative-bin area=inbound": "no rule, type or warehouse that is known here matches all",
+			"rule=negative-bin area=inbound": "silence_without_effect: no rule, type or warehouse that is known here matches all",
 		},
-		true: {"warehouse=W8": "", "rule=anywhere warehouse=W8": "", "rule=late-wave warehouse=W8": "no rule, type or warehouse that is known here matches all"},
+		true: {"warehouse=W8": "", "rule=anywhere warehouse=W8": "", "rule=late-wave warehouse=W8": "silence_without_effect: no rule, type or warehouse that is known here matches all"},
 	} {
 		b := ruled(t, dynamic)
 		for matchers, want := range cases {
@@ -87,21 +89,58 @@ func TestSilencesOfNothingAreMarked(t *testing.T) {
 	}
 }
 
-// Subscriptions that no rule serves are named with the page.
+// Subscriptions that no rule serves say so.
 func TestSubscriptionsOfNothingAreMarked(t *testing.T) {
 	t.Parallel()
-	for dynamic, want := range map[bool][]string{
-		false: {"MOVE W5 user:a: no rule makes notices of the type;", "REP_NOTICE W9 user:a: no rule makes notices of the type in warehouse W9;", "SENT W7 user:a: no rule makes notices of the type;"},
-		true:  {"REP_NOTICE W9", "SENT W7"},
+	const ofType, there = "subscription_unserved: no rule makes notices of the type;", "subscription_unserved: no rule makes notices of the type in warehouse W9;"
+	for dynamic, want := range map[bool]map[string]string{
+		false: {"MOVE W5": ofType, "REP_NOTICE W9": there, "SENT W7": ofType},
+		true:  {"REP_NOTICE W9": there, "SENT W7": ofType},
 	} {
 		var page wire.SubscriptionsForm
-		if err := json.Unmarshal([]byte(ruled(t, dynamic).get(t, "/api/v1/subscriptions").body), &page); err != nil || len(page.Warnings) != len(want) {
-			t.Fatalf("%q, %v", page.Warnings, err)
+		if err := json.Unmarshal([]byte(ruled(t, dynamic).get(t, "/api/v1/subscriptions").body), &page); err != nil || len(page.Subscriptions) != 6 {
+			t.Fatalf("%+v, %v", page, err)
 		}
-		for i, w := range page.Warnings {
-			if !strings.HasPrefix(w, want[i]) {
-				t.Errorf("%q, want %q", w, want[i])
+		for _, s := range page.Subscriptions {
+			expected := want[s.Type+" "+s.Warehouse]
+			if !strings.HasPrefix(s.Warning, expected) || expected == "" && s.Warning != "" {
+				t.Errorf("%+v, want %q", s, expected)
 			}
 		}
 	}
+}
+
+// TestErrorCodesDocument lists what the examples of warnings keep: a rule, and a silence or a subscription beside it.
+func TestErrorCodesDocument(t *testing.T) {
+	const page = "../../docs/error-codes.md"
+	codetest.Part{
+		Page: page, Headings: "Silences and subscriptions", Codes: map[string]bool{operate.CodeUnserved: true, operate.CodeHoldsNothing: true},
+		Run: func(t *testing.T, e *codetest.Example) string {
+			t.Helper()
+			file := rules.LoadFile("rule.yaml", []byte(codetest.Base(t, page, "base")+"    "+strings.ReplaceAll(strings.TrimSpace(e.Block("yaml", "")), "\n", "\n    ")+"\n"))
+			if err := file.Problems.Err(); err != nil {
+				t.Fatal(err)
+			}
+			b := setup(t, func(d *parts) {
+				live := &fakeRules{}
+				for _, r := range file.Rules {
+					live.scopes = append(live.scopes, engine.RuleStatus{Rule: r})
+				}
+				d.Rules = live
+				d.Catalogue = &fakeCatalogue{types: catalog.Catalog{"REP_NOTICE": {}}, subs: map[ledger.Subscription]bool{}}
+			})
+			kept, list := "subscriptions", e.Block("json", "")
+			if strings.Contains(list, "matchers") {
+				kept = "silences"
+			}
+			if got := b.do(t, http.MethodPost, "/api/v1/"+kept, list); got.status != http.StatusCreated {
+				t.Fatalf("%d %s", got.status, got.body)
+			}
+			_, rest, _ := strings.Cut(b.get(t, "/api/v1/"+kept).body, `"warning":"`)
+			warning, _, _ := strings.Cut(rest, `"`)
+			return warning + "\n"
+		},
+		Update: *update, Command: "go test ./internal/api -run ErrorCodes",
+		Sketch: "```yaml\na piece of the page's rule\n```\n```json\nthe body of POST /silences or /subscriptions\n```\n",
+	}.Test(t)
 }

@@ -49,6 +49,9 @@ func (a *App) status(ctx context.Context) (wire.StatusReport, error) {
 		a.log.Warn("deliveries not counted", "error", err)
 	}
 	r.Deliveries = deliveryCounts(counts.States)
+	if r.Warnings, err = a.unserved(ctx); err != nil {
+		a.log.Warn("subscriptions not read", "error", err)
+	}
 	served := a.servedSinks()
 	for _, name := range slices.Sorted(maps.Keys(served)) {
 		r.Sinks = append(r.Sinks, view.NewSinkForm(name, served[name], &counts))

@@ -27,7 +27,7 @@ func (c nodeCommands) configuration() *cobra.Command {
 		Short: "Check the configuration, with the environment and --set laid over it; reaches for nothing without --source",
 		Long: `Check the configuration, with the environment and --set laid over it, and what it names: the type catalogue, the types of subscriptions, the
 addresses of sources and channels, templates, certificates and keys. "tallyman serve" does not stop at a configuration that this accepts. It reaches
-for nothing.
+for nothing. A subscription that no rule of the rule files serves is a warning, which leaves the exit code 0.
 
 --source connects to every source and asks its database what the source's user may do beside reading: functions that end sessions, read
 files, write past a rollback, or run SQL that they are given, and rights over the server. Probes that call such a function are refused in
@@ -45,14 +45,16 @@ any case; the printed REVOKE lets the database refuse it too.`,
 			if err != nil && !ok {
 				return err
 			}
+			var warnings problem.List
 			if err == nil {
-				list = app.CheckConfig(cmd.Context(), cfg)
+				list, warnings = app.CheckConfig(cmd.Context(), cfg), app.ConfigWarnings(cfg)
 			}
-			form.Problems = diagnostics(list, nil, nil)
+			form.Problems = diagnostics(list, warnings, nil)
 			if sources && len(list) == 0 {
 				form.Sources = c.services.CheckSources(cmd.Context(), cfg)
 			}
 			err = c.print(form, func(w io.Writer) {
+				printWarnings(w, warnings)
 				writeConfigCheck(w, form.File, list, cfg)
 				writeSourceChecks(w, form.Sources)
 			})

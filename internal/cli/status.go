@@ -156,6 +156,9 @@ func writeStatus(w io.Writer, width int, s *wire.StatusReport, now time.Time) {
 	for _, ailment := range list {
 		terminal.Wrap(w, width, "  ! ", ailment)
 	}
+	for _, warning := range s.Warnings {
+		terminal.Wrap(w, width, "  warning: ", terminal.OneLine(warning))
+	}
 	writeNodes(w, width, s.Nodes)
 	if len(s.Deliveries) == 0 {
 		return

@@ -27,6 +27,9 @@ func (c subscriptionCommands) subscriptions() *cobra.Command {
 		c.list(), c.add(), c.remove(), c.importFile())
 }
 
+// mostWarnings is how many warnings a table shows.
+const mostWarnings = 20
+
 func (c subscriptionCommands) list() *cobra.Command {
 	var filter ledger.Subscription
 	cmd := c.withServer(&cobra.Command{
@@ -48,8 +51,11 @@ func (c subscriptionCommands) list() *cobra.Command {
 					rows[i] = []string{s.Type, s.Warehouse, s.Subscriber}
 				}
 				terminal.Spread(w, c.width(), []string{"TYPE", "WAREHOUSE", "SUBSCRIBER"}, rows, nil)
-				for _, warning := range warnings {
+				for _, warning := range warnings[:min(mostWarnings, len(warnings))] {
 					terminal.Wrap(w, c.width(), "warning: ", terminal.OneLine(warning))
+				}
+				if rest := len(warnings) - mostWarnings; rest > 0 {
+					fmt.Fprintf(w, "%s; -o json has all of them\n", count(rest, "more warning"))
 				}
 			})
 		},
@@ -157,6 +163,7 @@ func (c subscriptionCommands) readSubscriptions(name string) ([]ledger.Subscript
 	} else {
 		var whole struct {
 			Subscriptions []subscriptionForm `yaml:"subscriptions,required"`
+			Warnings      []string           `yaml:"warnings"` // what "subscriptions list" has printed; they say nothing here
 		}
 		problems = file.Decode(file.Root, &whole)
 		list = whole.Subscriptions
@@ -185,18 +192,23 @@ type subscriptionForm struct {
 func (c *client) listSubscriptions(ctx context.Context, f ledger.Subscription) (subs []ledger.Subscription, warnings []string, err error) {
 	query := queryOf(map[string]string{"type": f.Type, "warehouse": f.Warehouse, "subscriber": f.Subscriber})
 	subs = []ledger.Subscription{}
-	err = pages(ctx, c, "/subscriptions", query, func(page *subscriptionPage) string {
-		subs, warnings = append(subs, page.Subscriptions...), append(warnings, page.Warnings...)
+	err = pages(ctx, c, "/subscriptions", query, func(page *wire.SubscriptionsForm) string {
+		for i := range page.Subscriptions {
+			s := &page.Subscriptions[i]
+			subs = append(subs, ledger.Subscription{Type: s.Type, Warehouse: s.Warehouse, Subscriber: s.Subscriber})
+			if s.Warning != "" {
+				warnings = append(warnings, strings.Join([]string{s.Type, s.Warehouse, s.Subscriber}, " ")+": "+s.Warning)
+			}
+		}
 		return page.Cursor
 	})
 	return subs, warnings, err
 }
 
-// subscriptionPage is a page of subscriptions as the server gives and takes them.
+// subscriptionPage is a list of subscriptions as an import takes one.
 type subscriptionPage struct {
 	Subscriptions []ledger.Subscription `json:"subscriptions"`
 	Warnings      []string              `json:"warnings,omitempty"` // of those that no rule serves
-	Cursor        string                `json:"cursor,omitempty"`
 }
 
 func (c *client) importSubscriptions(ctx context.Context, subs []ledger.Subscription) (changeForm, error) {

@@ -32,7 +32,7 @@ type SilenceForm struct {
 	Findings    int         `json:"findings" xml:"findings" doc:"active: findings that have something to tell, and are held back now"`
 	Deliveries  int         `json:"deliveries" xml:"deliveries" doc:"active: deliveries to push channels that are held back now"`
 	Events      int64       `json:"events" xml:"events" doc:"rows of rules of mode event that it has dropped"`
-	Warning     string      `json:"warning,omitempty" xml:"warning,omitempty" doc:"not over: why it can hold back nothing that the answering node knows of"`
+	Warning     string      `json:"warning,omitempty" xml:"warning,omitempty" doc:"not over: why it can hold back nothing that the answering node knows of, with a code"`
 }
 
 // WindowForm is when a maintenance window is open.
@@ -75,10 +75,17 @@ type SubscriberFields struct {
 
 // SubscriptionsForm is a page of subscriptions.
 type SubscriptionsForm struct {
-	XMLName       xml.Name           `json:"-" xml:"subscriptions"`
-	Subscriptions []SubscriptionForm `json:"subscriptions" xml:"subscription" doc:"in the order of type, warehouse, subscriber" nullable:"false"`
-	Warnings      []string           `json:"warnings,omitempty" xml:"warning,omitempty" doc:"those of this page that no rule serves, at most 20; what business systems send is not known" nullable:"false"`
-	Cursor        string             `json:"cursor,omitempty" xml:"cursor,attr,omitempty" doc:"there are more: ask with it as after"`
+	XMLName       xml.Name                 `json:"-" xml:"subscriptions"`
+	Subscriptions []ListedSubscriptionForm `json:"subscriptions" xml:"subscription" doc:"in the order of type, warehouse, subscriber" nullable:"false"`
+	Cursor        string                   `json:"cursor,omitempty" xml:"cursor,attr,omitempty" doc:"there are more: ask with it as after"`
+}
+
+// ListedSubscriptionForm is a subscription in a list.
+type ListedSubscriptionForm struct {
+	Type       string `json:"type" xml:"type" doc:"code of a type in the catalogue" example:"REP_NOTICE"`
+	Warehouse  string `json:"warehouse" xml:"warehouse" doc:"a warehouse, or * for all" example:"*"`
+	Subscriber string `json:"subscriber" xml:"subscriber" doc:"user:<id> or role:<id>" example:"role:keeper"`
+	Warning    string `json:"warning,omitempty" xml:"warning,omitempty" doc:"why no rule serves it, with a code; what business systems send is not known"`
 }
 
 // SubscriptionForm is a subscription as the API speaks it.

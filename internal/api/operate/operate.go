@@ -1,12 +1,11 @@
 package operate
 
 import (
-	"context"
 	"log/slog"
 
-	"tallyman/engine"
 	"tallyman/internal/api"
 	"tallyman/internal/ledger"
+	"tallyman/rules"
 )
 
 // Deps is what the room is made of.
@@ -29,17 +28,20 @@ type Catalogue interface {
 
 // Rules tells how the rules are: who is not for all warehouses sees the silences that may be about their own.
 type Rules interface {
-	Status(ctx context.Context) ([]engine.RuleStatus, error)
+	// InForce returns the rules of the node, also those that are disabled. Reach is what they may tell: another one when other rules come into force.
+	InForce() []*rules.Rule
+	Reach() *rules.Reach
 }
 
 // Handlers serves what operators keep.
 type Handlers struct {
 	deps Deps
+	told toldMatches
 	log  *slog.Logger
 }
 
 // New makes the room.
-func New(deps Deps) *Handlers { return &Handlers{deps, deps.Logger} }
+func New(deps Deps) *Handlers { return &Handlers{deps: deps, log: deps.Logger} }
 
 func (h *Handlers) types() api.Types { return h.deps.Catalogue.Types }
 

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
+	"sync"
 
 	"tallyman/internal/ledger"
 	"tallyman/internal/silence"
@@ -12,8 +14,61 @@ import (
 	"tallyman/rules/catalog"
 )
 
-// reach is what the answering node knows that silences and subscriptions may be about: what its rules may tell, and what business systems may send.
+// The codes of warnings about what operators keep: it does nothing, as far as is known.
+const (
+	CodeUnserved     = "subscription_unserved"
+	CodeHoldsNothing = "silence_without_effect"
+)
+
+// Unserved warns of a subscription that no rule serves; "" where one does.
+func Unserved(r *rules.Reach, typ, warehouse string) string {
+	ofType, inWarehouse := r.Subscription(typ, warehouse)
+	if inWarehouse {
+		return ""
+	}
+	where := ""
+	if ofType {
+		where = " in warehouse " + warehouse
+	}
+	return CodeUnserved + ": no rule makes notices of the type" + where + "; only those that business systems send can come"
+}
+
+// toldMatches remembers which matchers meet something that the rules in force may tell: what silences say does not change, and there may be many rules.
+type toldMatches struct {
+	mu    sync.Mutex
+	reach *rules.Reach    // that the answers are about
+	by    map[string]bool // by the texts of the matchers
+}
+
+// mostMatched is how many answers are kept.
+const mostMatched = 10_000
+
+// any tells whether something that a rule may tell meets all matchers.
+func (k *toldMatches) any(r *rules.Reach, matchers []silence.Matcher) bool {
+	texts := make([]string, len(matchers))
+	for i, m := range matchers {
+		texts[i] = m.String()
+	}
+	key := strings.Join(texts, "\x00")
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.reach != r || len(k.by) >= mostMatched {
+		k.reach, k.by = r, map[string]bool{}
+	}
+	answer, known := k.by[key]
+	if !known {
+		answer = r.Any(func(t *rules.Told) bool {
+			about := &silence.Subject{Rule: t.Rule.ID, Type: t.Type, Warehouse: t.Warehouse, Scope: t.Rule.Scope, Labels: t.Rule.Labels}
+			return !slices.ContainsFunc(matchers, func(m silence.Matcher) bool { return !m.Matches(about) && (t.Warehouse != "" || !m.IsWarehouse()) })
+		})
+		k.by[key] = answer
+	}
+	return answer
+}
+
+// reach is what the answering node knows that silences may be about: what its rules may tell, and what business systems may send.
 type reach struct {
+	told       *toldMatches
 	rules      *rules.Reach
 	types      catalog.Catalog
 	warehouses []string
@@ -21,15 +76,8 @@ type reach struct {
 }
 
 func (h *Handlers) reach(ctx context.Context) (*reach, error) {
-	list, err := h.deps.Rules.Status(ctx)
-	if err != nil {
-		return nil, err
-	}
-	loaded := make([]*rules.Rule, len(list))
-	for i := range list {
-		loaded[i] = list[i].Rule
-	}
-	r := &reach{rules: rules.NewReach(loaded)}
+	r := &reach{told: &h.told, rules: h.deps.Rules.Reach()}
+	var err error
 	if r.types, err = h.deps.Catalogue.Types(ctx); err != nil {
 		return nil, err
 	}
@@ -46,26 +94,22 @@ func (h *Handlers) reach(ctx context.Context) (*reach, error) {
 	return r, nil
 }
 
-// silence says that a silence can hold back nothing that is known; "" where it may.
+// silence warns of a silence that can hold back nothing that is known; "" where it may.
 func (r *reach) silence(s *silence.Silence) string {
 	if r.matches(s.Matchers) {
 		return ""
 	}
 	for _, m := range s.Matchers {
 		if !r.matches([]silence.Matcher{m}) {
-			return fmt.Sprintf("%s matches no rule, type or warehouse that is known here", m)
+			return fmt.Sprintf("%s: %s matches no rule, type or warehouse that is known here", CodeHoldsNothing, m)
 		}
 	}
-	return "no rule, type or warehouse that is known here matches all of the matchers"
+	return CodeHoldsNothing + ": no rule, type or warehouse that is known here matches all of the matchers"
 }
 
 // matches tells whether something that a rule may tell, or that a business system may send, meets all matchers.
 func (r *reach) matches(matchers []silence.Matcher) bool {
-	told := func(t *rules.Told) bool {
-		about := &silence.Subject{Rule: t.Rule.ID, Type: t.Type, Warehouse: t.Warehouse, Scope: t.Rule.Scope, Labels: t.Rule.Labels}
-		return !slices.ContainsFunc(matchers, func(m silence.Matcher) bool { return !m.Matches(about) && (t.Warehouse != "" || !m.IsWarehouse()) })
-	}
-	return r.rules.Any(told) || r.sent(matchers)
+	return r.told.any(r.rules, matchers) || r.sent(matchers)
 }
 
 // sent tells whether a notice that a business system may send meets all matchers. Such a notice has no rule and no scope, and its labels are not known.
@@ -80,24 +124,4 @@ func (r *reach) sent(matchers []silence.Matcher) bool {
 		return slices.ContainsFunc(slices.Collect(maps.Keys(r.types)), func(typ string) bool { return m.Matches(&silence.Subject{Type: typ}) })
 	}
 	return !slices.ContainsFunc(matchers, func(m silence.Matcher) bool { return !fits(m) })
-}
-
-// mostUnmade is how many subscriptions of a page are warned of.
-const mostUnmade = 20
-
-// subscriptions says which of them no rule serves.
-func (r *reach) subscriptions(list []ledger.Subscription) []string {
-	var warnings []string
-	for _, s := range list {
-		ofType, inWarehouse := r.rules.Subscription(s.Type, s.Warehouse)
-		if inWarehouse || len(warnings) == mostUnmade {
-			continue
-		}
-		where := ""
-		if ofType {
-			where = " in warehouse " + s.Warehouse
-		}
-		warnings = append(warnings, fmt.Sprintf("%s %s %s: no rule makes notices of the type%s; only those that business systems send can come", s.Type, s.Warehouse, s.Subscriber, where))
-	}
-	return warnings
 }

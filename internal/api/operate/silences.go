@@ -243,13 +243,11 @@ func (h *Handlers) ownSilences(ctx context.Context) (func(s *silence.Silence) bo
 	if who.Everywhere() {
 		return func(*silence.Silence) bool { return true }, nil
 	}
-	list, err := h.deps.Rules.Status(ctx)
-	if err != nil {
-		return nil, err
-	}
 	var rules []string
-	for _, s := range api.OwnRules(ctx, list) {
-		rules = append(rules, s.Rule.ID)
+	for _, r := range h.deps.Rules.InForce() {
+		if api.Concerns(who, r.Scope) {
+			rules = append(rules, r.ID)
+		}
 	}
 	return func(s *silence.Silence) bool {
 		return slices.ContainsFunc(who.Warehouses, func(warehouse string) bool { return s.Concerns(warehouse, rules) })

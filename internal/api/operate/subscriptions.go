@@ -41,16 +41,10 @@ func (h *Handlers) listSubscriptions(ctx context.Context, in *subscriptionFilter
 		subs = subs[:limit]
 		out.Body.Cursor = subscriptionCursor(subs[limit-1])
 	}
-	out.Body.Subscriptions = make([]wire.SubscriptionForm, len(subs))
+	out.Body.Subscriptions = make([]wire.ListedSubscriptionForm, len(subs))
+	known := h.deps.Rules.Reach()
 	for i, s := range subs {
-		out.Body.Subscriptions[i] = newSubscriptionForm(s)
-	}
-	if len(subs) > 0 {
-		known, err := h.reach(ctx)
-		if err != nil {
-			return nil, api.LedgerFailed(ctx, h.log, err)
-		}
-		out.Body.Warnings = known.subscriptions(subs)
+		out.Body.Subscriptions[i] = wire.ListedSubscriptionForm{Type: s.Type, Warehouse: s.Warehouse, Subscriber: s.Subscriber, Warning: Unserved(known, s.Type, s.Warehouse)}
 	}
 	return out, nil
 }

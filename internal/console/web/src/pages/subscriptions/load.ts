@@ -1,7 +1,8 @@
 import { api, body, type Schemas } from "../../api/client";
 import { session } from "../../api/session.svelte";
 
-export type Subscription = Schemas["Subscription"];
+/** A subscription, with a warning where a list has found that no rule serves it. */
+export type Subscription = Schemas["Subscription"] & Pick<Schemas["ListedSubscription"], "warning">;
 export type Subscriber = Schemas["Subscriber"];
 
 /** Stands for every warehouse. */
