@@ -32,7 +32,10 @@ func (p *prepared) bind(ctx context.Context, conn *connection, values []row.Valu
 			}
 			form, found := forms[strings.ToLower(strings.TrimPrefix(name, "wm_"))]
 			if !found {
-				form = forms[""]
+				var err error
+				if form, err = p.formBeside(ctx, conn, name, forms[""]); err != nil {
+					return nil, err
+				}
 			}
 			bound[i] = form.bind(v.Time(), p.source.location)
 		default:
@@ -66,6 +69,26 @@ func (p *prepared) timeForms(ctx context.Context, conn *connection) (map[string]
 		}
 	}
 	return forms, nil
+}
+
+// formBeside is how the columns write their times that the parameter is compared with, also where the result does not have them; usual where they have no
+// times yet, or there are none. Columns that differ cannot be compared with one parameter.
+func (p *prepared) formBeside(ctx context.Context, conn *connection, name string, usual timeForm) (timeForm, error) {
+	form, first := usual, ""
+	for _, c := range p.beside[name] {
+		f, found, err := c.form(ctx, conn)
+		switch {
+		case err != nil:
+			return form, err
+		case !found:
+		case first == "":
+			form, first = f, c.name
+		case f.unit != form.unit || f.iso != form.iso || f.suffix != form.suffix:
+			return form, scanners.ParamError(name, fmt.Errorf("is compared with %s and %s, which write their times in different forms", first, c.name),
+				"write datetime(column) on both sides: datetime("+c.name+") < datetime(:"+name+"), or declare the columns")
+		}
+	}
+	return form, nil
 }
 
 func bindable(v row.Value) any {

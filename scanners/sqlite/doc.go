@@ -10,7 +10,7 @@
 //
 // Times are read as SQLite documents them: text (ISO 8601, in the source's time zone where it names none), integers (Unix seconds, or
 // milliseconds from 10^11 on) and reals (Julian days). SQLite compares them as the texts and numbers that they are, so
-// a time parameter is written as the columns of the result write theirs: :wm_<column> as that column does, the others
-// as all of them do. Otherwise it is "2006-01-02 15:04:05", as datetime() writes it; a column that is compared
-// but not selected, or not stored like that, is best compared as datetime(column).
+// a time parameter is written as the column writes its times: :wm_<column> as that column of the result does, the others as the column
+// beside them in the comparison does, whether the result has the column or not. Where the column has no times yet, that is "2006-01-02 15:04:05", as
+// datetime() writes it; a column that is not stored in one form is best compared as datetime(column).
 package sqlite

@@ -22,8 +22,9 @@ type prepared struct {
 	sql     string
 	order   []string // parameter n+1
 	columns []row.Column
-	names   []string     // as SQLite spells them
-	times   []timeColumn // those of columns that are times in a table
+	names   []string                // as SQLite spells them
+	times   []timeColumn            // those of columns that are times in a table
+	beside  map[string][]timeColumn // by parameter: columns of times that the statement compares the parameter with
 }
 
 // connProvider gives a statement the connection that it runs on: one of its own (the Source), or that of a session.
@@ -71,7 +72,32 @@ func (s *Source) prepare(ctx context.Context, on connProvider, stmt *probe.State
 	if err := scanners.Fold(p.columns); err != nil {
 		return nil, err
 	}
+	p.compare(d, stmt)
 	return p, nil
+}
+
+// compare finds the columns of times that parameters are compared with, also those that the statement does not return. What SQLite does not tell is left out.
+func (p *prepared) compare(d *describer, stmt *probe.Statement) {
+	p.beside = map[string][]timeColumn{}
+	for _, c := range stmt.Comparisons() {
+		for _, question := range c.Questions {
+			asked, faults := probe.Parse(question)
+			if len(faults) > 0 {
+				continue
+			}
+			sql, _ := asked.Render(probe.Question)
+			infos, err := d.columns(sql)
+			if err != nil || len(infos) != 1 {
+				continue
+			}
+			if infos[0].OriginName != "" && declaredKind(infos[0].DeclType) == row.Time && !c.Declared {
+				column := newTimeColumn(infos[0])
+				column.name = c.Column
+				p.beside[c.Param] = append(p.beside[c.Param], column)
+			}
+			break
+		}
+	}
 }
 
 // Columns returns the columns of the result.

@@ -178,3 +178,47 @@ func zone(t *testing.T, name string) *time.Location {
 	}
 	return location
 }
+
+// TestTimesThatAreOnlyCompared finds rows by a column of times that the probe does not return, in whatever form the column has them.
+func TestTimesThatAreOnlyCompared(t *testing.T) {
+	t.Parallel()
+	f := newFile(t)
+	f.Exec(t, `CREATE TABLE moves (id INTEGER PRIMARY KEY, plain TIMESTAMP, iso TIMESTAMP, zulu DATETIME, unix DATETIME, none TIMESTAMP);
+		INSERT INTO moves VALUES (1, '2026-11-23 10:00:00', '2026-11-23T10:00:00', '2026-11-23T10:00:00Z', 1795428000, NULL);
+		CREATE VIEW seen AS SELECT id, zulu AS at FROM moves`)
+	s := f.Open(t, 1)
+	for _, c := range []struct {
+		sql  string
+		want int // an hour after; an hour before nothing is found
+	}{
+		{"SELECT id FROM moves WHERE plain < :now", 1},
+		{"SELECT id FROM moves WHERE iso < :now", 1},
+		{"SELECT id FROM moves WHERE zulu < :now", 1},
+		{"SELECT id FROM moves m WHERE :now > m.zulu", 1},
+		{"SELECT id FROM moves WHERE unix < :now", 1},
+		{"SELECT id FROM moves WHERE none < :now", 0},
+		{"SELECT id, plain FROM moves WHERE zulu < :now", 1},
+		{"SELECT id, plain FROM moves WHERE zulu < :now AND none IS NULL", 1},
+		{"SELECT id FROM seen WHERE at < :now", 1},
+		{"SELECT id FROM (SELECT * FROM moves) x WHERE x.zulu < :now", 1},
+		{"SELECT id FROM moves WHERE EXISTS (SELECT 1 FROM moves n WHERE n.zulu < :now)", 1},
+		{"SELECT id FROM moves WHERE datetime(zulu) < :now", 1},
+	} {
+		p := scannertest.Prepare(t, s, c.sql)
+		for _, hours := range []time.Duration{1, -1} {
+			want := c.want
+			if hours < 0 {
+				want = 0
+			}
+			now := time.Date(2026, 11, 23, 10, 0, 0, 0, time.UTC).Add(hours * time.Hour)
+			if got := len(scannertest.Rows(t, p, map[string]any{"now": now})); got != want {
+				t.Errorf("%s at %s: %d rows, want %d", c.sql, now.Format(time.TimeOnly), got, want)
+			}
+		}
+	}
+	p := scannertest.Prepare(t, s, "SELECT id FROM moves WHERE plain < :now AND zulu < :now")
+	_, err := p.Scan(t.Context(), scanners.Request{Args: map[string]any{"now": time.Now()}, MaxRows: 1}, func(*row.Row) error { return nil })
+	if err == nil || !strings.Contains(err.Error(), "plain and zulu, which write their times in different forms") {
+		t.Error(err)
+	}
+}
