@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 
 	"tallyman/rules/probe"
@@ -45,11 +46,11 @@ func checkTimes(ctx context.Context, source Preparer, stmt *probe.Statement) err
 		col, err := AskColumn(ctx, source, c.Questions)
 		switch e, ok := errors.AsType[*Error](err); {
 		case ok && e.Code == CodeColumn:
-			return comparisonError(c, "has no type that tells what it holds")
+			return comparisonError(c, "has no type that tells what it holds", "")
 		case err != nil:
 			return err
 		case col != nil && col.Kind != row.Time && col.Kind != row.Date && col.Kind != row.JSON:
-			return comparisonError(c, "is a "+col.DBType)
+			return comparisonError(c, "is a "+col.DBType, col.DBType)
 		}
 	}
 	return nil
@@ -74,13 +75,37 @@ func AskColumn(ctx context.Context, source Preparer, questions []string) (*row.C
 	return nil, nil //nolint:nilnil // no type is an answer
 }
 
-func comparisonError(c probe.Comparison, what string) error {
+func comparisonError(c probe.Comparison, what, dbType string) error {
 	return &Error{
 		Code: CodeParam, At: c.At,
-		Hint: fmt.Sprintf("return %s as a column of the probe and declare what it holds, as columns: {%s: {type: time, format: \"2006-01-02 15:04:05\"}}, or unix_seconds; or CAST it to a time",
-			c.Column, c.Name),
+		Hint: fmt.Sprintf("return %s as a column of the probe and declare what it holds, as columns: {%s: %s}, or unix_seconds; or CAST it to a time",
+			c.Column, c.Name, declarationFor(dbType)),
 		Err: fmt.Errorf("parameter :%s is a time, and %s, with which the probe compares it, %s", c.Param, c.Column, what),
 	}
+}
+
+// typeSize finds how many characters a type of texts has: char(14).
+var typeSize = regexp.MustCompile(`(?i)char[a-z0-9 ]*\(([0-9]+)\b`)
+
+// declarationFor proposes how to declare a column that holds times, by the size of its type.
+func declarationFor(dbType string) string {
+	size := ""
+	if m := typeSize.FindStringSubmatch(dbType); m != nil {
+		size = m[1]
+	}
+	switch size {
+	case "8":
+		return `{type: date, format: "20060102"}`
+	case "10":
+		return `{type: date, format: "2006-01-02"}`
+	case "12":
+		return `{type: time, format: "200601021504"}`
+	case "14":
+		return `{type: time, format: "20060102150405"}`
+	case "16":
+		return `{type: time, format: "2006-01-02 15:04"}`
+	}
+	return `{type: time, format: "2006-01-02 15:04:05"}`
 }
 
 // declaredProbe gives columns the kinds that the rule declares.

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -20,6 +21,7 @@ import (
 	"tallyman/internal/testenv"
 	"tallyman/rules"
 	"tallyman/rules/catalog"
+	"tallyman/rules/problem"
 	"tallyman/scanners"
 	"tallyman/scanners/postgres"
 	"tallyman/scanners/sqlite"
@@ -125,7 +127,8 @@ func (x *example) check(t *testing.T) string {
 		t.Fatal(err)
 	}
 	var b strings.Builder
-	for _, p := range append(found.Problems, found.Warnings...) {
+	ofSource := slices.DeleteFunc(found.Lints, func(p problem.Problem) bool { return p.Code != string(scanners.CodeTime) }) // the others have examples elsewhere
+	for _, p := range slices.Concat(found.Problems, found.Warnings, ofSource) {
 		b.WriteString(p.String() + "\n")
 	}
 	return strings.ReplaceAll(b.String(), filepath.Dir(x.path)+string(filepath.Separator), "")

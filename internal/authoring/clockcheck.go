@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"tallyman/rules/problem"
 	"tallyman/rules/strictyaml"
 	"tallyman/scanners"
 )
@@ -23,18 +24,18 @@ func (s *sourceCheck) checkTime(ctx context.Context, source scanners.Source, set
 	server, err := clock.Clock(ctx)
 	after := time.Now()
 	if err != nil {
-		s.warnOfTime(fmt.Sprintf("the source %s does not tell its time, so its clock and time zone are not checked: %v", s.name, err), "")
+		s.warnOfTime(&s.warnings, fmt.Sprintf("the source %s does not tell its time, so its clock and time zone are not checked: %v", s.name, err), "")
 		return
 	}
 	apart, behind := server.Sub(after), before.Sub(server)
 	switch {
 	case apart > mostApart:
-		s.warnOfTime(fmt.Sprintf("the clock of the source %s is %s ahead of this machine's", s.name, roundUp(apart)), clockHint)
+		s.warnOfTime(&s.lints, fmt.Sprintf("the clock of the source %s is %s ahead of this machine's", s.name, roundUp(apart)), clockHint)
 	case behind > mostApart:
-		s.warnOfTime(fmt.Sprintf("the clock of the source %s is %s behind this machine's", s.name, roundUp(behind)), clockHint)
+		s.warnOfTime(&s.lints, fmt.Sprintf("the clock of the source %s is %s behind this machine's", s.name, roundUp(behind)), clockHint)
 	}
 	if setting == nil && differ(server, time.UTC) {
-		s.warnOfTime(fmt.Sprintf("the server's time zone of the source %s is %s, and the source has no timezone: times without a zone are read as UTC", s.name, named(server)),
+		s.warnOfTime(&s.lints, fmt.Sprintf("the server's time zone of the source %s is %s, and the source has no timezone: times without a zone are read as UTC", s.name, named(server)),
 			fmt.Sprintf("set sources.%s.timezone to the zone of the times in its tables: the server's, or UTC where they hold that; a timezone that is set is not compared", s.name))
 	}
 }
@@ -64,11 +65,11 @@ func named(server time.Time) string {
 	return name + " (" + offset + ")"
 }
 
-// warnOfTime puts a warning about the source at its first rule.
-func (s *sourceCheck) warnOfTime(message, hint string) {
+// warnOfTime adds to the list a warning about the source, at its first rule.
+func (s *sourceCheck) warnOfTime(list *problem.List, message, hint string) {
 	p := s.checks[0].rule.Problem("source", string(scanners.CodeTime), message, hint)
 	p.Rule = ""
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.warnings = append(s.warnings, p)
+	*list = append(*list, p)
 }

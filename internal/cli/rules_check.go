@@ -92,8 +92,8 @@ func writeChecked(w io.Writer, r authoring.Checked, withConfig, live bool) {
 	printWarnings(w, r.Lints)
 	printNotes(w, r.Notes)
 	checked := fmt.Sprintf("%s, %s", count(r.Files, "file"), count(r.Rules, "sound rule"))
-	if len(r.Lints) > 0 {
-		checked += ", " + count(len(r.Lints), "warning")
+	if warnings := len(r.Warnings) + len(r.Lints); warnings > 0 {
+		checked += ", " + count(warnings, "warning")
 	}
 	switch {
 	case len(r.Problems) > 0:

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"tallyman/engine/trial/ruletest"
+	"tallyman/internal/authoring"
+	"tallyman/rules/problem"
 )
 
 // rulesTest runs the command in a folder, with the program's own services.
@@ -72,4 +74,23 @@ func cutOut(t *testing.T, page, start, end string) string {
 	}
 	body, _, _ := strings.Cut(rest, end)
 	return strings.TrimPrefix(start, "```yaml\n") + body
+}
+
+// What the clocks say is checked, and a warning like others: it counts, and does not mean that something was left out.
+func TestWarningsOfTheClockAreCounted(t *testing.T) {
+	t.Parallel()
+	warning := problem.List{{Code: "source_time", File: "rule.yaml", Line: 4, Col: 11, Message: "the clock of the source wms is 1m35s ahead of this machine's"}}
+	for _, c := range []struct {
+		report authoring.Checked
+		want   string
+	}{
+		{authoring.Checked{Files: 1, Rules: 2, Lints: warning}, "No problems: 1 file, 2 sound rules, 1 warning, each checked on its source\n"},
+		{authoring.Checked{Files: 1, Rules: 2, Lints: warning, Warnings: warning}, "No problems, but not all could be checked: 1 file, 2 sound rules, 2 warnings\n"},
+	} {
+		var out bytes.Buffer
+		writeChecked(&out, c.report, true, true)
+		if !strings.HasSuffix(out.String(), c.want) || !strings.Contains(out.String(), "rule.yaml:4:11: warning: source_time: ") {
+			t.Errorf("%s, want %s", out.String(), c.want)
+		}
+	}
 }
