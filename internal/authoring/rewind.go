@@ -106,7 +106,7 @@ func initialLint(ctx context.Context, l trial.Ledger, r *rules.Rule) problem.Lis
 	}
 	state, err := l.Scope(ctx, r.ID, r.Scope)
 	if err != nil {
-		return nil // a rule that has not run yet, or a ledger that does not answer
+		return nil //nolint:nilerr // a rule that has not run yet, or a ledger that does not answer
 	}
 	return rules.LintInitial(r, state.Initial, state.Watermark)
 }

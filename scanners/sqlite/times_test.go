@@ -205,12 +205,12 @@ func TestTimesThatAreOnlyCompared(t *testing.T) {
 		{"SELECT id FROM moves WHERE datetime(zulu) < :now", 1},
 	} {
 		p := scannertest.Prepare(t, s, c.sql)
-		for _, hours := range []time.Duration{1, -1} {
+		for _, apart := range []time.Duration{time.Hour, -time.Hour} {
 			want := c.want
-			if hours < 0 {
+			if apart < 0 {
 				want = 0
 			}
-			now := time.Date(2026, 11, 23, 10, 0, 0, 0, time.UTC).Add(hours * time.Hour)
+			now := time.Date(2026, 11, 23, 10, 0, 0, 0, time.UTC).Add(apart)
 			if got := len(scannertest.Rows(t, p, map[string]any{"now": now})); got != want {
 				t.Errorf("%s at %s: %d rows, want %d", c.sql, now.Format(time.TimeOnly), got, want)
 			}

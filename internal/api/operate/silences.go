@@ -59,10 +59,7 @@ func (h *Handlers) listSilences(ctx context.Context, in *silencesInput) (*silenc
 	if err != nil {
 		return nil, api.LedgerFailed(ctx, h.log, err)
 	}
-	sees, err := h.ownSilences(ctx)
-	if err != nil {
-		return nil, api.LedgerFailed(ctx, h.log, err)
-	}
+	sees := h.ownSilences(ctx)
 	list = slices.DeleteFunc(list, func(s silence.Silence) bool { return !sees(&s) })
 	now := h.deps.Silences.Now()
 	out := &silencesOutput{Body: wire.SilencesForm{Silences: []wire.SilenceForm{}}}
@@ -129,12 +126,8 @@ func (h *Handlers) warnOne(ctx context.Context, s *silence.Silence, form *wire.S
 
 func (h *Handlers) silence(ctx context.Context, id string) (silence.Silence, *wire.Problem) {
 	s, err := h.deps.Silences.Ledger.Silence(ctx, id)
-	var sees func(s *silence.Silence) bool
-	if err == nil {
-		sees, err = h.ownSilences(ctx)
-	}
 	switch {
-	case errors.Is(err, ledger.ErrNotFound), err == nil && !sees(&s): // what is another's answers as what is not there
+	case errors.Is(err, ledger.ErrNotFound), err == nil && !h.ownSilences(ctx)(&s): // what is another's answers as what is not there
 		return s, wire.NewProblem(http.StatusNotFound, wire.CodeSilenceNotFound, "there is no silence "+policy.Quote(id)+"; those that are over are kept for the ledger's retention")
 	case err != nil:
 		return s, api.LedgerFailed(ctx, h.log, err)
@@ -238,10 +231,10 @@ func silencesOwn(who *auth.Identity, s *silence.Silence) *wire.Problem {
 }
 
 // ownSilences returns what tells whether a silence may hold back something of the caller's.
-func (h *Handlers) ownSilences(ctx context.Context) (func(s *silence.Silence) bool, error) {
+func (h *Handlers) ownSilences(ctx context.Context) func(s *silence.Silence) bool {
 	who := auth.From(ctx)
 	if who.Everywhere() {
-		return func(*silence.Silence) bool { return true }, nil
+		return func(*silence.Silence) bool { return true }
 	}
 	var rules []string
 	for _, r := range h.deps.Rules.InForce() {
@@ -251,7 +244,7 @@ func (h *Handlers) ownSilences(ctx context.Context) (func(s *silence.Silence) bo
 	}
 	return func(s *silence.Silence) bool {
 		return slices.ContainsFunc(who.Warehouses, func(warehouse string) bool { return s.Concerns(warehouse, rules) })
-	}, nil
+	}
 }
 
 var silenceStates = []silence.State{silence.Pending, silence.Active, silence.Expired}
