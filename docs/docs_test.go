@@ -153,7 +153,7 @@ func anchors(page string) string {
 // section has, whatever its part, an outcome that names its code.
 func TestEveryErrorCodeHasAnExample(t *testing.T) {
 	t.Parallel()
-	held := regexp.MustCompile(`^(Rule files: .*|Rule tests|The configuration|What keeps a node from starting|The ledger|Failed runs)$`)
+	held := regexp.MustCompile(`^(Rule files: .*|Rule tests|The configuration|What keeps a node from starting|The ledger|Silences and subscriptions|Failed runs)$`)
 	outcome := regexp.MustCompile("(?ms)^```text\n(.*?)^```$")
 	n := 0
 	for _, part := range strings.Split(codetest.ReadFile(t, "error-codes.md"), "\n## ")[1:] {

@@ -18,8 +18,8 @@ func TestSilencesTable(t *testing.T) {
 s_stocktake  active   rule=negative-bin-stock warehouse=~1192.* area!=inbound    ends in 1h49m               3 findings, 2 deliveries, 4 events dropped    stocktake  user:ann
 s_weekly     pending  warehouse=119240                                           begins in 5d13h             -                                             -          user:ann
 s_ended      expired  type=REP_NOTICE                                            ended 2026-06-01 00:10:00Z  -                                             -          user:ann
-warning: silence s_stocktake: rule=negative-bin-stock matches no rule, type or warehouse that is known here
-warning: silence s_weekly: warehouse=119240 matches no rule, type or warehouse that is known here
+warning: silence s_stocktake: silence_without_effect: rule=negative-bin-stock matches no rule, type or warehouse that is known here
+warning: silence s_weekly: silence_without_effect: warehouse=119240 matches no rule, type or warehouse that is known here
 `
 	if got := strings.Join(strings.Fields(wide.String()), " "); got != strings.Join(strings.Fields(want), " ") {
 		t.Errorf("got\n%s", wide.String())
