@@ -17,7 +17,7 @@ type StatusReport struct {
 	Paused     *SwitchForm     `json:"paused,omitempty" xml:"paused,omitempty" doc:"every rule is stopped"`
 	Rules      []RuleStatus    `json:"rules" xml:"rules>rule" doc:"every rule in every scope" nullable:"false"`
 	Problems   []FileProblem   `json:"problems" xml:"problems>problem" doc:"of the rule files that are not in force" nullable:"false"`
-	Warnings   []string        `json:"warnings,omitempty" xml:"warnings>warning,omitempty" doc:"what keeps nothing from working, each with its code: subscriptions that no rule of the node serves, the first 20 and how many more there are. What business systems send is not known" nullable:"false"`
+	Warnings   []string        `json:"warnings,omitempty" xml:"warning,omitempty" doc:"what keeps nothing from working, each with its code: subscriptions that no rule of the node serves, the first 20 and how many more there are. What business systems send is not known" nullable:"false"`
 	Sinks      []SinkForm      `json:"sinks" xml:"sinks>sink" doc:"in the order of their names, with the age of the oldest delivery that waits" nullable:"false"`
 	Deliveries []DeliveryCount `json:"deliveries" xml:"deliveries>delivery" doc:"by sink and state; each is counted up to 10000, which stands for so many or more" nullable:"false"`
 }
