@@ -975,6 +975,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/rules/{id}/rewind": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Move the watermark of a rule, back or forward
+         * @description The next firing begins at the new position, on every node: a rewind back has rows judged again, and a rewind forward skips rows. Events whose notices the ledger still has are not told again. A dry run counts what would follow and moves nothing; the source is read, and who asked is written to the audit. While a firing runs nothing is moved (409).
+         */
+        post: operations["rewind-rule"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/rules/{id}/run": {
         parameters: {
             query?: never;
@@ -2276,6 +2296,25 @@ export interface components {
             /** Format: int64 */
             ready: number;
         };
+        ListedSubscription: {
+            /**
+             * @description user:<id> or role:<id>
+             * @example role:keeper
+             */
+            subscriber: string;
+            /**
+             * @description code of a type in the catalogue
+             * @example REP_NOTICE
+             */
+            type: string;
+            /**
+             * @description a warehouse, or * for all
+             * @example *
+             */
+            warehouse: string;
+            /** @description why no rule serves it, with a code; what business systems send is not known */
+            warning?: string;
+        };
         Look: {
             answered: boolean;
             /** @description the condition and its parts */
@@ -3154,6 +3193,70 @@ export interface components {
              */
             state?: "ready" | "leased" | "delayed" | "suspended" | "stored" | "dead" | "done" | "removed";
         };
+        RewindAsk: {
+            /** @description count what would follow, and move nothing */
+            dryRun?: boolean;
+            /**
+             * @description why; needed unless dryRun
+             * @example rows of the night shift were missed
+             */
+            reason?: string;
+            /**
+             * @description the new position: a value for each column of the watermark, or one text with the values separated by commas. Of a time: 2026-06-01T00:00:00Z, or a duration before now such as -12h
+             * @example [
+             *       "-12h"
+             *     ]
+             */
+            to: string[];
+        };
+        RewindCounts: {
+            /** @description why the firing would fail */
+            error?: string;
+            /**
+             * Format: int64
+             * @description rows that meet the condition
+             */
+            matched: number;
+            /** @description there are more rows; the numbers are of the first 100,000 or so */
+            more: boolean;
+            /**
+             * Format: int64
+             * @description notices that would follow
+             */
+            notices: number;
+            /**
+             * Format: int64
+             * @description rows that the next firing would judge
+             */
+            rows: number;
+            /**
+             * Format: int64
+             * @description of these, rows that a silence drops
+             */
+            silenced: number;
+            /**
+             * Format: int64
+             * @description of these, rows that were told before and are not told again
+             */
+            told: number;
+        };
+        Rewound: {
+            /** @description nothing was moved */
+            dryRun: boolean;
+            rule: string;
+            scopes: components["schemas"]["RewoundScope"][];
+        };
+        RewoundScope: {
+            /** @description why it was not moved, although that of another scope was */
+            error?: string;
+            /** @description of a dry run: what the next firing would come to, as of now */
+            follows?: components["schemas"]["RewindCounts"];
+            moved: boolean;
+            /** @description empty where the rule has no scopes */
+            scope: string;
+            /** @description before is null where the rule has not run yet */
+            watermark: components["schemas"]["Mark"][];
+        };
         Row: {
             /** @description the parts of the condition that were not true */
             because?: string[];
@@ -3620,7 +3723,7 @@ export interface components {
              * @description absent where its windows recur for ever
              */
             until?: string;
-            /** @description not over: why it can hold back nothing that the answering node knows of */
+            /** @description not over: why it can hold back nothing that the answering node knows of, with a code */
             warning?: string;
             /** @description it is active in these windows alone */
             window?: components["schemas"]["Window"];
@@ -3725,6 +3828,8 @@ export interface components {
             started: string;
             /** @description of the program */
             version: string;
+            /** @description what keeps nothing from working, each with its code: subscriptions that no rule of the node serves, the first 20 and how many more there are. What business systems send is not known */
+            warnings?: string[];
         };
         Step: {
             /**
@@ -3856,9 +3961,7 @@ export interface components {
             /** @description there are more: ask with it as after */
             cursor?: string;
             /** @description in the order of type, warehouse, subscriber */
-            subscriptions: components["schemas"]["Subscription"][];
-            /** @description those of this page that no rule serves, at most 20; what business systems send is not known */
-            warnings?: string[];
+            subscriptions: components["schemas"]["ListedSubscription"][];
         };
         Summary: {
             /** @description the last five, newest first */
@@ -6901,6 +7004,57 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Promotions"];
                     "application/xml": components["schemas"]["Promotions"];
+                };
+            };
+            /** @description the service cannot answer now; the problem's code says why */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+xml": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "rewind-rule": {
+        parameters: {
+            query?: {
+                /** @description one scope; without it, every scope of the rule */
+                scope?: string;
+            };
+            header?: never;
+            path: {
+                /** @description the rule */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RewindAsk"];
+            };
+        };
+        responses: {
+            /** @description the request is refused; the problem's code says why */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+xml": components["schemas"]["Problem"];
+                };
+            };
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Rewound"];
+                    "application/xml": components["schemas"]["Rewound"];
                 };
             };
             /** @description the service cannot answer now; the problem's code says why */
