@@ -40,7 +40,7 @@ func (w *worker) drain(ctx context.Context) {
 	if id == "" {
 		return
 	}
-	if err := w.way.pass(ctx); err != nil {
+	if w.ask(ctx) != nil {
 		return
 	}
 	if held, err := w.c.ledger.AcquireLane(ctx, contested, id, laneLease); err != nil || !held {
@@ -57,9 +57,16 @@ func (w *worker) drain(ctx context.Context) {
 		case <-time.After(50 * time.Millisecond):
 		}
 	}
-	if w.way.pass(ctx) == nil {
+	if w.ask(ctx) == nil {
 		_ = w.c.ledger.ReleaseLane(ctx, contested, id) // never fails in memory
 	}
+}
+
+// ask is a call of the ledger. It has an end, as all calls of the engine do.
+func (w *worker) ask(ctx context.Context) error {
+	ctx, done := context.WithTimeout(ctx, lease)
+	defer done()
+	return w.way.pass(ctx)
 }
 
 // Whatever becomes of the nodes' ways to the ledger and of the ledger's clock: never do two nodes believe that they hold the lane, and when all is well again somebody
