@@ -10,6 +10,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"tallyman/internal/api/body"
 	"tallyman/internal/wire"
 	"tallyman/sinks/inbox/page"
 )
@@ -86,6 +87,7 @@ func complete(doc *huma.OpenAPI) {
 			}
 		}
 	}
+	body.MarkDigits(doc.Components.Schemas)
 	nameRoles(doc)
 	tellPresets(doc)
 	for name, schema := range doc.Components.Schemas.Map() {

@@ -21,6 +21,7 @@ type schemaJSON struct {
 	Enum                 []any                 `json:"enum"`
 	Examples             []any                 `json:"examples"`
 	Pattern              string                `json:"pattern"`
+	Digits               bool                  `json:"x-digits"` // a number is taken, too
 	Minimum              *int                  `json:"minimum"`
 	Maximum              *int                  `json:"maximum"`
 	MinLength            *int                  `json:"minLength"`

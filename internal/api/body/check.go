@@ -140,7 +140,7 @@ func (c *checker) value(s *Schema) error {
 		return c.text(s)
 	case kind == jsontext.KindNumber && (s.kind == huma.TypeInteger || s.kind == huma.TypeNumber):
 		return c.number(s)
-	case kind == jsontext.KindNumber && s.digits && s.kind == huma.TypeString:
+	case kind == jsontext.KindNumber && s.isDigits && s.kind == huma.TypeString:
 		return c.name()
 	case (kind == jsontext.KindTrue || kind == jsontext.KindFalse) && s.kind == huma.TypeBoolean:
 		return c.dec.SkipValue()

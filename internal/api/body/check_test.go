@@ -50,6 +50,7 @@ func orderSchema(t testing.TB) (huma.Registry, *huma.Schema, *body.Schema) {
 	t.Helper()
 	registry := huma.NewMapRegistry("#/components/schemas/", huma.DefaultSchemaNamer)
 	schema := registry.Schema(reflect.TypeFor[order](), true, "")
+	body.MarkDigits(registry)
 	compiled, err := body.Compile(registry, schema)
 	if err != nil {
 		t.Fatal(err)

@@ -32,19 +32,11 @@ type Schema struct {
 	shortest, longest int // characters of a text; longest -1 is any number
 	pattern           *regexp.Regexp
 	isTime            bool // RFC 3339
-	traits
-	enum             []string
-	minimum, maximum *float64
+	shape             text.Shape
+	isDigits          bool // a number of digits stands for the text; see MarkDigits
+	enum              []string
+	minimum, maximum  *float64
 }
-
-// traits are what the field of a form says of its texts, and of those of its list or map, beside the document.
-type traits struct {
-	shape  text.Shape
-	digits bool // a number of digits stands for the text; see Digits
-}
-
-// Digits is the key of the struct tag of a name that may come as a number, such as that of a warehouse: `digits:"true"`.
-const Digits = "digits"
 
 type member struct {
 	bit    uint64
@@ -52,12 +44,12 @@ type member struct {
 }
 
 // anything is the schema of a free-form value.
-var anything = &Schema{most: -1, longest: -1, traits: traits{shape: text.Lines}}
+var anything = &Schema{most: -1, longest: -1, shape: text.Lines}
 
 // Compile reads a schema of the document. It fails where the schema says something that Check does not look at.
 func Compile(registry huma.Registry, s *huma.Schema) (*Schema, error) {
 	c := compiler{registry: registry, done: map[string]*Schema{}}
-	return c.compile("body", s, traits{shape: text.Line})
+	return c.compile("body", s, text.Line)
 }
 
 type compiler struct {
@@ -65,10 +57,10 @@ type compiler struct {
 	done     map[string]*Schema // by reference
 }
 
-// compile reads the schema of a field with these traits.
-func (c *compiler) compile(at string, s *huma.Schema, of traits) (*Schema, error) {
+// compile reads the schema of a field with that shape, which its texts, and those of its list or map, have.
+func (c *compiler) compile(at string, s *huma.Schema, shape text.Shape) (*Schema, error) {
 	if s.Ref == "" {
-		out := &Schema{traits: of}
+		out := &Schema{shape: shape}
 		return out, c.fill(at, s, nil, out)
 	}
 	if done := c.done[s.Ref]; done != nil {
@@ -86,7 +78,7 @@ func (c *compiler) fill(at string, s *huma.Schema, of reflect.Type, out *Schema)
 	}
 	*out = Schema{
 		kind: s.Type, nullable: s.Nullable || s.Type == "", most: -1, longest: orAny(s.MaxLength), shortest: orNone(s.MinLength),
-		minimum: s.Minimum, maximum: s.Maximum, isTime: s.Format == "date-time", traits: out.traits,
+		minimum: s.Minimum, maximum: s.Maximum, isTime: s.Format == "date-time", shape: out.shape, isDigits: s.Extensions[digits] == true,
 	}
 	for _, v := range s.Enum {
 		text, ok := v.(string)
@@ -105,7 +97,7 @@ func (c *compiler) fill(at string, s *huma.Schema, of reflect.Type, out *Schema)
 	case huma.TypeArray:
 		out.most, out.least = orAny(s.MaxItems), orNone(s.MinItems)
 		var err error
-		out.element, err = c.compile(at+"[]", s.Items, out.traits)
+		out.element, err = c.compile(at+"[]", s.Items, out.shape)
 		return err
 	case huma.TypeObject:
 		out.most, out.least = orAny(s.MaxProperties), orNone(s.MinProperties)
@@ -121,7 +113,7 @@ func (c *compiler) fillMembers(at string, s *huma.Schema, of reflect.Type, out *
 	}
 	out.members = make(map[string]member, len(s.Properties))
 	for _, name := range append(slices.Clone(s.Required), others(s)...) {
-		compiled, err := c.compile(at+"."+name, s.Properties[name], traitsOf(of, name))
+		compiled, err := c.compile(at+"."+name, s.Properties[name], shapeOf(of, name))
 		if err != nil {
 			return err
 		}
@@ -141,26 +133,51 @@ func (c *compiler) fillMembers(at string, s *huma.Schema, of reflect.Type, out *
 		out.others = anything
 	case *huma.Schema:
 		var err error
-		out.others, err = c.compile(at+".*", values, out.traits)
+		out.others, err = c.compile(at+".*", values, out.shape)
 		return err
 	}
 	return nil
 }
 
-// traitsOf is what the field of that member says.
-func traitsOf(of reflect.Type, name string) traits {
+// shapeOf is what the field of that member says.
+func shapeOf(of reflect.Type, name string) text.Shape {
 	for of != nil && of.Kind() == reflect.Pointer {
 		of = of.Elem()
 	}
 	if of == nil || of.Kind() != reflect.Struct {
-		return traits{shape: text.Line}
+		return text.Line
 	}
 	for _, f := range reflect.VisibleFields(of) {
 		if called, _, _ := strings.Cut(f.Tag.Get("json"), ","); called == name {
-			return traits{text.ShapeOf(f.Tag.Get(text.Tag)), f.Tag.Get(Digits) == "true"}
+			return text.ShapeOf(f.Tag.Get(text.Tag))
 		}
 	}
-	return traits{shape: text.Line}
+	return text.Line
+}
+
+// digits is the key of the struct tag of a name that may come as a number, such as that of a warehouse: `digits:"true"`. Of a list it is about the elements.
+// In the document the schemas of such texts have it as an extension.
+const digits = "x-digits"
+
+// MarkDigits puts the extension at all schemas whose fields have the tag.
+func MarkDigits(registry huma.Registry) {
+	for name, schema := range registry.Map() {
+		of := registry.TypeFromRef("#/components/schemas/" + name)
+		if of == nil || of.Kind() != reflect.Struct {
+			continue
+		}
+		for _, f := range reflect.VisibleFields(of) {
+			called, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+			member := schema.Properties[called]
+			if member == nil || f.Tag.Get("digits") != "true" {
+				continue
+			}
+			if member.Items != nil {
+				member = member.Items
+			}
+			member.Extensions = map[string]any{digits: true}
+		}
+	}
 }
 
 // others are the members that may be left out.
