@@ -114,7 +114,7 @@ func newMariaServer() (*mariaServer, error) {
 		return nil, err
 	}
 	s := &mariaServer{}
-	if s.root, err = os.MkdirTemp("", "tmmy"); err != nil { // a short name: a unix socket's path has a limit
+	if s.root, err = serverFolder("tmmy"); err != nil { // a short name: a unix socket's path has a limit
 		return nil, err
 	}
 	if err = s.install(); err == nil {

@@ -103,7 +103,7 @@ func postgresUser() (*syscall.Credential, error) {
 
 // tempDir makes a folder that the server may use. Its name is short: a unix socket's path has a limit.
 func (in *pgInstall) tempDir() (string, error) {
-	dir, err := os.MkdirTemp("", "tmpg")
+	dir, err := serverFolder("tmpg")
 	if err != nil {
 		return "", err
 	}
