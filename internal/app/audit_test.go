@@ -97,6 +97,10 @@ func TestEveryChangeIsRecorded(t *testing.T) {
 		path := "/api/v1" + fill.Replace(c.path)
 		if id == "confirm-clock" { // there is nothing to confirm otherwise
 			s.withholdClock()
+			testenv.Eventually(t, func() bool { // silences are shown by what the node goes by
+				clock := n.status().Clock
+				return clock != nil && clock.AheadSecs >= 60
+			}, 60*time.Second)
 		}
 		if id == "reload-rules" { // before the node sees it by itself
 			s.rule("stock.yaml", strings.Replace(auditRule, "when: qty < 0", "when: qty < -1", 1))
