@@ -40,7 +40,9 @@ async function catalogue() {
   assert.equal(added.response.status, 201);
   assert.deepEqual(body("create-subscription", added), subscription);
   const list = await api.GET("/api/v1/subscriptions", { params: { query: { subscriber, limit: 10 } } });
-  assert.deepEqual(body("list-subscriptions", list).subscriptions, [subscription]);
+  const { subscriptions } = body("list-subscriptions", list);
+  assert.deepEqual(subscriptions.map(({ type, warehouse, subscriber }) => ({ type, warehouse, subscriber })), [subscription]);
+  assert.match(subscriptions[0]?.warning ?? "", /^subscription_unserved: /); // no rule makes notices of the type
 }
 
 /** Sends a notice, polls it, reads it, and learns that nothing else is new. */
