@@ -49,7 +49,8 @@ func (l *deliveryStore) AcquireLane(ctx context.Context, lane delivery.Lane, nod
 		return false, err
 	}
 	defer leave()
-	if l.heldLane(lane) && l.lanes[lane].node != node {
+	holder := l.lanes[lane].node
+	if holder != node && (l.heldLane(lane) || l.sessions[holder] != nil) { // a lane whose session has not ended stays with it
 		return false, nil
 	}
 	l.lanes[lane] = laneLock{node, l.now().Add(lease)}

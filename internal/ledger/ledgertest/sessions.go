@@ -125,6 +125,24 @@ var sessionTests = []testCase{
 		noError(t, f.MarkSent(t.Context(), "b/1", receipts))
 		equal(t, 0, len(f.pending(t, inboxLane)))
 	}},
+	{"the lane of a session that has not ended stays with it, also where the clock ended the lane's lease", func(t *testing.T, f *fixture) {
+		f.subscribed(t)
+		f.commit(t, 1, to([]ledger.Target{inbox}, newNotice("n_1")), insert("k1")...)
+		f.begins(t, "a", start)
+		f.begins(t, "b", start)
+		held, err := f.AcquireLane(t.Context(), inboxLane, "a/1", lease)
+		noError(t, err)
+		equal(t, true, held)
+		f.clock.Add(time.Hour)
+		held, err = f.other(t).AcquireLane(t.Context(), inboxLane, "b/1", lease)
+		noError(t, err)
+		equal(t, false, held)
+		noError(t, f.MarkSent(t.Context(), "a/1", []delivery.Receipt{{Seq: f.pending(t, inboxLane)[0].Seq, Score: 7}}))
+		noError(t, f.EndSessions(t.Context(), []string{"a/1"}))
+		held, err = f.other(t).AcquireLane(t.Context(), inboxLane, "b/1", lease)
+		noError(t, err)
+		equal(t, true, held)
+	}},
 	{"what a session holds that ends by itself is free at once", func(t *testing.T, f *fixture) {
 		f.subscribed(t)
 		f.commit(t, 0, to([]ledger.Target{inbox}, newNotice("n_1")), insert("k1")...)

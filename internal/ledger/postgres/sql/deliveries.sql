@@ -16,9 +16,10 @@ WHERE l.sink = $1 AND l.lease_until <= (SELECT ledger_now($2))
 ORDER BY l.warehouse;
 
 -- name: acquire-lane
--- Arguments: $1 id, $2 node, $3 lease in µs, $4 now. Result: the number of rows, 0 = another node has it.
+-- A lane whose session has not ended stays with it, whatever the clock did to the lease. Arguments: $1 id, $2 session, $3 lease in µs, $4 now.
+-- Result: the number of rows, 0 = another session has it.
 UPDATE lanes SET node = $2, lease_until = ledger_now($4) + $3
-WHERE id = $1 AND (node = $2 OR lease_until <= (SELECT ledger_now($4)));
+WHERE id = $1 AND (node = $2 OR lease_until <= (SELECT ledger_now($4)) AND NOT EXISTS (SELECT FROM nodes n WHERE n.session = lanes.node));
 
 -- name: release-lane
 -- Arguments: $1 sink, $2 warehouse, $3 node.
