@@ -39,6 +39,9 @@ UNWATCHED := ./cmd/... ./configs/... ./docs/... ./engine/crashtest/... ./interna
 # linker takes them for the whole program, and races are reported that are none.
 UNWATCHED_C := -gcflags=modernc.org/sqlite/lib=-race=false
 
+# Packages whose tests judge whether nodes do what is due in time, and use the whole machine themselves: nothing runs beside them.
+ALONE := ./internal/e2e
+
 # At its end a test binary waits so long, by default a second, for races that other goroutines have yet to report; no package of ours leaves any behind.
 RACE_END := atexit_sleep_ms=50
 
@@ -51,7 +54,8 @@ test: export GORACE := $(RACE_END) $(GORACE)
 test: test-deps ## Run all tests, and those in a browser
 	@unwatched=$$($(GO) list $(UNWATCHED)); \
 	$(GO) test -vet=off -race $(UNWATCHED_C) -parallel 4 -timeout 10m $$($(GO) list ./... | grep -vxF "$$unwatched"); \
-	scripts/beside.sh "scripts/console.sh test" $(GO) test -vet=off -parallel 4 -timeout 10m $$unwatched
+	scripts/beside.sh "scripts/console.sh test" $(GO) test -vet=off -parallel 4 -timeout 10m $$(grep -vxF "$$($(GO) list $(ALONE))" <<<"$$unwatched"); \
+	$(GO) test -vet=off -timeout 10m $(ALONE)
 
 .PHONY: test-site
 test-site: ## Run the tests with servers that a site has and CI does not start: nginx, HAProxy, Caddy
@@ -79,13 +83,16 @@ soak: ## Do for longer what make test does at random for a short while (SOAK_TIM
 .PHONY: check
 check: ## Check lint (with format and go vet), generated code, the console, clients of the API and go.mod
 	@scripts/test-deps.sh protoc node
+	@scripts/beside.sh "scripts/console.sh check && scripts/clients.sh check" $(MAKE) --no-print-directory lint; \
+	echo "generated code"; scripts/generate.sh --check; \
+	echo "go.mod"; $(GO) mod tidy -diff; \
+	cd bench; $(GO) mod tidy -diff
+
+.PHONY: lint
+lint: ## Lint, with format and go vet
 	@lint=$$(scripts/golangci-lint.sh $(LINT_VERSION)); \
 	echo "lint"; "$$lint" run ./...; \
-	echo "generated code"; scripts/generate.sh --check; \
-	echo "console"; scripts/console.sh check; \
-	echo "clients of the API"; scripts/clients.sh check; \
-	echo "go.mod"; $(GO) mod tidy -diff; \
-	echo "bench"; cd bench; $(GO) mod tidy -diff; "$$lint" run ./...
+	cd bench; "$$lint" run ./...
 
 .PHONY: console
 console: ## Build the console and the widget again: internal/console/web into internal/console/dist

@@ -12,5 +12,5 @@ for candidate in "$(command -v golangci-lint || true)" "$bin/golangci-lint"; do
   fi
 done
 echo "Building golangci-lint $version" >&2
-GOBIN=$bin GOFLAGS='' "${GO:-go}" install -ldflags="-s -w" "github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v$version" >&2
+GOBIN=$bin "${GO:-go}" install -mod=mod -ldflags="-s -w" "github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v$version" >&2
 echo "$bin/golangci-lint"
