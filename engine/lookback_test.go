@@ -58,6 +58,13 @@ func (n *numbers) scan(_ context.Context, req scanners.Request) ([][]row.Value, 
 	return rows, nil
 }
 
+// whenScanned has f called at the end of each scan from now on.
+func (n *numbers) whenScanned(f func(scan int)) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.after = f
+}
+
 func (n *numbers) last() int64 {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -142,7 +142,7 @@ func TestRewindWaitsForNoFiring(t *testing.T) {
 		a, b := w.start(w.options("a")), w.start(w.options("b"))
 		n.commit(1, 3)
 		refused := 0
-		n.after = func(scan int) {
+		n.whenScanned(func(scan int) {
 			if scan > 2 {
 				return
 			}
@@ -152,7 +152,7 @@ func TestRewindWaitsForNoFiring(t *testing.T) {
 					refused++
 				}
 			}
-		}
+		})
 		pass(2*m + 10*time.Second)
 		if refused != 4 || w.keys() != "[1] [3]" {
 			t.Errorf("%d were refused, told %s", refused, w.keys())
