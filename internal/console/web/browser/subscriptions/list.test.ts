@@ -11,8 +11,9 @@ interface Subscription {
 }
 const path = "/api/v1/subscriptions";
 const of = async (subscriber: string) =>
-  (await shared.server.call<{ subscriptions: Subscription[] }>("GET", `${path}?subscriber=${subscriber}`))
-    .subscriptions;
+  (
+    await shared.server.call<{ subscriptions: Subscription[] }>("GET", `${path}?subscriber=${subscriber}`)
+  ).subscriptions.map(({ type, warehouse, subscriber }): Subscription => ({ type, warehouse, subscriber }));
 
 test("the list is empty, is added to by a form, and undone", async () => {
   const { page, faults } = await shared.open("/subscriptions?tab=list");
@@ -37,7 +38,11 @@ test("the list is empty, is added to by a form, and undone", async () => {
   await page.getByText("user:bob gets LOT_EXPIRY in 119240").waitFor();
   const bob = { type: "LOT_EXPIRY", warehouse: "119240", subscriber: "user:bob" };
   expect(await of("user:bob")).toEqual([bob]);
-  await page.getByRole("row").filter({ hasText: "user:bob" }).waitFor();
+  await page
+    .getByRole("row")
+    .filter({ hasText: "user:bob" })
+    .getByText("no rule makes these notices")
+    .waitFor();
   await page.getByRole("button", { name: "Undo" }).click();
   await until(async () => (await of("user:bob")).length === 0, "the subscription to be gone");
 });

@@ -12,7 +12,9 @@ interface Subscription {
 }
 const path = "/api/v1/subscriptions";
 const all = async () =>
-  (await shared.server.call<{ subscriptions: Subscription[] }>("GET", `${path}?limit=1000`)).subscriptions;
+  (
+    await shared.server.call<{ subscriptions: Subscription[] }>("GET", `${path}?limit=1000`)
+  ).subscriptions.map(({ type, warehouse, subscriber }): Subscription => ({ type, warehouse, subscriber }));
 const has = async (type: string, warehouse: string, subscriber: string) =>
   (await all()).some(
     (each) => each.type === type && each.warehouse === warehouse && each.subscriber === subscriber,

@@ -1,6 +1,6 @@
 import { api } from "../../api/client";
 import { actions } from "../../ui/actions.svelte";
-import { everywhere, remove as drop, type Subscription } from "./load";
+import { bare, everywhere, remove as drop, type Subscription } from "./load";
 import { own, type Cell } from "./matrix";
 import { t } from "./text";
 
@@ -15,7 +15,7 @@ const words = (told: Told, { warehouse }: Subscription) => ({ ...told, warehouse
 
 /** Adds a subscription; true where it was not there before. */
 export async function put(subscription: Subscription): Promise<boolean> {
-  const { response } = await api.POST("/api/v1/subscriptions", { body: subscription });
+  const { response } = await api.POST("/api/v1/subscriptions", { body: bare(subscription) });
   return response.status === 201;
 }
 

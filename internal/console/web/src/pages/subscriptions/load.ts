@@ -81,19 +81,22 @@ export async function scopes(signal?: AbortSignal): Promise<string[]> {
   return [...found];
 }
 
+/** A subscription as it is sent: the warning of a list is no part of it. */
+export const bare = ({ type, warehouse, subscriber }: Subscription) => ({ type, warehouse, subscriber });
+
 /** Adds subscriptions; those that are there already stay. */
 export async function addAll(list: readonly Subscription[]): Promise<void> {
   for (let from = 0; from < list.length; from += chunk) {
     await api.POST("/api/v1/subscriptions/import", {
-      body: { subscriptions: list.slice(from, from + chunk) },
+      body: { subscriptions: list.slice(from, from + chunk).map(bare) },
     });
   }
 }
 
 export async function add(subscription: Subscription): Promise<void> {
-  await api.POST("/api/v1/subscriptions", { body: subscription });
+  await api.POST("/api/v1/subscriptions", { body: bare(subscription) });
 }
 
-export async function remove({ type, warehouse, subscriber }: Subscription): Promise<void> {
-  await api.DELETE("/api/v1/subscriptions", { params: { query: { type, warehouse, subscriber } } });
+export async function remove(subscription: Subscription): Promise<void> {
+  await api.DELETE("/api/v1/subscriptions", { params: { query: bare(subscription) } });
 }
