@@ -50,12 +50,17 @@ test-deps: ## Install, on Debian as root, the servers and Chromium that tests ne
 	@scripts/test-deps.sh cc redis postgres faketime mariadb python3 node chromium
 
 .PHONY: test
-test: export GORACE := $(RACE_END) $(GORACE)
 test: test-deps ## Run all tests, and those in a browser
-	@unwatched=$$($(GO) list $(UNWATCHED)); \
-	$(GO) test -vet=off -race $(UNWATCHED_C) -parallel 4 -timeout 10m $$($(GO) list ./... | grep -vxF "$$unwatched"); \
-	scripts/beside.sh "scripts/console.sh test" $(GO) test -vet=off -parallel 4 -timeout 10m $$(grep -vxF "$$($(GO) list $(ALONE))" <<<"$$unwatched"); \
+	@scripts/beside.sh "scripts/console.sh test" make --no-print-directory test-go; \
 	$(GO) test -vet=off -timeout 10m $(ALONE)
+
+# What is compiled by now comes first: while others compile for the race detector, the tests in a browser end.
+.PHONY: test-go
+test-go: export GORACE := $(RACE_END) $(GORACE)
+test-go: ## Run the Go tests but those that run alone
+	@unwatched=$$($(GO) list $(UNWATCHED)); \
+	$(GO) test -vet=off -parallel 4 -timeout 10m $$(grep -vxF "$$($(GO) list $(ALONE))" <<<"$$unwatched"); \
+	$(GO) test -vet=off -race $(UNWATCHED_C) -parallel 4 -timeout 10m $$($(GO) list ./... | grep -vxF "$$unwatched")
 
 .PHONY: test-site
 test-site: ## Run the tests with servers that a site has and CI does not start: nginx, HAProxy, Caddy
@@ -83,7 +88,7 @@ soak: ## Do for longer what make test does at random for a short while (SOAK_TIM
 .PHONY: check
 check: ## Check lint (with format and go vet), generated code, the console, clients of the API and go.mod
 	@scripts/test-deps.sh protoc node
-	@scripts/beside.sh "scripts/console.sh check && scripts/clients.sh check" $(MAKE) --no-print-directory lint; \
+	@scripts/beside.sh "scripts/console.sh check && scripts/clients.sh check" make --no-print-directory lint; \
 	echo "generated code"; scripts/generate.sh --check; \
 	echo "go.mod"; $(GO) mod tidy -diff; \
 	cd bench; $(GO) mod tidy -diff
