@@ -136,7 +136,7 @@ type ReadAllForm struct {
 type PackForm struct {
 	XMLName       xml.Name          `json:"-" xml:"packNotificationVo"`
 	Warehouse     string            `json:"whId" xml:"whId"`
-	LastFetch     int64             `json:"lastFetchTimeStamp" xml:"lastFetchTimeStamp" doc:"poll with it next; notices of that very millisecond come again"`
+	LastFetch     int64             `json:"lastFetchTimeStamp" xml:"lastFetchTimeStamp" doc:"poll with it next; each notice comes once"`
 	Unread        int               `json:"unreadCount" xml:"unreadCount" doc:"exact to 999"`
 	Notifications NotificationsForm `json:"notifications" xml:"notifications"`
 }

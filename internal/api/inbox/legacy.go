@@ -14,6 +14,9 @@ import (
 // legacyNotices is how many notices an answer has, but for those that share the last one's millisecond: a warehouse gives a millisecond 1,000 scores at most.
 const legacyNotices = 1801
 
+// longestHeld is the longest pause before a client that waits is answered with what was held back. It is reached where the clock of Redis went back.
+const longestHeld = 100 * time.Millisecond
+
 // legacy serves the list of notices to clients of the old web service. They remember the largest createTime that they have seen, and show whatever
 // comes back. So a list has whole milliseconds, and none that may still get a notice.
 func (h *Handlers) legacy(w http.ResponseWriter, r *http.Request) {
@@ -56,25 +59,17 @@ type legacyList struct {
 // lookLegacy returns the list to answer with, or the tag of what the client has already. Where there is nothing to tell, a client that waits is answered
 // later.
 func (h *Handlers) lookLegacy(ctx context.Context, x *legacyExchange) (*legacyList, string, error) {
-	if x.known != "" {
-		version, err := h.deps.Inbox.Version(ctx, x.Query)
-		if err != nil {
-			return nil, "", err
-		}
-		if tag := matchTag(x.known, version, x.this); tag != "" {
-			if changed, err := h.wait(ctx, &x.exchange, version); err != nil || !changed {
-				return nil, tag, err
-			}
-		}
+	if tag, err := h.unchanged(ctx, &x.exchange); err != nil || tag != "" {
+		return nil, tag, err
 	}
-	for {
+	for held := time.Millisecond; ; held = min(2*held, longestHeld) {
 		list, err := h.listLegacy(ctx, x)
 		if err != nil || len(list.views) > 0 || list.more || x.wait == 0 {
 			return list, "", err
 		}
 		var changed bool
 		if list.held {
-			changed, err = x.pause(ctx, time.Millisecond)
+			changed, err = x.pause(ctx, held)
 		} else {
 			changed, err = h.wait(ctx, &x.exchange, list.version)
 		}

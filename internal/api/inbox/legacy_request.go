@@ -11,7 +11,6 @@ import (
 
 	"tallyman/internal/api"
 	"tallyman/internal/auth"
-	policy "tallyman/internal/text"
 	"tallyman/internal/wire"
 	"tallyman/sinks/inbox/page"
 )
@@ -80,16 +79,7 @@ func (q *legacyRequest) set(name, value string) *wire.Problem {
 		}
 		q.last, q.Since = q.Since, since(q.Since)
 	case "includeRead":
-		if q.seen.again(32) {
-			return api.RepeatedParameter(name)
-		}
-		switch value {
-		case "", "false":
-		case "true":
-			q.withRead = true
-		default:
-			return api.BadParameter(name + " " + policy.Quote(value) + " is neither true nor false")
-		}
+		return q.seen.flag(name, value, &q.withRead)
 	case "wait":
 		return q.setWait(&q.seen, value)
 	}

@@ -73,22 +73,34 @@ func newExchange(r *http.Request, started time.Time) (*exchange, *wire.Problem) 
 // look returns the page to answer with, or the tag of what the client has already. A version moves with the whole
 // warehouse, so a client that waits is not woken with an empty page for what others got.
 func (h *Handlers) look(ctx context.Context, x *exchange) (page.Page, string, error) {
-	if x.known != "" {
-		version, err := h.deps.Inbox.Version(ctx, x.Query)
-		if err != nil {
-			return page.Page{}, "", err
-		}
-		if tag := matchTag(x.known, version, x.this); tag != "" {
-			if changed, err := h.wait(ctx, x, version); err != nil || !changed {
-				return page.Page{}, tag, err
-			}
-		}
+	if tag, err := h.unchanged(ctx, x); err != nil || tag != "" {
+		return page.Page{}, tag, err
 	}
 	pg, err := h.deps.Inbox.Poll(ctx, x.Query)
 	if err == nil && isEmpty(&pg) {
 		pg, err = h.awaitNotices(ctx, x, pg)
 	}
 	return pg, "", err
+}
+
+// unchanged returns the tag of what the client has already, where nothing has come while the client waited; "" = there is something to tell.
+func (h *Handlers) unchanged(ctx context.Context, x *exchange) (string, error) {
+	if x.known == "" {
+		return "", nil
+	}
+	version, err := h.deps.Inbox.Version(ctx, x.Query)
+	if err != nil {
+		return "", err
+	}
+	tag := matchTag(x.known, version, x.this)
+	if tag == "" {
+		return "", nil
+	}
+	changed, err := h.wait(ctx, x, version)
+	if changed {
+		tag = ""
+	}
+	return tag, err
 }
 
 // awaitNotices waits on an empty page until there is something to tell or the client's time is over. The page

@@ -152,15 +152,20 @@ func (p *pollRequest) setLimit(seen *seenParams, value string) *wire.Problem {
 }
 
 func (p *pollRequest) setUnread(seen *seenParams, value string) *wire.Problem {
-	if seen.again(32) {
-		return api.RepeatedParameter("unread")
+	return seen.flag("unread", value, &p.Unread)
+}
+
+// flag reads a parameter that is true or false; a request has one at most.
+func (s *seenParams) flag(name, value string, to *bool) *wire.Problem {
+	if s.again(32) {
+		return api.RepeatedParameter(name)
 	}
 	switch value {
 	case "", "false":
 	case "true":
-		p.Unread = true
+		*to = true
 	default:
-		return api.BadParameter("unread " + policy.Quote(value) + " is neither true nor false")
+		return api.BadParameter(name + " " + policy.Quote(value) + " is neither true nor false")
 	}
 	return nil
 }

@@ -2779,7 +2779,7 @@ export interface components {
         Pack: {
             /**
              * Format: int64
-             * @description poll with it next; notices of that very millisecond come again
+             * @description poll with it next; each notice comes once
              */
             lastFetchTimeStamp: number;
             notifications: components["schemas"]["Notifications"];
