@@ -29,9 +29,10 @@ const (
 
 // New is an item to be pushed.
 type New struct {
-	ID        string // "" = the queue gives one
-	Warehouse string // that it belongs to; "" = none: only callers for all warehouses see it
-	Priority  int    // 1 … 5
+	ID        string       // "" = the queue gives one
+	Warehouse string       // that it belongs to; "" = none: only callers for all warehouses see it
+	Priority  int          // 1 … 5
+	Order     ServiceOrder // inside the priority
 	Payload   json.RawMessage
 	DedupeKey string        // "" = none; refused while another item of the warehouse holds it
 	Delay     time.Duration // before it is ready
@@ -63,6 +64,7 @@ type Item struct {
 	Warehouse string // "" = none
 	State     State
 	Priority  int
+	Order     ServiceOrder // inside the priority
 	Payload   json.RawMessage
 	Attempt   int // grows with every lease and names it; it jumps by thousands when a lost index is written back
 	Failures  int // nacks and leases that ran out since it was pushed or requeued; at max_attempts it is dead
@@ -78,9 +80,13 @@ type Item struct {
 }
 
 // Score is the place of a ready item in the order of the queue, as a number: the lower is served first. It is
-// (5 − priority) × 10^13 + the ms since 1970 when it became ready, below 2^53.
+// (5 − priority) × 10^13 + the item's order, which is the ms since 1970 when it became ready where the item has none, below 2^53.
 func (i *Item) Score() int64 {
-	return int64(HighestPriority-i.Priority)*1e13 + i.Ready.UnixMilli()
+	order := i.Ready.UnixMilli()
+	if i.Order.Given {
+		order = i.Order.Thousandths / 1000
+	}
+	return int64(HighestPriority-i.Priority)*1e13 + order
 }
 
 // Lease is an item that a worker was given.
@@ -89,8 +95,9 @@ type Lease struct {
 	Warehouse string
 	Attempt   int // operations name it
 	Priority  int
+	Order     ServiceOrder
 	Payload   json.RawMessage
-	Until     time.Time // then the item goes back to the head of its level
+	Until     time.Time // then the item goes back to its place in its level
 	Created   time.Time
 	Failures  int
 	Suspends  int

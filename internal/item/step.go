@@ -24,7 +24,7 @@ func (k OpKind) IsOrder() bool {
 const (
 	Ack     OpKind = "ack"     // attempt: the work is done
 	Nack    OpKind = "nack"    // attempt: it failed; ready after Delay, or dead at max_attempts
-	Release OpKind = "release" // attempt: given back unused to the head of its level, no failure
+	Release OpKind = "release" // attempt: given back unused to its place in its level, no failure
 	Extend  OpKind = "extend"  // attempt: the lease ends Delay from now (0 = the queue's lease)
 	Suspend OpKind = "suspend" // attempt or 0: put off by the next of suspend_steps
 	Store   OpKind = "store"   // attempt or 0: put away for Delay; the suspends count anew

@@ -13,8 +13,9 @@ func TestCursorIsReadAsItWasWritten(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		c := cursor{
-			level: rapid.IntRange(0, item.HighestPriority).Draw(t, "level"), at: rapid.Int64Range(0, maxExact).Draw(t, "at"),
-			id: rapid.StringMatching(`[A-Za-z0-9][A-Za-z0-9_.:@-]{0,127}`).Draw(t, "id"),
+			level: rapid.IntRange(0, item.HighestPriority).Draw(t, "level"), at: rapid.Int64Range(-maxExact, maxExact).Draw(t, "at"),
+			source: rapid.StringMatching(`[A-Za-z0-9%=]{1,20}(/o)?`).Draw(t, "source"),
+			member: rapid.StringMatching(`([0-9]{16} )?[A-Za-z0-9][A-Za-z0-9_.:@-]{0,127}`).Draw(t, "member"),
 		}
 		text := c.encode(item.Stored)
 		if got, err := decodeCursor(text, item.Stored); err != nil || got != c {
@@ -28,7 +29,7 @@ func TestCursorIsReadAsItWasWritten(t *testing.T) {
 }
 
 func FuzzCursor(f *testing.F) {
-	f.Add(cursor{level: 3, at: 17, id: "i_1"}.encode(item.Ready))
+	f.Add(cursor{level: 3, at: 17, source: "W", member: "i_1"}.encode(item.Ready))
 	f.Add("")
 	f.Add("cmVhZHkgOSAtMSBpXzE")
 	f.Fuzz(func(t *testing.T, text string) {
@@ -36,7 +37,7 @@ func FuzzCursor(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if c.level < 0 || c.level > item.HighestPriority || c.at < 0 || c.at > maxExact {
+		if c.level < 0 || c.level > item.HighestPriority || c.at < -maxExact || c.at > maxExact {
 			t.Errorf("%q was read as %+v", text, c)
 		}
 		if again, err := decodeCursor(c.encode(item.Ready), item.Ready); err != nil || again != c {

@@ -98,9 +98,21 @@ func references(records []item.Record) iter.Seq[*item.Record] {
 	}
 }
 
+// placer gives items that come back the places that they had, about: each the time when it became ready, and those that became ready
+// at the same time one behind the other.
+type placer struct{ ready, last int64 }
+
+func (p *placer) next(r *item.Record) int64 {
+	ready := toMicro(r.Ready)
+	if p.last++; ready != p.ready {
+		p.ready, p.last = ready, ready
+	}
+	return p.last
+}
+
 // enqueue puts back into Redis what was lost there. It answers for each item as enqueue.lua does.
-func (l *queueLine) enqueue(ctx context.Context, epoch, token string, records []item.Record) ([]string, error) {
-	c := enqueueCall{epoch: epoch, token: token}
+func (l *queueLine) enqueue(ctx context.Context, epoch, token string, records []item.Record, p *placer) ([]string, error) {
+	c := enqueueCall{epoch: epoch, token: token, places: p}
 	if token != tokenPush && token != tokenRebuild {
 		c.caller = "repair" // the newest alone gets that far
 	}
@@ -121,8 +133,9 @@ func (l *queueLine) enqueue(ctx context.Context, epoch, token string, records []
 // enqueueCall is what a call of enqueue.lua says beyond its items.
 type enqueueCall struct {
 	epoch, token string
-	caller       string // has the record of the answer; "" = there is none: nobody works while the call is repeated
-	name         string // of the call, in the record
+	caller       string  // has the record of the answer; "" = there is none: nobody works while the call is repeated
+	name         string  // of the call, in the record
+	places       *placer // of what comes back; nil = the items are new
 }
 
 // enqueueOnce is one call of enqueue.lua.
@@ -170,8 +183,13 @@ func chunk(records []*item.Record) int {
 func (l *queueLine) enqueueArgs(c enqueueCall, records []*item.Record) []any {
 	n, keyed, apart, lowest := len(records), 0, 0, int64(math.MaxInt64)
 	kinds := make([]byte, n)
+	values, buffer := make([]valueArg, n), []byte(nil)
 	for i, r := range records {
-		kinds[i] = kindOf(r)
+		values[i] = valueArg{record: r, buffer: &buffer}
+		if c.places != nil && r.State == item.Ready {
+			values[i].place = c.places.next(r)
+		}
+		kinds[i] = kindOf(r, values[i].place)
 		lowest = min(lowest, r.Seq)
 		if r.Bucket != "" {
 			keyed++
@@ -185,9 +203,7 @@ func (l *queueLine) enqueueArgs(c enqueueCall, records []*item.Record) []any {
 	for _, r := range records {
 		args = append(args, &r.ID)
 	}
-	values, buffer := make([]valueArg, n), []byte(nil)
-	for i, r := range records {
-		values[i] = valueArg{r, &buffer}
+	for i := range values {
 		args = append(args, &values[i])
 	}
 	if keyed > 0 {
@@ -227,21 +243,22 @@ func warehousesOf(records []*item.Record) []byte {
 // valueArg is the value of a record.
 type valueArg struct {
 	record *item.Record
+	place  int64
 	buffer *[]byte // that all values of a call have, in turns: the client sends each before it asks for the next
 }
 
 // MarshalBinary implements encoding.BinaryMarshaler.
 func (v *valueArg) MarshalBinary() ([]byte, error) {
-	*v.buffer = appendValue((*v.buffer)[:0], v.record)
+	*v.buffer = appendValue((*v.buffer)[:0], v.record, v.place)
 	return *v.buffer, nil
 }
 
 // kindOf is the letter that tells enqueue.lua where the item is to stand.
-func kindOf(r *item.Record) byte {
-	switch anybody := r.State == item.Ready && r.Assignee == ""; {
-	case anybody && r.Bucket != "":
+func kindOf(r *item.Record, place int64) byte {
+	switch next := r.State == item.Ready && r.Assignee == "" && !r.Order.Given && place == 0; {
+	case next && r.Bucket != "":
 		return "ABCDE"[r.Priority-1]
-	case anybody:
+	case next:
 		return "12345"[r.Priority-1]
 	case r.Bucket != "":
 		return '+'

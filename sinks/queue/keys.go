@@ -20,21 +20,22 @@ import (
 //	tallyman:{replenishment}:meta         hash  epoch, layout, paused, due, out, drained, drainer, drain_until
 //	tallyman:{replenishment}:items        hash  id → head, newline, payload, or the mark that the payload lies apart: see value.go
 //	tallyman:{replenishment}:payloads     hash  id → payload, of the items whose values have the mark
-//	tallyman:{replenishment}:heads        zset  level, warehouse → the first run of their ready list
+//	tallyman:{replenishment}:assigned     zset  worker, level, rank and id of its own items, all at score 0
 //	tallyman:{replenishment}:waits        zset  state, warehouse → nothing of them is due before it, µs
 //	tallyman:{replenishment}:warehouses   zset  those that have items, all at score 0
-//	tallyman:{replenishment}:assigned     zset  worker, level and number of its own items, all at score 0
 //	tallyman:{replenishment}:dedupe       hash  bucket → "<until, µs; 0 = until the item has ended> <id>"
 //	tallyman:{replenishment}:windows      zset  bucket → when its entry is of no use any more, µs
 //	tallyman:{replenishment}:outbox       list  what has moved and is not in the ledger yet
 //	tallyman:{replenishment}:request:w/A  string  the last request of a caller and its answer; with a TTL
 //	tallyman:{replenishment}:test:meta    … the twin's
 //
-// Each warehouse has keys of its own, which the scripts name as these functions do, and declare in no call: only the items tell which they
-// are. Of the warehouse 119240:
+// Each level, 5 to 1, and each warehouse has keys of its own, which the scripts name as these functions do, and declare in no call: only the items
+// tell which they are. Of the warehouse 119240:
 //
-//	tallyman:{replenishment}:ready:5:119240    list  ids in the order of service; one per level, 5 to 1
-//	tallyman:{replenishment}:runs:5:119240     list  number and length of the runs that the ready list is made of: see common.lua
+//	tallyman:{replenishment}:heads:5           zset  ready list of the level → the lowest score of it
+//	tallyman:{replenishment}:ready:5:119240    zset  id → the time when it became ready, µs, made distinct
+//	tallyman:{replenishment}:ready:5:119240/o  zset  place and id → order, of the items that have one
+//	tallyman:{replenishment}:since:5:119240    zset  the same members in the order of their places
 //	tallyman:{replenishment}:assigned:119240   zset  as assigned
 //	tallyman:{replenishment}:leased:119240     zset  id → end of its lease, µs
 //	tallyman:{replenishment}:delayed:119240    zset  id → when it becomes ready, µs; so suspended, stored
@@ -58,7 +59,6 @@ func newKeys(prefix, queue string, test bool) (keySpace, error) {
 func (k keySpace) epoch() string      { return k.base + "epoch" }
 func (k keySpace) meta() string       { return k.base + "meta" }
 func (k keySpace) items() string      { return k.base + "items" }
-func (k keySpace) heads() string      { return k.base + "heads" }
 func (k keySpace) waits() string      { return k.base + "waits" }
 func (k keySpace) warehouses() string { return k.base + "warehouses" }
 func (k keySpace) assigned() string   { return k.base + "assigned" }
@@ -75,16 +75,16 @@ func (k keySpace) hints() string { return k.base + "hints" }
 
 // all returns the keys of a queue in the order in which every script declares them, with room for more.
 func (k keySpace) all(more int) []string {
-	return append(make([]string, 0, 10+more), k.meta(), k.items(), k.heads(), k.waits(), k.warehouses(), k.assigned(), k.dedupe(), k.windows(),
-		k.outbox(), k.payloads())
+	return append(make([]string, 0, 9+more), k.meta(), k.items(), k.assigned(), k.waits(), k.warehouses(), k.dedupe(), k.windows(), k.outbox(),
+		k.payloads())
 }
 
 // layout numbers what the keys and values are: where Redis has another one, the queue is written back from the ledger.
-const layout = 3
+const layout = 4
 
-// formerly returns the keys of layout 1, in which warehouses had none of their own.
+// formerly returns the keys of layout 1, in which warehouses had none of their own, and what the layouts 2 and 3 had beside those of warehouses.
 func (k keySpace) formerly() []string {
-	list := []string{k.base + "leased", k.base + "delayed", k.base + "suspended", k.base + "stored", k.base + "dead"}
+	list := []string{k.base + "heads", k.base + "leased", k.base + "delayed", k.base + "suspended", k.base + "stored", k.base + "dead"}
 	for level := item.HighestPriority; level >= item.LowestPriority; level-- {
 		list = append(list, k.base+"ready:"+strconv.Itoa(level))
 	}

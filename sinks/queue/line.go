@@ -136,7 +136,7 @@ func (p *replyReader) count() int64 {
 func readLease(id, value string) (item.Lease, error) {
 	it, err := parseValue(id, value)
 	return item.Lease{
-		ID: id, Warehouse: it.Warehouse, Attempt: it.Attempt, Priority: it.Priority, Payload: it.Payload, Until: it.Due, Created: it.Created,
+		ID: id, Warehouse: it.Warehouse, Attempt: it.Attempt, Priority: it.Priority, Order: it.Order, Payload: it.Payload, Until: it.Due, Created: it.Created,
 		Failures: it.Failures, Suspends: it.Suspends,
 	}, err
 }

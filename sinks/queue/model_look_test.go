@@ -28,7 +28,7 @@ func (r *modelRun) look(t *rapid.T) {
 
 	var got []string
 	for after := (cursor{}); ; {
-		answer := r.read(t, looks.list, listLetter(state), limit, maxPageBytes, scopeNames(scope), after.level, after.at, after.passed, after.warehouse, after.id)
+		answer := r.read(t, looks.list, listLetter(state), limit, maxPageBytes, scopeNames(scope), after.level, after.at, after.source, after.member)
 		page, err := parsePage(answer, state)
 		if err != nil {
 			t.Fatal(err)
@@ -114,9 +114,15 @@ func (r *modelRun) lookAtSizes(t *rapid.T, scope item.Scope) {
 	}
 	sizes = sizes.Of(scope)
 	for at, level := range sizes.Levels {
-		of := r.within(r.common[item.HighestPriority-at], scope)
-		if len(of) > 0 != !level.Oldest.IsZero() || level.Ready != int64(len(of)) {
-			t.Fatalf("level %d of %v is %+v, want %v", item.HighestPriority-at, scope, level, of)
+		of := r.within(r.common(item.HighestPriority-at), scope)
+		oldest := int64(0)
+		for _, id := range of {
+			if place := r.items[id].place; oldest == 0 || place < oldest {
+				oldest = place
+			}
+		}
+		if !level.Oldest.Equal(fromMicro(oldest)) || level.Ready != int64(len(of)) {
+			t.Fatalf("level %d of %v is %+v, want %v since %d", item.HighestPriority-at, scope, level, of, oldest)
 		}
 	}
 }
@@ -133,12 +139,12 @@ func (r *modelRun) read(t *rapid.T, s *redis.Script, args ...any) []string {
 	return answer
 }
 
-// within are those of the ids that the scope has.
-func (m *model) within(ids []string, scope item.Scope) []string {
+// within are the ids of those items that the scope has.
+func (m *model) within(items []*modelItem, scope item.Scope) []string {
 	var out []string
-	for _, id := range ids {
-		if scope.Has(m.items[id].Warehouse) {
-			out = append(out, id)
+	for _, i := range items {
+		if scope.Has(i.Warehouse) {
+			out = append(out, i.ID)
 		}
 	}
 	return out
@@ -150,11 +156,11 @@ func (m *model) listed(state item.State, scope item.Scope) []string {
 	switch state {
 	case item.Ready:
 		for level := item.HighestPriority; level >= item.LowestPriority; level-- {
-			out = append(out, m.within(m.common[level], scope)...)
+			out = append(out, m.within(m.common(level), scope)...)
 		}
 	case item.Assigned:
 		for level := item.HighestPriority; level >= item.LowestPriority; level-- {
-			out = append(out, m.within(m.own[level], scope)...)
+			out = append(out, m.within(m.own(level), scope)...)
 		}
 		slices.SortStableFunc(out, func(a, b string) int {
 			// As members of a set: a space stands behind the name.

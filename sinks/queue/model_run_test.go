@@ -101,6 +101,7 @@ func (r *modelRun) push(t *rapid.T) {
 		}
 		i.Warehouse = rapid.SampledFrom(modelWarehouses).Draw(t, "warehouse")
 		i.Priority = rapid.IntRange(1, 5).Draw(t, "priority")
+		i.Order = drawOrder(t, r.now)
 		i.Payload = drawPayload(t, i.ID)
 		i.DedupeKey = rapid.SampledFrom([]string{"", "", "a", "b"}).Draw(t, "key")
 		i.Delay = rapid.SampledFrom([]time.Duration{0, 0, 0, time.Second, time.Hour}).Draw(t, "delay")
@@ -116,13 +117,26 @@ func (r *modelRun) push(t *rapid.T) {
 		r.seq++
 		records[n].Seq = r.seq
 	}
-	got, err := r.line.enqueue(t.Context(), modelEpoch, tokenPush, records)
+	got, err := r.line.enqueue(t.Context(), modelEpoch, tokenPush, records, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if want := r.model.push(records); !slices.Equal(want, got) {
 		t.Fatalf("pushed %q, want %q", got, want)
 	}
+}
+
+// drawOrder draws none mostly, else a number or a time near now, so that items with an order and items without stand between each other.
+func drawOrder(t *rapid.T, now int64) item.ServiceOrder {
+	kind := rapid.IntRange(0, 5).Draw(t, "ordered")
+	if kind < 3 {
+		return item.ServiceOrder{}
+	}
+	o := item.ServiceOrder{Given: true, Thousandths: rapid.Int64Range(-2, 2).Draw(t, "order")}
+	if kind == 5 {
+		o.Thousandths = now + 1_000_000*o.Thousandths
+	}
+	return o
 }
 
 // drawPayload draws a payload that stands in the value of its item or lies apart, some just at the border.

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -24,11 +23,11 @@ import (
 // standing is all that a line holds.
 type standing struct {
 	Items    []item.Item
-	Common   [6][]string         // the order of service of each level
-	Lists    map[string][]string // "level warehouse" → ids
-	Heads    []string            // the lists in the order of their first items
-	Own      [6][]string
-	OwnOf    map[string][]string // warehouse → members of assigned
+	Lists    map[string][]string // "level source" → "score member"
+	Heads    map[string]int64    // "level source" → lowest score
+	Since    map[string][]string // "level warehouse" → members
+	Own      []string            // members of assigned
+	OwnOf    map[string][]string // warehouse → the same
 	Timed    map[string][]string // "state warehouse" → ids
 	Dedupe   map[string]string
 	Windows  int
@@ -51,21 +50,26 @@ func (r *modelRun) compare(t *rapid.T) {
 // standing reads what there is in Redis.
 func (r *modelRun) standing(ctx context.Context) (standing, error) {
 	s := standing{
-		Lists: map[string][]string{}, OwnOf: map[string][]string{}, Timed: map[string][]string{}, Recorded: map[int64]item.Move{},
+		Lists: map[string][]string{}, Heads: map[string]int64{}, Since: map[string][]string{}, OwnOf: map[string][]string{}, Timed: map[string][]string{}, Recorded: map[int64]item.Move{},
 	}
 	k := r.line.keys
 	p := r.client.Pipeline()
 	values, own, dedupe := p.HGetAll(ctx, k.items()), p.ZRange(ctx, k.assigned(), 0, -1), p.HGetAll(ctx, k.dedupe())
 	windows, entries := p.ZCard(ctx, k.windows()), p.LRange(ctx, k.outbox(), 0, -1)
-	heads, waits := p.ZRangeWithScores(ctx, k.heads(), 0, -1), p.ZRangeWithScores(ctx, k.waits(), 0, -1)
+	waits := p.ZRangeWithScores(ctx, k.waits(), 0, -1)
 	known, payloads := p.ZRange(ctx, k.warehouses(), 0, -1), p.HGetAll(ctx, k.payloads())
-	type list struct{ ids, runs *redis.StringSliceCmd }
-	lists, ownOf, timed := map[string]list{}, map[string]*redis.StringSliceCmd{}, map[string]*redis.ZSliceCmd{}
+	lists, timed, heads := map[string]*redis.ZSliceCmd{}, map[string]*redis.ZSliceCmd{}, [6]*redis.ZSliceCmd{}
+	since, ownOf := map[string]*redis.StringSliceCmd{}, map[string]*redis.StringSliceCmd{}
+	for level := range heads {
+		heads[level] = p.ZRangeWithScores(ctx, fmt.Sprintf("%sheads:%d", k.base, level), 0, -1)
+	}
 	for _, warehouse := range modelWarehouses {
 		name := warehouseName(warehouse)
 		for level := range 6 {
-			at := fmt.Sprintf("%d:%s", level, name)
-			lists[fmt.Sprintf("%d %s", level, name)] = list{p.LRange(ctx, k.base+"ready:"+at, 0, -1), p.LRange(ctx, k.base+"runs:"+at, 0, -1)}
+			for _, source := range []string{name, name + "/o"} {
+				lists[fmt.Sprintf("%d %s", level, source)] = p.ZRangeWithScores(ctx, fmt.Sprintf("%sready:%d:%s", k.base, level, source), 0, -1)
+			}
+			since[fmt.Sprintf("%d %s", level, name)] = p.ZRange(ctx, fmt.Sprintf("%ssince:%d:%s", k.base, level, name), 0, -1)
 		}
 		ownOf[name] = p.ZRange(ctx, k.base+"assigned:"+name, 0, -1)
 		for _, state := range []item.State{item.Leased, item.Delayed, item.Suspended, item.Stored, item.Dead} {
@@ -78,67 +82,26 @@ func (r *modelRun) standing(ctx context.Context) (standing, error) {
 	var failed error
 	wrong := func(format string, args ...any) { failed = errors.Join(failed, fmt.Errorf(format, args...)) }
 
-	// The runs say in which order the lists are served, and heads which begins.
-	type run struct {
-		number int
-		ids    []string
-	}
-	var levels [6][]run
-	first := map[string]int{}
-	for name, l := range lists {
-		ids, end := l.ids.Val(), 0
-		if len(ids) > 0 {
-			s.Lists[name] = ids
-		}
-		for at, text := range l.runs.Val() {
-			var number, count int
-			if _, err := fmt.Sscanf(text, "%d %d", &number, &count); err != nil || count < 1 || end+count > len(ids) {
-				wrong("run %d of %s is %q, with %d ids", at, name, text, len(ids))
-				continue
-			}
-			if at == 0 {
-				first[name] = number
-			}
-			level := name[0] - '0'
-			levels[level] = append(levels[level], run{number, ids[end : end+count]})
-			end += count
-		}
-		if end != len(ids) {
-			wrong("the runs of %s have %d items, the list %d", name, end, len(ids))
+	for name, list := range lists {
+		for _, z := range list.Val() {
+			s.Lists[name] = append(s.Lists[name], fmt.Sprintf("%.0f %s", z.Score, z.Member))
 		}
 	}
-	for level, runs := range levels {
-		slices.SortFunc(runs, func(a, b run) int { return cmp.Compare(a.number, b.number) })
-		for _, run := range runs {
-			s.Common[level] = append(s.Common[level], run.ids...)
+	for level, list := range heads {
+		for _, z := range list.Val() {
+			s.Heads[fmt.Sprintf("%d %s", level, z.Member)] = int64(z.Score)
 		}
 	}
-	for _, head := range heads.Val() {
-		name := head.Member.(string)
-		s.Heads = append(s.Heads, name)
-		if want := int(5-(name[0]-'0'))*1e15 + first[name]; int(head.Score) != want {
-			wrong("the head of %s is %.0f, want %d", name, head.Score, want)
+	for name, members := range since {
+		if len(members.Val()) > 0 {
+			s.Since[name] = members.Val()
 		}
 	}
-	for _, m := range own.Val() {
-		f := strings.Split(m, " ")
-		level, _ := strconv.Atoi(f[1])
-		s.Own[5-level] = append(s.Own[5-level], m)
-	}
-	for level := range s.Own {
-		slices.SortFunc(s.Own[level], func(a, b string) int { return cmp.Compare(strings.Split(a, " ")[2], strings.Split(b, " ")[2]) })
-		for i, m := range s.Own[level] {
-			s.Own[level][i] = strings.Split(m, " ")[0] + " " + strings.Split(m, " ")[3]
-		}
-	}
+	s.Own = own.Val()
 	for name, members := range ownOf {
-		for _, m := range members.Val() {
-			if !slices.Contains(own.Val(), m) {
-				wrong("%s is assigned in %s, and not in all", m, name)
-			}
-			s.OwnOf[name] = append(s.OwnOf[name], strings.Split(m, " ")[3])
+		if len(members.Val()) > 0 {
+			s.OwnOf[name] = members.Val()
 		}
-		slices.Sort(s.OwnOf[name])
 	}
 	bounds := map[string]float64{}
 	for _, z := range waits.Val() {
@@ -159,8 +122,8 @@ func (r *modelRun) standing(ctx context.Context) (standing, error) {
 		}
 	}
 	for name := range s.Lists {
-		if !slices.Contains(known.Val(), name[2:]) {
-			wrong("warehouse %s is not known", name[2:])
+		if warehouse := strings.TrimSuffix(name[2:], "/o"); !slices.Contains(known.Val(), warehouse) {
+			wrong("warehouse %s is not known", warehouse)
 		}
 	}
 
@@ -201,8 +164,8 @@ func (r *modelRun) standing(ctx context.Context) (standing, error) {
 // want is what the model says that there is.
 func (m *model) want() standing {
 	s := standing{
-		Common: m.common, Lists: map[string][]string{}, OwnOf: map[string][]string{}, Timed: map[string][]string{}, Dedupe: map[string]string{},
-		Recorded: map[int64]item.Move{},
+		Lists: map[string][]string{}, Heads: map[string]int64{}, Since: map[string][]string{}, OwnOf: map[string][]string{}, Timed: map[string][]string{},
+		Dedupe: map[string]string{}, Recorded: map[int64]item.Move{},
 	}
 	for _, id := range slices.Sorted(maps.Keys(m.items)) {
 		i := m.items[id]
@@ -211,22 +174,26 @@ func (m *model) want() standing {
 		s.Items = append(s.Items, i.Item)
 	}
 	for level := item.HighestPriority; level >= item.LowestPriority; level-- {
-		for _, id := range m.common[level] {
-			name := fmt.Sprintf("%d %s", level, warehouseName(m.items[id].Warehouse))
+		for _, i := range m.common(level) {
+			name := fmt.Sprintf("%d %s", level, i.source())
 			if s.Lists[name] == nil {
-				s.Heads = append(s.Heads, name)
+				s.Heads[name] = i.score()
 			}
-			s.Lists[name] = append(s.Lists[name], id)
+			s.Lists[name] = append(s.Lists[name], fmt.Sprintf("%d %s", i.score(), i.member()))
+			if i.Order.Given {
+				name := fmt.Sprintf("%d %s", level, warehouseName(i.Warehouse))
+				s.Since[name] = append(s.Since[name], i.member())
+				slices.Sort(s.Since[name])
+			}
 		}
-		for _, id := range m.own[level] {
-			s.Own[level] = append(s.Own[level], m.items[id].Assignee+" "+id)
-			name := warehouseName(m.items[id].Warehouse)
-			s.OwnOf[name] = append(s.OwnOf[name], id)
+		for _, i := range m.own(level) {
+			member := fmt.Sprintf("%s %d %s", i.Assignee, item.HighestPriority-level, i.rank())
+			name := warehouseName(i.Warehouse)
+			s.Own, s.OwnOf[name] = append(s.Own, member), append(s.OwnOf[name], member)
+			slices.Sort(s.OwnOf[name])
 		}
 	}
-	for name := range s.OwnOf {
-		slices.Sort(s.OwnOf[name])
-	}
+	slices.Sort(s.Own)
 	for _, state := range []item.State{item.Leased, item.Delayed, item.Suspended, item.Stored, item.Dead} {
 		for _, i := range m.timed(state, nil) {
 			name := state.Letter() + " " + warehouseName(i.Warehouse)

@@ -2,6 +2,7 @@ package queue
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -19,8 +20,7 @@ type model struct {
 
 	items  map[string]*modelItem // unfinished
 	ended  map[int64]*modelItem  // by seq
-	common [6][]string           // ready for anybody, by level: all warehouses in one order
-	own    [6][]string           // ready for one worker alone
+	last   int64                 // place
 	dedupe map[string]held
 	asked  map[string]*modelAnswer // by caller: the last request
 	over   map[string]bool         // the requests that others have followed
@@ -28,7 +28,7 @@ type model struct {
 
 type modelItem struct {
 	item.Item
-	due int64
+	due, place int64
 }
 
 type held struct {
@@ -49,12 +49,64 @@ type modelLease struct {
 	attempt int
 }
 
-// list is where a ready item stands.
-func (m *model) list(i *modelItem) *[]string {
-	if i.Assignee != "" {
-		return &m.own[i.Priority]
+// source is the ready list of an item that is ready for anybody.
+func (i *modelItem) source() string {
+	if i.Order.Given {
+		return warehouseName(i.Warehouse) + "/o"
 	}
-	return &m.common[i.Priority]
+	return warehouseName(i.Warehouse)
+}
+
+// member is how it stands there.
+func (i *modelItem) member() string {
+	if i.Order.Given {
+		return fmt.Sprintf("%016d %s", i.place+5e15, i.ID)
+	}
+	return i.ID
+}
+
+func (i *modelItem) score() int64 {
+	if i.Order.Given {
+		return i.Order.Thousandths
+	}
+	return i.place
+}
+
+// rank is how it stands behind its worker and its level where it is ready for that worker alone.
+func (i *modelItem) rank() string { return fmt.Sprintf("%016d %s", i.score()+5e15, i.member()) }
+
+// common are the items of a level that are ready for anybody: those of all warehouses in the order of service.
+func (m *model) common(level int) []*modelItem {
+	list := m.ready(level, func(i *modelItem) bool { return i.Assignee == "" })
+	slices.SortFunc(list, func(a, b *modelItem) int {
+		return cmp.Or(cmp.Compare(a.score(), b.score()), cmp.Compare(a.source(), b.source()), cmp.Compare(a.member(), b.member()))
+	})
+	return list
+}
+
+// own are the items of a level that are ready for one worker alone, in the order of service.
+func (m *model) own(level int) []*modelItem {
+	list := m.ready(level, func(i *modelItem) bool { return i.Assignee != "" })
+	slices.SortFunc(list, func(a, b *modelItem) int {
+		return cmp.Or(cmp.Compare(a.rank(), b.rank()), cmp.Compare(a.Assignee, b.Assignee))
+	})
+	return list
+}
+
+func (m *model) ready(level int, wanted func(*modelItem) bool) []*modelItem {
+	var list []*modelItem
+	for _, i := range m.items {
+		if i.State == item.Ready && i.Priority == level && wanted(i) {
+			list = append(list, i)
+		}
+	}
+	return list
+}
+
+// nextPlace is behind all others.
+func (m *model) nextPlace() int64 {
+	m.last = max(m.last+1, m.now)
+	return m.last
 }
 
 func (m *model) at(us int64) time.Time { return time.UnixMicro(us).UTC() }
@@ -83,11 +135,11 @@ func (m *model) push(records []item.Record) []string {
 			m.dedupe[r.Bucket] = h
 		}
 		i := &modelItem{due: toMicro(r.Due), Item: item.Item{
-			ID: r.ID, Warehouse: r.Warehouse, State: r.State, Priority: r.Priority, Payload: r.Payload, Created: r.Created, Ready: r.Ready, Seq: r.Seq, Bucket: r.Bucket,
+			ID: r.ID, Warehouse: r.Warehouse, State: r.State, Priority: r.Priority, Order: r.Order, Payload: r.Payload, Created: r.Created, Ready: r.Ready, Seq: r.Seq, Bucket: r.Bucket,
 		}}
 		m.items[r.ID] = i
 		if i.State == item.Ready {
-			m.common[i.Priority] = append(m.common[i.Priority], i.ID)
+			i.place = m.nextPlace()
 		}
 	}
 	for bucket, h := range m.dedupe {
@@ -101,21 +153,11 @@ func (m *model) push(records []item.Record) []string {
 // modelCall is one call of step.lua.
 type modelCall struct {
 	*model
-	heads, tails []*modelItem
-}
-
-// leave takes an item out of the list that it stands in.
-func (c *modelCall) leave(i *modelItem) {
-	if i.State == item.Ready {
-		list := c.list(i)
-		*list = slices.DeleteFunc(*list, func(id string) bool { return id == i.ID })
-	}
-	same := func(other *modelItem) bool { return other == i }
-	c.heads, c.tails = slices.DeleteFunc(c.heads, same), slices.DeleteFunc(c.tails, same)
+	tails []*modelItem // that get a new place
 }
 
 func (c *modelCall) moveTo(i *modelItem, to item.State, due int64) {
-	c.leave(i)
+	c.tails = slices.DeleteFunc(c.tails, func(other *modelItem) bool { return other == i })
 	i.State, i.due, i.Worker = to, due, ""
 	i.Moves++
 	if to == item.Done || to == item.Removed {
@@ -145,10 +187,8 @@ func (c *modelCall) fail(i *modelItem, delay time.Duration, put func(*modelItem)
 	}
 }
 
-func (c *modelCall) head(i *modelItem) {
-	c.moveTo(i, item.Ready, 0)
-	c.heads = append(c.heads, i)
-}
+// back makes an item ready at the place that it had.
+func (c *modelCall) back(i *modelItem) { c.moveTo(i, item.Ready, 0) }
 
 func (c *modelCall) op(by *item.Caller, o item.Op) item.Outcome {
 	i := c.items[o.ID]
@@ -176,7 +216,7 @@ func (c *modelCall) op(by *item.Caller, o item.Op) item.Outcome {
 	case item.Nack:
 		c.fail(i, o.Delay, c.tail)
 	case item.Release:
-		c.head(i)
+		c.back(i)
 	case item.Extend:
 		i.due = c.now + o.Delay.Microseconds()
 	case item.Suspend:
@@ -200,13 +240,12 @@ func (c *modelCall) op(by *item.Caller, o item.Op) item.Outcome {
 func (c *modelCall) assign(i *modelItem, worker string) {
 	if i.State == item.Leased {
 		i.Assignee = worker
-		c.head(i)
+		c.back(i)
 		return
 	}
 	if i.Assignee == worker {
 		return
 	}
-	c.leave(i)
 	i.Assignee = worker
 	if i.State == item.Ready {
 		c.tail(i)
@@ -215,17 +254,12 @@ func (c *modelCall) assign(i *modelItem, worker string) {
 	}
 }
 
-// settle puts what became ready into its lists.
+// settle gives places to what became ready.
 func (c *modelCall) settle() {
-	for _, i := range slices.Backward(c.heads) {
-		list := c.list(i)
-		*list = append([]string{i.ID}, *list...)
-	}
 	for _, i := range c.tails {
-		list := c.list(i)
-		*list = append(*list, i.ID)
+		i.place = c.nextPlace()
 	}
-	c.heads, c.tails = nil, nil
+	c.tails = nil
 }
 
 // subjectOf is the subject of a caller's name, or the name where it has none.
@@ -250,13 +284,10 @@ func (c *modelCall) due(state item.State) []*modelItem {
 
 func (c *modelCall) lease(s item.Step, lease time.Duration) (leased []modelLease) {
 	name := s.Name()
-	take := func(list *[]string) {
-		var left []string
-		for _, id := range *list {
-			i := c.items[id]
+	take := func(list []*modelItem) {
+		for _, i := range list {
 			mine := i.Assignee == "" || i.Assignee == name || i.Assignee == s.Subject
 			if len(leased) == s.Max || !mine || !s.Scope.Has(i.Warehouse) {
-				left = append(left, id)
 				continue
 			}
 			i.State, i.due, i.Worker = item.Leased, c.now+lease.Microseconds(), name
@@ -264,11 +295,10 @@ func (c *modelCall) lease(s item.Step, lease time.Duration) (leased []modelLease
 			i.Moves++
 			leased = append(leased, modelLease{i.ID, i.Attempt})
 		}
-		*list = left
 	}
 	for level := item.HighestPriority; level >= item.LowestPriority; level-- {
-		take(&c.own[level])
-		take(&c.common[level])
+		take(c.own(level))
+		take(c.common(level))
 	}
 	return leased
 }
@@ -297,7 +327,7 @@ func (m *model) step(requests []*request) []modelAnswer {
 	}
 	c.settle()
 	for _, i := range c.due(item.Leased) {
-		c.fail(i, 0, c.head)
+		c.fail(i, 0, c.back)
 	}
 	c.settle()
 	for _, state := range []item.State{item.Delayed, item.Suspended, item.Stored} {

@@ -34,7 +34,7 @@ func (q *Queue) List(ctx context.Context, query item.Query) (item.Page, error) {
 		return item.Page{}, invalid("state", -1, "must be ready, assigned, leased, delayed, suspended, stored, dead, withheld, done, removed or refused")
 	}
 	answer, _, err := q.read(ctx, q.line(query.Test), q.reads.list, letter, query.Limit, maxPageBytes, scopeNames(query.Scope),
-		c.level, c.at, c.passed, c.warehouse, c.id)
+		c.level, c.at, c.source, c.member)
 	if err != nil {
 		return item.Page{}, err
 	}
@@ -54,11 +54,11 @@ func listLetter(s item.State) string {
 
 // parsePage reads the answer of list.lua.
 func parsePage(answer []string, state item.State) (item.Page, error) {
-	const where = 5 // values that say where the page ends
-	if len(answer) < where || len(answer)%2 == 0 {
+	const where = 4 // values that say where the page ends
+	if len(answer) < where || len(answer)%2 != 0 {
 		return item.Page{}, fmt.Errorf("%w: list.lua gave %d values", errAnswer, len(answer))
 	}
-	ends, err := counts(answer[:3])
+	ends, err := counts(answer[:2])
 	if err != nil {
 		return item.Page{}, err
 	}
@@ -70,8 +70,8 @@ func parsePage(answer []string, state item.State) (item.Page, error) {
 		}
 		page.Items = append(page.Items, one)
 	}
-	if answer[4] != "" {
-		page.Cursor = cursor{level: int(ends[0]), at: ends[1], passed: ends[2], warehouse: answer[3], id: answer[4]}.encode(state)
+	if answer[3] != "" {
+		page.Cursor = cursor{level: int(ends[0]), at: ends[1], source: answer[2], member: answer[3]}.encode(state)
 	}
 	return page, nil
 }
@@ -111,7 +111,7 @@ func fromRecord(r *item.Record) item.Item {
 	i := item.Item{
 		ID: r.ID, Warehouse: r.Warehouse, State: r.State, Priority: r.Priority, Payload: r.Payload, Attempt: r.Attempt, Failures: r.Failures,
 		Suspends: r.Suspends, Created: r.Created, Ready: r.Ready, Due: r.Due, Assignee: r.Assignee, Moves: r.Moves, Seq: r.Seq,
-		Bucket: r.Bucket,
+		Bucket: r.Bucket, Order: r.Order,
 	}
 	if i.State.Ended() { // the ledger has when it was ready first, and its trace when it was last
 		i.Ready = time.Time{}
@@ -145,16 +145,15 @@ func (q *Queue) Rank(ctx context.Context, test bool, scope item.Scope, id string
 // cursor is where a page ended. What the fields mean is up to the state: see scripts/list.lua; for ends, at is the ledger's
 // number of the last item.
 type cursor struct {
-	level     int    // of a ready item
-	at        int64  // the number of its run, or the due time
-	passed    int64  // how many items of the run were looked at
-	warehouse string // of the last item that was looked at, as scripts name it
-	id        string // of that item
+	level  int    // of a ready item
+	at     int64  // the score: an order, a place or a due time
+	source string // the sorted set of the last item that was looked at, as scripts name it
+	member string // of that set
 }
 
 // encode makes a text of it that is good for lists of the same state only.
 func (c cursor) encode(state item.State) string {
-	return base64.RawURLEncoding.EncodeToString(fmt.Appendf(nil, "%s %d %d %d %s %s", state, c.level, c.at, c.passed, c.warehouse, c.id))
+	return base64.RawURLEncoding.EncodeToString(fmt.Appendf(nil, "%s %d %d %s %s", state, c.level, c.at, c.source, c.member))
 }
 
 // decodeCursor reads what encode has written; "" is the beginning.
@@ -163,22 +162,20 @@ func decodeCursor(text string, state item.State) (cursor, error) {
 		return cursor{}, nil
 	}
 	b, err := base64.RawURLEncoding.DecodeString(text)
-	fields := strings.SplitN(string(b), " ", 6)
-	if err != nil || len(fields) != 6 {
+	fields := strings.SplitN(string(b), " ", 5)
+	if err != nil || len(fields) != 5 {
 		return cursor{}, invalid("after", -1, "is no cursor of a list of items")
 	}
 	if fields[0] != string(state) {
 		return cursor{}, invalid("after", -1, "is the cursor of a list of another state")
 	}
-	c := cursor{warehouse: fields[4], id: fields[5]}
+	c := cursor{source: fields[3], member: fields[4]}
 	level, errLevel := strconv.Atoi(fields[1])
 	at, errAt := strconv.ParseInt(fields[2], 10, 64)
-	passed, errPassed := strconv.ParseInt(fields[3], 10, 64)
-	if errors.Join(errLevel, errAt, errPassed) != nil || level < 0 || level > item.HighestPriority || at < 0 || at > maxExact ||
-		passed < 0 || passed > maxExact {
+	if errors.Join(errLevel, errAt) != nil || level < 0 || level > item.HighestPriority || at < -maxExact || at > maxExact {
 		return cursor{}, invalid("after", -1, "is no cursor of a list of items")
 	}
-	c.level, c.at, c.passed = level, at, passed
+	c.level, c.at = level, at
 	return c, nil
 }
 
@@ -363,21 +360,12 @@ func readDepth(row []string) (item.Depth, error) {
 		Recent: item.Recent{Pushed: n[6], Done: n[7], Failed: n[8], Dead: n[9]}, Levels: make([]item.Level, item.Levels),
 	}
 	for i := range d.Levels {
-		level, head := &d.Levels[i], row[2+sizesCounts+2*i]
-		ready, err := counts(row[1+sizesCounts+2*i:][:1])
+		of, err := counts(row[1+sizesCounts+2*i:][:2])
 		if err != nil {
 			return item.Depth{}, err
 		}
-		level.Priority, level.Ready = item.HighestPriority-i, ready[0]
-		d.Ready += level.Ready
-		if head == "" {
-			continue
-		}
-		first, err := parseHead("", head)
-		if err != nil {
-			return item.Depth{}, err
-		}
-		level.Oldest = first.Ready
+		d.Levels[i] = item.Level{Priority: item.HighestPriority - i, Ready: of[0], Oldest: fromMicro(of[1])}
+		d.Ready += of[0]
 	}
 	return d, nil
 }

@@ -150,8 +150,9 @@ func (q rebuilder) restoreAll(ctx context.Context, l *queueLine, epoch string) (
 	})
 	count := 0
 	group.Go(func() error {
+		var p placer
 		for page := range pages {
-			n, err := q.restore(ctx, l, epoch, tokenRebuild, page)
+			n, err := q.restore(ctx, l, epoch, tokenRebuild, page, &p)
 			count += n
 			if err != nil {
 				return err
@@ -164,8 +165,8 @@ func (q rebuilder) restoreAll(ctx context.Context, l *queueLine, epoch string) (
 }
 
 // restore puts items into Redis as the ledger has them, and returns how many are in now.
-func (q rebuilder) restore(ctx context.Context, l *queueLine, epoch, token string, records []item.Record) (int, error) {
-	answers, err := q.putBack(ctx, l, epoch, token, records)
+func (q rebuilder) restore(ctx context.Context, l *queueLine, epoch, token string, records []item.Record, p *placer) (int, error) {
+	answers, err := q.putBack(ctx, l, epoch, token, records, p)
 	count := 0
 	for _, answer := range answers {
 		if answer == enqueuedNew {
@@ -177,14 +178,14 @@ func (q rebuilder) restore(ctx context.Context, l *queueLine, epoch, token strin
 
 // putBack puts items into Redis as the ledger has them: leases have ended, everything else stands as it stood. It answers as
 // enqueue.lua does. One whose dedupe key is held by another was never answered as pushed, and is refused.
-func (q rebuilder) putBack(ctx context.Context, l *queueLine, epoch, token string, records []item.Record) ([]string, error) {
+func (q rebuilder) putBack(ctx context.Context, l *queueLine, epoch, token string, records []item.Record, p *placer) ([]string, error) {
 	ended := map[int64]item.Move{}
 	for i := range records {
 		if m, ok := restored(&records[i], epoch); ok {
 			ended[m.Seq] = m
 		}
 	}
-	answers, err := l.enqueue(ctx, epoch, token, records)
+	answers, err := l.enqueue(ctx, epoch, token, records, p)
 	if err != nil {
 		return nil, err
 	}

@@ -61,7 +61,7 @@ func (q rebuilder) repairOnce(ctx context.Context, l *queueLine, epoch string, r
 	if err != nil {
 		return nil, err
 	}
-	got, err := q.putBack(ctx, l, epoch, token, lost)
+	got, err := q.putBack(ctx, l, epoch, token, lost, &placer{})
 	if err != nil {
 		return nil, err
 	}

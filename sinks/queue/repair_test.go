@@ -117,7 +117,7 @@ func TestAPushThatWasLeftToRepairsRepairs(t *testing.T) {
 	if got := idsOf(n.mustLease(t, "w", 2)); !slices.Equal(got, []string{"i1"}) {
 		t.Errorf("%v", got)
 	}
-	if _, err := l.enqueue(t.Context(), generation.Epoch, token, records); !errors.Is(err, errToken) {
+	if _, err := l.enqueue(t.Context(), generation.Epoch, token, records, nil); !errors.Is(err, errToken) {
 		t.Errorf("the repair that is not the newest any more: %v", err)
 	}
 }

@@ -169,7 +169,7 @@ func (s *sweeper) repair(ctx context.Context, g *recovery.Generation, late []ite
 		return fmt.Errorf("ledger: %w", err)
 	}
 	page = slices.DeleteFunc(page, func(r item.Record) bool { return !wanted[r.Seq] })
-	count, err := rebuilder{s.q}.restore(ctx, l, g.Epoch, token, page)
+	count, err := rebuilder{s.q}.restore(ctx, l, g.Epoch, token, page, &placer{})
 	if errors.Is(err, errToken) {
 		return nil // another repair has begun; the next round looks again
 	}

@@ -14,7 +14,7 @@ import (
 
 // The value of an item in Redis is its head, a newline, and its payload as it was pushed. A large payload lies apart, in the hash payloads, so
 // that what changes the head does not move it; behind the newline then stand its length and an @, with which no JSON value ends. The head
-// has 15 fields with a space between them; - is an empty text, times are µs since 1970 and 0 = none. What changes with every lease stands first, so that
+// has 16 fields with a space between them; - is an empty text, times are µs since 1970 and 0 = none. What changes with every lease stands first, so that
 // the scripts need not look at the rest:
 //
 //	state     a letter: see item.State.Letter
@@ -27,10 +27,12 @@ import (
 //	bucket    of its dedupe key
 //	priority  1 … 5
 //	ready     created
-//	place     of a ready item with an assignee: its number in the zset assigned; else 0
+//	order     decides inside the priority, thousandths; - is none
+//	place     when the item became ready, made distinct from the places of others. An item keeps it until a lease has ended with a nack or a
+//	          suspend. 0 = none, or of a ready item without order and assignee, its score in the ready list
 //
 // scripts/common.lua reads and writes the same.
-const headFields = 15
+const headFields = 16
 
 // largePayload is how many bytes a payload has at least that lies apart. To lie apart costs 160 bytes of memory, and a push and a lease some
 // microseconds of Redis more; to stand in the value costs a copy with each change of the head. An item that is pushed, leased and acked once is level at
@@ -59,6 +61,10 @@ func parseValue(id, value string) (item.Item, error) {
 		switch i {
 		case 0, 4, 8, 9, 10: // texts
 			continue
+		case 14:
+			if fields[i] == "-" {
+				continue
+			}
 		}
 		n, err := strconv.ParseInt(fields[i], 10, 64)
 		if err != nil {
@@ -76,14 +82,16 @@ func parseValue(id, value string) (item.Item, error) {
 		Attempt: int(numbers[1]), Moves: numbers[2], Due: fromMicro(numbers[3]), Worker: fromDash(fields[4]),
 		Failures: int(numbers[5]), Suspends: int(numbers[6]), Seq: numbers[7], Assignee: fromDash(fields[8]),
 		Bucket: fromDash(fields[10]), Priority: int(numbers[11]), Ready: fromMicro(numbers[12]), Created: fromMicro(numbers[13]),
+		Order: item.ServiceOrder{Given: fields[14] != "-", Thousandths: numbers[14]},
 	}, nil
 }
 
 // parseHead reads the value of an item without its payload.
 func parseHead(id, head string) (item.Item, error) { return parseValue(id, head+"\n") }
 
-// appendValue appends the value of a record, as enqueue.lua puts it into Redis. A payload that lies apart is not in it.
-func appendValue(b []byte, r *item.Record) []byte {
+// appendValue appends the value of a record, as enqueue.lua puts it into Redis. A payload that lies apart is not in it. Place 0 is for
+// enqueue.lua to give.
+func appendValue(b []byte, r *item.Record, place int64) []byte {
 	b = append(b, r.State.Letter()...)
 	b = appendNumbers(b, int64(r.Attempt), r.Moves, toMicro(r.Due))
 	b = append(b, " -"...)
@@ -94,7 +102,13 @@ func appendValue(b []byte, r *item.Record) []byte {
 	b = append(b, warehouseName(r.Warehouse)...)
 	b = append(b, ' ')
 	b = append(b, orDash(r.Bucket)...)
-	b = appendNumbers(b, int64(r.Priority), toMicro(r.Ready), toMicro(r.Created), 0)
+	b = appendNumbers(b, int64(r.Priority), toMicro(r.Ready), toMicro(r.Created))
+	if r.Order.Given {
+		b = appendNumbers(b, r.Order.Thousandths)
+	} else {
+		b = append(b, " -"...)
+	}
+	b = appendNumbers(b, place)
 	b = append(b, '\n')
 	if liesApart(r.Payload) {
 		return append(strconv.AppendInt(b, int64(len(r.Payload)), 10), apartMark)

@@ -1,6 +1,6 @@
 -- Begins an epoch in a line: what an older one left goes.
 --
--- KEYS 1-10 all keys of a line, in the order of keys.all: meta first, and the keys of the layout before
+-- KEYS 1-9 all keys of a line, in the order of keys.all: meta first, and the keys of the layout before
 -- ARGV 1 epoch, <number>-<random>
 --      2 layout of the keys
 -- Result: 1; also where the epoch has begun already, which then stays as it is.
@@ -21,10 +21,13 @@ for _, warehouse in ipairs(redis.call('ZRANGE', KEYS[5], 0, -1)) do
   end
   for level = 1, 5 do
     gone[#gone + 1] = base .. 'ready:' .. level .. ':' .. warehouse
-    gone[#gone + 1] = base .. 'runs:' .. level .. ':' .. warehouse
+    gone[#gone + 1] = base .. 'ready:' .. level .. ':' .. warehouse .. '/o'
+    gone[#gone + 1] = base .. 'since:' .. level .. ':' .. warehouse
+    gone[#gone + 1] = base .. 'runs:' .. level .. ':' .. warehouse -- of layout 3
   end
   redis.call('UNLINK', unpack(gone))
 end
 redis.call('UNLINK', unpack(KEYS))
+for level = 1, 5 do redis.call('UNLINK', base .. 'heads:' .. level) end
 redis.call('HSET', KEYS[1], 'epoch', ARGV[1], 'layout', ARGV[2], 'due', '0', 'out', '0', 'drained', '0')
 return 1

@@ -8,27 +8,26 @@
 --                           out       number of the last entry of the outbox, counted from the epoch's beginning
 --                           drained   number of the last entry that was taken out of it
 --                           moved     how many moves those entries had
---                           t1 … t5, h1 … h5   the highest and the lowest number of a run of the level
---                           first, last   the lowest and the highest place given in assigned
+--                           last      the last place given; see value.go
 --                           repairs, repaired   see repair.lua
 --      2 items      hash    id → head, newline, payload, or the mark that the payload lies apart: see value.go
---      3 heads      zset    "level warehouse" → level and number of the first run of that ready list: the order of service
+--      3 assigned   zset    "worker level rank member" at score 0, ready for one worker alone; level counts from 0 = priority 5, rank
+--                           is the order or the place with 16 digits, member as in a ready list
 --      4 waits      zset    "letter warehouse" → a time, µs, before which nothing of that set is due
 --      5 warehouses zset    the warehouses that have items, all at score 0
---      6 assigned   zset    "worker level place id" at score 0, ready for one worker alone; level counts from 0 = priority 5
---      7 dedupe     hash    bucket → "until id"; until in µs, 0 = until the item has ended
---      8 windows    zset    bucket → when its entry is of no use any more, µs
---      9 outbox     list    entries: a line "at node moved", the last as it was before; then for each move a line
+--      6 dedupe     hash    bucket → "until id"; until in µs, 0 = until the item has ended
+--      7 windows    zset    bucket → when its entry is of no use any more, µs
+--      8 outbox     list    entries: a line "at node moved", the last as it was before; then for each move a line
 --                           "seq n from to attempt failures suspends due assignee by note": states as letters, by and
 --                           note escaped as in a URL's query, - for an empty text; and behind the moves of an order a line
 --                           "! order outcomes": the order as step.lua was given it, and a letter for each of its operations
---     10 payloads   hash    id → payload, of the items whose values have the mark, and of no others
--- Beside the meta key, and named as it is, lie the keys of each warehouse W, escaped as in a URL (= is for what belongs to none). They are not declared,
--- since only the items tell which a call needs; all lie in the slot of the meta key:
---   ready:<level>:W  list  ids in the order of service, levels 5 … 1; those that are ready for anybody, and no others
---   runs:<level>:W   list  "number count" of the runs that the ready list is made of. A run is items of one warehouse that no other
---                          warehouse's item of the level stands between: all warehouses' runs of a level in the order of
---                          their numbers are the level's order of service
+--      9 payloads  hash    id → payload, of the items whose values have the mark, and of no others
+-- Beside the meta key, and named as it is, lie the keys of each level (5 … 1) and of each warehouse W, escaped as in a URL (= is for what
+-- belongs to none). They are not declared, since only the items tell which a call needs; all lie in the slot of the meta key:
+--   heads:<level>    zset  source → the lowest score of its ready list. A source is W, or W/o for the items of W that have an order
+--   ready:<level>:<source>  zset  the items that are ready for anybody: id → place, or of those with an order "place id" → order. The
+--                          ready lists of a level, merged by (score, source, member), are the order of service of the level
+--   since:<level>:W  zset  the same members at score 0, of the items with an order: the first is ready for longest
 --   assigned:W       zset  as assigned
 --   leased:W         zset  id → end of the lease, µs
 --   delayed:W, suspended:W, stored:W   zset   id → when it becomes ready, µs
@@ -37,8 +36,8 @@
 -- ARGV 1 epoch that the caller believes in
 --      2 now, µs; 0 = the server's TIME
 
-local DECLARED = 10 -- keys of the queue; those of a call follow
-local META, ITEMS, HEADS, WAITS, WAREHOUSES, ASSIGNED, DEDUPE, WINDOWS, OUTBOX, PAYLOADS = unpack(KEYS, 1, DECLARED)
+local DECLARED = 9 -- keys of the queue; those of a call follow
+local META, ITEMS, ASSIGNED, WAITS, WAREHOUSES, DEDUPE, WINDOWS, OUTBOX, PAYLOADS = unpack(KEYS, 1, DECLARED)
 
 -- What the keys of the queue begin with.
 local BASE = string.sub(META, 1, -5)
@@ -66,11 +65,8 @@ local MANY = 16
 -- A due time so near, in µs, is hinted at: those who wait look by themselves only so often.
 local SOON = 5000000
 
--- The middle of the places in assigned, which have 16 digits.
+-- What is added to a place or an order to write it with 16 digits.
 local MIDDLE = 5000000000000000
-
--- The middle of the numbers of runs, and what a level adds to them in heads, which holds no more than 2^53 exactly.
-local RUN, LEVEL = 500000000000000, 1000000000000000
 
 -- What moved is counted in slots of so many µs: the one that is being filled, and those of five minutes before it.
 local SLOT, SLOTS = 10000000, 31
@@ -166,25 +162,29 @@ local function page(ids, most, room)
   return values, looked, most, room
 end
 
-local function readyKey(level, warehouse) return BASE .. 'ready:' .. level .. ':' .. warehouse end
+local function readyKey(level, source) return BASE .. 'ready:' .. level .. ':' .. source end
 
-local function runsKey(level, warehouse) return BASE .. 'runs:' .. level .. ':' .. warehouse end
+local function headsKey(level) return BASE .. 'heads:' .. level end
+
+local function sinceKey(level, warehouse) return BASE .. 'since:' .. level .. ':' .. warehouse end
 
 local function setKey(state, warehouse) return BASE .. SETS[state] .. warehouse end
 
 local function assignedKey(warehouse) return BASE .. 'assigned:' .. warehouse end
 
+local function digits(place) return text(place + MIDDLE) end
+
+-- listed is how an item stands in its ready list: the source, the member and the score. Order is - or a number.
+local function listed(warehouse, order, place, id)
+  if order == '-' then return warehouse, id, place end
+  return warehouse .. '/o', digits(place) .. ' ' .. id, order
+end
+
 -- member is how an item that is ready for one worker alone stands in assigned.
-local function member(worker, priority, place, id)
-  return worker .. ' ' .. (5 - priority) .. ' ' .. place .. ' ' .. id
+local function member(worker, priority, order, place, id)
+  local _, name, score = listed('', order, place, id)
+  return worker .. ' ' .. (5 - priority) .. ' ' .. digits(score) .. ' ' .. name
 end
-
-local function readRun(run)
-  local number, count = match(run, '^(%d+) (%d+)$')
-  return tonumber(number), tonumber(count)
-end
-
-local function headScore(level, number) return text((5 - level) * LEVEL + number) end
 
 -- split makes a list of words with spaces between them.
 local function split(words)
@@ -199,25 +199,61 @@ local function warehousesOf(scope)
   return split(scope)
 end
 
--- append puts ids behind those of a level: groups, each of the ids of one warehouse, in their order. Newest is the number of the
--- level's last run; it returns what that is now. The warehouses whose list was empty are noted in filled.
-local function append(level, groups, newest, filled)
-  for i, group in ipairs(groups) do
-    local key = runsKey(level, group.warehouse)
-    local last, number, count = i == 1 and rcall('LINDEX', key, -1), nil, nil
-    if last then number, count = readRun(last) end
-    if number == newest then -- no other warehouse's item has come since
-      rcall('LSET', key, -1, text(number) .. ' ' .. text(count + #group))
-    else
-      newest = newest + 1
-      rcall('RPUSH', key, text(newest) .. ' ' .. text(#group))
+-- readyLists collects what is to be put into ready lists. It returns a function that adds an item, and one that puts all in and notes
+-- in filled the warehouses of which a list was empty.
+local function readyLists()
+  local lists, list = {}, nil -- by "level source", each with scores and members in turn; the one that was used last
+
+  local function put(level, source, name, score)
+    if not list or list.level ~= level or list.source ~= source then
+      local key = level .. ' ' .. source
+      list = lists[key] or { level = level, source = source }
+      lists[key] = list
     end
-    if each('RPUSH', readyKey(level, group.warehouse), group) == #group then
-      rcall('ZADD', HEADS, headScore(level, newest), level .. ' ' .. group.warehouse)
-      filled[group.warehouse] = true
-    end
+    local k, number = #list, tonumber(score)
+    list[k + 1], list[k + 2] = score, name
+    if not list.lowest or number < list.lowest then list.lowest = number end
   end
-  return newest
+
+  local function enter(filled)
+    for _, members in pairs(lists) do
+      local level, source, key = members.level, members.source, readyKey(members.level, members.source)
+      each('ZADD', key, members)
+      rcall('ZADD', headsKey(level), 'LT', text(members.lowest), source)
+      local warehouse = match(source, '^(.*)/o$')
+      if warehouse then
+        local since = {}
+        for i = 1, #members, 2 do since[i], since[i + 1] = '0', members[i + 1] end
+        each('ZADD', sinceKey(level, warehouse), since)
+      end
+      warehouse = warehouse or source
+      if rcall('ZCARD', key) == #members / 2 then filled[warehouse] = true end
+    end
+    lists, list = {}, nil
+  end
+
+  return put, enter
+end
+
+-- leave takes members that have left a ready list out of since, and collects for the heads what is the first score now: nil = there is none.
+local function leave(level, source, members, first, firsts, empty)
+  local warehouse = match(source, '^(.*)/o$')
+  if warehouse then each('ZREM', sinceKey(level, warehouse), members) end
+  if first then
+    firsts[#firsts + 1] = text(first)
+    firsts[#firsts + 1] = source
+  else
+    empty[#empty + 1] = source
+  end
+end
+
+-- forget tells the heads what is the first of a ready list that has lost members.
+local function forget(level, source, members)
+  local firsts, empty = {}, {}
+  local first = rcall('ZRANGE', readyKey(level, source), 0, 0, 'WITHSCORES')[2]
+  leave(level, source, members, tonumber(first), firsts, empty)
+  each('ZADD', headsKey(level), firsts)
+  each('ZREM', headsKey(level), empty)
 end
 
 -- register makes sure that the warehouses are known to those who look.

@@ -1,8 +1,8 @@
 -- Puts items into a queue, those that are new and those that were lost. Each is in once: by its id, which comes first, and
 -- by its dedupe key. All or nothing.
 --
--- KEYS 1 … 10 and ARGV 1, 2: see common.lua
---      11 string  record: what this caller was answered last: "epoch call", then a line for each item, or none if all are in. A
+-- KEYS 1 … 9 and ARGV 1, 2: see common.lua
+--      10 string  record: what this caller was answered last: "epoch call", then a line for each item, or none if all are in. A
 --                 call whose reply was lost is repeated, and meanwhile its items may have been worked on. None = calls are not
 --                 repeated
 -- ARGV 3 channel for hints, 4 the hint
@@ -10,7 +10,7 @@
 --        * for the one who writes everything back, else the token of a repair
 --      6 the call's name; of names "name/number" with one name the lower numbers are earlier, 7 ttl of the record in ms
 --      8 the lowest number (seq) of the items, 0 = they have none
---      9 kinds, n letters, one for each item: 1 … 5 = it is ready for anybody, at that priority; - = it is not, and its value
+--      9 kinds, n letters, one for each item: 1 … 5 = it is ready for anybody, at that priority, and gets the next place; - = its value
 --        says how it stands. A … E and + are the same for an item with a dedupe key
 --      10 the warehouses of the items: "warehouse number warehouse number …", how many of the items in turn belong to it
 --      11 m, how many of the payloads lie apart
@@ -25,10 +25,10 @@
 --         caller has gone on.
 -- Error:  EPOCH <what was found, or none>; TOKEN <the newest>. Nothing was changed.
 
-local meta = rcall('HMGET', META, 'epoch', 'due', 'repaired', 'repairs', 'last', 't1', 't2', 't3', 't4', 't5')
+local meta = rcall('HMGET', META, 'epoch', 'due', 'repaired', 'repairs', 'last')
 if meta[1] ~= ARGV[1] then return epochError(meta[1]) end
 local call, kinds = ARGV[6], { string.byte(ARGV[9], 1, -1) }
-local record = KEYS[11] and rcall('GET', KEYS[11])
+local record = KEYS[10] and rcall('GET', KEYS[10])
 if record then
   local epoch, last, answers = match(record, '^(%S+) (%S+)\n()')
   if epoch == ARGV[1] and last == call then
@@ -45,7 +45,7 @@ local token = ARGV[5]
 if token ~= '' and token ~= '*' and token ~= meta[4] then return redis.error_reply('TOKEN ' .. (meta[4] or 'none')) end
 
 local now = clock()
-local due, repaired, last = tonumber(meta[2] or 0), tonumber(meta[3] or 0), tonumber(meta[5] or MIDDLE)
+local due, repaired, last = tonumber(meta[2] or 0), tonumber(meta[3] or 0), tonumber(meta[5] or 0)
 local n, apart = #kinds, tonumber(ARGV[11])
 local ids, values, buckets, payloads = 11, 11 + n, 11 + 2 * n, #ARGV - apart
 local times = buckets + (payloads - buckets) / 2
@@ -59,11 +59,18 @@ for i, entry in ipairs(mget(DEDUPE, ARGV, buckets + 1, times)) do held[ARGV[buck
 
 local result, others, fresh, key = {}, false, {}, 0
 local sets, holds, keeps, large = {}, {}, {}, {} -- arguments of HSET items, HSET dedupe, ZADD windows, HSET payloads
-local levels, timed, assigned = {}, {}, {} -- timed: arguments of ZADD by letter and warehouse, assigned: by warehouse
+local timed, assigned = {}, {} -- arguments of ZADD, by letter and warehouse, and by warehouse
+local put, enter = readyLists()
+local counts = {} -- how many items are in, by warehouse
 local newest, soon, filled, told = 0, false, {}, {} -- told: "warehouse worker" of those who have something of their own
 local owners, owner = split(ARGV[10]), -1
 local warehouse, stay = nil, 0 -- of the items in turn, and how many more belong to it
-local counts = {} -- how many items are in, by warehouse
+
+-- add puts two values behind those of a list.
+local function add(to, a, b)
+  to[#to + 1] = a
+  to[#to + 1] = b
+end
 
 -- holder returns the id of the item that holds a dedupe key, else takes it. One that is put back may hold its own; of one
 -- that is pushed an earlier item had the id, and has ended.
@@ -85,29 +92,36 @@ local function holder(id, bucket, window)
   end
 end
 
--- place puts an item where its value says, which it returns.
-local function place(id, value)
-  local state, at, assignee, priority = match(value, '^(%a) %d+ %d+ (%d+) %S+ %d+ %d+ %d+ (%S+) %S+ %S+ (%d)')
+-- nextPlace is behind all that were given before, and not before now: places are the times when items became ready, made distinct.
+local function nextPlace()
+  last = math.max(last + 1, now)
+  return text(last)
+end
+
+-- stand puts an item where its value says, which it returns. A place of 0 is one that is to be given.
+local function stand(id, value)
+  local state, at, assignee, priority, order, place =
+    match(value, '^(%a) %d+ %d+ (%d+) %S+ %d+ %d+ %d+ (%S+) %S+ %S+ (%d) %d+ %d+ (%S+) (%d+)\n')
   if state == READY then
-    last = last + 1
-    local own, list = text(last), assigned[warehouse]
-    if not list then
-      list = {}
-      assigned[warehouse] = list
+    if place == '0' then
+      place = nextPlace()
+      value = gsub(value, ' 0\n', ' ' .. place .. '\n', 1)
     end
-    list[#list + 1] = '0'
-    list[#list + 1] = member(assignee, priority, own, id)
+    local source, name, score = listed(warehouse, order, place, id)
+    if assignee == '-' then
+      put(priority, source, name, score)
+      return value
+    end
+    local own = assigned[warehouse] or {}
+    assigned[warehouse] = own
+    add(own, '0', member(assignee, priority, order, place, id))
     told[warehouse .. ' ' .. assignee] = true
-    return (gsub(value, ' %d+\n', ' ' .. own .. '\n', 1))
+    return value
   end
   local name = state .. ' ' .. warehouse
-  local set = timed[name]
-  if not set then
-    set = {}
-    timed[name] = set
-  end
-  set[#set + 1] = at
-  set[#set + 1] = id
+  local set = timed[name] or {}
+  timed[name] = set
+  add(set, at, id)
   if state ~= DEAD then
     at = tonumber(at)
     if not set.due or at < set.due then set.due = at end
@@ -149,19 +163,9 @@ for i = 1, n do
     counts[warehouse] = (counts[warehouse] or 0) + 1
     if seq > newest then newest = seq end
     if kind < 48 then
-      value = place(id, value)
+      value = stand(id, value)
     else
-      local priority = kind % 16
-      local level = levels[priority]
-      if not level then
-        level = { last = { warehouse = warehouse } }
-        level[1] = level.last
-        levels[priority] = level
-      elseif level.last.warehouse ~= warehouse then
-        level.last = { warehouse = warehouse }
-        level[#level + 1] = level.last
-      end
-      level.last[#level.last + 1] = id
+      put(kind % 16, warehouse, id, nextPlace())
     end
     sets[#sets + 1] = id
     sets[#sets + 1] = value
@@ -189,20 +193,16 @@ if #sets > 0 then
     if set.due then rcall('ZADD', WAITS, 'LT', text(set.due), name) end
     kept[of] = true
   end
-  for priority, groups in pairs(levels) do
-    local before = tonumber(meta[5 + priority] or RUN)
-    local after = append(priority, groups, before, filled)
-    if after ~= before then note('t' .. priority, after) end
-  end
+  enter(filled)
+  for of in pairs(filled) do kept[of] = true end
   for of, list in pairs(assigned) do
     each('ZADD', ASSIGNED, list)
     each('ZADD', assignedKey(of), list)
     kept[of] = true
   end
-  for of in pairs(filled) do kept[of] = true end
   register(kept)
   if due ~= tonumber(meta[2] or 0) then note('due', due) end
-  if next(assigned) then note('last', last) end
+  if last ~= tonumber(meta[5] or 0) then note('last', last) end
   if token ~= '' and newest > repaired then note('repaired', newest) end
   each('HSET', META, changed)
   if token == '' then
@@ -219,8 +219,8 @@ if #old > 0 then
   rcall('HDEL', DEDUPE, unpack(old))
   rcall('ZREM', WINDOWS, unpack(old))
 end
-if KEYS[11] then
+if KEYS[10] then
   local answers = others and table.concat(result, '\n') .. '\n' or ''
-  rcall('SET', KEYS[11], ARGV[1] .. ' ' .. call .. '\n' .. answers, 'PX', ARGV[7])
+  rcall('SET', KEYS[10], ARGV[1] .. ' ' .. call .. '\n' .. answers, 'PX', ARGV[7])
 end
 return others and result or { 1 }

@@ -1,157 +1,124 @@
--- The order of service across the ready lists of several warehouses, for the scripts that need it. It is a function because to make
--- all of these functions costs as much as an ordinary push.
---
--- A source is a ready list: level, warehouse, and number, that of its first run. The sources of a level are in the order of these numbers.
+-- The order of service across several ready lists, for the scripts that need it: sorted sets that are read as one, by (score, source, member).
+-- Each set is {key, source, rank, score}: the rank is where reading begins, the score that of the first member, where it is known.
 
-local function order()
-  local o = {}
+local PART = 100 -- members read at once
 
-  -- sources reads which ready lists of a scope have items, for each level. Of all warehouses it reads the first so many lists alone,
-  -- which have so many items at least.
-  function o.sources(scope, most)
-    local levels = { {}, {}, {}, {}, {} }
-    local function add(name, score)
-      local level = tonumber(string.sub(name, 1, 1))
-      local list = levels[level]
-      list[#list + 1] = { level = level, warehouse = string.sub(name, 3), number = score - (5 - level) * LEVEL }
+-- sources lists the ready lists of a scope that have items of a level, in the order of their first scores: so many at most of all warehouses,
+-- 0 = each.
+local function sources(level, scope, most)
+  local list, heads = {}, headsKey(level)
+  local function add(name, score)
+    list[#list + 1] = { key = readyKey(level, name), source = name, rank = 0, score = score }
+  end
+  if scope == '*' then
+    local all = rcall('ZRANGE', heads, 0, most - 1, 'WITHSCORES')
+    for i = 1, #all, 2 do add(all[i], all[i + 1] + 0) end
+    return list
+  end
+  local names = {}
+  for _, warehouse in ipairs(split(scope)) do
+    names[#names + 1] = warehouse
+    names[#names + 1] = warehouse .. '/o'
+  end
+  for first = 1, #names, CHUNK do
+    local last = math.min(first + CHUNK - 1, #names)
+    for i, score in ipairs(rcall('ZMSCORE', heads, unpack(names, first, last))) do
+      if score then add(names[first + i - 1], score + 0) end
     end
-    if scope == '*' then
-      local heads = rcall('ZRANGE', HEADS, 0, most - 1, 'WITHSCORES')
-      for i = 1, #heads, 2 do add(heads[i], heads[i + 1] + 0) end
-      return levels
-    end
-    local names = {}
-    for _, warehouse in ipairs(split(scope)) do
-      for level = 5, 1, -1 do names[#names + 1] = level .. ' ' .. warehouse end
-    end
-    for first = 1, #names, CHUNK do
-      local last = math.min(first + CHUNK - 1, #names)
-      for i, score in ipairs(rcall('ZMSCORE', HEADS, unpack(names, first, last))) do
-        if score then add(names[first + i - 1], score + 0) end
-      end
-    end
-    for level = 1, 5 do
-      if #levels[level] > 1 then table.sort(levels[level], function(a, b) return a.number < b.number end) end
-    end
-    return levels
+  end
+  table.sort(list, function(a, b)
+    if a.score ~= b.score then return a.score < b.score end
+    return a.source < b.source
+  end)
+  return list
+end
+
+-- merging reads on from the ranks of the sets. The function that it returns gives a list of the next {set, member, score} in their order, PART
+-- at most, empty at the end. Each set is read in parts of its own, so that the number of commands does not depend on the order of the members;
+-- a set that has a score already is not read before its turn.
+local function merging(sets, lexical)
+  local part, queue = math.ceil(PART / math.max(#sets, 1)) + 1, {} -- queue: the sets that have a current member, in the order of these
+  local function before(a, b)
+    if lexical then return a.member < b.member end
+    if a.score ~= b.score then return a.score < b.score end
+    return a.source < b.source
   end
 
-  -- load reads the next runs of a source, part at once, and makes the first of them current. It is false where there are none.
-  local function load(s, part)
-    s.runs, s.at = rcall('LRANGE', runsKey(s.level, s.warehouse), s.passed, s.passed + part - 1), 1
-    if not s.runs[1] then return false end
-    s.number, s.count = readRun(s.runs[1])
-    return true
+  -- following makes the next member of a set current. It is false at the end.
+  local function following(set)
+    if set.some then set.at = set.at + 2 end
+    if not set.some or not set.some[set.at] and #set.some == 2 * part then
+      set.some, set.at = rcall('ZRANGE', set.key, set.rank, set.rank + part - 1, 'WITHSCORES'), 1
+      set.rank = set.rank + part
+    end
+    set.member, set.score = set.some[set.at], (set.some[set.at + 1] or 0) + 0
+    return set.member
   end
 
-  -- runs goes through the runs of the sources of one level in the order of service: the function that it returns gives the source
-  -- whose turn it is, with the number and the count of its run, and how many of its runs have passed; nil at the end.
-  function o.runs(sources, part)
-    local queue, current = {}, nil
-    for i, s in ipairs(sources) do
-      queue[i] = s
-      s.passed, s.runs = 0, nil
+  -- enqueue puts a set into the queue, behind those that come before it.
+  local function enqueue(set)
+    local low, high = 1, #queue + 1
+    while low < high do
+      local middle = math.floor((low + high) / 2)
+      if before(set, queue[middle]) then high = middle else low = middle + 1 end
     end
-    local function following(s)
-      s.passed, s.at = s.passed + 1, s.at + 1
-      if s.runs[s.at] then
-        s.number, s.count = readRun(s.runs[s.at])
-        return true
+    table.insert(queue, low, set)
+  end
+
+  for _, set in ipairs(sets) do
+    if set.score or following(set) then enqueue(set) end
+  end
+  return function()
+    local some = {}
+    while queue[1] and #some < PART do
+      local set = table.remove(queue, 1)
+      if set.some or following(set) then
+        some[#some + 1] = { set = set, member = set.member, score = set.score }
+        if following(set) then enqueue(set) end
       end
-      return #s.runs == part and load(s, part)
     end
-    return function()
-      if current and following(current) then
-        local to = 1
-        while queue[to + 1] and queue[to + 1].number < current.number do
-          queue[to] = queue[to + 1]
-          to = to + 1
+    return some
+  end
+end
+
+-- serve takes up to so many members out of the ready lists of one level, in the order of service. It returns them and their scores.
+local function serve(level, scope, most)
+  local list, members, scores = sources(level, scope, most), {}, {}
+  if #list == 0 then return members, scores end
+  if #list == 1 or most == 1 then
+    local one = list[1]
+    local popped = rcall('ZPOPMIN', one.key, most)
+    for i = 1, #popped, 2 do
+      members[#members + 1] = popped[i]
+      scores[#scores + 1] = text(popped[i + 1] + 0)
+    end
+    forget(level, one.source, members)
+    return members, scores
+  end
+  local following, taken = merging(list), {}
+  while #members < most do
+    local some = following()
+    if #some == 0 then break end
+    for _, one in ipairs(some) do
+      local set = one.set
+      if #members == most then
+        set.first = set.first or one.score
+      else
+        members[#members + 1], scores[#scores + 1] = one.member, text(one.score)
+        if not set.taken then
+          set.taken = {}
+          taken[#taken + 1] = set
         end
-        queue[to] = current
-      elseif current then
-        table.remove(queue, 1)
+        set.taken[#set.taken + 1] = one.member
       end
-      current = queue[1]
-      while current and not current.runs and not load(current, part) do
-        table.remove(queue, 1)
-        current = queue[1]
-      end
-      return current
     end
   end
-
-  -- cut takes items off the front of a list's runs whose ids were taken out: so many runs, and so many items of the next.
-  local function cut(level, warehouse, runs, more)
-    local key, name = runsKey(level, warehouse), level .. ' ' .. warehouse
-    if runs > 0 then rcall('LTRIM', key, runs, -1) end
-    local first = rcall('LINDEX', key, 0)
-    if not first then
-      rcall('ZREM', HEADS, name)
-      return
-    end
-    local number, count = readRun(first)
-    if more > 0 then rcall('LSET', key, 0, text(number) .. ' ' .. text(count - more)) end
-    if runs > 0 then rcall('ZADD', HEADS, headScore(level, number), name) end
+  local firsts, empty = {}, {}
+  for _, set in ipairs(taken) do
+    rcall('ZREMRANGEBYRANK', set.key, 0, #set.taken - 1)
+    leave(level, set.source, set.taken, set.first or set.member and set.score, firsts, empty)
   end
-
-  -- pop takes up to so many ids out of one list.
-  local function pop(s, most)
-    local ids = rcall('LPOP', readyKey(s.level, s.warehouse), most) or {}
-    local key, runs, left = runsKey(s.level, s.warehouse), 0, #ids
-    if left == 0 then -- the list is gone, and its runs must not be looked at for ever
-      rcall('DEL', key)
-      rcall('ZREM', HEADS, s.level .. ' ' .. s.warehouse)
-      return ids
-    end
-    while left > 0 do
-      local part = rcall('LRANGE', key, runs, runs + 9)
-      if #part == 0 then break end
-      for _, run in ipairs(part) do
-        local _, count = readRun(run)
-        if count > left then
-          cut(s.level, s.warehouse, runs, left)
-          return ids
-        end
-        runs, left = runs + 1, left - count
-        if left == 0 then break end
-      end
-    end
-    cut(s.level, s.warehouse, runs, 0)
-    return ids
-  end
-
-  -- serve takes up to so many ids out of the lists of one level, in the order of service.
-  function o.serve(sources, most)
-    if #sources == 0 then return {} end
-    if #sources == 1 or most == 1 then return pop(sources[1], most) end
-    local turns, touched, n = {}, {}, most
-    for s in o.runs(sources, math.min(most, 100)) do
-      local count = math.min(s.count, n)
-      if not s.taken then
-        s.taken = 0
-        touched[#touched + 1] = s
-      end
-      s.taken = s.taken + count
-      if count < s.count then s.over, s.more = s.passed, count else s.over, s.more = s.passed + 1, 0 end
-      turns[#turns + 1], turns[#turns + 2] = s, count
-      n = n - count
-      if n == 0 then break end
-    end
-    for _, s in ipairs(touched) do
-      s.ids, s.given = rcall('LPOP', readyKey(s.level, s.warehouse), s.taken) or {}, 0
-      cut(s.level, s.warehouse, s.over, s.more)
-      s.taken = nil
-    end
-    local ids = {}
-    for i = 1, #turns, 2 do
-      local s = turns[i]
-      for _ = 1, turns[i + 1] do
-        s.given = s.given + 1
-        ids[#ids + 1] = s.ids[s.given]
-      end
-    end
-    return ids
-  end
-
-  return o
+  each('ZADD', headsKey(level), firsts)
+  each('ZREM', headsKey(level), empty)
+  return members, scores
 end

@@ -1,6 +1,6 @@
 -- Names the items that stand at some places of a state's list at this moment.
 --
--- KEYS 1 … 10 and ARGV 1, 2: see common.lua
+-- KEYS 1 … 9 and ARGV 1, 2: see common.lua
 -- ARGV 3 the letter of the state; a = assigned
 --      4 the first place, from 0
 --      5 how many at most
@@ -13,39 +13,15 @@ if epoch ~= ARGV[1] then return epochError(epoch) end
 local state, first, left, scope = ARGV[3], tonumber(ARGV[4]), tonumber(ARGV[5]), ARGV[6]
 local ids = {}
 
-local function ready()
-  local service = order()
-  local levels = service.sources(scope, 0)
-  for level = 5, 1, -1 do
-    local length = 0
-    for _, s in ipairs(levels[level]) do length = length + rcall('LLEN', readyKey(level, s.warehouse)) end
-    if first >= length then
-      first = first - length
-    else
-      for s in service.runs(levels[level], PART) do
-        if left == 0 then return ids end
-        local offset, count = s.offset or 0, s.count
-        s.offset = offset + count
-        local skip = math.min(first, count)
-        first = first - skip
-        if skip < count then
-          local some = rcall('LRANGE', readyKey(level, s.warehouse), offset + skip, offset + math.min(count, skip + left) - 1)
-          for _, id in ipairs(some) do ids[#ids + 1] = id end
-          left = left - #some
-        end
-      end
-    end
-  end
-  return ids
-end
-
--- skipTo sets the ranks of the sets to where so many members, or fewer, come before, and returns how many these are.
+-- skipTo sets the ranks of the sets to where so many members, or fewer, come before, and takes these off first.
 local function skipTo(sets)
-  local low, high = 0, 0
+  local low, high = nil, nil
   for _, set in ipairs(sets) do
-    local last = rcall('ZRANGE', set.key, -1, -1, 'WITHSCORES')
-    if last[2] then high = math.max(high, last[2] + 1) end
+    set.score = nil -- of a member that may be skipped
+    local head, last = rcall('ZRANGE', set.key, 0, 0, 'WITHSCORES'), rcall('ZRANGE', set.key, -1, -1, 'WITHSCORES')
+    if last[2] then low, high = math.min(low or head[2] + 0, head[2] + 0), math.max(high or last[2] + 1, last[2] + 1) end
   end
+  if not low then return end
   local function below(score)
     local n = 0
     for _, set in ipairs(sets) do n = n + rcall('ZCOUNT', set.key, '-inf', '(' .. text(score)) end
@@ -55,37 +31,41 @@ local function skipTo(sets)
     local middle = math.floor((low + high) / 2)
     if below(middle) <= first then low = middle else high = middle end
   end
-  local skipped = 0
   for _, set in ipairs(sets) do
     set.rank = rcall('ZCOUNT', set.key, '-inf', '(' .. text(low))
-    skipped = skipped + set.rank
+    first = first - set.rank
   end
-  return skipped
 end
 
-local function others()
-  local sets, lexical = setsOf(state, scope), state == ANY_ASSIGNED
-  if #sets == 0 then return ids end
+-- read names what the sets have, from first on.
+local function read(sets, lexical)
   if #sets == 1 then
-    sets[1].rank, first = first, 0
+    sets[1].rank, sets[1].score, first = first, nil, 0
   elseif not lexical then
-    first = first - skipTo(sets)
+    skipTo(sets)
   end
   local following = merging(sets, lexical)
   while left > 0 do
     local some = following()
-    if #some == 0 then return ids end
+    if #some == 0 then return end
     for _, one in ipairs(some) do
       if first > 0 then
         first = first - 1
       elseif left > 0 then
-        ids[#ids + 1] = lexical and match(one.member, '%S+$') or one.member
+        ids[#ids + 1] = match(one.member, '%S+$')
         left = left - 1
       end
     end
   end
-  return ids
 end
 
-if state == READY then return ready() end
-return others()
+if state ~= READY then
+  read(setsOf(state, scope), state == ANY_ASSIGNED)
+  return ids
+end
+for level = 5, 1, -1 do
+  local sets, length = sources(level, scope, 0), 0
+  for _, set in ipairs(sets) do length = length + rcall('ZCARD', set.key) end
+  if first >= length then first = first - length elseif left > 0 then read(sets, false) end
+end
+return ids

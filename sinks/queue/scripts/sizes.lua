@@ -1,12 +1,12 @@
 -- Counts what a queue holds of some warehouses, and forgets warehouses of which there is nothing any more.
 --
--- KEYS 1 … 10 and ARGV 1, 2: see common.lua
+-- KEYS 1 … 9 and ARGV 1, 2: see common.lua
 -- ARGV 3 the warehouses, with spaces between them; * = all, so many at once
 --      4 *: the warehouse behind which to go on; empty = the first
 --      5 *: how many at once
 -- Result: the warehouse behind which there are more, or empty; for how long what moved was counted, µs; paused, by whom, when; then for each
 --         warehouse its name, assigned, leased, delayed, suspended, stored, dead, how many were pushed, are done, have failed, and died of
---         late, and of the levels 5 … 1 how many are ready and the value of the first, without its payload, or empty
+--         late, and of the levels 5 … 1 how many are ready and since when the one is that has waited longest, µs, 0 = there is none
 -- Error:  EPOCH <what was found, or none>
 
 local meta = rcall('HMGET', META, 'epoch', 'paused', 'paused_by', 'paused_at')
@@ -44,11 +44,12 @@ local function counts(warehouse)
   end
   for i = 1, 4 do put(moved[i]) end
   for level = 5, 1, -1 do
-    local key = readyKey(level, warehouse)
-    local n = rcall('LLEN', key)
-    put(n)
-    local first = n > 0 and rcall('HGET', ITEMS, rcall('LINDEX', key, 0)) or ''
-    row[#row + 1] = match(first or '', '^[^\n]*')
+    local key, ordered = readyKey(level, warehouse), sinceKey(level, warehouse)
+    put(rcall('ZCARD', key) + rcall('ZCARD', ordered))
+    local first, oldest = rcall('ZRANGE', key, 0, 0, 'WITHSCORES')[2], rcall('ZRANGE', ordered, 0, 0)[1]
+    oldest = oldest and tonumber(match(oldest, '^%d+')) - MIDDLE
+    if first and (not oldest or first + 0 < oldest) then oldest = first + 0 end
+    row[#row + 1] = text(oldest or 0)
   end
   return row, any
 end

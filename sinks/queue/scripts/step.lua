@@ -1,8 +1,8 @@
 -- One round of work for some callers at once: applies their operations, takes back leases that have ended, makes ready what
 -- is due, and leases items. Payloads that lie apart are read for those who lease the items, and for nothing else.
 --
--- KEYS 1 … 10 and ARGV 1, 2: see common.lua
---     11 … 10+p   string  records: what a caller was answered last, so that a call that is repeated does nothing twice.
+-- KEYS 1 … 9 and ARGV 1, 2: see common.lua
+--     10 … 9+p    string  records: what a caller was answered last, so that a call that is repeated does nothing twice.
 --                         "epoch id", the ids before that one, then a line "outcomes;dues;id attempt id attempt …" for
 --                         each of its requests; - for the items says that there will be none
 -- ARGV 3 channel for hints, 4 the hint
@@ -217,10 +217,11 @@ end
 -- 3. The leases.
 local sets, leases, answerAt, bytes = {}, {}, 1, 0 -- leases: arguments of ZADD by warehouse
 
--- share leases items to the requests from number answerAt on, in their order. It returns how many were ready. An item whose payload is gone goes,
--- too: then the sweep finds that it is missing, and puts it back as the ledger has it.
-local function share(ids)
-  local got, k = 0, #sets
+-- share leases items to the requests from number answerAt on, in their order: members of ready lists with their scores. It returns how many were
+-- ready. An item whose payload is gone goes, too: then the sweep finds that it is missing, and puts it back as the ledger has it.
+local function share(members, scores)
+  local got, k, ids = 0, #sets, {}
+  for i, name in ipairs(members) do ids[i] = match(name, '%S+$') end
   local a = answers[answerAt]
   local values = mget(ITEMS, ids, 1, #ids)
   local payloads, lost = payloadsOf(ids, values)
@@ -235,7 +236,7 @@ local function share(ids)
     if attempt then
       attempt, n = up(attempt), up(n)
       local rest = string.sub(value, at)
-      if assignee ~= '-' then rest = gsub(rest, ' %d+\n', ' 0\n', 1) end -- it has no place any more
+      if scores[i] then rest = gsub(rest, ' %- 0\n', ' - ' .. scores[i] .. '\n', 1) end -- a ready list alone has had its place
       value = 'l ' .. attempt .. ' ' .. n .. ' ' .. a.ends .. ' ' .. a.worker .. ' ' .. failed .. ' ' .. seq .. ' ' .. assignee .. ' '
         .. of .. rest
       sets[k + 1], sets[k + 2] = id, value
@@ -268,7 +269,7 @@ end
 -- part is how many of so many items are leased before their bytes are looked at: as many as have room if each is of the largest.
 local function part(most) return math.min(most, math.max(math.floor((MOST_BYTES - bytes) / LARGEST), 1)) end
 
--- own reads the first of what is assigned to a worker alone, so many at most of each list, in the order of service: {level, place, member, warehouse key, id}.
+-- own reads the first of what is assigned to a worker alone, so many at most of each list, in the order of service: {level, rank, member}.
 local function own(a, most)
   local all = {}
   local keys = { ASSIGNED }
@@ -279,14 +280,15 @@ local function own(a, most)
   for _, name in ipairs(split(a.names)) do
     for _, key in ipairs(keys) do
       for _, m in ipairs(rcall('ZRANGEBYLEX', key, '[' .. name .. ' ', '(' .. name .. '!', 'LIMIT', 0, most)) do
-        local level, place, id = match(m, ' (%d) (%d+) (%S+)$')
-        all[#all + 1] = { level = tonumber(level), place = tonumber(place), member = m, id = id }
+        local level, rank = match(m, ' (%d) (.+)$')
+        all[#all + 1] = { level = tonumber(level), rank = rank, member = m }
       end
     end
   end
   table.sort(all, function(x, y)
     if x.level ~= y.level then return x.level < y.level end
-    return x.place < y.place
+    if x.rank ~= y.rank then return x.rank < y.rank end
+    return x.member < y.member
   end)
   return all
 end
@@ -294,7 +296,7 @@ end
 -- disown takes what was assigned out of where it stood.
 local function disown(taken)
   local members, ids, from = {}, {}, {}
-  for i, one in ipairs(taken) do members[i], ids[i] = one.member, one.id end
+  for i, one in ipairs(taken) do members[i], ids[i] = one.member, match(one.member, '%S+$') end
   each('ZREM', ASSIGNED, members)
   for i, value in ipairs(mget(ITEMS, ids, 1, #ids)) do
     local of = match(value or '', '^%a %d+ %d+ %d+ %S+ %d+ %d+ %d+ %S+ (%S+)')
@@ -312,7 +314,6 @@ if wanted > 0 and meta[2] ~= '1' then
     local a = answers[r]
     a.ends = text(now + a.lease)
   end
-  local service = order()
   if rcall('EXISTS', ASSIGNED) == 0 then
     -- Requests that follow each other and see the same are served together.
     local r = 1
@@ -322,17 +323,17 @@ if wanted > 0 and meta[2] ~= '1' then
       while r <= requests and answers[r].scope == scope do
         most, r = most + answers[r].max, r + 1
       end
-      local popped = most > 0
-      while most > 0 and popped and bytes < MOST_BYTES do
-        popped = false
+      local served = most > 0
+      while most > 0 and served and bytes < MOST_BYTES do
+        served = false
         local room = part(most)
-        local levels = service.sources(scope, room)
         for level = 5, 1, -1 do
-          if room > 0 and #levels[level] > 0 then
-            popped = true
-            local ids = service.serve(levels[level], room)
-            room = room - #ids
-            if #ids > 0 then most = most - share(ids) end
+          if room > 0 then
+            local members, scores = serve(level, scope, room)
+            room = room - #members
+            if #members > 0 then
+              served, most = true, most - share(members, scores)
+            end
           end
         end
       end
@@ -344,22 +345,25 @@ if wanted > 0 and meta[2] ~= '1' then
       answerAt = r
       while a.max > 0 and not empty and bytes < MOST_BYTES do
         local room = part(a.max)
-        local mine, levels = own(a, room), service.sources(a.scope, room)
-        local ids, taken = {}, {}
-        for level = 0, 4 do
-          while room > 0 and mine[#taken + 1] and mine[#taken + 1].level == level do
+        local mine = own(a, room)
+        local members, scores, taken = {}, {}, {}
+        for level = 5, 1, -1 do
+          while room > 0 and mine[#taken + 1] and mine[#taken + 1].level == 5 - level do
             taken[#taken + 1] = mine[#taken + 1]
-            ids[#ids + 1] = taken[#taken].id
+            members[#members + 1] = taken[#taken].member
             room = room - 1
           end
-          for _, id in ipairs(room > 0 and service.serve(levels[5 - level], room) or {}) do
-            ids[#ids + 1] = id
+          local more, places = {}, {}
+          if room > 0 then more, places = serve(level, a.scope, room) end
+          for i, name in ipairs(more) do
+            members[#members + 1] = name
+            scores[#members] = places[i]
             room = room - 1
           end
         end
         disown(taken)
-        share(ids)
-        empty = #ids == 0
+        share(members, scores)
+        empty = #members == 0
       end
     end
   end
@@ -398,12 +402,12 @@ end
 for warehouse, c in pairs(counts) do tally(warehouse, now, 0, c.done, c.failed, c.dead) end
 
 if w then
-  for warehouse in pairs(filled) do -- whether something is left
-    local left = false
-    for level = 5, 1, -1 do left = left or rcall('ZSCORE', HEADS, level .. ' ' .. warehouse) end
-    if not left then filled[warehouse] = nil end
+  local names, left = {}, {} -- left: the warehouses of which something is ready yet
+  for warehouse in pairs(filled) do names[#names + 1] = warehouse end
+  for level = 5, 1, -1 do
+    for _, set in ipairs(#names > 0 and sources(level, table.concat(names, ' '), 0) or {}) do left[gsub(set.source, '/o$', '')] = true end
   end
-  wakeUp(filled, ARGV[3], ARGV[4])
+  wakeUp(left, ARGV[3], ARGV[4])
   if w.soon then rcall('PUBLISH', ARGV[3], ARGV[4]) end
   for who in pairs(told) do rcall('PUBLISH', ARGV[3], ARGV[4] .. ' ' .. who) end
 end

@@ -61,21 +61,22 @@ local function worker(w)
   -- What is wrong with an operation, as step.go reads it. Any other letter is the state that the item is in.
   local LEASE_LOST, NOT_FOUND, IS_LEASED, SUSPEND_LIMIT, NOT_DEAD, IS_DEAD = 'L', 'N', 'H', 'S', 'D', 'X'
   local touched = {} -- the tables
-  local heads, tails = {}, {} -- items to be put before or behind the others of their level
+  local fresh = {} -- items that became ready and have no place yet, in their order
 
   -- open makes a table of a value.
   local function open(id)
     local it = w.items[id]
     if type(it) ~= 'string' then return it end
-    local state, attempt, n, at, who, failures, suspends, seq, assignee, warehouse, bucket, priority, ready, created, place, payload =
-      match(it, '^(%a) (%d+) (%d+) (%d+) (%S+) (%d+) (%d+) (%d+) (%S+) (%S+) (%S+) (%d) (%d+) (%d+) (%d+)\n()')
+    local state, attempt, n, at, who, failures, suspends, seq, assignee, warehouse, bucket, priority, ready, created, order, place,
+      payload = match(it, '^(%a) (%d+) (%d+) (%d+) (%S+) (%d+) (%d+) (%d+) (%S+) (%S+) (%S+) (%d) (%d+) (%d+) (%S+) (%d+)\n()')
     if not state then return false end
     it = {
       id = id, value = it, payload = payload, state = state, attempt = attempt, moves = n, due = at, worker = who,
       failures = failures, suspends = suspends, seq = seq, assignee = assignee, warehouse = warehouse, bucket = bucket,
-      priority = priority, ready = ready, created = created, place = place,
-      home = state, homeAssignee = assignee, homePlace = place, -- where Redis has it
+      priority = priority, ready = ready, created = created, order = order, place = place,
     }
+    if state == READY then it.home = { assignee = assignee, priority = priority, order = order, place = place } else it.home = {} end
+    it.home.state = state -- where Redis has it
     w.items[id] = it
     touched[#touched + 1] = it
     return it
@@ -89,19 +90,22 @@ local function worker(w)
       w.lines[w.moves] = it.seq .. ' ' .. it.moves .. ' ' .. it.state .. ' ' .. to .. ' ' .. it.attempt .. ' ' .. it.failures
         .. ' ' .. it.suspends .. ' ' .. at .. ' ' .. it.assignee .. ' ' .. by .. ' ' .. note
     end
-    it.state, it.due, it.worker, it.list = to, at, '-', nil
+    it.state, it.due, it.worker, it.at, it.changed = to, at, '-', nil, true
   end
 
-  -- putInto makes an item ready, in heads or tails.
-  local function putInto(list, it, by, note)
+  -- putBack makes an item ready again at the place that it had.
+  local function putBack(it, by, note) moveTo(it, READY, '0', by, note) end
+
+  -- putLast makes an item ready, at a place behind all others.
+  local function putLast(it, by, note)
     moveTo(it, READY, '0', by, note)
-    if list == tails then it.ready = w.nowText end
-    list[#list + 1] = it
-    it.list, it.at = list, #list
+    it.ready = w.nowText
+    fresh[#fresh + 1] = it
+    it.at = #fresh
   end
 
-  -- fail ends an attempt: the item goes to the list, or waits for a time, or is dead.
-  local function fail(it, list, delay, by, note)
+  -- fail ends an attempt: the item is put where put says, or waits for a time, or is dead.
+  local function fail(it, put, delay, by, note)
     it.failures = text(it.failures + 1)
     local c = counted(w.counts, it.warehouse)
     c.failed = c.failed + 1
@@ -111,7 +115,7 @@ local function worker(w)
     elseif delay > 0 then
       moveTo(it, DELAYED, text(w.now + delay), by, note)
     else
-      putInto(list, it, by, note)
+      put(it, by, note)
     end
   end
 
@@ -130,11 +134,11 @@ local function worker(w)
     local before = it.assignee
     it.assignee = who
     if it.state == LEASED then
-      putInto(heads, it, by, note) -- who has it passes it on, and has not failed
+      putBack(it, by, note) -- who has it passes it on, and has not failed
     elseif before == who then
       return
     elseif it.state == READY then
-      putInto(tails, it, by, note)
+      putLast(it, by, note)
     else
       moveTo(it, it.state, it.due, by, note)
     end
@@ -166,11 +170,11 @@ local function worker(w)
     elseif kind == REMOVE then
       moveTo(it, REMOVED, '0', by, note)
     elseif kind == NACK then
-      fail(it, tails, delay, by, note)
+      fail(it, putLast, delay, by, note)
     elseif kind == RELEASE then
-      putInto(heads, it, by, note)
+      putBack(it, by, note)
     elseif kind == EXTEND then
-      it.due = text(w.now + delay)
+      it.due, it.changed = text(w.now + delay), true
     elseif kind == SUSPEND then
       if not suspend(it, by, note) then return SUSPEND_LIMIT end
     elseif kind == STORE then
@@ -178,159 +182,47 @@ local function worker(w)
       moveTo(it, STORED, text(w.now + delay), by, note)
     elseif kind == REQUEUE then
       it.failures = '0'
-      putInto(tails, it, by, note)
+      putLast(it, by, note)
     elseif kind == ASSIGN then
       assign(it, who, by, note)
     end
     return it.state, it.due
   end
 
-  -- find returns the places of ids in a list, from 0, ascending, and those of the ids that are there. A few are looked for one by one;
-  -- for many the list is read once up to the last of them.
-  local function find(key, ids)
-    local places, found = {}, {}
-    if #ids <= 16 then
-      for _, id in ipairs(ids) do
-        local at = rcall('LPOS', key, id)
-        if at then
-          places[#places + 1] = at
-          found[#found + 1] = id
-        end
-      end
-      table.sort(places)
-      return places, found
-    end
-    local wanted, at = {}, 0
-    for _, id in ipairs(ids) do wanted[id] = true end
-    while #found < #ids do
-      local part = rcall('LRANGE', key, at, at + CHUNK - 1)
-      if #part == 0 then break end
-      for i, id in ipairs(part) do
-        if wanted[id] then
-          places[#places + 1] = at + i - 1
-          found[#found + 1] = id
-        end
-      end
-      at = at + #part
-    end
-    return places, found
-  end
-
-  -- pull takes ids out of the middle of a ready list, and off the counts of their runs.
-  local function pull(level, warehouse, ids)
-    local key, runs, name = readyKey(level, warehouse), runsKey(level, warehouse), level .. ' ' .. warehouse
-    local places, found = find(key, ids)
-    if #found == 0 then return end
-    if #found <= 16 then
-      for _, id in ipairs(found) do rcall('LREM', key, 1, id) end
-    else
-      for _, at in ipairs(places) do rcall('LSET', key, at, '') end
-      rcall('LREM', key, #places, '')
-    end
-    local passed, at, empty, k = 0, 0, 0, 1 -- items before the run, runs before it, runs that nothing is left of, and the place in turn
-    while places[k] do
-      local part = rcall('LRANGE', runs, at, at + CHUNK - 1)
-      if #part == 0 then break end
-      for i, run in ipairs(part) do
-        local number, count = readRun(run)
-        local left = count
-        while places[k] and places[k] < passed + count do left, k = left - 1, k + 1 end
-        if left == 0 then
-          rcall('LSET', runs, at + i - 1, '')
-          empty = empty + 1
-        elseif left < count then
-          rcall('LSET', runs, at + i - 1, text(number) .. ' ' .. text(left))
-        end
-        passed = passed + count
-        if not places[k] then break end
-      end
-      at = at + #part
-    end
-    if empty == 0 then return end
-    rcall('LREM', runs, empty, '')
-    local first = rcall('LINDEX', runs, 0)
-    if first then
-      rcall('ZADD', HEADS, headScore(level, (readRun(first))), name)
-    else
-      rcall('ZREM', HEADS, name)
-    end
-  end
-
-  -- prepend puts ids before those of a level, as append puts them behind. Lowest is the number of the level's first run.
-  local function prepend(level, groups, lowest)
-    for i = #groups, 1, -1 do
-      local group, reversed = groups[i], {}
-      local key, first, number, count = runsKey(level, group.warehouse), nil, nil, nil
-      if i == #groups then first = rcall('LINDEX', key, 0) end
-      if first then number, count = readRun(first) end
-      if number == lowest then
-        rcall('LSET', key, 0, text(number) .. ' ' .. text(count + #group))
-      else
-        lowest = lowest - 1
-        rcall('LPUSH', key, text(lowest) .. ' ' .. text(#group))
-        rcall('ZADD', HEADS, headScore(level, lowest), level .. ' ' .. group.warehouse)
-      end
-      for k = #group, 1, -1 do reversed[#reversed + 1] = group[k] end
-      if each('LPUSH', readyKey(level, group.warehouse), reversed) == #group then w.filled[group.warehouse] = true end
-    end
-    return lowest
-  end
-
-  -- leave collects where an item is to be taken out of: ready lists by level and warehouse, sets by their keys.
-  local function leave(it, lists, sets)
-    if it.home == LEASED then
+  -- withdraw collects where an item is to be taken out of: ready lists by level and source, sets by their keys.
+  local function withdraw(it, lists, sets)
+    local home = it.home
+    if home.state == LEASED then
       if it.state ~= LEASED then add(w.unleased, it.warehouse, it.id) end
-    elseif it.home ~= READY then
-      if it.state ~= it.home then add(sets, setKey(it.home, it.warehouse), it.id) end
-    elseif it.state == READY and not it.list then
-      return -- it stays where it is
-    elseif it.homeAssignee == '-' then
-      add(lists, it.priority .. ' ' .. it.warehouse, it.id)
+    elseif home.state ~= READY then
+      if it.state ~= home.state then add(sets, setKey(home.state, it.warehouse), it.id) end
+    elseif home.assignee == '-' then
+      local source, name = listed(it.warehouse, home.order, home.place, it.id)
+      add(lists, home.priority .. ' ' .. source, name)
     else
-      local own = member(it.homeAssignee, it.priority, it.homePlace, it.id)
+      local own = member(home.assignee, home.priority, home.order, home.place, it.id)
       add(sets, ASSIGNED, own)
       add(sets, assignedKey(it.warehouse), own)
     end
   end
 
-  -- arrive collects where an item that became ready goes: the level of its list, or assigned at the place. It is false where it
-  -- has gone elsewhere since it was put into the list.
-  local function arrive(list, i, place, levels, sets)
-    local it = list[i]
-    if it.list ~= list or it.at ~= i then return false end
+  -- arrive collects where a ready item goes: a ready list, or assigned.
+  local function arrive(it, put, sets)
     if it.assignee == '-' then
-      it.place = '0'
-      add(levels, it.priority, it)
-      return false
+      local source, name, score = listed(it.warehouse, it.order, it.place, it.id)
+      put(it.priority, source, name, score)
+      return
     end
-    it.place = text(place)
-    local own = member(it.assignee, it.priority, it.place, it.id)
+    local own = member(it.assignee, it.priority, it.order, it.place, it.id)
     add(sets, ASSIGNED, '0', own)
     add(sets, assignedKey(it.warehouse), '0', own)
     w.told[it.warehouse .. ' ' .. it.assignee] = true
-    return true
-  end
-
-  -- grouped puts items of one level together that follow each other and are of one warehouse. Those of backward lists come last first.
-  local function grouped(items, backward)
-    local groups = {}
-    local first, last, step = 1, #items, 1
-    if backward then first, last, step = #items, 1, -1 end
-    for i = first, last, step do
-      local it, group = items[i], groups[#groups]
-      if not group or group.warehouse ~= it.warehouse then
-        group = { warehouse = it.warehouse }
-        groups[#groups + 1] = group
-      end
-      group[#group + 1] = it.id
-    end
-    return groups
   end
 
   -- wait collects the set of an item that has a time.
   local function wait(it, sets, waits)
     add(sets, setKey(it.state, it.warehouse), it.due, it.id)
-    it.place = '0'
+    if it.state ~= LEASED then it.place = '0' end
     if it.state == DEAD then return end
     local at, name = tonumber(it.due), it.state .. ' ' .. it.warehouse
     if not waits[name] or at < waits[name] then waits[name] = at end
@@ -342,55 +234,48 @@ local function worker(w)
 
   -- settle writes what open and act have changed, and what acks have.
   local function settle()
-    local values, before, behind, out = {}, {}, {}, {} -- items, levels of heads and tails, lists to be left
-    local into, from, waits = {}, {}, {} -- sets, and when they are due
-
-    if #heads > 0 then -- the last one is put in first
-      local first, own = tonumber(rcall('HGET', META, 'first') or MIDDLE), false
-      for i = #heads, 1, -1 do
-        if arrive(heads, i, first - 1, before, into) then first, own = first - 1, true end
+    local values, out, into, from, waits = {}, {}, {}, {}, {} -- items, ready lists to be left, sets to be entered and left, when they are due
+    local put, enter = readyLists()
+    if #fresh > 0 then
+      local last = tonumber(rcall('HGET', META, 'last') or 0)
+      for i, it in ipairs(fresh) do
+        if it.at == i then -- it has not gone elsewhere since
+          last = math.max(last + 1, w.now)
+          it.place = text(last)
+        end
       end
-      if own then rcall('HSET', META, 'first', text(first)) end
-    end
-    if #tails > 0 then
-      local last, own = tonumber(rcall('HGET', META, 'last') or MIDDLE), false
-      for i = 1, #tails do
-        if arrive(tails, i, last + 1, behind, into) then last, own = last + 1, true end
-      end
-      if own then rcall('HSET', META, 'last', text(last)) end
+      rcall('HSET', META, 'last', text(last))
     end
     for _, it in ipairs(touched) do
-      leave(it, out, from)
+      if it.changed then withdraw(it, out, from) end
       if it.state == DONE or it.state == REMOVED then
         w.gone[#w.gone + 1] = it.id
         if it.bucket ~= '-' and (it.state == REMOVED or string.byte(it.bucket) == UNTIL_ENDED) then
           w.freed[#w.freed + 1] = it.bucket
           w.freed[#w.freed + 1] = it.id
         end
-      else
-        if it.state ~= READY then wait(it, into, waits) end
+      elseif it.changed then
+        if it.state == READY then arrive(it, put, into) else wait(it, into, waits) end
         values[#values + 1] = it.id
         values[#values + 1] = it.state .. ' ' .. it.attempt .. ' ' .. it.moves .. ' ' .. it.due .. ' ' .. it.worker .. ' '
           .. it.failures .. ' ' .. it.suspends .. ' ' .. it.seq .. ' ' .. it.assignee .. ' ' .. it.warehouse .. ' ' .. it.bucket
-          .. ' ' .. it.priority .. ' ' .. it.ready .. ' ' .. it.created .. ' ' .. it.place .. '\n' .. string.sub(it.value, it.payload)
+          .. ' ' .. it.priority .. ' ' .. it.ready .. ' ' .. it.created .. ' ' .. it.order .. ' ' .. it.place .. '\n'
+          .. string.sub(it.value, it.payload)
       end
     end
 
     each('HSET', ITEMS, values)
     for key, ids in pairs(from) do each('ZREM', key, ids) end
-    for name, ids in pairs(out) do pull(string.sub(name, 1, 1), string.sub(name, 3), ids) end
+    for name, members in pairs(out) do
+      local level, source = string.sub(name, 1, 1), string.sub(name, 3)
+      each('ZREM', readyKey(level, source), members)
+      forget(level, source, members)
+    end
     for key, list in pairs(into) do each('ZADD', key, list) end
     for name, at in pairs(waits) do rcall('ZADD', WAITS, 'LT', text(at), name) end
-    for level, items in pairs(before) do
-      local field = 'h' .. level
-      rcall('HSET', META, field, text(prepend(level, grouped(items, true), tonumber(rcall('HGET', META, field) or RUN + 1))))
-    end
-    for level, items in pairs(behind) do
-      local field = 't' .. level
-      rcall('HSET', META, field, text(append(level, grouped(items), tonumber(rcall('HGET', META, field) or RUN), w.filled)))
-    end
+    enter(w.filled)
     finish(w.gone, w.unleased, w.freed)
-    touched, heads, tails, w.items, w.gone, w.unleased, w.freed = {}, {}, {}, {}, {}, {}, {}
+    touched, fresh, w.items, w.gone, w.unleased, w.freed = {}, {}, {}, {}, {}, {}
   end
 
   -- take reads items whose time has come, of the sets of one kind that have some, in the order of the times. It returns them, and how many
@@ -440,14 +325,14 @@ local function worker(w)
       list[#list + 1] = string.sub(name, 3)
     end
     if #due.l > 0 then
-      for _, it in ipairs(take('l', due.l, CHUNK)) do fail(it, heads, 0, '-', 'the+lease+ran+out') end
+      for _, it in ipairs(take('l', due.l, CHUNK)) do fail(it, putBack, 0, '-', 'the+lease+ran+out') end
       settle()
     end
     local left = CHUNK
     for _, letter in ipairs({ 'y', 's', 't' }) do
       if left > 0 and #due[letter] > 0 then
         local found, count = take(letter, due[letter], left)
-        for _, it in ipairs(found) do putInto(tails, it, '-', '-') end
+        for _, it in ipairs(found) do putLast(it, '-', '-') end
         left = left - count
       end
     end
