@@ -22,8 +22,8 @@ func (c queueCommands) lease() *cobra.Command {
 	var form wire.LeaseForm
 	cmd := c.withTwin(&cobra.Command{
 		Use:   "lease QUEUE --worker NAME",
-		Short: "Take items to work on: the highest priority first, in each the oldest first",
-		Long: `Take items to work on: the highest priority first, in each the oldest first. They are the worker's until the lease ends; ack, nack, extend and the
+		Short: "Take items to work on: the highest priority first, in each the lowest order, which is the oldest unless somebody has given orders",
+		Long: `Take items to work on: the highest priority first, in each the lowest order, which is the oldest unless somebody has given orders. They are the worker's until the lease ends; ack, nack, extend and the
 like name the attempt that is shown. A request that is repeated under the same id gets the same answer, and nothing is taken twice.`,
 		Example: "  tallyman queue lease replenishment --worker packer-7 --max 10 --wait 25s",
 		Args:    takes("QUEUE"),
@@ -272,6 +272,7 @@ func writeTraced(w io.Writer, width int, queue string, t *wire.TracedItemForm) {
 		{"warehouse", t.Warehouse},
 		{"for", t.Assignee},
 		{"priority", strconv.Itoa(t.Priority)},
+		{"order", t.Order},
 		{"attempt", strconv.Itoa(t.Attempt)},
 		{"failures", strconv.Itoa(t.Failures)},
 		{"suspends", strconv.Itoa(t.Suspends)},

@@ -173,7 +173,7 @@ func (c queueCommands) nack() *cobra.Command {
 
 func (c queueCommands) release() *cobra.Command {
 	return c.op(opCommand{
-		kind: item.Release, attempt: needsAttempt, short: "Give an item back that was not begun: to the head of its level, without a failure",
+		kind: item.Release, attempt: needsAttempt, short: "Give an item back that was not begun: to its place in its level, without a failure",
 	}, &opFlags{}, nil)
 }
 

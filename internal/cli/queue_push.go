@@ -28,7 +28,7 @@ func (c queueCommands) push() *cobra.Command {
 		Short: "Push one item, or those of a file with one item a line",
 		Long: `Push one item, or those of a file with one item a line; - is standard input. A line is what the API takes, only payload is needed:
 
-  {"id": "bin-17", "priority": 5, "payload": {"bin": "A-01"}, "dedupeKey": "A-01", "delay": "10m", "warehouse": "119240"}
+  {"id": "bin-17", "priority": 5, "order": "7.5", "payload": {"bin": "A-01"}, "dedupeKey": "A-01", "delay": "10m", "warehouse": "119240"}
 
 An item whose id the queue has or had, or whose dedupe key another item of the warehouse holds, is left out, which is no failure: so what has an id can be pushed
 again without harm. The whole file is read and looked at before anything is pushed.`,
@@ -42,8 +42,8 @@ again without harm. The whole file is read and looked at before anything is push
 				return usage("%s takes --payload or a file, and not both", cmd.CommandPath())
 			case !one && len(args) == 1:
 				return usage("%s takes an item with --payload, or a file of items", cmd.CommandPath())
-			case len(args) == 2 && anyFlag(cmd, "priority", "dedupe-key", "delay", "id", "warehouse"):
-				return usage("the items of a file have their own id, warehouse, priority, dedupeKey and delay")
+			case len(args) == 2 && anyFlag(cmd, "priority", "order", "dedupe-key", "delay", "id", "warehouse"):
+				return usage("the items of a file have their own id, warehouse, priority, order, dedupeKey and delay")
 			case one:
 				if err := takes("QUEUE")(cmd, args); err != nil {
 					return err
@@ -60,6 +60,7 @@ again without harm. The whole file is read and looked at before anything is push
 	flags.StringVar(&payload, "payload", "", "any JSON value; @FILE is read from a file, - from standard input")
 	hasLines(flags, "payload")
 	flags.IntVar(&form.Priority, "priority", item.DefaultPriority, "1 to 5; 5 is served first")
+	flags.StringVar(&form.Order, "order", "", "inside the priority the lowest is served first: a number such as 7.5, or a time such as 2026-05-01T14:00:00Z (default: the time when it becomes ready)")
 	flags.StringVar(&form.DedupeKey, "dedupe-key", "", "leave it out while another item holds this key")
 	flags.Var((*spanFlag)(&form.Delay), "delay", "before it is ready, such as 10m")
 	flags.StringVar(&form.Warehouse, "warehouse", "", "that the item belongs to (default: the token's, where it has one alone; none where it has all)")
@@ -70,6 +71,9 @@ again without harm. The whole file is read and looked at before anything is push
 func (c queueCommands) pushOne(ctx context.Context, queue, payload string, form wire.PushItemForm) error {
 	if form.Priority < item.LowestPriority || form.Priority > item.HighestPriority {
 		return usage("--priority takes %d to %d", item.LowestPriority, item.HighestPriority)
+	}
+	if _, err := item.ParseServiceOrder(form.Order); err != nil {
+		return usage("--order: %w", err)
 	}
 	text, err := c.readPayload(payload)
 	if err != nil {

@@ -86,6 +86,7 @@ type PushItemForm struct {
 	ID        string  `json:"id,omitempty" maxLength:"128" doc:"who pushes again what has an id pushes it once; given by the queue by default"`
 	Warehouse string  `json:"warehouse,omitempty" digits:"true" maxLength:"64" doc:"that the item belongs to: tokens of other warehouses do not see it. A token of one warehouse need not name it; without one only tokens for all warehouses see the item" example:"119240"`
 	Priority  int     `json:"priority,omitempty" minimum:"1" maximum:"5" default:"3" doc:"5 is served first"`
+	Order     string  `json:"order,omitempty" digits:"decimal" maxLength:"40" doc:"decides inside the priority, the lowest first: a number with at most three digits behind the point, or a time, which counts as its milliseconds since 1970. By default the time when the item becomes ready" example:"2026-05-01T14:00:00Z"`
 	Payload   Payload `json:"payload"`
 	DedupeKey string  `json:"dedupeKey,omitempty" maxLength:"512" doc:"refused while another item of the warehouse holds the same key"`
 	Delay     string  `json:"delay,omitempty" doc:"before it is ready: a duration in s, m, h, d" example:"10m"`
@@ -113,6 +114,7 @@ type ItemForm struct {
 	Rank             int64      `json:"rank,omitempty" xml:"rank,omitempty" doc:"in a list: its place in its state, from 1"`
 	Score            int64      `json:"score,omitempty" xml:"score,omitempty" doc:"ready: its place in the order of service as a number, the lower is served first"`
 	Priority         int        `json:"priority" xml:"priority"`
+	Order            string     `json:"order,omitempty" xml:"order,omitempty" doc:"inside the priority, as a number: the lowest is served first; absent: since when it is ready"`
 	Payload          Payload    `json:"payload" xml:"payload"`
 	Attempt          int        `json:"attempt" xml:"attempt" doc:"of its last lease"`
 	Failures         int        `json:"failures" xml:"failures"`
@@ -252,6 +254,7 @@ type LeasedForm struct {
 	Warehouse  string    `json:"warehouse,omitempty" xml:"warehouse,omitempty" doc:"that it belongs to; absent: none"`
 	Attempt    int       `json:"attempt" xml:"attempt" doc:"operations name it"`
 	Priority   int       `json:"priority" xml:"priority"`
+	Order      string    `json:"order,omitempty" xml:"order,omitempty" doc:"inside the priority; absent: none was given"`
 	Payload    Payload   `json:"payload" xml:"payload"`
 	LeaseUntil time.Time `json:"leaseUntil" xml:"leaseUntil" doc:"then another worker gets it"`
 	CreatedAt  time.Time `json:"createdAt" xml:"createdAt"`

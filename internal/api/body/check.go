@@ -140,8 +140,8 @@ func (c *checker) value(s *Schema) error {
 		return c.text(s)
 	case kind == jsontext.KindNumber && (s.kind == huma.TypeInteger || s.kind == huma.TypeNumber):
 		return c.number(s)
-	case kind == jsontext.KindNumber && s.isDigits && s.kind == huma.TypeString:
-		return c.name()
+	case kind == jsontext.KindNumber && s.digits != "" && s.kind == huma.TypeString:
+		return c.numeral(s.digits)
 	case (kind == jsontext.KindTrue || kind == jsontext.KindFalse) && s.kind == huma.TypeBoolean:
 		return c.dec.SkipValue()
 	}
@@ -312,13 +312,16 @@ func (c *checker) number(s *Schema) error {
 	return nil
 }
 
-// name takes a number that stands for a name: digits alone, so that everybody writes the name in the same way.
-func (c *checker) name() error {
+// signs of numbers that do not stand for a text, by the tag of it.
+var signs = map[string]string{digitsOfName: "-+.eE", digitsOfDecimal: "+eE"}
+
+// numeral takes a number that stands for a text: of a name digits alone, so that everybody writes the name in the same way.
+func (c *checker) numeral(digits string) error {
 	raw, err := c.dec.ReadValue()
 	if err != nil {
 		return err
 	}
-	if bytes.ContainsAny(raw, "-+.eE") {
+	if bytes.ContainsAny(raw, signs[digits]) {
 		return c.fault(validation.MsgExpectedString)
 	}
 	end := int(c.dec.InputOffset())

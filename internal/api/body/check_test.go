@@ -35,6 +35,7 @@ type order struct {
 type line struct {
 	SKU   string `json:"sku" maxLength:"4"`
 	Bin   string `json:"bin,omitempty" digits:"true"`
+	Turn  string `json:"turn,omitempty" digits:"decimal"`
 	Notes []note `json:"notes,omitempty"`
 }
 
@@ -243,8 +244,8 @@ func TestTextsOfABody(t *testing.T) {
 	})
 }
 
-// TestNumbersThatStandForNames: only where the form says so, and digits alone.
-func TestNumbersThatStandForNames(t *testing.T) {
+// TestNumbersThatStandForTexts: only where the form says so; for names digits alone.
+func TestNumbersThatStandForTexts(t *testing.T) {
 	t.Parallel()
 	_, _, schema := orderSchema(t)
 	for text, want := range map[string]string{
@@ -252,6 +253,8 @@ func TestNumbersThatStandForNames(t *testing.T) {
 		`{"name":"a","lines":[{"sku":"a","bin":12345678901234567890123}]}`:                            `{"name":"a","lines":[{"sku":"a","bin":"12345678901234567890123"}]}`,
 		`{"name":1,"lines":[{"sku":"a"}]}`:                                                            "body.name: expected string",
 		`{"name":"a","lines":[{"sku":"a","bin":1.5},{"sku":"a","bin":-1},{"sku":"a","bin":1e3}]}`:     "body.lines[0].bin: expected string body.lines[1].bin: expected string body.lines[2].bin: expected string",
+		`{"name":"a","lines":[{"sku":"a","turn":-7.25},{"sku":"b","turn":7}]}`:                        `{"name":"a","lines":[{"sku":"a","turn":"-7.25"},{"sku":"b","turn":"7"}]}`,
+		`{"name":"a","lines":[{"sku":"a","turn":1e3}]}`:                                               "body.lines[0].turn: expected string",
 		`{"name":"a","lines":[{"sku":"a","bin":true}]}`:                                               "body.lines[0].bin: expected string",
 	} {
 		body, faults := schema.Read([]byte(text))

@@ -33,7 +33,7 @@ type Schema struct {
 	pattern           *regexp.Regexp
 	isTime            bool // RFC 3339
 	shape             text.Shape
-	isDigits          bool // a number of digits stands for the text; see MarkDigits
+	digits            string // a number stands for the text: the value of the tag; see MarkDigits
 	enum              []string
 	minimum, maximum  *float64
 }
@@ -78,7 +78,7 @@ func (c *compiler) fill(at string, s *huma.Schema, of reflect.Type, out *Schema)
 	}
 	*out = Schema{
 		kind: s.Type, nullable: s.Nullable || s.Type == "", most: -1, longest: orAny(s.MaxLength), shortest: orNone(s.MinLength),
-		minimum: s.Minimum, maximum: s.Maximum, isTime: s.Format == "date-time", shape: out.shape, isDigits: s.Extensions[digits] == true,
+		minimum: s.Minimum, maximum: s.Maximum, isTime: s.Format == "date-time", shape: out.shape, digits: digitsOf(s),
 	}
 	for _, v := range s.Enum {
 		text, ok := v.(string)
@@ -155,9 +155,21 @@ func shapeOf(of reflect.Type, name string) text.Shape {
 	return text.Line
 }
 
-// digits is the key of the struct tag of a name that may come as a number, such as that of a warehouse: `digits:"true"`. Of a list it is about the elements.
-// In the document the schemas of such texts have it as an extension.
-const digits = "x-digits"
+// digits is the extension of the schema of a text that may come as a number. The struct tag of such a text is `digits:"true"` where it is a name,
+// such as that of a warehouse, which has digits alone, and `digits:"decimal"` where it is a decimal number. Of a list it is about the elements.
+const (
+	digits          = "x-digits"
+	digitsOfName    = "true"
+	digitsOfDecimal = "decimal"
+)
+
+func digitsOf(s *huma.Schema) string {
+	if s.Extensions[digits] == true {
+		return digitsOfName
+	}
+	tag, _ := s.Extensions[digits].(string)
+	return tag
+}
 
 // MarkDigits puts the extension at all schemas whose fields have the tag.
 func MarkDigits(registry huma.Registry) {
@@ -169,13 +181,16 @@ func MarkDigits(registry huma.Registry) {
 		for _, f := range reflect.VisibleFields(of) {
 			called, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 			member := schema.Properties[called]
-			if member == nil || f.Tag.Get("digits") != "true" {
+			tag := f.Tag.Get("digits")
+			if member == nil || tag == "" {
 				continue
 			}
 			if member.Items != nil {
 				member = member.Items
 			}
-			member.Extensions = map[string]any{digits: true}
+			if member.Extensions = map[string]any{digits: tag}; tag == digitsOfName {
+				member.Extensions[digits] = true
+			}
 		}
 	}
 }

@@ -176,7 +176,7 @@ func (h *Handlers) rankItem(ctx context.Context, in *itemInput) (*rankOutput, er
 
 func newItemForm(i *item.Item, now time.Time) wire.ItemForm {
 	form := wire.ItemForm{
-		ID: i.ID, Warehouse: i.Warehouse, State: string(i.State), Priority: i.Priority, Payload: wire.Payload(i.Payload), Attempt: i.Attempt, Failures: i.Failures,
+		ID: i.ID, Warehouse: i.Warehouse, State: string(i.State), Priority: i.Priority, Order: i.Order.String(), Payload: wire.Payload(i.Payload), Attempt: i.Attempt, Failures: i.Failures,
 		Suspends: i.Suspends, CreatedAt: i.Created.UTC(), ReadyAt: wire.Moment(i.Ready), Due: wire.Moment(i.Due), Worker: i.Worker, Assignee: i.Assignee,
 	}
 	switch i.State {

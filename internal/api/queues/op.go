@@ -43,7 +43,7 @@ func (h *Handlers) registerItemOps(operations huma.API) {
 	}{
 		{item.Ack, "The work is done", ""},
 		{item.Nack, "The work has failed", "The item is ready again after delay, or dead where it has failed as often as the queue allows."},
-		{item.Release, "Give an item back that was not begun", "It goes to the head of its level and has not failed."},
+		{item.Release, "Give an item back that was not begun", "It goes back to its place in its level and has not failed."},
 		{item.Extend, "Keep an item longer", ""},
 		{item.Suspend, "Put an item off", "For the next of the queue's suspend steps; where all are used, 409 suspend_limit. Without attempt an operator puts off what nobody has."},
 		{item.Store, "Put an item away for days", "Its suspends count anew. Without attempt an operator puts away what nobody has."},

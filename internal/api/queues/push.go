@@ -61,10 +61,9 @@ func parsePush(f *wire.PushForm, who *auth.Identity) ([]item.New, *wire.Problem)
 	}
 	for i := range f.Items {
 		at := "body.items[" + strconv.Itoa(i) + "]."
-		var err error
-		if items[i], err = parsePushItem(&f.Items[i]); err != nil {
-			faults = append(faults, wire.Fault{Location: at + "delay", Message: err.Error()})
-		}
+		var wrong []wire.Fault
+		items[i], wrong = parsePushItem(&f.Items[i], at)
+		faults = append(faults, wrong...)
 		switch w := &items[i].Warehouse; {
 		case *w == "" && own != "":
 			*w = own
@@ -86,12 +85,21 @@ func parsePush(f *wire.PushForm, who *auth.Identity) ([]item.New, *wire.Problem)
 	return items, nil
 }
 
-func parsePushItem(f *wire.PushItemForm) (item.New, error) {
+func parsePushItem(f *wire.PushItemForm, at string) (item.New, []wire.Fault) {
+	var faults []wire.Fault
+	fail := func(field string, err error) {
+		if err != nil {
+			faults = append(faults, wire.Fault{Location: at + field, Message: err.Error()})
+		}
+	}
 	parsed := item.New{ID: f.ID, Warehouse: f.Warehouse, Priority: f.Priority, Payload: json.RawMessage(f.Payload), DedupeKey: f.DedupeKey}
 	if parsed.Priority == 0 {
 		parsed.Priority = item.DefaultPriority
 	}
 	var err error
 	parsed.Delay, err = api.ParseSpan(f.Delay)
-	return parsed, err
+	fail("delay", err)
+	parsed.Order, err = item.ParseServiceOrder(f.Order)
+	fail("order", err)
+	return parsed, faults
 }

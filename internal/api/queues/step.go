@@ -156,7 +156,7 @@ func newLeasedForms(items []item.Lease) []wire.LeasedForm {
 	for i := range items {
 		l := &items[i]
 		forms[i] = wire.LeasedForm{
-			ID: l.ID, Warehouse: l.Warehouse, Attempt: l.Attempt, Priority: l.Priority, Payload: wire.Payload(l.Payload), LeaseUntil: l.Until.UTC(), CreatedAt: l.Created.UTC(),
+			ID: l.ID, Warehouse: l.Warehouse, Attempt: l.Attempt, Priority: l.Priority, Order: l.Order.String(), Payload: wire.Payload(l.Payload), LeaseUntil: l.Until.UTC(), CreatedAt: l.Created.UTC(),
 			Failures: l.Failures, Suspends: l.Suspends,
 		}
 	}

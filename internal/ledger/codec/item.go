@@ -1,6 +1,7 @@
 package codec
 
 import (
+	"math"
 	"strings"
 	"unicode/utf8"
 
@@ -11,6 +12,7 @@ import (
 type Item struct {
 	Seq, Created, Ready, Until                    int64
 	Priority                                      int16
+	Order                                         int64 // thousandths, or noOrder
 	ID, Warehouse, Bucket, Key, Subject, By, Node string
 	Payload                                       []byte
 	SubjectHash                                   int64 // 0 = it has no subject
@@ -29,11 +31,30 @@ func NewItem(r *item.Record, seq int64) Item {
 		Payload: r.Payload, State: r.State.Letter(), Moves: r.Moves, Due: Micros(r.Due), Attempt: int64(r.Attempt),
 		Failures: int32(r.Failures), Suspends: int32(r.Suspends), Assignee: Text(r.Assignee), //nolint:gosec // counts
 	}
-	i.SubjectHash = SubjectHash(i.Subject)
+	i.SubjectHash, i.Order = SubjectHash(i.Subject), Order(r.Order)
 	if i.Payload == nil {
 		i.Payload = []byte{} // which is not NULL
 	}
 	return i
+}
+
+// noOrder stands in a column for none.
+const noOrder = math.MinInt64
+
+// Order is the column of an order.
+func Order(o item.ServiceOrder) int64 {
+	if !o.Given {
+		return noOrder
+	}
+	return o.Thousandths
+}
+
+// order reads the column.
+func order(column int64) item.ServiceOrder {
+	if column == noOrder {
+		return item.ServiceOrder{}
+	}
+	return item.ServiceOrder{Given: true, Thousandths: column}
 }
 
 // Columns returns pointers to the fields in the order of the columns that the queries of unfinished items name.
@@ -45,7 +66,7 @@ func (i *Item) Columns() []any {
 func (i *Item) ItemColumns() []any {
 	return []any{
 		&i.Seq, &i.ID, &i.Priority, &i.Payload, &i.Key, &i.Created, &i.Ready, &i.Until, &i.Bucket, &i.Subject, &i.By, &i.Node,
-		&i.Warehouse,
+		&i.Warehouse, &i.Order,
 	}
 }
 
@@ -53,7 +74,7 @@ func (i *Item) ItemColumns() []any {
 func (i *Item) Record() (item.Record, error) {
 	r := item.Record{
 		New: item.New{
-			ID: i.ID, Warehouse: i.Warehouse, Priority: int(i.Priority), Payload: i.Payload, DedupeKey: i.Key, Created: Time(i.Created), Subject: i.Subject,
+			ID: i.ID, Warehouse: i.Warehouse, Priority: int(i.Priority), Order: order(i.Order), Payload: i.Payload, DedupeKey: i.Key, Created: Time(i.Created), Subject: i.Subject,
 		},
 		Seq: i.Seq, Bucket: i.Bucket, Until: Time(i.Until), Ready: Time(i.Ready), By: i.By, Node: i.Node,
 		Moves: i.Moves, Attempt: int(i.Attempt), Failures: int(i.Failures), Suspends: int(i.Suspends), Due: Time(i.Due),

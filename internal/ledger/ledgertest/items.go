@@ -23,7 +23,7 @@ const (
 func newItem(id string) item.Record {
 	return item.Record{
 		New: item.New{
-			ID: id, Priority: 4, Payload: []byte(`{"bin": "A-01"}`), DedupeKey: "A-01 " + id, Created: start, Subject: "rule 119240 " + id,
+			ID: id, Priority: 4, Order: item.ServiceOrder{Given: true, Thousandths: 7250}, Payload: []byte(`{"bin": "A-01"}`), DedupeKey: "A-01 " + id, Created: start, Subject: "rule 119240 " + id,
 		},
 		Bucket: "u:" + id, Ready: start, By: "rule", Node: "a", State: item.Ready,
 	}

@@ -79,6 +79,7 @@ func pushOf(r *item.Record) item.Move {
 func (m *itemMachine) record(t *rapid.T) item.Record {
 	r := newItem(fmt.Sprintf("i_%d", rapid.IntRange(1, 12).Draw(t, "id")))
 	r.Created = m.f.clock.Now()
+	r.Order = rapid.SampledFrom([]item.ServiceOrder{{}, {Given: true}, {Given: true, Thousandths: -item.MostOrder}}).Draw(t, "order")
 	r.Warehouse = rapid.SampledFrom([]string{"", "119240", "W 2"}).Draw(t, "warehouse")
 	r.Subject = rapid.SampledFrom([]string{"", "a", "b"}).Draw(t, "subject")
 	r.Delay = time.Duration(rapid.IntRange(0, 1).Draw(t, "delay")) * time.Minute

@@ -82,7 +82,7 @@ func (p *push) write(ctx context.Context, conn *pgx.Conn, _ *pgx.Batch) error {
 // copyItems makes the rows of items. They go in sorted by id: the index takes neighbours faster, and two who push the
 // same items never wait for each other in a circle.
 func (p *push) copyItems(items []codec.Item) *copyRows {
-	const fixed = 2 + 14*4 + 4*8 + 4 + 2
+	const fixed = 2 + 15*4 + 5*8 + 4 + 2
 	size := 0
 	for i := range items {
 		r := &items[i]
@@ -92,7 +92,7 @@ func (p *push) copyItems(items []codec.Item) *copyRows {
 	out := newCopyRows(size)
 	for i := range items {
 		r := &items[i]
-		out.row(14)
+		out.row(15)
 		out.int64(r.Seq)
 		out.int64(r.Created)
 		out.int64(r.Ready)
@@ -104,6 +104,7 @@ func (p *push) copyItems(items []codec.Item) *copyRows {
 		}
 		out.bytes(r.Payload)
 		out.text(r.Warehouse)
+		out.int64(r.Order)
 	}
 	return out
 }
@@ -168,7 +169,7 @@ func (p *push) insert(ctx context.Context, l *Ledger) error {
 
 // itemColumns are the arguments of insert-items.
 type itemColumns struct {
-	created, ready, until, moves, due, subjectHashes, attempts             []int64
+	created, ready, until, moves, due, subjectHashes, attempts, orders     []int64
 	priorities                                                             []int16
 	failures, suspends                                                     []int32
 	ids, warehouses, buckets, keys, subjects, by, nodes, states, assignees []string
@@ -185,6 +186,7 @@ func newItemColumns(items []codec.Item) *itemColumns {
 		c.priorities = append(c.priorities, r.Priority)
 		c.ids = append(c.ids, r.ID)
 		c.warehouses = append(c.warehouses, r.Warehouse)
+		c.orders = append(c.orders, r.Order)
 		c.buckets = append(c.buckets, r.Bucket)
 		c.keys = append(c.keys, r.Key)
 		c.subjects = append(c.subjects, r.Subject)
@@ -207,7 +209,7 @@ func newItemColumns(items []codec.Item) *itemColumns {
 func (c *itemColumns) args(queue int64) []any {
 	return []any{
 		queue, c.created, c.ready, c.until, c.priorities, c.ids, c.buckets, c.keys, c.subjects, c.by, c.nodes, c.payloads,
-		c.states, c.moves, c.due, c.subjectHashes, c.attempts, c.failures, c.suspends, c.assignees, c.warehouses,
+		c.states, c.moves, c.due, c.subjectHashes, c.attempts, c.failures, c.suspends, c.assignees, c.warehouses, c.orders,
 	}
 }
 

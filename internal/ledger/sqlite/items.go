@@ -45,7 +45,7 @@ func push(ctx context.Context, tx *sql.Tx, queue int64, plan *codec.Push) error 
 	err = insertRows(ctx, tx, "insert-items", len(items), func(dst []any, i int) []any {
 		r := &items[i]
 		return append(dst, r.Seq, queue, r.ID, r.Priority, r.Created, r.Ready, r.Until, r.Bucket, r.Key, r.Subject, r.By, r.Node,
-			r.Payload, r.Warehouse)
+			r.Payload, r.Warehouse, r.Order)
 	})
 	if err != nil {
 		return err

@@ -174,10 +174,10 @@ local function assignedKey(warehouse) return BASE .. 'assigned:' .. warehouse en
 
 local function digits(place) return text(place + MIDDLE) end
 
--- listed is how an item stands in its ready list: the source, the member and the score. Order is - or a number.
+-- listed is how an item stands in its ready list: the source, the member and the score, a number. Order is - or the text of a number.
 local function listed(warehouse, order, place, id)
-  if order == '-' then return warehouse, id, place end
-  return warehouse .. '/o', digits(place) .. ' ' .. id, order
+  if order == '-' then return warehouse, id, place + 0 end
+  return warehouse .. '/o', digits(place) .. ' ' .. id, order + 0
 end
 
 -- member is how an item that is ready for one worker alone stands in assigned.
@@ -207,12 +207,12 @@ local function readyLists()
   local function put(level, source, name, score)
     if not list or list.level ~= level or list.source ~= source then
       local key = level .. ' ' .. source
-      list = lists[key] or { level = level, source = source }
+      list = lists[key] or { level = level, source = source, n = 0, lowest = math.huge }
       lists[key] = list
     end
-    local k, number = #list, tonumber(score)
-    list[k + 1], list[k + 2] = score, name
-    if not list.lowest or number < list.lowest then list.lowest = number end
+    local k = list.n
+    list[k + 1], list[k + 2], list.n = text(score), name, k + 2
+    if score < list.lowest then list.lowest = score end
   end
 
   local function enter(filled)
@@ -223,11 +223,11 @@ local function readyLists()
       local warehouse = match(source, '^(.*)/o$')
       if warehouse then
         local since = {}
-        for i = 1, #members, 2 do since[i], since[i + 1] = '0', members[i + 1] end
+        for i = 1, members.n, 2 do since[i], since[i + 1] = '0', members[i + 1] end
         each('ZADD', sinceKey(level, warehouse), since)
       end
       warehouse = warehouse or source
-      if rcall('ZCARD', key) == #members / 2 then filled[warehouse] = true end
+      if rcall('ZCARD', key) == members.n / 2 then filled[warehouse] = true end
     end
     lists, list = {}, nil
   end
@@ -251,7 +251,7 @@ end
 local function forget(level, source, members)
   local firsts, empty = {}, {}
   local first = rcall('ZRANGE', readyKey(level, source), 0, 0, 'WITHSCORES')[2]
-  leave(level, source, members, tonumber(first), firsts, empty)
+  leave(level, source, members, first and first + 0, firsts, empty)
   each('ZADD', headsKey(level), firsts)
   each('ZREM', headsKey(level), empty)
 end

@@ -95,7 +95,7 @@ end
 -- nextPlace is behind all that were given before, and not before now: places are the times when items became ready, made distinct.
 local function nextPlace()
   last = math.max(last + 1, now)
-  return text(last)
+  return last
 end
 
 -- stand puts an item where its value says, which it returns. A place of 0 is one that is to be given.
@@ -104,7 +104,7 @@ local function stand(id, value)
     match(value, '^(%a) %d+ %d+ (%d+) %S+ %d+ %d+ %d+ (%S+) %S+ %S+ (%d) %d+ %d+ (%S+) (%d+)\n')
   if state == READY then
     if place == '0' then
-      place = nextPlace()
+      place = text(nextPlace())
       value = gsub(value, ' 0\n', ' ' .. place .. '\n', 1)
     end
     local source, name, score = listed(warehouse, order, place, id)

@@ -34,7 +34,7 @@ local function skip(sets, lexical)
     set.score = nil -- of a member that may be skipped
     if lexical then
       set.rank = rcall('ZLEXCOUNT', set.key, '-', '[' .. name)
-    elseif set.source == source and tonumber(rcall('ZSCORE', set.key, name) or 'nan') == score then
+    elseif set.source == source and (rcall('ZSCORE', set.key, name) or -MIDDLE) + 0 == score then
       set.rank = rcall('ZRANK', set.key, name) + 1
     elseif set.source < source then
       set.rank = rcall('ZCOUNT', set.key, '-inf', text(score))

@@ -1,14 +1,15 @@
 -- The order of service across several ready lists, for the scripts that need it: sorted sets that are read as one, by (score, source, member).
--- Each set is {key, source, rank, score}: the rank is where reading begins, the score that of the first member, where it is known.
+-- Each set is {key, source, ordered, rank, score}: the rank is where reading begins, the score that of the first member, where it is known.
 
 local PART = 100 -- members read at once
+local SLASH = 47 -- stands in the sources of items with an order
 
 -- sources lists the ready lists of a scope that have items of a level, in the order of their first scores: so many at most of all warehouses,
 -- 0 = each.
 local function sources(level, scope, most)
   local list, heads = {}, headsKey(level)
   local function add(name, score)
-    list[#list + 1] = { key = readyKey(level, name), source = name, rank = 0, score = score }
+    list[#list + 1] = { key = readyKey(level, name), source = name, ordered = byte(name, -2) == SLASH, rank = 0, score = score }
   end
   if scope == '*' then
     local all = rcall('ZRANGE', heads, 0, most - 1, 'WITHSCORES')
@@ -81,7 +82,8 @@ local function merging(sets, lexical)
   end
 end
 
--- serve takes up to so many members out of the ready lists of one level, in the order of service. It returns them and their scores.
+-- serve takes up to so many members out of the ready lists of one level, in the order of service. It returns them and their scores, which are named where
+-- members are more than ids.
 local function serve(level, scope, most)
   local list, members, scores = sources(level, scope, most), {}, {}
   if #list == 0 then return members, scores end
@@ -90,8 +92,9 @@ local function serve(level, scope, most)
     local popped = rcall('ZPOPMIN', one.key, most)
     for i = 1, #popped, 2 do
       members[#members + 1] = popped[i]
-      scores[#scores + 1] = text(popped[i + 1] + 0)
+      scores[#scores + 1] = popped[i + 1]
     end
+    scores.named = one.ordered
     forget(level, one.source, members)
     return members, scores
   end
@@ -101,10 +104,11 @@ local function serve(level, scope, most)
     if #some == 0 then break end
     for _, one in ipairs(some) do
       local set = one.set
+      scores.named = scores.named or set.ordered
       if #members == most then
         set.first = set.first or one.score
       else
-        members[#members + 1], scores[#scores + 1] = one.member, text(one.score)
+        members[#members + 1], scores[#scores + 1] = one.member, one.score
         if not set.taken then
           set.taken = {}
           taken[#taken + 1] = set

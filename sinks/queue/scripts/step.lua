@@ -220,8 +220,11 @@ local sets, leases, answerAt, bytes = {}, {}, 1, 0 -- leases: arguments of ZADD 
 -- share leases items to the requests from number answerAt on, in their order: members of ready lists with their scores. It returns how many were
 -- ready. An item whose payload is gone goes, too: then the sweep finds that it is missing, and puts it back as the ledger has it.
 local function share(members, scores)
-  local got, k, ids = 0, #sets, {}
-  for i, name in ipairs(members) do ids[i] = match(name, '%S+$') end
+  local got, k, ids = 0, #sets, members
+  if scores.named then -- members that are more than ids
+    ids = {}
+    for i, name in ipairs(members) do ids[i] = match(name, '%S+$') end
+  end
   local a = answers[answerAt]
   local values = mget(ITEMS, ids, 1, #ids)
   local payloads, lost = payloadsOf(ids, values)
@@ -232,13 +235,13 @@ local function share(members, scores)
       a = answers[answerAt]
     end
     local id, value = ids[i], values[i]
-    local attempt, n, failed, seq, assignee, of, at = match(value or '', '^r (%d+) (%d+) %d+ %S+ (%d+ %d+) (%d+) (%S+) (%S+)()')
+    local attempt, n, failed, seq, assignee, of, rest, place, at =
+      match(value or '', '^r (%d+) (%d+) %d+ %S+ (%d+ %d+) (%d+) (%S+) (%S+)( %S+ %d %d+ %d+ %S+) (%d+)()\n')
     if attempt then
       attempt, n = up(attempt), up(n)
-      local rest = string.sub(value, at)
-      if scores[i] then rest = gsub(rest, ' %- 0\n', ' - ' .. scores[i] .. '\n', 1) end -- a ready list alone has had its place
+      if place == '0' then place = text(scores[i] + 0) end -- the ready list alone has had it
       value = 'l ' .. attempt .. ' ' .. n .. ' ' .. a.ends .. ' ' .. a.worker .. ' ' .. failed .. ' ' .. seq .. ' ' .. assignee .. ' '
-        .. of .. rest
+        .. of .. rest .. ' ' .. place .. string.sub(value, at)
       sets[k + 1], sets[k + 2] = id, value
       k = k + 2
       if payloads[i] then value = whole(value, payloads[i]) end
@@ -346,7 +349,7 @@ if wanted > 0 and meta[2] ~= '1' then
       while a.max > 0 and not empty and bytes < MOST_BYTES do
         local room = part(a.max)
         local mine = own(a, room)
-        local members, scores, taken = {}, {}, {}
+        local members, scores, taken = {}, { named = true }, {}
         for level = 5, 1, -1 do
           while room > 0 and mine[#taken + 1] and mine[#taken + 1].level == 5 - level do
             taken[#taken + 1] = mine[#taken + 1]

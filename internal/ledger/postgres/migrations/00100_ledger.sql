@@ -335,6 +335,7 @@ CREATE TABLE queues (
 
 -- Items as they were pushed. Nothing in here ever changes. until_at is the end of the dedupe window, 0 = that of the item. warehouse
 -- is the one that an item belongs to; '' = none: only callers for all warehouses see it.
+-- service_order is in thousandths; the default is none.
 CREATE SEQUENCE items_seq;
 CREATE TABLE items (
     seq        bigint   NOT NULL,
@@ -351,6 +352,7 @@ CREATE TABLE items (
     node       text     NOT NULL,
     payload    bytea    NOT NULL,
     warehouse  text     NOT NULL DEFAULT '',
+    service_order bigint NOT NULL DEFAULT -9223372036854775808,
     PRIMARY KEY (queue_id, seq),
     UNIQUE (queue_id, id)
 ) WITH (autovacuum_vacuum_insert_scale_factor = 0.05);

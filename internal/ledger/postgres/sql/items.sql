@@ -29,13 +29,13 @@ WITH given AS MATERIALIZED (
     SELECT nextval('items_seq') AS seq, g.*
     FROM unnest($2::bigint[], $3::bigint[], $4::bigint[], $5::smallint[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[],
                 $11::text[], $12::bytea[], $13::text[], $14::bigint[], $15::bigint[], $16::bigint[], $17::bigint[], $18::integer[],
-                $19::integer[], $20::text[], $21::text[])
+                $19::integer[], $20::text[], $21::text[], $22::bigint[])
          AS g (created_at, ready_at, until_at, priority, id, bucket, dedupe_key, subject, pushed_by, node, payload,
-               state, moves, due, subject_hash, attempt, failures, suspends, assignee, warehouse)),
+               state, moves, due, subject_hash, attempt, failures, suspends, assignee, warehouse, service_order)),
 kept AS (
     INSERT INTO items (seq, created_at, ready_at, until_at, queue_id, priority, id, bucket, dedupe_key, subject, pushed_by, node, payload,
-                       warehouse)
-    SELECT seq, created_at, ready_at, until_at, $1, priority, id, bucket, dedupe_key, subject, pushed_by, node, payload, warehouse
+                       warehouse, service_order)
+    SELECT seq, created_at, ready_at, until_at, $1, priority, id, bucket, dedupe_key, subject, pushed_by, node, payload, warehouse, service_order
     FROM given ORDER BY id COLLATE "C"),
 opened AS (
     INSERT INTO open_items (seq, moves, due, subject_hash, queue_id, attempt, failures, suspends, state, assignee)
@@ -50,7 +50,7 @@ SELECT i.id, i.seq, coalesce(
 FROM items i WHERE i.queue_id = $1 AND i.id = ANY($2::text[]);
 
 -- name: copy-items
-COPY items (seq, created_at, ready_at, until_at, queue_id, priority, id, bucket, dedupe_key, subject, pushed_by, node, payload, warehouse)
+COPY items (seq, created_at, ready_at, until_at, queue_id, priority, id, bucket, dedupe_key, subject, pushed_by, node, payload, warehouse, service_order)
 FROM STDIN BINARY;
 
 -- name: copy-open-items
@@ -108,7 +108,7 @@ SELECT seq, moves, state, attempt, failures, suspends, assignee FROM refused;
 -- name: unfinished-items
 -- Arguments: $1 queue, $2 seq to start after, $3 limit. Result: items as they stand, by seq.
 SELECT i.seq, i.id, i.priority, i.payload, i.dedupe_key, i.created_at, i.ready_at, i.until_at, i.bucket, i.subject, i.pushed_by, i.node,
-       i.warehouse, o.state, o.moves, o.attempt, o.failures, o.suspends, o.due, o.assignee
+       i.warehouse, i.service_order, o.state, o.moves, o.attempt, o.failures, o.suspends, o.due, o.assignee
 FROM (SELECT * FROM open_items WHERE queue_id = $1 AND seq > $2 ORDER BY seq LIMIT $3) AS o
 CROSS JOIN LATERAL (SELECT * FROM items i WHERE i.queue_id = $1 AND i.seq = o.seq OFFSET 0) AS i
 ORDER BY o.seq;
@@ -137,7 +137,7 @@ FROM unnest($2::bigint[], $3::text[]) WITH ORDINALITY AS w (hash, subject, place
 -- name: item
 -- Arguments: $1 queue, $2 id. Result: the item as in unfinished-items; one that has ended has no state.
 SELECT i.seq, i.id, i.priority, i.payload, i.dedupe_key, i.created_at, i.ready_at, i.until_at, i.bucket, i.subject, i.pushed_by, i.node,
-       i.warehouse, coalesce(o.state, ''), coalesce(o.moves, 0), coalesce(o.attempt, 0), coalesce(o.failures, 0), coalesce(o.suspends, 0),
+       i.warehouse, i.service_order, coalesce(o.state, ''), coalesce(o.moves, 0), coalesce(o.attempt, 0), coalesce(o.failures, 0), coalesce(o.suspends, 0),
        coalesce(o.due, 0), coalesce(o.assignee, '')
 FROM items i LEFT JOIN open_items o ON o.queue_id = i.queue_id AND o.seq = i.seq
 WHERE i.queue_id = $1 AND i.id = $2;
@@ -158,7 +158,7 @@ SELECT seq FROM ended_early WHERE queue_id = $1 AND state = $4 AND seq < $2 ORDE
 -- name: done-items
 -- Arguments: $1 queue, $2 seq to start below, $3 limit, $4 the lowest seq, $5 warehouses, null = all. Result: items, the latest push first.
 SELECT i.seq, i.id, i.priority, i.payload, i.dedupe_key, i.created_at, i.ready_at, i.until_at, i.bucket, i.subject, i.pushed_by, i.node,
-       i.warehouse
+       i.warehouse, i.service_order
 FROM items i
 WHERE i.queue_id = $1 AND i.seq < $2 AND i.seq >= $4 AND ($5::text[] IS NULL OR i.warehouse = ANY($5))
   AND (SELECT o.seq FROM open_items o WHERE o.queue_id = $1 AND o.seq = i.seq) IS NULL
@@ -168,7 +168,7 @@ ORDER BY i.seq DESC LIMIT $3;
 -- name: early-items
 -- Arguments: as in done-items, $6 state. Result: as there.
 SELECT i.seq, i.id, i.priority, i.payload, i.dedupe_key, i.created_at, i.ready_at, i.until_at, i.bucket, i.subject, i.pushed_by, i.node,
-       i.warehouse
+       i.warehouse, i.service_order
 FROM (SELECT seq FROM ended_early WHERE queue_id = $1 AND state = $6 AND seq < $2 AND seq >= $4 ORDER BY seq DESC
       LIMIT CASE WHEN $5::text[] IS NULL THEN $3::integer END) AS e
 JOIN items i ON i.queue_id = $1 AND i.seq = e.seq

@@ -324,6 +324,7 @@ CREATE TABLE items (
     node       TEXT    NOT NULL,
     payload    BLOB    NOT NULL,
     warehouse  TEXT    NOT NULL DEFAULT '',
+    service_order INTEGER NOT NULL DEFAULT -9223372036854775808, -- in thousandths; this one is none
     UNIQUE (queue_id, id)
 ) STRICT;
 CREATE INDEX items_queue ON items (queue_id, seq);

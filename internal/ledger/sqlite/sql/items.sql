@@ -18,8 +18,8 @@ WHERE i.queue_id = ?1 AND i.id IN (SELECT value FROM json_each(?2));
 
 -- name: insert-items
 INSERT INTO items (seq, queue_id, id, priority, created_at, ready_at, until_at, bucket, dedupe_key, subject, pushed_by, node, payload,
-                   warehouse)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+                   warehouse, service_order)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
 
 -- name: insert-open-items
 INSERT INTO open_items (queue_id, seq, state, moves, attempt, failures, suspends, due, assignee, subject_hash)
@@ -61,7 +61,7 @@ RETURNING seq, moves, state, attempt, failures, suspends, assignee;
 -- name: unfinished-items
 -- Arguments: ?1 queue, ?2 seq to start after, ?3 limit. Result: items as they stand, by seq.
 SELECT i.seq, i.id, i.priority, i.payload, i.dedupe_key, i.created_at, i.ready_at, i.until_at, i.bucket, i.subject, i.pushed_by, i.node,
-       i.warehouse, o.state, o.moves, o.attempt, o.failures, o.suspends, o.due, o.assignee
+       i.warehouse, i.service_order, o.state, o.moves, o.attempt, o.failures, o.suspends, o.due, o.assignee
 FROM open_items o CROSS JOIN items i ON i.seq = o.seq
 WHERE o.queue_id = ?1 AND o.seq > ?2 ORDER BY o.seq LIMIT ?3;
 
@@ -91,7 +91,7 @@ ORDER BY h.key, o.seq;
 -- name: item
 -- Arguments: ?1 queue, ?2 id. Result: the item as in unfinished-items; one that has ended has no state.
 SELECT i.seq, i.id, i.priority, i.payload, i.dedupe_key, i.created_at, i.ready_at, i.until_at, i.bucket, i.subject, i.pushed_by, i.node,
-       i.warehouse, coalesce(o.state, ''), coalesce(o.moves, 0), coalesce(o.attempt, 0), coalesce(o.failures, 0), coalesce(o.suspends, 0),
+       i.warehouse, i.service_order, coalesce(o.state, ''), coalesce(o.moves, 0), coalesce(o.attempt, 0), coalesce(o.failures, 0), coalesce(o.suspends, 0),
        coalesce(o.due, 0), coalesce(o.assignee, '')
 FROM items i LEFT JOIN open_items o ON o.queue_id = i.queue_id AND o.seq = i.seq
 WHERE i.queue_id = ?1 AND i.id = ?2;
@@ -113,7 +113,7 @@ SELECT seq FROM ended_early WHERE queue_id = ?1 AND state = ?4 AND seq < ?2 ORDE
 -- Arguments: ?1 queue, ?2 seq to start below, ?3 limit, ?4 the lowest seq, ?5 warehouses (JSON), null = all. Result: items, the latest push
 -- first.
 SELECT i.seq, i.id, i.priority, i.payload, i.dedupe_key, i.created_at, i.ready_at, i.until_at, i.bucket, i.subject, i.pushed_by, i.node,
-       i.warehouse
+       i.warehouse, i.service_order
 FROM items i
 WHERE i.queue_id = ?1 AND i.seq < ?2 AND i.seq >= ?4 AND (?5 IS NULL OR i.warehouse IN (SELECT value FROM json_each(?5)))
   AND NOT EXISTS (SELECT 1 FROM open_items o WHERE o.queue_id = ?1 AND o.seq = i.seq)
@@ -123,7 +123,7 @@ ORDER BY i.seq DESC LIMIT ?3;
 -- name: early-items
 -- Arguments: as in done-items, ?6 state. Result: as there.
 SELECT i.seq, i.id, i.priority, i.payload, i.dedupe_key, i.created_at, i.ready_at, i.until_at, i.bucket, i.subject, i.pushed_by, i.node,
-       i.warehouse
+       i.warehouse, i.service_order
 FROM ended_early e CROSS JOIN items i ON i.seq = e.seq
 WHERE e.queue_id = ?1 AND e.state = ?6 AND e.seq < ?2 AND e.seq >= ?4 AND (?5 IS NULL OR i.warehouse IN (SELECT value FROM json_each(?5)))
 ORDER BY e.seq DESC LIMIT ?3;
