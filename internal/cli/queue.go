@@ -20,7 +20,7 @@ type queueCommands struct{ *command }
 
 func (c queueCommands) queue() *cobra.Command {
 	return group("queue", "Work queues: look into them, and do what workers and operators do",
-		c.list(), c.show(), c.peek(), c.rank(),
+		c.list(), c.show(), c.find(), c.peek(), c.rank(),
 		c.push(), c.lease(),
 		c.ack(), c.nack(), c.release(), c.extend(), c.suspend(), c.store(),
 		c.finish(), c.assign(), c.remove(), c.requeue(),
@@ -63,6 +63,7 @@ func named(queue string, test bool) string {
 // listFlags say which items are listed.
 type listFlags struct {
 	state     string
+	key       string // instead of a state
 	warehouse string
 	limit     int
 	after     string
@@ -94,6 +95,29 @@ that remains, the dead by when they died, the ended with the latest push first. 
 		},
 	}, &f.test)
 	cmd.Flags().StringVar(&f.state, "state", string(item.Ready), "ready, assigned, leased, delayed, suspended, stored, dead, withheld (dead since the ledger was restored), done, removed or refused")
+	cmd.Flags().StringVar(&f.warehouse, "warehouse", "", "of this warehouse alone")
+	cmd.Flags().IntVar(&f.limit, "limit", 50, "how many items at most; 0 = all")
+	cmd.Flags().StringVar(&f.after, "after", "", "go on behind the list that ended with this cursor")
+	return cmd
+}
+
+func (c queueCommands) find() *cobra.Command {
+	var f listFlags
+	cmd := c.withTwin(&cobra.Command{
+		Use:   "find QUEUE KEY",
+		Short: "Find the items that were pushed with a dedupe key, whatever has become of them",
+		Long: `Find the items that were pushed with a dedupe key, in any state, the latest push first. The key of an item that was made of a notice is
+its rule, scope and key with blanks between them.`,
+		Example: "  tallyman queue find replenishment A-01",
+		Args:    takes("QUEUE", "KEY"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if f.limit < 0 {
+				return usage("--limit takes the number of items to list, or 0 for all")
+			}
+			f.key = args[1]
+			return c.listItems(cmd.Context(), args[0], f)
+		},
+	}, &f.test)
 	cmd.Flags().StringVar(&f.warehouse, "warehouse", "", "of this warehouse alone")
 	cmd.Flags().IntVar(&f.limit, "limit", 50, "how many items at most; 0 = all")
 	cmd.Flags().StringVar(&f.after, "after", "", "go on behind the list that ended with this cursor")

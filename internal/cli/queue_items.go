@@ -88,6 +88,10 @@ func (c queueCommands) listItems(ctx context.Context, queue string, f listFlags)
 		return err
 	}
 	return c.print(form, func(w io.Writer) {
+		if f.key != "" && len(form.Items) == 0 {
+			fmt.Fprintf(w, "No item of %s has the dedupe key %s.\n", named(queue, f.test), f.key)
+			return
+		}
 		writeItems(w, c.width(), item.State(f.state), form.Items)
 		if form.Cursor != "" {
 			fmt.Fprintf(w, "There are more: --limit 0 lists all, --after %s those that follow.\n", form.Cursor)
@@ -98,7 +102,7 @@ func (c queueCommands) listItems(ctx context.Context, queue string, f listFlags)
 // items reads as many pages as the limit asks for.
 func (c *client) items(ctx context.Context, queue string, f listFlags) (*wire.ItemsForm, error) {
 	all := &wire.ItemsForm{Items: []wire.ItemForm{}, Cursor: f.after}
-	query := queryOf(map[string]string{"state": f.state, "warehouse": f.warehouse})
+	query := queryOf(map[string]string{"state": f.state, "key": f.key, "warehouse": f.warehouse})
 	maps.Copy(query, twinQuery(f.test))
 	for {
 		size := item.MaxBatch
@@ -216,7 +220,7 @@ func itemColumns(state item.State) []itemColumn {
 	var columns []itemColumn
 	add := func(name string, cell func(*wire.ItemForm) string) { columns = append(columns, itemColumn{name, cell}) }
 	payload := func() { add(payloadColumn, func(i *wire.ItemForm) string { return gist(i.Payload) }) }
-	if !state.Ended() && state != item.WithheldState {
+	if state != "" && !state.Ended() && state != item.WithheldState {
 		add("RANK", func(i *wire.ItemForm) string { return strconv.FormatInt(i.Rank, 10) })
 	}
 	add("ITEM", func(i *wire.ItemForm) string { return i.ID })
@@ -249,6 +253,10 @@ func itemColumns(state item.State) []itemColumn {
 	case item.WithheldState:
 		payload()
 		add("WITHHELD", func(i *wire.ItemForm) string { return when(i.Due) })
+	case "": // found by key, in any state
+		add("STATE", func(i *wire.ItemForm) string { return i.State })
+		payload()
+		add("CREATED", func(i *wire.ItemForm) string { return stamp(i.CreatedAt) })
 	default:
 		payload()
 		add("CREATED", func(i *wire.ItemForm) string { return stamp(i.CreatedAt) })

@@ -132,6 +132,9 @@ type Records interface {
 	// push first. Of a scope that is not all it looks at so many items at most: the list may be shorter than the limit, and even empty,
 	// where there are more. Next is the Seq below which they are, 0 = there are none. ErrInvalid for a state that is no end.
 	EndedItems(ctx context.Context, queue string, state State, scope Scope, before int64, limit int) (list []Record, next int64, err error)
+	// KeyItems returns items of the scope's warehouses that were pushed with the dedupe key, ended or not, with Seq below before (0 = any), the
+	// latest push first. Next is the Seq below which there are more, 0 = there are none.
+	KeyItems(ctx context.Context, queue, key string, scope Scope, before int64, limit int) (list []Record, next int64, err error)
 	// QueuePause returns the zero value for a queue that was never paused.
 	QueuePause(ctx context.Context, queue string) (Pause, error)
 	// SetQueuePause leaves a record of who has paused or resumed the queue. The action, object and states of the order are the ledger's to say.

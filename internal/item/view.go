@@ -95,6 +95,7 @@ type Query struct {
 	Test  bool
 	Scope Scope
 	State State  // ready (in the order of service), assigned, leased, delayed, suspended, stored (by due time), dead, withheld (the latest first, by the ledger, as all that follow), or an end
+	Key   string // of items in any state, the latest push first: that they were pushed with, instead of a state
 	Limit int    // 1 … MaxBatch
 	After string // the cursor of the page before
 }

@@ -236,7 +236,7 @@ func (q *Queue) takeBack(ctx context.Context, list []noticeWork) error {
 			}
 		}
 	}
-	values, err := q.values(ctx, ids)
+	values, err := q.values(ctx, q.line(false), ids)
 	if err != nil {
 		return err
 	}
@@ -257,7 +257,7 @@ func (q *Queue) takeBack(ctx context.Context, list []noticeWork) error {
 }
 
 // values reads items as they stand in Redis; one that is not there is zero.
-func (q *Queue) values(ctx context.Context, ids []string) ([]item.Item, error) {
+func (q *Queue) values(ctx context.Context, l *queueLine, ids []string) ([]item.Item, error) {
 	list := make([]item.Item, 0, len(ids))
 	for len(list) < len(ids) {
 		some := ids[len(list):]
@@ -265,7 +265,7 @@ func (q *Queue) values(ctx context.Context, ids []string) ([]item.Item, error) {
 		for _, id := range some[:min(len(some), item.MaxBatch)] {
 			args = append(args, id)
 		}
-		answer, _, err := q.read(ctx, q.line(false), q.reads.values, args...)
+		answer, _, err := q.read(ctx, l, q.reads.values, args...)
 		if err != nil {
 			return nil, err
 		}

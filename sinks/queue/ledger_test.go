@@ -270,6 +270,22 @@ func (l *memoryLedger) EndedItems(
 	return out, 0, err
 }
 
+func (l *memoryLedger) KeyItems(
+	_ context.Context, queue, key string, scope item.Scope, before int64, limit int,
+) (out []item.Record, next int64, err error) {
+	q, leave, err := l.enter(queue)
+	defer leave()
+	for _, seq := range slices.Backward(q.pushed) {
+		if i := q.items[seq]; i.DedupeKey == key && (before == 0 || seq < before) && scope.Has(i.Warehouse) {
+			if len(out) == limit {
+				return out, out[limit-1].Seq, err
+			}
+			out = append(out, i.Record)
+		}
+	}
+	return out, 0, err
+}
+
 func (l *memoryLedger) QueuePause(_ context.Context, queue string) (item.Pause, error) {
 	q, leave, err := l.enter(queue)
 	defer leave()

@@ -225,6 +225,9 @@ func (l *queueLine) newRecords(by string, items []item.New) ([]item.Record, erro
 		if r.Delay > 0 {
 			r.State, r.Due = item.Delayed, r.Ready
 		}
+		if r.DedupeKey == "" && l.o.Dedupe.Content {
+			r.DedupeKey = contentKey(r.Priority, r.Payload)
+		}
 		if r.DedupeKey != "" {
 			r.Bucket, r.Until = l.o.Dedupe.bucket(r.Warehouse, r.DedupeKey, r.Created, l.o.Timezone)
 		}

@@ -26,7 +26,7 @@ func (q *Queue) List(ctx context.Context, query item.Query) (item.Page, error) {
 	if err != nil {
 		return item.Page{}, err
 	}
-	if query.State.Ended() || query.State == item.WithheldState {
+	if query.Key != "" || query.State.Ended() || query.State == item.WithheldState {
 		return q.recorded(ctx, query, c)
 	}
 	letter := listLetter(query.State)
@@ -76,10 +76,10 @@ func parsePage(answer []string, state item.State) (item.Page, error) {
 	return page, nil
 }
 
-// recorded asks the ledger for items that have ended or are withheld, what has just moved among them.
+// recorded asks the ledger for items that have ended or are withheld, or that have a dedupe key, what has just moved among them.
 func (q *Queue) recorded(ctx context.Context, query item.Query, c cursor) (item.Page, error) {
 	if q.o.Ledger == nil {
-		return item.Page{}, invalid("state", -1, "%s: items that have ended or are withheld are in the ledger, and there is none", query.State)
+		return item.Page{}, invalid("state", -1, "%s: items that have ended or are withheld, and dedupe keys, are in the ledger, and there is none", query.State)
 	}
 	err := q.settle(ctx, q.line(query.Test))
 	if err != nil {
@@ -88,9 +88,12 @@ func (q *Queue) recorded(ctx context.Context, query item.Query, c cursor) (item.
 	name := q.line(query.Test).name
 	var records []item.Record
 	var next int64
-	if query.State == item.WithheldState {
+	switch {
+	case query.Key != "":
+		records, next, err = q.o.Ledger.KeyItems(ctx, name, query.Key, query.Scope, c.at, query.Limit)
+	case query.State == item.WithheldState:
 		records, next, err = q.o.Ledger.WithheldItems(ctx, name, query.Scope, c.at, query.Limit)
-	} else {
+	default:
 		records, next, err = q.o.Ledger.EndedItems(ctx, name, query.State, query.Scope, c.at, query.Limit)
 	}
 	if err != nil {
@@ -100,10 +103,36 @@ func (q *Queue) recorded(ctx context.Context, query item.Query, c cursor) (item.
 	for i := range records {
 		page.Items[i] = fromRecord(&records[i])
 	}
+	if query.Key != "" {
+		if err := q.refresh(ctx, q.line(query.Test), page.Items); err != nil {
+			return item.Page{}, err
+		}
+	}
 	if next > 0 {
 		page.Cursor = cursor{at: next}.encode(query.State)
 	}
 	return page, nil
+}
+
+// refresh reads those of the items in Redis that have not ended: the ledger does not know who works on them.
+func (q *Queue) refresh(ctx context.Context, l *queueLine, items []item.Item) error {
+	var ids []string
+	var places []int
+	for i := range items {
+		if !items[i].State.Ended() {
+			ids, places = append(ids, items[i].ID), append(places, i)
+		}
+	}
+	values, err := q.values(ctx, l, ids)
+	if err != nil {
+		return err
+	}
+	for i, place := range places {
+		if values[i].ID != "" {
+			items[place] = values[i]
+		}
+	}
+	return nil
 }
 
 // fromRecord is an item as the ledger has it.

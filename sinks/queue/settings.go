@@ -1,11 +1,16 @@
 package queue
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/base64"
+	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
 
 	"tallyman/rules/strictyaml"
 	"tallyman/sinks"
@@ -30,7 +35,7 @@ type Settings struct {
 	Timezone     Timezone        `yaml:"timezone" doc:"of the days of dedupe"`
 	Lease        time.Duration   `yaml:"lease" min:"1s" max:"24h" doc:"how long a worker has an item, where the worker asks for no other lease"`
 	MaxAttempts  int             `yaml:"max_attempts" min:"1" doc:"failures after which an item is dead"`
-	Dedupe       Window          `yaml:"dedupe" doc:"how long an item holds its dedupe key: until_done, day, or a duration"`
+	Dedupe       Window          `yaml:"dedupe" doc:"how long an item holds its dedupe key: until_done, day, or a duration; content before it makes the key of items without one from priority and payload"`
 	SuspendSteps []time.Duration `yaml:"suspend_steps" min:"1s" max:"366d" doc:"the first and further suspends of an item; [] = none may be suspended"`
 }
 
@@ -74,10 +79,16 @@ func (t *Timezone) DecodeYAML(d *strictyaml.Decoder, name string, n *strictyaml.
 const (
 	windowUntilDone = "until_done"
 	windowDay       = "day"
+	windowContent   = "content" // alone, or before another
 )
 
 // String is the window as the configuration has it.
 func (w Window) String() string {
+	if w.Content {
+		rest := w
+		rest.Content = false
+		return strings.TrimSuffix(windowContent+" "+rest.String(), " "+windowUntilDone)
+	}
 	switch {
 	case w.Day:
 		return windowDay
@@ -90,39 +101,74 @@ func (w Window) String() string {
 
 // DecodeYAML reads a window.
 func (w *Window) DecodeYAML(d *strictyaml.Decoder, name string, n *strictyaml.Node) {
-	s, ok := d.Setting(name, n, "until_done, day, or a duration")
+	const hint = "until_done, day, or a duration, also behind content"
+	s, ok := d.Setting(name, n, hint)
 	if !ok {
 		return
 	}
-	switch s {
-	case windowUntilDone:
-		*w = Window{}
-		return
-	case windowDay:
-		*w = Window{Day: true}
+	window, err := parseWindow(s)
+	if err != nil {
+		d.Fail(n, CodeDedupe, fmt.Sprintf("%s cannot be %q", name, s), err.Error())
 		return
 	}
-	if _, err := strictyaml.ParseDuration(s); err != nil {
-		d.Fail(n, CodeDedupe, fmt.Sprintf("%s cannot be %q", name, s), windowHint(s, err))
-		return
-	}
-	window := Window{}
-	d.Bounded(name, n, &window.For, `min:"1s" max:"366d"`)
 	*w = window
 }
+
+// parseWindow reads what String has written. The error says what may stand there.
+func parseWindow(text string) (Window, error) {
+	span, isContent := text, text == windowContent
+	if rest, found := strings.CutPrefix(text, windowContent+" "); found {
+		span, isContent = rest, true
+	}
+	window := Window{Content: isContent}
+	switch {
+	case span == windowUntilDone, text == windowContent:
+	case span == windowDay:
+		window.Day = true
+	default:
+		var err error
+		window.For, err = strictyaml.ParseDuration(span)
+		if err == nil && (window.For < leastWindow || window.For > mostWindow) {
+			err = errors.New("a duration between 1s and 366d")
+		}
+		if err != nil {
+			return Window{}, errors.New(windowHint(span, err))
+		}
+	}
+	return window, nil
+}
+
+// The bounds of a window that is a duration.
+const (
+	leastWindow = time.Second
+	mostWindow  = 366 * 24 * time.Hour
+)
 
 // windowHint says what is wrong with a duration, where it was meant as one.
 func windowHint(s string, err error) string {
 	if s != "" && strings.ContainsAny(s[:1], "-0123456789") {
 		return err.Error()
 	}
-	return "until_done, day, or a duration such as 4h"
+	return "until_done, day, or a duration such as 4h; content before it, or alone, makes keys from priority and payload"
 }
 
 // Window is how long an item holds its dedupe key. The zero value is until the item has ended; a dead item has not.
 type Window struct {
 	Day bool          // the day, in the queue's timezone, in which the item was created
 	For time.Duration // this long from the item's creation, whatever becomes of it
+	// Content says that an item without a dedupe key gets one that is made from its priority and its payload.
+	Content bool
+}
+
+// contentKey is the dedupe key of an item's priority and payload. The order of members and blanks do not matter; numbers are compared as they
+// are written, since two large ones may be the same to a float.
+func contentKey(priority int, payload []byte) string {
+	canonical := jsontext.Value(bytes.Clone(payload))
+	if err := canonical.Canonicalize(jsontext.CanonicalizeRawInts(false), jsontext.CanonicalizeRawFloats(false)); err != nil {
+		canonical = payload // it was checked, so this is never needed
+	}
+	sum := sha256.Sum256(canonical)
+	return "content " + strconv.Itoa(priority) + " " + base64.RawURLEncoding.EncodeToString(sum[:])
 }
 
 // bucket names a dedupe key together with its window, and says when the window ends: zero for until the item has ended. Items

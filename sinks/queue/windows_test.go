@@ -2,6 +2,7 @@ package queue
 
 import (
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -44,6 +45,62 @@ func TestAnIDThatExistsTakesNoDedupeKey(t *testing.T) {
 			n.expectPush(t, keyed("i2", "bin", now), "pushed ")
 			n.expectPush(t, keyed("i3", "bin", now), "duplicate i2")
 			n.stop()
+		}
+	})
+}
+
+// TestKeysOfContent: the daily buffer. What says the same at the same priority is one item, however its members are ordered, and a key that is given counts.
+func TestKeysOfContent(t *testing.T) {
+	t.Parallel()
+	onAll(t, func(t site) {
+		n := newNode(t, t.addr, newMemoryLedger(), func(o *Options) { o.Dedupe = Window{Day: true, Content: true} })
+		now := time.Now()
+		of := func(id, payload string, priority int, key string) item.New {
+			return item.New{ID: id, Priority: priority, Payload: []byte(payload), DedupeKey: key, Created: now}
+		}
+		n.expectPush(t, of("i1", `{"a":1,"b":[1,2]}`, 3, ""), "pushed ")
+		n.expectPush(t, of("i2", `{ "b": [1, 2], "a": 1 }`, 3, ""), "duplicate i1")
+		n.expectPush(t, of("i3", `{"a":1,"b":[1,2]}`, 4, ""), "pushed ")
+		n.expectPush(t, of("i4", `{"a":1,"b":[2,1]}`, 3, ""), "pushed ")
+		n.expectPush(t, of("i5", `{"a":1,"b":[1,2]}`, 3, "own"), "pushed ")
+		n.expectPush(t, of("i6", `{"n":9007199254740992}`, 3, ""), "pushed ")
+		n.expectPush(t, of("i7", `{"n":9007199254740993}`, 3, ""), "pushed ")
+		next := of("i8", `{"a":1,"b":[1,2]}`, 3, "")
+		next.Created = now.Add(24 * time.Hour)
+		n.expectPush(t, next, "pushed ")
+	})
+}
+
+// TestItemsAreFoundByTheirKey in any state, with who works on them.
+func TestItemsAreFoundByTheirKey(t *testing.T) {
+	t.Parallel()
+	onAll(t, func(t site) {
+		n := newNode(t, t.addr, newMemoryLedger())
+		now := time.Now()
+		n.expectPush(t, keyed("i1", "order 7", now), "pushed ")
+		lease := n.mustLease(t, "w", 1)[0]
+		n.mustStep(t, item.Step{Caller: item.Caller{Worker: "w"}, Ops: []item.Op{{Kind: item.Ack, ID: "i1", Attempt: lease.Attempt}}})
+		n.expectPush(t, keyed("i2", "order 7", now), "pushed ")
+		n.expectPush(t, keyed("i3", "order 7", now), "duplicate i2")
+		n.mustLease(t, "w", 1)
+		var got []string
+		for after := ""; ; {
+			page, err := n.List(t.Context(), item.Query{Key: "order 7", Limit: 2, After: after})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, i := range page.Items {
+				got = append(got, i.ID+" "+string(i.State)+" "+i.Worker)
+			}
+			if after = page.Cursor; after == "" {
+				break
+			}
+		}
+		if want := []string{"i3 refused ", "i2 leased w", "i1 done "}; !slices.Equal(got, want) {
+			t.Errorf("found %q, want %q", got, want)
+		}
+		if page, err := n.List(t.Context(), item.Query{Key: "order 7", Limit: 2, Scope: item.Scope{"elsewhere"}}); err != nil || len(page.Items) > 0 {
+			t.Errorf("another warehouse finds %v, %v", page.Items, err)
 		}
 	})
 }

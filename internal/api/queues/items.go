@@ -26,6 +26,7 @@ type (
 		QueuePath
 		Warehouse string                 `query:"warehouse" doc:"of this warehouse alone"`
 		State     itemState              `query:"state" doc:"ready in the order of service, ends and withheld the latest push first, the others by due time (dead: when they died); withheld: dead items that wait for an operator since the ledger was restored"`
+		Key       string                 `query:"key" maxLength:"512" doc:"items in any state that were pushed with this dedupe key, the latest push first; instead of state"`
 		Limit     api.Limit[api.OfItems] `query:"limit" doc:"items in a page"`
 		After     string                 `query:"after" doc:"the cursor of the page before"`
 		Test      api.Flag               `query:"test" doc:"of the test twin"`
@@ -87,7 +88,7 @@ func (h *Handlers) listItems(ctx context.Context, in *itemsInput) (*itemsOutput,
 	now := time.Now()
 	for i := range page.Items {
 		out.Body.Items[i] = newItemForm(&page.Items[i], now)
-		if !query.State.Ended() && query.State != item.WithheldState {
+		if query.Key == "" && !query.State.Ended() && query.State != item.WithheldState {
 			out.Body.Items[i].Rank = before + int64(i) + 1
 		}
 	}
@@ -120,6 +121,9 @@ func (in *itemsInput) parse() (query item.Query, before int64, prob *wire.Proble
 	}
 	if !slices.Contains(listed[:], query.State) {
 		return query, 0, api.BadParameter("state " + policy.Quote(string(in.State)) + " is not one that items are listed by")
+	}
+	if query.Key = in.Key; query.Key != "" && in.State != "" {
+		return query, 0, api.BadParameter("key finds items in any state: leave out state")
 	}
 	if in.Limit != "" {
 		n, err := strconv.Atoi(string(in.Limit))

@@ -96,6 +96,22 @@ var itemReadTests = []testCase{
 		f.finish(t, 2, item.Done, items[0])
 		f.hasSubject(t, "rule scope key", "i_2")
 	}},
+	{"items are found by their dedupe keys, ended or not", func(t *testing.T, f *fixture) {
+		f.begin(t, "", "e1")
+		records := []item.Record{newItem("i_1"), newItem("i_2"), newItem("i_3"), newItem("i_4"), newItem("i_5")}
+		for i := range records {
+			records[i].DedupeKey = "order 7"
+		}
+		records[1].Warehouse, records[3].DedupeKey, records[4].DedupeKey = "W2", "order 8", ""
+		items := f.push(t, records...)
+		items[0] = f.finish(t, 1, item.Done, items[0])[0]
+		f.hasKey(t, "order 7", nil, 0, 10, items[2], items[1], items[0])
+		f.hasKey(t, "order 7", item.Scope{"W2"}, 0, 10, items[1])
+		f.hasKey(t, "order 7", nil, 0, 2, items[2], items[1])
+		f.hasKey(t, "order 7", nil, items[1].Seq, 2, items[0])
+		f.hasKey(t, "order 9", nil, 0, 10)
+		f.hasKey(t, "", nil, 0, 10)
+	}},
 	{"keys are held by what is done while their windows are open", func(t *testing.T, f *fixture) {
 		f.begin(t, "", "e1")
 		items := f.push(t, newItem("until done"), windowItem("longer", 2*time.Hour), windowItem("short", time.Minute),
@@ -133,6 +149,16 @@ func (f *itemChecks) hasEnded(t testing.TB, state item.State, before int64, limi
 	got, _, err := f.EndedItems(t.Context(), queue, state, nil, before, limit)
 	noError(t, err)
 	equal(t, want, got)
+}
+
+func (f *itemChecks) hasKey(t testing.TB, key string, scope item.Scope, before int64, limit int, want ...item.Record) {
+	t.Helper()
+	got, next, err := f.KeyItems(t.Context(), queue, key, scope, before, limit)
+	noError(t, err)
+	equal(t, want, got)
+	if more := len(want) == limit; more != (next > 0) {
+		t.Errorf("%d of %d, and more below %d", len(got), limit, next)
+	}
 }
 
 func (f *itemChecks) hasSubject(t testing.TB, subject string, want ...string) {

@@ -176,14 +176,51 @@ func (s *queueStore) EndedItems(
 		return nil, 0, err
 	}
 	page, next = codec.Page(records, limit, looked)
-	moves, err := s.moves(ctx, codec.Seqs(page))
+	return page, next, s.stand(ctx, page)
+}
+
+// KeyItems implements item.Records.
+func (s *queueStore) KeyItems(
+	ctx context.Context, queue, key string, scope item.Scope, before int64, limit int,
+) (page []item.Record, next int64, err error) {
+	id, found, err := s.IDs.Queue(ctx, queue)
+	if err != nil || !found {
+		return nil, 0, err
+	}
+	if before <= 0 {
+		before = math.MaxInt64
+	}
+	var warehouses any
+	if scope != nil {
+		warehouses = []string(scope)
+	}
+	var row codec.Item
+	records, err := s.records(ctx, "key-items", []any{id, codec.Text(key), before, limit + 1, warehouses}, &row, row.Columns())
 	if err != nil {
 		return nil, 0, err
 	}
+	page, next = codec.Page(records, limit, 0)
+	return page, next, s.stand(ctx, page)
+}
+
+// stand sets how those of the items stood after their last moves that have ended.
+func (s *queueStore) stand(ctx context.Context, page []item.Record) error {
+	var ended []int64
 	for i := range page {
-		codec.Stand(&page[i], moves[page[i].Seq])
+		if page[i].State == "" {
+			ended = append(ended, page[i].Seq)
+		}
 	}
-	return page, next, nil
+	moves, err := s.moves(ctx, ended)
+	if err != nil {
+		return err
+	}
+	for i := range page {
+		if page[i].State == "" {
+			codec.Stand(&page[i], moves[page[i].Seq])
+		}
+	}
+	return nil
 }
 
 // QueuePause implements item.Records.

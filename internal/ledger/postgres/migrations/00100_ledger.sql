@@ -358,6 +358,7 @@ CREATE TABLE items (
 ) WITH (autovacuum_vacuum_insert_scale_factor = 0.05);
 -- A payload is a few hundred bytes that hardly compress: trying costs time.
 ALTER TABLE items ALTER COLUMN payload SET STORAGE EXTERNAL;
+CREATE INDEX items_key ON items (queue_id, dedupe_key, seq) WHERE dedupe_key <> '';
 CREATE INDEX items_window ON items (queue_id, until_at, seq) WHERE until_at > 0;
 
 -- Items that have not ended, as they stand after their last recorded moves. state: the letters of item.State.Letter.

@@ -328,6 +328,7 @@ CREATE TABLE items (
     UNIQUE (queue_id, id)
 ) STRICT;
 CREATE INDEX items_queue ON items (queue_id, seq);
+CREATE INDEX items_key ON items (queue_id, dedupe_key, seq) WHERE dedupe_key <> '';
 CREATE INDEX items_window ON items (queue_id, until_at, seq) WHERE until_at > 0;
 
 -- Items that have not ended, as they stand after their last recorded moves. state: the letters of item.State.Letter.

@@ -96,6 +96,15 @@ SELECT i.seq, i.id, i.priority, i.payload, i.dedupe_key, i.created_at, i.ready_a
 FROM items i LEFT JOIN open_items o ON o.queue_id = i.queue_id AND o.seq = i.seq
 WHERE i.queue_id = ?1 AND i.id = ?2;
 
+-- name: key-items
+-- Arguments: ?1 queue, ?2 dedupe key, ?3 seq to start below, ?4 limit, ?5 warehouses (JSON), null = all. Result: items as in item, the latest push first.
+SELECT i.seq, i.id, i.priority, i.payload, i.dedupe_key, i.created_at, i.ready_at, i.until_at, i.bucket, i.subject, i.pushed_by, i.node,
+       i.warehouse, i.service_order, coalesce(o.state, ''), coalesce(o.moves, 0), coalesce(o.attempt, 0), coalesce(o.failures, 0), coalesce(o.suspends, 0),
+       coalesce(o.due, 0), coalesce(o.assignee, '')
+FROM items i LEFT JOIN open_items o ON o.queue_id = i.queue_id AND o.seq = i.seq
+WHERE i.queue_id = ?1 AND i.dedupe_key = ?2 AND i.dedupe_key <> '' AND i.seq < ?3 AND (?5 IS NULL OR i.warehouse IN (SELECT value FROM json_each(?5)))
+ORDER BY i.seq DESC LIMIT ?4;
+
 -- name: item-moves
 -- Arguments: ?1 seqs (JSON). Result: seq and moves, in the order in which they were recorded.
 SELECT seq, moves FROM item_moves WHERE seq IN (SELECT value FROM json_each(?1)) ORDER BY num;
