@@ -50,6 +50,9 @@ func (n *Notice) appendJSON(b []byte) (_ []byte, ok bool) {
 	b = appendText(append(b, `,"episode":`...), n.Episode)
 	b = appendText(append(b, `,"status":`...), string(n.Status))
 	b = strconv.AppendInt(append(b, `,"priority":`...), int64(n.Priority), 10)
+	if n.Order != "" {
+		b = appendText(append(b, `,"order":`...), n.Order)
+	}
 	b = appendText(append(b, `,"modal":`...), n.Modal)
 	b = appendText(append(b, `,"title":`...), n.Title)
 	b = appendText(append(b, `,"body":`...), n.Body)

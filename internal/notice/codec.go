@@ -82,7 +82,7 @@ func toProto(n *Notice) (*tallymanv1.Notice, error) {
 		Id: valid(n.ID), Type: valid(n.Type), TypeId: n.TypeID, Warehouse: valid(n.Warehouse),
 		Rule: valid(n.Rule), Scope: valid(n.Scope), Key: valid(n.Key), Episode: valid(n.Episode),
 		Status: valid(string(n.Status)), Priority: int32(n.Priority), Modal: valid(n.Modal), //nolint:gosec // 1 … 5
-		Title: valid(n.Title), Body: valid(n.Body),
+		Title: valid(n.Title), Body: valid(n.Body), Order: valid(n.Order),
 		Count:     int32(min(n.Count, 1<<31-1)), //nolint:gosec // bounded in the same expression
 		CreatedAt: n.CreatedAt.UnixMicro(), ExpiresAt: n.ExpiresAt.UnixMicro(),
 	}
@@ -120,7 +120,7 @@ func fromProto(m *tallymanv1.Notice) *Notice {
 	n := &Notice{
 		ID: m.GetId(), Type: m.GetType(), TypeID: m.GetTypeId(), Warehouse: m.GetWarehouse(),
 		Rule: m.GetRule(), Scope: m.GetScope(), Key: m.GetKey(), Episode: m.GetEpisode(),
-		Status: Status(m.GetStatus()), Priority: int(m.GetPriority()), Modal: m.GetModal(),
+		Status: Status(m.GetStatus()), Priority: int(m.GetPriority()), Order: m.GetOrder(), Modal: m.GetModal(),
 		Title: m.GetTitle(), Body: m.GetBody(), Labels: m.GetLabels(), Count: int(m.GetCount()),
 		CreatedAt: time.UnixMicro(m.GetCreatedAt()).UTC(), ExpiresAt: time.UnixMicro(m.GetExpiresAt()).UTC(),
 	}

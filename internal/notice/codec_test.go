@@ -176,6 +176,7 @@ func draw(t *rapid.T) *notice.Notice {
 	n.ID = rapid.StringMatching(`n_[a-z2-7]{26}`).Draw(t, "id")
 	n.Title, n.Body, n.Key = text.Draw(t, "title"), text.Draw(t, "body"), text.Draw(t, "key")
 	n.Priority, n.Count = rapid.IntRange(1, 5).Draw(t, "priority"), rapid.IntRange(0, 1<<30).Draw(t, "count")
+	n.Order = rapid.SampledFrom([]string{"", "-7.25", "1777644000000"}).Draw(t, "order")
 	n.Labels, n.Data = nil, nil
 	for range rapid.IntRange(0, 5).Draw(t, "fields") {
 		n.Data = append(n.Data, notice.Field{Name: text.Draw(t, "name"), Value: value.Draw(t, "value")})

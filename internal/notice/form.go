@@ -23,6 +23,7 @@ type Form struct {
 	Episode    string    `json:"episode" xml:"episode" doc:"names one unbroken life of a finding, or the request that sent the notice: an opaque text, to be compared and not to be read"`
 	Status     Status    `json:"status" xml:"status" enum:"firing,resolved,event,sent"`
 	Priority   int       `json:"priority" xml:"priority" minimum:"1" maximum:"5" doc:"5 is the highest"`
+	Order      string    `json:"order,omitempty" xml:"order,omitempty" doc:"decides inside the priority in which order queues serve what is made of it, the lowest first; absent: none was given"`
 	Modal      string    `json:"modal" xml:"modal" enum:"silent,popup"`
 	Title      string    `json:"title" xml:"title"`
 	Body       string    `json:"body" xml:"body"`
@@ -46,7 +47,7 @@ type ViewForm struct {
 func (n *Notice) Form() Form {
 	return Form{
 		ID: n.ID, Type: n.Type, TypeID: n.TypeID, Warehouse: n.Warehouse, Rule: n.Rule, Scope: n.Scope, Key: n.Key,
-		Episode: n.Episode, Status: n.Status, Priority: n.Priority, Modal: n.Modal, Title: n.Title, Body: n.Body,
+		Episode: n.Episode, Status: n.Status, Priority: n.Priority, Order: n.Order, Modal: n.Modal, Title: n.Title, Body: n.Body,
 		Data: DataForm(n.Data), Labels: LabelForm(n.Labels), Count: n.Count,
 		CreatedAt: n.CreatedAt.UTC(), CreateTime: n.CreatedAt.UnixMilli(),
 		ExpireTime: int64(n.ExpiresAt.Sub(n.CreatedAt) / time.Second), ExpiresAt: n.ExpiresAt.UTC(),

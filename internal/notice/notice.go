@@ -32,6 +32,7 @@ type Notice struct {
 	Episode   string // opaque to clients; the due time (µs) of the firing that opened the finding; an event's watermark values as an array; a name of the request that sent it
 	Status    Status
 	Priority  int    // 1 (low) … 5 (high)
+	Order     string // of the items that queues make of it, inside the priority: a number as item.ServiceOrder writes it; "" = none
 	Modal     string // silent | popup
 	Title     string
 	Body      string

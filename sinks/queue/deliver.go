@@ -136,7 +136,11 @@ func newItem(n *notice.Notice, now time.Time) (item.New, error) {
 	if err != nil {
 		return item.New{}, err
 	}
-	it := item.New{ID: n.ID, Warehouse: n.Warehouse, Priority: n.Priority, Payload: payload, Created: n.CreatedAt}
+	order, err := item.ParseServiceOrder(n.Order)
+	if err != nil {
+		return item.New{}, err
+	}
+	it := item.New{ID: n.ID, Warehouse: n.Warehouse, Priority: n.Priority, Order: order, Payload: payload, Created: n.CreatedAt}
 	if it.Created.After(now) {
 		it.Created = now
 	}

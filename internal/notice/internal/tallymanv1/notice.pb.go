@@ -45,6 +45,7 @@ type Notice struct {
 	Count         int32                  `protobuf:"varint,17,opt,name=count,proto3" json:"count,omitempty"`
 	CreatedAt     int64                  `protobuf:"varint,18,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"` // µs since 1970
 	ExpiresAt     int64                  `protobuf:"varint,19,opt,name=expires_at,json=expiresAt,proto3" json:"expires_at,omitempty"` // µs since 1970
+	Order         string                 `protobuf:"bytes,21,opt,name=order,proto3" json:"order,omitempty"`                           // inside the priority; empty = none
 	Recipients    []string               `protobuf:"bytes,20,rep,name=recipients,proto3" json:"recipients,omitempty"`                 // only where Redis keeps it: whose inboxes hold its id
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -211,6 +212,13 @@ func (x *Notice) GetExpiresAt() int64 {
 		return x.ExpiresAt
 	}
 	return 0
+}
+
+func (x *Notice) GetOrder() string {
+	if x != nil {
+		return x.Order
+	}
+	return ""
 }
 
 func (x *Notice) GetRecipients() []string {
@@ -384,7 +392,7 @@ var File_notice_proto protoreflect.FileDescriptor
 
 const file_notice_proto_rawDesc = "" +
 	"\n" +
-	"\fnotice.proto\x12\vtallyman.v1\"\xc0\x05\n" +
+	"\fnotice.proto\x12\vtallyman.v1\"\xd6\x05\n" +
 	"\x06Notice\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
 	"\x04type\x18\x02 \x01(\tR\x04type\x12\x17\n" +
@@ -407,7 +415,8 @@ const file_notice_proto_rawDesc = "" +
 	"\n" +
 	"created_at\x18\x12 \x01(\x03R\tcreatedAt\x12\x1d\n" +
 	"\n" +
-	"expires_at\x18\x13 \x01(\x03R\texpiresAt\x12\x1e\n" +
+	"expires_at\x18\x13 \x01(\x03R\texpiresAt\x12\x14\n" +
+	"\x05order\x18\x15 \x01(\tR\x05order\x12\x1e\n" +
 	"\n" +
 	"recipients\x18\x14 \x03(\tR\n" +
 	"recipients\x1aK\n" +
