@@ -107,6 +107,10 @@ func checkDeliver(r *Rule, known Site) problem.List {
 			l = append(l, r.Problem(deliverPath(i, "strategy"), CodeStrategySink,
 				fmt.Sprintf("the sink %s is of type %s, which is tried at once and until it has taken a notice: strategy %s is for push channels", d.Sink, typ, d.Strategy),
 				strategyHint(d, known)))
+		case !PushSink(typ) && d.Until == UntilSent:
+			l = append(l, r.Problem(deliverPath(i, "until"), CodeStrategySink,
+				fmt.Sprintf("the sink %s is of type %s, which takes no notice that has expired: until: sent is for push channels", d.Sink, typ),
+				strategyHint(d, known)))
 		case !inbox && (d.Unless == UnlessRead || d.Unless == UnlessAcked):
 			l = append(l, r.Problem(deliverPath(i, "unless"), CodeUnread,
 				fmt.Sprintf("unless: %s cancels nothing, as the notices go to no inbox where they could be %s", d.Unless, d.Unless),
@@ -122,7 +126,10 @@ func checkDeliver(r *Rule, known Site) problem.List {
 
 // strategyHint is the way out for a strategy at a sink that has none.
 func strategyHint(d Deliver, known Site) string {
-	fields := []string{"strategy"}
+	var fields []string
+	if d.Strategy != StrategyImportant { // which means the same there
+		fields = append(fields, "strategy")
+	}
 	for _, f := range strategyFields {
 		if f.of == d.Strategy {
 			fields = append(fields, f.name)

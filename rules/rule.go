@@ -191,7 +191,7 @@ type Strategy string
 const (
 	StrategyImmediate Strategy = ""          // one attempt, at once; also what a file calls immediate
 	StrategyDelayed   Strategy = "delayed"   // the first attempt later, then Retry more
-	StrategyImportant Strategy = "important" // until it succeeds
+	StrategyImportant Strategy = "important" // until it succeeds, or the notice expires; see Until
 	StrategyTimed     Strategy = "timed"     // until Within has passed
 )
 
@@ -215,6 +215,12 @@ const (
 	UnlessResolved Unless = "resolved"
 )
 
+// Until says how long an important delivery is tried. The empty Until is until the notice expires.
+type Until string
+
+// UntilSent is tried on after the notice has expired.
+const UntilSent Until = "sent"
+
 // Deliver names a sink that gets the notices, and says how.
 type Deliver struct {
 	Sink     string
@@ -224,6 +230,7 @@ type Deliver struct {
 	At       string        `json:",omitempty"` // delayed: expr, a time; NULL is at once. "" = Delay counts
 	Retry    int           `json:",omitempty"` // delayed: attempts after the first that failed for a while
 	Unless   Unless        `json:",omitempty"` // delayed
+	Until    Until         `json:",omitempty"` // important
 	When     string        `json:",omitempty"` // expr; "" = every notice
 }
 
@@ -240,6 +247,9 @@ func (d *Deliver) How() string {
 		b.WriteString(" after " + strictyaml.FormatDuration(d.Delay))
 	case d.Strategy == StrategyImportant:
 		b.WriteString(" until it succeeds")
+		if d.Until == UntilSent {
+			b.WriteString(", even after the notice has expired")
+		}
 	case d.Strategy == StrategyTimed:
 		b.WriteString(" for " + strictyaml.FormatDuration(d.Within))
 	}

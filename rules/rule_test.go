@@ -20,6 +20,7 @@ func TestDeliverInWords(t *testing.T) {
 		{rules.Deliver{Sink: "sms", Strategy: rules.StrategyDelayed, Delay: 10 * time.Minute, Unless: rules.UnlessRead}, "sms after 10m unless read"},
 		{rules.Deliver{Sink: "sms", Strategy: rules.StrategyDelayed, At: "due_at"}, "sms at due_at"},
 		{rules.Deliver{Sink: "gw", Strategy: rules.StrategyImportant}, "gw until it succeeds"},
+		{rules.Deliver{Sink: "gw", Strategy: rules.StrategyImportant, Until: rules.UntilSent}, "gw until it succeeds, even after the notice has expired"},
 		{rules.Deliver{Sink: "gw", Strategy: rules.StrategyTimed, Within: 30 * time.Minute}, "gw for 30m"},
 	} {
 		if got := c.d.String(); got != c.want {

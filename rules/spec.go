@@ -111,12 +111,13 @@ type noticeSpec struct {
 
 type deliverSpec struct {
 	Sink     string        `yaml:"sink,required" doc:"A name under sinks in the configuration."`
-	Strategy string        `yaml:"strategy" enum:"immediate,delayed,important,timed" doc:"Of a push channel. immediate: one attempt. delayed: the first attempt after delay, or at a time. important: until it succeeds. timed: until within has passed."`
+	Strategy string        `yaml:"strategy" enum:"immediate,delayed,important,timed" doc:"Of a push channel. immediate: one attempt. delayed: the first attempt after delay, or at a time. important: until it succeeds or the notice expires. timed: until within has passed."`
 	Within   time.Duration `yaml:"within" min:"1s" max:"30d" doc:"timed: how long it is tried."`
 	Delay    time.Duration `yaml:"delay" max:"366d" doc:"delayed: how long it waits before the first attempt."`
 	At       exprText      `yaml:"at" text:"lines" doc:"delayed: the time of the first attempt instead of delay, an expression such as: released_at + duration(\"10m\"); NULL is at once."`
 	Retry    int           `yaml:"retry" min:"0" max:"100" doc:"delayed: how often it is tried again after an attempt that failed for a while; by default not at all."`
 	Unless   string        `yaml:"unless" enum:"read,acked,resolved" doc:"delayed: what cancels it before it has gone out. read: somebody has read the notice, or acked it. acked: somebody has acked it. resolved: the finding is over."`
+	Until    string        `yaml:"until" enum:"sent" doc:"important: sent goes on after the notice has expired, until the channel takes it or an operator cancels; without it the expiry ends the delivery."`
 	When     exprText      `yaml:"when" text:"lines" doc:"Only notices whose row meets this condition go to this sink. NULL does not match."`
 }
 
@@ -268,7 +269,7 @@ func ruleOf(s *ruleSpec, scope string) *Rule {
 	for _, d := range s.Deliver {
 		r.Deliver = append(r.Deliver, Deliver{
 			Sink: d.Sink, Strategy: Strategy(strings.TrimPrefix(d.Strategy, immediate)), Within: d.Within, Delay: d.Delay, At: string(d.At),
-			Retry: d.Retry, Unless: Unless(d.Unless), When: string(d.When),
+			Retry: d.Retry, Unless: Unless(d.Unless), Until: Until(d.Until), When: string(d.When),
 		})
 	}
 	return r

@@ -56,7 +56,7 @@ var strategyFields = []struct {
 	name string
 	of   Strategy
 }{
-	{"within", StrategyTimed}, {"delay", StrategyDelayed}, {"at", StrategyDelayed}, {"retry", StrategyDelayed}, {"unless", StrategyDelayed},
+	{"within", StrategyTimed}, {"delay", StrategyDelayed}, {"at", StrategyDelayed}, {"retry", StrategyDelayed}, {"unless", StrategyDelayed}, {"until", StrategyImportant},
 }
 
 // strategy checks that the fields of an entry belong together.

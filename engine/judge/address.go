@@ -75,7 +75,7 @@ func targets(r *rules.Rule, sinks map[string]Channel) []ledger.Target {
 func strategyOf(d *rules.Deliver) *delivery.Strategy {
 	return &delivery.Strategy{
 		Kind:  delivery.StrategyKind(d.Strategy.String()),
-		Delay: d.Delay, Within: d.Within, Retry: d.Retry, Unless: delivery.Unless(d.Unless),
+		Delay: d.Delay, Within: d.Within, Retry: d.Retry, Unless: delivery.Unless(d.Unless), Until: delivery.Until(d.Until),
 	}
 }
 
@@ -84,7 +84,7 @@ func backTargets(live []ledger.Target) []ledger.Target {
 	list := make([]ledger.Target, len(live))
 	for i, t := range live {
 		if s := t.Strategy; s != nil {
-			t.Strategy = &delivery.Strategy{Kind: s.Kind, Within: s.Within, Retry: s.Retry}
+			t.Strategy = &delivery.Strategy{Kind: s.Kind, Within: s.Within, Retry: s.Retry, Until: s.Until}
 		}
 		list[i] = t
 	}

@@ -40,7 +40,7 @@ func TestSend(t *testing.T) {
 	got := b.send(t, `{"type":"REP_NOTICE","warehouse":"119240","title":" Bin  A-01 ","body":"Replenish <it>.\n","texts":{"zh":{"title":"库位"}},
 		"data":{"qty":-3.10,"bin":"A-01"},"priority":5,"modal":"popup","labels":{"area":"north"},"expires":"24h",
 		"recipients":["user:2","role:keeper","user:2"],
-		"deliver":[{"sink":"inbox"},{"sink":"replenishment","strategy":"important"},{"sink":"gateway","strategy":"timed","within":"30m"},
+		"deliver":[{"sink":"inbox"},{"sink":"replenishment","strategy":"important"},{"sink":"gateway","strategy":"important","until":"sent"},
 			{"sink":"letters","strategy":"delayed","delay":"10m","retry":3,"unless":"read"}]}`)
 	recipients := []string{"role:keeper", "user:2"}
 	want := ledger.NewNotice{
@@ -53,7 +53,7 @@ func TestSend(t *testing.T) {
 		Sinks: []ledger.Target{
 			{Sink: "inbox", Inbox: true, Recipients: recipients},
 			{Sink: "replenishment"},
-			{Sink: "gateway", Strategy: &delivery.Strategy{Kind: delivery.Timed, Within: 30 * time.Minute}},
+			{Sink: "gateway", Strategy: &delivery.Strategy{Kind: delivery.Important, Until: delivery.UntilSent}},
 			{Sink: "letters", Each: true, Recipients: recipients, Strategy: &delivery.Strategy{
 				Kind: delivery.Delayed, Delay: 10 * time.Minute, Retry: 3, Unless: delivery.UnlessRead,
 			}},

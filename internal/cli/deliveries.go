@@ -232,5 +232,8 @@ func strategyText(s *wire.StrategyForm) string {
 	if s.Unless != "" {
 		text += ", unless " + s.Unless
 	}
+	if s.Until != "" {
+		text += ", until " + s.Until
+	}
 	return text
 }

@@ -316,6 +316,8 @@ func parseDeliver(text string) (wire.DeliverForm, error) {
 			d.Within = value
 		case "unless":
 			d.Unless = value
+		case "until":
+			d.Until = value
 		case "retry":
 			n, err := strconv.Atoi(value)
 			if err != nil {
@@ -323,7 +325,7 @@ func parseDeliver(text string) (wire.DeliverForm, error) {
 			}
 			d.Retry = n
 		default:
-			return d, usage("--deliver takes SINK,strategy=…,delay=…,at=…,within=…,retry=…,unless=…, not %q", part)
+			return d, usage("--deliver takes SINK,strategy=…,delay=…,at=…,within=…,retry=…,unless=…,until=…, not %q", part)
 		}
 	}
 	if d.Sink == "" || strings.Contains(d.Sink, "=") {

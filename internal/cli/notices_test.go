@@ -20,7 +20,7 @@ func TestNoticesSendByFlags(t *testing.T) {
 	code, out, errOut := run(t, url, "", "notices", "send", "--type", "FULL", "--warehouse", "119240", "--data", "bin=17=b", "--data", "count=3",
 		"--data", "done=true", "--data", "qty=-3.10", "--data", "other=1", "--label", "area=north", "--priority", "5", "--popup", "--expires", "24h",
 		"--recipient", "user:1", "--recipient", "role:keeper", "--title", "T", "--deliver", "inbox",
-		"--deliver", "sms,strategy=delayed,delay=10m,retry=2,unless=read", "--deliver", "gateway,strategy=timed,within=30m")
+		"--deliver", "sms,strategy=delayed,delay=10m,retry=2,unless=read", "--deliver", "gateway,strategy=timed,within=30m", "--deliver", "mail,strategy=important,until=sent")
 	if code != ExitFine || out != "n_1  2 deliveries\n" {
 		t.Fatalf("%d %q %q", code, out, errOut)
 	}
@@ -29,7 +29,7 @@ func TestNoticesSendByFlags(t *testing.T) {
 		{http.MethodPost, "/api/v1/notices", `{"notices":[{"type":"FULL","warehouse":"119240","title":"T",` +
 			`"data":{"bin":"17=b","count":3,"done":true,"other":"1","qty":"-3.10"},"priority":5,"modal":"popup","labels":{"area":"north"},"expires":"24h",` +
 			`"recipients":["user:1","role:keeper"],"deliver":[{"sink":"inbox"},` +
-			`{"sink":"sms","strategy":"delayed","delay":"10m","retry":2,"unless":"read"},{"sink":"gateway","strategy":"timed","within":"30m"}]}]}`},
+			`{"sink":"sms","strategy":"delayed","delay":"10m","retry":2,"unless":"read"},{"sink":"gateway","strategy":"timed","within":"30m"},{"sink":"mail","strategy":"important","until":"sent"}]}]}`},
 	}
 	if diff := cmp.Diff(want, *calls, cmp.AllowUnexported(serverCall{})); diff != "" {
 		t.Errorf("-want +got\n%s", diff)

@@ -32,14 +32,14 @@ type Lanes interface {
 type Pushes interface {
 	// ClaimPushes gives the node up to limit deliveries of the sink that are due, the earliest first. Each stays claimed for
 	// the lease, unless it is settled before; then any node may claim it again. What has passed its deadline, or whose notice has
-	// expired, is never claimed.
+	// expired, is never claimed; only until: sent outlives its notice.
 	ClaimPushes(ctx context.Context, sink, node string, lease time.Duration, limit int) (Claims, error)
 	// SettlePushes records how attempts ended, in one transaction. Sent is recorded whoever has the claim by now, also of what was
 	// canceled, failed or timed out meanwhile, because it is true. Everything else is recorded only under the token of the last claim and
 	// while the delivery is pending. What ends lets the next delivery of its finding go.
 	SettlePushes(ctx context.Context, settled []Settlement) error
 	// EndPushes ends pending deliveries of the sink, at most limit: as timed_out those past their deadline, as canceled those whose
-	// notice has expired. One that is claimed is ended too: if its attempt succeeds all the same, it is recorded as sent.
+	// notice has expired, but for until: sent. One that is claimed is ended too: if its attempt succeeds all the same, it is recorded as sent.
 	EndPushes(ctx context.Context, sink string, limit int) (timedOut, canceled int, err error)
 }
 

@@ -11,7 +11,7 @@ type StrategyKind string
 const (
 	Immediate StrategyKind = "immediate" // one attempt, at once
 	Delayed   StrategyKind = "delayed"   // the first attempt later, then Retry more
-	Important StrategyKind = "important" // until it succeeds
+	Important StrategyKind = "important" // until it succeeds, or the notice expires; Until says whether it outlives the notice
 	Timed     StrategyKind = "timed"     // until Within has passed
 )
 
@@ -25,6 +25,14 @@ const (
 	UnlessResolved Unless = "resolved" // its finding is over
 )
 
+// Until says how long an important delivery is tried.
+type Until string
+
+// The ends. The empty Until is the expiry of the notice.
+const (
+	UntilSent Until = "sent" // also after the notice has expired: the channel takes it, or an operator cancels it
+)
+
 // Strategy is how one notice is delivered to one push channel. The inbox and queues have none: they are tried until they
 // have taken it.
 type Strategy struct {
@@ -34,6 +42,15 @@ type Strategy struct {
 	Within time.Duration // Timed: from the notice's creation, or from a retry by an operator
 	Retry  int           // Delayed: attempts after the first that failed for a while
 	Unless Unless        // Delayed
+	Until  Until         // Important
+}
+
+// Expiry returns when a delivery of a notice that expires then is of no use any more; zero = never.
+func (s *Strategy) Expiry(notice time.Time) time.Time {
+	if s.Until == UntilSent {
+		return time.Time{}
+	}
+	return notice
 }
 
 // First returns when a notice of that time is tried first.

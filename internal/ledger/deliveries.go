@@ -27,7 +27,7 @@ type DeliveryOperations interface {
 	// Delivery returns one. ErrNotFound.
 	Delivery(ctx context.Context, seq int64) (DeliveryRecord, error)
 	// RetryDeliveries makes those that failed, timed out or were canceled pending again, due at once: a timed one has all its time anew,
-	// its strategy counts attempts from here on, and what canceled one before does not do so again. Those that are pending under a strategy and not claimed become due at once. Others, and those whose notice has expired, stay as
+	// its strategy counts attempts from here on, and what canceled one before does not do so again. Those that are pending under a strategy and not claimed become due at once. Others, and those whose notice has expired without until: sent, stay as
 	// they are. It returns the numbers that changed, which have one record together, and the lanes to wake.
 	RetryDeliveries(ctx context.Context, who Author, seqs []int64) (changed []int64, lanes []Lane, err error)
 	// CancelDeliveries ends those that are pending, with the reason. It returns the numbers that changed, which have one record together.

@@ -29,7 +29,7 @@ type DeliveryForm struct {
 	HeldBy      string        `json:"heldBy,omitempty" xml:"heldBy,omitempty" doc:"the silence that holds it back; it is looked at again at nextAttempt, or when somebody ends that"`
 	Node        string        `json:"node,omitempty" xml:"node,omitempty" doc:"that has it in hand now"`
 	CreatedAt   time.Time     `json:"createdAt" xml:"createdAt" doc:"of the notice"`
-	ExpiresAt   *time.Time    `json:"expiresAt,omitempty" xml:"expiresAt,omitempty" doc:"of the notice; what is pending then is canceled"`
+	ExpiresAt   *time.Time    `json:"expiresAt,omitempty" xml:"expiresAt,omitempty" doc:"of the notice; what is pending then is canceled, unless its strategy has until: sent"`
 	SentAt      *time.Time    `json:"sentAt,omitempty" xml:"sentAt,omitempty"`
 }
 
@@ -41,6 +41,7 @@ type StrategyForm struct {
 	Within string     `json:"within,omitempty" xml:"within,omitempty" doc:"timed: how long it is tried"`
 	Retry  int        `json:"retry,omitempty" xml:"retry,omitempty" doc:"delayed: attempts after the first"`
 	Unless string     `json:"unless,omitempty" xml:"unless,omitempty" enum:"read,acked,resolved" doc:"delayed: what cancels it while it waits"`
+	Until  string     `json:"until,omitempty" xml:"until,omitempty" enum:"sent" doc:"important: sent goes on after the notice has expired"`
 }
 
 // DeliveriesForm is a page of deliveries.

@@ -188,12 +188,13 @@ type SendTextForm struct {
 // DeliverForm is a sink that a notice goes to. Push channels have a strategy; the inbox and queues are tried until they take it.
 type DeliverForm struct {
 	Sink     string `json:"sink" doc:"name of a configured sink" example:"inbox"`
-	Strategy string `json:"strategy,omitempty" enum:"immediate,delayed,important,timed" default:"immediate" doc:"immediate: one attempt; delayed: later, and only unless; important: until it succeeds; timed: until within has passed"`
+	Strategy string `json:"strategy,omitempty" enum:"immediate,delayed,important,timed" default:"immediate" doc:"immediate: one attempt; delayed: later, and only unless; important: until it succeeds or the notice expires; timed: until within has passed"`
 	Delay    string `json:"delay,omitempty" doc:"delayed: how long after now, in s, m, h, d" example:"10m"`
 	At       string `json:"at,omitempty" doc:"delayed: when, instead of delay; RFC 3339" example:"2026-06-01T18:00:00+08:00"`
 	Within   string `json:"within,omitempty" doc:"timed: for how long it is tried, in s, m, h, d" example:"30m"`
 	Retry    int    `json:"retry,omitempty" minimum:"0" maximum:"100" doc:"delayed: how often it is tried again"`
 	Unless   string `json:"unless,omitempty" enum:"read,acked" doc:"delayed: what makes it needless, by any recipient"`
+	Until    string `json:"until,omitempty" enum:"sent" doc:"important: sent goes on after the notice has expired, until the channel takes it or an operator cancels"`
 }
 
 // SendData is the typed data as it was sent: what stands in it may mean more than Go's numbers can hold.

@@ -18,7 +18,7 @@ type job struct {
 	delivery.PushClaim
 
 	startBy time.Time // an attempt that begins later could end after the lease
-	ends    time.Time // its deadline or the notice's expiry on this node's timers; zero = never
+	ends    time.Time // its deadline or its expiry on this node's timers; zero = never
 	goBy    time.Time // it waits for others of its batch no longer than this
 	alone   bool      // it goes in a call of its own: the channel has refused the batch that it was in
 }
@@ -150,7 +150,7 @@ func (l *loop) add(c *delivery.PushClaim, before, at time.Time) {
 	j.PushClaim = *c
 	j.startBy = before.Add(l.o.lease() - l.o.Timeout - settleSlack)
 	j.goBy, j.ends = before.Add(l.o.Batch.Wait), time.Time{}
-	for _, end := range []time.Time{c.Deadline, c.Notice.ExpiresAt} {
+	for _, end := range []time.Time{c.Deadline, c.Strategy.Expiry(c.Notice.ExpiresAt)} {
 		if end.IsZero() {
 			continue
 		}

@@ -87,7 +87,15 @@ func (m *memory) behind(r *row) bool {
 }
 
 func (m *memory) over(r *row, now time.Time) bool {
-	return !r.Deadline.IsZero() && !now.Before(r.Deadline) || !now.Before(r.Notice.ExpiresAt)
+	return !r.Deadline.IsZero() && !now.Before(r.Deadline) || !now.Before(r.expires())
+}
+
+// expires is when the delivery is of no use any more, until: sent after all the tests.
+func (r *row) expires() time.Time {
+	if e := r.Strategy.Expiry(r.Notice.ExpiresAt); !e.IsZero() {
+		return e
+	}
+	return r.Notice.ExpiresAt.AddDate(100, 0, 0)
 }
 
 func (m *memory) ClaimPushes(_ context.Context, _, _ string, lease time.Duration, limit int) (delivery.Claims, error) {
@@ -118,8 +126,8 @@ func (m *memory) ClaimPushes(_ context.Context, _, _ string, lease time.Duration
 	for _, r := range open {
 		switch wait := at(r).Sub(now); {
 		case wait <= 0 && len(got.List) < limit:
-			r.leased, r.ends = now.Add(lease), time.Now().Add(r.Notice.ExpiresAt.Sub(now))
-			if left := r.Deadline.Sub(now); !r.Deadline.IsZero() && left < r.Notice.ExpiresAt.Sub(now) {
+			r.leased, r.ends = now.Add(lease), time.Now().Add(r.expires().Sub(now))
+			if left := r.Deadline.Sub(now); !r.Deadline.IsZero() && left < r.expires().Sub(now) {
 				r.ends = time.Now().Add(left)
 			}
 			r.Token++
@@ -201,7 +209,7 @@ func (m *memory) EndPushes(_ context.Context, _ string, limit int) (late, expire
 		case !r.Deadline.IsZero() && !now.Before(r.Deadline):
 			m.end(r, timedOut)
 			late++
-		case !now.Before(r.Notice.ExpiresAt):
+		case !now.Before(r.expires()):
 			m.end(r, canceled)
 			expired++
 		}

@@ -94,7 +94,7 @@ var strategies = rapid.Custom(func(t *rapid.T) delivery.Strategy {
 	case delivery.Timed:
 		return timed(span("within"))
 	case delivery.Important:
-		return important
+		return rapid.SampledFrom([]delivery.Strategy{important, untilSent}).Draw(t, "until")
 	default:
 		return immediate
 	}
@@ -223,6 +223,12 @@ func lived(r row, tries []tried) error {
 // state holds the end of one delivery against what was answered last.
 func state(r row, tries []tried, ended int) error {
 	if ended < 0 {
+		if r.Strategy.Until == delivery.UntilSent {
+			if r.state != pending {
+				return fmt.Errorf("it is to be tried until it was sent, but it is %d", r.state)
+			}
+			return nil
+		}
 		switch first := r.Notice.ExpiresAt.Sub(r.Deadline); {
 		case r.Deadline.IsZero() && r.state != canceled, !r.Deadline.IsZero() && first >= 0 && r.state != timedOut:
 			return fmt.Errorf("no attempt has ended it, but it is %d", r.state)

@@ -213,6 +213,7 @@ func patient(o *push.Options) { o.Breaker.Failures = 1 << 30 }
 var (
 	immediate = delivery.Strategy{Kind: delivery.Immediate}
 	important = delivery.Strategy{Kind: delivery.Important}
+	untilSent = delivery.Strategy{Kind: delivery.Important, Until: delivery.UntilSent}
 )
 
 func delayed(d time.Duration, retry int) delivery.Strategy {

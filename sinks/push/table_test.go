@@ -1,11 +1,13 @@
 package push_test
 
 import (
+	"context"
 	"slices"
 	"testing"
 	"time"
 
 	"tallyman/internal/delivery"
+	"tallyman/internal/notice"
 )
 
 // The table of strategies in docs/rule-reference.md: when each strategy tries, what a failure does to it, and how it ends.
@@ -70,6 +72,31 @@ func TestStrategies(t *testing.T) {
 			})
 		})
 	}
+}
+
+// The expiry of the notice ends an important delivery; until: sent goes on, and hands over the whole notice.
+func TestUntilSent(t *testing.T) {
+	t.Parallel()
+	inBubble(t, patient, nil, func(w *world) {
+		back := w.start.Add(3 * 24 * time.Hour)
+		var taken []*notice.Notice
+		w.answer = func(_ context.Context, batch []delivery.Delivery) error {
+			if time.Now().Before(back) {
+				return errDown
+			}
+			taken = append(taken, batch[0].Notice)
+			return nil
+		}
+		expiring, lasting := w.add("", important, time.Hour), w.add("", untilSent, time.Hour)
+		wait(2 * 24 * time.Hour)
+		if a, b := w.row(expiring), w.row(lasting); a.state != canceled || b.state != pending || b.attempts < 2*24*60/6 {
+			w.Fatalf("after two days the one is %d, the other %d after %d attempts", a.state, b.state, b.attempts)
+		}
+		wait(25 * time.Hour)
+		if r := w.row(lasting); r.state != sent || len(taken) != 1 || taken[0] != r.Notice {
+			w.Errorf("it is %d, and %v was taken", r.state, taken)
+		}
+	})
 }
 
 // What is delayed leaves within a second of its time, however far away that was, also when the ledger's clock jumps.

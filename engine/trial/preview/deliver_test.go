@@ -15,7 +15,7 @@ var escalating = []string{"deliver: [{sink: inbox}]", `deliver:
       - {sink: inbox}
       - {sink: work, when: qty < -100}
       - {sink: sms, strategy: delayed, delay: 10m, unless: read, retry: 3}
-      - {sink: mail, strategy: important}
+      - {sink: mail, strategy: important, until: sent}
       - {sink: gateway, strategy: timed, within: 30m}
       - {sink: pager, strategy: delayed, at: 'qty < -100 ? now() - duration("1h") : now() + duration("1h")'}
       - {sink: log}`}
@@ -43,7 +43,7 @@ func TestWhereANoticeGoesAndWhen(t *testing.T) {
 firing Bin A is at -3
   inbox inbox [] role:keeper
   sms chat delayed [after 10m unless read, 3 more times if it fails]
-  mail mail important [until it succeeds] role:keeper as far as they have an address
+  mail mail important [until it succeeds, even after the notice has expired] role:keeper as far as they have an address
   gateway webhook timed [for 30m]
   pager chat delayed [at 2026-06-01 17:00:00 +08:00]
   log stdout immediate []
@@ -51,7 +51,7 @@ firing Bin B is at -300
   inbox inbox [] role:keeper
   work queue [] an item of work, unless the queue still has one of the same finding
   sms chat delayed [after 10m unless read, 3 more times if it fails]
-  mail mail important [until it succeeds] role:keeper as far as they have an address
+  mail mail important [until it succeeds, even after the notice has expired] role:keeper as far as they have an address
   gateway webhook timed [for 30m]
   pager chat delayed [at once, as it is past 2026-06-01 15:00:00 +08:00]
   log stdout immediate []
@@ -62,7 +62,7 @@ firing Bin B is at -300
 firing Bin A is at -3
   inbox inbox [] nobody is subscribed
   sms chat delayed [after 10m unless read, 3 more times if it fails]
-  mail mail important [until it succeeds] nobody is subscribed
+  mail mail important [until it succeeds, even after the notice has expired] nobody is subscribed
   gateway webhook timed [for 30m]
   pager chat delayed [at 2026-06-01 17:00:00 +08:00]
   log stdout immediate []
@@ -79,7 +79,7 @@ resolved Resolved: Bin A is at -3
   inbox inbox [] as far as the notice that it takes back went there
   work queue [] takes back the item, unless a worker has it
   sms chat delayed [3 more times if it fails] as far as the notice that it takes back went there
-  mail mail important [until it succeeds] as far as the notice that it takes back went there
+  mail mail important [until it succeeds, even after the notice has expired] as far as the notice that it takes back went there
   gateway webhook timed [for 30m] as far as the notice that it takes back went there
   pager chat delayed [] as far as the notice that it takes back went there
   log stdout immediate [] as far as the notice that it takes back went there
@@ -106,7 +106,7 @@ func TestRecordedDeliver(t *testing.T) {
 	s := site{rows: [][]row.Value{stock("A", "S1", "-3"), stock("B", "S1", "-300")}, subs: oneKeeper}
 	text, _ := f.record(t, s.preview(t, f.rule))
 	for _, want := range []string{
-		`deliver: [inbox, {sink: sms, strategy: delayed, delay: 10m, retry: 3, unless: read}, {sink: mail, strategy: important}, {sink: gateway, strategy: timed, within: 30m}, {sink: pager, strategy: delayed, at: "2026-06-01T09:00:00Z"}, log]`,
+		`deliver: [inbox, {sink: sms, strategy: delayed, delay: 10m, retry: 3, unless: read}, {sink: mail, strategy: important, until: sent}, {sink: gateway, strategy: timed, within: 30m}, {sink: pager, strategy: delayed, at: "2026-06-01T09:00:00Z"}, log]`,
 		`deliver: [inbox, work, `,
 	} {
 		if !strings.Contains(text, want) {

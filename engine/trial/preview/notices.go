@@ -205,6 +205,8 @@ func (v *view) destination(ctx context.Context, n *notice.Notice, t ledger.Targe
 func (v *view) how(s *delivery.Strategy) string {
 	text := ""
 	switch {
+	case s.Until == delivery.UntilSent:
+		text = "until it succeeds, even after the notice has expired"
 	case s.Kind == delivery.Important:
 		text = "until it succeeds"
 	case s.Kind == delivery.Timed:

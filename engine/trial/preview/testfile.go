@@ -267,5 +267,8 @@ func deliverNode(t ledger.Target) *yaml.Node {
 	if s.Unless != "" {
 		put(n, "unless", words(string(s.Unless)))
 	}
+	if s.Until != "" {
+		put(n, "until", words(string(s.Until)))
+	}
 	return n
 }

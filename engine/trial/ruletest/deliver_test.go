@@ -21,7 +21,7 @@ rules:
       - {sink: sms, strategy: delayed, delay: 10m, retry: 3, unless: read}
       - {sink: mail, strategy: delayed, at: recount_at}
       - {sink: gateway, strategy: timed, within: 90m, when: qty < -10}
-      - {sink: erp, strategy: important}
+      - {sink: erp, strategy: important, until: sent}
 `
 
 // deliverTest runs steps on the escalating rule.
@@ -53,7 +53,7 @@ func TestDeliverIsExpected(t *testing.T) {
 	t.Parallel()
 	r := deliverTest(t, false,
 		`{at: 0m, rows: [`+few+`], expect: {notices: [{deliver: [inbox, sms, mail, erp], sinks: [inbox, sms, mail, erp]}]}}`,
-		`{at: 5m, rows: [`+few+`, `+many+`], expect: {notices: [{deliver: [inbox, {sink: sms, strategy: delayed, delay: 600s, unless: read, retry: 3}, {sink: mail}, {sink: gateway, strategy: timed, within: 1h30m}, {strategy: important, sink: erp}]}]}}`,
+		`{at: 5m, rows: [`+few+`, `+many+`], expect: {notices: [{deliver: [inbox, {sink: sms, strategy: delayed, delay: 600s, unless: read, retry: 3}, {sink: mail}, {sink: gateway, strategy: timed, within: 1h30m}, {strategy: important, sink: erp, until: sent}]}]}}`,
 	)
 	passes(t, r)
 	if d := r.Cover.Deliveries; d != (ruletest.Share{Reached: 5, All: 5}) {

@@ -88,6 +88,7 @@ type deliverSpec struct {
 	At       *strictyaml.Node `yaml:"at"`
 	Retry    int              `yaml:"retry" min:"0"`
 	Unless   string           `yaml:"unless" enum:"read,acked,resolved"`
+	Until    string           `yaml:"until" enum:"sent"`
 }
 
 // deliverList is decoded for its faults only.
@@ -133,6 +134,9 @@ func deliverOf(targets []ledger.Target) []any {
 		}
 		if s.Unless != "" {
 			entry["unless"] = string(s.Unless)
+		}
+		if s.Until != "" {
+			entry["until"] = string(s.Until)
 		}
 	}
 	return list

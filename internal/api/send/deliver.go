@@ -89,7 +89,7 @@ func (s *noticeMaker) recipients(at string, list []string) []string {
 
 // strategy is how the notice goes to the sink; nil to the inbox and to queues, which are tried until they take it.
 func (s *noticeMaker) strategy(at string, d *wire.DeliverForm, kind TargetKind, expires time.Duration) *delivery.Strategy {
-	st := &delivery.Strategy{Kind: delivery.StrategyKind(d.Strategy), Retry: d.Retry, Unless: delivery.Unless(d.Unless)}
+	st := &delivery.Strategy{Kind: delivery.StrategyKind(d.Strategy), Retry: d.Retry, Unless: delivery.Unless(d.Unless), Until: delivery.Until(d.Until)}
 	if st.Kind == "" {
 		st.Kind = delivery.Immediate
 	}
@@ -99,6 +99,7 @@ func (s *noticeMaker) strategy(at string, d *wire.DeliverForm, kind TargetKind, 
 	}
 	s.onlyWith(at, d, delivery.Delayed, map[string]bool{"delay": d.Delay != "", "at": d.At != "", "retry": d.Retry != 0, "unless": d.Unless != ""})
 	s.onlyWith(at, d, delivery.Timed, map[string]bool{"within": d.Within != ""})
+	s.onlyWith(at, d, delivery.Important, map[string]bool{"until": d.Until != ""})
 	switch st.Kind {
 	case delivery.Delayed:
 		st.Delay, st.At = s.start(at, d)
@@ -115,13 +116,13 @@ func (s *noticeMaker) strategy(at string, d *wire.DeliverForm, kind TargetKind, 
 // notForLane refuses what only push channels can do.
 func (s *noticeMaker) notForLane(at string, d *wire.DeliverForm, kind TargetKind) {
 	later := d.Strategy == string(delivery.Delayed) || d.Strategy == string(delivery.Timed)
-	if later || d.Delay != "" || d.At != "" || d.Within != "" || d.Retry != 0 || d.Unless != "" {
+	if later || d.Until != "" || d.Delay != "" || d.At != "" || d.Within != "" || d.Retry != 0 || d.Unless != "" {
 		what := "an inbox"
 		if kind == TargetQueue {
 			what = "a queue"
 		}
 		s.add(wire.CodeStrategyNotForSink, at+"strategy", d.Sink+" is "+what+", which is tried at once and until it has taken the notice; "+
-			"delayed and timed, and what goes with them, are for push channels: leave them out")
+			"delayed and timed, and what goes with them, and until are for push channels: leave them out")
 	}
 }
 

@@ -33,7 +33,7 @@ func newStrategyForm(s *delivery.Strategy) *wire.StrategyForm {
 	if s == nil {
 		return nil
 	}
-	f := &wire.StrategyForm{Kind: string(s.Kind), Retry: s.Retry, Unless: string(s.Unless)}
+	f := &wire.StrategyForm{Kind: string(s.Kind), Retry: s.Retry, Unless: string(s.Unless), Until: string(s.Until)}
 	switch {
 	case s.Kind == delivery.Timed:
 		f.Within = strictyaml.FormatDuration(s.Within)

@@ -54,6 +54,7 @@ type Delivery struct {
 	Notice     int // in Plan.Notices
 	Lane       int // in Plan.Lanes
 	Recipients string
+	Expires    int64    // the notice, or Never
 	Push       *PushRow // nil unless it goes to a push channel
 }
 
@@ -258,7 +259,8 @@ func (t *target) readers(known *Facts, audience int) []string {
 // add adds a delivery, or counts it as one that nobody wants. Who is named is no subscriber.
 func (m *PlanResult) add(t *target, n int, recipients string, wanted bool) {
 	if wanted {
-		m.Deliveries = append(m.Deliveries, Delivery{Notice: n, Lane: t.lane, Recipients: recipients, Push: t.push(m.plan.Notices[n].Notice, recipients)})
+		of := m.plan.Notices[n].Notice
+		m.Deliveries = append(m.Deliveries, Delivery{Notice: n, Lane: t.lane, Recipients: recipients, Expires: t.expires(of), Push: t.push(of, recipients)})
 	} else if t.inbox && t.recipients == "" {
 		m.Unsubscribed++
 	}

@@ -31,13 +31,13 @@ func TestPlan(t *testing.T) {
 
 	made := p.Make(&Facts{Audiences: []Readership{{All: "user:1"}, {}}})
 	equal(t, 1, made.Unsubscribed)
-	equal(t, []Delivery{{0, 0, "", nil}, {0, 1, "user:1", nil}, {2, 1, "user:1", nil}}, made.Deliveries)
+	equal(t, []Delivery{{0, 0, "", 0, nil}, {0, 1, "user:1", 0, nil}, {2, 1, "user:1", 0, nil}}, made.Deliveries)
 	equal(t, []ledger.Lane{{Sink: "inbox", Warehouse: "w2"}, {Sink: "queue"}}, p.LanesOf(made.Deliveries))
 
 	p.Drop(map[string]bool{"n1": true})
 	equal(t, []string{"n2", "n3", "n4"}, p.IDs())
 	made = p.Make(&Facts{Audiences: []Readership{{All: "user:1"}, {All: "user:2"}}})
-	equal(t, []Delivery{{0, 2, "user:2", nil}, {1, 1, "user:1", nil}}, made.Deliveries)
+	equal(t, []Delivery{{0, 2, "user:2", 0, nil}, {1, 1, "user:1", 0, nil}}, made.Deliveries)
 }
 
 // A notice that takes another back goes where that one went, to whom that one went.
@@ -55,7 +55,7 @@ func TestPlanAfter(t *testing.T) {
 		{"n1", ledger.Lane{Sink: "inbox", Warehouse: "w"}}: "user:1", {"n1", ledger.Lane{Sink: "mail"}}: "",
 	}})
 	equal(t, 1, made.Unsubscribed)
-	equal(t, []Delivery{{0, 0, "user:1", nil}, {2, 0, "user:2", nil}}, made.Deliveries)
+	equal(t, []Delivery{{0, 0, "user:1", 0, nil}, {2, 0, "user:2", 0, nil}}, made.Deliveries)
 }
 
 func TestPlanRefusesWhatCannotBeEncoded(t *testing.T) {

@@ -13,6 +13,9 @@ import (
 // Behind is when a delivery is due that waits for an earlier one.
 const Behind int64 = math.MaxInt64
 
+// Never is when a delivery expires that is tried until it was sent.
+const Never int64 = math.MaxInt64
+
 // PushRow is a row of pushes.
 type PushRow struct {
 	Due, First, Deadline, Ends int64
@@ -27,6 +30,7 @@ type Strategy struct {
 	Kind, Unless      string
 	Delay, At, Within int64
 	Retry             int32
+	Endless           bool // read of the delivery, which expires at Never
 }
 
 // push makes the row of a delivery of the notice to the recipients; nil unless it goes to a push channel.
@@ -35,7 +39,7 @@ func (t *target) push(n *notice.Notice, recipients string) *PushRow {
 		return nil
 	}
 	p := &PushRow{
-		Created: Micros(n.CreatedAt), First: Micros(t.strategy.First(n.CreatedAt)), Deadline: Micros(t.strategy.Deadline(n.CreatedAt)), Ends: Micros(n.ExpiresAt),
+		Created: Micros(n.CreatedAt), First: Micros(t.strategy.First(n.CreatedAt)), Deadline: Micros(t.strategy.Deadline(n.CreatedAt)), Ends: t.expires(n),
 		Strategy: NewStrategy(t.strategy),
 	}
 	p.Due = p.First
@@ -52,6 +56,14 @@ func (t *target) push(n *notice.Notice, recipients string) *PushRow {
 	return p
 }
 
+// expires is when a delivery of the notice is of no use any more.
+func (t *target) expires(n *notice.Notice) int64 {
+	if t.strategy != nil && t.strategy.Expiry(n.ExpiresAt).IsZero() {
+		return Never
+	}
+	return Micros(n.ExpiresAt)
+}
+
 // NewStrategy makes the columns of a strategy.
 func NewStrategy(s *delivery.Strategy) Strategy {
 	return Strategy{
@@ -62,15 +74,19 @@ func NewStrategy(s *delivery.Strategy) Strategy {
 
 // Strategy is the reverse of NewStrategy.
 func (s *Strategy) Strategy() delivery.Strategy {
-	return delivery.Strategy{
+	out := delivery.Strategy{
 		Kind: delivery.StrategyKind(s.Kind), Unless: delivery.Unless(s.Unless), Delay: Span(s.Delay), At: Time(s.At),
 		Within: Span(s.Within), Retry: int(s.Retry),
 	}
+	if s.Endless {
+		out.Until = delivery.UntilSent
+	}
+	return out
 }
 
 // Columns returns pointers to the fields in the order that the queries name.
 func (s *Strategy) Columns() []any {
-	return []any{&s.Kind, &s.Unless, &s.Delay, &s.At, &s.Within, &s.Retry}
+	return []any{&s.Kind, &s.Unless, &s.Delay, &s.At, &s.Within, &s.Retry, &s.Endless}
 }
 
 // ClaimRow is a claim as the query of claims names its columns.

@@ -19,6 +19,7 @@ func by(s delivery.Strategy) ledger.Target { return ledger.Target{Sink: gateway,
 
 var (
 	important = by(delivery.Strategy{Kind: delivery.Important})
+	untilSent = by(delivery.Strategy{Kind: delivery.Important, Until: delivery.UntilSent})
 	immediate = by(delivery.Strategy{Kind: delivery.Immediate})
 )
 
@@ -45,7 +46,7 @@ var pushTests = []testCase{
 			{Kind: delivery.Delayed, At: at, Retry: 3, Unless: delivery.UnlessRead},
 			{Kind: delivery.Delayed, Delay: 30 * time.Second, Unless: delivery.UnlessAcked},
 			{Kind: delivery.Timed, Within: time.Hour},
-			{Kind: delivery.Important},
+			{Kind: delivery.Important, Until: delivery.UntilSent},
 		}
 		for i, s := range strategies {
 			done := f.commit(t, i+1, to([]ledger.Target{by(s)}, newNotice(string(s.Kind)+string(rune('0'+i)))))
@@ -57,6 +58,7 @@ var pushTests = []testCase{
 		equal(t, []string{"timed2", "important3"}, claimedIDs(got))
 		equal(t, strategies[2], got.List[0].Strategy)
 		equal(t, start.Add(time.Hour), got.List[0].Deadline)
+		equal(t, strategies[3], got.List[1].Strategy)
 		equal(t, time.Time{}, got.List[1].Deadline)
 		f.clock.Add(45 * time.Second)
 		got = f.claimPushes(t, "a", 10)
@@ -307,6 +309,37 @@ var pushPruneTests = []testCase{
 		list, err := f.ListDeliveries(t.Context(), ledger.DeliveryFilter{Limit: 100})
 		noError(t, err)
 		equal(t, 1, len(list))
+	}},
+	{"what is tried until it was sent outlives its notice, which stays as long", func(t *testing.T, f *fixture) {
+		f.register(t)
+		f.commit(t, 1, to([]ledger.Target{untilSent}, numbered("n_", 4)...))
+		f.commit(t, 2, to([]ledger.Target{untilSent, important}, ofKey("k", 0)))
+		whole := newNotice("n_00000")
+		f.settle(t, f.claimPushes(t, "a", 10).List, delivery.SettleAgain, time.Hour)
+		f.clock.Add(365 * 24 * time.Hour)
+		f.endPushes(t, 0, 1) // the one that expires with its notice
+		removed, err := f.Prune(t.Context(), f.clock.Now(), 5)
+		noError(t, err)
+		equal(t, int64(0), removed)
+		got := f.claimPushes(t, "a", 10).List
+		equal(t, 5, len(got))
+		equal(t, whole, got[0].Notice)
+		f.settle(t, got[:1], delivery.SettleSent, 0)
+		f.settle(t, got[1:2], delivery.SettleFailed, 0)
+		changed, err := f.CancelDeliveries(t.Context(), Ann, []int64{got[2].Seq, got[3].Seq}, "no")
+		noError(t, err)
+		equal(t, []int64{got[2].Seq, got[3].Seq}, changed)
+		again := []int64{got[1].Seq, got[2].Seq}
+		changed, _, err = f.RetryDeliveries(t.Context(), Ann, again)
+		noError(t, err)
+		equal(t, again, changed)
+		equal(t, again, claimedSeqs(f.claimPushes(t, "a", 10)))
+		sent, err := f.Delivery(t.Context(), got[0].Seq)
+		noError(t, err)
+		equal(t, untilSent.Strategy, sent.Strategy)
+		removed, err = f.Prune(t.Context(), f.clock.Now(), 5)
+		noError(t, err)
+		equal(t, int64(4), removed) // the one that was sent and the one that stays canceled, with their notices
 	}},
 	{"what has expired long ago at a push channel that is gone holds up nothing once it is back", func(t *testing.T, f *fixture) {
 		f.register(t)

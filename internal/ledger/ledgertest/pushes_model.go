@@ -47,8 +47,13 @@ func (p *modelPush) claimed(now time.Time) bool {
 	return p.open() && p.until.After(now)
 }
 
+// expired tells whether its notice has expired, and that ends it.
+func (p *modelPush) expired(now time.Time) bool {
+	return p.strategy.Until == "" && !p.expires.After(now)
+}
+
 func (p *modelPush) over(now time.Time) bool {
-	return !p.expires.After(now) || !p.deadline.IsZero() && !p.deadline.After(now)
+	return p.expired(now) || !p.deadline.IsZero() && !p.deadline.After(now)
 }
 
 func (m *pushModel) openOf(key string) []*modelPush {
@@ -155,7 +160,7 @@ func (m *pushModel) cancel(list []*modelPush, reason string) (changed []int64) {
 func (m *pushModel) retry(list []*modelPush) (changed []int64) {
 	for _, p := range list {
 		switch {
-		case p.state == ledger.DeliverySent || p.open() && (p.claimed(m.now) || p.over(m.now)) || !p.expires.After(m.now):
+		case p.state == ledger.DeliverySent || p.open() && (p.claimed(m.now) || p.over(m.now)) || p.expired(m.now):
 			continue
 		case p.open():
 			p.first = earliest(p.first, m.now)
@@ -241,6 +246,7 @@ func (w *pushWalk) Commit(t *rapid.T) {
 		s := rapid.SampledFrom([]delivery.Strategy{
 			{Kind: delivery.Immediate},
 			{Kind: delivery.Important},
+			{Kind: delivery.Important, Until: delivery.UntilSent},
 			{Kind: delivery.Timed, Within: 90 * time.Second},
 			{Kind: delivery.Delayed, Delay: time.Minute, Retry: 2, Unless: delivery.UnlessResolved},
 		}).Draw(t, "strategy")

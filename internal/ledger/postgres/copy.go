@@ -112,7 +112,7 @@ func (w *noticeWriter) copyDeliveries(deliveries []codec.Delivery, seqs []int64)
 		n := &w.plan.Notices[d.Notice]
 		out.row(5)
 		out.int64(seqs[i])
-		out.int64(codec.Micros(n.ExpiresAt))
+		out.int64(d.Expires)
 		out.id(w.lanes[d.Lane])
 		out.text(n.ID)
 		out.text(d.Recipients)

@@ -187,7 +187,7 @@ func (w *noticeWriter) insert(ctx context.Context, tx *sql.Tx) error {
 	deliveries := w.made.Deliveries
 	err = insertRows(ctx, tx, "insert-deliveries", len(deliveries), func(dst []any, i int) []any {
 		d := deliveries[i]
-		return append(dst, seq+1+int64(i), first+int64(d.Notice), w.lanes[d.Lane], codec.Micros(notices[d.Notice].ExpiresAt), d.Recipients)
+		return append(dst, seq+1+int64(i), first+int64(d.Notice), w.lanes[d.Lane], d.Expires, d.Recipients)
 	})
 	if err != nil {
 		return err

@@ -51,7 +51,7 @@ func (s *pruner) Prune(ctx context.Context, before time.Time, keepRuns int) (rem
 	return removed, nil
 }
 
-// expireDeliveries ends what waits although its notice has expired long ago.
+// expireDeliveries ends what waits although its notice has expired long ago. What is tried until it was sent stays, and its notice with it.
 func (s *pruner) expireDeliveries(ctx context.Context, before time.Time) error {
 	for {
 		var seq int64

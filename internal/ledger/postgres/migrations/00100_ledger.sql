@@ -180,7 +180,8 @@ CREATE TABLE lanes (
     UNIQUE (sink, warehouse)
 ) WITH (fillfactor = 50);
 
--- One notice on its way to one sink. expires_at is the notice's, so that finding the living ones needs no join. state: 0 pending, 1 sent,
+-- One notice on its way to one sink. expires_at is the notice's, so that finding the living ones needs no join; the highest number where the
+-- delivery is tried until it was sent, whatever becomes of the notice. state: 0 pending, 1 sent,
 -- 2 failed, 3 timed out, 4 canceled. From kind on: what operators are shown of a delivery to a push channel that was sent, as in pushes, where
 -- others have it; null = it was not sent, or is none to a push channel.
 CREATE SEQUENCE deliveries_seq;
@@ -215,7 +216,7 @@ CREATE INDEX deliveries_ended ON deliveries (lane_id, state) WHERE state > 1;
 --   until     the end of the lease of the node that has it claimed, 0 = no claim is in force. No index has it, so a claim changes none
 --   first_due when it may be claimed first
 --   created   the notice's created_at, by which and seq it is found
---   deadline  of a timed one, 0 = none; ends is what comes first of it and the expiry of the notice
+--   deadline  of a timed one, 0 = none; ends is what comes first of it and the expiry of the delivery
 --   token     of the last claim, counts up; node is '' once that claim was settled
 --   finding   as in notices; null = not a finding's, and in no order
 --   addressee a hash of the subscriber it is for, 0 = it is for all of them

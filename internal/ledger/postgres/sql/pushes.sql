@@ -23,7 +23,8 @@ claimed AS (
     UPDATE pushes p SET until = (SELECT ledger_now($6)) + $3, token = p.token + 1, node = $2
     FROM due WHERE p.ctid = due.place
     RETURNING p.seq, p.due, p.created, p.token, p.deadline, p.forgiven, p.kind, p.unless, p.delay, p.at, p.within, p.retry)
-SELECT c.seq, c.token, c.deadline, d.attempts - c.forgiven, d.attempts, d.recipients, c.kind, c.unless, c.delay, c.at, c.within, c.retry, n.body
+SELECT c.seq, c.token, c.deadline, d.attempts - c.forgiven, d.attempts, d.recipients, c.kind, c.unless, c.delay, c.at, c.within, c.retry,
+       d.expires_at = 9223372036854775807, n.body
 FROM claimed c
 JOIN deliveries d ON d.seq = c.seq AND d.state <= 0
 CROSS JOIN LATERAL (SELECT o.body FROM notices o

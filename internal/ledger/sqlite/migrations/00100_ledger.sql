@@ -164,7 +164,8 @@ CREATE TABLE lanes (
     UNIQUE (sink, warehouse)
 ) STRICT;
 
--- One notice on its way to one sink. expires_at is the notice's. A seq never comes twice, even after pruning. state: 0 pending, 1 sent,
+-- One notice on its way to one sink. expires_at is the notice's; the highest number where the delivery is tried until it was sent, whatever
+-- becomes of the notice. A seq never comes twice, even after pruning. state: 0 pending, 1 sent,
 -- 2 failed, 3 timed out, 4 canceled.
 CREATE TABLE deliveries (
     seq        INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -190,7 +191,7 @@ CREATE INDEX deliveries_ended ON deliveries (lane_id, state) WHERE state > 1;
 --             addressee, null once it has ended
 --   until     the end of the lease of the node that has it claimed, 0 = no claim is in force. No index has it, so a claim changes none
 --   first_due when it may be claimed first
---   deadline  of a timed one, 0 = none; ends is what comes first of it and the expiry of the notice
+--   deadline  of a timed one, 0 = none; ends is what comes first of it and the expiry of the delivery
 --   token     of the last claim, counts up; node is '' once that claim was settled
 --   finding   as in notices; null = not a finding's, and in no order
 --   addressee a hash of the subscriber it is for, 0 = it is for all of them

@@ -6,6 +6,7 @@
 -- its lane only.
 SELECT n.id, d.seq, l.sink, l.warehouse, d.state, d.attempts, d.last_error, d.sent_at, d.recipients, n.body,
        coalesce(p.kind, ''), coalesce(p.unless, ''), coalesce(p.delay, 0), coalesce(p.at, 0), coalesce(p.within, 0), coalesce(p.retry, 0),
+       d.expires_at = 9223372036854775807,
        iif(p.until > ?9, p.until, coalesce(p.due, 0)), coalesce(p.deadline, 0), coalesce(p.node, ''), coalesce(p.until > ?9, 0),
        CASE WHEN p.due = p.held_until AND p.due > ?9 THEN p.held ELSE '' END,
        CASE WHEN p.due = 9223372036854775807 THEN coalesce((

@@ -12,7 +12,8 @@ UPDATE pushes SET until = ?3, token = token + 1, node = ?2 WHERE seq IN (SELECT 
 
 -- name: claimed-pushes
 -- Arguments: ?1 seqs (JSON). Result: the columns of rows.ClaimRow and the body of the notice, in the order of the list.
-SELECT p.seq, p.token, p.deadline, d.attempts - p.forgiven, d.attempts, d.recipients, p.kind, p.unless, p.delay, p.at, p.within, p.retry, n.body
+SELECT p.seq, p.token, p.deadline, d.attempts - p.forgiven, d.attempts, d.recipients, p.kind, p.unless, p.delay, p.at, p.within, p.retry,
+       d.expires_at = 9223372036854775807, n.body
 FROM json_each(?1) c
 CROSS JOIN pushes p ON p.seq = c.value
 CROSS JOIN deliveries d ON d.seq = p.seq
