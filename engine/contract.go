@@ -194,14 +194,14 @@ func (b boundedLedger) Pending(ctx context.Context, lane delivery.Lane, limit in
 	})
 }
 
-func (b boundedLedger) MarkSent(ctx context.Context, node string, receipts []delivery.Receipt) error {
-	return tell(ctx, b.lease, func(ctx context.Context) error { return b.Ledger.MarkSent(ctx, node, receipts) })
+func (b boundedLedger) MarkSent(ctx context.Context, node string, receipts []delivery.Receipt, made delivery.Attempt) error {
+	return tell(ctx, b.lease, func(ctx context.Context) error { return b.Ledger.MarkSent(ctx, node, receipts, made) })
 }
 
-func (b boundedLedger) MarkAttempt(ctx context.Context, seqs []int64, cause string) error {
-	return tell(ctx, b.lease, func(ctx context.Context) error { return b.Ledger.MarkAttempt(ctx, seqs, cause) })
+func (b boundedLedger) MarkAttempt(ctx context.Context, seqs []int64, made delivery.Attempt) error {
+	return tell(ctx, b.lease, func(ctx context.Context) error { return b.Ledger.MarkAttempt(ctx, seqs, made) })
 }
 
-func (b boundedLedger) MarkFailed(ctx context.Context, seqs []int64, cause string) error {
-	return tell(ctx, b.lease, func(ctx context.Context) error { return b.Ledger.MarkFailed(ctx, seqs, cause) })
+func (b boundedLedger) MarkFailed(ctx context.Context, seqs []int64, made delivery.Attempt) error {
+	return tell(ctx, b.lease, func(ctx context.Context) error { return b.Ledger.MarkFailed(ctx, seqs, made) })
 }

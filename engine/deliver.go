@@ -246,18 +246,21 @@ func (l *heldLane) deliver(ctx context.Context, batch []delivery.Delivery) error
 	if !l.e.opts.Session.Holds(l.session) {
 		return errAbsent
 	}
+	made := delivery.Attempt{At: time.Now()}
 	receipts, err := l.call(ctx, l.lane, batch)
+	made.Took = time.Since(made.At)
 	if !l.e.opts.Session.Holds(l.session) {
 		return errAbsent // What the sink said is of a call that was cut off, or is not ours to record.
 	}
 	l.calls.note(l.lane, err)
 	if refused, ok := errors.AsType[*sinks.RefusedError](err); ok && among(refused.Seqs, batch) {
 		l.calls.note(l.lane, nil) // the sink works
-		return l.end(ctx, l.lane, batch, refused)
+		return l.end(ctx, l.lane, batch, refused, made)
 	}
 	if err != nil {
 		l.e.opts.Observer.DeliveryDone(l.name, OutcomeRetried, len(batch))
-		if merr := l.e.opts.Ledger.MarkAttempt(ctx, seqs(batch), judge.Cut(err.Error(), judge.LongError)); merr != nil {
+		made.Error = judge.Cut(err.Error(), judge.LongError)
+		if merr := l.e.opts.Ledger.MarkAttempt(ctx, seqs(batch), made); merr != nil {
 			l.log.Warn("a failed attempt could not be recorded", "error", merr)
 		}
 		return err
@@ -266,7 +269,7 @@ func (l *heldLane) deliver(ctx context.Context, batch []delivery.Delivery) error
 	if !l.e.opts.Session.Holds(l.session) {
 		return errAbsent
 	}
-	if err := l.e.opts.Ledger.MarkSent(ctx, l.session, receipts); err != nil {
+	if err := l.e.opts.Ledger.MarkSent(ctx, l.session, receipts, made); err != nil {
 		return fmt.Errorf("recording what the sink took: %w", err) // it gets them again, and answers the same
 	}
 	l.e.opts.Step(StepMarked)
@@ -280,9 +283,10 @@ func (l *heldLane) deliver(ctx context.Context, batch []delivery.Delivery) error
 }
 
 // end gives up on what the sink will never take. The others of its batch are still pending.
-func (d *deliverer) end(ctx context.Context, lane delivery.Lane, batch []delivery.Delivery, refused *sinks.RefusedError) error {
+func (d *deliverer) end(ctx context.Context, lane delivery.Lane, batch []delivery.Delivery, refused *sinks.RefusedError, made delivery.Attempt) error {
 	d.log.Error("deliveries failed for good", "warehouse", lane.Warehouse, "ids", refused.Seqs, "notices", refusedOf(batch, refused), "error", refused.Err)
-	if err := d.e.opts.Ledger.MarkFailed(ctx, refused.Seqs, judge.Cut(refused.Err.Error(), judge.LongError)); err != nil {
+	made.Error = judge.Cut(refused.Err.Error(), judge.LongError)
+	if err := d.e.opts.Ledger.MarkFailed(ctx, refused.Seqs, made); err != nil {
 		return fmt.Errorf("recording what the sink refused: %w", err)
 	}
 	d.e.opts.Observer.DeliveryDone(d.name, OutcomeRefused, len(refused.Seqs))

@@ -157,11 +157,11 @@ func (p *pair) delivers() {
 		switch {
 		case len(batch) == 0:
 		case mark == 0:
-			err = l.MarkSent(ctx, "", receipts)
+			err = l.MarkSent(ctx, "", receipts, delivery.Attempt{})
 		case mark == 1:
-			err = l.MarkAttempt(ctx, seqs, "away")
+			err = l.MarkAttempt(ctx, seqs, delivery.Attempt{Error: "away"})
 		default:
-			err = l.MarkFailed(ctx, seqs, "refused")
+			err = l.MarkFailed(ctx, seqs, delivery.Attempt{Error: "refused"})
 		}
 		return text, errors.Join(err, l.ReleaseLane(ctx, inbox, "a"))
 	})

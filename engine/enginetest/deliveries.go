@@ -92,7 +92,7 @@ func (l *deliveryStore) Pending(ctx context.Context, lane delivery.Lane, limit i
 }
 
 // MarkSent records the receipts.
-func (l *deliveryStore) MarkSent(ctx context.Context, node string, receipts []delivery.Receipt) error {
+func (l *deliveryStore) MarkSent(ctx context.Context, node string, receipts []delivery.Receipt, _ delivery.Attempt) error {
 	leave, err := l.enter(ctx, "MarkSent")
 	if err != nil {
 		return err
@@ -113,7 +113,7 @@ func (l *deliveryStore) MarkSent(ctx context.Context, node string, receipts []de
 }
 
 // MarkAttempt counts a failed attempt.
-func (l *deliveryStore) MarkAttempt(ctx context.Context, seqs []int64, cause string) error {
+func (l *deliveryStore) MarkAttempt(ctx context.Context, seqs []int64, made delivery.Attempt) error {
 	leave, err := l.enter(ctx, "MarkAttempt")
 	if err != nil {
 		return err
@@ -122,13 +122,13 @@ func (l *deliveryStore) MarkAttempt(ctx context.Context, seqs []int64, cause str
 	for _, seq := range seqs {
 		d := l.delivery[seq-1]
 		d.Attempts++
-		d.LastError = cause
+		d.LastError = made.Error
 	}
 	return nil
 }
 
 // MarkFailed ends deliveries.
-func (l *deliveryStore) MarkFailed(ctx context.Context, seqs []int64, cause string) error {
+func (l *deliveryStore) MarkFailed(ctx context.Context, seqs []int64, made delivery.Attempt) error {
 	leave, err := l.enter(ctx, "MarkFailed")
 	if err != nil {
 		return err
@@ -136,7 +136,7 @@ func (l *deliveryStore) MarkFailed(ctx context.Context, seqs []int64, cause stri
 	defer leave()
 	for _, seq := range seqs {
 		if d := l.delivery[seq-1]; d.State == ledger.DeliveryPending {
-			d.State, d.LastError = ledger.DeliveryFailed, cause
+			d.State, d.LastError = ledger.DeliveryFailed, made.Error
 			d.Attempts++
 		}
 	}

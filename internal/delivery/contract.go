@@ -16,15 +16,15 @@ type Lanes interface {
 	// Pending returns pending deliveries of the lane in the order of Seq, at most limit. Those of notices that
 	// have expired are set to canceled instead of being returned.
 	Pending(ctx context.Context, lane Lane, limit int) ([]Delivery, error)
-	// MarkSent records the receipts, and counts the attempt. What is not pending stays as it is. Receipts of
+	// MarkSent records the receipts, and counts the attempt, which is kept where others failed before. What is not pending stays as it is. Receipts of
 	// an epoch that is not the recorded one any more are not recorded, since the rebuild of the new one may
 	// have passed them: the deliveries stay pending and the answer is ErrFenced. So is that to a node that does not hold the
 	// lane any more; "" asks nobody.
-	MarkSent(ctx context.Context, node string, receipts []Receipt) error
-	// MarkAttempt counts a failed attempt with its error (secrets removed by the caller).
-	MarkAttempt(ctx context.Context, seqs []int64, cause string) error
-	// MarkFailed ends deliveries that can never succeed.
-	MarkFailed(ctx context.Context, seqs []int64, cause string) error
+	MarkSent(ctx context.Context, node string, receipts []Receipt, made Attempt) error
+	// MarkAttempt counts and keeps a failed attempt.
+	MarkAttempt(ctx context.Context, seqs []int64, made Attempt) error
+	// MarkFailed ends deliveries that can never succeed, by an attempt that counts and is kept.
+	MarkFailed(ctx context.Context, seqs []int64, made Attempt) error
 }
 
 // Pushes is what the runner of a push channel needs of the ledger: the deliveries to push channels, each under its strategy. Deliveries of one finding to

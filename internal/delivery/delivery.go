@@ -16,6 +16,17 @@ type Delivery struct {
 	Recipients []string // inbox only: user:<id> or role:<id>, sorted
 }
 
+// Attempt is one call of a sink for a delivery, and how the call ended.
+type Attempt struct {
+	At     time.Time     // when it began; zero = just now
+	Took   time.Duration // 0 = nobody has measured it
+	Status int           // the code of the other side's answer, of HTTP or SMTP; 0 = it gave none
+	Error  string        // "" = the sink has taken the delivery; without secrets
+}
+
+// KeptAttempts is how many attempts of a delivery are kept: the last ones.
+const KeptAttempts = 20
+
 // Receipt is a sink's answer for one delivery.
 type Receipt struct {
 	Seq   int64

@@ -102,11 +102,11 @@ const (
 	SettleSent    SettleKind = iota + 1 // the channel has taken it
 	SettleFailed                        // it will never be taken, or its strategy allows no other attempt
 	SettleAgain                         // not taken; tried again after After
-	SettleRelease                       // it was not tried: any node may claim it at once, and no attempt counts
+	SettleRelease                       // it was not tried, or the call was cut off (Error): any node may claim it at once, and no attempt counts
 	SettleHold                          // the silence HeldBy holds it back for After, unless somebody ends that before; no attempt counts
 )
 
-// Settlement is what is to be recorded of a claim.
+// Settlement is what is to be recorded of a claim. Its attempt is kept, but for that of a claim that was given back without an error.
 type Settlement struct {
 	Seq   int64
 	Token int64
@@ -114,5 +114,5 @@ type Settlement struct {
 	After time.Duration // SettleAgain, SettleHold
 	// HeldBy is the id of the silence. SettleHold.
 	HeldBy string
-	Error  string // SettleFailed, SettleAgain; without secrets
+	Attempt
 }

@@ -77,6 +77,7 @@ type DeliveryRecord struct {
 	InFront  int64              // Behind: the number of the one of its finding that goes first
 	HeldBy   string             // the silence that holds it back until Next; "" = none does
 	Node     string             // the name of the node that has it claimed now
+	Tried    []delivery.Attempt // the last ones, the latest first; a list of deliveries is without them
 }
 
 // DeliveryState is how a delivery stands. The numbers are the flags that the WMS knows.

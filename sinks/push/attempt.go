@@ -18,6 +18,7 @@ type flight struct {
 	batch []delivery.PushClaim
 	grip  *grip       // under which it was begun
 	done  func(error) // tells the breaker how it ended
+	made  delivery.Attempt // zero where the channel was not called; without the error
 	err   error
 }
 
@@ -68,14 +69,14 @@ func (l *loop) start(jobs []*job, done func(error)) {
 // work makes calls until the run ends.
 func (l *loop) work() {
 	for f := range l.todo {
-		f.err = l.push(f.grip, f.batch)
+		f.made, f.err = l.push(f.grip, f.batch)
 		l.answered <- f
 	}
 	l.ended <- struct{}{}
 }
 
 // push makes one call, unless the session is not in force any more. A panic is an error: a notice that a channel cannot cope with must not take the node down.
-func (r *Runner) push(g *grip, batch []delivery.PushClaim) (err error) {
+func (r *Runner) push(g *grip, batch []delivery.PushClaim) (made delivery.Attempt, err error) {
 	list := make([]delivery.Delivery, len(batch))
 	for i := range batch {
 		list[i] = batch[i].Delivery
@@ -92,19 +93,22 @@ func (r *Runner) push(g *grip, batch []delivery.PushClaim) (err error) {
 	defer done()
 	r.o.Step(StepTrying)
 	if !r.o.Session.Holds(g.session) { // the process may have been frozen
-		return errCut
+		return made, errCut
 	}
+	call, status := sinks.WithStatus(call)
+	made.At = time.Now()
+	defer func() { made.Took, made.Status = time.Since(made.At), status.Code() }()
 	err = r.o.Pusher.Push(call, list)
 	r.o.Step(StepAnswered)
 	switch {
 	case err == nil:
-		return nil
+		return made, nil
 	case errors.Is(context.Cause(ctx), errCut):
-		return fmt.Errorf("%w: %w", errCut, err)
+		return made, fmt.Errorf("%w: %w", errCut, err)
 	case call.Err() != nil && errors.Is(err, call.Err()):
-		return fmt.Errorf("%w: %w", context.Cause(call), err)
+		return made, fmt.Errorf("%w: %w", context.Cause(call), err)
 	default:
-		return err
+		return made, err
 	}
 }
 
@@ -119,7 +123,8 @@ func (l *loop) land(f *flight) {
 		f.batch[i].Token = l.jobs[f.batch[i].Seq].Token // of a later claim, where the lease ended meanwhile
 	}
 	text := l.text(f.err)
-	v := judge(f.batch, f.err, text, rand.Float64)
+	f.made.Error = text
+	v := judge(f.batch, f.err, f.made, rand.Float64)
 	for i := range v.settled {
 		s := &v.settled[i]
 		l.records.answers.add(s, l.jobs[s.Seq].Ever)

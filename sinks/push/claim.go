@@ -172,5 +172,5 @@ func (l *loop) releaseWaiting() {
 
 func (l *loop) release(j *job) {
 	delete(l.jobs, j.Seq)
-	l.records.add(settled(&j.PushClaim, delivery.SettleRelease, ""))
+	l.records.add(settled(&j.PushClaim, delivery.SettleRelease, delivery.Attempt{}))
 }

@@ -19,23 +19,26 @@ type verdict struct {
 	alone   bool    // each of the rest in a call of its own: the channel has refused the whole batch
 }
 
-// judge decides by the strategies and the channel's answer; docs/rule-reference.md has the table (Deliver). text is the error for people.
-func judge(batch []delivery.PushClaim, err error, text string, chance func() float64) verdict {
+// judge decides by the strategies and the channel's answer; docs/rule-reference.md has the table (Deliver). The attempt has the error for people.
+func judge(batch []delivery.PushClaim, err error, made delivery.Attempt, chance func() float64) verdict {
 	refused := refusedOf(batch, err)
 	switch {
 	case err == nil:
-		return verdict{settled: each(batch, func(c *delivery.PushClaim) delivery.Settlement { return settled(c, delivery.SettleSent, "") })}
+		return verdict{settled: each(batch, func(c *delivery.PushClaim) delivery.Settlement { return settled(c, delivery.SettleSent, made) })}
 	case errors.Is(err, errCut):
-		return verdict{settled: each(batch, func(c *delivery.PushClaim) delivery.Settlement { return settled(c, delivery.SettleRelease, "") })}
+		if made.At.IsZero() { // before the channel was called
+			made = delivery.Attempt{}
+		}
+		return verdict{settled: each(batch, func(c *delivery.PushClaim) delivery.Settlement { return settled(c, delivery.SettleRelease, made) })}
 	case refused == nil:
-		return verdict{settled: each(batch, func(c *delivery.PushClaim) delivery.Settlement { return transient(c, err, text, chance()) })}
+		return verdict{settled: each(batch, func(c *delivery.PushClaim) delivery.Settlement { return transient(c, err, made, chance()) })}
 	case len(batch) > 1 && len(refused) == len(batch): // one of them may be at fault for all
 		return verdict{rest: seqs(batch), alone: true}
 	}
 	var v verdict
 	for i := range batch {
 		if c := &batch[i]; refused[c.Seq] {
-			v.settled = append(v.settled, settled(c, delivery.SettleFailed, text))
+			v.settled = append(v.settled, settled(c, delivery.SettleFailed, made))
 		} else {
 			v.rest = append(v.rest, c.Seq)
 		}
@@ -44,11 +47,11 @@ func judge(batch []delivery.PushClaim, err error, text string, chance func() flo
 }
 
 // transient is what becomes of a delivery whose channel could not take it now.
-func transient(c *delivery.PushClaim, err error, text string, chance float64) delivery.Settlement {
+func transient(c *delivery.PushClaim, err error, made delivery.Attempt, chance float64) delivery.Settlement {
 	if !triesAgain(c) {
-		return settled(c, delivery.SettleFailed, text)
+		return settled(c, delivery.SettleFailed, made)
 	}
-	s := settled(c, delivery.SettleAgain, text)
+	s := settled(c, delivery.SettleAgain, made)
 	s.After = max(backoff(c.Attempts, chance), asked(err))
 	return s
 }
@@ -81,8 +84,8 @@ func refusedOf(batch []delivery.PushClaim, err error) map[int64]bool {
 	return all
 }
 
-func settled(c *delivery.PushClaim, kind delivery.SettleKind, text string) delivery.Settlement {
-	return delivery.Settlement{Seq: c.Seq, Token: c.Token, Kind: kind, Error: text}
+func settled(c *delivery.PushClaim, kind delivery.SettleKind, made delivery.Attempt) delivery.Settlement {
+	return delivery.Settlement{Seq: c.Seq, Token: c.Token, Kind: kind, Attempt: made}
 }
 
 func each(batch []delivery.PushClaim, of func(*delivery.PushClaim) delivery.Settlement) []delivery.Settlement {

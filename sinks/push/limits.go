@@ -67,7 +67,7 @@ func (l *loop) hold(n int) bool {
 			continue
 		}
 		delete(l.jobs, j.Seq)
-		s := settled(&j.PushClaim, delivery.SettleHold, "")
+		s := settled(&j.PushClaim, delivery.SettleHold, delivery.Attempt{})
 		s.HeldBy, s.After = id, min(left, longestHold)
 		l.records.add(s)
 	}

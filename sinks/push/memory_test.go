@@ -47,6 +47,7 @@ type row struct {
 	failure  string
 	ended    time.Time // by the bubble's clock, which does not jump; of the first end
 	settles  []delivery.SettleKind
+	tried    []delivery.Attempt // the first one first
 	attempts int
 	forgiven int // those before an operator had it tried again
 }
@@ -162,6 +163,9 @@ func (m *memory) settle(r *row, s delivery.Settlement) {
 		return
 	}
 	now := m.now()
+	if s.Kind != delivery.SettleRelease || s.Error != "" {
+		r.tried = append(r.tried, s.Attempt)
+	}
 	if s.Kind != delivery.SettleRelease {
 		r.attempts++
 		r.failure = s.Error

@@ -57,7 +57,7 @@ func TestAskedIsAMinimum(t *testing.T) {
 		c := delivery.PushClaim{Strategy: delivery.Strategy{Kind: delivery.Important}, Attempts: rapid.IntRange(0, 30).Draw(t, "attempts")}
 		wait := time.Duration(rapid.Int64().Draw(t, "asked"))
 		err := &sinks.LaterError{After: wait, Err: errCut}
-		got := transient(&c, err, "", rapid.Float64Range(0, 0.99).Draw(t, "chance"))
+		got := transient(&c, err, delivery.Attempt{}, rapid.Float64Range(0, 0.99).Draw(t, "chance"))
 		if got.After < min(wait, time.Hour) || got.After > max(min(wait, time.Hour), 5*time.Minute) {
 			t.Fatalf("asked for %s, got %s", wait, got.After)
 		}

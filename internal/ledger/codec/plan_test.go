@@ -172,7 +172,9 @@ func TestMakePushes(t *testing.T) {
 		Due: us(time.Minute), Created: us(0), First: us(time.Minute), Ends: us(30 * time.Minute), Finding: &finding,
 		Strategy: Strategy{Kind: "delayed", Unless: "read", At: us(time.Minute), Retry: 3},
 	}
-	equal(t, []Delivery{{0, 0, "", &first}, {0, 1, "", &other}, {1, 0, "", &second}}, p.Make(&Facts{}).Deliveries)
+	equal(t, []Delivery{
+		{0, 0, "", us(30 * time.Minute), &first}, {0, 1, "", us(30 * time.Minute), &other}, {1, 0, "", us(2 * time.Hour), &second},
+	}, p.Make(&Facts{}).Deliveries)
 	equal(t, *late.Strategy, other.Strategy.Strategy())
 
 	// Of what is open, only the same finding in the same lane stands before it.

@@ -1,6 +1,7 @@
 package codec
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"time"
@@ -131,7 +132,7 @@ func ClaimsOf(list []delivery.PushClaim, limit int, now, next int64) delivery.Cl
 
 // Settle is what is to be recorded of attempts, by kind. A delivery comes once: sent counts before all else, and else the last word.
 type Settle struct {
-	Sent    []int64
+	Sent    SettleColumns
 	Failed  SettleColumns
 	Again   SettleColumns
 	Release SettleColumns
@@ -143,11 +144,15 @@ type SettleColumns struct {
 	Seqs, Tokens []int64
 	Errors       []string
 	After        []int64  // µs
+	Ago          []int64  // µs since the attempts began
+	Attempts     []string // as Attempt makes them; "" = none is kept
 	HeldBy       []string // of Hold
 }
 
-// NewSettle sorts them.
+// NewSettle sorts them, each kind by number: the order in which the rows are locked.
 func NewSettle(list []delivery.Settlement) *Settle {
+	list = slices.Clone(list)
+	slices.SortStableFunc(list, func(a, b delivery.Settlement) int { return cmp.Compare(a.Seq, b.Seq) })
 	last := make(map[int64]int, len(list))
 	for i := range list {
 		if at, ok := last[list[i].Seq]; !ok || list[at].Kind != delivery.SettleSent {
@@ -161,7 +166,7 @@ func NewSettle(list []delivery.Settlement) *Settle {
 		}
 		switch list[i].Kind {
 		case delivery.SettleSent:
-			out.Sent = append(out.Sent, list[i].Seq)
+			out.Sent.add(&list[i])
 		case delivery.SettleFailed:
 			out.Failed.add(&list[i])
 		case delivery.SettleAgain:
@@ -184,6 +189,11 @@ func (s *SettleColumns) add(one *delivery.Settlement) {
 	s.Tokens = append(s.Tokens, one.Token)
 	s.Errors = append(s.Errors, Text(one.Error))
 	s.After = append(s.After, min(max(one.After, 0), farthest).Microseconds())
+	ago, attempt := int64(0), ""
+	if one.Kind != delivery.SettleHold && (one.Kind != delivery.SettleRelease || one.Error != "") {
+		ago, attempt = Attempt(&one.Attempt)
+	}
+	s.Ago, s.Attempts = append(s.Ago, ago), append(s.Attempts, attempt)
 }
 
 // OnlySent tells that there is nothing to record but what was sent.
@@ -193,7 +203,7 @@ func (s *Settle) OnlySent() bool {
 
 // Ended returns the deliveries that may end.
 func (s *Settle) Ended() []int64 {
-	return append(append(make([]int64, 0, len(s.Sent)+len(s.Failed.Seqs)), s.Sent...), s.Failed.Seqs...)
+	return slices.Concat(s.Sent.Seqs, s.Failed.Seqs)
 }
 
 // All returns all of them.

@@ -10,22 +10,25 @@ import (
 
 func TestNewSettle(t *testing.T) {
 	t.Parallel()
+	const taken = " 0 0 \n"
 	s := NewSettle([]delivery.Settlement{
-		{Seq: 1, Token: 1, Kind: delivery.SettleAgain, Error: "a\x00", After: math.MaxInt64},
+		{Seq: 1, Token: 1, Kind: delivery.SettleAgain, Attempt: delivery.Attempt{Error: "a\x00"}, After: math.MaxInt64},
 		{Seq: 2, Token: 2, Kind: delivery.SettleSent},
 		{Seq: 2, Token: 3, Kind: delivery.SettleFailed},
 		{Seq: 3, Token: 4, Kind: delivery.SettleSent},
 		{Seq: 3, Token: 4, Kind: delivery.SettleSent},
-		{Seq: 4, Token: 5, Kind: delivery.SettleFailed, Error: "first"},
-		{Seq: 4, Token: 6, Kind: delivery.SettleFailed, Error: "last"},
+		{Seq: 4, Token: 5, Kind: delivery.SettleFailed, Attempt: delivery.Attempt{Error: "first"}},
+		{Seq: 4, Token: 6, Kind: delivery.SettleFailed, Attempt: delivery.Attempt{Error: "last"}},
 		{Seq: 5, Token: 7, Kind: delivery.SettleRelease, After: -time.Second},
 		{Seq: 6, Token: 8, Kind: 99},
 	})
 	equal(t, &Settle{
-		Sent:    []int64{2, 3},
-		Failed:  SettleColumns{Seqs: []int64{4}, Tokens: []int64{6}, Errors: []string{"last"}, After: []int64{0}},
-		Again:   SettleColumns{Seqs: []int64{1}, Tokens: []int64{1}, Errors: []string{"a\uFFFD"}, After: []int64{farthest.Microseconds()}},
-		Release: SettleColumns{Seqs: []int64{5}, Tokens: []int64{7}, Errors: []string{""}, After: []int64{0}},
+		Sent: SettleColumns{
+			Seqs: []int64{2, 3}, Tokens: []int64{2, 4}, Errors: []string{"", ""}, After: []int64{0, 0}, Ago: []int64{0, 0}, Attempts: []string{taken, taken},
+		},
+		Failed:  SettleColumns{Seqs: []int64{4}, Tokens: []int64{6}, Errors: []string{"last"}, After: []int64{0}, Ago: []int64{0}, Attempts: []string{" 0 0 last\n"}},
+		Again:   SettleColumns{Seqs: []int64{1}, Tokens: []int64{1}, Errors: []string{"a\uFFFD"}, After: []int64{farthest.Microseconds()}, Ago: []int64{0}, Attempts: []string{" 0 0 a\uFFFD\n"}},
+		Release: SettleColumns{Seqs: []int64{5}, Tokens: []int64{7}, Errors: []string{""}, After: []int64{0}, Ago: []int64{0}, Attempts: []string{""}},
 	}, s)
 	equal(t, []int64{2, 3, 4}, s.Ended())
 	equal(t, []int64{2, 3, 4, 1, 5}, s.All())

@@ -62,22 +62,22 @@ func (l *Ledger) AcquireLane(ctx context.Context, lane delivery.Lane, node strin
 }
 
 // MarkSent implements delivery.Lanes.
-func (l *Ledger) MarkSent(ctx context.Context, node string, receipts []delivery.Receipt) error {
-	err := l.Ledger.MarkSent(ctx, node, receipts)
+func (l *Ledger) MarkSent(ctx context.Context, node string, receipts []delivery.Receipt, made delivery.Attempt) error {
+	err := l.Ledger.MarkSent(ctx, node, receipts, made)
 	l.watch.noteEnd(Deliveries, err)
 	return err
 }
 
 // MarkAttempt implements delivery.Lanes.
-func (l *Ledger) MarkAttempt(ctx context.Context, seqs []int64, cause string) error {
-	err := l.Ledger.MarkAttempt(ctx, seqs, cause)
+func (l *Ledger) MarkAttempt(ctx context.Context, seqs []int64, made delivery.Attempt) error {
+	err := l.Ledger.MarkAttempt(ctx, seqs, made)
 	l.watch.noteFault(Deliveries, err)
 	return err
 }
 
 // MarkFailed implements delivery.Lanes.
-func (l *Ledger) MarkFailed(ctx context.Context, seqs []int64, cause string) error {
-	err := l.Ledger.MarkFailed(ctx, seqs, cause)
+func (l *Ledger) MarkFailed(ctx context.Context, seqs []int64, made delivery.Attempt) error {
+	err := l.Ledger.MarkFailed(ctx, seqs, made)
 	l.watch.noteEnd(Deliveries, err)
 	return err
 }

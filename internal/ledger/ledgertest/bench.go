@@ -138,7 +138,7 @@ func BenchmarkReads(b *testing.B, l ledger.Ledger) {
 		{"pending, none", func() error { _, err := l.Pending(b.Context(), inboxLane, page); return err }},
 		{"count deliveries", func() error { _, err := l.CountDeliveries(b.Context()); return err }},
 		{"highest scores", func() error { _, err := l.HighestScores(b.Context(), inboxSink); return err }},
-		{"mark sent, stale", func() error { return l.MarkSent(b.Context(), "", []delivery.Receipt{{Seq: 1}}) }},
+		{"mark sent, stale", func() error { return l.MarkSent(b.Context(), "", []delivery.Receipt{{Seq: 1}}, delivery.Attempt{}) }},
 		{"totals", func() error { _, err := l.Totals(b.Context()); return err }},
 		{"findings", func() error { _, err := l.Findings(b.Context(), rule, scope); return err }},
 		{"types version", func() error { _, err := l.TypesVersion(b.Context()); return err }},

@@ -151,7 +151,7 @@ func (f *base) send(t testing.TB, list []delivery.Delivery, epoch string, first 
 	for i, d := range list {
 		receipts[i] = delivery.Receipt{Seq: d.Seq, Score: first + int64(i), Epoch: epoch}
 	}
-	noError(t, f.MarkSent(t.Context(), "", receipts))
+	noError(t, f.MarkSent(t.Context(), "", receipts, delivery.Attempt{}))
 }
 
 func ids(list []delivery.Delivery) []string {

@@ -31,16 +31,16 @@ var laneTests = []testCase{
 		f.commit(t, 1, to([]ledger.Target{inbox}, numbered("n_", 4)...))
 		list := f.pending(t, inboxLane)
 		f.send(t, list[:1], "", 100)
-		noError(t, f.MarkFailed(t.Context(), seqs(list[1:2]), "400 bad"))
-		noError(t, f.MarkAttempt(t.Context(), seqs(list[2:3]), "no route"))
+		noError(t, f.MarkFailed(t.Context(), seqs(list[1:2]), delivery.Attempt{Error: "400 bad"}))
+		noError(t, f.MarkAttempt(t.Context(), seqs(list[2:3]), delivery.Attempt{Error: "no route"}))
 		equal(t, []string{"n_00002", "n_00003"}, ids(f.pending(t, inboxLane)))
 		f.hasCounts(t, map[ledger.DeliveryState]int64{0: 2, 1: 1, 2: 1})
-		noError(t, f.MarkFailed(t.Context(), seqs(list[:1]), "late"))
+		noError(t, f.MarkFailed(t.Context(), seqs(list[:1]), delivery.Attempt{Error: "late"}))
 		f.send(t, list[1:2], "", 200)
 		f.send(t, list[:1], "", 300)
 		f.hasCounts(t, map[ledger.DeliveryState]int64{0: 2, 1: 1, 2: 1})
-		noError(t, f.MarkSent(t.Context(), "", nil))
-		noError(t, f.MarkAttempt(t.Context(), nil, ""))
+		noError(t, f.MarkSent(t.Context(), "", nil, delivery.Attempt{}))
+		noError(t, f.MarkAttempt(t.Context(), nil, delivery.Attempt{Error: ""}))
 	}},
 	{"deliveries of expired notices are canceled", func(t *testing.T, f *fixture) {
 		f.subscribed(t)
@@ -149,7 +149,7 @@ var inboxTests = []testCase{
 		f.commit(t, 1, to([]ledger.Target{inbox}, numbered("n_", 2)...))
 		list := f.pending(t, inboxLane)
 		f.send(t, list[:1], "", 100)
-		noError(t, f.MarkFailed(t.Context(), seqs(list[1:]), "400 bad"))
+		noError(t, f.MarkFailed(t.Context(), seqs(list[1:]), delivery.Attempt{Error: "400 bad"}))
 		f.send(t, list[1:], "", 200)
 		f.send(t, list[:1], "", 300)
 		scores, err := f.HighestScores(t.Context(), inboxSink)
@@ -192,7 +192,7 @@ var inboxTests = []testCase{
 		f.send(t, list[:1], "e1", 100)
 		noError(t, f.FinishEpoch(t.Context(), inboxSink, "e1"))
 		noError(t, f.BeginEpoch(t.Context(), inboxSink, "e1", ledger.IndexState{Epoch: "e2"}, "b", lease))
-		err := f.MarkSent(t.Context(), "", []delivery.Receipt{{Seq: list[1].Seq, Score: 101, Epoch: "e1"}})
+		err := f.MarkSent(t.Context(), "", []delivery.Receipt{{Seq: list[1].Seq, Score: 101, Epoch: "e1"}}, delivery.Attempt{})
 		isError(t, ledger.ErrFenced, err)
 		equal(t, []string{"n_00001"}, ids(f.pending(t, inboxLane)))
 		f.send(t, list[1:], "e2", 102)
@@ -212,7 +212,7 @@ var inboxTests = []testCase{
 		for i, d := range list[:6] {
 			receipts = append(receipts, delivery.Receipt{Seq: d.Seq, Score: 1<<60 - int64(i)})
 		}
-		noError(t, f.MarkSent(t.Context(), "", receipts))
+		noError(t, f.MarkSent(t.Context(), "", receipts, delivery.Attempt{}))
 		f.clock.Add(time.Hour)
 		var got []string
 		after := int64(0)
@@ -309,7 +309,7 @@ var recipientTests = []testCase{
 		f.commit(t, 1, to([]ledger.Target{inbox}, newNotice("n_1")))
 		f.subscribe(t, ledger.Subscription{Type: "REP_NOTICE", Warehouse: "*", Subscriber: "user:late"})
 		pending := f.pending(t, inboxLane)
-		noError(t, f.MarkSent(t.Context(), "", []delivery.Receipt{{Seq: pending[0].Seq, Score: 7}}))
+		noError(t, f.MarkSent(t.Context(), "", []delivery.Receipt{{Seq: pending[0].Seq, Score: 7}}, delivery.Attempt{}))
 
 		back, alone := to([]ledger.Target{inbox, queue}, newNotice("n_2"))[0], to([]ledger.Target{inbox}, newNotice("n_3"))[0]
 		back.After, alone.After = "n_1", "n_0"
@@ -319,7 +319,7 @@ var recipientTests = []testCase{
 		equal(t, []string{"n_2"}, ids(list))
 		equal(t, pending[0].Recipients, list[0].Recipients)
 
-		noError(t, f.MarkFailed(t.Context(), []int64{list[0].Seq}, "no"))
+		noError(t, f.MarkFailed(t.Context(), []int64{list[0].Seq}, delivery.Attempt{Error: "no"}))
 		again := to([]ledger.Target{inbox}, newNotice("n_4"))[0]
 		again.After = "n_2"
 		equal(t, ledger.CommitResult{Unsubscribed: 1}, f.commit(t, 3, []ledger.NewNotice{again}))

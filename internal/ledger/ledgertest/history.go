@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"tallyman/internal/delivery"
 	"tallyman/internal/finding"
 	"tallyman/internal/ledger"
 	"tallyman/internal/notice"
@@ -43,8 +44,8 @@ var historyTests = []testCase{
 		f.commit(t, 1, to([]ledger.Target{inbox, gateway}, n, traced("n_other", 1, func(o *notice.Notice) { o.Key = `["B"]` })))
 		f.send(t, f.pending(t, inboxLane), "", 7)
 		waiting := f.pending(t, ledger.Lane{Sink: "gateway"})
-		noError(t, f.MarkAttempt(t.Context(), seqs(waiting), "no answer"))
-		noError(t, f.MarkFailed(t.Context(), seqs(waiting[:1]), "a 400"))
+		noError(t, f.MarkAttempt(t.Context(), seqs(waiting), delivery.Attempt{Error: "no answer"}))
+		noError(t, f.MarkFailed(t.Context(), seqs(waiting[:1]), delivery.Attempt{Error: "a 400"}))
 
 		second := traced("n_2", 2)
 		f.commit(t, 2, append(to(nil, second), to([]ledger.Target{inbox},

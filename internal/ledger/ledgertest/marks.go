@@ -98,7 +98,7 @@ var markTests = []testCase{
 		}
 		noError(t, f.SettlePushes(t.Context(), []delivery.Settlement{
 			{Seq: claims[0].Seq, Token: claims[0].Token, Kind: delivery.SettleSent},
-			{Seq: claims[1].Seq, Token: claims[1].Token, Kind: delivery.SettleAgain, After: time.Second, Error: "no answer"},
+			{Seq: claims[1].Seq, Token: claims[1].Token, Kind: delivery.SettleAgain, After: time.Second, Attempt: delivery.Attempt{Error: "no answer"}},
 		}))
 		f.clock.Add(time.Hour)
 		equal(t, 0, len(f.claimAll(t, "sms").List))

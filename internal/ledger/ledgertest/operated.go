@@ -69,10 +69,12 @@ var operatedTests = []testCase{
 		f.isDelivery(t, want)
 		f.settle(t, claimed, delivery.SettleAgain, time.Second)
 		want.Node, want.Next, want.Attempts, want.LastError = "", start.Add(time.Second), 1, "no route"
+		want.Tried = []delivery.Attempt{{At: start, Error: "no route"}}
 		f.isDelivery(t, want)
 		f.clock.Add(time.Second)
 		f.settle(t, f.claimPushes(t, "a", 1).List, delivery.SettleSent, 0)
 		want.Next, want.Attempts, want.LastError, want.SentAt, want.State = time.Time{}, 2, "", f.clock.Now(), ledger.DeliverySent
+		want.Tried = append([]delivery.Attempt{{At: want.SentAt}}, want.Tried...)
 		f.isDelivery(t, want)
 		for _, seq := range []int64{-1, 0, 99, 1<<63 - 1} {
 			_, err := f.Delivery(t.Context(), seq)
@@ -107,7 +109,7 @@ var operatedTests = []testCase{
 		f.subscribed(t)
 		sparing := delayed(time.Hour, delivery.UnlessRead)
 		f.commit(t, 1, to([]ledger.Target{inbox, within(time.Minute), sparing}, newNotice("n_1")))
-		noError(t, f.MarkFailed(t.Context(), []int64{1}, "no"))
+		noError(t, f.MarkFailed(t.Context(), []int64{1}, delivery.Attempt{Error: "no"}))
 		_, err := f.CancelDeliveries(t.Context(), Ann, []int64{3}, "read")
 		noError(t, err)
 		f.clock.Add(time.Minute)

@@ -230,7 +230,7 @@ var pushSettleTests = []testCase{
 		f.commit(t, 1, to([]ledger.Target{important}, newNotice("n_1")))
 		got := f.claimPushes(t, "a", 1).List
 		noError(t, f.SettlePushes(t.Context(), []delivery.Settlement{
-			{Seq: got[0].Seq, Token: got[0].Token, Kind: delivery.SettleAgain, After: 1<<63 - 1, Error: "\xff\x00"},
+			{Seq: got[0].Seq, Token: got[0].Token, Kind: delivery.SettleAgain, After: 1<<63 - 1, Attempt: delivery.Attempt{Error: "\xff\x00"}},
 		}))
 		f.hasAttempts(t, got[0].Seq, ledger.DeliveryPending, 1, "\uFFFD\uFFFD")
 		f.clock.Add(24*time.Hour - time.Second)

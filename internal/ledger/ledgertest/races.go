@@ -127,7 +127,7 @@ var raceTests = []testCase{
 		var wg sync.WaitGroup
 		wg.Go(func() {
 			for i, d := range list {
-				err := f.MarkSent(t.Context(), "", []delivery.Receipt{{Seq: d.Seq, Score: int64(i + 1), Epoch: "e1"}})
+				err := f.MarkSent(t.Context(), "", []delivery.Receipt{{Seq: d.Seq, Score: int64(i + 1), Epoch: "e1"}}, delivery.Attempt{})
 				if err != nil && !errors.Is(err, ledger.ErrFenced) {
 					t.Error(err)
 				}
@@ -202,7 +202,7 @@ func (f *base) follow(t testing.TB, stop <-chan struct{}) []int64 {
 		for i, d := range list {
 			receipts[i] = delivery.Receipt{Seq: d.Seq}
 		}
-		if err := f.MarkSent(t.Context(), "", receipts); err != nil {
+		if err := f.MarkSent(t.Context(), "", receipts, delivery.Attempt{}); err != nil {
 			t.Error(err)
 			return seen
 		}

@@ -113,16 +113,16 @@ var sessionTests = []testCase{
 		f.buriesLate(t)
 		f.holdsLanes(t)
 		receipts := []delivery.Receipt{{Seq: batch[0].Seq, Score: 7}}
-		isError(t, ledger.ErrFenced, f.MarkSent(t.Context(), "a/1", receipts))
+		isError(t, ledger.ErrFenced, f.MarkSent(t.Context(), "a/1", receipts, delivery.Attempt{}))
 		held, err = f.other(t).AcquireLane(t.Context(), inboxLane, "b/1", lease)
 		noError(t, err)
 		equal(t, true, held)
 		noError(t, f.EndSessions(t.Context(), []string{"a/1"}))
 		noError(t, f.ReleaseLane(t.Context(), inboxLane, "a/1"))
 		f.holdsLanes(t, ledger.HeldLane{Lane: inboxLane, Session: "b/1"})
-		isError(t, ledger.ErrFenced, f.MarkSent(t.Context(), "a/1", receipts))
+		isError(t, ledger.ErrFenced, f.MarkSent(t.Context(), "a/1", receipts, delivery.Attempt{}))
 		equal(t, 1, len(f.pending(t, inboxLane)))
-		noError(t, f.MarkSent(t.Context(), "b/1", receipts))
+		noError(t, f.MarkSent(t.Context(), "b/1", receipts, delivery.Attempt{}))
 		equal(t, 0, len(f.pending(t, inboxLane)))
 	}},
 	{"the lane of a session that has not ended stays with it, also where the clock ended the lane's lease", func(t *testing.T, f *fixture) {
@@ -137,7 +137,7 @@ var sessionTests = []testCase{
 		held, err = f.other(t).AcquireLane(t.Context(), inboxLane, "b/1", lease)
 		noError(t, err)
 		equal(t, false, held)
-		noError(t, f.MarkSent(t.Context(), "a/1", []delivery.Receipt{{Seq: f.pending(t, inboxLane)[0].Seq, Score: 7}}))
+		noError(t, f.MarkSent(t.Context(), "a/1", []delivery.Receipt{{Seq: f.pending(t, inboxLane)[0].Seq, Score: 7}}, delivery.Attempt{}))
 		noError(t, f.EndSessions(t.Context(), []string{"a/1"}))
 		held, err = f.other(t).AcquireLane(t.Context(), inboxLane, "b/1", lease)
 		noError(t, err)

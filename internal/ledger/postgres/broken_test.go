@@ -297,7 +297,7 @@ func TestBrokenConnectionsOfPushes(t *testing.T) {
 		})
 		var ends []delivery.Settlement
 		for _, d := range claims.List {
-			end := delivery.Settlement{Seq: d.Seq, Token: d.Token, Kind: delivery.SettleAgain, Error: "no route"}
+			end := delivery.Settlement{Seq: d.Seq, Token: d.Token, Kind: delivery.SettleAgain, Attempt: delivery.Attempt{Error: "no route"}}
 			if d.Attempts == int(d.Seq%3) {
 				end.Kind = delivery.SettleSent
 				sent++

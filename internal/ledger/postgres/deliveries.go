@@ -15,14 +15,15 @@ import (
 )
 
 // MarkSent implements delivery.Lanes.
-func (l *Ledger) MarkSent(ctx context.Context, node string, receipts []delivery.Receipt) error {
+func (l *Ledger) MarkSent(ctx context.Context, node string, receipts []delivery.Receipt, made delivery.Attempt) error {
 	seqs := make([]int64, len(receipts))
 	scores := make([]int64, len(receipts))
 	epochs := make([]string, len(receipts))
 	for i, r := range receipts {
 		seqs[i], scores[i], epochs[i] = r.Seq, r.Score, r.Epoch
 	}
-	marked, err := l.exec(ctx, "mark-sent", seqs, scores, epochs, l.NowArg(), node)
+	ago, attempt := codec.Attempt(&made)
+	marked, err := l.exec(ctx, "mark-sent", seqs, scores, epochs, l.NowArg(), node, ago, attempt)
 	if err != nil {
 		return err
 	}

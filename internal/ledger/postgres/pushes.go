@@ -62,7 +62,7 @@ func (l *Ledger) SettlePushes(ctx context.Context, settled []delivery.Settlement
 		if !s.OnlySent() { // mostly there is nothing else
 			b.Queue(queries.Get("lock-pushes"), s.All(), s.Ended())
 		}
-		b.Queue(queries.Get("lock-followed"), s.Sent).QueryRow(sent.scan)
+		b.Queue(queries.Get("lock-followed"), s.Sent.Seqs).QueryRow(sent.scan)
 	}
 	return l.inShortTx(ctx, "settle pushes", begin, func(_ context.Context, _ *pgx.Conn, last *pgx.Batch) error {
 		l.settle(last, s)
@@ -76,17 +76,17 @@ func (l *Ledger) SettlePushes(ctx context.Context, settled []delivery.Settlement
 // settle adds what records it.
 func (l *Ledger) settle(b *pgx.Batch, s *codec.Settle) {
 	clock := l.NowArg()
-	if len(s.Sent) > 0 {
-		b.Queue(queries.Get("settle-sent"), s.Sent, clock)
+	if sent := &s.Sent; len(sent.Seqs) > 0 {
+		b.Queue(queries.Get("settle-sent"), sent.Seqs, sent.Ago, sent.Attempts, clock)
 	}
 	if f := &s.Failed; len(f.Seqs) > 0 {
-		b.Queue(queries.Get("settle-failed"), f.Seqs, f.Tokens, f.Errors)
+		b.Queue(queries.Get("settle-failed"), f.Seqs, f.Tokens, f.Errors, f.Ago, f.Attempts, clock)
 	}
 	if a := &s.Again; len(a.Seqs) > 0 {
-		b.Queue(queries.Get("settle-again"), a.Seqs, a.Tokens, a.Errors, a.After, clock)
+		b.Queue(queries.Get("settle-again"), a.Seqs, a.Tokens, a.Errors, a.After, a.Ago, a.Attempts, clock)
 	}
 	if r := &s.Release; len(r.Seqs) > 0 {
-		b.Queue(queries.Get("settle-release"), r.Seqs, r.Tokens)
+		b.Queue(queries.Get("settle-release"), r.Seqs, r.Tokens, r.Ago, r.Attempts, clock)
 	}
 	if h := &s.Hold; len(h.Seqs) > 0 {
 		b.Queue(queries.Get("settle-hold"), h.Seqs, h.Tokens, h.After, h.HeldBy, clock)

@@ -14,7 +14,7 @@ import (
 )
 
 // MarkSent implements delivery.Lanes.
-func (l *Ledger) MarkSent(ctx context.Context, node string, receipts []delivery.Receipt) error {
+func (l *Ledger) MarkSent(ctx context.Context, node string, receipts []delivery.Receipt, made delivery.Attempt) error {
 	told := make([][3]any, len(receipts))
 	seqs := make([]int64, len(receipts))
 	for i, r := range receipts {
@@ -24,12 +24,13 @@ func (l *Ledger) MarkSent(ctx context.Context, node string, receipts []delivery.
 	if err != nil {
 		return failed("mark sent", err)
 	}
+	ago, attempt := codec.Attempt(&made)
 	var stale int64
 	err = l.inTx(ctx, "mark sent", func(tx *sql.Tx) error {
 		if _, err := one(ctx, tx, "stale-receipts", []any{string(text), node}, &stale); err != nil {
 			return err
 		}
-		if _, err := exec(ctx, tx, "mark-sent", string(text), l.nowMicros(), node); err != nil {
+		if _, err := exec(ctx, tx, "mark-sent", string(text), l.nowMicros(), node, ago, attempt); err != nil {
 			return err
 		}
 		return l.cancelReadAlready(ctx, tx, seqs)

@@ -3,6 +3,8 @@ package sqlite
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
+	"slices"
 	"time"
 
 	"tallyman/internal/delivery"
@@ -78,21 +80,17 @@ func (l *Ledger) SettlePushes(ctx context.Context, settled []delivery.Settlement
 	s := codec.NewSettle(settled)
 	return l.inTx(ctx, "settle pushes", func(tx *sql.Tx) error {
 		now := l.nowMicros()
-		if _, err := exec(ctx, tx, "settle-sent", s.Sent, now); err != nil {
+		if err := settleSent(ctx, tx, &s.Sent, now); err != nil {
 			return err
 		}
-		failed, err := settleFailed(ctx, tx, &s.Failed)
+		failed, err := settleFailed(ctx, tx, &s.Failed, now)
 		if err != nil {
 			return err
 		}
 		if err := settleAgain(ctx, tx, &s.Again, now); err != nil {
 			return err
 		}
-		err = repeat(ctx, tx, "settle-release", len(s.Release.Seqs), func(stmt *sql.Stmt, i int) error {
-			_, err := stmt.ExecContext(ctx, s.Release.Seqs[i], s.Release.Tokens[i])
-			return err
-		})
-		if err != nil {
+		if err := settleRelease(ctx, tx, &s.Release, now); err != nil {
 			return err
 		}
 		err = repeat(ctx, tx, "settle-hold", len(s.Hold.Seqs), func(stmt *sql.Stmt, i int) error {
@@ -102,35 +100,67 @@ func (l *Ledger) SettlePushes(ctx context.Context, settled []delivery.Settlement
 		if err != nil {
 			return err
 		}
-		return endPushes(ctx, tx, append(failed, s.Sent...), now)
+		return endPushes(ctx, tx, append(failed, s.Sent.Seqs...), now)
 	})
+}
+
+func settleSent(ctx context.Context, tx *sql.Tx, s *codec.SettleColumns, now int64) error {
+	if len(s.Seqs) == 0 {
+		return nil
+	}
+	rows := make([][3]any, len(s.Seqs))
+	for i := range s.Seqs {
+		rows[i] = [3]any{s.Seqs[i], s.Ago[i], s.Attempts[i]}
+	}
+	text, err := json.Marshal(rows)
+	if err == nil {
+		_, err = exec(ctx, tx, "settle-sent", string(text), now)
+	}
+	return err
 }
 
 // settleFailed returns those that it recorded.
-func settleFailed(ctx context.Context, tx *sql.Tx, s *codec.SettleColumns) ([]int64, error) {
-	ended, errors, err := settleEach(ctx, tx, "settle-failed", s, func(int) []any { return nil })
+func settleFailed(ctx context.Context, tx *sql.Tx, s *codec.SettleColumns, now int64) (ended []int64, err error) {
+	inForce, err := settleEach(ctx, tx, "settle-failed", s, func(int) []any { return nil })
 	if err != nil {
 		return nil, err
 	}
-	return ended, repeat(ctx, tx, "push-failed", len(ended), func(stmt *sql.Stmt, i int) error {
-		_, err := stmt.ExecContext(ctx, ended[i], errors[i])
+	err = repeat(ctx, tx, "push-failed", len(inForce), func(stmt *sql.Stmt, n int) error {
+		i := inForce[n]
+		ended = append(ended, s.Seqs[i])
+		_, err := stmt.ExecContext(ctx, s.Seqs[i], s.Errors[i], s.Ago[i], s.Attempts[i], now)
 		return err
 	})
+	return ended, err
 }
 
 func settleAgain(ctx context.Context, tx *sql.Tx, s *codec.SettleColumns, now int64) error {
-	waiting, errors, err := settleEach(ctx, tx, "settle-again", s, func(i int) []any { return []any{now + s.After[i]} })
+	inForce, err := settleEach(ctx, tx, "settle-again", s, func(i int) []any { return []any{now + s.After[i]} })
 	if err != nil {
 		return err
 	}
-	return repeat(ctx, tx, "push-attempt", len(waiting), func(stmt *sql.Stmt, i int) error {
-		_, err := stmt.ExecContext(ctx, waiting[i], errors[i])
+	return repeat(ctx, tx, "push-attempt", len(inForce), func(stmt *sql.Stmt, n int) error {
+		i := inForce[n]
+		_, err := stmt.ExecContext(ctx, s.Seqs[i], s.Errors[i], s.Ago[i], s.Attempts[i], now)
 		return err
 	})
 }
 
-// settleEach runs the query for each of them, and returns those whose claim was in force, with their errors.
-func settleEach(ctx context.Context, tx *sql.Tx, name string, s *codec.SettleColumns, more func(i int) []any) (seqs []int64, errors []string, err error) {
+func settleRelease(ctx context.Context, tx *sql.Tx, s *codec.SettleColumns, now int64) error {
+	inForce, err := settleEach(ctx, tx, "settle-release", s, func(int) []any { return nil })
+	if err != nil {
+		return err
+	}
+	cutOff := slices.DeleteFunc(inForce, func(i int) bool { return s.Attempts[i] == "" })
+	return repeat(ctx, tx, "push-cut-off", len(cutOff), func(stmt *sql.Stmt, n int) error {
+		i := cutOff[n]
+		_, err := stmt.ExecContext(ctx, s.Seqs[i], s.Ago[i], s.Attempts[i], now)
+		return err
+	})
+}
+
+// settleEach runs the query for each of them, and returns the places of those whose claim was in force.
+func settleEach(ctx context.Context, tx *sql.Tx, name string, s *codec.SettleColumns, more func(i int) []any) (inForce []int, err error) {
 	err = repeat(ctx, tx, name, len(s.Seqs), func(stmt *sql.Stmt, i int) error {
 		res, err := stmt.ExecContext(ctx, append([]any{s.Seqs[i], s.Tokens[i]}, more(i)...)...)
 		if err != nil {
@@ -138,11 +168,11 @@ func settleEach(ctx context.Context, tx *sql.Tx, name string, s *codec.SettleCol
 		}
 		n, err := res.RowsAffected()
 		if n == 1 {
-			seqs, errors = append(seqs, s.Seqs[i]), append(errors, s.Errors[i])
+			inForce = append(inForce, i)
 		}
 		return err
 	})
-	return seqs, errors, err
+	return inForce, err
 }
 
 // EndPushes implements delivery.Pushes.

@@ -97,14 +97,18 @@ func readDelivery(seq int64, recipients string, b body) (delivery.Delivery, erro
 }
 
 // MarkAttempt implements delivery.Lanes.
-func (s *deliveryStore) MarkAttempt(ctx context.Context, seqs []int64, cause string) error {
-	_, err := s.db.Exec(ctx, "mark-attempt", seqs, cause)
-	return err
+func (s *deliveryStore) MarkAttempt(ctx context.Context, seqs []int64, made delivery.Attempt) error {
+	return s.mark(ctx, "mark-attempt", seqs, &made)
 }
 
 // MarkFailed implements delivery.Lanes.
-func (s *deliveryStore) MarkFailed(ctx context.Context, seqs []int64, cause string) error {
-	_, err := s.db.Exec(ctx, "mark-failed", seqs, cause)
+func (s *deliveryStore) MarkFailed(ctx context.Context, seqs []int64, made delivery.Attempt) error {
+	return s.mark(ctx, "mark-failed", seqs, &made)
+}
+
+func (s *deliveryStore) mark(ctx context.Context, name string, seqs []int64, made *delivery.Attempt) error {
+	ago, entry := codec.Attempt(made)
+	_, err := s.db.Exec(ctx, name, seqs, codec.Text(made.Error), s.NowArg(), ago, entry)
 	return err
 }
 
@@ -187,5 +191,23 @@ func (s *deliveryStore) Delivery(ctx context.Context, seq int64) (ledger.Deliver
 	if len(found) == 0 || found[0].Seq != seq {
 		return ledger.DeliveryRecord{}, notFound
 	}
-	return found[0], nil
+	d := found[0]
+	d.Tried, err = s.attempts(ctx, seq)
+	if err == nil && len(d.Tried) == 0 && d.State == ledger.DeliverySent { // the first attempt of the inbox or a queue
+		d.Tried = []delivery.Attempt{{At: d.SentAt}}
+	}
+	return d, err
+}
+
+// attempts returns those that are kept of the delivery.
+func (s *deliveryStore) attempts(ctx context.Context, seq int64) ([]delivery.Attempt, error) {
+	var tried string
+	if _, err := s.db.One(ctx, "attempts", []any{seq}, &tried); err != nil {
+		return nil, err
+	}
+	list, err := codec.Attempts(tried)
+	if err != nil {
+		return nil, fmt.Errorf("delivery %d: %w", seq, err)
+	}
+	return list, nil
 }

@@ -182,7 +182,8 @@ CREATE TABLE lanes (
 
 -- One notice on its way to one sink. expires_at is the notice's, so that finding the living ones needs no join; the highest number where the
 -- delivery is tried until it was sent, whatever becomes of the notice. state: 0 pending, 1 sent,
--- 2 failed, 3 timed out, 4 canceled. From kind on: what operators are shown of a delivery to a push channel that was sent, as in pushes, where
+-- 2 failed, 3 timed out, 4 canceled. tried: the last attempts, a line each, the latest first: when it began, how long it took in µs, the status that the other
+-- side gave (0 = none), the error. '' is one of the inbox or a queue at most, that succeeded. From kind on: what operators are shown of a delivery to a push channel that was sent, as in pushes, where
 -- others have it; null = it was not sent, or is none to a push channel.
 CREATE SEQUENCE deliveries_seq;
 CREATE TABLE deliveries (
@@ -197,6 +198,7 @@ CREATE TABLE deliveries (
     recipients text     NOT NULL DEFAULT '',
     epoch      text     NOT NULL DEFAULT '',
     last_error text     NOT NULL DEFAULT '',
+    tried      text     NOT NULL DEFAULT '',
     kind       text,
     unless     text,
     delay      bigint,

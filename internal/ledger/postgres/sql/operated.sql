@@ -30,6 +30,10 @@ WHERE d.seq < $7
   AND (NOT $10::boolean OR p.until <= (SELECT ledger_now($9)) AND p.due > (SELECT ledger_now($9)) AND p.due IN (9223372036854775807, p.held_until))
 ORDER BY d.seq DESC LIMIT $8;
 
+-- name: attempts
+-- Arguments: $1 seq. Result: its last attempts.
+SELECT tried FROM deliveries WHERE seq = $1;
+
 -- name: lock-rules
 -- Holds the rules of deliveries to push channels: no commit adds to their findings meanwhile. Arguments: $1 seqs. Result: their number.
 SELECT count(*)

@@ -79,36 +79,48 @@ SELECT (SELECT count(*)
        ARRAY(SELECT c.finding FROM concerned c), ARRAY(SELECT c.lane_id FROM concerned c), ARRAY(SELECT c.addressee FROM concerned c);
 
 -- name: settle-sent
--- Nothing is done with them any more, so their rows go; what operators are shown of them stays in deliveries. Arguments: $1 seqs, $2 now.
-WITH sent AS (DELETE FROM pushes WHERE seq = ANY($1::bigint[]) RETURNING seq, kind, unless, delay, at, within, retry, deadline)
+-- Nothing is done with them any more, so their rows go; what operators are shown of them stays in deliveries. Arguments: $1 seqs, ascending, $2 µs
+-- since their attempts began, $3 the attempts, $4 now.
+WITH sent AS (
+    DELETE FROM pushes p USING unnest($1::bigint[], $2::bigint[], $3::text[]) AS s (seq, ago, attempt) WHERE p.seq = s.seq
+    RETURNING p.seq, p.kind, p.unless, p.delay, p.at, p.within, p.retry, p.deadline, s.ago, s.attempt)
 UPDATE deliveries d
-SET state = 1, attempts = d.attempts + 1, sent_at = (SELECT ledger_now($2)), last_error = '',
+SET state = 1, attempts = d.attempts + 1, sent_at = (SELECT ledger_now($4)), last_error = '',
+    tried = left((SELECT ledger_now($4)) - s.ago || s.attempt || d.tried, 6000),
     kind = s.kind, unless = s.unless, delay = s.delay, at = s.at, within = s.within, retry = s.retry, deadline = s.deadline
 FROM sent s WHERE d.seq = s.seq AND d.state <> 1;
 
 -- name: settle-failed
--- Arguments: $1 seqs, $2 tokens, $3 errors.
+-- Arguments: $1 seqs, $2 tokens, $3 errors, $4 µs since the attempts began, $5 the attempts, $6 now.
 WITH ended AS (
     UPDATE pushes p SET due = NULL, until = 0, node = ''
-    FROM unnest($1::bigint[], $2::bigint[], $3::text[]) AS s (seq, token, error)
+    FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::bigint[], $5::text[]) AS s (seq, token, error, ago, attempt)
     WHERE p.seq = s.seq AND p.token = s.token AND p.node <> ''
-    RETURNING p.seq, s.error)
-UPDATE deliveries d SET state = 2, attempts = d.attempts + 1, last_error = e.error FROM ended e WHERE d.seq = e.seq AND d.state <= 0;
+    RETURNING p.seq, s.error, s.ago, s.attempt)
+UPDATE deliveries d
+SET state = 2, attempts = d.attempts + 1, last_error = e.error, tried = left((SELECT ledger_now($6)) - e.ago || e.attempt || d.tried, 6000)
+FROM ended e WHERE d.seq = e.seq AND d.state <= 0;
 
 -- name: settle-again
--- Arguments: $1 seqs, $2 tokens, $3 errors, $4 µs until the next attempt, $5 now.
+-- Arguments: $1 seqs, $2 tokens, $3 errors, $4 µs until the next attempt, $5 µs since the attempts began, $6 the attempts, $7 now.
 WITH waiting AS (
-    UPDATE pushes p SET due = (SELECT ledger_now($5)) + s.after, until = 0, node = ''
-    FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::bigint[]) AS s (seq, token, error, after)
+    UPDATE pushes p SET due = (SELECT ledger_now($7)) + s.after, until = 0, node = ''
+    FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::bigint[], $5::bigint[], $6::text[]) AS s (seq, token, error, after, ago, attempt)
     WHERE p.seq = s.seq AND p.token = s.token AND p.node <> ''
-    RETURNING p.seq, s.error)
-UPDATE deliveries d SET attempts = d.attempts + 1, last_error = w.error FROM waiting w WHERE d.seq = w.seq AND d.state <= 0;
+    RETURNING p.seq, s.error, s.ago, s.attempt)
+UPDATE deliveries d
+SET attempts = d.attempts + 1, last_error = w.error, tried = left((SELECT ledger_now($7)) - w.ago || w.attempt || d.tried, 6000)
+FROM waiting w WHERE d.seq = w.seq AND d.state <= 0;
 
 -- name: settle-release
--- Arguments: $1 seqs, $2 tokens.
-UPDATE pushes p SET until = 0, node = ''
-FROM unnest($1::bigint[], $2::bigint[]) AS s (seq, token)
-WHERE p.seq = s.seq AND p.token = s.token AND p.node <> '';
+-- Arguments: $1 seqs, $2 tokens, $3 µs since the attempts began, $4 the attempts of those that were cut off, $5 now.
+WITH released AS (
+    UPDATE pushes p SET until = 0, node = ''
+    FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::text[]) AS s (seq, token, ago, attempt)
+    WHERE p.seq = s.seq AND p.token = s.token AND p.node <> ''
+    RETURNING p.seq, s.ago, s.attempt)
+UPDATE deliveries d SET tried = left((SELECT ledger_now($5)) - r.ago || r.attempt || d.tried, 6000)
+FROM released r WHERE d.seq = r.seq AND r.attempt <> '' AND d.state <= 0;
 
 -- name: cancel-deliveries
 -- Arguments: $1 seqs, $2 reason. Result: those that were pending.

@@ -166,7 +166,8 @@ CREATE TABLE lanes (
 
 -- One notice on its way to one sink. expires_at is the notice's; the highest number where the delivery is tried until it was sent, whatever
 -- becomes of the notice. A seq never comes twice, even after pruning. state: 0 pending, 1 sent,
--- 2 failed, 3 timed out, 4 canceled.
+-- 2 failed, 3 timed out, 4 canceled. tried: the last attempts, a line each, the latest first: when it began, how long it took in µs, the status that the other
+-- side gave (0 = none), the error. '' is one of the inbox or a queue at most, that succeeded.
 CREATE TABLE deliveries (
     seq        INTEGER PRIMARY KEY AUTOINCREMENT,
     notice     INTEGER NOT NULL,
@@ -178,7 +179,8 @@ CREATE TABLE deliveries (
     sent_at    INTEGER NOT NULL DEFAULT 0,
     attempts   INTEGER NOT NULL DEFAULT 0,
     epoch      TEXT    NOT NULL DEFAULT '',
-    last_error TEXT    NOT NULL DEFAULT ''
+    last_error TEXT    NOT NULL DEFAULT '',
+    tried      TEXT    NOT NULL DEFAULT ''
 ) STRICT;
 CREATE INDEX deliveries_notice ON deliveries (notice);
 CREATE INDEX deliveries_pending ON deliveries (lane_id, seq) WHERE state = 0;

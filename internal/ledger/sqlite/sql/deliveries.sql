@@ -48,9 +48,11 @@ WHERE r.value ->> 2 NOT IN ('', coalesce(s.epoch, r.value ->> 2)) OR ?2 NOT IN (
 
 -- name: mark-sent
 -- Records the receipts whose epoch is the recorded one (or that have none).
--- Arguments: ?1 receipts (JSON: [[seq, score, epoch], …]), ?2 now, ?3 who holds the lanes, '' = whoever does.
+-- Arguments: ?1 receipts (JSON: [[seq, score, epoch], …]), ?2 now, ?3 who holds the lanes, '' = whoever does, ?4 µs since the attempt
+-- began, ?5 the attempt.
 UPDATE deliveries AS d
-SET state = 1, score = r.score, epoch = r.epoch, attempts = d.attempts + 1, sent_at = ?2, last_error = ''
+SET state = 1, score = r.score, epoch = r.epoch, attempts = d.attempts + 1, sent_at = ?2, last_error = '',
+    tried = iif(d.tried = '', '', substr((?2 - ?4) || ?5 || d.tried, 1, 6000))
 FROM (SELECT value ->> 0 AS seq, value ->> 1 AS score, value ->> 2 AS epoch FROM json_each(?1)) AS r
 WHERE d.seq = r.seq AND d.state = 0
   AND (?3 = '' OR (SELECT l.node FROM lanes l WHERE l.id = d.lane_id) = ?3)
@@ -58,13 +60,13 @@ WHERE d.seq = r.seq AND d.state = 0
                                            WHERE l.id = d.lane_id), r.epoch));
 
 -- name: mark-attempt
--- Arguments: ?1 seqs (JSON), ?2 cause.
-UPDATE deliveries SET attempts = attempts + 1, last_error = ?2
+-- Arguments: ?1 seqs (JSON), ?2 cause, ?3 now, ?4 µs since the attempt began, ?5 the attempt.
+UPDATE deliveries SET attempts = attempts + 1, last_error = ?2, tried = substr((?3 - ?4) || ?5 || tried, 1, 6000)
 WHERE seq IN (SELECT value FROM json_each(?1)) AND state = 0;
 
 -- name: mark-failed
--- Arguments: ?1 seqs (JSON), ?2 cause.
-UPDATE deliveries SET state = 2, attempts = attempts + 1, last_error = ?2
+-- Arguments: ?1 seqs (JSON), ?2 cause, ?3 now, ?4 µs since the attempt began, ?5 the attempt.
+UPDATE deliveries SET state = 2, attempts = attempts + 1, last_error = ?2, tried = substr((?3 - ?4) || ?5 || tried, 1, 6000)
 WHERE seq IN (SELECT value FROM json_each(?1)) AND state = 0;
 
 -- name: count-pending

@@ -27,6 +27,10 @@ WHERE d.seq < ?7
   AND (?10 = 0 OR p.until <= ?9 AND p.due > ?9 AND p.due IN (9223372036854775807, p.held_until))
 ORDER BY d.seq DESC LIMIT ?8;
 
+-- name: attempts
+-- Arguments: ?1 seq. Result: its last attempts.
+SELECT tried FROM deliveries WHERE seq = ?1;
+
 -- name: pending-deliveries
 -- Arguments: ?1 seqs (JSON). Result: those that are pending (JSON).
 SELECT json_group_array(seq) FROM (SELECT seq FROM deliveries WHERE seq IN (SELECT value FROM json_each(?1)) AND state = 0 ORDER BY seq);

@@ -31,16 +31,18 @@ FROM (SELECT (SELECT p.due FROM pushes p WHERE p.lane_id = ?1 AND p.due > 0 AND 
               ORDER BY p.due, p.seq LIMIT 1) AS due) AS f;
 
 -- name: settle-sent
--- Arguments: ?1 seqs (JSON), ?2 now.
-UPDATE deliveries SET state = 1, attempts = attempts + 1, sent_at = ?2, last_error = ''
-WHERE seq IN (SELECT value FROM json_each(?1)) AND state <> 1;
+-- Arguments: ?1 (JSON: [[seq, µs since the attempt began, the attempt], …]), ?2 now.
+UPDATE deliveries AS d
+SET state = 1, attempts = d.attempts + 1, sent_at = ?2, last_error = '', tried = substr((?2 - s.ago) || s.attempt || d.tried, 1, 6000)
+FROM (SELECT value ->> 0 AS seq, value ->> 1 AS ago, value ->> 2 AS attempt FROM json_each(?1)) AS s
+WHERE d.seq = s.seq AND d.state <> 1;
 
 -- name: settle-again
 -- Arguments: ?1 seq, ?2 token, ?3 when it is due again. Result: the number of rows, 0 = the token is not that of a claim in force.
 UPDATE pushes SET due = ?3, until = 0, node = '' WHERE seq = ?1 AND token = ?2 AND node <> '' AND due IS NOT NULL;
 
 -- name: settle-release
--- Arguments: ?1 seq, ?2 token.
+-- Arguments: ?1 seq, ?2 token. Result: the number of rows, 0 = the token is not that of a claim in force.
 UPDATE pushes SET until = 0, node = '' WHERE seq = ?1 AND token = ?2 AND node <> '' AND due IS NOT NULL;
 
 -- name: settle-failed
@@ -80,9 +82,15 @@ SET state = 3, last_error = CASE WHEN last_error = '' THEN 'its time was over be
 WHERE seq IN (SELECT value FROM json_each(?1)) AND state = 0;
 
 -- name: push-failed
--- Arguments: ?1 seq, ?2 error.
-UPDATE deliveries SET state = 2, attempts = attempts + 1, last_error = ?2 WHERE seq = ?1 AND state = 0;
+-- Arguments: ?1 seq, ?2 error, ?3 µs since the attempt began, ?4 the attempt, ?5 now.
+UPDATE deliveries SET state = 2, attempts = attempts + 1, last_error = ?2, tried = substr((?5 - ?3) || ?4 || tried, 1, 6000)
+WHERE seq = ?1 AND state = 0;
 
 -- name: push-attempt
--- Arguments: ?1 seq, ?2 error.
-UPDATE deliveries SET attempts = attempts + 1, last_error = ?2 WHERE seq = ?1 AND state = 0;
+-- Arguments: ?1 seq, ?2 error, ?3 µs since the attempt began, ?4 the attempt, ?5 now.
+UPDATE deliveries SET attempts = attempts + 1, last_error = ?2, tried = substr((?5 - ?3) || ?4 || tried, 1, 6000)
+WHERE seq = ?1 AND state = 0;
+
+-- name: push-cut-off
+-- Keeps an attempt that does not count. Arguments: ?1 seq, ?2 µs since the attempt began, ?3 the attempt, ?4 now.
+UPDATE deliveries SET tried = substr((?4 - ?2) || ?3 || tried, 1, 6000) WHERE seq = ?1 AND state = 0;

@@ -1,0 +1,66 @@
+package codec
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"tallyman/internal/delivery"
+)
+
+// maxAttemptError is how much of an attempt's error is kept, in bytes; the last error of a delivery is kept whole beside that. The
+// statements cut the column at 6000 characters, which hold KeptAttempts with errors of this length.
+const maxAttemptError = 250
+
+// Attempt is what is put before the attempts that a delivery has, as a line: when the attempt began, by the ledger's clock, how long
+// it took in µs, the status, and the error. The time is for the statement to add: now less ago.
+func Attempt(a *delivery.Attempt) (ago int64, line string) {
+	if !a.At.IsZero() {
+		ago = max(0, time.Since(a.At).Microseconds())
+	}
+	return ago, fmt.Sprintf(" %d %d %s\n", max(0, a.Took.Microseconds()), max(0, a.Status), attemptError(a.Error))
+}
+
+// attemptError is the error on one line.
+func attemptError(s string) string {
+	s = strings.Join(strings.Fields(Text(s)), " ")
+	if len(s) > maxAttemptError {
+		s = strings.ToValidUTF8(s[:maxAttemptError], "")
+	}
+	return s
+}
+
+// Attempts reads the column: the last attempts of a delivery, the latest first. The end of what was cut is left out.
+func Attempts(column string) ([]delivery.Attempt, error) {
+	var out []delivery.Attempt
+	for line := range strings.Lines(column) {
+		text, whole := strings.CutSuffix(line, "\n")
+		if !whole || len(out) == delivery.KeptAttempts {
+			break
+		}
+		a, err := parseAttempt(text)
+		if err != nil {
+			return nil, fmt.Errorf("attempt %d of what is kept: %w", len(out)+1, err)
+		}
+		out = append(out, a)
+	}
+	return out, nil
+}
+
+func parseAttempt(line string) (delivery.Attempt, error) {
+	var a delivery.Attempt
+	fields := strings.SplitN(line, " ", 4)
+	if len(fields) != 4 {
+		return a, fmt.Errorf("%d fields instead of 4", len(fields))
+	}
+	var numbers [3]int64
+	for i := range numbers {
+		n, err := strconv.ParseInt(fields[i], 10, 64)
+		if err != nil {
+			return a, err
+		}
+		numbers[i] = n
+	}
+	return delivery.Attempt{At: Time(numbers[0]), Took: Span(numbers[1]), Status: int(numbers[2]), Error: fields[3]}, nil
+}
