@@ -94,6 +94,7 @@ func (w *Webhook) call(ctx context.Context, m message) (answer, error) {
 		return answer{}, w.broken(ctx, progress, err)
 	}
 	defer resp.Body.Close()
+	sinks.NoteStatus(ctx, resp.StatusCode)
 	if resp.Body == http.NoBody { // as of most: no timer is needed
 		return w.understand(resp, nil), nil
 	}
