@@ -75,6 +75,7 @@ func (c *Channel) call(ctx context.Context, p *post) answer {
 		return answer{err: because(ctx, err)}
 	}
 	defer resp.Body.Close()
+	sinks.NoteStatus(ctx, resp.StatusCode)
 	slow := time.AfterFunc(readFor, end)
 	defer slow.Stop()
 	body, _ := io.ReadAll(io.LimitReader(resp.Body, readBytes)) // as much of it as came: who has said 200 has taken it
