@@ -83,10 +83,27 @@ func (c *Channel) push(ctx context.Context, d *delivery.Delivery) error {
 		return sinks.Refuse(d, err)
 	}
 	answer, err := c.pool.send(ctx, c.from.Address, list, msg)
+	noteStatus(ctx, answer, err)
 	if err != nil {
 		return c.judge(d, err)
 	}
 	return c.settle(d, id, answer, bad)
+}
+
+// noteStatus notes the server's reply: to the mail, or to the first address that keeps the mail from being sent.
+func noteStatus(ctx context.Context, a *mailAnswer, err error) {
+	switch {
+	case err != nil:
+	case len(a.later) > 0:
+		err = a.later[0].err
+	case len(a.accepted) == 0:
+		err = a.refused[0].err
+	default:
+		sinks.NoteStatus(ctx, 250) // the only reply by which a mail is taken
+	}
+	if r, ok := errors.AsType[*textproto.Error](err); ok {
+		sinks.NoteStatus(ctx, r.Code)
+	}
 }
 
 // addressee looks the subscriber up.
