@@ -24,22 +24,23 @@ func TestPushSuite(t *testing.T) {
 		keyed  bool
 		taken  string
 		refuse testenv.HTTPReply
+		code   int // of refuse
 	}{
 		"generic": {
 			url: func(h string) string {
 				return "generic://" + h + "/in/s3cr3t-p4th?disabletls=yes&template=json&@X-Token=s3cr3t-h34d3r"
 			},
-			keyed: true, refuse: testenv.ReplyEcho(http.StatusUnprocessableEntity),
+			keyed: true, refuse: testenv.ReplyEcho(http.StatusUnprocessableEntity), code: 422,
 		},
 		"wecom": {
 			url: func(h string) string {
 				return "generic://" + h + "/cgi-bin/webhook/send?disabletls=yes&template=wecom&key=s3cr3t-k3y"
 			},
-			taken: `{"errcode":0,"errmsg":"ok"}`, refuse: testenv.ReplyStatus(http.StatusOK, `{"errcode":40058,"errmsg":"s3cr3t-k3y is no key"}`),
+			taken: `{"errcode":0,"errmsg":"ok"}`, refuse: testenv.ReplyStatus(http.StatusOK, `{"errcode":40058,"errmsg":"s3cr3t-k3y is no key"}`), code: 200,
 		},
 		"ntfy": {
 			url:    func(h string) string { return "ntfy://tally:s3cr3t-p4ssw0rd@" + h + "/s3cr3t-t0p1c?scheme=http" },
-			refuse: testenv.ReplyEcho(http.StatusBadRequest),
+			refuse: testenv.ReplyEcho(http.StatusBadRequest), code: 400,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -54,6 +55,7 @@ func TestPushSuite(t *testing.T) {
 					Secrets: []string{"s3cr3t-p4th", "s3cr3t-h34d3r", "s3cr3t-k3y", "s3cr3t-p4ssw0rd", "s3cr3t-t0p1c"},
 					Answer:  func(t testing.TB, a sinktest.Answer) { t.Helper(); server.Always(k.answer(t, a, test.refuse)) },
 					Keys:    func(testing.TB) []string { return k.keys() },
+					Codes:   map[sinktest.Answer]int{sinktest.Take: 200, sinktest.Refuse: test.code, sinktest.Fail: 403, sinktest.Later: 429},
 				}
 			})
 		})

@@ -26,6 +26,7 @@ func TestPushSuite(t *testing.T) {
 				}
 				return ids
 			},
+			Codes: map[sinktest.Answer]int{sinktest.Take: 250, sinktest.Refuse: 554, sinktest.Fail: 451},
 			Asked: func() int { return server.Count("DATA") },
 			Deliveries: func(first int64, n int) []delivery.Delivery {
 				out := sinktest.PushDeliveries(first, n)

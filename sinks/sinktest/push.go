@@ -52,6 +52,8 @@ type PushFixture struct {
 	NoKeys bool
 	// Deliveries makes deliveries as the channel gets them; nil = as Deliveries does, without recipients.
 	Deliveries func(first int64, n int) []delivery.Delivery
+	// Codes are what a push notes as the status of each answer; an answer that is not among them has none.
+	Codes map[Answer]int
 	// Secrets are texts of the channel's configuration that no error may show.
 	Secrets []string
 }
@@ -73,6 +75,7 @@ func RunPush(t *testing.T, setup func(t *testing.T) PushFixture) {
 		"a lost answer is a failure":              pushLoses,
 		"an ended context ends a push":            pushHangs,
 		"a push of an ended context goes nowhere": pushEnded,
+		"the code of an answer is noted":          pushNotes,
 		"no error shows a secret":                 pushSecrets,
 		"many push at once":                       pushMany,
 	} {
@@ -171,6 +174,20 @@ func pushRefused(t *testing.T, f PushFixture) {
 		t.Fatalf("refused: %v", err)
 	}
 	f.recovers(t, batch)
+}
+
+func pushNotes(t *testing.T, f PushFixture) {
+	for _, a := range []Answer{Take, Refuse, Fail, Later, Break} {
+		if slices.Contains(f.Lacks, a) {
+			continue
+		}
+		f.Answer(t, a)
+		ctx, status := sinks.WithStatus(t.Context())
+		_ = f.Pusher.Push(ctx, f.Deliveries(1, 1))
+		if status.Code() != f.Codes[a] {
+			t.Errorf("%s: noted %d, want %d", a, status.Code(), f.Codes[a])
+		}
+	}
 }
 
 func pushFails(t *testing.T, f PushFixture)  { _ = f.transient(t, Fail) }

@@ -51,6 +51,7 @@ func fixture(t *testing.T, tls, http2, batch bool) sinktest.PushFixture {
 		Secrets: []string{secret, secret[6:], "plain old secret", "k3y/0f+api", "t0ken-of-ours", "qu3ry/token", "qu3ry%2Ftoken", "T0000AAAABBBBCCCC"},
 		Answer:  func(t testing.TB, a sinktest.Answer) { t.Helper(); server.Always(reply(t, a, taken, lost)) },
 		Keys:    func(testing.TB) []string { return lost.list() },
+		Codes:   map[sinktest.Answer]int{sinktest.Take: 200, sinktest.Refuse: 422, sinktest.Fail: 500, sinktest.Later: 429},
 	}
 }
 
