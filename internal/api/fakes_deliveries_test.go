@@ -43,6 +43,10 @@ func someDeliveries() *fakeDeliveries {
 	})
 	add("gateway", ledger.DeliveryPending, &delivery.Strategy{Kind: delivery.Timed, Within: 30 * time.Minute}, func(d *ledger.DeliveryRecord) {
 		d.Attempts, d.LastError, d.Next, d.Deadline, d.Node = 2, "503 Service Unavailable: try later", at.Add(time.Minute), at.Add(30*time.Minute), "node-1"
+		d.Tried = []delivery.Attempt{
+			{At: at.Add(20 * time.Second), Took: 1234567 * time.Microsecond, Status: 503, Error: d.LastError},
+			{At: at, Took: 10 * time.Second, Error: "gateway did not answer: no answer within 10s"},
+		}
 	})
 	add("sms", ledger.DeliveryPending, &delivery.Strategy{Kind: delivery.Delayed, Delay: 10 * time.Minute, Retry: 2, Unless: delivery.UnlessRead}, func(d *ledger.DeliveryRecord) {
 		d.Next = at.Add(10 * time.Minute)
@@ -74,7 +78,9 @@ func (f *fakeDeliveries) ListDeliveries(_ context.Context, q ledger.DeliveryFilt
 	slices.SortFunc(found, func(a, b *ledger.DeliveryRecord) int { return cmp.Compare(b.Seq, a.Seq) })
 	var out []ledger.DeliveryRecord
 	for _, d := range found[:min(len(found), q.Limit)] {
-		out = append(out, *d)
+		of := *d
+		of.Tried = nil
+		out = append(out, of)
 	}
 	return out, f.err
 }

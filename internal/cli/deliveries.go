@@ -91,7 +91,10 @@ func (c deliveryCommands) show() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return show(cmd.Context(), c.command, http.MethodGet, deliveryPath(ids[0]), nil, func(w io.Writer, d *wire.DeliveryForm) { writeDelivery(w, d, time.Now()) })
+			return show(cmd.Context(), c.command, http.MethodGet, deliveryPath(ids[0]), nil, func(w io.Writer, d *wire.DeliveryForm) {
+				writeDelivery(w, d, time.Now())
+				writeAttempts(w, c.width(), d.LastAttempts)
+			})
 		},
 	})
 }
@@ -191,6 +194,34 @@ func writeDelivery(w io.Writer, d *wire.DeliveryForm, now time.Time) {
 		{"expires", at(d.ExpiresAt, now)},
 		{"sent", at(d.SentAt, now)},
 	})
+}
+
+// writeAttempts writes a line for each attempt, and below it the error.
+func writeAttempts(w io.Writer, width int, list []wire.AttemptForm) {
+	if len(list) == 0 {
+		return
+	}
+	fmt.Fprintln(w, "\nThe last attempts, the latest first")
+	rows := make([][]string, len(list))
+	for i := range list {
+		a := &list[i]
+		rows[i] = []string{a.At.UTC().Format(traceTime), terminal.Nothing, terminal.Nothing}
+		if a.TookSecs > 0 {
+			rows[i][1] = time.Duration(a.TookSecs * float64(time.Second)).Round(time.Microsecond).String()
+		}
+		if a.Status > 0 {
+			rows[i][2] = strconv.Itoa(a.Status)
+		}
+	}
+	header := []string{"WHEN", "TOOK", "STATUS"}
+	lines, _ := terminal.GridLines(width, "  ", header, rows, header)
+	fmt.Fprintln(w, lines[0])
+	for i := range list {
+		fmt.Fprintln(w, lines[i+1])
+		if list[i].Error != "" {
+			terminal.Wrap(w, width, belowTime, list[i].Error)
+		}
+	}
 }
 
 func nextLong(d *wire.DeliveryForm, now time.Time) string {

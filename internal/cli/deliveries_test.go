@@ -136,6 +136,18 @@ func TestDeliveriesShow(t *testing.T) {
 	if code != ExitFine || !strings.HasPrefix(out, "Delivery 2 to gateway: pending\n") || (*calls)[0].path != "/api/v1/deliveries/2" {
 		t.Errorf("%d %s%s %v", code, out, errOut, *calls)
 	}
+	const attempts = `  expires     2026-06-02 00:10:00Z
+
+The last attempts, the latest first
+  WHEN                      TOOK       STATUS
+  2026-06-01 00:10:20.000Z  1.234567s  503
+                            503 Service Unavailable: try later
+  2026-06-01 00:10:00.000Z  10s        -
+                            gateway did not answer: no answer within 10s
+`
+	if !strings.HasSuffix(out, attempts) {
+		t.Errorf("got\n%s", out)
+	}
 	if code, _, errOut := run(t, url, "", "deliveries", "show", "3"); code != ExitProblems || !strings.Contains(errOut, "delivery_not_found") {
 		t.Errorf("%d %s", code, errOut)
 	}

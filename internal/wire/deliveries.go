@@ -31,6 +31,16 @@ type DeliveryForm struct {
 	CreatedAt   time.Time     `json:"createdAt" xml:"createdAt" doc:"of the notice"`
 	ExpiresAt   *time.Time    `json:"expiresAt,omitempty" xml:"expiresAt,omitempty" doc:"of the notice; what is pending then is canceled, unless its strategy has until: sent"`
 	SentAt      *time.Time    `json:"sentAt,omitempty" xml:"sentAt,omitempty"`
+	// LastAttempts are in the answer about one delivery only.
+	LastAttempts []AttemptForm `json:"lastAttempts,omitempty" xml:"lastAttempt,omitempty" doc:"the last 20, the latest first; absent in lists" nullable:"false"`
+}
+
+// AttemptForm is one attempt of a delivery.
+type AttemptForm struct {
+	At       time.Time `json:"at" xml:"at" doc:"when it began"`
+	TookSecs float64   `json:"tookSeconds,omitempty" xml:"tookSeconds,omitempty" doc:"how long it took; absent of a delivery that the inbox or a queue took at the first attempt"`
+	Status   int       `json:"status,omitempty" xml:"status,omitempty" doc:"the code of the other side's answer, of HTTP or SMTP; absent where it gave none" example:"503"`
+	Error    string    `json:"error,omitempty" xml:"error,omitempty" doc:"why it failed; absent where the other side took the delivery. An attempt that the node cut off because it stopped says so, and does not count"`
 }
 
 // StrategyForm is how a push channel is tried.

@@ -21,12 +21,16 @@ func NewDeliveryForms(list []ledger.DeliveryRecord) []wire.DeliveryForm {
 
 // NewDeliveryForm is the delivery as clients see it.
 func NewDeliveryForm(d *ledger.DeliveryRecord) wire.DeliveryForm {
-	return wire.DeliveryForm{
+	form := wire.DeliveryForm{
 		ID: d.Seq, Sink: d.Lane.Sink, State: d.State.String(), Flag: int(d.State), Notice: d.Notice, Type: d.Type, Warehouse: d.Where, Rule: d.Rule,
 		Status: d.Status, Title: d.Title, Recipients: d.Recipients, Strategy: newStrategyForm(d.Strategy), Attempts: d.Attempts,
 		LastError: d.LastError, NextAttempt: wire.Moment(d.Next), Deadline: wire.Moment(d.Deadline), Behind: d.Behind, InFront: d.InFront, HeldBy: d.HeldBy, Node: d.Node,
 		CreatedAt: d.Created.UTC(), ExpiresAt: wire.Moment(d.Expires), SentAt: wire.Moment(d.SentAt),
 	}
+	for _, a := range d.Tried {
+		form.LastAttempts = append(form.LastAttempts, wire.AttemptForm{At: a.At.UTC(), TookSecs: a.Took.Seconds(), Status: a.Status, Error: a.Error})
+	}
+	return form
 }
 
 func newStrategyForm(s *delivery.Strategy) *wire.StrategyForm {
