@@ -206,8 +206,8 @@ func writeAttempts(w io.Writer, width int, list []wire.AttemptForm) {
 	for i := range list {
 		a := &list[i]
 		rows[i] = []string{a.At.UTC().Format(traceTime), terminal.Nothing, terminal.Nothing}
-		if a.TookSecs > 0 {
-			rows[i][1] = time.Duration(a.TookSecs * float64(time.Second)).Round(time.Microsecond).String()
+		if a.DurationMS > 0 {
+			rows[i][1] = (time.Duration(a.DurationMS) * time.Millisecond).String()
 		}
 		if a.Status > 0 {
 			rows[i][2] = strconv.Itoa(a.Status)

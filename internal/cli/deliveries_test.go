@@ -139,10 +139,10 @@ func TestDeliveriesShow(t *testing.T) {
 	const attempts = `  expires     2026-06-02 00:10:00Z
 
 The last attempts, the latest first
-  WHEN                      TOOK       STATUS
-  2026-06-01 00:10:20.000Z  1.234567s  503
+  WHEN                      TOOK    STATUS
+  2026-06-01 00:10:20.000Z  1.235s  503
                             503 Service Unavailable: try later
-  2026-06-01 00:10:00.000Z  10s        -
+  2026-06-01 00:10:00.000Z  10s     -
                             gateway did not answer: no answer within 10s
 `
 	if !strings.HasSuffix(out, attempts) {

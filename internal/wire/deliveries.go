@@ -37,10 +37,10 @@ type DeliveryForm struct {
 
 // AttemptForm is one attempt of a delivery.
 type AttemptForm struct {
-	At       time.Time `json:"at" xml:"at" doc:"when it began"`
-	TookSecs float64   `json:"tookSeconds,omitempty" xml:"tookSeconds,omitempty" doc:"how long it took; absent of a delivery that the inbox or a queue took at the first attempt"`
-	Status   int       `json:"status,omitempty" xml:"status,omitempty" doc:"the code of the other side's answer, of HTTP or SMTP; absent where it gave none" example:"503"`
-	Error    string    `json:"error,omitempty" xml:"error,omitempty" doc:"why it failed; absent where the other side took the delivery. An attempt that the node cut off because it stopped says so, and does not count"`
+	At         time.Time `json:"at" xml:"at" doc:"when it began"`
+	DurationMS int64     `json:"durationMs,omitempty" xml:"durationMs,omitempty" doc:"how long it took, rounded up; absent of a delivery that the inbox or a queue took at the first attempt"`
+	Status     int       `json:"status,omitempty" xml:"status,omitempty" doc:"the code of the other side's answer, of HTTP or SMTP; absent where it gave none" example:"503"`
+	Error      string    `json:"error,omitempty" xml:"error,omitempty" doc:"why it failed; absent where the other side took the delivery. An attempt that the node cut off because it stopped says so, and does not count"`
 }
 
 // StrategyForm is how a push channel is tried.

@@ -28,7 +28,9 @@ func NewDeliveryForm(d *ledger.DeliveryRecord) wire.DeliveryForm {
 		CreatedAt: d.Created.UTC(), ExpiresAt: wire.Moment(d.Expires), SentAt: wire.Moment(d.SentAt),
 	}
 	for _, a := range d.Tried {
-		form.LastAttempts = append(form.LastAttempts, wire.AttemptForm{At: a.At.UTC(), TookSecs: a.Took.Seconds(), Status: a.Status, Error: a.Error})
+		form.LastAttempts = append(form.LastAttempts, wire.AttemptForm{
+			At: a.At.UTC(), DurationMS: int64((a.Took + time.Millisecond - 1) / time.Millisecond), Status: a.Status, Error: a.Error,
+		})
 	}
 	return form
 }

@@ -76,6 +76,9 @@ test("a pending one is canceled with a reason, and that is undone", async () => 
   const { page } = await shared.open(`/deliveries?delivery=${pending.id}`);
   const dialog = page.getByRole("dialog");
   await dialog.getByText("timed: tried for 1h").waitFor();
+  const attempts = dialog.getByRole("region", { name: "The last attempts" });
+  await attempts.getByText("503", { exact: true }).first().waitFor();
+  await attempts.getByText("answered 503 Service Unavailable").first().waitFor();
   await axeBoth(page);
   await dialog.getByRole("button", { name: "Cancel", exact: true }).click();
   await dialog.getByText("It will not reach slow").waitFor();
@@ -85,6 +88,22 @@ test("a pending one is canceled with a reason, and that is undone", async () => 
   expect((await one(`notice=${notice}`, "canceled")).lastError).toBe("told by phone");
   await page.getByRole("button", { name: "Undo" }).click();
   await one(`notice=${notice}`, "pending");
+});
+
+test("what outlives its notice says so, and its attempts are told in Chinese", async () => {
+  receiver.answers.set("/slow", 503);
+  const notice = await send("Until it was sent", [{ sink: "slow", strategy: "important", until: "sent" }]);
+  const { id } = await one(`notice=${notice}`, "pending");
+  await until(async () => ((await list(`notice=${notice}`))[0]?.attempts ?? 0) > 0, "an attempt");
+  receiver.answers.delete("/slow");
+  await shared.server.call("POST", `/api/v1/deliveries/${id}/retry`, {}).catch(() => undefined);
+  await one(`notice=${notice}`, "sent");
+  const { page } = await shared.open(`/deliveries?delivery=${id}`, { locale: "zh" });
+  const dialog = page.getByRole("dialog");
+  await dialog.getByText("重要：一直尝试，直到送达，通知过期后也继续").waitFor();
+  const attempts = dialog.getByRole("region", { name: "最近的尝试" });
+  await attempts.getByRole("listitem").first().getByText("204", { exact: true }).waitFor();
+  await attempts.getByRole("listitem").last().getByText("503", { exact: true }).waitFor();
 });
 
 test("what timed out stands under its filter", async () => {

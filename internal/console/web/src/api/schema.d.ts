@@ -1473,6 +1473,26 @@ export interface components {
              */
             since?: string;
         };
+        Attempt: {
+            /**
+             * Format: date-time
+             * @description when it began
+             */
+            at: string;
+            /**
+             * Format: int64
+             * @description how long it took, rounded up; absent of a delivery that the inbox or a queue took at the first attempt
+             */
+            durationMs?: number;
+            /** @description why it failed; absent where the other side took the delivery. An attempt that the node cut off because it stopped says so, and does not count */
+            error?: string;
+            /**
+             * Format: int64
+             * @description the code of the other side's answer, of HTTP or SMTP; absent where it gave none
+             * @example 503
+             */
+            status?: number;
+        };
         Audit: {
             /** @description the latest first */
             changes: components["schemas"]["AuditChange"][];
@@ -1696,7 +1716,7 @@ export interface components {
              */
             sink: string;
             /**
-             * @description immediate: one attempt; delayed: later, and only unless; important: until it succeeds; timed: until within has passed. Immediate by default
+             * @description immediate: one attempt; delayed: later, and only unless; important: until it succeeds or the notice expires; timed: until within has passed. Immediate by default
              * @enum {string}
              */
             strategy?: "immediate" | "delayed" | "important" | "timed";
@@ -1705,6 +1725,11 @@ export interface components {
              * @enum {string}
              */
             unless?: "read" | "acked";
+            /**
+             * @description important: sent goes on after the notice has expired, until the channel takes it or an operator cancels
+             * @enum {string}
+             */
+            until?: "sent";
             /**
              * @description timed: for how long it is tried, in s, m, h, d
              * @example 30m
@@ -1734,7 +1759,7 @@ export interface components {
             deadline?: string;
             /**
              * Format: date-time
-             * @description of the notice; what is pending then is canceled
+             * @description of the notice; what is pending then is canceled, unless its strategy has until: sent
              */
             expiresAt?: string;
             /**
@@ -1754,6 +1779,8 @@ export interface components {
              * @description behind: the number of the one that goes first
              */
             inFront?: number;
+            /** @description the last 20, the latest first; absent in lists */
+            lastAttempts?: components["schemas"]["Attempt"][];
             /** @description of the last attempt that failed, or why it was canceled */
             lastError?: string;
             /**
@@ -3888,6 +3915,11 @@ export interface components {
              * @enum {string}
              */
             unless?: "read" | "acked" | "resolved";
+            /**
+             * @description important: sent goes on after the notice has expired
+             * @enum {string}
+             */
+            until?: "sent";
             /** @description timed: how long it is tried */
             within?: string;
         };

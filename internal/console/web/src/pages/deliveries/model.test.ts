@@ -63,6 +63,8 @@ test("what can be retried and canceled follows from the state", () => {
   const { strategy: _, ...inbox } = delivery();
   expect(canRetry(inbox, now)).toBe(false);
   expect(canRetry(delivery({ state: "failed", expiresAt: "2026-05-31T00:00:00Z" }), now)).toBe(false);
+  const old = { state: "canceled", expiresAt: "2026-05-31T00:00:00Z" } as const;
+  expect(canRetry(delivery({ ...old, strategy: { kind: "important", until: "sent" } }), now)).toBe(true);
   expect([canCancel(delivery()), canCancel(delivery({ state: "failed" }))]).toEqual([true, false]);
 });
 

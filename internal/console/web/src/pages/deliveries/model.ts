@@ -2,6 +2,7 @@ import type { Schemas } from "../../api/client";
 import type { IconName } from "../../ui/Icon.svelte";
 
 export type Delivery = Schemas["Delivery"];
+export type Attempt = Schemas["Attempt"];
 export type DeliveryState = Delivery["state"];
 export type Sink = Schemas["Sink"];
 
@@ -74,7 +75,8 @@ export function deliveriesHref(filter: Partial<Record<keyof Filter | "delivery",
 
 /** Whether a try at once could do anything: what has arrived needs none, and the inbox and queues try by themselves. */
 export function canRetry(delivery: Delivery, now: number): boolean {
-  if (delivery.expiresAt && Date.parse(delivery.expiresAt) <= now) return false;
+  const outlives = delivery.strategy?.until === "sent";
+  if (!outlives && delivery.expiresAt && Date.parse(delivery.expiresAt) <= now) return false;
   if (delivery.state === "sent") return false;
   return delivery.state !== "pending" || (delivery.strategy !== undefined && !delivery.node);
 }

@@ -7,6 +7,7 @@ import { t } from "./text";
 export function strategyText(strategy: Delivery["strategy"]): string {
   if (!strategy) return t("untilTaken");
   if (strategy.kind === "timed") return t("timed", { within: strategy.within ?? "" });
+  if (strategy.until) return t("untilSent");
   if (strategy.kind !== "delayed") return t(strategy.kind);
   const parts = [t("delayed")];
   if (strategy.delay) parts.push(t("after", { delay: strategy.delay }));
