@@ -223,7 +223,7 @@ func BenchmarkPushes(b *testing.B) {
 		}
 		settled := make([]delivery.Settlement, batch)
 		for i, c := range got.List {
-			settled[i] = delivery.Settlement{Seq: c.Seq, Token: c.Token, Kind: delivery.SettleSent}
+			settled[i] = delivery.Settlement{Seq: c.Seq, Token: c.Token, Kind: delivery.SettleSent, Attempt: delivery.Attempt{Took: 20 * time.Millisecond, Status: 200}}
 		}
 		began = time.Now()
 		if err := l.SettlePushes(b.Context(), settled); err != nil {
