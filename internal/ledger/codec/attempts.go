@@ -9,8 +9,8 @@ import (
 	"tallyman/internal/delivery"
 )
 
-// maxAttemptError is how much of an attempt's error is kept, in bytes; the last error of a delivery is kept whole beside that. The
-// statements cut the column at 6000 characters, which hold KeptAttempts with errors of this length.
+// maxAttemptError is how much of an attempt's error is kept, in bytes; the last error of a delivery is kept whole beside that.
+// SQLite cuts the column at 6000 characters, which hold KeptAttempts with errors of this length; PostgreSQL after so many lines.
 const maxAttemptError = 250
 
 // Attempt is what is put before the attempts that a delivery has, as a line: when the attempt began, by the ledger's clock, how long
@@ -31,15 +31,14 @@ func attemptError(s string) string {
 	return s
 }
 
-// Attempts reads the column: the last attempts of a delivery, the latest first. The end of what was cut is left out.
+// Attempts reads the column: the last attempts of a delivery, the latest first. What SQLite has cut stands behind them.
 func Attempts(column string) ([]delivery.Attempt, error) {
 	var out []delivery.Attempt
 	for line := range strings.Lines(column) {
-		text, whole := strings.CutSuffix(line, "\n")
-		if !whole || len(out) == delivery.KeptAttempts {
+		if len(out) == delivery.KeptAttempts {
 			break
 		}
-		a, err := parseAttempt(text)
+		a, err := parseAttempt(strings.TrimSuffix(line, "\n"))
 		if err != nil {
 			return nil, fmt.Errorf("attempt %d of what is kept: %w", len(out)+1, err)
 		}

@@ -76,7 +76,7 @@ func TestAttemptsRefusesWhatItDidNotWrite(t *testing.T) {
 
 // What is read is written as it was, as often as one likes.
 func FuzzAttempts(f *testing.F) {
-	f.Add("1780300800000000 1500000 503 down\n1780300799000000 0 0 \ncut o")
+	f.Add("1780300800000000 1500000 503 down\n1780300799000000 0 0 \n1780300798000000 7 0 cut o")
 	f.Add("1 2 3 \n")
 	f.Fuzz(func(t *testing.T, text string) {
 		list, err := Attempts(text)

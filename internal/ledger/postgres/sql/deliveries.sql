@@ -43,7 +43,7 @@ UPDATE deliveries SET state = 4, last_error = 'the notice has expired' WHERE seq
 WITH states AS MATERIALIZED (SELECT sink, epoch FROM inbox_states FOR SHARE)
 UPDATE deliveries d
 SET state = 1, score = r.score, epoch = r.epoch, attempts = d.attempts + 1, sent_at = (SELECT ledger_now($4)), last_error = '',
-    tried = CASE WHEN d.tried = '' THEN '' ELSE left((SELECT ledger_now($4)) - $6::bigint || $7::text || d.tried, 6000) END
+    tried = CASE WHEN d.tried = '' THEN '' ELSE ledger_tried((SELECT ledger_now($4)) - $6::bigint || $7::text, d.tried) END
 FROM unnest($1::bigint[], $2::bigint[], $3::text[]) AS r (seq, score, epoch), lanes l LEFT JOIN states s ON s.sink = l.sink
 WHERE d.seq = r.seq AND d.state = 0 AND l.id = d.lane_id AND ($5 = '' OR l.node = $5) AND (r.epoch = '' OR r.epoch = coalesce(s.epoch, r.epoch));
 
@@ -54,13 +54,13 @@ SELECT count(*) FROM deliveries WHERE seq = ANY($1::bigint[]) AND state = 0;
 -- name: mark-attempt
 -- Arguments: $1 seqs, $2 cause, $3 now, $4 µs since the attempt began, $5 the attempt.
 UPDATE deliveries
-SET attempts = attempts + 1, last_error = $2, tried = left((SELECT ledger_now($3)) - $4::bigint || $5::text || tried, 6000)
+SET attempts = attempts + 1, last_error = $2, tried = ledger_tried((SELECT ledger_now($3)) - $4::bigint || $5::text, tried)
 WHERE seq = ANY($1::bigint[]) AND state = 0;
 
 -- name: mark-failed
 -- Arguments: $1 seqs, $2 cause, $3 now, $4 µs since the attempt began, $5 the attempt.
 UPDATE deliveries
-SET state = 2, attempts = attempts + 1, last_error = $2, tried = left((SELECT ledger_now($3)) - $4::bigint || $5::text || tried, 6000)
+SET state = 2, attempts = attempts + 1, last_error = $2, tried = ledger_tried((SELECT ledger_now($3)) - $4::bigint || $5::text, tried)
 WHERE seq = ANY($1::bigint[]) AND state = 0;
 
 -- name: count-pending

@@ -86,7 +86,7 @@ WITH sent AS (
     RETURNING p.seq, p.kind, p.unless, p.delay, p.at, p.within, p.retry, p.deadline, s.ago, s.attempt)
 UPDATE deliveries d
 SET state = 1, attempts = d.attempts + 1, sent_at = (SELECT ledger_now($4)), last_error = '',
-    tried = left((SELECT ledger_now($4)) - s.ago || s.attempt || d.tried, 6000),
+    tried = ledger_tried((SELECT ledger_now($4)) - s.ago || s.attempt, d.tried),
     kind = s.kind, unless = s.unless, delay = s.delay, at = s.at, within = s.within, retry = s.retry, deadline = s.deadline
 FROM sent s WHERE d.seq = s.seq AND d.state <> 1;
 
@@ -98,7 +98,7 @@ WITH ended AS (
     WHERE p.seq = s.seq AND p.token = s.token AND p.node <> ''
     RETURNING p.seq, s.error, s.ago, s.attempt)
 UPDATE deliveries d
-SET state = 2, attempts = d.attempts + 1, last_error = e.error, tried = left((SELECT ledger_now($6)) - e.ago || e.attempt || d.tried, 6000)
+SET state = 2, attempts = d.attempts + 1, last_error = e.error, tried = ledger_tried((SELECT ledger_now($6)) - e.ago || e.attempt, d.tried)
 FROM ended e WHERE d.seq = e.seq AND d.state <= 0;
 
 -- name: settle-again
@@ -109,7 +109,7 @@ WITH waiting AS (
     WHERE p.seq = s.seq AND p.token = s.token AND p.node <> ''
     RETURNING p.seq, s.error, s.ago, s.attempt)
 UPDATE deliveries d
-SET attempts = d.attempts + 1, last_error = w.error, tried = left((SELECT ledger_now($7)) - w.ago || w.attempt || d.tried, 6000)
+SET attempts = d.attempts + 1, last_error = w.error, tried = ledger_tried((SELECT ledger_now($7)) - w.ago || w.attempt, d.tried)
 FROM waiting w WHERE d.seq = w.seq AND d.state <= 0;
 
 -- name: settle-release
@@ -119,7 +119,7 @@ WITH released AS (
     FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::text[]) AS s (seq, token, ago, attempt)
     WHERE p.seq = s.seq AND p.token = s.token AND p.node <> ''
     RETURNING p.seq, s.ago, s.attempt)
-UPDATE deliveries d SET tried = left((SELECT ledger_now($5)) - r.ago || r.attempt || d.tried, 6000)
+UPDATE deliveries d SET tried = ledger_tried((SELECT ledger_now($5)) - r.ago || r.attempt, d.tried)
 FROM released r WHERE d.seq = r.seq AND r.attempt <> '' AND d.state <= 0;
 
 -- name: cancel-deliveries
