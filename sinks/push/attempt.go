@@ -16,9 +16,9 @@ import (
 // flight is a call under way.
 type flight struct {
 	batch []delivery.PushClaim
-	grip  *grip       // under which it was begun
-	done  func(error) // tells the breaker how it ended
-	made  delivery.Attempt // zero where the channel was not called; without the error
+	grip  *grip            // under which it was begun
+	done  func(error)      // tells the breaker how it ended
+	made  delivery.Attempt // its time is zero where the channel was not called
 	err   error
 }
 
