@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"testing"
 	"time"
 
 	"tallyman/rules/row"
@@ -13,7 +12,7 @@ import (
 )
 
 // explain asks for plans: none of the statements is run.
-func explain(t *testing.T, d Dialect) {
+func explain(t T, d Dialect) {
 	t.Helper()
 	db, _ := sample(t, d)
 	s := db.Open(t, 1)
@@ -22,7 +21,7 @@ func explain(t *testing.T, d Dialect) {
 		t.Fatalf("the source explains: %v", ok)
 	}
 	if !ok {
-		return
+		t.Skip("the driver tells no plans")
 	}
 	plan := func(sql string, args map[string]any) scanners.Plan {
 		t.Helper()
@@ -59,7 +58,7 @@ func explain(t *testing.T, d Dialect) {
 }
 
 // names asks for the names of tables and columns as a probe, and reads those of unknown ones out of the errors.
-func names(t *testing.T, d Dialect) {
+func names(t T, d Dialect) {
 	t.Helper()
 	_, s := sample(t, d)
 	namer, ok := s.(scanners.Namer)
@@ -90,7 +89,7 @@ func names(t *testing.T, d Dialect) {
 }
 
 // inspect reads the catalogue.
-func inspect(t *testing.T, d Dialect) {
+func inspect(t T, d Dialect) {
 	t.Helper()
 	db, s := sample(t, d)
 	x, ok := s.(scanners.Inspector)
@@ -98,7 +97,7 @@ func inspect(t *testing.T, d Dialect) {
 		t.Fatalf("the source's catalogue can be read: %v", ok)
 	}
 	if !ok {
-		return
+		t.Skip("the driver reads no catalogue")
 	}
 	db.Exec(t, d.Stock)
 	db.Exec(t, "CREATE VIEW stock_view AS SELECT * FROM stock")

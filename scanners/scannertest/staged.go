@@ -2,14 +2,13 @@ package scannertest
 
 import (
 	"strings"
-	"testing"
 	"time"
 
 	"tallyman/rules/row"
 	"tallyman/scanners"
 )
 
-func mustDecimal(t testing.TB, s string) row.Value {
+func mustDecimal(t T, s string) row.Value {
 	t.Helper()
 	v, err := row.ParseDecimal(s)
 	if err != nil {
@@ -19,7 +18,7 @@ func mustDecimal(t testing.TB, s string) row.Value {
 }
 
 // stagedKinds stages a table that the database does not have: every kind comes back as what it was, given as such, as text and as NULL.
-func stagedKinds(t *testing.T, d Dialect) {
+func stagedKinds(t T, d Dialect) {
 	t.Helper()
 	_, s := sample(t, d)
 	at := time.Date(2026, 6, 1, 8, 0, 0, 25e7, time.UTC)
@@ -96,7 +95,7 @@ func stagedKinds(t *testing.T, d Dialect) {
 }
 
 // stagedLike stages a table in the place of one with everything that could stand in the way of a few columns of a test.
-func stagedLike(t *testing.T, d Dialect) {
+func stagedLike(t T, d Dialect) {
 	t.Helper()
 	db, s := sample(t, d)
 	source := sessions(t, d, s)
@@ -153,7 +152,7 @@ func stagedLike(t *testing.T, d Dialect) {
 }
 
 // stagedFaults stages what cannot be: the source goes on.
-func stagedFaults(t *testing.T, d Dialect) {
+func stagedFaults(t T, d Dialect) {
 	t.Helper()
 	db, _ := sample(t, d)
 	s := db.Open(t, 1)
@@ -185,7 +184,7 @@ func stagedFaults(t *testing.T, d Dialect) {
 }
 
 // bypass reads a real table in spite of the one that is staged for it.
-func bypass(t *testing.T, d Dialect) {
+func bypass(t T, d Dialect) {
 	t.Helper()
 	db, s := sample(t, d)
 	source := sessions(t, d, s)

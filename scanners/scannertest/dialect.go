@@ -1,0 +1,143 @@
+package scannertest
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	"tallyman/rules/row"
+)
+
+// Dialect says how the database differs from the others, and opens the one under test.
+type Dialect struct {
+	New func(t T) Database
+	// Version is a SELECT of one text, the version of the server.
+	Version string
+	// From stands behind a SELECT without a table; "" where none is needed.
+	From string
+	// Literals are expressions for one value of each kind, by the names of kindsOf; one that is not there is not tried.
+	Literals map[string]string
+	// LiteralKinds are those of Literals that the database does not see as what they are.
+	LiteralKinds map[string]row.Kind
+	// Types names the column types of the sample table: id, bool, small, big, ratio, decimal, text, bytes, date, time,
+	// zoned, json. Without id it is integer.
+	Types map[string]string
+	Kinds map[string]row.Kind // of those columns of Types that the database does not see as what they are
+	Bytes string              // the literal of the bytes 00 ff
+	Zoned string              // the literal of 2026-06-01T08:00:00+08:00
+	// Value writes the literal of a sample's text for a column of the type; nil where every one is a text in quotes, but for TRUE and FALSE.
+	Value func(name, text string) string
+	// Series is a SELECT of n rows with the columns n (1 … n, in any order), sku, qty (a decimal) and note.
+	Series func(n int) string
+	// Repeat is an expression for a text of %d ASCII characters, which the database makes when the statement runs. LargeSetup has the database
+	// make large ones.
+	Repeat     string
+	LargeSetup string
+	// Untold tells that the column of a value that is larger than the limit of a row is not known.
+	Untold bool
+	// Stream is how many rows a long scan has; 0 = a million.
+	Stream int
+	// Endless is a SELECT that runs for hours before its first row, Trickle one that runs for hours after its first.
+	Endless, Trickle string
+	// Refused are SELECTs that the driver refuses before the server sees them.
+	Refused []string
+	// Writers set up functions, and call them in SELECTs that must be refused as writes. May be empty.
+	WriterSetup string
+	Writers     []string
+	// Leaks are SELECTs that try to change the session; State returns one text, the same before and after them.
+	LeakSetup string
+	Leaks     []string
+	State     string
+	// NoRows tells that rows cannot be compared, as (a, b) > (x, y).
+	NoRows bool
+	// NoNullKind tells that a parameter that is NULL has no kind that goes with numbers.
+	NoNullKind bool
+	// EmptyIsNull tells that a text without characters is NULL.
+	EmptyIsNull bool
+
+	// What the driver does not do beside scanning; each stands here, so that a method that is forgotten fails the suite.
+	NoSessions, NoExplain, NoInspect bool
+	// Schema is that of the tables that a test makes, as it stands before their names. A Database that has a method Schema is asked instead.
+	Schema string
+	// StagedInSchema tells that a staged table stands before the real one also where its schema is named.
+	StagedInSchema bool
+	// Stock makes the table stock: id, the primary key that the database numbers, wh_id and bin_code (NOT NULL, unique together),
+	// qty (a decimal, NOT NULL, below 1000), reserved (a decimal, NOT NULL, 0 by default), free (generated: qty - reserved).
+	Stock string
+}
+
+// schema returns the schema of the tables that a test makes.
+func schema(db Database, d Dialect) string {
+	if named, ok := db.(interface{ Schema() string }); ok {
+		return named.Schema()
+	}
+	return d.Schema
+}
+
+// typeOf is the type of a column of the sample table.
+func (d *Dialect) typeOf(name string) string {
+	if name == "id" {
+		return cmp.Or(d.Types[name], "integer")
+	}
+	return d.Types[name]
+}
+
+// value is a literal for a column of the sample table.
+func (d *Dialect) value(name, text string) string {
+	switch {
+	case text == "NULL":
+		return text
+	case name == "bytes":
+		return d.Bytes
+	case name == "zoned":
+		return d.Zoned
+	case d.Value != nil:
+		return d.Value(name, text)
+	}
+	return plainValue(name, text)
+}
+
+// plainValue is the literal that most databases take.
+func plainValue(name, text string) string {
+	switch name {
+	case "id", "small", "big", "ratio", "decimal":
+		return text
+	case "bool":
+		return strings.ToUpper(text)
+	}
+	return "'" + strings.ReplaceAll(text, "'", "''") + "'"
+}
+
+// digits is a FROM of the numbers 0, 1 … below ten to the power of count, and the expression for the number: for databases that count in no other way
+// without limits. zero is the literal of a 0 that holds large numbers.
+func digits(count int, zero, from string) (number, tables string) {
+	digit := "SELECT " + zero + " AS i" + from
+	for i := 1; i < 10; i++ {
+		digit += fmt.Sprintf(" UNION ALL SELECT %d%s", i, from)
+	}
+	power := "1"
+	for i := range count {
+		if i > 0 {
+			number += " + "
+			tables += " CROSS JOIN "
+		}
+		number += fmt.Sprintf("%s * d%d.i", power, i)
+		tables += fmt.Sprintf("(%s) d%d", digit, i)
+		power += "0"
+	}
+	return number, tables
+}
+
+// digitSeries sets the statements of a Dialect that are made of digits. whole makes a whole number of an expression; sku is the expression for that column.
+func digitSeries(d *Dialect, zero, whole, sku string) {
+	series := func(count int) (sql string) {
+		number, tables := digits(count, zero, d.From)
+		return "(SELECT " + fmt.Sprintf(whole, "1 + "+number) + " AS n FROM " + tables + ")"
+	}
+	d.Series = func(n int) string {
+		return fmt.Sprintf("SELECT n, %s AS sku, n * 0.25 AS qty, 'a note' AS note FROM %s s WHERE n <= %d", sku, series(len(fmt.Sprint(n))), n)
+	}
+	const hours = 12 // digits
+	d.Endless = "SELECT count(*) AS n FROM " + series(hours) + " s WHERE n > 0"
+	d.Trickle = "SELECT n FROM " + series(1) + " s WHERE n = 1 UNION ALL SELECT n FROM " + series(hours) + " s WHERE n < 0"
+}
