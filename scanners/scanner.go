@@ -206,6 +206,9 @@ type Driver struct {
 	LooksUpFunctions bool
 	// Open makes a source. It connects when it is first used.
 	Open func(ctx context.Context, c Config) (Source, error)
+	// Scratch makes a schema of the name on the source's server, for the suite of the drivers. ErrSchemaExists where there is one. The name has letters,
+	// digits and _ only.
+	Scratch func(ctx context.Context, c Config, name string) (*Scratch, error)
 }
 
 // Config is one configured source.

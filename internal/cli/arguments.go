@@ -151,7 +151,7 @@ var flagLists = map[string]string{"rule": "RULE", "sink": "SINK", "type": "TYPE"
 
 // fixedFlags are the flags that take one of a few words.
 var fixedFlags = map[string][]string{
-	"output": {"table", "json", "yaml"}, "log-level": {"debug", "info", "warn", "error"}, "log-format": {"text", "json"},
+	"output": {"table", "json", "yaml"}, "driver": {"postgres", "mysql", "sqlserver", "oracle", "sqlite"}, "log-level": {"debug", "info", "warn", "error"}, "log-format": {"text", "json"},
 	"access": roleNames(),
 }
 

@@ -168,6 +168,8 @@ type Services struct {
 	CheckRules func(ctx context.Context, cfg *config.Config, o authoring.CheckOptions) (authoring.Checked, error)
 	// CheckSources asks every source what its user may do beside reading.
 	CheckSources func(ctx context.Context, cfg *config.Config) []app.SourceCheck
+	// TestSource runs the suite of the drivers against a server.
+	TestSource func(ctx context.Context, o app.SourceTest) (*app.SourceTestReport, error)
 	// OpenRuleMaker opens a source to make a rule from one of its tables.
 	OpenRuleMaker func(ctx context.Context, cfg *config.Config, source string) (*authoring.RuleMaker, error)
 	// PreviewRule tries a rule on its source and writes nothing.
@@ -214,6 +216,7 @@ func Default() Services {
 		MigrateStatus: app.MigrateStatus,
 		CheckRules:    commands.Check,
 		CheckSources:  app.CheckSources,
+		TestSource:    app.TestSource,
 		OpenRuleMaker: func(ctx context.Context, cfg *config.Config, source string) (*authoring.RuleMaker, error) {
 			m, err := commands.OpenRuleMaker(ctx, cfg, source)
 			return m, siteError(err)

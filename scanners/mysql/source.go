@@ -97,7 +97,8 @@ func (d *dialect) kill(ctx context.Context, what string, id int64) error {
 var Driver = scanners.Driver{
 	Name: "mysql", Covers: "MariaDB", Address: "mysql://user@host:3306/database", Wrong: "is no address of MySQL or MariaDB",
 	IsAddress: scanners.HasDatabase("mysql"), LooksUpFunctions: true,
-	Open: func(_ context.Context, c scanners.Config) (scanners.Source, error) { return scanners.Opened(Open(c)) },
+	Open:    func(_ context.Context, c scanners.Config) (scanners.Source, error) { return scanners.Opened(Open(c)) },
+	Scratch: Scratch,
 }
 
 // Config is one configured source. Its URL is mysql://user:password@host:port/database. Options: tls (true, skip-verify, preferred, false),

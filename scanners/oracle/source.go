@@ -26,6 +26,7 @@ var Driver = scanners.Driver{
 	Name: "oracle", Address: "oracle://user@host:1521/service", Wrong: "is no Oracle address",
 	IsAddress: scanners.HasDatabase("oracle"),
 	Open:      func(_ context.Context, c scanners.Config) (scanners.Source, error) { return scanners.Opened(Open(c)) },
+	Scratch:   Scratch,
 }
 
 // Config is one configured source. Its URL is oracle://user:password@host:port/service. Options: tls (true, false), tls_verify (true,
@@ -40,7 +41,7 @@ func Open(config Config) (*Source, error) {
 	if err := config.CheckURL(); err != nil {
 		return nil, err
 	}
-	address, err := sqldb.ParseURL(config.URL, "oracle", "1521", "tls", "tls_verify", "wallet")
+	address, err := parseAddress(config.URL)
 	if err != nil {
 		return nil, err
 	}
@@ -56,6 +57,10 @@ func Open(config Config) (*Source, error) {
 		return c
 	})
 	return &Source{Source: open(config, &address, wires, wires)}, nil
+}
+
+func parseAddress(text string) (sqldb.URL, error) {
+	return sqldb.ParseURL(text, "oracle", "1521", "tls", "tls_verify", "wallet")
 }
 
 // open makes a source on any connector; wires may be nil.

@@ -30,6 +30,7 @@ var Driver = scanners.Driver{
 	Open: func(ctx context.Context, c scanners.Config) (scanners.Source, error) {
 		return scanners.Opened(Open(ctx, c))
 	},
+	Scratch: Scratch,
 }
 
 // Config is one configured source. Its URL is postgres://user:password@host:port/database, or a keyword/value string.

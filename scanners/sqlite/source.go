@@ -30,7 +30,8 @@ const busyTimeout = 30 * time.Second
 var Driver = scanners.Driver{
 	Name: "sqlite", Address: "sqlite:FILE", Wrong: "names no SQLite file",
 	IsFile: true, IsAddress: isFile, LooksUpFunctions: true,
-	Open: func(_ context.Context, c scanners.Config) (scanners.Source, error) { return scanners.Opened(Open(c)) },
+	Open:    func(_ context.Context, c scanners.Config) (scanners.Source, error) { return scanners.Opened(Open(c)) },
+	Scratch: Scratch,
 }
 
 func isFile(address string) bool {

@@ -24,6 +24,7 @@ var Driver = scanners.Driver{
 	Name: "sqlserver", Address: "sqlserver://user@host:1433/database", Wrong: "is no SQL Server address",
 	IsAddress: scanners.HasDatabase("sqlserver"),
 	Open:      func(_ context.Context, c scanners.Config) (scanners.Source, error) { return scanners.Opened(Open(c)) },
+	Scratch:   Scratch,
 }
 
 // Config is one configured source. Its URL is sqlserver://user:password@host:port/database. Options: instance, encrypt (true, false,
@@ -38,7 +39,7 @@ func Open(config Config) (*Source, error) {
 	if err := config.CheckURL(); err != nil {
 		return nil, err
 	}
-	address, err := sqldb.ParseURL(config.URL, "sqlserver", "1433", "instance", "encrypt", "trust_server_certificate")
+	address, err := parseAddress(config.URL)
 	if err != nil {
 		return nil, err
 	}
@@ -52,6 +53,10 @@ func Open(config Config) (*Source, error) {
 		return c
 	})
 	return &Source{Source: open(config, &address, wires, wires)}, nil
+}
+
+func parseAddress(text string) (sqldb.URL, error) {
+	return sqldb.ParseURL(text, "sqlserver", "1433", "instance", "encrypt", "trust_server_certificate")
 }
 
 // open makes a source on any connector; wires may be nil.

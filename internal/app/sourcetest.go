@@ -1,0 +1,204 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"tallyman/scanners"
+	"tallyman/scanners/scannertest"
+)
+
+// SourceTest is what the suite of the drivers is run against.
+type SourceTest struct {
+	Driver string
+	URL    string
+	Schema string // that the test makes and drops; "" = it makes nothing, and only SELECTs are run
+}
+
+// SourceTestReport is how the suite went. It has no address, user or password.
+type SourceTestReport struct {
+	Driver  string
+	Version string // of the server
+	Results []scannertest.Result
+}
+
+// Failed tells whether a check failed.
+func (r *SourceTestReport) Failed() bool {
+	return slices.ContainsFunc(r.Results, func(c scannertest.Result) bool { return c.Outcome == scannertest.Failed })
+}
+
+// ErrSourceTest is wrong usage of a test of a source.
+var ErrSourceTest = errors.New("source test")
+
+const (
+	testedStream = 20_000           // rows of the long scan: a site's server has other work
+	dropTimeout  = 30 * time.Second // for what is dropped after an interruption
+)
+
+// schemaName is what every database takes for a name without quotes.
+var schemaName = regexp.MustCompile(`^[a-z][a-z0-9_]{0,29}$`)
+
+// TestSource runs the suite of the drivers against a server. The error is of a test that could not begin.
+func TestSource(ctx context.Context, o SourceTest) (*SourceTestReport, error) {
+	driver, err := testedDriver(o)
+	if err != nil {
+		return nil, err
+	}
+	clean := redactor(o.URL)
+	config := scanners.Config{URL: o.URL, StatementTimeout: reachTimeout}
+	d := testedDialects()[driver.Name]
+	d.Stream = testedStream
+	plain := &testedDatabase{driver: driver, config: config}
+	d.New = func(scannertest.T) scannertest.Database { return plain }
+	report := &SourceTestReport{Driver: driver.Name}
+	if report.Version, err = scannertest.Version(ctx, d); err != nil {
+		return nil, fmt.Errorf("the server does not answer: %s", clean(err.Error()))
+	}
+	if driver.Name == "mysql" && !strings.Contains(report.Version, "MariaDB") {
+		d.Kinds = nil // its JSON is a type of its own
+	}
+	allowed := scannertest.Selects
+	if o.Schema != "" {
+		allowed = scannertest.Tables
+		// Whether the schema can be made is known before the first check.
+		scratch, err := driver.Scratch(ctx, config, o.Schema)
+		if err == nil {
+			err = dropScratch(ctx, scratch)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("make and drop schema %s: %s", o.Schema, clean(err.Error()))
+		}
+		d.New = func(t scannertest.T) scannertest.Database { return newScratchDatabase(t, driver, config, o.Schema) }
+	}
+	scannertest.Judge(ctx, d, allowed, func(r scannertest.Result) {
+		r.Detail = clean(r.Detail)
+		report.Results = append(report.Results, r)
+	})
+	return report, nil
+}
+
+func testedDriver(o SourceTest) (*scanners.Driver, error) {
+	var names []string
+	for _, d := range Types().Drivers {
+		names = append(names, d.Name)
+		switch {
+		case d.Name != o.Driver:
+		case !d.IsAddress(o.URL):
+			return nil, fmt.Errorf("%w: --url %s: write %s", ErrSourceTest, d.Wrong, d.Address)
+		case o.Schema != "" && !schemaName.MatchString(o.Schema):
+			return nil, fmt.Errorf("%w: --create-schema takes a name of up to 30 lower-case letters, digits and _, not %q", ErrSourceTest, o.Schema)
+		default:
+			return &d, nil
+		}
+	}
+	return nil, fmt.Errorf("%w: --driver is one of %s, not %q", ErrSourceTest, strings.Join(names, ", "), o.Driver)
+}
+
+// testedDialects are the dialects of the drivers, by name.
+func testedDialects() map[string]scannertest.Dialect {
+	return map[string]scannertest.Dialect{
+		"postgres": scannertest.Postgres(), "mysql": scannertest.MySQL(true), "sqlite": scannertest.SQLite(), "sqlserver": scannertest.SQLServer(), "oracle": scannertest.Oracle(),
+	}
+}
+
+// redactor takes what tells of the site out of texts: the parts of the address, addresses of the network, and what servers call the client.
+func redactor(address string) func(string) string {
+	words := map[string]bool{}
+	if u, err := url.Parse(address); err == nil {
+		password, _ := u.User.Password()
+		for _, word := range []string{address, u.Host, u.Hostname(), u.User.Username(), password, strings.Trim(u.Path, "/"), u.Opaque} {
+			words[word] = true
+		}
+	}
+	delete(words, "")
+	list := slices.SortedFunc(maps.Keys(words), func(a, b string) int { return len(b) - len(a) })
+	return func(text string) string {
+		for _, word := range list {
+			whole := regexp.MustCompile(`(?i)(^|[^\pL\pN_])` + regexp.QuoteMeta(word) + `($|[^\pL\pN_])`)
+			text = whole.ReplaceAllString(text, "${1}***${2}")
+		}
+		return networkAddress.ReplaceAllString(text, "***")
+	}
+}
+
+// networkAddress is an IP address with its port, or the client as MySQL names it: @'host'.
+var networkAddress = regexp.MustCompile(`\b\d{1,3}(\.\d{1,3}){3}(:\d+)?\b|\[[0-9a-fA-F:]+\](:\d+)?|@'[^']*'`)
+
+// testedDatabase is a site's server that the suite only reads.
+type testedDatabase struct {
+	driver *scanners.Driver
+	config scanners.Config
+	schema *scanners.Scratch // nil where the suite makes none
+}
+
+// newScratchDatabase makes the schema, which the end of the check drops.
+func newScratchDatabase(t scannertest.T, driver *scanners.Driver, config scanners.Config, name string) *testedDatabase {
+	scratch, err := driver.Scratch(t.Context(), config, name)
+	if err != nil {
+		t.Fatalf("make schema %s: %v", name, err)
+	}
+	t.Cleanup(func() {
+		if err := dropScratch(t.Context(), scratch); err != nil {
+			t.Errorf("schema %s was not dropped, drop it by hand: %v", name, err)
+		}
+	})
+	return &testedDatabase{driver: driver, config: scratch.Config, schema: scratch}
+}
+
+// dropScratch drops the schema also where the command was interrupted.
+func dropScratch(ctx context.Context, scratch *scanners.Scratch) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), dropTimeout)
+	defer cancel()
+	return scratch.Drop(ctx)
+}
+
+// Exec implements scannertest.Database.
+func (d *testedDatabase) Exec(t scannertest.T, sql string) {
+	if d.schema == nil {
+		t.Fatal("there is no schema to write to") // a check that says it needs none
+		return
+	}
+	if err := d.schema.Exec(t.Context(), d.named(sql)); err != nil {
+		t.Fatalf("%s: %v", sql, err)
+	}
+}
+
+// Open implements scannertest.Database.
+func (d *testedDatabase) Open(t scannertest.T, maxConnections int) scanners.Source {
+	return d.open(t, maxConnections, scanners.Limits{})
+}
+
+// Limited implements scannertest.Database.
+func (d *testedDatabase) Limited(t scannertest.T, limits scanners.Limits) scanners.Source {
+	return d.open(t, 1, limits)
+}
+
+func (d *testedDatabase) open(t scannertest.T, maxConnections int, limits scanners.Limits) scanners.Source {
+	config := d.config
+	config.MaxConnections, config.Limits = maxConnections, limits
+	source, err := d.driver.Open(t.Context(), config)
+	if err != nil {
+		t.Fatalf("open the source: %v", err)
+	}
+	t.Cleanup(func() { _ = source.Close() })
+	if d.schema != nil && !d.schema.Bare {
+		return &namedSource{Source: source, database: d}
+	}
+	return source
+}
+
+// Cut and Restore are for a server of the suite's own.
+func (d *testedDatabase) Cut(t scannertest.T) { t.Skip("the server stays in reach") }
+
+// Restore implements scannertest.Database.
+func (d *testedDatabase) Restore(scannertest.T) {}
+
+// Schema is the schema of the tables that a check makes.
+func (d *testedDatabase) Schema() string { return d.schema.Schema }

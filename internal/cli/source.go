@@ -1,0 +1,114 @@
+package cli
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"tallyman/internal/app"
+	"tallyman/internal/cli/terminal"
+	"tallyman/scanners/scannertest"
+)
+
+// sourceURL is the variable that has the address where --url is not given: arguments stand in the list of processes.
+const sourceURL = "TALLYMAN_SOURCE_URL"
+
+// sourceTestForm is the answer of source test.
+type sourceTestForm struct {
+	Driver  string           `json:"driver"`
+	Version string           `json:"server_version"`
+	Checks  []sourceTestLine `json:"checks"`
+}
+
+type sourceTestLine struct {
+	Check      string `json:"check"`
+	Result     string `json:"result"` // ok, failed or skipped
+	DurationMS int64  `json:"duration_ms"`
+	Detail     string `json:"detail,omitempty"`
+}
+
+// source has the commands about databases that are not configured.
+func (c nodeCommands) source() *cobra.Command {
+	var o app.SourceTest
+	test := &cobra.Command{
+		Use:   "test --driver DRIVER [--url URL]",
+		Short: "Hold a driver against a server: the suite that every driver of Tallyman passes",
+		Long: `Hold a driver against a server of yours: values of every kind, NULLs, parameters, time-outs, limits, and that writes are refused. It is the suite
+that Tallyman's own tests run.
+
+Without --create-schema the suite runs SELECTs of rows that the statement itself makes, reads no table and writes nothing; what needs tables is
+skipped. Some of the SELECTs keep the server busy until they are stopped, for a second at most. Run the command against a test server where
+there is one.
+
+With --create-schema NAME the suite also makes tables, in a schema that the command makes, and drops in the end, after a failure or an interruption
+too. It is refused where NAME exists. NAME is a schema in PostgreSQL and SQL Server, a database in MySQL and MariaDB, a user in Oracle, a file beside the source's in
+SQLite; the user of the URL needs the right to make and drop it. In Oracle these are CREATE USER and DROP USER, and CREATE SESSION, CREATE TABLE and UNLIMITED
+TABLESPACE with the right to grant them.
+
+The table names neither host, user, database nor password: you can send it to us.`,
+		Example: `  export TALLYMAN_SOURCE_URL='oracle://tallyman_probe:secret@wms-db:1521/service'
+  tallyman source test --driver oracle
+  tallyman source test --driver oracle --create-schema tallyman_try -o json`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if o.URL = cmp.Or(o.URL, c.getenv(sourceURL)); o.URL == "" {
+				return usage("name the server with --url or %s", sourceURL)
+			}
+			report, err := c.services.TestSource(cmd.Context(), o)
+			switch {
+			case errors.Is(err, app.ErrSourceTest):
+				return &exitError{ExitUsage, err}
+			case err != nil:
+				return unreachable(err)
+			}
+			form := sourceTestOf(report)
+			if err := c.print(form, func(w io.Writer) { writeSourceTest(w, c.width(), form) }); err != nil {
+				return err
+			}
+			if report.Failed() || cmd.Context().Err() != nil {
+				return found()
+			}
+			return nil
+		},
+	}
+	flags := test.Flags()
+	flags.StringVar(&o.Driver, "driver", "", "postgres, mysql, sqlserver, oracle or sqlite")
+	flags.StringVar(&o.URL, "url", "", "the address, as in the url of a source (default $"+sourceURL+")")
+	flags.StringVar(&o.Schema, "create-schema", "", "a schema to make, use and drop; refused where it exists")
+	return group("source", "Try the database of a source", test)
+}
+
+func sourceTestOf(r *app.SourceTestReport) sourceTestForm {
+	form := sourceTestForm{Driver: r.Driver, Version: r.Version}
+	for _, c := range r.Results {
+		form.Checks = append(form.Checks, sourceTestLine{Check: c.Check, Result: string(c.Outcome), DurationMS: c.Took.Milliseconds(), Detail: c.Detail})
+	}
+	return form
+}
+
+// writeSourceTest writes a line for each check, and below what was wrong in full: a site sends it to us.
+func writeSourceTest(w io.Writer, width int, form sourceTestForm) {
+	rows := make([][]string, len(form.Checks))
+	counts := map[string]int{}
+	for i, c := range form.Checks {
+		detail := ""
+		if c.Result == string(scannertest.Skipped) {
+			detail = c.Detail
+		}
+		rows[i] = []string{c.Check, c.Result, (time.Duration(c.DurationMS) * time.Millisecond).String(), orDash(detail)}
+		counts[c.Result]++
+	}
+	fmt.Fprintf(w, "Driver %s, server %s\n\n", form.Driver, form.Version)
+	header := []string{"CHECK", "RESULT", "TOOK", "DETAIL"}
+	terminal.Spread(w, width, header, rows, header)
+	for _, c := range form.Checks {
+		if c.Result == string(scannertest.Failed) {
+			fmt.Fprintf(w, "\n%s failed:\n%s\n", c.Check, c.Detail)
+		}
+	}
+	fmt.Fprintf(w, "\n%d ok, %d failed, %d skipped\n", counts[string(scannertest.Passed)], counts[string(scannertest.Failed)], counts[string(scannertest.Skipped)])
+}

@@ -1,0 +1,58 @@
+package oracle
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"fmt"
+	"net/url"
+	"strings"
+
+	ora "github.com/sijms/go-ora/v2"
+
+	"tallyman/scanners"
+	"tallyman/scanners/sqldb"
+)
+
+// Scratch makes a user of the name, whose schema it is; the source of the scratch logs in as that user, with a password that nobody knows. It
+// needs CREATE USER, DROP USER, and the rights to grant what the user gets.
+func Scratch(ctx context.Context, c Config, name string) (*scanners.Scratch, error) {
+	address, err := parseAddress(c.URL)
+	if err != nil {
+		return nil, err
+	}
+	maker, err := loginOf(&address)
+	if err != nil {
+		return nil, err
+	}
+	address.User, address.Password = name, newPassword()
+	owner, err := loginOf(&address)
+	if err != nil {
+		return nil, err
+	}
+	u, err := url.Parse(c.URL)
+	if err != nil {
+		return nil, err
+	}
+	u.User = url.UserPassword(address.User, address.Password)
+	c.URL = u.String()
+	return sqldb.MakeScratch(ctx, scratchSpec(maker, owner, name, address.Password), &scanners.Scratch{Config: c, Schema: name, Bare: true})
+}
+
+func scratchSpec(maker, owner, name, password string) sqldb.ScratchSpec {
+	return sqldb.ScratchSpec{
+		Maker: ora.NewConnector(maker), Owner: ora.NewConnector(owner), Exists: fmt.Sprintf("SELECT COUNT(*) FROM all_users WHERE username = '%s'", strings.ToUpper(name)),
+		Make: []string{
+			fmt.Sprintf(`CREATE USER %s IDENTIFIED BY "%s"`, name, password),
+			"GRANT CREATE SESSION, CREATE TABLE, UNLIMITED TABLESPACE TO " + name,
+		},
+		Drop: []string{"DROP USER " + name + " CASCADE"},
+	}
+}
+
+// newPassword has letters of both cases, digits and a sign, as servers may ask for, and no more than the 30 characters that older ones take.
+func newPassword() string {
+	b := make([]byte, 12)
+	_, _ = rand.Read(b) // it never fails
+	return "Ta1_" + hex.EncodeToString(b)
+}

@@ -1,0 +1,35 @@
+package sqlserver
+
+import (
+	"context"
+	"fmt"
+
+	mssql "github.com/microsoft/go-mssqldb"
+
+	"tallyman/scanners"
+	"tallyman/scanners/sqldb"
+)
+
+// dropTables drops the tables of a schema, in any order: those of the suite refer to no others.
+const dropTables = `DECLARE @drop nvarchar(max) = N'';
+SELECT @drop += N'DROP TABLE ' + QUOTENAME(SCHEMA_NAME(schema_id)) + N'.' + QUOTENAME(name) + N'; ' FROM sys.tables WHERE schema_id = SCHEMA_ID(N'%s');
+EXEC sp_executesql @drop;`
+
+// Scratch makes a schema of the name in the source's database. The tables in it are found with the schema before their names: what a bare name means belongs to
+// the login.
+func Scratch(ctx context.Context, c Config, name string) (*scanners.Scratch, error) {
+	address, err := parseAddress(c.URL)
+	if err != nil {
+		return nil, err
+	}
+	login, err := loginOf(&address)
+	if err != nil {
+		return nil, err
+	}
+	login.ReadOnlyIntent = false // a readable replica takes no tables
+	connector := mssql.NewConnectorConfig(login)
+	return sqldb.MakeScratch(ctx, sqldb.ScratchSpec{
+		Maker: connector, Owner: connector, Exists: fmt.Sprintf("SELECT count(*) FROM sys.schemas WHERE name = N'%s'", name),
+		Make: []string{"CREATE SCHEMA " + name}, Drop: []string{fmt.Sprintf(dropTables, name), "DROP SCHEMA " + name},
+	}, &scanners.Scratch{Config: c, Schema: name})
+}
