@@ -17,6 +17,7 @@ type Catalogue interface {
 	SubscriptionKeeper
 	Audience
 	Book
+	OriginKeeper
 	// SeedTypes adds those types of the file that the ledger does not have; it changes none.
 	SeedTypes(ctx context.Context, who Author, types catalog.Catalog) (added int, err error)
 	// SeedSubscriptions adds them if the ledger never had any. ErrNotFound for an unknown type.
@@ -38,7 +39,7 @@ type SubscriptionKeeper interface {
 	// AddSubscriptions adds them in one transaction, with one record of those that were new, and returns how many they are. ErrNotFound for
 	// an unknown type, ErrInvalid; then none is added.
 	AddSubscriptions(ctx context.Context, who Author, subs []Subscription) (added int, err error)
-	// RemoveSubscription removes it. ErrNotFound.
+	// RemoveSubscription removes it. ErrNotFound; ErrHasOrigin where a source would bring it back.
 	RemoveSubscription(ctx context.Context, who Author, s Subscription) error
 }
 
@@ -68,11 +69,12 @@ type Audience interface {
 	Recipients(ctx context.Context, typ, warehouse string) ([]string, error)
 }
 
-// Subscription is (type, warehouse or "*") → subscriber.
+// Subscription is (type, warehouse or "*") → subscriber. There is one of each, whatever its origin.
 type Subscription struct {
 	Type       string `json:"type" yaml:"type" doc:"code of a type in the catalogue"`
 	Warehouse  string `json:"warehouse" yaml:"warehouse" doc:"a warehouse, or * for all"`
 	Subscriber string `json:"subscriber" yaml:"subscriber" doc:"user:<id> or role:<id>"`
+	Origin     string `json:"origin,omitempty" yaml:"origin" doc:"the source whose query returns it; absent where it was made by hand"`
 }
 
 var (

@@ -132,6 +132,15 @@ func recordedChanges() []recordedChange {
 		{method: "AddChange", do: func(ctx context.Context, l ledger.Ledger, who ledger.Author) error {
 			return l.AddChange(ctx, &ledger.Change{By: who.By, Via: who.Via, Action: "rule.run", Object: "rule:a"})
 		}},
+		{method: "TakeSubscriptions", again: true, do: listing("8", "9")},
+		{method: "TakeSubscriptions", again: true, do: listing("9", "10")},
+		{method: "ConfirmSubscriptions", prepare: emptied, do: func(ctx context.Context, l ledger.Ledger, who ledger.Author) error {
+			return second(l.ConfirmSubscriptions(ctx, who, wms, ledger.HashOfSubscriptions(nil)))
+		}},
+		{method: "TakeSubscriptions", again: true, do: listing("9")},
+		{method: "ReleaseSubscriptions", do: func(ctx context.Context, l ledger.Ledger, who ledger.Author) error {
+			return second(l.ReleaseSubscriptions(ctx, who, wms))
+		}},
 		{method: "RemoveSubscription", do: func(ctx context.Context, l ledger.Ledger, who ledger.Author) error {
 			return l.RemoveSubscription(ctx, who, sub("DOCK", "119240", "user:bo"))
 		}},

@@ -164,6 +164,27 @@ func (s *settings) apply(c *ledger.Change) error {
 		})
 	case "subscription.remove":
 		return decoded(state, func(sub ledger.Subscription) error { delete(s.Subscriptions, sub); return nil })
+	case "subscription.sync", "subscription.confirm":
+		return decoded(state, func(c record.SubscriptionChange) error {
+			for _, sub := range c.Removed {
+				delete(s.Subscriptions, sub)
+			}
+			for _, sub := range c.Added {
+				s.Subscriptions[sub] = true
+			}
+			return nil
+		})
+	case "subscription.release":
+		return decoded(state, func(r record.Released) error {
+			for sub := range maps.Clone(s.Subscriptions) {
+				if sub.Origin == r.Origin {
+					delete(s.Subscriptions, sub)
+					sub.Origin = ""
+					s.Subscriptions[sub] = true
+				}
+			}
+			return nil
+		})
 	case "subscriber.put":
 		return decoded(state, func(one record.Subscriber) error { s.Subscribers[one.ID] = delivery.Subscriber(one); return nil })
 	case "subscriber.delete":

@@ -27,7 +27,7 @@ func Run(t *testing.T, fresh func(t testing.TB) Database) {
 	t.Helper()
 	RunEngine(t, fresh)
 	runTests(t, fresh,
-		recipientTests, clockTests, countTests, inboxTests, catalogueTests, readerTests, pruneTests, searchTests, bookTests, markTests, readAllTests,
+		recipientTests, clockTests, countTests, inboxTests, catalogueTests, readerTests, pruneTests, searchTests, bookTests, originTests, markTests, readAllTests,
 		sendTests, raceTests, itemPushTests, itemMoveTests, itemReadTests, itemPruneTests, pushTests, pushSettleTests, attemptTests, pushCommitTests, pushOverTests,
 		operatedTests, overviewTests, tokenTests, silenceTests, silencePushTests, auditTests, auditedTests, refusalTests, pushPruneTests, pushRaceTests, removalPushTests, lineageTests, sessionWorkTests,
 	)

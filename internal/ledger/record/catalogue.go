@@ -109,6 +109,36 @@ func SubscriptionRemoved(s ledger.Subscription) *ledger.Change {
 	return &ledger.Change{Action: "subscription.remove", Object: subscription(s), Before: state(s)}
 }
 
+// SubscriptionChange is what a list of a source has changed; see ledger.OriginKeeper.
+type SubscriptionChange struct {
+	Origin  string                `json:"origin"`
+	Added   []ledger.Subscription `json:"added,omitempty"`
+	Removed []ledger.Subscription `json:"removed,omitempty"`
+}
+
+// SubscriptionsTaken is the record of a list of a source that a node has taken, or an operator has confirmed; nil where nothing was changed and nobody has confirmed it.
+func SubscriptionsTaken(origin string, c *ledger.OriginChange, confirmed bool) *ledger.Change {
+	action := "subscription.sync"
+	switch {
+	case confirmed:
+		action = "subscription.confirm"
+	case len(c.Added)+len(c.Removed) == 0:
+		return nil
+	}
+	return &ledger.Change{Action: action, Object: "subscriptions:" + origin, After: state(SubscriptionChange{origin, c.Added, c.Removed})}
+}
+
+// Released is what became of the subscriptions of a source that an operator has released.
+type Released struct {
+	Origin   string `json:"origin"`
+	Released int    `json:"released"`
+}
+
+// SubscriptionsReleased is the record of subscriptions that no longer come from a source.
+func SubscriptionsReleased(origin string, released int) *ledger.Change {
+	return &ledger.Change{Action: "subscription.release", Object: "subscriptions:" + origin, After: state(Released{origin, released})}
+}
+
 func subscription(s ledger.Subscription) string {
 	return strings.Join([]string{"subscription", s.Type, s.Warehouse, s.Subscriber}, ":")
 }

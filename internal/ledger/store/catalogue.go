@@ -133,7 +133,7 @@ func (s *catalogueStore) Subscriptions(ctx context.Context, f ledger.Subscriptio
 
 func subscriptions(ctx context.Context, c Conn, name string, args ...any) ([]ledger.Subscription, error) {
 	var row ledger.Subscription
-	return list(ctx, c, name, args, []any{&row.Type, &row.Warehouse, &row.Subscriber}, func() (ledger.Subscription, error) { return row, nil })
+	return list(ctx, c, name, args, []any{&row.Type, &row.Warehouse, &row.Subscriber, &row.Origin}, func() (ledger.Subscription, error) { return row, nil })
 }
 
 // AddSubscriptions implements ledger.Catalogue.
@@ -161,15 +161,7 @@ func (s *catalogueStore) addSubscriptions(ctx context.Context, who ledger.Author
 		if err != nil || seed && first == 0 {
 			return nil, err
 		}
-		var unknown string
-		missing, err := tx.One(ctx, "unknown-type", []any{given}, &unknown)
-		if err != nil {
-			return nil, err
-		}
-		if missing {
-			return nil, fmt.Errorf("%w: type %q", ledger.ErrNotFound, unknown)
-		}
-		if added, err = subscriptions(ctx, tx, "add-subscriptions", given); err != nil {
+		if added, err = insertSubscriptions(ctx, tx, given, ""); err != nil {
 			return nil, err
 		}
 		if seed {
@@ -181,6 +173,24 @@ func (s *catalogueStore) addSubscriptions(ctx context.Context, who ledger.Author
 		return 0, err
 	}
 	return len(added), nil
+}
+
+// insertSubscriptions adds those that are not there, whatever their origin is, and returns them. ErrNotFound for an unknown type.
+func insertSubscriptions(ctx context.Context, tx Conn, given, origin string) ([]ledger.Subscription, error) {
+	if err := knowTypes(ctx, tx, given); err != nil {
+		return nil, err
+	}
+	return subscriptions(ctx, tx, "add-subscriptions", given, origin)
+}
+
+// knowTypes is ErrNotFound where the catalogue has not all of the types.
+func knowTypes(ctx context.Context, tx Conn, given string) error {
+	var unknown string
+	missing, err := tx.One(ctx, "unknown-type", []any{given}, &unknown)
+	if err == nil && missing {
+		err = fmt.Errorf("%w: type %q", ledger.ErrNotFound, unknown)
+	}
+	return err
 }
 
 // subscriptionsJSON is [[type, warehouse, subscriber], …]. ErrInvalid.
@@ -203,10 +213,18 @@ func subscriptionsJSON(subs []ledger.Subscription) (string, error) {
 func (s *catalogueStore) RemoveSubscription(ctx context.Context, who ledger.Author, sub ledger.Subscription) error {
 	return s.change(ctx, "remove subscription", who, func(tx Conn) (*ledger.Change, error) {
 		n, err := tx.Exec(ctx, "remove-subscription", sub.Type, sub.Warehouse, sub.Subscriber)
-		if err == nil && n == 0 {
-			err = fmt.Errorf("%w: that subscription", ledger.ErrNotFound)
+		if err != nil || n > 0 {
+			return record.SubscriptionRemoved(sub), err
 		}
-		return record.SubscriptionRemoved(sub), err
+		var origin string
+		found, err := tx.One(ctx, "origin-of", []any{sub.Type, sub.Warehouse, sub.Subscriber}, &origin)
+		switch {
+		case err != nil:
+			return nil, err
+		case found:
+			return nil, fmt.Errorf("%w: %s", ledger.ErrHasOrigin, origin)
+		}
+		return nil, fmt.Errorf("%w: that subscription", ledger.ErrNotFound)
 	})
 }
 

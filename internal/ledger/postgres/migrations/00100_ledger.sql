@@ -286,11 +286,27 @@ CREATE TABLE types (
     fields     text   NOT NULL
 );
 
+-- origin is the source whose query returns the subscription, '' = it was made by hand.
 CREATE TABLE subscriptions (
     type       text COLLATE "C" NOT NULL REFERENCES types ON DELETE CASCADE,
     warehouse  text COLLATE "C" NOT NULL,
     subscriber text COLLATE "C" NOT NULL,
+    origin     text COLLATE "C" NOT NULL DEFAULT '',
     PRIMARY KEY (type, warehouse, subscriber)
+);
+CREATE INDEX subscriptions_origin ON subscriptions (origin) WHERE origin <> '';
+
+-- The sources that subscriptions come from. token counts the claims; asked, answered, failed (since when no list came, 0 = the last answer was one) and
+-- waits_since are times. waits is the list that waits for an operator, as [[type, warehouse, subscriber], …], '' = none.
+CREATE TABLE subscription_origins (
+    origin      text COLLATE "C" PRIMARY KEY,
+    token       bigint NOT NULL,
+    asked       bigint NOT NULL,
+    answered    bigint NOT NULL DEFAULT 0,
+    failed      bigint NOT NULL DEFAULT 0,
+    error       text   NOT NULL DEFAULT '',
+    waits       text   NOT NULL DEFAULT '',
+    waits_since bigint NOT NULL DEFAULT 0
 );
 
 -- The address book. mail is a JSON array of addresses, '' = none.

@@ -38,7 +38,7 @@ DELETE FROM types WHERE code = $1;
 
 -- name: subscriptions
 -- Arguments: $1 type, $2 warehouse, $3 subscriber ('' = any); $4 $5 $6 where to start after ('' = at the start); $7 limit, 0 = none.
-SELECT type, warehouse, subscriber FROM subscriptions
+SELECT type, warehouse, subscriber, origin FROM subscriptions
 WHERE ($1 = '' OR type = $1) AND ($2 = '' OR warehouse = $2) AND ($3 = '' OR subscriber = $3)
   AND (type, warehouse, subscriber) > ($4, $5, $6)
 ORDER BY type, warehouse, subscriber LIMIT nullif($7::bigint, 0);
@@ -48,18 +48,60 @@ ORDER BY type, warehouse, subscriber LIMIT nullif($7::bigint, 0);
 SELECT n ->> 0 FROM json_array_elements($1::json) AS n WHERE NOT EXISTS (SELECT FROM types WHERE code = (n ->> 0) COLLATE "C") LIMIT 1;
 
 -- name: add-subscriptions
--- Arguments: $1 [[type, warehouse, subscriber], …]. Result: the new rows, in the order of type, warehouse, subscriber.
+-- Arguments: $1 [[type, warehouse, subscriber], …], $2 origin. Result: the new rows, in the order of type, warehouse, subscriber.
 WITH added AS (
-    INSERT INTO subscriptions (type, warehouse, subscriber)
-    SELECT n ->> 0, n ->> 1, n ->> 2 FROM json_array_elements($1::json) AS n
+    INSERT INTO subscriptions (type, warehouse, subscriber, origin)
+    SELECT n ->> 0, n ->> 1, n ->> 2, $2 FROM json_array_elements($1::json) AS n
     ORDER BY 1, 2, 3 ON CONFLICT DO NOTHING
-    RETURNING type, warehouse, subscriber)
-SELECT type, warehouse, subscriber FROM added ORDER BY 1, 2, 3;
+    RETURNING type, warehouse, subscriber, origin)
+SELECT type, warehouse, subscriber, origin FROM added ORDER BY 1, 2, 3;
 
 -- name: mark-subscribed
 -- Remembers that there was a subscription. Result: the number of rows, 0 = it is remembered already.
 UPDATE ledger_numbers SET value = 1 WHERE name = 'subscribed' AND value = 0;
 
+-- name: origin-of
+-- Arguments: $1 type, $2 warehouse, $3 subscriber. Result: its origin.
+SELECT origin FROM subscriptions WHERE type = $1 AND warehouse = $2 AND subscriber = $3;
+
 -- name: remove-subscription
+-- One that has an origin is left alone.
 -- Arguments: $1 type, $2 warehouse, $3 subscriber. Result: the number of rows.
-DELETE FROM subscriptions WHERE type = $1 AND warehouse = $2 AND subscriber = $3;
+DELETE FROM subscriptions WHERE type = $1 AND warehouse = $2 AND subscriber = $3 AND origin = '';
+
+-- name: claim-origin
+-- Claims the next question to a source. Arguments: $1 origin, $2 every, $3 now. Result: the token; none where another node has asked a moment ago.
+INSERT INTO subscription_origins (origin, token, asked) VALUES ($1, 1, ledger_now($3))
+ON CONFLICT (origin) DO UPDATE SET token = subscription_origins.token + 1, asked = excluded.asked
+WHERE subscription_origins.asked + $2 <= excluded.asked OR subscription_origins.asked > excluded.asked
+RETURNING token;
+
+-- name: subscription-origin
+-- Arguments: $1 origin. Result: the row.
+SELECT origin, token, asked, answered, failed, error, waits, waits_since, 0 FROM subscription_origins WHERE origin = $1;
+
+-- name: subscription-origins
+-- Result: the rows, each with how many subscriptions there are.
+SELECT origin, token, asked, answered, failed, error, waits, waits_since, (SELECT count(*) FROM subscriptions s WHERE s.origin = o.origin)
+FROM subscription_origins o ORDER BY origin;
+
+-- name: set-origin
+-- Arguments: $1 origin, $2 answered, $3 failed, $4 error, $5 waits, $6 waits_since.
+UPDATE subscription_origins SET answered = $2, failed = $3, error = $4, waits = $5, waits_since = $6 WHERE origin = $1;
+
+-- name: delete-origin
+-- Arguments: $1 origin. Result: the number of rows.
+DELETE FROM subscription_origins WHERE origin = $1;
+
+-- name: subscriptions-of
+-- Arguments: $1 origin. Result: its subscriptions, in the order of type, warehouse, subscriber.
+SELECT type, warehouse, subscriber, origin FROM subscriptions WHERE origin = $1 ORDER BY type, warehouse, subscriber;
+
+-- name: remove-subscriptions
+-- Arguments: $1 origin, $2 [[type, warehouse, subscriber], …].
+DELETE FROM subscriptions s USING json_array_elements($2::json) AS n
+WHERE s.origin = $1 AND s.type = (n ->> 0) COLLATE "C" AND s.warehouse = (n ->> 1) COLLATE "C" AND s.subscriber = (n ->> 2) COLLATE "C";
+
+-- name: release-subscriptions
+-- Arguments: $1 origin. Result: the number of rows.
+UPDATE subscriptions SET origin = '' WHERE origin = $1;

@@ -256,11 +256,27 @@ CREATE TABLE types (
     fields     TEXT    NOT NULL
 ) STRICT, WITHOUT ROWID;
 
+-- origin is the source whose query returns the subscription, '' = it was made by hand.
 CREATE TABLE subscriptions (
     type       TEXT NOT NULL REFERENCES types ON DELETE CASCADE,
     warehouse  TEXT NOT NULL,
     subscriber TEXT NOT NULL,
+    origin     TEXT NOT NULL DEFAULT '',
     PRIMARY KEY (type, warehouse, subscriber)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX subscriptions_origin ON subscriptions (origin) WHERE origin <> '';
+
+-- The sources that subscriptions come from. token counts the claims; asked, answered, failed (since when no list came, 0 = the last answer was one) and
+-- waits_since are times. waits is the list that waits for an operator, as [[type, warehouse, subscriber], …], '' = none.
+CREATE TABLE subscription_origins (
+    origin      TEXT    NOT NULL PRIMARY KEY,
+    token       INTEGER NOT NULL,
+    asked       INTEGER NOT NULL,
+    answered    INTEGER NOT NULL DEFAULT 0,
+    failed      INTEGER NOT NULL DEFAULT 0,
+    error       TEXT    NOT NULL DEFAULT '',
+    waits       TEXT    NOT NULL DEFAULT '',
+    waits_since INTEGER NOT NULL DEFAULT 0
 ) STRICT, WITHOUT ROWID;
 
 -- The address book. mail is a JSON array of addresses, '' = none.
