@@ -67,10 +67,15 @@ var Access = map[string][]auth.Role{
 	"create-subscription":  subscribes,
 	"import-subscriptions": subscribes,
 	"delete-subscription":  subscribes,
-	"list-subscribers":     Onlookers, // who sees all warehouses, and so below
-	"get-subscriber":       Onlookers,
-	"put-subscriber":       Operators,
-	"delete-subscriber":    Operators,
+
+	"list-subscription-origins": Onlookers, // who sees all warehouses, and so below
+	"confirm-subscriptions":     Operators,
+	"release-subscriptions":     Operators,
+
+	"list-subscribers":  Onlookers, // who sees all warehouses, and so below
+	"get-subscriber":    Onlookers,
+	"put-subscriber":    Operators,
+	"delete-subscriber": Operators,
 
 	"list-queues":   queuers,
 	"get-queue":     queuers,

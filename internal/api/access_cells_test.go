@@ -44,6 +44,9 @@ list-subscriptions         . x . . x x x  .
 create-subscription        . x . . . x x  .
 import-subscriptions       . x . . . x x  .
 delete-subscription        . x . . . x x  .
+list-subscription-origins  . . . . x x x  .
+confirm-subscriptions      . . . . . x x  .
+release-subscriptions      . . . . . x x  .
 list-subscribers           . . . . x x x  .
 get-subscriber             . . . . x x x  .
 put-subscriber             . . . . . x x  .

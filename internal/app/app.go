@@ -26,6 +26,7 @@ import (
 	"tallyman/internal/ledger"
 	"tallyman/internal/ledger/commits"
 	"tallyman/internal/lineage"
+	"tallyman/internal/origin"
 	"tallyman/internal/session"
 	"tallyman/internal/silence"
 	"tallyman/internal/trace"
@@ -71,6 +72,7 @@ type App struct {
 	index     *indexes
 	pushes    pushSinks
 	sources   map[string]*sourceEntry
+	origin    *origin.Keeper // nil = no subscriptions come from a source
 	book      *ruleBook
 	silences  silence.Set
 	engine    *engine.Engine
@@ -129,6 +131,9 @@ func New(ctx context.Context, cfg *config.Config, opts Options) (_ *App, err err
 		return nil, err
 	}
 	if a.sources, err = openSources(ctx, cfg.Sources); err != nil {
+		return nil, err
+	}
+	if err := a.openOrigin(); err != nil {
 		return nil, err
 	}
 	a.book = &ruleBook{config: cfg, ledger: a.ledger, sources: a.sources, node: a.opts.Node, log: a.log}
@@ -207,6 +212,9 @@ func (a *App) Run(ctx context.Context) error {
 	front.Go(func() { a.commits.Run(ctx) })
 	front.Go(func() { a.watchRules(ctx) })
 	front.Go(func() { a.tokens.run(ctx) })
+	if a.origin != nil {
+		front.Go(func() { a.origin.Run(ctx) })
+	}
 	failures := make(chan error, 2)
 	front.Go(func() {
 		if a.book.start(ctx) != nil {

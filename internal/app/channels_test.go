@@ -46,7 +46,7 @@ func TestMailChatAndStdout(t *testing.T) {
 			s.channel("shift", shift)
 			s.channel("look", look)
 			wms := prepare(s)
-			s.cfg.Subscriptions = append(s.cfg.Subscriptions,
+			s.cfg.Subscriptions.Seed = append(s.cfg.Subscriptions.Seed,
 				config.Subscription{Type: "REP_NOTICE", Warehouse: "*", Subscriber: "role:keeper"},
 				config.Subscription{Type: "REP_NOTICE", Warehouse: "*", Subscriber: "user:ann"},
 				config.Subscription{Type: "REP_NOTICE", Warehouse: "*", Subscriber: "user:nobody"},

@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"tallyman/internal/config"
+	"tallyman/internal/origin"
 	"tallyman/rules/catalog"
 	"tallyman/rules/problem"
 	"tallyman/scanners"
@@ -22,12 +23,13 @@ import (
 
 // The codes of what is sound as a configuration and would keep a node from starting.
 const (
-	CodeSource       = "bad_source"
-	CodeChannel      = "bad_channel"
-	CodeTemplate     = "bad_template"
-	CodeTLS          = "bad_tls"
-	CodePublicKey    = "bad_public_key"
-	CodeSubscription = "unknown_type"
+	CodeSource          = "bad_source"
+	CodeChannel         = "bad_channel"
+	CodeTemplate        = "bad_template"
+	CodeTLS             = "bad_tls"
+	CodePublicKey       = "bad_public_key"
+	CodeSubscription    = "unknown_type"
+	CodeSubscriptionSQL = "bad_subscription_query"
 )
 
 // CheckConfig makes all that a node makes of its configuration before it reaches for anything, and returns what would keep the node from starting.
@@ -36,6 +38,11 @@ func CheckConfig(ctx context.Context, cfg *config.Config) problem.List {
 	if len(list) == 0 {
 		maps.Copy(types, catalog.BuiltIn())
 		list = checkSubscriptions(cfg, types)
+	}
+	if from := cfg.Subscriptions.From; from != nil {
+		if _, err := origin.Parse(from.SQL); err != nil {
+			list = append(list, cfg.Problem("subscriptions.sql", CodeSubscriptionSQL, "subscriptions.sql: "+err.Error(), "one SELECT without parameters, of the columns subscriber, type and warehouse"))
+		}
 	}
 	list = append(list, checkSources(ctx, cfg)...)
 	list = append(list, checkChannels(cfg)...)
@@ -53,7 +60,7 @@ func CheckConfig(ctx context.Context, cfg *config.Config) problem.List {
 // checkSubscriptions looks for types that the catalogue does not have: a new ledger takes no subscription to one.
 func checkSubscriptions(cfg *config.Config, types catalog.Catalog) problem.List {
 	var list problem.List
-	for i, s := range cfg.Subscriptions {
+	for i, s := range cfg.Subscriptions.Seed {
 		if _, found := types[s.Type]; found {
 			continue
 		}

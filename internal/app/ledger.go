@@ -130,8 +130,8 @@ func (a *App) seed(ctx context.Context) error {
 	if added > 0 {
 		a.log.Info("types added to the ledger", "count", added, "file", a.cfg.Types.Path)
 	}
-	subs := make([]ledger.Subscription, len(a.cfg.Subscriptions))
-	for i, s := range a.cfg.Subscriptions {
+	subs := make([]ledger.Subscription, len(a.cfg.Subscriptions.Seed))
+	for i, s := range a.cfg.Subscriptions.Seed {
 		subs[i] = ledger.Subscription{Type: s.Type, Warehouse: s.Warehouse, Subscriber: s.Subscriber}
 	}
 	if added, err = a.ledger.SeedSubscriptions(ctx, nodeAuthor(a.opts.Node, ledger.ViaStart), subs); err != nil {

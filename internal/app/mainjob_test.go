@@ -83,7 +83,7 @@ func TestSubscriptionsAreInForceForTheNextCommitOnEveryNode(t *testing.T) {
 	s.realServers()
 	wms := s.postgresWMS()
 	s.rule("stock.yaml", stockRule)
-	s.cfg.Subscriptions = []config.Subscription{{Type: "REP_NOTICE", Warehouse: "119241", Subscriber: "role:keeper"}}
+	s.cfg.Subscriptions.Seed = []config.Subscription{{Type: "REP_NOTICE", Warehouse: "119241", Subscriber: "role:keeper"}}
 	one, two := s.start("one"), s.start("two")
 
 	wms.exec(`INSERT INTO bin_stock VALUES (119241, 'A-01', 'S1', -1), (119240, 'A-01', 'S1', -1)`)

@@ -51,6 +51,9 @@ func (a *App) measured(ctx context.Context) metrics.NodeState {
 	if state.Withheld, err = a.withheld(ctx); err != nil {
 		return state
 	}
+	if state.Origins, err = a.measuredOrigins(ctx); err != nil {
+		return state
+	}
 	oldest, err := a.ledger.OldestPending(ctx)
 	if err != nil {
 		return state

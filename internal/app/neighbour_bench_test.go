@@ -67,7 +67,7 @@ func benchNeighbours(b *testing.B, body string) {
 	s := newSite(b)
 	server := s.realServers()
 	for i := range subscribersOf {
-		s.cfg.Subscriptions = append(s.cfg.Subscriptions, config.Subscription{Type: "REP_NOTICE", Warehouse: "W1", Subscriber: fmt.Sprintf("user:%d", i)})
+		s.cfg.Subscriptions.Seed = append(s.cfg.Subscriptions.Seed, config.Subscription{Type: "REP_NOTICE", Warehouse: "W1", Subscriber: fmt.Sprintf("user:%d", i)})
 	}
 	n := s.start("one")
 	if code, answer := n.do(http.MethodPost, "/api/v1/notices", "application/json", `{"notices":[{"type":"REP_NOTICE","warehouse":"119240","title":"there"}]}`); code != http.StatusCreated {

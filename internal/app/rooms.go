@@ -31,7 +31,7 @@ func (a *App) rooms(meter *metrics.Metrics, streams *stream.Hub, counts *ruleCou
 			Queues: a.index.served(), Sinks: a.servedSinks(), Streams: streams, Logger: a.log,
 		}),
 		operate.New(operate.Deps{
-			Catalogue: a.ledger, Book: a.ledger, Silences: a.servedSilences(), Clock: a.servedClock(), Tokens: a.tokens, Audit: a.ledger, Rules: a.engine, Logger: a.log,
+			Catalogue: a.ledger, Book: a.ledger, Origins: a.ledger, Origin: a.originName(), Silences: a.servedSilences(), Clock: a.servedClock(), Tokens: a.tokens, Audit: a.ledger, Rules: a.engine, Logger: a.log,
 		}),
 		queues.New(queues.Deps{Queues: a.index.served(), Logger: a.log}),
 		rulebook.New(rulebook.Deps{

@@ -79,7 +79,7 @@ func newSite(t testing.TB) *site {
 	c.Rules.Paths = []string{filepath.Join(s.dir, "rules")}
 	c.Types.Path = filepath.Join(s.dir, "types.yaml")
 	c.Sources = map[string]config.Source{}
-	c.Subscriptions = []config.Subscription{{Type: "REP_NOTICE", Warehouse: "*", Subscriber: "role:keeper"}}
+	c.Subscriptions.Seed = []config.Subscription{{Type: "REP_NOTICE", Warehouse: "*", Subscriber: "role:keeper"}}
 	s.cfg = &c
 	s.write("types.yaml", types)
 	if err := os.Mkdir(c.Rules.Paths[0], 0o750); err != nil {

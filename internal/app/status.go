@@ -104,11 +104,12 @@ func (a *App) node(ctx context.Context) overview.NodeReport {
 	names := slices.Sorted(maps.Keys(a.sources))
 	reached := make([]error, len(names))
 	var ledger error
-	var withheld []wire.Health
+	var withheld, origins []wire.Health
 	var asked sync.WaitGroup
 	asked.Go(func() { ledger = a.pingLedger(ctx) })
 	asked.Go(func() { r.Nodes = a.nodes(ctx) })
 	asked.Go(func() { withheld = a.withheldHealth(ctx) })
+	asked.Go(func() { origins = a.originHealth(ctx) })
 	for i, name := range names {
 		asked.Go(func() { reached[i] = pingSource(ctx, a.sources[name]) })
 	}
@@ -132,6 +133,7 @@ func (a *App) node(ctx context.Context) overview.NodeReport {
 		r.Health = append(r.Health, h)
 	}
 	r.Health = append(r.Health, withheld...)
+	r.Health = append(r.Health, origins...)
 	if h, shown := a.restoreHealth(); shown {
 		r.Health = append(r.Health, h)
 	}

@@ -23,7 +23,7 @@ func ConfigWarnings(cfg *config.Config) problem.List {
 	}
 	reach := rules.NewReach(set.Rules)
 	var list problem.List
-	for i, s := range cfg.Subscriptions {
+	for i, s := range cfg.Subscriptions.Seed {
 		if warning := operate.Unserved(reach, s.Type, s.Warehouse); warning != "" {
 			message := fmt.Sprintf("subscriptions[%d]: %s %s %s%s", i, s.Type, s.Warehouse, s.Subscriber, warning[len(operate.CodeUnserved):])
 			list = append(list, cfg.Problem(fmt.Sprintf("subscriptions[%d]", i), operate.CodeUnserved, message, ""))

@@ -104,7 +104,7 @@ func (s *site) Close() error {
 // seedOf are the subscriptions that a new ledger would begin with, of one type.
 func seedOf(cfg *config.Config, typ string) []ledger.Subscription {
 	var subs []ledger.Subscription
-	for _, s := range cfg.Subscriptions {
+	for _, s := range cfg.Subscriptions.Seed {
 		if s.Type == typ {
 			subs = append(subs, ledger.Subscription{Type: s.Type, Warehouse: s.Warehouse, Subscriber: s.Subscriber})
 		}

@@ -141,6 +141,7 @@ var lists = map[string]struct{ path, list, name, about string }{
 	"QUEUE":      {"/queues", "queues", "name", ""},
 	"SINK":       {"/sinks", "sinks", "name", "type"},
 	"TYPE":       {"/types", "types", "code", "name"},
+	"ORIGIN":     {"/subscriptions/origins", "origins", "name", ""},
 	"SUBSCRIBER": {"/subscribers?limit=1000", "subscribers", "id", "name"},
 	"TOKEN":      {"/tokens", "tokens", "id", "name"},
 	"SILENCE":    {"/silences", "silences", "id", "comment"},

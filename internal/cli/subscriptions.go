@@ -24,7 +24,7 @@ type subscriptionCommands struct{ *command }
 
 func (c subscriptionCommands) subscriptions() *cobra.Command {
 	return group("subscriptions", "Who gets which notices",
-		c.list(), c.add(), c.remove(), c.importFile())
+		c.list(), c.add(), c.remove(), c.importFile(), c.origins(), c.confirm(), c.release())
 }
 
 // mostWarnings is how many warnings a table shows.
@@ -48,9 +48,9 @@ func (c subscriptionCommands) list() *cobra.Command {
 				}
 				rows := make([][]string, len(subs))
 				for i, s := range subs {
-					rows[i] = []string{s.Type, s.Warehouse, s.Subscriber}
+					rows[i] = []string{s.Type, s.Warehouse, s.Subscriber, orDash(s.Origin)}
 				}
-				terminal.Spread(w, c.width(), []string{"TYPE", "WAREHOUSE", "SUBSCRIBER"}, rows, nil)
+				terminal.Spread(w, c.width(), []string{"TYPE", "WAREHOUSE", "SUBSCRIBER", "ORIGIN"}, rows, nil)
 				for _, warning := range warnings[:min(mostWarnings, len(warnings))] {
 					terminal.Wrap(w, c.width(), "warning: ", terminal.OneLine(warning))
 				}
@@ -115,7 +115,8 @@ func (c subscriptionCommands) importFile() *cobra.Command {
 	return c.withServer(&cobra.Command{
 		Use:   "import FILE",
 		Short: "Add the subscriptions of a YAML or JSON file, all or none; - is standard input",
-		Long: `Add the subscriptions of a YAML or JSON file, all or none; - is standard input. Those that are there already are left alone.
+		Long: `Add the subscriptions of a YAML or JSON file, all or none; - is standard input. Those that are there already are left alone. Those that have an
+origin are left out: the source lists them.
 
 The file is a list, or a map that has one as subscriptions, as the configuration has:
 
@@ -174,9 +175,14 @@ func (c subscriptionCommands) readSubscriptions(name string) ([]ledger.Subscript
 	if len(list) == 0 {
 		return nil, problem.List{{File: name, Code: strictyaml.CodeMissing, Message: "the file has no subscriptions"}}
 	}
-	subs := make([]ledger.Subscription, len(list))
-	for i, f := range list {
-		subs[i] = ledger.Subscription(f)
+	var subs []ledger.Subscription
+	for _, f := range list {
+		if f.Origin == "" {
+			subs = append(subs, ledger.Subscription(f))
+		}
+	}
+	if len(subs) == 0 {
+		return nil, problem.List{{File: name, Code: strictyaml.CodeMissing, Message: "every subscription of the file has an origin, which lists it"}}
 	}
 	return subs, nil
 }
@@ -186,6 +192,7 @@ type subscriptionForm struct {
 	Type       string `yaml:"type,required"`
 	Warehouse  string `yaml:"warehouse,required"`
 	Subscriber string `yaml:"subscriber,required"`
+	Origin     string `yaml:"origin"` // "subscriptions list" has printed it
 }
 
 // listSubscriptions asks for every page; an empty field of the filter is any.
@@ -195,7 +202,7 @@ func (c *client) listSubscriptions(ctx context.Context, f ledger.Subscription) (
 	err = pages(ctx, c, "/subscriptions", query, func(page *wire.SubscriptionsForm) string {
 		for i := range page.Subscriptions {
 			s := &page.Subscriptions[i]
-			subs = append(subs, ledger.Subscription{Type: s.Type, Warehouse: s.Warehouse, Subscriber: s.Subscriber})
+			subs = append(subs, ledger.Subscription{Type: s.Type, Warehouse: s.Warehouse, Subscriber: s.Subscriber, Origin: s.Origin})
 			if s.Warning != "" {
 				warnings = append(warnings, strings.Join([]string{s.Type, s.Warehouse, s.Subscriber}, " ")+": "+s.Warning)
 			}

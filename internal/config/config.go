@@ -1,14 +1,17 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"tallyman/internal/settings"
+	"tallyman/rules/problem"
 	"tallyman/rules/strictyaml"
 	"tallyman/scanners"
 	"tallyman/sinks"
@@ -16,12 +19,13 @@ import (
 
 // The codes of what a configuration may not say.
 const (
-	CodeNotAvailable = "not_available" // a part of Tallyman that does not exist yet
-	CodeSubscriber   = "bad_subscriber"
-	CodeInboxes      = "several_inboxes" // a site has one inbox
-	CodeTimezone     = "bad_timezone"
-	CodeURL          = settings.CodeURL
-	CodeName         = settings.CodeName
+	CodeNotAvailable  = "not_available" // a part of Tallyman that does not exist yet
+	CodeSubscriber    = "bad_subscriber"
+	CodeUnknownSource = "unknown_source"
+	CodeInboxes       = "several_inboxes" // a site has one inbox
+	CodeTimezone      = "bad_timezone"
+	CodeURL           = settings.CodeURL
+	CodeName          = settings.CodeName
 )
 
 // Secret is a text that must not be shown.
@@ -49,7 +53,7 @@ type Config struct {
 	Sources       map[string]Source `yaml:"sources"`
 	Sinks         Sinks             `yaml:"sinks"`
 	Telemetry     Telemetry         `yaml:"telemetry"`
-	Subscriptions []Subscription    `yaml:"subscriptions"` // the seed, applied when the ledger never had any
+	Subscriptions Subscriptions     `yaml:"subscriptions"`
 
 	open      openValues // of a lazy load
 	places    *loader    // nil where no file was read
@@ -67,6 +71,42 @@ type Rules struct {
 // Catalogue says where the type catalogue is.
 type Catalogue struct {
 	Path string `yaml:"path"` // absolute
+}
+
+// Subscriptions are a list, or a query of a source.
+type Subscriptions struct {
+	Seed []Subscription     // applied when the ledger never had any
+	From *SubscriptionQuery // nil = they come from no source
+}
+
+// SubscriptionQuery is where the subscriptions come from that the ledger keeps equal to a table of the WMS.
+type SubscriptionQuery struct {
+	Source string        `yaml:"source,required"`
+	SQL    string        `yaml:"sql,required" text:"lines"`
+	Every  time.Duration `yaml:"every" min:"10s" max:"24h"` // between two questions
+}
+
+// SetDefaults is what a query has where nothing is said.
+func (q *SubscriptionQuery) SetDefaults() { q.Every = time.Minute }
+
+// DecodeYAML reads a list of subscriptions, or the map of a query.
+func (s *Subscriptions) DecodeYAML(d *strictyaml.Decoder, name string, n *strictyaml.Node) {
+	if n.Kind != strictyaml.Mapping {
+		d.Value(name, n, &s.Seed)
+		return
+	}
+	d.Value(name, n, &s.From)
+}
+
+// check holds the query against the sources.
+func (s *Subscriptions) check(at settings.Section, sources map[string]Source) {
+	if s.From == nil || s.From.Source == "" {
+		return
+	}
+	if _, found := sources[s.From.Source]; !found {
+		names := slices.Sorted(maps.Keys(sources))
+		at.In("source").Fail(CodeUnknownSource, fmt.Sprintf("%s.source: there is no source %q", at, s.From.Source), cmp.Or(problem.DidYouMean(s.From.Source, names), "sources: "+strings.Join(names, ", ")))
+	}
 }
 
 // Subscription is (type, warehouse or "*") → subscriber.
@@ -120,6 +160,7 @@ func (c *Config) CheckAll(at settings.Section) {
 		}
 	}
 	c.Sinks.check(at.In("sinks"))
+	c.Subscriptions.check(at.In("subscriptions"), c.Sources)
 	c.checkPaths(at, l)
 }
 

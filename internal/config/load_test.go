@@ -176,7 +176,7 @@ redis: {url: "redis://:${PASSWORD}@r:6379/0", prefix: "${PREFIX}"}
 sources: {wms: {driver: postgres, url: "file:${DIR}/pg", max_connections: "${N}"}}
 subscriptions: [{type: "${TYPE}", warehouse: "*", subscriber: "user:1"}]
 `, "PASSWORD=pw", "PREFIX=t:", "DIR="+dir, "N=7", "TYPE=A: [")
-	if got := c.Subscriptions[0].Type; got != "A: [" {
+	if got := c.Subscriptions.Seed[0].Type; got != "A: [" {
 		t.Errorf("a value with YAML in it became %q", got)
 	}
 	wms := c.Sources["wms"]

@@ -97,7 +97,7 @@ sinks:
 		"role:quality": {"LOT_EXPIRY", "COUNT_DIFF"},
 	} {
 		for _, t := range types {
-			c.Subscriptions = append(c.Subscriptions, config.Subscription{Type: t, Warehouse: "*", Subscriber: subscriber})
+			c.Subscriptions.Seed = append(c.Subscriptions.Seed, config.Subscription{Type: t, Warehouse: "*", Subscriber: subscriber})
 		}
 	}
 	return c, nil

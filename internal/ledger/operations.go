@@ -102,13 +102,14 @@ type Via string
 
 // The ways. An API token is ViaToken. Records of before 0.1 have api and cli, which the client said of itself.
 const (
-	ViaJWT   Via = "jwt"   // a JWT of the identity provider
-	ViaNone  Via = "none"  // nobody is authenticated: auth.mode none
-	ViaLocal Via = "local" // the command line has opened the ledger itself, as a user of the operating system
-	ViaFile  Via = "file"  // rule files were read
-	ViaStart Via = "start" // a node has started
-	ViaNode  Via = "node"  // a node has found something that it had to act on
-	ViaClock Via = "clock" // a node has seen that the ledger's clock was set
+	ViaJWT    Via = "jwt"    // a JWT of the identity provider
+	ViaNone   Via = "none"   // nobody is authenticated: auth.mode none
+	ViaLocal  Via = "local"  // the command line has opened the ledger itself, as a user of the operating system
+	ViaFile   Via = "file"   // rule files were read
+	ViaStart  Via = "start"  // a node has started
+	ViaSource Via = "source" // a source has listed other subscriptions
+	ViaNode   Via = "node"   // a node has found something that it had to act on
+	ViaClock  Via = "clock"  // a node has seen that the ledger's clock was set
 )
 
 // ViaToken is the way of a request with that API token.

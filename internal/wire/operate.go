@@ -85,6 +85,7 @@ type ListedSubscriptionForm struct {
 	Type       string `json:"type" xml:"type" doc:"code of a type in the catalogue" example:"REP_NOTICE"`
 	Warehouse  string `json:"warehouse" xml:"warehouse" doc:"a warehouse, or * for all" example:"*"`
 	Subscriber string `json:"subscriber" xml:"subscriber" doc:"user:<id> or role:<id>" example:"role:keeper"`
+	Origin     string `json:"origin,omitempty" xml:"origin,omitempty" doc:"the source whose query returns it: nobody can remove it by hand; absent where it was made by hand" example:"wms"`
 	Warning    string `json:"warning,omitempty" xml:"warning,omitempty" doc:"why no rule serves it, with a code; what business systems send is not known"`
 }
 

@@ -19,6 +19,9 @@ type Node struct {
 	withheld *prometheus.Desc
 	term     *prometheus.Desc
 	ahead    *prometheus.Desc
+	fails    *prometheus.Desc
+	holds    *prometheus.Desc
+	listed   *prometheus.Desc
 
 	mu    sync.Mutex
 	asked time.Time
@@ -36,6 +39,15 @@ type NodeState struct {
 	Restored time.Time
 	// Withheld are the items that wait for an operator since, by queue; as Waiting.
 	Withheld map[string]int64
+	// Origins are the sources that subscriptions come from; nil = the ledger has not said.
+	Origins []Origin
+}
+
+// Origin is how the subscriptions of a source stand.
+type Origin struct {
+	Name         string
+	Fails, Waits bool      // The source gives no list; a list waits for an operator.
+	Answered     time.Time // zero = the source has never given a list
 }
 
 // Clock is how the ledger's clock stands.
@@ -65,6 +77,10 @@ func NewNode(ask func(ctx context.Context) NodeState) *Node {
 		term: prometheus.NewDesc(namespace+"_clock_term", "How often the clock of the ledger went back by more than 5 s.", nil, nil),
 		ahead: prometheus.NewDesc(namespace+"_clock_unconfirmed_seconds",
 			"By how much the clock of the ledger went ahead while nodes ran, until an operator confirms it; 0 = nothing is to be confirmed.", nil, nil),
+		fails: prometheus.NewDesc(namespace+"_subscriptions_failing", "1 while the source gives no list of subscriptions that can be taken, by source; of the whole cluster.", []string{"source"}, nil),
+		holds: prometheus.NewDesc(namespace+"_subscriptions_waiting", "1 while a list that removes more than half of the source's subscriptions waits for an operator, by source; of the whole cluster.",
+			[]string{"source"}, nil),
+		listed: prometheus.NewDesc(namespace+"_subscriptions_listed_timestamp_seconds", "When the source last gave a list of subscriptions, by source; 0 = never. Of the whole cluster.", []string{"source"}, nil),
 	}
 }
 
@@ -78,6 +94,9 @@ func (n *Node) Describe(ch chan<- *prometheus.Desc) {
 	ch <- n.withheld
 	ch <- n.term
 	ch <- n.ahead
+	ch <- n.fails
+	ch <- n.holds
+	ch <- n.listed
 }
 
 // Collect asks the node.
@@ -99,6 +118,15 @@ func (n *Node) Collect(ch chan<- prometheus.Metric) {
 	}
 	for queue, count := range now.Withheld {
 		ch <- prometheus.MustNewConstMetric(n.withheld, prometheus.GaugeValue, float64(count), queue)
+	}
+	for _, o := range now.Origins {
+		ch <- prometheus.MustNewConstMetric(n.fails, prometheus.GaugeValue, oneIf(o.Fails), o.Name)
+		ch <- prometheus.MustNewConstMetric(n.holds, prometheus.GaugeValue, oneIf(o.Waits), o.Name)
+		listed := 0.0
+		if !o.Answered.IsZero() {
+			listed = float64(o.Answered.UnixMicro()) / 1e6
+		}
+		ch <- prometheus.MustNewConstMetric(n.listed, prometheus.GaugeValue, listed, o.Name)
 	}
 	for sink, age := range now.Oldest {
 		ch <- prometheus.MustNewConstMetric(n.oldest, prometheus.GaugeValue, age.Seconds(), sink)

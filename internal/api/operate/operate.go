@@ -12,6 +12,8 @@ import (
 type Deps struct {
 	Catalogue Catalogue
 	Book      ledger.Book
+	Origins   Origins
+	Origin    string // the source that the configuration takes subscriptions from; "" = none
 	Silences  Silences
 	Clock     Clock
 	Tokens    ledger.TokenEditor // what it adds and revokes counts on this node when it returns
@@ -49,6 +51,7 @@ func (h *Handlers) types() api.Types { return h.deps.Catalogue.Types }
 func (h *Handlers) Register(operations *api.Operations) {
 	h.registerTypes(operations)
 	h.registerSubscriptions(operations)
+	h.registerOrigins(operations)
 	h.registerSubscribers(operations)
 	h.registerSilences(operations)
 	h.registerTokens(operations)

@@ -44,7 +44,7 @@ func (h *Handlers) listSubscriptions(ctx context.Context, in *subscriptionFilter
 	out.Body.Subscriptions = make([]wire.ListedSubscriptionForm, len(subs))
 	known := h.deps.Rules.Reach()
 	for i, s := range subs {
-		out.Body.Subscriptions[i] = wire.ListedSubscriptionForm{Type: s.Type, Warehouse: s.Warehouse, Subscriber: s.Subscriber, Warning: Unserved(known, s.Type, s.Warehouse)}
+		out.Body.Subscriptions[i] = wire.ListedSubscriptionForm{Type: s.Type, Warehouse: s.Warehouse, Subscriber: s.Subscriber, Origin: s.Origin, Warning: Unserved(known, s.Type, s.Warehouse)}
 	}
 	return out, nil
 }
@@ -141,6 +141,8 @@ func (h *Handlers) removeSubscription(ctx context.Context, in *subscriptionKey) 
 	}
 	err := h.deps.Catalogue.RemoveSubscription(ctx, auth.From(ctx).Author(), sub)
 	switch {
+	case errors.Is(err, ledger.ErrHasOrigin):
+		return nil, wire.NewProblem(http.StatusConflict, wire.CodeHasOrigin, "the subscription comes from a source, which would list it again; remove it from the table of the WMS")
 	case errors.Is(err, ledger.ErrNotFound):
 		return nil, wire.NewProblem(http.StatusNotFound, wire.CodeSubscriptionNotFound, "there is no such subscription")
 	case err != nil:
