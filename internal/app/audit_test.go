@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"tallyman/internal/config"
+	"tallyman/internal/ledger"
 	"tallyman/internal/ledger/ledgertest"
 	"tallyman/internal/testenv"
 	"tallyman/sinks"
@@ -27,14 +28,16 @@ type auditCase struct {
 
 // auditCases are of every operation of the API that is recorded, by its id. {silence}, {token} and {delivery} are filled in from what came before.
 var auditCases = map[string]auditCase{
-	"create-type":          {http.MethodPost, "/types", `{"code":"GATE","id":9,"name":"Gate"}`, "type.create", "type:GATE", `"name":"Gate"`},
-	"put-type":             {http.MethodPut, "/types/DOCK", `{"code":"DOCK","id":8,"name":"Loading dock"}`, "type.put", "type:DOCK", `"name":"Dock"`},
-	"delete-type":          {http.MethodDelete, "/types/REST", ``, "type.delete", "type:REST", `"name":"Rest"`},
-	"create-subscription":  {http.MethodPost, "/subscriptions", `{"type":"REP_NOTICE","warehouse":"1","subscriber":"user:bo"}`, "subscription.add", "subscription:REP_NOTICE:1:user:bo", `user:bo`},
-	"import-subscriptions": {http.MethodPost, "/subscriptions/import", `{"subscriptions":[{"type":"REP_NOTICE","warehouse":"2","subscriber":"user:bo"},{"type":"REP_NOTICE","warehouse":"3","subscriber":"user:bo"},{"type":"REP_NOTICE","warehouse":"*","subscriber":"user:al"}]}`, "subscription.import", "subscriptions", `"added":2,"present":1`},
-	"delete-subscription":  {http.MethodDelete, "/subscriptions?type=REP_NOTICE&warehouse=*&subscriber=role:keeper", ``, "subscription.remove", "subscription:REP_NOTICE:*:role:keeper", ``},
-	"put-subscriber":       {http.MethodPut, "/subscribers/user:ann", `{"name":"Ann"}`, "subscriber.put", "subscriber:user:ann", `"name":"Ann"`},
-	"delete-subscriber":    {http.MethodDelete, "/subscribers/user:bob", ``, "subscriber.delete", "subscriber:user:bob", `"name":"Bob"`},
+	"create-type":           {http.MethodPost, "/types", `{"code":"GATE","id":9,"name":"Gate"}`, "type.create", "type:GATE", `"name":"Gate"`},
+	"put-type":              {http.MethodPut, "/types/DOCK", `{"code":"DOCK","id":8,"name":"Loading dock"}`, "type.put", "type:DOCK", `"name":"Dock"`},
+	"delete-type":           {http.MethodDelete, "/types/REST", ``, "type.delete", "type:REST", `"name":"Rest"`},
+	"create-subscription":   {http.MethodPost, "/subscriptions", `{"type":"REP_NOTICE","warehouse":"1","subscriber":"user:bo"}`, "subscription.add", "subscription:REP_NOTICE:1:user:bo", `user:bo`},
+	"import-subscriptions":  {http.MethodPost, "/subscriptions/import", `{"subscriptions":[{"type":"REP_NOTICE","warehouse":"2","subscriber":"user:bo"},{"type":"REP_NOTICE","warehouse":"3","subscriber":"user:bo"},{"type":"REP_NOTICE","warehouse":"*","subscriber":"user:al"}]}`, "subscription.import", "subscriptions", `"added":2,"present":1`},
+	"delete-subscription":   {http.MethodDelete, "/subscriptions?type=REP_NOTICE&warehouse=*&subscriber=role:keeper", ``, "subscription.remove", "subscription:REP_NOTICE:*:role:keeper", ``},
+	"confirm-subscriptions": {http.MethodPost, "/subscriptions/origins/wms/confirm", `{"hash":"` + ledger.HashOfSubscriptions(nil) + `"}`, "subscription.confirm", "subscriptions:wms", `user:of`},
+	"release-subscriptions": {http.MethodPost, "/subscriptions/origins/wms/release", ``, "subscription.release", "subscriptions:wms", `"released":0`},
+	"put-subscriber":        {http.MethodPut, "/subscribers/user:ann", `{"name":"Ann"}`, "subscriber.put", "subscriber:user:ann", `"name":"Ann"`},
+	"delete-subscriber":     {http.MethodDelete, "/subscribers/user:bob", ``, "subscriber.delete", "subscriber:user:bob", `"name":"Bob"`},
 
 	"cancel-delivery":   {http.MethodPost, "/deliveries/{delivery}/cancel", `{"reason":"a test"}`, "delivery.cancel", "delivery:{delivery}", `"state":"canceled"`},
 	"retry-delivery":    {http.MethodPost, "/deliveries/{delivery}/retry", ``, "delivery.retry", "delivery:{delivery}", `"state":"pending"`},
@@ -101,6 +104,9 @@ func TestEveryChangeIsRecorded(t *testing.T) {
 				clock := n.status().Clock
 				return clock != nil && clock.AheadSecs >= 60
 			}, 60*time.Second)
+		}
+		if id == "confirm-subscriptions" || id == "release-subscriptions" { // there is no source otherwise
+			s.lists(id == "confirm-subscriptions")
 		}
 		if id == "reload-rules" { // before the node sees it by itself
 			s.rule("stock.yaml", strings.Replace(auditRule, "when: qty < 0", "when: qty < -1", 1))
@@ -252,7 +258,19 @@ func (n *node) must(method, path, body string) {
 }
 
 // withholdClock has the ledger's clock a little ahead of what nodes go by.
-func (s *site) withholdClock() {
+func (s *site) withholdClock() { s.ledgerExec("UPDATE clock SET withheld = 60000000") }
+
+// lists has the source wms list nothing. Where it has listed one subscription before, the list waits.
+func (s *site) lists(before bool) {
+	s.t.Helper()
+	s.ledgerExec("INSERT INTO subscription_origins (origin, token, asked, waits, waits_since) VALUES ('wms', 1, 1, '[]', 1) ON CONFLICT DO NOTHING")
+	if before {
+		s.ledgerExec("INSERT INTO subscriptions (type, warehouse, subscriber, origin) VALUES ('REP_NOTICE', 'of', 'user:of', 'wms')")
+	}
+}
+
+// ledgerExec runs a statement on the site's ledger beside its nodes.
+func (s *site) ledgerExec(statement string) {
 	s.t.Helper()
 	driver, dsn := "sqlite", "file:"+s.cfg.Ledger.Path+"?_pragma=busy_timeout(10000)"
 	if s.cfg.Ledger.Driver == config.Postgres {
@@ -260,7 +278,7 @@ func (s *site) withholdClock() {
 	}
 	db, err := sql.Open(driver, dsn)
 	if err == nil {
-		_, err = db.ExecContext(s.t.Context(), "UPDATE clock SET withheld = 60000000")
+		_, err = db.ExecContext(s.t.Context(), statement)
 	}
 	if err != nil {
 		s.t.Fatal(err)

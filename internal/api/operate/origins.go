@@ -124,8 +124,8 @@ type originKey struct {
 type (
 	originsOutput    struct{ Body wire.OriginsForm }
 	confirmListInput struct {
-		originKey
-		Body wire.ConfirmListForm
+		Origin string `path:"origin" doc:"name of the source" example:"wms"`
+		Body   wire.ConfirmListForm
 	}
 	confirmListOutput struct{ Body wire.ConfirmedListForm }
 	releasedOutput    struct{ Body wire.ReleasedForm }
