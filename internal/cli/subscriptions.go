@@ -46,11 +46,15 @@ func (c subscriptionCommands) list() *cobra.Command {
 					fmt.Fprintln(w, "There are no such subscriptions.")
 					return
 				}
+				header := []string{"TYPE", "WAREHOUSE", "SUBSCRIBER"}
+				if slices.ContainsFunc(subs, func(s ledger.Subscription) bool { return s.Origin != "" }) {
+					header = append(header, "ORIGIN")
+				}
 				rows := make([][]string, len(subs))
 				for i, s := range subs {
-					rows[i] = []string{s.Type, s.Warehouse, s.Subscriber, orDash(s.Origin)}
+					rows[i] = []string{s.Type, s.Warehouse, s.Subscriber, orDash(s.Origin)}[:len(header)]
 				}
-				terminal.Spread(w, c.width(), []string{"TYPE", "WAREHOUSE", "SUBSCRIBER", "ORIGIN"}, rows, nil)
+				terminal.Spread(w, c.width(), header, rows, nil)
 				for _, warning := range warnings[:min(mostWarnings, len(warnings))] {
 					terminal.Wrap(w, c.width(), "warning: ", terminal.OneLine(warning))
 				}

@@ -224,3 +224,75 @@ func TestSubscribersShowAndRemove(t *testing.T) {
 		t.Errorf("nothing to set: %d %q", code, errOut)
 	}
 }
+
+const waitingOrigins = `{"origins":[{"name":"wms","configured":true,"subscriptions":3,"asked":"2026-06-01T08:00:00Z","answered":"2026-06-01T08:00:00Z","error":"row 3: a NULL",
+	"waits":{"hash":"abc","since":"2026-06-01T08:00:00Z","added":1,"removed":2,"removing":[{"type":"A","warehouse":"*","subscriber":"user:a","origin":"wms"}]}},
+	{"name":"old","configured":false,"subscriptions":1,"asked":"2026-06-01T08:00:00Z"}]}`
+
+func TestSubscriptionsOfASource(t *testing.T) {
+	t.Parallel()
+	url, _ := server(t, reply{200, waitingOrigins}, reply{200, `{"origins":[]}`},
+		reply{200, `{"subscriptions":[{"type":"A","warehouse":"*","subscriber":"role:k","origin":"wms"},{"type":"A","warehouse":"*","subscriber":"user:u"}]}`})
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"origins"}, `ORIGIN  SUBSCRIPTIONS  STATE     LAST LIST
+wms     3              waits     2026-06-01 08:00:00Z
+old     1              orphaned  -
+wms fails: row 3: a NULL
+wms waits: a list would remove 2 of 3 subscriptions; tallyman subscriptions confirm wms takes it
+old is orphaned: the configuration of the node does not name it; tallyman subscriptions release old lets people change
+                 its subscriptions
+`},
+		{[]string{"origins"}, "No subscriptions come from a source.\n"},
+		{[]string{"list"}, "TYPE  WAREHOUSE  SUBSCRIBER  ORIGIN\nA     *          role:k      wms\nA     *          user:u      -\n"},
+	} {
+		if code, out, errOut := run(t, url, "", append([]string{"subscriptions"}, c.args...)...); code != ExitFine || out != c.want {
+			t.Errorf("%d %s\n%s\nwant\n%s", code, errOut, out, c.want)
+		}
+	}
+}
+
+// The list that was shown is confirmed, and nothing where somebody says no.
+func TestConfirmSubscriptions(t *testing.T) {
+	t.Parallel()
+	url, calls := server(t, reply{200, waitingOrigins}, reply{200, waitingOrigins}, reply{200, `{"added":1,"removed":2}`}, reply{200, waitingOrigins},
+		reply{409, `{"code":"subscription_list_changed","detail":"that list does not wait any more"}`}, reply{200, waitingOrigins}, reply{200, waitingOrigins}, reply{200, `{"released":1}`})
+	for _, c := range []struct {
+		in   string
+		args []string
+		code int
+		says string
+	}{
+		{"n\n", []string{"confirm", "wms"}, ExitProblems, "nothing was changed"},
+		{"y\n", []string{"confirm", "wms"}, ExitFine, "It adds 1 subscription and removes 2:\n  A * user:a\n  and 1 more\n"},
+		{"", []string{"confirm", "wms", "--yes"}, ExitProblems, "subscription_list_changed"},
+		{"", []string{"confirm", "old", "--yes"}, ExitProblems, "no list of old waits"},
+		{"", []string{"confirm", "erp", "--yes"}, ExitProblems, "no subscriptions come from a source erp"},
+		{"", []string{"release", "old"}, ExitFine, "Released 1 subscription: they count as made by hand."},
+	} {
+		if code, out, errOut := run(t, url, c.in, append([]string{"subscriptions"}, c.args...)...); code != c.code || !strings.Contains(errOut+out, c.says) {
+			t.Errorf("%v: %d\n%s%s", c.args, code, errOut, out)
+		}
+	}
+	if got := (*calls)[2]; got.path != "/api/v1/subscriptions/origins/wms/confirm" || got.body != `{"hash":"abc"}` {
+		t.Errorf("%+v", got)
+	}
+}
+
+// What the source lists is not made by hand: a saved list is read without it.
+func TestImportLeavesOutWhatHasAnOrigin(t *testing.T) {
+	t.Parallel()
+	url, calls := server(t, reply{200, `{"added":1,"present":0}`})
+	const list = `[{"type":"A","warehouse":"*","subscriber":"role:k","origin":"wms"},{"type":"B","warehouse":"*","subscriber":"role:k"}]`
+	if code, _, errOut := run(t, url, list, "subscriptions", "import", "-"); code != ExitFine {
+		t.Errorf("%d %s", code, errOut)
+	}
+	if got := (*calls)[0].body; got != `{"subscriptions":[{"type":"B","warehouse":"*","subscriber":"role:k"}]}` {
+		t.Error(got)
+	}
+	if code, _, errOut := run(t, url, `[{"type":"A","warehouse":"*","subscriber":"role:k","origin":"wms"}]`, "subscriptions", "import", "-"); code != ExitProblems || !strings.Contains(errOut, "every subscription of the file has an origin") {
+		t.Errorf("%d %s", code, errOut)
+	}
+}

@@ -118,6 +118,12 @@ func TestBadConfigurations(t *testing.T) {
 			want: []string{`:2:41: bad_subscriber: "bob"`, `:3:24: bad_name: "a b"`, ":4:3: missing_field: subscriptions.2.type", ":4:3: missing_field: subscriptions.2.warehouse"},
 		},
 		{
+			name: "subscriptions of a source", text: "sources: {wms: {driver: sqlite, url: \"sqlite:wms.db\"}}\nsubscriptions: {source: wsm, sql: SELECT 1, every: 1s}",
+			want: []string{`:2:25: unknown_source: subscriptions.source: there is no source "wsm"`, ":2:52: out_of_range: subscriptions.every is 1s, at least 10s is needed"},
+		},
+		{name: "subscriptions of nothing", text: "subscriptions: {every: 1m}", want: []string{"missing_field: subscriptions.source is missing", "missing_field: subscriptions.sql is missing"}},
+		{name: "subscriptions that are a text", text: "subscriptions: wms", want: []string{":1:16: wrong_type: subscriptions takes a list, found a text"}},
+		{
 			name: "everything at once", text: "auth: {mode: jwt}\nhttp: {port: 1}\nsinks: {a: {type: chat}}\nrules: 7",
 			want: []string{":1:14: unknown_value", ":2:8: unknown_field", ":3:9: missing_field", ":4:8: wrong_type"},
 		},

@@ -185,3 +185,19 @@ subscriptions: [{type: "${TYPE}", warehouse: "*", subscriber: "user:1"}]
 		t.Errorf("got %+v, %q", c, wms.URL.Reveal())
 	}
 }
+
+// TestSubscriptionsOfASource, whose parts the environment may set.
+func TestSubscriptionsOfASource(t *testing.T) {
+	t.Parallel()
+	file := write(t, "sources: {wms: {driver: sqlite, url: \"sqlite:wms.db\"}}\nsubscriptions:\n  source: wms\n  sql: |\n    SELECT a\n    FROM b\n")
+	c, err := Load(Options{Types: types(), File: file})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if from := c.Subscriptions.From; len(c.Subscriptions.Seed) > 0 || from == nil || from.Every != time.Minute || from.SQL != "SELECT a\nFROM b\n" {
+		t.Errorf("%+v", c.Subscriptions)
+	}
+	if c, err = Load(Options{Types: types(), File: file, Env: []string{"TALLYMAN_SUBSCRIPTIONS__EVERY=5m"}}); err != nil || c.Subscriptions.From.Every != 5*time.Minute {
+		t.Errorf("%+v, %v", c, err)
+	}
+}

@@ -64,12 +64,16 @@ func (d *Decoder) Setting(name string, n *Node, want string) (string, bool) {
 			return "", false
 		}
 	}
-	return d.Line(name, n, s)
+	return d.shaped(name, n, s, d.shape)
 }
 
 // Line takes a text of one line, wherever it comes from.
 func (d *Decoder) Line(name string, n *Node, s string) (string, bool) {
-	if fault := text.Check(s, text.Line); fault != nil {
+	return d.shaped(name, n, s, text.Line)
+}
+
+func (d *Decoder) shaped(name string, n *Node, s string, shape text.Shape) (string, bool) {
+	if fault := text.Check(s, shape); fault != nil {
 		d.Fail(n, CodeText, fmt.Sprintf("%s: %v", name, fault), "")
 		return "", false
 	}
