@@ -1301,6 +1301,66 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/subscriptions/origins": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the sources that subscriptions come from
+         * @description A query of the configuration keeps the subscriptions of a source equal to a table of the WMS. A query that fails keeps the last list.
+         */
+        get: operations["list-subscription-origins"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/subscriptions/origins/{origin}/confirm": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Confirm a list of a source that removes more than half of its subscriptions
+         * @description The list that has the hash is taken at once. Where another list waits by now, nothing is changed.
+         */
+        post: operations["confirm-subscriptions"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/subscriptions/origins/{origin}/release": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Let people change the subscriptions of a source that is not asked any more
+         * @description They stay, and count as made by hand. It is refused while the configuration names the source.
+         */
+        post: operations["release-subscriptions"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/tokens": {
         parameters: {
             query?: never;
@@ -1676,6 +1736,19 @@ export interface components {
         ConfirmClock: {
             /** @example the time service was down since Friday */
             reason?: string;
+        };
+        ConfirmedList: {
+            /** Format: int64 */
+            added: number;
+            /** Format: int64 */
+            removed: number;
+        };
+        ConfirmList: {
+            /**
+             * @description of the list that was shown; another one is refused
+             * @example 5f2a9c0d1e3b4a67
+             */
+            hash: string;
         };
         Counts: {
             /** Format: int64 */
@@ -2325,6 +2398,11 @@ export interface components {
         };
         ListedSubscription: {
             /**
+             * @description the source whose query returns it: nobody can remove it by hand; absent where it was made by hand
+             * @example wms
+             */
+            origin?: string;
+            /**
              * @description user:<id> or role:<id>
              * @example role:keeper
              */
@@ -2769,6 +2847,43 @@ export interface components {
             run?: components["schemas"]["RuleRun"];
             scope: string;
         };
+        Origin: {
+            /**
+             * Format: date-time
+             * @description when it last gave a list; absent = never
+             */
+            answered?: string;
+            /**
+             * Format: date-time
+             * @description when a node last began to ask it
+             */
+            asked: string;
+            /** @description whether the configuration of the node names it; the subscriptions of one that it does not name stay as they are */
+            configured: boolean;
+            /** @description why it gives none */
+            error?: string;
+            /**
+             * Format: date-time
+             * @description since when it gives none; absent = the last answer was a list
+             */
+            failedSince?: string;
+            /**
+             * @description of the source
+             * @example wms
+             */
+            name: string;
+            /**
+             * Format: int64
+             * @description that come from it
+             */
+            subscriptions: number;
+            /** @description a list that waits for an operator, since it removes more than half of the subscriptions */
+            waits?: components["schemas"]["WaitingList"];
+        };
+        Origins: {
+            /** @description by name */
+            origins: components["schemas"]["Origin"][];
+        };
         Overview: {
             /**
              * Format: date-time
@@ -3156,6 +3271,13 @@ export interface components {
              * @description that the ledger keeps of it, 100 or so
              */
             runs: number;
+        };
+        Released: {
+            /**
+             * Format: int64
+             * @description subscriptions that count as made by hand now
+             */
+            released: number;
         };
         Reloaded: {
             /** Format: int64 */
@@ -4261,6 +4383,27 @@ export interface components {
             name: string;
             /** @description null is NULL */
             value: string | null;
+        };
+        WaitingList: {
+            /**
+             * Format: int64
+             * @description how many subscriptions it adds
+             */
+            added: number;
+            /**
+             * @description stands for the list: a confirmation names it
+             * @example 5f2a9c0d1e3b4a67
+             */
+            hash: string;
+            /**
+             * Format: int64
+             * @description how many it removes
+             */
+            removed: number;
+            /** @description the first of those that it removes, at most 100 */
+            removing: components["schemas"]["ListedSubscription"][];
+            /** Format: date-time */
+            since: string;
         };
         Why: {
             /** @description nothing is known of the key; these are open and look like it */
@@ -8105,6 +8248,139 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Imported"];
                     "application/xml": components["schemas"]["Imported"];
+                };
+            };
+            /** @description the service cannot answer now; the problem's code says why */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+xml": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "list-subscription-origins": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description the request is refused; the problem's code says why */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+xml": components["schemas"]["Problem"];
+                };
+            };
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Origins"];
+                    "application/xml": components["schemas"]["Origins"];
+                };
+            };
+            /** @description the service cannot answer now; the problem's code says why */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+xml": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "confirm-subscriptions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description name of the source */
+                origin: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ConfirmList"];
+            };
+        };
+        responses: {
+            /** @description the request is refused; the problem's code says why */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+xml": components["schemas"]["Problem"];
+                };
+            };
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ConfirmedList"];
+                    "application/xml": components["schemas"]["ConfirmedList"];
+                };
+            };
+            /** @description the service cannot answer now; the problem's code says why */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+xml": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "release-subscriptions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description name of the source */
+                origin: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description the request is refused; the problem's code says why */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+xml": components["schemas"]["Problem"];
+                };
+            };
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Released"];
+                    "application/xml": components["schemas"]["Released"];
                 };
             };
             /** @description the service cannot answer now; the problem's code says why */

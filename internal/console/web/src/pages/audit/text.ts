@@ -37,6 +37,7 @@ const en = {
   cli: "by the command line",
   file: "by a rule file",
   start: "at the start of a node",
+  source: "by a source that has listed them",
   node: "by a node itself",
   nothingKept: "This record keeps no states.",
   before: "before",
@@ -85,6 +86,9 @@ const en = {
   "subscription.remove": "Subscription removed",
   "subscription.import": "Subscriptions imported",
   "subscription.seed": "Subscriptions added from the file",
+  "subscription.sync": "Subscriptions taken from a source",
+  "subscription.confirm": "Subscriptions of a source confirmed",
+  "subscription.release": "Subscriptions of a source released",
   "subscriber.put": "Subscriber saved",
   "subscriber.delete": "Subscriber deleted",
   "token.create": "Token created",
@@ -131,6 +135,7 @@ const words = {
     cli: "通过命令行",
     file: "通过规则文件",
     start: "节点启动时",
+    source: "由数据源列出",
     node: "节点自身",
     nothingKept: "此记录未保存前后状态。",
     before: "变更前",
@@ -179,6 +184,9 @@ const words = {
     "subscription.remove": "移除订阅",
     "subscription.import": "导入订阅",
     "subscription.seed": "从文件添加订阅",
+    "subscription.sync": "采用数据源的订阅",
+    "subscription.confirm": "确认数据源的订阅",
+    "subscription.release": "释放数据源的订阅",
     "subscriber.put": "保存订阅者",
     "subscriber.delete": "删除订阅者",
     "token.create": "创建令牌",
@@ -200,4 +208,4 @@ export function viaText(via: string): string {
   return ways.has(way) ? t(way as keyof typeof en, { id }) : via;
 }
 
-const ways = new Set(["token", "jwt", "none", "local", "file", "start", "node", "api", "cli"]);
+const ways = new Set(["token", "jwt", "none", "local", "file", "start", "source", "node", "api", "cli"]);

@@ -1,4 +1,4 @@
-import { api } from "../../api/client";
+import { api, body, type Schemas } from "../../api/client";
 import { actions } from "../../ui/actions.svelte";
 import { bare, everywhere, remove as drop, type Subscription } from "./load";
 import { own, type Cell } from "./matrix";
@@ -55,6 +55,50 @@ export async function toggle(
     run: () => put(subscription),
     done: t(cell === "inherited" ? "addedToo" : "added", all),
     undo: () => drop(subscription),
+    after,
+  });
+}
+
+/** Takes the list of a source that waits: the one that is shown, and no other. */
+export async function confirm(
+  origin: string,
+  list: Schemas["WaitingList"],
+  after: () => unknown,
+): Promise<boolean> {
+  return actions.run({
+    ask: {
+      title: t("originConfirm"),
+      text: t("originAsk", { removed: list.removed, added: list.added }),
+      action: t("originConfirm"),
+      danger: true,
+    },
+    run: () =>
+      body(
+        api.POST("/api/v1/subscriptions/origins/{origin}/confirm", {
+          params: { path: { origin } },
+          body: { hash: list.hash },
+        }),
+      ),
+    done: ({ removed, added }) => t("originConfirmed", { removed, added }),
+    after,
+  });
+}
+
+/** Makes the subscriptions of a source that is not asked any more ones that people change. */
+export async function release(origin: Schemas["Origin"], after: () => unknown): Promise<boolean> {
+  return actions.run({
+    ask: {
+      title: t("originRelease"),
+      text: t("originReleaseAsk", { count: origin.subscriptions, source: origin.name }),
+      action: t("originRelease"),
+    },
+    run: () =>
+      body(
+        api.POST("/api/v1/subscriptions/origins/{origin}/release", {
+          params: { path: { origin: origin.name } },
+        }),
+      ),
+    done: ({ released }) => t("originReleased", { count: released }),
     after,
   });
 }

@@ -1,8 +1,9 @@
 import { api, body, type Schemas } from "../../api/client";
 import { session } from "../../api/session.svelte";
 
-/** A subscription, with a warning where a list has found that no rule serves it. */
-export type Subscription = Schemas["Subscription"] & Pick<Schemas["ListedSubscription"], "warning">;
+/** A subscription; of a list with its origin, and a warning where no rule serves it. */
+export type Subscription = Schemas["Subscription"] &
+  Pick<Schemas["ListedSubscription"], "origin" | "warning">;
 export type Subscriber = Schemas["Subscriber"];
 
 /** Stands for every warehouse. */
@@ -67,6 +68,12 @@ export async function subscribers(signal?: AbortSignal): Promise<Subscriber[]> {
   return found;
 }
 
+/** The sources that subscriptions come from; none for those who may not see them. */
+export async function origins(signal?: AbortSignal): Promise<Schemas["Origin"][]> {
+  if (!session.everywhere || !session.may("list-subscription-origins")) return [];
+  return (await body(api.GET("/api/v1/subscriptions/origins", { signal: signal ?? null }))).origins;
+}
+
 /** The scopes of the rules: a scope is a warehouse as far as subscriptions go. */
 export async function scopes(signal?: AbortSignal): Promise<string[]> {
   if (!session.may("list-rules")) return [];
@@ -81,7 +88,7 @@ export async function scopes(signal?: AbortSignal): Promise<string[]> {
   return [...found];
 }
 
-/** A subscription as it is sent: the warning of a list is no part of it. */
+/** A subscription as it is sent: what a list says of it is no part of it. */
 export const bare = ({ type, warehouse, subscriber }: Subscription) => ({ type, warehouse, subscriber });
 
 /** Adds subscriptions; those that are there already stay. */

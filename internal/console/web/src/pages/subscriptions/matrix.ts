@@ -19,15 +19,23 @@ export interface Who {
 export class Matrix {
   readonly #here = new Set<string>();
   readonly #all = new Set<string>();
+  readonly #origins = new Map<string, string>();
 
   constructor(
     readonly warehouse: string,
     subscriptions: readonly Subscription[],
   ) {
     for (const each of subscriptions) {
+      if (each.warehouse === warehouse && each.origin)
+        this.#origins.set(keyOf(each.type, each.subscriber), each.origin);
       if (each.warehouse === warehouse) this.#here.add(keyOf(each.type, each.subscriber));
       else if (each.warehouse === everywhere) this.#all.add(keyOf(each.type, each.subscriber));
     }
+  }
+
+  /** The source that a cell's own subscription comes from; undefined where somebody made it by hand. */
+  origin(type: string, subscriber: string): string | undefined {
+    return this.#origins.get(keyOf(type, subscriber));
   }
 
   cell(type: string, subscriber: string): Cell {
