@@ -18,6 +18,13 @@ test("a cell tells what is subscribed here and what comes from all warehouses", 
   expect(one.cell("A", "user:ann")).toBe("none"); // that is another warehouse
 });
 
+test("a cell knows the source of its own subscription alone", () => {
+  const ofWMS = { type: "A", warehouse: "*", subscriber: "role:dock", origin: "wms" };
+  expect(new Matrix("*", [...subscriptions, ofWMS]).origin("A", "role:dock")).toBe("wms");
+  expect(new Matrix("1", [...subscriptions, ofWMS]).origin("A", "role:dock")).toBe(undefined);
+  expect(new Matrix("*", [...subscriptions, ofWMS]).origin("A", "role:keeper")).toBe(undefined);
+});
+
 test("for all warehouses nothing is inherited", () => {
   const all = new Matrix("*", subscriptions);
   expect(all.cell("A", "role:keeper")).toBe("here");
