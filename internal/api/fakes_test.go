@@ -212,4 +212,19 @@ func (f *fakeCatalogue) RemoveSubscription(_ context.Context, _ ledger.Author, s
 	return nil
 }
 
+// fakeOrigins are of a site whose subscriptions come from no source.
+type fakeOrigins struct{}
+
+func (fakeOrigins) SubscriptionOrigins(context.Context) ([]ledger.SubscriptionOrigin, error) {
+	return nil, nil
+}
+
+func (fakeOrigins) ConfirmSubscriptions(context.Context, ledger.Author, string, string) (ledger.OriginChange, error) {
+	return ledger.OriginChange{}, ledger.ErrOtherList
+}
+
+func (fakeOrigins) ReleaseSubscriptions(context.Context, ledger.Author, string) (int, error) {
+	return 0, ledger.ErrNotFound
+}
+
 var errBroken = errors.New("dial tcp 10.0.0.7:5432: password=hunter2 refused")

@@ -158,7 +158,7 @@ func (p *parts) rooms() []api.Room {
 			Status: p.Status, Queues: p.Queues, Sinks: p.Sinks, Streams: p.streams, Logger: p.Logger,
 		}),
 		operate.New(operate.Deps{
-			Catalogue: p.Catalogue, Book: p.Book, Silences: p.Silences, Clock: p.Clock, Tokens: p.Tokens, Audit: p.Audit, Rules: p.Rules, Logger: p.Logger,
+			Catalogue: p.Catalogue, Book: p.Book, Origins: fakeOrigins{}, Silences: p.Silences, Clock: p.Clock, Tokens: p.Tokens, Audit: p.Audit, Rules: p.Rules, Logger: p.Logger,
 		}),
 		queues.New(queues.Deps{Queues: p.Queues, Logger: p.Logger}),
 		rulebook.New(rulebook.Deps{

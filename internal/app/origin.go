@@ -24,13 +24,16 @@ func (a *App) openOrigin() error {
 	}
 	var err error
 	a.origin, err = origin.New(origin.Options{
-		Ledger: a.ledger, Source: source, Name: from.Source, SQL: from.SQL, Every: from.Every, Author: nodeAuthor(a.opts.Node, ledger.ViaSource), Logger: a.log,
+		Ledger: a.ledger, Source: source, Name: from.Source, SQL: from.SQL, Every: from.Every, Within: 2*a.cfg.Sources[from.Source].StatementTimeout + originSlack, Author: nodeAuthor(a.opts.Node, ledger.ViaSource), Logger: a.log,
 	})
 	if err != nil {
 		return fmt.Errorf("subscriptions.sql: %w", err)
 	}
 	return nil
 }
+
+// originSlack is what a question to a source may take beside its two statements.
+const originSlack = 30 * time.Second
 
 // originName is that of the configuration; "" = no subscriptions come from a source.
 func (a *App) originName() string {

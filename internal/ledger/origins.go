@@ -15,8 +15,9 @@ import (
 // hand has none; where the query returns it too, it stays what it is.
 type OriginKeeper interface {
 	OriginReader
-	// ClaimOrigin lets one node of the cluster ask the source, once in every. The token of a claim is over with the next one.
-	ClaimOrigin(ctx context.Context, origin string, every time.Duration) (token int64, claimed bool, err error)
+	// ClaimOrigin lets one node of the cluster ask the source, once in every, and not while another node's claim has no answer and is younger than within. The
+	// token of a claim is over with the next one.
+	ClaimOrigin(ctx context.Context, origin string, every, within time.Duration) (token int64, claimed bool, err error)
 	// TakeSubscriptions makes the subscriptions of the origin the list, with one record of what has changed. A list that would remove more than half of them waits:
 	// Waits of the origin is that list. ErrFenced after a later claim, ErrNotFound for an unknown type, ErrInvalid.
 	TakeSubscriptions(ctx context.Context, who Author, origin string, token int64, subs []Subscription) (OriginChange, error)

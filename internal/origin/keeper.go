@@ -26,6 +26,7 @@ type Options struct {
 	Name   string // of the source, which is the origin of the subscriptions
 	SQL    string
 	Every  time.Duration // between two questions of the cluster
+	Within time.Duration // for a question: another node asks no sooner, even where every is shorter
 	Author ledger.Author // of the changes
 	Logger *slog.Logger
 }
@@ -38,7 +39,7 @@ type Keeper struct {
 
 const (
 	mostRows = 50_000
-	// triesInEvery is how often a node tries to claim the next question while one is due: nodes do not begin together, and one that dies leaves no gap.
+	// triesInEvery is how often a node tries to claim the next question while one is due: nodes do not begin together.
 	triesInEvery  = 4
 	ledgerTimeout = 30 * time.Second // for what the ledger is told of an answer
 )
@@ -83,11 +84,11 @@ func (k *Keeper) Run(ctx context.Context) {
 
 // look asks the source, where this node is to do it. The error is the ledger's; the ledger keeps that of the source.
 func (k *Keeper) look(ctx context.Context) error {
-	token, claimed, err := k.o.Ledger.ClaimOrigin(ctx, k.o.Name, k.o.Every)
+	token, claimed, err := k.o.Ledger.ClaimOrigin(ctx, k.o.Name, k.o.Every, k.o.Within)
 	if err != nil || !claimed {
 		return err
 	}
-	subs, failed := k.list(ctx)
+	subs, failed := k.ask(ctx)
 	if ctx.Err() != nil {
 		return ctx.Err() // the node stops: the source has said nothing
 	}
@@ -121,6 +122,13 @@ func (k *Keeper) take(ctx context.Context, token int64, subs []ledger.Subscripti
 		k.o.Logger.Info("The subscriptions of the source have changed.", "source", k.o.Name, "added", len(change.Added), "removed", len(change.Removed))
 	}
 	return nil, nil
+}
+
+// ask is list, which ends before another node may ask.
+func (k *Keeper) ask(ctx context.Context) ([]ledger.Subscription, error) {
+	ctx, cancel := context.WithTimeout(ctx, k.o.Within)
+	defer cancel()
+	return k.list(ctx)
 }
 
 // list asks the source.

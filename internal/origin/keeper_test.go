@@ -63,7 +63,7 @@ func (w *warehouse) keeper(node, statement string) *Keeper {
 	}
 	w.t.Cleanup(func() { _ = source.Close() })
 	k, err := New(Options{
-		Ledger: w.ledger, Source: source, Name: "wms", SQL: statement, Every: time.Minute, Author: ledger.Author{By: "node:" + node, Via: ledger.ViaSource},
+		Ledger: w.ledger, Source: source, Name: "wms", SQL: statement, Every: time.Minute, Within: time.Minute, Author: ledger.Author{By: "node:" + node, Via: ledger.ViaSource},
 		Logger: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
@@ -209,7 +209,7 @@ type claims struct {
 	err error
 }
 
-func (c *claims) ClaimOrigin(context.Context, string, time.Duration) (token int64, claimed bool, err error) {
+func (c *claims) ClaimOrigin(context.Context, string, time.Duration, time.Duration) (token int64, claimed bool, err error) {
 	c.n++
 	return 0, false, c.err
 }

@@ -19,7 +19,7 @@ func ofWMS(warehouse, subscriber string) ledger.Subscription {
 func (f *base) takes(t testing.TB, subs ...ledger.Subscription) ledger.OriginChange {
 	t.Helper()
 	f.clock.Add(time.Minute)
-	token, claimed, err := f.ClaimOrigin(t.Context(), wms, time.Minute)
+	token, claimed, err := f.ClaimOrigin(t.Context(), wms, time.Minute, 3*time.Minute)
 	noError(t, err)
 	if !claimed {
 		t.Fatal("nobody has asked for a minute, and the claim failed")
@@ -43,7 +43,7 @@ func (f *base) origin(t testing.TB) ledger.SubscriptionOrigin {
 // listing has the source wms list a subscription in each of the warehouses.
 func listing(warehouses ...string) func(context.Context, ledger.Ledger, ledger.Author) error {
 	return func(ctx context.Context, l ledger.Ledger, who ledger.Author) error {
-		token, _, err := l.ClaimOrigin(ctx, wms, 0)
+		token, _, err := l.ClaimOrigin(ctx, wms, 0, 0)
 		if err != nil {
 			return err
 		}
@@ -105,14 +105,18 @@ var originTests = []testCase{
 	{"one node asks a source at a time, and what it was told late counts for nothing", func(t *testing.T, f *fixture) {
 		noError(t, f.PutType(t.Context(), Ann, repNotice()))
 		other := f.other(t)
-		slow, claimed, err := f.ClaimOrigin(t.Context(), wms, time.Minute)
+		slow, claimed, err := f.ClaimOrigin(t.Context(), wms, time.Minute, 3*time.Minute)
 		noError(t, err)
 		equal(t, true, claimed)
-		_, claimed, err = other.ClaimOrigin(t.Context(), wms, time.Minute)
+		_, claimed, err = other.ClaimOrigin(t.Context(), wms, time.Minute, 3*time.Minute)
+		noError(t, err)
+		equal(t, false, claimed)
+		f.clock.Add(2 * time.Minute)
+		_, claimed, err = other.ClaimOrigin(t.Context(), wms, time.Minute, 3*time.Minute) // the source may be slow
 		noError(t, err)
 		equal(t, false, claimed)
 		f.clock.Add(time.Minute)
-		next, claimed, err := other.ClaimOrigin(t.Context(), wms, time.Minute)
+		next, claimed, err := other.ClaimOrigin(t.Context(), wms, time.Minute, 3*time.Minute)
 		noError(t, err)
 		equal(t, true, claimed)
 		_, err = other.TakeSubscriptions(t.Context(), Ann, wms, next, []ledger.Subscription{ofWMS("*", "user:1")})
@@ -128,7 +132,7 @@ var originTests = []testCase{
 		answered := f.clock.Now()
 		for i := range 2 {
 			f.clock.Add(time.Minute)
-			token, _, err := f.ClaimOrigin(t.Context(), wms, time.Minute)
+			token, _, err := f.ClaimOrigin(t.Context(), wms, time.Minute, 3*time.Minute)
 			noError(t, err)
 			_, err = f.TakeSubscriptions(t.Context(), Ann, wms, token, []ledger.Subscription{{Type: "NONE", Warehouse: "*", Subscriber: "user:1"}})
 			isError(t, ledger.ErrNotFound, err)

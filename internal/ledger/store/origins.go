@@ -39,9 +39,9 @@ func (s *catalogueStore) SubscriptionOrigins(ctx context.Context) ([]ledger.Subs
 }
 
 // ClaimOrigin implements ledger.OriginKeeper.
-func (s *catalogueStore) ClaimOrigin(ctx context.Context, origin string, every time.Duration) (token int64, claimed bool, err error) {
+func (s *catalogueStore) ClaimOrigin(ctx context.Context, origin string, every, within time.Duration) (token int64, claimed bool, err error) {
 	err = s.db.InTx(ctx, "claim origin", func(tx Conn) error {
-		claimed, err = tx.One(ctx, "claim-origin", []any{origin, every.Microseconds(), s.LeaseArg()}, &token)
+		claimed, err = tx.One(ctx, "claim-origin", []any{origin, every.Microseconds(), s.LeaseArg(), within.Microseconds()}, &token)
 		return err
 	})
 	return token, claimed && err == nil, err

@@ -296,12 +296,13 @@ CREATE TABLE subscriptions (
 );
 CREATE INDEX subscriptions_origin ON subscriptions (origin) WHERE origin <> '';
 
--- The sources that subscriptions come from. token counts the claims; asked, answered, failed (since when no list came, 0 = the last answer was one) and
+-- The sources that subscriptions come from. token counts the claims; settled is 0 while the last one has no answer; asked, answered, failed (since when no list came, 0 = the last answer was one) and
 -- waits_since are times. waits is the list that waits for an operator, as [[type, warehouse, subscriber], …], '' = none.
 CREATE TABLE subscription_origins (
     origin      text COLLATE "C" PRIMARY KEY,
     token       bigint NOT NULL,
     asked       bigint NOT NULL,
+    settled     smallint NOT NULL DEFAULT 0,
     answered    bigint NOT NULL DEFAULT 0,
     failed      bigint NOT NULL DEFAULT 0,
     error       text   NOT NULL DEFAULT '',

@@ -70,10 +70,10 @@ SELECT origin FROM subscriptions WHERE type = $1 AND warehouse = $2 AND subscrib
 DELETE FROM subscriptions WHERE type = $1 AND warehouse = $2 AND subscriber = $3 AND origin = '';
 
 -- name: claim-origin
--- Claims the next question to a source. Arguments: $1 origin, $2 every, $3 now. Result: the token; none where another node has asked a moment ago.
+-- Claims the next question to a source. Arguments: $1 origin, $2 every, $3 now, $4 within, which a claim without an answer lasts. Result: the token; none where another node has asked a moment ago.
 INSERT INTO subscription_origins (origin, token, asked) VALUES ($1, 1, ledger_now($3))
-ON CONFLICT (origin) DO UPDATE SET token = subscription_origins.token + 1, asked = excluded.asked
-WHERE subscription_origins.asked + $2 <= excluded.asked OR subscription_origins.asked > excluded.asked
+ON CONFLICT (origin) DO UPDATE SET token = subscription_origins.token + 1, asked = excluded.asked, settled = 0
+WHERE subscription_origins.asked + CASE WHEN subscription_origins.settled = 1 THEN $2::bigint ELSE greatest($2::bigint, $4::bigint) END <= excluded.asked OR subscription_origins.asked > excluded.asked
 RETURNING token;
 
 -- name: subscription-origin
@@ -87,7 +87,7 @@ FROM subscription_origins o ORDER BY origin;
 
 -- name: set-origin
 -- Arguments: $1 origin, $2 answered, $3 failed, $4 error, $5 waits, $6 waits_since.
-UPDATE subscription_origins SET answered = $2, failed = $3, error = $4, waits = $5, waits_since = $6 WHERE origin = $1;
+UPDATE subscription_origins SET answered = $2, failed = $3, error = $4, waits = $5, waits_since = $6, settled = 1 WHERE origin = $1;
 
 -- name: delete-origin
 -- Arguments: $1 origin. Result: the number of rows.

@@ -266,12 +266,13 @@ CREATE TABLE subscriptions (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX subscriptions_origin ON subscriptions (origin) WHERE origin <> '';
 
--- The sources that subscriptions come from. token counts the claims; asked, answered, failed (since when no list came, 0 = the last answer was one) and
+-- The sources that subscriptions come from. token counts the claims; settled is 0 while the last one has no answer; asked, answered, failed (since when no list came, 0 = the last answer was one) and
 -- waits_since are times. waits is the list that waits for an operator, as [[type, warehouse, subscriber], …], '' = none.
 CREATE TABLE subscription_origins (
     origin      TEXT    NOT NULL PRIMARY KEY,
     token       INTEGER NOT NULL,
     asked       INTEGER NOT NULL,
+    settled     INTEGER NOT NULL DEFAULT 0,
     answered    INTEGER NOT NULL DEFAULT 0,
     failed      INTEGER NOT NULL DEFAULT 0,
     error       TEXT    NOT NULL DEFAULT '',
