@@ -98,6 +98,8 @@ func partAilment(h *wire.Health) string {
 		return "the ledger refuses commits" + since(h.Since) + ": " + h.Error
 	case "restore":
 		return h.Error + noticed(h.Since)
+	case "subscriptions":
+		return "the subscriptions of the source " + h.Name + " do not follow it" + since(h.Since) + ": " + h.Error
 	}
 	return "the " + strings.TrimSpace(h.Part+" "+h.Name) + " is not well" + since(h.Since) + ": " + h.Error
 }

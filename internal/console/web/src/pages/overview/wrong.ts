@@ -52,6 +52,7 @@ const parts: Record<Schemas["Health"]["part"], WrongText> = {
   restore: "wrongRestore",
   tls: "wrongTls",
   clock: "wrongClock",
+  subscriptions: "wrongSubscriptions",
 };
 
 /** All that is wrong, the worst first. */
@@ -78,6 +79,7 @@ function parted({ health, stale }: Overview): Wrong[] {
       error,
       since,
       machine: true,
+      ...(part === "subscriptions" && { href: "/subscriptions" }),
       ...(part === "sink" && { href: `/deliveries?sink=${encodeURIComponent(name)}` }),
     }));
   return [
