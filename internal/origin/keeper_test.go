@@ -34,7 +34,7 @@ type warehouse struct {
 	a, b   *Keeper
 }
 
-func newWarehouse(t *testing.T, statement string) *warehouse {
+func newWarehouse(t *testing.T) *warehouse {
 	t.Helper()
 	w := &warehouse{t: t, wms: filepath.Join(t.TempDir(), "wms.db")}
 	w.micros.Store(time.Date(2026, 6, 1, 8, 0, 0, 0, time.UTC).UnixMicro())
@@ -51,7 +51,7 @@ func newWarehouse(t *testing.T, statement string) *warehouse {
 	if _, err := w.ledger.SeedTypes(t.Context(), ledger.Author{By: "node:a", Via: ledger.ViaStart}, catalog.Catalog{"REP_NOTICE": {Code: "REP_NOTICE", ID: 124719, Name: "Replenishment"}}); err != nil {
 		t.Fatal(err)
 	}
-	w.a, w.b = w.keeper("a", statement), w.keeper("b", statement)
+	w.a, w.b = w.keeper("a", query), w.keeper("b", query)
 	return w
 }
 
@@ -116,7 +116,7 @@ func (w *warehouse) subscribed() string {
 // TestSubscriptionsFollowTheTable, with types by code and by id; one node asks each minute, and changes alone are recorded.
 func TestSubscriptionsFollowTheTable(t *testing.T) {
 	t.Parallel()
-	w := newWarehouse(t, query)
+	w := newWarehouse(t)
 	if o := w.looks(); o.Subscriptions != 0 || o.Error != "" || o.Waits != nil {
 		t.Errorf("an empty table: %+v", o)
 	}
@@ -154,7 +154,7 @@ func TestWhatCannotBeTaken(t *testing.T) {
 		{"SELECT login AS subscriber, kind AS type FROM wms_subscribers", "", "the query returns the columns subscriber, type; it has to return subscriber, type, warehouse"},
 		{"SELECT login AS subscriber, kind AS type, wh AS warehouse, wh AS scope FROM wms_subscribers", "", "it has to return"},
 	} {
-		w := newWarehouse(t, query)
+		w := newWarehouse(t)
 		w.exec("INSERT INTO wms_subscribers VALUES ('user:bo', 'REP_NOTICE', '*')")
 		w.looks()
 		w.a, w.b = w.keeper("a", c.sql), w.keeper("b", c.sql)
@@ -173,7 +173,7 @@ func TestWhatCannotBeTaken(t *testing.T) {
 // TestLargeRemovalWaits until somebody confirms the list.
 func TestLargeRemovalWaits(t *testing.T) {
 	t.Parallel()
-	w := newWarehouse(t, query)
+	w := newWarehouse(t)
 	w.exec("INSERT INTO wms_subscribers VALUES ('user:a', 'REP_NOTICE', '*'), ('user:b', 'REP_NOTICE', '*'), ('user:c', 'REP_NOTICE', '*')")
 	w.looks()
 	w.exec("DELETE FROM wms_subscribers WHERE login <> 'user:a'")
@@ -223,7 +223,7 @@ func TestRunTriesFourTimesInEvery(t *testing.T) {
 			k := &Keeper{o: Options{Ledger: c, Every: time.Minute, Logger: slog.New(slog.DiscardHandler)}, stmt: &probe.Statement{}}
 			ctx, stop := context.WithCancel(t.Context())
 			go k.Run(ctx)
-			time.Sleep(2*time.Minute + time.Second)
+			time.Sleep(2*time.Minute + time.Second) //nolint:forbidigo // in a bubble
 			stop()
 			synctest.Wait()
 			if c.n != 9 {
@@ -247,7 +247,7 @@ func (s stopping) Prepare(ctx context.Context, _ *probe.Statement) (scanners.Pre
 // TestStopIsNoFailure: a node that stops while the source is asked says nothing of the source.
 func TestStopIsNoFailure(t *testing.T) {
 	t.Parallel()
-	w := newWarehouse(t, query)
+	w := newWarehouse(t)
 	ctx, stop := context.WithCancel(t.Context())
 	w.a.o.Source = stopping{stop: stop}
 	if err := w.a.look(ctx); !errors.Is(err, context.Canceled) {

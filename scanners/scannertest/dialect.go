@@ -111,21 +111,17 @@ func plainValue(name, text string) string {
 // digits is a FROM of the numbers 0, 1 … below ten to the power of count, and the expression for the number: for databases that count in no other way
 // without limits. zero is the literal of a 0 that holds large numbers.
 func digits(count int, zero, from string) (number, tables string) {
-	digit := "SELECT " + zero + " AS i" + from
+	selects := []string{"SELECT " + zero + " AS i" + from}
 	for i := 1; i < 10; i++ {
-		digit += fmt.Sprintf(" UNION ALL SELECT %d%s", i, from)
+		selects = append(selects, fmt.Sprintf("SELECT %d%s", i, from))
 	}
-	power := "1"
+	digit := strings.Join(selects, " UNION ALL ")
+	numbers, joins := make([]string, count), make([]string, count)
 	for i := range count {
-		if i > 0 {
-			number += " + "
-			tables += " CROSS JOIN "
-		}
-		number += fmt.Sprintf("%s * d%d.i", power, i)
-		tables += fmt.Sprintf("(%s) d%d", digit, i)
-		power += "0"
+		numbers[i] = fmt.Sprintf("1%s * d%d.i", strings.Repeat("0", i), i)
+		joins[i] = fmt.Sprintf("(%s) d%d", digit, i)
 	}
-	return number, tables
+	return strings.Join(numbers, " + "), strings.Join(joins, " CROSS JOIN ")
 }
 
 // digitSeries sets the statements of a Dialect that are made of digits. whole makes a whole number of an expression; sku is the expression for that column.

@@ -44,10 +44,10 @@ func TestTexts(t *testing.T) {
 		d.New = func(scannertest.T) scannertest.Database { return written }
 		for _, check := range scannertest.Checks() {
 			if check.Name == "values" || check.Name == "watermark" {
-				t.Run(name+" "+check.Name, func(t *testing.T) {
+				func() {
 					defer func() { _ = recover() }() // there is no source
 					check.Run(t, d)
-				})
+				}()
 			}
 		}
 		got := strings.Join(append(selects, written.statements...), "\n") + "\n"
