@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"net/url"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -113,7 +114,7 @@ func redactor(address string) func(string) string {
 	words := map[string]bool{}
 	if u, err := url.Parse(address); err == nil {
 		password, _ := u.User.Password()
-		for _, word := range []string{address, u.Host, u.Hostname(), u.User.Username(), password, strings.Trim(u.Path, "/"), u.Opaque} {
+		for _, word := range []string{address, u.Host, u.Hostname(), u.User.Username(), password, strings.Trim(u.Path, "/"), u.Opaque, folderOf(u.Path), folderOf(u.Opaque)} {
 			words[word] = true
 		}
 	}
@@ -126,6 +127,14 @@ func redactor(address string) func(string) string {
 		}
 		return networkAddress.ReplaceAllString(text, "***")
 	}
+}
+
+// folderOf is the folder of a file, which the file of a schema stands in, too; "" where it is the working folder.
+func folderOf(path string) string {
+	if folder := filepath.Dir(path); path != "" && folder != "." && folder != "/" {
+		return folder
+	}
+	return ""
 }
 
 // networkAddress is an IP address with its port, or the client as MySQL names it: @'host'.

@@ -3,6 +3,7 @@ package oracle
 import (
 	"context"
 	"crypto/rand"
+	"database/sql/driver"
 	"encoding/hex"
 	"fmt"
 	"net/url"
@@ -36,12 +37,12 @@ func Scratch(ctx context.Context, c Config, name string) (*scanners.Scratch, err
 	}
 	u.User = url.UserPassword(address.User, address.Password)
 	c.URL = u.String()
-	return sqldb.MakeScratch(ctx, scratchSpec(maker, owner, name, address.Password), &scanners.Scratch{Config: c, Schema: name, Bare: true})
+	return sqldb.MakeScratch(ctx, scratchSpec(ora.NewConnector(maker), ora.NewConnector(owner), name, address.Password), &scanners.Scratch{Config: c, Schema: name, Bare: true})
 }
 
-func scratchSpec(maker, owner, name, password string) sqldb.ScratchSpec {
+func scratchSpec(maker, owner driver.Connector, name, password string) sqldb.ScratchSpec {
 	return sqldb.ScratchSpec{
-		Maker: ora.NewConnector(maker), Owner: ora.NewConnector(owner), Exists: fmt.Sprintf("SELECT COUNT(*) FROM all_users WHERE username = '%s'", strings.ToUpper(name)),
+		Maker: maker, Owner: owner, Exists: fmt.Sprintf("SELECT COUNT(*) FROM all_users WHERE username = '%s'", strings.ToUpper(name)),
 		Make: []string{
 			fmt.Sprintf(`CREATE USER %s IDENTIFIED BY "%s"`, name, password),
 			"GRANT CREATE SESSION, CREATE TABLE, UNLIMITED TABLESPACE TO " + name,

@@ -2,6 +2,7 @@ package sqlserver
 
 import (
 	"context"
+	"database/sql/driver"
 	"fmt"
 
 	mssql "github.com/microsoft/go-mssqldb"
@@ -27,9 +28,12 @@ func Scratch(ctx context.Context, c Config, name string) (*scanners.Scratch, err
 		return nil, err
 	}
 	login.ReadOnlyIntent = false // a readable replica takes no tables
-	connector := mssql.NewConnectorConfig(login)
-	return sqldb.MakeScratch(ctx, sqldb.ScratchSpec{
+	return sqldb.MakeScratch(ctx, scratchSpec(mssql.NewConnectorConfig(login), name), &scanners.Scratch{Config: c, Schema: name})
+}
+
+func scratchSpec(connector driver.Connector, name string) sqldb.ScratchSpec {
+	return sqldb.ScratchSpec{
 		Maker: connector, Owner: connector, Exists: fmt.Sprintf("SELECT count(*) FROM sys.schemas WHERE name = N'%s'", name),
 		Make: []string{"CREATE SCHEMA " + name}, Drop: []string{fmt.Sprintf(dropTables, name), "DROP SCHEMA " + name},
-	}, &scanners.Scratch{Config: c, Schema: name})
+	}
 }
