@@ -197,8 +197,8 @@ func (d *testedDatabase) open(t scannertest.T, maxConnections int, limits scanne
 		t.Fatalf("open the source: %v", err)
 	}
 	t.Cleanup(func() { _ = source.Close() })
-	if d.schema != nil && !d.schema.Bare {
-		return &namedSource{Source: source, database: d}
+	if bare, ok := source.(bareSource); ok && d.schema != nil && !d.schema.Bare {
+		return &namedSource{bare, d}
 	}
 	return source
 }

@@ -20,9 +20,16 @@ func (d *testedDatabase) named(sql string) string {
 	return suiteTables.ReplaceAllString(sql, "$1 "+d.schema.Schema+".$2")
 }
 
-// namedSource is a source that does not find the tables of the suite by their names alone.
-type namedSource struct {
+// bareSource is what a source does whose server does not find the tables by their names alone.
+type bareSource interface {
 	scanners.Source
+	scanners.Namer
+	scanners.Clock
+}
+
+// namedSource is such a source under test.
+type namedSource struct {
+	bareSource
 	database *testedDatabase
 }
 
@@ -32,14 +39,5 @@ func (s *namedSource) Prepare(ctx context.Context, stmt *probe.Statement) (scann
 	if len(faults) > 0 {
 		return nil, fmt.Errorf("%+v", faults) // the suite's statement had none
 	}
-	return s.Source.Prepare(ctx, named)
-}
-
-// Names implements scanners.Namer.
-func (s *namedSource) Names() string {
-	namer, ok := s.Source.(scanners.Namer)
-	if !ok {
-		return ""
-	}
-	return namer.Names()
+	return s.bareSource.Prepare(ctx, named)
 }

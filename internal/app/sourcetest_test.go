@@ -230,3 +230,23 @@ func TestEveryDriverCanBeTested(t *testing.T) {
 		}
 	}
 }
+
+// TestSchemaBeforeTables of statements of the suite, for SQL Server.
+func TestSchemaBeforeTables(t *testing.T) {
+	t.Parallel()
+	d := &testedDatabase{schema: &scanners.Scratch{Schema: "try_it"}}
+	for sql, want := range map[string]string{
+		"CREATE TABLE sample (id int, c_text nvarchar(9))":                    "CREATE TABLE try_it.sample (id int, c_text nvarchar(9))",
+		"INSERT INTO moves VALUES (1)":                                        "INSERT INTO try_it.moves VALUES (1)",
+		"SELECT s.id FROM (SELECT 9 AS n) x LEFT JOIN sample s ON s.id = x.n": "SELECT s.id FROM (SELECT 9 AS n) x LEFT JOIN try_it.sample s ON s.id = x.n",
+		"SELECT id FROM sampler":                                              "SELECT id FROM sampler",
+	} {
+		if got := d.named(sql); got != want {
+			t.Errorf("%s", got)
+		}
+	}
+	d.schema.Bare = true
+	if got := d.named("SELECT id FROM sample"); got != "SELECT id FROM sample" {
+		t.Error(got)
+	}
+}
