@@ -54,6 +54,7 @@ delete-subscriber          . . . . . x x  .
 
 list-queues                . . x x x x x  .
 get-queue                  . . x x x x x  .
+get-queue-settings         . . x x x x x  .
 list-items                 . . x x x x x  .
 get-item                   . . x x x x x  .
 rank-item                  . . x x x x x  .
@@ -74,6 +75,7 @@ remove-range               . . . . . x x  .
 requeue-items              . . . . . x x  .
 pause-queue                . . . . . x x  .
 resume-queue               . . . . . x x  .
+set-queue-settings         . . . . . x x  .
 
 list-rules                 . . . . x x x  .
 get-rule                   . . . . x x x  .

@@ -21,7 +21,7 @@ const gateType = `{"code":"GATE","id":7,"name":"Gate","category":"C","retention"
 var recordedByLedger = []string{
 	"create-type", "put-type", "delete-type", "create-subscription", "import-subscriptions", "delete-subscription", "confirm-subscriptions", "release-subscriptions", "put-subscriber", "delete-subscriber",
 	"retry-delivery", "cancel-delivery", "retry-deliveries", "cancel-deliveries", "promote-rule", "enable-rule", "disable-rule", "clear-rule", "pause-rules",
-	"resume-rules", "reload-rules", "create-silence", "expire-silence", "create-token", "revoke-token", "pause-queue", "resume-queue", "confirm-clock", "rewind-rule",
+	"resume-rules", "reload-rules", "create-silence", "expire-silence", "create-token", "revoke-token", "pause-queue", "resume-queue", "set-queue-settings", "confirm-clock", "rewind-rule",
 }
 
 // recordedBefore are operations that change nothing of the ledger's and are recorded before they are carried out.

@@ -13,18 +13,19 @@ import (
 
 // fakeQueue keeps the contract of a queue in memory, as far as the API can tell. Every twin is one of these.
 type fakeQueue struct {
-	mu      sync.Mutex
-	items   []*item.Item // in the order of their pushes
-	keys    map[string]string
-	pause   item.Pause
-	replays map[string]item.Stepped // by worker and request id
-	traces  map[string][]item.Move
-	changed chan struct{}
-	waiting chan struct{} // gets a value for each Step that began to wait
-	err     error
-	steps   []item.Step
-	orders  []item.Order
-	hasty   bool // nobody waits
+	mu       sync.Mutex
+	items    []*item.Item // in the order of their pushes
+	keys     map[string]string
+	pause    item.Pause
+	settings item.LiveSettings
+	replays  map[string]item.Stepped // by worker and request id
+	traces   map[string][]item.Move
+	changed  chan struct{}
+	waiting  chan struct{} // gets a value for each Step that began to wait
+	err      error
+	steps    []item.Step
+	orders   []item.Order
+	hasty    bool // nobody waits
 }
 
 func newFakeQueue() *fakeQueue {
@@ -131,6 +132,27 @@ func (t *fakeTwins) Pause(_ context.Context, test bool, by string, o *item.Order
 
 func (t *fakeTwins) Resume(_ context.Context, test bool, by string, o *item.Order) error {
 	return t.of(test).set(item.Pause{By: by}, o)
+}
+
+func (t *fakeTwins) Settings() item.QueueSettings {
+	q := t[0]
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return item.QueueSettings{
+		Configured: item.Settings{Lease: time.Minute, MaxAttempts: 5, SuspendSteps: []time.Duration{2 * time.Hour, 12 * time.Hour}}, Live: q.settings,
+	}
+}
+
+func (t *fakeTwins) ChangeSettings(_ context.Context, o *item.Order, c item.SettingsChange) error {
+	q := t[0]
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.order(o)
+	c.Set.By, c.Set.At = o.By, time.Now()
+	if q.err == nil {
+		q.settings = c.Apply(q.settings)
+	}
+	return q.err
 }
 
 // order remembers an order; the lock is held.

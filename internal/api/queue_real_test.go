@@ -26,7 +26,7 @@ func withRealQueue(t *testing.T, change ...func(*parts)) *bundle {
 	watch := recovery.NewWatch()
 	client := redis.NewClient(&redis.Options{Addr: testenv.Redis(t).Addr, OnConnect: watch.OnConnect})
 	q, err := queue.New(queue.Options{
-		Client: client, Watch: watch, Node: "node-1", Prefix: "tallyman:", Name: "replenishment", Lease: time.Hour, Logger: slog.New(slog.DiscardHandler),
+		Client: client, Watch: watch, Node: "node-1", Prefix: "tallyman:", Name: "replenishment", Settings: item.Settings{Lease: time.Hour}, Logger: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
 		t.Fatal(err)

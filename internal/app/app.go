@@ -130,6 +130,9 @@ func New(ctx context.Context, cfg *config.Config, opts Options) (_ *App, err err
 	if err := a.index.check(ctx, a.log); err != nil {
 		return nil, err
 	}
+	if err := a.follow.add(ctx, "queue_settings", a.readQueueSettings); err != nil {
+		return nil, err
+	}
 	if a.sources, err = openSources(ctx, cfg.Sources); err != nil {
 		return nil, err
 	}

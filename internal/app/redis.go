@@ -169,7 +169,7 @@ func (ix *indexes) openQueues(configured config.Sinks, shared queue.Options) err
 func (ix *indexes) served() map[string]view.ServedQueue {
 	list := map[string]view.ServedQueue{}
 	for name, q := range ix.queues {
-		list[name] = view.ServedQueue{Queue: q, Settings: q.settings()}
+		list[name] = view.ServedQueue{Queue: q, Timezone: q.config.Timezone.String(), Dedupe: q.config.Dedupe.String()}
 	}
 	return list
 }
@@ -191,12 +191,13 @@ type workQueue struct {
 	health health
 }
 
-// settings are shown to those who ask the API.
-func (s *workQueue) settings() view.QueueSettings {
-	return view.QueueSettings{
-		Timezone: s.config.Timezone.String(), Lease: s.config.Lease, MaxAttempts: s.config.MaxAttempts,
-		Dedupe: s.config.Dedupe.String(), SuspendSteps: s.config.SuspendSteps,
+// readQueueSettings puts in force what operators have set of the queues.
+func (a *App) readQueueSettings(ctx context.Context) error {
+	var errs []error
+	for _, q := range a.index.queues {
+		errs = append(errs, q.ReadSettings(ctx))
 	}
+	return errors.Join(errs...)
 }
 
 // embeddedRedis is Redis in this process (redis.url: embedded), for trying Tallyman out. It keeps nothing: after a restart the inboxes

@@ -44,7 +44,7 @@ func FuzzParse(f *testing.F) {
 			t.Fatalf("accepted: %+v", c)
 		}
 		for name, s := range c.Sinks {
-			if q, ok := s.(*queue.Settings); ok && (q.Timezone.Location == nil || q.Lease < time.Second || q.MaxAttempts < 1 || q.Dedupe.For < 0 || q.SuspendSteps == nil) {
+			if q, ok := s.(*queue.Settings); ok && (q.Timezone.Location == nil || q.Lease < time.Second || q.MaxAttempts < 0 || q.Dedupe.For < 0 || q.SuspendSteps == nil) {
 				t.Fatalf("accepted sink %q: %+v", name, s)
 			}
 			channel, ok := s.(sinks.ChannelSettings)

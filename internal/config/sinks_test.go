@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"tallyman/internal/item"
 	"tallyman/internal/settings"
 	"tallyman/rules/strictyaml"
 	"tallyman/sinks"
@@ -207,7 +208,7 @@ func TestQueueSinks(t *testing.T) {
 sinks:
   plain: {type: queue}
   full: {type: queue, timezone: Asia/Shanghai, lease: 90s, max_attempts: 3, dedupe: day, suspend_steps: [2h, 12h, 1d]}
-  window: {type: queue, dedupe: 4h, suspend_steps: []}
+  window: {type: queue, dedupe: 4h, suspend_steps: [], max_attempts: none}
   steps: {type: queue, dedupe: day}
 `, "TALLYMAN_SINKS__STEPS__SUSPEND_STEPS=1h, 2h", "TALLYMAN_SINKS__STEPS__DEDUPE=until_done", "TALLYMAN_SINKS__ADDED__TYPE=queue", "TALLYMAN_SINKS__ADDED__LEASE=5s",
 		"TALLYMAN_SINKS__PLAIN__SUSPEND_STEPS=")
@@ -222,7 +223,7 @@ sinks:
 	}{
 		"plain":  {"UTC", time.Minute, 5, queue.Window{}, steps()},
 		"full":   {"Asia/Shanghai", 90 * time.Second, 3, queue.Window{Day: true}, steps(2*h, 12*h, 24*h)},
-		"window": {"UTC", time.Minute, 5, queue.Window{For: 4 * h}, steps()},
+		"window": {"UTC", time.Minute, item.NoLimit, queue.Window{For: 4 * h}, steps()},
 		"steps":  {"UTC", time.Minute, 5, queue.Window{}, steps(h, 2*h)},
 		"added":  {"UTC", 5 * time.Second, 5, queue.Window{}, steps(2*h, 12*h)},
 	} {
@@ -231,7 +232,7 @@ sinks:
 			t.Errorf("%s: %+v", name, c.Sinks[name])
 			continue
 		}
-		if q.Timezone.String() != want.zone || q.Lease != want.lease || q.MaxAttempts != want.attempts || q.Dedupe != want.dedupe {
+		if q.Timezone.String() != want.zone || q.Lease != want.lease || int(q.MaxAttempts) != want.attempts || q.Dedupe != want.dedupe {
 			t.Errorf("%s: %+v", name, q)
 		}
 		if q.SuspendSteps == nil || !slices.Equal(q.SuspendSteps, want.steps) {

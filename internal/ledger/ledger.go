@@ -98,11 +98,12 @@ func (o *Options) Steps() func(step string) {
 	return o.Step
 }
 
-// Queues is what the ledger keeps of work queues: their items, what became of each, and who has paused what.
+// Queues is what the ledger keeps of work queues: their items, what became of each, who has paused what, and what operators have set.
 type Queues interface {
 	item.Journal
 	item.Records
 	item.Withholding
+	item.SettingsRecord // their number in Numbers is "queue_settings"
 	// CountWithheld counts the items that are withheld and not decided, by queue; queues without any are left out.
 	CountWithheld(ctx context.Context) (map[string]int64, error)
 }

@@ -28,7 +28,7 @@ type QueueForm struct {
 	Paused    bool         `json:"paused" xml:"paused" doc:"nothing is leased until it is resumed"`
 	PausedBy  string       `json:"pausedBy,omitempty" xml:"pausedBy,omitempty"`
 	PausedAt  *time.Time   `json:"pausedAt,omitempty" xml:"pausedAt,omitempty"`
-	Settings  SettingsForm `json:"settings" xml:"settings" doc:"of the configuration"`
+	Settings  SettingsForm `json:"settings" xml:"settings" doc:"that are in force"`
 
 	Warehouses []DepthForm `json:"warehouses" xml:"warehouses>warehouse" doc:"of which the figures above are the sums, by name" nullable:"false"`
 }
@@ -60,15 +60,6 @@ type LevelForm struct {
 	Ready         int64      `json:"ready" xml:"ready"`
 	Oldest        *time.Time `json:"oldest,omitempty" xml:"oldest,omitempty" doc:"when the first of them became ready, of the warehouse where that is longest ago"`
 	OldestSeconds float64    `json:"oldestSeconds,omitempty" xml:"oldestSeconds,omitempty" doc:"how long ago that was"`
-}
-
-// SettingsForm is what the configuration says of a queue.
-type SettingsForm struct {
-	Timezone     string   `json:"timezone" xml:"timezone"`
-	Lease        string   `json:"lease" xml:"lease"`
-	MaxAttempts  int      `json:"maxAttempts" xml:"maxAttempts"`
-	Dedupe       string   `json:"dedupe" xml:"dedupe" doc:"how long an item holds its dedupe key: until_done, day, or a duration"`
-	SuspendSteps []string `json:"suspendSteps" xml:"suspendSteps>step" doc:"how long the first and the further suspends of an item last" nullable:"false"`
 }
 
 // TwinForm says whether the test twin is meant.

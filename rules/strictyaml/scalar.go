@@ -198,19 +198,35 @@ func durationBound(s string) float64 {
 }
 
 func (d *Decoder) inRange(name string, n *Node, written string, x float64, tag reflect.StructTag, read func(string) float64) bool {
-	low, high, possible := tag.Get("min"), tag.Get("max"), "allowed"
+	possible := "allowed"
 	if d.settings != nil {
 		possible = "possible"
 	}
-	if low != "" && x < read(low) {
-		d.Fail(n, CodeOutOfRange, fmt.Sprintf("%s is %s, at least %s is needed", name, clip(written), low), "")
-		return false
+	fault := rangeFault(x, tag, read, possible)
+	if fault != "" {
+		d.Fail(n, CodeOutOfRange, fmt.Sprintf("%s is %s, %s", name, clip(written), fault), "")
 	}
-	if high != "" && x > read(high) {
-		d.Fail(n, CodeOutOfRange, fmt.Sprintf("%s is %s, at most %s is %s", name, clip(written), high, possible), "")
-		return false
+	return fault == ""
+}
+
+// rangeFault says on which side of the bounds of a field's tags a value is; "" = between them.
+func rangeFault(x float64, tag reflect.StructTag, read func(string) float64, possible string) string {
+	if low := tag.Get("min"); low != "" && x < read(low) {
+		return "at least " + low + " is needed"
 	}
-	return true
+	if high := tag.Get("max"); high != "" && x > read(high) {
+		return "at most " + high + " is " + possible
+	}
+	return ""
+}
+
+// RangeFault says how a number or a duration breaks the bounds of a field's tags, for values that come another way than in a file; "" = it does not.
+func RangeFault[T int | time.Duration](x T, tag reflect.StructTag) string {
+	read := number
+	if _, ok := any(x).(time.Duration); ok {
+		read = durationBound
+	}
+	return rangeFault(float64(x), tag, read, "possible")
 }
 
 // tagFaults reports a scalar's own faults; those of maps and lists are reported where they are walked.

@@ -31,6 +31,7 @@ type memoryQueue struct {
 	position int64
 	applied  int // calls of ApplyMoves that changed something
 	pause    item.Pause
+	settings item.LiveSettings
 	withheld map[int64]int64 // seq → moves
 }
 
@@ -298,6 +299,22 @@ func (l *memoryLedger) SetQueuePause(_ context.Context, o *item.Order, queue str
 	if err == nil {
 		q.pause = p
 		l.changes = append(l.changes, item.Change{Order: *o, At: p.At})
+	}
+	return err
+}
+
+func (l *memoryLedger) QueueSettings(_ context.Context, queue string) (item.LiveSettings, error) {
+	q, leave, err := l.enter(queue)
+	defer leave()
+	return q.settings, err
+}
+
+func (l *memoryLedger) ChangeQueueSettings(_ context.Context, o *item.Order, queue string, c item.SettingsChange) error {
+	q, leave, err := l.enter(queue)
+	defer leave()
+	if err == nil {
+		q.settings = c.Apply(q.settings)
+		l.changes = append(l.changes, item.Change{Order: *o, At: c.Set.At})
 	}
 	return err
 }

@@ -27,23 +27,23 @@ type queueLine struct {
 	log     *slog.Logger
 	waiters waiters // calls of this process that wait for items
 
-	suspendSteps string // as step.lua reads them
-	life         string // names this process: nodes may have the same name
-	calls        atomic.Int64
-	steps        *combiner[*request]
-	commits      *combiner[*pushRecords]
-	enqueues     *combiner[*enqueueRequest]
-	trouble      atomic.Pointer[error] // that calls of scripts meet; nil = the last one went well
+	settings *liveSettings
+	life     string // names this process: nodes may have the same name
+	calls    atomic.Int64
+	steps    *combiner[*request]
+	commits  *combiner[*pushRecords]
+	enqueues *combiner[*enqueueRequest]
+	trouble  atomic.Pointer[error] // that calls of scripts meet; nil = the last one went well
 }
 
-func newLine(o *Options, test bool) (*queueLine, error) {
+func newLine(o *Options, settings *liveSettings, test bool) (*queueLine, error) {
 	k, err := newKeys(o.Prefix, o.Name, test)
 	if err != nil {
 		return nil, err
 	}
 	l := &queueLine{
 		o: o, name: o.Name, test: test, keys: k, all: k.all(0), scripts: newScripts(), log: o.Logger.With("queue", o.Name),
-		suspendSteps: suspendSteps(o.SuspendSteps), life: rand.Text(),
+		settings: settings, life: rand.Text(),
 	}
 	if test {
 		l.name += ":test"

@@ -40,7 +40,7 @@ func TestAgainstAModel(t *testing.T) {
 				}
 				r := newModelRun(rt, client, fmt.Sprintf("run%d:", runs.Add(1)))
 				rt.Repeat(map[string]func(*rapid.T){
-					"push": r.push, "step": r.step, "step ": r.step, "repeat": r.repeat, "advance": r.advance, "pause": r.pause, "look": r.look, "": r.compare,
+					"push": r.push, "step": r.step, "step ": r.step, "repeat": r.repeat, "advance": r.advance, "pause": r.pause, "change": r.change, "look": r.look, "": r.compare,
 				})
 				if err := client.FlushAll(rt.Context()).Err(); err != nil {
 					rt.Fatal(err)
@@ -70,13 +70,13 @@ func newModelRun(t *rapid.T, client redis.UniversalClient, prefix string) *model
 	}
 	o, err := Options{
 		Client: client, Watch: recovery.NewWatch(), Ledger: newMemoryLedger(), Node: "node", Prefix: prefix, Name: queueName, Timezone: berlin,
-		Lease: time.Minute, MaxAttempts: rapid.IntRange(1, 3).Draw(t, "max attempts"), SuspendSteps: []time.Duration{time.Hour, 2 * time.Hour},
-		Dedupe: rapid.SampledFrom([]Window{{}, {Day: true}, {For: 90 * time.Minute}}).Draw(t, "window"), Now: clock.now,
+		Settings: drawSettings(t),
+		Dedupe:   rapid.SampledFrom([]Window{{}, {Day: true}, {For: 90 * time.Minute}}).Draw(t, "window"), Now: clock.now,
 	}.withDefaults()
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := newLine(&o, false)
+	l, err := newLine(&o, newLiveSettings(o.Settings), false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -84,7 +84,7 @@ func newModelRun(t *rapid.T, client redis.UniversalClient, prefix string) *model
 		t.Fatal(err)
 	}
 	return &modelRun{line: l, client: client, clock: clock, model: &model{
-		now: clock.now().UnixMicro(), maxAttempts: o.MaxAttempts, steps: o.SuspendSteps, items: map[string]*modelItem{},
+		now: clock.now().UnixMicro(), settings: o.Settings, items: map[string]*modelItem{},
 		ended: map[int64]*modelItem{}, dedupe: map[string]held{}, asked: map[string]*modelAnswer{}, over: map[string]bool{},
 	}}
 }
@@ -169,9 +169,9 @@ func (r *modelRun) drawOp(t *rapid.T) item.Op {
 		o.Worker = rapid.SampledFrom([]string{"", "w1", "w1.b", "user:ann", "user:ann/w1"}).Draw(t, "to")
 	case item.Remove:
 		o.Force = rapid.Bool().Draw(t, "force")
-	case item.Nack:
+	case item.Nack, item.Extend:
 		o.Delay = hours
-	case item.Extend, item.Store:
+	case item.Store:
 		o.Delay = hours + time.Second
 	default: // it needs nothing more
 	}
@@ -200,8 +200,8 @@ func (r *modelRun) drawStep(t *rapid.T) item.Step {
 		}
 	}
 	s.Max = rapid.IntRange(0, 4).Draw(t, "max")
-	s.Lease = time.Duration(rapid.IntRange(1, 100).Draw(t, "lease")) * time.Second
-	s.Wait = time.Duration(rapid.IntRange(0, 1).Draw(t, "waits")) * time.Second // for the script: more may come
+	s.Lease = time.Duration(rapid.IntRange(0, 100).Draw(t, "lease")) * time.Second // 0 = that of the queue
+	s.Wait = time.Duration(rapid.IntRange(0, 1).Draw(t, "waits")) * time.Second    // for the script: more may come
 	if rapid.Bool().Draw(t, "named") {
 		r.names++
 		s.RequestID = "r" + strconv.Itoa(r.names)
@@ -279,6 +279,22 @@ func (r *modelRun) do(t *rapid.T, steps []item.Step) {
 func (r *modelRun) advance(t *rapid.T) {
 	r.clock.advance(time.Duration(rapid.SampledFrom([]int{0, 1, 30, 3600, 90_000}).Draw(t, "seconds")) * time.Second)
 	r.now = r.clock.now().UnixMicro()
+}
+
+// change sets other settings while items wait.
+func (r *modelRun) change(t *rapid.T) {
+	s := drawSettings(t)
+	r.settings = s
+	live := item.LiveSettings{Lease: &s.Lease, MaxAttempts: &s.MaxAttempts, SuspendSteps: s.SuspendSteps}
+	r.line.settings.put(item.QueueSettings{Configured: r.line.o.Settings, Live: live})
+}
+
+func drawSettings(t *rapid.T) item.Settings {
+	return item.Settings{
+		Lease:        time.Duration(rapid.IntRange(30, 90).Draw(t, "queue's lease")) * time.Second,
+		MaxAttempts:  rapid.SampledFrom([]int{item.NoLimit, 1, 2, 3}).Draw(t, "max attempts"),
+		SuspendSteps: append([]time.Duration{}, []time.Duration{time.Hour, 2 * time.Hour, time.Minute}[:rapid.IntRange(0, 3).Draw(t, "steps")]...),
+	}
 }
 
 func (r *modelRun) pause(t *rapid.T) {

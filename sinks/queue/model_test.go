@@ -13,10 +13,9 @@ import (
 
 // model is what a line should be, in plain words.
 type model struct {
-	now         int64 // µs
-	maxAttempts int
-	steps       []time.Duration
-	paused      bool
+	now      int64 // µs
+	settings item.Settings
+	paused   bool
 
 	items  map[string]*modelItem // unfinished
 	ended  map[int64]*modelItem  // by seq
@@ -178,7 +177,7 @@ func (c *modelCall) tail(i *modelItem) {
 func (c *modelCall) fail(i *modelItem, delay time.Duration, put func(*modelItem)) {
 	i.Failures++
 	switch {
-	case i.Failures >= c.maxAttempts:
+	case c.settings.MaxAttempts != item.NoLimit && i.Failures >= c.settings.MaxAttempts:
 		c.moveTo(i, item.Dead, c.now)
 	case delay > 0:
 		c.moveTo(i, item.Delayed, c.now+delay.Microseconds())
@@ -218,13 +217,13 @@ func (c *modelCall) op(by *item.Caller, o item.Op) item.Outcome {
 	case item.Release:
 		c.back(i)
 	case item.Extend:
-		i.due = c.now + o.Delay.Microseconds()
+		i.due = c.now + cmp.Or(o.Delay, c.settings.Lease).Microseconds()
 	case item.Suspend:
-		if i.Suspends == len(c.steps) {
+		if i.Suspends >= len(c.settings.SuspendSteps) {
 			return item.SuspendLimit
 		}
 		i.Suspends++
-		c.moveTo(i, item.Suspended, c.now+c.steps[i.Suspends-1].Microseconds())
+		c.moveTo(i, item.Suspended, c.now+c.settings.SuspendSteps[i.Suspends-1].Microseconds())
 	case item.Store:
 		i.Suspends = 0
 		c.moveTo(i, item.Stored, c.now+o.Delay.Microseconds())

@@ -18,8 +18,9 @@ import (
 
 // Queue is a queue and its test twin.
 type Queue struct {
-	o   Options
-	log *slog.Logger
+	o        Options
+	settings *liveSettings // of the queue and its twin
+	log      *slog.Logger
 
 	keeper *recovery.Keeper // one for both: their epochs begin together
 	lines  [2]*queueLine    // the queue, its twin
@@ -36,9 +37,9 @@ func New(o Options) (*Queue, error) {
 	if err != nil {
 		return nil, err
 	}
-	q := &Queue{o: o, log: o.Logger.With("queue", o.Name), reads: newReadScripts(), life: newLifeScripts()}
+	q := &Queue{o: o, settings: newLiveSettings(o.Settings), log: o.Logger.With("queue", o.Name), reads: newReadScripts(), life: newLifeScripts()}
 	for i, test := range []bool{false, true} {
-		if q.lines[i], err = newLine(&q.o, test); err != nil {
+		if q.lines[i], err = newLine(&q.o, q.settings, test); err != nil {
 			return nil, err
 		}
 	}
@@ -168,6 +169,7 @@ type Ledger interface {
 	delivery.IndexRecord
 	item.Journal
 	item.Withholding
+	item.SettingsRecord
 	Records
 }
 
@@ -188,11 +190,9 @@ type Options struct {
 	Lineage   recovery.Lineage
 	OnRestore func(ctx context.Context, r recovery.Restore) error
 
-	Timezone     *time.Location  // of the windows that are days; UTC by default
-	Lease        time.Duration   // of an item; 60 s by default
-	MaxAttempts  int             // failures after which an item is dead; 5 by default
-	Dedupe       Window          // until the item has ended by default
-	SuspendSteps []time.Duration // the first and further suspends of an item; 2 h, 12 h by default
+	item.Settings                // of the configuration; the lease is needed
+	Timezone      *time.Location // of the windows that are days; UTC by default
+	Dedupe        Window         // until the item has ended by default
 
 	// Now replaces the server's clock. For tests alone: nodes whose clocks differ would see leases end at different times.
 	Now func() time.Time
@@ -215,9 +215,6 @@ const (
 	maxBacklog   = 1_000_000              // moves in the outbox, each about 70 bytes, above which nothing more is taken
 )
 
-// DefaultSuspendSteps is how long the first and the second suspend of an item last.
-func DefaultSuspendSteps() []time.Duration { return []time.Duration{2 * time.Hour, 12 * time.Hour} }
-
 func (o Options) withDefaults() (Options, error) {
 	if o.Client == nil || o.Watch == nil || o.Node == "" || o.Name == "" {
 		return o, errors.New("queue: Client, Watch, Node and Name are needed")
@@ -225,17 +222,8 @@ func (o Options) withDefaults() (Options, error) {
 	if o.Timezone == nil {
 		o.Timezone = time.UTC
 	}
-	if o.Lease == 0 {
-		o.Lease = DefaultLease
-	}
-	if o.MaxAttempts == 0 {
-		o.MaxAttempts = DefaultMaxAttempts
-	}
-	if o.SuspendSteps == nil {
-		o.SuspendSteps = DefaultSuspendSteps()
-	}
-	if o.Lease < 0 || o.Lease > MaxLease || o.MaxAttempts < 1 {
-		return o, fmt.Errorf("queue: the lease must be positive and at most %s, max_attempts at least 1", MaxLease)
+	if o.Lease <= 0 || o.Lease > MaxLease || o.MaxAttempts < item.NoLimit {
+		return o, fmt.Errorf("queue: the lease must be positive and at most %s, max_attempts at least 1 or none", MaxLease)
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)

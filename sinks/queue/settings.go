@@ -2,16 +2,21 @@ package queue
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"tallyman/internal/item"
+	"tallyman/internal/settings"
 	"tallyman/rules/strictyaml"
 	"tallyman/sinks"
 )
@@ -34,7 +39,7 @@ type Settings struct {
 
 	Timezone     Timezone        `yaml:"timezone" doc:"of the days of dedupe"`
 	Lease        time.Duration   `yaml:"lease" min:"1s" max:"24h" doc:"how long a worker has an item, where the worker asks for no other lease"`
-	MaxAttempts  int             `yaml:"max_attempts" min:"1" doc:"failures after which an item is dead"`
+	MaxAttempts  Attempts        `yaml:"max_attempts" min:"1" doc:"failures after which an item is dead; none = it is never dead"`
 	Dedupe       Window          `yaml:"dedupe" doc:"how long an item holds its dedupe key: until_done, day, or a duration; content before it makes the key of items without one from priority and payload"`
 	SuspendSteps []time.Duration `yaml:"suspend_steps" min:"1s" max:"366d" doc:"the first and further suspends of an item; [] = none may be suspended"`
 }
@@ -43,8 +48,26 @@ type Settings struct {
 func NewSettings() *Settings {
 	return &Settings{
 		Header: sinks.Header{Type: TypeName}, Timezone: Timezone{time.UTC}, Lease: DefaultLease, MaxAttempts: DefaultMaxAttempts,
-		SuspendSteps: DefaultSuspendSteps(),
+		SuspendSteps: []time.Duration{2 * time.Hour, 12 * time.Hour},
 	}
+}
+
+// Check implements strictyaml.Checker.
+func (s *Settings) Check(at settings.Section) {
+	if fault := tooManySteps(s.SuspendSteps); fault != "" {
+		steps := at.In("suspend_steps")
+		steps.Fail(settings.CodeOutOfRange, steps.String()+" "+fault, "")
+	}
+}
+
+// mostSteps is how many suspends an item may have: each call of step.lua takes all steps.
+const mostSteps = 100
+
+func tooManySteps(steps []time.Duration) string {
+	if len(steps) <= mostSteps {
+		return ""
+	}
+	return fmt.Sprintf("has %d steps, at most %d are possible", len(steps), mostSteps)
 }
 
 // Kind is sinks.QueueKind.
@@ -53,9 +76,37 @@ func (*Settings) Kind() sinks.Kind { return sinks.QueueKind }
 // Options adds the settings to what the queues of a site share.
 func (s *Settings) Options(name string, shared Options) Options {
 	o := shared
-	o.Name, o.Timezone, o.Lease, o.MaxAttempts, o.Dedupe = name, s.Timezone.Location, s.Lease, s.MaxAttempts, s.Dedupe
-	o.SuspendSteps = append(make([]time.Duration, 0, len(s.SuspendSteps)), s.SuspendSteps...) // nil would be the default
+	o.Name, o.Timezone, o.Dedupe = name, s.Timezone.Location, s.Dedupe
+	o.Settings = item.Settings{Lease: s.Lease, MaxAttempts: int(s.MaxAttempts), SuspendSteps: slices.Clone(s.SuspendSteps)}
 	return o
+}
+
+// Attempts is a number of failures; item.NoLimit is written none.
+type Attempts int
+
+const noLimit = "none"
+
+// DecodeYAML reads a number or none.
+func (a *Attempts) DecodeYAML(d *strictyaml.Decoder, name string, n *strictyaml.Node) {
+	if n.Kind == strictyaml.Scalar && n.Text == noLimit {
+		*a = item.NoLimit
+		return
+	}
+	number := int(*a)
+	if found := d.Attempt(func() { d.Bounded(name, n, &number, boundsOf("MaxAttempts")) }); len(found) > 0 {
+		for i := range found {
+			found[i].Hint = cmp.Or(found[i].Hint, "a number from 1 on, or none")
+		}
+		d.Add(n, found)
+		return
+	}
+	*a = Attempts(number)
+}
+
+// boundsOf are the bounds of a setting.
+func boundsOf(field string) reflect.StructTag {
+	f, _ := reflect.TypeFor[Settings]().FieldByName(field)
+	return f.Tag
 }
 
 // Timezone is a place with its time.

@@ -96,7 +96,8 @@ func newNodeThat(t testing.TB, run func(*Queue, context.Context), addr string, l
 	o := Options{
 		Client: client, Watch: watch, Ledger: ledger, Prefix: cmp.Or(prefix, "tallyman:"), Name: queueName,
 		Node: name, Session: sinktest.Session(name),
-		Logger: slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelInfo})),
+		Settings: item.Settings{Lease: time.Minute, MaxAttempts: 5, SuspendSteps: []time.Duration{2 * time.Hour, 12 * time.Hour}},
+		Logger:   slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelInfo})),
 	}
 	for _, f := range change {
 		f(&o)

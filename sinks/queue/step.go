@@ -130,7 +130,7 @@ type request struct {
 func (l *queueLine) newRequest(epoch string, s item.Step) *request {
 	r := &request{epoch: epoch, step: s, lease: s.Lease, by: s.By, name: s.Name()}
 	if r.lease == 0 {
-		r.lease = l.o.Lease
+		r.lease = l.settings.now().Lease
 	}
 	if r.by == "" {
 		r.by = r.name
@@ -222,8 +222,9 @@ func (l *queueLine) newCall(flight int, requests []*request) *stepCall {
 		operations += len(r.step.Ops)
 	}
 	c := &stepCall{keys: append(make([]string, 0, len(l.all)+len(requests)), l.all...)}
+	settings := l.settings.now()
 	c.args = append(make([]any, 0, 12+13*len(requests)+3*operations), requests[0].epoch, l.now(), l.keys.hints(), l.hint(), l.node(),
-		l.o.MaxAttempts, l.suspendSteps, maxBacklog, len(requests), operations)
+		settings.MaxAttempts, settings.steps, maxBacklog, len(requests), operations)
 
 	records, shared := make([]int, len(requests)), 0
 	for i, r := range requests {
@@ -286,21 +287,12 @@ func (l *queueLine) addOps(c *stepCall, requests []*request, operations int) {
 func (l *queueLine) argument(op *item.Op) string {
 	delay, force := op.Delay, "0"
 	if op.Kind == item.Extend && delay == 0 {
-		delay = l.o.Lease
+		delay = l.settings.now().Lease
 	}
 	if op.Force {
 		force = "1"
 	}
 	return strconv.FormatInt(delay.Microseconds(), 10) + " " + orDash(op.Worker) + " " + force + " " + escape(cutNote(op.Note))
-}
-
-// suspendSteps are the steps as step.lua reads them.
-func suspendSteps(steps []time.Duration) string {
-	texts := make([]string, len(steps))
-	for i, d := range steps {
-		texts[i] = strconv.FormatInt(d.Microseconds(), 10)
-	}
-	return strings.Join(texts, " ")
 }
 
 // readAnswers gives each request its part of step.lua's answer.

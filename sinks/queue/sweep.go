@@ -207,7 +207,8 @@ func (q *Queue) promote(ctx context.Context, l *queueLine) {
 
 // promoteOnce is a step of nobody: it does nothing but what is due.
 func (l *queueLine) promoteOnce(ctx context.Context, epoch string) error {
-	_, err := l.run(ctx, l.scripts.step, l.all, epoch, l.now(), l.keys.hints(), l.hint(), l.node(), l.o.MaxAttempts, l.suspendSteps,
+	settings := l.settings.now()
+	_, err := l.run(ctx, l.scripts.step, l.all, epoch, l.now(), l.keys.hints(), l.hint(), l.node(), settings.MaxAttempts, settings.steps,
 		maxBacklog, 0, 0, "")
 	return err
 }

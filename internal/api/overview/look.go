@@ -126,7 +126,7 @@ func (l *lookout) askQueues(ctx context.Context, o *outlook) bool {
 		q := l.deps.Queues[name]
 		sizes, err := q.Sizes(ctx, false, nil)
 		if err == nil {
-			o.queues = append(o.queues, queueLook{name, time.Now(), &sizes, &q.Settings})
+			o.queues = append(o.queues, queueLook{name, time.Now(), &sizes, &q})
 			continue
 		}
 		all = false

@@ -67,10 +67,10 @@ func (o *outlook) form(warehouses []string, everywhere bool) *wire.OverviewForm 
 
 // queueLook is a queue as it was seen.
 type queueLook struct {
-	name     string
-	at       time.Time
-	sizes    *item.Sizes
-	settings *view.QueueSettings
+	name  string
+	at    time.Time
+	sizes *item.Sizes
+	queue *view.ServedQueue
 }
 
 // queueForms are what those see of the queues who see these warehouses; none = all of them.
@@ -82,7 +82,7 @@ func (o *outlook) queueForms(warehouses []string) []wire.QueueForm {
 	}
 	for i, q := range o.queues {
 		sizes := q.sizes.Of(scope)
-		forms[i] = view.NewQueueForm(q.name, false, &sizes, q.settings, q.at)
+		forms[i] = view.NewQueueForm(q.name, false, &sizes, q.queue, q.at)
 	}
 	return forms
 }

@@ -61,6 +61,7 @@ func (h *Handlers) registerQueues(operations huma.API) {
 	h.registerItemOps(operations)
 	h.registerItems(operations)
 	h.registerRanges(operations)
+	h.registerSettings(operations)
 }
 
 // by is who does something, as the trace names it.
@@ -272,5 +273,5 @@ func (h *Handlers) sizes(ctx context.Context, q *view.ServedQueue, name string, 
 	if err != nil {
 		return wire.QueueForm{}, h.queueFailed(ctx, name, "", err)
 	}
-	return view.NewQueueForm(name, test, &s, &q.Settings, time.Now()), nil
+	return view.NewQueueForm(name, test, &s, q, time.Now()), nil
 }

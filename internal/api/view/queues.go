@@ -31,32 +31,26 @@ type Queue interface {
 	// changed.
 	Pause(ctx context.Context, test bool, by string, o *item.Order) error
 	Resume(ctx context.Context, test bool, by string, o *item.Order) error
+	Settings() item.QueueSettings
+	// ChangeSettings leaves a record as Pause does. What the change must not be is an *item.InvalidError.
+	ChangeSettings(ctx context.Context, o *item.Order, c item.SettingsChange) error
 }
 
-// ServedQueue is a queue with what its configuration says of it.
+// ServedQueue is a queue with what its configuration alone says of it.
 type ServedQueue struct {
 	Queue
 
-	Settings QueueSettings
-}
-
-// QueueSettings are shown to those who ask.
-type QueueSettings struct {
-	Timezone     string
-	Lease        time.Duration
-	MaxAttempts  int
-	Dedupe       string // as the configuration has it: until_done, day, or a duration
-	SuspendSteps []time.Duration
+	Timezone string
+	Dedupe   string // as the configuration has it: until_done, day, or a duration
 }
 
 // NewQueueForm is how full a queue is, with its settings.
-func NewQueueForm(name string, test bool, s *item.Sizes, settings *QueueSettings, now time.Time) wire.QueueForm {
+func NewQueueForm(name string, test bool, s *item.Sizes, q *ServedQueue, now time.Time) wire.QueueForm {
+	settings := q.Settings()
 	form := wire.QueueForm{
 		Name: name, Test: test, Ready: s.Ready, Assigned: s.Assigned, Leased: s.Leased, Delayed: s.Delayed, Suspended: s.Suspended,
-		Stored: s.Stored, Dead: s.Dead, Levels: make([]wire.LevelForm, len(s.Levels)), Paused: s.Pause.Paused, Settings: wire.SettingsForm{
-			Timezone: settings.Timezone, Lease: strictyaml.FormatDuration(settings.Lease), MaxAttempts: settings.MaxAttempts,
-			Dedupe: settings.Dedupe, SuspendSteps: make([]string, len(settings.SuspendSteps)),
-		},
+		Stored: s.Stored, Dead: s.Dead, Levels: make([]wire.LevelForm, len(s.Levels)), Paused: s.Pause.Paused,
+		Settings: NewSettingsForm(q, settings.InForce()),
 		Recent: wire.MovedForm{
 			Seconds: s.Recent.Span.Round(time.Millisecond).Seconds(), Pushed: s.Recent.Pushed, Done: s.Recent.Done, Failed: s.Recent.Failed, Dead: s.Recent.Dead,
 		},
@@ -76,11 +70,20 @@ func NewQueueForm(name string, test bool, s *item.Sizes, settings *QueueSettings
 		}
 	}
 	slices.SortFunc(form.Warehouses, func(a, b wire.DepthForm) int { return strings.Compare(a.Warehouse, b.Warehouse) })
-	for i, d := range settings.SuspendSteps {
-		form.Settings.SuspendSteps[i] = strictyaml.FormatDuration(d)
-	}
 	if s.Pause.Paused {
 		form.PausedBy, form.PausedAt = s.Pause.By, wire.Moment(s.Pause.At)
+	}
+	return form
+}
+
+// NewSettingsForm is the settings beside what the configuration alone says.
+func NewSettingsForm(q *ServedQueue, s item.Settings) wire.SettingsForm {
+	form := wire.SettingsForm{
+		Timezone: q.Timezone, Lease: strictyaml.FormatDuration(s.Lease), MaxAttempts: s.MaxAttempts, Dedupe: q.Dedupe,
+		SuspendSteps: make([]string, len(s.SuspendSteps)),
+	}
+	for i, d := range s.SuspendSteps {
+		form.SuspendSteps[i] = strictyaml.FormatDuration(d)
 	}
 	return form
 }

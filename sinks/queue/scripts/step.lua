@@ -7,7 +7,7 @@
 --                         each of its requests; - for the items says that there will be none
 -- ARGV 3 channel for hints, 4 the hint
 --      5 node, as the outbox names it; empty = nothing is recorded
---      6 failures after which an item is dead
+--      6 failures after which an item is dead; 0 = never
 --      7 how long the first, second … suspend lasts: µs with spaces between them
 --      8 how many moves may wait in the outbox
 --      9 r, the number of requests; 0 = only what is due, 10 n, the number of operations

@@ -109,7 +109,8 @@ local function worker(w)
     it.failures = text(it.failures + 1)
     local c = counted(w.counts, it.warehouse)
     c.failed = c.failed + 1
-    if tonumber(it.failures) >= tonumber(ARGV[6]) then
+    local most = tonumber(ARGV[6])
+    if most > 0 and tonumber(it.failures) >= most then
       c.dead = c.dead + 1
       moveTo(it, DEAD, w.nowText, by, note)
     elseif delay > 0 then

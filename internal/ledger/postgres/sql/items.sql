@@ -192,6 +192,16 @@ SELECT paused, paused_by, paused_at FROM queues WHERE id = $1;
 -- Arguments: $1 queue, $2 paused, $3 by whom, $4 since when.
 UPDATE queues SET paused = $2, paused_by = $3, paused_at = $4 WHERE id = $1;
 
+-- name: queue-settings
+-- Arguments: $1 name of a queue. Result: what is set of it, if anything ever was.
+SELECT lease, max_attempts, suspend_steps, actor, at FROM queue_settings WHERE queue = $1;
+
+-- name: set-queue-settings
+-- Arguments: $1 name of a queue, $2 lease, $3 max_attempts, $4 suspend_steps, $5 by whom, $6 when.
+INSERT INTO queue_settings (queue, lease, max_attempts, suspend_steps, actor, at) VALUES ($1, $2, $3, $4, $5, $6)
+ON CONFLICT (queue) DO UPDATE
+SET lease = excluded.lease, max_attempts = excluded.max_attempts, suspend_steps = excluded.suspend_steps, actor = excluded.actor, at = excluded.at;
+
 -- name: queue-ids
 -- Result: all queues.
 SELECT id FROM queues ORDER BY id;

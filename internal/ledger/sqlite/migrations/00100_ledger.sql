@@ -392,6 +392,17 @@ CREATE TABLE item_moves (
 ) STRICT;
 CREATE INDEX item_moves_seq ON item_moves (seq);
 
+-- What operators have set of queues, beside the configuration. lease and the numbers of suspend_steps, a JSON array, are in µs. What the
+-- configuration says is lease 0, max_attempts -1 (0 = no limit), suspend_steps ''. A row stays when all is as the configuration says.
+CREATE TABLE queue_settings (
+    queue         TEXT    NOT NULL PRIMARY KEY,
+    lease         INTEGER NOT NULL,
+    max_attempts  INTEGER NOT NULL,
+    suspend_steps TEXT    NOT NULL,
+    actor         TEXT    NOT NULL,
+    at            INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
 -- API tokens.
 -- hash is the SHA-256 of the secret, which nobody keeps; id is made of it. access, subscribers and warehouses are JSON arrays of texts,
 -- '' = none. Times are in µs, 0 = never.
@@ -495,6 +506,6 @@ CREATE TABLE ledger_numbers (
     value INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 INSERT INTO ledger_numbers VALUES
-    ('types_version', 0), ('subscribed', 0), ('token', 0), ('notice', 0), ('item', 0), ('tokens', 0), ('switches', 0), ('silences', 0), ('rules', 0),
+    ('types_version', 0), ('subscribed', 0), ('token', 0), ('notice', 0), ('item', 0), ('tokens', 0), ('switches', 0), ('silences', 0), ('queue_settings', 0), ('rules', 0),
     ('restored', 0);
 -- +goose StatementEnd
