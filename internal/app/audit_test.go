@@ -44,15 +44,16 @@ var auditCases = map[string]auditCase{
 	"cancel-deliveries": {http.MethodPost, "/deliveries/cancel", `{"filter":{"sink":"gateway"}}`, "delivery.cancel", "deliveries", `"changed":2`},
 	"retry-deliveries":  {http.MethodPost, "/deliveries/retry", `{"filter":{"sink":"gateway","state":["canceled"]}}`, "delivery.retry", "deliveries", `"changed":2`},
 
-	"pause-queue":   {http.MethodPost, "/queues/replenishment/pause", ``, "queue.pause", "queue:replenishment", ``},
-	"resume-queue":  {http.MethodPost, "/queues/replenishment/resume", ``, "queue.resume", "queue:replenishment", ``},
-	"assign-item":   {http.MethodPost, "/queues/replenishment/items/a/assign", `{"worker":"w1"}`, "item.assign", "item:replenishment:a", `w1`},
-	"finish-item":   {http.MethodPost, "/queues/replenishment/items/b/finish", ``, "item.finish", "item:replenishment:b", ``},
-	"requeue-item":  {http.MethodPost, "/queues/replenishment/items/dead/requeue", ``, "item.requeue", "item:replenishment:dead", ``},
-	"remove-item":   {http.MethodDelete, "/queues/replenishment/items/c?note=by+mistake", ``, "item.remove", "item:replenishment:c", ``},
-	"remove-range":  {http.MethodPost, "/queues/replenishment/remove", `{"state":"ready","from":1,"to":1}`, "queue.remove", "queue:replenishment", `"removed":1`},
-	"requeue-items": {http.MethodPost, "/queues/replenishment/requeue", `{"all":true}`, "queue.requeue", "queue:replenishment", `"requeued":1`},
-	"step":          {http.MethodPost, "/queues/replenishment/step", `{"ops":[{"op":"remove","id":"e"}]}`, "queue.step", "queue:replenishment", `"id":"e"`},
+	"pause-queue":        {http.MethodPost, "/queues/replenishment/pause", ``, "queue.pause", "queue:replenishment", ``},
+	"resume-queue":       {http.MethodPost, "/queues/replenishment/resume", ``, "queue.resume", "queue:replenishment", ``},
+	"set-queue-settings": {http.MethodPost, "/queues/replenishment/settings", `{"lease":"90s","reset":["maxAttempts"]}`, "queue.settings", "queue:replenishment", `"lease":"1m30s"`},
+	"assign-item":        {http.MethodPost, "/queues/replenishment/items/a/assign", `{"worker":"w1"}`, "item.assign", "item:replenishment:a", `w1`},
+	"finish-item":        {http.MethodPost, "/queues/replenishment/items/b/finish", ``, "item.finish", "item:replenishment:b", ``},
+	"requeue-item":       {http.MethodPost, "/queues/replenishment/items/dead/requeue", ``, "item.requeue", "item:replenishment:dead", ``},
+	"remove-item":        {http.MethodDelete, "/queues/replenishment/items/c?note=by+mistake", ``, "item.remove", "item:replenishment:c", ``},
+	"remove-range":       {http.MethodPost, "/queues/replenishment/remove", `{"state":"ready","from":1,"to":1}`, "queue.remove", "queue:replenishment", `"removed":1`},
+	"requeue-items":      {http.MethodPost, "/queues/replenishment/requeue", `{"all":true}`, "queue.requeue", "queue:replenishment", `"requeued":1`},
+	"step":               {http.MethodPost, "/queues/replenishment/step", `{"ops":[{"op":"remove","id":"e"}]}`, "queue.step", "queue:replenishment", `"id":"e"`},
 
 	"promote-rule": {http.MethodPost, "/rules/shadowed/promote", ``, "rule.promote", "rule:shadowed", `"by":"anonymous"`},
 	"disable-rule": {http.MethodPost, "/rules/negative-bin-stock/disable", `{"reason":"stocktake"}`, "rule.disable", "rule:negative-bin-stock", `"state":"disabled"`},
@@ -112,7 +113,7 @@ func TestEveryChangeIsRecorded(t *testing.T) {
 			s.rule("stock.yaml", strings.Replace(auditRule, "when: qty < 0", "when: qty < -1", 1))
 		}
 		kind, what, _ := strings.Cut(c.action, ".")
-		late := kind == "item" || kind == "queue" && what != "pause" && what != "resume"
+		late := kind == "item" || kind == "queue" && what != "pause" && what != "resume" && what != "settings"
 		if late {
 			s.refuseRecords(true)
 		} else {
@@ -227,7 +228,7 @@ func (n *node) settings() string {
 	}
 	fmt.Fprintln(&all, r.Paused != nil)
 	_, queues := n.do(http.MethodGet, "/api/v1/queues", "application/json", "")
-	fmt.Fprintln(&all, strings.Count(queues, `"paused":true`))
+	fmt.Fprintln(&all, strings.Count(queues, `"paused":true`), strings.Count(queues, `"lease":"1m30s"`))
 	return all.String()
 }
 

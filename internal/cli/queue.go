@@ -24,7 +24,7 @@ func (c queueCommands) queue() *cobra.Command {
 		c.push(), c.lease(),
 		c.ack(), c.nack(), c.release(), c.extend(), c.suspend(), c.store(),
 		c.finish(), c.assign(), c.remove(), c.requeue(),
-		c.pause(), c.resume(),
+		c.pause(), c.resume(), c.settings(),
 	)
 }
 
@@ -211,7 +211,7 @@ func ready(levels []wire.LevelForm) (counts, oldest string) {
 	return orDash(strings.Join(list, " ")), age(longest)
 }
 
-// writeQueue writes one queue with its levels and what the configuration says of it.
+// writeQueue writes one queue with its levels and its settings.
 func writeQueue(w io.Writer, width int, q *wire.QueueForm) {
 	fmt.Fprintln(w, named(q.Name, q.Test))
 	if q.Paused {
@@ -235,7 +235,7 @@ func writeQueue(w io.Writer, width int, q *wire.QueueForm) {
 		{"delayed", q.Delayed, ""},
 		{"suspended", q.Suspended, ""},
 		{"stored", q.Stored, ""},
-		{"dead", q.Dead, "failed " + count(q.Settings.MaxAttempts, "time")},
+		{"dead", q.Dead, "failed too often"},
 	} {
 		line := fmt.Sprintf("  %-9s  %d", n.name, n.count)
 		if n.count > 0 && n.note != "" {
@@ -269,15 +269,9 @@ func writeWarehouses(w io.Writer, width int, list []wire.DepthForm) {
 }
 
 func writeSettings(w io.Writer, s *wire.SettingsForm) {
-	fmt.Fprintln(w, "\nConfiguration")
-	steps := "none"
-	if len(s.SuspendSteps) > 0 {
-		steps = strings.Join(s.SuspendSteps, ", ")
-	}
-	for _, f := range [][2]string{
-		{"timezone", s.Timezone}, {"lease", s.Lease}, {"max_attempts", strconv.Itoa(s.MaxAttempts)}, {"dedupe", s.Dedupe}, {"suspend_steps", steps},
-	} {
-		fmt.Fprintf(w, "  %-13s  %s\n", f[0], f[1])
+	fmt.Fprintln(w, "\nSettings")
+	for _, f := range append([]settingText{{"timezone", s.Timezone}, {"dedupe", s.Dedupe}}, settingTexts(s)...) {
+		fmt.Fprintf(w, "  %-13s  %s\n", f.name, f.text)
 	}
 }
 

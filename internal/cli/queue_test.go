@@ -50,7 +50,7 @@ func TestQueueShow(t *testing.T) {
   delayed    2
   suspended  12
   stored     3
-  dead       1  (failed 5 times)
+  dead       1  (failed too often)
 
 Ready by priority
   PRIORITY  READY  OLDEST
@@ -60,11 +60,11 @@ Ready by priority
   2         0      -
   1         0      -
 
-Configuration
+Settings
   timezone       Asia/Shanghai
+  dedupe         day
   lease          1m
   max_attempts   5
-  dedupe         day
   suspend_steps  2h, 12h
 `
 	if code != ExitFine || out != want || errOut != "" {
@@ -212,5 +212,48 @@ func TestQueueWrongUsage(t *testing.T) {
 		if code != ExitUsage || !strings.Contains(errOut, want) || !strings.Contains(errOut, "--help") {
 			t.Errorf("%s: exit code %d, %s", line, code, errOut)
 		}
+	}
+}
+
+func TestQueueSettings(t *testing.T) {
+	t.Parallel()
+	const answer = `{"queue":"q","inForce":{"lease":"2m","maxAttempts":0,"suspendSteps":[]},"configured":{"lease":"1m","maxAttempts":5,"suspendSteps":["2h","12h"]},
+		"live":["lease","maxAttempts","suspendSteps"],"by":"user:ann","at":"2026-06-01T00:10:00Z"}`
+	const want = `q
+  SETTING        IN FORCE  FROM
+  lease          2m        set live; the configuration has 1m
+  max_attempts   none      set live; the configuration has 5
+  suspend_steps  none      set live; the configuration has 2h, 12h
+Changed last 2026-06-01 00:10:00Z, by user:ann.
+`
+	for args, body := range map[string]string{
+		"": "",
+		"--lease 2m --max-attempts none --suspend-steps none": `{"lease":"2m","maxAttempts":0,"suspendSteps":[]}`,
+		"--max-attempts 7 --suspend-steps 1h,2d":              `{"maxAttempts":7,"suspendSteps":["1h","2d"]}`,
+		"--lease configured":                                  `{"reset":["lease"]}`,
+		"--reset":                                             `{"reset":["lease","maxAttempts","suspendSteps"]}`,
+		"--reset --lease 2m":                                  `{"lease":"2m","reset":["maxAttempts","suspendSteps"]}`,
+	} {
+		method := "POST"
+		if body == "" {
+			method = "GET"
+		}
+		url, calls := server(t, reply{200, answer})
+		code, out, errOut := run(t, url, "", append([]string{"queue", "settings", "q"}, strings.Fields(args)...)...)
+		if code != ExitFine || out != want || errOut != "" {
+			t.Errorf("%s: exit code %d, %s\n%s", args, code, errOut, out)
+		}
+		if (*calls)[0] != (serverCall{method, "/api/v1/queues/q/settings", body}) {
+			t.Errorf("%s: asked %v", args, *calls)
+		}
+	}
+	url, calls := server(t)
+	for _, most := range []string{"0", "-1", "many"} {
+		if code, _, errOut := run(t, url, "", "queue", "settings", "q", "--max-attempts", most); code != ExitUsage || !strings.Contains(errOut, "none or configured") {
+			t.Errorf("%s: exit code %d, %s", most, code, errOut)
+		}
+	}
+	if len(*calls) != 0 {
+		t.Errorf("asked %v", *calls)
 	}
 }

@@ -59,6 +59,9 @@ func (q *Queue) ReadSettings(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("read the live settings of queue %s: %w", q.o.Name, err)
 	}
+	if was := q.settings.now().known.Live; !live.Equal(&was) {
+		q.log.Info("Live settings of the queue are in force on this node.", "set", live.Names(), "by", live.By, "at", live.At)
+	}
 	q.settings.put(item.QueueSettings{Configured: q.o.Settings, Live: live})
 	return nil
 }

@@ -76,8 +76,7 @@ func parseSettings(f *wire.SettingsAsk) (item.SettingsChange, []wire.Fault) {
 		return d
 	}
 	if f.Lease != nil {
-		lease := span("lease", *f.Lease)
-		c.Set.Lease = &lease
+		c.Set.Lease = new(span("lease", *f.Lease))
 	}
 	if f.SuspendSteps != nil {
 		c.Set.SuspendSteps = make([]time.Duration, len(f.SuspendSteps))

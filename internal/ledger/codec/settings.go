@@ -31,12 +31,10 @@ func (s *QueueSettings) Columns() []any {
 func (s *QueueSettings) Settings() (item.LiveSettings, error) {
 	out := item.LiveSettings{By: s.By, At: Time(s.At)}
 	if s.Lease != 0 {
-		lease := Span(s.Lease)
-		out.Lease = &lease
+		out.Lease = new(Span(s.Lease))
 	}
 	if s.MaxAttempts != asConfigured {
-		most := int(s.MaxAttempts)
-		out.MaxAttempts = &most
+		out.MaxAttempts = new(int(s.MaxAttempts))
 	}
 	if s.SuspendSteps == "" {
 		return out, nil

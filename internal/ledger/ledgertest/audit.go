@@ -137,6 +137,13 @@ func queued(ctx context.Context, l ledger.Ledger) error {
 	return err
 }
 
+func changing(c item.SettingsChange) func(context.Context, ledger.Ledger, ledger.Author) error {
+	return func(ctx context.Context, l ledger.Ledger, who ledger.Author) error {
+		c.Set.By = who.By
+		return l.ChangeQueueSettings(ctx, &item.Order{By: who.By, Via: string(who.Via)}, ordered, c)
+	}
+}
+
 func pausing(queue string, p item.Pause) func(context.Context, ledger.Ledger, ledger.Author) error {
 	return func(ctx context.Context, l ledger.Ledger, who ledger.Author) error {
 		return l.SetQueuePause(ctx, &item.Order{By: who.By, Via: string(who.Via)}, queue, p)

@@ -112,6 +112,15 @@ func recordedChanges() []recordedChange {
 		{method: "SetQueuePause", do: pausing(ordered, item.Pause{Paused: true, By: "ann", At: start})},
 		{method: "SetQueuePause", do: pausing(ordered, item.Pause{By: "ann", At: start.Add(time.Minute)})},
 		{method: "SetQueuePause", do: pausing(ordered+ledger.TestTwin, item.Pause{Paused: true, At: start})},
+		{method: "ChangeQueueSettings", again: true, do: changing(item.SettingsChange{Set: item.LiveSettings{
+			Lease: new(90 * time.Second), MaxAttempts: new(item.NoLimit), SuspendSteps: []time.Duration{time.Minute, 24 * time.Hour}, At: start,
+		}})},
+		{method: "ChangeQueueSettings", again: true, do: changing(item.SettingsChange{
+			Set: item.LiveSettings{SuspendSteps: []time.Duration{}, At: start.Add(time.Minute)}, Reset: []string{item.LeaseSetting},
+		})},
+		{method: "ChangeQueueSettings", again: true, do: changing(item.SettingsChange{
+			Set: item.LiveSettings{MaxAttempts: new(3), At: start.Add(time.Hour)}, Reset: []string{item.SuspendStepsSetting},
+		})},
 		{method: "AddRestore", do: func(ctx context.Context, l ledger.Ledger, who ledger.Author) error {
 			return l.AddRestore(ctx, who, &ledger.Restore{Sink: "inbox", Epoch: "7-abc", Cause: "branch b is not at 9", Withheld: 2, Dropped: 3})
 		}},
@@ -203,7 +212,7 @@ var auditedTests = []testCase{
 			called[c.method] = true
 		}
 		for m := range reflect.TypeFor[ledger.Ledger]().Methods() {
-			author := slices.Contains(slices.Collect(m.Type.Ins()), reflect.TypeFor[ledger.Author]()) || slices.Contains([]string{"AddChange", "SetQueuePause", "ApplyMoves"}, m.Name)
+			author := slices.Contains(slices.Collect(m.Type.Ins()), reflect.TypeFor[ledger.Author]()) || slices.Contains([]string{"AddChange", "SetQueuePause", "ChangeQueueSettings", "ApplyMoves"}, m.Name)
 			if author != called[m.Name] {
 				t.Errorf("%s: it takes an author: %v, it is among the recorded changes: %v", m.Name, author, called[m.Name])
 			}

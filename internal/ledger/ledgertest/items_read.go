@@ -129,6 +129,33 @@ var itemReadTests = []testCase{
 		f.hasHeld(t, start.Add(time.Hour), 0, 10, held(1))
 		f.hasHeld(t, start.Add(2*time.Hour), 0, 10)
 	}},
+	{"settings are kept, each change applies to the last one and is counted", func(t *testing.T, f *fixture) {
+		number := func() int64 {
+			numbers, err := f.Numbers(t.Context())
+			noError(t, err)
+			return numbers["queue_settings"]
+		}
+		change := func(by string, c item.SettingsChange) {
+			t.Helper()
+			c.Set.By = by
+			noError(t, f.ChangeQueueSettings(t.Context(), &item.Order{By: by, Via: string(Ann.Via)}, queue, c))
+		}
+		before := number()
+		f.hasSettings(t, queue, item.LiveSettings{})
+		change("user:ann", item.SettingsChange{Set: item.LiveSettings{MaxAttempts: new(item.NoLimit), At: start}})
+		f.hasSettings(t, queue, item.LiveSettings{MaxAttempts: new(item.NoLimit), By: "user:ann", At: start})
+		f.hasSettings(t, queueTwin, item.LiveSettings{})
+		later := start.Add(time.Minute)
+		change("user:bo", item.SettingsChange{Set: item.LiveSettings{Lease: new(time.Hour), SuspendSteps: []time.Duration{}, At: later}})
+		want := item.LiveSettings{Lease: new(time.Hour), MaxAttempts: new(item.NoLimit), SuspendSteps: []time.Duration{}, By: "user:bo", At: later}
+		f.hasSettings(t, queue, want)
+		change("user:ann", item.SettingsChange{Set: item.LiveSettings{Lease: new(time.Hour), At: later.Add(time.Hour)}}) // nothing new
+		f.hasSettings(t, queue, want)
+		equal(t, before+2, number())
+		change("user:ann", item.SettingsChange{Set: item.LiveSettings{At: later}, Reset: item.SettingNames()})
+		f.hasSettings(t, queue, item.LiveSettings{By: "user:ann", At: later})
+		equal(t, before+3, number())
+	}},
 	{"pauses are kept", func(t *testing.T, f *fixture) {
 		f.hasPause(t, queue, item.Pause{})
 		paused := item.Pause{Paused: true, By: "jo", At: start}
@@ -171,6 +198,13 @@ func (f *itemChecks) hasSubject(t testing.TB, subject string, want ...string) {
 func (f *itemChecks) hasHeld(t testing.TB, now time.Time, after int64, limit int, want ...item.HeldKey) {
 	t.Helper()
 	got, err := f.HeldKeys(t.Context(), queue, now, after, limit)
+	noError(t, err)
+	equal(t, want, got)
+}
+
+func (f *itemChecks) hasSettings(t testing.TB, queue string, want item.LiveSettings) {
+	t.Helper()
+	got, err := f.QueueSettings(t.Context(), queue)
 	noError(t, err)
 	equal(t, want, got)
 }

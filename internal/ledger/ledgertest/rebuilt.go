@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"tallyman/internal/delivery"
+	"tallyman/internal/item"
 	"tallyman/internal/ledger"
 	"tallyman/internal/ledger/record"
 	"tallyman/internal/silence"
@@ -31,6 +32,7 @@ type settings struct {
 	Silences      map[string]silenceText
 	Tokens        map[string]ledger.Token
 	Promotions    map[[2]string]ledger.Promotion
+	QueueSettings item.LiveSettings // of the queue that is ordered
 	RuleVersions  int64
 }
 
@@ -84,6 +86,8 @@ func settingsOf(ctx context.Context, l ledger.Ledger) (settings, error) {
 	tokens, tokensErr := l.ListTokens(ctx)
 	promotions, promotionsErr := l.Promotions(ctx)
 	numbers, numbersErr := l.Numbers(ctx)
+	var liveErr error
+	s.QueueSettings, liveErr = l.QueueSettings(ctx, ordered)
 	maps.Copy(s.Types, types)
 	for _, one := range subs {
 		s.Subscriptions[one] = true
@@ -107,7 +111,7 @@ func settingsOf(ctx context.Context, l ledger.Ledger) (settings, error) {
 		s.Promotions[[2]string{one.Rule, one.Scope}] = one
 	}
 	s.RuleVersions = numbers["rules"]
-	return s, errors.Join(typesErr, subsErr, bookErr, switchesErr, silencesErr, tokensErr, promotionsErr, numbersErr)
+	return s, errors.Join(typesErr, subsErr, bookErr, switchesErr, silencesErr, tokensErr, promotionsErr, numbersErr, liveErr)
 }
 
 func newSettings() settings {
@@ -213,6 +217,8 @@ func (s *settings) apply(c *ledger.Change) error {
 			}
 			return nil
 		})
+	case "queue.settings":
+		return decoded(state, s.putQueueSettings)
 	case "rules.reload":
 		s.RuleVersions++
 	case "delivery.retry", "delivery.cancel", "rule.run", "rule.rewind", "queue.pause", "queue.resume", "item.remove", "ledger.restored",
@@ -231,6 +237,27 @@ func (s *settings) putType(t record.Type) error {
 	}
 	s.Types[t.Code] = out
 	return err
+}
+
+func (s *settings) putQueueSettings(one record.QueueSettings) error {
+	out := item.LiveSettings{MaxAttempts: one.MaxAttempts, By: one.By, At: one.At}
+	var errs []error
+	parse := func(text string) time.Duration {
+		d, err := strictyaml.ParseDuration(text)
+		errs = append(errs, err)
+		return d
+	}
+	if one.Lease != "" {
+		out.Lease = new(parse(one.Lease))
+	}
+	if one.SuspendSteps != nil {
+		out.SuspendSteps = []time.Duration{}
+		for _, text := range *one.SuspendSteps {
+			out.SuspendSteps = append(out.SuspendSteps, parse(text))
+		}
+	}
+	s.QueueSettings = out
+	return errors.Join(errs...)
 }
 
 func (s *settings) putSilence(one record.Silence) error {

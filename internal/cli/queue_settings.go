@@ -1,0 +1,130 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"tallyman/internal/cli/terminal"
+	"tallyman/internal/item"
+	"tallyman/internal/wire"
+)
+
+// What the flags of settings take beside values.
+const (
+	noneFlag       = "none"
+	configuredFlag = "configured"
+)
+
+// settingsFlags are the flags of queue settings; "" = the setting stays as it is.
+type settingsFlags struct {
+	lease, maxAttempts, suspendSteps string
+	reset                            bool
+}
+
+func (c queueCommands) settings() *cobra.Command {
+	var f settingsFlags
+	cmd := c.withServer(&cobra.Command{
+		Use:   "settings QUEUE",
+		Short: "Show the settings of a queue, or change them while it runs",
+		Long: `Show the settings of a queue, or change them while it runs: on every node within a second, for the queue and its test twin, in the place of
+the configuration until they are reset.
+
+Items that wait stay as they are. What is leased or put off keeps its time. The failures of an item count against max_attempts when it fails next, and its
+suspends count against suspend_steps.`,
+		Example: `  tallyman queue settings replenishment
+  tallyman queue settings replenishment --lease 2m --max-attempts none
+  tallyman queue settings replenishment --suspend-steps 30m,2h,1d
+  tallyman queue settings replenishment --lease configured
+  tallyman queue settings replenishment --reset`,
+		Args: takes("QUEUE"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			path := queuePath(args[0], "settings")
+			if !anyFlag(cmd, "lease", "max-attempts", "suspend-steps", "reset") {
+				return show(cmd.Context(), c.command, http.MethodGet, path, nil, func(w io.Writer, form *wire.QueueSettingsForm) { c.writeLive(w, form) })
+			}
+			ask, err := f.ask()
+			if err != nil {
+				return err
+			}
+			return show(cmd.Context(), c.command, http.MethodPost, path, ask, func(w io.Writer, form *wire.QueueSettingsForm) { c.writeLive(w, form) })
+		},
+	})
+	flags := cmd.Flags()
+	flags.StringVar(&f.lease, "lease", "", "how long a worker has an item, such as 2m; configured = as the configuration says")
+	flags.StringVar(&f.maxAttempts, "max-attempts", "", "failures after which an item is dead; none = never; configured = as the configuration says")
+	flags.StringVar(&f.suspendSteps, "suspend-steps", "", "the first and further suspends of an item, such as 2h,12h; none = no suspends; configured = as the configuration says")
+	flags.BoolVar(&f.reset, "reset", false, "everything that no other flag sets is as the configuration says")
+	return cmd
+}
+
+// ask is the change that the flags say.
+func (f *settingsFlags) ask() (*wire.SettingsAsk, error) {
+	ask := &wire.SettingsAsk{}
+	reset := func(name, value string) bool {
+		if value == configuredFlag || value == "" && f.reset {
+			ask.Reset = append(ask.Reset, name)
+		}
+		return value == configuredFlag || value == ""
+	}
+	if !reset(item.LeaseSetting, f.lease) {
+		ask.Lease = &f.lease
+	}
+	if !reset(item.MaxAttemptsSetting, f.maxAttempts) {
+		most, err := strconv.Atoi(f.maxAttempts)
+		switch {
+		case f.maxAttempts == noneFlag:
+			most = item.NoLimit
+		case err != nil || most < 1:
+			return nil, usage("--max-attempts takes a number from 1 on, none or configured, and got " + strconv.Quote(f.maxAttempts))
+		}
+		ask.MaxAttempts = &most
+	}
+	if !reset(item.SuspendStepsSetting, f.suspendSteps) {
+		ask.SuspendSteps = []string{}
+		if f.suspendSteps != noneFlag {
+			for step := range strings.SplitSeq(f.suspendSteps, ",") {
+				ask.SuspendSteps = append(ask.SuspendSteps, strings.TrimSpace(step))
+			}
+		}
+	}
+	return ask, nil
+}
+
+// writeLive writes the settings that may be changed, and where each comes from.
+func (c queueCommands) writeLive(w io.Writer, q *wire.QueueSettingsForm) {
+	fmt.Fprintln(w, q.Queue)
+	in, configured := settingTexts(&q.InForce), settingTexts(&q.Configured)
+	rows := make([][]string, len(in))
+	for i, name := range item.SettingNames() {
+		from := "the configuration"
+		if slices.Contains(q.Live, name) {
+			from = "set live; the configuration has " + configured[i].text
+		}
+		rows[i] = []string{in[i].name, in[i].text, from}
+	}
+	terminal.Grid(w, c.width(), "  ", []string{"SETTING", "IN FORCE", "FROM"}, rows)
+	if q.At != nil {
+		fmt.Fprintf(w, "Changed last %s, by %s.\n", stamp(*q.At), q.By)
+	}
+}
+
+// settingText is a setting for people, by its name in the configuration.
+type settingText struct{ name, text string }
+
+// settingTexts are the settings that may be changed while a queue runs, in the order of item.SettingNames.
+func settingTexts(s *wire.SettingsForm) []settingText {
+	most, steps := noneFlag, noneFlag
+	if s.MaxAttempts != item.NoLimit {
+		most = strconv.Itoa(s.MaxAttempts)
+	}
+	if len(s.SuspendSteps) > 0 {
+		steps = strings.Join(s.SuspendSteps, ", ")
+	}
+	return []settingText{{"lease", s.Lease}, {"max_attempts", most}, {"suspend_steps", steps}}
+}
