@@ -787,6 +787,27 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/queues/{queue}/settings": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The settings of a queue, and which of them an operator has set */
+        get: operations["get-queue-settings"];
+        put?: never;
+        /**
+         * Change settings of a queue while it runs
+         * @description On every node within a second, for the queue and its test twin, in the place of the configuration until they are reset. They are about all warehouses: the token must be for all of them. Of two changes of a setting the later one counts. Items that wait stay as they are: what is leased or put off keeps its time, an item keeps its failures, which count against maxAttempts when it fails next, and its suspends, which count against suspendSteps.
+         */
+        post: operations["set-queue-settings"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/queues/{queue}/step": {
         parameters: {
             query?: never;
@@ -3186,7 +3207,7 @@ export interface components {
             ready: number;
             /** @description what has moved of late, on all nodes together; begins anew when Redis has lost its data */
             recent: components["schemas"]["Moved"];
-            /** @description of the configuration */
+            /** @description that are in force */
             settings: components["schemas"]["Settings"];
             /** Format: int64 */
             stored: number;
@@ -3200,6 +3221,19 @@ export interface components {
         Queues: {
             /** @description in the order of their names */
             queues: components["schemas"]["Queue"][];
+        };
+        QueueSettings: {
+            /** Format: date-time */
+            at?: string;
+            /** @description who has set or reset some of them last */
+            by?: string;
+            /** @description those of the configuration of the node that answers */
+            configured: components["schemas"]["Settings"];
+            /** @description those that count, for the test twin too */
+            inForce: components["schemas"]["Settings"];
+            /** @description which of those in force an operator has set */
+            live: ("lease" | "maxAttempts" | "suspendSteps")[];
+            queue: string;
         };
         Range: {
             /**
@@ -3800,11 +3834,30 @@ export interface components {
             /** @description how long an item holds its dedupe key: until_done, day, or a duration */
             dedupe: string;
             lease: string;
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description failures after which an item is dead; 0 = it is never dead
+             */
             maxAttempts: number;
             /** @description how long the first and the further suspends of an item last */
             suspendSteps: string[];
             timezone: string;
+        };
+        SettingsAsk: {
+            /**
+             * @description how long a worker has an item, where the worker asks for no other lease: a duration in s, m, h, d, from 1s to 24h
+             * @example 2m
+             */
+            lease?: string;
+            /**
+             * Format: int64
+             * @description failures after which an item is dead; 0 = it is never dead
+             */
+            maxAttempts?: number;
+            /** @description these are again as the configuration says */
+            reset?: ("lease" | "maxAttempts" | "suspendSteps")[];
+            /** @description how long the first and the further suspends of an item last: durations in s, m, h, d, from 1s to 366d; empty = none may be suspended */
+            suspendSteps?: string[];
         };
         Side: {
             /** @description why it failed, or would not run */
@@ -6696,6 +6749,98 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Queue"];
                     "application/xml": components["schemas"]["Queue"];
+                };
+            };
+            /** @description the service cannot answer now; the problem's code says why */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+xml": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "get-queue-settings": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description the queue */
+                queue: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description the request is refused; the problem's code says why */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+xml": components["schemas"]["Problem"];
+                };
+            };
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["QueueSettings"];
+                    "application/xml": components["schemas"]["QueueSettings"];
+                };
+            };
+            /** @description the service cannot answer now; the problem's code says why */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+xml": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "set-queue-settings": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description the queue */
+                queue: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SettingsAsk"];
+            };
+        };
+        responses: {
+            /** @description the request is refused; the problem's code says why */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+xml": components["schemas"]["Problem"];
+                };
+            };
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["QueueSettings"];
+                    "application/xml": components["schemas"]["QueueSettings"];
                 };
             };
             /** @description the service cannot answer now; the problem's code says why */
