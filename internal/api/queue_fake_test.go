@@ -148,7 +148,7 @@ func (t *fakeTwins) ChangeSettings(_ context.Context, o *item.Order, c item.Sett
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.order(o)
-	c.Set.By, c.Set.At = o.By, time.Now()
+	c.Set.By, c.Set.At = o.By, sentAt
 	if q.err == nil {
 		q.settings = c.Apply(q.settings)
 	}

@@ -52,7 +52,6 @@ func TestQueueSettingsThatAreRefused(t *testing.T) {
 		{`{"maxAttempts":-1}`, "body.maxAttempts", nil},
 		{`{"maxAttempts":"none"}`, "body.maxAttempts", nil},
 		{`{"suspendSteps":["1h","soon"]}`, "body.suspendSteps[1]", nil},
-		{`{"suspendSteps":null}`, "body.suspendSteps", nil},
 		{`{"reset":["dedupe"]}`, "body.reset[0]", nil},
 		{`{"timezone":"UTC"}`, "body.timezone", nil},
 		{`{"lease":"25h"}`, "body.lease", &item.InvalidError{Field: "lease", Index: -1, Message: "is 25h, at most 24h is possible"}},

@@ -86,6 +86,14 @@ type Attempts int
 
 const noLimit = "none"
 
+// String is the number as the configuration has it.
+func (a Attempts) String() string {
+	if a == item.NoLimit {
+		return noLimit
+	}
+	return strconv.Itoa(int(a))
+}
+
 // DecodeYAML reads a number or none.
 func (a *Attempts) DecodeYAML(d *strictyaml.Decoder, name string, n *strictyaml.Node) {
 	if n.Kind == strictyaml.Scalar && n.Text == noLimit {

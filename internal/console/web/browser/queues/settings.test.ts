@@ -45,7 +45,7 @@ test("settings of a queue are changed in s, m, h, d, undone, and set back to the
   await card.getByText("2h", { exact: true }).waitFor();
 
   await shared.server.call("POST", "/api/v1/queues/picking/settings", { lease: "5m", suspendSteps: [] });
-  await card.getByText("5m", { exact: true }).waitFor();
+  await card.getByText(/^5m/).waitFor();
   await card.getByRole("button", { name: "Change" }).click();
   await dialog.getByLabel(/Lease as the configuration says/).check();
   await save.click();

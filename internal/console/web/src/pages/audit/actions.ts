@@ -25,6 +25,7 @@ export const groups = [
     actions: [
       "queue.pause",
       "queue.resume",
+      "queue.settings",
       "queue.remove",
       "queue.requeue",
       "queue.step",
