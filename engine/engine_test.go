@@ -12,8 +12,8 @@ import (
 	"tallyman/engine"
 	"tallyman/internal/ledger"
 	"tallyman/internal/notice"
-	"tallyman/rules"
 	"tallyman/rules/catalog"
+	"tallyman/rules/deliver"
 	"tallyman/rules/row"
 	"tallyman/scanners"
 )
@@ -258,7 +258,7 @@ func TestNewRefuses(t *testing.T) {
 		o.Ledger = nil
 		o.Lease = -1
 		other := negativeStock()
-		other.Source, other.Deliver = "nowhere", []rules.Deliver{{Sink: "void"}}
+		other.Source, other.Deliver = "nowhere", []deliver.Entry{{Sink: "void"}}
 		o.Rules = append(o.Rules, other)
 		_, err := engine.New(o)
 		for _, part := range []string{"no ledger", `"no name!"`, "negative", "twice", `source "nowhere"`, `sink "void"`} {

@@ -12,7 +12,7 @@ import (
 	"tallyman/engine"
 	"tallyman/engine/enginetest"
 	"tallyman/internal/delivery"
-	"tallyman/rules"
+	"tallyman/rules/deliver"
 )
 
 // everyMinute makes a world whose rule tells of one more bin in each of two warehouses every minute.
@@ -63,7 +63,7 @@ func TestFailingLaneHoldsUpNoOther(t *testing.T) {
 	inWorld(t, func(w *world) {
 		everyMinute(w)
 		other := &enginetest.Sink{}
-		w.rules[0].Deliver = append(w.rules[0].Deliver, rules.Deliver{Sink: "other"})
+		w.rules[0].Deliver = append(w.rules[0].Deliver, deliver.Entry{Sink: "other"})
 		var up cell[bool]
 		w.inbox.Fail = func(ctx context.Context, lane string, _ []delivery.Delivery) error {
 			if lane == "100" && !up.get() {

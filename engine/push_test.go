@@ -14,6 +14,7 @@ import (
 	"tallyman/internal/ledger"
 	"tallyman/internal/notice"
 	"tallyman/rules"
+	"tallyman/rules/deliver"
 )
 
 // withPush starts a node that has the push channels sms and gateway, and returns how often sms was woken.
@@ -33,16 +34,16 @@ func (w *world) pushes(sink string) (list []string) {
 	return list
 }
 
-func afterTenMinutes(unless rules.Unless) rules.Deliver {
-	return rules.Deliver{Sink: "sms", Strategy: rules.StrategyDelayed, Delay: 10 * time.Minute, Retry: 3, Unless: unless}
+func afterTenMinutes(unless deliver.Unless) deliver.Entry {
+	return deliver.Entry{Sink: "sms", Strategy: deliver.Delayed, Delay: 10 * time.Minute, Retry: 3, Unless: unless}
 }
 
 // The engine records what goes to a push channel and wakes it; the inbox it delivers to itself.
 func TestPushChannelsAreWoken(t *testing.T) {
 	t.Parallel()
 	inWorld(t, func(w *world) {
-		w.rules[0].Deliver = append(w.rules[0].Deliver, afterTenMinutes(rules.UnlessRead),
-			rules.Deliver{Sink: "gateway", Strategy: rules.StrategyTimed, Within: 30 * time.Minute})
+		w.rules[0].Deliver = append(w.rules[0].Deliver, afterTenMinutes(deliver.UnlessRead),
+			deliver.Entry{Sink: "gateway", Strategy: deliver.Timed, Within: 30 * time.Minute})
 		_, woken := w.withPush()
 		w.set(stock("A-01", -3))
 		pass(6 * time.Minute)
@@ -89,7 +90,7 @@ func TestResolutionsOfPushes(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			inWorld(t, func(w *world) {
-				w.rules[0].Deliver = append(w.rules[0].Deliver, afterTenMinutes(rules.UnlessRead))
+				w.rules[0].Deliver = append(w.rules[0].Deliver, afterTenMinutes(deliver.UnlessRead))
 				w.withPush()
 				w.set(stock("A-01", -3))
 				pass(6 * time.Minute)
@@ -123,8 +124,8 @@ func TestUnlessResolved(t *testing.T) {
 				r.Notice.SendResolved = false
 				change(r)
 				r.Notice.Body = nil
-				r.Deliver = append(r.Deliver, rules.Deliver{Sink: "sms", Strategy: rules.StrategyDelayed, Delay: time.Hour, Unless: rules.UnlessResolved},
-					rules.Deliver{Sink: "gateway", Strategy: rules.StrategyDelayed, Delay: time.Hour, Unless: rules.UnlessRead})
+				r.Deliver = append(r.Deliver, deliver.Entry{Sink: "sms", Strategy: deliver.Delayed, Delay: time.Hour, Unless: deliver.UnlessResolved},
+					deliver.Entry{Sink: "gateway", Strategy: deliver.Delayed, Delay: time.Hour, Unless: deliver.UnlessRead})
 				w.withPush()
 				w.set(stock("A-01", -3), stock("A-02", -3), stock("A-03", -3))
 				pass(11 * time.Minute)
@@ -157,10 +158,10 @@ func TestDeliverWhen(t *testing.T) {
 		w.source.Rows = rowsOr(w, fault)
 		r := w.rules[0]
 		r.Limit.Notices, r.OnError = 2, rules.PolicyAlert
-		r.Deliver = []rules.Deliver{
+		r.Deliver = []deliver.Entry{
 			{Sink: "inbox"},
 			{Sink: "gateway", When: "qty < -100"},
-			{Sink: "sms", Strategy: rules.StrategyDelayed, At: `qty < -100 ? nil : now() + duration("1h")`},
+			{Sink: "sms", Strategy: deliver.Delayed, At: `qty < -100 ? nil : now() + duration("1h")`},
 		}
 		w.withPush()
 		w.set(stock("A-01", -3), stock("A-02", -300), stock("A-03", -3))
@@ -183,7 +184,7 @@ func TestDeliverWhen(t *testing.T) {
 func TestDeliverToNobody(t *testing.T) {
 	t.Parallel()
 	inWorld(t, func(w *world) {
-		w.rules[0].Deliver = []rules.Deliver{{Sink: "inbox", When: "qty < -100"}}
+		w.rules[0].Deliver = []deliver.Entry{{Sink: "inbox", When: "qty < -100"}}
 		w.withPush()
 		w.set(stock("A-01", -3))
 		pass(6 * time.Minute)
@@ -216,7 +217,7 @@ func TestShadowReachesNoPushChannel(t *testing.T) {
 func TestTargetsOfMail(t *testing.T) {
 	t.Parallel()
 	inWorld(t, func(w *world) {
-		w.rules[0].Deliver = []rules.Deliver{{Sink: "mail", Strategy: rules.StrategyImportant}}
+		w.rules[0].Deliver = []deliver.Entry{{Sink: "mail", Strategy: deliver.Important}}
 		o := w.options("n1")
 		o.Sinks["mail"] = engine.Sink{Push: true, Each: true}
 		w.ledger.Subscribers = []string{"user:1", "user:2"}
@@ -230,7 +231,7 @@ func TestTargetsOfMail(t *testing.T) {
 func TestRuleNeedsAKnownSink(t *testing.T) {
 	t.Parallel()
 	inWorld(t, func(w *world) {
-		w.rules[0].Deliver = append(w.rules[0].Deliver, rules.Deliver{Sink: "sms"})
+		w.rules[0].Deliver = append(w.rules[0].Deliver, deliver.Entry{Sink: "sms"})
 		o := w.options("n1")
 		if _, err := engine.New(o); err == nil || !strings.Contains(err.Error(), `unknown sink "sms"`) {
 			t.Errorf("%v", err)

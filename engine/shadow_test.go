@@ -10,6 +10,7 @@ import (
 	"tallyman/engine"
 	"tallyman/engine/enginetest"
 	"tallyman/rules"
+	"tallyman/rules/deliver"
 )
 
 // toWhom are the notices of the warehouse's inbox as "recipients: status title".
@@ -32,7 +33,7 @@ func (w *world) isTold(t *testing.T, want ...string) {
 func inShadow(w *world) (o engine.Options, queue *enginetest.Sink) {
 	queue = &enginetest.Sink{}
 	w.rules[0].Shadow = true
-	w.rules[0].Deliver = []rules.Deliver{{Sink: "queue"}}
+	w.rules[0].Deliver = []deliver.Entry{{Sink: "queue"}}
 	o = w.options("a")
 	o.Sinks["queue"] = engine.Sink{Sink: queue}
 	return o, queue

@@ -14,6 +14,7 @@ import (
 	"tallyman/internal/ledger"
 	"tallyman/internal/silence"
 	"tallyman/rules"
+	"tallyman/rules/deliver"
 )
 
 // quiet is a silence from a minute after eight until another.
@@ -309,7 +310,7 @@ func TestWhyEventsAreDropped(t *testing.T) {
 
 func TestWhyAPushIsSilenced(t *testing.T) {
 	inWorld(t, func(w *world) {
-		w.rules[0].Deliver = append(w.rules[0].Deliver, rules.Deliver{Sink: "sms"})
+		w.rules[0].Deliver = append(w.rules[0].Deliver, deliver.Entry{Sink: "sms"})
 		n, _ := w.withPush()
 		w.set(stock("A-01", -3))
 		pass(6 * m)

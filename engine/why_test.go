@@ -14,6 +14,7 @@ import (
 	"tallyman/engine/why"
 	"tallyman/internal/ledger"
 	"tallyman/rules"
+	"tallyman/rules/deliver"
 	"tallyman/rules/row"
 	"tallyman/scanners"
 )
@@ -291,33 +292,33 @@ func TestWhyAPushWaits(t *testing.T) {
 	t.Parallel()
 	midnight := time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 	for name, c := range map[string]struct {
-		deliver rules.Deliver
+		deliver deliver.Entry
 		record  func(*ledger.DeliveryRecord)
 		want    string
 	}{
-		"unless read":    {afterTenMinutes(rules.UnlessRead), nil, "push_delayed: the delivery to sms goes out at 2000-01-01 00:15:00Z unless somebody reads the notice"},
-		"unless acked":   {afterTenMinutes(rules.UnlessAcked), nil, "push_delayed: the delivery to sms goes out at 2000-01-01 00:15:00Z unless somebody acks the notice"},
+		"unless read":    {afterTenMinutes(deliver.UnlessRead), nil, "push_delayed: the delivery to sms goes out at 2000-01-01 00:15:00Z unless somebody reads the notice"},
+		"unless acked":   {afterTenMinutes(deliver.UnlessAcked), nil, "push_delayed: the delivery to sms goes out at 2000-01-01 00:15:00Z unless somebody acks the notice"},
 		"unless nothing": {afterTenMinutes(""), nil, "push_delayed: the delivery to sms goes out at 2000-01-01 00:15:00Z"},
 		"behind": {
 			afterTenMinutes(""), func(d *ledger.DeliveryRecord) { d.Behind, d.Next = true, time.Time{} },
 			"push_behind: the delivery to sms waits until the one of the finding before it has ended",
 		},
 		"tried again": {
-			rules.Deliver{Sink: "sms", Strategy: rules.StrategyTimed, Within: time.Hour},
+			deliver.Entry{Sink: "sms", Strategy: deliver.Timed, Within: time.Hour},
 			func(d *ledger.DeliveryRecord) {
 				d.Attempts, d.LastError, d.Next = 3, "503 from the gateway", midnight.Add(20*time.Minute)
 			},
 			"push_retry: the delivery to sms has failed 3 times and is tried again at 2000-01-01 00:20:00Z, until 2000-01-01 01:05:00Z: 503 from the gateway",
 		},
 		"held back": {
-			rules.Deliver{Sink: "sms", Strategy: rules.StrategyImportant},
+			deliver.Entry{Sink: "sms", Strategy: deliver.Important},
 			func(d *ledger.DeliveryRecord) {
 				d.Attempts, d.LastError, d.Next = 1, "503", midnight.Add(5*time.Minute)
 			},
 			"push_retry: the delivery to sms has failed once and is to be tried again: the channel is busy, or held back after failures: 503",
 		},
-		"running": {rules.Deliver{Sink: "sms"}, func(d *ledger.DeliveryRecord) { d.Node = "b" }, "push_running: the delivery to sms is being tried by b"},
-		"due":     {rules.Deliver{Sink: "sms"}, nil, "push_due: the delivery to sms has not been tried yet: the channel is busy, held back after failures, or no node runs it"},
+		"running": {deliver.Entry{Sink: "sms"}, func(d *ledger.DeliveryRecord) { d.Node = "b" }, "push_running: the delivery to sms is being tried by b"},
+		"due":     {deliver.Entry{Sink: "sms"}, nil, "push_due: the delivery to sms has not been tried yet: the channel is busy, held back after failures, or no node runs it"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -347,7 +348,7 @@ func TestWhyAPushWaits(t *testing.T) {
 func TestWhyManyPushesWait(t *testing.T) {
 	t.Parallel()
 	inWorld(t, func(w *world) {
-		w.rules[0].Deliver = []rules.Deliver{{Sink: "mail", Strategy: rules.StrategyDelayed, Delay: time.Hour}}
+		w.rules[0].Deliver = []deliver.Entry{{Sink: "mail", Strategy: deliver.Delayed, Delay: time.Hour}}
 		w.ledger.Subscribers = []string{"user:1", "user:2", "user:3"}
 		o := w.options("n1")
 		o.Sinks["mail"] = engine.Sink{Push: true, Each: true}
@@ -365,8 +366,8 @@ func TestWhyWhereItWouldGo(t *testing.T) {
 	t.Parallel()
 	inWorld(t, func(w *world) {
 		w.rules[0].For = time.Hour
-		w.rules[0].Deliver = append(w.rules[0].Deliver, afterTenMinutes(rules.UnlessRead),
-			rules.Deliver{Sink: "gateway", When: "qty < -100", Strategy: rules.StrategyDelayed, At: `now() + duration("1h")`})
+		w.rules[0].Deliver = append(w.rules[0].Deliver, afterTenMinutes(deliver.UnlessRead),
+			deliver.Entry{Sink: "gateway", When: "qty < -100", Strategy: deliver.Delayed, At: `now() + duration("1h")`})
 		n, _ := w.withPush()
 		w.set(stock("A-01", -3), stock("A-02", -300))
 		pass(6 * time.Minute)

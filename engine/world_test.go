@@ -18,6 +18,7 @@ import (
 	"tallyman/internal/testenv"
 	"tallyman/rules"
 	"tallyman/rules/catalog"
+	"tallyman/rules/deliver"
 	"tallyman/rules/row"
 	"tallyman/scanners"
 )
@@ -58,7 +59,7 @@ func negativeStock() *rules.Rule {
 			Body:   map[string]string{"": "Replenish {{ .bin_code }}."},
 			Fields: map[string]string{"bin": "bin_code", "qty": "qty"},
 		},
-		Deliver: []rules.Deliver{{Sink: "inbox"}},
+		Deliver: []deliver.Entry{{Sink: "inbox"}},
 	}
 }
 

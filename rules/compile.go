@@ -116,7 +116,7 @@ func (c *compiler) nearColumn(name string) string {
 	if slices.Contains(names, strings.ToLower(name)) {
 		return "column names are lower case here: " + strings.ToLower(name)
 	}
-	return nearest(name, names, "columns")
+	return problem.Nearest(name, names, "columns")
 }
 
 func (c *compiler) notice(types catalog.Catalog) {
@@ -215,21 +215,11 @@ func (c *compiler) texts() {
 	}
 	titles := c.bind("notice.title", c.r.Notice.Title, zone)
 	bodies := c.bind("notice.body", c.r.Notice.Body, zone)
-	langs := map[string]bool{"": true}
-	for _, lang := range append(sortedKeys(titles), sortedKeys(bodies)...) {
-		langs[lang] = true
-	}
-	if lang := pick(titles, ""); lang != "" && (len(bodies) == 0 || pick(bodies, "") == lang) {
-		delete(langs, "") // the same words: rendered once
-		c.program.fallback = lang
-	}
-	for _, lang := range sortedKeys(langs) {
-		c.program.texts = append(c.program.texts, wording{lang: lang, title: titles.own(lang), body: bodies.own(lang)})
-	}
+	c.program.words = message.NewWords(titles, bodies)
 }
 
-func (c *compiler) bind(path string, byLanguage map[string]string, zone *time.Location) boundTexts {
-	bound := boundTexts{}
+func (c *compiler) bind(path string, byLanguage map[string]string, zone *time.Location) message.Bounds {
+	bound := message.Bounds{}
 	for _, lang := range sortedKeys(byLanguage) {
 		t, faults := parseText(c.r, byLanguage[lang])
 		var b *message.Bound
@@ -256,28 +246,6 @@ func parseText(r *Rule, src string) (*message.Template, []message.Fault) {
 		return message.ParseRows(src)
 	}
 	return message.Parse(src)
-}
-
-// boundTexts are the templates of a title or body by language.
-type boundTexts map[string]*message.Bound
-
-// pick chooses the language whose text stands for lang: itself, the text without a language, English, or the
-// first in the order of the codes; lang where there is no text at all.
-func pick(texts boundTexts, lang string) string {
-	for _, l := range append([]string{lang, "", "en"}, sortedKeys(texts)...) {
-		if _, ok := texts[l]; ok {
-			return l
-		}
-	}
-	return lang
-}
-
-// own returns a Bound for the language, of its own: a Bound holds the row being rendered. nil where there is no text.
-func (b boundTexts) own(lang string) *message.Bound {
-	if t := b[pick(b, lang)]; t != nil {
-		return t.Clone()
-	}
-	return nil
 }
 
 // entry is an entry of the rule's deliver; nil is an expression that it does not have.

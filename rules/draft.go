@@ -91,7 +91,7 @@ func (p *Program) DraftResult(rows []*row.Row) (*NoticeDraft, error) {
 }
 
 func (p *Program) draft(s subject) (*NoticeDraft, error) {
-	d := &NoticeDraft{Type: p.typ, Modal: p.rule.Notice.Modal, Expires: p.rule.Notice.Expires, Texts: make(map[string]Text, len(p.texts)+1)}
+	d := &NoticeDraft{Type: p.typ, Modal: p.rule.Notice.Modal, Expires: p.rule.Notice.Expires}
 	if d.Expires == 0 {
 		d.Expires = p.typ.Retention
 	}
@@ -110,34 +110,12 @@ func (p *Program) draft(s subject) (*NoticeDraft, error) {
 	if d.Fields, err = p.data(s); err != nil {
 		return nil, err
 	}
-	for _, t := range p.texts {
-		if d.Texts[t.lang], err = t.render(s, p.group != nil); err != nil {
-			return nil, err
-		}
-	}
-	if p.fallback != "" {
-		d.Texts[""] = d.Texts[p.fallback]
+	ofRows := func(b *message.Bound) (string, error) { return s.render(b, p.group != nil) }
+	if d.Texts, err = p.words.Render(ofRows, ofRows); err != nil {
+		return nil, err
 	}
 	d.Deliver, err = p.applied(s)
 	return d, err
-}
-
-// render writes title and body. A title is one line.
-func (t wording) render(s subject, grouped bool) (Text, error) {
-	title, err := s.render(t.title, grouped)
-	if err != nil {
-		return Text{}, fmt.Errorf("title: %w", err)
-	}
-	words := Text{Title: strings.Join(strings.Fields(title), " ")}
-	if t.body == nil {
-		return words, nil
-	}
-	body, err := s.render(t.body, grouped)
-	if err != nil {
-		return Text{}, fmt.Errorf("body: %w", err)
-	}
-	words.Body = strings.TrimSpace(body)
-	return words, nil
 }
 
 func (p *Program) warehouseOf(s subject) (string, error) {

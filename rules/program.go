@@ -30,8 +30,7 @@ type Program struct {
 	initial     []initialValue
 	kinds       []row.Kind // of the watermark's columns
 	fields      []dataField
-	texts       []wording
-	fallback    string         // the language whose text is that without a language too; "" = that one has its own
+	words       message.Words
 	deliver     []entry        // nil where no entry of the rule's deliver has an expression
 	everywhere  []AppliedEntry // all entries
 	buf         []byte
@@ -45,17 +44,8 @@ type dataField struct {
 	value    *condition.Program
 }
 
-// wording is the words in one language; body is nil where the rule has none.
-type wording struct {
-	lang        string
-	title, body *message.Bound
-}
-
 // Text is the words of a notice in one language.
-type Text struct {
-	Title string
-	Body  string
-}
+type Text = message.Text
 
 // NoticeDraft is what a rule says about a row, a group or a result: the part of a notice that comes from the rule file.
 type NoticeDraft struct {
@@ -104,13 +94,7 @@ func (p *Program) Clone() *Program {
 		f.value = f.value.Clone()
 		c.fields[i] = f
 	}
-	c.texts = make([]wording, len(p.texts))
-	for i, t := range p.texts {
-		c.texts[i] = wording{lang: t.lang, title: t.title.Clone()}
-		if t.body != nil {
-			c.texts[i].body = t.body.Clone()
-		}
-	}
+	c.words = p.words.Clone()
 	c.deliver = slices.Clone(p.deliver)
 	for i, e := range p.deliver {
 		if e.when != nil {

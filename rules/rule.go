@@ -2,10 +2,9 @@ package rules
 
 import (
 	"strconv"
-	"strings"
 	"time"
 
-	"tallyman/rules/strictyaml"
+	"tallyman/rules/deliver"
 )
 
 // Mode says what the absence of a row means.
@@ -109,7 +108,7 @@ type Rule struct {
 	Unjudged       Unjudged // from how many rows that cannot be judged on OnError: alert tells; zero = from one
 	Limit          Limit
 	Notice         Notice
-	Deliver        []Deliver
+	Deliver        []deliver.Entry
 
 	File     string // where it was read from
 	Checksum string // of everything above; changes when the rule's meaning does
@@ -183,93 +182,6 @@ type Notice struct {
 	Expires      time.Duration     // 0 = the type's retention
 	SendResolved bool
 }
-
-// Strategy says how long a push channel is tried. The inbox and queues are tried until they have taken a notice.
-type Strategy string
-
-// The strategies.
-const (
-	StrategyImmediate Strategy = ""          // one attempt, at once; also what a file calls immediate
-	StrategyDelayed   Strategy = "delayed"   // the first attempt later, then Retry more
-	StrategyImportant Strategy = "important" // until it succeeds, or the notice expires; see Until
-	StrategyTimed     Strategy = "timed"     // until Within has passed
-)
-
-// String is what a file calls it.
-func (s Strategy) String() string {
-	if s == StrategyImmediate {
-		return immediate
-	}
-	return string(s)
-}
-
-const immediate = "immediate"
-
-// Unless says what cancels a delivery that still waits. The empty Unless is nothing.
-type Unless string
-
-// What cancels.
-const (
-	UnlessRead     Unless = "read"
-	UnlessAcked    Unless = "acked"
-	UnlessResolved Unless = "resolved"
-)
-
-// Until says how long an important delivery is tried. The empty Until is until the notice expires.
-type Until string
-
-// UntilSent is tried on after the notice has expired.
-const UntilSent Until = "sent"
-
-// Deliver names a sink that gets the notices, and says how.
-type Deliver struct {
-	Sink     string
-	Strategy Strategy      `json:",omitempty"`
-	Within   time.Duration `json:",omitempty"` // timed
-	Delay    time.Duration `json:",omitempty"` // delayed, unless At gives a time
-	At       string        `json:",omitempty"` // delayed: expr, a time; NULL is at once. "" = Delay counts
-	Retry    int           `json:",omitempty"` // delayed: attempts after the first that failed for a while
-	Unless   Unless        `json:",omitempty"` // delayed
-	Until    Until         `json:",omitempty"` // important
-	When     string        `json:",omitempty"` // expr; "" = every notice
-}
-
-// String says it as people do: "sms after 10m unless read, when qty < 0".
-func (d *Deliver) String() string { return d.Sink + d.How() }
-
-// How is String without the sink.
-func (d *Deliver) How() string {
-	var b strings.Builder
-	switch {
-	case d.At != "":
-		b.WriteString(" at " + d.At)
-	case d.Strategy == StrategyDelayed:
-		b.WriteString(" after " + strictyaml.FormatDuration(d.Delay))
-	case d.Strategy == StrategyImportant:
-		b.WriteString(" until it succeeds")
-		if d.Until == UntilSent {
-			b.WriteString(", even after the notice has expired")
-		}
-	case d.Strategy == StrategyTimed:
-		b.WriteString(" for " + strictyaml.FormatDuration(d.Within))
-	}
-	if d.Unless != "" {
-		b.WriteString(" unless " + string(d.Unless))
-	}
-	if d.When != "" {
-		b.WriteString(", when " + d.When)
-	}
-	return b.String()
-}
-
-// The types of sinks that are tried until they have taken a notice, in order, whatever the strategy.
-const (
-	inboxSink = "inbox"
-	queueSink = "queue"
-)
-
-// PushSink tells whether sinks of the type are push channels, to which strategies apply.
-func PushSink(typ string) bool { return typ != inboxSink && typ != queueSink }
 
 // AppliedEntry is an entry of a rule's deliver that applies to a notice.
 type AppliedEntry struct {

@@ -7,21 +7,21 @@ import (
 	"time"
 
 	"tallyman/rules"
+	"tallyman/rules/deliver"
 	"tallyman/rules/row"
 )
 
 func TestDeliverInWords(t *testing.T) {
 	for _, c := range []struct {
-		d    rules.Deliver
+		d    deliver.Entry
 		want string
 	}{
-		{rules.Deliver{Sink: "inbox"}, "inbox"},
-		{rules.Deliver{Sink: "inbox", Strategy: rules.StrategyImmediate, When: "qty < 0"}, "inbox, when qty < 0"},
-		{rules.Deliver{Sink: "sms", Strategy: rules.StrategyDelayed, Delay: 10 * time.Minute, Unless: rules.UnlessRead}, "sms after 10m unless read"},
-		{rules.Deliver{Sink: "sms", Strategy: rules.StrategyDelayed, At: "due_at"}, "sms at due_at"},
-		{rules.Deliver{Sink: "gw", Strategy: rules.StrategyImportant}, "gw until it succeeds"},
-		{rules.Deliver{Sink: "gw", Strategy: rules.StrategyImportant, Until: rules.UntilSent}, "gw until it succeeds, even after the notice has expired"},
-		{rules.Deliver{Sink: "gw", Strategy: rules.StrategyTimed, Within: 30 * time.Minute}, "gw for 30m"},
+		{deliver.Entry{Sink: "inbox"}, "inbox"},
+		{deliver.Entry{Sink: "inbox", Strategy: deliver.Immediate, When: "qty < 0"}, "inbox, when qty < 0"},
+		{deliver.Entry{Sink: "sms", Strategy: deliver.Delayed, Delay: 10 * time.Minute, Unless: deliver.UnlessRead}, "sms after 10m unless read"},
+		{deliver.Entry{Sink: "sms", Strategy: deliver.Delayed, At: "due_at"}, "sms at due_at"},
+		{deliver.Entry{Sink: "gw", Strategy: deliver.Important}, "gw until it succeeds"},
+		{deliver.Entry{Sink: "gw", Strategy: deliver.Timed, Within: 30 * time.Minute}, "gw for 30m"},
 	} {
 		if got := c.d.String(); got != c.want {
 			t.Errorf("%q, want %q", got, c.want)
@@ -127,7 +127,7 @@ func TestAlertsGoEverywhere(t *testing.T) {
 
 func TestPushSinks(t *testing.T) {
 	for typ, want := range map[string]bool{"inbox": false, "queue": false, "webhook": true, "mail": true, "chat": true, "stdout": true} {
-		if rules.PushSink(typ) != want {
+		if deliver.PushSink(typ) != want {
 			t.Errorf("%s: %v", typ, !want)
 		}
 	}

@@ -10,7 +10,9 @@ import (
 	"strings"
 	"time"
 
+	"tallyman/rules/deliver"
 	"tallyman/rules/jsonschema"
+	"tallyman/rules/message"
 	"tallyman/rules/strictyaml"
 )
 
@@ -102,23 +104,17 @@ type noticeSpec struct {
 	Warehouse    exprText            `yaml:"warehouse" text:"lines" doc:"The warehouse whose inboxes get it, an expression such as wh_id; by default the name of the scope."`
 	Priority     exprText            `yaml:"priority" text:"lines" doc:"1 (low) to 5 (high), a number or an expression such as: qty < -100 ? 5 : 3"`
 	Modal        string              `yaml:"modal" enum:"silent,popup" doc:"silent, or popup: how a client shows it."`
-	Title        localTexts          `yaml:"title" text:"lines" doc:"One line: a template such as \"Bin {{ .bin_code }} is at {{ .qty }}\", or one for each language: {en: …, zh: …}"`
-	Body         localTexts          `yaml:"body" text:"lines" doc:"The text: a template, or one for each language."`
+	Title        message.Texts       `yaml:"title" text:"lines" doc:"One line: a template such as \"Bin {{ .bin_code }} is at {{ .qty }}\", or one for each language: {en: …, zh: …}"`
+	Body         message.Texts       `yaml:"body" text:"lines" doc:"The text: a template, or one for each language."`
 	Fields       map[string]exprText `yaml:"fields" text:"lines" doc:"The typed data: an expression for each field of the type. By default the columns that have the fields' names."`
 	Expires      time.Duration       `yaml:"expires" min:"1s" max:"3650d" doc:"How long it lives; by default the type's retention."`
 	SendResolved bool                `yaml:"send_resolved" doc:"Tell as well when the finding is over."`
 }
 
 type deliverSpec struct {
-	Sink     string        `yaml:"sink,required" doc:"A name under sinks in the configuration."`
-	Strategy string        `yaml:"strategy" enum:"immediate,delayed,important,timed" doc:"Of a push channel. immediate: one attempt. delayed: the first attempt after delay, or at a time. important: until it succeeds or the notice expires. timed: until within has passed."`
-	Within   time.Duration `yaml:"within" min:"1s" max:"30d" doc:"timed: how long it is tried."`
-	Delay    time.Duration `yaml:"delay" max:"366d" doc:"delayed: how long it waits before the first attempt."`
-	At       exprText      `yaml:"at" text:"lines" doc:"delayed: the time of the first attempt instead of delay, an expression such as: released_at + duration(\"10m\"); NULL is at once."`
-	Retry    int           `yaml:"retry" min:"0" max:"100" doc:"delayed: how often it is tried again after an attempt that failed for a while; by default not at all."`
-	Unless   string        `yaml:"unless" enum:"read,acked,resolved" doc:"delayed: what cancels it before it has gone out. read: somebody has read the notice, or acked it. acked: somebody has acked it. resolved: the finding is over."`
-	Until    string        `yaml:"until" enum:"sent" doc:"important: sent goes on after the notice has expired, until the channel takes it or an operator cancels; without it the expiry ends the delivery."`
-	When     exprText      `yaml:"when" text:"lines" doc:"Only notices whose row meets this condition go to this sink. NULL does not match."`
+	deliver.Spec
+	At   exprText `yaml:"at" text:"lines" doc:"delayed: the time of the first attempt instead of delay, an expression such as: released_at + duration(\"10m\"); NULL is at once."`
+	When exprText `yaml:"when" text:"lines" doc:"Only notices whose row meets this condition go to this sink. NULL does not match."`
 }
 
 // exprText is an expression; a bare number or boolean is one as well.
@@ -173,31 +169,6 @@ func (o *onErrorSpec) DecodeYAML(d *strictyaml.Decoder, name string, n *strictya
 	} else {
 		o.Unjudged.Rows = count
 	}
-}
-
-// localTexts is one text, or a map of texts by language.
-type localTexts map[string]string
-
-// DecodeYAML implements strictyaml.Decodable.
-func (t *localTexts) DecodeYAML(d *strictyaml.Decoder, name string, n *strictyaml.Node) {
-	if n.Kind == strictyaml.Scalar {
-		if s, ok := d.Text(name, n); ok {
-			*t = localTexts{"": s}
-		}
-		return
-	}
-	if n.Kind == strictyaml.Sequence {
-		d.Fail(n, strictyaml.CodeType, name+" takes a text, or a map of texts by language, found a list", "")
-		return
-	}
-	m := map[string]string{}
-	d.Value(name, n, &m)
-	for _, f := range n.Fields {
-		if !language.MatchString(f.Name) {
-			d.Fail(f.Key, strictyaml.CodeUnknown, fmt.Sprintf("%q in %s is no language", f.Name, name), "a code such as en, zh or pt-BR")
-		}
-	}
-	*t = m
 }
 
 // scalars is a map of single values: string, int64, float64, bool or nil.
@@ -267,10 +238,9 @@ func ruleOf(s *ruleSpec, scope string) *Rule {
 		}
 	}
 	for _, d := range s.Deliver {
-		r.Deliver = append(r.Deliver, Deliver{
-			Sink: d.Sink, Strategy: Strategy(strings.TrimPrefix(d.Strategy, immediate)), Within: d.Within, Delay: d.Delay, At: string(d.At),
-			Retry: d.Retry, Unless: Unless(d.Unless), Until: Until(d.Until), When: string(d.When),
-		})
+		entry := d.Entry()
+		entry.At, entry.When = string(d.At), string(d.When)
+		r.Deliver = append(r.Deliver, entry)
 	}
 	return r
 }
@@ -327,14 +297,6 @@ func (*onErrorSpec) JSONSchema() *jsonschema.Schema {
 	return &jsonschema.Schema{
 		Type: jsonschema.Types{"string", "object"}, Default: string(PolicyKeepLast), Pattern: "^(keep_last|alert)$", MinProperties: 1, PropertyNames: &jsonschema.Schema{Pattern: "^alert$"},
 		AdditionalProperties: &jsonschema.Schema{Type: jsonschema.Types{"string", "integer"}, Pattern: "^([1-9][0-9]?|100)%$|^[1-9][0-9]*$"},
-	}
-}
-
-// JSONSchema implements jsonschema.Schemer.
-func (*localTexts) JSONSchema() *jsonschema.Schema {
-	return &jsonschema.Schema{
-		Type: jsonschema.Types{"string", "object"}, MinProperties: 1, PropertyNames: &jsonschema.Schema{Pattern: language.String()},
-		AdditionalProperties: &jsonschema.Schema{Type: jsonschema.Types{"string"}},
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tallyman/rules"
+	"tallyman/rules/deliver"
 	"tallyman/rules/row"
 )
 
@@ -135,7 +136,7 @@ func said(r *rules.Rule, d *rules.NoticeDraft, err error) []string {
 	}
 	text := d.Texts[""]
 	line := fmt.Sprintf("%s %d %s | %s | %s", d.Warehouse, d.Priority, text.Title, text.Body, strings.Join(fields, " "))
-	if slices.ContainsFunc(r.Deliver, func(d rules.Deliver) bool { return d.When != "" || d.At != "" }) {
+	if slices.ContainsFunc(r.Deliver, func(d deliver.Entry) bool { return d.When != "" || d.At != "" }) {
 		line += " →"
 	}
 	for _, a := range d.Deliver {

@@ -204,7 +204,6 @@ var (
 	ruleID    = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,62}$`)
 	plainName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$`) // scopes, warehouses, labels
 	paramName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
-	language  = regexp.MustCompile(`^[a-z]{2,3}(-[A-Za-z0-9]{2,8})*$`)
 )
 
 // The codes of this package's own problems; strictyaml, condition, probe and message have theirs.
@@ -226,10 +225,6 @@ const (
 	CodePer           = "wrong_per"
 	CodeGroup         = "group_warehouse"
 	CodeAlert         = "alert_warehouse"
-	CodeStrategy      = "wrong_strategy"
-	CodeStrategySink  = "strategy_not_for_sink"
-	CodeUnread        = "unless_unread"
-	CodeTooLate       = "delivered_too_late"
 	CodeParamMissing  = "param_missing"
 	CodeParamUnused   = "param_unused"
 	CodeParamReserved = "param_reserved"
@@ -237,7 +232,6 @@ const (
 	CodeWatermark     = "bad_watermark"
 	CodePriority      = "bad_priority"
 	CodeUnknownSource = "unknown_source"
-	CodeUnknownSink   = "unknown_sink"
 	CodeUnknownType   = "unknown_type"
 	CodeUnknownColumn = "unknown_column"
 	CodeColumnName    = "unusable_column"

@@ -5,6 +5,7 @@ import (
 
 	"tallyman/rules"
 	"tallyman/rules/catalog"
+	"tallyman/rules/deliver"
 )
 
 var binNotice = catalog.Type{
@@ -38,7 +39,7 @@ func ruleOf(name string) *rules.Rule {
 			Type: "BIN_NOTICE", Priority: "3", Modal: rules.ModalSilent, SendResolved: true,
 			Title: map[string]string{"": "Bin {{ .bin }}"}, Fields: map[string]string{"bin": "bin"},
 		},
-		Deliver: []rules.Deliver{{Sink: "log"}},
+		Deliver: []deliver.Entry{{Sink: "log"}},
 	}
 	switch name {
 	case groups:

@@ -10,6 +10,7 @@ import (
 	"tallyman/internal/ledger"
 	"tallyman/internal/silence"
 	"tallyman/rules"
+	"tallyman/rules/deliver"
 )
 
 // ShadowSubscriber names whose inbox has the notices of a rule in shadow.
@@ -72,7 +73,7 @@ func targets(r *rules.Rule, sinks map[string]Channel) []ledger.Target {
 	return list
 }
 
-func strategyOf(d *rules.Deliver) *delivery.Strategy {
+func strategyOf(d *deliver.Entry) *delivery.Strategy {
 	return &delivery.Strategy{
 		Kind:  delivery.StrategyKind(d.Strategy.String()),
 		Delay: d.Delay, Within: d.Within, Retry: d.Retry, Unless: delivery.Unless(d.Unless), Until: delivery.Until(d.Until),

@@ -12,6 +12,7 @@ import (
 	"tallyman/internal/ledger"
 	"tallyman/rules"
 	"tallyman/rules/catalog"
+	"tallyman/rules/deliver"
 	"tallyman/rules/row"
 	"tallyman/scanners"
 )
@@ -42,7 +43,7 @@ func negativeStock() *rules.Rule {
 			Body:   map[string]string{"": "Replenish {{ .bin_code }}."},
 			Fields: map[string]string{"bin": "bin_code", "qty": "qty"},
 		},
-		Deliver: []rules.Deliver{{Sink: "inbox"}},
+		Deliver: []deliver.Entry{{Sink: "inbox"}},
 	}
 }
 

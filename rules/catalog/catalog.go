@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"tallyman/rules/message"
 	"tallyman/rules/problem"
 	"tallyman/rules/strictyaml"
 )
@@ -206,10 +207,9 @@ const (
 )
 
 var (
-	codePattern     = regexp.MustCompile(`^[A-Z][A-Z0-9_]{0,63}$`)
-	fieldPattern    = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,63}$`)
-	languagePattern = regexp.MustCompile(`^[a-z]{2,3}(-[A-Za-z0-9]{2,8})*$`)
-	kinds           = []FieldKind{String, Int, Decimal, Bool, Time}
+	codePattern  = regexp.MustCompile(`^[A-Z][A-Z0-9_]{0,63}$`)
+	fieldPattern = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,63}$`)
+	kinds        = []FieldKind{String, Int, Decimal, Bool, Time}
 )
 
 const (
@@ -223,7 +223,7 @@ type Fault struct {
 }
 
 // IsLanguage tells whether the text is the code of a language, as zh or pt-BR.
-func IsLanguage(s string) bool { return languagePattern.MatchString(s) }
+func IsLanguage(s string) bool { return message.IsLanguage(s) }
 
 // Validate returns all that is wrong with the type by itself; types from elsewhere than a file go through it.
 func (t Type) Validate() []Fault {

@@ -186,13 +186,13 @@ func shape(v reflect.Value, tag reflect.StructTag) *Schema {
 
 func object(v reflect.Value) *Schema {
 	s := &Schema{Type: Types{"object"}, AdditionalProperties: Nothing()}
-	for i := range v.NumField() {
-		tag := v.Type().Field(i).Tag
+	for _, f := range reflect.VisibleFields(v.Type()) { // an embedded struct adds its fields
+		tag := f.Tag
 		name, options, _ := strings.Cut(tag.Get("yaml"), ",")
 		if name == "" || name == "-" {
 			continue
 		}
-		s.Properties = append(s.Properties, Property{name, of(v.Field(i), tag)})
+		s.Properties = append(s.Properties, Property{name, of(v.FieldByIndex(f.Index), tag)})
 		if options == "required" {
 			s.Required = append(s.Required, name)
 		}

@@ -168,6 +168,18 @@ func DidYouMean(name string, candidates []string) string {
 	return fmt.Sprintf("did you mean %q?", best)
 }
 
+// Nearest hints at the name that was meant, or says which there are.
+func Nearest(name string, names []string, what string) string {
+	hint := DidYouMean(name, names)
+	switch {
+	case hint != "":
+		return hint
+	case len(names) == 0:
+		return "there are no " + what
+	}
+	return what + ": " + strings.Join(names, ", ")
+}
+
 // fold makes spellings alike that differ in case and word breaks only: repeatInterval, repeat-interval.
 func fold(s string) []rune {
 	return []rune(strings.NewReplacer("-", "", "_", "").Replace(strings.ToLower(s)))

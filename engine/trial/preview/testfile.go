@@ -16,6 +16,7 @@ import (
 	"tallyman/internal/notice"
 	"tallyman/internal/text"
 	"tallyman/rules"
+	"tallyman/rules/deliver"
 	"tallyman/rules/row"
 	"tallyman/rules/strictyaml"
 )
@@ -233,8 +234,8 @@ func words(text string) *yaml.Node {
 
 // deliver is where a notice goes, for a rule that says more of it than names of sinks; else nil.
 func (f *testFile) deliver(targets []ledger.Target) *yaml.Node {
-	plain := func(d rules.Deliver) bool { return d == rules.Deliver{Sink: d.Sink} }
-	if f.rule.Shadow || !slices.ContainsFunc(f.rule.Deliver, func(d rules.Deliver) bool { return !plain(d) }) {
+	plain := func(d deliver.Entry) bool { return d == deliver.Entry{Sink: d.Sink} }
+	if f.rule.Shadow || !slices.ContainsFunc(f.rule.Deliver, func(d deliver.Entry) bool { return !plain(d) }) {
 		return nil
 	}
 	n := flow()

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"tallyman/rules"
+	"tallyman/rules/deliver"
 )
 
 // Whatever is changed in a rule is told: each field of it, and of what stands below it, one after the other.
@@ -109,11 +110,11 @@ func fill(v reflect.Value, n int) {
 func TestFieldsAreNamedAsInARuleFile(t *testing.T) {
 	t.Parallel()
 	before := &rules.Rule{
-		For: time.Hour, RunbookURL: "https://a", Key: []string{"wh_id", "bin"}, Deliver: []rules.Deliver{{Sink: "inbox"}},
+		For: time.Hour, RunbookURL: "https://a", Key: []string{"wh_id", "bin"}, Deliver: []deliver.Entry{{Sink: "inbox"}},
 		Notice: rules.Notice{Title: map[string]string{"": "A", "zh": "甲"}}, Probe: rules.Probe{SQL: "SELECT 1", Params: map[string]any{"n": int64(1)}},
 	}
 	after := &rules.Rule{
-		For: 90 * time.Minute, Key: []string{"bin"}, Deliver: []rules.Deliver{{Sink: "inbox"}, {Sink: "sms", Strategy: rules.StrategyDelayed, Delay: 10 * time.Minute, Unless: rules.UnlessRead}},
+		For: 90 * time.Minute, Key: []string{"bin"}, Deliver: []deliver.Entry{{Sink: "inbox"}, {Sink: "sms", Strategy: deliver.Delayed, Delay: 10 * time.Minute, Unless: deliver.UnlessRead}},
 		Notice: rules.Notice{Title: map[string]string{"": "B", "zh": "甲"}}, Probe: rules.Probe{SQL: "SELECT 1", Params: map[string]any{"n": nil}, MaxRows: 5, Watermark: &rules.Watermark{LookBack: &rules.LookBack{Time: 10 * time.Minute}}},
 	}
 	want := []Change{

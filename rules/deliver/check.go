@@ -1,0 +1,146 @@
+package deliver
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"tallyman/internal/notice"
+	"tallyman/rules/problem"
+	"tallyman/rules/strictyaml"
+)
+
+// The codes of faults, beside those of strictyaml.
+const (
+	CodeDuplicateName = "duplicate_name"
+	CodeConflict      = "conflict"
+	CodeMode          = "wrong_mode"
+	CodeStrategy      = "wrong_strategy"
+	CodeStrategySink  = "strategy_not_for_sink"
+	CodeUnread        = "unless_unread"
+	CodeTooLate       = "delivered_too_late"
+	CodeUnknownSink   = "unknown_sink"
+)
+
+// Fault is what is wrong with a field of an entry, as "[0].delay"; of Entry.Faults as "delay".
+type Fault struct {
+	Field, Code, Message, Hint string
+}
+
+// Field is where a field of an entry stands in a list.
+func Field(i int, field string) string { return fmt.Sprintf("[%d].%s", i, field) }
+
+// Names reports what is wrong with the names of the sinks, and how many there are.
+func Names(list []Entry) []Fault {
+	var l []Fault
+	if n := len(list); n > notice.MaxSinks {
+		l = append(l, Fault{"", strictyaml.CodeOutOfRange, fmt.Sprintf("deliver has %d entries, %d are the most", n, notice.MaxSinks), "name each sink once"})
+	}
+	seen := map[string]bool{}
+	for i := range list {
+		switch name := list[i].Sink; {
+		case name == "":
+			l = append(l, Fault{Field(i, "sink"), strictyaml.CodeMissing, "the sink has no name", ""})
+		case seen[name]:
+			l = append(l, Fault{Field(i, "sink"), CodeDuplicateName, fmt.Sprintf("the notices go to %q already", name), "name each sink once"})
+		}
+		seen[list[i].Sink] = true
+	}
+	return l
+}
+
+// strategyFields belong to one strategy each.
+var strategyFields = []struct {
+	name string
+	of   Strategy
+}{
+	{"within", Timed}, {"delay", Delayed}, {"at", Delayed}, {"retry", Delayed}, {"unless", Delayed},
+}
+
+// Faults reports the fields of an entry that do not belong together. has tells whether a field was written, and resolves whether notices can resolve.
+func (e *Entry) Faults(has func(field string) bool, resolves bool) []Fault {
+	var l []Fault
+	fail := func(field, code, message, hint string) { l = append(l, Fault{field, code, message, hint}) }
+	for _, f := range strategyFields {
+		if has(f.name) && e.Strategy != f.of {
+			fail(f.name, CodeStrategy, fmt.Sprintf("%s belongs to strategy %s, and this one is %s", f.name, f.of, e.Strategy),
+				fmt.Sprintf("set strategy: %s, or remove %s", f.of, f.name))
+		}
+	}
+	switch {
+	case e.Strategy == Timed && !has("within"):
+		fail("strategy", strictyaml.CodeMissing, "within is missing: strategy timed ends after it", "as within: 30m")
+	case e.Strategy == Delayed && !has("delay") && !has("at"):
+		fail("strategy", strictyaml.CodeMissing, "delay is missing: strategy delayed begins after it", "as delay: 10m; or a time by an expression, as at: released_at")
+	case e.Strategy == Delayed && has("delay") && has("at"):
+		fail("at", CodeConflict, "the delivery waits for two times, of delay and of at", "keep one")
+	}
+	if e.Strategy == Delayed && e.Unless == UnlessResolved && !resolves {
+		fail("unless", CodeMode, "unless: resolved means nothing in mode event, where nothing resolves", "unless: read, or acked; or remove it")
+	}
+	return l
+}
+
+// Sinks are the sinks of a site.
+type Sinks struct {
+	Types map[string]string // by name
+	Push  []string          // types of push channels that there are, for hints
+}
+
+// Life is how long notices live, for messages as Text; Longer says how they live longer.
+type Life struct {
+	Span         time.Duration
+	Text, Longer string
+}
+
+// Check holds entries against the sinks of the site and the life of their notices.
+func (s Sinks) Check(list []Entry, life Life) []Fault {
+	var l []Fault
+	fail := func(i int, field, code, message, hint string) {
+		l = append(l, Fault{Field(i, field), code, message, hint})
+	}
+	inbox := slices.ContainsFunc(list, func(e Entry) bool { return s.Types[e.Sink] == inboxSink })
+	for i := range list {
+		e := &list[i]
+		typ, ok := s.Types[e.Sink]
+		switch {
+		case !ok:
+			fail(i, "sink", CodeUnknownSink, fmt.Sprintf("no sink %q is configured", e.Sink), problem.Nearest(e.Sink, slices.Sorted(maps.Keys(s.Types)), "sinks"))
+		case !PushSink(typ) && (e.Strategy == Delayed || e.Strategy == Timed):
+			fail(i, "strategy", CodeStrategySink,
+				fmt.Sprintf("the sink %s is of type %s, which is tried at once and until it has taken a notice: strategy %s is for push channels", e.Sink, typ, e.Strategy),
+				s.strategyHint(e))
+		case !inbox && (e.Unless == UnlessRead || e.Unless == UnlessAcked):
+			fail(i, "unless", CodeUnread, fmt.Sprintf("unless: %s cancels nothing, as the notices go to no inbox where they could be %s", e.Unless, e.Unless),
+				"deliver to the inbox as well, or remove unless")
+		case life.Span > 0 && e.At == "" && e.Delay >= life.Span:
+			fail(i, "delay", CodeTooLate,
+				fmt.Sprintf("a delay of %s is not shorter than the life of a notice, which is %s: none would ever go out", strictyaml.FormatDuration(e.Delay), life.Text),
+				"make it shorter, or let notices live longer with "+life.Longer)
+		}
+	}
+	return l
+}
+
+// strategyHint is the way out for a strategy at a sink that has none.
+func (s Sinks) strategyHint(e *Entry) string {
+	fields := []string{"strategy"}
+	for _, f := range strategyFields {
+		if f.of == e.Strategy {
+			fields = append(fields, f.name)
+		}
+	}
+	remove := "remove " + strings.Join(fields, ", ")
+	var push []string
+	for _, name := range slices.Sorted(maps.Keys(s.Types)) {
+		if PushSink(s.Types[name]) {
+			push = append(push, name)
+		}
+	}
+	if len(push) == 0 {
+		return remove + "; no push channel (" + strings.Join(s.Push, ", ") + ") is configured"
+	}
+	return remove + "; push channels: " + strings.Join(push, ", ")
+}
