@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"tallyman/rules/deliver"
 	"tallyman/rules/message"
 	"tallyman/rules/problem"
 	"tallyman/rules/strictyaml"
@@ -46,6 +47,7 @@ type Type struct {
 	Category  string            `json:"category,omitempty" yaml:"category"`
 	Retention time.Duration     `json:"-" yaml:"retention" min:"1m" max:"3650d"` // how long its notices live unless a rule says otherwise
 	Fields    map[string]Field  `json:"fields,omitempty" yaml:"fields"`
+	Defaults
 }
 
 // FieldNames returns the names of the data fields, sorted: the order in which notices carry them.
@@ -143,18 +145,27 @@ type fileSpec struct {
 	Types []*strictyaml.Node `yaml:"types,required"`
 }
 
+// typeSpec is how a file writes a type.
+type typeSpec struct {
+	Type
+	Expires time.Duration `yaml:"expires" min:"1m" max:"3650d"` // the retention, as rules and senders call it
+}
+
+// Check is a check of a type that needs more than the type, such as the sinks of a site.
+type Check func(*Type) []Fault
+
 // Load reads the catalogue from a file (configs/types.yaml shows one). Where there are problems the catalogue holds the
 // sound types only.
-func Load(path string) (Catalog, problem.List) {
+func Load(path string, more ...Check) (Catalog, problem.List) {
 	src, err := os.ReadFile(path)
 	if err != nil {
 		return nil, problem.List{{Code: "file_unreadable", File: path, Message: err.Error()}}
 	}
-	return Parse(path, src)
+	return Parse(path, src, more...)
 }
 
 // Parse is Load of a file that is in memory; name is for messages.
-func Parse(name string, src []byte) (Catalog, problem.List) {
+func Parse(name string, src []byte, more ...Check) (Catalog, problem.List) {
 	f, problems := strictyaml.Parse(name, src)
 	if f == nil {
 		return nil, problems
@@ -164,10 +175,17 @@ func Parse(name string, src []byte) (Catalog, problem.List) {
 	types := Catalog{}
 	byID := map[int64]string{}
 	for _, n := range spec.Types {
-		t := Type{Retention: DefaultRetention}
-		found := f.Decode(n, &t)
+		s := typeSpec{Type: Type{Retention: DefaultRetention}}
+		found := f.Decode(n, &s)
+		if s.Expires != 0 {
+			s.Retention = s.Expires
+		}
+		t := s.Type
 		if len(found) == 0 {
 			found = check(f, n, t, types, byID)
+		}
+		for i := 0; i < len(more) && len(found) == 0; i++ {
+			found = placed(f, n, more[i](&t))
 		}
 		if len(found) > 0 {
 			problems = append(problems, found...)
@@ -181,13 +199,9 @@ func Parse(name string, src []byte) (Catalog, problem.List) {
 
 // check reports what is wrong with a decoded type by itself and beside those before it.
 func check(f *strictyaml.File, n *strictyaml.Node, t Type, types Catalog, byID map[int64]string) problem.List {
-	var l problem.List
-	for _, fault := range t.Validate() {
-		at, near := n.Walk(fault.Field)
-		if at == nil {
-			at = near
-		}
-		l = append(l, f.Problem(at, fault.Code, fault.Message, fault.Hint))
+	l := placed(f, n, t.Validate())
+	if again := n.Get("expires"); again != nil && n.Get("retention") != nil {
+		l = append(l, f.Problem(again, CodeConflict, "expires and retention are two words for how long a notice lives", "keep one"))
 	}
 	if _, taken := types[t.Code]; taken {
 		l = append(l, f.Problem(n.Get("code"), CodeDuplicateID, fmt.Sprintf("the type %s is there twice", t.Code), "codes are unique"))
@@ -198,12 +212,30 @@ func check(f *strictyaml.File, n *strictyaml.Node, t Type, types Catalog, byID m
 	return l
 }
 
+// placed are faults of a type at their places in the file.
+func placed(f *strictyaml.File, n *strictyaml.Node, faults []Fault) problem.List {
+	var l problem.List
+	for _, fault := range faults {
+		at, near := n.Walk(fault.Field)
+		switch {
+		case at == nil:
+			l = append(l, f.Problem(near, fault.Code, fault.Message, fault.Hint))
+		case fault.Offset > 0:
+			l = append(l, f.ProblemIn(at, fault.Offset, fault.Code, fault.Message, fault.Hint))
+		default:
+			l = append(l, f.Problem(at, fault.Code, fault.Message, fault.Hint))
+		}
+	}
+	return l
+}
+
 // The codes of a type's faults, beside those of strictyaml.
 const (
 	CodeBadName     = "bad_name"
 	CodeBadID       = "bad_id"
 	CodeDuplicateID = "duplicate_id"
 	CodeReserved    = "reserved_code"
+	CodeConflict    = deliver.CodeConflict
 )
 
 var (
@@ -220,6 +252,7 @@ const (
 // Fault is what is wrong with one field of a type. Field is its path, as "fields.qty".
 type Fault struct {
 	Field, Code, Message, Hint string
+	Offset                     int // in a template: characters from its start
 }
 
 // IsLanguage tells whether the text is the code of a language, as zh or pt-BR.
@@ -228,7 +261,9 @@ func IsLanguage(s string) bool { return message.IsLanguage(s) }
 // Validate returns all that is wrong with the type by itself; types from elsewhere than a file go through it.
 func (t Type) Validate() []Fault {
 	var l []Fault
-	fail := func(field, code, message, hint string) { l = append(l, Fault{field, code, message, hint}) }
+	fail := func(field, code, message, hint string) {
+		l = append(l, Fault{Field: field, Code: code, Message: message, Hint: hint})
+	}
 	if !codePattern.MatchString(t.Code) {
 		fail("code", CodeBadName, fmt.Sprintf("%q cannot be the code of a type", t.Code), "capitals, digits and _, at most 64, as REP_NOTICE")
 	}
@@ -263,5 +298,5 @@ func (t Type) Validate() []Fault {
 				"one of string, int, decimal, bool, time")
 		}
 	}
-	return l
+	return append(l, t.validateDefaults()...)
 }

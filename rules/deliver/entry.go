@@ -1,6 +1,8 @@
 package deliver
 
 import (
+	"cmp"
+	"encoding/json"
 	"strings"
 	"time"
 
@@ -44,13 +46,13 @@ const (
 // Entry names a sink that gets the notices, and says how.
 type Entry struct {
 	Sink     string
-	Strategy Strategy      `json:",omitempty"`
-	Within   time.Duration `json:",omitempty"` // timed
-	Delay    time.Duration `json:",omitempty"` // delayed, unless At gives a time
-	At       string        `json:",omitempty"` // delayed, of rules: expr, a time; NULL is at once. "" = Delay counts
-	Retry    int           `json:",omitempty"` // delayed: attempts after the first that failed for a while
-	Unless   Unless        `json:",omitempty"` // delayed
-	When     string        `json:",omitempty"` // of rules: expr; "" = every notice
+	Strategy Strategy
+	Within   time.Duration // timed
+	Delay    time.Duration // delayed, unless At gives a time
+	At       string        // delayed, of rules: expr, a time; NULL is at once. "" = Delay counts
+	Retry    int           // delayed: attempts after the first that failed for a while
+	Unless   Unless        // delayed
+	When     string        // of rules: expr; "" = every notice
 }
 
 // String says it as people do: "sms after 10m unless read, when qty < 0".
@@ -76,6 +78,51 @@ func (e *Entry) How() string {
 		b.WriteString(", when " + e.When)
 	}
 	return b.String()
+}
+
+// entryJSON is an Entry as the API has it: durations are texts such as "10m".
+type entryJSON struct {
+	Sink     string   `json:"sink"`
+	Strategy Strategy `json:"strategy,omitempty"`
+	Within   string   `json:"within,omitempty"`
+	Delay    string   `json:"delay,omitempty"`
+	At       string   `json:"at,omitempty"`
+	Retry    int      `json:"retry,omitempty"`
+	Unless   Unless   `json:"unless,omitempty"`
+	When     string   `json:"when,omitempty"`
+}
+
+// MarshalJSON writes durations as texts.
+func (e Entry) MarshalJSON() ([]byte, error) {
+	j := entryJSON{Sink: e.Sink, Strategy: e.Strategy, At: e.At, Retry: e.Retry, Unless: e.Unless, When: e.When}
+	if e.Within != 0 {
+		j.Within = strictyaml.FormatDuration(e.Within)
+	}
+	if e.Delay != 0 {
+		j.Delay = strictyaml.FormatDuration(e.Delay)
+	}
+	return json.Marshal(j)
+}
+
+// UnmarshalJSON reads what MarshalJSON writes.
+func (e *Entry) UnmarshalJSON(text []byte) error {
+	var j entryJSON
+	if err := json.Unmarshal(text, &j); err != nil {
+		return err
+	}
+	*e = Entry{Sink: j.Sink, Strategy: StrategyOf(string(j.Strategy)), At: j.At, Retry: j.Retry, Unless: j.Unless, When: j.When}
+	var withinErr, delayErr error
+	e.Within, withinErr = span(j.Within)
+	e.Delay, delayErr = span(j.Delay)
+	return cmp.Or(withinErr, delayErr)
+}
+
+// span reads a duration; "" is none.
+func span(text string) (time.Duration, error) {
+	if text == "" {
+		return 0, nil
+	}
+	return strictyaml.ParseDuration(text)
 }
 
 // Spec is how a file writes an entry that needs no row.

@@ -111,6 +111,24 @@ func (t *Template) BindRows(columns []row.Column, common []string, zone *time.Lo
 	return t.bind(columns, visible, zone)
 }
 
+// BindFields is Bind for the words of a type, over the fields of its notices.
+func (t *Template) BindFields(fields []row.Column, zone *time.Location) (*Bound, []Fault) {
+	for _, r := range t.refs {
+		if row.Index(fields, r.name) < 0 {
+			return nil, []Fault{t.unknownField(r, namesOf(fields))}
+		}
+	}
+	return t.bind(fields, fields, zone)
+}
+
+func (t *Template) unknownField(r ref, names []string) Fault {
+	fault := Fault{Offset: t.chars(r.at), Code: CodeColumn, Message: fmt.Sprintf("the type has no field %q", r.name), Hint: problem.Nearest(r.name, names, "fields")}
+	if len(names) == 0 {
+		fault.Hint = "the words of a type are over its fields, and it has none"
+	}
+	return fault
+}
+
 func (t *Template) bind(columns, visible []row.Column, zone *time.Location) (*Bound, []Fault) {
 	b := &Bound{rows: t.rows, tree: t.tree, zone: zone}
 	var faults []Fault

@@ -19,11 +19,12 @@ type Type struct {
 	Category  string
 	Retention int64
 	Fields    string // JSON
+	Defaults  string // JSON
 }
 
 // Columns returns pointers to the fields in the order of the table's columns.
 func (t *Type) Columns() []any {
-	return []any{&t.Code, &t.ID, &t.Name, &t.Names, &t.Category, &t.Retention, &t.Fields}
+	return []any{&t.Code, &t.ID, &t.Name, &t.Names, &t.Category, &t.Retention, &t.Fields, &t.Defaults}
 }
 
 // Type is the row as the catalogue has it.
@@ -34,6 +35,9 @@ func (t *Type) Type() (catalog.Type, error) {
 	}
 	if err := json.Unmarshal([]byte(t.Fields), &out.Fields); err != nil {
 		return out, fmt.Errorf("type %s: decode the fields: %w", t.Code, err)
+	}
+	if err := json.Unmarshal([]byte(t.Defaults), &out.Defaults); err != nil {
+		return out, fmt.Errorf("type %s: decode the defaults: %w", t.Code, err)
 	}
 	return out, nil
 }
@@ -48,7 +52,11 @@ func TypeArgs(t *catalog.Type) ([]any, error) {
 	if err != nil {
 		return nil, fmt.Errorf("type %s: encode the fields: %w", t.Code, err)
 	}
-	return []any{t.Code, t.ID, t.Name, string(names), t.Category, t.Retention.Microseconds(), string(fields)}, nil
+	defaults, err := json.Marshal(t.Defaults)
+	if err != nil {
+		return nil, fmt.Errorf("type %s: encode the defaults: %w", t.Code, err)
+	}
+	return []any{t.Code, t.ID, t.Name, string(names), t.Category, t.Retention.Microseconds(), string(fields), string(defaults)}, nil
 }
 
 // Sorted returns the types by code, so that two nodes that seed at once take the same locks in the same order.

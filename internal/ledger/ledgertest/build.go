@@ -14,6 +14,8 @@ import (
 	"tallyman/internal/ledger"
 	"tallyman/internal/notice"
 	"tallyman/rules/catalog"
+	"tallyman/rules/deliver"
+	"tallyman/rules/message"
 )
 
 const (
@@ -134,6 +136,11 @@ func repNotice() catalog.Type {
 		Code: "REP_NOTICE", ID: 124719, Name: "Replenishment notice", Names: map[string]string{"zh": "补货通知"},
 		Category: "SUBSCRIBE_TYP", Retention: 72 * time.Hour,
 		Fields: map[string]catalog.Field{"bin": {Type: catalog.String, Required: true}, "qty": {Type: catalog.Decimal}},
+		Defaults: catalog.Defaults{
+			Title: message.Texts{"": "Refill {{ .bin }}", "zh": "补货 {{ .bin }}"}, Body: message.Texts{"en": "{{ .qty | round 2 }} are missing"},
+			Priority: 4, Modal: catalog.ModalPopup, Labels: map[string]string{"team": "inbound"},
+			Deliver: []deliver.Entry{{Sink: "inbox"}, {Sink: "sms", Strategy: deliver.Delayed, Delay: 10 * time.Minute, Retry: 2, Unless: deliver.UnlessRead}},
+		},
 	}
 }
 

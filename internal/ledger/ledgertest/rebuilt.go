@@ -231,7 +231,7 @@ func (s *settings) apply(c *ledger.Change) error {
 
 func (s *settings) putType(t record.Type) error {
 	retention, err := strictyaml.ParseDuration(t.Retention)
-	out := catalog.Type{Code: t.Code, ID: t.ID, Name: t.Name, Names: t.Names, Category: t.Category, Retention: retention, Fields: map[string]catalog.Field{}}
+	out := catalog.Type{Code: t.Code, ID: t.ID, Name: t.Name, Names: t.Names, Category: t.Category, Retention: retention, Fields: map[string]catalog.Field{}, Defaults: t.Defaults}
 	for name, f := range t.Fields {
 		out.Fields[name] = catalog.Field{Type: catalog.FieldKind(f.Type), Required: f.Required}
 	}

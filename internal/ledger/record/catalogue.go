@@ -19,6 +19,7 @@ type Type struct {
 	Category  string               `json:"category,omitempty"`
 	Retention string               `json:"retention"`
 	Fields    map[string]TypeField `json:"fields,omitempty"`
+	catalog.Defaults
 }
 
 // TypeField is a field of a type.
@@ -34,7 +35,7 @@ type Types struct {
 }
 
 func newType(t *catalog.Type) Type {
-	out := Type{Code: t.Code, ID: t.ID, Name: t.Name, Names: t.Names, Category: t.Category, Retention: strictyaml.FormatDuration(t.Retention)}
+	out := Type{Code: t.Code, ID: t.ID, Name: t.Name, Names: t.Names, Category: t.Category, Retention: strictyaml.FormatDuration(t.Retention), Defaults: t.Defaults}
 	if len(t.Fields) > 0 {
 		out.Fields = make(map[string]TypeField, len(t.Fields))
 		for name, f := range t.Fields {

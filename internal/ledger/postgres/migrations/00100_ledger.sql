@@ -283,7 +283,8 @@ CREATE TABLE types (
     names      text   NOT NULL,
     category   text   NOT NULL,
     retention  bigint NOT NULL,
-    fields     text   NOT NULL
+    fields     text   NOT NULL,
+    defaults   text   NOT NULL
 );
 
 -- origin is the source whose query returns the subscription, '' = it was made by hand.

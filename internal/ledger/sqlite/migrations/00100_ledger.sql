@@ -253,7 +253,8 @@ CREATE TABLE types (
     names      TEXT    NOT NULL,
     category   TEXT    NOT NULL,
     retention  INTEGER NOT NULL,
-    fields     TEXT    NOT NULL
+    fields     TEXT    NOT NULL,
+    defaults   TEXT    NOT NULL
 ) STRICT, WITHOUT ROWID;
 
 -- origin is the source whose query returns the subscription, '' = it was made by hand.

@@ -2,11 +2,11 @@
 
 -- name: types
 -- Result: every type, by code.
-SELECT code, numeric_id, name, names, category, retention, fields FROM types ORDER BY code;
+SELECT code, numeric_id, name, names, category, retention, fields, defaults FROM types ORDER BY code;
 
 -- name: type
 -- Arguments: ?1 code. Result: the type, if there is one.
-SELECT code, numeric_id, name, names, category, retention, fields FROM types WHERE code = ?1;
+SELECT code, numeric_id, name, names, category, retention, fields, defaults FROM types WHERE code = ?1;
 
 -- name: numbers
 -- Result: name and value of each.
@@ -21,15 +21,15 @@ SELECT value FROM ledger_numbers WHERE name = ?1;
 UPDATE ledger_numbers SET value = value + 1 WHERE name = ?1;
 
 -- name: put-type
--- Arguments: ?1 … ?7 in the order of the columns. A unique violation: another type has the numeric id.
-INSERT INTO types (code, numeric_id, name, names, category, retention, fields) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+-- Arguments: ?1 … ?8 in the order of the columns. A unique violation: another type has the numeric id.
+INSERT INTO types (code, numeric_id, name, names, category, retention, fields, defaults) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
 ON CONFLICT (code) DO UPDATE
 SET numeric_id = excluded.numeric_id, name = excluded.name, names = excluded.names, category = excluded.category,
-    retention = excluded.retention, fields = excluded.fields;
+    retention = excluded.retention, fields = excluded.fields, defaults = excluded.defaults;
 
 -- name: seed-type
 -- Arguments as for put-type. Result: the number of rows, 0 = the code is there. A unique violation as for put-type.
-INSERT INTO types (code, numeric_id, name, names, category, retention, fields) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+INSERT INTO types (code, numeric_id, name, names, category, retention, fields, defaults) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
 ON CONFLICT (code) DO NOTHING;
 
 -- name: delete-type

@@ -1,0 +1,142 @@
+package catalog
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"tallyman/internal/notice"
+	"tallyman/rules/deliver"
+	"tallyman/rules/message"
+	"tallyman/rules/row"
+	"tallyman/rules/strictyaml"
+)
+
+// Defaults are what notices of the type say, and how they go, where neither their rule nor their sender says it. The life of a notice is the type's
+// Retention.
+type Defaults struct {
+	Title    message.Texts     `json:"title,omitempty" yaml:"title" text:"lines"` // templates over the fields
+	Body     message.Texts     `json:"body,omitempty" yaml:"body" text:"lines"`
+	Priority int               `json:"priority,omitempty" yaml:"priority" min:"1" max:"5"` // 0 = notice.DefaultPriority
+	Modal    string            `json:"modal,omitempty" yaml:"modal" enum:"silent,popup"`   // "" = silent
+	Labels   map[string]string `json:"labels,omitempty" yaml:"labels"`
+	Deliver  []deliver.Entry   `json:"deliver,omitempty" yaml:"deliver"` // nil = a sender's go to the inbox; a rule has to say it
+}
+
+// The ways in which a client shows a notice.
+const (
+	ModalSilent = "silent"
+	ModalPopup  = "popup"
+)
+
+// MergeLabels are labels with those of the type beside them. A label that both have is the notice's own.
+func (d *Defaults) MergeLabels(own map[string]string) map[string]string {
+	if len(d.Labels) == 0 {
+		return own
+	}
+	merged := maps.Clone(d.Labels)
+	maps.Copy(merged, own)
+	return merged
+}
+
+// kindOf is the kind of the values of a field.
+var kindOf = map[FieldKind]row.Kind{String: row.Text, Int: row.Int, Decimal: row.Decimal, Bool: row.Bool, Time: row.Time}
+
+// Columns are the fields as the words of the type see them, in the order of FieldNames.
+func (t *Type) Columns() []row.Column {
+	names := t.FieldNames()
+	columns := make([]row.Column, len(names))
+	for i, name := range names {
+		columns[i] = row.Column{Name: name, Kind: kindOf[t.Fields[name].Type], Nullable: !t.Fields[name].Required}
+	}
+	return columns
+}
+
+// BindTitle binds the titles to the fields of the type, and BindBody the bodies. Dates are written in the zone. Validate reports the same faults.
+func (t *Type) BindTitle(zone *time.Location) (message.Bounds, []Fault) {
+	return t.bind("title", t.Title, zone)
+}
+
+// BindBody is BindTitle for the bodies.
+func (t *Type) BindBody(zone *time.Location) (message.Bounds, []Fault) {
+	return t.bind("body", t.Body, zone)
+}
+
+func (t *Type) bind(field string, texts message.Texts, zone *time.Location) (message.Bounds, []Fault) {
+	bound := message.Bounds{}
+	var l []Fault
+	for _, lang := range slices.Sorted(maps.Keys(texts)) {
+		at := field
+		if lang != "" {
+			at += "." + lang
+		}
+		template, faults := message.Parse(texts[lang])
+		if len(faults) == 0 {
+			bound[lang], faults = template.BindFields(t.Columns(), zone)
+		}
+		for _, f := range faults {
+			l = append(l, Fault{Field: at, Offset: f.Offset, Code: f.Code, Message: f.Message, Hint: f.Hint})
+		}
+	}
+	return bound, l
+}
+
+// validateDefaults returns what is wrong with the defaults.
+func (t *Type) validateDefaults() []Fault {
+	var l []Fault
+	fail := func(field, code, message, hint string) {
+		l = append(l, Fault{Field: field, Code: code, Message: message, Hint: hint})
+	}
+	for field, texts := range map[string]message.Texts{"title": t.Title, "body": t.Body} {
+		for lang := range texts {
+			if lang != "" && !IsLanguage(lang) {
+				fail(field+"."+lang, CodeBadName, fmt.Sprintf("%q is no language", lang), "a code such as en, zh or pt-BR")
+			}
+		}
+	}
+	slices.SortFunc(l, func(a, b Fault) int { return strings.Compare(a.Field, b.Field) })
+	_, titles := t.BindTitle(time.UTC)
+	_, bodies := t.BindBody(time.UTC)
+	l = slices.Concat(l, titles, bodies)
+	if t.Priority != 0 && (t.Priority < notice.LowestPriority || t.Priority > notice.HighestPriority) {
+		fail("priority", strictyaml.CodeOutOfRange, "the priority "+strconv.Itoa(t.Priority)+" is none of 1 (low) to 5 (high)", "leave it out for 3")
+	}
+	if t.Modal != "" && t.Modal != ModalSilent && t.Modal != ModalPopup {
+		fail("modal", strictyaml.CodeEnum, fmt.Sprintf("there is no modal %q", t.Modal), "silent or popup")
+	}
+	for _, f := range notice.CheckLabels(t.Labels) {
+		fail(f.At, strictyaml.CodeOutOfRange, f.At+": "+f.Message, "every notice carries them")
+	}
+	return append(l, t.validateDeliver()...)
+}
+
+// validateDeliver checks what can be told without the sinks of the site.
+func (t *Type) validateDeliver() []Fault {
+	l := inDeliver(deliver.Names(t.Deliver))
+	for i := range t.Deliver {
+		e := &t.Deliver[i]
+		has := map[string]bool{"within": e.Within != 0, "delay": e.Delay != 0, "retry": e.Retry != 0, "unless": e.Unless != ""}
+		faults := e.Faults(func(field string) bool { return has[field] }, true)
+		for k := range faults {
+			faults[k].Field = deliver.Field(i, faults[k].Field)
+		}
+		l = append(l, inDeliver(faults)...)
+	}
+	return l
+}
+
+// CheckSinks holds the type's deliver against the sinks of a site.
+func (t *Type) CheckSinks(sinks deliver.Sinks) []Fault {
+	return inDeliver(sinks.Check(t.Deliver, deliver.Life{Span: t.Retention, Text: strictyaml.FormatDuration(t.Retention), Longer: "retention"}))
+}
+
+func inDeliver(faults []deliver.Fault) []Fault {
+	l := make([]Fault, len(faults))
+	for i, f := range faults {
+		l[i] = Fault{Field: "deliver" + f.Field, Code: f.Code, Message: f.Message, Hint: f.Hint}
+	}
+	return l
+}
