@@ -13,6 +13,7 @@ import (
 	"tallyman/docs/codetest"
 	"tallyman/rules"
 	"tallyman/rules/catalog"
+	"tallyman/rules/deliver"
 	"tallyman/rules/problem"
 )
 
@@ -26,7 +27,7 @@ func TestTheRuleOfTheReadme(t *testing.T) {
 		t.Fatal(problems)
 	}
 	set := rules.LoadFile("rules/stock.yaml", []byte(rule))
-	rules.Check(set, rules.Site{Sources: []string{"wms"}, Sinks: map[string]string{"inbox": "inbox"}, Types: types})
+	rules.Check(set, rules.Site{Sources: []string{"wms"}, Sinks: deliver.Sinks{Types: map[string]string{"inbox": "inbox"}}, Types: types})
 	for _, p := range set.Problems {
 		t.Errorf("the rule: %s", p.String())
 	}

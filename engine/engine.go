@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"tallyman/engine/judge"
 	"tallyman/internal/delivery"
 	"tallyman/internal/ledger"
 )
@@ -17,6 +18,7 @@ type Engine struct {
 	opts      Options
 	log       *slog.Logger
 	types     typeCache
+	channels  map[string]judge.Channel // the sinks
 	workers   slots
 	slots     map[string]slots // of the sources
 	deliverer map[string]*deliverer
@@ -43,6 +45,7 @@ func New(o Options) (*Engine, error) {
 		opts:      opts,
 		log:       opts.Logger,
 		types:     typeCache{ledger: opts.Ledger},
+		channels:  opts.channels(),
 		workers:   make(slots, opts.Workers),
 		slots:     map[string]slots{},
 		deliverer: map[string]*deliverer{},

@@ -70,7 +70,14 @@ func (e *Engine) State(ctx context.Context, r *rules.Rule) (ledger.ScopeState, e
 }
 
 // Channels says how notices are addressed to the sinks, by their names.
-func (e *Engine) Channels() map[string]judge.Channel { return e.opts.channels() }
+func (e *Engine) Channels() map[string]judge.Channel { return e.channels }
+
+// Completed is the rule as its type completes it, or the rule itself where the types cannot be read.
+func (e *Engine) Completed(ctx context.Context, r *rules.Rule) *rules.Rule {
+	_, types, _ := e.types.get(ctx) // a catalogue that was read before will do
+	t := types[r.Notice.Type]
+	return r.Of(&t)
+}
 
 // Columns are those of the rule's probe as this node has seen them last; nil where the rule was never verified here.
 func (e *Engine) Columns(r *rules.Rule) []row.Column {

@@ -43,7 +43,7 @@ type unit struct {
 }
 
 func newUnit(e *Engine, r *rules.Rule, sourceSlots slots) (*unit, error) {
-	scoped, err := judge.NewScopedRule(r, judge.NewAddress(r, e.opts.channels()))
+	scoped, err := judge.NewScopedRule(r, e.channels)
 	if err != nil {
 		return nil, err
 	}

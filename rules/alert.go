@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -47,7 +48,7 @@ func AlertDraft(r *Rule, kind, code, errText string, since time.Time) *NoticeDra
 		"rule": row.TextOf(r.ID), "scope": row.TextOf(r.Scope), "since": row.TimeOf(since), "code": row.TextOf(code), "error": row.TextOf(errText),
 	}
 	d := &NoticeDraft{
-		Type: t, Warehouse: warehouse, Priority: AlertPriority, Modal: r.Notice.Modal, Expires: r.Notice.Expires,
+		Type: t, Warehouse: warehouse, Priority: AlertPriority, Modal: cmp.Or(r.Notice.Modal, ModalSilent), Expires: r.Notice.Expires,
 		Texts: alertTexts(r, kind, code, errText, since), Deliver: everywhere(r),
 	}
 	if d.Expires == 0 {

@@ -16,10 +16,8 @@ import (
 // Site is what a site has configured, for Check.
 type Site struct {
 	Sources []string
-	Sinks   map[string]string // name → type
+	Sinks   deliver.Sinks
 	Types   catalog.Catalog
-
-	PushTypes []string // the types of push channels that there are, for hints
 }
 
 // Check holds the rules against what is configured: sources, sinks, types and the fields of types. Rules with a problem
@@ -45,15 +43,20 @@ func checkRule(r *Rule, known Site) problem.List {
 	return append(l, found...)
 }
 
-// dataOf finds the rule's type and checks the names of its fields, as far as the rule gives them.
+// dataOf finds the rule's type and checks what the rule and the type say together: the names of the fields, and what neither says.
 func dataOf(r *Rule, types catalog.Catalog) (catalog.Type, problem.List) {
 	t, ok := types[r.Notice.Type]
 	if !ok {
 		return t, problem.List{r.Problem("notice.type", CodeUnknownType, fmt.Sprintf("the catalogue has no type %q", r.Notice.Type),
 			problem.Nearest(r.Notice.Type, types.Codes(), "types"))}
 	}
+	return t, append(checkFields(r, &t), checkWhole(r, &t)...)
+}
+
+// checkFields checks the names of the fields that the rule gives.
+func checkFields(r *Rule, t *catalog.Type) problem.List {
 	if r.Notice.Fields == nil {
-		return t, nil
+		return nil
 	}
 	var l problem.List
 	for _, name := range slices.Sorted(maps.Keys(r.Notice.Fields)) {
@@ -67,7 +70,7 @@ func dataOf(r *Rule, types catalog.Catalog) (catalog.Type, problem.List) {
 			l = append(l, r.Problem("notice.fields", CodeDataMissing, fmt.Sprintf("the field %q, which %s requires, is missing", name, t.Code), ""))
 		}
 	}
-	return t, l
+	return l
 }
 
 // keyProblem stands at the name of an entry of a map, not at its value.
@@ -80,17 +83,19 @@ func (r *Rule) keyProblem(path, key, code, message, hint string) problem.Problem
 	return r.Problem(path, code, message, hint)
 }
 
-// checkDeliver holds the rule's deliver against the configured sinks and the life of its notices.
+// checkDeliver holds the deliver of the rule, or that of its type, against the configured sinks and the life of its notices.
 func checkDeliver(r *Rule, known Site) problem.List {
 	var l problem.List
-	for _, f := range known.sinks().Check(r.Deliver, lifeOf(r, known.Types[r.Notice.Type].Retention)) {
+	t := known.Types[r.Notice.Type]
+	for _, f := range known.Sinks.Check(r.Of(&t).Deliver, lifeOf(r, t.Retention)) {
+		if len(r.Deliver) == 0 {
+			l = append(l, r.typeProblem(&t, "deliver"+f.Field, f.Code, f.Message, f.Hint))
+			continue
+		}
 		l = append(l, r.Problem("deliver"+f.Field, f.Code, f.Message, f.Hint))
 	}
 	return l
 }
-
-// sinks are those of the site.
-func (s *Site) sinks() deliver.Sinks { return deliver.Sinks{Types: s.Sinks, Push: s.PushTypes} }
 
 // lifeOf is how long notices of the rule live.
 func lifeOf(r *Rule, retention time.Duration) deliver.Life {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"tallyman/internal/notice"
 	"tallyman/rules/catalog"
 	"tallyman/rules/condition"
 	"tallyman/rules/message"
@@ -17,7 +18,9 @@ import (
 // Compile checks the rule against the columns and the catalogue and returns every problem it finds; where there is
 // one the Program is nil.
 func Compile(r *Rule, columns []row.Column, types catalog.Catalog) (*Program, problem.List) {
-	c := &compiler{r: r, columns: columns, program: &Program{rule: r}}
+	typ, found := dataOf(r, types)
+	whole := r.Of(&typ)
+	c := &compiler{r: whole, columns: columns, program: &Program{rule: whole, typ: typ}}
 	c.columnNames()
 	c.declare()
 	if len(c.problems) > 0 {
@@ -33,7 +36,8 @@ func Compile(r *Rule, columns []row.Column, types catalog.Catalog) (*Program, pr
 		c.program.watchedName = hashed(strings.Join(r.NotifyAgainOn, "\x00"))
 	}
 	c.watermark()
-	c.notice(types)
+	c.problems = append(c.problems, found...)
+	c.notice(typ)
 	c.texts()
 	c.deliver()
 	if len(c.problems) > 0 {
@@ -119,12 +123,10 @@ func (c *compiler) nearColumn(name string) string {
 	return problem.Nearest(name, names, "columns")
 }
 
-func (c *compiler) notice(types catalog.Catalog) {
+func (c *compiler) notice(typ catalog.Type) {
 	c.warehouse()
 	c.priority()
-	typ, found := dataOf(c.r, types)
-	c.problems = append(c.problems, found...)
-	c.program.typ = typ
+	c.program.words.fields = typ.Columns()
 	if c.r.Notice.Fields == nil {
 		c.columnFields(typ)
 		return
@@ -167,6 +169,10 @@ func (c *compiler) constantWarehouse(before int, src string) {
 
 func (c *compiler) priority() {
 	src := c.r.Notice.Priority
+	if src == "" {
+		c.program.fixed = notice.DefaultPriority
+		return
+	}
 	if n, err := strconv.Atoi(src); err == nil {
 		c.program.fixed = min(max(n, 1), 5)
 		return
@@ -204,7 +210,7 @@ func (c *compiler) field(typ catalog.Type, name, path, src string) {
 		c.fail(path, CodeDataKind, fmt.Sprintf("the field %q of %s is of type %s, this is a value of kind %s", name, typ.Code, want.Type, p.Kind()),
 			kindHint(want.Type, p.Kind()))
 	}
-	c.program.fields = append(c.program.fields, dataField{name: name, kind: want.Type, required: want.Required, value: p})
+	c.program.fields = append(c.program.fields, dataField{name: name, column: row.Index(c.program.words.fields, name), kind: want.Type, required: want.Required, value: p})
 }
 
 // texts binds title and body in every language.
@@ -213,9 +219,25 @@ func (c *compiler) texts() {
 	if err != nil {
 		zone = time.UTC // told when the rule was loaded
 	}
+	w := &c.program.words
 	titles := c.bind("notice.title", c.r.Notice.Title, zone)
+	if w.typeTitle = len(titles) == 0; w.typeTitle {
+		titles = c.ofType("title", zone, c.program.typ.BindTitle)
+	}
 	bodies := c.bind("notice.body", c.r.Notice.Body, zone)
-	c.program.words = message.NewWords(titles, bodies)
+	if w.typeBody = len(bodies) == 0; w.typeBody {
+		bodies = c.ofType("body", zone, c.program.typ.BindBody)
+	}
+	w.Words = message.NewWords(titles, bodies)
+}
+
+// ofType binds the words of the type, which were checked when the type was put into the catalogue.
+func (c *compiler) ofType(field string, zone *time.Location, bind func(*time.Location) (message.Bounds, []catalog.Fault)) message.Bounds {
+	bound, faults := bind(zone)
+	for _, f := range faults {
+		c.problems = append(c.problems, c.r.typeProblem(&c.program.typ, field, f.Code, f.Message, f.Hint))
+	}
+	return bound
 }
 
 func (c *compiler) bind(path string, byLanguage map[string]string, zone *time.Location) message.Bounds {

@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -91,7 +92,7 @@ func (p *Program) DraftResult(rows []*row.Row) (*NoticeDraft, error) {
 }
 
 func (p *Program) draft(s subject) (*NoticeDraft, error) {
-	d := &NoticeDraft{Type: p.typ, Modal: p.rule.Notice.Modal, Expires: p.rule.Notice.Expires}
+	d := &NoticeDraft{Type: p.typ, Modal: cmp.Or(p.rule.Notice.Modal, ModalSilent), Expires: p.rule.Notice.Expires}
 	if d.Expires == 0 {
 		d.Expires = p.typ.Retention
 	}
@@ -110,12 +111,31 @@ func (p *Program) draft(s subject) (*NoticeDraft, error) {
 	if d.Fields, err = p.data(s); err != nil {
 		return nil, err
 	}
-	ofRows := func(b *message.Bound) (string, error) { return s.render(b, p.group != nil) }
-	if d.Texts, err = p.words.Render(ofRows, ofRows); err != nil {
+	if d.Texts, err = p.render(s, d.Fields); err != nil {
 		return nil, err
 	}
 	d.Deliver, err = p.applied(s)
 	return d, err
+}
+
+// render writes the words: those of the rule over its rows, those of the type over the data.
+func (p *Program) render(s subject, data []Field) (map[string]Text, error) {
+	ofRows := func(b *message.Bound) (string, error) { return s.render(b, p.group != nil) }
+	title, body := ofRows, ofRows
+	if p.words.typeTitle || p.words.typeBody {
+		fields := row.New(p.words.fields)
+		for i, f := range p.fields {
+			fields.Values[f.column] = data[i].Value
+		}
+		ofData := func(b *message.Bound) (string, error) { return b.Render(fields) }
+		if p.words.typeTitle {
+			title = ofData
+		}
+		if p.words.typeBody {
+			body = ofData
+		}
+	}
+	return p.words.Render(title, body)
 }
 
 func (p *Program) warehouseOf(s subject) (string, error) {

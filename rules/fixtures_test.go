@@ -10,6 +10,7 @@ import (
 
 	"tallyman/rules"
 	"tallyman/rules/catalog"
+	"tallyman/rules/deliver"
 	"tallyman/rules/problem"
 	"tallyman/rules/row"
 )
@@ -21,9 +22,9 @@ import (
 //
 // and nothing more: each problem must be wanted, with line, column, code and the beginning of its message.
 
-var site = rules.Site{Sources: []string{"wms"}, Sinks: map[string]string{
+var site = rules.Site{Sources: []string{"wms"}, Sinks: deliver.Sinks{Types: map[string]string{
 	"inbox": "inbox", "replenishment": "queue", "gateway": "webhook", "sms": "chat",
-}}
+}}}
 
 func siteTypes(t *testing.T) catalog.Catalog {
 	t.Helper()

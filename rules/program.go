@@ -30,15 +30,23 @@ type Program struct {
 	initial     []initialValue
 	kinds       []row.Kind // of the watermark's columns
 	fields      []dataField
-	words       message.Words
+	words       ruleWords
 	deliver     []entry        // nil where no entry of the rule's deliver has an expression
 	everywhere  []AppliedEntry // all entries
 	buf         []byte
 }
 
+// ruleWords are the words of the rule, and those of its type where the rule has none.
+type ruleWords struct {
+	message.Words
+	typeTitle, typeBody bool         // the text is that of the type, over the fields
+	fields              []row.Column // of the type
+}
+
 // dataField is one typed value of the data.
 type dataField struct {
 	name     string
+	column   int // among the fields of the type
 	kind     catalog.FieldKind
 	required bool
 	value    *condition.Program
@@ -94,7 +102,7 @@ func (p *Program) Clone() *Program {
 		f.value = f.value.Clone()
 		c.fields[i] = f
 	}
-	c.words = p.words.Clone()
+	c.words.Words = p.words.Words.Clone()
 	c.deliver = slices.Clone(p.deliver)
 	for i, e := range p.deliver {
 		if e.when != nil {
@@ -106,6 +114,9 @@ func (p *Program) Clone() *Program {
 	}
 	return &c
 }
+
+// Rule is the rule as its type completes it.
+func (p *Program) Rule() *Rule { return p.rule }
 
 // SetNow sets what now() returns in the rule's expressions: the firing's due time, so that a repeated
 // firing judges alike.

@@ -108,7 +108,7 @@ type Rule struct {
 	Unjudged       Unjudged // from how many rows that cannot be judged on OnError: alert tells; zero = from one
 	Limit          Limit
 	Notice         Notice
-	Deliver        []deliver.Entry
+	Deliver        []deliver.Entry // nil = as the type says
 
 	File     string // where it was read from
 	Checksum string // of everything above; changes when the rule's meaning does
@@ -173,10 +173,10 @@ type Watermark struct {
 // Notice says what a finding is told as. Texts are by language; the key "" is the text without one.
 type Notice struct {
 	Type         string
-	Warehouse    string // expr, or "" for the scope's name
-	Priority     string // expr; "3" by default
-	Modal        Modal
-	Title        map[string]string // templates
+	Warehouse    string            // expr, or "" for the scope's name
+	Priority     string            // expr; "" = that of the type, or 3
+	Modal        Modal             // "" = as the type says, or silent
+	Title        map[string]string // templates; nil = those of the type, as of Body
 	Body         map[string]string
 	Fields       map[string]string // field name → expr; nil = the columns that the type names
 	Expires      time.Duration     // 0 = the type's retention

@@ -11,6 +11,7 @@ import (
 
 	"tallyman/rules"
 	"tallyman/rules/catalog"
+	"tallyman/rules/deliver"
 )
 
 const rule = `  - id: %s
@@ -274,7 +275,7 @@ func TestShippedRulesFitShippedTypes(t *testing.T) {
 		t.Fatal(err)
 	}
 	set := rules.Load([]string{"../examples/wms/rules"})
-	rules.Check(set, rules.Site{Sources: []string{"wms"}, Sinks: map[string]string{"inbox": "inbox", "replenishment": "queue"}, Types: types})
+	rules.Check(set, rules.Site{Sources: []string{"wms"}, Sinks: deliver.Sinks{Types: map[string]string{"inbox": "inbox", "replenishment": "queue"}}, Types: types})
 	for _, p := range set.Problems {
 		t.Error(p.String())
 	}

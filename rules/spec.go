@@ -31,7 +31,7 @@ type ruleSpec struct {
 	Description    string            `yaml:"description" text:"lines" doc:"Why the rule is there, for people."`
 	Owner          string            `yaml:"owner" doc:"Who looks after the rule."`
 	RunbookURL     string            `yaml:"runbook_url" doc:"A web address that says what to do."`
-	Labels         map[string]string `yaml:"labels" doc:"Texts by name, carried by every notice."`
+	Labels         map[string]string `yaml:"labels" doc:"Texts by name, carried by every notice beside the labels of the type."`
 	Enabled        bool              `yaml:"enabled" doc:"false: it does not run, and its findings stay as they are."`
 	Mode           string            `yaml:"mode" enum:"state,event" doc:"state: the probe returns what is wrong now; a finding whose row is gone resolves. event: every new row is one notice, nothing resolves."`
 	Shadow         bool              `yaml:"shadow" doc:"true: it runs and keeps its findings, but tells only an inbox of its own, until it is promoted."`
@@ -52,7 +52,7 @@ type ruleSpec struct {
 	OnError        onErrorSpec       `yaml:"on_error" doc:"What a failed run means. keep_last: findings stay. alert: they stay, and it is told, as are rows that cannot be judged; alert: 10% or alert: 5 tells of those from that share or number on."`
 	Limit          limitSpec         `yaml:"limit" doc:"Bounds the notices of one run; the rest is told in a digest."`
 	Notice         noticeSpec        `yaml:"notice" doc:"What is said."`
-	Deliver        []deliverSpec     `yaml:"deliver" doc:"Where the notices go."`
+	Deliver        []deliverSpec     `yaml:"deliver" doc:"Where the notices go; by default as the type says."`
 }
 
 type scheduleSpec struct {
@@ -102,10 +102,10 @@ type limitSpec struct {
 type noticeSpec struct {
 	Type         string              `yaml:"type" doc:"The code of a type in the catalogue."`
 	Warehouse    exprText            `yaml:"warehouse" text:"lines" doc:"The warehouse whose inboxes get it, an expression such as wh_id; by default the name of the scope."`
-	Priority     exprText            `yaml:"priority" text:"lines" doc:"1 (low) to 5 (high), a number or an expression such as: qty < -100 ? 5 : 3"`
-	Modal        string              `yaml:"modal" enum:"silent,popup" doc:"silent, or popup: how a client shows it."`
-	Title        message.Texts       `yaml:"title" text:"lines" doc:"One line: a template such as \"Bin {{ .bin_code }} is at {{ .qty }}\", or one for each language: {en: …, zh: …}"`
-	Body         message.Texts       `yaml:"body" text:"lines" doc:"The text: a template, or one for each language."`
+	Priority     exprText            `yaml:"priority" text:"lines" doc:"1 (low) to 5 (high), a number or an expression such as: qty < -100 ? 5 : 3; by default that of the type, else 3."`
+	Modal        string              `yaml:"modal" enum:"silent,popup" doc:"silent, or popup: how a client shows it; by default as the type says, else silent."`
+	Title        message.Texts       `yaml:"title" text:"lines" doc:"One line: a template such as \"Bin {{ .bin_code }} is at {{ .qty }}\", or one for each language: {en: …, zh: …}; by default the title of the type."`
+	Body         message.Texts       `yaml:"body" text:"lines" doc:"The text: a template, or one for each language; by default the body of the type."`
 	Fields       map[string]exprText `yaml:"fields" text:"lines" doc:"The typed data: an expression for each field of the type. By default the columns that have the fields' names."`
 	Expires      time.Duration       `yaml:"expires" min:"1s" max:"3650d" doc:"How long it lives; by default the type's retention."`
 	SendResolved bool                `yaml:"send_resolved" doc:"Tell as well when the finding is over."`
@@ -198,7 +198,6 @@ func newSpec() *ruleSpec {
 		FirstRun: string(FirstRunNotify),
 		NoData:   string(PolicyOK),
 		OnError:  onErrorSpec{Policy: PolicyKeepLast},
-		Notice:   noticeSpec{Priority: "3", Modal: string(ModalSilent)},
 	}
 }
 

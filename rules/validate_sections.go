@@ -18,7 +18,6 @@ import (
 )
 
 func (v *validator) deliver() {
-	v.need("deliver", "where the notices go, as [{sink: inbox}]")
 	list := v.r.origin.at("deliver", false)
 	if list == nil || list.Kind != strictyaml.Sequence {
 		return
@@ -215,7 +214,9 @@ func (v *validator) notice() {
 	if catalog.Reserved(v.r.Notice.Type) {
 		v.fail("notice.type", catalog.CodeReserved, v.r.Notice.Type+" is for what a rule tells of itself", "types of the catalogue that do not begin with "+catalog.ReservedPrefix)
 	}
-	v.need("notice.title", "")
+	if v.has("notice.title") {
+		v.need("notice.title", "") // one that is left out is that of the type
+	}
 	if v.r.Scope == "" && !v.has("notice.warehouse") {
 		v.fail("notice.warehouse", strictyaml.CodeMissing, "notice.warehouse is missing, and the rule has no scopes whose names would stand for it",
 			"an expression such as wh_id, or '\"119240\"'")
@@ -231,6 +232,9 @@ func (v *validator) notice() {
 
 func (v *validator) priority() {
 	src := v.r.Notice.Priority
+	if src == "" && !v.has("notice.priority") {
+		return
+	}
 	if plainNumber.MatchString(src) {
 		if n, err := strconv.Atoi(src); err != nil || n < notice.LowestPriority || n > notice.HighestPriority {
 			v.fail("notice.priority", CodePriority, fmt.Sprintf("the priority %s is none of 1 (low) to 5 (high)", src), "")

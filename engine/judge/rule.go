@@ -2,6 +2,8 @@ package judge
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -9,7 +11,9 @@ import (
 	"tallyman/internal/finding"
 	"tallyman/rules"
 	"tallyman/rules/catalog"
+	"tallyman/rules/deliver"
 	"tallyman/rules/probe"
+	"tallyman/rules/problem"
 	"tallyman/rules/schedule"
 	"tallyman/scanners"
 )
@@ -17,7 +21,7 @@ import (
 // ScopedRule is a rule in one scope with what its judging needs. Each loop of the engine, each trial and each explanation has a
 // ScopedRule of its own: one is not safe for concurrent use.
 type ScopedRule struct {
-	Rule      *rules.Rule
+	Rule      *rules.Rule // as its type completed it when it was compiled last
 	Statement *probe.Statement
 	Schedule  *schedule.Schedule
 	Policy    finding.Policy
@@ -25,11 +29,14 @@ type ScopedRule struct {
 	Prepared  scanners.PreparedProbe // the probe; nil until the rule is verified, and after the source has refused the statement
 	Program   *rules.Program         // the rule compiled against the columns of the probe; nil as long
 
-	types int64 // version of the catalogue that Program was compiled with
+	channels map[string]Channel
+	written  *rules.Rule // as its file has it
+	types    int64       // version of the catalogue that Program was compiled with
 }
 
-// NewScopedRule parses schedule and probe. The rule is not verified yet: that takes Prepared and Compile.
-func NewScopedRule(r *rules.Rule, address Address) (*ScopedRule, error) {
+// NewScopedRule parses schedule and probe, and addresses the rule to the sinks, which are given by their names. The rule is not verified yet: that takes
+// Prepared and Compile.
+func NewScopedRule(r *rules.Rule, channels map[string]Channel) (*ScopedRule, error) {
 	sched, err := schedule.Parse(r.Schedule.Cron, r.Schedule.Timezone)
 	if err != nil {
 		return nil, fmt.Errorf("engine: rule %s: %w", r.ID, err)
@@ -39,7 +46,8 @@ func NewScopedRule(r *rules.Rule, address Address) (*ScopedRule, error) {
 		return nil, fmt.Errorf("engine: rule %s: %s: %s", r.ID, faults[0].Code, faults[0].Message)
 	}
 	return &ScopedRule{
-		Rule: r, Statement: stmt, Schedule: sched, Address: address,
+		Rule: addressed(r, channels), Statement: stmt, Schedule: sched, channels: channels, written: r,
+		Address: NewAddress(addressed(r, channels), channels),
 		Policy: finding.Policy{
 			For: r.For, KeepFiringFor: r.KeepFiringFor, RepeatInterval: r.RepeatInterval,
 			Shortest: sched.Shortest(), KeepLast: r.NoData == rules.PolicyKeepLast || r.NoData == rules.PolicyAlert,
@@ -54,13 +62,40 @@ func (s *ScopedRule) Compile(types catalog.Catalog, version int64) error {
 	if s.Program != nil && s.types == version {
 		return nil
 	}
-	program, problems := rules.Compile(s.Rule, s.Prepared.Columns(), types)
+	program, problems := rules.Compile(s.written, s.Prepared.Columns(), types)
+	if len(problems) == 0 {
+		problems = s.unknownSinks(program.Rule())
+	}
 	if len(problems) > 0 {
 		s.Forget()
 		return problems
 	}
 	s.Program, s.types = program, version
+	s.Rule, s.Address = program.Rule(), NewAddress(program.Rule(), s.channels)
 	return nil
+}
+
+// addressed is a rule with an address for what it tells of itself before its type has said where it goes: the inbox.
+func addressed(r *rules.Rule, channels map[string]Channel) *rules.Rule {
+	name, ok := Inbox(channels)
+	if len(r.Deliver) > 0 || !ok {
+		return r
+	}
+	whole := *r
+	whole.Deliver = []deliver.Entry{{Sink: name}}
+	return &whole
+}
+
+// unknownSinks reports what the type names and this node does not have. The rule's own sinks were looked at when it was loaded.
+func (s *ScopedRule) unknownSinks(whole *rules.Rule) problem.List {
+	var l problem.List
+	for _, d := range whole.Deliver {
+		if _, ok := s.channels[d.Sink]; !ok {
+			l = append(l, whole.Problem("notice.type", deliver.CodeUnknownSink,
+				fmt.Sprintf("the type %s delivers to the sink %q, which is not configured", whole.Notice.Type, d.Sink), problem.Nearest(d.Sink, slices.Sorted(maps.Keys(s.channels)), "sinks")))
+		}
+	}
+	return l
 }
 
 // Forget makes the rule one that is not verified.

@@ -40,7 +40,8 @@ type Run struct {
 
 // New prepares a trial of the rule on the source. The catalogue has the rule's type.
 func New(r *rules.Rule, source scanners.Source, types catalog.Catalog, start Start) (*Trial, error) {
-	scoped, err := judge.NewScopedRule(r, judge.NewAddress(r, channels(r)))
+	typ := types[r.Notice.Type]
+	scoped, err := judge.NewScopedRule(r, channels(r.Of(&typ)))
 	if err != nil {
 		return nil, err
 	}

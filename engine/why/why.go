@@ -93,6 +93,7 @@ func (x *Explainer) Why(ctx context.Context, rule string, scope *string, key str
 	if err != nil {
 		return nil, err
 	}
+	r = x.engine.Completed(ctx, r)
 	a := &Answer{Rule: r, Asked: x.engine.Now().UTC()}
 	if a.RuleStatus, err = x.statusOf(ctx, r); err != nil {
 		return nil, err

@@ -21,6 +21,7 @@ import (
 	"tallyman/internal/testenv"
 	"tallyman/rules"
 	"tallyman/rules/catalog"
+	"tallyman/rules/deliver"
 	"tallyman/rules/problem"
 	"tallyman/scanners"
 	"tallyman/scanners/postgres"
@@ -151,7 +152,7 @@ func (x *example) run(t *testing.T, later string) *trial.Run {
 	t.Helper()
 	types, problems := catalog.Load(x.cfg.Types.Path)
 	set := rules.Load([]string{x.path})
-	rules.Check(set, rules.Site{Sources: []string{"wms"}, Sinks: map[string]string{"inbox": "inbox"}, Types: types})
+	rules.Check(set, rules.Site{Sources: []string{"wms"}, Sinks: deliver.Sinks{Types: map[string]string{"inbox": "inbox"}}, Types: types})
 	if err := append(problems, set.Problems...).Err(); err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,7 @@
 package authoring
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"tallyman/internal/config"
+	"tallyman/internal/notice"
 	"tallyman/rules"
 	"tallyman/rules/catalog"
 	"tallyman/rules/probe"
@@ -75,6 +77,8 @@ func (c Commands) Check(ctx context.Context, cfg *config.Config, o CheckOptions)
 	}
 	if o.Explain {
 		for _, check := range checks {
+			t := types[check.rule.Notice.Type]
+			check.rule = check.rule.Of(&t)
 			result.Explained = append(result.Explained, explainRule(check, time.Now()))
 		}
 	}
@@ -260,8 +264,8 @@ func explainNotice(r *rules.Rule, add func(name, value string)) {
 	}
 	add("notice.type", n.Type)
 	add("notice.warehouse", warehouse)
-	add("notice.priority", n.Priority)
-	add("notice.modal", string(n.Modal))
+	add("notice.priority", cmp.Or(n.Priority, strconv.Itoa(notice.DefaultPriority)))
+	add("notice.modal", string(cmp.Or(n.Modal, rules.ModalSilent)))
 	if n.Fields == nil {
 		add("notice.fields", "the columns that the type names")
 	}

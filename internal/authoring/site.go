@@ -18,6 +18,7 @@ import (
 	"tallyman/internal/silence"
 	"tallyman/rules"
 	"tallyman/rules/catalog"
+	"tallyman/rules/deliver"
 	"tallyman/sinks"
 )
 
@@ -114,7 +115,7 @@ func seedOf(cfg *config.Config, typ string) []ledger.Subscription {
 
 // Known is what the configuration names, with the types, for rules to be held against.
 func Known(cfg *config.Config, types catalog.Catalog) rules.Site {
-	return rules.Site{Sources: slices.Sorted(maps.Keys(cfg.Sources)), Sinks: sinkTypes(cfg), PushTypes: cfg.PushTypes(), Types: types}
+	return rules.Site{Sources: slices.Sorted(maps.Keys(cfg.Sources)), Sinks: Sinks(cfg), Types: types}
 }
 
 // previewSinks are the configured sinks with what their types declare.
@@ -131,10 +132,11 @@ func channelOf(s sinks.Settings) judge.Channel {
 	return judge.Channel{Inbox: s.Kind() == sinks.InboxKind, Push: isPush, Each: isPush && channel.IsEach()}
 }
 
-func sinkTypes(cfg *config.Config) map[string]string {
+// Sinks are the configured sinks.
+func Sinks(cfg *config.Config) deliver.Sinks {
 	types := map[string]string{}
 	for name, s := range cfg.Sinks {
 		types[name] = s.TypeName()
 	}
-	return types
+	return deliver.Sinks{Types: types, Push: cfg.PushTypes()}
 }

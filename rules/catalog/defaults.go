@@ -73,6 +73,10 @@ func (t *Type) bind(field string, texts message.Texts, zone *time.Location) (mes
 		if lang != "" {
 			at += "." + lang
 		}
+		if strings.TrimSpace(texts[lang]) == "" {
+			l = append(l, Fault{Field: at, Code: strictyaml.CodeMissing, Message: at + " is empty", Hint: "write the words, or leave it out"})
+			continue
+		}
 		template, faults := message.Parse(texts[lang])
 		if len(faults) == 0 {
 			bound[lang], faults = template.BindFields(t.Columns(), zone)

@@ -77,10 +77,18 @@ func (e *Entry) Faults(has func(field string) bool, resolves bool) []Fault {
 	case e.Strategy == Delayed && has("delay") && has("at"):
 		fail("at", CodeConflict, "the delivery waits for two times, of delay and of at", "keep one")
 	}
-	if e.Strategy == Delayed && e.Unless == UnlessResolved && !resolves {
-		fail("unless", CodeMode, "unless: resolved means nothing in mode event, where nothing resolves", "unless: read, or acked; or remove it")
+	if e.WaitsForResolution() && !resolves {
+		fail("unless", CodeMode, NothingResolves, "unless: read, or acked; or remove it")
 	}
 	return l
+}
+
+// NothingResolves is what is wrong with an entry that waits for a resolution in mode event.
+const NothingResolves = "unless: resolved means nothing in mode event, where nothing resolves"
+
+// WaitsForResolution tells whether the end of the finding cancels the delivery.
+func (e *Entry) WaitsForResolution() bool {
+	return e.Strategy == Delayed && e.Unless == UnlessResolved
 }
 
 // Sinks are the sinks of a site.

@@ -72,7 +72,7 @@ func (p *Preview) Record(ctx context.Context, o RecordOptions) (*Recording, erro
 	if err != nil {
 		return nil, fmt.Errorf("run the rule on the recorded rows: %w", err)
 	}
-	f := testFile{rule: p.req.Rule, source: p.req.Name, due: p.req.Due, columns: p.trial.Columns(), rows: rows, steps: steps, mask: o.Mask}
+	f := testFile{rule: p.trial.Program().Rule(), source: p.req.Name, due: p.req.Due, columns: p.trial.Columns(), rows: rows, steps: steps, mask: o.Mask}
 	if f.rules, err = relative(o.Path, p.req.Rule.File); err != nil {
 		return nil, err
 	}

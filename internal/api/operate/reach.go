@@ -43,11 +43,16 @@ type toldMatches struct {
 // mostMatched is how many answers are kept.
 const mostMatched = 10_000
 
-// any tells whether something that a rule may tell meets all matchers.
-func (k *toldMatches) any(r *rules.Reach, matchers []silence.Matcher) bool {
+// any tells whether something that a rule may tell meets all matchers. Notices have the labels of their types, too.
+func (k *toldMatches) any(r *rules.Reach, types catalog.Catalog, matchers []silence.Matcher) bool {
 	texts := make([]string, len(matchers))
 	for i, m := range matchers {
 		texts[i] = m.String()
+	}
+	for _, code := range types.Codes() {
+		if labels := types[code].Labels; len(labels) > 0 {
+			texts = append(texts, fmt.Sprint(code, labels))
+		}
 	}
 	key := strings.Join(texts, "\x00")
 	k.mu.Lock()
@@ -58,7 +63,8 @@ func (k *toldMatches) any(r *rules.Reach, matchers []silence.Matcher) bool {
 	answer, known := k.by[key]
 	if !known {
 		answer = r.Any(func(t *rules.Told) bool {
-			about := &silence.Subject{Rule: t.Rule.ID, Type: t.Type, Warehouse: t.Warehouse, Scope: t.Rule.Scope, Labels: t.Rule.Labels}
+			typ := types[t.Rule.Notice.Type]
+			about := &silence.Subject{Rule: t.Rule.ID, Type: t.Type, Warehouse: t.Warehouse, Scope: t.Rule.Scope, Labels: typ.MergeLabels(t.Rule.Labels)}
 			return !slices.ContainsFunc(matchers, func(m silence.Matcher) bool { return !m.Matches(about) && (t.Warehouse != "" || !m.IsWarehouse()) })
 		})
 		k.by[key] = answer
@@ -109,7 +115,7 @@ func (r *reach) silence(s *silence.Silence) string {
 
 // matches tells whether something that a rule may tell, or that a business system may send, meets all matchers.
 func (r *reach) matches(matchers []silence.Matcher) bool {
-	return r.told.any(r.rules, matchers) || r.sent(matchers)
+	return r.told.any(r.rules, r.types, matchers) || r.sent(matchers)
 }
 
 // sent tells whether a notice that a business system may send meets all matchers. Such a notice has no rule and no scope, and its labels are not known.
