@@ -9,6 +9,7 @@ import (
 	"tallyman/internal/silence"
 	"tallyman/rules"
 	"tallyman/rules/catalog"
+	"tallyman/rules/deliver"
 	"tallyman/rules/row"
 	"tallyman/scanners"
 )
@@ -27,6 +28,7 @@ func benchPass(tb testing.TB) *Pass {
 			Type: "REP_NOTICE", Warehouse: `"119240"`, Priority: "qty < -100 ? 5 : 3",
 			Title: map[string]string{"": "Bin {{ .bin_code }} is at {{ .qty }}"}, Fields: map[string]string{"bin": "bin_code", "qty": "qty"},
 		},
+		Deliver: []deliver.Entry{{Sink: "inbox"}},
 	}
 	types := catalog.Catalog{"REP_NOTICE": {
 		Code: "REP_NOTICE", ID: 1, Retention: time.Hour,
@@ -36,7 +38,7 @@ func benchPass(tb testing.TB) *Pass {
 	if len(problems) > 0 {
 		tb.Fatal(problems)
 	}
-	scoped, err := NewScopedRule(r, NewAddress(r, nil))
+	scoped, err := NewScopedRule(r, nil)
 	if err != nil {
 		tb.Fatal(err)
 	}

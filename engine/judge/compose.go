@@ -11,7 +11,6 @@ import (
 	"tallyman/internal/ledger"
 	"tallyman/internal/notice"
 	"tallyman/rules"
-	"tallyman/rules/row"
 )
 
 // Compose makes the record of a pass: its findings, and the notices that tell of them.
@@ -212,21 +211,7 @@ func translations(texts map[string]rules.Text) map[string]notice.Text {
 func data(fields []rules.Field) []notice.Field {
 	out := make([]notice.Field, len(fields))
 	for i, f := range fields {
-		out[i] = notice.Field{Name: f.Name, Value: dataValue(f.Value)}
+		out[i] = notice.Field{Name: f.Name, Value: f.Value.Data()}
 	}
 	return out
-}
-
-// dataValue is a value as a notice carries it: decimals and times as text, so that nothing is lost in a float.
-func dataValue(v row.Value) any {
-	switch v.Kind() {
-	case row.Null:
-		return nil
-	case row.Int:
-		return v.Int()
-	case row.Bool:
-		return v.Bool()
-	default:
-		return v.String()
-	}
 }

@@ -40,7 +40,7 @@ func (j *rowJSON) encode(r *row.Row) []byte {
 }
 
 func (j *rowJSON) value(v row.Value) {
-	switch v := dataValue(v).(type) {
+	switch v := v.Data().(type) {
 	case nil:
 		j.buf = append(j.buf, "null"...)
 	case bool:

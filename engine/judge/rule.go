@@ -88,6 +88,9 @@ func addressed(r *rules.Rule, channels map[string]Channel) *rules.Rule {
 
 // unknownSinks reports what the type names and this node does not have. The rule's own sinks were looked at when it was loaded.
 func (s *ScopedRule) unknownSinks(whole *rules.Rule) problem.List {
+	if len(s.written.Deliver) > 0 {
+		return nil
+	}
 	var l problem.List
 	for _, d := range whole.Deliver {
 		if _, ok := s.channels[d.Sink]; !ok {

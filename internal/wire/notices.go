@@ -162,21 +162,21 @@ type SendForm struct {
 	Notices []SendNoticeForm `json:"notices" minItems:"1" nullable:"false"`
 }
 
-// SendNoticeForm is a notice that a business system sends. It says something: data, or a title, or both.
+// SendNoticeForm is a notice that a business system sends. It says something: data, or a title, or both. What it leaves out its type says.
 type SendNoticeForm struct {
 	Type       string                  `json:"type,omitempty" digits:"true" doc:"code of a type in the catalogue, or its id as a number or a text" example:"REP_NOTICE"`
 	TypeID     int64                   `json:"typeId,omitempty" doc:"instead of type: its id" example:"124719"`
 	Warehouse  string                  `json:"warehouse" digits:"true" doc:"whose inboxes get it; a number is taken, too" example:"119240"`
-	Title      string                  `json:"title,omitempty" doc:"the name of the type where it is left out, in each of its languages"`
-	Body       string                  `json:"body,omitempty" text:"lines" doc:"a list of the data where it is left out"`
+	Title      string                  `json:"title,omitempty" doc:"the title of the type where it is left out, or the name of the type"`
+	Body       string                  `json:"body,omitempty" text:"lines" doc:"the body of the type where it is left out, or a list of the data"`
 	Texts      map[string]SendTextForm `json:"texts,omitempty" doc:"title and body by language"`
 	Data       SendData                `json:"data,omitempty" doc:"the typed fields of the type"`
-	Priority   int                     `json:"priority,omitempty" default:"3" doc:"5 is the highest"`
-	Modal      string                  `json:"modal,omitempty" enum:"silent,popup" default:"silent"`
-	Labels     map[string]string       `json:"labels,omitempty" doc:"texts by name"`
+	Priority   int                     `json:"priority,omitempty" doc:"5 is the highest; that of the type by default, or 3"`
+	Modal      string                  `json:"modal,omitempty" enum:"silent,popup" doc:"as the type says by default, or silent"`
+	Labels     map[string]string       `json:"labels,omitempty" doc:"texts by name, beside those of the type"`
 	Expires    string                  `json:"expires,omitempty" doc:"how long it lives, in s, m, h, d; the retention of the type by default" example:"24h"`
 	Recipients []string                `json:"recipients,omitempty" nullable:"false" doc:"user:<id> or role:<id>; those who subscribe to the type in the warehouse by default"`
-	Deliver    []DeliverForm           `json:"deliver,omitempty" nullable:"false" doc:"where it goes; the inbox by default"`
+	Deliver    []DeliverForm           `json:"deliver,omitempty" nullable:"false" doc:"where it goes; by default as the type says, or to the inbox"`
 }
 
 // SendTextForm is a translation of title and body.

@@ -123,8 +123,64 @@ type TypeForm struct {
 	Name      string     `json:"name" xml:"name" minLength:"1" maxLength:"200"`
 	Names     namesForm  `json:"names,omitempty" xml:"names,omitempty" doc:"the name by language" example:"{\"zh\":\"补货通知\"}"`
 	Category  string     `json:"category,omitempty" xml:"category,omitempty" maxLength:"64"`
-	Retention string     `json:"retention,omitempty" xml:"retention" doc:"how long its notices live unless a rule says otherwise, in s, m, h, d; 72h by default" example:"72h"`
+	Retention string     `json:"retention,omitempty" xml:"retention" doc:"how long its notices live unless their rule or sender says otherwise, in s, m, h, d; 72h by default" example:"72h"`
 	Fields    FieldsForm `json:"fields,omitempty" xml:"fields,omitempty" doc:"the typed data of its notices"`
+	TypeDefaultsForm
+	Expires string `json:"expires,omitempty" xml:"-" doc:"another word for retention, as rules and senders call it; answers have retention" example:"72h"`
+}
+
+// TypeDefaultsForm is what notices of a type say, and how they go, where neither their rule nor their sender says it.
+type TypeDefaultsForm struct {
+	Title    wordsForm         `json:"title,omitempty" xml:"title,omitempty" text:"lines" doc:"templates over the fields, by language; the empty language is for readers of all others" example:"{\"en\":\"Refill {{ .bin }}\",\"zh\":\"补货 {{ .bin }}\"}"`
+	Body     wordsForm         `json:"body,omitempty" xml:"body,omitempty" text:"lines" doc:"as title"`
+	Priority int               `json:"priority,omitempty" xml:"priority,omitempty" minimum:"1" maximum:"5" doc:"5 is the highest; 3 by default"`
+	Modal    string            `json:"modal,omitempty" xml:"modal,omitempty" enum:"silent,popup" doc:"silent by default"`
+	Labels   labelsForm        `json:"labels,omitempty" xml:"labels,omitempty" doc:"texts by name; those of the rule or the sender win"`
+	Deliver  []TypeDeliverForm `json:"deliver,omitempty" xml:"deliver,omitempty" nullable:"false" doc:"where its notices go; those of a sender by default to the inbox"`
+}
+
+// TypeDeliverForm is a sink that the notices of a type go to.
+type TypeDeliverForm struct {
+	Sink     string `json:"sink" xml:"sink" doc:"name of a configured sink" example:"inbox"`
+	Strategy string `json:"strategy,omitempty" xml:"strategy,omitempty" enum:"immediate,delayed,important,timed" doc:"of a push channel; immediate by default"`
+	Delay    string `json:"delay,omitempty" xml:"delay,omitempty" doc:"delayed: how long after the notice, in s, m, h, d" example:"10m"`
+	Within   string `json:"within,omitempty" xml:"within,omitempty" doc:"timed: for how long it is tried" example:"30m"`
+	Retry    int    `json:"retry,omitempty" xml:"retry,omitempty" minimum:"0" maximum:"100" doc:"delayed: how often it is tried again"`
+	Unless   string `json:"unless,omitempty" xml:"unless,omitempty" enum:"read,acked,resolved" doc:"delayed: what makes it needless"`
+}
+
+// PreviewTypeForm is a notice that is made to see what it says.
+type PreviewTypeForm struct {
+	Data SendData  `json:"data,omitempty" doc:"the typed fields of the type"`
+	Type *TypeForm `json:"type,omitempty" doc:"a draft that stands for the type; the type of the catalogue by default"`
+}
+
+// TypePreviewForm is what a notice of a type would say, and how it would go, if its sender gave the data alone.
+type TypePreviewForm struct {
+	XMLName  xml.Name          `json:"-" xml:"preview"`
+	Type     string            `json:"type" xml:"type" example:"REP_NOTICE"`
+	Texts    []TranslationForm `json:"texts" xml:"text" doc:"title and body; the empty language, which is first, is for readers of all others" nullable:"false"`
+	Priority int               `json:"priority" xml:"priority"`
+	Modal    string            `json:"modal" xml:"modal" enum:"silent,popup"`
+	Expires  string            `json:"expires" xml:"expires" doc:"how long the notice lives" example:"72h"`
+	Labels   labelsForm        `json:"labels,omitempty" xml:"labels,omitempty"`
+	Deliver  []TypeDeliverForm `json:"deliver" xml:"deliver" nullable:"false"`
+}
+
+// wordsForm is a text by language; in XML <text language=> in the order of the languages.
+type wordsForm map[string]string
+
+// MarshalXML writes the texts one by one.
+func (f wordsForm) MarshalXML(e *xml.Encoder, start xml.StartElement) error {
+	return byAttribute(e, start, f, "text", "language")
+}
+
+// labelsForm is the labels by name; in XML <label name=> in the order of the names.
+type labelsForm map[string]string
+
+// MarshalXML writes the labels one by one.
+func (f labelsForm) MarshalXML(e *xml.Encoder, start xml.StartElement) error {
+	return byAttribute(e, start, f, "label", "name")
 }
 
 // namesForm is the name by language; in XML <name language=> in the order of the languages.
@@ -132,12 +188,17 @@ type namesForm map[string]string
 
 // MarshalXML writes the names one by one.
 func (f namesForm) MarshalXML(e *xml.Encoder, start xml.StartElement) error {
+	return byAttribute(e, start, f, "name", "language")
+}
+
+// byAttribute writes a map of texts as elements that have the key as an attribute, in the order of the keys.
+func byAttribute(e *xml.Encoder, start xml.StartElement, texts map[string]string, element, attribute string) error {
 	if err := e.EncodeToken(start); err != nil {
 		return err
 	}
-	for _, language := range slices.Sorted(maps.Keys(f)) {
-		name := xml.StartElement{Name: xml.Name{Local: "name"}, Attr: []xml.Attr{{Name: xml.Name{Local: "language"}, Value: language}}}
-		if err := e.EncodeElement(f[language], name); err != nil {
+	for _, key := range slices.Sorted(maps.Keys(texts)) {
+		one := xml.StartElement{Name: xml.Name{Local: element}, Attr: []xml.Attr{{Name: xml.Name{Local: attribute}, Value: key}}}
+		if err := e.EncodeElement(texts[key], one); err != nil {
 			return err
 		}
 	}

@@ -191,3 +191,17 @@ func kindOf(name string) (Kind, bool) {
 	}
 	return Null, false
 }
+
+// Data is the value as a notice carries it: decimals and times as text, so that nothing is lost in a float.
+func (v Value) Data() any {
+	switch v.Kind() {
+	case Null:
+		return nil
+	case Int:
+		return v.Int()
+	case Bool:
+		return v.Bool()
+	default:
+		return v.String()
+	}
+}

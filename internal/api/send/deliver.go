@@ -20,6 +20,8 @@ import (
 	"tallyman/internal/notice"
 	policy "tallyman/internal/text"
 	"tallyman/internal/wire"
+	"tallyman/rules/catalog"
+	"tallyman/rules/deliver"
 	"tallyman/rules/strictyaml"
 )
 
@@ -30,10 +32,13 @@ const (
 	mostWithin  = 30 * 24 * time.Hour
 )
 
-// deliver says where a notice goes: into the inbox, unless it says otherwise itself.
-func (s *noticeMaker) deliver(at string, f *wire.SendNoticeForm, expires time.Duration) []ledger.Target {
+// deliver says where a notice goes: as it says itself, as its type says, or into the inbox.
+func (s *noticeMaker) deliver(at string, f *wire.SendNoticeForm, typ *catalog.Type, expires time.Duration) []ledger.Target {
 	recipients := s.recipients(at, f.Recipients)
-	forms := f.Deliver
+	forms, from := f.Deliver, at
+	if len(forms) == 0 {
+		forms, from = ofType(typ), at+"type."
+	}
 	if len(forms) == 0 {
 		forms = []wire.DeliverForm{{Sink: s.inbox()}}
 	}
@@ -41,7 +46,7 @@ func (s *noticeMaker) deliver(at string, f *wire.SendNoticeForm, expires time.Du
 	seen := make(map[string]bool, len(forms))
 	asked := false // that somebody is to have it
 	for i := range forms {
-		where := at + "deliver[" + strconv.Itoa(i) + "]."
+		where := from + "deliver[" + strconv.Itoa(i) + "]."
 		d := &forms[i]
 		targets[i].Sink = d.Sink
 		kind, ok := s.targets[d.Sink]
@@ -63,6 +68,25 @@ func (s *noticeMaker) deliver(at string, f *wire.SendNoticeForm, expires time.Du
 		s.add(wire.CodeInvalidBody, at+"recipients", "none of the sinks has recipients: leave them out, or deliver to "+s.inbox())
 	}
 	return targets
+}
+
+// ofType is the deliver of a type as a sender would write it. A notice that is sent never resolves, so that nothing is cancelled by that.
+func ofType(typ *catalog.Type) []wire.DeliverForm {
+	forms := make([]wire.DeliverForm, len(typ.Deliver))
+	for i, e := range typ.Deliver {
+		forms[i] = wire.DeliverForm{Sink: e.Sink, Strategy: e.Strategy.String(), Delay: span(e.Delay), Within: span(e.Within), Retry: e.Retry, Unless: string(e.Unless)}
+		if e.Unless == deliver.UnlessResolved {
+			forms[i].Unless = ""
+		}
+	}
+	return forms
+}
+
+func span(d time.Duration) string {
+	if d == 0 {
+		return ""
+	}
+	return strictyaml.FormatDuration(d)
 }
 
 // inbox is the name of the sink that notices go to by default.
@@ -191,11 +215,8 @@ func (h *Handlers) newSending(ctx context.Context, in *sendInput) (*noticeMaker,
 			return nil, prob
 		}
 	}
-	s := &noticeMaker{who: who, key: in.Key, targets: h.deps.Sends.Targets, now: time.Now()}
-	if h.deps.Sends.Now != nil {
-		s.now = h.deps.Sends.Now()
-	}
-	s.now = s.now.UTC().Truncate(time.Microsecond)
+	s := h.newMaker(who)
+	s.key = in.Key
 	switch {
 	case s.key == "":
 		s.key = rand.Text()
@@ -207,6 +228,16 @@ func (h *Handlers) newSending(ctx context.Context, in *sendInput) (*noticeMaker,
 		return nil, api.InternalProblem()
 	}
 	return s, nil
+}
+
+// newMaker begins a request at this time.
+func (h *Handlers) newMaker(who *auth.Identity) *noticeMaker {
+	s := &noticeMaker{who: who, targets: h.deps.Sends.Targets, now: time.Now(), bound: map[string]typeWords{}}
+	if h.deps.Sends.Now != nil {
+		s.now = h.deps.Sends.Now()
+	}
+	s.now = s.now.UTC().Truncate(time.Microsecond)
+	return s
 }
 
 // digest names the request and all that it says. Notices carry it as their episode, so that a repetition of their request is told

@@ -2,6 +2,7 @@ package send
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"maps"
 	"math"
@@ -32,6 +33,7 @@ type noticeMaker struct {
 	now     time.Time
 	targets map[string]TargetKind
 	types   catalog.Catalog
+	bound   map[string]typeWords // by type
 	faults
 }
 
@@ -63,21 +65,17 @@ func (s *noticeMaker) notice(at string, f *wire.SendNoticeForm) ledger.NewNotice
 		s.add(wire.CodeBadWarehouse, at+"warehouse", api.BadWarehouse(0, "warehouse", f.Warehouse).Detail)
 	}
 	expires := s.expiry(at, f, typ)
+	data, fields := s.data(at, f, typ)
 	n := &notice.Notice{
-		Type: f.Type, TypeID: typ.ID, Warehouse: f.Warehouse, Episode: s.episode, Status: notice.Sent, Priority: f.Priority, Modal: f.Modal,
-		Data: s.data(at, f, typ), Labels: s.labels(at, f), Count: 1, CreatedAt: s.now, ExpiresAt: s.now.Add(expires),
+		Type: f.Type, TypeID: typ.ID, Warehouse: f.Warehouse, Episode: s.episode, Status: notice.Sent,
+		Priority: cmp.Or(f.Priority, typ.Priority, notice.DefaultPriority), Modal: cmp.Or(f.Modal, typ.Modal, catalog.ModalSilent),
+		Data: fields, Labels: typ.MergeLabels(s.labels(at, f)), Count: 1, CreatedAt: s.now, ExpiresAt: s.now.Add(expires),
 	}
-	if n.Priority == 0 {
-		n.Priority = notice.DefaultPriority
-	}
-	if n.Modal == "" {
-		n.Modal = "silent"
-	}
-	s.words(at, n, f, typ)
+	s.words(at, n, f, typ, data)
 	if typ.Code != "" { // without a type it has neither data nor a life
 		s.beyond(at, notice.CheckSent(n))
 	}
-	return ledger.NewNotice{Notice: n, Sinks: s.deliver(at, f, expires)}
+	return ledger.NewNotice{Notice: n, Sinks: s.deliver(at, f, typ, expires)}
 }
 
 // typeOf finds the type in the catalogue.
@@ -123,51 +121,6 @@ func (s *noticeMaker) labels(at string, f *wire.SendNoticeForm) map[string]strin
 	return f.Labels
 }
 
-// words writes title, body and their translations. The type says what is left out.
-func (s *noticeMaker) words(at string, n *notice.Notice, f *wire.SendNoticeForm, typ *catalog.Type) {
-	n.Title, n.Body = s.title(at+"title", f.Title), s.body(at+"body", f.Body)
-	if n.Title == "" && n.Body == "" && len(f.Texts) == 0 && len(f.Data) == 0 {
-		s.add(wire.CodeInvalidBody, at+"data", "the notice says nothing: give it data, or a title")
-	}
-	texts := make(map[string]notice.Text, len(f.Texts))
-	for _, lang := range slices.Sorted(maps.Keys(f.Texts)) {
-		where := at + "texts." + clip(lang)
-		if !catalog.IsLanguage(lang) {
-			s.add(wire.CodeInvalidBody, where, "it is no language; write a code such as en, zh or pt-BR")
-		}
-		t := f.Texts[lang]
-		texts[lang] = notice.Text{Title: s.title(where+".title", t.Title), Body: s.body(where+".body", t.Body)}
-	}
-	if n.Title == "" {
-		n.Title = typ.Name
-		for lang, name := range typ.Names {
-			t := texts[lang]
-			if t.Title == "" {
-				t.Title = name
-			}
-			texts[lang] = t
-		}
-	}
-	if n.Body == "" {
-		n.Body = bodyOf(n.Data)
-	}
-	if len(texts) > 0 {
-		n.Texts = texts
-	}
-}
-
-// title makes one line.
-func (s *noticeMaker) title(at, text string) string {
-	text = strings.Join(strings.Fields(text), " ")
-	s.checkText(at, text, policy.Line)
-	return text
-}
-
-func (s *noticeMaker) body(at, text string) string {
-	s.checkText(at, text, policy.Lines)
-	return strings.TrimSpace(text)
-}
-
 // checkText holds a text to the policy once more: the code that acts knows what it acts on.
 func (s *noticeMaker) checkText(at, words string, shape policy.Shape) {
 	if fault := policy.Check(words, shape); fault != nil {
@@ -205,10 +158,12 @@ func clip(s string) string {
 // maxDecimal bounds a decimal.
 const maxDecimal = 1000 // digits before the point, and after it
 
-// data reads the typed fields. Where there are none, and the notice says something in words, none is missing.
-func (s *noticeMaker) data(at string, f *wire.SendNoticeForm, typ *catalog.Type) []notice.Field {
+// data reads the typed fields, as the words of the type see them and as the notice carries them. Where there are none, and the notice says something in
+// words, none is missing.
+func (s *noticeMaker) data(at string, f *wire.SendNoticeForm, typ *catalog.Type) (*row.Row, []notice.Field) {
+	data := row.New(typ.Columns())
 	if len(f.Data) == 0 || typ.Code == "" { // that there is no such type is another fault
-		return nil
+		return data, nil
 	}
 	at += "data"
 	for _, name := range slices.Sorted(maps.Keys(f.Data)) {
@@ -217,7 +172,7 @@ func (s *noticeMaker) data(at string, f *wire.SendNoticeForm, typ *catalog.Type)
 		}
 	}
 	var out []notice.Field
-	for _, name := range typ.FieldNames() {
+	for i, name := range typ.FieldNames() {
 		field := typ.Fields[name]
 		raw, given := f.Data[name]
 		isNull := given && bytes.Equal(raw, []byte("null"))
@@ -231,13 +186,14 @@ func (s *noticeMaker) data(at string, f *wire.SendNoticeForm, typ *catalog.Type)
 			if fault != "" {
 				s.add(wire.CodeInvalidBody, at+"."+name, fault)
 			}
-			if text, ok := value.(string); ok {
-				s.checkText(at+"."+name, text, policy.Lines)
+			if field.Type == catalog.String {
+				s.checkText(at+"."+name, value.String(), policy.Lines)
 			}
-			out = append(out, notice.Field{Name: name, Value: value})
+			data.Values[i] = value
+			out = append(out, notice.Field{Name: name, Value: value.Data()})
 		}
 	}
-	return out
+	return data, out
 }
 
 func noField(name string, typ *catalog.Type) string {
@@ -252,27 +208,27 @@ func noField(name string, typ *catalog.Type) string {
 }
 
 // fieldValue reads a value that is not null as a notice carries it, or says why it does not fit.
-func fieldValue(kind catalog.FieldKind, raw json.RawMessage) (value any, fault string) {
+func fieldValue(kind catalog.FieldKind, raw json.RawMessage) (value row.Value, fault string) {
 	var text string
 	isText := json.Unmarshal(raw, &text) == nil
 	switch kind {
 	case catalog.String:
 		if !isText {
-			return nil, "it takes a text in quotes"
+			return value, "it takes a text in quotes"
 		}
-		return text, ""
+		return row.TextOf(text), ""
 	case catalog.Bool:
 		var b bool
 		if json.Unmarshal(raw, &b) != nil {
-			return nil, "it takes true or false"
+			return value, "it takes true or false"
 		}
-		return b, ""
+		return row.BoolOf(b), ""
 	case catalog.Int:
 		n, err := strconv.ParseInt(string(raw), 10, 64)
 		if err != nil {
-			return nil, "it takes a whole number from " + strconv.FormatInt(math.MinInt64, 10) + " to " + strconv.FormatInt(math.MaxInt64, 10)
+			return value, "it takes a whole number from " + strconv.FormatInt(math.MinInt64, 10) + " to " + strconv.FormatInt(math.MaxInt64, 10)
 		}
-		return n, ""
+		return row.IntOf(n), ""
 	case catalog.Decimal:
 		if !isText {
 			text = string(raw)
@@ -281,26 +237,26 @@ func fieldValue(kind catalog.FieldKind, raw json.RawMessage) (value any, fault s
 	case catalog.Time:
 		t, err := time.Parse(time.RFC3339Nano, text)
 		if !isText || err != nil {
-			return nil, "it takes a time in RFC 3339, such as 2026-06-01T08:00:00+08:00"
+			return value, "it takes a time in RFC 3339, such as 2026-06-01T08:00:00+08:00"
 		}
-		return row.TimeOf(t).String(), ""
+		return row.TimeOf(t), ""
 	}
-	return nil, "the type of the field is not known here"
+	return value, "the type of the field is not known here"
 }
 
 // decimalValue writes a decimal as it was given, without an exponent.
-func decimalValue(text string) (value any, fault string) {
+func decimalValue(text string) (value row.Value, fault string) {
 	const wanted = "it takes a decimal, as a number or a text such as \"12.50\""
 	v, err := row.ParseDecimal(text)
 	if err != nil {
-		return nil, wanted
+		return value, wanted
 	}
 	d := v.Apd(new(apd.Decimal))
 	if d.Form != apd.Finite {
-		return nil, wanted
+		return value, wanted
 	}
 	if digits := d.NumDigits(); digits > maxDecimal || d.Exponent > maxDecimal || d.Exponent < -maxDecimal {
-		return nil, "it takes at most " + strconv.Itoa(maxDecimal) + " digits before the point and after it"
+		return value, "it takes at most " + strconv.Itoa(maxDecimal) + " digits before the point and after it"
 	}
-	return v.String(), ""
+	return v, ""
 }
