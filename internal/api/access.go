@@ -57,11 +57,12 @@ var Access = map[string][]auth.Role{
 	"get-notice":                Onlookers,
 	"search-notices":            Onlookers,
 
-	"list-types":  everybody,
-	"get-type":    everybody,
-	"create-type": Operators,
-	"put-type":    Operators,
-	"delete-type": Operators,
+	"list-types":   everybody,
+	"get-type":     everybody,
+	"create-type":  Operators,
+	"put-type":     Operators,
+	"delete-type":  Operators,
+	"preview-type": everybody,
 
 	"list-subscriptions":   {auth.Service, auth.Viewer, auth.Operator, auth.Admin},
 	"create-subscription":  subscribes,

@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 
+	"tallyman/internal/authoring"
 	"tallyman/internal/config"
 	"tallyman/internal/origin"
 	"tallyman/rules/catalog"
@@ -34,7 +35,7 @@ const (
 
 // CheckConfig makes all that a node makes of its configuration before it reaches for anything, and returns what would keep the node from starting.
 func CheckConfig(ctx context.Context, cfg *config.Config) problem.List {
-	types, list := catalog.Load(cfg.Types.Path)
+	types, list := catalog.Load(cfg.Types.Path, catalog.OnSinks(authoring.Sinks(cfg)))
 	if len(list) == 0 {
 		maps.Copy(types, catalog.BuiltIn())
 		list = checkSubscriptions(cfg, types)

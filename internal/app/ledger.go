@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"tallyman/engine"
+	"tallyman/internal/authoring"
 	"tallyman/internal/config"
 	"tallyman/internal/ledger"
 	"tallyman/internal/ledger/commits"
@@ -118,7 +119,7 @@ func OpenTokens(ctx context.Context, cfg *config.Config) (ledger.Ledger, error) 
 // seed gives a ledger the types and subscriptions of the files, and the built-in types. What the ledger has already was changed through the
 // API perhaps, and stays as it is.
 func (a *App) seed(ctx context.Context) error {
-	types, problems := catalog.Load(a.cfg.Types.Path)
+	types, problems := catalog.Load(a.cfg.Types.Path, catalog.OnSinks(authoring.Sinks(a.cfg)))
 	if err := problems.Err(); err != nil {
 		return fmt.Errorf("the type catalogue (types.path) has faults:\n%w", err)
 	}

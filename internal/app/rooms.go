@@ -15,6 +15,7 @@ import (
 	"tallyman/internal/api/search"
 	"tallyman/internal/api/send"
 	"tallyman/internal/api/stream"
+	"tallyman/internal/authoring"
 	"tallyman/internal/ledger"
 	"tallyman/internal/wire"
 )
@@ -31,7 +32,7 @@ func (a *App) rooms(meter *metrics.Metrics, streams *stream.Hub, counts *ruleCou
 			Queues: a.index.served(), Sinks: a.servedSinks(), Streams: streams, Logger: a.log,
 		}),
 		operate.New(operate.Deps{
-			Catalogue: a.ledger, Book: a.ledger, Origins: a.ledger, Origin: a.originName(), Silences: a.servedSilences(), Clock: a.servedClock(), Tokens: a.tokens, Audit: a.ledger, Rules: a.engine, Logger: a.log,
+			Catalogue: a.ledger, Sinks: authoring.Sinks(a.cfg), Book: a.ledger, Origins: a.ledger, Origin: a.originName(), Silences: a.servedSilences(), Clock: a.servedClock(), Tokens: a.tokens, Audit: a.ledger, Rules: a.engine, Logger: a.log,
 		}),
 		queues.New(queues.Deps{Queues: a.index.served(), Logger: a.log}),
 		rulebook.New(rulebook.Deps{
@@ -40,7 +41,7 @@ func (a *App) rooms(meter *metrics.Metrics, streams *stream.Hub, counts *ruleCou
 				return a.book.reload(ctx, "request", who)
 			}, Logger: a.log,
 		}),
-		send.New(send.Deps{Sends: a.sends(), Types: a.ledger.Types, Meter: meter, Tracer: a.tracer, Logger: a.log}),
+		send.New(send.Deps{Sends: a.sends(), Types: a.ledger.Types, Sinks: authoring.Sinks(a.cfg), Meter: meter, Tracer: a.tracer, Logger: a.log}),
 		deliveries.New(deliveries.Deps{Deliveries: a.ledger, Types: a.ledger.Types, Wake: a.engine.Wake, Now: a.opts.Clock.Now, Sinks: a.servedSinks(), Logger: a.log}),
 	}
 }

@@ -50,7 +50,7 @@ func (c Commands) Check(ctx context.Context, cfg *config.Config, o CheckOptions)
 	result := Checked{Files: len(set.Files)}
 	var types catalog.Catalog
 	if cfg != nil {
-		types, result.Problems = catalog.Load(cfg.Types.Path)
+		types, result.Problems = catalog.Load(cfg.Types.Path, catalog.OnSinks(Sinks(cfg)))
 		if len(result.Problems) == 0 {
 			maps.Copy(types, catalog.BuiltIn())
 			rules.Check(set, Known(cfg, types))

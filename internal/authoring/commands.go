@@ -111,7 +111,7 @@ func (c Commands) Test(ctx context.Context, cfg *config.Config, o TestOptions) (
 		options.Extra = ruletest.RuleFiles(o.Paths)
 	}
 	if cfg != nil {
-		types, found := catalog.Load(cfg.Types.Path)
+		types, found := catalog.Load(cfg.Types.Path, catalog.OnSinks(Sinks(cfg)))
 		options.Types, problems = types, append(problems, found...)
 		if o.Cover {
 			options.Extra = append(options.Extra, cfg.Rules.Paths...)

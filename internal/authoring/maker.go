@@ -37,7 +37,7 @@ func (c Commands) OpenRuleMaker(ctx context.Context, cfg *config.Config, source 
 	if err := cfg.Need("sources", source); err != nil {
 		return nil, err
 	}
-	types, problems := catalog.Load(cfg.Types.Path)
+	types, problems := catalog.Load(cfg.Types.Path, catalog.OnSinks(Sinks(cfg)))
 	if err := problems.Err(); err != nil {
 		return nil, err
 	}

@@ -34,7 +34,7 @@ type site struct {
 
 // recall opens the ledger for reading, beside a node that runs perhaps. Without one the files have to do.
 func (c Commands) recall(ctx context.Context, cfg *config.Config) (*site, error) {
-	types, problems := catalog.Load(cfg.Types.Path)
+	types, problems := catalog.Load(cfg.Types.Path, catalog.OnSinks(Sinks(cfg)))
 	if err := problems.Err(); err != nil {
 		return nil, err
 	}

@@ -131,8 +131,8 @@ type TypeForm struct {
 
 // TypeDefaultsForm is what notices of a type say, and how they go, where neither their rule nor their sender says it.
 type TypeDefaultsForm struct {
-	Title    wordsForm         `json:"title,omitempty" xml:"title,omitempty" text:"lines" doc:"templates over the fields, by language; the empty language is for readers of all others" example:"{\"en\":\"Refill {{ .bin }}\",\"zh\":\"补货 {{ .bin }}\"}"`
-	Body     wordsForm         `json:"body,omitempty" xml:"body,omitempty" text:"lines" doc:"as title"`
+	Title    WordsForm         `json:"title,omitempty" xml:"title,omitempty" text:"lines" doc:"templates over the fields, by language; the empty language is for readers of all others" example:"{\"en\":\"Refill {{ .bin }}\",\"zh\":\"补货 {{ .bin }}\"}"`
+	Body     WordsForm         `json:"body,omitempty" xml:"body,omitempty" text:"lines" doc:"as title"`
 	Priority int               `json:"priority,omitempty" xml:"priority,omitempty" minimum:"1" maximum:"5" doc:"5 is the highest; 3 by default"`
 	Modal    string            `json:"modal,omitempty" xml:"modal,omitempty" enum:"silent,popup" doc:"silent by default"`
 	Labels   labelsForm        `json:"labels,omitempty" xml:"labels,omitempty" doc:"texts by name; those of the rule or the sender win"`
@@ -167,12 +167,20 @@ type TypePreviewForm struct {
 	Deliver  []TypeDeliverForm `json:"deliver" xml:"deliver" nullable:"false"`
 }
 
-// wordsForm is a text by language; in XML <text language=> in the order of the languages.
-type wordsForm map[string]string
+// WordsForm is a text by language; in XML <text language=> in the order of the languages.
+type WordsForm map[string]string
 
 // MarshalXML writes the texts one by one.
-func (f wordsForm) MarshalXML(e *xml.Encoder, start xml.StartElement) error {
+func (f WordsForm) MarshalXML(e *xml.Encoder, start xml.StartElement) error {
 	return byAttribute(e, start, f, "text", "language")
+}
+
+// Texts are the texts by language; nil of none.
+func (f WordsForm) Texts() map[string]string {
+	if len(f) == 0 {
+		return nil
+	}
+	return f
 }
 
 // labelsForm is the labels by name; in XML <label name=> in the order of the names.

@@ -154,6 +154,11 @@ type typeSpec struct {
 // Check is a check of a type that needs more than the type, such as the sinks of a site.
 type Check func(*Type) []Fault
 
+// OnSinks checks what types say of the sinks of a site.
+func OnSinks(sinks deliver.Sinks) Check {
+	return func(t *Type) []Fault { return t.CheckSinks(sinks) }
+}
+
 // Load reads the catalogue from a file (configs/types.yaml shows one). Where there are problems the catalogue holds the
 // sound types only.
 func Load(path string, more ...Check) (Catalog, problem.List) {

@@ -123,7 +123,7 @@ func (t *Type) validateDeliver() []Fault {
 	for i := range t.Deliver {
 		e := &t.Deliver[i]
 		has := map[string]bool{"within": e.Within != 0, "delay": e.Delay != 0, "retry": e.Retry != 0, "unless": e.Unless != ""}
-		faults := e.Faults(func(field string) bool { return has[field] }, true)
+		faults := append(e.Beyond(), e.Faults(func(field string) bool { return has[field] }, true)...)
 		for k := range faults {
 			faults[k].Field = deliver.Field(i, faults[k].Field)
 		}

@@ -83,6 +83,36 @@ func (e *Entry) Faults(has func(field string) bool, resolves bool) []Fault {
 	return l
 }
 
+// The bounds of an entry. The tags of Spec have the same.
+const (
+	MostDelay   = 366 * 24 * time.Hour
+	LeastWithin = time.Second
+	MostWithin  = 30 * 24 * time.Hour
+	MostRetry   = 100
+)
+
+// Beyond reports what is beyond the bounds in an entry that does not come from a file.
+func (e *Entry) Beyond() []Fault {
+	var l []Fault
+	fail := func(field, code, message string) { l = append(l, Fault{Field: field, Code: code, Message: message}) }
+	if !slices.Contains([]Strategy{Immediate, Delayed, Important, Timed}, e.Strategy) {
+		fail("strategy", strictyaml.CodeEnum, "it is immediate, delayed, important or timed")
+	}
+	if !slices.Contains([]Unless{"", UnlessRead, UnlessAcked, UnlessResolved}, e.Unless) {
+		fail("unless", strictyaml.CodeEnum, "it is read, acked or resolved")
+	}
+	if e.Delay < 0 || e.Delay > MostDelay {
+		fail("delay", strictyaml.CodeOutOfRange, "from 0s to 366d")
+	}
+	if e.Within != 0 && (e.Within < LeastWithin || e.Within > MostWithin) {
+		fail("within", strictyaml.CodeOutOfRange, "from 1s to 30d")
+	}
+	if e.Retry < 0 || e.Retry > MostRetry {
+		fail("retry", strictyaml.CodeOutOfRange, "from 0 to 100")
+	}
+	return l
+}
+
 // NothingResolves is what is wrong with an entry that waits for a resolution in mode event.
 const NothingResolves = "unless: resolved means nothing in mode event, where nothing resolves"
 

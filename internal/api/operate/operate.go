@@ -6,11 +6,13 @@ import (
 	"tallyman/internal/api"
 	"tallyman/internal/ledger"
 	"tallyman/rules"
+	"tallyman/rules/deliver"
 )
 
 // Deps is what the room is made of.
 type Deps struct {
 	Catalogue Catalogue
+	Sinks     deliver.Sinks // that types may name
 	Book      ledger.Book
 	Origins   Origins
 	Origin    string // the source that the configuration takes subscriptions from; "" = none

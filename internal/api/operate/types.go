@@ -11,12 +11,12 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"tallyman/internal/api"
+	"tallyman/internal/api/view"
 	"tallyman/internal/auth"
 	"tallyman/internal/ledger"
 	policy "tallyman/internal/text"
 	"tallyman/internal/wire"
 	"tallyman/rules/catalog"
-	"tallyman/rules/strictyaml"
 )
 
 type (
@@ -41,7 +41,7 @@ func (h *Handlers) listTypes(ctx context.Context, _ *struct{}) (*typesOutput, er
 	out := &typesOutput{Body: wire.TypesForm{Types: []wire.TypeForm{}}}
 	for _, code := range slices.Sorted(maps.Keys(types)) {
 		t := types[code]
-		out.Body.Types = append(out.Body.Types, newTypeForm(&t))
+		out.Body.Types = append(out.Body.Types, view.NewTypeForm(&t))
 	}
 	return out, nil
 }
@@ -56,13 +56,13 @@ func (h *Handlers) getType(ctx context.Context, in *typeCode) (*typeOutput, erro
 	if !ok {
 		return nil, unknownType(http.StatusNotFound, in.Code)
 	}
-	return &typeOutput{Body: newTypeForm(&t)}, nil
+	return &typeOutput{Body: view.NewTypeForm(&t)}, nil
 }
 
 // createType answers POST /types. Two that create the same code at the same moment both succeed, and the later one
 // is in force.
 func (h *Handlers) createType(ctx context.Context, in *typeInput) (*typeOutput, error) {
-	t, prob := parseType(&in.Body)
+	t, prob := h.parseType(&in.Body)
 	if prob != nil {
 		return nil, prob
 	}
@@ -78,7 +78,7 @@ func (h *Handlers) createType(ctx context.Context, in *typeInput) (*typeOutput, 
 
 // replaceType answers PUT /types/{code}.
 func (h *Handlers) replaceType(ctx context.Context, in *typeChange) (*typeOutput, error) {
-	t, prob := parseType(&in.Body)
+	t, prob := h.parseType(&in.Body)
 	if prob != nil {
 		return nil, prob
 	}
@@ -97,7 +97,7 @@ func (h *Handlers) putType(ctx context.Context, t catalog.Type) (*typeOutput, er
 		return nil, api.LedgerFailed(ctx, h.log, err)
 	}
 	h.log.LogAttrs(ctx, slog.LevelInfo, "a type was put into the catalogue", slog.String("type", t.Code), slog.Int64("id", t.ID))
-	return &typeOutput{Body: newTypeForm(&t)}, nil
+	return &typeOutput{Body: view.NewTypeForm(&t)}, nil
 }
 
 // deleteType answers DELETE /types/{code}.
@@ -131,38 +131,9 @@ func (h *Handlers) registerTypes(operations huma.API) {
 		"Remove a type and its subscriptions"), h.deleteType)
 }
 
-func newTypeForm(t *catalog.Type) wire.TypeForm {
-	form := wire.TypeForm{
-		Code: t.Code, ID: t.ID, Name: t.Name, Names: t.Names, Category: t.Category, Retention: strictyaml.FormatDuration(t.Retention),
-	}
-	if len(t.Fields) > 0 {
-		form.Fields = make(wire.FieldsForm, len(t.Fields))
-		for name, f := range t.Fields {
-			form.Fields[name] = wire.FieldForm{Type: string(f.Type), Required: f.Required}
-		}
-	}
-	return form
-}
-
-// parseType checks what the schema of the body cannot, as the loader of a catalogue file does.
-func parseType(f *wire.TypeForm) (catalog.Type, *wire.Problem) {
-	t := catalog.Type{Code: f.Code, ID: f.ID, Name: f.Name, Names: f.Names, Category: f.Category, Retention: catalog.DefaultRetention}
-	if f.Retention != "" {
-		var err error
-		if t.Retention, err = strictyaml.ParseDuration(f.Retention); err != nil {
-			return t, api.InvalidBody([]wire.Fault{{Location: "body.retention", Message: err.Error()}})
-		}
-	}
-	if len(f.Fields) > 0 {
-		t.Fields = make(map[string]catalog.Field, len(f.Fields))
-		for name, field := range f.Fields {
-			t.Fields[name] = catalog.Field{Type: catalog.FieldKind(field.Type), Required: field.Required}
-		}
-	}
-	var faults []wire.Fault
-	for _, fault := range t.Validate() {
-		faults = append(faults, wire.Fault{Location: "body." + fault.Field, Message: fault.Message + ": " + fault.Hint})
-	}
+// parseType reads the type of a body.
+func (h *Handlers) parseType(f *wire.TypeForm) (catalog.Type, *wire.Problem) {
+	t, faults := view.ParseType("body.", f, h.deps.Sinks)
 	if len(faults) > 0 {
 		return t, api.InvalidBody(faults)
 	}

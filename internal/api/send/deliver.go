@@ -25,13 +25,6 @@ import (
 	"tallyman/rules/strictyaml"
 )
 
-// The bounds of strategies.
-const (
-	mostDelay   = 366 * 24 * time.Hour
-	leastWithin = time.Second
-	mostWithin  = 30 * 24 * time.Hour
-)
-
 // deliver says where a notice goes: as it says itself, as its type says, or into the inbox.
 func (s *noticeMaker) deliver(at string, f *wire.SendNoticeForm, typ *catalog.Type, expires time.Duration) []ledger.Target {
 	recipients := s.recipients(at, f.Recipients)
@@ -173,13 +166,13 @@ func (s *noticeMaker) start(at string, d *wire.DeliverForm) (delay time.Duration
 	case d.Delay != "":
 		if delay, err = api.ParseSpan(d.Delay); err != nil {
 			s.add(wire.CodeInvalidBody, at+"delay", err.Error())
-		} else if delay > mostDelay {
+		} else if delay > deliver.MostDelay {
 			s.add(wire.CodeInvalidBody, at+"delay", "at most 366d")
 		}
 	default:
 		if when, err = time.Parse(time.RFC3339Nano, d.At); err != nil {
 			s.add(wire.CodeInvalidBody, at+"at", "it takes a time in RFC 3339, such as 2026-06-01T18:00:00+08:00")
-		} else if when.Sub(s.now) > mostDelay {
+		} else if when.Sub(s.now) > deliver.MostDelay {
 			s.add(wire.CodeInvalidBody, at+"at", "it is more than 366d ahead")
 		}
 		when = when.UTC().Truncate(time.Microsecond)
@@ -197,7 +190,7 @@ func (s *noticeMaker) within(at string, d *wire.DeliverForm) time.Duration {
 	switch {
 	case err != nil:
 		s.add(wire.CodeInvalidBody, at+"within", err.Error())
-	case within < leastWithin || within > mostWithin:
+	case within < deliver.LeastWithin || within > deliver.MostWithin:
 		s.add(wire.CodeInvalidBody, at+"within", "from 1s to 30d")
 	}
 	return within

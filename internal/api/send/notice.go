@@ -162,7 +162,8 @@ const maxDecimal = 1000 // digits before the point, and after it
 // words, none is missing.
 func (s *noticeMaker) data(at string, f *wire.SendNoticeForm, typ *catalog.Type) (*row.Row, []notice.Field) {
 	data := row.New(typ.Columns())
-	if len(f.Data) == 0 || typ.Code == "" { // that there is no such type is another fault
+	speaks := len(typ.Title) == 0 || f.Title != "" || f.Body != "" || len(f.Texts) > 0 // without data
+	if len(f.Data) == 0 && speaks || typ.Code == "" {                                  // that there is no such type is another fault
 		return data, nil
 	}
 	at += "data"

@@ -16,12 +16,14 @@ import (
 	"tallyman/internal/trace"
 	"tallyman/internal/wire"
 	"tallyman/rules/catalog"
+	"tallyman/rules/deliver"
 )
 
 // Deps is what the room is made of.
 type Deps struct {
 	Sends  Sends
 	Types  func(ctx context.Context) (catalog.Catalog, error)
+	Sinks  deliver.Sinks // that drafts of types may name
 	Meter  Meter
 	Tracer *trace.Tracer // nil = no traces
 	Logger *slog.Logger
@@ -41,8 +43,11 @@ type Handlers struct {
 // New makes the room.
 func New(deps Deps) *Handlers { return &Handlers{deps, deps.Logger} }
 
-// Register adds the operation.
-func (h *Handlers) Register(operations *api.Operations) { h.registerSend(operations) }
+// Register adds the operations.
+func (h *Handlers) Register(operations *api.Operations) {
+	h.registerSend(operations)
+	h.registerPreview(operations)
+}
 
 // Sends takes the notices of business systems.
 type Sends struct {

@@ -31,7 +31,7 @@ func (s *noticeMaker) words(at string, n *notice.Notice, f *wire.SendNoticeForm,
 	if hasRequired(typ, data) {
 		titles, bodies = s.said(at, typ, data)
 	}
-	if n.Title == "" && n.Body == "" && len(f.Texts) == 0 && len(f.Data) == 0 && titles == nil {
+	if n.Title == "" && n.Body == "" && len(f.Texts) == 0 && len(f.Data) == 0 && len(typ.Title) == 0 {
 		s.add(wire.CodeInvalidBody, at+"data", "the notice says nothing: give it data, or a title")
 	}
 	if titles == nil {
