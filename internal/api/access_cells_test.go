@@ -39,6 +39,7 @@ get-type                   x x x x x x x  .
 create-type                . . . . . x x  .
 put-type                   . . . . . x x  .
 delete-type                . . . . . x x  .
+preview-type               x x x x x x x  .
 
 list-subscriptions         . x . . x x x  .
 create-subscription        . x . . . x x  .

@@ -37,6 +37,7 @@ var unrecorded = map[string]string{
 	"ack-notice":       "a reader's own mark, kept with the notice",
 	"read-all-notices": "a reader's own marks",
 	"send-notices":     "the notices themselves are the record",
+	"preview-type":     "it sends nothing and asks no database of the site",
 	"push-items":       "the item's trace says who and when, as of all work below",
 	"lease-items":      "work",
 	"ack-item":         "work",

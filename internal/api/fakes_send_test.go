@@ -9,6 +9,7 @@ import (
 	"tallyman/internal/api/send"
 	"tallyman/internal/delivery"
 	"tallyman/internal/ledger"
+	"tallyman/rules/deliver"
 )
 
 // fakeSends keeps the contract of ledger.Sends in memory; nobody subscribes, so only who is named gets a notice into the inbox.
@@ -98,6 +99,11 @@ func (f *fakeSends) clear() {
 // targets are the sinks of the tests.
 var targets = map[string]send.TargetKind{
 	"inbox": send.TargetInbox, "replenishment": send.TargetQueue, "gateway": send.TargetPush, "letters": send.TargetEach,
+}
+
+// siteSinks are the same, as rules and types know them.
+var siteSinks = deliver.Sinks{
+	Types: map[string]string{"inbox": "inbox", "replenishment": "queue", "gateway": "webhook", "letters": "mail"}, Push: []string{"webhook", "mail"},
 }
 
 // fakeMarks has one notice, in the inbox of the keepers in one warehouse.

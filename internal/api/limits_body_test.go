@@ -100,6 +100,7 @@ var validBodies = map[string]string{
 	"create-token":          `{"subject":"user:x","access":["viewer"]}`,
 	"create-type":           `{"code":"LOT","id":7,"name":"Lot"}`,
 	"put-type":              `{"code":"REP_NOTICE","id":7,"name":"x"}`,
+	"preview-type":          `{"data":{"bin":"A-01"}}`,
 }
 
 // TestBodiesOfExactlyTheLimit sends each operation a good body of exactly its limit, which the operation reads to the last byte, and a body of one byte

@@ -158,14 +158,14 @@ func (p *parts) rooms() []api.Room {
 			Status: p.Status, Queues: p.Queues, Sinks: p.Sinks, Streams: p.streams, Logger: p.Logger,
 		}),
 		operate.New(operate.Deps{
-			Catalogue: p.Catalogue, Book: p.Book, Origins: fakeOrigins{}, Silences: p.Silences, Clock: p.Clock, Tokens: p.Tokens, Audit: p.Audit, Rules: p.Rules, Logger: p.Logger,
+			Catalogue: p.Catalogue, Sinks: siteSinks, Book: p.Book, Origins: fakeOrigins{}, Silences: p.Silences, Clock: p.Clock, Tokens: p.Tokens, Audit: p.Audit, Rules: p.Rules, Logger: p.Logger,
 		}),
 		queues.New(queues.Deps{Queues: p.Queues, Logger: p.Logger}),
 		rulebook.New(rulebook.Deps{
 			Rules: p.Rules, History: p.History, RuleFiles: p.RuleFiles, Reload: p.Reload, Preview: p.Preview, Rewind: p.Rewind, RuleSource: p.RuleSource, Draft: p.Draft,
 			Audit: p.Audit, Logger: p.Logger,
 		}),
-		send.New(send.Deps{Sends: p.Sends, Types: p.Catalogue.Types, Meter: p.Meter, Tracer: p.Tracer, Logger: p.Logger}),
+		send.New(send.Deps{Sends: p.Sends, Types: p.Catalogue.Types, Sinks: siteSinks, Meter: p.Meter, Tracer: p.Tracer, Logger: p.Logger}),
 		deliveries.New(deliveries.Deps{Deliveries: p.Deliveries, Types: p.Catalogue.Types, Wake: p.Sends.Wake, Now: func() time.Time { return bin().CreatedAt.Add(5 * time.Minute) }, Sinks: p.Sinks, Logger: p.Logger}),
 	}
 }

@@ -81,7 +81,7 @@ var auditFirst, auditLast = []string{"create-silence", "create-token", "disable-
 // notAudited are operations without a record, each with its reason in internal/api/audit_test.go, which holds the two together.
 var notAudited = []string{
 	"read-notice", "ack-notice", "read-all-notices", "send-notices", "push-items", "lease-items", "ack-item", "nack-item", "release-item", "extend-item",
-	"suspend-item", "store-item", "legacy-post-notifications",
+	"suspend-item", "store-item", "legacy-post-notifications", "preview-type",
 }
 
 // Every operation that changes something leaves one record of who did what to what; none holds a secret. Without its record nothing is changed. What is done to the

@@ -101,6 +101,11 @@ func (t *Type) validateDefaults() []Fault {
 			}
 		}
 	}
+	for field, texts := range map[string]message.Texts{"title": t.Title, "body": t.Body} {
+		if len(texts) > notice.MaxLanguages {
+			fail(field, strictyaml.CodeOutOfRange, fmt.Sprintf("%s has %d languages, %d are the most", field, len(texts), notice.MaxLanguages), "leave some out")
+		}
+	}
 	slices.SortFunc(l, func(a, b Fault) int { return strings.Compare(a.Field, b.Field) })
 	_, titles := t.BindTitle(time.UTC)
 	_, bodies := t.BindBody(time.UTC)
