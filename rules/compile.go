@@ -222,20 +222,20 @@ func (c *compiler) texts() {
 	w := &c.program.words
 	titles := c.bind("notice.title", c.r.Notice.Title, zone)
 	if w.typeTitle = len(titles) == 0; w.typeTitle {
-		titles = c.ofType("title", zone, c.program.typ.BindTitle)
+		titles = c.ofType(zone, c.program.typ.BindTitle)
 	}
 	bodies := c.bind("notice.body", c.r.Notice.Body, zone)
 	if w.typeBody = len(bodies) == 0; w.typeBody {
-		bodies = c.ofType("body", zone, c.program.typ.BindBody)
+		bodies = c.ofType(zone, c.program.typ.BindBody)
 	}
 	w.Words = message.NewWords(titles, bodies)
 }
 
 // ofType binds the words of the type, which were checked when the type was put into the catalogue.
-func (c *compiler) ofType(field string, zone *time.Location, bind func(*time.Location) (message.Bounds, []catalog.Fault)) message.Bounds {
+func (c *compiler) ofType(zone *time.Location, bind func(*time.Location) (message.Bounds, []catalog.Fault)) message.Bounds {
 	bound, faults := bind(zone)
 	for _, f := range faults {
-		c.problems = append(c.problems, c.r.typeProblem(&c.program.typ, field, f.Code, f.Message, f.Hint))
+		c.problems = append(c.problems, c.r.typeProblem(&c.program.typ, f.Field, f.Code, f.Message, f.Hint))
 	}
 	return bound
 }

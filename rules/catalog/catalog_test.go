@@ -9,8 +9,11 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"tallyman/rules/catalog"
+	"tallyman/rules/deliver"
+	"tallyman/rules/message"
 )
 
 func TestShippedCatalogue(t *testing.T) {
@@ -138,4 +141,112 @@ func TestBuiltIn(t *testing.T) {
 			t.Errorf("%s: %v", code, l)
 		}
 	}
+}
+
+const words = `types:
+  - code: DOCK
+    id: 9
+    name: Dock
+    expires: 4h
+    fields: {gate: {type: string, required: true}, weight: {type: decimal}}
+    title: {en: "Gate {{ .gate }}", zh: "月台 {{ .gate }}"}
+    body: "{{ .weight | round 1 }} kg"
+    priority: 4
+    modal: popup
+    labels: {area: dock}
+    deliver: [{sink: inbox}, {sink: sms, strategy: delayed, delay: 10m, retry: 2, unless: read}]
+`
+
+// What a file says of words and defaults is what the JSON of the ledger and of the API has.
+func TestDefaults(t *testing.T) {
+	types, problems := catalog.Parse("types.yaml", []byte(words))
+	if err := problems.Err(); err != nil {
+		t.Fatal(err)
+	}
+	want := catalog.Type{
+		Code: "DOCK", ID: 9, Name: "Dock", Retention: 4 * time.Hour,
+		Fields: map[string]catalog.Field{"gate": {Type: catalog.String, Required: true}, "weight": {Type: catalog.Decimal}},
+		Defaults: catalog.Defaults{
+			Title: message.Texts{"en": "Gate {{ .gate }}", "zh": "月台 {{ .gate }}"}, Body: message.Texts{"": "{{ .weight | round 1 }} kg"},
+			Priority: 4, Modal: catalog.ModalPopup, Labels: map[string]string{"area": "dock"},
+			Deliver: []deliver.Entry{{Sink: "inbox"}, {Sink: "sms", Strategy: deliver.Delayed, Delay: 10 * time.Minute, Retry: 2, Unless: deliver.UnlessRead}},
+		},
+	}
+	if diff := cmp.Diff(want, types["DOCK"]); diff != "" {
+		t.Error(diff)
+	}
+	text, err := json.Marshal(types["DOCK"])
+	var read catalog.Type
+	if err != nil || json.Unmarshal(text, &read) != nil {
+		t.Fatal(err, string(text))
+	}
+	if diff := cmp.Diff(want, read); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// A fault of a template stands at its character, and what only a site can tell stands in the file, too.
+func TestFaultsOfDefaults(t *testing.T) {
+	sinks := deliver.Sinks{Types: map[string]string{"inbox": "inbox", "sms": "chat"}, Push: []string{"chat"}}
+	for change, want := range map[string]string{
+		"Gate {{ .gate→Gate {{ .gat":                      `7:26 unknown_column the type has no field "gat"; did you mean "gate"?`,
+		"月台 {{ .gate→月台 {{ .rows":                         `7:48 unknown_column the type has no field "rows"; fields: gate, weight`,
+		"Gate {{ .gate }}→Gate {{ .gate":                  `7:23 template_syntax unclosed action`,
+		"{{ .weight→{{ .gate":                             `8:23 template_kind round takes a number, not a text`,
+		"{{ .weight→{{ range .rows }}{{ .weight":          `8:29 template_syntax the text ends inside`,
+		"round 1→rond 1":                                  `template_function there is no helper "rond"`,
+		"body: \"{{ .weight | round 1 }} kg\"→body: \"\"": `8:11 missing_field body is empty; write the words, or leave it out`,
+		"en: \"→English: \"":                              `7:13 unknown_field "English" in title is no language; a code such as en, zh or pt-BR`,
+		"priority: 4→priority: 0":                         `9:15 out_of_range priority is 0, at least 1 is needed`,
+		"priority: 4→priority: qty":                       `9:15 wrong_type priority takes a whole number`,
+		"modal: popup→modal: loud":                        `10:12 unknown_value modal cannot be "loud"`,
+		"area: dock→a b: dock":                            `out_of_range labels.a b: a label is named with letters`,
+		"sink: sms→sink: smss":                            `12:37 unknown_sink no sink "smss" is configured; did you mean "sms"?`,
+		"sink: sms→sink: inbox":                           `12:37 duplicate_name the notices go to "inbox" already; name each sink once`,
+		"delay: 10m→delay: 5h":                            `12:68 delivered_too_late a delay of 5h is not shorter than the life of a notice, which is 4h: none would ever go out; make it shorter, or let notices live longer with retention`,
+		"delay: 10m→when: weight > 5":                     `12:61 unknown_field there is no field "when" in deliver[1]`,
+		"expires: 4h→expires: 4h\n    retention: 4h":      `5:14 conflict expires and retention are two words for how long a notice lives; keep one`,
+	} {
+		before, after, _ := strings.Cut(change, "→")
+		if !strings.Contains(words, before) {
+			t.Fatal(before)
+		}
+		_, problems := catalog.Parse("types.yaml", []byte(strings.Replace(words, before, after, 1)), catalog.OnSinks(sinks))
+		var got []string
+		for _, p := range problems {
+			got = append(got, fmt.Sprintf("%d:%d %s %s; %s", p.Line, p.Col, p.Code, p.Message, p.Hint))
+		}
+		if s := strings.Join(got, "\n"); !strings.Contains(s, want) {
+			t.Errorf("%s:\ngot  %s\nwant %s", change, s, want)
+		}
+	}
+}
+
+// Whatever a file of types holds: no panic, faults stand inside the file, and a type that is sound binds its words.
+func FuzzParse(f *testing.F) {
+	f.Add(words)
+	f.Add("types:\n  - {code: A, id: 1, name: a, title: {en: \"{{ .q }}\"}, fields: {q: {type: int}}}\n")
+	f.Add("types:\n  - {code: A, id: 1, name: a, deliver: [{sink: a, strategy: timed, within: 1s}], labels: {a: b}}\n")
+	f.Fuzz(func(t *testing.T, src string) {
+		types, problems := catalog.Parse("types.yaml", []byte(src))
+		lines := strings.Count(src, "\n") + 1
+		for _, p := range problems {
+			if p.Line < 0 || p.Line > lines {
+				t.Errorf("%s in %d lines", p, lines)
+			}
+		}
+		for _, one := range types {
+			if _, faults := one.BindTitle(time.UTC); len(faults) > 0 {
+				t.Errorf("%+v: %v", one, faults)
+			}
+			text, err := json.Marshal(one)
+			var read catalog.Type
+			if err != nil || json.Unmarshal(text, &read) != nil {
+				t.Fatalf("%+v: %s, %v", one, text, err)
+			}
+			if diff := cmp.Diff(one, read, cmpopts.EquateEmpty()); diff != "" {
+				t.Error(diff)
+			}
+		}
+	})
 }
