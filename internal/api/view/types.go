@@ -1,6 +1,7 @@
 package view
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -85,21 +86,30 @@ func (r *typeReader) read(f *wire.TypeForm) catalog.Type {
 			t.Fields[name] = catalog.Field{Type: catalog.FieldKind(field.Type), Required: field.Required}
 		}
 	}
-	for i, d := range f.Deliver {
-		at := "deliver" + deliver.Field(i, "")
-		t.Deliver = append(t.Deliver, deliver.Entry{
-			Sink: d.Sink, Strategy: deliver.StrategyOf(d.Strategy), Delay: r.span(at+"delay", d.Delay), Within: r.span(at+"within", d.Within),
-			Retry: d.Retry, Unless: deliver.Unless(d.Unless),
-		})
+	for i := range f.Deliver {
+		e, err := NewEntry(&f.Deliver[i])
+		if err != nil {
+			r.fail("deliver"+deliver.Field(i, "sink"), err.Error())
+		}
+		t.Deliver = append(t.Deliver, e)
 	}
 	return t
 }
 
-// span reads a duration; "" is none.
-func (r *typeReader) span(field, text string) time.Duration {
-	if text == "" {
-		return 0
+// NewEntry reads an entry of deliver.
+func NewEntry(f *wire.TypeDeliverForm) (deliver.Entry, error) {
+	e := deliver.Entry{Sink: f.Sink, Strategy: deliver.StrategyOf(f.Strategy), Retry: f.Retry, Unless: deliver.Unless(f.Unless)}
+	var delayErr, withinErr error
+	if f.Delay != "" {
+		e.Delay, delayErr = strictyaml.ParseDuration(f.Delay)
 	}
+	if f.Within != "" {
+		e.Within, withinErr = strictyaml.ParseDuration(f.Within)
+	}
+	return e, cmp.Or(delayErr, withinErr)
+}
+
+func (r *typeReader) span(field, text string) time.Duration {
 	d, err := strictyaml.ParseDuration(text)
 	if err != nil {
 		r.fail(field, err.Error())

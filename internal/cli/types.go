@@ -1,0 +1,124 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"tallyman/internal/api/view"
+	"tallyman/internal/cli/terminal"
+	"tallyman/internal/strictjson"
+	"tallyman/internal/wire"
+	"tallyman/rules/catalog"
+	"tallyman/rules/problem"
+)
+
+// typeCommands are the commands about the type catalogue.
+type typeCommands struct{ *command }
+
+func (c typeCommands) types() *cobra.Command {
+	return group("types", "What the notices of a type say", c.preview())
+}
+
+func (c typeCommands) preview() *cobra.Command {
+	var data, lang, file string
+	cmd := c.withServer(&cobra.Command{
+		Use:   "preview TYPE",
+		Short: "Show what a notice of a type says, and how it goes, if its sender gives the data alone",
+		Long: `Show what a notice of a type says in each language, and its priority, modal, expires, labels and sinks, if its sender gives the data alone.
+The server makes the notice as it makes those that are sent, and does not send it.
+
+With --file the type is that of a catalogue file, which is not put into force.`,
+		Example: `  tallyman types preview COUNT_DIFF --data '{"bin": "A-01", "sku": "4711", "counted": 3, "book": 5}'
+  tallyman types preview COUNT_DIFF --data '{"bin": "A-01", "sku": "4711", "counted": 3, "book": 5}' --lang zh --file configs/types.yaml`,
+		Args: takes("TYPE"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			form := wire.PreviewTypeForm{}
+			if err := strictjson.Unmarshal([]byte(data), &form.Data); err != nil {
+				return usage(`--data takes a JSON object such as {"bin": "A-01"}: %v`, err)
+			}
+			if file != "" {
+				draft, err := draftOf(file, args[0])
+				if err != nil {
+					return err
+				}
+				form.Type = draft
+			}
+			var shown wire.TypePreviewForm
+			if _, err := c.client().ask(cmd.Context(), http.MethodPost, "/types/"+url.PathEscape(args[0])+"/preview", form, &shown); err != nil {
+				return err
+			}
+			if err := keepLanguage(&shown, lang); err != nil {
+				return err
+			}
+			return c.print(shown, func(w io.Writer) { writeTypePreview(w, c.width(), &shown) })
+		},
+	})
+	cmd.Flags().StringVar(&data, "data", "{}", "the data of the notice, a JSON object")
+	cmd.Flags().StringVar(&lang, "lang", "", "in this language alone, such as zh")
+	cmd.Flags().StringVar(&file, "file", "", "a catalogue file that has the type")
+	return cmd
+}
+
+// draftOf is a type of a catalogue file.
+func draftOf(file, code string) (*wire.TypeForm, error) {
+	types, problems := catalog.Load(file)
+	if err := problems.Err(); err != nil {
+		return nil, err
+	}
+	t, ok := types[types.Code(code)]
+	if !ok {
+		return nil, fmt.Errorf("%s has no type %q; %s", file, code, problem.Nearest(code, types.Codes(), "types"))
+	}
+	return new(view.NewTypeForm(&t)), nil
+}
+
+// keepLanguage leaves the texts of one language; of all where lang is "".
+func keepLanguage(p *wire.TypePreviewForm, lang string) error {
+	if lang == "" {
+		return nil
+	}
+	i := slices.IndexFunc(p.Texts, func(t wire.TranslationForm) bool { return t.Language == lang })
+	if i < 0 {
+		var known []string
+		for _, t := range p.Texts[1:] {
+			known = append(known, t.Language)
+		}
+		return fmt.Errorf("the type %s has no words in %q; %s", p.Type, lang, problem.Nearest(lang, known, "languages"))
+	}
+	p.Texts = p.Texts[i : i+1]
+	return nil
+}
+
+// writeTypePreview writes the words, a language after the other, and how the notice goes.
+func writeTypePreview(w io.Writer, width int, p *wire.TypePreviewForm) {
+	for _, t := range p.Texts {
+		language := t.Language
+		if language == "" {
+			language = "any language"
+		}
+		terminal.Wrap(w, width, language+": ", terminal.OneLine(t.Title))
+		for line := range strings.Lines(t.Body) {
+			terminal.Wrap(w, width, "  ", terminal.OneLine(strings.TrimRight(line, "\n")))
+		}
+	}
+	var labels, sinks []string
+	for _, name := range slices.Sorted(maps.Keys(p.Labels)) {
+		labels = append(labels, name+"="+p.Labels[name])
+	}
+	for i := range p.Deliver {
+		e, _ := view.NewEntry(&p.Deliver[i]) // sound, as the server has it
+		sinks = append(sinks, e.String())
+	}
+	section(w, len("priority"), [][2]string{
+		{"type", p.Type}, {"priority", strconv.Itoa(p.Priority)}, {"modal", p.Modal}, {"expires", p.Expires},
+		{"labels", terminal.OneLine(strings.Join(labels, ", "))}, {"deliver", terminal.OneLine(strings.Join(sinks, "; "))},
+	})
+}
