@@ -1,5 +1,6 @@
 import type { Schemas } from "../../api/client";
 import { Failure, type Fault } from "../../api/failure";
+import { partsOf, wordsOf, type WordsDraft } from "./words";
 
 export type Type = Schemas["Type"];
 
@@ -24,6 +25,7 @@ export interface Draft {
   category: string;
   retention: string;
   fields: FieldDraft[];
+  words: WordsDraft;
 }
 
 /** The draft of a type, or of a new one. */
@@ -41,6 +43,7 @@ export function draftOf(type?: Type): Draft {
       type: field.type,
       required: field.required ?? false,
     })),
+    words: wordsOf(type),
   };
 }
 
@@ -79,6 +82,7 @@ export function typeOf(draft: Draft, texts: { twice: (name: string) => string })
     ...(draft.category.trim() && { category: draft.category.trim() }),
     ...(draft.retention.trim() && { retention: draft.retention.trim() }),
     ...(draft.fields.length > 0 && { fields }),
+    ...partsOf(draft.words),
   };
 }
 
