@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"tallyman/rules"
+	"tallyman/rules/catalog"
 )
 
 // block is a fenced example of a document, and the heading that it stands below.
@@ -30,7 +31,7 @@ func blocks(t *testing.T, path string) []block {
 	return all
 }
 
-// The examples of the reference are rules that load.
+// The examples of the reference are rules, and types, that load.
 func TestRuleReferenceExamplesLoad(t *testing.T) {
 	known := site
 	known.Types = siteTypes(t)
@@ -38,6 +39,12 @@ func TestRuleReferenceExamplesLoad(t *testing.T) {
 	for _, b := range blocks(t, "../docs/rule-reference.md") {
 		if b.flags == "test" {
 			continue // engine/trial/ruletest runs it
+		}
+		if b.flags == "types" {
+			if _, problems := catalog.Parse("types.yaml", []byte(b.text), catalog.OnSinks(site.Sinks)); len(problems) > 0 {
+				t.Errorf("%s: %v", b.heading, problems)
+			}
+			continue
 		}
 		n++
 		set := rules.LoadFile("f.yaml", []byte(b.text))

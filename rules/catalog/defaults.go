@@ -55,7 +55,7 @@ func (t *Type) Columns() []row.Column {
 	return columns
 }
 
-// BindTitle binds the titles to the fields of the type, and BindBody the bodies. Dates are written in the zone. Validate reports the same faults.
+// BindTitle binds the titles to the fields of the type. Dates are written in the zone. Validate reports the same faults.
 func (t *Type) BindTitle(zone *time.Location) (message.Bounds, []Fault) {
 	return t.bind("title", t.Title, zone)
 }
@@ -68,10 +68,17 @@ func (t *Type) BindBody(zone *time.Location) (message.Bounds, []Fault) {
 func (t *Type) bind(field string, texts message.Texts, zone *time.Location) (message.Bounds, []Fault) {
 	bound := message.Bounds{}
 	var l []Fault
+	if len(texts) > notice.MaxLanguages {
+		l = append(l, Fault{Field: field, Code: strictyaml.CodeOutOfRange, Message: fmt.Sprintf("%s has %d languages, %d are the most", field, len(texts), notice.MaxLanguages)})
+	}
 	for _, lang := range slices.Sorted(maps.Keys(texts)) {
 		at := field
 		if lang != "" {
 			at += "." + lang
+		}
+		if lang != "" && !IsLanguage(lang) {
+			l = append(l, Fault{Field: at, Code: CodeBadName, Message: fmt.Sprintf("%q is no language", lang), Hint: "a code such as en, zh or pt-BR"})
+			continue
 		}
 		if strings.TrimSpace(texts[lang]) == "" {
 			l = append(l, Fault{Field: at, Code: strictyaml.CodeMissing, Message: at + " is empty", Hint: "write the words, or leave it out"})
@@ -90,26 +97,12 @@ func (t *Type) bind(field string, texts message.Texts, zone *time.Location) (mes
 
 // validateDefaults returns what is wrong with the defaults.
 func (t *Type) validateDefaults() []Fault {
-	var l []Fault
+	_, titles := t.BindTitle(time.UTC)
+	_, bodies := t.BindBody(time.UTC)
+	l := slices.Concat(titles, bodies)
 	fail := func(field, code, message, hint string) {
 		l = append(l, Fault{Field: field, Code: code, Message: message, Hint: hint})
 	}
-	for field, texts := range map[string]message.Texts{"title": t.Title, "body": t.Body} {
-		for lang := range texts {
-			if lang != "" && !IsLanguage(lang) {
-				fail(field+"."+lang, CodeBadName, fmt.Sprintf("%q is no language", lang), "a code such as en, zh or pt-BR")
-			}
-		}
-	}
-	for field, texts := range map[string]message.Texts{"title": t.Title, "body": t.Body} {
-		if len(texts) > notice.MaxLanguages {
-			fail(field, strictyaml.CodeOutOfRange, fmt.Sprintf("%s has %d languages, %d are the most", field, len(texts), notice.MaxLanguages), "leave some out")
-		}
-	}
-	slices.SortFunc(l, func(a, b Fault) int { return strings.Compare(a.Field, b.Field) })
-	_, titles := t.BindTitle(time.UTC)
-	_, bodies := t.BindBody(time.UTC)
-	l = slices.Concat(l, titles, bodies)
 	if t.Priority != 0 && (t.Priority < notice.LowestPriority || t.Priority > notice.HighestPriority) {
 		fail("priority", strictyaml.CodeOutOfRange, "the priority "+strconv.Itoa(t.Priority)+" is none of 1 (low) to 5 (high)", "leave it out for 3")
 	}

@@ -73,7 +73,7 @@ func (e *Entry) Faults(has func(field string) bool, resolves bool) []Fault {
 	case e.Strategy == Timed && !has("within"):
 		fail("strategy", strictyaml.CodeMissing, "within is missing: strategy timed ends after it", "as within: 30m")
 	case e.Strategy == Delayed && !has("delay") && !has("at"):
-		fail("strategy", strictyaml.CodeMissing, "delay is missing: strategy delayed begins after it", "as delay: 10m; or a time by an expression, as at: released_at")
+		fail("strategy", strictyaml.CodeMissing, "delay is missing: strategy delayed begins after it", "as delay: 10m; a rule may give a time by an expression instead, as at: released_at")
 	case e.Strategy == Delayed && has("delay") && has("at"):
 		fail("at", CodeConflict, "the delivery waits for two times, of delay and of at", "keep one")
 	}

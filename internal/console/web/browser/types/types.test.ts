@@ -109,6 +109,37 @@ test("a type is changed, and changed back", async () => {
   expect(await typeOf("WAVE_STUCK")).toEqual(before);
 });
 
+test("what its notices say is written, checked against the fields, and shown in the list", async () => {
+  const { page, faults } = await shared.open("/types");
+  faults.expect(/status of 422/);
+  await page.getByRole("button", { name: "Edit LOT_EXPIRY" }).click();
+  const dialog = page.getByRole("dialog", { name: "Edit LOT_EXPIRY" });
+  const title = dialog.getByLabel("Title in English");
+  await title.fill("Lot {{ .lto }} expires");
+  await dialog.getByLabel("Text", { exact: true }).fill("{{ .sku }}");
+  await dialog.getByLabel("Priority").selectOption("4");
+  await dialog.getByLabel("Labels").fill("area=stock");
+  await dialog.getByLabel("Sinks").fill("inbox,delay=10m");
+  await dialog.getByRole("button", { name: "Save" }).click();
+  await dialog.getByText(/the type has no field "lto": did you mean "lot"/).waitFor();
+  await dialog.getByText(/delay belongs to strategy delayed/).waitFor();
+  await expect.poll(() => title.getAttribute("aria-invalid")).toBe("true");
+  await axeBoth(page);
+  await title.fill("Lot {{ .lot }} expires");
+  await dialog.getByLabel("Sinks").fill("inbox");
+  await dialog.getByRole("button", { name: "Save" }).click();
+  await page.getByText("Lot {{ .lot }} expires").waitFor();
+  expect(await typeOf("LOT_EXPIRY")).toMatchObject({
+    title: { en: "Lot {{ .lot }} expires" },
+    body: { "": "{{ .sku }}" },
+    priority: 4,
+    labels: { area: "stock" },
+    deliver: [{ sink: "inbox" }],
+  });
+  await page.getByRole("button", { name: "Undo" }).click();
+  await until(async () => !((await typeOf("LOT_EXPIRY")) as { title?: object }).title, "the type as it was");
+});
+
 test("removing says how many subscriptions go with it, and undo brings both back", async () => {
   const list = ["user:ann", "role:keeper"].map((subscriber) => ({
     type: "COUNT_DIFF",
