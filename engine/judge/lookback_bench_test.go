@@ -10,6 +10,7 @@ import (
 	"tallyman/internal/silence"
 	"tallyman/rules"
 	"tallyman/rules/catalog"
+	"tallyman/rules/deliver"
 	"tallyman/rules/row"
 	"tallyman/scanners"
 )
@@ -112,7 +113,8 @@ func lookBackPass(tb testing.TB, columns []row.Column) *Pass {
 			SQL:       "SELECT id, qty FROM moves WHERE id > :wm_id ORDER BY id",
 			Watermark: &rules.Watermark{Columns: []string{"id"}, Initial: map[string]any{"id": int64(0)}},
 		},
-		Notice: rules.Notice{Type: "REP_NOTICE", Warehouse: `"w"`, Priority: "3", Title: map[string]string{"": "Moved"}, Fields: map[string]string{}},
+		Notice:  rules.Notice{Type: "REP_NOTICE", Warehouse: `"w"`, Priority: "3", Title: map[string]string{"": "Moved"}, Fields: map[string]string{}},
+		Deliver: []deliver.Entry{{Sink: "inbox"}},
 	}
 	program, problems := rules.Compile(r, columns, catalog.Catalog{"REP_NOTICE": {Code: "REP_NOTICE", ID: 1, Retention: time.Hour}})
 	if len(problems) > 0 {

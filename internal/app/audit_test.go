@@ -28,7 +28,7 @@ type auditCase struct {
 
 // auditCases are of every operation of the API that is recorded, by its id. {silence}, {token} and {delivery} are filled in from what came before.
 var auditCases = map[string]auditCase{
-	"create-type":           {http.MethodPost, "/types", `{"code":"GATE","id":9,"name":"Gate"}`, "type.create", "type:GATE", `"name":"Gate"`},
+	"create-type":           {http.MethodPost, "/types", `{"code":"GATE","id":9,"name":"Gate","title":{"en":"Gate"}}`, "type.create", "type:GATE", `"title":{"en":"Gate"}`},
 	"put-type":              {http.MethodPut, "/types/DOCK", `{"code":"DOCK","id":8,"name":"Loading dock"}`, "type.put", "type:DOCK", `"name":"Dock"`},
 	"delete-type":           {http.MethodDelete, "/types/REST", ``, "type.delete", "type:REST", `"name":"Rest"`},
 	"create-subscription":   {http.MethodPost, "/subscriptions", `{"type":"REP_NOTICE","warehouse":"1","subscriber":"user:bo"}`, "subscription.add", "subscription:REP_NOTICE:1:user:bo", `user:bo`},
