@@ -14,13 +14,14 @@ func TestSubscribers(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	const path = "/api/v1/subscribers"
-	const ann = `{"name":"Ann Lee","language":"zh","mail":["Ann Lee <ann@example.com>","a@example.org"]}`
+	const ann = `{"name":"Ann Lee","language":"zh","mail":["Ann Lee <ann@example.com>","a@example.org"],` +
+		`"phone":"+8613800000000","alias":"ann.lee","tags":["night"],"channels":{"fcm":"c1","jpush":"170976"}}`
 	for _, s := range []struct {
 		method, path, body string
 		status             int
 		contains           string
 	}{
-		{"PUT", path + "/user:ann", ann, 201, `{"id":"user:ann","name":"Ann Lee","language":"zh","mail":["Ann Lee <ann@example.com>","a@example.org"]}`},
+		{"PUT", path + "/user:ann", ann, 201, `{"id":"user:ann",` + ann[1:]},
 		{"PUT", path + "/user:ann", ann, 200, `"id":"user:ann"`},
 		{"PUT", path + "/role:keeper", `{}`, 201, `{"id":"role:keeper"}`},
 		{"GET", path + "/user:ann", "", 200, `"language":"zh"`},
@@ -31,6 +32,10 @@ func TestSubscribers(t *testing.T) {
 		{"PUT", path + "/user:ann", `{"language":"Chinese"}`, 422, `"location":"body.language"`},
 		{"PUT", path + "/user:ann", `{"name":"a\nb"}`, 422, `"location":"body.name"`},
 		{"PUT", path + "/user:ann", `{"mail":["a@example.com","b"]}`, 422, `"location":"body.mail[1]"`},
+		{"PUT", path + "/user:ann", `{"phone":"call me"}`, 422, `"location":"body.phone"`},
+		{"PUT", path + "/user:ann", `{"tags":["a","a"]}`, 422, `"location":"body.tags[1]"`},
+		{"PUT", path + "/user:ann", `{"channels":{"mail":"a@example.com"}}`, 422, `"location":"body.channels.mail"`},
+		{"PUT", path + "/user:ann", `{"channels":{"jpush":1}}`, 422, `"location":"body.channels.jpush"`},
 		{"PUT", path + "/user:ann", `{"id":"user:ann"}`, 422, `"code":"invalid_body"`},
 		{"PUT", path + "/user:ann", ``, 400, `"code":"malformed_body"`},
 		{"GET", path + "?after=!!", "", 400, `"code":"bad_cursor"`},

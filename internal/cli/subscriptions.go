@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"os"
@@ -283,28 +284,42 @@ func (c subscriberCommands) show() *cobra.Command {
 
 func (c subscriberCommands) set() *cobra.Command {
 	var fields wire.SubscriberFields
+	var channels map[string]string
 	cmd := c.withServer(&cobra.Command{
 		Use:   "set SUBSCRIBER",
 		Short: "Add an entry to the address book, or change what the flags name",
 		Long: `Add an entry to the address book, or change what the flags name; the rest stays as it is. --mail names all the addresses; --mail "" takes them away.
+--tag names all tags. --channel names one address by its channel, and --channel jpush= takes that away.
 A role is a subscriber of its own: a mail to it goes to the addresses of the role.`,
 		Example: `  tallyman subscribers set user:ann --name "Ann Lee" --language zh --mail ann@example.com
-  tallyman subscribers set role:keeper --mail keepers@example.com --mail "Night shift <night@example.com>"`,
+  tallyman subscribers set role:keeper --mail keepers@example.com --mail "Night shift <night@example.com>"
+  tallyman subscribers set user:ann --phone +8613800000000 --tag night-shift --channel jpush=170976fa8ab9e6a2b1f`,
 		Args: takes("SUBSCRIBER"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if !anyFlag(cmd, "name", "language", "mail") {
-				return usage("%s needs --name, --language or --mail", cmd.CommandPath())
+			if !anyFlag(cmd, "name", "language", "mail", "phone", "alias", "tag", "channel") {
+				return usage("%s needs --name, --language, --mail, --phone, --alias, --tag or --channel", cmd.CommandPath())
 			}
+			changed := cmd.Flags().Changed
 			s, err := c.client().setSubscriber(cmd.Context(), args[0], func(known *wire.SubscriberFields) {
-				if cmd.Flags().Changed("name") {
+				if changed("name") {
 					known.Name = fields.Name
 				}
-				if cmd.Flags().Changed("language") {
+				if changed("language") {
 					known.Language = fields.Language
 				}
-				if cmd.Flags().Changed("mail") {
-					known.Mail = slices.DeleteFunc(slices.Clone(fields.Mail), func(address string) bool { return address == "" })
+				if changed("mail") {
+					known.Mail = withoutEmpty(fields.Mail)
 				}
+				if changed("phone") {
+					known.Phone = fields.Phone
+				}
+				if changed("alias") {
+					known.Alias = fields.Alias
+				}
+				if changed("tag") {
+					known.Tags = withoutEmpty(fields.Tags)
+				}
+				setChannels(known, channels)
 			})
 			if err != nil {
 				return err
@@ -315,7 +330,24 @@ A role is a subscriber of its own: a mail to it goes to the addresses of the rol
 	cmd.Flags().StringVar(&fields.Name, "name", "", "of the person or role")
 	cmd.Flags().StringVar(&fields.Language, "language", "", "of the texts that are pushed to it, such as zh")
 	cmd.Flags().StringArrayVar(&fields.Mail, "mail", nil, "ann@example.com or 'Ann Lee <ann@example.com>'; may be repeated")
+	cmd.Flags().StringVar(&fields.Phone, "phone", "", "as the gateway wants it, such as +8613800000000")
+	cmd.Flags().StringVar(&fields.Alias, "alias", "", "the name by which other systems know it")
+	cmd.Flags().StringArrayVar(&fields.Tags, "tag", nil, "a group of other systems; may be repeated")
+	cmd.Flags().StringToStringVar(&channels, "channel", nil, "an address in another channel, as jpush=170976fa8ab9e6a2b1f; may be repeated")
 	return cmd
+}
+
+func withoutEmpty(list []string) []string {
+	return slices.DeleteFunc(slices.Clone(list), func(s string) bool { return s == "" })
+}
+
+// setChannels sets the addresses that are named; an empty one goes.
+func setChannels(known *wire.SubscriberFields, channels map[string]string) {
+	if known.Channels == nil {
+		known.Channels = wire.ChannelsForm{}
+	}
+	maps.Copy(known.Channels, channels)
+	maps.DeleteFunc(known.Channels, func(_, address string) bool { return address == "" })
 }
 
 func (c subscriberCommands) remove() *cobra.Command {
@@ -357,7 +389,16 @@ func (c *client) setSubscriber(ctx context.Context, id string, change func(*wire
 
 func writeSubscriber(w io.Writer, s *wire.SubscriberForm) {
 	fmt.Fprintln(w, s.ID)
-	for _, f := range [][2]string{{"name", s.Name}, {"language", s.Language}, {"mail", strings.Join(s.Mail, ", ")}} {
+	fields := [][2]string{{"name", s.Name}, {"language", s.Language}, {"mail", strings.Join(s.Mail, ", ")}}
+	for _, f := range [][2]string{{"phone", s.Phone}, {"alias", s.Alias}, {"tags", strings.Join(s.Tags, ", ")}} {
+		if f[1] != "" {
+			fields = append(fields, f)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.Channels)) {
+		fields = append(fields, [2]string{name, s.Channels[name]})
+	}
+	for _, f := range fields {
 		fmt.Fprintf(w, "  %-8s  %s\n", f[0], orDash(f[1]))
 	}
 }

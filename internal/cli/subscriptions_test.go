@@ -182,8 +182,15 @@ func TestSubscribersSetChangesWhatIsNamed(t *testing.T) {
 		"--name Ann --mail a@x.org --mail b@x.org": `{"name":"Ann","language":"zh","mail":["a@x.org","b@x.org"]}`,
 		"--mail=": `{"name":"Ann Lee","language":"zh"}`,
 		"--name= --language= --mail=ann@example.com": `{"mail":["ann@example.com"]}`,
+		"--phone +4930123 --alias a.lee --tag dock --tag night --channel jpush=17 --channel fcm=a=b": `{"name":"Ann Lee","language":"zh","mail":["ann@example.com"],` +
+			`"phone":"+4930123","alias":"a.lee","tags":["dock","night"],"channels":{"fcm":"a=b","jpush":"17","wecom":"ANN"}}`,
+		"--tag= --channel wecom=": `{"name":"Ann Lee","language":"zh","mail":["ann@example.com"]}`,
 	} {
-		url, calls := server(t, reply{200, ann}, reply{200, ann})
+		before := ann
+		if strings.Contains(args, "--channel") {
+			before = ann[:len(ann)-1] + `,"tags":["old"],"channels":{"wecom":"ANN"}}`
+		}
+		url, calls := server(t, reply{200, before}, reply{200, ann})
 		code, out, errOut := run(t, url, "", append([]string{"subscribers", "set", "user:ann"}, strings.Fields(args)...)...)
 		if code != ExitFine || !strings.HasPrefix(out, "user:ann\n  name      ") {
 			t.Errorf("%s: %d %q %q", args, code, out, errOut)
@@ -205,10 +212,10 @@ func TestSubscribersSetChangesWhatIsNamed(t *testing.T) {
 
 func TestSubscribersShowAndRemove(t *testing.T) {
 	t.Parallel()
-	url, calls := server(t, reply{200, `{"id":"user:ann","mail":["ann@example.com","a@example.org"]}`}, reply{204, ""},
+	url, calls := server(t, reply{200, `{"id":"user:ann","mail":["ann@example.com","a@example.org"],"phone":"+4930123","tags":["dock","night"],"channels":{"jpush":"17"}}`}, reply{204, ""},
 		reply{404, `{"status":404,"code":"subscriber_not_found","detail":"the address book has no \"user:ann\""}`})
 	_, out, _ := run(t, url, "", "subscribers", "show", "user:ann")
-	if want := "user:ann\n  name      -\n  language  -\n  mail      ann@example.com, a@example.org\n"; out != want {
+	if want := "user:ann\n  name      -\n  language  -\n  mail      ann@example.com, a@example.org\n  phone     +4930123\n  tags      dock, night\n  jpush     17\n"; out != want {
 		t.Errorf("got\n%swant\n%s", out, want)
 	}
 	if code, out, _ := run(t, url, "", "subscribers", "remove", "user:ann", "-o", "json"); code != ExitFine || !strings.Contains(out, `"removed": "user:ann"`) {

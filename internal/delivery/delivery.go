@@ -13,7 +13,7 @@ import (
 type Delivery struct {
 	Seq        int64 // the ledger's number; ascending in the order of commit within a lane
 	Notice     *notice.Notice
-	Recipients []string // inbox only: user:<id> or role:<id>, sorted
+	Recipients []string // of the inbox and of push channels: user:<id> or role:<id>, sorted; one alone where each gets a delivery of their own
 }
 
 // Attempt is one call of a sink for a delivery, and how the call ended.
@@ -84,14 +84,6 @@ type IndexState struct {
 	Building bool     // a node is writing it back; after Lease another may begin anew
 	Node     string
 	Lease    time.Time // by the clock of whoever asks
-}
-
-// Subscriber is an entry of the address book.
-type Subscriber struct {
-	ID       string   // user:<id> or role:<id>
-	Name     string   // of the person or role, for a salutation; may be ""
-	Language string   // of its texts, as "zh"; "" = the notice's text without a language
-	Mail     []string // addresses, as "Ann Lee <ann@example.com>" or "ann@example.com"; a role may have several
 }
 
 // LogEntry are deliveries as logs name them: by the ids of their notices, and of the runs (or requests) that made those. They are worked

@@ -3,8 +3,10 @@ package ledger
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net/mail"
 	"regexp"
+	"slices"
 
 	"tallyman/internal/delivery"
 	"tallyman/internal/text"
@@ -120,7 +122,20 @@ const (
 	maxSubscriberName = 200 // characters
 	maxMailAddresses  = 50
 	maxMailAddress    = 320 // bytes, with the name before it
+	maxAlias          = 200 // bytes
+	maxTags           = 50
+	maxTag            = 100 // bytes
+	maxChannels       = 20
+	maxChannelAddress = 2000 // bytes; tokens of push services are long
 )
+
+var (
+	phoneForm   = regexp.MustCompile(`^\+?[0-9(][0-9 ()./-]{1,38}[0-9]$`)
+	channelForm = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,31}$`)
+)
+
+// IsAddress tells whether the text can name an address of the book: mail, phone, alias or a channel.
+func IsAddress(name string) bool { return channelForm.MatchString(name) }
 
 // SubscriberFault is what is wrong with a part of an entry of the address book. Field is its name in JSON, as "mail[1]".
 type SubscriberFault struct{ Field, Message string }
@@ -160,7 +175,62 @@ func SubscriberFaults(s *delivery.Subscriber) []SubscriberFault {
 			fail(fmt.Sprintf("mail[%d]", i), "%s", fault)
 		}
 	}
+	if s.Phone != "" && !phoneForm.MatchString(s.Phone) {
+		fail("phone", "it is no phone number; write 3 to 40 digits, with spaces or +-()./ between them, such as +8613800000000")
+	}
+	if fault := lineFault(s.Alias, maxAlias); s.Alias != "" && fault != "" {
+		fail("alias", "%s", fault)
+	}
+	return append(append(list, tagFaults(s.Tags)...), channelFaults(s.Channels)...)
+}
+
+func tagFaults(tags []string) []SubscriberFault {
+	if len(tags) > maxTags {
+		return []SubscriberFault{{"tags", fmt.Sprintf("it has %d, at most %d are taken", len(tags), maxTags)}}
+	}
+	var list []SubscriberFault
+	for i, tag := range tags {
+		fault := lineFault(tag, maxTag)
+		if fault == "" && slices.Contains(tags[:i], tag) {
+			fault = "it is there before"
+		}
+		if fault != "" {
+			list = append(list, SubscriberFault{fmt.Sprintf("tags[%d]", i), fault})
+		}
+	}
 	return list
+}
+
+func channelFaults(channels map[string]string) []SubscriberFault {
+	if len(channels) > maxChannels {
+		return []SubscriberFault{{"channels", fmt.Sprintf("it has %d, at most %d are taken", len(channels), maxChannels)}}
+	}
+	var list []SubscriberFault
+	for _, name := range slices.Sorted(maps.Keys(channels)) {
+		switch fault := lineFault(channels[name], maxChannelAddress); {
+		case !channelForm.MatchString(name):
+			list = append(list, SubscriberFault{"channels", text.Quote(name) + " is no name of a channel; write a to z, 0 to 9, - and _, such as jpush"})
+		case name == delivery.AddressMail || name == delivery.AddressPhone || name == delivery.AddressAlias:
+			list = append(list, SubscriberFault{"channels." + name, "it has a member of its own beside channels: put it there"})
+		case fault != "":
+			list = append(list, SubscriberFault{"channels." + name, fault})
+		}
+	}
+	return list
+}
+
+// lineFault says what is wrong with a line of text that may not be empty; "" is nothing. It does not show the line, which may be an address.
+func lineFault(line string, most int) string {
+	switch fault := text.Check(line, text.Line); {
+	case line == "":
+		return "it is empty: leave it out"
+	case len(line) > most:
+		return fmt.Sprintf("it has %d bytes, at most %d are taken", len(line), most)
+	case fault != nil:
+		return fault.Error()
+	default:
+		return ""
+	}
 }
 
 // mailFault says what is wrong with a mail address; "" is nothing.

@@ -68,9 +68,21 @@ type SubscriberForm struct {
 
 // SubscriberFields are what the address book knows of a subscriber.
 type SubscriberFields struct {
-	Name     string   `json:"name,omitempty" xml:"name,omitempty" doc:"of the person or role, at most 200 characters" example:"Ann Lee"`
-	Language string   `json:"language,omitempty" xml:"language,omitempty" doc:"of the texts that are pushed to it, as zh" example:"zh"`
-	Mail     []string `json:"mail,omitempty" xml:"mail,omitempty" doc:"addresses, at most 50, with or without a name; a mail goes to all of them" example:"[\"Ann Lee <ann@example.com>\"]" nullable:"false"`
+	Name     string       `json:"name,omitempty" xml:"name,omitempty" doc:"of the person or role, at most 200 characters" example:"Ann Lee"`
+	Language string       `json:"language,omitempty" xml:"language,omitempty" doc:"of the texts that are pushed to it, as zh" example:"zh"`
+	Mail     []string     `json:"mail,omitempty" xml:"mail,omitempty" doc:"addresses, at most 50, with or without a name; a mail goes to all of them" example:"[\"Ann Lee <ann@example.com>\"]" nullable:"false"`
+	Phone    string       `json:"phone,omitempty" xml:"phone,omitempty" doc:"a number as the gateway wants it, 3 to 40 characters" example:"+8613800000000"`
+	Alias    string       `json:"alias,omitempty" xml:"alias,omitempty" doc:"the name by which other systems know it, at most 200 bytes" example:"ann.lee"`
+	Tags     []string     `json:"tags,omitempty" xml:"tag,omitempty" doc:"groups of other systems, at most 50 of 100 bytes each" example:"[\"night-shift\"]" nullable:"false"`
+	Channels ChannelsForm `json:"channels,omitempty" xml:"channels,omitempty" doc:"addresses in other channels by the channel's name, at most 20 of 2000 bytes each" example:"{\"jpush\":\"170976fa8ab9e6a2b1f\"}"`
+}
+
+// ChannelsForm is addresses by the name of the channel; in XML <channel name=> in the order of the names.
+type ChannelsForm map[string]string
+
+// MarshalXML writes the addresses one by one.
+func (f ChannelsForm) MarshalXML(e *xml.Encoder, start xml.StartElement) error {
+	return encodeTexts(e, start, f, "channel", "name")
 }
 
 // SubscriptionsForm is a page of subscriptions.
@@ -172,7 +184,7 @@ type WordsForm map[string]string
 
 // MarshalXML writes the texts one by one.
 func (f WordsForm) MarshalXML(e *xml.Encoder, start xml.StartElement) error {
-	return byAttribute(e, start, f, "text", "language")
+	return encodeTexts(e, start, f, "text", "language")
 }
 
 // Texts are the texts by language; nil of none.
@@ -188,7 +200,7 @@ type labelsForm map[string]string
 
 // MarshalXML writes the labels one by one.
 func (f labelsForm) MarshalXML(e *xml.Encoder, start xml.StartElement) error {
-	return byAttribute(e, start, f, "label", "name")
+	return encodeTexts(e, start, f, "label", "name")
 }
 
 // namesForm is the name by language; in XML <name language=> in the order of the languages.
@@ -196,11 +208,11 @@ type namesForm map[string]string
 
 // MarshalXML writes the names one by one.
 func (f namesForm) MarshalXML(e *xml.Encoder, start xml.StartElement) error {
-	return byAttribute(e, start, f, "name", "language")
+	return encodeTexts(e, start, f, "name", "language")
 }
 
-// byAttribute writes a map of texts as elements that have the key as an attribute, in the order of the keys.
-func byAttribute(e *xml.Encoder, start xml.StartElement, texts map[string]string, element, attribute string) error {
+// encodeTexts writes an element for each text, with its key as an attribute, in the order of the keys.
+func encodeTexts(e *xml.Encoder, start xml.StartElement, texts map[string]string, element, attribute string) error {
 	if err := e.EncodeToken(start); err != nil {
 		return err
 	}

@@ -144,12 +144,16 @@ type (
 )
 
 func newSubscriberForm(s *delivery.Subscriber) wire.SubscriberForm {
-	return wire.SubscriberForm{ID: s.ID, SubscriberFields: wire.SubscriberFields{Name: s.Name, Language: s.Language, Mail: s.Mail}}
+	return wire.SubscriberForm{ID: s.ID, SubscriberFields: wire.SubscriberFields{
+		Name: s.Name, Language: s.Language, Mail: s.Mail, Phone: s.Phone, Alias: s.Alias, Tags: s.Tags, Channels: s.Channels,
+	}}
 }
 
 // parse reads the entry of the subscriber in the path.
 func (c *subscriberChange) parse() (delivery.Subscriber, *wire.Problem) {
-	s := delivery.Subscriber{ID: c.ID, Name: c.Body.Name, Language: c.Body.Language, Mail: c.Body.Mail}
+	s := delivery.Subscriber{
+		ID: c.ID, Name: c.Body.Name, Language: c.Body.Language, Mail: c.Body.Mail, Phone: c.Body.Phone, Alias: c.Body.Alias, Tags: c.Body.Tags, Channels: c.Body.Channels,
+	}
 	if prob := checkSubscriberID(c.ID); prob != nil {
 		return s, prob
 	}

@@ -2,9 +2,11 @@ package codec
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"tallyman/internal/delivery"
 	"tallyman/rules/catalog"
@@ -72,21 +74,39 @@ func Sorted(types catalog.Catalog) []catalog.Type {
 type Subscriber struct {
 	ID, Name, Language string
 	Mail               string // JSON
+	Phone, Alias       string
+	Tags, Channels     string // JSON
 }
 
-// Columns returns pointers to the fields in the order of the table's columns.
-func (s *Subscriber) Columns() []any { return []any{&s.ID, &s.Name, &s.Language, &s.Mail} }
+// Columns returns pointers to the fields in the order of the query's columns.
+func (s *Subscriber) Columns() []any {
+	return []any{&s.ID, &s.Name, &s.Language, &s.Mail, &s.Phone, &s.Alias, &s.Tags, &s.Channels}
+}
 
 // Subscriber is the row as the address book has it.
 func (s *Subscriber) Subscriber() (delivery.Subscriber, error) {
-	mail, err := ParseTexts(s.Mail)
-	if err != nil {
+	out := delivery.Subscriber{ID: s.ID, Name: s.Name, Language: s.Language, Phone: s.Phone, Alias: s.Alias}
+	var mailErr, tagsErr, channelsErr error
+	out.Mail, mailErr = ParseTexts(s.Mail)
+	out.Tags, tagsErr = ParseTexts(s.Tags)
+	if s.Channels != "" {
+		channelsErr = json.Unmarshal([]byte(s.Channels), &out.Channels)
+	}
+	if err := errors.Join(mailErr, tagsErr, channelsErr); err != nil {
 		return delivery.Subscriber{}, fmt.Errorf("subscriber %s: %w", s.ID, err)
 	}
-	return delivery.Subscriber{ID: s.ID, Name: s.Name, Language: s.Language, Mail: mail}, nil
+	return out, nil
 }
 
-// SubscriberArgs returns the columns of an entry.
-func SubscriberArgs(s *delivery.Subscriber) []any {
-	return []any{s.ID, s.Name, s.Language, Texts(s.Mail)}
+// SubscriberArgs returns the columns of an entry. The last one names the addresses that the subscriber has, which commits ask for.
+func SubscriberArgs(s *delivery.Subscriber) ([]any, error) {
+	channels := ""
+	if len(s.Channels) > 0 {
+		b, err := json.Marshal(s.Channels)
+		if err != nil {
+			return nil, fmt.Errorf("subscriber %s: encode the channels: %w", s.ID, err)
+		}
+		channels = string(b)
+	}
+	return []any{s.ID, s.Name, s.Language, Texts(s.Mail), s.Phone, s.Alias, Texts(s.Tags), channels, strings.Join(s.Addresses(), " ")}, nil
 }

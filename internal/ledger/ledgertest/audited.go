@@ -55,7 +55,7 @@ func recordedChanges() []recordedChange {
 			return second(l.AddSubscriptions(ctx, who, subs))
 		}})
 	}
-	for _, s := range []delivery.Subscriber{{ID: "user:ann", Name: "Ann", Mail: []string{"ann@example.com"}}, {ID: "role:keeper"}, {ID: "user:ann", Language: "zh"}} {
+	for _, s := range []delivery.Subscriber{{ID: "user:ann", Name: "Ann", Mail: []string{"ann@example.com"}}, {ID: "role:keeper", Phone: "110", Alias: "keepers", Tags: []string{"dock"}, Channels: map[string]string{"jpush": "1"}}, {ID: "user:ann", Language: "zh"}} {
 		list = append(list, recordedChange{method: "PutSubscriber", do: func(ctx context.Context, l ledger.Ledger, who ledger.Author) error {
 			return second(l.PutSubscriber(ctx, who, s))
 		}})

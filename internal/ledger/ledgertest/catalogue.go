@@ -157,12 +157,14 @@ func (f *base) hasSubscriptions(t testing.TB, filter ledger.SubscriptionFilter, 
 
 var bookTests = []testCase{
 	{"subscribers are added, replaced and removed", func(t *testing.T, f *fixture) {
-		ann := delivery.Subscriber{ID: "user:ann", Name: "Ann Lee", Language: "zh-CN", Mail: []string{"Ann Lee <ann@example.com>", "a@example.org"}}
+		ann := delivery.Subscriber{ID: "user:ann", Name: "Ann Lee", Language: "zh-CN", Mail: []string{"Ann Lee <ann@example.com>", "a@example.org"},
+			Phone: "+49 30 (901) 820-0", Alias: "ann.lee", Tags: []string{"night", "dock"}, Channels: map[string]string{"jpush": "170976fa8ab9e6a2b1f", "fcm": "c\"é"}}
 		keepers := delivery.Subscriber{ID: "role:keeper"}
 		f.enters(t, ann, true)
 		f.enters(t, keepers, true)
 		f.inBook(t, ann, keepers)
 		ann.Name, ann.Language, ann.Mail = "Ann \"A\" Lee", "", []string{"ann@example.com"}
+		ann.Phone, ann.Alias, ann.Tags, ann.Channels = "", "", nil, map[string]string{"wecom": "ANN"}
 		f.enters(t, ann, false)
 		f.inBook(t, ann, keepers)
 		noError(t, f.DeleteSubscriber(t.Context(), Ann, "role:keeper"))
@@ -186,6 +188,18 @@ var bookTests = []testCase{
 			{ID: "user:ann", Mail: []string{"ann@example.com\r\nBcc: x@example.com"}},
 			{ID: "user:ann", Mail: []string{strings.Repeat("a", 320) + "@example.com"}},
 			{ID: "user:ann", Mail: make([]string, 51)},
+			{ID: "user:ann", Phone: "call me"},
+			{ID: "user:ann", Phone: "+49\n30"},
+			{ID: "user:ann", Phone: strings.Repeat("1", 50)},
+			{ID: "user:ann", Alias: strings.Repeat("a", 201)},
+			{ID: "user:ann", Alias: "a\x00b"},
+			{ID: "user:ann", Tags: []string{"night", "night"}},
+			{ID: "user:ann", Tags: []string{""}},
+			{ID: "user:ann", Tags: make([]string, 51)},
+			{ID: "user:ann", Channels: map[string]string{"JPush": "1"}},
+			{ID: "user:ann", Channels: map[string]string{"mail": "ann@example.com"}},
+			{ID: "user:ann", Channels: map[string]string{"jpush": ""}},
+			{ID: "user:ann", Channels: map[string]string{"jpush": strings.Repeat("a", 2001)}},
 		} {
 			_, err := f.PutSubscriber(t.Context(), Ann, bad)
 			isError(t, ledger.ErrInvalid, err)

@@ -146,10 +146,14 @@ func subscription(s ledger.Subscription) string {
 
 // Subscriber is an entry of the address book in a record.
 type Subscriber struct {
-	ID       string   `json:"id"`
-	Name     string   `json:"name,omitempty"`
-	Language string   `json:"language,omitempty"`
-	Mail     []string `json:"mail,omitempty"`
+	ID       string            `json:"id"`
+	Name     string            `json:"name,omitempty"`
+	Language string            `json:"language,omitempty"`
+	Mail     []string          `json:"mail,omitempty"`
+	Phone    string            `json:"phone,omitempty"`
+	Alias    string            `json:"alias,omitempty"`
+	Tags     []string          `json:"tags,omitempty"`
+	Channels map[string]string `json:"channels,omitempty"`
 }
 
 // SubscriberPut is the record of an entry of the address book that was added, or replaced where there was one before.

@@ -239,7 +239,11 @@ func (s *catalogueStore) PutSubscriber(ctx context.Context, who ledger.Author, e
 			return nil, err
 		}
 		added = before == nil
-		_, err = tx.Exec(ctx, "put-subscriber", codec.SubscriberArgs(&entry)...)
+		args, err := codec.SubscriberArgs(&entry)
+		if err != nil {
+			return nil, err
+		}
+		_, err = tx.Exec(ctx, "put-subscriber", args...)
 		return record.SubscriberPut(before, &entry), err
 	})
 	return added && err == nil, err

@@ -311,12 +311,18 @@ CREATE TABLE subscription_origins (
     waits_since bigint NOT NULL DEFAULT 0
 );
 
--- The address book. mail is a JSON array of addresses, '' = none.
+-- The address book. mail and tags are JSON arrays, channels is a JSON object of addresses by the channel's name; '' = none. reach names the
+-- addresses that the subscriber has, separated by spaces, such as "jpush mail phone": a commit asks it for whom a sink can reach.
 CREATE TABLE subscribers (
     subscriber text COLLATE "C" PRIMARY KEY,
     name       text NOT NULL,
     language   text NOT NULL,
-    mail       text NOT NULL
+    mail       text NOT NULL,
+    phone      text NOT NULL,
+    alias      text NOT NULL,
+    tags       text NOT NULL,
+    channels   text NOT NULL,
+    reach      text NOT NULL
 );
 
 -- Who has read or acked a notice. kind is read or acked; subscriber is a user; expires_at is when the notice expires: the index in Redis wants

@@ -281,12 +281,18 @@ CREATE TABLE subscription_origins (
     waits_since INTEGER NOT NULL DEFAULT 0
 ) STRICT, WITHOUT ROWID;
 
--- The address book. mail is a JSON array of addresses, '' = none.
+-- The address book. mail and tags are JSON arrays, channels is a JSON object of addresses by the channel's name; '' = none. reach names the
+-- addresses that the subscriber has, separated by spaces, such as "jpush mail phone": a commit asks it for whom a sink can reach.
 CREATE TABLE subscribers (
     subscriber TEXT NOT NULL PRIMARY KEY,
     name       TEXT NOT NULL,
     language   TEXT NOT NULL,
-    mail       TEXT NOT NULL
+    mail       TEXT NOT NULL,
+    phone      TEXT NOT NULL,
+    alias      TEXT NOT NULL,
+    tags       TEXT NOT NULL,
+    channels   TEXT NOT NULL,
+    reach      TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
 
 -- Who has read or acked a notice. kind is read or acked; subscriber is a user; expires_at is when the notice expires: the index in Redis wants
