@@ -60,10 +60,12 @@ type Options struct {
 type Sink struct {
 	sinks.Sink // nil of a push channel
 
-	Inbox bool   // has recipients, looked up in the commit
-	Push  bool   // a push channel: its deliveries go by the rule's strategies
-	Each  bool   // of a push channel: a delivery for each subscriber that has an address (mail)
-	Wake  func() // of a push channel: something was committed for it; must not block. nil = nobody is to be woken
+	Inbox bool // has recipients, looked up in the commit
+	Push  bool // a push channel: its deliveries go by the rule's strategies
+	Each  bool // of a push channel: a delivery for each recipient
+	// Address names what the address book must have of a recipient of Each; "" = nothing.
+	Address string
+	Wake    func() // of a push channel: something was committed for it; must not block. nil = nobody is to be woken
 }
 
 // exists tells whether there is such a sink.
@@ -73,7 +75,7 @@ func (s *Sink) exists() bool { return s.Push || s.Sink != nil }
 func (o *Options) channels() map[string]judge.Channel {
 	list := make(map[string]judge.Channel, len(o.Sinks))
 	for name, s := range o.Sinks {
-		list[name] = judge.Channel{Inbox: s.Inbox, Push: s.Push, Each: s.Each}
+		list[name] = judge.Channel{Inbox: s.Inbox, Push: s.Push, Each: s.Each, Address: s.Address}
 	}
 	return list
 }

@@ -219,7 +219,7 @@ func TestTargetsOfMail(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.rules[0].Deliver = []deliver.Entry{{Sink: "mail", Strategy: deliver.Important}}
 		o := w.options("n1")
-		o.Sinks["mail"] = engine.Sink{Push: true, Each: true}
+		o.Sinks["mail"] = engine.Sink{Push: true, Each: true, Address: "mail"}
 		w.ledger.Subscribers = []string{"user:1", "user:2"}
 		w.start(o)
 		w.set(stock("A-01", -3))

@@ -351,7 +351,7 @@ func TestWhyManyPushesWait(t *testing.T) {
 		w.rules[0].Deliver = []deliver.Entry{{Sink: "mail", Strategy: deliver.Delayed, Delay: time.Hour}}
 		w.ledger.Subscribers = []string{"user:1", "user:2", "user:3"}
 		o := w.options("n1")
-		o.Sinks["mail"] = engine.Sink{Push: true, Each: true}
+		o.Sinks["mail"] = engine.Sink{Push: true, Each: true, Address: "mail"}
 		n := w.start(o)
 		w.set(stock("A-01", -3))
 		pass(6 * time.Minute)

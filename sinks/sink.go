@@ -106,8 +106,10 @@ type ChannelSettings interface {
 	Limits() *PushSettings
 	// Batching says how many deliveries a call carries.
 	Batching() Batch
-	// IsEach tells whether each subscriber gets a delivery of their own.
+	// IsEach tells whether each recipient gets a delivery of their own.
 	IsEach() bool
+	// NeedsAddress names what the address book must have of a recipient of IsEach; "" = nothing. Others get no delivery.
+	NeedsAddress() string
 	// Open makes the channel without connecting to anything. It tells what can never work.
 	Open(Site) (Channel, error)
 }
@@ -161,8 +163,11 @@ func (p *PushSettings) Limits() *PushSettings { return p }
 // Batching says that each delivery goes alone.
 func (p *PushSettings) Batching() Batch { return Batch{Max: 1} }
 
-// IsEach says that all subscribers share a delivery.
+// IsEach says that all recipients share a delivery.
 func (p *PushSettings) IsEach() bool { return false }
+
+// NeedsAddress says that the address book is not asked.
+func (p *PushSettings) NeedsAddress() string { return "" }
 
 // Opened gives a channel that could not be made as none: a nil of its type would be one.
 func Opened[C Channel](c C, err error) (Channel, error) {

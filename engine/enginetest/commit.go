@@ -110,7 +110,7 @@ func (l *firingStore) add(n ledger.NewNotice, committed *ledger.CommitResult) {
 			l.deliver(n, target, committed)
 			continue
 		}
-		for _, subscriber := range l.Subscribers {
+		for _, subscriber := range l.recipients(&target) {
 			target.Recipients = []string{subscriber}
 			l.deliver(n, target, committed)
 		}
@@ -121,13 +121,12 @@ func (l *firingStore) add(n ledger.NewNotice, committed *ledger.CommitResult) {
 func (l *firingStore) deliver(n ledger.NewNotice, target ledger.Target, committed *ledger.CommitResult) {
 	d := &deliveryRow{strategy: target.Strategy}
 	d.Lane.Sink = target.Sink
-	d.Recipients = target.Recipients
 	wanted := true
+	if target.Inbox || target.Strategy != nil {
+		d.Recipients = l.recipients(&target)
+	}
 	if target.Inbox {
 		d.Lane.Warehouse = n.Notice.Warehouse
-		if target.Recipients == nil {
-			d.Recipients = l.Subscribers
-		}
 		wanted = len(d.Recipients) > 0
 	}
 	switch {
@@ -148,6 +147,14 @@ func (l *firingStore) deliver(n ledger.NewNotice, target ledger.Target, committe
 	if !slices.Contains(committed.Lanes, d.Lane) {
 		committed.Lanes = append(committed.Lanes, d.Lane)
 	}
+}
+
+// recipients are those that the target names, or the subscribers.
+func (l *firingStore) recipients(t *ledger.Target) []string {
+	if t.Recipients == nil {
+		return l.Subscribers
+	}
+	return t.Recipients
 }
 
 // told returns to whom a notice went in a lane, and whether it went there.

@@ -20,7 +20,9 @@ func ShadowSubscriber(rule string) string { return "shadow:" + rule }
 type Channel struct {
 	Inbox bool // has recipients, looked up in the commit
 	Push  bool // a push channel: its deliveries go by the rule's strategies
-	Each  bool // of a push channel: a delivery for each subscriber that has an address (mail)
+	Each  bool // of a push channel: a delivery for each recipient
+	// Address names what the address book must have of a recipient of Each; "" = nothing.
+	Address string
 }
 
 // Address is where the notices of a rule go.
@@ -65,7 +67,7 @@ func targets(r *rules.Rule, sinks map[string]Channel) []ledger.Target {
 	list := make([]ledger.Target, len(r.Deliver))
 	for i := range r.Deliver {
 		sink := sinks[r.Deliver[i].Sink]
-		list[i] = ledger.Target{Sink: r.Deliver[i].Sink, Inbox: sink.Inbox, Each: sink.Each}
+		list[i] = ledger.Target{Sink: r.Deliver[i].Sink, Inbox: sink.Inbox, Each: sink.Each, Address: sink.Address}
 		if sink.Push {
 			list[i].Strategy = strategyOf(&r.Deliver[i])
 		}

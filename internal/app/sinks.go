@@ -18,6 +18,7 @@ import (
 	"tallyman/internal/api/view"
 	"tallyman/internal/config"
 	"tallyman/internal/delivery"
+	"tallyman/internal/ledger"
 	"tallyman/internal/wire"
 	"tallyman/sinks"
 	"tallyman/sinks/inbox"
@@ -88,7 +89,7 @@ func (p pushSinks) closeAll() {
 func (p pushSinks) engineSinks() map[string]engine.Sink {
 	list := map[string]engine.Sink{}
 	for name, s := range p {
-		list[name] = engine.Sink{Push: true, Each: s.settings.IsEach(), Wake: s.Wake}
+		list[name] = engine.Sink{Push: true, Each: s.settings.IsEach(), Address: s.settings.NeedsAddress(), Wake: s.Wake}
 	}
 	return list
 }
@@ -194,11 +195,20 @@ func (s *pushSink) shown() view.PushStatus {
 
 // sends is how business systems send notices through this node.
 func (a *App) sends() send.Sends {
-	targets := map[string]send.TargetKind{}
-	for name, s := range a.sinks() {
+	targets, all := map[string]send.TargetKind{}, a.sinks()
+	for name, s := range all {
 		targets[name] = targetKind(&s)
 	}
-	return send.Sends{Send: a.ledger.Send, Sent: a.ledger.Sent, Wake: a.engine.Wake, Targets: targets, Now: a.opts.Clock.Now}
+	addressed := func(ctx context.Context, notices []ledger.NewNotice) (ledger.SentNotices, error) {
+		for i := range notices {
+			for j := range notices[i].Sinks {
+				t := &notices[i].Sinks[j]
+				t.Address = all[t.Sink].Address
+			}
+		}
+		return a.ledger.Send(ctx, notices)
+	}
+	return send.Sends{Send: addressed, Sent: a.ledger.Sent, Wake: a.engine.Wake, Targets: targets, Now: a.opts.Clock.Now}
 }
 
 func targetKind(s *engine.Sink) send.TargetKind {

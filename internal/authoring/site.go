@@ -129,7 +129,10 @@ func previewSinks(cfg *config.Config) map[string]preview.Sink {
 
 func channelOf(s sinks.Settings) judge.Channel {
 	channel, isPush := s.(sinks.ChannelSettings)
-	return judge.Channel{Inbox: s.Kind() == sinks.InboxKind, Push: isPush, Each: isPush && channel.IsEach()}
+	if !isPush {
+		return judge.Channel{Inbox: s.Kind() == sinks.InboxKind}
+	}
+	return judge.Channel{Push: true, Each: channel.IsEach(), Address: channel.NeedsAddress()}
 }
 
 // Sinks are the configured sinks.

@@ -20,7 +20,7 @@ type Unless string
 
 // What cancels. The empty Unless is nothing.
 const (
-	UnlessRead     Unless = "read"     // a recipient has read the notice, or acked it
+	UnlessRead     Unless = "read"     // a recipient has read the notice, or acked it; of a delivery for one subscriber, that one
 	UnlessAcked    Unless = "acked"    // a recipient has acked it
 	UnlessResolved Unless = "resolved" // its finding is over
 )

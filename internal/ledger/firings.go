@@ -173,16 +173,19 @@ type NewNotice struct {
 	After string
 }
 
-// Target is a sink by name. Inbox sinks have recipients, looked up in the commit unless they are given.
+// Target is a sink by name. The inbox and push channels have recipients, looked up in the commit unless they are given. The inbox gets no
+// delivery where nobody is one; a push channel does.
 type Target struct {
-	Sink       string
-	Inbox      bool
-	Recipients []string // of an inbox sink, instead of the subscribers
+	Sink  string
+	Inbox bool
+	// Recipients are instead of the subscribers. A push channel without any has those that another sink of the notice names.
+	Recipients []string
 	// Strategy makes it a push channel; nil of the inbox and of queues. Its lane has no warehouse.
 	Strategy *delivery.Strategy
-	// Each makes one delivery for each subscriber that has a mail address, looked up in the commit; then its
-	// recipients are that one.
+	// Each makes one delivery for each recipient of a push channel, who is then the only one.
 	Each bool
+	// Address leaves out those of Each that have no address of this name in the address book, which is asked in the commit; "" leaves out nobody.
+	Address string
 }
 
 // CommitResult is what a commit did.

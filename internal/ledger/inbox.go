@@ -29,7 +29,8 @@ type Marks interface {
 
 // Marker records what users have read and acked.
 type Marker interface {
-	// Mark records it, and cancels in the same transaction the waiting deliveries of the notice that it makes needless (`unless`). A repeated
+	// Mark records it, and cancels in the same transaction the waiting deliveries of the notice that it makes needless (`unless`). Those that
+	// are for one subscriber alone are made needless by a read of As, or by anybody's ack. A repeated
 	// one changes nothing and keeps the first time. ErrNotFound unless the notice was delivered, or is on its way, to an inbox of As in
 	// the warehouse.
 	Mark(ctx context.Context, m Mark) error

@@ -81,6 +81,9 @@ func (s *Settings) Check(at settings.Section) {
 // IsEach says that each subscriber gets a mail of their own.
 func (s *Settings) IsEach() bool { return true }
 
+// NeedsAddress says that who has no mail address gets none.
+func (s *Settings) NeedsAddress() string { return delivery.AddressMail }
+
 // SecretTexts implements sinks.Settings.
 func (s *Settings) SecretTexts() []string { return []string{s.Password.Reveal()} }
 

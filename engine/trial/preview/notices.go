@@ -194,7 +194,7 @@ func (v *view) destination(ctx context.Context, n *notice.Notice, t ledger.Targe
 		switch dest.Recipients = recipients(subs, n.Warehouse); {
 		case len(dest.Recipients) == 0:
 			dest.Note = "nobody is subscribed"
-		case sink.Each:
+		case sink.Address != "":
 			dest.Note = "as far as they have an address"
 		}
 	}

@@ -88,7 +88,7 @@ type site struct {
 
 var sinks = map[string]preview.Sink{
 	"inbox": {Type: "inbox", Channel: judge.Channel{Inbox: true}}, "work": {Type: "queue"},
-	"mail": {Type: "mail", Channel: judge.Channel{Push: true, Each: true}},
+	"mail": {Type: "mail", Channel: judge.Channel{Push: true, Each: true, Address: "mail"}},
 	"sms":  {Type: "chat", Channel: judge.Channel{Push: true}}, "pager": {Type: "chat", Channel: judge.Channel{Push: true}},
 	"gateway": {Type: "webhook", Channel: judge.Channel{Push: true}}, "log": {Type: "stdout", Channel: judge.Channel{Push: true}},
 }

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strings"
 
 	"tallyman/internal/delivery"
 	"tallyman/internal/ledger"
@@ -143,8 +144,15 @@ func (o *openPushes) takeBack(n *Notice, t *target) []string {
 			o.needless[one.Seq] = true
 		}
 	}
-	slices.Sort(told)
-	return slices.Compact(told)
+	if !t.each && len(told) > 0 { // all of them share a delivery
+		told = []string{strings.Join(sortedUnique(Recipients(strings.Join(told, " "))), " ")}
+	}
+	return sortedUnique(told)
+}
+
+func sortedUnique(list []string) []string {
+	slices.Sort(list)
+	return slices.Compact(list)
 }
 
 // canceled returns what is needless.

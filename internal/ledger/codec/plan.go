@@ -12,14 +12,17 @@ import (
 )
 
 // Audience is whom a notice is for before the subscriptions are asked: everyone with a subscription of the
-// type in the warehouse.
-type Audience struct{ Type, Warehouse string }
+// type in the warehouse, and with an address of that name; "" is asked for none.
+type Audience struct{ Type, Warehouse, Address string }
+
+// Reached is a subscriber with an address of that name.
+type Reached struct{ Subscriber, Address string }
 
 // Plan is a commit's notices and deliveries as far as they are known without asking the database.
 type Plan struct {
 	Notices   []Notice   // one per id, in the order of the commit
-	Audiences []Audience // of the inbox deliveries, and of those to one subscriber each
-	Named     []string   // subscribers that are named where each is to have a delivery of his own
+	Audiences []Audience // of the deliveries to the inbox and to push channels
+	Named     []Reached  // subscribers that are named where each with an address is to have a delivery of their own
 	Lanes     []ledger.Lane
 	Over      []string // see ledger.Commit
 	Term      int64    // the clock term of the run; 0 without one
@@ -29,18 +32,20 @@ type Plan struct {
 // Notice is a notice with its encoded body, which Encode makes.
 type Notice struct {
 	*notice.Notice
-	Body     []byte
-	after    string // see ledger.NewNotice
-	audience int    // in Audiences; -1 = none is asked for, or it is that of another notice
-	targets  []target
+	Body    []byte
+	after   string   // see ledger.NewNotice
+	named   []string // the recipients that a sink of the notice names
+	targets []target
 }
 
 type target struct {
 	lane       int // in Plan.Lanes
 	inbox      bool
 	each       bool
+	address    string // of each
 	strategy   *delivery.Strategy
-	recipients string // "" = the audience's
+	recipients []string // nil = the audience's
+	audience   int      // in Plan.Audiences; -1 = none is asked for
 }
 
 // NoticeLane is a delivery that was made or is on its way: of a notice in a lane.
@@ -70,14 +75,19 @@ func NewPlan(c ledger.Claim, run *ledger.Commit) *Plan {
 func PlanOf(notices []ledger.NewNotice) *Plan {
 	p := &Plan{Notices: make([]Notice, 0, len(notices))}
 	seen := make(map[string]bool, len(notices))
-	b := planner{plan: p, audiences: map[Audience]int{}, lanes: map[ledger.Lane]int{}, named: map[string]int{}}
+	b := planner{plan: p, audiences: map[Audience]int{}, lanes: map[ledger.Lane]int{}, named: map[Reached]int{}}
 	for i := range notices {
 		n := &notices[i]
 		if seen[n.Notice.ID] {
 			continue
 		}
 		seen[n.Notice.ID] = true
-		row := Notice{Notice: n.Notice, after: n.After, audience: -1}
+		row := Notice{Notice: n.Notice, after: n.After}
+		for j := range n.Sinks {
+			if len(n.Sinks[j].Recipients) > 0 {
+				row.named = n.Sinks[j].Recipients
+			}
+		}
 		for j := range n.Sinks {
 			row.targets = append(row.targets, b.target(&row, &n.Sinks[j]))
 		}
@@ -91,7 +101,7 @@ type planner struct {
 	plan      *Plan
 	audiences map[Audience]int
 	lanes     map[ledger.Lane]int
-	named     map[string]int
+	named     map[Reached]int
 }
 
 func (b *planner) target(n *Notice, t *ledger.Target) target {
@@ -99,16 +109,23 @@ func (b *planner) target(n *Notice, t *ledger.Target) target {
 	if t.Inbox {
 		lane.Warehouse = n.Warehouse
 	}
-	if n.after == "" && (t.Inbox || t.Each) {
-		if len(t.Recipients) == 0 {
-			n.audience = place(b.audiences, &b.plan.Audiences, Audience{n.Type, n.Warehouse})
-		} else if t.Each {
-			for _, s := range t.Recipients {
-				place(b.named, &b.plan.Named, s)
-			}
+	out := target{
+		lane: place(b.lanes, &b.plan.Lanes, lane), inbox: t.Inbox, each: t.Each, address: t.Address, strategy: t.Strategy, recipients: t.Recipients, audience: -1,
+	}
+	isPush := t.Strategy != nil
+	if isPush && len(out.recipients) == 0 {
+		out.recipients = n.named
+	}
+	switch {
+	case n.after != "" || !t.Inbox && !isPush:
+	case len(out.recipients) == 0:
+		out.audience = place(b.audiences, &b.plan.Audiences, Audience{n.Type, n.Warehouse, t.Address})
+	case t.Address != "":
+		for _, s := range out.recipients {
+			place(b.named, &b.plan.Named, Reached{s, t.Address})
 		}
 	}
-	return target{place(b.lanes, &b.plan.Lanes, lane), t.Inbox, t.Each, t.Strategy, strings.Join(t.Recipients, " ")}
+	return out
 }
 
 // Encode begins to encode the bodies, beside whatever the caller does meanwhile, and returns what waits for it. The
@@ -175,8 +192,8 @@ func compareLanes(a, b ledger.Lane) int {
 
 // Facts is what the database tells of a plan.
 type Facts struct {
-	Audiences []Readership    // of Plan.Audiences
-	Mail      map[string]bool // those of Plan.Named that have an address
+	Audiences []string         // of Plan.Audiences, as subscribers that are sorted and separated by spaces
+	Reached   map[Reached]bool // of Plan.Named
 	// Told has the recipients of the notices of Plan.After where they were sent or are on their way. Deliveries to push channels
 	// are told by Sent and Open instead.
 	Told map[NoticeLane]string
@@ -196,12 +213,6 @@ func (k *Facts) AddSent(back *Retraction, sink string, recipients []string, body
 		k.Sent[at] = append(k.Sent[at], recipients...)
 	}
 	return nil
-}
-
-// Readership is an audience, as subscribers that are sorted and separated by spaces.
-type Readership struct {
-	All  string
-	Mail string // those of them that have an address
 }
 
 // PlanResult is what a plan comes to.
@@ -232,14 +243,10 @@ func (p *Plan) Make(known *Facts) *PlanResult {
 					m.add(t, i, recipients, true)
 				}
 			case t.each:
-				m.addEach(t, i, t.readers(known, n.audience))
-			case t.recipients != "":
-				m.add(t, i, t.recipients, true)
-			case t.inbox:
-				recipients := known.Audiences[n.audience].All
-				m.add(t, i, recipients, recipients != "")
+				m.addEach(t, i, t.readers(known))
 			default:
-				m.add(t, i, "", true)
+				recipients := strings.Join(t.readers(known), " ")
+				m.add(t, i, recipients, recipients != "" || !t.inbox)
 			}
 		}
 	}
@@ -248,12 +255,16 @@ func (p *Plan) Make(known *Facts) *PlanResult {
 	return m
 }
 
-// readers are the subscribers with an address that are each to have a delivery.
-func (t *target) readers(known *Facts, audience int) []string {
-	if t.recipients == "" {
-		return Recipients(known.Audiences[audience].Mail)
+// readers are the recipients, without those that have not the address.
+func (t *target) readers(known *Facts) []string {
+	switch {
+	case t.audience >= 0:
+		return Recipients(known.Audiences[t.audience])
+	case t.address == "":
+		return t.recipients
+	default:
+		return slices.DeleteFunc(slices.Clone(t.recipients), func(s string) bool { return !known.Reached[Reached{s, t.address}] })
 	}
-	return slices.DeleteFunc(strings.Split(t.recipients, " "), func(s string) bool { return !known.Mail[s] })
 }
 
 // add adds a delivery, or counts it as one that nobody wants. Who is named is no subscriber.
@@ -261,7 +272,7 @@ func (m *PlanResult) add(t *target, n int, recipients string, wanted bool) {
 	if wanted {
 		of := m.plan.Notices[n].Notice
 		m.Deliveries = append(m.Deliveries, Delivery{Notice: n, Lane: t.lane, Recipients: recipients, Expires: t.expires(of), Push: t.push(of, recipients)})
-	} else if t.inbox && t.recipients == "" {
+	} else if t.inbox && t.recipients == nil {
 		m.Unsubscribed++
 	}
 }

@@ -27,16 +27,16 @@ func TestPlan(t *testing.T) {
 		newNotice("n3", "w2", inbox), newNotice("n4", "w2"),
 	}})
 	equal(t, []string{"n1", "n2", "n3", "n4"}, p.IDs())
-	equal(t, []Audience{{"T", "w2"}, {"T", "w1"}}, p.Audiences)
+	equal(t, []Audience{{"T", "w2", ""}, {"T", "w1", ""}}, p.Audiences)
 
-	made := p.Make(&Facts{Audiences: []Readership{{All: "user:1"}, {}}})
+	made := p.Make(&Facts{Audiences: []string{"user:1", ""}})
 	equal(t, 1, made.Unsubscribed)
 	equal(t, []Delivery{{0, 0, "", 0, nil}, {0, 1, "user:1", 0, nil}, {2, 1, "user:1", 0, nil}}, made.Deliveries)
 	equal(t, []ledger.Lane{{Sink: "inbox", Warehouse: "w2"}, {Sink: "queue"}}, p.LanesOf(made.Deliveries))
 
 	p.Drop(map[string]bool{"n1": true})
 	equal(t, []string{"n2", "n3", "n4"}, p.IDs())
-	made = p.Make(&Facts{Audiences: []Readership{{All: "user:1"}, {All: "user:2"}}})
+	made = p.Make(&Facts{Audiences: []string{"user:1", "user:2"}})
 	equal(t, []Delivery{{0, 2, "user:2", 0, nil}, {1, 1, "user:1", 0, nil}}, made.Deliveries)
 }
 
@@ -50,8 +50,8 @@ func TestPlanAfter(t *testing.T) {
 	alone.After = "n3"
 	p := NewPlan(ledger.Claim{}, &ledger.Commit{Notices: []ledger.NewNotice{back, alone, newNotice("n5", "w", inbox)}})
 	equal(t, []string{"n1", "n3"}, p.After())
-	equal(t, []Audience{{"T", "w"}}, p.Audiences)
-	made := p.Make(&Facts{Audiences: []Readership{{All: "user:2"}}, Told: map[NoticeLane]string{
+	equal(t, []Audience{{"T", "w", ""}}, p.Audiences)
+	made := p.Make(&Facts{Audiences: []string{"user:2"}, Told: map[NoticeLane]string{
 		{"n1", ledger.Lane{Sink: "inbox", Warehouse: "w"}}: "user:1", {"n1", ledger.Lane{Sink: "mail"}}: "",
 	}})
 	equal(t, 1, made.Unsubscribed)
@@ -174,12 +174,12 @@ func TestMakePushes(t *testing.T) {
 	}
 	equal(t, []Delivery{
 		{0, 0, "", us(30 * time.Minute), &first}, {0, 1, "", us(30 * time.Minute), &other}, {1, 0, "", us(2 * time.Hour), &second},
-	}, p.Make(&Facts{}).Deliveries)
+	}, p.Make(&Facts{Audiences: []string{""}}).Deliveries)
 	equal(t, *late.Strategy, other.Strategy.Strategy())
 
 	// Of what is open, only the same finding in the same lane stands before it.
 	before := []OpenPush{{Seq: 1, Finding: finding, Lane: ledger.Lane{Sink: "sms"}}, {Seq: 2, Finding: 7, Lane: ledger.Lane{Sink: "gateway"}}}
-	made := p.Make(&Facts{Open: before})
+	made := p.Make(&Facts{Audiences: []string{""}, Open: before})
 	equal(t, []int64{us(0), Behind, Behind}, []int64{made.Deliveries[0].Push.Due, made.Deliveries[1].Push.Due, made.Deliveries[2].Push.Due})
 	equal(t, 0, len(made.Canceled))
 }

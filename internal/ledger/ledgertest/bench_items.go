@@ -206,7 +206,7 @@ func BenchmarkCommitPushes(b *testing.B, l ledger.Ledger) {
 	}{
 		{"inbox", []ledger.Target{inbox}},
 		{"and push", []ledger.Target{inbox, {Sink: gateway, Strategy: &sparing}}},
-		{"and each", []ledger.Target{inbox, {Sink: "mail", Each: true, Strategy: &sparing}}},
+		{"and each", []ledger.Target{inbox, {Sink: "mail", Each: true, Address: "mail", Strategy: &sparing}}},
 	} {
 		b.Run(c.name, func(b *testing.B) {
 			var firing, over time.Duration

@@ -3,6 +3,7 @@ package ledgertest
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -34,7 +35,7 @@ var markTests = []testCase{
 		f.subscribed(t)
 		elsewhere := newNotice("n_2")
 		elsewhere.Warehouse = "119241"
-		mail := ledger.Target{Sink: "mail", Each: true, Strategy: &delivery.Strategy{Kind: delivery.Important}}
+		mail := ledger.Target{Sink: "mail", Each: true, Address: "mail", Strategy: &delivery.Strategy{Kind: delivery.Important}}
 		f.enters(t, delivery.Subscriber{ID: "user:1", Mail: []string{"ann@example.com"}}, true)
 		f.commit(t, 1, append(to([]ledger.Target{inbox}, newNotice("n_1"), elsewhere), to([]ledger.Target{mail}, newNotice("n_mail"))...))
 		canceled := f.pending(t, ledger.Lane{Sink: inboxSink, Warehouse: "119241"})
@@ -76,6 +77,37 @@ var markTests = []testCase{
 		equal(t, 3, len(f.pending(t, inboxLane)))
 		f.canceledBecause(t, "read", map[string]string{"n_1": "read by user:1", "n_2": "acked by user:1"})
 		f.canceledBecause(t, "acked", map[string]string{"n_2": "acked by user:1"})
+	}},
+	{"who reads a notice does so for themselves, and who acks it for all", func(t *testing.T, f *fixture) {
+		f.subscribed(t)
+		f.subscribe(t, ledger.Subscription{Type: "REP_NOTICE", Warehouse: "*", Subscriber: "role:keeper"}, ledger.Subscription{Type: "REP_NOTICE", Warehouse: "*", Subscriber: "user:2"})
+		each := func(u delivery.Unless) ledger.Target {
+			return ledger.Target{Sink: "each" + string(u), Each: true, Strategy: &delivery.Strategy{Kind: delivery.Delayed, Delay: time.Minute, Unless: u}}
+		}
+		f.commit(t, 1, to([]ledger.Target{each(delivery.UnlessRead), each(delivery.UnlessAcked), inbox}, newNotice("n_1"), newNotice("n_2"), newNotice("n_3")))
+		f.send(t, f.pending(t, inboxLane), "", 1) // scores 1 to 3
+		noError(t, f.Mark(t.Context(), markOf("n_1", "user:2", ledger.MarkRead)))
+		asKeeper := markOf("n_2", "user:1", ledger.MarkAcked)
+		asKeeper.As = append(asKeeper.As, "role:keeper")
+		noError(t, f.Mark(t.Context(), asKeeper))
+		n, err := f.ReadAll(t.Context(), readAll("user:2", 3, 1, "role:keeper"))
+		noError(t, err)
+		equal(t, 4, n) // n_1 to the role, n_2 to user:2, n_3 to the role and to user:2
+		f.commit(t, 2, to([]ledger.Target{each(delivery.UnlessRead), inbox}, newNotice("n_4")))
+		f.reads(t, readAll("user:1", 9, 1, "user:1"))
+		f.send(t, f.pending(t, inboxLane), "", 4) // read before the ledger knew its score
+		f.clock.Add(time.Minute)
+		hasOpen := func(sink string, want ...string) {
+			t.Helper()
+			var got []string
+			for _, c := range f.claimAll(t, sink).List {
+				got = append(got, c.Notice.ID+" "+c.Recipients[0])
+			}
+			slices.Sort(got)
+			equal(t, want, got)
+		}
+		hasOpen("eachread", "n_4 role:keeper", "n_4 user:2")
+		hasOpen("eachacked", "n_1 role:keeper", "n_1 user:1", "n_1 user:2", "n_3 role:keeper", "n_3 user:1", "n_3 user:2")
 	}},
 	{"what a mark cancels makes room for the next of the finding", func(t *testing.T, f *fixture) {
 		f.subscribed(t)

@@ -58,7 +58,7 @@ var operatedTests = []testCase{
 			Notice:        n.ID, Type: n.Type, Rule: rule, Status: "firing", Where: warehouse, Title: n.Title, Created: n.CreatedAt, Expires: n.ExpiresAt,
 		}
 		f.isDelivery(t, want)
-		want.DeliveryTrace = ledger.DeliveryTrace{Seq: 2, Lane: gatewayLane}
+		want.DeliveryTrace = ledger.DeliveryTrace{Seq: 2, Lane: gatewayLane, Recipients: []string{"user:1"}}
 		want.Strategy, want.Next, want.Deadline = limit.Strategy, start, start.Add(time.Hour)
 		f.isDelivery(t, want)
 		behind := want

@@ -20,9 +20,9 @@ var sendTests = []testCase{
 		f.enters(t, delivery.Subscriber{ID: "user:1", Mail: []string{"ann@example.com"}}, true)
 		important := &delivery.Strategy{Kind: delivery.Important}
 		named := ledger.Target{Sink: inboxSink, Inbox: true, Recipients: []string{"role:keeper", "user:2"}}
-		mail := ledger.Target{Sink: "mail", Each: true, Strategy: important}
+		mail := ledger.Target{Sink: "mail", Each: true, Address: "mail", Strategy: important}
 		list := append(to([]ledger.Target{inbox, {Sink: "queue"}, {Sink: gateway, Strategy: important}, mail}, sentNotice("n_1")),
-			to([]ledger.Target{named, {Sink: "mail", Each: true, Recipients: []string{"user:2"}, Strategy: important}}, sentNotice("n_2"))...)
+			to([]ledger.Target{named, {Sink: "mail", Each: true, Address: "mail", Recipients: []string{"user:2"}, Strategy: important}}, sentNotice("n_2"))...)
 		got := f.sends(t, list)
 		equal(t, ledger.SentNotices{
 			List:  []ledger.SentNotice{{ID: "n_1", Deliveries: 4}, {ID: "n_2", Deliveries: 1, Unsubscribed: 1}},
@@ -97,7 +97,7 @@ var sendTests = []testCase{
 	}},
 	{"a repeated request is answered as it was and changes nothing", func(t *testing.T, f *fixture) {
 		f.subscribed(t)
-		list := to([]ledger.Target{inbox, by(delivery.Strategy{Kind: delivery.Important}), {Sink: "mail", Each: true, Strategy: &delivery.Strategy{Kind: delivery.Immediate}}},
+		list := to([]ledger.Target{inbox, by(delivery.Strategy{Kind: delivery.Important}), {Sink: "mail", Each: true, Address: "mail", Strategy: &delivery.Strategy{Kind: delivery.Immediate}}},
 			sentNotice("n_1"), sentNotice("n_2"))
 		first := f.sends(t, list)
 		f.send(t, f.pending(t, inboxLane)[:1], "", 1)

@@ -22,7 +22,7 @@ func (l *Ledger) Mark(ctx context.Context, m ledger.Mark) error {
 		needless = nil
 		b.Queue(queries.Get("by-key"))
 		b.Queue(queries.Get("is-recipient"), m.Notice, m.Warehouse, m.As).QueryRow(func(r pgx.Row) error { return r.Scan(&recipient) })
-		b.Queue(queries.Get("needless-pushes"), m.Notice, unless).Query(collect(&needless))
+		b.Queue(queries.Get("needless-pushes"), m.Notice, unless, m.As).Query(collect(&needless))
 	}
 	return l.inShortTx(ctx, "mark", begin, func(_ context.Context, _ *pgx.Conn, last *pgx.Batch) error {
 		if !recipient {
@@ -40,7 +40,7 @@ func (e engine) CancelRead(ctx context.Context, r *ledger.ReadAll, after int64, 
 	begin := func(b *pgx.Batch) {
 		needless = nil
 		b.Queue(queries.Get("by-key"))
-		b.Queue(queries.Get("pushes-until-read"), r.Warehouse, r.Inboxes, r.UpTo, after, limit).Query(collect(&needless))
+		b.Queue(queries.Get("pushes-until-read"), r.Warehouse, r.Inboxes, r.UpTo, after, limit, r.User).Query(collect(&needless))
 	}
 	err := e.inShortTx(ctx, "read-all", begin, func(_ context.Context, _ *pgx.Conn, last *pgx.Batch) error {
 		e.cancelNeedless(last, needless, codec.ReadBy(r.User))

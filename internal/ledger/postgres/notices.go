@@ -43,7 +43,7 @@ func (w *noticeWriter) release() { _ = w.encoded() }
 // ask adds the questions on which the deliveries depend.
 func (w *noticeWriter) ask(b *pgx.Batch) {
 	w.existing = map[string]bool{}
-	w.known = codec.Facts{Audiences: make([]codec.Readership, len(w.plan.Audiences))}
+	w.known = codec.Facts{Audiences: make([]string, len(w.plan.Audiences))}
 	if w.look && len(w.plan.Notices) > 0 {
 		b.Queue(queries.Get("existing-notices"), w.plan.IDs()).Query(func(found pgx.Rows) error {
 			return forEach1(found, func(id string) { w.existing[id] = true })
@@ -53,10 +53,7 @@ func (w *noticeWriter) ask(b *pgx.Batch) {
 		w.askAudiences(b)
 	}
 	if len(w.plan.Named) > 0 {
-		w.known.Mail = map[string]bool{}
-		b.Queue(queries.Get("with-mail"), w.plan.Named).Query(func(found pgx.Rows) error {
-			return forEach1(found, func(subscriber string) { w.known.Mail[subscriber] = true })
-		})
+		w.askReached(b)
 	}
 	if after := w.plan.After(); len(after) > 0 {
 		w.askTold(b, after)
@@ -65,15 +62,32 @@ func (w *noticeWriter) ask(b *pgx.Batch) {
 }
 
 func (w *noticeWriter) askAudiences(b *pgx.Batch) {
-	var types, warehouses []string
+	var types, warehouses, addresses []string
 	for _, a := range w.plan.Audiences {
-		types, warehouses = append(types, a.Type), append(warehouses, a.Warehouse)
+		types, warehouses, addresses = append(types, a.Type), append(warehouses, a.Warehouse), append(addresses, a.Address)
 	}
-	b.Queue(queries.Get("recipients"), types, warehouses).Query(func(found pgx.Rows) error {
+	b.Queue(queries.Get("recipients"), types, warehouses, addresses).Query(func(found pgx.Rows) error {
 		var n int64
-		var reached codec.Readership
-		_, err := pgx.ForEachRow(found, []any{&n, &reached.All, &reached.Mail}, func() error {
-			w.known.Audiences[n-1] = reached
+		var list string
+		_, err := pgx.ForEachRow(found, []any{&n, &list}, func() error {
+			w.known.Audiences[n-1] = list
+			return nil
+		})
+		return err
+	})
+}
+
+// askReached asks which of those that are named have the address.
+func (w *noticeWriter) askReached(b *pgx.Batch) {
+	w.known.Reached = make(map[codec.Reached]bool, len(w.plan.Named))
+	var subscribers, addresses []string
+	for _, named := range w.plan.Named {
+		subscribers, addresses = append(subscribers, named.Subscriber), append(addresses, named.Address)
+	}
+	b.Queue(queries.Get("having-addresses"), subscribers, addresses).Query(func(found pgx.Rows) error {
+		var one codec.Reached
+		_, err := pgx.ForEachRow(found, []any{&one.Subscriber, &one.Address}, func() error {
+			w.known.Reached[one] = true
 			return nil
 		})
 		return err
@@ -215,8 +229,8 @@ func (w *noticeWriter) ordered(deliveries []codec.Delivery) []int64 {
 // Recipients implements ledger.Audience.
 func (l *Ledger) Recipients(ctx context.Context, typ, warehouse string) ([]string, error) {
 	var n int64
-	var list, mail string
-	err := l.pool.QueryRow(ctx, queries.Get("recipients"), []string{typ}, []string{warehouse}).Scan(&n, &list, &mail)
+	var list string
+	err := l.pool.QueryRow(ctx, queries.Get("recipients"), []string{typ}, []string{warehouse}, []string{""}).Scan(&n, &list)
 	if err := ignoreNone(err); err != nil {
 		return nil, failed("recipients", err)
 	}

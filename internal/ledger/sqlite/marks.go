@@ -29,7 +29,7 @@ func (l *Ledger) Mark(ctx context.Context, m ledger.Mark) error {
 		unless, reason := codec.Needless(&m)
 		var needless []int64
 		var seq int64
-		err = each(ctx, tx, "needless-pushes", []any{m.Notice, unless}, []any{&seq}, func() error {
+		err = each(ctx, tx, "needless-pushes", []any{m.Notice, unless, m.As}, []any{&seq}, func() error {
 			needless = append(needless, seq)
 			return nil
 		})
@@ -45,7 +45,7 @@ func (e engine) CancelRead(ctx context.Context, r *ledger.ReadAll, after int64, 
 	var needless []int64
 	err := e.inTx(ctx, "read-all", func(tx *sql.Tx) error {
 		var seq int64
-		args := []any{r.Warehouse, r.Inboxes, r.UpTo, after, limit}
+		args := []any{r.Warehouse, r.Inboxes, r.UpTo, after, limit, r.User}
 		err := each(ctx, tx, "pushes-until-read", args, []any{&seq}, func() error {
 			needless = append(needless, seq)
 			return nil

@@ -29,7 +29,7 @@ type noticeWriter struct {
 
 func (w *noticeWriter) write(ctx context.Context, tx *sql.Tx) error {
 	for _, step := range []func(context.Context, *sql.Tx) error{
-		w.dropExisting, w.askAudiences, w.askMail, w.askTold, w.askPushes, w.askSent,
+		w.dropExisting, w.askAudiences, w.askReached, w.askTold, w.askPushes, w.askSent,
 	} {
 		if err := step(ctx, tx); err != nil {
 			return err
@@ -58,52 +58,48 @@ func (w *noticeWriter) dropExisting(ctx context.Context, tx *sql.Tx) error {
 
 // askAudiences looks up whom each audience is.
 func (w *noticeWriter) askAudiences(ctx context.Context, tx *sql.Tx) error {
-	w.known.Audiences = make([]codec.Readership, len(w.plan.Audiences))
+	w.known.Audiences = make([]string, len(w.plan.Audiences))
 	for i, a := range w.plan.Audiences {
-		found, err := recipients(ctx, tx, a.Type, a.Warehouse)
+		found, err := recipients(ctx, tx, a)
 		if err != nil {
 			return err
 		}
-		w.known.Audiences[i] = found
+		w.known.Audiences[i] = strings.Join(found, " ")
 	}
 	return nil
 }
 
 // Recipients implements ledger.Audience.
 func (l *Ledger) Recipients(ctx context.Context, typ, warehouse string) ([]string, error) {
-	found, err := recipients(ctx, l.read, typ, warehouse)
+	found, err := recipients(ctx, l.read, codec.Audience{Type: typ, Warehouse: warehouse})
 	if err != nil {
 		return nil, fmt.Errorf("ledger: %w", err)
 	}
-	return codec.Recipients(found.All), nil
+	return found, nil
 }
 
-// recipients looks up the subscribers of a type in a warehouse.
-func recipients(ctx context.Context, db queryer, typ, warehouse string) (codec.Readership, error) {
-	var all, mail []string
+// recipients looks up the subscribers of an audience.
+func recipients(ctx context.Context, db queryer, a codec.Audience) (found []string, err error) {
 	var subscriber string
-	var reached bool
-	err := each(ctx, db, "recipients", []any{typ, warehouse}, []any{&subscriber, &reached}, func() error {
-		all = append(all, subscriber)
-		if reached {
-			mail = append(mail, subscriber)
+	err = each(ctx, db, "recipients", []any{a.Type, a.Warehouse, a.Address}, []any{&subscriber}, func() error {
+		found = append(found, subscriber)
+		return nil
+	})
+	return found, err
+}
+
+// askReached looks up which of those that are named have the address.
+func (w *noticeWriter) askReached(ctx context.Context, tx *sql.Tx) error {
+	w.known.Reached = map[codec.Reached]bool{}
+	for _, named := range w.plan.Named {
+		var found int
+		reached, err := one(ctx, tx, "has-address", []any{named.Subscriber, named.Address}, &found)
+		if err != nil {
+			return err
 		}
-		return nil
-	})
-	return codec.Readership{All: strings.Join(all, " "), Mail: strings.Join(mail, " ")}, err
-}
-
-// askMail looks up which of those that are named have an address.
-func (w *noticeWriter) askMail(ctx context.Context, tx *sql.Tx) error {
-	if len(w.plan.Named) == 0 {
-		return nil
+		w.known.Reached[named] = reached
 	}
-	w.known.Mail = map[string]bool{}
-	var subscriber string
-	return each(ctx, tx, "with-mail", []any{w.plan.Named}, []any{&subscriber}, func() error {
-		w.known.Mail[subscriber] = true
-		return nil
-	})
+	return nil
 }
 
 // askTold finds where the notices went that others take back.

@@ -15,18 +15,20 @@ SELECT answer FROM firings WHERE rule = $1 AND scope = $2 AND due = $3 AND token
 SELECT id FROM notices WHERE id = ANY($1::text[]);
 
 -- name: recipients
--- Arguments: $1 types, $2 warehouses, alike in length. Result: position (from 1), the subscribers, and those of them that have a
--- mail address, both sorted and separated by spaces; no row for a position without any.
-SELECT a.n, string_agg(DISTINCT s.subscriber, ' ' ORDER BY s.subscriber),
-       coalesce(string_agg(DISTINCT b.subscriber, ' ' ORDER BY b.subscriber), '')
-FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS a (type, warehouse, n)
+-- Arguments: $1 types, $2 warehouses, $3 the addresses that they must have, '' = none; alike in length. Result: position (from 1), and the
+-- subscribers, sorted and separated by spaces; no row for a position without any.
+SELECT a.n, string_agg(DISTINCT s.subscriber, ' ' ORDER BY s.subscriber)
+FROM unnest($1::text[], $2::text[], $3::text[]) WITH ORDINALITY AS a (type, warehouse, address, n)
 JOIN subscriptions s ON s.type = a.type COLLATE "C" AND s.warehouse IN (a.warehouse COLLATE "C", '*')
-LEFT JOIN subscribers b ON b.subscriber = s.subscriber AND b.mail <> ''
+WHERE a.address = ''
+   OR EXISTS (SELECT FROM subscribers b WHERE b.subscriber = s.subscriber AND a.address = ANY (string_to_array(b.reach, ' ')))
 GROUP BY a.n;
 
--- name: with-mail
--- Arguments: $1 subscribers. Result: those that have a mail address.
-SELECT subscriber FROM subscribers WHERE subscriber = ANY($1::text[]) AND mail <> '';
+-- name: having-addresses
+-- Arguments: $1 subscribers, $2 addresses, alike in length. Result: those subscribers that have that address, with it.
+SELECT b.subscriber, w.address
+FROM unnest($1::text[], $2::text[]) AS w (subscriber, address)
+JOIN subscribers b ON b.subscriber = w.subscriber COLLATE "C" AND w.address = ANY (string_to_array(b.reach, ' '));
 
 -- name: told
 -- Where notices were sent or are on their way. Arguments: $1 ids. Result: id, sink, warehouse, recipients.

@@ -10,11 +10,12 @@ SELECT EXISTS (
     WHERE n.id = $1 AND string_to_array(d.recipients, ' ') && $3::text[]);
 
 -- name: needless-pushes
--- Arguments: $1 notice, $2 what makes deliveries needless. Result: the open deliveries of the notice that are.
+-- Arguments: $1 notice, $2 what makes deliveries needless, $3 the user and the roles that it has. Result: the open deliveries of the notice
+-- that are. Who has read it has read it for themselves alone; who acks it does so for all.
 SELECT p.seq FROM notices n
 JOIN deliveries d ON d.seq BETWEEN n.first_seq AND n.last_seq AND d.notice_id = n.id AND d.state <= 0
 JOIN pushes p ON p.seq = d.seq AND coalesce(p.due, 0) > 0 AND p.unless = ANY($2::text[])
-WHERE n.id = $1 ORDER BY p.seq;
+WHERE n.id = $1 AND (p.addressee = 0 OR p.unless <> 'read' OR d.recipients = ANY($3::text[])) ORDER BY p.seq;
 
 -- name: add-mark
 -- Arguments: $1 notice, $2 user, $3 kind, $4 warehouse, $5 at. One that is there stays.
@@ -60,11 +61,13 @@ ORDER BY at, warehouse, subscriber, inbox LIMIT $5;
 
 -- name: pushes-until-read
 -- One batch of what waits with `unless: read` although its notice was read: it lies in one of the inboxes at or below the score.
--- Arguments: $1 warehouse, $2 inboxes, $3 score, $4 seq to start after, $5 limit. Result: the open deliveries, by seq.
+-- Arguments: $1 warehouse, $2 inboxes, $3 score, $4 seq to start after, $5 limit, $6 user. What is for one subscriber is needless if it is
+-- for the user or one of the inboxes. Result: the open deliveries, by seq.
 SELECT p.seq FROM pushes p
 JOIN deliveries d ON d.seq = p.seq AND d.state <= 0
 JOIN notices n ON n.id = d.notice_id
 WHERE p.due IS NOT NULL AND p.unless = 'read' AND p.seq > $4
+  AND (p.addressee = 0 OR d.recipients = $6 OR d.recipients = ANY($2::text[]))
   AND EXISTS (SELECT FROM deliveries i JOIN lanes l ON l.id = i.lane_id AND l.warehouse = $1 AND l.warehouse <> ''
               WHERE i.seq BETWEEN n.first_seq AND n.last_seq AND i.notice_id = n.id AND i.state + 0 = 1 AND i.score <= $3
                 AND string_to_array(i.recipients, ' ') && $2::text[])
@@ -74,7 +77,7 @@ ORDER BY p.seq LIMIT $5;
 -- What waits with `unless: read` although its notice was read before the ledger knew where it lies. Arguments: $1 deliveries to inboxes that
 -- were recorded just now, $2 µs by which clocks may differ: who has read one has done so since it got its score. Result: one user who has read it, open delivery.
 WITH waiting AS MATERIALIZED (
-    SELECT l.warehouse, d.score, string_to_array(d.recipients, ' ') AS inboxes, p.seq
+    SELECT l.warehouse, d.score, string_to_array(d.recipients, ' ') AS inboxes, p.seq, CASE WHEN p.addressee <> 0 THEN o.recipients END AS only
     FROM deliveries d
     JOIN lanes l ON l.id = d.lane_id AND l.warehouse <> ''
     JOIN notices n ON n.id = d.notice_id
@@ -86,6 +89,7 @@ recent AS MATERIALIZED (
     WHERE r.at > (SELECT min(score) FROM waiting) - $2::bigint AND r.score >= (SELECT min(score) FROM waiting))
 SELECT min(r.subscriber), w.seq
 FROM recent r JOIN waiting w ON r.warehouse = w.warehouse AND r.inbox = ANY(w.inboxes) AND r.score >= w.score
+    AND (w.only IS NULL OR w.only IN (r.subscriber, r.inbox))
 GROUP BY w.seq ORDER BY w.seq;
 
 -- name: prune-reads

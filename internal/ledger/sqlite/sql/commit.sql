@@ -15,13 +15,15 @@ SELECT answer FROM firings WHERE rule = ?1 AND scope = ?2 AND due = ?3 AND token
 SELECT id FROM notices WHERE id IN (SELECT value FROM json_each(?1));
 
 -- name: recipients
--- Arguments: ?1 type, ?2 warehouse. Result: the subscribers, sorted, and whether they have a mail address.
-SELECT DISTINCT s.subscriber, EXISTS (SELECT 1 FROM subscribers b WHERE b.subscriber = s.subscriber AND b.mail <> '')
-FROM subscriptions s WHERE s.type = ?1 AND s.warehouse IN (?2, '*') ORDER BY s.subscriber;
+-- Arguments: ?1 type, ?2 warehouse, ?3 the address that they must have, '' = none. Result: the subscribers, sorted.
+SELECT DISTINCT s.subscriber FROM subscriptions s
+WHERE s.type = ?1 AND s.warehouse IN (?2, '*')
+  AND (?3 = '' OR EXISTS (SELECT 1 FROM subscribers b WHERE b.subscriber = s.subscriber AND instr(' ' || b.reach || ' ', ' ' || ?3 || ' ')))
+ORDER BY s.subscriber;
 
--- name: with-mail
--- Arguments: ?1 subscribers (JSON). Result: those that have a mail address.
-SELECT subscriber FROM subscribers WHERE subscriber IN (SELECT value FROM json_each(?1)) AND mail <> '';
+-- name: has-address
+-- Arguments: ?1 subscriber, ?2 address. Result: a row if the subscriber has it.
+SELECT 1 FROM subscribers WHERE subscriber = ?1 AND instr(' ' || reach || ' ', ' ' || ?2 || ' ');
 
 -- name: told
 -- Where notices were sent or are on their way. Arguments: ?1 ids (JSON). Result: id, sink, warehouse, recipients.

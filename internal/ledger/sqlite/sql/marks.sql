@@ -10,9 +10,12 @@ WHERE n.id = ?1 AND EXISTS (SELECT 1 FROM json_each(?3) WHERE instr(' ' || d.rec
 LIMIT 1;
 
 -- name: needless-pushes
--- Arguments: ?1 notice, ?2 what makes deliveries needless (JSON). Result: the open deliveries of the notice that are.
+-- Arguments: ?1 notice, ?2 what makes deliveries needless (JSON), ?3 the user and the roles that it has (JSON). Result: the open deliveries
+-- of the notice that are. Who has read it has read it for themselves alone; who acks it does so for all.
 SELECT p.seq FROM notices n JOIN deliveries d ON d.notice = n.num AND d.state = 0 JOIN pushes p ON p.seq = d.seq AND p.due IS NOT NULL
-WHERE n.id = ?1 AND p.unless IN (SELECT value FROM json_each(?2)) ORDER BY p.seq;
+WHERE n.id = ?1 AND p.unless IN (SELECT value FROM json_each(?2))
+  AND (p.addressee = 0 OR p.unless <> 'read' OR d.recipients IN (SELECT value FROM json_each(?3)))
+ORDER BY p.seq;
 
 -- name: add-mark
 -- Arguments: ?1 notice, ?2 user, ?3 kind, ?4 warehouse, ?5 at. One that is there stays.
@@ -58,9 +61,11 @@ ORDER BY at, warehouse, subscriber, inbox LIMIT ?5;
 
 -- name: pushes-until-read
 -- One batch of what waits with `unless: read` although its notice was read: it lies in one of the inboxes at or below the score.
--- Arguments: ?1 warehouse, ?2 inboxes (JSON), ?3 score, ?4 seq to start after, ?5 limit. Result: the open deliveries, by seq.
+-- Arguments: ?1 warehouse, ?2 inboxes (JSON), ?3 score, ?4 seq to start after, ?5 limit, ?6 user. What is for one subscriber is needless if
+-- it is for the user or one of the inboxes. Result: the open deliveries, by seq.
 SELECT p.seq FROM pushes p JOIN deliveries d ON d.seq = p.seq AND d.state = 0
 WHERE p.due IS NOT NULL AND p.unless = 'read' AND p.seq > ?4
+  AND (p.addressee = 0 OR d.recipients = ?6 OR d.recipients IN (SELECT value FROM json_each(?2)))
   AND EXISTS (SELECT 1 FROM deliveries i JOIN lanes l ON l.id = i.lane_id AND l.warehouse = ?1 AND l.warehouse <> ''
               WHERE i.notice = d.notice AND i.state = 1 AND i.score <= ?3
                 AND EXISTS (SELECT 1 FROM json_each(?2) WHERE instr(' ' || i.recipients || ' ', ' ' || value || ' ')))
@@ -71,7 +76,7 @@ ORDER BY p.seq LIMIT ?5;
 -- were recorded just now (JSON), ?2 µs by which clocks may differ: who has read one has done so since it got its score. Result: one user who
 -- has read it, open delivery.
 WITH waiting AS MATERIALIZED (
-    SELECT l.warehouse, d.score, ' ' || d.recipients || ' ' AS inboxes, p.seq
+    SELECT l.warehouse, d.score, ' ' || d.recipients || ' ' AS inboxes, p.seq, CASE WHEN p.addressee <> 0 THEN o.recipients END AS only
     FROM json_each(?1) s
     JOIN deliveries d ON d.seq = s.value AND d.state = 1
     JOIN lanes l ON l.id = d.lane_id AND l.warehouse <> ''
@@ -83,6 +88,7 @@ recent AS MATERIALIZED (
     WHERE r.at > (SELECT min(score) FROM waiting) - ?2 AND r.score >= (SELECT min(score) FROM waiting))
 SELECT min(r.subscriber), w.seq
 FROM recent r JOIN waiting w ON r.warehouse = w.warehouse AND r.score >= w.score AND instr(w.inboxes, ' ' || r.inbox || ' ')
+    AND (w.only IS NULL OR w.only IN (r.subscriber, r.inbox))
 GROUP BY w.seq ORDER BY w.seq;
 
 -- name: prune-reads
