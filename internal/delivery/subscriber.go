@@ -2,6 +2,7 @@ package delivery
 
 import (
 	"maps"
+	"regexp"
 	"slices"
 )
 
@@ -23,6 +24,11 @@ const (
 	AddressPhone = "phone"
 	AddressAlias = "alias"
 )
+
+var addressForm = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,31}$`)
+
+// IsAddress tells whether the text can name an address: mail, phone, alias or a channel.
+func IsAddress(name string) bool { return addressForm.MatchString(name) }
 
 // Address returns the address of that name: mail (the first one), phone, alias, or that of a channel. "" is none.
 func (s *Subscriber) Address(name string) string {

@@ -129,13 +129,7 @@ const (
 	maxChannelAddress = 2000 // bytes; tokens of push services are long
 )
 
-var (
-	phoneForm   = regexp.MustCompile(`^\+?[0-9(][0-9 ()./-]{1,38}[0-9]$`)
-	channelForm = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,31}$`)
-)
-
-// IsAddress tells whether the text can name an address of the book: mail, phone, alias or a channel.
-func IsAddress(name string) bool { return channelForm.MatchString(name) }
+var phoneForm = regexp.MustCompile(`^\+?[0-9(][0-9 ()./-]{1,38}[0-9]$`)
 
 // SubscriberFault is what is wrong with a part of an entry of the address book. Field is its name in JSON, as "mail[1]".
 type SubscriberFault struct{ Field, Message string }
@@ -208,7 +202,7 @@ func channelFaults(channels map[string]string) []SubscriberFault {
 	var list []SubscriberFault
 	for _, name := range slices.Sorted(maps.Keys(channels)) {
 		switch fault := lineFault(channels[name], maxChannelAddress); {
-		case !channelForm.MatchString(name):
+		case !delivery.IsAddress(name):
 			list = append(list, SubscriberFault{"channels", text.Quote(name) + " is no name of a channel; write a to z, 0 to 9, - and _, such as jpush"})
 		case name == delivery.AddressMail || name == delivery.AddressPhone || name == delivery.AddressAlias:
 			list = append(list, SubscriberFault{"channels." + name, "it has a member of its own beside channels: put it there"})

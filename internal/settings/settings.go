@@ -177,6 +177,18 @@ func (h *Headers) DecodeYAML(d *strictyaml.Decoder, name string, n *strictyaml.N
 	}
 }
 
+// HeaderFault says why a call cannot be given a header of that name, and the way out; "" is nothing.
+func HeaderFault(name string) (fault, hint string) {
+	switch canonical := http.CanonicalHeaderKey(name); {
+	case !headerName.MatchString(name):
+		return fmt.Sprintf("%q cannot be the name of a header", name), "for example Authorization"
+	case slices.Contains(ourHeaders, canonical):
+		return fmt.Sprintf("Tallyman sets %s itself", canonical), "remove it"
+	default:
+		return "", ""
+	}
+}
+
 func (h *Headers) check(d *strictyaml.Decoder, at string, f strictyaml.Field, value string) bool {
 	canonical := http.CanonicalHeaderKey(f.Name)
 	_, twice := (*h)[canonical]
@@ -184,11 +196,12 @@ func (h *Headers) check(d *strictyaml.Decoder, at string, f strictyaml.Field, va
 		d.Fail(f.Key, CodeHeader, message, hint)
 		return false
 	}
+	fault, hint := HeaderFault(f.Name)
 	switch {
 	case !headerName.MatchString(f.Name):
-		return fail(fmt.Sprintf("%q cannot be the name of a header", f.Name), "for example Authorization")
-	case slices.Contains(ourHeaders, canonical):
-		return fail(fmt.Sprintf("%s: Tallyman sets %s itself", at, canonical), "remove it")
+		return fail(fault, hint)
+	case fault != "":
+		return fail(at+": "+fault, hint)
 	case twice:
 		return fail(fmt.Sprintf("%s: headers have no case, so %s is there twice", at, canonical), "remove one")
 	case !headerValue.MatchString(value):

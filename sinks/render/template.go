@@ -9,6 +9,7 @@ import (
 	"os"
 	"strings"
 	texttemplate "text/template"
+	"text/template/parse"
 	"time"
 	"unicode/utf8"
 
@@ -31,11 +32,12 @@ const (
 )
 
 // Template makes a text of a view. Beside the built-in functions of Go's templates it has `in`, a time in a zone
-// (in "Asia/Shanghai" .CreatedAt), and in texts `json`, a value as JSON.
+// (in "Asia/Shanghai" .CreatedAt), and in texts `json`, a value as JSON, and `join`, a list as one text (join "," .Addresses).
 type Template struct {
 	parsed interface {
 		Execute(w io.Writer, data any) error
 	}
+	isJSON bool
 }
 
 // Load reads a template from a file and tries it on a sample, so that a mistake shows at the start.
@@ -49,24 +51,55 @@ func Load(kind Kind, file string) (*Template, error) {
 
 // Parse makes a template of the text and tries it on a sample. name stands in errors.
 func Parse(kind Kind, name, words string) (*Template, error) {
-	t := &Template{}
-	var err error
-	if kind == HTML {
-		t.parsed, err = htmltemplate.New(name).Option("missingkey=error").Funcs(htmltemplate.FuncMap{"in": inZone}).Parse(words)
-	} else {
-		t.parsed, err = texttemplate.New(name).Option("missingkey=error").Funcs(texttemplate.FuncMap{"in": inZone, "json": asJSON}).Parse(words)
-	}
+	t, err := New(kind, name, words)
 	if err != nil {
 		return nil, err
 	}
-	if _, err := t.Execute(sample()); err != nil {
-		return nil, fmt.Errorf("tried on a sample: %w; docs/channels.md has all that a template may name", err)
+	if err := t.Try(Sample()); err != nil {
+		return nil, err
 	}
 	return t, nil
 }
 
+// New makes a template of the text. name stands in errors.
+func New(kind Kind, name, words string) (*Template, error) {
+	if kind == HTML {
+		parsed, err := htmltemplate.New(name).Option("missingkey=error").Funcs(htmltemplate.FuncMap{"in": inZone}).Parse(words)
+		return &Template{parsed: parsed}, err
+	}
+	funcs := texttemplate.FuncMap{"in": inZone, jsonFunction: asJSON, "join": join}
+	parsed, err := texttemplate.New(name).Option("missingkey=error").Funcs(funcs).Parse(words)
+	if err != nil {
+		return nil, err
+	}
+	return &Template{parsed: parsed, isJSON: isJSON(parsed.Root)}, nil
+}
+
+// Try executes the template on a sample.
+func (t *Template) Try(sample any) error {
+	if _, err := t.Execute(sample); err != nil {
+		return fmt.Errorf("tried on a sample: %w; docs/channels.md has all that a template may name", err)
+	}
+	return nil
+}
+
+// IsJSON tells whether the template is nothing but {{ json … }}, so that what it makes is a value of JSON.
+func (t *Template) IsJSON() bool { return t.isJSON }
+
+func isJSON(root *parse.ListNode) bool {
+	if len(root.Nodes) != 1 {
+		return false
+	}
+	action, ok := root.Nodes[0].(*parse.ActionNode)
+	if !ok || len(action.Pipe.Decl) > 0 {
+		return false
+	}
+	last, ok := action.Pipe.Cmds[len(action.Pipe.Cmds)-1].Args[0].(*parse.IdentifierNode)
+	return ok && last.Ident == jsonFunction
+}
+
 // Execute makes the text, in which all can be seen; what grows beyond all measure ends as an error.
-func (t *Template) Execute(v *View) (string, error) {
+func (t *Template) Execute(v any) (string, error) {
 	var b bytes.Buffer
 	if err := t.parsed.Execute(&limitedWriter{w: &b, left: maxRendered}, v); err != nil {
 		return "", err
@@ -102,6 +135,11 @@ func inZone(zone string, t time.Time) (time.Time, error) {
 	}
 	return t.In(l), nil
 }
+
+const jsonFunction = "json"
+
+// join is the function `join`.
+func join(between string, list []string) string { return strings.Join(list, between) }
 
 // asJSON is the function `json`.
 func asJSON(v any) (string, error) {

@@ -21,7 +21,7 @@ type View struct {
 	Data                                  []Field
 	Labels                                map[string]string
 	CreatedAt, ExpiresAt                  time.Time           // UTC
-	Subscriber                            delivery.Subscriber // of mails
+	Subscriber                            delivery.Subscriber // whom the text is for, where it is for one
 
 	notice *notice.Notice
 }
@@ -83,8 +83,8 @@ func NewView(original *notice.Notice, language string, to delivery.Subscriber) *
 	return v
 }
 
-// sample is what templates are tried on when they are loaded: everything that a notice may have.
-func sample() *View {
+// Sample is what templates are tried on when they are loaded: everything that a notice may have.
+func Sample() *View {
 	created := time.Date(2026, 6, 1, 0, 10, 0, 0, time.UTC)
 	return NewView(&notice.Notice{
 		ID: "n_aaaaaaaaaaaaaaaaaaaaaaaaaa", Type: "REP_NOTICE", TypeID: 124719, Warehouse: "119240", Rule: "negative-bin-stock",
@@ -92,5 +92,8 @@ func sample() *View {
 		Title: "Bin A-01 is at -3", Body: "S1 in A-01 went to -3 in wave 77. Replenish it.",
 		Data:   []notice.Field{{Name: "bin", Value: "A-01"}, {Name: "qty", Value: "-3"}, {Name: "none"}},
 		Labels: map[string]string{"area": "replenishment"}, Count: 1, CreatedAt: created, ExpiresAt: created.Add(24 * time.Hour),
-	}, "", delivery.Subscriber{ID: "role:keeper", Name: "Keepers", Language: "en", Mail: []string{"keeper@example.com"}})
+	}, "", delivery.Subscriber{
+		ID: "role:keeper", Name: "Keepers", Language: "en", Mail: []string{"keeper@example.com"}, Phone: "+8613800000000", Alias: "keepers",
+		Tags: []string{"dock"}, Channels: map[string]string{"jpush": "170976fa8ab9e6a2b1f"},
+	})
 }

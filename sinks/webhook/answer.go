@@ -16,43 +16,64 @@ import (
 	"tallyman/internal/delivery"
 	"tallyman/sinks"
 	"tallyman/sinks/guard"
+	"tallyman/sinks/request"
+	"tallyman/sinks/scrub"
 )
 
 // shownText is how much of an answer's text an error shows, in bytes.
 const shownText = 200
+
+// shownCode is how much of an answer's code an error shows, in bytes.
+const shownCode = 40
 
 // longestWait bounds what Retry-After can ask for.
 const longestWait = time.Hour
 
 // answer is what a server has said.
 type answer struct {
-	status int
-	err    error         // nil of a success
-	later  time.Duration // 0 = it did not ask to be left alone
+	status  int
+	meaning request.Meaning // of its code
+	text    []byte          // of a call with a form of its own
+	err     error           // nil of a success
+	later   time.Duration   // 0 = it did not ask to be left alone
 }
 
 // understand reads an answer. Its text is what has come of it.
-func (w *Webhook) understand(resp *http.Response, text []byte) answer {
+func (w *Webhook) understand(resp *http.Response, m *message, text []byte) answer {
 	a := answer{status: resp.StatusCode}
-	if a.status/100 == 2 {
+	success, code := a.status/100 == 2, ""
+	if m.own != nil {
+		a.text = text
+		code, a.meaning = m.own.rules.Read(text, success)
+	}
+	if success && (a.meaning == request.Unknown || a.meaning == request.Taken) {
 		return a
 	}
 	said := "answered " + strings.TrimSpace(strconv.Itoa(a.status)+" "+http.StatusText(a.status))
+	if a.meaning != request.Unknown {
+		said += fmt.Sprintf(" with the %s %q", m.own.rules.Code, w.hiding(m).Text(code, shownCode))
+	}
 	if a.status/100 == 3 {
 		said += ", a redirect" + leadsTo(resp) + ", which is not followed: set the sink's url to where it leads"
 	}
-	shown := w.scrub.Text
+	scrubber := w.hiding(m)
+	shown := scrubber.Text
 	if len(text) == readBytes {
-		shown = w.scrub.Cut
+		shown = scrubber.Cut
 	}
 	if told := shown(string(text), shownText); told != "" {
 		said += ": " + told
 	}
-	a.err = errors.New(w.url.Host + " " + said)
+	a.err = errors.New(w.host(m) + " " + said)
 	if a.status == http.StatusTooManyRequests || a.status == http.StatusServiceUnavailable {
 		a.later = retryAfter(resp.Header, w.o.Now())
 	}
 	return a
+}
+
+// refusesToken tells whether the answer is about the token of the call.
+func (a answer) refusesToken() bool {
+	return a.meaning == request.Renew || a.meaning == request.Unknown && a.status == http.StatusUnauthorized
 }
 
 // verdict is what the answer means for the deliveries of the call.
@@ -60,7 +81,7 @@ func (a answer) verdict(batch []delivery.Delivery) error {
 	switch {
 	case a.err == nil:
 		return nil
-	case isOfNotice(a.status):
+	case a.meaning == request.Refused, a.meaning == request.Unknown && isOfNotice(a.status):
 		refused := &sinks.RefusedError{Err: a.err}
 		for _, d := range batch {
 			refused.Seqs = append(refused.Seqs, d.Seq)
@@ -128,22 +149,47 @@ func watch(ctx context.Context) (*sendProgress, context.Context) {
 }
 
 // broken says why there is no answer, in words that show no secret; of the cause only the end of a context is kept.
-func (w *Webhook) broken(ctx context.Context, p *sendProgress, cause error) error {
-	where := "no connection to " + w.url.Host
+func (w *Webhook) broken(ctx context.Context, p *sendProgress, m *message, cause error) error {
+	where := "no connection to " + w.host(m)
 	switch {
 	case p.written.Load():
-		where = w.url.Host + " did not answer"
+		where = w.host(m) + " did not answer"
 	case p.connected.Load():
-		where = w.url.Host + " did not take the request"
+		where = w.host(m) + " did not take the request"
 	}
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("%s: %w", where, err)
 	}
-	text := where + ": " + w.scrub.Text(fault(cause), shownFault)
+	text := where + ": " + w.hiding(m).Text(fault(cause), shownFault)
 	if errors.Is(cause, guard.ErrRefused) {
 		text += "; allow_private: true of the sink lets it"
 	}
 	return errors.New(text)
+}
+
+// host is whom the message is for.
+func (w *Webhook) host(m *message) string {
+	if m.own != nil {
+		return m.own.URL.Host
+	}
+	return w.url.Host
+}
+
+// hiding takes out of texts what no error may show: the secrets of the sink, and the token and the addresses of the message.
+func (w *Webhook) hiding(m *message) *scrub.Scrubber {
+	var list []string
+	if m.own != nil {
+		list = m.own.secrets
+	}
+	for _, recipients := range m.to {
+		for i := range recipients {
+			list = append(list, addressesOf(&recipients[i])...)
+		}
+	}
+	if len(list) == 0 {
+		return w.scrub
+	}
+	return scrub.New(append(list, w.secrets...)...)
 }
 
 // fault is what a connection failed of, without the addresses that are said already.

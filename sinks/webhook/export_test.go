@@ -15,7 +15,7 @@ func Sign(secrets []string, id string, at time.Time, body []byte) (string, error
 
 // Body is what a call with the deliveries carries.
 func Body(batch []delivery.Delivery, together bool) ([]byte, error) {
-	m, err := compose(batch, together)
+	m, err := (&Webhook{o: Options{Batch: together}}).compose(batch, make([][]delivery.Subscriber, len(batch)))
 	return m.body, err
 }
 

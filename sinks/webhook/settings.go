@@ -13,9 +13,11 @@ import (
 	"strings"
 	"time"
 
+	"tallyman/internal/delivery"
 	"tallyman/internal/settings"
 	"tallyman/sinks"
 	"tallyman/sinks/guard"
+	"tallyman/sinks/request"
 	"tallyman/sinks/scrub"
 )
 
@@ -30,6 +32,9 @@ const (
 	CodeSigningSecret = "bad_signing_secret" //nolint:gosec // the name of a problem
 	CodeTLS           = "tls_without_https"
 	CodeURL           = settings.CodeURL
+	CodeAddress       = "bad_address_name"
+	CodeAlone         = "not_without_request"
+	CodeBatch         = "batch_of_requests"
 )
 
 // Settings are those of a sink of the type.
@@ -42,6 +47,13 @@ type Settings struct {
 	AllowPrivate bool             `yaml:"allow_private" doc:"the server may be in the own network or on this machine"`
 	TLS          TLSSettings      `yaml:"tls" doc:"what differs from how a browser would connect"`
 	Batch        sinks.Batch      `yaml:"batch" doc:"how many notices a call carries"`
+
+	Each    string            `yaml:"each" enum:"user" doc:"user = a call for each recipient, instead of one for all"`
+	Address string            `yaml:"address" doc:"mail, phone, alias or a channel's name of the address book: who has none gets no call"`
+	Request *request.Template `yaml:"request" doc:"the form of the call, where the server wants another one"`
+	Answer  request.Answer    `yaml:"answer" doc:"what an answer means, beside its status"`
+	Token   *request.Token    `yaml:"token" doc:"the call that fetches an access token"`
+	Values  request.Values    `yaml:"values" doc:"texts that templates name, as {{ .Value \"key\" }}; kept secret"`
 }
 
 // TLSSettings is what differs from how a browser would connect.
@@ -76,6 +88,44 @@ func (s *Settings) Check(at settings.Section) {
 	case t != TLSSettings{} && !https:
 		tls.FailName(CodeTLS, tls.String()+" is for addresses that begin with https", "remove it, or use https")
 	}
+	s.checkRequest(at)
+}
+
+// checkRequest checks what concerns recipients and calls of another form.
+func (s *Settings) checkRequest(at settings.Section) {
+	if where := at.In("address"); s.Address != "" && !delivery.IsAddress(s.Address) {
+		where.Fail(CodeAddress, where.String()+" names no address of the address book", "mail, phone, alias, or the name of a channel, such as jpush")
+	}
+	if s.Request == nil {
+		for name, given := range map[string]bool{
+			"answer": s.Answer.Code != "", "token": s.Token != nil, "values": s.Values != nil, "address": s.Address != "" && s.Each == "",
+		} {
+			if where := at.In(name); given {
+				where.FailName(CodeAlone, where.String()+" is for calls with a form of their own", "remove it, or give the sink a request")
+			}
+		}
+		return
+	}
+	if s.Batch.Max > 1 {
+		where := at.In("batch")
+		where.FailName(CodeBatch, where.String()+": a call with a form of its own carries one notice", "remove it")
+	}
+	s.Request.CheckAt(at.In("request"), request.Sample(s.Values))
+	s.Answer.CheckAt(at.In("answer"))
+	if s.Token != nil {
+		s.Token.CheckAt(at.In("token"), s.Values)
+	}
+}
+
+// IsEach implements sinks.ChannelSettings.
+func (s *Settings) IsEach() bool { return s.Each != "" }
+
+// NeedsAddress implements sinks.ChannelSettings.
+func (s *Settings) NeedsAddress() string {
+	if s.Each == "" {
+		return ""
+	}
+	return s.Address
 }
 
 // checkURL tells whether the address may be one of https.
@@ -112,7 +162,10 @@ func (s *Settings) Batching() sinks.Batch { return s.Batch }
 
 // SecretTexts implements sinks.Settings.
 func (s *Settings) SecretTexts() []string {
-	list := scrub.Address(s.URL.Reveal())
+	list := append(scrub.Address(s.URL.Reveal()), s.Values.Secrets()...)
+	if s.Token != nil {
+		list = append(list, scrub.Address(s.Token.URL.Reveal())...)
+	}
 	for _, secret := range s.Secrets {
 		list = append(list, secret.Reveal(), strings.TrimPrefix(secret.Reveal(), secretPrefix))
 	}
@@ -131,6 +184,7 @@ func (s *Settings) Open(site sinks.Site) (sinks.Channel, error) {
 		URL: s.URL.Reveal(), AllowPrivate: s.AllowPrivate, Batch: s.Batch.Max > 1,
 		TLS:         TLS{CA: string(s.TLS.CA), Cert: string(s.TLS.Cert), Key: string(s.TLS.Key), ServerName: s.TLS.ServerName},
 		Connections: s.Concurrency, Version: site.Version, Logger: site.Logger, Headers: map[string]string{},
+		Book: site.Book, Each: s.Each != "", Address: s.Address, Request: s.Request, Answer: s.Answer, Token: s.Token, Values: s.Values,
 	}
 	for _, secret := range s.Secrets {
 		o.Secrets = append(o.Secrets, secret.Reveal())
@@ -149,6 +203,14 @@ type Options struct {
 	AllowPrivate bool              // addresses that are not of the public internet
 	TLS          TLS
 	Batch        bool // a call carries {"notices": […]}, also where it is only one
+
+	Book    delivery.Addresses // what is known of recipients; without it calls do not name them
+	Each    bool               // a delivery is for one recipient
+	Address string             // of the address book, that templates see
+	Request *request.Template  // the form of calls; nil = the notice's JSON
+	Answer  request.Answer     // what answers to those mean
+	Token   *request.Token     // that those need; nil = none
+	Values  request.Values     // that their templates name
 
 	Connections int              // calls at a time, whose connections are kept; 8
 	Version     string           // of Tallyman, for the server to see
@@ -176,9 +238,9 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// target reads the URL. No error shows more of it than the host.
-func (o Options) target() (*url.URL, error) {
-	u, err := url.Parse(o.URL)
+// target reads a URL. No error shows more of it than the host.
+func (o Options) target(address string) (*url.URL, error) {
+	u, err := url.Parse(address)
 	if err != nil {
 		return nil, errors.New("webhook: the url cannot be read")
 	}
@@ -229,6 +291,10 @@ func (o Options) secrets(u *url.URL) []string {
 	all = append(all, u.RequestURI(), u.RawQuery)
 	for _, values := range u.Query() {
 		all = append(all, values...)
+	}
+	all = append(all, o.Values.Secrets()...)
+	if o.Token != nil {
+		all = append(all, scrub.Address(o.Token.URL.Reveal())...)
 	}
 	for part := range strings.SplitSeq(u.Path, "/") {
 		if len(part) >= longWord {

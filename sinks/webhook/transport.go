@@ -35,7 +35,7 @@ func dialer(o *Options, allow control) *net.Dialer {
 }
 
 // transport speaks HTTP/1.1 and HTTP/2, follows nothing, and asks no proxy: it would connect where the guard does not look.
-func transport(o *Options, certs *clientCerts) *http.Transport {
+func transport(o *Options, host string, certs *clientCerts) *http.Transport {
 	allow := guard.Control
 	if o.AllowPrivate {
 		allow = nil
@@ -44,7 +44,7 @@ func transport(o *Options, certs *clientCerts) *http.Transport {
 	return &http.Transport{
 		DialContext: d.DialContext,
 		DialTLSContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
-			return dialTLS(ctx, d, certs, network, addr)
+			return dialTLS(ctx, d, certs, host, network, addr)
 		},
 		ForceAttemptHTTP2:      true,
 		HTTP2:                  &http.HTTP2Config{SendPingTimeout: pingAfter, PingTimeout: pingFor},
@@ -56,7 +56,7 @@ func transport(o *Options, certs *clientCerts) *http.Transport {
 }
 
 // dialTLS connects with the certificates of now.
-func dialTLS(ctx context.Context, d *net.Dialer, certs *clientCerts, network, addr string) (net.Conn, error) {
+func dialTLS(ctx context.Context, d *net.Dialer, certs *clientCerts, ours, network, addr string) (net.Conn, error) {
 	host, _, err := net.SplitHostPort(addr)
 	if err != nil {
 		return nil, err
@@ -67,7 +67,7 @@ func dialTLS(ctx context.Context, d *net.Dialer, certs *clientCerts, network, ad
 	if err != nil {
 		return nil, err
 	}
-	c := tls.Client(raw, certs.config(host))
+	c := tls.Client(raw, certs.config(host, host == ours))
 	if err := c.HandshakeContext(ctx); err != nil {
 		_ = raw.Close()
 		return nil, err
@@ -102,11 +102,14 @@ func newCerts(o TLS, logger *slog.Logger) (*clientCerts, error) {
 	return c, nil
 }
 
-// config is for a connection to the host.
-func (c *clientCerts) config(host string) *tls.Config {
+// config is for a connection to the host: that of the sink's url, or the one that gives tokens, for which no name is set.
+func (c *clientCerts) config(host string, ours bool) *tls.Config {
 	current, _ := c.files.Get() // what is wrong was logged
 	out := current.Clone()
-	out.ServerName = cmp.Or(c.o.ServerName, host)
+	out.ServerName = host
+	if ours {
+		out.ServerName = cmp.Or(c.o.ServerName, host)
+	}
 	return out
 }
 

@@ -8,6 +8,7 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"hash"
 	"io"
 	"maps"
@@ -21,6 +22,7 @@ import (
 	"tallyman/internal/delivery"
 	"tallyman/internal/trace"
 	"tallyman/sinks"
+	"tallyman/sinks/book"
 	"tallyman/sinks/scrub"
 )
 
@@ -31,17 +33,21 @@ type Webhook struct {
 	header    http.Header // of each call
 	keys      []*key
 	transport *http.Transport
-	scrub     *scrub.Scrubber
+	secrets   []string
+	scrub     *scrub.Scrubber // of the secrets
+	book      *book.Book      // nil without one
+	tokens    *tokens         // nil where calls need none
 }
 
 // New makes one. It reads the certificates and connects to nothing. Close it.
 func New(o Options) (*Webhook, error) {
 	o = o.withDefaults()
-	u, err := o.target()
+	u, err := o.target(o.URL)
 	if err != nil {
 		return nil, err
 	}
-	w := &Webhook{o: o, url: u, header: o.header(u), scrub: scrub.New(o.secrets(u)...)}
+	w := &Webhook{o: o, url: u, header: o.header(u), secrets: o.secrets(u)}
+	w.scrub = scrub.New(w.secrets...)
 	if w.keys, err = keys(o.Secrets); err != nil {
 		return nil, err
 	}
@@ -49,8 +55,14 @@ func New(o Options) (*Webhook, error) {
 	if err != nil {
 		return nil, err
 	}
-	w.transport = transport(&o, certs)
-	return w, nil
+	w.transport = transport(&o, u.Hostname(), certs)
+	if o.Book != nil {
+		w.book = book.New(o.Book, o.Now)
+	}
+	if o.Token != nil {
+		w.tokens, err = newTokens(w)
+	}
+	return w, err
 }
 
 // Close ends the connections that wait for the next call.
@@ -64,7 +76,19 @@ func (w *Webhook) Push(ctx context.Context, batch []delivery.Delivery) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	m, err := compose(batch, w.o.Batch)
+	to, err := w.recipients(ctx, batch)
+	if err != nil {
+		return err
+	}
+	if w.o.Request != nil {
+		for i := range batch {
+			if err := w.pushRequest(ctx, &batch[i], to[i]); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	m, err := w.compose(batch, to)
 	if err != nil {
 		return err
 	}
@@ -73,6 +97,21 @@ func (w *Webhook) Push(ctx context.Context, batch []delivery.Delivery) error {
 		return err
 	}
 	return a.verdict(batch)
+}
+
+// recipients looks up whom each delivery of the batch is for; nil where nobody is named or known.
+func (w *Webhook) recipients(ctx context.Context, batch []delivery.Delivery) ([][]delivery.Subscriber, error) {
+	to := make([][]delivery.Subscriber, len(batch))
+	if w.book == nil {
+		return to, nil
+	}
+	for i := range batch {
+		var err error
+		if to[i], err = w.book.Of(ctx, batch[i].Recipients); err != nil {
+			return nil, fmt.Errorf("webhook: %w", err)
+		}
+	}
+	return to, nil
 }
 
 // The bounds of what is read of an answer: its status decides, so neither a text without end nor one that trickles in holds up a
@@ -91,29 +130,38 @@ func (w *Webhook) call(ctx context.Context, m message) (answer, error) {
 	}
 	resp, err := w.transport.RoundTrip(req)
 	if err != nil {
-		return answer{}, w.broken(ctx, progress, err)
+		return answer{}, w.broken(ctx, progress, &m, err)
 	}
 	defer resp.Body.Close()
 	sinks.NoteStatus(ctx, resp.StatusCode)
 	if resp.Body == http.NoBody { // as of most: no timer is needed
-		return w.understand(resp, nil), nil
+		return w.understand(resp, &m, nil), nil
 	}
-	slow := time.AfterFunc(readFor, func() { _ = resp.Body.Close() })
-	defer slow.Stop()
+	if m.own == nil { // else the text says what became of the call
+		slow := time.AfterFunc(readFor, func() { _ = resp.Body.Close() })
+		defer slow.Stop()
+	}
 	text, _ := io.ReadAll(io.LimitReader(resp.Body, readBytes)) // as much of it as came
-	return w.understand(resp, text), nil
+	return w.understand(resp, &m, text), nil
 }
 
 func (w *Webhook) request(ctx context.Context, m message) (*http.Request, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "", bytes.NewReader(m.body))
+	method, to, header := http.MethodPost, w.url, w.header
+	if m.own != nil {
+		method, to, header = m.own.Method, m.own.URL, m.own.header(w.header)
+	}
+	req, err := http.NewRequestWithContext(ctx, method, "", bytes.NewReader(m.body))
 	if err != nil {
 		return nil, err
 	}
 	at := w.o.Now()
-	req.URL, req.Host = w.url, w.url.Host
-	req.Header = make(http.Header, len(w.header)+6)
-	maps.Copy(req.Header, w.header) // of which nobody changes a value
+	req.URL, req.Host = to, to.Host
+	req.Header = make(http.Header, len(header)+6)
+	maps.Copy(req.Header, header) // of which nobody changes a value
 	trace.Inject(ctx, req.Header)
+	if m.id == "" { // a question, which may be asked twice
+		return req, nil
+	}
 	id := []string{m.id}
 	req.Header["Idempotency-Key"], req.Header["Webhook-Id"] = id, id
 	req.Header["Webhook-Timestamp"] = []string{strconv.FormatInt(at.Unix(), 10)}
@@ -123,40 +171,59 @@ func (w *Webhook) request(ctx context.Context, m message) (*http.Request, error)
 	return req, nil
 }
 
-// message is what one call says. The same deliveries make the same one.
+// message is what one call says. The same deliveries make the same one, where the address book says the same of their recipients.
 type message struct {
 	id   string // webhook-id and Idempotency-Key
 	body []byte
+	to   [][]delivery.Subscriber // whose addresses no error shows
+
+	own *ownCall // of a call with a form of its own
 }
 
 // compose makes the message. Notices that have no JSON are refused.
-func compose(batch []delivery.Delivery, together bool) (message, error) {
+func (w *Webhook) compose(batch []delivery.Delivery, to [][]delivery.Subscriber) (message, error) {
 	var refused sinks.RefusedError
 	list := make([][]byte, len(batch))
 	for i, d := range batch {
 		var err error
-		if list[i], err = d.Notice.MarshalJSON(); err != nil {
+		if list[i], err = noticeJSON(&d, to[i]); err != nil {
 			refused.Seqs, refused.Err = append(refused.Seqs, d.Seq), err
 		}
 	}
 	switch {
 	case refused.Err != nil:
 		return message{}, &refused
-	case !together && len(batch) == 1:
-		return message{id: batch[0].Notice.ID, body: list[0]}, nil
+	case !w.o.Batch && len(batch) == 1:
+		return message{id: w.id(&batch[0]), body: list[0], to: to}, nil
 	default:
 		body := append([]byte(`{"notices":[`), bytes.Join(list, []byte(","))...)
-		return message{id: batchID(batch), body: append(body, "]}"...)}, nil
+		return message{id: w.batchID(batch), body: append(body, "]}"...), to: to}, nil
 	}
 }
 
-// batchID is a hash of the notices' ids in their order: what makes the body is what makes the id.
-func batchID(batch []delivery.Delivery) string {
-	h := sha256.New()
-	for _, d := range batch {
-		_, _ = h.Write([]byte(d.Notice.ID + "\n"))
+// id names a delivery: by its notice and, where each recipient has a call, by the recipient.
+func (w *Webhook) id(d *delivery.Delivery) string {
+	if !w.o.Each {
+		return d.Notice.ID
 	}
-	return "b_" + hex.EncodeToString(h.Sum(nil)[:16])
+	return "u_" + hashID(d.Notice.ID, strings.Join(d.Recipients, " "))
+}
+
+// batchID is a hash of the deliveries' ids in their order: what makes the body is what makes the id.
+func (w *Webhook) batchID(batch []delivery.Delivery) string {
+	ids := make([]string, len(batch))
+	for i := range batch {
+		ids[i] = w.id(&batch[i])
+	}
+	return "b_" + hashID(ids...)
+}
+
+func hashID(parts ...string) string {
+	h := sha256.New()
+	for _, part := range parts {
+		_, _ = h.Write([]byte(part + "\n"))
+	}
+	return hex.EncodeToString(h.Sum(nil)[:16])
 }
 
 // secretPrefix marks a secret that is written in base64.

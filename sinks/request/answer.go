@@ -1,0 +1,143 @@
+package request
+
+import (
+	"bytes"
+	"encoding/json"
+	"encoding/xml"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"tallyman/internal/settings"
+	"tallyman/rules/strictyaml"
+)
+
+// Answer says where an answer tells what became of a call, beside its status, and what that means.
+type Answer struct {
+	Code    string `yaml:"code" doc:"where the answer has its code: names of members of its JSON, or of elements of its XML, with dots between"`
+	OK      Codes  `yaml:"ok" doc:"the codes of a success; an empty text is an answer without a code"`
+	Refused Codes  `yaml:"refused" doc:"codes of what will never be taken: the delivery has failed"`
+	Renew   Codes  `yaml:"renew" doc:"codes of a token that is not taken: it is fetched anew, and the call is made once more"`
+}
+
+// CheckAt reports what is wrong.
+func (a *Answer) CheckAt(at settings.Section) {
+	switch {
+	case a.Code == "" && len(a.OK)+len(a.Refused)+len(a.Renew) > 0:
+		at.Missing("code")
+	case a.Code != "" && len(a.OK) == 0:
+		at.Missing("ok")
+	}
+}
+
+// Codes are codes as texts: 0 and "0" are the same.
+type Codes []string
+
+// DecodeYAML reads a list of codes, or one.
+func (c *Codes) DecodeYAML(d *strictyaml.Decoder, name string, n *strictyaml.Node) {
+	items := n.Items
+	if n.Kind != strictyaml.Sequence {
+		items = []*strictyaml.Node{n}
+	}
+	for _, item := range items {
+		if code, ok := d.Setting(name, item, "a code, or a list of them"); ok {
+			*c = append(*c, code)
+		}
+	}
+}
+
+// Meaning is what a code means.
+type Meaning uint8
+
+// The meanings.
+const (
+	Unknown Meaning = iota // the status says
+	Taken
+	Refused
+	Renew
+	Failed // it may be taken later
+)
+
+// Read returns the code of an answer and what it means. Without a rule it is Unknown.
+func (a *Answer) Read(answer []byte, success bool) (code string, m Meaning) {
+	if a.Code == "" {
+		return "", Unknown
+	}
+	code = Find(answer, a.Code)
+	switch {
+	case slices.Contains(a.Renew, code):
+		return code, Renew
+	case slices.Contains(a.Refused, code):
+		return code, Refused
+	case !success:
+		return code, Unknown
+	case slices.Contains(a.OK, code):
+		return code, Taken
+	default:
+		return code, Failed
+	}
+}
+
+// Find returns the single value at a path of an answer, JSON or XML, as a text; "" where there is none.
+func Find(answer []byte, path string) string {
+	answer = bytes.TrimSpace(answer)
+	names := strings.Split(path, ".")
+	if bytes.HasPrefix(answer, []byte("<")) {
+		return inXML(answer, names)
+	}
+	d := json.NewDecoder(bytes.NewReader(answer))
+	d.UseNumber()
+	var at any
+	if d.Decode(&at) != nil {
+		return ""
+	}
+	for _, name := range names {
+		switch in := at.(type) {
+		case map[string]any:
+			at = in[name]
+		case []any:
+			i, err := strconv.Atoi(name)
+			if err != nil || i < 0 || i >= len(in) {
+				return ""
+			}
+			at = in[i]
+		default:
+			return ""
+		}
+	}
+	switch at.(type) {
+	case string, json.Number, bool:
+		return fmt.Sprint(at)
+	default:
+		return ""
+	}
+}
+
+// inXML reads to the first element with the path, and returns its text.
+func inXML(answer []byte, names []string) string {
+	d := xml.NewDecoder(bytes.NewReader(answer))
+	d.CharsetReader = func(_ string, in io.Reader) (io.Reader, error) { return in, nil } // codes are ASCII
+	var open []string
+	var text strings.Builder
+	for {
+		token, err := d.Token()
+		if err != nil {
+			return ""
+		}
+		switch t := token.(type) {
+		case xml.StartElement:
+			open = append(open, t.Name.Local)
+		case xml.CharData:
+			if slices.Equal(open, names) {
+				text.Write(t)
+			}
+		case xml.EndElement:
+			if slices.Equal(open, names) {
+				return strings.TrimSpace(text.String())
+			}
+			open = open[:len(open)-1]
+		}
+	}
+}

@@ -1,0 +1,100 @@
+package request
+
+import (
+	"crypto"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/golang-jwt/jwt/v5"
+
+	"tallyman/internal/certs"
+	"tallyman/internal/settings"
+	"tallyman/rules/strictyaml"
+)
+
+// Assertion is a JWT that says who asks for a token, as a site writes it (RFC 7523).
+type Assertion struct {
+	Key       settings.File `yaml:"key,required" doc:"file with the private key in PEM, or a JSON whose private_key is that; read anew when it changes"`
+	Algorithm string        `yaml:"algorithm" enum:"RS256,ES256,EdDSA" doc:"by which it is signed"`
+	KeyID     string        `yaml:"key_id" doc:"the header kid; none is left away"`
+	Claims    Tree          `yaml:"claims" doc:"a map: iss, scope, aud and what else the service wants; iat and exp are added"`
+	Life      time.Duration `yaml:"life" min:"1m" max:"24h" doc:"from iat to exp"`
+}
+
+// SetDefaults implements strictyaml.Defaulter.
+func (a *Assertion) SetDefaults() { a.Algorithm, a.Life = "RS256", time.Hour }
+
+// CheckAt reports what is wrong, with the values that templates name.
+func (a *Assertion) CheckAt(at settings.Section, values Values) {
+	where := at.In("claims")
+	if a.Claims.kind != strictyaml.Mapping {
+		where.Fail(CodeBody, where.String()+" takes a map", "for example {iss: wms@example.com, aud: https://oauth2.example.com/token}")
+		return
+	}
+	a.Claims.check(where, &TokenView{Values: values})
+}
+
+// Signer signs the assertion of a site.
+type Signer struct {
+	assertion *Assertion
+	values    Values
+	key       *certs.Files[crypto.PrivateKey]
+}
+
+// NewSigner reads the key. Told hears of a key that cannot be read anew; the one before stays in use.
+func NewSigner(a *Assertion, values Values, told func(error)) (*Signer, error) {
+	s := &Signer{assertion: a, values: values}
+	var err error
+	s.key, err = certs.Open(certs.Options[crypto.PrivateKey]{
+		Names: []string{string(a.Key)}, Parse: s.parse, Told: func(_ crypto.PrivateKey, err error) {
+			if err != nil {
+				told(err)
+			}
+		},
+	})
+	return s, err
+}
+
+func (s *Signer) parse(files [][]byte) (crypto.PrivateKey, error) {
+	pem := files[0]
+	var inJSON struct {
+		Key string `json:"private_key"`
+	}
+	if json.Unmarshal(pem, &inJSON) == nil {
+		pem = []byte(inJSON.Key)
+	}
+	var key crypto.PrivateKey
+	var err error
+	switch s.assertion.Algorithm {
+	case "ES256":
+		key, err = jwt.ParseECPrivateKeyFromPEM(pem)
+	case "EdDSA":
+		key, err = jwt.ParseEdPrivateKeyFromPEM(pem)
+	default:
+		key, err = jwt.ParseRSAPrivateKeyFromPEM(pem)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s has no private key for %s: %w", s.assertion.Key, s.assertion.Algorithm, err)
+	}
+	return key, nil
+}
+
+// Sign makes the assertion of that time.
+func (s *Signer) Sign(now time.Time) (string, error) {
+	text, err := s.assertion.Claims.json(nil, &TokenView{Values: s.values})
+	if err != nil {
+		return "", fmt.Errorf("the claims: %w", err)
+	}
+	claims := jwt.MapClaims{}
+	if err := json.Unmarshal(text, &claims); err != nil {
+		return "", fmt.Errorf("the claims: %w", err)
+	}
+	claims["iat"], claims["exp"] = now.Unix(), now.Add(s.assertion.Life).Unix()
+	token := jwt.NewWithClaims(jwt.GetSigningMethod(s.assertion.Algorithm), claims)
+	if s.assertion.KeyID != "" {
+		token.Header["kid"] = s.assertion.KeyID
+	}
+	key, _ := s.key.Get() // what is wrong was told
+	return token.SignedString(key)
+}

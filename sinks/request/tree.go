@@ -1,0 +1,283 @@
+package request
+
+import (
+	"bytes"
+	"encoding/json"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"net/url"
+	"regexp"
+	"strings"
+
+	"tallyman/internal/settings"
+	"tallyman/rules/strictyaml"
+	"tallyman/sinks/render"
+)
+
+// CodeTemplate is the code of a template that cannot be read, or that fails on a sample.
+const CodeTemplate = "bad_template"
+
+// CodeBody is the code of a body that its kind cannot write.
+const CodeBody = "bad_request_body"
+
+// Tree is a value as a site writes it: maps, lists and single values, in their order. A text that has {{ in it is a template.
+type Tree struct {
+	fields   []field
+	items    []*Tree
+	kind     strictyaml.Kind
+	literal  any // of a scalar without a template: a text, an int64, a float64, a bool or nil
+	template *render.Template
+}
+
+type field struct {
+	name  string
+	value *Tree
+}
+
+// DecodeYAML reads a value.
+func (t *Tree) DecodeYAML(d *strictyaml.Decoder, name string, n *strictyaml.Node) {
+	t.kind = n.Kind
+	switch n.Kind {
+	case strictyaml.Mapping:
+		d.Faults(n)
+		for _, f := range n.Fields {
+			one := field{f.Name, &Tree{}}
+			d.Entry(name, f, one.value)
+			t.fields = append(t.fields, one)
+		}
+	case strictyaml.Sequence:
+		for i, item := range n.Items {
+			one := &Tree{}
+			one.DecodeYAML(d, fmt.Sprintf("%s.%d", name, i), item)
+			t.items = append(t.items, one)
+		}
+	default:
+		t.scalar(d, name, n)
+	}
+}
+
+func (t *Tree) scalar(d *strictyaml.Decoder, name string, n *strictyaml.Node) {
+	var ok bool
+	if t.literal, ok = d.Any(name, n); !ok {
+		return
+	}
+	if text, isText := t.literal.(string); isText && strings.Contains(text, "{{") {
+		var err error
+		if t.template, err = render.New(render.Text, name, text); err != nil {
+			d.Fail(n, CodeTemplate, fmt.Sprintf("%s: the template cannot be read: %v", name, err), "docs/channels.md has all that a template may name")
+		}
+	}
+}
+
+// check tries every template on the sample, and reports at its place what fails.
+func (t *Tree) check(at settings.Section, sample any) {
+	for _, f := range t.fields {
+		f.value.check(at.In(f.name), sample)
+		for i, item := range f.value.items {
+			item.check(at.Item(f.name, i), sample)
+		}
+	}
+	if t.template == nil {
+		return
+	}
+	if err := t.template.Try(sample); err != nil {
+		at.Fail(CodeTemplate, at.String()+": the template fails: "+err.Error(), "")
+	} else if _, err := t.json(nil, sample); err != nil {
+		at.Fail(CodeTemplate, at.String()+": "+err.Error(), "")
+	}
+}
+
+// text is a single value as a text.
+func (t *Tree) text(view any) (string, error) {
+	switch {
+	case t.kind != strictyaml.Scalar:
+		return "", errors.New("a single value is wanted")
+	case t.template != nil:
+		return t.template.Execute(view)
+	case t.literal == nil:
+		return "", nil
+	default:
+		return fmt.Sprint(t.literal), nil
+	}
+}
+
+// json appends the value as JSON. A template that is nothing but {{ json … }} is the value that it makes, every other one a text.
+func (t *Tree) json(out []byte, view any) ([]byte, error) {
+	var err error
+	switch {
+	case t.kind == strictyaml.Mapping:
+		out = append(out, '{')
+		for i, f := range t.fields {
+			if i > 0 {
+				out = append(out, ',')
+			}
+			out = append(appendJSON(out, f.name), ':')
+			if out, err = f.value.json(out, view); err != nil {
+				return nil, fmt.Errorf("%s: %w", f.name, err)
+			}
+		}
+		return append(out, '}'), nil
+	case t.kind == strictyaml.Sequence:
+		out = append(out, '[')
+		for i, item := range t.items {
+			if i > 0 {
+				out = append(out, ',')
+			}
+			if out, err = item.json(out, view); err != nil {
+				return nil, err
+			}
+		}
+		return append(out, ']'), nil
+	case t.template == nil:
+		return appendJSON(out, t.literal), nil
+	}
+	made, err := t.template.Execute(view)
+	switch {
+	case err != nil:
+		return nil, err
+	case !t.template.IsJSON():
+		return appendJSON(out, made), nil
+	case !json.Valid([]byte(made)):
+		return nil, errors.New("what the template makes is no JSON")
+	default:
+		return append(out, made...), nil
+	}
+}
+
+// appendJSON appends what always has a JSON.
+func appendJSON(out []byte, v any) []byte {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	_ = e.Encode(v)
+	return append(out, bytes.TrimSuffix(b.Bytes(), []byte("\n"))...)
+}
+
+// form is the value as the parts of a form or a query: a map of single values, or of lists of them, which repeat the name.
+func (t *Tree) form(view any) (string, error) {
+	var out strings.Builder
+	for _, f := range t.fields {
+		values := f.value.items
+		if f.value.kind != strictyaml.Sequence {
+			values = []*Tree{f.value}
+		}
+		for _, value := range values {
+			text, err := value.text(view)
+			if err != nil {
+				return "", fmt.Errorf("%s: %w", f.name, err)
+			}
+			if out.Len() > 0 {
+				out.WriteByte('&')
+			}
+			out.WriteString(url.QueryEscape(f.name) + "=" + url.QueryEscape(text))
+		}
+	}
+	return out.String(), nil
+}
+
+// isForm tells whether form can write the value.
+func (t *Tree) isForm() bool {
+	if t.kind != strictyaml.Mapping {
+		return false
+	}
+	for _, f := range t.fields {
+		if f.value.kind == strictyaml.Mapping {
+			return false
+		}
+		for _, item := range f.value.items {
+			if item.kind != strictyaml.Scalar {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// The names of members that are no elements in XML.
+const (
+	attributeSign = "@"
+	contentName   = "#text"
+)
+
+var xmlName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.-]*(:[A-Za-z_][A-Za-z0-9_.-]*)?$`)
+
+// xml writes the value as an element of that name: a list repeats it, members that begin with @ are its attributes, #text is its text, and every other
+// member is an element in it.
+func (t *Tree) xml(out *bytes.Buffer, name string, view any) error {
+	if t.kind == strictyaml.Sequence {
+		for _, item := range t.items {
+			if err := item.xml(out, name, view); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	out.WriteString("<" + name)
+	for _, f := range t.fields {
+		if attribute, ok := strings.CutPrefix(f.name, attributeSign); ok {
+			out.WriteString(" " + attribute + `="`)
+			if err := f.value.xmlText(out, view); err != nil {
+				return fmt.Errorf("%s: %w", f.name, err)
+			}
+			out.WriteByte('"')
+		}
+	}
+	out.WriteByte('>')
+	if t.kind == strictyaml.Scalar {
+		if err := t.xmlText(out, view); err != nil {
+			return err
+		}
+	}
+	for _, f := range t.fields {
+		var err error
+		switch {
+		case strings.HasPrefix(f.name, attributeSign):
+		case f.name == contentName:
+			err = f.value.xmlText(out, view)
+		default:
+			err = f.value.xml(out, f.name, view)
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", f.name, err)
+		}
+	}
+	out.WriteString("</" + name + ">")
+	return nil
+}
+
+func (t *Tree) xmlText(out *bytes.Buffer, view any) error {
+	text, err := t.text(view)
+	if err != nil {
+		return err
+	}
+	return xml.EscapeText(out, []byte(text))
+}
+
+// xmlFault says why the value is no content of an element; "" is nothing.
+func (t *Tree) xmlFault() string {
+	for _, f := range t.fields {
+		name, isAttribute := strings.CutPrefix(f.name, attributeSign)
+		switch {
+		case f.name == contentName || isAttribute:
+			if f.value.kind != strictyaml.Scalar {
+				return fmt.Sprintf("%.40q takes a single value", f.name)
+			}
+		case f.value.kind == strictyaml.Sequence:
+			for _, item := range f.value.items {
+				if item.kind == strictyaml.Sequence {
+					return fmt.Sprintf("%.40q is a list of lists", f.name)
+				}
+			}
+		}
+		if f.name != contentName && !xmlName.MatchString(name) {
+			return fmt.Sprintf("%.40q is no name of XML", f.name)
+		}
+		for _, item := range append(f.value.items, f.value) {
+			if fault := item.xmlFault(); fault != "" {
+				return fault
+			}
+		}
+	}
+	return ""
+}
