@@ -2,15 +2,19 @@ package request
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"encoding/xml"
 	"errors"
 	"fmt"
+	"math"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 
 	"tallyman/internal/settings"
+	"tallyman/internal/text"
 	"tallyman/rules/strictyaml"
 	"tallyman/sinks/render"
 )
@@ -41,7 +45,7 @@ func (t *Tree) DecodeYAML(d *strictyaml.Decoder, name string, n *strictyaml.Node
 	switch n.Kind {
 	case strictyaml.Mapping:
 		d.Faults(n)
-		for _, f := range n.Fields {
+		for _, f := range inFileOrder(n.Fields) {
 			one := field{f.Name, &Tree{}}
 			d.Entry(name, f, one.value)
 			t.fields = append(t.fields, one)
@@ -57,17 +61,52 @@ func (t *Tree) DecodeYAML(d *strictyaml.Decoder, name string, n *strictyaml.Node
 	}
 }
 
+// inFileOrder sorts the entries of a map as the file has them: a service may want the elements of an XML in an order. Those that a variable sets are last.
+func inFileOrder(fields []strictyaml.Field) []strictyaml.Field {
+	line := func(f strictyaml.Field) int {
+		if f.Key.Line == 0 {
+			return math.MaxInt
+		}
+		return f.Key.Line
+	}
+	return slices.SortedStableFunc(slices.Values(fields), func(a, b strictyaml.Field) int {
+		return cmp.Or(cmp.Compare(line(a), line(b)), cmp.Compare(a.Key.Col, b.Key.Col))
+	})
+}
+
 func (t *Tree) scalar(d *strictyaml.Decoder, name string, n *strictyaml.Node) {
+	isText := n.Origin != "" || n.Tag == "!!str"
 	var ok bool
-	if t.literal, ok = d.Any(name, n); !ok {
+	if isText {
+		t.literal, ok = lines(d, name, n)
+	} else {
+		t.literal, ok = d.Any(name, n)
+	}
+	if !ok {
 		return
 	}
-	if text, isText := t.literal.(string); isText && strings.Contains(text, "{{") {
+	if words, _ := t.literal.(string); strings.Contains(words, "{{") {
 		var err error
-		if t.template, err = render.New(render.Text, name, text); err != nil {
+		if t.template, err = render.New(render.Text, name, words); err != nil {
 			d.Fail(n, CodeTemplate, fmt.Sprintf("%s: the template cannot be read: %v", name, err), "docs/channels.md has all that a template may name")
 		}
 	}
+}
+
+// lines reads a text, which may have line breaks.
+func lines(d *strictyaml.Decoder, name string, n *strictyaml.Node) (string, bool) {
+	s := n.Text
+	if n.Origin == "" && d.Reader() != nil {
+		var ok bool
+		if s, ok = d.Reader().Expand(d, name, n); !ok {
+			return "", false
+		}
+	}
+	if fault := text.Check(s, text.Lines); fault != nil {
+		d.Fail(n, text.Code, fmt.Sprintf("%s: %v", name, fault), "")
+		return "", false
+	}
+	return s, true
 }
 
 // check tries every template on the sample, and reports at its place what fails.
