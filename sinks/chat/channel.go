@@ -8,11 +8,13 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"strings"
 	"time"
 
 	"tallyman/internal/delivery"
 	"tallyman/internal/notice"
 	"tallyman/sinks"
+	"tallyman/sinks/book"
 	"tallyman/sinks/guard"
 	"tallyman/sinks/render"
 	"tallyman/sinks/scrub"
@@ -31,25 +33,42 @@ type Channel struct {
 	own, builtIn *render.Template // own is nil without one
 	transport    http.RoundTripper
 	version      string
-	scrubber     *scrub.Scrubber
-	log          *slog.Logger
-	now          func() time.Time
+	secrets      []string
+	scrubber     *scrub.Scrubber // of the secrets
+
+	url, host        string     // with the placeholder, and whom it leads to
+	address, mention string     // names of addresses; "" = none
+	each             bool       // a delivery is for one recipient
+	book             *book.Book // nil where nothing of the address book is needed
+	log              *slog.Logger
+	now              func() time.Time
 }
 
 // New makes the channel of the options. It speaks to no server yet. Close it.
 func New(o Options) (*Channel, error) { return newChannel(o, newTransport(o.AllowPrivate)) }
 
 func newChannel(o Options, transport http.RoundTripper) (*Channel, error) {
-	s, u, err := open(o.URL)
+	if err := checkHost(o); err != nil {
+		return nil, err
+	}
+	s, u, err := open(fill(o.URL, samples[0]))
 	if err != nil {
 		return nil, err
 	}
-	c := &Channel{service: s, kind: u.Scheme, title: o.Title, transport: transport, version: o.Version, log: o.Logger, now: o.Now}
+	c := &Channel{service: s, kind: u.Scheme, title: o.Title, transport: transport, version: o.Version, log: o.Logger, now: o.Now,
+		url: o.URL, address: o.Address, mention: o.Mention, each: o.Each,
+	}
 	if c.log == nil {
 		c.log = slog.New(slog.DiscardHandler)
 	}
 	if c.now == nil {
 		c.now = time.Now
+	}
+	if o.Book != nil && (c.address != "" || c.mention != "" || c.each) {
+		c.book = book.New(o.Book, c.now)
+	}
+	if m, ok := s.(mentioner); c.mention != "" && (!ok || !m.mentions(c.mention == delivery.AddressPhone)) {
+		return nil, fmt.Errorf("chat: %s cannot mention people by %s; docs/channels.md has who can", u.Scheme, c.mention)
 	}
 	if c.version == "" {
 		c.version = "(devel)"
@@ -80,7 +99,9 @@ func (c *Channel) try(u *url.URL, allowPrivate bool) error {
 			return fmt.Errorf("chat: %w; allow_private: true lets it", err)
 		}
 	}
-	c.scrubber = scrub.New(secretsOf(u, to, p)...)
+	c.host = to.Hostname()
+	c.secrets = secretsOf(u, to, p)
+	c.scrubber = scrub.New(c.secrets...)
 	return nil
 }
 
@@ -97,17 +118,28 @@ func (c *Channel) Push(ctx context.Context, batch []delivery.Delivery) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if err := c.push(ctx, &batch[i]); err != nil {
+		own, recipients, err := c.of(ctx, &batch[i])
+		if err != nil {
+			return err
+		}
+		if err := own.push(ctx, &batch[i], recipients); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (c *Channel) push(ctx context.Context, d *delivery.Delivery) error {
-	m, err := c.message(d.Notice)
+func (c *Channel) push(ctx context.Context, d *delivery.Delivery, recipients []delivery.Subscriber) error {
+	var only delivery.Subscriber
+	if c.each && len(recipients) == 1 {
+		only = recipients[0]
+	}
+	m, err := c.message(d.Notice, only)
 	if err != nil {
 		return sinks.Refuse(d, err)
+	}
+	if c.mention != "" {
+		m.mention = c.mentionOf(d.Notice.ID, recipients)
 	}
 	p, err := c.service.post(m, c.now())
 	if err != nil {
@@ -117,13 +149,13 @@ func (c *Channel) push(ctx context.Context, d *delivery.Delivery) error {
 }
 
 // message makes what is to be shown.
-func (c *Channel) message(n *notice.Notice) (*message, error) {
-	v := render.NewView(n, "", delivery.Subscriber{})
+func (c *Channel) message(n *notice.Notice, to delivery.Subscriber) (*message, error) {
+	v := render.NewView(n, to.Language, to)
 	text, err := c.text(v)
 	if err != nil {
 		return nil, err
 	}
-	m := &message{id: v.ID, text: text, priority: min(max(v.Priority, 1), 5), resolved: v.Status == string(notice.Resolved)}
+	m := &message{id: strings.TrimSuffix(v.ID+"/"+to.ID, "/"), text: text, priority: min(max(v.Priority, 1), 5), resolved: v.Status == string(notice.Resolved)}
 	if c.title {
 		m.title = render.Shorten(v.Title, maxTitle)
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"tallyman/internal/delivery"
 	"tallyman/internal/testenv"
 )
 
@@ -147,7 +148,7 @@ func TestLongAndEmptyTexts(t *testing.T) {
 		for _, text := range []string{"", strings.Repeat("补货", 40_000), strings.Repeat("\"\n", 10_000)} {
 			d := someDelivery()
 			d.Notice.Title, d.Notice.Body = text, text
-			m, err := c.message(d.Notice)
+			m, err := c.message(d.Notice, delivery.Subscriber{})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -113,6 +113,11 @@ type shapedChat struct {
 	header map[string]string
 }
 
+func (s *shapedChat) mentions(phone bool) bool {
+	m, ok := s.shape.(mentioner)
+	return ok && m.mentions(phone)
+}
+
 // openShaped takes the parameter `secret` out of the address: messages are signed with it.
 func openShaped(config *generic.Config, s shape, header map[string]string) (service, error) {
 	to := config.WebhookURL()

@@ -27,6 +27,7 @@ type message struct {
 	text     string
 	priority int // 1 … 5
 	resolved bool
+	mention  mention
 }
 
 // post is a call.

@@ -52,7 +52,7 @@ func (s *slackChat) post(m *message, _ time.Time) (*post, error) {
 	if m.title != "" {
 		text = strings.TrimSuffix("*"+slackEscapes.Replace(m.title)+"*\n"+slackEscapes.Replace(render.Shorten(m.body(), maxSlack)), "\n")
 	}
-	payload := slack.MessagePayload{Text: text, BotName: s.config.BotName, ThreadTS: s.config.ThreadTS}
+	payload := slack.MessagePayload{Text: m.mention.line("<@%s>") + text, BotName: s.config.BotName, ThreadTS: s.config.ThreadTS}
 	payload.SetIcon(s.config.Icon)
 	if !s.config.Token.IsAPIToken() {
 		return jsonPost(s.config.Token.WebhookURL(), payload)
@@ -66,6 +66,8 @@ func (s *slackChat) post(m *message, _ time.Time) (*post, error) {
 	p.header["Authorization"] = s.config.Token.Authorization()
 	return p, nil
 }
+
+func (s *slackChat) mentions(phone bool) bool { return !phone }
 
 // Errors of the API that are about the message.
 var slackOfNotice = []string{"msg_too_long", "no_text", "invalid_blocks", "invalid_arguments"}
@@ -119,10 +121,12 @@ func (t *telegramChat) post(m *message, _ time.Time) (*post, error) {
 		text = strings.TrimSuffix("<b>"+html.EscapeString(m.title)+"</b>\n"+html.EscapeString(render.Shorten(m.body(), maxTelegram)), "\n")
 	}
 	return jsonPost("https://api.telegram.org/bot"+t.config.Token+"/sendMessage", map[string]any{
-		"chat_id": t.config.Chats[0], "text": text, "parse_mode": "HTML",
+		"chat_id": t.config.Chats[0], "text": m.mention.line("@%s") + text, "parse_mode": "HTML",
 		"disable_notification": !t.config.Notification, "link_preview_options": map[string]bool{"is_disabled": !t.config.Preview},
 	})
 }
+
+func (t *telegramChat) mentions(phone bool) bool { return !phone }
 
 // telegramAnswer is what the API says.
 type telegramAnswer struct {
@@ -174,6 +178,10 @@ func (d *discordChat) post(m *message, _ time.Time) (*post, error) {
 		embed["title"], embed["description"] = m.title, render.Shorten(m.body(), maxDiscord)
 	}
 	body := map[string]any{"embeds": []any{embed}, "allowed_mentions": map[string]any{"parse": []string{}}}
+	if len(m.mention.ids) > 0 {
+		body["content"] = strings.TrimSuffix(m.mention.line("<@%s>"), "\n")
+		body["allowed_mentions"] = map[string]any{"parse": []string{}, "users": m.mention.ids}
+	}
 	for name, value := range map[string]string{"username": d.config.Username, "avatar_url": d.config.Avatar} {
 		if value != "" {
 			body[name] = value
@@ -181,6 +189,8 @@ func (d *discordChat) post(m *message, _ time.Time) (*post, error) {
 	}
 	return jsonPost(discord.CreateAPIURLFromConfig(d.config), body)
 }
+
+func (d *discordChat) mentions(phone bool) bool { return !phone }
 
 func (d *discordChat) read([]byte) error { return nil }
 
@@ -209,11 +219,13 @@ func (c *mattermostChat) post(m *message, _ time.Time) (*post, error) {
 	if m.title != "" {
 		text = strings.TrimSuffix("**"+m.title+"**\n"+render.Shorten(m.body(), maxMattermost-maxTitle-5), "\n")
 	}
-	payload := mattermost.JSON{Text: mattermostEscapes.Replace(text), UserName: c.config.UserName, Channel: c.config.Channel}
+	payload := mattermost.JSON{Text: m.mention.line("@%s") + mattermostEscapes.Replace(text), UserName: c.config.UserName, Channel: c.config.Channel}
 	payload.SetIcon(c.config.Icon)
 	to := url.URL{Scheme: scheme(c.config.DisableTLS), Host: c.config.Host, Path: "/hooks/" + c.config.Token}
 	return jsonPost(to.String(), payload)
 }
+
+func (c *mattermostChat) mentions(phone bool) bool { return !phone }
 
 func (c *mattermostChat) read([]byte) error { return nil }
 

@@ -3,8 +3,10 @@ package chat
 import (
 	"log/slog"
 	"net/url"
+	"strings"
 	"time"
 
+	"tallyman/internal/delivery"
 	"tallyman/internal/settings"
 	"tallyman/rules/strictyaml"
 	"tallyman/sinks"
@@ -17,6 +19,12 @@ const TypeName = "chat"
 // Type is the type of sink that posts to a chat service.
 var Type = sinks.Type{Name: TypeName, New: func() sinks.Settings { return NewSettings() }}
 
+// The codes of the settings.
+const (
+	CodeAddress     = "bad_address_name"
+	CodePlaceholder = "bad_chat_address"
+)
+
 // Settings are those of a sink of the type.
 type Settings struct {
 	sinks.PushSettings `yaml:",inline"`
@@ -25,6 +33,9 @@ type Settings struct {
 	AllowPrivate bool          `yaml:"allow_private" doc:"the service may be in the own network or on this machine"`
 	Title        bool          `yaml:"title" doc:"the notice's title is given beside the text"`
 	Text         settings.File `yaml:"text" doc:"a template of the text, instead of the built-in one"`
+	Each         string        `yaml:"each" enum:"user" doc:"user = a message for each recipient, instead of one for all"`
+	Address      string        `yaml:"address" doc:"mail, phone, alias or a channel's name of the address book, which is put in the place of {address} in the url; needs each: user"`
+	Mention      string        `yaml:"mention" doc:"the name of what the address book has of the recipients that the message mentions them by"`
 }
 
 // NewSettings are the defaults.
@@ -42,10 +53,35 @@ func (s *Settings) Check(at settings.Section) {
 		at.Missing("url")
 		return
 	}
-	if u, err := url.Parse(s.URL.Reveal()); err != nil || u.Scheme == "" || u.Opaque != "" {
+	if u, err := url.Parse(fill(s.URL.Reveal(), samples[0])); err != nil || u.Scheme == "" || u.Opaque != "" {
 		where.Fail(settings.CodeURL, where.String()+" is no address of a chat", "for example slack://hook:TOKEN@webhook; docs/channels.md has one for each service")
 	}
+	s.checkAddress(at)
 }
+
+// checkAddress checks what is taken from the address book.
+func (s *Settings) checkAddress(at settings.Section) {
+	for name, value := range map[string]string{"address": s.Address, "mention": s.Mention} {
+		if where := at.In(name); value != "" && !delivery.IsAddress(value) {
+			where.Fail(CodeAddress, where.String()+" names no address of the address book", "mail, phone, alias, or the name of a channel, such as telegram")
+		}
+	}
+	has, where := strings.Contains(s.URL.Reveal(), placeholder), at.In("address")
+	switch {
+	case s.Address != "" && s.Each == "":
+		where.FailName(CodePlaceholder, where.String()+" is for messages to one recipient each", "each: user")
+	case s.Address != "" && !has:
+		where.FailName(CodePlaceholder, where.String()+" is put in the place of {address}, which the url has not", "for example telegram://TOKEN@telegram?chats={address}")
+	case s.Address == "" && has:
+		at.Missing("address")
+	}
+}
+
+// IsEach implements sinks.ChannelSettings.
+func (s *Settings) IsEach() bool { return s.Each != "" }
+
+// NeedsAddress implements sinks.ChannelSettings.
+func (s *Settings) NeedsAddress() string { return s.Address }
 
 // SecretTexts implements sinks.Settings.
 func (s *Settings) SecretTexts() []string {
@@ -56,6 +92,7 @@ func (s *Settings) SecretTexts() []string {
 func (s *Settings) Open(site sinks.Site) (sinks.Channel, error) {
 	return sinks.Opened(New(Options{
 		URL: s.URL.Reveal(), AllowPrivate: s.AllowPrivate, Title: s.Title, Text: string(s.Text), Version: site.Version, Logger: site.Logger,
+		Each: s.Each != "", Address: s.Address, Mention: s.Mention, Book: site.Book,
 	}))
 }
 
@@ -79,5 +116,10 @@ type Options struct {
 	Text         string // file of the template of the text; "" = the built-in one
 	Version      string // of Tallyman, for the server to see
 	Logger       *slog.Logger
-	Now          func() time.Time // for signatures; nil = the time of day
+
+	Each             bool               // a delivery is for one recipient
+	Address, Mention string             // names of addresses in the book; "" = none
+	Book             delivery.Addresses // where one of these is given
+
+	Now func() time.Time // for signatures; nil = the time of day
 }

@@ -77,9 +77,18 @@ func (dingTalkShape) shaped(m *message, to *url.URL, secret string, now time.Tim
 		to = &signed
 	}
 	return fitted(to.String(), m.whole(), mostDingTalk, func(text string) any {
-		return map[string]any{"msgtype": "text", "text": map[string]string{"content": text}}
+		body := map[string]any{"msgtype": "text", "text": map[string]string{"content": m.mention.line("@%s") + text}}
+		if len(m.mention.all()) > 0 {
+			body["at"] = map[string]any{"atUserIds": notNil(m.mention.ids), "atMobiles": notNil(m.mention.phones)}
+		}
+		return body
 	})
 }
+
+func (dingTalkShape) mentions(bool) bool { return true }
+
+// notNil is a list that is [] in JSON where it is empty.
+func notNil(list []string) []string { return append([]string{}, list...) }
 
 func (dingTalkShape) read(body []byte) error { return dingTalkCodes().read(body) }
 
@@ -91,14 +100,17 @@ func (w weComShape) shaped(m *message, to *url.URL, secret string, _ time.Time) 
 		return nil, fmt.Errorf("WeCom knows no secret beside the key")
 	}
 	text := map[string]any{"content": clip(m.whole(), maxWeCom)}
-	if len(w.users) > 0 {
-		text["mentioned_list"] = w.users
-	}
-	if len(w.phones) > 0 {
-		text["mentioned_mobile_list"] = w.phones
+	for name, list := range map[string][]string{
+		"mentioned_list": slices.Concat(w.users, m.mention.ids), "mentioned_mobile_list": slices.Concat(w.phones, m.mention.phones),
+	} {
+		if len(list) > 0 {
+			text[name] = list
+		}
 	}
 	return jsonPost(to.String(), map[string]any{"msgtype": "text", "text": text})
 }
+
+func (weComShape) mentions(bool) bool { return true }
 
 func (weComShape) read(body []byte) error { return weComCodes().read(body) }
 
@@ -108,6 +120,13 @@ type larkShape struct{}
 func (larkShape) shaped(m *message, to *url.URL, secret string, now time.Time) (*post, error) {
 	return fitted(to.String(), m.text, mostLark, func(text string) any {
 		var content [][]map[string]string
+		if len(m.mention.ids) > 0 {
+			var line []map[string]string
+			for _, id := range m.mention.ids {
+				line = append(line, map[string]string{"tag": "at", "user_id": id})
+			}
+			content = append(content, line)
+		}
 		for line := range strings.SplitSeq(text, "\n") {
 			content = append(content, []map[string]string{{"tag": "text", "text": line}})
 		}
@@ -120,6 +139,8 @@ func (larkShape) shaped(m *message, to *url.URL, secret string, now time.Time) (
 		return body
 	})
 }
+
+func (larkShape) mentions(phone bool) bool { return !phone }
 
 func (larkShape) read(body []byte) error { return larkCodes().read(body) }
 

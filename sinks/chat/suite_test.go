@@ -9,6 +9,7 @@ import (
 	"sync"
 	"testing"
 
+	"tallyman/internal/delivery"
 	"tallyman/internal/testenv"
 	"tallyman/internal/text"
 	"tallyman/internal/text/texttest"
@@ -132,7 +133,7 @@ func FuzzMessages(f *testing.F) {
 		d := someDelivery()
 		d.Notice.Title, d.Notice.Body = title, body
 		for name, c := range channels {
-			m, err := c.message(d.Notice)
+			m, err := c.message(d.Notice, delivery.Subscriber{})
 			if err != nil {
 				t.Fatalf("%s: %v", name, err)
 			}

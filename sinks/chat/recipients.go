@@ -1,0 +1,147 @@
+package chat
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"regexp"
+	"strings"
+	"time"
+
+	"tallyman/internal/delivery"
+	"tallyman/sinks"
+	"tallyman/sinks/scrub"
+)
+
+// placeholder stands in the address of a chat for what the address book has of the recipient.
+const placeholder = "{address}"
+
+// fill puts an address in the place of the placeholder. It is one part of the URL, whatever is in it.
+func fill(raw, address string) string {
+	return strings.ReplaceAll(raw, placeholder, strings.ReplaceAll(url.QueryEscape(address), "+", "%20"))
+}
+
+// samples are addresses that make a chat's URL readable before there is a recipient.
+var samples = []string{"4444444411111111", "5555555522222222"}
+
+// checkHost refuses a URL whose host the address book would choose.
+func checkHost(o Options) error {
+	hosts := make([]string, len(samples))
+	for i, sample := range samples {
+		s, _, err := open(fill(o.URL, sample))
+		if err != nil {
+			return err
+		}
+		if hosts[i], err = hostOf(s); err != nil {
+			return err
+		}
+	}
+	if hosts[0] != hosts[1] {
+		return errors.New("chat: {address} stands for the server in the url: the address book never chooses whom a sink calls")
+	}
+	return nil
+}
+
+// hostOf is the server that a service calls.
+func hostOf(s service) (string, error) {
+	p, err := s.post(&message{id: "n_sample", title: "title", text: "text", priority: 3}, time.Unix(0, 0))
+	if err != nil {
+		return "", fmt.Errorf("chat: %w", err)
+	}
+	to, err := url.Parse(p.url)
+	if err != nil || to.Hostname() == "" {
+		return "", errors.New("chat: the url leads to no host")
+	}
+	return to.Hostname(), nil
+}
+
+// mentioner is a service that can mention people.
+type mentioner interface {
+	// mentions tells whether a mention can be of that form: of a user as the service knows it, or of a phone.
+	mentions(phone bool) bool
+}
+
+// mention is who is to be told that a message is for them.
+type mention struct {
+	ids    []string
+	phones []string
+}
+
+// mentionForm is that of the ids of users that services give, and of phones. Nothing else is put into a message, where it could be markup.
+var mentionForm = regexp.MustCompile(`^[A-Za-z0-9_.@+-]{1,100}$`)
+
+// mentionOf looks up whom the message mentions, and warns of those who have nothing to be mentioned by.
+func (c *Channel) mentionOf(notice string, recipients []delivery.Subscriber) mention {
+	var m mention
+	var without []string
+	for i := range recipients {
+		id := strings.ReplaceAll(recipients[i].Address(c.mention), " ", "")
+		switch {
+		case !mentionForm.MatchString(id):
+			without = append(without, recipients[i].ID)
+		case c.mention == delivery.AddressPhone:
+			m.phones = append(m.phones, id)
+		default:
+			m.ids = append(m.ids, id)
+		}
+	}
+	if len(without) > 0 {
+		c.log.Warn("A chat message leaves mentions out: the address book has nothing that they could be made of.",
+			"notice", notice, "address", c.mention, slog.Any("subscribers", without[:min(len(without), mostNamed)]), "count", len(without))
+	}
+	return m
+}
+
+// mostNamed is how many subscribers a line of the log names.
+const mostNamed = 20
+
+// all are the ids and phones.
+func (m *mention) all() []string { return append(append([]string{}, m.ids...), m.phones...) }
+
+// line has each mention as the form makes it, and a line break behind them; "" without any.
+func (m *mention) line(form string) string {
+	all := m.all()
+	if len(all) == 0 {
+		return ""
+	}
+	for i := range all {
+		all[i] = fmt.Sprintf(form, all[i])
+	}
+	return strings.Join(all, " ") + "\n"
+}
+
+// of is the channel to the chat of the recipients of a delivery, and who they are.
+func (c *Channel) of(ctx context.Context, d *delivery.Delivery) (*Channel, []delivery.Subscriber, error) {
+	if c.book == nil {
+		return c, nil, nil
+	}
+	recipients, err := c.book.Of(ctx, d.Recipients)
+	if err != nil {
+		return nil, nil, fmt.Errorf("chat: %w", err)
+	}
+	own := *c
+	var hidden []string
+	for i := range recipients {
+		for _, name := range []string{c.address, c.mention} {
+			if name != "" {
+				hidden = append(hidden, recipients[i].Address(name))
+			}
+		}
+	}
+	own.scrubber = scrub.New(append(hidden, c.secrets...)...)
+	if c.address == "" {
+		return &own, recipients, nil
+	}
+	if len(recipients) != 1 || recipients[0].Address(c.address) == "" {
+		return nil, nil, sinks.Refuse(d, fmt.Errorf("chat: %s: the address book has no %s", strings.Join(d.Recipients, ", "), c.address))
+	}
+	if own.service, _, err = open(fill(c.url, recipients[0].Address(c.address))); err != nil {
+		return nil, nil, sinks.Refuse(d, fmt.Errorf("chat: the %s of %s makes no address of a chat", c.address, recipients[0].ID))
+	}
+	if host, err := hostOf(own.service); err != nil || host != c.host {
+		return nil, nil, sinks.Refuse(d, fmt.Errorf("chat: the %s of %s leads to another server", c.address, recipients[0].ID))
+	}
+	return &own, recipients, nil
+}
