@@ -147,7 +147,7 @@ func TestShippedPushChannels(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := load(t, strings.ReplaceAll(text.String(), "/run/secrets/gateway", secret),
-		"GATEWAY_URL=https://gateway.example.com", "GATEWAY_TOKEN=t", "SMTP_PASSWORD=p", "SHOUTRRR_URL=slack://hook:T@webhook")
+		"GATEWAY_URL=https://gateway.example.com", "GATEWAY_TOKEN=t", "SMTP_PASSWORD=p", "SHOUTRRR_URL=telegram://1:T@telegram?chats={address}")
 	limitsOf := func(t *testing.T, s sinks.Settings) *sinks.PushSettings {
 		t.Helper()
 		channel, ok := s.(sinks.ChannelSettings)

@@ -27,6 +27,7 @@ const (
 	CodeName   = "bad_name"
 	CodeRate   = "bad_rate"
 	CodeHeader = "bad_header"
+	CodeBook   = "bad_address_name" // of what the address book should have
 )
 
 // Site is what the kinds need to know of the place that a configuration is read at.

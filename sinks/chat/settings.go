@@ -21,7 +21,6 @@ var Type = sinks.Type{Name: TypeName, New: func() sinks.Settings { return NewSet
 
 // The codes of the settings.
 const (
-	CodeAddress     = "bad_address_name"
 	CodePlaceholder = "bad_chat_address"
 )
 
@@ -63,7 +62,7 @@ func (s *Settings) Check(at settings.Section) {
 func (s *Settings) checkAddress(at settings.Section) {
 	for name, value := range map[string]string{"address": s.Address, "mention": s.Mention} {
 		if where := at.In(name); value != "" && !delivery.IsAddress(value) {
-			where.Fail(CodeAddress, where.String()+" names no address of the address book", "mail, phone, alias, or the name of a channel, such as telegram")
+			where.Fail(settings.CodeBook, where.String()+" names no address of the address book", "mail, phone, alias, or the name of a channel, such as telegram")
 		}
 	}
 	has, where := strings.Contains(s.URL.Reveal(), placeholder), at.In("address")

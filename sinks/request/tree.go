@@ -19,12 +19,6 @@ import (
 	"tallyman/sinks/render"
 )
 
-// CodeTemplate is the code of a template that cannot be read, or that fails on a sample.
-const CodeTemplate = "bad_template"
-
-// CodeBody is the code of a body that its kind cannot write.
-const CodeBody = "bad_request_body"
-
 // Tree is a value as a site writes it: maps, lists and single values, in their order. A text that has {{ in it is a template.
 type Tree struct {
 	fields   []field

@@ -32,7 +32,6 @@ const (
 	CodeSigningSecret = "bad_signing_secret" //nolint:gosec // the name of a problem
 	CodeTLS           = "tls_without_https"
 	CodeURL           = settings.CodeURL
-	CodeAddress       = "bad_address_name"
 	CodeAlone         = "not_without_request"
 	CodeBatch         = "batch_of_requests"
 )
@@ -94,7 +93,7 @@ func (s *Settings) Check(at settings.Section) {
 // checkRequest checks what concerns recipients and calls of another form.
 func (s *Settings) checkRequest(at settings.Section) {
 	if where := at.In("address"); s.Address != "" && !delivery.IsAddress(s.Address) {
-		where.Fail(CodeAddress, where.String()+" names no address of the address book", "mail, phone, alias, or the name of a channel, such as jpush")
+		where.Fail(settings.CodeBook, where.String()+" names no address of the address book", "mail, phone, alias, or the name of a channel, such as jpush")
 	}
 	if s.Request == nil {
 		for name, given := range map[string]bool{
