@@ -174,6 +174,13 @@ func settingRows(prefix string, v reflect.Value) [][]string {
 			initial = ""
 		}
 		rows = append(rows, []string{code(prefix + name), takes(f.Tag), code(initial), f.Tag.Get("doc")})
+		if value.Kind() == reflect.Pointer && value.Type().Elem().Kind() == reflect.Struct { // not there by default
+			value = reflect.New(value.Type().Elem())
+			if d, ok := value.Interface().(strictyaml.Defaulter); ok {
+				d.SetDefaults()
+			}
+			value = value.Elem()
+		}
 		if value.Kind() == reflect.Struct {
 			rows = append(rows, settingRows(prefix+name+".", value)...)
 		}

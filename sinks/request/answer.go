@@ -14,12 +14,18 @@ import (
 	"tallyman/rules/strictyaml"
 )
 
-// Answer says where an answer tells what became of a call, beside its status, and what that means.
+// Success says where an answer tells that a call was a success, beside its status.
+type Success struct {
+	Code string `yaml:"code" doc:"where the answer has its code: names of members of its JSON, or of elements of its XML, with dots between"`
+	OK   Codes  `yaml:"ok" doc:"the codes of a success; an empty text is an answer without a code"`
+}
+
+// Answer says what an answer tells besides.
 type Answer struct {
-	Code    string `yaml:"code" doc:"where the answer has its code: names of members of its JSON, or of elements of its XML, with dots between"`
-	OK      Codes  `yaml:"ok" doc:"the codes of a success; an empty text is an answer without a code"`
-	Refused Codes  `yaml:"refused" doc:"codes of what will never be taken: the delivery has failed"`
-	Renew   Codes  `yaml:"renew" doc:"codes of a token that is not taken: it is fetched anew, and the call is made once more"`
+	Success `yaml:",inline"`
+
+	Refused Codes `yaml:"refused" doc:"codes of what will never be taken: the delivery has failed"`
+	Renew   Codes `yaml:"renew" doc:"codes of a token that is not taken: it is fetched anew, and the call is made once more"`
 }
 
 // CheckAt reports what is wrong.

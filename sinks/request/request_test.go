@@ -140,7 +140,7 @@ func TestFind(t *testing.T) {
 
 func TestMeanings(t *testing.T) {
 	t.Parallel()
-	a := request.Answer{Code: "c", OK: request.Codes{"0", ""}, Refused: request.Codes{"3"}, Renew: request.Codes{"4"}}
+	a := request.Answer{Success: request.Success{Code: "c", OK: request.Codes{"0", ""}}, Refused: request.Codes{"3"}, Renew: request.Codes{"4"}}
 	for text, want := range map[string][2]request.Meaning{ // under a 2xx, and under another
 		`{"c":0}`: {request.Taken, request.Unknown}, `{}`: {request.Taken, request.Unknown}, `{"c":1}`: {request.Failed, request.Unknown},
 		`{"c":"3"}`: {request.Refused, request.Refused}, `{"c":4}`: {request.Renew, request.Renew},

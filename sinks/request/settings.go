@@ -14,7 +14,7 @@ type Template struct {
 	Method  string `yaml:"method" enum:"POST,PUT,PATCH,GET,DELETE" doc:"of the call"`
 	Path    Path   `yaml:"path" doc:"comes behind that of the url; each part between slashes is a template"`
 	Query   Tree   `yaml:"query" doc:"comes behind that of the url; values are templates"`
-	Headers Tree   `yaml:"headers" doc:"values are templates; those of the sink's own headers are secret and none"`
+	Headers Tree   `yaml:"headers" doc:"values are templates; secrets that are none stand under the headers of the sink"`
 	JSON    Tree   `yaml:"json" doc:"the body as JSON; its texts are templates"`
 	Form    Tree   `yaml:"form" doc:"the body as a form; values are templates"`
 	XML     Tree   `yaml:"xml" doc:"the body as XML: a map of one element; its texts are templates"`

@@ -15,7 +15,7 @@ type Token struct {
 	Template `yaml:",inline"`
 
 	URL       settings.Secret `yaml:"url,required" doc:"whom to ask, http or https; kept secret"`
-	Answer    Answer          `yaml:"answer" doc:"what an answer means, beside its status"`
+	Answer    Success         `yaml:"answer" doc:"what an answer means, beside its status"`
 	Value     string          `yaml:"value,required" doc:"where the answer has the token: names with dots between"`
 	Expires   string          `yaml:"expires" doc:"where the answer says for how many seconds the token is good"`
 	Life      time.Duration   `yaml:"life" min:"1m" max:"720h" doc:"how long a token is good where no answer says it"`
@@ -35,7 +35,7 @@ func (t *Token) CheckAt(at settings.Section, values Values) {
 		where.Fail(settings.CodeURL, where.String()+" is no address of a web server", "https://host/path")
 	}
 	t.Template.CheckAt(at, &TokenView{Assertion: "sample", Values: values})
-	t.Answer.CheckAt(at.In("answer"))
+	(&Answer{Success: t.Answer}).CheckAt(at.In("answer"))
 	if t.Assertion != nil {
 		t.Assertion.CheckAt(at.In("assertion"), values)
 	}

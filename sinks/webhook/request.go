@@ -150,7 +150,7 @@ func (t *tokens) fetch(ctx context.Context) (token string, life time.Duration, e
 	if err != nil {
 		return "", 0, fmt.Errorf("webhook: the token's call: %w", err)
 	}
-	own := &ownCall{Call: call, rules: &t.w.o.Token.Answer, secrets: []string{v.Assertion}, stranger: true}
+	own := &ownCall{Call: call, rules: &request.Answer{Success: t.w.o.Token.Answer}, secrets: []string{v.Assertion}, stranger: true}
 	a, err := t.w.call(ctx, message{body: call.Body, own: own})
 	switch {
 	case err != nil:
