@@ -41,7 +41,7 @@ var baseRequests = map[string]baseRequest{
 		"title":{"en":"Bin {{ .bin }}"},"deliver":[{"sink":"inbox"}]}}`},
 	"create-subscription":  {body: `{"type":"REP_NOTICE","warehouse":"*","subscriber":"user:a"}`},
 	"import-subscriptions": {body: `{"subscriptions":[{"type":"REP_NOTICE","warehouse":"119240","subscriber":"user:b"}]}`},
-	"put-subscriber":       {path: "user:a", body: `{"name":"Ann","mail":["ann@example.com"]}`},
+	"put-subscriber":       {path: "user:a", body: `{"name":"Ann","mail":["ann@example.com"],"phone":"110","alias":"a","tags":["dock"],"channels":{"jpush":"1"}}`},
 	"create-silence":       {body: `{"matchers":["rule=negative-bin-stock"],"window":{"cron":"0 22 * * 6","duration":"8h"}}`},
 	"create-token":         {body: `{"subject":"service:wms","access":["service"],"warehouses":["119240"],"subscribers":[]}`},
 
