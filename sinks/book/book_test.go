@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -77,7 +78,7 @@ func TestManyEntriesAreForgotten(t *testing.T) {
 		for i := range many {
 			many[i] = fmt.Sprintf("user:%d-%d", round, i)
 		}
-		list, err := b.Of(t.Context(), append(many, "user:last"))
+		list, err := b.Of(t.Context(), slices.Concat(many, []string{"user:last"}))
 		if err != nil || list[0].ID != many[0] || list[6000].ID != "user:last" || list[6000].Phone == "" {
 			t.Fatalf("%v %v", list[6000], err)
 		}

@@ -55,7 +55,8 @@ func newChannel(o Options, transport http.RoundTripper) (*Channel, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Channel{service: s, kind: u.Scheme, title: o.Title, transport: transport, version: o.Version, log: o.Logger, now: o.Now,
+	c := &Channel{
+		service: s, kind: u.Scheme, title: o.Title, transport: transport, version: o.Version, log: o.Logger, now: o.Now,
 		url: o.URL, address: o.Address, mention: o.Mention, each: o.Each,
 	}
 	if c.log == nil {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net/url"
 	"regexp"
 	"strings"
@@ -89,7 +88,7 @@ func (c *Channel) mentionOf(notice string, recipients []delivery.Subscriber) men
 	}
 	if len(without) > 0 {
 		c.log.Warn("A chat message leaves mentions out: the address book has nothing that they could be made of.",
-			"notice", notice, "address", c.mention, slog.Any("subscribers", without[:min(len(without), mostNamed)]), "count", len(without))
+			"notice", notice, "address", c.mention, "subscribers", without[:min(len(without), mostNamed)], "count", len(without))
 	}
 	return m
 }

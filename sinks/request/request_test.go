@@ -62,7 +62,10 @@ func address(t testing.TB, s string) *url.URL {
 
 func TestCalls(t *testing.T) {
 	t.Parallel()
-	inJSON, _ := json.Marshal(hostile)
+	inJSON, err := json.Marshal(hostile)
+	if err != nil {
+		t.Fatal(err)
+	}
 	for words, want := range map[string]string{
 		`{json: {b: "{{ .Title }}", a: [1, -2.5, true, null, "x"], c: {d: "{{ json .Addresses }}"}}}`: `POST /base application/json {"b":` + noHTML(inJSON) + `,"a":[1,-2.5,true,null,"x"],"c":{"d":[` + noHTML(inJSON) + `,"b"]}}`,
 		`{json: "{{ json .Count }}"}`:                                                       `POST /base application/json 1`,
@@ -126,11 +129,21 @@ func TestFind(t *testing.T) {
 		{`{"errcode":0}`, "errcode", "0"},
 		{`{"error":{"code":1011}}`, "error.code", "1011"},
 		{`{"a":[{"b":"x"},{"b":true}]}`, "a.1.b", "true"},
-		{`{"a":[1]}`, "a.1", ""}, {`{"a":[1]}`, "a.-1", ""}, {`{"a":[1]}`, "a.b", ""}, {`{"a":1}`, "a.b", ""}, {`{"a":null}`, "a", ""}, {`{"a":{}}`, "a", ""},
+		{`{"a":[1]}`, "a.1", ""},
+		{`{"a":[1]}`, "a.-1", ""},
+		{`{"a":[1]}`, "a.b", ""},
+		{`{"a":1}`, "a.b", ""},
+		{`{"a":null}`, "a", ""},
+		{`{"a":{}}`, "a", ""},
 		{`{"n":12345678901234567890}`, "n", "12345678901234567890"},
-		{`not JSON`, "a", ""}, {``, "a", ""}, {`{"a":1`, "a", ""},
+		{`not JSON`, "a", ""},
+		{``, "a", ""},
+		{`{"a":1`, "a", ""},
 		{` <?xml version="1.0" encoding="GBK"?><r x="1"><m><code> 0 </code></m><m><code>1</code></m></r>`, "r.m.code", "0"},
-		{`<r><a><b>1</b></a><b>2</b></r>`, "r.b", "2"}, {`<r><a>1</b></r>`, "r.b", ""}, {`<r>x</r>`, "r", "x"}, {`<r>`, "r", ""},
+		{`<r><a><b>1</b></a><b>2</b></r>`, "r.b", "2"},
+		{`<r><a>1</b></r>`, "r.b", ""},
+		{`<r>x</r>`, "r", "x"},
+		{`<r>`, "r", ""},
 	} {
 		if got := request.Find([]byte(c[0]), c[1]); got != c[2] {
 			t.Errorf("%s in %s is %q, want %q", c[1], c[0], got, c[2])

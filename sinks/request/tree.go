@@ -183,7 +183,7 @@ func appendJSON(out []byte, v any) []byte {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
-	_ = e.Encode(v)
+	_ = e.Encode(v) //nolint:errchkjson // texts, finite numbers, booleans and nil always encode
 	return append(out, bytes.TrimSuffix(b.Bytes(), []byte("\n"))...)
 }
 

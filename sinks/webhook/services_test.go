@@ -52,12 +52,12 @@ var everyone = addressBook{
 }
 
 // service is a server that behaves as the documentation of a service says. It answers with a status and a text.
-type service func(t *testing.T, r testenv.HTTPRequest) (int, string)
+type service func(r testenv.HTTPRequest) (int, string)
 
-// documented makes the sink that a page shows under that name. It calls the server instead of the services' hosts.
-func documented(t *testing.T, page, name string, server *testenv.HTTPServer, env ...string) sinks.Channel {
+// documented makes the sink that docs/channels.md shows under that name. It calls the server instead of the services' hosts.
+func documented(t *testing.T, name string, server *testenv.HTTPServer, env ...string) sinks.Channel {
 	t.Helper()
-	words, err := os.ReadFile(filepath.Join("../../docs", page))
+	words, err := os.ReadFile("../../docs/channels.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,7 +78,7 @@ func documented(t *testing.T, page, name string, server *testenv.HTTPServer, env
 			return "http://" + credentials + server.Listener.Addr().String()
 		})+"    allow_private: true\n", name, env...)
 	}
-	t.Fatalf("docs/%s shows no sink %s", page, name)
+	t.Fatalf("docs/channels.md shows no sink %s", name)
 	return nil
 }
 
@@ -124,7 +124,7 @@ func serve(t *testing.T, s service) *testenv.HTTPServer {
 	t.Helper()
 	server := testenv.NewHTTPServer(t)
 	server.Always(func(w http.ResponseWriter, r testenv.HTTPRequest, gone <-chan struct{}) {
-		status, text := s(t, r)
+		status, text := s(r)
 		testenv.ReplyStatus(status, text)(w, r, gone)
 	})
 	return server
@@ -154,10 +154,10 @@ func wantHeader(t *testing.T, r testenv.HTTPRequest, name, want string) {
 	}
 }
 
-func wantCall(t *testing.T, r testenv.HTTPRequest, method, uri string) {
+func wantCall(t *testing.T, r testenv.HTTPRequest, uri string) {
 	t.Helper()
-	if r.Method != method || r.URI != uri {
-		t.Errorf("%s %s, want %s %s", r.Method, r.URI, method, uri)
+	if r.Method != http.MethodPost || r.URI != uri {
+		t.Errorf("%s %s, want POST %s", r.Method, r.URI, uri)
 	}
 }
 
@@ -174,8 +174,8 @@ func bodyOf[T any](t *testing.T, r testenv.HTTPRequest) T {
 // TestTwilio is as https://www.twilio.com/docs/messaging/api/message-resource and https://www.twilio.com/docs/api/errors say.
 func TestTwilio(t *testing.T) {
 	t.Parallel()
-	server := serve(t, func(t *testing.T, r testenv.HTTPRequest) (int, string) {
-		wantCall(t, r, "POST", "/2010-04-01/Accounts/AC123/Messages.json")
+	server := serve(t, func(r testenv.HTTPRequest) (int, string) {
+		wantCall(t, r, "/2010-04-01/Accounts/AC123/Messages.json")
 		wantHeader(t, r, "Authorization", basic("AC123", "hunter2hunter2"))
 		wantHeader(t, r, "Content-Type", "application/x-www-form-urlencoded")
 		form, err := neturl.ParseQuery(string(r.Body))
@@ -191,7 +191,7 @@ func TestTwilio(t *testing.T) {
 			return 429, `{"code":20429,"message":"Too Many Requests","status":429}`
 		}
 	})
-	w := documented(t, "channels.md", "sms", server, "TWILIO_ACCOUNT=AC123", "TWILIO_TOKEN=hunter2hunter2")
+	w := documented(t, "sms", server, "TWILIO_ACCOUNT=AC123", "TWILIO_TOKEN=hunter2hunter2")
 	if err := w.Push(t.Context(), to("user:ann")); err != nil {
 		t.Error(err)
 	}
@@ -212,8 +212,8 @@ func TestTwilio(t *testing.T) {
 // TestEsendex is as https://developers.esendex.com/api-reference#messagedispatcher says.
 func TestEsendex(t *testing.T) {
 	t.Parallel()
-	server := serve(t, func(t *testing.T, r testenv.HTTPRequest) (int, string) {
-		wantCall(t, r, "POST", "/v1.0/messagedispatcher")
+	server := serve(t, func(r testenv.HTTPRequest) (int, string) {
+		wantCall(t, r, "/v1.0/messagedispatcher")
 		wantHeader(t, r, "Authorization", basic("u@example.com", "hunter2"))
 		var body struct {
 			XMLName xml.Name `xml:"messages"`
@@ -230,7 +230,7 @@ func TestEsendex(t *testing.T) {
 		}
 		return 200, `<?xml version="1.0"?><messageheaders batchid="1" xmlns="http://api.esendex.com/ns/"><messageheader id="2"/></messageheaders>`
 	})
-	w := documented(t, "channels.md", "sms-uk", server, "ESENDEX_USER=u%40example.com", "ESENDEX_PASSWORD=hunter2")
+	w := documented(t, "sms-uk", server, "ESENDEX_USER=u%40example.com", "ESENDEX_PASSWORD=hunter2")
 	batch := to("user:ben")
 	batch[0].Notice.Title = "Bin <1> & is empty"
 	if err := w.Push(t.Context(), batch); err != nil {
@@ -256,8 +256,8 @@ func TestJPush(t *testing.T) {
 			APNS       bool `json:"apns_production"`
 		}
 	}
-	server := serve(t, func(t *testing.T, r testenv.HTTPRequest) (int, string) {
-		wantCall(t, r, "POST", "/v3/push")
+	server := serve(t, func(r testenv.HTTPRequest) (int, string) {
+		wantCall(t, r, "/v3/push")
 		if r.Header.Get("Authorization") != basic("key", "hunter2hunter2") {
 			return 401, `{"error":{"code":1004,"message":"basic auth error"}}`
 		}
@@ -275,7 +275,7 @@ func TestJPush(t *testing.T) {
 		}
 		return 200, `{"sendno":"0","msg_id":"1828256757"}`
 	})
-	w := documented(t, "channels.md", "jpush", server, "JPUSH_APP_KEY=key", "JPUSH_MASTER_SECRET=hunter2hunter2")
+	w := documented(t, "jpush", server, "JPUSH_APP_KEY=key", "JPUSH_MASTER_SECRET=hunter2hunter2")
 	if err := w.Push(t.Context(), to("user:ann", "user:ben", "user:bob")); err != nil {
 		t.Error(err)
 	}
@@ -285,7 +285,7 @@ func TestJPush(t *testing.T) {
 	if err := w.Push(t.Context(), to("user:bob", "user:none")); !isRefused(err) || !has(err, "user:bob, user:none: the address book has no jpush") {
 		t.Errorf("nobody: %v", err)
 	}
-	other := documented(t, "channels.md", "jpush", server, "JPUSH_APP_KEY=other", "JPUSH_MASTER_SECRET=hunter2hunter2")
+	other := documented(t, "jpush", server, "JPUSH_APP_KEY=other", "JPUSH_MASTER_SECRET=hunter2hunter2")
 	if err := other.Push(t.Context(), to("user:ann")); err == nil || isRefused(err) || !has(err, "401") {
 		t.Errorf("a wrong key: %v", err)
 	}
@@ -296,7 +296,7 @@ func TestJPush(t *testing.T) {
 func TestFCM(t *testing.T) {
 	t.Parallel()
 	tokens, isGone := 0, false
-	server := serve(t, func(t *testing.T, r testenv.HTTPRequest) (int, string) {
+	server := serve(t, func(r testenv.HTTPRequest) (int, string) {
 		if r.URI == "/token" {
 			tokens++
 			form, _ := neturl.ParseQuery(string(r.Body))
@@ -311,7 +311,7 @@ func TestFCM(t *testing.T) {
 			}
 			return 200, `{"access_token":"ya29.token` + string(rune('0'+tokens)) + `","expires_in":3599,"token_type":"Bearer"}`
 		}
-		wantCall(t, r, "POST", "/v1/projects/example-wms/messages:send")
+		wantCall(t, r, "/v1/projects/example-wms/messages:send")
 		if r.Header.Get("Authorization") != "Bearer ya29.token2" { // the first has been revoked
 			return 401, `{"error":{"code":401,"message":"Request had invalid authentication credentials: ` + r.Header.Get("Authorization") + `","status":"UNAUTHENTICATED"}}`
 		}
@@ -329,7 +329,7 @@ func TestFCM(t *testing.T) {
 		}
 		return 200, `{"name":"projects/example-wms/messages/0:1"}`
 	})
-	w := documented(t, "channels.md", "fcm", server)
+	w := documented(t, "fcm", server)
 	for range 3 {
 		if err := w.Push(t.Context(), to("user:ann")); err != nil {
 			t.Error(err)
@@ -348,10 +348,10 @@ func TestFCM(t *testing.T) {
 func TestWeCom(t *testing.T) {
 	t.Parallel()
 	tokens, code := 0, "0"
-	server := serve(t, func(t *testing.T, r testenv.HTTPRequest) (int, string) {
+	server := serve(t, func(r testenv.HTTPRequest) (int, string) {
 		asked, _ := neturl.Parse(r.URI)
 		if asked.Path == "/cgi-bin/gettoken" {
-			if r.Method != "GET" || len(r.Body) > 0 || asked.Query().Get("corpid") != "ww1234567890abcdef" || asked.Query().Get("corpsecret") != "hunter2 & more" {
+			if r.Method != http.MethodGet || len(r.Body) > 0 || asked.Query().Get("corpid") != "ww1234567890abcdef" || asked.Query().Get("corpsecret") != "hunter2 & more" {
 				t.Errorf("%s %s", r.Method, r.URI)
 			}
 			if tokens++; tokens == 1 {
@@ -359,7 +359,7 @@ func TestWeCom(t *testing.T) {
 			}
 			return 200, `{"errcode":0,"errmsg":"ok","access_token":"token-` + string(rune('0'+tokens)) + `","expires_in":7200}`
 		}
-		if r.Method != "POST" || asked.Path != "/cgi-bin/message/send" {
+		if r.Method != http.MethodPost || asked.Path != "/cgi-bin/message/send" {
 			t.Errorf("%s %s", r.Method, r.URI)
 		}
 		if asked.Query().Get("access_token") == "token-2" {
@@ -375,7 +375,7 @@ func TestWeCom(t *testing.T) {
 		}
 		return 200, `{"errcode":` + code + `,"errmsg":"said of LiAn with ` + asked.Query().Get("access_token") + `"}`
 	})
-	w := documented(t, "channels.md", "wecom", server, "WECOM_SECRET=hunter2 & more")
+	w := documented(t, "wecom", server, "WECOM_SECRET=hunter2 & more")
 	all := to("user:ann", "user:ben", "user:bob")
 	if err := w.Push(t.Context(), all); err == nil || isRefused(err) || !has(err, "no token: ", `errcode "40001"`, "credential ***") {
 		t.Errorf("a wrong secret: %v", err)

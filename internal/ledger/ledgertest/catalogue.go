@@ -157,8 +157,10 @@ func (f *base) hasSubscriptions(t testing.TB, filter ledger.SubscriptionFilter, 
 
 var bookTests = []testCase{
 	{"subscribers are added, replaced and removed", func(t *testing.T, f *fixture) {
-		ann := delivery.Subscriber{ID: "user:ann", Name: "Ann Lee", Language: "zh-CN", Mail: []string{"Ann Lee <ann@example.com>", "a@example.org"},
-			Phone: "+49 30 (901) 820-0", Alias: "ann.lee", Tags: []string{"night", "dock"}, Channels: map[string]string{"jpush": "170976fa8ab9e6a2b1f", "fcm": "c\"é"}}
+		ann := delivery.Subscriber{
+			ID: "user:ann", Name: "Ann Lee", Language: "zh-CN", Mail: []string{"Ann Lee <ann@example.com>", "a@example.org"},
+			Phone: "+49 30 (901) 820-0", Alias: "ann.lee", Tags: []string{"night", "dock"}, Channels: map[string]string{"jpush": "170976fa8ab9e6a2b1f", "fcm": "c\"é"},
+		}
 		keepers := delivery.Subscriber{ID: "role:keeper"}
 		f.enters(t, ann, true)
 		f.enters(t, keepers, true)

@@ -4100,6 +4100,20 @@ export interface components {
         };
         Subscriber: {
             /**
+             * @description the name by which other systems know it, at most 200 bytes
+             * @example ann.lee
+             */
+            alias?: string;
+            /**
+             * @description addresses in other channels by the channel's name, at most 20 of 2000 bytes each
+             * @example {
+             *       "jpush": "170976fa8ab9e6a2b1f"
+             *     }
+             */
+            channels?: {
+                [key: string]: string;
+            };
+            /**
              * @description user:<id> or role:<id>
              * @example user:ann
              */
@@ -4121,8 +4135,34 @@ export interface components {
              * @example Ann Lee
              */
             name?: string;
+            /**
+             * @description a number as the gateway wants it, 3 to 40 characters
+             * @example +8613800000000
+             */
+            phone?: string;
+            /**
+             * @description groups of other systems, at most 50 of 100 bytes each
+             * @example [
+             *       "night-shift"
+             *     ]
+             */
+            tags?: string[];
         };
         SubscriberFields: {
+            /**
+             * @description the name by which other systems know it, at most 200 bytes
+             * @example ann.lee
+             */
+            alias?: string;
+            /**
+             * @description addresses in other channels by the channel's name, at most 20 of 2000 bytes each
+             * @example {
+             *       "jpush": "170976fa8ab9e6a2b1f"
+             *     }
+             */
+            channels?: {
+                [key: string]: string;
+            };
             /**
              * @description of the texts that are pushed to it, as zh
              * @example zh
@@ -4140,6 +4180,18 @@ export interface components {
              * @example Ann Lee
              */
             name?: string;
+            /**
+             * @description a number as the gateway wants it, 3 to 40 characters
+             * @example +8613800000000
+             */
+            phone?: string;
+            /**
+             * @description groups of other systems, at most 50 of 100 bytes each
+             * @example [
+             *       "night-shift"
+             *     ]
+             */
+            tags?: string[];
         };
         Subscribers: {
             /** @description there are more: ask with it as after */

@@ -15,7 +15,13 @@ describe("the fields of an entry of the address book", () => {
   });
 
   it("shows phone, alias and the names of channels beside mail", () => {
-    const entry = { id: "user:ann", mail: ["a@b.c"], phone: "110", alias: "ann", channels: { b: "1", a: "2" } };
+    const entry = {
+      id: "user:ann",
+      mail: ["a@b.c"],
+      phone: "110",
+      alias: "ann",
+      channels: { b: "1", a: "2" },
+    };
     expect(otherAddresses(entry)).toEqual(["110", "ann", "a", "b"]);
     expect(otherAddresses({ id: "user:ann" })).toEqual([]);
   });

@@ -28,7 +28,8 @@ export const t = texts({
     phoneHint: "As the gateway wants it: +8613800000000",
     aliasHint: "The name by which other systems know the user or role",
     tagsHint: "Groups of other systems, one a line",
-    channelsHint: "One a line: the name that a sink's address names, =, and the address, such as a registration id.",
+    channelsHint:
+      "One a line: the name that a sink's address names, =, and the address, such as a registration id.",
     save: "Save",
     create: "Add",
     saved: "{id} was saved in the address book",
