@@ -21,6 +21,7 @@ func TestDeliverInWords(t *testing.T) {
 		{deliver.Entry{Sink: "sms", Strategy: deliver.Delayed, Delay: 10 * time.Minute, Unless: deliver.UnlessRead}, "sms after 10m unless read"},
 		{deliver.Entry{Sink: "sms", Strategy: deliver.Delayed, At: "due_at"}, "sms at due_at"},
 		{deliver.Entry{Sink: "gw", Strategy: deliver.Important}, "gw until it succeeds"},
+		{deliver.Entry{Sink: "gw", Strategy: deliver.Important, Until: deliver.UntilSent}, "gw until it succeeds, even after the notice has expired"},
 		{deliver.Entry{Sink: "gw", Strategy: deliver.Timed, Within: 30 * time.Minute}, "gw for 30m"},
 	} {
 		if got := c.d.String(); got != c.want {

@@ -56,7 +56,7 @@ var strategyFields = []struct {
 	name string
 	of   Strategy
 }{
-	{"within", Timed}, {"delay", Delayed}, {"at", Delayed}, {"retry", Delayed}, {"unless", Delayed},
+	{"within", Timed}, {"delay", Delayed}, {"at", Delayed}, {"retry", Delayed}, {"unless", Delayed}, {"until", Important},
 }
 
 // Faults reports the fields of an entry that do not belong together. has tells whether a field was written, and resolves whether notices can resolve.
@@ -100,6 +100,9 @@ func (e *Entry) Beyond() []Fault {
 	}
 	if !slices.Contains([]Unless{"", UnlessRead, UnlessAcked, UnlessResolved}, e.Unless) {
 		fail("unless", strictyaml.CodeEnum, "it is read, acked or resolved")
+	}
+	if e.Until != "" && e.Until != UntilSent {
+		fail("until", strictyaml.CodeEnum, "it is sent")
 	}
 	if e.Delay < 0 || e.Delay > MostDelay {
 		fail("delay", strictyaml.CodeOutOfRange, "from 0s to 366d")
@@ -150,6 +153,9 @@ func (s Sinks) Check(list []Entry, life Life) []Fault {
 			fail(i, "strategy", CodeStrategySink,
 				fmt.Sprintf("the sink %s is of type %s, which is tried at once and until it has taken a notice: strategy %s is for push channels", e.Sink, typ, e.Strategy),
 				s.strategyHint(e))
+		case !PushSink(typ) && e.Until == UntilSent:
+			fail(i, "until", CodeStrategySink,
+				fmt.Sprintf("the sink %s is of type %s, which takes no notice that has expired: until: sent is for push channels", e.Sink, typ), s.strategyHint(e))
 		case !inbox && (e.Unless == UnlessRead || e.Unless == UnlessAcked):
 			fail(i, "unless", CodeUnread, fmt.Sprintf("unless: %s cancels nothing, as the notices go to no inbox where they could be %s", e.Unless, e.Unless),
 				"deliver to the inbox as well, or remove unless")
@@ -164,7 +170,10 @@ func (s Sinks) Check(list []Entry, life Life) []Fault {
 
 // strategyHint is the way out for a strategy at a sink that has none.
 func (s Sinks) strategyHint(e *Entry) string {
-	fields := []string{"strategy"}
+	var fields []string
+	if e.Strategy != Important { // which means the same there
+		fields = append(fields, "strategy")
+	}
 	for _, f := range strategyFields {
 		if f.of == e.Strategy {
 			fields = append(fields, f.name)

@@ -16,7 +16,7 @@ type Strategy string
 const (
 	Immediate Strategy = ""          // one attempt, at once; also what a file calls immediate
 	Delayed   Strategy = "delayed"   // the first attempt later, then Retry more
-	Important Strategy = "important" // until it succeeds
+	Important Strategy = "important" // until it succeeds, or the notice expires; see Until
 	Timed     Strategy = "timed"     // until Within has passed
 )
 
@@ -43,6 +43,12 @@ const (
 	UnlessResolved Unless = "resolved"
 )
 
+// Until says how long an important delivery is tried. The empty Until is until the notice expires.
+type Until string
+
+// UntilSent is tried on after the notice has expired.
+const UntilSent Until = "sent"
+
 // Entry names a sink that gets the notices, and says how.
 type Entry struct {
 	Sink     string
@@ -52,6 +58,7 @@ type Entry struct {
 	At       string        // delayed, of rules: expr, a time; NULL is at once. "" = Delay counts
 	Retry    int           // delayed: attempts after the first that failed for a while
 	Unless   Unless        // delayed
+	Until    Until         // important
 	When     string        // of rules: expr; "" = every notice
 }
 
@@ -68,6 +75,9 @@ func (e *Entry) How() string {
 		b.WriteString(" after " + strictyaml.FormatDuration(e.Delay))
 	case e.Strategy == Important:
 		b.WriteString(" until it succeeds")
+		if e.Until == UntilSent {
+			b.WriteString(", even after the notice has expired")
+		}
 	case e.Strategy == Timed:
 		b.WriteString(" for " + strictyaml.FormatDuration(e.Within))
 	}
@@ -89,12 +99,13 @@ type entryJSON struct {
 	At       string   `json:"at,omitempty"`
 	Retry    int      `json:"retry,omitempty"`
 	Unless   Unless   `json:"unless,omitempty"`
+	Until    Until    `json:"until,omitempty"`
 	When     string   `json:"when,omitempty"`
 }
 
 // MarshalJSON writes durations as texts.
 func (e Entry) MarshalJSON() ([]byte, error) {
-	j := entryJSON{Sink: e.Sink, Strategy: e.Strategy, At: e.At, Retry: e.Retry, Unless: e.Unless, When: e.When}
+	j := entryJSON{Sink: e.Sink, Strategy: e.Strategy, At: e.At, Retry: e.Retry, Unless: e.Unless, Until: e.Until, When: e.When}
 	if e.Within != 0 {
 		j.Within = strictyaml.FormatDuration(e.Within)
 	}
@@ -110,7 +121,7 @@ func (e *Entry) UnmarshalJSON(text []byte) error {
 	if err := json.Unmarshal(text, &j); err != nil {
 		return err
 	}
-	*e = Entry{Sink: j.Sink, Strategy: StrategyOf(string(j.Strategy)), At: j.At, Retry: j.Retry, Unless: j.Unless, When: j.When}
+	*e = Entry{Sink: j.Sink, Strategy: StrategyOf(string(j.Strategy)), At: j.At, Retry: j.Retry, Unless: j.Unless, Until: j.Until, When: j.When}
 	var withinErr, delayErr error
 	e.Within, withinErr = span(j.Within)
 	e.Delay, delayErr = span(j.Delay)
@@ -128,16 +139,17 @@ func span(text string) (time.Duration, error) {
 // Spec is how a file writes an entry that needs no row.
 type Spec struct {
 	Sink     string        `yaml:"sink,required" doc:"A name under sinks in the configuration."`
-	Strategy string        `yaml:"strategy" enum:"immediate,delayed,important,timed" doc:"Of a push channel. immediate: one attempt. delayed: the first attempt after delay, or at a time. important: until it succeeds. timed: until within has passed."`
+	Strategy string        `yaml:"strategy" enum:"immediate,delayed,important,timed" doc:"Of a push channel. immediate: one attempt. delayed: the first attempt after delay, or at a time. important: until it succeeds or the notice expires. timed: until within has passed."`
 	Within   time.Duration `yaml:"within" min:"1s" max:"30d" doc:"timed: how long it is tried."`
 	Delay    time.Duration `yaml:"delay" max:"366d" doc:"delayed: how long it waits before the first attempt."`
 	Retry    int           `yaml:"retry" min:"0" max:"100" doc:"delayed: how often it is tried again after an attempt that failed for a while; by default not at all."`
 	Unless   string        `yaml:"unless" enum:"read,acked,resolved" doc:"delayed: what cancels it before it has gone out. read: somebody has read the notice, or acked it. acked: somebody has acked it. resolved: the finding is over."`
+	Until    string        `yaml:"until" enum:"sent" doc:"important: sent goes on after the notice has expired, until the channel takes it or an operator cancels; without it the expiry ends the delivery."`
 }
 
 // Entry is the entry that is written so.
 func (s *Spec) Entry() Entry {
-	return Entry{Sink: s.Sink, Strategy: StrategyOf(s.Strategy), Within: s.Within, Delay: s.Delay, Retry: s.Retry, Unless: Unless(s.Unless)}
+	return Entry{Sink: s.Sink, Strategy: StrategyOf(s.Strategy), Within: s.Within, Delay: s.Delay, Retry: s.Retry, Unless: Unless(s.Unless), Until: Until(s.Until)}
 }
 
 // DecodeYAML implements strictyaml.Decodable: it takes a Spec.
