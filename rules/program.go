@@ -102,7 +102,7 @@ func (p *Program) Clone() *Program {
 		f.value = f.value.Clone()
 		c.fields[i] = f
 	}
-	c.words.Words = p.words.Words.Clone()
+	c.words.Words = p.words.Clone()
 	c.deliver = slices.Clone(p.deliver)
 	for i, e := range p.deliver {
 		if e.when != nil {

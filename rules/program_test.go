@@ -82,7 +82,7 @@ func TestDraft(t *testing.T) {
 		Texts     map[string]rules.Text
 		Expires   time.Duration
 	}
-	want := told{"119240", 5, rules.ModalPopup, map[string]rules.Text{"": {"Bin A-01 is at -3.00", "S1 since 2026-06-02 06:10"}}, time.Hour}
+	want := told{"119240", 5, rules.ModalPopup, map[string]rules.Text{"": {Title: "Bin A-01 is at -3.00", Body: "S1 since 2026-06-02 06:10"}}, time.Hour}
 	if diff := cmp.Diff(want, told{d.Warehouse, d.Priority, d.Modal, d.Texts, d.Expires}); diff != "" {
 		t.Error(diff)
 	}
@@ -107,7 +107,7 @@ func TestDraftDefaults(t *testing.T) {
 	if d.Warehouse != "119241" || d.Priority != 3 || d.Modal != rules.ModalSilent || d.Expires != 72*time.Hour {
 		t.Errorf("%+v", d)
 	}
-	want := map[string]rules.Text{"": {"eins", "三"}, "de": {"eins", "三"}, "zh": {"二", "三"}}
+	want := map[string]rules.Text{"": {Title: "eins", Body: "三"}, "de": {Title: "eins", Body: "三"}, "zh": {Title: "二", Body: "三"}}
 	if diff := cmp.Diff(want, d.Texts); diff != "" {
 		t.Error(diff)
 	}

@@ -65,7 +65,7 @@ func TestARuleTakesFromItsTypeWhatItLeavesOut(t *testing.T) {
 		t.Fatal(err)
 	}
 	const body = "-3.00 since 06:10" // in the timezone of the rule
-	want := map[string]rules.Text{"": {"Refill A-01", body}, "en": {"Refill A-01", body}, "zh": {"补货 A-01", body}}
+	want := map[string]rules.Text{"": {Title: "Refill A-01", Body: body}, "en": {Title: "Refill A-01", Body: body}, "zh": {Title: "补货 A-01", Body: body}}
 	if diff := cmp.Diff(want, d.Texts); diff != "" {
 		t.Error(diff)
 	}

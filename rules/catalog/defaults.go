@@ -46,7 +46,7 @@ func (d *Defaults) MergeLabels(own map[string]string) map[string]string {
 var kindOf = map[FieldKind]row.Kind{String: row.Text, Int: row.Int, Decimal: row.Decimal, Bool: row.Bool, Time: row.Time}
 
 // Columns are the fields as the words of the type see them, in the order of FieldNames.
-func (t *Type) Columns() []row.Column {
+func (t Type) Columns() []row.Column {
 	names := t.FieldNames()
 	columns := make([]row.Column, len(names))
 	for i, name := range names {
@@ -56,16 +56,16 @@ func (t *Type) Columns() []row.Column {
 }
 
 // BindTitle binds the titles to the fields of the type. Dates are written in the zone. Validate reports the same faults.
-func (t *Type) BindTitle(zone *time.Location) (message.Bounds, []Fault) {
+func (t Type) BindTitle(zone *time.Location) (message.Bounds, []Fault) {
 	return t.bind("title", t.Title, zone)
 }
 
 // BindBody is BindTitle for the bodies.
-func (t *Type) BindBody(zone *time.Location) (message.Bounds, []Fault) {
+func (t Type) BindBody(zone *time.Location) (message.Bounds, []Fault) {
 	return t.bind("body", t.Body, zone)
 }
 
-func (t *Type) bind(field string, texts message.Texts, zone *time.Location) (message.Bounds, []Fault) {
+func (t Type) bind(field string, texts message.Texts, zone *time.Location) (message.Bounds, []Fault) {
 	bound := message.Bounds{}
 	var l []Fault
 	if len(texts) > notice.MaxLanguages {
@@ -96,7 +96,7 @@ func (t *Type) bind(field string, texts message.Texts, zone *time.Location) (mes
 }
 
 // validateDefaults returns what is wrong with the defaults.
-func (t *Type) validateDefaults() []Fault {
+func (t Type) validateDefaults() []Fault {
 	_, titles := t.BindTitle(time.UTC)
 	_, bodies := t.BindBody(time.UTC)
 	l := slices.Concat(titles, bodies)
@@ -116,7 +116,7 @@ func (t *Type) validateDefaults() []Fault {
 }
 
 // validateDeliver checks what can be told without the sinks of the site.
-func (t *Type) validateDeliver() []Fault {
+func (t Type) validateDeliver() []Fault {
 	l := inDeliver(deliver.Names(t.Deliver))
 	for i := range t.Deliver {
 		e := &t.Deliver[i]
@@ -131,7 +131,7 @@ func (t *Type) validateDeliver() []Fault {
 }
 
 // CheckSinks holds the type's deliver against the sinks of a site.
-func (t *Type) CheckSinks(sinks deliver.Sinks) []Fault {
+func (t Type) CheckSinks(sinks deliver.Sinks) []Fault {
 	return inDeliver(sinks.Check(t.Deliver, deliver.Life{Span: t.Retention, Text: strictyaml.FormatDuration(t.Retention), Longer: "retention"}))
 }
 

@@ -104,7 +104,7 @@ type entryJSON struct {
 }
 
 // MarshalJSON writes durations as texts.
-func (e Entry) MarshalJSON() ([]byte, error) {
+func (e *Entry) MarshalJSON() ([]byte, error) {
 	j := entryJSON{Sink: e.Sink, Strategy: e.Strategy, At: e.At, Retry: e.Retry, Unless: e.Unless, Until: e.Until, When: e.When}
 	if e.Within != 0 {
 		j.Within = strictyaml.FormatDuration(e.Within)

@@ -45,9 +45,9 @@ const mostMatched = 10_000
 
 // any tells whether something that a rule may tell meets all matchers. Notices have the labels of their types, too.
 func (k *toldMatches) any(r *rules.Reach, types catalog.Catalog, matchers []silence.Matcher) bool {
-	texts := make([]string, len(matchers))
-	for i, m := range matchers {
-		texts[i] = m.String()
+	var texts []string
+	for _, m := range matchers {
+		texts = append(texts, m.String())
 	}
 	for _, code := range types.Codes() {
 		if labels := types[code].Labels; len(labels) > 0 {
