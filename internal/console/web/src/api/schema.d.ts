@@ -1460,6 +1460,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/types/{code}/preview": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Show what a notice of a type would say
+         * @description A notice is made of the data as it would be if a business system sent them, and is not sent. With a draft it is of that type instead, which changes nothing.
+         */
+        post: operations["preview-type"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/healthz": {
         parameters: {
             query?: never;
@@ -3045,6 +3065,20 @@ export interface components {
             /** @description needed where the rule has several */
             scope?: string;
         };
+        PreviewType: {
+            /**
+             * @description the typed fields of the type
+             * @example {
+             *       "bin": "A-01",
+             *       "qty": "-3"
+             *     }
+             */
+            data?: {
+                [key: string]: unknown;
+            };
+            /** @description a draft that stands for the type; the type of the catalogue by default */
+            type?: components["schemas"]["Type"];
+        };
         Problem: {
             /**
              * @description what is wrong, for a program; never renamed
@@ -3751,7 +3785,7 @@ export interface components {
             notices: components["schemas"]["SendNotice"][];
         };
         SendNotice: {
-            /** @description a list of the data where it is left out */
+            /** @description the body of the type where it is left out, or a list of the data */
             body?: string;
             /**
              * @description the typed fields of the type
@@ -3763,25 +3797,25 @@ export interface components {
             data?: {
                 [key: string]: unknown;
             };
-            /** @description where it goes; the inbox by default */
+            /** @description where it goes; by default as the type says, or to the inbox */
             deliver?: components["schemas"]["Deliver"][];
             /**
              * @description how long it lives, in s, m, h, d; the retention of the type by default
              * @example 24h
              */
             expires?: string;
-            /** @description texts by name */
+            /** @description texts by name, beside those of the type */
             labels?: {
                 [key: string]: string;
             };
             /**
-             * @description silent by default
+             * @description as the type says by default, or silent
              * @enum {string}
              */
             modal?: "silent" | "popup";
             /**
              * Format: int64
-             * @description 5 is the highest. 3 by default
+             * @description 5 is the highest; that of the type by default, or 3
              */
             priority?: number;
             /** @description user:<id> or role:<id>; those who subscribe to the type in the warehouse by default */
@@ -3790,7 +3824,7 @@ export interface components {
             texts?: {
                 [key: string]: components["schemas"]["SendText"];
             };
-            /** @description the name of the type where it is left out, in each of its languages */
+            /** @description the title of the type where it is left out, or the name of the type */
             title?: string;
             /**
              * @description code of a type in the catalogue, or its id as a number or a text
@@ -4448,12 +4482,23 @@ export interface components {
             test?: boolean;
         };
         Type: {
+            /** @description as title */
+            body?: {
+                [key: string]: string;
+            };
             category?: string;
             /**
              * @description unique; rules and subscriptions name it
              * @example REP_NOTICE
              */
             code: string;
+            /** @description where its notices go; those of a sender by default to the inbox */
+            deliver?: components["schemas"]["TypeDeliver"][];
+            /**
+             * @description another word for retention, as rules and senders call it; answers have retention
+             * @example 72h
+             */
+            expires?: string;
             /** @description the typed data of its notices */
             fields?: {
                 [key: string]: components["schemas"]["Field"];
@@ -4464,6 +4509,15 @@ export interface components {
              * @example 124719
              */
             id: number;
+            /** @description texts by name; those of the rule or the sender win */
+            labels?: {
+                [key: string]: string;
+            };
+            /**
+             * @description silent by default
+             * @enum {string}
+             */
+            modal?: "silent" | "popup";
             name: string;
             /**
              * @description the name by language
@@ -4475,10 +4529,76 @@ export interface components {
                 [key: string]: string;
             };
             /**
-             * @description how long its notices live unless a rule says otherwise, in s, m, h, d; 72h by default
+             * Format: int64
+             * @description 5 is the highest; 3 by default
+             */
+            priority?: number;
+            /**
+             * @description how long its notices live unless their rule or sender says otherwise, in s, m, h, d; 72h by default
              * @example 72h
              */
             retention?: string;
+            /**
+             * @description templates over the fields, by language; the empty language is for readers of all others
+             * @example {
+             *       "en": "Refill {{ .bin }}",
+             *       "zh": "补货 {{ .bin }}"
+             *     }
+             */
+            title?: {
+                [key: string]: string;
+            };
+        };
+        TypeDeliver: {
+            /**
+             * @description delayed: how long after the notice, in s, m, h, d
+             * @example 10m
+             */
+            delay?: string;
+            /**
+             * Format: int64
+             * @description delayed: how often it is tried again
+             */
+            retry?: number;
+            /**
+             * @description name of a configured sink
+             * @example inbox
+             */
+            sink: string;
+            /**
+             * @description of a push channel; immediate by default
+             * @enum {string}
+             */
+            strategy?: "immediate" | "delayed" | "important" | "timed";
+            /**
+             * @description delayed: what makes it needless
+             * @enum {string}
+             */
+            unless?: "read" | "acked" | "resolved";
+            /**
+             * @description timed: for how long it is tried
+             * @example 30m
+             */
+            within?: string;
+        };
+        TypePreview: {
+            deliver: components["schemas"]["TypeDeliver"][];
+            /**
+             * @description how long the notice lives
+             * @example 72h
+             */
+            expires: string;
+            labels?: {
+                [key: string]: string;
+            };
+            /** @enum {string} */
+            modal: "silent" | "popup";
+            /** Format: int64 */
+            priority: number;
+            /** @description title and body; the empty language, which is first, is for readers of all others */
+            texts: components["schemas"]["Translation"][];
+            /** @example REP_NOTICE */
+            type: string;
         };
         Types: {
             /** @description in the order of their codes */
@@ -8931,6 +9051,54 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            /** @description the service cannot answer now; the problem's code says why */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+xml": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "preview-type": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description the type's code, or its id */
+                code: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PreviewType"];
+            };
+        };
+        responses: {
+            /** @description the request is refused; the problem's code says why */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+xml": components["schemas"]["Problem"];
+                };
+            };
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TypePreview"];
+                    "application/xml": components["schemas"]["TypePreview"];
+                };
             };
             /** @description the service cannot answer now; the problem's code says why */
             default: {
