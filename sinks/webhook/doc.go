@@ -6,6 +6,8 @@
 //
 //	settings.go   what a site writes, and what a webhook is made of
 //	webhook.go    a call, with the request's body, id and signature
+//	recipients.go whom a notice is for, in its JSON
+//	request.go    calls with a form of their own, and their tokens
 //	answer.go     what the answer means, also where there is none
 //	transport.go  connections, guarded, with certificates that are read anew when they change
 package webhook
