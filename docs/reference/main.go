@@ -176,7 +176,7 @@ func settingRows(prefix string, v reflect.Value) [][]string {
 		rows = append(rows, []string{code(prefix + name), takes(f.Tag), code(initial), f.Tag.Get("doc")})
 		if value.Kind() == reflect.Pointer && value.Type().Elem().Kind() == reflect.Struct { // not there by default
 			value = reflect.New(value.Type().Elem())
-			if d, ok := value.Interface().(strictyaml.Defaulter); ok {
+			if d, ok := reflect.TypeAssert[strictyaml.Defaulter](value); ok {
 				d.SetDefaults()
 			}
 			value = value.Elem()
