@@ -76,7 +76,7 @@ func TestSource(ctx context.Context, o SourceTest) (*SourceTestReport, error) {
 		if err != nil {
 			return nil, fmt.Errorf("make and drop schema %s: %s", o.Schema, clean(err.Error()))
 		}
-		d.New = func(t scannertest.T) scannertest.Database { return newScratchDatabase(t, driver, config, o.Schema) }
+		d.New = func(t scannertest.T) scannertest.Database { return newScratchDatabase(t, driver, config, o.Schema) } //nolint:contextcheck // a check has the context from its T
 	}
 	scannertest.Judge(ctx, d, allowed, func(r scannertest.Result) {
 		r.Detail = clean(r.Detail)

@@ -82,7 +82,7 @@ func testedCount(t *testing.T, driver, address, query string) (n int) {
 }
 
 // TestSourceTest runs the suite against each server that CI has, with and without a schema.
-func TestSourceTest(t *testing.T) {
+func TestSourceTest(t *testing.T) { //nolint:tparallel // below: both count the schemas of one server
 	t.Parallel()
 	testenv.Slow(t)
 	for _, s := range testedServers(t) {

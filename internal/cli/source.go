@@ -50,7 +50,7 @@ SQLite; the user of the URL needs the right to make and drop it. In Oracle these
 TABLESPACE with the right to grant them.
 
 The table names neither host, user, database nor password: you can send it to us.`,
-		Example: `  export TALLYMAN_SOURCE_URL='oracle://tallyman_probe:secret@wms-db:1521/service'
+		Example: `  export TALLYMAN_SOURCE_URL='oracle://tallyman_probe:…@wms-db:1521/service'
   tallyman source test --driver oracle
   tallyman source test --driver oracle --create-schema tallyman_try -o json`,
 		Args: cobra.NoArgs,

@@ -49,8 +49,8 @@ func Judge(ctx context.Context, d Dialect, allowed Need, tell func(Result)) {
 
 // Version asks the server for its version.
 func Version(ctx context.Context, d Dialect) (version string, err error) {
-	ask := func(t T, d Dialect) { version = One(t, d.New(t).Open(t, 1), d.Version, nil) }
-	r := judge(ctx, Check{Run: ask}, d) //nolint:contextcheck // a check has the context from its T
+	ask := func(t T, d Dialect) { version = One(t, d.New(t).Open(t, 1), d.Version, nil) } //nolint:contextcheck // a check has the context from its T
+	r := judge(ctx, Check{Run: ask}, d)
 	if r.Outcome != Passed {
 		return "", fmt.Errorf("%s", r.Detail)
 	}
