@@ -213,7 +213,11 @@ func TestDashboardsOnALiveNode(t *testing.T) {
 	s, gateway := newSite(t), testenv.NewHTTPServer(t)
 	s.queue()
 	s.webhook("gateway", gateway.URL)
-	s.sqliteWMS().exec(`INSERT INTO bin_stock VALUES (119240, 'A-01', 'S1', -3)`)
+	wms, seed := s.sqliteWMS(), s.cfg.Subscriptions.Seed
+	wms.exec(`INSERT INTO bin_stock VALUES (119240, 'A-01', 'S1', -3)`)
+	wms.exec(subscribersTable)
+	s.subscribersFrom(time.Second)
+	s.cfg.Subscriptions.Seed = seed // notices need not wait for the source
 	s.rule("stock.yaml", pushRule("{sink: inbox}, {sink: gateway}, {sink: "+workQueue+"}"))
 	n := s.start("one")
 	n.await(nil, 1)

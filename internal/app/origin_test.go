@@ -88,7 +88,7 @@ func TestSubscriptionsComeFromASource(t *testing.T) {
 	testenv.Eventually(t, func() bool {
 		said, readyz := two.unwell()
 		return strings.HasPrefix(said, "subscriptions_fail: ") && strings.Contains(said, "login") && readyz
-	}, 30*time.Second)
+	}, 90*time.Second) // the claim of a node that stopped while it asked lasts for 40 s
 	if got := two.subscribed(); got != all {
 		t.Errorf("subscribed: %s", got)
 	}
