@@ -81,7 +81,7 @@ func (f *settingsFlags) ask() (*wire.SettingsAsk, error) {
 		case f.maxAttempts == noneFlag:
 			most = item.NoLimit
 		case err != nil || most < 1:
-			return nil, usage("--max-attempts takes a number from 1 on, none or configured, and got " + strconv.Quote(f.maxAttempts))
+			return nil, usage("--max-attempts takes a number from 1 on, none or configured, and got %q", f.maxAttempts)
 		}
 		ask.MaxAttempts = &most
 	}
