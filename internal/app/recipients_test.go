@@ -32,7 +32,7 @@ func TestWebhooksKnowTheRecipients(t *testing.T) {
 			}
 			wms := prepare(s)
 			for _, subscriber := range []string{"role:keeper", "user:ann", "user:ben", "user:nobody"} {
-				s.cfg.Subscriptions = append(s.cfg.Subscriptions, config.Subscription{Type: "REP_NOTICE", Warehouse: "*", Subscriber: subscriber})
+				s.cfg.Subscriptions.Seed = append(s.cfg.Subscriptions.Seed, config.Subscription{Type: "REP_NOTICE", Warehouse: "*", Subscriber: subscriber})
 			}
 			n := s.start("one")
 			for id, entry := range map[string]string{

@@ -621,7 +621,7 @@ export interface paths {
         put?: never;
         /**
          * Give an item back that was not begun
-         * @description It goes to the head of its level and has not failed.
+         * @description It goes back to its place in its level and has not failed.
          */
         post: operations["release-item"];
         delete?: never;
@@ -1658,6 +1658,8 @@ export interface components {
             };
             /** @enum {string} */
             modal: "silent" | "popup";
+            /** @description decides inside the priority in which order queues serve what is made of it, the lowest first; absent: none was given */
+            order?: string;
             /**
              * Format: int64
              * @description 5 is the highest
@@ -2239,6 +2241,8 @@ export interface components {
             /** Format: int64 */
             failures: number;
             id: string;
+            /** @description inside the priority, as a number: the lowest is served first; absent: since when it is ready */
+            order?: string;
             /**
              * @description any JSON value of at most 64 KB; in XML its JSON text
              * @example {
@@ -2389,6 +2393,8 @@ export interface components {
              * @description then another worker gets it
              */
             leaseUntil: string;
+            /** @description inside the priority; absent: none was given */
+            order?: string;
             /**
              * @description any JSON value of at most 64 KB; in XML its JSON text
              * @example {
@@ -2671,6 +2677,8 @@ export interface components {
             };
             /** @enum {string} */
             modal: "silent" | "popup";
+            /** @description decides inside the priority in which order queues serve what is made of it, the lowest first; absent: none was given */
+            order?: string;
             /**
              * Format: int64
              * @description 5 is the highest
@@ -3140,6 +3148,11 @@ export interface components {
             delay?: string;
             /** @description who pushes again what has an id pushes it once; given by the queue by default */
             id?: string;
+            /**
+             * @description decides inside the priority, the lowest first: a number with at most three digits behind the point, or a time, which counts as its milliseconds since 1970. By default the time when the item becomes ready
+             * @example 2026-05-01T14:00:00Z
+             */
+            order?: string;
             /**
              * @description any JSON value of at most 64 KB; in XML its JSON text
              * @example {
@@ -4421,6 +4434,8 @@ export interface components {
             /** Format: int64 */
             failures: number;
             id: string;
+            /** @description inside the priority, as a number: the lowest is served first; absent: since when it is ready */
+            order?: string;
             /**
              * @description any JSON value of at most 64 KB; in XML its JSON text
              * @example {
@@ -5999,6 +6014,8 @@ export interface operations {
             query?: {
                 /** @description the cursor of the page before */
                 after?: string;
+                /** @description items in any state that were pushed with this dedupe key, the latest push first; instead of state */
+                key?: string;
                 /** @description items in a page */
                 limit?: number;
                 /** @description ready in the order of service, ends and withheld the latest push first, the others by due time (dead: when they died); withheld: dead items that wait for an operator since the ledger was restored */
