@@ -126,6 +126,7 @@ func (c *compiler) nearColumn(name string) string {
 func (c *compiler) notice(typ catalog.Type) {
 	c.warehouse()
 	c.priority()
+	c.order()
 	c.program.words.fields = typ.Columns()
 	if c.r.Notice.Fields == nil {
 		c.columnFields(typ)

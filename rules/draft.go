@@ -108,6 +108,9 @@ func (p *Program) draft(s subject) (*NoticeDraft, error) {
 	if err != nil {
 		return nil, err
 	}
+	if d.Order, err = p.orderOf(s); err != nil {
+		return nil, err
+	}
 	if d.Fields, err = p.data(s); err != nil {
 		return nil, err
 	}

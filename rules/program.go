@@ -21,6 +21,8 @@ type Program struct {
 	when        *condition.Program
 	warehouse   *condition.Program // nil = the scope's name
 	priority    *condition.Program // nil = fixed
+	order       *condition.Program // nil = fixedOrder
+	fixedOrder  string
 	fixed       int
 	key         []int // columns
 	group       []int // columns; nil = no groups
@@ -59,7 +61,8 @@ type Text = message.Text
 type NoticeDraft struct {
 	Type      catalog.Type
 	Warehouse string
-	Priority  int // 1 (low) … 5 (high)
+	Priority  int    // 1 (low) … 5 (high)
+	Order     string // as item.ServiceOrder writes it; "" = none
 	Modal     Modal
 	Texts     map[string]Text // by language; "" always present
 	Fields    []Field         // in the catalogue's (sorted) order
@@ -97,6 +100,9 @@ func (p *Program) Clone() *Program {
 	if p.priority != nil {
 		c.priority = p.priority.Clone()
 	}
+	if p.order != nil {
+		c.order = p.order.Clone()
+	}
 	c.fields = make([]dataField, len(p.fields))
 	for i, f := range p.fields {
 		f.value = f.value.Clone()
@@ -127,6 +133,9 @@ func (p *Program) SetNow(t time.Time) {
 	}
 	if p.priority != nil {
 		p.priority.SetNow(t)
+	}
+	if p.order != nil {
+		p.order.SetNow(t)
 	}
 	for _, f := range p.fields {
 		f.value.SetNow(t)
@@ -243,6 +252,7 @@ func (p *Program) Uses(columns []row.Column) [][]string {
 	note("notify_again_on", p.watched...)
 	noteExpr("warehouse", p.warehouse)
 	noteExpr("priority", p.priority)
+	noteExpr("order", p.order)
 	p.noteTexts("title", p.rule.Notice.Title, columns, note)
 	p.noteTexts("body", p.rule.Notice.Body, columns, note)
 	for _, f := range p.fields {

@@ -175,6 +175,7 @@ type Notice struct {
 	Type         string
 	Warehouse    string            // expr, or "" for the scope's name
 	Priority     string            // expr; "" = that of the type, or 3
+	Order        string            `json:",omitempty"` // expr; "" = none
 	Modal        Modal             // "" = as the type says, or silent
 	Title        map[string]string // templates; nil = those of the type, as of Body
 	Body         map[string]string

@@ -103,6 +103,7 @@ type noticeSpec struct {
 	Type         string              `yaml:"type" doc:"The code of a type in the catalogue."`
 	Warehouse    exprText            `yaml:"warehouse" text:"lines" doc:"The warehouse whose inboxes get it, an expression such as wh_id; by default the name of the scope."`
 	Priority     exprText            `yaml:"priority" text:"lines" doc:"1 (low) to 5 (high), a number or an expression such as: qty < -100 ? 5 : 3; by default that of the type, else 3."`
+	Order        exprText            `yaml:"order" text:"lines" doc:"In which order queues serve what is made of it, inside the priority: the lowest first. A number or a time, or an expression such as cut_off or -qty; by default the time when it becomes ready."`
 	Modal        string              `yaml:"modal" enum:"silent,popup" doc:"silent, or popup: how a client shows it; by default as the type says, else silent."`
 	Title        message.Texts       `yaml:"title" text:"lines" doc:"One line: a template such as \"Bin {{ .bin_code }} is at {{ .qty }}\", or one for each language: {en: …, zh: …}; by default the title of the type."`
 	Body         message.Texts       `yaml:"body" text:"lines" doc:"The text: a template, or one for each language; by default the body of the type."`
@@ -216,7 +217,7 @@ func ruleOf(s *ruleSpec, scope string) *Rule {
 		For: s.For, KeepFiringFor: s.KeepFiringFor, RepeatInterval: s.RepeatInterval, NotifyAgainOn: s.NotifyAgainOn,
 		FirstRun: FirstRun(s.FirstRun), NoData: Policy(s.NoData), OnError: s.OnError.Policy, Unjudged: s.OnError.Unjudged, Limit: Limit{Notices: s.Limit.Notices},
 		Notice: Notice{
-			Type: s.Notice.Type, Warehouse: string(s.Notice.Warehouse), Priority: string(s.Notice.Priority),
+			Type: s.Notice.Type, Warehouse: string(s.Notice.Warehouse), Priority: string(s.Notice.Priority), Order: string(s.Notice.Order),
 			Modal: Modal(s.Notice.Modal), Title: s.Notice.Title, Body: s.Notice.Body,
 			Expires: s.Notice.Expires, SendResolved: s.Notice.SendResolved,
 		},

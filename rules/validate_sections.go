@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"tallyman/internal/item"
 	"tallyman/internal/notice"
 	"tallyman/rules/catalog"
 	"tallyman/rules/condition"
@@ -223,11 +224,23 @@ func (v *validator) notice() {
 	}
 	v.expr("notice.warehouse", v.r.Notice.Warehouse)
 	v.priority()
+	v.order()
 	for _, name := range slices.Sorted(maps.Keys(v.r.Notice.Fields)) {
 		v.expr("notice.fields."+name, v.r.Notice.Fields[name])
 	}
 	v.templates("notice.title", v.r.Notice.Title)
 	v.templates("notice.body", v.r.Notice.Body)
+}
+
+func (v *validator) order() {
+	src := v.r.Notice.Order
+	if src == "" && !v.has("notice.order") {
+		return
+	}
+	if _, err := item.ParseServiceOrder(src); err == nil && src != "" {
+		return
+	}
+	v.expr("notice.order", src)
 }
 
 func (v *validator) priority() {

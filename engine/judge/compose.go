@@ -97,7 +97,7 @@ func (p *Pass) firstNotice(m *message) *notice.Notice {
 		ID:   p.idOf(m),
 		Type: d.Type.Code, TypeID: d.Type.ID, Warehouse: d.Warehouse,
 		Rule: p.Rule.ID, Scope: p.Rule.Scope, Key: m.key, Episode: m.episode, Status: m.status,
-		Priority: d.Priority, Modal: string(d.Modal),
+		Priority: d.Priority, Order: d.Order, Modal: string(d.Modal),
 		Title: d.Texts[""].Title, Body: d.Texts[""].Body, Texts: translations(d.Texts),
 		Data: data(d.Fields), Labels: p.Rule.Labels, Count: m.count,
 		CreatedAt: p.Started, ExpiresAt: p.Started.Add(d.Expires),

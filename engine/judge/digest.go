@@ -117,7 +117,7 @@ func (p *Pass) digestNotice(d *digest) *notice.Notice {
 	key := digestKey(d.warehouse)
 	n := p.firstNotice(&message{key: key, episode: d.episode, status: first.status, draft: first.draft})
 	n.ID = notice.DigestID(p.Rule.ID, p.Rule.Scope, key, d.episode, first.status)
-	n.Count = 0
+	n.Count, n.Order = 0, "" // which of its findings is to be first, it does not say
 	for _, m := range d.messages {
 		n.Count += m.count
 		n.Priority = max(n.Priority, m.draft.Priority)

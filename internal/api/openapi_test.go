@@ -93,6 +93,7 @@ func TestAnswersFollowTheDocument(t *testing.T) {
 	b := setup(t)
 	pg := onePage()
 	pg.Reset, pg.Reason, pg.Missed = true, page.ResetTrimmed, 12
+	pg.Notices[0].Order = "7.25"
 	b.inbox.put(pg)
 	var answered struct {
 		Page   map[string]any

@@ -28,7 +28,8 @@ export const f = texts({
     badSize: "A payload has at most 64 KB.",
     priority: "Priority",
     order: "Order",
-    orderHint: "Inside the priority the lowest comes first: a number, or a time such as 2026-05-01T14:00:00Z. Empty: the time when the item becomes ready.",
+    orderHint:
+      "Inside the priority the lowest comes first: a number, or a time such as 2026-05-01T14:00:00Z. Empty: the time when the item becomes ready.",
     delay: "Ready after",
     delayPushHint: "Empty: at once. A duration such as 10m.",
     key: "Dedupe key",
@@ -106,7 +107,8 @@ export const f = texts({
     badSize: "内容最多 64 KB。",
     priority: "优先级",
     order: "次序",
-    orderHint: "同一优先级内次序小的先处理：一个数字，或一个时间，如 2026-05-01T14:00:00Z。留空则按就绪时间。",
+    orderHint:
+      "同一优先级内次序小的先处理：一个数字，或一个时间，如 2026-05-01T14:00:00Z。留空则按就绪时间。",
     delay: "多久后就绪",
     delayPushHint: "留空：立即。时长如 10m。",
     key: "去重键",
