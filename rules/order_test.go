@@ -26,21 +26,20 @@ func TestOrderOfANotice(t *testing.T) {
 		{"-qty", "    group_by: [wh_id]", bins(-300, -1100, -200), "2"},
 		{"changed_at", "", bins(0), "1780351800000"},
 		{`"qty < 0 ? nil : qty"`, "", bins(-300), ""},
-		{"row_count", "    per: result", bins(-300, -200), "2"},
 	} {
 		p := compile(t, notice(c.order), c.others)
-		draft := p.DraftGroup
-		if strings.Contains(c.others, "per: result") {
-			draft = p.DraftResult
-		}
-		if d, err := draft(c.rows); err != nil || d.Order != c.want {
+		if d, err := p.DraftGroup(c.rows); err != nil || d.Order != c.want {
 			t.Errorf("%s: %+v, %v; want %q", c.order, d, err, c.want)
 		}
 	}
 	if d, err := compile(t, `{type: T, warehouse: wh_id, title: x, fields: {bin: bin_code}}`, "").Draft(bins(1)[0]); err != nil || d.Order != "" {
 		t.Errorf("without an order: %+v, %v", d, err)
 	}
-	p := compile(t, notice("qty * 1000000000000"), "")
+	p := compile(t, `{type: T, warehouse: "'W1'", title: x, order: row_count, fields: {bin: "find(rows, .qty < 0).bin_code ?? 'none'"}}`, "    per: result\n    when: row_count > 0")
+	if d, err := p.DraftResult(bins(-300, -200)); err != nil || d.Order != "2" {
+		t.Errorf("of a result: %+v, %v", d, err)
+	}
+	p = compile(t, notice("qty * 1000000000000"), "")
 	if _, err := p.Draft(bins(500)[0]); err == nil || !strings.HasPrefix(err.Error(), "the order 5000000000000") {
 		t.Errorf("out of bounds: %v", err)
 	}
