@@ -172,6 +172,7 @@ type SendNoticeForm struct {
 	Texts      map[string]SendTextForm `json:"texts,omitempty" doc:"title and body by language"`
 	Data       SendData                `json:"data,omitempty" doc:"the typed fields of the type"`
 	Priority   int                     `json:"priority,omitempty" doc:"5 is the highest; that of the type by default, or 3"`
+	Order      string                  `json:"order,omitempty" digits:"decimal" maxLength:"40" doc:"in which order queues serve what is made of it, inside the priority, the lowest first: a number with at most three digits behind the point, or a time" example:"7.5"`
 	Modal      string                  `json:"modal,omitempty" enum:"silent,popup" doc:"as the type says by default, or silent"`
 	Labels     map[string]string       `json:"labels,omitempty" doc:"texts by name, beside those of the type"`
 	Expires    string                  `json:"expires,omitempty" doc:"how long it lives, in s, m, h, d; the retention of the type by default" example:"24h"`

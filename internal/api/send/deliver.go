@@ -52,7 +52,7 @@ func (s *noticeMaker) deliver(at string, f *wire.SendNoticeForm, typ *catalog.Ty
 		}
 		seen[d.Sink] = true
 		targets[i] = ledger.Target{Sink: d.Sink, Inbox: kind == TargetInbox, Each: kind == TargetEach}
-		if targets[i].Inbox || targets[i].Each {
+		if kind != TargetQueue { // queues give work to whoever asks
 			targets[i].Recipients, asked = recipients, true
 		}
 		targets[i].Strategy = s.strategy(where, d, kind, expires)

@@ -15,6 +15,7 @@ import (
 
 	"tallyman/internal/api"
 	"tallyman/internal/auth"
+	"tallyman/internal/item"
 	"tallyman/internal/ledger"
 	"tallyman/internal/notice"
 	policy "tallyman/internal/text"
@@ -66,9 +67,13 @@ func (s *noticeMaker) notice(at string, f *wire.SendNoticeForm) ledger.NewNotice
 	}
 	expires := s.expiry(at, f, typ)
 	data, fields := s.data(at, f, typ)
+	order, err := item.ParseServiceOrder(f.Order)
+	if err != nil {
+		s.add(wire.CodeInvalidBody, at+"order", err.Error())
+	}
 	n := &notice.Notice{
 		Type: f.Type, TypeID: typ.ID, Warehouse: f.Warehouse, Episode: s.episode, Status: notice.Sent,
-		Priority: cmp.Or(f.Priority, typ.Priority, notice.DefaultPriority), Modal: cmp.Or(f.Modal, typ.Modal, catalog.ModalSilent),
+		Priority: cmp.Or(f.Priority, typ.Priority, notice.DefaultPriority), Order: order.String(), Modal: cmp.Or(f.Modal, typ.Modal, catalog.ModalSilent),
 		Data: fields, Labels: typ.MergeLabels(s.labels(at, f)), Count: 1, CreatedAt: s.now, ExpiresAt: s.now.Add(expires),
 	}
 	s.words(at, n, f, typ, data)

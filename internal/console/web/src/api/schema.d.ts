@@ -3827,6 +3827,11 @@ export interface components {
              */
             modal?: "silent" | "popup";
             /**
+             * @description in which order queues serve what is made of it, inside the priority, the lowest first: a number with at most three digits behind the point, or a time
+             * @example 7.5
+             */
+            order?: string;
+            /**
              * Format: int64
              * @description 5 is the highest; that of the type by default, or 3
              */
