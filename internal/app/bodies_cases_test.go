@@ -143,7 +143,7 @@ func (g *generator) wrongKinds(at string, s schemaJSON, in func(any) string) {
 		return
 	}
 	for other, value := range map[string]string{"string": `"text"`, "integer": "1", "boolean": "true", "object": "{}", "array": "[]"} {
-		if other != kind && (other != "integer" || kind != "number" && !s.Digits) {
+		if other != kind && (other != "integer" || kind != "number" && !s.Digits && !s.Decimal) {
 			g.add("the wrong type "+other, at, in(json.RawMessage(value)))
 		}
 	}

@@ -22,6 +22,7 @@ type schemaJSON struct {
 	Examples             []any                 `json:"examples"`
 	Pattern              string                `json:"pattern"`
 	Digits               bool                  `json:"x-digits"` // a number is taken, too
+	Decimal              bool                  `json:"x-decimal"`
 	Minimum              *int                  `json:"minimum"`
 	Maximum              *int                  `json:"maximum"`
 	MinLength            *int                  `json:"minLength"`

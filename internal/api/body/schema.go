@@ -155,20 +155,23 @@ func shapeOf(of reflect.Type, name string) text.Shape {
 	return text.Line
 }
 
-// digits is the extension of the schema of a text that may come as a number. The struct tag of such a text is `digits:"true"` where it is a name,
-// such as that of a warehouse, which has digits alone, and `digits:"decimal"` where it is a decimal number. Of a list it is about the elements.
+// The extensions of schemas of texts that may come as numbers, by the struct tag `digits` of such a text: "true" is for a name, such as that of a
+// warehouse, which has digits alone, "decimal" for a decimal number. Of a list the tag is about the elements.
+var numeralExtensions = map[string]string{digitsOfName: "x-digits", digitsOfDecimal: "x-decimal"}
+
 const (
-	digits          = "x-digits"
 	digitsOfName    = "true"
 	digitsOfDecimal = "decimal"
 )
 
+// digitsOf is the tag that the extension of a schema stands for; "" where a number is none of its texts.
 func digitsOf(s *huma.Schema) string {
-	if s.Extensions[digits] == true {
-		return digitsOfName
+	for tag, extension := range numeralExtensions {
+		if s.Extensions[extension] == true {
+			return tag
+		}
 	}
-	tag, _ := s.Extensions[digits].(string)
-	return tag
+	return ""
 }
 
 // MarkDigits puts the extension at all schemas whose fields have the tag.
@@ -188,9 +191,7 @@ func MarkDigits(registry huma.Registry) {
 			if member.Items != nil {
 				member = member.Items
 			}
-			if member.Extensions = map[string]any{digits: tag}; tag == digitsOfName {
-				member.Extensions[digits] = true
-			}
+			member.Extensions = map[string]any{numeralExtensions[tag]: true}
 		}
 	}
 }
