@@ -118,7 +118,11 @@ func writeTypePreview(w io.Writer, width int, p *wire.TypePreviewForm) {
 		sinks = append(sinks, e.String())
 	}
 	section(w, len("priority"), [][2]string{
-		{"type", p.Type}, {"priority", strconv.Itoa(p.Priority)}, {"modal", p.Modal}, {"expires", p.Expires},
-		{"labels", terminal.OneLine(strings.Join(labels, ", "))}, {"deliver", terminal.OneLine(strings.Join(sinks, "; "))},
+		{"type", p.Type},
+		{"priority", strconv.Itoa(p.Priority)},
+		{"modal", p.Modal},
+		{"expires", p.Expires},
+		{"labels", terminal.OneLine(strings.Join(labels, ", "))},
+		{"deliver", terminal.OneLine(strings.Join(sinks, "; "))},
 	})
 }

@@ -130,11 +130,11 @@ func TestBadQueries(t *testing.T) {
 	t.Parallel()
 	n := newNode(t, testenv.Miniredis(t).Addr(), nil)
 	for want, q := range map[string]item.Query{
-		"limit: must be 1 to 1000":                                  {State: item.Ready},
-		"state: must be ready, assigned":                            {State: "waiting", Limit: 1},
-		"state: done: items that have ended or are withheld are in": {State: item.Done, Limit: 1},
-		"after: is no cursor of a list of items":                    {State: item.Ready, Limit: 1, After: "x"},
-		"after: is the cursor of a list of another":                 {State: item.Ready, Limit: 1, After: cursor{at: 1, member: "x"}.encode(item.Dead)},
+		"limit: must be 1 to 1000":                                            {State: item.Ready},
+		"state: must be ready, assigned":                                      {State: "waiting", Limit: 1},
+		"state: done: items that have ended or are withheld, and dedupe keys": {State: item.Done, Limit: 1},
+		"after: is no cursor of a list of items":                              {State: item.Ready, Limit: 1, After: "x"},
+		"after: is the cursor of a list of another":                           {State: item.Ready, Limit: 1, After: cursor{at: 1, member: "x"}.encode(item.Dead)},
 	} {
 		var invalid *item.InvalidError
 		if _, err := n.List(t.Context(), q); !errors.As(err, &invalid) || !strings.HasPrefix(err.Error(), want) {

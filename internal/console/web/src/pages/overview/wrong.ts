@@ -26,6 +26,7 @@ export type WrongText =
   | "wrongRules"
   | "wrongTls"
   | "wrongClock"
+  | "wrongSubscriptions"
   | "wrongFailing"
   | "wrongUnverified"
   | "wrongLate"
