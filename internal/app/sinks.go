@@ -18,7 +18,6 @@ import (
 	"tallyman/internal/api/view"
 	"tallyman/internal/config"
 	"tallyman/internal/delivery"
-	"tallyman/internal/ledger"
 	"tallyman/internal/wire"
 	"tallyman/sinks"
 	"tallyman/sinks/inbox"
@@ -195,20 +194,11 @@ func (s *pushSink) shown() view.PushStatus {
 
 // sends is how business systems send notices through this node.
 func (a *App) sends() send.Sends {
-	targets, all := map[string]send.TargetKind{}, a.sinks()
-	for name, s := range all {
-		targets[name] = targetKind(&s)
+	targets, addresses := map[string]send.TargetKind{}, map[string]string{}
+	for name, s := range a.sinks() {
+		targets[name], addresses[name] = targetKind(&s), s.Address
 	}
-	addressed := func(ctx context.Context, notices []ledger.NewNotice) (ledger.SentNotices, error) {
-		for i := range notices {
-			for j := range notices[i].Sinks {
-				t := &notices[i].Sinks[j]
-				t.Address = all[t.Sink].Address
-			}
-		}
-		return a.ledger.Send(ctx, notices)
-	}
-	return send.Sends{Send: addressed, Sent: a.ledger.Sent, Wake: a.engine.Wake, Targets: targets, Now: a.opts.Clock.Now}
+	return send.Sends{Send: a.ledger.Send, Sent: a.ledger.Sent, Wake: a.engine.Wake, Targets: targets, Addresses: addresses, Now: a.opts.Clock.Now}
 }
 
 func targetKind(s *engine.Sink) send.TargetKind {

@@ -51,7 +51,7 @@ func (s *noticeMaker) deliver(at string, f *wire.SendNoticeForm, typ *catalog.Ty
 			s.add(wire.CodeInvalidBody, where+"sink", "a notice goes to a sink once; "+d.Sink+" is there before")
 		}
 		seen[d.Sink] = true
-		targets[i] = ledger.Target{Sink: d.Sink, Inbox: kind == TargetInbox, Each: kind == TargetEach}
+		targets[i] = ledger.Target{Sink: d.Sink, Inbox: kind == TargetInbox, Each: kind == TargetEach, Address: s.addresses[d.Sink]}
 		if kind != TargetQueue { // queues give work to whoever asks
 			targets[i].Recipients, asked = recipients, true
 		}
@@ -225,7 +225,7 @@ func (h *Handlers) newSending(ctx context.Context, in *sendInput) (*noticeMaker,
 
 // newMaker begins a request at this time.
 func (h *Handlers) newMaker(who *auth.Identity) *noticeMaker {
-	s := &noticeMaker{who: who, targets: h.deps.Sends.Targets, now: time.Now(), bound: map[string]typeWords{}}
+	s := &noticeMaker{who: who, targets: h.deps.Sends.Targets, addresses: h.deps.Sends.Addresses, now: time.Now(), bound: map[string]typeWords{}}
 	if h.deps.Sends.Now != nil {
 		s.now = h.deps.Sends.Now()
 	}

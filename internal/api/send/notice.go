@@ -33,8 +33,10 @@ type noticeMaker struct {
 	episode string         // of all the notices: it stands for the request and all that it says
 	now     time.Time
 	targets map[string]TargetKind
-	types   catalog.Catalog
-	bound   map[string]typeWords // by type
+	// addresses are those of Sends.
+	addresses map[string]string
+	types     catalog.Catalog
+	bound     map[string]typeWords // by type
 	faults
 }
 

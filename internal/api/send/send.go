@@ -59,6 +59,8 @@ type Sends struct {
 	Wake func(lanes []ledger.Lane)
 	// Targets are the sinks by name.
 	Targets map[string]TargetKind
+	// Addresses are the kinds of addresses that sinks of kind each take from the address book, by name.
+	Addresses map[string]string
 	// Now is the clock of warehouses; time.Now where nil.
 	Now func() time.Time
 }
