@@ -13,6 +13,7 @@ const (
 	MaxName    = 128      // bytes of an id or a worker's name
 	MaxKey     = 512      // bytes of a dedupe key
 	MaxNote    = 500      // bytes of a note; longer ones are cut
+	MaxRequest = 255      // bytes of what names a request
 
 	MaxWarehouse = 64  // bytes of a warehouse's name
 	MaxSubject   = 160 // bytes of a subject
@@ -38,6 +39,8 @@ type New struct {
 	Delay     time.Duration // before it is ready
 	Created   time.Time     // zero = now; decides the day of a dedupe key
 	Subject   string        // what it was made of: a resolution of the same takes it back; "" = nothing
+	Again     bool          // an item of the id that has ended begins a new life; needs the id
+	Request   string        // with Again: names the request; the same one does not begin another life; "" = none
 }
 
 // PushOutcome is what became of an item that was pushed.
@@ -46,7 +49,7 @@ type PushOutcome string
 // The outcomes of a push.
 const (
 	Pushed    PushOutcome = "pushed"
-	Exists    PushOutcome = "exists"    // the queue has, or had, an item of that id: nothing was changed
+	Exists    PushOutcome = "exists"    // the queue has an item of that id, or had one and was not asked for it again: nothing was changed
 	Duplicate PushOutcome = "duplicate" // another item of the warehouse holds the dedupe key: see PushResult.Of
 	IDTaken   PushOutcome = "id_taken"  // an item of another warehouse has, or had, the id: nothing was pushed
 )
@@ -73,6 +76,7 @@ type Item struct {
 	Ready     time.Time // when it last became ready; zero before the first time and when it has ended
 	Due       time.Time // leased: end of the lease; delayed, suspended, stored: when it becomes ready; dead: when it died; else zero
 	Worker    string    // who has the lease: see Caller.Name
+	News      bool      // leased: it takes another priority, order or payload when it waits again
 	Assignee  string    // who alone gets it, a worker or all workers of a subject; "" = any
 	Moves     int64     // how often its state has changed
 	Seq       int64     // the ledger's number; 0 without a ledger

@@ -24,6 +24,14 @@ type Record struct {
 	Suspends int
 	Due      time.Time
 	Assignee string
+	News     *News // leased: what it takes when it waits again; nil = nothing. UnfinishedItems alone says its payload
+}
+
+// News is a revision that waits for the end of a lease, with the payload of its source.
+type News struct {
+	Revision
+
+	Payload []byte // nil = the item keeps its own
 }
 
 // PushAnswer is what the ledger says of a pushed item.
@@ -33,6 +41,10 @@ type PushAnswer struct {
 	State State // as far as the ledger knows; an end means that it is not to be pushed again
 
 	Warehouse string // that the item of the id belongs to
+
+	// Of a new item: how often it has moved and been leased in its former lives, and where both counts go on. 0 = it had none.
+	Moves   int64
+	Attempt int
 }
 
 // Refusal ends an item that was recorded and then refused for its dedupe key.
@@ -58,6 +70,8 @@ type Move struct {
 	By       string // the worker or operator; "" = the queue itself
 	Node     string
 	Note     string // why: the error of a nack, the item that held the key
+
+	Revision *Revision // the item's priority, order and payload are others since; nil = they are as they were
 }
 
 // Moves is what one call of a script did, at one place in the queue's outbox.
@@ -87,6 +101,9 @@ type Pause struct {
 type Journal interface {
 	// PushItems records items that are about to be pushed, all or none, and answers in their order. One whose id the queue
 	// has had before, or that comes twice in the call, is left as it was. Records are kept as they are given, but for Seq.
+	//
+	// With Again an item of the id and warehouse that has ended begins a new life: it is a new item, with a new Seq, whose Moves and Attempt go on, and
+	// whose trace has those of all its lives. It is left as it was where one of its lives was begun by the same Request.
 	PushItems(ctx context.Context, queue string, items []Record) ([]PushAnswer, error)
 	// RefuseItems ends items that were recorded and then refused for their dedupe key. Those that have ended stay as they are.
 	RefuseItems(ctx context.Context, queue string, refused []Refusal) error

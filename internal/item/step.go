@@ -13,7 +13,7 @@ type OpKind string
 // IsOrder tells whether the operation is more than work, and so leaves a record of who asked for it.
 func (k OpKind) IsOrder() bool {
 	switch k {
-	case Finish, Assign, Remove, Requeue:
+	case Finish, Assign, Remove, Requeue, Set:
 		return true
 	case Ack, Nack, Release, Extend, Suspend, Store:
 	}
@@ -32,6 +32,7 @@ const (
 	Assign  OpKind = "assign"  // attempt or 0: only Worker gets it; "" = anybody again. A lease is passed on, without a failure; a delayed, suspended or stored item keeps its time
 	Remove  OpKind = "remove"  // 0: taken out; with Force also while it is leased
 	Requeue OpKind = "requeue" // 0: a dead item is ready again, its failures count anew
+	Set     OpKind = "set"     // 0: another priority, order or payload: see Op.Set
 )
 
 // Op is one operation.
@@ -43,6 +44,16 @@ type Op struct {
 	Worker  string
 	Force   bool
 	Note    string // why, for the trace
+	Set     *Setting
+}
+
+// Setting is what the operation Set gives an item. What is nil, or 0, stays as it is.
+type Setting struct {
+	Priority int           // 1 … 5
+	Order    *ServiceOrder // not given = the time of becoming ready
+	// Source is the Seq of the refused record whose payload the item takes. With it a leased item takes all that is set when it waits again.
+	Source  int64
+	Payload []byte // that of the source
 }
 
 // Outcome is what became of an operation.

@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -59,12 +60,20 @@ func checkNew(i int, n *item.New) error {
 		return invalid("dedupeKey", i, "has %d bytes; %d are the most", len(n.DedupeKey), item.MaxKey)
 	case !utf8.ValidString(n.DedupeKey) || strings.Contains(n.DedupeKey, "\x00"):
 		return invalid("dedupeKey", i, "must be UTF-8 without zero bytes")
+	case n.Again && n.ID == "":
+		return invalid("again", i, "needs the id of the item")
+	case n.Request != "" && !isRequest(n.Request):
+		return invalid("request", i, "must be 1 to %d printable ASCII characters", item.MaxRequest)
 	case n.Delay < 0 || n.Delay > MaxDelay:
 		return invalid("delay", i, "must be 0 to %d days", MaxDelay/(24*time.Hour))
 	case !n.Created.IsZero() && n.Created.UnixMicro() <= 0:
 		return invalid("createdAt", i, "must be after 1970")
 	}
 	return nil
+}
+
+func isRequest(s string) bool {
+	return len(s) <= item.MaxRequest && !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r > '~' })
 }
 
 // checkStep says what is wrong with a step.
@@ -114,7 +123,7 @@ func checkOp(i int, op *item.Op) error {
 		if op.Attempt == 0 {
 			return invalid("attempt", i, "%s names the attempt of the lease", op.Kind)
 		}
-	case item.Finish, item.Remove, item.Requeue:
+	case item.Finish, item.Remove, item.Requeue, item.Set:
 		if op.Attempt != 0 {
 			return invalid("attempt", i, "%s is for an item that nobody has, and names no attempt", op.Kind)
 		}
@@ -134,6 +143,8 @@ func checkOp(i int, op *item.Op) error {
 				return invalid("worker", i, "must be a worker, a subject or <subject>/<worker>; each "+nameRule)
 			}
 		}
+	case item.Set:
+		return checkSetting(i, op.Set)
 	default: // no more is asked of them
 	}
 	switch {
@@ -143,6 +154,18 @@ func checkOp(i int, op *item.Op) error {
 		return invalid(field, i, "must be %s", limit)
 	case op.Kind == item.Store && op.Delay < time.Microsecond:
 		return invalid("delay", i, "says for how long the item is put away")
+	}
+	return nil
+}
+
+func checkSetting(i int, s *item.Setting) error {
+	switch {
+	case s == nil || s.Priority == 0 && s.Order == nil && s.Source == 0:
+		return invalid("priority", i, "give a priority, an order or both")
+	case s.Priority != 0 && (s.Priority < item.LowestPriority || s.Priority > item.HighestPriority):
+		return invalid("priority", i, "must be %d to %d", item.LowestPriority, item.HighestPriority)
+	case s.Source == 0 && len(s.Payload) > 0:
+		return errors.New("queue: a payload comes from a record")
 	}
 	return nil
 }

@@ -20,6 +20,7 @@ import (
 //	tallyman:{replenishment}:meta         hash  epoch, layout, paused, due, out, drained, drainer, drain_until
 //	tallyman:{replenishment}:items        hash  id → head, newline, payload, or the mark that the payload lies apart: see value.go
 //	tallyman:{replenishment}:payloads     hash  id → payload, of the items whose values have the mark
+//	tallyman:{replenishment}:news         hash  id → what a leased item takes when it waits again
 //	tallyman:{replenishment}:assigned     zset  worker, level, rank and id of its own items, all at score 0
 //	tallyman:{replenishment}:waits        zset  state, warehouse → nothing of them is due before it, µs
 //	tallyman:{replenishment}:warehouses   zset  those that have items, all at score 0
@@ -66,6 +67,7 @@ func (k keySpace) dedupe() string     { return k.base + "dedupe" }
 func (k keySpace) windows() string    { return k.base + "windows" }
 func (k keySpace) outbox() string     { return k.base + "outbox" }
 func (k keySpace) payloads() string   { return k.base + "payloads" }
+func (k keySpace) news() string       { return k.base + "news" }
 
 // request holds the last request of a caller.
 func (k keySpace) request(caller string) string { return k.base + "request:" + caller }
@@ -75,12 +77,12 @@ func (k keySpace) hints() string { return k.base + "hints" }
 
 // all returns the keys of a queue in the order in which every script declares them, with room for more.
 func (k keySpace) all(more int) []string {
-	return append(make([]string, 0, 9+more), k.meta(), k.items(), k.assigned(), k.waits(), k.warehouses(), k.dedupe(), k.windows(), k.outbox(),
-		k.payloads())
+	return append(make([]string, 0, 10+more), k.meta(), k.items(), k.assigned(), k.waits(), k.warehouses(), k.dedupe(), k.windows(), k.outbox(),
+		k.payloads(), k.news())
 }
 
 // layout numbers what the keys and values are: where Redis has another one, the queue is written back from the ledger.
-const layout = 4
+const layout = 5
 
 // formerly returns the keys of layout 1, in which warehouses had none of their own, and what the layouts 2 and 3 had beside those of warehouses.
 func (k keySpace) formerly() []string {

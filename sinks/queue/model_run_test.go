@@ -157,7 +157,7 @@ func drawScope(t *rapid.T) item.Scope {
 }
 
 var modelKinds = []item.OpKind{
-	item.Ack, item.Ack, item.Nack, item.Release, item.Extend, item.Suspend, item.Store, item.Finish, item.Assign, item.Remove, item.Requeue,
+	item.Ack, item.Ack, item.Nack, item.Release, item.Extend, item.Suspend, item.Store, item.Finish, item.Assign, item.Remove, item.Requeue, item.Set, item.Set,
 }
 
 // drawOp draws an operation on an item that there is or was, with its attempt or another.
@@ -173,6 +173,9 @@ func (r *modelRun) drawOp(t *rapid.T) item.Op {
 		o.Delay = hours
 	case item.Store:
 		o.Delay = hours + time.Second
+	case item.Set:
+		o.Set = r.drawSetting(t, o.ID)
+		o.Force = o.Set.Source > 0
 	default: // it needs nothing more
 	}
 	named := slices.Contains([]item.OpKind{item.Ack, item.Nack, item.Release, item.Extend}, o.Kind)
@@ -187,6 +190,17 @@ func (r *modelRun) drawOp(t *rapid.T) item.Op {
 		o.Note = "why: é -"
 	}
 	return o
+}
+
+func (r *modelRun) drawSetting(t *rapid.T, id string) *item.Setting {
+	s := &item.Setting{Priority: rapid.IntRange(0, 5).Draw(t, "priority")}
+	if order := drawOrder(t, r.now); s.Priority == 0 || rapid.Bool().Draw(t, "sets the order") {
+		s.Order = &order
+	}
+	if rapid.Bool().Draw(t, "sets the payload") {
+		s.Source, s.Payload = 1, drawPayload(t, id)
+	}
+	return s
 }
 
 func (r *modelRun) drawStep(t *rapid.T) item.Step {

@@ -31,6 +31,7 @@ type standing struct {
 	Timed    map[string][]string // "state warehouse" → ids
 	Dedupe   map[string]string
 	Windows  int
+	News     []string             // ids
 	Recorded map[int64]item.Move // the last of each item, as the outbox has it
 }
 
@@ -76,6 +77,7 @@ func (r *modelRun) standing(ctx context.Context) (standing, error) {
 			timed[state.Letter()+" "+name] = p.ZRangeWithScores(ctx, k.base+string(state)+":"+name, 0, -1)
 		}
 	}
+	news := p.HKeys(ctx, k.news())
 	if _, err := p.Exec(ctx); err != nil {
 		return s, err
 	}
@@ -97,7 +99,7 @@ func (r *modelRun) standing(ctx context.Context) (standing, error) {
 			s.Since[name] = members.Val()
 		}
 	}
-	s.Own = own.Val()
+	s.Own, s.News = own.Val(), slices.Sorted(slices.Values(news.Val()))
 	for name, members := range ownOf {
 		if len(members.Val()) > 0 {
 			s.OwnOf[name] = members.Val()
@@ -154,7 +156,7 @@ func (r *modelRun) standing(ctx context.Context) (standing, error) {
 				failed = errors.Join(failed, fmt.Errorf("item %d moved from %+v to %+v", m.Seq, before, m))
 			}
 			s.Recorded[m.Seq] = recorded(item.Move{
-				N: m.N, To: m.To, Attempt: m.Attempt, Failures: m.Failures, Suspends: m.Suspends, Due: m.Due, Assignee: m.Assignee,
+				N: m.N, To: m.To, Attempt: m.Attempt, Failures: m.Failures, Suspends: m.Suspends, Due: m.Due, Assignee: m.Assignee, Revision: m.Revision,
 			})
 		}
 	}
@@ -172,6 +174,9 @@ func (m *model) want() standing {
 		i.Due = fromMicro(i.due)
 		i.Ready = i.Ready.UTC()
 		s.Items = append(s.Items, i.Item)
+		if i.News {
+			s.News = append(s.News, id)
+		}
 	}
 	for level := item.HighestPriority; level >= item.LowestPriority; level-- {
 		for _, i := range m.common(level) {
@@ -209,7 +214,7 @@ func (m *model) want() standing {
 	for _, i := range slices.Concat(slices.Collect(maps.Values(m.items)), slices.Collect(maps.Values(m.ended))) {
 		if i.Moves > 0 {
 			s.Recorded[i.Seq] = recorded(item.Move{
-				N: i.Moves, To: i.State, Attempt: i.Attempt, Failures: i.Failures, Suspends: i.Suspends, Due: fromMicro(i.due), Assignee: i.Assignee,
+				N: i.Moves, To: i.State, Attempt: i.Attempt, Failures: i.Failures, Suspends: i.Suspends, Due: fromMicro(i.due), Assignee: i.Assignee, Revision: i.revision,
 			})
 		}
 	}

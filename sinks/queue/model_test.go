@@ -28,6 +28,8 @@ type model struct {
 type modelItem struct {
 	item.Item
 	due, place int64
+	news       *item.Setting  // what it takes when it waits again
+	revision   *item.Revision // of its last move
 }
 
 type held struct {
@@ -159,6 +161,11 @@ func (c *modelCall) moveTo(i *modelItem, to item.State, due int64) {
 	c.tails = slices.DeleteFunc(c.tails, func(other *modelItem) bool { return other == i })
 	i.State, i.due, i.Worker = to, due, ""
 	i.Moves++
+	i.revision = nil
+	if i.news != nil && !to.Ended() {
+		i.set(i.news)
+	}
+	i.news, i.News = nil, false
 	if to == item.Done || to == item.Removed {
 		delete(c.items, i.ID)
 		c.ended[i.Seq] = i
@@ -204,7 +211,7 @@ func (c *modelCall) op(by *item.Caller, o item.Op) item.Outcome {
 		return item.IsLeased
 	case o.Kind == item.Requeue && i.State != item.Dead:
 		return item.NotDead
-	case i.State == item.Dead && o.Kind != item.Requeue && o.Kind != item.Remove:
+	case i.State == item.Dead && o.Kind != item.Requeue && o.Kind != item.Remove && o.Kind != item.Set:
 		return item.IsDead
 	}
 	switch o.Kind {
@@ -232,8 +239,32 @@ func (c *modelCall) op(by *item.Caller, o item.Op) item.Outcome {
 		c.tail(i)
 	case item.Assign:
 		c.assign(i, o.Worker)
+	case item.Set:
+		if leased && o.Set.Source == 0 {
+			return item.IsLeased
+		}
+		i.Moves++
+		before := i.Item
+		i.set(o.Set)
+		if leased { // only then
+			i.revision.Later = true
+			i.Priority, i.Order, i.Payload = before.Priority, before.Order, before.Payload
+			i.news, i.News = o.Set, true
+		}
 	}
 	return item.OK
+}
+
+// set gives an item another priority, order and payload.
+func (i *modelItem) set(s *item.Setting) {
+	i.Priority = cmp.Or(s.Priority, i.Priority)
+	if s.Order != nil {
+		i.Order = *s.Order
+	}
+	if s.Source != 0 {
+		i.Payload = s.Payload
+	}
+	i.revision = &item.Revision{Priority: i.Priority, Order: i.Order, Source: s.Source}
 }
 
 func (c *modelCall) assign(i *modelItem, worker string) {
@@ -292,6 +323,7 @@ func (c *modelCall) lease(s item.Step, lease time.Duration) (leased []modelLease
 			i.State, i.due, i.Worker = item.Leased, c.now+lease.Microseconds(), name
 			i.Attempt++
 			i.Moves++
+			i.revision = nil
 			leased = append(leased, modelLease{i.ID, i.Attempt})
 		}
 	}

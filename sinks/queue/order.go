@@ -34,6 +34,9 @@ type orderedOp struct {
 	Op     string  `json:"op"`
 	ID     string  `json:"id"`
 	Worker *string `json:"worker,omitempty"`
+	// What is set: "" of the order is the time of becoming ready.
+	Priority     int     `json:"priority,omitempty"`
+	ServiceOrder *string `json:"order,omitempty"`
 	Note   string  `json:"note,omitempty"`
 }
 
@@ -66,6 +69,13 @@ func orderText(s *item.Step) string {
 		one := orderedOp{Place: i, Op: string(op.Kind), ID: op.ID, Note: cutNote(op.Note)}
 		if op.Kind == item.Assign {
 			one.Worker = &op.Worker
+		}
+		if op.Set != nil {
+			one.Priority = op.Set.Priority
+			if op.Set.Order != nil {
+				order := op.Set.Order.String()
+				one.ServiceOrder = &order
+			}
 		}
 		o.Ops = append(o.Ops, one)
 	}

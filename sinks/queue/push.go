@@ -3,6 +3,7 @@ package queue
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"tallyman/internal/item"
@@ -26,6 +27,9 @@ func (q *Queue) Push(ctx context.Context, test bool, by string, items []item.New
 			return nil, err
 		}
 	}
+	if err := q.awaitEnds(ctx, l, items); err != nil {
+		return nil, err
+	}
 	p := &pushRecords{records: records, known: make([]item.PushAnswer, len(records)), given: make([]bool, len(records))}
 	if l.o.Ledger == nil {
 		for i := range items {
@@ -41,11 +45,36 @@ func (q *Queue) Push(ctx context.Context, test bool, by string, items []item.New
 	return results(p, answers), nil
 }
 
+// awaitEnds waits until the ledger knows of the items that have ended, where some are asked for again.
+func (q *Queue) awaitEnds(ctx context.Context, l *queueLine, items []item.New) error {
+	if l.o.Ledger == nil || !slices.ContainsFunc(items, func(n item.New) bool { return n.Again }) {
+		return nil
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, callTimeout, fmt.Errorf("what has moved is not in the ledger after %s", callTimeout))
+	defer cancel()
+	err := q.keeper.Serve(ctx, func(ctx context.Context, g *recovery.Generation) error {
+		reply, err := l.run(ctx, q.reads.get, l.all, g.Epoch, l.now(), "")
+		if err != nil {
+			return q.lost(g, err)
+		}
+		p := replyReader{reply: reply}
+		moved := p.count()
+		if p.err != nil {
+			return p.err
+		}
+		return l.awaitApplied(ctx, g.Epoch, moved)
+	})
+	if err != nil && ctx.Err() != nil {
+		return fmt.Errorf("ledger: %w", context.Cause(ctx))
+	}
+	return err
+}
+
 // enter puts those of the recorded items into Redis that have not ended. For those that have the answer is that they exist.
 func (q *Queue) enter(ctx context.Context, l *queueLine, p *pushRecords) ([]string, error) {
 	answers := make([]string, len(p.records))
 	for i, k := range p.known {
-		p.records[i].Seq = k.Seq
+		p.records[i].Seq, p.records[i].Moves, p.records[i].Attempt = k.Seq, k.Moves, k.Attempt
 		switch {
 		case k.New:
 		case k.Warehouse != p.records[i].Warehouse:

@@ -210,10 +210,18 @@ func restored(r *item.Record, epoch string) (item.Move, bool) {
 		return item.Move{}, false
 	}
 	r.State, r.Due = item.Ready, time.Time{}
-	return item.Move{
+	m := item.Move{
 		Seq: r.Seq, N: r.Moves, From: item.Leased, To: item.Ready, Attempt: r.Attempt, Failures: r.Failures, Suspends: r.Suspends,
 		Assignee: r.Assignee, Note: restoreNote,
-	}, true
+	}
+	if news := r.News; news != nil {
+		r.Priority, r.Order, r.News = news.Priority, news.Order, nil
+		if news.Payload != nil {
+			r.Payload = news.Payload
+		}
+		m.Revision = &item.Revision{Priority: news.Priority, Order: news.Order, Source: news.Source}
+	}
+	return m, true
 }
 
 // tell records moves that no script of the queue has made.

@@ -179,11 +179,23 @@ func (r *request) id() string {
 	for i := range r.step.Ops {
 		op := &r.step.Ops[i]
 		_, _ = fmt.Fprintf(h, "%s %s %d %d %s %t %q\n", op.Kind, op.ID, op.Attempt, op.Delay, op.Worker, op.Force, op.Note) // never fails
+		if op.Set != nil {
+			_, _ = h.Write([]byte(settingText(op.Set)))
+		}
 	}
 	return r.step.RequestID + "#" + strconv.FormatUint(h.Sum64(), 36)
 }
 
-func (r *request) work() int { return len(r.step.Ops) + r.step.Max }
+// work is how much the script has to do: a payload of some hundred bytes is as much as an operation.
+func (r *request) work() int {
+	work := len(r.step.Ops) + r.step.Max
+	for i := range r.step.Ops {
+		if set := r.step.Ops[i].Set; set != nil {
+			work += len(set.Payload) / 512
+		}
+	}
+	return work
+}
 
 // repeats is how many items the answer has once more where the caller asks again.
 func (r *request) repeats() int {
@@ -200,7 +212,7 @@ const recordFor = MaxWait + time.Minute
 // letters are the operations as step.lua has them.
 var letters = map[item.OpKind]byte{
 	item.Ack: 'a', item.Nack: 'n', item.Release: 'r', item.Extend: 'e', item.Suspend: 's', item.Store: 't',
-	item.Finish: 'f', item.Assign: 'g', item.Remove: 'm', item.Requeue: 'q',
+	item.Finish: 'f', item.Assign: 'g', item.Remove: 'm', item.Requeue: 'q', item.Set: 'v',
 }
 
 // wrong are the outcomes that step.lua has letters for; every other letter is the state that the item is in.
@@ -292,7 +304,11 @@ func (l *queueLine) argument(op *item.Op) string {
 	if op.Force {
 		force = "1"
 	}
-	return strconv.FormatInt(delay.Microseconds(), 10) + " " + orDash(op.Worker) + " " + force + " " + escape(cutNote(op.Note))
+	text := strconv.FormatInt(delay.Microseconds(), 10) + " " + orDash(op.Worker) + " " + force + " " + escape(cutNote(op.Note))
+	if op.Set != nil {
+		text += " " + settingText(op.Set)
+	}
+	return text
 }
 
 // readAnswers gives each request its part of step.lua's answer.

@@ -31,8 +31,13 @@ import (
 //	place     when the item became ready, made distinct from the places of others. An item keeps it until a lease has ended with a nack or a
 //	          suspend. 0 = none, or of a ready item without order and assignee, its score in the ready list
 //
+// Behind them stands a + of a leased item that takes something else when it waits again: the hash news has it, as settingText writes it.
+//
 // scripts/common.lua reads and writes the same.
-const headFields = 16
+const (
+	headFields = 16
+	newsMark   = " +"
+)
 
 // largePayload is how many bytes a payload has at least that lies apart. To lie apart costs 160 bytes of memory, and a push and a lease some
 // microseconds of Redis more; to stand in the value costs a copy with each change of the head. An item that is pushed, leased and acked once is level at
@@ -52,6 +57,7 @@ func liesApart(payload []byte) bool {
 // parseValue reads the value of the item with that id, which has its payload.
 func parseValue(id, value string) (item.Item, error) {
 	head, payload, found := strings.Cut(value, "\n")
+	head, news := strings.CutSuffix(head, newsMark)
 	fields := strings.Split(head, " ")
 	if !found || len(fields) != headFields || strings.HasSuffix(payload, string(apartMark)) {
 		return item.Item{}, fmt.Errorf("%w: item %s", errValue, id)
@@ -83,6 +89,7 @@ func parseValue(id, value string) (item.Item, error) {
 		Failures: int(numbers[5]), Suspends: int(numbers[6]), Seq: numbers[7], Assignee: fromDash(fields[8]),
 		Bucket: fromDash(fields[10]), Priority: int(numbers[11]), Ready: fromMicro(numbers[12]), Created: fromMicro(numbers[13]),
 		Order: item.ServiceOrder{Given: fields[14] != "-", Thousandths: numbers[14]},
+		News: news,
 	}, nil
 }
 
@@ -123,6 +130,21 @@ func appendNumbers(b []byte, numbers ...int64) []byte {
 	return b
 }
 
+// settingText is what the operation set gives an item, as work.lua has it: "priority order source apart", newline, payload.
+func settingText(s *item.Setting) string {
+	order, apart := "=", "-"
+	if s.Order != nil {
+		order = "-"
+		if s.Order.Given {
+			order = strconv.FormatInt(s.Order.Thousandths, 10)
+		}
+	}
+	if liesApart(s.Payload) {
+		apart = string(apartMark)
+	}
+	return fmt.Sprintf("%d %s %d %s\n%s", s.Priority, order, s.Source, apart, s.Payload)
+}
+
 func fromMicro(us int64) time.Time {
 	if us == 0 {
 		return time.Time{}
@@ -155,7 +177,7 @@ func fromDash(s string) string {
 //
 //	seq n from to attempt failures suspends due assignee by note
 //
-// and, behind those of an order, a line of that: see order.go,
+// with the revision of a move that has one behind it, as item.Revision.Text has it, and, behind those of an order, a line of that: see order.go,
 // with how many moves the entries before it had (which step.lua wants to know), the letters of the states, times in µs, - for an empty text, and who did it and the note escaped as in a query.
 const moveFields = 11
 
@@ -192,6 +214,7 @@ func parseEntry(position int64, entry string) (item.Moves, error) {
 
 func parseMove(line string) (item.Move, error) {
 	var f [moveFields]string
+	var revision *item.Revision
 	rest, more := line, true
 	for i := range f {
 		if !more {
@@ -200,7 +223,10 @@ func parseMove(line string) (item.Move, error) {
 		f[i], rest, more = strings.Cut(rest, " ")
 	}
 	if more {
-		return item.Move{}, fmt.Errorf("%w: a move is %.200q", errEntry, line)
+		var err error
+		if revision, err = item.ParseRevision(rest); err != nil {
+			return item.Move{}, fmt.Errorf("%w: a move is %.200q: %w", errEntry, line, err)
+		}
 	}
 	from, badFrom := item.FromLetter(f[2])
 	to, badTo := item.FromLetter(f[3])
@@ -213,7 +239,7 @@ func parseMove(line string) (item.Move, error) {
 	m := item.Move{
 		Seq: n.read(f[0]), N: n.read(f[1]), From: from, To: to,
 		Attempt: int(n.read(f[4])), Failures: int(n.read(f[5])), Suspends: int(n.read(f[6])), Due: n.time(f[7]),
-		Assignee: fromDash(f[8]), By: by, Note: note,
+		Assignee: fromDash(f[8]), By: by, Note: note, Revision: revision,
 	}
 	return m, n.err
 }
@@ -247,6 +273,10 @@ func moveLines(moves []item.Move) string {
 		}
 		fmt.Fprintf(&b, "%d %d %s %s %d %d %d %d %s %s %s", m.Seq, m.N, from, m.To.Letter(), m.Attempt, m.Failures, m.Suspends,
 			toMicro(m.Due), orDash(m.Assignee), escape(m.By), escape(m.Note))
+		if m.Revision != nil {
+			b.WriteByte(' ')
+			b.WriteString(m.Revision.Text())
+		}
 	}
 	return b.String()
 }

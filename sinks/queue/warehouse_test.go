@@ -45,6 +45,9 @@ func TestAnItemOfAnotherWarehouseIsAnUnknownOne(t *testing.T) {
 			for kind := range letters {
 				op := item.Op{Kind: kind, ID: id}
 				want := item.NotFound
+				if kind == item.Set {
+					op.Set = &item.Setting{Priority: 5}
+				}
 				if kind == item.Store {
 					op.Delay = time.Hour
 				}

@@ -21,6 +21,7 @@ type Item struct {
 	Attempt                                       int64 // it jumps whenever an index is written back
 	Failures, Suspends                            int32
 	Assignee                                      string
+	News                                          string // the text of the revision that waits for the end of the lease
 }
 
 // NewItem is the row of a record.
@@ -59,7 +60,7 @@ func order(column int64) item.ServiceOrder {
 
 // Columns returns pointers to the fields in the order of the columns that the queries of unfinished items name.
 func (i *Item) Columns() []any {
-	return append(i.ItemColumns(), &i.State, &i.Moves, &i.Attempt, &i.Failures, &i.Suspends, &i.Due, &i.Assignee)
+	return append(i.ItemColumns(), &i.State, &i.Moves, &i.Attempt, &i.Failures, &i.Suspends, &i.Due, &i.Assignee, &i.News)
 }
 
 // ItemColumns are those that the queries of ended items name: what does not change.
@@ -84,6 +85,12 @@ func (i *Item) Record() (item.Record, error) {
 	var err error
 	if i.State != "" {
 		r.State, err = item.FromLetter(i.State)
+	}
+	if err == nil && i.News != "" {
+		var news *item.Revision
+		if news, err = item.ParseRevision(i.News); err == nil {
+			r.News = &item.News{Revision: *news}
+		}
 	}
 	return r, err
 }
@@ -132,6 +139,9 @@ func CompleteTrace(r item.Record, moves []item.Move) (item.Record, []item.Move) 
 	if r.State == "" {
 		Stand(&r, moves)
 	}
+	if len(moves) > 0 && moves[0].From == "" { // its first life's
+		return r, moves
+	}
 	return r, append([]item.Move{FirstMove(&r)}, moves...)
 }
 
@@ -149,70 +159,6 @@ func Seqs(list []item.Record) []int64 {
 	out := make([]int64, len(list))
 	for i := range list {
 		out[i] = list[i].Seq
-	}
-	return out
-}
-
-// Push is what one call of PushItems writes.
-type Push struct {
-	Known []item.PushAnswer // in the order of the call; complete after Rows
-
-	items []item.Record
-	first map[string]int // by id: where it comes first, which is the one that counts
-}
-
-// NewPush prepares the items.
-func NewPush(items []item.Record) *Push {
-	p := &Push{Known: make([]item.PushAnswer, len(items)), items: items, first: make(map[string]int, len(items))}
-	for i := range items {
-		if _, ok := p.first[items[i].ID]; !ok {
-			p.first[items[i].ID] = i
-		}
-	}
-	return p
-}
-
-// IDs are those of the items, each once.
-func (p *Push) IDs() []string {
-	ids := make([]string, 0, len(p.first))
-	for id := range p.first {
-		ids = append(ids, id)
-	}
-	return ids
-}
-
-// Is tells that the ledger has an item already: its number, the letter of its state, and its warehouse.
-func (p *Push) Is(id string, seq int64, letter, warehouse string) error {
-	state, err := item.FromLetter(letter)
-	p.Known[p.first[id]] = item.PushAnswer{Seq: seq, State: state, Warehouse: warehouse}
-	return err
-}
-
-// Count is how many items are new, as far as Is has told.
-func (p *Push) Count() int {
-	n := 0
-	for _, at := range p.first {
-		if p.Known[at].Seq == 0 {
-			n++
-		}
-	}
-	return n
-}
-
-// Rows gives the numbers to the new items, in their order, and returns their rows.
-func (p *Push) Rows(seqs []int64) []Item {
-	out := make([]Item, 0, len(seqs))
-	for i := range p.items {
-		r := &p.items[i]
-		switch at := p.first[r.ID]; {
-		case at != i:
-			p.Known[i] = p.Known[at]
-			p.Known[i].New = false
-		case p.Known[i].Seq == 0:
-			seq := seqs[len(out)]
-			p.Known[i] = item.PushAnswer{Seq: seq, New: true, State: r.State, Warehouse: r.Warehouse}
-			out = append(out, NewItem(r, seq))
-		}
 	}
 	return out
 }

@@ -16,7 +16,8 @@ import (
 //
 //	n at from to attempt failures suspends due assignee by node note
 //
-// States are letters, times µs since 1970, the last four escaped as in a URL. - is an empty text.
+// States are letters, times µs since 1970, the last four escaped as in a URL. - is an empty text. Behind them stands the revision of a move
+// that has one, as item.Revision.Text has it.
 const moveFields = 12
 
 // errMove says that a text is not one that appendMove has written.
@@ -35,6 +36,9 @@ func appendMove(dst []byte, m *item.Move) []byte {
 	number(Micros(m.Due))
 	for _, text := range []string{m.Assignee, m.By, m.Node, m.Note} {
 		dst = append(append(dst, escaped(text)...), ' ')
+	}
+	if m.Revision != nil {
+		dst = append(append(dst, m.Revision.Text()...), ' ')
 	}
 	dst[len(dst)-1] = '\n'
 	return dst
@@ -67,6 +71,14 @@ func ParseMoves(dst []item.Move, seq int64, text string) ([]item.Move, error) {
 
 func parseMove(line string) (item.Move, error) {
 	fields := strings.Split(line, " ")
+	var revision *item.Revision
+	if len(fields) == moveFields+1 {
+		var err error
+		if revision, err = item.ParseRevision(fields[moveFields]); err != nil {
+			return item.Move{}, err
+		}
+		fields = fields[:moveFields]
+	}
 	if len(fields) != moveFields {
 		return item.Move{}, fmt.Errorf("%d fields", len(fields))
 	}
@@ -99,6 +111,7 @@ func parseMove(line string) (item.Move, error) {
 	return item.Move{
 		N: numbers[0], At: Time(numbers[1]), From: from, To: to, Attempt: int(numbers[2]), Failures: int(numbers[3]),
 		Suspends: int(numbers[4]), Due: Time(numbers[5]), Assignee: texts[0], By: texts[1], Node: texts[2], Note: texts[3],
+		Revision: revision,
 	}, nil
 }
 
@@ -115,6 +128,7 @@ type Apply struct {
 	Changed  []Standing     // items that go on, as they stand after their last moves
 	Done     []Standing
 	Early    []Standing // items that were removed or refused
+	Revised  []Revised  // items that have another priority, order or payload
 }
 
 // Trail is the moves of one item.
@@ -132,6 +146,15 @@ type Standing struct {
 	Failures, Suspends int32
 	Due                int64
 	Assignee           string
+	News               string // the revision that waits for the end of the lease; "" = none
+}
+
+// Revised is what an item is since its move N.
+type Revised struct {
+	Seq, N   int64
+	Priority int16
+	Order    int64
+	Source   int64 // of whose payload; 0 = its own
 }
 
 // NewApply takes the entries above the position, and puts the moves of each item together.
@@ -194,6 +217,12 @@ func (a *Apply) add(moves []*item.Move) {
 		Seq: last.Seq, N: last.N, State: last.To.Letter(), Attempt: int64(last.Attempt), Failures: int32(last.Failures), //nolint:gosec // counts
 		Suspends: int32(last.Suspends), Due: Micros(last.Due), Assignee: last.Assignee, //nolint:gosec // counts
 	}
+	if last.Revision != nil && last.Revision.Later {
+		s.News = last.Revision.Text()
+	}
+	if r, ok := revised(moves); ok {
+		a.Revised = append(a.Revised, r)
+	}
 	switch {
 	case last.To == item.Done:
 		a.Done = append(a.Done, s)
@@ -202,6 +231,23 @@ func (a *Apply) add(moves []*item.Move) {
 	default:
 		a.Changed = append(a.Changed, s)
 	}
+}
+
+// revised is what an item has become by its moves. A payload stays that of the last source.
+func revised(moves []*item.Move) (r Revised, ok bool) {
+	for _, m := range moves {
+		v := m.Revision
+		if v == nil || v.Later {
+			continue
+		}
+		source := r.Source
+		if v.Source != 0 {
+			source = v.Source
+		}
+		r = Revised{Seq: m.Seq, N: m.N, Priority: int16(v.Priority), Order: Order(v.Order), Source: source} //nolint:gosec // 1 … 5
+		ok = true
+	}
+	return r, ok
 }
 
 // Refusals are what one call of RefuseItems ends.

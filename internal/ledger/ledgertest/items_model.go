@@ -24,7 +24,8 @@ type itemModel struct {
 // modelItem is an item and its trace.
 type modelItem struct {
 	item.Record
-	trace []item.Move
+	trace    []item.Move
+	requests []string // by which its lives were begun, where that is known
 }
 
 // checkItems walks pushes and moves at random, on the ledger and on the model.
@@ -58,15 +59,41 @@ func (m *itemMachine) Push(t *rapid.T) {
 	must(t, err, nil)
 	for i, r := range records {
 		was := m.byID(r.ID)
-		want := item.PushAnswer{New: was == nil, State: r.State, Seq: known[i].Seq, Warehouse: r.Warehouse}
+		want := item.PushAnswer{New: true, State: r.State, Seq: known[i].Seq, Warehouse: r.Warehouse}
+		one := &modelItem{Record: r}
+		again := r.Again && !slices.ContainsFunc(records[:i], func(before item.Record) bool { return before.ID == r.ID }) // the first one counts
+		one.Again, one.Request = false, ""
+		begins := pushOf(&r)
+		if again && r.Request != "" {
+			begins.Note = "request " + r.Request
+		}
+		if was != nil && again && was.State.Ended() && was.Warehouse == r.Warehouse && (r.Request == "" || !slices.Contains(was.requests, r.Request)) {
+			one.trace, one.requests = was.trace, was.requests
+			begins.N, begins.From, begins.Attempt = was.Moves+1, was.State, was.Attempt
+			one.Moves, one.Attempt, want.Moves, want.Attempt = begins.N, begins.Attempt, begins.N, begins.Attempt
+			m.model.items = slices.DeleteFunc(m.model.items, func(i *modelItem) bool { return i == was })
+			for _, other := range m.model.items {
+				if other.News != nil && other.News.Source == was.Seq {
+					other.News.Payload = nil
+				}
+			}
+			was = nil
+		}
 		if was != nil {
-			want.Seq, want.State, want.Warehouse = was.Seq, was.State, was.Warehouse
+			want.New, want.Seq, want.State, want.Warehouse = false, was.Seq, was.State, was.Warehouse
 		} else {
 			if n := len(m.model.items); n > 0 && known[i].Seq <= m.model.items[n-1].Seq {
 				t.Fatalf("number %d after %d", known[i].Seq, m.model.items[n-1].Seq)
 			}
-			r.Seq = known[i].Seq
-			m.model.items = append(m.model.items, &modelItem{r, []item.Move{pushOf(&r)}})
+			one.Seq = known[i].Seq
+			if again {
+				one.requests = append(one.requests, r.Request)
+			}
+			one.trace = append(one.trace, begins)
+			for j := range one.trace {
+				one.trace[j].Seq = one.Seq
+			}
+			m.model.items = append(m.model.items, one)
 		}
 		same(t, want, known[i])
 	}
@@ -80,12 +107,16 @@ func (m *itemMachine) record(t *rapid.T) item.Record {
 	r := newItem(fmt.Sprintf("i_%d", rapid.IntRange(1, 12).Draw(t, "id")))
 	r.Created = m.f.clock.Now()
 	r.Order = rapid.SampledFrom([]item.ServiceOrder{{}, {Given: true}, {Given: true, Thousandths: -item.MostOrder}}).Draw(t, "order")
+	r.Payload = rapid.SampledFrom([][]byte{[]byte(`"a"`), []byte(`"b"`), []byte(`"c"`)}).Draw(t, "payload")
 	r.Warehouse = rapid.SampledFrom([]string{"", "119240", "W 2"}).Draw(t, "warehouse")
 	r.Subject = rapid.SampledFrom([]string{"", "a", "b"}).Draw(t, "subject")
 	r.Delay = time.Duration(rapid.IntRange(0, 1).Draw(t, "delay")) * time.Minute
 	r.Ready = r.Created.Add(r.Delay)
 	if r.Delay > 0 {
 		r.State, r.Due = item.Delayed, r.Ready
+	}
+	if r.Again = rapid.Bool().Draw(t, "again"); r.Again {
+		r.Request = rapid.SampledFrom([]string{"", "r-1", "r-2", "r-3"}).Draw(t, "request")
 	}
 	if rapid.Bool().Draw(t, "window") {
 		r.Until = r.Created.Add(2 * time.Minute)
@@ -116,8 +147,31 @@ func (m *itemMachine) step(t *rapid.T, i *modelItem) item.Move {
 		item.Ready, item.Leased, item.Leased, item.Delayed, item.Suspended, item.Stored, item.Dead, item.Done, item.Removed,
 	}).Draw(t, "to")
 	mv := move(&i.Record, i.Moves+1, to)
+	i.News = nil
+	if !to.Ended() && rapid.IntRange(0, 2).Draw(t, "revised") == 0 {
+		m.revise(t, i, &mv)
+	}
 	i.trace = append(i.trace, mv)
 	return mv
+}
+
+// revise gives the move a revision, with the payload of some item or of none.
+func (m *itemMachine) revise(t *rapid.T, i *modelItem, mv *item.Move) {
+	r := item.Revision{Priority: rapid.IntRange(1, 5).Draw(t, "priority"), Later: mv.To == item.Leased}
+	r.Order = rapid.SampledFrom([]item.ServiceOrder{{}, {Given: true, Thousandths: -5}}).Draw(t, "order")
+	payload := i.Payload
+	if source := rapid.SampledFrom(m.model.items).Draw(t, "source"); source.State == item.Refused {
+		r.Source, payload = source.Seq, source.Payload
+	}
+	mv.Revision = &r
+	if !r.Later {
+		i.Priority, i.Order, i.Payload = r.Priority, r.Order, payload
+		return
+	}
+	i.News = &item.News{Revision: r}
+	if r.Source != 0 {
+		i.News.Payload = payload
+	}
 }
 
 // ApplyOld applies moves of an epoch that is over.
@@ -149,7 +203,7 @@ func (m *itemMachine) Refuse(t *rapid.T) {
 		Seq: i.Seq, N: i.Moves + 1, At: at, From: i.State, To: item.Refused, Attempt: i.Attempt, Failures: i.Failures,
 		Suspends: i.Suspends, Assignee: i.Assignee, Node: "b", Note: "x",
 	})
-	i.State, i.Due = item.Refused, time.Time{}
+	i.State, i.Due, i.News = item.Refused, time.Time{}, nil
 	i.Moves++
 }
 
@@ -213,7 +267,11 @@ func (m *itemMachine) compare(t *rapid.T) {
 		i := rapid.SampledFrom(m.model.items).Draw(t, "traced")
 		r, trace, err := m.f.ItemTrace(ctx, m.queue, i.ID)
 		must(t, err, nil)
-		same(t, i.Record, r)
+		want := i.Record
+		if want.News != nil {
+			want.News = &item.News{Revision: want.News.Revision}
+		}
+		same(t, want, r)
 		same(t, i.trace, trace)
 	}
 }

@@ -28,9 +28,10 @@ func (l *Ledger) PushItems(ctx context.Context, queue string, items []item.Recor
 	if err != nil {
 		return nil, err
 	}
+	again := slices.ContainsFunc(items, func(r item.Record) bool { return r.Again })
 	// Hardly ever has an item been pushed before. Looking would cost as much as the index that tells us if it has.
 	for try := range pushTries {
-		p := push{queue: id, plan: codec.NewPush(items), look: try > 0}
+		p := push{queue: id, plan: codec.NewPush(items), look: try > 0 || again}
 		if !p.look && len(items) <= fewItems {
 			err = p.insert(ctx, l)
 		} else {
@@ -72,7 +73,19 @@ func (p *push) begin(b *pgx.Batch) {
 }
 
 func (p *push) write(ctx context.Context, conn *pgx.Conn, _ *pgx.Batch) error {
+	err := store.Reopen(ctx, executor{conn}, p.queue, p.plan, func(seq int64) error {
+		_, err := executor{conn}.Exec(ctx, "forget-item", p.queue, seq)
+		return err
+	})
+	if err != nil {
+		return err
+	}
 	items := p.plan.Rows(p.seqs)
+	if len(p.plan.Traces) > 0 {
+		if err := copyMoves(p.plan.Traces).run(ctx, conn, "copy-item-moves"); err != nil {
+			return err
+		}
+	}
 	if err := p.copyOpen(items).run(ctx, conn, "copy-open-items"); err != nil {
 		return err
 	}
@@ -280,6 +293,9 @@ func copyMoves(traces []codec.Trail) *copyRows {
 
 // queueStandings adds the statements that change how items stand.
 func queueStandings(b *pgx.Batch, id int64, a *codec.Apply) {
+	if len(a.Revised) > 0 {
+		b.Queue(queries.Get("revise-items"), append([]any{id}, revisedColumns(a.Revised)...)...)
+	}
 	if len(a.Done) > 0 {
 		c := columnsOf(a.Done)
 		b.Queue(queries.Get("end-items"), id, c.seqs, c.moves)
@@ -290,15 +306,28 @@ func queueStandings(b *pgx.Batch, id int64, a *codec.Apply) {
 	}
 	if len(a.Changed) > 0 {
 		c := columnsOf(a.Changed)
-		b.Queue(queries.Get("change-items"), id, c.seqs, c.moves, c.states, c.attempts, c.failures, c.suspends, c.dues, c.assignees)
+		b.Queue(queries.Get("change-items"), id, c.seqs, c.moves, c.states, c.attempts, c.failures, c.suspends, c.dues, c.assignees,
+			c.news)
 	}
+}
+
+// revisedColumns are the arguments of revise-items.
+func revisedColumns(list []codec.Revised) []any {
+	var seqs, moves, orders, sources []int64
+	var priorities []int16
+	for i := range list {
+		r := &list[i]
+		seqs, moves, priorities = append(seqs, r.Seq), append(moves, r.N), append(priorities, r.Priority)
+		orders, sources = append(orders, r.Order), append(sources, r.Source)
+	}
+	return []any{seqs, moves, priorities, orders, sources}
 }
 
 // standingColumns are standings as the statements take them.
 type standingColumns struct {
 	seqs, moves, dues, attempts []int64
 	failures, suspends          []int32
-	states, assignees           []string
+	states, assignees, news     []string
 }
 
 func columnsOf(list []codec.Standing) standingColumns {
@@ -308,6 +337,7 @@ func columnsOf(list []codec.Standing) standingColumns {
 		c.seqs, c.moves, c.dues = append(c.seqs, s.Seq), append(c.moves, s.N), append(c.dues, s.Due)
 		c.attempts, c.failures, c.suspends = append(c.attempts, s.Attempt), append(c.failures, s.Failures), append(c.suspends, s.Suspends)
 		c.states, c.assignees = append(c.states, s.State), append(c.assignees, codec.Text(s.Assignee))
+		c.news = append(c.news, s.News)
 	}
 	return c
 }

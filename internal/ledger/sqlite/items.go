@@ -37,6 +37,20 @@ func push(ctx context.Context, tx *sql.Tx, queue int64, plan *codec.Push) error 
 	if err != nil {
 		return err
 	}
+	err = store.Reopen(ctx, conn{tx}, queue, plan, func(seq int64) error {
+		seqs := []int64{seq}
+		for name, args := range map[string][]any{
+			"prune-item-moves": {seqs}, "prune-ended-early": {queue, seqs}, "forget-withheld": {queue, seq}, "forget-item": {queue, seq},
+		} {
+			if _, err := exec(ctx, tx, name, args...); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
 	seqs, err := takeSeqs(ctx, tx, plan.Count())
 	if err != nil {
 		return err
@@ -50,10 +64,14 @@ func push(ctx context.Context, tx *sql.Tx, queue int64, plan *codec.Push) error 
 	if err != nil {
 		return err
 	}
-	return insertRows(ctx, tx, "insert-open-items", len(items), func(dst []any, i int) []any {
+	err = insertRows(ctx, tx, "insert-open-items", len(items), func(dst []any, i int) []any {
 		r := &items[i]
 		return append(dst, queue, r.Seq, r.State, r.Moves, r.Attempt, r.Failures, r.Suspends, r.Due, r.Assignee, r.SubjectHash)
 	})
+	if err != nil {
+		return err
+	}
+	return insertMoves(ctx, tx, plan.Traces)
 }
 
 // takeSeqs takes the numbers of so many items.
@@ -112,6 +130,9 @@ func (l *Ledger) ApplyMoves(ctx context.Context, queue, epoch string, entries []
 			if err := insertMoves(ctx, tx, a.Traces); err != nil {
 				return err
 			}
+			if err := reviseItems(ctx, tx, id, a.Revised); err != nil {
+				return err
+			}
 			if err := changeItems(ctx, tx, id, a.Changed); err != nil {
 				return err
 			}
@@ -149,7 +170,15 @@ func insertMoves(ctx context.Context, tx *sql.Tx, traces []codec.Trail) error {
 func changeItems(ctx context.Context, tx *sql.Tx, queue int64, changed []codec.Standing) error {
 	return repeat(ctx, tx, "change-item", len(changed), func(stmt *sql.Stmt, i int) error {
 		s := &changed[i]
-		_, err := stmt.ExecContext(ctx, queue, s.Seq, s.N, s.State, s.Attempt, s.Failures, s.Suspends, s.Due, codec.Text(s.Assignee))
+		_, err := stmt.ExecContext(ctx, queue, s.Seq, s.N, s.State, s.Attempt, s.Failures, s.Suspends, s.Due, codec.Text(s.Assignee), s.News)
+		return err
+	})
+}
+
+func reviseItems(ctx context.Context, tx *sql.Tx, queue int64, revised []codec.Revised) error {
+	return repeat(ctx, tx, "revise-item", len(revised), func(stmt *sql.Stmt, i int) error {
+		r := &revised[i]
+		_, err := stmt.ExecContext(ctx, queue, r.Seq, r.N, r.Priority, r.Order, r.Source)
 		return err
 	})
 }

@@ -32,7 +32,48 @@ func (s *queueStore) UnfinishedItems(ctx context.Context, queue string, after in
 		return nil, err
 	}
 	var row codec.Item
-	return s.records(ctx, "unfinished-items", []any{id, after, limit}, &row, row.Columns())
+	records, err := s.records(ctx, "unfinished-items", []any{id, after, limit}, &row, row.Columns())
+	if err != nil {
+		return nil, err
+	}
+	for i := range records {
+		if news := records[i].News; news != nil && news.Source != 0 {
+			if _, err := s.db.One(ctx, "payload", []any{id, news.Source}, &news.Payload); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return records, nil
+}
+
+// Reopen makes those of the items of a push new that have ended and are asked for again. Forget takes away what there is of one.
+func Reopen(ctx context.Context, c Conn, queue int64, p *codec.Push, forget func(seq int64) error) error {
+	for _, ended := range p.Ended() {
+		var row codec.Item
+		found, err := c.One(ctx, "item", []any{queue, ended.ID}, row.Columns()...)
+		if err != nil {
+			return err
+		}
+		if !found || row.Seq != ended.Seq || row.State != "" { // somebody else has asked for it meanwhile
+			continue
+		}
+		r, err := row.Record()
+		if err != nil {
+			return err
+		}
+		moves, err := movesOf(ctx, c, []int64{row.Seq})
+		if err != nil {
+			return err
+		}
+		_, trace := codec.CompleteTrace(r, moves[row.Seq])
+		if !p.Reopen(ended.ID, trace) {
+			continue
+		}
+		if err := forget(row.Seq); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // records reads items. Each row is scanned into the columns, which are those of the row.
@@ -117,7 +158,7 @@ func (s *queueStore) ItemTrace(ctx context.Context, queue, id string) (item.Reco
 	if err != nil {
 		return item.Record{}, nil, fmt.Errorf("ledger: item: %w", err)
 	}
-	moves, err := s.moves(ctx, []int64{r.Seq})
+	moves, err := movesOf(ctx, s.db, []int64{r.Seq})
 	if err != nil {
 		return item.Record{}, nil, err
 	}
@@ -125,12 +166,12 @@ func (s *queueStore) ItemTrace(ctx context.Context, queue, id string) (item.Reco
 	return r, trace, nil
 }
 
-// moves returns the moves of items, in order.
-func (s *queueStore) moves(ctx context.Context, seqs []int64) (map[int64][]item.Move, error) {
+// movesOf returns the moves of items, in order.
+func movesOf(ctx context.Context, c Conn, seqs []int64) (map[int64][]item.Move, error) {
 	out := make(map[int64][]item.Move, len(seqs))
 	var seq int64
 	var text string
-	err := s.db.Each(ctx, "item-moves", []any{seqs}, []any{&seq, &text}, func() error {
+	err := c.Each(ctx, "item-moves", []any{seqs}, []any{&seq, &text}, func() error {
 		var err error
 		out[seq], err = codec.ParseMoves(out[seq], seq, text)
 		return err
@@ -211,7 +252,7 @@ func (s *queueStore) stand(ctx context.Context, page []item.Record) error {
 			ended = append(ended, page[i].Seq)
 		}
 	}
-	moves, err := s.moves(ctx, ended)
+	moves, err := movesOf(ctx, s.db, ended)
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,6 @@
 -- Begins an epoch in a line: what an older one left goes.
 --
--- KEYS 1-9 all keys of a line, in the order of keys.all: meta first, and the keys of the layout before
+-- KEYS 1-10 all keys of a line, in the order of keys.all: meta first, and the keys of the layout before
 -- ARGV 1 epoch, <number>-<random>
 --      2 layout of the keys
 -- Result: 1; also where the epoch has begun already, which then stays as it is.

@@ -19,9 +19,11 @@
 --      7 windows    zset    bucket → when its entry is of no use any more, µs
 --      8 outbox     list    entries: a line "at node moved", the last as it was before; then for each move a line
 --                           "seq n from to attempt failures suspends due assignee by note": states as letters, by and
---                           note escaped as in a URL's query, - for an empty text; and behind the moves of an order a line
+--                           note escaped as in a URL's query, - for an empty text, and behind them the item's revision where it has changed
+--                           otherwise: see item.Revision; and behind the moves of an order a line
 --                           "! order outcomes": the order as step.lua was given it, and a letter for each of its operations
 --      9 payloads  hash    id → payload, of the items whose values have the mark, and of no others
+--      10 news     hash    id → "priority order source apart", newline, payload: what a leased item takes when it waits again; see value.go
 -- Beside the meta key, and named as it is, lie the keys of each level (5 … 1) and of each warehouse W, escaped as in a URL (= is for what
 -- belongs to none). They are not declared, since only the items tell which a call needs; all lie in the slot of the meta key:
 --   heads:<level>    zset  source → the lowest score of its ready list. A source is W, or W/o for the items of W that have an order
@@ -36,8 +38,8 @@
 -- ARGV 1 epoch that the caller believes in
 --      2 now, µs; 0 = the server's TIME
 
-local DECLARED = 9 -- keys of the queue; those of a call follow
-local META, ITEMS, ASSIGNED, WAITS, WAREHOUSES, DEDUPE, WINDOWS, OUTBOX, PAYLOADS = unpack(KEYS, 1, DECLARED)
+local DECLARED = 10 -- keys of the queue; those of a call follow
+local META, ITEMS, ASSIGNED, WAITS, WAREHOUSES, DEDUPE, WINDOWS, OUTBOX, PAYLOADS, NEWS = unpack(KEYS, 1, DECLARED)
 
 -- What the keys of the queue begin with.
 local BASE = string.sub(META, 1, -5)

@@ -1,8 +1,8 @@
 -- Puts items into a queue, those that are new and those that were lost. Each is in once: by its id, which comes first, and
 -- by its dedupe key. All or nothing.
 --
--- KEYS 1 … 9 and ARGV 1, 2: see common.lua
---      10 string  record: what this caller was answered last: "epoch call", then a line for each item, or none if all are in. A
+-- KEYS 1 … 10 and ARGV 1, 2: see common.lua
+--      11 string  record: what this caller was answered last: "epoch call", then a line for each item, or none if all are in. A
 --                 call whose reply was lost is repeated, and meanwhile its items may have been worked on. None = calls are not
 --                 repeated
 -- ARGV 3 channel for hints, 4 the hint
@@ -28,7 +28,8 @@
 local meta = rcall('HMGET', META, 'epoch', 'due', 'repaired', 'repairs', 'last')
 if meta[1] ~= ARGV[1] then return epochError(meta[1]) end
 local call, kinds = ARGV[6], { string.byte(ARGV[9], 1, -1) }
-local record = KEYS[10] and rcall('GET', KEYS[10])
+local RECORD = KEYS[DECLARED + 1]
+local record = RECORD and rcall('GET', RECORD)
 if record then
   local epoch, last, answers = match(record, '^(%S+) (%S+)\n()')
   if epoch == ARGV[1] and last == call then
@@ -72,15 +73,16 @@ local function add(to, a, b)
   to[#to + 1] = b
 end
 
--- holder returns the id of the item that holds a dedupe key, else takes it. One that is put back may hold its own; of one
--- that is pushed an earlier item had the id, and has ended.
-local function holder(id, bucket, window)
+-- holder returns the id of the item that holds a dedupe key, else takes it. One that is put back, or begins another life, may hold its own; of
+-- one that is pushed for the first time an earlier item had the id, and has ended.
+local function holder(id, bucket, window, value)
   local entry, ends, keep, created = held[bucket], '0', '0', nil
   if entry or string.byte(window) ~= 48 then ends, keep, created = match(window, '^(%d+) (%d+) (%d+)$') end
   if entry then
     local to, by = match(entry, '^(%d+) (.+)$')
     -- A day is part of the bucket's name: in it the key is held whatever the times are.
-    if (by ~= id or token == '') and (to == '0' or string.byte(bucket) == 100 or tonumber(created) < tonumber(to)) then return by end
+    local foreign = by ~= id or token == '' and match(value, '^%a %d+ (%d+)') == '0'
+    if foreign and (to == '0' or string.byte(bucket) == 100 or tonumber(created) < tonumber(to)) then return by end
   end
   entry = ends .. ' ' .. id
   held[bucket] = entry
@@ -153,7 +155,7 @@ for i = 1, n do
   elseif token == '' and seq > 0 and seq <= repaired then
     answer = '?'
   elseif keyed then
-    answer = holder(id, ARGV[buckets + key], ARGV[times + key])
+    answer = holder(id, ARGV[buckets + key], ARGV[times + key], value)
   end
   if answer then
     others = true
@@ -219,8 +221,8 @@ if #old > 0 then
   rcall('HDEL', DEDUPE, unpack(old))
   rcall('ZREM', WINDOWS, unpack(old))
 end
-if KEYS[10] then
+if RECORD then
   local answers = others and table.concat(result, '\n') .. '\n' or ''
-  rcall('SET', KEYS[10], ARGV[1] .. ' ' .. call .. '\n' .. answers, 'PX', ARGV[7])
+  rcall('SET', RECORD, ARGV[1] .. ' ' .. call .. '\n' .. answers, 'PX', ARGV[7])
 end
 return others and result or { 1 }

@@ -1,6 +1,6 @@
 -- Reads one item, and how far the outbox goes at this moment.
 --
--- KEYS 1 … 9 and ARGV 1, 2: see common.lua
+-- KEYS 1 … 10 and ARGV 1, 2: see common.lua
 -- ARGV 3 id
 -- Result: out, drained, the value or empty
 -- Error:  EPOCH <what was found, or none>

@@ -1,6 +1,6 @@
 -- Reads a part of a queue: items of one state, in their order.
 --
--- KEYS 1 … 9 and ARGV 1, 2: see common.lua
+-- KEYS 1 … 10 and ARGV 1, 2: see common.lua
 -- ARGV 3 the letter of the state; a = assigned
 --      4 how many at most
 --      5 bytes of values and payloads after which no more are added

@@ -1,6 +1,6 @@
 -- Pauses a queue, or has it go on.
 --
--- KEYS 1 … 9 and ARGV 1, 2: see common.lua
+-- KEYS 1 … 10 and ARGV 1, 2: see common.lua
 -- ARGV 3 channel for hints, 4 the hint, published when it goes on
 --      5 1 = paused, 0 = not
 --      6 by whom

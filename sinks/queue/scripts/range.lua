@@ -1,6 +1,6 @@
 -- Names the items that stand at some places of a state's list at this moment.
 --
--- KEYS 1 … 9 and ARGV 1, 2: see common.lua
+-- KEYS 1 … 10 and ARGV 1, 2: see common.lua
 -- ARGV 3 the letter of the state; a = assigned
 --      4 the first place, from 0
 --      5 how many at most

@@ -1,7 +1,7 @@
 -- Counts what is served before a ready item, of the warehouses that are seen: for one that anybody may take, in the levels; for one that a
 -- worker alone gets, what that worker is given before it.
 --
--- KEYS 1 … 9 and ARGV 1, 2: see common.lua
+-- KEYS 1 … 10 and ARGV 1, 2: see common.lua
 -- ARGV 3 id
 --      4 the warehouses whose items are seen, with spaces between them; * = all
 -- Result: place, from 1, and the value without its payload; nothing if the item is not ready

@@ -2,7 +2,7 @@
 -- or have ended and the ledger does not know it yet. From now on no push puts them in, only a repair does: whoever
 -- began the newest one, once the ledger knows all that had moved until now and still calls them unfinished.
 --
--- KEYS 1 … 9 and ARGV 1, 2: see common.lua
+-- KEYS 1 … 10 and ARGV 1, 2: see common.lua
 -- ARGV 3 n, the number of items
 --      then n × id, n × seq (the ledger's number)
 -- Result: number of the last entry of the outbox, the repair's token (empty = nothing is missing),

@@ -1,6 +1,6 @@
 -- Counts what a queue holds of some warehouses, and forgets warehouses of which there is nothing any more.
 --
--- KEYS 1 … 9 and ARGV 1, 2: see common.lua
+-- KEYS 1 … 10 and ARGV 1, 2: see common.lua
 -- ARGV 3 the warehouses, with spaces between them; * = all, so many at once
 --      4 *: the warehouse behind which to go on; empty = the first
 --      5 *: how many at once

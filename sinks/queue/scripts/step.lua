@@ -1,8 +1,8 @@
 -- One round of work for some callers at once: applies their operations, takes back leases that have ended, makes ready what
 -- is due, and leases items. Payloads that lie apart are read for those who lease the items, and for nothing else.
 --
--- KEYS 1 … 9 and ARGV 1, 2: see common.lua
---     10 … 9+p    string  records: what a caller was answered last, so that a call that is repeated does nothing twice.
+-- KEYS 1 … 10 and ARGV 1, 2: see common.lua
+--     11 … 10+p   string  records: what a caller was answered last, so that a call that is repeated does nothing twice.
 --                         "epoch id", the ids before that one, then a line "outcomes;dues;id attempt id attempt …" for
 --                         each of its requests; - for the items says that there will be none
 -- ARGV 3 channel for hints, 4 the hint
@@ -18,9 +18,10 @@
 --           whose attempts it may name: a worker, or with / behind it a subject; - = anybody's,
 --           the order that it is of, escaped as in a URL's query; - = it is work)
 --      then kinds, n letters: a ack, n nack, r release, e extend, s suspend, t store, f finish, g assign, m remove,
---           q requeue; A is an ack with an argument, every other but a has one
+--           q requeue, v set; A is an ack with an argument, every other but a has one
 --      then n × id, n × attempt
---      then the arguments of the operations that have one: "delay worker force note"
+--      then the arguments of the operations that have one: "delay worker force note"; that of set has " priority order source apart" behind it, 0 and =
+--           for what stays, and a newline and the payload: see value.go
 -- Result: µs until something is due, -1 = never;
 --         then for each request: its outcomes, a letter each: the state that the item is in now, or L lease_lost,
 --         N item_not_found, H item_leased, S suspend_limit, D item_not_dead, X item_dead; * alone: the id is that of an
@@ -194,7 +195,7 @@ for r = 1, requests do
       -- An order is recorded if it has done something that is more than work.
       local ordered = false
       for i = 1, count do
-        ordered = ordered or string.find(string.sub(kinds, op - count + i, op - count + i), '[fgmq]') and string.find(outcomes[i], '%l')
+        ordered = ordered or string.find(string.sub(kinds, op - count + i, op - count + i), '[fgmqv]') and string.find(outcomes[i], '%l')
       end
       if ordered then
         moves = moves + 1

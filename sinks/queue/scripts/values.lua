@@ -1,6 +1,6 @@
 -- Reads some items, whatever warehouse they belong to.
 --
--- KEYS 1 … 9 and ARGV 1, 2: see common.lua
+-- KEYS 1 … 10 and ARGV 1, 2: see common.lua
 -- ARGV 3 bytes of values and payloads after which no more are added
 --      then ids, one at least
 -- Result: for each of the first ids, one at least, its value, or empty if there is no such item

@@ -37,7 +37,11 @@ end
 -- finish takes away what has ended, and what nobody has any more. A payload goes with its item, and so does a dedupe key, unless another
 -- item has it.
 local function finish(gone, unleased, freed)
-  for warehouse, ids in pairs(unleased) do each('ZREM', setKey(LEASED, warehouse), ids) end
+  local news = next(unleased) and rcall('EXISTS', NEWS) == 1
+  for warehouse, ids in pairs(unleased) do
+    each('ZREM', setKey(LEASED, warehouse), ids)
+    if news then each('HDEL', NEWS, ids) end
+  end
   each('HDEL', ITEMS, gone)
   if #gone > 0 and rcall('EXISTS', PAYLOADS) == 1 then each('HDEL', PAYLOADS, gone) end
   if #freed > 0 then
@@ -57,7 +61,7 @@ end
 local function worker(w)
   -- The operations, as step.go writes them: an ack that has a note has a letter of its own.
   local ACK, NOTED_ACK, NACK, RELEASE, EXTEND, SUSPEND, STORE = 'a', 'A', 'n', 'r', 'e', 's', 't'
-  local FINISH, ASSIGN, REMOVE, REQUEUE = 'f', 'g', 'm', 'q'
+  local FINISH, ASSIGN, REMOVE, REQUEUE, SET = 'f', 'g', 'm', 'q', 'v'
   -- What is wrong with an operation, as step.go reads it. Any other letter is the state that the item is in.
   local LEASE_LOST, NOT_FOUND, IS_LEASED, SUSPEND_LIMIT, NOT_DEAD, IS_DEAD = 'L', 'N', 'H', 'S', 'D', 'X'
   local touched = {} -- the tables
@@ -68,12 +72,12 @@ local function worker(w)
     local it = w.items[id]
     if type(it) ~= 'string' then return it end
     local state, attempt, n, at, who, failures, suspends, seq, assignee, warehouse, bucket, priority, ready, created, order, place,
-      payload = match(it, '^(%a) (%d+) (%d+) (%d+) (%S+) (%d+) (%d+) (%d+) (%S+) (%S+) (%S+) (%d) (%d+) (%d+) (%S+) (%d+)\n()')
+      news, payload = match(it, '^(%a) (%d+) (%d+) (%d+) (%S+) (%d+) (%d+) (%d+) (%S+) (%S+) (%S+) (%d) (%d+) (%d+) (%S+) (%d+)( ?%+?)\n()')
     if not state then return false end
     it = {
       id = id, value = it, payload = payload, state = state, attempt = attempt, moves = n, due = at, worker = who,
       failures = failures, suspends = suspends, seq = seq, assignee = assignee, warehouse = warehouse, bucket = bucket,
-      priority = priority, ready = ready, created = created, order = order, place = place,
+      priority = priority, ready = ready, created = created, order = order, place = place, news = news,
     }
     if state == READY then it.home = { assignee = assignee, priority = priority, order = order, place = place } else it.home = {} end
     it.home.state = state -- where Redis has it
@@ -82,15 +86,61 @@ local function worker(w)
     return it
   end
 
-  -- moveTo changes the state of an item, and records that.
-  local function moveTo(it, to, at, by, note)
-    it.moves = text(it.moves + 1)
-    if w.recording then
-      w.moves = w.moves + 1
-      w.lines[w.moves] = it.seq .. ' ' .. it.moves .. ' ' .. it.state .. ' ' .. to .. ' ' .. it.attempt .. ' ' .. it.failures
-        .. ' ' .. it.suspends .. ' ' .. at .. ' ' .. it.assignee .. ' ' .. by .. ' ' .. note
+  -- trace records a move of an item to a state; the revision behind it begins with a space.
+  local function trace(it, to, at, by, note, revision)
+    it.moves, it.changed = text(it.moves + 1), true
+    if not w.recording then return end
+    w.moves = w.moves + 1
+    w.lines[w.moves] = it.seq .. ' ' .. it.moves .. ' ' .. it.state .. ' ' .. to .. ' ' .. it.attempt .. ' ' .. it.failures
+      .. ' ' .. it.suspends .. ' ' .. at .. ' ' .. it.assignee .. ' ' .. by .. ' ' .. note .. revision
+  end
+
+  -- revise gives an item another priority, order and payload, and returns the revision. A set is "priority order source apart", newline, payload.
+  local function revise(it, set)
+    local priority, order, source, apart, from = match(set, '^(%d) (%S+) (%d+) (%S)\n()')
+    if priority ~= '0' then it.priority = priority end
+    if order ~= '=' then it.order = order end
+    if source ~= '0' then
+      local payload = string.sub(set, from)
+      if apart == '@' then
+        rcall('HSET', PAYLOADS, it.id, payload)
+        payload = text(#payload) .. '@'
+      elseif byte(it.body or it.value, -1) == MARK then
+        rcall('HDEL', PAYLOADS, it.id)
+      end
+      it.body = payload
     end
-    it.state, it.due, it.worker, it.at, it.changed = to, at, '-', nil, true
+    return ' =' .. it.priority .. ',' .. it.order .. ',' .. source
+  end
+
+  -- moveTo changes the state of an item, and records that. One that has been leased and goes on takes its news.
+  local function moveTo(it, to, at, by, note)
+    local revision = ''
+    if it.news ~= '' and to ~= DONE and to ~= REMOVED then
+      local what = rcall('HGET', NEWS, it.id)
+      if what then revision = revise(it, what) end
+    end
+    trace(it, to, at, by, note, revision)
+    it.state, it.due, it.worker, it.at, it.news = to, at, '-', nil, ''
+  end
+
+  -- set revises an item that waits, in its place. One that is leased takes what has come with another payload when it waits again.
+  local function set(it, by, note, what)
+    if it.state == LEASED then
+      local priority, order, source = match(what, '^(%d) (%S+) (%d+)')
+      if source == '0' then return false end
+      rcall('HSET', NEWS, it.id, what)
+      it.news = ' +'
+      if priority == '0' then priority = it.priority end
+      if order == '=' then order = it.order end
+      trace(it, it.state, it.due, by, note, ' +' .. priority .. ',' .. order .. ',' .. source)
+      return true
+    end
+    if it.state == READY and it.place == '0' and not it.at then -- the ready list alone has it
+      it.place = text(rcall('ZSCORE', readyKey(it.home.priority, it.warehouse), it.id) + 0)
+    end
+    trace(it, it.state, it.due, by, note, revise(it, what))
+    return true
   end
 
   -- putBack makes an item ready again at the place that it had.
@@ -148,10 +198,10 @@ local function worker(w)
   -- act applies an operation of a request with the argument that belongs to it. It returns the outcome, and the item's due time. An
   -- item that is not the caller's to see is none, and an attempt of another subject is over.
   local function act(a, kind, id, attempt, by)
-    local delay, who, force, note = 0, '-', '0', '-'
+    local delay, who, force, note, what = 0, '-', '0', '-', nil
     if kind ~= ACK then
       w.argument = w.argument + 1
-      delay, who, force, note = match(ARGV[w.argument], '^(%d+) (%S+) (%d) (%S+)$')
+      delay, who, force, note, what = match(ARGV[w.argument], '^(%d+) (%S+) (%d) (%S+) ?(.*)$')
       delay = tonumber(delay)
     end
     local it = open(id)
@@ -162,7 +212,7 @@ local function worker(w)
       return IS_LEASED
     end
     if kind == REQUEUE and it.state ~= DEAD then return NOT_DEAD end
-    if it.state == DEAD and kind ~= REQUEUE and kind ~= REMOVE then return IS_DEAD end
+    if it.state == DEAD and kind ~= REQUEUE and kind ~= REMOVE and kind ~= SET then return IS_DEAD end
 
     if kind == ACK or kind == NOTED_ACK or kind == FINISH then
       local c = counted(w.counts, it.warehouse)
@@ -186,6 +236,8 @@ local function worker(w)
       putLast(it, by, note)
     elseif kind == ASSIGN then
       assign(it, who, by, note)
+    elseif kind == SET then
+      if not set(it, by, note, what) then return IS_LEASED end
     end
     return it.state, it.due
   end
@@ -260,8 +312,8 @@ local function worker(w)
         values[#values + 1] = it.id
         values[#values + 1] = it.state .. ' ' .. it.attempt .. ' ' .. it.moves .. ' ' .. it.due .. ' ' .. it.worker .. ' '
           .. it.failures .. ' ' .. it.suspends .. ' ' .. it.seq .. ' ' .. it.assignee .. ' ' .. it.warehouse .. ' ' .. it.bucket
-          .. ' ' .. it.priority .. ' ' .. it.ready .. ' ' .. it.created .. ' ' .. it.order .. ' ' .. it.place .. '\n'
-          .. string.sub(it.value, it.payload)
+          .. ' ' .. it.priority .. ' ' .. it.ready .. ' ' .. it.created .. ' ' .. it.order .. ' ' .. it.place .. it.news .. '\n'
+          .. (it.body or string.sub(it.value, it.payload))
       end
     end
 

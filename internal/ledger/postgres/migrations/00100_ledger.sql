@@ -364,7 +364,7 @@ CREATE TABLE queues (
     paused_at bigint  NOT NULL DEFAULT 0
 ) WITH (fillfactor = 50);
 
--- Items as they were pushed. Nothing in here ever changes. until_at is the end of the dedupe window, 0 = that of the item. warehouse
+-- Items as they were pushed; priority, service_order and payload as they were revised since. until_at is the end of the dedupe window, 0 = that of the item. warehouse
 -- is the one that an item belongs to; '' = none: only callers for all warehouses see it.
 -- service_order is in thousandths; the default is none.
 CREATE SEQUENCE items_seq;
@@ -392,7 +392,8 @@ ALTER TABLE items ALTER COLUMN payload SET STORAGE EXTERNAL;
 CREATE INDEX items_key ON items (queue_id, dedupe_key, seq) WHERE dedupe_key <> '';
 CREATE INDEX items_window ON items (queue_id, until_at, seq) WHERE until_at > 0;
 
--- Items that have not ended, as they stand after their last recorded moves. state: the letters of item.State.Letter.
+-- Items that have not ended, as they stand after their last recorded moves. state: the letters of item.State.Letter. news: the text of the
+-- item.Revision that waits for the end of the lease.
 CREATE TABLE open_items (
     seq          bigint   NOT NULL,
     moves        bigint   NOT NULL,
@@ -404,6 +405,7 @@ CREATE TABLE open_items (
     suspends     integer  NOT NULL,
     state        text     NOT NULL,
     assignee     text     NOT NULL,
+    news         text     NOT NULL DEFAULT '',
     PRIMARY KEY (queue_id, seq)
 ) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_cost_delay = 0);
 CREATE INDEX open_items_subject ON open_items (queue_id, subject_hash) WHERE subject_hash <> 0;

@@ -76,11 +76,24 @@ SELECT position FROM queues WHERE name = $1 AND epoch = $2;
 -- name: change-items
 -- Arguments: $1 queue, then one array per column. Items that have moved on further stay.
 UPDATE open_items o
-SET moves = n.moves, state = n.state, attempt = n.attempt, failures = n.failures, suspends = n.suspends, due = n.due, assignee = n.assignee
+SET moves = n.moves, state = n.state, attempt = n.attempt, failures = n.failures, suspends = n.suspends, due = n.due, assignee = n.assignee,
+    news = n.news
 FROM (SELECT (SELECT o.ctid FROM open_items o WHERE o.queue_id = $1 AND o.seq = c.seq AND o.moves < c.moves) AS place, c.*
-      FROM unnest($2::bigint[], $3::bigint[], $4::text[], $5::bigint[], $6::integer[], $7::integer[], $8::bigint[], $9::text[])
-           AS c (seq, moves, state, attempt, failures, suspends, due, assignee) OFFSET 0) AS n
+      FROM unnest($2::bigint[], $3::bigint[], $4::text[], $5::bigint[], $6::integer[], $7::integer[], $8::bigint[], $9::text[],
+                  $10::text[])
+           AS c (seq, moves, state, attempt, failures, suspends, due, assignee, news) OFFSET 0) AS n
 WHERE o.ctid = n.place;
+
+-- name: revise-items
+-- Arguments: $1 queue, then one array per column. Items that have moved on further stay, and so does a payload whose source is 0 or gone. It
+-- comes before change-items and end-items.
+UPDATE items i SET priority = n.priority, service_order = n.service_order, payload = coalesce(n.payload, i.payload)
+FROM (SELECT (SELECT i.ctid FROM items i WHERE i.queue_id = $1 AND i.seq = c.seq
+                AND (SELECT o.moves FROM open_items o WHERE o.queue_id = $1 AND o.seq = c.seq) < c.moves) AS place,
+             c.priority, c.service_order, (SELECT s.payload FROM items s WHERE s.queue_id = $1 AND s.seq = c.source) AS payload
+      FROM unnest($2::bigint[], $3::bigint[], $4::smallint[], $5::bigint[], $6::bigint[])
+           AS c (seq, moves, priority, service_order, source) OFFSET 0) AS n
+WHERE i.ctid = n.place;
 
 -- name: end-items
 -- Arguments: $1 queue, $2 seqs, $3 the numbers of their last moves. Items that have moved on further stay.
@@ -108,7 +121,7 @@ SELECT seq, moves, state, attempt, failures, suspends, assignee FROM refused;
 -- name: unfinished-items
 -- Arguments: $1 queue, $2 seq to start after, $3 limit. Result: items as they stand, by seq.
 SELECT i.seq, i.id, i.priority, i.payload, i.dedupe_key, i.created_at, i.ready_at, i.until_at, i.bucket, i.subject, i.pushed_by, i.node,
-       i.warehouse, i.service_order, o.state, o.moves, o.attempt, o.failures, o.suspends, o.due, o.assignee
+       i.warehouse, i.service_order, o.state, o.moves, o.attempt, o.failures, o.suspends, o.due, o.assignee, o.news
 FROM (SELECT * FROM open_items WHERE queue_id = $1 AND seq > $2 ORDER BY seq LIMIT $3) AS o
 CROSS JOIN LATERAL (SELECT * FROM items i WHERE i.queue_id = $1 AND i.seq = o.seq OFFSET 0) AS i
 ORDER BY o.seq;
@@ -138,7 +151,7 @@ FROM unnest($2::bigint[], $3::text[]) WITH ORDINALITY AS w (hash, subject, place
 -- Arguments: $1 queue, $2 id. Result: the item as in unfinished-items; one that has ended has no state.
 SELECT i.seq, i.id, i.priority, i.payload, i.dedupe_key, i.created_at, i.ready_at, i.until_at, i.bucket, i.subject, i.pushed_by, i.node,
        i.warehouse, i.service_order, coalesce(o.state, ''), coalesce(o.moves, 0), coalesce(o.attempt, 0), coalesce(o.failures, 0), coalesce(o.suspends, 0),
-       coalesce(o.due, 0), coalesce(o.assignee, '')
+       coalesce(o.due, 0), coalesce(o.assignee, ''), coalesce(o.news, '')
 FROM items i LEFT JOIN open_items o ON o.queue_id = i.queue_id AND o.seq = i.seq
 WHERE i.queue_id = $1 AND i.id = $2;
 
@@ -146,10 +159,21 @@ WHERE i.queue_id = $1 AND i.id = $2;
 -- Arguments: $1 queue, $2 dedupe key, $3 seq to start below, $4 limit, $5 warehouses, null = all. Result: items as in item, the latest push first.
 SELECT i.seq, i.id, i.priority, i.payload, i.dedupe_key, i.created_at, i.ready_at, i.until_at, i.bucket, i.subject, i.pushed_by, i.node,
        i.warehouse, i.service_order, coalesce(o.state, ''), coalesce(o.moves, 0), coalesce(o.attempt, 0), coalesce(o.failures, 0), coalesce(o.suspends, 0),
-       coalesce(o.due, 0), coalesce(o.assignee, '')
+       coalesce(o.due, 0), coalesce(o.assignee, ''), coalesce(o.news, '')
 FROM items i LEFT JOIN open_items o ON o.queue_id = i.queue_id AND o.seq = i.seq
 WHERE i.queue_id = $1 AND i.dedupe_key = $2 AND i.dedupe_key <> '' AND i.seq < $3 AND ($5::text[] IS NULL OR i.warehouse = ANY($5))
 ORDER BY i.seq DESC LIMIT $4;
+
+-- name: payload
+-- Arguments: $1 queue, $2 seq. Result: the payload of the item.
+SELECT payload FROM items WHERE queue_id = $1 AND seq = $2;
+
+-- name: forget-item
+-- Takes away an item that begins another life. Arguments: $1 queue, $2 seq.
+WITH traces AS (DELETE FROM item_moves WHERE seq = $2),
+early AS (DELETE FROM ended_early WHERE queue_id = $1 AND state IN ('m' /* removed */, 'f' /* refused */) AND seq = $2),
+withheld AS (DELETE FROM withheld_items WHERE queue_id = $1 AND seq = $2)
+DELETE FROM items WHERE queue_id = $1 AND seq = $2;
 
 -- name: item-moves
 -- Arguments: $1 seqs. Result: seq and moves, by seq.

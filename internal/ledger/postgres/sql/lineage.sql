@@ -52,7 +52,7 @@ INSERT INTO item_moves (seq, at, moves) SELECT n.seq, n.at, n.trail FROM jsonb_t
 -- name: withheld-items
 -- Arguments: $1 queue, $2 seq to start below, $3 limit, $4 warehouses, null = all. Result: items as they stand, the latest push first.
 SELECT i.seq, i.id, i.priority, i.payload, i.dedupe_key, i.created_at, i.ready_at, i.until_at, i.bucket, i.subject, i.pushed_by, i.node,
-       i.warehouse, i.service_order, o.state, o.moves, o.attempt, o.failures, o.suspends, o.due, o.assignee
+       i.warehouse, i.service_order, o.state, o.moves, o.attempt, o.failures, o.suspends, o.due, o.assignee, o.news
 FROM withheld_items w
 JOIN open_items o ON o.queue_id = $1 AND o.seq = w.seq AND o.state = 'x' /* dead */ AND o.moves = w.moves
 JOIN items i ON i.queue_id = $1 AND i.seq = w.seq

@@ -334,7 +334,7 @@ CREATE TABLE queues (
     paused_at INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 
--- Items as they were pushed. Nothing in here ever changes. until_at is the end of the dedupe window, 0 = that of the item. warehouse
+-- Items as they were pushed; priority, service_order and payload as they were revised since. until_at is the end of the dedupe window, 0 = that of the item. warehouse
 -- is the one that an item belongs to; '' = none: only callers for all warehouses see it.
 CREATE TABLE items (
     seq        INTEGER PRIMARY KEY,
@@ -358,7 +358,8 @@ CREATE INDEX items_queue ON items (queue_id, seq);
 CREATE INDEX items_key ON items (queue_id, dedupe_key, seq) WHERE dedupe_key <> '';
 CREATE INDEX items_window ON items (queue_id, until_at, seq) WHERE until_at > 0;
 
--- Items that have not ended, as they stand after their last recorded moves. state: the letters of item.State.Letter.
+-- Items that have not ended, as they stand after their last recorded moves. state: the letters of item.State.Letter. news: the text of the
+-- item.Revision that waits for the end of the lease.
 CREATE TABLE open_items (
     queue_id     INTEGER NOT NULL,
     seq          INTEGER NOT NULL,
@@ -370,6 +371,7 @@ CREATE TABLE open_items (
     due          INTEGER NOT NULL,
     assignee     TEXT    NOT NULL,
     subject_hash INTEGER NOT NULL,
+    news         TEXT    NOT NULL DEFAULT '',
     PRIMARY KEY (queue_id, seq)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX open_items_subject ON open_items (queue_id, subject_hash) WHERE subject_hash <> 0;

@@ -44,9 +44,15 @@ UPDATE queues SET epoch = ?2, position = ?3 WHERE id = ?1;
 SELECT position FROM queues WHERE name = ?1 AND epoch = ?2;
 
 -- name: change-item
--- Arguments: ?1 queue, ?2 seq, ?3 moves, ?4 … ?9 the other columns. An item that has moved on further stays.
-UPDATE open_items SET moves = ?3, state = ?4, attempt = ?5, failures = ?6, suspends = ?7, due = ?8, assignee = ?9
+-- Arguments: ?1 queue, ?2 seq, ?3 moves, ?4 … ?10 the other columns. An item that has moved on further stays.
+UPDATE open_items SET moves = ?3, state = ?4, attempt = ?5, failures = ?6, suspends = ?7, due = ?8, assignee = ?9, news = ?10
 WHERE queue_id = ?1 AND seq = ?2 AND moves < ?3;
+
+-- name: revise-item
+-- Arguments: ?1 queue, ?2 seq, ?3 moves, ?4 priority, ?5 order, ?6 source. An item that has moved on further stays, and so does its payload where the
+-- source is 0 or gone. It comes before change-item and end-item.
+UPDATE items SET priority = ?4, service_order = ?5, payload = coalesce((SELECT s.payload FROM items s WHERE s.seq = ?6 AND s.queue_id = ?1), payload)
+WHERE seq = ?2 AND EXISTS (SELECT 1 FROM open_items o WHERE o.queue_id = ?1 AND o.seq = ?2 AND o.moves < ?3);
 
 -- name: end-item
 -- Arguments: ?1 queue, ?2 seq, ?3 the number of its last move. An item that has moved on further stays. Result: the number of rows.
@@ -61,7 +67,7 @@ RETURNING seq, moves, state, attempt, failures, suspends, assignee;
 -- name: unfinished-items
 -- Arguments: ?1 queue, ?2 seq to start after, ?3 limit. Result: items as they stand, by seq.
 SELECT i.seq, i.id, i.priority, i.payload, i.dedupe_key, i.created_at, i.ready_at, i.until_at, i.bucket, i.subject, i.pushed_by, i.node,
-       i.warehouse, i.service_order, o.state, o.moves, o.attempt, o.failures, o.suspends, o.due, o.assignee
+       i.warehouse, i.service_order, o.state, o.moves, o.attempt, o.failures, o.suspends, o.due, o.assignee, o.news
 FROM open_items o CROSS JOIN items i ON i.seq = o.seq
 WHERE o.queue_id = ?1 AND o.seq > ?2 ORDER BY o.seq LIMIT ?3;
 
@@ -92,7 +98,7 @@ ORDER BY h.key, o.seq;
 -- Arguments: ?1 queue, ?2 id. Result: the item as in unfinished-items; one that has ended has no state.
 SELECT i.seq, i.id, i.priority, i.payload, i.dedupe_key, i.created_at, i.ready_at, i.until_at, i.bucket, i.subject, i.pushed_by, i.node,
        i.warehouse, i.service_order, coalesce(o.state, ''), coalesce(o.moves, 0), coalesce(o.attempt, 0), coalesce(o.failures, 0), coalesce(o.suspends, 0),
-       coalesce(o.due, 0), coalesce(o.assignee, '')
+       coalesce(o.due, 0), coalesce(o.assignee, ''), coalesce(o.news, '')
 FROM items i LEFT JOIN open_items o ON o.queue_id = i.queue_id AND o.seq = i.seq
 WHERE i.queue_id = ?1 AND i.id = ?2;
 
@@ -100,10 +106,22 @@ WHERE i.queue_id = ?1 AND i.id = ?2;
 -- Arguments: ?1 queue, ?2 dedupe key, ?3 seq to start below, ?4 limit, ?5 warehouses (JSON), null = all. Result: items as in item, the latest push first.
 SELECT i.seq, i.id, i.priority, i.payload, i.dedupe_key, i.created_at, i.ready_at, i.until_at, i.bucket, i.subject, i.pushed_by, i.node,
        i.warehouse, i.service_order, coalesce(o.state, ''), coalesce(o.moves, 0), coalesce(o.attempt, 0), coalesce(o.failures, 0), coalesce(o.suspends, 0),
-       coalesce(o.due, 0), coalesce(o.assignee, '')
+       coalesce(o.due, 0), coalesce(o.assignee, ''), coalesce(o.news, '')
 FROM items i LEFT JOIN open_items o ON o.queue_id = i.queue_id AND o.seq = i.seq
 WHERE i.queue_id = ?1 AND i.dedupe_key = ?2 AND i.dedupe_key <> '' AND i.seq < ?3 AND (?5 IS NULL OR i.warehouse IN (SELECT value FROM json_each(?5)))
 ORDER BY i.seq DESC LIMIT ?4;
+
+-- name: payload
+-- Arguments: ?1 queue, ?2 seq. Result: the payload of the item.
+SELECT payload FROM items WHERE queue_id = ?1 AND seq = ?2;
+
+-- name: forget-item
+-- Takes away the row of an item that begins another life. Arguments: ?1 queue, ?2 seq.
+DELETE FROM items WHERE queue_id = ?1 AND seq = ?2;
+
+-- name: forget-withheld
+-- Arguments: ?1 queue, ?2 seq.
+DELETE FROM withheld_items WHERE queue_id = ?1 AND seq = ?2;
 
 -- name: item-moves
 -- Arguments: ?1 seqs (JSON). Result: seq and moves, in the order in which they were recorded.

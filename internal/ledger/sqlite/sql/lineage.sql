@@ -50,7 +50,7 @@ INSERT INTO item_moves (seq, at, moves) SELECT json_extract(n.value, '$.seq'), j
 -- name: withheld-items
 -- Arguments: ?1 queue, ?2 seq to start below, ?3 limit, ?4 warehouses (JSON), null = all. Result: items as they stand, the latest push first.
 SELECT i.seq, i.id, i.priority, i.payload, i.dedupe_key, i.created_at, i.ready_at, i.until_at, i.bucket, i.subject, i.pushed_by, i.node,
-       i.warehouse, i.service_order, o.state, o.moves, o.attempt, o.failures, o.suspends, o.due, o.assignee
+       i.warehouse, i.service_order, o.state, o.moves, o.attempt, o.failures, o.suspends, o.due, o.assignee, o.news
 FROM withheld_items w
 CROSS JOIN open_items o ON o.queue_id = w.queue_id AND o.seq = w.seq AND o.state = 'x' /* dead */ AND o.moves = w.moves
 CROSS JOIN items i ON i.seq = w.seq
