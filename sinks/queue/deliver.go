@@ -90,14 +90,17 @@ func alike(list []noticeWork) int {
 }
 
 // takeIn pushes the items. Those of a notice that comes again exist, and one whose finding has an item already is refused as
-// its duplicate: both are as they should be. One whose id an item of another warehouse has is refused for good.
+// its duplicate: both are as they should be, and the item follows its finding. One whose id an item of another warehouse has is refused for good.
 func (q *Queue) takeIn(ctx context.Context, list []noticeWork) error {
 	items := make([]item.New, len(list))
 	for i := range list {
 		items[i] = list[i].item
 	}
-	results, err := q.Push(ctx, false, maker(list), items)
+	records, results, err := q.push(ctx, q.line(false), maker(list), items)
 	if err != nil {
+		return err
+	}
+	if err := q.follow(ctx, list, records, results); err != nil {
 		return err
 	}
 	var refused sinks.RefusedError

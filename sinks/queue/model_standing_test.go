@@ -31,7 +31,7 @@ type standing struct {
 	Timed    map[string][]string // "state warehouse" → ids
 	Dedupe   map[string]string
 	Windows  int
-	News     []string             // ids
+	News     []string            // ids
 	Recorded map[int64]item.Move // the last of each item, as the outbox has it
 }
 

@@ -37,7 +37,7 @@ type orderedOp struct {
 	// What is set: "" of the order is the time of becoming ready.
 	Priority     int     `json:"priority,omitempty"`
 	ServiceOrder *string `json:"order,omitempty"`
-	Note   string  `json:"note,omitempty"`
+	Note         string  `json:"note,omitempty"`
 }
 
 // isOrder is IsOrder of an operation by its letter.

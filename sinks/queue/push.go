@@ -15,20 +15,25 @@ import (
 // an error they may still be on their way. The errors are an
 // item.InvalidError, recovery.ErrUnavailable, the ledger's and the context's.
 func (q *Queue) Push(ctx context.Context, test bool, by string, items []item.New) ([]item.PushResult, error) {
-	l := q.line(test)
+	_, results, err := q.push(ctx, q.line(test), by, items)
+	return results, err
+}
+
+// push is Push, which also returns what the ledger has of the items.
+func (q *Queue) push(ctx context.Context, l *queueLine, by string, items []item.New) ([]item.Record, []item.PushResult, error) {
 	records, err := l.newRecords(by, items)
 	if err != nil || len(items) == 0 {
-		return nil, err
+		return nil, nil, err
 	}
 	if l.o.Ledger != nil {
 		// Nothing is recorded while it is known that it cannot be pushed, nor before the ledger is known to be the one that it was.
 		err := q.keeper.Serve(ctx, q.keeper.Compared)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
 	if err := q.awaitEnds(ctx, l, items); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	p := &pushRecords{records: records, known: make([]item.PushAnswer, len(records)), given: make([]bool, len(records))}
 	if l.o.Ledger == nil {
@@ -36,13 +41,13 @@ func (q *Queue) Push(ctx context.Context, test bool, by string, items []item.New
 			p.known[i].New, p.given[i] = true, items[i].ID != ""
 		}
 	} else if err := l.commits.do(ctx, p); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	answers, err := q.enter(ctx, l, p)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return results(p, answers), nil
+	return records, results(p, answers), nil
 }
 
 // awaitEnds waits until the ledger knows of the items that have ended, where some are asked for again.

@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -193,6 +194,7 @@ type Options struct {
 	item.Settings                // of the configuration; the lease is needed
 	Timezone      *time.Location // of the windows that are days; UTC by default
 	Dedupe        Window         // until the item has ended by default
+	OnRepeat      OnRepeat       // RepeatUpdates by default
 
 	// Now replaces the server's clock. For tests alone: nodes whose clocks differ would see leases end at different times.
 	Now func() time.Time
@@ -219,6 +221,7 @@ func (o Options) withDefaults() (Options, error) {
 	if o.Client == nil || o.Watch == nil || o.Node == "" || o.Name == "" {
 		return o, errors.New("queue: Client, Watch, Node and Name are needed")
 	}
+	o.OnRepeat = cmp.Or(o.OnRepeat, RepeatUpdates)
 	if o.Timezone == nil {
 		o.Timezone = time.UTC
 	}

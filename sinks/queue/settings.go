@@ -41,6 +41,7 @@ type Settings struct {
 	Lease        time.Duration   `yaml:"lease" min:"1s" max:"24h" doc:"how long a worker has an item, where the worker asks for no other lease"`
 	MaxAttempts  Attempts        `yaml:"max_attempts" min:"1" doc:"failures after which an item is dead; none = it is never dead"`
 	Dedupe       Window          `yaml:"dedupe" doc:"how long an item holds its dedupe key: until_done, day, or a duration; content before it makes the key of items without one from priority and payload"`
+	OnRepeat     OnRepeat        `yaml:"on_repeat" enum:"update,keep" doc:"what a waiting item does when its finding is sent again: take the new text, data, priority and order, or keep its own"`
 	SuspendSteps []time.Duration `yaml:"suspend_steps" min:"1s" max:"366d" doc:"the first and further suspends of an item; [] = none may be suspended"`
 }
 
@@ -48,6 +49,7 @@ type Settings struct {
 func NewSettings() *Settings {
 	return &Settings{
 		Header: sinks.Header{Type: TypeName}, Timezone: Timezone{time.UTC}, Lease: DefaultLease, MaxAttempts: DefaultMaxAttempts,
+		OnRepeat:     RepeatUpdates,
 		SuspendSteps: []time.Duration{2 * time.Hour, 12 * time.Hour},
 	}
 }
@@ -77,6 +79,7 @@ func (*Settings) Kind() sinks.Kind { return sinks.QueueKind }
 func (s *Settings) Options(name string, shared Options) Options {
 	o := shared
 	o.Name, o.Timezone, o.Dedupe = name, s.Timezone.Location, s.Dedupe
+	o.OnRepeat = s.OnRepeat
 	o.Settings = item.Settings{Lease: s.Lease, MaxAttempts: int(s.MaxAttempts), SuspendSteps: slices.Clone(s.SuspendSteps)}
 	return o
 }

@@ -89,7 +89,7 @@ func parseValue(id, value string) (item.Item, error) {
 		Failures: int(numbers[5]), Suspends: int(numbers[6]), Seq: numbers[7], Assignee: fromDash(fields[8]),
 		Bucket: fromDash(fields[10]), Priority: int(numbers[11]), Ready: fromMicro(numbers[12]), Created: fromMicro(numbers[13]),
 		Order: item.ServiceOrder{Given: fields[14] != "-", Thousandths: numbers[14]},
-		News: news,
+		News:  news,
 	}, nil
 }
 

@@ -1,6 +1,11 @@
 package codec
 
-import "tallyman/internal/item"
+import (
+	"slices"
+	"strings"
+
+	"tallyman/internal/item"
+)
 
 // Push is what one call of PushItems writes.
 type Push struct {
@@ -101,7 +106,8 @@ type EndedItem struct {
 	Seq int64
 }
 
-// Ended returns the items that are there, have ended, and are asked for again.
+// Ended returns the items that are there, have ended, and are asked for again, sorted by id: two who ask for the same never wait for each other
+// in a circle.
 func (p *Push) Ended() []EndedItem {
 	var out []EndedItem
 	for i := range p.items {
@@ -110,6 +116,7 @@ func (p *Push) Ended() []EndedItem {
 			out = append(out, EndedItem{r.ID, k.Seq})
 		}
 	}
+	slices.SortFunc(out, func(a, b EndedItem) int { return strings.Compare(a.ID, b.ID) })
 	return out
 }
 
