@@ -95,6 +95,7 @@ var Access = map[string][]auth.Role{
 	"store-item":         workers,
 	"assign-item":        workers,
 	"finish-item":        Operators,
+	"set-item":           Operators,
 	"requeue-item":       Operators,
 	"remove-item":        Operators,
 	"remove-range":       Operators,

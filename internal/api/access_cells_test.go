@@ -70,6 +70,7 @@ suspend-item               . . . x . x x  .
 store-item                 . . . x . x x  .
 assign-item                . . . x . x x  .
 finish-item                . . . . . x x  .
+set-item                   . . . . . x x  .
 requeue-item               . . . . . x x  .
 remove-item                . . . . . x x  .
 remove-range               . . . . . x x  .

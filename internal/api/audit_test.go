@@ -29,7 +29,7 @@ var recordedBefore = []string{"run-rule", "draft-rule", "preview-rule"}
 
 // recordedWithMoves are operations on queues: the order travels with the moves that it makes, and the ledger writes both in one transaction. So does
 // what step does beside work.
-var recordedWithMoves = []string{"remove-range", "requeue-items", "remove-item", "finish-item", "assign-item", "requeue-item", "step"}
+var recordedWithMoves = []string{"remove-range", "requeue-items", "remove-item", "finish-item", "assign-item", "requeue-item", "set-item", "step"}
 
 // unrecorded are operations that change no setting, and why they need no record.
 var unrecorded = map[string]string{

@@ -93,6 +93,7 @@ var validBodies = map[string]string{
 	"remove-range":          `{"state":"ready","from":1,"to":1}`,
 	"draft-rule":            `{"text":"id: x"}`,
 	"rewind-rule":           `{"to":["1"],"dryRun":true}`,
+	"set-item":              `{"priority":5}`,
 	"create-silence":        `{"matchers":["rule=x"],"for":"1h"}`,
 	"create-subscription":   `{"type":"REP_NOTICE","warehouse":"119240","subscriber":"user:1"}`,
 	"import-subscriptions":  `{"subscriptions":[{"type":"REP_NOTICE","warehouse":"119240","subscriber":"user:1"}]}`,

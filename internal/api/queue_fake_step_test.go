@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"time"
@@ -95,7 +96,7 @@ func (q *fakeQueue) apply(c *item.Caller, op item.Op, by string) item.Result {
 	}
 	to := map[item.OpKind]item.State{
 		item.Ack: item.Done, item.Nack: item.Ready, item.Release: item.Ready, item.Extend: item.Leased, item.Suspend: item.Suspended, item.Store: item.Stored,
-		item.Finish: item.Done, item.Assign: i.State, item.Remove: item.Removed, item.Requeue: item.Ready,
+		item.Finish: item.Done, item.Assign: i.State, item.Remove: item.Removed, item.Requeue: item.Ready, item.Set: i.State,
 	}[op.Kind]
 	switch op.Kind {
 	case item.Nack:
@@ -109,6 +110,11 @@ func (q *fakeQueue) apply(c *item.Caller, op item.Op, by string) item.Result {
 	case item.Assign:
 		if i.Assignee = op.Worker; i.State == item.Leased {
 			to = item.Ready
+		}
+	case item.Set:
+		i.Priority = cmp.Or(op.Set.Priority, i.Priority)
+		if op.Set.Order != nil {
+			i.Order = *op.Set.Order
 		}
 	default: // the state says it
 	}

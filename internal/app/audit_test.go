@@ -48,6 +48,7 @@ var auditCases = map[string]auditCase{
 	"resume-queue":       {http.MethodPost, "/queues/replenishment/resume", ``, "queue.resume", "queue:replenishment", ``},
 	"set-queue-settings": {http.MethodPost, "/queues/replenishment/settings", `{"lease":"90s","reset":["maxAttempts"]}`, "queue.settings", "queue:replenishment", `"lease":"1m30s"`},
 	"assign-item":        {http.MethodPost, "/queues/replenishment/items/a/assign", `{"worker":"w1"}`, "item.assign", "item:replenishment:a", `w1`},
+	"set-item":           {http.MethodPost, "/queues/replenishment/items/f/set", `{"priority":5,"order":""}`, "item.set", "item:replenishment:f", ``},
 	"finish-item":        {http.MethodPost, "/queues/replenishment/items/b/finish", ``, "item.finish", "item:replenishment:b", ``},
 	"requeue-item":       {http.MethodPost, "/queues/replenishment/items/dead/requeue", ``, "item.requeue", "item:replenishment:dead", ``},
 	"remove-item":        {http.MethodDelete, "/queues/replenishment/items/c?note=by+mistake", ``, "item.remove", "item:replenishment:c", ``},
@@ -181,7 +182,7 @@ func auditSite(t *testing.T) (*site, *node) {
 	n.must(http.MethodPost, "/queues/replenishment/lease", `{"worker":"w","max":2}`)
 	n.must(http.MethodPost, "/queues/replenishment/items/dead/nack", `{"attempt":1}`)
 	n.must(http.MethodPost, "/queues/replenishment/items/dead2/nack", `{"attempt":1}`)
-	n.must(http.MethodPost, "/queues/replenishment/items", `{"items":[{"id":"a","priority":3,"payload":1},{"id":"b","priority":3,"payload":1},{"id":"c","priority":3,"payload":1},{"id":"d","priority":3,"payload":1},{"id":"e","priority":3,"payload":1}]}`)
+	n.must(http.MethodPost, "/queues/replenishment/items", `{"items":[{"id":"a","priority":3,"payload":1},{"id":"b","priority":3,"payload":1},{"id":"c","priority":3,"payload":1},{"id":"d","priority":3,"payload":1},{"id":"e","priority":3,"payload":1},{"id":"f","priority":1,"payload":1}]}`)
 	const later = `{"type":"REP_NOTICE","warehouse":"119240","data":{"bin":"A"},"deliver":[{"sink":"gateway","strategy":"delayed","delay":"1h","retry":9}]}`
 	n.must(http.MethodPost, "/notices", `{"notices":[`+later+","+later+","+later+`]}`)
 	testenv.Eventually(t, func() bool {

@@ -61,7 +61,7 @@ var baseRequests = map[string]baseRequest{
 	"draft-rule":   {path: "negative-bin-stock", body: `{"text":"$rule"}`},
 
 	"push-items": {path: workQueue, body: `{"items":[{"payload":{"bin":"A-01"}},{"id":"step","payload":1},{"id":"assign","payload":2},
-		{"id":"suspend","payload":3},{"id":"store","payload":4},{"id":"finish","payload":5}]}`},
+		{"id":"suspend","payload":3},{"id":"store","payload":4},{"id":"finish","payload":5},{"id":"set","payload":6}]}`},
 	"lease-items":        {path: workQueue, body: `{"worker":"w1"}`},
 	"step":               {path: workQueue, body: `{"ops":[{"op":"finish","id":"step"}]}`},
 	"pause-queue":        {path: workQueue, body: `{"test":false}`},
@@ -76,6 +76,7 @@ var baseRequests = map[string]baseRequest{
 	"assign-item":        {path: workQueue + "/assign", body: `{"worker":"w1"}`},
 	"suspend-item":       {path: workQueue + "/suspend", body: `{"note":"later"}`},
 	"store-item":         {path: workQueue + "/store", body: `{"delay":"1h"}`},
+	"set-item":           {path: workQueue + "/set", body: `{"priority":5,"order":"7.5"}`},
 	"finish-item":        {path: workQueue + "/finish", body: `{"note":"done"}`},
 	"requeue-item":       {path: workQueue + "/none", body: `{"note":"again"}`, code: "item_not_found"},
 }

@@ -23,7 +23,7 @@ func (c queueCommands) queue() *cobra.Command {
 		c.list(), c.show(), c.find(), c.peek(), c.rank(),
 		c.push(), c.lease(),
 		c.ack(), c.nack(), c.release(), c.extend(), c.suspend(), c.store(),
-		c.finish(), c.assign(), c.remove(), c.requeue(),
+		c.finish(), c.assign(), c.remove(), c.requeue(), c.set(),
 		c.pause(), c.resume(), c.settings(),
 	)
 }

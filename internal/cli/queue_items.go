@@ -281,6 +281,7 @@ func writeTraced(w io.Writer, width int, queue string, t *wire.TracedItemForm) {
 		{"for", t.Assignee},
 		{"priority", strconv.Itoa(t.Priority)},
 		{"order", t.Order},
+		{"news", news(&t.ItemForm)},
 		{"attempt", strconv.Itoa(t.Attempt)},
 		{"failures", strconv.Itoa(t.Failures)},
 		{"suspends", strconv.Itoa(t.Suspends)},
@@ -292,6 +293,14 @@ func writeTraced(w io.Writer, width int, queue string, t *wire.TracedItemForm) {
 	}
 	fmt.Fprintf(w, "  payload   %s\n", terminal.JSONLine(t.Payload))
 	writeTrace(w, width, t.Trace)
+}
+
+// news says what waits for the end of a lease.
+func news(i *wire.ItemForm) string {
+	if !i.News {
+		return ""
+	}
+	return "its finding was sent again; it takes what is new when it waits again"
 }
 
 // writeTrace writes every move on a line, and below it why.
@@ -319,11 +328,29 @@ func writeTrace(w io.Writer, width int, trace []wire.MoveForm) {
 		if m.Assignee != "" && (i == 0 || trace[i-1].Assignee != m.Assignee) {
 			terminal.Wrap(w, width, belowTime, "for "+m.Assignee+" alone")
 		}
+		if m.Revision != nil {
+			terminal.Wrap(w, width, belowTime, revised(m.Revision))
+		}
 		if m.Note != "" {
 			terminal.Wrap(w, width, belowTime, m.Note)
 		}
 	}
 	terminal.LeftOut(w, "  ", leftOut)
+}
+
+// revised says what an item has become.
+func revised(r *wire.RevisionForm) string {
+	text := "priority " + strconv.Itoa(r.Priority)
+	if r.Order != "" {
+		text += ", order " + r.Order
+	}
+	if r.Payload {
+		text += ", another payload"
+	}
+	if r.Later {
+		text += ", when it waits again"
+	}
+	return text
 }
 
 // The times of a trace tell milliseconds apart. What is said of a move stands below its states.

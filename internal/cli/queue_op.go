@@ -1,11 +1,13 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
 	"net/http"
 	"slices"
+	"strconv"
 
 	"github.com/spf13/cobra"
 
@@ -150,6 +152,12 @@ func writeOutcome(w io.Writer, r *wire.ResultForm, form *wire.OpForm) {
 	}
 	if form.Worker != nil && *form.Worker == "" {
 		text += ", for anybody"
+	}
+	if form.Priority != 0 {
+		text += ", of priority " + strconv.Itoa(form.Priority)
+	}
+	if form.Order != nil {
+		text += ", of order " + cmp.Or(*form.Order, noOrder)
 	}
 	fmt.Fprintln(w, text+".")
 }
@@ -330,4 +338,43 @@ func instead(cmd *cobra.Command, args []string, byName func(*cobra.Command, []st
 		return err
 	}
 	return byName(cmd, args)
+}
+
+// noOrder takes the order of an item away.
+const noOrder = "none"
+
+func (c queueCommands) set() *cobra.Command {
+	f := &opFlags{}
+	var order string
+	var cmd *cobra.Command
+	cmd = c.op(opCommand{
+		kind: item.Set, short: "Give items another priority or order",
+		long: `Give items another priority, another order inside it, or both. They move at once to their places in the order of service. What a worker has
+stays as it is.
+
+When the finding of an item is sent again, it changes the priority and the order again only where it asks for others than before.`,
+		example: `  tallyman queue set replenishment i_7k2m --priority 5
+  tallyman queue set replenishment i_7k2m i_9x1c --order 2026-05-01T14:00:00Z --note 'the lorry leaves at two'
+  tallyman queue set replenishment i_7k2m --order none`,
+	}, f, func() error {
+		if !anyFlag(cmd, "priority", "order") {
+			return usage("%s takes --priority, --order or both", cmd.CommandPath())
+		}
+		if cmd.Flags().Changed("priority") && (f.form.Priority < item.LowestPriority || f.form.Priority > item.HighestPriority) {
+			return usage("--priority takes %d to %d", item.LowestPriority, item.HighestPriority)
+		}
+		if !cmd.Flags().Changed("order") {
+			return nil
+		}
+		if order == noOrder {
+			order = ""
+		} else if _, err := item.ParseServiceOrder(cmp.Or(order, "?")); err != nil {
+			return usage("--order: %w; none takes the order away", err)
+		}
+		f.form.Order = &order
+		return nil
+	})
+	cmd.Flags().IntVar(&f.form.Priority, "priority", 0, "1 to 5; 5 is served first")
+	cmd.Flags().StringVar(&order, "order", "", "inside the priority the lowest is served first: a number such as 7.5, or a time; none = the time when it became ready")
+	return cmd
 }

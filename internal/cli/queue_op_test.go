@@ -79,6 +79,18 @@ func TestQueueOperations(t *testing.T) {
 			args: []string{"requeue", "q", "i_a"}, answer: `{"op":"requeue","id":"i_a","outcome":"ok","state":"ready"}`,
 			body: `{"ops":[{"op":"requeue","id":"i_a"}]}`, out: "i_a is ready.\n",
 		},
+		{
+			args: []string{"set", "q", "i_a", "--priority", "5"}, answer: `{"op":"set","id":"i_a","outcome":"ok","state":"ready"}`,
+			body: `{"ops":[{"op":"set","id":"i_a","priority":5}]}`, out: "i_a is ready, of priority 5.\n",
+		},
+		{
+			args: []string{"set", "q", "i_a", "--order", "7.5", "--priority", "1"}, answer: `{"op":"set","id":"i_a","outcome":"ok","state":"stored","due":"2026-06-01T00:10:00Z"}`,
+			body: `{"ops":[{"op":"set","id":"i_a","priority":1,"order":"7.5"}]}`, out: "i_a is stored until 2026-06-01 00:10:00Z, of priority 1, of order 7.5.\n",
+		},
+		{
+			args: []string{"set", "q", "i_a", "--order", "none"}, answer: `{"op":"set","id":"i_a","outcome":"ok","state":"ready"}`,
+			body: `{"ops":[{"op":"set","id":"i_a","order":""}]}`, out: "i_a is ready, of order none.\n",
+		},
 	} {
 		url, calls := server(t, results(c.answer))
 		code, out, errOut := run(t, url, "", append([]string{"queue"}, c.args...)...)

@@ -22,7 +22,7 @@ import (
 
 func (c queueCommands) push() *cobra.Command {
 	var form wire.PushItemForm
-	var payload string
+	var payload, key string
 	cmd := c.withTwin(&cobra.Command{
 		Use:   "push QUEUE --payload JSON | QUEUE FILE",
 		Short: "Push one item, or those of a file with one item a line",
@@ -30,10 +30,14 @@ func (c queueCommands) push() *cobra.Command {
 
   {"id": "bin-17", "priority": 5, "order": "7.5", "payload": {"bin": "A-01"}, "dedupeKey": "A-01", "delay": "10m", "warehouse": "119240"}
 
+With --again, or "again": true in a line, an item of the id that has ended begins a new life; with --key a push that got no answer can be repeated, and
+begins one life.
+
 An item whose id the queue has or had, or whose dedupe key another item of the warehouse holds, is left out, which is no failure: so what has an id can be pushed
 again without harm. The whole file is read and looked at before anything is pushed.`,
 		Example: `  tallyman queue push replenishment --payload '{"bin":"A-01"}' --priority 5 --dedupe-key A-01
   tallyman queue push replenishment --payload @item.json --delay 10m
+  tallyman queue push replenishment --id WO-4711 --payload '{"bin":"A-01"}' --again --key order-4711-2
   tallyman queue push replenishment items.jsonl`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			one := cmd.Flags().Changed("payload")
@@ -42,18 +46,18 @@ again without harm. The whole file is read and looked at before anything is push
 				return usage("%s takes --payload or a file, and not both", cmd.CommandPath())
 			case !one && len(args) == 1:
 				return usage("%s takes an item with --payload, or a file of items", cmd.CommandPath())
-			case len(args) == 2 && anyFlag(cmd, "priority", "order", "dedupe-key", "delay", "id", "warehouse"):
-				return usage("the items of a file have their own id, warehouse, priority, order, dedupeKey and delay")
+			case len(args) == 2 && anyFlag(cmd, "priority", "order", "dedupe-key", "delay", "id", "warehouse", "again"):
+				return usage("the items of a file have their own id, warehouse, priority, order, dedupeKey, delay and again")
 			case one:
 				if err := takes("QUEUE")(cmd, args); err != nil {
 					return err
 				}
-				return c.pushOne(cmd.Context(), args[0], payload, form)
+				return c.pushOne(cmd.Context(), args[0], payload, key, form)
 			}
 			if err := takes("QUEUE", "FILE")(cmd, args); err != nil {
 				return err
 			}
-			return c.pushFile(cmd.Context(), args[0], args[1], form.Test)
+			return c.pushFile(cmd.Context(), args[0], args[1], key, form.Test)
 		},
 	}, &form.Test)
 	flags := cmd.Flags()
@@ -65,15 +69,20 @@ again without harm. The whole file is read and looked at before anything is push
 	flags.Var((*spanFlag)(&form.Delay), "delay", "before it is ready, such as 10m")
 	flags.StringVar(&form.Warehouse, "warehouse", "", "that the item belongs to (default: the token's, where it has one alone; none where it has all)")
 	flags.StringVar(&form.ID, "id", "", "what is pushed again under the same id is pushed once (default: the queue gives one)")
+	flags.BoolVar(&form.Again, "again", false, "an item of the id that has ended begins a new life")
+	flags.StringVar(&key, "key", "", "names the request, so that whoever repeats it begins no other life with --again")
 	return cmd
 }
 
-func (c queueCommands) pushOne(ctx context.Context, queue, payload string, form wire.PushItemForm) error {
+func (c queueCommands) pushOne(ctx context.Context, queue, payload, key string, form wire.PushItemForm) error {
 	if form.Priority < item.LowestPriority || form.Priority > item.HighestPriority {
 		return usage("--priority takes %d to %d", item.LowestPriority, item.HighestPriority)
 	}
 	if _, err := item.ParseServiceOrder(form.Order); err != nil {
 		return usage("--order: %w", err)
+	}
+	if form.Again && form.ID == "" {
+		return usage("--again takes the --id of the item")
 	}
 	text, err := c.readPayload(payload)
 	if err != nil {
@@ -86,11 +95,30 @@ func (c queueCommands) pushOne(ctx context.Context, queue, payload string, form 
 		return usage("--payload is no JSON value; a text is one in quotes: '\"A-01\"' (%s)", err)
 	}
 	form.Payload = text
-	return show(ctx, c.command, http.MethodPost, queuePath(queue, "items"), wire.PushForm{Items: []wire.PushItemForm{form}}, func(w io.Writer, done *wire.PushedForm) {
+	done, err := c.pusher(key).pushed(ctx, queue, wire.PushForm{Items: []wire.PushItemForm{form}})
+	if err != nil {
+		return err
+	}
+	return c.print(done, func(w io.Writer) {
 		for _, i := range done.Items {
 			fmt.Fprintln(w, pushed(i))
 		}
 	})
+}
+
+// pusher is a client whose requests have the key.
+func (c queueCommands) pusher(key string) *client {
+	cl := c.client()
+	if key != "" {
+		cl.header = http.Header{"Idempotency-Key": {key}}
+	}
+	return cl
+}
+
+func (c *client) pushed(ctx context.Context, queue string, push wire.PushForm) (*wire.PushedForm, error) {
+	var done wire.PushedForm
+	err := c.do(ctx, http.MethodPost, queuePath(queue, "items"), push, &done)
+	return &done, err
 }
 
 func pushed(i wire.PushedItemForm) string {
@@ -127,7 +155,7 @@ func (c queueCommands) readPayload(payload string) ([]byte, error) {
 	return b, nil
 }
 
-func (c queueCommands) pushFile(ctx context.Context, queue, name string, test bool) error {
+func (c queueCommands) pushFile(ctx context.Context, queue, name, key string, test bool) error {
 	in, err := c.open(name)
 	if err != nil {
 		return err
@@ -136,7 +164,7 @@ func (c queueCommands) pushFile(ctx context.Context, queue, name string, test bo
 	if err = errors.Join(err, in.Close()); err != nil {
 		return err
 	}
-	done, err := c.client().pushLines(ctx, queue, name, lines)
+	done, err := c.pusher(key).pushLines(ctx, queue, name, lines)
 	if err != nil {
 		return err
 	}
@@ -246,8 +274,8 @@ func (c *client) pushLines(ctx context.Context, queue, name string, lines []item
 		for _, l := range lines[:n] {
 			push.Items = append(push.Items, l.form)
 		}
-		var done wire.PushedForm
-		if err := c.do(ctx, http.MethodPost, queuePath(queue, "items"), push, &done); err != nil {
+		done, err := c.pushed(ctx, queue, push)
+		if err != nil {
 			return nil, cutShort(err, name, lines[:n], len(all.Items))
 		}
 		all.Items, lines = append(all.Items, done.Items...), lines[n:]

@@ -81,6 +81,7 @@ type PushItemForm struct {
 	Payload   Payload `json:"payload"`
 	DedupeKey string  `json:"dedupeKey,omitempty" maxLength:"512" doc:"refused while another item of the warehouse holds the same key"`
 	Delay     string  `json:"delay,omitempty" doc:"before it is ready: a duration in s, m, h, d" example:"10m"`
+	Again     bool    `json:"again,omitempty" doc:"an item of the id that has ended begins a new life, and its trace goes on. Under an Idempotency-Key a repeated request begins no other"`
 	Test      bool    `json:"test,omitempty" doc:"it goes into the test twin; all items of a push say the same"`
 }
 
@@ -93,7 +94,7 @@ type PushedForm struct {
 // PushedItemForm is what became of one item.
 type PushedItemForm struct {
 	ID      string `json:"id" xml:"id"`
-	Outcome string `json:"outcome" xml:"outcome" enum:"pushed,exists,duplicate,id_taken" doc:"exists: the queue has or had the item; duplicate: another item of the warehouse holds the dedupe key; id_taken: an item of another warehouse has the id, and nothing was pushed"`
+	Outcome string `json:"outcome" xml:"outcome" enum:"pushed,exists,duplicate,id_taken" doc:"exists: the queue has the item, or had it and was not asked for it again; duplicate: another item of the warehouse holds the dedupe key; id_taken: an item of another warehouse has the id, and nothing was pushed"`
 	Of      string `json:"of,omitempty" xml:"of,omitempty" doc:"duplicate: the item that holds the key"`
 }
 
@@ -116,6 +117,7 @@ type ItemForm struct {
 	RemainingSeconds *int64     `json:"remainingSeconds,omitempty" xml:"remainingSeconds,omitempty" doc:"until due; absent where it is not waited for"`
 	Worker           string     `json:"worker,omitempty" xml:"worker,omitempty" doc:"who has the lease: <subject>/<worker>, a worker where there are no tokens"`
 	Assignee         string     `json:"assignee,omitempty" xml:"assignee,omitempty" doc:"who alone gets it: as worker, or a subject"`
+	News             bool       `json:"news,omitempty" xml:"news,omitempty" doc:"leased: its finding was sent again, and it takes the new priority, order and payload when it waits again"`
 }
 
 // ItemsForm is a part of a queue.
@@ -129,10 +131,10 @@ type ItemsForm struct {
 type TracedItemForm struct {
 	XMLName xml.Name `json:"-" xml:"item"`
 	ItemForm
-	Trace []MoveForm `json:"trace" xml:"trace>move" doc:"its push, then every change of its state; empty where the queue has no ledger" nullable:"false"`
+	Trace []MoveForm `json:"trace" xml:"trace>move" doc:"its push, then every change, of all its lives; empty where the queue has no ledger" nullable:"false"`
 }
 
-// MoveForm is one change of an item's state.
+// MoveForm is one change of an item: of its state, or of what it is.
 type MoveForm struct {
 	N        int64      `json:"n" xml:"n,attr" doc:"counts the item's moves; 0 is its push"`
 	At       time.Time  `json:"at" xml:"at"`
@@ -146,6 +148,16 @@ type MoveForm struct {
 	By       string     `json:"by,omitempty" xml:"by,omitempty" doc:"the worker or operator; absent where the queue did it itself"`
 	Node     string     `json:"node" xml:"node"`
 	Note     string     `json:"note,omitempty" xml:"note,omitempty" doc:"why"`
+
+	Revision *RevisionForm `json:"revision,omitempty" xml:"revision,omitempty" doc:"what it has become; absent: it is as it was"`
+}
+
+// RevisionForm is what an item has become.
+type RevisionForm struct {
+	Priority int    `json:"priority" xml:"priority"`
+	Order    string `json:"order,omitempty" xml:"order,omitempty"`
+	Payload  bool   `json:"payload,omitempty" xml:"payload,omitempty" doc:"it has another payload, too"`
+	Later    bool   `json:"later,omitempty" xml:"later,omitempty" doc:"it was leased, and takes all that when it waits again"`
 }
 
 // RankForm is the place of an item that is ready.
@@ -210,7 +222,7 @@ type Terms struct {
 
 // OpForm is one operation of a step.
 type OpForm struct {
-	Op string `json:"op" enum:"ack,nack,release,extend,suspend,store,finish,assign,remove,requeue"`
+	Op string `json:"op" enum:"ack,nack,release,extend,suspend,store,finish,assign,remove,requeue,set"`
 	ID string `json:"id" doc:"the item"`
 	OpFields
 	Worker *string `json:"worker,omitempty" doc:"assign: who alone gets the item, <subject>/<worker> or <subject> for all its workers, a worker where there are no tokens; empty = anybody again"`
@@ -224,6 +236,9 @@ type OpFields struct {
 	Days    int    `json:"days,omitempty" minimum:"1" maximum:"366" doc:"store: for how many days, instead of delay"`
 	Lease   string `json:"lease,omitempty" doc:"extend: the lease ends that long from now, the queue's lease by default. In s, m, h, d" example:"5m"`
 	Note    string `json:"note,omitempty" text:"lines" maxLength:"4096" doc:"why, for the trace; cut at 500 bytes"`
+
+	Priority int     `json:"priority,omitempty" minimum:"1" maximum:"5" doc:"set: 5 is served first"`
+	Order    *string `json:"order,omitempty" digits:"decimal" maxLength:"40" doc:"set: as in a push; empty: the time when it became ready" example:"2026-05-01T14:00:00Z"`
 }
 
 // ItemOpForm is an operation on the item of the path.

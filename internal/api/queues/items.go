@@ -182,6 +182,7 @@ func newItemForm(i *item.Item, now time.Time) wire.ItemForm {
 	form := wire.ItemForm{
 		ID: i.ID, Warehouse: i.Warehouse, State: string(i.State), Priority: i.Priority, Order: i.Order.String(), Payload: wire.Payload(i.Payload), Attempt: i.Attempt, Failures: i.Failures,
 		Suspends: i.Suspends, CreatedAt: i.Created.UTC(), ReadyAt: wire.Moment(i.Ready), Due: wire.Moment(i.Due), Worker: i.Worker, Assignee: i.Assignee,
+		News: i.News,
 	}
 	switch i.State {
 	case item.Ready:
@@ -201,6 +202,9 @@ func newTracedItemForm(t *item.TracedItem, now time.Time) wire.TracedItemForm {
 		form.Trace[i] = wire.MoveForm{
 			N: m.N, At: m.At.UTC(), From: string(m.From), To: string(m.To), Attempt: m.Attempt, Failures: m.Failures, Suspends: m.Suspends,
 			Due: wire.Moment(m.Due), Assignee: m.Assignee, By: m.By, Node: m.Node, Note: m.Note,
+		}
+		if r := m.Revision; r != nil {
+			form.Trace[i].Revision = &wire.RevisionForm{Priority: r.Priority, Order: r.Order.String(), Payload: r.Source != 0, Later: r.Later}
 		}
 	}
 	return form

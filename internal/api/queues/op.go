@@ -50,6 +50,7 @@ func (h *Handlers) registerItemOps(operations huma.API) {
 		{item.Finish, "End an item that nobody has", ""},
 		{item.Assign, "Let one worker alone have an item", "What is put off keeps its time. With attempt the worker that has it passes it on; it has not failed."},
 		{item.Requeue, "Make a dead item ready again", "Its failures count anew."},
+		{item.Set, "Give an item another priority or order", "It moves at once to its place in the order of service. What a worker has stays as it is: 409 item_leased."},
 	} {
 		kind := string(op.kind)
 		o := api.Operation(kind+"-item", http.MethodPost, "/queues/{queue}/items/{id}/"+kind, "queues", op.summary)
@@ -172,7 +173,7 @@ const (
 )
 
 // needs of an operation. What store does with delay it does with days as well.
-type needs struct{ attempt, delay, lease, worker, force need }
+type needs struct{ attempt, delay, lease, worker, force, set need }
 
 // needsOf tells what each operation does with the fields.
 func needsOf(kind item.OpKind) needs {
@@ -191,6 +192,8 @@ func needsOf(kind item.OpKind) needs {
 		return needs{attempt: taken, worker: needed}
 	case item.Remove:
 		return needs{force: taken}
+	case item.Set:
+		return needs{set: taken}
 	case item.Finish, item.Requeue:
 	}
 	return needs{}
@@ -217,6 +220,8 @@ func parseOp(f *wire.OpForm) (item.Op, []wire.Fault) {
 	check("lease", n.lease, f.Lease != "")
 	check("worker", n.worker, f.Worker != nil)
 	check("force", n.force, f.Force)
+	check("priority", n.set, f.Priority != 0)
+	check("order", n.set, f.Order != nil)
 	switch {
 	case f.Days > 0 && op.Kind != item.Store:
 		check("days", refused, true)
@@ -227,6 +232,19 @@ func parseOp(f *wire.OpForm) (item.Op, []wire.Fault) {
 		var err error
 		if op.Delay, err = api.ParseSpan(text); err != nil {
 			faults = append(faults, wire.Fault{Location: field, Message: err.Error()})
+		}
+	}
+	if op.Kind == item.Set {
+		op.Set = &item.Setting{Priority: f.Priority}
+		if f.Order != nil {
+			order, err := item.ParseServiceOrder(*f.Order)
+			if err != nil {
+				faults = append(faults, wire.Fault{Location: "order", Message: err.Error()})
+			}
+			op.Set.Order = &order
+		}
+		if f.Priority == 0 && f.Order == nil {
+			faults = append(faults, wire.Fault{Location: "priority", Message: "set needs it, or order, or both"})
 		}
 	}
 	op.Delay += time.Duration(f.Days) * 24 * time.Hour

@@ -17,6 +17,7 @@ import (
 type (
 	pushInput struct {
 		QueuePath
+		Key  string `header:"Idempotency-Key" doc:"at most 255 printable characters; who repeats a request under the same key begins no other life with again"`
 		Body wire.PushForm
 	}
 	pushOutput struct{ Body wire.PushedForm }
@@ -25,7 +26,7 @@ type (
 func (h *Handlers) registerPush(operations huma.API) {
 	push := api.Operation("push-items", http.MethodPost, "/queues/{queue}/items", "queues", "Push items")
 	push.Description = "Each item is pushed, or left out for its own reason, and the answer says which. They are recorded before the answer comes. " +
-		"A push whose answer was lost can be repeated where its items have ids or dedupe keys."
+		"A push whose answer was lost can be repeated where its items have ids or dedupe keys; one with again, under the same Idempotency-Key."
 	push.MaxBodyBytes, push.BodyReadTimeout = maxPushBody, pushBodyTimeout
 	huma.Register(operations, push, h.pushItems)
 }
@@ -39,6 +40,14 @@ func (h *Handlers) pushItems(ctx context.Context, in *pushInput) (*pushOutput, e
 	items, prob := parsePush(&in.Body, auth.From(ctx))
 	if prob != nil {
 		return nil, prob
+	}
+	if prob := api.CheckIdempotencyKey(in.Key); prob != nil {
+		return nil, prob
+	}
+	for i := range items {
+		if items[i].Again {
+			items[i].Request = in.Key
+		}
 	}
 	results, err := q.Push(ctx, in.Body.Items[0].Test, by, items)
 	if err != nil {
@@ -92,7 +101,10 @@ func parsePushItem(f *wire.PushItemForm, at string) (item.New, []wire.Fault) {
 			faults = append(faults, wire.Fault{Location: at + field, Message: err.Error()})
 		}
 	}
-	parsed := item.New{ID: f.ID, Warehouse: f.Warehouse, Priority: f.Priority, Payload: json.RawMessage(f.Payload), DedupeKey: f.DedupeKey}
+	parsed := item.New{ID: f.ID, Warehouse: f.Warehouse, Priority: f.Priority, Payload: json.RawMessage(f.Payload), DedupeKey: f.DedupeKey, Again: f.Again}
+	if f.Again && f.ID == "" {
+		faults = append(faults, wire.Fault{Location: at + "again", Message: "it needs the id of the item"})
+	}
 	if parsed.Priority == 0 {
 		parsed.Priority = item.DefaultPriority
 	}

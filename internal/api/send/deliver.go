@@ -1,13 +1,13 @@
 package send
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
 	"maps"
-	"net/http"
 	"slices"
 	"strconv"
 	"strings"
@@ -196,9 +196,6 @@ func (s *noticeMaker) within(at string, d *wire.DeliverForm) time.Duration {
 	return within
 }
 
-// maxKey is the longest Idempotency-Key.
-const maxKey = 255
-
 // newSending reads who sends, and under which key. A request without a key is none that could be repeated.
 func (h *Handlers) newSending(ctx context.Context, in *sendInput) (*noticeMaker, *wire.Problem) {
 	who := auth.From(ctx)
@@ -208,14 +205,11 @@ func (h *Handlers) newSending(ctx context.Context, in *sendInput) (*noticeMaker,
 			return nil, prob
 		}
 	}
-	s := h.newMaker(who)
-	s.key = in.Key
-	switch {
-	case s.key == "":
-		s.key = rand.Text()
-	case len(s.key) > maxKey || strings.ContainsFunc(s.key, func(r rune) bool { return r < ' ' || r > '~' }):
-		return nil, wire.NewProblem(http.StatusBadRequest, wire.CodeBadIdempotencyKey, "an Idempotency-Key has at most 255 printable ASCII characters")
+	if prob := api.CheckIdempotencyKey(in.Key); prob != nil {
+		return nil, prob
 	}
+	s := h.newMaker(who)
+	s.key = cmp.Or(in.Key, rand.Text())
 	var err error
 	if s.episode, err = s.digest(&in.Body); err != nil {
 		return nil, api.InternalProblem()
