@@ -97,7 +97,7 @@ func TestBadConfigurations(t *testing.T) {
 		{name: "field of another sink", text: "sinks: {q: {type: inbox, lease: 60s}}", want: []string{`unknown_field: there is no field "sinks.q.lease"`}},
 		{
 			name: "field of a webhook", text: "sinks: {q: {type: queue, url: x}}", want: []string{`:1:26: unknown_field: there is no field "sinks.q.url"`},
-			hint: "known fields: dedupe, lease, max_attempts, suspend_steps, timezone, type",
+			hint: "known fields: dedupe, lease, max_attempts, on_repeat, suspend_steps, timezone, type",
 		},
 		{name: "queue timezone", text: "sinks: {q: {type: queue, timezone: Asia/Shangai}}", want: []string{`:1:36: bad_timezone: sinks.q.timezone: unknown timezone "Asia/Shangai"`}},
 		{name: "queue on local time", text: "sinks: {q: {type: queue, timezone: local}}", want: []string{"bad_timezone"}},

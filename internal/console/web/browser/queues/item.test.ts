@@ -1,6 +1,6 @@
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
-import { consoleFixture } from "../support/console";
+import { axeBoth, consoleFixture } from "../support/console";
 import { until } from "../support/until";
 import { item, lease, push, site } from "./site";
 
@@ -46,4 +46,31 @@ test("a dead item is requeued from its page", async () => {
   await page.getByRole("button", { name: "Requeue" }).waitFor();
   await act(page, "Requeue", "1 item requeued");
   expect(await item(shared.server, "picking", "dead")).toMatchObject({ state: "ready", failures: 0 });
+});
+
+test("an item is given another place, that is undone, and its trace tells of both and of its next life", async () => {
+  const now = () => item(shared.server, "returns", "WO-1");
+  await push(shared.server, "returns", ["WO-1"]);
+  const { page } = await shared.open("/queues/returns/items/WO-1");
+  await page.getByRole("button", { name: "Set priority", exact: true }).click();
+  const dialog = page.getByRole("dialog");
+  await expect
+    .poll(() => dialog.getByRole("button", { name: "Set priority", exact: true }).isDisabled())
+    .toBe(true);
+  await dialog.getByLabel("Priority").selectOption("5");
+  await dialog.getByLabel("Order").fill("7.5");
+  await dialog.getByLabel("Why").fill("a lorry waits");
+  await axeBoth(page);
+  await dialog.getByRole("button", { name: "Set priority", exact: true }).click();
+  await page.getByText("1 item has another place").waitFor();
+  expect(await now()).toMatchObject({ priority: 5, order: "7.5" });
+  await page.getByText("Priority 5 · order 7.5").waitFor();
+  await page.getByRole("button", { name: "Undo" }).click();
+  await until(async () => (await now()).priority === 3 && !(await now()).order, "the undo");
+
+  await act(page, "Finish", "1 item finished");
+  const again = { items: [{ id: "WO-1", payload: { bin: "two" }, again: true }] };
+  await shared.server.call("POST", "/api/v1/queues/returns/items", again);
+  await page.reload();
+  await page.getByText("Pushed again → Ready").waitFor();
 });

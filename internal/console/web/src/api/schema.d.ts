@@ -475,7 +475,7 @@ export interface paths {
         put?: never;
         /**
          * Push items
-         * @description Each item is pushed, or left out for its own reason, and the answer says which. They are recorded before the answer comes. A push whose answer was lost can be repeated where its items have ids or dedupe keys.
+         * @description Each item is pushed, or left out for its own reason, and the answer says which. They are recorded before the answer comes. A push whose answer was lost can be repeated where its items have ids or dedupe keys; one with again, under the same Idempotency-Key.
          */
         post: operations["push-items"];
         delete?: never;
@@ -644,6 +644,26 @@ export interface paths {
          * @description Its failures count anew.
          */
         post: operations["requeue-item"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/queues/{queue}/items/{id}/set": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Give an item another priority or order
+         * @description It moves at once to its place in the order of service. What a worker has stays as it is: 409 item_leased.
+         */
+        post: operations["set-item"];
         delete?: never;
         options?: never;
         head?: never;
@@ -2241,6 +2261,8 @@ export interface components {
             /** Format: int64 */
             failures: number;
             id: string;
+            /** @description leased: its finding was sent again, and it takes the new priority, order and payload when it waits again */
+            news?: boolean;
             /** @description inside the priority, as a number: the lowest is served first; absent: since when it is ready */
             order?: string;
             /**
@@ -2305,6 +2327,16 @@ export interface components {
             lease?: string;
             /** @description why, for the trace; cut at 500 bytes */
             note?: string;
+            /**
+             * @description set: as in a push; empty: the time when it became ready
+             * @example 2026-05-01T14:00:00Z
+             */
+            order?: string;
+            /**
+             * Format: int64
+             * @description set: 5 is served first
+             */
+            priority?: number;
             /** @description the item is in the test twin */
             test?: boolean;
             /** @description which device of the token's subject does it, for the trace; assign: who alone gets the item, <subject>/<worker> or <subject> for all its workers, a worker where there are no tokens, empty = anybody again */
@@ -2547,6 +2579,8 @@ export interface components {
             node: string;
             /** @description why */
             note?: string;
+            /** @description what it has become; absent: it is as it was */
+            revision?: components["schemas"]["Revision"];
             /** Format: int64 */
             suspends: number;
             /** @enum {string} */
@@ -2851,7 +2885,17 @@ export interface components {
             /** @description why, for the trace; cut at 500 bytes */
             note?: string;
             /** @enum {string} */
-            op: "ack" | "nack" | "release" | "extend" | "suspend" | "store" | "finish" | "assign" | "remove" | "requeue";
+            op: "ack" | "nack" | "release" | "extend" | "suspend" | "store" | "finish" | "assign" | "remove" | "requeue" | "set";
+            /**
+             * @description set: as in a push; empty: the time when it became ready
+             * @example 2026-05-01T14:00:00Z
+             */
+            order?: string;
+            /**
+             * Format: int64
+             * @description set: 5 is served first
+             */
+            priority?: number;
             /** @description assign: who alone gets the item, <subject>/<worker> or <subject> for all its workers, a worker where there are no tokens; empty = anybody again */
             worker?: string;
         };
@@ -3133,12 +3177,14 @@ export interface components {
             /** @description duplicate: the item that holds the key */
             of?: string;
             /**
-             * @description exists: the queue has or had the item; duplicate: another item of the warehouse holds the dedupe key; id_taken: an item of another warehouse has the id, and nothing was pushed
+             * @description exists: the queue has the item, or had it and was not asked for it again; duplicate: another item of the warehouse holds the dedupe key; id_taken: an item of another warehouse has the id, and nothing was pushed
              * @enum {string}
              */
             outcome: "pushed" | "exists" | "duplicate" | "id_taken";
         };
         PushItem: {
+            /** @description an item of the id that has ended begins a new life, and its trace goes on. Under an Idempotency-Key a repeated request begins no other */
+            again?: boolean;
             /** @description refused while another item of the warehouse holds the same key */
             dedupeKey?: string;
             /**
@@ -3422,6 +3468,15 @@ export interface components {
              * @enum {string}
              */
             state?: "ready" | "leased" | "delayed" | "suspended" | "stored" | "dead" | "done" | "removed";
+        };
+        Revision: {
+            /** @description it was leased, and takes all that when it waits again */
+            later?: boolean;
+            order?: string;
+            /** @description it has another payload, too */
+            payload?: boolean;
+            /** Format: int64 */
+            priority: number;
         };
         RewindAsk: {
             /** @description count what would follow, and move nothing */
@@ -4439,6 +4494,8 @@ export interface components {
             /** Format: int64 */
             failures: number;
             id: string;
+            /** @description leased: its finding was sent again, and it takes the new priority, order and payload when it waits again */
+            news?: boolean;
             /** @description inside the priority, as a number: the lowest is served first; absent: since when it is ready */
             order?: string;
             /**
@@ -4475,7 +4532,7 @@ export interface components {
             state: "ready" | "leased" | "delayed" | "suspended" | "stored" | "dead" | "done" | "removed" | "refused";
             /** Format: int64 */
             suspends: number;
-            /** @description its push, then every change of its state; empty where the queue has no ledger */
+            /** @description its push, then every change, of all its lives; empty where the queue has no ledger */
             trace: components["schemas"]["Move"][];
             /** @description that it belongs to; absent: none */
             warehouse?: string;
@@ -6074,7 +6131,10 @@ export interface operations {
     "push-items": {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description at most 255 printable characters; who repeats a request under the same key begins no other life with again */
+                "Idempotency-Key"?: string;
+            };
             path: {
                 /** @description the queue */
                 queue: string;
@@ -6568,6 +6628,56 @@ export interface operations {
         };
     };
     "requeue-item": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description the item */
+                id: string;
+                /** @description the queue */
+                queue: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["ItemOp"];
+            };
+        };
+        responses: {
+            /** @description the request is refused; the problem's code says why */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+xml": components["schemas"]["Problem"];
+                };
+            };
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Result"];
+                    "application/xml": components["schemas"]["Result"];
+                };
+            };
+            /** @description the service cannot answer now; the problem's code says why */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+xml": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "set-item": {
         parameters: {
             query?: never;
             header?: never;

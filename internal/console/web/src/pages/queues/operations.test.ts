@@ -14,7 +14,7 @@ const item = (state: ItemState, more: Partial<Item> = {}): Item => ({
   createdAt: "2026-06-01T00:00:00Z",
   ...more,
 });
-const terms: Terms = { worker: " anna ", days: 3, span: "10m", note: "" };
+const terms: Terms = { worker: " anna ", days: 3, span: "10m", note: "", priority: 0, order: "" };
 const operator = () => true;
 const worker = (operation: Operation) =>
   [
@@ -29,9 +29,9 @@ const worker = (operation: Operation) =>
   ].some((each) => each === operation);
 
 test("what may be done follows from the state", () => {
-  expect(allowed(item("ready"), operator)).toEqual(["assign", "suspend", "store", "finish", "remove"]);
+  expect(allowed(item("ready"), operator)).toEqual(["assign", "suspend", "store", "set", "finish", "remove"]);
   expect(allowed(item("stored"), operator)).toContain("wake");
-  expect(allowed(item("dead"), operator)).toEqual(["requeue", "remove"]);
+  expect(allowed(item("dead"), operator)).toEqual(["requeue", "set", "remove"]);
   for (const state of ["done", "removed", "refused"] as const)
     expect(allowed(item(state), operator)).toEqual([]);
 });
@@ -53,8 +53,21 @@ test("who is no operator touches what is leased, and removes nothing", () => {
     "requeue",
     "suspend",
     "store",
+    "set",
     "finish",
     "remove",
+  ]);
+});
+
+test("a set names what changes, and is taken back to what the item had", () => {
+  expect(allowed(item("leased"), operator)).not.toContain("set");
+  const of = (more: Partial<Terms>) => opOf("set", item("ready"), { ...terms, ...more });
+  expect(of({ priority: 5 })).toEqual({ op: "set", id: "i_1", priority: 5 });
+  expect(of({ order: " 7.5 " })).toEqual({ op: "set", id: "i_1", order: "7.5" });
+  expect(of({ order: "none", note: "why" })).toEqual({ op: "set", id: "i_1", order: "", note: "why" });
+  expect(undoOf("set", [item("ready", { order: "4" }), item("stored")], "back")).toEqual([
+    { op: "set", id: "i_1", priority: 3, order: "4", note: "back" },
+    { op: "set", id: "i_1", priority: 3, order: "", note: "back" },
   ]);
 });
 

@@ -12,6 +12,7 @@ export const kinds = [
   "extend",
   "release",
   "fail",
+  "set",
   "finish",
   "remove",
 ] as const;
@@ -24,17 +25,24 @@ export interface Terms {
   /** fail: before it is ready again; extend: until the lease ends. */
   span: string;
   note: string;
+  /** set: 0 = it stays as it is. */
+  priority: number;
+  /** set: "" = it stays as it is, noOrder takes it away. */
+  order: string;
 }
 
-const open: readonly Kind[] = ["assign", "suspend", "store", "finish", "remove"];
-const away: readonly Kind[] = ["assign", "wake", "suspend", "store", "finish", "remove"];
+/** Takes the order of an item away. */
+export const noOrder = "none";
+
+const open: readonly Kind[] = ["assign", "suspend", "store", "set", "finish", "remove"];
+const away: readonly Kind[] = ["assign", "wake", "suspend", "store", "set", "finish", "remove"];
 const byState: Record<ItemState, readonly Kind[]> = {
   ready: open,
   leased: ["assign", "suspend", "store", "extend", "release", "fail", "finish", "remove"],
   delayed: away,
   suspended: away,
   stored: away,
-  dead: ["requeue", "remove"],
+  dead: ["requeue", "set", "remove"],
   done: [],
   removed: [],
   refused: [],
@@ -103,13 +111,29 @@ export function opOf(kind: Kind, item: Item, terms: Terms): Schemas["Op"] {
       return leased ? op("ack", attempt) : op("finish");
     case "requeue":
       return op("requeue");
+    case "set":
+      return op("set", {
+        ...(terms.priority ? { priority: terms.priority } : {}),
+        ...(terms.order.trim() ? { order: terms.order.trim() === noOrder ? "" : terms.order.trim() } : {}),
+      });
     case "remove":
       return op("remove", leased ? { force: true } : {});
   }
 }
 
-/** What takes an assignment back: the items go to those who had them before. What was leased has been passed on for good. */
+/**
+ * What takes an assignment or a set back: the items go to those who had them before, or get the priority and the order that they had. What was leased
+ * has been passed on for good.
+ */
 export function undoOf(kind: Kind, items: readonly Item[], note: string): Schemas["Op"][] | undefined {
+  if (kind === "set")
+    return items.map((item) => ({
+      op: "set",
+      id: item.id,
+      priority: item.priority,
+      order: item.order ?? "",
+      note,
+    }));
   if (kind !== "assign" || items.some((item) => item.state === "leased")) return undefined;
   return items.map((item) => ({ op: "assign", id: item.id, worker: item.assignee ?? "", note }));
 }

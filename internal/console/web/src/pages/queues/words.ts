@@ -36,6 +36,7 @@ export const w = texts({
     extend: "Extend",
     release: "Take back",
     fail: "Fail",
+    set: "Set priority",
     finish: "Finish",
     remove: "Remove",
     assignText: "One worker alone gets it from now on. What is put off keeps its time.",
@@ -49,6 +50,8 @@ export const w = texts({
     releaseText: "Its worker loses it. It goes back to its place in its level and has not failed.",
     failText: "Its worker loses it, and the attempt counts as failed. At {max} failures the item is dead.",
     failNoLimitText: "Its worker loses it, and the attempt counts as failed. It is never dead.",
+    setText:
+      "It moves at once to its place in the order of service. Its finding changes it again only when it asks for something new.",
     finishText: "It counts as done, and nobody gets it any more.",
     finishLeasedText: "It counts as done. The worker that has it is told that it has lost it.",
     removeText: "It is taken out of the queue, and nobody gets it any more.",
@@ -65,6 +68,7 @@ export const w = texts({
     extendDone: { one: "{count} lease extended", other: "{count} leases extended" },
     releaseDone: { one: "{count} item taken back", other: "{count} items taken back" },
     failDone: { one: "{count} attempt failed", other: "{count} attempts failed" },
+    setDone: { one: "{count} item has another place", other: "{count} items have other places" },
     finishDone: { one: "{count} item finished", other: "{count} items finished" },
     removeDone: { one: "{count} item removed", other: "{count} items removed" },
 
@@ -109,6 +113,7 @@ export const w = texts({
     extend: "延长租约",
     release: "收回",
     fail: "记为失败",
+    set: "设置优先级",
     finish: "结束",
     remove: "移除",
     assignText: "此后只有指定的工作者能领取。被推迟的工作项仍保留原定时间。",
@@ -122,6 +127,7 @@ export const w = texts({
     releaseText: "当前工作者将失去它。它回到本级原来的位置，不计为失败。",
     failText: "当前工作者将失去它，本次尝试计为失败。失败 {max} 次后工作项成为死信。",
     failNoLimitText: "当前工作者将失去它，本次尝试计为失败。它不会成为死信。",
+    setText: "立即移到新的处理位置。只有当对应的问题提出新的要求时才会再次更改。",
     finishText: "视为已完成，不再分发给任何人。",
     finishLeasedText: "视为已完成。当前工作者会得知租约已失效。",
     removeText: "从队列中取出，不再分发给任何人。",
@@ -137,6 +143,7 @@ export const w = texts({
     extendDone: "{count} 个租约已延长",
     releaseDone: "{count} 项已收回",
     failDone: "{count} 次尝试记为失败",
+    setDone: "{count} 项已调整位置",
     finishDone: "{count} 项已结束",
     removeDone: "{count} 项已移除",
 
