@@ -46,6 +46,8 @@ type Options struct {
 
 	Hangup <-chan os.Signal // has the rule files read again; nil = nothing does
 
+	QueueNow func() time.Time // see queue.Options.Now; for tests alone
+
 	Lease     time.Duration // of the session, of firings and of lanes; node.lease and the engine's default where zero, as below
 	StopGrace time.Duration // how long a stop waits for what runs
 }

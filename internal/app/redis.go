@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/alicebob/miniredis/v2"
 	"github.com/redis/go-redis/v9"
@@ -41,11 +42,12 @@ type sharedParts struct {
 	onRestore func(ctx context.Context, r recovery.Restore) error
 	node      string // its name
 	session   delivery.Session
+	queueNow  func() time.Time // see Options
 	log       *slog.Logger
 }
 
 func (a *App) shared() sharedParts {
-	return sharedParts{ledger: a.ledger, lineage: a.branch, onRestore: a.tellRestore, node: a.opts.Node, session: a.session, log: a.log}
+	return sharedParts{ledger: a.ledger, lineage: a.branch, onRestore: a.tellRestore, node: a.opts.Node, session: a.session, queueNow: a.opts.QueueNow, log: a.log}
 }
 
 // openIndex makes the client; it connects when it is first used, so a Redis that is down stops nothing.
@@ -74,7 +76,7 @@ func openIndex(cfg *config.Config, s sharedParts) (_ *indexes, err error) {
 		return nil, fmt.Errorf("set up the inbox: %w", err)
 	}
 	err = ix.openQueues(cfg.Sinks, queue.Options{
-		Client: ix.client, Watch: watch, Ledger: s.ledger, Lineage: s.lineage, OnRestore: s.onRestore, Node: s.node, Session: s.session, Prefix: cfg.Redis.Prefix, Logger: s.log,
+		Client: ix.client, Watch: watch, Ledger: s.ledger, Lineage: s.lineage, OnRestore: s.onRestore, Node: s.node, Session: s.session, Prefix: cfg.Redis.Prefix, Logger: s.log, Now: s.queueNow,
 	})
 	return ix, err
 }
