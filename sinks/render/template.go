@@ -7,6 +7,7 @@ import (
 	htmltemplate "html/template"
 	"io"
 	"os"
+	"reflect"
 	"strings"
 	texttemplate "text/template"
 	"text/template/parse"
@@ -141,8 +142,11 @@ const jsonFunction = "json"
 // join is the function `join`.
 func join(between string, list []string) string { return strings.Join(list, between) }
 
-// asJSON is the function `json`.
+// asJSON is the function `json`. A list of nothing is an empty list: services that want a list refuse null.
 func asJSON(v any) (string, error) {
+	if list := reflect.ValueOf(v); list.Kind() == reflect.Slice && list.IsNil() {
+		return "[]", nil
+	}
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
