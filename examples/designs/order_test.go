@@ -4,8 +4,8 @@ import "time"
 
 // A work order is suspended twice, stored for days, queued again by its code, and done.
 func playOrder(c *chapter) {
-	const lease = "tallyman queue lease orders"
-	c.run("tallyman queue push orders")
+	const push, lease = "tallyman queue push orders", "tallyman queue lease orders"
+	c.run(push)
 	c.run(lease)
 	c.run("tallyman queue suspend orders WO-2041 --attempt 1")
 	c.run(lease) // nothing
@@ -23,4 +23,13 @@ func playOrder(c *chapter) {
 	c.node.pass(time.Second)
 	c.run(lease)
 	c.run("tallyman queue ack orders WO-2041 --attempt 5")
+
+	// The order has ended: with again it begins another life.
+	c.node.pass(30 * 24 * time.Hour)
+	c.run(push)
+	c.run(push)
+	c.run(lease)
+	c.run("tallyman queue ack orders WO-2041 --attempt 6")
+	c.run(push)
+	c.await("tallyman queue show orders WO-2041")
 }

@@ -67,7 +67,6 @@ func (c *chapter) read(text string) {
 		}
 		for _, part := range strings.Split("\n"+block, "\n$ ")[1:] {
 			line, answer, _ := strings.Cut(strings.ReplaceAll(part, "\\\n", ""), "\n")
-			answer, _, _ = strings.Cut(answer, "\n\n")
 			c.calls = append(c.calls, &call{line: line, answer: answer})
 		}
 	}
