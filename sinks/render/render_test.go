@@ -51,10 +51,10 @@ func TestRestIsWhatTheBodyDoesNotList(t *testing.T) {
 func TestTemplates(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
-		`{{ json .Title }}`:           `"Bin A-01 is at -3[U+0000]"`,
-		`{{ json "<&>" }}`:            `"<&>"`,
-		`{{ json .Subscriber.Tags }}`: `[]`,
+		`{{ json .Title }}`: `"Bin A-01 is at -3[U+0000]"`,
+		`{{ json "<&>" }}`:  `"<&>"`,
 		`{{ (in "Asia/Shanghai" .CreatedAt).Format "15:04" }}`: "08:10",
+		`{{ json .Subscriber.Tags }}`:                          `[]`,
 	} {
 		p, err := render.Parse(render.Text, "t", text)
 		if err != nil {
