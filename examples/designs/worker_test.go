@@ -7,8 +7,9 @@ func playWorker(c *chapter) {
 	const lease = `curl --json '{"worker":`
 	c.run(`curl --json '{"items":`)
 	c.run(lease + `"anna"`)
+	c.node.pass(30 * time.Second)
 	c.run(lease + `"ben"`) // nothing: anna has it
-	c.node.pass(time.Minute)
+	c.node.pass(30 * time.Second)
 	c.run(lease + `"ben"`)
 	c.run(`curl --json '{"attempt":1}'`)
 	c.node.pass(time.Minute)
