@@ -2,7 +2,6 @@ package queue
 
 import (
 	"cmp"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -25,13 +24,6 @@ type model struct {
 	over   map[string]bool         // the requests that others have followed
 }
 
-type modelItem struct {
-	item.Item
-	due, place int64
-	news       *item.Setting  // what it takes when it waits again
-	revision   *item.Revision // of its last move
-}
-
 type held struct {
 	until, keep int64
 	id          string
@@ -49,32 +41,6 @@ type modelLease struct {
 	id      string
 	attempt int
 }
-
-// source is the ready list of an item that is ready for anybody.
-func (i *modelItem) source() string {
-	if i.Order.Given {
-		return warehouseName(i.Warehouse) + "/o"
-	}
-	return warehouseName(i.Warehouse)
-}
-
-// member is how it stands there.
-func (i *modelItem) member() string {
-	if i.Order.Given {
-		return fmt.Sprintf("%016d %s", i.place+5e15, i.ID)
-	}
-	return i.ID
-}
-
-func (i *modelItem) score() int64 {
-	if i.Order.Given {
-		return i.Order.Thousandths
-	}
-	return i.place
-}
-
-// rank is how it stands behind its worker and its level where it is ready for that worker alone.
-func (i *modelItem) rank() string { return fmt.Sprintf("%016d %s", i.score()+5e15, i.member()) }
 
 // common are the items of a level that are ready for anybody: those of all warehouses in the order of service.
 func (m *model) common(level int) []*modelItem {
@@ -253,18 +219,6 @@ func (c *modelCall) op(by *item.Caller, o item.Op) item.Outcome {
 		}
 	}
 	return item.OK
-}
-
-// set gives an item another priority, order and payload.
-func (i *modelItem) set(s *item.Setting) {
-	i.Priority = cmp.Or(s.Priority, i.Priority)
-	if s.Order != nil {
-		i.Order = *s.Order
-	}
-	if s.Source != 0 {
-		i.Payload = s.Payload
-	}
-	i.revision = &item.Revision{Priority: i.Priority, Order: i.Order, Source: s.Source}
 }
 
 func (c *modelCall) assign(i *modelItem, worker string) {
