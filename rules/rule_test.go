@@ -159,3 +159,30 @@ rules:
 		}
 	}
 }
+
+// Rules of one cron do not start all at once, unless a rule says so; a scope with a cron of its own has a jitter of its own.
+func TestRulesSpreadByThemselves(t *testing.T) {
+	t.Parallel()
+	for schedule, want := range map[string][2]time.Duration{
+		`{cron: "*/5 * * * *"}`:             {30 * time.Second, 2 * time.Second},
+		`{cron: "*/2 * * * *"}`:             {12 * time.Second, 2 * time.Second},
+		`{cron: "@every 1s"}`:               {100 * time.Millisecond, 2 * time.Second},
+		`{cron: "0 8 * * *"}`:               {30 * time.Second, 2 * time.Second},
+		`{cron: "0,1 8 * * *"}`:             {6 * time.Second, 2 * time.Second}, // the shortest interval counts
+		`{cron: "0 8 * * *", jitter: 0}`:    {},
+		`{cron: "*/2 * * * *", jitter: 1s}`: {time.Second, time.Second},
+	} {
+		src := "version: 1\nrules:\n  - {id: a, schedule: " + schedule + `, source: wms, probe: {sql: SELECT a FROM b}, key: [a],
+    notice: {type: REP_NOTICE, warehouse: wh, title: x}, deliver: [{sink: inbox}],
+    scopes: [{name: same}, {name: own, overrides: {schedule: {cron: "@every 20s"}}}]}
+`
+		set := rules.LoadFile("a.yaml", []byte(src))
+		if err := set.Problems.Err(); err != nil {
+			t.Fatal(err)
+		}
+		got := [2]time.Duration{set.Find("a", "same").Schedule.Jitter, set.Find("a", "own").Schedule.Jitter}
+		if got != want {
+			t.Errorf("%s: %s, want %s", schedule, got, want)
+		}
+	}
+}

@@ -58,7 +58,7 @@ type ruleSpec struct {
 type scheduleSpec struct {
 	Cron     string        `yaml:"cron" doc:"5 fields (minute hour day month weekday), 6 with seconds first, or @every 30s, @hourly, @daily …"`
 	Timezone string        `yaml:"timezone" doc:"An IANA name such as Asia/Shanghai, that the cron follows."`
-	Jitter   time.Duration `yaml:"jitter" max:"1h" doc:"Spreads rules over this time; the same rule and scope always get the same delay."`
+	Jitter   time.Duration `yaml:"jitter" max:"1h" doc:"Spreads rules over this time, by default a tenth of the shortest interval and at most 30s; 0 is off. The same rule and scope always get the same delay."`
 	Overlap  string        `yaml:"overlap" enum:"skip,queue" doc:"When the run before still goes. skip: this one is left out. queue: one waits."`
 	CatchUp  string        `yaml:"catch_up" enum:"none,once,all" doc:"Firings missed while no node ran. none: dropped. once: the latest is made good. all: each, at most 100."`
 }

@@ -109,6 +109,9 @@ func (v *validator) schedule() {
 		cron = anyCron
 	}
 	parsed, err := schedule.Parse(cron, zone)
+	if err == nil && !v.has("schedule.jitter") {
+		v.r.Schedule.Jitter = schedule.DefaultJitter(parsed)
+	}
 	if err == nil && v.r.Schedule.Jitter >= parsed.Shortest() {
 		v.fail("schedule.jitter", strictyaml.CodeOutOfRange,
 			fmt.Sprintf("a jitter of %s reaches the next firing, which may be due after %s", strictyaml.FormatDuration(v.r.Schedule.Jitter), strictyaml.FormatDuration(parsed.Shortest())),

@@ -84,6 +84,13 @@ func offset(t time.Time) time.Duration {
 	return time.Duration(seconds) * time.Second
 }
 
+// mostDefaultJitter bounds DefaultJitter: nobody who reads a cron expects more.
+const mostDefaultJitter = 30 * time.Second
+
+// DefaultJitter is over what time rules of a schedule spread that say nothing of it: a tenth of the shortest interval, at most 30 s. Sites write the same
+// crons for hundreds of rules, which would ask the databases all at once.
+func DefaultJitter(s *Schedule) time.Duration { return min(s.shortest/10, mostDefaultJitter) }
+
 // Jitter returns how long a rule waits in a scope after each due time: from 0 to below limit, always the
 // same for the same rule and scope, on every node, in whole milliseconds.
 func Jitter(rule, scope string, limit time.Duration) time.Duration {
