@@ -3,6 +3,7 @@ package queue
 import (
 	"cmp"
 	"fmt"
+	"time"
 
 	"tallyman/internal/item"
 )
@@ -11,6 +12,7 @@ import (
 type modelItem struct {
 	item.Item
 	due, place int64
+	until      time.Time      // the end of the window of its dedupe key
 	news       *item.Setting  // what it takes when it waits again
 	revision   *item.Revision // of its last move
 }

@@ -85,7 +85,7 @@ func newModelRun(t *rapid.T, client redis.UniversalClient, prefix string) *model
 	}
 	return &modelRun{line: l, client: client, clock: clock, model: &model{
 		now: clock.now().UnixMicro(), settings: o.Settings, items: map[string]*modelItem{},
-		ended: map[int64]*modelItem{}, dedupe: map[string]held{}, asked: map[string]*modelAnswer{}, over: map[string]bool{},
+		ended: map[int64]*modelItem{}, dedupe: map[string]held{}, asked: map[string]*modelAnswer{}, over: map[string]bool{}, lives: map[int64]int64{},
 	}}
 }
 
@@ -116,6 +116,11 @@ func (r *modelRun) push(t *rapid.T) {
 	for n := range records {
 		r.seq++
 		records[n].Seq = r.seq
+		if before := r.lastLife(records[n].ID); before != nil && rapid.Bool().Draw(t, "again") {
+			records[n].Moves, records[n].Attempt, records[n].Warehouse = before.Moves+1, before.Attempt, before.Warehouse
+			records[n].Bucket, records[n].Until = before.Bucket, before.until // which it may hold yet
+			r.lives[r.seq] = before.Moves + 1
+		}
 	}
 	got, err := r.line.enqueue(t.Context(), modelEpoch, tokenPush, records, nil)
 	if err != nil {
@@ -124,6 +129,20 @@ func (r *modelRun) push(t *rapid.T) {
 	if want := r.model.push(records); !slices.Equal(want, got) {
 		t.Fatalf("pushed %q, want %q", got, want)
 	}
+}
+
+// lastLife is an item that has ended; nil = there is none of the id, or it is there.
+func (r *modelRun) lastLife(id string) *modelItem {
+	var last *modelItem
+	for _, i := range r.ended {
+		if i.ID == id && (last == nil || i.Seq > last.Seq) {
+			last = i
+		}
+	}
+	if r.items[id] != nil {
+		return nil
+	}
+	return last
 }
 
 // drawOrder draws none mostly, else a number or a time near now, so that items with an order and items without stand between each other.

@@ -152,7 +152,7 @@ func (r *modelRun) standing(ctx context.Context) (standing, error) {
 		moves, err := parseEntry(int64(n+1), entry)
 		failed = errors.Join(failed, err)
 		for _, m := range moves.List {
-			if before := s.Recorded[m.Seq]; m.N != before.N+1 || before.To != "" && m.From != before.To {
+			if before := s.Recorded[m.Seq]; m.N != max(before.N, r.lives[m.Seq])+1 || before.To != "" && m.From != before.To {
 				failed = errors.Join(failed, fmt.Errorf("item %d moved from %+v to %+v", m.Seq, before, m))
 			}
 			s.Recorded[m.Seq] = recorded(item.Move{
@@ -212,7 +212,7 @@ func (m *model) want() standing {
 		}
 	}
 	for _, i := range slices.Concat(slices.Collect(maps.Values(m.items)), slices.Collect(maps.Values(m.ended))) {
-		if i.Moves > 0 {
+		if i.Moves > m.first(i) {
 			s.Recorded[i.Seq] = recorded(item.Move{
 				N: i.Moves, To: i.State, Attempt: i.Attempt, Failures: i.Failures, Suspends: i.Suspends, Due: fromMicro(i.due), Assignee: i.Assignee, Revision: i.revision,
 			})

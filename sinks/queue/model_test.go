@@ -22,7 +22,11 @@ type model struct {
 	dedupe map[string]held
 	asked  map[string]*modelAnswer // by caller: the last request
 	over   map[string]bool         // the requests that others have followed
+	lives  map[int64]int64         // by seq: the moves of the lives before
 }
+
+// first is how often an item had moved when its life began.
+func (m *model) first(i *modelItem) int64 { return m.lives[i.Seq] }
 
 type held struct {
 	until, keep int64
@@ -91,7 +95,8 @@ func (m *model) push(records []item.Record) []string {
 		}
 		if r.Bucket != "" {
 			h, taken := m.dedupe[r.Bucket]
-			if taken && (h.until == 0 || strings.HasPrefix(r.Bucket, "d") || r.Created.UnixMicro() < h.until) {
+			own := r.Moves > 0 && h.id == r.ID // of its life before
+			if taken && !own && (h.until == 0 || strings.HasPrefix(r.Bucket, "d") || r.Created.UnixMicro() < h.until) {
 				answers[n] = h.id
 				continue
 			}
@@ -101,8 +106,9 @@ func (m *model) push(records []item.Record) []string {
 			}
 			m.dedupe[r.Bucket] = h
 		}
-		i := &modelItem{due: toMicro(r.Due), Item: item.Item{
+		i := &modelItem{due: toMicro(r.Due), until: r.Until, Item: item.Item{
 			ID: r.ID, Warehouse: r.Warehouse, State: r.State, Priority: r.Priority, Order: r.Order, Payload: r.Payload, Created: r.Created, Ready: r.Ready, Seq: r.Seq, Bucket: r.Bucket,
+			Moves: r.Moves, Attempt: r.Attempt,
 		}}
 		m.items[r.ID] = i
 		if i.State == item.Ready {
