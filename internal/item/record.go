@@ -79,6 +79,7 @@ type Moves struct {
 	Position int64 // ascending without gaps within an epoch, from 1
 	List     []Move
 	Changes  []Change // the orders by which it moved them
+	Events   *Events  // of which a push channel is told; nil = of none. All entries of a call have the same
 }
 
 // HeldKey is the dedupe key of an item that has ended, whose window has not.
@@ -109,7 +110,8 @@ type Journal interface {
 	RefuseItems(ctx context.Context, queue string, refused []Refusal) error
 	// ApplyMoves records what happened, and the orders by which it did, in one transaction and in the order given. Entries at or below the position that was
 	// applied last in the epoch change nothing; a position left out is no fault. A move that is not later than the item's last
-	// one is kept in its trace and changes nothing else. ErrFenced where the epoch is not the recorded one.
+	// one is kept in its trace and changes nothing else. ErrFenced where the epoch is not the recorded one. The notices of events, and their deliveries, are
+	// written in the same transaction; a move that changes nothing is no event.
 	ApplyMoves(ctx context.Context, queue, epoch string, entries []Moves) error
 	// AppliedMoves returns the position that was applied last in the epoch, 0 = none.
 	AppliedMoves(ctx context.Context, queue, epoch string) (int64, error)

@@ -85,6 +85,9 @@ const (
 	RuleFailed = ReservedPrefix + "RULE_FAILED" // on_error: alert
 )
 
+// ItemEvent is the code of the type of events of items, of which a queue tells a push channel.
+const ItemEvent = ReservedPrefix + "ITEM"
+
 // BuiltIn returns Tallyman's own types, which every catalogue has.
 func BuiltIn() Catalog {
 	const category = "SYSTEM"
@@ -103,6 +106,15 @@ func BuiltIn() Catalog {
 			Code: RuleFailed, ID: 2_000_000_002, Name: "Rule failed", Names: map[string]string{"zh": "规则运行失败"},
 			Category: category, Retention: DefaultRetention,
 			Fields: fields(map[string]Field{"code": {Type: String}, "error": {Type: String}}),
+		},
+		ItemEvent: {
+			Code: ItemEvent, ID: 2_000_000_003, Name: "Event of an item", Names: map[string]string{"zh": "工作项事件"},
+			Category: category, Retention: DefaultRetention,
+			Fields: map[string]Field{
+				"queue": {Type: String, Required: true}, "item": {Type: String, Required: true}, "event": {Type: String, Required: true},
+				"move": {Type: Int, Required: true}, "at": {Type: Time, Required: true}, "attempt": {Type: Int}, "failures": {Type: Int}, "suspends": {Type: Int},
+				"assignee": {Type: String}, "by": {Type: String}, "note": {Type: String}, "payload": {Type: String},
+			},
 		},
 	}
 }

@@ -55,7 +55,7 @@ func episodeIn(body []byte) (Episode, error) {
 func (p *Plan) Concerned() []int64 {
 	var out []int64
 	for i := range p.Notices {
-		if n := &p.Notices[i]; n.Status != notice.Sent && n.pushed() {
+		if n := &p.Notices[i]; IsOrdered(n.Notice) && n.pushed() {
 			out = append(out, FindingOf(n.Notice))
 		}
 	}
@@ -188,8 +188,9 @@ func (o *openPushes) line(made []Delivery) {
 // ErrOther ends a transaction that would send under the id of a notice of another request.
 var ErrOther = errors.New("a notice of another request has the id")
 
-// HasFinding tells whether the notice is of a finding. What a business system sent is of none.
-func HasFinding(n *notice.Notice) bool { return n.Status != notice.Sent }
+// IsOrdered tells whether notices of the same rule, scope and key go in order: those of a finding, and the events of an item. What a business system
+// sends has no key, and waits for nothing.
+func IsOrdered(n *notice.Notice) bool { return n.Status != notice.Sent || n.Key != "" }
 
 // SendAnswer makes the answer to ledger.Sends.
 type SendAnswer struct {

@@ -50,7 +50,7 @@ func (t *target) push(n *notice.Notice, recipients string) *PushRow {
 	if t.each {
 		p.Addressee = int64(hash(recipients)) //nolint:gosec // all 64 bits are used
 	}
-	if n.Status != notice.Sent {
+	if IsOrdered(n) {
 		finding := FindingOf(n)
 		p.Finding = &finding
 	}

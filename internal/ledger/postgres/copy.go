@@ -146,7 +146,7 @@ func (w *noticeWriter) copyNotices(deliveries []codec.Delivery, seqs []int64) *c
 		out.int64(spans[i].first)
 		out.int64(spans[i].last)
 		out.bytes(n.Body)
-		if codec.HasFinding(n.Notice) {
+		if codec.IsOrdered(n.Notice) {
 			out.int64(codec.FindingOf(n.Notice))
 		} else {
 			out.null()

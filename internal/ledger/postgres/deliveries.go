@@ -91,6 +91,7 @@ func (l *Ledger) RetryDeliveries(ctx context.Context, who ledger.Author, seqs []
 		b.Queue(queries.Get("lock-audit"))
 		b.Queue(queries.Get("by-key"))
 		b.Queue(queries.Get("lock-rules"), seqs)
+		b.Queue(queries.Get("lock-queues"), seqs)
 		b.Queue(queries.Get("lock-pushes"), seqs, seqs)
 		b.Queue(queries.Get("hasten-pushes"), seqs, clock).Query(collect(&changed))
 		b.Queue(queries.Get("revive-deliveries"), seqs, clock).Query(func(found pgx.Rows) error {

@@ -73,7 +73,7 @@ func (w *commit) write(ctx context.Context, tx pgx.Tx) error {
 	if err := w.fence(ctx, tx); err != nil {
 		return err
 	}
-	if err := w.notices.write(ctx, tx); err != nil {
+	if err := w.notices.write(ctx, tx.Conn()); err != nil {
 		return err
 	}
 	w.done = w.notices.plan.Committed(w.notices.made)
@@ -167,7 +167,7 @@ func (l *Ledger) Forget(ctx context.Context, p *ledger.ForgetPortion) (ledger.Co
 		if err != nil {
 			return err
 		}
-		if err := n.write(ctx, tx); err != nil {
+		if err := n.write(ctx, tx.Conn()); err != nil {
 			return err
 		}
 		done = plan.Committed(n.made)

@@ -232,6 +232,10 @@ func (l *Ledger) ApplyMoves(ctx context.Context, queue, epoch string, entries []
 	if err != nil {
 		return err
 	}
+	lane, err := l.IDs.MakeEventLane(ctx, entries)
+	if err != nil {
+		return err
+	}
 	var position int64
 	begin := func(b *pgx.Batch) {
 		b.Queue(queries.Get("by-key"))
@@ -249,6 +253,9 @@ func (l *Ledger) ApplyMoves(ctx context.Context, queue, epoch string, entries []
 			a := codec.NewApply(entries, position)
 			if a.Position == position {
 				return nil
+			}
+			if err := l.tell(ctx, db, last, id, lane, codec.NewEvents(queue, entries, position)); err != nil {
+				return err
 			}
 			queueStandings(last, id, a)
 			last.Queue(queries.Get("move-on"), id, epoch, a.Position)

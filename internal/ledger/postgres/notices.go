@@ -157,7 +157,7 @@ func forEach1(found pgx.Rows, visit func(text string)) error {
 }
 
 // write writes what the answers come to, without what was found to be there.
-func (w *noticeWriter) write(ctx context.Context, tx pgx.Tx) error {
+func (w *noticeWriter) write(ctx context.Context, db *pgx.Conn) error {
 	if len(w.existing) > 0 {
 		if err := w.encoded(); err != nil {
 			return err
@@ -166,20 +166,20 @@ func (w *noticeWriter) write(ctx context.Context, tx pgx.Tx) error {
 	}
 	w.made = w.plan.Make(&w.known)
 	deliveries := w.made.Deliveries
-	seqs, err := w.takeSeqs(ctx, tx, deliveries)
+	seqs, err := w.takeSeqs(ctx, db, deliveries)
 	if err != nil {
 		return err
 	}
-	if err := w.copyDeliveries(deliveries, seqs).run(ctx, tx.Conn(), "copy-deliveries"); err != nil {
+	if err := w.copyDeliveries(deliveries, seqs).run(ctx, db, "copy-deliveries"); err != nil {
 		return err
 	}
-	if err := w.copyPushes(deliveries, seqs).run(ctx, tx.Conn(), "copy-pushes"); err != nil {
+	if err := w.copyPushes(deliveries, seqs).run(ctx, db, "copy-pushes"); err != nil {
 		return err
 	}
 	if err := w.encoded(); err != nil {
 		return err
 	}
-	return w.copyNotices(deliveries, seqs).run(ctx, tx.Conn(), "copy-notices")
+	return w.copyNotices(deliveries, seqs).run(ctx, db, "copy-notices")
 }
 
 // cancel adds what ends the deliveries that are needless now.
@@ -194,7 +194,7 @@ func (w *noticeWriter) cancel(b *pgx.Batch) {
 
 // takeSeqs locks the lanes of the deliveries and takes their numbers, which so ascend in the order of commit. Nobody reads push
 // channels in that order.
-func (w *noticeWriter) takeSeqs(ctx context.Context, tx pgx.Tx, deliveries []codec.Delivery) ([]int64, error) {
+func (w *noticeWriter) takeSeqs(ctx context.Context, db *pgx.Conn, deliveries []codec.Delivery) ([]int64, error) {
 	if len(deliveries) == 0 {
 		return nil, nil
 	}
@@ -204,7 +204,7 @@ func (w *noticeWriter) takeSeqs(ctx context.Context, tx pgx.Tx, deliveries []cod
 		b.Queue(queries.Get("lock-lanes"), lanes)
 	}
 	b.Queue(queries.Get("take-seqs"), len(deliveries)).QueryRow(func(r pgx.Row) error { return r.Scan(&seqs) })
-	if err := tx.SendBatch(ctx, &b).Close(); err != nil {
+	if err := db.SendBatch(ctx, &b).Close(); err != nil {
 		return nil, err
 	}
 	if len(seqs) != len(deliveries) {
@@ -269,7 +269,7 @@ func (l *Ledger) send(ctx context.Context, given []ledger.NewNotice) (ledger.Sen
 			return codec.ErrOther
 		}
 		n.existing = sent.Existing()
-		if err := n.write(ctx, tx); err != nil {
+		if err := n.write(ctx, tx.Conn()); err != nil {
 			return err
 		}
 		sent.Made(n.plan, n.made.Deliveries)

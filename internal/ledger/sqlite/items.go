@@ -117,6 +117,10 @@ func (l *Ledger) ApplyMoves(ctx context.Context, queue, epoch string, entries []
 	if err != nil {
 		return err
 	}
+	lane, err := l.IDs.MakeEventLane(ctx, entries)
+	if err != nil {
+		return err
+	}
 	return l.Recorder.Run(func(write store.Record) error {
 		return l.inTx(ctx, "apply moves", func(tx *sql.Tx) error {
 			position, err := positionOf(ctx, tx, id, epoch)
@@ -126,6 +130,9 @@ func (l *Ledger) ApplyMoves(ctx context.Context, queue, epoch string, entries []
 			a := codec.NewApply(entries, position)
 			if a.Position == position {
 				return nil
+			}
+			if err := l.tell(ctx, tx, id, lane, codec.NewEvents(queue, entries, position)); err != nil {
+				return err
 			}
 			if err := insertMoves(ctx, tx, a.Traces); err != nil {
 				return err

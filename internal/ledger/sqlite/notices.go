@@ -167,7 +167,7 @@ func (w *noticeWriter) insert(ctx context.Context, tx *sql.Tx) error {
 	err = insertRows(ctx, tx, "insert-notices", len(notices), func(dst []any, i int) []any {
 		n := &notices[i]
 		var finding any
-		if codec.HasFinding(n.Notice) {
+		if codec.IsOrdered(n.Notice) {
 			finding = codec.FindingOf(n.Notice)
 		}
 		return append(dst, first+int64(i), n.ID, n.Type, n.Rule, string(n.Status), codec.Micros(n.CreatedAt),

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"tallyman/internal/item"
 	"tallyman/internal/ledger"
 	"tallyman/internal/ledger/codec"
 )
@@ -223,6 +224,15 @@ func (n *IDs) MakeLanes(ctx context.Context, lanes []ledger.Lane) ([]int64, erro
 		ids[i] = id
 	}
 	return ids, nil
+}
+
+// MakeEventLane is MakeLane for the push channel that is told of moves; 0 = none is.
+func (n *IDs) MakeEventLane(ctx context.Context, entries []item.Moves) (int64, error) {
+	lane, ok := codec.EventLane(entries)
+	if !ok {
+		return 0, nil
+	}
+	return n.MakeLane(ctx, lane)
 }
 
 // Queue returns the id of the queue; false where the ledger does not know it, and so has nothing of it.

@@ -95,6 +95,14 @@ FROM (SELECT (SELECT i.ctid FROM items i WHERE i.queue_id = $1 AND i.seq = c.seq
            AS c (seq, moves, priority, service_order, source) OFFSET 0) AS n
 WHERE i.ctid = n.place;
 
+-- name: event-items
+-- Items as they stand before the moves of which somebody may be told. Arguments: $1 queue, $2 seqs, $3 now, $4 what stands for the moves of one that has
+-- ended. Result: the columns of rows.Events, by seq.
+SELECT i.seq, i.id, i.warehouse, i.priority, i.service_order, i.payload, coalesce(o.moves, $4), coalesce(o.failures, 0), coalesce(o.assignee, ''),
+       (SELECT ledger_now($3))
+FROM items i LEFT JOIN open_items o ON o.queue_id = i.queue_id AND o.seq = i.seq
+WHERE i.queue_id = $1 AND i.seq = ANY($2::bigint[]) ORDER BY i.seq;
+
 -- name: end-items
 -- Arguments: $1 queue, $2 seqs, $3 the numbers of their last moves. Items that have moved on further stay.
 DELETE FROM open_items WHERE ctid = ANY(ARRAY(

@@ -44,6 +44,16 @@ FROM (SELECT s.id FROM rule_scopes s
                                 WHERE p.seq = ANY($1::bigint[]) AND p.finding IS NOT NULL))
       ORDER BY s.id FOR NO KEY UPDATE) AS locked;
 
+-- name: lock-queues
+-- Holds all queues where some of the deliveries are of events of items: no moves add to their items meanwhile. Arguments: $1 seqs. Result: their number.
+SELECT count(*)
+FROM (SELECT q.id FROM queues q
+      WHERE EXISTS (SELECT FROM pushes p
+                    JOIN deliveries d ON d.seq = p.seq
+                    JOIN notices n ON n.id = d.notice_id
+                    WHERE p.seq = ANY($1::bigint[]) AND p.finding IS NOT NULL AND n.rule = '')
+      ORDER BY q.id FOR NO KEY UPDATE) AS locked;
+
 -- name: hasten-pushes
 -- Makes those due at once that wait unclaimed; one that is behind another stays so. Arguments: $1 seqs, $2 now. Result: their numbers.
 UPDATE pushes p

@@ -54,6 +54,13 @@ WHERE queue_id = ?1 AND seq = ?2 AND moves < ?3;
 UPDATE items SET priority = ?4, service_order = ?5, payload = coalesce((SELECT s.payload FROM items s WHERE s.seq = ?6 AND s.queue_id = ?1), payload)
 WHERE seq = ?2 AND EXISTS (SELECT 1 FROM open_items o WHERE o.queue_id = ?1 AND o.seq = ?2 AND o.moves < ?3);
 
+-- name: event-items
+-- Items as they stand before the moves of which somebody may be told. Arguments: ?1 queue, ?2 seqs (JSON), ?3 now, ?4 what stands for the moves of one that
+-- has ended. Result: the columns of rows.Events, by seq.
+SELECT i.seq, i.id, i.warehouse, i.priority, i.service_order, i.payload, coalesce(o.moves, ?4), coalesce(o.failures, 0), coalesce(o.assignee, ''), ?3
+FROM items i LEFT JOIN open_items o ON o.queue_id = i.queue_id AND o.seq = i.seq
+WHERE i.queue_id = ?1 AND i.seq IN (SELECT value FROM json_each(?2)) ORDER BY i.seq;
+
 -- name: end-item
 -- Arguments: ?1 queue, ?2 seq, ?3 the number of its last move. An item that has moved on further stays. Result: the number of rows.
 DELETE FROM open_items WHERE queue_id = ?1 AND seq = ?2 AND moves < ?3;

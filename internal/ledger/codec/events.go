@@ -1,0 +1,131 @@
+package codec
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+
+	"tallyman/internal/item"
+	"tallyman/internal/ledger"
+	"tallyman/internal/notice"
+	"tallyman/rules/catalog"
+)
+
+// EventLane is the lane of the push channel that is told of events of the moves; false = none is.
+func EventLane(entries []item.Moves) (ledger.Lane, bool) {
+	if len(entries) == 0 || entries[0].Events == nil {
+		return ledger.Lane{}, false
+	}
+	return ledger.Lane{Sink: entries[0].Events.Sink}, true
+}
+
+// Events makes the notices of what a push channel is told of the moves of one call.
+type Events struct {
+	Notices []ledger.NewNotice // after Add
+
+	of    *item.Events
+	queue string
+	moves map[int64][]*item.Move // of the items that may have an event, in their order
+	seqs  []int64
+	row   eventRow
+}
+
+// eventRow is an item as it stands before the moves.
+type eventRow struct {
+	Item
+	Now int64
+}
+
+// NewEvents looks for moves above the position that may be events.
+func NewEvents(queue string, entries []item.Moves, position int64) *Events {
+	e := &Events{queue: queue}
+	if _, ok := EventLane(entries); !ok {
+		return e
+	}
+	e.of, e.moves = entries[0].Events, map[int64][]*item.Move{}
+	for _, moves := range bySeq(entries, position) {
+		for _, m := range moves {
+			if e.of.Has(m.MayBeEvent()) {
+				e.moves[m.Seq], e.seqs = moves, append(e.seqs, m.Seq)
+				break
+			}
+		}
+	}
+	return e
+}
+
+// Seqs are the numbers of the items that the engine asks for.
+func (e *Events) Seqs() []int64 { return e.seqs }
+
+// Columns returns pointers to the columns of event-items.
+func (e *Events) Columns() []any {
+	r := &e.row
+	return []any{&r.Seq, &r.ID, &r.Warehouse, &r.Priority, &r.Order, &r.Payload, &r.Moves, &r.Failures, &r.Assignee, &r.Now}
+}
+
+// EndedMoves stands in the column of moves of an item that has ended: no move is later.
+const EndedMoves = math.MaxInt64
+
+// Add adds the notices of the item whose row was scanned.
+func (e *Events) Add() error {
+	r := e.row
+	failures, assignee := int(r.Failures), r.Assignee
+	for _, m := range e.moves[r.Seq] {
+		if m.From.Ended() { // the item is opened again
+			r.Moves = 0
+		}
+		if m.N <= r.Moves {
+			continue // it changes nothing
+		}
+		event := m.Event(failures, assignee)
+		failures, assignee = m.Failures, m.Assignee
+		if !e.of.Has(event) {
+			continue
+		}
+		n, err := r.notice(&item.Told{Queue: e.queue, ID: r.ID, Event: event, Payload: r.Payload, Move: *m})
+		if err != nil {
+			return err
+		}
+		e.Notices = append(e.Notices, ledger.NewNotice{Notice: n, Sinks: []ledger.Target{{Sink: e.of.Sink, Strategy: &e.of.Strategy}}})
+	}
+	return nil
+}
+
+// notice is what is told of an event. The key puts the events of an item in order; the episode tells one from all others.
+func (r *eventRow) notice(t *item.Told) (*notice.Notice, error) {
+	key, err := json.Marshal([]string{t.Queue, t.ID})
+	if err != nil {
+		return nil, err
+	}
+	episode, err := json.Marshal([]any{t.Queue, t.ID, t.N, Micros(t.At)})
+	if err != nil {
+		return nil, err
+	}
+	typ := catalog.BuiltIn()[catalog.ItemEvent]
+	n := &notice.Notice{
+		Type: typ.Code, TypeID: typ.ID, Warehouse: r.Warehouse, Key: string(key), Episode: string(episode), Status: notice.Sent,
+		Priority: int(r.Priority), Order: order(r.Order).String(), Modal: catalog.ModalSilent, Body: t.Note, Data: t.Fields(), Count: 1,
+		CreatedAt: Time(r.Now), ExpiresAt: Time(r.Now).Add(typ.Retention),
+	}
+	n.ID = notice.ID(n.Rule, n.Scope, n.Key, n.Episode, n.Status, 0)
+	said := eventWords[t.Event]
+	n.Title = fmt.Sprintf("Item %s of %s %s%s", t.ID, t.Queue, said.en, toWhom(t))
+	n.Texts = map[string]notice.Text{"zh": {Title: fmt.Sprintf("%s 的工作项 %s %s%s", t.Queue, t.ID, said.zh, toWhom(t)), Body: t.Note}}
+	return n, nil
+}
+
+// eventWords are the words for the events in titles.
+var eventWords = map[item.Event]struct{ en, zh string }{
+	item.EventReadyAgain: {"is ready again", "重新就绪"},
+	item.EventAssigned:   {"is assigned to", "已指派给"},
+	item.EventDead:       {"is dead", "已成为死信"},
+	item.EventDone:       {"is done", "已完成"},
+	item.EventRemoved:    {"was removed", "已移除"},
+}
+
+func toWhom(t *item.Told) string {
+	if t.Event != item.EventAssigned {
+		return ""
+	}
+	return " " + t.Assignee
+}

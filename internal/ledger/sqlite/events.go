@@ -1,0 +1,25 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+
+	"tallyman/internal/ledger/codec"
+)
+
+// tell writes the notices of events, before the items move on.
+func (l *Ledger) tell(ctx context.Context, tx *sql.Tx, queue, lane int64, e *codec.Events) error {
+	if len(e.Seqs()) == 0 {
+		return nil
+	}
+	now := l.nowMicros()
+	if err := each(ctx, tx, "event-items", []any{queue, e.Seqs(), now, int64(codec.EndedMoves)}, e.Columns(), e.Add); err != nil {
+		return err
+	}
+	plan := codec.PlanOf(e.Notices)
+	if err := plan.Encode()(); err != nil {
+		return err
+	}
+	n := noticeWriter{plan: plan, lanes: []int64{lane}, now: now}
+	return n.write(ctx, tx)
+}
