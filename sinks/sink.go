@@ -44,6 +44,16 @@ func (e *LaterError) Error() string { return fmt.Sprintf("%v; again in %s", e.Er
 // Unwrap returns the cause.
 func (e *LaterError) Unwrap() error { return e.Err }
 
+// GoneError is a transient error of a channel whose other side says that what it is told of does not exist any more (410). Who has made the
+// deliveries may know what to do.
+type GoneError struct{ Err error }
+
+// Error is that of the cause.
+func (e *GoneError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the cause.
+func (e *GoneError) Unwrap() error { return e.Err }
+
 // RefusedError is the answer of a sink that will never take some of the deliveries, however often it is asked. The
 // caller ends those as failed and offers the others again; without it, one of them would hold up its lane for ever.
 type RefusedError struct {
@@ -86,6 +96,12 @@ type Settings interface {
 	Kind() Kind
 	// SecretTexts are the texts that nobody may see, and the parts of them that other people's errors may repeat.
 	SecretTexts() []string
+}
+
+// Referrer is settings that name another sink of the site.
+type Referrer interface {
+	// CheckSinks reports what is wrong with that, where nothing else is wrong with the settings at the section.
+	CheckSinks(at settings.Section, site map[string]Settings)
 }
 
 // Header begins the settings of every sink.

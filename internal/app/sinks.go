@@ -60,7 +60,7 @@ func (a *App) openPushes(observer push.Observer) error {
 func (a *App) pushOptions(name string, cfg sinks.ChannelSettings, p sinks.Pusher, scrubber *scrub.Scrubber, observer push.Observer) push.Options {
 	limits, batch := cfg.Limits(), cfg.Batching()
 	return push.Options{
-		Sink: name, Session: a.session, Ledger: a.ledger, Pusher: p,
+		Sink: name, Session: a.session, Ledger: a.ledger, Pusher: &eventPusher{Pusher: p, sink: name, queues: a.index.queues, log: a.log},
 		Timeout: limits.Timeout, Concurrency: limits.Concurrency, Rate: rate.Limit(limits.Rate.PerSecond()),
 		Breaker:   push.Breaker{Failures: limits.Breaker.Failures, Open: limits.Breaker.Open},
 		Batch:     push.Batch{Max: batch.Max, Wait: batch.Wait},

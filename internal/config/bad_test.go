@@ -97,7 +97,7 @@ func TestBadConfigurations(t *testing.T) {
 		{name: "field of another sink", text: "sinks: {q: {type: inbox, lease: 60s}}", want: []string{`unknown_field: there is no field "sinks.q.lease"`}},
 		{
 			name: "field of a webhook", text: "sinks: {q: {type: queue, url: x}}", want: []string{`:1:26: unknown_field: there is no field "sinks.q.url"`},
-			hint: "known fields: dedupe, lease, max_attempts, on_repeat, suspend_steps, timezone, type",
+			hint: "known fields: dedupe, events, lease, max_attempts, on_repeat, suspend_steps, timezone, type",
 		},
 		{name: "queue timezone", text: "sinks: {q: {type: queue, timezone: Asia/Shangai}}", want: []string{`:1:36: bad_timezone: sinks.q.timezone: unknown timezone "Asia/Shangai"`}},
 		{name: "queue on local time", text: "sinks: {q: {type: queue, timezone: local}}", want: []string{"bad_timezone"}},
@@ -115,6 +115,49 @@ func TestBadConfigurations(t *testing.T) {
 		{name: "suspend steps", text: "sinks: {q: {type: queue, suspend_steps: [2h, 0s, soon]}}", want: []string{":1:46: out_of_range: sinks.q.suspend_steps.1", ":1:50: bad_duration: sinks.q.suspend_steps.2"}},
 		{name: "one suspend step", text: "sinks: {q: {type: queue, suspend_steps: 2h}}", want: []string{"wrong_type: sinks.q.suspend_steps takes a list, found a text"}},
 		{name: "bad steps in a variable", text: "sinks: {q: {type: queue}}", env: []string{"TALLYMAN_SINKS__Q__SUSPEND_STEPS=2h,soon"}, want: []string{`TALLYMAN_SINKS__Q__SUSPEND_STEPS: bad_duration: sinks.q.suspend_steps: "soon"`}},
+		{name: "events without a sink", text: "sinks: {q: {type: queue, events: {on: [dead]}}}", want: []string{"missing_field: sinks.q.events.sink is missing"}},
+		{name: "events without any", text: "sinks: {out: {type: stdout}, q: {type: queue, events: {sink: out}}}", want: []string{"missing_field: sinks.q.events.on is missing"}},
+		{
+			name: "no events", text: "sinks: {out: {type: stdout}, q: {type: queue, events: {sink: out, on: []}}}",
+			want: []string{":1:67: missing_field: sinks.q.events.on names no event"}, hint: "name some, or remove events",
+		},
+		{
+			name: "unknown event", text: "sinks: {out: {type: stdout}, q: {type: queue, events: {sink: out, on: [dead, leased]}}}",
+			want: []string{`:1:78: unknown_value: sinks.q.events.on.1 cannot be "leased"`}, hint: "one of ready_again, assigned, dead, done, removed",
+		},
+		{
+			name: "an event twice", text: "sinks: {out: {type: stdout}, q: {type: queue, events: {sink: out, on: [dead, done, dead]}}}",
+			want: []string{":1:84: event_twice: sinks.q.events.on names dead twice"}, hint: "remove one",
+		},
+		{
+			name: "events to no sink", text: "sinks: {gateway: {type: stdout}, q: {type: queue, events: {sink: gatway, on: [dead]}}}",
+			want: []string{`:1:66: unknown_sink: sinks.q.events.sink: no sink "gatway" is configured`}, hint: `did you mean "gateway"?`,
+		},
+		{
+			name: "events to a queue", text: "sinks: {out: {type: stdout}, q: {type: queue, events: {sink: q, on: [dead]}}}",
+			want: []string{":1:62: bad_event_sink: sinks.q.events.sink: the sink q is of type queue, which is no push channel"}, hint: "sinks that can be told of events: out",
+		},
+		{
+			name: "events to subscribers", text: "sinks: {m: {type: mail, host: localhost, tls: none, from: a@example.com}, q: {type: queue, events: {sink: m, on: [dead]}}}",
+			want: []string{"bad_event_sink: sinks.q.events.sink: the sink m makes a delivery for each subscriber, and none where there is no subscriber"},
+			hint: "sinks that can be told of events: none; a webhook without each is one",
+		},
+		{
+			name: "events under another strategy", text: "sinks: {out: {type: stdout}, q: {type: queue, events: {sink: out, on: [dead], within: 1h}}}",
+			want: []string{":1:87: wrong_strategy: sinks.q.events.within: within belongs to strategy timed, and this one is immediate"}, hint: "set strategy: timed, or remove within",
+		},
+		{
+			name: "events that wait for nothing", text: "sinks: {out: {type: stdout}, q: {type: queue, events: {sink: out, on: [dead], strategy: delayed}}}",
+			want: []string{":1:89: missing_field: sinks.q.events.strategy: delay is missing"},
+		},
+		{
+			name: "events that come too late", text: "sinks: {out: {type: stdout}, q: {type: queue, events: {sink: out, on: [dead], strategy: delayed, delay: 72h}}}",
+			want: []string{"delivered_too_late: sinks.q.events.delay: a delay of 72h is not shorter than the life of a notice, which is 72h"}, hint: "make it shorter",
+		},
+		{
+			name: "events unless read", text: "sinks: {out: {type: stdout}, q: {type: queue, events: {sink: out, on: [dead], unless: read}}}",
+			want: []string{`unknown_field: there is no field "sinks.q.events.unless"`},
+		},
 		{
 			name: "subscriptions", text: "subscriptions:\n- {type: A, warehouse: '*', subscriber: bob}\n- {type: A, warehouse: 'a b', subscriber: 'user:1'}\n- {subscriber: 'user:1'}",
 			want: []string{`:2:41: bad_subscriber: "bob"`, `:3:24: bad_name: "a b"`, ":4:3: missing_field: subscriptions.2.type", ":4:3: missing_field: subscriptions.2.warehouse"},

@@ -95,10 +95,13 @@ func (l *loader) wrongType(d *strictyaml.Decoder, name string, f strictyaml.Fiel
 	d.Fail(t.Value, strictyaml.CodeEnum, fmt.Sprintf("%s.type cannot be %q", name, typeName), hint)
 }
 
-// check keeps it clear which inbox polls are answered from.
+// check holds sinks against each other: those that name others, and it must be clear which inbox polls are answered from.
 func (m Sinks) check(at settings.Section) {
 	first := ""
 	for _, name := range slices.Sorted(maps.Keys(m)) {
+		if r, ok := m[name].(sinks.Referrer); ok && !at.In(name).IsBad() {
+			r.CheckSinks(at.In(name), m)
+		}
 		switch {
 		case m[name].Kind() != sinks.InboxKind:
 		case first == "":

@@ -21,6 +21,9 @@ const (
 	EventRemoved    Event = "removed"
 )
 
+// EventLife is how long an event is of use, unless its strategy goes on after that.
+const EventLife = 72 * time.Hour
+
 // Events says of which events of a queue's items a push channel is told, and how.
 type Events struct {
 	Sink     string

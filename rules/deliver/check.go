@@ -130,7 +130,7 @@ type Sinks struct {
 	Push  []string          // types of push channels that there are, for hints
 }
 
-// Life is how long notices live, for messages as Text; Longer says how they live longer.
+// Life is how long notices live, for messages as Text; Longer says how they live longer, "" = they cannot.
 type Life struct {
 	Span         time.Duration
 	Text, Longer string
@@ -160,9 +160,12 @@ func (s Sinks) Check(list []Entry, life Life) []Fault {
 			fail(i, "unless", CodeUnread, fmt.Sprintf("unless: %s cancels nothing, as the notices go to no inbox where they could be %s", e.Unless, e.Unless),
 				"deliver to the inbox as well, or remove unless")
 		case life.Span > 0 && e.At == "" && e.Delay >= life.Span:
+			hint := "make it shorter"
+			if life.Longer != "" {
+				hint += ", or let notices live longer with " + life.Longer
+			}
 			fail(i, "delay", CodeTooLate,
-				fmt.Sprintf("a delay of %s is not shorter than the life of a notice, which is %s: none would ever go out", strictyaml.FormatDuration(e.Delay), life.Text),
-				"make it shorter, or let notices live longer with "+life.Longer)
+				fmt.Sprintf("a delay of %s is not shorter than the life of a notice, which is %s: none would ever go out", strictyaml.FormatDuration(e.Delay), life.Text), hint)
 		}
 	}
 	return l

@@ -302,6 +302,7 @@ func (d *drainer) parse(reply []any) (drainAnswer, error) {
 			d.log.Error("an entry of the outbox cannot be read; it is left out", "position", position, "error", err)
 			moves = item.Moves{Position: position}
 		}
+		moves.Events = d.line.events()
 		t.page = append(t.page, moves)
 		t.bytes += len(entry)
 	}

@@ -195,6 +195,7 @@ type Options struct {
 	Timezone      *time.Location // of the windows that are days; UTC by default
 	Dedupe        Window         // until the item has ended by default
 	OnRepeat      OnRepeat       // RepeatUpdates by default
+	Events        *item.Events   // of which a push channel is told; not of those of the twin. Nil = of none
 
 	// Now replaces the server's clock. For tests alone: nodes whose clocks differ would see leases end at different times.
 	Now func() time.Time

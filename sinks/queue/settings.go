@@ -31,6 +31,8 @@ var Type = sinks.Type{Name: TypeName, New: func() sinks.Settings { return NewSet
 const (
 	CodeTimezone = "bad_timezone"
 	CodeDedupe   = "bad_dedupe"
+	CodeEvents   = "bad_event_sink" // of a sink that cannot be told of events
+	CodeTwice    = "event_twice"
 )
 
 // Settings are those of a sink of the type. Everything is set.
@@ -43,6 +45,7 @@ type Settings struct {
 	Dedupe       Window          `yaml:"dedupe" doc:"how long an item holds its dedupe key: until_done, day, or a duration; content before it makes the key of items without one from priority and payload"`
 	OnRepeat     OnRepeat        `yaml:"on_repeat" enum:"update,keep" doc:"what a waiting item does when its finding is sent again: take the new text, data, priority and order, or keep its own"`
 	SuspendSteps []time.Duration `yaml:"suspend_steps" min:"1s" max:"366d" doc:"the first and further suspends of an item; [] = none may be suspended"`
+	Events       *Events         `yaml:"events" doc:"of which events of items a push channel is told; without it nobody is"`
 }
 
 // NewSettings are the defaults.
@@ -80,6 +83,7 @@ func (s *Settings) Options(name string, shared Options) Options {
 	o := shared
 	o.Name, o.Timezone, o.Dedupe = name, s.Timezone.Location, s.Dedupe
 	o.OnRepeat = s.OnRepeat
+	o.Events = s.Events.forLedger()
 	o.Settings = item.Settings{Lease: s.Lease, MaxAttempts: int(s.MaxAttempts), SuspendSteps: slices.Clone(s.SuspendSteps)}
 	return o
 }

@@ -87,6 +87,8 @@ func (a answer) verdict(batch []delivery.Delivery) error {
 			refused.Seqs = append(refused.Seqs, d.Seq)
 		}
 		return refused
+	case a.meaning == request.Unknown && a.status == http.StatusGone:
+		return &sinks.GoneError{Err: a.err}
 	case a.later > 0:
 		return &sinks.LaterError{After: a.later, Err: a.err}
 	default:

@@ -105,7 +105,7 @@ func (r *eventRow) notice(t *item.Told) (*notice.Notice, error) {
 	n := &notice.Notice{
 		Type: typ.Code, TypeID: typ.ID, Warehouse: r.Warehouse, Key: string(key), Episode: string(episode), Status: notice.Sent,
 		Priority: int(r.Priority), Order: order(r.Order).String(), Modal: catalog.ModalSilent, Body: t.Note, Data: t.Fields(), Count: 1,
-		CreatedAt: Time(r.Now), ExpiresAt: Time(r.Now).Add(typ.Retention),
+		CreatedAt: Time(r.Now), ExpiresAt: Time(r.Now).Add(item.EventLife),
 	}
 	n.ID = notice.ID(n.Rule, n.Scope, n.Key, n.Episode, n.Status, 0)
 	said := eventWords[t.Event]

@@ -28,7 +28,7 @@ func Run(t *testing.T, fresh func(t testing.TB) Database) {
 	RunEngine(t, fresh)
 	runTests(t, fresh,
 		recipientTests, clockTests, countTests, inboxTests, catalogueTests, readerTests, pruneTests, searchTests, bookTests, originTests, markTests, readAllTests,
-		sendTests, raceTests, itemPushTests, itemMoveTests, itemReadTests, itemPruneTests, pushTests, pushSettleTests, attemptTests, pushCommitTests, pushRecipientTests, pushOverTests,
+		sendTests, raceTests, itemPushTests, itemMoveTests, itemEventTests, itemReadTests, itemPruneTests, pushTests, pushSettleTests, attemptTests, pushCommitTests, pushRecipientTests, pushOverTests,
 		operatedTests, overviewTests, tokenTests, silenceTests, silencePushTests, auditTests, auditedTests, refusalTests, pushPruneTests, pushRaceTests, removalPushTests, lineageTests, sessionWorkTests,
 	)
 	t.Run("push channels behave as the model", func(t *testing.T) {
