@@ -127,7 +127,7 @@ func TestBadConfigurations(t *testing.T) {
 		},
 		{
 			name: "an event twice", text: "sinks: {out: {type: stdout}, q: {type: queue, events: {sink: out, on: [dead, done, dead]}}}",
-			want: []string{":1:84: event_twice: sinks.q.events.on names dead twice"}, hint: "remove one",
+			want: []string{":1:84: duplicate_name: sinks.q.events.on names dead twice"}, hint: "remove one",
 		},
 		{
 			name: "events to no sink", text: "sinks: {gateway: {type: stdout}, q: {type: queue, events: {sink: gatway, on: [dead]}}}",

@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"tallyman/internal/delivery"
 	"tallyman/internal/item"
 	"tallyman/internal/settings"
 	"tallyman/rules/strictyaml"
@@ -210,6 +211,8 @@ sinks:
   full: {type: queue, timezone: Asia/Shanghai, lease: 90s, max_attempts: 3, dedupe: day, suspend_steps: [2h, 12h, 1d]}
   window: {type: queue, dedupe: 4h, suspend_steps: [], max_attempts: none}
   steps: {type: queue, dedupe: day}
+  told: {type: queue, events: {sink: out, on: [ready_again, dead], strategy: delayed, delay: 5m, retry: 3}}
+  out: {type: stdout}
 `, "TALLYMAN_SINKS__STEPS__SUSPEND_STEPS=1h, 2h", "TALLYMAN_SINKS__STEPS__DEDUPE=until_done", "TALLYMAN_SINKS__ADDED__TYPE=queue", "TALLYMAN_SINKS__ADDED__LEASE=5s",
 		"TALLYMAN_SINKS__PLAIN__SUSPEND_STEPS=")
 	steps := func(list ...time.Duration) []time.Duration { return list }
@@ -238,6 +241,17 @@ sinks:
 		if q.SuspendSteps == nil || !slices.Equal(q.SuspendSteps, want.steps) {
 			t.Errorf("%s: steps %v", name, q.SuspendSteps)
 		}
+		if q.Events != nil || q.Options(name, queue.Options{}).Events != nil {
+			t.Errorf("%s: events %+v", name, q.Events)
+		}
+	}
+	told, _ := c.Sinks["told"].(*queue.Settings)
+	want := &item.Events{
+		Sink: "out", On: []item.Event{item.EventReadyAgain, item.EventDead},
+		Strategy: delivery.Strategy{Kind: delivery.Delayed, Delay: 5 * time.Minute, Retry: 3},
+	}
+	if diff := cmp.Diff(want, told.Options("told", queue.Options{}).Events); diff != "" {
+		t.Error(diff)
 	}
 }
 
@@ -254,10 +268,11 @@ func TestShippedQueue(t *testing.T) {
 		t.Fatal("it shows no queue")
 	}
 	shown = strings.ReplaceAll("\n"+shown, "\n  # ", "\n  ")
-	c := load(t, "sinks:\n  replenishment:"+shown)
+	c := load(t, "sinks:\n  gateway: {type: stdout}\n  replenishment:"+shown)
 	got, _ := c.Sinks["replenishment"].(*queue.Settings)
 	want := queue.NewSettings()
 	want.Timezone, want.Dedupe = got.Timezone, queue.Window{Day: true}
+	want.Events = &queue.Events{Sink: "gateway", On: []string{"ready_again", "assigned", "dead", "done", "removed"}, Strategy: "important", Until: "sent"}
 	if got.Timezone.String() != "Asia/Shanghai" || !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v", got)
 	}

@@ -43,7 +43,7 @@ func (e *Events) Check(at settings.Section) {
 	}
 	for i, event := range e.On {
 		if slices.Contains(e.On[:i], event) {
-			at.Item("on", i).Fail(CodeTwice, fmt.Sprintf("%s names %s twice", on, event), "remove one")
+			at.Item("on", i).Fail(deliver.CodeDuplicateName, fmt.Sprintf("%s names %s twice", on, event), "remove one")
 		}
 	}
 	entry := e.entry()

@@ -32,7 +32,6 @@ const (
 	CodeTimezone = "bad_timezone"
 	CodeDedupe   = "bad_dedupe"
 	CodeEvents   = "bad_event_sink" // of a sink that cannot be told of events
-	CodeTwice    = "event_twice"
 )
 
 // Settings are those of a sink of the type. Everything is set.
