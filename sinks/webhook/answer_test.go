@@ -40,6 +40,9 @@ func TestStatuses(t *testing.T) {
 		if _, ok := errors.AsType[*sinks.LaterError](err); ok {
 			t.Errorf("%d asks to come later", status)
 		}
+		if _, ok := errors.AsType[*sinks.GoneError](err); ok != (status == http.StatusGone) {
+			t.Errorf("%d says that there is no such thing: %v", status, ok)
+		}
 	}
 }
 
