@@ -171,7 +171,7 @@ func (ix *indexes) openQueues(configured config.Sinks, shared queue.Options) err
 func (ix *indexes) served() map[string]view.ServedQueue {
 	list := map[string]view.ServedQueue{}
 	for name, q := range ix.queues {
-		list[name] = view.ServedQueue{Queue: q, Timezone: q.config.Timezone.String(), Dedupe: q.config.Dedupe.String()}
+		list[name] = view.ServedQueue{Queue: q, Timezone: q.config.Timezone.String(), Dedupe: q.config.Dedupe.String(), Events: q.config.Events.Told()}
 	}
 	return list
 }

@@ -273,6 +273,9 @@ func writeSettings(w io.Writer, s *wire.SettingsForm) {
 	for _, f := range append([]settingText{{"timezone", s.Timezone}, {"dedupe", s.Dedupe}}, settingTexts(s)...) {
 		fmt.Fprintf(w, "  %-13s  %s\n", f.name, f.text)
 	}
+	if e := s.Events; e != nil {
+		fmt.Fprintf(w, "  %-13s  %s to %s\n", "events", strings.Join(e.On, ", "), e.Sink)
+	}
 }
 
 // age writes how long the first of a level has been ready; "-" where there is none.

@@ -12,6 +12,14 @@ type SettingsForm struct {
 	MaxAttempts  int      `json:"maxAttempts" xml:"maxAttempts" doc:"failures after which an item is dead; 0 = it is never dead"`
 	Dedupe       string   `json:"dedupe" xml:"dedupe" doc:"how long an item holds its dedupe key: until_done, day, or a duration"`
 	SuspendSteps []string `json:"suspendSteps" xml:"suspendSteps>step" doc:"how long the first and the further suspends of an item last" nullable:"false"`
+
+	Events *ItemEventsForm `json:"events,omitempty" xml:"events,omitempty" doc:"of which events of the queue's items, not of its twin's, a push channel is told"`
+}
+
+// ItemEventsForm says who is told of events of items.
+type ItemEventsForm struct {
+	Sink string   `json:"sink" xml:"sink"`
+	On   []string `json:"on" xml:"on>event" enum:"ready_again,assigned,dead,done,removed" nullable:"false"`
 }
 
 // QueueSettingsForm is the settings of a queue and where they come from.

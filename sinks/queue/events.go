@@ -89,8 +89,8 @@ func isToldOfEvents(s sinks.Settings) bool {
 	return ok && !channel.IsEach()
 }
 
-// forLedger is what the ledger needs of the settings.
-func (e *Events) forLedger() *item.Events {
+// Told is what the settings say, as the ledger takes it; nil = nobody is told.
+func (e *Events) Told() *item.Events {
 	if e == nil {
 		return nil
 	}

@@ -82,7 +82,7 @@ func (s *Settings) Options(name string, shared Options) Options {
 	o := shared
 	o.Name, o.Timezone, o.Dedupe = name, s.Timezone.Location, s.Dedupe
 	o.OnRepeat = s.OnRepeat
-	o.Events = s.Events.forLedger()
+	o.Events = s.Events.Told()
 	o.Settings = item.Settings{Lease: s.Lease, MaxAttempts: int(s.MaxAttempts), SuspendSteps: slices.Clone(s.SuspendSteps)}
 	return o
 }

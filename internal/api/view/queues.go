@@ -41,7 +41,8 @@ type ServedQueue struct {
 	Queue
 
 	Timezone string
-	Dedupe   string // as the configuration has it: until_done, day, or a duration
+	Dedupe   string       // as the configuration has it: until_done, day, or a duration
+	Events   *item.Events // nil = nobody is told of any
 }
 
 // NewQueueForm is how full a queue is, with its settings.
@@ -70,6 +71,9 @@ func NewQueueForm(name string, test bool, s *item.Sizes, q *ServedQueue, now tim
 		}
 	}
 	slices.SortFunc(form.Warehouses, func(a, b wire.DepthForm) int { return strings.Compare(a.Warehouse, b.Warehouse) })
+	if test {
+		form.Settings.Events = nil
+	}
 	if s.Pause.Paused {
 		form.PausedBy, form.PausedAt = s.Pause.By, wire.Moment(s.Pause.At)
 	}
@@ -84,6 +88,12 @@ func NewSettingsForm(q *ServedQueue, s item.Settings) wire.SettingsForm {
 	}
 	for i, d := range s.SuspendSteps {
 		form.SuspendSteps[i] = strictyaml.FormatDuration(d)
+	}
+	if q.Events != nil {
+		form.Events = &wire.ItemEventsForm{Sink: q.Events.Sink}
+		for _, event := range q.Events.On {
+			form.Events.On = append(form.Events.On, string(event))
+		}
 	}
 	return form
 }
