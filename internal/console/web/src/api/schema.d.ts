@@ -2304,6 +2304,10 @@ export interface components {
             /** @description who has the lease: <subject>/<worker>, a worker where there are no tokens */
             worker?: string;
         };
+        ItemEvents: {
+            on: ("ready_again" | "assigned" | "dead" | "done" | "removed")[];
+            sink: string;
+        };
         ItemOp: {
             /**
              * Format: int64
@@ -3940,6 +3944,8 @@ export interface components {
         Settings: {
             /** @description how long an item holds its dedupe key: until_done, day, or a duration */
             dedupe: string;
+            /** @description of which events of the queue's items, not of its twin's, a push channel is told */
+            events?: components["schemas"]["ItemEvents"];
             lease: string;
             /**
              * Format: int64
