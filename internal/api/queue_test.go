@@ -117,6 +117,7 @@ func TestTheTwinIsAQueueOfItsOwn(t *testing.T) {
 			{"POST", queuePath + "/items/t/nack", `{"attempt":1}`, 409, "lease_lost"},
 			{"POST", queuePath + "/items/t/nack", `{"attempt":1,"test":true}`, 200, `"state":"ready"`},
 			{"GET", queuePath + "?test=true", "", 200, `"test":true,"ready":2`},
+			{"GET", queuePath + "?test=true", "", 200, `"suspendSteps":["2h","12h"]}`}, // and no events
 			{"GET", "/api/v1/queues?test=true", "", 200, `{"queues":[{"name":"replenishment","test":true,"ready":2`},
 			{"GET", "/api/v1/queues", "", 200, `{"queues":[{"name":"replenishment","ready":0`},
 			{"POST", queuePath + "/remove", `{"state":"ready","from":1,"to":1,"test":true}`, 200, `{"removed":1}`},

@@ -23,6 +23,7 @@ import (
 	"tallyman/internal/api/send"
 	"tallyman/internal/api/view"
 	"tallyman/internal/auth"
+	"tallyman/internal/item"
 	"tallyman/internal/notice"
 	"tallyman/internal/testenv"
 	"tallyman/internal/wire"
@@ -77,7 +78,7 @@ func newBundle(changes ...func(*parts)) *bundle {
 		deliveries: someDeliveries(), silences: someSilences(), clock: newFakeClock(), audit: &fakeAudit{},
 	}
 	b.deps = parts{
-		Inbox: b.inbox, Catalogue: b.catalogue, Queues: map[string]view.ServedQueue{"replenishment": {Queue: b.queue, Timezone: "Asia/Shanghai", Dedupe: "day"}}, Auth: auth.None{}, Tokens: &fakeTokens{}, Gatherer: prometheus.NewRegistry(), Meter: b.meter,
+		Inbox: b.inbox, Catalogue: b.catalogue, Queues: map[string]view.ServedQueue{"replenishment": {Queue: b.queue, Timezone: "Asia/Shanghai", Dedupe: "day", Events: &item.Events{Sink: "gateway", On: []item.Event{item.EventReadyAgain, item.EventDead}}}}, Auth: auth.None{}, Tokens: &fakeTokens{}, Gatherer: prometheus.NewRegistry(), Meter: b.meter,
 		Audit: b.audit, Book: b.book, Marks: b.marks, Reads: b.reads, RuleCount: ruleCount, Deliveries: b.deliveries, Sinks: someSinks(), Silences: b.silences.served(), Clock: b.clock.served(),
 		Sends: send.Sends{Send: b.sends.send, Sent: b.sends.told, Wake: b.sends.wake, Targets: targets, Now: func() time.Time { return sentAt }},
 		Rules: &fakeRules{}, RuleSource: func(_ context.Context, id string) (*wire.RuleSource, error) {
