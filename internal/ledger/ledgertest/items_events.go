@@ -3,6 +3,7 @@ package ledgertest
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"sync"
 	"testing"
@@ -224,6 +225,37 @@ var itemEventTests = []testCase{
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Error(diff)
 		}
+	}},
+	{"whatever nodes and operators do with events at once, everything ends", func(t *testing.T, f *fixture) {
+		const items, rounds = 3, 20
+		f.begin(t, "", "e1")
+		records := f.pushed(t, "i_0", "i_1", "i_2")
+		f.onNodes(t, func(ctx context.Context, l ledger.Ledger, node string) error {
+			if node == "node0" {
+				for n := range rounds {
+					var moves []item.Move
+					for i := range records {
+						moves = append(moves, step(&records[i], []item.State{item.Dead, item.Ready}[n%2]))
+					}
+					if err := l.ApplyMoves(ctx, queue, "e1", []item.Moves{telling(int64(n+1), moves...)}); err != nil {
+						return err
+					}
+				}
+				return nil
+			}
+			random := rand.New(rand.NewPCG(uint64(len(node)), uint64(node[len(node)-1]))) //nolint:gosec // not a secret
+			for range 40 {
+				if err := disturb(ctx, l, node, random, items*rounds); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		f.clock.Add(lease)
+		f.sendsEvents(t, gateway)
+		counts, err := f.CountDeliveries(t.Context())
+		noError(t, err)
+		equal(t, int64(0), counts[gateway][ledger.DeliveryPending])
 	}},
 	{"a retry of events by an operator puts them in their old places while more come", func(t *testing.T, f *fixture) {
 		f.begin(t, "", "e1")

@@ -205,7 +205,7 @@ func commitOf(c ledger.Claim, n, findings int) *ledger.Commit {
 }
 
 // TestBrokenConnectionsOfQueues breaks the connection at every stage of pushes and of what is recorded of them, which the node
-// repeats until they are answered. In the end each item has been recorded once, and each move.
+// repeats until they are answered. In the end each item has been recorded once, each move, and each event.
 func TestBrokenConnectionsOfQueues(t *testing.T) {
 	t.Parallel()
 	direct := migrated(t)
@@ -235,7 +235,7 @@ func TestBrokenConnectionsOfQueues(t *testing.T) {
 			known, err = l.PushItems(t.Context(), "q", items)
 			return err
 		})
-		moves := item.Moves{Position: int64(n)}
+		moves := item.Moves{Position: int64(n), Events: tellsDone}
 		for i, k := range known {
 			moves.List = append(moves.List, item.Move{Seq: k.Seq, N: 1, At: at(n), From: item.Ready, To: item.Leased})
 			if i > 0 {
@@ -264,7 +264,14 @@ func TestBrokenConnectionsOfQueues(t *testing.T) {
 			t.Fatalf("%s has %d moves, %v", done[i].ID, len(trace), err)
 		}
 	}
+	counts, err := l.CountDeliveries(t.Context())
+	if got := counts[tellsDone.Sink][ledger.DeliveryPending]; err != nil || got != rounds*(batch-1) {
+		t.Errorf("%d events, %v", got, err)
+	}
 }
+
+// tellsDone has a push channel told of what is done.
+var tellsDone = &item.Events{Sink: "gateway", On: []item.Event{item.EventDone}, Strategy: delivery.Strategy{Kind: delivery.Important}}
 
 // TestBrokenConnectionsOfPushes breaks the connection at every stage of claims and settles, which are repeated until they are
 // answered. Each attempt is recorded once.

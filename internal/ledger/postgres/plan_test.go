@@ -40,7 +40,7 @@ func TestItemsAreFoundByKey(t *testing.T) {
 	if err := l.Close(); err != nil { // whereupon the server tells what it counted
 		t.Fatal(err)
 	}
-	// Changed, ended, known, asked for, and read: each is a look-up of three blocks. The server tells in steps, so that a part of the
+	// Changed, ended, told of, known, asked for, and read: each is a look-up of three blocks. The server tells in steps, so that a part of the
 	// first rounds may be in it. A scan of what is open would be some three hundred blocks.
 	const lookups = 2 * 8 * 3 * batch * rounds
 	testenv.Eventually(t, func() bool { return indexBlocks(t, url) > before+batch*rounds }, 10*time.Second)
@@ -70,7 +70,7 @@ func workRound(t *testing.T, l ledger.Ledger, n, batch int) {
 		}
 	}
 	for i, moves := range [][]item.Move{changed, ended} {
-		if err := l.ApplyMoves(t.Context(), "q", "e1", []item.Moves{{Position: int64(2*n + i), List: moves}}); err != nil {
+		if err := l.ApplyMoves(t.Context(), "q", "e1", []item.Moves{{Position: int64(2*n + i), List: moves, Events: tellsDone}}); err != nil {
 			t.Fatal(err)
 		}
 	}
