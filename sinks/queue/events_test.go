@@ -107,9 +107,9 @@ func TestAPushChannelIsToldOfEvents(t *testing.T) {
 // However often the connection breaks and nodes take over from each other, each event is there once, and in order.
 func TestEventsComeOnceWhateverBreaks(t *testing.T) {
 	t.Parallel()
-	onBothLedgers(t, func(t *testing.T, real ledger.Ledger) {
+	onBothLedgers(t, func(t *testing.T, base ledger.Ledger) {
 		t.Helper()
-		l := &cutLedger{Ledger: real}
+		l := &cutLedger{Ledger: base}
 		addr := testenv.Redis(t).Addr
 		const items = 40
 		first := newNode(t, addr, l, tellsGateway)
@@ -133,7 +133,7 @@ func TestEventsComeOnceWhateverBreaks(t *testing.T) {
 				first.stop()
 			}
 		}
-		got := delivered(t, real, len(want))
+		got := delivered(t, base, len(want))
 		for i := range items {
 			of := func(list []string) []string {
 				return slices.DeleteFunc(slices.Clone(list), func(s string) bool { return s[:len(fmt.Sprintf("i%d ", i+1))] != fmt.Sprintf("i%d ", i+1) })
@@ -142,7 +142,7 @@ func TestEventsComeOnceWhateverBreaks(t *testing.T) {
 				t.Fatalf("-want +got\n%s", diff)
 			}
 		}
-		if more, err := real.ClaimPushes(t.Context(), gateway, "deliverer", time.Minute, 100); err != nil || len(more.List) > 0 || len(got) != len(want) {
+		if more, err := base.ClaimPushes(t.Context(), gateway, "deliverer", time.Minute, 100); err != nil || len(more.List) > 0 || len(got) != len(want) {
 			t.Errorf("%d events, then %d more, %v", len(got), len(more.List), err)
 		}
 	})
