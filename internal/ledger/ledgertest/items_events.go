@@ -86,6 +86,9 @@ var itemEventTests = []testCase{
 			names[i] = want.Data[i].Name
 		}
 		equal(t, typ.FieldNames(), names)
+		counts, err := f.CountNotices(t.Context(), start, start.Add(2*time.Hour), time.Hour)
+		noError(t, err)
+		equal(t, 0, len(counts))
 	}},
 	{"each move is the event that it is, of what the queue tells", func(t *testing.T, f *fixture) {
 		f.begin(t, "", "e1")

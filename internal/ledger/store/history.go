@@ -8,6 +8,7 @@ import (
 	"tallyman/internal/ledger"
 	"tallyman/internal/ledger/codec"
 	"tallyman/internal/notice"
+	"tallyman/rules/catalog"
 )
 
 // historyStore is ledger.History.
@@ -132,7 +133,7 @@ func (s *historyStore) Totals(ctx context.Context) ([]ledger.Total, error) {
 func (s *historyStore) CountNotices(ctx context.Context, from, to time.Time, part time.Duration) ([]ledger.NoticeCount, error) {
 	var c ledger.NoticeCount
 	var start int64
-	args := []any{codec.Micros(from), codec.Micros(to), part.Microseconds()}
+	args := []any{codec.Micros(from), codec.Micros(to), part.Microseconds(), catalog.ItemEvent}
 	return list(ctx, s.db, "count-notices", args, []any{&start, &c.Warehouse, &c.Count, &c.Urgent}, func() (ledger.NoticeCount, error) {
 		c.Start = codec.Time(start)
 		return c, nil
