@@ -14,6 +14,8 @@ test("settings of a queue are changed in s, m, h, d, undone, and set back to the
   const { page } = await shared.open("/queues/picking");
   const card = page.getByRole("region", { name: "Settings" });
   await card.getByText("1h", { exact: true }).waitFor();
+  await card.getByText("Events to gateway").waitFor();
+  await card.getByText("dead, done").waitFor();
   await card.getByRole("button", { name: "Change" }).click();
   const dialog = page.getByRole("dialog");
   const save = dialog.getByRole("button", { name: "Save" });

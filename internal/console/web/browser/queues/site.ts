@@ -4,8 +4,9 @@ import type { Server, ServerOptions } from "../support/server";
 export const site: ServerOptions = {
   config: `sinks:
   inbox: {type: inbox}
-  picking: {type: queue, timezone: Asia/Shanghai, lease: 1h, max_attempts: 1, suspend_steps: [2h]}
+  picking: {type: queue, timezone: Asia/Shanghai, lease: 1h, max_attempts: 1, suspend_steps: [2h], events: {sink: gateway, on: [dead, done]}}
   returns: {type: queue, suspend_steps: []}
+  gateway: {type: stdout}
 `,
 };
 
