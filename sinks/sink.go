@@ -28,7 +28,7 @@ type Pusher interface {
 	// Push hands the deliveries over together (one, unless the sink is configured for batches) and answers for all of
 	// them: nil once the other side has taken them. It is called from many goroutines and ends with ctx. A *RefusedError
 	// names those that will never be taken; the others of the batch were not taken either. Every other error is
-	// transient, and a *LaterError says when to come back. No error holds a secret.
+	// transient, a *LaterError says when to come back, and a *GoneError that there is no such thing any more. No error holds a secret.
 	Push(ctx context.Context, batch []delivery.Delivery) error
 }
 
