@@ -123,7 +123,7 @@ func (d *drainer) read(ctx context.Context, g *recovery.Generation, pages chan<-
 		case t.first > after+1: // another node has drained meanwhile
 			ours, wait = false, 0
 		case len(t.page) > 0:
-			if len(t.page) == most || t.bytes >= drainBytes {
+			if len(t.page) == most || t.bytes >= d.line.pageBytes() {
 				wait = 0
 			}
 			after = t.page[len(t.page)-1].Position
@@ -270,7 +270,7 @@ func (d *drainer) take(ctx context.Context, g *recovery.Generation, hold time.Du
 func (d *drainer) ask(ctx context.Context, epoch string, hold time.Duration, applied, after int64, most int) (drainAnswer, error) {
 	l := d.line
 	reply, err := l.run(ctx, d.scripts.drain, []string{l.keys.meta(), l.keys.outbox()}, epoch, l.life,
-		hold.Microseconds(), applied, after, most, drainBytes)
+		hold.Microseconds(), applied, after, most, l.pageBytes())
 	if err != nil {
 		return drainAnswer{}, fmt.Errorf("redis: %w", err)
 	}

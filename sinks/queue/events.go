@@ -112,6 +112,17 @@ func (l *queueLine) events() *item.Events {
 	return l.o.Events
 }
 
+// toldBytes is drainBytes of a queue with events: each move, of about 70 bytes, may need the payload of its item.
+const toldBytes = 64 << 10
+
+// pageBytes is how many bytes of moves come into the ledger in one transaction, about.
+func (l *queueLine) pageBytes() int {
+	if l.events() != nil {
+		return toldBytes
+	}
+	return drainBytes
+}
+
 // RemoveGone removes the item of an event whose receiver says that there is no such thing any more, also while a worker has the item. An item that has
 // ended, or that was opened again since the event, stays as it is, and removed is false. The errors are recovery.ErrUnavailable, the ledger's and the
 // context's; while the ledger does not know all that has moved, the call waits.
