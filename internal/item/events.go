@@ -34,6 +34,12 @@ type Events struct {
 // Has tells whether the channel is told of the event.
 func (e *Events) Has(event Event) bool { return slices.Contains(e.On, event) }
 
+// MayHave tells whether the channel may be told of the move: how the item stood before it may decide.
+func (e *Events) MayHave(m *Move) bool {
+	const fewer = -1 // failures than the item can have had
+	return e.Has(m.Event(fewer, "")) || e.Has(m.Event(fewer, m.Assignee))
+}
+
 // Event returns what the move means; "" = nothing that anybody is told. The item had so many failures and that assignee before the move.
 func (m *Move) Event(failures int, assignee string) Event {
 	switch {
@@ -51,9 +57,6 @@ func (m *Move) Event(failures int, assignee string) Event {
 		return ""
 	}
 }
-
-// MayBeEvent returns what the move means if that depends on how the item stood before the move.
-func (m *Move) MayBeEvent() Event { return m.Event(-1, "") }
 
 // isReturn tells whether the item that is ready was put off, was dead, or comes back from an attempt that failed.
 func (m *Move) isReturn(failures int) bool {

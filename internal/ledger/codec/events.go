@@ -45,7 +45,7 @@ func NewEvents(queue string, entries []item.Moves, position int64) *Events {
 	e.of, e.moves = entries[0].Events, map[int64][]*item.Move{}
 	for _, moves := range bySeq(entries, position) {
 		for _, m := range moves {
-			if e.of.Has(m.MayBeEvent()) {
+			if e.of.MayHave(m) {
 				e.moves[m.Seq], e.seqs = moves, append(e.seqs, m.Seq)
 				break
 			}

@@ -125,6 +125,14 @@ var itemEventTests = []testCase{
 		slices.Sort(got)
 		equal(t, want, got)
 	}},
+	{"an item that is assigned has its other events, too", func(t *testing.T, f *fixture) {
+		f.begin(t, "", "e1")
+		items := f.pushed(t, "i_1")
+		f.apply(t, 1, step(&items[0], item.Ready), step(&items[0], item.Suspended)) // for w-9
+		only := &item.Events{Sink: gateway, On: []item.Event{item.EventReadyAgain}, Strategy: told.Strategy}
+		noError(t, f.ApplyMoves(t.Context(), queue, "e1", []item.Moves{{Position: 2, List: []item.Move{step(&items[0], item.Ready)}, Events: only}}))
+		equal(t, []string{"i_1 ready_again"}, f.sendsEvents(t, gateway))
+	}},
 	{"events of an item go in order, those of others do not wait", func(t *testing.T, f *fixture) {
 		f.begin(t, "", "e1")
 		items := f.pushed(t, "i_1", "i_2")

@@ -104,7 +104,7 @@ func TestNoticesAreCountedByIndex(t *testing.T) {
 		}
 		_, err := conn.Exec(t.Context(), prepare, args...)
 		noError(t, err)
-		question := fmt.Sprintf("EXPLAIN EXECUTE counted (%d, %d, %d)", codec.Micros(now.Add(-time.Hour)), codec.Micros(now), time.Hour.Microseconds())
+		question := fmt.Sprintf("EXPLAIN EXECUTE counted (%d, %d, %d, 'TALLYMAN_ITEM')", codec.Micros(now.Add(-time.Hour)), codec.Micros(now), time.Hour.Microseconds())
 		for _, mode := range []string{"force_generic_plan", "force_custom_plan"} {
 			for _, q := range []string{"SET plan_cache_mode = " + mode, "PREPARE counted AS " + queries.Get("count-notices")} {
 				_, err := conn.Exec(t.Context(), q, pgx.QueryExecModeSimpleProtocol)

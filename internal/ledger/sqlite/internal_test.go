@@ -84,7 +84,7 @@ func TestNoticesAreCountedByIndex(t *testing.T) {
 	defer func() { noError(t, db.Close()) }()
 	var id, parent, unused int
 	var detail string
-	err = db.QueryRowContext(t.Context(), "EXPLAIN QUERY PLAN "+queries.Get("count-notices"), 1, 2, 1).Scan(&id, &parent, &unused, &detail)
+	err = db.QueryRowContext(t.Context(), "EXPLAIN QUERY PLAN "+queries.Get("count-notices"), 1, 2, 1, "T").Scan(&id, &parent, &unused, &detail)
 	noError(t, err)
 	if !strings.Contains(detail, "COVERING INDEX notices_created") {
 		t.Error(detail)
