@@ -15,7 +15,7 @@ func TestQueueSettings(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	const path = queuePath + "/settings"
-	configured := `"configured":{"timezone":"Asia/Shanghai","lease":"1m","maxAttempts":5,"dedupe":"day","suspendSteps":["2h","12h"]}`
+	configured := `"configured":{"timezone":"Asia/Shanghai","lease":"1m","maxAttempts":5,"dedupe":"day","suspendSteps":["2h","12h"],"events":{"sink":"gateway","on":["ready_again","dead"]}}`
 	for _, c := range []struct{ method, body, inForce, live string }{
 		{"GET", "", `"lease":"1m","maxAttempts":5,"dedupe":"day","suspendSteps":["2h","12h"]`, `[]}`},
 		{"POST", `{"maxAttempts":0}`, `"lease":"1m","maxAttempts":0,"dedupe":"day","suspendSteps":["2h","12h"]`, `["maxAttempts"],"by":"anonymous"`},

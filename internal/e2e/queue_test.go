@@ -223,10 +223,14 @@ func TestAResolutionTakesItsItemBack(t *testing.T) {
 
 const workKills = 4
 
-// Nodes die in the middle of work, and Redis too: everything is done in the end, and told as done once.
+// Nodes die in the middle of work, and Redis too: everything is done in the end, and told as done once, to a push channel as well.
 func TestNodesDieAndNoWorkIsLost(t *testing.T) {
 	t.Parallel()
 	file, c := buildWorker(t), newWork(t)
+	gateway := testenv.NewHTTPServer(t)
+	gateway.Always(testenv.ReplyStatus(http.StatusNoContent, ""))
+	c.configure("[1s]}", "[1s], events: {sink: gateway, on: [ready_again, done], strategy: important, until: sent}}\n"+
+		"  gateway: {type: webhook, url: \""+gateway.URL+"\", allow_private: true}")
 	nodes := []*node{c.start(0), c.start(1)}
 	flags := []string{"-batch", "5", "-takes", "10ms", "-lease", "2s"}
 	workers := []*worker{startWorker(t, file, "anna", nodes[0], flags...), startWorker(t, file, "ben", nodes[1], flags...)}
@@ -256,6 +260,16 @@ func TestNodesDieAndNoWorkIsLost(t *testing.T) {
 	}
 	if len(seen) != workKills*bins {
 		t.Errorf("work on %d bins was done", len(seen))
+	}
+	var told map[string][]string
+	testenv.Eventually(t, func() bool {
+		told = eventsOf(t, gateway)
+		return len(slices.DeleteFunc(slices.Clone(done), func(f wire.ItemForm) bool { return !slices.Contains(told[f.ID], "done") })) == len(done)
+	}, 30*time.Second)
+	for id, events := range told {
+		if slices.Index(events, "done") != len(events)-1 {
+			t.Errorf("of item %s was told %v", id, events)
+		}
 	}
 	for _, state := range []item.State{item.Ready, item.Leased, item.Delayed, item.Suspended, item.Stored, item.Dead} {
 		if left := n.items(state); len(left) > 0 {
@@ -342,4 +356,24 @@ func (w *worker) stop() string {
 		w.t.Errorf("worker %s ended with %v", w.name, err)
 	}
 	return w.out.String()
+}
+
+// eventsOf are the events of each item that came so far, each once, in the order of their coming.
+func eventsOf(t *testing.T, gateway *testenv.HTTPServer) map[string][]string {
+	t.Helper()
+	seen, told := map[string]bool{}, map[string][]string{}
+	for _, r := range gateway.Requests() {
+		var n struct {
+			ID   string
+			Data struct{ Item, Event string }
+		}
+		if err := json.Unmarshal(r.Body, &n); err != nil {
+			t.Fatal(err)
+		}
+		if !seen[n.ID] {
+			seen[n.ID] = true
+			told[n.Data.Item] = append(told[n.Data.Item], n.Data.Event)
+		}
+	}
+	return told
 }
