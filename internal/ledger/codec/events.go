@@ -71,9 +71,6 @@ func (e *Events) Add() error {
 	r := e.row
 	failures, assignee := int(r.Failures), r.Assignee
 	for _, m := range e.moves[r.Seq] {
-		if m.From.Ended() { // the item is opened again
-			r.Moves = 0
-		}
 		if m.N <= r.Moves {
 			continue // it changes nothing
 		}

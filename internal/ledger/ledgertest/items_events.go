@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -169,13 +170,28 @@ var itemEventTests = []testCase{
 		noError(t, f.ApplyMoves(t.Context(), queue, "e2", []item.Moves{telling(3, item.Move{Seq: 1 << 40, N: 1, From: item.Ready, To: item.Done})}))
 		equal(t, 0, len(f.claimAll(t, gateway).List))
 	}},
-	{"an item that is opened again has events again", func(t *testing.T, f *fixture) {
+	{"an item that begins another life has events again", func(t *testing.T, f *fixture) {
 		f.begin(t, "", "e1")
-		items := f.pushed(t, "i_1")
-		noError(t, f.ApplyMoves(t.Context(), queue, "e1", []item.Moves{telling(1, step(&items[0], item.Done))}))
-		opened := step(&items[0], item.Ready) // for w-9, as the moves of these tests are
-		noError(t, f.ApplyMoves(t.Context(), queue, "e1", []item.Moves{telling(2, opened, step(&items[0], item.Leased), step(&items[0], item.Dead))}))
+		r := f.pushed(t, "i_1")[0]
+		noError(t, f.ApplyMoves(t.Context(), queue, "e1", []item.Moves{telling(1, step(&r, item.Done))}))
+		again := newItem("i_1")
+		again.Again = true
+		known, err := f.PushItems(t.Context(), queue, []item.Record{again})
+		noError(t, err)
+		again.Seq, again.Moves = known[0].Seq, known[0].Moves
+		noError(t, f.ApplyMoves(t.Context(), queue, "e1", []item.Moves{telling(2, step(&again, item.Ready), step(&again, item.Dead))}))
 		equal(t, []string{"i_1 done", "i_1 assigned", "i_1 dead"}, f.sendsEvents(t, gateway))
+	}},
+	{"an event has the item as it was revised", func(t *testing.T, f *fixture) {
+		f.begin(t, "", "e1")
+		items := f.pushed(t, "i_1", "source")
+		revised := step(&items[0], item.Stored)
+		revised.Revision = &item.Revision{Priority: 1, Source: items[1].Seq}
+		noError(t, f.ApplyMoves(t.Context(), queue, "e1", []item.Moves{telling(1, revised, step(&items[0], item.Removed))}))
+		claims := f.claimPushes(t, "a", 10)
+		equal(t, 1, len(claims.List))
+		got := claims.List[0].Notice
+		equal(t, []string{"1", ""}, []string{strconv.Itoa(got.Priority), got.Order})
 	}},
 	{"nobody is told of a queue without events", func(t *testing.T, f *fixture) {
 		f.begin(t, "", "e1")

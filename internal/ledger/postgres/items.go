@@ -254,6 +254,11 @@ func (l *Ledger) ApplyMoves(ctx context.Context, queue, epoch string, entries []
 			if a.Position == position {
 				return nil
 			}
+			if len(a.Revised) > 0 { // before events tell of the items
+				if _, err := db.Exec(ctx, queries.Get("revise-items"), append([]any{id}, revisedColumns(a.Revised)...)...); err != nil {
+					return err
+				}
+			}
 			if err := l.tell(ctx, db, last, id, lane, codec.NewEvents(queue, entries, position)); err != nil {
 				return err
 			}
@@ -300,9 +305,6 @@ func copyMoves(traces []codec.Trail) *copyRows {
 
 // queueStandings adds the statements that change how items stand.
 func queueStandings(b *pgx.Batch, id int64, a *codec.Apply) {
-	if len(a.Revised) > 0 {
-		b.Queue(queries.Get("revise-items"), append([]any{id}, revisedColumns(a.Revised)...)...)
-	}
 	if len(a.Done) > 0 {
 		c := columnsOf(a.Done)
 		b.Queue(queries.Get("end-items"), id, c.seqs, c.moves)

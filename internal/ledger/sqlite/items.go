@@ -131,13 +131,13 @@ func (l *Ledger) ApplyMoves(ctx context.Context, queue, epoch string, entries []
 			if a.Position == position {
 				return nil
 			}
+			if err := reviseItems(ctx, tx, id, a.Revised); err != nil { // before events tell of the items
+				return err
+			}
 			if err := l.tell(ctx, tx, id, lane, codec.NewEvents(queue, entries, position)); err != nil {
 				return err
 			}
 			if err := insertMoves(ctx, tx, a.Traces); err != nil {
-				return err
-			}
-			if err := reviseItems(ctx, tx, id, a.Revised); err != nil {
 				return err
 			}
 			if err := changeItems(ctx, tx, id, a.Changed); err != nil {
