@@ -280,6 +280,8 @@ func (s *PGServer) startOnce() error {
 		path: s.inst.binary("postgres"),
 		args: []string{
 			"-D", s.data(), "-p", strconv.Itoa(s.port), "-k", s.root, "-h", "127.0.0.1",
+			// A statement that is cancelled while the server compiles it runs on at times, and takes a processor until its time is over.
+			"-c", "jit=off",
 			"-c", "max_connections=200", "-c", "fsync=" + strconv.FormatBool(s.fsync), "-c", "synchronous_commit=on",
 		},
 		dir: s.root, env: s.env, cred: s.inst.cred, death: syscall.SIGQUIT, // "immediate shutdown"
