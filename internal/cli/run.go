@@ -18,6 +18,7 @@ import (
 	"tallyman/engine/trial/rulediff"
 	"tallyman/engine/trial/ruletest"
 	"tallyman/internal/app"
+	"tallyman/internal/app/sourcetest"
 	"tallyman/internal/authoring"
 	"tallyman/internal/cli/terminal"
 	"tallyman/internal/config"
@@ -169,7 +170,7 @@ type Services struct {
 	// CheckSources asks every source what its user may do beside reading.
 	CheckSources func(ctx context.Context, cfg *config.Config) []app.SourceCheck
 	// TestSource runs the suite of the drivers against a server.
-	TestSource func(ctx context.Context, o app.SourceTest) (*app.SourceTestReport, error)
+	TestSource func(ctx context.Context, o sourcetest.Target) (*sourcetest.Report, error)
 	// OpenRuleMaker opens a source to make a rule from one of its tables.
 	OpenRuleMaker func(ctx context.Context, cfg *config.Config, source string) (*authoring.RuleMaker, error)
 	// PreviewRule tries a rule on its source and writes nothing.
@@ -216,7 +217,7 @@ func Default() Services {
 		MigrateStatus: app.MigrateStatus,
 		CheckRules:    commands.Check,
 		CheckSources:  app.CheckSources,
-		TestSource:    app.TestSource,
+		TestSource:    sourcetest.Run,
 		OpenRuleMaker: func(ctx context.Context, cfg *config.Config, source string) (*authoring.RuleMaker, error) {
 			m, err := commands.OpenRuleMaker(ctx, cfg, source)
 			return m, siteError(err)

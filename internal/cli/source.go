@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"tallyman/internal/app"
+	"tallyman/internal/app/sourcetest"
 	"tallyman/internal/cli/terminal"
 	"tallyman/scanners/scannertest"
 )
@@ -33,7 +33,7 @@ type sourceTestLine struct {
 
 // source has the commands about databases that are not configured.
 func (c nodeCommands) source() *cobra.Command {
-	var o app.SourceTest
+	var o sourcetest.Target
 	test := &cobra.Command{
 		Use:   "test --driver DRIVER [--url URL]",
 		Short: "Hold a driver against a server: the suite that every driver of Tallyman passes",
@@ -60,7 +60,7 @@ The table names neither host, user, database nor password: you can send it to us
 			}
 			report, err := c.services.TestSource(cmd.Context(), o)
 			switch {
-			case errors.Is(err, app.ErrSourceTest):
+			case errors.Is(err, sourcetest.ErrUsage):
 				return &exitError{ExitUsage, err}
 			case err != nil:
 				return unreachable(err)
@@ -82,7 +82,7 @@ The table names neither host, user, database nor password: you can send it to us
 	return group("source", "Try the database of a source", test)
 }
 
-func sourceTestOf(r *app.SourceTestReport) sourceTestForm {
+func sourceTestOf(r *sourcetest.Report) sourceTestForm {
 	form := sourceTestForm{Driver: r.Driver, Version: r.Version}
 	for _, c := range r.Results {
 		form.Checks = append(form.Checks, sourceTestLine{Check: c.Check, Result: string(c.Outcome), DurationMS: c.Took.Milliseconds(), Detail: c.Detail})

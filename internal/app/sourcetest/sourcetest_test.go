@@ -1,4 +1,4 @@
-package app
+package sourcetest
 
 import (
 	"context"
@@ -10,6 +10,10 @@ import (
 	"strings"
 	"testing"
 
+	_ "github.com/jackc/pgx/v5/stdlib"
+	_ "modernc.org/sqlite"
+
+	"tallyman/internal/app"
 	"tallyman/internal/testenv"
 	"tallyman/scanners"
 	"tallyman/scanners/scannertest"
@@ -81,14 +85,16 @@ func testedCount(t *testing.T, driver, address, query string) (n int) {
 	return n
 }
 
-// TestSourceTest runs the suite against each server that CI has, with and without a schema.
-func TestSourceTest(t *testing.T) { //nolint:tparallel // below: both count the schemas of one server
-	t.Parallel()
+func TestMain(m *testing.M) { testenv.Main(m) }
+
+// TestRun runs the suite against each server that CI has, with and without a schema. Nothing runs beside it: the suite measures the memory of the
+// process, and schemas of a server are counted.
+func TestRun(t *testing.T) {
 	testenv.Slow(t)
 	for _, s := range testedServers(t) {
 		for _, schema := range []string{"", "tallyman_try"} {
-			t.Run(s.driver+"/"+schema, func(t *testing.T) { //nolint:paralleltest // both count the schemas of one server
-				report, err := TestSource(t.Context(), SourceTest{Driver: s.driver, URL: s.url, Schema: schema})
+			t.Run(s.driver+"/"+schema, func(t *testing.T) {
+				report, err := Run(t.Context(), Target{Driver: s.driver, URL: s.url, Schema: schema})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -123,30 +129,29 @@ func TestSourceTest(t *testing.T) { //nolint:tparallel // below: both count the 
 	}
 }
 
-// TestSourceTestKeepsWhatIsThere refuses a schema that exists, and leaves it.
-func TestSourceTestKeepsWhatIsThere(t *testing.T) {
+// TestKeepsWhatIsThere refuses a schema that exists, and leaves it.
+func TestKeepsWhatIsThere(t *testing.T) {
 	t.Parallel()
 	for _, s := range testedServers(t) {
 		s.make(t, "tallyman_mine")
-		_, err := TestSource(t.Context(), SourceTest{Driver: s.driver, URL: s.url, Schema: "tallyman_mine"})
+		_, err := Run(t.Context(), Target{Driver: s.driver, URL: s.url, Schema: "tallyman_mine"})
 		if err == nil || !strings.Contains(err.Error(), "exists already") || s.schemas(t, "tallyman_mine") != 1 {
 			t.Errorf("%s: %v", s.driver, err)
 		}
 	}
 }
 
-// TestSourceTestIsInterrupted has the context end while a check writes: the schema goes all the same.
-func TestSourceTestIsInterrupted(t *testing.T) {
-	t.Parallel()
+// TestIsInterrupted has the context end while a check writes: the schema goes all the same.
+func TestIsInterrupted(t *testing.T) {
 	for _, s := range testedServers(t) {
-		driver, err := testedDriver(SourceTest{Driver: s.driver, URL: s.url, Schema: "tallyman_try"})
+		driver, err := driverOf(Target{Driver: s.driver, URL: s.url, Schema: "tallyman_try"})
 		if err != nil {
 			t.Fatal(err)
 		}
 		ctx, stop := context.WithCancel(t.Context())
-		d := testedDialects()[s.driver]
+		d := dialects()[s.driver]
 		d.New = func(t scannertest.T) scannertest.Database {
-			db := newScratchDatabase(t, driver, scanners.Config{URL: s.url}, "tallyman_try")
+			db := newScratch(t, driver, scanners.Config{URL: s.url}, "tallyman_try")
 			stop()
 			return db
 		}
@@ -162,26 +167,26 @@ func TestSourceTestIsInterrupted(t *testing.T) {
 	}
 }
 
-// TestSourceTestRefusals are of a command that cannot begin.
-func TestSourceTestRefusals(t *testing.T) {
+// TestRefusals are of a command that cannot begin.
+func TestRefusals(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
-		o    SourceTest
+		o    Target
 		says string
 	}{
-		{SourceTest{Driver: "db2", URL: "db2://x"}, `--driver is one of postgres, mysql, sqlserver, oracle, sqlite, not "db2"`},
-		{SourceTest{Driver: "oracle", URL: "oracle://h"}, "--url is no Oracle address"},
-		{SourceTest{Driver: "oracle", URL: "oracle://h/s", Schema: "x; DROP USER y"}, "--create-schema takes a name"},
-		{SourceTest{Driver: "sqlite", URL: "sqlite:x.db", Schema: "../x"}, "--create-schema takes a name"},
+		{Target{Driver: "db2", URL: "db2://x"}, `--driver is one of postgres, mysql, sqlserver, oracle, sqlite, not "db2"`},
+		{Target{Driver: "oracle", URL: "oracle://h"}, "--url is no Oracle address"},
+		{Target{Driver: "oracle", URL: "oracle://h/s", Schema: "x; DROP USER y"}, "--create-schema takes a name"},
+		{Target{Driver: "sqlite", URL: "sqlite:x.db", Schema: "../x"}, "--create-schema takes a name"},
 	} {
-		if _, err := TestSource(t.Context(), c.o); !errors.Is(err, ErrSourceTest) || !strings.Contains(err.Error(), c.says) {
+		if _, err := Run(t.Context(), c.o); !errors.Is(err, ErrUsage) || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%+v: %v", c.o, err)
 		}
 	}
 }
 
-// TestSourceTestSaysNothingOfTheSite looks for the address in errors.
-func TestSourceTestSaysNothingOfTheSite(t *testing.T) {
+// TestSaysNothingOfTheSite looks for the address in errors.
+func TestSaysNothingOfTheSite(t *testing.T) {
 	t.Parallel()
 	maria := testenv.MariaDB(t)
 	u, err := url.Parse(maria.URL())
@@ -189,10 +194,10 @@ func TestSourceTestSaysNothingOfTheSite(t *testing.T) {
 		t.Fatal(err)
 	}
 	u.User = url.UserPassword("the_probe", "secret")
-	_, refused := TestSource(t.Context(), SourceTest{Driver: "mysql", URL: u.String()})
+	_, refused := Run(t.Context(), Target{Driver: "mysql", URL: u.String()})
 	away := testedDrivers(t)
 	for _, address := range away {
-		_, err := TestSource(t.Context(), SourceTest{Driver: address[0], URL: address[1]})
+		_, err := Run(t.Context(), Target{Driver: address[0], URL: address[1]})
 		refused = errors.Join(refused, err)
 	}
 	text := refused.Error()
@@ -213,7 +218,7 @@ func TestSourceTestSaysNothingOfTheSite(t *testing.T) {
 func testedDrivers(t *testing.T) [][2]string {
 	t.Helper()
 	list := [][2]string{}
-	for _, d := range Types().Drivers {
+	for _, d := range app.Types().Drivers {
 		if !d.IsFile {
 			list = append(list, [2]string{d.Name, d.Name + "://the_probe:secret@127.0.0.1:1/wms_base?connect_timeout=1"})
 		}
@@ -224,8 +229,8 @@ func testedDrivers(t *testing.T) [][2]string {
 // TestEveryDriverCanBeTested: a driver without a dialect would fail at a site.
 func TestEveryDriverCanBeTested(t *testing.T) {
 	t.Parallel()
-	for _, d := range Types().Drivers {
-		if dialect, found := testedDialects()[d.Name]; !found || d.Scratch == nil || dialect.Version == "" {
+	for _, d := range app.Types().Drivers {
+		if dialect, found := dialects()[d.Name]; !found || d.Scratch == nil || dialect.Version == "" {
 			t.Errorf("driver %s", d.Name)
 		}
 	}
@@ -234,7 +239,7 @@ func TestEveryDriverCanBeTested(t *testing.T) {
 // TestSchemaBeforeTables of statements of the suite, for SQL Server.
 func TestSchemaBeforeTables(t *testing.T) {
 	t.Parallel()
-	d := &testedDatabase{schema: &scanners.Scratch{Schema: "try_it"}}
+	d := &database{schema: &scanners.Scratch{Schema: "try_it"}}
 	for sql, want := range map[string]string{
 		"CREATE TABLE sample (id int, c_text nvarchar(9))":                    "CREATE TABLE try_it.sample (id int, c_text nvarchar(9))",
 		"INSERT INTO moves VALUES (1)":                                        "INSERT INTO try_it.moves VALUES (1)",

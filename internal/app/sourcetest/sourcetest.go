@@ -1,4 +1,5 @@
-package app
+// Package sourcetest holds a driver against a site's server: it runs the suite of the drivers there (tallyman source test).
+package sourcetest
 
 import (
 	"context"
@@ -12,53 +13,55 @@ import (
 	"strings"
 	"time"
 
+	"tallyman/internal/app"
 	"tallyman/scanners"
 	"tallyman/scanners/scannertest"
 )
 
-// SourceTest is what the suite of the drivers is run against.
-type SourceTest struct {
+// Target is what the suite of the drivers is run against.
+type Target struct {
 	Driver string
 	URL    string
 	Schema string // that the test makes and drops; "" = it makes nothing, and only SELECTs are run
 }
 
-// SourceTestReport is how the suite went. It has no address, user or password.
-type SourceTestReport struct {
+// Report is how the suite went. It has no address, user or password.
+type Report struct {
 	Driver  string
 	Version string // of the server
 	Results []scannertest.Result
 }
 
 // Failed tells whether a check failed.
-func (r *SourceTestReport) Failed() bool {
+func (r *Report) Failed() bool {
 	return slices.ContainsFunc(r.Results, func(c scannertest.Result) bool { return c.Outcome == scannertest.Failed })
 }
 
-// ErrSourceTest is wrong usage of a test of a source.
-var ErrSourceTest = errors.New("source test")
+// ErrUsage is wrong usage of a test of a source.
+var ErrUsage = errors.New("source test")
 
 const (
-	testedStream = 20_000           // rows of the long scan: a site's server has other work
+	reachTimeout = 10 * time.Second // for the answer to a statement
+	streamRows   = 20_000           // rows of the long scan: a site's server has other work
 	dropTimeout  = 30 * time.Second // for what is dropped after an interruption
 )
 
 // schemaName is what every database takes for a name without quotes.
 var schemaName = regexp.MustCompile(`^[a-z][a-z0-9_]{0,29}$`)
 
-// TestSource runs the suite of the drivers against a server. The error is of a test that could not begin.
-func TestSource(ctx context.Context, o SourceTest) (*SourceTestReport, error) {
-	driver, err := testedDriver(o)
+// Run runs the suite of the drivers against a server. The error is of a test that could not begin.
+func Run(ctx context.Context, o Target) (*Report, error) {
+	driver, err := driverOf(o)
 	if err != nil {
 		return nil, err
 	}
 	clean := redactor(o.URL)
 	config := scanners.Config{URL: o.URL, StatementTimeout: reachTimeout}
-	d := testedDialects()[driver.Name]
-	d.Stream = testedStream
-	plain := &testedDatabase{driver: driver, config: config}
+	d := dialects()[driver.Name]
+	d.Stream = streamRows
+	plain := &database{driver: driver, config: config}
 	d.New = func(scannertest.T) scannertest.Database { return plain }
-	report := &SourceTestReport{Driver: driver.Name}
+	report := &Report{Driver: driver.Name}
 	if report.Version, err = scannertest.Version(ctx, d); err != nil {
 		return nil, fmt.Errorf("the server does not answer: %s", clean(err.Error()))
 	}
@@ -76,7 +79,7 @@ func TestSource(ctx context.Context, o SourceTest) (*SourceTestReport, error) {
 		if err != nil {
 			return nil, fmt.Errorf("make and drop schema %s: %s", o.Schema, clean(err.Error()))
 		}
-		d.New = func(t scannertest.T) scannertest.Database { return newScratchDatabase(t, driver, config, o.Schema) } //nolint:contextcheck // a check has the context from its T
+		d.New = func(t scannertest.T) scannertest.Database { return newScratch(t, driver, config, o.Schema) } //nolint:contextcheck // a check has the context from its T
 	}
 	scannertest.Judge(ctx, d, allowed, func(r scannertest.Result) {
 		r.Detail = clean(r.Detail)
@@ -85,25 +88,25 @@ func TestSource(ctx context.Context, o SourceTest) (*SourceTestReport, error) {
 	return report, nil
 }
 
-func testedDriver(o SourceTest) (*scanners.Driver, error) {
+func driverOf(o Target) (*scanners.Driver, error) {
 	var names []string
-	for _, d := range Types().Drivers {
+	for _, d := range app.Types().Drivers {
 		names = append(names, d.Name)
 		switch {
 		case d.Name != o.Driver:
 		case !d.IsAddress(o.URL):
-			return nil, fmt.Errorf("%w: --url %s: write %s", ErrSourceTest, d.Wrong, d.Address)
+			return nil, fmt.Errorf("%w: --url %s: write %s", ErrUsage, d.Wrong, d.Address)
 		case o.Schema != "" && !schemaName.MatchString(o.Schema):
-			return nil, fmt.Errorf("%w: --create-schema takes a name of up to 30 lower-case letters, digits and _, not %q", ErrSourceTest, o.Schema)
+			return nil, fmt.Errorf("%w: --create-schema takes a name of up to 30 lower-case letters, digits and _, not %q", ErrUsage, o.Schema)
 		default:
 			return &d, nil
 		}
 	}
-	return nil, fmt.Errorf("%w: --driver is one of %s, not %q", ErrSourceTest, strings.Join(names, ", "), o.Driver)
+	return nil, fmt.Errorf("%w: --driver is one of %s, not %q", ErrUsage, strings.Join(names, ", "), o.Driver)
 }
 
-// testedDialects are the dialects of the drivers, by name.
-func testedDialects() map[string]scannertest.Dialect {
+// dialects are the dialects of the drivers, by name.
+func dialects() map[string]scannertest.Dialect {
 	return map[string]scannertest.Dialect{
 		"postgres": scannertest.Postgres(), "mysql": scannertest.MySQL(true), "sqlite": scannertest.SQLite(), "sqlserver": scannertest.SQLServer(), "oracle": scannertest.Oracle(),
 	}
@@ -140,15 +143,15 @@ func folderOf(path string) string {
 // networkAddress is an IP address with its port, or the client as MySQL names it: @'host'.
 var networkAddress = regexp.MustCompile(`\b\d{1,3}(\.\d{1,3}){3}(:\d+)?\b|\[[0-9a-fA-F:]+\](:\d+)?|@'[^']*'`)
 
-// testedDatabase is a site's server that the suite only reads.
-type testedDatabase struct {
+// database is a site's server that the suite only reads.
+type database struct {
 	driver *scanners.Driver
 	config scanners.Config
 	schema *scanners.Scratch // nil where the suite makes none
 }
 
-// newScratchDatabase makes the schema, which the end of the check drops.
-func newScratchDatabase(t scannertest.T, driver *scanners.Driver, config scanners.Config, name string) *testedDatabase {
+// newScratch makes the schema, which the end of the check drops.
+func newScratch(t scannertest.T, driver *scanners.Driver, config scanners.Config, name string) *database {
 	scratch, err := driver.Scratch(t.Context(), config, name)
 	if err != nil {
 		t.Fatalf("make schema %s: %v", name, err)
@@ -158,7 +161,7 @@ func newScratchDatabase(t scannertest.T, driver *scanners.Driver, config scanner
 			t.Errorf("schema %s was not dropped, drop it by hand: %v", name, err)
 		}
 	})
-	return &testedDatabase{driver: driver, config: scratch.Config, schema: scratch}
+	return &database{driver: driver, config: scratch.Config, schema: scratch}
 }
 
 // dropScratch drops the schema also where the command was interrupted.
@@ -169,7 +172,7 @@ func dropScratch(ctx context.Context, scratch *scanners.Scratch) error {
 }
 
 // Exec implements scannertest.Database.
-func (d *testedDatabase) Exec(t scannertest.T, sql string) {
+func (d *database) Exec(t scannertest.T, sql string) {
 	if d.schema == nil {
 		t.Fatal("there is no schema to write to") // a check that says it needs none
 		return
@@ -180,16 +183,16 @@ func (d *testedDatabase) Exec(t scannertest.T, sql string) {
 }
 
 // Open implements scannertest.Database.
-func (d *testedDatabase) Open(t scannertest.T, maxConnections int) scanners.Source {
+func (d *database) Open(t scannertest.T, maxConnections int) scanners.Source {
 	return d.open(t, maxConnections, scanners.Limits{})
 }
 
 // Limited implements scannertest.Database.
-func (d *testedDatabase) Limited(t scannertest.T, limits scanners.Limits) scanners.Source {
+func (d *database) Limited(t scannertest.T, limits scanners.Limits) scanners.Source {
 	return d.open(t, 1, limits)
 }
 
-func (d *testedDatabase) open(t scannertest.T, maxConnections int, limits scanners.Limits) scanners.Source {
+func (d *database) open(t scannertest.T, maxConnections int, limits scanners.Limits) scanners.Source {
 	config := d.config
 	config.MaxConnections, config.Limits = maxConnections, limits
 	source, err := d.driver.Open(t.Context(), config)
@@ -204,10 +207,10 @@ func (d *testedDatabase) open(t scannertest.T, maxConnections int, limits scanne
 }
 
 // Cut and Restore are for a server of the suite's own.
-func (d *testedDatabase) Cut(t scannertest.T) { t.Skip("the server stays in reach") }
+func (d *database) Cut(t scannertest.T) { t.Skip("the server stays in reach") }
 
 // Restore implements scannertest.Database.
-func (d *testedDatabase) Restore(scannertest.T) {}
+func (d *database) Restore(scannertest.T) {}
 
 // Schema is the schema of the tables that a check makes.
-func (d *testedDatabase) Schema() string { return d.schema.Schema }
+func (d *database) Schema() string { return d.schema.Schema }

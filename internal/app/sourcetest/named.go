@@ -1,4 +1,4 @@
-package app
+package sourcetest
 
 import (
 	"context"
@@ -13,7 +13,7 @@ import (
 var suiteTables = regexp.MustCompile(`\b(FROM|JOIN|INTO|TABLE) (sample|smaple|moves)\b`)
 
 // named writes the schema before the tables of the suite, where the server does not find them by their names.
-func (d *testedDatabase) named(sql string) string {
+func (d *database) named(sql string) string {
 	if d.schema.Bare {
 		return sql
 	}
@@ -30,7 +30,7 @@ type bareSource interface {
 // namedSource is such a source under test.
 type namedSource struct {
 	bareSource
-	database *testedDatabase
+	database *database
 }
 
 // Prepare prepares the statement with the schema before the names of tables.
