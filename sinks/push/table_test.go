@@ -78,7 +78,7 @@ func TestStrategies(t *testing.T) {
 func TestUntilSent(t *testing.T) {
 	t.Parallel()
 	inBubble(t, patient, nil, func(w *world) {
-		back := w.start.Add(3 * 24 * time.Hour)
+		back := w.start.Add(10 * time.Hour)
 		var taken []*notice.Notice
 		w.answer = func(_ context.Context, batch []delivery.Delivery) error {
 			if time.Now().Before(back) {
@@ -88,11 +88,11 @@ func TestUntilSent(t *testing.T) {
 			return nil
 		}
 		expiring, lasting := w.add("", important, time.Hour), w.add("", untilSent, time.Hour)
-		wait(2 * 24 * time.Hour)
-		if a, b := w.row(expiring), w.row(lasting); a.state != canceled || b.state != pending || b.attempts < 2*24*60/6 {
-			w.Fatalf("after two days the one is %d, the other %d after %d attempts", a.state, b.state, b.attempts)
+		wait(9 * time.Hour)
+		if a, b := w.row(expiring), w.row(lasting); a.state != canceled || b.state != pending || b.attempts < 9*60/6 {
+			w.Fatalf("after nine hours the one is %d, the other %d after %d attempts", a.state, b.state, b.attempts)
 		}
-		wait(25 * time.Hour)
+		wait(2 * time.Hour)
 		if r := w.row(lasting); r.state != sent || len(taken) != 1 || taken[0] != r.Notice {
 			w.Errorf("it is %d, and %v was taken", r.state, taken)
 		}
@@ -107,14 +107,14 @@ func TestDelayedLeavesInTime(t *testing.T) {
 			t.Parallel()
 			inBubble(t, nil, nil, func(w *world) {
 				due := map[int64]time.Duration{}
-				for _, d := range []time.Duration{0, time.Millisecond, 499 * time.Millisecond, 10 * time.Minute, 2 * time.Hour} {
+				for _, d := range []time.Duration{0, time.Millisecond, 499 * time.Millisecond, 10 * time.Minute, time.Hour} {
 					due[w.commit("", delayed(d, 0))] = fromStart(d, jump)
 				}
 				at := w.add("", delivery.Strategy{Kind: delivery.Delayed, At: w.start.Add(45 * time.Minute)}, 72*time.Hour)
 				due[at] = fromStart(45*time.Minute, jump)
 				wait(time.Second)
 				w.jump(jump)
-				wait(3 * time.Hour)
+				wait(90 * time.Minute)
 				for seq, want := range due {
 					got := w.times(seq, w.start)
 					if len(got) != 1 {
