@@ -53,14 +53,21 @@ func writeXML(b *strings.Builder, name string, v any) {
 func TestBodiesInXMLAreAnsweredLikeJSON(t *testing.T) {
 	t.Parallel()
 	doc, _ := readDocument(t)
-	oneTime := regexp.MustCompile(`"(requestId|id|created|pausedAt|secret)":"[^"]*"`)
+	oneTime := regexp.MustCompile(`"(requestId|id|created|pausedAt|oldest|oldestSeconds|secret)":("[^"]*"|[0-9.]+)`)
 	answered := 0
+	newTwins := func() map[string]*bundle {
+		return map[string]*bundle{"application/json": newBundle(), "text/xml; charset=utf-8": newBundle()}
+	}
+	shared := newTwins()
 	doc.eachBody(t, func(id, method, path string) {
+		twins := shared
+		if strings.Contains(path, "/queues/") { // what was pushed as XML is another payload, and would show later
+			twins = newTwins()
+		}
 		valid := validBodies[id]
 		if valid == "" {
 			valid = "{}"
 		}
-		twins := map[string]*bundle{"application/json": newBundle(), "text/xml; charset=utf-8": newBundle()}
 		for _, body := range []string{valid, strings.Replace(valid, "{", `{"Extra":{"a":["b"]},`, 1), strings.Replace(valid, `":`, `X":`, 1), "{}"} {
 			if strings.HasSuffix(body, ",}") {
 				body = strings.Replace(body, ",}", "}", 1)
