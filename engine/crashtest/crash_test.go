@@ -29,59 +29,63 @@ var steps = []string{
 	engine.StepCommitted, engine.StepDelivering, engine.StepDelivered, engine.StepMarked,
 }
 
+// TestKilledInEachStep kills a process in each step of a run. Each step meets both ledgers, and each story each ledger in every other step: that a commit is whole or
+// none, the ledgers' own tests show of both.
 func TestKilledInEachStep(t *testing.T) {
 	t.Parallel()
 	testenv.Slow(t)
-	for _, kind := range []string{"sqlite", "postgres"} {
-		for _, step := range steps {
-			t.Run(kind+"/state/"+step, func(t *testing.T) {
-				t.Parallel()
-				h := newHarness(t, kind, "state")
-				h.exec("INSERT INTO bin_stock VALUES (1, 'A-01', -1), (2, 'A-02', -1), (3, 'A-03', -1), (4, 'A-04', 5)")
-				h.killedAt(step)
-				h.until("firing [1]", "firing [2]", "firing [3]")
-				h.exec("UPDATE bin_stock SET qty = -qty WHERE id <> 2")
-				h.killedAt(step)
-				h.until("firing [1]", "firing [2]", "firing [3]", "firing [4]", "resolved [1]", "resolved [3]")
-				h.check()
-			})
-			t.Run(kind+"/event/"+step, func(t *testing.T) {
-				t.Parallel()
-				h := newHarness(t, kind, "event")
-				h.exec("INSERT INTO bin_stock VALUES (1, 'A-01', -1), (2, 'A-02', 5), (3, 'A-03', -1), (4, 'A-04', -1), (5, 'A-05', -1)")
-				h.killedAt(step)
-				h.until("event [1]", "event [3]", "event [4]", "event [5]")
-				h.exec("INSERT INTO bin_stock VALUES (6, 'A-06', -1), (7, 'A-07', -1), (8, 'A-08', -1)")
-				h.killedAt(step)
-				h.until("event [1]", "event [3]", "event [4]", "event [5]", "event [6]", "event [7]", "event [8]")
-				h.check()
-			})
-			t.Run(kind+"/group/"+step, func(t *testing.T) {
-				t.Parallel()
-				h := newHarness(t, kind, groups)
-				h.exec("INSERT INTO bin_stock VALUES (1, 'A', -1), (2, 'A', -1), (3, 'B', -1), (4, 'C', -1)")
-				h.killedAt(step)
-				h.until(`firing ["A"]`, `firing ["digest","W1"]`)
-				h.exec("INSERT INTO bin_stock VALUES (5, 'D', -1); UPDATE bin_stock SET qty = 1 WHERE id IN (1, 3, 4)")
-				h.killedAt(step)
-				h.until(`firing ["A"]`, `firing ["digest","W1"]`, `firing ["D"]`, `resolved ["digest","W1"]`)
-				h.check()
-			})
-			if step == engine.StepScanned {
-				continue // which a failed run does not come to
-			}
-			t.Run(kind+"/alert/"+step, func(t *testing.T) {
-				t.Parallel()
-				h := newHarness(t, kind, alerts)
-				h.exec("ALTER TABLE bin_stock RENAME TO not_yet")
-				h.killedAt(step)
-				h.until(`firing "on_error"`)
-				h.exec("INSERT INTO not_yet VALUES (1, 'A', -1); ALTER TABLE not_yet RENAME TO bin_stock")
-				h.killedAt(step)
-				h.until(`firing "on_error"`, "firing [1]", `resolved "on_error"`)
-				h.check()
-			})
+	for i, step := range steps {
+		one, other := "sqlite", "postgres"
+		if i%2 == 1 {
+			one, other = other, one
 		}
+		t.Run(one+"/state/"+step, func(t *testing.T) {
+			t.Parallel()
+			h := newHarness(t, one, "state")
+			h.exec("INSERT INTO bin_stock VALUES (1, 'A-01', -1), (2, 'A-02', -1), (3, 'A-03', -1), (4, 'A-04', 5)")
+			h.killedAt(step)
+			h.until("firing [1]", "firing [2]", "firing [3]")
+			h.exec("UPDATE bin_stock SET qty = -qty WHERE id <> 2")
+			h.killedAt(step)
+			h.until("firing [1]", "firing [2]", "firing [3]", "firing [4]", "resolved [1]", "resolved [3]")
+			h.check()
+		})
+		t.Run(other+"/event/"+step, func(t *testing.T) {
+			t.Parallel()
+			h := newHarness(t, other, "event")
+			h.exec("INSERT INTO bin_stock VALUES (1, 'A-01', -1), (2, 'A-02', 5), (3, 'A-03', -1), (4, 'A-04', -1), (5, 'A-05', -1)")
+			h.killedAt(step)
+			h.until("event [1]", "event [3]", "event [4]", "event [5]")
+			h.exec("INSERT INTO bin_stock VALUES (6, 'A-06', -1), (7, 'A-07', -1), (8, 'A-08', -1)")
+			h.killedAt(step)
+			h.until("event [1]", "event [3]", "event [4]", "event [5]", "event [6]", "event [7]", "event [8]")
+			h.check()
+		})
+		t.Run(other+"/group/"+step, func(t *testing.T) {
+			t.Parallel()
+			h := newHarness(t, other, groups)
+			h.exec("INSERT INTO bin_stock VALUES (1, 'A', -1), (2, 'A', -1), (3, 'B', -1), (4, 'C', -1)")
+			h.killedAt(step)
+			h.until(`firing ["A"]`, `firing ["digest","W1"]`)
+			h.exec("INSERT INTO bin_stock VALUES (5, 'D', -1); UPDATE bin_stock SET qty = 1 WHERE id IN (1, 3, 4)")
+			h.killedAt(step)
+			h.until(`firing ["A"]`, `firing ["digest","W1"]`, `firing ["D"]`, `resolved ["digest","W1"]`)
+			h.check()
+		})
+		if step == engine.StepScanned {
+			continue // which a failed run does not come to
+		}
+		t.Run(one+"/alert/"+step, func(t *testing.T) {
+			t.Parallel()
+			h := newHarness(t, one, alerts)
+			h.exec("ALTER TABLE bin_stock RENAME TO not_yet")
+			h.killedAt(step)
+			h.until(`firing "on_error"`)
+			h.exec("INSERT INTO not_yet VALUES (1, 'A', -1); ALTER TABLE not_yet RENAME TO bin_stock")
+			h.killedAt(step)
+			h.until(`firing "on_error"`, "firing [1]", `resolved "on_error"`)
+			h.check()
+		})
 	}
 }
 
