@@ -82,7 +82,8 @@ soak: ## Do for longer what make test does at random for a short while (SOAK_TIM
 	@scripts/test-deps.sh cc redis postgres
 	TALLYMAN_SOAK=$(SOAK_TIME) $(GO) test -vet=off -race $(UNWATCHED_C) -run '^TestSoak$$' -timeout 60m ./sinks/queue
 	TALLYMAN_SOAK=$(SOAK_TIME) $(GO) test -vet=off -run 'AtAnyMoment$$' -timeout 60m ./internal/e2e
-	$(GO) test -vet=off -run 'AgainstAModel$$' -timeout 60m ./sinks/queue ./sinks/inbox -rapid.checks=$(SOAK_CHECKS)
+	$(GO) test -vet=off -run 'AgainstAModel$$|^TestModel$$|^TestNeverTwoHolders$$|^TestLiveRules$$' -timeout 60m ./sinks/queue ./sinks/inbox ./sinks/push ./internal/session ./engine \
+		-rapid.checks=$(SOAK_CHECKS)
 	$(GO) test -vet=off -run '^TestLedger$$/as_the_model$$' -timeout 60m ./internal/ledger/postgres ./internal/ledger/sqlite -rapid.checks=$(SOAK_CHECKS)
 
 .PHONY: check

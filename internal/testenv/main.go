@@ -2,6 +2,7 @@ package testenv
 
 import (
 	"bytes"
+	"flag"
 	"fmt"
 	"os"
 	"sync"
@@ -18,9 +19,15 @@ import (
 //	func TestMain(m *testing.M) { testenv.Main(m) }
 func Main(m *testing.M, allowed ...goleak.Option) { os.Exit(Run(m, allowed...)) }
 
+// raceChecks is how many lives of each model a run under the race detector tries, instead of 100 without it; make soak tries a thousand.
+const raceChecks = "40"
+
 // Run is Main for a TestMain that has more to do: it returns the exit code.
 func Run(m *testing.M, allowed ...goleak.Option) int {
 	logging.Disable() // the Redis client's words about servers that a test has killed
+	if checks := flag.Lookup("rapid.checks"); Race && checks != nil {
+		_ = checks.Value.Set(raceChecks) // what the command line says counts more: it is parsed later
+	}
 	code := m.Run()
 	stopShared()
 	stopSharedMaria()
