@@ -54,13 +54,16 @@ test: test-deps ## Run all tests, and those in a browser
 	@scripts/beside.sh "scripts/console.sh test" make --no-print-directory test-go; \
 	$(GO) test -vet=off -timeout 10m $(ALONE)
 
-# What is compiled by now comes first: while others compile for the race detector, the tests in a browser end.
+# What is compiled by now comes first. Its tests wait for servers and timers much of the time; then the other packages compile for the race detector, with what
+# the tests leave of the processors.
 .PHONY: test-go
 test-go: export GORACE := $(RACE_END) $(GORACE)
 test-go: ## Run the Go tests but those that run alone
 	@unwatched=$$($(GO) list $(UNWATCHED)); \
-	$(GO) test -vet=off -parallel 4 -timeout 10m $$(grep -vxF "$$($(GO) list $(ALONE))" <<<"$$unwatched"); \
-	$(GO) test -vet=off -race $(UNWATCHED_C) -parallel 4 -timeout 10m $$($(GO) list ./... | grep -vxF "$$unwatched")
+	watched=$$(echo $$($(GO) list ./... | grep -vxF "$$unwatched")); \
+	scripts/beside.sh "nice -n 19 $(GO) build -race $(UNWATCHED_C) $$watched" \
+		$(GO) test -vet=off -parallel 4 -timeout 10m $$(grep -vxF "$$($(GO) list $(ALONE))" <<<"$$unwatched"); \
+	$(GO) test -vet=off -race $(UNWATCHED_C) -parallel 4 -timeout 10m $$watched
 
 .PHONY: test-site
 test-site: ## Run the tests with servers that a site has and CI does not start: nginx, HAProxy, Caddy
