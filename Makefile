@@ -83,7 +83,7 @@ race: ## Run all Go tests with the race detector (PKG=./folder)
 .PHONY: soak
 soak: ## Do for longer what make test does at random for a short while (SOAK_TIME=60s, SOAK_CHECKS=1000)
 	@scripts/test-deps.sh cc redis postgres
-	TALLYMAN_SOAK=$(SOAK_TIME) $(GO) test -vet=off -race $(UNWATCHED_C) -run '^TestSoak$$' -timeout 60m ./sinks/queue
+	TALLYMAN_SOAK=$(SOAK_TIME) $(GO) test -vet=off -race $(UNWATCHED_C) -run '^TestSoak' -timeout 60m ./sinks/queue
 	TALLYMAN_SOAK=$(SOAK_TIME) $(GO) test -vet=off -run 'AtAnyMoment$$' -timeout 60m ./internal/e2e
 	$(GO) test -vet=off -run 'AgainstAModel$$|^TestModel$$|^TestNeverTwoHolders$$|^TestLiveRules$$' -timeout 60m ./sinks/queue ./sinks/inbox ./sinks/push ./internal/session ./engine \
 		-rapid.checks=$(SOAK_CHECKS)
