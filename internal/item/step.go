@@ -45,6 +45,7 @@ type Op struct {
 	Force   bool
 	Note    string // why, for the trace
 	Set     *Setting
+	Seq     int64 // Remove: of the item with this number alone, not of one that has begun another life since; 0 = of whichever there is
 }
 
 // Setting is what the operation Set gives an item. What is nil, or 0, stays as it is.

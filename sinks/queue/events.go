@@ -139,13 +139,13 @@ func (q *Queue) RemoveGone(ctx context.Context, told *item.Told, by, note string
 	if err := l.awaitApplied(ctx, epoch, where[0]); err != nil {
 		return false, err
 	}
-	_, trace, err := l.o.Ledger.ItemTrace(ctx, l.name, told.ID)
+	record, trace, err := l.o.Ledger.ItemTrace(ctx, l.name, told.ID)
 	if err != nil {
 		return false, fmt.Errorf("ledger: %w", err)
 	}
 	if slices.ContainsFunc(trace, func(m item.Move) bool { return m.N > told.N && m.From.Ended() }) {
 		return false, nil
 	}
-	done, err := q.Step(ctx, item.Step{By: by, Ops: []item.Op{{Kind: item.Remove, ID: told.ID, Force: true, Note: note}}})
+	done, err := q.Step(ctx, item.Step{By: by, Ops: []item.Op{{Kind: item.Remove, ID: told.ID, Force: true, Note: note, Seq: record.Seq}}})
 	return err == nil && done.Results[0].Outcome == item.OK, err
 }

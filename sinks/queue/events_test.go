@@ -227,6 +227,42 @@ func TestRemoveGone(t *testing.T) {
 	gone("i4", 0, true)
 }
 
+// gap does something between the look at a trace and what follows from it.
+type gap struct {
+	ledger.Ledger
+
+	between func()
+}
+
+func (l *gap) ItemTrace(ctx context.Context, queue, id string) (item.Record, []item.Move, error) {
+	r, trace, err := l.Ledger.ItemTrace(ctx, queue, id)
+	if f := l.between; f != nil {
+		l.between = nil
+		f()
+	}
+	return r, trace, err
+}
+
+// An item that ends and begins another life while the answer about the life before is looked at stays.
+func TestRemoveGoneLeavesTheNextLife(t *testing.T) {
+	t.Parallel()
+	onBothLedgers(t, func(t *testing.T, l ledger.Ledger) {
+		t.Helper()
+		g := &gap{Ledger: l}
+		n := newNode(t, testenv.Redis(t).Addr, g)
+		n.pushes(t, item.New{ID: "a", Payload: []byte("1")}, item.Pushed)
+		g.between = func() {
+			n.mustDo(t, item.Op{Kind: item.Finish, ID: "a"}, item.OK)
+			n.pushes(t, askAgain("a", ""), item.Pushed)
+		}
+		told := &item.Told{Queue: queueName, ID: "a", Move: item.Move{N: 1}}
+		if removed, err := n.RemoveGone(t.Context(), told, "sink:gateway", "gone"); err != nil || removed {
+			t.Errorf("removed: %t, %v", removed, err)
+		}
+		inOrder(t, "ready", n.ready(t), "a")
+	})
+}
+
 // relive puts the end of a life, and the beginning of another, behind the moves of an item.
 func (l *memoryLedger) relive(id string) {
 	q, leave, _ := l.enter(queueName)

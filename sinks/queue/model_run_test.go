@@ -188,6 +188,10 @@ func (r *modelRun) drawOp(t *rapid.T) item.Op {
 		o.Worker = rapid.SampledFrom([]string{"", "w1", "w1.b", "user:ann", "user:ann/w1"}).Draw(t, "to")
 	case item.Remove:
 		o.Force = rapid.Bool().Draw(t, "force")
+		o.Seq = rapid.SampledFrom([]int64{0, 0, 1, r.seq}).Draw(t, "seq")
+		if i := r.items[o.ID]; i != nil && rapid.Bool().Draw(t, "its own") {
+			o.Seq = i.Seq
+		}
 	case item.Nack, item.Extend:
 		o.Delay = hours
 	case item.Store:

@@ -181,6 +181,8 @@ func (c *modelCall) op(by *item.Caller, o item.Op) item.Outcome {
 		return item.NotFound
 	case o.Attempt == 0 && leased && !o.Force:
 		return item.IsLeased
+	case o.Kind == item.Remove && o.Seq != 0 && o.Seq != i.Seq:
+		return item.NotFound
 	case o.Kind == item.Requeue && i.State != item.Dead:
 		return item.NotDead
 	case i.State == item.Dead && o.Kind != item.Requeue && o.Kind != item.Remove && o.Kind != item.Set:

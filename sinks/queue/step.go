@@ -182,6 +182,9 @@ func (r *request) id() string {
 		if op.Set != nil {
 			_, _ = h.Write([]byte(settingText(op.Set)))
 		}
+		if op.Seq != 0 {
+			_, _ = fmt.Fprintf(h, "%d\n", op.Seq)
+		}
 	}
 	return r.step.RequestID + "#" + strconv.FormatUint(h.Sum64(), 36)
 }
@@ -305,8 +308,11 @@ func (l *queueLine) argument(op *item.Op) string {
 		force = "1"
 	}
 	text := strconv.FormatInt(delay.Microseconds(), 10) + " " + orDash(op.Worker) + " " + force + " " + escape(cutNote(op.Note))
-	if op.Set != nil {
+	switch {
+	case op.Set != nil:
 		text += " " + settingText(op.Set)
+	case op.Kind == item.Remove && op.Seq != 0:
+		text += " " + strconv.FormatInt(op.Seq, 10)
 	}
 	return text
 }

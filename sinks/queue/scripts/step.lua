@@ -21,7 +21,8 @@
 --           q requeue, v set; A is an ack with an argument, every other but a has one
 --      then n × id, n × attempt
 --      then the arguments of the operations that have one: "delay worker force note"; that of set has " priority order source apart" behind it, 0 and =
---           for what stays, and a newline and the payload: see value.go
+--           for what stays, and a newline and the payload: see value.go; that of remove may have " seq", the number
+--           of the only item that is meant
 -- Result: µs until something is due, -1 = never;
 --         then for each request: its outcomes, a letter each: the state that the item is in now, or L lease_lost,
 --         N item_not_found, H item_leased, S suspend_limit, D item_not_dead, X item_dead; * alone: the id is that of an

@@ -211,6 +211,7 @@ local function worker(w)
     elseif it.state == LEASED and force ~= '1' then
       return IS_LEASED
     end
+    if kind == REMOVE and what ~= '' and what ~= it.seq then return NOT_FOUND end
     if kind == REQUEUE and it.state ~= DEAD then return NOT_DEAD end
     if it.state == DEAD and kind ~= REQUEUE and kind ~= REMOVE and kind ~= SET then return IS_DEAD end
 
