@@ -19,6 +19,7 @@ export interface ItemAnswer {
   priority: number;
   payload: unknown;
   assignee?: string;
+  order?: string;
   worker?: string;
   trace: { to: string; by?: string; note?: string }[];
 }
