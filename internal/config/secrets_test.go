@@ -80,7 +80,7 @@ func TestSecretsAreNotShown(t *testing.T) {
 	const hidden = "hunter2"
 	c := load(t, `
 redis: {url: ["redis://:hunter2@r:6379/0"]}
-ledger: {url: "postgres://u:hunter2@db/x"}
+ledger: {url: "postgres://u:hunter2@db1:5432,db2:5432/x?target_session_attrs=read-write"}
 sources: {wms: {driver: postgres, url: "postgres://u:hunter2@db/x"}}
 `)
 	var log bytes.Buffer
@@ -128,6 +128,9 @@ func TestLinesDoNotShowSecrets(t *testing.T) {
 		"sinks:\n  p:\n    secret:\n      - whsec_hunter2\n     - x",
 		`redis: {url: {a: "redis://:hunter2@r"}}`,
 		`ledger: {url: "oracle://u:hunter2@x/x"}`,
+		`ledger: {url: "postgres://u:hunter2@a:5432,b:5432"}`,
+		`ledger: {url: "postgres://u:hunter2@a:5432,b/x?target_session_attrs=any"}`,
+		`ledger: {url: "postgres://u:hunter2@[::1]:5432,b:x/x"}`,
 		`sources: {wms: {driver: oracel, url: "oracle://u:hunter2@x/x"}}`,
 	} {
 		_, err := Load(Options{Types: types(), File: write(t, text)})

@@ -32,7 +32,7 @@ type Ledger struct {
 	Retention time.Duration `yaml:"retention" min:"24h"`
 }
 
-const ledgerForms = "sqlite:FILE, or postgres://user@host/database"
+const ledgerForms = "sqlite:FILE, postgres://user@host/database, or postgres://user@host1:5432,host2:5432/database"
 
 func (l *Ledger) check(at settings.Section, load *loader) {
 	where := at.In("url")
@@ -42,8 +42,11 @@ func (l *Ledger) check(at settings.Section, load *loader) {
 	address := l.URL.Reveal()
 	scheme, file, _ := strings.Cut(address, ":")
 	switch {
-	case scanners.HasDatabase("postgres", "postgresql")(address):
+	case isPostgres(address):
 		l.Driver = Postgres
+		if attrs := sessionAttrs(address); attrs != "" && !slices.Contains(primaryAttrs, attrs) {
+			where.Fail(CodeURL, "ledger.url asks for a server that may be a standby, which cannot be the ledger", "target_session_attrs takes read-write or primary")
+		}
 	case scheme == string(SQLite) && scanners.IsFileName(file):
 		l.Driver, l.Path = SQLite, load.Resolve(file)
 	case slices.Contains([]string{"mysql", "mariadb", "sqlserver"}, scheme):
@@ -51,6 +54,35 @@ func (l *Ledger) check(at settings.Section, load *loader) {
 	default:
 		where.Fail(CodeURL, "ledger.url names no database that can be a ledger", ledgerForms)
 	}
+}
+
+// isPostgres tells whether the address is a URL of PostgreSQL with a database. It may name several hosts, as net/url does not know them.
+func isPostgres(address string) bool {
+	scheme, rest, _ := strings.Cut(address, "://")
+	end := strings.IndexAny(rest, "/?#")
+	if end < 0 {
+		return false
+	}
+	begin := strings.LastIndexByte(rest[:end], '@') + 1
+	for host := range strings.SplitSeq(rest[begin:end], ",") {
+		if !scanners.HasDatabase("postgres", "postgresql")(scheme + "://" + rest[:begin] + host + rest[end:]) {
+			return false
+		}
+	}
+	return true
+}
+
+// primaryAttrs are the values of target_session_attrs that no standby meets.
+var primaryAttrs = []string{"read-write", "primary"}
+
+// sessionAttrs returns what the address says about target_session_attrs, "" for nothing.
+func sessionAttrs(address string) string {
+	_, text, _ := strings.Cut(address, "?")
+	query, err := url.ParseQuery(text)
+	if err != nil {
+		return ""
+	}
+	return query.Get("target_session_attrs")
 }
 
 // Embedded is the redis.url that stands for the Redis inside the process.

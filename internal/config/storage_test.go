@@ -37,3 +37,18 @@ func TestRedisOptions(t *testing.T) {
 		})
 	}
 }
+
+func TestLedgerOfSeveralHosts(t *testing.T) {
+	t.Parallel()
+	for _, address := range []string{
+		"postgres://u:p@a:5432,b:5432/tallyman?target_session_attrs=read-write",
+		"postgresql://u:p@a,b/tallyman?target_session_attrs=primary&sslmode=verify-full",
+		"postgres://u:p%2C1@a:5432,b/tallyman",
+		"postgres://[::1]:5432,[::2]:5432,c/tallyman?connect_timeout=2",
+		"postgres:///tallyman?host=a,b&port=5432,5433",
+	} {
+		if l := load(t, `ledger: {url: "`+address+`"}`).Ledger; l.Driver != Postgres || l.URL.Reveal() != address {
+			t.Errorf("%s is a ledger in %q", address, l.Driver)
+		}
+	}
+}

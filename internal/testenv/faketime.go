@@ -42,7 +42,7 @@ func ClockedPostgres(t testing.TB) *PGServer {
 		"FAKETIME_DONT_FAKE_MONOTONIC=1", "FAKETIME_DISABLE_SHM=1",
 	}
 	s.SetClock(0)
-	if err := s.begin(); err != nil {
+	if err := s.begin(s.inst.makeData); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(s.remove)

@@ -224,7 +224,7 @@ func newPGServer(fsync bool) (*PGServer, error) {
 		return nil, err
 	}
 	s.fsync = fsync
-	if err := s.begin(); err != nil {
+	if err := s.begin(s.inst.makeData); err != nil {
 		return nil, err
 	}
 	return s, nil
@@ -243,9 +243,9 @@ func makePGServer() (*PGServer, error) {
 	return &PGServer{inst: inst, root: root, SocketDir: root}, nil
 }
 
-// begin makes the data folder and starts the server on it. What was made is removed where it does not start.
-func (s *PGServer) begin() error {
-	err := s.inst.makeData(s.data())
+// begin fills the data folder and starts the server on it. What was made is removed where it does not start.
+func (s *PGServer) begin(fill func(dir string) error) error {
+	err := fill(s.data())
 	if err != nil {
 		s.remove()
 		return err

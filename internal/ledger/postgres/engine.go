@@ -16,9 +16,10 @@ var queries = named.MustParse(sqlFiles, "sql")
 
 // The SQLSTATEs that are answers rather than faults.
 const (
-	uniqueViolation  = "23505"
-	deadlockDetected = "40P01"
-	undefinedTable   = "42P01"
+	uniqueViolation     = "23505"
+	deadlockDetected    = "40P01"
+	undefinedTable      = "42P01"
+	readOnlyTransaction = "25006"
 )
 
 // engine is the ledger as the store that it shares with SQLite wants it.

@@ -176,3 +176,26 @@ func TestSearchesGoByIndex(t *testing.T) {
 		}
 	}
 }
+
+func TestParseURL(t *testing.T) {
+	t.Parallel()
+	for url, want := range map[string]struct {
+		primary bool // no other server is taken
+		timeout time.Duration
+	}{
+		"postgres://u@a/x": {}, // twice the same host: with TLS and without
+		"postgres://u@a:5432,b:5432/x?sslmode=disable":                     {true, hostTimeout},
+		"postgres://u@a,a:5433/x":                                          {true, hostTimeout},
+		"postgres://u@a,b/x?connect_timeout=1":                             {true, time.Second},
+		"postgres://u@a,b/x?target_session_attrs=primary":                  {true, hostTimeout},
+		"postgres://u@a/x?target_session_attrs=primary&connect_timeout=10": {true, 10 * time.Second},
+	} {
+		cfg, err := parseURL(url)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c := cfg.ConnConfig; (c.ValidateConnect != nil) != want.primary || c.ConnectTimeout != want.timeout || cfg.PingTimeout != hostTimeout {
+			t.Errorf("%s: takes only a primary: %v, waits %s", url, c.ValidateConnect != nil, c.ConnectTimeout)
+		}
+	}
+}

@@ -62,9 +62,9 @@ func OpenReadOnly(ctx context.Context, url string, opts ledger.Options) (*Ledger
 }
 
 func connect(ctx context.Context, url string, opts ledger.Options, session map[string]string) (*Ledger, error) {
-	cfg, err := pgxpool.ParseConfig(url)
+	cfg, err := parseURL(url)
 	if err != nil {
-		return nil, fmt.Errorf("ledger: the URL: %w", err) // pgx leaves the password out
+		return nil, err
 	}
 	cfg.MaxConns = defaultConnections
 	if opts.MaxConnections > 0 {
@@ -178,6 +178,7 @@ func withDB(url string, do func(*sql.DB) ([]ledger.Migration, error)) ([]ledger.
 	if err != nil {
 		return nil, fmt.Errorf("ledger: the URL: %w", err)
 	}
+	followPrimary(cfg)
 	db := stdlib.OpenDB(*cfg)
 	list, err := do(db)
 	return list, errors.Join(err, db.Close())

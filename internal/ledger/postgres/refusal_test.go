@@ -60,7 +60,7 @@ func TestRefusals(t *testing.T) {
 func TestReadOnlyLedgerRefuses(t *testing.T) {
 	t.Parallel()
 	url := migrated(t)
-	execute(t, url, "DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET default_transaction_read_only = on', current_database()); END $$")
+	execute(t, url, readOnlyDatabase)
 	l := open(t, url, ledger.Options{})
 	err := l.TryCommit(t.Context())
 	if r, refused := l.Refusal(err); !refused || r.Reason != ledger.RefusedReadOnly || !strings.Contains(r.String(), "SQLSTATE 25006") {
