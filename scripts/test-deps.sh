@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Makes sure that tools are there: test-deps.sh NAME…, of cc, redis, postgres, faketime, mariadb, protoc, python3,
-# node, chromium, fonts, nginx, haproxy, caddy.
+# Makes sure that tools are there: test-deps.sh NAME…, of cc, redis, postgres, pgbouncer, faketime, mariadb, protoc,
+# python3, node, chromium, fonts, nginx, haproxy, caddy.
 # On Debian and its like, as root, what is missing is installed through apt-get; elsewhere this says exactly what
 # to install and fails. No service is started: tests start servers of their own.
 set -euo pipefail
@@ -17,7 +17,7 @@ has() {
     python3) command -v python3 ;; # for the receiver of docs/webhooks.md
     node) command -v npm && node -e 'process.exit(process.versions.node.localeCompare("20.19", "en", { numeric: true }) < 0 ? 1 : 0)' ;;
     chromium) [ -n "${CHROMIUM:-}" ] || command -v chromium-headless-shell || command -v chromium ;;
-    nginx | haproxy | caddy) command -v "$1" || [ -x "/usr/sbin/$1" ] ;;
+    pgbouncer | nginx | haproxy | caddy) command -v "$1" || [ -x "/usr/sbin/$1" ] ;;
     fonts) [ -n "$(fc-list :lang=zh)" ] ;; # for pictures of the Chinese pages
     *) echo "test-deps.sh: unknown name: $1" >&2; exit 2 ;;
   esac >/dev/null
@@ -35,7 +35,7 @@ debian_package() {
     node) echo nodejs npm ;;
     chromium) echo chromium-headless-shell ;;
     fonts) echo fontconfig fonts-wqy-microhei ;;
-    nginx | haproxy | caddy) echo "$1" ;;
+    pgbouncer | nginx | haproxy | caddy) echo "$1" ;;
   esac
 }
 
@@ -51,7 +51,7 @@ brew_package() {
     node) echo node ;;
     chromium) echo --cask chromium ;;
     fonts) ;;
-    nginx | haproxy | caddy) echo "$1" ;;
+    pgbouncer | nginx | haproxy | caddy) echo "$1" ;;
   esac
 }
 
@@ -82,7 +82,7 @@ if ! command -v apt-get >/dev/null || [ "$(id -u)" -ne 0 ]; then
       node) printf 'Node (20.19 or newer) with npm, ' ;;
       chromium) printf 'Chromium, in the PATH or where CHROMIUM says, ' ;;
       fonts) printf 'a font with Chinese letters, ' ;;
-      nginx | haproxy | caddy) printf '%s, ' "$n" ;;
+      pgbouncer | nginx | haproxy | caddy) printf '%s, ' "$n" ;;
     esac; done)as programs in the PATH"
   } >&2
   exit 1

@@ -43,7 +43,11 @@ func TestScripts(t *testing.T) {
 			// postgres VAR: the URL of a fresh database.
 			"sqlite":   sqliteFile,
 			"postgres": func(ts *testscript.TestScript, _ bool, args []string) { ts.Setenv(args[0], testenv.Postgres(t)) },
-			"sql":      runSQL,
+			// pgbouncer MODE URL VAR: the URL by way of a PgBouncer.
+			"pgbouncer": func(ts *testscript.TestScript, _ bool, args []string) {
+				ts.Setenv(args[2], testenv.PgBouncer(t, args[1], args[0]))
+			},
+			"sql": runSQL,
 		},
 		Setup: func(e *testscript.Env) error {
 			root, err := os.Getwd()

@@ -25,6 +25,9 @@ var (
 	// ErrNewer is not an ErrSchema: this program has no step that leads from there.
 	ErrNewer = errors.New("ledger_newer: a newer version of Tallyman has brought this ledger up to date; " +
 		"start that version or a newer one on this ledger")
+	// ErrPooled says that a connection is not one session of the server.
+	ErrPooled = errors.New("ledger_pooled: advisory locks of two connections to the ledger do not exclude each other, as behind PgBouncer in transaction mode; " +
+		"set pool_mode = session for the ledger's database there, or give ledger.url the address of PostgreSQL itself")
 )
 
 // Ledger is everything; see the stores.

@@ -49,7 +49,7 @@ type Ledger struct {
 
 var _ ledger.Ledger = (*Ledger)(nil)
 
-// Open connects to the database with that URL. ErrSchema when its schema is not this program's.
+// Open connects to the database with that URL. ErrSchema when its schema is not this program's, ErrPooled behind a pooler that shares sessions.
 func Open(ctx context.Context, url string, opts ledger.Options) (*Ledger, error) {
 	return connect(ctx, url, opts, session)
 }
@@ -85,6 +85,9 @@ func connect(ctx context.Context, url string, opts ledger.Options, session map[s
 		l.pool.Close()
 		return nil, fmt.Errorf("ledger: connect: %w", err)
 	}
+	if err := checkPools(ctx, l.pool, l.aside); err != nil {
+		return nil, errors.Join(err, l.Close())
+	}
 	if err := l.checkSchema(ctx); err != nil {
 		return nil, errors.Join(err, l.Close())
 	}
@@ -104,7 +107,7 @@ func (l *Ledger) setUp(set func(context.Context, *pgx.Conn) error) func(context.
 // identify asks a new connection which database it leads to, before the connection is used. Another one may be a copy, in which rows have other numbers.
 func (l *Ledger) identify(ctx context.Context, conn *pgx.Conn) error {
 	var identity string
-	if err := conn.QueryRow(ctx, queries.Get("identity")).Scan(&identity); err != nil {
+	if err := conn.QueryRow(ctx, queries.Get("identity"), unprepared).Scan(&identity); err != nil {
 		return fmt.Errorf("ask the server who it is: %w", err)
 	}
 	if l.Servers.Connected(identity) {
@@ -122,7 +125,7 @@ func sessionSetter(session, url map[string]string) func(context.Context, *pgx.Co
 		}
 	}
 	return func(ctx context.Context, conn *pgx.Conn) error {
-		if _, err := conn.Exec(ctx, queries.Get("set-session"), names, values); err != nil {
+		if _, err := conn.Exec(ctx, queries.Get("set-session"), unprepared, names, values); err != nil {
 			return fmt.Errorf("set up the session: %w", err)
 		}
 		return nil
@@ -162,24 +165,27 @@ func Migrate(ctx context.Context, url string) ([]ledger.Migration, error) {
 	if err != nil {
 		return nil, fmt.Errorf("ledger: migrations: %w", err)
 	}
-	return withDB(url, func(db *sql.DB) ([]ledger.Migration, error) {
+	return withDB(ctx, url, func(db *sql.DB) ([]ledger.Migration, error) {
 		return steps().Up(ctx, db, goose.WithSessionLocker(locker))
 	})
 }
 
 // Status returns every migration that this program knows, in order, with when it was applied.
 func Status(ctx context.Context, url string) ([]ledger.Migration, error) {
-	return withDB(url, func(db *sql.DB) ([]ledger.Migration, error) { return steps().Status(ctx, db) })
+	return withDB(ctx, url, func(db *sql.DB) ([]ledger.Migration, error) { return steps().Status(ctx, db) })
 }
 
 // withDB opens the database as goose wants it, and closes it after.
-func withDB(url string, do func(*sql.DB) ([]ledger.Migration, error)) ([]ledger.Migration, error) {
+func withDB(ctx context.Context, url string, do func(*sql.DB) ([]ledger.Migration, error)) ([]ledger.Migration, error) {
 	cfg, err := pgx.ParseConfig(url)
 	if err != nil {
 		return nil, fmt.Errorf("ledger: the URL: %w", err)
 	}
 	followPrimary(cfg)
 	db := stdlib.OpenDB(*cfg)
+	if err := checkDB(ctx, db); err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
 	list, err := do(db)
 	return list, errors.Join(err, db.Close())
 }

@@ -10,6 +10,18 @@ SELECT set_config(name, value, false) FROM unnest($1::text[], $2::text[]) AS s (
 -- number. Result: a text.
 SELECT pg_postmaster_start_time()::text || ' ' || (SELECT oid FROM pg_database WHERE datname = current_database())::text;
 
+-- name: lock-session
+-- Arguments: $1 key. Result: whether the session has the lock.
+SELECT pg_try_advisory_lock($1::bigint);
+
+-- name: unlock-session
+-- Arguments: $1 key. Result: whether the session had the lock.
+SELECT pg_advisory_unlock($1::bigint);
+
+-- name: lock-transaction
+-- Arguments: $1 key. Result: whether the transaction has the lock.
+SELECT pg_try_advisory_xact_lock($1::bigint);
+
 -- name: now
 -- Arguments: $1 now. Result: the time.
 SELECT ledger_now($1);
