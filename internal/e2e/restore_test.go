@@ -114,6 +114,8 @@ func (s *restoreSite) does(heading string) {
 	flush()
 }
 
+func (s *restoreSite) doing(heading string) func() { return func() { s.does(heading) } }
+
 // tallyman runs a command that may find something wrong.
 func (s *restoreSite) tallyman(args ...string) string {
 	s.t.Helper()
@@ -200,7 +202,7 @@ func awaitShown(t *testing.T, clients []*client, each int) map[string]bool {
 }
 
 // survives runs a site, backs its ledger up, goes on, and restores it: every client is answered reset, and shows what the ledger has.
-func (s *restoreSite) survives(backUp, restore string, before func()) {
+func (s *restoreSite) survives(backUp, restore func()) {
 	t := s.t
 	s.startNodes()
 	clients, stop := s.clients(restoreClients()...)
@@ -208,10 +210,7 @@ func (s *restoreSite) survives(backUp, restore string, before func()) {
 	s.send(2, "early")
 	awaitShown(t, clients, 5)
 	first := s.work()
-	s.does(backUp)
-	if before != nil {
-		before()
-	}
+	backUp()
 	s.finishTwo(first)
 	s.move(4)
 	lost := s.send(3, "late")
@@ -221,7 +220,7 @@ func (s *restoreSite) survives(backUp, restore string, before func()) {
 			t.Fatal("a client was reset before the restore")
 		}
 	}
-	s.does(restore)
+	restore()
 
 	// The rule finds its movements again; what was sent over the API after the backup is gone.
 	testenv.Eventually(t, func() bool {
@@ -314,7 +313,7 @@ func TestRestoreOfADump(t *testing.T) {
 	t.Parallel()
 	testenv.Slow(t)
 	s := newServerSite(t)
-	s.survives("### Make the backup", "### Restore it", nil)
+	s.survives(s.doing("### Make the backup"), s.doing("### Restore it"))
 }
 
 func TestRestoreToAPointInTime(t *testing.T) {
@@ -322,9 +321,10 @@ func TestRestoreToAPointInTime(t *testing.T) {
 	testenv.Slow(t)
 	s := newServerSite(t)
 	s.does("### Prepare the server, once")
-	s.survives("### Make the base backup", "### Restore to the moment", func() {
+	s.survives(func() {
+		s.does("### Make the base backup")
 		s.variables["TARGET"] = s.ask("SELECT now()::text")
-	})
+	}, s.doing("### Restore to the moment"))
 }
 
 // newServerSite is a site of two nodes whose ledger has a server of its own.
@@ -333,14 +333,20 @@ func newServerSite(t *testing.T) *restoreSite {
 	server := testenv.PostgresServer(t)
 	server.Shell("createdb tallyman")
 	s := newRestoreSite(t, server.URL("tallyman"), 2)
-	s.shell = server.Shell
+	s.onServer(server)
 	s.service = map[string]func(){"stop": server.Stop, "start": server.Restart, "restart": func() {
 		server.Stop()
 		server.Restart()
 	}}
-	s.variables["LEDGER"], s.variables["BACKUPS"], s.variables["ARCHIVE"] = "tallyman", server.Folder("backups"), server.Folder("wal")
-	s.notices = func() []string { return strings.Fields(s.ask("SELECT string_agg(id, ' ') FROM notices")) }
+	s.variables["BACKUPS"], s.variables["ARCHIVE"] = server.Folder("backups"), server.Folder("wal")
 	return s
+}
+
+// onServer runs the commands on the machine of the server.
+func (s *restoreSite) onServer(server *testenv.PGServer) {
+	s.shell = server.Shell
+	s.variables["LEDGER"] = "tallyman"
+	s.notices = func() []string { return strings.Fields(s.ask("SELECT string_agg(id, ' ') FROM notices")) }
 }
 
 // ask asks the ledger's database for a text.
@@ -385,5 +391,5 @@ func TestRestoreOfAFile(t *testing.T) {
 		return strings.Fields(sh("sqlite3 -readonly '" + file + "' 'SELECT id FROM notices'"))
 	}
 	_, s.page, _ = strings.Cut(s.page, "\n## SQLite")
-	s.survives("### Make the backup", "### Restore it", nil)
+	s.survives(s.doing("### Make the backup"), s.doing("### Restore it"))
 }
