@@ -1,0 +1,132 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"tallyman/internal/item"
+	"tallyman/internal/ledger"
+	"tallyman/internal/testenv"
+	"tallyman/internal/wire"
+)
+
+// A PostgreSQL is killed under load, and its synchronous standby promoted. Nobody is answered reset, everything is told and done once, and runs go on within seconds.
+func TestPostgresFailsOver(t *testing.T) {
+	t.Parallel()
+	testenv.Slow(t)
+	primary := testenv.PostgresServer(t)
+	primary.Shell("createdb tallyman")
+	standby := primary.Standby(true)
+	c := newClusterOn(t, testenv.HostsURL("tallyman", primary, standby), shippedLease, worldRules+tickRules("{sink: replenishment}, {sink: gateway}"))
+	c.shelf()
+	hook := calmReceiver(t)
+	c.sinks("  " + workQueue + ": {type: queue, lease: 60s}\n" + webhook("gateway", hook))
+	tr := trialOf(c)
+	nodes := []*node{tr.start(0), tr.start(1)}
+	stopLoad := tr.load(nodes[0])
+	testenv.Eventually(t, func() bool { return tr.heard() > 2 }, 30*time.Second)
+	tr.awaitFirings(tr.ledger, tickScopes, time.Now(), everyRule, latestRule)
+
+	killed := time.Now()
+	primary.Kill()
+	pause(time.Second) // as long as something needs that watches the servers
+	standby.Promote()
+	promoted := time.Now()
+	tr.awaitFirings(tr.ledger, tickScopes, promoted, everyRule, latestRule)
+	t.Logf("runs went on %s after the promotion, %s after the kill", time.Since(promoted).Round(time.Millisecond), time.Since(killed).Round(time.Millisecond))
+
+	told := 2 * stopLoad()
+	done := nodes[0].awaitItems(item.Done, told)
+	testenv.Eventually(t, func() bool {
+		counts, err := tr.ledger.CountDeliveries(t.Context())
+		return err == nil && counts["gateway"][ledger.DeliverySent] == int64(told)
+	}, 30*time.Second)
+	bins := map[string]int{}
+	for _, one := range done {
+		bins[bin(t, one)]++
+		ends := slices.DeleteFunc(nodes[0].traced(one.ID).Trace, func(m wire.MoveForm) bool { return m.To != string(item.Done) })
+		if len(ends) != 1 {
+			t.Errorf("item %s was done %d times: %s", one.ID, len(ends), course(nodes[0].traced(one.ID)))
+		}
+	}
+	calls, _ := hook.seen()
+	ids := map[string]bool{}
+	for _, one := range calls {
+		ids[one.ID] = true
+	}
+	if len(bins) != told/2 || len(ids) != told {
+		t.Errorf("of %d findings there is work on %d bins, and webhooks with %d ids", told, len(bins), len(ids))
+	}
+	t.Logf("%d webhooks, %d of them came again with their ids", len(calls), repeats(calls))
+	tr.finish(nodes, false)
+	tr.firings(tr.ledger, everyRule).gapless(none)
+}
+
+// load finds bins below zero and has a worker finish the work on them, until stop is called; stop returns how many bins there were.
+func (tr *trial) load(n *node) (stop func() (bins int)) {
+	ctx, cancel := context.WithCancel(context.Background())
+	var running sync.WaitGroup
+	bins := 0
+	running.Go(func() {
+		for ctx.Err() == nil {
+			bins++
+			tr.put(shelves(tickScopes)[bins%tickScopes], fmt.Sprintf("B-%d", bins))
+			pause(150 * time.Millisecond)
+		}
+	})
+	working, goHome := context.WithCancel(context.Background())
+	var worker sync.WaitGroup
+	worker.Go(func() {
+		for working.Err() == nil {
+			var got wire.LeasedItemsForm
+			n.ask(http.MethodPost, "/lease", `{"worker":"anna","max":5}`, &got)
+			for _, one := range got.Items {
+				n.finish(working, one)
+			}
+			pause(50 * time.Millisecond)
+		}
+	})
+	tr.t.Cleanup(func() {
+		cancel()
+		goHome()
+		running.Wait()
+		worker.Wait()
+	})
+	return func() int {
+		cancel()
+		running.Wait()
+		return bins
+	}
+}
+
+// finish tells that the work on an item is done, until the node has heard it.
+func (n *node) finish(ctx context.Context, one wire.LeasedForm) {
+	for ctx.Err() == nil {
+		var answer wire.ResultForm
+		code := n.call(http.MethodPost, "/queues/"+workQueue+"/items/"+one.ID+"/ack", fmt.Sprintf(`{"attempt":%d}`, one.Attempt), &answer)
+		if code != 0 && code < http.StatusInternalServerError {
+			return
+		}
+		pause(50 * time.Millisecond)
+	}
+}
+
+// A PostgreSQL is killed whose standby is behind. The ledger goes back in time: for clients, queues and operators that is the restore of a backup, with the nodes running.
+func TestPostgresFailsOverToAStandbyThatLags(t *testing.T) {
+	t.Parallel()
+	testenv.Slow(t)
+	primary := testenv.PostgresServer(t)
+	primary.Shell("createdb tallyman")
+	standby := primary.Standby(false)
+	s := newRestoreSite(t, testenv.HostsURL("tallyman", primary, standby), 2)
+	s.onServer(standby)
+	s.survives(standby.HoldBack, func() {
+		primary.Kill()
+		s.does("### Promote the standby")
+	})
+}
