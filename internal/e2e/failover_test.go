@@ -1,11 +1,11 @@
 package e2e
 
 import (
-	"context"
 	"fmt"
 	"net/http"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -67,46 +67,44 @@ func TestPostgresFailsOver(t *testing.T) {
 	tr.firings(tr.ledger, everyRule).gapless(none)
 }
 
-// load finds bins below zero and has a worker finish the work on them, until stop is called; stop returns how many bins there were.
+// load finds bins below zero and has a worker finish the work on them. stop ends the finding, and returns how many bins there were; the worker goes on to the end of the test.
 func (tr *trial) load(n *node) (stop func() (bins int)) {
-	ctx, cancel := context.WithCancel(context.Background())
-	var running sync.WaitGroup
+	var isQuiet, isOver atomic.Bool
+	var finding, working sync.WaitGroup
 	bins := 0
-	running.Go(func() {
-		for ctx.Err() == nil {
+	finding.Go(func() {
+		for !isQuiet.Load() {
 			bins++
 			tr.put(shelves(tickScopes)[bins%tickScopes], fmt.Sprintf("B-%d", bins))
 			pause(150 * time.Millisecond)
 		}
 	})
-	working, goHome := context.WithCancel(context.Background())
-	var worker sync.WaitGroup
-	worker.Go(func() {
-		for working.Err() == nil {
+	working.Go(func() {
+		for !isOver.Load() {
 			var got wire.LeasedItemsForm
 			n.ask(http.MethodPost, "/lease", `{"worker":"anna","max":5}`, &got)
 			for _, one := range got.Items {
-				n.finish(working, one)
+				n.finish(one, &isOver)
 			}
 			pause(50 * time.Millisecond)
 		}
 	})
-	tr.t.Cleanup(func() {
-		cancel()
-		goHome()
-		running.Wait()
-		worker.Wait()
-	})
-	return func() int {
-		cancel()
-		running.Wait()
+	stop = func() int {
+		isQuiet.Store(true)
+		finding.Wait()
 		return bins
 	}
+	tr.t.Cleanup(func() {
+		stop()
+		isOver.Store(true)
+		working.Wait()
+	})
+	return stop
 }
 
-// finish tells that the work on an item is done, until the node has heard it.
-func (n *node) finish(ctx context.Context, one wire.LeasedForm) {
-	for ctx.Err() == nil {
+// finish tells that the work on an item is done, until the node has heard it or nobody cares any more.
+func (n *node) finish(one wire.LeasedForm, isOver *atomic.Bool) {
+	for !isOver.Load() {
 		var answer wire.ResultForm
 		code := n.call(http.MethodPost, "/queues/"+workQueue+"/items/"+one.ID+"/ack", fmt.Sprintf(`{"attempt":%d}`, one.Attempt), &answer)
 		if code != 0 && code < http.StatusInternalServerError {

@@ -4,11 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -25,13 +23,8 @@ var errNoPgBouncer = errors.New(pgBouncerMissing)
 // PgBouncer starts a PgBouncer before the server of the URL, and returns the URL by way of it. The mode is that of pool_mode.
 func PgBouncer(t testing.TB, url, mode string) string {
 	t.Helper()
-	cfg, err := pgx.ParseConfig(url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	target := net.JoinHostPort(cfg.Host, strconv.Itoa(int(cfg.Port)))
-	b := &pgBouncer{target: cfg.Config.Host, targetPort: cfg.Port, mode: mode}
-	if err := b.begin(func(addr string) string { return strings.Replace(url, target, addr, 1) }); err != nil {
+	b := &pgBouncer{mode: mode}
+	if err := b.begin(url); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(b.remove)
@@ -39,25 +32,27 @@ func PgBouncer(t testing.TB, url, mode string) string {
 }
 
 type pgBouncer struct {
-	target     string // host of the server
-	targetPort uint16
-	mode       string
-	url        string
-	root       string
-	process    *process
+	mode    string
+	url     string // by way of it
+	root    string
+	process *process
 }
 
-// begin starts it on a free port; url makes the URL of an address.
-func (b *pgBouncer) begin(url func(addr string) string) error {
+// begin starts it on a free port.
+func (b *pgBouncer) begin(direct string) error {
+	server, err := pgx.ParseConfig(direct)
+	if err != nil {
+		return err
+	}
 	path, err := findPgBouncer()
 	if err != nil {
 		return err
 	}
-	postgres, err := findPostgres() // PgBouncer refuses to run as root, too
+	user, err := findPostgres() // as root PgBouncer refuses to run, too
 	if err != nil {
 		return err
 	}
-	if b.root, err = postgres.tempDir(); err != nil {
+	if b.root, err = user.tempDir(); err != nil {
 		return err
 	}
 	for range 5 { // another process may take the port between the choice and the start
@@ -65,12 +60,12 @@ func (b *pgBouncer) begin(url func(addr string) string) error {
 		if port, err = freePort(); err != nil {
 			break
 		}
-		b.url = url("127.0.0.1:" + strconv.Itoa(port))
+		b.url = strings.Replace(direct, fmt.Sprintf("%s:%d", server.Host, server.Port), fmt.Sprintf("127.0.0.1:%d", port), 1)
 		var file string
-		if file, err = b.configure(port); err != nil {
+		if file, err = b.configure(user, server, port); err != nil {
 			break
 		}
-		if b.process, err = (launch{path: path, args: []string{file}, dir: b.root, cred: postgres.cred, death: syscall.SIGKILL}).start(); err != nil {
+		if b.process, err = (launch{path: path, args: []string{file}, dir: b.root, cred: user.cred, death: syscall.SIGKILL}).start(); err != nil {
 			break
 		}
 		if err = b.process.ready(b.check); err == nil {
@@ -82,15 +77,18 @@ func (b *pgBouncer) begin(url func(addr string) string) error {
 	return err
 }
 
-// configure writes what PgBouncer reads.
-func (b *pgBouncer) configure(port int) (file string, err error) {
+// configure writes what PgBouncer reads, for the user that it runs as.
+func (b *pgBouncer) configure(user *pgInstall, server *pgx.ConnConfig, port int) (file string, err error) {
 	users := filepath.Join(b.root, "users.txt")
 	file = filepath.Join(b.root, "pgbouncer.ini")
-	return file, errors.Join(
-		os.WriteFile(users, []byte(`"postgres" ""`+"\n"), 0o644), //nolint:gosec // the user of the server reads it
-		os.WriteFile(file, fmt.Appendf(nil, "[databases]\n* = host=%s port=%d\n[pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = %d\nunix_socket_dir =\n"+
-			"auth_type = trust\nauth_file = %s\npool_mode = %s\n", b.target, b.targetPort, port, users, b.mode), 0o644), //nolint:gosec // as above
-	)
+	settings := fmt.Sprintf("[databases]\n* = host=%s port=%d\n[pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = %d\nunix_socket_dir =\n"+
+		"auth_type = trust\nauth_file = %s\npool_mode = %s\n", server.Host, server.Port, port, users, b.mode)
+	for name, text := range map[string]string{file: settings, users: `"postgres" ""` + "\n"} {
+		if err := errors.Join(os.WriteFile(name, []byte(text), 0o600), user.own(name)); err != nil {
+			return "", err
+		}
+	}
+	return file, nil
 }
 
 func (b *pgBouncer) check() error {
