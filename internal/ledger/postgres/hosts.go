@@ -30,7 +30,9 @@ func parseURL(url string) (*pgxpool.Config, error) {
 		return nil, fmt.Errorf("ledger: the URL: %w", err) // pgx leaves the password out
 	}
 	followPrimary(cfg.ConnConfig)
-	cfg.PingTimeout = hostTimeout // An idle connection to a host that is gone is given up as early.
+	if cfg.PingTimeout == 0 {
+		cfg.PingTimeout = hostTimeout // An idle connection to a host that is gone is given up as early.
+	}
 	return cfg, nil
 }
 
