@@ -123,7 +123,18 @@ func TestPostgresFailsOverToAStandbyThatLags(t *testing.T) {
 	standby := primary.Standby(false)
 	s := newRestoreSite(t, testenv.HostsURL("tallyman", primary, standby), 2)
 	s.onServer(standby)
-	s.survives(standby.HoldBack, func() {
+	l := s.openLedger()
+	awaitSent := func(webhooks int64) {
+		testenv.Eventually(t, func() bool {
+			counts, err := l.CountDeliveries(t.Context())
+			return err == nil && counts["gateway"][ledger.DeliverySent] == webhooks
+		}, 30*time.Second)
+	}
+	s.survives(func() {
+		awaitSent(5 * 3)
+		standby.HoldBack()
+	}, func() {
+		awaitSent(5 * (3 + 4)) // so that it is known what comes again
 		primary.Kill()
 		s.does("### Promote the standby")
 	})

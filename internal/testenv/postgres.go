@@ -85,6 +85,8 @@ type PGServer struct {
 	env    []string // of its process, beside that of the tests
 	server *process // nil = not running
 
+	follows *PGServer // the primary of a standby
+
 	mu    sync.Mutex
 	admin *pgx.Conn // a new connection costs the server some 30 ms of processor time
 	model struct {  // what PostgresCopy copies

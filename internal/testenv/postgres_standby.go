@@ -22,7 +22,7 @@ func (s *PGServer) Standby(synchronous bool) *PGServer {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	standby.t, standby.fsync = s.t, s.fsync
+	standby.t, standby.fsync, standby.follows = s.t, s.fsync, s
 	if err := standby.begin(s.copyData); err != nil {
 		s.t.Fatal(err)
 	}
@@ -48,9 +48,10 @@ func (s *PGServer) copyData(dir string) error {
 	return nil
 }
 
-// HoldBack cuts a standby off from its primary. What the primary commits from now on does not reach the standby.
+// HoldBack cuts a standby off from its primary, once the standby has what was committed by now. What the primary commits from now on does not reach it.
 func (s *PGServer) HoldBack() {
 	s.t.Helper()
+	s.follows.await("SELECT replay_lsn >= pg_current_wal_lsn() FROM pg_stat_replication")
 	s.change("primary_conninfo", "")
 	s.await("SELECT count(*) = 0 FROM pg_stat_wal_receiver")
 }
