@@ -116,7 +116,7 @@ func notices(ctx context.Context, c *client.ClientWithResponses) error {
 
 // work pushes an item, leases it and ends it.
 func work(ctx context.Context, c *client.ClientWithResponses) error {
-	pushed, err := c.PushItemsWithResponse(ctx, queue, client.Push{Items: []client.PushItem{
+	pushed, err := c.PushItemsWithResponse(ctx, queue, nil, client.Push{Items: []client.PushItem{
 		{Id: new(item), Payload: map[string]any{"bin": "A-01"}, Priority: new(int64(4))},
 	}})
 	if err != nil || pushed.JSON200 == nil {
