@@ -100,7 +100,8 @@ WHERE i.ctid = n.place;
 -- ended. Result: the columns of rows.Events, by seq.
 SELECT i.seq, i.id, i.warehouse, i.priority, i.service_order, i.payload, coalesce(o.moves, $4), coalesce(o.failures, 0), coalesce(o.assignee, ''),
        (SELECT ledger_now($3))
-FROM items i LEFT JOIN open_items o ON o.queue_id = i.queue_id AND o.seq = i.seq
+FROM items i
+LEFT JOIN LATERAL (SELECT * FROM open_items o WHERE o.queue_id = $1 AND o.seq = i.seq OFFSET 0) AS o ON true
 WHERE i.queue_id = $1 AND i.seq = ANY($2::bigint[]) ORDER BY i.seq;
 
 -- name: end-items
