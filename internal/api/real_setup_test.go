@@ -71,10 +71,14 @@ func (r *realInbox) tryDeliver(ctx context.Context, warehouse string, to []strin
 			Key: "[1]", Episode: "1", Status: notice.Firing, Priority: 3, Modal: "silent", Title: title, Count: 1, CreatedAt: now, ExpiresAt: now.Add(time.Hour),
 		}}
 	}
-	for {
+	for began := time.Now(); ; {
 		receipts, err := r.Deliver(ctx, warehouse, batch)
-		if err != nil {
+		if err != nil && time.Since(began) > 30*time.Second {
 			return err
+		}
+		if err != nil { // the index may be on its way back: a lane tries again, too
+			<-time.After(10 * time.Millisecond)
+			continue
 		}
 		if r.ledger.record(batch, receipts) {
 			return nil
