@@ -257,12 +257,9 @@ func ParseNumberCursor(cursor string) (before int64, ok bool) {
 	return before, err == nil && before > 0 && NumberCursor(before) == cursor
 }
 
-// maxIdempotencyKey is the longest Idempotency-Key, in bytes.
-const maxIdempotencyKey = 255
-
 // CheckIdempotencyKey is nil for a key that a request may have, and for none.
 func CheckIdempotencyKey(key string) *wire.Problem {
-	if len(key) <= maxIdempotencyKey && !strings.ContainsFunc(key, func(r rune) bool { return r < ' ' || r > '~' }) {
+	if policy.IsKey(key) {
 		return nil
 	}
 	return wire.NewProblem(http.StatusBadRequest, wire.CodeBadIdempotencyKey, "an Idempotency-Key has at most 255 printable ASCII characters")

@@ -49,6 +49,15 @@ func (c *command) client() *client {
 	return &client{base: strings.TrimRight(server, "/"), http: caller, token: token, bad: cmp.Or(badToken, badFile)}
 }
 
+// repeatable is client for a request that may be repeated under the key; "" = it has none.
+func (c *command) repeatable(key string) *client {
+	cl := c.client()
+	if key != "" {
+		cl.header = http.Header{"Idempotency-Key": {key}}
+	}
+	return cl
+}
+
 // readAtMost reads everything, or fails where there is more than so many bytes: nothing is cut off in silence.
 func readAtMost(from io.Reader, most int64) ([]byte, error) {
 	b, err := io.ReadAll(io.LimitReader(from, most+1))

@@ -45,12 +45,8 @@ warehouse, unless it names recipients, and into the inbox, unless it names sinks
 			if err != nil {
 				return err
 			}
-			cl := c.client()
-			if key != "" {
-				cl.header = http.Header{"Idempotency-Key": {key}}
-			}
 			var sent wire.SentForm
-			raw, err := cl.ask(cmd.Context(), http.MethodPost, "/notices", body, &sent)
+			raw, err := c.repeatable(key).ask(cmd.Context(), http.MethodPost, "/notices", body, &sent)
 			if err != nil {
 				return err
 			}

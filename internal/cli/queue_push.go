@@ -95,7 +95,7 @@ func (c queueCommands) pushOne(ctx context.Context, queue, payload, key string, 
 		return usage("--payload is no JSON value; a text is one in quotes: '\"A-01\"' (%s)", err)
 	}
 	form.Payload = text
-	done, err := c.pusher(key).pushed(ctx, queue, wire.PushForm{Items: []wire.PushItemForm{form}})
+	done, err := c.repeatable(key).pushed(ctx, queue, wire.PushForm{Items: []wire.PushItemForm{form}})
 	if err != nil {
 		return err
 	}
@@ -104,15 +104,6 @@ func (c queueCommands) pushOne(ctx context.Context, queue, payload, key string, 
 			fmt.Fprintln(w, pushed(i))
 		}
 	})
-}
-
-// pusher is a client whose requests have the key.
-func (c queueCommands) pusher(key string) *client {
-	cl := c.client()
-	if key != "" {
-		cl.header = http.Header{"Idempotency-Key": {key}}
-	}
-	return cl
 }
 
 func (c *client) pushed(ctx context.Context, queue string, push wire.PushForm) (*wire.PushedForm, error) {
@@ -164,7 +155,7 @@ func (c queueCommands) pushFile(ctx context.Context, queue, name, key string, te
 	if err = errors.Join(err, in.Close()); err != nil {
 		return err
 	}
-	done, err := c.pusher(key).pushLines(ctx, queue, name, lines)
+	done, err := c.repeatable(key).pushLines(ctx, queue, name, lines)
 	if err != nil {
 		return err
 	}

@@ -95,7 +95,7 @@ func (l *loader) wrongType(d *strictyaml.Decoder, name string, f strictyaml.Fiel
 	d.Fail(t.Value, strictyaml.CodeEnum, fmt.Sprintf("%s.type cannot be %q", name, typeName), hint)
 }
 
-// check holds sinks against each other: those that name others, and it must be clear which inbox polls are answered from.
+// check holds sinks against each other: a sink that names another one names one that fits, and one inbox alone answers polls.
 func (m Sinks) check(at settings.Section) {
 	first := ""
 	for _, name := range slices.Sorted(maps.Keys(m)) {

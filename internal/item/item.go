@@ -13,7 +13,6 @@ const (
 	MaxName    = 128      // bytes of an id or a worker's name
 	MaxKey     = 512      // bytes of a dedupe key
 	MaxNote    = 500      // bytes of a note; longer ones are cut
-	MaxRequest = 255      // bytes of what names a request
 
 	MaxWarehouse = 64  // bytes of a warehouse's name
 	MaxSubject   = 160 // bytes of a subject

@@ -125,3 +125,11 @@ func Name(r rune) string {
 	}
 	return fmt.Sprintf("U+%04X (%s)", r, name)
 }
+
+// MaxKey is the longest key of a request, in bytes.
+const MaxKey = 255
+
+// IsKey tells whether a text can be the key of a request (Idempotency-Key): printable ASCII characters, or none.
+func IsKey(s string) bool {
+	return len(s) <= MaxKey && !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r > '~' })
+}

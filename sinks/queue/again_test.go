@@ -10,6 +10,7 @@ import (
 	"tallyman/internal/item"
 	"tallyman/internal/ledger"
 	"tallyman/internal/testenv"
+	"tallyman/internal/text"
 )
 
 // askAgain is an item that is asked for again by a request.
@@ -155,7 +156,7 @@ func TestAgainNeedsAnID(t *testing.T) {
 	n := newNode(t, testenv.Redis(t).Addr, newMemoryLedger())
 	for field, one := range map[string]item.New{
 		"again":   {Payload: []byte(`1`), Again: true},
-		"request": {ID: "a", Payload: []byte(`1`), Again: true, Request: strings.Repeat("x", item.MaxRequest+1)},
+		"request": {ID: "a", Payload: []byte(`1`), Again: true, Request: strings.Repeat("x", text.MaxKey+1)},
 	} {
 		_, err := n.Push(t.Context(), false, "tester", []item.New{one})
 		if wrong, ok := errors.AsType[*item.InvalidError](err); !ok || wrong.Field != field {

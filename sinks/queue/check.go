@@ -9,6 +9,7 @@ import (
 
 	"tallyman/internal/item"
 	"tallyman/internal/strictjson"
+	"tallyman/internal/text"
 )
 
 const nameRule = "must be 1 to 128 letters, digits or _ . : @ - and begin with a letter or digit"
@@ -62,18 +63,14 @@ func checkNew(i int, n *item.New) error {
 		return invalid("dedupeKey", i, "must be UTF-8 without zero bytes")
 	case n.Again && n.ID == "":
 		return invalid("again", i, "needs the id of the item")
-	case n.Request != "" && !isRequest(n.Request):
-		return invalid("request", i, "must be 1 to %d printable ASCII characters", item.MaxRequest)
+	case !text.IsKey(n.Request):
+		return invalid("request", i, "must be 1 to %d printable ASCII characters", text.MaxKey)
 	case n.Delay < 0 || n.Delay > MaxDelay:
 		return invalid("delay", i, "must be 0 to %d days", MaxDelay/(24*time.Hour))
 	case !n.Created.IsZero() && n.Created.UnixMicro() <= 0:
 		return invalid("createdAt", i, "must be after 1970")
 	}
 	return nil
-}
-
-func isRequest(s string) bool {
-	return len(s) <= item.MaxRequest && !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r > '~' })
 }
 
 // checkStep says what is wrong with a step.

@@ -132,11 +132,7 @@ func (q *Queue) RemoveGone(ctx context.Context, told *item.Told, by, note string
 	if err != nil || answer[2] == "" {
 		return false, err
 	}
-	where, err := counts(answer[:1])
-	if err != nil {
-		return false, err
-	}
-	if err := l.awaitApplied(ctx, epoch, where[0]); err != nil {
+	if err := l.awaitRead(ctx, epoch, answer); err != nil {
 		return false, err
 	}
 	record, trace, err := l.o.Ledger.ItemTrace(ctx, l.name, told.ID)

@@ -57,18 +57,10 @@ func (q *Queue) awaitEnds(ctx context.Context, l *queueLine, items []item.New) e
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, callTimeout, fmt.Errorf("what has moved is not in the ledger after %s", callTimeout))
 	defer cancel()
-	err := q.keeper.Serve(ctx, func(ctx context.Context, g *recovery.Generation) error {
-		reply, err := l.run(ctx, q.reads.get, l.all, g.Epoch, l.now(), "")
-		if err != nil {
-			return q.lost(g, err)
-		}
-		p := replyReader{reply: reply}
-		moved := p.count()
-		if p.err != nil {
-			return p.err
-		}
-		return l.awaitApplied(ctx, g.Epoch, moved)
-	})
+	answer, epoch, err := q.read(ctx, l, q.reads.get, "")
+	if err == nil {
+		err = l.awaitRead(ctx, epoch, answer)
+	}
 	if err != nil && ctx.Err() != nil {
 		return fmt.Errorf("ledger: %w", context.Cause(ctx))
 	}

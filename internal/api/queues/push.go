@@ -102,9 +102,6 @@ func parsePushItem(f *wire.PushItemForm, at string) (item.New, []wire.Fault) {
 		}
 	}
 	parsed := item.New{ID: f.ID, Warehouse: f.Warehouse, Priority: f.Priority, Payload: json.RawMessage(f.Payload), DedupeKey: f.DedupeKey, Again: f.Again}
-	if f.Again && f.ID == "" {
-		faults = append(faults, wire.Fault{Location: at + "again", Message: "it needs the id of the item"})
-	}
 	if parsed.Priority == 0 {
 		parsed.Priority = item.DefaultPriority
 	}

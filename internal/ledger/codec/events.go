@@ -36,14 +36,14 @@ type eventRow struct {
 	Now int64
 }
 
-// NewEvents looks for moves above the position that may be events.
-func NewEvents(queue string, entries []item.Moves, position int64) *Events {
+// NewEvents looks for moves that may be events of which somebody is told; of may be nil.
+func NewEvents(queue string, of *item.Events, a *Apply) *Events {
 	e := &Events{queue: queue}
-	if _, ok := EventLane(entries); !ok {
+	if of == nil {
 		return e
 	}
-	e.of, e.moves = entries[0].Events, map[int64][]*item.Move{}
-	for _, moves := range bySeq(entries, position) {
+	e.of, e.moves = of, map[int64][]*item.Move{}
+	for _, moves := range a.Moves {
 		for _, m := range moves {
 			if e.of.MayHave(m) {
 				e.moves[m.Seq], e.seqs = moves, append(e.seqs, m.Seq)

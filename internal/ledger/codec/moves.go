@@ -129,6 +129,8 @@ type Apply struct {
 	Done     []Standing
 	Early    []Standing // items that were removed or refused
 	Revised  []Revised  // items that have another priority, order or payload
+
+	Moves [][]*item.Move // of each item, in their order, items by Seq
 }
 
 // Trail is the moves of one item.
@@ -168,7 +170,8 @@ func NewApply(entries []item.Moves, position int64) *Apply {
 			}
 		}
 	}
-	for _, moves := range bySeq(entries, position) {
+	a.Moves = bySeq(entries, position)
+	for _, moves := range a.Moves {
 		a.add(moves)
 	}
 	return a
@@ -240,11 +243,7 @@ func revised(moves []*item.Move) (r Revised, ok bool) {
 		if v == nil || v.Later {
 			continue
 		}
-		source := r.Source
-		if v.Source != 0 {
-			source = v.Source
-		}
-		r = Revised{Seq: m.Seq, N: m.N, Priority: int16(v.Priority), Order: Order(v.Order), Source: source} //nolint:gosec // 1 … 5
+		r = Revised{Seq: m.Seq, N: m.N, Priority: int16(v.Priority), Order: Order(v.Order), Source: cmp.Or(v.Source, r.Source)} //nolint:gosec // 1 … 5
 		ok = true
 	}
 	return r, ok

@@ -259,7 +259,7 @@ func (l *Ledger) ApplyMoves(ctx context.Context, queue, epoch string, entries []
 					return err
 				}
 			}
-			if err := l.tell(ctx, db, last, id, lane, codec.NewEvents(queue, entries, position)); err != nil {
+			if err := l.tell(ctx, db, last, id, lane, codec.NewEvents(queue, entries[0].Events, a)); err != nil {
 				return err
 			}
 			queueStandings(last, id, a)

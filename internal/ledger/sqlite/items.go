@@ -134,7 +134,7 @@ func (l *Ledger) ApplyMoves(ctx context.Context, queue, epoch string, entries []
 			if err := reviseItems(ctx, tx, id, a.Revised); err != nil { // before events tell of the items
 				return err
 			}
-			if err := l.tell(ctx, tx, id, lane, codec.NewEvents(queue, entries, position)); err != nil {
+			if err := l.tell(ctx, tx, id, lane, codec.NewEvents(queue, entries[0].Events, a)); err != nil {
 				return err
 			}
 			if err := insertMoves(ctx, tx, a.Traces); err != nil {
