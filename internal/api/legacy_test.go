@@ -226,6 +226,7 @@ type pack struct {
 	Unread        int      `xml:"unreadCount"`
 	Notifications []struct {
 		ID         string `xml:"id"`
+		Title      string `xml:"title"`
 		CreateTime int64  `xml:"createTime"`
 		ExpireTime int64  `xml:"expireTime"`
 	} `xml:"notifications>notification"`
