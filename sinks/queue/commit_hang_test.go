@@ -30,7 +30,7 @@ func TestPushesDoNotWaitForEachOther(t *testing.T) {
 		for range 50 {
 			wg.Go(func() {
 				p := &pushRecords{records: make([]item.Record, 1)}
-				if err := l.commits.do(t.Context(), p); err == nil || errors.Is(err, context.Canceled) {
+				if err := l.commits.Do(t.Context(), p); err == nil || errors.Is(err, context.Canceled) {
 					t.Errorf("a push ended with %v", err)
 				}
 			})

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"testing"
 
+	"tallyman/internal/combine"
 	"tallyman/internal/item"
 	"tallyman/internal/testenv"
 )
@@ -66,7 +67,7 @@ func TestPushesShareCommits(t *testing.T) {
 		push(fmt.Sprintf("i%d", i))
 	}
 	push("poison")
-	testenv.Eventually(t, func() bool { return n.lines[0].commits.waits() == more }, soon)
+	testenv.Eventually(t, func() bool { return n.lines[0].commits.Waiting() == more }, soon)
 	close(ledger.goOn)
 	wg.Wait()
 	if got := ledger.commits[commitFlights]; got != more {
@@ -75,17 +76,6 @@ func TestPushesShareCommits(t *testing.T) {
 	if got := len(n.mustLease(t, "w", 100)); got != commitFlights+more-1 {
 		t.Errorf("%d items are there", got)
 	}
-}
-
-// waits is how many wait for the next calls.
-func (c *combiner[T]) waits() int {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	n := 0
-	for _, parts := range c.waiting {
-		n += len(parts)
-	}
-	return n
 }
 
 func TestRequestsThatShareACall(t *testing.T) {
@@ -97,9 +87,9 @@ func TestRequestsThatShareACall(t *testing.T) {
 		}
 		return r
 	}
-	parts := func(list ...*request) (out []*callPart[*request]) {
+	parts := func(list ...*request) (out []*combine.Part[*request]) {
 		for _, r := range list {
-			out = append(out, &callPart[*request]{what: r})
+			out = append(out, &combine.Part[*request]{What: r})
 		}
 		return out
 	}
@@ -110,7 +100,7 @@ func TestRequestsThatShareACall(t *testing.T) {
 		many[i] = plain(1, "w", "")
 	}
 	for name, c := range map[string]struct {
-		parts []*callPart[*request]
+		parts []*combine.Part[*request]
 		next  *request
 		want  bool
 	}{

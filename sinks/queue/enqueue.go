@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"time"
 
+	"tallyman/internal/combine"
 	"tallyman/internal/item"
 )
 
@@ -46,29 +47,29 @@ type enqueueRequest struct {
 }
 
 // newEnqueues lets pushes that come at the same time share calls of enqueue.lua.
-func (l *queueLine) newEnqueues() *combiner[*enqueueRequest] {
-	return &combiner[*enqueueRequest]{
-		flights: enqueueFlights,
-		fits: func(parts []*callPart[*enqueueRequest], next *enqueueRequest) bool {
+func (l *queueLine) newEnqueues() *combine.Calls[*enqueueRequest] {
+	return &combine.Calls[*enqueueRequest]{
+		Flights: enqueueFlights,
+		Fits: func(parts []*combine.Part[*enqueueRequest], next *enqueueRequest) bool {
 			items, bytes := len(next.records), next.bytes
 			for _, p := range parts {
-				items += len(p.what.records)
-				bytes += p.what.bytes
+				items += len(p.What.records)
+				bytes += p.What.bytes
 			}
-			return next.epoch == parts[0].what.epoch && items <= enqueueItems && bytes <= enqueueBytes
+			return next.epoch == parts[0].What.epoch && items <= enqueueItems && bytes <= enqueueBytes
 		},
-		call: l.enqueueAll,
+		Call: l.enqueueAll,
 	}
 }
 
 // enqueueAll makes a call for some pushes, until it is answered or callTimeout ends. To repeat it does no harm: enqueue.lua knows
 // it, and brings nothing back that was worked on meanwhile.
-func (l *queueLine) enqueueAll(ctx context.Context, flight int, parts []*callPart[*enqueueRequest]) {
+func (l *queueLine) enqueueAll(ctx context.Context, flight int, parts []*combine.Part[*enqueueRequest]) {
 	var records []*item.Record
 	for _, p := range parts {
-		records = slices.AppendSeq(records, references(p.what.records))
+		records = slices.AppendSeq(records, references(p.What.records))
 	}
-	c := enqueueCall{epoch: parts[0].what.epoch, token: tokenPush, caller: "p/" + l.life + "/" + strconv.Itoa(flight)}
+	c := enqueueCall{epoch: parts[0].What.epoch, token: tokenPush, caller: "p/" + l.life + "/" + strconv.Itoa(flight)}
 	answers := make([]string, 0, len(records))
 	err := inChunks(records, func(some []*item.Record) error {
 		c.name = l.nextCall()
@@ -79,11 +80,11 @@ func (l *queueLine) enqueueAll(ctx context.Context, flight int, parts []*callPar
 		})
 	})
 	for _, p := range parts {
-		n := len(p.what.records)
-		if p.err = err; err == nil {
-			p.what.answers, answers = answers[:n:n], answers[n:]
+		n := len(p.What.records)
+		if p.Err = err; err == nil {
+			p.What.answers, answers = answers[:n:n], answers[n:]
 		}
-		p.answer()
+		p.Answer()
 	}
 }
 

@@ -3,6 +3,7 @@ package queue
 import (
 	"context"
 	"errors"
+	"tallyman/internal/combine"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -17,24 +18,24 @@ func TestTheCauseIsNamed(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				l := &queueLine{}
-				calls := combiner[int]{flights: 1, fits: func([]*callPart[int], int) bool { return false }}
-				calls.call = func(ctx context.Context, _ int, parts []*callPart[int]) {
+				calls := combine.Calls[int]{Flights: 1, Fits: func([]*combine.Part[int], int) bool { return false }}
+				calls.Call = func(ctx context.Context, _ int, parts []*combine.Part[int]) {
 					tries := 0
-					parts[0].err = l.insist(ctx, func(ctx context.Context) error {
+					parts[0].Err = l.insist(ctx, func(ctx context.Context) error {
 						if tries++; tries < 3 {
 							return refused
 						}
 						<-ctx.Done() // the last try hangs
 						return ctx.Err()
 					})
-					parts[0].answer()
+					parts[0].Answer()
 				}
 				ctx, cancel := context.WithTimeout(t.Context(), first)
 				defer cancel()
-				if err := l.because(calls.do(ctx, 1)); !errors.Is(err, refused) {
+				if err := l.because(calls.Do(ctx, 1)); !errors.Is(err, refused) {
 					t.Errorf("the error is %v", err)
 				}
-				calls.rest()
+				calls.Rest()
 			})
 		})
 	}

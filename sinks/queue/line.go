@@ -12,6 +12,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"tallyman/internal/combine"
 	"tallyman/internal/item"
 )
 
@@ -30,9 +31,9 @@ type queueLine struct {
 	settings *liveSettings
 	life     string // names this process: nodes may have the same name
 	calls    atomic.Int64
-	steps    *combiner[*request]
-	commits  *combiner[*pushRecords]
-	enqueues *combiner[*enqueueRequest]
+	steps    *combine.Calls[*request]
+	commits  *combine.Calls[*pushRecords]
+	enqueues *combine.Calls[*enqueueRequest]
 	trouble  atomic.Pointer[error] // that calls of scripts meet; nil = the last one went well
 }
 

@@ -40,7 +40,7 @@ func (q *Queue) push(ctx context.Context, l *queueLine, by string, items []item.
 		for i := range items {
 			p.known[i].New, p.given[i] = true, items[i].ID != ""
 		}
-	} else if err := l.commits.do(ctx, p); err != nil {
+	} else if err := l.commits.Do(ctx, p); err != nil {
 		return nil, nil, err
 	}
 	answers, err := q.enter(ctx, l, p)
@@ -152,7 +152,7 @@ func (q *Queue) enqueueNew(ctx context.Context, l *queueLine, epoch string, n *i
 		for i := range n.records {
 			e.bytes += len(n.records[i].Payload)
 		}
-		if err := l.enqueues.do(ctx, e); err != nil {
+		if err := l.enqueues.Do(ctx, e); err != nil {
 			return nil, l.because(err)
 		}
 		if n.answers = e.answers; l.o.Ledger == nil {

@@ -100,9 +100,9 @@ func (q *Queue) Run(ctx context.Context) {
 	}
 	wg.Wait()
 	for _, l := range q.lines {
-		l.commits.rest()
-		l.enqueues.rest()
-		l.steps.rest()
+		l.commits.Rest()
+		l.enqueues.Rest()
+		l.steps.Rest()
 	}
 	for _, d := range q.drainers {
 		if d != nil {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"tallyman/internal/combine"
 	"tallyman/internal/item"
 	"tallyman/sinks/recovery"
 )
@@ -41,7 +42,7 @@ func (q *Queue) stepOnce(ctx context.Context, s item.Step) (item.Stepped, stepHi
 	var r *request
 	err := q.keeper.Serve(ctx, func(ctx context.Context, g *recovery.Generation) error {
 		r = l.newRequest(g.Epoch, s)
-		return q.lost(g, l.because(l.steps.do(ctx, r)))
+		return q.lost(g, l.because(l.steps.Do(ctx, r)))
 	})
 	if err != nil {
 		return item.Stepped{}, stepHint{}, err
@@ -53,16 +54,16 @@ func (q *Queue) stepOnce(ctx context.Context, s item.Step) (item.Stepped, stepHi
 }
 
 // newSteps lets the steps of a process share calls of step.lua.
-func (l *queueLine) newSteps() *combiner[*request] {
-	return &combiner[*request]{flights: stepFlights, fits: together, call: l.step}
+func (l *queueLine) newSteps() *combine.Calls[*request] {
+	return &combine.Calls[*request]{Flights: stepFlights, Fits: together, Call: l.step}
 }
 
 // together tells whether a request may go into a call with others: those of one epoch, and one of each caller with a
 // record of its own. What the script reads for all of them is bounded.
-func together(parts []*callPart[*request], next *request) bool {
+func together(parts []*combine.Part[*request], next *request) bool {
 	work, repeats := next.work(), next.repeats()
 	for _, p := range parts {
-		r := p.what
+		r := p.What
 		if r.epoch != next.epoch || r.caller != "" && r.caller == next.caller {
 			return false
 		}
@@ -74,10 +75,10 @@ func together(parts []*callPart[*request], next *request) bool {
 }
 
 // step makes a call of step.lua, until it is answered or callTimeout ends. To repeat it does no harm: step.lua knows it.
-func (l *queueLine) step(ctx context.Context, flight int, parts []*callPart[*request]) {
+func (l *queueLine) step(ctx context.Context, flight int, parts []*combine.Part[*request]) {
 	requests := make([]*request, len(parts))
 	for i, p := range parts {
-		requests[i] = p.what
+		requests[i] = p.What
 	}
 	call := l.newCall(flight, requests)
 	err := l.insist(ctx, func(ctx context.Context) error {
@@ -89,9 +90,9 @@ func (l *queueLine) step(ctx context.Context, flight int, parts []*callPart[*req
 	})
 	var nobody []item.Op
 	for _, p := range parts {
-		p.err = err
-		if !p.answer() && err == nil && p.what.caller == "" {
-			for _, lease := range p.what.answer.Items {
+		p.Err = err
+		if !p.Answer() && err == nil && p.What.caller == "" {
+			for _, lease := range p.What.answer.Items {
 				nobody = append(nobody, item.Op{Kind: item.Release, ID: lease.ID, Attempt: lease.Attempt, Note: "the caller was gone"})
 			}
 		}

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"tallyman/internal/combine"
 	"tallyman/internal/item"
 )
 
@@ -47,9 +48,9 @@ func TestTogether(t *testing.T) {
 		"the same caller":                {[]*request{named("a", 1)}, named("a", 1), false},
 		"more work than a call does":     {[]*request{nameless, nameless}, &request{step: item.Step{Max: 1}}, false},
 	} {
-		parts := make([]*callPart[*request], len(c.parts))
+		parts := make([]*combine.Part[*request], len(c.parts))
 		for i, r := range c.parts {
-			parts[i] = &callPart[*request]{what: r}
+			parts[i] = &combine.Part[*request]{What: r}
 		}
 		if got := together(parts, c.next); got != c.want {
 			t.Errorf("%s: %t", name, got)

@@ -76,7 +76,7 @@ func TestAWakeOfOneWhoGoesIsHandedOn(t *testing.T) {
 		<-b.held
 	}
 	other.mustPush(t, newItems(1, 3, "i")...)
-	testenv.Eventually(t, func() bool { return l.steps.waits() == 1 }, soon)
+	testenv.Eventually(t, func() bool { return l.steps.Waiting() == 1 }, soon)
 	cancel()
 	if err := <-gone; !errors.Is(err, context.Canceled) {
 		t.Errorf("the first: %v", err)

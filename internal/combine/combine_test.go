@@ -1,7 +1,8 @@
-package queue
+package combine_test
 
 import (
 	"context"
+	"tallyman/internal/combine"
 	"testing"
 	"testing/synctest"
 )
@@ -11,24 +12,24 @@ func TestRestWaitsForACallWhoseCallersHaveLeft(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		over := make(chan struct{})
-		c := &combiner[int]{flights: 2, fits: func([]*callPart[int], int) bool { return false }}
-		c.call = func(_ context.Context, _ int, parts []*callPart[int]) {
+		c := &combine.Calls[int]{Flights: 2, Fits: func([]*combine.Part[int], int) bool { return false }}
+		c.Call = func(_ context.Context, _ int, parts []*combine.Part[int]) {
 			<-over
 			for _, p := range parts {
-				p.answer()
+				p.Answer()
 			}
 		}
-		c.rest() // nothing is under way
+		c.Rest() // nothing is under way
 		ctx, leave := context.WithCancel(t.Context())
 		for i := range 3 {
-			go func() { _ = c.do(ctx, i) }()
+			go func() { _ = c.Do(ctx, i) }()
 		}
 		synctest.Wait()
 		leave()
 		rested := make(chan struct{})
 		go func() {
 			defer close(rested)
-			c.rest()
+			c.Rest()
 		}()
 		synctest.Wait()
 		select {
