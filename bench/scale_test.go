@@ -1,0 +1,304 @@
+package bench
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"math"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	dto "github.com/prometheus/client_model/go"
+	"github.com/prometheus/common/expfmt"
+	"github.com/prometheus/common/model"
+)
+
+// BenchmarkFirings has a node run scopes of rules that find nothing, for SCALE_TIME (30s) after the node has settled. The node is a process; the
+// ledger and the WMS are databases of one PostgreSQL with fsync on, on the same machine.
+func BenchmarkFirings(b *testing.B) {
+	for _, load := range []firingLoad{
+		{rules: 10_000, scopes: 1, every: time.Minute},
+		{rules: 10, scopes: 1_000, every: 4 * time.Second},
+		{rules: 100, scopes: 1_000, every: time.Minute},
+	} {
+		b.Run(fmt.Sprintf("rules=%d/scopes=%d/every=%s", load.rules, load.scopes, load.every), func(b *testing.B) {
+			for b.Loop() {
+				load.measure(b)
+			}
+			b.ReportMetric(0, "ns/op")
+		})
+	}
+}
+
+// firingLoad is so many rules with so many scopes each, which are due so often.
+type firingLoad struct {
+	rules, scopes int
+	every         time.Duration
+}
+
+const (
+	lag         = "tallyman_firing_lag_seconds"
+	startWithin = 10 * time.Minute
+	settleTime  = 30 * time.Second // after the start: first scans, garbage of the start
+)
+
+func (l firingLoad) measure(b *testing.B) {
+	b.Helper()
+	s := newServers(b)
+	wms := s.database("wms")
+	execute(b, wms, `CREATE TABLE bin_stock (wh_id integer, bin_code text, qty integer);
+		INSERT INTO bin_stock SELECT w, 'B-' || n, n FROM generate_series(1, 1000) w, generate_series(1, 20) n;
+		CREATE INDEX ON bin_stock (wh_id); ANALYZE bin_stock`)
+	n := startNode(b, l.configure(b, s, wms))
+	total := l.rules * l.scopes
+	began := time.Now()
+	for {
+		now := n.scrape()
+		if waiting := now.sum("tallyman_rules", "unverified"); now.sum("tallyman_rules", "") == float64(total) && waiting == 0 {
+			break
+		} else if time.Since(began) > startWithin {
+			b.Fatalf("%.0f of %d scopes are not verified after %s", waiting, total, startWithin)
+		}
+		time.Sleep(time.Second)
+	}
+	verified := time.Since(n.started)
+	time.Sleep(settleTime)
+
+	before, nodeCPU, postgresCPU := n.scrape(), n.cpu(), s.postgresCPU()
+	from := time.Now()
+	time.Sleep(scaleTime(b))
+	after, took := n.scrape(), time.Since(from).Seconds()
+	b.ReportMetric(verified.Seconds(), "s-until-verified")
+	b.ReportMetric((after.sum("tallyman_runs_total", "")-before.sum("tallyman_runs_total", ""))/took, "firings/s")
+	b.ReportMetric(float64(total)/l.every.Seconds(), "due/s")
+	b.ReportMetric(after.quantile(before, lag, .5)*1000, "ms-late-p50")
+	b.ReportMetric(after.quantile(before, lag, .99)*1000, "ms-late-p99")
+	b.ReportMetric((n.cpu()-nodeCPU)/took, "cores-node")
+	b.ReportMetric((s.postgresCPU()-postgresCPU)/took, "cores-postgres")
+	b.ReportMetric(n.memory()/float64(total)/1024, "KiB/scope")
+	b.ReportMetric(n.memory()/1024/1024, "MiB-node")
+	if failed := after.sum("tallyman_runs_total", "failed"); failed > 0 {
+		b.Errorf("%.0f runs failed", failed)
+	}
+}
+
+// scaleTime is for how long a load is measured.
+func scaleTime(t testing.TB) time.Duration {
+	t.Helper()
+	text := os.Getenv("SCALE_TIME")
+	if text == "" {
+		text = "30s"
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// configure writes the files of a node and returns their folder.
+func (l firingLoad) configure(t testing.TB, s *servers, wms string) string {
+	t.Helper()
+	dir := t.TempDir()
+	ledgerURL := s.postgres.Database()
+	write := func(name, text string) {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("tallyman.yaml", fmt.Sprintf(`http: {listen: "127.0.0.1:0"}
+auth: {mode: none}
+redis: {url: "redis://%s/0"}
+ledger: {url: "%s"}
+rules: {paths: [rules.yaml]}
+types: {path: types.yaml}
+sources:
+  wms: {driver: postgres, url: "%s"}
+sinks:
+  inbox: {type: inbox}
+`, s.redis.Addr, ledgerURL, wms))
+	types, err := os.ReadFile("../configs/types.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	write("types.yaml", string(types))
+	var b strings.Builder
+	b.WriteString("version: 1\ndefaults: {source: wms, owner: bench}\nrules:\n")
+	for r := range l.rules {
+		fmt.Fprintf(&b, `  - id: rule-%d
+    title: Negative bin stock
+    description: A bin that holds fewer than no pieces.
+    schedule: {cron: "@every %s"}
+    probe:
+      sql: SELECT wh_id, bin_code, qty FROM bin_stock WHERE wh_id = :wh AND qty < 0
+      params: {wh: %d}
+    when: qty < 0
+    key: [wh_id, bin_code]
+    notice: {type: REP_NOTICE, warehouse: wh_id, priority: 4, title: "Bin {{ .bin_code }} is at {{ .qty }}", body: "{{ .bin_code }} is at {{ .qty }}.", fields: {bin: bin_code}}
+    deliver: [{sink: inbox}]
+`, r, l.every, r%1000+1)
+		if l.scopes > 1 {
+			b.WriteString("    scopes:\n")
+			for i := range l.scopes {
+				fmt.Fprintf(&b, "      - {name: w%d, params: {wh: %d}}\n", i, i%1000+1)
+			}
+		}
+	}
+	write("rules.yaml", b.String())
+	return dir
+}
+
+// nodeProcess is a node of its own.
+type nodeProcess struct {
+	t       testing.TB
+	cmd     *exec.Cmd
+	base    string
+	started time.Time
+}
+
+// startNode builds the program, makes the ledger, and starts a node.
+func startNode(t testing.TB, dir string) *nodeProcess {
+	t.Helper()
+	program := filepath.Join(dir, "tallyman")
+	build := exec.CommandContext(t.Context(), "go", "build", "-o", program, "./cmd/tallyman")
+	build.Dir = ".."
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	config := filepath.Join(dir, "tallyman.yaml")
+	if out, err := exec.CommandContext(t.Context(), program, "migrate", "up", "--config", config).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	n := &nodeProcess{t: t, started: time.Now()}
+	n.cmd = exec.Command(program, "serve", "--config", config) //nolint:noctx // it is told to end, and has time to
+	n.cmd.Env = append(os.Environ(), strings.Fields(os.Getenv("SCALE_ENV"))...)
+	log := filepath.Join(dir, "node.log")
+	file, err := os.Create(log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n.cmd.Stderr = file
+	out, err := n.cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := n.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	said := bufio.NewReader(out)
+	line, _ := said.ReadString('\n')
+	base, ok := strings.CutPrefix(strings.TrimSpace(line), "Listening on ")
+	if !ok {
+		text, _ := os.ReadFile(log)
+		t.Fatalf("the node says %q: %s", line, text)
+	}
+	n.base = base
+	go func() { _, _ = io.Copy(io.Discard, said) }()
+	t.Cleanup(func() {
+		_ = n.cmd.Process.Signal(syscall.SIGTERM)
+		_ = n.cmd.Wait()
+		_ = file.Close()
+	})
+	return n
+}
+
+// scrape reads the metrics, by name.
+func (n *nodeProcess) scrape() series {
+	n.t.Helper()
+	ctx, cancel := context.WithTimeout(n.t.Context(), time.Minute)
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, n.base+"/metrics", nil)
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	defer func() { _ = answer.Body.Close() }()
+	parser := expfmt.NewTextParser(model.UTF8Validation)
+	all, err := parser.TextToMetricFamilies(answer.Body)
+	if err != nil || answer.StatusCode != http.StatusOK {
+		n.t.Fatalf("%d: %v", answer.StatusCode, err)
+	}
+	return all
+}
+
+// series are metrics by name.
+type series map[string]*dto.MetricFamily
+
+// sum adds up the counters or gauges of that name whose labels have the value; "" = all of them.
+func (s series) sum(name, value string) (total float64) {
+	for _, m := range s[name].GetMetric() {
+		if value == "" || slices.ContainsFunc(m.GetLabel(), func(l *dto.LabelPair) bool { return l.GetValue() == value }) {
+			total += m.GetCounter().GetValue() + m.GetGauge().GetValue()
+		}
+	}
+	return total
+}
+
+// quantile is that of what a histogram without labels has counted since the other scrape, between the bounds of its buckets as Prometheus has it.
+func (s series) quantile(before series, name string, q float64) float64 {
+	buckets := func(of series) []*dto.Bucket {
+		if list := of[name].GetMetric(); len(list) == 1 {
+			return list[0].GetHistogram().GetBucket()
+		}
+		return nil
+	}
+	counts := buckets(s)
+	old := map[float64]uint64{}
+	for _, b := range buckets(before) {
+		old[b.GetUpperBound()] = b.GetCumulativeCount()
+	}
+	if len(counts) == 0 {
+		return 0
+	}
+	since := func(b *dto.Bucket) float64 { return float64(b.GetCumulativeCount() - old[b.GetUpperBound()]) }
+	rank := q * since(counts[len(counts)-1])
+	low, below := 0.0, 0.0
+	for _, b := range counts {
+		if n := since(b); n >= rank && n > below {
+			if math.IsInf(b.GetUpperBound(), 1) {
+				return low
+			}
+			return low + (b.GetUpperBound()-low)*(rank-below)/(n-below)
+		}
+		low, below = b.GetUpperBound(), since(b)
+	}
+	return low
+}
+
+// cpu is the processor time of the node in seconds.
+func (n *nodeProcess) cpu() float64 {
+	p, _ := readProcess(n.cmd.Process.Pid)
+	return float64(p.own) / 100
+}
+
+// memory is what the node has in memory, in bytes.
+func (n *nodeProcess) memory() float64 {
+	n.t.Helper()
+	status, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(n.cmd.Process.Pid), "status"))
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	for line := range strings.Lines(string(status)) {
+		if text, found := strings.CutPrefix(line, "VmRSS:"); found {
+			kib, err := strconv.ParseFloat(strings.Fields(text)[0], 64)
+			if err != nil {
+				n.t.Fatal(err)
+			}
+			return kib * 1024
+		}
+	}
+	n.t.Fatal("the system does not say how much memory the node has")
+	return 0
+}
