@@ -2,6 +2,7 @@ package queue
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/base64"
@@ -26,17 +27,26 @@ func (q *Queue) Deliver(ctx context.Context, _ string, batch []delivery.Delivery
 	if err != nil {
 		return nil, err
 	}
+	var epochs []string // in which items that were there may have changed
 	for len(work) > 0 {
 		n := alike(work)
+		take := q.takeIn
 		if work[0].resolution {
-			err = q.takeBack(ctx, work[:n])
-		} else {
-			err = q.takeIn(ctx, work[:n])
+			take = q.takeBack
 		}
+		epoch, err := take(ctx, work[:n])
 		if err != nil {
 			return nil, err
 		}
+		if epoch != "" {
+			epochs = append(epochs, epoch)
+		}
 		work = work[n:]
+	}
+	if len(epochs) > 0 { // what is marked as sent is not sent again if Redis is lost now
+		if err := q.awaitLedger(ctx, q.line(false), epochs...); err != nil {
+			return nil, err
+		}
 	}
 	receipts := make([]delivery.Receipt, len(batch))
 	for i, d := range batch {
@@ -90,18 +100,19 @@ func alike(list []noticeWork) int {
 }
 
 // takeIn pushes the items. Those of a notice that comes again exist, and one whose finding has an item already is refused as
-// its duplicate: both are as they should be, and the item follows its finding. One whose id an item of another warehouse has is refused for good.
-func (q *Queue) takeIn(ctx context.Context, list []noticeWork) error {
+// its duplicate: both are as they should be, and the item follows its finding. One whose id an item of another warehouse has is refused for good. It
+// returns the epoch in which items that were there may have changed; "" = none were there.
+func (q *Queue) takeIn(ctx context.Context, list []noticeWork) (epoch string, err error) {
 	items := make([]item.New, len(list))
 	for i := range list {
 		items[i] = list[i].item
 	}
 	records, results, err := q.push(ctx, q.line(false), maker(list), items)
 	if err != nil {
-		return err
+		return "", err
 	}
-	if err := q.follow(ctx, list, records, results); err != nil {
-		return err
+	if epoch, err = q.follow(ctx, list, records, results); err != nil {
+		return "", err
 	}
 	var refused sinks.RefusedError
 	for i, r := range results {
@@ -111,9 +122,9 @@ func (q *Queue) takeIn(ctx context.Context, list []noticeWork) error {
 		}
 	}
 	if len(refused.Seqs) > 0 {
-		return &refused
+		return "", &refused
 	}
-	return nil
+	return epoch, nil
 }
 
 // maker is who pushes, for the trace: the rule, where all come from one.
@@ -212,10 +223,11 @@ func episode(payload []byte) (notice.Beginning, bool) {
 // takeBack removes the items of findings that have resolved, but those that a worker has.
 //
 // A resolution that is delivered again must not take back what a later life of the finding has asked for since: an item goes
-// only where its episode did not begin after the resolution's. Episodes are due times in clock terms, the same on every node.
-func (q *Queue) takeBack(ctx context.Context, list []noticeWork) error {
+// only where its episode did not begin after the resolution's. Episodes are due times in clock terms, the same on every node. It returns the
+// epoch in which items may have gone; "" = there were none.
+func (q *Queue) takeBack(ctx context.Context, list []noticeWork) (epoch string, err error) {
 	if q.o.Ledger == nil {
-		return errors.New("queue: what a resolution takes back is known to the ledger alone")
+		return "", errors.New("queue: what a resolution takes back is known to the ledger alone")
 	}
 	by := maker(list)
 	var subjects []string
@@ -228,7 +240,7 @@ func (q *Queue) takeBack(ctx context.Context, list []noticeWork) error {
 	}
 	made, err := q.o.Ledger.SubjectItems(ctx, q.line(false).name, subjects)
 	if err != nil {
-		return err
+		return "", err
 	}
 	last := map[string]notice.Beginning{} // id of an item → the last episode that has resolved
 	var ids []string
@@ -243,9 +255,9 @@ func (q *Queue) takeBack(ctx context.Context, list []noticeWork) error {
 			}
 		}
 	}
-	values, err := q.values(ctx, q.line(false), ids)
+	values, epoch, err := q.values(ctx, q.line(false), ids)
 	if err != nil {
-		return err
+		return "", err
 	}
 	var ops []item.Op
 	for i, id := range ids {
@@ -256,38 +268,39 @@ func (q *Queue) takeBack(ctx context.Context, list []noticeWork) error {
 	for len(ops) > 0 {
 		n := min(len(ops), item.MaxBatch)
 		if _, err := q.Step(ctx, item.Step{By: by, Ops: ops[:n]}); err != nil {
-			return err
+			return "", err
 		}
 		ops = ops[n:]
 	}
-	return nil
+	return epoch, nil
 }
 
-// values reads items as they stand in Redis; one that is not there is zero.
-func (q *Queue) values(ctx context.Context, l *queueLine, ids []string) ([]item.Item, error) {
-	list := make([]item.Item, 0, len(ids))
+// values reads items as they stand in Redis, and says in which epoch; one that is not there is zero.
+func (q *Queue) values(ctx context.Context, l *queueLine, ids []string) (list []item.Item, epoch string, err error) {
+	list = make([]item.Item, 0, len(ids))
 	for len(list) < len(ids) {
 		some := ids[len(list):]
 		args := []any{maxPageBytes}
 		for _, id := range some[:min(len(some), item.MaxBatch)] {
 			args = append(args, id)
 		}
-		answer, _, err := q.read(ctx, l, q.reads.values, args...)
+		answer, at, err := q.read(ctx, l, q.reads.values, args...)
 		if err != nil {
-			return nil, err
+			return nil, "", err
 		}
+		epoch = cmp.Or(epoch, at)
 		if len(answer) == 0 || len(answer) >= len(args) {
-			return nil, fmt.Errorf("%w: values.lua gave %d values", errAnswer, len(answer))
+			return nil, "", fmt.Errorf("%w: values.lua gave %d values", errAnswer, len(answer))
 		}
 		for i, value := range answer {
 			var one item.Item
 			if value != "" {
 				if one, err = parseValue(some[i], value); err != nil {
-					return nil, err
+					return nil, "", err
 				}
 			}
 			list = append(list, one)
 		}
 	}
-	return list, nil
+	return list, epoch, nil
 }

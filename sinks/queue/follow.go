@@ -26,8 +26,8 @@ type repeated struct {
 }
 
 // follow gives the items of findings that were sent again what the new notices say. Items that are leased take it when they wait again. A notice
-// that is delivered twice changes nothing the second time.
-func (q *Queue) follow(ctx context.Context, list []noticeWork, records []item.Record, results []item.PushResult) error {
+// that is delivered twice changes nothing the second time. It returns the epoch in which items may have changed; "" = there are none.
+func (q *Queue) follow(ctx context.Context, list []noticeWork, records []item.Record, results []item.PushResult) (epoch string, err error) {
 	last := map[string]repeated{} // by subject
 	for i := range list {
 		subject, outcome := list[i].item.Subject, results[i].Outcome
@@ -36,7 +36,7 @@ func (q *Queue) follow(ctx context.Context, list []noticeWork, records []item.Re
 		}
 	}
 	if len(last) == 0 || q.o.Ledger == nil || q.o.OnRepeat == RepeatKeeps {
-		return nil
+		return "", nil
 	}
 	l := q.line(false)
 	var subjects, ids []string
@@ -45,7 +45,7 @@ func (q *Queue) follow(ctx context.Context, list []noticeWork, records []item.Re
 	}
 	made, err := q.o.Ledger.SubjectItems(ctx, l.name, subjects)
 	if err != nil {
-		return err
+		return "", err
 	}
 	of := map[string]repeated{} // by id
 	for i, items := range made {
@@ -55,9 +55,9 @@ func (q *Queue) follow(ctx context.Context, list []noticeWork, records []item.Re
 		}
 	}
 	slices.SortFunc(ids, func(a, b string) int { return cmp.Compare(of[a].record.Seq, of[b].record.Seq) }) // as they were sent
-	values, err := q.values(ctx, l, ids)
+	values, epoch, err := q.values(ctx, l, ids)
 	if err != nil {
-		return err
+		return "", err
 	}
 	var ops []item.Op
 	for i := range values {
@@ -65,7 +65,7 @@ func (q *Queue) follow(ctx context.Context, list []noticeWork, records []item.Re
 			ops = append(ops, op)
 		}
 	}
-	return q.update(ctx, maker(list), ops)
+	return epoch, q.update(ctx, maker(list), ops)
 }
 
 // update is what gives an item the notice; false if the item has ended, or has this notice or a later one. The priority and the order

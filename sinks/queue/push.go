@@ -2,6 +2,7 @@ package queue
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -55,10 +56,20 @@ func (q *Queue) awaitEnds(ctx context.Context, l *queueLine, items []item.New) e
 	if l.o.Ledger == nil || !slices.ContainsFunc(items, func(n item.New) bool { return n.Again }) {
 		return nil
 	}
+	return q.awaitLedger(ctx, l)
+}
+
+// awaitLedger waits until the ledger has all that has moved by now. It fails where the index was lost since one of the epochs: what moved in that one may
+// be lost, too.
+func (q *Queue) awaitLedger(ctx context.Context, l *queueLine, since ...string) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, callTimeout, fmt.Errorf("what has moved is not in the ledger after %s", callTimeout))
 	defer cancel()
 	answer, epoch, err := q.read(ctx, l, q.reads.get, "")
-	if err == nil {
+	switch {
+	case err != nil:
+	case slices.ContainsFunc(since, func(e string) bool { return e != epoch }):
+		return errors.New("queue: Redis was lost meanwhile, and with it what has moved last")
+	default:
 		err = l.awaitRead(ctx, epoch, answer)
 	}
 	if err != nil && ctx.Err() != nil {

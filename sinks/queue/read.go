@@ -123,7 +123,7 @@ func (q *Queue) refresh(ctx context.Context, l *queueLine, items []item.Item) er
 			ids, places = append(ids, items[i].ID), append(places, i)
 		}
 	}
-	values, err := q.values(ctx, l, ids)
+	values, _, err := q.values(ctx, l, ids)
 	if err != nil {
 		return err
 	}

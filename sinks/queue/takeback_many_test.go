@@ -55,7 +55,7 @@ func TestManyLargeItemsAreReadInParts(t *testing.T) {
 		ids = append(ids, one.ID)
 	}
 	n.mustDo(t, item.Op{Kind: item.Finish, ID: "i2"}, item.OK)
-	got, err := n.values(t.Context(), n.line(false), ids)
+	got, _, err := n.values(t.Context(), n.line(false), ids)
 	if err != nil || len(got) != len(ids) {
 		t.Fatalf("%d items, %v", len(got), err)
 	}
