@@ -32,19 +32,36 @@ func (s slots) acquire(stop <-chan struct{}) bool {
 
 func (s slots) release() { <-s }
 
-// claimAndFire waits for a free worker, claims the firing and runs it to its commit. The claim that it returns may
+// room is what a run takes up while it reads and judges: a place of its source, and a worker.
+type room struct{ held []slots }
+
+func (r *room) enter(s slots, stop <-chan struct{}) bool {
+	if !s.acquire(stop) {
+		return false
+	}
+	r.held = append(r.held, s)
+	return true
+}
+
+// leave makes room for others; more than once does nothing.
+func (r *room) leave() {
+	for _, s := range r.held {
+		s.release()
+	}
+	r.held = nil
+}
+
+// claimAndFire waits for room, claims the firing and runs it to its commit. The claim that it returns may
 // be for an older firing, which a dead node has left.
 func (u *unit) claimAndFire(ctx context.Context, stop <-chan struct{}, due time.Time) (ledger.Claim, error) {
-	if u.unverified == nil { // an unverified rule asks its source nothing
-		if !u.slots.acquire(stop) {
-			return ledger.Claim{}, errStopping
-		}
-		defer u.slots.release()
-	}
-	if !u.e.workers.acquire(stop) {
+	var taken room
+	defer taken.leave()
+	if u.unverified == nil && !taken.enter(u.slots, stop) { // an unverified rule asks its source nothing
 		return ledger.Claim{}, errStopping
 	}
-	defer u.e.workers.release()
+	if !taken.enter(u.e.workers, stop) {
+		return ledger.Claim{}, errStopping
+	}
 	select {
 	case <-stop: // it was disabled while it waited
 		return ledger.Claim{}, errStopping
@@ -69,13 +86,13 @@ func (u *unit) claimAndFire(ctx context.Context, stop <-chan struct{}, due time.
 	if claim.Term == u.term.Number {
 		u.e.opts.Observer.FiringLag(u.now().Sub(u.plan.start(claim.Due)))
 	}
-	return claim, u.hold(ctx, ended, claim, asked)
+	return claim, u.hold(ctx, ended, &taken, claim, asked)
 }
 
 // hold runs the firing under the claim, for as long as the session lives. What it cannot finish it gives back, unless another node has it already.
-func (u *unit) hold(ctx context.Context, ended <-chan struct{}, claim ledger.Claim, asked time.Time) error {
+func (u *unit) hold(ctx context.Context, ended <-chan struct{}, taken *room, claim ledger.Claim, asked time.Time) error {
 	now := time.Now()
-	h := &claimHandle{ledger: u.e.opts.Ledger, claim: claim, lease: u.e.opts.Lease, asked: asked, given: now, renewed: now}
+	h := &claimHandle{ledger: u.e.opts.Ledger, room: taken, claim: claim, lease: u.e.opts.Lease, asked: asked, given: now, renewed: now}
 	work, cancel := context.WithCancelCause(ctx)
 	var renewing sync.WaitGroup
 	renewing.Go(func() {
@@ -112,6 +129,7 @@ func (u *unit) hold(ctx context.Context, ended <-chan struct{}, claim ledger.Cla
 // claimHandle is a claim in force, and what was done under it so far.
 type claimHandle struct {
 	ledger Ledger
+	room   *room
 	claim  ledger.Claim
 	lease  time.Duration
 	asked  time.Time      // the claim, on this machine's clock

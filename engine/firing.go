@@ -8,6 +8,7 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 
 	"tallyman/engine/judge"
+	"tallyman/internal/finding"
 	"tallyman/internal/ledger"
 	"tallyman/internal/notice"
 	"tallyman/internal/retry"
@@ -35,6 +36,7 @@ func (u *unit) fire(ctx context.Context, h *claimHandle) error {
 type pass struct {
 	*unit
 	*judge.Pass
+	read []finding.State   // the findings that the pass builds on, as the ledger has them
 	next *judge.Resumption // for the next pass
 }
 
@@ -51,7 +53,7 @@ func (u *unit) newPass(c *ledger.Claim, started time.Time) *pass {
 func (p *pass) run(ctx context.Context, h *claimHandle) (again bool, err error) {
 	ctx, span := p.trace(ctx, h)
 	defer func() { span.End(err) }()
-	known, err := p.recall(ctx)
+	known, err := p.recall(ctx, &h.claim)
 	if err != nil {
 		return false, err
 	}
@@ -71,37 +73,20 @@ func (p *pass) run(ctx context.Context, h *claimHandle) (again bool, err error) 
 		return false, err
 	}
 	p.e.opts.Step(StepJudged)
+	if record.IsQuiet() { // only to be recorded, together with others
+		h.room.leave()
+	}
 	committing, step := p.e.opts.Tracer.Step(ctx, "commit")
 	committed, err := p.commit(committing, h, known, record)
 	step.End(err)
 	if err != nil {
 		return false, err
 	}
+	p.remember(&h.claim, record)
 	describe(span, &record.Run)
 	p.announce(h, record, committed)
 	p.next = result.Resume()
 	return record.Again, nil
-}
-
-// recall reads the findings and the state that the pass builds on.
-func (p *pass) recall(ctx context.Context) (*judge.Snapshot, error) {
-	state, err := p.e.opts.Ledger.Scope(ctx, p.rule.ID, p.rule.Scope)
-	if err != nil {
-		return nil, err
-	}
-	p.demote(ctx, &state)
-	p.noteInitial(&state)
-	findings, err := p.e.opts.Ledger.Findings(ctx, p.rule.ID, p.rule.Scope)
-	if err != nil {
-		return nil, err
-	}
-	var back ledger.LookBack
-	if p.rule.Probe.Watermark != nil && p.Resume == nil {
-		if back, err = p.e.opts.Ledger.LookBack(ctx, p.rule.ID, p.rule.Scope); err != nil {
-			return nil, err
-		}
-	}
-	return p.Begin(state, findings, back), nil
 }
 
 // suspectAfter is how often a commit is tried before the record itself is suspected.

@@ -32,6 +32,7 @@ type unit struct {
 	unverified error           // why the rule is not verified; nil while it is
 	cost       planCost
 	status     unitStatus
+	left       openFindings // by the last run of this node
 
 	catchUpFrom time.Time       // Firings due before this time are skipped, because the rule was disabled or had another schedule.
 	wasDisabled bool            // The skipped firings are recorded: the rule was disabled.

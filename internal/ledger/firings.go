@@ -90,6 +90,11 @@ type Claim struct {
 	Token       int64
 	LeaseUntil  time.Time
 	Repeated    bool
+
+	// State is that of the rule in the scope when the firing was claimed; nil = it is asked for.
+	State *ScopeState
+	// Before is the token of the claim before, where Node had that one, too, and nothing has changed the findings since but what was committed under it; 0 = unknown.
+	Before int64
 }
 
 // Outcome is how a run ended.
@@ -144,6 +149,13 @@ type Commit struct {
 	Back []Target
 	// Silenced is how many rows of mode event each silence has dropped, by its id.
 	Silenced map[string]int
+}
+
+// IsQuiet tells whether the run has changed nothing: only its record is written, and how far the scope is.
+func (c *Commit) IsQuiet() bool {
+	r := &c.Run
+	return r.Outcome == OutcomeOK && r.Errored+r.Notices+r.Unsubscribed == 0 && !c.Again && c.LookBack == nil && c.Initial == "" &&
+		len(c.Watermark)+len(c.Findings)+len(c.Notices)+len(c.Over)+len(c.Silenced) == 0 && c.Scope.LastDue.Equal(r.Due)
 }
 
 // FindingChange is a finding after the run.

@@ -7,8 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strconv"
-	"strings"
 	"time"
 
 	"tallyman/internal/finding"
@@ -143,35 +141,6 @@ func (f *Finding) State() finding.State {
 	}
 }
 
-// Run is a row of firings.
-type Run struct {
-	Rule, Scope                                                    string
-	Term, Due                                                      int64
-	Node                                                           string
-	Started, Duration                                              int64
-	Outcome                                                        string
-	Rows, Matched, Errored, Pending, Firing, Notices, Unsubscribed int
-	Error, Samples                                                 string
-}
-
-// Columns returns pointers to the fields in the order of the columns that the queries of runs name.
-func (r *Run) Columns() []any {
-	return []any{
-		&r.Rule, &r.Scope, &r.Term, &r.Due, &r.Node, &r.Started, &r.Duration, &r.Outcome, &r.Rows, &r.Matched, &r.Errored,
-		&r.Pending, &r.Firing, &r.Notices, &r.Unsubscribed, &r.Error, &r.Samples,
-	}
-}
-
-// Run is the row as readers see it.
-func (r *Run) Run() (ledger.Run, error) {
-	samples, err := ParseTexts(r.Samples)
-	return ledger.Run{
-		Rule: r.Rule, Scope: r.Scope, Term: r.Term, Due: Time(r.Due), Node: r.Node, Started: Time(r.Started), Duration: Span(r.Duration),
-		Outcome: ledger.Outcome(r.Outcome), Rows: r.Rows, Matched: r.Matched, Errored: r.Errored, Pending: r.Pending,
-		Firing: r.Firing, Notices: r.Notices, Unsubscribed: r.Unsubscribed, Error: r.Error, Samples: samples,
-	}, err
-}
-
 // RunArgs returns the columns that the query record-run takes: what the run says, under the claim, with the
 // number of deliveries that had nobody to go to.
 func RunArgs(c ledger.Claim, r *ledger.Run, answer string, unsubscribed int) []any {
@@ -280,22 +249,4 @@ func digest(c ledger.Claim, run *ledger.Commit) string {
 	}
 	h.Write(buf)
 	return base64.RawURLEncoding.EncodeToString(h.Sum(nil)[:12])
-}
-
-// Briefs reads runs as the statement run-sums writes them: outcome:µs,…
-func Briefs(text string) ([]ledger.Brief, error) {
-	if text == "" {
-		return nil, nil
-	}
-	parts := strings.Split(text, ",")
-	list := make([]ledger.Brief, len(parts))
-	for i, part := range parts {
-		outcome, took, _ := strings.Cut(part, ":")
-		us, err := strconv.ParseInt(took, 10, 64)
-		if err != nil {
-			return nil, fmt.Errorf("ledger: a run took %q: %w", took, err)
-		}
-		list[i] = ledger.Brief{Took: Span(us), Outcome: ledger.Outcome(outcome)}
-	}
-	return list, nil
 }

@@ -187,7 +187,11 @@ var pruneTests = []testCase{
 		_, err := f.Register(t.Context(), rule, "119241", 0, start)
 		noError(t, err)
 		for n := 1; n <= 6; n++ {
-			f.commit(t, n, nil)
+			c := f.claim(t, n)
+			run := commitOf(c)
+			run.Run.Rows = n // runs that find the same share a record
+			_, err := f.Commit(t.Context(), c, run)
+			noError(t, err)
 		}
 		c, err := f.Claim(t.Context(), rule, "119241", 0, due(1), "b", lease)
 		noError(t, err)

@@ -27,7 +27,7 @@ func Run(t *testing.T, fresh func(t testing.TB) Database) {
 	t.Helper()
 	RunEngine(t, fresh)
 	runTests(t, fresh,
-		recipientTests, clockTests, countTests, inboxTests, catalogueTests, readerTests, pruneTests, searchTests, bookTests, originTests, markTests, readAllTests,
+		recipientTests, clockTests, countTests, inboxTests, catalogueTests, readerTests, quietReadTests, pruneTests, searchTests, bookTests, originTests, markTests, readAllTests,
 		sendTests, raceTests, itemPushTests, itemMoveTests, itemEventTests, itemReadTests, itemPruneTests, pushTests, pushSettleTests, attemptTests, pushCommitTests, pushRecipientTests, pushOverTests,
 		operatedTests, overviewTests, tokenTests, silenceTests, silencePushTests, auditTests, auditedTests, refusalTests, pushPruneTests, pushRaceTests, removalPushTests, lineageTests, sessionWorkTests,
 	)
@@ -44,7 +44,7 @@ func Run(t *testing.T, fresh func(t testing.TB) Database) {
 // RunEngine runs the part of the suite that holds for whatever the engine takes for a ledger: firings, commits, lanes, shadows, switches and nodes.
 func RunEngine(t *testing.T, fresh func(t testing.TB) Database) {
 	t.Helper()
-	runTests(t, fresh, firingTests, removalTests, commitTests, lookBackTests, rewindTests, laneTests, historyTests, shadowTests, switchTests, sessionTests)
+	runTests(t, fresh, firingTests, quietTests, removalTests, commitTests, lookBackTests, rewindTests, laneTests, historyTests, shadowTests, switchTests, sessionTests)
 	t.Run("claims behave as the model", func(t *testing.T) {
 		t.Parallel()
 		checkClaims(t, newFixture(t, fresh))

@@ -14,8 +14,16 @@ import (
 	"tallyman/internal/ledger/store"
 )
 
-// Claim implements ledger.Firings.
+// Claim implements ledger.Firings. Claims that come at the same time share a statement. It leaves out what is not free; then the claim is alone, which also
+// finds out why.
 func (l *Ledger) Claim(ctx context.Context, rule, scope string, term int64, due time.Time, node string, lease time.Duration) (ledger.Claim, error) {
+	ask := &claimRequest{claim: ledger.Claim{Rule: rule, Scope: scope, Term: term, Due: due, Node: node}, lease: lease}
+	if err := l.claims.Do(ctx, ask); err != nil {
+		return ledger.Claim{}, err
+	}
+	if ask.claim.Token != 0 {
+		return ask.claim, nil
+	}
 	c := ledger.Claim{Rule: rule, Scope: scope, Node: node}
 	var dueAt, until int64
 	err := l.pool.QueryRow(ctx, queries.Get("claim"), rule, scope, codec.Micros(due), node, lease.Microseconds(), l.LeaseArg(), term).
@@ -36,9 +44,16 @@ func (l *Ledger) Release(ctx context.Context, c ledger.Claim) error {
 	return store.FencedIfNone(n, err)
 }
 
-// Commit implements ledger.Firings.
+// Commit implements ledger.Firings. Runs that have changed nothing share a statement; one that the statement leaves out has a transaction of its own, as
+// all others have, which also finds out why.
 func (l *Ledger) Commit(ctx context.Context, c ledger.Claim, run *ledger.Commit) (ledger.CommitResult, error) {
-	n, err := l.newNotices(ctx, codec.NewPlan(c, run))
+	plan := codec.NewPlan(c, run)
+	if run.IsQuiet() && !c.Repeated {
+		if committed, err := l.commitQuiet(ctx, c, run, plan.Digest); committed || err != nil {
+			return ledger.CommitResult{}, err
+		}
+	}
+	n, err := l.newNotices(ctx, plan)
 	defer n.release()
 	if err != nil {
 		return ledger.CommitResult{}, err
@@ -89,7 +104,7 @@ func (w *commit) fence(ctx context.Context, tx pgx.Tx) error {
 	b.Queue(queries.Get("fence"), w.claim.Rule, w.claim.Scope).QueryRow(func(r pgx.Row) error {
 		return ignoreNone(r.Scan(&w.scopeID, &token, &running))
 	})
-	b.Queue(queries.Get("last-answer"), w.claim.Rule, w.claim.Scope, codec.Micros(w.claim.Due), w.claim.Token).
+	b.Queue(queries.Get("last-answer"), w.claim.Rule, w.claim.Scope, codec.Micros(w.claim.Due), w.claim.Token, w.claim.Term).
 		QueryRow(func(r pgx.Row) error { return ignoreNone(r.Scan(&kept)) })
 	w.notices.ask(&b)
 	if err := tx.SendBatch(ctx, &b).Close(); err != nil {

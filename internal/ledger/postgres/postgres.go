@@ -14,6 +14,7 @@ import (
 	"github.com/pressly/goose/v3"
 	"github.com/pressly/goose/v3/lock"
 
+	"tallyman/internal/combine"
 	"tallyman/internal/ledger"
 	"tallyman/internal/ledger/schema"
 	"tallyman/internal/ledger/store"
@@ -45,6 +46,9 @@ type Ledger struct {
 
 	pool  *pgxpool.Pool
 	aside *pgxpool.Pool // for the sessions of nodes: while all connections of pool are in use, a session must be renewed all the same
+
+	claims *combine.Calls[*claimRequest]
+	quiet  *combine.Calls[*quietRun] // commits of runs that have changed nothing
 }
 
 var _ ledger.Ledger = (*Ledger)(nil)
@@ -72,6 +76,8 @@ func connect(ctx context.Context, url string, opts ledger.Options, session map[s
 	}
 	l := &Ledger{}
 	l.Store = store.New(engine{l}, opts)
+	l.claims = together(l.claimTogether, (*claimRequest).isLike)
+	l.quiet = together(l.commitTogether, func(_, _ *quietRun) bool { return true })
 	cfg.AfterConnect = l.setUp(sessionSetter(session, cfg.ConnConfig.RuntimeParams))
 	if l.pool, err = pgxpool.NewWithConfig(ctx, cfg); err != nil {
 		return nil, fmt.Errorf("ledger: connect: %w", err)
@@ -142,6 +148,8 @@ func (l *Ledger) Ping(ctx context.Context) error {
 
 // Close closes the connections, waiting for those in use.
 func (l *Ledger) Close() error {
+	l.claims.Rest()
+	l.quiet.Rest()
 	l.pool.Close()
 	l.aside.Close()
 	return nil

@@ -111,7 +111,7 @@ func (w *commit) fence(ctx context.Context, tx *sql.Tx) error {
 		return err
 	}
 	var kept string
-	if _, err := one(ctx, tx, "last-answer", []any{w.claim.Rule, w.claim.Scope, codec.Micros(w.claim.Due), w.claim.Token}, &kept); err != nil {
+	if _, err := one(ctx, tx, "last-answer", []any{w.claim.Rule, w.claim.Scope, codec.Micros(w.claim.Due), w.claim.Token, w.claim.Term}, &kept); err != nil {
 		return err
 	}
 	var err error
@@ -133,7 +133,7 @@ func (w *commit) writeState(ctx context.Context, tx *sql.Tx) error {
 	if err != nil {
 		return err
 	}
-	if _, err := exec(ctx, tx, "record-run", codec.RunArgs(w.claim, &w.run.Run, answer, w.done.Unsubscribed)...); err != nil {
+	if err := w.record(ctx, tx, answer); err != nil {
 		return err
 	}
 	s := w.run.Scope
@@ -151,6 +151,18 @@ func (w *commit) writeState(ctx context.Context, tx *sql.Tx) error {
 	}
 	_, err = exec(ctx, tx, "record-scope", w.scopeID, codec.Micros(s.LastDue), codec.Micros(s.LastOKDue),
 		s.Clock.Microseconds(), watermark, codec.Micros(w.claim.Due), w.run.Again, back, w.claim.Term, w.run.Initial)
+	return err
+}
+
+// record writes the run. One that has changed nothing is added to those before that found the same.
+func (w *commit) record(ctx context.Context, tx *sql.Tx, answer string) error {
+	if w.run.IsQuiet() && !w.claim.Repeated {
+		n, err := exec(ctx, tx, "add-run", append(codec.QuietArgs(w.claim, &w.run.Run, answer), codec.MostRuns)...)
+		if err != nil || n > 0 {
+			return err
+		}
+	}
+	_, err := exec(ctx, tx, "record-run", codec.RunArgs(w.claim, &w.run.Run, answer, w.done.Unsubscribed)...)
 	return err
 }
 

@@ -1,8 +1,10 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"tallyman/internal/ledger"
@@ -72,7 +74,8 @@ func (s *historyStore) RecordPlan(ctx context.Context, p ledger.ProbePlan) error
 
 // LastRuns implements ledger.RunSummary.
 func (s *historyStore) LastRuns(ctx context.Context) ([]ledger.Run, error) {
-	return s.runs(ctx, "last-runs")
+	var row codec.Run
+	return list(ctx, s.db, "last-runs", nil, row.Columns(), row.Last)
 }
 
 // Progress implements ledger.RunSummary.
@@ -87,25 +90,34 @@ func (s *historyStore) Progress(ctx context.Context) ([]ledger.Progress, error) 
 
 // Runs implements ledger.Runs.
 func (s *historyStore) Runs(ctx context.Context, rule string, scope *string, limit int) ([]ledger.Run, error) {
-	return s.runs(ctx, "runs", rule, scope, limit)
+	runs, err := s.runs(ctx, "runs", rule, scope, limit)
+	if err != nil {
+		return nil, err
+	}
+	slices.SortStableFunc(runs, func(a, b ledger.Run) int {
+		return cmp.Or(cmp.Compare(b.Term, a.Term), b.Due.Compare(a.Due), cmp.Compare(a.Scope, b.Scope))
+	})
+	return runs[:min(len(runs), max(limit, 0))], nil
 }
 
+// runs are all runs of records.
 func (s *historyStore) runs(ctx context.Context, name string, args ...any) ([]ledger.Run, error) {
 	var row codec.Run
-	return list(ctx, s.db, name, args, row.Columns(), row.Run)
+	records, err := list(ctx, s.db, name, args, row.Columns(), row.All)
+	return slices.Concat(records...), err
 }
 
 // RunAt implements ledger.Search.
 func (s *historyStore) RunAt(ctx context.Context, rule, scope string, at time.Time) (ledger.Run, error) {
-	var row codec.Run
-	found, err := one(ctx, s.db, "run-at", []any{rule, scope, codec.Micros(at)}, row.Columns(), row.Run)
+	runs, err := s.runs(ctx, "run-at", rule, scope, codec.Micros(at))
 	if err != nil {
 		return ledger.Run{}, err
 	}
-	if found == nil {
+	runs = slices.DeleteFunc(runs, func(r ledger.Run) bool { return r.Started.After(at) })
+	if len(runs) == 0 {
 		return ledger.Run{}, fmt.Errorf("%w: a run of rule %q in scope %q", ledger.ErrNotFound, rule, scope)
 	}
-	return *found, nil
+	return slices.MaxFunc(runs, func(a, b ledger.Run) int { return a.Started.Compare(b.Started) }), nil
 }
 
 // RunSums implements ledger.RunSummary.

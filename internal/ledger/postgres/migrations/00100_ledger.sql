@@ -78,7 +78,9 @@ CREATE TABLE seen_rows (
 );
 ALTER TABLE seen_rows ALTER COLUMN hashes SET STORAGE EXTERNAL;
 
--- The record of each firing. token and answer let a repeated commit be known. It outlives its rule_scope.
+-- The record of each firing, or of several that found the same one after the other and told nothing: due is that of the first then, and all else is of
+-- the last, due at last_due. runs is their number, and earlier has those before the last, as the statement commit-quiet writes them. token and answer
+-- let a repeated commit be known. It outlives its rule_scope.
 CREATE TABLE firings (
     rule         text COLLATE "C" NOT NULL,
     scope        text COLLATE "C" NOT NULL,
@@ -99,8 +101,11 @@ CREATE TABLE firings (
     unsubscribed bigint NOT NULL,
     error        text   NOT NULL,
     samples      text   NOT NULL,
+    last_due     bigint NOT NULL,
+    runs         integer NOT NULL DEFAULT 1,
+    earlier      text   NOT NULL DEFAULT '',
     PRIMARY KEY (rule, scope, term, due)
-);
+) WITH (fillfactor = 70);
 
 -- Open findings. The primary key holds a hash, since a key may be longer than an index entry.
 --   last_row   the row, as JSON, of the run due at row_due, which changed the finding last; null = none is recorded

@@ -6,9 +6,11 @@
 SELECT id, token, coalesce(running_due, 0) FROM rule_scopes WHERE rule = $1 AND scope = $2 FOR NO KEY UPDATE;
 
 -- name: last-answer
--- Arguments: $1 rule, $2 scope, $3 due, $4 token. Result: the answer to the last commit of that firing under that
+-- Arguments: $1 rule, $2 scope, $3 due, $4 token, $5 clock term. Result: the answer to the last commit of that firing under that
 -- token; none if there was no commit.
-SELECT answer FROM firings WHERE rule = $1 AND scope = $2 AND due = $3 AND token = $4;
+SELECT f.answer
+FROM (SELECT answer, token, last_due FROM firings WHERE rule = $1 AND scope = $2 AND term = $5 AND due <= $3 ORDER BY due DESC LIMIT 1) AS f
+WHERE f.token = $4 AND f.last_due = $3;
 
 -- name: existing-notices
 -- Arguments: $1 ids. Result: those that are there.
@@ -135,8 +137,8 @@ DELETE FROM findings WHERE scope_id = $1 AND key_hash = ANY($2::uuid[]);
 -- name: record-run
 -- Writes the firing, or adds to one that is committed in parts. Arguments: $1 … $19 in the order of the columns.
 INSERT INTO firings AS f (rule, scope, term, due, token, answer, node, started_at, duration, outcome, row_count, matched,
-                          errored, pending, firing, notices, unsubscribed, error, samples)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)
+                          errored, pending, firing, notices, unsubscribed, error, samples, last_due)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $4)
 ON CONFLICT (rule, scope, term, due) DO UPDATE
 SET token = excluded.token, answer = excluded.answer, node = excluded.node, duration = f.duration + excluded.duration,
     outcome = CASE WHEN f.outcome = 'degraded' AND excluded.outcome = 'ok' THEN 'degraded' ELSE excluded.outcome END,
@@ -156,6 +158,46 @@ SET last_due = $2, last_ok_due = $3, clock = $4, watermark = coalesce($5, waterm
     running_due = CASE WHEN $7 THEN running_due END, repeated = $7 AND repeated, back = $8, initial = coalesce(nullif($10, ''), initial)
 WHERE id = $1;
 
+-- name: commit-quiet
+-- Commits runs that have changed nothing, each under its claim: the run is added to the record of those before that found the same, or has a record of its
+-- own; the scope moves on. One whose claim is not in force, or whose row somebody else has locked, is left out. Arguments, alike in length: $1 rules,
+-- $2 scopes, $3 clock terms, $4 dues, $5 tokens, $6 answers, $7 nodes, $8 when they started, $9 durations, $10 rows, $11 those that matched,
+-- $12 pending, $13 firing, $14 last ok dues, $15 clocks, $16 where resolutions go; $17 how many runs a record has at most.
+-- Result: the positions (from 1) of those that are committed.
+WITH fenced AS MATERIALIZED (
+    SELECT q.*, s.id
+    FROM unnest($1::text[], $2::text[], $3::bigint[], $4::bigint[], $5::bigint[], $6::text[], $7::text[], $8::bigint[], $9::bigint[], $10::bigint[],
+                $11::bigint[], $12::bigint[], $13::bigint[], $14::bigint[], $15::bigint[], $16::text[])
+         WITH ORDINALITY AS q (rule, scope, term, due, token, answer, node, started_at, duration, row_count, matched, pending, firing, last_ok_due, clock, back, n)
+    JOIN rule_scopes s ON s.rule = q.rule COLLATE "C" AND s.scope = q.scope COLLATE "C" AND s.token = q.token AND s.running_due = q.due
+    ORDER BY s.id FOR NO KEY UPDATE OF s SKIP LOCKED),
+moved AS (
+    UPDATE rule_scopes s
+    SET last_due = f.due, last_ok_due = f.last_ok_due, clock = f.clock, term = greatest(s.term, f.term),
+        done_due = CASE WHEN s.term > f.term THEN s.done_due WHEN s.term < f.term THEN f.due ELSE greatest(s.done_due, f.due) END,
+        running_due = NULL, repeated = false, back = f.back
+    FROM fenced f WHERE s.id = f.id),
+added AS (
+    UPDATE firings r
+    SET token = f.token, answer = f.answer, last_due = f.due, started_at = f.started_at, duration = f.duration, runs = r.runs + 1,
+        earlier = r.earlier
+                  || CASE WHEN (r.last_due - r.due) % 1000000 = 0 THEN (r.last_due - r.due) / 1000000 || 's' ELSE (r.last_due - r.due)::text END
+                  || ',' || r.started_at - r.last_due || ',' || r.duration || ';'
+    FROM fenced f
+    CROSS JOIN LATERAL (SELECT k.term, k.due FROM firings k WHERE k.rule = f.rule COLLATE "C" AND k.scope = f.scope COLLATE "C"
+                        ORDER BY k.term DESC, k.due DESC LIMIT 1) AS l
+    WHERE r.rule = f.rule COLLATE "C" AND r.scope = f.scope COLLATE "C" AND r.term = l.term AND r.due = l.due
+      AND r.term = f.term AND r.last_due < f.due AND r.runs < $17 AND r.outcome = 'ok' AND r.notices = 0 AND r.unsubscribed = 0 AND r.node = f.node
+      AND r.row_count = f.row_count AND r.matched = f.matched AND r.pending = f.pending AND r.firing = f.firing
+    RETURNING f.n),
+recorded AS (
+    INSERT INTO firings (rule, scope, term, due, token, answer, node, started_at, duration, outcome, row_count, matched,
+                         errored, pending, firing, notices, unsubscribed, error, samples, last_due)
+    SELECT f.rule, f.scope, f.term, f.due, f.token, f.answer, f.node, f.started_at, f.duration, 'ok', f.row_count, f.matched,
+           0, f.pending, f.firing, 0, 0, '', '', f.due
+    FROM fenced f WHERE NOT EXISTS (SELECT FROM added a WHERE a.n = f.n))
+SELECT n FROM fenced;
+
 -- What TryCommit writes and takes back: the rows that every commit of a run writes. No rule is called ''. The firing takes more room than most, so that
 -- where it finds room other commits do.
 
@@ -165,8 +207,8 @@ INSERT INTO rule_scopes (id, rule, scope, registered_at) OVERRIDING SYSTEM VALUE
 
 -- name: try-firing
 -- No arguments, no result.
-INSERT INTO firings (rule, scope, due, token, answer, node, started_at, duration, outcome, row_count, matched, errored, pending, firing, notices, unsubscribed, error, samples)
-VALUES ('', '', 0, 0, '', '', 0, 0, '', 0, 0, 0, 0, 0, 0, 0, '', repeat('x', 1800));
+INSERT INTO firings (rule, scope, due, token, answer, node, started_at, duration, outcome, row_count, matched, errored, pending, firing, notices, unsubscribed, error, samples, last_due)
+VALUES ('', '', 0, 0, '', '', 0, 0, '', 0, 0, 0, 0, 0, 0, 0, '', repeat('x', 1800), 0);
 
 -- name: end-try-firing
 -- No arguments, no result.

@@ -36,8 +36,12 @@ WHERE n.id = ANY ($1::text[])
   AND (octet_length($6::bytea) = 0 OR position($6::bytea IN n.body) > 0);
 
 -- name: run-at
--- Arguments: $1 rule, $2 scope, $3 time. Result: the latest run that had begun by then and was not skipped, as in runs.
+-- Arguments: $1 rule, $2 scope, $3 time. Result: up to two records, as in runs. One of them has the latest run that had begun by then and was not skipped: the
+-- first record whose last run began later may have it, too.
 SELECT f.rule, f.scope, f.term, f.due, f.node, f.started_at, f.duration, f.outcome, f.row_count, f.matched, f.errored, f.pending,
-       f.firing, f.notices, f.unsubscribed, f.error, f.samples
-FROM firings f WHERE f.rule = $1 AND f.scope = $2 AND f.started_at <= $3 AND f.outcome <> 'skipped'
-ORDER BY f.started_at DESC, f.term DESC, f.due DESC LIMIT 1;
+       f.firing, f.notices, f.unsubscribed, f.error, f.samples, f.last_due, f.earlier
+FROM (SELECT * FROM (SELECT * FROM firings WHERE rule = $1 AND scope = $2 AND started_at <= $3 AND outcome <> 'skipped'
+                     ORDER BY started_at DESC, term DESC, due DESC LIMIT 1) AS before
+      UNION ALL
+      SELECT * FROM (SELECT * FROM firings WHERE rule = $1 AND scope = $2 AND started_at > $3 AND outcome <> 'skipped'
+                     ORDER BY term, due LIMIT 1) AS behind) AS f;

@@ -64,7 +64,9 @@ CREATE TABLE seen_rows (
     PRIMARY KEY (scope_id, n)
 ) STRICT;
 
--- The record of each firing. token and answer let a repeated commit be known. It outlives its rule_scope.
+-- The record of each firing, or of several that found the same one after the other and told nothing: due is that of the first then, and all else is of
+-- the last, due at last_due. runs is their number, and earlier has those before the last, as the statement add-run writes them. token and answer
+-- let a repeated commit be known. It outlives its rule_scope.
 CREATE TABLE firings (
     rule         TEXT    NOT NULL,
     scope        TEXT    NOT NULL,
@@ -85,6 +87,9 @@ CREATE TABLE firings (
     unsubscribed INTEGER NOT NULL,
     error        TEXT    NOT NULL,
     samples      TEXT    NOT NULL,
+    last_due     INTEGER NOT NULL,
+    runs         INTEGER NOT NULL DEFAULT 1,
+    earlier      TEXT    NOT NULL DEFAULT '',
     PRIMARY KEY (rule, scope, term, due)
 ) STRICT, WITHOUT ROWID;
 

@@ -6,9 +6,11 @@
 SELECT id, token, coalesce(running_due, 0) FROM rule_scopes WHERE rule = ?1 AND scope = ?2;
 
 -- name: last-answer
--- Arguments: ?1 rule, ?2 scope, ?3 due, ?4 token. Result: the answer to the last commit of that firing under that
+-- Arguments: ?1 rule, ?2 scope, ?3 due, ?4 token, ?5 clock term. Result: the answer to the last commit of that firing under that
 -- token; none if there was no commit.
-SELECT answer FROM firings WHERE rule = ?1 AND scope = ?2 AND due = ?3 AND token = ?4;
+SELECT f.answer
+FROM (SELECT answer, token, last_due FROM firings WHERE rule = ?1 AND scope = ?2 AND term = ?5 AND due <= ?3 ORDER BY due DESC LIMIT 1) AS f
+WHERE f.token = ?4 AND f.last_due = ?3;
 
 -- name: existing-notices
 -- Arguments: ?1 ids (JSON). Result: those that are there.
@@ -99,8 +101,8 @@ DELETE FROM findings WHERE scope_id = ?1 AND key IN (SELECT value FROM json_each
 -- name: record-run
 -- Writes the firing, or adds to one that is committed in parts. Arguments: ?1 … ?19 in the order of the columns.
 INSERT INTO firings (rule, scope, term, due, token, answer, node, started_at, duration, outcome, row_count, matched,
-                     errored, pending, firing, notices, unsubscribed, error, samples)
-VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19)
+                     errored, pending, firing, notices, unsubscribed, error, samples, last_due)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?4)
 ON CONFLICT (rule, scope, term, due) DO UPDATE
 SET token = excluded.token, answer = excluded.answer, node = excluded.node, duration = duration + excluded.duration,
     outcome = CASE WHEN outcome = 'degraded' AND excluded.outcome = 'ok' THEN 'degraded' ELSE excluded.outcome END,
@@ -108,6 +110,20 @@ SET token = excluded.token, answer = excluded.answer, node = excluded.node, dura
     errored = errored + excluded.errored, pending = excluded.pending, firing = excluded.firing,
     notices = notices + excluded.notices, unsubscribed = unsubscribed + excluded.unsubscribed,
     error = excluded.error, samples = CASE WHEN excluded.samples = '' THEN samples ELSE excluded.samples END;
+
+-- name: add-run
+-- Adds a run that has changed nothing to the record of those before that found the same. Arguments: ?1 rule, ?2 scope, ?3 clock term, ?4 due, ?5 token,
+-- ?6 answer, ?7 node, ?8 when it started, ?9 duration, ?10 rows, ?11 those that matched, ?12 pending, ?13 firing, ?14 how many runs a record has at most.
+-- Result: the number of rows, 0 = there is no such record.
+UPDATE firings AS r
+SET token = ?5, answer = ?6, last_due = ?4, started_at = ?8, duration = ?9, runs = runs + 1,
+    earlier = earlier
+              || CASE WHEN (last_due - due) % 1000000 = 0 THEN ((last_due - due) / 1000000) || 's' ELSE CAST(last_due - due AS TEXT) END
+              || ',' || (started_at - last_due) || ',' || duration || ';'
+WHERE rule = ?1 AND scope = ?2
+  AND (term, due) = (SELECT k.term, k.due FROM firings k WHERE k.rule = ?1 AND k.scope = ?2 ORDER BY k.term DESC, k.due DESC LIMIT 1)
+  AND term = ?3 AND last_due < ?4 AND runs < ?14 AND outcome = 'ok' AND notices = 0 AND unsubscribed = 0 AND node = ?7
+  AND row_count = ?10 AND matched = ?11 AND pending = ?12 AND firing = ?13;
 
 -- name: record-scope
 -- The state after the run; the claim ends with it, unless the firing goes on.
@@ -129,8 +145,8 @@ INSERT INTO rule_scopes (id, rule, scope, registered_at) VALUES (-1, '', '', 0);
 
 -- name: try-firing
 -- No arguments, no result.
-INSERT INTO firings (rule, scope, due, token, answer, node, started_at, duration, outcome, row_count, matched, errored, pending, firing, notices, unsubscribed, error, samples)
-VALUES ('', '', 0, 0, '', '', 0, 0, '', 0, 0, 0, 0, 0, 0, 0, '', printf('%.*c', 1800, 'x'));
+INSERT INTO firings (rule, scope, due, token, answer, node, started_at, duration, outcome, row_count, matched, errored, pending, firing, notices, unsubscribed, error, samples, last_due)
+VALUES ('', '', 0, 0, '', '', 0, 0, '', 0, 0, 0, 0, 0, 0, 0, '', printf('%.*c', 1800, 'x'), 0);
 
 -- name: end-try-firing
 -- No arguments, no result.

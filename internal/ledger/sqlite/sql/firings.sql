@@ -49,8 +49,8 @@ WHERE rule = ?1 AND scope = ?2 AND (term, done_due) < (?4, ?3) AND (running_due 
 -- name: record-skip
 -- Arguments: ?1 rule, ?2 scope, ?3 due, ?4 node, ?5 reason, ?6 now, ?7 clock term.
 INSERT INTO firings (rule, scope, term, due, token, answer, node, started_at, duration, outcome, row_count, matched, errored,
-                     pending, firing, notices, unsubscribed, error, samples)
-VALUES (?1, ?2, ?7, ?3, 0, '', ?4, ?6, 0, 'skipped', 0, 0, 0, 0, 0, 0, 0, ?5, '')
+                     pending, firing, notices, unsubscribed, error, samples, last_due)
+VALUES (?1, ?2, ?7, ?3, 0, '', ?4, ?6, 0, 'skipped', 0, 0, 0, 0, 0, 0, 0, ?5, '', ?3)
 ON CONFLICT (rule, scope, term, due) DO NOTHING;
 
 -- name: promotion

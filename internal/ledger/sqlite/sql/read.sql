@@ -3,7 +3,7 @@
 -- name: last-runs
 -- Result: the latest run of each rule and scope that is registered; its findings are those of the last that was not skipped.
 SELECT f.rule, f.scope, f.term, f.due, f.node, f.started_at, f.duration, f.outcome, f.row_count, f.matched, f.errored, coalesce(r.pending, 0),
-       coalesce(r.firing, 0), f.notices, f.unsubscribed, f.error, f.samples
+       coalesce(r.firing, 0), f.notices, f.unsubscribed, f.error, f.samples, f.last_due, ''
 FROM rule_scopes s
 JOIN firings f ON f.rule = s.rule AND f.scope = s.scope
      AND (f.term, f.due) = (SELECT k.term, k.due FROM firings k WHERE k.rule = s.rule AND k.scope = s.scope
@@ -22,19 +22,19 @@ FROM rule_scopes ORDER BY rule, scope;
 
 -- name: run-sums
 -- Arguments: ?1 how many runs at most. Result: the runs that are kept of each rule and scope that is registered: their number, their rows, those that
--- could not be judged, and as many of the last that were not skipped, the latest last: outcome:µs,…
-SELECT s.rule, s.scope, count(f.due), coalesce(sum(f.row_count), 0), coalesce(sum(f.errored), 0),
-       coalesce((SELECT group_concat(k.outcome || ':' || k.duration, ',' ORDER BY k.term, k.due)
-                 FROM (SELECT term, due, outcome, duration FROM firings WHERE rule = s.rule AND scope = s.scope AND outcome <> 'skipped'
+-- could not be judged, and the records of the last that were not skipped, as many as there may be runs, the latest last: outcome:earlier:µs/…
+SELECT s.rule, s.scope, coalesce(sum(f.runs), 0), coalesce(sum(f.row_count * f.runs), 0), coalesce(sum(f.errored), 0),
+       coalesce((SELECT group_concat(k.outcome || ':' || k.earlier || ':' || k.duration, '/' ORDER BY k.term, k.due)
+                 FROM (SELECT term, due, outcome, earlier, duration FROM firings WHERE rule = s.rule AND scope = s.scope AND outcome <> 'skipped'
                        ORDER BY term DESC, due DESC LIMIT ?1) AS k), '')
 FROM rule_scopes s LEFT JOIN firings f ON f.rule = s.rule AND f.scope = s.scope
 GROUP BY s.rule, s.scope ORDER BY s.rule, s.scope;
 
 -- name: runs
--- Arguments: ?1 rule, ?2 scope or null, ?3 limit. Result: runs, latest first.
+-- Arguments: ?1 rule, ?2 scope or null, ?3 limit. Result: records of runs, latest first; among their runs are so many of the latest.
 SELECT f.rule, f.scope, f.term, f.due, f.node, f.started_at, f.duration, f.outcome, f.row_count, f.matched, f.errored, f.pending,
-       f.firing, f.notices, f.unsubscribed, f.error, f.samples
-FROM firings f WHERE f.rule = ?1 AND (?2 IS NULL OR f.scope = ?2) ORDER BY f.term DESC, f.due DESC, f.scope LIMIT ?3;
+       f.firing, f.notices, f.unsubscribed, f.error, f.samples, f.last_due, f.earlier
+FROM firings f WHERE f.rule = ?1 AND (?2 IS NULL OR f.scope = ?2) ORDER BY f.term DESC, f.last_due DESC, f.scope LIMIT ?3;
 
 -- name: promotions
 -- Result: rule, scope, when, by whom.
@@ -84,9 +84,11 @@ DELETE FROM deliveries WHERE notice IN (SELECT value FROM json_each(?1));
 DELETE FROM notices WHERE num IN (SELECT value FROM json_each(?1));
 
 -- name: prune-firings
--- Removes one batch of all but the last firings. Arguments: ?1 how many stay per rule and scope, ?2 limit.
+-- Removes one batch of records of runs. Arguments: ?1 how many of the last runs stay per rule and scope, and the records that they are in, ?2 limit.
 -- Result: the number of rows.
 DELETE FROM firings WHERE (rule, scope, term, due) IN (
     SELECT rule, scope, term, due
-    FROM (SELECT rule, scope, term, due, row_number() OVER (PARTITION BY rule, scope ORDER BY term DESC, due DESC) AS place FROM firings)
-    WHERE place > ?1 LIMIT ?2);
+    FROM (SELECT rule, scope, term, due,
+                 sum(runs) OVER (PARTITION BY rule, scope ORDER BY term DESC, due DESC ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS later
+          FROM firings)
+    WHERE later >= ?1 LIMIT ?2);

@@ -1,0 +1,142 @@
+package postgres
+
+import (
+	"context"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"tallyman/internal/combine"
+	"tallyman/internal/ledger"
+	"tallyman/internal/ledger/codec"
+)
+
+const (
+	togetherFlights = 2
+	togetherMost    = 200              // claims or commits in one statement
+	togetherTimeout = 20 * time.Second // of a statement, whose callers may all have left
+)
+
+// together lets claims, or commits of runs that have changed nothing, share statements.
+func together[T any](call func(ctx context.Context, parts []*combine.Part[T]), alike func(a, b T) bool) *combine.Calls[T] {
+	return &combine.Calls[T]{
+		Flights: togetherFlights,
+		Fits: func(parts []*combine.Part[T], next T) bool {
+			return len(parts) < togetherMost && alike(parts[0].What, next)
+		},
+		Call: func(ctx context.Context, _ int, parts []*combine.Part[T]) {
+			ctx, cancel := context.WithTimeout(ctx, togetherTimeout)
+			defer cancel()
+			call(ctx, parts)
+			for _, p := range parts {
+				p.Answer()
+			}
+		},
+	}
+}
+
+// claimRequest is a claim that is asked for; it has a token where the statement has given it.
+type claimRequest struct {
+	claim ledger.Claim
+	lease time.Duration
+}
+
+func (r *claimRequest) isLike(other *claimRequest) bool {
+	return r.claim.Node == other.claim.Node && r.lease == other.lease
+}
+
+// claimTogether gives those of the claims that are free. An error is nobody's: each is then claimed alone, and has its own.
+func (l *Ledger) claimTogether(ctx context.Context, parts []*combine.Part[*claimRequest]) {
+	first := parts[0].What
+	var n int
+	var token, until, before int64
+	var row codec.Scope
+	take := func() error {
+		c := &parts[n-1].What.claim
+		state, err := row.State()
+		if err == nil {
+			c.State = &state
+		}
+		c.Token, c.LeaseUntil, c.Before, c.Due = token, codec.Time(until), before, codec.Time(codec.Micros(c.Due))
+		return nil
+	}
+	_ = l.askMany(ctx, "claim-many", append([]any{&n, &token, &until, &before}, row.Columns()...), take,
+		column(parts, func(r *claimRequest) string { return r.claim.Rule }),
+		column(parts, func(r *claimRequest) string { return r.claim.Scope }),
+		column(parts, func(r *claimRequest) int64 { return r.claim.Term }),
+		column(parts, func(r *claimRequest) int64 { return codec.Micros(r.claim.Due) }),
+		first.claim.Node, first.lease.Microseconds(), l.LeaseArg())
+}
+
+// askMany runs a statement for arrays of any length, in a transaction and a round trip of its own. It visits the rows.
+func (l *Ledger) askMany(ctx context.Context, name string, targets []any, visit func() error, args ...any) error {
+	var b pgx.Batch
+	b.Queue(queries.Get("any-length"))
+	b.Queue(queries.Get(name), args...).Query(func(found pgx.Rows) error {
+		_, err := pgx.ForEachRow(found, targets, visit)
+		return err
+	})
+	return l.pool.SendBatch(ctx, &b).Close()
+}
+
+// quietRun is a run that has changed nothing, on its way into the ledger.
+type quietRun struct {
+	claim        ledger.Claim
+	run          *ledger.Commit
+	answer, back string
+	committed    bool
+}
+
+// commitQuiet commits a run that has changed nothing, together with others. It tells whether it is committed.
+func (l *Ledger) commitQuiet(ctx context.Context, c ledger.Claim, run *ledger.Commit, digest string) (bool, error) {
+	q := &quietRun{claim: c, run: run}
+	var err error
+	if q.answer, err = codec.NewAnswer(digest, ledger.CommitResult{}); err != nil {
+		return false, err
+	}
+	if q.back, err = codec.Back(run.Back); err != nil {
+		return false, err
+	}
+	err = l.quiet.Do(ctx, q)
+	return err == nil && q.committed, err
+}
+
+// commitTogether commits those of the runs whose claims are in force. An error is nobody's: each is then committed alone, and has its own.
+func (l *Ledger) commitTogether(ctx context.Context, parts []*combine.Part[*quietRun]) {
+	text := func(of func(*quietRun) string) []string { return column(parts, of) }
+	number := func(of func(*quietRun) int64) []int64 { return column(parts, of) }
+	var n int
+	var committed []int
+	err := l.askMany(ctx, "commit-quiet", []any{&n}, func() error { committed = append(committed, n-1); return nil },
+		text(func(q *quietRun) string { return q.claim.Rule }),
+		text(func(q *quietRun) string { return q.claim.Scope }),
+		number(func(q *quietRun) int64 { return q.claim.Term }),
+		number(func(q *quietRun) int64 { return codec.Micros(q.claim.Due) }),
+		number(func(q *quietRun) int64 { return q.claim.Token }),
+		text(func(q *quietRun) string { return q.answer }),
+		text(func(q *quietRun) string { return q.run.Run.Node }),
+		number(func(q *quietRun) int64 { return codec.Micros(q.run.Run.Started) }),
+		number(func(q *quietRun) int64 { return q.run.Run.Duration.Microseconds() }),
+		number(func(q *quietRun) int64 { return int64(q.run.Run.Rows) }),
+		number(func(q *quietRun) int64 { return int64(q.run.Run.Matched) }),
+		number(func(q *quietRun) int64 { return int64(q.run.Run.Pending) }),
+		number(func(q *quietRun) int64 { return int64(q.run.Run.Firing) }),
+		number(func(q *quietRun) int64 { return codec.Micros(q.run.Scope.LastOKDue) }),
+		number(func(q *quietRun) int64 { return q.run.Scope.Clock.Microseconds() }),
+		text(func(q *quietRun) string { return q.back }),
+		codec.MostRuns)
+	if err != nil {
+		return // perhaps they are committed: then the ledger knows them when they are committed alone
+	}
+	for _, i := range committed {
+		parts[i].What.committed = true
+	}
+}
+
+func column[T, V any](parts []*combine.Part[T], of func(T) V) []V {
+	list := make([]V, len(parts))
+	for i, p := range parts {
+		list[i] = of(p.What)
+	}
+	return list
+}
