@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	dto "github.com/prometheus/client_model/go"
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
@@ -58,7 +59,8 @@ func (l firingLoad) measure(b *testing.B) {
 	execute(b, wms, `CREATE TABLE bin_stock (wh_id integer, bin_code text, qty integer);
 		INSERT INTO bin_stock SELECT w, 'B-' || n, n FROM generate_series(1, 1000) w, generate_series(1, 20) n;
 		CREATE INDEX ON bin_stock (wh_id); ANALYZE bin_stock`)
-	n := startNode(b, l.configure(b, s, wms))
+	ledgerURL := s.postgres.Database()
+	n := startNode(b, l.configure(b, s, wms, ledgerURL))
 	total := l.rules * l.scopes
 	began := time.Now()
 	for {
@@ -73,12 +75,14 @@ func (l firingLoad) measure(b *testing.B) {
 	verified := time.Since(n.started)
 	time.Sleep(settleTime)
 
-	before, nodeCPU, postgresCPU := n.scrape(), n.cpu(), s.postgresCPU()
+	before, nodeCPU, postgresCPU, done := n.scrape(), n.cpu(), s.postgresCPU(), transactions(b, ledgerURL)
 	from := time.Now()
 	time.Sleep(scaleTime(b))
 	after, took := n.scrape(), time.Since(from).Seconds()
+	firings := after.sum("tallyman_runs_total", "") - before.sum("tallyman_runs_total", "")
 	b.ReportMetric(verified.Seconds(), "s-until-verified")
-	b.ReportMetric((after.sum("tallyman_runs_total", "")-before.sum("tallyman_runs_total", ""))/took, "firings/s")
+	b.ReportMetric(firings/took, "firings/s")
+	b.ReportMetric((transactions(b, ledgerURL)-done)/firings, "transactions/firing")
 	b.ReportMetric(float64(total)/l.every.Seconds(), "due/s")
 	b.ReportMetric(after.quantile(before, lag, .5)*1000, "ms-late-p50")
 	b.ReportMetric(after.quantile(before, lag, .99)*1000, "ms-late-p99")
@@ -106,10 +110,9 @@ func scaleTime(t testing.TB) time.Duration {
 }
 
 // configure writes the files of a node and returns their folder.
-func (l firingLoad) configure(t testing.TB, s *servers, wms string) string {
+func (l firingLoad) configure(t testing.TB, s *servers, wms, ledgerURL string) string {
 	t.Helper()
 	dir := t.TempDir()
-	ledgerURL := s.postgres.Database()
 	write := func(name, text string) {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
@@ -275,6 +278,20 @@ func (s series) quantile(before series, name string, q float64) float64 {
 		low, below = b.GetUpperBound(), since(b)
 	}
 	return low
+}
+
+// transactions is how many a database has committed.
+func transactions(t testing.TB, url string) (n float64) {
+	t.Helper()
+	c, err := pgx.Connect(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = c.Close(context.WithoutCancel(t.Context())) }()
+	if err := c.QueryRow(t.Context(), "SELECT xact_commit FROM pg_stat_database WHERE datname = current_database()").Scan(&n); err != nil {
+		t.Fatal(err)
+	}
+	return n
 }
 
 // cpu is the processor time of the node in seconds.

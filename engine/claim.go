@@ -32,10 +32,34 @@ func (s slots) acquire(stop <-chan struct{}) bool {
 
 func (s slots) release() { <-s }
 
-// room is what a run takes up while it reads and judges: a place of its source, and a worker.
-type room struct{ held []slots }
+// room is what a firing takes up from its claim until its rows are judged: it is inside the gate of its source, and while it asks, it has a place of the
+// source and a worker. A rule that is not verified asks nothing: it has a worker alone.
+type room struct {
+	unit  *unit
+	asks  bool
+	began time.Time // when it had its place and its worker
+	held  []slots
+	left  bool
+}
 
-func (r *room) enter(s slots, stop <-chan struct{}) bool {
+// enter waits for what the firing needs to be claimed.
+func (r *room) enter(stop <-chan struct{}) bool {
+	if r.asks = r.unit.unverified == nil; r.asks {
+		return r.unit.gate.enter(stop)
+	}
+	return r.take(r.unit.e.workers, stop)
+}
+
+// begin waits for what the firing needs to ask its source.
+func (r *room) begin(ctx context.Context) error {
+	if r.asks && (!r.take(r.unit.slots, ctx.Done()) || !r.take(r.unit.e.workers, ctx.Done())) {
+		return context.Cause(ctx)
+	}
+	r.began = time.Now()
+	return nil
+}
+
+func (r *room) take(s slots, stop <-chan struct{}) bool {
 	if !s.acquire(stop) {
 		return false
 	}
@@ -45,30 +69,37 @@ func (r *room) enter(s slots, stop <-chan struct{}) bool {
 
 // leave makes room for others; more than once does nothing.
 func (r *room) leave() {
+	if r.left {
+		return
+	}
+	r.left = true
 	for _, s := range r.held {
 		s.release()
 	}
-	r.held = nil
+	if r.asks {
+		took := time.Duration(0)
+		if !r.began.IsZero() {
+			took = time.Since(r.began)
+		}
+		r.unit.gate.leave(took)
+	}
 }
 
 // claimAndFire waits for room, claims the firing and runs it to its commit. The claim that it returns may
 // be for an older firing, which a dead node has left.
 func (u *unit) claimAndFire(ctx context.Context, stop <-chan struct{}, due time.Time) (ledger.Claim, error) {
-	var taken room
+	taken := room{unit: u}
+	if !taken.enter(stop) {
+		return ledger.Claim{}, errStopping
+	}
 	defer taken.leave()
-	if u.unverified == nil && !taken.enter(u.slots, stop) { // an unverified rule asks its source nothing
-		return ledger.Claim{}, errStopping
-	}
-	if !taken.enter(u.e.workers, stop) {
-		return ledger.Claim{}, errStopping
-	}
 	select {
 	case <-stop: // it was disabled while it waited
 		return ledger.Claim{}, errStopping
 	default:
 	}
 	if u.stale(ctx) {
-		return ledger.Claim{}, errStale // it has waited for a worker
+		return ledger.Claim{}, errStale // it has waited to be let in
 	}
 
 	session, ended := u.e.opts.Session.Own()
@@ -82,9 +113,6 @@ func (u *unit) claimAndFire(ctx context.Context, stop <-chan struct{}, due time.
 			return claim, errStopping
 		}
 		return claim, err
-	}
-	if claim.Term == u.term.Number {
-		u.e.opts.Observer.FiringLag(u.now().Sub(u.plan.start(claim.Due)))
 	}
 	return claim, u.hold(ctx, ended, &taken, claim, asked)
 }
@@ -103,7 +131,13 @@ func (u *unit) hold(ctx context.Context, ended <-chan struct{}, taken *room, cla
 		}
 	})
 	renewing.Go(func() { h.keep(work, cancel) })
-	err := u.fire(work, h)
+	err := taken.begin(work)
+	if err == nil {
+		if claim.Term == u.term.Number {
+			u.e.opts.Observer.FiringLag(u.now().Sub(u.plan.start(claim.Due)))
+		}
+		err = u.fire(work, h)
+	}
 	lost := context.Cause(work)
 	cancel(nil)
 	renewing.Wait()

@@ -43,7 +43,7 @@ type Observer interface {
 	DeliveryDone(sink, outcome string, n int)
 	// DeliveryTook is called for each delivery that a sink has taken, with the time since its notice was made, which is just before the commit.
 	DeliveryTook(sink string, d time.Duration)
-	// FiringLag is how long after its due time and jitter a firing was claimed, in the engine's time.
+	// FiringLag is how long after its due time and jitter a firing was begun, in the engine's time.
 	FiringLag(d time.Duration)
 }
 

@@ -212,7 +212,7 @@ func (e *Engine) rearrange() {
 	signal(e.changed)
 }
 
-func (e *Engine) makeUnit(r *rules.Rule) (*unit, error) { return newUnit(e, r, e.slots[r.Source]) }
+func (e *Engine) makeUnit(r *rules.Rule) (*unit, error) { return newUnit(e, r) }
 
 // signal sends to the channel, or does nothing where the channel already holds a signal.
 func signal(c chan struct{}) {

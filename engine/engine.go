@@ -21,6 +21,7 @@ type Engine struct {
 	channels  map[string]judge.Channel // the sinks
 	workers   slots
 	slots     map[string]slots // of the sources
+	gates     map[string]*gate // of the sources
 	deliverer map[string]*deliverer
 	crew      crew
 	sums      runSums                                    // of the runs
@@ -48,6 +49,7 @@ func New(o Options) (*Engine, error) {
 		channels:  opts.channels(),
 		workers:   make(slots, opts.Workers),
 		slots:     map[string]slots{},
+		gates:     map[string]*gate{},
 		deliverer: map[string]*deliverer{},
 		crew:      crew{ending: map[string]*unit{}},
 		started:   time.Now().UTC(),
@@ -59,6 +61,7 @@ func New(o Options) (*Engine, error) {
 	}
 	for name := range opts.Sources {
 		e.slots[name] = make(slots, opts.perSource(name))
+		e.gates[name] = &gate{places: min(opts.perSource(name), opts.Workers)}
 	}
 	if err := e.Replace(opts.Rules, opts.Complete); err != nil {
 		return nil, err

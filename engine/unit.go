@@ -22,6 +22,7 @@ type unit struct {
 	log        *slog.Logger
 	source     scanners.Source
 	slots      slots // of the source
+	gate       *gate // of the source
 	scoped     *judge.ScopedRule
 	made       time.Time
 	madeIn     int64           // the clock term of made
@@ -43,7 +44,7 @@ type unit struct {
 	abandoned   chan time.Time  // Due time of a firing that a dead node has left; see Engine.reclaim.
 }
 
-func newUnit(e *Engine, r *rules.Rule, sourceSlots slots) (*unit, error) {
+func newUnit(e *Engine, r *rules.Rule) (*unit, error) {
 	scoped, err := judge.NewScopedRule(r, e.channels)
 	if err != nil {
 		return nil, err
@@ -52,7 +53,8 @@ func newUnit(e *Engine, r *rules.Rule, sourceSlots slots) (*unit, error) {
 		e: e, rule: r, made: e.opts.Clock.Now(),
 		log:    e.opts.Logger.With("rule", r.ID, "scope", r.Scope),
 		source: e.opts.Sources[r.Source],
-		slots:  sourceSlots,
+		slots:  e.slots[r.Source],
+		gate:   e.gates[r.Source],
 		scoped: scoped,
 		plan: firingPlan{
 			schedule: scoped.Schedule, jitter: schedule.Jitter(r.ID, r.Scope, r.Schedule.Jitter),

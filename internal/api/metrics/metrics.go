@@ -66,7 +66,7 @@ func New(version, goVersion string) (*Metrics, error) {
 			Namespace: namespace, Name: "delivery_duration_seconds", Help: "How long deliveries took from the commit of their notice until their sink had taken them, by sink.",
 			Buckets: []float64{.01, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300, 1800, 7200},
 		}, []string{"sink"}),
-		firingLag: histogram("firing_lag_seconds", "How long after its due time a firing was claimed.",
+		firingLag: histogram("firing_lag_seconds", "How long after its due time a firing was begun.",
 			[]float64{.01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300, 1800}),
 		polls: counter("polls_total", "Polls, by how they ended.", "outcome"),
 		pollTime: histogram("poll_duration_seconds", "How long polls took, without the time that they waited for something new.",
