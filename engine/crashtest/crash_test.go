@@ -210,6 +210,12 @@ func (h *harness) killedAt(step string) {
 func (h *harness) until(want ...string) {
 	h.Helper()
 	h.want = want
+	h.untilIs(h.complete)
+}
+
+// untilIs runs a child until it is, and stops the child as an operator does.
+func (h *harness) untilIs(complete func() bool) {
+	h.Helper()
 	h.write(sentFile, "")
 	cmd, log := h.process()
 	done := make(chan error, 1)
@@ -217,13 +223,13 @@ func (h *harness) until(want ...string) {
 	deadline := time.After(60 * time.Second)
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
-	for !h.complete() {
+	for !complete() {
 		select {
 		case err := <-done:
 			h.Fatalf("the child ended with %v:\n%s", err, log)
 		case <-deadline:
 			_ = cmd.Process.Kill()
-			h.Fatalf("the sink got %q, want %q; the child ended with %v\n%s", h.distinct(), want, <-done, log)
+			h.Fatalf("the sink got %q, want %q; the child ended with %v\n%s", h.distinct(), h.want, <-done, log)
 		case <-tick.C:
 		}
 	}

@@ -1,6 +1,7 @@
 package crashtest
 
 import (
+	"strconv"
 	"time"
 
 	"tallyman/rules"
@@ -18,12 +19,23 @@ const (
 	alerts = "alert" // tells of its failed runs
 	many   = "many"  // has more findings than a portion of a removal closes
 	none   = "none"  // no rule at all
+	wide   = "wide"  // has wideScopes scopes, which see the same rows at the same time
 )
+
+const wideScopes = 30
 
 // rulesOf returns the rules of that name.
 func rulesOf(name string) []*rules.Rule {
-	if name == none {
+	switch name {
+	case none:
 		return nil
+	case wide:
+		list := make([]*rules.Rule, wideScopes)
+		for i := range list {
+			list[i] = ruleOf(name)
+			list[i].Scope = "W" + strconv.Itoa(i)
+		}
+		return list
 	}
 	return []*rules.Rule{ruleOf(name)}
 }
