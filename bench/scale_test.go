@@ -23,9 +23,13 @@ import (
 	"github.com/prometheus/common/model"
 )
 
-// BenchmarkFirings has a node run scopes of rules that find nothing, for SCALE_TIME (30s) after the node has settled. The node is a process; the
+// BenchmarkFirings has a node run scopes of rules that find nothing, for SCALE_TIME after the node has settled. The node is a process; the
 // ledger and the WMS are databases of one PostgreSQL with fsync on, on the same machine.
 func BenchmarkFirings(b *testing.B) {
+	span, err := time.ParseDuration(os.Getenv("SCALE_TIME"))
+	if err != nil {
+		b.Skip("it takes long: make bench-scale")
+	}
 	for _, load := range []firingLoad{
 		{rules: 10_000, scopes: 1, every: time.Minute},
 		{rules: 10, scopes: 1_000, every: 4 * time.Second},
@@ -33,7 +37,7 @@ func BenchmarkFirings(b *testing.B) {
 	} {
 		b.Run(fmt.Sprintf("rules=%d/scopes=%d/every=%s", load.rules, load.scopes, load.every), func(b *testing.B) {
 			for b.Loop() {
-				load.measure(b)
+				load.measure(b, span)
 			}
 			b.ReportMetric(0, "ns/op")
 		})
@@ -52,7 +56,7 @@ const (
 	settleTime  = 30 * time.Second // after the start: first scans, garbage of the start
 )
 
-func (l firingLoad) measure(b *testing.B) {
+func (l firingLoad) measure(b *testing.B, span time.Duration) {
 	b.Helper()
 	s := newServers(b)
 	wms := s.database("wms")
@@ -70,14 +74,14 @@ func (l firingLoad) measure(b *testing.B) {
 		} else if time.Since(began) > startWithin {
 			b.Fatalf("%.0f of %d scopes are not verified after %s", waiting, total, startWithin)
 		}
-		time.Sleep(time.Second)
+		<-time.After(time.Second)
 	}
 	verified := time.Since(n.started)
-	time.Sleep(settleTime)
+	<-time.After(settleTime)
 
 	before, nodeCPU, postgresCPU, done := n.scrape(), n.cpu(), s.postgresCPU(), transactions(b, ledgerURL)
 	from := time.Now()
-	time.Sleep(scaleTime(b))
+	<-time.After(span)
 	after, took := n.scrape(), time.Since(from).Seconds()
 	firings := after.sum("tallyman_runs_total", "") - before.sum("tallyman_runs_total", "")
 	b.ReportMetric(verified.Seconds(), "s-until-verified")
@@ -93,20 +97,6 @@ func (l firingLoad) measure(b *testing.B) {
 	if failed := after.sum("tallyman_runs_total", "failed"); failed > 0 {
 		b.Errorf("%.0f runs failed", failed)
 	}
-}
-
-// scaleTime is for how long a load is measured.
-func scaleTime(t testing.TB) time.Duration {
-	t.Helper()
-	text := os.Getenv("SCALE_TIME")
-	if text == "" {
-		text = "30s"
-	}
-	d, err := time.ParseDuration(text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return d
 }
 
 // configure writes the files of a node and returns their folder.
@@ -182,7 +172,7 @@ func startNode(t testing.TB, dir string) *nodeProcess {
 		t.Fatalf("%v: %s", err, out)
 	}
 	n := &nodeProcess{t: t, started: time.Now()}
-	n.cmd = exec.Command(program, "serve", "--config", config) //nolint:noctx // it is told to end, and has time to
+	n.cmd = exec.Command(program, "serve", "--config", config)
 	n.cmd.Env = append(os.Environ(), strings.Fields(os.Getenv("SCALE_ENV"))...)
 	log := filepath.Join(dir, "node.log")
 	file, err := os.Create(log)

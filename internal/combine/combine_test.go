@@ -2,9 +2,10 @@ package combine_test
 
 import (
 	"context"
-	"tallyman/internal/combine"
 	"testing"
 	"testing/synctest"
+
+	"tallyman/internal/combine"
 )
 
 // A call goes on when those who shared it have left. Whoever closes the client must know when it is over.

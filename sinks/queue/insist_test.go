@@ -3,10 +3,11 @@ package queue
 import (
 	"context"
 	"errors"
-	"tallyman/internal/combine"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"tallyman/internal/combine"
 )
 
 // TestTheCauseIsNamed: who hears that a queue is unavailable is told why, whether the call's time was over first or the caller's.

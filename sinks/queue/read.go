@@ -274,15 +274,6 @@ func until(trace []item.Move, moves int64) []item.Move {
 	return trace
 }
 
-// awaitRead waits until the ledger has all that had moved when get.lua gave that answer.
-func (l *queueLine) awaitRead(ctx context.Context, epoch string, answer []string) error {
-	where, err := counts(answer[:1])
-	if err != nil {
-		return err
-	}
-	return l.awaitApplied(ctx, epoch, where[0])
-}
-
 // settle waits until what has moved by now is in the ledger, for a while. Without Redis there is nothing to wait for: what the
 // ledger has is told.
 func (q *Queue) settle(ctx context.Context, l *queueLine) error {

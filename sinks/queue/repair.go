@@ -141,6 +141,15 @@ func (q rebuilder) repairThose(ctx context.Context, l *queueLine, epoch string, 
 	return nil
 }
 
+// awaitRead waits until the ledger has all that had moved when get.lua gave that answer.
+func (l *queueLine) awaitRead(ctx context.Context, epoch string, answer []string) error {
+	where, err := counts(answer[:1])
+	if err != nil {
+		return err
+	}
+	return l.awaitApplied(ctx, epoch, where[0])
+}
+
 // awaitApplied waits until the ledger has what had moved up to the position, whichever node drains.
 func (l *queueLine) awaitApplied(ctx context.Context, epoch string, position int64) error {
 	for {

@@ -2,6 +2,7 @@ package codec
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -56,10 +57,10 @@ func (r *Run) All() ([]ledger.Run, error) {
 	}
 	list := make([]ledger.Run, 1, len(earlier)+1)
 	list[0] = last
-	for i := len(earlier) - 1; i >= 0; i-- {
+	for _, run := range slices.Backward(earlier) {
 		one := last
-		due := r.Due + earlier[i].offset
-		one.Due, one.Started, one.Duration = Time(due), Time(due+earlier[i].lag), Span(earlier[i].duration)
+		due := r.Due + run.offset
+		one.Due, one.Started, one.Duration = Time(due), Time(due+run.lag), Span(run.duration)
 		list = append(list, one)
 	}
 	return list, nil
