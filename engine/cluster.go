@@ -26,10 +26,14 @@ func (e *Engine) agreed(ctx context.Context, version string) (bool, error) {
 	return true, nil
 }
 
-// reclaim looks, three times in the length of a lease and after TakeOver, for firings that were claimed and never finished, and tells the
+// reclaim looks, three times in the length of a lease and after TakeOver, who is there, and for firings that were claimed and never finished, and tells the
 // loops of their rules. A rule that is due once a day need not wait a day for the rest of its firing.
 func (e *Engine) reclaim(ctx context.Context, stop <-chan struct{}) {
 	for {
+		id, _ := e.opts.Session.Own()
+		if err := e.share.look(ctx, e.opts.Ledger, id); err != nil {
+			e.log.Warn("the ledger cannot be asked which nodes are there", "error", err)
+		}
 		left, err := e.opts.Ledger.Abandoned(ctx)
 		if err != nil {
 			e.log.Warn("the ledger cannot be asked for abandoned firings", "error", err)

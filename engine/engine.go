@@ -22,6 +22,7 @@ type Engine struct {
 	workers   slots
 	slots     map[string]slots // of the sources
 	gates     map[string]*gate // of the sources
+	share     share
 	deliverer map[string]*deliverer
 	crew      crew
 	sums      runSums                                    // of the runs

@@ -84,7 +84,7 @@ func (u *unit) loop(ctx context.Context, stop <-chan struct{}) {
 		if u.tellsFailures() && u.unready() && !u.getReady(idle, stop, u.plan.start(due)) {
 			return
 		}
-		left, ok := u.waitUntil(idle, stop, u.plan.start(due))
+		left, ok := u.waitUntil(idle, stop, u.plan.start(due).Add(u.e.share.wait(u.rule.ID, u.rule.Scope)))
 		if !ok || !u.getReady(idle, stop, u.now().Add(u.verifyWait())) {
 			return
 		}

@@ -21,7 +21,10 @@ func (l *Ledger) Claim(ctx context.Context, rule, scope string, term int64, due 
 	if err := l.claims.Do(ctx, ask); err != nil {
 		return ledger.Claim{}, err
 	}
-	if ask.claim.Token != 0 {
+	switch {
+	case ask.done:
+		return ledger.Claim{}, ledger.ErrDone
+	case ask.claim.Token != 0:
 		return ask.claim, nil
 	}
 	c := ledger.Claim{Rule: rule, Scope: scope, Node: node}

@@ -39,6 +39,7 @@ func together[T any](call func(ctx context.Context, parts []*combine.Part[T]), a
 type claimRequest struct {
 	claim ledger.Claim
 	lease time.Duration
+	done  bool // the firing is
 }
 
 func (r *claimRequest) isLike(other *claimRequest) bool {
@@ -52,7 +53,11 @@ func (l *Ledger) claimTogether(ctx context.Context, parts []*combine.Part[*claim
 	var token, until, before int64
 	var row codec.Scope
 	take := func() error {
-		c := &parts[n-1].What.claim
+		asked := parts[n-1].What
+		if asked.done = token == 0; asked.done {
+			return nil
+		}
+		c := &asked.claim
 		state, err := row.State()
 		if err == nil {
 			c.State = &state

@@ -31,18 +31,29 @@ SELECT set_config('plan_cache_mode', 'force_generic_plan', true), set_config('en
 -- name: claim-many
 -- Takes firings that nobody has begun. One that another node has begun or left, or whose row somebody else has locked, is left out. Arguments, alike in
 -- length: $1 rules, $2 scopes, $3 clock terms, $4 dues; $5 node, $6 lease in µs, $7 now.
--- Result: position (from 1), token, lease until, the token of the claim before if it was the node's (0 = it was not), and the columns of scope before the claim.
-WITH free AS MATERIALIZED (
+-- Result: position (from 1), token (0 = the firing is done), lease until, the token of the claim before if it was the node's (0 = it was not), and the
+-- columns of scope before the claim.
+WITH w AS MATERIALIZED (
+    SELECT * FROM unnest($1::text[], $2::text[], $3::bigint[], $4::bigint[]) WITH ORDINALITY AS w (rule, scope, term, due, n)),
+free AS MATERIALIZED (
     SELECT w.n, w.term AS asked, w.due, s.*
-    FROM unnest($1::text[], $2::text[], $3::bigint[], $4::bigint[]) WITH ORDINALITY AS w (rule, scope, term, due, n)
+    FROM w
     JOIN rule_scopes s ON s.rule = w.rule COLLATE "C" AND s.scope = w.scope COLLATE "C" AND s.running_due IS NULL AND (s.term, s.done_due) < (w.term, w.due)
-    ORDER BY s.id FOR NO KEY UPDATE OF s SKIP LOCKED)
-UPDATE rule_scopes s
-SET token = nextval('ledger_token'), repeated = false, running_term = f.asked, running_due = f.due, running_node = $5, lease_until = ledger_now($7) + $6
-FROM free f WHERE s.id = f.id
-RETURNING f.n, s.token, s.lease_until, CASE WHEN f.running_node = $5 THEN f.token ELSE 0 END,
-          f.registered_at, f.last_due, f.last_ok_due, f.clock, f.done_due, f.watermark, f.token, 0::bigint, f.running_node, f.lease_until, false, false,
-          f.promoted_at, f.promoted_by, f.thawed_due, f.term, f.running_term, f.initial;
+    ORDER BY s.id FOR NO KEY UPDATE OF s SKIP LOCKED),
+taken AS (
+    UPDATE rule_scopes s
+    SET token = nextval('ledger_token'), repeated = false, running_term = f.asked, running_due = f.due, running_node = $5, lease_until = ledger_now($7) + $6
+    FROM free f WHERE s.id = f.id
+    RETURNING f.n, s.token AS given, s.lease_until AS until, CASE WHEN f.running_node = $5 THEN f.token ELSE 0 END AS before,
+              f.registered_at, f.last_due, f.last_ok_due, f.clock, f.done_due, f.watermark, f.token, 0::bigint, f.running_node, f.lease_until, false, false,
+              f.promoted_at, f.promoted_by, f.thawed_due, f.term, f.running_term, f.initial)
+SELECT * FROM taken
+UNION ALL
+SELECT w.n, 0, 0, 0,
+       s.registered_at, s.last_due, s.last_ok_due, s.clock, s.done_due, s.watermark, s.token, 0::bigint, s.running_node, s.lease_until, false, false,
+       s.promoted_at, s.promoted_by, s.thawed_due, s.term, s.running_term, s.initial
+FROM w
+JOIN rule_scopes s ON s.rule = w.rule COLLATE "C" AND s.scope = w.scope COLLATE "C" AND s.running_due IS NULL AND (s.term, s.done_due) >= (w.term, w.due);
 
 -- name: renew
 -- Arguments: $1 rule, $2 scope, $3 token, $4 due, $5 lease in µs, $6 now. Result: the number of rows, 0 = fenced.
