@@ -38,6 +38,10 @@ func checkRule(r *Rule, known Site) problem.List {
 		l = append(l, r.Problem("source", CodeUnknownSource, fmt.Sprintf("no source %q is configured", r.Source),
 			problem.Nearest(r.Source, known.Sources, "sources")))
 	}
+	if q := r.ScopesFrom; q != nil && !slices.Contains(known.Sources, q.Source) {
+		l = append(l, r.Problem("scopes.source", CodeUnknownSource, fmt.Sprintf("no source %q is configured", q.Source),
+			problem.Nearest(q.Source, known.Sources, "sources")))
+	}
 	l = append(l, checkDeliver(r, known)...)
 	_, found := dataOf(r, known.Types)
 	return append(l, found...)

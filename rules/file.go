@@ -57,11 +57,16 @@ func (fr *fileReader) rule(n *strictyaml.Node, item int) ([]*Rule, problem.List)
 	base := draft{tree: merged.Without("scopes"), item: item, params: []paramPart{
 		{fr.defaults.Get("probe", "params"), ""}, {n.Get("probe", "params"), id},
 	}}
-	if scopes := merged.Field("scopes"); scopes == nil {
+	switch scopes := merged.Field("scopes"); {
+	case scopes == nil:
 		r, found := fr.scoped(base, "")
 		made, problems = append(made, r), append(problems, found...)
-	} else {
-		made, problems = fr.scopes(id, base, scopes, spec.Scopes, problems)
+	case spec.Scopes.query != nil:
+		base.tree = merged
+		r, found := fr.queried(base, spec.Scopes.query)
+		made, problems = append(made, r), append(problems, found...)
+	default:
+		made, problems = fr.scopes(id, base, scopes, spec.Scopes.list, problems)
 	}
 	for _, r := range made {
 		r.OwnLabels = spec.Labels

@@ -109,6 +109,8 @@ type Rule struct {
 	Limit          Limit
 	Notice         Notice
 	Deliver        []deliver.Entry // nil = as the type says
+	ScopesFrom     *ScopeQuery     `json:",omitempty"` // nil = the file has the scopes, or there are none
+	Placeholder    Placeholder     `json:",omitempty"` // "" = it is a rule in a scope
 
 	File     string // where it was read from
 	Checksum string // of everything above; changes when the rule's meaning does

@@ -36,7 +36,7 @@ type ruleSpec struct {
 	Mode           string            `yaml:"mode" enum:"state,event" doc:"state: the probe returns what is wrong now; a finding whose row is gone resolves. event: every new row is one notice, nothing resolves."`
 	Shadow         bool              `yaml:"shadow" doc:"true: it runs and keeps its findings, but tells only an inbox of its own, until it is promoted."`
 	Schedule       scheduleSpec      `yaml:"schedule" doc:"When it looks."`
-	Scopes         []scopeSpec       `yaml:"scopes" doc:"The warehouses, or other slices, that it runs for, each with findings of its own."`
+	Scopes         scopesSpec        `yaml:"scopes" doc:"The warehouses, or other slices, that it runs for, each with findings of its own: a list, or {source: …, sql: …, every: 5m}, a query whose rows are the scopes."`
 	Source         string            `yaml:"source" doc:"The database to ask: a name under sources in the configuration."`
 	Probe          probeSpec         `yaml:"probe" doc:"What to ask."`
 	Per            string            `yaml:"per" enum:"row,result" doc:"row: each row that meets the condition is a finding. result: the result as a whole is one; the condition sees rows and row_count."`

@@ -34,6 +34,13 @@ func NewReach(list []*Rule) *Reach {
 	r := &Reach{types: map[string]*typeReach{}}
 	constants := map[string]string{} // by expression; "" = it depends on the row
 	for _, one := range list {
+		if one.Placeholder == Nowhere {
+			continue
+		}
+		scope := one.Scope
+		if one.Placeholder != "" { // which scopes there will be, nobody knows
+			scope = ""
+		}
 		expression := one.Notice.Warehouse
 		warehouse, known := constants[expression]
 		if !known {
@@ -41,12 +48,12 @@ func NewReach(list []*Rule) *Reach {
 			constants[expression] = warehouse
 		}
 		if expression == "" {
-			warehouse = one.Scope
+			warehouse = scope
 		}
 		r.told = append(r.told, Told{one, one.Notice.Type, warehouse})
 		if one.NoData == PolicyAlert || one.OnError == PolicyAlert {
 			if warehouse == "" {
-				warehouse = one.Scope // as AlertWarehouse
+				warehouse = scope // as AlertWarehouse
 			}
 			r.told = append(r.told, Told{one, catalog.NoData, warehouse}, Told{one, catalog.RuleFailed, warehouse})
 		}

@@ -20,6 +20,8 @@ type Catalogue interface {
 	Audience
 	Book
 	OriginKeeper
+	SubscriptionSyncer
+	ScopeKeeper
 	// SeedTypes adds those types of the file that the ledger does not have; it changes none.
 	SeedTypes(ctx context.Context, who Author, types catalog.Catalog) (added int, err error)
 	// SeedSubscriptions adds them if the ledger never had any. ErrNotFound for an unknown type.

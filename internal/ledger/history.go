@@ -145,6 +145,7 @@ type View interface {
 	PromotionReader
 	ScopeReader
 	CatalogueReader
+	ScopeLists
 	SilenceReader
 	Close() error
 }

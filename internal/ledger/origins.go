@@ -2,99 +2,51 @@ package ledger
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
-	"fmt"
-	"slices"
-	"strings"
 	"time"
 )
 
-// OriginKeeper keeps the subscriptions that a query of a source returns. The name of the source is their origin. A subscription that was made by
-// hand has none; where the query returns it too, it stays what it is.
-type OriginKeeper interface {
-	OriginReader
-	// ClaimOrigin lets one node of the cluster ask the source, once in every, and not while another node's claim has no answer and is younger than within. The
-	// token of a claim is over with the next one.
-	ClaimOrigin(ctx context.Context, origin string, every, within time.Duration) (token int64, claimed bool, err error)
-	// TakeSubscriptions makes the subscriptions of the origin the list, with one record of what has changed. A list that would remove more than half of them waits:
-	// Waits of the origin is that list. ErrFenced after a later claim, ErrNotFound for an unknown type, ErrInvalid.
-	TakeSubscriptions(ctx context.Context, who Author, origin string, token int64, subs []Subscription) (OriginChange, error)
-	// FailOrigin records why the source has given no list; the subscriptions stay. ErrFenced.
-	FailOrigin(ctx context.Context, origin string, token int64, reason string) error
-	// ConfirmSubscriptions takes the list that waits and has the hash. ErrOtherList where none waits, or another one does; ErrNotFound for an unknown type.
-	ConfirmSubscriptions(ctx context.Context, who Author, origin, hash string) (OriginChange, error)
-	// ReleaseSubscriptions makes all subscriptions of the origin ones that were made by hand, and forgets the origin. ErrNotFound.
-	ReleaseSubscriptions(ctx context.Context, who Author, origin string) (released int, err error)
-}
+// OriginKind says what a query of a source lists.
+type OriginKind string
 
-// OriginReader reads how origins stand.
-type OriginReader interface {
-	// SubscriptionOrigins returns them by name.
-	SubscriptionOrigins(ctx context.Context) ([]SubscriptionOrigin, error)
-}
-
-// The errors of origins.
-var (
-	ErrOtherList = errors.New("ledger: another list waits")
-	ErrHasOrigin = errors.New("ledger: the subscription comes from a source")
+// The kinds of origins.
+const (
+	OriginSubscriptions OriginKind = "subscriptions" // the name of the origin is that of the source
+	OriginScopes        OriginKind = "scopes"        // the name of the origin is the id of the rule
 )
 
-// SubscriptionOrigin is how the subscriptions of a source stand.
-type SubscriptionOrigin struct {
-	Name          string
-	Subscriptions int
-	Asked         time.Time // when a node last began to ask the source
-	Answered      time.Time // when the source last gave a list; zero = never
-	FailedSince   time.Time // zero = the last answer was a list
-	Error         string    // of the last answer
-	Waits         *WaitingList
+// OriginKey names an origin.
+type OriginKey struct {
+	Kind OriginKind
+	Name string
 }
 
-// WaitingList is a list that waits for an operator, since it removes more than half of the subscriptions.
-type WaitingList struct {
-	Hash           string
-	Since          time.Time
-	Added, Removed []Subscription // as things stand
+// OriginClaim asks for the next question to a source.
+type OriginClaim struct {
+	OriginKey
+	Question string // stands for the query; see Anew
+	// Anew claims a question that differs from the last one at once. A node sets it when it takes up a query.
+	Anew   bool
+	Every  time.Duration // between two questions of the cluster
+	Within time.Duration // for an answer: while a claim has none and is younger, nobody else claims
 }
 
-// OriginChange is what a list has changed.
-type OriginChange struct {
-	Added, Removed []Subscription
-	Waits          bool // nothing was changed: the list waits
+// OriginKeeper lets one node of the cluster at a time ask a source for a list, of whatever kind.
+type OriginKeeper interface {
+	// ClaimOrigin claims the next question. The token of a claim is over with the next one.
+	ClaimOrigin(ctx context.Context, c OriginClaim) (token int64, claimed bool, err error)
+	// FailOrigin records why the source has given no list; the last one stays. ErrFenced.
+	FailOrigin(ctx context.Context, origin OriginKey, token int64, reason string) error
 }
 
-// RemovesTooMany tells whether so many of all subscriptions of an origin are more than goes without an operator.
-func RemovesTooMany(removed, all int) bool { return 2*removed > all }
-
-// SortSubscriptions puts them in the order of lists, each once.
-func SortSubscriptions(subs []Subscription) []Subscription {
-	sorted := slices.Clone(subs)
-	slices.SortFunc(sorted, func(a, b Subscription) int { return strings.Compare(a.key(), b.key()) })
-	return slices.Compact(sorted)
+// OriginState is how an origin stands, of whatever kind.
+type OriginState struct {
+	Name        string
+	Asked       time.Time // when a node last began to ask the source
+	Answered    time.Time // when the source last gave a list; zero = never
+	FailedSince time.Time // zero = the last answer was a list
+	Error       string    // of the last answer
 }
 
-func (s Subscription) key() string { return s.Type + "\n" + s.Warehouse + "\n" + s.Subscriber }
-
-// HashOfSubscriptions stands for a sorted list.
-func HashOfSubscriptions(sorted []Subscription) string {
-	h := sha256.New()
-	for _, s := range sorted {
-		fmt.Fprintf(h, "%s\n\n", s.key())
-	}
-	return hex.EncodeToString(h.Sum(nil)[:8])
-}
-
-// DifferentSubscriptions are those that the wanted list has and the present one has not, and the other way round; both are of one origin.
-func DifferentSubscriptions(present, wanted []Subscription) (added, removed []Subscription) {
-	return without(wanted, present), without(present, wanted)
-}
-
-func without(list, others []Subscription) []Subscription {
-	known := make(map[string]bool, len(others))
-	for _, s := range others {
-		known[s.key()] = true
-	}
-	return slices.DeleteFunc(slices.Clone(list), func(s Subscription) bool { return known[s.key()] })
-}
+// ErrOtherList says that the list to be confirmed does not wait.
+var ErrOtherList = errors.New("ledger: another list waits")

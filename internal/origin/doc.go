@@ -1,6 +1,6 @@
-// Package origin keeps the subscriptions that a query of a source returns: every minute, or as the configuration says, one node of the cluster runs the query,
+// Package origin keeps what queries of sources list: the subscriptions of a source, and the scopes of rules. Now and then one node of the cluster runs the query,
 // and the ledger takes the list as a whole.
 //
-// What cannot be taken leaves the subscriptions as they were, with the reason beside them: a query that fails, a row that is no subscription, a list that would
-// remove more than half, which waits for an operator. docs/adr/subscriptions-from-a-source.md has the decisions.
+// What cannot be taken leaves the last list as it was, with the reason beside it: a query that fails, a row that does not do, a list that would
+// remove more than half, which waits for an operator. docs/adr/subscriptions-from-a-source.md and docs/adr/scopes-from-the-database.md have the decisions.
 package origin

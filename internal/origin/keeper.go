@@ -13,47 +13,68 @@ import (
 	"tallyman/scanners"
 )
 
-// Ledger is what a keeper needs of it.
-type Ledger interface {
-	ledger.OriginKeeper
-	ledger.TypeReader
-}
-
 // Options are what a keeper is made of. All are needed.
 type Options struct {
-	Ledger Ledger
-	Source scanners.Source
-	Name   string // of the source, which is the origin of the subscriptions
-	SQL    string
-	Every  time.Duration // between two questions of the cluster
-	Within time.Duration // for a question: another node asks no sooner, even where every is shorter
-	Author ledger.Author // of the changes
-	Logger *slog.Logger
+	Ledger   ledger.OriginKeeper
+	Source   scanners.Source
+	Kind     Kind // what the rows are
+	Question Question
+	Within   time.Duration // for an answer: another node asks no sooner, even where every is shorter
+	Logger   *slog.Logger
 }
 
-// Keeper keeps the subscriptions of one origin.
+// Question is what a source is asked, and how often.
+type Question struct {
+	Statement *probe.Statement
+	Hash      string        // stands for the query: one that differs from the last one is asked at once
+	Every     time.Duration // between two questions of the cluster
+}
+
+// Kind is what a query lists: subscriptions, or the scopes of a rule.
+type Kind interface {
+	Origin() ledger.OriginKey
+	// Begin is called with the columns of an answer. The error is of columns that do not do.
+	Begin(ctx context.Context, columns []row.Column) (List, error)
+	// Most is how many rows an answer has at most.
+	Most() int
+}
+
+// List takes in one answer.
+type List interface {
+	Row(r *row.Row)
+	// Fault says which rows are wrong; then none of the list is taken.
+	Fault() error
+	// Take has the ledger take the list. The errors are the ledger's.
+	Take(ctx context.Context, token int64) (Taken, error)
+}
+
+// Taken is what became of a list.
+type Taken struct {
+	Waits                   bool   // for an operator
+	Confirm                 string // the command with which they confirm it
+	Added, Changed, Removed int
+}
+
+// Keeper keeps what one query lists.
 type Keeper struct {
 	o    Options
-	stmt *probe.Statement
+	anew bool // the keeper has asked nothing yet
+	log  *slog.Logger
 }
 
 const (
-	mostRows = 50_000
 	// triesInEvery is how often a node tries to claim the next question while one is due: nodes do not begin together.
 	triesInEvery  = 4
 	ledgerTimeout = 30 * time.Second // for what the ledger is told of an answer
 )
 
-// New makes a keeper. The error is of SQL that no source may run.
-func New(o Options) (*Keeper, error) {
-	stmt, err := Parse(o.SQL)
-	if err != nil {
-		return nil, err
-	}
-	return &Keeper{o: o, stmt: stmt}, nil
+// New makes a keeper.
+func New(o Options) *Keeper {
+	key := o.Kind.Origin()
+	return &Keeper{o: o, anew: true, log: o.Logger.With("list", string(key.Kind), "name", key.Name)}
 }
 
-// Parse reads the query, which is a SELECT without parameters.
+// Parse reads the query for subscriptions, which is a SELECT without parameters.
 func Parse(sql string) (*probe.Statement, error) {
 	stmt, faults := probe.Parse(sql)
 	var errs []error
@@ -68,11 +89,11 @@ func Parse(sql string) (*probe.Statement, error) {
 
 // Run looks until the context ends.
 func (k *Keeper) Run(ctx context.Context) {
-	tick := time.NewTicker(k.o.Every / triesInEvery)
+	tick := time.NewTicker(k.o.Question.Every / triesInEvery)
 	defer tick.Stop()
 	for {
 		if err := k.look(ctx); err != nil && ctx.Err() == nil {
-			k.o.Logger.Warn("The subscriptions of the source are not kept: the ledger does not answer. The node tries again.", "source", k.o.Name, "error", err)
+			k.log.Warn("The list of the source is not kept: the ledger does not answer. The node tries again.", "error", err)
 		}
 		select {
 		case <-ctx.Done():
@@ -84,22 +105,26 @@ func (k *Keeper) Run(ctx context.Context) {
 
 // look asks the source, where this node is to do it. The error is the ledger's; the ledger keeps that of the source.
 func (k *Keeper) look(ctx context.Context) error {
-	token, claimed, err := k.o.Ledger.ClaimOrigin(ctx, k.o.Name, k.o.Every, k.o.Within)
+	key := k.o.Kind.Origin()
+	token, claimed, err := k.o.Ledger.ClaimOrigin(ctx, ledger.OriginClaim{
+		OriginKey: key, Question: k.o.Question.Hash, Anew: k.anew, Every: k.o.Question.Every, Within: k.o.Within,
+	})
 	if err != nil || !claimed {
 		return err
 	}
-	subs, failed := k.ask(ctx)
+	k.anew = false
+	list, failed := k.ask(ctx)
 	if ctx.Err() != nil {
 		return ctx.Err() // the node stops: the source has said nothing
 	}
 	ctx, cancel := context.WithTimeout(ctx, ledgerTimeout)
 	defer cancel()
 	if failed == nil {
-		failed, err = k.take(ctx, token, subs)
+		failed, err = k.take(ctx, token, list)
 	}
 	if failed != nil {
-		k.o.Logger.Warn("The subscriptions stay as they are: the source has given no list that can be taken.", "source", k.o.Name, "error", failed)
-		err = k.o.Ledger.FailOrigin(ctx, k.o.Name, token, failed.Error())
+		k.log.Warn("The last list stays: the source has given none that can be taken.", "error", failed)
+		err = k.o.Ledger.FailOrigin(ctx, key, token, failed.Error())
 	}
 	if errors.Is(err, ledger.ErrFenced) {
 		return nil // another node has asked since
@@ -108,49 +133,47 @@ func (k *Keeper) look(ctx context.Context) error {
 }
 
 // take has the ledger take the list. What is wrong with the list is no error of the ledger.
-func (k *Keeper) take(ctx context.Context, token int64, subs []ledger.Subscription) (failed, err error) {
-	change, err := k.o.Ledger.TakeSubscriptions(ctx, k.o.Author, k.o.Name, token, subs)
+func (k *Keeper) take(ctx context.Context, token int64, list List) (failed, err error) {
+	taken, err := list.Take(ctx, token)
 	switch {
 	case errors.Is(err, ledger.ErrNotFound), errors.Is(err, ledger.ErrInvalid): // a type was removed meanwhile
 		return err, nil
 	case err != nil:
 		return nil, err
-	case change.Waits:
-		k.o.Logger.Warn("The list of the source would remove more than half of its subscriptions. It waits until an operator confirms it.", "source", k.o.Name,
-			"confirm", "tallyman subscriptions confirm "+k.o.Name)
-	case len(change.Added)+len(change.Removed) > 0:
-		k.o.Logger.Info("The subscriptions of the source have changed.", "source", k.o.Name, "added", len(change.Added), "removed", len(change.Removed))
+	case taken.Waits:
+		k.log.Warn("The list of the source is empty, or would remove more than half of what it has listed. It waits until an operator confirms it.", "confirm", taken.Confirm)
+	case taken.Added+taken.Changed+taken.Removed > 0:
+		k.log.Info("The list of the source has changed.", "added", taken.Added, "changed", taken.Changed, "removed", taken.Removed)
 	}
 	return nil, nil
 }
 
-// ask is list, which ends before another node may ask.
-func (k *Keeper) ask(ctx context.Context) ([]ledger.Subscription, error) {
+// ask asks the source, before another node may ask.
+func (k *Keeper) ask(ctx context.Context) (List, error) {
 	ctx, cancel := context.WithTimeout(ctx, k.o.Within)
 	defer cancel()
-	return k.list(ctx)
+	return Ask(ctx, k.o.Source, k.o.Question.Statement, k.o.Kind)
 }
 
-// list asks the source.
-func (k *Keeper) list(ctx context.Context) ([]ledger.Subscription, error) {
-	types, err := k.o.Ledger.Types(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("read the types: %w", err)
-	}
-	p, err := k.o.Source.Prepare(ctx, k.stmt)
+// Ask asks a source for a list. The error is of the source, or says what is wrong with the answer.
+func Ask(ctx context.Context, source scanners.Source, stmt *probe.Statement, kind Kind) (List, error) {
+	p, err := source.Prepare(ctx, stmt)
 	if err != nil {
 		return nil, err
 	}
-	read, err := newReader(p.Columns(), types)
+	list, err := kind.Begin(ctx, p.Columns())
 	if err != nil {
 		return nil, err
 	}
-	result, err := p.Scan(ctx, scanners.Request{MaxRows: mostRows}, func(r *row.Row) error { read.row(r); return nil })
+	result, err := p.Scan(ctx, scanners.Request{MaxRows: kind.Most()}, func(r *row.Row) error { list.Row(r); return nil })
 	switch {
 	case err != nil:
 		return nil, err
 	case result.More:
-		return nil, fmt.Errorf("the query returns more than %d rows", mostRows)
+		return nil, fmt.Errorf("%s: the query returns more than %d rows", codeTooLong, kind.Most())
 	}
-	return read.subs, read.fault()
+	return list, list.Fault()
 }
+
+// codeTooLong is the code of a list that is too long.
+const codeTooLong = "list_too_long"

@@ -62,14 +62,15 @@ func (w *warehouse) keeper(node, statement string) *Keeper {
 		w.t.Fatal(err)
 	}
 	w.t.Cleanup(func() { _ = source.Close() })
-	k, err := New(Options{
-		Ledger: w.ledger, Source: source, Name: "wms", SQL: statement, Every: time.Minute, Within: time.Minute, Author: ledger.Author{By: "node:" + node, Via: ledger.ViaSource},
-		Logger: slog.New(slog.DiscardHandler),
-	})
+	stmt, err := Parse(statement)
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	return k
+	return New(Options{
+		Ledger: w.ledger, Source: source, Within: time.Minute, Logger: slog.New(slog.DiscardHandler),
+		Kind:     &Subscriptions{Ledger: w.ledger, Source: "wms", Author: ledger.Author{By: "node:" + node, Via: ledger.ViaSource}},
+		Question: Question{Statement: stmt, Every: time.Minute},
+	})
 }
 
 func (w *warehouse) exec(statements string) {
@@ -196,7 +197,7 @@ func TestRefusedQueries(t *testing.T) {
 	for statement, says := range map[string]string{
 		"": "sql_empty", "DELETE FROM users": "sql_", "SELECT a FROM b WHERE c = :now": "the query has the parameter :now; it takes none", "SELECT 1; SELECT 2": "sql_several_statements",
 	} {
-		if _, err := New(Options{SQL: statement}); err == nil || !strings.Contains(err.Error(), says) {
+		if _, err := Parse(statement); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%q: %v", statement, err)
 		}
 	}
@@ -204,12 +205,12 @@ func TestRefusedQueries(t *testing.T) {
 
 // claims is a ledger that counts the claims.
 type claims struct {
-	Ledger
+	ledger.OriginKeeper
 	n   int
 	err error
 }
 
-func (c *claims) ClaimOrigin(context.Context, string, time.Duration, time.Duration) (token int64, claimed bool, err error) {
+func (c *claims) ClaimOrigin(context.Context, ledger.OriginClaim) (token int64, claimed bool, err error) {
 	c.n++
 	return 0, false, c.err
 }
@@ -220,7 +221,7 @@ func TestRunTriesFourTimesInEvery(t *testing.T) {
 	for _, err := range []error{nil, errors.New("away")} {
 		synctest.Test(t, func(t *testing.T) {
 			c := &claims{err: err}
-			k := &Keeper{o: Options{Ledger: c, Every: time.Minute, Logger: slog.New(slog.DiscardHandler)}, stmt: &probe.Statement{}}
+			k := New(Options{Ledger: c, Kind: &Subscriptions{}, Question: Question{Every: time.Minute}, Logger: slog.New(slog.DiscardHandler)})
 			ctx, stop := context.WithCancel(t.Context())
 			go k.Run(ctx)
 			time.Sleep(2*time.Minute + time.Second) //nolint:forbidigo // in a bubble

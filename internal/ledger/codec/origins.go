@@ -5,31 +5,32 @@ import (
 	"fmt"
 
 	"tallyman/internal/ledger"
+	"tallyman/rules/scopelist"
 )
 
-// Origin is a row of subscription_origins.
+// Origin is a row of origins. Waits is the list that waits, List the one in force of an origin of scopes; ” = none.
 type Origin struct {
+	Kind                    ledger.OriginKind
 	Name                    string
 	Token                   int64
 	Asked, Answered, Failed int64
 	Error, Waits            string
 	WaitsSince              int64
-	Subscriptions           int
+	List                    string
+	Listed                  int // how much is in force
 }
 
 // Columns are the targets of the row.
 func (o *Origin) Columns() []any {
-	return []any{&o.Name, &o.Token, &o.Asked, &o.Answered, &o.Failed, &o.Error, &o.Waits, &o.WaitsSince, &o.Subscriptions}
+	return []any{&o.Kind, &o.Name, &o.Token, &o.Asked, &o.Answered, &o.Failed, &o.Error, &o.Waits, &o.WaitsSince, &o.List, &o.Listed}
 }
 
-// Origin is the row without the list that waits.
-func (o *Origin) Origin() ledger.SubscriptionOrigin {
-	return ledger.SubscriptionOrigin{
-		Name: o.Name, Subscriptions: o.Subscriptions, Asked: Time(o.Asked), Answered: Time(o.Answered), FailedSince: Time(o.Failed), Error: o.Error,
-	}
+// State is what origins of every kind have.
+func (o *Origin) State() ledger.OriginState {
+	return ledger.OriginState{Name: o.Name, Asked: Time(o.Asked), Answered: Time(o.Answered), FailedSince: Time(o.Failed), Error: o.Error}
 }
 
-// WaitingSubscriptions is the list that waits; nil where none does.
+// WaitingSubscriptions is the list that waits of an origin of subscriptions; nil where none does.
 func (o *Origin) WaitingSubscriptions() ([]ledger.Subscription, error) {
 	if o.Waits == "" {
 		return nil, nil
@@ -45,7 +46,27 @@ func (o *Origin) WaitingSubscriptions() ([]ledger.Subscription, error) {
 	return subs, nil
 }
 
+// Scopes are the lists of an origin of scopes: the one in force and the one that waits; nil where there is none.
+func (o *Origin) Scopes() (inForce, waits scopelist.List, err error) {
+	if inForce, err = scopes(o.Name, o.List); err != nil {
+		return nil, nil, err
+	}
+	waits, err = scopes(o.Name, o.Waits)
+	return inForce, waits, err
+}
+
+func scopes(rule, text string) (scopelist.List, error) {
+	if text == "" {
+		return nil, nil
+	}
+	list, err := scopelist.Parse(text)
+	if err != nil {
+		return nil, fmt.Errorf("the scopes of rule %s: %w", rule, err)
+	}
+	return list, nil
+}
+
 // Args are the arguments of set-origin.
 func (o *Origin) Args() []any {
-	return []any{o.Name, o.Answered, o.Failed, o.Error, o.Waits, o.WaitsSince}
+	return []any{string(o.Kind), o.Name, o.Answered, o.Failed, o.Error, o.Waits, o.WaitsSince, o.List, o.Listed}
 }

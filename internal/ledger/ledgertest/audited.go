@@ -16,6 +16,7 @@ import (
 	"tallyman/internal/ledger"
 	"tallyman/internal/silence"
 	"tallyman/rules/catalog"
+	"tallyman/rules/scopelist"
 )
 
 // recordedChange is a call of a method that leaves a record.
@@ -150,6 +151,16 @@ func recordedChanges() []recordedChange {
 		{method: "ReleaseSubscriptions", do: func(ctx context.Context, l ledger.Ledger, who ledger.Author) error {
 			return second(l.ReleaseSubscriptions(ctx, who, wms))
 		}},
+		{method: "TakeScopes", again: true, do: listingScopes(withThreshold("1", 5), withThreshold("2", 5))},
+		{method: "TakeScopes", again: true, do: listingScopes(withThreshold("1", 6), withThreshold("3", 5))},
+		{method: "ConfirmScopes", prepare: noScopes, do: func(ctx context.Context, l ledger.Ledger, who ledger.Author) error {
+			return second(l.ConfirmScopes(ctx, who, listedRule, scopelist.Hash("[]")))
+		}},
+		{method: "TakeScopes", again: true, do: listingScopes(withThreshold("1", 5))},
+		{method: "ForgetScopes", do: func(ctx context.Context, l ledger.Ledger, who ledger.Author) error {
+			return l.ForgetScopes(ctx, who, listedRule)
+		}},
+		{method: "TakeScopes", again: true, do: listingScopes(withThreshold("4", 5))},
 		{method: "RemoveSubscription", do: func(ctx context.Context, l ledger.Ledger, who ledger.Author) error {
 			return l.RemoveSubscription(ctx, who, sub("DOCK", "119240", "user:bo"))
 		}},

@@ -10,6 +10,9 @@ import (
 
 const wms = "wms"
 
+// everyMinute asks the source wms for subscriptions.
+var everyMinute = ledger.OriginClaim{OriginKey: ledger.OriginKey{Kind: ledger.OriginSubscriptions, Name: wms}, Question: "q1", Every: time.Minute, Within: 3 * time.Minute}
+
 // ofWMS is a subscription that comes from the source wms.
 func ofWMS(warehouse, subscriber string) ledger.Subscription {
 	return ledger.Subscription{Type: "REP_NOTICE", Warehouse: warehouse, Subscriber: subscriber, Origin: wms}
@@ -19,7 +22,7 @@ func ofWMS(warehouse, subscriber string) ledger.Subscription {
 func (f *base) takes(t testing.TB, subs ...ledger.Subscription) ledger.OriginChange {
 	t.Helper()
 	f.clock.Add(time.Minute)
-	token, claimed, err := f.ClaimOrigin(t.Context(), wms, time.Minute, 3*time.Minute)
+	token, claimed, err := f.ClaimOrigin(t.Context(), everyMinute)
 	noError(t, err)
 	if !claimed {
 		t.Fatal("nobody has asked for a minute, and the claim failed")
@@ -43,7 +46,7 @@ func (f *base) origin(t testing.TB) ledger.SubscriptionOrigin {
 // listing has the source wms list a subscription in each of the warehouses.
 func listing(warehouses ...string) func(context.Context, ledger.Ledger, ledger.Author) error {
 	return func(ctx context.Context, l ledger.Ledger, who ledger.Author) error {
-		token, _, err := l.ClaimOrigin(ctx, wms, 0, 0)
+		token, _, err := l.ClaimOrigin(ctx, ledger.OriginClaim{OriginKey: everyMinute.OriginKey})
 		if err != nil {
 			return err
 		}
@@ -105,26 +108,44 @@ var originTests = []testCase{
 	{"one node asks a source at a time, and what it was told late counts for nothing", func(t *testing.T, f *fixture) {
 		noError(t, f.PutType(t.Context(), Ann, repNotice()))
 		other := f.other(t)
-		slow, claimed, err := f.ClaimOrigin(t.Context(), wms, time.Minute, 3*time.Minute)
+		slow, claimed, err := f.ClaimOrigin(t.Context(), everyMinute)
 		noError(t, err)
 		equal(t, true, claimed)
-		_, claimed, err = other.ClaimOrigin(t.Context(), wms, time.Minute, 3*time.Minute)
+		_, claimed, err = other.ClaimOrigin(t.Context(), everyMinute)
 		noError(t, err)
 		equal(t, false, claimed)
 		f.clock.Add(2 * time.Minute)
-		_, claimed, err = other.ClaimOrigin(t.Context(), wms, time.Minute, 3*time.Minute) // the source may be slow
+		_, claimed, err = other.ClaimOrigin(t.Context(), everyMinute) // the source may be slow
 		noError(t, err)
 		equal(t, false, claimed)
 		f.clock.Add(time.Minute)
-		next, claimed, err := other.ClaimOrigin(t.Context(), wms, time.Minute, 3*time.Minute)
+		next, claimed, err := other.ClaimOrigin(t.Context(), everyMinute)
 		noError(t, err)
 		equal(t, true, claimed)
 		_, err = other.TakeSubscriptions(t.Context(), Ann, wms, next, []ledger.Subscription{ofWMS("*", "user:1")})
 		noError(t, err)
 		_, err = f.TakeSubscriptions(t.Context(), Ann, wms, slow, nil)
 		isError(t, ledger.ErrFenced, err)
-		isError(t, ledger.ErrFenced, f.FailOrigin(t.Context(), wms, slow, "gone"))
+		isError(t, ledger.ErrFenced, f.FailOrigin(t.Context(), everyMinute.OriginKey, slow, "gone"))
 		f.hasSubscriptions(t, ledger.SubscriptionFilter{}, ofWMS("*", "user:1"))
+	}},
+	{"a question that is new is asked at once, where nobody asks", func(t *testing.T, f *fixture) {
+		anew := everyMinute
+		anew.Question, anew.Anew = "q2", true
+		token, _, err := f.ClaimOrigin(t.Context(), everyMinute)
+		noError(t, err)
+		_, claimed, err := f.ClaimOrigin(t.Context(), anew) // the other question has no answer yet
+		noError(t, err)
+		equal(t, false, claimed)
+		noError(t, f.FailOrigin(t.Context(), everyMinute.OriginKey, token, "gone"))
+		again := everyMinute
+		again.Anew = true
+		_, claimed, err = f.ClaimOrigin(t.Context(), again) // it is the same question
+		noError(t, err)
+		equal(t, false, claimed)
+		_, claimed, err = f.ClaimOrigin(t.Context(), anew)
+		noError(t, err)
+		equal(t, true, claimed)
 	}},
 	{"a source that fails keeps its last list", func(t *testing.T, f *fixture) {
 		noError(t, f.PutType(t.Context(), Ann, repNotice()))
@@ -132,13 +153,13 @@ var originTests = []testCase{
 		answered := f.clock.Now()
 		for i := range 2 {
 			f.clock.Add(time.Minute)
-			token, _, err := f.ClaimOrigin(t.Context(), wms, time.Minute, 3*time.Minute)
+			token, _, err := f.ClaimOrigin(t.Context(), everyMinute)
 			noError(t, err)
 			_, err = f.TakeSubscriptions(t.Context(), Ann, wms, token, []ledger.Subscription{{Type: "NONE", Warehouse: "*", Subscriber: "user:1"}})
 			isError(t, ledger.ErrNotFound, err)
 			_, err = f.TakeSubscriptions(t.Context(), Ann, wms, token, []ledger.Subscription{ofWMS("a b", "user:1")})
 			isError(t, ledger.ErrInvalid, err)
-			noError(t, f.FailOrigin(t.Context(), wms, token, "row 1"))
+			noError(t, f.FailOrigin(t.Context(), everyMinute.OriginKey, token, "row 1"))
 			got := f.origin(t)
 			equal(t, "row 1", got.Error)
 			equal(t, answered, got.Answered)

@@ -20,6 +20,7 @@ import (
 	"tallyman/internal/ledger/record"
 	"tallyman/internal/silence"
 	"tallyman/rules/catalog"
+	"tallyman/rules/scopelist"
 	"tallyman/rules/strictyaml"
 )
 
@@ -28,6 +29,7 @@ type settings struct {
 	Types         catalog.Catalog
 	Subscriptions map[ledger.Subscription]bool
 	Subscribers   map[string]delivery.Subscriber
+	Scopes        map[string]map[string]scopelist.Scope // of rules, by name
 	Switches      map[[2]string]ledger.Switch
 	Silences      map[string]silenceText
 	Tokens        map[string]ledger.Token
@@ -80,6 +82,7 @@ func settingsOf(ctx context.Context, l ledger.Ledger) (settings, error) {
 	s := newSettings()
 	types, typesErr := l.Types(ctx)
 	subs, subsErr := l.Subscriptions(ctx, ledger.SubscriptionFilter{})
+	scopes, scopesErr := l.ScopeLists(ctx)
 	book, bookErr := l.ListSubscribers(ctx, "", 10_000)
 	switches, switchesErr := l.Switches(ctx)
 	silences, silencesErr := l.Silences(ctx)
@@ -94,6 +97,9 @@ func settingsOf(ctx context.Context, l ledger.Ledger) (settings, error) {
 	}
 	for _, one := range book {
 		s.Subscribers[one.ID] = one
+	}
+	for rule, list := range scopes {
+		s.listScopes(rule, list)
 	}
 	for _, one := range switches {
 		s.Switches[[2]string{one.Rule, one.Scope}] = one
@@ -111,14 +117,24 @@ func settingsOf(ctx context.Context, l ledger.Ledger) (settings, error) {
 		s.Promotions[[2]string{one.Rule, one.Scope}] = one
 	}
 	s.RuleVersions = numbers["rules"]
-	return s, errors.Join(typesErr, subsErr, bookErr, switchesErr, silencesErr, tokensErr, promotionsErr, numbersErr, liveErr)
+	return s, errors.Join(typesErr, subsErr, scopesErr, bookErr, switchesErr, silencesErr, tokensErr, promotionsErr, numbersErr, liveErr)
 }
 
 func newSettings() settings {
 	return settings{
 		Types: catalog.Catalog{}, Subscriptions: map[ledger.Subscription]bool{}, Subscribers: map[string]delivery.Subscriber{},
-		Switches: map[[2]string]ledger.Switch{}, Silences: map[string]silenceText{}, Tokens: map[string]ledger.Token{},
+		Scopes: map[string]map[string]scopelist.Scope{}, Switches: map[[2]string]ledger.Switch{}, Silences: map[string]silenceText{}, Tokens: map[string]ledger.Token{},
 		Promotions: map[[2]string]ledger.Promotion{},
+	}
+}
+
+// listScopes adds or replaces scopes of the rule.
+func (s *settings) listScopes(rule string, list scopelist.List) {
+	if s.Scopes[rule] == nil {
+		s.Scopes[rule] = map[string]scopelist.Scope{}
+	}
+	for _, one := range list {
+		s.Scopes[rule][one.Name] = one
 	}
 }
 
@@ -189,6 +205,16 @@ func (s *settings) apply(c *ledger.Change) error {
 			}
 			return nil
 		})
+	case "scopes.sync", "scopes.confirm":
+		return decoded(state, func(c record.ScopeChange) error {
+			for _, one := range c.Removed.First {
+				delete(s.Scopes[c.Rule], one.Name)
+			}
+			s.listScopes(c.Rule, slices.Concat(c.Added.First, c.Changed.First))
+			return nil
+		})
+	case "scopes.forget":
+		return decoded(state, func(left record.ScopesLeft) error { delete(s.Scopes, left.Rule); return nil })
 	case "subscriber.put":
 		return decoded(state, func(one record.Subscriber) error { s.Subscribers[one.ID] = delivery.Subscriber(one); return nil })
 	case "subscriber.delete":

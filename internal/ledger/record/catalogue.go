@@ -110,7 +110,7 @@ func SubscriptionRemoved(s ledger.Subscription) *ledger.Change {
 	return &ledger.Change{Action: "subscription.remove", Object: subscription(s), Before: state(s)}
 }
 
-// SubscriptionChange is what a list of a source has changed; see ledger.OriginKeeper.
+// SubscriptionChange is what a list of a source has changed; see ledger.SubscriptionSyncer.
 type SubscriptionChange struct {
 	Origin  string                `json:"origin"`
 	Added   []ledger.Subscription `json:"added,omitempty"`

@@ -2,143 +2,28 @@ package store
 
 import (
 	"context"
-	"fmt"
-	"time"
 
 	"tallyman/internal/ledger"
 	"tallyman/internal/ledger/codec"
-	"tallyman/internal/ledger/record"
 )
 
-// SubscriptionOrigins implements ledger.OriginReader.
-func (s *catalogueStore) SubscriptionOrigins(ctx context.Context) ([]ledger.SubscriptionOrigin, error) {
-	var row codec.Origin
-	rows, err := list(ctx, s.db, "subscription-origins", nil, row.Columns(), func() (codec.Origin, error) { return row, nil })
-	if err != nil {
-		return nil, err
-	}
-	origins := make([]ledger.SubscriptionOrigin, len(rows))
-	for i := range rows {
-		origins[i] = rows[i].Origin()
-		wanted, err := rows[i].WaitingSubscriptions()
-		if err != nil {
-			return nil, err
-		}
-		if rows[i].Waits == "" {
-			continue
-		}
-		present, err := subscriptions(ctx, s.db, "subscriptions-of", rows[i].Name)
-		if err != nil {
-			return nil, err
-		}
-		waits := &ledger.WaitingList{Hash: ledger.HashOfSubscriptions(wanted), Since: codec.Time(rows[i].WaitsSince)}
-		waits.Added, waits.Removed = ledger.DifferentSubscriptions(present, wanted)
-		origins[i].Waits = waits
-	}
-	return origins, nil
-}
-
 // ClaimOrigin implements ledger.OriginKeeper.
-func (s *catalogueStore) ClaimOrigin(ctx context.Context, origin string, every, within time.Duration) (token int64, claimed bool, err error) {
+func (s *catalogueStore) ClaimOrigin(ctx context.Context, c ledger.OriginClaim) (token int64, claimed bool, err error) {
+	anew := 0
+	if c.Anew {
+		anew = 1
+	}
 	err = s.db.InTx(ctx, "claim origin", func(tx Conn) error {
-		claimed, err = tx.One(ctx, "claim-origin", []any{origin, every.Microseconds(), s.LeaseArg(), within.Microseconds()}, &token)
+		claimed, err = tx.One(ctx, "claim-origin", []any{string(c.Kind), c.Name, c.Every.Microseconds(), s.LeaseArg(), c.Within.Microseconds(), c.Question, anew}, &token)
 		return err
 	})
 	return token, claimed && err == nil, err
 }
 
-// origin is the row of an origin, nil where there is none.
-func origin(ctx context.Context, tx Conn, name string) (*codec.Origin, error) {
-	var row codec.Origin
-	return one(ctx, tx, "subscription-origin", []any{name}, row.Columns(), func() (codec.Origin, error) { return row, nil })
-}
-
-// claimedOrigin is the row of an origin under the claim. ErrFenced.
-func claimedOrigin(ctx context.Context, tx Conn, name string, token int64) (*codec.Origin, error) {
-	row, err := origin(ctx, tx, name)
-	if err == nil && (row == nil || row.Token != token) {
-		err = ledger.ErrFenced
-	}
-	return row, err
-}
-
-// TakeSubscriptions implements ledger.OriginKeeper.
-func (s *catalogueStore) TakeSubscriptions(ctx context.Context, who ledger.Author, name string, token int64, subs []ledger.Subscription) (c ledger.OriginChange, err error) {
-	wanted := ofOrigin(name, subs)
-	given, err := subscriptionsJSON(wanted)
-	if err != nil {
-		return c, err
-	}
-	err = s.change(ctx, "take subscriptions", who, func(tx Conn) (*ledger.Change, error) {
-		row, err := claimedOrigin(ctx, tx, name, token)
-		if err != nil {
-			return nil, err
-		}
-		if err := knowTypes(ctx, tx, given); err != nil {
-			return nil, err
-		}
-		row.Answered, row.Failed, row.Error = row.Asked, 0, ""
-		present, err := subscriptions(ctx, tx, "subscriptions-of", name)
-		if err != nil {
-			return nil, err
-		}
-		_, removed := ledger.DifferentSubscriptions(present, wanted)
-		if c = (ledger.OriginChange{Waits: ledger.RemovesTooMany(len(removed), len(present))}); c.Waits {
-			if row.Waits != given {
-				row.Waits, row.WaitsSince = given, row.Asked
-			}
-			_, err := tx.Exec(ctx, "set-origin", row.Args()...)
-			return nil, err
-		}
-		c, err = replaceSubscriptions(ctx, tx, row, present, wanted)
-		return record.SubscriptionsTaken(name, &c, false), err
-	})
-	return c, err
-}
-
-// ofOrigin are the subscriptions as the origin's, sorted.
-func ofOrigin(name string, subs []ledger.Subscription) []ledger.Subscription {
-	sorted := ledger.SortSubscriptions(subs)
-	for i := range sorted {
-		sorted[i].Origin = name
-	}
-	return sorted
-}
-
-// replaceSubscriptions makes the subscriptions of an origin the wanted ones. No list waits then.
-func replaceSubscriptions(ctx context.Context, tx Conn, row *codec.Origin, present, wanted []ledger.Subscription) (c ledger.OriginChange, err error) {
-	added, removed := ledger.DifferentSubscriptions(present, wanted)
-	if len(removed) > 0 {
-		gone, err := subscriptionsJSON(removed)
-		if err != nil {
-			return c, err
-		}
-		if _, err := tx.Exec(ctx, "remove-subscriptions", row.Name, gone); err != nil {
-			return c, err
-		}
-		c.Removed = removed
-	}
-	if len(added) > 0 {
-		given, err := subscriptionsJSON(added)
-		if err != nil {
-			return c, err
-		}
-		if _, err := tx.Exec(ctx, "mark-subscribed"); err != nil {
-			return c, err
-		}
-		if c.Added, err = insertSubscriptions(ctx, tx, given, row.Name); err != nil {
-			return c, err
-		}
-	}
-	row.Waits, row.WaitsSince = "", 0
-	_, err = tx.Exec(ctx, "set-origin", row.Args()...)
-	return c, err
-}
-
 // FailOrigin implements ledger.OriginKeeper.
-func (s *catalogueStore) FailOrigin(ctx context.Context, name string, token int64, reason string) error {
+func (s *catalogueStore) FailOrigin(ctx context.Context, key ledger.OriginKey, token int64, reason string) error {
 	return s.db.InTx(ctx, "fail origin", func(tx Conn) error {
-		row, err := claimedOrigin(ctx, tx, name, token)
+		row, err := claimedOrigin(ctx, tx, key, token)
 		if err != nil {
 			return err
 		}
@@ -146,53 +31,34 @@ func (s *catalogueStore) FailOrigin(ctx context.Context, name string, token int6
 			row.Failed = row.Asked
 		}
 		row.Error = reason
-		_, err = tx.Exec(ctx, "set-origin", row.Args()...)
-		return err
+		return setOrigin(ctx, tx, row)
 	})
 }
 
-// ConfirmSubscriptions implements ledger.OriginKeeper.
-func (s *catalogueStore) ConfirmSubscriptions(ctx context.Context, who ledger.Author, name, hash string) (c ledger.OriginChange, err error) {
-	err = s.change(ctx, "confirm subscriptions", who, func(tx Conn) (*ledger.Change, error) {
-		row, err := origin(ctx, tx, name)
-		if err != nil {
-			return nil, err
-		}
-		if row == nil || row.Waits == "" {
-			return nil, fmt.Errorf("%w: no list of %s waits", ledger.ErrOtherList, name)
-		}
-		wanted, err := row.WaitingSubscriptions()
-		if err != nil {
-			return nil, err
-		}
-		if ledger.HashOfSubscriptions(wanted) != hash {
-			return nil, ledger.ErrOtherList
-		}
-		present, err := subscriptions(ctx, tx, "subscriptions-of", name)
-		if err != nil {
-			return nil, err
-		}
-		c, err = replaceSubscriptions(ctx, tx, row, present, wanted)
-		return record.SubscriptionsTaken(name, &c, true), err
-	})
-	return c, err
+// origin is the row of an origin, nil where there is none.
+func origin(ctx context.Context, tx Conn, key ledger.OriginKey) (*codec.Origin, error) {
+	var row codec.Origin
+	return one(ctx, tx, "origin", []any{string(key.Kind), key.Name}, row.Columns(), func() (codec.Origin, error) { return row, nil })
 }
 
-// ReleaseSubscriptions implements ledger.OriginKeeper.
-func (s *catalogueStore) ReleaseSubscriptions(ctx context.Context, who ledger.Author, name string) (released int, err error) {
-	err = s.change(ctx, "release subscriptions", who, func(tx Conn) (*ledger.Change, error) {
-		known, err := tx.Exec(ctx, "delete-origin", name)
-		if err != nil {
-			return nil, err
-		}
-		n, err := tx.Exec(ctx, "release-subscriptions", name)
-		if err != nil {
-			return nil, err
-		}
-		if released = int(n); known == 0 && n == 0 {
-			return nil, fmt.Errorf("%w: no subscriptions come from %s", ledger.ErrNotFound, name)
-		}
-		return record.SubscriptionsReleased(name, released), nil
-	})
-	return released, err
+// claimedOrigin is the row of an origin under the claim. ErrFenced.
+func claimedOrigin(ctx context.Context, tx Conn, key ledger.OriginKey, token int64) (*codec.Origin, error) {
+	row, err := origin(ctx, tx, key)
+	if err == nil && (row == nil || row.Token != token) {
+		err = ledger.ErrFenced
+	}
+	return row, err
+}
+
+func setOrigin(ctx context.Context, tx Conn, row *codec.Origin) error {
+	_, err := tx.Exec(ctx, "set-origin", row.Args()...)
+	return err
+}
+
+// waitFor has the list wait for an operator, since the row was asked where another list or none waits.
+func waitFor(ctx context.Context, tx Conn, row *codec.Origin, list string) error {
+	if row.Waits != list {
+		row.Waits, row.WaitsSince = list, row.Asked
+	}
+	return setOrigin(ctx, tx, row)
 }

@@ -70,28 +70,39 @@ SELECT origin FROM subscriptions WHERE type = $1 AND warehouse = $2 AND subscrib
 DELETE FROM subscriptions WHERE type = $1 AND warehouse = $2 AND subscriber = $3 AND origin = '';
 
 -- name: claim-origin
--- Claims the next question to a source. Arguments: $1 origin, $2 every, $3 now, $4 within, which a claim without an answer lasts. Result: the token; none where another node has asked a moment ago.
-INSERT INTO subscription_origins (origin, token, asked) VALUES ($1, 1, ledger_now($3))
-ON CONFLICT (origin) DO UPDATE SET token = subscription_origins.token + 1, asked = excluded.asked, settled = 0
-WHERE subscription_origins.asked + CASE WHEN subscription_origins.settled = 1 THEN $2::bigint ELSE greatest($2::bigint, $4::bigint) END <= excluded.asked OR subscription_origins.asked > excluded.asked
+-- Claims the next question to a source. Arguments: $1 kind, $2 name, $3 every, $4 now, $5 within, which a claim without an answer lasts, $6 question, $7 1 = one that differs from the last is claimed at once.
+-- Result: the token; none where another node has asked a moment ago.
+INSERT INTO origins (kind, name, token, asked, question) VALUES ($1, $2, 1, ledger_now($4), $6)
+ON CONFLICT (kind, name) DO UPDATE SET token = origins.token + 1, asked = excluded.asked, settled = 0, question = excluded.question
+WHERE origins.asked + CASE WHEN origins.settled = 1 THEN $3::bigint ELSE greatest($3::bigint, $5::bigint) END <= excluded.asked OR origins.asked > excluded.asked
+   OR $7::bigint = 1 AND origins.settled = 1 AND origins.question <> excluded.question
 RETURNING token;
 
--- name: subscription-origin
--- Arguments: $1 origin. Result: the row.
-SELECT origin, token, asked, answered, failed, error, waits, waits_since, 0 FROM subscription_origins WHERE origin = $1;
+-- name: origin
+-- Arguments: $1 kind, $2 name. Result: the row.
+SELECT kind, name, token, asked, answered, failed, error, waits, waits_since, list, listed FROM origins WHERE kind = $1 AND name = $2;
 
 -- name: subscription-origins
 -- Result: the rows, each with how many subscriptions there are.
-SELECT origin, token, asked, answered, failed, error, waits, waits_since, (SELECT count(*) FROM subscriptions s WHERE s.origin = o.origin)
-FROM subscription_origins o ORDER BY origin;
+SELECT kind, name, token, asked, answered, failed, error, waits, waits_since, list, (SELECT count(*) FROM subscriptions s WHERE s.origin = o.name)
+FROM origins o WHERE kind = 'subscriptions' ORDER BY name;
+
+-- name: scope-origins
+-- Result: the rows, by rule. Of a list in force beside which none waits, there is '[]' instead of the list, which may be long.
+SELECT kind, name, token, asked, answered, failed, error, waits, waits_since, CASE WHEN waits = '' AND list <> '' THEN '[]' ELSE list END, listed
+FROM origins WHERE kind = 'scopes' ORDER BY name;
+
+-- name: scope-lists
+-- Result: rule and list in force of each rule that has one.
+SELECT name, list FROM origins WHERE kind = 'scopes' AND list <> '';
 
 -- name: set-origin
--- Arguments: $1 origin, $2 answered, $3 failed, $4 error, $5 waits, $6 waits_since.
-UPDATE subscription_origins SET answered = $2, failed = $3, error = $4, waits = $5, waits_since = $6, settled = 1 WHERE origin = $1;
+-- Arguments: $1 kind, $2 name, $3 answered, $4 failed, $5 error, $6 waits, $7 waits_since, $8 list, $9 listed.
+UPDATE origins SET answered = $3, failed = $4, error = $5, waits = $6, waits_since = $7, list = $8, listed = $9, settled = 1 WHERE kind = $1 AND name = $2;
 
 -- name: delete-origin
--- Arguments: $1 origin. Result: the number of rows.
-DELETE FROM subscription_origins WHERE origin = $1;
+-- Arguments: $1 kind, $2 name. Result: the number of rows.
+DELETE FROM origins WHERE kind = $1 AND name = $2;
 
 -- name: subscriptions-of
 -- Arguments: $1 origin. Result: its subscriptions, in the order of type, warehouse, subscriber.

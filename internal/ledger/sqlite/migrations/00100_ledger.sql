@@ -272,18 +272,24 @@ CREATE TABLE subscriptions (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX subscriptions_origin ON subscriptions (origin) WHERE origin <> '';
 
--- The sources that subscriptions come from. token counts the claims; settled is 0 while the last one has no answer; asked, answered, failed (since when no list came, 0 = the last answer was one) and
--- waits_since are times. waits is the list that waits for an operator, as [[type, warehouse, subscriber], …], '' = none.
-CREATE TABLE subscription_origins (
-    origin      TEXT    NOT NULL PRIMARY KEY,
+-- What queries of sources list: subscriptions (name = the source), and scopes of rules (kind scopes, name = the rule). token counts the claims; settled is 0 while the last one has no answer;
+-- question stands for the query of the last claim; asked, answered, failed (since when no list came, 0 = the last answer was one) and waits_since are times. waits is the list that waits for an
+-- operator, '' = none: [[type, warehouse, subscriber], …] or scopes as in list. list are the scopes in force, [{"name": …, "timezone": …, "params": {…}}, …], '' = none came yet; listed is how many.
+CREATE TABLE origins (
+    kind        TEXT    NOT NULL,
+    name        TEXT    NOT NULL,
     token       INTEGER NOT NULL,
+    question    TEXT    NOT NULL DEFAULT '',
     asked       INTEGER NOT NULL,
     settled     INTEGER NOT NULL DEFAULT 0,
     answered    INTEGER NOT NULL DEFAULT 0,
     failed      INTEGER NOT NULL DEFAULT 0,
     error       TEXT    NOT NULL DEFAULT '',
     waits       TEXT    NOT NULL DEFAULT '',
-    waits_since INTEGER NOT NULL DEFAULT 0
+    waits_since INTEGER NOT NULL DEFAULT 0,
+    list        TEXT    NOT NULL DEFAULT '',
+    listed      INTEGER NOT NULL DEFAULT 0,
+    PRIMARY KEY (kind, name)
 ) STRICT, WITHOUT ROWID;
 
 -- The address book. mail and tags are JSON arrays, channels is a JSON object of addresses by the channel's name; '' = none. reach names the
@@ -520,6 +526,6 @@ CREATE TABLE ledger_numbers (
     value INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 INSERT INTO ledger_numbers VALUES
-    ('types_version', 0), ('subscribed', 0), ('token', 0), ('notice', 0), ('item', 0), ('tokens', 0), ('switches', 0), ('silences', 0), ('queue_settings', 0), ('rules', 0),
+    ('types_version', 0), ('subscribed', 0), ('token', 0), ('notice', 0), ('item', 0), ('tokens', 0), ('switches', 0), ('silences', 0), ('queue_settings', 0), ('scope_lists', 0), ('rules', 0),
     ('restored', 0);
 -- +goose StatementEnd

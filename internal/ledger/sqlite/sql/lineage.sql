@@ -20,7 +20,7 @@ DELETE FROM branches WHERE at < ?1;
 -- Records the time. The numbers of changes go on from the time in ms: a node may remember one that the ledger has lost, and would take the next of the
 -- same number for it. Arguments: ?1 now.
 UPDATE ledger_numbers SET value = CASE name WHEN 'restored' THEN ?1 ELSE max(value + 1, ?1 / 1000) END
-WHERE name IN ('restored', 'types_version', 'tokens', 'switches', 'silences', 'queue_settings');
+WHERE name IN ('restored', 'types_version', 'tokens', 'switches', 'silences', 'queue_settings', 'scope_lists');
 
 -- name: origins
 -- Arguments: ?1 deliveries (JSON). Result: seq, the notice's id and when it was created, of those that are there.

@@ -1,6 +1,7 @@
 package origin
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strconv"
@@ -11,22 +12,50 @@ import (
 	"tallyman/rules/row"
 )
 
-// mostFaults is how many rows are told that are no subscriptions.
-const mostFaults = 3
+// Subscriptions are those that a source lists.
+type Subscriptions struct {
+	Ledger interface {
+		ledger.SubscriptionSyncer
+		ledger.TypeReader
+	}
+	Source string // its name, which is the origin of the subscriptions
+	Author ledger.Author
+}
+
+// Origin implements Kind.
+func (s *Subscriptions) Origin() ledger.OriginKey {
+	return ledger.OriginKey{Kind: ledger.OriginSubscriptions, Name: s.Source}
+}
+
+// Most implements Kind.
+func (*Subscriptions) Most() int { return 50_000 }
+
+// Begin implements Kind.
+func (s *Subscriptions) Begin(ctx context.Context, columns []row.Column) (List, error) {
+	types, err := s.Ledger.Types(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("read the types: %w", err)
+	}
+	read, err := newReader(columns, types)
+	if err != nil {
+		return nil, err
+	}
+	read.kind = s
+	return read, nil
+}
 
 // columns are those that the query returns, in any order.
 var columns = []string{"subscriber", "type", "warehouse"}
 
 // reader makes subscriptions of rows.
 type reader struct {
+	faults
+	kind                       *Subscriptions
 	subscriber, typ, warehouse int // the columns
 	byID                       map[string]string
 	types                      catalog.Catalog
 
-	rows   int
-	subs   []ledger.Subscription
-	faults []string
-	wrong  int // rows
+	subs []ledger.Subscription
 }
 
 // newReader finds the columns. All three must be there, and no other: one that is misspelled would mean something else.
@@ -40,6 +69,7 @@ func newReader(list []row.Column, types catalog.Catalog) (*reader, error) {
 		return nil, fmt.Errorf("the query returns the columns %s; it has to return %s", strings.Join(names, ", "), strings.Join(columns, ", "))
 	}
 	r := &reader{
+		faults:     faults{what: "subscriptions"},
 		subscriber: slices.Index(names, "subscriber"), typ: slices.Index(names, "type"), warehouse: slices.Index(names, "warehouse"),
 		types: types, byID: make(map[string]string, len(types)),
 	}
@@ -49,22 +79,21 @@ func newReader(list []row.Column, types catalog.Catalog) (*reader, error) {
 	return r, nil
 }
 
-// row takes one row, or notes why it is no subscription.
-func (r *reader) row(x *row.Row) {
-	r.rows++
+// Row takes one row, or notes why it is no subscription.
+func (r *reader) Row(x *row.Row) {
 	s := ledger.Subscription{Type: text(&x.Values[r.typ]), Warehouse: text(&x.Values[r.warehouse]), Subscriber: text(&x.Values[r.subscriber])}
 	if code, found := r.byID[s.Type]; found {
 		s.Type = code
 	}
-	fault := r.faultOf(x, s)
-	if fault == "" {
+	if r.add(r.faultOf(x, s)) {
 		r.subs = append(r.subs, s)
-		return
 	}
-	r.wrong++
-	if len(r.faults) < mostFaults {
-		r.faults = append(r.faults, fmt.Sprintf("row %d: %s", r.rows, fault))
-	}
+}
+
+// Take implements List.
+func (r *reader) Take(ctx context.Context, token int64) (Taken, error) {
+	c, err := r.kind.Ledger.TakeSubscriptions(ctx, r.kind.Author, r.kind.Source, token, r.subs)
+	return Taken{Waits: c.Waits, Confirm: "tallyman subscriptions confirm " + r.kind.Source, Added: len(c.Added), Removed: len(c.Removed)}, err
 }
 
 func (r *reader) faultOf(x *row.Row, s ledger.Subscription) string {
@@ -84,18 +113,3 @@ func (r *reader) faultOf(x *row.Row, s ledger.Subscription) string {
 	}
 	return ""
 }
-
-// fault says which rows are no subscriptions: then none of the list is taken.
-func (r *reader) fault() error {
-	if r.wrong == 0 {
-		return nil
-	}
-	more := ""
-	if rest := r.wrong - len(r.faults); rest > 0 {
-		more = fmt.Sprintf("; %d more", rest)
-	}
-	return fmt.Errorf("%d of %d rows are no subscriptions: %s%s", r.wrong, r.rows, strings.Join(r.faults, "; "), more)
-}
-
-// text copies the text of a value, which lives as long as its row. CHAR columns are padded in some databases.
-func text(v *row.Value) string { return strings.TrimSpace(strings.Clone(v.String())) }

@@ -1,0 +1,242 @@
+package rules
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"tallyman/rules/jsonschema"
+	"tallyman/rules/probe"
+	"tallyman/rules/problem"
+	"tallyman/rules/row"
+	"tallyman/rules/schedule"
+	"tallyman/rules/scopelist"
+	"tallyman/rules/strictyaml"
+)
+
+// ScopeQuery is where the scopes of a rule come from: each row is a scope.
+type ScopeQuery struct {
+	Source string
+	SQL    string        // returns the column name, and perhaps timezone and columns that are called as parameters of the rule
+	Every  time.Duration // between two questions of the cluster
+}
+
+// Statement parses the query, which takes no parameters.
+func (q *ScopeQuery) Statement() (*probe.Statement, []probe.Fault) {
+	stmt, faults := probe.Parse(q.SQL)
+	if len(faults) == 0 && len(stmt.Params) > 0 {
+		faults = append(faults, probe.Fault{Code: CodeParamMissing, Message: fmt.Sprintf("the query has the parameter :%s; it takes none", stmt.Params[0]), Hint: `\\: where no parameter is meant`})
+	}
+	return stmt, faults
+}
+
+// Question stands for the query and for the parameters that it may return. A rule whose question has changed is asked anew at once.
+func (r *Rule) Question() string {
+	kinds := map[string]string{}
+	for name, value := range r.Probe.Params {
+		kinds[name] = fmt.Sprintf("%T", value)
+	}
+	text, err := json.Marshal([]any{r.ScopesFrom.Source, r.ScopesFrom.SQL, kinds}) // maps in order of their keys
+	if err != nil {
+		panic(fmt.Sprintf("rules: a query holds what JSON cannot: %v", err))
+	}
+	return scopelist.Hash(string(text))
+}
+
+// Placeholder says that a Rule stands for one whose scopes come from a query, and are not there. No run is ever made of it.
+type Placeholder string
+
+// The placeholders.
+const (
+	// MadeUp is how Load makes such a rule: in one scope that is made up, so that all that does not depend on the scopes can be checked. Expand replaces it.
+	MadeUp Placeholder = "made_up"
+	// Waiting is a rule whose scopes never came. What the ledger has of its scopes must stay.
+	Waiting Placeholder = "waiting"
+	// Nowhere is a rule whose list is empty, as an operator has confirmed.
+	Nowhere Placeholder = "nowhere"
+)
+
+// MadeUpScope is the name of the scope of a rule that is MadeUp.
+const MadeUpScope = "SCOPE"
+
+// WhyNot is why a placeholder does not run, with its code.
+func (p Placeholder) WhyNot() string {
+	switch p {
+	case Waiting:
+		return "scopes_wait: the rule waits for its scopes: its query has given no list that could be taken; tallyman scopes says why"
+	case Nowhere:
+		return "scopes_nowhere: the list of its scopes is empty, so the rule runs nowhere"
+	case MadeUp:
+		return "scopes_wait: the scopes of the rule come from a query, which was not asked"
+	}
+	return ""
+}
+
+// Expand makes of each rule that is MadeUp one Rule for each scope of its list, in the order of the list. A rule without a list is Waiting. The other rules stay. Where
+// a scope cannot be made, its rule is left out, in all its scopes, and the problems say why.
+func Expand(list []*Rule, lists map[string]scopelist.List) ([]*Rule, problem.List) {
+	expanded := make([]*Rule, 0, len(list))
+	var problems problem.List
+	for _, r := range list {
+		if r.Placeholder != MadeUp {
+			expanded = append(expanded, r)
+			continue
+		}
+		scopes, known := lists[r.ID]
+		switch {
+		case !known:
+			expanded = append(expanded, r.without(Waiting))
+			continue
+		case len(scopes) == 0:
+			expanded = append(expanded, r.without(Nowhere))
+			continue
+		case len(expanded)+len(scopes) > maxRules:
+			problems = append(problems, r.Problem("scopes", CodeTooMany, fmt.Sprintf("its %d scopes make more than %d rules and scopes", len(scopes), maxRules), ""))
+			continue
+		}
+		made, p := r.expand(scopes)
+		if p != nil {
+			problems = append(problems, *p)
+			continue
+		}
+		expanded = append(expanded, made...)
+	}
+	return expanded, problems
+}
+
+func (r *Rule) without(p Placeholder) *Rule {
+	own := *r
+	own.Scope, own.Placeholder = "", p
+	own.Checksum = derived(r.Checksum, p)
+	return &own
+}
+
+func (r *Rule) expand(scopes scopelist.List) ([]*Rule, *problem.Problem) {
+	jitters := map[string]time.Duration{}
+	made := make([]*Rule, len(scopes))
+	for i := range scopes {
+		s := &scopes[i]
+		own := *r
+		own.Scope, own.Placeholder = s.Name, ""
+		if s.Timezone != "" {
+			jitter, known := jitters[s.Timezone]
+			if !known {
+				var err error
+				if jitter, err = r.JitterIn(s.Timezone); err != nil {
+					p := r.Problem("scopes", CodeBadTimezone, fmt.Sprintf("scope %s: %s", s.Name, err), "")
+					return nil, &p
+				}
+				jitters[s.Timezone] = jitter
+			}
+			own.Schedule.Timezone, own.Schedule.Jitter = s.Timezone, jitter
+		}
+		own.Probe.Params = r.paramsIn(s)
+		own.Checksum = derived(r.Checksum, s)
+		made[i] = &own
+	}
+	return made, nil
+}
+
+// JitterIn is the jitter of the rule in another time zone. The error is of a zone that the rule cannot have.
+func (r *Rule) JitterIn(zone string) (time.Duration, error) {
+	parsed, err := schedule.Parse(r.Schedule.Cron, zone)
+	if err != nil {
+		return 0, err
+	}
+	jitter := r.Schedule.Jitter
+	if !r.origin.has("schedule.jitter") {
+		jitter = schedule.DefaultJitter(parsed)
+	}
+	if jitter >= parsed.Shortest() {
+		return 0, fmt.Errorf("timezone: a jitter of %s reaches the next firing there, which may be due after %s", strictyaml.FormatDuration(jitter), strictyaml.FormatDuration(parsed.Shortest()))
+	}
+	return jitter, nil
+}
+
+// paramsIn are the parameters of the rule in a scope. What a list has of another version of the rule, and the rule does not know, is left out.
+func (r *Rule) paramsIn(s *scopelist.Scope) map[string]any {
+	if len(s.Params) == 0 {
+		return r.Probe.Params
+	}
+	params := maps.Clone(r.Probe.Params)
+	for name, value := range s.Params {
+		if _, known := params[name]; known {
+			params[name] = value
+		}
+	}
+	return params
+}
+
+// derived is the checksum of a rule that was made of another one.
+func derived(checksum string, with any) string {
+	text, err := json.Marshal(with)
+	if err != nil {
+		panic(fmt.Sprintf("rules: a scope holds what JSON cannot: %v", err))
+	}
+	sum := sha256.Sum256([]byte(checksum + "\n" + string(text)))
+	return hex.EncodeToString(sum[:16])
+}
+
+// ScopeName makes the name of a scope of a value; false where it is none.
+func ScopeName(v row.Value) (string, bool) { return warehouseName(v) }
+
+// scopesSpec is a list of scopes, or the query that returns one.
+type scopesSpec struct {
+	list  []scopeSpec
+	query *scopeQuerySpec
+}
+
+type scopeQuerySpec struct {
+	Source string        `yaml:"source" doc:"The database that has the list: a name under sources in the configuration."`
+	SQL    string        `yaml:"sql" text:"lines" doc:"One SELECT without parameters. Each row is a scope: the column name, perhaps timezone, and columns called as parameters of the probe. NULL is what the rule says."`
+	Every  time.Duration `yaml:"every" min:"10s" max:"24h" doc:"How often the list is asked for, once in the cluster."`
+}
+
+// defaultScopesEvery is how often a list of scopes is asked for.
+const defaultScopesEvery = 5 * time.Minute
+
+// DecodeYAML implements strictyaml.Decodable.
+func (s *scopesSpec) DecodeYAML(d *strictyaml.Decoder, name string, n *strictyaml.Node) {
+	*s = scopesSpec{}
+	if n.Kind != strictyaml.Mapping {
+		d.Value(name, n, &s.list)
+		return
+	}
+	s.query = &scopeQuerySpec{Every: defaultScopesEvery}
+	d.Value(name, n, s.query)
+}
+
+// JSONSchema implements jsonschema.Schemer.
+func (*scopesSpec) JSONSchema() *jsonschema.Schema {
+	schema := jsonschema.Of(scopeQuerySpec{Every: defaultScopesEvery})
+	schema.Type = jsonschema.Types{"array", "object"}
+	schema.Items = jsonschema.Of(scopeSpec{})
+	return schema
+}
+
+// queried makes the placeholder of a rule whose scopes come from a query.
+func (fr *fileReader) queried(d draft, q *scopeQuerySpec) (*Rule, problem.List) {
+	r, problems := fr.scoped(d, MadeUpScope)
+	r.Placeholder = MadeUp
+	r.ScopesFrom = &ScopeQuery{Source: q.Source, SQL: q.SQL, Every: q.Every}
+	v := &validator{r: r}
+	v.need("scopes.source", "the name of a source in the configuration")
+	v.need("scopes.sql", "one SELECT that returns the column name")
+	if v.isText("scopes.sql") && q.SQL != "" {
+		_, faults := r.ScopesFrom.Statement()
+		for _, f := range faults {
+			v.problems = append(v.problems, r.ProblemIn("scopes.sql", f.Offset, f.Code, f.Message, f.Hint))
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(r.Probe.Params)) {
+		if lower := strings.ToLower(name); lower == "name" || lower == "timezone" {
+			v.at(r.origin.at("probe.params", false).Field(name).Key, CodeParamReserved, fmt.Sprintf("the column %s of the query is no parameter", lower), "choose another name")
+		}
+	}
+	return r, append(problems, v.problems...)
+}
