@@ -52,6 +52,9 @@ func (c *crew) status(now time.Time) []RuleStatus {
 	for i, r := range c.rules {
 		list[i] = RuleStatus{Rule: r}
 		list[i].Enabled, list[i].Switch = board.enabled(r)
+		if list[i].Enabled {
+			list[i].Reason = r.Placeholder.WhyNot()
+		}
 		if u := c.units[ledger.ScopeKey(r.ID, r.Scope)]; u != nil {
 			u.status.fill(&list[i])
 			list[i].Runs, list[i].lateness = u.rule, u.lateness()
@@ -75,7 +78,7 @@ func (c *crew) arrange(newUnit func(*rules.Rule) (*unit, error), now, since time
 	wanted := map[string]*unit{}
 	var fresh []*unit
 	for _, r := range c.rules {
-		if on, _ := board.enabled(r); !on {
+		if on, _ := board.enabled(r); !on || r.Placeholder != "" {
 			continue
 		}
 		id := ledger.ScopeKey(r.ID, r.Scope)
@@ -254,6 +257,9 @@ func (e *Engine) VersionOf(list []*rules.Rule, complete bool) (string, error) {
 		return "", err
 	}
 	for _, r := range list {
+		if r.Placeholder != "" {
+			continue
+		}
 		if _, err := e.makeUnit(r); err != nil { // the disabled ones too: they may be switched on
 			return "", err
 		}

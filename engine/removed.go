@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"tallyman/engine/judge"
 	"tallyman/internal/ledger"
 	"tallyman/internal/retry"
+	"tallyman/rules"
 )
 
 // closer closes what rules and scopes have left that were removed from the files.
@@ -52,8 +54,10 @@ func (e closer) tryAll(ctx context.Context, stop <-chan struct{}, rested bool) (
 	e.crew.mu.Lock()
 	list, complete, version := e.crew.rules, e.crew.complete, e.crew.version
 	known := make(map[string]bool, len(list))
+	waiting := map[string]bool{} // rules whose scopes are not known
 	for _, r := range list {
 		known[ledger.ScopeKey(r.ID, r.Scope)] = true
+		waiting[r.ID] = r.Placeholder == rules.Waiting
 	}
 	ending := e.crew.removing(known)
 	e.crew.mu.Unlock()
@@ -79,16 +83,18 @@ func (e closer) tryAll(ctx context.Context, stop <-chan struct{}, rested bool) (
 	if e.paused() {
 		return agreeEvery, true, nil // while all rules are paused nothing is resolved
 	}
-	again, err = e.closeAll(ctx, known)
+	again, err = e.closeAll(ctx, known, waiting)
 	return again, true, err
 }
 
-// closeAll closes the state of all rules and scopes that are not known. It returns when to look again, 0 = there is nothing left to do.
-func (e closer) closeAll(ctx context.Context, known map[string]bool) (again time.Duration, err error) {
+// closeAll closes the state of all rules and scopes that are not known, but of rules that wait for their scopes. It returns when to look again, 0 = there is nothing left
+// to do.
+func (e closer) closeAll(ctx context.Context, known, waiting map[string]bool) (again time.Duration, err error) {
 	removed, err := e.opts.Ledger.Removed(ctx, known)
 	if err != nil {
 		return 0, err
 	}
+	removed = slices.DeleteFunc(removed, func(r ledger.RemovedScope) bool { return waiting[r.Rule] })
 	for i := range removed {
 		switch failure := e.closeScope(ctx, removed[i]); {
 		case errors.Is(failure, ledger.ErrFenced):

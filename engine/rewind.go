@@ -52,9 +52,13 @@ func (e *Engine) Term() ledger.Term {
 	return term
 }
 
-// RulesOf returns the rule in the scope, or in each of its scopes where scope is nil. The error is an *UnknownError.
+// RulesOf returns the rule in the scope, or in each of its scopes where scope is nil. Errors are *UnknownError, and *UnverifiedError of a rule that has no scopes.
 func (e *Engine) RulesOf(rule string, scope *string) ([]*rules.Rule, error) {
-	return e.find(rule, scope)
+	found, err := e.find(rule, scope)
+	if err == nil && found[0].Placeholder != "" {
+		return nil, &UnverifiedError{errors.New(found[0].Placeholder.WhyNot())}
+	}
+	return found, err
 }
 
 // noteInitial warns of an `initial` that has no effect, for as long as that is so.

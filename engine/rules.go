@@ -34,7 +34,7 @@ func (e *UnknownError) Error() string {
 	return text
 }
 
-// Rule returns the rule in the scope, which may be nil where it has one. Errors are *UnknownError and ErrManyScopes.
+// Rule returns the rule in the scope, which may be nil where it has one. Errors are *UnknownError, ErrManyScopes, and *UnverifiedError of a rule that has no scopes.
 func (e *Engine) Rule(id string, scope *string) (*rules.Rule, error) {
 	found, err := e.find(id, scope)
 	if err != nil {
@@ -42,6 +42,9 @@ func (e *Engine) Rule(id string, scope *string) (*rules.Rule, error) {
 	}
 	if len(found) > 1 {
 		return nil, fmt.Errorf("%w: name one of %s", ErrManyScopes, scopesOf(found))
+	}
+	if p := found[0].Placeholder; p != "" {
+		return nil, &UnverifiedError{errors.New(p.WhyNot())}
 	}
 	return found[0], nil
 }
@@ -200,7 +203,7 @@ func (e *Engine) Promote(ctx context.Context, who ledger.Author, rule string, sc
 	if err != nil {
 		return nil, err
 	}
-	found = slices.DeleteFunc(found, func(r *rules.Rule) bool { return !r.Shadow })
+	found = slices.DeleteFunc(found, func(r *rules.Rule) bool { return !r.Shadow || r.Placeholder != "" })
 	if len(found) == 0 {
 		return nil, fmt.Errorf("%w: %s", ErrNotShadow, rule)
 	}

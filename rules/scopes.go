@@ -68,17 +68,17 @@ const MadeUpScope = "SCOPE"
 func (p Placeholder) WhyNot() string {
 	switch p {
 	case Waiting:
-		return "scopes_wait: the rule waits for its scopes: its query has given no list that could be taken; tallyman scopes says why"
+		return "scopes_unknown: the rule waits for its scopes: its query has given no list that could be taken; tallyman scopes says why"
 	case Nowhere:
 		return "scopes_nowhere: the list of its scopes is empty, so the rule runs nowhere"
 	case MadeUp:
-		return "scopes_wait: the scopes of the rule come from a query, which was not asked"
+		return "scopes_unknown: the scopes of the rule come from a query, which was not asked"
 	}
 	return ""
 }
 
-// Expand makes of each rule that is MadeUp one Rule for each scope of its list, in the order of the list. A rule without a list is Waiting. The other rules stay. Where
-// a scope cannot be made, its rule is left out, in all its scopes, and the problems say why.
+// Expand makes of each rule that is MadeUp one Rule for each scope of its list, in the order of the list. A rule without a list is Waiting. The other rules stay. A rule
+// whose scopes cannot be made is Waiting, too, and the problems say why.
 func Expand(list []*Rule, lists map[string]scopelist.List) ([]*Rule, problem.List) {
 	expanded := make([]*Rule, 0, len(list))
 	var problems problem.List
@@ -97,12 +97,13 @@ func Expand(list []*Rule, lists map[string]scopelist.List) ([]*Rule, problem.Lis
 			continue
 		case len(expanded)+len(scopes) > maxRules:
 			problems = append(problems, r.Problem("scopes", CodeTooMany, fmt.Sprintf("its %d scopes make more than %d rules and scopes", len(scopes), maxRules), ""))
+			expanded = append(expanded, r.without(Waiting))
 			continue
 		}
 		made, p := r.expand(scopes)
 		if p != nil {
 			problems = append(problems, *p)
-			continue
+			made = []*Rule{r.without(Waiting)}
 		}
 		expanded = append(expanded, made...)
 	}

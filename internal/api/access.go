@@ -73,6 +73,10 @@ var Access = map[string][]auth.Role{
 	"confirm-subscriptions":     Operators,
 	"release-subscriptions":     Operators,
 
+	"list-scope-origins": Onlookers, // who sees all warehouses, and so below
+	"confirm-scopes":     Operators,
+	"forget-scopes":      Operators,
+
 	"list-subscribers":  Onlookers, // who sees all warehouses, and so below
 	"get-subscriber":    Onlookers,
 	"put-subscriber":    Operators,

@@ -48,6 +48,9 @@ delete-subscription        . x . . . x x  .
 list-subscription-origins  . . . . x x x  .
 confirm-subscriptions      . . . . . x x  .
 release-subscriptions      . . . . . x x  .
+list-scope-origins         . . . . x x x  .
+confirm-scopes             . . . . . x x  .
+forget-scopes              . . . . . x x  .
 list-subscribers           . . . . x x x  .
 get-subscriber             . . . . x x x  .
 put-subscriber             . . . . . x x  .

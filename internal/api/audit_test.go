@@ -19,7 +19,7 @@ const gateType = `{"code":"GATE","id":7,"name":"Gate","category":"C","retention"
 // recordedByLedger are the operations whose changes are the ledger's: each calls a method that takes a ledger.Author and writes change and record in one
 // transaction. internal/app's TestEveryChangeIsRecorded holds each of them to its record.
 var recordedByLedger = []string{
-	"create-type", "put-type", "delete-type", "create-subscription", "import-subscriptions", "delete-subscription", "confirm-subscriptions", "release-subscriptions", "put-subscriber", "delete-subscriber",
+	"create-type", "put-type", "delete-type", "create-subscription", "import-subscriptions", "delete-subscription", "confirm-subscriptions", "release-subscriptions", "confirm-scopes", "forget-scopes", "put-subscriber", "delete-subscriber",
 	"retry-delivery", "cancel-delivery", "retry-deliveries", "cancel-deliveries", "promote-rule", "enable-rule", "disable-rule", "clear-rule", "pause-rules",
 	"resume-rules", "reload-rules", "create-silence", "expire-silence", "create-token", "revoke-token", "pause-queue", "resume-queue", "set-queue-settings", "confirm-clock", "rewind-rule",
 }

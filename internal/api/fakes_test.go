@@ -227,4 +227,17 @@ func (fakeOrigins) ReleaseSubscriptions(context.Context, ledger.Author, string) 
 	return 0, ledger.ErrNotFound
 }
 
+// fakeScopes are of a site whose rule files have all scopes.
+type fakeScopes struct{}
+
+func (fakeScopes) Origins(context.Context) ([]ledger.ScopeOrigin, error) { return nil, nil }
+
+func (fakeScopes) Source(string) string { return "" }
+
+func (fakeScopes) ConfirmScopes(context.Context, ledger.Author, string, string) (ledger.ScopeChange, error) {
+	return ledger.ScopeChange{}, ledger.ErrOtherList
+}
+
+func (fakeScopes) ForgetScopes(context.Context, ledger.Author, string) error { return ledger.ErrNotFound }
+
 var errBroken = errors.New("dial tcp 10.0.0.7:5432: password=hunter2 refused")

@@ -163,7 +163,7 @@ func (p *parts) rooms() []api.Room {
 		queues.New(queues.Deps{Queues: p.Queues, Logger: p.Logger}),
 		rulebook.New(rulebook.Deps{
 			Rules: p.Rules, History: p.History, RuleFiles: p.RuleFiles, Reload: p.Reload, Preview: p.Preview, Rewind: p.Rewind, RuleSource: p.RuleSource, Draft: p.Draft,
-			Audit: p.Audit, Logger: p.Logger,
+			Scopes: fakeScopes{}, Audit: p.Audit, Logger: p.Logger,
 		}),
 		send.New(send.Deps{Sends: p.Sends, Types: p.Catalogue.Types, Sinks: siteSinks, Meter: p.Meter, Tracer: p.Tracer, Logger: p.Logger}),
 		deliveries.New(deliveries.Deps{Deliveries: p.Deliveries, Types: p.Catalogue.Types, Wake: p.Sends.Wake, Now: func() time.Time { return bin().CreatedAt.Add(5 * time.Minute) }, Sinks: p.Sinks, Logger: p.Logger}),

@@ -141,7 +141,12 @@ func New(ctx context.Context, cfg *config.Config, opts Options) (_ *App, err err
 	if err := a.openOrigin(); err != nil {
 		return nil, err
 	}
-	a.book = &ruleBook{config: cfg, ledger: a.ledger, sources: a.sources, node: a.opts.Node, log: a.log}
+	a.book = &ruleBook{
+		config: cfg, ledger: a.ledger, sources: a.sources, node: a.opts.Node, log: a.log, lists: make(chan struct{}, 1), queries: make(chan struct{}, 1),
+	}
+	if err := a.follow.add(ctx, "scope_lists", a.book.listsChanged); err != nil {
+		return nil, err
+	}
 	if err := a.book.load(ctx); err != nil {
 		return nil, err
 	}
@@ -216,6 +221,8 @@ func (a *App) Run(ctx context.Context) error {
 	front.Go(func() { a.follow.run(ctx) })
 	front.Go(func() { a.commits.Run(ctx) })
 	front.Go(func() { a.watchRules(ctx) })
+	front.Go(func() { a.book.followLists(ctx) })
+	front.Go(func() { a.keepScopes(ctx) })
 	front.Go(func() { a.tokens.run(ctx) })
 	if a.origin != nil {
 		front.Go(func() { a.origin.Run(ctx) })

@@ -15,6 +15,7 @@ import (
 	"tallyman/internal/ledger"
 	"tallyman/internal/ledger/ledgertest"
 	"tallyman/internal/testenv"
+	"tallyman/rules/scopelist"
 	"tallyman/sinks"
 	"tallyman/sinks/queue"
 )
@@ -36,6 +37,8 @@ var auditCases = map[string]auditCase{
 	"delete-subscription":   {http.MethodDelete, "/subscriptions?type=REP_NOTICE&warehouse=*&subscriber=role:keeper", ``, "subscription.remove", "subscription:REP_NOTICE:*:role:keeper", ``},
 	"confirm-subscriptions": {http.MethodPost, "/subscriptions/origins/wms/confirm", `{"hash":"` + ledger.HashOfSubscriptions(nil) + `"}`, "subscription.confirm", "subscriptions:wms", `user:of`},
 	"release-subscriptions": {http.MethodPost, "/subscriptions/origins/wms/release", ``, "subscription.release", "subscriptions:wms", `"released":0`},
+	"confirm-scopes":        {http.MethodPost, "/scopes/gone/confirm", `{"hash":"` + scopelist.Hash("[]") + `"}`, "scopes.confirm", "rule:gone", `"removed":{"count":1,"first":[{"name":"1"}]}`},
+	"forget-scopes":         {http.MethodDelete, "/scopes/gone", ``, "scopes.forget", "rule:gone", `"scopes":0`},
 	"put-subscriber":        {http.MethodPut, "/subscribers/user:ann", `{"name":"Ann"}`, "subscriber.put", "subscriber:user:ann", `"name":"Ann"`},
 	"delete-subscriber":     {http.MethodDelete, "/subscribers/user:bob", ``, "subscriber.delete", "subscriber:user:bob", `"name":"Bob"`},
 
@@ -109,6 +112,9 @@ func TestEveryChangeIsRecorded(t *testing.T) {
 		}
 		if id == "confirm-subscriptions" || id == "release-subscriptions" { // there is no source otherwise
 			s.lists(id == "confirm-subscriptions")
+		}
+		if id == "confirm-scopes" || id == "forget-scopes" { // no query lists scopes otherwise
+			s.ledgerExec(`INSERT INTO origins (kind, name, token, asked, list, listed, waits, waits_since) VALUES ('scopes', 'gone', 1, 1, '[{"name":"1"}]', 1, '[]', 1) ON CONFLICT DO NOTHING`)
 		}
 		if id == "reload-rules" { // before the node sees it by itself
 			s.rule("stock.yaml", strings.Replace(auditRule, "when: qty < 0", "when: qty < -1", 1))
@@ -265,7 +271,7 @@ func (s *site) withholdClock() { s.ledgerExec("UPDATE clock SET withheld = 60000
 // lists has the source wms list nothing. Where it has listed one subscription before, the list waits.
 func (s *site) lists(before bool) {
 	s.t.Helper()
-	s.ledgerExec("INSERT INTO subscription_origins (origin, token, asked, waits, waits_since) VALUES ('wms', 1, 1, '[]', 1) ON CONFLICT DO NOTHING")
+	s.ledgerExec("INSERT INTO origins (kind, name, token, asked, waits, waits_since) VALUES ('subscriptions', 'wms', 1, 1, '[]', 1) ON CONFLICT DO NOTHING")
 	if before {
 		s.ledgerExec("INSERT INTO subscriptions (type, warehouse, subscriber, origin) VALUES ('REP_NOTICE', 'of', 'user:of', 'wms')")
 	}

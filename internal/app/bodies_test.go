@@ -49,7 +49,8 @@ var baseRequests = map[string]baseRequest{
 	"retry-deliveries":  {body: `{"ids":[4711]}`},
 	"cancel-delivery":   {path: "4711", body: `{"reason":"no"}`, code: "delivery_not_found"},
 
-	"confirm-subscriptions": {path: "wms", body: `{"hash":"5f2a9c0d1e3b4a67"}`, code: "subscription_list_changed"},
+	"confirm-subscriptions": {path: "wms", body: `{"hash":"5f2a9c0d1e3b4a67"}`, code: "list_changed"},
+	"confirm-scopes":        {path: "negative-bin-stock", body: `{"hash":"5f2a9c0d1e3b4a67"}`, code: "list_changed"},
 
 	"confirm-clock": {body: `{"reason":"the time service was down"}`, code: "clock_not_ahead"},
 

@@ -51,7 +51,7 @@ func (a *App) measured(ctx context.Context) metrics.NodeState {
 	if state.Withheld, err = a.withheld(ctx); err != nil {
 		return state
 	}
-	if state.Origins, err = a.measuredOrigins(ctx); err != nil {
+	if state.Lists, err = a.measuredLists(ctx); err != nil {
 		return state
 	}
 	oldest, err := a.ledger.OldestPending(ctx)

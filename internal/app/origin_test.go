@@ -106,7 +106,7 @@ func TestSubscriptionsComeFromASource(t *testing.T) {
 		t.Fatalf("%+v, %s", waits, two.subscribed())
 	}
 	_, text := two.do(http.MethodGet, "/metrics", "text/plain", "")
-	for _, line := range []string{`tallyman_subscriptions_failing{source="wms"} 0`, `tallyman_subscriptions_listed_timestamp_seconds{source="wms"} `} {
+	for _, line := range []string{`tallyman_list_failing{list="subscriptions",name="wms"} 0`, `tallyman_list_answered_timestamp_seconds{list="subscriptions",name="wms"} `} {
 		if !strings.Contains(text, line) {
 			t.Errorf("no %s", line)
 		}

@@ -39,11 +39,19 @@ func (b *ruleBook) reload(ctx context.Context, why string, who ledger.Author) (w
 		return wire.Reloaded{}, err
 	}
 	lastSet, before, _ := b.get()
-	list, stale := keepGood(before, set)
-	refused := b.refuse(ctx, set, before, list)
+	written := b.written()
+	kept, stale := keepGood(written, set)
+	refused := b.refuse(ctx, set, written, kept)
 	if refused {
-		list, stale = keepGood(before, set)
+		kept, stale = keepGood(written, set)
 	}
+	files := set
+	in, err := b.expand(ctx, files, kept)
+	if err != nil {
+		b.meter.RulesNotRead()
+		return wire.Reloaded{}, err
+	}
+	set, list := in.set, in.list
 	if err := b.record(ctx, who, from, set, list); err != nil {
 		b.meter.RulesNotRead()
 		return wire.Reloaded{}, err
@@ -52,7 +60,7 @@ func (b *ruleBook) reload(ctx context.Context, why string, who ledger.Author) (w
 		b.meter.RulesNotRead()
 		return wire.Reloaded{}, err
 	}
-	b.put(set, list, stale, seen)
+	b.put(files, kept, in, stale, seen)
 	if refused {
 		b.readAgain(time.Now().Add(verifyAgain))
 	}

@@ -36,7 +36,7 @@ func (a *App) rooms(meter *metrics.Metrics, streams *stream.Hub, counts *ruleCou
 		}),
 		queues.New(queues.Deps{Queues: a.index.served(), Logger: a.log}),
 		rulebook.New(rulebook.Deps{
-			Rules: ruleDesk{a.engine, why.New(a.engine, a.ledger, &a.silences)}, History: a.ledger, RuleFiles: a.ruleFiles, Preview: a.authoring.Preview, Rewind: a.authoring.Rewind, RuleSource: a.ruleSource, Draft: a.authoring.Draft, Audit: a.ledger,
+			Rules: ruleDesk{a.engine, why.New(a.engine, a.ledger, &a.silences)}, History: a.ledger, RuleFiles: a.ruleFiles, Preview: a.authoring.Preview, Rewind: a.authoring.Rewind, RuleSource: a.ruleSource, Draft: a.authoring.Draft, Scopes: scopeDesk{a.ledger, a.book}, Audit: a.ledger,
 			Reload: func(ctx context.Context, who ledger.Author) (wire.Reloaded, error) {
 				return a.book.reload(ctx, "request", who)
 			}, Logger: a.log,

@@ -29,11 +29,16 @@ type ruleBook struct {
 	node    string
 	log     *slog.Logger
 
+	lists   chan struct{} // has one while the lists of scopes are to be read again
+	queries chan struct{} // has one after the rules in force have changed, which have queries for scopes
+
 	reloading sync.Mutex // held while they are read and put in force
 
 	mu    sync.Mutex
-	set   *rules.Set      // as the files are
-	rules []*rules.Rule   // in force
+	files *rules.Set      // as they were read
+	set   *rules.Set      // files, with what is wrong with the scopes that queries list
+	kept  []*rules.Rule   // in force, as they are written: a rule whose scopes come from a query is rules.MadeUp
+	rules []*rules.Rule   // in force, in each scope
 	stale map[string]bool // ids of those that are in force as they were before their file went bad
 	seen  string          // fingerprint of the files that were read
 	again time.Time       // when they are read again even if they are the same; zero = they are not
@@ -61,10 +66,13 @@ func (b *ruleBook) take(fault error, again time.Time) {
 	}
 }
 
-func (b *ruleBook) put(set *rules.Set, list []*rules.Rule, stale map[string]bool, seen string) {
+// put puts what was read in the book.
+func (b *ruleBook) put(files *rules.Set, kept []*rules.Rule, in *expansion, stale map[string]bool, seen string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.set, b.rules, b.stale, b.seen, b.again = set, list, stale, seen, time.Time{}
+	b.files, b.kept, b.stale, b.seen, b.again = files, kept, stale, seen, time.Time{}
+	b.set, b.rules = in.set, in.list
+	signal(b.queries)
 }
 
 // readAgain has the files read again at that time, unless they are read before.
@@ -72,6 +80,13 @@ func (b *ruleBook) readAgain(at time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.again = at
+}
+
+// written are the rules in force as they are written.
+func (b *ruleBook) written() []*rules.Rule {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.kept
 }
 
 func (b *ruleBook) get() (set *rules.Set, list []*rules.Rule, stale map[string]bool) {
@@ -150,8 +165,12 @@ func (b *ruleBook) load(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	b.put(set, set.Rules, nil, seen)
-	b.tellProblems(set, nil)
+	in, err := b.expand(ctx, set, set.Rules)
+	if err != nil {
+		return err
+	}
+	b.put(set, set.Rules, in, nil, seen)
+	b.tellProblems(in.set, nil)
 	return nil
 }
 
@@ -280,9 +299,13 @@ func differing(before, after []*rules.Rule) (added, changed, removed []string) {
 
 // checksums are those of each rule in all its scopes.
 func checksums(list []*rules.Rule) map[string]string {
-	sums := map[string]string{}
+	parts := map[string][]string{}
 	for _, r := range list {
-		sums[r.ID] += r.Scope + "\x00" + r.Checksum + "\x00"
+		parts[r.ID] = append(parts[r.ID], r.Scope, r.Checksum)
+	}
+	sums := make(map[string]string, len(parts))
+	for id, list := range parts {
+		sums[id] = strings.Join(list, "\x00")
 	}
 	return sums
 }

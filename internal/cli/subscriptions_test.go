@@ -265,7 +265,7 @@ old is orphaned: the configuration of the node does not name it; tallyman subscr
 func TestConfirmSubscriptions(t *testing.T) {
 	t.Parallel()
 	url, calls := server(t, reply{200, waitingOrigins}, reply{200, waitingOrigins}, reply{200, `{"added":1,"removed":2}`}, reply{200, waitingOrigins},
-		reply{409, `{"code":"subscription_list_changed","detail":"that list does not wait any more"}`}, reply{200, waitingOrigins}, reply{200, waitingOrigins}, reply{200, `{"released":1}`})
+		reply{409, `{"code":"list_changed","detail":"that list does not wait any more"}`}, reply{200, waitingOrigins}, reply{200, waitingOrigins}, reply{200, `{"released":1}`})
 	for _, c := range []struct {
 		in   string
 		args []string
@@ -274,7 +274,7 @@ func TestConfirmSubscriptions(t *testing.T) {
 	}{
 		{"n\n", []string{"confirm", "wms"}, ExitProblems, "nothing was changed"},
 		{"y\n", []string{"confirm", "wms"}, ExitFine, "It adds 1 subscription and removes 2:\n  A * user:a\n  and 1 more\n"},
-		{"", []string{"confirm", "wms", "--yes"}, ExitProblems, "subscription_list_changed"},
+		{"", []string{"confirm", "wms", "--yes"}, ExitProblems, "list_changed"},
 		{"", []string{"confirm", "old", "--yes"}, ExitProblems, "no list of old waits"},
 		{"", []string{"confirm", "erp", "--yes"}, ExitProblems, "no subscriptions come from a source erp"},
 		{"", []string{"release", "old"}, ExitFine, "Released 1 subscription: they count as made by hand."},

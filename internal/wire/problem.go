@@ -124,7 +124,7 @@ const (
 	CodeSubscriberNotFound   Code = "subscriber_not_found"
 	CodeSubscriptionNotFound Code = "subscription_not_found"
 	CodeHasOrigin            Code = "subscription_has_origin"
-	CodeListChanged          Code = "subscription_list_changed"
+	CodeListChanged          Code = "list_changed"
 	CodeOriginNotFound       Code = "origin_not_found"
 	CodeOriginConfigured     Code = "origin_configured"
 	CodeSuspendLimit         Code = "suspend_limit"

@@ -27,7 +27,7 @@ func everything(t *testing.T) *metrics.Metrics {
 		m.Register(metrics.NewNode(func(context.Context) metrics.NodeState {
 			return metrics.NodeState{
 				Ready: true, Clock: &metrics.Clock{Term: 1, Unconfirmed: time.Hour}, Waiting: map[string]int64{"inbox": 1}, Oldest: map[string]time.Duration{"inbox": time.Minute},
-				Restored: time.UnixMilli(1500), Withheld: map[string]int64{"work": 1}, Origins: []metrics.Origin{{Name: "wms", Fails: true}},
+				Restored: time.UnixMilli(1500), Withheld: map[string]int64{"work": 1}, Lists: []metrics.List{{Kind: "subscriptions", Name: "wms", Fails: true}},
 			}
 		})),
 		m.Register(metrics.NewRules(m, func(context.Context) []metrics.RuleState { return []metrics.RuleState{{Rule: "a", State: "ok"}} })),

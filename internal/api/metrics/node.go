@@ -39,13 +39,13 @@ type NodeState struct {
 	Restored time.Time
 	// Withheld are the items that wait for an operator since, by queue; as Waiting.
 	Withheld map[string]int64
-	// Origins are the sources that subscriptions come from; nil = the ledger has not said.
-	Origins []Origin
+	// Lists are what queries of sources keep; nil = the ledger has not said.
+	Lists []List
 }
 
-// Origin is how the subscriptions of a source stand.
-type Origin struct {
-	Name         string
+// List is how a list stands that a query keeps: the subscriptions of a source, or the scopes of a rule.
+type List struct {
+	Kind, Name   string
 	Fails, Waits bool      // The source gives no list; a list waits for an operator.
 	Answered     time.Time // zero = the source has never given a list
 }
@@ -77,10 +77,9 @@ func NewNode(ask func(ctx context.Context) NodeState) *Node {
 		term: prometheus.NewDesc(namespace+"_clock_term", "How often the clock of the ledger went back by more than 5 s.", nil, nil),
 		ahead: prometheus.NewDesc(namespace+"_clock_unconfirmed_seconds",
 			"By how much the clock of the ledger went ahead while nodes ran, until an operator confirms it; 0 = nothing is to be confirmed.", nil, nil),
-		fails: prometheus.NewDesc(namespace+"_subscriptions_failing", "1 while the source gives no list of subscriptions that can be taken, by source; of the whole cluster.", []string{"source"}, nil),
-		holds: prometheus.NewDesc(namespace+"_subscriptions_waiting", "1 while a list that removes more than half of the source's subscriptions waits for an operator, by source; of the whole cluster.",
-			[]string{"source"}, nil),
-		listed: prometheus.NewDesc(namespace+"_subscriptions_listed_timestamp_seconds", "When the source last gave a list of subscriptions, by source; 0 = never. Of the whole cluster.", []string{"source"}, nil),
+		fails:  prometheus.NewDesc(namespace+"_list_failing", "1 while the query gives no list that can be taken, by list (subscriptions, scopes) and name (of the source, of the rule); of the whole cluster.", []string{"list", "name"}, nil),
+		holds:  prometheus.NewDesc(namespace+"_list_waiting", "1 while a list that is empty or removes more than half waits for an operator, by list and name; of the whole cluster.", []string{"list", "name"}, nil),
+		listed: prometheus.NewDesc(namespace+"_list_answered_timestamp_seconds", "When the query last gave a list, by list and name; 0 = never. Of the whole cluster.", []string{"list", "name"}, nil),
 	}
 }
 
@@ -119,14 +118,14 @@ func (n *Node) Collect(ch chan<- prometheus.Metric) {
 	for queue, count := range now.Withheld {
 		ch <- prometheus.MustNewConstMetric(n.withheld, prometheus.GaugeValue, float64(count), queue)
 	}
-	for _, o := range now.Origins {
-		ch <- prometheus.MustNewConstMetric(n.fails, prometheus.GaugeValue, oneIf(o.Fails), o.Name)
-		ch <- prometheus.MustNewConstMetric(n.holds, prometheus.GaugeValue, oneIf(o.Waits), o.Name)
+	for _, o := range now.Lists {
+		ch <- prometheus.MustNewConstMetric(n.fails, prometheus.GaugeValue, oneIf(o.Fails), o.Kind, o.Name)
+		ch <- prometheus.MustNewConstMetric(n.holds, prometheus.GaugeValue, oneIf(o.Waits), o.Kind, o.Name)
 		listed := 0.0
 		if !o.Answered.IsZero() {
 			listed = float64(o.Answered.UnixMicro()) / 1e6
 		}
-		ch <- prometheus.MustNewConstMetric(n.listed, prometheus.GaugeValue, listed, o.Name)
+		ch <- prometheus.MustNewConstMetric(n.listed, prometheus.GaugeValue, listed, o.Kind, o.Name)
 	}
 	for sink, age := range now.Oldest {
 		ch <- prometheus.MustNewConstMetric(n.oldest, prometheus.GaugeValue, age.Seconds(), sink)

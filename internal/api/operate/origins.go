@@ -17,7 +17,7 @@ import (
 
 // Origins is how operators look at the subscriptions that come from sources, and decide on them.
 type Origins interface {
-	ledger.OriginReader
+	ledger.SubscriptionOrigins
 	ConfirmSubscriptions(ctx context.Context, who ledger.Author, origin, hash string) (ledger.OriginChange, error)
 	ReleaseSubscriptions(ctx context.Context, who ledger.Author, origin string) (released int, err error)
 }

@@ -174,15 +174,12 @@ func (h *Handlers) runRule(ctx context.Context, in *runInput) (*runOutput, error
 
 // runFailed turns an error of RunNow into a problem.
 func (h *Handlers) runFailed(ctx context.Context, err error) *wire.Problem {
-	var unverified *engine.UnverifiedError
 	var unrecorded *wire.Problem
 	switch {
 	case errors.As(err, &unrecorded):
 		return unrecorded
 	case errors.Is(err, engine.ErrRunning):
 		return wire.NewProblem(http.StatusConflict, wire.CodeRuleBusy, err.Error())
-	case errors.As(err, &unverified):
-		return wire.NewProblem(http.StatusConflict, wire.CodeRuleUnverified, err.Error())
 	case errors.Is(err, engine.ErrStopping):
 		p := wire.NewProblem(http.StatusServiceUnavailable, wire.CodeNotReady, err.Error()+"; ask another one, or again")
 		p.RetryAfter = 2

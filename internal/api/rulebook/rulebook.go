@@ -40,6 +40,7 @@ type Deps struct {
 	RuleSource func(ctx context.Context, id string) (*wire.RuleSource, error)
 	// Draft tries another text of a rule and writes nothing. Errors are as those of Preview.
 	Draft  func(ctx context.Context, q authoring.DraftRequest) (*authoring.DraftResult, error)
+	Scopes Scopes
 	Audit  ledger.AuditWriter
 	Logger *slog.Logger
 }
@@ -153,6 +154,7 @@ func (h *Handlers) registerRules(operations huma.API) {
 	h.registerDraft(operations)
 	h.registerRulesLook(operations)
 	h.registerRulesChange(operations)
+	h.registerScopes(operations)
 }
 
 // promote answers POST /rules/{id}/promote.
@@ -195,6 +197,7 @@ func (h *Handlers) why(ctx context.Context, in *whyInput) (*whyOutput, error) {
 func (h *Handlers) rulesFailed(ctx context.Context, err error) *wire.Problem {
 	var unknown *engine.UnknownError
 	var key *why.KeyError
+	var unverified *engine.UnverifiedError
 	if errors.As(err, &unknown) && !auth.From(ctx).Everywhere() { // what was meant may be another's
 		err = &engine.UnknownError{What: unknown.What, Name: unknown.Name}
 	}
@@ -207,6 +210,8 @@ func (h *Handlers) rulesFailed(ctx context.Context, err error) *wire.Problem {
 		return wire.NewProblem(http.StatusBadRequest, wire.CodeBadKey, err.Error())
 	case errors.Is(err, engine.ErrManyScopes):
 		return wire.NewProblem(http.StatusBadRequest, wire.CodeScopeMissing, err.Error())
+	case errors.As(err, &unverified):
+		return wire.NewProblem(http.StatusConflict, wire.CodeRuleUnverified, err.Error())
 	case errors.Is(err, engine.ErrUntilPast):
 		return wire.NewProblem(http.StatusUnprocessableEntity, wire.CodeInvalidBody, "until: "+err.Error())
 	case errors.Is(err, engine.ErrNotShadow):

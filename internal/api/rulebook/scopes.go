@@ -1,0 +1,123 @@
+package rulebook
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"tallyman/internal/api"
+	"tallyman/internal/auth"
+	"tallyman/internal/ledger"
+	"tallyman/internal/wire"
+)
+
+// Scopes are the scopes that queries list for rules.
+type Scopes interface {
+	// Origins are those that the ledger has, and rules that wait for their first list. Source is the one that the node asks for the scopes of a rule; "" = none.
+	Origins(ctx context.Context) ([]ledger.ScopeOrigin, error)
+	Source(rule string) string
+	ConfirmScopes(ctx context.Context, who ledger.Author, rule, hash string) (ledger.ScopeChange, error)
+	ForgetScopes(ctx context.Context, who ledger.Author, rule string) error
+}
+
+// mostRemoving is how many of the scopes that a list removes are named.
+const mostRemoving = 100
+
+func (h *Handlers) registerScopes(operations huma.API) {
+	list := api.Operation("list-scope-origins", http.MethodGet, "/scopes", "rules", "List the rules whose scopes come from a query, and how their lists stand")
+	list.Description = "Each row that the query of a rule file returns is a scope of the rule. A query that fails keeps the last list."
+	huma.Register(operations, list, h.listScopes)
+	confirm := api.Operation("confirm-scopes", http.MethodPost, "/scopes/{rule}/confirm", "rules", "Confirm a list of scopes that is empty, or removes more than half")
+	confirm.Description = "The list that has the hash is taken at once. Where another list waits by now, nothing is changed."
+	huma.Register(operations, confirm, h.confirmScopes)
+	forget := api.Operation("forget-scopes", http.MethodDelete, "/scopes/{rule}", "rules", "Forget the list of scopes of a rule that has no query any more")
+	forget.Description = "It is refused while the rule files of the node have a query for the rule."
+	forget.DefaultStatus = http.StatusNoContent
+	huma.Register(operations, forget, h.forgetScopes)
+}
+
+// listScopes answers GET /scopes, for who sees all warehouses.
+func (h *Handlers) listScopes(ctx context.Context, _ *struct{}) (*scopesOutput, error) {
+	if prob := api.InScope(ctx, nil); prob != nil {
+		return nil, prob
+	}
+	origins, err := h.deps.Scopes.Origins(ctx)
+	if err != nil {
+		return nil, api.LedgerFailed(ctx, h.log, err)
+	}
+	out := &scopesOutput{Body: wire.ScopeOriginsForm{Origins: make([]wire.ScopeOriginForm, len(origins))}}
+	for i := range origins {
+		out.Body.Origins[i] = newScopeOriginForm(&origins[i], h.deps.Scopes.Source(origins[i].Name))
+	}
+	return out, nil
+}
+
+func newScopeOriginForm(o *ledger.ScopeOrigin, source string) wire.ScopeOriginForm {
+	form := wire.ScopeOriginForm{
+		Rule: o.Name, Source: source, Listed: o.Listed, Scopes: o.Scopes, Asked: wire.Moment(o.Asked), Answered: wire.Moment(o.Answered), FailedSince: wire.Moment(o.FailedSince), Error: o.Error,
+	}
+	if w := o.Waits; w != nil {
+		form.Waits = &wire.WaitingScopesForm{
+			Hash: w.Hash, Since: w.Since.UTC(), Scopes: w.Scopes, Added: len(w.Change.Added), Changed: len(w.Change.Changed), Removed: len(w.Change.Removed), Removing: []string{},
+		}
+		for _, s := range w.Change.Removed[:min(mostRemoving, len(w.Change.Removed))] {
+			form.Waits.Removing = append(form.Waits.Removing, s.Name)
+		}
+	}
+	return form
+}
+
+// confirmScopes answers POST /scopes/{rule}/confirm, for who sees all warehouses.
+func (h *Handlers) confirmScopes(ctx context.Context, in *confirmScopesInput) (*confirmScopesOutput, error) {
+	if prob := api.InScope(ctx, nil); prob != nil {
+		return nil, prob
+	}
+	who := auth.From(ctx)
+	c, err := h.deps.Scopes.ConfirmScopes(ctx, who.Author(), in.Rule, in.Body.Hash)
+	switch {
+	case errors.Is(err, ledger.ErrOtherList):
+		return nil, wire.NewProblem(http.StatusConflict, wire.CodeListChanged, "that list does not wait any more: the source has listed something else since; look at the list that waits now, if one does")
+	case err != nil:
+		return nil, api.LedgerFailed(ctx, h.log, err)
+	}
+	h.log.LogAttrs(ctx, slog.LevelWarn, "a list of scopes was confirmed", slog.String("rule", in.Rule), slog.String("by", who.Subject),
+		slog.Int("added", len(c.Added)), slog.Int("changed", len(c.Changed)), slog.Int("removed", len(c.Removed)))
+	return &confirmScopesOutput{Body: wire.ConfirmedListForm{Added: len(c.Added), Changed: len(c.Changed), Removed: len(c.Removed)}}, nil
+}
+
+// forgetScopes answers DELETE /scopes/{rule}, for who sees all warehouses.
+func (h *Handlers) forgetScopes(ctx context.Context, in *scopesKey) (*struct{}, error) {
+	if prob := api.InScope(ctx, nil); prob != nil {
+		return nil, prob
+	}
+	if h.deps.Scopes.Source(in.Rule) != "" {
+		return nil, wire.NewProblem(http.StatusConflict, wire.CodeOriginConfigured, "the rule files have a query for the rule, which would list the scopes again; remove it from the files of every node first")
+	}
+	who := auth.From(ctx)
+	err := h.deps.Scopes.ForgetScopes(ctx, who.Author(), in.Rule)
+	switch {
+	case errors.Is(err, ledger.ErrNotFound):
+		return nil, wire.NewProblem(http.StatusNotFound, wire.CodeOriginNotFound, "the ledger has no list of scopes of that rule")
+	case err != nil:
+		return nil, api.LedgerFailed(ctx, h.log, err)
+	}
+	h.log.LogAttrs(ctx, slog.LevelInfo, "a list of scopes was forgotten", slog.String("rule", in.Rule), slog.String("by", who.Subject))
+	return nil, nil
+}
+
+// scopesKey names a rule whose scopes come from a query.
+type scopesKey struct {
+	Rule string `path:"rule" doc:"id of the rule" example:"negative-bin-stock"`
+}
+
+type (
+	scopesOutput       struct{ Body wire.ScopeOriginsForm }
+	confirmScopesInput struct {
+		Rule string `path:"rule" doc:"id of the rule" example:"negative-bin-stock"`
+		Body wire.ConfirmListForm
+	}
+	confirmScopesOutput struct{ Body wire.ConfirmedListForm }
+)
