@@ -66,13 +66,13 @@ type scheduleSpec struct {
 type scopeSpec struct {
 	Name      string           `yaml:"name,required" doc:"The name of the scope: a warehouse. Quote numbers."`
 	Timezone  string           `yaml:"timezone" doc:"The timezone of the schedule in this scope."`
-	Params    scalars          `yaml:"params" text:"lines" doc:"Values for the :name parameters of the probe in this scope."`
+	Params    Scalars          `yaml:"params" text:"lines" doc:"Values for the :name parameters of the probe in this scope."`
 	Overrides *strictyaml.Node `yaml:"overrides" doc:"Fields that differ in this scope: any but id, mode, key, per and scopes."`
 }
 
 type probeSpec struct {
 	SQL       string                `yaml:"sql" text:"lines" doc:"One SELECT. :name is a parameter; :now, :scheduled_at, :last_run_at and :scope are built in."`
-	Params    scalars               `yaml:"params" text:"lines" doc:"Values for the :name parameters of the SQL."`
+	Params    Scalars               `yaml:"params" text:"lines" doc:"Values for the :name parameters of the SQL."`
 	Timeout   time.Duration         `yaml:"timeout" min:"0.001s" max:"1h" doc:"How long the statement may take."`
 	MaxRows   int                   `yaml:"max_rows" min:"1" max:"10000000" doc:"One row more and the run fails (mode event: it goes on at once with the rest)."`
 	MaxCost   int                   `yaml:"max_cost" min:"1" doc:"Total cost by the database's plan above which the rule does not run."`
@@ -88,7 +88,7 @@ type columnSpec struct {
 
 type watermarkSpec struct {
 	Columns []string      `yaml:"columns,required" doc:"Columns of the probe that grow with every new row; :wm_<column> holds those of the last run."`
-	Initial scalars       `yaml:"initial" text:"lines" doc:"What the first run begins after, for each column; for a time a duration before it, as \"-1h\"."`
+	Initial Scalars       `yaml:"initial" text:"lines" doc:"What the first run begins after, for each column; for a time a duration before it, as \"-1h\"."`
 	Lag     time.Duration `yaml:"lag" max:"1d" doc:":until is the due time less this, so that rows of transactions that commit late are not overtaken."`
 	// LookBack is nil where nothing is written.
 	LookBack *lookBackSpec `yaml:"look_back" doc:"How far below the watermark each run reads again, for rows of transactions that commit late: a duration such as 10m, or so many numbers of the first column; 0 is not at all. Rows that a run has seen are not judged again. By default 5m where the watermark begins with a number, else not at all."`
@@ -172,14 +172,14 @@ func (o *onErrorSpec) DecodeYAML(d *strictyaml.Decoder, name string, n *strictya
 	}
 }
 
-// scalars is a map of single values: string, int64, float64, bool or nil.
-type scalars map[string]any
+// Scalars is a map of single values: string, int64, float64, bool or nil.
+type Scalars map[string]any
 
 // DecodeYAML implements strictyaml.Decodable.
-func (s *scalars) DecodeYAML(d *strictyaml.Decoder, name string, n *strictyaml.Node) {
+func (s *Scalars) DecodeYAML(d *strictyaml.Decoder, name string, n *strictyaml.Node) {
 	nodes := map[string]*strictyaml.Node{}
 	d.Value(name, n, &nodes)
-	*s = scalars{}
+	*s = Scalars{}
 	for key, value := range nodes {
 		if v, ok := d.Any(name+"."+key, value); ok {
 			(*s)[key] = v
@@ -301,7 +301,7 @@ func (*onErrorSpec) JSONSchema() *jsonschema.Schema {
 }
 
 // JSONSchema implements jsonschema.Schemer.
-func (*scalars) JSONSchema() *jsonschema.Schema {
+func (*Scalars) JSONSchema() *jsonschema.Schema {
 	return &jsonschema.Schema{
 		Type: jsonschema.Types{"object"}, AdditionalProperties: &jsonschema.Schema{Type: jsonschema.Types{"string", "number", "boolean", "null"}},
 	}

@@ -57,13 +57,18 @@ func (c Commands) Check(ctx context.Context, cfg *config.Config, o CheckOptions)
 		}
 	}
 	result.Problems = append(result.Problems, set.Problems...)
-	checks := make([]*ruleCheck, len(set.Rules))
-	for i, r := range set.Rules {
+	live := o.Live && cfg != nil && types != nil
+	list, more, scopes := c.checkScopes(ctx, cfg, set.Rules, live)
+	checks := make([]*ruleCheck, len(list))
+	for i, r := range list {
 		checks[i] = &ruleCheck{rule: r}
 	}
-	if o.Live && cfg != nil && types != nil {
-		result.addLive(c.checkLive(ctx, cfg, types, checks))
+	if live {
+		said := c.checkLive(ctx, cfg, types, checks)
+		scopes.add(&said)
 	}
+	result.Rules = more
+	result.addLive(scopes)
 	for _, check := range checks {
 		if !check.refused {
 			result.Rules++

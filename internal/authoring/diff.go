@@ -43,6 +43,12 @@ func (c Commands) Diff(ctx context.Context, cfg *config.Config, o DiffOptions) (
 		snapshots := &snapshotSet{commands: c, cfg: cfg, open: map[string]*snapshot{}}
 		defer func() { err = errors.Join(err, snapshots.close()) }()
 		in.Types, in.Ledger, in.NoLedger, in.Snapshot = known.types, known.start(), known.reason, snapshots.of
+		if old.Rules, err = c.expand(ctx, cfg, known, o.named(old.Rules), o.Source); err != nil {
+			return nil, err
+		}
+		if now.Rules, err = c.expand(ctx, cfg, known, o.named(now.Rules), o.Source); err != nil {
+			return nil, err
+		}
 	}
 	if in.Old, in.New = o.choose(old.Rules), o.choose(now.Rules); len(in.Old)+len(in.New) == 0 && o.narrowed() {
 		return nil, wrongUse("neither version has the rule %q%s", o.Rule, scoped(o.Scope))
@@ -59,11 +65,14 @@ func scoped(scope *string) string {
 	return fmt.Sprintf(" in the scope %q", *scope)
 }
 
+// named leaves the rules with the id that is asked for.
+func (o *DiffOptions) named(list []*rules.Rule) []*rules.Rule {
+	return slices.DeleteFunc(slices.Clone(list), func(r *rules.Rule) bool { return o.Rule != "" && r.ID != o.Rule })
+}
+
 // choose leaves the rules that are asked for.
 func (o *DiffOptions) choose(list []*rules.Rule) []*rules.Rule {
-	return slices.DeleteFunc(slices.Clone(list), func(r *rules.Rule) bool {
-		return o.Rule != "" && r.ID != o.Rule || o.Scope != nil && r.Scope != *o.Scope
-	})
+	return slices.DeleteFunc(o.named(list), func(r *rules.Rule) bool { return o.Scope != nil && r.Scope != *o.Scope })
 }
 
 // fitSite gives the rules the source that is named, and holds the new version against the site.

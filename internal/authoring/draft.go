@@ -59,9 +59,16 @@ func (n *Node) Draft(ctx context.Context, q DraftRequest) (*DraftResult, error) 
 	if len(text.Set.Problems) > 0 {
 		return &DraftResult{Problems: placed(text, text.Set.Problems)}, nil
 	}
-	r, err := oneOf(text.Set.Rules, q.Scope)
+	scopes, problems, err := n.expandDraft(ctx, text.Set.Rules, running)
+	if err != nil || len(problems) > 0 {
+		return &DraftResult{Problems: placed(text, problems)}, err
+	}
+	r, err := oneOf(scopes, q.Scope)
 	if err != nil {
 		return nil, err
+	}
+	if r.Placeholder != "" {
+		return nil, &engine.UnverifiedError{Err: errors.New(r.Placeholder.WhyNot())}
 	}
 	due, err := preview.ParseAt(q.At, r.Schedule.Timezone, n.Engine.Now())
 	if err != nil {

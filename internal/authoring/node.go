@@ -40,6 +40,7 @@ type Ledger interface {
 	trial.Ledger
 	ledger.TypeReader
 	ledger.SubscriptionReader
+	ledger.ScopeLists
 }
 
 // Parts are the parts of a running node that its previews and drafts use.

@@ -31,7 +31,7 @@ func (c Commands) Preview(ctx context.Context, cfg *config.Config, o PreviewOpti
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, known.Close()) }()
-	r, err := pickRule(cfg, known, o)
+	r, err := c.pickRule(ctx, cfg, known, o)
 	if err != nil {
 		return nil, err
 	}
@@ -54,17 +54,26 @@ func (c Commands) Preview(ctx context.Context, cfg *config.Config, o PreviewOpti
 }
 
 // pickRule loads the rule files and finds the rule in its scope.
-func pickRule(cfg *config.Config, known *site, o PreviewOptions) (*rules.Rule, error) {
+func (c Commands) pickRule(ctx context.Context, cfg *config.Config, known *site, o PreviewOptions) (*rules.Rule, error) {
 	set, err := loadSet(cfg, known, o.Paths, o.Source)
 	if err != nil {
 		return nil, err
 	}
+	ids := map[string]bool{}
+	var its []*rules.Rule
+	for _, r := range set.Rules {
+		if ids[r.ID] = true; r.ID == o.Rule {
+			its = append(its, r)
+		}
+	}
+	if its, err = c.expand(ctx, cfg, known, its, o.Source); err != nil {
+		return nil, err
+	}
 	var scopes []string
 	var found *rules.Rule
-	ids := map[string]bool{}
-	for _, r := range set.Rules {
-		if ids[r.ID] = true; r.ID != o.Rule {
-			continue
+	for _, r := range its {
+		if r.Placeholder != "" {
+			return nil, wrongUse("%s has no scopes: the list of its query is empty", o.Rule)
 		}
 		if scopes = append(scopes, r.Scope); o.Scope == nil || r.Scope == *o.Scope {
 			found = r

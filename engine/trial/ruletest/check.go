@@ -9,6 +9,8 @@ import (
 	"tallyman/rules"
 	"tallyman/rules/probe"
 	"tallyman/rules/problem"
+	"tallyman/rules/row"
+	"tallyman/rules/scopelist"
 	"tallyman/rules/strictyaml"
 )
 
@@ -51,6 +53,12 @@ func (s *suite) unknown(t *Test) (problem.Problem, bool) {
 		if rule.ID == t.Rule {
 			scopes = append(scopes, rule.Scope)
 		}
+	}
+	if i := slices.IndexFunc(s.set.Rules, func(r *rules.Rule) bool { return r.ID == t.Rule && r.Placeholder != "" }); i >= 0 {
+		return s.listed(t, s.set.Rules[i])
+	}
+	if len(t.Params) > 0 || t.Timezone != "" {
+		return s.yaml.Problem(t.node, CodeUnknownScope, "params and timezone are of a scope that a query lists, and the rule has no query for its scopes", "remove them"), true
 	}
 	broken := slices.ContainsFunc(s.set.Problems, func(p problem.Problem) bool { return p.Rule == "" || p.Rule == t.Rule })
 	switch {
@@ -166,4 +174,47 @@ func (t *Test) tables() []string {
 }
 
 // find returns the rule that the test is about.
-func (s *suite) find(t *Test) *rules.Rule { return s.set.Find(t.Rule, t.Scope) }
+func (s *suite) find(t *Test) *rules.Rule {
+	if made := s.made[t]; made != nil {
+		return made
+	}
+	return s.set.Find(t.Rule, t.Scope)
+}
+
+// listed makes the scope that the test names, as if the query of the rule had listed it.
+func (s *suite) listed(t *Test, r *rules.Rule) (problem.Problem, bool) {
+	fail := func(n *strictyaml.Node, message, hint string) (problem.Problem, bool) {
+		return s.yaml.Problem(n, CodeUnknownScope, message, hint), true
+	}
+	if t.Scope == "" {
+		return fail(t.node, fmt.Sprintf("a query lists the scopes of %s, and the test names none", t.Rule), "name one as the query would, with params and timezone where the query has them")
+	}
+	if name, ok := rules.ScopeName(row.TextOf(t.Scope)); !ok || name != t.Scope {
+		return fail(t.node.Get("scope"), fmt.Sprintf("%q cannot name a scope", t.Scope), "letters, digits, _ . and -, at most 64, beginning with a letter or digit")
+	}
+	params := map[string]any{}
+	for _, name := range slices.Sorted(maps.Keys(t.Params)) {
+		own, known := r.Probe.Params[name]
+		value := t.Params[name]
+		if n, isInt := value.(int64); isInt {
+			if _, isFloat := own.(float64); isFloat {
+				value = float64(n)
+			}
+		}
+		switch {
+		case !known:
+			return fail(t.node.Get("params").Field(name).Key, fmt.Sprintf("%s has no parameter %q", t.Rule, name), nearest(name, slices.Sorted(maps.Keys(r.Probe.Params))))
+		case value == nil:
+			continue // as the rule says
+		case own != nil && fmt.Sprintf("%T", own) != fmt.Sprintf("%T", value):
+			return fail(t.node.Get("params", name), fmt.Sprintf("params.%s is of another type than the rule's own value", name), "the query would be refused, too")
+		}
+		params[name] = value
+	}
+	made, problems := rules.Expand([]*rules.Rule{r}, map[string]scopelist.List{r.ID: {{Name: t.Scope, Timezone: t.Timezone, Params: params}}})
+	if len(problems) > 0 {
+		return fail(t.node.Get("timezone"), problems[0].Message, problems[0].Hint)
+	}
+	s.made[t] = made[0]
+	return problem.Problem{}, false
+}

@@ -26,6 +26,8 @@ type File struct {
 // Test takes one rule in one scope through time.
 type Test struct {
 	Name, Rule, Scope string
+	Timezone          string         // of a scope that a query lists; "" = that of the rule
+	Params            map[string]any // of such a scope
 	Start             time.Time
 	Exact             bool                // notices are compared as wholes
 	Columns           map[string]row.Kind // said by the author, by column or table.column
@@ -121,13 +123,15 @@ type fileSpec struct {
 }
 
 type testSpec struct {
-	Name    string             `yaml:"name,required"`
-	Rule    string             `yaml:"rule,required"`
-	Scope   string             `yaml:"scope"`
-	Start   *strictyaml.Node   `yaml:"start,required"`
-	Exact   bool               `yaml:"exact"`
-	Columns map[string]string  `yaml:"columns"`
-	Steps   []*strictyaml.Node `yaml:"steps,required"`
+	Name     string             `yaml:"name,required"`
+	Rule     string             `yaml:"rule,required"`
+	Scope    string             `yaml:"scope"`
+	Timezone string             `yaml:"timezone"`
+	Params   rules.Scalars      `yaml:"params"`
+	Start    *strictyaml.Node   `yaml:"start,required"`
+	Exact    bool               `yaml:"exact"`
+	Columns  map[string]string  `yaml:"columns"`
+	Steps    []*strictyaml.Node `yaml:"steps,required"`
 }
 
 type stepSpec struct {

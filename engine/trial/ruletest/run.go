@@ -90,12 +90,13 @@ type suite struct {
 	set    *rules.Set
 	types  catalog.Catalog // nil = on trust
 	tables fixtures
-	bad    map[*Test]bool // told in the report's problems
+	bad    map[*Test]bool        // told in the report's problems
+	made   map[*Test]*rules.Rule // of tests whose scope a query would list
 }
 
 func (r *runner) file(ctx context.Context, f *File) error {
 	r.report.Files++
-	s := &suite{File: f, set: r.load(f.Rules), types: r.Types, bad: map[*Test]bool{}}
+	s := &suite{File: f, set: r.load(f.Rules), types: r.Types, bad: map[*Test]bool{}, made: map[*Test]*rules.Rule{}}
 	if f.Types != "" {
 		types, problems := catalog.Load(f.Types)
 		s.types = types

@@ -208,7 +208,7 @@ func (r *reader) decode(n *strictyaml.Node, into any) {
 func (r *reader) test(n *strictyaml.Node) *Test {
 	var spec testSpec
 	r.decode(n, &spec)
-	t := &Test{Name: spec.Name, Rule: spec.Rule, Scope: spec.Scope, Exact: spec.Exact, Columns: map[string]row.Kind{}, node: n}
+	t := &Test{Name: spec.Name, Rule: spec.Rule, Scope: spec.Scope, Timezone: spec.Timezone, Params: spec.Params, Exact: spec.Exact, Columns: map[string]row.Kind{}, node: n}
 	for _, name := range slices.Sorted(maps.Keys(spec.Columns)) {
 		kind, ok := kindOf(spec.Columns[name])
 		if !ok {
