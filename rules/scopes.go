@@ -68,7 +68,7 @@ const MadeUpScope = "SCOPE"
 func (p Placeholder) WhyNot() string {
 	switch p {
 	case Waiting:
-		return "scopes_unknown: the rule waits for its scopes: its query has given no list that could be taken; tallyman scopes says why"
+		return "scopes_unknown: the rule waits for its scopes: its query has given no list that could be taken; tallyman scopes list says why"
 	case Nowhere:
 		return "scopes_nowhere: the list of its scopes is empty, so the rule runs nowhere"
 	case MadeUp:

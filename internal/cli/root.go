@@ -40,7 +40,7 @@ func (c *command) root() *cobra.Command {
 	node := nodeCommands{c}
 	root.AddCommand(node.demo(), node.serve(), node.migrate(), node.configuration(), node.source(), ruleCommands{c}.rules(), noticeCommands{c}.notices(), typeCommands{c}.types(),
 		queueCommands{c}.queue(), deliveryCommands{c}.deliveries(), silenceCommands{c}.silences(), sinkCommands{c}.sinks(),
-		subscriptionCommands{c}.subscriptions(), subscriberCommands{c}.subscribers(), tokenCommands{c}.tokens(), auditCommands{c}.audit(), clockCommands{c}.clock(),
+		scopeCommands{c}.scopes(), subscriptionCommands{c}.subscriptions(), subscriberCommands{c}.subscribers(), tokenCommands{c}.tokens(), auditCommands{c}.audit(), clockCommands{c}.clock(),
 		statusCommands{c}.status(), node.version())
 	c.complete(root)
 	c.fitHelp(root)

@@ -40,22 +40,23 @@ the next list of the source takes the place of the one that waits.`,
 		Example: "  tallyman subscriptions confirm wms",
 		Args:    takes("ORIGIN"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.confirmList(cmd, args[0], yes)
+			list, err := c.client().waitingList(cmd.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			writeWaitingList(c.Err, list)
+			question := fmt.Sprintf("Remove %s of %s?", count(list.Removed, "subscription"), args[0])
+			return c.confirmList(cmd, yes, question, originPath(args[0], "confirm"), list.Hash)
 		},
 	})
 	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask before")
 	return cmd
 }
 
-// confirmList shows the list that waits, asks, and confirms the list that was shown.
-func (c subscriptionCommands) confirmList(cmd *cobra.Command, name string, yes bool) error {
-	list, err := c.client().waitingList(cmd.Context(), name)
-	if err != nil {
-		return err
-	}
-	writeWaitingList(c.Err, list)
+// confirmList asks, and confirms the list that was shown.
+func (c *command) confirmList(cmd *cobra.Command, yes bool, question, path, hash string) error {
 	if !yes {
-		sure, err := terminal.NewPrompt(c.In, c.Err).Yes(fmt.Sprintf("Remove %s of %s?", count(list.Removed, "subscription"), name), false)
+		sure, err := terminal.NewPrompt(c.In, c.Err).Yes(question, false)
 		if err != nil {
 			return err
 		}
@@ -63,8 +64,12 @@ func (c subscriptionCommands) confirmList(cmd *cobra.Command, name string, yes b
 			return &exitError{ExitProblems, errors.New("nothing was changed")}
 		}
 	}
-	return show(cmd.Context(), c.command, http.MethodPost, originPath(name, "confirm"), &wire.ConfirmListForm{Hash: list.Hash}, func(w io.Writer, form *wire.ConfirmedListForm) {
-		fmt.Fprintf(w, "Added %d, removed %d.\n", form.Added, form.Removed)
+	return show(cmd.Context(), c, http.MethodPost, path, &wire.ConfirmListForm{Hash: hash}, func(w io.Writer, form *wire.ConfirmedListForm) {
+		changed := ""
+		if form.Changed > 0 {
+			changed = fmt.Sprintf("changed %d, ", form.Changed)
+		}
+		fmt.Fprintf(w, "Added %d, %sremoved %d.\n", form.Added, changed, form.Removed)
 	})
 }
 
