@@ -38,7 +38,7 @@ func checkRule(r *Rule, known Site) problem.List {
 		l = append(l, r.Problem("source", CodeUnknownSource, fmt.Sprintf("no source %q is configured", r.Source),
 			problem.Nearest(r.Source, known.Sources, "sources")))
 	}
-	if q := r.ScopesFrom; q != nil && !slices.Contains(known.Sources, q.Source) {
+	if q := r.Scopes; q != nil && !slices.Contains(known.Sources, q.Source) {
 		l = append(l, r.Problem("scopes.source", CodeUnknownSource, fmt.Sprintf("no source %q is configured", q.Source),
 			problem.Nearest(q.Source, known.Sources, "sources")))
 	}

@@ -109,7 +109,7 @@ type Rule struct {
 	Limit          Limit
 	Notice         Notice
 	Deliver        []deliver.Entry // nil = as the type says
-	ScopesFrom     *ScopeQuery     `json:",omitempty"` // nil = the file has the scopes, or there are none
+	Scopes         *ScopeQuery     `json:",omitempty"` // nil = the file has the scopes, or there are none
 	Placeholder    Placeholder     `json:",omitempty"` // "" = it is a rule in a scope
 
 	File     string // where it was read from

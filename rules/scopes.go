@@ -41,7 +41,7 @@ func (r *Rule) Question() string {
 	for name, value := range r.Probe.Params {
 		kinds[name] = fmt.Sprintf("%T", value)
 	}
-	text, err := json.Marshal([]any{r.ScopesFrom.Source, r.ScopesFrom.SQL, kinds}) // maps in order of their keys
+	text, err := json.Marshal([]any{r.Scopes.Source, r.Scopes.SQL, kinds}) // maps in order of their keys
 	if err != nil {
 		panic(fmt.Sprintf("rules: a query holds what JSON cannot: %v", err))
 	}
@@ -224,12 +224,12 @@ func (*scopesSpec) JSONSchema() *jsonschema.Schema {
 func (fr *fileReader) queried(d draft, q *scopeQuerySpec) (*Rule, problem.List) {
 	r, problems := fr.scoped(d, MadeUpScope)
 	r.Placeholder = MadeUp
-	r.ScopesFrom = &ScopeQuery{Source: q.Source, SQL: q.SQL, Every: q.Every}
+	r.Scopes = &ScopeQuery{Source: q.Source, SQL: q.SQL, Every: q.Every}
 	v := &validator{r: r}
 	v.need("scopes.source", "the name of a source in the configuration")
 	v.need("scopes.sql", "one SELECT that returns the column name")
 	if v.isText("scopes.sql") && q.SQL != "" {
-		_, faults := r.ScopesFrom.Statement()
+		_, faults := r.Scopes.Statement()
 		for _, f := range faults {
 			v.problems = append(v.problems, r.ProblemIn("scopes.sql", f.Offset, f.Code, f.Message, f.Hint))
 		}

@@ -38,7 +38,7 @@ func (b *ruleBook) expand(ctx context.Context, files *rules.Set, written []*rule
 // queried are the rules whose scopes come from queries.
 func queried(list []*rules.Rule) (found []*rules.Rule) {
 	for _, r := range list {
-		if r.ScopesFrom != nil {
+		if r.Scopes != nil {
 			found = append(found, r)
 		}
 	}
@@ -130,20 +130,20 @@ func (a *App) keepScopes(ctx context.Context) {
 }
 
 func (a *App) scopeKeeper(r *rules.Rule) *origin.Keeper {
-	stmt, _ := r.ScopesFrom.Statement() // sound, as the rule was loaded
+	stmt, _ := r.Scopes.Statement() // sound, as the rule was loaded
 	return origin.New(origin.Options{
-		Ledger: a.ledger, Source: a.sources[r.ScopesFrom.Source],
+		Ledger: a.ledger, Source: a.sources[r.Scopes.Source],
 		Kind:     &origin.Scopes{Ledger: a.ledger, Rule: r, Author: nodeAuthor(a.opts.Node, ledger.ViaSource)},
-		Question: origin.Question{Statement: stmt, Hash: r.Question(), Every: r.ScopesFrom.Every},
-		Within:   a.answerWithin(r.ScopesFrom.Source), Logger: a.log,
+		Question: origin.Question{Statement: stmt, Hash: r.Question(), Every: r.Scopes.Every},
+		Within:   a.answerWithin(r.Scopes.Source), Logger: a.log,
 	})
 }
 
 // query is where the scopes of a rule in force come from; nil where they come from no query.
 func (b *ruleBook) query(rule string) *rules.ScopeQuery {
 	for _, r := range b.written() {
-		if r.ID == rule && r.ScopesFrom != nil {
-			return r.ScopesFrom
+		if r.ID == rule && r.Scopes != nil {
+			return r.Scopes
 		}
 	}
 	return nil

@@ -14,11 +14,12 @@ import (
 	"tallyman/scanners"
 )
 
-// codeScopesFail is the code of a query that gives no list of scopes that could be taken.
-const codeScopesFail = "scopes_fail"
-
-// codeScopesMadeUp is the code of a note: the scopes of a rule were not asked for.
-const codeScopesMadeUp = "scopes_made_up"
+// The codes of queries for scopes.
+const (
+	codeScopesFail   = "scopes_fail"    // the query gives no list that could be taken
+	codeScopesWait   = "scopes_wait"    // the list is empty
+	codeScopesMadeUp = "scopes_made_up" // nobody has asked for the list
+)
 
 // expand makes the scopes of rules whose scopes come from queries: by the lists in force in the ledger, and where that has none, as without a ledger, by what the sources
 // return. Where source is named, that is asked. The error is a problem.List where a source gives no list.
@@ -49,7 +50,7 @@ func isMadeUp(r *rules.Rule) bool { return r.Placeholder == rules.MadeUp }
 // askScopes asks a source for the scopes of a rule: its own, unless source names another.
 func (c Commands) askScopes(ctx context.Context, cfg *config.Config, r *rules.Rule, source string) (_ scopelist.List, err error) {
 	if source == "" {
-		source = r.ScopesFrom.Source
+		source = r.Scopes.Source
 	}
 	opened, err := c.openNamed(ctx, cfg, source)
 	if err != nil {
@@ -96,7 +97,7 @@ func (c Commands) checkScopes(ctx context.Context, cfg *config.Config, list []*r
 			said.warnings = append(said.warnings, r.Problem("scopes.source", codeScopesFail, err.Error(), ""))
 			checked = append(checked, r)
 		case len(scopes) == 0:
-			said.warnings = append(said.warnings, r.Problem("scopes.sql", codeScopesFail, "the query returns no row; an empty list waits for an operator", ""))
+			said.warnings = append(said.warnings, r.Problem("scopes.sql", codeScopesWait, "the query returns no row, and an empty list waits for an operator", ""))
 			checked = append(checked, r)
 		default:
 			checked = append(checked, expanded[0])
@@ -118,13 +119,13 @@ func (n *Node) expandDraft(ctx context.Context, list, running []*rules.Rule) ([]
 		return nil, nil, err
 	}
 	_, listed := lists[r.ID]
-	if before := running[0]; !listed || before.ScopesFrom == nil || before.Question() != r.Question() {
-		release, err := n.Engine.Room(ctx, r.ScopesFrom.Source)
+	if before := running[0]; !listed || before.Scopes == nil || before.Question() != r.Question() {
+		release, err := n.Engine.Room(ctx, r.Scopes.Source)
 		if err != nil {
 			return nil, nil, err
 		}
 		defer release()
-		scopes, err := origin.AskScopes(ctx, n.Sources[r.ScopesFrom.Source], r)
+		scopes, err := origin.AskScopes(ctx, n.Sources[r.Scopes.Source], r)
 		if err != nil {
 			return nil, problem.List{scopesProblem(r, err)}, nil //nolint:nilerr // the problem has the error
 		}

@@ -40,7 +40,7 @@ func (s *Scopes) Begin(_ context.Context, columns []row.Column) (List, error) {
 
 // AskScopes asks a source for the scopes of a rule that is rules.MadeUp.
 func AskScopes(ctx context.Context, source scanners.Source, r *rules.Rule) (scopelist.List, error) {
-	stmt, _ := r.ScopesFrom.Statement() // sound, as the rule was loaded
+	stmt, _ := r.Scopes.Statement() // sound, as the rule was loaded
 	list, err := Ask(ctx, source, stmt, &Scopes{Rule: r})
 	if err != nil {
 		return nil, err

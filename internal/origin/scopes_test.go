@@ -46,7 +46,7 @@ func (w *warehouse) scopeKeeper(r *rules.Rule) *Keeper {
 		w.t.Fatal(err)
 	}
 	w.t.Cleanup(func() { _ = source.Close() })
-	stmt, _ := r.ScopesFrom.Statement()
+	stmt, _ := r.Scopes.Statement()
 	return New(Options{
 		Ledger: w.ledger, Source: source, Within: time.Minute, Logger: slog.New(slog.DiscardHandler),
 		Kind:     &Scopes{Ledger: w.ledger, Rule: r, Author: ledger.Author{By: "node:a", Via: ledger.ViaSource}},

@@ -41,6 +41,16 @@ func (f *testFile) yaml() ([]byte, error) {
 	if f.rule.Scope != "" {
 		put(test, "scope", words(f.rule.Scope))
 	}
+	if f.rule.Scopes != nil { // what the query has listed of the scope
+		put(test, "timezone", words(f.rule.Schedule.Timezone))
+		if len(f.rule.Probe.Params) > 0 {
+			var params yaml.Node
+			if err := params.Encode(f.rule.Probe.Params); err != nil {
+				return nil, fmt.Errorf("write the test: %w", err)
+			}
+			put(test, "params", &params)
+		}
+	}
 	put(test, "start", words(f.start()))
 	put(test, "columns", f.kinds())
 	steps := list()

@@ -1161,6 +1161,66 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/scopes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the rules whose scopes come from a query, and how their lists stand
+         * @description Each row that the query of a rule file returns is a scope of the rule. A query that fails keeps the last list.
+         */
+        get: operations["list-scope-origins"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/scopes/{rule}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Forget the list of scopes of a rule that has no query any more
+         * @description It is refused while the rule files of the node have a query for the rule.
+         */
+        delete: operations["forget-scopes"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/scopes/{rule}/confirm": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Confirm a list of scopes that is empty, or removes more than half
+         * @description The list that has the hash is taken at once. Where another list waits by now, nothing is changed.
+         */
+        post: operations["confirm-scopes"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/silences": {
         parameters: {
             query?: never;
@@ -1803,6 +1863,11 @@ export interface components {
         ConfirmedList: {
             /** Format: int64 */
             added: number;
+            /**
+             * Format: int64
+             * @description scopes alone: those that have another time zone or other parameters
+             */
+            changed?: number;
             /** Format: int64 */
             removed: number;
         };
@@ -3853,6 +3918,48 @@ export interface components {
             verified: boolean;
             warnings?: string[];
         };
+        ScopeOrigin: {
+            /**
+             * Format: date-time
+             * @description when the source last gave a list; absent = never
+             */
+            answered?: string;
+            /**
+             * Format: date-time
+             * @description when a node last began to ask; absent = never
+             */
+            asked?: string;
+            /** @description why it gives none */
+            error?: string;
+            /**
+             * Format: date-time
+             * @description since when it gives none; absent = the last answer was a list
+             */
+            failedSince?: string;
+            /** @description whether a list is in force; a rule without a list waits for its scopes, and does not run */
+            listed: boolean;
+            /**
+             * @description id of the rule
+             * @example negative-bin-stock
+             */
+            rule: string;
+            /**
+             * Format: int64
+             * @description in the list in force
+             */
+            scopes: number;
+            /**
+             * @description that is asked; absent where the rule files of the node have no query for the rule
+             * @example wms
+             */
+            source?: string;
+            /** @description a list that waits for an operator, since it is empty or removes more than half of the scopes */
+            waits?: components["schemas"]["WaitingScopes"];
+        };
+        ScopeOrigins: {
+            /** @description by rule */
+            origins: components["schemas"]["ScopeOrigin"][];
+        };
         Send: {
             notices: components["schemas"]["SendNotice"][];
         };
@@ -4710,6 +4817,37 @@ export interface components {
             removed: number;
             /** @description the first of those that it removes, at most 100 */
             removing: components["schemas"]["ListedSubscription"][];
+            /** Format: date-time */
+            since: string;
+        };
+        WaitingScopes: {
+            /**
+             * Format: int64
+             * @description how many scopes it adds
+             */
+            added: number;
+            /**
+             * Format: int64
+             * @description of how many it changes the time zone or parameters
+             */
+            changed: number;
+            /**
+             * @description stands for the list: a confirmation names it
+             * @example 5f2a9c0d1e3b4a67
+             */
+            hash: string;
+            /**
+             * Format: int64
+             * @description how many it removes
+             */
+            removed: number;
+            /** @description the names of the first scopes that it removes, at most 100 */
+            removing: string[];
+            /**
+             * Format: int64
+             * @description in the list that waits
+             */
+            scopes: number;
             /** Format: date-time */
             since: string;
         };
@@ -8014,6 +8152,136 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Paused"];
                     "application/xml": components["schemas"]["Paused"];
+                };
+            };
+            /** @description the service cannot answer now; the problem's code says why */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+xml": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "list-scope-origins": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description the request is refused; the problem's code says why */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+xml": components["schemas"]["Problem"];
+                };
+            };
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ScopeOrigins"];
+                    "application/xml": components["schemas"]["ScopeOrigins"];
+                };
+            };
+            /** @description the service cannot answer now; the problem's code says why */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+xml": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "forget-scopes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description id of the rule */
+                rule: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description the request is refused; the problem's code says why */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+xml": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No Content */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description the service cannot answer now; the problem's code says why */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+xml": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "confirm-scopes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description id of the rule */
+                rule: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ConfirmList"];
+            };
+        };
+        responses: {
+            /** @description the request is refused; the problem's code says why */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+xml": components["schemas"]["Problem"];
+                };
+            };
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ConfirmedList"];
+                    "application/xml": components["schemas"]["ConfirmedList"];
                 };
             };
             /** @description the service cannot answer now; the problem's code says why */
