@@ -256,15 +256,24 @@ func (e *Engine) VersionOf(list []*rules.Rule, complete bool) (string, error) {
 	if err := e.opts.validateRules(list); err != nil {
 		return "", err
 	}
+	made := map[listedUnit]bool{}
 	for _, r := range list {
-		if r.Placeholder != "" {
+		like := listedUnit{r.ID, r.Schedule}
+		if r.Placeholder != "" || made[like] {
 			continue
 		}
+		made[like] = r.Scopes != nil
 		if _, err := e.makeUnit(r); err != nil { // the disabled ones too: they may be switched on
 			return "", err
 		}
 	}
 	return versionOf(list, complete), nil
+}
+
+// listedUnit is what a unit of a scope is made of that a query lists, besides its parameters: a rule has the same text in all of them.
+type listedUnit struct {
+	rule     string
+	schedule rules.Schedule
 }
 
 // Version is a hash of the rules that the node runs: nodes with the same one have the same rules.

@@ -197,3 +197,24 @@ func TestScopesComeFromASource(t *testing.T) {
 		t.Errorf("%d %s", code, body)
 	}
 }
+
+// TestManyScopes: a list of 30,000 warehouses, of which one changes. The rule is disabled, so that nothing runs.
+func TestManyScopes(t *testing.T) {
+	t.Parallel()
+	const many = 30_000
+	s := newSite(t)
+	wms := s.sqliteWMS()
+	wms.exec("CREATE TABLE warehouses (wh_id INTEGER, tz TEXT, min_qty INTEGER, active INTEGER)")
+	wms.exec(fmt.Sprintf("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT %d) INSERT INTO warehouses SELECT i, 'Asia/Shanghai', i, 1 FROM n", many))
+	s.rule("low.yaml", strings.Replace(listedRule, "    source: wms\n    probe", "    enabled: false\n    source: wms\n    probe", 1))
+	n := s.start("node-1")
+	version := func() string { return n.status().Nodes[0].Rules }
+	testenv.Eventually(t, func() bool { return len(n.status().Rules) == many }, 60*time.Second)
+	before := version()
+	wms.exec("UPDATE warehouses SET min_qty = 7 WHERE wh_id = 5")
+	s.asksNow()
+	testenv.Eventually(t, func() bool { return version() != before }, 60*time.Second)
+	if o := n.listed(); o.Scopes != many || o.Error != "" {
+		t.Errorf("%+v", o)
+	}
+}
