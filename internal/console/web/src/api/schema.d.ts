@@ -2268,14 +2268,14 @@ export interface components {
         Health: {
             /** @description why not */
             error?: string;
-            /** @description the name of the source, also of subscriptions, of the push channel, of the queue, or of the sink that uses Redis */
+            /** @description the name of the source, also of subscriptions, of the rule whose scopes a query lists, of the push channel, of the queue, or of the sink that uses Redis */
             name?: string;
             ok: boolean;
             /**
-             * @description what it is; clock: only where an operator should confirm that of the ledger, which went ahead; commits: what the ledger refuses, or has refused within the last minute; restore: only for a day after a node found that the ledger had been restored from a copy, and with the name of each queue that withholds items since; rules: only where rule files are not in force, because that could not be recorded; subscriptions: only where those of a source do not follow it
+             * @description what it is; clock: only where an operator should confirm that of the ledger, which went ahead; commits: what the ledger refuses, or has refused within the last minute; restore: only for a day after a node found that the ledger had been restored from a copy, and with the name of each queue that withholds items since; rules: only where rule files are not in force, because that could not be recorded; scopes: only where those of a rule do not follow the query that lists them; subscriptions: only where those of a source do not follow it
              * @enum {string}
              */
-            part: "clock" | "ledger" | "commits" | "redis" | "restore" | "rules" | "sink" | "source" | "subscriptions" | "tls";
+            part: "clock" | "ledger" | "commits" | "redis" | "restore" | "rules" | "scopes" | "sink" | "source" | "subscriptions" | "tls";
             /**
              * Format: date-time
              * @description how long it has been so
