@@ -140,7 +140,9 @@ func TestReachOfPlaceholders(t *testing.T) {
 		lists       map[string]scopelist.List
 		typ, inside bool
 	}{
-		{nil, true, true}, {map[string]scopelist.List{"low-stock": {}}, false, false}, {map[string]scopelist.List{"low-stock": {{Name: "1"}}}, true, true},
+		{nil, true, true},
+		{map[string]scopelist.List{"low-stock": {}}, false, false},
+		{map[string]scopelist.List{"low-stock": {{Name: "1"}}}, true, true},
 		{map[string]scopelist.List{"low-stock": {{Name: "2"}}}, true, false},
 	} {
 		expanded, _ := rules.Expand(list, c.lists)
@@ -159,6 +161,6 @@ func BenchmarkExpand(b *testing.B) {
 		l[i] = scopelist.Scope{Name: fmt.Sprintf("%05d", i), Timezone: "Asia/Shanghai", Params: map[string]any{"threshold": int64(i)}}
 	}
 	for b.Loop() {
-		rules.Expand(set.Rules, map[string]scopelist.List{"low-stock": l})
+		_, _ = rules.Expand(set.Rules, map[string]scopelist.List{"low-stock": l})
 	}
 }

@@ -38,7 +38,7 @@ var auditCases = map[string]auditCase{
 	"confirm-subscriptions": {http.MethodPost, "/subscriptions/origins/wms/confirm", `{"hash":"` + ledger.HashOfSubscriptions(nil) + `"}`, "subscription.confirm", "subscriptions:wms", `user:of`},
 	"release-subscriptions": {http.MethodPost, "/subscriptions/origins/wms/release", ``, "subscription.release", "subscriptions:wms", `"released":0`},
 	"confirm-scopes":        {http.MethodPost, "/scopes/gone/confirm", `{"hash":"` + scopelist.Hash("[]") + `"}`, "scopes.confirm", "rule:gone", `"removed":{"count":1,"first":[{"name":"1"}]}`},
-	"forget-scopes":         {http.MethodDelete, "/scopes/gone", ``, "scopes.forget", "rule:gone", `"scopes":0`},
+	"forget-scopes":         {http.MethodDelete, "/scopes/gone", ``, "scopes.forget", "rule:gone", `"rule":"gone"`},
 	"put-subscriber":        {http.MethodPut, "/subscribers/user:ann", `{"name":"Ann"}`, "subscriber.put", "subscriber:user:ann", `"name":"Ann"`},
 	"delete-subscriber":     {http.MethodDelete, "/subscribers/user:bob", ``, "subscriber.delete", "subscriber:user:bob", `"name":"Bob"`},
 

@@ -1,6 +1,7 @@
 package app_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -216,5 +217,51 @@ func TestManyScopes(t *testing.T) {
 	testenv.Eventually(t, func() bool { return version() != before }, 60*time.Second)
 	if o := n.listed(); o.Scopes != many || o.Error != "" {
 		t.Errorf("%+v", o)
+	}
+}
+
+// TestDraftOfScopes: a draft that asks another question shows the scopes that the source lists for it; one that does not has the list in force.
+func TestDraftOfScopes(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	wms := s.sqliteWMS()
+	wms.exec("CREATE TABLE warehouses (wh_id INTEGER, tz TEXT, min_qty INTEGER, active INTEGER)")
+	wms.exec("INSERT INTO warehouses VALUES (1, NULL, NULL, 1), (2, NULL, 5, 1), (9, NULL, NULL, 0)")
+	wms.exec("INSERT INTO bin_stock VALUES (2, 'B-01', 'S1', 7), (9, 'I-01', 'S1', 7)")
+	rule := strings.ReplaceAll(listedRule, "BIGINT", "INTEGER")
+	s.rule("low.yaml", rule)
+	n := s.start("node-1")
+	testenv.Eventually(t, func() bool { return n.scopes() == "1 2" }, 30*time.Second)
+	entry := strings.TrimRight(rule[strings.Index(rule, "  - id:"):], "\n")
+	drafts := func(scope string, change ...string) (code int, d draftAnswer) {
+		body, err := json.Marshal(map[string]any{"text": strings.NewReplacer(change...).Replace(entry), "scope": scope, "limit": 5})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n.post("/rules/low-stock/draft", string(body), &d), d
+	}
+	for _, c := range []struct {
+		scope   string
+		change  []string
+		code    int
+		matched int
+		problem string
+	}{
+		{"2", nil, http.StatusOK, 0, ""},
+		{"2", []string{"AND qty < :threshold", "AND qty < :threshold + 3"}, http.StatusOK, 1, ""},
+		{"9", nil, http.StatusNotFound, 0, ""},
+		{"9", []string{"WHERE active", "WHERE 1 = 1"}, http.StatusOK, 1, ""},
+		{"9", []string{"AS threshold FROM", "AS treshold FROM"}, http.StatusOK, 0, "scopes_fail"},
+		{"9", []string{"FROM warehouses", "FROM nowhere"}, http.StatusOK, 0, "probe_invalid"},
+	} {
+		code, d := drafts(c.scope, c.change...)
+		switch {
+		case code != c.code:
+			t.Errorf("%v: %d", c, code)
+		case c.problem != "" && (len(d.Problems) != 1 || d.Problems[0].Code != c.problem || d.Problems[0].Line != 5):
+			t.Errorf("%v: %+v", c, d.Problems)
+		case c.problem == "" && code == http.StatusOK && (len(d.Problems) > 0 || d.Preview == nil || d.Preview.Counts.Matched != c.matched):
+			t.Errorf("%v: %+v", c, d)
+		}
 	}
 }

@@ -98,6 +98,8 @@ func partAilment(h *wire.Health) string {
 		return "the ledger refuses commits" + since(h.Since) + ": " + h.Error
 	case "restore":
 		return h.Error + noticed(h.Since)
+	case "scopes":
+		return "the scopes of the rule " + h.Name + " do not follow the query that lists them" + since(h.Since) + ": " + h.Error
 	case "subscriptions":
 		return "the subscriptions of the source " + h.Name + " do not follow it" + since(h.Since) + ": " + h.Error
 	}

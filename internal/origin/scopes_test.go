@@ -170,9 +170,19 @@ func TestParamOf(t *testing.T) {
 		v    row.Value
 		want any // nil = it does not fit
 	}{
-		{int64(1), decimal("5.00"), int64(5)}, {int64(1), decimal("5.50"), nil}, {int64(1), decimal("99999999999999999999"), nil}, {1.5, decimal("2.50"), 2.5},
-		{1.5, row.IntOf(2), 2.0}, {true, row.BoolOf(false), false}, {true, decimal("1"), true}, {true, row.TextOf("true"), nil}, {nil, row.BoolOf(true), true},
-		{nil, decimal("2.5"), 2.5}, {nil, row.TimeOf(time.Now()), nil}, {"x", row.DateOf(time.Now()), nil}, {"x", row.TextOf(""), ""},
+		{int64(1), decimal("5.00"), int64(5)},
+		{int64(1), decimal("5.50"), nil},
+		{int64(1), decimal("99999999999999999999"), nil},
+		{1.5, decimal("2.50"), 2.5},
+		{1.5, row.IntOf(2), 2.0},
+		{true, row.BoolOf(false), false},
+		{true, decimal("1"), true},
+		{true, row.TextOf("true"), nil},
+		{nil, row.BoolOf(true), true},
+		{nil, decimal("2.5"), 2.5},
+		{nil, row.TimeOf(time.Now()), nil},
+		{"x", row.DateOf(time.Now()), nil},
+		{"x", row.TextOf(""), ""},
 	} {
 		got, fault := paramOf(c.own, c.v)
 		if got != c.want || (fault == "") != (c.want != nil) {

@@ -24,8 +24,8 @@ type StatusReport struct {
 
 // Health is how one thing is that the node depends on.
 type Health struct {
-	Part  string     `json:"part" xml:"part" enum:"clock,ledger,commits,redis,restore,rules,sink,source,subscriptions,tls" doc:"what it is; clock: only where an operator should confirm that of the ledger, which went ahead; commits: what the ledger refuses, or has refused within the last minute; restore: only for a day after a node found that the ledger had been restored from a copy, and with the name of each queue that withholds items since; rules: only where rule files are not in force, because that could not be recorded; subscriptions: only where those of a source do not follow it"`
-	Name  string     `json:"name,omitempty" xml:"name,omitempty" doc:"the name of the source, also of subscriptions, of the push channel, of the queue, or of the sink that uses Redis"`
+	Part  string     `json:"part" xml:"part" enum:"clock,ledger,commits,redis,restore,rules,scopes,sink,source,subscriptions,tls" doc:"what it is; clock: only where an operator should confirm that of the ledger, which went ahead; commits: what the ledger refuses, or has refused within the last minute; restore: only for a day after a node found that the ledger had been restored from a copy, and with the name of each queue that withholds items since; rules: only where rule files are not in force, because that could not be recorded; scopes: only where those of a rule do not follow the query that lists them; subscriptions: only where those of a source do not follow it"`
+	Name  string     `json:"name,omitempty" xml:"name,omitempty" doc:"the name of the source, also of subscriptions, of the rule whose scopes a query lists, of the push channel, of the queue, or of the sink that uses Redis"`
 	OK    bool       `json:"ok" xml:"ok"`
 	Error string     `json:"error,omitempty" xml:"error,omitempty" doc:"why not"`
 	Since *time.Time `json:"since,omitempty" xml:"since,omitempty" doc:"how long it has been so"`

@@ -2,7 +2,7 @@
 export const groups = [
   {
     title: "groupRules",
-    prefixes: ["rule", "rules"],
+    prefixes: ["rule", "rules", "scopes"],
     actions: [
       "rule.enable",
       "rule.disable",
@@ -16,6 +16,9 @@ export const groups = [
       "rules.pause",
       "rules.resume",
       "rules.reload",
+      "scopes.sync",
+      "scopes.confirm",
+      "scopes.forget",
     ],
   },
   { title: "groupSilences", prefixes: ["silence"], actions: ["silence.add", "silence.expire"] },

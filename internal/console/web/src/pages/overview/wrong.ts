@@ -27,6 +27,7 @@ export type WrongText =
   | "wrongTls"
   | "wrongClock"
   | "wrongSubscriptions"
+  | "wrongScopes"
   | "wrongFailing"
   | "wrongUnverified"
   | "wrongLate"
@@ -54,6 +55,7 @@ const parts: Record<Schemas["Health"]["part"], WrongText> = {
   tls: "wrongTls",
   clock: "wrongClock",
   subscriptions: "wrongSubscriptions",
+  scopes: "wrongScopes",
 };
 
 /** All that is wrong, the worst first. */
@@ -81,6 +83,7 @@ function parted({ health, stale }: Overview): Wrong[] {
       since,
       machine: true,
       ...(part === "subscriptions" && { href: "/subscriptions" }),
+      ...(part === "scopes" && { href: "/rules" }),
       ...(part === "sink" && { href: `/deliveries?sink=${encodeURIComponent(name)}` }),
     }));
   return [
