@@ -238,6 +238,8 @@ func (fakeScopes) ConfirmScopes(context.Context, ledger.Author, string, string) 
 	return ledger.ScopeChange{}, ledger.ErrOtherList
 }
 
-func (fakeScopes) ForgetScopes(context.Context, ledger.Author, string) error { return ledger.ErrNotFound }
+func (fakeScopes) ForgetScopes(context.Context, ledger.Author, string) error {
+	return ledger.ErrNotFound
+}
 
 var errBroken = errors.New("dial tcp 10.0.0.7:5432: password=hunter2 refused")

@@ -79,7 +79,7 @@ func (n *node) titles(warehouse string) string {
 	_, page := n.poll(url.Values{"warehouse": {warehouse}})
 	var titles []string
 	for _, notice := range page.Notices {
-		titles = append(titles, string(notice.Status)+" "+notice.Title)
+		titles = append(titles, notice.Status+" "+notice.Title)
 	}
 	slices.Sort(titles)
 	return strings.Join(titles, "; ")

@@ -127,7 +127,7 @@ func (n *Node) expandDraft(ctx context.Context, list, running []*rules.Rule) ([]
 		defer release()
 		scopes, err := origin.AskScopes(ctx, n.Sources[r.Scopes.Source], r)
 		if err != nil {
-			return nil, problem.List{scopesProblem(r, err)}, nil //nolint:nilerr // the problem has the error
+			return nil, problem.List{scopesProblem(r, err)}, nil
 		}
 		lists[r.ID] = scopes
 	}
