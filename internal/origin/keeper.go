@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"tallyman/internal/ledger"
+	"tallyman/rules"
 	"tallyman/rules/probe"
 	"tallyman/rules/row"
 	"tallyman/scanners"
@@ -74,15 +75,13 @@ func New(o Options) *Keeper {
 	return &Keeper{o: o, anew: true, log: o.Logger.With("list", string(key.Kind), "name", key.Name)}
 }
 
-// Parse reads the query for subscriptions, which is a SELECT without parameters.
+// Parse reads a query for a list, which is a SELECT without parameters.
 func Parse(sql string) (*probe.Statement, error) {
-	stmt, faults := probe.Parse(sql)
+	query := rules.ScopeQuery{SQL: sql}
+	stmt, faults := query.Statement()
 	var errs []error
 	for _, f := range faults {
 		errs = append(errs, fmt.Errorf("%s: %s", f.Code, f.Message))
-	}
-	if len(faults) == 0 && len(stmt.Params) > 0 {
-		errs = append(errs, fmt.Errorf("the query has the parameter :%s; it takes none", stmt.Params[0]))
 	}
 	return stmt, errors.Join(errs...)
 }
