@@ -30,7 +30,7 @@ type ScopeQuery struct {
 func (q *ScopeQuery) Statement() (*probe.Statement, []probe.Fault) {
 	stmt, faults := probe.Parse(q.SQL)
 	if len(faults) == 0 && len(stmt.Params) > 0 {
-		faults = append(faults, probe.Fault{Code: CodeParamMissing, Message: fmt.Sprintf("the query has the parameter :%s; it takes none", stmt.Params[0]), Hint: `\\: where no parameter is meant`})
+		faults = append(faults, probe.Fault{Code: CodeParamMissing, Message: fmt.Sprintf("the query has the parameter :%s; it takes none", stmt.Params[0]), Hint: `\: where no parameter is meant`})
 	}
 	return stmt, faults
 }

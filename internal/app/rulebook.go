@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -45,13 +46,14 @@ type ruleBook struct {
 	place int64           // how many versions were recorded before the files were read for the first time
 	began bool            // the rules in force are recorded
 	fault error           // why what was read last is not in force
+	left  error           // why the lists of scopes that the ledger has are not in force
 }
 
-// taken tells whether the rules in force are recorded, and why those that were read last are not; nil = they are.
+// taken tells whether the rules in force are recorded, and why those that were read last, or their scopes, are not in force; nil = they are.
 func (b *ruleBook) taken() (taken bool, fault error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.began, b.fault
+	return b.began, errors.Join(b.fault, b.left)
 }
 
 // take remembers whether what was read could be recorded, and where it could not, when to read it again.

@@ -62,9 +62,16 @@ func (b *ruleBook) followLists(ctx context.Context) {
 		case <-again:
 		}
 		again = nil
-		if err := b.relist(ctx); err != nil && ctx.Err() == nil {
-			b.log.Error("The scopes of rules that queries list were not put in force. The node tries again.", "error", err, "again", takeAgain)
+		err := b.relist(ctx)
+		if err != nil {
+			err = fmt.Errorf("the scopes that queries list are not in force, and are tried again in %s: %w", takeAgain, err)
 			again = time.After(takeAgain)
+		}
+		b.mu.Lock()
+		b.left = err
+		b.mu.Unlock()
+		if err != nil && ctx.Err() == nil {
+			b.log.Error("Rules run in the scopes of before.", "error", err)
 		}
 	}
 }
