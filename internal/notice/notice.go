@@ -2,7 +2,6 @@ package notice
 
 import (
 	"crypto/sha256"
-	"encoding/base32"
 	"fmt"
 	"strconv"
 	"strings"
@@ -65,11 +64,9 @@ type View struct {
 	Acked bool
 }
 
-var idEncoding = base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567").WithPadding(base32.NoPadding)
-
 // ID returns the id of a notice: the same for the same arguments on every node and after every restart, so
 // that a firing which is repeated makes the same notices. episode is Notice.Episode, ordinal counts the
-// reminders of one episode from 0.
+// reminders of one episode from 0. The id begins with the Day of the episode.
 func ID(rule, scope, key, episode string, status Status, ordinal int) string {
 	return hashed("n_", rule, scope, key, episode, status, ordinal)
 }
@@ -130,7 +127,11 @@ func IsDigest(id string) bool { return strings.HasPrefix(id, digest) }
 func hashed(prefix, rule, scope, key, episode string, status Status, ordinal int) string {
 	sum := sha256.Sum256([]byte(strings.Join(
 		[]string{rule, scope, key, episode, string(status), strconv.Itoa(ordinal)}, "\x00")))
-	return prefix + idEncoding.EncodeToString(sum[:16])
+	day := keyed
+	if began, ok := ParseEpisode(episode); ok && prefix != digest {
+		day = DayOf(time.UnixMicro(began.Due)).letters()
+	}
+	return (prefix + day + idEncoding.EncodeToString(sum[:16]))[:len(prefix)+idLength]
 }
 
 // Origin is what made a notice: a run, or a request of a business system. It is a hash of what every notice carries, so that a

@@ -23,11 +23,21 @@ func (l *Ledger) MarkSent(ctx context.Context, node string, receipts []delivery.
 		seqs[i], scores[i], epochs[i] = r.Seq, r.Score, r.Epoch
 	}
 	ago, attempt := codec.Attempt(&made)
-	marked, err := l.exec(ctx, "mark-sent", seqs, scores, epochs, l.NowArg(), node, ago, attempt)
+	var notices []string
+	err := again(func() (err error) {
+		notices, err = query(ctx, l, "mark-sent", pgx.RowTo[string], seqs, scores, epochs, l.NowArg(), node, ago, attempt)
+		return err
+	})
 	if err != nil {
 		return err
 	}
-	if err := l.cancelReadAlready(ctx, seqs); err != nil || marked == int64(len(receipts)) {
+	all := len(notices) == len(receipts)
+	if !all { // those that a call before has recorded, whose answer was lost
+		if notices, err = query(ctx, l, "notices-of", pgx.RowTo[string], seqs); err != nil {
+			return err
+		}
+	}
+	if err := l.cancelReadAlready(ctx, seqs, notices); err != nil || all {
 		return err
 	}
 	var stale int64

@@ -18,6 +18,7 @@ var queries = named.MustParse(sqlFiles, "sql")
 const (
 	uniqueViolation     = "23505"
 	deadlockDetected    = "40P01"
+	rowMoved            = "40001" // to another partition, by a transaction that this one has waited for
 	undefinedTable      = "42P01"
 	readOnlyTransaction = "25006"
 )
@@ -130,8 +131,11 @@ func (c executor) Each(ctx context.Context, name string, args, targets []any, vi
 }
 
 // exec runs the query by name in a transaction of its own.
-func (l *Ledger) exec(ctx context.Context, name string, args ...any) (int64, error) {
-	n, err := executor{l.pool}.Exec(ctx, name, args...)
+func (l *Ledger) exec(ctx context.Context, name string, args ...any) (n int64, err error) {
+	err = again(func() error {
+		n, err = executor{l.pool}.Exec(ctx, name, args...)
+		return err
+	})
 	if err != nil {
 		return 0, fmt.Errorf("ledger: %w", err)
 	}
@@ -171,12 +175,12 @@ func hasState(err error, state string) bool {
 	return errors.As(err, &pg) && pg.Code == state
 }
 
-// again repeats a transaction that the server has ended because two waited for each other. Locks are taken in one order; but what a
-// commit adds while others wait for it is not in theirs.
+// again repeats a transaction that the server has ended because two waited for each other, or because another has moved a row on which it waited:
+// that of a delivery that ended. Locks are taken in one order; but what a commit adds while others wait for it is not in theirs.
 func again(do func() error) error {
 	var err error
 	for range 3 {
-		if err = do(); !hasState(err, deadlockDetected) {
+		if err = do(); !hasState(err, deadlockDetected) && !hasState(err, rowMoved) {
 			break
 		}
 	}

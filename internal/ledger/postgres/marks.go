@@ -58,13 +58,13 @@ func (l *Ledger) cancelNeedless(b *pgx.Batch, needless []int64, reason string) {
 	}
 }
 
-// cancelReadAlready does for deliveries that were recorded just now what a read-all did not do that came before. Of the two,
+// cancelReadAlready does for deliveries of these notices that were recorded just now what a read-all did not do that came before. Of the two,
 // whichever looks second sees what the other has recorded.
-func (l *Ledger) cancelReadAlready(ctx context.Context, seqs []int64) error {
+func (l *Ledger) cancelReadAlready(ctx context.Context, seqs []int64, notices []string) error {
 	needless := map[string][]int64{}
 	var ask pgx.Batch // which is one transaction, and one round trip
 	ask.Queue(queries.Get("by-key"))
-	ask.Queue(queries.Get("read-already"), seqs, codec.ClocksDiffer.Microseconds()).Query(func(found pgx.Rows) error {
+	ask.Queue(queries.Get("read-already"), seqs, codec.ClocksDiffer.Microseconds(), notices).Query(func(found pgx.Rows) error {
 		var user string
 		var seq int64
 		_, err := pgx.ForEachRow(found, []any{&user, &seq}, func() error {

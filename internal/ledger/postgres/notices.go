@@ -125,10 +125,10 @@ func (w *noticeWriter) askPushes(b *pgx.Batch) {
 		})
 		return err
 	})
+	b.Queue(queries.Get("by-any"))
 	if back := w.plan.Retractions(); len(back) > 0 {
 		w.askSent(b, back)
 	}
-	b.Queue(queries.Get("by-any"))
 }
 
 func (w *noticeWriter) askSent(b *pgx.Batch, back []codec.Retraction) {

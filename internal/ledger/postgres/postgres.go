@@ -174,7 +174,11 @@ func Migrate(ctx context.Context, url string) ([]ledger.Migration, error) {
 		return nil, fmt.Errorf("ledger: migrations: %w", err)
 	}
 	return withDB(ctx, url, func(db *sql.DB) ([]ledger.Migration, error) {
-		return steps().Up(ctx, db, goose.WithSessionLocker(locker))
+		applied, err := steps().Up(ctx, db, goose.WithSessionLocker(locker))
+		if err != nil {
+			return nil, err
+		}
+		return applied, onConn(ctx, db, func(conn *pgx.Conn) error { return makeDays(ctx, conn, nil) })
 	})
 }
 

@@ -77,6 +77,7 @@ func (l *Ledger) SettlePushes(ctx context.Context, settled []delivery.Settlement
 func (l *Ledger) settle(b *pgx.Batch, s *codec.Settle) {
 	clock := l.NowArg()
 	if sent := &s.Sent; len(sent.Seqs) > 0 {
+		b.Queue(queries.Get("reopen-sent"), sent.Seqs)
 		b.Queue(queries.Get("settle-sent"), sent.Seqs, sent.Ago, sent.Attempts, clock)
 	}
 	if f := &s.Failed; len(f.Seqs) > 0 {

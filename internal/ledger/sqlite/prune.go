@@ -46,6 +46,9 @@ func (e engine) PruneNotices(ctx context.Context, before time.Time) (notices, al
 	return notices, all, err
 }
 
+// DropDays implements store.Pruner. The file has no partitions.
+func (e engine) DropDays(context.Context, time.Time) error { return nil }
+
 // PruneItems implements store.Pruner.
 func (e engine) PruneItems(ctx context.Context, queue, after int64, before time.Time) (last int64, more bool, gone int64, err error) {
 	p := itemPage{queue: queue, after: after}

@@ -13,8 +13,12 @@ type Pruner interface {
 	PruneBatch() int
 	// ExpireDeliveries cancels deliveries whose notices have expired, which nobody asked for and needs no record.
 	ExpireDeliveries(ctx context.Context, seqs []int64) error
-	// PruneNotices removes one batch of notices with their deliveries and marks, and returns the number of notices and of both.
+	// PruneNotices removes one batch of notices that lie in no partition of a day, with their deliveries and marks, and returns the number of notices and
+	// of both.
 	PruneNotices(ctx context.Context, before time.Time) (notices, all int64, err error)
+	// DropDays drops partitions of days that are older than before, with the deliveries and marks of their notices. Few rows of them stay: those that
+	// PruneNotices would not remove. It makes partitions ahead, too.
+	DropDays(ctx context.Context, before time.Time) error
 	// PruneItems looks at one page of the queue's items after a seq and removes those that have ended before. It returns the last seq of the
 	// page, whether an item of the page is old, and how many items went.
 	PruneItems(ctx context.Context, queue, after int64, before time.Time) (last int64, more bool, gone int64, err error)
@@ -33,6 +37,7 @@ func (s *pruner) Prune(ctx context.Context, before time.Time, keepRuns int) (rem
 	}
 	for _, prune := range []func() (int64, error){
 		func() (int64, error) { return s.pruneNotices(ctx, before) },
+		func() (int64, error) { return 0, s.db.DropDays(ctx, before) },
 		func() (int64, error) { return 0, s.pruneReads(ctx, before) },
 		func() (int64, error) { return s.db.Exec(ctx, "prune-silences", codec.Micros(before)) },
 		func() (int64, error) {

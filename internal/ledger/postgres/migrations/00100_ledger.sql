@@ -157,6 +157,8 @@ CREATE TABLE probe_plans (
 -- Notices. The deliveries of one lie between first_seq and last_seq (0 = it has none), which saves an index on deliveries. finding is a hash
 -- of rule, scope and key. Its upper part is that of rule and scope, so that a commit's entries lie together. Warehouse '' and priority 0 are
 -- unknown.
+-- docs/adr/ledger-partitions.md tells the partitions: a partition for each day that ids name, made ahead and dropped as a whole; notices_keyed
+-- for ids that name no day; notices_rest for what outlives its day. Rows of the latter two are pruned one by one.
 CREATE TABLE notices (
     id         text COLLATE "C" PRIMARY KEY,
     type       text     NOT NULL,
@@ -170,14 +172,24 @@ CREATE TABLE notices (
     finding    bigint,
     warehouse  text COLLATE "C" NOT NULL DEFAULT '',
     priority   smallint NOT NULL DEFAULT 0
-);
+) PARTITION BY RANGE (id);
 -- A body is a few hundred bytes that do not compress: trying costs time.
 ALTER TABLE notices ALTER COLUMN body SET STORAGE EXTERNAL;
 CREATE INDEX notices_finding ON notices (finding) WHERE finding IS NOT NULL;
--- A claim finds the notices of its deliveries here: those of one commit have the same created_at, and ascending numbers. What notices are
+-- Those of one commit have the same created_at, and ascending numbers. What notices are
 -- counted by and searched for is looked for in the index alone: an index for each of rules, types and warehouses finds those that have been
 -- quiet for long sooner, and costs every commit a third of its pace.
 CREATE INDEX notices_created ON notices (created_at, first_seq) INCLUDE (id, rule, type, warehouse, priority);
+-- The few that live longer than a week: they may outlive their partition.
+CREATE INDEX notices_lasting ON notices (expires_at) WHERE expires_at - created_at > 604800000000;
+CREATE TABLE notices_keyed PARTITION OF notices FOR VALUES FROM ('n_z') TO (MAXVALUE);
+CREATE TABLE notices_rest PARTITION OF notices DEFAULT;
+
+-- Notices by id. A join of the table itself would be planned for all partitions; the ids in hand lead to a few.
+CREATE FUNCTION ledger_notices(ids text[]) RETURNS SETOF notices LANGUAGE plpgsql STABLE ROWS 100 AS
+$$ BEGIN RETURN QUERY SELECT * FROM notices n WHERE n.id = ANY (ids); END $$;
+CREATE FUNCTION ledger_notices_of_findings(findings bigint[]) RETURNS SETOF notices LANGUAGE plpgsql STABLE ROWS 100 AS
+$$ BEGIN RETURN QUERY SELECT * FROM notices n WHERE n.finding = ANY (findings); END $$;
 
 -- Sink and warehouse, and which node drains it. Rows are never deleted: processes remember the ids.
 CREATE TABLE lanes (
@@ -194,9 +206,11 @@ CREATE TABLE lanes (
 -- 2 failed, 3 timed out, 4 canceled. tried: the last attempts, a line each, the latest first: when it began, how long it took in µs, the status that the other
 -- side gave (0 = none), the error. '' is one of the inbox or a queue at most, that succeeded. From kind on: what operators are shown of a delivery to a push channel that was sent, as in pushes, where
 -- others have it; null = it was not sent, or is none to a push channel.
+-- docs/adr/ledger-partitions.md tells the partitions: deliveries_open has what is pending, of all days. What ends moves to the partition that is like
+-- that of its notice, and goes with that one.
 CREATE SEQUENCE deliveries_seq;
 CREATE TABLE deliveries (
-    seq        bigint   NOT NULL PRIMARY KEY,
+    seq        bigint   NOT NULL,
     expires_at bigint   NOT NULL,
     score      bigint   NOT NULL DEFAULT 0,
     sent_at    bigint   NOT NULL DEFAULT 0,
@@ -215,10 +229,31 @@ CREATE TABLE deliveries (
     within     bigint,
     retry      integer,
     deadline   bigint
-) WITH (autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_insert_scale_factor = 0.05);
-CREATE INDEX deliveries_pending ON deliveries (lane_id, seq) WHERE state = 0;
-CREATE INDEX deliveries_sent ON deliveries (lane_id, score) INCLUDE (expires_at) WHERE state = 1;
-CREATE INDEX deliveries_ended ON deliveries (lane_id, state) WHERE state > 1;
+) PARTITION BY LIST (state);
+CREATE TABLE deliveries_open PARTITION OF deliveries (PRIMARY KEY (seq)) FOR VALUES IN (0)
+    WITH (autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_insert_scale_factor = 0.05);
+CREATE INDEX deliveries_pending ON deliveries_open (lane_id, seq);
+-- Those that outlive their notices.
+CREATE INDEX deliveries_lasting ON deliveries_open (notice_id) WHERE expires_at = 9223372036854775807;
+CREATE TABLE deliveries_ended PARTITION OF deliveries FOR VALUES IN (1, 2, 3, 4) PARTITION BY RANGE (notice_id);
+CREATE INDEX deliveries_number ON deliveries_ended (seq);
+CREATE INDEX deliveries_sent ON deliveries_ended (lane_id, score) INCLUDE (expires_at) WHERE state = 1;
+CREATE INDEX deliveries_failed ON deliveries_ended (lane_id, state) WHERE state > 1;
+CREATE TABLE deliveries_keyed PARTITION OF deliveries_ended FOR VALUES FROM ('n_z') TO (MAXVALUE);
+CREATE TABLE deliveries_rest PARTITION OF deliveries_ended DEFAULT;
+
+-- Deliveries of notices, and deliveries by number; see ledger_notices. What has ended is looked for by number in all partitions.
+CREATE FUNCTION ledger_deliveries_of(ids text[]) RETURNS SETOF deliveries LANGUAGE plpgsql STABLE ROWS 100 AS
+$$ DECLARE seqs bigint[] := ARRAY(SELECT generate_series(n.first_seq, n.last_seq) FROM notices n WHERE n.id = ANY (ids) AND n.first_seq > 0);
+BEGIN RETURN QUERY SELECT * FROM deliveries d WHERE d.seq = ANY (seqs) AND d.notice_id = ANY (ids); END $$;
+CREATE FUNCTION ledger_deliveries(seqs bigint[]) RETURNS SETOF deliveries LANGUAGE plpgsql STABLE ROWS 100 AS
+$$ BEGIN RETURN QUERY SELECT * FROM deliveries d WHERE d.seq = ANY (seqs); END $$;
+
+-- Makes those pending that ended while an attempt was under way. There are none, as a rule, and then no plan for all partitions is made.
+CREATE FUNCTION ledger_reopen(seqs bigint[]) RETURNS void LANGUAGE plpgsql AS
+$$ BEGIN
+    IF cardinality(seqs) > 0 THEN UPDATE deliveries SET state = 0 WHERE seq = ANY (seqs) AND state > 1; END IF;
+END $$;
 
 -- What a delivery to a push channel has besides its row in deliveries: its strategy, and when it is due. docs/adr/push-ledger.md tells why.
 -- The row goes when the delivery was sent.

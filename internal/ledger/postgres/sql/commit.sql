@@ -34,11 +34,10 @@ JOIN subscribers b ON b.subscriber = w.subscriber COLLATE "C" AND w.address = AN
 
 -- name: told
 -- Where notices were sent or are on their way. Arguments: $1 ids. Result: id, sink, warehouse, recipients.
-SELECT n.id, l.sink, l.warehouse, d.recipients
-FROM notices n
-JOIN deliveries d ON d.seq BETWEEN n.first_seq AND n.last_seq AND d.notice_id = n.id AND d.state IN (0, 1)
+SELECT d.notice_id, l.sink, l.warehouse, d.recipients
+FROM ledger_deliveries_of($1::text[]) d
 JOIN lanes l ON l.id = d.lane_id
-WHERE n.id = ANY($1::text[]);
+WHERE d.state IN (0, 1);
 
 -- name: lock-findings
 -- Locks what is open of findings, so that whatever ends one of those waits for the commit and sees what it adds. Arguments: $1 numbers
@@ -64,33 +63,36 @@ WITH concerned AS MATERIALIZED (
           WHERE n.id = ANY($2::text[])
             AND EXISTS (SELECT FROM pushes p WHERE p.due IS NOT NULL AND p.finding BETWEEN $3 AND $4)
           UNION ALL SELECT unnest($1::bigint[]), false) AS c
-    GROUP BY c.finding)
-SELECT p.seq, p.finding, p.addressee, l.sink, p.unless,
-       d.attempts > 0 OR p.node <> '', c.over, n.id, d.recipients,
+    GROUP BY c.finding),
+open AS MATERIALIZED (
+    SELECT p.seq, p.finding, p.addressee, l.sink, p.unless, d.attempts > 0 OR p.node <> '' AS tried, c.over, d.notice_id, d.recipients
+    FROM concerned c
+    JOIN pushes p ON p.finding = c.finding AND p.due IS NOT NULL
+    JOIN deliveries d ON d.seq = p.seq AND d.state <= 0
+    JOIN lanes l ON l.id = p.lane_id)
+SELECT o.seq, o.finding, o.addressee, o.sink, o.unless, o.tried, o.over, n.id, o.recipients,
        CASE WHEN n.status = 'firing' AND cardinality($5::text[]) > 0 AND n.id <> ALL ($5::text[]) THEN n.body END
-FROM concerned c
-JOIN pushes p ON p.finding = c.finding AND p.due IS NOT NULL
-JOIN deliveries d ON d.seq = p.seq
-JOIN notices n ON n.id = d.notice_id
-JOIN lanes l ON l.id = p.lane_id
-ORDER BY p.seq;
+FROM open o
+JOIN ledger_notices(ARRAY(SELECT notice_id FROM open)) n ON n.id = o.notice_id
+ORDER BY o.seq;
 
 -- name: sent-pushes
 -- Which push channels were told of findings. Arguments: $1 ids of firing notices, $2 numbers of their findings, $3 when their
 -- episodes began. Result: the position of the notice (from 1), and of it and of each that may be an earlier one of the episode: a sink, the
 -- recipients of its deliveries there that were sent, and the body.
-SELECT t.n, s.sink, s.recipients, n.body
-FROM unnest($1::text[], $2::bigint[], $3::bigint[]) WITH ORDINALITY AS t (id, finding, since, n)
-CROSS JOIN LATERAL (
-    SELECT o.id, o.first_seq, o.last_seq, o.body FROM notices o WHERE o.id = t.id COLLATE "C"
-    UNION ALL SELECT o.id, o.first_seq, o.last_seq, o.body FROM notices o
-    WHERE o.finding = t.finding AND o.created_at >= t.since AND o.status = 'firing' AND o.id <> t.id) AS n
-CROSS JOIN LATERAL (
-    SELECT l.sink, array_agg(d.recipients) AS recipients
-    FROM deliveries d
-    JOIN lanes l ON l.id = d.lane_id
-    WHERE d.seq BETWEEN n.first_seq AND n.last_seq AND d.notice_id = n.id AND d.state + 0 = 1 AND d.kind IS NOT NULL
-    GROUP BY l.sink) AS s;
+WITH t AS MATERIALIZED (SELECT * FROM unnest($1::text[], $2::bigint[], $3::bigint[]) WITH ORDINALITY AS t (id, finding, since, n)),
+told AS MATERIALIZED (
+    SELECT t.n, o.id, o.body FROM t JOIN ledger_notices($1::text[]) o ON o.id = t.id COLLATE "C"
+    UNION ALL
+    SELECT t.n, o.id, o.body FROM t JOIN ledger_notices_of_findings($2::bigint[]) o
+        ON o.finding = t.finding AND o.created_at >= t.since AND o.status = 'firing' AND o.id <> t.id)
+SELECT t.n, s.sink, s.recipients, t.body
+FROM told t
+JOIN (SELECT d.notice_id, l.sink, array_agg(d.recipients) AS recipients
+      FROM ledger_deliveries_of(ARRAY(SELECT id FROM told)) d
+      JOIN lanes l ON l.id = d.lane_id
+      WHERE d.state = 1 AND d.kind IS NOT NULL
+      GROUP BY d.notice_id, l.sink) AS s ON s.notice_id = t.id;
 
 -- name: lock-lanes
 -- Holds the lanes until the commit, so that seq ascends in the order of commit. Sorted, so that two commits do not
@@ -102,7 +104,7 @@ SELECT count(pg_advisory_xact_lock('lanes'::regclass::oid::integer, id)) FROM (S
 SELECT array_agg(n ORDER BY n) FROM (SELECT nextval('deliveries_seq') AS n FROM generate_series(1, $1::integer)) AS s;
 
 -- name: copy-deliveries
-COPY deliveries (seq, expires_at, lane_id, notice_id, recipients) FROM STDIN BINARY;
+COPY deliveries_open (seq, expires_at, lane_id, notice_id, recipients) FROM STDIN BINARY;
 
 -- name: copy-pushes
 COPY pushes (seq, due, created, first_due, deadline, ends, finding, addressee, lane_id, kind, unless, delay, at, within, retry) FROM STDIN BINARY;

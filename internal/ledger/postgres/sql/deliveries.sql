@@ -28,9 +28,11 @@ UPDATE lanes SET node = '', lease_until = 0 WHERE sink = $1 AND warehouse = $2 A
 -- name: pending
 -- Arguments: $1 lane, $2 seq to start after, $3 limit, $4 now. Result: seq, expired, recipients, and the body of the notice,
 -- in the order of seq.
+WITH page AS MATERIALIZED (
+    SELECT seq, expires_at, recipients, notice_id FROM deliveries WHERE lane_id = $1 AND state = 0 AND seq > $2 ORDER BY seq LIMIT $3)
 SELECT d.seq, d.expires_at <= (SELECT ledger_now($4)), d.recipients, n.body
-FROM deliveries d JOIN notices n ON n.id = d.notice_id
-WHERE d.lane_id = $1 AND d.state = 0 AND d.seq > $2 ORDER BY d.seq LIMIT $3;
+FROM page d JOIN ledger_notices(ARRAY(SELECT notice_id FROM page)) n ON n.id = d.notice_id
+ORDER BY d.seq;
 
 -- name: cancel
 -- Arguments: $1 seqs.
@@ -39,13 +41,18 @@ UPDATE deliveries SET state = 4, last_error = 'the notice has expired' WHERE seq
 -- name: mark-sent
 -- Records receipts whose epoch is the recorded one (or that have none). Locking the states makes a new epoch
 -- wait until they are visible to its rebuild. Arguments: $1 seqs, $2 scores, $3 epochs, $4 now, $5 who
--- holds the lanes, '' = whoever does, $6 µs since the attempt began, $7 the attempt. Result: the number of rows; what is missing was not pending, or is of another epoch or holder.
+-- holds the lanes, '' = whoever does, $6 µs since the attempt began, $7 the attempt. Result: their notices; what is missing was not pending, or is of another epoch or holder.
 WITH states AS MATERIALIZED (SELECT sink, epoch FROM inbox_states FOR SHARE)
 UPDATE deliveries d
 SET state = 1, score = r.score, epoch = r.epoch, attempts = d.attempts + 1, sent_at = (SELECT ledger_now($4)), last_error = '',
     tried = CASE WHEN d.tried = '' THEN '' ELSE ledger_tried((SELECT ledger_now($4)) - $6::bigint || $7::text, d.tried) END
 FROM unnest($1::bigint[], $2::bigint[], $3::text[]) AS r (seq, score, epoch), lanes l LEFT JOIN states s ON s.sink = l.sink
-WHERE d.seq = r.seq AND d.state = 0 AND l.id = d.lane_id AND ($5 = '' OR l.node = $5) AND (r.epoch = '' OR r.epoch = coalesce(s.epoch, r.epoch));
+WHERE d.seq = r.seq AND d.state = 0 AND l.id = d.lane_id AND ($5 = '' OR l.node = $5) AND (r.epoch = '' OR r.epoch = coalesce(s.epoch, r.epoch))
+RETURNING d.notice_id;
+
+-- name: notices-of
+-- Arguments: $1 seqs. Result: the notices of these deliveries.
+SELECT notice_id FROM ledger_deliveries($1::bigint[]);
 
 -- name: still-pending
 -- Arguments: $1 seqs. Result: how many of them are pending.
@@ -129,9 +136,10 @@ WHERE l.sink = $1;
 
 -- name: delivered
 -- Arguments: $1 lane, $2 score to start after, $3 limit, $4 now. Result: seq, score, recipients, body, by score.
+WITH page AS MATERIALIZED (
+    SELECT seq, score, recipients, notice_id FROM deliveries
+    WHERE lane_id = $1 AND state = 1 AND score > $2 AND expires_at > (SELECT ledger_now($4))
+    ORDER BY score LIMIT $3)
 SELECT d.seq, d.score, d.recipients, n.body
-FROM (SELECT seq, score, recipients, notice_id FROM deliveries
-      WHERE lane_id = $1 AND state = 1 AND score > $2 AND expires_at > (SELECT ledger_now($4))
-      ORDER BY score LIMIT $3) AS d
-JOIN notices n ON n.id = d.notice_id
+FROM page d JOIN ledger_notices(ARRAY(SELECT notice_id FROM page)) n ON n.id = d.notice_id
 ORDER BY d.score;

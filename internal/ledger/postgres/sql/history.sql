@@ -15,10 +15,7 @@ ORDER BY n.created_at DESC, n.first_seq DESC, n.id LIMIT $3;
 -- name: trace-deliveries
 -- Arguments: $1 ids of notices. Result: their deliveries, in the order of seq.
 SELECT d.notice_id, d.seq, l.sink, l.warehouse, d.state, d.attempts, d.last_error, d.sent_at, d.recipients
-FROM notices n
-JOIN deliveries d ON d.seq BETWEEN n.first_seq AND n.last_seq AND d.notice_id = n.id
-JOIN lanes l ON l.id = d.lane_id
-WHERE n.id = ANY($1::text[]) ORDER BY d.seq;
+FROM ledger_deliveries_of($1::text[]) d JOIN lanes l ON l.id = d.lane_id ORDER BY d.seq;
 
 -- name: last-plan
 -- Arguments: $1 rule, $2 scope. Result: one row or none.

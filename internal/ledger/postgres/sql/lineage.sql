@@ -24,7 +24,8 @@ WHERE name IN ('restored', 'types_version', 'tokens', 'switches', 'silences', 'q
 
 -- name: origins
 -- Arguments: $1 deliveries. Result: seq, the notice's id and when it was created, of those that are there.
-SELECT d.seq, n.id, n.created_at FROM deliveries d JOIN notices n ON n.id = d.notice_id WHERE d.seq = ANY($1::bigint[]);
+WITH d AS MATERIALIZED (SELECT seq, notice_id FROM deliveries WHERE seq = ANY($1::bigint[]))
+SELECT d.seq, n.id, n.created_at FROM d JOIN ledger_notices(ARRAY(SELECT notice_id FROM d)) n ON n.id = d.notice_id;
 
 -- name: standing-items
 -- Arguments: $1 queue, $2 seqs. Result: how those stand that have not ended and are not withheld: seq, moves, state, attempt, failures, suspends, assignee.

@@ -4,18 +4,16 @@
 -- Arguments: $1 notice, $2 warehouse, $3 subscribers. Result: whether the notice was delivered, or is on its way, to the inbox of one
 -- of them in the warehouse.
 SELECT EXISTS (
-    SELECT FROM notices n
-    JOIN deliveries d ON d.seq BETWEEN n.first_seq AND n.last_seq AND d.notice_id = n.id AND d.state IN (0, 1)
+    SELECT FROM ledger_deliveries_of(ARRAY[$1::text]) d
     JOIN lanes l ON l.id = d.lane_id AND l.warehouse = $2 AND l.warehouse <> ''
-    WHERE n.id = $1 AND string_to_array(d.recipients, ' ') && $3::text[]);
+    WHERE d.state IN (0, 1) AND string_to_array(d.recipients, ' ') && $3::text[]);
 
 -- name: needless-pushes
 -- Arguments: $1 notice, $2 what makes deliveries needless, $3 the user and the roles that it has. Result: the open deliveries of the notice
 -- that are. Who has read it has read it for themselves alone; who acks it does so for all.
-SELECT p.seq FROM notices n
-JOIN deliveries d ON d.seq BETWEEN n.first_seq AND n.last_seq AND d.notice_id = n.id AND d.state <= 0
+SELECT p.seq FROM ledger_deliveries_of(ARRAY[$1::text]) d
 JOIN pushes p ON p.seq = d.seq AND coalesce(p.due, 0) > 0 AND p.unless = ANY($2::text[])
-WHERE n.id = $1 AND (p.addressee = 0 OR p.unless <> 'read' OR d.recipients = ANY($3::text[])) ORDER BY p.seq;
+WHERE d.state <= 0 AND (p.addressee = 0 OR p.unless <> 'read' OR d.recipients = ANY($3::text[])) ORDER BY p.seq;
 
 -- name: add-mark
 -- Arguments: $1 notice, $2 user, $3 kind, $4 warehouse, $5 at. One that is there stays.
@@ -27,11 +25,10 @@ SELECT $1, $2, $3, $4, $5, n.expires_at FROM notices n WHERE n.id = $1 ON CONFLI
 SELECT subscriber, kind, warehouse, at FROM marks WHERE notice_id = $1
 UNION ALL
 SELECT r.subscriber, 'read', r.warehouse, min(r.at) AS at
-FROM notices n
-JOIN deliveries d ON d.seq BETWEEN n.first_seq AND n.last_seq AND d.notice_id = n.id AND d.state = 1
+FROM ledger_deliveries_of(ARRAY[$1::text]) d
 JOIN lanes l ON l.id = d.lane_id AND l.warehouse <> ''
 JOIN reads r ON r.warehouse = l.warehouse AND r.score >= d.score AND r.inbox = ANY(string_to_array(d.recipients, ' '))
-WHERE n.id = $1 AND NOT EXISTS (SELECT FROM marks m WHERE m.notice_id = n.id AND m.subscriber = r.subscriber)
+WHERE d.state = 1 AND NOT EXISTS (SELECT FROM marks m WHERE m.notice_id = d.notice_id AND m.subscriber = r.subscriber)
 GROUP BY r.subscriber, r.warehouse
 ORDER BY at, subscriber, kind;
 
@@ -75,15 +72,17 @@ ORDER BY p.seq LIMIT $5;
 
 -- name: read-already
 -- What waits with `unless: read` although its notice was read before the ledger knew where it lies. Arguments: $1 deliveries to inboxes that
--- were recorded just now, $2 µs by which clocks may differ: who has read one has done so since it got its score. Result: one user who has read it, open delivery.
-WITH waiting AS MATERIALIZED (
+-- were recorded just now, $2 µs by which clocks may differ: who has read one has done so since it got its score, $3 their notices. Result: one user who has read it, open delivery.
+WITH sent AS MATERIALIZED (
+    SELECT d.lane_id, d.score, d.recipients, d.notice_id FROM ledger_deliveries_of($3::text[]) d
+    WHERE d.seq = ANY($1::bigint[]) AND d.state = 1 AND EXISTS (SELECT FROM pushes WHERE due IS NOT NULL AND unless = 'read')),
+waiting AS MATERIALIZED (
     SELECT l.warehouse, d.score, string_to_array(d.recipients, ' ') AS inboxes, p.seq, CASE WHEN p.addressee <> 0 THEN o.recipients END AS only
-    FROM deliveries d
+    FROM sent d
     JOIN lanes l ON l.id = d.lane_id AND l.warehouse <> ''
-    JOIN notices n ON n.id = d.notice_id
+    JOIN ledger_notices(ARRAY(SELECT notice_id FROM sent)) n ON n.id = d.notice_id
     JOIN pushes p ON p.seq BETWEEN n.first_seq AND n.last_seq AND p.due IS NOT NULL AND p.unless = 'read'
-    JOIN deliveries o ON o.seq = p.seq AND o.notice_id = n.id AND o.state <= 0
-    WHERE d.seq = ANY($1::bigint[]) AND d.state + 0 = 1 AND EXISTS (SELECT FROM pushes WHERE due IS NOT NULL AND unless = 'read')),
+    JOIN deliveries o ON o.seq = p.seq AND o.notice_id = n.id AND o.state <= 0),
 recent AS MATERIALIZED (
     SELECT r.warehouse, r.subscriber, r.inbox, r.score FROM reads r
     WHERE r.at > (SELECT min(score) FROM waiting) - $2::bigint AND r.score >= (SELECT min(score) FROM waiting))

@@ -38,20 +38,16 @@ SELECT tried FROM deliveries WHERE seq = $1;
 -- Holds the rules of deliveries to push channels: no commit adds to their findings meanwhile. Arguments: $1 seqs. Result: their number.
 SELECT count(*)
 FROM (SELECT s.id FROM rule_scopes s
-      WHERE s.rule = ANY (ARRAY(SELECT DISTINCT n.rule FROM pushes p
-                                JOIN deliveries d ON d.seq = p.seq
-                                JOIN notices n ON n.id = d.notice_id
-                                WHERE p.seq = ANY($1::bigint[]) AND p.finding IS NOT NULL))
+      WHERE s.rule = ANY (ARRAY(SELECT n.rule FROM ledger_notices(ARRAY(
+          SELECT d.notice_id FROM ledger_deliveries($1::bigint[]) d JOIN pushes p ON p.seq = d.seq AND p.finding IS NOT NULL)) n))
       ORDER BY s.id FOR NO KEY UPDATE) AS locked;
 
 -- name: lock-queues
 -- Holds all queues where some of the deliveries are of events of items: no moves add to their items meanwhile. Arguments: $1 seqs. Result: their number.
 SELECT count(*)
 FROM (SELECT q.id FROM queues q
-      WHERE EXISTS (SELECT FROM pushes p
-                    JOIN deliveries d ON d.seq = p.seq
-                    JOIN notices n ON n.id = d.notice_id
-                    WHERE p.seq = ANY($1::bigint[]) AND p.finding IS NOT NULL AND n.rule = '')
+      WHERE EXISTS (SELECT FROM ledger_notices(ARRAY(
+          SELECT d.notice_id FROM ledger_deliveries($1::bigint[]) d JOIN pushes p ON p.seq = d.seq AND p.finding IS NOT NULL)) n WHERE n.rule = '')
       ORDER BY q.id FOR NO KEY UPDATE) AS locked;
 
 -- name: hasten-pushes
@@ -59,7 +55,7 @@ FROM (SELECT q.id FROM queues q
 UPDATE pushes p
 SET first_due = least(p.first_due, (SELECT ledger_now($2))),
     due = CASE WHEN p.due = 9223372036854775807 THEN p.due ELSE least(p.due, (SELECT ledger_now($2))) END,
-    forgiven = (SELECT d.attempts FROM deliveries d WHERE d.seq = p.seq)
+    forgiven = (SELECT d.attempts FROM deliveries d WHERE d.seq = p.seq AND d.state <= 0)
 WHERE p.seq = ANY($1::bigint[]) AND coalesce(p.due, 0) > 0 AND p.ends > (SELECT ledger_now($2))
   AND p.until <= (SELECT ledger_now($2))
 RETURNING p.seq;

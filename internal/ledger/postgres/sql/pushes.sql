@@ -12,8 +12,7 @@ SELECT set_config('enable_seqscan', 'on', true), set_config('enable_bitmapscan',
 
 -- name: claim-pushes
 -- Arguments: $1 lane, $2 node, $3 lease in µs, $4 limit, $5 now, $6 now of leases. Result: the columns of rows.ClaimRow and the body of the notice, the
--- earliest first. What others are just about to change is left out. Notices are looked up by time and number, of which neighbours are
--- claimed together; ids are hashes, and each would be on another page of their index.
+-- earliest first. What others are just about to change is left out.
 WITH due AS MATERIALIZED (
     SELECT p.ctid AS place FROM pushes p
     WHERE p.lane_id = $1 AND p.due <= (SELECT ledger_now($5)) AND p.ends + 0 > (SELECT ledger_now($5))
@@ -22,15 +21,13 @@ WITH due AS MATERIALIZED (
 claimed AS (
     UPDATE pushes p SET until = (SELECT ledger_now($6)) + $3, token = p.token + 1, node = $2
     FROM due WHERE p.ctid = due.place
-    RETURNING p.seq, p.due, p.created, p.token, p.deadline, p.forgiven, p.kind, p.unless, p.delay, p.at, p.within, p.retry)
-SELECT c.seq, c.token, c.deadline, d.attempts - c.forgiven, d.attempts, d.recipients, c.kind, c.unless, c.delay, c.at, c.within, c.retry,
-       d.expires_at = 9223372036854775807, n.body
-FROM claimed c
-JOIN deliveries d ON d.seq = c.seq AND d.state <= 0
-CROSS JOIN LATERAL (SELECT o.body FROM notices o
-                    WHERE o.created_at = c.created AND o.first_seq <= c.seq AND o.id IS NOT DISTINCT FROM d.notice_id
-                    ORDER BY o.first_seq DESC LIMIT 1) AS n
-ORDER BY c.due, c.seq;
+    RETURNING p.seq, p.due, p.token, p.deadline, p.forgiven, p.kind, p.unless, p.delay, p.at, p.within, p.retry),
+open AS MATERIALIZED (
+    SELECT c.*, d.attempts, d.recipients, d.expires_at, d.notice_id FROM claimed c JOIN deliveries d ON d.seq = c.seq AND d.state <= 0)
+SELECT o.seq, o.token, o.deadline, o.attempts - o.forgiven, o.attempts, o.recipients, o.kind, o.unless, o.delay, o.at, o.within, o.retry,
+       o.expires_at = 9223372036854775807, n.body
+FROM open o JOIN ledger_notices(ARRAY(SELECT notice_id FROM open)) n ON n.id = o.notice_id
+ORDER BY o.due, o.seq;
 
 -- name: next-push
 -- Arguments: $1 lane, $2 now, $3 now of leases. Result: now, and when the next open delivery may be claimed, 0 = there is none. All that is due is claimed where
@@ -78,6 +75,10 @@ SELECT (SELECT count(*)
               ORDER BY p.seq FOR UPDATE) AS locked),
        ARRAY(SELECT c.finding FROM concerned c), ARRAY(SELECT c.lane_id FROM concerned c), ARRAY(SELECT c.addressee FROM concerned c);
 
+-- name: reopen-sent
+-- Whoever canceled or ended a delivery while it was under way did so in vain: what is sent is sent. It comes before settle-sent. Arguments: $1 seqs.
+SELECT ledger_reopen(ARRAY(SELECT p.seq FROM pushes p WHERE p.seq = ANY($1::bigint[]) AND p.due IS NULL));
+
 -- name: settle-sent
 -- Nothing is done with them any more, so their rows go; what operators are shown of them stays in deliveries. Arguments: $1 seqs, ascending, $2 µs
 -- since their attempts began, $3 the attempts, $4 now.
@@ -88,7 +89,7 @@ UPDATE deliveries d
 SET state = 1, attempts = d.attempts + 1, sent_at = (SELECT ledger_now($4)), last_error = '',
     tried = ledger_tried((SELECT ledger_now($4)) - s.ago || s.attempt, d.tried),
     kind = s.kind, unless = s.unless, delay = s.delay, at = s.at, within = s.within, retry = s.retry, deadline = s.deadline
-FROM sent s WHERE d.seq = s.seq AND d.state <> 1;
+FROM sent s WHERE d.seq = s.seq AND d.state <= 0;
 
 -- name: settle-failed
 -- Arguments: $1 seqs, $2 tokens, $3 errors, $4 µs since the attempts began, $5 the attempts, $6 now.

@@ -45,14 +45,17 @@ GROUP BY type, rule, status ORDER BY type COLLATE "C", rule COLLATE "C", status 
 -- name: long-expired
 -- What waits although its notice has expired long ago: its sink may be gone, and then nobody else ends it.
 -- Arguments: $1 before, $2 limit, $3 now. Result: the numbers of deliveries.
-SELECT d.seq FROM deliveries d JOIN notices n ON n.id = d.notice_id
-WHERE d.state = 0 AND d.expires_at <= (SELECT ledger_now($3)) AND n.created_at < $1 LIMIT $2;
+WITH expired AS MATERIALIZED (
+    SELECT seq, notice_id FROM deliveries WHERE state = 0 AND expires_at <= (SELECT ledger_now($3)) ORDER BY seq LIMIT $2)
+SELECT d.seq FROM expired d JOIN ledger_notices(ARRAY(SELECT notice_id FROM expired)) n ON n.id = d.notice_id
+WHERE n.created_at < $1;
 
 -- name: prune-notices
--- Removes one batch of notices with their deliveries and marks. Arguments: $1 before, $2 limit, $3 now.
+-- Removes one batch of notices with their deliveries and marks, of those that lie in no partition of a day. Arguments: $1 before, $2 limit, $3 now.
 -- Result: the number of notices and of deliveries removed.
 WITH old AS MATERIALIZED (
-    SELECT n.id, n.first_seq, n.last_seq FROM notices n
+    SELECT n.id, n.first_seq, n.last_seq
+    FROM (SELECT * FROM notices_rest UNION ALL SELECT * FROM notices_keyed) n
     WHERE n.created_at < $1 AND n.expires_at <= (SELECT ledger_now($3))
       AND NOT EXISTS (SELECT FROM findings f WHERE f.notice_id = n.id)
       AND NOT EXISTS (SELECT FROM deliveries d WHERE d.seq BETWEEN n.first_seq AND n.last_seq AND d.notice_id = n.id AND d.state = 0)

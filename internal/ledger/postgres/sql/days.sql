@@ -1,0 +1,54 @@
+-- The partitions of days; docs/adr/ledger-partitions.md.
+
+-- name: lock-days
+-- Only one node at a time makes or drops partitions. Commits wait for the locks that this takes while others wait behind them: not for long.
+-- Result: whether it is this node.
+SELECT pg_try_advisory_xact_lock('notices'::regclass::oid::integer, 0), set_config('lock_timeout', '2s', true);
+
+-- name: days
+-- Result: the partitions of days, the earliest first.
+SELECT right(c.relname, 8) FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
+WHERE i.inhparent = 'notices'::regclass AND c.relname ~ '_[0-9]{8}$' ORDER BY 1;
+
+-- name: named-notices
+-- Arguments: $1 from, $2 to (not included). Result: those notices between that open findings name.
+SELECT DISTINCT notice_id FROM findings WHERE notice_id >= $1 AND notice_id < $2;
+
+-- In the following "_leaving" stands for the day of the partitions.
+
+-- name: staying
+-- What stays of a partition of notices: what was made later than its day, lives or has expired just now, is named by a finding, or has a
+-- delivery that is tried until it was sent. Each is found by an index. Without one is what lives while less is kept than the index of those that
+-- live for long has. Arguments: $1 before, $2 ids that findings name, $3 now, $4 what just now is, $5 what long is. Result: their ids.
+SELECT id FROM notices_leaving WHERE created_at >= $1::bigint
+UNION SELECT id FROM notices_leaving WHERE expires_at > (SELECT ledger_now($3)) - $4::bigint AND expires_at - created_at > 604800000000
+UNION SELECT id FROM notices_leaving WHERE expires_at > (SELECT ledger_now($3)) - $4::bigint AND $1::bigint + $5::bigint > (SELECT ledger_now($3)) - $4::bigint
+UNION SELECT id FROM notices_leaving WHERE id = ANY ($2::text[])
+UNION SELECT n.id FROM notices_leaving n JOIN deliveries_open d ON d.notice_id = n.id AND d.expires_at = 9223372036854775807;
+
+-- name: keep-notices
+-- They lie in notices_rest from then on. Arguments: $1 ids.
+INSERT INTO notices SELECT * FROM notices_leaving WHERE id = ANY ($1::text[]);
+
+-- name: keep-deliveries
+-- Arguments: $1 ids of notices.
+INSERT INTO deliveries SELECT d.*
+FROM notices_leaving n JOIN deliveries_ended_leaving d ON d.seq BETWEEN n.first_seq AND n.last_seq AND d.notice_id = n.id
+WHERE n.id = ANY ($1::text[]);
+
+-- name: prune-day-pushes
+-- Removes what deliveries to push channels have that ended unsent and expired, of one page of the deliveries of a day. Arguments: $1 seq to start after, $2 limit, $3 now, $4 what
+-- just now is. Result: the last seq of the page, null = there was none.
+WITH page AS MATERIALIZED (
+    SELECT seq FROM deliveries_ended_leaving
+    WHERE state > 1 AND seq > $1 AND expires_at <= (SELECT ledger_now($3)) - $4::bigint ORDER BY seq LIMIT $2),
+gone AS (DELETE FROM pushes p USING page WHERE p.seq = page.seq AND p.due IS NULL)
+SELECT max(seq) FROM page;
+
+-- name: prune-day-marks
+-- Removes the marks of notices that are gone, of one batch. Arguments: $1 the notice to start after, $2 the lowest id that is kept in a partition, $3 limit.
+-- Result: the last notice of the batch, null = there was none.
+WITH page AS MATERIALIZED (SELECT DISTINCT b.notice_id FROM (
+    SELECT m.notice_id FROM marks m WHERE m.notice_id > $1 AND m.notice_id < $2 ORDER BY m.notice_id LIMIT $3) b),
+gone AS (DELETE FROM marks m USING page p WHERE m.notice_id = p.notice_id AND NOT EXISTS (SELECT FROM notices_rest n WHERE n.id = p.notice_id))
+SELECT max(notice_id) FROM page;
