@@ -94,13 +94,13 @@ func TestNoticesAreCountedByIndex(t *testing.T) {
 	now := time.Now()
 	for i, prepare := range []string{
 		`INSERT INTO notices (id, type, rule, status, created_at, expires_at, first_seq, last_seq, body, warehouse, priority)
-		 SELECT 'n_' || n, 'T', 'r', 'firing', $1::bigint - n * 8640000::bigint, $1::bigint, 0, 0, repeat('x', 300)::bytea, '119240', 1 + n % 5
+		 SELECT ($2::text[])[1 + n % cardinality($2::text[])] || n, 'T', 'r', 'firing', $1::bigint - n * 8640000::bigint, $1::bigint, 0, 0, repeat('x', 300)::bytea, '119240', 1 + n % 5
 		 FROM generate_series(1, 10000) AS n`,
 		"VACUUM ANALYZE notices",
 	} {
 		var args []any
 		if i == 0 {
-			args = append(args, codec.Micros(now))
+			args = append(args, codec.Micros(now), everywhere(now))
 		}
 		_, err := conn.Exec(t.Context(), prepare, args...)
 		noError(t, err)
@@ -114,13 +114,22 @@ func TestNoticesAreCountedByIndex(t *testing.T) {
 			noError(t, err)
 			plan, err := pgx.CollectRows(found, pgx.RowTo[string])
 			noError(t, err)
-			if text := strings.Join(plan, "\n"); !strings.Contains(text, "notices_created") || i == 1 && !strings.Contains(text, "Index Only Scan") {
+			if text := strings.Join(plan, "\n"); !strings.Contains(text, "created_at_first_seq") || i == 1 && !strings.Contains(text, "Index Only Scan") {
 				t.Errorf("%s, step %d:\n%s", mode, i, text)
 			}
 			_, err = conn.Exec(t.Context(), "DEALLOCATE counted")
 			noError(t, err)
 		}
 	}
+}
+
+// everywhere returns beginnings of ids, one for each partition that is there at the time: the server reads a table that it knows to be empty from end to end.
+func everywhere(now time.Time) []string {
+	list := []string{"n_1", "n_z"}
+	for day := notice.DayOf(now); day <= notice.DayOf(now)+daysMade; day++ {
+		list = append(list, day.IDs())
+	}
+	return list
 }
 
 // TestSearchesGoByIndex asks the server how it would look, whatever is searched for.
@@ -133,13 +142,14 @@ func TestSearchesGoByIndex(t *testing.T) {
 	noError(t, err)
 	defer func() { noError(t, conn.Close(t.Context())) }()
 	_, err = conn.Exec(t.Context(), `INSERT INTO notices (id, type, rule, status, created_at, expires_at, first_seq, last_seq, body, finding, warehouse)
-		SELECT 'n_' || i, 'T' || i % 20, 'rule-' || i % 100, 'firing', i * 1000::bigint, 0, i, i, 'x', i % 5000, 'W' || i % 10 FROM generate_series(1, 20000) AS i`)
+		SELECT ($1::text[])[1 + i % cardinality($1::text[])] || i, 'T' || i % 20, 'rule-' || i % 100, 'firing', i * 1000::bigint, 0, i, i, 'x', i % 5000, 'W' || i % 10
+		FROM generate_series(1, 20000) AS i`, everywhere(time.Now()))
 	noError(t, err)
 	_, err = conn.Exec(t.Context(), "ANALYZE notices")
 	noError(t, err)
 	scope := "119240"
 	for index, filters := range map[string][]ledger.NoticeFilter{
-		"Index Only Scan Backward using notices_created": {
+		"created_at_first_seq": {
 			{},
 			{Rule: "rule-7"},
 			{Rule: "rule-7", Types: []string{"T1"}, Warehouses: []string{"W1"}, Key: "A"},
@@ -152,7 +162,7 @@ func TestSearchesGoByIndex(t *testing.T) {
 			{From: time.UnixMicro(1), To: time.UnixMicro(9e6)},
 			{Before: ledger.NoticePlace{At: time.UnixMicro(5e6), N: 7, ID: "n_7"}},
 		},
-		"notices_finding": {{Rule: "rule-7", Scope: &scope, Finding: "[1]"}},
+		"finding_idx": {{Rule: "rule-7", Scope: &scope, Finding: "[1]"}},
 	} {
 		for _, f := range filters {
 			f.Limit = 50
@@ -170,7 +180,7 @@ func TestSearchesGoByIndex(t *testing.T) {
 			lines, err := pgx.CollectRows(found, pgx.RowTo[string])
 			noError(t, err)
 			noError(t, tx.Rollback(t.Context()))
-			if plan := strings.Join(lines, "\n"); !strings.Contains(plan, index) || strings.Contains(plan, "Seq Scan") {
+			if plan := strings.Join(lines, "\n"); !strings.Contains(plan, index) || strings.Contains(plan, "Seq Scan") || s.Finding == nil && !strings.Contains(plan, "Index Only Scan Backward") {
 				t.Errorf("%+v is searched for by\n%s", f, plan)
 			}
 		}
