@@ -14,10 +14,12 @@ func DayOf(at time.Time) Day { return Day(at.Unix() / daySeconds) }
 // Begin is when the day begins.
 func (d Day) Begin() time.Time { return time.Unix(int64(d)*daySeconds, 0).UTC() }
 
+// FirstDay is the first one that an id can name, 2020-01-01.
+const FirstDay = Day(18262)
+
 const (
 	daySeconds = 24 * 60 * 60
-	firstDay   = Day(18262) // 2020-01-01
-	idLength   = 26         // characters of an id behind its prefix
+	idLength   = 26 // characters of an id behind its prefix
 )
 
 // alphabet is sorted, so that ids sort by their days.
@@ -29,19 +31,16 @@ var idEncoding = base32.NewEncoding(alphabet).WithPadding(base32.NoPadding)
 const keyed = "z"
 
 // lastDay is the last one that an id can name, in the year 2106.
-const lastDay = firstDay + 31*32*32 - 1
+const lastDay = FirstDay + 31*32*32 - 1
 
 // IDs returns the lowest text with which ids of notices of the day begin. Those of the day sort between this and that of the next day.
 func (d Day) IDs() string { return "n_" + d.letters() }
 
-// FirstIDs is the lowest text with which ids that name a day begin.
-func FirstIDs() string { return firstDay.IDs() }
-
 // letters are three, or those of keyed for a day that has none.
 func (d Day) letters() string {
-	if d < firstDay || d > lastDay {
+	if d < FirstDay || d > lastDay {
 		return keyed
 	}
-	n := d - firstDay
+	n := d - FirstDay
 	return string([]byte{alphabet[n>>10], alphabet[n>>5&31], alphabet[n&31]})
 }

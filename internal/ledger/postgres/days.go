@@ -32,6 +32,9 @@ const (
 // dayTables are the tables that have a partition for each day.
 var dayTables = []string{"notices", "deliveries_ended"}
 
+// dayOf returns the day of a time in µs.
+func dayOf(us int64) notice.Day { return notice.DayOf(time.UnixMicro(us)) }
+
 // partitionOf returns the name of the table's partition for the day.
 func partitionOf(table string, day notice.Day) string {
 	return table + "_" + day.Begin().Format(dayFormat)
@@ -80,7 +83,7 @@ func makeDays(ctx context.Context, db beginner, now *int64) error {
 		if err := tx.QueryRow(ctx, queries.Get("now"), now).Scan(&us); err != nil {
 			return err
 		}
-		today := notice.DayOf(codec.Time(us))
+		today := dayOf(us)
 		for day := today; day <= today+daysMade; day++ {
 			if slices.Contains(have, day) || day.IDs() == (day+1).IDs() { // or no id can name the day
 				continue
@@ -204,7 +207,7 @@ func (e engine) prunePushes(ctx context.Context, day notice.Day) error {
 
 // pruneMarks removes the marks of notices that went with partitions of days before the one that is kept.
 func (e engine) pruneMarks(ctx context.Context, keep notice.Day) error {
-	after := notice.FirstIDs()
+	after := notice.FirstDay.IDs()
 	for next := &after; next != nil; {
 		if _, err := e.One(ctx, "prune-day-marks", []any{*next, keep.IDs(), pruneBatch}, &next); err != nil {
 			return err

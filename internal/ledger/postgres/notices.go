@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/jackc/pgx/v5"
 
 	"tallyman/internal/ledger"
 	"tallyman/internal/ledger/codec"
+	"tallyman/internal/notice"
 )
 
 // overReason is what the record says of deliveries that are canceled because their findings are over.
@@ -115,6 +117,7 @@ func (w *noticeWriter) askPushes(b *pgx.Batch) {
 	}
 	b.Queue(queries.Get("by-key"))
 	b.Queue(queries.Get("lock-findings"), findings, w.plan.Over, w.lowest, w.highest)
+	b.Queue(queries.Get("by-hash"))
 	b.Queue(queries.Get("open-pushes"), findings, w.plan.Over, w.lowest, w.highest, w.plan.After()).Query(func(found pgx.Rows) error {
 		var one codec.OpenPush
 		var body []byte
@@ -137,7 +140,8 @@ func (w *noticeWriter) askSent(b *pgx.Batch, back []codec.Retraction) {
 	for i, t := range back {
 		ids[i], findings[i], since[i] = t.Notice, t.Finding, t.Since
 	}
-	b.Queue(queries.Get("sent-pushes"), ids, findings, since).Query(func(found pgx.Rows) error {
+	first, last := max(dayOf(slices.Min(since)), notice.FirstDay), dayOf(slices.Max(since))
+	b.Queue(queries.Get("sent-pushes"), ids, findings, since, first.IDs(), (last + 1).IDs()).Query(func(found pgx.Rows) error {
 		var n int64
 		var sink string
 		var recipients []string

@@ -53,6 +53,10 @@ FROM (SELECT p.seq FROM pushes p
       WHERE p.seq = ANY (ARRAY(SELECT o.seq FROM concerned c JOIN pushes o ON o.finding = c.finding AND o.due IS NOT NULL))
       ORDER BY p.seq FOR UPDATE) AS locked;
 
+-- name: by-hash
+-- After by-key: joins may be by hashes all the same. For statements that look up in subqueries what by-key is for.
+SELECT set_config('enable_hashjoin', 'on', true);
+
 -- name: open-pushes
 -- What is open of findings, in a statement of its own after lock-findings: it sees what that waited for. Arguments: as those of
 -- lock-findings, $5 ids of firing notices that are taken back. Result: the columns of rows.Open, and the body of a firing notice that
@@ -67,8 +71,8 @@ WITH concerned AS MATERIALIZED (
 open AS MATERIALIZED (
     SELECT p.seq, p.finding, p.addressee, l.sink, p.unless, d.attempts > 0 OR p.node <> '' AS tried, c.over, d.notice_id, d.recipients
     FROM concerned c
-    JOIN pushes p ON p.finding = c.finding AND p.due IS NOT NULL
-    JOIN deliveries d ON d.seq = p.seq AND d.state <= 0
+    CROSS JOIN LATERAL (SELECT * FROM pushes p WHERE p.finding = c.finding AND p.due IS NOT NULL OFFSET 0) AS p
+    CROSS JOIN LATERAL (SELECT * FROM deliveries d WHERE d.seq = p.seq AND d.state <= 0 OFFSET 0) AS d
     JOIN lanes l ON l.id = p.lane_id)
 SELECT o.seq, o.finding, o.addressee, o.sink, o.unless, o.tried, o.over, n.id, o.recipients,
        CASE WHEN n.status = 'firing' AND cardinality($5::text[]) > 0 AND n.id <> ALL ($5::text[]) THEN n.body END
@@ -78,13 +82,13 @@ ORDER BY o.seq;
 
 -- name: sent-pushes
 -- Which push channels were told of findings. Arguments: $1 ids of firing notices, $2 numbers of their findings, $3 when their
--- episodes began. Result: the position of the notice (from 1), and of it and of each that may be an earlier one of the episode: a sink, the
+-- episodes began, $4 and $5 the lowest id of the first and behind the last of the days on which. Result: the position of the notice (from 1), and of it and of each that may be an earlier one of the episode: a sink, the
 -- recipients of its deliveries there that were sent, and the body.
 WITH t AS MATERIALIZED (SELECT * FROM unnest($1::text[], $2::bigint[], $3::bigint[]) WITH ORDINALITY AS t (id, finding, since, n)),
 told AS MATERIALIZED (
     SELECT t.n, o.id, o.body FROM t JOIN ledger_notices($1::text[]) o ON o.id = t.id COLLATE "C"
     UNION ALL
-    SELECT t.n, o.id, o.body FROM t JOIN ledger_notices_of_findings($2::bigint[]) o
+    SELECT t.n, o.id, o.body FROM t JOIN ledger_notices_of_findings($2::bigint[], $4, $5) o
         ON o.finding = t.finding AND o.created_at >= t.since AND o.status = 'firing' AND o.id <> t.id)
 SELECT t.n, s.sink, s.recipients, t.body
 FROM told t
