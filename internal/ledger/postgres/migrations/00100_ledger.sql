@@ -188,6 +188,9 @@ CREATE TABLE notices_rest PARTITION OF notices DEFAULT;
 -- Notices by id. A join of the table itself would be planned for all partitions; the ids in hand lead to a few.
 CREATE FUNCTION ledger_notices(ids text[]) RETURNS SETOF notices LANGUAGE plpgsql STABLE ROWS 100 AS
 $$ BEGIN RETURN QUERY SELECT * FROM notices n WHERE n.id = ANY (ids); END $$;
+-- The bodies of notices in the order of the ids, for statements that run after by-key.
+CREATE FUNCTION ledger_bodies(ids text[]) RETURNS bytea[] LANGUAGE sql STABLE SET enable_hashjoin = on AS
+$$ SELECT array_agg(n.body ORDER BY w.place) FROM unnest(ids) WITH ORDINALITY AS w (id, place) LEFT JOIN ledger_notices(ids) n ON n.id = w.id $$;
 -- Those of findings whose ids name a day from the one to before the other, or none that begins with a digit as days up to 2036 do.
 CREATE FUNCTION ledger_notices_of_findings(findings bigint[], since text, until text) RETURNS SETOF notices LANGUAGE plpgsql STABLE ROWS 100 AS
 $$ BEGIN

@@ -9,10 +9,11 @@ SELECT id FROM lanes WHERE sink = $1 AND warehouse = $2;
 INSERT INTO lanes (sink, warehouse) VALUES ($1, $2) ON CONFLICT (sink, warehouse) DO NOTHING;
 
 -- name: pending-lanes
--- Arguments: $1 sink, $2 now. Result: warehouses with something pending that no living lease holds.
+-- Arguments: $1 sink, $2 now. Result: warehouses with something pending that no living lease holds. As in
+-- oldest-pending the lane is a range.
 SELECT l.warehouse FROM lanes l
+CROSS JOIN LATERAL (SELECT FROM deliveries d WHERE d.lane_id BETWEEN l.id AND l.id AND d.state = 0 ORDER BY d.lane_id, d.seq LIMIT 1) AS d
 WHERE l.sink = $1 AND l.lease_until <= (SELECT ledger_now($2))
-  AND EXISTS (SELECT FROM deliveries d WHERE d.lane_id = l.id AND d.state = 0)
 ORDER BY l.warehouse;
 
 -- name: acquire-lane
@@ -27,9 +28,10 @@ UPDATE lanes SET node = '', lease_until = 0 WHERE sink = $1 AND warehouse = $2 A
 
 -- name: pending
 -- Arguments: $1 lane, $2 seq to start after, $3 limit, $4 now. Result: seq, expired, recipients, and the body of the notice,
--- in the order of seq.
+-- in the order of seq. As in oldest-pending the lane is a range.
 WITH page AS MATERIALIZED (
-    SELECT seq, expires_at, recipients, notice_id FROM deliveries WHERE lane_id = $1 AND state = 0 AND seq > $2 ORDER BY seq LIMIT $3)
+    SELECT seq, expires_at, recipients, notice_id FROM deliveries
+    WHERE lane_id BETWEEN $1 AND $1 AND state = 0 AND seq > $2 ORDER BY lane_id, seq LIMIT $3)
 SELECT d.seq, d.expires_at <= (SELECT ledger_now($4)), d.recipients, n.body
 FROM page d JOIN ledger_notices(ARRAY(SELECT notice_id FROM page)) n ON n.id = d.notice_id
 ORDER BY d.seq;
@@ -71,7 +73,7 @@ SET state = 2, attempts = attempts + 1, last_error = $2, tried = ledger_tried((S
 WHERE seq = ANY($1::bigint[]) AND state = 0;
 
 -- name: count-pending
--- Answered by the partial index of what is pending. Result: sink, number.
+-- Answered by the index of what is pending. Result: sink, number.
 SELECT l.sink, sum(c.n)::bigint
 FROM (SELECT lane_id, count(*) AS n FROM deliveries WHERE state = 0 GROUP BY lane_id) AS c JOIN lanes l ON l.id = c.lane_id
 GROUP BY l.sink;
@@ -86,7 +88,7 @@ FROM (SELECT f.sink, CASE WHEN EXISTS (SELECT FROM pushes p WHERE p.seq = f.seq)
                           THEN (SELECT p.first_due FROM pushes p
                                 WHERE p.lane_id BETWEEN f.lane_id AND f.lane_id AND p.due < 9223372036854775807 AND p.held = ''
                                 ORDER BY p.lane_id, p.first_due LIMIT 1)
-                          ELSE (SELECT n.created_at FROM deliveries d JOIN notices n ON n.id = d.notice_id WHERE d.seq = f.seq) END AS since
+                          ELSE (SELECT n.created_at FROM ledger_notices(ARRAY(SELECT d.notice_id FROM deliveries d WHERE d.seq = f.seq AND d.state <= 0)) n) END AS since
       FROM (SELECT DISTINCT ON (l.sink) l.sink, l.id AS lane_id, d.seq
             FROM lanes l
             CROSS JOIN LATERAL (SELECT seq FROM deliveries WHERE lane_id BETWEEN l.id AND l.id AND state = 0 ORDER BY lane_id, seq LIMIT 1) AS d

@@ -23,11 +23,11 @@ claimed AS (
     FROM due WHERE p.ctid = due.place
     RETURNING p.seq, p.due, p.token, p.deadline, p.forgiven, p.kind, p.unless, p.delay, p.at, p.within, p.retry),
 open AS MATERIALIZED (
-    SELECT c.*, d.attempts, d.recipients, d.expires_at, d.notice_id FROM claimed c JOIN deliveries d ON d.seq = c.seq AND d.state <= 0)
+    SELECT c.*, d.attempts, d.recipients, d.expires_at, d.notice_id, row_number() OVER (ORDER BY c.due, c.seq) AS place
+    FROM claimed c JOIN deliveries d ON d.seq = c.seq AND d.state <= 0)
 SELECT o.seq, o.token, o.deadline, o.attempts - o.forgiven, o.attempts, o.recipients, o.kind, o.unless, o.delay, o.at, o.within, o.retry,
-       o.expires_at = 9223372036854775807, n.body
-FROM open o JOIN ledger_notices(ARRAY(SELECT notice_id FROM open)) n ON n.id = o.notice_id
-ORDER BY o.due, o.seq;
+       o.expires_at = 9223372036854775807, (SELECT ledger_bodies(ARRAY(SELECT notice_id FROM open ORDER BY place)))[o.place]
+FROM open o ORDER BY o.place;
 
 -- name: next-push
 -- Arguments: $1 lane, $2 now, $3 now of leases. Result: now, and when the next open delivery may be claimed, 0 = there is none. All that is due is claimed where
