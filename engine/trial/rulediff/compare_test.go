@@ -135,7 +135,7 @@ func TestEffects(t *testing.T) {
 		},
 		"a limit": {
 			rows: bins(-1, -2, -3), old: []string{"key:", "mode: event\n    key:", ", send_resolved: true", ""},
-			now: []string{"key:", "mode: event\n    limit: {notices: 1}\n    key:", ", send_resolved: true", ""}, want: `same 3 ["C"] ["B"] ["A"]`,
+			now: []string{"key:", "mode: event\n    limit: {notices: 1}\n    key:", ", send_resolved: true", ""}, want: `same 3 ["A"] ["C"] ["B"]`,
 		},
 		"a higher priority, told in a digest": {
 			rows: bins(-1, -9, -9), now: []string{"key:", "limit: {notices: 1}\n    key:", "title:", "priority: \"qty < -5 ? 5 : 3\", title:"},

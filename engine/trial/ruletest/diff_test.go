@@ -109,7 +109,7 @@ func TestFailuresAreReadable(t *testing.T) {
 			`8:118 0s: the notices differ
   notices[0], of the finding [1]:
 -   id: n_x
-+   id: n_2kkohzun53k4tf7wjbnom5zrcm
++   id: n_zueeibtohxvewn7zqd3higxtl4
 +   episode: '["2026-05-31T23:00:00Z",1]'
 +   expiresAt: "2026-06-04T00:00:00Z"
 `,

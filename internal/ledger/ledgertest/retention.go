@@ -37,10 +37,10 @@ type retention struct {
 
 var retentionTests = []testCase{
 	{"retention keeps what must stay, with all that belongs to it, and nothing for long beside", func(t *testing.T, f *fixture) {
-		seed := rand.Uint64()
+		seed := rand.Uint64() //nolint:gosec // not a secret
 		t.Logf("seed %d", seed)
 		f.subscribed(t)
-		m := &retention{f: f, random: rand.New(rand.NewPCG(seed, 0))}
+		m := &retention{f: f, random: rand.New(rand.NewPCG(seed, 0))} //nolint:gosec // not a secret
 		for range 40 {
 			f.clock.Add(time.Duration(1+m.random.IntN(40)) * time.Hour)
 			if m.random.IntN(10) == 0 { // nobody was at work

@@ -60,12 +60,16 @@ WITH old AS MATERIALIZED (
       AND NOT EXISTS (SELECT FROM findings f WHERE f.notice_id = n.id)
       AND NOT EXISTS (SELECT FROM deliveries d WHERE d.seq BETWEEN n.first_seq AND n.last_seq AND d.notice_id = n.id AND d.state = 0)
     LIMIT $2),
-gone AS (DELETE FROM deliveries d USING old o
+rest AS (DELETE FROM deliveries_rest d USING old o
          WHERE d.seq BETWEEN o.first_seq AND o.last_seq AND d.notice_id = o.id RETURNING d.seq),
+keyed AS (DELETE FROM deliveries_keyed d USING old o
+          WHERE d.seq BETWEEN o.first_seq AND o.last_seq AND d.notice_id = o.id RETURNING d.seq),
+gone AS (SELECT seq FROM rest UNION ALL SELECT seq FROM keyed),
 pushed AS (DELETE FROM pushes p USING gone g WHERE p.seq = g.seq),
 marked AS (DELETE FROM marks m USING old o WHERE m.notice_id = o.id),
-removed AS (DELETE FROM notices n USING old o WHERE n.id = o.id RETURNING 1)
-SELECT (SELECT count(*) FROM removed), (SELECT count(*) FROM gone);
+rest_removed AS (DELETE FROM notices_rest n USING old o WHERE n.id = o.id),
+keyed_removed AS (DELETE FROM notices_keyed n USING old o WHERE n.id = o.id)
+SELECT (SELECT count(*) FROM old), (SELECT count(*) FROM gone);
 
 -- name: prune-firings
 -- Removes one batch of records of runs. Arguments: $1 how many of the last runs stay per rule and scope, and the records that they are in, $2 limit.
