@@ -25,8 +25,9 @@ const (
 	// justExpired is for how long a notice is kept that has expired: its deliveries are canceled first.
 	justExpired = time.Hour
 
-	dayFormat      = "20060102"
-	checkViolation = "23514"
+	dayFormat        = "20060102"
+	checkViolation   = "23514"
+	lockNotAvailable = "55P03"
 )
 
 // dayTables are the tables that have a partition for each day.
@@ -45,9 +46,18 @@ type beginner interface {
 	Begin(ctx context.Context) (pgx.Tx, error)
 }
 
-// withDays runs do in a transaction with the days that have partitions, the earliest first, unless another node is at the partitions. Where others hold a table for too long it fails, and is
-// to be tried again.
-func withDays(ctx context.Context, db beginner, do func(tx pgx.Tx, have []notice.Day) error) error {
+// withDays runs do in a transaction with the days that have partitions, the earliest first, unless another node is at the partitions. While others hold a table it gives way
+// to them and runs do again, a few times.
+func withDays(ctx context.Context, db beginner, do func(tx pgx.Tx, have []notice.Day) error) (err error) {
+	for range 10 {
+		if err = withDaysOnce(ctx, db, do); !hasState(err, lockNotAvailable) {
+			break
+		}
+	}
+	return err
+}
+
+func withDaysOnce(ctx context.Context, db beginner, do func(tx pgx.Tx, have []notice.Day) error) error {
 	return again(func() error {
 		return pgx.BeginFunc(ctx, db, func(tx pgx.Tx) error {
 			var free bool

@@ -185,3 +185,26 @@ func TestDaysEndWhileNodesWork(t *testing.T) {
 		t.Errorf("%d of %d were sent", sent, rounds*each)
 	}
 }
+
+// TestADayGivesWay has a reader hold both tables while a day is to be dropped: the reader's next question is answered, and the day goes later.
+func TestADayGivesWay(t *testing.T) {
+	t.Parallel()
+	d := newDayLedger(t)
+	_, err := d.Prune(t.Context(), d.now, 5)
+	noError(t, err)
+	reader, err := d.beside.Begin(t.Context())
+	noError(t, err)
+	_, err = reader.Exec(t.Context(), "SELECT FROM deliveries")
+	noError(t, err)
+	dropped := make(chan error, 1)
+	go func() { dropped <- engine{d.Ledger}.DropDays(t.Context(), d.now.AddDate(0, 1, 0)) }()
+	testenv.Eventually(t, func() bool { // the day waits for the reader
+		var waits bool
+		err := d.pool.QueryRow(t.Context(), "SELECT EXISTS (SELECT FROM pg_locks WHERE NOT granted AND relation = 'deliveries_ended'::regclass)").Scan(&waits)
+		return err == nil && waits
+	}, 10*time.Second)
+	_, err = reader.Exec(t.Context(), "SELECT FROM notices")
+	noError(t, err)
+	noError(t, reader.Rollback(t.Context()))
+	noError(t, <-dropped)
+}

@@ -1,9 +1,9 @@
 -- The partitions of days; docs/adr/ledger-partitions.md.
 
 -- name: lock-days
--- Only one node at a time makes or drops partitions. Commits wait for the locks that this takes while others wait behind them: not for long.
--- Result: whether it is this node.
-SELECT pg_try_advisory_xact_lock('notices'::regclass::oid::integer, 0), set_config('lock_timeout', '2s', true);
+-- Only one node at a time makes or drops partitions. It waits for a table for less time than the server's deadlock_timeout: then it is always this transaction
+-- that gives up, and never one that others wait for. Result: whether it is this node.
+SELECT pg_try_advisory_xact_lock('notices'::regclass::oid::integer, 0), set_config('lock_timeout', '500ms', true);
 
 -- name: days
 -- Result: the partitions of days, the earliest first.
