@@ -163,13 +163,13 @@ func TestMakePushes(t *testing.T) {
 	equal(t, []int64{finding, finding}, p.Concerned())
 	us := func(d time.Duration) int64 { return created.Add(d).UnixMicro() }
 	first := PushRow{
-		Due: us(0), Created: us(0), First: us(0), Deadline: us(time.Hour), Ends: us(30 * time.Minute), Finding: &finding,
+		Due: us(0), First: us(0), Deadline: us(time.Hour), Ends: us(30 * time.Minute), Finding: &finding,
 		Strategy: Strategy{Kind: "timed", Within: time.Hour.Microseconds()},
 	}
 	second := first
 	second.Due, second.Ends = Behind, us(time.Hour)
 	other := PushRow{
-		Due: us(time.Minute), Created: us(0), First: us(time.Minute), Ends: us(30 * time.Minute), Finding: &finding,
+		Due: us(time.Minute), First: us(time.Minute), Ends: us(30 * time.Minute), Finding: &finding,
 		Strategy: Strategy{Kind: "delayed", Unless: "read", At: us(time.Minute), Retry: 3},
 	}
 	equal(t, []Delivery{

@@ -20,7 +20,6 @@ const Never int64 = math.MaxInt64
 // PushRow is a row of pushes.
 type PushRow struct {
 	Due, First, Deadline, Ends int64
-	Created                    int64  // of the notice
 	Finding                    *int64 // nil = in no order
 	Addressee                  int64
 	Strategy
@@ -40,7 +39,7 @@ func (t *target) push(n *notice.Notice, recipients string) *PushRow {
 		return nil
 	}
 	p := &PushRow{
-		Created: Micros(n.CreatedAt), First: Micros(t.strategy.First(n.CreatedAt)), Deadline: Micros(t.strategy.Deadline(n.CreatedAt)), Ends: t.expires(n),
+		First: Micros(t.strategy.First(n.CreatedAt)), Deadline: Micros(t.strategy.Deadline(n.CreatedAt)), Ends: t.expires(n),
 		Strategy: NewStrategy(t.strategy),
 	}
 	p.Due = p.First

@@ -276,8 +276,8 @@ func fillPushes(b *testing.B, url string, n int, from time.Time) {
 		},
 		{`INSERT INTO deliveries (seq, expires_at, lane_id, notice_id)
 			SELECT i, $2, 1, 'n_' || md5(i::text) FROM generate_series(1, $1::bigint) AS i`, []any{n, expires}},
-		{`INSERT INTO pushes (seq, due, created, first_due, deadline, ends, finding, addressee, delay, at, within, lane_id, retry, kind, unless)
-			SELECT i, $2 + i * 1000, $2, $2 + i * 1000, 0, $3, i, 0, i * 1000, 0, 0, 1, 2, 'delayed', 'read'
+		{`INSERT INTO pushes (seq, due, first_due, deadline, ends, finding, addressee, delay, at, within, lane_id, retry, kind, unless)
+			SELECT i, $2 + i * 1000, $2 + i * 1000, 0, $3, i, 0, i * 1000, 0, 0, 1, 2, 'delayed', 'read'
 			FROM generate_series(1, $1::bigint) AS i`, []any{n, from.UnixMicro(), expires}},
 	} {
 		if _, err := conn.Exec(b.Context(), s.sql, s.args...); err != nil {

@@ -159,7 +159,7 @@ func (w *noticeWriter) copyNotices(deliveries []codec.Delivery, seqs []int64) *c
 
 // copyPushes makes the rows of the deliveries to push channels.
 func (w *noticeWriter) copyPushes(deliveries []codec.Delivery, seqs []int64) *copyRows {
-	const size = 2 + 15*4 + 11*8 + 2*4 + 9 + 8
+	const size = 2 + 14*4 + 10*8 + 2*4 + 9 + 8
 	out := newCopyRows(0)
 	for i, d := range deliveries {
 		p := d.Push
@@ -169,10 +169,9 @@ func (w *noticeWriter) copyPushes(deliveries []codec.Delivery, seqs []int64) *co
 		if out.n == 0 {
 			out = newCopyRows(size * (len(deliveries) - i))
 		}
-		out.row(15)
+		out.row(14)
 		out.int64(seqs[i])
 		out.int64(p.Due)
-		out.int64(p.Created)
 		out.int64(p.First)
 		out.int64(p.Deadline)
 		out.int64(p.Ends)

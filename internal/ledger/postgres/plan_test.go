@@ -117,8 +117,8 @@ func TestPushesAreFoundByIndex(t *testing.T) {
 	for n := 1; n <= rounds; n++ {
 		pushRound(t, l, n)
 	}
-	execute(t, url, `INSERT INTO pushes (seq, due, created, first_due, deadline, ends, finding, addressee, delay, at, within, lane_id, retry, kind, unless)
-		SELECT -n, (1::bigint << 60) + n, 0, 0, 0, 1::bigint << 61, n, 0, 0, 0, 0, (SELECT id FROM lanes), 0, 'delayed', ''
+	execute(t, url, `INSERT INTO pushes (seq, due, first_due, deadline, ends, finding, addressee, delay, at, within, lane_id, retry, kind, unless)
+		SELECT -n, (1::bigint << 60) + n, 0, 0, 1::bigint << 61, n, 0, 0, 0, 0, (SELECT id FROM lanes), 0, 'delayed', ''
 		FROM generate_series(1, 100000) AS n`)
 	scans, read := pushScans(t, url)
 	for n := rounds + 1; n <= 2*rounds; n++ {

@@ -268,7 +268,6 @@ END $$;
 --             addressee, null once it has ended
 --   until     the end of the lease of the node that has it claimed, 0 = no claim is in force. No index has it, so a claim changes none
 --   first_due when it may be claimed first
---   created   the notice's created_at, by which and seq it is found
 --   deadline  of a timed one, 0 = none; ends is what comes first of it and the expiry of the delivery
 --   token     of the last claim, counts up; node is '' once that claim was settled
 --   finding   as in notices; null = not a finding's, and in no order
@@ -279,7 +278,6 @@ CREATE TABLE pushes (
     seq        bigint  NOT NULL PRIMARY KEY,
     due        bigint,
     until      bigint  NOT NULL DEFAULT 0,
-    created    bigint  NOT NULL,
     first_due  bigint  NOT NULL,
     deadline   bigint  NOT NULL,
     ends       bigint  NOT NULL,

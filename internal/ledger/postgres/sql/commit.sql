@@ -111,7 +111,7 @@ SELECT array_agg(n ORDER BY n) FROM (SELECT nextval('deliveries_seq') AS n FROM 
 COPY deliveries_open (seq, expires_at, lane_id, notice_id, recipients) FROM STDIN BINARY;
 
 -- name: copy-pushes
-COPY pushes (seq, due, created, first_due, deadline, ends, finding, addressee, lane_id, kind, unless, delay, at, within, retry) FROM STDIN BINARY;
+COPY pushes (seq, due, first_due, deadline, ends, finding, addressee, lane_id, kind, unless, delay, at, within, retry) FROM STDIN BINARY;
 
 -- name: copy-notices
 COPY notices (id, type, rule, status, created_at, expires_at, first_seq, last_seq, body, finding, warehouse, priority) FROM STDIN BINARY;
