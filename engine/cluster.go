@@ -75,18 +75,33 @@ func (e *Engine) TakeOver() {
 	signal(e.left)
 }
 
-// sweepEvery is how often the ledger is pruned.
-const sweepEvery = time.Hour
+// sweepEvery is how often the ledger is pruned, and sweepFirst when for the first time: not while everybody starts.
+const (
+	sweepEvery = time.Hour
+	sweepFirst = time.Minute
+)
 
 // sweep prunes the ledger once an hour. Every node does; what one has removed, another does not find.
 func (e *Engine) sweep(ctx context.Context, stop <-chan struct{}) {
-	for pause(ctx, stop, sweepEvery) {
+	for wait := sweepFirst; pause(ctx, stop, wait); wait = sweepEvery {
 		before := e.opts.Clock.Now().Add(-e.opts.Retention)
 		n, err := e.opts.Ledger.Prune(ctx, before, e.opts.KeepRuns)
+		if err != nil && ctx.Err() != nil {
+			return
+		}
+		e.unpruned.Store(&err)
 		if err != nil {
-			e.log.Warn("the ledger could not be pruned", "error", err)
+			e.log.Warn("the ledger could not be pruned, and is pruned again in an hour", "error", err)
 			continue
 		}
 		e.log.Debug("ledger pruned", "rows", n)
 	}
+}
+
+// Unpruned is why this node could not prune the ledger when it last tried; nil = it could, or has not tried yet.
+func (e *Engine) Unpruned() error {
+	if err := e.unpruned.Load(); err != nil {
+		return *err
+	}
+	return nil
 }

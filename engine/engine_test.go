@@ -245,9 +245,32 @@ func TestJanitorPrunes(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.start(w.options("a"))
 		pass(150 * m)
-		want := time.Date(2000, 1, 1, 2, 0, 0, 0, time.UTC).Add(-90 * 24 * time.Hour)
-		if got := w.ledger.Pruned(); len(got) != 2 || !got[1].Equal(want) {
+		want := time.Date(2000, 1, 1, 2, 1, 0, 0, time.UTC).Add(-90 * 24 * time.Hour)
+		if got := w.ledger.Pruned(); len(got) != 3 || !got[2].Equal(want) {
 			t.Errorf("pruned %v, want until %v", got, want)
+		}
+	})
+}
+
+// TestWhatCannotBePrunedIsTold: the node says so until it can prune again.
+func TestWhatCannotBePrunedIsTold(t *testing.T) {
+	inWorld(t, func(w *world) {
+		full := errors.New("the disk is full")
+		w.ledger.Fail = func(call string) error {
+			if call == "Prune" {
+				return full
+			}
+			return nil
+		}
+		e := w.start(w.options("a"))
+		pass(2 * m)
+		if err := e.Unpruned(); !errors.Is(err, full) {
+			t.Errorf("it says %v", err)
+		}
+		w.ledger.Fail = nil
+		pass(60 * m)
+		if err := e.Unpruned(); err != nil {
+			t.Errorf("it says %v and could prune", err)
 		}
 	})
 }

@@ -58,6 +58,8 @@ func ruleOf(name string) *rules.Rule {
 		r.GroupBy, r.Limit.Notices = []string{"bin"}, 1
 	case many:
 		r.Probe.MaxRows = 10_000
+	case wide:
+		r.Schedule.CatchUp = rules.CatchUpAll
 	case alerts:
 		r.OnError = rules.PolicyAlert
 	case string(rules.ModeEvent):

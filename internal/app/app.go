@@ -84,7 +84,7 @@ type App struct {
 	authoring *authoring.Node
 	wellness  *wellness
 
-	ledgerHealth, clockHealth, commitHealth, indexHealth, rulesHealth, tlsHealth health
+	ledgerHealth, clockHealth, commitHealth, indexHealth, retentionHealth, rulesHealth, tlsHealth health
 }
 
 // New opens everything that the configuration names and starts to listen. What is out of reach but may come back

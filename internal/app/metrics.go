@@ -32,7 +32,7 @@ func (a *App) measure(meter *metrics.Metrics, counts *ruleCounts) error {
 
 // measured is how the node stands.
 func (a *App) measured(ctx context.Context) metrics.NodeState {
-	state := metrics.NodeState{Ready: a.ready(ctx) == nil, Blocked: a.commits.Blocked() != nil}
+	state := metrics.NodeState{Ready: a.ready(ctx) == nil, Blocked: a.commits.Blocked() != nil, Unpruned: a.engine.Unpruned() != nil}
 	if restored := a.restored.Load(); restored != 0 {
 		state.Restored = time.UnixMicro(restored)
 	}

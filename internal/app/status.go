@@ -128,6 +128,9 @@ func (a *App) node(ctx context.Context) overview.NodeReport {
 	if h := a.clockHealth.report("clock", "", a.clockFault()); !h.OK {
 		r.Health = append(r.Health, h)
 	}
+	if h := a.retentionHealth.report("retention", "", a.retentionFault()); !h.OK {
+		r.Health = append(r.Health, h)
+	}
 	_, fault := a.book.taken()
 	if h := a.rulesHealth.report("rules", "", fault); fault != nil {
 		r.Health = append(r.Health, h)
@@ -216,6 +219,17 @@ func (h *health) report(part, name string, err error) wire.Health {
 		r.Error = err.Error()
 	}
 	return r
+}
+
+// codeRetentionFails stands before why what is old stays in the ledger.
+const codeRetentionFails = "retention_fails"
+
+// retentionFault is why this node could not remove what is old from the ledger.
+func (a *App) retentionFault() error {
+	if err := a.engine.Unpruned(); err != nil {
+		return fmt.Errorf("%s: what is old stays in the ledger, and is tried again in an hour: %w", codeRetentionFails, err)
+	}
+	return nil
 }
 
 func (a *App) pingLedger(ctx context.Context) error {

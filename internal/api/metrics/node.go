@@ -13,6 +13,7 @@ type Node struct {
 	ask      func(ctx context.Context) NodeState
 	ready    *prometheus.Desc
 	blocked  *prometheus.Desc
+	unpruned *prometheus.Desc
 	waiting  *prometheus.Desc
 	oldest   *prometheus.Desc
 	restore  *prometheus.Desc
@@ -32,6 +33,8 @@ type Node struct {
 type NodeState struct {
 	Ready   bool                     // as /readyz has it
 	Blocked bool                     // The ledger refuses each commit.
+	// Unpruned: when the node last tried, it could not remove what is old from the ledger.
+	Unpruned bool
 	Waiting map[string]int64         // deliveries that are pending, by sink; nil = the ledger has not said
 	Clock   *Clock                   // nil = the node has a clock of its own
 	Oldest  map[string]time.Duration // for how long the oldest of those waits, by sink; as Waiting
@@ -67,6 +70,7 @@ func NewNode(ask func(ctx context.Context) NodeState) *Node {
 		ask:     ask,
 		ready:   prometheus.NewDesc(namespace+"_ready", "1 while everything that the node needs is in reach, as /readyz says.", nil, nil),
 		blocked: prometheus.NewDesc(namespace+"_commits_blocked", "1 while the ledger refuses each commit of this node.", nil, nil),
+		unpruned: prometheus.NewDesc(namespace+"_retention_failing", "1 while what is old stays in the ledger, because this node could not remove it when it last tried.", nil, nil),
 		waiting: prometheus.NewDesc(namespace+"_deliveries_pending", "Deliveries that wait, by sink; of the whole cluster.",
 			[]string{"sink"}, nil),
 		oldest: prometheus.NewDesc(namespace+"_deliveries_oldest_seconds", "For how long the oldest delivery that waits could have been delivered, by sink; 0 where none waits. Of the whole cluster.",
@@ -87,6 +91,7 @@ func NewNode(ask func(ctx context.Context) NodeState) *Node {
 func (n *Node) Describe(ch chan<- *prometheus.Desc) {
 	ch <- n.ready
 	ch <- n.blocked
+	ch <- n.unpruned
 	ch <- n.waiting
 	ch <- n.oldest
 	ch <- n.restore
@@ -103,6 +108,7 @@ func (n *Node) Collect(ch chan<- prometheus.Metric) {
 	now := n.state()
 	ch <- prometheus.MustNewConstMetric(n.ready, prometheus.GaugeValue, oneIf(now.Ready))
 	ch <- prometheus.MustNewConstMetric(n.blocked, prometheus.GaugeValue, oneIf(now.Blocked))
+	ch <- prometheus.MustNewConstMetric(n.unpruned, prometheus.GaugeValue, oneIf(now.Unpruned))
 	restored := 0.0
 	if !now.Restored.IsZero() {
 		restored = float64(now.Restored.UnixMicro()) / 1e6

@@ -2272,10 +2272,10 @@ export interface components {
             name?: string;
             ok: boolean;
             /**
-             * @description what it is; clock: only where an operator should confirm that of the ledger, which went ahead; commits: what the ledger refuses, or has refused within the last minute; restore: only for a day after a node found that the ledger had been restored from a copy, and with the name of each queue that withholds items since; rules: only where rule files are not in force, because that could not be recorded; scopes: only where those of a rule do not follow the query that lists them; subscriptions: only where those of a source do not follow it
+             * @description what it is; clock: only where an operator should confirm that of the ledger, which went ahead; commits: what the ledger refuses, or has refused within the last minute; restore: only for a day after a node found that the ledger had been restored from a copy, and with the name of each queue that withholds items since; retention: only where this node could not remove what is old; rules: only where rule files are not in force, because that could not be recorded; scopes: only where those of a rule do not follow the query that lists them; subscriptions: only where those of a source do not follow it
              * @enum {string}
              */
-            part: "clock" | "ledger" | "commits" | "redis" | "restore" | "rules" | "scopes" | "sink" | "source" | "subscriptions" | "tls";
+            part: "clock" | "ledger" | "commits" | "redis" | "restore" | "retention" | "rules" | "scopes" | "sink" | "source" | "subscriptions" | "tls";
             /**
              * Format: date-time
              * @description how long it has been so

@@ -26,6 +26,7 @@ export type WrongText =
   | "wrongRules"
   | "wrongTls"
   | "wrongClock"
+  | "wrongRetention"
   | "wrongSubscriptions"
   | "wrongScopes"
   | "wrongFailing"
@@ -54,6 +55,7 @@ const parts: Record<Schemas["Health"]["part"], WrongText> = {
   restore: "wrongRestore",
   tls: "wrongTls",
   clock: "wrongClock",
+  retention: "wrongRetention",
   subscriptions: "wrongSubscriptions",
   scopes: "wrongScopes",
 };
