@@ -31,13 +31,13 @@ type Node struct {
 
 // NodeState is what a node says of itself.
 type NodeState struct {
-	Ready   bool                     // as /readyz has it
-	Blocked bool                     // The ledger refuses each commit.
+	Ready   bool // as /readyz has it
+	Blocked bool // The ledger refuses each commit.
 	// Unpruned: when the node last tried, it could not remove what is old from the ledger.
 	Unpruned bool
-	Waiting map[string]int64         // deliveries that are pending, by sink; nil = the ledger has not said
-	Clock   *Clock                   // nil = the node has a clock of its own
-	Oldest  map[string]time.Duration // for how long the oldest of those waits, by sink; as Waiting
+	Waiting  map[string]int64         // deliveries that are pending, by sink; nil = the ledger has not said
+	Clock    *Clock                   // nil = the node has a clock of its own
+	Oldest   map[string]time.Duration // for how long the oldest of those waits, by sink; as Waiting
 	// Restored is when a node found that the ledger had been restored; zero = never.
 	Restored time.Time
 	// Withheld are the items that wait for an operator since, by queue; as Waiting.
@@ -67,9 +67,9 @@ const (
 // NewNode makes the gauges. ask ends with its context.
 func NewNode(ask func(ctx context.Context) NodeState) *Node {
 	return &Node{
-		ask:     ask,
-		ready:   prometheus.NewDesc(namespace+"_ready", "1 while everything that the node needs is in reach, as /readyz says.", nil, nil),
-		blocked: prometheus.NewDesc(namespace+"_commits_blocked", "1 while the ledger refuses each commit of this node.", nil, nil),
+		ask:      ask,
+		ready:    prometheus.NewDesc(namespace+"_ready", "1 while everything that the node needs is in reach, as /readyz says.", nil, nil),
+		blocked:  prometheus.NewDesc(namespace+"_commits_blocked", "1 while the ledger refuses each commit of this node.", nil, nil),
 		unpruned: prometheus.NewDesc(namespace+"_retention_failing", "1 while what is old stays in the ledger, because this node could not remove it when it last tried.", nil, nil),
 		waiting: prometheus.NewDesc(namespace+"_deliveries_pending", "Deliveries that wait, by sink; of the whole cluster.",
 			[]string{"sink"}, nil),
