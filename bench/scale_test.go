@@ -33,7 +33,7 @@ func BenchmarkFirings(b *testing.B) {
 	for _, load := range []firingLoad{
 		{rules: 10_000, scopes: 1, every: time.Minute},
 		{rules: 10, scopes: 1_000, every: 4 * time.Second},
-		{rules: 100, scopes: 1_000, every: time.Minute},
+		{rules: 1, scopes: 100_000, every: time.Minute},
 	} {
 		b.Run(fmt.Sprintf("rules=%d/scopes=%d/every=%s", load.rules, load.scopes, load.every), func(b *testing.B) {
 			for b.Loop() {
@@ -140,10 +140,11 @@ sinks:
     deliver: [{sink: inbox}]
 `, r, l.every, r%1000+1)
 		if l.scopes > 1 {
-			b.WriteString("    scopes:\n")
-			for i := range l.scopes {
-				fmt.Fprintf(&b, "      - {name: w%d, params: {wh: %d}}\n", i, i%1000+1)
-			}
+			fmt.Fprintf(&b, `    scopes:
+      source: wms
+      every: 1h
+      sql: SELECT 'w' || n AS name, n %% 1000 + 1 AS wh FROM generate_series(1, %d) AS n
+`, l.scopes)
 		}
 	}
 	write("rules.yaml", b.String())
