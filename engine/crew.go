@@ -246,6 +246,7 @@ func (e *Engine) Replace(list []*rules.Rule, complete bool) error {
 		return err
 	}
 	e.crew.complete, e.crew.version, e.crew.reach = complete, version, nil
+	e.kins.keep(list)
 	signal(e.changed)
 	signal(e.removed)
 	return nil

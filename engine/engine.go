@@ -23,6 +23,7 @@ type Engine struct {
 	slots     map[string]slots // of the sources
 	gates     map[string]*gate // of the sources
 	share     share
+	kins      kins
 	unpruned  atomic.Pointer[error]
 	deliverer map[string]*deliverer
 	crew      crew

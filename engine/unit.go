@@ -45,7 +45,7 @@ type unit struct {
 }
 
 func newUnit(e *Engine, r *rules.Rule) (*unit, error) {
-	scoped, err := judge.NewScopedRule(r, e.channels)
+	scoped, err := judge.NewScopedRule(r, e.channels, e.kins.of(r))
 	if err != nil {
 		return nil, err
 	}

@@ -61,7 +61,7 @@ func (u *unit) verify(ctx context.Context, stop <-chan struct{}) error {
 		return &typesError{err}
 	}
 	if u.scoped.Prepared == nil {
-		if u.scoped.Prepared, err = u.prepare(ctx, stop); err != nil {
+		if err = u.prepare(ctx, stop); err != nil {
 			return err
 		}
 	}
@@ -74,14 +74,16 @@ func (u *unit) stale(ctx context.Context) bool {
 	return err == nil && u.scoped.Outdated(version)
 }
 
-func (u *unit) prepare(ctx context.Context, stop <-chan struct{}) (scanners.PreparedProbe, error) {
-	if !u.slots.acquire(stop) {
-		return nil, errStopping
-	}
-	defer u.slots.release()
-	ctx, done := context.WithTimeout(ctx, judge.PrepareTimeout)
-	defer done()
-	return scanners.PrepareForms(ctx, u.source, u.scoped.Statement, u.rule.Probe.Forms())
+func (u *unit) prepare(ctx context.Context, stop <-chan struct{}) error {
+	return u.scoped.Prepare(ctx, func(ctx context.Context) (scanners.PreparedProbe, error) {
+		if !u.slots.acquire(stop) {
+			return nil, errStopping
+		}
+		defer u.slots.release()
+		ctx, done := context.WithTimeout(ctx, judge.PrepareTimeout)
+		defer done()
+		return scanners.PrepareForms(ctx, u.source, u.scoped.Statement, u.rule.Probe.Forms())
+	})
 }
 
 // typesFresh is how long what was read of the types counts as current. Changes have to be in force on every node

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"tallyman/internal/notice"
@@ -20,7 +21,7 @@ import (
 func Compile(r *Rule, columns []row.Column, types catalog.Catalog) (*Program, problem.List) {
 	typ, found := dataOf(r, types)
 	whole := r.Of(&typ)
-	c := &compiler{r: whole, columns: columns, program: &Program{rule: whole, typ: typ}}
+	c := &compiler{r: whole, columns: columns, program: &Program{rule: whole, typ: typ, spare: &sync.Pool{}}}
 	c.columnNames()
 	c.declare()
 	if len(c.problems) > 0 {

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"slices"
+	"sync"
 	"time"
 	"unsafe"
 
@@ -36,6 +37,7 @@ type Program struct {
 	deliver     []entry        // nil where no entry of the rule's deliver has an expression
 	everywhere  []AppliedEntry // all entries
 	buf         []byte
+	spare       *sync.Pool // of clones that Borrow gives out; shared by all programs that For has made of one
 }
 
 // ruleWords are the words of the rule, and those of its type where the rule has none.
@@ -119,6 +121,30 @@ func (p *Program) Clone() *Program {
 		}
 	}
 	return &c
+}
+
+// For returns the program for another scope of its rule that differs in name and parameters alone. The two share what was compiled: only
+// what Borrow returns may be evaluated.
+func (p *Program) For(r *Rule) *Program {
+	c := *p
+	c.rule = r.Of(&p.typ)
+	return &c
+}
+
+// Borrow returns a program that nobody else has, until Return. It costs less than Clone.
+func (p *Program) Borrow() *Program {
+	own, ok := p.spare.Get().(*Program)
+	if !ok {
+		own = p.Clone()
+	}
+	own.rule = p.rule
+	return own
+}
+
+// Return ends the use of a program that was borrowed.
+func (p *Program) Return() {
+	p.rule = nil
+	p.spare.Put(p)
 }
 
 // Rule is the rule as its type completes it.

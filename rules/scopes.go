@@ -138,6 +138,7 @@ func (r *Rule) expand(scopes scopelist.List) ([]*Rule, *problem.Problem) {
 		}
 		own.Probe.Params = r.paramsIn(s)
 		own.Checksum = derived(r.Checksum, s)
+		own.Kin = r.Checksum + " " + own.Schedule.Timezone
 		made[i] = &own
 	}
 	return made, nil

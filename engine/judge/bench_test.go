@@ -38,7 +38,7 @@ func benchPass(tb testing.TB) *Pass {
 	if len(problems) > 0 {
 		tb.Fatal(problems)
 	}
-	scoped, err := NewScopedRule(r, nil)
+	scoped, err := NewScopedRule(r, nil, nil)
 	if err != nil {
 		tb.Fatal(err)
 	}

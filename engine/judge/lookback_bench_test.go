@@ -120,7 +120,7 @@ func lookBackPass(tb testing.TB, columns []row.Column) *Pass {
 	if len(problems) > 0 {
 		tb.Fatal(problems)
 	}
-	scoped, err := NewScopedRule(r, nil)
+	scoped, err := NewScopedRule(r, nil, nil)
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"slices"
@@ -30,23 +31,26 @@ type ScopedRule struct {
 	Program   *rules.Program         // the rule compiled against the columns of the probe; nil as long
 
 	channels map[string]Channel
-	written  *rules.Rule // as its file has it
-	types    int64       // version of the catalogue that Program was compiled with
+	written  *rules.Rule            // as its file has it
+	types    int64                  // version of the catalogue that Program was compiled with
+	kin      *Kin                   // nil = it has none
+	refused  scanners.PreparedProbe // by the source
+	shared   *rules.Program         // while Program is one of its own: that of the kin
 }
 
 // NewScopedRule parses schedule and probe, and addresses the rule to the sinks, which are given by their names. The rule is not verified yet: that takes
-// Prepared and Compile.
-func NewScopedRule(r *rules.Rule, channels map[string]Channel) (*ScopedRule, error) {
-	sched, err := schedule.Parse(r.Schedule.Cron, r.Schedule.Timezone)
-	if err != nil {
-		return nil, fmt.Errorf("engine: rule %s: %w", r.ID, err)
+// Prepare and Compile. kin is that of the rule, nil where it has none.
+func NewScopedRule(r *rules.Rule, channels map[string]Channel, kin *Kin) (*ScopedRule, error) {
+	read := parse
+	if kin != nil {
+		read = kin.parse
 	}
-	stmt, faults := r.Probe.Statement()
-	if len(faults) > 0 {
-		return nil, fmt.Errorf("engine: rule %s: %s: %s", r.ID, faults[0].Code, faults[0].Message)
+	sched, stmt, err := read(r)
+	if err != nil {
+		return nil, err
 	}
 	return &ScopedRule{
-		Rule: addressed(r, channels), Statement: stmt, Schedule: sched, channels: channels, written: r,
+		Rule: addressed(r, channels), Statement: stmt, Schedule: sched, channels: channels, written: r, kin: kin,
 		Address: NewAddress(addressed(r, channels), channels),
 		Policy: finding.Policy{
 			For: r.For, KeepFiringFor: r.KeepFiringFor, RepeatInterval: r.RepeatInterval,
@@ -56,13 +60,60 @@ func NewScopedRule(r *rules.Rule, channels map[string]Channel) (*ScopedRule, err
 	}, nil
 }
 
+func parse(r *rules.Rule) (*schedule.Schedule, *probe.Statement, error) {
+	sched, err := schedule.Parse(r.Schedule.Cron, r.Schedule.Timezone)
+	if err != nil {
+		return nil, nil, fmt.Errorf("engine: rule %s: %w", r.ID, err)
+	}
+	stmt, faults := r.Probe.Statement()
+	if len(faults) > 0 {
+		return nil, nil, fmt.Errorf("engine: rule %s: %s: %s", r.ID, faults[0].Code, faults[0].Message)
+	}
+	return sched, stmt, nil
+}
+
+// Prepare has the probe prepared by ask, unless one of the kin has done so.
+func (s *ScopedRule) Prepare(ctx context.Context, ask func(context.Context) (scanners.PreparedProbe, error)) (err error) {
+	if s.kin != nil {
+		s.Prepared, err = s.kin.prepare(ctx, s.refused, ask)
+	} else {
+		s.Prepared, err = ask(ctx)
+	}
+	return err
+}
+
+// Begin gives the rule a program of its own, for a run that evaluates it. End takes that back.
+func (s *ScopedRule) Begin() {
+	if s.kin != nil && s.Program != nil {
+		s.shared, s.Program = s.Program, s.Program.Borrow()
+	}
+}
+
+// End ends what Begin began.
+func (s *ScopedRule) End() {
+	if s.shared == nil {
+		return
+	}
+	if s.Program != nil {
+		s.Program.Return()
+		s.Program = s.shared
+	}
+	s.shared = nil
+}
+
 // Compile compiles the rule against the columns of the prepared probe, unless that was done with this version of the types. The error is
 // a problem.List; the probe has to be prepared anew then, since its columns may be what has to change.
 func (s *ScopedRule) Compile(types catalog.Catalog, version int64) error {
 	if s.Program != nil && s.types == version {
 		return nil
 	}
-	program, problems := rules.Compile(s.written, s.Prepared.Columns(), types)
+	var program *rules.Program
+	var problems problem.List
+	if s.kin != nil {
+		program, problems = s.kin.compile(s.written, s.Prepared, types, version)
+	} else {
+		program, problems = rules.Compile(s.written, s.Prepared.Columns(), types)
+	}
 	if len(problems) == 0 {
 		problems = s.unknownSinks(program.Rule())
 	}
@@ -102,7 +153,7 @@ func (s *ScopedRule) unknownSinks(whole *rules.Rule) problem.List {
 }
 
 // Forget makes the rule one that is not verified.
-func (s *ScopedRule) Forget() { s.Prepared, s.Program, s.types = nil, nil, 0 }
+func (s *ScopedRule) Forget() { s.refused, s.Prepared, s.Program, s.types = s.Prepared, nil, nil, 0 }
 
 // Outdated tells whether the rule was compiled with another version of the types.
 func (s *ScopedRule) Outdated(version int64) bool { return s.Program != nil && s.types != version }

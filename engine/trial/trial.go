@@ -41,7 +41,7 @@ type Run struct {
 // New prepares a trial of the rule on the source. The catalogue has the rule's type.
 func New(r *rules.Rule, source scanners.Source, types catalog.Catalog, start Start) (*Trial, error) {
 	typ := types[r.Notice.Type]
-	scoped, err := judge.NewScopedRule(r, channels(r.Of(&typ)))
+	scoped, err := judge.NewScopedRule(r, channels(r.Of(&typ)), nil)
 	if err != nil {
 		return nil, err
 	}
