@@ -80,7 +80,7 @@ func TestKilledInEachStep(t *testing.T) {
 				others = append(others, tr.start(place))
 			}
 			for _, step := range steps {
-				tr.start(0, childDies+"="+step).dies()
+				dies(t, func() *node { return tr.start(0, childDies+"="+step) })
 			}
 			tr.finish(append(others, tr.start(0)), false)
 		})

@@ -185,8 +185,7 @@ func TestFrozenNode(t *testing.T) {
 	tr := newTrial(t)
 	other := tr.start(1)
 	for _, step := range []string{engine.StepScanned, engine.StepCommitting, engine.StepDelivering, engine.StepDelivered} {
-		n := tr.start(0, childFreezes+"="+step)
-		n.freezes()
+		n := freezes(t, func() *node { return tr.start(0, childFreezes+"="+step) })
 		pause(3 * killLease / 2)
 		n.signal(syscall.SIGCONT)
 		pause(killLease / 2)

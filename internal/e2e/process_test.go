@@ -89,30 +89,47 @@ func (n *node) kill() {
 	<-n.ended
 }
 
-// dies waits for a node that kills itself.
-func (n *node) dies() {
-	n.t.Helper()
-	select {
-	case <-n.ended:
-	case <-time.After(endWithin):
-		n.t.Fatalf("node %s lives on", n.name)
+// meeting is how long a node has to come to its step. One that comes first for no rule, of a few, may never do.
+const meeting = 10 * time.Second
+
+// startsAnew starts a node, and again as another session, until it comes to its step.
+func startsAnew(t *testing.T, start func() *node, met func(n *node) <-chan struct{}) *node {
+	t.Helper()
+	for range 10 {
+		n := start()
+		select {
+		case <-met(n):
+			return n
+		case <-n.ended:
+			return n
+		case <-time.After(meeting):
+			n.stop()
+		}
 	}
+	t.Fatal("the node never came to its step")
+	return nil
+}
+
+// dies starts a node until it has killed itself.
+func dies(t *testing.T, start func() *node) {
+	t.Helper()
+	n := startsAnew(t, start, func(n *node) <-chan struct{} { return n.ended })
 	var exit *exec.ExitError
 	if !errors.As(n.err, &exit) || exit.Sys().(syscall.WaitStatus).Signal() != syscall.SIGKILL {
 		n.t.Fatalf("node %s ended with %v", n.name, n.err)
 	}
 }
 
-// freezes waits for a node that stops itself.
-func (n *node) freezes() {
-	n.t.Helper()
+// freezes starts a node until it has stopped itself.
+func freezes(t *testing.T, start func() *node) *node {
+	t.Helper()
+	n := startsAnew(t, start, func(n *node) <-chan struct{} { return n.frozen })
 	select {
-	case <-n.frozen:
 	case <-n.ended:
-		n.t.Fatalf("node %s ended with %v", n.name, n.err)
-	case <-time.After(endWithin):
-		n.t.Fatalf("node %s does not freeze", n.name)
+		t.Fatalf("node %s ended with %v", n.name, n.err)
+	default:
 	}
+	return n
 }
 
 func (n *node) signal(s syscall.Signal) {

@@ -33,8 +33,7 @@ func TestPushesWithNodesKilledInEachStep(t *testing.T) {
 				others = append(others, p.start(place))
 			}
 			for _, step := range slices.Concat(pushSteps, steps) {
-				n := p.start(0, childDies+"="+step+"*3") // so that there is something under way by then
-				n.dies()
+				dies(t, func() *node { return p.start(0, childDies+"="+step+"*3") }) // so that there is something under way by then
 			}
 			p.finish(append(others, p.start(0)))
 			p.tested()
