@@ -19,8 +19,8 @@ import (
 // when there are more rows than max_rows.
 func (u *unit) fire(ctx context.Context, h *claimHandle) error {
 	u.e.opts.Step(StepClaimed)
-	u.scoped.Begin()
-	defer u.scoped.End()
+	u.scoped.BorrowProgram()
+	defer u.scoped.ReturnProgram()
 	var resume *judge.Resumption
 	for again := true; again; {
 		p := u.newPass(&h.claim, u.now())

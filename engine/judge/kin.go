@@ -39,8 +39,7 @@ func (k *Kin) parse(r *rules.Rule) (*schedule.Schedule, *probe.Statement, error)
 	defer k.mu.Unlock()
 	if k.statement == nil {
 		var err error
-		if k.schedule, k.statement, err = parse(r); err != nil {
-			k.statement = nil
+		if k.schedule, k.statement, err = parse(r); err != nil { // and nothing is kept
 			return nil, nil, err
 		}
 	}

@@ -58,7 +58,7 @@ func TestKinAreCompiledOnceAndJudgeApart(t *testing.T) {
 				return
 			}
 			for n := range 20 {
-				s.Begin()
+				s.BorrowProgram()
 				bin := fmt.Sprintf("%s-%d", scope, n)
 				r := &row.Row{Columns: kinColumns, Values: []row.Value{row.TextOf(bin), row.IntOf(int64(-n - 1))}}
 				s.Program.SetNow(time.Unix(int64(n), 0))
@@ -66,7 +66,7 @@ func TestKinAreCompiledOnceAndJudgeApart(t *testing.T) {
 				if err != nil || draft.Warehouse != scope || draft.Texts[""].Title != fmt.Sprintf("Bin %s is at %d", bin, -n-1) {
 					t.Errorf("%s: %+v, %v", bin, draft, err)
 				}
-				s.End()
+				s.ReturnProgram()
 			}
 			if s.Program.Rule().Scope != scope || s.Program.Rule().Probe.Params["wh"] != scope {
 				t.Errorf("%s has the rule of %s", scope, s.Program.Rule().Scope)
@@ -96,9 +96,9 @@ func TestAProbeThatTheSourceRefusedIsPreparedAnewOnce(t *testing.T) {
 		scopes = append(scopes, s)
 	}
 	for _, s := range scopes { // both find that the table has changed
-		s.Begin()
+		s.BorrowProgram()
 		s.Forget()
-		s.End()
+		s.ReturnProgram()
 		if s.Program != nil {
 			t.Error("a rule that is not verified has a program")
 		}
@@ -129,8 +129,8 @@ func TestKinFollowTheTypes(t *testing.T) {
 	if err := s.Compile(changed, 2); err != nil {
 		t.Fatal(err)
 	}
-	s.Begin()
-	defer s.End()
+	s.BorrowProgram()
+	defer s.ReturnProgram()
 	draft, err := s.Program.Draft(&row.Row{Columns: kinColumns, Values: []row.Value{row.TextOf("A"), row.IntOf(-1)}})
 	if err != nil || draft.Type.ID != 7 {
 		t.Errorf("%+v, %v", draft, err)

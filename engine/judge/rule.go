@@ -82,15 +82,15 @@ func (s *ScopedRule) Prepare(ctx context.Context, ask func(context.Context) (sca
 	return err
 }
 
-// Begin gives the rule a program of its own, for a run that evaluates it. End takes that back.
-func (s *ScopedRule) Begin() {
+// BorrowProgram gives the rule a program of its own, for a run that evaluates it. ReturnProgram takes that back.
+func (s *ScopedRule) BorrowProgram() {
 	if s.kin != nil && s.Program != nil {
 		s.shared, s.Program = s.Program, s.Program.Borrow()
 	}
 }
 
-// End ends what Begin began.
-func (s *ScopedRule) End() {
+// ReturnProgram ends what BorrowProgram began.
+func (s *ScopedRule) ReturnProgram() {
 	if s.shared == nil {
 		return
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
-	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -55,8 +54,8 @@ func (h *Handlers) listOrigins(ctx context.Context, _ *struct{}) (*originsOutput
 
 func (h *Handlers) originForm(o *ledger.SubscriptionOrigin) wire.OriginForm {
 	form := wire.OriginForm{
-		Name: o.Name, Configured: o.Name == h.deps.Origin, Subscriptions: o.Subscriptions, Asked: o.Asked.UTC(), Answered: known(o.Answered),
-		FailedSince: known(o.FailedSince), Error: o.Error,
+		Name: o.Name, Configured: o.Name == h.deps.Origin, Subscriptions: o.Subscriptions, Asked: o.Asked.UTC(), Answered: wire.Moment(o.Answered),
+		FailedSince: wire.Moment(o.FailedSince), Error: o.Error,
 	}
 	if w := o.Waits; w != nil {
 		form.Waits = &wire.WaitingListForm{Hash: w.Hash, Since: w.Since.UTC(), Added: len(w.Added), Removed: len(w.Removed), Removing: []wire.ListedSubscriptionForm{}}
@@ -65,15 +64,6 @@ func (h *Handlers) originForm(o *ledger.SubscriptionOrigin) wire.OriginForm {
 		}
 	}
 	return form
-}
-
-// known is the time, nil where there is none.
-func known(t time.Time) *time.Time {
-	if t.IsZero() {
-		return nil
-	}
-	t = t.UTC()
-	return &t
 }
 
 // confirmSubscriptions answers POST /subscriptions/origins/{origin}/confirm, for who sees all warehouses.
