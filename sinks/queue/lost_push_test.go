@@ -12,6 +12,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"tallyman/internal/item"
+	"tallyman/internal/ledger"
 	"tallyman/internal/testenv"
 )
 
@@ -152,4 +153,53 @@ func (n *node) finishFirst(t testing.TB) {
 	t.Helper()
 	got := n.mustLease(t, "w", 1)
 	n.mustDo(t, item.Op{Kind: item.Ack, ID: got[0].ID, Attempt: got[0].Attempt}, item.OK)
+}
+
+// lossyLedger has Redis lose everything after a push is recorded and before it is in.
+type lossyLedger struct {
+	Ledger
+
+	lose func()
+	once sync.Once
+}
+
+func (l *lossyLedger) PushItems(ctx context.Context, queue string, items []item.Record) ([]item.PushAnswer, error) {
+	answers, err := l.Ledger.PushItems(ctx, queue, items)
+	if items[0].ID == "again" {
+		l.once.Do(l.lose)
+	}
+	return answers, err
+}
+
+// Whoever writes the queue back refuses what is recorded and has another item's dedupe key. The push that recorded it says so, and the item follows its
+// finding.
+func TestAPushThatARebuildRefusesIsADuplicate(t *testing.T) {
+	t.Parallel()
+	onBothLedgers(t, func(t *testing.T, l ledger.Ledger) {
+		t.Helper()
+		for _, what := range []string{"push", "notice"} {
+			lossy := &lossyLedger{Ledger: l}
+			n := newNode(t, testenv.Redis(t).Addr, lossy, func(o *Options) { o.Name = what })
+			lossy.lose = func() {
+				if err := n.client.FlushAll(t.Context()).Err(); err != nil {
+					t.Error(err)
+				}
+			}
+			first, again := repeats("A", 0, 3, ""), repeats("A", 1, 5, "")
+			first.ID, again.ID = "first", "again"
+			if what == "notice" {
+				n.mustTake(t, first)
+				n.mustTake(t, again)
+				if got := n.says(t, "first"); got != "ready 5/ A for the time 1" {
+					t.Errorf("the item says %q", got)
+				}
+				continue
+			}
+			n.mustPush(t, item.New{ID: "first", Payload: []byte("1"), DedupeKey: "k"})
+			got, err := n.Push(t.Context(), false, "tester", []item.New{{ID: "again", Payload: []byte("1"), DedupeKey: "k"}})
+			if want := []item.PushResult{{ID: "again", Outcome: item.Duplicate, Of: "first"}}; err != nil || !slices.Equal(got, want) {
+				t.Errorf("%+v, %v", got, err)
+			}
+		}
+	})
 }

@@ -136,9 +136,26 @@ func (q rebuilder) repairThose(ctx context.Context, l *queueLine, epoch string, 
 		return err
 	}
 	for i, place := range places {
+		if answers[i] == enqueuedExists && records[i].Bucket != "" {
+			if answers[i], err = l.refusedFor(ctx, &records[i]); err != nil {
+				return err
+			}
+		}
 		e.answers[place] = answers[i]
 	}
 	return nil
+}
+
+// refusedFor returns the id of the item for which one was refused, whoever wrote the queue back meanwhile; enqueuedExists if it was not refused.
+func (l *queueLine) refusedFor(ctx context.Context, r *item.Record) (string, error) {
+	found, trace, err := l.o.Ledger.ItemTrace(ctx, l.name, r.ID)
+	if err != nil {
+		return "", fmt.Errorf("ledger: %w", err)
+	}
+	if found.Seq != r.Seq || found.State != item.Refused || len(trace) == 0 {
+		return enqueuedExists, nil
+	}
+	return trace[len(trace)-1].Note, nil
 }
 
 // awaitRead waits until the ledger has all that had moved when get.lua gave that answer.
