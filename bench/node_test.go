@@ -21,8 +21,26 @@ type nodeProcess struct {
 	started time.Time
 }
 
-// startNode builds the program, makes the ledger, and starts a node.
-func startNode(t testing.TB, dir string) *nodeProcess {
+// write makes a file of a node's configuration.
+func write(t testing.TB, dir, name, text string) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// writeTypes makes the type catalogue of a node.
+func writeTypes(t testing.TB, dir string) {
+	t.Helper()
+	types, err := os.ReadFile("../configs/types.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, dir, "types.yaml", string(types))
+}
+
+// nodeProgram builds the program into the folder of a configuration, and makes the ledger.
+func nodeProgram(t testing.TB, dir string) string {
 	t.Helper()
 	program := filepath.Join(dir, "tallyman")
 	build := exec.CommandContext(t.Context(), "go", "build", "-o", program, "./cmd/tallyman")
@@ -30,15 +48,21 @@ func startNode(t testing.TB, dir string) *nodeProcess {
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	config := filepath.Join(dir, "tallyman.yaml")
-	if out, err := exec.CommandContext(t.Context(), program, "migrate", "up", "--config", config).CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(t.Context(), program, "migrate", "up", "--config", filepath.Join(dir, "tallyman.yaml")).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
+	return program
+}
+
+// startNode starts a node. Its log is appended to the file of that name in its folder.
+func startNode(t testing.TB, program, name string) *nodeProcess {
+	t.Helper()
+	dir := filepath.Dir(program)
 	n := &nodeProcess{t: t, started: time.Now()}
-	n.cmd = exec.Command(program, "serve", "--config", config)
+	n.cmd = exec.Command(program, "serve", "--config", filepath.Join(dir, "tallyman.yaml"))
 	n.cmd.Env = append(os.Environ(), strings.Fields(os.Getenv("SCALE_ENV"))...)
-	log := filepath.Join(dir, "node.log")
-	file, err := os.Create(log)
+	log := filepath.Join(dir, name+".log")
+	file, err := os.OpenFile(log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,11 +84,16 @@ func startNode(t testing.TB, dir string) *nodeProcess {
 	n.base = base
 	go func() { _, _ = io.Copy(io.Discard, said) }()
 	t.Cleanup(func() {
-		_ = n.cmd.Process.Signal(syscall.SIGTERM)
-		_ = n.cmd.Wait()
+		n.end(syscall.SIGTERM)
 		_ = file.Close()
 	})
 	return n
+}
+
+// end sends the signal and waits for the end of the process; ending a node twice does nothing.
+func (n *nodeProcess) end(signal syscall.Signal) {
+	_ = n.cmd.Process.Signal(signal)
+	_ = n.cmd.Wait()
 }
 
 // cpu is the processor time of the node in seconds.

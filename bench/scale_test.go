@@ -6,7 +6,6 @@ import (
 	"math"
 	"net/http"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -59,7 +58,7 @@ func (l firingLoad) measure(b *testing.B, span time.Duration) {
 		INSERT INTO bin_stock SELECT w, 'B-' || n, n FROM generate_series(1, 1000) w, generate_series(1, 20) n;
 		CREATE INDEX ON bin_stock (wh_id); ANALYZE bin_stock`)
 	ledgerURL := s.postgres.Database()
-	n := startNode(b, l.configure(b, s, wms, ledgerURL))
+	n := startNode(b, nodeProgram(b, l.configure(b, s, wms, ledgerURL)), "node")
 	total := l.rules * l.scopes
 	began := time.Now()
 	for {
@@ -98,12 +97,7 @@ func (l firingLoad) measure(b *testing.B, span time.Duration) {
 func (l firingLoad) configure(t testing.TB, s *servers, wms, ledgerURL string) string {
 	t.Helper()
 	dir := t.TempDir()
-	write := func(name, text string) {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	write("tallyman.yaml", fmt.Sprintf(`http: {listen: "127.0.0.1:0"}
+	write(t, dir, "tallyman.yaml", fmt.Sprintf(`http: {listen: "127.0.0.1:0"}
 auth: {mode: none}
 redis: {url: "redis://%s/0"}
 ledger: {url: "%s"}
@@ -114,11 +108,7 @@ sources:
 sinks:
   inbox: {type: inbox}
 `, s.redis.Addr, ledgerURL, wms))
-	types, err := os.ReadFile("../configs/types.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	write("types.yaml", string(types))
+	writeTypes(t, dir)
 	var b strings.Builder
 	b.WriteString("version: 1\ndefaults: {source: wms, owner: bench}\nrules:\n")
 	for r := range l.rules {
@@ -142,7 +132,7 @@ sinks:
 `, l.scopes)
 		}
 	}
-	write("rules.yaml", b.String())
+	write(t, dir, "rules.yaml", b.String())
 	return dir
 }
 

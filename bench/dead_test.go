@@ -1,0 +1,91 @@
+package bench
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+const (
+	deadEvery = time.Second
+	// autovacuumEvery is the pause of autovacuum, whose default is a minute: phases may be shorter.
+	autovacuumEvery = "5s"
+	// deadSlack is what autovacuum may leave in tables that are small: 50 rows in each.
+	deadSlack = 1000
+)
+
+// deadRows watches the dead rows of all tables of a database, as pg_stat_user_tables counts them.
+type deadRows struct {
+	mu      sync.Mutex
+	now     int
+	most    int    // since the last mark
+	table   string // the one that had the most of them then
+	largest int    // dead rows of this table
+}
+
+// watchDead looks each second, until the test ends. While the server does not answer nothing is counted.
+func watchDead(t testing.TB, url string) *deadRows {
+	d := &deadRows{}
+	ctx, cancel := context.WithCancel(t.Context())
+	var watching sync.WaitGroup
+	t.Cleanup(func() { cancel(); watching.Wait() })
+	watching.Go(func() {
+		tick := time.NewTicker(deadEvery)
+		defer tick.Stop()
+		for {
+			if c, err := pgx.Connect(ctx, url); err == nil {
+				for err == nil {
+					if err = d.look(ctx, c); err == nil {
+						select {
+						case <-tick.C:
+						case <-ctx.Done():
+							err = ctx.Err()
+						}
+					}
+				}
+				_ = c.Close(context.WithoutCancel(ctx))
+			}
+			select {
+			case <-tick.C:
+			case <-ctx.Done():
+				return
+			}
+		}
+	})
+	return d
+}
+
+func (d *deadRows) look(ctx context.Context, c *pgx.Conn) error {
+	var total, largest int
+	var table string
+	if err := c.QueryRow(ctx, `SELECT coalesce(sum(n_dead_tup) OVER (), 0)::int, relname::text, n_dead_tup::int
+		FROM pg_stat_user_tables ORDER BY n_dead_tup DESC LIMIT 1`).Scan(&total, &table, &largest); err != nil {
+		return err
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.now = total
+	d.most = max(d.most, total)
+	if largest > d.largest {
+		d.table, d.largest = table, largest
+	}
+	return nil
+}
+
+// mark begins a phase; it returns the most rows of the one before.
+func (d *deadRows) mark() (most int) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	most = d.most
+	d.most, d.table, d.largest = d.now, "", 0
+	return most
+}
+
+func (d *deadRows) count() int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.now
+}
