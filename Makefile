@@ -128,6 +128,11 @@ bench-scale: ## Measure a node with 10,000 to 100,000 scopes of rules, five minu
 	@scripts/test-deps.sh redis postgres
 	@cd bench && SCALE_TIME="$${SCALE_TIME:-5m}" BENCHTIME=1x ../scripts/bench.sh Firings ./...
 
+.PHONY: bench-pressure
+bench-pressure: ## Measure how two nodes recover from restarts, kills, exhaustion and load, in 45 minutes (PRESSURE_TIME=20s)
+	@scripts/test-deps.sh redis postgres
+	@cd bench && PRESSURE_TIME="$${PRESSURE_TIME:-1m}" BENCHTIME=1x ../scripts/bench.sh Pressure ./...
+
 .PHONY: fuzz
 fuzz: ## Run every fuzz target for a short while (FUZZTIME=10s)
 	@scripts/fuzz.sh $(FUZZTIME) $(PKG)

@@ -39,25 +39,29 @@ func writeTypes(t testing.TB, dir string) {
 	write(t, dir, "types.yaml", string(types))
 }
 
-// nodeProgram builds the program into the folder of a configuration, and makes the ledger.
-func nodeProgram(t testing.TB, dir string) string {
+// nodeProgram builds the program.
+func nodeProgram(t testing.TB) string {
 	t.Helper()
-	program := filepath.Join(dir, "tallyman")
+	program := filepath.Join(t.TempDir(), "tallyman")
 	build := exec.CommandContext(t.Context(), "go", "build", "-o", program, "./cmd/tallyman")
 	build.Dir = ".."
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	if out, err := exec.CommandContext(t.Context(), program, "migrate", "up", "--config", filepath.Join(dir, "tallyman.yaml")).CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
 	return program
 }
 
-// startNode starts a node. Its log is appended to the file of that name in its folder.
-func startNode(t testing.TB, program, name string) *nodeProcess {
+// migrate makes the ledger that a configuration names.
+func migrate(t testing.TB, program, dir string) {
 	t.Helper()
-	dir := filepath.Dir(program)
+	if out, err := exec.CommandContext(t.Context(), program, "migrate", "up", "--config", filepath.Join(dir, "tallyman.yaml")).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+}
+
+// startNode starts a node with the configuration in the folder. Its log is appended to the file of that name there.
+func startNode(t testing.TB, program, dir, name string) *nodeProcess {
+	t.Helper()
 	n := &nodeProcess{t: t, started: time.Now()}
 	n.cmd = exec.Command(program, "serve", "--config", filepath.Join(dir, "tallyman.yaml"))
 	n.cmd.Env = append(os.Environ(), strings.Fields(os.Getenv("SCALE_ENV"))...)

@@ -189,11 +189,12 @@ func BenchmarkPressure(b *testing.B) {
 	if err != nil {
 		b.Skip("it takes long: make bench-pressure")
 	}
+	program := nodeProgram(b)
 	var list []pressured
 	for _, p := range pressures() {
 		b.Run(p.name, func(b *testing.B) {
 			for b.Loop() {
-				r := p.measure(b, phase)
+				r := p.measure(b, program, phase)
 				r.judge(b)
 				list = append(list, r)
 			}
@@ -204,9 +205,9 @@ func BenchmarkPressure(b *testing.B) {
 	printDead(list)
 }
 
-func (p pressure) measure(b *testing.B, phase time.Duration) pressured {
+func (p pressure) measure(b *testing.B, program string, phase time.Duration) pressured {
 	b.Helper()
-	s := newSite(b)
+	s := newSite(b, program)
 	s.await("do the first jobs", drainWithin, func() bool {
 		return s.rateNow(s.items) > 0 && s.rateNow(s.calls) > 0
 	})
@@ -235,7 +236,10 @@ func (p pressure) measure(b *testing.B, phase time.Duration) pressured {
 	s.offering.Wait()
 	s.await("do the last jobs", drainWithin, func() bool { return s.items.open() == 0 && s.calls.open() == 0 })
 	s.readLedger()
-	r.inbox = s.inbox()
+	s.await("fill the inbox", drainWithin, func() bool {
+		r.inbox = s.inbox()
+		return r.inbox.open() == 0
+	})
 	return r
 }
 

@@ -58,7 +58,9 @@ func (l firingLoad) measure(b *testing.B, span time.Duration) {
 		INSERT INTO bin_stock SELECT w, 'B-' || n, n FROM generate_series(1, 1000) w, generate_series(1, 20) n;
 		CREATE INDEX ON bin_stock (wh_id); ANALYZE bin_stock`)
 	ledgerURL := s.postgres.Database()
-	n := startNode(b, nodeProgram(b, l.configure(b, s, wms, ledgerURL)), "node")
+	program, dir := nodeProgram(b), l.configure(b, s, wms, ledgerURL)
+	migrate(b, program, dir)
+	n := startNode(b, program, dir, "node")
 	total := l.rules * l.scopes
 	began := time.Now()
 	for {

@@ -2,7 +2,6 @@ package bench
 
 import (
 	"fmt"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -19,13 +18,14 @@ type site struct {
 	b       *testing.B
 	ledger  *pgx.ConnConfig
 	program string
+	dir     string // of the nodes' configuration
 	dead    *deadRows
 }
 
 // newSite starts a system, and its load.
-func newSite(b *testing.B) *site {
+func newSite(b *testing.B, program string) *site {
 	b.Helper()
-	s := &site{servers: newServers(b), b: b}
+	s := &site{servers: newServers(b), b: b, program: program}
 	for _, statement := range []string{"ALTER SYSTEM SET autovacuum_naptime = '" + autovacuumEvery + "'", "SELECT pg_reload_conf()"} {
 		execute(b, s.postgres.URL("postgres"), statement)
 	}
@@ -36,7 +36,8 @@ func newSite(b *testing.B) *site {
 		b.Fatal(err)
 	}
 	s.workload = newWorkload(b, wms)
-	s.program = nodeProgram(b, s.configure(wms, ledgerURL))
+	s.dir = s.configure(wms, ledgerURL)
+	migrate(b, program, s.dir)
 	for i := range s.nodes {
 		s.startNode(i)
 	}
@@ -47,7 +48,7 @@ func newSite(b *testing.B) *site {
 
 func (s *site) startNode(i int) {
 	s.b.Helper()
-	s.nodes[i].Store(startNode(s.b, s.program, fmt.Sprint("node", i)))
+	s.nodes[i].Store(startNode(s.b, s.program, s.dir, fmt.Sprint("node", i)))
 }
 
 // configure writes the files of the nodes and returns their folder.
@@ -87,7 +88,7 @@ subscriptions:
 `, r, r)
 	}
 	write(s.b, dir, "rules.yaml", rules.String())
-	return filepath.Clean(dir)
+	return dir
 }
 
 // readLedger learns when the ledger got the notices, from its firings, and counts them. An item that the queue has acked must have ended there too.

@@ -279,7 +279,7 @@ func (w *workload) inbox() *tally {
 				Cursor  string       `json:"cursor"`
 				More    bool         `json:"more"`
 			}
-			path := fmt.Sprintf("/notices?warehouse=%d&subscriber=role:keeper&limit=1000&after=%s", warehouse, cursor)
+			path := fmt.Sprintf("/notices?warehouse=%d&subscriber=role:keeper&limit=200&after=%s", warehouse, cursor)
 			status, text, err := w.call(w.t.Context(), http.MethodGet, 0, path, nil)
 			if err == nil {
 				err = json.Unmarshal(text, &page)
