@@ -17,7 +17,7 @@ const (
 	deadSlack = 1000
 )
 
-// deadRows watches the dead rows of all tables of a database, as pg_stat_user_tables counts them.
+// deadRows counts the dead rows of all tables of a database, as pg_stat_user_tables counts them.
 type deadRows struct {
 	mu      sync.Mutex
 	now     int
@@ -75,13 +75,13 @@ func (d *deadRows) look(ctx context.Context, c *pgx.Conn) error {
 	return nil
 }
 
-// mark begins a phase; it returns the most rows of the one before.
-func (d *deadRows) mark() (most int) {
+// mark begins a phase; it returns the most rows of the one before, and the table that had the most of them.
+func (d *deadRows) mark() (most int, table string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	most = d.most
+	most, table = d.most, d.table+" "+thousands(float64(d.largest))
 	d.most, d.table, d.largest = d.now, "", 0
-	return most
+	return most, table
 }
 
 func (d *deadRows) count() int {

@@ -216,7 +216,7 @@ func (p pressure) measure(b *testing.B, program string, phase time.Duration) pre
 			open = [2]int{max(open[0], s.items.open()), max(open[1], s.calls.open())}
 		}
 	})
-	r.cleanDead = s.dead.mark()
+	r.cleanDead, _ = s.dead.mark()
 	r.under.from = time.Now()
 	p.do(s, phase*time.Duration(max(1, p.phases)))
 	r.under.to = time.Now()
@@ -226,8 +226,8 @@ func (p pressure) measure(b *testing.B, program string, phase time.Duration) pre
 	r.drained = time.Since(r.under.to)
 	r.recovered = s.phase(func() { <-time.After(phase) })
 	s.await("vacuum the dead rows", drainWithin, func() bool { return s.dead.count() <= r.deadBound() })
-	r.end, r.largest = s.dead.count(), fmt.Sprintf("%s %s", s.dead.table, thousands(float64(s.dead.largest)))
-	r.mostDead = s.dead.mark()
+	r.end = s.dead.count()
+	r.mostDead, r.largest = s.dead.mark()
 
 	s.stopOffering()
 	s.offering.Wait()
@@ -275,14 +275,14 @@ type workloadRow struct {
 	name                         string
 	clean, under, recovered      float64
 	ratio                        float64
-	offered, lost, doubled, more int
+	offered, lost, doubled, repeated int
 }
 
 func (r *pressured) rows() []workloadRow {
 	row := func(name string, y *tally) workloadRow {
 		x := workloadRow{name: name, clean: y.rate(r.clean), under: y.rate(r.under), recovered: y.rate(r.recovered)}
 		x.ratio = x.recovered / x.clean
-		x.offered, x.lost, x.doubled, x.more = y.offered, y.open(), y.doubled, y.again
+		x.offered, x.lost, x.doubled, x.repeated = y.offered, y.open(), y.doubled, y.again
 		return x
 	}
 	return []workloadRow{row("ledger", r.w.notices), row("queue", r.w.items), row("deliveries", r.w.calls)}
@@ -315,7 +315,7 @@ func printRates(list []pressured) {
 	for _, r := range list {
 		for _, x := range r.rows() {
 			t.row(r.name, x.name, fmt.Sprintf("%.1f", x.clean), fmt.Sprintf("%.1f", x.under), fmt.Sprintf("%.1f", x.recovered), fmt.Sprintf("%.3f", x.ratio),
-				thousands(float64(x.offered)), fmt.Sprint(x.lost), fmt.Sprint(x.doubled), fmt.Sprint(x.more))
+				thousands(float64(x.offered)), fmt.Sprint(x.lost), fmt.Sprint(x.doubled), fmt.Sprint(x.repeated))
 		}
 	}
 	t.print()
