@@ -28,6 +28,7 @@ type deadRows struct {
 
 // watchDead looks each second, until the test ends. While the server does not answer nothing is counted.
 func watchDead(t testing.TB, url string) *deadRows {
+	t.Helper()
 	d := &deadRows{}
 	ctx, cancel := context.WithCancel(t.Context())
 	var watching sync.WaitGroup

@@ -272,9 +272,9 @@ func (r *pressured) deadBound() int { return deadMultiple*r.cleanDead + deadSlac
 
 // workloadRow is a line of the table of rates.
 type workloadRow struct {
-	name                         string
-	clean, under, recovered      float64
-	ratio                        float64
+	name                             string
+	clean, under, recovered          float64
+	ratio                            float64
 	offered, lost, doubled, repeated int
 }
 

@@ -98,6 +98,7 @@ type workload struct {
 }
 
 func newWorkload(t testing.TB, wms string) *workload {
+	t.Helper()
 	w := &workload{t: t, wms: wms, notices: newTally(), items: newTally(), calls: newTally()}
 	w.client.Timeout = 5 * time.Second
 	w.factor.Store(100)
@@ -128,6 +129,7 @@ type toldNotice struct {
 
 // event is the number of the event that the notice tells of.
 func (n toldNotice) event(t testing.TB) int {
+	t.Helper()
 	number, err := strconv.Atoi(strings.TrimPrefix(n.Data.Bin, "E-"))
 	if err != nil {
 		t.Errorf("notice %s is about bin %q, which is no event", n.ID, n.Data.Bin)
