@@ -163,6 +163,7 @@ type span struct{ from, to time.Time }
 const (
 	warmUp       = 5 * time.Second // after the first jobs are done
 	drainWithin  = 2 * time.Minute // that a backlog may take at most, beside the length of its pressure
+	borderWithin = 3 * time.Second // that a phase waits for its begin or end, at most
 	leastRatio   = 0.98
 	deadMultiple = 2 // dead rows go back below so many times those of the clean phase
 )
@@ -240,16 +241,17 @@ func (p pressure) measure(b *testing.B, program string, phase time.Duration) pre
 	return r
 }
 
-// phase measures a phase. It begins and ends between two seconds, as the rules look at each full second.
+// phase measures a phase. It begins and ends when hardly a job is open: what the rules take in at a full second counts in one phase, and whole.
 func (s *site) phase(do func()) span {
-	between := func() time.Time {
-		now := time.Now()
-		<-time.After(now.Truncate(time.Second).Add(1500 * time.Millisecond).Sub(now))
+	border := func() time.Time {
+		for end := time.Now().Add(borderWithin); time.Now().Before(end) && (s.items.open() > itemRate/10 || s.calls.open() > eventRate/5); {
+			<-time.After(5 * time.Millisecond)
+		}
 		return time.Now()
 	}
-	from := between()
+	from := border()
 	do()
-	return span{from, between()}
+	return span{from, border()}
 }
 
 // await waits until the system has done what it is to do, and fails the benchmark where it has not within the time.
