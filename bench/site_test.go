@@ -117,4 +117,7 @@ func (s *site) readLedger() {
 	}); err != nil {
 		s.b.Fatal(err)
 	}
+	if len(y.times) != count {
+		s.b.Errorf("the ledger has %d notices, and its firings made %d", count, len(y.times))
+	}
 }
