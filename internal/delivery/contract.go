@@ -34,6 +34,9 @@ type Pushes interface {
 	// the lease, unless it is settled before; then any node may claim it again. What has passed its deadline, or whose notice has
 	// expired, is never claimed; only until: sent outlives its notice.
 	ClaimPushes(ctx context.Context, sink, node string, lease time.Duration, limit int) (Claims, error)
+	// ReleasePushes gives back what the node has claimed of the sink, but for the deliveries that the node knows of: a claim whose answer was
+	// lost holds what nobody tries.
+	ReleasePushes(ctx context.Context, sink, node string, known []int64) error
 	// SettlePushes records how attempts ended, in one transaction. Sent is recorded whoever has the claim by now, also of what was
 	// canceled, failed or timed out meanwhile, because it is true. Everything else is recorded only under the token of the last claim and
 	// while the delivery is pending. What ends lets the next delivery of its finding go.

@@ -2,6 +2,8 @@ package push
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"time"
 
 	"tallyman/internal/delivery"
@@ -32,6 +34,7 @@ func (j *job) late(now time.Time) bool {
 type claimState struct {
 	at     time.Time // when it is asked next
 	asking bool
+	lost   bool // an answer was: the ledger may hold for this node what the node does not know of
 	again  bool // woken since it was asked last
 	retry  *retry.Pauses
 	answer chan claimAnswer
@@ -57,17 +60,30 @@ func (l *loop) claim(ctx context.Context, now time.Time) {
 		return
 	}
 	l.claims.asking, l.claims.again = true, false
-	held := l.grip
+	held, lost, known := l.grip, l.claims.lost, l.known()
 	go func() {
 		ctx, done := context.WithTimeout(ctx, ledgerTimeout)
 		defer done()
 		got := claimAnswer{grip: held, before: time.Now()}
-		got.claims, got.err = l.o.Ledger.ClaimPushes(ctx, l.o.Sink, held.session, l.o.lease(), limit)
+		if lost {
+			got.err = l.o.Ledger.ReleasePushes(ctx, l.o.Sink, held.session, known)
+		}
+		if got.err == nil {
+			got.claims, got.err = l.o.Ledger.ClaimPushes(ctx, l.o.Sink, held.session, l.o.lease(), limit)
+		}
 		if len(got.claims.List) > 0 {
 			l.o.Step(StepClaimed)
 		}
 		l.claims.answer <- got
 	}()
+}
+
+// known are the numbers of what this node has claimed: what is still to be recorded counts, too. Only after an answer was lost somebody asks.
+func (l *loop) known() []int64 {
+	if !l.claims.lost {
+		return nil
+	}
+	return slices.AppendSeq(slices.Collect(maps.Keys(l.jobs)), maps.Keys(l.records.answers.known))
 }
 
 // wanted is how many deliveries to claim now: those that there is room for, and as many ahead as the sink takes in a
@@ -111,9 +127,10 @@ func (l *loop) take(got claimAnswer) {
 		if !l.claims.retry.HasFailed() {
 			l.o.Logger.Warn("the ledger cannot be asked what is due", "error", got.err)
 		}
-		l.claims.at = now.Add(l.claims.retry.Next())
+		l.claims.at, l.claims.lost = now.Add(l.claims.retry.Next()), true
 		return
 	}
+	l.claims.lost = false
 	l.claims.retry.Reset()
 	list := got.claims.List
 	switch next := got.claims.Next; {

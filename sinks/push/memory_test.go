@@ -31,6 +31,7 @@ type memory struct {
 	rows   []*row
 	claims atomic.Int64
 	groups [][]delivery.Settlement
+	deaf   int    // answers to so many claims are lost
 	onWay  func() // how long a question what is due takes to get here; nil = no time
 }
 
@@ -43,6 +44,7 @@ type row struct {
 	due      time.Time // of the next attempt
 	first    time.Time
 	leased   time.Time // claimed until then
+	node     string    // by which
 	ends     time.Time // its end by the bubble's clock, as the last claim could see it
 	failure  string
 	ended    time.Time // by the bubble's clock, which does not jump; of the first end
@@ -99,7 +101,7 @@ func (r *row) expires() time.Time {
 	return r.Notice.ExpiresAt.AddDate(100, 0, 0)
 }
 
-func (m *memory) ClaimPushes(_ context.Context, _, _ string, lease time.Duration, limit int) (delivery.Claims, error) {
+func (m *memory) ClaimPushes(_ context.Context, _, node string, lease time.Duration, limit int) (delivery.Claims, error) {
 	if m.onWay != nil {
 		m.onWay()
 	}
@@ -127,7 +129,7 @@ func (m *memory) ClaimPushes(_ context.Context, _, _ string, lease time.Duration
 	for _, r := range open {
 		switch wait := at(r).Sub(now); {
 		case wait <= 0 && len(got.List) < limit:
-			r.leased, r.ends = now.Add(lease), time.Now().Add(r.expires().Sub(now))
+			r.node, r.leased, r.ends = node, now.Add(lease), time.Now().Add(r.expires().Sub(now))
 			if left := r.Deadline.Sub(now); !r.Deadline.IsZero() && left < r.expires().Sub(now) {
 				r.ends = time.Now().Add(left)
 			}
@@ -136,12 +138,41 @@ func (m *memory) ClaimPushes(_ context.Context, _, _ string, lease time.Duration
 			c.Attempts, c.Ever = r.attempts-r.forgiven, r.attempts
 			got.List = append(got.List, c)
 		case wait <= 0:
-			return delivery.Claims{At: now, List: got.List, More: true}, nil
+			return m.reply(delivery.Claims{At: now, List: got.List, More: true})
 		case got.Next == 0 || wait < got.Next:
 			got.Next = wait
 		}
 	}
-	return got, nil
+	return m.reply(got)
+}
+
+// reply is the answer to a claim, unless it is lost on the way.
+func (m *memory) reply(got delivery.Claims) (delivery.Claims, error) {
+	if len(got.List) == 0 || m.deaf == 0 {
+		return got, nil
+	}
+	m.deaf--
+	return delivery.Claims{}, errAnswerLost
+}
+
+var errAnswerLost = errors.New("the connection broke before the answer")
+
+// loseAnswers has the answers to the next claims lost that give something.
+func (m *memory) loseAnswers(n int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.deaf = n
+}
+
+func (m *memory) ReleasePushes(_ context.Context, _, node string, known []int64) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, r := range m.rows {
+		if m.away == nil && r.state == pending && r.node == node && !slices.Contains(known, r.Seq) {
+			r.leased = time.Time{}
+		}
+	}
+	return m.away
 }
 
 func (m *memory) SettlePushes(_ context.Context, list []delivery.Settlement) error {

@@ -89,6 +89,13 @@ func (l *Ledger) ClaimPushes(ctx context.Context, sink, node string, lease time.
 	return claims, err
 }
 
+// ReleasePushes implements delivery.Pushes.
+func (l *Ledger) ReleasePushes(ctx context.Context, sink, node string, known []int64) error {
+	err := l.Ledger.ReleasePushes(ctx, sink, node, known)
+	l.watch.noteFault(Deliveries, err)
+	return err
+}
+
 // SettlePushes implements delivery.Pushes.
 func (l *Ledger) SettlePushes(ctx context.Context, settled []delivery.Settlement) error {
 	err := l.Ledger.SettlePushes(ctx, settled)

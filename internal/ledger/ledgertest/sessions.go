@@ -2,6 +2,7 @@ package ledgertest
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -218,6 +219,27 @@ var sessionWorkTests = []testCase{
 		f.settle(t, old[3:], delivery.SettleSent, 0) // which is true
 		f.settle(t, append(b.List[:3:3], others...), delivery.SettleSent, 0)
 		f.hasGateway(t, map[ledger.DeliveryState]int64{ledger.DeliverySent: 5})
+	}},
+	{"a node gives back what it has claimed and does not know of, and nothing else", func(t *testing.T, f *fixture) {
+		f.register(t)
+		f.commit(t, 0, to([]ledger.Target{important}, numbered("n_", 6)...))
+		f.begins(t, "a", start)
+		known := f.claimPushes(t, "a/1", 2).List
+		lost := f.claimPushes(t, "a/1", 2).List
+		others := f.claimPushes(t, "c/1", 2).List
+		noError(t, f.ReleasePushes(t.Context(), inboxSink, "a/1", nil))
+		equal(t, 0, len(f.claimPushes(t, "b/1", 9).List))
+		noError(t, f.ReleasePushes(t.Context(), gateway, "a/1", []int64{known[0].Seq, known[1].Seq}))
+		f.settle(t, lost[:1], delivery.SettleRelease, 0) // it comes late
+		free := f.claimPushes(t, "b/1", 9).List
+		equal(t, []int64{lost[0].Seq, lost[1].Seq}, []int64{free[0].Seq, free[1].Seq})
+		f.settle(t, lost, delivery.SettleFailed, 0)
+		f.settle(t, slices.Concat(known, free, others), delivery.SettleSent, 0)
+		f.hasGateway(t, map[ledger.DeliveryState]int64{ledger.DeliverySent: 6})
+		f.commit(t, 2, to([]ledger.Target{important}, newNotice("n_last")))
+		last := f.claimPushes(t, "a/1", 2).List
+		noError(t, f.ReleasePushes(t.Context(), gateway, "a/1", nil)) // all of it
+		equal(t, last[0].Seq, f.claimPushes(t, "b/1", 2).List[0].Seq)
 	}},
 	{"an index that a session wrote back when it was buried may be written back by another at once", func(t *testing.T, f *fixture) {
 		f.begins(t, "a", start)

@@ -96,6 +96,17 @@ func readDelivery(seq int64, recipients string, b body) (delivery.Delivery, erro
 	return delivery.Delivery{Seq: seq, Notice: n, Recipients: codec.Recipients(recipients)}, nil
 }
 
+// ReleasePushes implements delivery.Pushes.
+func (s *deliveryStore) ReleasePushes(ctx context.Context, sink, node string, known []int64) error {
+	id, found, err := s.IDs.Lane(ctx, ledger.Lane{Sink: sink})
+	if err != nil || !found {
+		return err
+	}
+	known = append([]int64{}, known...) // PostgreSQL compares nothing with a null
+	_, err = s.db.Exec(ctx, "release-pushes", id, node, known, s.NowArg())
+	return err
+}
+
 // MarkAttempt implements delivery.Lanes.
 func (s *deliveryStore) MarkAttempt(ctx context.Context, seqs []int64, made delivery.Attempt) error {
 	return s.mark(ctx, "mark-attempt", seqs, &made)

@@ -29,6 +29,15 @@ SELECT o.seq, o.token, o.deadline, o.attempts - o.forgiven, o.attempts, o.recipi
        o.expires_at = 9223372036854775807, (SELECT ledger_bodies(ARRAY(SELECT notice_id FROM open ORDER BY place)))[o.place]
 FROM open o ORDER BY o.place;
 
+-- name: release-pushes
+-- Frees what the node has claimed and does not know of. What is claimed was due; the minute is more than the times of nodes differ by. Arguments: $1 lane, $2 node,
+-- $3 numbers that the node knows, $4 now.
+UPDATE pushes p SET until = 0, node = ''
+FROM (SELECT o.seq FROM pushes o
+      WHERE o.lane_id = $1 AND o.due <= (SELECT ledger_now($4)) + 60000000 AND o.node = $2 AND o.seq <> ALL($3::bigint[])
+      ORDER BY o.seq FOR UPDATE SKIP LOCKED) AS held
+WHERE p.seq = held.seq AND p.node = $2;
+
 -- name: next-push
 -- Arguments: $1 lane, $2 now, $3 now of leases. Result: now, and when the next open delivery may be claimed, 0 = there is none. All that is due is claimed where
 -- the first that is not is due later: then the end of a lease may come before it.

@@ -20,6 +20,13 @@ CROSS JOIN deliveries d ON d.seq = p.seq
 CROSS JOIN notices n ON n.num = d.notice
 ORDER BY c.key;
 
+-- name: release-pushes
+-- Frees what the node has claimed and does not know of. What is claimed was due; the minute is more than the times of nodes differ by. Arguments: ?1 lane, ?2 node,
+-- ?3 numbers that the node knows (JSON), ?4 now.
+UPDATE pushes SET until = 0, node = ''
+WHERE seq IN (SELECT p.seq FROM pushes p WHERE p.lane_id = ?1 AND p.due <= ?4 + 60000000 AND p.node = ?2
+              AND p.seq NOT IN (SELECT value FROM json_each(?3)));
+
 -- name: next-push
 -- Arguments: ?1 lane, ?2 now. Result: when the next open delivery may be claimed, 0 = there is none. All that is due is claimed where the
 -- first that is not is due later: then the end of a lease may come before it.

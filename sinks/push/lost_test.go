@@ -1,0 +1,39 @@
+package push_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"tallyman/internal/delivery"
+	"tallyman/sinks/push"
+)
+
+// A claim whose answer was lost holds deliveries that nobody tries. The node gives them back with its next question, and keeps what it has in hand.
+func TestWhatAClaimHasWithoutAnAnswerIsTriedAtOnce(t *testing.T) {
+	t.Parallel()
+	first := int64(0)
+	slow := func(_ context.Context, batch []delivery.Delivery) error {
+		if batch[0].Seq == first {
+			<-time.After(10 * time.Second)
+		}
+		return nil
+	}
+	inBubble(t, func(o *push.Options) { o.Concurrency, o.Timeout = 4, 15*time.Second }, slow, func(w *world) {
+		first = w.commit("", immediate)
+		wait(time.Second) // it is under way
+		w.loseAnswers(2)
+		lost := w.commit("", immediate)
+		wait(2 * time.Second)
+		if got := w.times(lost, w.start); len(got) != 1 {
+			t.Errorf("tried at %v", got)
+		}
+		wait(time.Minute)
+		if got := w.times(first, w.start); len(got) != 1 {
+			t.Errorf("what was under way was tried at %v", got)
+		}
+		if got := w.counts.all()[push.OutcomeSent]; got != 2 {
+			t.Errorf("%d were sent", got)
+		}
+	})
+}
