@@ -107,6 +107,7 @@ func (u *unit) claimAndFire(ctx context.Context, stop <-chan struct{}, due time.
 		return ledger.Claim{}, errAbsent
 	}
 	asked := time.Now()
+	defer u.e.hands.take(u)()
 	claim, err := u.e.opts.Ledger.Claim(ctx, u.rule.ID, u.rule.Scope, u.term.Number, due, session, u.e.opts.Lease)
 	if err != nil {
 		if ctx.Err() != nil {

@@ -24,6 +24,7 @@ type Engine struct {
 	gates     map[string]*gate // of the sources
 	share     share
 	kins      kins
+	hands     hands
 	unpruned  atomic.Pointer[error]
 	deliverer map[string]*deliverer
 	crew      crew

@@ -252,7 +252,7 @@ func (u *unit) attempt(ctx context.Context, stop <-chan struct{}, due time.Time)
 func (u *unit) busy(ctx context.Context, due time.Time) progress {
 	state, err := u.e.opts.Ledger.Scope(ctx, u.rule.ID, u.rule.Scope)
 	switch {
-	case err != nil || state.Running == nil:
+	case err != nil || state.Running == nil || u.regain(ctx, state.Running):
 		return unsettled
 	case state.Running.Term != u.term.Number:
 		return waiting

@@ -2,6 +2,7 @@ package push_test
 
 import (
 	"context"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -12,15 +13,15 @@ import (
 // A claim whose answer was lost holds deliveries that nobody tries. The node gives them back with its next question, and keeps what it has in hand.
 func TestWhatAClaimHasWithoutAnAnswerIsTriedAtOnce(t *testing.T) {
 	t.Parallel()
-	first := int64(0)
+	var first atomic.Int64
 	slow := func(_ context.Context, batch []delivery.Delivery) error {
-		if batch[0].Seq == first {
+		if batch[0].Seq == first.Load() {
 			<-time.After(10 * time.Second)
 		}
 		return nil
 	}
 	inBubble(t, func(o *push.Options) { o.Concurrency, o.Timeout = 4, 15*time.Second }, slow, func(w *world) {
-		first = w.commit("", immediate)
+		first.Store(w.commit("", immediate))
 		wait(time.Second) // it is under way
 		w.loseAnswers(2)
 		lost := w.commit("", immediate)
@@ -29,7 +30,7 @@ func TestWhatAClaimHasWithoutAnAnswerIsTriedAtOnce(t *testing.T) {
 			t.Errorf("tried at %v", got)
 		}
 		wait(time.Minute)
-		if got := w.times(first, w.start); len(got) != 1 {
+		if got := w.times(first.Load(), w.start); len(got) != 1 {
 			t.Errorf("what was under way was tried at %v", got)
 		}
 		if got := w.counts.all()[push.OutcomeSent]; got != 2 {
