@@ -61,7 +61,8 @@ type Server interface {
 type Pruner interface {
 	// Prune removes what is older than before: finished deliveries with their notices (never those that an
 	// open finding names or that have not expired), items that were pushed and have ended before it (never those whose
-	// dedupe window is open), and all but the last keepRuns (at least 1) firings of each rule and scope. It works in
+	// dedupe window is open), and all but the last keepRuns (at least 1) firings of each rule and scope; of those, too, what is older may
+	// go, but for the last one as long as the rule is there in the scope. It works in
 	// small batches and returns how many rows went; an item with its trace is one.
 	Prune(ctx context.Context, before time.Time, keepRuns int) (int64, error)
 }

@@ -206,6 +206,21 @@ var pruneTests = []testCase{
 		equal(t, int64(1), n)
 		f.hasRuns(t, nil, 10, due(6), due(1))
 	}},
+	{"runs of a rule that is gone go when they are old", func(t *testing.T, f *fixture) {
+		f.register(t)
+		f.commit(t, 1, nil)
+		f.commit(t, 2, nil)
+		_, err := f.Prune(t.Context(), start.Add(time.Hour), 2)
+		noError(t, err)
+		f.hasRuns(t, nil, 1, due(2))
+		f.forget(t)
+		_, err = f.Prune(t.Context(), due(2), 2)
+		noError(t, err)
+		f.hasRuns(t, nil, 1, due(2))
+		_, err = f.Prune(t.Context(), start.Add(time.Hour), 2)
+		noError(t, err)
+		f.hasRuns(t, nil, 1)
+	}},
 	{"more than a batch is pruned in one call", func(t *testing.T, f *fixture) {
 		const n = 2100
 		f.subscribed(t)

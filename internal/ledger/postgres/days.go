@@ -4,34 +4,55 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 
-	"tallyman/internal/ledger/codec"
 	"tallyman/internal/notice"
 )
 
-// Notices and ended deliveries lie in partitions of days, which are dropped as a whole; docs/adr/ledger-partitions.md.
+// What grows with time lies in partitions of days, which are dropped as a whole; docs/adr/ledger-partitions.md.
 
 const (
 	daysMade = 7 // partitions are made so many days ahead
 	// keptBeyond is how many whole days a partition is kept beyond what is pruned. A notice is made on the day of its episode or on the next; of
 	// those that are made later a copy is kept.
 	keptBeyond = 2
-	// lasting is the life from which on a notice is in the index notices_lasting.
-	lasting = 7 * 24 * time.Hour
-	// justExpired is for how long a notice is kept that has expired: its deliveries are canceled first.
-	justExpired = time.Hour
+	// itemsOfDay is how many numbers of items a day has. Where more are pushed, those are the next day's.
+	itemsOfDay = 100_000_000
 
 	dayFormat        = "20060102"
 	checkViolation   = "23514"
 	lockNotAvailable = "55P03"
 )
 
-// dayTables are the tables that have a partition for each day.
-var dayTables = []string{"notices", "deliveries_ended"}
+// dayTables are tables whose partitions of a day are made and dropped together.
+type dayTables struct {
+	names []string
+	// first returns the lowest value that the day has in the column by which the tables are partitioned. A day has none where that is the next one's, too.
+	first func(notice.Day) string
+	// staying returns what copies those rows of the day that must stay to the default partitions, once nobody else writes there; nil = none must.
+	staying func(e engine, ctx context.Context, day notice.Day, before time.Time) (func(pgx.Tx) error, error)
+}
+
+var (
+	noticeDays = &dayTables{[]string{"notices", "deliveries_ended"}, notice.Day.IDs, engine.stayingNotices}
+	runDays    = &dayTables{[]string{"past_firings"}, func(d notice.Day) string { return strconv.FormatInt(d.Begin().UnixMicro(), 10) }, nil}
+	itemDays   = &dayTables{[]string{"item_moves"}, func(d notice.Day) string { return strconv.FormatInt(firstItem(d), 10) }, engine.stayingMoves}
+)
+
+// firstItem is the lowest number of the items of a day.
+func firstItem(d notice.Day) int64 { return max(int64(d-notice.FirstDay), 0) * itemsOfDay }
+
+// stayingMoves are those of items that are still there: those that are old and may go were removed before.
+func (engine) stayingMoves(ctx context.Context, day notice.Day, _ time.Time) (func(pgx.Tx) error, error) {
+	return func(tx pgx.Tx) error {
+		_, err := tx.Exec(ctx, leaving("keep-moves", day), pgx.QueryExecModeExec, firstItem(day), firstItem(day+1))
+		return err
+	}, nil
+}
 
 // dayOf returns the day of a time in µs.
 func dayOf(us int64) notice.Day { return notice.DayOf(time.UnixMicro(us)) }
@@ -46,18 +67,18 @@ type beginner interface {
 	Begin(ctx context.Context) (pgx.Tx, error)
 }
 
-// withDays runs do in a transaction with the days that have partitions, the earliest first, unless another node is at the partitions. While others hold a table it gives way
+// with runs do in a transaction with the days that have partitions, the earliest first, unless another node is at the partitions. While others hold a table it gives way
 // to them and runs do again, a few times.
-func withDays(ctx context.Context, db beginner, do func(tx pgx.Tx, have []notice.Day) error) (err error) {
+func (d *dayTables) with(ctx context.Context, db beginner, do func(tx pgx.Tx, have []notice.Day) error) (err error) {
 	for range 10 {
-		if err = withDaysOnce(ctx, db, do); !hasState(err, lockNotAvailable) {
+		if err = d.withOnce(ctx, db, do); !hasState(err, lockNotAvailable) {
 			break
 		}
 	}
 	return err
 }
 
-func withDaysOnce(ctx context.Context, db beginner, do func(tx pgx.Tx, have []notice.Day) error) error {
+func (d *dayTables) withOnce(ctx context.Context, db beginner, do func(tx pgx.Tx, have []notice.Day) error) error {
 	return again(func() error {
 		return pgx.BeginFunc(ctx, db, func(tx pgx.Tx) error {
 			var free bool
@@ -65,7 +86,7 @@ func withDaysOnce(ctx context.Context, db beginner, do func(tx pgx.Tx, have []no
 			if err := tx.QueryRow(ctx, queries.Get("lock-days")).Scan(&free, &timeout); err != nil || !free {
 				return err
 			}
-			found, err := tx.Query(ctx, queries.Get("days"))
+			found, err := tx.Query(ctx, queries.Get("days"), d.names[0])
 			if err != nil {
 				return err
 			}
@@ -85,37 +106,47 @@ func withDaysOnce(ctx context.Context, db beginner, do func(tx pgx.Tx, have []no
 	})
 }
 
-// makeDays makes the partitions of this day and the next ones. Where rows of a day have come before its partition, they and all others of that day
-// lie in the default partition.
+// makeDays makes the partitions of this day and the next ones.
 func makeDays(ctx context.Context, db beginner, now *int64) error {
-	err := withDays(ctx, db, func(tx pgx.Tx, have []notice.Day) error {
-		var us int64
-		if err := tx.QueryRow(ctx, queries.Get("now"), now).Scan(&us); err != nil {
-			return err
-		}
-		today := dayOf(us)
-		for day := today; day <= today+daysMade; day++ {
-			if slices.Contains(have, day) || day.IDs() == (day+1).IDs() { // or no id can name the day
-				continue
-			}
-			err := pgx.BeginFunc(ctx, tx, func(tx pgx.Tx) error { return makeDay(ctx, tx, day) })
-			if err != nil && !hasState(err, checkViolation) {
+	for _, d := range []*dayTables{noticeDays, runDays, itemDays} {
+		err := d.with(ctx, db, func(tx pgx.Tx, have []notice.Day) error {
+			var us int64
+			if err := tx.QueryRow(ctx, queries.Get("now"), now).Scan(&us); err != nil {
 				return err
 			}
+			today := dayOf(us)
+			if err := d.make(ctx, tx, today, have); err != nil || d != itemDays {
+				return err
+			}
+			_, err := tx.Exec(ctx, queries.Get("begin-item-seqs"), max(firstItem(today), 1))
+			return err
+		})
+		if err != nil {
+			return failed("make partitions of "+d.names[0], err)
 		}
-		return nil
-	})
-	if err != nil {
-		return failed("make partitions", err)
 	}
 	return nil
 }
 
-func makeDay(ctx context.Context, tx pgx.Tx, day notice.Day) error {
-	for _, table := range dayTables {
-		err := run(ctx, tx, fmt.Sprintf("CREATE TABLE %s PARTITION OF %s FOR VALUES FROM ('%s') TO ('%s') WITH (autovacuum_vacuum_insert_scale_factor = 0.05)",
-			partitionOf(table, day), table, day.IDs(), (day+1).IDs()))
-		if err != nil {
+// make makes the partitions of the day and the next ones. Where rows of a day have come before its partition, they and all others of that day
+// lie in the default partition.
+func (d *dayTables) make(ctx context.Context, tx pgx.Tx, today notice.Day, have []notice.Day) error {
+	for day := today; day <= today+daysMade; day++ {
+		from, to := d.first(day), d.first(day+1)
+		if slices.Contains(have, day) || from == to {
+			continue
+		}
+		err := pgx.BeginFunc(ctx, tx, func(tx pgx.Tx) error {
+			for _, table := range d.names {
+				err := run(ctx, tx, fmt.Sprintf("CREATE TABLE %s PARTITION OF %s FOR VALUES FROM ('%s') TO ('%s') WITH (autovacuum_vacuum_insert_scale_factor = 0.05)",
+					partitionOf(table, day), table, from, to))
+				if err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil && !hasState(err, checkViolation) {
 			return err
 		}
 	}
@@ -135,59 +166,52 @@ func (e engine) DropDays(ctx context.Context, before time.Time) error {
 	if err := makeDays(ctx, e.pool, e.NowArg()); err != nil {
 		return err
 	}
-	var have []notice.Day
-	err := withDays(ctx, e.pool, func(_ pgx.Tx, days []notice.Day) error {
-		have = days
-		return nil
-	})
-	if err != nil {
-		return failed("list partitions", err)
-	}
-	keep := notice.DayOf(before) - keptBeyond
-	for _, day := range have {
-		if day >= keep {
-			break
+	for _, d := range []*dayTables{noticeDays, runDays, itemDays} {
+		var have []notice.Day
+		err := d.with(ctx, e.pool, func(_ pgx.Tx, days []notice.Day) error {
+			have = days
+			return nil
+		})
+		if err != nil {
+			return failed("list partitions of "+d.names[0], err)
 		}
-		if err := e.dropDay(ctx, day, before); err != nil {
-			return failed("drop partitions of "+day.Begin().Format(time.DateOnly), err)
+		for _, day := range have {
+			if day >= firstKept(before) {
+				break
+			}
+			if err := d.drop(ctx, e, day, before); err != nil {
+				return failed("drop "+partitionOf(d.names[0], day), err)
+			}
 		}
 	}
-	return e.pruneMarks(ctx, keep)
+	return e.pruneMarks(ctx, firstKept(before))
 }
 
-// dropDay drops the partitions of a day. What stays moves to the default partitions.
-func (e engine) dropDay(ctx context.Context, day notice.Day, before time.Time) error {
-	// No finding comes to name a notice of the day later, unless another one names it now.
-	named, err := query(ctx, e.Ledger, "named-notices", pgx.RowTo[string], day.IDs(), (day + 1).IDs())
-	if err != nil {
-		return err
+// firstKept is the first day whose partitions are kept.
+func firstKept(before time.Time) notice.Day { return notice.DayOf(before) - keptBeyond }
+
+// drop drops the partitions of a day. What stays moves to the default partitions.
+func (d *dayTables) drop(ctx context.Context, e engine, day notice.Day, before time.Time) error {
+	keep := func(pgx.Tx) error { return nil }
+	if d.staying != nil {
+		var err error
+		if keep, err = d.staying(e, ctx, day, before); err != nil {
+			return err
+		}
 	}
-	if err := e.prunePushes(ctx, day); err != nil {
-		return err
-	}
-	return withDays(ctx, e.pool, func(tx pgx.Tx, have []notice.Day) error {
+	return d.with(ctx, e.pool, func(tx pgx.Tx, have []notice.Day) error {
 		if !slices.Contains(have, day) { // another node was faster
 			return nil
 		}
-		for _, table := range dayTables { // whoever reads or writes them waits from here on
+		for _, table := range d.names { // whoever reads or writes them waits from here on
 			if err := run(ctx, tx, fmt.Sprintf("ALTER TABLE %s DETACH PARTITION %s", table, partitionOf(table, day))); err != nil {
 				return err
 			}
 		}
-		found, err := tx.Query(ctx, leaving("staying", day), pgx.QueryExecModeExec, codec.Micros(before), named, e.NowArg(), justExpired.Microseconds(), lasting.Microseconds())
-		if err != nil {
+		if err := keep(tx); err != nil {
 			return err
 		}
-		stay, err := pgx.CollectRows(found, pgx.RowTo[string])
-		if err != nil {
-			return err
-		}
-		for _, name := range []string{"keep-notices", "keep-deliveries"} {
-			if _, err := tx.Exec(ctx, leaving(name, day), pgx.QueryExecModeExec, stay); err != nil {
-				return fmt.Errorf("%s: %w", name, err)
-			}
-		}
-		for _, table := range dayTables {
+		for _, table := range d.names {
 			if err := run(ctx, tx, "DROP TABLE "+partitionOf(table, day)); err != nil {
 				return err
 			}
@@ -199,29 +223,4 @@ func (e engine) dropDay(ctx context.Context, day notice.Day, before time.Time) e
 // leaving returns the query by name, for the partitions of the day.
 func leaving(name string, day notice.Day) string {
 	return strings.ReplaceAll(queries.Get(name), "_leaving", partitionOf("", day))
-}
-
-// prunePushes removes what operators could have tried again of a day's deliveries to push channels.
-func (e engine) prunePushes(ctx context.Context, day notice.Day) error {
-	for after := new(int64); after != nil; {
-		found, err := e.pool.Query(ctx, leaving("prune-day-pushes", day), pgx.QueryExecModeExec, *after, pruneBatch, e.NowArg(), justExpired.Microseconds())
-		if err != nil {
-			return err
-		}
-		if after, err = pgx.CollectExactlyOneRow(found, pgx.RowTo[*int64]); err != nil && !hasState(err, undefinedTable) { // another node was faster
-			return err
-		}
-	}
-	return nil
-}
-
-// pruneMarks removes the marks of notices that went with partitions of days before the one that is kept.
-func (e engine) pruneMarks(ctx context.Context, keep notice.Day) error {
-	after := notice.FirstDay.IDs()
-	for next := &after; next != nil; {
-		if _, err := e.One(ctx, "prune-day-marks", []any{*next, keep.IDs(), pruneBatch}, &next); err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -77,7 +77,7 @@ func (d *dayLedger) send(t *testing.T) (int, error) {
 func (d *dayLedger) table(t *testing.T, of, column, id string) string {
 	t.Helper()
 	var name string
-	err := d.beside.QueryRow(t.Context(), fmt.Sprintf("SELECT coalesce(max(tableoid::regclass::text), '') FROM %s WHERE %s = $1", of, column), id).Scan(&name)
+	err := d.beside.QueryRow(t.Context(), fmt.Sprintf("SELECT coalesce(max(tableoid::regclass::text), '') FROM %s AS rows WHERE %s = $1", of, column), id).Scan(&name)
 	noError(t, err)
 	return name
 }

@@ -114,6 +114,13 @@ func (w *commit) fence(ctx context.Context, tx pgx.Tx) error {
 		return err
 	}
 	var err error
+	if w.done, err = codec.CheckFence(w.claim, w.notices.plan.Digest, kept, token, running); !errors.Is(err, ledger.ErrFenced) {
+		return err
+	}
+	past := tx.QueryRow(ctx, queries.Get("past-answer"), w.claim.Rule, w.claim.Scope, codec.Micros(w.claim.Due), w.claim.Token, w.claim.Term)
+	if err := ignoreNone(past.Scan(&kept)); err != nil {
+		return err
+	}
 	w.done, err = codec.CheckFence(w.claim, w.notices.plan.Digest, kept, token, running)
 	return err
 }

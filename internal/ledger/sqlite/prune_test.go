@@ -21,7 +21,7 @@ func TestPrunedItemsAreGone(t *testing.T) {
 	db, err := sql.Open("sqlite", "file:"+path)
 	check(t, err)
 	defer func() { check(t, db.Close()) }()
-	for _, table := range ledgertest.ItemTables() {
+	for _, table := range append(ledgertest.ItemTables(), "item_moves") {
 		var n int
 		if err := db.QueryRowContext(t.Context(), "SELECT count(*) FROM "+table).Scan(&n); err != nil || n != 0 {
 			t.Errorf("%s has %d rows, %v", table, n, err)

@@ -16,8 +16,8 @@ type Pruner interface {
 	// PruneNotices removes one batch of notices that lie in no partition of a day, with their deliveries and marks, and returns the number of notices and
 	// of both.
 	PruneNotices(ctx context.Context, before time.Time) (notices, all int64, err error)
-	// DropDays drops partitions of days that are older than before, with the deliveries and marks of their notices. Few rows of them stay: those that
-	// PruneNotices would not remove. It makes partitions ahead, too.
+	// DropDays drops partitions of days that are older than before: notices with their deliveries and marks, past runs, and moves of items. Few rows of
+	// them stay: those that PruneNotices would not remove, and moves of items that PruneItems has left. It makes partitions ahead, too.
 	DropDays(ctx context.Context, before time.Time) error
 	// PruneItems looks at one page of the queue's items after a seq and removes those that have ended before. It returns the last seq of the
 	// page, whether an item of the page is old, and how many items went.
@@ -37,15 +37,16 @@ func (s *pruner) Prune(ctx context.Context, before time.Time, keepRuns int) (rem
 	}
 	for _, prune := range []func() (int64, error){
 		func() (int64, error) { return s.pruneNotices(ctx, before) },
+		func() (int64, error) { return s.pruneItems(ctx, before) },
 		func() (int64, error) { return 0, s.db.DropDays(ctx, before) },
 		func() (int64, error) { return 0, s.pruneReads(ctx, before) },
 		func() (int64, error) { return s.db.Exec(ctx, "prune-silences", codec.Micros(before)) },
 		func() (int64, error) {
 			return s.db.Exec(ctx, "prune-branches", codec.Micros(before.Add(-keepBranches)))
 		},
-		func() (int64, error) { return s.pruneItems(ctx, before) },
 		func() (int64, error) { return s.db.Exec(ctx, "prune-withheld") },
 		func() (int64, error) { return s.pruneFirings(ctx, keepRuns) },
+		func() (int64, error) { return s.db.Exec(ctx, "prune-old-firings", codec.Micros(before)) },
 	} {
 		n, err := prune()
 		removed += n

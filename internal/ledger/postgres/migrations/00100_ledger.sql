@@ -78,7 +78,7 @@ CREATE TABLE seen_rows (
 );
 ALTER TABLE seen_rows ALTER COLUMN hashes SET STORAGE EXTERNAL;
 
--- The record of each firing, or of several that found the same one after the other and told nothing: due is that of the first then, and all else is of
+-- The last record of runs of each rule and scope; those before it are in past_firings. A record is that of a firing, or of several that found the same one after the other and told nothing: due is that of the first then, and all else is of
 -- the last, due at last_due. runs is their number, and earlier has those before the last, as the statement commit-quiet writes them. token and answer
 -- let a repeated commit be known. It outlives its rule_scope.
 CREATE TABLE firings (
@@ -105,7 +105,11 @@ CREATE TABLE firings (
     runs         integer NOT NULL DEFAULT 1,
     earlier      text   NOT NULL DEFAULT '',
     PRIMARY KEY (rule, scope, term, due)
-) WITH (fillfactor = 70);
+) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.05);
+-- The records before the last, in partitions of days; docs/adr/ledger-partitions.md. all_firings has both, for whoever reads history.
+CREATE TABLE past_firings (LIKE firings INCLUDING DEFAULTS, PRIMARY KEY (rule, scope, term, last_due)) PARTITION BY RANGE (last_due);
+CREATE TABLE past_firings_rest PARTITION OF past_firings DEFAULT;
+CREATE VIEW all_firings AS SELECT * FROM firings UNION ALL SELECT * FROM past_firings;
 
 -- Open findings. The primary key holds a hash, since a key may be longer than an index entry.
 --   last_row   the row, as JSON, of the run due at row_due, which changed the finding last; null = none is recorded
@@ -477,13 +481,15 @@ CREATE TABLE withheld_items (
     PRIMARY KEY (queue_id, seq)
 );
 
--- Traces: a row is the moves of one item that were recorded together, as text; at is that of the last.
+-- Traces: a row is the moves of one item that were recorded together, as text; at is that of the last. All moves of an item are in one partition: that
+-- of the day whose numbers its seq is one of; docs/adr/ledger-partitions.md.
 CREATE TABLE item_moves (
     seq   bigint NOT NULL,
     at    bigint NOT NULL,
     moves text   NOT NULL
-) WITH (autovacuum_vacuum_insert_scale_factor = 0.05);
+) PARTITION BY RANGE (seq);
 CREATE INDEX item_moves_seq ON item_moves (seq);
+CREATE TABLE item_moves_rest PARTITION OF item_moves DEFAULT WITH (autovacuum_vacuum_insert_scale_factor = 0.05);
 
 -- What operators have set of queues, beside the configuration. lease and the numbers of suspend_steps, a JSON array, are in µs. What the
 -- configuration says is lease 0, max_attempts -1 (0 = no limit), suspend_steps ''. A row stays when all is as the configuration says.

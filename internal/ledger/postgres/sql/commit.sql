@@ -12,6 +12,10 @@ SELECT f.answer
 FROM (SELECT answer, token, last_due FROM firings WHERE rule = $1 AND scope = $2 AND term = $5 AND due <= $3 ORDER BY due DESC LIMIT 1) AS f
 WHERE f.token = $4 AND f.last_due = $3;
 
+-- name: past-answer
+-- last-answer, of firings that others have followed.
+SELECT answer FROM past_firings WHERE rule = $1 AND scope = $2 AND term = $5 AND last_due = $3 AND token = $4;
+
 -- name: existing-notices
 -- Arguments: $1 ids. Result: those that are there.
 SELECT id FROM notices WHERE id = ANY($1::text[]);
@@ -141,7 +145,9 @@ WHERE f.scope_id = $1 AND f.key_hash = n.key_hash;
 DELETE FROM findings WHERE scope_id = $1 AND key_hash = ANY($2::uuid[]);
 
 -- name: record-run
--- Writes the firing, or adds to one that is committed in parts. Arguments: $1 … $19 in the order of the columns.
+-- Writes the firing, or adds to one that is committed in parts. What was the last record is past. Arguments: $1 … $19 in the order of the columns.
+WITH passed AS (DELETE FROM firings WHERE rule = $1 AND scope = $2 AND (term, due) < ($3::bigint, $4::bigint) RETURNING *),
+past AS (INSERT INTO past_firings SELECT * FROM passed ON CONFLICT DO NOTHING)
 INSERT INTO firings AS f (rule, scope, term, due, token, answer, node, started_at, duration, outcome, row_count, matched,
                           errored, pending, firing, notices, unsubscribed, error, samples, last_due)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $4)
@@ -196,6 +202,11 @@ added AS (
       AND r.term = f.term AND r.last_due < f.due AND r.runs < $17 AND r.outcome = 'ok' AND r.notices = 0 AND r.unsubscribed = 0 AND r.node = f.node
       AND r.row_count = f.row_count AND r.matched = f.matched AND r.pending = f.pending AND r.firing = f.firing
     RETURNING f.n),
+passed AS (
+    DELETE FROM firings r USING fenced f
+    WHERE r.rule = f.rule COLLATE "C" AND r.scope = f.scope COLLATE "C" AND (r.term, r.due) < (f.term, f.due) AND NOT EXISTS (SELECT FROM added a WHERE a.n = f.n)
+    RETURNING r.*),
+past AS (INSERT INTO past_firings SELECT * FROM passed ON CONFLICT DO NOTHING),
 recorded AS (
     INSERT INTO firings (rule, scope, term, due, token, answer, node, started_at, duration, outcome, row_count, matched,
                          errored, pending, firing, notices, unsubscribed, error, samples, last_due)

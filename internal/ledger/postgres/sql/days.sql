@@ -6,9 +6,13 @@
 SELECT pg_try_advisory_xact_lock('notices'::regclass::oid::integer, 0), set_config('lock_timeout', '500ms', true);
 
 -- name: days
--- Result: the partitions of days, the earliest first.
+-- Arguments: $1 a table. Result: its partitions of days, the earliest first.
 SELECT right(c.relname, 8) FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
-WHERE i.inhparent = 'notices'::regclass AND c.relname ~ '_[0-9]{8}$' ORDER BY 1;
+WHERE i.inhparent = $1::text::regclass AND c.relname ~ '_[0-9]{8}$' ORDER BY 1;
+
+-- name: begin-item-seqs
+-- Has the numbers of items go on with the first one of today, unless they are there. Arguments: $1 that number. Result: none, or it.
+SELECT setval('items_seq', $1) FROM items_seq WHERE last_value < $1;
 
 -- name: named-notices
 -- Arguments: $1 from, $2 to (not included). Result: those notices between that open findings name.
@@ -35,6 +39,11 @@ INSERT INTO notices SELECT * FROM notices_leaving WHERE id = ANY ($1::text[]);
 INSERT INTO deliveries SELECT d.*
 FROM notices_leaving n JOIN deliveries_ended_leaving d ON d.seq BETWEEN n.first_seq AND n.last_seq AND d.notice_id = n.id
 WHERE n.id = ANY ($1::text[]);
+
+-- name: keep-moves
+-- The moves of items that are still there: whoever is old and may go was removed before. Arguments: $1 the lowest seq of the day, $2 that of the next.
+INSERT INTO item_moves SELECT m.*
+FROM queues q JOIN items i ON i.queue_id = q.id AND i.seq >= $1 AND i.seq < $2 JOIN item_moves_leaving m ON m.seq = i.seq;
 
 -- name: prune-day-pushes
 -- Removes what deliveries to push channels have that ended unsent and expired, of one page of the deliveries of a day. Arguments: $1 seq to start after, $2 limit, $3 now, $4 what

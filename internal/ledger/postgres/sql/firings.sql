@@ -79,7 +79,9 @@ WHERE rule = $1 AND scope = $2 AND (term, done_due) < ($4::bigint, $3::bigint)
   AND (running_due IS NULL OR (running_term, running_due) <> ($4::bigint, $3::bigint));
 
 -- name: record-skip
--- Arguments: $1 rule, $2 scope, $3 due, $4 node, $5 reason, $6 now, $7 clock term.
+-- A firing that was left out before is past. Arguments: $1 rule, $2 scope, $3 due, $4 node, $5 reason, $6 now, $7 clock term.
+WITH passed AS (DELETE FROM firings WHERE rule = $1 AND scope = $2 AND (term, due) < ($7::bigint, $3::bigint) AND outcome = 'skipped' RETURNING *),
+past AS (INSERT INTO past_firings SELECT * FROM passed ON CONFLICT DO NOTHING)
 INSERT INTO firings (rule, scope, term, due, token, answer, node, started_at, duration, outcome, row_count, matched, errored,
                      pending, firing, notices, unsubscribed, error, samples, last_due)
 VALUES ($1, $2, $7, $3, 0, '', $4, ledger_now($6), 0, 'skipped', 0, 0, 0, 0, 0, 0, 0, $5, '', $3)

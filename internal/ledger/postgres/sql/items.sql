@@ -241,7 +241,7 @@ SELECT id FROM queues ORDER BY id;
 
 -- name: prune-items
 -- Looks at one page of a queue's items and removes those of them that may go. Arguments: $1 queue, $2 seq to start after, $3 limit,
--- $4 before, $5 now. Result: the last seq of the page, whether any of it was pushed before, how many items went.
+-- $4 before, $5 now. Result: the last seq of the page, whether any of it was pushed before, how many items went. Their moves go with the partition.
 WITH page AS MATERIALIZED (
     SELECT seq, created_at, until_at FROM items WHERE queue_id = $1 AND seq > $2 ORDER BY seq LIMIT $3),
 old AS MATERIALIZED (
@@ -249,7 +249,7 @@ old AS MATERIALIZED (
     WHERE p.created_at < $4 AND p.until_at <= (SELECT ledger_now($5))
       AND (SELECT o.seq FROM open_items o WHERE o.queue_id = $1 AND o.seq = p.seq) IS NULL
       AND NOT EXISTS (SELECT FROM item_moves m WHERE m.seq = p.seq AND m.at >= $4)),
-traces AS (DELETE FROM item_moves m USING old o WHERE m.seq = o.seq),
+traces AS (DELETE FROM item_moves_rest m USING old o WHERE m.seq = o.seq),
 early AS (DELETE FROM ended_early e USING old o WHERE e.queue_id = $1 AND e.state IN ('m' /* removed */, 'f' /* refused */) AND e.seq = o.seq),
 gone AS (DELETE FROM items i USING old o WHERE i.queue_id = $1 AND i.seq = o.seq)
 SELECT coalesce(max(seq), 0), coalesce(bool_or(created_at < $4), false), (SELECT count(*) FROM old) FROM page;

@@ -21,17 +21,17 @@ FROM rule_scopes ORDER BY rule, scope;
 -- Arguments: $1 how many runs at most. Result: the runs that are kept of each rule and scope that is registered: their number, their rows, those that
 -- could not be judged, and the records of the last that were not skipped, as many as there may be runs, the latest last: outcome:earlier:µs/…
 SELECT s.rule, s.scope, coalesce(sum(f.runs), 0)::bigint, coalesce(sum(f.row_count * f.runs), 0)::bigint, coalesce(sum(f.errored), 0)::bigint,
-       coalesce((SELECT string_agg(k.outcome || ':' || k.earlier || ':' || k.duration, '/' ORDER BY k.term, k.due)
-                 FROM (SELECT term, due, outcome, earlier, duration FROM firings WHERE rule = s.rule AND scope = s.scope AND outcome <> 'skipped'
-                       ORDER BY term DESC, due DESC LIMIT $1) AS k), '')
-FROM rule_scopes s LEFT JOIN firings f ON f.rule = s.rule AND f.scope = s.scope
+       coalesce(string_agg(f.outcome || ':' || f.earlier || ':' || f.duration, '/' ORDER BY f.term, f.due) FILTER (WHERE f.outcome <> 'skipped' AND f.place <= $1), '')
+FROM rule_scopes s
+LEFT JOIN (SELECT *, row_number() OVER (PARTITION BY rule, scope, outcome = 'skipped' ORDER BY term DESC, due DESC) AS place FROM all_firings) f
+    ON f.rule = s.rule AND f.scope = s.scope
 GROUP BY s.rule, s.scope ORDER BY s.rule, s.scope;
 
 -- name: runs
 -- Arguments: $1 rule, $2 scope or null, $3 limit. Result: records of runs, latest first; among their runs are so many of the latest.
 SELECT f.rule, f.scope, f.term, f.due, f.node, f.started_at, f.duration, f.outcome, f.row_count, f.matched, f.errored, f.pending,
        f.firing, f.notices, f.unsubscribed, f.error, f.samples, f.last_due, f.earlier
-FROM firings f WHERE f.rule = $1 AND ($2::text IS NULL OR f.scope = $2) ORDER BY f.term DESC, f.last_due DESC, f.scope LIMIT $3;
+FROM all_firings f WHERE f.rule = $1 AND ($2::text IS NULL OR f.scope = $2) ORDER BY f.term DESC, f.last_due DESC, f.scope LIMIT $3;
 
 -- name: promotions
 -- Result: rule, scope, when, by whom.
@@ -72,15 +72,21 @@ keyed_removed AS (DELETE FROM notices_keyed n USING old o WHERE n.id = o.id)
 SELECT (SELECT count(*) FROM old), (SELECT count(*) FROM gone);
 
 -- name: prune-firings
--- Removes one batch of records of runs. Arguments: $1 how many of the last runs stay per rule and scope, and the records that they are in, $2 limit.
+-- Removes one batch of past records of runs. Arguments: $1 how many of the last runs stay per rule and scope, and the records that they are in, $2 limit.
 -- Result: the number of rows.
-DELETE FROM firings f USING (
-    SELECT o.rule, o.scope, o.term, o.due
-    FROM (SELECT rule, scope, term, due,
+DELETE FROM past_firings f USING (
+    SELECT o.rule, o.scope, o.term, o.last_due
+    FROM (SELECT rule, scope, term, last_due,
                  sum(runs) OVER (PARTITION BY rule, scope ORDER BY term DESC, due DESC ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS later
-          FROM firings) AS o
+          FROM all_firings) AS o
     WHERE o.later >= $1 LIMIT $2) AS old
-WHERE f.rule = old.rule AND f.scope = old.scope AND f.term = old.term AND f.due = old.due;
+WHERE f.rule = old.rule AND f.scope = old.scope AND f.term = old.term AND f.last_due = old.last_due;
+
+-- name: prune-old-firings
+-- Removes records of runs that are old and go with no partition: the last ones of rules and scopes that are gone, and those in past_firings_rest.
+-- Arguments: $1 before. Result: the number of the former.
+WITH rest AS (DELETE FROM past_firings_rest WHERE last_due < $1)
+DELETE FROM firings f WHERE f.last_due < $1 AND NOT EXISTS (SELECT FROM rule_scopes s WHERE s.rule = f.rule AND s.scope = f.scope);
 
 -- name: version
 -- Result: the version of the schema.

@@ -92,3 +92,7 @@ DELETE FROM firings WHERE (rule, scope, term, due) IN (
                  sum(runs) OVER (PARTITION BY rule, scope ORDER BY term DESC, due DESC ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS later
           FROM firings)
     WHERE later >= ?1 LIMIT ?2);
+
+-- name: prune-old-firings
+-- Removes old records of runs of rules and scopes that are gone. Arguments: ?1 before. Result: the number of rows.
+DELETE FROM firings AS f WHERE last_due < ?1 AND NOT EXISTS (SELECT 1 FROM rule_scopes s WHERE s.rule = f.rule AND s.scope = f.scope);

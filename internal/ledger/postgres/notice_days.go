@@ -1,0 +1,72 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"tallyman/internal/ledger/codec"
+	"tallyman/internal/notice"
+)
+
+const (
+	// lasting is the life from which on a notice is in the index notices_lasting.
+	lasting = 7 * 24 * time.Hour
+	// justExpired is for how long a notice is kept that has expired: its deliveries are canceled first.
+	justExpired = time.Hour
+)
+
+// stayingNotices are those that must outlive their day, with their deliveries.
+func (e engine) stayingNotices(ctx context.Context, day notice.Day, before time.Time) (func(pgx.Tx) error, error) {
+	// No finding comes to name a notice of the day later, unless another one names it now.
+	named, err := query(ctx, e.Ledger, "named-notices", pgx.RowTo[string], day.IDs(), (day + 1).IDs())
+	if err != nil {
+		return nil, err
+	}
+	if err := e.prunePushes(ctx, day); err != nil {
+		return nil, err
+	}
+	return func(tx pgx.Tx) error {
+		found, err := tx.Query(ctx, leaving("staying", day), pgx.QueryExecModeExec, codec.Micros(before), named, e.NowArg(), justExpired.Microseconds(), lasting.Microseconds())
+		if err != nil {
+			return err
+		}
+		stay, err := pgx.CollectRows(found, pgx.RowTo[string])
+		if err != nil {
+			return err
+		}
+		for _, name := range []string{"keep-notices", "keep-deliveries"} {
+			if _, err := tx.Exec(ctx, leaving(name, day), pgx.QueryExecModeExec, stay); err != nil {
+				return fmt.Errorf("%s: %w", name, err)
+			}
+		}
+		return nil
+	}, nil
+}
+
+// prunePushes removes what operators could have tried again of a day's deliveries to push channels.
+func (e engine) prunePushes(ctx context.Context, day notice.Day) error {
+	for after := new(int64); after != nil; {
+		found, err := e.pool.Query(ctx, leaving("prune-day-pushes", day), pgx.QueryExecModeExec, *after, pruneBatch, e.NowArg(), justExpired.Microseconds())
+		if err != nil {
+			return err
+		}
+		if after, err = pgx.CollectExactlyOneRow(found, pgx.RowTo[*int64]); err != nil && !hasState(err, undefinedTable) { // another node was faster
+			return err
+		}
+	}
+	return nil
+}
+
+// pruneMarks removes the marks of notices that went with partitions of days before the one that is kept.
+func (e engine) pruneMarks(ctx context.Context, keep notice.Day) error {
+	after := notice.FirstDay.IDs()
+	for next := &after; next != nil; {
+		if _, err := e.One(ctx, "prune-day-marks", []any{*next, keep.IDs(), pruneBatch}, &next); err != nil {
+			return err
+		}
+	}
+	return nil
+}
