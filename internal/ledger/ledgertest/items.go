@@ -49,12 +49,14 @@ func (f *itemChecks) push(t testing.TB, items ...item.Record) []item.Record {
 	t.Helper()
 	known, err := f.PushItems(t.Context(), queue, items)
 	noError(t, err)
+	equal(t, len(items), len(known))
 	out := slices.Clone(items)
+	var before int64
 	for i, k := range known {
-		if !k.New || k.State != items[i].State || k.Seq == 0 || i > 0 && k.Seq <= known[i-1].Seq {
-			t.Fatalf("item %d is known as %+v, the one before as %+v", i, k, known[max(i-1, 0)])
+		if !k.New || k.State != out[i].State || k.Seq <= before {
+			t.Fatalf("item %d is known as %+v, the one before has the number %d", i, k, before)
 		}
-		out[i].Seq = k.Seq
+		out[i].Seq, before = k.Seq, k.Seq
 	}
 	return out
 }

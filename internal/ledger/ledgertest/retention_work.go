@@ -35,7 +35,8 @@ var retentionWorkTests = []testCase{
 		seed := rand.Uint64() //nolint:gosec // not a secret
 		t.Logf("seed %d", seed)
 		f.begin(t, "", "e1")
-		f.clock.Add(max(time.Since(start), 0)) // so that items get numbers of the days that pass, not of the day on which the test runs
+		// The clock begins today, so that items get numbers of the days that pass and not all of them of today.
+		f.clock.Add(max(time.Since(start), 0))
 		m := &workRetention{f: f, random: rand.New(rand.NewPCG(seed, 0)), runs: map[string][]ledger.Run{}} //nolint:gosec // not a secret
 		for range 60 {
 			f.clock.Add(time.Duration(1+m.random.IntN(30)) * time.Hour)
