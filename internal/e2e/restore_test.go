@@ -201,6 +201,16 @@ func awaitShown(t *testing.T, clients []*client, each int) map[string]bool {
 	return all
 }
 
+// recorded waits until the ledger has so many webhooks as sent: a backup that is older sends them again.
+func (s *restoreSite) recorded(webhooks int) {
+	s.t.Helper()
+	testenv.Eventually(s.t, func() bool {
+		var sent wire.DeliveriesForm
+		code := s.nodes[0].call(http.MethodGet, "/deliveries?sink=gateway&state=sent", "", &sent)
+		return code == http.StatusOK && len(sent.Deliveries) == webhooks
+	}, 30*time.Second)
+}
+
 // survives runs a site, backs its ledger up, goes on, and restores it: every client is answered reset, and shows what the ledger has.
 func (s *restoreSite) survives(backUp, restore func()) {
 	t := s.t
@@ -210,6 +220,7 @@ func (s *restoreSite) survives(backUp, restore func()) {
 	s.send(2, "early")
 	awaitShown(t, clients, 5)
 	first := s.work()
+	s.recorded(5 * 3)
 	backUp()
 	s.finishTwo(first)
 	s.move(4)
