@@ -45,11 +45,16 @@ var errChaos = errors.New("chaos")
 // asks whether anything was lost, doubled or told out of order.
 func TestChaos(t *testing.T) {
 	testenv.Slow(t)
-	for seed := range uint64(10) {
+	for seed := range uint64(20) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			inWorld(t, func(w *world) {
 				c := &chaos{rand: rand.New(rand.NewPCG(seed, 1))}
-				w.rules[0].Schedule.Cron = "* * * * *"
+				if seed%2 == 1 {
+					w.split("119239", "119240", "119241")
+				}
+				for _, r := range w.rules {
+					r.Schedule.Cron = "* * * * *"
+				}
 				unleash(w, c)
 				live(w, c)
 				c.end()
@@ -111,8 +116,10 @@ func live(w *world, c *chaos) {
 			}
 		}
 		w.set(rows...)
-		if s, err := w.ledger.Scope(w.t.Context(), "negative-bin-stock", "119240"); err == nil && s.Running != nil && c.strikes(8) {
-			w.ledger.Steal("negative-bin-stock", "119240", "thief", 20*time.Second)
+		for _, r := range w.rules {
+			if s, err := w.ledger.Scope(w.t.Context(), r.ID, r.Scope); err == nil && s.Running != nil && c.strikes(8) {
+				w.ledger.Steal(r.ID, r.Scope, "thief", 20*time.Second)
+			}
 		}
 		pass(30 * time.Second)
 	}
@@ -121,27 +128,30 @@ func live(w *world, c *chaos) {
 	}
 }
 
-// checkStory holds what the inbox was told against the runs. Every bin has a story that alternates between firing
+// checkStory holds what the inboxes were told against the runs. Every bin of every warehouse has a story that alternates between firing
 // and resolved, and ends with resolved.
 func checkStory(w *world) {
 	w.t.Helper()
 	seen := map[string]bool{}
 	last := map[string]notice.Status{}
 	told := 0
-	for _, n := range w.notices() {
-		if seen[n.ID] {
-			continue
+	for _, r := range w.rules {
+		for _, n := range w.inbox.Taken(r.Scope) {
+			if seen[n.ID] {
+				continue
+			}
+			seen[n.ID] = true
+			told++
+			want := notice.Firing
+			key := r.Scope + n.Key
+			if last[key] == notice.Firing {
+				want = notice.Resolved
+			}
+			if n.Status != want {
+				w.t.Errorf("%s: %s after %q", key, n.Status, last[key])
+			}
+			last[key] = n.Status
 		}
-		seen[n.ID] = true
-		told++
-		want := notice.Firing
-		if last[n.Key] == notice.Firing {
-			want = notice.Resolved
-		}
-		if n.Status != want {
-			w.t.Errorf("%s: %s after %q", n.Key, n.Status, last[n.Key])
-		}
-		last[n.Key] = n.Status
 	}
 	for key, s := range last {
 		if s != notice.Resolved {
@@ -152,12 +162,13 @@ func checkStory(w *world) {
 		w.t.Errorf("%d told, %d unsent", told, w.ledger.Unsent())
 	}
 	made := 0
-	dues := map[time.Time]bool{}
+	dues := map[string]bool{}
 	for _, run := range w.ledger.Runs() {
-		if dues[run.Due] {
-			w.t.Errorf("the firing of %v was committed twice", run.Due)
+		firing := run.Scope + " " + run.Due.String()
+		if dues[firing] {
+			w.t.Errorf("the firing of %s was committed twice", firing)
 		}
-		dues[run.Due] = true
+		dues[firing] = true
 		made += run.Notices
 		if run.Outcome == ledger.OutcomeFailed && run.Notices != 0 {
 			w.t.Errorf("%+v", run)

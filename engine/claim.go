@@ -33,19 +33,23 @@ func (s slots) acquire(stop <-chan struct{}) bool {
 func (s slots) release() { <-s }
 
 // room is what a firing takes up from its claim until its rows are judged: it is inside the gate of its source, and while it asks, it has a place of the
-// source and a worker. A rule that is not verified asks nothing: it has a worker alone.
+// source and a worker. A rule that is not verified asks nothing: it has a worker alone. A firing that shares a scan has a worker after the scan, which has a room of its own.
 type room struct {
-	unit  *unit
-	asks  bool
-	began time.Time // when it had its place and its worker
-	held  []slots
-	left  bool
+	unit   *unit
+	asks   bool
+	shares bool
+	began  time.Time // when it had its place and its worker
+	held   []slots
+	left   bool
 }
 
 // enter waits for what the firing needs to be claimed.
 func (r *room) enter(stop <-chan struct{}) bool {
-	if r.asks = r.unit.unverified == nil; r.asks {
+	switch {
+	case r.asks:
 		return r.unit.gate.enter(stop)
+	case r.shares:
+		return true
 	}
 	return r.take(r.unit.e.workers, stop)
 }
@@ -88,7 +92,8 @@ func (r *room) leave() {
 // claimAndFire waits for room, claims the firing and runs it to its commit. The claim that it returns may
 // be for an older firing, which a dead node has left.
 func (u *unit) claimAndFire(ctx context.Context, stop <-chan struct{}, due time.Time) (ledger.Claim, error) {
-	taken := room{unit: u}
+	verified := u.unverified == nil
+	taken := room{unit: u, asks: verified && u.group == nil, shares: verified && u.group != nil}
 	if !taken.enter(stop) {
 		return ledger.Claim{}, errStopping
 	}

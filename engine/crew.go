@@ -247,6 +247,7 @@ func (e *Engine) Replace(list []*rules.Rule, complete bool) error {
 	}
 	e.crew.complete, e.crew.version, e.crew.reach = complete, version, nil
 	e.kins.keep(list)
+	e.scanGroups.keep(list)
 	signal(e.changed)
 	signal(e.removed)
 	return nil

@@ -15,28 +15,29 @@ import (
 
 // Engine runs rules and delivers their notices. Make one with New.
 type Engine struct {
-	opts      Options
-	log       *slog.Logger
-	types     typeCache
-	channels  map[string]judge.Channel // the sinks
-	workers   slots
-	slots     map[string]slots // of the sources
-	gates     map[string]*gate // of the sources
-	share     share
-	kins      kins
-	hands     hands
-	unpruned  atomic.Pointer[error]
-	deliverer map[string]*deliverer
-	crew      crew
-	sums      runSums                                    // of the runs
-	progress  atomic.Pointer[map[string]ledger.Progress] // as the ledger has said last; nil = it has not
-	started   time.Time
-	reading   sync.Mutex    // held while the switches are read and put in force
-	changed   chan struct{} // has one when the crew has changed; Run sees to it
-	removed   chan struct{} // has one when rules may have been removed
-	left      chan struct{} // has one when another node may have left firings
-	orders    chan *order   // of firings that operators ask for
-	closed    chan struct{} // closed when no more orders are taken
+	opts       Options
+	log        *slog.Logger
+	types      typeCache
+	channels   map[string]judge.Channel // the sinks
+	workers    slots
+	slots      map[string]slots // of the sources
+	gates      map[string]*gate // of the sources
+	share      share
+	kins       kins
+	scanGroups scanGroups
+	hands      hands
+	unpruned   atomic.Pointer[error]
+	deliverer  map[string]*deliverer
+	crew       crew
+	sums       runSums                                    // of the runs
+	progress   atomic.Pointer[map[string]ledger.Progress] // as the ledger has said last; nil = it has not
+	started    time.Time
+	reading    sync.Mutex    // held while the switches are read and put in force
+	changed    chan struct{} // has one when the crew has changed; Run sees to it
+	removed    chan struct{} // has one when rules may have been removed
+	left       chan struct{} // has one when another node may have left firings
+	orders     chan *order   // of firings that operators ask for
+	closed     chan struct{} // closed when no more orders are taken
 }
 
 // New checks the options and prepares an engine. Nothing is read or run before Run.

@@ -13,6 +13,8 @@ import (
 	"tallyman/internal/notice"
 	"tallyman/internal/retry"
 	"tallyman/internal/trace"
+	"tallyman/rules/row"
+	"tallyman/scanners"
 )
 
 // fire runs one firing, from its claim to its commit. A run of a rule of mode event has several passes
@@ -25,6 +27,9 @@ func (u *unit) fire(ctx context.Context, h *claimHandle) error {
 	for again := true; again; {
 		p := u.newPass(&h.claim, u.now())
 		p.Resume = resume
+		if u.group != nil {
+			p.Split = p.shareScan(h.room)
+		}
 		var err error
 		if again, err = p.run(ctx, h); err != nil {
 			return err
@@ -49,6 +54,17 @@ func (u *unit) newPass(c *ledger.Claim, started time.Time) *pass {
 		Notices: u.e.opts.Ledger.Notices, Clock: u.now,
 		Scanned: func() { u.e.opts.Step(StepScanned) },
 	}}
+}
+
+// shareScan lets the group scan, and takes a worker for what follows.
+func (p *pass) shareScan(taken *room) judge.SplitScan {
+	return func(ctx context.Context, req scanners.Request, visit func(*row.Row) error) (judge.SplitResult, error) {
+		result, err := p.group.scan(ctx, p, req, visit)
+		if !taken.take(p.e.workers, ctx.Done()) {
+			return judge.SplitResult{}, context.Cause(ctx)
+		}
+		return result, err
+	}
 }
 
 // run reads top to bottom as the flow does.

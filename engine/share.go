@@ -39,13 +39,12 @@ func (s *share) look(ctx context.Context, l Ledger, own string) error {
 	return nil
 }
 
-// wait is how long this node waits for another to begin the firings of a rule in a scope.
-func (s *share) wait(rule, scope string) time.Duration {
+// wait is how long this node waits for another to begin the firings of unit.shareKey.
+func (s *share) wait(key string) time.Duration {
 	known := s.known.Load()
 	if known == nil || len(known.others) == 0 {
 		return 0
 	}
-	key := ledger.ScopeKey(rule, scope)
 	own := place(known.own, key)
 	for _, other := range known.others {
 		if place(other, key) > own {
@@ -53,6 +52,14 @@ func (s *share) wait(rule, scope string) time.Duration {
 		}
 	}
 	return 0
+}
+
+// shareKey stands for what one node does together: a scan group, or the rule in the scope.
+func (u *unit) shareKey() string {
+	if u.group != nil {
+		return u.group.name
+	}
+	return ledger.ScopeKey(u.rule.ID, u.rule.Scope)
 }
 
 func place(session, key string) uint64 {

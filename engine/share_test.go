@@ -33,7 +33,7 @@ func firstNodes(t *testing.T, scopes int, sessions ...string) []string {
 			t.Fatal(err)
 		}
 		for i := range first {
-			if s.wait("rule", fmt.Sprint(i)) > 0 {
+			if s.wait(fmt.Sprint(i)) > 0 {
 				continue
 			}
 			if first[i] != "" {
@@ -76,7 +76,7 @@ func TestNodesShareScopes(t *testing.T) {
 func TestANodeThatKnowsNoOthersDoesNotWait(t *testing.T) {
 	t.Parallel()
 	var s share
-	if s.wait("rule", "") != 0 {
+	if s.wait("") != 0 {
 		t.Error("it waits")
 	}
 }

@@ -11,7 +11,6 @@ import (
 	"tallyman/internal/ledger"
 	"tallyman/internal/retry"
 	"tallyman/rules"
-	"tallyman/rules/schedule"
 	"tallyman/scanners"
 )
 
@@ -21,8 +20,10 @@ type unit struct {
 	rule       *rules.Rule
 	log        *slog.Logger
 	source     scanners.Source
-	slots      slots // of the source
-	gate       *gate // of the source
+	slots      slots      // of the source
+	gate       *gate      // of the source
+	group      *scanGroup // whose scans it shares; nil = it asks for itself
+	expected   firingAt   // what the group has been told last
 	scoped     *judge.ScopedRule
 	made       time.Time
 	madeIn     int64           // the clock term of made
@@ -55,9 +56,10 @@ func newUnit(e *Engine, r *rules.Rule) (*unit, error) {
 		source: e.opts.Sources[r.Source],
 		slots:  e.slots[r.Source],
 		gate:   e.gates[r.Source],
+		group:  e.scanGroups.of(r),
 		scoped: scoped,
 		plan: firingPlan{
-			schedule: scoped.Schedule, jitter: schedule.Jitter(r.ID, r.Scope, r.Schedule.Jitter),
+			schedule: scoped.Schedule, jitter: r.Jitter(),
 			overlap: r.Schedule.Overlap, catchUp: r.Schedule.CatchUp,
 		},
 		abandoned: make(chan time.Time, 1), stop: make(chan struct{}), stopped: make(chan struct{}),
@@ -74,6 +76,7 @@ func (u *unit) loop(ctx context.Context, stop <-chan struct{}) {
 	if !u.tellsFailures() && !u.getReady(idle, stop, time.Time{}) || !u.begin(idle, stop) {
 		return
 	}
+	defer u.expect(time.Time{})
 	failing := retry.New(100*time.Millisecond, 5*time.Second)
 	for {
 		if u.hasTurned() && !u.begin(idle, stop) {
@@ -81,10 +84,11 @@ func (u *unit) loop(ctx context.Context, stop <-chan struct{}) {
 		}
 		due := u.plan.due()
 		u.status.setNext(due)
+		u.expect(due)
 		if u.tellsFailures() && u.unready() && !u.getReady(idle, stop, u.plan.start(due)) {
 			return
 		}
-		left, ok := u.waitUntil(idle, stop, u.plan.start(due).Add(u.e.share.wait(u.rule.ID, u.rule.Scope)))
+		left, ok := u.waitUntil(idle, stop, u.plan.start(due).Add(u.e.share.wait(u.shareKey())))
 		if !ok || !u.getReady(idle, stop, u.now().Add(u.verifyWait())) {
 			return
 		}
@@ -97,7 +101,10 @@ func (u *unit) loop(ctx context.Context, stop <-chan struct{}) {
 			u.plan.late(u.now())
 			due = u.plan.due()
 		}
-		switch u.attempt(ctx, stop, due) {
+		u.expect(due)
+		came := u.attempt(ctx, stop, due)
+		u.expect(time.Time{})
+		switch came {
 		case settled:
 			failing.Reset()
 		case forgotten:

@@ -32,6 +32,7 @@ func (u *unit) getReady(ctx context.Context, stop <-chan struct{}, until time.Ti
 		if u.status.setReason(err) {
 			u.log.Warn("rule unverified: it does not run", "reason", err.Error())
 		}
+		u.expect(time.Time{}) // the scans of its group do not wait for it
 		if u.givesUp(err, until) {
 			return true
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"runtime"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -71,8 +72,9 @@ type world struct {
 	inbox  *enginetest.Sink
 	rules  []*rules.Rule
 
-	mu   sync.Mutex
-	rows [][]row.Value
+	mu         sync.Mutex
+	rows       [][]row.Value
+	warehouses []string // each of which has the rows; nil = the rows name no warehouse
 }
 
 // inWorld runs a test in a bubble whose clock shows midnight in UTC, 2000-01-01.
@@ -94,7 +96,16 @@ func newWorld(t *testing.T) *world {
 func (w *world) current() [][]row.Value {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.rows
+	if w.warehouses == nil {
+		return w.rows
+	}
+	var all [][]row.Value
+	for _, warehouse := range w.warehouses {
+		for _, values := range w.rows {
+			all = append(all, append(slices.Clone(values), row.TextOf(warehouse)))
+		}
+	}
+	return all
 }
 
 func (w *world) set(rows ...[]row.Value) {

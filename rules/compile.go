@@ -32,6 +32,9 @@ func Compile(r *Rule, columns []row.Column, types catalog.Catalog) (*Program, pr
 	if r.GroupBy != nil {
 		c.program.group = c.positions("group_by", r.GroupBy)
 	}
+	if r.SplitBy != "" {
+		c.program.split = c.position("split_by", r.SplitBy)
+	}
 	if r.NotifyAgainOn != nil {
 		c.program.watched = c.positions("notify_again_on", r.NotifyAgainOn)
 		c.program.watchedName = hashed(strings.Join(r.NotifyAgainOn, "\x00"))
@@ -104,13 +107,18 @@ func (c *compiler) condition(path, src string) *condition.Program {
 func (c *compiler) positions(path string, names []string) []int {
 	at := make([]int, 0, len(names))
 	for i, name := range names {
-		n := row.Index(c.columns, name)
-		if n < 0 {
-			c.fail(fmt.Sprintf("%s[%d]", path, i), CodeUnknownColumn, fmt.Sprintf("the probe returns no column %q", name), c.nearColumn(name))
-		}
-		at = append(at, n)
+		at = append(at, c.position(fmt.Sprintf("%s[%d]", path, i), name))
 	}
 	return at
+}
+
+// position finds a column by its name.
+func (c *compiler) position(path, name string) int {
+	n := row.Index(c.columns, name)
+	if n < 0 {
+		c.fail(path, CodeUnknownColumn, fmt.Sprintf("the probe returns no column %q", name), c.nearColumn(name))
+	}
+	return n
 }
 
 func (c *compiler) nearColumn(name string) string {

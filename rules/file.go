@@ -117,7 +117,7 @@ func (fr *fileReader) scopeName(n *strictyaml.Node, name string, seen map[string
 	return nil
 }
 
-var fixedFields = []string{"id", "mode", "key", "per", "scopes"}
+var fixedFields = []string{"id", "mode", "key", "per", "scopes", "split_by"}
 
 // overlay lays a scope's own settings over the rule.
 func (fr *fileReader) overlay(id string, base draft, n *strictyaml.Node, s scopeSpec) (draft, problem.List) {

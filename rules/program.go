@@ -27,6 +27,7 @@ type Program struct {
 	fixed       int
 	key         []int // columns
 	group       []int // columns; nil = no groups
+	split       int   // column; of no meaning without split_by
 	watched     []int // columns of notify_again_on; nil = none
 	watchedName string
 	watermark   []int
@@ -275,6 +276,9 @@ func (p *Program) Uses(columns []row.Column) [][]string {
 	noteExpr("when", p.when)
 	note("key", p.key...)
 	note("group_by", p.group...)
+	if p.rule.SplitBy != "" {
+		note("split_by", p.split)
+	}
 	note("notify_again_on", p.watched...)
 	noteExpr("warehouse", p.warehouse)
 	noteExpr("priority", p.priority)

@@ -109,6 +109,7 @@ type Rule struct {
 	Limit          Limit
 	Notice         Notice
 	Deliver        []deliver.Entry // nil = as the type says
+	SplitBy        string          `json:",omitempty"` // column; "" = the probe runs for each scope
 	Scopes         *ScopeQuery     `json:",omitempty"` // nil = the file has the scopes, or there are none
 	Placeholder    Placeholder     `json:",omitempty"` // "" = it is a rule in a scope
 

@@ -37,6 +37,7 @@ type ruleSpec struct {
 	Shadow         bool              `yaml:"shadow" doc:"true: it runs and keeps its findings, but tells only an inbox of its own, until it is promoted."`
 	Schedule       scheduleSpec      `yaml:"schedule" doc:"When it looks."`
 	Scopes         scopesSpec        `yaml:"scopes" doc:"The warehouses, or other slices, that it runs for, each with findings of its own: a list, or {source: …, sql: …, every: 5m}, a query whose rows are the scopes."`
+	SplitBy        string            `yaml:"split_by" doc:"A column with the name of a scope: the probe runs once for all scopes that share schedule and parameters, and each scope gets its rows."`
 	Source         string            `yaml:"source" doc:"The database to ask: a name under sources in the configuration."`
 	Probe          probeSpec         `yaml:"probe" doc:"What to ask."`
 	Per            string            `yaml:"per" enum:"row,result" doc:"row: each row that meets the condition is a finding. result: the result as a whole is one; the condition sees rows and row_count."`
@@ -67,7 +68,7 @@ type scopeSpec struct {
 	Name      string           `yaml:"name,required" doc:"The name of the scope: a warehouse. Quote numbers."`
 	Timezone  string           `yaml:"timezone" doc:"The timezone of the schedule in this scope."`
 	Params    Scalars          `yaml:"params" text:"lines" doc:"Values for the :name parameters of the probe in this scope."`
-	Overrides *strictyaml.Node `yaml:"overrides" doc:"Fields that differ in this scope: any but id, mode, key, per and scopes."`
+	Overrides *strictyaml.Node `yaml:"overrides" doc:"Fields that differ in this scope: any but id, mode, key, per, scopes and split_by."`
 }
 
 type probeSpec struct {
@@ -213,7 +214,7 @@ func ruleOf(s *ruleSpec, scope string) *Rule {
 		},
 		Source: s.Source,
 		Probe:  Probe{SQL: s.Probe.SQL, Params: s.Probe.Params, Timeout: s.Probe.Timeout, MaxRows: s.Probe.MaxRows, MaxCost: s.Probe.MaxCost},
-		Per:    Per(s.Per), When: string(s.When), Key: s.Key, GroupBy: s.GroupBy,
+		Per:    Per(s.Per), When: string(s.When), Key: s.Key, GroupBy: s.GroupBy, SplitBy: s.SplitBy,
 		For: s.For, KeepFiringFor: s.KeepFiringFor, RepeatInterval: s.RepeatInterval, NotifyAgainOn: s.NotifyAgainOn,
 		FirstRun: FirstRun(s.FirstRun), NoData: Policy(s.NoData), OnError: s.OnError.Policy, Unjudged: s.OnError.Unjudged, Limit: Limit{Notices: s.Limit.Notices},
 		Notice: Notice{

@@ -34,6 +34,7 @@ func validate(r *Rule, parts []paramPart, use *paramUse) problem.List {
 	stmt := v.sql()
 	v.columnForms(stmt)
 	v.watermark(stmt)
+	v.split(stmt)
 	v.params(parts, stmt)
 	v.expr("when", r.When)
 	v.key()

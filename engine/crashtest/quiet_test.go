@@ -10,29 +10,35 @@ import (
 	"tallyman/internal/testenv"
 )
 
-// TestKilledWhileRunsShareStatements kills a process that claims and commits firings of many scopes together, which find nothing. Each firing is
+// TestKilledWhileRunsShareStatements kills a process that claims and commits firings of many scopes together, which find nothing, with a scan for each scope and with one for all. Each firing is
 // run once: each second has a run or is among those that were skipped, and none has two.
 func TestKilledWhileRunsShareStatements(t *testing.T) {
 	t.Parallel()
 	testenv.Slow(t)
+	for _, step := range []string{engine.StepClaimed, engine.StepScanned, engine.StepCommitted} {
+		t.Run(split+"/"+step, func(t *testing.T) { survivesWide(t, "postgres", split, step) })
+	}
 	for i, step := range []string{engine.StepClaimed, engine.StepCommitting, engine.StepCommitting + " 1ms", engine.StepCommitting + " 1010ms", engine.StepCommitted} {
 		kind := "postgres"
 		if i == 1 {
 			kind = "sqlite" // where nothing is shared
 		}
-		t.Run(kind+"/"+step, func(t *testing.T) {
-			t.Parallel()
-			h := newHarness(t, kind, wide)
-			for range 3 {
-				h.killedAt(step)
-			}
-			h.exec("INSERT INTO bin_stock VALUES (1, 'A-01', -1)")
-			h.untilIs(func() bool {
-				return len(h.distinct()) == wideScopes && read(h.folder, sentFile) == strconv.Itoa(wideScopes)
-			})
-			h.withLedger(func(l ledger.Ledger) { h.checkWide(l) })
-		})
+		t.Run(kind+"/"+step, func(t *testing.T) { survivesWide(t, kind, wide, step) })
 	}
+}
+
+func survivesWide(t *testing.T, kind, rule, step string) {
+	t.Helper()
+	t.Parallel()
+	h := newHarness(t, kind, rule)
+	for range 3 {
+		h.killedAt(step)
+	}
+	h.exec("INSERT INTO bin_stock VALUES (1, 'A-01', -1)")
+	h.untilIs(func() bool {
+		return len(h.distinct()) == wideScopes && read(h.folder, sentFile) == strconv.Itoa(wideScopes)
+	})
+	h.withLedger(func(l ledger.Ledger) { h.checkWide(l) })
 }
 
 func (h *harness) checkWide(l ledger.Ledger) {

@@ -20,6 +20,7 @@ const (
 	many   = "many"  // has more findings than a portion of a removal closes
 	none   = "none"  // no rule at all
 	wide   = "wide"  // has wideScopes scopes, which see the same rows at the same time
+	split  = "split" // is as wide, and its scopes share a scan
 )
 
 const wideScopes = 30
@@ -29,7 +30,7 @@ func rulesOf(name string) []*rules.Rule {
 	switch name {
 	case none:
 		return nil
-	case wide:
+	case wide, split:
 		list := make([]*rules.Rule, wideScopes)
 		for i := range list {
 			list[i] = ruleOf(name)
@@ -58,6 +59,10 @@ func ruleOf(name string) *rules.Rule {
 		r.GroupBy, r.Limit.Notices = []string{"bin"}, 1
 	case many:
 		r.Probe.MaxRows = 10_000
+	case split:
+		r.SplitBy, r.Schedule.CatchUp = "wh_id", rules.CatchUpAll
+		r.Probe.SQL = `WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 29)
+			SELECT 'W' || i AS wh_id, id, bin, qty FROM bin_stock, n WHERE qty < 0`
 	case wide:
 		r.Schedule.CatchUp = rules.CatchUpAll
 	case alerts:

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
-	"runtime/debug"
 	"slices"
 	"time"
 
@@ -40,6 +39,8 @@ type Pass struct {
 	Clock func() time.Time
 	// Notices reads the notices that are to be taken back, from the ledger.
 	Notices func(ctx context.Context, ids []string) (map[string]*notice.Notice, error)
+	// Split runs the probe of a rule with split_by; nil = the pass runs it for itself.
+	Split SplitScan
 	// Scanned is called when the probe has returned its last row; nil = nobody wants to know.
 	Scanned func()
 
@@ -132,7 +133,11 @@ func (p *Pass) turnFindings(findings []finding.State) []finding.State {
 // Scan runs the probe and judges its rows. It always has a result: a failed run leaves the findings as they
 // were and moves the observed clock.
 func (p *Pass) Scan(ctx context.Context, known *Snapshot) *Result {
-	result, err := p.tryScan(ctx, known)
+	var result *Result
+	err := p.Survive(func() (err error) {
+		result, err = p.tryScan(ctx, known)
+		return err
+	})
 	if err != nil {
 		var refused *scanners.Error
 		if errors.As(err, &refused) && !refused.Transient {
@@ -144,14 +149,7 @@ func (p *Pass) Scan(ctx context.Context, known *Snapshot) *Result {
 	return result
 }
 
-// tryScan turns a panic into an error: a rule that the code cannot cope with must not take the others down.
-func (p *Pass) tryScan(ctx context.Context, known *Snapshot) (result *Result, err error) {
-	defer func() {
-		if reason := recover(); reason != nil {
-			p.Log.Error("panic while judging rows", "due", p.Due, "panic", fmt.Sprint(reason), "stack", string(debug.Stack()))
-			result, err = nil, &Error{"panic", fmt.Sprint(reason)}
-		}
-	}()
+func (p *Pass) tryScan(ctx context.Context, known *Snapshot) (*Result, error) {
 	if p.Unverified != nil {
 		return nil, p.Unverified
 	}
@@ -164,10 +162,11 @@ func (p *Pass) tryScan(ctx context.Context, known *Snapshot) (result *Result, er
 	if p.Scanned != nil {
 		p.Scanned()
 	}
-	result, err = judge.finish(res)
+	result, err := judge.finish(res.Result)
 	if err != nil {
 		return nil, err
 	}
+	result.stray(res)
 	result.run.Rows, result.run.Outcome = res.Rows-result.seen, ledger.OutcomeOK
 	if result.run.Errored > 0 || result.step.Repeated > 0 {
 		result.run.Outcome = ledger.OutcomeDegraded
@@ -177,13 +176,15 @@ func (p *Pass) tryScan(ctx context.Context, known *Snapshot) (result *Result, er
 
 // ask runs the probe. A rule that looks back asks again from where the answer ended, as long as that is below its watermark: a LIMIT of the probe
 // would otherwise return the same rows for ever.
-func (p *Pass) ask(ctx context.Context, known *Snapshot, judge rowJudge) (all scanners.Result, err error) {
+func (p *Pass) ask(ctx context.Context, known *Snapshot, judge rowJudge) (all SplitResult, err error) {
 	for {
 		begin := known.begin
 		rows := 0
-		res, err := p.Prepared.Scan(ctx, scanners.Request{
-			Args: p.Args(known), Timeout: p.Rule.Probe.Timeout, MaxRows: p.Rule.Probe.MaxRows + known.remembered(),
-		}, func(r *row.Row) error {
+		req := scanners.Request{Args: p.Args(known), Timeout: p.Rule.Probe.Timeout, MaxRows: p.Rule.Probe.MaxRows + known.remembered()}
+		if p.Rule.SplitBy != "" {
+			return p.split(ctx, req, judge.visit)
+		}
+		res, err := p.Prepared.Scan(ctx, req, func(r *row.Row) error {
 			err := judge.visit(r)
 			if err == nil {
 				rows++

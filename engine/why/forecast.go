@@ -6,7 +6,6 @@ import (
 	"tallyman/internal/finding"
 	"tallyman/internal/ledger"
 	"tallyman/rules"
-	"tallyman/rules/schedule"
 )
 
 // mostAhead bounds how many firings are looked ahead: a schedule of every second for a day.
@@ -102,7 +101,7 @@ func (g *gatherer) foresee(what string, met func(futureFiring) bool) {
 		if !last.IsZero() {
 			clock += min(due.Sub(last), g.sched.Shortest())
 		}
-		at := due.UTC().Add(schedule.Jitter(r.ID, r.Scope, r.Schedule.Jitter))
+		at := due.UTC().Add(r.Jitter())
 		if met(futureFiring{due, at, clock}) {
 			g.answer.Next = &Forecast{What: what, Due: due.UTC(), At: at}
 			return

@@ -236,6 +236,7 @@ func explainFields(r *rules.Rule) []ExplainedField {
 	add("when", r.When)
 	add("key", strings.Join(r.Key, ", "))
 	add("group_by", strings.Join(r.GroupBy, ", "))
+	add("split_by", r.SplitBy)
 	if r.Mode == rules.ModeState {
 		add("for", duration(r.For, "0s"))
 		add("keep_firing_for", duration(r.KeepFiringFor, "0s"))

@@ -167,6 +167,9 @@ func solve(columns []stagedColumn, most int, try func([]row.Kind) (problem.List,
 // used are the columns that a rule names, sorted.
 func used(r *rules.Rule) []string {
 	names := slices.Concat(r.Key, r.GroupBy, r.NotifyAgainOn)
+	if r.SplitBy != "" {
+		names = append(names, r.SplitBy)
+	}
 	if w := r.Probe.Watermark; w != nil {
 		names = append(names, w.Columns...)
 	}

@@ -45,7 +45,7 @@ func New(version, goVersion string) (*Metrics, error) {
 			"type", "status"),
 		runs: counter("runs_total", "Runs of rules, by rule and by how they ended: ok, degraded, failed or skipped.",
 			"rule", "outcome"),
-		rows: counter("rows_total", "Rows that probes returned, by rule and by what came of them: matched, unmatched or errored.",
+		rows: counter("rows_total", "Rows that probes returned, by rule and by what came of them: matched, unmatched, errored or stray (of no scope).",
 			"rule", "outcome"),
 		runTime: histogram("run_duration_seconds", "How long runs took, from the claim to the commit.",
 			[]float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 120}),
@@ -123,7 +123,7 @@ func (m *Metrics) RunDone(run ledger.Run) {
 	rule := m.rules.bounded(run.Rule)
 	m.runs.WithLabelValues(rule, string(run.Outcome)).Inc()
 	for outcome, n := range map[string]int{
-		"matched": run.Matched, "errored": run.Errored, "unmatched": run.Rows - run.Matched - run.Errored,
+		"matched": run.Matched, "errored": run.Errored, "unmatched": run.Rows - run.Matched - run.Errored, "stray": run.Strays,
 	} {
 		if n > 0 { // a result without rows may count as one that erred
 			m.rows.WithLabelValues(rule, outcome).Add(float64(n))

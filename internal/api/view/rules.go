@@ -25,7 +25,7 @@ func NewSwitchForm(s *ledger.Switch) *wire.SwitchForm {
 func NewRunStatus(r *ledger.Run) *wire.RunStatus {
 	return &wire.RunStatus{
 		Due: r.Due, Started: r.Started, DurationMS: r.Duration.Milliseconds(), Node: r.Node, Outcome: string(r.Outcome), Rows: r.Rows,
-		Matched: r.Matched, Errored: r.Errored, Notices: r.Notices, Unsubscribed: r.Unsubscribed, Error: r.Error, Samples: r.Samples,
+		Matched: r.Matched, Errored: r.Errored, Notices: r.Notices, Unsubscribed: r.Unsubscribed, Strays: r.Strays, Error: r.Error, Samples: r.Samples,
 	}
 }
 

@@ -16,22 +16,22 @@ const MostRuns = 60
 // before the last as offset,lag,duration; … The offset is from Due to the due time of that run, in µs, or in s with an s behind it; the lag from its due time to its
 // start, in µs.
 type Run struct {
-	Rule, Scope                                                    string
-	Term, Due                                                      int64
-	Node                                                           string
-	Started, Duration                                              int64
-	Outcome                                                        string
-	Rows, Matched, Errored, Pending, Firing, Notices, Unsubscribed int
-	Error, Samples                                                 string
-	LastDue                                                        int64
-	Earlier                                                        string
+	Rule, Scope                                                            string
+	Term, Due                                                              int64
+	Node                                                                   string
+	Started, Duration                                                      int64
+	Outcome                                                                string
+	Rows, Matched, Errored, Pending, Firing, Notices, Unsubscribed, Strays int
+	Error, Samples                                                         string
+	LastDue                                                                int64
+	Earlier                                                                string
 }
 
 // Columns returns pointers to the fields in the order of the columns that the queries of runs name.
 func (r *Run) Columns() []any {
 	return []any{
 		&r.Rule, &r.Scope, &r.Term, &r.Due, &r.Node, &r.Started, &r.Duration, &r.Outcome, &r.Rows, &r.Matched, &r.Errored,
-		&r.Pending, &r.Firing, &r.Notices, &r.Unsubscribed, &r.Error, &r.Samples, &r.LastDue, &r.Earlier,
+		&r.Pending, &r.Firing, &r.Notices, &r.Unsubscribed, &r.Strays, &r.Error, &r.Samples, &r.LastDue, &r.Earlier,
 	}
 }
 
@@ -41,7 +41,7 @@ func (r *Run) Last() (ledger.Run, error) {
 	return ledger.Run{
 		Rule: r.Rule, Scope: r.Scope, Term: r.Term, Due: Time(r.LastDue), Node: r.Node, Started: Time(r.Started), Duration: Span(r.Duration),
 		Outcome: ledger.Outcome(r.Outcome), Rows: r.Rows, Matched: r.Matched, Errored: r.Errored, Pending: r.Pending,
-		Firing: r.Firing, Notices: r.Notices, Unsubscribed: r.Unsubscribed, Error: r.Error, Samples: samples,
+		Firing: r.Firing, Notices: r.Notices, Unsubscribed: r.Unsubscribed, Strays: r.Strays, Error: r.Error, Samples: samples,
 	}, err
 }
 

@@ -146,7 +146,7 @@ func (f *Finding) State() finding.State {
 func RunArgs(c ledger.Claim, r *ledger.Run, answer string, unsubscribed int) []any {
 	return []any{
 		c.Rule, c.Scope, c.Term, Micros(c.Due), c.Token, answer, r.Node, Micros(r.Started), r.Duration.Microseconds(),
-		string(r.Outcome), r.Rows, r.Matched, r.Errored, r.Pending, r.Firing, r.Notices, unsubscribed, r.Error,
+		string(r.Outcome), r.Rows, r.Matched, r.Errored, r.Pending, r.Firing, r.Notices, unsubscribed, r.Strays, r.Error,
 		Texts(r.Samples),
 	}
 }

@@ -99,6 +99,7 @@ CREATE TABLE firings (
     firing       bigint NOT NULL,
     notices      bigint NOT NULL,
     unsubscribed bigint NOT NULL,
+    strays       bigint NOT NULL DEFAULT 0,
     error        text   NOT NULL,
     samples      text   NOT NULL,
     last_due     bigint NOT NULL,

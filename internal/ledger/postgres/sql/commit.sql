@@ -145,18 +145,18 @@ WHERE f.scope_id = $1 AND f.key_hash = n.key_hash;
 DELETE FROM findings WHERE scope_id = $1 AND key_hash = ANY($2::uuid[]);
 
 -- name: record-run
--- Writes the firing, or adds to one that is committed in parts. What was the last record is past. Arguments: $1 … $19 in the order of the columns.
+-- Writes the firing, or adds to one that is committed in parts. What was the last record is past. Arguments: $1 … $20 in the order of the columns.
 WITH passed AS (DELETE FROM firings WHERE rule = $1 AND scope = $2 AND (term, due) < ($3::bigint, $4::bigint) RETURNING *),
 past AS (INSERT INTO past_firings SELECT * FROM passed ON CONFLICT DO NOTHING)
 INSERT INTO firings AS f (rule, scope, term, due, token, answer, node, started_at, duration, outcome, row_count, matched,
-                          errored, pending, firing, notices, unsubscribed, error, samples, last_due)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $4)
+                          errored, pending, firing, notices, unsubscribed, strays, error, samples, last_due)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $4)
 ON CONFLICT (rule, scope, term, due) DO UPDATE
 SET token = excluded.token, answer = excluded.answer, node = excluded.node, duration = f.duration + excluded.duration,
     outcome = CASE WHEN f.outcome = 'degraded' AND excluded.outcome = 'ok' THEN 'degraded' ELSE excluded.outcome END,
     row_count = f.row_count + excluded.row_count, matched = f.matched + excluded.matched,
     errored = f.errored + excluded.errored, pending = excluded.pending, firing = excluded.firing,
-    notices = f.notices + excluded.notices, unsubscribed = f.unsubscribed + excluded.unsubscribed,
+    notices = f.notices + excluded.notices, unsubscribed = f.unsubscribed + excluded.unsubscribed, strays = f.strays + excluded.strays,
     error = excluded.error, samples = CASE WHEN excluded.samples = '' THEN f.samples ELSE excluded.samples END;
 
 -- name: record-scope
@@ -199,7 +199,7 @@ added AS (
     CROSS JOIN LATERAL (SELECT k.term, k.due FROM firings k WHERE k.rule = f.rule COLLATE "C" AND k.scope = f.scope COLLATE "C"
                         ORDER BY k.term DESC, k.due DESC LIMIT 1) AS l
     WHERE r.rule = f.rule COLLATE "C" AND r.scope = f.scope COLLATE "C" AND r.term = l.term AND r.due = l.due
-      AND r.term = f.term AND r.last_due < f.due AND r.runs < $17 AND r.outcome = 'ok' AND r.notices = 0 AND r.unsubscribed = 0 AND r.node = f.node
+      AND r.term = f.term AND r.last_due < f.due AND r.runs < $17 AND r.outcome = 'ok' AND r.notices = 0 AND r.unsubscribed = 0 AND r.strays = 0 AND r.node = f.node
       AND r.row_count = f.row_count AND r.matched = f.matched AND r.pending = f.pending AND r.firing = f.firing
     RETURNING f.n),
 passed AS (

@@ -3,7 +3,7 @@
 -- name: last-runs
 -- Result: the latest run of each rule and scope that is registered; its findings are those of the last that was not skipped.
 SELECT f.rule, f.scope, f.term, f.due, f.node, f.started_at, f.duration, f.outcome, f.row_count, f.matched, f.errored, coalesce(r.pending, 0),
-       coalesce(r.firing, 0), f.notices, f.unsubscribed, f.error, f.samples, f.last_due, ''
+       coalesce(r.firing, 0), f.notices, f.unsubscribed, f.strays, f.error, f.samples, f.last_due, ''
 FROM rule_scopes s
 CROSS JOIN LATERAL (SELECT * FROM firings f WHERE f.rule = s.rule AND f.scope = s.scope ORDER BY f.term DESC, f.due DESC LIMIT 1) AS f
 LEFT JOIN LATERAL (SELECT r.pending, r.firing FROM firings r WHERE r.rule = s.rule AND r.scope = s.scope AND r.outcome <> 'skipped'
@@ -30,7 +30,7 @@ GROUP BY s.rule, s.scope ORDER BY s.rule, s.scope;
 -- name: runs
 -- Arguments: $1 rule, $2 scope or null, $3 limit. Result: records of runs, latest first; among their runs are so many of the latest.
 SELECT f.rule, f.scope, f.term, f.due, f.node, f.started_at, f.duration, f.outcome, f.row_count, f.matched, f.errored, f.pending,
-       f.firing, f.notices, f.unsubscribed, f.error, f.samples, f.last_due, f.earlier
+       f.firing, f.notices, f.unsubscribed, f.strays, f.error, f.samples, f.last_due, f.earlier
 FROM all_firings f WHERE f.rule = $1 AND ($2::text IS NULL OR f.scope = $2) ORDER BY f.term DESC, f.last_due DESC, f.scope LIMIT $3;
 
 -- name: promotions

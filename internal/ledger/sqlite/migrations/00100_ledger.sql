@@ -85,6 +85,7 @@ CREATE TABLE firings (
     firing       INTEGER NOT NULL,
     notices      INTEGER NOT NULL,
     unsubscribed INTEGER NOT NULL,
+    strays       INTEGER NOT NULL DEFAULT 0,
     error        TEXT    NOT NULL,
     samples      TEXT    NOT NULL,
     last_due     INTEGER NOT NULL,

@@ -99,16 +99,16 @@ WHERE scope_id = ?1 AND key = ?2;
 DELETE FROM findings WHERE scope_id = ?1 AND key IN (SELECT value FROM json_each(?2));
 
 -- name: record-run
--- Writes the firing, or adds to one that is committed in parts. Arguments: ?1 … ?19 in the order of the columns.
+-- Writes the firing, or adds to one that is committed in parts. Arguments: ?1 … ?20 in the order of the columns.
 INSERT INTO firings (rule, scope, term, due, token, answer, node, started_at, duration, outcome, row_count, matched,
-                     errored, pending, firing, notices, unsubscribed, error, samples, last_due)
-VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?4)
+                     errored, pending, firing, notices, unsubscribed, strays, error, samples, last_due)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?4)
 ON CONFLICT (rule, scope, term, due) DO UPDATE
 SET token = excluded.token, answer = excluded.answer, node = excluded.node, duration = duration + excluded.duration,
     outcome = CASE WHEN outcome = 'degraded' AND excluded.outcome = 'ok' THEN 'degraded' ELSE excluded.outcome END,
     row_count = row_count + excluded.row_count, matched = matched + excluded.matched,
     errored = errored + excluded.errored, pending = excluded.pending, firing = excluded.firing,
-    notices = notices + excluded.notices, unsubscribed = unsubscribed + excluded.unsubscribed,
+    notices = notices + excluded.notices, unsubscribed = unsubscribed + excluded.unsubscribed, strays = strays + excluded.strays,
     error = excluded.error, samples = CASE WHEN excluded.samples = '' THEN samples ELSE excluded.samples END;
 
 -- name: add-run
@@ -122,7 +122,7 @@ SET token = ?5, answer = ?6, last_due = ?4, started_at = ?8, duration = ?9, runs
               || ',' || (started_at - last_due) || ',' || duration || ';'
 WHERE rule = ?1 AND scope = ?2
   AND (term, due) = (SELECT k.term, k.due FROM firings k WHERE k.rule = ?1 AND k.scope = ?2 ORDER BY k.term DESC, k.due DESC LIMIT 1)
-  AND term = ?3 AND last_due < ?4 AND runs < ?14 AND outcome = 'ok' AND notices = 0 AND unsubscribed = 0 AND node = ?7
+  AND term = ?3 AND last_due < ?4 AND runs < ?14 AND outcome = 'ok' AND notices = 0 AND unsubscribed = 0 AND strays = 0 AND node = ?7
   AND row_count = ?10 AND matched = ?11 AND pending = ?12 AND firing = ?13;
 
 -- name: record-scope

@@ -3,7 +3,7 @@
 -- name: last-runs
 -- Result: the latest run of each rule and scope that is registered; its findings are those of the last that was not skipped.
 SELECT f.rule, f.scope, f.term, f.due, f.node, f.started_at, f.duration, f.outcome, f.row_count, f.matched, f.errored, coalesce(r.pending, 0),
-       coalesce(r.firing, 0), f.notices, f.unsubscribed, f.error, f.samples, f.last_due, ''
+       coalesce(r.firing, 0), f.notices, f.unsubscribed, f.strays, f.error, f.samples, f.last_due, ''
 FROM rule_scopes s
 JOIN firings f ON f.rule = s.rule AND f.scope = s.scope
      AND (f.term, f.due) = (SELECT k.term, k.due FROM firings k WHERE k.rule = s.rule AND k.scope = s.scope
@@ -33,7 +33,7 @@ GROUP BY s.rule, s.scope ORDER BY s.rule, s.scope;
 -- name: runs
 -- Arguments: ?1 rule, ?2 scope or null, ?3 limit. Result: records of runs, latest first; among their runs are so many of the latest.
 SELECT f.rule, f.scope, f.term, f.due, f.node, f.started_at, f.duration, f.outcome, f.row_count, f.matched, f.errored, f.pending,
-       f.firing, f.notices, f.unsubscribed, f.error, f.samples, f.last_due, f.earlier
+       f.firing, f.notices, f.unsubscribed, f.strays, f.error, f.samples, f.last_due, f.earlier
 FROM firings f WHERE f.rule = ?1 AND (?2 IS NULL OR f.scope = ?2) ORDER BY f.term DESC, f.last_due DESC, f.scope LIMIT ?3;
 
 -- name: promotions

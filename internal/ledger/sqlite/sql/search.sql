@@ -34,7 +34,7 @@ ORDER BY n.created_at DESC, n.num DESC;
 -- Arguments: ?1 rule, ?2 scope, ?3 time. Result: up to two records, as in runs. One of them has the latest run that had begun by then and was not skipped: the
 -- first record whose last run began later may have it, too.
 SELECT f.rule, f.scope, f.term, f.due, f.node, f.started_at, f.duration, f.outcome, f.row_count, f.matched, f.errored, f.pending,
-       f.firing, f.notices, f.unsubscribed, f.error, f.samples, f.last_due, f.earlier
+       f.firing, f.notices, f.unsubscribed, f.strays, f.error, f.samples, f.last_due, f.earlier
 FROM (SELECT * FROM (SELECT * FROM firings WHERE rule = ?1 AND scope = ?2 AND started_at <= ?3 AND outcome <> 'skipped'
                      ORDER BY started_at DESC, term DESC, due DESC LIMIT 1) AS before
       UNION ALL
