@@ -28,8 +28,10 @@ func BenchmarkFirings(b *testing.B) {
 		{rules: 10_000, scopes: 1, every: time.Minute},
 		{rules: 10, scopes: 1_000, every: 4 * time.Second},
 		{rules: 1, scopes: 100_000, every: time.Minute},
+		{rules: 1, scopes: 400, every: time.Minute},
+		{rules: 1, scopes: 400, every: time.Minute, split: true},
 	} {
-		b.Run(fmt.Sprintf("rules=%d/scopes=%d/every=%s", load.rules, load.scopes, load.every), func(b *testing.B) {
+		b.Run(fmt.Sprintf("rules=%d/scopes=%d/every=%s/split=%t", load.rules, load.scopes, load.every, load.split), func(b *testing.B) {
 			for b.Loop() {
 				load.measure(b, span)
 			}
@@ -42,6 +44,7 @@ func BenchmarkFirings(b *testing.B) {
 type firingLoad struct {
 	rules, scopes int
 	every         time.Duration
+	split         bool // one scan serves all scopes of a rule
 }
 
 const (
@@ -76,6 +79,7 @@ func (l firingLoad) measure(b *testing.B, span time.Duration) {
 	<-time.After(settleTime)
 
 	before, nodeCPU, postgresCPU, done := n.scrape(), n.cpu(), s.postgresCPU(), transactions(b, ledgerURL)
+	asked := queries(b, wms)
 	from := time.Now()
 	<-time.After(span)
 	after, took := n.scrape(), time.Since(from).Seconds()
@@ -83,6 +87,7 @@ func (l firingLoad) measure(b *testing.B, span time.Duration) {
 	b.ReportMetric(verified.Seconds(), "s-until-verified")
 	b.ReportMetric(firings/took, "firings/s")
 	b.ReportMetric((transactions(b, ledgerURL)-done)/firings, "transactions/firing")
+	b.ReportMetric((queries(b, wms)-asked)/took*60, "WMS-queries/min")
 	b.ReportMetric(float64(total)/l.every.Seconds(), "due/s")
 	b.ReportMetric(after.quantile(before, lag, .5)*1000, "ms-late-p50")
 	b.ReportMetric(after.quantile(before, lag, .99)*1000, "ms-late-p99")
@@ -118,24 +123,43 @@ sinks:
     title: Negative bin stock
     description: A bin that holds fewer than no pieces.
     schedule: {cron: "@every %s"}
-    probe:
-      sql: SELECT wh_id, bin_code, qty FROM bin_stock WHERE wh_id = :wh AND qty < 0
-      params: {wh: %d}
-    when: qty < 0
+%s    when: qty < 0
     key: [wh_id, bin_code]
     notice: {type: REP_NOTICE, warehouse: wh_id, priority: 4, title: "Bin {{ .bin_code }} is at {{ .qty }}", body: "{{ .bin_code }} is at {{ .qty }}.", fields: {bin: bin_code}}
     deliver: [{sink: inbox}]
-`, r, l.every, r%1000+1)
+`, r, l.every, l.probe(r))
 		if l.scopes > 1 {
 			fmt.Fprintf(&b, `    scopes:
       source: wms
       every: 1h
-      sql: SELECT 'w' || n AS name, n %% 1000 + 1 AS wh FROM generate_series(1, %d) AS n
-`, l.scopes)
+      sql: SELECT 'w' || n AS name%s FROM generate_series(1, %d) AS n
+`, l.params(), l.scopes)
 		}
 	}
 	write(t, dir, "rules.yaml", b.String())
 	return dir
+}
+
+// probe asks about one warehouse, or about all.
+func (l firingLoad) probe(rule int) string {
+	if l.split {
+		return `    split_by: scope
+    probe:
+      sql: SELECT 'w' || wh_id AS scope, wh_id, bin_code, qty FROM bin_stock WHERE qty < 0
+`
+	}
+	return fmt.Sprintf(`    probe:
+      sql: SELECT wh_id, bin_code, qty FROM bin_stock WHERE wh_id = :wh AND qty < 0
+      params: {wh: %d}
+`, rule%1000+1)
+}
+
+// params are the columns of the scopes that are parameters of the probe.
+func (l firingLoad) params() string {
+	if l.split {
+		return ""
+	}
+	return ", n % 1000 + 1 AS wh"
 }
 
 // scrape reads the metrics, by name.
@@ -204,15 +228,26 @@ func (s series) quantile(before series, name string, q float64) float64 {
 	return low
 }
 
-// transactions is how many a database has committed.
-func transactions(t testing.TB, url string) (n float64) {
+// transactions is how many a database has ended.
+func transactions(t testing.TB, url string) float64 {
+	t.Helper()
+	return askNumber(t, url, "SELECT xact_commit + xact_rollback FROM pg_stat_database WHERE datname = current_database()")
+}
+
+// queries is how many probes have read the table.
+func queries(t testing.TB, wms string) float64 {
+	t.Helper()
+	return askNumber(t, wms, "SELECT seq_scan + idx_scan FROM pg_stat_user_tables WHERE relname = 'bin_stock'")
+}
+
+func askNumber(t testing.TB, url, query string) (n float64) {
 	t.Helper()
 	c, err := pgx.Connect(t.Context(), url)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = c.Close(context.WithoutCancel(t.Context())) }()
-	if err := c.QueryRow(t.Context(), "SELECT xact_commit FROM pg_stat_database WHERE datname = current_database()").Scan(&n); err != nil {
+	if err := c.QueryRow(t.Context(), query).Scan(&n); err != nil {
 		t.Fatal(err)
 	}
 	return n

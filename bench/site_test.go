@@ -103,7 +103,7 @@ func (s *site) readLedger() {
 	})
 	y := s.notices
 	y.doubled = max(0, count-y.offered)
-	rows, err := c.Query(s.b.Context(), "SELECT started_at + duration, notices FROM firings WHERE notices > 0 ORDER BY due")
+	rows, err := c.Query(s.b.Context(), "SELECT started_at + duration, notices FROM all_firings WHERE notices > 0 ORDER BY due")
 	if err != nil {
 		s.b.Fatal(err)
 	}

@@ -3739,11 +3739,16 @@ export interface components {
              * @description that the probe returned
              */
             rows: number;
-            /** @description of what degraded the run */
+            /** @description of what degraded the run, or of its strays */
             samples?: string[];
             scope: string;
             /** Format: date-time */
             started: string;
+            /**
+             * Format: int64
+             * @description rows that split_by gives to no scope of the rule; one scope of a scan counts them
+             */
+            strays?: number;
             /**
              * Format: int64
              * @description that nobody subscribes to
@@ -3864,10 +3869,15 @@ export interface components {
              * @description that the probe returned
              */
             rows: number;
-            /** @description of what degraded the run */
+            /** @description of what degraded the run, or of its strays */
             samples?: string[];
             /** Format: date-time */
             started: string;
+            /**
+             * Format: int64
+             * @description rows that split_by gives to no scope of the rule; one scope of a scan counts them
+             */
+            strays?: number;
             /**
              * Format: int64
              * @description that nobody subscribes to
