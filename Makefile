@@ -124,8 +124,8 @@ bench-queue: ## Measure the queue beside asynq, River and plain lists, in ten mi
 	@cd bench && $(GO) test ./... && BENCHTIME="$${BENCHTIME:-2x}" ../scripts/bench.sh '$(BENCH)' ./...
 
 .PHONY: bench-scale
-bench-scale: ## Measure a node with 10,000 to 100,000 scopes of rules, five minutes for each load (SCALE_TIME=30s)
-	@scripts/test-deps.sh redis postgres
+bench-scale: ## Measure a node with 400 to 100,000 scopes of rules, beside vmalert, five minutes for each load (SCALE_TIME=30s)
+	@scripts/test-deps.sh redis postgres victoria-metrics
 	@cd bench && SCALE_TIME="$${SCALE_TIME:-5m}" BENCHTIME=1x ../scripts/bench.sh Firings ./...
 
 .PHONY: bench-pressure

@@ -38,6 +38,12 @@ func BenchmarkFirings(b *testing.B) {
 			b.ReportMetric(0, "ns/op")
 		})
 	}
+	b.Run("vmalert/rules=10000/every=1m0s", func(b *testing.B) {
+		for b.Loop() {
+			measureVmalert(b, span)
+		}
+		b.ReportMetric(0, "ns/op")
+	})
 }
 
 // firingLoad is so many rules with so many scopes each, which are due so often.
@@ -187,11 +193,11 @@ func (n *nodeProcess) scrape() series {
 // series are metrics by name.
 type series map[string]*dto.MetricFamily
 
-// sum adds up the counters or gauges of that name whose labels have the value; "" = all of them.
+// sum adds up the counters, gauges or numbers without a type of that name whose labels have the value; "" = all of them.
 func (s series) sum(name, value string) (total float64) {
 	for _, m := range s[name].GetMetric() {
 		if value == "" || slices.ContainsFunc(m.GetLabel(), func(l *dto.LabelPair) bool { return l.GetValue() == value }) {
-			total += m.GetCounter().GetValue() + m.GetGauge().GetValue()
+			total += m.GetCounter().GetValue() + m.GetGauge().GetValue() + m.GetUntyped().GetValue()
 		}
 	}
 	return total

@@ -228,7 +228,7 @@ func TestAScopeWhoseClaimIsLostLeavesTheScan(t *testing.T) {
 	})
 }
 
-// TestRowsOfUnknownScopesAreAProblemOfTheRule: they are counted once, named in the status, and the scopes go on. A scope that is added ends that.
+// TestRowsOfUnknownScopesAreAProblemOfTheRule: one run counts them, names them and is degraded, and the scopes go on. A scope that is added ends that.
 func TestRowsOfUnknownScopesAreAProblemOfTheRule(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.split("a", "b", "c")
@@ -246,9 +246,10 @@ func TestRowsOfUnknownScopesAreAProblemOfTheRule(t *testing.T) {
 		w.set(stock("A-01", -1), stock("A-02", -1))
 		n := w.start(w.options("n"))
 		pass(m + 30*time.Second)
-		w.ranTimes(1, ledger.OutcomeOK, "a", "b")
-		if got := w.warnings(n); len(got) != 1 || !strings.HasPrefix(got[0], "split_unknown_scope: of 3 rows ") || !strings.Contains(got[0], `"c"`) || !strings.Contains(got[0], `""`) {
-			t.Errorf("warnings %q", got)
+		w.ranTimes(1, ledger.OutcomeDegraded, "a")
+		w.ranTimes(1, ledger.OutcomeOK, "b")
+		if got := w.strays(n); len(got) != 1 || !strings.HasPrefix(got[0], "split_unknown_scope: of 3 rows ") || !strings.Contains(got[0], `"c"`) || !strings.Contains(got[0], `""`) {
+			t.Errorf("strays %q", got)
 		}
 		strays := 0
 		for _, run := range w.ledger.Runs() {
@@ -259,25 +260,28 @@ func TestRowsOfUnknownScopesAreAProblemOfTheRule(t *testing.T) {
 		}
 		w.replace(n, true, append(slices.Clone(known), unknown)...)
 		pass(m)
-		if got := w.warnings(n); len(got) != 1 || !strings.HasPrefix(got[0], "split_unknown_scope: of 1 rows ") {
-			t.Errorf("warnings %q after the scope was added", got)
+		if got := w.strays(n); len(got) != 1 || !strings.HasPrefix(got[0], "split_unknown_scope: of 1 rows ") {
+			t.Errorf("strays %q after the scope was added", got)
 		}
 		tidied.Store(true)
 		pass(m)
-		if got := w.warnings(n); len(got) != 0 {
-			t.Errorf("warnings %q without strays", got)
+		if got := w.strays(n); len(got) != 0 {
+			t.Errorf("strays %q without strays", got)
 		}
 	})
 }
 
-func (w *world) warnings(n node) (list []string) {
+// strays are what the last runs tell of rows that belong to no scope.
+func (w *world) strays(n node) (list []string) {
 	w.t.Helper()
 	all, err := n.Status(w.t.Context())
 	if err != nil {
 		w.t.Fatal(err)
 	}
 	for i := range all {
-		list = append(list, all[i].Warnings...)
+		if run := all[i].LastRun; run.Strays > 0 {
+			list = append(list, run.Samples[0])
+		}
 	}
 	return list
 }

@@ -8,7 +8,6 @@ import (
 	"sync"
 	"time"
 
-	"tallyman/engine/judge"
 	"tallyman/internal/ledger"
 	"tallyman/rules"
 	"tallyman/rules/row"
@@ -84,11 +83,6 @@ func (e *Engine) Standing(ctx context.Context) ([]RuleStatus, error) {
 		id := ledger.ScopeKey(s.Rule.ID, s.Rule.Scope)
 		if run := last[id]; run != nil {
 			s.LastRun = run
-		}
-		if s.Enabled && s.LastRun != nil {
-			if warning := judge.StrayWarning(s.LastRun); warning != "" {
-				s.Warnings = append(s.Warnings, warning)
-			}
 		}
 		if s.lateness != nil {
 			s.Overdue, s.Late = s.lateness.overdue(progress[id], s.leftOut, now, term)

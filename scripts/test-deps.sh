@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Makes sure that tools are there: test-deps.sh NAME…, of cc, redis, postgres, pgbouncer, faketime, mariadb, protoc,
-# python3, node, chromium, fonts, nginx, haproxy, caddy.
+# python3, node, chromium, fonts, nginx, haproxy, caddy, victoria-metrics.
 # On Debian and its like, as root, what is missing is installed through apt-get; elsewhere this says exactly what
 # to install and fails. No service is started: tests start servers of their own.
 set -euo pipefail
@@ -17,6 +17,7 @@ has() {
     python3) command -v python3 ;; # for the receiver of docs/webhooks.md
     node) command -v npm && node -e 'process.exit(process.versions.node.localeCompare("20.19", "en", { numeric: true }) < 0 ? 1 : 0)' ;;
     chromium) [ -n "${CHROMIUM:-}" ] || command -v chromium-headless-shell || command -v chromium ;;
+    victoria-metrics) command -v victoria-metrics && command -v vmalert ;; # a peer of make bench-scale
     pgbouncer | nginx | haproxy | caddy) command -v "$1" || [ -x "/usr/sbin/$1" ] ;;
     fonts) [ -n "$(fc-list :lang=zh)" ] ;; # for pictures of the Chinese pages
     *) echo "test-deps.sh: unknown name: $1" >&2; exit 2 ;;
@@ -35,7 +36,7 @@ debian_package() {
     node) echo nodejs npm ;;
     chromium) echo chromium-headless-shell ;;
     fonts) echo fontconfig fonts-wqy-microhei ;;
-    pgbouncer | nginx | haproxy | caddy) echo "$1" ;;
+    pgbouncer | nginx | haproxy | caddy | victoria-metrics) echo "$1" ;;
   esac
 }
 
@@ -51,6 +52,7 @@ brew_package() {
     node) echo node ;;
     chromium) echo --cask chromium ;;
     fonts) ;;
+    victoria-metrics) echo victoriametrics ;;
     pgbouncer | nginx | haproxy | caddy) echo "$1" ;;
   esac
 }

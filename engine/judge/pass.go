@@ -168,7 +168,7 @@ func (p *Pass) tryScan(ctx context.Context, known *Snapshot) (*Result, error) {
 	}
 	result.stray(res)
 	result.run.Rows, result.run.Outcome = res.Rows-result.seen, ledger.OutcomeOK
-	if result.run.Errored > 0 || result.step.Repeated > 0 {
+	if result.run.Errored+result.run.Strays > 0 || result.step.Repeated > 0 {
 		result.run.Outcome = ledger.OutcomeDegraded
 	}
 	return result, nil

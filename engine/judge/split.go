@@ -6,7 +6,6 @@ import (
 	"runtime/debug"
 	"strings"
 
-	"tallyman/internal/ledger"
 	"tallyman/rules/row"
 	"tallyman/scanners"
 )
@@ -65,12 +64,4 @@ func (r *Result) stray(res SplitResult) {
 	for _, text := range others {
 		AddSample(&r.run, text)
 	}
-}
-
-// StrayWarning says what Strays of the run are; "" = there are none.
-func StrayWarning(run *ledger.Run) string {
-	if run.Strays == 0 || len(run.Samples) == 0 {
-		return ""
-	}
-	return run.Samples[0]
 }

@@ -109,7 +109,10 @@ func partAilment(h *wire.Health) string {
 // degradation says what a run could not judge.
 func degradation(run *wire.RunStatus) string {
 	text := fmt.Sprintf("its run at %s could not judge or tell %d of %s", stamp(run.Started), run.Errored, count(run.Rows, "row"))
-	if run.Errored == 0 {
+	switch {
+	case run.Strays > 0 && len(run.Samples) > 0:
+		return run.Samples[0]
+	case run.Errored == 0:
 		text = "its run at " + stamp(run.Started) + " saw keys repeat"
 	}
 	if len(run.Samples) > 0 {

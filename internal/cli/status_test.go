@@ -132,6 +132,9 @@ func TestStatusNamesWhatIsWrongWithRules(t *testing.T) {
 		"rule r in 119240 is degraded: its run at 2026-06-01 00:10:30Z could not judge or tell 34 of 49 rows: qty is null": rule(func(r *wire.RuleStatus) {
 			r.LastRun = &wire.RunStatus{Outcome: "degraded", Started: someTime, Rows: 49, Errored: 34, Samples: []string{"qty is null", "more"}}
 		}),
+		"rule r in 119240 is degraded: split_unknown_scope: of 2 rows …": rule(func(r *wire.RuleStatus) {
+			r.LastRun = &wire.RunStatus{Outcome: "degraded", Started: someTime, Rows: 49, Strays: 2, Samples: []string{"split_unknown_scope: of 2 rows …"}}
+		}),
 		"rule r in 119240 is degraded: its run at 2026-06-01 00:10:30Z saw keys repeat": rule(func(r *wire.RuleStatus) {
 			r.LastRun = &wire.RunStatus{Outcome: "degraded", Started: someTime, Rows: 49}
 		}),

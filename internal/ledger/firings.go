@@ -103,7 +103,7 @@ type Outcome string
 // The outcomes.
 const (
 	OutcomeOK       Outcome = "ok"
-	OutcomeDegraded Outcome = "degraded" // some rows could not be judged, or keys repeated
+	OutcomeDegraded Outcome = "degraded" // some rows could not be judged, keys repeated, or rows belong to no scope
 	OutcomeFailed   Outcome = "failed"
 	OutcomeSkipped  Outcome = "skipped" // overlap: the firing before it still ran
 )
@@ -126,7 +126,7 @@ type Run struct {
 	Unsubscribed int      // deliveries to inboxes and by mail not made, for want of a subscriber
 	Strays       int      // rows of the scan that name no scope of the rule, which has split_by: none of Rows; one scope of the scan counts them
 	Error        string   // "" unless failed; with its code
-	Samples      []string // of what degraded it or strayed, at most 5
+	Samples      []string // of what degraded it, at most 5
 }
 
 // Commit is what one run changes.
@@ -155,7 +155,7 @@ type Commit struct {
 // IsQuiet tells whether the run has changed nothing: only its record is written, and how far the scope is.
 func (c *Commit) IsQuiet() bool {
 	r := &c.Run
-	return r.Outcome == OutcomeOK && r.Errored+r.Notices+r.Unsubscribed+r.Strays == 0 && !c.Again && c.LookBack == nil && c.Initial == "" &&
+	return r.Outcome == OutcomeOK && r.Errored+r.Notices+r.Unsubscribed == 0 && !c.Again && c.LookBack == nil && c.Initial == "" &&
 		len(c.Watermark)+len(c.Findings)+len(c.Notices)+len(c.Over)+len(c.Silenced) == 0 && c.Scope.LastDue.Equal(r.Due)
 }
 

@@ -98,7 +98,7 @@ type RunStatus struct {
 	Unsubscribed int       `json:"unsubscribed" xml:"unsubscribed" doc:"that nobody subscribes to"`
 	Strays       int       `json:"strays,omitempty" xml:"strays,omitempty" doc:"rows that split_by gives to no scope of the rule; one scope of a scan counts them"`
 	Error        string    `json:"error,omitempty" xml:"error,omitempty"`
-	Samples      []string  `json:"samples,omitempty" xml:"samples>sample,omitempty" doc:"of what degraded the run, or of its strays" nullable:"false"`
+	Samples      []string  `json:"samples,omitempty" xml:"samples>sample,omitempty" doc:"of what degraded the run" nullable:"false"`
 }
 
 // FileProblem is a fault in a rule file.

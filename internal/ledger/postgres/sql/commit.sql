@@ -199,7 +199,7 @@ added AS (
     CROSS JOIN LATERAL (SELECT k.term, k.due FROM firings k WHERE k.rule = f.rule COLLATE "C" AND k.scope = f.scope COLLATE "C"
                         ORDER BY k.term DESC, k.due DESC LIMIT 1) AS l
     WHERE r.rule = f.rule COLLATE "C" AND r.scope = f.scope COLLATE "C" AND r.term = l.term AND r.due = l.due
-      AND r.term = f.term AND r.last_due < f.due AND r.runs < $17 AND r.outcome = 'ok' AND r.notices = 0 AND r.unsubscribed = 0 AND r.strays = 0 AND r.node = f.node
+      AND r.term = f.term AND r.last_due < f.due AND r.runs < $17 AND r.outcome = 'ok' AND r.notices = 0 AND r.unsubscribed = 0 AND r.node = f.node
       AND r.row_count = f.row_count AND r.matched = f.matched AND r.pending = f.pending AND r.firing = f.firing
     RETURNING f.n),
 passed AS (

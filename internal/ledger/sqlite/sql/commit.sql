@@ -122,7 +122,7 @@ SET token = ?5, answer = ?6, last_due = ?4, started_at = ?8, duration = ?9, runs
               || ',' || (started_at - last_due) || ',' || duration || ';'
 WHERE rule = ?1 AND scope = ?2
   AND (term, due) = (SELECT k.term, k.due FROM firings k WHERE k.rule = ?1 AND k.scope = ?2 ORDER BY k.term DESC, k.due DESC LIMIT 1)
-  AND term = ?3 AND last_due < ?4 AND runs < ?14 AND outcome = 'ok' AND notices = 0 AND unsubscribed = 0 AND strays = 0 AND node = ?7
+  AND term = ?3 AND last_due < ?4 AND runs < ?14 AND outcome = 'ok' AND notices = 0 AND unsubscribed = 0 AND node = ?7
   AND row_count = ?10 AND matched = ?11 AND pending = ?12 AND firing = ?13;
 
 -- name: record-scope

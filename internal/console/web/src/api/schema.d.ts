@@ -3739,7 +3739,7 @@ export interface components {
              * @description that the probe returned
              */
             rows: number;
-            /** @description of what degraded the run, or of its strays */
+            /** @description of what degraded the run */
             samples?: string[];
             scope: string;
             /** Format: date-time */
@@ -3869,7 +3869,7 @@ export interface components {
              * @description that the probe returned
              */
             rows: number;
-            /** @description of what degraded the run, or of its strays */
+            /** @description of what degraded the run */
             samples?: string[];
             /** Format: date-time */
             started: string;
