@@ -77,6 +77,37 @@ var quietTests = []testCase{
 			t.Error("the claim names the one before, and the scope was rewound in between")
 		}
 	}},
+	{"scopes that are registered at once are registered once each", func(t *testing.T, f *fixture) {
+		const scopes = 300
+		_, err := f.Register(t.Context(), rule, "7", 0, start)
+		noError(t, err)
+		_, err = f.Claim(t.Context(), rule, "7", 0, due(1), "a", lease)
+		noError(t, err)
+		nodes := map[int]ledger.Ledger{1: f.Ledger, 2: f.other(t)}
+		var mu sync.Mutex
+		known := map[string]time.Time{}
+		var all sync.WaitGroup
+		for node, l := range nodes {
+			for i := range scopes {
+				name := fmt.Sprint((i*(2*node-3)%scopes + scopes) % scopes) // the nodes begin at different ends
+				all.Go(func() {
+					s, err := l.Register(t.Context(), rule, name, int64(node), start.Add(time.Duration(node)*time.Second))
+					mu.Lock()
+					defer mu.Unlock()
+					if err != nil || (s.Running != nil) != (name == "7") || !known[name].IsZero() && !known[name].Equal(s.Registered) {
+						t.Errorf("scope %s: %+v, %v; another node was told %s", name, s, err, known[name])
+					}
+					if s.Running != nil && (s.Running.Scope != name || s.Running.Rule != rule || !s.Running.Due.Equal(due(1))) {
+						t.Errorf("scope %s: the firing that runs is %+v", name, s.Running)
+					}
+					known[name] = s.Registered
+				})
+			}
+		}
+		all.Wait()
+		equal(t, scopes, len(known))
+		equal(t, start, known["7"])
+	}},
 	{"firings that are claimed and committed at once run once each", func(t *testing.T, f *fixture) {
 		const scopes, rounds = 40, 5
 		for i := range scopes {

@@ -14,6 +14,19 @@ import (
 	"tallyman/internal/ledger/store"
 )
 
+// Register implements ledger.Firings. Registrations that come at the same time share a statement: a node that starts registers all of its scopes. What the
+// statement has not answered is registered alone, which also finds out why.
+func (l *Ledger) Register(ctx context.Context, rule, scope string, term int64, now time.Time) (ledger.ScopeState, error) {
+	ask := &registration{rule: rule, scope: scope, term: term, now: now}
+	if err := l.registrations.Do(ctx, ask); err != nil {
+		return ledger.ScopeState{}, err
+	}
+	if ask.state != nil {
+		return *ask.state, nil
+	}
+	return l.Store.Register(ctx, rule, scope, term, now)
+}
+
 // Claim implements ledger.Firings. Claims that come at the same time share a statement. It leaves out what is not free; then the claim is alone, which also
 // finds out why.
 func (l *Ledger) Claim(ctx context.Context, rule, scope string, term int64, due time.Time, node string, lease time.Duration) (ledger.Claim, error) {

@@ -47,8 +47,9 @@ type Ledger struct {
 	pool  *pgxpool.Pool
 	aside *pgxpool.Pool // for the sessions of nodes: while all connections of pool are in use, a session must be renewed all the same
 
-	claims *combine.Calls[*claimRequest]
-	quiet  *combine.Calls[*quietRun] // commits of runs that have changed nothing
+	registrations *combine.Calls[*registration]
+	claims        *combine.Calls[*claimRequest]
+	quiet         *combine.Calls[*quietRun] // commits of runs that have changed nothing
 }
 
 var _ ledger.Ledger = (*Ledger)(nil)
@@ -76,6 +77,7 @@ func connect(ctx context.Context, url string, opts ledger.Options, session map[s
 	}
 	l := &Ledger{}
 	l.Store = store.New(engine{l}, opts)
+	l.registrations = together(l.registerTogether, func(_, _ *registration) bool { return true })
 	l.claims = together(l.claimTogether, (*claimRequest).isLike)
 	l.quiet = together(l.commitTogether, func(_, _ *quietRun) bool { return true })
 	cfg.AfterConnect = l.setUp(sessionSetter(session, cfg.ConnConfig.RuntimeParams))
@@ -148,6 +150,7 @@ func (l *Ledger) Ping(ctx context.Context) error {
 
 // Close closes the connections, waiting for those in use.
 func (l *Ledger) Close() error {
+	l.registrations.Rest()
 	l.claims.Rest()
 	l.quiet.Rest()
 	l.pool.Close()

@@ -13,11 +13,11 @@ import (
 
 const (
 	togetherFlights = 2
-	togetherMost    = 200              // claims or commits in one statement
+	togetherMost    = 200              // scopes in one statement
 	togetherTimeout = 20 * time.Second // of a statement, whose callers may all have left
 )
 
-// together lets claims, or commits of runs that have changed nothing, share statements.
+// together lets registrations, claims, or commits of runs that have changed nothing, share statements.
 func together[T any](call func(ctx context.Context, parts []*combine.Part[T]), alike func(a, b T) bool) *combine.Calls[T] {
 	return &combine.Calls[T]{
 		Flights: togetherFlights,
@@ -32,6 +32,43 @@ func together[T any](call func(ctx context.Context, parts []*combine.Part[T]), a
 				p.Answer()
 			}
 		},
+	}
+}
+
+// registration is a rule and scope that the ledger is to know; state is nil until the statement has said it.
+type registration struct {
+	rule, scope string
+	term        int64
+	now         time.Time
+	state       *ledger.ScopeState
+}
+
+// registerTogether makes the rules and scopes known. An error is nobody's: each is then registered alone, and has its own.
+func (l *Ledger) registerTogether(ctx context.Context, parts []*combine.Part[*registration]) {
+	rules := column(parts, func(r *registration) string { return r.rule })
+	scopes := column(parts, func(r *registration) string { return r.scope })
+	var n int
+	var row codec.Scope
+	states := make([]*ledger.ScopeState, len(parts))
+	var b pgx.Batch
+	b.Queue(queries.Get("any-length"))
+	b.Queue(queries.Get("register-many"), rules, scopes,
+		column(parts, func(r *registration) int64 { return r.term }), column(parts, func(r *registration) int64 { return codec.Micros(r.now) }))
+	b.Queue(queries.Get("scope-many"), rules, scopes, l.LeaseArg()).Query(func(found pgx.Rows) error {
+		_, err := pgx.ForEachRow(found, append([]any{&n}, row.Columns()...), func() error {
+			row.Rule, row.Name = rules[n-1], scopes[n-1]
+			if state, err := row.State(); err == nil {
+				states[n-1] = &state
+			}
+			return nil
+		})
+		return err
+	})
+	if l.pool.SendBatch(ctx, &b).Close() != nil {
+		return
+	}
+	for i, p := range parts {
+		p.What.state = states[i]
 	}
 }
 

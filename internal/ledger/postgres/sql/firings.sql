@@ -11,6 +11,24 @@ FROM rule_scopes WHERE rule = $1 AND scope = $2;
 -- Makes it known, unless it is. Arguments: $1 rule, $2 scope, $3 clock term, $4 registered at.
 INSERT INTO rule_scopes (rule, scope, term, registered_at) VALUES ($1, $2, $3, $4) ON CONFLICT (rule, scope) DO NOTHING;
 
+-- name: register-many
+-- register, for many. What is known takes up no id. In the order of the key, so that two nodes do not wait for each other. Arguments, alike in length: $1 rules,
+-- $2 scopes, $3 clock terms, $4 registered at.
+INSERT INTO rule_scopes (rule, scope, term, registered_at)
+SELECT w.rule, w.scope, w.term, w.at
+FROM unnest($1::text[], $2::text[], $3::bigint[], $4::bigint[]) AS w (rule, scope, term, at)
+WHERE NOT EXISTS (SELECT FROM rule_scopes s WHERE s.rule = w.rule COLLATE "C" AND s.scope = w.scope COLLATE "C")
+ORDER BY w.rule COLLATE "C", w.scope COLLATE "C"
+ON CONFLICT (rule, scope) DO NOTHING;
+
+-- name: scope-many
+-- scope, for many. Arguments: $1 rules, $2 scopes, alike in length; $3 now. Result: position (from 1), and the columns of scope.
+SELECT w.n, s.registered_at, s.last_due, s.last_ok_due, s.clock, s.done_due, s.watermark, s.token, coalesce(s.running_due, 0),
+       s.running_node, s.lease_until, s.repeated, s.running_due IS NOT NULL AND s.lease_until > (SELECT ledger_now($3)),
+       s.promoted_at, s.promoted_by, s.thawed_due, s.term, s.running_term, s.initial
+FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS w (rule, scope, n)
+JOIN rule_scopes s ON s.rule = w.rule COLLATE "C" AND s.scope = w.scope COLLATE "C";
+
 -- name: claim
 -- Takes the abandoned firing if there is one, else the one asked for if it is still to be done and nothing runs.
 -- Arguments: $1 rule, $2 scope, $3 due, $4 node, $5 lease in µs, $6 now, $7 clock term.
