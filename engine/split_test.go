@@ -128,6 +128,7 @@ func TestAScopeThatDoesNotRunLeavesTheScanToTheOthers(t *testing.T) {
 		if _, err := n.RunNow(w.t.Context(), "negative-bin-stock", &scope, func(*engine.RequestedFiring) error { return nil }); err != nil {
 			t.Fatal(err)
 		}
+		pass(time.Second) // the notice is delivered after the run
 		if scans.Load() != 4 || len(w.inbox.Taken("b")) != 1 {
 			t.Errorf("%d scans, told %v", scans.Load(), w.inbox.Taken("b"))
 		}
