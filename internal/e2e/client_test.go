@@ -320,3 +320,20 @@ func (n *node) document(token string) []byte {
 	}
 	return document
 }
+
+// shown are the ids that a client shows.
+func (cl *client) shown() map[string]bool {
+	cl.mu.Lock()
+	defer cl.mu.Unlock()
+	ids := map[string]bool{}
+	for id := range cl.window {
+		ids[id] = true
+	}
+	return ids
+}
+
+func (cl *client) hasReset() int {
+	cl.mu.Lock()
+	defer cl.mu.Unlock()
+	return cl.resets
+}

@@ -164,23 +164,6 @@ func (s *restoreSite) send(each int, title string) (ids []string) {
 	return ids
 }
 
-// shown are the ids that a client shows.
-func (cl *client) shown() map[string]bool {
-	cl.mu.Lock()
-	defer cl.mu.Unlock()
-	ids := map[string]bool{}
-	for id := range cl.window {
-		ids[id] = true
-	}
-	return ids
-}
-
-func (cl *client) hasReset() int {
-	cl.mu.Lock()
-	defer cl.mu.Unlock()
-	return cl.resets
-}
-
 // awaitShown waits until each client shows so many notices, and returns all of them.
 func awaitShown(t *testing.T, clients []*client, each int) map[string]bool {
 	t.Helper()
