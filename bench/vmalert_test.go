@@ -52,8 +52,9 @@ func measureVmalert(b *testing.B, span time.Duration) {
 `, r, r%warehouses+1)
 	}
 	write(b, dir, "groups.yaml", groups.String())
-	peer := startPeer(b, dir, "vmalert", "-rule="+filepath.Join(dir, "groups.yaml"), "-datasource.url="+store.base, "-notifier.url=http://127.0.0.1:9") // nothing is to be told
-	<-time.After(time.Minute + settleTime) // vmalert spreads the first evaluations over an interval
+	peer := startPeer(b, dir, "vmalert", "-rule="+filepath.Join(dir, "groups.yaml"), "-datasource.url="+store.base, "-notifier.url=http://127.0.0.1:9")
+	// Nothing is to be told. vmalert spreads the first evaluations over an interval.
+	<-time.After(time.Minute + settleTime)
 
 	before, peerCPU, storeCPU, from := peer.scrape(), peer.cpu(), store.cpu(), time.Now()
 	<-time.After(span)
