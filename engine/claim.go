@@ -98,6 +98,7 @@ func (u *unit) claimAndFire(ctx context.Context, stop <-chan struct{}, due time.
 		return ledger.Claim{}, errStopping
 	}
 	defer taken.leave()
+	u.e.timetable.release(u)
 	select {
 	case <-stop: // it was disabled while it waited
 		return ledger.Claim{}, errStopping

@@ -40,7 +40,7 @@ func (u *unit) getReady(ctx context.Context, stop <-chan struct{}, until time.Ti
 		if left := u.e.opts.Clock.Real(until.Sub(u.now())); left > 0 {
 			wait = min(wait, left)
 		}
-		if !pause(ctx, stop, wait) {
+		if !u.pause(ctx, wait) {
 			return false
 		}
 	}
