@@ -159,7 +159,7 @@ func (u *unit) hold(ctx context.Context, ended <-chan struct{}, taken *room, cla
 	bye, done := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
 	defer done()
 	if rerr := h.ledger.Release(bye, claim); rerr != nil {
-		u.log.Warn("the firing could not be given back; its lease ends by itself", "due", claim.Due, "error", rerr)
+		u.logger().Warn("the firing could not be given back; its lease ends by itself", "due", claim.Due, "error", rerr)
 	}
 	if ctx.Err() != nil {
 		return errStopping

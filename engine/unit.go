@@ -18,7 +18,6 @@ import (
 type unit struct {
 	e          *Engine
 	rule       *rules.Rule
-	log        *slog.Logger
 	source     scanners.Source
 	slots      slots      // of the source
 	gate       *gate      // of the source
@@ -32,7 +31,7 @@ type unit struct {
 	since      time.Time       // when this node took the rule up
 	plan       firingPlan      // The loop alone uses plan and scoped.
 	unverified error           // why the rule is not verified; nil while it is
-	cost       planCost
+	cost       *planCost       // nil = the rule has no probe.max_cost
 	status     unitStatus
 	left       openFindings // by the last run of this node
 
@@ -53,7 +52,6 @@ func newUnit(e *Engine, r *rules.Rule) (*unit, error) {
 	}
 	u := &unit{
 		e: e, rule: r, made: e.opts.Clock.Now(),
-		log:    e.opts.Logger.With("rule", r.ID, "scope", r.Scope),
 		source: e.opts.Sources[r.Source],
 		slots:  e.slots[r.Source],
 		gate:   e.gates[r.Source],
@@ -64,6 +62,9 @@ func newUnit(e *Engine, r *rules.Rule) (*unit, error) {
 			overlap: r.Schedule.Overlap, catchUp: r.Schedule.CatchUp,
 		},
 		stop: make(chan struct{}), stopped: make(chan struct{}),
+	}
+	if r.Probe.MaxCost > 0 {
+		u.cost = &planCost{}
 	}
 	u.term, u.turned = e.opts.Terms.Term()
 	u.madeIn = u.term.Number
@@ -173,7 +174,7 @@ func (u *unit) pause(ctx context.Context, d time.Duration) bool {
 // warnOfFuture tells of a clock that is or was wrong.
 func (u *unit) warnOfFuture() {
 	if base, now := u.plan.base, u.now(); base.Sub(now) > time.Minute {
-		u.log.Error("the last firing lies in the future: the clock of a node was or is wrong; the rule does not run until then", "due", base, "now", now)
+		u.logger().Error("the last firing lies in the future: the clock of a node was or is wrong; the rule does not run until then", "due", base, "now", now)
 	}
 }
 
@@ -217,7 +218,7 @@ func (u *unit) begin(ctx context.Context) bool {
 		if ctx.Err() != nil {
 			return false
 		}
-		u.log.Warn("the ledger cannot be asked where the rule stands", "error", err)
+		u.logger().Warn("the ledger cannot be asked where the rule stands", "error", err)
 		if !u.pause(ctx, failing.Next()) {
 			return false
 		}
@@ -230,7 +231,7 @@ func (u *unit) turn() {
 	before := u.term.Number
 	u.term, u.turned = u.e.opts.Terms.Term()
 	if u.term.Number != before {
-		u.log.Info("a new clock term has begun: the ledger's clock went back; firings go on from there", "term", u.term.Number, "began", u.term.Began, "back", u.term.Back)
+		u.logger().Info("a new clock term has begun: the ledger's clock went back; firings go on from there", "term", u.term.Number, "began", u.term.Began, "back", u.term.Back)
 		u.catchUpFrom, u.wasDisabled, u.handover = time.Time{}, false, 0
 	}
 }
@@ -243,6 +244,11 @@ func (u *unit) hasTurned() bool {
 	default:
 		return false
 	}
+}
+
+// logger names the rule and its scope. It is made when something is to be logged: a unit that waits has none.
+func (u *unit) logger() *slog.Logger {
+	return u.e.opts.Logger.With("rule", u.rule.ID, "scope", u.rule.Scope)
 }
 
 // isTold tells whether the unit is to end.
@@ -292,13 +298,13 @@ func (u *unit) attempt(ctx context.Context, stop <-chan struct{}, due time.Time)
 	case errors.Is(err, ledger.ErrBusy):
 		return u.busy(ctx, due)
 	case errors.Is(err, errStale):
-		u.log.Info("the types have changed: the firing begins anew", "due", due)
+		u.logger().Info("the types have changed: the firing begins anew", "due", due)
 		return unsettled
 	case errors.Is(err, ledger.ErrNotFound):
-		u.log.Warn("the ledger has forgotten the rule: a node with other rule files has started; it is registered anew")
+		u.logger().Warn("the ledger has forgotten the rule: a node with other rule files has started; it is registered anew")
 		return forgotten
 	default:
-		u.log.Warn("the firing could not be run and is tried again", "due", due, "error", err)
+		u.logger().Warn("the firing could not be run and is tried again", "due", due, "error", err)
 		return unsettled
 	}
 }
@@ -336,9 +342,9 @@ func (u *unit) skip(ctx context.Context, skipped []time.Time) {
 	if len(skipped) == 1 {
 		reason = "overlap: it came due while the firing before still ran"
 	}
-	u.log.Warn("firings skipped: the one before still ran", "skipped", len(skipped), "latest", latest)
+	u.logger().Warn("firings skipped: the one before still ran", "skipped", len(skipped), "latest", latest)
 	if err := u.e.opts.Ledger.Skip(ctx, u.rule.ID, u.rule.Scope, u.term.Number, latest, u.e.opts.Node, reason); err != nil {
-		u.log.Warn("skipped firings could not be recorded", "error", err)
+		u.logger().Warn("skipped firings could not be recorded", "error", err)
 		return
 	}
 	u.e.opts.Observer.RunDone(ledger.Run{
@@ -403,7 +409,7 @@ func (u *unit) thaw(ctx context.Context, state ledger.ScopeState, base time.Time
 	if err := leaveOut(ctx, u.rule.ID, u.rule.Scope, u.term.Number, latest, u.e.opts.Node, frozenFor(len(frozen))); err != nil {
 		return base, err
 	}
-	u.log.Info("the rule runs again; what came due meanwhile is left out", "firings", len(frozen), "latest", latest)
+	u.logger().Info("the rule runs again; what came due meanwhile is left out", "firings", len(frozen), "latest", latest)
 	return last, nil
 }
 

@@ -38,7 +38,7 @@ type Program struct {
 	deliver     []entry        // nil where no entry of the rule's deliver has an expression
 	everywhere  []AppliedEntry // all entries
 	buf         []byte
-	spare       *sync.Pool // of clones that Borrow gives out; shared by all programs that For has made of one
+	spare       *sync.Pool // of clones that Borrow gives out; shared by all that were cloned of one
 }
 
 // ruleWords are the words of the rule, and those of its type where the rule has none.
@@ -124,21 +124,13 @@ func (p *Program) Clone() *Program {
 	return &c
 }
 
-// For returns the program for another scope of its rule that differs in name and parameters alone. The two share what was compiled: only
-// what Borrow returns may be evaluated.
-func (p *Program) For(r *Rule) *Program {
-	c := *p
-	c.rule = r.Of(&p.typ)
-	return &c
-}
-
-// Borrow returns a program that nobody else has, until Return. It costs less than Clone.
-func (p *Program) Borrow() *Program {
+// Borrow returns the program for a scope of its rule, which differs in name and parameters alone. Nobody else has it, until Return. It costs less than Clone.
+func (p *Program) Borrow(r *Rule) *Program {
 	own, ok := p.spare.Get().(*Program)
 	if !ok {
 		own = p.Clone()
 	}
-	own.rule = p.rule
+	own.rule = r
 	return own
 }
 
@@ -147,6 +139,9 @@ func (p *Program) Return() {
 	p.rule = nil
 	p.spare.Put(p)
 }
+
+// Completed is a scope of the program's rule as its type completes it.
+func (p *Program) Completed(r *Rule) *Rule { return r.Of(&p.typ) }
 
 // Rule is the rule as its type completes it.
 func (p *Program) Rule() *Rule { return p.rule }
