@@ -43,7 +43,7 @@ func (u *unit) fire(ctx context.Context, h *claimHandle) error {
 type pass struct {
 	*unit
 	*judge.Pass
-	read []finding.State   // the findings that the pass builds on, as the ledger has them
+	read openFindings      // the findings that the pass builds on, as the ledger has them
 	next *judge.Resumption // for the next pass
 }
 
@@ -52,6 +52,12 @@ func (u *unit) newPass(c *ledger.Claim, started time.Time) *pass {
 		ScopedRule: u.scoped, Term: c.Term, Began: u.term.Began, Due: c.Due.UTC(), Started: started.UTC().Truncate(time.Microsecond), Begun: time.Now(),
 		Node: u.e.opts.Node, Silencer: u.e.opts.Silencer, Log: u.logger(), Unverified: u.unverified,
 		Notices: u.e.opts.Ledger.Notices, Clock: u.now,
+		Open: func(ctx context.Context, keys []finding.Hash) ([]finding.State, error) {
+			return u.e.opts.Ledger.OpenFindings(ctx, u.rule.ID, u.rule.Scope, keys)
+		},
+		Carriers: func(ctx context.Context, notices []string) (map[string]int, error) {
+			return u.e.opts.Ledger.Carriers(ctx, u.rule.ID, u.rule.Scope, notices)
+		},
 		Scanned: func() { u.e.opts.Step(StepScanned) },
 	}}
 }
@@ -80,6 +86,9 @@ func (p *pass) run(ctx context.Context, h *claimHandle) (again bool, err error) 
 	step.End(result.Fault)
 	if ctx.Err() != nil {
 		return false, context.Cause(ctx)
+	}
+	if result.Unread != nil {
+		return false, result.Unread
 	}
 	if p.stale(ctx) {
 		return false, errStale // the firing is given back and repeated at once

@@ -180,6 +180,9 @@ func (p *Program) Match(r *row.Row) (bool, error) {
 // Key returns the canonical JSON array of the key columns; "[]" with per: result.
 func (p *Program) Key(r *row.Row) string { return p.array(p.key, r) }
 
+// AppendKey appends what Key returns.
+func (p *Program) AppendKey(dst []byte, r *row.Row) []byte { return appendArray(dst, p.key, r) }
+
 // Group returns the canonical JSON array of the group_by columns; "" where the rule does not group.
 func (p *Program) Group(r *row.Row) string {
 	if p.group == nil {
@@ -194,6 +197,16 @@ func (p *Program) Watched(r *row.Row) string {
 		return ""
 	}
 	return p.watchedName + " " + hashed(p.array(p.watched, r))
+}
+
+// AppendWatched appends what Watched returns.
+func (p *Program) AppendWatched(dst []byte, r *row.Row) []byte {
+	if p.watched == nil {
+		return dst
+	}
+	p.buf = appendArray(p.buf[:0], p.watched, r)
+	sum := sha256.Sum256(p.buf)
+	return base64.RawURLEncoding.AppendEncode(append(append(dst, p.watchedName...), ' '), sum[:12])
 }
 
 // hashed is a short text that stands for a long one.

@@ -78,6 +78,7 @@ type scope struct {
 	rows     map[string]seenRow // by key of a finding
 	running  *ledger.Claim      // nil while nothing runs; its lease may be over
 	token    int64
+	node     string // which had the claim with that token; "" = nobody, or it was given back
 
 	promoted   time.Time
 	promotedBy string
@@ -165,12 +166,19 @@ func (l *firingStore) Claim(ctx context.Context, rule, name string, term int64, 
 	case s.running != nil:
 		return ledger.Claim{}, ledger.ErrBusy
 	}
+	before := int64(0)
+	if !repeated && s.node == node {
+		before = s.token
+	}
 	s.token++
+	s.node = node
 	s.running = &ledger.Claim{
 		Rule: rule, Scope: name, Term: term, Due: due, Node: node, Token: s.token,
 		LeaseUntil: l.now().Add(lease), Repeated: repeated,
 	}
-	return *s.running, nil
+	claim := *s.running
+	claim.Before = before
+	return claim, nil
 }
 
 // isDone tells whether the firing is done or lies before the last that is.
@@ -214,6 +222,7 @@ func (l *firingStore) Release(ctx context.Context, c ledger.Claim) error {
 		return err
 	}
 	s.token++
+	s.node = ""
 	s.running.Token, s.running.LeaseUntil = s.token, time.Time{}
 	return nil
 }
@@ -303,6 +312,30 @@ func (l *firingStore) Findings(ctx context.Context, rule, name string) ([]findin
 	return slices.Collect(maps.Values(s.findings)), nil
 }
 
+// Open returns the outlines of the open findings.
+func (l *firingStore) Open(ctx context.Context, rule, name string) (*finding.Open, error) {
+	list, err := l.Findings(ctx, rule, name)
+	return finding.NewOpen(list), err
+}
+
+// OpenFindings returns the open findings with these hashes.
+func (l *firingStore) OpenFindings(ctx context.Context, rule, name string, keys []finding.Hash) ([]finding.State, error) {
+	list, err := l.Findings(ctx, rule, name)
+	return slices.DeleteFunc(list, func(st finding.State) bool { return !slices.Contains(keys, finding.HashOf(st.Key)) }), err
+}
+
+// Carriers returns how many open findings carry each of the notices.
+func (l *firingStore) Carriers(ctx context.Context, rule, name string, notices []string) (map[string]int, error) {
+	list, err := l.Findings(ctx, rule, name)
+	out := map[string]int{}
+	for i := range list {
+		if id := list[i].NoticeID; slices.Contains(notices, id) {
+			out[id]++
+		}
+	}
+	return out, err
+}
+
 // Notices returns those of the ids that it has.
 func (l *firingStore) Notices(ctx context.Context, ids []string) (map[string]*notice.Notice, error) {
 	leave, err := l.enter(ctx, "Notices")
@@ -367,6 +400,10 @@ func (l *firingStore) Forget(ctx context.Context, p *ledger.ForgetPortion) (ledg
 	s := l.scopes[id]
 	if s == nil || !s.state.LastDue.Equal(p.LastDue) || !s.has(p.Keys) {
 		return ledger.CommitResult{}, ledger.ErrFenced
+	}
+	s.token++
+	if s.node = ""; s.running != nil {
+		s.running.LeaseUntil = time.Time{}
 	}
 	for _, key := range p.Keys {
 		delete(s.findings, key)

@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -41,6 +42,10 @@ type Pass struct {
 	Notices func(ctx context.Context, ids []string) (map[string]*notice.Notice, error)
 	// Split runs the probe of a rule with split_by; nil = the pass runs it for itself.
 	Split SplitScan
+	// Open reads open findings by the hashes of their keys, from the ledger. A hash without a finding is left out.
+	Open func(ctx context.Context, keys []finding.Hash) ([]finding.State, error)
+	// Carriers reads how many open findings carry each of the notices, from the ledger.
+	Carriers func(ctx context.Context, notices []string) (map[string]int, error)
 	// Scanned is called when the probe has returned its last row; nil = nobody wants to know.
 	Scanned func()
 
@@ -60,16 +65,19 @@ type Resumption struct {
 type Snapshot struct {
 	ledger.ScopeState
 	findings []finding.State // that rows have made
+	open     *finding.Open   // instead of findings; nil = findings are all
 	back     ledger.LookBack
 	initial  string          // what the rule says of `initial`, where the watermark begins with this run; "" = the watermark has begun
 	begin    []row.Value     // the scan reads what is above it: the watermark, or a position below for a rule that looks back
 	memory   *seenMemory     // nil = the rule does not look back
 	alerts   []finding.State // that the rule tells of itself
+	unread   error           // see Result.Unread
 }
 
 // Result is what a scan has come to.
 type Result struct {
-	Fault error // of a failed run; nil = the run has not failed
+	Fault  error // of a failed run; nil = the run has not failed
+	Unread error // why the ledger's findings could not be read: the result is worth nothing
 
 	run       ledger.Run // counts, outcome, error and samples
 	step      finding.Result
@@ -115,6 +123,18 @@ func (p *Pass) Begin(state ledger.ScopeState, findings []finding.State, back led
 	return known
 }
 
+// BeginOpen is Begin for a rule that judges each row by itself (JudgesRows), with what the node remembers of the open findings. A run leaves open as it is.
+func (p *Pass) BeginOpen(state ledger.ScopeState, open *finding.Open) *Snapshot {
+	known := p.Begin(state, slices.Clone(open.Alerts()), ledger.LookBack{})
+	known.open = open
+	return known
+}
+
+// JudgesRows tells whether the rule makes a finding of each row by itself, without a look at other rows.
+func (s *ScopedRule) JudgesRows() bool {
+	return s.Rule.Mode == rules.ModeState && s.Rule.Per != rules.PerResult && len(s.Rule.GroupBy) == 0
+}
+
 // turn is the state as a run of the pass's clock term takes it up: nothing of an earlier term lies ahead of the term's beginning.
 func (p *Pass) turn(state ledger.ScopeState) ledger.ScopeState {
 	state.Registered = finding.Turned(state.Registered, state.Term < p.Term, p.Began, p.Due)
@@ -145,6 +165,7 @@ func (p *Pass) Scan(ctx context.Context, known *Snapshot) *Result {
 		}
 		result = p.failed(known, err)
 	}
+	result.Unread = known.unread
 	p.alert(known, result)
 	return result
 }
@@ -154,7 +175,7 @@ func (p *Pass) tryScan(ctx context.Context, known *Snapshot) (*Result, error) {
 		return nil, p.Unverified
 	}
 	p.Program.SetNow(p.Due)
-	judge := p.rowJudge(known)
+	judge := p.rowJudge(ctx, known)
 	res, err := p.ask(ctx, known, judge)
 	if err != nil {
 		return nil, err
@@ -214,8 +235,10 @@ func (s *Snapshot) remembered() int {
 	return len(s.memory.seen)
 }
 
-func (p *Pass) rowJudge(known *Snapshot) rowJudge {
+func (p *Pass) rowJudge(ctx context.Context, known *Snapshot) rowJudge {
 	switch {
+	case known.open != nil:
+		return newOpenJudge(p, known, func(keys []finding.Hash) ([]finding.State, error) { return p.readOpen(ctx, known, keys) })
 	case p.Rule.Mode == rules.ModeEvent:
 		return newEventJudge(p, known)
 	case p.Rule.Per == rules.PerResult:
@@ -226,12 +249,39 @@ func (p *Pass) rowJudge(known *Snapshot) rowJudge {
 	return newStateJudge(p, known)
 }
 
+// readAtOnce is how many findings are read together.
+const readAtOnce = 1000
+
+// readOpen reads the findings with these hashes, all of which are open.
+func (p *Pass) readOpen(ctx context.Context, known *Snapshot, keys []finding.Hash) (list []finding.State, err error) {
+	defer func() { known.unread = err }()
+	keys = slices.Clone(keys)
+	slices.SortFunc(keys, func(a, b finding.Hash) int { return bytes.Compare(a[:], b[:]) })
+	keys = slices.Compact(keys) // of rows that repeat a key
+	list = make([]finding.State, 0, len(keys))
+	for some := range slices.Chunk(keys, readAtOnce) {
+		states, err := p.Open(ctx, some)
+		if err != nil {
+			return nil, fmt.Errorf("reading open findings: %w", err)
+		}
+		if len(states) != len(some) {
+			return nil, fmt.Errorf("reading open findings: the ledger has %d of %d that this node remembers", len(states), len(some))
+		}
+		list = append(list, states...)
+	}
+	return p.turnFindings(list), nil
+}
+
 // failed is a run that saw nothing.
 func (p *Pass) failed(known *Snapshot, err error) *Result {
+	step := finding.Fail(known.Scope, known.findings, p.Policy, p.Due)
+	if known.open != nil {
+		step = finding.FailOpen(known.Scope, known.open, p.Policy, p.Due)
+	}
 	return &Result{
 		Fault: err,
 		run:   ledger.Run{Outcome: ledger.OutcomeFailed, Error: Cut(err.Error(), LongError)},
-		step:  finding.Fail(known.Scope, known.findings, p.Policy, p.Due),
+		step:  step,
 
 		watermark: known.Watermark, lookBack: known.memory.afterFailure(err),
 	}

@@ -105,6 +105,93 @@ func (j *stateJudge) finish(res scanners.Result) (*Result, error) {
 	return &j.result, nil
 }
 
+// openJudge is stateJudge for a run that knows the open findings by their outlines. A row that leaves its finding as it is costs nothing. The others wait, in
+// their order, until their findings have been read from the ledger: then they are judged as stateJudge judges them.
+type openJudge struct {
+	stateJudge
+
+	read         func([]finding.Hash) ([]finding.State, error)
+	waiting      []*row.Row
+	unread       []finding.Hash // of waiting
+	size         int            // of waiting, in bytes
+	key, watched []byte
+}
+
+// The rows that wait at most.
+const (
+	mostWaiting     = 1000
+	mostWaitingSize = 8 << 20
+)
+
+func newOpenJudge(p *Pass, known *Snapshot, read func([]finding.Hash) ([]finding.State, error)) *openJudge {
+	j := &openJudge{stateJudge: stateJudge{newFindingJudge(p, known)}, read: read}
+	j.step = finding.BeginOpen(known.Scope, known.open, p.Policy, p.Began, p.Due)
+	return j
+}
+
+func (j *openJudge) visit(r *row.Row) error {
+	matches, err := j.program.Match(r)
+	if err == nil && !matches {
+		return nil
+	}
+	priority := 0
+	if err == nil {
+		priority, err = j.program.Priority(r)
+	}
+	j.key = j.program.AppendKey(j.key[:0], r)
+	hash := finding.HashOf(j.key)
+	if err == nil && len(j.key) <= longestKey {
+		j.watched = j.program.AppendWatched(j.watched[:0], r)
+		if j.step.GoesOn(hash, priority, j.watched) {
+			j.result.run.Matched++
+			return j.budget.Spend(len(j.key))
+		}
+		if j.step.Unread(hash) {
+			j.unread = append(j.unread, hash)
+		}
+	}
+	j.waiting = append(j.waiting, r.Clone())
+	if j.size += r.Size(); len(j.waiting) >= mostWaiting || j.size >= mostWaitingSize {
+		return j.judgeWaiting()
+	}
+	return nil
+}
+
+func (j *openJudge) judgeWaiting() error {
+	if err := j.learn(j.unread); err != nil {
+		return err
+	}
+	for _, r := range j.waiting {
+		if err := j.stateJudge.visit(r); err != nil {
+			return err
+		}
+	}
+	clear(j.waiting)
+	j.waiting, j.unread, j.size = j.waiting[:0], j.unread[:0], 0
+	return nil
+}
+
+func (j *openJudge) learn(keys []finding.Hash) error {
+	states, err := j.read(keys)
+	if err == nil {
+		j.step.Learn(states)
+	}
+	return err
+}
+
+func (j *openJudge) finish(res scanners.Result) (*Result, error) {
+	if res.More {
+		return nil, tooManyRows(j.maxRows)
+	}
+	if err := j.judgeWaiting(); err != nil {
+		return nil, err
+	}
+	if err := j.learn(j.step.Missing(res.Rows == 0)); err != nil {
+		return nil, err
+	}
+	return j.stateJudge.finish(res)
+}
+
 // groupJudge turns the rows of a rule with group_by into findings and groups. It keeps those that meet the condition, since
 // the words of a group are made of all its rows.
 type groupJudge struct {
