@@ -146,9 +146,9 @@ func (j *openJudge) visit(r *row.Row) error {
 			j.result.run.Matched++
 			return j.budget.Spend(len(j.key))
 		}
-		if j.step.Unread(hash) {
-			j.unread = append(j.unread, hash)
-		}
+	}
+	if isErrored := err != nil || len(j.key) > longestKey; j.step.PutOff(hash) && !isErrored {
+		j.unread = append(j.unread, hash)
 	}
 	j.waiting = append(j.waiting, r.Clone())
 	if j.size += r.Size(); len(j.waiting) >= mostWaiting || j.size >= mostWaitingSize {

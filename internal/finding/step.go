@@ -110,7 +110,7 @@ func (r *Run) Look(row SeenRow) Verdict {
 // find returns the finding's state before the run, whose Phase is 0 where the key is new.
 func (r *Run) find(key string) (before State, repeated bool) {
 	if at, known := r.outlined(key); known {
-		if r.open.isDecided(at) {
+		if r.open.decided.has(at) {
 			r.res.Repeated++
 			return State{}, true
 		}
@@ -157,10 +157,10 @@ func (r *Run) Hold(v Verdict, by string) (changed bool) {
 // Err leaves the finding of a row that could not be judged as it was.
 func (r *Run) Err(key string) {
 	if at, known := r.outlined(key); known {
-		if r.open.isDecided(at) {
+		if r.open.decided.has(at) {
 			r.res.Repeated++
 		}
-		r.open.decide(at)
+		r.open.decided.set(at)
 		return
 	}
 	i, known := r.index[key]
@@ -176,7 +176,7 @@ func (r *Run) Err(key string) {
 
 func (r *Run) decided(key string) {
 	if at, known := r.outlined(key); known {
-		r.open.decide(at)
+		r.open.decided.set(at)
 		return
 	}
 	if i, known := r.index[key]; known {
