@@ -1,7 +1,6 @@
 package judge
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -123,18 +122,6 @@ func (p *Pass) Begin(state ledger.ScopeState, findings []finding.State, back led
 	return known
 }
 
-// BeginOpen is Begin for a rule that judges each row by itself (JudgesRows), with what the node remembers of the open findings. A run leaves open as it is.
-func (p *Pass) BeginOpen(state ledger.ScopeState, open *finding.Open) *Snapshot {
-	known := p.Begin(state, slices.Clone(open.Alerts()), ledger.LookBack{})
-	known.open = open
-	return known
-}
-
-// JudgesRows tells whether the rule makes a finding of each row by itself, without a look at other rows.
-func (s *ScopedRule) JudgesRows() bool {
-	return s.Rule.Mode == rules.ModeState && s.Rule.Per != rules.PerResult && len(s.Rule.GroupBy) == 0
-}
-
 // turn is the state as a run of the pass's clock term takes it up: nothing of an earlier term lies ahead of the term's beginning.
 func (p *Pass) turn(state ledger.ScopeState) ledger.ScopeState {
 	state.Registered = finding.Turned(state.Registered, state.Term < p.Term, p.Began, p.Due)
@@ -247,29 +234,6 @@ func (p *Pass) rowJudge(ctx context.Context, known *Snapshot) rowJudge {
 		return newGroupJudge(p, known)
 	}
 	return newStateJudge(p, known)
-}
-
-// readAtOnce is how many findings are read together.
-const readAtOnce = 1000
-
-// readOpen reads the findings with these hashes, all of which are open.
-func (p *Pass) readOpen(ctx context.Context, known *Snapshot, keys []finding.Hash) (list []finding.State, err error) {
-	defer func() { known.unread = err }()
-	keys = slices.Clone(keys)
-	slices.SortFunc(keys, func(a, b finding.Hash) int { return bytes.Compare(a[:], b[:]) })
-	keys = slices.Compact(keys) // of rows that repeat a key
-	list = make([]finding.State, 0, len(keys))
-	for some := range slices.Chunk(keys, readAtOnce) {
-		states, err := p.Open(ctx, some)
-		if err != nil {
-			return nil, fmt.Errorf("reading open findings: %w", err)
-		}
-		if len(states) != len(some) {
-			return nil, fmt.Errorf("reading open findings: the ledger has %d of %d that this node remembers", len(states), len(some))
-		}
-		list = append(list, states...)
-	}
-	return p.turnFindings(list), nil
 }
 
 // failed is a run that saw nothing.
