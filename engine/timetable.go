@@ -232,15 +232,16 @@ func (t *timetable) wakeAll() {
 type sleepers []*unit
 
 // Len implements heap.Interface.
-func (s sleepers) Len() int { return len(s) }
+func (s *sleepers) Len() int { return len(*s) }
 
 // Less implements heap.Interface.
-func (s sleepers) Less(i, j int) bool { return s[i].place.wake < s[j].place.wake }
+func (s *sleepers) Less(i, j int) bool { return (*s)[i].place.wake < (*s)[j].place.wake }
 
 // Swap implements heap.Interface.
-func (s sleepers) Swap(i, j int) {
-	s[i], s[j] = s[j], s[i]
-	s[i].place.index, s[j].place.index = i+1, j+1
+func (s *sleepers) Swap(i, j int) {
+	list := *s
+	list[i], list[j] = list[j], list[i]
+	list[i].place.index, list[j].place.index = i+1, j+1
 }
 
 // Push implements heap.Interface.

@@ -22,8 +22,12 @@ func BenchmarkOpen(b *testing.B) {
 	state := ledger.ScopeState{}
 	state.LastDue, state.LastOKDue = eight.Add(-5*time.Minute), eight.Add(-5*time.Minute)
 	reads := 0
-	p.Open = func(_ context.Context, keys []finding.Hash) ([]finding.State, error) { reads += len(keys); return nil, nil }
+	p.Open = func(_ context.Context, keys []finding.Hash) ([]finding.State, error) {
+		reads += len(keys)
+		return nil, nil
+	}
 	run := func(b *testing.B, begin func() *Snapshot, ledgerRows int) {
+		b.Helper()
 		b.ReportAllocs()
 		reads = 0
 		for b.Loop() {

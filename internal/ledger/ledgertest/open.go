@@ -12,7 +12,7 @@ import (
 // hasOpen compares what a run reads that knows the open findings by their outlines, with all findings in the order of their keys.
 func (f *base) hasOpen(t testing.TB, want []finding.State) {
 	t.Helper()
-	open, err := f.Ledger.Open(t.Context(), rule, scope)
+	open, err := f.Open(t.Context(), rule, scope)
 	noError(t, err)
 	if !open.Equal(finding.NewOpen(want)) {
 		t.Fatalf("the outlines are not those of %+v", want)
