@@ -78,7 +78,11 @@ func (c *ruleCounts) states(ctx context.Context) []metrics.RuleState {
 	if c.scopes == nil {
 		return nil
 	}
-	return c.rules
+	list := make([]metrics.RuleState, len(c.units))
+	for i := range c.units {
+		list[i] = ruleState(&c.units[i])
+	}
+	return list
 }
 
 func ruleState(u *engine.RuleStatus) metrics.RuleState {
@@ -105,7 +109,7 @@ type ruleCounts struct {
 	mu     sync.Mutex
 	at     time.Time // of the last reading
 	scopes map[string]wire.RuleCount
-	rules  []metrics.RuleState // never changed
+	units  []engine.RuleStatus
 }
 
 // of counts the rules whose scope is the warehouse or that have none. While the ledger does not answer it is what it was.
@@ -134,9 +138,8 @@ func (c *ruleCounts) refresh(ctx context.Context) {
 		c.log.Warn("the rules could not be counted", "error", err)
 		return
 	}
-	scopes, states := map[string]wire.RuleCount{}, make([]metrics.RuleState, len(units))
+	scopes := map[string]wire.RuleCount{}
 	for i := range units {
-		states[i] = ruleState(&units[i])
 		u := &units[i]
 		n := scopes[u.Rule.Scope]
 		switch {
@@ -148,7 +151,7 @@ func (c *ruleCounts) refresh(ctx context.Context) {
 		}
 		scopes[u.Rule.Scope] = n
 	}
-	c.scopes, c.rules = scopes, states
+	c.scopes, c.units = scopes, units
 }
 
 // openTraces makes what sends traces, where the configuration names a collector. Without one no span is ever made.

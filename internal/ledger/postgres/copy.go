@@ -3,6 +3,7 @@ package postgres
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
 	"slices"
@@ -12,7 +13,6 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgtype"
 
-	"tallyman/internal/finding"
 	"tallyman/internal/ledger"
 	"tallyman/internal/ledger/codec"
 )
@@ -271,7 +271,8 @@ func sortedKeys(changes []ledger.FindingChange) []hashedKey {
 
 // keyHash is the identity of a key in the index.
 func keyHash(key string) pgtype.UUID {
-	return pgtype.UUID{Bytes: finding.HashOf(key), Valid: true}
+	sum := sha256.Sum256([]byte(key))
+	return pgtype.UUID{Bytes: [16]byte(sum[:16]), Valid: true}
 }
 
 func (c *findingChanges) insert(f *codec.Finding, hash pgtype.UUID, seen []byte) {
