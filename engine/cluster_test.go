@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -45,6 +46,23 @@ func (w *world) wantDues(want ...string) {
 func TestOverlapSkips(t *testing.T) {
 	inWorld(t, func(w *world) {
 		slow(w, 12*m)
+		w.start(w.options("a"))
+		pass(33 * m)
+		w.wantDues("5 ok", "15 skipped", "20 ok", "30 skipped")
+	})
+}
+
+// TestSkippedFiringsAreRecordedEvenLate: a ledger that is away while firings are skipped has an entry of them before the next firing runs.
+func TestSkippedFiringsAreRecordedEvenLate(t *testing.T) {
+	inWorld(t, func(w *world) {
+		slow(w, 12*m)
+		var failures atomic.Int64
+		w.ledger.Fail = func(method string) error {
+			if method == "Skip" && failures.Add(1) < 4 {
+				return errChaos
+			}
+			return nil
+		}
 		w.start(w.options("a"))
 		pass(33 * m)
 		w.wantDues("5 ok", "15 skipped", "20 ok", "30 skipped")

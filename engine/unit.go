@@ -31,6 +31,7 @@ type unit struct {
 	turned     <-chan struct{} // Closed when that term has ended.
 	since      time.Time       // when this node took the rule up
 	plan       firingPlan      // The loop alone uses plan and scoped.
+	unrecorded []time.Time     // firings that were skipped, and that the ledger has not recorded
 	unverified error           // why the rule is not verified; nil while it is
 	cost       planCost
 	status     unitStatus
@@ -225,6 +226,9 @@ const (
 
 // attempt tries to run the firing and tells the plan what came of it.
 func (u *unit) attempt(ctx context.Context, stop <-chan struct{}, due time.Time) progress {
+	if u.skip(ctx, nil); len(u.unrecorded) > 0 {
+		return unsettled
+	}
 	claim, err := u.claimAndFire(ctx, stop, due)
 	switch {
 	case err == nil && claim.Term != u.term.Number: // left by a dead node in an earlier clock term
@@ -279,6 +283,8 @@ func (u *unit) busy(ctx context.Context, due time.Time) progress {
 // skip records the firings that came due while the one before still ran, where overlap says skip. They
 // are one entry in the ledger, so that an operator sees that the rule is too slow for its schedule.
 func (u *unit) skip(ctx context.Context, skipped []time.Time) {
+	skipped = append(u.unrecorded, skipped...)
+	u.unrecorded = nil
 	if len(skipped) == 0 {
 		return
 	}
@@ -289,7 +295,8 @@ func (u *unit) skip(ctx context.Context, skipped []time.Time) {
 	}
 	u.log.Warn("firings skipped: the one before still ran", "skipped", len(skipped), "latest", latest)
 	if err := u.e.opts.Ledger.Skip(ctx, u.rule.ID, u.rule.Scope, u.term.Number, latest, u.e.opts.Node, reason); err != nil {
-		u.log.Warn("skipped firings could not be recorded", "error", err)
+		u.log.Warn("skipped firings could not be recorded; they are before the next firing begins", "error", err)
+		u.unrecorded = skipped
 		return
 	}
 	u.e.opts.Observer.RunDone(ledger.Run{
