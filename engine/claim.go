@@ -98,6 +98,7 @@ func (u *unit) claimAndFire(ctx context.Context, stop <-chan struct{}, due time.
 		return ledger.Claim{}, errStopping
 	}
 	defer taken.leave()
+	u.e.timetable.release(u)
 	select {
 	case <-stop: // it was disabled while it waited
 		return ledger.Claim{}, errStopping
@@ -158,7 +159,7 @@ func (u *unit) hold(ctx context.Context, ended <-chan struct{}, taken *room, cla
 	bye, done := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
 	defer done()
 	if rerr := h.ledger.Release(bye, claim); rerr != nil {
-		u.log.Warn("the firing could not be given back; its lease ends by itself", "due", claim.Due, "error", rerr)
+		u.logger().Warn("the firing could not be given back; its lease ends by itself", "due", claim.Due, "error", rerr)
 	}
 	if ctx.Err() != nil {
 		return errStopping

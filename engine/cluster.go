@@ -43,10 +43,8 @@ func (e *Engine) reclaim(ctx context.Context, stop <-chan struct{}) {
 			if u == nil {
 				continue // disabled, or another node's
 			}
-			select {
-			case u.abandoned <- claim.Due:
+			if e.timetable.takeUp(u, claim.Due) {
 				e.log.Info("taking up an abandoned firing", "rule", claim.Rule, "scope", claim.Scope, "due", claim.Due, "node", delivery.NodeName(claim.Node))
-			default: // it knows already
 			}
 		}
 		look := time.NewTimer(e.opts.Lease / 3)

@@ -86,7 +86,7 @@ func (u *unit) explain(ctx context.Context, stop <-chan struct{}, source scanner
 		if !u.cost.known || errors.Is(err, errStopping) {
 			return err
 		}
-		u.log.Warn("the source does not say what the probe costs; what it said before counts", "error", err, "asked", u.cost.plan.Asked)
+		u.logger().Warn("the source does not say what the probe costs; what it said before counts", "error", err, "asked", u.cost.plan.Asked)
 		u.cost.plan.Asked = now.Add(refusedPlan - planHolds) // of this node's memory: it asks again soon
 		return nil
 	}
@@ -97,12 +97,12 @@ func (u *unit) explain(ctx context.Context, stop <-chan struct{}, source scanner
 		plan.Before = u.cost.plan.Before
 		if old := u.cost.plan; old.Shape != plan.Shape {
 			plan.Before = &ledger.PlanBefore{Cost: old.Cost, Shape: old.Shape, Until: now}
-			u.log.Warn("the source runs the probe by another plan", "plan", plan.Shape, "cost", plan.Cost, "was", old.Shape, "costed", old.Cost)
+			u.logger().Warn("the source runs the probe by another plan", "plan", plan.Shape, "cost", plan.Cost, "was", old.Shape, "costed", old.Cost)
 		}
 	}
 	u.cost.known, u.cost.plan = true, plan
 	if err := u.e.opts.Ledger.RecordPlan(ctx, plan); err != nil {
-		u.log.Warn("the probe's plan could not be recorded", "error", err)
+		u.logger().Warn("the probe's plan could not be recorded", "error", err)
 	}
 	return nil
 }

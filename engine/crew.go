@@ -111,6 +111,7 @@ func (c *crew) arrange(newUnit func(*rules.Rule) (*unit, error), now, since time
 // end tells a unit to end. One that has not been started has ended by that.
 func (c *crew) end(u *unit) {
 	close(u.stop)
+	u.e.timetable.end(u)
 	c.ending[ledger.ScopeKey(u.rule.ID, u.rule.Scope)] = u // which waits for the one before it
 }
 
@@ -148,16 +149,18 @@ func (e *Engine) supervise(ctx context.Context, stop <-chan struct{}, runs *sync
 	e.crew.mu.Lock()
 	e.crew.live = true
 	e.crew.mu.Unlock()
+	e.timetable.open(ctx, runs)
+	runs.Go(func() { e.timetable.run(e.opts.Terms, stop) })
 	for {
 		for _, u := range e.crew.takeFresh() {
-			runs.Go(func() { u.live(ctx) })
+			e.timetable.start(u)
 		}
 		nap := time.NewTimer(e.nap())
 		select {
 		case <-stop:
 			nap.Stop()
 			e.crew.stop()
-			for _, u := range e.crew.takeFresh() { // No loop of these units runs, so nobody waits for the end of one.
+			for _, u := range e.crew.takeFresh() { // These units were not started, so nobody waits for the end of one.
 				close(u.stopped)
 			}
 			return

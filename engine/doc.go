@@ -12,7 +12,9 @@
 //
 // Around it stand the loops:
 //
-//	unit.go     one for each enabled rule and scope: verify (verify.go), wait for the due time, claim, run
+//	unit.go     for each enabled rule and scope: verify (verify.go), claim, run
+//	timetable.go  one: wakes the units at their due times; a unit that waits has no goroutine
+//	scangroup.go  scans that several scopes of a rule share
 //	deliver.go  one for each sink: find the lanes with something to deliver, and drain them
 //	crew.go     one: starts and ends the units as rules and switches change
 //	cluster.go  three: say that this node is there, find firings that a dead node has left, remove what is too old

@@ -29,6 +29,7 @@ type Engine struct {
 	unpruned   atomic.Pointer[error]
 	deliverer  map[string]*deliverer
 	crew       crew
+	timetable  *timetable
 	sums       runSums                                    // of the runs
 	progress   atomic.Pointer[map[string]ledger.Progress] // as the ledger has said last; nil = it has not
 	started    time.Time
@@ -57,6 +58,7 @@ func New(o Options) (*Engine, error) {
 		gates:     map[string]*gate{},
 		deliverer: map[string]*deliverer{},
 		crew:      crew{ending: map[string]*unit{}},
+		timetable: newTimetable(opts.Clock),
 		started:   time.Now().UTC(),
 		changed:   make(chan struct{}, 1),
 		removed:   make(chan struct{}, 1),

@@ -43,15 +43,21 @@ func (u *unit) fire(ctx context.Context, h *claimHandle) error {
 type pass struct {
 	*unit
 	*judge.Pass
-	read []finding.State   // the findings that the pass builds on, as the ledger has them
+	read openFindings      // the findings that the pass builds on, as the ledger has them
 	next *judge.Resumption // for the next pass
 }
 
 func (u *unit) newPass(c *ledger.Claim, started time.Time) *pass {
 	return &pass{unit: u, Pass: &judge.Pass{
 		ScopedRule: u.scoped, Term: c.Term, Began: u.term.Began, Due: c.Due.UTC(), Started: started.UTC().Truncate(time.Microsecond), Begun: time.Now(),
-		Node: u.e.opts.Node, Silencer: u.e.opts.Silencer, Log: u.log, Unverified: u.unverified,
+		Node: u.e.opts.Node, Silencer: u.e.opts.Silencer, Log: u.logger(), Unverified: u.unverified,
 		Notices: u.e.opts.Ledger.Notices, Clock: u.now,
+		Open: func(ctx context.Context, keys []finding.Hash) ([]finding.State, error) {
+			return u.e.opts.Ledger.OpenFindings(ctx, u.rule.ID, u.rule.Scope, keys)
+		},
+		Carriers: func(ctx context.Context, notices []string) (map[string]int, error) {
+			return u.e.opts.Ledger.Carriers(ctx, u.rule.ID, u.rule.Scope, notices)
+		},
 		Scanned: func() { u.e.opts.Step(StepScanned) },
 	}}
 }
@@ -80,6 +86,9 @@ func (p *pass) run(ctx context.Context, h *claimHandle) (again bool, err error) 
 	step.End(result.Fault)
 	if ctx.Err() != nil {
 		return false, context.Cause(ctx)
+	}
+	if result.Unread != nil {
+		return false, result.Unread
 	}
 	if p.stale(ctx) {
 		return false, errStale // the firing is given back and repeated at once
@@ -124,7 +133,7 @@ func (p *pass) commit(ctx context.Context, h *claimHandle, known *judge.Snapshot
 		if ctx.Err() != nil || errors.Is(err, ledger.ErrFenced) {
 			return ledger.CommitResult{}, errors.Join(err, context.Cause(ctx))
 		}
-		p.log.Warn("the run could not be committed and is tried again", "run", p.id(), "due", p.Due, "attempt", attempt, "error", err)
+		p.Log.Warn("the run could not be committed and is tried again", "run", p.id(), "due", p.Due, "attempt", attempt, "error", err)
 		if attempt >= suspectAfter && h.renew(ctx) == nil {
 			*record = *p.Refused(ctx, known, err, attempt >= 2*suspectAfter)
 		}
@@ -143,14 +152,15 @@ func (p *pass) announce(h *claimHandle, record *ledger.Commit, committed ledger.
 	record.Run.Unsubscribed += committed.Unsubscribed
 	h.add(&record.Run)
 	if !record.Again {
-		p.status.ran(&h.run)
+		ended := h.run // the status keeps it, and nothing else of the claim
+		p.status.ran(&ended)
 		p.e.opts.Observer.RunDone(h.run)
 		p.logRun(&h.run)
 	}
 }
 
 func (p *pass) logRun(run *ledger.Run) {
-	log := p.log.With("run", p.id(), "due", run.Due, "duration", run.Duration, "rows", run.Rows, "notices", run.Notices)
+	log := p.Log.With("run", p.id(), "due", run.Due, "duration", run.Duration, "rows", run.Rows, "notices", run.Notices)
 	switch run.Outcome {
 	case ledger.OutcomeFailed:
 		log.Warn("run failed", "error", run.Error)

@@ -44,6 +44,6 @@ func (u *unit) regain(ctx context.Context, running *ledger.Claim) bool {
 	if session == "" || running.Node != session || u.e.hands.have(u) {
 		return false
 	}
-	u.log.Warn("this node holds a firing that it does not run: it begins anew", "due", running.Due)
+	u.logger().Warn("this node holds a firing that it does not run: it begins anew", "due", running.Due)
 	return u.e.opts.Ledger.Release(ctx, *running) == nil
 }

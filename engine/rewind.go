@@ -68,6 +68,6 @@ func (u *unit) noteInitial(state *ledger.ScopeState) {
 		warnings = append(warnings, fmt.Sprintf("%s: %s; %s", p.Code, p.Message, p.Hint))
 	}
 	if u.status.setInitial(warnings) && len(warnings) > 0 {
-		u.log.Warn("the rule's file has another initial than the watermark began with: the watermark stays where it is", "warning", warnings[0])
+		u.logger().Warn("the rule's file has another initial than the watermark began with: the watermark stays where it is", "warning", warnings[0])
 	}
 }

@@ -105,6 +105,7 @@ func (e *Engine) Verified(ctx context.Context, r *rules.Rule) (*judge.ScopedRule
 		}
 		return nil, err
 	}
+	u.scoped.BorrowProgram() // and keeps it: the loops of other scopes use what is shared
 	return u.scoped, nil
 }
 
@@ -237,8 +238,8 @@ func (p *pass) demote(ctx context.Context, known *ledger.ScopeState) {
 	}
 	who := ledger.Author{By: "node:" + p.e.opts.Node, Via: ledger.ViaFile}
 	if err := p.e.opts.Ledger.Demote(ctx, who, p.rule.ID, p.rule.Scope); err != nil {
-		p.log.Warn("the promotion of a rule that is not in shadow any more could not be forgotten; the next run tries again", "error", err)
+		p.Log.Warn("the promotion of a rule that is not in shadow any more could not be forgotten; the next run tries again", "error", err)
 		return
 	}
-	p.log.Info("the rule's file has no shadow any more: its promotion is forgotten", "promoted", known.Promoted)
+	p.Log.Info("the rule's file has no shadow any more: its promotion is forgotten", "promoted", known.Promoted)
 }

@@ -122,7 +122,7 @@ func standing(s ledger.ScopeState, term ledger.Term) time.Time {
 func (o *order) carryOut(ctx context.Context, stop <-chan struct{}) {
 	err := o.run(ctx, stop)
 	if err != nil && ctx.Err() == nil {
-		o.unit.log.Warn("a firing that was asked for did not run", "due", o.due, "error", err)
+		o.unit.logger().Warn("a firing that was asked for did not run", "due", o.due, "error", err)
 	}
 	o.reply <- err
 }

@@ -14,11 +14,10 @@ import (
 	"tallyman/scanners"
 )
 
-// unit is one enabled rule in one scope, with the loop that runs its firings one after the other.
+// unit is one enabled rule in one scope, whose firings run one after the other.
 type unit struct {
 	e          *Engine
 	rule       *rules.Rule
-	log        *slog.Logger
 	source     scanners.Source
 	slots      slots      // of the source
 	gate       *gate      // of the source
@@ -33,7 +32,7 @@ type unit struct {
 	plan       firingPlan      // The loop alone uses plan and scoped.
 	unrecorded []time.Time     // firings that were skipped, and that the ledger has not recorded
 	unverified error           // why the rule is not verified; nil while it is
-	cost       planCost
+	cost       *planCost       // nil = the rule has no probe.max_cost
 	status     unitStatus
 	left       openFindings // by the last run of this node
 
@@ -41,9 +40,10 @@ type unit struct {
 	wasDisabled bool            // The skipped firings are recorded: the rule was disabled.
 	handover    time.Duration   // Firings due so shortly before catchUpFrom are not recorded: a node that had the file earlier may be about to run them.
 	stop        chan struct{}   // Closed when the rule is not to run any more.
-	stopped     chan struct{}   // Closed when the unit's loop has returned.
+	stopped     chan struct{}   // Closed when the unit has ended.
 	predecessor <-chan struct{} // Closed when the unit whose place this one takes has stopped; nil = there is none.
-	abandoned   chan time.Time  // Due time of a firing that a dead node has left; see Engine.reclaim.
+	begun       bool            // The plan was made once.
+	place       waitingPlace    // in the timetable
 }
 
 func newUnit(e *Engine, r *rules.Rule) (*unit, error) {
@@ -53,7 +53,6 @@ func newUnit(e *Engine, r *rules.Rule) (*unit, error) {
 	}
 	u := &unit{
 		e: e, rule: r, made: e.opts.Clock.Now(),
-		log:    e.opts.Logger.With("rule", r.ID, "scope", r.Scope),
 		source: e.opts.Sources[r.Source],
 		slots:  e.slots[r.Source],
 		gate:   e.gates[r.Source],
@@ -63,35 +62,75 @@ func newUnit(e *Engine, r *rules.Rule) (*unit, error) {
 			schedule: scoped.Schedule, jitter: r.Jitter(),
 			overlap: r.Schedule.Overlap, catchUp: r.Schedule.CatchUp,
 		},
-		abandoned: make(chan time.Time, 1), stop: make(chan struct{}), stopped: make(chan struct{}),
+		stop: make(chan struct{}), stopped: make(chan struct{}),
+	}
+	if r.Probe.MaxCost > 0 {
+		u.cost = &planCost{}
 	}
 	u.term, u.turned = e.opts.Terms.Term()
 	u.madeIn = u.term.Number
 	return u, nil
 }
 
-// loop runs the firings until stop is closed. ctx outlives stop by the grace that a running firing has.
-func (u *unit) loop(ctx context.Context, stop <-chan struct{}) {
+// live runs what the unit has to do until the unit waits for its next firing in the timetable, or has ended. Before its first firing it waits for the unit whose
+// place it takes. ctx outlives stop by the grace that a running firing has.
+func (u *unit) live(ctx context.Context) {
+	if u.predecessor != nil && !u.begun {
+		u.e.timetable.release(u)
+		<-u.predecessor
+	}
+	for {
+		next, ok := u.work(ctx, u.stop)
+		if !ok {
+			break
+		}
+		if u.e.timetable.sleep(u, next) {
+			return
+		}
+	}
+	u.e.timetable.release(u)
+	u.finish()
+}
+
+// finish says that the unit has ended.
+func (u *unit) finish() {
+	u.expect(time.Time{})
+	close(u.stopped)
+	u.e.timetable.runs.Done()
+}
+
+// work runs the firings that are to run now and returns when the next one begins, or false where the unit has ended.
+func (u *unit) work(ctx context.Context, stop <-chan struct{}) (next time.Time, ok bool) {
+	if u.isTold() {
+		return time.Time{}, false
+	}
 	idle, cancel := until(ctx, stop) // a source or ledger that hangs must not hold up the stop
 	defer cancel()
-	if !u.tellsFailures() && !u.getReady(idle, stop, time.Time{}) || !u.begin(idle, stop) {
-		return
+	if !u.begun && (!u.tellsFailures() && !u.getReady(idle, stop, time.Time{}) || !u.begin(idle)) {
+		return time.Time{}, false
 	}
-	defer u.expect(time.Time{})
+	u.begun = true
 	failing := retry.New(100*time.Millisecond, 5*time.Second)
 	for {
-		if u.hasTurned() && !u.begin(idle, stop) {
-			return
+		if u.hasTurned() && !u.begin(idle) {
+			return time.Time{}, false
 		}
 		due := u.plan.due()
 		u.status.setNext(due)
 		u.expect(due)
 		if u.tellsFailures() && u.unready() && !u.getReady(idle, stop, u.plan.start(due)) {
-			return
+			return time.Time{}, false
 		}
-		left, ok := u.waitUntil(idle, stop, u.plan.start(due).Add(u.e.share.wait(u.shareKey())))
-		if !ok || !u.getReady(idle, stop, u.now().Add(u.verifyWait())) {
-			return
+		left := u.e.timetable.takeLeft(u)
+		if at := u.plan.start(due).Add(u.e.share.wait(u.shareKey())); left.IsZero() && u.now().Before(at) {
+			u.warnOfFuture()
+			return at, !u.isTold()
+		}
+		if u.scoped.Prepared == nil || u.rule.Probe.MaxCost > 0 {
+			u.e.timetable.release(u) // others need not wait for the source's answer
+		}
+		if u.isTold() || !u.getReady(idle, stop, u.now().Add(u.verifyWait())) {
+			return time.Time{}, false
 		}
 		switch {
 		case u.hasTurned():
@@ -109,26 +148,55 @@ func (u *unit) loop(ctx context.Context, stop <-chan struct{}) {
 		case settled:
 			failing.Reset()
 		case forgotten:
-			if !u.begin(idle, stop) {
-				return
+			if !u.begin(idle) {
+				return time.Time{}, false
 			}
 		case unsettled:
-			if !pause(ctx, stop, failing.Next()) {
-				return
+			if !u.pause(ctx, failing.Next()) {
+				return time.Time{}, false
 			}
 		case waiting:
 			failing.Reset()
-			if !pause(ctx, stop, askAgain) {
-				return
+			if !u.pause(ctx, askAgain) {
+				return time.Time{}, false
 			}
 		case stopped:
-			return
+			return time.Time{}, false
 		}
 	}
 }
 
+// pause is pause with the unit's stop. Others of its line go on meanwhile.
+func (u *unit) pause(ctx context.Context, d time.Duration) bool {
+	u.e.timetable.release(u)
+	return pause(ctx, u.stop, d)
+}
+
+// warnOfFuture tells of a clock that is or was wrong.
+func (u *unit) warnOfFuture() {
+	if base, now := u.plan.base, u.now(); base.Sub(now) > time.Minute {
+		u.logger().Error("the last firing lies in the future: the clock of a node was or is wrong; the rule does not run until then", "due", base, "now", now)
+	}
+}
+
+// startLine is the line in which the unit waits for its start: a rule may have 100,000 scopes. One that tells of its failed runs waits for nobody.
+func (u *unit) startLine() lineID {
+	if u.tellsFailures() {
+		return lineID{}
+	}
+	return lineID{rule: u.rule.ID}
+}
+
+// dueLine is the line in which the unit waits when a firing is due. One that shares a scan or asks nothing waits for nobody.
+func (u *unit) dueLine() lineID {
+	if u.group != nil || u.unverified != nil {
+		return lineID{}
+	}
+	return lineID{source: u.rule.Source}
+}
+
 // begin reads where the rule stands and plans what was missed.
-func (u *unit) begin(ctx context.Context, stop <-chan struct{}) bool {
+func (u *unit) begin(ctx context.Context) bool {
 	failing := retry.New(100*time.Millisecond, 5*time.Second)
 	if u.since.IsZero() {
 		u.since = u.now()
@@ -151,8 +219,8 @@ func (u *unit) begin(ctx context.Context, stop <-chan struct{}) bool {
 		if ctx.Err() != nil {
 			return false
 		}
-		u.log.Warn("the ledger cannot be asked where the rule stands", "error", err)
-		if !pause(ctx, stop, failing.Next()) {
+		u.logger().Warn("the ledger cannot be asked where the rule stands", "error", err)
+		if !u.pause(ctx, failing.Next()) {
 			return false
 		}
 	}
@@ -164,7 +232,7 @@ func (u *unit) turn() {
 	before := u.term.Number
 	u.term, u.turned = u.e.opts.Terms.Term()
 	if u.term.Number != before {
-		u.log.Info("a new clock term has begun: the ledger's clock went back; firings go on from there", "term", u.term.Number, "began", u.term.Began, "back", u.term.Back)
+		u.logger().Info("a new clock term has begun: the ledger's clock went back; firings go on from there", "term", u.term.Number, "began", u.term.Began, "back", u.term.Back)
 		u.catchUpFrom, u.wasDisabled, u.handover = time.Time{}, false, 0
 	}
 }
@@ -179,31 +247,18 @@ func (u *unit) hasTurned() bool {
 	}
 }
 
-// waitUntil waits for the engine's clock to show at, for the end of the clock term, or for a firing that was left, whose due time it returns. It
-// looks at the clock again every minute, because clocks are set and machines sleep.
-func (u *unit) waitUntil(ctx context.Context, stop <-chan struct{}, at time.Time) (left time.Time, ok bool) {
-	for told := false; ; {
-		if base, now := u.plan.base, u.now(); !told && base.Sub(now) > time.Minute {
-			u.log.Error("the last firing lies in the future: the clock of a node was or is wrong; the rule does not run until then", "due", base, "now", now)
-			told = true
-		}
-		wait := max(min(u.e.opts.Clock.Real(at.Sub(u.now())), time.Minute), 0)
-		timer := time.NewTimer(wait)
-		select {
-		case <-stop:
-			timer.Stop()
-			return time.Time{}, false
-		case <-u.turned:
-			timer.Stop()
-			return time.Time{}, ctx.Err() == nil
-		case left := <-u.abandoned:
-			timer.Stop()
-			return left, true
-		case <-timer.C:
-			if !u.now().Before(at) {
-				return time.Time{}, ctx.Err() == nil
-			}
-		}
+// logger names the rule and its scope. It is made when something is to be logged: a unit that waits has none.
+func (u *unit) logger() *slog.Logger {
+	return u.e.opts.Logger.With("rule", u.rule.ID, "scope", u.rule.Scope)
+}
+
+// isTold tells whether the unit is to end.
+func (u *unit) isTold() bool {
+	select {
+	case <-u.stop:
+		return true
+	default:
+		return false
 	}
 }
 
@@ -247,13 +302,13 @@ func (u *unit) attempt(ctx context.Context, stop <-chan struct{}, due time.Time)
 	case errors.Is(err, ledger.ErrBusy):
 		return u.busy(ctx, due)
 	case errors.Is(err, errStale):
-		u.log.Info("the types have changed: the firing begins anew", "due", due)
+		u.logger().Info("the types have changed: the firing begins anew", "due", due)
 		return unsettled
 	case errors.Is(err, ledger.ErrNotFound):
-		u.log.Warn("the ledger has forgotten the rule: a node with other rule files has started; it is registered anew")
+		u.logger().Warn("the ledger has forgotten the rule: a node with other rule files has started; it is registered anew")
 		return forgotten
 	default:
-		u.log.Warn("the firing could not be run and is tried again", "due", due, "error", err)
+		u.logger().Warn("the firing could not be run and is tried again", "due", due, "error", err)
 		return unsettled
 	}
 }
@@ -293,28 +348,15 @@ func (u *unit) skip(ctx context.Context, skipped []time.Time) {
 	if len(skipped) == 1 {
 		reason = "overlap: it came due while the firing before still ran"
 	}
-	u.log.Warn("firings skipped: the one before still ran", "skipped", len(skipped), "latest", latest)
+	u.logger().Warn("firings skipped: the one before still ran", "skipped", len(skipped), "latest", latest)
 	if err := u.e.opts.Ledger.Skip(ctx, u.rule.ID, u.rule.Scope, u.term.Number, latest, u.e.opts.Node, reason); err != nil {
-		u.log.Warn("skipped firings could not be recorded; they are before the next firing begins", "error", err)
+		u.logger().Warn("skipped firings could not be recorded; they are before the next firing begins", "error", err)
 		u.unrecorded = skipped
 		return
 	}
 	u.e.opts.Observer.RunDone(ledger.Run{
 		Rule: u.rule.ID, Scope: u.rule.Scope, Term: u.term.Number, Due: latest, Node: u.e.opts.Node, Outcome: ledger.OutcomeSkipped, Error: reason,
 	})
-}
-
-// live runs the unit's loop, once the unit whose place it takes has ended, until it is told to end.
-func (u *unit) live(ctx context.Context) {
-	defer close(u.stopped)
-	if u.predecessor != nil {
-		<-u.predecessor
-	}
-	select {
-	case <-u.stop:
-	default:
-		u.loop(ctx, u.stop)
-	}
 }
 
 func (u *unit) hasEnded() bool {
@@ -329,62 +371,4 @@ func (u *unit) hasEnded() bool {
 // means tells whether the unit runs that rule already. Of one that is not verified the places in the file count, too: its reason names them.
 func (u *unit) means(r *rules.Rule) bool {
 	return u.rule == r || r.Checksum != "" && u.rule.Checksum == r.Checksum && u.status.isVerified()
-}
-
-// handoverTime is how long after its start a firing may still be taken by a node that had the file of its rule earlier. Nodes look at their files every few seconds.
-const handoverTime = 15 * time.Second
-
-// takeOver says from when on the unit makes good what was missed. before is the unit that ran another version of its rule, if one did; free is
-// when an operator's switch left the rule free; since is when the files have changed, zero where they have not.
-func (u *unit) takeOver(before *unit, free, since time.Time) {
-	switch {
-	case before != nil:
-		u.predecessor = before.stopped
-		if before.rule.Schedule != u.rule.Schedule {
-			u.catchUpFrom = since // what the new schedule would have had before was never due
-		}
-	case !since.IsZero():
-		u.catchUpFrom, u.wasDisabled, u.handover = since, true, handoverTime
-	default:
-		u.catchUpFrom, u.wasDisabled = free, true
-	}
-}
-
-// thaw leaves out what came due before from, and returns after which firing the plan begins. For the findings of a rule that was disabled no time has
-// passed meanwhile: the ledger notes that.
-func (u *unit) thaw(ctx context.Context, state ledger.ScopeState, base time.Time) (time.Time, error) {
-	if u.catchUpFrom.IsZero() || u.catchUpFrom.After(u.now()) { // ahead of the clock it is of an earlier term
-		return base, nil
-	}
-	leaveOut := u.e.opts.Ledger.Thaw
-	if state.Running != nil && state.Running.Term == u.term.Number { // it began before, and changes the findings itself
-		base, leaveOut = state.Running.Due, u.e.opts.Ledger.Skip
-	}
-	until := u.catchUpFrom.Add(-u.plan.jitter)
-	missed := u.plan.schedule.Missed(base, until, 1)
-	if len(missed) == 0 {
-		return base, nil
-	}
-	last := missed[0]
-	frozen := u.plan.schedule.Missed(base, until.Add(-u.handover), mostMissed)
-	if !u.wasDisabled || len(frozen) == 0 {
-		return last, nil
-	}
-	latest := frozen[len(frozen)-1]
-	if err := leaveOut(ctx, u.rule.ID, u.rule.Scope, u.term.Number, latest, u.e.opts.Node, frozenFor(len(frozen))); err != nil {
-		return base, err
-	}
-	u.log.Info("the rule runs again; what came due meanwhile is left out", "firings", len(frozen), "latest", latest)
-	return last, nil
-}
-
-// frozenFor is why so many firings were left out.
-func frozenFor(firings int) string {
-	switch firings {
-	case 1:
-		return "disabled: a firing came due while the rule was disabled"
-	case mostMissed:
-		return fmt.Sprintf("disabled: %d firings or more came due while the rule was disabled", mostMissed)
-	}
-	return fmt.Sprintf("disabled: %d firings came due while the rule was disabled", firings)
 }

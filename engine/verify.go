@@ -22,7 +22,7 @@ func (u *unit) getReady(ctx context.Context, stop <-chan struct{}, until time.Ti
 		err := u.check(ctx, stop, until)
 		if err == nil {
 			if u.status.setVerified(u.scoped.Prepared.Columns()) {
-				u.log.Info("rule verified")
+				u.logger().Info("rule verified")
 			}
 			return true
 		}
@@ -30,7 +30,7 @@ func (u *unit) getReady(ctx context.Context, stop <-chan struct{}, until time.Ti
 			return false
 		}
 		if u.status.setReason(err) {
-			u.log.Warn("rule unverified: it does not run", "reason", err.Error())
+			u.logger().Warn("rule unverified: it does not run", "reason", err.Error())
 		}
 		u.expect(time.Time{}) // the scans of its group do not wait for it
 		if u.givesUp(err, until) {
@@ -40,7 +40,7 @@ func (u *unit) getReady(ctx context.Context, stop <-chan struct{}, until time.Ti
 		if left := u.e.opts.Clock.Real(until.Sub(u.now())); left > 0 {
 			wait = min(wait, left)
 		}
-		if !pause(ctx, stop, wait) {
+		if !u.pause(ctx, wait) {
 			return false
 		}
 	}

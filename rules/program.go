@@ -38,7 +38,7 @@ type Program struct {
 	deliver     []entry        // nil where no entry of the rule's deliver has an expression
 	everywhere  []AppliedEntry // all entries
 	buf         []byte
-	spare       *sync.Pool // of clones that Borrow gives out; shared by all programs that For has made of one
+	spare       *sync.Pool // of clones that Borrow gives out; shared by all that were cloned of one
 }
 
 // ruleWords are the words of the rule, and those of its type where the rule has none.
@@ -124,21 +124,13 @@ func (p *Program) Clone() *Program {
 	return &c
 }
 
-// For returns the program for another scope of its rule that differs in name and parameters alone. The two share what was compiled: only
-// what Borrow returns may be evaluated.
-func (p *Program) For(r *Rule) *Program {
-	c := *p
-	c.rule = r.Of(&p.typ)
-	return &c
-}
-
-// Borrow returns a program that nobody else has, until Return. It costs less than Clone.
-func (p *Program) Borrow() *Program {
+// Borrow returns the program for a scope of its rule, which differs in name and parameters alone. Nobody else has it, until Return. It costs less than Clone.
+func (p *Program) Borrow(r *Rule) *Program {
 	own, ok := p.spare.Get().(*Program)
 	if !ok {
 		own = p.Clone()
 	}
-	own.rule = p.rule
+	own.rule = r
 	return own
 }
 
@@ -147,6 +139,9 @@ func (p *Program) Return() {
 	p.rule = nil
 	p.spare.Put(p)
 }
+
+// Completed is a scope of the program's rule as its type completes it.
+func (p *Program) Completed(r *Rule) *Rule { return r.Of(&p.typ) }
 
 // Rule is the rule as its type completes it.
 func (p *Program) Rule() *Rule { return p.rule }
@@ -185,6 +180,9 @@ func (p *Program) Match(r *row.Row) (bool, error) {
 // Key returns the canonical JSON array of the key columns; "[]" with per: result.
 func (p *Program) Key(r *row.Row) string { return p.array(p.key, r) }
 
+// AppendKey appends what Key returns.
+func (p *Program) AppendKey(dst []byte, r *row.Row) []byte { return appendArray(dst, p.key, r) }
+
 // Group returns the canonical JSON array of the group_by columns; "" where the rule does not group.
 func (p *Program) Group(r *row.Row) string {
 	if p.group == nil {
@@ -199,6 +197,16 @@ func (p *Program) Watched(r *row.Row) string {
 		return ""
 	}
 	return p.watchedName + " " + hashed(p.array(p.watched, r))
+}
+
+// AppendWatched appends what Watched returns.
+func (p *Program) AppendWatched(dst []byte, r *row.Row) []byte {
+	if p.watched == nil {
+		return dst
+	}
+	p.buf = appendArray(p.buf[:0], p.watched, r)
+	sum := sha256.Sum256(p.buf)
+	return base64.RawURLEncoding.AppendEncode(append(append(dst, p.watchedName...), ' '), sum[:12])
 }
 
 // hashed is a short text that stands for a long one.

@@ -118,7 +118,7 @@ func (r *Rule) without(p Placeholder) *Rule {
 }
 
 func (r *Rule) expand(scopes scopelist.List) ([]*Rule, *problem.Problem) {
-	jitters := map[string]time.Duration{}
+	jitters, kins := map[string]time.Duration{}, map[string]string{}
 	made := make([]*Rule, len(scopes))
 	for i := range scopes {
 		s := &scopes[i]
@@ -138,7 +138,10 @@ func (r *Rule) expand(scopes scopelist.List) ([]*Rule, *problem.Problem) {
 		}
 		own.Probe.Params = r.paramsIn(s)
 		own.Checksum = derived(r.Checksum, s)
-		own.Kin = r.Checksum + " " + own.Schedule.Timezone
+		if kins[own.Schedule.Timezone] == "" {
+			kins[own.Schedule.Timezone] = r.Checksum + " " + own.Schedule.Timezone
+		}
+		own.Kin = kins[own.Schedule.Timezone]
 		made[i] = &own
 	}
 	return made, nil

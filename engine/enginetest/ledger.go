@@ -2,7 +2,6 @@ package enginetest
 
 import (
 	"context"
-	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -78,6 +77,7 @@ type scope struct {
 	rows     map[string]seenRow // by key of a finding
 	running  *ledger.Claim      // nil while nothing runs; its lease may be over
 	token    int64
+	node     string // which had the claim with that token; "" = nobody, or it was given back
 
 	promoted   time.Time
 	promotedBy string
@@ -165,12 +165,19 @@ func (l *firingStore) Claim(ctx context.Context, rule, name string, term int64, 
 	case s.running != nil:
 		return ledger.Claim{}, ledger.ErrBusy
 	}
+	before := int64(0)
+	if !repeated && s.node == node {
+		before = s.token
+	}
 	s.token++
+	s.node = node
 	s.running = &ledger.Claim{
 		Rule: rule, Scope: name, Term: term, Due: due, Node: node, Token: s.token,
 		LeaseUntil: l.now().Add(lease), Repeated: repeated,
 	}
-	return *s.running, nil
+	claim := *s.running
+	claim.Before = before
+	return claim, nil
 }
 
 // isDone tells whether the firing is done or lies before the last that is.
@@ -214,6 +221,7 @@ func (l *firingStore) Release(ctx context.Context, c ledger.Claim) error {
 		return err
 	}
 	s.token++
+	s.node = ""
 	s.running.Token, s.running.LeaseUntil = s.token, time.Time{}
 	return nil
 }
@@ -289,20 +297,6 @@ func (l *firingStore) Scope(ctx context.Context, rule, name string) (ledger.Scop
 	return s.snapshot(l.now()), nil
 }
 
-// Findings returns the open findings.
-func (l *firingStore) Findings(ctx context.Context, rule, name string) ([]finding.State, error) {
-	leave, err := l.enter(ctx, "Findings")
-	if err != nil {
-		return nil, err
-	}
-	defer leave()
-	s := l.scopes[scopeID{rule, name}]
-	if s == nil {
-		return nil, nil
-	}
-	return slices.Collect(maps.Values(s.findings)), nil
-}
-
 // Notices returns those of the ids that it has.
 func (l *firingStore) Notices(ctx context.Context, ids []string) (map[string]*notice.Notice, error) {
 	leave, err := l.enter(ctx, "Notices")
@@ -367,6 +361,10 @@ func (l *firingStore) Forget(ctx context.Context, p *ledger.ForgetPortion) (ledg
 	s := l.scopes[id]
 	if s == nil || !s.state.LastDue.Equal(p.LastDue) || !s.has(p.Keys) {
 		return ledger.CommitResult{}, ledger.ErrFenced
+	}
+	s.token++
+	if s.node = ""; s.running != nil {
+		s.running.LeaseUntil = time.Time{}
 	}
 	for _, key := range p.Keys {
 		delete(s.findings, key)

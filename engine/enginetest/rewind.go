@@ -24,8 +24,9 @@ func (l *firingStore) Rewind(ctx context.Context, _ ledger.Author, r *ledger.Rew
 		return nil, ledger.ErrNotFound
 	case s.running != nil && l.now().Before(s.running.LeaseUntil):
 		return nil, ledger.ErrBusy
-	case s.running != nil:
-		s.token++
+	}
+	s.token++
+	if s.node = ""; s.running != nil {
 		s.running.Token, s.running.LeaseUntil = s.token, time.Time{}
 	}
 	before := s.mark

@@ -38,6 +38,13 @@ func (p *Pass) Compose(ctx context.Context, known *Snapshot, result *Result) (*l
 		}
 		record.Notices = append(record.Notices, ledger.NewNotice{Notice: n, Sinks: p.everywhere()})
 	}
+	if shared := result.step.Shared(); len(shared) > 0 {
+		carriers, err := p.Carriers(ctx, shared)
+		if err != nil {
+			return nil, fmt.Errorf("reading which findings carry a notice: %w", err)
+		}
+		result.step.CarriedBefore(carriers)
+	}
 	record.Over = result.step.Over()
 	if err := p.resolve(ctx, record); err != nil {
 		return nil, err

@@ -21,6 +21,7 @@ type Kin struct {
 	program   *rules.Program
 	compiled  scanners.PreparedProbe // what the program was compiled against
 	types     int64                  // and with which version of the catalogue
+	address   Address                // of the program's rule, or of the rule before it was compiled
 
 	preparing chan struct{} // holds a value while nobody prepares
 	prepared  scanners.PreparedProbe
@@ -33,17 +34,17 @@ func NewKin() *Kin {
 	return k
 }
 
-// parse returns the schedule and the statement of the rule, which is one of the kin.
-func (k *Kin) parse(r *rules.Rule) (*schedule.Schedule, *probe.Statement, error) {
+// parse returns the schedule and the statement of the rule, which is one of the kin, and its address.
+func (k *Kin) parse(r *rules.Rule, channels map[string]Channel) (*schedule.Schedule, *probe.Statement, Address, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.statement == nil {
 		var err error
-		if k.schedule, k.statement, err = parse(r); err != nil { // and nothing is kept
-			return nil, nil, err
+		if k.schedule, k.statement, k.address, err = parse(r, channels); err != nil { // and nothing is kept
+			return nil, nil, Address{}, err
 		}
 	}
-	return k.schedule, k.statement, nil
+	return k.schedule, k.statement, k.address, nil
 }
 
 // prepare returns the probe that one of the kin has prepared, or prepares it. One that the source has refused is not wanted any more.
@@ -62,16 +63,17 @@ func (k *Kin) prepare(ctx context.Context, refused scanners.PreparedProbe, ask f
 	return k.prepared, err
 }
 
-// compile returns the program of the rule, which is one of the kin.
-func (k *Kin) compile(r *rules.Rule, prepared scanners.PreparedProbe, types catalog.Catalog, version int64) (*rules.Program, problem.List) {
+// compile returns the program of the rule, which is one of the kin, and its address. The program is that of any of the kin: who evaluates it borrows one.
+func (k *Kin) compile(r *rules.Rule, prepared scanners.PreparedProbe, types catalog.Catalog, version int64, channels map[string]Channel) (*rules.Program, Address, problem.List) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.program == nil || k.compiled != prepared || k.types != version {
 		program, problems := rules.Compile(r, prepared.Columns(), types)
 		if len(problems) > 0 {
-			return nil, problems
+			return nil, Address{}, problems
 		}
+		k.address = NewAddress(program.Rule(), channels)
 		k.program, k.compiled, k.types = program, prepared, version
 	}
-	return k.program.For(r), nil
+	return k.program, k.address, nil
 }

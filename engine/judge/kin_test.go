@@ -66,10 +66,13 @@ func TestKinAreCompiledOnceAndJudgeApart(t *testing.T) {
 				if err != nil || draft.Warehouse != scope || draft.Texts[""].Title != fmt.Sprintf("Bin %s is at %d", bin, -n-1) {
 					t.Errorf("%s: %+v, %v", bin, draft, err)
 				}
+				if borrowed := s.Program.Rule(); borrowed.Scope != scope || borrowed.Probe.Params["wh"] != scope {
+					t.Errorf("%s has the program of %s", scope, borrowed.Scope)
+				}
 				s.ReturnProgram()
 			}
-			if s.Program.Rule().Scope != scope || s.Program.Rule().Probe.Params["wh"] != scope {
-				t.Errorf("%s has the rule of %s", scope, s.Program.Rule().Scope)
+			if s.Rule.Scope != scope || s.Rule.Probe.Params["wh"] != scope {
+				t.Errorf("%s has the rule of %s", scope, s.Rule.Scope)
 			}
 		})
 	}

@@ -41,6 +41,10 @@ type Pass struct {
 	Notices func(ctx context.Context, ids []string) (map[string]*notice.Notice, error)
 	// Split runs the probe of a rule with split_by; nil = the pass runs it for itself.
 	Split SplitScan
+	// Open reads open findings by the hashes of their keys, from the ledger. A hash without a finding is left out.
+	Open func(ctx context.Context, keys []finding.Hash) ([]finding.State, error)
+	// Carriers reads how many open findings carry each of the notices, from the ledger.
+	Carriers func(ctx context.Context, notices []string) (map[string]int, error)
 	// Scanned is called when the probe has returned its last row; nil = nobody wants to know.
 	Scanned func()
 
@@ -60,16 +64,19 @@ type Resumption struct {
 type Snapshot struct {
 	ledger.ScopeState
 	findings []finding.State // that rows have made
+	open     *finding.Open   // instead of findings; nil = findings are all
 	back     ledger.LookBack
 	initial  string          // what the rule says of `initial`, where the watermark begins with this run; "" = the watermark has begun
 	begin    []row.Value     // the scan reads what is above it: the watermark, or a position below for a rule that looks back
 	memory   *seenMemory     // nil = the rule does not look back
 	alerts   []finding.State // that the rule tells of itself
+	unread   error           // see Result.Unread
 }
 
 // Result is what a scan has come to.
 type Result struct {
-	Fault error // of a failed run; nil = the run has not failed
+	Fault  error // of a failed run; nil = the run has not failed
+	Unread error // why the ledger's findings could not be read: the result is worth nothing
 
 	run       ledger.Run // counts, outcome, error and samples
 	step      finding.Result
@@ -145,6 +152,7 @@ func (p *Pass) Scan(ctx context.Context, known *Snapshot) *Result {
 		}
 		result = p.failed(known, err)
 	}
+	result.Unread = known.unread
 	p.alert(known, result)
 	return result
 }
@@ -154,7 +162,7 @@ func (p *Pass) tryScan(ctx context.Context, known *Snapshot) (*Result, error) {
 		return nil, p.Unverified
 	}
 	p.Program.SetNow(p.Due)
-	judge := p.rowJudge(known)
+	judge := p.rowJudge(ctx, known)
 	res, err := p.ask(ctx, known, judge)
 	if err != nil {
 		return nil, err
@@ -214,8 +222,10 @@ func (s *Snapshot) remembered() int {
 	return len(s.memory.seen)
 }
 
-func (p *Pass) rowJudge(known *Snapshot) rowJudge {
+func (p *Pass) rowJudge(ctx context.Context, known *Snapshot) rowJudge {
 	switch {
+	case known.open != nil:
+		return newOpenJudge(p, known, func(keys []finding.Hash) ([]finding.State, error) { return p.readOpen(ctx, known, keys) })
 	case p.Rule.Mode == rules.ModeEvent:
 		return newEventJudge(p, known)
 	case p.Rule.Per == rules.PerResult:
@@ -228,10 +238,14 @@ func (p *Pass) rowJudge(known *Snapshot) rowJudge {
 
 // failed is a run that saw nothing.
 func (p *Pass) failed(known *Snapshot, err error) *Result {
+	step := finding.Fail(known.Scope, known.findings, p.Policy, p.Due)
+	if known.open != nil {
+		step = finding.FailOpen(known.Scope, known.open, p.Policy, p.Due)
+	}
 	return &Result{
 		Fault: err,
 		run:   ledger.Run{Outcome: ledger.OutcomeFailed, Error: Cut(err.Error(), LongError)},
-		step:  finding.Fail(known.Scope, known.findings, p.Policy, p.Due),
+		step:  step,
 
 		watermark: known.Watermark, lookBack: known.memory.afterFailure(err),
 	}

@@ -28,7 +28,7 @@ type ScopedRule struct {
 	Policy    finding.Policy
 	Address   Address
 	Prepared  scanners.PreparedProbe // the probe; nil until the rule is verified, and after the source has refused the statement
-	Program   *rules.Program         // the rule compiled against the columns of the probe; nil as long
+	Program   *rules.Program         // the rule compiled against the columns of the probe, shared with its kin unless it is borrowed; nil as long
 
 	channels map[string]Channel
 	written  *rules.Rule            // as its file has it
@@ -45,13 +45,13 @@ func NewScopedRule(r *rules.Rule, channels map[string]Channel, kin *Kin) (*Scope
 	if kin != nil {
 		read = kin.parse
 	}
-	sched, stmt, err := read(r)
+	sched, stmt, address, err := read(r, channels)
 	if err != nil {
 		return nil, err
 	}
 	return &ScopedRule{
 		Rule: addressed(r, channels), Statement: stmt, Schedule: sched, channels: channels, written: r, kin: kin,
-		Address: NewAddress(addressed(r, channels), channels),
+		Address: address,
 		Policy: finding.Policy{
 			For: r.For, KeepFiringFor: r.KeepFiringFor, RepeatInterval: r.RepeatInterval,
 			Shortest: sched.Shortest(), KeepLast: r.NoData == rules.PolicyKeepLast || r.NoData == rules.PolicyAlert,
@@ -60,16 +60,16 @@ func NewScopedRule(r *rules.Rule, channels map[string]Channel, kin *Kin) (*Scope
 	}, nil
 }
 
-func parse(r *rules.Rule) (*schedule.Schedule, *probe.Statement, error) {
+func parse(r *rules.Rule, channels map[string]Channel) (*schedule.Schedule, *probe.Statement, Address, error) {
 	sched, err := schedule.Parse(r.Schedule.Cron, r.Schedule.Timezone)
 	if err != nil {
-		return nil, nil, fmt.Errorf("engine: rule %s: %w", r.ID, err)
+		return nil, nil, Address{}, fmt.Errorf("engine: rule %s: %w", r.ID, err)
 	}
 	stmt, faults := r.Probe.Statement()
 	if len(faults) > 0 {
-		return nil, nil, fmt.Errorf("engine: rule %s: %s: %s", r.ID, faults[0].Code, faults[0].Message)
+		return nil, nil, Address{}, fmt.Errorf("engine: rule %s: %s: %s", r.ID, faults[0].Code, faults[0].Message)
 	}
-	return sched, stmt, nil
+	return sched, stmt, NewAddress(addressed(r, channels), channels), nil
 }
 
 // Prepare has the probe prepared by ask, unless one of the kin has done so.
@@ -85,7 +85,7 @@ func (s *ScopedRule) Prepare(ctx context.Context, ask func(context.Context) (sca
 // BorrowProgram gives the rule a program of its own, for a run that evaluates it. ReturnProgram takes that back.
 func (s *ScopedRule) BorrowProgram() {
 	if s.kin != nil && s.Program != nil {
-		s.shared, s.Program = s.Program, s.Program.Borrow()
+		s.shared, s.Program = s.Program, s.Program.Borrow(s.Rule)
 	}
 }
 
@@ -108,21 +108,25 @@ func (s *ScopedRule) Compile(types catalog.Catalog, version int64) error {
 		return nil
 	}
 	var program *rules.Program
+	var whole *rules.Rule
+	var address Address
 	var problems problem.List
 	if s.kin != nil {
-		program, problems = s.kin.compile(s.written, s.Prepared, types, version)
-	} else {
-		program, problems = rules.Compile(s.written, s.Prepared.Columns(), types)
+		if program, address, problems = s.kin.compile(s.written, s.Prepared, types, version, s.channels); program != nil {
+			whole = program.Completed(s.written)
+		}
+	} else if program, problems = rules.Compile(s.written, s.Prepared.Columns(), types); program != nil {
+		whole, address = program.Rule(), NewAddress(program.Rule(), s.channels)
 	}
 	if len(problems) == 0 {
-		problems = s.unknownSinks(program.Rule())
+		problems = s.unknownSinks(whole)
 	}
 	if len(problems) > 0 {
 		s.Forget()
 		return problems
 	}
 	s.Program, s.types = program, version
-	s.Rule, s.Address = program.Rule(), NewAddress(program.Rule(), s.channels)
+	s.Rule, s.Address = whole, address
 	return nil
 }
 

@@ -78,11 +78,7 @@ func (c *ruleCounts) states(ctx context.Context) []metrics.RuleState {
 	if c.scopes == nil {
 		return nil
 	}
-	list := make([]metrics.RuleState, len(c.units))
-	for i := range c.units {
-		list[i] = ruleState(&c.units[i])
-	}
-	return list
+	return c.rules
 }
 
 func ruleState(u *engine.RuleStatus) metrics.RuleState {
@@ -109,7 +105,7 @@ type ruleCounts struct {
 	mu     sync.Mutex
 	at     time.Time // of the last reading
 	scopes map[string]wire.RuleCount
-	units  []engine.RuleStatus
+	rules  []metrics.RuleState // never changed
 }
 
 // of counts the rules whose scope is the warehouse or that have none. While the ledger does not answer it is what it was.
@@ -138,8 +134,9 @@ func (c *ruleCounts) refresh(ctx context.Context) {
 		c.log.Warn("the rules could not be counted", "error", err)
 		return
 	}
-	scopes := map[string]wire.RuleCount{}
+	scopes, states := map[string]wire.RuleCount{}, make([]metrics.RuleState, len(units))
 	for i := range units {
+		states[i] = ruleState(&units[i])
 		u := &units[i]
 		n := scopes[u.Rule.Scope]
 		switch {
@@ -151,7 +148,7 @@ func (c *ruleCounts) refresh(ctx context.Context) {
 		}
 		scopes[u.Rule.Scope] = n
 	}
-	c.scopes, c.units = scopes, units
+	c.scopes, c.rules = scopes, states
 }
 
 // openTraces makes what sends traces, where the configuration names a collector. Without one no span is ever made.

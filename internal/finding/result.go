@@ -23,7 +23,8 @@ type Change struct {
 	State
 	Op Op
 
-	was string // the notice that it carried before the run; "" of one that goes without a word
+	was    string // the notice that it carried before the run; "" of one that goes without a word
+	shared bool   // others may have carried that notice, too: a digest, or that of a group
 }
 
 // Tell is a finding or a group that wants a notice. Its last state, whose Episode and Ordinal are the notice's,
@@ -64,7 +65,9 @@ type Result struct {
 	Firing   int
 	Repeated int // rows whose key had come before in the run: the first row counts
 
+	partial   bool            // states are only the findings that no row makes
 	states    []State         // before the run
+	carriers  map[string]int  // how many findings carried a notice before the run; see Shared
 	continued map[string]bool // notices that a later one of the same episode stands for
 }
 
@@ -111,6 +114,11 @@ func (res *Result) Over() (ids []string) {
 	if len(ids) == 0 {
 		return nil
 	}
+	for id, n := range res.carriers {
+		if _, asked := open[id]; asked {
+			open[id] += n
+		}
+	}
 	count := func(id string, n int) {
 		if _, asked := open[id]; asked {
 			open[id] += n
@@ -121,7 +129,9 @@ func (res *Result) Over() (ids []string) {
 	}
 	for i := range res.Changes {
 		c := &res.Changes[i]
-		count(c.was, -1)
+		if !res.isAlone(c) {
+			count(c.was, -1)
+		}
 		if c.Op != Delete {
 			count(c.NoticeID, 1)
 		}
@@ -134,6 +144,29 @@ func (res *Result) Over() (ids []string) {
 	}
 	return over
 }
+
+// isAlone tells whether the finding is the only one that carried its notice, of those that neither states nor carriers count.
+func (res *Result) isAlone(c *Change) bool {
+	return res.partial && !c.shared && c.Key != NoData && c.Key != OnError
+}
+
+// Shared returns notices that end with the run unless other findings carry them: those of a run that does not know all findings. CarriedBefore takes
+// how many findings carried each. Ask after all was told, and before Over.
+func (res *Result) Shared() (ids []string) {
+	if !res.partial {
+		return nil
+	}
+	for i := range res.Changes {
+		if c := &res.Changes[i]; c.shared && c.left() != "" && !res.continued[c.was] {
+			ids = append(ids, c.was)
+		}
+	}
+	slices.Sort(ids)
+	return slices.Compact(ids)
+}
+
+// CarriedBefore takes how many findings carried each of the notices of Shared before the run.
+func (res *Result) CarriedBefore(carriers map[string]int) { res.carriers = carriers }
 
 // left returns the notice that the finding carries no longer, or "".
 func (c *Change) left() string {
@@ -153,14 +186,17 @@ func (res *Result) keep(before, after State) {
 	}
 	res.move(before.Phase, -1)
 	res.move(after.Phase, 1)
-	res.Changes = append(res.Changes, Change{State: after, Op: op, was: before.NoticeID})
+	res.Changes = append(res.Changes, Change{State: after, Op: op, was: before.NoticeID, shared: isShared(&before)})
 }
 
 // drop records a finding that is gone.
 func (res *Result) drop(before, after State) {
 	res.move(before.Phase, -1)
-	res.Changes = append(res.Changes, Change{State: after, Op: Delete, was: before.NoticeID})
+	res.Changes = append(res.Changes, Change{State: after, Op: Delete, was: before.NoticeID, shared: isShared(&before)})
 }
+
+// isShared tells whether other findings may carry the notice of the finding.
+func isShared(st *State) bool { return st.Group != "" || notice.IsDigest(st.NoticeID) }
 
 func (res *Result) count(states []State) {
 	for i := range states {

@@ -65,6 +65,7 @@ type Run struct {
 	members []member       // of groups, in the order of their rows
 	groups  map[string]*Group
 	telling []*Group // in the order of their keys
+	open    *openRun // nil = states are all findings
 	res     Result
 }
 
@@ -108,6 +109,13 @@ func (r *Run) Look(row SeenRow) Verdict {
 
 // find returns the finding's state before the run, whose Phase is 0 where the key is new.
 func (r *Run) find(key string) (before State, repeated bool) {
+	if at, known := r.outlined(key); known {
+		if r.open.decided.has(at) {
+			r.res.Repeated++
+			return State{}, true
+		}
+		return r.open.learnt[key], false
+	}
 	i, known := r.index[key]
 	if known && r.done[i] {
 		r.res.Repeated++
@@ -117,6 +125,14 @@ func (r *Run) find(key string) (before State, repeated bool) {
 		return r.states[i], false
 	}
 	return State{Key: key}, false
+}
+
+// outlined returns where the finding is that an Open has an outline of.
+func (r *Run) outlined(key string) (at int, known bool) {
+	if r.open == nil {
+		return 0, false
+	}
+	return r.open.find(HashOf(key))
 }
 
 // See counts the row that was looked at. It tells whether the row has changed its finding: then it is the last of
@@ -140,6 +156,13 @@ func (r *Run) Hold(v Verdict, by string) (changed bool) {
 
 // Err leaves the finding of a row that could not be judged as it was.
 func (r *Run) Err(key string) {
+	if at, known := r.outlined(key); known {
+		if r.open.decided.has(at) {
+			r.res.Repeated++
+		}
+		r.open.decided.set(at)
+		return
+	}
 	i, known := r.index[key]
 	switch {
 	case known && r.done[i]:
@@ -152,6 +175,10 @@ func (r *Run) Err(key string) {
 }
 
 func (r *Run) decided(key string) {
+	if at, known := r.outlined(key); known {
+		r.open.decided.set(at)
+		return
+	}
 	if i, known := r.index[key]; known {
 		r.done[i] = true
 		return
@@ -181,6 +208,9 @@ func (r *Run) Finish(noData bool) Result {
 
 func (r *Run) unseen() []State {
 	var left []State
+	if r.open != nil {
+		left = r.open.unseen()
+	}
 	for i := range r.states {
 		if !r.done[i] {
 			left = append(left, r.states[i])

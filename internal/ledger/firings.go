@@ -45,6 +45,17 @@ type Firings interface {
 	Removals
 	Rewinds
 	ScopeReader
+	OpenReader
+}
+
+// OpenReader reads of open findings what a run needs that knows them by their outlines.
+type OpenReader interface {
+	// Open returns the outlines of all open findings, and the findings that no row makes.
+	Open(ctx context.Context, rule, scope string) (*finding.Open, error)
+	// OpenFindings returns the open findings whose keys have these hashes, in no order.
+	OpenFindings(ctx context.Context, rule, scope string, keys []finding.Hash) ([]finding.State, error)
+	// Carriers returns how many open findings carry each of the notices. It reads all findings of the rule in the scope.
+	Carriers(ctx context.Context, rule, scope string, notices []string) (map[string]int, error)
 }
 
 // ScopeReader reads what a run begins with.

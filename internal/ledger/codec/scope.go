@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/binary"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -107,6 +108,28 @@ func (f *Finding) Columns() []any {
 		&f.Key, &f.Phase, &f.Episode, &f.SinceClock, &f.AbsentSince, &f.FiringSince, &f.Priority, &f.LastNotified, &f.Ordinal,
 		&f.NoticeID, &f.Group, &f.Silenced, &f.Watched, &f.Baseline, &f.Term,
 	}
+}
+
+// Outline is what finding.Open keeps of a row of findings.
+type Outline struct {
+	Finding
+	KeyHash []byte
+}
+
+// Columns returns pointers to the fields in the order of the columns of the query outlines.
+func (m *Outline) Columns() []any {
+	return []any{
+		&m.KeyHash, &m.Phase, &m.SinceClock, &m.AbsentSince, &m.Priority, &m.LastNotified, &m.Ordinal, &m.Silenced, &m.Watched, &m.Baseline,
+	}
+}
+
+// Hashes writes hashes of keys in hexadecimal digits, as statements take them.
+func Hashes(keys []finding.Hash) []string {
+	out := make([]string, len(keys))
+	for i := range keys {
+		out[i] = hex.EncodeToString(keys[i][:])
+	}
+	return out
 }
 
 // Warehouses are those of the notices that the run makes, by id: the findings that name them are there.

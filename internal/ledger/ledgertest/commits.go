@@ -253,6 +253,7 @@ func (f *base) hasFindings(t testing.TB, want ...finding.State) {
 	sort.Slice(got, func(i, j int) bool { return got[i].Key < got[j].Key })
 	sort.Slice(want, func(i, j int) bool { return want[i].Key < want[j].Key })
 	equal(t, want, got)
+	f.hasOpen(t, want)
 }
 
 func equalWatermark(t testing.TB, want, got []row.Value) {

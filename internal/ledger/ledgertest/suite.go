@@ -27,7 +27,7 @@ func Run(t *testing.T, fresh func(t testing.TB) Database) {
 	t.Helper()
 	RunEngine(t, fresh)
 	runTests(t, fresh,
-		recipientTests, clockTests, countTests, inboxTests, catalogueTests, readerTests, quietReadTests, pruneTests, retentionTests, retentionWorkTests, searchTests, bookTests, originTests, scopeTests, markTests, readAllTests,
+		recipientTests, clockTests, countTests, inboxTests, catalogueTests, readerTests, openTests, quietReadTests, pruneTests, retentionTests, retentionWorkTests, searchTests, bookTests, originTests, scopeTests, markTests, readAllTests,
 		sendTests, raceTests, itemPushTests, itemMoveTests, itemEventTests, itemReadTests, itemPruneTests, pushTests, pushSettleTests, attemptTests, pushCommitTests, pushRecipientTests, pushOverTests,
 		operatedTests, overviewTests, tokenTests, silenceTests, silencePushTests, auditTests, auditedTests, refusalTests, pushPruneTests, pushRaceTests, removalPushTests, lineageTests, sessionWorkTests,
 	)

@@ -3,7 +3,6 @@ package postgres
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
 	"slices"
@@ -13,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgtype"
 
+	"tallyman/internal/finding"
 	"tallyman/internal/ledger"
 	"tallyman/internal/ledger/codec"
 )
@@ -271,8 +271,7 @@ func sortedKeys(changes []ledger.FindingChange) []hashedKey {
 
 // keyHash is the identity of a key in the index.
 func keyHash(key string) pgtype.UUID {
-	sum := sha256.Sum256([]byte(key))
-	return pgtype.UUID{Bytes: [16]byte(sum[:16]), Valid: true}
+	return pgtype.UUID{Bytes: finding.HashOf(key), Valid: true}
 }
 
 func (c *findingChanges) insert(f *codec.Finding, hash pgtype.UUID, seen []byte) {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"tallyman/internal/finding"
 	"tallyman/internal/ledger"
 	"tallyman/internal/ledger/codec"
 	"tallyman/internal/ledger/store"
@@ -19,7 +20,10 @@ var errNothing = errors.New("nothing to change")
 func (l *Ledger) Claim(ctx context.Context, rule, scope string, term int64, due time.Time, node string, lease time.Duration) (ledger.Claim, error) {
 	c := ledger.Claim{Rule: rule, Scope: scope, Node: node}
 	err := l.inTx(ctx, "claim", func(tx *sql.Tx) error {
-		var err error
+		_, err := one(ctx, tx, "claim-before", []any{rule, scope, node}, &c.Before)
+		if err != nil {
+			return err
+		}
 		if c.Token, err = take(ctx, tx, "token", 1); err != nil {
 			return err
 		}
@@ -185,7 +189,8 @@ func writeFindings(ctx context.Context, tx *sql.Tx, scopeID, due int64, run *led
 	}
 	columns := func(dst []any, c *ledger.FindingChange) []any {
 		f := codec.NewFinding(&c.State)
-		dst = append(dst, scopeID, f.Key, f.Phase, f.Priority, f.Ordinal, f.Episode, f.SinceClock, f.AbsentSince,
+		hash := finding.HashOf(f.Key)
+		dst = append(dst, scopeID, hash[:], f.Key, f.Phase, f.Priority, f.Ordinal, f.Episode, f.SinceClock, f.AbsentSince,
 			f.FiringSince, f.LastNotified, f.NoticeID, f.Group, f.Silenced, f.Watched, f.Baseline, warehouses[f.NoticeID], f.Term)
 		if c.Row == nil {
 			return append(dst, nil, 0)
@@ -208,11 +213,20 @@ func writeFindings(ctx context.Context, tx *sql.Tx, scopeID, due int64, run *led
 	for i := range deletes {
 		keys[i] = deletes[i].Key
 	}
-	n, err := exec(ctx, tx, "delete-findings", scopeID, keys)
+	n, err := exec(ctx, tx, "delete-findings", scopeID, hashes(keys))
 	if err == nil && n != int64(len(keys)) {
 		err = fmt.Errorf("delete findings: %d of %d are there", n, len(keys))
 	}
 	return err
+}
+
+// hashes are those of the keys, as statements take them.
+func hashes(keys []string) []string {
+	list := make([]finding.Hash, len(keys))
+	for i, key := range keys {
+		list[i] = finding.HashOf(key)
+	}
+	return codec.Hashes(list)
 }
 
 func updateFindings(ctx context.Context, tx *sql.Tx, changed []*ledger.FindingChange, columns func([]any, *ledger.FindingChange) []any) error {
@@ -277,7 +291,7 @@ func (l *Ledger) Forget(ctx context.Context, p *ledger.ForgetPortion) (ledger.Co
 
 // forget removes the findings of the portion, and after the last one what is left.
 func forget(ctx context.Context, tx *sql.Tx, id int64, p *ledger.ForgetPortion) error {
-	n, err := exec(ctx, tx, "delete-findings", id, p.Keys)
+	n, err := exec(ctx, tx, "delete-findings", id, hashes(p.Keys))
 	if err != nil {
 		return err
 	}

@@ -111,6 +111,43 @@ func (s *firingStore) Findings(ctx context.Context, rule, scope string) ([]findi
 	return list(ctx, s.db, "findings", []any{rule, scope}, row.Columns(), func() (finding.State, error) { return row.State(), nil })
 }
 
+// Open implements ledger.OpenReader.
+func (s *firingStore) Open(ctx context.Context, rule, scope string) (*finding.Open, error) {
+	alerts, err := s.OpenFindings(ctx, rule, scope, finding.AlertHashes())
+	if err != nil {
+		return nil, err
+	}
+	var row codec.Outline
+	return finding.ReadOpen(alerts, func(visit func(finding.Hash, *finding.State)) error {
+		return s.db.Each(ctx, "outlines", []any{rule, scope, codec.Hashes(finding.AlertHashes())}, row.Columns(), func() error {
+			st := row.State()
+			visit(finding.Hash(row.KeyHash), &st)
+			return nil
+		})
+	})
+}
+
+// OpenFindings implements ledger.OpenReader.
+func (s *firingStore) OpenFindings(ctx context.Context, rule, scope string, keys []finding.Hash) ([]finding.State, error) {
+	if len(keys) == 0 {
+		return nil, nil
+	}
+	var row codec.Finding
+	return list(ctx, s.db, "open-findings", []any{rule, scope, codec.Hashes(keys)}, row.Columns(), func() (finding.State, error) { return row.State(), nil })
+}
+
+// Carriers implements ledger.OpenReader.
+func (s *firingStore) Carriers(ctx context.Context, rule, scope string, notices []string) (map[string]int, error) {
+	out := make(map[string]int, len(notices))
+	var id string
+	var n int
+	err := s.db.Each(ctx, "carriers", []any{rule, scope, notices}, []any{&id, &n}, func() error { out[id] = n; return nil })
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // Notices implements ledger.ScopeReader.
 func (s *firingStore) Notices(ctx context.Context, ids []string) (map[string]*notice.Notice, error) {
 	found := make(map[string]*notice.Notice, len(ids))

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"tallyman/internal/finding"
 	"tallyman/internal/ledger"
 	"tallyman/internal/ledger/codec"
 	"tallyman/internal/notice"
@@ -21,7 +22,8 @@ func (s *historyStore) Finding(ctx context.Context, rule, scope, key string) (le
 	var row codec.Finding
 	var seen []byte
 	var due int64
-	found, err := s.db.One(ctx, "finding", []any{rule, scope, []byte(key)}, append(row.Columns(), &seen, &due)...)
+	hash := finding.HashOf(key)
+	found, err := s.db.One(ctx, "finding", []any{rule, scope, []byte(key), hash[:]}, append(row.Columns(), &seen, &due)...)
 	if err != nil {
 		return ledger.Finding{}, err
 	}

@@ -127,6 +127,22 @@ SELECT f.key, f.phase, f.episode, f.since_clock, f.absent_since, f.firing_since,
        f.notice_id, f.group_key, f.silenced, f.watched, f.baseline, f.term
 FROM findings f JOIN rule_scopes s ON s.id = f.scope_id WHERE s.rule = $1 AND s.scope = $2;
 
+-- name: outlines
+-- Arguments: $1 rule, $2 scope, $3 hashes of keys. Result: the outlines of all open findings but those.
+SELECT uuid_send(f.key_hash), f.phase, f.since_clock, f.absent_since, f.priority, f.last_notified, f.ordinal, f.silenced, f.watched, f.baseline
+FROM findings f JOIN rule_scopes s ON s.id = f.scope_id WHERE s.rule = $1 AND s.scope = $2 AND f.key_hash <> ALL($3::text[]::uuid[]);
+
+-- name: open-findings
+-- Arguments: $1 rule, $2 scope, $3 hashes of keys. Result: these open findings, as in findings.
+SELECT f.key, f.phase, f.episode, f.since_clock, f.absent_since, f.firing_since, f.priority, f.last_notified, f.ordinal,
+       f.notice_id, f.group_key, f.silenced, f.watched, f.baseline, f.term
+FROM findings f JOIN rule_scopes s ON s.id = f.scope_id WHERE s.rule = $1 AND s.scope = $2 AND f.key_hash = ANY($3::text[]::uuid[]);
+
+-- name: carriers
+-- Arguments: $1 rule, $2 scope, $3 ids of notices. Result: how many open findings carry each.
+SELECT f.notice_id, count(*)
+FROM findings f JOIN rule_scopes s ON s.id = f.scope_id WHERE s.rule = $1 AND s.scope = $2 AND f.notice_id = ANY($3::text[]) GROUP BY f.notice_id;
+
 -- name: notices
 -- Arguments: $1 ids. Result: the bodies of those that are there.
 SELECT body FROM notices WHERE id = ANY($1::text[]);
@@ -136,8 +152,9 @@ SELECT body FROM notices WHERE id = ANY($1::text[]);
 SELECT rule, scope, last_due, back FROM rule_scopes ORDER BY rule, scope;
 
 -- name: fence-removed
--- Locks the rule and scope, unless a run has come since. Arguments: $1 rule, $2 scope, $3 due time of the last run. Result: id.
-SELECT id FROM rule_scopes WHERE rule = $1 AND scope = $2 AND last_due = $3 FOR UPDATE;
+-- Locks the rule and scope, unless a run has come since. The token moves on: who remembers the findings, or runs with them, is wrong.
+-- Arguments: $1 rule, $2 scope, $3 due time of the last run. Result: id.
+UPDATE rule_scopes SET token = nextval('ledger_token'), lease_until = 0 WHERE rule = $1 AND scope = $2 AND last_due = $3 RETURNING id;
 
 -- name: forget-plans
 -- Arguments: $1 id of a rule_scope.

@@ -1,10 +1,10 @@
 -- What became of a finding, and the plans of probes.
 
 -- name: finding
--- Arguments: $1 rule, $2 scope, $3 key (bytes). Result: the open finding as in findings, its row and the row's due time.
+-- Arguments: $1 rule, $2 scope, $3 key (bytes), $4 its hash. Result: the open finding as in findings, its row and the row's due time.
 SELECT f.key, f.phase, f.episode, f.since_clock, f.absent_since, f.firing_since, f.priority, f.last_notified, f.ordinal,
        f.notice_id, f.group_key, f.silenced, f.watched, f.baseline, f.term, f.last_row, f.row_due
-FROM findings f JOIN rule_scopes s ON s.id = f.scope_id WHERE s.rule = $1 AND s.scope = $2 AND f.key_hash = encode(substr(sha256($3::bytea), 1, 16), 'hex')::uuid;
+FROM findings f JOIN rule_scopes s ON s.id = f.scope_id WHERE s.rule = $1 AND s.scope = $2 AND f.key_hash = encode($4::bytea, 'hex')::uuid AND f.key = convert_from($3::bytea, 'UTF8');
 
 -- name: trace
 -- Arguments: $1 numbers of findings, $2 ids, $3 limit. Result: the bodies of notices, the latest first; among them may be some

@@ -95,6 +95,7 @@ CREATE TABLE firings (
 ) STRICT, WITHOUT ROWID;
 
 -- Open findings.
+--   key_hash   128 bits of the SHA-256 of the key, which a node remembers
 --   last_row   the row, as JSON, of the run due at row_due, which changed the finding last; null = none is recorded
 --   silenced   the silences that have held back what the last run had to tell of the finding, separated by spaces
 --   watched    stands for the columns of notify_again_on and their values, as the finding was told last
@@ -103,6 +104,7 @@ CREATE TABLE firings (
 --   term       the clock term of the episode
 CREATE TABLE findings (
     scope_id      INTEGER NOT NULL,
+    key_hash      BLOB    NOT NULL,
     key           TEXT    NOT NULL,
     phase         INTEGER NOT NULL,
     priority      INTEGER NOT NULL,
@@ -121,7 +123,7 @@ CREATE TABLE findings (
     baseline      INTEGER NOT NULL DEFAULT 0,
     warehouse     TEXT    NOT NULL DEFAULT '',
     term          INTEGER NOT NULL DEFAULT 0,
-    PRIMARY KEY (scope_id, key)
+    PRIMARY KEY (scope_id, key_hash)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX findings_silenced ON findings (silenced) WHERE silenced <> '';
 

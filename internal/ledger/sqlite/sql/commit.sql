@@ -81,22 +81,22 @@ JOIN lanes l ON l.id = p.lane_id
 GROUP BY n.num, l.id;
 
 -- name: insert-findings
-INSERT INTO findings (scope_id, key, phase, priority, ordinal, episode, since_clock, absent_since, firing_since,
+INSERT INTO findings (scope_id, key_hash, key, phase, priority, ordinal, episode, since_clock, absent_since, firing_since,
                       last_notified, notice_id, group_key, silenced, watched, baseline, warehouse, term, last_row, row_due)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
 
 -- name: update-finding
--- Arguments: ?1 scope id, ?2 key, then the other columns; a row that is null stays, and so does the warehouse with the notice. Result: the number of rows.
+-- Arguments: ?1 scope id, ?2 hash of the key, ?3 key, then the other columns; a row that is null stays, and so does the warehouse with the notice. Result: the number of rows.
 UPDATE findings
-SET phase = ?3, priority = ?4, ordinal = ?5, episode = ?6, since_clock = ?7, absent_since = ?8, firing_since = ?9,
-    last_notified = ?10, notice_id = ?11, group_key = ?12, silenced = ?13, watched = ?14, baseline = ?15,
-    warehouse = CASE WHEN notice_id = ?11 THEN warehouse ELSE ?16 END, term = ?17,
-    last_row = coalesce(?18, last_row), row_due = CASE WHEN ?18 IS NULL THEN row_due ELSE ?19 END
-WHERE scope_id = ?1 AND key = ?2;
+SET phase = ?4, priority = ?5, ordinal = ?6, episode = ?7, since_clock = ?8, absent_since = ?9, firing_since = ?10,
+    last_notified = ?11, notice_id = ?12, group_key = ?13, silenced = ?14, watched = ?15, baseline = ?16,
+    warehouse = CASE WHEN notice_id = ?12 THEN warehouse ELSE ?17 END, term = ?18,
+    last_row = coalesce(?19, last_row), row_due = CASE WHEN ?19 IS NULL THEN row_due ELSE ?20 END
+WHERE scope_id = ?1 AND key_hash = ?2 AND key = ?3;
 
 -- name: delete-findings
--- Arguments: ?1 scope id, ?2 keys (JSON). Result: the number of rows.
-DELETE FROM findings WHERE scope_id = ?1 AND key IN (SELECT value FROM json_each(?2));
+-- Arguments: ?1 scope id, ?2 hashes (JSON) of keys. Result: the number of rows.
+DELETE FROM findings WHERE scope_id = ?1 AND key_hash IN (SELECT unhex(value) FROM json_each(?2));
 
 -- name: record-run
 -- Writes the firing, or adds to one that is committed in parts. Arguments: ?1 … ?20 in the order of the columns.

@@ -15,6 +15,10 @@ INSERT INTO rule_scopes (rule, scope, term, registered_at) VALUES (?1, ?2, ?3, ?
 -- Arguments: ?1 name, ?2 how many. Result: the last number taken.
 UPDATE ledger_numbers SET value = value + ?2 WHERE name = ?1 RETURNING value;
 
+-- name: claim-before
+-- Arguments: ?1 rule, ?2 scope, ?3 node. Result: the token of the claim before, if it was the node's and is over.
+SELECT token FROM rule_scopes WHERE rule = ?1 AND scope = ?2 AND running_node = ?3 AND running_due IS NULL;
+
 -- name: claim
 -- Takes the abandoned firing if there is one, else the one asked for if it is still to be done and nothing runs.
 -- Arguments: ?1 rule, ?2 scope, ?3 due, ?4 node, ?5 lease until, ?6 now, ?7 token, ?8 clock term.
@@ -75,6 +79,22 @@ SELECT f.key, f.phase, f.episode, f.since_clock, f.absent_since, f.firing_since,
        f.notice_id, f.group_key, f.silenced, f.watched, f.baseline, f.term
 FROM findings f JOIN rule_scopes s ON s.id = f.scope_id WHERE s.rule = ?1 AND s.scope = ?2;
 
+-- name: outlines
+-- Arguments: ?1 rule, ?2 scope, ?3 hashes (JSON) of keys. Result: the outlines of all open findings but those.
+SELECT f.key_hash, f.phase, f.since_clock, f.absent_since, f.priority, f.last_notified, f.ordinal, f.silenced, f.watched, f.baseline
+FROM findings f JOIN rule_scopes s ON s.id = f.scope_id WHERE s.rule = ?1 AND s.scope = ?2 AND f.key_hash NOT IN (SELECT unhex(value) FROM json_each(?3));
+
+-- name: open-findings
+-- Arguments: ?1 rule, ?2 scope, ?3 hashes (JSON) of keys. Result: these open findings, as in findings.
+SELECT f.key, f.phase, f.episode, f.since_clock, f.absent_since, f.firing_since, f.priority, f.last_notified, f.ordinal,
+       f.notice_id, f.group_key, f.silenced, f.watched, f.baseline, f.term
+FROM findings f JOIN rule_scopes s ON s.id = f.scope_id WHERE s.rule = ?1 AND s.scope = ?2 AND f.key_hash IN (SELECT unhex(value) FROM json_each(?3));
+
+-- name: carriers
+-- Arguments: ?1 rule, ?2 scope, ?3 ids (JSON) of notices. Result: how many open findings carry each.
+SELECT f.notice_id, count(*)
+FROM findings f JOIN rule_scopes s ON s.id = f.scope_id WHERE s.rule = ?1 AND s.scope = ?2 AND f.notice_id IN (SELECT value FROM json_each(?3)) GROUP BY f.notice_id;
+
 -- name: notices
 -- Arguments: ?1 ids (JSON). Result: the bodies of those that are there.
 SELECT body FROM notices WHERE id IN (SELECT value FROM json_each(?1));
@@ -84,8 +104,9 @@ SELECT body FROM notices WHERE id IN (SELECT value FROM json_each(?1));
 SELECT rule, scope, last_due, back FROM rule_scopes ORDER BY rule, scope;
 
 -- name: fence-removed
--- Finds the rule and scope, unless a run has come since. Arguments: ?1 rule, ?2 scope, ?3 due time of the last run. Result: id.
-SELECT id FROM rule_scopes WHERE rule = ?1 AND scope = ?2 AND last_due = ?3;
+-- Finds the rule and scope, unless a run has come since. The token moves on: who remembers the findings, or runs with them, is wrong.
+-- Arguments: ?1 rule, ?2 scope, ?3 due time of the last run. Result: id.
+UPDATE rule_scopes SET token = token + 1, lease_until = 0 WHERE rule = ?1 AND scope = ?2 AND last_due = ?3 RETURNING id;
 
 -- name: forget-findings
 -- Arguments: ?1 id of a rule_scope.
