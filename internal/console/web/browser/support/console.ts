@@ -61,10 +61,14 @@ export class Console {
     return seat;
   }
 
-  /** Closes what the test has opened, and throws where a page had a fault. */
-  async finish(): Promise<void> {
+  /** Closes what the test has opened, and throws where a page had a fault. Of a test that failed it prints what each page shows and what the server logged. */
+  async finish(failed: boolean): Promise<void> {
     const { seats } = this;
     this.seats = [];
+    if (failed) {
+      for (const { page } of seats) console.error(await shows(page));
+      console.error(`The server's log ends with:\n${this.server.logged()}`);
+    }
     for (const { context } of seats) await context.close();
     for (const { faults } of seats) faults.check();
   }
@@ -74,9 +78,15 @@ export class Console {
 export function consoleFixture(options: ServerOptions = {}): Console {
   const shared = new Console(options);
   beforeAll(() => shared.start());
-  afterEach(() => shared.finish());
+  afterEach(({ task }) => shared.finish(task.result?.state === "fail"));
   afterAll(() => shared.stop());
   return shared;
+}
+
+/** What a person would read on the page. */
+async function shows(page: Page): Promise<string> {
+  const text = await page.evaluate(() => document.body.innerText).catch((error: unknown) => String(error));
+  return `The page ${page.url()} shows:\n${text}`;
 }
 
 /** Looks with axe at the page in light and in dark colours. */

@@ -121,6 +121,11 @@ export class Server {
     await gone;
   }
 
+  /** The last lines of what the program has logged. */
+  logged(): string {
+    return this.log.split("\n").slice(-60).join("\n");
+  }
+
   /** Ends the program and starts it again, on the same port and data. */
   async restart(): Promise<void> {
     await this.down();
