@@ -106,7 +106,8 @@ func (u *unit) work(ctx context.Context, stop <-chan struct{}) (next time.Time, 
 	}
 	idle, cancel := until(ctx, stop) // a source or ledger that hangs must not hold up the stop
 	defer cancel()
-	if !u.begun && (!u.tellsFailures() && !u.getReady(idle, stop, time.Time{}) || !u.begin(idle)) {
+	starts := !u.begun
+	if starts && (!u.tellsFailures() && !u.getReady(idle, stop, time.Time{}) || !u.begin(idle)) {
 		return time.Time{}, false
 	}
 	u.begun = true
@@ -122,7 +123,8 @@ func (u *unit) work(ctx context.Context, stop <-chan struct{}) (next time.Time, 
 			return time.Time{}, false
 		}
 		left := u.e.timetable.takeLeft(u)
-		if at := u.plan.start(due).Add(u.e.share.wait(u.shareKey())); left.IsZero() && u.now().Before(at) {
+		// A unit that starts with a firing that is late waits for its turn like all: the other units of the rule start meanwhile.
+		if at := u.plan.start(due).Add(u.e.share.wait(u.shareKey())); left.IsZero() && (starts || u.now().Before(at)) {
 			u.warnOfFuture()
 			return at, !u.isTold()
 		}
