@@ -33,6 +33,7 @@ type prepared struct {
 	decoders  []decoder
 	formats   []int16 // of the result: 1 = binary, 0 = text
 
+	plain   bool         // it calls PostgreSQL's own functions alone
 	calls   []string     // what state.sql is asked with
 	state   string       // of what the statement was resolved to
 	watched atomic.Int64 // when the state was the same last, in ns of Unix time
@@ -134,35 +135,43 @@ func (p *prepared) Scan(ctx context.Context, req scanners.Request, visit func(*r
 	if timeout <= 0 {
 		timeout = p.source.timeout
 	}
-	conn, err := p.tx.begin(ctx, timeout)
-	if err != nil {
+	if err := p.unchanged(ctx, timeout); err != nil {
 		return scanners.Result{}, err
 	}
-	defer p.tx.end(ctx, conn)
-	ctx, cancel := context.WithTimeout(ctx, timeout+deadlineGrace)
-	defer cancel()
+	return p.tx.scan(ctx, &scanStatement{
+		timeout: timeout, plain: p.plain,
+		add: func(to *pgconn.Pipeline) { to.SendQueryParams(p.sql, args, p.paramOIDs, nil, p.formats) },
+		read: func(ctx context.Context, from *pgconn.Pipeline, stop func()) (scanners.Result, error) {
+			return p.readAll(ctx, from, stop, req.MaxRows, visit)
+		},
+	})
+}
 
-	if err := p.unchanged(ctx, conn.Conn().PgConn()); err != nil {
-		return scanners.Result{}, err
-	}
-	reader := conn.Conn().PgConn().ExecParams(ctx, p.sql, args, p.paramOIDs, nil, p.formats)
-	result, visitErr := p.read(reader, req.MaxRows, visit)
-	if visitErr != nil || result.More {
-		p.tx.stop(ctx, conn, cancel)
-		_, _ = reader.Close()
-		return result, visitErr
-	}
-	if _, err := reader.Close(); err != nil {
-		if e, ok := errors.AsType[*tooLargeError](err); ok && e.column >= 0 && e.column < len(p.columns) {
-			return result, p.source.limits.CellError(e.size, p.columns[e.column].Name)
+// readAll visits the rows of the statement, and reads to the end of the pipeline.
+func (p *prepared) readAll(ctx context.Context, from *pgconn.Pipeline, stop func(), maxRows int, visit func(*row.Row) error) (scanners.Result, error) {
+	var result scanners.Result
+	answer, err := from.GetResults()
+	if reader, ok := answer.(*pgconn.ResultReader); ok {
+		var visitErr error
+		result, visitErr = p.read(reader, maxRows, visit)
+		if visitErr != nil || result.More {
+			stop()
+			_, _ = reader.Close()
+			_ = from.Close()
+			return result, visitErr
 		}
-		return result, p.paramError(p.source.mapError(ctx, err, p.sql), err)
+		_, err = reader.Close()
 	}
-	if conn.Conn().PgConn().TxStatus() != 'T' {
-		_ = conn.Conn().Close(ctx)
-		return result, &scanners.Error{Code: scanners.CodeReadOnly, Err: errors.New("the probe ended its own transaction")}
+	if closed := from.Close(); err == nil {
+		err = closed
 	}
-	return result, nil
+	if err == nil {
+		return result, nil
+	}
+	if e, ok := errors.AsType[*tooLargeError](err); ok && e.column >= 0 && e.column < len(p.columns) {
+		return result, p.source.limits.CellError(e.size, p.columns[e.column].Name)
+	}
+	return result, p.paramError(p.source.mapError(ctx, err, p.sql), err)
 }
 
 // cursor is what a scan reuses from row to row.
@@ -239,6 +248,7 @@ const watchEvery = time.Minute
 
 // watch notes the state of what the statement was resolved to. It is read in the resolution's transaction, whose locks keep views as they were.
 func (p *prepared) watch(ctx context.Context, conn *pgconn.PgConn, r *resolution) error {
+	p.plain = !r.leaves && len(r.functions) == 0
 	p.calls = []string{oids(r.functions), oids(r.relations), oids(r.types)}
 	state, err := p.look(ctx, conn)
 	p.state = state
@@ -259,12 +269,19 @@ func (p *prepared) look(ctx context.Context, conn *pgconn.PgConn) (string, error
 
 // unchanged tells, at most once a minute, whether the statement still calls what was judged. A statement whose view or function was replaced has
 // to be prepared anew.
-func (p *prepared) unchanged(ctx context.Context, conn *pgconn.PgConn) error {
+func (p *prepared) unchanged(ctx context.Context, timeout time.Duration) error {
 	now := time.Now().UnixNano()
 	if now-p.watched.Load() < int64(watchEvery) {
 		return nil
 	}
-	state, err := p.look(ctx, conn)
+	conn, err := p.tx.begin(ctx, timeout)
+	if err != nil {
+		return err
+	}
+	defer p.tx.end(ctx, conn)
+	ctx, cancel := context.WithTimeout(ctx, timeout+deadlineGrace)
+	defer cancel()
+	state, err := p.look(ctx, conn.Conn().PgConn())
 	if err != nil {
 		return err
 	}

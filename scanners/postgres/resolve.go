@@ -32,8 +32,9 @@ type resolution struct {
 	source *Source
 	conn   *pgconn.PgConn
 
-	functions, relations, types []uint32
+	functions, relations, types []uint32        // functions: those that are not PostgreSQL's own
 	judged                      map[uint32]bool // functions
+	leaves                      bool            // it calls one that the configuration alone allows, which may leave something in the session
 	constraints                 map[string]bool // of domains, as trees
 	calls                       []scanners.Call
 	bodies                      int // functions in SQL that were looked into
@@ -187,6 +188,7 @@ func (r *resolution) function(ctx context.Context, values []string, caller strin
 		r.functions = append(r.functions, uint32(oid))
 	}
 	if r.source.functions.Allows(f.name) {
+		r.leaves = true
 		return nil
 	}
 	why, hint := f.judge()

@@ -76,7 +76,11 @@ func Open(ctx context.Context, config Config) (*Source, error) {
 		poolConfig.ConnConfig.ConnectTimeout = connectTimeout
 	}
 	params := poolConfig.ConnConfig.RuntimeParams
-	delete(params, "timezone") // of the environment (PGTZ); each transaction sets the source's
+	delete(params, "timezone") // of the environment (PGTZ)
+	if !s.isOffset() {
+		params["timezone"] = s.location.String() // so that transactions need not set it
+	}
+	params["standard_conforming_strings"] = "on"
 	poolConfig.ConnConfig.OnNotice = hear
 	params["client_encoding"] = "UTF8" // whatever the database's own is
 	if params["application_name"] == "" {

@@ -23,9 +23,18 @@ const endTimeout = 5 * time.Second
 // did is gone after end.
 type transaction interface {
 	begin(ctx context.Context, timeout time.Duration) (*pgxpool.Conn, error)
-	// stop makes the server give up the statement that runs, whose rows are not wanted any more. cancel ends ctx.
-	stop(ctx context.Context, conn *pgxpool.Conn, cancel context.CancelFunc)
 	end(ctx context.Context, conn *pgxpool.Conn)
+	// scan is begin, one statement and end, in as few round trips as can be.
+	scan(ctx context.Context, q *scanStatement) (scanners.Result, error)
+}
+
+// scanStatement is a statement whose rows are read one by one.
+type scanStatement struct {
+	timeout time.Duration // of the statement, on the server
+	plain   bool          // it calls nothing but PostgreSQL's own functions for probes, so it leaves nothing in its session
+	add     func(to *pgconn.Pipeline)
+	// read reads the rows. ctx is that of the statement. stop makes the server give up the statement, whose rows are not wanted any more.
+	read func(ctx context.Context, from *pgconn.Pipeline, stop func()) (scanners.Result, error)
 }
 
 //go:embed end.sql
@@ -36,12 +45,17 @@ func (s *Source) begin(ctx context.Context, timeout time.Duration) (*pgxpool.Con
 	return s.start(ctx, timeout, "READ ONLY")
 }
 
-// start takes a connection and begins a transaction of that mode on it. It waits for a free connection as long as a statement
+// start begins a transaction of that mode.
+func (s *Source) start(ctx context.Context, timeout time.Duration, mode string) (*pgxpool.Conn, error) {
+	return s.open(ctx, timeout, func(ctx context.Context, conn *pgconn.PgConn) error {
+		return s.execute(ctx, conn, strings.Join(s.opening(conn, timeout, mode), "; "))
+	})
+}
+
+// open takes a connection and has begin begin a transaction on it. It waits for a free connection as long as a statement
 // may take, and then for the database to accept one. A pooled connection that turns out to be
 // dead (the server was restarted) is no reason to fail: the pool is emptied and one more is tried.
-func (s *Source) start(ctx context.Context, timeout time.Duration, mode string) (*pgxpool.Conn, error) {
-	// With standard strings the server reads the probe as rules/probe did.
-	sql := fmt.Sprintf("BEGIN %s; %s; SET LOCAL standard_conforming_strings = on; SET LOCAL TIME ZONE %s", mode, setTimeout(timeout), s.zone())
+func (s *Source) open(ctx context.Context, timeout time.Duration, begin func(context.Context, *pgconn.PgConn) error) (*pgxpool.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, timeout+s.pool.Config().ConnConfig.ConnectTimeout)
 	defer cancel()
 	for first := true; ; first = false {
@@ -53,7 +67,7 @@ func (s *Source) start(ctx context.Context, timeout time.Duration, mode string) 
 			}
 			return nil, mapped
 		}
-		if err = s.execute(ctx, conn.Conn().PgConn(), sql); err == nil {
+		if err = begin(ctx, conn.Conn().PgConn()); err == nil {
 			return conn, nil
 		}
 		s.discard(ctx, conn)
@@ -65,21 +79,87 @@ func (s *Source) start(ctx context.Context, timeout time.Duration, mode string) 
 	}
 }
 
+// opening are the statements that begin a transaction of that mode. With standard strings the server reads the probe as rules/probe did. A connection has both
+// settings from its start, as the server reports them, unless a probe or a pooler has changed them.
+func (s *Source) opening(conn *pgconn.PgConn, timeout time.Duration, mode string) []string {
+	statements := []string{"BEGIN " + mode, setTimeout(timeout)}
+	if conn.ParameterStatus("standard_conforming_strings") != "on" {
+		statements = append(statements, "SET LOCAL standard_conforming_strings = on")
+	}
+	if conn.ParameterStatus("TimeZone") != s.location.String() {
+		statements = append(statements, "SET LOCAL TIME ZONE "+s.zone())
+	}
+	return statements
+}
+
+// scan implements transaction. A plain statement takes one round trip.
+func (s *Source) scan(ctx context.Context, q *scanStatement) (scanners.Result, error) {
+	var asked context.Context
+	var pipeline *pgconn.Pipeline
+	stop := func() {}
+	defer func() { stop() }()
+	conn, err := s.open(ctx, q.timeout, func(_ context.Context, conn *pgconn.PgConn) (err error) {
+		stop() // the connection before this one
+		asked, stop = context.WithTimeout(ctx, q.timeout+deadlineGrace)
+		pipeline, err = s.send(asked, conn, s.opening(conn, q.timeout, "READ ONLY"), func(to *pgconn.Pipeline) {
+			if q.add(to); q.plain {
+				to.SendQueryParams("ROLLBACK", nil, nil, nil, nil)
+			}
+		})
+		return err
+	})
+	if err != nil {
+		return scanners.Result{}, err
+	}
+	result, err := q.read(asked, pipeline, stop) // pgx cancels the statement of a context that ends, and closes the connection
+	status := conn.Conn().PgConn().TxStatus()
+	switch {
+	case q.plain && status == 'I' && !conn.Conn().IsClosed():
+		conn.Release()
+		return result, err
+	case err == nil && !result.More && status != 'T':
+		_ = conn.Conn().Close(ctx)
+		err = &scanners.Error{Code: scanners.CodeReadOnly, Err: errors.New("the probe ended its own transaction")}
+	}
+	s.end(ctx, conn)
+	return result, err
+}
+
+// send sends statements of ours and those of add in one round trip, and reads the results of ours.
+func (s *Source) send(ctx context.Context, conn *pgconn.PgConn, ours []string, add func(*pgconn.Pipeline)) (*pgconn.Pipeline, error) {
+	pipeline := conn.StartPipeline(ctx)
+	for _, sql := range ours {
+		pipeline.SendQueryParams(sql, nil, nil, nil, nil)
+	}
+	add(pipeline)
+	err := pipeline.Sync()
+	for range ours {
+		if err == nil {
+			_, err = pipeline.GetResults() // they have no rows
+		}
+	}
+	if err != nil {
+		_ = pipeline.Close()
+		return nil, s.mapError(ctx, err, "")
+	}
+	return pipeline, nil
+}
+
 // zone is the source's time zone as SET TIME ZONE takes it. Of a plain offset PostgreSQL would turn the sign around.
 func (s *Source) zone() string {
 	name := s.location.String() // a parsed zone has no quote
-	if strings.HasPrefix(name, "+") || strings.HasPrefix(name, "-") {
+	if s.isOffset() {
 		return "INTERVAL '" + name + "' HOUR TO MINUTE"
 	}
 	return "'" + name + "'"
 }
 
+// isOffset tells whether the zone is a plain offset, such as +05:30.
+func (s *Source) isOffset() bool { return strings.ContainsAny(s.location.String()[:1], "+-") }
+
 func setTimeout(timeout time.Duration) string {
 	return fmt.Sprintf("SET LOCAL statement_timeout = %d", max(timeout.Milliseconds(), 1))
 }
-
-// stop has pgx cancel the statement on the server and close the connection.
-func (s *Source) stop(_ context.Context, _ *pgxpool.Conn, cancel context.CancelFunc) { cancel() }
 
 // end rolls back and gives the connection back as if the scan had never been on it. A connection whose scan was cut
 // short is closed; pgx then cancels what still runs on the server.
@@ -211,11 +291,29 @@ func (x *session) begin(ctx context.Context, timeout time.Duration) (*pgxpool.Co
 	return x.conn, nil
 }
 
-// stop asks the server to cancel the statement, since closing the connection would end the session.
-func (x *session) stop(ctx context.Context, conn *pgxpool.Conn, cancel context.CancelFunc) {
-	if conn.Conn().PgConn().CancelRequest(ctx) != nil {
-		cancel()
+// scan implements transaction.
+func (x *session) scan(ctx context.Context, q *scanStatement) (scanners.Result, error) {
+	conn, err := x.begin(ctx, q.timeout)
+	if err != nil {
+		return scanners.Result{}, err
 	}
+	defer x.end(ctx, conn)
+	ctx, cancel := context.WithTimeout(ctx, q.timeout+deadlineGrace)
+	defer cancel()
+	pipeline, err := x.source.send(ctx, conn.Conn().PgConn(), nil, q.add)
+	if err != nil {
+		return scanners.Result{}, err
+	}
+	result, err := q.read(ctx, pipeline, func() { // closing the connection would end the session
+		if conn.Conn().PgConn().CancelRequest(ctx) != nil {
+			cancel()
+		}
+	})
+	if err == nil && !result.More && conn.Conn().PgConn().TxStatus() != 'T' {
+		_ = conn.Conn().Close(ctx)
+		err = &scanners.Error{Code: scanners.CodeReadOnly, Err: errors.New("the probe ended its own transaction")}
+	}
+	return result, err
 }
 
 //go:embed end_statement.sql
