@@ -8,6 +8,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -30,8 +31,9 @@ func BenchmarkFirings(b *testing.B) {
 		{rules: 1, scopes: 100_000, every: time.Minute},
 		{rules: 1, scopes: 400, every: time.Minute},
 		{rules: 1, scopes: 400, every: time.Minute, split: true},
+		{rules: 1, scopes: 30_000, every: 2 * time.Minute, open: 100},
 	} {
-		b.Run(fmt.Sprintf("rules=%d/scopes=%d/every=%s/split=%t", load.rules, load.scopes, load.every, load.split), func(b *testing.B) {
+		b.Run(fmt.Sprintf("rules=%d/scopes=%d/every=%s/split=%t/open=%d", load.rules, load.scopes, load.every, load.split, load.open*load.scopes), func(b *testing.B) {
 			for b.Loop() {
 				load.measure(b, span)
 			}
@@ -51,6 +53,7 @@ type firingLoad struct {
 	rules, scopes int
 	every         time.Duration
 	split         bool // one scan serves all scopes of a rule
+	open          int  // findings of each scope, which stay as they are
 }
 
 const (
@@ -63,25 +66,29 @@ func (l firingLoad) measure(b *testing.B, span time.Duration) {
 	b.Helper()
 	s := newServers(b)
 	wms := s.database("wms")
-	execute(b, wms, `CREATE TABLE bin_stock (wh_id integer, bin_code text, qty integer);
+	execute(b, wms, fmt.Sprintf(`CREATE TABLE bin_stock (wh_id integer, bin_code text, qty integer);
 		INSERT INTO bin_stock SELECT w, 'B-' || n, n FROM generate_series(1, 1000) w, generate_series(1, 20) n;
-		CREATE INDEX ON bin_stock (wh_id); ANALYZE bin_stock`)
+		INSERT INTO bin_stock SELECT w, 'C-' || n, -n FROM generate_series(1, %d) w, generate_series(1, %d) n;
+		CREATE INDEX ON bin_stock (wh_id); ANALYZE bin_stock`, l.scopes, l.open))
 	ledgerURL := s.postgres.Database()
 	program, dir := nodeProgram(b), l.configure(b, s, wms, ledgerURL)
 	migrate(b, program, dir)
 	n := startNode(b, program, dir, "node")
 	total := l.rules * l.scopes
-	began := time.Now()
-	for {
-		now := n.scrape()
-		if waiting := now.sum("tallyman_rules", "unverified"); now.sum("tallyman_rules", "") == float64(total) && waiting == 0 {
-			break
-		} else if time.Since(began) > startWithin {
-			b.Fatalf("%.0f of %d scopes are not verified after %s", waiting, total, startWithin)
-		}
-		<-time.After(time.Second)
+	n.awaitVerified(total)
+	if l.open > 0 {
+		n.awaitFirings(total)
+		b.ReportMetric(askNumber(b, ledgerURL, "SELECT count(*) FROM findings"), "findings")
+		b.ReportMetric(n.memory()/1024/1024, "MiB-node-first-run")
+		n.end(syscall.SIGKILL)
+		n = startNode(b, program, dir, "restarted")
+		n.awaitVerified(total)
 	}
 	verified := time.Since(n.started)
+	if l.open > 0 {
+		n.awaitFirings(total)
+		b.ReportMetric(time.Since(n.started).Seconds(), "s-until-all-ran")
+	}
 	<-time.After(settleTime)
 
 	before, nodeCPU, postgresCPU, done := n.scrape(), n.cpu(), s.postgresCPU(), transactions(b, ledgerURL)
@@ -129,7 +136,8 @@ sinks:
     title: Negative bin stock
     description: A bin that holds fewer than no pieces.
     schedule: {cron: "@every %s"}
-%s    when: qty < 0
+%s    first_run: baseline
+    when: qty < 0
     key: [wh_id, bin_code]
     notice: {type: REP_NOTICE, warehouse: wh_id, priority: 4, title: "Bin {{ .bin_code }} is at {{ .qty }}", body: "{{ .bin_code }} is at {{ .qty }}.", fields: {bin: bin_code}}
     deliver: [{sink: inbox}]
@@ -165,7 +173,40 @@ func (l firingLoad) params() string {
 	if l.split {
 		return ""
 	}
+	if l.open > 0 {
+		return ", n AS wh"
+	}
 	return ", n % 1000 + 1 AS wh"
+}
+
+// awaitVerified waits until the node has so many scopes of rules, all verified.
+func (n *nodeProcess) awaitVerified(scopes int) {
+	n.t.Helper()
+	n.await("verified", scopes, func(now series) int {
+		if now.sum("tallyman_rules", "") != float64(scopes) {
+			return 0
+		}
+		return scopes - int(now.sum("tallyman_rules", "unverified"))
+	})
+}
+
+// awaitFirings waits until the node has run so many firings.
+func (n *nodeProcess) awaitFirings(firings int) {
+	n.t.Helper()
+	n.await("run", firings, func(now series) int { return int(now.firings()) })
+}
+
+func (n *nodeProcess) await(what string, wanted int, count func(series) int) {
+	n.t.Helper()
+	for began := time.Now(); ; <-time.After(time.Second) {
+		got := count(n.scrape())
+		if got >= wanted {
+			return
+		}
+		if time.Since(began) > startWithin {
+			n.t.Fatalf("%d of %d are %s after %s", got, wanted, what, startWithin)
+		}
+	}
 }
 
 // scrape reads the metrics, by name.
