@@ -128,6 +128,11 @@ bench-scale: ## Measure a node with 400 to 100,000 scopes of rules, beside vmale
 	@scripts/test-deps.sh redis postgres victoria-metrics
 	@cd bench && SCALE_TIME="$${SCALE_TIME:-5m}" BENCHTIME=1x ../scripts/bench.sh Firings ./...
 
+.PHONY: bench-growth
+bench-growth: ## Measure a ledger with 1,000,000 and with 10,000,000 notices (GROWTH_NOTICES=200000,1000000)
+	@scripts/test-deps.sh postgres
+	@GROWTH_NOTICES="$${GROWTH_NOTICES:-1000000,10000000}" BENCHTIME=1x scripts/bench.sh Growth ./internal/ledger/postgres
+
 .PHONY: bench-pressure
 bench-pressure: ## Measure how two nodes recover from restarts, kills, exhaustion and load, in 45 minutes (PRESSURE_TIME=20s)
 	@scripts/test-deps.sh redis postgres

@@ -169,21 +169,21 @@ func NewSearch(f ledger.NoticeFilter) *Search {
 	return s
 }
 
-// LookArgs are the arguments of a look, in the order that its statements name them.
+// LookArgs are the arguments of a look, in the order that its statements name them. At, N and ID are the place that the look begins before.
 type LookArgs struct {
-	From, To, At, N int64
-	ID              string
-	Limit           int
-	Warehouses      []string
-	Types           []string
-	Statuses        []string
-	Rule, Key       string
-	Priority        int
+	From, At, N int64
+	ID          string
+	Limit       int
+	Warehouses  []string
+	Types       []string
+	Statuses    []string
+	Rule, Key   string
+	Priority    int
 }
 
 // Lead is the statement that finds the notices of a look, with its arguments. place is where the look begins, in the engine's own order.
 func (s *Search) Lead(a *LookArgs, place ...any) (name string, args []any) {
-	args = append(append([]any{a.From, a.To}, place...), a.Limit)
+	args = append(append([]any{a.From}, place...), a.Limit)
 	if s.Finding != nil {
 		return "search-finding", append(args, *s.Finding)
 	}
@@ -197,14 +197,14 @@ func (s *Search) Next() (LookArgs, bool) {
 	}
 	f := &s.filter
 	a := LookArgs{
-		From: Micros(f.From), To: math.MaxInt64, At: math.MaxInt64, N: math.MaxInt64, Limit: min(s.look, ledger.MostLookedAt-s.looked),
+		From: Micros(f.From), At: math.MaxInt64, N: math.MaxInt64, Limit: min(s.look, ledger.MostLookedAt-s.looked),
 		Warehouses: notNil(f.Warehouses), Types: notNil(f.Types), Statuses: make([]string, len(f.Statuses)), Rule: f.Rule, Key: Text(f.Key), Priority: f.Priority,
-	}
-	if !f.To.IsZero() {
-		a.To = Micros(f.To)
 	}
 	if !s.last.At.IsZero() {
 		a.At, a.N, a.ID = Micros(s.last.At), s.last.N, s.last.ID
+	}
+	if !f.To.IsZero() && Micros(f.To) <= a.At { // one bound: a database that has two begins at either, and passes over all that the other leaves out
+		a.At, a.N, a.ID = Micros(f.To), math.MinInt64, ""
 	}
 	for i, status := range f.Statuses {
 		a.Statuses[i] = string(status)

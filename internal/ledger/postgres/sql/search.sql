@@ -1,6 +1,6 @@
 -- What operators search for among notices. A search looks at notices in turn, the latest first: an index leads to them, and then looked-at
--- gives those that may be meant. Arguments of those that lead: $1 made then or later, $2 and before that, $3 … $5 created_at, first_seq and id
--- of the notice looked at last, $6 how many at most. Result: created_at, first_seq, id. A notice of before the columns has '' as its
+-- gives those that may be meant. Arguments of those that lead: $1 made then or later, $2 … $4 created_at, first_seq and id
+-- that all come before, $5 how many at most. Result: created_at, first_seq, id. A notice of before the columns has '' as its
 -- warehouse and 0 as its priority.
 
 -- name: in-order
@@ -8,20 +8,20 @@
 SELECT set_config('plan_cache_mode', 'force_custom_plan', true), set_config('jit', 'off', true), set_config('enable_sort', 'off', true), set_config('enable_seqscan', 'off', true), set_config('enable_bitmapscan', 'off', true);
 
 -- name: search
--- $7 warehouses, $8 types, none = any; $9 rule, '' = any; $10 priority at least. It reads the index alone, however far back it has to look.
+-- $6 warehouses, $7 types, none = any; $8 rule, '' = any; $9 priority at least. It reads the index alone, however far back it has to look.
 SELECT n.created_at, n.first_seq, n.id FROM notices n
-WHERE n.created_at >= $1::bigint AND n.created_at <= least($2::bigint - 1, $3::bigint) AND (n.created_at, n.first_seq, n.id) < ($3, $4::bigint, $5)
-  AND (cardinality($7::text[]) = 0 OR n.warehouse = ANY ($7::text[]) OR n.warehouse = '')
-  AND (cardinality($8::text[]) = 0 OR n.type = ANY ($8::text[]))
-  AND ($9 = '' OR n.rule = $9)
-  AND (n.priority >= $10 OR n.priority = 0)
-ORDER BY n.created_at DESC, n.first_seq DESC, n.id DESC LIMIT $6;
+WHERE n.created_at >= $1::bigint AND (n.created_at, n.first_seq, n.id) < ($2, $3::bigint, $4)
+  AND (cardinality($6::text[]) = 0 OR n.warehouse = ANY ($6::text[]) OR n.warehouse = '')
+  AND (cardinality($7::text[]) = 0 OR n.type = ANY ($7::text[]))
+  AND ($8 = '' OR n.rule = $8)
+  AND (n.priority >= $9 OR n.priority = 0)
+ORDER BY n.created_at DESC, n.first_seq DESC, n.id DESC LIMIT $5;
 
 -- name: search-finding
--- $7 the number of the finding.
+-- $6 the number of the finding.
 SELECT n.created_at, n.first_seq, n.id FROM notices n
-WHERE n.finding = $7 AND n.created_at >= $1::bigint AND n.created_at <= least($2::bigint - 1, $3::bigint) AND (n.created_at, n.first_seq, n.id) < ($3, $4::bigint, $5)
-ORDER BY n.created_at DESC, n.first_seq DESC, n.id DESC LIMIT $6;
+WHERE n.finding = $6 AND n.created_at >= $1::bigint AND (n.created_at, n.first_seq, n.id) < ($2, $3::bigint, $4)
+ORDER BY n.created_at DESC, n.first_seq DESC, n.id DESC LIMIT $5;
 
 -- name: looked-at
 -- Arguments: $1 ids, $2 warehouses, $3 types, $4 statuses, none = any; $5 rule, $6 a part of the key, empty = any;

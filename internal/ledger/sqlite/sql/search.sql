@@ -1,21 +1,21 @@
 -- What operators search for among notices. A search looks at notices in turn, the latest first: an index leads to them, and then
--- looked-at says more of them. Arguments of those that lead: ?1 made then or later, ?2 and before that, ?3, ?4 created_at and num of the notice
--- looked at last, ?5 how many at most. Result: num. A notice of before the columns has '' as its warehouse and 0 as its priority.
+-- looked-at says more of them. Arguments of those that lead: ?1 made then or later, ?2, ?3 created_at and num that all come
+-- before, ?4 how many at most. Result: num. A notice of before the columns has '' as its warehouse and 0 as its priority.
 
 -- name: search
--- ?6 warehouses, ?7 types (JSON), none = any; ?8 rule, '' = any; ?9 priority at least. It reads the index alone, however far back it has to
+-- ?5 warehouses, ?6 types (JSON), none = any; ?7 rule, '' = any; ?8 priority at least. It reads the index alone, however far back it has to
 -- look.
-SELECT num FROM notices WHERE created_at >= ?1 AND created_at < ?2 AND (created_at, num) < (?3, ?4)
-  AND (?6 = '[]' OR warehouse = '' OR warehouse IN (SELECT value FROM json_each(?6)))
-  AND (?7 = '[]' OR type IN (SELECT value FROM json_each(?7)))
-  AND (?8 = '' OR rule = ?8)
-  AND (priority >= ?9 OR priority = 0)
-ORDER BY created_at DESC, num DESC LIMIT ?5;
+SELECT num FROM notices WHERE created_at >= ?1 AND (created_at, num) < (?2, ?3)
+  AND (?5 = '[]' OR warehouse = '' OR warehouse IN (SELECT value FROM json_each(?5)))
+  AND (?6 = '[]' OR type IN (SELECT value FROM json_each(?6)))
+  AND (?7 = '' OR rule = ?7)
+  AND (priority >= ?8 OR priority = 0)
+ORDER BY created_at DESC, num DESC LIMIT ?4;
 
 -- name: search-finding
--- ?6 the number of the finding.
-SELECT num FROM notices WHERE finding = ?6 AND created_at >= ?1 AND created_at < ?2 AND (created_at, num) < (?3, ?4)
-ORDER BY created_at DESC, num DESC LIMIT ?5;
+-- ?5 the number of the finding.
+SELECT num FROM notices WHERE finding = ?5 AND created_at >= ?1 AND (created_at, num) < (?2, ?3)
+ORDER BY created_at DESC, num DESC LIMIT ?4;
 
 -- name: looked-at
 -- Arguments: ?1 nums (JSON), ?2 warehouses, ?3 types, ?4 statuses (JSON), none = any, ?5 rule, ?6 a part of the key, '' = any,
