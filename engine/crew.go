@@ -150,7 +150,7 @@ func (e *Engine) supervise(ctx context.Context, stop <-chan struct{}, runs *sync
 	e.crew.live = true
 	e.crew.mu.Unlock()
 	e.timetable.open(ctx, runs)
-	runs.Go(func() { e.timetable.run(e.opts.Terms, stop) })
+	runs.Go(func() { e.timetable.run(stop) })
 	for {
 		for _, u := range e.crew.takeFresh() {
 			e.timetable.start(u)

@@ -11,6 +11,8 @@ import (
 // timetable holds the units that wait for their next firing. A unit that waits has no goroutine: a node has 100,000 of them. Times are those of the engine's clock.
 type timetable struct {
 	clock Clock
+	terms Terms
+	work  func(*unit, context.Context) (next time.Time, ok bool) // what a unit does when it is woken, see unit.work
 	alarm chan struct{} // has one when the first of those that wait is another one
 
 	mu     sync.Mutex
@@ -45,8 +47,8 @@ const mostAwake = 512
 // mostSleep is how long the timetable sleeps at most: clocks are set, and machines sleep.
 const mostSleep = time.Minute
 
-func newTimetable(clock Clock) *timetable {
-	return &timetable{clock: clock, alarm: make(chan struct{}, 1), lines: map[lineID]*line{}}
+func newTimetable(clock Clock, terms Terms, work func(*unit, context.Context) (time.Time, bool)) *timetable {
+	return &timetable{clock: clock, terms: terms, work: work, alarm: make(chan struct{}, 1), lines: map[lineID]*line{}}
 }
 
 // open says in which context units run, and who waits for their end.
@@ -64,10 +66,36 @@ func (t *timetable) start(u *unit) {
 	t.rouse(u, u.startLine())
 }
 
+// live has the unit work until it waits for its next firing, or has ended. Before its first firing the unit waits for the one whose place it takes.
+func (t *timetable) live(ctx context.Context, u *unit) {
+	if u.predecessor != nil && !u.begun {
+		t.release(u)
+		<-u.predecessor
+	}
+	for {
+		next, ok := t.work(u, ctx)
+		if !ok {
+			break
+		}
+		if t.sleep(u, next) {
+			return
+		}
+	}
+	t.release(u)
+	t.finish(u)
+}
+
+// finish says that the unit has ended.
+func (t *timetable) finish(u *unit) {
+	u.expect(time.Time{})
+	close(u.stopped)
+	t.runs.Done()
+}
+
 // rouse gives the unit a goroutine, once its line has a place for it. The caller holds the lock.
 func (t *timetable) rouse(u *unit, id lineID) {
 	if id == (lineID{}) {
-		go u.live(t.ctx)
+		go t.live(t.ctx, u)
 		return
 	}
 	l := t.lines[id]
@@ -86,7 +114,7 @@ func (t *timetable) advance(l *line) {
 		u := l.waiting.Remove(l.waiting.Front()).(*unit) //nolint:forcetypeassert // rouse puts nothing else in
 		u.place.at = nil
 		l.awake++
-		go u.live(t.ctx)
+		go t.live(t.ctx, u)
 	}
 	if l.awake == 0 && l.waiting.Len() == 0 {
 		delete(t.lines, l.id)
@@ -127,7 +155,7 @@ func (t *timetable) sleep(u *unit, at time.Time) bool {
 // end wakes a unit that was told to end. One that waits has ended by that, unless another one has to end before.
 func (t *timetable) end(u *unit) {
 	if t.takeOut(u) {
-		u.finish()
+		t.finish(u)
 	}
 }
 
@@ -148,7 +176,7 @@ func (t *timetable) takeOut(u *unit) (ended bool) {
 	if u.predecessor == nil || u.begun {
 		return true
 	}
-	go u.live(t.ctx)
+	go t.live(t.ctx, u)
 	return false
 }
 
@@ -177,8 +205,8 @@ func (t *timetable) takeLeft(u *unit) time.Time {
 }
 
 // run wakes the units when their time has come, until stop is closed. It wakes them all when the clock term ends, or when the clock was set back.
-func (t *timetable) run(terms Terms, stop <-chan struct{}) {
-	_, turned := terms.Term()
+func (t *timetable) run(stop <-chan struct{}) {
+	_, turned := t.terms.Term()
 	last := t.clock.Now()
 	for {
 		now := t.clock.Now()
@@ -192,7 +220,7 @@ func (t *timetable) run(terms Terms, stop <-chan struct{}) {
 			timer.Stop()
 			return
 		case <-turned:
-			_, turned = terms.Term()
+			_, turned = t.terms.Term()
 			t.wakeAll()
 		case <-t.alarm:
 		case <-timer.C:

@@ -72,35 +72,10 @@ func newUnit(e *Engine, r *rules.Rule) (*unit, error) {
 	return u, nil
 }
 
-// live runs what the unit has to do until the unit waits for its next firing in the timetable, or has ended. Before its first firing it waits for the unit whose
-// place it takes. ctx outlives stop by the grace that a running firing has.
-func (u *unit) live(ctx context.Context) {
-	if u.predecessor != nil && !u.begun {
-		u.e.timetable.release(u)
-		<-u.predecessor
-	}
-	for {
-		next, ok := u.work(ctx, u.stop)
-		if !ok {
-			break
-		}
-		if u.e.timetable.sleep(u, next) {
-			return
-		}
-	}
-	u.e.timetable.release(u)
-	u.finish()
-}
-
-// finish says that the unit has ended.
-func (u *unit) finish() {
-	u.expect(time.Time{})
-	close(u.stopped)
-	u.e.timetable.runs.Done()
-}
-
-// work runs the firings that are to run now and returns when the next one begins, or false where the unit has ended.
-func (u *unit) work(ctx context.Context, stop <-chan struct{}) (next time.Time, ok bool) {
+// work runs the firings that are to run now and returns when the next one begins, or false where the unit has ended. ctx outlives the unit's stop by the grace
+// that a running firing has.
+func (u *unit) work(ctx context.Context) (next time.Time, ok bool) {
+	stop := u.stop
 	if u.isTold() {
 		return time.Time{}, false
 	}
