@@ -13,7 +13,10 @@ type timetable struct {
 	clock Clock
 	terms Terms
 	work  func(*unit, context.Context) (next time.Time, ok bool) // what a unit does when it is woken, see unit.work
-	alarm chan struct{} // has one when the first of those that wait is another one
+	alarm chan struct{}                                          // has one when the first of those that wait is another one
+
+	turned <-chan struct{} // closed when the clock term has ended that was in force when the loop looked last
+	last   time.Time       // when the loop looked at the clock last
 
 	mu     sync.Mutex
 	ctx    context.Context //nolint:containedctx // of the runs, which every unit gets when it is woken
@@ -51,11 +54,14 @@ func newTimetable(clock Clock, terms Terms, work func(*unit, context.Context) (t
 	return &timetable{clock: clock, terms: terms, work: work, alarm: make(chan struct{}, 1), lines: map[lineID]*line{}}
 }
 
-// open says in which context units run, and who waits for their end.
+// open says in which context units run, and who waits for their end. It looks at clock and term before any unit does: a term that ends, or a clock that goes
+// back, while units sleep and the loop has not begun wakes them when the loop begins.
 func (t *timetable) open(ctx context.Context, runs *sync.WaitGroup) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.ctx, t.runs = ctx, runs
+	_, t.turned = t.terms.Term()
+	t.last = t.clock.Now()
 }
 
 // start begins the life of a unit.
@@ -204,23 +210,21 @@ func (t *timetable) takeLeft(u *unit) time.Time {
 	return left
 }
 
-// run wakes the units when their time has come, until stop is closed. It wakes them all when the clock term ends, or when the clock was set back.
+// run wakes the units when their time has come, until stop is closed. It wakes them all when the clock term ends, or when the clock was set back. open has been called.
 func (t *timetable) run(stop <-chan struct{}) {
-	_, turned := t.terms.Term()
-	last := t.clock.Now()
 	for {
 		now := t.clock.Now()
-		if last.Sub(now) > time.Minute {
+		if t.last.Sub(now) > time.Minute {
 			t.wakeAll()
 		}
-		last = now
+		t.last = now
 		timer := time.NewTimer(t.wakeDue(now))
 		select {
 		case <-stop:
 			timer.Stop()
 			return
-		case <-turned:
-			_, turned = t.terms.Term()
+		case <-t.turned:
+			_, t.turned = t.terms.Term()
 			t.wakeAll()
 		case <-t.alarm:
 		case <-timer.C:

@@ -1,0 +1,205 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"tallyman/internal/ledger"
+	"tallyman/rules"
+)
+
+// setClock is a clock that a test sets back, and whose terms a test ends.
+type setClock struct {
+	mu    sync.Mutex
+	back  time.Duration
+	term  ledger.Term
+	ended chan struct{}
+}
+
+func (c *setClock) Now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return time.Now().Add(-c.back)
+}
+
+func (*setClock) Real(d time.Duration) time.Duration { return d }
+
+func (c *setClock) Term() (ledger.Term, <-chan struct{}) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.term, c.ended
+}
+
+func (c *setClock) turn(back time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.back += back
+	c.term = ledger.Term{Number: c.term.Number + 1, Began: time.Now().Add(-c.back), Back: back}
+	close(c.ended)
+	c.ended = make(chan struct{})
+}
+
+// scriptedUnits are units in a timetable whose work the test does: a unit that is woken waits until the test says when it wants to be woken next, or that it
+// has ended.
+type scriptedUnits struct {
+	clock *setClock
+	e     *Engine
+	runs  sync.WaitGroup
+	stop  chan struct{} // of the timetable's loop
+
+	mu    sync.Mutex
+	awake map[*unit]chan time.Time // The zero time ends the unit.
+	woken map[*unit][]time.Time    // by the engine's clock
+}
+
+func newScriptedUnits() *scriptedUnits {
+	s := &scriptedUnits{
+		clock: &setClock{ended: make(chan struct{})}, stop: make(chan struct{}),
+		awake: map[*unit]chan time.Time{}, woken: map[*unit][]time.Time{},
+	}
+	s.e = &Engine{crew: crew{ending: map[string]*unit{}}, timetable: newTimetable(s.clock, s.clock, s.work)}
+	s.e.timetable.open(context.Background(), &s.runs)
+	return s
+}
+
+func (s *scriptedUnits) work(u *unit, _ context.Context) (time.Time, bool) {
+	if u.isTold() {
+		return time.Time{}, false
+	}
+	u.term, u.turned = s.clock.Term()
+	s.e.timetable.takeLeft(u)
+	next := make(chan time.Time)
+	s.mu.Lock()
+	s.awake[u] = next
+	s.woken[u] = append(s.woken[u], s.clock.Now())
+	s.mu.Unlock()
+	at := <-next
+	s.mu.Lock()
+	delete(s.awake, u)
+	s.mu.Unlock()
+	return at, !at.IsZero()
+}
+
+// unit is one that has not been started, in a scope of a rule.
+func (s *scriptedUnits) unit(rule, scope, source string) *unit {
+	u := &unit{
+		e: s.e, rule: &rules.Rule{ID: rule, Scope: scope, Source: source},
+		stop: make(chan struct{}), stopped: make(chan struct{}),
+	}
+	u.term, u.turned = s.clock.Term()
+	return u
+}
+
+// units starts so many scopes of a rule, and returns them in the order of their start.
+func (s *scriptedUnits) units(n int, rule, source string) []*unit {
+	list := make([]*unit, n)
+	for i := range list {
+		list[i] = s.unit(rule, fmt.Sprint(source, i), source)
+		s.e.timetable.start(list[i])
+	}
+	synctest.Wait()
+	return list
+}
+
+// loop begins the timetable's loop.
+func (s *scriptedUnits) loop() {
+	s.runs.Go(func() { s.e.timetable.run(s.stop) })
+	synctest.Wait()
+}
+
+// sleep has a unit that is awake wait until that time.
+func (s *scriptedUnits) sleep(u *unit, at time.Time) {
+	s.mu.Lock()
+	next := s.awake[u]
+	s.mu.Unlock()
+	next <- at
+	synctest.Wait()
+}
+
+func (s *scriptedUnits) isAwake(u *unit) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.awake[u] != nil
+}
+
+// awakeOf are those of the list that are awake.
+func (s *scriptedUnits) awakeOf(list []*unit) []*unit {
+	return slices.DeleteFunc(slices.Clone(list), func(u *unit) bool { return !s.isAwake(u) })
+}
+
+// end stops the loop, ends all units as the engine does, and waits for them.
+func (s *scriptedUnits) end(list []*unit) {
+	close(s.stop)
+	for _, u := range list {
+		if !u.isTold() {
+			s.e.crew.end(u)
+		}
+	}
+	synctest.Wait()
+	for {
+		awake := s.awakeOf(list)
+		if len(awake) == 0 {
+			break
+		}
+		for _, u := range awake {
+			s.sleep(u, time.Time{})
+		}
+	}
+	s.runs.Wait()
+}
+
+// TestATermThatEndsBeforeTheLoopBeginsWakesTheUnits: whatever a unit slept for is of the term before, be the loop slow to begin or not, and the clock back or not.
+func TestATermThatEndsBeforeTheLoopBeginsWakesTheUnits(t *testing.T) {
+	t.Parallel()
+	for _, turns := range []int{1, 2, 3} {
+		for _, back := range []time.Duration{0, 10 * time.Minute} {
+			for before := range turns + 1 { // so many of the turns are before the loop begins
+				t.Run(fmt.Sprint(turns, " ", before, " ", back), func(t *testing.T) {
+					t.Parallel()
+					synctest.Test(t, func(t *testing.T) {
+						s := newScriptedUnits()
+						u := s.units(1, "r", "a")[0]
+						s.sleep(u, s.clock.Now().Add(time.Hour))
+						for turn := range turns {
+							if turn == before {
+								s.loop()
+							}
+							s.clock.turn(back)
+						}
+						if before == turns {
+							s.loop()
+						}
+						synctest.Wait()
+						if !s.isAwake(u) {
+							t.Error("the unit sleeps on in the new term")
+						}
+						s.end([]*unit{u})
+					})
+				})
+			}
+		}
+	}
+}
+
+// TestAClockThatIsSetBackBeforeTheLoopBeginsWakesTheUnits: it is no new term where nobody tells of terms.
+func TestAClockThatIsSetBackBeforeTheLoopBeginsWakesTheUnits(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newScriptedUnits()
+		u := s.units(1, "r", "a")[0]
+		s.sleep(u, s.clock.Now().Add(time.Hour))
+		s.clock.mu.Lock()
+		s.clock.back = 10 * time.Minute
+		s.clock.mu.Unlock()
+		s.loop()
+		if !s.isAwake(u) {
+			t.Error("the unit sleeps on")
+		}
+		s.end([]*unit{u})
+	})
+}
