@@ -13,6 +13,7 @@ type timetable struct {
 	clock Clock
 	terms Terms
 	work  func(*unit, context.Context) (next time.Time, ok bool) // what a unit does when it is woken, see unit.work
+	most  int                                                    // how many units of a line have a place
 	alarm chan struct{}                                          // has one when the first of those that wait is another one
 
 	turned <-chan struct{} // closed when the clock term has ended that was in force when the loop looked last
@@ -34,7 +35,7 @@ type waitingPlace struct {
 	left  time.Time     // due time of a firing that a dead node has left, see Engine.reclaim; zero = there is none
 }
 
-// lineID names a line: of a rule whose scopes start, or of a source that firings are about to ask.
+// lineID names a line: of a rule whose scopes start on a source, or of a source that firings are about to ask.
 type lineID struct{ rule, source string }
 
 // line bounds how many units have a goroutine before they have anything to do: the units wait for each other, not for what holds one of them up.
@@ -44,14 +45,17 @@ type line struct {
 	waiting list.List // of *unit; first come, first served
 }
 
-// mostAwake is how many units of a line have a place. A node that claims 200 firings in a statement has more of them at hand.
+// mostAwake is how many units of a line have a place: timetable.most, but in tests. A node that claims 200 firings in a statement has more of them at hand.
 const mostAwake = 512
 
 // mostSleep is how long the timetable sleeps at most: clocks are set, and machines sleep.
 const mostSleep = time.Minute
 
 func newTimetable(clock Clock, terms Terms, work func(*unit, context.Context) (time.Time, bool)) *timetable {
-	return &timetable{clock: clock, terms: terms, work: work, alarm: make(chan struct{}, 1), lines: map[lineID]*line{}}
+	return &timetable{
+		clock: clock, terms: terms, work: work, most: mostAwake,
+		alarm: make(chan struct{}, 1), lines: map[lineID]*line{},
+	}
 }
 
 // open says in which context units run, and who waits for their end. It looks at clock and term before any unit does: a term that ends, or a clock that goes
@@ -116,7 +120,7 @@ func (t *timetable) rouse(u *unit, id lineID) {
 
 // advance lets the next of a line go on while there is a place. The caller holds the lock.
 func (t *timetable) advance(l *line) {
-	for l.awake < mostAwake && l.waiting.Len() > 0 {
+	for l.awake < t.most && l.waiting.Len() > 0 {
 		u := l.waiting.Remove(l.waiting.Front()).(*unit) //nolint:forcetypeassert // rouse puts nothing else in
 		u.place.at = nil
 		l.awake++

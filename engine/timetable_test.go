@@ -203,3 +203,37 @@ func TestAClockThatIsSetBackBeforeTheLoopBeginsWakesTheUnits(t *testing.T) {
 		s.end([]*unit{u})
 	})
 }
+
+// TestASourceThatHangsHoldsUpItsOwnScopesAlone: of each rule and source so many start at a time, whoever else starts.
+func TestASourceThatHangsHoldsUpItsOwnScopesAlone(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newScriptedUnits()
+		s.e.timetable.most = 3
+		s.loop()
+		hanging := s.units(5, "r", "hangs")
+		well := s.units(5, "r", "answers")
+		other := s.units(2, "another rule", "hangs")
+		if got := s.awakeOf(hanging); !slices.Equal(got, hanging[:3]) {
+			t.Errorf("%d scopes start on the source that hangs, want the first 3", len(got))
+		}
+		if got := s.awakeOf(other); len(got) != 2 {
+			t.Errorf("%d scopes of another rule start on the source that hangs, want 2", len(got))
+		}
+		for i, u := range well {
+			if !s.isAwake(u) {
+				t.Fatalf("scope %d of the other source waits for those of the source that hangs", i)
+			}
+			s.sleep(u, s.clock.Now().Add(time.Hour))
+		}
+		s.clock.turn(0) // all who sleep start anew
+		synctest.Wait()
+		for i, u := range well {
+			if !s.isAwake(u) {
+				t.Fatalf("scope %d of the other source waits in the new term for those of the source that hangs", i)
+			}
+			s.sleep(u, s.clock.Now().Add(time.Hour))
+		}
+		s.end(slices.Concat(hanging, well, other))
+	})
+}

@@ -156,12 +156,13 @@ func (u *unit) warnOfFuture() {
 	}
 }
 
-// startLine is the line in which the unit waits for its start: a rule may have 100,000 scopes. One that tells of its failed runs waits for nobody.
+// startLine is the line in which the unit waits for its start: a rule may have 100,000 scopes. Scopes of another source are in another line, since a source
+// that hangs holds up the scopes that are verified on it. A unit that tells of its failed runs waits for nobody.
 func (u *unit) startLine() lineID {
 	if u.tellsFailures() {
 		return lineID{}
 	}
-	return lineID{rule: u.rule.ID}
+	return lineID{rule: u.rule.ID, source: u.rule.Source}
 }
 
 // dueLine is the line in which the unit waits when a firing is due. One that shares a scan or asks nothing waits for nobody.
