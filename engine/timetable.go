@@ -33,6 +33,9 @@ type waitingPlace struct {
 	at    *list.Element // in its line; nil = it does not stand in one
 	line  *line         // whose place the unit has; nil = none
 	left  time.Time     // due time of a firing that a dead node has left, see Engine.reclaim; zero = there is none
+
+	started   bool
+	successor *unit // waits for the end of this one; nil = none does
 }
 
 // lineID names a line: of a rule whose scopes start on a source, or of a source that firings are about to ask.
@@ -68,20 +71,30 @@ func (t *timetable) open(ctx context.Context, runs *sync.WaitGroup) {
 	t.last = t.clock.Now()
 }
 
-// start begins the life of a unit.
+// start begins the life of a unit. One whose predecessor has not ended begins when that one ends, and has no goroutine until then. One that was told to end has ended.
 func (t *timetable) start(u *unit) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if u.isTold() {
+		return
+	}
+	u.place.started = true
 	t.runs.Add(1)
+	if u.predecessor != nil && !u.predecessor.hasEnded() {
+		u.predecessor.place.successor = u
+		return
+	}
+	t.begin(u)
+}
+
+// begin has the unit stand in the line of those that start. The caller holds the lock.
+func (t *timetable) begin(u *unit) {
+	u.predecessor = nil
 	t.rouse(u, u.startLine())
 }
 
-// live has the unit work until it waits for its next firing, or has ended. Before its first firing the unit waits for the one whose place it takes.
+// live has the unit work until it waits for its next firing, or has ended.
 func (t *timetable) live(ctx context.Context, u *unit) {
-	if u.predecessor != nil && !u.begun {
-		t.release(u)
-		<-u.predecessor
-	}
 	for {
 		next, ok := t.work(u, ctx)
 		if !ok {
@@ -91,15 +104,24 @@ func (t *timetable) live(ctx context.Context, u *unit) {
 			return
 		}
 	}
-	t.release(u)
+	u.expect(time.Time{})
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.giveUp(u)
 	t.finish(u)
 }
 
-// finish says that the unit has ended.
+// finish says that the unit has ended, and begins the life of its successor. The caller holds the lock.
 func (t *timetable) finish(u *unit) {
-	u.expect(time.Time{})
 	close(u.stopped)
-	t.runs.Done()
+	u.predecessor = nil
+	if u.place.started {
+		t.runs.Done()
+	}
+	if next := u.place.successor; next != nil {
+		u.place.successor = nil
+		t.begin(next)
+	}
 }
 
 // rouse gives the unit a goroutine, once its line has a place for it. The caller holds the lock.
@@ -162,17 +184,19 @@ func (t *timetable) sleep(u *unit, at time.Time) bool {
 	return true
 }
 
-// end wakes a unit that was told to end. One that waits has ended by that, unless another one has to end before.
+// end tells a unit to end. One that has not begun, that sleeps or stands in a line has ended by that; its predecessor may not have.
 func (t *timetable) end(u *unit) {
 	if t.takeOut(u) {
-		t.finish(u)
+		u.expect(time.Time{})
 	}
 }
 
 func (t *timetable) takeOut(u *unit) (ended bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	close(u.stop)
 	switch {
+	case !u.place.started:
 	case u.place.index > 0:
 		heap.Remove(&t.asleep, u.place.index-1)
 	case u.place.at != nil:
@@ -180,14 +204,14 @@ func (t *timetable) takeOut(u *unit) (ended bool) {
 		l.waiting.Remove(u.place.at)
 		u.place.at, u.place.line = nil, nil
 		t.advance(l)
+	case u.predecessor != nil:
+		u.predecessor.place.successor = nil
+		u.predecessor = nil
 	default:
 		return false
 	}
-	if u.predecessor == nil || u.begun {
-		return true
-	}
-	go t.live(t.ctx, u)
-	return false
+	t.finish(u)
+	return true
 }
 
 // takeUp has the unit take up a firing that was left. It returns false where the unit knows of one already.

@@ -237,3 +237,102 @@ func TestASourceThatHangsHoldsUpItsOwnScopesAlone(t *testing.T) {
 		s.end(slices.Concat(hanging, well, other))
 	})
 }
+
+// replace has another unit take the place of this one, as a reload does, and starts it.
+func (s *scriptedUnits) replace(u *unit) *unit {
+	next := s.unit(u.rule.ID, u.rule.Scope, u.rule.Source)
+	s.e.crew.end(u)
+	next.predecessor = s.e.crew.ending[ledger.ScopeKey(u.rule.ID, u.rule.Scope)]
+	s.e.timetable.start(next)
+	return next
+}
+
+// TestUnitsThatReplaceOthersKeepTheirPlacesInLine: a reload replaces units that sleep, work, stand in line or wait for their own predecessors. Their successors
+// start so many at a time, as units start that replace none, one after the other; none begins before its predecessor has ended, and each begins.
+func TestUnitsThatReplaceOthersKeepTheirPlacesInLine(t *testing.T) {
+	t.Parallel()
+	const most, units = 3, 10
+	for name, prepare := range map[string]func(s *scriptedUnits) []*unit{
+		"asleep": func(s *scriptedUnits) []*unit {
+			list := s.units(units, "r", "a")
+			for _, u := range list {
+				s.sleep(u, s.clock.Now().Add(time.Hour))
+			}
+			return list
+		},
+		"at work": func(s *scriptedUnits) []*unit {
+			list := s.units(units, "r", "a")
+			for _, u := range list {
+				s.e.timetable.release(u)
+				synctest.Wait()
+			}
+			return list
+		},
+		"some start, others stand in line": func(s *scriptedUnits) []*unit { return s.units(units, "r", "a") },
+		"some wait for units at work, others sleep": func(s *scriptedUnits) []*unit {
+			list := s.units(units, "r", "a")
+			for i, u := range list {
+				if i%2 == 0 {
+					s.sleep(u, s.clock.Now().Add(time.Hour))
+					continue
+				}
+				s.e.timetable.release(u)
+				synctest.Wait()
+				list[i] = s.replace(u)
+			}
+			return list
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				s := newScriptedUnits()
+				s.e.timetable.most = most
+				s.loop()
+				before := prepare(s)
+				busy := s.allAwake()
+				next := make([]*unit, units)
+				for i, u := range before {
+					next[i] = s.replace(u)
+				}
+				synctest.Wait()
+				for _, u := range busy {
+					for _, n := range s.awakeOf(next) {
+						if n.rule.Scope == u.rule.Scope {
+							t.Fatal("a unit has begun before its predecessor has ended")
+						}
+					}
+				}
+				for _, u := range busy {
+					s.sleep(u, time.Time{})
+				}
+				for begun := 0; begun < units; begun++ {
+					awake := s.awakeOf(next)
+					if len(awake) != min(most, units-begun) {
+						t.Fatalf("%d units start at a time after %d have started, want %d", len(awake), begun, min(most, units-begun))
+					}
+					s.sleep(awake[0], s.clock.Now().Add(time.Hour))
+				}
+				for _, u := range next {
+					if len(s.woken[u]) != 1 {
+						t.Errorf("a unit was woken %d times", len(s.woken[u]))
+					}
+				}
+				s.end(next)
+				if len(s.e.timetable.lines) > 0 || len(s.e.timetable.asleep) > 0 {
+					t.Errorf("the timetable keeps %d lines and %d sleepers", len(s.e.timetable.lines), len(s.e.timetable.asleep))
+				}
+			})
+		})
+	}
+}
+
+// allAwake are the units that are awake.
+func (s *scriptedUnits) allAwake() (list []*unit) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for u := range s.awake {
+		list = append(list, u)
+	}
+	return list
+}

@@ -36,14 +36,14 @@ type unit struct {
 	status     unitStatus
 	left       openFindings // by the last run of this node
 
-	catchUpFrom time.Time       // Firings due before this time are skipped, because the rule was disabled or had another schedule.
-	wasDisabled bool            // The skipped firings are recorded: the rule was disabled.
-	handover    time.Duration   // Firings due so shortly before catchUpFrom are not recorded: a node that had the file earlier may be about to run them.
-	stop        chan struct{}   // Closed when the rule is not to run any more.
-	stopped     chan struct{}   // Closed when the unit has ended.
-	predecessor <-chan struct{} // Closed when the unit whose place this one takes has stopped; nil = there is none.
-	begun       bool            // The plan was made once.
-	place       waitingPlace    // in the timetable
+	catchUpFrom time.Time     // Firings due before this time are skipped, because the rule was disabled or had another schedule.
+	wasDisabled bool          // The skipped firings are recorded: the rule was disabled.
+	handover    time.Duration // Firings due so shortly before catchUpFrom are not recorded: a node that had the file earlier may be about to run them.
+	stop        chan struct{} // Closed when the rule is not to run any more.
+	stopped     chan struct{} // Closed when the unit has ended.
+	predecessor *unit         // This one begins after it has ended; nil = there is none. The timetable's lock guards it once the unit has started.
+	begun       bool          // The plan was made once.
+	place       waitingPlace  // in the timetable
 }
 
 func newUnit(e *Engine, r *rules.Rule) (*unit, error) {
