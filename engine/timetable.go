@@ -276,14 +276,12 @@ func (t *timetable) wakeDue(now time.Time) time.Duration {
 	return mostSleep
 }
 
-// wakeAll has every unit look at the clock and its term.
+// wakeAll has every unit look at the clock and its term, in the order of their planned starts.
 func (t *timetable) wakeAll() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	all := t.asleep
-	t.asleep = nil
-	for _, u := range all {
-		u.place.index = 0
+	for len(t.asleep) > 0 {
+		u := heap.Pop(&t.asleep).(*unit) //nolint:forcetypeassert // sleepers are units
 		t.rouse(u, u.startLine())
 	}
 }
