@@ -248,7 +248,7 @@ func (e *Engine) Replace(list []*rules.Rule, complete bool) error {
 	}
 	e.crew.complete, e.crew.version, e.crew.reach = complete, version, nil
 	e.kins.keep(list)
-	e.scanGroups.keep(list)
+	e.scanGroups.keep(list, e.crew.units)
 	signal(e.changed)
 	signal(e.removed)
 	return nil

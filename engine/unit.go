@@ -51,15 +51,16 @@ func newUnit(e *Engine, r *rules.Rule) (*unit, error) {
 	if err != nil {
 		return nil, err
 	}
+	group := r.ScanGroup()
 	u := &unit{
 		e: e, rule: r, made: e.opts.Clock.Now(),
 		source: e.opts.Sources[r.Source],
 		slots:  e.slots[r.Source],
 		gate:   e.gates[r.Source],
-		group:  e.scanGroups.of(r),
+		group:  e.scanGroups.of(r.ID, group),
 		scoped: scoped,
 		plan: firingPlan{
-			schedule: scoped.Schedule, jitter: r.Jitter(),
+			schedule: scoped.Schedule, jitter: r.Jitter(group),
 			overlap: r.Schedule.Overlap, catchUp: r.Schedule.CatchUp,
 		},
 		stop: make(chan struct{}), stopped: make(chan struct{}),
