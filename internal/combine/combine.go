@@ -6,20 +6,24 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 )
 
-// Calls lets those who call at the same time share calls: while as many as flights are under way, the next collects. Nobody
-// waits for company. A call does not end with the context of one of those who share it.
+// Calls lets those who call at the same time share calls: while as many as flights are under way, the next collects. A call that is the only one
+// never waits for company. A call does not end with the context of one of those who share it.
 type Calls[T any] struct {
 	// Call does what the parts ask for and sets their errors. The flight, 0 … Flights − 1, is its own while it runs.
 	Call func(ctx context.Context, flight int, parts []*Part[T])
 	// Fits tells whether one more may go with those parts.
 	Fits    func(parts []*Part[T], next T) bool
 	Flights int
+	// Gather is how long a call waits for company while another one is under way or has just ended. A full call does not wait. 0 = no call waits.
+	Gather time.Duration
 
 	mu      sync.Mutex
 	flying  []bool
 	waiting [][]*Part[T]
+	full    chan struct{} // has one when a call is full
 	landed  chan struct{} // closed when no call is under way any more; nil while nobody wants to know
 }
 
@@ -64,21 +68,48 @@ func (c *Calls[T]) enter(ctx context.Context, p *Part[T]) {
 		c.waiting = append(c.waiting, []*Part[T]{p})
 	}
 	if c.flying == nil {
-		c.flying = make([]bool, c.Flights)
+		c.flying, c.full = make([]bool, c.Flights), make(chan struct{}, 1)
+	}
+	if len(c.waiting) > 1 {
+		select {
+		case c.full <- struct{}{}:
+		default:
+		}
 	}
 	if flight := slices.Index(c.flying, false); flight >= 0 {
+		alone := !slices.Contains(c.flying, true)
 		c.flying[flight] = true
-		go c.fly(context.WithoutCancel(ctx), flight)
+		go c.fly(context.WithoutCancel(ctx), flight, alone)
 	}
 }
 
-// fly makes calls until none waits.
-func (c *Calls[T]) fly(ctx context.Context, flight int) {
-	for parts := c.next(flight); parts != nil; parts = c.next(flight) {
+// fly makes calls until none waits. The first does not gather where no other is under way.
+func (c *Calls[T]) fly(ctx context.Context, flight int, alone bool) {
+	for first := true; ; first = false {
+		if !alone || !first {
+			c.gather()
+		}
+		parts := c.next(flight)
+		if parts == nil {
+			return
+		}
 		parts = slices.DeleteFunc(parts, func(p *Part[T]) bool { return p.state.Load() == left })
 		if len(parts) > 0 {
 			c.Call(ctx, flight, parts)
 		}
+	}
+}
+
+// gather waits for company of the call that goes next, if there is one.
+func (c *Calls[T]) gather() {
+	if c.Gather == 0 || c.Waiting() == 0 {
+		return
+	}
+	timer := time.NewTimer(c.Gather)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-c.full:
 	}
 }
 

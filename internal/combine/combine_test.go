@@ -2,8 +2,11 @@ package combine_test
 
 import (
 	"context"
+	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"tallyman/internal/combine"
 )
@@ -41,4 +44,57 @@ func TestRestWaitsForACallWhoseCallersHaveLeft(t *testing.T) {
 		close(over)
 		<-rested
 	})
+}
+
+// calls counts the parts of each call, which takes a second.
+func calls(gather time.Duration) (*combine.Calls[int], *[]int) {
+	var sizes []int
+	c := &combine.Calls[int]{Flights: 2, Gather: gather, Fits: func(parts []*combine.Part[int], _ int) bool { return len(parts) < 5 }}
+	var mu sync.Mutex
+	c.Call = func(_ context.Context, _ int, parts []*combine.Part[int]) {
+		mu.Lock()
+		sizes = append(sizes, len(parts))
+		mu.Unlock()
+		time.Sleep(time.Second)
+		for _, p := range parts {
+			p.Answer()
+		}
+	}
+	return c, &sizes
+}
+
+// A call that is the only one goes at once, others wait for company while a call is under way, and one that is full does not wait.
+func TestCallsGather(t *testing.T) {
+	t.Parallel()
+	for name, each := range map[string]struct {
+		gather time.Duration
+		calls  []time.Duration // when somebody calls, from the start
+		sizes  []int
+		took   time.Duration
+	}{
+		"alone":             {10 * time.Second, []time.Duration{0, 5 * time.Second, 10 * time.Second}, []int{1, 1, 1}, 11 * time.Second},
+		"no gathering":      {0, []time.Duration{0, 1, 2, 3}, []int{1, 1, 2}, 2 * time.Second},
+		"while one is away": {10 * time.Second, []time.Duration{0, 1, 2, 3}, []int{1, 3}, 11*time.Second + 1},
+		"full":              {10 * time.Second, []time.Duration{0, 1, 2, 3, 4, 5, 6}, []int{1, 5, 1}, 12 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				c, sizes := calls(each.gather)
+				began := time.Now()
+				var callers sync.WaitGroup
+				for _, at := range each.calls {
+					callers.Go(func() {
+						time.Sleep(at)
+						_ = c.Do(t.Context(), 0)
+					})
+				}
+				callers.Wait()
+				c.Rest()
+				if took := time.Since(began); !slices.Equal(*sizes, each.sizes) || took != each.took {
+					t.Errorf("calls of %v took %s, instead of %v in %s", *sizes, took, each.sizes, each.took)
+				}
+			})
+		})
+	}
 }

@@ -108,6 +108,56 @@ var quietTests = []testCase{
 		equal(t, scopes, len(known))
 		equal(t, start, known["7"])
 	}},
+	{"firings that are skipped at once are recorded once each, and never run", func(t *testing.T, f *fixture) {
+		const scopes = 40
+		for i := range scopes {
+			_, err := f.Register(t.Context(), rule, fmt.Sprint(i), 0, start)
+			noError(t, err)
+		}
+		running, err := f.Claim(t.Context(), rule, "0", 0, due(2), "a", lease)
+		noError(t, err)
+		nodes := map[string]ledger.Ledger{"a": f.Ledger, "b": f.other(t)}
+		for n := 1; n <= 2; n++ {
+			var all sync.WaitGroup
+			for node, l := range nodes {
+				for i := range scopes {
+					all.Go(func() {
+						if err := l.Skip(t.Context(), rule, fmt.Sprint(i), 0, due(n), node, "overlap"); err != nil {
+							t.Errorf("scope %d: %v", i, err)
+						}
+					})
+				}
+				all.Go(func() {
+					if err := l.Skip(t.Context(), rule, "none", 0, due(n), node, "overlap"); !errors.Is(err, ledger.ErrNotFound) {
+						t.Errorf("a scope that nobody knows: %v", err)
+					}
+				})
+			}
+			all.Wait()
+		}
+		_, err = f.Commit(t.Context(), running, commitOf(running))
+		noError(t, err)
+		runs, err := f.Runs(t.Context(), rule, nil, 1000)
+		noError(t, err)
+		skipped := map[string]int{}
+		for _, r := range runs {
+			if r.Outcome == ledger.OutcomeSkipped {
+				skipped[r.Scope]++
+			}
+		}
+		for i := range scopes {
+			name := fmt.Sprint(i)
+			want := 2
+			if name == running.Scope { // the second one ran
+				want = 1
+			}
+			if skipped[name] != want {
+				t.Errorf("%d firings of scope %s are recorded as skipped, want %d", skipped[name], name, want)
+			}
+			_, err := f.Claim(t.Context(), rule, name, 0, due(2), "b", lease)
+			isError(t, ledger.ErrDone, err)
+		}
+	}},
 	{"firings that are claimed and committed at once run once each", func(t *testing.T, f *fixture) {
 		const scopes, rounds = 40, 5
 		for i := range scopes {

@@ -54,6 +54,16 @@ func (l *Ledger) Claim(ctx context.Context, rule, scope string, term int64, due 
 	return c, nil
 }
 
+// Skip implements ledger.Firings. Firings that are skipped at the same time share a statement: a node that has too much to do skips many. What the statement
+// leaves out is skipped alone, which also finds out why.
+func (l *Ledger) Skip(ctx context.Context, rule, scope string, term int64, due time.Time, node, reason string) error {
+	s := &skippedFiring{rule: rule, scope: scope, term: term, due: due, node: node, reason: reason}
+	if err := l.skips.Do(ctx, s); err != nil || s.recorded {
+		return err
+	}
+	return l.Store.Skip(ctx, rule, scope, term, due, node, reason)
+}
+
 // Release implements ledger.Firings.
 func (l *Ledger) Release(ctx context.Context, c ledger.Claim) error {
 	n, err := l.exec(ctx, "release", c.Rule, c.Scope, c.Token, codec.Micros(c.Due))

@@ -50,6 +50,7 @@ type Ledger struct {
 	registrations *combine.Calls[*registration]
 	claims        *combine.Calls[*claimRequest]
 	quiet         *combine.Calls[*quietRun] // commits of runs that have changed nothing
+	skips         *combine.Calls[*skippedFiring]
 }
 
 var _ ledger.Ledger = (*Ledger)(nil)
@@ -80,6 +81,7 @@ func connect(ctx context.Context, url string, opts ledger.Options, session map[s
 	l.registrations = together(l.registerTogether, func(_, _ *registration) bool { return true })
 	l.claims = together(l.claimTogether, (*claimRequest).isLike)
 	l.quiet = together(l.commitTogether, func(_, _ *quietRun) bool { return true })
+	l.skips = together(l.skipTogether, func(_, _ *skippedFiring) bool { return true })
 	cfg.AfterConnect = l.setUp(sessionSetter(session, cfg.ConnConfig.RuntimeParams))
 	if l.pool, err = pgxpool.NewWithConfig(ctx, cfg); err != nil {
 		return nil, fmt.Errorf("ledger: connect: %w", err)
@@ -153,6 +155,7 @@ func (l *Ledger) Close() error {
 	l.registrations.Rest()
 	l.claims.Rest()
 	l.quiet.Rest()
+	l.skips.Rest()
 	l.pool.Close()
 	l.aside.Close()
 	return nil

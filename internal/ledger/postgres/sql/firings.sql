@@ -105,6 +105,28 @@ INSERT INTO firings (rule, scope, term, due, token, answer, node, started_at, du
 VALUES ($1, $2, $7, $3, 0, '', $4, ledger_now($6), 0, 'skipped', 0, 0, 0, 0, 0, 0, 0, $5, '', $3)
 ON CONFLICT (rule, scope, term, due) DO NOTHING;
 
+-- name: skip-many
+-- Goes as skip and record-skip, for many at once. One whose row somebody else has locked, that runs, or that is done is left out. Arguments, alike in length:
+-- $1 rules, $2 scopes, $3 clock terms, $4 dues, $5 nodes, $6 reasons; $7 now. Result: the positions (from 1) of those that are recorded.
+WITH late AS MATERIALIZED (
+    SELECT q.*, s.id
+    FROM unnest($1::text[], $2::text[], $3::bigint[], $4::bigint[], $5::text[], $6::text[]) WITH ORDINALITY AS q (rule, scope, term, due, node, reason, n)
+    JOIN rule_scopes s ON s.rule = q.rule COLLATE "C" AND s.scope = q.scope COLLATE "C" AND (s.term, s.done_due) < (q.term, q.due)
+         AND (s.running_due IS NULL OR (s.running_term, s.running_due) <> (q.term, q.due))
+    ORDER BY s.id FOR NO KEY UPDATE OF s SKIP LOCKED),
+moved AS (UPDATE rule_scopes s SET term = l.term, done_due = l.due FROM late l WHERE s.id = l.id RETURNING l.*),
+passed AS (
+    DELETE FROM firings r USING moved m
+    WHERE r.rule = m.rule COLLATE "C" AND r.scope = m.scope COLLATE "C" AND (r.term, r.due) < (m.term, m.due) AND r.outcome = 'skipped'
+    RETURNING r.*),
+past AS (INSERT INTO past_firings SELECT * FROM passed ON CONFLICT DO NOTHING),
+recorded AS (
+    INSERT INTO firings (rule, scope, term, due, token, answer, node, started_at, duration, outcome, row_count, matched, errored,
+                         pending, firing, notices, unsubscribed, error, samples, last_due)
+    SELECT m.rule, m.scope, m.term, m.due, 0, '', m.node, ledger_now($7), 0, 'skipped', 0, 0, 0, 0, 0, 0, 0, m.reason, '', m.due
+    FROM moved m ON CONFLICT (rule, scope, term, due) DO NOTHING)
+SELECT n FROM moved;
+
 -- name: promotion
 -- Arguments: $1 rule, $2 scope. Result: since when it is live in spite of its file, and by whom; at 0 it is not. None = not registered.
 SELECT promoted_at, promoted_by FROM rule_scopes WHERE rule = $1 AND scope = $2 FOR NO KEY UPDATE;
