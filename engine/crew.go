@@ -24,7 +24,7 @@ type crew struct {
 	switches []ledger.Switch
 	units    map[string]*unit // of the enabled rules, by ledger.ScopeKey
 	fresh    []*unit          // not started yet
-	ending   map[string]*unit // the last of each that was told to end, and may not have ended, by ledger.ScopeKey
+	ending   map[string]*unit // those that were told to end and have not ended yet, as far as the crew has looked, by ledger.ScopeKey
 	live     bool             // Run has begun
 	over     bool             // nothing starts any more
 }
@@ -92,9 +92,6 @@ func (c *crew) arrange(newUnit func(*rules.Rule) (*unit, error), now, since time
 			return err
 		}
 		u.takeOver(before, board.free(r), since)
-		if last := c.ending[id]; before == nil && last != nil {
-			u.predecessor = last.stopped
-		}
 		wanted[id] = u
 		fresh = append(fresh, u)
 	}
@@ -103,16 +100,19 @@ func (c *crew) arrange(newUnit func(*rules.Rule) (*unit, error), now, since time
 			c.end(u)
 		}
 	}
+	for _, u := range fresh {
+		u.predecessor = c.ending[ledger.ScopeKey(u.rule.ID, u.rule.Scope)]
+	}
 	c.units = wanted
-	c.fresh = append(c.fresh, fresh...)
+	c.fresh = append(slices.DeleteFunc(c.fresh, (*unit).hasEnded), fresh...)
 	return nil
 }
 
-// end tells a unit to end. One that has not been started has ended by that.
+// end tells a unit to end. Where it has ended by that, the one before it may still be ending.
 func (c *crew) end(u *unit) {
-	close(u.stop)
-	u.e.timetable.end(u)
-	c.ending[ledger.ScopeKey(u.rule.ID, u.rule.Scope)] = u // which waits for the one before it
+	if u.e.timetable.end(u); !u.hasEnded() {
+		c.ending[ledger.ScopeKey(u.rule.ID, u.rule.Scope)] = u
+	}
 }
 
 // removing are the units that have not ended of rules that are there no more.
@@ -150,7 +150,7 @@ func (e *Engine) supervise(ctx context.Context, stop <-chan struct{}, runs *sync
 	e.crew.live = true
 	e.crew.mu.Unlock()
 	e.timetable.open(ctx, runs)
-	runs.Go(func() { e.timetable.run(e.opts.Terms, stop) })
+	runs.Go(func() { e.timetable.run(stop) })
 	for {
 		for _, u := range e.crew.takeFresh() {
 			e.timetable.start(u)
@@ -160,9 +160,6 @@ func (e *Engine) supervise(ctx context.Context, stop <-chan struct{}, runs *sync
 		case <-stop:
 			nap.Stop()
 			e.crew.stop()
-			for _, u := range e.crew.takeFresh() { // These units were not started, so nobody waits for the end of one.
-				close(u.stopped)
-			}
 			return
 		case <-e.changed:
 		case o := <-e.orders:
@@ -191,6 +188,7 @@ func (c *crew) stop() {
 	for _, u := range c.units {
 		c.end(u)
 	}
+	c.fresh = nil
 }
 
 // nap is how long it is until a switch ends by itself.
@@ -250,7 +248,7 @@ func (e *Engine) Replace(list []*rules.Rule, complete bool) error {
 	}
 	e.crew.complete, e.crew.version, e.crew.reach = complete, version, nil
 	e.kins.keep(list)
-	e.scanGroups.keep(list)
+	e.scanGroups.keep(list, e.crew.units)
 	signal(e.changed)
 	signal(e.removed)
 	return nil

@@ -58,7 +58,7 @@ func New(o Options) (*Engine, error) {
 		gates:     map[string]*gate{},
 		deliverer: map[string]*deliverer{},
 		crew:      crew{ending: map[string]*unit{}},
-		timetable: newTimetable(opts.Clock),
+		timetable: newTimetable(opts.Clock, opts.Terms, (*unit).work),
 		started:   time.Now().UTC(),
 		changed:   make(chan struct{}, 1),
 		removed:   make(chan struct{}, 1),

@@ -16,7 +16,6 @@ const handoverTime = 15 * time.Second
 func (u *unit) takeOver(before *unit, free, since time.Time) {
 	switch {
 	case before != nil:
-		u.predecessor = before.stopped
 		if before.rule.Schedule != u.rule.Schedule {
 			u.catchUpFrom = since // what the new schedule would have had before was never due
 		}

@@ -20,9 +20,8 @@ type scanGroups struct {
 	scopes map[string]map[string]bool // of the rules that the node has, by the rule
 }
 
-// of returns the group of a rule in a scope; nil where it is in none.
-func (g *scanGroups) of(r *rules.Rule) *scanGroup {
-	name := r.ScanGroup()
+// of returns the group of that name, which has scopes of the rule; nil where the name is "".
+func (g *scanGroups) of(rule, name string) *scanGroup {
 	if name == "" {
 		return nil
 	}
@@ -32,24 +31,27 @@ func (g *scanGroups) of(r *rules.Rule) *scanGroup {
 		g.list = map[string]*scanGroup{}
 	}
 	if g.list[name] == nil {
-		g.list[name] = &scanGroup{name: name, knows: func(scope string) bool { return g.knows(r.ID, scope) }, coming: map[firingAt]int{}}
+		g.list[name] = &scanGroup{name: name, knows: func(scope string) bool { return g.knows(rule, scope) }, coming: map[firingAt]int{}}
 	}
 	return g.list[name]
 }
 
-// keep forgets the groups that none of the rules is in, and learns the scopes of the others.
-func (g *scanGroups) keep(list []*rules.Rule) {
+// keep forgets the groups that none of the units is in, and learns the scopes of the rules.
+func (g *scanGroups) keep(list []*rules.Rule, units map[string]*unit) {
 	groups, scopes := map[string]*scanGroup{}, map[string]map[string]bool{}
 	for _, r := range list {
 		if r.SplitBy == "" || r.Placeholder != "" {
 			continue
 		}
-		group := g.of(r)
-		groups[group.name] = group
 		if scopes[r.ID] == nil {
 			scopes[r.ID] = map[string]bool{}
 		}
 		scopes[r.ID][r.Scope] = true
+	}
+	for _, u := range units {
+		if u.group != nil {
+			groups[u.group.name] = u.group
+		}
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -11,7 +11,13 @@ import (
 // timetable holds the units that wait for their next firing. A unit that waits has no goroutine: a node has 100,000 of them. Times are those of the engine's clock.
 type timetable struct {
 	clock Clock
-	alarm chan struct{} // has one when the first of those that wait is another one
+	terms Terms
+	work  func(*unit, context.Context) (next time.Time, ok bool) // what a unit does when it is woken, see unit.work
+	most  int                                                    // how many units of a line have a place
+	alarm chan struct{}                                          // has one when the first of those that wait is another one
+
+	turned <-chan struct{} // closed when the clock term has ended that was in force when the loop looked last
+	last   time.Time       // when the loop looked at the clock last
 
 	mu     sync.Mutex
 	ctx    context.Context //nolint:containedctx // of the runs, which every unit gets when it is woken
@@ -27,9 +33,12 @@ type waitingPlace struct {
 	at    *list.Element // in its line; nil = it does not stand in one
 	line  *line         // whose place the unit has; nil = none
 	left  time.Time     // due time of a firing that a dead node has left, see Engine.reclaim; zero = there is none
+
+	started   bool
+	successor *unit // waits for the end of this one; nil = none does
 }
 
-// lineID names a line: of a rule whose scopes start, or of a source that firings are about to ask.
+// lineID names a line: of a rule whose scopes start on a source, or of a source that firings are about to ask.
 type lineID struct{ rule, source string }
 
 // line bounds how many units have a goroutine before they have anything to do: the units wait for each other, not for what holds one of them up.
@@ -39,35 +48,86 @@ type line struct {
 	waiting list.List // of *unit; first come, first served
 }
 
-// mostAwake is how many units of a line have a place. A node that claims 200 firings in a statement has more of them at hand.
+// mostAwake is how many units of a line have a place: timetable.most, but in tests. A node that claims 200 firings in a statement has more of them at hand.
 const mostAwake = 512
 
 // mostSleep is how long the timetable sleeps at most: clocks are set, and machines sleep.
 const mostSleep = time.Minute
 
-func newTimetable(clock Clock) *timetable {
-	return &timetable{clock: clock, alarm: make(chan struct{}, 1), lines: map[lineID]*line{}}
+func newTimetable(clock Clock, terms Terms, work func(*unit, context.Context) (time.Time, bool)) *timetable {
+	return &timetable{
+		clock: clock, terms: terms, work: work, most: mostAwake,
+		alarm: make(chan struct{}, 1), lines: map[lineID]*line{},
+	}
 }
 
-// open says in which context units run, and who waits for their end.
+// open says in which context units run, and who waits for their end. It looks at clock and term before any unit does: a term that ends, or a clock that goes
+// back, while units sleep and the loop has not begun wakes them when the loop begins.
 func (t *timetable) open(ctx context.Context, runs *sync.WaitGroup) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.ctx, t.runs = ctx, runs
+	_, t.turned = t.terms.Term()
+	t.last = t.clock.Now()
 }
 
-// start begins the life of a unit.
+// start begins the life of a unit. One whose predecessor has not ended begins when that one ends, and has no goroutine until then. One that was told to end has ended.
 func (t *timetable) start(u *unit) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if u.isTold() {
+		return
+	}
+	u.place.started = true
 	t.runs.Add(1)
+	if u.predecessor != nil && !u.predecessor.hasEnded() {
+		u.predecessor.place.successor = u
+		return
+	}
+	t.begin(u)
+}
+
+// begin has the unit stand in the line of those that start. The caller holds the lock.
+func (t *timetable) begin(u *unit) {
+	u.predecessor = nil
 	t.rouse(u, u.startLine())
+}
+
+// live has the unit work until it waits for its next firing, or has ended.
+func (t *timetable) live(ctx context.Context, u *unit) {
+	for {
+		next, ok := t.work(u, ctx)
+		if !ok {
+			break
+		}
+		if t.sleep(u, next) {
+			return
+		}
+	}
+	u.expect(time.Time{})
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.giveUp(u)
+	t.finish(u)
+}
+
+// finish says that the unit has ended, and begins the life of its successor. The caller holds the lock.
+func (t *timetable) finish(u *unit) {
+	close(u.stopped)
+	u.predecessor = nil
+	if u.place.started {
+		t.runs.Done()
+	}
+	if next := u.place.successor; next != nil {
+		u.place.successor = nil
+		t.begin(next)
+	}
 }
 
 // rouse gives the unit a goroutine, once its line has a place for it. The caller holds the lock.
 func (t *timetable) rouse(u *unit, id lineID) {
 	if id == (lineID{}) {
-		go u.live(t.ctx)
+		go t.live(t.ctx, u)
 		return
 	}
 	l := t.lines[id]
@@ -82,11 +142,11 @@ func (t *timetable) rouse(u *unit, id lineID) {
 
 // advance lets the next of a line go on while there is a place. The caller holds the lock.
 func (t *timetable) advance(l *line) {
-	for l.awake < mostAwake && l.waiting.Len() > 0 {
+	for l.awake < t.most && l.waiting.Len() > 0 {
 		u := l.waiting.Remove(l.waiting.Front()).(*unit) //nolint:forcetypeassert // rouse puts nothing else in
 		u.place.at = nil
 		l.awake++
-		go u.live(t.ctx)
+		go t.live(t.ctx, u)
 	}
 	if l.awake == 0 && l.waiting.Len() == 0 {
 		delete(t.lines, l.id)
@@ -124,17 +184,19 @@ func (t *timetable) sleep(u *unit, at time.Time) bool {
 	return true
 }
 
-// end wakes a unit that was told to end. One that waits has ended by that, unless another one has to end before.
+// end tells a unit to end. One that has not begun, that sleeps or stands in a line has ended by that; its predecessor may not have.
 func (t *timetable) end(u *unit) {
 	if t.takeOut(u) {
-		u.finish()
+		u.expect(time.Time{})
 	}
 }
 
 func (t *timetable) takeOut(u *unit) (ended bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	close(u.stop)
 	switch {
+	case !u.place.started:
 	case u.place.index > 0:
 		heap.Remove(&t.asleep, u.place.index-1)
 	case u.place.at != nil:
@@ -142,14 +204,14 @@ func (t *timetable) takeOut(u *unit) (ended bool) {
 		l.waiting.Remove(u.place.at)
 		u.place.at, u.place.line = nil, nil
 		t.advance(l)
+	case u.predecessor != nil:
+		u.predecessor.place.successor = nil
+		u.predecessor = nil
 	default:
 		return false
 	}
-	if u.predecessor == nil || u.begun {
-		return true
-	}
-	go u.live(t.ctx)
-	return false
+	t.finish(u)
+	return true
 }
 
 // takeUp has the unit take up a firing that was left. It returns false where the unit knows of one already.
@@ -176,23 +238,21 @@ func (t *timetable) takeLeft(u *unit) time.Time {
 	return left
 }
 
-// run wakes the units when their time has come, until stop is closed. It wakes them all when the clock term ends, or when the clock was set back.
-func (t *timetable) run(terms Terms, stop <-chan struct{}) {
-	_, turned := terms.Term()
-	last := t.clock.Now()
+// run wakes the units when their time has come, until stop is closed. It wakes them all when the clock term ends, or when the clock was set back. open has been called.
+func (t *timetable) run(stop <-chan struct{}) {
 	for {
 		now := t.clock.Now()
-		if last.Sub(now) > time.Minute {
+		if t.last.Sub(now) > time.Minute {
 			t.wakeAll()
 		}
-		last = now
+		t.last = now
 		timer := time.NewTimer(t.wakeDue(now))
 		select {
 		case <-stop:
 			timer.Stop()
 			return
-		case <-turned:
-			_, turned = terms.Term()
+		case <-t.turned:
+			_, t.turned = t.terms.Term()
 			t.wakeAll()
 		case <-t.alarm:
 		case <-timer.C:
@@ -216,14 +276,12 @@ func (t *timetable) wakeDue(now time.Time) time.Duration {
 	return mostSleep
 }
 
-// wakeAll has every unit look at the clock and its term.
+// wakeAll has every unit look at the clock and its term, in the order of their planned starts.
 func (t *timetable) wakeAll() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	all := t.asleep
-	t.asleep = nil
-	for _, u := range all {
-		u.place.index = 0
+	for len(t.asleep) > 0 {
+		u := heap.Pop(&t.asleep).(*unit) //nolint:forcetypeassert // sleepers are units
 		t.rouse(u, u.startLine())
 	}
 }

@@ -36,14 +36,14 @@ type unit struct {
 	status     unitStatus
 	left       openFindings // by the last run of this node
 
-	catchUpFrom time.Time       // Firings due before this time are skipped, because the rule was disabled or had another schedule.
-	wasDisabled bool            // The skipped firings are recorded: the rule was disabled.
-	handover    time.Duration   // Firings due so shortly before catchUpFrom are not recorded: a node that had the file earlier may be about to run them.
-	stop        chan struct{}   // Closed when the rule is not to run any more.
-	stopped     chan struct{}   // Closed when the unit has ended.
-	predecessor <-chan struct{} // Closed when the unit whose place this one takes has stopped; nil = there is none.
-	begun       bool            // The plan was made once.
-	place       waitingPlace    // in the timetable
+	catchUpFrom time.Time     // Firings due before this time are skipped, because the rule was disabled or had another schedule.
+	wasDisabled bool          // The skipped firings are recorded: the rule was disabled.
+	handover    time.Duration // Firings due so shortly before catchUpFrom are not recorded: a node that had the file earlier may be about to run them.
+	stop        chan struct{} // Closed when the rule is not to run any more.
+	stopped     chan struct{} // Closed when the unit has ended.
+	predecessor *unit         // This one begins after it has ended; nil = there is none. The timetable's lock guards it once the unit has started.
+	begun       bool          // The plan was made once.
+	place       waitingPlace  // in the timetable
 }
 
 func newUnit(e *Engine, r *rules.Rule) (*unit, error) {
@@ -51,15 +51,16 @@ func newUnit(e *Engine, r *rules.Rule) (*unit, error) {
 	if err != nil {
 		return nil, err
 	}
+	group := r.ScanGroup()
 	u := &unit{
 		e: e, rule: r, made: e.opts.Clock.Now(),
 		source: e.opts.Sources[r.Source],
 		slots:  e.slots[r.Source],
 		gate:   e.gates[r.Source],
-		group:  e.scanGroups.of(r),
+		group:  e.scanGroups.of(r.ID, group),
 		scoped: scoped,
 		plan: firingPlan{
-			schedule: scoped.Schedule, jitter: r.Jitter(),
+			schedule: scoped.Schedule, jitter: r.Jitter(group),
 			overlap: r.Schedule.Overlap, catchUp: r.Schedule.CatchUp,
 		},
 		stop: make(chan struct{}), stopped: make(chan struct{}),
@@ -72,35 +73,10 @@ func newUnit(e *Engine, r *rules.Rule) (*unit, error) {
 	return u, nil
 }
 
-// live runs what the unit has to do until the unit waits for its next firing in the timetable, or has ended. Before its first firing it waits for the unit whose
-// place it takes. ctx outlives stop by the grace that a running firing has.
-func (u *unit) live(ctx context.Context) {
-	if u.predecessor != nil && !u.begun {
-		u.e.timetable.release(u)
-		<-u.predecessor
-	}
-	for {
-		next, ok := u.work(ctx, u.stop)
-		if !ok {
-			break
-		}
-		if u.e.timetable.sleep(u, next) {
-			return
-		}
-	}
-	u.e.timetable.release(u)
-	u.finish()
-}
-
-// finish says that the unit has ended.
-func (u *unit) finish() {
-	u.expect(time.Time{})
-	close(u.stopped)
-	u.e.timetable.runs.Done()
-}
-
-// work runs the firings that are to run now and returns when the next one begins, or false where the unit has ended.
-func (u *unit) work(ctx context.Context, stop <-chan struct{}) (next time.Time, ok bool) {
+// work runs the firings that are to run now and returns when the next one begins, or false where the unit has ended. ctx outlives the unit's stop by the grace
+// that a running firing has.
+func (u *unit) work(ctx context.Context) (next time.Time, ok bool) {
+	stop := u.stop
 	if u.isTold() {
 		return time.Time{}, false
 	}
@@ -181,12 +157,13 @@ func (u *unit) warnOfFuture() {
 	}
 }
 
-// startLine is the line in which the unit waits for its start: a rule may have 100,000 scopes. One that tells of its failed runs waits for nobody.
+// startLine is the line in which the unit waits for its start: a rule may have 100,000 scopes. Scopes of another source are in another line, since a source
+// that hangs holds up the scopes that are verified on it. A unit that tells of its failed runs waits for nobody.
 func (u *unit) startLine() lineID {
 	if u.tellsFailures() {
 		return lineID{}
 	}
-	return lineID{rule: u.rule.ID}
+	return lineID{rule: u.rule.ID, source: u.rule.Source}
 }
 
 // dueLine is the line in which the unit waits when a firing is due. One that shares a scan or asks nothing waits for nobody.

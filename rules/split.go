@@ -42,7 +42,8 @@ func (v *validator) split(stmt *probe.Statement) {
 	}
 }
 
-// ScanGroup names the scopes of the rule that one scan serves: they have the same schedule and ask the same question. It is "" without split_by.
+// ScanGroup names the scopes of the rule that one scan serves: they have the same schedule and ask the same question. It is "" without split_by. To make the
+// name takes as long as to write the rule down.
 func (r *Rule) ScanGroup() string {
 	if r.SplitBy == "" {
 		return ""
@@ -54,9 +55,9 @@ func (r *Rule) ScanGroup() string {
 	return scopelist.Hash(string(text))
 }
 
-// Jitter is how long after its due time a firing of the rule in its scope begins. The scopes of a scan group have the same.
-func (r *Rule) Jitter() time.Duration {
-	return schedule.Jitter(r.ID, cmp.Or(r.ScanGroup(), r.Scope), r.Schedule.Jitter)
+// Jitter is how long after its due time a firing of the rule in its scope begins. The scopes of a scan group, whose name is that of ScanGroup, have the same.
+func (r *Rule) Jitter(scanGroup string) time.Duration {
+	return schedule.Jitter(r.ID, cmp.Or(scanGroup, r.Scope), r.Schedule.Jitter)
 }
 
 // RowScope returns the name of the scope that the row of a rule with split_by belongs to; false where the column holds what no scope can be called.

@@ -101,7 +101,7 @@ func (g *gatherer) foresee(what string, met func(futureFiring) bool) {
 		if !last.IsZero() {
 			clock += min(due.Sub(last), g.sched.Shortest())
 		}
-		at := due.UTC().Add(r.Jitter())
+		at := due.UTC().Add(r.Jitter(r.ScanGroup()))
 		if met(futureFiring{due, at, clock}) {
 			g.answer.Next = &Forecast{What: what, Due: due.UTC(), At: at}
 			return
