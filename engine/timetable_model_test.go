@@ -200,6 +200,7 @@ func (m *timetableModel) tell(u *modelUnit) {
 		u.line = nil
 	case isBehind:
 		u.predecessor.next = nil
+	case isAsleep, isEnded:
 	}
 	m.hasEnded(u)
 }
@@ -326,9 +327,9 @@ func (m *timetableModel) check() {
 		m.mu.Lock()
 		times := len(m.woken[u.unit])
 		m.mu.Unlock()
-		if awake := m.isAwake(u.unit); awake != (u.state == isWoken) || u.unit.hasEnded() != (u.state == isEnded) || times != u.times {
+		if awake := m.isAwake(u.unit); awake != (u.state == isWoken) || u.hasEnded() != (u.state == isEnded) || times != u.times {
 			m.t.Fatalf("scope %s: awake %v, ended %v, woken %d times; it %s and should have been woken %d times",
-				u.rule.Scope, awake, u.unit.hasEnded(), times, u.state, u.times)
+				u.rule.Scope, awake, u.hasEnded(), times, u.state, u.times)
 		}
 	}
 }
@@ -348,7 +349,7 @@ func (m *timetableModel) stopAll() {
 		m.t.Errorf("%d lines are kept", n)
 	}
 	for _, u := range m.units {
-		if !u.unit.hasEnded() || u.unit.predecessor != nil || u.unit.place.successor != nil {
+		if !u.hasEnded() || u.unit.predecessor != nil || u.place.successor != nil {
 			m.t.Errorf("scope %s has not ended, or holds another unit", u.rule.Scope)
 		}
 	}

@@ -67,7 +67,7 @@ func newScriptedUnits() *scriptedUnits {
 	return s
 }
 
-func (s *scriptedUnits) work(u *unit, _ context.Context) (time.Time, bool) {
+func (s *scriptedUnits) work(u *unit, _ context.Context) (time.Time, bool) { //nolint:revive // as the method of a unit takes them
 	if u.isTold() {
 		return time.Time{}, false
 	}
@@ -306,7 +306,7 @@ func TestUnitsThatReplaceOthersKeepTheirPlacesInLine(t *testing.T) {
 				for _, u := range busy {
 					s.sleep(u, time.Time{})
 				}
-				for begun := 0; begun < units; begun++ {
+				for begun := range units {
 					awake := s.awakeOf(next)
 					if len(awake) != min(most, units-begun) {
 						t.Fatalf("%d units start at a time after %d have started, want %d", len(awake), begun, min(most, units-begun))
