@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"time"
 
@@ -17,13 +18,13 @@ type Client struct {
 
 // New makes a client of the service at a URL such as http://127.0.0.1:8080. [Token] says who calls; api.WithHTTPClient brings certificates or a proxy.
 func New(server string, options ...api.ClientOption) (*Client, error) {
-	json := api.WithRequestEditorFn(func(_ context.Context, r *http.Request) error {
+	accept := api.WithRequestEditorFn(func(_ context.Context, r *http.Request) error {
 		if r.Header.Get("Accept") == "" {
 			r.Header.Set("Accept", "application/json")
 		}
 		return nil
 	})
-	c, err := api.NewClientWithResponses(server, append([]api.ClientOption{json}, options...)...)
+	c, err := api.NewClientWithResponses(server, append([]api.ClientOption{accept}, options...)...)
 	if err != nil {
 		return nil, fmt.Errorf("client of %s: %w", server, err)
 	}
@@ -65,17 +66,27 @@ func seconds(d time.Duration) *string {
 func (c *Client) step(ctx context.Context, queue string, body api.Step, waits time.Duration) (answer stepAnswer, err error) {
 	ctx, cancel := context.WithTimeout(ctx, waits+answerWithin)
 	defer cancel()
-	resp, err := c.API.StepWithResponse(ctx, queue, body)
+	resp, err := c.API.Step(ctx, queue, body)
 	if err != nil {
 		return answer, err
 	}
-	if resp.HTTPResponse.StatusCode != http.StatusOK {
-		return answer, newProblemError(resp.HTTPResponse, resp.Body)
+	return answer, read(resp, &answer)
+}
+
+// read takes the body of a success into a value. What is no success is a [ProblemError].
+func read(resp *http.Response, into any) error {
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if resp.StatusCode != http.StatusOK {
+		return newProblemError(resp, body) // as far as the body came
 	}
-	if err := json.Unmarshal(resp.Body, &answer); err != nil {
-		return answer, fmt.Errorf("the answer to a step is not understood: %w", err)
+	if err == nil {
+		err = json.Unmarshal(body, into)
 	}
-	return answer, nil
+	if err != nil {
+		return fmt.Errorf("the answer broke off: %w", err)
+	}
+	return nil
 }
 
 type stepAnswer struct {

@@ -106,17 +106,19 @@ func (f *follower) poll(ctx context.Context) (*api.Notices, error) {
 	if len(f.Types) > 0 {
 		params.Type = &f.Types
 	}
-	resp, err := f.Client.API.PollNoticesWithResponse(ctx, params)
-	switch {
-	case err != nil:
+	resp, err := f.Client.API.PollNotices(ctx, params)
+	if err != nil {
 		return nil, err
-	case resp.StatusCode() == http.StatusNotModified:
-		return nil, nil
-	case resp.JSON200 == nil:
-		return nil, newProblemError(resp.HTTPResponse, resp.Body)
 	}
-	f.etag = resp.Headers200.ETag
-	return resp.JSON200, nil
+	if resp.StatusCode == http.StatusNotModified {
+		return nil, resp.Body.Close()
+	}
+	var page api.Notices
+	if err := read(resp, &page); err != nil {
+		return nil, err
+	}
+	f.etag = optional(resp.Header.Get("ETag"))
+	return &page, nil
 }
 
 // take deals with a page. The cursor is saved with its last notice.
