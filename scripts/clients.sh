@@ -2,8 +2,8 @@
 # The SDKs, and what others make of the OpenAPI document: clients.sh lint, build DOCUMENT FOLDER, types FILE, sdk FOLDER, check, test.
 # lint holds the committed document to the recommended rules of Redocly. build generates a Go and a TypeScript client of a document,
 # compiles both strictly, and leaves programs that use them: FOLDER/go/roundtrip, FOLDER/typescript/out/roundtrip.js. check is both, of the
-# committed document, and lints the SDKs. Generated code stays in FOLDER. types writes the types of the TypeScript SDK, sdk packs that SDK as npm would publish it
-# and unpacks it in FOLDER. test runs the tests of the SDKs.
+# committed document, and lints the SDKs. Generated code stays in FOLDER. types writes the types of the TypeScript SDK, sdk packs that SDK as npm would publish it,
+# unpacks it in FOLDER, and compiles FOLDER, a project of its user. test runs the tests of the SDKs.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 document=$PWD/internal/api/testdata/openapi.json
@@ -64,13 +64,14 @@ build() {
 
 types() { quietly run openapi-typescript "$document" --alphabetize --default-non-nullable false --output "$1"; }
 
-# sdk leaves FOLDER/node_modules/tallyman-client, with what it depends on beside it.
+# sdk leaves FOLDER/node_modules/tallyman-client, with what it depends on beside it, and compiles FOLDER.
 sdk() {
   local packed
   mkdir -p "$1/node_modules/tallyman-client"
   packed=$(cd "$npm_folder" && npm pack --silent --pack-destination "$1")
   tar -xzf "$1/$packed" -C "$1/node_modules/tallyman-client" --strip-components 1
-  ln -sfn "$npm_folder"/node_modules/{openapi-fetch,openapi-typescript-helpers} "$1/node_modules"
+  ln -sfn "$npm_folder"/node_modules/{openapi-fetch,openapi-typescript-helpers,@types} "$1/node_modules"
+  run tsc --project "$1"
 }
 
 install

@@ -70,6 +70,28 @@ func goProgram(t *testing.T, name, dir string, blocks ...string) *sdkProgram {
 	return &sdkProgram{t: t, name: name, dir: dir, argv: []string{filepath.Join(dir, "program")}, out: filepath.Join(dir, "out")}
 }
 
+// typescriptProgram packs the SDK as npm would publish it, and compiles the code of the README against that.
+func typescriptProgram(t *testing.T, name, dir, block string) *sdkProgram {
+	t.Helper()
+	if err := os.MkdirAll(dir, 0o750); err != nil {
+		t.Fatal(err)
+	}
+	files := map[string]string{
+		"package.json":  `{"type":"module"}`,
+		"tsconfig.json": `{"compilerOptions":{"target":"ES2023","module":"NodeNext","strict":true,"noUncheckedIndexedAccess":true,"types":["node"]},"files":["program.ts"]}`,
+		"program.ts":    block,
+	}
+	for file, text := range files {
+		if err := os.WriteFile(filepath.Join(dir, file), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if out, err := exec.Command("../../scripts/clients.sh", "sdk", dir).CombinedOutput(); err != nil {
+		t.Fatalf("the code of the README: %v\n%s", err, out)
+	}
+	return &sdkProgram{t: t, name: name, dir: dir, argv: []string{"node", filepath.Join(dir, "program.js")}, out: filepath.Join(dir, "out")}
+}
+
 // readmeBlocks are the blocks of code of a README in one language.
 func readmeBlocks(t *testing.T, path, language string) (blocks []string) {
 	t.Helper()
@@ -261,6 +283,21 @@ func TestTheGoSDKLosesNothing(t *testing.T) {
 		t.Parallel()
 		testWork(t, func(c *cluster) *sdkProgram {
 			return goProgram(t, "work", filepath.Join(c.dir, "go-work"), newClient, blocks[1])
+		})
+	})
+}
+
+func TestTheTypeScriptSDKLosesNothing(t *testing.T) { //nolint:tparallel // its parts pack the SDK in one folder, one after the other
+	t.Parallel()
+	blocks := readmeBlocks(t, "../../clients/typescript/README.md", "ts")
+	t.Run("follow", func(t *testing.T) {
+		testFollow(t, func(c *cluster) *sdkProgram {
+			return typescriptProgram(t, "follow", filepath.Join(c.dir, "ts-follow"), blocks[0])
+		})
+	})
+	t.Run("work", func(t *testing.T) {
+		testWork(t, func(c *cluster) *sdkProgram {
+			return typescriptProgram(t, "work", filepath.Join(c.dir, "ts-work"), blocks[1])
 		})
 	})
 }
