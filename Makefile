@@ -51,7 +51,7 @@ test-deps: ## Install, on Debian as root, the servers and Chromium that tests ne
 
 .PHONY: test
 test: test-deps ## Run all tests, and those in a browser
-	@scripts/beside.sh "scripts/console.sh test" make --no-print-directory test-go; \
+	@scripts/beside.sh "scripts/console.sh test && scripts/clients.sh test" make --no-print-directory test-go; \
 	$(GO) test -vet=off -timeout 10m $(ALONE)
 
 # What is compiled by now comes first. Its tests wait for servers and timers much of the time; then the other packages compile for the race detector, with what
@@ -101,6 +101,7 @@ check: ## Check lint (with format and go vet), generated code, the console, clie
 lint: ## Lint, with format and go vet
 	@lint=$$(scripts/golangci-lint.sh $(LINT_VERSION)); \
 	echo "lint"; "$$lint" run ./...; \
+	(cd clients/go; "$$lint" run ./...); \
 	cd bench; "$$lint" run ./...
 
 .PHONY: console
@@ -148,7 +149,7 @@ fmt: ## Format the code
 
 .PHONY: generate
 generate: ## Write the generated code again
-	@scripts/test-deps.sh protoc
+	@scripts/test-deps.sh protoc node
 	@scripts/generate.sh
 
 .PHONY: clean

@@ -130,7 +130,7 @@ func TestEveryPageIsLinked(t *testing.T) {
 func pages(t *testing.T) []string {
 	t.Helper()
 	all := []string{"../README.md", "../CHANGELOG.md", "../SECURITY.md"}
-	for _, glob := range []string{"*.md", "adr/*.md", "../examples/*/README.md", "../examples/*/*/README.md", "../bench/README.md"} {
+	for _, glob := range []string{"*.md", "adr/*.md", "../examples/*/README.md", "../examples/*/*/README.md", "../bench/README.md", "../clients/*/README.md"} {
 		found, err := filepath.Glob(glob)
 		if err != nil {
 			t.Fatal(err)

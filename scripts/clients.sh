@@ -1,13 +1,16 @@
 #!/usr/bin/env bash
-# What others make of the OpenAPI document: clients.sh lint, clients.sh build DOCUMENT FOLDER, clients.sh check.
+# The SDKs, and what others make of the OpenAPI document: clients.sh lint, build DOCUMENT FOLDER, types FILE, sdk FOLDER, check, test.
 # lint holds the committed document to the recommended rules of Redocly. build generates a Go and a TypeScript client of a document,
 # compiles both strictly, and leaves programs that use them: FOLDER/go/roundtrip, FOLDER/typescript/out/roundtrip.js. check is both, of the
-# committed document. Generated code stays in FOLDER.
+# committed document, and lints the SDKs. Generated code stays in FOLDER. types writes the types of the TypeScript SDK, sdk packs that SDK as npm would publish it,
+# unpacks it in FOLDER, and compiles FOLDER, a project of its user. test runs the tests of the SDKs.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 document=$PWD/internal/api/testdata/openapi.json
 clients=$PWD/internal/e2e/clients
-npm_folder=$clients/typescript
+npm_folder=$PWD/clients/typescript
+contract=$clients/typescript
+go_sdk=$PWD/clients/go
 
 # install brings exactly the packages of the lock file, once for each state of it.
 install() {
@@ -29,12 +32,12 @@ quietly() {
 }
 
 # Warnings are errors.
-lint() { quietly run redocly lint --config "$npm_folder/redocly.yaml" --max-problems 20 "$document" ; }
+lint() { quietly run redocly lint --config "$contract/redocly.yaml" --max-problems 20 "$document" ; }
 
 build_typescript() {
   local to=$2/typescript
   mkdir -p "$to"
-  cp "$npm_folder"/{package.json,tsconfig.json,roundtrip.ts} "$to"
+  cp "$contract"/{tsconfig.json,roundtrip.ts} "$npm_folder/package.json" "$to"
   ln -sfn "$npm_folder/node_modules" "$to/node_modules"
   quietly run openapi-typescript "$1" --output "$to/schema.d.ts"
   run tsc --project "$to"
@@ -59,12 +62,33 @@ build() {
   wait "$typescript"
 }
 
+types() { quietly run openapi-typescript "$document" --alphabetize --default-non-nullable false --output "$1"; }
+
+# sdk leaves FOLDER/node_modules/tallyman-client, with what it depends on beside it, and compiles FOLDER.
+sdk() {
+  local packed
+  mkdir -p "$1/node_modules/tallyman-client"
+  packed=$(cd "$npm_folder" && npm pack --silent --pack-destination "$1")
+  tar -xzf "$1/$packed" -C "$1/node_modules/tallyman-client" --strip-components 1
+  ln -sfn "$npm_folder"/node_modules/{openapi-fetch,openapi-typescript-helpers,@types} "$1/node_modules"
+  run tsc --project "$1"
+}
+
 install
 case $1 in
   lint) lint ;;
   build) build "$2" "$3" ;;
+  types) types "$2" ;;
+  sdk) sdk "$2" ;;
+  test)
+    npm --prefix "$npm_folder" test --silent
+    cd "$go_sdk"
+    "${GO:-go}" test -vet=off ./...
+    ;;
   check)
     lint
+    run tsc --noEmit --project "$npm_folder/tsconfig.test.json"
+    (cd "$go_sdk" && "${GO:-go}" mod tidy -diff)
     made=$(mktemp -d)
     trap 'rm -rf "$made"' EXIT
     build "$document" "$made"
@@ -72,7 +96,7 @@ case $1 in
     "${GO:-go}" mod tidy -diff
     ;;
   *)
-    echo "clients.sh: lint, build or check, not $1" >&2
+    echo "clients.sh: lint, build, types, sdk, check or test, not $1" >&2
     exit 2
     ;;
 esac

@@ -1,0 +1,258 @@
+import { randomUUID } from "node:crypto";
+import { setMaxListeners } from "node:events";
+import { dataOf, WAIT_S, within, type Client } from "./client.js";
+import { isAbort } from "./inbox.js";
+import { clean, giveBack, LeaseLost, seconds, type Op, type Outcome } from "./outcome.js";
+import { insist, sleep } from "./pause.js";
+import type { Item, ItemHandler } from "./queue.js";
+import type { components } from "./schema.js";
+
+type Step = components["schemas"]["Step"];
+type Stepped = components["schemas"]["Stepped"];
+type Result = components["schemas"]["Result"];
+
+interface Settings {
+  name: string;
+  worker: string;
+  concurrency: number;
+  prefetch: number;
+  leaseMs: number;
+  graceMs: number | undefined;
+  test: boolean;
+  warn: (message: string, error?: unknown) => void;
+}
+
+/** How long after a stop the worker tries to tell the queue what became of an item. */
+const FAREWELL_MS = 10_000;
+
+/** An item that the worker has. */
+class Held {
+  readonly ending = new AbortController(); // of its handler
+  lost = false; // the queue has said so
+  private timer: NodeJS.Timeout | undefined;
+
+  constructor(readonly item: Item) {}
+
+  /** The lease ends so long from now; then the handler's signal does. */
+  leaseFor(ms: number): void {
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => this.ending.abort(new LeaseLost()), ms);
+  }
+
+  drop(): void {
+    clearTimeout(this.timer);
+  }
+}
+
+/** One run of Queue.work. */
+export class Work {
+  private readonly held = new Set<Held>();
+  private readonly ready: Held[] = [];
+  private readonly running = new Set<Promise<void>>();
+  private wake = () => {}; // room for an item
+  private readonly late = new AbortController(); // ends farewell after the stop
+  private farewell: NodeJS.Timeout | undefined;
+
+  constructor(
+    private readonly client: Client,
+    private readonly settings: Settings,
+    private readonly handle: ItemHandler,
+    private readonly stop: AbortSignal,
+  ) {
+    setMaxListeners(0, this.late.signal);
+  }
+
+  async run(): Promise<void> {
+    const stopped = () => this.stopped();
+    this.stop.addEventListener("abort", stopped);
+    const over = new AbortController();
+    const extending = this.extendAll(over.signal);
+    let grace: NodeJS.Timeout | undefined;
+    try {
+      await this.leaseAll();
+    } finally {
+      if (this.settings.graceMs !== undefined) {
+        grace = setTimeout(() => this.held.forEach((held) => held.ending.abort(new Error("the worker stops"))), this.settings.graceMs);
+      }
+      await this.drain();
+      over.abort();
+      await extending;
+      clearTimeout(grace);
+      clearTimeout(this.farewell);
+      this.stop.removeEventListener("abort", stopped);
+    }
+  }
+
+  private stopped(): void {
+    this.farewell = setTimeout(() => this.late.abort(), FAREWELL_MS);
+    this.wake();
+  }
+
+  /** Leases items as there is room for them, until the stop or a refusal. */
+  private async leaseAll(): Promise<void> {
+    const { concurrency, prefetch } = this.settings;
+    while (!this.stop.aborted) {
+      const room = concurrency + prefetch - this.held.size;
+      if (room === 0) {
+        await new Promise<void>((resolve) => (this.wake = resolve));
+        continue;
+      }
+      for (const item of await this.lease(room)) {
+        const held = new Held(item);
+        held.leaseFor(this.settings.leaseMs);
+        this.held.add(held);
+        this.ready.push(held);
+      }
+      this.begin();
+    }
+  }
+
+  /** Begins what is ready, as far as concurrency allows. */
+  private begin(): void {
+    while (!this.stop.aborted && this.running.size < this.settings.concurrency) {
+      const held = this.ready.shift();
+      if (!held) return;
+      const running: Promise<void> = this.work(held).finally(() => {
+        this.running.delete(running);
+        this.drop(held);
+        this.begin();
+      });
+      this.running.add(running);
+    }
+  }
+
+  private drop(held: Held): void {
+    held.drop();
+    this.held.delete(held);
+    this.wake();
+  }
+
+  /** Gives back what was not begun, and waits for what was. */
+  private async drain(): Promise<void> {
+    const back = this.ready.splice(0).map((held) => this.settle(held, giveBack("the worker stops")).finally(() => this.drop(held)));
+    await Promise.all([...back, ...this.running]);
+  }
+
+  /**
+   * Asks for items and waits for them. A request whose answer was lost is repeated under its id, and answered with the same items. That holds for one that the stop
+   * has cut off, too: what it has leased is given back, as all that was not begun.
+   */
+  private async lease(max: number): Promise<Item[]> {
+    const { name, worker, leaseMs } = this.settings;
+    const body: Step = { worker, requestId: randomUUID(), max, lease: seconds(leaseMs), wait: `${WAIT_S}s` };
+    let tries = 0;
+    try {
+      const { items } = await insist(this.stop, this.warn(`a request for items of ${name} failed`), () => {
+        tries++;
+        return this.step(body, WAIT_S, this.stop);
+      });
+      return tries > 1 ? await this.stillLeased(items) : items;
+    } catch (error) {
+      if (!this.stop.aborted) throw error;
+    }
+    const { wait: _, ...again } = { ...body, max: 0 };
+    try {
+      const { items } = await insist(this.late.signal, this.warn("what was leased last could not be asked for"), () => this.step(again, 0, this.late.signal));
+      return items;
+    } catch (error) {
+      this.settings.warn(`tallyman: items of ${name} that were leased last, if any, come back to the queue when their leases end`, error);
+      return [];
+    }
+  }
+
+  /** Extends the leases of items that an earlier try may have leased long ago, and leaves out what is lost. */
+  private async stillLeased(items: Item[]): Promise<Item[]> {
+    if (items.length === 0) return items;
+    try {
+      const results = await this.extend(items, AbortSignal.timeout(this.settings.leaseMs));
+      return items.filter((_, index) => results[index]?.outcome === "ok");
+    } catch (error) {
+      this.settings.warn(`tallyman: leases could not be extended; their items come back to the queue`, error);
+      return [];
+    }
+  }
+
+  /** Has an item handled and tells the queue what became of it. */
+  private async work(held: Held): Promise<void> {
+    const { signal } = held.ending;
+    if (signal.aborted) return this.settings.warn(`tallyman: item ${held.item.id} was lost before it was begun`);
+    let outcome: Outcome;
+    try {
+      outcome = (await this.handle(held.item, signal)) ?? { op: "ack" };
+    } catch (error) {
+      const cut = signal.aborted && (error === signal.reason || isAbort(error));
+      outcome = cut ? giveBack(String(signal.reason)) : { op: "nack", note: String(error) };
+    }
+    if (held.lost) return this.settings.warn(`tallyman: the lease of item ${held.item.id} was lost while it was handled; another worker may have it`);
+    await this.settle(held, outcome);
+  }
+
+  /** Tells the queue what becomes of an item until the queue answers, and after a stop for as long as FAREWELL_MS. */
+  private async settle(held: Held, outcome: Outcome): Promise<void> {
+    const { id, attempt } = held.item;
+    const op: Op = { ...outcome, id, attempt, ...(outcome.note && { note: clean(outcome.note) }) };
+    let tries = 0;
+    let result: Result | undefined;
+    try {
+      const { results } = await insist(this.late.signal, this.warn(`what became of item ${id} could not be told`), () => {
+        tries++;
+        return this.step(this.ops([op]), 0, this.late.signal);
+      });
+      result = results[0];
+    } catch (error) {
+      return this.settings.warn(`tallyman: what became of item ${id} (${op.op}) was not told; it comes back to the queue when its lease ends`, error);
+    }
+    if (result?.outcome === "ok" || (result?.outcome === "lease_lost" && tries > 1)) return; // an earlier try has told the queue, or the lease was lost
+    if (result?.outcome === "suspend_limit") return this.settle(held, { op: "nack", note: `it may not be suspended again: ${outcome.note ?? ""}` });
+    this.settings.warn(`tallyman: the queue refused what became of item ${id} (${op.op}): ${result?.outcome}; nothing was changed`);
+  }
+
+  /** Extends the leases of all items well before they end. */
+  private async extendAll(over: AbortSignal): Promise<void> {
+    for (;;) {
+      await sleep(this.settings.leaseMs / 3, over);
+      if (over.aborted) return;
+      const held = [...this.held];
+      if (held.length === 0) continue;
+      try {
+        const results = await this.extend(held.map(({ item }) => item), AbortSignal.any([over, AbortSignal.timeout(this.settings.leaseMs / 3)]));
+        held.forEach((one, index) => this.extended(one, results[index]));
+      } catch (error) {
+        if (!over.aborted) this.settings.warn(`tallyman: the leases of ${held.length} items could not be extended`, error);
+      }
+    }
+  }
+
+  private extended(held: Held, result: Result | undefined): void {
+    if (!this.held.has(held)) return;
+    if (result?.outcome === "ok") return held.leaseFor(this.settings.leaseMs);
+    held.lost = true;
+    held.ending.abort(new LeaseLost());
+  }
+
+  /** Extends leases. To do so twice does no harm. */
+  private async extend(items: Item[], signal: AbortSignal): Promise<Result[]> {
+    const ops = items.map(({ id, attempt }): Op => ({ op: "extend", id, attempt, lease: seconds(this.settings.leaseMs) }));
+    return (await insist(signal, () => {}, () => this.step(this.ops(ops), 0, signal))).results;
+  }
+
+  /** A request with operations. It has no id: the id of a worker's last request belongs to its lease. */
+  private ops(ops: Op[]): Step {
+    return { worker: this.settings.worker, ops };
+  }
+
+  private async step(body: Step, waitSeconds: number, signal: AbortSignal): Promise<Stepped> {
+    const { name: queue, test } = this.settings;
+    return dataOf(
+      await this.client.api.POST("/api/v1/queues/{queue}/step", {
+        params: { path: { queue } },
+        body: { ...body, ...(test && { test }) },
+        signal: within(signal, waitSeconds),
+      }),
+    );
+  }
+
+  private warn(what: string): (error: unknown, pauseMs: number) => void {
+    return (error, pauseMs) => this.settings.warn(`tallyman: ${what}; next try in ${Math.round(pauseMs)} ms`, error);
+  }
+}
