@@ -30,7 +30,7 @@ export class Connection {
 
   constructor(
     place: Place,
-    provider: TokenProvider | undefined,
+    provider: TokenProvider,
     private readonly host: ConnectionHost,
   ) {
     this.client = new Client(place, new Tokens(provider, (token) => this.isOf(token)));

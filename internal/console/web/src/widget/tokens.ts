@@ -15,7 +15,7 @@ export class Tokens {
   private until = Infinity;
 
   constructor(
-    private readonly provider: TokenProvider | undefined,
+    private readonly provider: TokenProvider,
     /** Is told each token that the provider gives. */
     private readonly given: (token: string) => void = () => undefined,
   ) {}
@@ -49,7 +49,7 @@ export class Tokens {
   private async ask(): Promise<string> {
     let token = "";
     try {
-      token = (await this.provider?.()) ?? "";
+      token = (await this.provider()) ?? "";
     } catch (err) {
       throw new Refusal("unauthorised", err instanceof Error ? err.message : String(err));
     }
