@@ -61,24 +61,27 @@ const measure = (widget: Widget) =>
       unreadMarks: cards.map(
         (card) =>
           [...card.querySelectorAll(".dot")].filter(isSeen).length +
-          [...card.querySelectorAll(".marks > *")].filter((each) => isSeen(each) && /^(Unread|未读)$/.test(each.textContent!))
-            .length,
+          [...card.querySelectorAll(".marks > *")].filter(
+            (each) => isSeen(each) && /^(Unread|未读)$/.test(each.textContent!),
+          ).length,
       ),
       looks: [...new Set(cards.map(looks))].length,
       // Text that is cut off, but for bodies that are folded.
       clipped: all(".head *, .filters button, article *, .foot *")
         .filter((each) => !each.matches(".short, .hidden, svg, svg *, .dot"))
-        .filter((each) => each.scrollWidth > each.clientWidth + 1 && getComputedStyle(each).display !== "inline")
+        .filter(
+          (each) => each.scrollWidth > each.clientWidth + 1 && getComputedStyle(each).display !== "inline",
+        )
         .map((each) => each.outerHTML.slice(0, 120)),
       outside: cards.flatMap((card) =>
-        [...card.querySelectorAll(".title, .marks > :not(.hidden), .body")]
+        [...card.querySelectorAll(".title, time, .marks > :not(.hidden), .body")]
           .filter((each) => !letters(each).every((one) => one.left >= list.left && one.right <= list.right))
           .map((each) => each.outerHTML.slice(0, 120)),
       ),
       // Letters under a button of the card.
       covered: cards.flatMap((card) =>
         [...card.querySelectorAll(".dot, .main")].flatMap((button) =>
-          [...card.querySelectorAll(".title, .marks > :not(.hidden), .body")]
+          [...card.querySelectorAll(".title, time, .marks > :not(.hidden), .body")]
             .filter((each) => letters(each).some((one) => meet(one, rect(button))))
             .map((each) => `${button.className}: ${each.outerHTML.slice(0, 120)}`),
         ),
@@ -112,7 +115,10 @@ for (const lang of ["en", "zh-CN"] as const) {
         await widget.popup.waitFor({ state: "detached" });
         await widget.bell.click();
         await widget.notices.nth(5).waitFor();
-        await widget.notices.getByText(lang === "en" ? "Replenishment notice" : "补货通知").first().waitFor();
+        await widget.notices
+          .getByText(lang === "en" ? "Replenishment notice" : "补货通知")
+          .first()
+          .waitFor();
         const seen = await measure(widget);
         expect({ scheme, ...seen }).toEqual({
           scheme,

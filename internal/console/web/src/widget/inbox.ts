@@ -2,7 +2,7 @@ import { absolute, relative } from "../lib/moment";
 import type { Locale, Values } from "../lib/text";
 import { Arrivals } from "./arrivals";
 import { type Card, cardsOf, noticesOf } from "./cards";
-import { Connection } from "./connection";
+import { Connection, type ConnectionHost } from "./connection";
 import { laterAfter, Popups } from "./popups";
 import type { Refusal } from "./refusal";
 import type { Health } from "./share";
@@ -80,20 +80,21 @@ export class Inbox {
     this.host.draw();
   }
 
-  /** Begins with these settings, from nothing: they may be somebody else's. */
-  connect(settings: Settings): void {
+  /** Begins with these settings, from nothing: they may be somebody else's. token: what the provider has just given, if it has. */
+  connect(settings: Settings, token?: string): void {
     this.stop();
     this.filter = { unread: false, urgent: false, type: "" };
     this.popups = new Popups();
     this.types = new Map();
     this.limit = pageSize;
     this.shownUpTo = Infinity;
-    const connection = new Connection(settings.place, settings.provider, {
+    const host: ConnectionHost = {
       changed: (arrived) => this.changed(arrived),
       health: (health) => this.update({ health }),
       later: (id, until) => this.putOff(id, until),
-      otherUser: () => this.connect(settings),
-    });
+      otherUser: (given) => this.connect(settings, given),
+    };
+    const connection = new Connection(settings.place, settings.provider, host, token);
     this.connection = connection;
     connection.start();
     this.tick();

@@ -16,18 +16,19 @@ export function notice(
   const first = noticesOf(card)[1] ?? entry; // what a resolution resolves has the title without "Resolved:"
   const read = inbox.isRead(card);
   const expanded = inbox.isExpanded(card);
+  const due = inbox.needsAck(entry);
   const tabindex = isCurrent ? 0 : -1;
   return h(
     "article",
     {
       key: id,
-      class: inbox.isOver(entry) ? "notice over" : "notice",
+      class: `notice${inbox.isOver(entry) ? " over" : ""}${due ? " due" : ""}`,
       part: read ? "notice" : "notice unread",
       tabindex,
       "aria-posinset": index + 1,
       "aria-setsize": size,
       "aria-labelledby": `t-${id}`,
-      "aria-describedby": `m-${id} b-${id}`,
+      "aria-describedby": `m-${id} w-${id} b-${id}`,
       onFocusIn: () => inbox.current !== id && inbox.update({ current: id }),
     },
     h(
@@ -39,13 +40,13 @@ export function notice(
         "aria-expanded": expanded,
       }),
     ),
+    moment(inbox, first, `w-${id}`),
     h(
       "p",
       { id: `m-${id}`, class: "marks", part: "marks" },
       !read && h("span", { class: "hidden" }, inbox.text("unread")),
       marks(inbox, entry),
       typeOf(inbox, entry),
-      moment(inbox, first),
     ),
     h("p", { id: `b-${id}`, class: expanded ? "body" : "body short", part: "body" }, body),
     expanded &&
@@ -57,8 +58,7 @@ export function notice(
           h("div", { key: name }, h("dt", {}, name), h("dd", {}, String(value ?? "–"))),
         ),
       ),
-    inbox.needsAck(entry) &&
-      button("main", inbox.text("acknowledge"), () => inbox.ack(entry), { key: "ack", tabindex }),
+    due && button("main", inbox.text("acknowledge"), () => inbox.ack(entry), { key: "ack", tabindex }),
     !read && dot(inbox, card, tabindex),
   );
 }

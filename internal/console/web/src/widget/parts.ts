@@ -27,9 +27,9 @@ export function typeOf(inbox: Inbox, { notice }: Entry): ComponentChild {
 }
 
 /** When a notice came. */
-export function moment(inbox: Inbox, { notice }: Entry): ComponentChild {
+export function moment(inbox: Inbox, { notice }: Entry, id?: string): ComponentChild {
   const { createTime, createdAt } = notice;
-  return h("time", { datetime: createdAt, title: inbox.fullTime(createTime) }, inbox.ago(createTime));
+  return h("time", { id, datetime: createdAt, title: inbox.fullTime(createTime) }, inbox.ago(createTime));
 }
 
 /** How a notice stands: marks with a sign and a word each, never by colour alone. What is over is not urgent. */
