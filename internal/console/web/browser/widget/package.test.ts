@@ -99,7 +99,7 @@ export function Screen() {
 
 /** Checks programs strictly; react is the folder of the types of React. */
 async function check(react: string, ...names: string[]): Promise<void> {
-  const folder = `types-${react.replaceAll("/", "-")}`;
+  const folder = `types-${react.replaceAll("/", "-")}-${names[0]}`; // each test has its own
   mkdirSync(join(workshop.folder, folder), { recursive: true });
   for (const name of names) {
     writeFileSync(join(workshop.folder, folder, name), programs[name]!);

@@ -24,6 +24,9 @@ type Reflected = { [name in (typeof reflected)[number]]: string | null };
 // A server that renders pages may load the file, too; it has no elements.
 const Base = globalThis.HTMLElement ?? (class {} as typeof HTMLElement);
 
+/** The properties that are made of attributes, below. */
+export interface TallymanInbox extends Reflected {}
+
 /**
  * <tallyman-inbox>: a bell, the window that it opens, and popups.
  */
@@ -123,7 +126,7 @@ export class TallymanInbox extends Base {
   }
 
   private settings(): Settings {
-    const { server, warehouse, subscribers, locale } = this as Reflected;
+    const { server, warehouse, subscribers, locale } = this;
     const language = locale || this.closest("[lang]")?.getAttribute("lang") || "en";
     return {
       language,
