@@ -134,9 +134,6 @@ for (const lang of ["en", "zh-CN"] as const) {
           figures: "tabular-nums",
         });
         expect(seen.whole).toBeGreaterThanOrEqual(5);
-        if (process.env["PICTURES"]) {
-          await widget.page.screenshot({ path: `${process.env["PICTURES"]}/${name}-${lang}-${scheme}.png` });
-        }
       }
     });
   }

@@ -67,11 +67,11 @@ inbox.token = "";
 inbox.addEventListener("tallyman-unread", (event) => event.detail.title);
 `,
   "same.ts": `
-import { TallymanInbox as Built } from "../../src/widget/element";
-import type { Notice as Served } from "../../src/widget/types";
-import type { Count as Counted } from "../../src/widget/store";
+import { TallymanInbox as Built } from "../../../src/widget/element";
+import type { Notice as Served } from "../../../src/widget/types";
+import type { Count as Counted } from "../../../src/widget/store";
 import type { Count, Notice, TallymanInbox, TokenProvider } from "tallyman-inbox";
-import type { TokenProvider as Asked } from "../../src/widget/tokens";
+import type { TokenProvider as Asked } from "../../../src/widget/tokens";
 type Same<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : never;
 type Flat<T> = { [K in keyof T]: T[K] };
 export const built: new () => TallymanInbox = Built;

@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { cpSync, mkdtempSync, rmSync } from "node:fs";
+import { cpSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { build } from "vite";
@@ -8,12 +8,13 @@ import { top } from "../support/setup";
 /** The folder of the console's source, whose packages the examples and the checks of types are given. */
 export const web = join(top, "internal/console/web");
 
+const temporary = join(web, "tmp");
 const run = promisify(execFile);
 
 /** npm's package of the widget, beside a copy of the examples, where packages are found as in a project that has installed them. */
 export class Workshop {
   /** Below the console's source, so that its packages are found. */
-  readonly folder = mkdtempSync(join(web, ".examples-"));
+  readonly folder = mkdtempSync(join(temporary, "examples-"));
 
   /** npm's package. */
   get package(): string {
@@ -21,6 +22,7 @@ export class Workshop {
   }
 
   static async open(): Promise<Workshop> {
+    mkdirSync(temporary, { recursive: true });
     const workshop = new Workshop();
     cpSync(join(top, "examples/widget"), join(workshop.folder, "widget"), {
       recursive: true,
