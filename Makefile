@@ -109,6 +109,11 @@ console: ## Build the console and the widget again: internal/console/web into in
 	@scripts/test-deps.sh node
 	@scripts/console.sh build
 
+.PHONY: widget
+widget: ## Build the widget's npm package into bin/tallyman-inbox
+	@scripts/test-deps.sh node
+	@scripts/console.sh package
+
 .PHONY: screenshots
 screenshots: ## Take a picture of every page of the console and of the widget, at two sizes, into docs/screenshots
 	@scripts/test-deps.sh node chromium fonts

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The console and the widget, whose source is internal/console/web: console.sh build|check|test|screenshots.
+# The console and the widget, whose source is internal/console/web: console.sh build|package|check|test|screenshots.
 # What is built is committed; check builds it again and compares.
 set -euo pipefail
 cd "$(dirname "$0")/../internal/console/web"
@@ -54,10 +54,20 @@ build() {
   run vite build --config vite.widget.config.ts --outDir "$2" --logLevel warn
 }
 
+# package writes what npm publishes into the folder.
+package() {
+  rm -rf "$1"
+  run vite build --config vite.widget.config.ts --outDir "$1" --logLevel warn
+  run vite build --config vite.widget.config.ts --outDir "$1" --logLevel warn --mode package
+}
+
 install
 case $1 in
   build)
     build src/api ../dist
+    ;;
+  package)
+    package ../../../bin/tallyman-inbox
     ;;
   check)
     run prettier --check --log-level warn .
@@ -76,7 +86,7 @@ case $1 in
     run vitest run --config vitest.screenshots.config.ts
     ;;
   *)
-    echo "console.sh: build, check, test or screenshots, not $1" >&2
+    echo "console.sh: build, package, check, test or screenshots, not $1" >&2
     exit 2
     ;;
 esac

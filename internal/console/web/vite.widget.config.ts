@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { copyFileSync, readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { gzipSync } from "node:zlib";
 import { defineConfig, type Plugin } from "vite";
@@ -23,21 +23,35 @@ function weigh(): Plugin {
   };
 }
 
-// The widget: one file that is a module and a plain script alike.
-export default defineConfig({
-  plugins: [weigh()],
-  publicDir: false,
-  build: {
-    outDir: "../dist",
-    emptyOutDir: false, // the console is there already
-    target: "es2022",
-    reportCompressedSize: false,
-    rolldownOptions: { output: { postBanner: banner } },
-    lib: {
-      entry: "src/widget/main.ts",
-      formats: ["iife"],
-      name: "TallymanInbox",
-      fileName: () => "widget.js",
+/** Puts Tallyman's license beside what is built. */
+function license(): Plugin {
+  return {
+    name: "license",
+    writeBundle: ({ dir }) =>
+      copyFileSync(resolve(import.meta.dirname, "../../../LICENSE"), resolve(dir ?? "", "LICENSE")),
+  };
+}
+
+// The widget: one file that is a module and a plain script alike. In the mode "package" it is an ES module, with what else npm's package has.
+export default defineConfig(({ mode }) => {
+  const isPackage = mode === "package";
+  return {
+    plugins: [isPackage ? license() : weigh()],
+    publicDir: isPackage ? "src/widget/package" : false,
+    build: {
+      outDir: "../dist",
+      emptyOutDir: false, // the console is there already
+      target: "es2022",
+      reportCompressedSize: false,
+      rolldownOptions: { output: { postBanner: banner } },
+      lib: isPackage
+        ? { entry: "src/widget/module.ts", formats: ["es"], fileName: () => "tallyman-inbox.js" }
+        : {
+            entry: "src/widget/main.ts",
+            formats: ["iife"],
+            name: "TallymanInbox",
+            fileName: () => "widget.js",
+          },
     },
-  },
+  };
 });

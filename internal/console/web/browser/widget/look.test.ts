@@ -5,7 +5,7 @@ import { fixture } from "./fixture";
 const shared = fixture();
 
 for (const scheme of ["light", "dark"] as const) {
-  test(`axe finds nothing serious, ${scheme}`, async () => {
+  test(`axe finds nothing, not even something minor, ${scheme}`, async () => {
     const user = `axe-${scheme}`;
     await shared.users(user);
     await shared.send(user, "Old", { data: { bin: "A-01", qty: "-3" } });
@@ -13,16 +13,16 @@ for (const scheme of ["light", "dark"] as const) {
     await shared.send(user, "Urgent", { priority: 4 });
     const widget = await shared.open(await shared.context(), { user, scheme });
     await widget.says("3 unread notices, 2 urgent");
-    await axe(widget.page);
+    await axe(widget.page, undefined, "minor");
     await widget.bell.click();
     await widget.lists("Urgent", "Very urgent", "Old");
     await widget.notices.last().locator(".title").click();
     await widget.window.getByRole("group").getByRole("button", { name: "Urgent" }).click();
     await widget.page.getByRole("button", { name: "Mark all read" }).click();
-    await axe(widget.page);
+    await axe(widget.page, undefined, "minor");
     await shared.send(user, "Stop", { modal: "popup", priority: 5 });
     await widget.popup.waitFor();
-    await axe(widget.page);
+    await axe(widget.page, undefined, "minor");
   });
 }
 
@@ -72,7 +72,7 @@ test("pages change its look by custom properties and parts", async () => {
       requestAnimationFrame(() => {
         const window = element.shadowRoot!.querySelector(".window")!;
         resolve(
-          [window, window.querySelector("header")!].map((each) => getComputedStyle(each).backgroundColor),
+          [window, window.querySelector("[part=header]")!].map((each) => getComputedStyle(each).backgroundColor),
         );
       });
     });

@@ -24,7 +24,7 @@ const shared = fixture({
   config: 'sinks: {inbox: {type: inbox}}\nsources: {wms: {driver: sqlite, url: "sqlite:wms.db"}}\n',
 });
 
-test("what is over closes its popup, and is not urgent any more", async () => {
+test("what is over closes its popup, is not urgent any more, and stands with what says so", async () => {
   await shared.users("ann");
   const subscription = { type: "REP_NOTICE", warehouse: "W1", subscriber: "user:ann" };
   await shared.server.call("POST", "/api/v1/subscriptions", subscription);
@@ -40,9 +40,17 @@ test("what is over closes its popup, and is not urgent any more", async () => {
   await widget.popup.waitFor({ state: "detached" });
   await widget.says("2 unread notices");
   await widget.bell.click();
-  await widget.lists("Resolved: Bin A-01", "Bin A-01");
-  expect(await widget.notices.locator(".mark", { hasText: "Resolved" }).count()).toBe(2);
+  await widget.lists("Bin A-01");
+  const card = widget.notices.first();
+  const resolution = card.locator(".mark", { hasText: /^✓Resolved (now|\d)/ });
+  const [inside, around] = [(await resolution.boundingBox())!, (await card.boundingBox())!];
+  expect(inside.y).toBeGreaterThan(around.y);
+  expect(inside.y + inside.height).toBeLessThan(around.y + around.height);
+  expect(await card.getByText("Urgent").count()).toBe(0);
   expect(await widget.notices.getByRole("button", { name: "Acknowledge" }).count()).toBe(0);
   await widget.window.getByRole("button", { name: "Urgent" }).click();
   await widget.page.getByText("None of the notices passes the filters.").waitFor();
+  await widget.page.getByRole("button", { name: "Show all" }).click();
+  await card.getByRole("button", { name: "Mark read" }).click(); // both of them
+  await widget.says("No unread notices");
 });

@@ -29,6 +29,8 @@ export class Site {
   readonly tokens: Record<string, string> = {};
   /** How often a page has asked for a token. */
   asked = 0;
+  /** Folders of examples, by the first part of their address. */
+  readonly folders: Record<string, string> = { example: join(top, "examples/widget") };
   /** The address of the notice server. */
   tallyman = "";
 
@@ -57,9 +59,11 @@ export class Site {
 
   private serve(request: IncomingMessage, answer: ServerResponse): void {
     const { pathname, searchParams } = new URL(request.url ?? "/", this.origin);
-    if (pathname.startsWith("/example/")) {
-      // The example says itself what its pages may do. Its server is at another address here.
-      const text = readFileSync(join(top, "examples/widget", pathname.slice("/example/".length)), "utf8");
+    const [, name = "", ...rest] = pathname.split("/");
+    const folder = this.folders[name];
+    if (folder) {
+      // An example says itself what its pages may do. Its server is at another address here.
+      const text = readFileSync(join(folder, ...rest), "utf8");
       answer.setHeader("Content-Type", types[extname(pathname)] ?? "text/plain");
       answer.end(text.replaceAll("http://127.0.0.1:8080", this.tallyman));
       return;

@@ -19,7 +19,7 @@ export function bell(inbox: Inbox): ComponentChild {
   return h(
     "button",
     {
-      class: some ? "bell some" : "bell",
+      class: "bell",
       part: "bell",
       type: "button",
       "aria-label": label,

@@ -16,7 +16,7 @@ export interface ConnectionHost {
   /** A popup was put off in another tab. */
   later(id: string, until: number): void;
   /** The page's token is of somebody else now. */
-  otherUser(): void;
+  otherUser(token: string): void;
 }
 
 /** A tab's part in the notices of one user in one place: what it knows, and how it learns more. */
@@ -30,10 +30,11 @@ export class Connection {
 
   constructor(
     place: Place,
-    provider: TokenProvider | undefined,
+    provider: TokenProvider,
     private readonly host: ConnectionHost,
+    token?: string,
   ) {
-    this.client = new Client(place, new Tokens(provider, (token) => this.isOf(token)));
+    this.client = new Client(place, new Tokens(provider, (given) => this.isOf(given), token));
     this.feed = new Feed(this.client, {
       cursor: () => this.store.cursor,
       loaded: () => this.store.loaded,
@@ -158,7 +159,7 @@ export class Connection {
   /** Tokens that are renewed have to be of the same user: what is here is his alone. */
   private isOf(token: string): void {
     if (this.share && identity(token) !== this.user) {
-      this.host.otherUser();
+      this.host.otherUser(token);
     }
   }
 }

@@ -1,5 +1,5 @@
 import { keepVisible } from "../lib/visible";
-import { Inbox } from "./inbox";
+import { Inbox, type Settings } from "./inbox";
 import { Root } from "./root";
 import { acceptLanguage } from "./text";
 import type { TokenProvider } from "./tokens";
@@ -16,14 +16,22 @@ function styles(): CSSStyleSheet {
   return sheet;
 }
 
-/** The attributes, which are properties, too. */
-const attributes = ["server", "warehouse", "subscribers", "locale", "token-provider"] as const;
+/** The attributes that are properties of the same name. */
+const reflected = ["server", "warehouse", "subscribers", "locale"] as const;
+
+type Reflected = { [name in (typeof reflected)[number]]: string | null };
+
+// A server that renders pages may load the file, too; it has no elements.
+const Base = globalThis.HTMLElement ?? (class {} as typeof HTMLElement);
+
+/** The properties that are made of attributes, below. */
+export interface TallymanInbox extends Reflected {}
 
 /**
  * <tallyman-inbox>: a bell, the window that it opens, and popups.
  */
-export class TallymanInbox extends HTMLElement {
-  static readonly observedAttributes = attributes;
+export class TallymanInbox extends Base {
+  static readonly observedAttributes = [...reflected, "token-provider"];
 
   private readonly inbox = new Inbox({
     draw: () => this.root?.draw(),
@@ -31,21 +39,21 @@ export class TallymanInbox extends HTMLElement {
     open: (notice) => this.tell("tallyman-open", notice),
     unread: (count) => this.tell("tallyman-unread", count),
   });
-  private provider: TokenProvider | undefined;
+  private provider: TokenProvider | null | undefined;
   private root: Root | undefined;
   private due = false;
+  /** What it is connected with. */
   private settled = "";
   private uncover: (() => void) | undefined;
   private readonly languages = new MutationObserver(() => this.settle());
 
   /** Gives the token. It wins over the function that the attribute token-provider names. */
-  get tokenProvider(): TokenProvider | undefined {
+  get tokenProvider(): TokenProvider | null | undefined {
     return this.provider;
   }
 
-  set tokenProvider(provider: TokenProvider | undefined) {
+  set tokenProvider(provider: TokenProvider | null | undefined) {
     this.provider = provider;
-    this.settled = "";
     this.settle();
   }
 
@@ -59,13 +67,20 @@ export class TallymanInbox extends HTMLElement {
     this.inbox.hide();
   }
 
+  /** Asks for a token and begins anew: somebody has signed in, or somebody else. */
+  reconnect(): void {
+    this.settled = "";
+    this.settle();
+  }
+
   connectedCallback(): void {
-    // The page may have set the property before the element was defined.
-    if (Object.hasOwn(this, "tokenProvider")) {
-      const given = Object.getOwnPropertyDescriptor(this, "tokenProvider")?.value as
-        TokenProvider | undefined;
-      delete (this as { tokenProvider?: unknown }).tokenProvider;
-      this.provider = given;
+    // The page may have set properties before the element was defined.
+    for (const name of [...reflected, "tokenProvider"] as const) {
+      const given = Object.getOwnPropertyDescriptor(this, name);
+      if (given) {
+        delete (this as Partial<Record<typeof name, unknown>>)[name];
+        Object.assign(this, { [name]: given.value as unknown });
+      }
     }
     const shadow = this.shadowRoot ?? this.attachShadow({ mode: "open" });
     shadow.adoptedStyleSheets = [styles()];
@@ -89,7 +104,10 @@ export class TallymanInbox extends HTMLElement {
     this.settle();
   }
 
-  /** Connects anew if a setting has changed; once, however many have. */
+  /**
+   * Connects anew if a setting means something else; once, however many have changed. Frameworks set properties in each render:
+   * another function for the token changes nothing until a token is needed.
+   */
   private settle(): void {
     if (this.due) {
       return;
@@ -97,27 +115,29 @@ export class TallymanInbox extends HTMLElement {
     this.due = true;
     queueMicrotask(() => {
       this.due = false;
-      const language = this.getAttribute("locale") || this.closest("[lang]")?.getAttribute("lang") || "en";
-      const settings = JSON.stringify([language, ...attributes.map((name) => this.getAttribute(name))]);
-      if (this.isConnected && settings !== this.settled) {
-        this.settled = settings;
-        this.connect(language);
+      const settings = this.settings();
+      const provider = this.provider ? true : this.getAttribute("token-provider");
+      const wanted = JSON.stringify([settings.language, settings.place, provider]);
+      if (this.isConnected && wanted !== this.settled) {
+        this.settled = wanted;
+        this.inbox.connect(settings);
       }
     });
   }
 
-  private connect(language: string): void {
-    const read = (name: (typeof attributes)[number]) => this.getAttribute(name) ?? "";
-    this.inbox.connect({
+  private settings(): Settings {
+    const { server, warehouse, subscribers, locale } = this;
+    const language = locale || this.closest("[lang]")?.getAttribute("lang") || "en";
+    return {
       language,
-      provider: this.provider ?? named(read("token-provider")),
+      provider: () => (this.provider ?? named(this.getAttribute("token-provider")))?.(),
       place: {
-        server: new URL(read("server") || "/", document.baseURI).href.replace(/\/+$/, ""),
-        warehouse: read("warehouse"),
-        subscribers: read("subscribers").split(/\s+/).filter(Boolean),
+        server: new URL(server || "/", document.baseURI).href.replace(/\/+$/, ""),
+        warehouse: warehouse ?? "",
+        subscribers: [...new Set(subscribers?.split(/\s+/).filter(Boolean))].sort(),
         language: acceptLanguage(language),
       },
-    });
+    };
   }
 
   private tell(type: string, detail: unknown): boolean {
@@ -127,16 +147,28 @@ export class TallymanInbox extends HTMLElement {
   }
 }
 
+for (const name of reflected) {
+  Object.defineProperty(TallymanInbox.prototype, name, {
+    configurable: true,
+    enumerable: true,
+    get(this: TallymanInbox) {
+      return this.getAttribute(name);
+    },
+    set(this: TallymanInbox, value: unknown) {
+      if (value === null || value === undefined) {
+        this.removeAttribute(name);
+      } else {
+        this.setAttribute(name, String(value));
+      }
+    },
+  });
+}
+
 /** The function of the page of that name. It is looked up when a token is needed, so it may be defined later than the element. */
-function named(name: string): TokenProvider | undefined {
-  if (!name) {
-    return undefined;
+function named(name: string | null): TokenProvider | undefined {
+  const provider = name ? (window as unknown as Record<string, unknown>)[name] : undefined;
+  if (name && typeof provider !== "function") {
+    throw new TypeError(`the page has no function ${name}`);
   }
-  return () => {
-    const provider = (window as unknown as Record<string, unknown>)[name];
-    if (typeof provider !== "function") {
-      throw new TypeError(`the page has no function ${name}`);
-    }
-    return (provider as TokenProvider)();
-  };
+  return provider as TokenProvider | undefined;
 }

@@ -1,7 +1,8 @@
 import { absolute, relative } from "../lib/moment";
 import type { Locale, Values } from "../lib/text";
 import { Arrivals } from "./arrivals";
-import { Connection } from "./connection";
+import { type Card, cardsOf, noticesOf } from "./cards";
+import { Connection, type ConnectionHost } from "./connection";
 import { laterAfter, Popups } from "./popups";
 import type { Refusal } from "./refusal";
 import type { Health } from "./share";
@@ -13,7 +14,7 @@ import type { Mark, Notice, NoticeType, Place, Trouble } from "./types";
 /** What the element is set to. */
 export interface Settings {
   place: Place;
-  provider: TokenProvider | undefined;
+  provider: TokenProvider;
   /** The page's language. */
   language: string;
 }
@@ -79,20 +80,21 @@ export class Inbox {
     this.host.draw();
   }
 
-  /** Begins with these settings, from nothing: they may be somebody else's. */
-  connect(settings: Settings): void {
+  /** Begins with these settings, from nothing: they may be somebody else's. token: what the provider has just given, if it has. */
+  connect(settings: Settings, token?: string): void {
     this.stop();
     this.filter = { unread: false, urgent: false, type: "" };
     this.popups = new Popups();
     this.types = new Map();
     this.limit = pageSize;
     this.shownUpTo = Infinity;
-    const connection = new Connection(settings.place, settings.provider, {
+    const host: ConnectionHost = {
       changed: (arrived) => this.changed(arrived),
       health: (health) => this.update({ health }),
       later: (id, until) => this.putOff(id, until),
-      otherUser: () => this.connect(settings),
-    });
+      otherUser: (given) => this.connect(settings, given),
+    };
+    const connection = new Connection(settings.place, settings.provider, host, token);
     this.connection = connection;
     connection.start();
     this.tick();
@@ -151,15 +153,15 @@ export class Inbox {
     return this.filter.unread || this.filter.urgent || this.filter.type !== "";
   }
 
-  /** The notices of the list: those that are drawn, how many there are, and how many wait. */
-  list(): { drawn: Entry[]; size: number; heldBack: number; all: number } {
+  /** The cards of the list: those that are drawn, how many there are, how many notices wait, and how many there are of all. */
+  list(): { drawn: Card[]; size: number; heldBack: number; all: number } {
     const { entries } = this;
-    const passing = entries.filter((entry) => this.passes(entry));
-    const shown = passing.filter((entry) => entry.order <= this.shownUpTo);
+    const passing = (of: readonly Entry[]) => cardsOf(of).filter((card) => this.passes(card));
+    const shown = passing(entries.filter((entry) => entry.order <= this.shownUpTo));
     return {
       drawn: shown.slice(0, this.limit),
       size: shown.length,
-      heldBack: passing.length - shown.length,
+      heldBack: passing(entries.filter((entry) => entry.order > this.shownUpTo)).length,
       all: entries.length,
     };
   }
@@ -173,39 +175,51 @@ export class Inbox {
     }
   }
 
-  isRead(entry: Entry): boolean {
-    return this.connection?.store.isRead(entry) ?? true;
+  isRead(card: Card): boolean {
+    return noticesOf(card).every((entry) => this.connection?.store.isRead(entry) ?? true);
   }
 
   isAcked(entry: Entry): boolean {
     return this.connection?.store.isAcked(entry) ?? true;
   }
 
+  /** What the notice told of is over, or it says so. */
+  isOver({ notice, resolved }: Entry): boolean {
+    return resolved || notice.status === "resolved";
+  }
+
   needsAck(entry: Entry): boolean {
     return !!this.connection?.store.needsAck(entry);
   }
 
-  isExpanded({ notice }: Entry): boolean {
-    return this.expanded.has(notice.id);
+  isExpanded({ entry }: Card): boolean {
+    return this.expanded.has(entry.notice.id);
   }
 
   /** Opens a notice: the page may do that, or else it unfolds. It is read in any case. */
-  choose(entry: Entry): void {
+  choose(card: Card): void {
+    const { entry } = card;
     const { id } = entry.notice;
     if (this.host.open(entry.notice) && !this.expanded.delete(id)) {
       this.expanded.add(id);
     }
     this.update({ current: id });
-    void this.mark(entry, "read");
+    this.read(card);
   }
 
-  async mark(entry: Entry, mark: Mark): Promise<void> {
-    const done = mark === "read" ? this.isRead(entry) : this.isAcked(entry);
-    if (!done) {
-      this.answered(
-        mark === "read" ? "readFailed" : "ackFailed",
-        await this.connection?.mark(entry.notice.id, mark),
-      );
+  /** Marks all notices of a card read. */
+  read(card: Card): void {
+    for (const entry of noticesOf(card)) {
+      if (!this.connection?.store.isRead(entry)) {
+        void this.mark(entry, "read");
+      }
+    }
+  }
+
+  /** Says that the user has acknowledged a notice, which is read then, too. */
+  ack(entry: Entry): void {
+    if (!this.isAcked(entry)) {
+      void this.mark(entry, "acked");
     }
   }
 
@@ -266,10 +280,16 @@ export class Inbox {
     return absolute(this.locale, moment);
   }
 
-  private passes(entry: Entry): boolean {
+  private async mark({ notice }: Entry, mark: Mark): Promise<void> {
+    const key = mark === "read" ? "readFailed" : "ackFailed";
+    this.answered(key, await this.connection?.mark(notice.id, mark));
+  }
+
+  private passes(card: Card): boolean {
     const { unread, urgent, type } = this.filter;
+    const { entry } = card;
     return (
-      (!unread || !this.isRead(entry) || entry.notice.id === this.current) &&
+      (!unread || !this.isRead(card) || entry.notice.id === this.current) &&
       (!urgent || !!this.connection?.store.isUrgent(entry)) &&
       (!type || entry.notice.type === type)
     );

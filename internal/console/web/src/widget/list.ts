@@ -7,6 +7,7 @@ import { button } from "./parts";
 /** The list, and above it what waits while somebody reads. */
 export function list(inbox: Inbox): ComponentChild[] {
   const { drawn, size, heldBack, all } = inbox.list();
+  const current = drawn.find((card) => card.entry.notice.id === inbox.current) ?? drawn[0];
   const here = (event: Event) => event.currentTarget as HTMLElement;
   return [
     heldBack > 0 &&
@@ -36,7 +37,9 @@ export function list(inbox: Inbox): ComponentChild[] {
               "aria-labelledby": "title",
               "aria-busy": !inbox.loaded,
             },
-            drawn.map((entry, i) => notice(inbox, entry, i, inbox.older === "none" ? size : -1)),
+            drawn.map((card, i) =>
+              notice(inbox, card, i, inbox.older === "none" ? size : -1, card === current),
+            ),
           ),
       inbox.hasOlder &&
         button(
@@ -77,17 +80,13 @@ export function act(
   target: Element,
 ): boolean {
   const { drawn } = inbox.list();
-  const at = drawn.findIndex((entry) => entry.notice.id === inbox.current);
-  const entry = drawn[at];
+  const at = drawn.findIndex((card) => card.entry.notice.id === inbox.current);
+  const card = drawn[at];
   if (action === "choose" || action === "read") {
-    if (!entry || (action === "choose" && !target.matches("article"))) {
+    if (!card || (action === "choose" && !target.matches("article"))) {
       return false;
     }
-    if (action === "choose") {
-      inbox.choose(entry);
-    } else {
-      void inbox.mark(entry, "read");
-    }
+    inbox[action](card);
     return true;
   }
   const next = list.contains(target) ? at + 1 : Math.max(at, 0);

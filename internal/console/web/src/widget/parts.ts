@@ -21,32 +21,32 @@ export function icon(size: number, ...paths: string[]): ComponentChild {
   );
 }
 
-/** What a notice is about: type, warehouse, time. */
-export function origin(inbox: Inbox, { notice }: Entry): ComponentChild {
-  const { createTime, createdAt, type, warehouse } = notice;
-  return h(
-    "p",
-    { class: "origin" },
-    h("span", { title: inbox.typeName(type) }, inbox.typeName(type)),
-    h("span", {}, inbox.text("warehouse", { name: warehouse })),
-    h("time", { datetime: createdAt, title: inbox.fullTime(createTime) }, inbox.ago(createTime)),
-  );
+/** The type of a notice, by its name. */
+export function typeOf(inbox: Inbox, { notice }: Entry): ComponentChild {
+  return h("span", {}, inbox.typeName(notice.type));
 }
 
-/** How a notice stands: marks with a sign and a word each, never by colour alone. A popup need not say that it is one. */
-export function marks(inbox: Inbox, entry: Entry, id: string, inPopup = false): ComponentChild {
-  const { priority, count, status } = entry.notice;
+/** When a notice came. */
+export function moment(inbox: Inbox, { notice }: Entry, id?: string): ComponentChild {
+  const { createTime, createdAt } = notice;
+  return h("time", { id, datetime: createdAt, title: inbox.fullTime(createTime) }, inbox.ago(createTime));
+}
+
+/** How a notice stands: marks with a sign and a word each, never by colour alone. What is over is not urgent. */
+export function marks(inbox: Inbox, entry: Entry): ComponentChild[] {
+  const { priority, count, status, createTime } = entry.notice;
+  const over = inbox.isOver(entry);
   const mark = (when: boolean, kind: string, sign: string, label: string) =>
     when && h("span", { class: `mark ${kind}` }, h("b", { "aria-hidden": true }, sign), label);
-  return h(
-    "p",
-    { id, class: "marks", part: "marks" },
-    mark(!inPopup && !inbox.isRead(entry), "new", "●", inbox.text("unread")),
-    mark(priority === 5, "bad", "!!", inbox.text("urgent5")),
-    mark(priority === 4, "warn", "!", inbox.text("urgent4")),
-    mark(entry.resolved || status === "resolved", "good", "✓", inbox.text("resolved")),
+  const resolved =
+    status === "resolved"
+      ? inbox.text("resolvedAt", { when: inbox.ago(createTime) })
+      : inbox.text("resolved");
+  return [
+    mark(!over && priority === 5, "bad", "!!", inbox.text("urgent5")),
+    mark(!over && priority === 4, "warn", "!", inbox.text("urgent4")),
+    mark(over, "good", "✓", resolved),
     mark(count > 1, "", "≡", inbox.text("findings", { count })),
-    mark(!inPopup && inbox.needsAck(entry), "", "⚑", inbox.text("needsAck")),
     mark(inbox.isAcked(entry), "good", "✓", inbox.text("acked")),
-  );
+  ];
 }

@@ -1,6 +1,6 @@
 import { Component, type ComponentChild, h } from "preact";
 import type { Inbox } from "./inbox";
-import { button, marks, origin } from "./parts";
+import { button, marks, moment, typeOf } from "./parts";
 import type { Entry } from "./store";
 
 interface Props {
@@ -29,7 +29,7 @@ export class Popup extends Component<Props> {
   }
 
   override render({ inbox, entry, waiting }: Props): ComponentChild {
-    const { id, title, body } = entry.notice;
+    const { id, title, body, warehouse } = entry.notice;
     const later = () => inbox.later(id);
     return h(
       "dialog",
@@ -47,15 +47,21 @@ export class Popup extends Component<Props> {
         // Esc closes it without asking where the user has not touched the page since it opened.
         onClose: () => this.base && later(), // without a base it has gone already
       },
-      origin(inbox, entry),
       h("h2", { id: "popup-title" }, title),
-      marks(inbox, entry, "popup-marks", true),
+      h(
+        "p",
+        { id: "popup-marks", class: "marks", part: "marks" },
+        marks(inbox, entry),
+        typeOf(inbox, entry),
+        h("span", {}, inbox.text("warehouse", { name: warehouse })),
+        moment(inbox, entry),
+      ),
       h("p", { id: "popup-body", class: "body" }, body),
       inbox.failure !== "" && h("p", { key: "failure", class: "banner bad", role: "alert" }, inbox.failure),
       h(
         "div",
         { key: "acts", class: "acts" },
-        button("main", inbox.text("acknowledge"), () => inbox.mark(entry, "acked")),
+        button("main", inbox.text("acknowledge"), () => inbox.ack(entry)),
         button("plain", inbox.text("later"), later),
         waiting > 0 && h("span", { class: "waiting" }, inbox.text("waiting", { count: waiting })),
       ),

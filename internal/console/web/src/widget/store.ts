@@ -7,6 +7,8 @@ export interface Entry {
   order: number;
   /** What it told of is over. */
   resolved: boolean;
+  /** Names the unbroken life of its finding; empty for what no rule has found. */
+  readonly life: string;
 }
 
 /** What the bell says. */
@@ -190,11 +192,11 @@ export class Store {
     if (life && notice.status === "resolved") {
       this.over.add(life);
       for (const entry of this.entries.values()) {
-        entry.resolved ||= lifeOf(entry.notice) === life;
+        entry.resolved ||= entry.life === life;
       }
     }
     // A copy: what other tabs and the host were given stays as it was.
-    this.entries.set(notice.id, { notice: { ...notice }, order, resolved: this.over.has(life) });
+    this.entries.set(notice.id, { notice: { ...notice }, order, resolved: this.over.has(life), life });
   }
 
   private change({ id, kind }: Change): void {

@@ -45,7 +45,7 @@ test("a provider that fails is asked again, and its words are the reason", async
 });
 
 test("a page without a provider has no token", async () => {
-  expect(await new Tokens(undefined).get()).toBe("");
+  expect(await new Tokens(() => undefined).get()).toBe("");
 });
 
 test("renewed tokens of one user are one identity, other users and other rights are not", () => {

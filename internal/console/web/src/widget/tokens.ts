@@ -15,9 +15,11 @@ export class Tokens {
   private until = Infinity;
 
   constructor(
-    private readonly provider: TokenProvider | undefined,
+    private readonly provider: TokenProvider,
     /** Is told each token that the provider gives. */
     private readonly given: (token: string) => void = () => undefined,
+    /** A token that the provider has just given. */
+    private fresh: string | undefined = undefined,
   ) {}
 
   /** The token; empty where the page has no provider, which a server without authentication takes. */
@@ -49,7 +51,8 @@ export class Tokens {
   private async ask(): Promise<string> {
     let token = "";
     try {
-      token = (await this.provider?.()) ?? "";
+      token = this.fresh ?? (await this.provider()) ?? "";
+      this.fresh = undefined;
     } catch (err) {
       throw new Refusal("unauthorised", err instanceof Error ? err.message : String(err));
     }

@@ -45,7 +45,7 @@ function head(inbox: Inbox, close: () => void): ComponentChild {
     onClick: close,
   } as const;
   return h(
-    "header",
+    "div",
     { class: "head", part: "header" },
     h("h2", { id: "title" }, inbox.text("title")),
     h("p", { class: "updated", part: "updated" }, updated(inbox)),
@@ -115,7 +115,7 @@ function foot(inbox: Inbox): ComponentChild {
   }
   const end = () => inbox.update({ asking: false });
   return h(
-    "footer",
+    "div",
     { class: "foot", part: "footer" },
     ...(asking
       ? [

@@ -1,0 +1,3 @@
+import "./main";
+
+export { TallymanInbox } from "./element";
