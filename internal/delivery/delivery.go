@@ -22,6 +22,7 @@ type Attempt struct {
 	Took   time.Duration // 0 = nobody has measured it
 	Status int           // the code of the other side's answer, of HTTP or SMTP; 0 = it gave none
 	Error  string        // "" = the sink has taken the delivery; without secrets
+	Refused bool         // the sink will never take the delivery, however often it is asked
 }
 
 // KeptAttempts is how many attempts of a delivery are kept: the last ones.

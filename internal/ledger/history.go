@@ -155,7 +155,7 @@ const MostLookedAt = 20_000
 
 // Search finds notices by what they are, and what made one.
 type Search interface {
-	// SearchNotices returns notices, the latest first. It looks at MostLookedAt of them at most, and only at those that one of the
+	// SearchNotices returns notices, the latest first unless the filter says otherwise. It looks at MostLookedAt of them at most, and only at those that one of the
 	// filter's texts leads to: its Finding, else Rule, Types, Warehouses, else at all between From and To.
 	SearchNotices(ctx context.Context, f NoticeFilter) (NoticePage, error)
 	// RunAt returns the run of the rule in the scope that made what was made at that time: the latest that had begun by then and was not
@@ -175,7 +175,8 @@ type NoticeFilter struct {
 	Episode    string
 	Priority   int       // at least
 	From, To   time.Time // made at From or later, and before To
-	Before     NoticePlace
+	Oldest     bool        // the oldest first
+	Before     NoticePlace // where the page before ended; of the oldest first, the page is behind it
 	Limit      int // at least 1
 }
 

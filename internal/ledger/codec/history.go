@@ -184,10 +184,22 @@ type LookArgs struct {
 // Lead is the statement that finds the notices of a look, with its arguments. place is where the look begins, in the engine's own order.
 func (s *Search) Lead(a *LookArgs, place ...any) (name string, args []any) {
 	args = append(append([]any{a.From, a.To}, place...), a.Limit)
-	if s.Finding != nil {
-		return "search-finding", append(args, *s.Finding)
+	order := ""
+	if s.filter.Oldest {
+		order = "-oldest"
 	}
-	return "search", append(args, a.Warehouses, a.Types, a.Rule, a.Priority)
+	if s.Finding != nil {
+		return "search-finding" + order, append(args, *s.Finding)
+	}
+	return "search" + order, append(args, a.Warehouses, a.Types, a.Rule, a.Priority)
+}
+
+// Look is the statement that says more of the notices of a look, in the order of the search, where the engine has one for each order.
+func (s *Search) Look() string {
+	if s.filter.Oldest {
+		return "looked-at-oldest"
+	}
+	return "looked-at"
 }
 
 // Next returns the arguments of the next look; false when the search is over.
@@ -199,6 +211,9 @@ func (s *Search) Next() (LookArgs, bool) {
 	a := LookArgs{
 		From: Micros(f.From), To: math.MaxInt64, At: math.MaxInt64, N: math.MaxInt64, Limit: min(s.look, ledger.MostLookedAt-s.looked),
 		Warehouses: notNil(f.Warehouses), Types: notNil(f.Types), Statuses: make([]string, len(f.Statuses)), Rule: f.Rule, Key: Text(f.Key), Priority: f.Priority,
+	}
+	if f.Oldest {
+		a.At, a.N = math.MinInt64, math.MinInt64
 	}
 	if !f.To.IsZero() {
 		a.To = Micros(f.To)

@@ -17,6 +17,22 @@ WHERE n.created_at >= $1::bigint AND n.created_at <= least($2::bigint - 1, $3::b
   AND (n.priority >= $10 OR n.priority = 0)
 ORDER BY n.created_at DESC, n.first_seq DESC, n.id DESC LIMIT $6;
 
+-- name: search-oldest
+-- As search, in the other order.
+SELECT n.created_at, n.first_seq, n.id FROM notices n
+WHERE n.created_at >= greatest($1::bigint, $3::bigint) AND n.created_at < $2::bigint AND (n.created_at, n.first_seq, n.id) > ($3, $4::bigint, $5)
+  AND (cardinality($7::text[]) = 0 OR n.warehouse = ANY ($7::text[]) OR n.warehouse = '')
+  AND (cardinality($8::text[]) = 0 OR n.type = ANY ($8::text[]))
+  AND ($9 = '' OR n.rule = $9)
+  AND (n.priority >= $10 OR n.priority = 0)
+ORDER BY n.created_at, n.first_seq, n.id LIMIT $6;
+
+-- name: search-finding-oldest
+-- As search-finding, in the other order.
+SELECT n.created_at, n.first_seq, n.id FROM notices n
+WHERE n.finding = $7 AND n.created_at >= greatest($1::bigint, $3::bigint) AND n.created_at < $2::bigint AND (n.created_at, n.first_seq, n.id) > ($3, $4::bigint, $5)
+ORDER BY n.created_at, n.first_seq, n.id LIMIT $6;
+
 -- name: search-finding
 -- $7 the number of the finding.
 SELECT n.created_at, n.first_seq, n.id FROM notices n
