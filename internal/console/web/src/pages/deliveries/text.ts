@@ -39,7 +39,10 @@ export const t = texts({
     sinksTroubled: { one: "{count} sink has trouble", other: "{count} sinks have trouble" },
     mayWork: "May work again",
     refusedForGood: "Refused for good",
-    retryCause: { one: "Try the {count} delivery again: {sink}, {cause}", other: "Try {count} deliveries again: {sink}, {cause}" },
+    retryCause: {
+      one: "Try the {count} delivery again: {sink}, {cause}",
+      other: "Try {count} deliveries again: {sink}, {cause}",
+    },
     causeStatus: "answered {status}",
     causeRefused: "refused",
     causeTimeout: "no answer in time",
