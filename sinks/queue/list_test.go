@@ -209,7 +209,7 @@ func TestBadQueries(t *testing.T) {
 		"state: must be ready, assigned":                                      {State: "waiting", Limit: 1},
 		"state: done: items that have ended or are withheld, and dedupe keys": {State: item.Done, Limit: 1},
 		"after: is no cursor of a list of items":                              {State: item.Ready, Limit: 1, After: "x"},
-		"after: is the cursor of a list of another":                           {State: item.Ready, Limit: 1, After: cursor{at: 1, member: "x"}.encode(item.Dead)},
+		"after: is the cursor of a list of another":                           {State: item.Ready, Limit: 1, After: cursor{at: 1, member: "x"}.encode(item.Dead, "")},
 	} {
 		var invalid *item.InvalidError
 		if _, err := n.List(t.Context(), q); !errors.As(err, &invalid) || !strings.HasPrefix(err.Error(), want) {
@@ -219,7 +219,7 @@ func TestBadQueries(t *testing.T) {
 	// A cursor that somebody made up finds something or nothing, and breaks nothing.
 	n.mustPush(t, newItems(3, 3, "a")...)
 	for _, c := range []cursor{{level: 1, at: 7, member: "x"}, {level: 3, at: 1 << 52, member: "a1"}, {level: 0, at: 3}} {
-		if _, err := n.List(t.Context(), item.Query{State: item.Ready, Limit: 1, After: c.encode(item.Ready)}); err != nil {
+		if _, err := n.List(t.Context(), item.Query{State: item.Ready, Limit: 1, After: c.encode(item.Ready, "")}); err != nil {
 			t.Errorf("%+v: %v", c, err)
 		}
 	}
