@@ -132,15 +132,15 @@ var Access = map[string][]auth.Role{
 	"create-silence": Operators, // one that is not for all warehouses: for his own by name, and so below
 	"expire-silence": Operators,
 
-	"list-sinks":        Onlookers,
-	"get-sink":          Onlookers,
-	"list-deliveries":   Onlookers,
+	"list-sinks":           Onlookers,
+	"get-sink":             Onlookers,
+	"list-deliveries":      Onlookers,
 	"list-delivery-causes": Onlookers,
-	"get-delivery":      Onlookers,
-	"retry-delivery":    Operators,
-	"retry-deliveries":  Operators,
-	"cancel-delivery":   Operators,
-	"cancel-deliveries": Operators,
+	"get-delivery":         Onlookers,
+	"retry-delivery":       Operators,
+	"retry-deliveries":     Operators,
+	"cancel-delivery":      Operators,
+	"cancel-deliveries":    Operators,
 
 	"list-audit": Onlookers, // who sees all warehouses
 

@@ -94,11 +94,11 @@ const WithheldState State = "withheld"
 type Query struct {
 	Test  bool
 	Scope Scope
-	State State  // ready (in the order of service), assigned, leased, delayed, suspended, stored (by due time), dead, withheld (the latest first, by the ledger, as all that follow), or an end
-	Key   string // of items in any state, the latest push first: that they were pushed with, instead of a state
+	State State     // ready (in the order of service), assigned, leased, delayed, suspended, stored (by due time), dead, withheld (the latest first, by the ledger, as all that follow), or an end
+	Key   string    // of items in any state, the latest push first: that they were pushed with, instead of a state
 	Order ListOrder // "" = ByState
-	Limit int    // 1 … MaxBatch
-	After string // the cursor of the page before
+	Limit int       // 1 … MaxBatch
+	After string    // the cursor of the page before
 }
 
 // ListOrder is the order of a list of items.

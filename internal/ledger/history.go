@@ -173,11 +173,11 @@ type NoticeFilter struct {
 	Key        string  // a part of the key, as it is written
 	Finding    string  // the whole key; counts where there are a rule and a scope
 	Episode    string
-	Priority   int       // at least
-	From, To   time.Time // made at From or later, and before To
+	Priority   int         // at least
+	From, To   time.Time   // made at From or later, and before To
 	Oldest     bool        // the oldest first
 	Before     NoticePlace // where the page before ended; of the oldest first, the page is behind it
-	Limit      int // at least 1
+	Limit      int         // at least 1
 }
 
 // NoticePlace is where a notice stands in the order of a search. The zero value is before the latest.

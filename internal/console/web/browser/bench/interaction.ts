@@ -61,7 +61,12 @@ test(`${noticeCount} notices: filter, sort, scroll and open`, async () => {
   }, server.admin);
   const page = await context.newPage();
   await collect(page);
-  const took: Record<"filter" | "sort" | "scroll" | "open", number[]> = { filter: [], sort: [], scroll: [], open: [] };
+  const took: Record<"filter" | "sort" | "scroll" | "open", number[]> = {
+    filter: [],
+    sort: [],
+    scroll: [],
+    open: [],
+  };
   const whole = async () => {
     await page.goto(`${server.address}/notices`);
     await page.locator("main [role=table] .body [role=row]").first().waitFor();

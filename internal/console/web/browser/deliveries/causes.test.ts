@@ -46,7 +46,12 @@ for (const hand of ["mouse", "keyboard"] as const) {
     const { page } = await shared.open("/deliveries");
     const person: Person = hand === "mouse" ? new MousePerson() : new KeyboardPerson(page);
     if (hand === "mouse") await person.press(page.getByRole("tab", { name: /^Failed/ }));
-    else await person.pressAt(page.getByRole("tab", { name: /^All/ }), { x: 0, y: 0 }, Array<string>(3).fill("ArrowRight"));
+    else
+      await person.pressAt(
+        page.getByRole("tab", { name: /^All/ }),
+        { x: 0, y: 0 },
+        Array<string>(3).fill("ArrowRight"),
+      );
     const again = page.getByRole("region", { name: "May work again" });
     await again.getByRole("button", { name: /Try .* gateway, answered 503/ }).waitFor();
     await page.getByRole("region", { name: "Refused for good" }).getByText("answered 400").waitFor();

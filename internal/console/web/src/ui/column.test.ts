@@ -2,7 +2,10 @@ import type { Snippet } from "svelte";
 import { expect, test } from "vitest";
 import { filled, nextOrder, sorted, type Column } from "./column";
 
-const column = (id: string, has?: (row: { n?: number; text?: string }) => unknown): Column<{ n?: number; text?: string }> => ({
+const column = (
+  id: string,
+  has?: (row: { n?: number; text?: string }) => unknown,
+): Column<{ n?: number; text?: string }> => ({
   id,
   title: id,
   width: "1fr",
@@ -28,7 +31,13 @@ test("pressing a title goes through the orders of its column, and from a single 
 });
 
 test("rows are sorted by numbers as numbers, by texts with their numbers, and stay where they are the same", () => {
-  const rows = [{ id: "a", n: 10 }, { id: "b", n: 9 }, { id: "c", n: 10 }, { id: "d", n: Infinity }, { id: "e", n: Infinity }];
+  const rows = [
+    { id: "a", n: 10 },
+    { id: "b", n: 9 },
+    { id: "c", n: 10 },
+    { id: "d", n: Infinity },
+    { id: "e", n: Infinity },
+  ];
   expect(sorted(rows, (row) => row.n, false).map(({ id }) => id)).toEqual(["b", "a", "c", "d", "e"]);
   expect(sorted(rows, (row) => row.n, true).map(({ id }) => id)).toEqual(["d", "e", "a", "c", "b"]);
   expect(sorted(["A-10", "A-9"], (text) => text, false)).toEqual(["A-9", "A-10"]);

@@ -36,7 +36,13 @@ export interface Orders {
 export function nextOrder(orders: Orders, current: string): string {
   const both = [orders.down, orders.up].filter((order) => order !== undefined);
   const at = both.indexOf(current);
-  return at < 0 ? (both[0] ?? "") : at + 1 < both.length ? (both[at + 1] ?? "") : both.length > 1 ? (both[0] ?? "") : "";
+  return at < 0
+    ? (both[0] ?? "")
+    : at + 1 < both.length
+      ? (both[at + 1] ?? "")
+      : both.length > 1
+        ? (both[0] ?? "")
+        : "";
 }
 
 /** The columns in which a row has something. */
