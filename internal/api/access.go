@@ -86,6 +86,7 @@ var Access = map[string][]auth.Role{
 	"get-queue":          queuers,
 	"get-queue-settings": queuers,
 	"list-items":         queuers,
+	"list-workers":       Onlookers,
 	"get-item":           queuers,
 	"rank-item":          queuers,
 	"push-items":         pushers,
@@ -131,14 +132,15 @@ var Access = map[string][]auth.Role{
 	"create-silence": Operators, // one that is not for all warehouses: for his own by name, and so below
 	"expire-silence": Operators,
 
-	"list-sinks":        Onlookers,
-	"get-sink":          Onlookers,
-	"list-deliveries":   Onlookers,
-	"get-delivery":      Onlookers,
-	"retry-delivery":    Operators,
-	"retry-deliveries":  Operators,
-	"cancel-delivery":   Operators,
-	"cancel-deliveries": Operators,
+	"list-sinks":           Onlookers,
+	"get-sink":             Onlookers,
+	"list-deliveries":      Onlookers,
+	"list-delivery-causes": Onlookers,
+	"get-delivery":         Onlookers,
+	"retry-delivery":       Operators,
+	"retry-deliveries":     Operators,
+	"cancel-delivery":      Operators,
+	"cancel-deliveries":    Operators,
 
 	"list-audit": Onlookers, // who sees all warehouses
 

@@ -59,6 +59,7 @@ delete-subscriber          . . . . . x x  .
 list-queues                . . x x x x x  .
 get-queue                  . . x x x x x  .
 get-queue-settings         . . x x x x x  .
+list-workers               . . . . x x x  .
 list-items                 . . x x x x x  .
 get-item                   . . x x x x x  .
 rank-item                  . . x x x x x  .
@@ -111,6 +112,7 @@ confirm-clock              . . . . . x x  .
 list-sinks                 . . . . x x x  .
 get-sink                   . . . . x x x  .
 list-deliveries            . . . . x x x  .
+list-delivery-causes       . . . . x x x  .
 get-delivery               . . . . x x x  .
 retry-delivery             . . . . . x x  .
 retry-deliveries           . . . . . x x  .

@@ -70,12 +70,15 @@ func (f *fakeDeliveries) ListDeliveries(_ context.Context, q ledger.DeliveryFilt
 	var found []*ledger.DeliveryRecord
 	for _, d := range f.list {
 		if matches(q.Sink, d.Lane.Sink) && matches(q.Warehouse, d.Where) && matches(q.Type, d.Type) && matches(q.Rule, d.Rule) && matches(q.Notice, d.Notice) &&
-			(len(q.States) == 0 || slices.Contains(q.States, d.State)) && (q.Before == 0 || d.Seq < q.Before) &&
+			(len(q.States) == 0 || slices.Contains(q.States, d.State)) && (q.Before == 0 || d.Seq < q.Before) && d.Seq > q.After &&
 			(!q.Held || d.Behind || d.HeldBy != "") {
 			found = append(found, d)
 		}
 	}
 	slices.SortFunc(found, func(a, b *ledger.DeliveryRecord) int { return cmp.Compare(b.Seq, a.Seq) })
+	if q.Oldest {
+		slices.Reverse(found)
+	}
 	var out []ledger.DeliveryRecord
 	for _, d := range found[:min(len(found), q.Limit)] {
 		of := *d
@@ -121,6 +124,17 @@ func (f *fakeDeliveries) CancelDeliveries(_ context.Context, _ ledger.Author, se
 		}
 	}
 	return changed, f.err
+}
+
+// DeliveryCauses knows one cause, and the warehouse that it was asked for.
+func (f *fakeDeliveries) DeliveryCauses(_ context.Context, warehouse string) ([]ledger.DeliveryCause, error) {
+	if f.err != nil {
+		return nil, f.err
+	}
+	return []ledger.DeliveryCause{
+		{Sink: "gateway", State: ledger.DeliveryTimedOut, Cause: "503", Count: 12, Last: 9, Error: "503 of " + warehouse},
+		{Sink: "sms", State: ledger.DeliveryFailed, Cause: "refused:400", Count: 1, Last: 4, Error: "400 Bad Request: no such number"},
+	}, nil
 }
 
 func (f *fakeDeliveries) OldestPending(context.Context) (map[string]time.Time, error) {

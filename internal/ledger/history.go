@@ -155,7 +155,7 @@ const MostLookedAt = 20_000
 
 // Search finds notices by what they are, and what made one.
 type Search interface {
-	// SearchNotices returns notices, the latest first. It looks at MostLookedAt of them at most, and only at those that one of the
+	// SearchNotices returns notices, the latest first unless the filter says otherwise. It looks at MostLookedAt of them at most, and only at those that one of the
 	// filter's texts leads to: its Finding, else Rule, Types, Warehouses, else at all between From and To.
 	SearchNotices(ctx context.Context, f NoticeFilter) (NoticePage, error)
 	// RunAt returns the run of the rule in the scope that made what was made at that time: the latest that had begun by then and was not
@@ -173,10 +173,11 @@ type NoticeFilter struct {
 	Key        string  // a part of the key, as it is written
 	Finding    string  // the whole key; counts where there are a rule and a scope
 	Episode    string
-	Priority   int       // at least
-	From, To   time.Time // made at From or later, and before To
-	Before     NoticePlace
-	Limit      int // at least 1
+	Priority   int         // at least
+	From, To   time.Time   // made at From or later, and before To
+	Oldest     bool        // the oldest first
+	Before     NoticePlace // where the page before ended; of the oldest first, the page is behind it
+	Limit      int         // at least 1
 }
 
 // NoticePlace is where a notice stands in the order of a search. The zero value is before the latest.

@@ -21,6 +21,7 @@ type Queue interface {
 	Step(ctx context.Context, s item.Step) (item.Stepped, error)
 	Sizes(ctx context.Context, test bool, scope item.Scope) (item.Sizes, error)
 	List(ctx context.Context, q item.Query) (item.Page, error)
+	Workers(ctx context.Context, test bool, scope item.Scope) ([]item.Worker, error)
 	// Get and Rank answer sinks.ErrNotFound for what is not there; only what is ready has a rank.
 	Get(ctx context.Context, test bool, scope item.Scope, id string) (item.TracedItem, error)
 	Rank(ctx context.Context, test bool, scope item.Scope, id string) (item.Rank, error)

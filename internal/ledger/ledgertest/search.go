@@ -53,6 +53,13 @@ var searchTests = []testCase{
 			c.filter.Limit = 10
 			found, err := f.SearchNotices(t.Context(), c.filter)
 			noError(t, err)
+			oldest := c.filter
+			oldest.Oldest = true
+			turned, err := f.SearchNotices(t.Context(), oldest)
+			noError(t, err)
+			back := strings.Fields(searched(turned))
+			slices.Reverse(back)
+			equal(t, c.want, strings.Join(back, " "))
 			if got := searched(found); got != c.want || found.Stopped || found.Next != (ledger.NoticePlace{}) {
 				t.Errorf("%+v: found %q (%+v), want %q", c.filter, got, found.Next, c.want)
 			}

@@ -302,7 +302,7 @@ func (e engine) LookAtNotices(ctx context.Context, s *codec.Search, a *codec.Loo
 	}
 	var n codec.Candidate
 	args = []any{nums, a.Warehouses, a.Types, a.Statuses, a.Rule, a.Key, a.Priority}
-	err = each(ctx, e.read, "looked-at", args, []any{&n.At, &n.N, &n.ID, &n.Body}, func() error {
+	err = each(ctx, e.read, s.Look(), args, []any{&n.At, &n.N, &n.ID, &n.Body}, func() error {
 		looked = append(looked, n)
 		return nil
 	})

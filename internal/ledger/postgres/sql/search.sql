@@ -17,6 +17,22 @@ WHERE n.created_at >= $1::bigint AND (n.created_at, n.first_seq, n.id) < ($2, $3
   AND (n.priority >= $9 OR n.priority = 0)
 ORDER BY n.created_at DESC, n.first_seq DESC, n.id DESC LIMIT $5;
 
+-- name: search-oldest
+-- As search, in the other order: $1 made before, $2 … $4 the place that all come after.
+SELECT n.created_at, n.first_seq, n.id FROM notices n
+WHERE n.created_at < $1::bigint AND (n.created_at, n.first_seq, n.id) > ($2, $3::bigint, $4)
+  AND (cardinality($6::text[]) = 0 OR n.warehouse = ANY ($6::text[]) OR n.warehouse = '')
+  AND (cardinality($7::text[]) = 0 OR n.type = ANY ($7::text[]))
+  AND ($8 = '' OR n.rule = $8)
+  AND (n.priority >= $9 OR n.priority = 0)
+ORDER BY n.created_at, n.first_seq, n.id LIMIT $5;
+
+-- name: search-finding-oldest
+-- As search-finding, in the other order.
+SELECT n.created_at, n.first_seq, n.id FROM notices n
+WHERE n.finding = $6 AND n.created_at < $1::bigint AND (n.created_at, n.first_seq, n.id) > ($2, $3::bigint, $4)
+ORDER BY n.created_at, n.first_seq, n.id LIMIT $5;
+
 -- name: search-finding
 -- $6 the number of the finding.
 SELECT n.created_at, n.first_seq, n.id FROM notices n

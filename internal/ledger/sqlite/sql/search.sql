@@ -12,12 +12,27 @@ SELECT num FROM notices WHERE created_at >= ?1 AND (created_at, num) < (?2, ?3)
   AND (priority >= ?8 OR priority = 0)
 ORDER BY created_at DESC, num DESC LIMIT ?4;
 
+-- name: search-oldest
+-- As search, in the other order: ?1 made before, ?2, ?3 created_at and num that all come after.
+SELECT num FROM notices WHERE created_at < ?1 AND (created_at, num) > (?2, ?3)
+  AND (?5 = '[]' OR warehouse = '' OR warehouse IN (SELECT value FROM json_each(?5)))
+  AND (?6 = '[]' OR type IN (SELECT value FROM json_each(?6)))
+  AND (?7 = '' OR rule = ?7)
+  AND (priority >= ?8 OR priority = 0)
+ORDER BY created_at, num LIMIT ?4;
+
+-- name: search-finding-oldest
+-- As search-finding, in the other order.
+SELECT num FROM notices WHERE finding = ?5 AND created_at < ?1 AND (created_at, num) > (?2, ?3)
+ORDER BY created_at, num LIMIT ?4;
+
 -- name: search-finding
 -- ?5 the number of the finding.
 SELECT num FROM notices WHERE finding = ?5 AND created_at >= ?1 AND (created_at, num) < (?2, ?3)
 ORDER BY created_at DESC, num DESC LIMIT ?4;
 
 -- name: looked-at
+-- reversed: looked-at-oldest
 -- Arguments: ?1 nums (JSON), ?2 warehouses, ?3 types, ?4 statuses (JSON), none = any, ?5 rule, ?6 a part of the key, '' = any,
 -- ?7 priority at least. Result: created_at, num, id; the body of those that may match.
 SELECT n.created_at, n.num, n.id,

@@ -12,7 +12,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List who changed what, the latest first
+         * List who changed what
          * @description Every change of settings has a record, which is made with it or not at all, and which nobody can change or remove. What is data has none: notices, readers' marks, the work on items.
          */
         get: operations["list-audit"];
@@ -72,7 +72,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List deliveries, the latest first
+         * List deliveries
          * @description A delivery is one notice on its way to one sink. To the inbox and to queues a delivery is tried until it succeeds; to push channels as its strategy says.
          */
         get: operations["list-deliveries"];
@@ -152,6 +152,26 @@ export interface paths {
          * @description The deliveries are named by their numbers or chosen by a filter. What a filter chooses is changed in portions: while the answer has `cursor`, there are more, and the same request with it as the filter's `after` goes on.
          */
         post: operations["cancel-deliveries"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/deliveries/causes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Group what failed or timed out by its cause
+         * @description A cause is what the latest attempt came to: the status of the answer, `timeout`, `unanswered`, or `none` where no attempt was made. What the other side refused for good, and will refuse again, is a cause of its own: `refused`, with the status behind a colon. Up to 10,000 deliveries of each sink and state are looked at.
+         */
+        get: operations["list-delivery-causes"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -334,7 +354,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Search the notices of the ledger, the latest first
+         * Search the notices of the ledger
          * @description For operators: what has been told, to anybody, for as long as the ledger keeps it. A page looks at 20,000 notices at most: those of the rule, else of the types, else of the warehouses, else of the time. What is narrowed by other things alone may take more than one page to be found: through says how far back it has looked.
          */
         get: operations["search-notices"];
@@ -842,6 +862,26 @@ export interface paths {
          * @description Each operation has its own outcome, and one that fails does not hold up the others. Fields that an operation does not use are refused.
          */
         post: operations["step"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/queues/{queue}/workers": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the workers that a queue knows
+         * @description Who holds leases of items of the token's warehouses, who held some lately, and to whom items are assigned: the latest lease first. An item can be assigned to others, too.
+         */
+        get: operations["list-workers"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -1667,6 +1707,8 @@ export interface components {
             durationMs?: number;
             /** @description why it failed; absent where the other side took the delivery. An attempt that the node cut off because it stopped says so, and does not count */
             error?: string;
+            /** @description the other side will never take the delivery, however often it is tried */
+            refused?: boolean;
             /**
              * Format: int64
              * @description the code of the other side's answer, of HTTP or SMTP; absent where it gave none
@@ -2014,6 +2056,33 @@ export interface components {
             type: string;
             warehouse: string;
         };
+        DeliveryCause: {
+            /**
+             * @description the status of the latest answer, timeout, unanswered, none (no attempt was made), or refused with the status behind a colon
+             * @example 503
+             */
+            cause: string;
+            /**
+             * Format: int64
+             * @description of the deliveries that were looked at: up to 10,000 of a sink and state
+             */
+            count: number;
+            /**
+             * Format: int64
+             * @description the number of the latest
+             */
+            last: number;
+            /** @description of the latest */
+            lastError?: string;
+            /** @description the other side will never take these deliveries, however often they are tried */
+            refused?: boolean;
+            sink: string;
+            /** @enum {string} */
+            state: "failed" | "timed_out";
+        };
+        DeliveryCauses: {
+            causes: components["schemas"]["DeliveryCause"][];
+        };
         DeliveryChoice: {
             /** @description instead of ids: every one of which all this is true; it says something at least */
             filter?: components["schemas"]["DeliveryFilter"];
@@ -2030,6 +2099,11 @@ export interface components {
         DeliveryFilter: {
             /** @description the cursor of the answer before: it goes on there */
             after?: string;
+            /**
+             * @description why it failed, as GET /deliveries/causes names it
+             * @example 503
+             */
+            cause?: string;
             /** @description it waits for more than its time: a silence holds it back, or an earlier one of its finding does */
             held?: boolean;
             /** @description its id */
@@ -4913,6 +4987,28 @@ export interface components {
              */
             timezone?: string;
         };
+        Worker: {
+            /**
+             * Format: int64
+             * @description items that wait for the worker alone
+             */
+            assigned: number;
+            /**
+             * Format: date-time
+             * @description when the worker leased last; absent where that is long ago
+             */
+            lastLease?: string;
+            /**
+             * Format: int64
+             * @description items that the worker holds
+             */
+            leased: number;
+            /** @description as an item is assigned to */
+            name: string;
+        };
+        Workers: {
+            workers: components["schemas"]["Worker"][];
+        };
     };
     responses: never;
     parameters: never;
@@ -4935,6 +5031,8 @@ export interface operations {
                 limit?: number;
                 /** @description changes of this, or of what begins with it: rule, rule:negative-bin-stock, queue:replenishment */
                 object?: string;
+                /** @description the latest first, or the oldest */
+                order?: "latest" | "oldest";
                 /** @description made then or later: RFC 3339, or so long ago, as 7d */
                 since?: string;
             };
@@ -5067,12 +5165,16 @@ export interface operations {
             query?: {
                 /** @description the cursor of the page before */
                 after?: string;
+                /** @description only those that were not sent for this cause, as GET /deliveries/causes names it */
+                cause?: string;
                 /** @description only pending ones that wait for more than their time: held back by a silence, or for an earlier one of their finding */
                 held?: boolean;
                 /** @description deliveries in a page */
                 limit?: number;
                 /** @description only of this notice */
                 notice?: string;
+                /** @description the latest first, or the oldest */
+                order?: "latest" | "oldest";
                 /** @description only of notices of this rule */
                 rule?: string;
                 /** @description to this sink alone */
@@ -5289,6 +5391,50 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Changed"];
                     "application/xml": components["schemas"]["Changed"];
+                };
+            };
+            /** @description the service cannot answer now; the problem's code says why */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+xml": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "list-delivery-causes": {
+        parameters: {
+            query?: {
+                /** @description only of notices of this warehouse */
+                warehouse?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description the request is refused; the problem's code says why */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+xml": components["schemas"]["Problem"];
+                };
+            };
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DeliveryCauses"];
+                    "application/xml": components["schemas"]["DeliveryCauses"];
                 };
             };
             /** @description the service cannot answer now; the problem's code says why */
@@ -5867,6 +6013,8 @@ export interface operations {
                 key?: string;
                 /** @description notices in a page */
                 limit?: number;
+                /** @description the latest first, or the oldest */
+                order?: "latest" | "oldest";
                 /** @description this priority or a higher one */
                 priority?: number;
                 /** @description of this rule */
@@ -6234,6 +6382,8 @@ export interface operations {
                 key?: string;
                 /** @description items in a page */
                 limit?: number;
+                /** @description state: as said of the state; waiting: of ready items those first that have been ready for longest, whatever their priorities */
+                order?: "state" | "waiting";
                 /** @description ready in the order of service, ends and withheld the latest push first, the others by due time (dead: when they died); withheld: dead items that wait for an operator since the ledger was restored */
                 state?: "ready" | "assigned" | "leased" | "delayed" | "suspended" | "stored" | "dead" | "withheld" | "done" | "removed" | "refused";
                 /** @description of the test twin */
@@ -7347,6 +7497,55 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Stepped"];
                     "application/xml": components["schemas"]["Stepped"];
+                };
+            };
+            /** @description the service cannot answer now; the problem's code says why */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+xml": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "list-workers": {
+        parameters: {
+            query?: {
+                /** @description of the test twin */
+                test?: boolean;
+                /** @description of items of this warehouse alone */
+                warehouse?: string;
+            };
+            header?: never;
+            path: {
+                /** @description the queue */
+                queue: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description the request is refused; the problem's code says why */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+xml": components["schemas"]["Problem"];
+                };
+            };
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Workers"];
+                    "application/xml": components["schemas"]["Workers"];
                 };
             };
             /** @description the service cannot answer now; the problem's code says why */

@@ -2,7 +2,8 @@ import { dictionary, format, type Dictionary, type Locale, type Values, type Wor
 
 export type Theme = "system" | "light" | "dark";
 
-const stored = (name: string): string | null => {
+/** What the browser keeps under a name. */
+export const stored = (name: string): string | null => {
   try {
     return localStorage.getItem(name);
   } catch {
@@ -10,7 +11,8 @@ const stored = (name: string): string | null => {
   }
 };
 
-const store = (name: string, value: string): void => {
+/** Has the browser keep something. */
+export const store = (name: string, value: string): void => {
   try {
     localStorage.setItem(name, value);
   } catch {

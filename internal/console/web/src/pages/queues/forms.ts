@@ -9,6 +9,8 @@ export const f = texts({
       other: "{count} of the selected items are left out: their states do not allow it.",
     },
     workerName: "Worker",
+    knownWorkers: "Assign to a worker that the queue knows",
+    holds: "{leased} leased, {assigned} assigned",
     workerHint:
       "One worker as the list shows it, such as service:wms/packer-7, or a subject for all its workers, such as user:ann. Empty: anybody gets it again.",
     days: "Days",
@@ -98,6 +100,8 @@ export const f = texts({
     many: "{count} 项",
     notAll: "所选中有 {count} 项的状态不允许此操作，将跳过。",
     workerName: "工作者",
+    knownWorkers: "指派给队列已知的工作者",
+    holds: "处理中 {leased}，已指派 {assigned}",
     workerHint:
       "列表中显示的某个工作者，如 service:wms/packer-7；或某个主体（其所有工作者），如 user:ann。留空：任何人都可领取。",
     days: "天数",
