@@ -54,8 +54,16 @@ export async function watch(context: BrowserContext): Promise<Faults> {
 /** What axe is asked: everything, or what colours alone decide. */
 export type Asked = "everything" | "colours";
 
-/** Throws if axe finds something serious or critical in the page, shadow trees included. */
-export async function axe(page: Page, within?: string, asked: Asked = "everything"): Promise<void> {
+/** How grave a fault is that a test does not let pass: any at all, or a serious one. */
+export type Floor = "any" | "serious";
+
+/** Throws if axe finds something serious or critical in the page, or anything at all, shadow trees included. */
+export async function axe(
+  page: Page,
+  within?: string,
+  asked: Asked = "everything",
+  floor: Floor = "serious",
+): Promise<void> {
   if (!(await page.evaluate(() => "axe" in window))) {
     await page.evaluate(axeSource); // through the debugger, which the page's policy does not bind
   }
@@ -70,12 +78,12 @@ export async function axe(page: Page, within?: string, asked: Asked = "everythin
     [within, asked] as const,
   );
   const serious = results.violations.filter(
-    (each) => each.impact === "serious" || each.impact === "critical",
+    (each) => floor === "any" || each.impact === "serious" || each.impact === "critical",
   );
   if (serious.length > 0) {
     const lines = serious.flatMap((each) =>
       each.nodes.map((node) => `${each.id}: ${node.target.join(" ")}: ${node.failureSummary}`),
     );
-    throw new Error(`axe finds ${serious.length} serious faults:\n${lines.join("\n")}`);
+    throw new Error(`axe finds ${serious.length} faults:\n${lines.join("\n")}`);
   }
 }
