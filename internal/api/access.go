@@ -42,8 +42,10 @@ var Access = map[string][]auth.Role{
 	"status":  Onlookers,
 	"me":      everybody,
 
-	"overview":        Onlookers,
-	"stream-overview": Onlookers,
+	"overview":         Onlookers,
+	"stream-overview":  Onlookers,
+	"overview-history": Onlookers,
+	"list-failures":    Onlookers,
 
 	"poll-notices":              pollers,
 	"stream-notices":            pollers,

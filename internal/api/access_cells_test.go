@@ -21,6 +21,8 @@ status                     . . . . x x x  .
 me                         x x x x x x x  .
 overview                   . . . . x x x  .
 stream-overview            . . . . x x x  .
+overview-history           . . . . x x x  .
+list-failures              . . . . x x x  .
 
 poll-notices               x x . . x x x  .
 stream-notices             x x . . x x x  .

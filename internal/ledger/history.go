@@ -15,6 +15,7 @@ type History interface {
 	Plans
 	Search
 	Overviews
+	Samples
 }
 
 // Runs answers what became of runs.
@@ -196,7 +197,7 @@ type NoticePage struct {
 
 // Overviews counts for those who look on. They ask again and again: each question costs what it counts, and nothing of what is kept besides.
 type Overviews interface {
-	// CountNotices counts the notices that were made from one time to another, which is not included, by parts of the length and by warehouse,
+	// CountNotices counts the notices that were made from one time to another, which is not included, by parts of the length, by warehouse and by type,
 	// in that order. A part begins at a multiple of its length since 1970; of the first and last, what lies between the times is counted. Events of items
 	// are for systems, and do not count.
 	CountNotices(ctx context.Context, from, to time.Time, part time.Duration) ([]NoticeCount, error)
@@ -205,10 +206,11 @@ type Overviews interface {
 	CountFindings(ctx context.Context) ([]FindingCount, error)
 }
 
-// NoticeCount is how many notices were made in a warehouse in some time.
+// NoticeCount is how many notices of a type were made in a warehouse in some time.
 type NoticeCount struct {
 	Start     time.Time
 	Warehouse string
+	Type      string
 	Count     int64
 	Urgent    int64 // of those, the ones of priority 4 and 5
 }

@@ -3,6 +3,7 @@ import type { AddressInfo } from "node:net";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { launch } from "./chromium";
+import { KeyboardPerson, MousePerson } from "./clicks";
 import { axe, watch } from "./page";
 import { until } from "./until";
 
@@ -58,5 +59,26 @@ test("axe finds a button without a name", async () => {
   await expect(axe(page)).rejects.toThrow("button-name");
   await page.evaluate(() => (document.querySelector("button")!.textContent = "Go"));
   await axe(page);
+  await context.close();
+});
+
+test("a task is counted in clicks, and is done by keyboard alone where Tab reaches everything", async () => {
+  const { page, context } = await open(
+    '<button>One</button><select aria-label="Two"><option>no<option>yes</select><button tabindex="-1">Three</button>',
+  );
+  for (const person of [new MousePerson(), new KeyboardPerson(page)]) {
+    await page.reload();
+    const pressed = page.evaluate(() =>
+      new Promise((done) => addEventListener("click", done)).then(() => "pressed"),
+    );
+    await person.press(page.getByRole("button", { name: "One" }));
+    expect(await pressed).toBe("pressed");
+    await person.choose(page.getByLabel("Two"), "yes");
+    expect(await page.getByLabel("Two").inputValue()).toBe("yes");
+    expect(person.clicks).toBe(person instanceof MousePerson ? 3 : 0);
+  }
+  await expect(
+    new KeyboardPerson(page, 9).press(page.getByRole("button", { name: "Three" })),
+  ).rejects.toThrow("Tab does not reach");
   await context.close();
 });

@@ -426,6 +426,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/overview/failures": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List runs that failed lately, of all rules, the latest first
+         * @description The 200 latest, of the last hour by default. Those of a rule are in GET /rules/{rule}/runs, for as long as the ledger keeps them.
+         */
+        get: operations["list-failures"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/overview/history": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * How things were: notices, findings, ages and lateness over time
+         * @description Points of a minute in the last two hours, of ten minutes in the last 25 hours, else of an hour, for 31 days. One node takes a sample each minute. A point without samples has notices alone: nobody looked then. Rules, notices, findings and items are those of the token's warehouses.
+         */
+        get: operations["overview-history"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/overview/stream": {
         parameters: {
             query?: never;
@@ -2218,6 +2258,17 @@ export interface components {
             running?: components["schemas"]["Side"];
             unchanged: components["schemas"]["Keys"];
         };
+        Failure: {
+            /** Format: date-time */
+            due: string;
+            /** @description begins with a code */
+            error: string;
+            rule: string;
+            scope?: string;
+        };
+        Failures: {
+            runs: components["schemas"]["Failure"][];
+        };
         Fault: {
             /** @description where, e.g. body.fields.bin.type */
             location?: string;
@@ -2366,6 +2417,91 @@ export interface components {
             sink: string;
             /** @description empty of a sink whose one lane is for all warehouses */
             warehouses: string[];
+        };
+        History: {
+            /** Format: date-time */
+            from: string;
+            /** @description in the order of time */
+            points: components["schemas"]["HistoryPoint"][];
+            /**
+             * Format: date-time
+             * @description when the latest sample was taken, of whatever time; samples are taken once a minute
+             */
+            sampled?: string;
+            /**
+             * Format: int64
+             * @description how long a point is
+             */
+            stepSeconds: number;
+            /** Format: date-time */
+            to: string;
+            /** @description that have had anything in this time, in the warehouses that were asked for; by name */
+            types: components["schemas"]["HistoryShare"][];
+            /** @description of the token, that have had anything in this time, of the types that were asked for; by name */
+            warehouses: components["schemas"]["HistoryShare"][];
+        };
+        HistoryFigures: {
+            /**
+             * Format: double
+             * @description open findings, the mean of the samples
+             */
+            firing: number;
+            /**
+             * Format: double
+             * @description how late a firing began, or was and had not begun, in seconds, the highest of the samples
+             */
+            lateness: number;
+            /**
+             * Format: double
+             * @description findings that are pending, the mean of the samples
+             */
+            pending: number;
+            /**
+             * Format: double
+             * @description since when the oldest ready item of a queue waited, in seconds, the highest of the samples; of all types
+             */
+            queueAge: number;
+            /**
+             * Format: double
+             * @description deliveries that are due and pending, the mean of the samples; 10,000 stands for so many or more
+             */
+            waiting: number;
+            /**
+             * Format: double
+             * @description their age in seconds, which half of them have not passed; of the oldest 10,000
+             */
+            waitingP50: number;
+            /**
+             * Format: double
+             * @description their age in seconds, which 99 of a hundred have not passed
+             */
+            waitingP99: number;
+        };
+        HistoryPoint: {
+            /** @description what the samples say */
+            looked?: components["schemas"]["HistoryFigures"];
+            /**
+             * Format: int64
+             * @description that were made
+             */
+            notices: number;
+            /**
+             * Format: int64
+             * @description of which the rest was made; 0 = nobody looked
+             */
+            samples: number;
+            /** Format: date-time */
+            start: string;
+            /**
+             * Format: int64
+             * @description of those, the ones of priority 4 and 5
+             */
+            urgent: number;
+        };
+        HistoryShare: {
+            name: string;
+            /** Format: int64 */
+            notices: number;
         };
         Import: {
             subscriptions: components["schemas"]["Subscription"][];
@@ -6219,6 +6355,100 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Overview"];
                     "application/xml": components["schemas"]["Overview"];
+                };
+            };
+            /** @description the service cannot answer now; the problem's code says why */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+xml": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "list-failures": {
+        parameters: {
+            query?: {
+                /** @description due then or later: RFC 3339, or so long ago, as 1h */
+                since?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description the request is refused; the problem's code says why */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+xml": components["schemas"]["Problem"];
+                };
+            };
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failures"];
+                    "application/xml": components["schemas"]["Failures"];
+                };
+            };
+            /** @description the service cannot answer now; the problem's code says why */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+xml": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "overview-history": {
+        parameters: {
+            query?: {
+                /** @description RFC 3339; an hour before to by default */
+                from?: string;
+                /** @description RFC 3339; now by default */
+                to?: string;
+                /** @description of these types alone, by their code; may be repeated. The items of queues have no type */
+                type?: string[];
+                /** @description these alone; repeat it for more than one. Without it, all that the token has */
+                warehouse?: string[];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description the request is refused; the problem's code says why */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+xml": components["schemas"]["Problem"];
+                };
+            };
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["History"];
+                    "application/xml": components["schemas"]["History"];
                 };
             };
             /** @description the service cannot answer now; the problem's code says why */
