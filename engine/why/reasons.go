@@ -217,7 +217,7 @@ func (g *gatherer) silences() {
 	if typ == "" {
 		typ, warehouse = a.Rule.Notice.Type, a.Rule.Scope
 	}
-	holding := g.silencer.Holding(a.Asked, judge.Subject(a.Rule, typ, warehouse))
+	holding := g.silencer.Holding(a.Asked, judge.Subject(a.Rule, typ, warehouse, g.toldKey()))
 	does := "holds back what there is to tell"
 	if a.Rule.Mode == rules.ModeEvent {
 		does = "drops new rows"
@@ -245,6 +245,18 @@ func (g *gatherer) aboutWhat() (typ, warehouse string) {
 		return g.answer.Notices[0].Notice.Type, g.answer.Notices[0].Notice.Warehouse
 	}
 	return "", ""
+}
+
+// toldKey is the key under which there is something to tell: of the finding's group, where the rule tells groups.
+func (g *gatherer) toldKey() string {
+	switch a := g.answer; {
+	case a.Finding != nil && a.Finding.Group != "":
+		return a.Finding.Group
+	case a.Look != nil && a.Look.Group != "":
+		return a.Look.Group
+	default:
+		return a.Key
+	}
 }
 
 func silenceNames(ids string) string {

@@ -4177,7 +4177,7 @@ export interface components {
              */
             from?: string;
             /**
-             * @description NAME=TEXT, NAME!=TEXT, NAME=~EXPRESSION or NAME!~EXPRESSION, all of which have to match; a name is rule, type, warehouse, scope, or that of a label. An expression (RE2) fits the whole text
+             * @description NAME=TEXT, NAME!=TEXT, NAME=~EXPRESSION or NAME!~EXPRESSION, all of which have to match; a name is rule, type, warehouse, scope, key, or that of a label (labels.key is a label called key). A key is that of a finding as its notice carries it, or of a group. An expression (RE2) fits the whole text
              * @example [
              *       "rule=negative-bin-stock",
              *       "warehouse=~1192.*"
