@@ -34,7 +34,6 @@ export const t = texts({
     paused: "All rules are paused",
     pausedBy: "By {by}",
     pausedFor: "By {by}: {reason}",
-    ends: "Ends",
     pausedToggle: "All rules are paused: resume them first",
   },
   zh: {
@@ -66,7 +65,6 @@ export const t = texts({
     paused: "所有规则已暂停",
     pausedBy: "由 {by} 暂停",
     pausedFor: "由 {by} 暂停：{reason}",
-    ends: "结束于",
     pausedToggle: "所有规则已暂停，请先恢复运行",
   },
 });
