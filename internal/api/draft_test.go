@@ -137,7 +137,7 @@ func TestDraftsAndPreviewsAreOnRecord(t *testing.T) {
 			t.Errorf("%d %s", got.status, got.body)
 		}
 	}
-	if tried != 6 {
+	if tried != 7 {
 		t.Error("what could not be recorded was tried")
 	}
 }
