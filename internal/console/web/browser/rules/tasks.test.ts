@@ -32,39 +32,44 @@ async function pick(person: Person, group: Locator, name: string, steps: number)
   return person.pressAt(group.locator("input:checked"), middle, Array<string>(steps).fill("ArrowDown"));
 }
 
-test.each(people)("a rule is disabled in one warehouse for two hours, or until any time, %s", async (_, who) => {
-  const { page } = await shared.open("/rules/negative-bin-stock?scope=119241");
-  const toggle = page.getByRole("switch", { name: "negative-bin-stock in 119241 runs" });
-  const dialog = page.getByRole("dialog");
-  await toggle.waitFor();
+test.each(people)(
+  "a rule is disabled in one warehouse for two hours, or until any time, %s",
+  async (_, who) => {
+    const { page } = await shared.open("/rules/negative-bin-stock?scope=119241");
+    const toggle = page.getByRole("switch", { name: "negative-bin-stock in 119241 runs" });
+    const dialog = page.getByRole("dialog");
+    await toggle.waitFor();
 
-  const forTwoHours = who(page);
-  await forTwoHours.press(toggle);
-  await pick(forTwoHours, dialog, "2 hours", 1);
-  await forTwoHours.press(dialog.getByRole("button", { name: "Disable" }));
-  await until(async () => (await scope("119241"))?.enabled === false, "the rule to be off");
-  expect(forTwoHours.clicks).toBeLessThanOrEqual(4);
-  const off = await scope("119241");
-  expect(off?.switch).toMatchObject({ scope: "119241", state: "disabled" });
-  expect(Math.round((Date.parse(off?.switch?.until ?? "") - Date.now()) / 60_000)).toBe(120);
-  expect((await scope("119240"))?.enabled).toBe(true);
-  await shared.server.call("POST", "/api/v1/rules/negative-bin-stock/clear?scope=119241");
-  await expect.poll(() => toggle.getAttribute("aria-checked")).toBe("true");
+    const forTwoHours = who(page);
+    await forTwoHours.press(toggle);
+    await pick(forTwoHours, dialog, "2 hours", 1);
+    await forTwoHours.press(dialog.getByRole("button", { name: "Disable" }));
+    await until(async () => (await scope("119241"))?.enabled === false, "the rule to be off");
+    expect(forTwoHours.clicks).toBeLessThanOrEqual(4);
+    const off = await scope("119241");
+    expect(off?.switch).toMatchObject({ scope: "119241", state: "disabled" });
+    expect(Math.round((Date.parse(off?.switch?.until ?? "") - Date.now()) / 60_000)).toBe(120);
+    expect((await scope("119240"))?.enabled).toBe(true);
+    await shared.server.call("POST", "/api/v1/rules/negative-bin-stock/clear?scope=119241");
+    await expect.poll(() => toggle.getAttribute("aria-checked")).toBe("true");
 
-  const untilEve = who(page);
-  await untilEve.press(toggle);
-  await pick(untilEve, dialog, "Until a time of my own", 5);
-  const field = dialog.getByLabel("Until when");
-  await expect.poll(() => field.evaluate((element) => element === document.activeElement)).toBe(true);
-  await page.keyboard.type("12242031\t0630PM"); // as the field takes it in English
-  await axeBoth(page);
-  await untilEve.press(dialog.getByRole("button", { name: "Disable" }));
-  await until(async () => (await scope("119241"))?.enabled === false, "the rule to be off");
-  expect(untilEve.clicks).toBeLessThanOrEqual(4);
-  expect((await scope("119241"))?.switch?.until).toBe(new Date(2031, 11, 24, 18, 30).toISOString().replace(".000", ""));
-  await page.getByText("ends in").first().waitFor();
-  await shared.server.call("POST", "/api/v1/rules/negative-bin-stock/clear?scope=119241");
-});
+    const untilEve = who(page);
+    await untilEve.press(toggle);
+    await pick(untilEve, dialog, "Until a time of my own", 5);
+    const field = dialog.getByLabel("Until when");
+    await expect.poll(() => field.evaluate((element) => element === document.activeElement)).toBe(true);
+    await page.keyboard.type("12242031\t0630PM"); // as the field takes it in English
+    await axeBoth(page);
+    await untilEve.press(dialog.getByRole("button", { name: "Disable" }));
+    await until(async () => (await scope("119241"))?.enabled === false, "the rule to be off");
+    expect(untilEve.clicks).toBeLessThanOrEqual(4);
+    expect((await scope("119241"))?.switch?.until).toBe(
+      new Date(2031, 11, 24, 18, 30).toISOString().replace(".000", ""),
+    );
+    await page.getByText("ends in").first().waitFor();
+    await shared.server.call("POST", "/api/v1/rules/negative-bin-stock/clear?scope=119241");
+  },
+);
 
 test.each(people)("one finding is silenced from its notice, %s", async (_, who) => {
   await shared.server.call("POST", "/api/v1/rules/negative-bin-stock/run?scope=119240");
@@ -170,7 +175,10 @@ test("the editor completes fields and values, and marks problems while somebody 
   await page.keyboard.type("s");
   await page.getByRole("status").getByText("1 problem").waitFor();
   await page.locator(".cm-lintRange-error", { hasText: "keep_lasts" }).waitFor();
-  const audit = await shared.server.call<{ changes: { action: string }[] }>("GET", "/api/v1/audit?action=rule.draft&object=rule:on-trial");
+  const audit = await shared.server.call<{ changes: { action: string }[] }>(
+    "GET",
+    "/api/v1/audit?action=rule.draft&object=rule:on-trial",
+  );
   const tries = audit.changes.length;
   expect(tries).toBeLessThanOrEqual(2); // those of the other tests: a check leaves no record
 });

@@ -58,7 +58,12 @@ test("a silence of a notice is of its finding, or of the rule of many, or of the
   const matchers = (change: Partial<typeof notice>) =>
     new URL(silenceOf({ ...notice, ...change }), "http://x").searchParams.getAll("matcher");
   expect(matchers({})).toEqual(["rule=bins", "warehouse=119240", 'key=[119240,"A-01"]']);
-  expect(matchers({ scope: "east" })).toEqual(["rule=bins", "warehouse=119240", "scope=east", 'key=[119240,"A-01"]']);
+  expect(matchers({ scope: "east" })).toEqual([
+    "rule=bins",
+    "warehouse=119240",
+    "scope=east",
+    'key=[119240,"A-01"]',
+  ]);
   expect(matchers({ key: '"no_data"' })).toContain('key="\\"no_data\\""');
   expect(matchers({ id: "nd_1" })).toEqual(["rule=bins", "warehouse=119240"]);
   expect(matchers({ rule: "", key: "" })).toEqual(["type=REP", "warehouse=119240"]);

@@ -54,7 +54,7 @@ export const t = texts({
     comparison: "Comparison",
     value: "Value",
     conditionsHint:
-      "All of them have to match. A name is rule, type, warehouse, scope, key, or that of a label. A key is written as its notice has it: [119240,\"A-01\"]. “Fits” takes an expression (RE2) for the whole text.",
+      'All of them have to match. A name is rule, type, warehouse, scope, key, or that of a label. A key is written as its notice has it: [119240,"A-01"]. “Fits” takes an expression (RE2) for the whole text.',
     addCondition: "Add a condition",
     removeCondition: "Remove the condition {name}",
     kind: "When",
@@ -154,7 +154,7 @@ export const t = texts({
     comparison: "比较方式",
     value: "值",
     conditionsHint:
-      "须全部满足。名称为 rule、type、warehouse、scope、key 或标签名。键的写法与其通知中一致：[119240,\"A-01\"]。“符合”使用匹配整个文本的 RE2 表达式。",
+      '须全部满足。名称为 rule、type、warehouse、scope、key 或标签名。键的写法与其通知中一致：[119240,"A-01"]。“符合”使用匹配整个文本的 RE2 表达式。',
     addCondition: "添加条件",
     removeCondition: "删除条件 {name}",
     kind: "时间",

@@ -3,7 +3,8 @@ import schema from "../../../../../../../configs/rule.schema.json";
 import { placeAt } from "./place";
 import { offers, type Schema } from "./schema";
 
-const rule = (last: string, ...lines: string[]) => ["  - id: low", "    probe:", "      sql: |", ...lines, last].join("\n");
+const rule = (last: string, ...lines: string[]) =>
+  ["  - id: low", "    probe:", "      sql: |", ...lines, last].join("\n");
 const labels = (text: string) => {
   const place = placeAt(text);
   return place && offers(schema as Schema, place.path, place.key).map((offer) => offer.label);
@@ -11,7 +12,11 @@ const labels = (text: string) => {
 
 test("a place is read from the indentation", () => {
   expect(placeAt("  - id: low\n    no")).toEqual({ path: [], beside: ["id"], word: "no" });
-  expect(placeAt("- id: low\n  title: Low\n  sched")).toEqual({ path: [], beside: ["title", "id"], word: "sched" });
+  expect(placeAt("- id: low\n  title: Low\n  sched")).toEqual({
+    path: [],
+    beside: ["title", "id"],
+    word: "sched",
+  });
   expect(placeAt("- id: low\n  schedule:\n    cr")).toEqual({ path: ["schedule"], beside: [], word: "cr" });
   expect(placeAt("- id: low\n  deliver:\n    - sink: inbox\n      str")).toEqual({
     path: ["deliver"],
@@ -35,7 +40,9 @@ test("nothing is offered in texts and comments", () => {
 
 test("fields and values come from the schema of rule files", () => {
   expect(labels("- id: low\n  ")).toEqual(expect.arrayContaining(["schedule", "keep_firing_for", "notice"]));
-  expect(labels("- id: low\n  schedule:\n    ")).toEqual(expect.arrayContaining(["cron", "timezone", "catch_up"]));
+  expect(labels("- id: low\n  schedule:\n    ")).toEqual(
+    expect.arrayContaining(["cron", "timezone", "catch_up"]),
+  );
   expect(labels("- id: low\n  deliver:\n    - ")).toEqual(expect.arrayContaining(["sink", "strategy"]));
   expect(labels("- id: low\n  mode: ")).toEqual(expect.arrayContaining(["state", "event"]));
   expect(labels("- id: low\n  enabled: ")).toEqual(["true", "false"]);

@@ -25,9 +25,18 @@ export interface Offer {
 /** What may stand below the keys of a path in a rule, or as the value of a key there. */
 export function offers(whole: Schema, path: readonly string[], key: string | undefined): Offer[] {
   let at = forms(whole, [whole.definitions?.["rule"] ?? {}]);
-  for (const each of path) at = forms(whole, at.map((schema) => below(schema, each)));
+  for (const each of path)
+    at = forms(
+      whole,
+      at.map((schema) => below(schema, each)),
+    );
   if (key === undefined) return keys(whole, at);
-  return values(forms(whole, at.map((schema) => below(schema, key))));
+  return values(
+    forms(
+      whole,
+      at.map((schema) => below(schema, key)),
+    ),
+  );
 }
 
 /** The forms that something may have, without references and choices. */
@@ -43,7 +52,8 @@ function forms(whole: Schema, list: readonly (Schema | undefined)[]): Schema[] {
 
 function find(whole: Schema, ref: string): Schema | undefined {
   let at: unknown = whole;
-  for (const part of ref.replace(/^#\//, "").split("/")) at = (at as Record<string, unknown> | undefined)?.[part];
+  for (const part of ref.replace(/^#\//, "").split("/"))
+    at = (at as Record<string, unknown> | undefined)?.[part];
   return at as Schema | undefined;
 }
 
@@ -67,7 +77,8 @@ function keys(whole: Schema, at: readonly Schema[]): Offer[] {
 
 function values(at: readonly Schema[]): Offer[] {
   const found = new Map<string, Offer>();
-  const note = (value: unknown, info = "") => found.set(String(value), { label: String(value), detail: "", info });
+  const note = (value: unknown, info = "") =>
+    found.set(String(value), { label: String(value), detail: "", info });
   for (const form of at) {
     for (const value of form.enum ?? []) note(value, form.description);
     if (form.const !== undefined) note(form.const, form.description);

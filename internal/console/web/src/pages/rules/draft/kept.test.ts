@@ -21,7 +21,12 @@ test("beyond the bound the oldest goes", () => {
 });
 
 test("a storage that is full, forbidden or broken keeps nothing, and says so", () => {
-  const full = { ...localStorage, setItem: () => { throw new DOMException("full"); } } as unknown as Storage;
+  const full = {
+    ...localStorage,
+    setItem: () => {
+      throw new DOMException("full");
+    },
+  } as unknown as Storage;
   expect(new Drafts(full, "x").put("a", { text: "", base: "", at: 0 })).toBe(false);
   expect(new Drafts(undefined, "x").put("a", { text: "", base: "", at: 0 })).toBe(false);
   localStorage.setItem("tallyman.draft.user:ann a", "{broken");

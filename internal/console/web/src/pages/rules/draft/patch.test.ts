@@ -26,5 +26,7 @@ test("a patch names the file and has the lines around a change", () => {
 
 test("a file without an end of its last line is patched as it is", () => {
   const bare = file.trimEnd();
-  expect(applyPatch(bare, patchOf("stock.yaml", bare, `${bare}\n    when: n > 1`))).toBe(`${bare}\n    when: n > 1`);
+  expect(applyPatch(bare, patchOf("stock.yaml", bare, `${bare}\n    when: n > 1`))).toBe(
+    `${bare}\n    when: n > 1`,
+  );
 });

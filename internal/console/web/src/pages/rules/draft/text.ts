@@ -3,7 +3,8 @@ import { texts } from "../../../lib/preferences.svelte";
 /** Another text of a rule, tried without saving it. */
 export const t = texts({
   en: {
-    nothingSaved: "Nothing is saved here. The text stands in {file} from line {line}; the draft is live when that file has it and is loaded.",
+    nothingSaved:
+      "Nothing is saved here. The text stands in {file} from line {line}; the draft is live when that file has it and is loaded.",
     lead: "A try checks the text as its file would be, holds it against the running version, and runs it read-only.",
     hint: "Ctrl+Space completes, Ctrl+Enter tries. Tab moves the text; Escape and then Tab leaves it.",
     kept: "This browser keeps the draft.",
@@ -23,7 +24,8 @@ export const t = texts({
     untouched: "This is the text that runs.",
     problemCount: { one: "{count} problem", other: "{count} problems" },
     moved: "The file on the node has changed since this draft was begun.",
-    movedMeans: "The draft is as you left it. It would take back what has changed, unless you bring that over.",
+    movedMeans:
+      "The draft is as you left it. It would take back what has changed, unless you bring that over.",
     movedHow: "What has changed in the file",
     movedKeep: "Keep the draft as it is",
     label: "Draft of the rule, in YAML",
@@ -64,7 +66,8 @@ export const t = texts({
     outdated: "The text has changed since it was tried.",
   },
   zh: {
-    nothingSaved: "这里不会保存任何内容。文本位于 {file}，从第 {line} 行起；该文件写入草稿并加载后，草稿才会生效。",
+    nothingSaved:
+      "这里不会保存任何内容。文本位于 {file}，从第 {line} 行起；该文件写入草稿并加载后，草稿才会生效。",
     lead: "试运行会按规则文件的标准检查文本，与正在运行的版本对比，并以只读方式运行。",
     hint: "Ctrl+空格 补全，Ctrl+Enter 试运行。Tab 键用于缩进；按 Escape 再按 Tab 离开文本。",
     kept: "草稿已保存在此浏览器中。",

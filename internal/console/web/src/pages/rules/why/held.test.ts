@@ -6,7 +6,11 @@ import { wordsOf } from "./held";
 
 const at = "2026-06-01T08:10:00Z";
 const until = "2026-06-01T18:00:00Z";
-const held = (code: string, facts: Schemas["Held"]["facts"] = {}) => ({ code, text: "as the server has it", facts });
+const held = (code: string, facts: Schemas["Held"]["facts"] = {}) => ({
+  code,
+  text: "as the server has it",
+  facts,
+});
 const full = (moment: string) => absolute(preferences.locale, Date.parse(moment));
 
 beforeEach(() => preferences.setLocale("en"));
@@ -34,7 +38,9 @@ test("what was told says when it is told again", () => {
   expect(wordsOf(held("repeat", { at, priority: 5 }))).toBe(
     `已于 ${full(at)} 通知。不会再次通知：规则没有设置 repeat_interval。`,
   );
-  expect(wordsOf(held("for", { seenMs: 120_000, askedMs: 600_000 }))).toBe("规则要求持续 10分钟（for），目前已持续 2分钟。");
+  expect(wordsOf(held("for", { seenMs: 120_000, askedMs: 600_000 }))).toBe(
+    "规则要求持续 10分钟（for），目前已持续 2分钟。",
+  );
 });
 
 test("a delivery says when it is tried, and how many wait alike", () => {

@@ -10,7 +10,8 @@ export const t = texts({
     ends: "This ends {at}.",
     unverified: "The rule does not run: {error}",
     not_run: "The rule has not run yet.",
-    firstRun: "Its first run takes the rows that it sees as known, and tells nothing of them (first_run: baseline).",
+    firstRun:
+      "Its first run takes the rows that it sees as known, and tells nothing of them (first_run: baseline).",
     failed: "The last run failed and left the findings as they were: {error}",
     shadow: "The rule is in shadow: what it finds goes to the inbox of {subscriber} alone.",
     absent: "The probe does not return the row.",
@@ -48,7 +49,8 @@ export const t = texts({
     was_silenced: "The silence {silences} held back what the last run had to tell. The next run tells it.",
     push_running: "The delivery to {sink} is being tried by {node}.",
     push_behind: "The delivery to {sink} waits until the one of the finding before it has ended.",
-    push_silenced: "The silence {silences} holds back the delivery to {sink}. It is looked at again at {at}, or when somebody ends the silence.",
+    push_silenced:
+      "The silence {silences} holds back the delivery to {sink}. It is looked at again at {at}, or when somebody ends the silence.",
     push_retry: {
       one: "The delivery to {sink} has failed {count} time: {error}.",
       other: "The delivery to {sink} has failed {count} times: {error}.",
@@ -60,8 +62,12 @@ export const t = texts({
     unless_read: "It does not where somebody reads the notice before.",
     unless_acked: "It does not where somebody acks the notice before.",
     unless_resolved: "It does not where the finding is over by then.",
-    push_due: "The delivery to {sink} has not been tried yet: the channel is busy, held back after failures, or no node runs it.",
-    alike: { one: "{count} more delivery to {sink} waits alike.", other: "{count} more deliveries to {sink} wait alike." },
+    push_due:
+      "The delivery to {sink} has not been tried yet: the channel is busy, held back after failures, or no node runs it.",
+    alike: {
+      one: "{count} more delivery to {sink} waits alike.",
+      other: "{count} more deliveries to {sink} wait alike.",
+    },
   },
   zh: {
     disabled: "规则文件已停用此规则：规则不运行，发现项保持原样。",
@@ -82,7 +88,8 @@ export const t = texts({
     no_matchResult: "结果不满足条件。",
     baseline: "首次运行时此行就已存在，首次运行把所有行都视为已知（first_run: baseline）。",
     for: "规则要求持续 {asked}（for），目前已持续 {seen}。",
-    keep_firing_for: "自 {at} 起没有运行再见到它。规则要求消失满 {asked}（keep_firing_for），目前已消失 {seen}。",
+    keep_firing_for:
+      "自 {at} 起没有运行再见到它。规则要求消失满 {asked}（keep_firing_for），目前已消失 {seen}。",
     repeat: "已于 {at} 通知。",
     againAfter: "{asked}后会再次通知。",
     againOn: "以下情况会再次通知：{news}。",
