@@ -20,9 +20,9 @@ const scope = async (name: string) =>
   );
 
 /** Each task is done twice: with a mouse, whose clicks are bounded, and without one. */
-const people: [string, (page: Page) => Person, number][] = [
-  ["with a mouse", () => new MousePerson(), Infinity],
-  ["by keyboard", (page) => new KeyboardPerson(page), 0],
+const people: [string, (page: Page) => Person][] = [
+  ["with a mouse", () => new MousePerson()],
+  ["by keyboard", (page) => new KeyboardPerson(page)],
 ];
 
 /** Chooses one of a group of which Tab reaches the chosen one, and arrows the others. */

@@ -7,7 +7,7 @@ const rule = (last: string, ...lines: string[]) =>
   ["  - id: low", "    probe:", "      sql: |", ...lines, last].join("\n");
 const labels = (text: string) => {
   const place = placeAt(text);
-  return place && offers(schema as Schema, place.path, place.key).map((offer) => offer.label);
+  return place && offers(schema as unknown as Schema, place.path, place.key).map((offer) => offer.label);
 };
 
 test("a place is read from the indentation", () => {
@@ -47,6 +47,6 @@ test("fields and values come from the schema of rule files", () => {
   expect(labels("- id: low\n  mode: ")).toEqual(expect.arrayContaining(["state", "event"]));
   expect(labels("- id: low\n  enabled: ")).toEqual(["true", "false"]);
   expect(labels("- id: low\n  nonsense:\n    ")).toEqual([]);
-  const [schedule] = offers(schema as Schema, [], undefined).filter(({ label }) => label === "schedule");
+  const [schedule] = offers(schema as unknown as Schema, [], undefined).filter(({ label }) => label === "schedule");
   expect(schedule?.info).not.toBe("");
 });

@@ -10,7 +10,7 @@ export const completion: Extension = autocompletion({ override: [complete], icon
 function complete({ state, pos, explicit }: CompletionContext): CompletionResult | null {
   const place = placeAt(state.doc.sliceString(0, pos));
   if (!place || (!explicit && place.word === "" && place.key === undefined)) return null;
-  const found = offers(schema as Schema, place.path, place.key).filter(
+  const found = offers(schema as unknown as Schema, place.path, place.key).filter(
     ({ label }) => !place.beside.includes(label),
   );
   if (found.length === 0) return null;
