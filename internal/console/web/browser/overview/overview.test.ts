@@ -47,7 +47,7 @@ test("the figures are those of the API, and lead to what they count", async () =
     .poll(() => page.getByRole("link", { name: "0 pending" }).first().getAttribute("href"))
     .toBe("/deliveries?sink=inbox&state=pending");
   await page.getByRole("slider").first().waitFor(); // the charts
-  await axeBoth(page, "any");
+  await axeBoth(page);
 });
 
 test("a chart is read by keyboard and as a table, and a point leads to its list", async () => {
@@ -148,7 +148,7 @@ test("fits a narrow screen in Chinese, and a wall", async () => {
   const over = () =>
     page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
   expect(await over()).toBeLessThanOrEqual(0);
-  await axeBoth(page, "any");
+  await axeBoth(page);
   const wall = await shared.open("/", { viewport: { width: 3840, height: 2160 } });
   await wall.page.getByRole("log").waitFor();
   const cut = await wall.page.evaluate(() => document.documentElement.scrollHeight - innerHeight);

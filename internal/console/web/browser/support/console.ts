@@ -1,7 +1,7 @@
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll } from "vitest";
 import { launch } from "./chromium";
-import { axe, type Faults, type Floor, watch } from "./page";
+import { axe, type Faults, watch } from "./page";
 import { Server, type ServerOptions } from "./server";
 
 /** How somebody looks at the console. */
@@ -90,7 +90,7 @@ async function shows(page: Page): Promise<string> {
 }
 
 /** Looks with axe at the page in light and in dark colours. */
-export async function axeBoth(page: Page, floor: Floor = "serious"): Promise<void> {
+export async function axeBoth(page: Page): Promise<void> {
   for (const colorScheme of ["light", "dark"] as const) {
     await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
     await page.waitForFunction(
@@ -100,6 +100,6 @@ export async function axeBoth(page: Page, floor: Floor = "serious"): Promise<voi
     await page.evaluate(
       () => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn))),
     );
-    await axe(page, undefined, colorScheme === "light" ? "everything" : "colours", floor); // the rest is the same in both
+    await axe(page, undefined, colorScheme === "light" ? "everything" : "colours"); // the rest is the same in both
   }
 }

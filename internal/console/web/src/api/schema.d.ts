@@ -1010,7 +1010,7 @@ export interface paths {
         put?: never;
         /**
          * Try another text of a rule
-         * @description The text is checked as its file would be, held against the running version, and run on the source, read-only, from the ledger's state. Nothing is saved: rules come from files alone. For those who see all warehouses; who has tried a text, with its size and its SHA-256, is in the audit.
+         * @description The text is checked as its file would be, held against the running version, and run on the source, read-only, from the ledger's state. Nothing is saved: rules come from files alone. For those who see all warehouses; who has tried a text, with its size and its SHA-256, is in the audit. With check the text is checked alone.
          */
         post: operations["draft-rule"];
         delete?: never;
@@ -2206,6 +2206,8 @@ export interface components {
             effect?: components["schemas"]["Effect"];
             /** @description in which the draft differs from what runs, in this scope */
             fields: components["schemas"]["ChangedField"][];
+            /** @description where the request asks for it */
+            file?: components["schemas"]["DraftFile"];
             /** @description what rules check --source warns of: the draft would run, but hardly as it is meant; places are those of problems */
             lints: components["schemas"]["FileProblem"][];
             /** @description why something is not there */
@@ -2222,6 +2224,10 @@ export interface components {
         DraftAsk: {
             /** @description as of a preview */
             at?: string;
+            /** @description check the text alone, as while it is typed: no source is asked, nothing is compared, and the audit has no record of it */
+            check?: boolean;
+            /** @description answer with the rule's file, as it is and with the draft in its place */
+            file?: boolean;
             /**
              * Format: int64
              * @description rows, findings, notices and keys that are listed at most. 20 by default
@@ -2231,6 +2237,13 @@ export interface components {
             scope?: string;
             /** @description the rule's entry in YAML, as /source has it: the item of the list with its dash, or the mapping alone; at most 64 KB. The file's defaults hold for it */
             text: string;
+        };
+        DraftFile: {
+            /** @description with the draft in the place of the rule */
+            after: string;
+            /** @description as the answering node has loaded it */
+            before: string;
+            name: string;
         };
         Effect: {
             /** @description told already, and told again by the draft only; counted besides */
@@ -2410,7 +2423,82 @@ export interface components {
         Held: {
             /** @description a stable word; docs/operations.md lists them */
             code: string;
+            /** @description what the text says, for those who word it in their own language */
+            facts: components["schemas"]["HeldFacts"];
+            /** @description in English, with times in UTC */
             text: string;
+        };
+        HeldFacts: {
+            /** @description all rules are paused */
+            all?: boolean;
+            /**
+             * Format: int64
+             * @description how long the rule asks; repeat: its repeat_interval
+             */
+            askedMs?: number;
+            /**
+             * Format: date-time
+             * @description keep_firing_for: the last run that saw it; repeat: when it was told; of deliveries: when they are tried
+             */
+            at?: string;
+            /** Format: int64 */
+            attempts?: number;
+            /** @description the first run takes the rows that it sees as known */
+            baseline?: boolean;
+            /** @description who has disabled the rule; absent where its file does */
+            by?: string;
+            /** @description whose change is told again */
+            columns?: string[];
+            /**
+             * Format: int64
+             * @description limit: other findings in the digest; group: findings in the notice; of deliveries: others that wait alike
+             */
+            count?: number;
+            error?: string;
+            /** @description the rule is of mode event */
+            event?: boolean;
+            /** @description told again when another finding joins its group */
+            joins?: boolean;
+            /** @description of the group */
+            key?: string;
+            /**
+             * Format: int64
+             * @description limit.notices
+             */
+            most?: number;
+            node?: string;
+            /** Format: int64 */
+            priority?: number;
+            /** @description as whoever has disabled or silenced gave it */
+            reason?: string;
+            /** @description the rule judges its result as a whole */
+            result?: boolean;
+            /** @description told again when its priority rises above that of priority */
+            rises?: boolean;
+            /**
+             * Format: int64
+             * @description for, keep_firing_for: how long it has been so
+             */
+            seenMs?: number;
+            /** @description the rule is in shadow */
+            shadow?: boolean;
+            /** @description their ids */
+            silences?: string[];
+            sink?: string;
+            /** @description whose inbox alone has it */
+            subscriber?: string;
+            type?: string;
+            /**
+             * @description what would cancel the delivery
+             * @enum {string}
+             */
+            unless?: "read" | "acked" | "resolved";
+            /**
+             * Format: date-time
+             * @description when the switch or the silence ends; of a delivery that is tried again, its deadline
+             */
+            until?: string;
+            warehouse?: string;
         };
         HeldLanes: {
             /** @description its name */
@@ -4387,7 +4475,7 @@ export interface components {
              */
             from?: string;
             /**
-             * @description NAME=TEXT, NAME!=TEXT, NAME=~EXPRESSION or NAME!~EXPRESSION, all of which have to match; a name is rule, type, warehouse, scope, or that of a label. An expression (RE2) fits the whole text
+             * @description NAME=TEXT, NAME!=TEXT, NAME=~EXPRESSION or NAME!~EXPRESSION, all of which have to match; a name is rule, type, warehouse, scope, key, or that of a label (labels.key is a label called key). A key is that of a finding as its notice carries it, or of a group. An expression (RE2) fits the whole text
              * @example [
              *       "rule=negative-bin-stock",
              *       "warehouse=~1192.*"

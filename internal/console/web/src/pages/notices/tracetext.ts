@@ -5,6 +5,9 @@ export const t = texts({
   en: {
     notice: "Notice",
     silence: "Silence this",
+    silence_finding: "A silence of this finding alone; its conditions can be changed before it is added",
+    silence_rule: "A silence of the rule in this warehouse: the notice stands for many findings",
+    silence_type: "A silence of the type in this warehouse",
     why: "Why",
     message: "Message",
     written: "As written",
@@ -77,6 +80,9 @@ export const t = texts({
   zh: {
     notice: "通知",
     silence: "静默此项",
+    silence_finding: "只静默此发现项；添加前可以修改条件",
+    silence_rule: "静默此仓库中的这条规则：该通知代表多个发现项",
+    silence_type: "静默此仓库中的该类型",
     why: "原因",
     message: "消息",
     written: "原文",
