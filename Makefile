@@ -109,7 +109,7 @@ console: ## Build the console and the widget again: internal/console/web into in
 	@scripts/console.sh build
 
 .PHONY: screenshots
-screenshots: ## Take a picture of every page of the console and of the widget, at two sizes, into docs/screenshots
+screenshots: ## Take a picture of every page of the console and of the widget, at three sizes, in light and dark, in both languages: into bin/screenshots, and what the README shows into docs/screenshots
 	@scripts/test-deps.sh node chromium fonts
 	@scripts/console.sh screenshots
 

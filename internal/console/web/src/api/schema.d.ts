@@ -2661,6 +2661,8 @@ export interface components {
             name: string;
         };
         Me: {
+            /** @description what time it is: for pages that show how long ago something was */
+            clock: components["schemas"]["Now"];
             /**
              * Format: date-time
              * @description when the token ends by itself
@@ -2991,6 +2993,23 @@ export interface components {
         };
         Notifications: {
             notification: components["schemas"]["Notification"][];
+        };
+        Now: {
+            /**
+             * Format: date-time
+             * @description by the clock of rules, findings, notices and deliveries
+             */
+            at: string;
+            /**
+             * Format: date-time
+             * @description by the machine's, which queues, breakers and tokens go by
+             */
+            machine: string;
+            /**
+             * Format: double
+             * @description how many times as fast as the machine's the former runs: 1, but for the demo
+             */
+            rate: number;
         };
         Op: {
             /**
