@@ -13,7 +13,9 @@ const written = (page: Page) =>
   );
 const focused = (page: Page) => page.evaluate(() => document.activeElement?.tagName ?? "");
 
-const pages = "/ /rules /notices /queues /deliveries /subscriptions /types /silences /tokens /audit".split(" ");
+const pages = "/ /rules /notices /queues /deliveries /subscriptions /types /silences /tokens /audit".split(
+  " ",
+);
 
 test.each(pages)("keys that do something never end as text in a field of %s", async (from) => {
   const { page } = await shared.open(from);

@@ -23,7 +23,9 @@ test("the demo says that its clock is fast, and every page tells its time alone"
   expect(clock.rate).toBeCloseTo(480, 6);
   const { page, faults } = await shared.open("/types", { token: "" });
   faults.expect(/status of 401/);
-  const done = await demo.get<{ items: { id: string }[] }>("/api/v1/queues/replenishment/items?state=done&limit=1");
+  const done = await demo.get<{ items: { id: string }[] }>(
+    "/api/v1/queues/replenishment/items?state=done&limit=1",
+  );
   const item = `/queues/replenishment/items/${done.items[0]?.id}`;
   await until(async () => {
     const now = Date.parse((await demo.get<{ clock: { at: string } }>("/api/v1/me")).clock.at);
@@ -50,7 +52,10 @@ test("the demo says that its clock is fast, and every page tells its time alone"
 });
 
 test("a site's clock is the world's: there is no banner, and nothing is converted", async () => {
-  const { clock } = await shared.server.call<{ clock: { at: string; machine: string; rate: number } }>("GET", "/api/v1/me");
+  const { clock } = await shared.server.call<{ clock: { at: string; machine: string; rate: number } }>(
+    "GET",
+    "/api/v1/me",
+  );
   expect(clock.rate).toBe(1);
   expect(Math.abs(Date.parse(clock.at) - Date.parse(clock.machine))).toBeLessThan(1_000);
   const { page } = await shared.open("/tokens");

@@ -10,7 +10,8 @@ export async function layoutFaults(page: Page): Promise<string[]> {
     };
     /** The part of an element that can be seen, within everything that scrolls or cuts. */
     const seen = (element: Element): DOMRect | undefined => {
-      if (!(element as HTMLElement).checkVisibility({ checkOpacity: true, checkVisibilityCSS: true })) return undefined;
+      if (!(element as HTMLElement).checkVisibility({ checkOpacity: true, checkVisibilityCSS: true }))
+        return undefined;
       let { left, top, right, bottom } = element.getBoundingClientRect();
       for (let at = element.parentElement; at && at !== document.body; at = at.parentElement) {
         const style = getComputedStyle(at);
@@ -20,11 +21,16 @@ export async function layoutFaults(page: Page): Promise<string[]> {
         [right, bottom] = [Math.min(right, box.right), Math.min(bottom, box.bottom)];
       }
       [left, right] = [Math.max(left, 0), Math.min(right, innerWidth)];
-      return right - left > 1 && bottom - top > 1 ? new DOMRect(left, top, right - left, bottom - top) : undefined;
+      return right - left > 1 && bottom - top > 1
+        ? new DOMRect(left, top, right - left, bottom - top)
+        : undefined;
     };
 
     for (const element of document.querySelectorAll<HTMLElement>("body *")) {
-      if (element.closest(".visually-hidden, svg, dialog:not([open]), [popover]:not(:popover-open), .cm-editor")) continue;
+      if (
+        element.closest(".visually-hidden, svg, dialog:not([open]), [popover]:not(:popover-open), .cm-editor")
+      )
+        continue;
       const style = getComputedStyle(element);
       const cuts = style.overflowX === "hidden" || style.overflowX === "clip";
       const says = [...element.childNodes].some((node) => node.nodeType === 3 && node.textContent?.trim());
@@ -35,7 +41,9 @@ export async function layoutFaults(page: Page): Promise<string[]> {
       if (!told) faults.add(`is cut off: ${name(element)}`);
     }
 
-    const controls = [...document.querySelectorAll<HTMLElement>("a[href], button, input, select, textarea, summary")].filter(
+    const controls = [
+      ...document.querySelectorAll<HTMLElement>("a[href], button, input, select, textarea, summary"),
+    ].filter(
       (each) => !each.closest("dialog:not([open]), [popover]:not(:popover-open)") && !each.matches(".skip"),
     );
     const boxes = controls.flatMap((element) => {
@@ -47,7 +55,8 @@ export async function layoutFaults(page: Page): Promise<string[]> {
         if (element.contains(other.element) || other.element.contains(element)) continue;
         const wide = Math.min(box.right, other.box.right) - Math.max(box.left, other.box.left);
         const high = Math.min(box.bottom, other.box.bottom) - Math.max(box.top, other.box.top);
-        if (wide > 2 && high > 2) faults.add(`lie on one another: ${name(element)} and ${name(other.element)}`);
+        if (wide > 2 && high > 2)
+          faults.add(`lie on one another: ${name(element)} and ${name(other.element)}`);
       }
     });
     return [...faults];

@@ -72,7 +72,9 @@ export async function axe(page: Page, within?: string, asked: Asked = "everythin
   const { violations } = results;
   if (violations.length > 0) {
     const lines = violations.flatMap((each) =>
-      each.nodes.map((node) => `${each.id} (${each.impact}): ${node.target.join(" ")}: ${node.failureSummary}`),
+      each.nodes.map(
+        (node) => `${each.id} (${each.impact}): ${node.target.join(" ")}: ${node.failureSummary}`,
+      ),
     );
     throw new Error(`axe finds ${violations.length} faults:\n${lines.join("\n")}`);
   }

@@ -76,7 +76,9 @@ test("a text that is cut off is found, unless a title has it, and so are control
   expect(await faults(`<p data-look="${cut}">A text that is too long</p>`)).toEqual([
     'is cut off: p. "A text that is too long"',
   ]);
-  expect(await faults(`<p title="A text that is too long" data-look="${cut}">A text that is too long</p>`)).toEqual([]);
+  expect(
+    await faults(`<p title="A text that is too long" data-look="${cut}">A text that is too long</p>`),
+  ).toEqual([]);
   expect(await faults("<p>A text that is not</p>")).toEqual([]);
   expect(await faults('<button>One</button><button data-look="margin-left: -20px">Two</button>')).toEqual([
     'lie on one another: button. "One" and button. "Two"',
