@@ -41,7 +41,7 @@ beforeAll(async () => {
     recipients: ["user:ann"],
   });
   await shared.server.call("POST", "/api/v1/queues/refill/items", {
-    items: [{ id: "i-77", payload: { order: "SO-77" }, key: "SO-77" }],
+    items: [{ id: "i-77", payload: { order: "SO-77" }, dedupeKey: "SO-77" }],
   });
   await until(async () => {
     const found = await find("A-01");
