@@ -5,7 +5,6 @@ export const t = texts({
   en: {
     title: "Queues",
     lead: "Work for people and machines: the highest priority first, in each the lowest order, or the oldest.",
-    all: "All queues",
     twinTitle: "{name} · test twin",
     real: "Queues",
     twin: "Test twins",
@@ -112,7 +111,6 @@ export const t = texts({
   zh: {
     title: "队列",
     lead: "交给人和机器的工作：优先级最高的先处理，同级中次序最小或最早的先处理。",
-    all: "所有队列",
     twinTitle: "{name} · 测试副本",
     real: "队列",
     twin: "测试副本",
