@@ -115,7 +115,7 @@ widget: ## Build the widget's npm package into bin/tallyman-inbox
 	@scripts/console.sh package
 
 .PHONY: screenshots
-screenshots: ## Take a picture of every page of the console and of the widget, at two sizes, into docs/screenshots
+screenshots: ## Take a picture of every page of the console and of the widget, at three sizes, in light and dark, in both languages: into bin/screenshots, and what the README shows into docs/screenshots
 	@scripts/test-deps.sh node chromium fonts
 	@scripts/console.sh screenshots
 

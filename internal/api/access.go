@@ -58,6 +58,7 @@ var Access = map[string][]auth.Role{
 	"send-notices":              senders,
 	"get-notice":                Onlookers,
 	"search-notices":            Onlookers,
+	"find":                      Onlookers,
 
 	"list-types":   everybody,
 	"get-type":     everybody,

@@ -9,6 +9,7 @@ import (
 
 	"tallyman/internal/api/view"
 	"tallyman/internal/delivery"
+	"tallyman/internal/item"
 	"tallyman/internal/ledger"
 )
 
@@ -21,6 +22,10 @@ type fakeDeliveries struct {
 	asked  []ledger.DeliveryFilter
 	found  ledger.NoticePage
 	sought []ledger.NoticeFilter
+	finds  []ledger.TextFilter
+	opened []ledger.FoundFinding
+	items  []item.Record
+	cut    bool // there is more than was found
 	run    *ledger.Run
 	err    error
 }
@@ -179,6 +184,20 @@ func (f *fakeDeliveries) SearchNotices(_ context.Context, q ledger.NoticeFilter)
 	found := f.found
 	found.Notices = slices.Clone(found.Notices)
 	return found, f.err
+}
+
+func (f *fakeDeliveries) FindFindings(_ context.Context, q ledger.TextFilter) ([]ledger.FoundFinding, bool, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	q.Until = time.Time{}
+	f.finds = append(f.finds, q)
+	return slices.Clone(f.opened), !f.cut, f.err
+}
+
+func (f *fakeDeliveries) FindItems(_ context.Context, _ string, q ledger.TextFilter) ([]item.Record, bool, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Clone(f.items[:min(len(f.items), q.Limit)]), !f.cut, f.err
 }
 
 func (f *fakeDeliveries) RunAt(_ context.Context, rule, scope string, at time.Time) (ledger.Run, error) {

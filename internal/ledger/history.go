@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"tallyman/internal/finding"
+	"tallyman/internal/item"
 	"tallyman/internal/notice"
 )
 
@@ -159,9 +160,36 @@ type Search interface {
 	// SearchNotices returns notices, the latest first unless the filter says otherwise. It looks at MostLookedAt of them at most, and only at those that one of the
 	// filter's texts leads to: its Finding, else Rule, Types, Warehouses, else at all between From and To.
 	SearchNotices(ctx context.Context, f NoticeFilter) (NoticePage, error)
+	Finder
 	// RunAt returns the run of the rule in the scope that made what was made at that time: the latest that had begun by then and was not
 	// skipped. ErrNotFound.
 	RunAt(ctx context.Context, rule, scope string, at time.Time) (Run, error)
+}
+
+// Finder finds open findings and items by a text that stands in them, such as the number of a bin or an order.
+type Finder interface {
+	// FindFindings returns open findings with one of the whole keys, then those in whose key or last row one of the spellings stands. all is false where
+	// the limit or the time was over before every finding had been looked at.
+	FindFindings(ctx context.Context, f TextFilter) (list []FoundFinding, all bool, err error)
+	// FindItems returns items of the queue, ended or not, the latest push first: those with a spelling as their dedupe key, then those that have one
+	// in the dedupe key, the subject or the payload. It looks at the latest MostLookedAt of them; all is false where there are more, or more than the
+	// limit, or the time was over.
+	FindItems(ctx context.Context, queue string, f TextFilter) (list []item.Record, all bool, err error)
+}
+
+// TextFilter says what a Finder finds.
+type TextFilter struct {
+	Spellings  []string // at least one
+	Keys       []string // whole keys of findings, canonical
+	Warehouses []string // nil = all, and what belongs to none
+	Limit      int      // at least 1
+	Until      time.Time
+}
+
+// FoundFinding is an open finding with its place. Warehouse is that of its notice, else its scope.
+type FoundFinding struct {
+	Rule, Scope, Warehouse string
+	finding.State
 }
 
 // NoticeFilter narrows a search; zero values narrow nothing.
@@ -170,9 +198,10 @@ type NoticeFilter struct {
 	Types      []string // one of these
 	Statuses   []notice.Status
 	Rule       string
-	Scope      *string // nil = any
-	Key        string  // a part of the key, as it is written
-	Finding    string  // the whole key; counts where there are a rule and a scope
+	Scope      *string  // nil = any
+	Key        string   // a part of the key, as it is written
+	Spellings  []string // one of these stands in the key, the title, the body, a translation or the data; none = any
+	Finding    string   // the whole key; counts where there are a rule and a scope
 	Episode    string
 	Priority   int         // at least
 	From, To   time.Time   // made at From or later, and before To

@@ -263,6 +263,14 @@ type MeForm struct {
 	Token       string     `json:"token,omitempty" xml:"token,omitempty" doc:"the id of the API token; a JWT has none" example:"t_5rmwxhkqj2ab"`
 	Expires     *time.Time `json:"expires,omitempty" xml:"expires,omitempty" doc:"when the token ends by itself"`
 	May         []string   `json:"may" xml:"may>operation" doc:"ids of the operations that the roles allow, sorted" nullable:"false"`
+	Clock       NowForm    `json:"clock" xml:"clock" doc:"what time it is: for pages that show how long ago something was"`
+}
+
+// NowForm is one moment on the two clocks of a node.
+type NowForm struct {
+	At      time.Time `json:"at" xml:"at" doc:"by the clock of rules, findings, notices and deliveries"`
+	Machine time.Time `json:"machine" xml:"machine" doc:"by the machine's, which queues, breakers and tokens go by"`
+	Rate    float64   `json:"rate" xml:"rate" doc:"how many times as fast as the machine's the former runs: 1, but for the demo"`
 }
 
 // TokenAskForm is what a token is to be.

@@ -50,6 +50,7 @@ func New(deps Deps) *Handlers { return &Handlers{deps, deps.Logger} }
 func (h *Handlers) Register(operations *api.Operations) {
 	h.registerTrace(operations)
 	h.registerSearch(operations)
+	h.registerFind(operations)
 }
 
 // The bounds of a search.

@@ -180,6 +180,7 @@ type LookArgs struct {
 	Statuses   []string
 	Rule, Key  string
 	Priority   int
+	Spellings  []string
 }
 
 // Lead is the statement that finds the notices of a look, with its arguments. place is where the look begins, in the engine's own order.
@@ -211,7 +212,7 @@ func (s *Search) Next() (LookArgs, bool) {
 	f := &s.filter
 	a := LookArgs{
 		End: Micros(f.From), At: math.MaxInt64, N: math.MaxInt64, Limit: min(s.look, ledger.MostLookedAt-s.looked),
-		Warehouses: notNil(f.Warehouses), Types: notNil(f.Types), Statuses: make([]string, len(f.Statuses)), Rule: f.Rule, Key: Text(f.Key), Priority: f.Priority,
+		Warehouses: notNil(f.Warehouses), Types: notNil(f.Types), Statuses: make([]string, len(f.Statuses)), Rule: f.Rule, Key: Text(f.Key), Priority: f.Priority, Spellings: Spellings(f.Spellings),
 	}
 	if f.Oldest {
 		a.End, a.At, a.N = math.MaxInt64, Micros(f.From), math.MinInt64
@@ -266,7 +267,39 @@ func (s *Search) matches(n *notice.Notice) bool {
 	return (len(f.Warehouses) == 0 || slices.Contains(f.Warehouses, n.Warehouse)) &&
 		(f.Rule == "" || n.Rule == f.Rule) && (f.Scope == nil || n.Scope == *f.Scope) &&
 		strings.Contains(n.Key, Text(f.Key)) && (f.Finding == "" || n.Key == Text(f.Finding)) &&
-		(f.Episode == "" || n.Episode == f.Episode) && n.Priority >= f.Priority
+		(f.Episode == "" || n.Episode == f.Episode) && n.Priority >= f.Priority && (len(f.Spellings) == 0 || says(n, Spellings(f.Spellings)))
+}
+
+// says tells whether one of the texts stands in what people read of the notice.
+func says(n *notice.Notice, texts []string) bool {
+	read := []string{n.Key, n.Title, n.Body}
+	for _, t := range n.Texts {
+		read = append(read, t.Title, t.Body)
+	}
+	for _, field := range n.Data {
+		read = append(read, fmt.Sprint(field.Value))
+	}
+	return slices.ContainsFunc(texts, func(text string) bool {
+		return slices.ContainsFunc(read, func(where string) bool { return strings.Contains(where, text) })
+	})
+}
+
+// Spellings are the texts as the ledger keeps them.
+func Spellings(texts []string) []string {
+	out := make([]string, len(texts))
+	for i, text := range texts {
+		out[i] = Text(text)
+	}
+	return out
+}
+
+// Bytes are the texts as a database searches them in bodies.
+func Bytes(texts []string) [][]byte {
+	out := make([][]byte, len(texts))
+	for i, text := range texts {
+		out[i] = []byte(text)
+	}
+	return out
 }
 
 // Run looks until the search is over. look also tells whether there were as many as were asked for.

@@ -4,6 +4,7 @@ import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { launch } from "./chromium";
 import { KeyboardPerson, MousePerson } from "./clicks";
+import { layoutFaults } from "./layout";
 import { axe, watch } from "./page";
 import { until } from "./until";
 
@@ -80,5 +81,30 @@ test("a task is counted in clicks, and is done by keyboard alone where Tab reach
   await expect(
     new KeyboardPerson(page, 9).press(page.getByRole("button", { name: "Three" })),
   ).rejects.toThrow("Tab does not reach");
+  await context.close();
+});
+
+test("a text that is cut off is found, unless a title has it, and so are controls that lie on one another", async () => {
+  const { page, context } = await open("<h1>page</h1>");
+  const faults = async (html: string) => {
+    await page.evaluate((inner) => (document.querySelector("main")!.innerHTML = inner), html);
+    await page.evaluate(() => {
+      for (const each of document.querySelectorAll<HTMLElement>("[data-look]"))
+        each.style.cssText = each.dataset["look"] ?? "";
+    });
+    return layoutFaults(page);
+  };
+  const cut = "width: 40px; overflow: hidden; white-space: nowrap";
+  expect(await faults(`<p data-look="${cut}">A text that is too long</p>`)).toEqual([
+    'is cut off: p. "A text that is too long"',
+  ]);
+  expect(
+    await faults(`<p title="A text that is too long" data-look="${cut}">A text that is too long</p>`),
+  ).toEqual([]);
+  expect(await faults("<p>A text that is not</p>")).toEqual([]);
+  expect(await faults('<button>One</button><button data-look="margin-left: -20px">Two</button>')).toEqual([
+    'lie on one another: button. "One" and button. "Two"',
+  ]);
+  expect(await faults("<button>One</button> <button>Two</button>")).toEqual([]);
   await context.close();
 });

@@ -198,6 +198,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/find": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Find notices, open findings and items by a bin, a SKU or an order
+         * @description For operators: 20 of each at most. Of notices it looks at the latest 20,000, and at what people read of them: key, texts and data; of open findings at key and last row; of items at dedupe key, subject and payload. A finding whose whole key is the text, and items whose dedupe key is, are found at once. more says of what there may be more: more than 20, or what the bounds or a second were too short for.
+         */
+        get: operations["find"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/legacy/listNotifications": {
         parameters: {
             query?: never;
@@ -2368,6 +2388,52 @@ export interface components {
              */
             total: number;
         };
+        Found: {
+            /** @description open ones; those first whose whole key is the text */
+            findings: components["schemas"]["FoundFinding"][];
+            /** @description the latest push first */
+            items: components["schemas"]["FoundItem"][];
+            /** @description of what there may be more: notices, findings, items */
+            more: string[];
+            /** @description the latest first */
+            notices: components["schemas"]["FoundNotice"][];
+        };
+        FoundFinding: {
+            /** @description a JSON array */
+            key: string;
+            /** @description the last notice of it */
+            noticeId?: string;
+            /**
+             * Format: int64
+             * @description as it was told last
+             */
+            priority?: number;
+            rule: string;
+            scope: string;
+            /**
+             * Format: date-time
+             * @description of a pending one, when it was seen first; of a firing one, since when it fires
+             */
+            since: string;
+            /** @enum {string} */
+            state: "pending" | "firing";
+            /** @description of its notice, else its scope */
+            warehouse: string;
+        };
+        FoundItem: {
+            /** Format: date-time */
+            createdAt: string;
+            id: string;
+            /** @description its dedupe key */
+            key?: string;
+            /** Format: int64 */
+            priority: number;
+            queue: string;
+            state: string;
+            /** @description what it was made of: rule, scope and key of a finding */
+            subject?: string;
+            warehouse?: string;
+        };
         FoundNotice: {
             /**
              * Format: int64
@@ -2893,6 +2959,8 @@ export interface components {
             name: string;
         };
         Me: {
+            /** @description what time it is: for pages that show how long ago something was */
+            clock: components["schemas"]["Now"];
             /**
              * Format: date-time
              * @description when the token ends by itself
@@ -3223,6 +3291,23 @@ export interface components {
         };
         Notifications: {
             notification: components["schemas"]["Notification"][];
+        };
+        Now: {
+            /**
+             * Format: date-time
+             * @description by the clock of rules, findings, notices and deliveries
+             */
+            at: string;
+            /**
+             * Format: date-time
+             * @description by the machine's, which queues, breakers and tokens go by
+             */
+            machine: string;
+            /**
+             * Format: double
+             * @description how many times as fast as the machine's the former runs: 1, but for the demo
+             */
+            rate: number;
         };
         Op: {
             /**
@@ -5704,6 +5789,56 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Changed"];
                     "application/xml": components["schemas"]["Changed"];
+                };
+            };
+            /** @description the service cannot answer now; the problem's code says why */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+xml": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    find: {
+        parameters: {
+            query: {
+                /** @description what stands in them, as it is written or in capitals: 2 characters at least */
+                q: string;
+                /** @description of this warehouse; may be repeated. Without it, those of the token */
+                warehouse?: string[];
+            };
+            header?: {
+                /** @description picks translated titles */
+                "Accept-Language"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description the request is refused; the problem's code says why */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+xml": components["schemas"]["Problem"];
+                };
+            };
+            /** @description OK */
+            200: {
+                headers: {
+                    Vary?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Found"];
+                    "application/xml": components["schemas"]["Found"];
                 };
             };
             /** @description the service cannot answer now; the problem's code says why */

@@ -116,7 +116,7 @@ export const t = texts({
     scopesShow: "该列表将删除的范围",
     scopesMore: "还有 {count} 个",
     scopesConfirm: "采用该列表",
-    scopesAsk: "{rule} 此后有 {scopes} 个范围。被删除的 {removed} 个范围的发现项将关闭，其通知将解决。",
+    scopesAsk: "{rule} 此后有 {scopes} 个范围。被删除的 {removed} 个范围的发现项将关闭，其通知将解除。",
     scopesConfirmed: "已删除 {removed} 个范围，添加 {added} 个，更改 {changed} 个",
     scopesForget: "忘记该列表",
     scopesForgetAsk: "如果文件重新带来 {rule} 的查询，该规则将等待其首个列表。",

@@ -3,7 +3,6 @@ import { texts } from "../../../lib/preferences.svelte";
 /** A rule's page. */
 export const t = texts({
   en: {
-    back: "All rules",
     facts: "Facts",
     file: "File",
     labels: "Labels",
@@ -54,7 +53,6 @@ export const t = texts({
     comma: ", ",
   },
   zh: {
-    back: "所有规则",
     facts: "基本信息",
     file: "文件",
     labels: "标签",

@@ -112,7 +112,7 @@ export const t = texts({
     canceled: "已取消",
     nextTry: "下次",
     deadline: "期限",
-    firing: "触发",
+    firing: "触发中",
     resolved: "已解除",
     event: "事件",
   },
