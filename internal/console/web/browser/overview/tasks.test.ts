@@ -13,7 +13,13 @@ beforeAll(async () => {
   const note = { body: "It was sent.", recipients: ["user:ann"], priority: 3 };
   const { server } = shared;
   await server.send(
-    { ...note, type: "REP_NOTICE", warehouse: "119240", title: "The one that is looked for", data: { bin: "A" } },
+    {
+      ...note,
+      type: "REP_NOTICE",
+      warehouse: "119240",
+      title: "The one that is looked for",
+      data: { bin: "A" },
+    },
     { ...note, type: "REP_NOTICE", warehouse: "119241", title: "Of another warehouse", data: { bin: "A" } },
     { ...note, type: "WAVE_STUCK", warehouse: "119240", title: "Of another type", data: { wave: 1 } },
   );

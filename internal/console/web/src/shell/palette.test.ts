@@ -1,7 +1,13 @@
 import { expect, test } from "vitest";
 import { groupsOf, matching, type Target } from "./palette";
 
-const target = (title: string, about = ""): Target => ({ id: `rule ${title}`, href: "/", icon: "rules", title, about });
+const target = (title: string, about = ""): Target => ({
+  id: `rule ${title}`,
+  href: "/",
+  icon: "rules",
+  title,
+  about,
+});
 const rules = Array.from({ length: 12 }, (_, i) => target(`rule-${i}`, i === 3 ? "Negative bin stock" : ""));
 
 test("rules are offered once something is written, by id or title, and not too many", () => {
@@ -23,7 +29,14 @@ test("what is found leads to its page, whatever its key has in it", () => {
     {
       notices: [notice] as never,
       findings: [
-        { rule: "r", scope: "119240", warehouse: "119240", key: '[119240,"A&01"]', state: "pending", since: at },
+        {
+          rule: "r",
+          scope: "119240",
+          warehouse: "119240",
+          key: '[119240,"A&01"]',
+          state: "pending",
+          since: at,
+        },
       ],
       items: [{ queue: "refill", id: "i 1", state: "ready", priority: 3, createdAt: at }],
       more: ["items"],

@@ -53,7 +53,12 @@ test("refused commits are told with what the ledger says", () => {
 test("a sink that health tells of is told once", () => {
   const sinks = [
     { name: "sms", deliveries: { failed: 0 }, ok: false, error: "refused" },
-    { name: "mail", deliveries: { failed: 0 }, ok: false, push: { breaker: { since: "2026-06-01T00:00:00Z" }, lastError: "451" } },
+    {
+      name: "mail",
+      deliveries: { failed: 0 },
+      ok: false,
+      push: { breaker: { since: "2026-06-01T00:00:00Z" }, lastError: "451" },
+    },
   ];
   const found = wrong({
     ...well,
@@ -92,8 +97,12 @@ test("parts that could not be looked up are told", () => {
 
 test("a delivery that waits for ten minutes is told, though the sink is well", () => {
   const at = "2026-06-01T00:00:00Z";
-  expect(ids({ sinks: [{ name: "sms", deliveries: { failed: 0 }, ok: true, oldest: at, oldestSeconds: 599 }] })).toEqual([]);
-  expect(ids({ sinks: [{ name: "sms", deliveries: { failed: 0 }, ok: true, oldest: at, oldestSeconds: 600 }] })).toEqual(["oldest sms"]);
+  expect(
+    ids({ sinks: [{ name: "sms", deliveries: { failed: 0 }, ok: true, oldest: at, oldestSeconds: 599 }] }),
+  ).toEqual([]);
+  expect(
+    ids({ sinks: [{ name: "sms", deliveries: { failed: 0 }, ok: true, oldest: at, oldestSeconds: 600 }] }),
+  ).toEqual(["oldest sms"]);
 });
 
 test("deliveries that a sink has given up are told, with the way to try them again", () => {

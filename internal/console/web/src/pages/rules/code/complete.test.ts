@@ -47,6 +47,8 @@ test("fields and values come from the schema of rule files", () => {
   expect(labels("- id: low\n  mode: ")).toEqual(expect.arrayContaining(["state", "event"]));
   expect(labels("- id: low\n  enabled: ")).toEqual(["true", "false"]);
   expect(labels("- id: low\n  nonsense:\n    ")).toEqual([]);
-  const [schedule] = offers(schema as unknown as Schema, [], undefined).filter(({ label }) => label === "schedule");
+  const [schedule] = offers(schema as unknown as Schema, [], undefined).filter(
+    ({ label }) => label === "schedule",
+  );
   expect(schedule?.info).not.toBe("");
 });
