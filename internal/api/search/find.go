@@ -73,7 +73,10 @@ func (in *findInput) parse(who *auth.Identity) (ledger.TextFilter, *wire.Problem
 	}
 	f := ledger.TextFilter{Limit: mostFound, Spellings: slices.Compact([]string{text, strings.ToUpper(text)})}
 	for _, spelling := range f.Spellings {
-		quoted, _ := json.Marshal([]string{spelling}) // texts always encode
+		quoted, err := json.Marshal([]string{spelling})
+		if err != nil {
+			return ledger.TextFilter{}, api.BadParameter("q " + policy.Quote(text) + " is no text")
+		}
 		for _, key := range []string{string(quoted), "[" + spelling + "]", spelling} {
 			if key, ok := row.CanonicalKey(key); ok {
 				f.Keys = append(f.Keys, key)

@@ -14,7 +14,7 @@ import (
 
 // Queue is a queue of work and its test twin. Errors are *item.InvalidError, sinks.ErrNotFound, and sinks.ErrUnavailable after
 // seconds at the latest; others are faults of what lies behind it.
-type Queue interface {
+type Queue interface { //nolint:interfacebloat // each is an operation of the API
 	Push(ctx context.Context, test bool, by string, items []item.New) ([]item.PushResult, error)
 	// Step ends promptly with its context. Where that happens while it waits, the results of its operations come with the
 	// context's error.

@@ -78,13 +78,14 @@ var operatedTests = []testCase{
 			settled[i] = delivery.Settlement{Seq: c.Seq, Token: c.Token, Kind: delivery.SettleFailed, Attempt: made[c.Seq-1]}
 		}
 		noError(t, f.SettlePushes(t.Context(), settled))
-		failed := ledger.DeliveryFailed
+		cause := func(name string, count int64, last int) ledger.DeliveryCause {
+			return ledger.DeliveryCause{Sink: gateway, State: ledger.DeliveryFailed, Cause: name, Count: count, Last: int64(last), Error: made[last-1].Error}
+		}
 		for where, want := range map[string][]ledger.DeliveryCause{
 			"": {
-				{gateway, failed, "503", 2, 2, made[1].Error}, {gateway, failed, "refused", 1, 6, made[5].Error}, {gateway, failed, "refused:422", 1, 3, made[2].Error},
-				{gateway, failed, "timeout", 1, 4, made[3].Error}, {gateway, failed, "unanswered", 1, 5, made[4].Error},
+				cause("503", 2, 2), cause("refused", 1, 6), cause("refused:422", 1, 3), cause("timeout", 1, 4), cause("unanswered", 1, 5),
 			},
-			"119241": {{gateway, failed, "503", 1, 2, made[1].Error}},
+			"119241": {cause("503", 1, 2)},
 			"none":   nil,
 		} {
 			got, err := f.DeliveryCauses(t.Context(), where)

@@ -77,8 +77,12 @@ var searchTests = []testCase{
 			spellings []string
 			want      string
 		}{
-			{[]string{"B-07"}, "n_zh n_title n_key n_data"}, {[]string{"b-07", "B-07"}, "n_zh n_title n_key n_data"}, {[]string{"b-07"}, ""},
-			{[]string{"库位"}, "n_zh"}, {[]string{"none", "short"}, "n_title"}, {[]string{"\x00"}, ""},
+			{[]string{"B-07"}, "n_zh n_title n_key n_data"},
+			{[]string{"b-07", "B-07"}, "n_zh n_title n_key n_data"},
+			{[]string{"b-07"}, ""},
+			{[]string{"库位"}, "n_zh"},
+			{[]string{"none", "short"}, "n_title"},
+			{[]string{"\x00"}, ""},
 		} {
 			found, err := f.SearchNotices(t.Context(), ledger.NoticeFilter{Spellings: c.spellings, Limit: 10})
 			noError(t, err)
