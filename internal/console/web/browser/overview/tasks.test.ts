@@ -21,12 +21,12 @@ beforeAll(async () => {
       data: { bin: "A" },
     },
     { ...note, type: "REP_NOTICE", warehouse: "119241", title: "Of another warehouse", data: { bin: "A" } },
-    { ...note, type: "WAVE_STUCK", warehouse: "119240", title: "Of another type", data: { wave: 1 } },
+    { ...note, type: "WAVE_STUCK", warehouse: "119240", title: "Of another type", data: { wave: "1" } },
   );
   await server.call("POST", "/api/v1/rules/negative-bin-stock/disable", { reason: "stocktake" });
   await server.call("POST", "/api/v1/silences", {
     matchers: ["rule=negative-bin-stock"],
-    duration: "1h",
+    for: "1h",
     comment: "The forklifts rest",
   });
 });
