@@ -1,4 +1,4 @@
-import { readFile } from "node:fs/promises";
+import { text as textOf } from "node:stream/consumers";
 import type { Locator, Page } from "playwright-core";
 import { expect, test } from "vitest";
 import { KeyboardPerson, MousePerson, type Person } from "../support/clicks";
@@ -117,7 +117,7 @@ test.each(people)("a draft is edited, previewed, kept over a reload and download
   const download = await downloaded;
   expect(person.clicks).toBeLessThanOrEqual(4);
   expect(download.suggestedFilename()).toBe("on-trial.patch");
-  const patch = await readFile(await download.path(), "utf8");
+  const patch = await textOf(await download.createReadStream());
   expect(patch).toContain("--- a/stock.yaml\n+++ b/stock.yaml\n@@ ");
   expect(patch).toContain("-    title: A rule on trial\n+    title: A rule on trial for now\n");
 
