@@ -52,7 +52,7 @@ const look = EditorView.theme({
     backgroundColor: "var(--accent)",
     color: "var(--accent-ink)",
   },
-  ".cm-completionDetail": { color: "inherit", opacity: "0.85", fontStyle: "normal" },
+  ".cm-completionDetail": { color: "inherit", fontStyle: "normal" },
   ".cm-completionInfo": { padding: "0.5rem 0.75rem", fontFamily: "var(--sans)" },
   ".cm-diagnostic": { fontFamily: "var(--sans)", padding: "0.5rem 0.75rem", whiteSpace: "pre-wrap" },
   ".cm-diagnostic-error": { borderLeftColor: "var(--bad)" },
