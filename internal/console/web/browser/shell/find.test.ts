@@ -59,8 +59,8 @@ test.each(["/", "/rules", "/types", "/queues/refill", "/audit"])(
     const { page } = await shared.open(from);
     await page.locator("main h1").waitFor();
     const person = new MousePerson();
-    await person.press(page.getByRole("button", { name: "Find" }));
-    await page.getByRole("combobox", { name: "Find" }).waitFor();
+    await person.press(page.getByRole("button", { name: /^Find (Ctrl|⌘)/ }));
+    await palette(page).getByRole("combobox").waitFor();
     await page.keyboard.type("a-01"); // the field has the focus, and capitals are not needed
     await option(page, "Notices", /Bin A-01 is at -3/).waitFor();
     await option(page, "Items", /refill/).waitFor();
@@ -82,7 +82,7 @@ test("the keyboard alone finds an order, an item of it, a rule and a page", asyn
   await axeBoth(page);
   const chosen = () => palette(page).locator("[aria-selected=true]").innerText();
   await expect.poll(chosen).toContain("Order SO-77 waits");
-  expect(await page.getByRole("combobox").getAttribute("aria-activedescendant")).toBe(
+  expect(await palette(page).getByRole("combobox").getAttribute("aria-activedescendant")).toBe(
     await palette(page).locator("[aria-selected=true]").getAttribute("id"),
   );
   await page.keyboard.press("ArrowDown");
@@ -107,9 +107,9 @@ test("the keyboard alone finds an order, an item of it, a rule and a page", asyn
 
 test("Escape closes it and gives the focus back; what nothing has is said so", async () => {
   const { page } = await shared.open("/types");
-  const button = page.getByRole("button", { name: "Find" });
+  const button = page.getByRole("button", { name: /^Find (Ctrl|⌘)/ });
   await button.press("Enter");
-  await page.getByRole("combobox").fill("nowhere at all");
+  await palette(page).getByRole("combobox").fill("nowhere at all");
   await palette(page).getByText("Nothing has this text.").waitFor();
   await axeBoth(page);
   await page.keyboard.press("Escape");
