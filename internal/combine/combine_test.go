@@ -55,7 +55,7 @@ func calls(gather time.Duration) (*combine.Calls[int], *[]int) {
 		mu.Lock()
 		sizes = append(sizes, len(parts))
 		mu.Unlock()
-		time.Sleep(time.Second)
+		time.Sleep(time.Second) //nolint:forbidigo // the bubble's clock
 		for _, p := range parts {
 			p.Answer()
 		}
@@ -85,7 +85,7 @@ func TestCallsGather(t *testing.T) {
 				var callers sync.WaitGroup
 				for _, at := range each.calls {
 					callers.Go(func() {
-						time.Sleep(at)
+						time.Sleep(at) //nolint:forbidigo // the bubble's clock
 						_ = c.Do(t.Context(), 0)
 					})
 				}

@@ -99,8 +99,8 @@ func (s *Source) scan(ctx context.Context, q *scanStatement) (scanners.Result, e
 	stop := func() {}
 	defer func() { stop() }()
 	conn, err := s.open(ctx, q.timeout, func(_ context.Context, conn *pgconn.PgConn) (err error) {
-		stop() // the connection before this one
-		asked, stop = context.WithTimeout(ctx, q.timeout+deadlineGrace)
+		stop()                                                          // the connection before this one
+		asked, stop = context.WithTimeout(ctx, q.timeout+deadlineGrace) //nolint:fatcontext // a second one takes the place of the first, whose connection was broken
 		pipeline, err = s.send(asked, conn, s.opening(conn, q.timeout, "READ ONLY"), func(to *pgconn.Pipeline) {
 			if q.add(to); q.plain {
 				to.SendQueryParams("ROLLBACK", nil, nil, nil, nil)
@@ -111,7 +111,8 @@ func (s *Source) scan(ctx context.Context, q *scanStatement) (scanners.Result, e
 	if err != nil {
 		return scanners.Result{}, err
 	}
-	result, err := q.read(asked, pipeline, stop) // pgx cancels the statement of a context that ends, and closes the connection
+	// pgx cancels the statement of a context that ends, and closes the connection.
+	result, err := q.read(asked, pipeline, stop) //nolint:contextcheck // asked comes of ctx
 	status := conn.Conn().PgConn().TxStatus()
 	switch {
 	case q.plain && status == 'I' && !conn.Conn().IsClosed():

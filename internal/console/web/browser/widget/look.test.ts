@@ -72,7 +72,9 @@ test("pages change its look by custom properties and parts", async () => {
       requestAnimationFrame(() => {
         const window = element.shadowRoot!.querySelector(".window")!;
         resolve(
-          [window, window.querySelector("[part=header]")!].map((each) => getComputedStyle(each).backgroundColor),
+          [window, window.querySelector("[part=header]")!].map(
+            (each) => getComputedStyle(each).backgroundColor,
+          ),
         );
       });
     });
