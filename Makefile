@@ -115,14 +115,15 @@ widget: ## Build the widget's npm package into bin/tallyman-inbox
 	@scripts/console.sh package
 
 .PHONY: screenshots
-screenshots: ## Take a picture of every page of the console and of the widget, at two sizes, into docs/screenshots
+screenshots: ## Take a picture of every page of the console and of the widget, at three sizes, in light and dark, in both languages: into bin/screenshots, and what the README shows into docs/screenshots
 	@scripts/test-deps.sh node chromium fonts
 	@scripts/console.sh screenshots
 
 .PHONY: bench
-bench: ## Measure against the raw libraries and print the ratios (BENCH=name, PKG=./folder)
-	@scripts/test-deps.sh redis postgres mariadb
-	@scripts/bench.sh '$(BENCH)' $(PKG)
+bench: ## Measure against the raw libraries and print the ratios, and how soon the console answers (BENCH=name, BENCH=Console, PKG=./folder)
+	@scripts/test-deps.sh redis postgres mariadb node chromium
+	@if [ '$(BENCH)' != Console ]; then scripts/bench.sh '$(BENCH)' $(PKG); fi
+	@case '$(BENCH)' in .|Console) scripts/console.sh bench ;; esac
 
 .PHONY: bench-queue
 bench-queue: ## Measure the queue beside asynq, River and plain lists, in ten minutes (BENCH=name)

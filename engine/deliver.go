@@ -285,7 +285,7 @@ func (l *heldLane) deliver(ctx context.Context, batch []delivery.Delivery) error
 // end gives up on what the sink will never take. The others of its batch are still pending.
 func (d *deliverer) end(ctx context.Context, lane delivery.Lane, batch []delivery.Delivery, refused *sinks.RefusedError, made delivery.Attempt) error {
 	d.log.Error("deliveries failed for good", "warehouse", lane.Warehouse, "ids", refused.Seqs, "notices", refusedOf(batch, refused), "error", refused.Err)
-	made.Error = judge.Cut(refused.Err.Error(), judge.LongError)
+	made.Error, made.Refused = judge.Cut(refused.Err.Error(), judge.LongError), true
 	if err := d.e.opts.Ledger.MarkFailed(ctx, refused.Seqs, made); err != nil {
 		return fmt.Errorf("recording what the sink refused: %w", err)
 	}

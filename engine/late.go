@@ -76,3 +76,15 @@ func (l *lateness) overdue(p ledger.Progress, leftOut, now time.Time, term ledge
 	overdue := max(now.Sub(l.schedule.Next(base).Add(l.jitter)), 0)
 	return overdue, overdue > lateAfter+min(l.schedule.Shortest(), lateInterval)
 }
+
+// Lag is how long after its due time and jitter the last run began; 0 where there is none, or it was skipped.
+func (s *RuleStatus) Lag() time.Duration {
+	if s.LastRun == nil || s.LastRun.Outcome == ledger.OutcomeSkipped {
+		return 0
+	}
+	lag := s.LastRun.Started.Sub(s.LastRun.Due)
+	if s.lateness != nil {
+		lag -= s.lateness.jitter
+	}
+	return max(lag, 0)
+}

@@ -33,6 +33,16 @@ func TestSilencedGroup(t *testing.T) {
 	at(t, try, 35, "resolved W1 Resolved: 3 bins in W1")
 }
 
+// A group is silenced by its own key. The key of a member is none under which anything is told.
+func TestSilencedGroupKey(t *testing.T) {
+	t.Parallel()
+	bins := []bin{{wh: "W1", code: "A", qty: -1}, {wh: "W2", code: "B", qty: -1}}
+	var fault error
+	try := hushed(t, grouped(manyBins()), &bins, &fault, quiet(t, "s_1", 0, 10, `key=["W1"]`), quiet(t, "s_2", 0, 10, `key=["B"]`))
+	at(t, try, 0, "firing W2 1 bins in W2")
+	at(t, try, 10, "firing W1 1 bins in W1")
+}
+
 // When all that the group was told of have gone, what joined under a silence is a life of its own, told by a notice of its own.
 func TestSilencedMemberOutlivesItsGroup(t *testing.T) {
 	t.Parallel()

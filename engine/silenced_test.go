@@ -77,6 +77,22 @@ func TestSilencedFinding(t *testing.T) {
 	at(t, try, 25, "resolved W1 Resolved: Bin A is at -1", "resolved W2 Resolved: Bin B is at -1")
 }
 
+// A silence of one key holds back that finding alone; its deliveries, its resolution and the other findings of the rule go on.
+func TestSilencedKey(t *testing.T) {
+	t.Parallel()
+	bins := []bin{{wh: "W1", code: "A", qty: -1}, {wh: "W1", code: "B", qty: -1}}
+	var fault error
+	try := hushed(t, manyBins(), &bins, &fault, quiet(t, "s_1", 0, 10, `key=["A"]`, "rule=negative-bin-stock"), quiet(t, "s_2", 10, 20, `key=~.*"[BC]".*`))
+	if c := at(t, try, 0, "firing W1 Bin B is at -1"); c.Findings[0].Silenced != "s_1" {
+		t.Errorf("%+v", c.Findings)
+	}
+	at(t, try, 5)
+	bins = append(bins, bin{wh: "W1", code: "C", qty: -1}, bin{wh: "W1", code: "D", qty: -1})
+	at(t, try, 10, "firing W1 Bin A is at -1", "firing W1 Bin D is at -1")
+	bins = bins[:1]
+	at(t, try, 15, "resolved W1 Resolved: Bin B is at -1", "resolved W1 Resolved: Bin D is at -1")
+}
+
 // What resolves while it is silenced goes without a word; what was told before is taken back at once.
 func TestSilencedResolution(t *testing.T) {
 	t.Parallel()

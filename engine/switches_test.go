@@ -147,6 +147,42 @@ func TestSwitchEndsByItself(t *testing.T) {
 	})
 }
 
+// A switch of one scope ends by itself on every node, at the ledger's time; what came due meanwhile is skipped there, and other scopes go on.
+func TestSwitchOfOneScopeEndsByItself(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(w *world) {
+		other := *w.rules[0]
+		other.Scope = "119241"
+		w.rules[0].Schedule.CatchUp, other.Schedule.CatchUp = rules.CatchUpAll, rules.CatchUpAll
+		w.rules = append(w.rules, &other)
+		nodes := []node{w.start(w.options("a")), w.start(w.options("b"))}
+		pass(time.Minute)
+		until, scope := off, "119240"
+		until.Until = time.Now().Add(20 * time.Minute) // 21
+		w.turn(nodes[0], &scope, until)
+		if err := nodes[1].ReadSwitches(w.t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		pass(30 * time.Minute)
+		ran := map[string][]int{}
+		for _, run := range w.ledger.Runs() {
+			if run.Outcome != ledger.OutcomeSkipped {
+				ran[run.Scope] = append(ran[run.Scope], run.Due.Minute())
+			} else if run.Error != "disabled: 4 firings came due while the rule was disabled" || run.Scope != scope {
+				t.Errorf("skipped: %+v", run)
+			}
+		}
+		if !slices.Equal(ran["119240"], []int{25, 30}) || !slices.Equal(ran["119241"], []int{5, 10, 15, 20, 25, 30}) {
+			t.Errorf("it ran in the minutes %v", ran)
+		}
+		for _, n := range nodes {
+			if list := n.Switches(); len(list) != 0 {
+				t.Errorf("in force after its end: %+v", list)
+			}
+		}
+	})
+}
+
 // A switch that ended while no node ran cuts off what was missed before its end, and nothing after it.
 func TestSwitchThatEndedWhileNobodyRan(t *testing.T) {
 	t.Parallel()

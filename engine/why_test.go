@@ -59,6 +59,9 @@ func TestWhyThroughALife(t *testing.T) {
 		if y.Key != `["A-01"]` || y.Finding == nil || y.Finding.RowDue.Minute() != 5 || heldBy(y) != "for" {
 			t.Errorf("pending: %+v, held %v", y.Finding, y.Reasons)
 		}
+		if f := y.Reasons[0].Facts; f.Asked != 10*time.Minute || f.Seen != 0 || y.Reasons[0].Code != "for" {
+			t.Errorf("facts: %+v", f)
+		}
 		if want := "it has been seen for 0s of the 10m that `for` asks: 10m are missing"; y.Reasons[0].Text != want {
 			t.Errorf("held: %s", y.Reasons[0].Text)
 		}

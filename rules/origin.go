@@ -120,6 +120,11 @@ func (r *Rule) Rewrite(text string) *RewrittenRule {
 	return d
 }
 
+// Texts are the file as it was loaded, and with the text in its place. They are empty where the rule has no file.
+func (d *RewrittenRule) Texts() (before, after string) {
+	return string(d.put.Before), string(d.put.Source)
+}
+
 // keepOwn drops what is of the file's other rules.
 func (d *RewrittenRule) keepOwn() {
 	var own []*Rule

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The console and the widget, whose source is internal/console/web: console.sh build|package|check|test|screenshots.
+# The console and the widget, whose source is internal/console/web: console.sh build|package|check|test|bench|screenshots.
 # What is built is committed; check builds it again and compares.
 set -euo pipefail
 cd "$(dirname "$0")/../internal/console/web"
@@ -82,11 +82,14 @@ case $1 in
     run vitest run
     run vitest run --config vitest.browser.config.ts
     ;;
+  bench)
+    run vitest run --config vitest.bench.config.ts
+    ;;
   screenshots)
     run vitest run --config vitest.screenshots.config.ts
     ;;
   *)
-    echo "console.sh: build, package, check, test or screenshots, not $1" >&2
+    echo "console.sh: build, package, check, test, bench or screenshots, not $1" >&2
     exit 2
     ;;
 esac

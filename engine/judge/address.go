@@ -144,13 +144,13 @@ type Silencer interface {
 // mostSilences is how many of the silences that hold a finding back are recorded with it.
 const mostSilences = 10
 
-// silenced names the silences that hold back what is about to be told, separated by spaces; "" = none does. Whether one is active is
+// silenced names the silences that hold back what is about to be told under the key, separated by spaces; "" = none does. Whether one is active is
 // decided by the engine's clock when the run began. A rule in shadow disturbs nobody, so that nothing silences it.
-func (p *Pass) silenced(d *rules.NoticeDraft) string {
+func (p *Pass) silenced(key string, d *rules.NoticeDraft) string {
 	if p.shadow {
 		return ""
 	}
-	holding := p.Silencer.Holding(p.Started, Subject(p.Rule, d.Type.Code, d.Warehouse))
+	holding := p.Silencer.Holding(p.Started, Subject(p.Rule, d.Type.Code, d.Warehouse, key))
 	ids := make([]string, min(len(holding), mostSilences))
 	for i := range ids {
 		ids[i] = holding[i].ID
@@ -158,9 +158,9 @@ func (p *Pass) silenced(d *rules.NoticeDraft) string {
 	return strings.Join(ids, " ")
 }
 
-// Subject is what silences are asked about: a notice of that type of the rule, in the warehouse.
-func Subject(r *rules.Rule, typ, warehouse string) *silence.Subject {
-	return &silence.Subject{Rule: r.ID, Type: typ, Warehouse: warehouse, Scope: r.Scope, Labels: r.Labels}
+// Subject is what silences are asked about: a notice of that type of the rule, in the warehouse, with the key of a finding or of a group.
+func Subject(r *rules.Rule, typ, warehouse, key string) *silence.Subject {
+	return &silence.Subject{Rule: r.ID, Type: typ, Warehouse: warehouse, Scope: r.Scope, Key: key, Labels: r.Labels}
 }
 
 // silenced counts the events that each silence has dropped.

@@ -127,7 +127,7 @@ func (j *eventJudge) judge(r *row.Row) error {
 	}
 	j.result.run.Matched++
 	j.told[key+"\x00"+episode] = true
-	j.result.events = append(j.result.events, event{key, episode, draft, j.pass.silenced(draft)})
+	j.result.events = append(j.result.events, event{key, episode, draft, j.pass.silenced(key, draft)})
 	return j.budget.Spend(2*(len(key)+len(episode)) + draft.Size())
 }
 

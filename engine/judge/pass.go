@@ -334,7 +334,7 @@ func (p *Pass) alert(known *Snapshot, result *Result) {
 				code, text = rules.AlertUnjudged, result.unjudged()
 			}
 			draft = rules.AlertDraft(p.Rule, a.kind, code, text, p.lastRunAt(known))
-			by = p.silenced(draft)
+			by = p.silenced(a.key, draft)
 		}
 		tells := len(result.step.Tells)
 		result.step.Alert(st, a.wrong, rules.AlertPriority, policy, by, known.LastDue, p.Due)

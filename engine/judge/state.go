@@ -76,7 +76,7 @@ func (j *stateJudge) visit(r *row.Row) error {
 		if err != nil {
 			return j.errored(r, err)
 		}
-		changed = j.tell(verdict, draft)
+		changed = j.tell(key, verdict, draft)
 		size += draft.Size()
 	}
 	j.result.run.Matched++
@@ -89,8 +89,8 @@ func (j *stateJudge) visit(r *row.Row) error {
 }
 
 // tell counts a row whose finding is to be told, unless a silence holds that back.
-func (j *stateJudge) tell(verdict finding.Verdict, draft *rules.NoticeDraft) (changed bool) {
-	if by := j.pass.silenced(draft); by != "" {
+func (j *stateJudge) tell(key string, verdict finding.Verdict, draft *rules.NoticeDraft) (changed bool) {
+	if by := j.pass.silenced(key, draft); by != "" {
 		return j.step.Hold(verdict, by)
 	}
 	j.result.drafts = append(j.result.drafts, draft)
@@ -166,7 +166,7 @@ func (j *groupJudge) draft(g *finding.Group) error {
 	}
 	draft, err := j.program.DraftGroup(rows)
 	if err == nil {
-		if by := j.pass.silenced(draft); by != "" {
+		if by := j.pass.silenced(g.Key, draft); by != "" {
 			j.step.HoldGroup(g, by)
 		} else {
 			j.result.drafts = append(j.result.drafts, draft)
@@ -256,7 +256,7 @@ func (j *resultJudge) judge() error {
 		if err != nil {
 			return err
 		}
-		if by := j.pass.silenced(draft); by != "" {
+		if by := j.pass.silenced(resultKey, draft); by != "" {
 			j.step.Hold(verdict, by)
 		} else {
 			j.result.drafts = append(j.result.drafts, draft)

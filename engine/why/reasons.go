@@ -44,8 +44,8 @@ func (g *gatherer) explain(ctx context.Context) error {
 	return nil
 }
 
-func (g *gatherer) hold(code, format string, args ...any) {
-	g.answer.Reasons = append(g.answer.Reasons, Reason{code, fmt.Sprintf(format, args...)})
+func (g *gatherer) hold(code string, facts Facts, format string, args ...any) {
+	g.answer.Reasons = append(g.answer.Reasons, Reason{Code: code, Text: fmt.Sprintf(format, args...), Facts: facts})
 }
 
 // rule is what keeps the rule as a whole from telling anything.
@@ -53,16 +53,16 @@ func (g *gatherer) rule() {
 	a := g.answer
 	switch {
 	case !a.Enabled:
-		g.hold("disabled", "the rule is disabled%s: it does not run, and its findings stay as they are", switchedBy(a.Switch))
+		g.hold("disabled", switchFacts(a.Switch), "the rule is disabled%s: it does not run, and its findings stay as they are", switchedBy(a.Switch))
 	case !a.Verified:
-		g.hold("unverified", "the rule does not run: %s", a.Reason)
+		g.hold("unverified", Facts{Error: a.Reason}, "the rule does not run: %s", a.Reason)
 	case a.LastRun == nil:
-		g.hold("not_run", "the rule has not run yet%s", g.firstRun())
+		g.hold("not_run", Facts{Baseline: g.isBaselineNext()}, "the rule has not run yet%s", g.firstRun())
 	case a.LastRun.Outcome == ledger.OutcomeFailed:
-		g.hold("failed", "the last run failed and left the findings as they were: %s", a.LastRun.Error)
+		g.hold("failed", Facts{Error: a.LastRun.Error}, "the last run failed and left the findings as they were: %s", a.LastRun.Error)
 	}
 	if a.Rule.Shadow && a.Promoted.IsZero() {
-		g.hold("shadow", "the rule is in shadow: what it finds goes to the inbox of %s alone", judge.ShadowSubscriber(a.Rule.ID))
+		g.hold("shadow", Facts{Subscriber: judge.ShadowSubscriber(a.Rule.ID)}, "the rule is in shadow: what it finds goes to the inbox of %s alone", judge.ShadowSubscriber(a.Rule.ID))
 	}
 }
 
@@ -72,15 +72,15 @@ func (g *gatherer) row() {
 	switch {
 	case !l.answered():
 	case !l.Found && g.answer.Rule.Mode == rules.ModeEvent:
-		g.hold("absent", "the probe does not return the row: it is not there, or not above the watermark any more")
+		g.hold("absent", Facts{Event: true}, "the probe does not return the row: it is not there, or not above the watermark any more")
 	case !l.Found:
-		g.hold("absent", "the probe does not return the row")
+		g.hold("absent", Facts{}, "the probe does not return the row")
 	case l.Fault != "":
-		g.hold("errored", "the row cannot be judged or told, which leaves its finding as it is: %s", l.Fault)
+		g.hold("errored", Facts{Error: l.Fault}, "the row cannot be judged or told, which leaves its finding as it is: %s", l.Fault)
 	case l.Seen:
-		g.hold("seen", "an earlier run has seen the row: the probe returns it again for look_back, and no run judges it again")
+		g.hold("seen", Facts{}, "an earlier run has seen the row: the probe returns it again for look_back, and no run judges it again")
 	case !l.Match:
-		g.hold("no_match", "the %s does not meet the condition", g.subject())
+		g.hold("no_match", Facts{Result: g.answer.Rule.Per == rules.PerResult}, "the %s does not meet the condition", g.subject())
 	}
 }
 
@@ -110,10 +110,10 @@ func (g *gatherer) finding() {
 	switch {
 	case f == nil:
 	case f.Baseline && f.Phase == finding.Pending:
-		g.hold("baseline", "its row was there at the first run, which took all rows as known (first_run: baseline): it fires without a word")
+		g.hold("baseline", Facts{}, "its row was there at the first run, which took all rows as known (first_run: baseline): it fires without a word")
 	case f.Phase == finding.Pending:
 		seen := g.state.Clock - f.SinceClock
-		g.hold("for", "it has been seen for %s of the %s that `for` asks: %s are missing", span(seen), span(g.answer.Rule.For), span(g.answer.Rule.For-seen))
+		g.hold("for", Facts{Seen: seen, Asked: g.answer.Rule.For}, "it has been seen for %s of the %s that `for` asks: %s are missing", span(seen), span(g.answer.Rule.For), span(g.answer.Rule.For-seen))
 	default:
 		g.firing(f)
 	}
@@ -122,24 +122,27 @@ func (g *gatherer) finding() {
 func (g *gatherer) firing(f *ledger.Finding) {
 	r := g.answer.Rule
 	if !f.AbsentSince.IsZero() {
-		g.hold("keep_firing_for", "no run since %s has seen it: it has been gone for %s of the %s that keep_firing_for asks",
-			stamp(f.AbsentSince), span(g.state.Clock-f.SinceClock), span(r.KeepFiringFor))
+		gone := g.state.Clock - f.SinceClock
+		g.hold("keep_firing_for", Facts{At: f.AbsentSince, Seen: gone, Asked: r.KeepFiringFor}, "no run since %s has seen it: it has been gone for %s of the %s that keep_firing_for asks",
+			stamp(f.AbsentSince), span(gone), span(r.KeepFiringFor))
 	}
 	if f.Baseline {
 		news := cmp.Or(newsOf(r, f.Priority), "never")
-		g.hold("baseline", "its row was there at the first run, which took all rows as known (first_run: baseline): it is told %s", news)
+		g.hold("baseline", newsFacts(r, f.Priority), "its row was there at the first run, which took all rows as known (first_run: baseline): it is told %s", news)
 		return
 	}
 	if f.Ordinal == 0 {
 		return // it was silenced from the first
 	}
-	g.hold("repeat", "it was told at %s, and is %s", stamp(f.LastNotified), again(r, f.Priority))
+	told := newsFacts(r, f.Priority)
+	told.At, told.Asked = f.LastNotified, r.RepeatInterval
+	g.hold("repeat", told, "it was told at %s, and is %s", stamp(f.LastNotified), again(r, f.Priority))
 	switch n := g.told(f.NoticeID); {
 	case n == nil:
 	case notice.IsDigest(n.ID):
-		g.hold("limit", "it was told with %s in a digest, since the run had more to tell than limit.notices (%d)", counted(n.Count-1, "other finding"), r.Limit.Notices)
+		g.hold("limit", Facts{Count: n.Count - 1, Most: r.Limit.Notices}, "it was told with %s in a digest, since the run had more to tell than limit.notices (%d)", counted(n.Count-1, "other finding"), r.Limit.Notices)
 	case n.Key != f.Key:
-		g.hold("group", "it was told as one of %s of the group %s", counted(n.Count, "finding"), n.Key)
+		g.hold("group", Facts{Count: n.Count, Key: n.Key}, "it was told as one of %s of the group %s", counted(n.Count, "finding"), n.Key)
 	}
 }
 
@@ -173,6 +176,11 @@ func newsOf(r *rules.Rule, priority int) string {
 	return strings.Join(news, ", or ")
 }
 
+// newsFacts is what newsOf says.
+func newsFacts(r *rules.Rule, priority int) Facts {
+	return Facts{Columns: r.NotifyAgainOn, Joins: len(r.GroupBy) > 0, Rises: priority < notice.HighestPriority, Priority: priority}
+}
+
 // told returns the notice with that id.
 func (g *gatherer) told(id string) *notice.Notice {
 	for i := range g.answer.Notices {
@@ -194,11 +202,11 @@ func (g *gatherer) audience(ctx context.Context) error {
 	if err != nil || len(list) > 0 {
 		return err
 	}
-	gets := "no inbox gets it"
-	if g.answer.Rule.Shadow && g.answer.Promoted.IsZero() {
+	gets, shadow := "no inbox gets it", g.answer.Rule.Shadow && g.answer.Promoted.IsZero()
+	if shadow {
 		gets = "no other inbox would get it once the rule is promoted"
 	}
-	g.hold("unsubscribed", "nobody subscribes to %s in warehouse %s: %s", typ, warehouse, gets)
+	g.hold("unsubscribed", Facts{Type: typ, Warehouse: warehouse, Shadow: shadow}, "nobody subscribes to %s in warehouse %s: %s", typ, warehouse, gets)
 	return nil
 }
 
@@ -206,54 +214,6 @@ func (g *gatherer) audience(ctx context.Context) error {
 func span(d time.Duration) string { return strictyaml.FormatDuration(d.Round(time.Second)) }
 
 func stamp(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05Z") }
-
-// silences says which silences hold it back, and until when.
-func (g *gatherer) silences() {
-	a := g.answer
-	if a.Rule.Shadow && a.Promoted.IsZero() {
-		return // see pass.silenced
-	}
-	typ, warehouse := g.aboutWhat()
-	if typ == "" {
-		typ, warehouse = a.Rule.Notice.Type, a.Rule.Scope
-	}
-	holding := g.silencer.Holding(a.Asked, judge.Subject(a.Rule, typ, warehouse))
-	does := "holds back what there is to tell"
-	if a.Rule.Mode == rules.ModeEvent {
-		does = "drops new rows"
-	}
-	for _, s := range holding {
-		name := s.ID
-		if s.Comment != "" {
-			name += " (" + s.Comment + ")"
-		}
-		g.hold("silenced", "silence %s %s until %s", name, does, stamp(s.Until))
-	}
-	if len(holding) > 0 {
-		g.quiet = holding[0].Until
-	} else if f := a.Finding; f != nil && f.Silenced != "" {
-		g.hold("was_silenced", "%s held back what the last run had to tell; the next run tells it", silenceNames(f.Silenced))
-	}
-}
-
-// aboutWhat is the type and the warehouse of what would be told, "" where neither the row nor a notice says that.
-func (g *gatherer) aboutWhat() (typ, warehouse string) {
-	if l := g.answer.Look; l != nil && l.Type != "" {
-		return l.Type, l.Warehouse
-	}
-	if len(g.answer.Notices) > 0 {
-		return g.answer.Notices[0].Notice.Type, g.answer.Notices[0].Notice.Warehouse
-	}
-	return "", ""
-}
-
-func silenceNames(ids string) string {
-	list := strings.Fields(ids)
-	if len(list) == 1 {
-		return "silence " + list[0]
-	}
-	return "the silences " + strings.Join(list, ", ")
-}
 
 // switchedBy says who has disabled a rule; "" where its file does.
 func switchedBy(s *ledger.Switch) string {
@@ -273,98 +233,19 @@ func switchedBy(s *ledger.Switch) string {
 	return text
 }
 
+// switchFacts is what switchedBy says.
+func switchFacts(s *ledger.Switch) Facts {
+	if s == nil {
+		return Facts{}
+	}
+	return Facts{By: s.By, All: s.Rule == ledger.Every, Reason: s.Reason, Until: s.Until}
+}
+
 // mostWaiting is how many pending deliveries of one notice are looked at.
 const mostWaiting = 1000
 
-// waiting reads how the pending deliveries to push channels stand.
-func (x *Explainer) waiting(ctx context.Context, a *Answer) error {
-	for _, t := range a.Notices {
-		pending := func(d ledger.DeliveryTrace) bool {
-			return d.State == ledger.DeliveryPending && x.channels[d.Lane.Sink].Push
-		}
-		if !slices.ContainsFunc(t.Deliveries, pending) {
-			continue
-		}
-		list, err := x.ledger.ListDeliveries(ctx, ledger.DeliveryFilter{
-			Notice: t.Notice.ID, States: []ledger.DeliveryState{ledger.DeliveryPending}, Limit: mostWaiting,
-		})
-		if err != nil {
-			return fmt.Errorf("engine: reading the deliveries of %s: %w", t.Notice.ID, err)
-		}
-		for i := range list {
-			if list[i].Strategy != nil {
-				a.Waiting = append(a.Waiting, list[i])
-			}
-		}
-	}
-	slices.SortFunc(a.Waiting, func(a, b ledger.DeliveryRecord) int { return cmp.Compare(a.Seq, b.Seq) })
-	return nil
-}
-
-// pushes says why deliveries to push channels have not gone out; of many to one channel for one reason the first.
-func (g *gatherer) pushes() {
-	type reason struct{ sink, code string }
-	var order []reason
-	first, more := map[reason]string{}, map[reason]int{}
-	for i := range g.answer.Waiting {
-		d := &g.answer.Waiting[i]
-		code, text := whyPending(d, g.answer.Asked)
-		r := reason{d.Lane.Sink, code}
-		if _, ok := first[r]; ok {
-			more[r]++
-			continue
-		}
-		first[r] = text
-		order = append(order, r)
-	}
-	for _, r := range order {
-		text := first[r]
-		if n := more[r]; n > 0 {
-			text += fmt.Sprintf("; and %d more to %s", n, r.sink)
-		}
-		g.hold(r.code, "%s", text)
-	}
-}
-
-func whyPending(d *ledger.DeliveryRecord, now time.Time) (code, text string) {
-	what := "the delivery to " + d.Lane.Sink
-	switch {
-	case d.Node != "":
-		return "push_running", fmt.Sprintf("%s is being tried by %s", what, d.Node)
-	case d.Behind:
-		return "push_behind", what + " waits until the one of the finding before it has ended"
-	case d.HeldBy != "":
-		return "push_silenced", fmt.Sprintf("%s is held back by silence %s; it is looked at again at %s, or when somebody ends that", what, d.HeldBy, stamp(d.Next))
-	case d.Attempts > 0:
-		again := "is tried again at " + stamp(d.Next)
-		if !d.Next.After(now) {
-			again = "is to be tried again: the channel is busy, or held back after failures"
-		}
-		text = fmt.Sprintf("%s has failed %s and %s", what, timesOf(d.Attempts), again)
-		if !d.Deadline.IsZero() {
-			text += ", until " + stamp(d.Deadline)
-		}
-		return "push_retry", text + ": " + d.LastError
-	case d.Next.After(now):
-		text = fmt.Sprintf("%s goes out at %s", what, stamp(d.Next))
-		if d.Strategy.Unless != "" {
-			text += fmt.Sprintf(" unless %s", unlessText[d.Strategy.Unless])
-		}
-		return "push_delayed", text
-	default:
-		return "push_due", what + " has not been tried yet: the channel is busy, held back after failures, or no node runs it"
-	}
-}
-
 var unlessText = map[delivery.Unless]string{
 	delivery.UnlessRead: "somebody reads the notice", delivery.UnlessAcked: "somebody acks the notice", delivery.UnlessResolved: "the finding is over by then",
-}
-
-func timesOf(n int) string {
-	if n == 1 {
-		return "once"
-	}
-	return fmt.Sprintf("%d times", n)
 }
 
 // goesTo says where a draft goes, an entry of deliver each.

@@ -61,8 +61,36 @@ func (a *Answer) Known() bool {
 
 // Reason is one reason why a finding is not told now, or not where it would be.
 type Reason struct {
-	Code string // a stable word
-	Text string
+	Code  string // a stable word
+	Text  string // in English, with times in UTC
+	Facts Facts  // what Text says, for those who word it themselves
+}
+
+// Facts are the particulars of a reason, by its code. What a code has nothing to say of is zero.
+type Facts struct {
+	At, Until   time.Time
+	Seen, Asked time.Duration // how long it has been so, of how long the rule asks
+	By          string        // who has switched the rule off; "" = its file says so
+	All         bool          // with all other rules
+	Reason      string        // as whoever switched or silenced has given it
+	Error       string
+	Baseline    bool // the first run takes its rows as known
+	Event       bool // of a rule of mode event
+	Result      bool // of a rule that judges its result as a whole
+	Shadow      bool // of a rule in shadow
+	Subscriber  string
+	Type        string
+	Warehouse   string
+	Columns     []string // whose change is news
+	Joins       bool     // another finding in the group is news
+	Rises       bool     // a higher priority than Priority is news
+	Priority    int
+	Count, Most int // findings that share a notice, other deliveries that wait alike; of the limit
+	Key         string
+	Silences    []string
+	Sink, Node  string
+	Attempts    int
+	Unless      string // what would cancel the delivery: read, acked, resolved
 }
 
 // Forecast is what comes of the finding if nothing changes.

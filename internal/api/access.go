@@ -42,8 +42,10 @@ var Access = map[string][]auth.Role{
 	"status":  Onlookers,
 	"me":      everybody,
 
-	"overview":        Onlookers,
-	"stream-overview": Onlookers,
+	"overview":         Onlookers,
+	"stream-overview":  Onlookers,
+	"overview-history": Onlookers,
+	"list-failures":    Onlookers,
 
 	"poll-notices":              pollers,
 	"stream-notices":            pollers,
@@ -56,6 +58,7 @@ var Access = map[string][]auth.Role{
 	"send-notices":              senders,
 	"get-notice":                Onlookers,
 	"search-notices":            Onlookers,
+	"find":                      Onlookers,
 
 	"list-types":   everybody,
 	"get-type":     everybody,
@@ -86,6 +89,7 @@ var Access = map[string][]auth.Role{
 	"get-queue":          queuers,
 	"get-queue-settings": queuers,
 	"list-items":         queuers,
+	"list-workers":       Onlookers,
 	"get-item":           queuers,
 	"rank-item":          queuers,
 	"push-items":         pushers,
@@ -131,14 +135,15 @@ var Access = map[string][]auth.Role{
 	"create-silence": Operators, // one that is not for all warehouses: for his own by name, and so below
 	"expire-silence": Operators,
 
-	"list-sinks":        Onlookers,
-	"get-sink":          Onlookers,
-	"list-deliveries":   Onlookers,
-	"get-delivery":      Onlookers,
-	"retry-delivery":    Operators,
-	"retry-deliveries":  Operators,
-	"cancel-delivery":   Operators,
-	"cancel-deliveries": Operators,
+	"list-sinks":           Onlookers,
+	"get-sink":             Onlookers,
+	"list-deliveries":      Onlookers,
+	"list-delivery-causes": Onlookers,
+	"get-delivery":         Onlookers,
+	"retry-delivery":       Operators,
+	"retry-deliveries":     Operators,
+	"cancel-delivery":      Operators,
+	"cancel-deliveries":    Operators,
 
 	"list-audit": Onlookers, // who sees all warehouses
 

@@ -21,6 +21,8 @@ status                     . . . . x x x  .
 me                         x x x x x x x  .
 overview                   . . . . x x x  .
 stream-overview            . . . . x x x  .
+overview-history           . . . . x x x  .
+list-failures              . . . . x x x  .
 
 poll-notices               x x . . x x x  .
 stream-notices             x x . . x x x  .
@@ -59,6 +61,7 @@ delete-subscriber          . . . . . x x  .
 list-queues                . . x x x x x  .
 get-queue                  . . x x x x x  .
 get-queue-settings         . . x x x x x  .
+list-workers               . . . . x x x  .
 list-items                 . . x x x x x  .
 get-item                   . . x x x x x  .
 rank-item                  . . x x x x x  .
@@ -111,6 +114,7 @@ confirm-clock              . . . . . x x  .
 list-sinks                 . . . . x x x  .
 get-sink                   . . . . x x x  .
 list-deliveries            . . . . x x x  .
+list-delivery-causes       . . . . x x x  .
 get-delivery               . . . . x x x  .
 retry-delivery             . . . . . x x  .
 retry-deliveries           . . . . . x x  .

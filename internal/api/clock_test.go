@@ -29,7 +29,10 @@ func newFakeClock() *fakeClock {
 }
 
 func (f *fakeClock) served() operate.Clock {
-	return operate.Clock{Ledger: f, Changed: func(context.Context) error { return nil }}
+	return operate.Clock{
+		Ledger: f, Changed: func(context.Context) error { return nil }, Rate: 60,
+		Now: func() time.Time { return bin().CreatedAt.Add(time.Hour) }, Machine: func() time.Time { return bin().CreatedAt },
+	}
 }
 
 func (f *fakeClock) ReadClock(context.Context) (ledger.ClockState, error) {

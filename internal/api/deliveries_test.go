@@ -23,12 +23,28 @@ func TestDeliveries(t *testing.T) {
 	golden(t, "delivery.xml", b.get(t, deliveriesPath+"/2", "Accept", "application/xml").body)
 }
 
+func TestDeliveryCauses(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	golden(t, "causes.json", b.get(t, deliveriesPath+"/causes?warehouse=119240").body)
+	if got := b.get(t, deliveriesPath+"/causes?warehouse=a%20b"); got.status != 400 {
+		t.Errorf("%d %s", got.status, got.body)
+	}
+	b.get(t, deliveriesPath+"?cause=refused:400")
+	b.deliveries.mu.Lock()
+	defer b.deliveries.mu.Unlock()
+	if asked := b.deliveries.asked[len(b.deliveries.asked)-1]; asked.Cause != "refused:400" {
+		t.Errorf("the ledger was asked for %+v", asked)
+	}
+}
+
 func TestDeliveryFilters(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	for query, want := range map[string]string{
 		"": "6 5 4 3 2 1", "sink=sms": "5 4 3", "state=failed&state=canceled": "5 4", "warehouse=119241": "4", "rule=negative-bin-stock": "6 5 3 2 1",
 		"notice=n_other": "4", "type=NO": "", "after=3": "2 1", "sink=sms&state=pending&state=": "3", "sink=&after=&limit=": "6 5 4 3 2 1",
+		"order=latest": "6 5 4 3 2 1", "order=oldest": "1 2 3 4 5 6", "order=oldest&after=oldest.4": "5 6", "sink=sms&order=oldest": "3 4 5",
 		"held=true": "6", "held=false&sink=inbox": "1",
 	} {
 		if got := ids(b.get(t, deliveriesPath+"?"+query).body); got != want {
@@ -79,6 +95,10 @@ func TestDeliveryRefusals(t *testing.T) {
 		{"GET", "?notice=%00", "", 400, `"code":"bad_text"`},
 		{"GET", "?held=yes", "", 400, `"code":"invalid_parameter"`},
 		{"GET", "?after=0", "", 400, `"code":"bad_cursor"`},
+		{"GET", "?order=oldest&after=3", "", 400, "after is a cursor of the order latest, and order asks for oldest: begin the list anew, without after"},
+		{"GET", "?after=oldest.3", "", 400, "after is a cursor of the order oldest, and order asks for latest"},
+		{"GET", "?order=newest", "", 400, `order \"newest\" is neither latest nor oldest`},
+		{"GET", "?cause=soon", "", 400, `"code":"invalid_parameter"`},
 		{"GET", "?limit=1001", "", 400, `"code":"bad_limit"`},
 		{"GET", "?before=1", "", 400, `"code":"unknown_parameter"`},
 		{"GET", "/99", "", 404, `"code":"delivery_not_found"`},

@@ -114,9 +114,12 @@ func TestDraftsAndPreviewsAreOnRecord(t *testing.T) {
 			t.Errorf("%d %s", got.status, got.body)
 		}
 	}
-	unknown, live.err = nil, nil
+	unknown, live.err, fault = nil, nil, nil
+	if got := b.do(t, http.MethodPost, "/api/v1/rules/negative-bin-stock/draft", `{"text":"x","check":true}`); got.status != http.StatusOK { // runs nothing
+		t.Errorf("%d %s", got.status, got.body)
+	}
 	list := b.audit.all()
-	if len(list) != 6 || tried != 6 {
+	if len(list) != 6 || tried != 7 {
 		t.Fatalf("%d records of %d", len(list), tried)
 	}
 	for i, c := range list {
@@ -134,7 +137,7 @@ func TestDraftsAndPreviewsAreOnRecord(t *testing.T) {
 			t.Errorf("%d %s", got.status, got.body)
 		}
 	}
-	if tried != 6 {
+	if tried != 7 {
 		t.Error("what could not be recorded was tried")
 	}
 }

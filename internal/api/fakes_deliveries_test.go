@@ -9,6 +9,7 @@ import (
 
 	"tallyman/internal/api/view"
 	"tallyman/internal/delivery"
+	"tallyman/internal/item"
 	"tallyman/internal/ledger"
 )
 
@@ -21,6 +22,10 @@ type fakeDeliveries struct {
 	asked  []ledger.DeliveryFilter
 	found  ledger.NoticePage
 	sought []ledger.NoticeFilter
+	finds  []ledger.TextFilter
+	opened []ledger.FoundFinding
+	items  []item.Record
+	cut    bool // there is more than was found
 	run    *ledger.Run
 	err    error
 }
@@ -70,12 +75,15 @@ func (f *fakeDeliveries) ListDeliveries(_ context.Context, q ledger.DeliveryFilt
 	var found []*ledger.DeliveryRecord
 	for _, d := range f.list {
 		if matches(q.Sink, d.Lane.Sink) && matches(q.Warehouse, d.Where) && matches(q.Type, d.Type) && matches(q.Rule, d.Rule) && matches(q.Notice, d.Notice) &&
-			(len(q.States) == 0 || slices.Contains(q.States, d.State)) && (q.Before == 0 || d.Seq < q.Before) &&
+			(len(q.States) == 0 || slices.Contains(q.States, d.State)) && (q.Before == 0 || d.Seq < q.Before) && d.Seq > q.After &&
 			(!q.Held || d.Behind || d.HeldBy != "") {
 			found = append(found, d)
 		}
 	}
 	slices.SortFunc(found, func(a, b *ledger.DeliveryRecord) int { return cmp.Compare(b.Seq, a.Seq) })
+	if q.Oldest {
+		slices.Reverse(found)
+	}
 	var out []ledger.DeliveryRecord
 	for _, d := range found[:min(len(found), q.Limit)] {
 		of := *d
@@ -123,6 +131,17 @@ func (f *fakeDeliveries) CancelDeliveries(_ context.Context, _ ledger.Author, se
 	return changed, f.err
 }
 
+// DeliveryCauses knows one cause, and the warehouse that it was asked for.
+func (f *fakeDeliveries) DeliveryCauses(_ context.Context, warehouse string) ([]ledger.DeliveryCause, error) {
+	if f.err != nil {
+		return nil, f.err
+	}
+	return []ledger.DeliveryCause{
+		{Sink: "gateway", State: ledger.DeliveryTimedOut, Cause: "503", Count: 12, Last: 9, Error: "503 of " + warehouse},
+		{Sink: "sms", State: ledger.DeliveryFailed, Cause: "refused:400", Count: 1, Last: 4, Error: "400 Bad Request: no such number"},
+	}, nil
+}
+
 func (f *fakeDeliveries) OldestPending(context.Context) (map[string]time.Time, error) {
 	return map[string]time.Time{"gateway": bin().CreatedAt}, f.err
 }
@@ -165,6 +184,20 @@ func (f *fakeDeliveries) SearchNotices(_ context.Context, q ledger.NoticeFilter)
 	found := f.found
 	found.Notices = slices.Clone(found.Notices)
 	return found, f.err
+}
+
+func (f *fakeDeliveries) FindFindings(_ context.Context, q ledger.TextFilter) ([]ledger.FoundFinding, bool, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	q.Until = time.Time{}
+	f.finds = append(f.finds, q)
+	return slices.Clone(f.opened), !f.cut, f.err
+}
+
+func (f *fakeDeliveries) FindItems(_ context.Context, _ string, q ledger.TextFilter) ([]item.Record, bool, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Clone(f.items[:min(len(f.items), q.Limit)]), !f.cut, f.err
 }
 
 func (f *fakeDeliveries) RunAt(_ context.Context, rule, scope string, at time.Time) (ledger.Run, error) {

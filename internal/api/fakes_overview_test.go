@@ -15,6 +15,8 @@ import (
 
 // fakeOverview is a ledger whose notices are one at a time each, and what else an overview is made of.
 type fakeOverview struct {
+	fakeSamples
+
 	mu       sync.Mutex
 	made     []ledger.NoticeCount // each at its Start
 	findings []ledger.FindingCount

@@ -154,7 +154,7 @@ func TestNoticesAreCountedOnce(t *testing.T) {
 			return s, asked
 		}
 		s, asked := look(0)
-		if !strings.HasPrefix(asked, "01:00-02:00 1h0m0s, 02:00-03:00 1h0m0s, ") || !strings.HasSuffix(asked, "23:00-00:00 1h0m0s, 23:11-00:11 1m0s") || strings.Count(asked, ",") != 23 {
+		if !strings.HasPrefix(asked, "01:00-02:00 1h0m0s, 02:00-03:00 1h0m0s, ") || !strings.HasSuffix(asked, "23:00-00:00 1h0m0s, 22:10-00:11 1m0s") || strings.Count(asked, ",") != 23 {
 			t.Errorf("at first: %s", asked)
 		}
 		made := func(at time.Time) {
@@ -171,7 +171,7 @@ func TestNoticesAreCountedOnce(t *testing.T) {
 		if s, asked = look(5 * time.Minute); asked != "00:00-01:00 1h0m0s, 00:59-01:07 1m0s" || s.Notices.LastHour != 4 || s.Notices.Hours[22].Count != 5 {
 			t.Errorf("the hour is settled: %s, %d, %+v", asked, s.Notices.LastHour, s.Notices.Hours[20:])
 		}
-		if s, asked = look(48 * time.Hour); strings.Count(asked, "1h0m0s") != 23 || !strings.HasSuffix(asked, "00:07-01:07 1m0s") || s.Notices.LastHour != 0 {
+		if s, asked = look(48 * time.Hour); strings.Count(asked, "1h0m0s") != 23 || !strings.HasSuffix(asked, "23:06-01:07 1m0s") || s.Notices.LastHour != 0 {
 			t.Errorf("two days later: %s", asked)
 		}
 		if count, _ := s.counts(); count != 0 {

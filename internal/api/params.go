@@ -245,6 +245,57 @@ func TraceName(subject string) string {
 	return name[:min(len(name), item.MaxName)]
 }
 
+// ListOrder is the order of a list whose rows are numbered or dated. The library reads it as text, so that a bad one gets the code that it has
+// everywhere.
+type ListOrder string
+
+// The orders of such a list.
+const (
+	LatestFirst ListOrder = "latest"
+	OldestFirst ListOrder = "oldest"
+)
+
+// Schema lists the orders.
+func (ListOrder) Schema(huma.Registry) *huma.Schema {
+	return &huma.Schema{Type: huma.TypeString, Default: string(LatestFirst), Enum: []any{string(LatestFirst), string(OldestFirst)}}
+}
+
+// Parse tells whether the oldest come first.
+func (o ListOrder) Parse() (oldest bool, prob *wire.Problem) {
+	switch o {
+	case "", LatestFirst:
+		return false, nil
+	case OldestFirst:
+		return true, nil
+	}
+	return false, BadParameter("order " + policy.Quote(string(o)) + " is neither latest nor oldest")
+}
+
+// oldestMark begins the cursors of lists whose oldest rows come first.
+const oldestMark = "oldest."
+
+// OrderedCursor is the cursor of such a list, made of one of its rows; "" stays so.
+func OrderedCursor(oldest bool, cursor string) string {
+	if oldest && cursor != "" {
+		return oldestMark + cursor
+	}
+	return cursor
+}
+
+// ParseOrderedCursor takes the mark of the order off a cursor. A cursor of the other order is a problem.
+func ParseOrderedCursor(oldest bool, after string) (cursor string, prob *wire.Problem) {
+	cursor, isOldest := strings.CutPrefix(after, oldestMark)
+	if after == "" || isOldest == oldest {
+		return cursor, nil
+	}
+	of, asked := LatestFirst, OldestFirst
+	if isOldest {
+		of, asked = OldestFirst, LatestFirst
+	}
+	return "", wire.NewProblem(http.StatusBadRequest, wire.CodeBadCursor, "after is a cursor of the order "+string(of)+", and order asks for "+string(asked)+
+		": begin the list anew, without after")
+}
+
 // NumberCursor is the cursor of a page that ends with the row of that number, where the rows of a list are numbered and the latest comes first.
 func NumberCursor(last int64) string { return strconv.FormatInt(last, 10) }
 

@@ -71,15 +71,17 @@ type parts struct {
 	Tracer     *trace.Tracer
 	Version    string
 
-	// The streams of the API that newAPI has made last, and its inbox.
-	streams *stream.Hub
-	inbox   *inbox.Handlers
+	// The streams of the API that newAPI has made last, its inbox and its overview.
+	streams  *stream.Hub
+	inbox    *inbox.Handlers
+	overview *overview.Handlers
 }
 
 // meter counts for all of them.
 type meter interface {
 	api.Meter
 	inbox.Meter
+	overview.Meter
 	send.Meter
 	stream.Meter
 }
@@ -100,6 +102,7 @@ type overviewed struct {
 // overviewCounts is what the ledger counts for overviews alone.
 type overviewCounts interface {
 	ledger.Overviews
+	ledger.Samples
 	Promotions(ctx context.Context) ([]ledger.Promotion, error)
 }
 
@@ -150,13 +153,14 @@ func (p *parts) rooms() []api.Room {
 	p.inbox = inbox.New(inbox.Deps{
 		Inbox: p.Inbox, Reads: p.Reads, Marks: p.Marks, RuleCount: p.RuleCount, Streams: p.streams, Meter: p.Meter, Logger: p.Logger,
 	})
+	p.overview = overview.New(overview.Deps{
+		Ledger: overviewLedger{p.Overview.Ledger, p.Deliveries}, Rules: p.Rules, Standing: p.Overview.Standing, RuleFiles: p.RuleFiles, Node: p.Overview.Node,
+		Status: p.Status, Queues: p.Queues, Sinks: p.Sinks, Real: func(d time.Duration) time.Duration { return d }, Meter: p.Meter, Streams: p.streams, Logger: p.Logger,
+	})
 	return []api.Room{
 		p.inbox,
 		search.New(search.Deps{Ledger: p.Deliveries, Types: p.Catalogue.Types, Queues: p.Queues, Logger: p.Logger}),
-		overview.New(overview.Deps{
-			Ledger: overviewLedger{p.Overview.Ledger, p.Deliveries}, Rules: p.Rules, Standing: p.Overview.Standing, RuleFiles: p.RuleFiles, Node: p.Overview.Node,
-			Status: p.Status, Queues: p.Queues, Sinks: p.Sinks, Streams: p.streams, Logger: p.Logger,
-		}),
+		p.overview,
 		operate.New(operate.Deps{
 			Catalogue: p.Catalogue, Sinks: siteSinks, Book: p.Book, Origins: fakeOrigins{}, Silences: p.Silences, Clock: p.Clock, Tokens: p.Tokens, Audit: p.Audit, Rules: p.Rules, Logger: p.Logger,
 		}),

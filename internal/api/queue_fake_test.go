@@ -74,6 +74,10 @@ func (t *fakeTwins) Sizes(_ context.Context, test bool, scope item.Scope) (item.
 	return t.of(test).sizes(scope)
 }
 
+func (t *fakeTwins) Workers(context.Context, bool, item.Scope) ([]item.Worker, error) {
+	return []item.Worker{{Name: "ann", Leased: 1, Last: time.Date(2026, 6, 1, 0, 0, 0, 0, time.UTC)}, {Name: "bob", Assigned: 2}}, nil
+}
+
 func (t *fakeTwins) List(_ context.Context, q item.Query) (item.Page, error) {
 	return t.of(q.Test).list(q)
 }

@@ -20,7 +20,7 @@ import (
 func ruled(t *testing.T, dynamic bool) *bundle {
 	t.Helper()
 	list := []*rules.Rule{
-		{ID: "negative-bin", Scope: "W1", Labels: map[string]string{"area": "stock"}, OnError: rules.PolicyAlert, Notice: rules.Notice{Type: "REP_NOTICE"}},
+		{ID: "negative-bin", Scope: "W1", Key: []string{"bin", "sku"}, Labels: map[string]string{"area": "stock"}, OnError: rules.PolicyAlert, Notice: rules.Notice{Type: "REP_NOTICE"}},
 		{ID: "late-wave", Notice: rules.Notice{Type: "WAVE", Warehouse: "'W2'"}},
 	}
 	if dynamic {
@@ -45,21 +45,25 @@ func TestSilencesOfNothingAreMarked(t *testing.T) {
 	t.Parallel()
 	for dynamic, cases := range map[bool]map[string]string{
 		false: {
-			"rule=negative-bin":              "",
-			"rule=negtive-bin":               "silence_without_effect: rule=negtive-bin matches no rule, type or warehouse that is known here",
-			"rule=~.*-bin type=REP_NOTICE":   "",
-			"rule=negative-bin type=WAVE":    "silence_without_effect: no rule, type or warehouse that is known here matches all of the matchers",
-			"type=SENT":                      "",
-			"type=SEND":                      "silence_without_effect: type=SEND matches no rule",
-			"type=TALLYMAN_RULE_FAILED":      "",
-			"warehouse=W1":                   "",
-			"warehouse=W7":                   "", // somebody subscribes to it
-			"warehouse=W8":                   "silence_without_effect: warehouse=W8 matches no rule",
-			"rule=late-wave warehouse=W1":    "silence_without_effect: no rule, type or warehouse that is known here matches all",
-			"scope=W1":                       "",
-			"scope=W2":                       "silence_without_effect: scope=W2 matches no rule",
-			"area=stock":                     "",
-			"rule=negative-bin area=inbound": "silence_without_effect: no rule, type or warehouse that is known here matches all",
+			"rule=negative-bin":               "",
+			"rule=negtive-bin":                "silence_without_effect: rule=negtive-bin matches no rule, type or warehouse that is known here",
+			"rule=~.*-bin type=REP_NOTICE":    "",
+			"rule=negative-bin type=WAVE":     "silence_without_effect: no rule, type or warehouse that is known here matches all of the matchers",
+			"type=SENT":                       "",
+			"type=SEND":                       "silence_without_effect: type=SEND matches no rule",
+			"type=TALLYMAN_RULE_FAILED":       "",
+			"warehouse=W1":                    "",
+			"warehouse=W7":                    "", // somebody subscribes to it
+			"warehouse=W8":                    "silence_without_effect: warehouse=W8 matches no rule",
+			"rule=late-wave warehouse=W1":     "silence_without_effect: no rule, type or warehouse that is known here matches all",
+			"scope=W1":                        "",
+			"scope=W2":                        "silence_without_effect: scope=W2 matches no rule",
+			"area=stock":                      "",
+			`rule=negative-bin key=["A","S"]`: "",
+			`rule=negative-bin key=no_data`:   "",
+			`rule=negative-bin key=~.*A.*`:    "",
+			`rule=negative-bin key=["A"]`:     `silence_without_effect: key=["A"] matches no rule`,
+			"rule=negative-bin area=inbound":  "silence_without_effect: no rule, type or warehouse that is known here matches all",
 		},
 		true: {"warehouse=W8": "", "rule=anywhere warehouse=W8": "", "rule=late-wave warehouse=W8": "silence_without_effect: no rule, type or warehouse that is known here matches all"},
 	} {

@@ -213,6 +213,8 @@ func (f *fakeMeter) RequestDone(operation string, status int) {
 	f.requests = append(f.requests, fmt.Sprint(operation, " ", status))
 }
 
+func (f *fakeMeter) SampleFailed() { f.PollDone("unsampled", 0) }
+
 func (f *fakeMeter) StreamOpened() { f.PollDone("stream", 0) }
 
 func (f *fakeMeter) StreamEnded(reason string) { f.PollDone("stream "+reason, 0) }

@@ -67,6 +67,9 @@ func TestBadSilencesAreRefused(t *testing.T) {
 	for body, want := range map[string]string{
 		`{"matchers":["rule"],"for":"2h"}`:                                                 `body.matchers: \"rule\": has no operator`,
 		`{"matchers":["rule=~("],"for":"2h"}`:                                              `body.matchers: \"rule=~(\": missing closing )`,
+		`{"matchers":["key=A-01"],"for":"2h"}`:                                             `body.matchers: \"key=A-01\": its value is no key; a key is a JSON array as notices carry it`,
+		`{"matchers":["key!=A"],"for":"2h"}`:                                               `its value is no key`,
+		`{"matchers":["key=~.*"],"for":"2h"}`:                                              "body.matchers: each of them matches an empty text",
 		`{"matchers":["rule=~.*"],"for":"2h"}`:                                             "body.matchers: each of them matches an empty text",
 		`{"matchers":[],"for":"2h"}`:                                                       "body.matchers: there is none",
 		`{"matchers":["rule=x"]}`:                                                          "body.until: is missing",

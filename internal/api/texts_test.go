@@ -103,6 +103,7 @@ func TestParametersFollowThePolicyOfTexts(t *testing.T) {
 			"/api/v1/notices/stream?subscriber=" + q:                    "query.subscriber",
 			legacyPath + "?whId=" + q:                                   "query.whId",
 			"/api/v1/notices/search?key=" + q:                           "query.key",
+			"/api/v1/find?q=" + q:                                       "query.q",
 			"/api/v1/notices/search?" + q + "=1":                        "query",
 			"/api/v1/audit?by=" + q:                                     "query.by",
 			"/api/v1/overview/stream?warehouse=" + q:                    "query.warehouse",

@@ -18,6 +18,7 @@ import (
 	"tallyman/engine/why"
 	"tallyman/internal/api"
 	"tallyman/internal/api/metrics"
+	"tallyman/internal/api/overview"
 	"tallyman/internal/api/stream"
 	"tallyman/internal/auth"
 	"tallyman/internal/authoring"
@@ -79,6 +80,7 @@ type App struct {
 	silences  silence.Set
 	engine    *engine.Engine
 	api       *api.API
+	overview  *overview.Handlers
 	listener  net.Listener
 	tls       *api.TLS // nil = plain HTTP
 	authoring *authoring.Node
@@ -224,6 +226,7 @@ func (a *App) Run(ctx context.Context) error {
 	front.Go(func() { a.book.followLists(ctx) })
 	front.Go(func() { a.keepScopes(ctx) })
 	front.Go(func() { a.tokens.run(ctx) })
+	front.Go(func() { a.overview.Sample(ctx) })
 	if a.origin != nil {
 		front.Go(func() { a.origin.Run(ctx) })
 	}

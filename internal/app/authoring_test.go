@@ -112,6 +112,21 @@ func TestDrafts(t *testing.T) {
 					t.Errorf("%+v, want %+v", p, want)
 				}
 			}
+			misspelt := strings.Replace(stockEntry, "when: qty", "hwen: qty", 1)
+			for text, problems := range map[string]int{stockEntry: 0, misspelt: 1} { // leaves no record
+				ask, err := json.Marshal(map[string]any{"text": text, "check": true, "file": true})
+				if err != nil {
+					t.Fatal(err)
+				}
+				var checked wire.DraftForm
+				if code := n.post(rulePath+"/draft", string(ask), &checked); code != http.StatusOK || len(checked.Problems) != problems || checked.Preview != nil || checked.File == nil {
+					t.Fatalf("%d %+v", code, checked)
+				}
+				f := checked.File
+				if want := strings.Replace(stockRule, "when: qty", "hwen: qty", problems); filepath.Base(f.Name) != "stock.yaml" || f.Before != stockRule || f.After != want {
+					t.Errorf("%+v", f)
+				}
+			}
 			if code, _ := n.do(http.MethodPost, "/api/v1/rules/none/draft", "application/json", `{"text":"id: none"}`); code != http.StatusNotFound {
 				t.Errorf("%d of a rule that is not there", code)
 			}

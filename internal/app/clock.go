@@ -313,12 +313,15 @@ func (a *App) clockFault() error {
 
 // servedClock is what the API serves of the clock.
 func (a *App) servedClock() operate.Clock {
-	return operate.Clock{Ledger: a.ledger, Changed: func(ctx context.Context) error {
-		if a.clock == nil {
-			return nil
-		}
-		return a.clock.look(ctx)
-	}}
+	return operate.Clock{
+		Ledger: a.ledger, Now: a.nodeTime, Machine: time.Now, Rate: float64(time.Hour) / float64(a.opts.Clock.Real(time.Hour)),
+		Changed: func(ctx context.Context) error {
+			if a.clock == nil {
+				return nil
+			}
+			return a.clock.look(ctx)
+		},
+	}
 }
 
 // nodeTime is what the node goes by.

@@ -135,9 +135,7 @@ func (a *App) readSilences(ctx context.Context) error {
 // that lasts longest: if somebody ends it, the next is asked for.
 func (a *App) silenced(n *notice.Notice) (id string, left time.Duration) {
 	now := a.opts.Clock.Now()
-	holding := a.silences.Holding(now, &silence.Subject{
-		Rule: n.Rule, Type: n.Type, Warehouse: n.Warehouse, Scope: n.Scope, Labels: n.Labels,
-	})
+	holding := a.silences.Holding(now, silence.SubjectOf(n))
 	if len(holding) == 0 {
 		return "", 0
 	}

@@ -160,7 +160,7 @@ func (o getOperation) requests(ids []string) (list []string) {
 	}
 	for i, p := range paths {
 		for _, query := range []string{
-			"", "warehouse=119241", "warehouse=119240", "scope=119241", "scope=119240", "ended=true", "state=active", "rule=theirs", "type=REP_NOTICE",
+			"", "warehouse=119241", "warehouse=119240", "scope=119241", "scope=119240", "ended=true", "state=active", "rule=theirs", "type=REP_NOTICE", "q=" + marker,
 			"key=" + url.QueryEscape(marker), "key=119241," + marker + "-1&scope=119241", "key=119241," + marker + "-1", "key=119240,A-01&scope=119240",
 			"warehouse=119241&subscriber=role:keeper", "warehouse=119240&subscriber=shadow:both", "subscriber=user:1&warehouse=119241",
 		} {
@@ -261,7 +261,7 @@ func TestOneWarehouseSeesNothingOfAnother(t *testing.T) {
 			}
 			for _, id := range []string{
 				"list-silences", "get-silence", "list-rules", "get-rule", "get-rule-source", "list-findings", "list-runs", "why", "status", "overview", "stream-overview",
-				"search-notices", "get-notice", "list-deliveries", "get-delivery", "list-sinks", "get-sink", "list-subscriptions", "list-audit", "list-tokens",
+				"search-notices", "find", "get-notice", "list-deliveries", "get-delivery", "list-sinks", "get-sink", "list-subscriptions", "list-audit", "list-tokens",
 			} {
 				if !has[id] {
 					t.Errorf("an admin of all warehouses sees no text of 119241 in %s: the test looks in the wrong place", id)

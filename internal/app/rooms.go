@@ -22,15 +22,16 @@ import (
 
 // rooms are the parts of the API, each with what it needs of the node.
 func (a *App) rooms(meter *metrics.Metrics, streams *stream.Hub, counts *ruleCounts) []api.Room {
+	a.overview = overview.New(overview.Deps{
+		Ledger: a.ledger, Rules: a.engine, Standing: a.engine.Standing, RuleFiles: a.ruleFiles, Node: a.node, Status: a.status,
+		Queues: a.index.served(), Sinks: a.servedSinks(), Real: a.opts.Clock.Real, Meter: meter, Streams: streams, Logger: a.log,
+	})
 	return []api.Room{
 		inbox.New(inbox.Deps{
 			Inbox: a.index.inbox, Reads: a.index.inbox, Marks: a.ledger, RuleCount: counts.of, Streams: streams, Meter: meter, Logger: a.log,
 		}),
 		search.New(search.Deps{Ledger: a.ledger, Types: a.ledger.Types, Queues: a.index.served(), Logger: a.log}),
-		overview.New(overview.Deps{
-			Ledger: a.ledger, Rules: a.engine, Standing: a.engine.Standing, RuleFiles: a.ruleFiles, Node: a.node, Status: a.status,
-			Queues: a.index.served(), Sinks: a.servedSinks(), Streams: streams, Logger: a.log,
-		}),
+		a.overview,
 		operate.New(operate.Deps{
 			Catalogue: a.ledger, Sinks: authoring.Sinks(a.cfg), Book: a.ledger, Origins: a.ledger, Origin: a.originName(), Silences: a.servedSilences(), Clock: a.servedClock(), Tokens: a.tokens, Audit: a.ledger, Rules: a.engine, Logger: a.log,
 		}),

@@ -17,7 +17,9 @@ import (
 
 // DraftRequest is another text of a rule, and what of it is tried.
 type DraftRequest struct {
-	Text string
+	Text  string
+	Check bool // the text alone is checked: no source is asked, and no preview's place is taken
+	File  bool // the result has the rule's file
 	PreviewRequest
 }
 
@@ -31,7 +33,11 @@ type DraftResult struct {
 	Preview  *preview.Report // nil where the draft would not run
 	Effect   *rulediff.Rule  // nil where the versions were not run
 	Notes    []string
+	File     *DraftFile // nil where nobody asked for it
 }
+
+// DraftFile is a rule's file as it was loaded, and with a draft in the place of the rule.
+type DraftFile struct{ Name, Before, After string }
 
 // Draft tries another text of a rule for the API: it is checked as its file would be, held against what runs, and run from the state of the node's own ledger. It
 // takes the place of one preview.
@@ -45,20 +51,32 @@ func (n *Node) Draft(ctx context.Context, q DraftRequest) (*DraftResult, error) 
 		}
 		return nil, &engine.UnknownError{What: "rule", Name: q.Rule} // it was removed meanwhile
 	}
-	leave, err := n.enterPreview(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer leave()
 	types, err := n.Ledger.Types(ctx)
 	if err != nil {
 		return nil, err
 	}
 	text := running[0].Rewrite(q.Text)
 	rules.Check(text.Set, Known(n.Config, types))
-	if len(text.Set.Problems) > 0 {
-		return &DraftResult{Problems: placed(text, text.Set.Problems)}, nil
+	d := &DraftResult{Problems: placed(text, text.Set.Problems)}
+	if !q.Check && len(d.Problems) == 0 {
+		if d, err = n.tryDraft(ctx, q, text, running, types); err != nil {
+			return nil, err
+		}
 	}
+	if q.File {
+		d.File = &DraftFile{Name: running[0].File}
+		d.File.Before, d.File.After = text.Texts()
+	}
+	return d, nil
+}
+
+// tryDraft runs a text that is sound, on its source.
+func (n *Node) tryDraft(ctx context.Context, q DraftRequest, text *rules.RewrittenRule, running []*rules.Rule, types catalog.Catalog) (*DraftResult, error) {
+	leave, err := n.enterPreview(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
 	scopes, problems, err := n.expandDraft(ctx, text.Set.Rules, running)
 	if err != nil || len(problems) > 0 {
 		return &DraftResult{Problems: placed(text, problems)}, err

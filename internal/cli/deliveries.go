@@ -21,13 +21,13 @@ type deliveryCommands struct{ *command }
 
 func (c deliveryCommands) deliveries() *cobra.Command {
 	return group("deliveries", "Notices on their way to sinks: see, retry and cancel them",
-		c.list(), c.show(), c.retry(), c.cancel())
+		c.list(), c.causes(), c.show(), c.retry(), c.cancel())
 }
 
 // deliveryFlags narrow a list of deliveries.
 type deliveryFlags struct {
-	sink, warehouse, typ, rule, notice string
-	states                             []string
+	sink, warehouse, typ, rule, notice, cause string
+	states                                    []string
 }
 
 // add adds the flags.
@@ -38,27 +38,59 @@ func (f *deliveryFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.typ, "type", "", "only of notices of this type")
 	cmd.Flags().StringVar(&f.rule, "rule", "", "only of notices of this rule")
 	cmd.Flags().StringVar(&f.notice, "notice", "", "only of this notice")
+	cmd.Flags().StringVar(&f.cause, "cause", "", "only those that were not sent for this cause, as tallyman deliveries causes names it")
 }
 
 func (f *deliveryFlags) form() wire.DeliveryFilterForm {
-	return wire.DeliveryFilterForm{Sink: f.sink, State: f.states, Warehouse: f.warehouse, Type: f.typ, Rule: f.rule, Notice: f.notice}
+	return wire.DeliveryFilterForm{Sink: f.sink, State: f.states, Warehouse: f.warehouse, Type: f.typ, Rule: f.rule, Notice: f.notice, Cause: f.cause}
 }
 
 func (f *deliveryFlags) query() url.Values {
-	query := queryOf(map[string]string{"sink": f.sink, "warehouse": f.warehouse, "type": f.typ, "rule": f.rule, "notice": f.notice})
+	query := queryOf(map[string]string{"sink": f.sink, "warehouse": f.warehouse, "type": f.typ, "rule": f.rule, "notice": f.notice, "cause": f.cause})
 	if len(f.states) > 0 {
 		query["state"] = f.states
 	}
 	return query
 }
 
+// causes groups what failed or timed out.
+func (c deliveryCommands) causes() *cobra.Command {
+	var warehouse string
+	cmd := c.withServer(&cobra.Command{
+		Use:     "causes",
+		Short:   "Group what failed or timed out by its cause",
+		Example: "  tallyman deliveries causes\n  tallyman deliveries retry --sink gateway --state failed --cause 503",
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			path := withQuery("/deliveries/causes", queryOf(map[string]string{"warehouse": warehouse}))
+			return show(cmd.Context(), c.command, http.MethodGet, path, nil, func(w io.Writer, list *wire.DeliveryCausesForm) { writeCauses(w, c.width(), list) })
+		},
+	})
+	cmd.Flags().StringVar(&warehouse, "warehouse", "", "only of notices of this warehouse")
+	return cmd
+}
+
+// writeCauses writes a line for each cause.
+func writeCauses(w io.Writer, width int, list *wire.DeliveryCausesForm) {
+	if len(list.Causes) == 0 {
+		fmt.Fprintln(w, "No delivery has failed or timed out.")
+		return
+	}
+	rows := make([][]string, len(list.Causes))
+	for i := range list.Causes {
+		d := &list.Causes[i]
+		rows[i] = []string{strconv.FormatInt(d.Count, 10), d.Sink, d.State, d.Cause, orDash(d.LastError)}
+	}
+	terminal.Spread(w, width, []string{"COUNT", "SINK", "STATE", "CAUSE", "LAST ERROR"}, rows, []string{"COUNT", "STATE", "CAUSE"})
+}
+
 func (c deliveryCommands) list() *cobra.Command {
 	var f deliveryFlags
 	var limit int
-	var after string
+	var after, order string
 	cmd := c.withServer(&cobra.Command{
 		Use:   "list",
-		Short: "List deliveries, the latest first",
+		Short: "List deliveries",
 		Example: `  tallyman deliveries list --state failed --state timed_out
   tallyman deliveries list --sink gateway --state pending --limit 0
   tallyman deliveries list --notice n_7k2m`,
@@ -67,7 +99,11 @@ func (c deliveryCommands) list() *cobra.Command {
 			if limit < 0 {
 				return usage("--limit takes the number of deliveries to list, or 0 for all")
 			}
-			list, err := c.client().listDeliveries(cmd.Context(), f.query(), limit, after)
+			query := f.query()
+			if order != "" {
+				query.Set("order", order)
+			}
+			list, err := c.client().listDeliveries(cmd.Context(), query, limit, after)
 			if err != nil {
 				return err
 			}
@@ -75,6 +111,7 @@ func (c deliveryCommands) list() *cobra.Command {
 		},
 	})
 	f.add(cmd)
+	cmd.Flags().StringVar(&order, "order", "", "latest first (the default) or oldest")
 	cmd.Flags().IntVar(&limit, "limit", 50, "how many deliveries at most; 0 = all")
 	cmd.Flags().StringVar(&after, "after", "", "go on behind the list that ended with this cursor")
 	return cmd

@@ -78,9 +78,11 @@ func (c silenceCommands) add() *cobra.Command {
 		Long: `Hold back notices and deliveries of what matches all the matchers, for a time or in maintenance windows that recur. Findings open, last and
 resolve as ever; what still fires in the end is told by the next run of its rule.
 
-A matcher is NAME=TEXT, NAME!=TEXT, NAME=~EXPRESSION or NAME!~EXPRESSION. A name is rule, type, warehouse, scope, or that of a label. An
+A matcher is NAME=TEXT, NAME!=TEXT, NAME=~EXPRESSION or NAME!~EXPRESSION. A name is rule, type, warehouse, scope, key, or that of a
+label. The key of a finding is written as its notice carries it; of a rule with group_by it is the key of the group. An
 expression (RE2) has to fit the whole text. Put matchers in quotes, lest the shell reads them.`,
 		Example: `  tallyman silences add 'rule=negative-bin-stock' 'warehouse=~1192.*' 'area!=inbound' --for 2h --comment "stocktake"
+  tallyman silences add 'rule=negative-bin-stock' 'key=[119240,"A-01","S1"]' --for 1d --comment "the bin is blocked"
   tallyman silences add 'warehouse=119240' --from 2026-06-01T22:00:00+08:00 --until 2026-06-02T06:00:00+08:00
   tallyman silences add 'warehouse=119240' --cron "0 22 * * 6" --timezone Asia/Shanghai --duration 8h --comment "weekly stocktake"`,
 		Args: cobra.ArbitraryArgs,

@@ -18,10 +18,11 @@ type Delivery struct {
 
 // Attempt is one call of a sink for a delivery, and how the call ended.
 type Attempt struct {
-	At     time.Time     // when it began; zero = just now
-	Took   time.Duration // 0 = nobody has measured it
-	Status int           // the code of the other side's answer, of HTTP or SMTP; 0 = it gave none
-	Error  string        // "" = the sink has taken the delivery; without secrets
+	At      time.Time     // when it began; zero = just now
+	Took    time.Duration // 0 = nobody has measured it
+	Status  int           // the code of the other side's answer, of HTTP or SMTP; 0 = it gave none
+	Error   string        // "" = the sink has taken the delivery; without secrets
+	Refused bool          // the sink will never take the delivery, however often it is asked
 }
 
 // KeptAttempts is how many attempts of a delivery are kept: the last ones.

@@ -140,6 +140,9 @@ type Withholding interface {
 	WithheldItems(ctx context.Context, queue string, scope Scope, before int64, limit int) (list []Record, next int64, err error)
 }
 
+// MovesLookedAt is how many records of moves LastLeases looks at.
+const MovesLookedAt = 5000
+
 // Records is what the ledger tells of items to those who look.
 type Records interface {
 	// SubjectItems returns for each of the subjects the ids of unfinished items that were made of it, in the order of their pushes.
@@ -154,6 +157,8 @@ type Records interface {
 	// KeyItems returns items of the scope's warehouses that were pushed with the dedupe key, ended or not, with Seq below before (0 = any), the
 	// latest push first. Next is the Seq below which there are more, 0 = there are none.
 	KeyItems(ctx context.Context, queue, key string, scope Scope, before int64, limit int) (list []Record, next int64, err error)
+	// LastLeases returns who leased items of the scope's warehouses and when each did last, among the MovesLookedAt latest records of moves of all queues.
+	LastLeases(ctx context.Context, queue string, scope Scope) (map[string]time.Time, error)
 	// QueuePause returns the zero value for a queue that was never paused.
 	QueuePause(ctx context.Context, queue string) (Pause, error)
 	// SetQueuePause leaves a record of who has paused or resumed the queue. The action, object and states of the order are the ledger's to say.

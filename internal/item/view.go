@@ -94,11 +94,21 @@ const WithheldState State = "withheld"
 type Query struct {
 	Test  bool
 	Scope Scope
-	State State  // ready (in the order of service), assigned, leased, delayed, suspended, stored (by due time), dead, withheld (the latest first, by the ledger, as all that follow), or an end
-	Key   string // of items in any state, the latest push first: that they were pushed with, instead of a state
-	Limit int    // 1 … MaxBatch
-	After string // the cursor of the page before
+	State State     // ready (in the order of service), assigned, leased, delayed, suspended, stored (by due time), dead, withheld (the latest first, by the ledger, as all that follow), or an end
+	Key   string    // of items in any state, the latest push first: that they were pushed with, instead of a state
+	Order ListOrder // "" = ByState
+	Limit int       // 1 … MaxBatch
+	After string    // the cursor of the page before
 }
+
+// ListOrder is the order of a list of items.
+type ListOrder string
+
+// The orders of a list. Only ready items have ByWait: those that have been ready for longest come first, whatever their priorities.
+const (
+	ByState ListOrder = "state" // as Query.State says
+	ByWait  ListOrder = "waiting"
+)
 
 // Page is a part of a queue. What moves while pages are read may be seen twice or not at all.
 type Page struct {
@@ -111,6 +121,14 @@ type Rank struct {
 	ID    string
 	Place int64 // 1 is served next
 	Score int64
+}
+
+// Worker is somebody who holds or held leases of a queue, or to whom items are assigned.
+type Worker struct {
+	Name     string
+	Leased   int       // items that the worker holds now, of the first MaxBatch that are leased
+	Assigned int       // items that wait for the worker alone, of the first MaxBatch that are assigned
+	Last     time.Time // of the latest lease that is known; zero = none is
 }
 
 // TracedItem is an item and its moves.

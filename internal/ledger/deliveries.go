@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"tallyman/internal/delivery"
@@ -41,11 +42,46 @@ type DeliveryCounts interface {
 	// OldestPending returns by sink since when its oldest pending delivery waits: since its notice was made; under a strategy since it may be tried
 	// first. One that a silence holds back or that is behind another waits for those. A time that is to come = none has had its time yet.
 	OldestPending(ctx context.Context) (map[string]time.Time, error)
+	// DeliveryCauses groups what failed or timed out by why it did, of one warehouse ("" = all): it looks at up to MostCounted deliveries of each sink
+	// and state.
+	DeliveryCauses(ctx context.Context, warehouse string) ([]DeliveryCause, error)
 }
+
+// DeliveryCause is why deliveries of a sink in a state were not sent.
+type DeliveryCause struct {
+	Sink  string
+	State DeliveryState
+	Cause string
+	Count int64
+	Last  int64  // the number of the latest of them
+	Error string // of that one
+}
+
+// What a cause can be beside a status, such as 503: one that the other side refused for good is CauseRefused, or begins with it and has the
+// status behind a colon.
+const (
+	CauseRefused    = "refused"
+	CauseTimeout    = "timeout"    // no answer in time
+	CauseUnanswered = "unanswered" // no answer otherwise
+	CauseNone       = "none"       // no attempt was made
+)
+
+// CauseFits tells whether there can be a cause of that name.
+func CauseFits(cause string) bool {
+	switch cause {
+	case CauseRefused, CauseTimeout, CauseUnanswered, CauseNone:
+		return true
+	}
+	status, err := strconv.Atoi(strings.TrimPrefix(cause, CauseRefused+":"))
+	return err == nil && status >= 2 && status <= 999
+}
+
+// RefusedForGood tells whether the other side will never take deliveries that failed for the cause.
+func RefusedForGood(cause string) bool { return strings.HasPrefix(cause, CauseRefused) }
 
 // DeliveryList lists deliveries as operators see them.
 type DeliveryList interface {
-	// ListDeliveries returns deliveries, the latest first.
+	// ListDeliveries returns deliveries, the latest first unless the filter says otherwise.
 	ListDeliveries(ctx context.Context, f DeliveryFilter) ([]DeliveryRecord, error)
 }
 
@@ -53,9 +89,12 @@ type DeliveryList interface {
 type DeliveryFilter struct {
 	Sink, Warehouse, Type, Rule, Notice string
 	States                              []DeliveryState
-	Held                                bool  // pending ones that wait for more than their time: behind another, or held back by a silence
-	Before                              int64 // numbers below this one
-	Limit                               int   // at least 1
+	Held                                bool   // pending ones that wait for more than their time: behind another, or held back by a silence
+	Cause                               string // why they were not sent; see DeliveryCause
+	Oldest                              bool   // the oldest first
+	Before                              int64  // numbers below this one
+	After                               int64  // numbers above this one
+	Limit                               int    // at least 1
 }
 
 // DeliveryRecord is a delivery as operators see it.

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"tallyman/internal/finding"
+	"tallyman/internal/item"
 	"tallyman/internal/notice"
 )
 
@@ -15,6 +16,7 @@ type History interface {
 	Plans
 	Search
 	Overviews
+	Samples
 }
 
 // Runs answers what became of runs.
@@ -155,12 +157,39 @@ const MostLookedAt = 20_000
 
 // Search finds notices by what they are, and what made one.
 type Search interface {
-	// SearchNotices returns notices, the latest first. It looks at MostLookedAt of them at most, and only at those that one of the
+	// SearchNotices returns notices, the latest first unless the filter says otherwise. It looks at MostLookedAt of them at most, and only at those that one of the
 	// filter's texts leads to: its Finding, else Rule, Types, Warehouses, else at all between From and To.
 	SearchNotices(ctx context.Context, f NoticeFilter) (NoticePage, error)
+	Finder
 	// RunAt returns the run of the rule in the scope that made what was made at that time: the latest that had begun by then and was not
 	// skipped. ErrNotFound.
 	RunAt(ctx context.Context, rule, scope string, at time.Time) (Run, error)
+}
+
+// Finder finds open findings and items by a text that stands in them, such as the number of a bin or an order.
+type Finder interface {
+	// FindFindings returns open findings with one of the whole keys, then those in whose key or last row one of the spellings stands. all is false where
+	// the limit or the time was over before every finding had been looked at.
+	FindFindings(ctx context.Context, f TextFilter) (list []FoundFinding, all bool, err error)
+	// FindItems returns items of the queue, ended or not, the latest push first: those with a spelling as their dedupe key, then those that have one
+	// in the dedupe key, the subject or the payload. It looks at the latest MostLookedAt of them; all is false where there are more, or more than the
+	// limit, or the time was over.
+	FindItems(ctx context.Context, queue string, f TextFilter) (list []item.Record, all bool, err error)
+}
+
+// TextFilter says what a Finder finds.
+type TextFilter struct {
+	Spellings  []string // at least one
+	Keys       []string // whole keys of findings, canonical
+	Warehouses []string // nil = all, and what belongs to none
+	Limit      int      // at least 1
+	Until      time.Time
+}
+
+// FoundFinding is an open finding with its place. Warehouse is that of its notice, else its scope.
+type FoundFinding struct {
+	Rule, Scope, Warehouse string
+	finding.State
 }
 
 // NoticeFilter narrows a search; zero values narrow nothing.
@@ -169,14 +198,16 @@ type NoticeFilter struct {
 	Types      []string // one of these
 	Statuses   []notice.Status
 	Rule       string
-	Scope      *string // nil = any
-	Key        string  // a part of the key, as it is written
-	Finding    string  // the whole key; counts where there are a rule and a scope
+	Scope      *string  // nil = any
+	Key        string   // a part of the key, as it is written
+	Spellings  []string // one of these stands in the key, the title, the body, a translation or the data; none = any
+	Finding    string   // the whole key; counts where there are a rule and a scope
 	Episode    string
-	Priority   int       // at least
-	From, To   time.Time // made at From or later, and before To
-	Before     NoticePlace
-	Limit      int // at least 1
+	Priority   int         // at least
+	From, To   time.Time   // made at From or later, and before To
+	Oldest     bool        // the oldest first
+	Before     NoticePlace // where the page before ended; of the oldest first, the page is behind it
+	Limit      int         // at least 1
 }
 
 // NoticePlace is where a notice stands in the order of a search. The zero value is before the latest.
@@ -195,7 +226,7 @@ type NoticePage struct {
 
 // Overviews counts for those who look on. They ask again and again: each question costs what it counts, and nothing of what is kept besides.
 type Overviews interface {
-	// CountNotices counts the notices that were made from one time to another, which is not included, by parts of the length and by warehouse,
+	// CountNotices counts the notices that were made from one time to another, which is not included, by parts of the length, by warehouse and by type,
 	// in that order. A part begins at a multiple of its length since 1970; of the first and last, what lies between the times is counted. Events of items
 	// are for systems, and do not count.
 	CountNotices(ctx context.Context, from, to time.Time, part time.Duration) ([]NoticeCount, error)
@@ -204,10 +235,11 @@ type Overviews interface {
 	CountFindings(ctx context.Context) ([]FindingCount, error)
 }
 
-// NoticeCount is how many notices were made in a warehouse in some time.
+// NoticeCount is how many notices of a type were made in a warehouse in some time.
 type NoticeCount struct {
 	Start     time.Time
 	Warehouse string
+	Type      string
 	Count     int64
 	Urgent    int64 // of those, the ones of priority 4 and 5
 }

@@ -178,7 +178,9 @@ type ChangeFilter struct {
 	By     string
 	Action string // the action, or what it begins with: rule
 	Since  time.Time
+	Oldest bool  // the oldest first
 	Before int64 // numbers below this one
+	Behind int64 // numbers above this one
 	Limit  int   // at least 1
 }
 

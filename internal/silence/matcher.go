@@ -1,11 +1,15 @@
 package silence
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
 	"regexp"
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"tallyman/internal/notice"
 )
 
 // Op is how a matcher compares.
@@ -19,10 +23,12 @@ const (
 	FitsNot  Op = "!~"
 )
 
-// The bounds of what a silence is made of. An expression of longestValue is matched in linear time, whatever it is.
+// The bounds of what a silence is made of. An expression of longestValue is matched in linear time, whatever it is. A key that is given as
+// it is may be as long as findings have them.
 const (
 	longestName  = 64
 	longestValue = 500
+	longestKey   = 4 << 10
 	mostMatchers = 20
 )
 
@@ -32,15 +38,24 @@ const (
 	nameType      = "type"
 	nameWarehouse = "warehouse"
 	nameScope     = "scope"
+	nameKey       = "key"
 	labelPrefix   = "labels."
 )
+
+const nameHint = "rule, type, warehouse, scope, key, or the name of a label"
 
 var matcherName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]*$`)
 
 // Subject is what may be silenced: what is about to be told of a rule, or a notice.
 type Subject struct {
 	Rule, Type, Warehouse, Scope string
+	Key                          string // of the finding, or of the group that is told as one; canonical, as a notice carries it
 	Labels                       map[string]string
+}
+
+// SubjectOf is what silences are asked about a notice that exists.
+func SubjectOf(n *notice.Notice) *Subject {
+	return &Subject{Rule: n.Rule, Type: n.Type, Warehouse: n.Warehouse, Scope: n.Scope, Key: n.Key, Labels: n.Labels}
 }
 
 // field returns the text that a name stands for; "" where there is none.
@@ -54,6 +69,8 @@ func (s *Subject) field(name string) string {
 		return s.Warehouse
 	case nameScope:
 		return s.Scope
+	case nameKey:
+		return s.Key
 	}
 	return s.Labels[strings.TrimPrefix(name, labelPrefix)]
 }
@@ -86,9 +103,9 @@ func ParseMatcher(text string) (Matcher, error) {
 	case m.Op == "":
 		return Matcher{}, bad(text, "has no operator", "one of =, !=, =~, !~, as in warehouse=~1192.*")
 	case m.Name == "":
-		return Matcher{}, bad(text, "has no name", "rule, type, warehouse, scope, or the name of a label")
+		return Matcher{}, bad(text, "has no name", nameHint)
 	case len(m.Name) > longestName+len(labelPrefix) || !matcherName.MatchString(m.Name):
-		return Matcher{}, bad(text, fmt.Sprintf("%q is no name", m.Name), "rule, type, warehouse, scope, or the name of a label")
+		return Matcher{}, bad(text, fmt.Sprintf("%q is no name", m.Name), nameHint)
 	}
 	return m.compile(text)
 }
@@ -102,12 +119,24 @@ func (m Matcher) compile(text string) (Matcher, error) {
 		}
 		m.Value = value
 	}
+	exact := m.Op == Equal || m.Op == NotEqual
+	longest := longestValue
+	if exact && m.IsKey() {
+		longest = longestKey
+	}
 	switch {
-	case len(m.Value) > longestValue:
-		return Matcher{}, bad(text, fmt.Sprintf("its value is longer than %d bytes", longestValue), "")
+	case len(m.Value) > longest:
+		return Matcher{}, bad(text, fmt.Sprintf("its value is longer than %d bytes", longest), "")
 	case !utf8.ValidString(m.Value) || strings.ContainsRune(m.Value, 0):
 		return Matcher{}, bad(text, "its value is no text", "")
-	case m.Op != Fits && m.Op != FitsNot:
+	case exact && m.IsKey() && m.Value != "":
+		key, ok := canonicalKey(m.Value)
+		if !ok {
+			return Matcher{}, bad(text, "its value is no key", `a key is a JSON array as notices carry it: key=[119240,"A-01"]; an expression fits a part of it: key=~.*"A-01".*`)
+		}
+		m.Value = key
+		return m, nil
+	case exact:
 		return m, nil
 	}
 	if _, err := regexp.Compile(m.Value); err != nil { // by itself, so that no bracket of it closes ours
@@ -119,6 +148,19 @@ func (m Matcher) compile(text string) (Matcher, error) {
 	}
 	m.expr = expr
 	return m, nil
+}
+
+// canonicalKey writes a key as notices carry it: a JSON array without blanks, or the text that is the key of a finding about the rule itself.
+func canonicalKey(value string) (key string, ok bool) {
+	switch strings.Trim(value, `"`) {
+	case "no_data":
+		return `"no_data"`, true
+	case "on_error":
+		return `"on_error"`, true
+	}
+	var compact bytes.Buffer
+	err := json.Compact(&compact, []byte(value))
+	return compact.String(), err == nil && strings.HasPrefix(value, "[")
 }
 
 // Matches tells whether the subject meets the condition. What has no such label has it empty.
@@ -140,9 +182,12 @@ func (m Matcher) fits(text string) bool {
 // IsWarehouse tells whether the matcher is about the warehouse.
 func (m Matcher) IsWarehouse() bool { return m.Name == nameWarehouse }
 
+// IsKey tells whether the matcher is about the key of a finding.
+func (m Matcher) IsKey() bool { return m.Name == nameKey }
+
 // IsLabel tells whether the matcher is about a label.
 func (m Matcher) IsLabel() bool {
-	return m.Name != nameRule && m.Name != nameType && m.Name != nameWarehouse && m.Name != nameScope
+	return m.Name != nameRule && m.Name != nameType && m.Name != nameWarehouse && m.Name != nameScope && m.Name != nameKey
 }
 
 // String writes the matcher so that ParseMatcher reads the same.

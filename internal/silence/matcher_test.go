@@ -5,11 +5,14 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"tallyman/internal/notice"
 )
 
 var bin = Subject{
 	Rule: "negative-bin-stock", Type: "REP_NOTICE", Warehouse: "119240", Scope: "BLR2",
-	Labels: map[string]string{"area": "replenishment", "rule": "house", "team.name": "night"},
+	Key:    `[119240,"A-01"]`,
+	Labels: map[string]string{"key": "gold", "area": "replenishment", "rule": "house", "team.name": "night"},
 }
 
 func TestMatchers(t *testing.T) {
@@ -30,6 +33,15 @@ func TestMatchers(t *testing.T) {
 		"labels.rule=house":          true,
 		"labels.area=replenishment":  true,
 		"rule=house":                 false,
+		`key=[119240,"A-01"]`:        true,
+		`key=[ 119240, "A-01" ]`:     true, // as people write it
+		`key=[119240,"A-02"]`:        false,
+		`key!=[119240,"A-02"]`:       true,
+		`key=~.*"A-01".*`:            true,
+		`key=~\[119240,.*`:           true,
+		"key=no_data":                false,
+		"key=":                       false,
+		"labels.key=gold":            true,
 		"nobody=":                    true, // what has no such label has it empty
 		"nobody!=":                   false,
 		"nobody!~.+":                 true,
@@ -43,7 +55,8 @@ func TestMatchers(t *testing.T) {
 		"warehouse=~(119240":         false,
 		"scope=~B(LR|OM)2":           true,
 		"labels.labels=":             true,
-		"warehouse!=" + strings.Repeat("1", longestValue): true,
+		"warehouse!=" + strings.Repeat("1", longestValue):              true,
+		`key!=["` + strings.Repeat("k", longestKey-len(`[""]`)) + `"]`: true,
 	} {
 		m, err := ParseMatcher(text)
 		if err != nil {
@@ -78,6 +91,12 @@ func TestBadMatchers(t *testing.T) {
 		"area=\xff":                    "its value is no text",
 		"area=a\x00":                   "its value is no text",
 		"area=" + strings.Repeat("x", longestValue+1): "its value is longer than 500 bytes",
+		"key=A-01":       "its value is no key",
+		`key=[1,"A"`:     "its value is no key",
+		`key={"a":1}`:    "its value is no key",
+		`key=["A"]["B"]`: "its value is no key",
+		"key=~" + strings.Repeat("x", longestValue+1):                   "its value is longer than 500 bytes",
+		`key=["` + strings.Repeat("k", longestKey-len(`[""]`)+1) + `"]`: "its value is longer than 4096 bytes",
 	} {
 		_, err := ParseMatcher(text)
 		fault, ok := errors.AsType[*Error](err)
@@ -93,9 +112,34 @@ func TestBadMatchers(t *testing.T) {
 	}
 }
 
+// A notice that exists is matched by what it carries.
+func TestSubjectOf(t *testing.T) {
+	t.Parallel()
+	n := &notice.Notice{Rule: "r", Type: "T", Warehouse: "w", Scope: "s", Key: `["A"]`, Labels: map[string]string{"area": "x"}}
+	for text, want := range map[string]bool{
+		"rule=r": true, "type=T": true, "warehouse=w": true, "scope=s": true, `key=["A"]`: true, "area=x": true, `key=["B"]`: false, "area=y": false,
+	} {
+		m, err := ParseMatcher(text)
+		if err != nil || m.Matches(SubjectOf(n)) != want {
+			t.Errorf("%s: %v, %v", text, !want, err)
+		}
+	}
+}
+
+// The findings that are about a rule itself have texts as keys, which are read with their quotes and without.
+func TestKeysAboutTheRule(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{"key=no_data", `key="no_data"`, `key="\"no_data\""`} {
+		m, err := ParseMatcher(text)
+		if err != nil || !m.Matches(&Subject{Key: `"no_data"`}) || m.Matches(&Subject{Key: `["no_data"]`}) || m.String() != `key="\"no_data\""` {
+			t.Errorf("%s is %s, %v", text, m, err)
+		}
+	}
+}
+
 // FuzzMatcher: whatever is taken is written so that it is read as the same, and fits what its expression fits as a whole.
 func FuzzMatcher(f *testing.F) {
-	for _, s := range []string{"rule=x", "warehouse=~1192.*", "area!=inbound", `area!~"a b"`, "a=~x|y", `a=" x"`, "a==x", `a=~\Qx`, "a!=~x", `a="~x"`} {
+	for _, s := range []string{"rule=x", "warehouse=~1192.*", "area!=inbound", `area!~"a b"`, "a=~x|y", `a=" x"`, "a==x", `a=~\Qx`, "a!=~x", `a="~x"`, `key=[1, "A"]`, `key="no_data"`, `key="\"on_error\""`} {
 		f.Add(s, "x")
 	}
 	f.Fuzz(func(t *testing.T, text, value string) {
@@ -110,7 +154,7 @@ func FuzzMatcher(f *testing.F) {
 		if err != nil || again.Name != m.Name || again.Op != m.Op || again.Value != m.Value {
 			t.Fatalf("%q is written as %q, which is read as %+v, %v", text, m.String(), again, err)
 		}
-		s := Subject{Labels: map[string]string{strings.TrimPrefix(m.Name, labelPrefix): value}, Rule: value, Type: value, Warehouse: value, Scope: value}
+		s := Subject{Labels: map[string]string{strings.TrimPrefix(m.Name, labelPrefix): value}, Rule: value, Type: value, Warehouse: value, Scope: value, Key: value}
 		got := m.Matches(&s)
 		if got != again.Matches(&s) {
 			t.Fatalf("%q and %q differ about %q", text, m.String(), value)

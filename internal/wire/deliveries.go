@@ -40,6 +40,7 @@ type AttemptForm struct {
 	At         time.Time `json:"at" xml:"at" doc:"when it began"`
 	DurationMS int64     `json:"durationMs,omitempty" xml:"durationMs,omitempty" doc:"how long it took, rounded up; absent of a delivery that the inbox or a queue took at the first attempt"`
 	Status     int       `json:"status,omitempty" xml:"status,omitempty" doc:"the code of the other side's answer, of HTTP or SMTP; absent where it gave none" example:"503"`
+	Refused    bool      `json:"refused,omitempty" xml:"refused,omitempty" doc:"the other side will never take the delivery, however often it is tried"`
 	Error      string    `json:"error,omitempty" xml:"error,omitempty" doc:"why it failed; absent where the other side took the delivery. An attempt that the node cut off because it stopped says so, and does not count"`
 }
 
@@ -61,6 +62,24 @@ type DeliveriesForm struct {
 	Cursor     string         `json:"cursor,omitempty" xml:"cursor,attr,omitempty" doc:"there are more: ask with it as after"`
 }
 
+// DeliveryCausesForm is why deliveries were not sent, the most frequent cause first.
+type DeliveryCausesForm struct {
+	XMLName xml.Name            `json:"-" xml:"causes"`
+	Causes  []DeliveryCauseForm `json:"causes" xml:"cause" nullable:"false"`
+}
+
+// DeliveryCauseForm is a group of deliveries of one sink that were not sent for one cause. GET /deliveries and POST /deliveries/retry take sink, state and
+// cause as a filter.
+type DeliveryCauseForm struct {
+	Sink      string `json:"sink" xml:"sink"`
+	State     string `json:"state" xml:"state" enum:"failed,timed_out"`
+	Cause     string `json:"cause" xml:"cause" doc:"the status of the latest answer, timeout, unanswered, none (no attempt was made), or refused with the status behind a colon" example:"503"`
+	Refused   bool   `json:"refused,omitempty" xml:"refused,omitempty" doc:"the other side will never take these deliveries, however often they are tried"`
+	Count     int64  `json:"count" xml:"count" doc:"of the deliveries that were looked at: up to 10,000 of a sink and state"`
+	Last      int64  `json:"last" xml:"last" doc:"the number of the latest"`
+	LastError string `json:"lastError,omitempty" xml:"lastError,omitempty" doc:"of the latest"`
+}
+
 // DeliveryChoice says which deliveries are meant.
 type DeliveryChoice struct {
 	IDs    []int64             `json:"ids,omitempty" maxItems:"1000" minimum:"1" doc:"these" nullable:"false"`
@@ -76,6 +95,7 @@ type DeliveryFilterForm struct {
 	Type      string   `json:"type,omitempty" digits:"true" doc:"of the notice: its code or its id"`
 	Rule      string   `json:"rule,omitempty" doc:"of the notice"`
 	Notice    string   `json:"notice,omitempty" doc:"its id"`
+	Cause     string   `json:"cause,omitempty" maxLength:"20" doc:"why it failed, as GET /deliveries/causes names it" example:"503"`
 	After     string   `json:"after,omitempty" doc:"the cursor of the answer before: it goes on there"`
 }
 

@@ -16,6 +16,46 @@ type FoundNoticesForm struct {
 	Through *time.Time        `json:"through,omitempty" xml:"through,attr,omitempty" doc:"the search has looked at 20,000 notices, back to this time, and found fewer than were asked for; cursor goes on"`
 }
 
+// FoundForm is what a text stands in.
+type FoundForm struct {
+	XMLName  xml.Name           `json:"-" xml:"found"`
+	Notices  []FoundNoticeForm  `json:"notices" xml:"notices>notice" doc:"the latest first" nullable:"false"`
+	Findings []FoundFindingForm `json:"findings" xml:"findings>finding" doc:"open ones; those first whose whole key is the text" nullable:"false"`
+	Items    []FoundItemForm    `json:"items" xml:"items>item" doc:"the latest push first" nullable:"false"`
+	More     []string           `json:"more" xml:"more>kind" doc:"of what there may be more: notices, findings, items" nullable:"false"`
+}
+
+// Add notes of a kind whether all of it is there.
+func (f *FoundForm) Add(kind string, all bool) {
+	if !all {
+		f.More = append(f.More, kind)
+	}
+}
+
+// FoundFindingForm is what a list of several rules shows of an open finding.
+type FoundFindingForm struct {
+	Rule      string    `json:"rule" xml:"rule"`
+	Scope     string    `json:"scope" xml:"scope"`
+	Warehouse string    `json:"warehouse" xml:"warehouse" doc:"of its notice, else its scope"`
+	Key       string    `json:"key" xml:"key" doc:"a JSON array"`
+	State     string    `json:"state" xml:"state" enum:"pending,firing"`
+	Priority  int       `json:"priority,omitempty" xml:"priority,omitempty" doc:"as it was told last"`
+	Since     time.Time `json:"since" xml:"since" doc:"of a pending one, when it was seen first; of a firing one, since when it fires"`
+	NoticeID  string    `json:"noticeId,omitempty" xml:"noticeId,omitempty" doc:"the last notice of it"`
+}
+
+// FoundItemForm is what a list of several queues shows of an item.
+type FoundItemForm struct {
+	Queue     string    `json:"queue" xml:"queue"`
+	ID        string    `json:"id" xml:"id"`
+	Warehouse string    `json:"warehouse,omitempty" xml:"warehouse,omitempty"`
+	State     string    `json:"state" xml:"state"`
+	Priority  int       `json:"priority" xml:"priority" minimum:"1" maximum:"5"`
+	Key       string    `json:"key,omitempty" xml:"key,omitempty" doc:"its dedupe key"`
+	Subject   string    `json:"subject,omitempty" xml:"subject,omitempty" doc:"what it was made of: rule, scope and key of a finding"`
+	CreatedAt time.Time `json:"createdAt" xml:"createdAt"`
+}
+
 // FoundNoticeForm is what a list shows of a notice. Its members are those of the notice.
 type FoundNoticeForm struct {
 	ID        string    `json:"id" xml:"id"`

@@ -44,7 +44,7 @@ type WindowForm struct {
 
 // SilenceFields are what a new silence is made of.
 type SilenceFields struct {
-	Matchers []string    `json:"matchers" doc:"NAME=TEXT, NAME!=TEXT, NAME=~EXPRESSION or NAME!~EXPRESSION, all of which have to match; a name is rule, type, warehouse, scope, or that of a label. An expression (RE2) fits the whole text" example:"[\"rule=negative-bin-stock\",\"warehouse=~1192.*\"]" nullable:"false"`
+	Matchers []string    `json:"matchers" doc:"NAME=TEXT, NAME!=TEXT, NAME=~EXPRESSION or NAME!~EXPRESSION, all of which have to match; a name is rule, type, warehouse, scope, key, or that of a label (labels.key is a label called key). A key is that of a finding as its notice carries it, or of a group. An expression (RE2) fits the whole text" example:"[\"rule=negative-bin-stock\",\"warehouse=~1192.*\"]" nullable:"false"`
 	From     *time.Time  `json:"from,omitempty" doc:"when it begins; now by default"`
 	Until    *time.Time  `json:"until,omitempty" doc:"when it ends; this or for, but for a window needs neither"`
 	For      string      `json:"for,omitempty" doc:"how long it lasts from its beginning" example:"2h"`
@@ -263,6 +263,14 @@ type MeForm struct {
 	Token       string     `json:"token,omitempty" xml:"token,omitempty" doc:"the id of the API token; a JWT has none" example:"t_5rmwxhkqj2ab"`
 	Expires     *time.Time `json:"expires,omitempty" xml:"expires,omitempty" doc:"when the token ends by itself"`
 	May         []string   `json:"may" xml:"may>operation" doc:"ids of the operations that the roles allow, sorted" nullable:"false"`
+	Clock       NowForm    `json:"clock" xml:"clock" doc:"what time it is: for pages that show how long ago something was"`
+}
+
+// NowForm is one moment on the two clocks of a node.
+type NowForm struct {
+	At      time.Time `json:"at" xml:"at" doc:"by the clock of rules, findings, notices and deliveries"`
+	Machine time.Time `json:"machine" xml:"machine" doc:"by the machine's, which queues, breakers and tokens go by"`
+	Rate    float64   `json:"rate" xml:"rate" doc:"how many times as fast as the machine's the former runs: 1, but for the demo"`
 }
 
 // TokenAskForm is what a token is to be.

@@ -146,6 +146,8 @@ type DraftAskForm struct {
 	Scope *string `json:"scope,omitempty" doc:"needed where the draft has several"`
 	At    string  `json:"at,omitempty" doc:"as of a preview"`
 	Limit int     `json:"limit,omitempty" minimum:"1" maximum:"200" default:"20" doc:"rows, findings, notices and keys that are listed at most"`
+	Check bool    `json:"check,omitempty" doc:"check the text alone, as while it is typed: no source is asked, nothing is compared, and the audit has no record of it"`
+	File  bool    `json:"file,omitempty" doc:"answer with the rule's file, as it is and with the draft in its place"`
 }
 
 // DraftForm is what another text of a rule comes to.
@@ -160,6 +162,14 @@ type DraftForm struct {
 	Preview  *PreviewForm       `json:"preview,omitempty" xml:"preview,omitempty" doc:"of the draft; there where it would run"`
 	Effect   *EffectForm        `json:"effect,omitempty" xml:"effect,omitempty" doc:"of the draft in the place of what runs, both run over one snapshot; there where they differ, and the source has snapshots"`
 	Notes    []string           `json:"notes" xml:"notes>note" doc:"why something is not there" nullable:"false"`
+	File     *DraftFileForm     `json:"file,omitempty" xml:"file,omitempty" doc:"where the request asks for it"`
+}
+
+// DraftFileForm is the file of a rule, and what a draft makes of it.
+type DraftFileForm struct {
+	Name   string `json:"name" xml:"name"`
+	Before string `json:"before" xml:"before" doc:"as the answering node has loaded it"`
+	After  string `json:"after" xml:"after" doc:"with the draft in the place of the rule"`
 }
 
 // ChangedFieldForm is a field in which a draft differs.

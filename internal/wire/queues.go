@@ -127,6 +127,20 @@ type ItemsForm struct {
 	Cursor  string     `json:"cursor,omitempty" xml:"cursor,attr,omitempty" doc:"there are more: ask with it as after"`
 }
 
+// WorkersForm is the workers that a queue knows, the latest lease first.
+type WorkersForm struct {
+	XMLName xml.Name     `json:"-" xml:"workers"`
+	Workers []WorkerForm `json:"workers" xml:"worker" nullable:"false"`
+}
+
+// WorkerForm is somebody who holds or held leases, or to whom items are assigned.
+type WorkerForm struct {
+	Name      string     `json:"name" xml:"name" doc:"as an item is assigned to"`
+	Leased    int        `json:"leased" xml:"leased" doc:"items that the worker holds"`
+	Assigned  int        `json:"assigned" xml:"assigned" doc:"items that wait for the worker alone"`
+	LastLease *time.Time `json:"lastLease,omitempty" xml:"lastLease,omitempty" doc:"when the worker leased last; absent where that is long ago"`
+}
+
 // TracedItemForm is an item and what has happened to it.
 type TracedItemForm struct {
 	XMLName xml.Name `json:"-" xml:"item"`

@@ -249,8 +249,40 @@ type PartForm struct {
 
 // HeldForm is a reason why a finding is not told now.
 type HeldForm struct {
-	Code string `json:"code" xml:"code,attr" doc:"a stable word; docs/operations.md lists them"`
-	Text string `json:"text" xml:",chardata"`
+	Code  string        `json:"code" xml:"code,attr" doc:"a stable word; docs/operations.md lists them"`
+	Text  string        `json:"text" xml:"text" doc:"in English, with times in UTC"`
+	Facts HeldFactsForm `json:"facts" xml:"facts" doc:"what the text says, for those who word it in their own language"`
+}
+
+// HeldFactsForm is the particulars of a reason.
+type HeldFactsForm struct {
+	At         *time.Time `json:"at,omitempty" xml:"at,omitempty" doc:"keep_firing_for: the last run that saw it; repeat: when it was told; of deliveries: when they are tried"`
+	Until      *time.Time `json:"until,omitempty" xml:"until,omitempty" doc:"when the switch or the silence ends; of a delivery that is tried again, its deadline"`
+	SeenMS     int64      `json:"seenMs,omitempty" xml:"seenMs,omitempty" doc:"for, keep_firing_for: how long it has been so"`
+	AskedMS    int64      `json:"askedMs,omitempty" xml:"askedMs,omitempty" doc:"how long the rule asks; repeat: its repeat_interval"`
+	By         string     `json:"by,omitempty" xml:"by,omitempty" doc:"who has disabled the rule; absent where its file does"`
+	All        bool       `json:"all,omitempty" xml:"all,omitempty" doc:"all rules are paused"`
+	Reason     string     `json:"reason,omitempty" xml:"reason,omitempty" doc:"as whoever has disabled or silenced gave it"`
+	Error      string     `json:"error,omitempty" xml:"error,omitempty"`
+	Baseline   bool       `json:"baseline,omitempty" xml:"baseline,omitempty" doc:"the first run takes the rows that it sees as known"`
+	Event      bool       `json:"event,omitempty" xml:"event,omitempty" doc:"the rule is of mode event"`
+	Result     bool       `json:"result,omitempty" xml:"result,omitempty" doc:"the rule judges its result as a whole"`
+	Shadow     bool       `json:"shadow,omitempty" xml:"shadow,omitempty" doc:"the rule is in shadow"`
+	Subscriber string     `json:"subscriber,omitempty" xml:"subscriber,omitempty" doc:"whose inbox alone has it"`
+	Type       string     `json:"type,omitempty" xml:"type,omitempty"`
+	Warehouse  string     `json:"warehouse,omitempty" xml:"warehouse,omitempty"`
+	Columns    []string   `json:"columns,omitempty" xml:"columns>column,omitempty" doc:"whose change is told again" nullable:"false"`
+	Joins      bool       `json:"joins,omitempty" xml:"joins,omitempty" doc:"told again when another finding joins its group"`
+	Rises      bool       `json:"rises,omitempty" xml:"rises,omitempty" doc:"told again when its priority rises above that of priority"`
+	Priority   int        `json:"priority,omitempty" xml:"priority,omitempty"`
+	Count      int        `json:"count,omitempty" xml:"count,omitempty" doc:"limit: other findings in the digest; group: findings in the notice; of deliveries: others that wait alike"`
+	Most       int        `json:"most,omitempty" xml:"most,omitempty" doc:"limit.notices"`
+	Key        string     `json:"key,omitempty" xml:"key,omitempty" doc:"of the group"`
+	Silences   []string   `json:"silences,omitempty" xml:"silences>silence,omitempty" doc:"their ids" nullable:"false"`
+	Sink       string     `json:"sink,omitempty" xml:"sink,omitempty"`
+	Node       string     `json:"node,omitempty" xml:"node,omitempty"`
+	Attempts   int        `json:"attempts,omitempty" xml:"attempts,omitempty"`
+	Unless     string     `json:"unless,omitempty" xml:"unless,omitempty" enum:"read,acked,resolved" doc:"what would cancel the delivery"`
 }
 
 // NextForm is what comes of a finding if nothing changes.

@@ -140,6 +140,7 @@ func EntryIn(name, src, field, value string) (Entry, bool) {
 // Put is a file with another text in the place of an entry.
 type Put struct {
 	Source []byte // of the file
+	Before []byte // the file with the entry as it was
 
 	line, lines int // what was put in
 	before      int // lines that it takes the place of
@@ -158,7 +159,7 @@ func (e Entry) Put(text string) Put {
 		text, p.shift = indented(text, e.indent)
 	}
 	p.lines = len(newFile("", text).ends)
-	p.Source = []byte(e.file.src[:e.from] + text + e.file.src[e.to:])
+	p.Source, p.Before = []byte(e.file.src[:e.from]+text+e.file.src[e.to:]), []byte(e.file.src)
 	return p
 }
 

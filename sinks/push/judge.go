@@ -36,6 +36,7 @@ func judge(batch []delivery.PushClaim, err error, made delivery.Attempt, chance 
 		return verdict{rest: seqs(batch), alone: true}
 	}
 	var v verdict
+	made.Refused = true
 	for i := range batch {
 		if c := &batch[i]; refused[c.Seq] {
 			v.settled = append(v.settled, settled(c, delivery.SettleFailed, made))

@@ -287,6 +287,20 @@ func (l *memoryLedger) KeyItems(
 	return out, 0, err
 }
 
+func (l *memoryLedger) LastLeases(_ context.Context, queue string, scope item.Scope) (map[string]time.Time, error) {
+	q, leave, err := l.enter(queue)
+	defer leave()
+	last := map[string]time.Time{}
+	for _, i := range q.items {
+		for _, m := range i.trace {
+			if m.To == item.Leased && scope.Has(i.Warehouse) && m.At.After(last[m.By]) {
+				last[m.By] = m.At
+			}
+		}
+	}
+	return last, err
+}
+
 func (l *memoryLedger) QueuePause(_ context.Context, queue string) (item.Pause, error) {
 	q, leave, err := l.enter(queue)
 	defer leave()

@@ -93,6 +93,81 @@ func TestListsAreInTheOrderOfService(t *testing.T) {
 	})
 }
 
+// Whatever their levels, warehouses and orders: who waits longest comes first, also page by page and while items go.
+func TestReadyItemsAreListedByHowLongTheyWait(t *testing.T) {
+	t.Parallel()
+	onAll(t, func(t site) {
+		clock := newTestClock(morning)
+		n := newNode(t, t.addr, nil, clock.option)
+		var want []string
+		for i := range 260 {
+			items := newItems(1, 1+i%5, fmt.Sprintf("i%03d.", i))
+			items[0].Warehouse = fmt.Sprintf("w%d", i%3)
+			if i%4 == 0 {
+				items[0].Order = item.ServiceOrder{Given: true, Thousandths: int64(1000 - i)}
+			}
+			want = append(want, n.mustPush(t, items...)...)
+			clock.advance(time.Millisecond)
+		}
+		for _, limit := range []int{1000, 7} {
+			var got []string
+			for q := (item.Query{State: item.Ready, Order: item.ByWait, Limit: limit}); ; {
+				page, err := n.List(t.Context(), q)
+				if err != nil {
+					t.Fatal(err)
+				}
+				got = append(got, idsOfItems(page.Items)...)
+				if q.After = page.Cursor; q.After == "" {
+					break
+				}
+			}
+			if !slices.Equal(got, want) {
+				t.Errorf("by %d: %v", limit, got)
+			}
+		}
+		only, err := n.List(t.Context(), item.Query{State: item.Ready, Order: item.ByWait, Scope: item.Scope{"w1"}, Limit: 3})
+		if err != nil || !slices.Equal(idsOfItems(only.Items), []string{want[1], want[4], want[7]}) {
+			t.Errorf("%v, %v", idsOfItems(only.Items), err)
+		}
+		for _, q := range []item.Query{
+			{State: item.Ready, Limit: 3, After: only.Cursor},
+			{State: item.Leased, Order: item.ByWait, Limit: 3},
+		} {
+			if _, err := n.List(t.Context(), q); err == nil {
+				t.Errorf("%+v was answered", q)
+			}
+		}
+	})
+}
+
+func idsOfItems(list []item.Item) []string {
+	ids := make([]string, len(list))
+	for i := range list {
+		ids[i] = list[i].ID
+	}
+	return ids
+}
+
+// Known are those who hold leases, those who held some, and those to whom items are assigned.
+func TestWorkersOfAQueue(t *testing.T) {
+	t.Parallel()
+	onAll(t, func(t site) {
+		clock := newTestClock(morning)
+		n := newNode(t, t.addr, newMemoryLedger(), clock.option)
+		n.mustPush(t, newItems(4, 3, "a")...)
+		leased := n.mustLease(t, "ann", 1)
+		n.mustDo(t, item.Op{Kind: item.Ack, ID: leased[0].ID, Attempt: leased[0].Attempt}, item.OK)
+		clock.advance(time.Second)
+		n.mustLease(t, "bob", 2)
+		n.mustDo(t, item.Op{Kind: item.Assign, ID: "a4", Worker: "cleo"}, item.OK)
+		testenv.Eventually(t, func() bool {
+			got, err := n.Workers(t.Context(), false, nil)
+			return err == nil && len(got) == 3 && got[0].Name == "bob" && got[0].Leased == 2 && got[1].Name == "ann" && got[1].Leased == 0 &&
+				got[1].Last.Equal(morning) && got[2] == item.Worker{Name: "cleo", Assigned: 1}
+		}, 5*time.Second)
+	})
+}
+
 // What is served while pages are read is not missed behind it.
 func TestAListGoesOnWhereItWas(t *testing.T) {
 	t.Parallel()
@@ -134,7 +209,7 @@ func TestBadQueries(t *testing.T) {
 		"state: must be ready, assigned":                                      {State: "waiting", Limit: 1},
 		"state: done: items that have ended or are withheld, and dedupe keys": {State: item.Done, Limit: 1},
 		"after: is no cursor of a list of items":                              {State: item.Ready, Limit: 1, After: "x"},
-		"after: is the cursor of a list of another":                           {State: item.Ready, Limit: 1, After: cursor{at: 1, member: "x"}.encode(item.Dead)},
+		"after: is the cursor of a list of another":                           {State: item.Ready, Limit: 1, After: cursor{at: 1, member: "x"}.encode(item.Dead, "")},
 	} {
 		var invalid *item.InvalidError
 		if _, err := n.List(t.Context(), q); !errors.As(err, &invalid) || !strings.HasPrefix(err.Error(), want) {
@@ -144,7 +219,7 @@ func TestBadQueries(t *testing.T) {
 	// A cursor that somebody made up finds something or nothing, and breaks nothing.
 	n.mustPush(t, newItems(3, 3, "a")...)
 	for _, c := range []cursor{{level: 1, at: 7, member: "x"}, {level: 3, at: 1 << 52, member: "a1"}, {level: 0, at: 3}} {
-		if _, err := n.List(t.Context(), item.Query{State: item.Ready, Limit: 1, After: c.encode(item.Ready)}); err != nil {
+		if _, err := n.List(t.Context(), item.Query{State: item.Ready, Limit: 1, After: c.encode(item.Ready, "")}); err != nil {
 			t.Errorf("%+v: %v", c, err)
 		}
 	}

@@ -29,7 +29,7 @@ func (r *modelRun) look(t *rapid.T) {
 	var got []string
 	for after := (cursor{}); ; {
 		answer := r.read(t, looks.list, listLetter(state), limit, maxPageBytes, scopeNames(scope), after.level, after.at, after.source, after.member)
-		page, err := parsePage(answer, state)
+		page, err := parsePage(answer, &item.Query{State: state})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -42,7 +42,7 @@ func (r *modelRun) look(t *rapid.T) {
 		if page.Cursor == "" {
 			break
 		}
-		if after, err = decodeCursor(page.Cursor, state); err != nil {
+		if after, err = decodeCursor(page.Cursor, state, ""); err != nil {
 			t.Fatal(err)
 		}
 	}

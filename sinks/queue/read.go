@@ -22,14 +22,20 @@ func (q *Queue) List(ctx context.Context, query item.Query) (item.Page, error) {
 	if query.Limit < 1 || query.Limit > item.MaxBatch {
 		return item.Page{}, invalid("limit", -1, "must be 1 to %d", item.MaxBatch)
 	}
-	c, err := decodeCursor(query.After, query.State)
+	c, err := decodeCursor(query.After, query.State, query.Order)
 	if err != nil {
 		return item.Page{}, err
+	}
+	if query.Order == item.ByWait && (query.State != item.Ready || query.Key != "") {
+		return item.Page{}, invalid("order", -1, "waiting is an order of ready items alone: list state ready, or leave out order")
 	}
 	if query.Key != "" || query.State.Ended() || query.State == item.WithheldState {
 		return q.recorded(ctx, query, c)
 	}
 	letter := listLetter(query.State)
+	if letter != "" && query.Order == item.ByWait {
+		letter = byWaitLetter
+	}
 	if letter == "" {
 		return item.Page{}, invalid("state", -1, "must be ready, assigned, leased, delayed, suspended, stored, dead, withheld, done, removed or refused")
 	}
@@ -38,8 +44,11 @@ func (q *Queue) List(ctx context.Context, query item.Query) (item.Page, error) {
 	if err != nil {
 		return item.Page{}, err
 	}
-	return parsePage(answer, query.State)
+	return parsePage(answer, &query)
 }
+
+// byWaitLetter names the list of ready items by how long they wait.
+const byWaitLetter = "w"
 
 // listLetter names a list of items that have not ended as the scripts do; "" = there is none.
 func listLetter(s item.State) string {
@@ -53,7 +62,7 @@ func listLetter(s item.State) string {
 }
 
 // parsePage reads the answer of list.lua.
-func parsePage(answer []string, state item.State) (item.Page, error) {
+func parsePage(answer []string, query *item.Query) (item.Page, error) {
 	const where = 4 // values that say where the page ends
 	if len(answer) < where || len(answer)%2 != 0 {
 		return item.Page{}, fmt.Errorf("%w: list.lua gave %d values", errAnswer, len(answer))
@@ -71,7 +80,7 @@ func parsePage(answer []string, state item.State) (item.Page, error) {
 		page.Items = append(page.Items, one)
 	}
 	if answer[3] != "" {
-		page.Cursor = cursor{level: int(ends[0]), at: ends[1], source: answer[2], member: answer[3]}.encode(state)
+		page.Cursor = cursor{level: int(ends[0]), at: ends[1], source: answer[2], member: answer[3]}.encode(query.State, query.Order)
 	}
 	return page, nil
 }
@@ -109,7 +118,7 @@ func (q *Queue) recorded(ctx context.Context, query item.Query, c cursor) (item.
 		}
 	}
 	if next > 0 {
-		page.Cursor = cursor{at: next}.encode(query.State)
+		page.Cursor = cursor{at: next}.encode(query.State, query.Order)
 	}
 	return page, nil
 }
@@ -180,13 +189,21 @@ type cursor struct {
 	member string // of that set
 }
 
-// encode makes a text of it that is good for lists of the same state only.
-func (c cursor) encode(state item.State) string {
-	return base64.RawURLEncoding.EncodeToString(fmt.Appendf(nil, "%s %d %d %s %s", state, c.level, c.at, c.source, c.member))
+// listName names the list that a cursor is of.
+func listName(state item.State, order item.ListOrder) string {
+	if order == item.ByWait {
+		return string(state) + "/" + string(order)
+	}
+	return string(state)
+}
+
+// encode makes a text of it that is good for lists of the same state and order only.
+func (c cursor) encode(state item.State, order item.ListOrder) string {
+	return base64.RawURLEncoding.EncodeToString(fmt.Appendf(nil, "%s %d %d %s %s", listName(state, order), c.level, c.at, c.source, c.member))
 }
 
 // decodeCursor reads what encode has written; "" is the beginning.
-func decodeCursor(text string, state item.State) (cursor, error) {
+func decodeCursor(text string, state item.State, order item.ListOrder) (cursor, error) {
 	if text == "" {
 		return cursor{}, nil
 	}
@@ -195,7 +212,11 @@ func decodeCursor(text string, state item.State) (cursor, error) {
 	if err != nil || len(fields) != 5 {
 		return cursor{}, invalid("after", -1, "is no cursor of a list of items")
 	}
-	if fields[0] != string(state) {
+	if fields[0] != listName(state, order) {
+		of, _, _ := strings.Cut(fields[0], "/")
+		if of == string(state) {
+			return cursor{}, invalid("after", -1, "is the cursor of a list in another order: begin the list anew, without after")
+		}
 		return cursor{}, invalid("after", -1, "is the cursor of a list of another state")
 	}
 	c := cursor{source: fields[3], member: fields[4]}
@@ -323,78 +344,3 @@ const (
 	sizesCounts = 10  // of a row, behind the name and before the levels
 	sizesRow    = 1 + sizesCounts + 2*item.Levels
 )
-
-// Sizes tells how full the queue or its twin is, of the scope's warehouses: at one moment, where they are no more than 200. Its errors
-// are recovery.ErrUnavailable and the context's.
-func (q *Queue) Sizes(ctx context.Context, test bool, scope item.Scope) (item.Sizes, error) {
-	var sizes item.Sizes
-	parts := []item.Scope{nil}
-	if scope != nil {
-		parts = nil
-		for rest := scope; len(rest) > 0 || parts == nil; rest = rest[min(len(rest), sizesAtOnce):] {
-			parts = append(parts, rest[:min(len(rest), sizesAtOnce):min(len(rest), sizesAtOnce)])
-		}
-	}
-	for _, part := range parts {
-		if part == nil && scope != nil {
-			part = item.Scope{} // which is not all
-		}
-		for after, more := "", true; more; more = after != "" {
-			answer, _, err := q.read(ctx, q.line(test), q.reads.sizes, scopeNames(part), after, sizesAtOnce)
-			if err != nil {
-				return item.Sizes{}, err
-			}
-			if after, err = addSizes(&sizes, answer); err != nil {
-				return item.Sizes{}, err
-			}
-		}
-	}
-	return sizes.Sum(), nil
-}
-
-// addSizes adds the warehouses of an answer of sizes.lua, and returns behind which warehouse there are more.
-func addSizes(sizes *item.Sizes, answer []string) (string, error) {
-	if len(answer) < sizesHead || (len(answer)-sizesHead)%sizesRow != 0 {
-		return "", fmt.Errorf("%w: sizes.lua gave %d values", errAnswer, len(answer))
-	}
-	head, err := counts([]string{answer[1], answer[4]})
-	if err != nil {
-		return "", err
-	}
-	sizes.Pause = item.Pause{Paused: answer[2] == "1", By: answer[3], At: fromMicro(head[1])}
-	sizes.Recent.Span = time.Duration(head[0]) * time.Microsecond
-	for row := answer[sizesHead:]; len(row) > 0; row = row[sizesRow:] {
-		depth, err := readDepth(row[:sizesRow])
-		if err != nil {
-			return "", err
-		}
-		depth.Recent.Span = sizes.Recent.Span
-		sizes.Warehouses = append(sizes.Warehouses, depth)
-	}
-	return answer[0], nil
-}
-
-// readDepth reads what there is of one warehouse.
-func readDepth(row []string) (item.Depth, error) {
-	name, err := readWarehouse(row[0])
-	if err != nil {
-		return item.Depth{}, fmt.Errorf("%w: %w", errAnswer, err)
-	}
-	n, err := counts(row[1 : 1+sizesCounts])
-	if err != nil {
-		return item.Depth{}, err
-	}
-	d := item.Depth{
-		Warehouse: name, Assigned: n[0], Leased: n[1], Delayed: n[2], Suspended: n[3], Stored: n[4], Dead: n[5],
-		Recent: item.Recent{Pushed: n[6], Done: n[7], Failed: n[8], Dead: n[9]}, Levels: make([]item.Level, item.Levels),
-	}
-	for i := range d.Levels {
-		of, err := counts(row[1+sizesCounts+2*i:][:2])
-		if err != nil {
-			return item.Depth{}, err
-		}
-		d.Levels[i] = item.Level{Priority: item.HighestPriority - i, Ready: of[0], Oldest: fromMicro(of[1])}
-		d.Ready += of[0]
-	}
-	return d, nil
-}

@@ -136,9 +136,7 @@ func (v *view) silencedBy(n *notice.Notice) string {
 	if v.req.Silencer == nil || n.Status == notice.Resolved || v.req.Rule.Shadow && v.start.State.Promoted.IsZero() {
 		return ""
 	}
-	holding := v.req.Silencer.Holding(v.req.Due, &silence.Subject{
-		Rule: n.Rule, Type: n.Type, Warehouse: n.Warehouse, Scope: n.Scope, Labels: n.Labels,
-	})
+	holding := v.req.Silencer.Holding(v.req.Due, silence.SubjectOf(n))
 	if len(holding) == 0 {
 		return ""
 	}

@@ -238,13 +238,13 @@ func chosen(c *wire.DeliveryChoice, states []ledger.DeliveryState) (ledger.Deliv
 	}
 	f = ledger.DeliveryFilter{
 		Sink: c.Filter.Sink, Warehouse: c.Filter.Warehouse, Type: c.Filter.Type, Rule: c.Filter.Rule, Notice: c.Filter.Notice,
-		Held: c.Filter.Held,
+		Held: c.Filter.Held, Cause: c.Filter.Cause,
 	}
 	var ok bool
 	if f.Before, ok = api.ParseNumberCursor(c.Filter.After); !ok {
 		return f, api.InvalidBody([]wire.Fault{{Location: "body.filter.after", Message: policy.Quote(c.Filter.After) + " is not a cursor of this list"}})
 	}
-	if f.Sink+f.Warehouse+f.Type+f.Rule+f.Notice == "" && !f.Held && len(c.Filter.State) == 0 {
+	if f.Sink+f.Warehouse+f.Type+f.Rule+f.Notice+f.Cause == "" && !f.Held && len(c.Filter.State) == 0 {
 		return f, api.InvalidBody([]wire.Fault{{Location: "body.filter", Message: "it names nothing, and would choose every delivery"}})
 	}
 	if name, value := badFilter(&f); name != "" {

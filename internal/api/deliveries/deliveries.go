@@ -53,9 +53,14 @@ func (h *Handlers) Register(operations *api.Operations) {
 type (
 	deliveriesInput struct {
 		DeliveryQuery
+		Order api.ListOrder         `query:"order" doc:"the latest first, or the oldest"`
 		After string                `query:"after" doc:"the cursor of the page before"`
 		Limit api.Limit[api.OfList] `query:"limit" doc:"deliveries in a page"`
 	}
+	causesInput struct {
+		Warehouse string `query:"warehouse" doc:"only of notices of this warehouse"`
+	}
+	causesOutput     struct{ Body wire.DeliveryCausesForm }
 	deliveryInput    struct{ DeliveryPath }
 	deliveriesOutput struct{ Body wire.DeliveriesForm }
 	deliveryOutput   struct{ Body wire.DeliveryForm }
@@ -75,14 +80,42 @@ type DeliveryQuery struct {
 	Type      string   `query:"type" doc:"only of notices of this type: its code or its id"`
 	Rule      string   `query:"rule" doc:"only of notices of this rule"`
 	Notice    string   `query:"notice" doc:"only of this notice"`
+	Cause     string   `query:"cause" maxLength:"20" doc:"only those that were not sent for this cause, as GET /deliveries/causes names it" example:"503"`
 }
 
 func (h *Handlers) registerDeliveries(operations huma.API) {
-	list := api.Operation("list-deliveries", http.MethodGet, "/deliveries", "deliveries", "List deliveries, the latest first")
+	list := api.Operation("list-deliveries", http.MethodGet, "/deliveries", "deliveries", "List deliveries")
 	list.Description = "A delivery is one notice on its way to one sink. To the inbox and to queues a delivery is tried until it succeeds; to push channels as its strategy says."
 	huma.Register(operations, list, h.listDeliveries)
 	huma.Register(operations, api.Operation("get-delivery", http.MethodGet, "/deliveries/{id}", "deliveries", "Show a delivery"), h.getDelivery)
+	causes := api.Operation("list-delivery-causes", http.MethodGet, "/deliveries/causes", "deliveries", "Group what failed or timed out by its cause")
+	causes.Description = "A cause is what the latest attempt came to: the status of the answer, `timeout`, `unanswered`, or `none` where no attempt was made. What the other side refused for good, " +
+		"and will refuse again, is a cause of its own: `refused`, with the status behind a colon. Up to 10,000 deliveries of each sink and state are looked at."
+	huma.Register(operations, causes, h.listCauses)
 	h.registerDeliveryChanges(operations)
+}
+
+// listCauses answers GET /deliveries/causes.
+func (h *Handlers) listCauses(ctx context.Context, in *causesInput) (*causesOutput, error) {
+	f := ledger.DeliveryFilter{Warehouse: in.Warehouse}
+	if in.Warehouse != "" && !api.IsName(in.Warehouse) {
+		return nil, api.BadParameter("warehouse " + policy.Quote(in.Warehouse) + " cannot be the name of one")
+	}
+	if prob := ownDeliveries(ctx, &f); prob != nil {
+		return nil, prob
+	}
+	causes, err := h.deps.Deliveries.DeliveryCauses(ctx, f.Warehouse)
+	if err != nil {
+		return nil, api.LedgerFailed(ctx, h.log, err)
+	}
+	out := &causesOutput{Body: wire.DeliveryCausesForm{Causes: make([]wire.DeliveryCauseForm, len(causes))}}
+	for i := range causes {
+		c := &causes[i]
+		out.Body.Causes[i] = wire.DeliveryCauseForm{
+			Sink: c.Sink, State: c.State.String(), Cause: c.Cause, Refused: ledger.RefusedForGood(c.Cause), Count: c.Count, Last: c.Last, LastError: c.Error,
+		}
+	}
+	return out, nil
 }
 
 // listDeliveries answers GET /deliveries.
@@ -106,7 +139,7 @@ func (h *Handlers) listDeliveries(ctx context.Context, in *deliveriesInput) (*de
 	out := &deliveriesOutput{}
 	if len(list) > limit {
 		list = list[:limit]
-		out.Body.Cursor = api.NumberCursor(list[limit-1].Seq)
+		out.Body.Cursor = api.OrderedCursor(f.Oldest, api.NumberCursor(list[limit-1].Seq))
 	}
 	out.Body.Deliveries = view.NewDeliveryForms(list)
 	return out, nil
@@ -152,7 +185,7 @@ func deliveryNotFound(id deliveryID) *wire.Problem {
 }
 
 func (in *deliveriesInput) parse() (ledger.DeliveryFilter, *wire.Problem) {
-	f := ledger.DeliveryFilter{Sink: in.Sink, Warehouse: in.Warehouse, Type: in.Type, Rule: in.Rule, Notice: in.Notice}
+	f := ledger.DeliveryFilter{Sink: in.Sink, Warehouse: in.Warehouse, Type: in.Type, Rule: in.Rule, Notice: in.Notice, Cause: in.Cause}
 	if name, value := badFilter(&f); name != "" {
 		return f, api.BadParameter(name + " " + policy.Quote(value) + " cannot be the name of one")
 	}
@@ -172,9 +205,21 @@ func (in *deliveriesInput) parse() (ledger.DeliveryFilter, *wire.Problem) {
 	if f.Limit, prob = in.Limit.Parse(); prob != nil {
 		return f, prob
 	}
-	var ok bool
-	if f.Before, ok = api.ParseNumberCursor(in.After); !ok {
+	if f.Oldest, prob = in.Order.Parse(); prob != nil {
+		return f, prob
+	}
+	cursor, prob := api.ParseOrderedCursor(f.Oldest, in.After)
+	if prob != nil {
+		return f, prob
+	}
+	last, ok := api.ParseNumberCursor(cursor)
+	if !ok {
 		return f, wire.NewProblem(http.StatusBadRequest, wire.CodeBadCursor, "after "+policy.Quote(in.After)+" is not a cursor of this list")
+	}
+	if f.Oldest {
+		f.After = last
+	} else {
+		f.Before = last
 	}
 	return f, nil
 }
@@ -187,6 +232,9 @@ func badFilter(f *ledger.DeliveryFilter) (name, value string) {
 		if m.value != "" && !api.IsName(m.value) {
 			return m.name, m.value
 		}
+	}
+	if f.Cause != "" && !ledger.CauseFits(f.Cause) {
+		return "cause", f.Cause
 	}
 	return "", ""
 }

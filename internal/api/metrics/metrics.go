@@ -33,6 +33,7 @@ type Metrics struct {
 	streamEnds *prometheus.CounterVec
 	refusals   *prometheus.CounterVec
 	sessions   *prometheus.CounterVec
+	unsampled  prometheus.Counter
 
 	types, rules, sinks names
 }
@@ -76,7 +77,10 @@ func New(version, goVersion string) (*Metrics, error) {
 		}),
 		streamEnds: counter("streams_ended_total", "Streams that have ended, by why.", "reason"),
 		sessions:   counter("session_events_total", "Sessions of other nodes that this node has buried, and its own that it has lost or could not renew in time.", "event"),
-		refusals:   counter("commits_refused_total", "Commits of work that the ledger has refused, by why.", "reason"),
+		unsampled: prometheus.NewCounter(prometheus.CounterOpts{
+			Namespace: namespace, Name: "samples_failed_total", Help: "Samples for the charts of the console that this node could not record.",
+		}),
+		refusals: counter("commits_refused_total", "Commits of work that the ledger has refused, by why.", "reason"),
 	}
 	build := prometheus.NewGaugeVec(prometheus.GaugeOpts{
 		Namespace: namespace, Name: "build_info", Help: "1, labelled with what runs.",
@@ -92,7 +96,7 @@ func New(version, goVersion string) (*Metrics, error) {
 		m.sessions.WithLabelValues(string(event))
 	}
 	for _, c := range []prometheus.Collector{
-		m.refusals, m.sessions, m.notices, m.runs, m.rows, m.runTime, m.runSeconds, m.requests, m.reloads, m.problems, m.lastReload, m.deliveries, m.took, m.firingLag, m.polls, m.pollTime, m.streams, m.streamEnds, build,
+		m.refusals, m.sessions, m.unsampled, m.notices, m.runs, m.rows, m.runTime, m.runSeconds, m.requests, m.reloads, m.problems, m.lastReload, m.deliveries, m.took, m.firingLag, m.polls, m.pollTime, m.streams, m.streamEnds, build,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 	} {
 		if err := m.registry.Register(c); err != nil {
@@ -157,6 +161,9 @@ func (m *Metrics) CommitRefused(reason ledger.RefusalReason) {
 
 // SessionEvent counts what happened to a session of a node.
 func (m *Metrics) SessionEvent(e session.Event) { m.sessions.WithLabelValues(string(e)).Inc() }
+
+// SampleFailed counts a sample that was not recorded.
+func (m *Metrics) SampleFailed() { m.unsampled.Inc() }
 
 // FiringLag records how late a firing was.
 func (m *Metrics) FiringLag(d time.Duration) { m.firingLag.Observe(d.Seconds()) }

@@ -22,6 +22,7 @@ type (
 		By     string                `query:"by" doc:"made by this one" example:"user:ann"`
 		Action string                `query:"action" doc:"this was done, or what begins with it: rule, rule.disable" example:"rule.disable"`
 		Since  string                `query:"since" doc:"made then or later: RFC 3339, or so long ago, as 7d" example:"7d"`
+		Order  api.ListOrder         `query:"order" doc:"the latest first, or the oldest"`
 		After  string                `query:"after" doc:"the cursor of the page before"`
 		Limit  api.Limit[api.OfList] `query:"limit" doc:"changes in a page, which ends sooner where their states are large"`
 	}
@@ -29,7 +30,7 @@ type (
 )
 
 func (h *Handlers) registerAudit(operations huma.API) {
-	list := api.Operation("list-audit", http.MethodGet, "/audit", "operations", "List who changed what, the latest first")
+	list := api.Operation("list-audit", http.MethodGet, "/audit", "operations", "List who changed what")
 	list.Description = "Every change of settings has a record, which is made with it or not at all, and which nobody can change or remove. What is data has none: notices, readers' marks, the work on items."
 	huma.Register(operations, list, h.listAudit)
 }
@@ -49,7 +50,7 @@ func (h *Handlers) listAudit(ctx context.Context, in *auditInput) (*auditOutput,
 	}
 	out := &auditOutput{}
 	if more {
-		out.Body.Cursor = api.NumberCursor(list[len(list)-1].Seq)
+		out.Body.Cursor = api.OrderedCursor(f.Oldest, api.NumberCursor(list[len(list)-1].Seq))
 	}
 	out.Body.Changes = make([]wire.AuditChangeForm, len(list))
 	for i := range list {
@@ -86,9 +87,21 @@ func (in *auditInput) parse(now time.Time) (ledger.ChangeFilter, *wire.Problem) 
 			return f, wire.NewProblem(http.StatusBadRequest, wire.CodeBadSince, "since "+policy.Quote(in.Since)+" is neither a time such as 2026-06-01T00:00:00Z nor a duration such as 7d")
 		}
 	}
-	var ok bool
-	if f.Before, ok = api.ParseNumberCursor(in.After); !ok {
+	if f.Oldest, prob = in.Order.Parse(); prob != nil {
+		return f, prob
+	}
+	cursor, prob := api.ParseOrderedCursor(f.Oldest, in.After)
+	if prob != nil {
+		return f, prob
+	}
+	last, ok := api.ParseNumberCursor(cursor)
+	if !ok {
 		return f, wire.NewProblem(http.StatusBadRequest, wire.CodeBadCursor, "after "+policy.Quote(in.After)+" is not a cursor of this list")
+	}
+	if f.Oldest {
+		f.Behind = last
+	} else {
+		f.Before = last
 	}
 	return f, nil
 }

@@ -21,6 +21,14 @@ type Clock struct {
 	Ledger ledger.Clock
 	// Changed takes in how the clock stands, so that a confirmation is in force on this node before the answer; the others follow.
 	Changed func(ctx context.Context) error
+	// Now is the time of rules, Machine that of the machine. The former runs Rate times as fast.
+	Now, Machine func() time.Time
+	Rate         float64
+}
+
+// now is this moment on both clocks.
+func (c *Clock) now() wire.NowForm {
+	return wire.NowForm{At: c.Now().UTC(), Machine: c.Machine().UTC(), Rate: c.Rate}
 }
 
 func (h *Handlers) registerClock(operations huma.API) {

@@ -2,6 +2,7 @@ package operate
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -65,11 +66,29 @@ func (k *toldMatches) any(r *rules.Reach, types catalog.Catalog, matchers []sile
 		answer = r.Any(func(t *rules.Told) bool {
 			typ := types[t.Rule.Notice.Type]
 			about := &silence.Subject{Rule: t.Rule.ID, Type: t.Type, Warehouse: t.Warehouse, Scope: t.Rule.Scope, Labels: typ.MergeLabels(t.Rule.Labels)}
-			return !slices.ContainsFunc(matchers, func(m silence.Matcher) bool { return !m.Matches(about) && (t.Warehouse != "" || !m.IsWarehouse()) })
+			return !slices.ContainsFunc(matchers, func(m silence.Matcher) bool {
+				if m.IsKey() {
+					return !mayHaveKey(t.Rule, m)
+				}
+				return !m.Matches(about) && (t.Warehouse != "" || !m.IsWarehouse())
+			})
 		})
 		k.by[key] = answer
 	}
 	return answer
+}
+
+// mayHaveKey tells whether the rule may tell something under a key that meets the matcher. A key that is given as it is has as many values as
+// the rule's, or as its groups'.
+func mayHaveKey(r *rules.Rule, m silence.Matcher) bool {
+	var values []json.RawMessage
+	if m.Op != silence.Equal || json.Unmarshal([]byte(m.Value), &values) != nil {
+		return true
+	}
+	if len(r.GroupBy) > 0 {
+		return len(values) == len(r.GroupBy)
+	}
+	return len(values) == len(r.Key)
 }
 
 // reach is what the answering node knows that silences may be about: what its rules may tell, and what business systems may send.
@@ -118,7 +137,8 @@ func (r *reach) matches(matchers []silence.Matcher) bool {
 	return r.told.any(r.rules, r.types, matchers) || r.sent(matchers)
 }
 
-// sent tells whether a notice that a business system may send meets all matchers. Such a notice has no rule and no scope, and its labels are not known.
+// sent tells whether a notice that a business system may send meets all matchers. Such a notice has no rule, no scope and no key, and its labels are
+// not known.
 func (r *reach) sent(matchers []silence.Matcher) bool {
 	fits := func(m silence.Matcher) bool {
 		switch {

@@ -129,7 +129,7 @@ func (h *Handlers) me(ctx context.Context, _ *struct{}) (*meOutput, error) {
 	who := auth.From(ctx)
 	form := wire.MeForm{
 		Subject: who.Subject, Roles: api.RoleNames(who.Access), Warehouses: wire.NotNil(who.Warehouses), Subscribers: who.Subscribers, Mode: "token",
-		Token: who.Token, Expires: wire.Moment(who.Expires), May: []string{},
+		Token: who.Token, Expires: wire.Moment(who.Expires), May: []string{}, Clock: h.deps.Clock.now(),
 	}
 	if who.Subject == auth.Anonymous {
 		form.Mode = "none"

@@ -2,6 +2,7 @@ package overview
 
 import (
 	"context"
+	"maps"
 	"time"
 
 	"tallyman/internal/ledger"
@@ -17,6 +18,9 @@ const (
 // hoursShown is how many hours an overview has, the running one among them.
 const hoursShown = 24
 
+// minutesKept is for how long minutes are counted one by one: for charts of minutes, and until a sample of an hour is recorded.
+const minutesKept = 2 * time.Hour
+
 type (
 	// noticeCounts keeps what was counted of the notices: hours that are over, and since then minutes. So the ledger counts the same thing
 	// once, and of what still grows a few minutes at a time.
@@ -27,11 +31,12 @@ type (
 		settled time.Time // minutes before it are counted for good
 	}
 	tally   struct{ count, urgent int64 }
-	tallies map[string]tally // by warehouse
+	tallies map[ledger.Cell]tally
 	// counted is what an overview has of notices.
 	counted struct {
 		hours    []countedHour
 		lastHour tallies
+		minutes  map[time.Time]tallies // of the last minutesKept at least
 	}
 	countedHour struct {
 		start   time.Time
@@ -39,9 +44,9 @@ type (
 	}
 )
 
-func (t tallies) add(warehouse string, n tally) {
-	sum := t[warehouse]
-	t[warehouse] = tally{sum.count + n.count, sum.urgent + n.urgent}
+func (t tallies) add(cell ledger.Cell, n tally) {
+	sum := t[cell]
+	t[cell] = tally{sum.count + n.count, sum.urgent + n.urgent}
 }
 
 // count counts what is not known yet. What was counted before an error is kept.
@@ -49,7 +54,7 @@ func (c *noticeCounts) count(ctx context.Context, now time.Time) (counted, error
 	first, over := now.Truncate(time.Hour).Add(-(hoursShown-1)*time.Hour), now.Add(-hourSettles).Truncate(time.Hour)
 	err := c.countHours(ctx, first, over)
 	if err == nil {
-		err = c.countMinutes(ctx, earlier(over, lastHour(now)), now)
+		err = c.countMinutes(ctx, earlier(over, now.Truncate(time.Minute).Add(-minutesKept)), now)
 	}
 	return c.sum(first, now), err
 }
@@ -81,10 +86,14 @@ func (c *noticeCounts) countHours(ctx context.Context, first, over time.Time) er
 		}
 		c.hours[start] = tallies{}
 		for i := range found {
-			c.hours[start].add(found[i].Warehouse, tallyOf(&found[i]))
+			c.hours[start].add(cellOf(&found[i]), tallyOf(&found[i]))
 		}
 	}
 	return nil
+}
+
+func cellOf(n *ledger.NoticeCount) ledger.Cell {
+	return ledger.Cell{Warehouse: n.Warehouse, Type: n.Type}
 }
 
 func tallyOf(n *ledger.NoticeCount) tally { return tally{n.Count, n.Urgent} }
@@ -109,7 +118,7 @@ func (c *noticeCounts) countMinutes(ctx context.Context, since, now time.Time) e
 		if c.minutes[start] == nil {
 			c.minutes[start] = tallies{}
 		}
-		c.minutes[start].add(found[i].Warehouse, tallyOf(&found[i]))
+		c.minutes[start].add(cellOf(&found[i]), tallyOf(&found[i]))
 	}
 	c.settled = now.Add(-minuteSettles).Truncate(time.Minute)
 	return nil
@@ -117,7 +126,7 @@ func (c *noticeCounts) countMinutes(ctx context.Context, since, now time.Time) e
 
 // sum brings hours and minutes together.
 func (c *noticeCounts) sum(first, now time.Time) counted {
-	out := counted{hours: make([]countedHour, hoursShown), lastHour: tallies{}}
+	out := counted{hours: make([]countedHour, hoursShown), lastHour: tallies{}, minutes: maps.Clone(c.minutes)}
 	for i := range out.hours {
 		start := first.Add(time.Duration(i) * time.Hour)
 		out.hours[i] = countedHour{start, c.hours[start]}
@@ -128,12 +137,12 @@ func (c *noticeCounts) sum(first, now time.Time) counted {
 	for start, n := range c.minutes {
 		at := int(start.Sub(first) / time.Hour)
 		counts := !start.Before(first) && at < hoursShown && c.hours[start.Truncate(time.Hour)] == nil
-		for warehouse, t := range n {
+		for cell, t := range n {
 			if counts {
-				out.hours[at].tallies.add(warehouse, t)
+				out.hours[at].tallies.add(cell, t)
 			}
 			if !start.Before(lastHour(now)) {
-				out.lastHour.add(warehouse, t)
+				out.lastHour.add(cell, t)
 			}
 		}
 	}

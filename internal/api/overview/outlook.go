@@ -45,15 +45,15 @@ func (o *outlook) form(warehouses []string, everywhere bool) *wire.OverviewForm 
 	}
 	for _, h := range o.notices.hours {
 		hour := wire.NoticeHourForm{Start: h.start.UTC()}
-		for warehouse, n := range h.tallies {
-			if sees(warehouse) {
+		for cell, n := range h.tallies {
+			if sees(cell.Warehouse) {
 				hour.Count, hour.Urgent = hour.Count+n.count, hour.Urgent+n.urgent
 			}
 		}
 		f.Notices.Hours = append(f.Notices.Hours, hour)
 	}
-	for warehouse, n := range o.notices.lastHour {
-		if sees(warehouse) {
+	for cell, n := range o.notices.lastHour {
+		if sees(cell.Warehouse) {
 			f.Notices.LastHour += n.count
 		}
 	}

@@ -28,16 +28,26 @@ type Deps struct {
 	// Node is the node and what it reaches; it answers within seconds.
 	Node func(ctx context.Context) NodeReport
 	// Status reports the state of the whole; it answers even where parts of it are out of reach.
-	Status  func(ctx context.Context) (wire.StatusReport, error)
-	Queues  map[string]view.ServedQueue // by name; none is fine
-	Sinks   map[string]view.ServedSink  // by name
+	Status func(ctx context.Context) (wire.StatusReport, error)
+	Queues map[string]view.ServedQueue // by name; none is fine
+	Sinks  map[string]view.ServedSink  // by name
+	// Real is how long a time of the rules takes on the machine's timers.
+	Real    func(d time.Duration) time.Duration
+	Meter   Meter
 	Streams *stream.Hub
 	Logger  *slog.Logger
+}
+
+// Meter counts samples.
+type Meter interface {
+	// SampleFailed is called for a sample that was not recorded.
+	SampleFailed()
 }
 
 // Ledger is what the ledger counts for overviews.
 type Ledger interface {
 	ledger.Overviews
+	ledger.Samples
 	ledger.PromotionReader
 	ledger.DeliveryCounts
 }
@@ -74,6 +84,8 @@ func New(deps Deps) *Handlers {
 // Register adds the operations.
 func (h *Handlers) Register(operations *api.Operations) {
 	h.registerOverview(operations)
+	h.registerHistory(operations)
+	h.registerFailures(operations)
 	huma.Register(operations, api.Operation("status", http.MethodGet, "/status", "operations", "The state of the node, its rules and deliveries"), h.status)
 	operations.Handle(streamOperation(), h.stream)
 }

@@ -27,6 +27,7 @@ type (
 		Warehouse string                 `query:"warehouse" doc:"of this warehouse alone"`
 		State     itemState              `query:"state" doc:"ready in the order of service, ends and withheld the latest push first, the others by due time (dead: when they died); withheld: dead items that wait for an operator since the ledger was restored"`
 		Key       string                 `query:"key" maxLength:"512" doc:"items in any state that were pushed with this dedupe key, the latest push first; instead of state"`
+		Order     itemOrder              `query:"order" doc:"state: as said of the state; waiting: of ready items those first that have been ready for longest, whatever their priorities"`
 		Limit     api.Limit[api.OfItems] `query:"limit" doc:"items in a page"`
 		After     string                 `query:"after" doc:"the cursor of the page before"`
 		Test      api.Flag               `query:"test" doc:"of the test twin"`
@@ -59,6 +60,14 @@ func (itemState) Schema(huma.Registry) *huma.Schema {
 	return s
 }
 
+// itemOrder is read as text, as itemState is.
+type itemOrder string
+
+// Schema lists the orders.
+func (itemOrder) Schema(huma.Registry) *huma.Schema {
+	return &huma.Schema{Type: huma.TypeString, Default: string(item.ByState), Enum: []any{string(item.ByState), string(item.ByWait)}}
+}
+
 func (h *Handlers) registerItems(operations huma.API) {
 	list := api.Operation("list-items", http.MethodGet, "/queues/{queue}/items", "queues", "Look at the items of a state")
 	list.Description = "Of the token's warehouses. Nothing is taken. What moves while pages are read may come twice or not at all. A page of what has ended may be short, or empty, where there are more: the cursor says so."
@@ -88,7 +97,7 @@ func (h *Handlers) listItems(ctx context.Context, in *itemsInput) (*itemsOutput,
 	now := time.Now()
 	for i := range page.Items {
 		out.Body.Items[i] = newItemForm(&page.Items[i], now)
-		if query.Key == "" && !query.State.Ended() && query.State != item.WithheldState {
+		if query.Key == "" && query.Order != item.ByWait && !query.State.Ended() && query.State != item.WithheldState {
 			out.Body.Items[i].Rank = before + int64(i) + 1
 		}
 	}
@@ -124,6 +133,11 @@ func (in *itemsInput) parse() (query item.Query, before int64, prob *wire.Proble
 	}
 	if query.Key = in.Key; query.Key != "" && in.State != "" {
 		return query, 0, api.BadParameter("key finds items in any state: leave out state")
+	}
+	switch query.Order = item.ListOrder(in.Order); query.Order {
+	case "", item.ByState, item.ByWait:
+	default:
+		return query, 0, api.BadParameter("order " + policy.Quote(string(in.Order)) + " is neither state nor waiting")
 	}
 	if in.Limit != "" {
 		n, err := strconv.Atoi(string(in.Limit))

@@ -60,6 +60,7 @@ func (h *Handlers) registerQueues(operations huma.API) {
 	h.registerSteps(operations)
 	h.registerItemOps(operations)
 	h.registerItems(operations)
+	h.registerWorkers(operations)
 	h.registerRanges(operations)
 	h.registerSettings(operations)
 }

@@ -31,7 +31,7 @@ type (
 func (h *Handlers) registerDraft(operations huma.API) {
 	op := api.Operation("draft-rule", http.MethodPost, "/rules/{id}/draft", "rules", "Try another text of a rule")
 	op.Description = "The text is checked as its file would be, held against the running version, and run on the source, read-only, from the ledger's state. Nothing is " +
-		"saved: rules come from files alone. For those who see all warehouses; who has tried a text, with its size and its SHA-256, is in the audit."
+		"saved: rules come from files alone. For those who see all warehouses; who has tried a text, with its size and its SHA-256, is in the audit. With check the text is checked alone."
 	op.MaxBodyBytes = 8 * largestDraft // escaped, and the rest
 	huma.Register(operations, op, h.draft)
 }
@@ -44,21 +44,28 @@ func (h *Handlers) draft(ctx context.Context, in *draftInput) (*draftOutput, err
 	if len(in.Body.Text) > largestDraft {
 		return nil, wire.NewProblem(http.StatusUnprocessableEntity, wire.CodeInvalidBody, "text: it has "+strconv.Itoa(len(in.Body.Text))+" bytes, at most "+strconv.Itoa(largestDraft)+" are taken")
 	}
-	q := authoring.DraftRequest{Text: in.Body.Text, PreviewRequest: authoring.PreviewRequest{Rule: in.ID, Scope: in.Body.Scope, At: in.Body.At, Limit: defaultPreviewed}}
+	q := authoring.DraftRequest{Text: in.Body.Text, Check: in.Body.Check, File: in.Body.File, PreviewRequest: authoring.PreviewRequest{Rule: in.ID, Scope: in.Body.Scope, At: in.Body.At, Limit: defaultPreviewed}}
 	if in.Body.Limit > 0 {
 		q.Limit = in.Body.Limit
 	}
 	if err := h.deps.Rules.Find(in.ID, nil); err != nil {
 		return nil, h.rulesFailed(ctx, err)
 	}
+	if q.Check { // nothing is run that somebody would have to answer for
+		return h.drafted(ctx, q)
+	}
 	if prob := h.order(ctx, "rule.draft", ruleObject(in.ID, q.Scope), triedState{q.At, q.Limit, newTextState(q.Text)}); prob != nil {
 		return nil, prob
 	}
+	return h.drafted(ctx, q)
+}
+
+func (h *Handlers) drafted(ctx context.Context, q authoring.DraftRequest) (*draftOutput, error) {
 	d, err := h.deps.Draft(ctx, q)
 	if err != nil {
 		return nil, h.previewFailed(ctx, err)
 	}
-	return &draftOutput{newDraftForm(in.ID, d)}, nil
+	return &draftOutput{newDraftForm(q.Rule, d)}, nil
 }
 
 func newDraftForm(id string, d *authoring.DraftResult) *wire.DraftForm {
@@ -68,6 +75,9 @@ func newDraftForm(id string, d *authoring.DraftResult) *wire.DraftForm {
 	}
 	for i, c := range d.Changes {
 		f.Fields[i] = wire.ChangedFieldForm{Path: c.Field, Before: c.Old, After: c.New}
+	}
+	if d.File != nil {
+		f.File = &wire.DraftFileForm{Name: d.File.Name, Before: d.File.Before, After: d.File.After}
 	}
 	if d.Preview != nil {
 		f.Preview = newPreviewForm(d.Preview)

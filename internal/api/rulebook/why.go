@@ -29,7 +29,7 @@ func newWhyForm(w *why.Answer) *wire.WhyForm {
 		f.Look = newLookForm(w.Look)
 	}
 	for i, h := range w.Reasons {
-		f.Held[i] = wire.HeldForm(h)
+		f.Held[i] = wire.HeldForm{Code: h.Code, Text: h.Text, Facts: newHeldFacts(&h.Facts)}
 	}
 	if w.Next != nil {
 		f.Next = &wire.NextForm{What: w.Next.What, Due: w.Next.Due, At: w.Next.At}
@@ -41,6 +41,15 @@ func newWhyForm(w *why.Answer) *wire.WhyForm {
 		f.LastRun = view.NewRunStatus(w.LastRun)
 	}
 	return f
+}
+
+func newHeldFacts(f *why.Facts) wire.HeldFactsForm {
+	return wire.HeldFactsForm{
+		At: wire.Moment(f.At), Until: wire.Moment(f.Until), SeenMS: f.Seen.Milliseconds(), AskedMS: f.Asked.Milliseconds(), By: f.By, All: f.All, Reason: f.Reason,
+		Error: f.Error, Baseline: f.Baseline, Event: f.Event, Result: f.Result, Shadow: f.Shadow, Subscriber: f.Subscriber, Type: f.Type, Warehouse: f.Warehouse,
+		Columns: f.Columns, Joins: f.Joins, Rises: f.Rises, Priority: f.Priority, Count: f.Count, Most: f.Most, Key: f.Key, Silences: f.Silences, Sink: f.Sink,
+		Node: f.Node, Attempts: f.Attempts, Unless: f.Unless,
+	}
 }
 
 func newFindingForm(f *ledger.Finding) *wire.FindingForm {

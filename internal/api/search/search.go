@@ -50,6 +50,7 @@ func New(deps Deps) *Handlers { return &Handlers{deps, deps.Logger} }
 func (h *Handlers) Register(operations *api.Operations) {
 	h.registerTrace(operations)
 	h.registerSearch(operations)
+	h.registerFind(operations)
 }
 
 // The bounds of a search.
@@ -69,6 +70,7 @@ type (
 		Priority   priorityFloor           `query:"priority" doc:"this priority or a higher one"`
 		From       string                  `query:"from" doc:"made then or later: RFC 3339" example:"2026-06-01T00:00:00Z"`
 		To         string                  `query:"to" doc:"made before then: RFC 3339"`
+		Order      api.ListOrder           `query:"order" doc:"the latest first, or the oldest"`
 		After      string                  `query:"after" doc:"the cursor of the page before"`
 		Limit      api.Limit[api.OfSearch] `query:"limit" doc:"notices in a page"`
 		Language   string                  `header:"Accept-Language" doc:"picks translated titles"`
@@ -97,7 +99,7 @@ func newFoundNoticeForms(list []*notice.Notice, langs []string) []wire.FoundNoti
 }
 
 func (h *Handlers) registerSearch(operations huma.API) {
-	search := api.Operation("search-notices", http.MethodGet, "/notices/search", "notices", "Search the notices of the ledger, the latest first")
+	search := api.Operation("search-notices", http.MethodGet, "/notices/search", "notices", "Search the notices of the ledger")
 	search.Description = "For operators: what has been told, to anybody, for as long as the ledger keeps it. A page looks at 20,000 notices at most: those of the rule, " +
 		"else of the types, else of the warehouses, else of the time. What is narrowed by other things alone may take more than one page to be found: through says how far back it has looked."
 	huma.Register(operations, search, h.searchNotices)
@@ -124,7 +126,7 @@ func (h *Handlers) searchNotices(ctx context.Context, in *searchInput) (*searchO
 		return nil, api.LedgerFailed(ctx, h.log, err)
 	}
 	out := &searchOutput{Vary: api.Vary[0], Body: wire.FoundNoticesForm{
-		Notices: newFoundNoticeForms(found.Notices, api.Languages(in.Language)), Cursor: noticeCursor(found.Next),
+		Notices: newFoundNoticeForms(found.Notices, api.Languages(in.Language)), Cursor: api.OrderedCursor(f.Oldest, noticeCursor(found.Next)),
 	}}
 	if found.Stopped {
 		out.Body.Through = wire.Moment(found.Next.At)
@@ -186,11 +188,18 @@ func (in *searchInput) parse() (ledger.NoticeFilter, *wire.Problem) {
 	if f.From, f.To, prob = between(in.From, in.To); prob != nil {
 		return f, prob
 	}
+	if f.Oldest, prob = in.Order.Parse(); prob != nil {
+		return f, prob
+	}
 	if f.Limit, prob = in.Limit.Parse(); prob != nil || in.After == "" {
 		return f, prob
 	}
+	cursor, prob := api.ParseOrderedCursor(f.Oldest, in.After)
+	if prob != nil {
+		return f, prob
+	}
 	var ok bool
-	if f.Before, ok = parseNoticeCursor(in.After); !ok {
+	if f.Before, ok = parseNoticeCursor(cursor); !ok {
 		return f, wire.NewProblem(http.StatusBadRequest, wire.CodeBadCursor, "after "+policy.Quote(in.After)+" is not a cursor of this list")
 	}
 	return f, nil

@@ -29,7 +29,7 @@ func NewDeliveryForm(d *ledger.DeliveryRecord) wire.DeliveryForm {
 	}
 	for _, a := range d.Tried {
 		form.LastAttempts = append(form.LastAttempts, wire.AttemptForm{
-			At: a.At.UTC(), DurationMS: int64((a.Took + time.Millisecond - 1) / time.Millisecond), Status: a.Status, Error: a.Error,
+			At: a.At.UTC(), DurationMS: int64((a.Took + time.Millisecond - 1) / time.Millisecond), Status: a.Status, Refused: a.Refused, Error: a.Error,
 		})
 	}
 	return form

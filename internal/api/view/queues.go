@@ -14,13 +14,14 @@ import (
 
 // Queue is a queue of work and its test twin. Errors are *item.InvalidError, sinks.ErrNotFound, and sinks.ErrUnavailable after
 // seconds at the latest; others are faults of what lies behind it.
-type Queue interface {
+type Queue interface { //nolint:interfacebloat // each is an operation of the API
 	Push(ctx context.Context, test bool, by string, items []item.New) ([]item.PushResult, error)
 	// Step ends promptly with its context. Where that happens while it waits, the results of its operations come with the
 	// context's error.
 	Step(ctx context.Context, s item.Step) (item.Stepped, error)
 	Sizes(ctx context.Context, test bool, scope item.Scope) (item.Sizes, error)
 	List(ctx context.Context, q item.Query) (item.Page, error)
+	Workers(ctx context.Context, test bool, scope item.Scope) ([]item.Worker, error)
 	// Get and Rank answer sinks.ErrNotFound for what is not there; only what is ready has a rank.
 	Get(ctx context.Context, test bool, scope item.Scope, id string) (item.TracedItem, error)
 	Rank(ctx context.Context, test bool, scope item.Scope, id string) (item.Rank, error)

@@ -13,13 +13,21 @@ import (
 // SQLite cuts the column at 6000 characters, which hold KeptAttempts with errors of this length; PostgreSQL after so many lines.
 const maxAttemptError = 250
 
+// refusedWithoutStatus is the status of an attempt that the other side refused for good without a code.
+const refusedWithoutStatus = 1
+
 // Attempt is what is put before the attempts that a delivery has, as a line: when the attempt began, by the ledger's clock, how long
-// it took in µs, the status, and the error. The time is for the statement to add: now less ago.
+// it took in µs, the status, and the error. The status is negative where the other side refused for good; -1 = it gave no code.
+// The time is for the statement to add: now less ago.
 func Attempt(a *delivery.Attempt) (ago int64, line string) {
 	if !a.At.IsZero() {
 		ago = max(0, time.Since(a.At).Microseconds())
 	}
-	return ago, fmt.Sprintf(" %d %d %s\n", max(0, a.Took.Microseconds()), max(0, a.Status), attemptError(a.Error))
+	status := max(0, a.Status)
+	if a.Refused {
+		status = -max(status, refusedWithoutStatus)
+	}
+	return ago, fmt.Sprintf(" %d %d %s\n", max(0, a.Took.Microseconds()), status, attemptError(a.Error))
 }
 
 // attemptError is the error on one line.
@@ -61,5 +69,12 @@ func parseAttempt(line string) (delivery.Attempt, error) {
 		}
 		numbers[i] = n
 	}
-	return delivery.Attempt{At: Time(numbers[0]), Took: Span(numbers[1]), Status: int(numbers[2]), Error: fields[3]}, nil
+	a = delivery.Attempt{At: Time(numbers[0]), Took: Span(numbers[1]), Status: int(numbers[2]), Error: fields[3]}
+	if a.Status < 0 {
+		a.Refused, a.Status = true, -a.Status
+	}
+	if a.Refused && a.Status == refusedWithoutStatus {
+		a.Status = 0
+	}
+	return a, nil
 }

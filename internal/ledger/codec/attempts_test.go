@@ -28,11 +28,15 @@ func TestAttempts(t *testing.T) {
 		delivery.Attempt{Took: 1500 * time.Millisecond, Status: 503, Error: "gateway answered 503:\n try \t later\x00"},
 		delivery.Attempt{Took: -1, Status: -1, Error: long},
 		delivery.Attempt{Took: time.Millisecond, Status: 200},
+		delivery.Attempt{Status: 422, Refused: true, Error: "no such number"},
+		delivery.Attempt{Refused: true, Error: "the queue takes no such item"},
 	))
 	if err != nil {
 		t.Fatal(err)
 	}
 	equal(t, []delivery.Attempt{
+		{At: at.Add(4 * time.Second), Refused: true, Error: "the queue takes no such item"},
+		{At: at.Add(3 * time.Second), Status: 422, Refused: true, Error: "no such number"},
 		{At: at.Add(2 * time.Second), Took: time.Millisecond, Status: 200},
 		{At: at.Add(time.Second), Error: long[:249]}, // a character has three bytes
 		{At: at, Took: 1500 * time.Millisecond, Status: 503, Error: "gateway answered 503: try later\uFFFD"},

@@ -169,25 +169,39 @@ func NewSearch(f ledger.NoticeFilter) *Search {
 	return s
 }
 
-// LookArgs are the arguments of a look, in the order that its statements name them. At, N and ID are the place that the look begins before.
+// LookArgs are the arguments of a look, in the order that its statements name them. The look begins at the place of At, N and ID, which is not looked at, and goes as
+// far as End.
 type LookArgs struct {
-	From, At, N int64
-	ID          string
-	Limit       int
-	Warehouses  []string
-	Types       []string
-	Statuses    []string
-	Rule, Key   string
-	Priority    int
+	End, At, N int64
+	ID         string
+	Limit      int
+	Warehouses []string
+	Types      []string
+	Statuses   []string
+	Rule, Key  string
+	Priority   int
+	Spellings  []string
 }
 
 // Lead is the statement that finds the notices of a look, with its arguments. place is where the look begins, in the engine's own order.
 func (s *Search) Lead(a *LookArgs, place ...any) (name string, args []any) {
-	args = append(append([]any{a.From}, place...), a.Limit)
-	if s.Finding != nil {
-		return "search-finding", append(args, *s.Finding)
+	args = append(append([]any{a.End}, place...), a.Limit)
+	order := ""
+	if s.filter.Oldest {
+		order = "-oldest"
 	}
-	return "search", append(args, a.Warehouses, a.Types, a.Rule, a.Priority)
+	if s.Finding != nil {
+		return "search-finding" + order, append(args, *s.Finding)
+	}
+	return "search" + order, append(args, a.Warehouses, a.Types, a.Rule, a.Priority)
+}
+
+// Look is the statement that says more of the notices of a look, in the order of the search, where the engine has one for each order.
+func (s *Search) Look() string {
+	if s.filter.Oldest {
+		return "looked-at-oldest"
+	}
+	return "looked-at"
 }
 
 // Next returns the arguments of the next look; false when the search is over.
@@ -197,14 +211,20 @@ func (s *Search) Next() (LookArgs, bool) {
 	}
 	f := &s.filter
 	a := LookArgs{
-		From: Micros(f.From), At: math.MaxInt64, N: math.MaxInt64, Limit: min(s.look, ledger.MostLookedAt-s.looked),
-		Warehouses: notNil(f.Warehouses), Types: notNil(f.Types), Statuses: make([]string, len(f.Statuses)), Rule: f.Rule, Key: Text(f.Key), Priority: f.Priority,
+		End: Micros(f.From), At: math.MaxInt64, N: math.MaxInt64, Limit: min(s.look, ledger.MostLookedAt-s.looked),
+		Warehouses: notNil(f.Warehouses), Types: notNil(f.Types), Statuses: make([]string, len(f.Statuses)), Rule: f.Rule, Key: Text(f.Key), Priority: f.Priority, Spellings: Spellings(f.Spellings),
 	}
-	if !s.last.At.IsZero() {
-		a.At, a.N, a.ID = Micros(s.last.At), s.last.N, s.last.ID
+	if f.Oldest {
+		a.End, a.At, a.N = math.MaxInt64, Micros(f.From), math.MinInt64
+		if !f.To.IsZero() {
+			a.End = Micros(f.To)
+		}
+	} else if !f.To.IsZero() {
+		a.At, a.N = Micros(f.To), math.MinInt64
 	}
-	if !f.To.IsZero() && Micros(f.To) <= a.At { // one bound: a database that has two begins at either, and passes over all that the other leaves out
-		a.At, a.N, a.ID = Micros(f.To), math.MinInt64, ""
+	// One bound on the side where the look begins: a database that has two begins at either, and passes over all that the other leaves out.
+	if at := Micros(s.last.At); !s.last.At.IsZero() && (f.Oldest && at >= a.At || !f.Oldest && at < a.At) {
+		a.At, a.N, a.ID = at, s.last.N, s.last.ID
 	}
 	for i, status := range f.Statuses {
 		a.Statuses[i] = string(status)
@@ -247,7 +267,39 @@ func (s *Search) matches(n *notice.Notice) bool {
 	return (len(f.Warehouses) == 0 || slices.Contains(f.Warehouses, n.Warehouse)) &&
 		(f.Rule == "" || n.Rule == f.Rule) && (f.Scope == nil || n.Scope == *f.Scope) &&
 		strings.Contains(n.Key, Text(f.Key)) && (f.Finding == "" || n.Key == Text(f.Finding)) &&
-		(f.Episode == "" || n.Episode == f.Episode) && n.Priority >= f.Priority
+		(f.Episode == "" || n.Episode == f.Episode) && n.Priority >= f.Priority && (len(f.Spellings) == 0 || says(n, Spellings(f.Spellings)))
+}
+
+// says tells whether one of the texts stands in what people read of the notice.
+func says(n *notice.Notice, texts []string) bool {
+	read := []string{n.Key, n.Title, n.Body}
+	for _, t := range n.Texts {
+		read = append(read, t.Title, t.Body)
+	}
+	for _, field := range n.Data {
+		read = append(read, fmt.Sprint(field.Value))
+	}
+	return slices.ContainsFunc(texts, func(text string) bool {
+		return slices.ContainsFunc(read, func(where string) bool { return strings.Contains(where, text) })
+	})
+}
+
+// Spellings are the texts as the ledger keeps them.
+func Spellings(texts []string) []string {
+	out := make([]string, len(texts))
+	for i, text := range texts {
+		out[i] = Text(text)
+	}
+	return out
+}
+
+// Bytes are the texts as a database searches them in bodies.
+func Bytes(texts []string) [][]byte {
+	out := make([][]byte, len(texts))
+	for i, text := range texts {
+		out[i] = []byte(text)
+	}
+	return out
 }
 
 // Run looks until the search is over. look also tells whether there were as many as were asked for.

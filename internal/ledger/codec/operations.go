@@ -75,7 +75,7 @@ func ChangesArgs(f *ledger.ChangeFilter) []any {
 	if !f.Since.IsZero() {
 		since = Micros(f.Since)
 	}
-	return []any{f.Object, f.By, f.Action, since, f.Before, f.Limit, ledger.PageBytes}
+	return []any{f.Object, f.By, f.Action, since, f.Before, f.Limit, ledger.PageBytes, f.Behind}
 }
 
 // Switch is a row of switches.

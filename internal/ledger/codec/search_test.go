@@ -25,6 +25,9 @@ func TestLookBeginsAtTheLowerBound(t *testing.T) {
 		"an end":               {ledger.NoticeFilter{To: hour(3)}, hour(3).UnixMicro(), math.MinInt64, ""},
 		"an end before a page": {ledger.NoticeFilter{To: hour(3), Before: place}, hour(3).UnixMicro(), math.MinInt64, ""},
 		"an end with a page":   {ledger.NoticeFilter{To: hour(5), Before: place}, hour(5).UnixMicro(), math.MinInt64, ""},
+		"the oldest first":     {ledger.NoticeFilter{Oldest: true}, codec.Micros(time.Time{}), math.MinInt64, ""},
+		"a begin":              {ledger.NoticeFilter{Oldest: true, From: hour(3)}, hour(3).UnixMicro(), math.MinInt64, ""},
+		"a page after a begin": {ledger.NoticeFilter{Oldest: true, From: hour(3), Before: place}, hour(5).UnixMicro(), 7, "n_1"},
 		"a page before an end": {ledger.NoticeFilter{To: hour(6), Before: place}, hour(5).UnixMicro(), 7, "n_1"},
 	} {
 		a, more := codec.NewSearch(c.filter).Next()

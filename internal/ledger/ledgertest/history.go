@@ -196,14 +196,16 @@ func (f *base) isPromoted(t testing.TB, l ledger.Ledger, scope string, at time.T
 }
 
 var overviewTests = []testCase{
-	{"notices are counted by part of the time and by warehouse", func(t *testing.T, f *fixture) {
+	{"notices are counted by part of the time, by warehouse and by type", func(t *testing.T, f *fixture) {
 		f.register(t)
 		made := func(id, warehouse string, after time.Duration, priority int) *notice.Notice {
 			n := newNotice(id)
 			n.Warehouse, n.CreatedAt, n.Priority = warehouse, start.Add(after), priority
 			return n
 		}
-		f.commit(t, 1, to(nil, made("n_1", "119241", 0, 5), made("n_2", "119240", 0, 3), made("n_3", "119240", time.Hour-time.Microsecond, 4),
+		late := made("n_3", "119240", time.Hour-time.Microsecond, 4)
+		late.Type = "ASN_NOTICE"
+		f.commit(t, 1, to(nil, made("n_1", "119241", 0, 5), made("n_2", "119240", 0, 3), late,
 			made("n_4", "119240", time.Hour, 1), made("n_before", "119240", -time.Microsecond, 5), made("n_after", "119240", 2*time.Hour, 5)))
 		sent := made("n_sent", "119240", time.Hour, 4)
 		sent.Status, sent.Rule = notice.Sent, ""
@@ -212,13 +214,14 @@ var overviewTests = []testCase{
 		got, err := f.CountNotices(t.Context(), start, start.Add(2*time.Hour), time.Hour)
 		noError(t, err)
 		equal(t, []ledger.NoticeCount{
-			{Start: start, Warehouse: "119240", Count: 2, Urgent: 1},
-			{Start: start, Warehouse: "119241", Count: 1, Urgent: 1},
-			{Start: start.Add(time.Hour), Warehouse: "119240", Count: 2, Urgent: 1},
+			{Start: start, Warehouse: "119240", Type: "ASN_NOTICE", Count: 1, Urgent: 1},
+			{Start: start, Warehouse: "119240", Type: "REP_NOTICE", Count: 1},
+			{Start: start, Warehouse: "119241", Type: "REP_NOTICE", Count: 1, Urgent: 1},
+			{Start: start.Add(time.Hour), Warehouse: "119240", Type: "REP_NOTICE", Count: 2, Urgent: 1},
 		}, got)
 		got, err = f.CountNotices(t.Context(), start.Add(30*time.Second), start.Add(time.Hour), time.Minute)
 		noError(t, err)
-		equal(t, []ledger.NoticeCount{{Start: start.Add(59 * time.Minute), Warehouse: "119240", Count: 1, Urgent: 1}}, got)
+		equal(t, []ledger.NoticeCount{{Start: start.Add(59 * time.Minute), Warehouse: "119240", Type: "ASN_NOTICE", Count: 1, Urgent: 1}}, got)
 	}},
 	{"findings are counted by the warehouse of their notice, else by their scope", func(t *testing.T, f *fixture) {
 		f.register(t)

@@ -1,6 +1,7 @@
 package ledgertest
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -23,6 +24,11 @@ var operatedTests = []testCase{
 			{ledger.DeliveryFilter{}, []int64{6, 5, 4, 3, 2, 1}},
 			{ledger.DeliveryFilter{Limit: 2}, []int64{6, 5}},
 			{ledger.DeliveryFilter{Limit: 2, Before: 5}, []int64{4, 3}},
+			{ledger.DeliveryFilter{Oldest: true}, []int64{1, 2, 3, 4, 5, 6}},
+			{ledger.DeliveryFilter{Oldest: true, Limit: 2, After: 2}, []int64{3, 4}},
+			{ledger.DeliveryFilter{Oldest: true, Sink: gateway, After: 2}, []int64{3, 5}},
+			{ledger.DeliveryFilter{Cause: ledger.CauseUnanswered}, []int64{2}},
+			{ledger.DeliveryFilter{Cause: "503"}, nil},
 			{ledger.DeliveryFilter{Sink: gateway}, []int64{5, 3, 2}},
 			{ledger.DeliveryFilter{Sink: "nobody"}, nil},
 			{ledger.DeliveryFilter{Warehouse: "119241"}, []int64{4, 3}},
@@ -45,6 +51,51 @@ var operatedTests = []testCase{
 				got = append(got, list[i].Seq)
 			}
 			equal(t, c.want, got)
+		}
+	}},
+	{"what was not sent is grouped by its cause, and what was refused for good is a cause of its own", func(t *testing.T, f *fixture) {
+		f.subscribed(t)
+		made := []delivery.Attempt{
+			{Status: 503, Error: "gateway answered 503"},
+			{Status: 503, Error: "gateway answered 503: try later"},
+			{Status: 422, Refused: true, Error: "gateway answered 422"},
+			{Error: "gateway did not answer: no answer within 10s"},
+			{Error: "no route"},
+			{Refused: true, Error: "no such number"},
+		}
+		var notices []ledger.NewNotice
+		for i := range made {
+			n := newNotice(fmt.Sprintf("n_%d", i+1))
+			if i == 1 {
+				n.Warehouse = "119241"
+			}
+			notices = append(notices, to([]ledger.Target{important}, n)...)
+		}
+		f.commit(t, 1, notices)
+		claimed := f.claimPushes(t, "a", 10).List
+		settled := make([]delivery.Settlement, len(claimed))
+		for i, c := range claimed {
+			settled[i] = delivery.Settlement{Seq: c.Seq, Token: c.Token, Kind: delivery.SettleFailed, Attempt: made[c.Seq-1]}
+		}
+		noError(t, f.SettlePushes(t.Context(), settled))
+		cause := func(name string, count int64, last int) ledger.DeliveryCause {
+			return ledger.DeliveryCause{Sink: gateway, State: ledger.DeliveryFailed, Cause: name, Count: count, Last: int64(last), Error: made[last-1].Error}
+		}
+		for where, want := range map[string][]ledger.DeliveryCause{
+			"": {
+				cause("503", 2, 2), cause("refused", 1, 6), cause("refused:422", 1, 3), cause("timeout", 1, 4), cause("unanswered", 1, 5),
+			},
+			"119241": {cause("503", 1, 2)},
+			"none":   nil,
+		} {
+			got, err := f.DeliveryCauses(t.Context(), where)
+			noError(t, err)
+			equal(t, want, got)
+			for _, c := range got {
+				list, err := f.ListDeliveries(t.Context(), ledger.DeliveryFilter{Sink: c.Sink, States: []ledger.DeliveryState{c.State}, Cause: c.Cause, Warehouse: where, Limit: 10})
+				noError(t, err)
+				equal(t, int(c.Count), len(list))
+			}
 		}
 	}},
 	{"a delivery is told with its notice, its strategy and how it stands", func(t *testing.T, f *fixture) {

@@ -53,11 +53,46 @@ var searchTests = []testCase{
 			c.filter.Limit = 10
 			found, err := f.SearchNotices(t.Context(), c.filter)
 			noError(t, err)
+			oldest := c.filter
+			oldest.Oldest = true
+			turned, err := f.SearchNotices(t.Context(), oldest)
+			noError(t, err)
+			back := strings.Fields(searched(turned))
+			slices.Reverse(back)
+			equal(t, c.want, strings.Join(back, " "))
 			if got := searched(found); got != c.want || found.Stopped || found.Next != (ledger.NoticePlace{}) {
 				t.Errorf("%+v: found %q (%+v), want %q", c.filter, got, found.Next, c.want)
 			}
 		}
 	}},
+	{"notices are found by a text that stands in what they say", func(t *testing.T, f *fixture) {
+		f.subscribed(t)
+		f.commit(t, 1, to([]ledger.Target{inbox},
+			traced("n_key", 1, func(n *notice.Notice) { n.Key = `["B-07"]` }),
+			traced("n_title", 1, func(n *notice.Notice) { n.Title = "bin B-07 is short" }),
+			traced("n_data", 1, func(n *notice.Notice) { n.Data = []notice.Field{{Name: "bin", Value: "B-07"}} }),
+			traced("n_zh", 1, func(n *notice.Notice) { n.Texts = map[string]notice.Text{"zh": {Title: "库位 B-07"}} }),
+			traced("n_type", 1, func(n *notice.Notice) { n.Labels = map[string]string{"team": "B-07"} })))
+		for _, c := range []struct {
+			spellings []string
+			want      string
+		}{
+			{[]string{"B-07"}, "n_zh n_title n_key n_data"},
+			{[]string{"b-07", "B-07"}, "n_zh n_title n_key n_data"},
+			{[]string{"b-07"}, ""},
+			{[]string{"库位"}, "n_zh"},
+			{[]string{"none", "short"}, "n_title"},
+			{[]string{"\x00"}, ""},
+		} {
+			found, err := f.SearchNotices(t.Context(), ledger.NoticeFilter{Spellings: c.spellings, Limit: 10})
+			noError(t, err)
+			if got := strings.Fields(searched(found)); !slices.Equal(slices.Sorted(slices.Values(got)), slices.Sorted(slices.Values(strings.Fields(c.want)))) {
+				t.Errorf("%q: found %q, want %q", c.spellings, got, c.want)
+			}
+		}
+	}},
+	{"open findings are found by a text in their keys or rows", findFindings},
+	{"items are found by a text in their keys or payloads", findItems},
 	{"pages of a search go on where the one before ended, whatever comes meanwhile", func(t *testing.T, f *fixture) {
 		f.subscribed(t)
 		const batch = 7

@@ -74,7 +74,7 @@ var silenceTests = []testCase{
 	{"silences are kept as they were added, the latest first", func(t *testing.T, f *fixture) {
 		f.hasSilences(t)
 		number := f.silencesNumber(t)
-		one := silenced(t, "s_1", "rule=negative-bin-stock", "warehouse=~1192.*", `area!=" inbound"`)
+		one := silenced(t, "s_1", "rule=negative-bin-stock", "warehouse=~1192.*", `area!=" inbound"`, `key=[119240,"A-01 左"]`, "key!=no_data")
 		noError(t, f.AddSilence(t.Context(), Ann, &one))
 		two := silenced(t, "s_2", "labels.rule!~x|y")
 		window, err := silence.NewWindow("0 22 * * 6", "Asia/Shanghai", 8*time.Hour)

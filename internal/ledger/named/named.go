@@ -6,12 +6,16 @@ import (
 	"strings"
 )
 
-const header = "-- name: "
+const (
+	header   = "-- name: "
+	reversed = "-- reversed: "
+)
 
 // Queries are statements by name.
 type Queries map[string]string
 
-// Parse reads every .sql file of the folder. Comments stay with their statements in the files only.
+// Parse reads every .sql file of the folder. Comments stay with their statements in the files only. A line "-- reversed: NAME" gives a second name
+// to the statement whose descending orders are ascending ones.
 func Parse(files fs.FS, dir string) (Queries, error) {
 	paths, err := fs.Glob(files, dir+"/*.sql")
 	if err != nil {
@@ -49,7 +53,7 @@ func (q Queries) Get(name string) string {
 }
 
 func (q Queries) add(path, text string) error {
-	name := ""
+	name, other := "", ""
 	var body strings.Builder
 	finish := func() error {
 		s := strings.TrimSuffix(strings.TrimSpace(body.String()), ";")
@@ -64,6 +68,9 @@ func (q Queries) add(path, text string) error {
 			return fmt.Errorf("%s: query %s is there twice", path, name)
 		}
 		q[name] = s
+		if other != "" {
+			q[other] = strings.ReplaceAll(s, " DESC", "")
+		}
 		return nil
 	}
 	for line := range strings.Lines(text) {
@@ -71,7 +78,11 @@ func (q Queries) add(path, text string) error {
 			if err := finish(); err != nil {
 				return err
 			}
-			name = strings.TrimSpace(rest)
+			name, other = strings.TrimSpace(rest), ""
+			continue
+		}
+		if rest, ok := strings.CutPrefix(line, reversed); ok {
+			other = strings.TrimSpace(rest)
 			continue
 		}
 		if !strings.HasPrefix(strings.TrimSpace(line), "--") {

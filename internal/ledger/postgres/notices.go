@@ -342,7 +342,7 @@ func (l *Ledger) bodies(ctx context.Context, list []codec.Candidate, a *codec.Lo
 	for i := range list {
 		ids[i], places[list[i].ID] = list[i].ID, i
 	}
-	found, err := l.pool.Query(ctx, queries.Get("looked-at"), ids, a.Warehouses, a.Types, a.Statuses, a.Rule, []byte(a.Key), a.Priority)
+	found, err := l.pool.Query(ctx, queries.Get("looked-at"), ids, a.Warehouses, a.Types, a.Statuses, a.Rule, []byte(a.Key), a.Priority, codec.Bytes(a.Spellings))
 	if err != nil {
 		return failed("search notices", err)
 	}

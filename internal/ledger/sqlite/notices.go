@@ -301,8 +301,8 @@ func (e engine) LookAtNotices(ctx context.Context, s *codec.Search, a *codec.Loo
 		return nil, false, failed("search notices", err)
 	}
 	var n codec.Candidate
-	args = []any{nums, a.Warehouses, a.Types, a.Statuses, a.Rule, a.Key, a.Priority}
-	err = each(ctx, e.read, "looked-at", args, []any{&n.At, &n.N, &n.ID, &n.Body}, func() error {
+	args = []any{nums, a.Warehouses, a.Types, a.Statuses, a.Rule, a.Key, a.Priority, a.Spellings}
+	err = each(ctx, e.read, s.Look(), args, []any{&n.At, &n.N, &n.ID, &n.Body}, func() error {
 		looked = append(looked, n)
 		return nil
 	})

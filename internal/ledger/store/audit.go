@@ -21,7 +21,11 @@ func (s *auditStore) AddChange(ctx context.Context, c *ledger.Change) error {
 // Changes implements ledger.Audit.
 func (s *auditStore) Changes(ctx context.Context, f ledger.ChangeFilter) (page []ledger.Change, more bool, err error) {
 	var row codec.Change
-	found, err := list(ctx, s.db, "changes", codec.ChangesArgs(&f), row.Columns(), func() (codec.Change, error) { return row, nil })
+	name := "changes"
+	if f.Oldest {
+		name = "changes-oldest"
+	}
+	found, err := list(ctx, s.db, name, codec.ChangesArgs(&f), row.Columns(), func() (codec.Change, error) { return row, nil })
 	if err != nil {
 		return nil, false, err
 	}

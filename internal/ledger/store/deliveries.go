@@ -165,6 +165,17 @@ func (s *deliveryStore) OldestPending(ctx context.Context) (map[string]time.Time
 	return oldest, nil
 }
 
+// DeliveryCauses implements ledger.DeliveryCounts.
+func (s *deliveryStore) DeliveryCauses(ctx context.Context, warehouse string) ([]ledger.DeliveryCause, error) {
+	var c ledger.DeliveryCause
+	var state int16
+	targets := []any{&c.Sink, &state, &c.Cause, &c.Count, &c.Last, &c.Error}
+	return list(ctx, s.db, "delivery-causes", []any{ledger.MostCounted, warehouse}, targets, func() (ledger.DeliveryCause, error) {
+		c.State = ledger.DeliveryState(state)
+		return c, nil
+	})
+}
+
 // ListDeliveries implements ledger.DeliveryOperations.
 func (s *deliveryStore) ListDeliveries(ctx context.Context, f ledger.DeliveryFilter) ([]ledger.DeliveryRecord, error) {
 	states := make([]int64, len(f.States))
@@ -177,8 +188,12 @@ func (s *deliveryStore) ListDeliveries(ctx context.Context, f ledger.DeliveryFil
 	}
 	var out []ledger.DeliveryRecord
 	var row codec.DeliveryRecord
-	args := []any{f.Sink, f.Warehouse, f.Type, f.Rule, f.Notice, states, before, f.Limit, s.NowArg(), f.Held}
-	err := s.db.EachPlanned(ctx, "plan-anew", "list-deliveries", args, row.Columns(), func() error {
+	name := "list-deliveries"
+	if f.Oldest {
+		name = "list-deliveries-oldest"
+	}
+	args := []any{f.Sink, f.Warehouse, f.Type, f.Rule, f.Notice, states, before, f.Limit, s.NowArg(), f.Held, f.After, f.Cause}
+	err := s.db.EachPlanned(ctx, "plan-anew", name, args, row.Columns(), func() error {
 		r, err := row.Record()
 		out = append(out, r)
 		return err

@@ -148,7 +148,7 @@ func (s *historyStore) CountNotices(ctx context.Context, from, to time.Time, par
 	var c ledger.NoticeCount
 	var start int64
 	args := []any{codec.Micros(from), codec.Micros(to), part.Microseconds(), catalog.ItemEvent}
-	return list(ctx, s.db, "count-notices", args, []any{&start, &c.Warehouse, &c.Count, &c.Urgent}, func() (ledger.NoticeCount, error) {
+	return list(ctx, s.db, "count-notices", args, []any{&start, &c.Warehouse, &c.Type, &c.Count, &c.Urgent}, func() (ledger.NoticeCount, error) {
 		c.Start = codec.Time(start)
 		return c, nil
 	})

@@ -185,6 +185,38 @@ func movesOf(ctx context.Context, c Conn, seqs []int64) (map[int64][]item.Move, 
 	return out, nil
 }
 
+// LastLeases implements item.Records.
+func (s *queueStore) LastLeases(ctx context.Context, queue string, scope item.Scope) (map[string]time.Time, error) {
+	id, found, err := s.IDs.Queue(ctx, queue)
+	if err != nil || !found {
+		return nil, err
+	}
+	var warehouses any
+	if scope != nil {
+		warehouses = []string(scope)
+	}
+	last := map[string]time.Time{}
+	var seq int64
+	var text string
+	var moves []item.Move
+	err = s.db.Each(ctx, "last-moves", []any{id, item.MovesLookedAt, warehouses}, []any{&seq, &text}, func() error {
+		var err error
+		if moves, err = codec.ParseMoves(moves[:0], seq, text); err != nil {
+			return err
+		}
+		for i := range moves {
+			if m := &moves[i]; m.To == item.Leased && m.By != "" && m.At.After(last[m.By]) {
+				last[m.By] = m.At
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return last, nil
+}
+
 // EndedItems implements item.Records.
 func (s *queueStore) EndedItems(
 	ctx context.Context, queue string, state item.State, scope item.Scope, before int64, limit int,

@@ -1,7 +1,7 @@
 -- Reads a part of a queue: items of one state, in their order.
 --
 -- KEYS 1 … 10 and ARGV 1, 2: see common.lua
--- ARGV 3 the letter of the state; a = assigned
+-- ARGV 3 the letter of the state; a = assigned; w = ready items by how long they have been ready
 --      4 how many at most
 --      5 bytes of values and payloads after which no more are added
 --      6 the warehouses whose items are seen, with spaces between them; * = all
@@ -15,6 +15,7 @@ if epoch ~= ARGV[1] then return epochError(epoch) end
 local state, left, room, scope = ARGV[3], tonumber(ARGV[4]), tonumber(ARGV[5]), ARGV[6]
 local level, score, source, name = tonumber(ARGV[7]), tonumber(ARGV[8]), ARGV[9], ARGV[10]
 local answer = { '0', '0', '', '' }
+local BY_WAIT = 'w'
 
 -- put puts the items on the page until it is full, and returns how many it has looked at.
 local function put(ids)
@@ -32,7 +33,9 @@ local function full() return left == 0 or room <= 0 end
 local function skip(sets, lexical)
   for _, set in ipairs(sets) do
     set.score = nil -- of a member that may be skipped
-    if lexical then
+    if set.placed then
+      set.rank = rcall('ZLEXCOUNT', set.key, '-', set.source == source and '[' .. name or '(' .. digits(score))
+    elseif lexical then
       set.rank = rcall('ZLEXCOUNT', set.key, '-', '[' .. name)
     elseif set.source == source and (rcall('ZSCORE', set.key, name) or -MIDDLE) + 0 == score then
       set.rank = rcall('ZRANK', set.key, name) + 1
@@ -63,7 +66,23 @@ local function read(sets, lexical, at)
   end
 end
 
+-- byWait lists what is ready of all levels, as sets that are in the order of places.
+local function byWait()
+  local sets = {}
+  for level = 5, 1, -1 do
+    for _, set in ipairs(sources(level, scope, 0)) do
+      if set.ordered then
+        set.key, set.placed, set.score = sinceKey(level, match(set.source, '^(.*)/o$')), true, nil
+      end
+      set.source = level .. ':' .. set.source
+      sets[#sets + 1] = set
+    end
+  end
+  return sets
+end
+
 local function all()
+  if state == BY_WAIT then return read(byWait(), false, 0) end
   if state ~= READY then return read(setsOf(state, scope), state == ANY_ASSIGNED, 0) end
   for at = level > 0 and level or 5, 1, -1 do
     if read(sources(at, scope, 0), false, at) then return true end

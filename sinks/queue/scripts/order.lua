@@ -1,5 +1,6 @@
 -- The order of service across several ready lists, for the scripts that need it: sorted sets that are read as one, by (score, source, member).
--- Each set is {key, source, ordered, rank, score}: the rank is where reading begins, the score that of the first member, where it is known.
+-- Each set is {key, source, ordered, placed, rank, score}: the rank is where reading begins, the score that of the first member, where it is known. Members of
+-- a set that is placed begin with their places, which are their scores.
 
 local PART = 100 -- members read at once
 local SLASH = 47 -- stands in the sources of items with an order
@@ -53,6 +54,7 @@ local function merging(sets, lexical)
       set.rank = set.rank + part
     end
     set.member, set.score = set.some[set.at], (set.some[set.at + 1] or 0) + 0
+    if set.placed and set.member then set.score = match(set.member, '^%d+') - MIDDLE end
     return set.member
   end
 

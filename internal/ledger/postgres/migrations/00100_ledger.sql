@@ -110,6 +110,8 @@ CREATE TABLE firings (
 -- The records before the last, in partitions of days; docs/adr/ledger-partitions.md. all_firings has both, for whoever reads history.
 CREATE TABLE past_firings (LIKE firings INCLUDING DEFAULTS, PRIMARY KEY (rule, scope, term, last_due)) PARTITION BY RANGE (last_due);
 CREATE TABLE past_firings_rest PARTITION OF past_firings DEFAULT;
+-- What failed of late. The last records have no such index: it would have each run write index entries anew.
+CREATE INDEX past_firings_failed ON past_firings (last_due) WHERE outcome = 'failed';
 CREATE VIEW all_firings AS SELECT * FROM firings UNION ALL SELECT * FROM past_firings;
 
 -- Open findings. The primary key holds a hash, since a key may be longer than an index entry.
@@ -592,6 +594,16 @@ CREATE TRIGGER audit_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON audit FO
 CREATE TABLE rule_versions (
     place   bigint PRIMARY KEY,
     version text COLLATE "C" NOT NULL
+);
+
+-- How things were, for charts; docs/adr/samples.md. A row is a minute, ten minutes or an hour: step and start are in µs. taken is from how many moments
+-- it was made. figures is JSON by warehouse and type, '' = a node has claimed the minute and has not recorded it.
+CREATE TABLE samples (
+    step    bigint  NOT NULL,
+    start   bigint  NOT NULL,
+    taken   integer NOT NULL,
+    figures text    NOT NULL,
+    PRIMARY KEY (step, start)
 );
 
 -- Numbers of the whole ledger. types_version grows with every change of a type; subscribed is 1 once there was

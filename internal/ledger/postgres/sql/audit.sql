@@ -10,8 +10,9 @@ INSERT INTO audit (at, actor, via, action, object, before, after, reason)
 VALUES ((SELECT ledger_now($1)), $2, $3, $4, $5, $6, $7, $8);
 
 -- name: changes
+-- reversed: changes-oldest
 -- Arguments: $1 object or what it begins with, $2 who, $3 action or what it begins with, $4 at or after, $5 numbers below ('' or 0 = any
--- of each), $6 limit, $7 bytes. Result: the columns of rows.Change, the latest first, one more than the limit; it is over, and has no states,
+-- of each), $6 limit, $7 bytes, $8 numbers above. Result: the columns of rows.Change, the latest first, one more than the limit; it is over, and has no states,
 -- where those of the records before it come to more than the bytes.
 SELECT seq, at, actor, via, action, object, CASE WHEN ahead > $7 THEN '' ELSE coalesce(before, '') END,
        CASE WHEN ahead > $7 THEN '' ELSE coalesce(after, '') END, reason, ahead > $7
@@ -21,7 +22,7 @@ FROM (SELECT page.*, sum(size) OVER (ORDER BY seq DESC) - size AS ahead
             WHERE ($1 = '' OR object = $1 OR starts_with(object, $1 || ':'))
               AND ($2 = '' OR actor = $2)
               AND ($3 = '' OR action = $3 OR starts_with(action, $3 || '.'))
-              AND at >= $4 AND ($5 = 0 OR seq < $5)
+              AND at >= $4 AND ($5 = 0 OR seq < $5) AND seq > $8
             ORDER BY seq DESC LIMIT $6::bigint + 1) page) sized
 ORDER BY seq DESC;
 

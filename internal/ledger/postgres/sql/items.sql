@@ -188,6 +188,12 @@ DELETE FROM items WHERE queue_id = $1 AND seq = $2;
 -- Arguments: $1 seqs. Result: seq and moves, by seq.
 SELECT seq, moves FROM item_moves WHERE seq = ANY($1::bigint[]) ORDER BY seq;
 
+-- name: last-moves
+-- Arguments: $1 queue, $2 how many records of moves of all queues are looked at, $3 warehouses, null = all. Result: seq and moves of those of the queue.
+SELECT m.seq, m.moves
+FROM (SELECT seq, moves FROM item_moves ORDER BY seq DESC LIMIT $2) AS m
+JOIN items i ON i.queue_id = $1 AND i.seq = m.seq AND ($3::text[] IS NULL OR i.warehouse = ANY ($3));
+
 -- name: looked-items
 -- Bounds a look at the items of some warehouses. Arguments: $1 queue, $2 seq to start below, $3 how many are looked at. Result: the seq of the
 -- last of them; none if there are fewer.

@@ -5,8 +5,10 @@
 SELECT set_config('plan_cache_mode', 'force_custom_plan', true);
 
 -- name: list-deliveries
+-- reversed: list-deliveries-oldest
 -- Arguments: $1 sink, $2 warehouse, $3 type, $4 rule, $5 notice, '' = any; $6 states, none = any; $7 numbers below this one, $8 limit,
--- $9 now, $10 only those that wait for more than their time. Result: the columns of rows.DeliveryRecord, the latest first. A notice of before the column has its warehouse in its lane only.
+-- $9 now, $10 only those that wait for more than their time, $11 numbers above this one,
+-- $12 a cause as delivery-causes names it, '' = any. Result: the columns of rows.DeliveryRecord, the latest first. A notice of before the column has its warehouse in its lane only.
 SELECT d.notice_id, d.seq, l.sink, l.warehouse, d.state, d.attempts, d.last_error, d.sent_at, d.recipients, n.body,
        coalesce(p.kind, d.kind, ''), coalesce(p.unless, d.unless, ''), coalesce(p.delay, d.delay, 0), coalesce(p.at, d.at, 0),
        coalesce(p.within, d.within, 0), coalesce(p.retry, d.retry, 0), d.expires_at = 9223372036854775807,
@@ -27,8 +29,36 @@ WHERE d.seq < $7
   AND ($4 = '' OR n.rule = $4)
   AND ($5 = '' OR d.notice_id = $5 AND d.seq BETWEEN (SELECT first_seq FROM notices WHERE id = $5) AND (SELECT last_seq FROM notices WHERE id = $5))
   AND (cardinality($6::smallint[]) = 0 OR d.state = ANY ($6::smallint[]))
+  AND d.seq > $11 AND ($12 = '' OR $12 =
+       CASE WHEN d.tried = '' THEN 'none'
+            WHEN split_part(d.tried, ' ', 3) = '-1' THEN 'refused'
+            WHEN starts_with(split_part(d.tried, ' ', 3), '-') THEN 'refused:' || substr(split_part(d.tried, ' ', 3), 2)
+            WHEN split_part(d.tried, ' ', 3) <> '0' THEN split_part(d.tried, ' ', 3)
+            WHEN d.last_error ~ 'no answer within|[Tt]imeout|deadline exceeded' THEN 'timeout'
+            ELSE 'unanswered' END)
   AND (NOT $10::boolean OR p.until <= (SELECT ledger_now($9)) AND p.due > (SELECT ledger_now($9)) AND p.due IN (9223372036854775807, p.held_until))
 ORDER BY d.seq DESC LIMIT $8;
+
+-- name: delivery-causes
+-- Why what failed or timed out was not sent, by the latest attempt: its status, which is negative where the other side refused for good, and the error where
+-- it gave none. Arguments: $1 how many are looked at of each sink and state, $2 warehouse, '' = all. Result: sink, state, cause, number, the
+-- latest and its error.
+SELECT l.sink, c.state, c.cause, count(*), max(c.seq), (array_agg(c.last_error ORDER BY c.seq DESC))[1]
+FROM (SELECT sink, array_agg(id) AS ids FROM lanes GROUP BY sink) AS l
+CROSS JOIN (VALUES (2::smallint), (3)) AS s (state)
+CROSS JOIN LATERAL (
+    SELECT d.seq, d.state, d.notice_id, d.lane_id, d.last_error,
+       CASE WHEN d.tried = '' THEN 'none'
+            WHEN split_part(d.tried, ' ', 3) = '-1' THEN 'refused'
+            WHEN starts_with(split_part(d.tried, ' ', 3), '-') THEN 'refused:' || substr(split_part(d.tried, ' ', 3), 2)
+            WHEN split_part(d.tried, ' ', 3) <> '0' THEN split_part(d.tried, ' ', 3)
+            WHEN d.last_error ~ 'no answer within|[Tt]imeout|deadline exceeded' THEN 'timeout'
+            ELSE 'unanswered' END AS cause
+    FROM deliveries d WHERE d.state > 1 AND d.state = s.state AND d.lane_id = ANY (l.ids) LIMIT $1) AS c
+WHERE $2 = '' OR EXISTS (SELECT FROM notices n JOIN lanes w ON w.id = c.lane_id
+                         WHERE n.id = c.notice_id AND (n.warehouse = $2 OR n.warehouse = '' AND w.warehouse = $2))
+GROUP BY l.sink, c.state, c.cause
+ORDER BY count(*) DESC, l.sink, c.state, c.cause;
 
 -- name: attempts
 -- Arguments: $1 seq. Result: its last attempts.

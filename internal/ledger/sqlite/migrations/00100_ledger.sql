@@ -93,6 +93,7 @@ CREATE TABLE firings (
     earlier      TEXT    NOT NULL DEFAULT '',
     PRIMARY KEY (rule, scope, term, due)
 ) STRICT, WITHOUT ROWID;
+CREATE INDEX firings_failed ON firings (last_due) WHERE outcome = 'failed';
 
 -- Open findings.
 --   key_hash   128 bits of the SHA-256 of the key, which a node remembers
@@ -520,6 +521,16 @@ CREATE TABLE rule_versions (
     place   INTEGER PRIMARY KEY,
     version TEXT NOT NULL
 ) STRICT;
+
+-- How things were, for charts; docs/adr/samples.md. A row is a minute, ten minutes or an hour: step and start are in µs. taken is from how many moments
+-- it was made. figures is JSON by warehouse and type, '' = a node has claimed the minute and has not recorded it.
+CREATE TABLE samples (
+    step    INTEGER NOT NULL,
+    start   INTEGER NOT NULL,
+    taken   INTEGER NOT NULL,
+    figures TEXT    NOT NULL,
+    PRIMARY KEY (step, start)
+) STRICT, WITHOUT ROWID;
 
 -- Numbers of the whole ledger. types_version grows with every change of a type; subscribed is 1 once there was
 -- a subscription; token and notice are the last ones given out; restored is when a node found

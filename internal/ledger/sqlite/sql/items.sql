@@ -134,6 +134,13 @@ DELETE FROM withheld_items WHERE queue_id = ?1 AND seq = ?2;
 -- Arguments: ?1 seqs (JSON). Result: seq and moves, in the order in which they were recorded.
 SELECT seq, moves FROM item_moves WHERE seq IN (SELECT value FROM json_each(?1)) ORDER BY num;
 
+-- name: last-moves
+-- Arguments: ?1 queue, ?2 how many records of moves of all queues are looked at, ?3 warehouses (JSON), null = all. Result: seq and moves of those of the
+-- queue.
+SELECT m.seq, m.moves
+FROM (SELECT seq, moves FROM item_moves ORDER BY num DESC LIMIT ?2) AS m
+CROSS JOIN items i ON i.queue_id = ?1 AND i.seq = m.seq AND (?3 IS NULL OR i.warehouse IN (SELECT value FROM json_each(?3)));
+
 -- name: looked-items
 -- Bounds a look at the items of some warehouses. Arguments: ?1 queue, ?2 seq to start below, ?3 how many are looked at. Result: the seq of the
 -- last of them; none if there are fewer.

@@ -1,8 +1,10 @@
 -- What operators see of deliveries, and do to them.
 
 -- name: list-deliveries
+-- reversed: list-deliveries-oldest
 -- Arguments: ?1 sink, ?2 warehouse, ?3 type, ?4 rule, ?5 notice, '' = any; ?6 states (JSON), none = any; ?7 numbers below this one,
--- ?8 limit, ?9 now, ?10 1 = only those that wait for more than their time. Result: the columns of rows.DeliveryRecord, the latest first. A notice of before the column has its warehouse in
+-- ?8 limit, ?9 now, ?10 1 = only those that wait for more than their time, ?11 numbers above this one, ?12 a cause as
+-- delivery-causes names it, '' = any. Result: the columns of rows.DeliveryRecord, the latest first. A notice of before the column has its warehouse in
 -- its lane only.
 SELECT n.id, d.seq, l.sink, l.warehouse, d.state, d.attempts, d.last_error, d.sent_at, d.recipients, n.body,
        coalesce(p.kind, ''), coalesce(p.unless, ''), coalesce(p.delay, 0), coalesce(p.at, 0), coalesce(p.within, 0), coalesce(p.retry, 0),
@@ -24,8 +26,29 @@ WHERE d.seq < ?7
   AND (?4 = '' OR n.rule = ?4)
   AND (?5 = '' OR d.seq IN (SELECT o.seq FROM notices m JOIN deliveries o ON o.notice = m.num WHERE m.id = ?5))
   AND (json_array_length(?6) = 0 OR d.state IN (SELECT value FROM json_each(?6)))
+  AND d.seq > ?11 AND (?12 = '' OR ?12 =
+       (SELECT CASE WHEN d.tried = '' THEN 'none' WHEN a.code = -1 THEN 'refused' WHEN a.code < 0 THEN 'refused:' || -a.code WHEN a.code > 0 THEN '' || a.code
+                    WHEN d.last_error LIKE '%no answer within%' OR d.last_error LIKE '%timeout%' OR d.last_error LIKE '%deadline exceeded%' THEN 'timeout'
+                    ELSE 'unanswered' END
+        FROM (SELECT CAST(substr(d.tried, instr(d.tried, ' ') + 1 + instr(substr(d.tried, instr(d.tried, ' ') + 1), ' ')) AS INTEGER) AS code) AS a))
   AND (?10 = 0 OR p.until <= ?9 AND p.due > ?9 AND p.due IN (9223372036854775807, p.held_until))
 ORDER BY d.seq DESC LIMIT ?8;
+
+-- name: delivery-causes
+-- Why what failed or timed out was not sent, by the latest attempt: its status, which is negative where the other side refused for good, and the error where
+-- it gave none. Arguments: ?1 how many are looked at of each sink and state, ?2 warehouse, '' = all. Result: sink, state, cause, number, the
+-- latest and its error.
+SELECT sink, state, cause, count(*), max(seq), last_error
+FROM (SELECT l.sink, d.seq, d.state, d.last_error, n.warehouse AS of_notice, l.warehouse AS of_lane,
+             row_number() OVER (PARTITION BY l.sink, d.state) AS place,
+       (SELECT CASE WHEN d.tried = '' THEN 'none' WHEN a.code = -1 THEN 'refused' WHEN a.code < 0 THEN 'refused:' || -a.code WHEN a.code > 0 THEN '' || a.code
+                    WHEN d.last_error LIKE '%no answer within%' OR d.last_error LIKE '%timeout%' OR d.last_error LIKE '%deadline exceeded%' THEN 'timeout'
+                    ELSE 'unanswered' END
+        FROM (SELECT CAST(substr(d.tried, instr(d.tried, ' ') + 1 + instr(substr(d.tried, instr(d.tried, ' ') + 1), ' ')) AS INTEGER) AS code) AS a) AS cause
+      FROM lanes l CROSS JOIN deliveries d ON d.lane_id = l.id AND d.state > 1 AND d.state IN (2, 3) CROSS JOIN notices n ON n.num = d.notice)
+WHERE place <= ?1 AND (?2 = '' OR of_notice = ?2 OR of_notice = '' AND of_lane = ?2)
+GROUP BY sink, state, cause
+ORDER BY count(*) DESC, sink, state, cause;
 
 -- name: attempts
 -- Arguments: ?1 seq. Result: its last attempts.

@@ -36,6 +36,12 @@ SELECT f.rule, f.scope, f.term, f.due, f.node, f.started_at, f.duration, f.outco
        f.firing, f.notices, f.unsubscribed, f.strays, f.error, f.samples, f.last_due, f.earlier
 FROM firings f WHERE f.rule = ?1 AND (?2 IS NULL OR f.scope = ?2) ORDER BY f.term DESC, f.last_due DESC, f.scope LIMIT ?3;
 
+-- name: failed-runs
+-- Arguments: ?1 since, ?2 limit. Result: records of runs that failed and were due since, the latest first.
+SELECT f.rule, f.scope, f.term, f.due, f.node, f.started_at, f.duration, f.outcome, f.row_count, f.matched, f.errored, f.pending,
+       f.firing, f.notices, f.unsubscribed, f.strays, f.error, f.samples, f.last_due, ''
+FROM firings f WHERE f.outcome = 'failed' AND f.last_due >= ?1 ORDER BY f.last_due DESC, f.rule, f.scope LIMIT ?2;
+
 -- name: promotions
 -- Result: rule, scope, when, by whom.
 SELECT rule, scope, promoted_at, promoted_by FROM rule_scopes WHERE promoted_at <> 0 ORDER BY rule, scope;

@@ -12,23 +12,78 @@ SELECT num FROM notices WHERE created_at >= ?1 AND (created_at, num) < (?2, ?3)
   AND (priority >= ?8 OR priority = 0)
 ORDER BY created_at DESC, num DESC LIMIT ?4;
 
+-- name: search-oldest
+-- As search, in the other order: ?1 made before, ?2, ?3 created_at and num that all come after.
+SELECT num FROM notices WHERE created_at < ?1 AND (created_at, num) > (?2, ?3)
+  AND (?5 = '[]' OR warehouse = '' OR warehouse IN (SELECT value FROM json_each(?5)))
+  AND (?6 = '[]' OR type IN (SELECT value FROM json_each(?6)))
+  AND (?7 = '' OR rule = ?7)
+  AND (priority >= ?8 OR priority = 0)
+ORDER BY created_at, num LIMIT ?4;
+
+-- name: search-finding-oldest
+-- As search-finding, in the other order.
+SELECT num FROM notices WHERE finding = ?5 AND created_at < ?1 AND (created_at, num) > (?2, ?3)
+ORDER BY created_at, num LIMIT ?4;
+
 -- name: search-finding
 -- ?5 the number of the finding.
 SELECT num FROM notices WHERE finding = ?5 AND created_at >= ?1 AND (created_at, num) < (?2, ?3)
 ORDER BY created_at DESC, num DESC LIMIT ?4;
 
 -- name: looked-at
+-- reversed: looked-at-oldest
 -- Arguments: ?1 nums (JSON), ?2 warehouses, ?3 types, ?4 statuses (JSON), none = any, ?5 rule, ?6 a part of the key, '' = any,
--- ?7 priority at least. Result: created_at, num, id; the body of those that may match.
+-- ?7 priority at least, ?8 texts (JSON), none = any. Result: created_at, num, id; the body of those that may match.
 SELECT n.created_at, n.num, n.id,
        CASE WHEN (?2 = '[]' OR n.warehouse = '' OR n.warehouse IN (SELECT value FROM json_each(?2)))
              AND (?3 = '[]' OR n.type IN (SELECT value FROM json_each(?3)))
              AND (?4 = '[]' OR n.status IN (SELECT value FROM json_each(?4)))
              AND (?5 = '' OR n.rule = ?5)
              AND (n.priority >= ?7 OR n.priority = 0)
-             AND (?6 = '' OR instr(n.body, CAST(?6 AS BLOB)) > 0) THEN n.body END
+             AND (?6 = '' OR instr(n.body, CAST(?6 AS BLOB)) > 0)
+             AND (?8 = '[]' OR EXISTS (SELECT 1 FROM json_each(?8) t WHERE instr(n.body, CAST(t.value AS BLOB)) > 0)) THEN n.body END
 FROM json_each(?1) j CROSS JOIN notices n ON n.num = j.value
 ORDER BY n.created_at DESC, n.num DESC;
+
+-- name: looked-findings
+-- Bounds a look at open findings. Arguments: ?1, ?2 scope and hash of the finding looked at last, ?3 how many are looked at. Result: scope and hash of the
+-- last of them; none if there are fewer.
+SELECT scope_id, hex(key_hash) FROM findings WHERE (scope_id, key_hash) > (?1, unhex(?2, '-'))
+ORDER BY scope_id, key_hash LIMIT 1 OFFSET ?3 - 1;
+
+-- name: find-findings
+-- Arguments: ?1, ?2 as there, ?3, ?4 scope and hash of the last that is looked at, ?5 texts (JSON), ?6 warehouses (JSON), null = all, ?7 limit. Result: rule,
+-- scope and warehouse of open findings in whose key or last row one of the texts stands, and the columns of findings.
+SELECT s.rule, s.scope, CASE WHEN f.warehouse = '' THEN s.scope ELSE f.warehouse END,
+       f.key, f.phase, f.episode, f.since_clock, f.absent_since, f.firing_since, f.priority, f.last_notified, f.ordinal,
+       f.notice_id, f.group_key, f.silenced, f.watched, f.baseline, f.term
+FROM findings f JOIN rule_scopes s ON s.id = f.scope_id
+WHERE (f.scope_id, f.key_hash) > (?1, unhex(?2, '-')) AND (f.scope_id, f.key_hash) <= (?3, unhex(?4, '-'))
+  AND (?6 IS NULL OR CASE WHEN f.warehouse = '' THEN s.scope ELSE f.warehouse END IN (SELECT value FROM json_each(?6)))
+  AND EXISTS (SELECT 1 FROM json_each(?5) t WHERE instr(f.key, t.value) > 0 OR instr(f.last_row, CAST(t.value AS BLOB)) > 0)
+ORDER BY f.scope_id, f.key_hash LIMIT ?7;
+
+-- name: keyed-findings
+-- Arguments: ?1 hashes (JSON) of whole keys, ?2 warehouses (JSON), null = all, ?3 limit. Result: open findings that have one of them, as in find-findings.
+SELECT s.rule, s.scope, CASE WHEN f.warehouse = '' THEN s.scope ELSE f.warehouse END,
+       f.key, f.phase, f.episode, f.since_clock, f.absent_since, f.firing_since, f.priority, f.last_notified, f.ordinal,
+       f.notice_id, f.group_key, f.silenced, f.watched, f.baseline, f.term
+FROM rule_scopes s CROSS JOIN findings f ON f.scope_id = s.id AND f.key_hash IN (SELECT unhex(value) FROM json_each(?1))
+WHERE ?2 IS NULL OR CASE WHEN f.warehouse = '' THEN s.scope ELSE f.warehouse END IN (SELECT value FROM json_each(?2))
+ORDER BY s.id, f.key_hash LIMIT ?3;
+
+-- name: find-items
+-- Arguments: ?1 queue, ?2 seq to start below, ?3 the lowest seq, ?4 texts (JSON), ?5 warehouses (JSON), null = all, ?6 limit. Result: items as in item that have
+-- one of the texts in their dedupe key, subject or payload, the latest push first.
+SELECT i.seq, i.id, i.priority, i.payload, i.dedupe_key, i.created_at, i.ready_at, i.until_at, i.bucket, i.subject, i.pushed_by, i.node,
+       i.warehouse, i.service_order, coalesce(o.state, ''), coalesce(o.moves, 0), coalesce(o.attempt, 0), coalesce(o.failures, 0), coalesce(o.suspends, 0),
+       coalesce(o.due, 0), coalesce(o.assignee, ''), coalesce(o.news, '')
+FROM items i LEFT JOIN open_items o ON o.queue_id = i.queue_id AND o.seq = i.seq
+WHERE i.queue_id = ?1 AND i.seq < ?2 AND i.seq >= ?3 AND (?5 IS NULL OR i.warehouse IN (SELECT value FROM json_each(?5)))
+  AND EXISTS (SELECT 1 FROM json_each(?4) t
+              WHERE instr(i.dedupe_key, t.value) > 0 OR instr(i.subject, t.value) > 0 OR instr(i.payload, CAST(t.value AS BLOB)) > 0)
+ORDER BY i.seq DESC LIMIT ?6;
 
 -- name: run-at
 -- Arguments: ?1 rule, ?2 scope, ?3 time. Result: up to two records, as in runs. One of them has the latest run that had begun by then and was not skipped: the

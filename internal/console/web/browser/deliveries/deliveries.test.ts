@@ -62,6 +62,7 @@ test("what failed is shown with its reason, tried again, and that is undone by c
   await page.getByText("breaker open").first().waitFor();
   await page.getByRole("button", { name: "Undo" }).click();
   expect((await one(`notice=${waiting}`, "canceled")).lastError).toBe("the retry was undone");
+  await page.getByRole("button", { name: "Sinks", exact: true }).click();
   const carrier = page
     .getByRole("list", { name: "Sinks" })
     .getByRole("listitem")

@@ -2,7 +2,9 @@ import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { launch } from "../support/chromium";
 import { Demo } from "../support/demo";
+import { layoutFaults } from "../support/layout";
 import { axe, watch } from "../support/page";
+import { sizes } from "../support/pictures";
 import { until } from "../support/until";
 
 let browser: Browser;
@@ -63,6 +65,27 @@ test.each([
   faults.check();
   await context.close();
 });
+
+const looks = Object.entries(sizes).flatMap(([size, device]) =>
+  ["en", "zh"].map((locale) => [size, locale, device] as const),
+);
+
+test.each(looks)(
+  "nothing is cut off and no controls lie on one another, %s, %s",
+  async (_, locale, device) => {
+    const context = await browser.newContext({ ...device, reducedMotion: "reduce", locale });
+    const page = await context.newPage();
+    const faults: string[] = [];
+    for (const address of await addresses()) {
+      await page.goto(demo.address + address);
+      await page.locator("main h1").waitFor();
+      await page.waitForFunction(() => !document.querySelector(".skeleton"));
+      faults.push(...(await layoutFaults(page)).map((fault) => `${address} ${fault}`));
+    }
+    await context.close();
+    expect(faults).toEqual([]);
+  },
+);
 
 test("the page of the WMS has the widget at work", async () => {
   const context = await browser.newContext({ reducedMotion: "reduce", locale: "en" });

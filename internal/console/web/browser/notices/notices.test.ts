@@ -41,7 +41,7 @@ beforeAll(async () => {
 test("the list tells what was told, with types by their names, and goes on to the end", async () => {
   const { page } = await shared.open("/notices");
   const first = row(page, "Bin A-01 is at -3");
-  for (const text of ["High", "Firing", "Replenishment notice", "119240", "negative-bin-stock"]) {
+  for (const text of ["Priority 4", "Firing", "Replenishment notice", "119240", "negative-bin-stock"]) {
     await first.getByText(text, { exact: true }).waitFor();
   }
   await axeBoth(page);

@@ -35,9 +35,11 @@ test("the figures are those of the API, and lead to what they count", async () =
     const tile = page.getByRole("link", { name: `${rules[health]} ${name}`, exact: true });
     expect(await tile.getAttribute("href")).toBe(`/rules?health=${health}`);
   }
-  await page.getByText(`${notices.lastHour} in the last hour`).waitFor();
-  await page.getByText("1 firing").waitFor();
-  const link = page.getByRole("link", { name: "119240" });
+  await page
+    .getByRole("link", { name: new RegExp(`^${notices.lastHour} notices? in the last hour$`) })
+    .waitFor();
+  await page.getByText("1 firing", { exact: true }).waitFor();
+  const link = page.getByRole("link", { name: "119240", exact: true });
   expect(await link.getAttribute("href")).toBe("/notices?warehouse=119240");
   for (const heading of ["Queues", "Sinks", "Nodes", "Parts"]) {
     await page.getByRole("heading", { name: heading }).waitFor();
@@ -46,19 +48,49 @@ test("the figures are those of the API, and lead to what they count", async () =
   await expect
     .poll(() => page.getByRole("link", { name: "0 pending" }).first().getAttribute("href"))
     .toBe("/deliveries?sink=inbox&state=pending");
+  await page.getByRole("slider").first().waitFor(); // the charts
   await axeBoth(page);
+});
+
+test("a chart is read by keyboard and as a table, and a point leads to its list", async () => {
+  const { page } = await shared.open("/?range=1h");
+  const figure = page.getByRole("figure", { name: "Notices per minute" });
+  const chart = figure.getByRole("slider");
+  await chart.focus();
+  await page.keyboard.press("Home");
+  const first = await chart.getAttribute("aria-valuetext");
+  await page.keyboard.press("ArrowRight");
+  await expect.poll(() => chart.getAttribute("aria-valuetext")).not.toBe(first);
+  await figure.getByRole("status").getByText("all 0, urgent (priority 4 and 5) 0").waitFor();
+  await figure.getByText("As a table").click();
+  expect(await figure.getByRole("row").count()).toBeGreaterThan(60);
+  await figure.getByRole("link", { name: "Open the list" }).click();
+  await until(() => new URL(page.url()).searchParams.get("span") === "own", "the notices of a minute");
+});
+
+test("by touch a point is chosen first, and then its list is opened", async () => {
+  const { page } = await shared.open("/?range=1h", handheld);
+  const figure = page.getByRole("figure", { name: "Notices per minute" });
+  const before = await figure.getByRole("slider").getAttribute("aria-valuenow");
+  await figure.locator(".u-over").tap({ position: { x: 60, y: 60 } });
+  await expect.poll(() => figure.getByRole("slider").getAttribute("aria-valuenow")).not.toBe(before);
+  expect(new URL(page.url()).pathname).toBe("/");
+  await figure.getByRole("link", { name: "Open the list" }).tap();
+  await until(() => new URL(page.url()).pathname === "/notices", "the list");
 });
 
 test("what is wrong stands first, in words that lead to it", async () => {
   const { page } = await shared.open("/");
-  const wrong = page.getByRole("log", { name: "What is wrong" });
-  await wrong.getByRole("link", { name: "1 rule is unverified and does not run" }).click();
+  const wrong = page.getByRole("log", { name: "What needs a person" });
+  await wrong.getByText("1 rule is unverified and does not run").waitFor();
+  await page.getByRole("status").getByText("1 thing needs a person").waitFor();
+  await wrong.getByRole("link", { name: "Look at the rules" }).click();
   await until(() => new URL(page.url()).search === "?health=unverified", "the list of rules");
 });
 
 test("changes come by themselves and move nothing", async () => {
   const { page } = await shared.open("/");
-  await page.getByRole("log").waitFor();
+  await page.getByRole("slider").nth(4).waitFor(); // all charts are there
   await page.evaluate(() => {
     window.shifts = 0;
     new PerformanceObserver((list) => {
@@ -93,7 +125,7 @@ test("where nothing is wrong the page says so", async () => {
     }),
   );
   await page.reload();
-  await page.getByRole("heading", { name: "All is well" }).waitFor();
+  await page.getByRole("status").getByText("All is well").waitFor();
   await page.getByText("every part is in reach").waitFor();
   await page.getByText("No finding is open").waitFor();
 });

@@ -182,6 +182,7 @@ test("depth by warehouse leads to the items of one, and a range counts in that",
   await push(shared.server, "returns", ["north-1", "north-2", "north-3"], { warehouse: "north" });
   await push(shared.server, "returns", ["south-1"], { warehouse: "south" });
   const { page } = await shared.open("/queues/returns");
+  await page.getByRole("button", { name: "Figures and settings" }).click();
   const card = page.getByRole("table", { name: "Depth by warehouse" });
   await card.getByRole("row", { name: /^north 3 0 0 0$/ }).waitFor();
   await card.getByRole("link", { name: "north" }).click();

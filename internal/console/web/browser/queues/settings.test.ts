@@ -12,7 +12,8 @@ const settings = () => shared.server.call<Settings>("GET", "/api/v1/queues/picki
 
 test("settings of a queue are changed in s, m, h, d, undone, and set back to the configuration", async () => {
   const { page } = await shared.open("/queues/picking");
-  const card = page.getByRole("region", { name: "Settings" });
+  await page.getByRole("button", { name: "Figures and settings" }).click();
+  const card = page.getByRole("region", { name: "Settings", exact: true });
   await card.getByText("1h", { exact: true }).waitFor();
   await card.getByText("Events to gateway").waitFor();
   await card.getByText("dead, done").waitFor();
@@ -57,7 +58,8 @@ test("settings of a queue are changed in s, m, h, d, undone, and set back to the
 test("a viewer sees the settings and cannot change them", async () => {
   const token = await shared.server.token({ subject: "user:eve", access: ["viewer"] });
   const { page } = await shared.open("/queues/picking", { token });
-  const card = page.getByRole("region", { name: "Settings" });
+  await page.getByRole("button", { name: "Figures and settings" }).click();
+  const card = page.getByRole("region", { name: "Settings", exact: true });
   await card.getByText("Asia/Shanghai").waitFor();
   expect(await card.getByRole("button").count()).toBe(0);
 });

@@ -64,7 +64,7 @@ test("a rule is disabled in one scope for a while, with the keyboard, and that i
   await toggle.focus();
   await page.keyboard.press("Space");
   const dialog = page.getByRole("dialog");
-  await dialog.getByLabel("For how long").selectOption("4 hours");
+  await dialog.getByRole("radio", { name: "4 hours" }).check();
   await dialog.getByLabel("Reason").fill("stocktake");
   await axeBoth(page);
   await page.keyboard.press("Enter");
@@ -161,6 +161,8 @@ test("a server that fails, one that is away, and how the list comes back", async
 test("in Chinese, on a handheld", async () => {
   const { page } = await shared.open("/rules?q=negative", { ...handheld, locale: "zh" });
   await page.getByRole("heading", { name: "规则", exact: true }).waitFor();
+  await page.getByText("有发现项").waitFor();
+  await page.evaluate(() => scrollTo(0, document.body.scrollHeight)); // what is far below is not drawn
   const toggle = page.getByRole("switch", { name: "negative-bin-stock（119240） 运行" });
   await toggle.waitFor();
   await axeBoth(page);

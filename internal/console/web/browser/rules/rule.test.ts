@@ -130,7 +130,7 @@ test("a draft is tried, its problem marked where it is, and nothing is saved", a
   await page.keyboard.press("Escape");
   await page.keyboard.press("Tab");
   expect(await text.evaluate((element) => element.matches(":focus"))).toBe(false);
-  await page.getByRole("button", { name: "Back to the running text" }).click();
+  await page.getByRole("button", { name: "Discard the draft" }).click();
   await until(async () => !(await text.innerText()).includes("no_data: keep_last"), "the running text");
 });
 

@@ -89,6 +89,7 @@ const looks = [
   { suffix: "", locale: "en", theme: "light" },
   { suffix: "-dark", locale: "en", theme: "dark" },
   { suffix: "-zh", locale: "zh", theme: "light" },
+  { suffix: "-zh-dark", locale: "zh", theme: "dark" },
 ];
 
 for (const [size, device] of Object.entries(sizes)) {

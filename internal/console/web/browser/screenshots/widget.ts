@@ -29,6 +29,7 @@ const looks = [
   { suffix: "", colorScheme: "light" as const, language: "en" },
   { suffix: "-dark", colorScheme: "dark" as const, language: "en" },
   { suffix: "-zh", colorScheme: "light" as const, language: "zh-CN" },
+  { suffix: "-zh-dark", colorScheme: "dark" as const, language: "zh-CN" },
 ];
 
 for (const [size, device] of Object.entries(sizes)) {

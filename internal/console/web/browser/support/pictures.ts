@@ -2,9 +2,10 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { top } from "./setup";
 
-/** The two sizes that pictures are taken at. */
+/** The sizes that pictures are taken at, and that no page may be clipped at. */
 export const sizes = {
   wide: { viewport: { width: 1440, height: 900 }, hasTouch: false },
+  large: { viewport: { width: 1920, height: 1080 }, hasTouch: false },
   narrow: { viewport: { width: 390, height: 844 }, hasTouch: true },
 };
 

@@ -3,6 +3,8 @@ import type { AddressInfo } from "node:net";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { launch } from "./chromium";
+import { KeyboardPerson, MousePerson } from "./clicks";
+import { layoutFaults } from "./layout";
 import { axe, watch } from "./page";
 import { until } from "./until";
 
@@ -58,5 +60,51 @@ test("axe finds a button without a name", async () => {
   await expect(axe(page)).rejects.toThrow("button-name");
   await page.evaluate(() => (document.querySelector("button")!.textContent = "Go"));
   await axe(page);
+  await context.close();
+});
+
+test("a task is counted in clicks, and is done by keyboard alone where Tab reaches everything", async () => {
+  const { page, context } = await open(
+    '<button>One</button><select aria-label="Two"><option>no<option>yes</select><button tabindex="-1">Three</button>',
+  );
+  for (const person of [new MousePerson(), new KeyboardPerson(page)]) {
+    await page.reload();
+    const pressed = page.evaluate(() =>
+      new Promise((done) => addEventListener("click", done)).then(() => "pressed"),
+    );
+    await person.press(page.getByRole("button", { name: "One" }));
+    expect(await pressed).toBe("pressed");
+    await person.choose(page.getByLabel("Two"), "yes");
+    expect(await page.getByLabel("Two").inputValue()).toBe("yes");
+    expect(person.clicks).toBe(person instanceof MousePerson ? 3 : 0);
+  }
+  await expect(
+    new KeyboardPerson(page, 9).press(page.getByRole("button", { name: "Three" })),
+  ).rejects.toThrow("Tab does not reach");
+  await context.close();
+});
+
+test("a text that is cut off is found, unless a title has it, and so are controls that lie on one another", async () => {
+  const { page, context } = await open("<h1>page</h1>");
+  const faults = async (html: string) => {
+    await page.evaluate((inner) => (document.querySelector("main")!.innerHTML = inner), html);
+    await page.evaluate(() => {
+      for (const each of document.querySelectorAll<HTMLElement>("[data-look]"))
+        each.style.cssText = each.dataset["look"] ?? "";
+    });
+    return layoutFaults(page);
+  };
+  const cut = "width: 40px; overflow: hidden; white-space: nowrap";
+  expect(await faults(`<p data-look="${cut}">A text that is too long</p>`)).toEqual([
+    'is cut off: p. "A text that is too long"',
+  ]);
+  expect(
+    await faults(`<p title="A text that is too long" data-look="${cut}">A text that is too long</p>`),
+  ).toEqual([]);
+  expect(await faults("<p>A text that is not</p>")).toEqual([]);
+  expect(await faults('<button>One</button><button data-look="margin-left: -20px">Two</button>')).toEqual([
+    'lie on one another: button. "One" and button. "Two"',
+  ]);
+  expect(await faults("<button>One</button> <button>Two</button>")).toEqual([]);
   await context.close();
 });

@@ -1,4 +1,5 @@
 import createClient, { type Middleware } from "openapi-fetch";
+import { preferences } from "../lib/preferences.svelte";
 import { Failure } from "./failure";
 import type { components, paths } from "./schema";
 import { session } from "./session.svelte";
@@ -10,6 +11,7 @@ const identify: Middleware = {
   onRequest({ request }) {
     if (session.token) request.headers.set("Authorization", `Bearer ${session.token}`);
     request.headers.set("Accept", "application/json");
+    request.headers.set("Accept-Language", preferences.locale); // titles of notices come in it
     return request;
   },
   async onResponse({ request, response }) {

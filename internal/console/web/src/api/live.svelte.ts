@@ -26,10 +26,8 @@ class Live {
   overview = $state.raw<Schemas["Overview"]>();
   state = $state<LiveState>("connecting");
   tick = $state(0);
-  /** By how many milliseconds the clock that rules go by is ahead of the browser's. */
-  skew = $state(0);
-  /** The same of the server's machine, which queues, breakers and tokens go by. It is another one where the ledger has a clock of its own. */
-  machineSkew = $state(0);
+  /** The time of rules that the last event told, and the browser's time when it came; none before the first. */
+  seen = $state.raw<{ rules: number; browser: number }>();
 
   #running: AbortController | undefined;
 
@@ -44,6 +42,7 @@ class Live {
     this.#running?.abort();
     this.#running = undefined;
     this.overview = undefined;
+    this.seen = undefined;
     this.state = "connecting";
   }
 
@@ -76,7 +75,7 @@ class Live {
     for (await rest(timed, signal); !signal.aborted; await rest(timed, signal)) this.tick++;
   }
 
-  /** Begins the stream, and reads the machine's clock from the answer. */
+  /** Begins the stream. */
   async #open(signal: AbortSignal): Promise<ReadableStream<Uint8Array>> {
     const late = new AbortController();
     const timer = setTimeout(() => late.abort(), silence);
@@ -85,8 +84,6 @@ class Live {
       signal: AbortSignal.any([signal, late.signal]),
     }).finally(() => clearTimeout(timer));
     if (!response.ok || !response.body) throw await Failure.of(response);
-    const date = Date.parse(response.headers.get("Date") ?? "");
-    if (!Number.isNaN(date)) this.machineSkew = date + 500 - Date.now(); // it has whole seconds
     return response.body;
   }
 
@@ -95,7 +92,7 @@ class Live {
     const event = events.filter((each) => each.event === "overview").at(-1);
     if (!event) return;
     this.overview = JSON.parse(event.data) as Schemas["Overview"];
-    this.skew = Date.parse(this.overview.at) - Date.now();
+    this.seen = { rules: Date.parse(this.overview.at), browser: Date.now() };
     this.state = "live";
     this.tick++;
   }

@@ -19,6 +19,8 @@ export type SessionState = "starting" | "out" | "in" | "unreachable";
 class Session {
   token = $state<string>(sessionStorage.getItem(key) ?? "");
   me = $state.raw<Me>();
+  /** When the server told that, by the browser's clock. */
+  asked = $state(Date.now());
   state = $state<SessionState>("starting");
   /** Why somebody has to log in again. */
   ended = $state(false);
@@ -28,6 +30,7 @@ class Session {
     const { token } = this;
     try {
       this.me = await this.#ask(token);
+      this.asked = Date.now();
       this.state = "in";
     } catch (thrown) {
       const failure = Failure.from(thrown);
@@ -40,7 +43,7 @@ class Session {
   async login(token: string): Promise<void> {
     const me = await this.#ask(token);
     sessionStorage.setItem(key, token);
-    Object.assign(this, { token, me, state: "in", ended: false });
+    Object.assign(this, { token, me, asked: Date.now(), state: "in", ended: false });
   }
 
   logout(): void {

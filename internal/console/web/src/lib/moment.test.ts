@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { absolute, duration, relative } from "./moment";
+import { absolute, brief, duration, relative } from "./moment";
 
 test.each([
   [0, "now"],
@@ -34,4 +34,19 @@ test("Chinese has its own words", () => {
 
 test("a moment in full has its date and its seconds", () => {
   expect(absolute("en", Date.parse("2026-06-01T12:00:00Z"))).toMatch(/ Jun 2026, \d\d:\d\d:00/);
+});
+
+test("a moment of another timezone names the zone", () => {
+  const noon = Date.parse("2026-06-01T12:00:00Z");
+  expect(absolute("en", noon, "Asia/Shanghai")).toBe("1 Jun 2026, 20:00:00 Asia/Shanghai");
+  expect(absolute("zh", noon, "Asia/Shanghai")).toBe("2026年6月1日 20:00:00 Asia/Shanghai");
+  const own = Intl.DateTimeFormat().resolvedOptions().timeZone;
+  expect(absolute("en", noon, own)).toBe(absolute("en", noon)); // the reader's own needs no name
+});
+
+test("a brief moment has its date where that is another day", () => {
+  const noon = new Date(2026, 5, 1, 12, 0, 0).getTime();
+  expect(brief("en", noon, noon + 60_000)).toBe("12:00:00");
+  expect(brief("en", noon, noon + 86_400_000)).toBe("1 Jun, 12:00");
+  expect(brief("zh", noon, noon + 86_400_000)).toBe("6月1日 12:00");
 });

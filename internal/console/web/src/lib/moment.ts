@@ -28,6 +28,42 @@ const clockTime = cached(
   (locale) => new Intl.DateTimeFormat(tag(locale), { hour: "2-digit", minute: "2-digit", hour12: false }),
 );
 
+const clockSeconds = cached((locale) => new Intl.DateTimeFormat(tag(locale), { timeStyle: "medium" }));
+const dayTime = cached(
+  (locale) =>
+    new Intl.DateTimeFormat(tag(locale), {
+      month: "short",
+      day: "numeric",
+      hour: "2-digit",
+      minute: "2-digit",
+      hour12: false,
+    }),
+);
+
+/** The reader's timezone. */
+const here = Intl.DateTimeFormat().resolvedOptions().timeZone;
+
+const zones = new Map<string, Intl.DateTimeFormat>();
+
+/** What writes times of a timezone; those of the reader's where the browser does not know it. */
+function inZone(locale: Locale, zone: string): Intl.DateTimeFormat {
+  const key = `${locale} ${zone}`;
+  let known = zones.get(key);
+  if (!known) {
+    try {
+      known = new Intl.DateTimeFormat(tag(locale), {
+        dateStyle: "medium",
+        timeStyle: "medium",
+        timeZone: zone,
+      });
+    } catch {
+      known = dateTime(locale);
+    }
+    zones.set(key, known);
+  }
+  return known;
+}
+
 /** How long ago, or until, in the largest unit that fits: "3 min ago", "in 2 hr". */
 export function relative(locale: Locale, at: number, now: number): string {
   const away = at - now;
@@ -37,9 +73,16 @@ export function relative(locale: Locale, at: number, now: number): string {
   return relativeFormat(locale).format(0, "second");
 }
 
-/** Date and time in the reader's timezone. */
-export function absolute(locale: Locale, at: number): string {
-  return dateTime(locale).format(at);
+/** Date and time in the reader's timezone, or in another one, which is named then. */
+export function absolute(locale: Locale, at: number, zone?: string): string {
+  if (!zone || zone === here) return dateTime(locale).format(at);
+  return `${inZone(locale, zone).format(at)} ${zone}`;
+}
+
+/** The time of a day, and the date where that is not the day of now: as short as a column of a table. */
+export function brief(locale: Locale, at: number, now: number): string {
+  if (new Date(at).toDateString() === new Date(now).toDateString()) return clockSeconds(locale).format(at);
+  return dayTime(locale).format(at);
 }
 
 /** Hour and minute in the reader's timezone. */

@@ -1,8 +1,11 @@
 import { dictionary, format, type Dictionary, type Locale, type Values, type Words } from "./text";
 
 export type Theme = "system" | "light" | "dark";
+/** How times are told: how long ago, or date and time. */
+export type Times = "relative" | "absolute";
 
-const stored = (name: string): string | null => {
+/** What the browser keeps under a name. */
+export const stored = (name: string): string | null => {
   try {
     return localStorage.getItem(name);
   } catch {
@@ -10,7 +13,8 @@ const stored = (name: string): string | null => {
   }
 };
 
-const store = (name: string, value: string): void => {
+/** Has the browser keep something. */
+export const store = (name: string, value: string): void => {
   try {
     localStorage.setItem(name, value);
   } catch {
@@ -33,6 +37,7 @@ const firstTheme = (): Theme => {
 class Preferences {
   locale = $state<Locale>(firstLocale());
   theme = $state<Theme>(firstTheme());
+  times = $state<Times>(stored("tallyman.times") === "absolute" ? "absolute" : "relative");
 
   setLocale(locale: Locale): void {
     this.locale = locale;
@@ -44,6 +49,11 @@ class Preferences {
     this.theme = theme;
     store("tallyman.theme", theme);
     this.apply();
+  }
+
+  setTimes(times: Times): void {
+    this.times = times;
+    store("tallyman.times", times);
   }
 
   /** Puts language and colours onto the document. */

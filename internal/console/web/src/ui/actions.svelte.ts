@@ -19,9 +19,14 @@ export interface Question {
   danger?: boolean;
   /** Whether a reason may be given, or must. */
   reason?: "optional" | "required";
-  /** Choices of how long it holds, as durations that the API takes; the empty one is for good. */
+  /** Choices of how long it holds, as durations that the API takes; the empty one is for good, `ownEnd` asks for a time. */
   until?: readonly { value: string; label: string }[];
+  /** Which of them is chosen at first; without it, the first. */
+  untilAtFirst?: string;
 }
+
+/** The choice of a time of one's own; the answer is that time, as RFC 3339. */
+export const ownEnd = "own";
 
 /** What somebody answered. */
 export interface Answer {

@@ -27,6 +27,7 @@ export function narrow(name: keyof Filter, value: string): void {
 export function quick(id: string): void {
   searchParams.delete("state", undefined, { replace: true });
   searchParams.delete("held", undefined, { replace: true });
+  searchParams.delete("cause", undefined, { replace: true }); // of the state before
   if (id === "held") searchParams.set("held", "true");
   else if (id !== "all") searchParams.set("state", id);
 }

@@ -1,6 +1,7 @@
 import { api, body } from "../../api/client";
 import type { Schemas } from "../../api/client";
 import { actions } from "../../ui/actions.svelte";
+import { causeText } from "./causes";
 import { c } from "./changes";
 import { given, type Delivery, type Filter } from "./model";
 import { t } from "./text";
@@ -38,6 +39,9 @@ export function cancelOne(delivery: Delivery, mayRetry: boolean, after: () => un
     after,
   });
 }
+
+/** A request names so many at most. */
+export const mostSelected = 1_000;
 
 export type Verb = "retry" | "cancel";
 type Choice = { ids: number[] } | { filter: Schemas["DeliveryFilter"] };
@@ -93,6 +97,7 @@ export function words(filter: Schemas["DeliveryFilter"]): string {
     filter.type && c("wordType", { value: filter.type }),
     filter.rule && c("wordRule", { value: filter.rule }),
     filter.notice && c("wordNotice", { value: filter.notice }),
+    filter.cause && c("wordCause", { value: causeText({ cause: filter.cause }) }),
   ];
   return [first, ...rest].filter(Boolean).join(", ");
 }

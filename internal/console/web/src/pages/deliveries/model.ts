@@ -1,5 +1,4 @@
 import type { Schemas } from "../../api/client";
-import type { IconName } from "../../ui/Icon.svelte";
 
 export type Delivery = Schemas["Delivery"];
 export type Attempt = Schemas["Attempt"];
@@ -7,18 +6,6 @@ export type DeliveryState = Delivery["state"];
 export type Sink = Schemas["Sink"];
 
 export const states = ["pending", "sent", "failed", "timed_out", "canceled"] as const;
-
-/** How a state looks; the icon says it to those who see no colours. */
-export const looks: Record<
-  DeliveryState,
-  { tone: "neutral" | "good" | "warn" | "bad" | "info"; icon: IconName }
-> = {
-  pending: { tone: "info", icon: "clock" },
-  sent: { tone: "good", icon: "check" },
-  failed: { tone: "bad", icon: "error" },
-  timed_out: { tone: "warn", icon: "clock" },
-  canceled: { tone: "neutral", icon: "close" },
-};
 
 /** Which deliveries are listed. */
 export interface Filter {
@@ -30,9 +17,23 @@ export interface Filter {
   type: string;
   rule: string;
   notice: string;
+  /** Why they were not sent. */
+  cause: string;
 }
 
-const names = ["sink", "warehouse", "type", "rule", "notice"] as const;
+const names = ["sink", "warehouse", "type", "rule", "notice", "cause"] as const;
+
+/** The filter that leaves nothing out. */
+export const noFilter: Filter = {
+  state: "",
+  held: false,
+  sink: "",
+  warehouse: "",
+  type: "",
+  rule: "",
+  notice: "",
+  cause: "",
+};
 
 /** The filter that the address tells. */
 export function filterOf(query: URLSearchParams): Filter {
@@ -46,6 +47,7 @@ export function filterOf(query: URLSearchParams): Filter {
     type: said("type"),
     rule: said("rule"),
     notice: said("notice"),
+    cause: said("cause"),
   };
 }
 

@@ -54,9 +54,19 @@ test("a notice of a business system has no run", () => {
   expect(timeline(without).some((each) => each.kind === "run")).toBe(false);
 });
 
-test("a silence of a notice is of its rule and warehouse, or of its type where no rule made it", () => {
-  expect(silenceOf(notice)).toBe("/silences?create=1&matcher=rule%3Dbins&matcher=warehouse%3D119240");
-  expect(silenceOf({ ...notice, rule: "" })).toContain("matcher=type%3DREP");
+test("a silence of a notice is of its finding, or of the rule of many, or of the type where no rule made it", () => {
+  const matchers = (change: Partial<typeof notice>) =>
+    new URL(silenceOf({ ...notice, ...change }), "http://x").searchParams.getAll("matcher");
+  expect(matchers({})).toEqual(["rule=bins", "warehouse=119240", 'key=[119240,"A-01"]']);
+  expect(matchers({ scope: "east" })).toEqual([
+    "rule=bins",
+    "warehouse=119240",
+    "scope=east",
+    'key=[119240,"A-01"]',
+  ]);
+  expect(matchers({ key: '"no_data"' })).toContain('key="\\"no_data\\""');
+  expect(matchers({ id: "nd_1" })).toEqual(["rule=bins", "warehouse=119240"]);
+  expect(matchers({ rule: "", key: "" })).toEqual(["type=REP", "warehouse=119240"]);
 });
 
 test("why leads to the finding", () => {

@@ -1,4 +1,5 @@
 import type { Schemas } from "../../api/client";
+import { write } from "../silences/matcher";
 
 type Trace = Schemas["NoticeTrace"];
 
@@ -67,12 +68,18 @@ function earlier(a: string, b: string): string {
   return Date.parse(a) < Date.parse(b) ? a : b;
 }
 
+/** What a notice tells of: one finding or group of a rule, many findings together, or something that a business system has sent. */
+export function subjectOf({ id, rule, key }: Schemas["Notice"]): "finding" | "rule" | "type" {
+  if (!rule) return "type";
+  return key && !id.startsWith("nd_") ? "finding" : "rule"; // a digest has a key that no finding has
+}
+
 /** The address of a new silence of what a notice is about. */
 export function silenceOf(notice: Schemas["Notice"]): string {
-  const matchers = [
-    notice.rule ? `rule=${notice.rule}` : `type=${notice.type}`,
-    `warehouse=${notice.warehouse}`,
-  ];
+  const { rule, type, warehouse, scope, key } = notice;
+  const matchers = [rule ? `rule=${rule}` : `type=${type}`, `warehouse=${warehouse}`];
+  if (rule && scope && scope !== warehouse) matchers.push(`scope=${scope}`);
+  if (subjectOf(notice) === "finding") matchers.push(write({ name: "key", op: "=", value: key }));
   return `/silences?create=1&${matchers.map((text) => `matcher=${encodeURIComponent(text)}`).join("&")}`;
 }
 

@@ -1,12 +1,12 @@
 import { expect, test } from "vitest";
 import type { Schemas } from "../../api/client";
-import { wrong } from "./wrong";
+import { oldest, way, wrong } from "./wrong";
 
 const well = {
   rules: { ok: 12, degraded: 0, failing: 0, unverified: 0, late: 0, waiting: 1, disabled: 2, shadow: 1 },
   problems: 0,
   queues: [{ name: "work", dead: 0, paused: false }],
-  sinks: [{ name: "inbox", ok: true }],
+  sinks: [{ name: "inbox", ok: true, deliveries: { failed: 0 } }],
   nodes: [{ name: "one" }],
   health: [{ part: "ledger", ok: true }],
 } as unknown as Schemas["Overview"];
@@ -52,8 +52,13 @@ test("refused commits are told with what the ledger says", () => {
 
 test("a sink that health tells of is told once", () => {
   const sinks = [
-    { name: "sms", ok: false, error: "refused" },
-    { name: "mail", ok: false, push: { breaker: { since: "2026-06-01T00:00:00Z" }, lastError: "451" } },
+    { name: "sms", deliveries: { failed: 0 }, ok: false, error: "refused" },
+    {
+      name: "mail",
+      deliveries: { failed: 0 },
+      ok: false,
+      push: { breaker: { since: "2026-06-01T00:00:00Z" }, lastError: "451" },
+    },
   ];
   const found = wrong({
     ...well,
@@ -73,7 +78,7 @@ test("each is told by the clock that noted it", () => {
     ...well,
     paused: { by: "user:ann", at },
     health: [{ part: "ledger", ok: false, since: at }],
-    sinks: [{ name: "mail", ok: false, push: { breaker: { since: at } } }],
+    sinks: [{ name: "mail", deliveries: { failed: 0 }, ok: false, push: { breaker: { since: at } } }],
     queues: [{ name: "work", dead: 0, paused: true, pausedAt: at }],
   } as unknown as Schemas["Overview"]);
   expect(found.map(({ id, since, machine = false }) => [id, since, machine])).toEqual([
@@ -92,6 +97,30 @@ test("parts that could not be looked up are told", () => {
 
 test("a delivery that waits for ten minutes is told, though the sink is well", () => {
   const at = "2026-06-01T00:00:00Z";
-  expect(ids({ sinks: [{ name: "sms", ok: true, oldest: at, oldestSeconds: 599 }] })).toEqual([]);
-  expect(ids({ sinks: [{ name: "sms", ok: true, oldest: at, oldestSeconds: 600 }] })).toEqual(["oldest sms"]);
+  expect(
+    ids({ sinks: [{ name: "sms", deliveries: { failed: 0 }, ok: true, oldest: at, oldestSeconds: 599 }] }),
+  ).toEqual([]);
+  expect(
+    ids({ sinks: [{ name: "sms", deliveries: { failed: 0 }, ok: true, oldest: at, oldestSeconds: 600 }] }),
+  ).toEqual(["oldest sms"]);
+});
+
+test("deliveries that a sink has given up are told, with the way to try them again", () => {
+  const found = wrong({
+    ...well,
+    sinks: [{ name: "sms", ok: true, deliveries: { failed: 10 } }],
+  } as unknown as Schemas["Overview"]);
+  expect(found.map(({ id, tone, values, href = "" }) => [id, tone, values["count"], way(href)])).toEqual([
+    ["failed sms", "warn", 10, "toDeliveries"],
+  ]);
+});
+
+test("the oldest of what is wrong is known, where anything says since when", () => {
+  const all = wrong({
+    ...well,
+    paused: { by: "user:ann", at: "2026-06-01T00:05:00Z" },
+    health: [{ part: "ledger", ok: false, since: "2026-06-01T00:01:00Z" }],
+  } as unknown as Schemas["Overview"]);
+  expect(oldest(all)).toEqual({ at: "2026-06-01T00:01:00Z", machine: true });
+  expect(oldest([])).toBeUndefined();
 });

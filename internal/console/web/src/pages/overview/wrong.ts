@@ -17,6 +17,9 @@ export interface Wrong {
   href?: string;
 }
 
+/** What somebody can do about it: a text of this page. */
+export type WayText = "toRules" | "toDeliveries" | "toQueue" | "toSubscriptions";
+
 export type WrongText =
   | "wrongLedger"
   | "wrongCommits"
@@ -38,6 +41,7 @@ export type WrongText =
   | "wrongPaused"
   | "wrongBreaker"
   | "wrongOldest"
+  | "wrongFailed"
   | "wrongDead"
   | "wrongQueuePaused"
   | "wrongNode"
@@ -67,10 +71,26 @@ export function wrong(overview: Overview): Wrong[] {
     ...ruled(overview),
     ...sunk(overview),
     ...waiting(overview),
+    ...failed(overview),
     ...queued(overview),
     ...noded(overview),
   ];
   return [...all.filter((each) => each.tone === "bad"), ...all.filter((each) => each.tone === "warn")];
+}
+
+/** The way that a link leads. */
+export function way(href: string): WayText {
+  if (href.startsWith("/deliveries")) return "toDeliveries";
+  if (href.startsWith("/queues")) return "toQueue";
+  return href.startsWith("/subscriptions") ? "toSubscriptions" : "toRules";
+}
+
+/** Since when the oldest of them is, and by which clock; undefined where none says. */
+export function oldest(all: readonly Wrong[]): { at: string; machine: boolean } | undefined {
+  const [first] = all
+    .flatMap(({ since, machine = false }) => (since ? [{ at: since, machine }] : []))
+    .sort((a, b) => Date.parse(a.at) - Date.parse(b.at));
+  return first;
 }
 
 function parted({ health, stale }: Overview): Wrong[] {
@@ -164,6 +184,19 @@ function waiting({ sinks }: Overview): Wrong[] {
       values: { name },
       since: oldest,
       href: `/deliveries?sink=${encodeURIComponent(name)}&state=pending`,
+    }));
+}
+
+/** Sinks that have given up deliveries, until somebody tries those again or cancels them. */
+function failed({ sinks }: Overview): Wrong[] {
+  return sinks
+    .filter(({ deliveries }) => deliveries.failed > 0)
+    .map(({ name, deliveries }) => ({
+      id: `failed ${name}`,
+      tone: "warn",
+      text: "wrongFailed",
+      values: { name, count: deliveries.failed },
+      href: `/deliveries?sink=${encodeURIComponent(name)}&state=failed`,
     }));
 }
 

@@ -1,5 +1,4 @@
 import type { Schemas } from "../../api/client";
-import type { IconName } from "../../ui/Icon.svelte";
 
 export type Queue = Schemas["Queue"];
 export type Depth = Schemas["Depth"];
@@ -38,24 +37,6 @@ export function depthOf(queue: Queue, state: (typeof waiting)[number], warehouse
 export function comesAt(item: Item): number | undefined {
   return item.remainingSeconds === undefined || !item.due ? undefined : Date.parse(item.due);
 }
-
-/** How a state looks; the icon says it to those who see no colours. */
-export const looks: Record<
-  ListState,
-  { tone: "neutral" | "good" | "warn" | "bad" | "info"; icon: IconName }
-> = {
-  ready: { tone: "info", icon: "play" },
-  assigned: { tone: "info", icon: "user" },
-  leased: { tone: "good", icon: "refresh" },
-  delayed: { tone: "neutral", icon: "clock" },
-  suspended: { tone: "warn", icon: "pause" },
-  stored: { tone: "neutral", icon: "queues" },
-  dead: { tone: "bad", icon: "error" },
-  withheld: { tone: "warn", icon: "error" },
-  done: { tone: "good", icon: "check" },
-  removed: { tone: "neutral", icon: "trash" },
-  refused: { tone: "neutral", icon: "close" },
-};
 
 /** What an item is about, in a line: its title, or its plain fields. */
 export function summary(payload: unknown): string {

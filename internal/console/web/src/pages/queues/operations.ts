@@ -31,6 +31,9 @@ export interface Terms {
   order: string;
 }
 
+/** A step takes so many operations. */
+export const mostSelected = 1_000;
+
 /** Takes the order of an item away. */
 export const noOrder = "none";
 

@@ -10,7 +10,7 @@ export interface Matcher {
 }
 
 /** Names that are not those of labels. */
-export const names = ["rule", "type", "warehouse", "scope"] as const;
+export const names = ["rule", "type", "warehouse", "scope", "key"] as const;
 
 /** Reads a condition as the API writes it; undefined where it is none. */
 export function parse(text: string): Matcher | undefined {

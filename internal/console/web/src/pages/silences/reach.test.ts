@@ -17,13 +17,14 @@ const of = (...texts: string[]) =>
   );
 
 test.each([
-  [["rule=bins"], { rules: 1, firing: 7, perhaps: 0 }],
-  [["type=~REP|LOT"], { rules: 2, firing: 14, perhaps: 0 }],
-  [["rule=bins", "warehouse=119241"], { rules: 1, firing: 4, perhaps: 0 }],
-  [["warehouse=119240"], { rules: 1, firing: 3, perhaps: 1 }],
-  [["area=stock"], { rules: 1, firing: 7, perhaps: 0 }],
-  [["labels.area!=stock"], { rules: 1, firing: 7, perhaps: 0 }],
-  [["rule=nothing"], { rules: 0, firing: 0, perhaps: 0 }],
+  [["rule=bins"], { rules: 1, firing: 7, perhaps: 0, ofKeys: false }],
+  [["type=~REP|LOT"], { rules: 2, firing: 14, perhaps: 0, ofKeys: false }],
+  [["rule=bins", "warehouse=119241"], { rules: 1, firing: 4, perhaps: 0, ofKeys: false }],
+  [["warehouse=119240"], { rules: 1, firing: 3, perhaps: 1, ofKeys: false }],
+  [["area=stock"], { rules: 1, firing: 7, perhaps: 0, ofKeys: false }],
+  [["labels.area!=stock"], { rules: 1, firing: 7, perhaps: 0, ofKeys: false }],
+  [["rule=bins", 'key=[119240,"A-01"]'], { rules: 1, firing: 7, perhaps: 0, ofKeys: true }],
+  [["rule=nothing"], { rules: 0, firing: 0, perhaps: 0, ofKeys: false }],
 ])("%j reaches", (texts, want) => {
   expect(of(...(texts as string[]))).toEqual(want);
 });

@@ -6,6 +6,8 @@ export interface Reach {
   rules: number;
   /** Findings that fire in the scopes that match. */
   firing: number;
+  /** Of those findings only the ones with a key count, which the rules do not tell. */
+  ofKeys: boolean;
   /** Rules that may match: they take the warehouse from their rows. */
   perhaps: number;
 }
@@ -16,11 +18,11 @@ type Verdict = "yes" | "no" | "perhaps";
 export function reach(matchers: readonly Matcher[], rules: readonly Schemas["Rule"][]): Reach | undefined {
   let judges: ((rule: Schemas["Rule"], scope: string) => Verdict)[];
   try {
-    judges = matchers.map(judge);
+    judges = matchers.filter((each) => each.name.trim() !== "key").map(judge);
   } catch {
     return undefined;
   }
-  const found: Reach = { rules: 0, firing: 0, perhaps: 0 };
+  const found: Reach = { rules: 0, firing: 0, perhaps: 0, ofKeys: judges.length < matchers.length };
   for (const rule of rules) {
     let matches = false;
     let perhaps = false;

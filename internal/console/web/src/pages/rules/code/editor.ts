@@ -1,7 +1,7 @@
 import { defaultKeymap, history, historyKeymap, indentWithTab } from "@codemirror/commands";
 import { yaml } from "@codemirror/lang-yaml";
 import { lintGutter, setDiagnostics, type Diagnostic } from "@codemirror/lint";
-import { EditorState, type Extension, type Text } from "@codemirror/state";
+import { Compartment, EditorState, Prec, type Extension, type Text } from "@codemirror/state";
 import {
   EditorView,
   highlightActiveLine,
@@ -24,13 +24,17 @@ export interface EditorOptions {
   firstLine: number;
   /** Called with what was typed; without it the text can only be read. */
   onchange?: ((text: string) => void) | undefined;
+  /** Called for Ctrl+Enter, Cmd+Enter on a Mac. */
+  onrun?: (() => void) | undefined;
 }
 
 /** A text of a rule in an editor. */
 export class Editor {
   readonly #view: EditorView;
+  readonly #completion = new Compartment();
+  #destroyed = false;
 
-  constructor({ root, text, label, firstLine, onchange }: EditorOptions) {
+  constructor({ root, text, label, firstLine, onchange, onrun }: EditorOptions) {
     this.#view = new EditorView({
       root,
       parent: root,
@@ -45,10 +49,18 @@ export class Editor {
           theme,
           EditorView.lineWrapping,
           EditorView.contentAttributes.of({ "aria-label": label, spellcheck: "false", tabindex: "0" }), // what scrolls is reached by keyboard
-          onchange ? writing(onchange) : EditorState.readOnly.of(true),
+          onchange ? writing(onchange, onrun) : EditorState.readOnly.of(true),
+          this.#completion.of([]),
         ],
       }),
     });
+    if (onchange) void this.#complete();
+  }
+
+  /** What completes is loaded when a text is there to be written, and the text can be written before. */
+  async #complete(): Promise<void> {
+    const { completion } = await import("./complete");
+    if (!this.#destroyed) this.#view.dispatch({ effects: this.#completion.reconfigure(completion) });
   }
 
   get text(): string {
@@ -79,13 +91,16 @@ export class Editor {
   }
 
   destroy(): void {
+    this.#destroyed = true;
     this.#view.destroy();
   }
 }
 
 /** What somebody needs who writes. Tab moves text; Escape and then Tab leaves, as the editor has it built in. */
-function writing(onchange: (text: string) => void): Extension {
+function writing(onchange: (text: string) => void, onrun?: () => void): Extension {
+  const run = { key: "Mod-Enter", run: () => (onrun?.(), onrun !== undefined) };
   return [
+    Prec.high(keymap.of([run])),
     history(),
     keymap.of([...defaultKeymap, ...historyKeymap, indentWithTab]),
     EditorView.updateListener.of((update) => {

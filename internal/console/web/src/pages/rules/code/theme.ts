@@ -46,6 +46,14 @@ const look = EditorView.theme({
     boxShadow: "var(--shadow)",
     maxWidth: "min(40rem, 90vw)",
   },
+  ".cm-tooltip.cm-tooltip-autocomplete > ul": { fontFamily: "var(--mono)", maxHeight: "16em" },
+  ".cm-tooltip.cm-tooltip-autocomplete > ul > li": { padding: "0.25rem 0.75rem" },
+  ".cm-tooltip.cm-tooltip-autocomplete > ul > li[aria-selected]": {
+    backgroundColor: "var(--accent)",
+    color: "var(--accent-ink)",
+  },
+  ".cm-completionDetail": { color: "inherit", fontStyle: "normal" },
+  ".cm-completionInfo": { padding: "0.5rem 0.75rem", fontFamily: "var(--sans)" },
   ".cm-diagnostic": { fontFamily: "var(--sans)", padding: "0.5rem 0.75rem", whiteSpace: "pre-wrap" },
   ".cm-diagnostic-error": { borderLeftColor: "var(--bad)" },
 });

@@ -106,7 +106,7 @@ export const t = texts({
     popup: "弹窗",
     priority: "优先级 {priority}",
     resolvedStatus: "已解除",
-    firingStatus: "触发",
+    firingStatus: "触发中",
     eventStatus: "事件",
     sentStatus: "已发送",
     since: "自",

@@ -3,7 +3,6 @@ import { texts } from "../../../lib/preferences.svelte";
 /** A rule's page. */
 export const t = texts({
   en: {
-    back: "All rules",
     facts: "Facts",
     file: "File",
     labels: "Labels",
@@ -20,7 +19,8 @@ export const t = texts({
     switched: "Switch",
     switchedOn: "enabled by {by}",
     switchedOffShort: "disabled by {by}",
-    untilShort: "until",
+    searchScopes: "Search scopes",
+    moreScopes: { one: "{count} more scope", other: "{count} more scopes" },
     toFile: "As its file says",
     enableAll: "Enable all",
     disableAll: "Disable all",
@@ -39,7 +39,7 @@ export const t = texts({
     promoteText:
       "From its next run on, on every node, it delivers what it newly finds. What it knows already is not told again. Its file keeps saying shadow.",
     promoteDone: "{name} is live from its next run on",
-    promotedAt: "Live since",
+    promotedAt: "Live since {at}",
     recent: "{errored} of {rows} rows of the last {runs} runs could not be judged or told.",
     every_second: { one: "every second", other: "every {count} seconds" },
     every_minute: { one: "every minute", other: "every {count} minutes" },
@@ -53,7 +53,6 @@ export const t = texts({
     comma: ", ",
   },
   zh: {
-    back: "所有规则",
     facts: "基本信息",
     file: "文件",
     labels: "标签",
@@ -70,7 +69,8 @@ export const t = texts({
     switched: "开关",
     switchedOn: "由 {by} 启用",
     switchedOffShort: "由 {by} 停用",
-    untilShort: "直到",
+    searchScopes: "搜索范围",
+    moreScopes: "另有 {count} 个范围",
     toFile: "恢复文件设置",
     enableAll: "全部启用",
     disableAll: "全部停用",
@@ -88,7 +88,7 @@ export const t = texts({
     promoteTitle: "将 {name} 转为正式？",
     promoteText: "从下次运行起，它在所有节点上投递新的发现。已知的不会再次通知。规则文件中仍写着 shadow。",
     promoteDone: "{name} 从下次运行起正式生效",
-    promotedAt: "正式生效自",
+    promotedAt: "{at}转为正式",
     recent: "最近 {runs} 次运行的 {rows} 行中，有 {errored} 行无法判断或通知。",
     every_second: "每 {count} 秒",
     every_minute: "每 {count} 分钟",

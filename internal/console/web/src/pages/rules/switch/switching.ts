@@ -1,5 +1,5 @@
 import { api, body, type Schemas } from "../../../api/client";
-import { actions, type Question } from "../../../ui/actions.svelte";
+import { actions, ownEnd, type Question } from "../../../ui/actions.svelte";
 import { ownSwitch, type Rule, type Scope, type Switch } from "../model";
 import { t } from "./text";
 import { again, askOf } from "./until";
@@ -23,8 +23,11 @@ export const nameOf = ({ rule, scope }: Target) =>
 /** How long a switch may hold. */
 const lengths = (): NonNullable<Question["until"]> => [
   { value: "1h", label: t("hour") },
+  { value: "2h", label: t("twoHours") },
   { value: "4h", label: t("hours") },
+  { value: "1d", label: t("day") },
   { value: "tomorrow", label: t("tomorrow") },
+  { value: ownEnd, label: t("ownEnd") },
   { value: "", label: t("forGood") },
 ];
 

@@ -8,6 +8,8 @@ const earlier: Switch = { rule: "a", scope: "*", state: "disabled", by: "ann", a
 test("a switch holds as long as was answered", () => {
   expect(askOf({ reason: "", until: "" }, now)).toEqual({});
   expect(askOf({ reason: "stocktake", until: "4h" }, now)).toEqual({ reason: "stocktake", for: "4h" });
+  const own = "2026-12-24T18:00:00.000Z";
+  expect(askOf({ reason: "", until: own }, now)).toEqual({ until: own });
   const morning = new Date(2026, 11, 1, 8).toISOString(); // the month ends in between
   expect(askOf({ reason: "", until: "tomorrow" }, now)).toEqual({ until: morning });
 });

@@ -2,11 +2,12 @@ import type { Schemas } from "../../../api/client";
 import type { Answer } from "../../../ui/actions.svelte";
 import type { Switch } from "../model";
 
-/** The body of a switch: as long as was answered. Tomorrow is eight in the morning of the reader's next day. */
+/** The body of a switch: as long as was answered, or until the time that was. Tomorrow is eight in the morning of the reader's next day. */
 export function askOf(answer: Answer, now: Date): Schemas["SwitchAsk"] {
   const ask: Schemas["SwitchAsk"] = {};
   if (answer.reason) ask.reason = answer.reason;
   if (answer.until === "tomorrow") ask.until = tomorrow(now).toISOString();
+  else if (answer.until.includes("T")) ask.until = answer.until;
   else if (answer.until) ask.for = answer.until;
   return ask;
 }

@@ -1,0 +1,65 @@
+package overview
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"tallyman/internal/api"
+	"tallyman/internal/api/view"
+	"tallyman/internal/auth"
+	policy "tallyman/internal/text"
+	"tallyman/internal/wire"
+	"tallyman/rules/strictyaml"
+)
+
+type (
+	failuresInput struct {
+		Since string `query:"since" doc:"due then or later: RFC 3339, or so long ago, as 1h" example:"1h"`
+	}
+	failuresOutput struct{ Body *wire.FailuresForm }
+)
+
+// mostFailures is how many failed runs an answer has, and mostFailed how many of all warehouses it looks at.
+const (
+	mostFailures = 200
+	mostFailed   = 2_000
+)
+
+func (h *Handlers) registerFailures(operations huma.API) {
+	list := api.Operation("list-failures", http.MethodGet, "/overview/failures", "operations", "List runs that failed lately, of all rules, the latest first")
+	list.Description = "The 200 latest, of the last hour by default. Those of a rule are in GET /rules/{rule}/runs, for as long as the ledger keeps them."
+	huma.Register(operations, list, h.failures)
+}
+
+// failures answers GET /overview/failures.
+func (h *Handlers) failures(ctx context.Context, in *failuresInput) (*failuresOutput, error) {
+	now := h.deps.Rules.Now()
+	since := now.Add(-time.Hour)
+	if in.Since != "" {
+		if ago, err := strictyaml.ParseDuration(in.Since); err == nil {
+			since = now.Add(-ago)
+		} else if since, err = time.Parse(time.RFC3339, in.Since); err != nil {
+			return nil, wire.NewProblem(http.StatusBadRequest, wire.CodeBadSince, "since "+policy.Quote(in.Since)+" is neither a time such as 2026-06-01T00:00:00Z nor a duration such as 1h")
+		}
+	}
+	runs, err := h.deps.Ledger.FailedRuns(ctx, since, mostFailed)
+	if err != nil {
+		return nil, api.LedgerFailed(ctx, h.log, err)
+	}
+	who := auth.From(ctx)
+	form := &wire.FailuresForm{Runs: []wire.FailureForm{}}
+	for i := range runs {
+		if !api.Concerns(who, runs[i].Scope) {
+			continue
+		}
+		run := view.NewRunStatus(&runs[i])
+		api.OwnRun(ctx, runs[i].Scope, run)
+		form.Runs = append(form.Runs, wire.FailureForm{Rule: runs[i].Rule, Scope: runs[i].Scope, Due: runs[i].Due.UTC(), Error: run.Error})
+	}
+	form.Runs = slices.Clip(form.Runs[:min(len(form.Runs), mostFailures)])
+	return &failuresOutput{form}, nil
+}

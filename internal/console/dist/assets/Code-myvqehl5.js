@@ -1,1 +1,0 @@
-import{C as e,Dt as t,H as n,K as r,W as i,at as a,ft as o,ut as s}from"./State-DKtL_HAs.js";var c=r(`<pre tabindex="0" role="region" class="svelte-1qh82ap"><code> </code></pre>`);function l(r,l){var u=c(),d=s(u),f=o(d,!0);t(u),a(()=>{e(u,`aria-label`,l.label),n(f,l.text)}),i(r,u)}export{l as t};

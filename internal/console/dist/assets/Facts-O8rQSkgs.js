@@ -1,1 +1,0 @@
-import{Dt as e,F as t,K as n,W as r,ut as i}from"./State-DKtL_HAs.js";var a=n(`<dl class="svelte-58vaxh"><!></dl>`);function o(n,o){var s=a(),c=i(s);t(c,()=>o.children),e(s),r(n,s)}export{o as t};

@@ -1,1 +1,0 @@
-import{C as e,Ct as t,Dt as n,F as r,K as i,St as a,W as o,at as s,n as c,ut as l}from"./State-DKtL_HAs.js";var u=i(`<div class="filters svelte-6c0qfh" role="search"><!></div>`);function d(i,d){t(d,!0);var f=u(),p=l(f);r(p,()=>d.children),n(f),s(t=>e(f,`aria-label`,t),[()=>c(`filters`)]),o(i,f),a()}export{d as t};

@@ -1,0 +1,40 @@
+import type { Schemas } from "../../api/client";
+
+/** Something that happened: a change that has a record, or a run that failed. */
+export interface Happened {
+  id: string;
+  at: string;
+  object: string;
+  /** Who changed it and why, or what the run says. */
+  note: string;
+  change?: Schemas["AuditChange"];
+  failure?: { href: string };
+}
+
+/** Both together, the latest first. Runs of a rule in a scope that failed alike are one, with the time of the latest. */
+export function changed(
+  runs: readonly Schemas["Failure"][],
+  changes: readonly Schemas["AuditChange"][],
+): Happened[] {
+  const list: Happened[] = changes.map((change) => ({
+    id: `change ${change.id}`,
+    at: change.at,
+    object: change.object,
+    note: [change.by, change.reason].filter(Boolean).join(": "),
+    change,
+  }));
+  const seen = new Set<string>();
+  for (const { rule, scope, due, error } of runs) {
+    const id = `run ${rule} ${scope ?? ""} ${error}`;
+    if (seen.has(id)) continue;
+    seen.add(id);
+    list.push({
+      id,
+      at: due,
+      object: scope ? `${rule} · ${scope}` : rule,
+      note: error,
+      failure: { href: `/rules/${encodeURIComponent(rule)}` },
+    });
+  }
+  return list.sort((a, b) => Date.parse(b.at) - Date.parse(a.at));
+}

@@ -1,0 +1,18 @@
+import { createTwoFilesPatch, FILE_HEADERS_ONLY } from "diff";
+
+/** A unified diff of a file, as `git apply` and `patch -p1` take it. */
+export function patchOf(name: string, before: string, after: string): string {
+  return createTwoFilesPatch(`a/${name}`, `b/${name}`, before, after, "", "", {
+    context: 3,
+    headerOptions: FILE_HEADERS_ONLY,
+  });
+}
+
+/** Gives a text to whoever is at the browser, as a file. */
+export function download(name: string, text: string, type: string): void {
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(new Blob([text], { type: `${type};charset=utf-8` }));
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 60_000); // a browser reads it a while after the click
+}

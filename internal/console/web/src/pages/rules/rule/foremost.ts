@@ -1,0 +1,18 @@
+import { healths, type Scope } from "../model";
+
+/** How many scopes a rule's card shows. */
+export const most = 6;
+
+/** The scopes that a card shows, and how many more fit the search: the one that is looked at first, then those that somebody has to do something about. */
+export function foremost(
+  scopes: readonly Scope[],
+  search: string,
+  looked: string,
+): { shown: Scope[]; more: number } {
+  const wanted = search.trim().toLowerCase();
+  const found = scopes.filter((scope) => scope.scope.toLowerCase().includes(wanted));
+  if (found.length <= most) return { shown: found, more: 0 };
+  const rank = (scope: Scope) => (scope.scope === looked ? -1 : healths.indexOf(scope.health));
+  const sorted = found.toSorted((a, b) => rank(a) - rank(b));
+  return { shown: sorted.slice(0, most), more: found.length - most };
+}

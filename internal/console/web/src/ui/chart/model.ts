@@ -1,0 +1,55 @@
+import { tag, type Locale } from "../../lib/text";
+
+/** A line or the bars of a chart. */
+export interface Series {
+  label: string;
+  /** A value for each time; null where nobody looked. */
+  values: readonly (number | null)[];
+  /** The name of a colour of tokens.css. */
+  colour: string;
+  kind: "bars" | "line";
+}
+
+/** How long a point is, in seconds, from which on the axis and the readout name the day as well. */
+const day = 86_400;
+
+/** The place that a key moves the cursor to, of so many; undefined where it is no key of the chart. Page keys move by a tenth. */
+export function moved(key: string, at: number, count: number): number | undefined {
+  const tenth = Math.max(1, Math.round(count / 10));
+  const to = {
+    ArrowLeft: at - 1,
+    ArrowRight: at + 1,
+    ArrowDown: at - 1,
+    ArrowUp: at + 1,
+    PageDown: at - tenth,
+    PageUp: at + tenth,
+    Home: 0,
+    End: count - 1,
+  }[key];
+  return to === undefined ? undefined : Math.min(Math.max(to, 0), count - 1);
+}
+
+/** The time of a point, as the readout and the table write it: the hours that it is from and to, with the day. */
+export function pointTime(locale: Locale, start: number, step: number): string {
+  const format = new Intl.DateTimeFormat(tag(locale), {
+    weekday: "short",
+    month: "short",
+    day: "numeric",
+    hour: "2-digit",
+    minute: "2-digit",
+    hour12: false,
+  });
+  return format.formatRange(start * 1_000, (start + step) * 1_000);
+}
+
+/** The time at a tick of the axis: the day where ticks are days apart, or where a day begins. */
+export function tickTime(locale: Locale, at: number, apart: number): string {
+  const moment = new Date(at * 1_000);
+  const midnight = moment.getHours() === 0 && moment.getMinutes() === 0;
+  return new Intl.DateTimeFormat(
+    tag(locale),
+    apart >= day || midnight
+      ? { month: "short", day: "numeric" }
+      : { hour: "2-digit", minute: "2-digit", hour12: false },
+  ).format(moment);
+}
