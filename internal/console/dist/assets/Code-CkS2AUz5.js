@@ -1,1 +1,0 @@
-import{G as e,Mt as t,T as n,Y as r,ct as i,ht as a,pt as o,q as s}from"./State-CZVEv4S9.js";var c=r(`<pre tabindex="0" role="region" class="svelte-1qh82ap"><code> </code></pre>`);function l(r,l){var u=c(),d=o(u),f=a(d,!0);t(u),i(()=>{n(u,`aria-label`,l.label),e(f,l.text)}),s(r,u)}export{l as t};

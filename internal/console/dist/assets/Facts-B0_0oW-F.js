@@ -1,1 +1,0 @@
-import{Mt as e,R as t,Y as n,pt as r,q as i}from"./State-CZVEv4S9.js";var a=n(`<dl class="svelte-58vaxh"><!></dl>`);function o(n,o){var s=a(),c=r(s);t(c,()=>o.children),e(s),i(n,s)}export{o as t};

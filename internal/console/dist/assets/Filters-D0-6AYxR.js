@@ -1,1 +1,0 @@
-import{Dt as e,Et as t,Mt as n,R as r,T as i,Y as a,ct as o,pt as s,q as c}from"./State-CZVEv4S9.js";import{d as l}from"./index-D0tH0TJn.js";var u=a(`<div class="filters svelte-6c0qfh" role="search"><!></div>`);function d(a,d){e(d,!0);var f=u(),p=s(f);r(p,()=>d.children),n(f),o(e=>i(f,`aria-label`,e),[()=>l(`filters`)]),c(a,f),t()}export{d as t};

@@ -1,1 +1,0 @@
-function e(e){try{let t=JSON.parse(e);return Array.isArray(t)?t.map(e=>typeof e==`string`?e:JSON.stringify(e)).join(`, `):e}catch{return e}}export{e as t};
