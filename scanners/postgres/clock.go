@@ -7,20 +7,27 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"tallyman/scanners"
 )
 
 //go:embed clock.sql
 var clockSQL string
 
-// Clock returns the server's time, in the time zone that the database has for the source's user.
+// Clock returns the server's time, in the time zone that the database has for the source's user. The connections of the pool ask for the zone of the source,
+// so the question has a connection of its own, which asks for none.
 func (s *Source) Clock(ctx context.Context) (time.Time, error) {
-	conn, err := s.begin(ctx, s.timeout)
+	config := s.pool.Config().ConnConfig
+	delete(config.RuntimeParams, "timezone")
+	ctx, cancel := context.WithTimeout(ctx, s.timeout+config.ConnectTimeout)
+	defer cancel()
+	conn, err := pgx.ConnectConfig(ctx, config)
 	if err != nil {
-		return time.Time{}, err
+		return time.Time{}, s.mapError(ctx, err, "")
 	}
-	defer s.end(ctx, conn)
-	found, err := s.query(ctx, conn.Conn().PgConn(), clockSQL)
+	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
+	found, err := s.query(ctx, conn.PgConn(), clockSQL)
 	if err != nil {
 		return time.Time{}, err
 	}
