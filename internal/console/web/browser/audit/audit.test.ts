@@ -120,6 +120,8 @@ test("a failure of the server is shown, and tried again", async () => {
   await page.getByRole("link", { name: "Audit" }).click();
   await page.getByText("the ledger did not answer").waitFor();
   await page.unroute("**/api/v1/audit?*");
-  await page.getByRole("button", { name: "Try again" }).click();
-  await row(page, "Subscriber saved").first().waitFor();
+  const shown = row(page, "Subscriber saved").first();
+  // A change on the server makes the page ask by itself, and the button goes before it is clicked.
+  await Promise.race([page.getByRole("button", { name: "Try again" }).click(), shown.waitFor()]);
+  await shown.waitFor();
 });

@@ -1,6 +1,6 @@
 import type { Snippet } from "svelte";
 import { expect, test } from "vitest";
-import { filled, nextOrder, sorted, type Column } from "./column";
+import { filled, leastWidth, nextOrder, sorted, type Column } from "./column";
 
 const column = (
   id: string,
@@ -41,4 +41,9 @@ test("rows are sorted by numbers as numbers, by texts with their numbers, and st
   expect(sorted(rows, (row) => row.n, false).map(({ id }) => id)).toEqual(["b", "a", "c", "d", "e"]);
   expect(sorted(rows, (row) => row.n, true).map(({ id }) => id)).toEqual(["d", "e", "a", "c", "b"]);
   expect(sorted(["A-10", "A-9"], (text) => text, false)).toEqual(["A-9", "A-10"]);
+});
+
+test("the least width of a row has the tracks, the gaps and the padding", () => {
+  const of = (width: string) => ({ ...column(width), width });
+  expect(leastWidth([of("10rem"), of("minmax(4.5rem, 2fr)"), of("1fr")])).toBe(10 + 4.5 + 2 * 0.75 + 3);
 });

@@ -54,6 +54,12 @@ export function filled<T>(columns: readonly Column<T>[], rows: readonly T[]): re
 const isEmpty = (value: unknown): boolean =>
   value === undefined || value === null || value === "" || value === 0 || value === false;
 
+/** The least width of a row with these columns, in rem: their tracks, the gaps between them and the row's padding. */
+export function leastWidth<T>(columns: readonly Column<T>[]): number {
+  const tracks = columns.map(({ width }) => Number(/^(?:minmax\()?([\d.]+)rem/.exec(width)?.[1] ?? 0));
+  return tracks.reduce((sum, each) => sum + each, 0) + 0.75 * (columns.length - 1) + 3;
+}
+
 /** The rows in the order of a column: those that are the same stay as they were. */
 export function sorted<T>(rows: readonly T[], by: (row: T) => string | number, down: boolean): readonly T[] {
   const sign = down ? -1 : 1;

@@ -1,1 +1,0 @@
-import{Ft as e,J as t,O as n,Q as r,X as i,dt as a,gt as o,vt as s}from"./client-B9XyuMGC.js";var c=r(`<pre tabindex="0" role="group" class="svelte-1qh82ap"><code> </code></pre>`);function l(r,l){var u=c(),d=o(u),f=s(d,!0);e(u),a(()=>{n(u,`aria-label`,l.label),t(f,l.text)}),i(r,u)}export{l as t};

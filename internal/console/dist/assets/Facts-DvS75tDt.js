@@ -1,1 +1,0 @@
-import{Ft as e,Q as t,V as n,X as r,gt as i}from"./client-B9XyuMGC.js";var a=t(`<dl class="svelte-58vaxh"><!></dl>`);function o(t,o){var s=a(),c=i(s);n(c,()=>o.children),e(s),r(t,s)}export{o as t};

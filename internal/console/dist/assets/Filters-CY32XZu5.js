@@ -1,1 +1,0 @@
-import{At as e,Ft as t,O as n,Q as r,V as i,X as a,dt as o,gt as s,i as c,kt as l}from"./client-B9XyuMGC.js";var u=r(`<div class="filters svelte-6c0qfh" role="search"><!></div>`);function d(r,d){e(d,!0);var f=u(),p=s(f);i(p,()=>d.children),t(f),o(e=>n(f,`aria-label`,e),[()=>c(`filters`)]),a(r,f),l()}export{d as t};

@@ -1,1 +1,0 @@
-import{At as e,J as t,Pt as n,X as r,b as i,dt as a,i as o,kt as s,tt as c}from"./client-B9XyuMGC.js";import{t as l}from"./Badge-CLEanj79.js";import{r as u}from"./looks-B2XRLH4o.js";function d(d,f){e(f,!0),l(d,i(()=>u[f.priority]??u[3],{children:(e,i)=>{n();var s=c();a(e=>t(s,e),[()=>o(`priority`,{priority:f.priority})]),r(e,s)},$$slots:{default:!0}})),s()}export{d as t};
