@@ -47,6 +47,21 @@ func TestReplaceTakesAChangedRuleIn(t *testing.T) {
 	})
 }
 
+// The second change comes before the first firing of the new schedule: what was never due does not become due by that.
+func TestReplaceTwiceBeforeAFiring(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(w *world) {
+		n := w.start(w.options("a"))
+		pass(7*time.Minute + 30*time.Second)
+		often := changed(w.rules[0], func(r *rules.Rule) { r.Schedule.Cron, r.Schedule.CatchUp = "* * * * *", rules.CatchUpAll })
+		w.replace(n, true, often)
+		pass(10 * time.Second)
+		w.replace(n, true, changed(often, func(r *rules.Rule) { r.When = "qty < -5" }))
+		pass(61 * time.Second)
+		w.hasRun("another schedule, and then another condition", 5, 8)
+	})
+}
+
 // A rule that means the same is not touched: its run goes on, and its source is not asked to prepare anything.
 func TestReplaceLeavesOthersAlone(t *testing.T) {
 	t.Parallel()

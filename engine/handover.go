@@ -16,8 +16,11 @@ const handoverTime = 15 * time.Second
 func (u *unit) takeOver(before *unit, free, since time.Time) {
 	switch {
 	case before != nil:
+		if before.madeIn == u.madeIn { // the one before may not have begun
+			u.catchUpFrom, u.wasDisabled, u.handover = before.catchUpFrom, before.wasDisabled, before.handover
+		}
 		if before.rule.Schedule != u.rule.Schedule {
-			u.catchUpFrom = since // what the new schedule would have had before was never due
+			u.catchUpFrom, u.wasDisabled, u.handover = since, false, 0 // what the new schedule would have had before was never due
 		}
 	case !since.IsZero():
 		u.catchUpFrom, u.wasDisabled, u.handover = since, true, handoverTime
@@ -29,7 +32,7 @@ func (u *unit) takeOver(before *unit, free, since time.Time) {
 // thaw leaves out what came due before from, and returns after which firing the plan begins. For the findings of a rule that was disabled no time has
 // passed meanwhile: the ledger notes that.
 func (u *unit) thaw(ctx context.Context, state ledger.ScopeState, base time.Time) (time.Time, error) {
-	if u.catchUpFrom.IsZero() || u.catchUpFrom.After(u.now()) { // ahead of the clock it is of an earlier term
+	if u.catchUpFrom.IsZero() || u.term.Number != u.madeIn || u.catchUpFrom.After(u.now()) { // ahead of the clock it is of an earlier term
 		return base, nil
 	}
 	leaveOut := u.e.opts.Ledger.Thaw

@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"context"
+	"runtime"
 	"testing"
 	"time"
 
@@ -35,6 +36,34 @@ func TestScopesStartBeforeLateFirings(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestLateFiringsWaitInLine: each of 1,500 scopes has three late firings to make good. A scope that has run one of them waits in line for the next like all
+// others, and has no goroutine while it waits.
+func TestLateFiringsWaitInLine(t *testing.T) {
+	inWorld(t, func(w *world) {
+		w.rules = nil
+		for _, warehouse := range warehouses(1500) {
+			r := negativeStock()
+			r.Scope, r.Schedule.CatchUp = warehouse, rules.CatchUpAll
+			w.rules = append(w.rules, r)
+			if _, err := w.ledger.Register(w.t.Context(), r.ID, r.Scope, 0, midnight); err != nil {
+				t.Fatal(err)
+			}
+		}
+		w.source.Rows = func(ctx context.Context, _ scanners.Request) ([][]row.Value, error) {
+			return nil, pause(ctx, 100*time.Millisecond)
+		}
+		pass(17 * m)
+		before := runtime.NumGoroutine()
+		w.start(w.options("a"))
+		for len(w.ledger.Runs()) < 1800 {
+			pass(time.Second)
+		}
+		if more := runtime.NumGoroutine() - before; more > 1500 {
+			t.Errorf("%d goroutines for the late firings of 1,500 scopes", more)
+		}
+	})
 }
 
 // pause waits that long, in the bubble's time.

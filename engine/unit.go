@@ -36,7 +36,7 @@ type unit struct {
 	status     unitStatus
 	left       openFindings // by the last run of this node
 
-	catchUpFrom time.Time     // Firings due before this time are skipped, because the rule was disabled or had another schedule.
+	catchUpFrom time.Time     // Firings due before this time are skipped, because the rule was disabled or had another schedule. It counts in the clock term madeIn alone.
 	wasDisabled bool          // The skipped firings are recorded: the rule was disabled.
 	handover    time.Duration // Firings due so shortly before catchUpFrom are not recorded: a node that had the file earlier may be about to run them.
 	stop        chan struct{} // Closed when the rule is not to run any more.
@@ -82,8 +82,8 @@ func (u *unit) work(ctx context.Context) (next time.Time, ok bool) {
 	}
 	idle, cancel := until(ctx, stop) // a source or ledger that hangs must not hold up the stop
 	defer cancel()
-	starts := !u.begun
-	if starts && (!u.tellsFailures() && !u.getReady(idle, stop, time.Time{}) || !u.begin(idle)) {
+	yields := !u.begun // Others in line go first, whatever is due.
+	if yields && (!u.tellsFailures() && !u.getReady(idle, stop, time.Time{}) || !u.begin(idle)) {
 		return time.Time{}, false
 	}
 	u.begun = true
@@ -99,8 +99,8 @@ func (u *unit) work(ctx context.Context) (next time.Time, ok bool) {
 			return time.Time{}, false
 		}
 		left := u.e.timetable.takeLeft(u)
-		// A unit that starts with a firing that is late waits for its turn like all: the other units of the rule start meanwhile.
-		if at := u.plan.start(due).Add(u.e.share.wait(u.shareKey())); left.IsZero() && (starts || u.now().Before(at)) {
+		// A unit that starts with a firing that is late, or has run one of several, waits for its turn like all: other units go on meanwhile.
+		if at := u.plan.start(due).Add(u.e.share.wait(u.shareKey())); left.IsZero() && (yields || u.now().Before(at)) {
 			u.warnOfFuture()
 			return at, !u.isTold()
 		}
@@ -125,6 +125,7 @@ func (u *unit) work(ctx context.Context) (next time.Time, ok bool) {
 		switch came {
 		case settled:
 			failing.Reset()
+			yields = true
 		case forgotten:
 			if !u.begin(idle) {
 				return time.Time{}, false
@@ -212,7 +213,6 @@ func (u *unit) turn() {
 	u.term, u.turned = u.e.opts.Terms.Term()
 	if u.term.Number != before {
 		u.logger().Info("a new clock term has begun: the ledger's clock went back; firings go on from there", "term", u.term.Number, "began", u.term.Began, "back", u.term.Back)
-		u.catchUpFrom, u.wasDisabled, u.handover = time.Time{}, false, 0
 	}
 }
 

@@ -186,14 +186,16 @@ type LookArgs struct {
 // Lead is the statement that finds the notices of a look, with its arguments. place is where the look begins, in the engine's own order.
 func (s *Search) Lead(a *LookArgs, place ...any) (name string, args []any) {
 	args = append(append([]any{a.End}, place...), a.Limit)
-	order := ""
-	if s.filter.Oldest {
-		order = "-oldest"
+	all := append(args, a.Warehouses, a.Types, a.Rule, a.Priority)
+	switch {
+	case s.Finding != nil && s.filter.Oldest:
+		return "search-finding-oldest", append(args, *s.Finding)
+	case s.Finding != nil:
+		return "search-finding", append(args, *s.Finding)
+	case s.filter.Oldest:
+		return "search-oldest", all
 	}
-	if s.Finding != nil {
-		return "search-finding" + order, append(args, *s.Finding)
-	}
-	return "search" + order, append(args, a.Warehouses, a.Types, a.Rule, a.Priority)
+	return "search", all
 }
 
 // Look is the statement that says more of the notices of a look, in the order of the search, where the engine has one for each order.
