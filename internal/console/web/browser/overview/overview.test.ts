@@ -36,7 +36,7 @@ test("the figures are those of the API, and lead to what they count", async () =
     expect(await tile.getAttribute("href")).toBe(`/rules?health=${health}`);
   }
   await page
-    .getByRole("link", { name: new RegExp(`^${notices.lastHour} notices? in the last hour$`) })
+    .getByRole("link", { name: new RegExp(`^${notices.lastHour} notices? in 1 h$`) })
     .waitFor();
   await page.getByText("1 firing", { exact: true }).waitFor();
   const link = page.getByRole("link", { name: "119240", exact: true });
@@ -126,7 +126,7 @@ test("where nothing is wrong the page says so", async () => {
   );
   await page.reload();
   await page.getByRole("status").getByText("All is well").waitFor();
-  await page.getByText("every part is in reach").waitFor();
+  await page.getByText("all parts and sinks work").waitFor();
   await page.getByText("No finding is open").waitFor();
 });
 
