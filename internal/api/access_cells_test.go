@@ -22,6 +22,7 @@ me                         x x x x x x x  .
 overview                   . . . . x x x  .
 stream-overview            . . . . x x x  .
 overview-history           . . . . x x x  .
+find                       . . . . x x x  .
 list-failures              . . . . x x x  .
 
 poll-notices               x x . . x x x  .

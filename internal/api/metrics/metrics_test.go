@@ -82,6 +82,7 @@ func TestNamesAndValues(t *testing.T) {
 		`tallyman_run_seconds_total{rule="negative-bin-stock"} 0.02`,
 		`tallyman_runs_total{outcome="ok",rule="negative-bin-stock"} 1`,
 		`tallyman_runs_total{outcome="skipped",rule="negative-bin-stock"} 1`,
+		`tallyman_samples_failed_total 0`,
 		`tallyman_session_events_total{event="buried"} 1`,
 		`tallyman_session_events_total{event="lapsed"} 0`,
 		`tallyman_session_events_total{event="lost"} 0`,

@@ -35,9 +35,7 @@ test("the figures are those of the API, and lead to what they count", async () =
     const tile = page.getByRole("link", { name: `${rules[health]} ${name}`, exact: true });
     expect(await tile.getAttribute("href")).toBe(`/rules?health=${health}`);
   }
-  await page
-    .getByRole("link", { name: new RegExp(`^${notices.lastHour} notices? in 1 h$`) })
-    .waitFor();
+  await page.getByRole("link", { name: new RegExp(`^${notices.lastHour} notices? in 1 h$`) }).waitFor();
   await page.getByText("1 firing", { exact: true }).waitFor();
   const link = page.getByRole("link", { name: "119240", exact: true });
   expect(await link.getAttribute("href")).toBe("/notices?warehouse=119240");

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { machineAt, rulesAt, shownMachine } from "./clocks";
+import { machineAt, nowFor, rulesAt, shownMachine } from "./clocks";
 
 const minute = 60_000;
 const site = { rules: 10_000, machine: 7_000, browser: 5_000, rate: 1 };
@@ -17,4 +17,10 @@ test("where rules have a faster clock, times of the machine are shown by it", ()
   expect(shownMachine(demo, 10 * minute)).toBe(1_000 * minute);
   const soon = machineAt(demo, 9 * minute) + 18_000; // in 18 s of the machine
   expect(shownMachine(demo, soon) - rulesAt(demo, 9 * minute)).toBe(18 * minute);
+});
+
+test("what has just happened by a fast clock is told from its own time; what is to come is not", () => {
+  expect(nowFor(1_000 * minute + 59_000, 1_000 * minute, 60)).toBe(1_000 * minute + 59_000);
+  expect(nowFor(1_002 * minute, 1_000 * minute, 60)).toBe(1_000 * minute);
+  expect(nowFor(999 * minute, 1_000 * minute, 60)).toBe(1_000 * minute);
 });

@@ -25,3 +25,11 @@ export function machineAt({ machine, browser }: Moment, at: number): number {
 export function shownMachine({ rules, machine, rate }: Moment, at: number): number {
   return rate === 1 ? at : rules + (at - machine) * rate;
 }
+
+/**
+ * The time from which a time is told where the clock of rules runs fast. A page looks at the clock each second, and by then the clock is ahead by its rate:
+ * what has just happened would lie in the future.
+ */
+export function nowFor(at: number, now: number, rate: number): number {
+  return at > now && at - now < rate * 1_500 ? at : now;
+}

@@ -2,7 +2,7 @@ import { live } from "../api/live.svelte";
 import { session } from "../api/session.svelte";
 import { brief, relative } from "../lib/moment";
 import { preferences } from "../lib/preferences.svelte";
-import { machineAt, rulesAt, shownMachine, type Moment } from "../lib/clocks";
+import { machineAt, nowFor, rulesAt, shownMachine, type Moment } from "../lib/clocks";
 
 /** The time that relative times are told from: one timer for the whole page, only while somebody looks. */
 class Clock {
@@ -41,13 +41,15 @@ class Clock {
   /** A time of rules as it is told inside a sentence: how long ago, or date and time, as the reader likes. */
   told(at: string): string {
     const tell = preferences.times === "absolute" ? brief : relative;
-    return tell(preferences.locale, Date.parse(at), this.now);
+    const moment = this.shown(Date.parse(at));
+    return tell(preferences.locale, moment.at, moment.now);
   }
 
   /** A time as it is shown, and what it is from now; both in ms. A time of the machine is told by the clock of rules where that runs faster. */
   shown(at: number, machine = false): { at: number; now: number } {
-    if (!machine) return { at, now: this.now };
-    return { at: shownMachine(this.#told, at), now: this.rate === 1 ? this.machine : this.now };
+    if (this.rate === 1) return { at, now: machine ? this.machine : this.now };
+    const shown = machine ? shownMachine(this.#told, at) : at;
+    return { at: shown, now: nowFor(shown, this.now, this.rate) };
   }
 }
 
