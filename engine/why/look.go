@@ -18,7 +18,7 @@ import (
 
 // Look is how the row of a key is on the source right now.
 type Look struct {
-	Skipped   string // why the source was not asked
+	Skipped   Skip   // why the source was not asked; "" = it was
 	Failed    string // why it did not answer, with the code
 	Rows      int    // that were read until the row was found; all of them where it was not
 	More      bool   // there are more than probe.max_rows, and those were not read
@@ -33,6 +33,16 @@ type Look struct {
 	Warehouse string
 	To        []string // where that notice would go: sms after 10m unless read
 }
+
+// Skip is why the source was not asked.
+type Skip string
+
+// Why the source is not asked about a key.
+const (
+	SkipRule       Skip = "about_rule" // The finding is about the rule, not about a row.
+	SkipGroup      Skip = "group"      // The key is that of a group, and no finding of the group is open.
+	SkipUnverified Skip = "unverified" // The rule may not run: its statement costs too much.
+)
 
 // answered tells whether the source says how the row is.
 func (l *Look) answered() bool {
@@ -74,7 +84,7 @@ func (l *looker) columns() []row.Column {
 // look scans for the row with the key, and judges it.
 func (l *looker) look(ctx context.Context, key string, to *Look) {
 	if key == finding.NoData || key == finding.OnError {
-		to.Skipped = "the finding is about the rule, not about a row"
+		to.Skipped = SkipRule
 		return
 	}
 	release, err := l.engine.Room(ctx, l.rule.Source)

@@ -150,7 +150,7 @@ func (x *Explainer) Why(ctx context.Context, rule string, scope *string, key str
 		return nil, err
 	}
 	if look && a.Look.Skipped == "" && isGroup(a.Key, r) {
-		a.Look.Skipped = "the key is that of a group, and no finding of the group is open"
+		a.Look.Skipped = SkipGroup
 	}
 	if a.Look != nil && a.Look.Skipped == "" && a.Look.Failed == "" {
 		probe.look(ctx, a.Key, a.Look)
@@ -199,14 +199,27 @@ func (x *Explainer) recall(ctx context.Context, a *Answer) error {
 }
 
 // whyNotLook is why the source is not asked although it could be.
-func (a *Answer) whyNotLook() string {
+func (a *Answer) whyNotLook() Skip {
 	if a.Verified || a.Reason == "" || a.Rule.Probe.MaxCost == 0 {
 		return ""
 	}
 	if code := codeOf(a.Reason); code == "probe_cost" || code == "probe_cost_unknown" {
-		return "the rule may not run: " + a.Reason
+		return SkipUnverified
 	}
 	return ""
+}
+
+// WhyNotAsked is why the source did not say how the row is; "" = it did.
+func (a *Answer) WhyNotAsked() string {
+	switch a.Look.Skipped {
+	case SkipRule:
+		return "the finding is about the rule, not about a row"
+	case SkipGroup:
+		return "the key is that of a group, and no finding of the group is open"
+	case SkipUnverified:
+		return "the rule may not run: " + a.Reason
+	}
+	return a.Look.Failed
 }
 
 // codeOf is the code that the text of a fault begins with.

@@ -229,6 +229,7 @@ type ValueForm struct {
 // LookForm is what the source says now.
 type LookForm struct {
 	Answered  bool        `json:"answered" xml:"answered"`
+	Skipped   string      `json:"skipped,omitempty" xml:"skipped,omitempty" enum:"about_rule,group,unverified" doc:"why it was not asked: the finding is about the rule; the key is that of a group; the rule may not run"`
 	Reason    string      `json:"reason,omitempty" xml:"reason,omitempty" doc:"why it was not asked, or did not answer"`
 	Rows      int         `json:"rows" xml:"rows" doc:"that were read until the row was found"`
 	Found     bool        `json:"found" xml:"found" doc:"the probe returns the row"`

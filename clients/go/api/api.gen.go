@@ -663,6 +663,24 @@ func (e ListItemsParamsState) Valid() bool {
 	}
 }
 
+// Defines values for ListItemsParamsOrder.
+const (
+	ListItemsParamsOrderState   ListItemsParamsOrder = "state"
+	ListItemsParamsOrderWaiting ListItemsParamsOrder = "waiting"
+)
+
+// Valid indicates whether the value is a known member of the ListItemsParamsOrder enum.
+func (e ListItemsParamsOrder) Valid() bool {
+	switch e {
+	case ListItemsParamsOrderState:
+		return true
+	case ListItemsParamsOrderWaiting:
+		return true
+	default:
+		return false
+	}
+}
+
 // Deliver defines model for Deliver.
 type Deliver struct {
 	// At delayed: when, instead of delay; RFC 3339
@@ -956,6 +974,9 @@ type ListedSubscription struct {
 
 // Me defines model for Me.
 type Me struct {
+	// Clock what time it is: for pages that show how long ago something was
+	Clock Now `json:"clock"`
+
 	// Expires when the token ends by itself
 	Expires *time.Time `json:"expires,omitempty"`
 
@@ -1137,6 +1158,18 @@ type Notices struct {
 
 // NoticesResetReason why the cursor does not hold any more
 type NoticesResetReason string
+
+// Now defines model for Now.
+type Now struct {
+	// At by the clock of rules, findings, notices and deliveries
+	At time.Time `json:"at"`
+
+	// Machine by the machine's, which queues, breakers and tokens go by
+	Machine time.Time `json:"machine"`
+
+	// Rate how many times as fast as the machine's the former runs: 1, but for the demo
+	Rate float64 `json:"rate"`
+}
 
 // Op defines model for Op.
 type Op struct {
@@ -1887,6 +1920,9 @@ type ListItemsParams struct {
 	// Key items in any state that were pushed with this dedupe key, the latest push first; instead of state
 	Key *string `form:"key,omitempty" json:"key,omitempty"`
 
+	// Order state: as said of the state; waiting: of ready items those first that have been ready for longest, whatever their priorities
+	Order *ListItemsParamsOrder `form:"order,omitempty" json:"order,omitempty"`
+
 	// Limit items in a page
 	Limit *int `form:"limit,omitempty" json:"limit,omitempty"`
 
@@ -1899,6 +1935,9 @@ type ListItemsParams struct {
 
 // ListItemsParamsState defines parameters for ListItems.
 type ListItemsParamsState string
+
+// ListItemsParamsOrder defines parameters for ListItems.
+type ListItemsParamsOrder string
 
 // PushItemsParams defines parameters for PushItems.
 type PushItemsParams struct {
@@ -4042,6 +4081,18 @@ func NewListItemsRequest(server string, queue string, params *ListItemsParams) (
 		if params.Key != nil {
 
 			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "key", *params.Key, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Order != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "order", *params.Order, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
 				return nil, err
 			} else {
 				for _, qp := range strings.Split(queryFrag, "&") {

@@ -12,7 +12,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List who changed what, the latest first
+         * List who changed what
          * @description Every change of settings has a record, which is made with it or not at all, and which nobody can change or remove. What is data has none: notices, readers' marks, the work on items.
          */
         get: operations["list-audit"];
@@ -72,7 +72,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List deliveries, the latest first
+         * List deliveries
          * @description A delivery is one notice on its way to one sink. To the inbox and to queues a delivery is tried until it succeeds; to push channels as its strategy says.
          */
         get: operations["list-deliveries"];
@@ -158,6 +158,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/deliveries/causes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Group what failed or timed out by its cause
+         * @description A cause is what the latest attempt came to: the status of the answer, `timeout`, `unanswered`, or `none` where no attempt was made. What the other side refused for good, and will refuse again, is a cause of its own: `refused`, with the status behind a colon. Up to 10,000 deliveries of each sink and state are looked at.
+         */
+        get: operations["list-delivery-causes"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/deliveries/retry": {
         parameters: {
             query?: never;
@@ -172,6 +192,26 @@ export interface paths {
          * @description The deliveries are named by their numbers or chosen by a filter. What a filter chooses is changed in portions: while the answer has `cursor`, there are more, and the same request with it as the filter's `after` goes on. Without a state, a filter chooses what failed or timed out.
          */
         post: operations["retry-deliveries"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/find": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Find notices, open findings and items by a bin, a SKU or an order
+         * @description For operators: 20 of each at most. Of notices it looks at the latest 20,000, and at what people read of them: key, texts and data; of open findings at key and last row; of items at dedupe key, subject and payload. A finding whose whole key is the text, and items whose dedupe key is, are found at once. more says of what there may be more: more than 20, or what the bounds or a second were too short for.
+         */
+        get: operations["find"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -334,7 +374,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Search the notices of the ledger, the latest first
+         * Search the notices of the ledger
          * @description For operators: what has been told, to anybody, for as long as the ledger keeps it. A page looks at 20,000 notices at most: those of the rule, else of the types, else of the warehouses, else of the time. What is narrowed by other things alone may take more than one page to be found: through says how far back it has looked.
          */
         get: operations["search-notices"];
@@ -398,6 +438,46 @@ export interface paths {
          * @description Rules by health, notices by the hour, findings by warehouse, queues, sinks, nodes, and what the node reaches. It is looked up every two seconds at most, whoever asks, and answers also where parts of it are out of reach. Rules, notices, findings and the items of queues are those of the token's warehouses; sinks have none.
          */
         get: operations["overview"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/overview/failures": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List runs that failed lately, of all rules, the latest first
+         * @description The 200 latest, of the last hour by default. Those of a rule are in GET /rules/{rule}/runs, for as long as the ledger keeps them.
+         */
+        get: operations["list-failures"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/overview/history": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * How things were: notices, findings, ages and lateness over time
+         * @description Points of a minute in the last two hours, of ten minutes in the last 25 hours, else of an hour, for 31 days. One node takes a sample each minute. A point without samples has notices alone: nobody looked then. Rules, notices, findings and items are those of the token's warehouses.
+         */
+        get: operations["overview-history"];
         put?: never;
         post?: never;
         delete?: never;
@@ -848,6 +928,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/queues/{queue}/workers": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the workers that a queue knows
+         * @description Who holds leases of items of the token's warehouses, who held some lately, and to whom items are assigned: the latest lease first. An item can be assigned to others, too.
+         */
+        get: operations["list-workers"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/rules": {
         parameters: {
             query?: never;
@@ -930,7 +1030,7 @@ export interface paths {
         put?: never;
         /**
          * Try another text of a rule
-         * @description The text is checked as its file would be, held against the running version, and run on the source, read-only, from the ledger's state. Nothing is saved: rules come from files alone. For those who see all warehouses; who has tried a text, with its size and its SHA-256, is in the audit.
+         * @description The text is checked as its file would be, held against the running version, and run on the source, read-only, from the ledger's state. Nothing is saved: rules come from files alone. For those who see all warehouses; who has tried a text, with its size and its SHA-256, is in the audit. With check the text is checked alone.
          */
         post: operations["draft-rule"];
         delete?: never;
@@ -1667,6 +1767,8 @@ export interface components {
             durationMs?: number;
             /** @description why it failed; absent where the other side took the delivery. An attempt that the node cut off because it stopped says so, and does not count */
             error?: string;
+            /** @description the other side will never take the delivery, however often it is tried */
+            refused?: boolean;
             /**
              * Format: int64
              * @description the code of the other side's answer, of HTTP or SMTP; absent where it gave none
@@ -2014,6 +2116,33 @@ export interface components {
             type: string;
             warehouse: string;
         };
+        DeliveryCause: {
+            /**
+             * @description the status of the latest answer, timeout, unanswered, none (no attempt was made), or refused with the status behind a colon
+             * @example 503
+             */
+            cause: string;
+            /**
+             * Format: int64
+             * @description of the deliveries that were looked at: up to 10,000 of a sink and state
+             */
+            count: number;
+            /**
+             * Format: int64
+             * @description the number of the latest
+             */
+            last: number;
+            /** @description of the latest */
+            lastError?: string;
+            /** @description the other side will never take these deliveries, however often they are tried */
+            refused?: boolean;
+            sink: string;
+            /** @enum {string} */
+            state: "failed" | "timed_out";
+        };
+        DeliveryCauses: {
+            causes: components["schemas"]["DeliveryCause"][];
+        };
         DeliveryChoice: {
             /** @description instead of ids: every one of which all this is true; it says something at least */
             filter?: components["schemas"]["DeliveryFilter"];
@@ -2030,6 +2159,11 @@ export interface components {
         DeliveryFilter: {
             /** @description the cursor of the answer before: it goes on there */
             after?: string;
+            /**
+             * @description why it failed, as GET /deliveries/causes names it
+             * @example 503
+             */
+            cause?: string;
             /** @description it waits for more than its time: a silence holds it back, or an earlier one of its finding does */
             held?: boolean;
             /** @description its id */
@@ -2092,6 +2226,8 @@ export interface components {
             effect?: components["schemas"]["Effect"];
             /** @description in which the draft differs from what runs, in this scope */
             fields: components["schemas"]["ChangedField"][];
+            /** @description where the request asks for it */
+            file?: components["schemas"]["DraftFile"];
             /** @description what rules check --source warns of: the draft would run, but hardly as it is meant; places are those of problems */
             lints: components["schemas"]["FileProblem"][];
             /** @description why something is not there */
@@ -2108,6 +2244,10 @@ export interface components {
         DraftAsk: {
             /** @description as of a preview */
             at?: string;
+            /** @description check the text alone, as while it is typed: no source is asked, nothing is compared, and the audit has no record of it */
+            check?: boolean;
+            /** @description answer with the rule's file, as it is and with the draft in its place */
+            file?: boolean;
             /**
              * Format: int64
              * @description rows, findings, notices and keys that are listed at most. 20 by default
@@ -2117,6 +2257,13 @@ export interface components {
             scope?: string;
             /** @description the rule's entry in YAML, as /source has it: the item of the list with its dash, or the mapping alone; at most 64 KB. The file's defaults hold for it */
             text: string;
+        };
+        DraftFile: {
+            /** @description with the draft in the place of the rule */
+            after: string;
+            /** @description as the answering node has loaded it */
+            before: string;
+            name: string;
         };
         Effect: {
             /** @description told already, and told again by the draft only; counted besides */
@@ -2143,6 +2290,17 @@ export interface components {
             /** @description left out where it is disabled */
             running?: components["schemas"]["Side"];
             unchanged: components["schemas"]["Keys"];
+        };
+        Failure: {
+            /** Format: date-time */
+            due: string;
+            /** @description begins with a code */
+            error: string;
+            rule: string;
+            scope?: string;
+        };
+        Failures: {
+            runs: components["schemas"]["Failure"][];
         };
         Fault: {
             /** @description where, e.g. body.fields.bin.type */
@@ -2230,6 +2388,52 @@ export interface components {
              */
             total: number;
         };
+        Found: {
+            /** @description open ones; those first whose whole key is the text */
+            findings: components["schemas"]["FoundFinding"][];
+            /** @description the latest push first */
+            items: components["schemas"]["FoundItem"][];
+            /** @description of what there may be more: notices, findings, items */
+            more: string[];
+            /** @description the latest first */
+            notices: components["schemas"]["FoundNotice"][];
+        };
+        FoundFinding: {
+            /** @description a JSON array */
+            key: string;
+            /** @description the last notice of it */
+            noticeId?: string;
+            /**
+             * Format: int64
+             * @description as it was told last
+             */
+            priority?: number;
+            rule: string;
+            scope: string;
+            /**
+             * Format: date-time
+             * @description of a pending one, when it was seen first; of a firing one, since when it fires
+             */
+            since: string;
+            /** @enum {string} */
+            state: "pending" | "firing";
+            /** @description of its notice, else its scope */
+            warehouse: string;
+        };
+        FoundItem: {
+            /** Format: date-time */
+            createdAt: string;
+            id: string;
+            /** @description its dedupe key */
+            key?: string;
+            /** Format: int64 */
+            priority: number;
+            queue: string;
+            state: string;
+            /** @description what it was made of: rule, scope and key of a finding */
+            subject?: string;
+            warehouse?: string;
+        };
         FoundNotice: {
             /**
              * Format: int64
@@ -2285,13 +2489,173 @@ export interface components {
         Held: {
             /** @description a stable word; docs/operations.md lists them */
             code: string;
+            /** @description what the text says, for those who word it in their own language */
+            facts: components["schemas"]["HeldFacts"];
+            /** @description in English, with times in UTC */
             text: string;
+        };
+        HeldFacts: {
+            /** @description all rules are paused */
+            all?: boolean;
+            /**
+             * Format: int64
+             * @description how long the rule asks; repeat: its repeat_interval
+             */
+            askedMs?: number;
+            /**
+             * Format: date-time
+             * @description keep_firing_for: the last run that saw it; repeat: when it was told; of deliveries: when they are tried
+             */
+            at?: string;
+            /** Format: int64 */
+            attempts?: number;
+            /** @description the first run takes the rows that it sees as known */
+            baseline?: boolean;
+            /** @description who has disabled the rule; absent where its file does */
+            by?: string;
+            /** @description whose change is told again */
+            columns?: string[];
+            /**
+             * Format: int64
+             * @description limit: other findings in the digest; group: findings in the notice; of deliveries: others that wait alike
+             */
+            count?: number;
+            error?: string;
+            /** @description the rule is of mode event */
+            event?: boolean;
+            /** @description told again when another finding joins its group */
+            joins?: boolean;
+            /** @description of the group */
+            key?: string;
+            /**
+             * Format: int64
+             * @description limit.notices
+             */
+            most?: number;
+            node?: string;
+            /** Format: int64 */
+            priority?: number;
+            /** @description as whoever has disabled or silenced gave it */
+            reason?: string;
+            /** @description the rule judges its result as a whole */
+            result?: boolean;
+            /** @description told again when its priority rises above that of priority */
+            rises?: boolean;
+            /**
+             * Format: int64
+             * @description for, keep_firing_for: how long it has been so
+             */
+            seenMs?: number;
+            /** @description the rule is in shadow */
+            shadow?: boolean;
+            /** @description their ids */
+            silences?: string[];
+            sink?: string;
+            /** @description whose inbox alone has it */
+            subscriber?: string;
+            type?: string;
+            /**
+             * @description what would cancel the delivery
+             * @enum {string}
+             */
+            unless?: "read" | "acked" | "resolved";
+            /**
+             * Format: date-time
+             * @description when the switch or the silence ends; of a delivery that is tried again, its deadline
+             */
+            until?: string;
+            warehouse?: string;
         };
         HeldLanes: {
             /** @description its name */
             sink: string;
             /** @description empty of a sink whose one lane is for all warehouses */
             warehouses: string[];
+        };
+        History: {
+            /** Format: date-time */
+            from: string;
+            /** @description in the order of time */
+            points: components["schemas"]["HistoryPoint"][];
+            /**
+             * Format: date-time
+             * @description when the latest sample was taken, of whatever time; samples are taken once a minute
+             */
+            sampled?: string;
+            /**
+             * Format: int64
+             * @description how long a point is
+             */
+            stepSeconds: number;
+            /** Format: date-time */
+            to: string;
+            /** @description that have had anything in this time, in the warehouses that were asked for; by name */
+            types: components["schemas"]["HistoryShare"][];
+            /** @description of the token, that have had anything in this time, of the types that were asked for; by name */
+            warehouses: components["schemas"]["HistoryShare"][];
+        };
+        HistoryFigures: {
+            /**
+             * Format: double
+             * @description open findings, the mean of the samples
+             */
+            firing: number;
+            /**
+             * Format: double
+             * @description how late a firing began, or was and had not begun, in seconds, the highest of the samples
+             */
+            lateness: number;
+            /**
+             * Format: double
+             * @description findings that are pending, the mean of the samples
+             */
+            pending: number;
+            /**
+             * Format: double
+             * @description since when the oldest ready item of a queue waited, in seconds, the highest of the samples; of all types
+             */
+            queueAge: number;
+            /**
+             * Format: double
+             * @description deliveries that are due and pending, the mean of the samples; 10,000 stands for so many or more
+             */
+            waiting: number;
+            /**
+             * Format: double
+             * @description their age in seconds, which half of them have not passed; of the oldest 10,000
+             */
+            waitingP50: number;
+            /**
+             * Format: double
+             * @description their age in seconds, which 99 of a hundred have not passed
+             */
+            waitingP99: number;
+        };
+        HistoryPoint: {
+            /** @description what the samples say */
+            looked?: components["schemas"]["HistoryFigures"];
+            /**
+             * Format: int64
+             * @description that were made
+             */
+            notices: number;
+            /**
+             * Format: int64
+             * @description of which the rest was made; 0 = nobody looked
+             */
+            samples: number;
+            /** Format: date-time */
+            start: string;
+            /**
+             * Format: int64
+             * @description of those, the ones of priority 4 and 5
+             */
+            urgent: number;
+        };
+        HistoryShare: {
+            name: string;
+            /** Format: int64 */
+            notices: number;
         };
         Import: {
             subscriptions: components["schemas"]["Subscription"][];
@@ -2586,6 +2950,11 @@ export interface components {
              * @description that were read until the row was found
              */
             rows: number;
+            /**
+             * @description why it was not asked: the finding is about the rule; the key is that of a group; the rule may not run
+             * @enum {string}
+             */
+            skipped?: "about_rule" | "group" | "unverified";
             /** @description where its notice would go: sms after 10m unless read */
             to?: string[];
         };
@@ -2595,6 +2964,8 @@ export interface components {
             name: string;
         };
         Me: {
+            /** @description what time it is: for pages that show how long ago something was */
+            clock: components["schemas"]["Now"];
             /**
              * Format: date-time
              * @description when the token ends by itself
@@ -2925,6 +3296,23 @@ export interface components {
         };
         Notifications: {
             notification: components["schemas"]["Notification"][];
+        };
+        Now: {
+            /**
+             * Format: date-time
+             * @description by the clock of rules, findings, notices and deliveries
+             */
+            at: string;
+            /**
+             * Format: date-time
+             * @description by the machine's, which queues, breakers and tokens go by
+             */
+            machine: string;
+            /**
+             * Format: double
+             * @description how many times as fast as the machine's the former runs: 1, but for the demo
+             */
+            rate: number;
         };
         Op: {
             /**
@@ -4177,7 +4565,7 @@ export interface components {
              */
             from?: string;
             /**
-             * @description NAME=TEXT, NAME!=TEXT, NAME=~EXPRESSION or NAME!~EXPRESSION, all of which have to match; a name is rule, type, warehouse, scope, or that of a label. An expression (RE2) fits the whole text
+             * @description NAME=TEXT, NAME!=TEXT, NAME=~EXPRESSION or NAME!~EXPRESSION, all of which have to match; a name is rule, type, warehouse, scope, key, or that of a label (labels.key is a label called key). A key is that of a finding as its notice carries it, or of a group. An expression (RE2) fits the whole text
              * @example [
              *       "rule=negative-bin-stock",
              *       "warehouse=~1192.*"
@@ -4913,6 +5301,28 @@ export interface components {
              */
             timezone?: string;
         };
+        Worker: {
+            /**
+             * Format: int64
+             * @description items that wait for the worker alone
+             */
+            assigned: number;
+            /**
+             * Format: date-time
+             * @description when the worker leased last; absent where that is long ago
+             */
+            lastLease?: string;
+            /**
+             * Format: int64
+             * @description items that the worker holds
+             */
+            leased: number;
+            /** @description as an item is assigned to */
+            name: string;
+        };
+        Workers: {
+            workers: components["schemas"]["Worker"][];
+        };
     };
     responses: never;
     parameters: never;
@@ -4935,6 +5345,8 @@ export interface operations {
                 limit?: number;
                 /** @description changes of this, or of what begins with it: rule, rule:negative-bin-stock, queue:replenishment */
                 object?: string;
+                /** @description the latest first, or the oldest */
+                order?: "latest" | "oldest";
                 /** @description made then or later: RFC 3339, or so long ago, as 7d */
                 since?: string;
             };
@@ -5067,12 +5479,16 @@ export interface operations {
             query?: {
                 /** @description the cursor of the page before */
                 after?: string;
+                /** @description only those that were not sent for this cause, as GET /deliveries/causes names it */
+                cause?: string;
                 /** @description only pending ones that wait for more than their time: held back by a silence, or for an earlier one of their finding */
                 held?: boolean;
                 /** @description deliveries in a page */
                 limit?: number;
                 /** @description only of this notice */
                 notice?: string;
+                /** @description the latest first, or the oldest */
+                order?: "latest" | "oldest";
                 /** @description only of notices of this rule */
                 rule?: string;
                 /** @description to this sink alone */
@@ -5303,6 +5719,50 @@ export interface operations {
             };
         };
     };
+    "list-delivery-causes": {
+        parameters: {
+            query?: {
+                /** @description only of notices of this warehouse */
+                warehouse?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description the request is refused; the problem's code says why */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+xml": components["schemas"]["Problem"];
+                };
+            };
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DeliveryCauses"];
+                    "application/xml": components["schemas"]["DeliveryCauses"];
+                };
+            };
+            /** @description the service cannot answer now; the problem's code says why */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+xml": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     "retry-deliveries": {
         parameters: {
             query?: never;
@@ -5334,6 +5794,56 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Changed"];
                     "application/xml": components["schemas"]["Changed"];
+                };
+            };
+            /** @description the service cannot answer now; the problem's code says why */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+xml": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    find: {
+        parameters: {
+            query: {
+                /** @description what stands in them, as it is written or in capitals: 2 characters at least */
+                q: string;
+                /** @description of this warehouse; may be repeated. Without it, those of the token */
+                warehouse?: string[];
+            };
+            header?: {
+                /** @description picks translated titles */
+                "Accept-Language"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description the request is refused; the problem's code says why */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+xml": components["schemas"]["Problem"];
+                };
+            };
+            /** @description OK */
+            200: {
+                headers: {
+                    Vary?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Found"];
+                    "application/xml": components["schemas"]["Found"];
                 };
             };
             /** @description the service cannot answer now; the problem's code says why */
@@ -5867,6 +6377,8 @@ export interface operations {
                 key?: string;
                 /** @description notices in a page */
                 limit?: number;
+                /** @description the latest first, or the oldest */
+                order?: "latest" | "oldest";
                 /** @description this priority or a higher one */
                 priority?: number;
                 /** @description of this rule */
@@ -6085,6 +6597,100 @@ export interface operations {
             };
         };
     };
+    "list-failures": {
+        parameters: {
+            query?: {
+                /** @description due then or later: RFC 3339, or so long ago, as 1h */
+                since?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description the request is refused; the problem's code says why */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+xml": components["schemas"]["Problem"];
+                };
+            };
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failures"];
+                    "application/xml": components["schemas"]["Failures"];
+                };
+            };
+            /** @description the service cannot answer now; the problem's code says why */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+xml": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "overview-history": {
+        parameters: {
+            query?: {
+                /** @description RFC 3339; an hour before to by default */
+                from?: string;
+                /** @description RFC 3339; now by default */
+                to?: string;
+                /** @description of these types alone, by their code; may be repeated. The items of queues have no type */
+                type?: string[];
+                /** @description these alone; repeat it for more than one. Without it, all that the token has */
+                warehouse?: string[];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description the request is refused; the problem's code says why */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+xml": components["schemas"]["Problem"];
+                };
+            };
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["History"];
+                    "application/xml": components["schemas"]["History"];
+                };
+            };
+            /** @description the service cannot answer now; the problem's code says why */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+xml": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     "stream-overview": {
         parameters: {
             query?: {
@@ -6234,6 +6840,8 @@ export interface operations {
                 key?: string;
                 /** @description items in a page */
                 limit?: number;
+                /** @description state: as said of the state; waiting: of ready items those first that have been ready for longest, whatever their priorities */
+                order?: "state" | "waiting";
                 /** @description ready in the order of service, ends and withheld the latest push first, the others by due time (dead: when they died); withheld: dead items that wait for an operator since the ledger was restored */
                 state?: "ready" | "assigned" | "leased" | "delayed" | "suspended" | "stored" | "dead" | "withheld" | "done" | "removed" | "refused";
                 /** @description of the test twin */
@@ -7347,6 +7955,55 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Stepped"];
                     "application/xml": components["schemas"]["Stepped"];
+                };
+            };
+            /** @description the service cannot answer now; the problem's code says why */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+xml": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "list-workers": {
+        parameters: {
+            query?: {
+                /** @description of the test twin */
+                test?: boolean;
+                /** @description of items of this warehouse alone */
+                warehouse?: string;
+            };
+            header?: never;
+            path: {
+                /** @description the queue */
+                queue: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description the request is refused; the problem's code says why */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+xml": components["schemas"]["Problem"];
+                };
+            };
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Workers"];
+                    "application/xml": components["schemas"]["Workers"];
                 };
             };
             /** @description the service cannot answer now; the problem's code says why */

@@ -26,7 +26,7 @@ func newWhyForm(w *why.Answer) *wire.WhyForm {
 		}
 	}
 	if w.Look != nil {
-		f.Look = newLookForm(w.Look)
+		f.Look = newLookForm(w)
 	}
 	for i, h := range w.Reasons {
 		f.Held[i] = wire.HeldForm{Code: h.Code, Text: h.Text, Facts: newHeldFacts(&h.Facts)}
@@ -63,9 +63,10 @@ func newFindingForm(f *ledger.Finding) *wire.FindingForm {
 	return form
 }
 
-func newLookForm(l *why.Look) *wire.LookForm {
+func newLookForm(a *why.Answer) *wire.LookForm {
+	l := a.Look
 	form := &wire.LookForm{
-		Answered: l.Skipped == "" && l.Failed == "", Reason: l.Skipped + l.Failed, Rows: l.Rows, Found: l.Found, Match: l.Match, Fault: l.Fault, To: l.To,
+		Answered: l.Skipped == "" && l.Failed == "", Skipped: string(l.Skipped), Reason: a.WhyNotAsked(), Rows: l.Rows, Found: l.Found, Match: l.Match, Fault: l.Fault, To: l.To,
 	}
 	if l.Row != nil {
 		for i, c := range l.Row.Columns {

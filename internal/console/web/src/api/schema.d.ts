@@ -2950,6 +2950,11 @@ export interface components {
              * @description that were read until the row was found
              */
             rows: number;
+            /**
+             * @description why it was not asked: the finding is about the rule; the key is that of a group; the rule may not run
+             * @enum {string}
+             */
+            skipped?: "about_rule" | "group" | "unverified";
             /** @description where its notice would go: sms after 10m unless read */
             to?: string[];
         };
