@@ -28,7 +28,7 @@ func (u *unit) fire(ctx context.Context, h *claimHandle) error {
 		p := u.newPass(&h.claim, u.now())
 		p.Resume = resume
 		if u.group != nil {
-			p.Split = p.shareScan(h.room)
+			p.Shared = p.shareScan(h.room)
 		}
 		var err error
 		if again, err = p.run(ctx, h); err != nil {
@@ -63,11 +63,11 @@ func (u *unit) newPass(c *ledger.Claim, started time.Time) *pass {
 }
 
 // shareScan lets the group scan, and takes a worker for what follows.
-func (p *pass) shareScan(taken *room) judge.SplitScan {
-	return func(ctx context.Context, req scanners.Request, visit func(*row.Row) error) (judge.SplitResult, error) {
+func (p *pass) shareScan(taken *room) judge.SharedScan {
+	return func(ctx context.Context, req scanners.Request, visit func(*row.Row) error) (judge.SharedResult, error) {
 		result, err := p.group.scan(ctx, p, req, visit)
 		if !taken.take(p.e.workers, ctx.Done()) {
-			return judge.SplitResult{}, context.Cause(ctx)
+			return judge.SharedResult{}, context.Cause(ctx)
 		}
 		return result, err
 	}

@@ -76,7 +76,7 @@ type scanGroup struct {
 
 	mu     sync.Mutex
 	coming map[firingAt]int // how many units will try the firing
-	open   []*groupScan     // that have not begun
+	open   []*sharedScan     // that have not begun
 }
 
 // expect says which firing the unit is about to try; the zero value is none. A scan waits for those that are to come.
@@ -115,8 +115,8 @@ func (u *unit) expect(due time.Time) {
 	}
 }
 
-// groupScan is one scan of the probe, from the first scope that joins it.
-type groupScan struct {
+// sharedScan is one scan of the probe, from the first scope that joins it.
+type sharedScan struct {
 	at      firingAt
 	columns []row.Column
 	ctx     context.Context //nolint:containedctx // of the scan, which outlives each of those who wait for it
@@ -153,7 +153,7 @@ type member struct {
 const patience = 10 * time.Second
 
 // scan joins the scan of the firing and returns when it has ended, or with ctx.
-func (g *scanGroup) scan(ctx context.Context, p *pass, req scanners.Request, visit func(*row.Row) error) (judge.SplitResult, error) {
+func (g *scanGroup) scan(ctx context.Context, p *pass, req scanners.Request, visit func(*row.Row) error) (judge.SharedResult, error) {
 	m := &member{scope: p.rule.Scope, unit: p.unit, pass: p.Pass, program: p.Program, prepared: p.Prepared, req: req, visit: visit}
 	s := g.join(ctx, m)
 	p.expect(time.Time{}) // the scan does not wait for it any more
@@ -161,15 +161,15 @@ func (g *scanGroup) scan(ctx context.Context, p *pass, req scanners.Request, vis
 	case <-s.ended:
 	case <-ctx.Done():
 		g.leave(s, m)
-		return judge.SplitResult{}, context.Cause(ctx)
+		return judge.SharedResult{}, context.Cause(ctx)
 	}
 	if s.err != nil {
-		return judge.SplitResult{}, s.err
+		return judge.SharedResult{}, s.err
 	}
 	if m.err != nil {
-		return judge.SplitResult{}, m.err
+		return judge.SharedResult{}, m.err
 	}
-	result := judge.SplitResult{Result: scanners.Result{Rows: m.rows, More: s.more}}
+	result := judge.SharedResult{Result: scanners.Result{Rows: m.rows, More: s.more}}
 	if m == s.teller {
 		result.Strays, result.Named = s.strays, s.named
 	}
@@ -177,7 +177,7 @@ func (g *scanGroup) scan(ctx context.Context, p *pass, req scanners.Request, vis
 }
 
 // join finds a scan that has not begun, of the same firing and the same columns, or makes one.
-func (g *scanGroup) join(ctx context.Context, m *member) *groupScan {
+func (g *scanGroup) join(ctx context.Context, m *member) *sharedScan {
 	at, columns := firingAt{m.pass.Term, m.pass.Due.UnixMicro()}, m.prepared.Columns()
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -187,7 +187,7 @@ func (g *scanGroup) join(ctx context.Context, m *member) *groupScan {
 			return s
 		}
 	}
-	s := &groupScan{at: at, columns: columns, members: map[string]*member{m.scope: m}, ended: make(chan struct{})}
+	s := &sharedScan{at: at, columns: columns, members: map[string]*member{m.scope: m}, ended: make(chan struct{})}
 	s.ctx, s.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	g.open = append(g.open, s)
 	if g.coming[at] == 0 {
@@ -207,7 +207,7 @@ func (g *scanGroup) join(ctx context.Context, m *member) *groupScan {
 func alike(a, b row.Column) bool { return a.Name == b.Name && a.Kind == b.Kind }
 
 // begin runs the scan, unless it has begun or everybody has left. The caller holds the lock of the group.
-func (g *scanGroup) begin(s *groupScan) {
+func (g *scanGroup) begin(s *sharedScan) {
 	at := slices.Index(g.open, s)
 	if at < 0 {
 		return
@@ -221,7 +221,7 @@ func (g *scanGroup) begin(s *groupScan) {
 }
 
 // leave takes the member out, so that its visit is not called any more. The last one ends the scan.
-func (g *scanGroup) leave(s *groupScan, m *member) {
+func (g *scanGroup) leave(s *sharedScan, m *member) {
 	left, begun := g.remove(s, m)
 	if left > 0 {
 		return
@@ -232,21 +232,21 @@ func (g *scanGroup) leave(s *groupScan, m *member) {
 	}
 }
 
-func (g *scanGroup) remove(s *groupScan, m *member) (left int, begun bool) {
+func (g *scanGroup) remove(s *sharedScan, m *member) (left int, begun bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.members, m.scope)
 	if len(s.members) == 0 && !s.begun {
-		g.open = slices.DeleteFunc(g.open, func(other *groupScan) bool { return other == s })
+		g.open = slices.DeleteFunc(g.open, func(other *sharedScan) bool { return other == s })
 		s.timer.Stop()
 	}
 	return len(s.members), s.begun
 }
 
 // run asks the source for all who have joined, in the place of the first of them. The scan takes the room of one firing, whoever waits for it.
-func (s *groupScan) run(knows func(scope string) bool) {
+func (s *sharedScan) run(knows func(scope string) bool) {
 	defer close(s.ended)
 	defer s.cancel()
 	first := s.first()
@@ -274,7 +274,7 @@ func (s *groupScan) run(knows func(scope string) bool) {
 }
 
 // first is the member of the first scope in the alphabet that still takes rows; nil = none does.
-func (s *groupScan) first() (first *member) {
+func (s *sharedScan) first() (first *member) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for scope, m := range s.members {
@@ -292,7 +292,7 @@ const (
 )
 
 // hand gives the row to the member of its scope. A row of a scope that has not joined is not wanted.
-func (s *groupScan) hand(first *member, r *row.Row, knows func(scope string) bool) {
+func (s *sharedScan) hand(first *member, r *row.Row, knows func(scope string) bool) {
 	scope, isName := first.program.RowScope(r)
 	s.mu.Lock()
 	defer s.mu.Unlock()

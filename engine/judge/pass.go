@@ -39,8 +39,8 @@ type Pass struct {
 	Clock func() time.Time
 	// Notices reads the notices that are to be taken back, from the ledger.
 	Notices func(ctx context.Context, ids []string) (map[string]*notice.Notice, error)
-	// Split runs the probe of a rule with split_by; nil = the pass runs it for itself.
-	Split SplitScan
+	// Shared runs the probe of a rule with split_by; nil = the pass runs it for itself.
+	Shared SharedScan
 	// Open reads open findings by the hashes of their keys, from the ledger. A hash without a finding is left out.
 	Open func(ctx context.Context, keys []finding.Hash) ([]finding.State, error)
 	// Carriers reads how many open findings carry each of the notices, from the ledger.
@@ -184,13 +184,13 @@ func (p *Pass) tryScan(ctx context.Context, known *Snapshot) (*Result, error) {
 
 // ask runs the probe. A rule that looks back asks again from where the answer ended, as long as that is below its watermark: a LIMIT of the probe
 // would otherwise return the same rows for ever.
-func (p *Pass) ask(ctx context.Context, known *Snapshot, judge rowJudge) (all SplitResult, err error) {
+func (p *Pass) ask(ctx context.Context, known *Snapshot, judge rowJudge) (all SharedResult, err error) {
 	for {
 		begin := known.begin
 		rows := 0
 		req := scanners.Request{Args: p.Args(known), Timeout: p.Rule.Probe.Timeout, MaxRows: p.Rule.Probe.MaxRows + known.remembered()}
 		if p.Rule.SplitBy != "" {
-			return p.split(ctx, req, judge.visit)
+			return p.shared(ctx, req, judge.visit)
 		}
 		res, err := p.Prepared.Scan(ctx, req, func(r *row.Row) error {
 			err := judge.visit(r)

@@ -10,12 +10,12 @@ import (
 	"tallyman/scanners"
 )
 
-// SplitScan runs a probe for a pass of a rule with split_by, perhaps for passes of other scopes as well. The visit gets the rows of the scope of the pass, while SplitScan
+// SharedScan runs a probe for a pass of a rule with split_by, perhaps for passes of other scopes as well. The visit gets the rows of the scope of the pass, while SharedScan
 // runs and from one goroutine at a time; Result.Rows counts those. Its error ends the scan for this pass alone.
-type SplitScan func(ctx context.Context, req scanners.Request, visit func(*row.Row) error) (SplitResult, error)
+type SharedScan func(ctx context.Context, req scanners.Request, visit func(*row.Row) error) (SharedResult, error)
 
-// SplitResult is what a scan saw for a scope, and what it saw for none.
-type SplitResult struct {
+// SharedResult is what a scan saw for a scope, and what it saw for none.
+type SharedResult struct {
 	scanners.Result // More is of the rows of all scopes
 
 	Strays int      // rows whose column names no scope of the rule
@@ -25,10 +25,10 @@ type SplitResult struct {
 // CodeUnknownScope is the code of rows that name no scope of their rule.
 const CodeUnknownScope = "split_unknown_scope"
 
-// split runs the probe of a rule with split_by. Where nobody shares the scan, the pass takes its rows and leaves the others.
-func (p *Pass) split(ctx context.Context, req scanners.Request, visit func(*row.Row) error) (SplitResult, error) {
-	if p.Split != nil {
-		return p.Split(ctx, req, func(r *row.Row) error { return p.Survive(func() error { return visit(r) }) })
+// shared runs the probe of a rule with split_by. Where nobody shares the scan, the pass takes its rows and leaves the others.
+func (p *Pass) shared(ctx context.Context, req scanners.Request, visit func(*row.Row) error) (SharedResult, error) {
+	if p.Shared != nil {
+		return p.Shared(ctx, req, func(r *row.Row) error { return p.Survive(func() error { return visit(r) }) })
 	}
 	own := 0
 	res, err := p.Prepared.Scan(ctx, req, func(r *row.Row) error {
@@ -38,7 +38,7 @@ func (p *Pass) split(ctx context.Context, req scanners.Request, visit func(*row.
 		own++
 		return visit(r)
 	})
-	return SplitResult{Result: scanners.Result{Rows: own, More: res.More}}, err
+	return SharedResult{Result: scanners.Result{Rows: own, More: res.More}}, err
 }
 
 // Survive turns a panic into an error: a rule that the code cannot cope with must not take the others down.
@@ -53,7 +53,7 @@ func (p *Pass) Survive(judge func() error) (err error) {
 }
 
 // stray counts the rows that belong to no scope of the rule, and tells of them before all else.
-func (r *Result) stray(res SplitResult) {
+func (r *Result) stray(res SharedResult) {
 	if r.run.Strays = res.Strays; res.Strays == 0 {
 		return
 	}
