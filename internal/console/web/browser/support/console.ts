@@ -18,6 +18,13 @@ export interface Seat {
   faults: Faults;
 }
 
+/** A context of the browser. One that a test has left serves the next test that looks in the same way: it has the program compiled. */
+interface Kept {
+  look: string;
+  context: BrowserContext;
+  faults: Faults;
+}
+
 /** A narrow screen that is touched. */
 export const handheld: Look = { viewport: { width: 360, height: 740 }, hasTouch: true, isMobile: true };
 
@@ -25,7 +32,8 @@ export const handheld: Look = { viewport: { width: 360, height: 740 }, hasTouch:
 export class Console {
   server!: Server;
   private browser!: Browser;
-  private seats: Seat[] = [];
+  private seats: (Seat & Kept)[] = [];
+  private kept: Kept[] = [];
 
   constructor(private readonly options: ServerOptions) {}
 
@@ -40,6 +48,19 @@ export class Console {
 
   /** Opens a page of the console; as the admin, unless the look says otherwise. */
   async open(path: string, look: Look = {}): Promise<Seat> {
+    const asked = JSON.stringify(look);
+    const at = this.kept.findIndex((each) => each.look === asked);
+    const [free] = at < 0 ? [] : this.kept.splice(at, 1);
+    const kept = free ?? (await this.make(asked, look));
+    const page = await kept.context.newPage();
+    const seat = { ...kept, page };
+    this.seats.push(seat);
+    if (free) await this.forget(page);
+    await page.goto(this.server.address + path);
+    return seat;
+  }
+
+  private async make(asked: string, look: Look): Promise<Kept> {
     const { token = this.server.admin, locale = "en", ...rest } = look;
     const context = await this.browser.newContext({
       viewport: { width: 1280, height: 800 },
@@ -54,11 +75,15 @@ export class Console {
       sessionStorage.setItem("seated", "yes");
       if (secret) sessionStorage.setItem("tallyman.token", secret);
     }, token);
-    const page = await context.newPage();
-    const seat = { page, context, faults };
-    this.seats.push(seat);
-    await page.goto(this.server.address + path);
-    return seat;
+    return { look: asked, context, faults };
+  }
+
+  /** Takes away what the browser has kept for the test before. */
+  private async forget(page: Page): Promise<void> {
+    const devtools = await page.context().newCDPSession(page);
+    const kept = { origin: this.server.address, storageTypes: "local_storage,indexeddb,cache_storage" };
+    await devtools.send("Storage.clearDataForOrigin", kept);
+    await devtools.detach();
   }
 
   /** Closes what the test has opened, and throws where a page had a fault. Of a test that failed it prints what each page shows and what the server logged. */
@@ -69,7 +94,17 @@ export class Console {
       for (const { page } of seats) console.error(await shows(page));
       console.error(`The server's log ends with:\n${this.server.logged()}`);
     }
-    for (const { context } of seats) await context.close();
+    for (const { look, context, faults } of seats) {
+      if (failed) await context.close();
+      else {
+        await Promise.all([
+          ...context.pages().map((page) => page.close()),
+          context.unrouteAll(),
+          context.setOffline(false),
+        ]);
+        this.kept.push({ look, context, faults });
+      }
+    }
     for (const { faults } of seats) faults.check();
   }
 }

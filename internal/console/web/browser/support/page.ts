@@ -9,7 +9,7 @@ const axeSource = readFileSync(createRequire(import.meta.url).resolve("axe-core/
 /** What went wrong in the pages of a context: violations of the content security policy, uncaught errors, errors in the console. */
 export class Faults {
   readonly found: string[] = [];
-  private readonly expected: RegExp[] = [];
+  private expected: RegExp[] = [];
 
   /** Errors that a test brings about itself, such as a connection that it cuts. */
   expect(...patterns: RegExp[]): void {
@@ -20,9 +20,12 @@ export class Faults {
     this.found.push(text);
   }
 
-  /** Throws if there is one that was not expected. */
+  /** Throws if there is one that was not expected, and begins anew. */
   check(): void {
-    const rest = this.found.filter((fault) => !this.expected.some((pattern) => pattern.test(fault)));
+    const rest = this.found
+      .splice(0)
+      .filter((fault) => !this.expected.some((pattern) => pattern.test(fault)));
+    this.expected = [];
     if (rest.length > 0) {
       throw new Error(`the page has faults:\n${rest.join("\n")}`);
     }

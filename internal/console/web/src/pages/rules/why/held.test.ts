@@ -28,6 +28,12 @@ test("a reason says who, why, and until when in the reader's zone", () => {
   expect(wordsOf(held("disabled"))).toContain("规则文件已停用此规则");
 });
 
+test("times are those of the warehouse where it is known", () => {
+  const shanghai = absolute("en", Date.parse(until), "Asia/Shanghai");
+  expect(wordsOf(held("disabled", { by: "user:ann", until }), "Asia/Shanghai")).toContain(shanghai);
+  expect(shanghai).not.toBe(full(until));
+});
+
 test("what was told says when it is told again", () => {
   const news = { columns: ["qty"], joins: true, rises: true, priority: 3 };
   expect(wordsOf(held("repeat", { at, askedMs: 3_600_000, ...news }))).toBe(

@@ -6,15 +6,15 @@ import { t } from "./heldtext";
 
 type Held = Schemas["Held"];
 
-/** A reason in the reader's language, with times in the reader's zone. One with a code that this console does not know is told as the server does. */
-export function wordsOf({ code, text, facts }: Held): string {
+/** A reason in the reader's language, with times in the given timezone; none = the reader's. One with a code that this console does not know is told as the server does. */
+export function wordsOf({ code, text, facts }: Held, zone?: string): string {
   const { error = "", sink = "", count = 0 } = facts;
   const values = {
     error,
     sink,
     count,
-    at: moment(facts.at),
-    until: moment(facts.until),
+    at: moment(facts.at, zone),
+    until: moment(facts.until, zone),
     seen: span(facts.seenMs),
     asked: span(facts.askedMs),
     by: facts.by ?? "",
@@ -87,7 +87,8 @@ function again({ columns = [], joins, rises, priority = 0 }: Held["facts"]): str
   return news.length > 0 && t("againOn", { news: news.join(or) });
 }
 
-const moment = (at: string | undefined) => (at ? absolute(preferences.locale, Date.parse(at)) : "");
+const moment = (at: string | undefined, zone: string | undefined) =>
+  at ? absolute(preferences.locale, Date.parse(at), zone) : "";
 const span = (ms = 0) => duration(preferences.locale, Math.max(ms, 0));
 
 /** Sentences of one reason. Chinese ones follow each other without a blank. */
