@@ -31,7 +31,7 @@ build: ## Build bin/tallyman
 # Packages whose tests drive databases, processes or a single goroutine, where the race detector finds little and costs most:
 # make race watches them too. No test run vets, for make check does.
 UNWATCHED := ./cmd/... ./configs/... ./docs/... ./engine/crashtest/... ./internal/finding/... ./internal/notice/... ./engine/trial/rulediff/... \
-	./examples/... ./internal/app/sourcetest/... ./internal/cli/... ./internal/config/... ./internal/console/... ./internal/demo/... ./internal/e2e/... \
+	./examples/... ./internal/app/... ./internal/cli/... ./internal/config/... ./internal/console/... ./internal/demo/... ./internal/e2e/... \
 	./internal/ledger/... ./rules/... ./scanners/... ./sinks/inbox/page/... ./internal/item/... ./sinks/render/... ./sinks/scrub/...
 
 # SQLite, which is C made into Go, is not watched, and has no debug information: half of the time in which it compiles would go into that.

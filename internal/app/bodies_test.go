@@ -213,7 +213,7 @@ type siteState struct {
 }
 
 // restless are what nodes themselves write all the time.
-var restless = []string{"nodes", "branches", "clock", "lanes", "inbox_states", "goose_db_version", "sqlite_sequence"}
+var restless = []string{"nodes", "branches", "clock", "lanes", "inbox_states", "samples", "goose_db_version", "sqlite_sequence"}
 
 // agingKeys are parts of the names of keys that change with time alone: leases of nodes, rates that age, when an epoch was looked at last, and
 // what nodes were answered.

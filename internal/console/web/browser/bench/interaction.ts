@@ -1,7 +1,7 @@
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { scrollToAll } from "../size/measure";
-import { largeSite, noticeCount } from "../size/site";
+import { largeSite } from "../size/site";
 import { launch } from "../support/chromium";
 import type { Server } from "../support/server";
 
@@ -14,11 +14,13 @@ const scrolls = 60;
 /** The browser reports no shorter ones. */
 const least = 16;
 
+const noticeCount = 50_000;
+
 let server: Server;
 let browser: Browser;
 
 beforeAll(async () => {
-  [server, browser] = await Promise.all([largeSite(), launch()]);
+  [server, browser] = await Promise.all([largeSite(noticeCount), launch()]);
 });
 afterAll(async () => {
   await browser.close();

@@ -44,6 +44,7 @@ async function tomorrow(page: Page): Promise<void> {
     }),
   );
   await page.reload();
+  await page.getByRole("button", { name: "What changed" }).waitFor(); // the stream has told its time
 }
 
 const people: [string, (page: Page) => Person][] = [

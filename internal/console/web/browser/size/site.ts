@@ -1,11 +1,10 @@
 import { Server } from "../support/server";
 
 export const ruleCount = 2_000;
-export const noticeCount = 50_000;
 const batch = 1_000;
 
-/** A server with many rules, which rest, and many notices. */
-export async function largeSite(): Promise<Server> {
+/** A server with many rules, which rest, and so many notices, whole thousands of them. */
+export async function largeSite(noticeCount: number): Promise<Server> {
   const rules = Array.from({ length: ruleCount }, (_, i) => {
     const id = `rule-${String(i).padStart(4, "0")}`;
     return `  - {id: ${id}, title: "Rule ${i} of many", when: n > 1, key: [n], probe: {sql: SELECT 1 AS n},
