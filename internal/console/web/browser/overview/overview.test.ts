@@ -150,7 +150,7 @@ test("fits a narrow screen in Chinese, and a wall", async () => {
   expect(await over()).toBeLessThanOrEqual(0);
   await axeBoth(page);
   const wall = await shared.open("/", { viewport: { width: 3840, height: 2160 } });
-  await wall.page.getByRole("log").waitFor();
+  await wall.page.getByRole("slider").nth(4).waitFor(); // all charts are there
   const cut = await wall.page.evaluate(() => document.documentElement.scrollHeight - innerHeight);
   expect(cut).toBeLessThanOrEqual(0);
 });

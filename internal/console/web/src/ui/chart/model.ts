@@ -10,6 +10,12 @@ export interface Series {
   kind: "bars" | "line";
 }
 
+/** How far the lines of an axis of durations may lie apart, in seconds: their labels are short. */
+export const durationSteps = [
+  0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 120, 300, 600, 1800, 3600, 7200,
+  21_600, 43_200, 86_400, 172_800, 604_800, 1_209_600, 2_419_200, 4_838_400, 31_536_000,
+];
+
 /** How long a point is, in seconds, from which on the axis and the readout name the day as well. */
 const day = 86_400;
 
