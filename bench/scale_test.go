@@ -112,25 +112,34 @@ func (l firingLoad) measure(b *testing.B, span time.Duration) {
 	}
 }
 
+// fileRules is how many rules a file has: a file may have a megabyte.
+const fileRules = 1_000
+
 // configure writes the files of a node and returns their folder.
 func (l firingLoad) configure(t testing.TB, s *servers, wms, ledgerURL string) string {
 	t.Helper()
 	dir := t.TempDir()
+	var paths []string
+	for file := range (l.rules + fileRules - 1) / fileRules {
+		paths = append(paths, fmt.Sprintf("rules-%d.yaml", file))
+	}
 	write(t, dir, "tallyman.yaml", fmt.Sprintf(`http: {listen: "127.0.0.1:0"}
 auth: {mode: none}
 redis: {url: "redis://%s/0"}
 ledger: {url: "%s"}
-rules: {paths: [rules.yaml]}
+rules: {paths: [%s]}
 types: {path: types.yaml}
 sources:
   wms: {driver: postgres, url: "%s"}
 sinks:
   inbox: {type: inbox}
-`, s.redis.Addr, ledgerURL, wms))
+`, s.redis.Addr, ledgerURL, strings.Join(paths, ", "), wms))
 	writeTypes(t, dir)
 	var b strings.Builder
-	b.WriteString("version: 1\ndefaults: {source: wms, owner: bench}\nrules:\n")
 	for r := range l.rules {
+		if b.Len() == 0 {
+			b.WriteString("version: 1\ndefaults: {source: wms, owner: bench}\nrules:\n")
+		}
 		fmt.Fprintf(&b, `  - id: rule-%d
     title: Negative bin stock
     description: A bin that holds fewer than no pieces.
@@ -148,8 +157,11 @@ sinks:
       sql: SELECT 'w' || n AS name%s FROM generate_series(1, %d) AS n
 `, l.params(), l.scopes)
 		}
+		if (r+1)%fileRules == 0 || r+1 == l.rules {
+			write(t, dir, fmt.Sprintf("rules-%d.yaml", r/fileRules), b.String())
+			b.Reset()
+		}
 	}
-	write(t, dir, "rules.yaml", b.String())
 	return dir
 }
 
@@ -206,7 +218,10 @@ func (n *nodeProcess) awaitFirings(firings int) {
 func (n *nodeProcess) await(what string, wanted int, count func(series) int) {
 	n.t.Helper()
 	for began := time.Now(); ; <-time.After(time.Second) {
-		got := count(n.scrape())
+		got := 0
+		if now, ready := n.scrapeReady(); ready {
+			got = count(now)
+		}
 		if got >= wanted {
 			return
 		}
@@ -219,6 +234,16 @@ func (n *nodeProcess) await(what string, wanted int, count func(series) int) {
 // scrape reads the metrics, by name.
 func (n *nodeProcess) scrape() series {
 	n.t.Helper()
+	now, ready := n.scrapeReady()
+	if !ready {
+		n.t.Fatal("the node is not ready")
+	}
+	return now
+}
+
+// scrapeReady returns false where the node does not serve metrics yet.
+func (n *nodeProcess) scrapeReady() (series, bool) {
+	n.t.Helper()
 	ctx, cancel := context.WithTimeout(n.t.Context(), time.Minute)
 	defer cancel()
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, n.base+"/metrics", nil)
@@ -230,12 +255,15 @@ func (n *nodeProcess) scrape() series {
 		n.t.Fatal(err)
 	}
 	defer func() { _ = answer.Body.Close() }()
+	if answer.StatusCode == http.StatusServiceUnavailable {
+		return nil, false
+	}
 	parser := expfmt.NewTextParser(model.UTF8Validation)
 	all, err := parser.TextToMetricFamilies(answer.Body)
 	if err != nil || answer.StatusCode != http.StatusOK {
 		n.t.Fatalf("%d: %v", answer.StatusCode, err)
 	}
-	return all
+	return all, true
 }
 
 // series are metrics by name.

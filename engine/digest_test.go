@@ -76,7 +76,7 @@ func TestDigest(t *testing.T) {
 	bins = nil
 	c = runTrial(t, try, atEight.Add(15*time.Minute))
 	same(t, toldBy(c), []string{"resolved W2 Resolved: 1 more: Negative stock"})
-	if n := c.Notices[0].Notice; c.Notices[0].After == "" || !notice.IsDigest(n.ID) || n.Texts["zh"].Title != "已解决：另有 1 条：Negative stock" {
+	if n := c.Notices[0].Notice; c.Notices[0].After == "" || !notice.IsDigest(n.ID) || n.Texts["zh"].Title != "已解除：另有 1 条：Negative stock" {
 		t.Errorf("%+v", c.Notices[0])
 	}
 }

@@ -45,7 +45,7 @@ func TestRemovedRuleResolvesItsNotices(t *testing.T) {
 		for _, n := range w.notices()[2:] {
 			firing := w.notices()[slices.IndexFunc(w.notices(), func(f *notice.Notice) bool { return f.Key == n.Key })]
 			if n.ID != notice.ID(n.Rule, n.Scope, n.Key, firing.Episode, notice.Resolved, 0) || n.Modal != "silent" || n.Body != firing.Body ||
-				n.Texts["zh"].Title != "已解决（规则已移除）："+firing.Texts["zh"].Title || n.ExpiresAt.Sub(n.CreatedAt) != time.Hour {
+				n.Texts["zh"].Title != "已解除（规则已移除）："+firing.Texts["zh"].Title || n.ExpiresAt.Sub(n.CreatedAt) != time.Hour {
 				t.Errorf("%+v", n)
 			}
 		}

@@ -76,7 +76,7 @@ type scanGroup struct {
 
 	mu     sync.Mutex
 	coming map[firingAt]int // how many units will try the firing
-	open   []*sharedScan     // that have not begun
+	open   []*sharedScan    // that have not begun
 }
 
 // expect says which firing the unit is about to try; the zero value is none. A scan waits for those that are to come.

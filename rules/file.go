@@ -71,6 +71,9 @@ func (fr *fileReader) rule(n *strictyaml.Node, item int) ([]*Rule, problem.List)
 	for _, r := range made {
 		r.OwnLabels = spec.Labels
 		r.Checksum = checksum(r)
+		if len(made) > 1 {
+			r.Kin = r.kin()
+		}
 	}
 	for i := range problems {
 		problems[i].Rule = id

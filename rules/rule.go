@@ -116,7 +116,8 @@ type Rule struct {
 	File     string // where it was read from
 	Checksum string // of everything above; changes when the rule's meaning does
 
-	// Kin is the same for the scopes that a query lists of a rule, as far as they have one time zone: they differ in their names and parameters alone. "" of all other rules.
+	// Kin is the same for the scopes of a rule that differ in their names and parameters alone: they have one time zone, and no overrides of their own. "" of a rule
+	// without scopes.
 	Kin string `json:"-"`
 
 	origin origin // where each field stands in File, for problems found after decoding

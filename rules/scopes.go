@@ -147,6 +147,16 @@ func (r *Rule) expand(scopes scopelist.List) ([]*Rule, *problem.Problem) {
 	return made, nil
 }
 
+// kin is the same for the scopes of a rule's file that differ in their names and in the values of parameters alone.
+func (r *Rule) kin() string {
+	alike := *r
+	alike.Scope, alike.Probe.Params = "", map[string]any{}
+	for name, value := range r.Probe.Params {
+		alike.Probe.Params[name] = fmt.Sprintf("%T", value)
+	}
+	return checksum(&alike)
+}
+
 // JitterIn is the jitter of the rule in another time zone. The error is of a zone that the rule cannot have.
 func (r *Rule) JitterIn(zone string) (time.Duration, error) {
 	parsed, err := schedule.Parse(r.Schedule.Cron, zone)

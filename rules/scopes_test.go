@@ -164,3 +164,29 @@ func BenchmarkExpand(b *testing.B) {
 		_, _ = rules.Expand(set.Rules, map[string]scopelist.List{"low-stock": l})
 	}
 }
+
+// Scopes of a file share a program where they differ in their names and in the values of parameters alone.
+func TestScopesOfAFileAreKin(t *testing.T) {
+	t.Parallel()
+	const listed = "scopes: {source: wms, sql: SELECT id AS name FROM warehouses}"
+	list := queried(t, listed, `scopes:
+      - {name: a}
+      - {name: b, params: {threshold: 20}}
+      - {name: c, params: {threshold: "20"}}
+      - {name: d, timezone: Europe/Berlin}
+      - {name: e, overrides: {when: qty < 5}}`, "SELECT bin FROM", "SELECT bin, qty FROM")
+	kin := map[string]string{}
+	for _, r := range list {
+		kin[r.ID+r.Scope] = r.Kin
+	}
+	if kin["plain"] != "" || kin["low-stocka"] == "" || kin["low-stocka"] != kin["low-stockb"] {
+		t.Errorf("the first two scopes are kin, a rule without scopes has none: %v", kin)
+	}
+	seen := map[string]bool{}
+	for _, scope := range []string{"a", "c", "d", "e"} {
+		if seen[kin["low-stock"+scope]] {
+			t.Errorf("%s is kin of one that differs: %v", scope, kin)
+		}
+		seen[kin["low-stock"+scope]] = true
+	}
+}

@@ -155,7 +155,7 @@ func resolution(firing *notice.Notice, at time.Time, title func(lang, title stri
 
 func resolvedTitle(lang, title string) string {
 	if chinese(lang) {
-		return "已解决：" + title
+		return "已解除：" + title
 	}
 	return "Resolved: " + title
 }

@@ -12,7 +12,7 @@ import (
 	"tallyman/scanners"
 )
 
-// Kin is what the scopes of a rule have in common that a query lists, as far as they have one time zone (rules.Rule.Kin): the schedule, the statement, the
+// Kin is what the scopes of a rule have in common that differ in their names and parameters alone (rules.Rule.Kin): the schedule, the statement, the
 // prepared probe and the compiled program. A rule with 100,000 scopes is prepared and compiled once. It is safe for concurrent use.
 type Kin struct {
 	mu        sync.Mutex

@@ -63,7 +63,7 @@ func (r *Removal) Next(ctx context.Context) (*ledger.ForgetPortion, error) {
 // removedTitle is resolvedTitle with the reason.
 func removedTitle(lang, title string) string {
 	if chinese(lang) {
-		return "已解决（规则已移除）：" + title
+		return "已解除（规则已移除）：" + title
 	}
 	return "Resolved, rule removed: " + title
 }

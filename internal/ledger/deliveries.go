@@ -107,16 +107,17 @@ type DeliveryRecord struct {
 	Status   string // of the notice
 	Where    string // the notice's warehouse
 	Title    string
-	Created  time.Time          // of the notice
-	Expires  time.Time          // of the notice
-	Strategy *delivery.Strategy // nil of the inbox and of queues
-	Next     time.Time          // of the next attempt; zero unless pending under a strategy, or while Behind
-	Deadline time.Time          // of a timed one
-	Behind   bool               // it waits for an earlier delivery of its finding
-	InFront  int64              // Behind: the number of the one of its finding that goes first
-	HeldBy   string             // the silence that holds it back until Next; "" = none does
-	Node     string             // the name of the node that has it claimed now
-	Tried    []delivery.Attempt // the last ones, the latest first; a list of deliveries is without them
+	Texts    map[string]notice.Text // the notice in other languages than its first
+	Created  time.Time              // of the notice
+	Expires  time.Time              // of the notice
+	Strategy *delivery.Strategy     // nil of the inbox and of queues
+	Next     time.Time              // of the next attempt; zero unless pending under a strategy, or while Behind
+	Deadline time.Time              // of a timed one
+	Behind   bool                   // it waits for an earlier delivery of its finding
+	InFront  int64                  // Behind: the number of the one of its finding that goes first
+	HeldBy   string                 // the silence that holds it back until Next; "" = none does
+	Node     string                 // the name of the node that has it claimed now
+	Tried    []delivery.Attempt     // the last ones, the latest first; a list of deliveries is without them
 }
 
 // DeliveryState is how a delivery stands. The numbers are the flags that the WMS knows.

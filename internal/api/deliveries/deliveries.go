@@ -15,6 +15,7 @@ import (
 	"tallyman/internal/api/view"
 	"tallyman/internal/auth"
 	"tallyman/internal/ledger"
+	"tallyman/internal/notice"
 	policy "tallyman/internal/text"
 	"tallyman/internal/wire"
 )
@@ -56,14 +57,19 @@ type (
 		Order api.ListOrder         `query:"order" doc:"the latest first, or the oldest"`
 		After string                `query:"after" doc:"the cursor of the page before"`
 		Limit api.Limit[api.OfList] `query:"limit" doc:"deliveries in a page"`
+
+		Language string `header:"Accept-Language" doc:"picks translated titles"`
 	}
 	causesInput struct {
 		Warehouse string `query:"warehouse" doc:"only of notices of this warehouse"`
 	}
 	causesOutput     struct{ Body wire.DeliveryCausesForm }
 	deliveryInput    struct{ DeliveryPath }
-	deliveriesOutput struct{ Body wire.DeliveriesForm }
-	deliveryOutput   struct{ Body wire.DeliveryForm }
+	deliveriesOutput struct {
+		Vary string `header:"Vary"`
+		Body wire.DeliveriesForm
+	}
+	deliveryOutput struct{ Body wire.DeliveryForm }
 )
 
 // DeliveryPath names the delivery of a request. The OpenAPI library looks into exported types alone.
@@ -136,10 +142,14 @@ func (h *Handlers) listDeliveries(ctx context.Context, in *deliveriesInput) (*de
 	if err != nil {
 		return nil, api.LedgerFailed(ctx, h.log, err)
 	}
-	out := &deliveriesOutput{}
+	out := &deliveriesOutput{Vary: api.Vary[0]}
 	if len(list) > limit {
 		list = list[:limit]
 		out.Body.Cursor = api.OrderedCursor(f.Oldest, api.NumberCursor(list[limit-1].Seq))
+	}
+	langs := api.Languages(in.Language)
+	for i := range list {
+		list[i].Title = api.Localize(&notice.Notice{Title: list[i].Title, Texts: list[i].Texts}, langs).Title
 	}
 	out.Body.Deliveries = view.NewDeliveryForms(list)
 	return out, nil

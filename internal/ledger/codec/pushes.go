@@ -238,7 +238,7 @@ func (d *DeliveryRecord) Record() (ledger.DeliveryRecord, error) {
 	}
 	out := ledger.DeliveryRecord{
 		DeliveryTrace: d.Trace(), Notice: n.ID, Type: n.Type, Rule: n.Rule, Status: string(n.Status), Where: n.Warehouse,
-		Title: n.Title, Created: n.CreatedAt, Expires: n.ExpiresAt, Deadline: Time(d.Deadline), HeldBy: d.Held, InFront: d.InFront,
+		Title: n.Title, Texts: n.Texts, Created: n.CreatedAt, Expires: n.ExpiresAt, Deadline: Time(d.Deadline), HeldBy: d.Held, InFront: d.InFront,
 	}
 	if d.Strategy.Kind != "" {
 		s := d.Strategy.Strategy()

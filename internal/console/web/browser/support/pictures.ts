@@ -10,7 +10,9 @@ export const sizes = {
 };
 
 /** Pictures that the README shows are kept; the others are for whoever has made them. */
-const kept = new Set(["overview-wide", "rule-why-wide", "notice-wide", "widget-wide"]);
+const kept = new Set(
+  ["overview-wide", "rule-why-wide", "notice-wide", "widget-wide"].flatMap((name) => [name, `${name}-dark`]),
+);
 
 /** Where the picture of that name goes. */
 export function place(name: string): string {

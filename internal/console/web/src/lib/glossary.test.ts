@@ -16,6 +16,7 @@ const instead: Readonly<Record<string, string>> = {
   消息: "通知，或内容",
   操作员: "运维人员",
   已解决: "已解除",
+  '"已恢复"': "已解除",
   同一问题: "同一发现项",
 };
 

@@ -86,7 +86,7 @@ export const t = texts({
     selectAll: "选择所有已显示的项",
     priority: "优先级 {priority}",
     firing: "触发中",
-    resolved: "已恢复",
+    resolved: "已解除",
     event: "事件",
     sent: "已发送",
     tableOptions: "列与密度",
