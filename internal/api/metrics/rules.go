@@ -144,15 +144,21 @@ func (m *Metrics) CapRules(most int) { m.rules.most = most }
 // outcomes are how runs end.
 var outcomes = []ledger.Outcome{ledger.OutcomeOK, ledger.OutcomeDegraded, ledger.OutcomeFailed, ledger.OutcomeSkipped}
 
+// rowOutcomes are what comes of rows.
+var rowOutcomes = []string{"matched", "unmatched", "errored", "stray"}
+
 // KeepRules says which rules there are: the others lose their series, and what is still counted of them is counted together. A new one counts
 // from 0: Prometheus sees no increase in a series that begins with 1.
 func (m *Metrics) KeepRules(ids []string) {
 	come, gone := m.rules.keep(ids)
-	for _, id := range gone {
-		labels := prometheus.Labels{"rule": id}
-		m.runs.DeletePartialMatch(labels)
-		m.rows.DeletePartialMatch(labels)
-		m.runSeconds.DeletePartialMatch(labels)
+	for _, id := range gone { // series by series: a partial match looks at the series of all rules
+		for _, outcome := range outcomes {
+			m.runs.DeleteLabelValues(id, string(outcome))
+		}
+		for _, outcome := range rowOutcomes {
+			m.rows.DeleteLabelValues(id, outcome)
+		}
+		m.runSeconds.DeleteLabelValues(id)
 	}
 	for _, id := range come {
 		for _, outcome := range outcomes {
