@@ -5500,7 +5500,10 @@ export interface operations {
                 /** @description only of notices of this warehouse */
                 warehouse?: string;
             };
-            header?: never;
+            header?: {
+                /** @description picks translated titles */
+                "Accept-Language"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -5519,6 +5522,7 @@ export interface operations {
             /** @description OK */
             200: {
                 headers: {
+                    Vary?: string;
                     [name: string]: unknown;
                 };
                 content: {
