@@ -126,11 +126,9 @@ func (m *Metrics) Register(c prometheus.Collector) error { return m.registry.Reg
 func (m *Metrics) RunDone(run ledger.Run) {
 	rule := m.rules.bounded(run.Rule)
 	m.runs.WithLabelValues(rule, string(run.Outcome)).Inc()
-	for outcome, n := range map[string]int{
-		"matched": run.Matched, "errored": run.Errored, "unmatched": run.Rows - run.Matched - run.Errored, "stray": run.Strays,
-	} {
+	for i, n := range [len(rowOutcomes)]int{run.Matched, run.Rows - run.Matched - run.Errored, run.Errored, run.Strays} {
 		if n > 0 { // a result without rows may count as one that erred
-			m.rows.WithLabelValues(rule, outcome).Add(float64(n))
+			m.rows.WithLabelValues(rule, rowOutcomes[i]).Add(float64(n))
 		}
 	}
 	if run.Outcome != ledger.OutcomeSkipped {

@@ -145,7 +145,7 @@ func (m *Metrics) CapRules(most int) { m.rules.most = most }
 var outcomes = []ledger.Outcome{ledger.OutcomeOK, ledger.OutcomeDegraded, ledger.OutcomeFailed, ledger.OutcomeSkipped}
 
 // rowOutcomes are what comes of rows.
-var rowOutcomes = []string{"matched", "unmatched", "errored", "stray"}
+var rowOutcomes = [...]string{"matched", "unmatched", "errored", "stray"}
 
 // KeepRules says which rules there are: the others lose their series, and what is still counted of them is counted together. A new one counts
 // from 0: Prometheus sees no increase in a series that begins with 1.
