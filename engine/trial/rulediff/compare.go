@@ -189,7 +189,7 @@ type flatFields struct {
 }
 
 // identity are the fields that say which rule it is and where it stands, not what it does.
-var identity = map[string]bool{"ID": true, "Scope": true, "Placeholder": true, "File": true, "Checksum": true}
+var identity = map[string]bool{"ID": true, "Scope": true, "Placeholder": true, "File": true, "Checksum": true, "Kin": true}
 
 func flatten(r *rules.Rule) flatFields {
 	f := flatFields{values: map[string]string{}}
