@@ -261,7 +261,8 @@ func testWork(t *testing.T, build func(c *cluster) *sdkProgram) {
 			p.start(front.Addr)
 		}
 	}
-	done := n.awaitItems(item.Done, rounds*bins)
+	c.bins("A", -1, 1+rounds*bins, (rounds+1)*bins) // what is done of these shows that the program that was started last is at work, and can be told to stop
+	done := n.awaitItems(item.Done, (rounds+1)*bins)
 	handled := p.lines()
 	for _, one := range done {
 		if !slices.Contains(handled, bin(t, one)) {
