@@ -15,12 +15,11 @@ const handoverTime = 15 * time.Second
 // when an operator's switch left the rule free; since is when the files have changed, zero where they have not.
 func (u *unit) takeOver(before *unit, free, since time.Time) {
 	switch {
+	case before != nil && before.rule.Schedule != u.rule.Schedule:
+		u.catchUpFrom = since // what the new schedule would have had before was never due
 	case before != nil:
 		if before.madeIn == u.madeIn { // the one before may not have begun
 			u.catchUpFrom, u.wasDisabled, u.handover = before.catchUpFrom, before.wasDisabled, before.handover
-		}
-		if before.rule.Schedule != u.rule.Schedule {
-			u.catchUpFrom, u.wasDisabled, u.handover = since, false, 0 // what the new schedule would have had before was never due
 		}
 	case !since.IsZero():
 		u.catchUpFrom, u.wasDisabled, u.handover = since, true, handoverTime

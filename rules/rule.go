@@ -117,7 +117,7 @@ type Rule struct {
 	Checksum string // of everything above; changes when the rule's meaning does
 
 	// Kin is the same for the scopes of a rule that differ in their names and parameters alone: they have one time zone, and no overrides of their own. "" of a rule
-	// without scopes.
+	// that shares nothing: without scopes, or with a single one in its file.
 	Kin string `json:"-"`
 
 	origin origin // where each field stands in File, for problems found after decoding

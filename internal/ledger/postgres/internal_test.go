@@ -110,14 +110,10 @@ func TestNoticesAreCountedByIndex(t *testing.T) {
 				_, err := conn.Exec(t.Context(), q, pgx.QueryExecModeSimpleProtocol)
 				noError(t, err)
 			}
-			found, err := conn.Query(t.Context(), question, pgx.QueryExecModeSimpleProtocol)
-			noError(t, err)
-			plan, err := pgx.CollectRows(found, pgx.RowTo[string])
-			noError(t, err)
-			if text := strings.Join(plan, "\n"); !strings.Contains(text, "created_at_first_seq") || i == 1 && !strings.Contains(text, "Index Only Scan") {
+			if text := planOf(t, conn, question, pgx.QueryExecModeSimpleProtocol); !strings.Contains(text, "created_at_first_seq") || i == 1 && !strings.Contains(text, "Index Only Scan") {
 				t.Errorf("%s, step %d:\n%s", mode, i, text)
 			}
-			_, err = conn.Exec(t.Context(), "DEALLOCATE counted")
+			_, err := conn.Exec(t.Context(), "DEALLOCATE counted")
 			noError(t, err)
 		}
 	}
@@ -180,12 +176,9 @@ func TestSearchesGoByIndex(t *testing.T) {
 				noError(t, err)
 			}
 			lead, values := s.Lead(&args, args.At, args.N, args.ID)
-			found, err := tx.Query(t.Context(), "EXPLAIN "+queries.Get(lead), values...)
-			noError(t, err)
-			lines, err := pgx.CollectRows(found, pgx.RowTo[string])
-			noError(t, err)
+			plan := planOf(t, tx, "EXPLAIN "+queries.Get(lead), values...)
 			noError(t, tx.Rollback(t.Context()))
-			if plan := strings.Join(lines, "\n"); !strings.Contains(plan, index) || strings.Contains(plan, "Seq Scan") || s.Finding == nil && !strings.Contains(plan, way[f.Oldest]) {
+			if !strings.Contains(plan, index) || strings.Contains(plan, "Seq Scan") || s.Finding == nil && !strings.Contains(plan, way[f.Oldest]) {
 				t.Errorf("%+v is searched for by\n%s", f, plan)
 			}
 		}

@@ -19,7 +19,7 @@ test("where rules have a faster clock, times of the machine are shown by it", ()
   expect(shownMachine(demo, soon) - rulesAt(demo, 9 * minute)).toBe(18 * minute);
 });
 
-test("what has just happened by a fast clock is told from its own time; what is to come is not", () => {
+test("a fast clock tells a moment that has just passed as now, and a moment to come as to come", () => {
   expect(nowFor(1_000 * minute + 59_000, 1_000 * minute, 60)).toBe(1_000 * minute + 59_000);
   expect(nowFor(1_002 * minute, 1_000 * minute, 60)).toBe(1_000 * minute);
   expect(nowFor(999 * minute, 1_000 * minute, 60)).toBe(1_000 * minute);
