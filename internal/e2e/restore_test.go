@@ -209,6 +209,7 @@ func (s *restoreSite) survives(backUp, restore func()) {
 	s.move(4)
 	lost := s.send(3, "late")
 	awaitShown(t, clients, 12)
+	s.recorded(5 * (3 + 4))
 	for _, cl := range clients {
 		if cl.hasReset() != 0 {
 			t.Fatal("a client was reset before the restore")
