@@ -27,6 +27,7 @@ type RuleStatus struct {
 	RunSum   ledger.RunSum
 	Overdue  time.Duration // since when the next firing should have started; 0 while it is not due, and for a rule that is not enabled
 	Late     bool          // Overdue is more than a minute and the rule's interval
+	Since    time.Time     // since when it is not verified, late, failing or degraded, whichever comes first here; zero = it is well, or is not enabled
 	Warnings []string      // what does not keep it from running, each with its code
 
 	Promoted   time.Time // a rule in shadow is live since; zero = it is not
@@ -34,6 +35,8 @@ type RuleStatus struct {
 
 	lateness *lateness // nil of a rule that is not enabled
 	leftOut  time.Time // The unit has dropped the firings up to this one (catch_up: none).
+
+	unverified time.Time // since when it is not verified; zero while it is
 }
 
 // Status returns the status of every rule in every scope, by rule and scope as they were given. Where the ledger is out of
@@ -87,14 +90,31 @@ func (e *Engine) Standing(ctx context.Context) ([]RuleStatus, error) {
 		if s.lateness != nil {
 			s.Overdue, s.Late = s.lateness.overdue(progress[id], s.leftOut, now, term)
 		}
+		s.Since = s.unwellSince(progress[id].Unwell, now)
 	}
 	return list, err
+}
+
+// unwellSince is since when the rule is what it is, if that is not well. failing is since when its runs are not ok.
+func (s *RuleStatus) unwellSince(failing, now time.Time) time.Time {
+	switch {
+	case !s.Enabled:
+		return time.Time{}
+	case !s.Verified:
+		return s.unverified
+	case s.Late:
+		return now.Add(-s.Overdue)
+	case s.LastRun == nil || s.LastRun.Outcome != ledger.OutcomeFailed && s.LastRun.Outcome != ledger.OutcomeDegraded:
+		return time.Time{}
+	}
+	return failing
 }
 
 // unitStatus is what a unit's loop tells of itself.
 type unitStatus struct {
 	mu       sync.Mutex
 	verified bool
+	since    time.Time // it is not verified; zero while it is
 	reason   string
 	cause    error
 	columns  []row.Column // of the probe, when it was verified last
@@ -109,7 +129,7 @@ func (s *unitStatus) fill(to *RuleStatus) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	to.Verified, to.Reason, to.Cause, to.LastRun, to.Warnings = s.verified, s.reason, s.cause, s.last, slices.Concat(s.warnings, s.initial)
-	to.leftOut = s.leftOut
+	to.leftOut, to.unverified = s.leftOut, s.since
 	if s.verified {
 		to.NextDue = s.next
 	} else if s.reason == "" {
@@ -142,7 +162,7 @@ func (s *unitStatus) setVerified(columns []row.Column) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	news := !s.verified
-	s.verified, s.reason, s.cause, s.columns = true, "", nil, columns
+	s.verified, s.since, s.reason, s.cause, s.columns = true, time.Time{}, "", nil, columns
 	return news
 }
 
@@ -153,11 +173,14 @@ func (s *unitStatus) seenColumns() []row.Column {
 }
 
 // setReason tells whether that is news.
-func (s *unitStatus) setReason(cause error) bool {
+func (s *unitStatus) setReason(cause error, now time.Time) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	reason := cause.Error()
 	news := s.verified || s.reason != reason
+	if s.since.IsZero() {
+		s.since = now
+	}
 	s.verified, s.reason, s.cause = false, reason, cause
 	return news
 }

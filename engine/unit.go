@@ -68,6 +68,7 @@ func newUnit(e *Engine, r *rules.Rule) (*unit, error) {
 	if r.Probe.MaxCost > 0 {
 		u.cost = &planCost{}
 	}
+	u.status.since = u.made
 	u.term, u.turned = e.opts.Terms.Term()
 	u.madeIn = u.term.Number
 	return u, nil

@@ -29,7 +29,7 @@ func (u *unit) getReady(ctx context.Context, stop <-chan struct{}, until time.Ti
 		if ctx.Err() != nil {
 			return false
 		}
-		if u.status.setReason(err) {
+		if u.status.setReason(err, u.now()) {
 			u.logger().Warn("rule unverified: it does not run", "reason", err.Error())
 		}
 		u.expect(time.Time{}) // the scans of its group do not wait for it

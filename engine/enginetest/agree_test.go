@@ -194,7 +194,7 @@ func (p *pair) standing() {
 		list, err := l.Progress(ctx)
 		var text strings.Builder
 		for _, s := range list {
-			fmt.Fprint(&text, s.Rule, s.Scope, s.Done.Sub(start), s.Running.IsZero(), s.Running.UTC())
+			fmt.Fprint(&text, s.Rule, s.Scope, s.Done.Sub(start), s.Running.IsZero(), s.Running.UTC(), s.Unwell.UTC())
 		}
 		return text.String(), err
 	})

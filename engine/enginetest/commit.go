@@ -62,7 +62,12 @@ func (l *firingStore) Commit(ctx context.Context, c ledger.Claim, record *ledger
 	for _, n := range record.Notices {
 		l.add(n, &committed)
 	}
-	l.record(&record.Run)
+	switch recorded := l.record(&record.Run); {
+	case recorded.Outcome == ledger.OutcomeOK:
+		s.unwell = time.Time{}
+	case s.unwell.IsZero():
+		s.unwell = recorded.Due
+	}
 	if !record.Again {
 		if !s.isDone(s.running.Term, s.running.Due) {
 			s.term, s.done = s.running.Term, s.running.Due
@@ -89,15 +94,16 @@ type lastCommit struct {
 }
 
 // record adds the run, or a further part to a firing that is committed in parts.
-func (l *firingStore) record(run *ledger.Run) {
+func (l *firingStore) record(run *ledger.Run) ledger.Run {
 	at := slices.IndexFunc(l.runs, func(r ledger.Run) bool {
 		return r.Rule == run.Rule && r.Scope == run.Scope && r.Term == run.Term && r.Due.Equal(run.Due)
 	})
 	if at < 0 {
 		l.runs = append(l.runs, *run)
-		return
+		return *run
 	}
 	l.runs[at] = judge.AddPass(&l.runs[at], run)
+	return l.runs[at]
 }
 
 func (l *firingStore) add(n ledger.NewNotice, committed *ledger.CommitResult) {
@@ -213,7 +219,7 @@ func (l *historyStore) Progress(ctx context.Context) ([]ledger.Progress, error) 
 	defer leave()
 	var list []ledger.Progress
 	for id, s := range l.scopes {
-		p := ledger.Progress{Rule: id.rule, Scope: id.scope, Term: s.term, Done: s.done}
+		p := ledger.Progress{Rule: id.rule, Scope: id.scope, Term: s.term, Done: s.done, Unwell: s.unwell}
 		if s.done.IsZero() {
 			p.Done = s.known
 		}

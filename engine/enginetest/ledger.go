@@ -69,6 +69,7 @@ type scope struct {
 	known    time.Time
 	term     int64     // the clock term of done
 	done     time.Time // due time of the last firing that is done or was skipped
+	unwell   time.Time // due time of the first of the last runs that were all degraded or failed
 	mark     []row.Value
 	initial  string
 	memory   ledger.LookBack

@@ -31,7 +31,7 @@ func (l *sessionStore) BeginSession(ctx context.Context, n ledger.Node, lease ti
 		return err
 	}
 	defer leave()
-	n.Seen = l.now()
+	n.Seen, n.Changed = l.now(), l.now()
 	l.sessions[n.Session] = &sessionRow{n, lease}
 	return nil
 }
@@ -47,7 +47,10 @@ func (l *sessionStore) RenewSession(ctx context.Context, id, rules string, lease
 	if s == nil {
 		return ledger.ErrFenced
 	}
-	s.Rules, s.Seen, s.lease = rules, l.now(), lease
+	if s.Rules != rules {
+		s.Rules, s.Changed = rules, l.now()
+	}
+	s.Seen, s.lease = l.now(), lease
 	return nil
 }
 

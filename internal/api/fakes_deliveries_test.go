@@ -146,6 +146,10 @@ func (f *fakeDeliveries) OldestPending(context.Context) (map[string]time.Time, e
 	return map[string]time.Time{"gateway": bin().CreatedAt}, f.err
 }
 
+func (f *fakeDeliveries) OldestFailed(context.Context) (map[string]time.Time, error) {
+	return map[string]time.Time{"gateway": bin().CreatedAt.Add(-time.Hour)}, f.err
+}
+
 func (f *fakeDeliveries) CountDeliveries(context.Context) (map[string]map[ledger.DeliveryState]int64, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

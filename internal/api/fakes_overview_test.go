@@ -45,12 +45,12 @@ func (f *fakeOverview) served() overviewed {
 		list := twoScopes()
 		rule := *list[0].Rule
 		rule.ID, rule.Scope, rule.Shadow = "orphans", "", true
-		return append(list, engine.RuleStatus{Rule: &rule, Enabled: true}), f.failing()
+		return append(list, engine.RuleStatus{Rule: &rule, Enabled: true, Since: bin().CreatedAt.Add(-time.Hour)}), f.failing()
 	}, Node: func(context.Context) overview.NodeReport {
 		return overview.NodeReport{
 			Node: "one", Version: "test", Health: []wire.Health{{Part: "ledger", OK: f.failing() == nil}},
 			Nodes: []wire.NodeStatus{{
-				Name: "one", Version: "test", Rules: "0a1b2c", Started: bin().CreatedAt, Seen: bin().CreatedAt,
+				Name: "one", Version: "test", Rules: "0a1b2c", Started: bin().CreatedAt, Changed: bin().CreatedAt, Seen: bin().CreatedAt,
 				Lanes: []wire.HeldLanes{{Sink: "inbox", Warehouses: []string{"119240", "119241"}}},
 			}},
 		}

@@ -134,7 +134,7 @@ func twoScopes() []engine.RuleStatus {
 
 func ruleFiles() view.RuleFiles {
 	return view.RuleFiles{
-		Version: "0a1b2c", Stale: map[string]bool{"negative-bin-stock": true},
+		Version: "0a1b2c", Since: bin().CreatedAt, Stale: map[string]bool{"negative-bin-stock": true},
 		Problems: []wire.FileProblem{{Code: "unknown_field", File: "rules/stock.yaml", Line: 3, Col: 5, Message: "unknown field hwen", Hint: "did you mean when?"}},
 	}
 }

@@ -49,7 +49,7 @@ func TestOverview(t *testing.T) {
 
 // seen is what a narrowed caller is told.
 type seen struct {
-	Rules    map[string]int
+	Rules    wire.RuleHealthForm
 	Notices  wire.NoticeCountsForm
 	Findings []wire.FindingCountForm
 	Queues   []struct{ Name string }
@@ -95,8 +95,11 @@ func TestOverviewsAreNarrowed(t *testing.T) {
 		if count != c.count || urgent != c.urgent || s.Notices.LastHour != c.lastHour || !slices.Equal(s.Findings, c.findings) {
 			t.Errorf("%s%s: %d notices, %d urgent, %d in the last hour, %v", c.token, c.query, count, urgent, s.Notices.LastHour, s.Findings)
 		}
-		if s.Rules["ok"] != c.ok || s.Rules["disabled"] != c.disabled || s.Rules["unverified"] != 1 || s.Rules["shadow"] != 1 {
-			t.Errorf("%s%s: rules %v", c.token, c.query, s.Rules)
+		if since := s.Rules.UnverifiedSince; since == nil || !since.Equal(bin().CreatedAt.Add(-time.Hour)) {
+			t.Errorf("%s%s: unverified since %v", c.token, c.query, since)
+		}
+		if s.Rules.OK != c.ok || s.Rules.Disabled != c.disabled || s.Rules.Unverified != 1 || s.Rules.Shadow != 1 {
+			t.Errorf("%s%s: rules %+v", c.token, c.query, s.Rules)
 		}
 		if len(s.Queues) != 1 || len(s.Sinks) != 3 {
 			t.Errorf("%s%s: queues %v, sinks %v", c.token, c.query, s.Queues, s.Sinks)

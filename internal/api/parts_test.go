@@ -43,6 +43,7 @@ type parts struct {
 	Reads      inbox.ReadState
 	Sends      send.Sends
 	Deliveries history
+	Notices    queues.Notices
 	Sinks      map[string]view.ServedSink
 	Rules      liveRules
 	History    rulebook.RuleHistory
@@ -164,7 +165,7 @@ func (p *parts) rooms() []api.Room {
 		operate.New(operate.Deps{
 			Catalogue: p.Catalogue, Sinks: siteSinks, Book: p.Book, Origins: fakeOrigins{}, Silences: p.Silences, Clock: p.Clock, Tokens: p.Tokens, Audit: p.Audit, Rules: p.Rules, Logger: p.Logger,
 		}),
-		queues.New(queues.Deps{Queues: p.Queues, Logger: p.Logger}),
+		queues.New(queues.Deps{Queues: p.Queues, Notices: p.Notices, Logger: p.Logger}),
 		rulebook.New(rulebook.Deps{
 			Rules: p.Rules, History: p.History, RuleFiles: p.RuleFiles, Reload: p.Reload, Preview: p.Preview, Rewind: p.Rewind, RuleSource: p.RuleSource, Draft: p.Draft,
 			Scopes: fakeScopes{}, Audit: p.Audit, Logger: p.Logger,

@@ -1,11 +1,17 @@
 package api_test
 
 import (
+	"context"
+	"encoding/json"
+	"maps"
 	"net/http"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"tallyman/internal/notice"
+	"tallyman/internal/wire"
 )
 
 const queuePath = "/api/v1/queues/replenishment"
@@ -156,4 +162,60 @@ func TestQueueForms(t *testing.T) {
 			golden(t, r[0]+".xml", b.handleBody(t, http.MethodPost, queuePath+r[1], r[2], "Accept", "application/xml").body)
 		}
 	})
+}
+
+// someNotices are notices that items were made of, by id.
+type someNotices map[string]*notice.Notice
+
+func (s someNotices) Notices(_ context.Context, ids []string) (map[string]*notice.Notice, error) {
+	if s == nil {
+		return nil, errBroken
+	}
+	found := map[string]*notice.Notice{}
+	for _, id := range ids {
+		if n := s[id]; n != nil {
+			found[id] = n
+		}
+	}
+	return found, nil
+}
+
+// TestItemsHaveTitlesInTheReadersLanguage looks at items that were made of notices, at one that only looks like them, and at one of another warehouse.
+func TestItemsHaveTitlesInTheReadersLanguage(t *testing.T) {
+	t.Parallel()
+	elsewhere := *bin().Notice
+	elsewhere.ID, elsewhere.Warehouse = "n_else", "119241"
+	notices := someNotices{"n_abc": bin().Notice, "n_else": &elsewhere}
+	b := newBundle(func(p *parts) { p.Notices = notices })
+	b.handleBody(t, http.MethodPost, queuePath+"/items", `{"items":[{"id":"n_abc","warehouse":"119240","payload":{"id":"n_abc"}},
+		{"id":"n_first","warehouse":"119240","payload":{"id":"n_abc"}},{"id":"own","warehouse":"119240","payload":{"id":"n_abc"}},
+		{"id":"n_theirs","warehouse":"119240","payload":{"id":"n_else"}},{"id":"n_gone","warehouse":"119240","payload":{"id":"n_gone"}}]}`)
+	titles := func(got answer) map[string]string {
+		t.Helper()
+		var form wire.ItemsForm
+		if err := json.Unmarshal([]byte(got.body), &form); err != nil || got.status != http.StatusOK {
+			t.Fatalf("%d %s, %v", got.status, got.body, err)
+		}
+		found := map[string]string{}
+		for _, it := range form.Items {
+			found[it.ID] = it.Title
+		}
+		return found
+	}
+	for language, title := range map[string]string{"zh-CN": "库位 A-01 为 -3", "en": "Bin A-01 is at -3", "": "Bin A-01 is at -3"} {
+		want := map[string]string{"n_abc": title, "n_first": title, "own": "", "n_theirs": "", "n_gone": ""}
+		if got := titles(b.handle(t, queuePath+"/items", "Accept-Language", language)); !maps.Equal(got, want) {
+			t.Errorf("%s: %v", language, got)
+		}
+		one := b.handle(t, queuePath+"/items/n_abc", "Accept-Language", language)
+		if !strings.Contains(one.body, `"title":"`+title+`"`) || !strings.Contains(one.header.Get("Vary"), "Accept-Language") {
+			t.Errorf("%s: %s, it varies with %s", language, one.body, one.header.Get("Vary"))
+		}
+	}
+	notices = nil
+	b = newBundle(func(p *parts) { p.Notices = notices })
+	b.handleBody(t, http.MethodPost, queuePath+"/items", `{"items":[{"id":"n_abc","warehouse":"119240","payload":{"id":"n_abc"}}]}`)
+	if got := titles(b.handle(t, queuePath+"/items")); !maps.Equal(got, map[string]string{"n_abc": ""}) {
+		t.Errorf("while notices cannot be read: %v", got)
+	}
 }

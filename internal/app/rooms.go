@@ -35,7 +35,7 @@ func (a *App) rooms(meter *metrics.Metrics, streams *stream.Hub, counts *ruleCou
 		operate.New(operate.Deps{
 			Catalogue: a.ledger, Sinks: authoring.Sinks(a.cfg), Book: a.ledger, Origins: a.ledger, Origin: a.originName(), Silences: a.servedSilences(), Clock: a.servedClock(), Tokens: a.tokens, Audit: a.ledger, Rules: a.engine, Logger: a.log,
 		}),
-		queues.New(queues.Deps{Queues: a.index.served(), Logger: a.log}),
+		queues.New(queues.Deps{Queues: a.index.served(), Notices: a.ledger, Logger: a.log}),
 		rulebook.New(rulebook.Deps{
 			Rules: ruleDesk{a.engine, why.New(a.engine, a.ledger, &a.silences)}, History: a.ledger, RuleFiles: a.ruleFiles, Preview: a.authoring.Preview, Rewind: a.authoring.Rewind, RuleSource: a.ruleSource, Draft: a.authoring.Draft, Scopes: scopeDesk{a.ledger, a.book}, Audit: a.ledger,
 			Reload: func(ctx context.Context, who ledger.Author) (wire.Reloaded, error) {

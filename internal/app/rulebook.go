@@ -38,6 +38,7 @@ type ruleBook struct {
 	mu    sync.Mutex
 	files *rules.Set      // as they were read
 	set   *rules.Set      // files, with what is wrong with the scopes that queries list
+	wrong time.Time       // since when set has problems; zero = it has none
 	kept  []*rules.Rule   // in force, as they are written: a rule whose scopes come from a query is rules.MadeUp
 	rules []*rules.Rule   // in force, in each scope
 	stale map[string]bool // ids of those that are in force as they were before their file went bad
@@ -74,6 +75,11 @@ func (b *ruleBook) put(files *rules.Set, kept []*rules.Rule, in *expansion, stal
 	defer b.mu.Unlock()
 	b.files, b.kept, b.stale, b.seen, b.again = files, kept, stale, seen, time.Time{}
 	b.set, b.rules = in.set, in.list
+	if len(in.set.Problems) == 0 {
+		b.wrong = time.Time{}
+	} else if b.wrong.IsZero() {
+		b.wrong = time.Now()
+	}
 	signal(b.queries)
 }
 
@@ -95,6 +101,13 @@ func (b *ruleBook) get() (set *rules.Set, list []*rules.Rule, stale map[string]b
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.set, b.rules, b.stale
+}
+
+// wrongSince is since when the files, or the scopes that queries list, have problems; zero = they have none.
+func (b *ruleBook) wrongSince() time.Time {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.wrong
 }
 
 // fingerprint is that of the files that were read; none when they are to be read again.

@@ -32,7 +32,7 @@ func TestListsThatAreNotRead(t *testing.T) {
 		l := &listless{}
 		b := &ruleBook{ledger: l, log: slog.New(slog.DiscardHandler), lists: make(chan struct{}, 1), queries: make(chan struct{}, 1)}
 		listed := []*rules.Rule{{ID: "low", Scopes: &rules.ScopeQuery{}, Placeholder: rules.MadeUp}}
-		b.put(&rules.Set{}, listed, &expansion{}, nil, "1")
+		b.put(&rules.Set{}, listed, &expansion{set: &rules.Set{}}, nil, "1")
 		ctx, stop := context.WithCancel(t.Context())
 		go b.followLists(ctx)
 		if err := b.listsChanged(ctx); err != nil {

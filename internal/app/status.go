@@ -62,7 +62,7 @@ func (a *App) status(ctx context.Context) (wire.StatusReport, error) {
 // ruleFiles is what the node knows of its rule files.
 func (a *App) ruleFiles() view.RuleFiles {
 	set, _, stale := a.book.get()
-	return view.RuleFiles{Problems: view.FileProblems(set.Problems), Stale: stale, Version: a.engine.Version()}
+	return view.RuleFiles{Problems: view.FileProblems(set.Problems), Since: a.book.wrongSince(), Stale: stale, Version: a.engine.Version()}
 }
 
 func ruleStatus(u engine.RuleStatus) wire.RuleStatus {
@@ -72,7 +72,7 @@ func ruleStatus(u engine.RuleStatus) wire.RuleStatus {
 	}
 	s.Warnings, s.Shadow = u.Warnings, u.Rule.Shadow
 	s.Recent = view.NewRecent(u.RunSum)
-	s.Late, s.Overdue = u.Late, view.Seconds(u.Overdue)
+	s.Late, s.Overdue, s.Since = u.Late, view.Seconds(u.Overdue), wire.Moment(u.Since)
 	if !u.Promoted.IsZero() {
 		promoted := u.Promoted.UTC()
 		s.Promoted = &promoted
@@ -165,7 +165,7 @@ func (a *App) nodes(ctx context.Context) (list []wire.NodeStatus) {
 			n.Version, n.Rules = a.opts.Version, here
 		}
 		list = append(list, wire.NodeStatus{
-			Name: n.Name, Version: n.Version, Rules: n.Rules, Started: n.Started.UTC(), Seen: n.Seen.UTC(),
+			Name: n.Name, Version: n.Version, Rules: n.Rules, Started: n.Started.UTC(), Changed: n.Changed.UTC(), Seen: n.Seen.UTC(),
 			Differs: n.Version != a.opts.Version || n.Rules != here, Lanes: heldBy(n.Session, lanes),
 		})
 	}

@@ -19,6 +19,7 @@ type Sizes struct {
 	Suspended int64
 	Stored    int64
 	Dead      int64
+	DeadSince time.Time // when the first of them died; zero = there is none
 	Pause     Pause
 	Recent    Recent
 
@@ -46,6 +47,7 @@ func (s *Sizes) Of(scope Scope) Sizes {
 		sum.Suspended += d.Suspended
 		sum.Stored += d.Stored
 		sum.Dead += d.Dead
+		sum.DeadSince = earlier(sum.DeadSince, d.DeadSince)
 		sum.Recent.Pushed += d.Recent.Pushed
 		sum.Recent.Done += d.Recent.Done
 		sum.Recent.Failed += d.Recent.Failed
@@ -53,12 +55,18 @@ func (s *Sizes) Of(scope Scope) Sizes {
 		for i, level := range d.Levels {
 			all := &sum.Levels[i]
 			all.Ready += level.Ready
-			if !level.Oldest.IsZero() && (all.Oldest.IsZero() || level.Oldest.Before(all.Oldest)) {
-				all.Oldest = level.Oldest
-			}
+			all.Oldest = earlier(all.Oldest, level.Oldest)
 		}
 	}
 	return sum
+}
+
+// earlier is the earlier of two times, of which the zero one does not count.
+func earlier(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
+	}
+	return a
 }
 
 // Depth is how much of a queue belongs to one warehouse.
@@ -71,7 +79,8 @@ type Depth struct {
 	Suspended int64
 	Stored    int64
 	Dead      int64
-	Levels    []Level // 5 to 1
+	DeadSince time.Time // when the first of them died; zero = there is none
+	Levels    []Level   // 5 to 1
 	Recent    Recent
 }
 

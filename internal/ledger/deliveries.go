@@ -42,6 +42,8 @@ type DeliveryCounts interface {
 	// OldestPending returns by sink since when its oldest pending delivery waits: since its notice was made; under a strategy since it may be tried
 	// first. One that a silence holds back or that is behind another waits for those. A time that is to come = none has had its time yet.
 	OldestPending(ctx context.Context) (map[string]time.Time, error)
+	// OldestFailed returns by sink when the first failed of up to MostCounted deliveries that have failed.
+	OldestFailed(ctx context.Context) (map[string]time.Time, error)
 	// DeliveryCauses groups what failed or timed out by why it did, of one warehouse ("" = all): it looks at up to MostCounted deliveries of each sink
 	// and state.
 	DeliveryCauses(ctx context.Context, warehouse string) ([]DeliveryCause, error)

@@ -52,6 +52,7 @@ type Progress struct {
 	Done        time.Time // due time of the last firing that is done or was skipped; before the first when the rule was registered
 	RunningTerm int64     // the clock term of Running
 	Running     time.Time // due time of the firing that a node holds by a lease that is in force; zero = none does
+	Unwell      time.Time // due time of the first of the last runs that were all degraded or failed; zero = the last was ok, or there is none
 }
 
 // RunSum is how many rows the kept runs of a rule in a scope have seen, and how many of them could not be judged or told.

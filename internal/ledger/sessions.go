@@ -39,6 +39,7 @@ type Node struct {
 	Version string // of the program
 	Rules   string // a hash of the rules that it runs
 	Started time.Time
+	Changed time.Time     // since when it runs these rules, by the ledger's clock
 	Seen    time.Time     // when the lease began last, by the ledger's clock
 	Left    time.Duration // of the lease; it is over where nothing is left
 }

@@ -134,6 +134,7 @@ type SinkForm struct {
 	Deliveries StateCountsForm   `json:"deliveries" xml:"deliveries" doc:"that the ledger keeps, by state; each is counted up to 10000, which stands for so many or more"`
 	Oldest     *time.Time        `json:"oldest,omitempty" xml:"oldest,omitempty" doc:"since when its oldest pending delivery could have been delivered; absent where none waits. What a silence holds back, or a strategy puts off, does not wait"`
 	OldestSecs float64           `json:"oldestSeconds,omitempty" xml:"oldestSeconds,omitempty" doc:"how long that is"`
+	Failed     *time.Time        `json:"failedSince,omitempty" xml:"failedSince,omitempty" doc:"when the first of its failed deliveries failed"`
 	Push       *PushStatusForm   `json:"push,omitempty" xml:"push,omitempty" doc:"of a push channel: how it does on the node that answers"`
 	Settings   *PushSettingsForm `json:"settings,omitempty" xml:"settings,omitempty" doc:"of a push channel: what the configuration says"`
 }

@@ -23,6 +23,7 @@ type QueueForm struct {
 	Suspended int64        `json:"suspended" xml:"suspended"`
 	Stored    int64        `json:"stored" xml:"stored"`
 	Dead      int64        `json:"dead" xml:"dead"`
+	DeadSince *time.Time   `json:"deadSince,omitempty" xml:"deadSince,omitempty" doc:"when the first of the dead died"`
 	Levels    []LevelForm  `json:"levels" xml:"levels>level" doc:"what is ready, by priority, in the order of service" nullable:"false"`
 	Recent    MovedForm    `json:"recent" xml:"recent" doc:"what has moved of late, on all nodes together; begins anew when Redis has lost its data"`
 	Paused    bool         `json:"paused" xml:"paused" doc:"nothing is leased until it is resumed"`
@@ -107,6 +108,7 @@ type ItemForm struct {
 	Score            int64      `json:"score,omitempty" xml:"score,omitempty" doc:"ready: its place in the order of service as a number, the lower is served first"`
 	Priority         int        `json:"priority" xml:"priority"`
 	Order            string     `json:"order,omitempty" xml:"order,omitempty" doc:"inside the priority, as a number: the lowest is served first; absent: since when it is ready"`
+	Title            string     `json:"title,omitempty" xml:"title,omitempty" doc:"of the notice that it was made of, in the language of the request; lists and single items alone have it"`
 	Payload          Payload    `json:"payload" xml:"payload"`
 	Attempt          int        `json:"attempt" xml:"attempt" doc:"of its last lease"`
 	Failures         int        `json:"failures" xml:"failures"`

@@ -48,6 +48,7 @@ type ScopeForm struct {
 	Reason      string      `json:"reason,omitempty" xml:"reason,omitempty" doc:"why it is not verified"`
 	Late        bool        `json:"late,omitempty" xml:"late,omitempty" doc:"its next firing is overdue by more than a minute and its interval, of which five minutes count at most"`
 	Overdue     float64     `json:"overdueSeconds,omitempty" xml:"overdueSeconds,omitempty" doc:"since when its next firing should have started"`
+	Since       *time.Time  `json:"since,omitempty" xml:"since,omitempty" doc:"since when it is degraded, failing, unverified or late"`
 	NextDue     *time.Time  `json:"nextDue,omitempty" xml:"nextDue,omitempty"`
 	LastRun     *RunStatus  `json:"lastRun,omitempty" xml:"lastRun,omitempty"`
 	Pending     int         `json:"pending" xml:"pending" doc:"findings that wait for their time"`

@@ -38,6 +38,7 @@ type NodeStatus struct {
 	Rules   string    `json:"rules" xml:"rules" doc:"a hash of the rules that it runs"`
 	Differs bool      `json:"differs,omitempty" xml:"differs,omitempty" doc:"it runs another program or other rules than the node that answers"`
 	Started time.Time `json:"started" xml:"started"`
+	Changed time.Time `json:"changed" xml:"changed" doc:"since when it runs these rules"`
 	Seen    time.Time `json:"seen" xml:"seen" doc:"when it was last there; it says so eight times in the length of node.lease, and after that length it is gone"`
 
 	Lanes []HeldLanes `json:"lanes" xml:"lanes>sink" doc:"that it drains at this moment, by sink" nullable:"false"`
@@ -63,6 +64,7 @@ type RuleStatus struct {
 	Reason   string      `json:"reason,omitempty" xml:"reason,omitempty" doc:"why it is not verified"`
 	Late     bool        `json:"late,omitempty" xml:"late,omitempty" doc:"its next firing is overdue by more than a minute and its interval, of which five minutes count at most; a rule that is disabled is not late"`
 	Overdue  float64     `json:"overdueSeconds,omitempty" xml:"overdueSeconds,omitempty" doc:"since when its next firing should have started"`
+	Since    *time.Time  `json:"since,omitempty" xml:"since,omitempty" doc:"since when it is not verified, late, or not ok"`
 	NextDue  *time.Time  `json:"nextDue,omitempty" xml:"nextDue,omitempty"`
 	LastRun  *RunStatus  `json:"lastRun,omitempty" xml:"lastRun,omitempty"`
 	Warnings []string    `json:"warnings,omitempty" xml:"warnings>warning,omitempty" doc:"what does not keep it from running, each with its code" nullable:"false"`
@@ -121,20 +123,22 @@ type DeliveryCount struct {
 
 // OverviewForm is how everything is, at a glance.
 type OverviewForm struct {
-	XMLName  xml.Name           `json:"-" xml:"overview"`
-	At       time.Time          `json:"at" xml:"at" doc:"when this was looked up"`
-	Node     string             `json:"node" xml:"node" doc:"the name of the node that answers"`
-	Version  string             `json:"version" xml:"version" doc:"of the program"`
-	Rules    RuleHealthForm     `json:"rules" xml:"rules" doc:"each scope of a rule counts; of the warehouses, and those without scopes"`
-	Paused   *SwitchForm        `json:"paused,omitempty" xml:"paused,omitempty" doc:"every rule is stopped"`
-	Problems int                `json:"problems" xml:"problems" doc:"of the rule files, which GET /rules lists"`
-	Notices  NoticeCountsForm   `json:"notices" xml:"notices" doc:"that were made, for these warehouses"`
-	Findings []FindingCountForm `json:"findings" xml:"findings>warehouse" doc:"that are open, by the warehouse of their notice; before there is one, by their scope" nullable:"false"`
-	Queues   []QueueForm        `json:"queues" xml:"queues>queue" doc:"in the order of their names" nullable:"false"`
-	Sinks    []SinkForm         `json:"sinks" xml:"sinks>sink" doc:"in the order of their names" nullable:"false"`
-	Nodes    []NodeStatus       `json:"nodes" xml:"nodes>node" doc:"that run, the one that answers among them" nullable:"false"`
-	Health   []Health           `json:"health" xml:"health>dependency" doc:"what the node depends on" nullable:"false"`
-	Stale    []string           `json:"stale,omitempty" xml:"stale>part,omitempty" enum:"rules,notices,findings,queues,sinks" doc:"parts that could not be looked up: they are as they were before, or empty, and health says why" nullable:"false"`
+	XMLName       xml.Name           `json:"-" xml:"overview"`
+	At            time.Time          `json:"at" xml:"at" doc:"when this was looked up"`
+	Node          string             `json:"node" xml:"node" doc:"the name of the node that answers"`
+	Version       string             `json:"version" xml:"version" doc:"of the program"`
+	Rules         RuleHealthForm     `json:"rules" xml:"rules" doc:"each scope of a rule counts; of the warehouses, and those without scopes"`
+	Paused        *SwitchForm        `json:"paused,omitempty" xml:"paused,omitempty" doc:"every rule is stopped"`
+	Problems      int                `json:"problems" xml:"problems" doc:"of the rule files, which GET /rules lists"`
+	ProblemsSince *time.Time         `json:"problemsSince,omitempty" xml:"problemsSince,omitempty" doc:"since when the rule files have problems"`
+	Notices       NoticeCountsForm   `json:"notices" xml:"notices" doc:"that were made, for these warehouses"`
+	Findings      []FindingCountForm `json:"findings" xml:"findings>warehouse" doc:"that are open, by the warehouse of their notice; before there is one, by their scope" nullable:"false"`
+	Queues        []QueueForm        `json:"queues" xml:"queues>queue" doc:"in the order of their names" nullable:"false"`
+	Sinks         []SinkForm         `json:"sinks" xml:"sinks>sink" doc:"in the order of their names" nullable:"false"`
+	Nodes         []NodeStatus       `json:"nodes" xml:"nodes>node" doc:"that run, the one that answers among them" nullable:"false"`
+	Health        []Health           `json:"health" xml:"health>dependency" doc:"what the node depends on" nullable:"false"`
+	Stale         []string           `json:"stale,omitempty" xml:"stale>part,omitempty" enum:"rules,notices,findings,queues,sinks" doc:"parts that could not be looked up: they are as they were before, or empty, and health says why" nullable:"false"`
+	StaleSince    *time.Time         `json:"staleSince,omitempty" xml:"staleSince,omitempty" doc:"when a look at the parts first lacked one of them; each look since then has lacked some"`
 }
 
 // RuleHealthForm is how many rules are in which health, each scope for itself.
@@ -147,6 +151,11 @@ type RuleHealthForm struct {
 	Waiting    int `json:"waiting" xml:"waiting,attr"`
 	Disabled   int `json:"disabled" xml:"disabled,attr"`
 	Shadow     int `json:"shadow" xml:"shadow,attr" doc:"of all these, those in shadow that are not promoted"`
+
+	DegradedSince   *time.Time `json:"degradedSince,omitempty" xml:"degradedSince,omitempty" doc:"since when the first of the degraded is not ok"`
+	FailingSince    *time.Time `json:"failingSince,omitempty" xml:"failingSince,omitempty" doc:"since when the first of the failing is not ok"`
+	UnverifiedSince *time.Time `json:"unverifiedSince,omitempty" xml:"unverifiedSince,omitempty" doc:"since when the node that answers cannot verify the first of them"`
+	LateSince       *time.Time `json:"lateSince,omitempty" xml:"lateSince,omitempty" doc:"when the firing was due that is overdue for longest"`
 }
 
 // NoticeCountsForm is how many notices were made lately.

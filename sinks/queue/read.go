@@ -341,6 +341,6 @@ func (q *Queue) awaitMoves(ctx context.Context, l *queueLine, epoch string, move
 const (
 	sizesAtOnce = 200 // warehouses that are counted by one call
 	sizesHead   = 5   // values before the rows
-	sizesCounts = 10  // of a row, behind the name and before the levels
+	sizesCounts = 11  // of a row, behind the name and before the levels
 	sizesRow    = 1 + sizesCounts + 2*item.Levels
 )

@@ -63,7 +63,7 @@ func TestSizes(t *testing.T) {
 			t.Fatal(err)
 		}
 		want := item.Sizes{
-			Ready: 3, Assigned: 1, Leased: 1, Delayed: 1, Suspended: 1, Stored: 1, Dead: 1,
+			Ready: 3, Assigned: 1, Leased: 1, Delayed: 1, Suspended: 1, Stored: 1, Dead: 1, DeadSince: morning,
 			Levels: []item.Level{
 				{Priority: 5, Ready: 2, Oldest: morning.Add(40 * time.Minute)},
 				{Priority: 4},
@@ -74,7 +74,7 @@ func TestSizes(t *testing.T) {
 			Recent: item.Recent{Span: 5 * time.Minute, Pushed: 1},
 		}
 		want.Warehouses = []item.Depth{{
-			Ready: 3, Assigned: 1, Leased: 1, Delayed: 1, Suspended: 1, Stored: 1, Dead: 1, Recent: item.Recent{Span: 5 * time.Minute, Pushed: 1},
+			Ready: 3, Assigned: 1, Leased: 1, Delayed: 1, Suspended: 1, Stored: 1, Dead: 1, DeadSince: morning, Recent: item.Recent{Span: 5 * time.Minute, Pushed: 1},
 			Levels: want.Levels,
 		}}
 		if fmt.Sprint(got) != fmt.Sprint(want) {

@@ -69,7 +69,7 @@ func readDepth(row []string) (item.Depth, error) {
 		return item.Depth{}, err
 	}
 	d := item.Depth{
-		Warehouse: name, Assigned: n[0], Leased: n[1], Delayed: n[2], Suspended: n[3], Stored: n[4], Dead: n[5],
+		Warehouse: name, Assigned: n[0], Leased: n[1], Delayed: n[2], Suspended: n[3], Stored: n[4], Dead: n[5], DeadSince: fromMicro(n[10]),
 		Recent: item.Recent{Pushed: n[6], Done: n[7], Failed: n[8], Dead: n[9]}, Levels: make([]item.Level, item.Levels),
 	}
 	for i := range d.Levels {

@@ -811,6 +811,9 @@ type Item struct {
 	State    ItemState `json:"state"`
 	Suspends int64     `json:"suspends"`
 
+	// Title of the notice that it was made of, in the language of the request; lists and single items alone have it
+	Title *string `json:"title,omitempty"`
+
 	// Warehouse that it belongs to; absent: none
 	Warehouse *string `json:"warehouse,omitempty"`
 
@@ -1316,8 +1319,11 @@ type Queue struct {
 	// Assigned ready for one worker alone
 	Assigned int64 `json:"assigned"`
 	Dead     int64 `json:"dead"`
-	Delayed  int64 `json:"delayed"`
-	Leased   int64 `json:"leased"`
+
+	// DeadSince when the first of the dead died
+	DeadSince *time.Time `json:"deadSince,omitempty"`
+	Delayed   int64      `json:"delayed"`
+	Leased    int64      `json:"leased"`
 
 	// Levels what is ready, by priority, in the order of service
 	Levels []Level `json:"levels"`
@@ -1667,6 +1673,9 @@ type TracedItem struct {
 	State    TracedItemState `json:"state"`
 	Suspends int64           `json:"suspends"`
 
+	// Title of the notice that it was made of, in the language of the request; lists and single items alone have it
+	Title *string `json:"title,omitempty"`
+
 	// Trace its push, then every change, of all its lives; empty where the queue has no ledger
 	Trace []Move `json:"trace"`
 
@@ -1931,6 +1940,9 @@ type ListItemsParams struct {
 
 	// Test of the test twin
 	Test *bool `form:"test,omitempty" json:"test,omitempty"`
+
+	// AcceptLanguage picks translated titles
+	AcceptLanguage *string `json:"Accept-Language,omitempty"`
 }
 
 // ListItemsParamsState defines parameters for ListItems.
@@ -1949,6 +1961,9 @@ type PushItemsParams struct {
 type GetItemParams struct {
 	// Test the item is in the test twin
 	Test *bool `form:"test,omitempty" json:"test,omitempty"`
+
+	// AcceptLanguage picks translated titles
+	AcceptLanguage *string `json:"Accept-Language,omitempty"`
 }
 
 // RankItemParams defines parameters for RankItem.
@@ -4149,6 +4164,21 @@ func NewListItemsRequest(server string, queue string, params *ListItemsParams) (
 		return nil, err
 	}
 
+	if params != nil {
+
+		if params.AcceptLanguage != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Accept-Language", *params.AcceptLanguage, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Accept-Language", headerParam0)
+		}
+
+	}
+
 	return req, nil
 }
 
@@ -4277,6 +4307,21 @@ func NewGetItemRequest(server string, queue string, id string, params *GetItemPa
 	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
 	if err != nil {
 		return nil, err
+	}
+
+	if params != nil {
+
+		if params.AcceptLanguage != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Accept-Language", *params.AcceptLanguage, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Accept-Language", headerParam0)
+		}
+
 	}
 
 	return req, nil
@@ -6240,6 +6285,11 @@ func (r GetQueueResponse) ContentType() string {
 	return ""
 }
 
+// ListItemsResponse200Headers the declared response headers of an HTTP 200 response for ListItems
+type ListItemsResponse200Headers struct {
+	Vary *string
+}
+
 type ListItemsResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -6251,6 +6301,8 @@ type ListItemsResponse struct {
 	ApplicationproblemJSON4XX *Problem
 	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
 	ApplicationproblemJSONDefault *Problem
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *ListItemsResponse200Headers
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
@@ -6364,6 +6416,11 @@ func (r PushItemsResponse) ContentType() string {
 	return ""
 }
 
+// GetItemResponse200Headers the declared response headers of an HTTP 200 response for GetItem
+type GetItemResponse200Headers struct {
+	Vary *string
+}
+
 type GetItemResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -6375,6 +6432,8 @@ type GetItemResponse struct {
 	ApplicationproblemJSON4XX *Problem
 	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
 	ApplicationproblemJSONDefault *Problem
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *GetItemResponse200Headers
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
@@ -8812,6 +8871,19 @@ func ParseListItemsResponse(rsp *http.Response) (*ListItemsResponse, error) {
 
 	}
 
+	switch {
+	case rsp.StatusCode == 200:
+		var headers ListItemsResponse200Headers
+		if values := rsp.Header.Values("Vary"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Vary", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.Vary = &value
+		}
+		response.Headers200 = &headers
+	}
+
 	return response, nil
 }
 
@@ -8916,6 +8988,19 @@ func ParseGetItemResponse(rsp *http.Response) (*GetItemResponse, error) {
 	case true:
 		// Content-type (application/problem+xml) unsupported
 
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers GetItemResponse200Headers
+		if values := rsp.Header.Values("Vary"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Vary", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.Vary = &value
+		}
+		response.Headers200 = &headers
 	}
 
 	return response, nil

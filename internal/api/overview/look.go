@@ -47,7 +47,8 @@ func (l *lookout) look(ctx context.Context) *outlook {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lookTimeout) // others wait for it, too
 	defer cancel()
 	began := time.Now()
-	o := &outlook{at: l.deps.Rules.Now(), problems: len(l.deps.RuleFiles().Problems)}
+	files := l.deps.RuleFiles()
+	o := &outlook{at: l.deps.Rules.Now(), problems: len(files.Problems), faulty: files.Since}
 	var took time.Duration
 	var noQueues bool
 	var parts sync.WaitGroup
@@ -62,6 +63,11 @@ func (l *lookout) look(ctx context.Context) *outlook {
 		o.stale = append(o.stale, "queues")
 	}
 	slices.Sort(o.stale)
+	if len(o.stale) > 0 {
+		if o.staleSince = l.last.staleSince; o.staleSince.IsZero() {
+			o.staleSince = began
+		}
+	}
 	for _, s := range l.deps.Rules.Switches() {
 		if s.Rule == ledger.Every {
 			o.paused = view.NewSwitchForm(&s)

@@ -19,12 +19,15 @@ type outlook struct {
 	rules    map[string]*wire.RuleHealthForm // by scope
 	paused   *wire.SwitchForm
 	problems int
+	faulty   time.Time // since when there are problems
 	notices  counted
 	findings []ledger.FindingCount
 	queues   []queueLook
 	sinks    []wire.SinkForm
 	counts   view.PendingCounts // that the sinks have
 	stale    []string
+
+	staleSince time.Time // when one of the looks that lacked a part was the first, up to this one
 }
 
 // form is what those see of the outlook who see these warehouses; none = all of them. Texts that belong to no warehouse are for those who see
@@ -32,8 +35,8 @@ type outlook struct {
 func (o *outlook) form(warehouses []string, everywhere bool) *wire.OverviewForm {
 	sees := func(warehouse string) bool { return len(warehouses) == 0 || slices.Contains(warehouses, warehouse) }
 	f := &wire.OverviewForm{
-		At: o.at.UTC(), Node: o.node.Node, Version: o.node.Version, Paused: o.paused, Problems: o.problems, Findings: []wire.FindingCountForm{},
-		Queues: o.queueForms(warehouses), Sinks: wire.NotNil(o.sinks), Nodes: wire.NotNil(o.node.Nodes), Health: wire.NotNil(o.node.Health), Stale: o.stale,
+		At: o.at.UTC(), Node: o.node.Node, Version: o.node.Version, Paused: o.paused, Problems: o.problems, ProblemsSince: wire.Moment(o.faulty), Findings: []wire.FindingCountForm{},
+		Queues: o.queueForms(warehouses), Sinks: wire.NotNil(o.sinks), Nodes: wire.NotNil(o.node.Nodes), Health: wire.NotNil(o.node.Health), Stale: o.stale, StaleSince: wire.Moment(o.staleSince),
 	}
 	if !everywhere {
 		f.Sinks, f.Health = wire.NotNil(api.OwnSinks(f.Sinks)), wire.NotNil(api.OwnHealth(f.Health))
@@ -89,29 +92,42 @@ func (o *outlook) queueForms(warehouses []string) []wire.QueueForm {
 
 // countRule counts a rule in a scope.
 func countRule(f *wire.RuleHealthForm, s *engine.RuleStatus, promoted bool) {
+	since := wire.Moment(s.Since)
+	one := wire.RuleHealthForm{}
 	switch view.HealthOf(s) {
 	case "ok":
-		f.OK++
+		one.OK = 1
 	case "degraded":
-		f.Degraded++
+		one.Degraded, one.DegradedSince = 1, since
 	case "failing":
-		f.Failing++
+		one.Failing, one.FailingSince = 1, since
 	case "unverified":
-		f.Unverified++
+		one.Unverified, one.UnverifiedSince = 1, since
 	case "late":
-		f.Late++
+		one.Late, one.LateSince = 1, since
 	case "waiting":
-		f.Waiting++
+		one.Waiting = 1
 	case "disabled":
-		f.Disabled++
+		one.Disabled = 1
 	}
 	if s.Rule.Shadow && !promoted {
-		f.Shadow++
+		one.Shadow = 1
 	}
+	addHealth(f, &one)
 }
 
 func addHealth(f, other *wire.RuleHealthForm) {
 	f.OK, f.Degraded, f.Failing = f.OK+other.OK, f.Degraded+other.Degraded, f.Failing+other.Failing
 	f.Unverified, f.Late, f.Waiting = f.Unverified+other.Unverified, f.Late+other.Late, f.Waiting+other.Waiting
 	f.Disabled, f.Shadow = f.Disabled+other.Disabled, f.Shadow+other.Shadow
+	f.DegradedSince, f.FailingSince = first(f.DegradedSince, other.DegradedSince), first(f.FailingSince, other.FailingSince)
+	f.UnverifiedSince, f.LateSince = first(f.UnverifiedSince, other.UnverifiedSince), first(f.LateSince, other.LateSince)
+}
+
+// first is the earlier of two times; nil is none.
+func first(a, b *time.Time) *time.Time {
+	if a == nil || b != nil && b.Before(*a) {
+		return b
+	}
+	return a
 }

@@ -31,15 +31,28 @@ type (
 		Limit     api.Limit[api.OfItems] `query:"limit" doc:"items in a page"`
 		After     string                 `query:"after" doc:"the cursor of the page before"`
 		Test      api.Flag               `query:"test" doc:"of the test twin"`
+		Language  string                 `header:"Accept-Language" doc:"picks translated titles"`
 	}
 	itemInput struct {
 		QueuePath
 		ItemPath
 		Test api.Flag `query:"test" doc:"the item is in the test twin"`
 	}
-	itemsOutput      struct{ Body wire.ItemsForm }
-	tracedItemOutput struct{ Body wire.TracedItemForm }
-	rankOutput       struct{ Body wire.RankForm }
+	tracedItemInput struct {
+		QueuePath
+		ItemPath
+		Test     api.Flag `query:"test" doc:"the item is in the test twin"`
+		Language string   `header:"Accept-Language" doc:"picks translated titles"`
+	}
+	itemsOutput struct {
+		Vary string `header:"Vary"`
+		Body wire.ItemsForm
+	}
+	tracedItemOutput struct {
+		Vary string `header:"Vary"`
+		Body wire.TracedItemForm
+	}
+	rankOutput struct{ Body wire.RankForm }
 )
 
 // itemState is read as text, so that a bad one gets the code that it has everywhere.
@@ -93,14 +106,17 @@ func (h *Handlers) listItems(ctx context.Context, in *itemsInput) (*itemsOutput,
 	if err != nil {
 		return nil, h.listFailed(ctx, in.Queue, err)
 	}
-	out := &itemsOutput{Body: wire.ItemsForm{Items: make([]wire.ItemForm, len(page.Items))}}
+	out := &itemsOutput{Vary: api.Vary[0], Body: wire.ItemsForm{Items: make([]wire.ItemForm, len(page.Items))}}
+	titled := make([]*wire.ItemForm, len(page.Items))
 	now := time.Now()
 	for i := range page.Items {
+		titled[i] = &out.Body.Items[i]
 		out.Body.Items[i] = newItemForm(&page.Items[i], now)
 		if query.Key == "" && query.Order != item.ByWait && !query.State.Ended() && query.State != item.WithheldState {
 			out.Body.Items[i].Rank = before + int64(i) + 1
 		}
 	}
+	h.title(ctx, in.Language, titled...)
 	if page.Cursor != "" {
 		out.Body.Cursor = strconv.FormatInt(before+int64(len(page.Items)), 10) + "." + page.Cursor
 	}
@@ -164,7 +180,7 @@ func badItemsCursor(why string) *wire.Problem {
 }
 
 // getItem answers GET /queues/{queue}/items/{id}.
-func (h *Handlers) getItem(ctx context.Context, in *itemInput) (*tracedItemOutput, error) {
+func (h *Handlers) getItem(ctx context.Context, in *tracedItemInput) (*tracedItemOutput, error) {
 	q, test, prob := h.queueOrTwin(in.Queue, in.Test)
 	if prob != nil {
 		return nil, prob
@@ -173,7 +189,9 @@ func (h *Handlers) getItem(ctx context.Context, in *itemInput) (*tracedItemOutpu
 	if err != nil {
 		return nil, h.queueFailed(ctx, in.Queue, "", err)
 	}
-	return &tracedItemOutput{Body: newTracedItemForm(&traced, time.Now())}, nil
+	out := &tracedItemOutput{Vary: api.Vary[0], Body: newTracedItemForm(&traced, time.Now())}
+	h.title(ctx, in.Language, &out.Body.ItemForm)
+	return out, nil
 }
 
 // rankItem answers GET /queues/{queue}/items/{id}/rank.

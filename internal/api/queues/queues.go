@@ -27,8 +27,9 @@ import (
 
 // Deps is what the room is made of.
 type Deps struct {
-	Queues map[string]view.ServedQueue // by name
-	Logger *slog.Logger
+	Queues  map[string]view.ServedQueue // by name
+	Notices Notices                     // nil = items have no titles
+	Logger  *slog.Logger
 }
 
 // Handlers serves queues.

@@ -285,7 +285,7 @@ func newScopeForm(s *engine.RuleStatus) wire.ScopeForm {
 		Scope: s.Rule.Scope, Cron: s.Rule.Schedule.Cron, Timezone: s.Rule.Schedule.Timezone,
 		Enabled: s.Enabled, FileEnabled: s.Rule.Enabled, Switch: view.NewSwitchForm(s.Switch), Health: view.HealthOf(s),
 		Verified: s.Verified, Reason: s.Reason, NextDue: wire.Moment(s.NextDue), Warnings: s.Warnings, Shadow: s.Rule.Shadow, Promoted: wire.Moment(s.Promoted),
-		Recent: view.NewRecent(s.RunSum), Late: s.Late, Overdue: view.Seconds(s.Overdue),
+		Recent: view.NewRecent(s.RunSum), Late: s.Late, Overdue: view.Seconds(s.Overdue), Since: wire.Moment(s.Since),
 	}
 	if s.LastRun != nil {
 		f.LastRun = view.NewRunStatus(s.LastRun)

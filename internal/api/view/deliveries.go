@@ -93,6 +93,7 @@ type PushStatus struct {
 type PendingCounts struct {
 	States map[string]map[ledger.DeliveryState]int64 // by sink
 	Oldest map[string]time.Time                      // by sink
+	Failed map[string]time.Time                      // by sink, when the first of its failed deliveries failed
 	At     time.Time                                 // by the clock of the rules
 }
 
@@ -102,8 +103,17 @@ func CountPending(ctx context.Context, l ledger.DeliveryCounts, now time.Time) (
 	if err != nil {
 		return PendingCounts{}, err
 	}
-	oldest, err := l.OldestPending(ctx)
-	return PendingCounts{states, oldest, now}, err
+	counts := PendingCounts{States: states, At: now}
+	if counts.Oldest, err = l.OldestPending(ctx); err != nil {
+		return counts, err
+	}
+	for _, of := range states {
+		if of[ledger.DeliveryFailed] > 0 {
+			counts.Failed, err = l.OldestFailed(ctx)
+			break
+		}
+	}
+	return counts, err
 }
 
 // NewSinkForm is how a sink does, with the counts of its deliveries.
@@ -112,6 +122,7 @@ func NewSinkForm(name string, s ServedSink, counts *PendingCounts) wire.SinkForm
 	if since, waits := counts.Oldest[name]; waits && !since.After(counts.At) {
 		form.Oldest, form.OldestSecs = wire.Moment(since), Seconds(counts.At.Sub(since))
 	}
+	form.Failed = wire.Moment(counts.Failed[name])
 	if s.Ready != nil {
 		if err := s.Ready(); err != nil {
 			form.OK, form.Error = false, err.Error()

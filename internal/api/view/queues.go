@@ -51,7 +51,7 @@ func NewQueueForm(name string, test bool, s *item.Sizes, q *ServedQueue, now tim
 	settings := q.Settings()
 	form := wire.QueueForm{
 		Name: name, Test: test, Ready: s.Ready, Assigned: s.Assigned, Leased: s.Leased, Delayed: s.Delayed, Suspended: s.Suspended,
-		Stored: s.Stored, Dead: s.Dead, Levels: make([]wire.LevelForm, len(s.Levels)), Paused: s.Pause.Paused,
+		Stored: s.Stored, Dead: s.Dead, DeadSince: wire.Moment(s.DeadSince), Levels: make([]wire.LevelForm, len(s.Levels)), Paused: s.Pause.Paused,
 		Settings: NewSettingsForm(q, settings.InForce()),
 		Recent: wire.MovedForm{
 			Seconds: s.Recent.Span.Round(time.Millisecond).Seconds(), Pushed: s.Recent.Pushed, Done: s.Recent.Done, Failed: s.Recent.Failed, Dead: s.Recent.Dead,

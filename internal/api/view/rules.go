@@ -77,6 +77,7 @@ func Seconds(d time.Duration) float64 { return d.Round(time.Millisecond).Seconds
 // RuleFiles is what the node knows of its rule files.
 type RuleFiles struct {
 	Problems []wire.FileProblem
+	Since    time.Time       // they have been there; zero = there are none
 	Stale    map[string]bool // ids of rules that are in force as they were before their file went bad
 	Version  string
 }

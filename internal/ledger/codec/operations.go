@@ -106,18 +106,18 @@ func SwitchArgs(s *ledger.Switch) []any {
 // Node is a row of nodes.
 type Node struct {
 	Session, Name, Version, Rules string
-	Started, Seen, Left           int64
+	Started, Changed, Seen, Left  int64
 }
 
 // Columns returns pointers to the fields in the order of the columns that the query of nodes names.
 func (n *Node) Columns() []any {
-	return []any{&n.Session, &n.Name, &n.Version, &n.Rules, &n.Started, &n.Seen, &n.Left}
+	return []any{&n.Session, &n.Name, &n.Version, &n.Rules, &n.Started, &n.Changed, &n.Seen, &n.Left}
 }
 
 // Node is the row as the ledger's callers see it.
 func (n *Node) Node() ledger.Node {
 	return ledger.Node{
-		Session: n.Session, Name: n.Name, Version: n.Version, Rules: n.Rules, Started: Time(n.Started), Seen: Time(n.Seen), Left: Span(n.Left),
+		Session: n.Session, Name: n.Name, Version: n.Version, Rules: n.Rules, Started: Time(n.Started), Changed: Time(n.Changed), Seen: Time(n.Seen), Left: Span(n.Left),
 	}
 }
 

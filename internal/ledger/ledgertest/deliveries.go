@@ -106,6 +106,26 @@ var countTests = []testCase{
 		noError(t, err)
 		equal(t, map[string]int64{"inbox": 2, "gateway": 1}, pending)
 	}},
+	{"the first failed delivery of each sink is known", func(t *testing.T, f *fixture) {
+		f.register(t)
+		f.commit(t, 1, to([]ledger.Target{{Sink: "gateway"}, {Sink: "sms"}}, numbered("n_", 3)...))
+		gateway, made := f.pending(t, ledger.Lane{Sink: "gateway"}), delivery.Attempt{Error: "refused"}
+		has := func(want map[string]time.Time) {
+			t.Helper()
+			oldest, err := f.OldestFailed(t.Context())
+			noError(t, err)
+			equal(t, want, oldest)
+		}
+		has(map[string]time.Time{})
+		first := f.clock.Now()
+		noError(t, f.MarkFailed(t.Context(), []int64{gateway[1].Seq}, made))
+		f.clock.Add(time.Minute)
+		noError(t, f.MarkFailed(t.Context(), []int64{gateway[0].Seq, f.pending(t, ledger.Lane{Sink: "sms"})[0].Seq}, made))
+		has(map[string]time.Time{"gateway": first, "sms": f.clock.Now()})
+		_, _, err := f.RetryDeliveries(t.Context(), Ann, []int64{gateway[1].Seq})
+		noError(t, err)
+		has(map[string]time.Time{"gateway": f.clock.Now(), "sms": f.clock.Now()})
+	}},
 	{"a sink with many deliveries is not counted to the end", func(t *testing.T, f *fixture) {
 		f.register(t)
 		f.commit(t, 1, to([]ledger.Target{{Sink: "gateway"}}, numbered("n_", ledger.MostCounted+1)...))

@@ -200,6 +200,9 @@ var pushSettleTests = []testCase{
 		f.clock.Add(2 * lease)
 		f.settle(t, got, delivery.SettleFailed, 0)
 		f.hasAttempts(t, got[0].Seq, ledger.DeliveryFailed, 1, "no route")
+		oldest, err := f.OldestFailed(t.Context())
+		noError(t, err)
+		equal(t, map[string]time.Time{gateway: f.clock.Now()}, oldest)
 	}},
 	{"sent is recorded of what was canceled, failed or timed out meanwhile", func(t *testing.T, f *fixture) {
 		f.register(t)

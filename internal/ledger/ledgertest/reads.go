@@ -68,6 +68,37 @@ var readerTests = []testCase{
 		equal(t, ledger.OutcomeSkipped, last[0].Outcome)
 		equal(t, [2]int{3, 4}, [2]int{last[0].Pending, last[0].Firing})
 	}},
+	{"it knows since when the runs of a rule are not ok", func(t *testing.T, f *fixture) {
+		f.register(t)
+		unwell := func() time.Time {
+			list, err := f.Progress(t.Context())
+			noError(t, err)
+			return list[0].Unwell
+		}
+		run := func(n int, outcome ledger.Outcome, again bool, want time.Time) {
+			c := f.claim(t, n)
+			commit := commitOf(c)
+			commit.Run.Outcome, commit.Again = outcome, again
+			_, err := f.Commit(t.Context(), c, commit)
+			noError(t, err)
+			equal(t, want, unwell())
+		}
+		equal(t, time.Time{}, unwell())
+		run(1, ledger.OutcomeOK, false, time.Time{})
+		run(2, ledger.OutcomeDegraded, false, due(2))
+		run(3, ledger.OutcomeFailed, false, due(2))
+		noError(t, f.Skip(t.Context(), rule, scope, 0, due(4), "b", "overlap"))
+		equal(t, due(2), unwell())
+		run(5, ledger.OutcomeOK, false, time.Time{})
+		run(6, ledger.OutcomeOK, false, time.Time{}) // added to the record of the one before
+		run(7, ledger.OutcomeDegraded, true, due(7))
+		s, err := f.Scope(t.Context(), rule, scope)
+		noError(t, err)
+		_, err = f.Commit(t.Context(), *s.Running, commitOf(*s.Running)) // a part that is ok does not make the firing ok
+		noError(t, err)
+		equal(t, due(7), unwell())
+		run(8, ledger.OutcomeOK, false, time.Time{})
+	}},
 	{"runs are summed up by rule and scope", func(t *testing.T, f *fixture) {
 		f.register(t)
 		_, err := f.Register(t.Context(), rule, "119241", 0, start)

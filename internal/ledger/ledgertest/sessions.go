@@ -19,12 +19,13 @@ var sessionTests = []testCase{
 		one := ledger.Node{Session: "n/1", Name: "n", Version: "1.2", Rules: "abc", Started: start.Add(-time.Hour), Seen: start, Left: sessionLease}
 		two := ledger.Node{Session: "n/2", Name: "n", Version: "1.3", Rules: "def", Started: start, Seen: start, Left: sessionLease}
 		zero := ledger.Node{Session: "m/9", Name: "m", Version: "1.3", Rules: "def", Started: start, Seen: start, Left: sessionLease}
+		one.Changed, two.Changed, zero.Changed = start, start, start
 		for _, n := range []ledger.Node{two, one, zero} {
 			noError(t, f.BeginSession(t.Context(), n, sessionLease))
 		}
 		f.hasNodes(t, zero, one, two)
 		f.clock.Add(sessionLease)
-		one.Rules, one.Seen, two.Left, zero.Left = "def", f.clock.Now(), 0, 0
+		one.Rules, one.Changed, one.Seen, two.Left, zero.Left = "def", f.clock.Now(), f.clock.Now(), 0, 0
 		noError(t, f.RenewSession(t.Context(), "n/1", "def", sessionLease))
 		f.hasNodes(t, zero, one, two)
 		two.Seen, two.Left = f.clock.Now(), sessionLease

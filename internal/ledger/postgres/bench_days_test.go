@@ -45,7 +45,7 @@ func BenchmarkDropDay(b *testing.B) {
 			`INSERT INTO notices (id, type, rule, status, created_at, expires_at, first_seq, last_seq, body, finding, warehouse, priority)
 			SELECT $2 || substr(md5(i::text), 1, 23), 'REP_NOTICE', 'r', 'firing', $3 + i, $3 + CASE WHEN i % 1000 = 0 THEN 31536000000000 ELSE 86400000000 END, i, i, $4, i, '119240', 3
 			FROM generate_series(1, $1::bigint) AS i`,
-			`INSERT INTO deliveries (seq, expires_at, lane_id, notice_id, state, score, sent_at, recipients, attempts)
+			`INSERT INTO deliveries (seq, expires_at, lane_id, notice_id, state, score, ended_at, recipients, attempts)
 			SELECT i, $3 + CASE WHEN i % 1000 = 0 THEN 31536000000000 ELSE 86400000000 END, 1, $2 || substr(md5(i::text), 1, 23), 1, $3 + i, $3 + i, 'user:1', length(repeat('', length($4::bytea))) + 1
 			FROM generate_series(1, $1::bigint) AS i`,
 		} {

@@ -235,7 +235,7 @@ func (g *grownLedger) fillCommits(ctx context.Context, conn *pgx.Conn, from, to 
 	if err := notices.run(ctx, conn, "copy-notices"); err != nil {
 		return err
 	}
-	return ended.copyTo(ctx, conn, "deliveries_ended (seq, expires_at, score, sent_at, lane_id, attempts, state, notice_id, recipients, epoch)")
+	return ended.copyTo(ctx, conn, "deliveries_ended (seq, expires_at, score, ended_at, lane_id, attempts, state, notice_id, recipients, epoch)")
 }
 
 // endedDelivery adds a delivery that was sent, or one in 200 that was canceled. The score is the number: both ascend in a warehouse.

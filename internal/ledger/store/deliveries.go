@@ -152,10 +152,20 @@ func (s *deliveryStore) CountDeliveries(ctx context.Context) (map[string]map[led
 
 // OldestPending implements ledger.DeliveryCounts.
 func (s *deliveryStore) OldestPending(ctx context.Context) (map[string]time.Time, error) {
+	return s.oldest(ctx, "oldest-pending")
+}
+
+// OldestFailed implements ledger.DeliveryCounts.
+func (s *deliveryStore) OldestFailed(ctx context.Context) (map[string]time.Time, error) {
+	return s.oldest(ctx, "oldest-failed", ledger.MostCounted)
+}
+
+// oldest asks for a time of each sink.
+func (s *deliveryStore) oldest(ctx context.Context, query string, args ...any) (map[string]time.Time, error) {
 	oldest := map[string]time.Time{}
 	var sink string
 	var since int64
-	err := s.db.Each(ctx, "oldest-pending", nil, []any{&sink, &since}, func() error {
+	err := s.db.Each(ctx, query, args, []any{&sink, &since}, func() error {
 		oldest[sink] = codec.Time(since)
 		return nil
 	})

@@ -83,9 +83,10 @@ func (s *historyStore) LastRuns(ctx context.Context) ([]ledger.Run, error) {
 // Progress implements ledger.RunSummary.
 func (s *historyStore) Progress(ctx context.Context) ([]ledger.Progress, error) {
 	var p ledger.Progress
-	var done, running int64
-	return list(ctx, s.db, "progress", []any{s.LeaseArg()}, []any{&p.Rule, &p.Scope, &p.Term, &done, &running, &p.RunningTerm}, func() (ledger.Progress, error) {
-		p.Done, p.Running = codec.Time(done), codec.Time(running)
+	var done, running, unwell int64
+	targets := []any{&p.Rule, &p.Scope, &p.Term, &done, &running, &p.RunningTerm, &unwell}
+	return list(ctx, s.db, "progress", []any{s.LeaseArg()}, targets, func() (ledger.Progress, error) {
+		p.Done, p.Running, p.Unwell = codec.Time(done), codec.Time(running), codec.Time(unwell)
 		return p, nil
 	})
 }

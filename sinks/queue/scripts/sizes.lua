@@ -6,7 +6,8 @@
 --      5 *: how many at once
 -- Result: the warehouse behind which there are more, or empty; for how long what moved was counted, µs; paused, by whom, when; then for each
 --         warehouse its name, assigned, leased, delayed, suspended, stored, dead, how many were pushed, are done, have failed, and died of
---         late, and of the levels 5 … 1 how many are ready and since when the one is that has waited longest, µs, 0 = there is none
+--         late, since when the one is dead that died first, and of the levels 5 … 1 how many are ready and since when the one is that has waited
+--         longest; µs, 0 = there is none
 -- Error:  EPOCH <what was found, or none>
 
 local meta = rcall('HMGET', META, 'epoch', 'paused', 'paused_by', 'paused_at')
@@ -43,6 +44,7 @@ local function counts(warehouse)
     end
   end
   for i = 1, 4 do put(moved[i]) end
+  row[#row + 1] = text(tonumber(rcall('ZRANGE', setKey(DEAD, warehouse), 0, 0, 'WITHSCORES')[2] or 0))
   for level = 5, 1, -1 do
     local key, ordered = readyKey(level, warehouse), sinceKey(level, warehouse)
     put(rcall('ZCARD', key) + rcall('ZCARD', ordered))

@@ -32,6 +32,7 @@ CREATE SEQUENCE ledger_token;
 -- A rule in a scope: its state between runs, and its claim. running_due is set from the claim until the firing
 -- is done; a lease in the past means that it was abandoned. term and running_term are the clock terms of done_due and running_due. A rule in shadow is live in the scope since promoted_at (0 = it is not).
 -- thawed_due is the last firing that was left out while the rule was disabled: no time has passed for its findings since the last run before it.
+-- unwell_since is the due time of the first of the last runs that were all degraded or failed; 0 = the last was ok.
 -- back is where resolutions go (JSON) as the last run had it, for the case that the rule is removed; '' = nobody is told.
 CREATE TABLE rule_scopes (
     id            integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -43,6 +44,7 @@ CREATE TABLE rule_scopes (
     clock         bigint NOT NULL DEFAULT 0,
     term          bigint NOT NULL DEFAULT 0,
     done_due      bigint NOT NULL DEFAULT 0,
+    unwell_since  bigint NOT NULL DEFAULT 0,
     watermark     text   NOT NULL DEFAULT '',
     initial       text   NOT NULL DEFAULT '',
     token         bigint NOT NULL DEFAULT 0,
@@ -217,7 +219,7 @@ CREATE TABLE lanes (
 
 -- One notice on its way to one sink. expires_at is the notice's, so that finding the living ones needs no join; the highest number where the
 -- delivery is tried until it was sent, whatever becomes of the notice. state: 0 pending, 1 sent,
--- 2 failed, 3 timed out, 4 canceled. tried: the last attempts, a line each, the latest first: when it began, how long it took in µs, the status that the other
+-- 2 failed, 3 timed out, 4 canceled. ended_at is when it was sent, or failed. tried: the last attempts, a line each, the latest first: when it began, how long it took in µs, the status that the other
 -- side gave (0 = none), the error. '' is one of the inbox or a queue at most, that succeeded. From kind on: what operators are shown of a delivery to a push channel that was sent, as in pushes, where
 -- others have it; null = it was not sent, or is none to a push channel.
 -- docs/adr/ledger-partitions.md tells the partitions: deliveries_open has what is pending, of all days. What ends moves to the partition that is like
@@ -227,7 +229,7 @@ CREATE TABLE deliveries (
     seq        bigint   NOT NULL,
     expires_at bigint   NOT NULL,
     score      bigint   NOT NULL DEFAULT 0,
-    sent_at    bigint   NOT NULL DEFAULT 0,
+    ended_at   bigint   NOT NULL DEFAULT 0,
     lane_id    integer  NOT NULL,
     attempts   integer  NOT NULL DEFAULT 0,
     state      smallint NOT NULL DEFAULT 0,
@@ -252,7 +254,7 @@ CREATE INDEX deliveries_lasting ON deliveries_open (notice_id) WHERE expires_at 
 CREATE TABLE deliveries_ended PARTITION OF deliveries FOR VALUES IN (1, 2, 3, 4) PARTITION BY RANGE (notice_id);
 CREATE INDEX deliveries_number ON deliveries_ended (seq);
 CREATE INDEX deliveries_sent ON deliveries_ended (lane_id, score) INCLUDE (expires_at) WHERE state = 1;
-CREATE INDEX deliveries_failed ON deliveries_ended (lane_id, state) WHERE state > 1;
+CREATE INDEX deliveries_failed ON deliveries_ended (lane_id, state) INCLUDE (ended_at) WHERE state > 1;
 CREATE TABLE deliveries_keyed PARTITION OF deliveries_ended FOR VALUES FROM ('n_z') TO (MAXVALUE);
 CREATE TABLE deliveries_rest PARTITION OF deliveries_ended DEFAULT;
 
@@ -538,13 +540,14 @@ CREATE TABLE switches (
 );
 
 -- The sessions of nodes: who runs, and with which program and rules; docs/adr/node-sessions.md tells why. Firings, lanes, deliveries to push channels and the
--- writing back of an index are held in the name of a session. seen is when the lease (µs) began last.
+-- writing back of an index are held in the name of a session. changed is since when it runs these rules; seen is when the lease (µs) began last.
 CREATE TABLE nodes (
     session text COLLATE "C" PRIMARY KEY,
     node    text   NOT NULL,
     program text   NOT NULL,
     rules   text   NOT NULL,
     started bigint NOT NULL,
+    changed bigint NOT NULL,
     seen    bigint NOT NULL,
     lease   bigint NOT NULL
 ) WITH (fillfactor = 10);

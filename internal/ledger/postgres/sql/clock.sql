@@ -45,4 +45,4 @@ WHERE due IS NOT NULL AND (due > $1::bigint OR first_due > $1 OR until > $1 + $3
 
 -- name: turn-nodes
 -- Arguments: $1 now, $2 by how much the clock went back.
-UPDATE nodes SET seen = seen - $2::bigint WHERE seen > $1::bigint;
+UPDATE nodes SET seen = seen - $2::bigint, changed = least(changed, $1) WHERE seen > $1::bigint;

@@ -163,8 +163,12 @@ SET token = excluded.token, answer = excluded.answer, node = excluded.node, dura
 -- The state after the run; the claim ends with it, unless the firing goes on.
 -- Arguments: $1 id, $2 last due, $3 last ok due, $4 clock, $5 watermark or null, $6 due, $7 goes on,
 -- $8 where resolutions go, $9 clock term of the firing, $10 `initial` of the watermark; '' leaves it.
-UPDATE rule_scopes
-SET last_due = $2, last_ok_due = $3, clock = $4, watermark = coalesce($5, watermark),
+UPDATE rule_scopes s
+SET last_due = $2, last_ok_due = $3, clock = $4,
+    unwell_since = CASE WHEN EXISTS (SELECT FROM firings f WHERE f.rule = s.rule AND f.scope = s.scope AND f.term = $9 AND f.due = $6
+                                     AND f.outcome IN ('degraded', 'failed'))
+                        THEN coalesce(nullif(unwell_since, 0), $6) ELSE 0 END,
+    watermark = coalesce($5, watermark),
     term = CASE WHEN $7 THEN term ELSE greatest(term, $9) END,
     done_due = CASE WHEN $7 OR term > $9 THEN done_due WHEN term < $9 THEN $6 ELSE greatest(done_due, $6) END,
     running_due = CASE WHEN $7 THEN running_due END, repeated = $7 AND repeated, back = $8, initial = coalesce(nullif($10, ''), initial)
@@ -185,7 +189,7 @@ WITH fenced AS MATERIALIZED (
     ORDER BY s.id FOR NO KEY UPDATE OF s SKIP LOCKED),
 moved AS (
     UPDATE rule_scopes s
-    SET last_due = f.due, last_ok_due = f.last_ok_due, clock = f.clock, term = greatest(s.term, f.term),
+    SET last_due = f.due, last_ok_due = f.last_ok_due, clock = f.clock, unwell_since = 0, term = greatest(s.term, f.term),
         done_due = CASE WHEN s.term > f.term THEN s.done_due WHEN s.term < f.term THEN f.due ELSE greatest(s.done_due, f.due) END,
         running_due = NULL, repeated = false, back = f.back
     FROM fenced f WHERE s.id = f.id),

@@ -46,7 +46,7 @@ UPDATE deliveries SET state = 4, last_error = 'the notice has expired' WHERE seq
 -- holds the lanes, '' = whoever does, $6 µs since the attempt began, $7 the attempt. Result: their notices; what is missing was not pending, or is of another epoch or holder.
 WITH states AS MATERIALIZED (SELECT sink, epoch FROM inbox_states FOR SHARE)
 UPDATE deliveries d
-SET state = 1, score = r.score, epoch = r.epoch, attempts = d.attempts + 1, sent_at = (SELECT ledger_now($4)), last_error = '',
+SET state = 1, score = r.score, epoch = r.epoch, attempts = d.attempts + 1, ended_at = (SELECT ledger_now($4)), last_error = '',
     tried = CASE WHEN d.tried = '' THEN '' ELSE ledger_tried((SELECT ledger_now($4)) - $6::bigint || $7::text, d.tried) END
 FROM unnest($1::bigint[], $2::bigint[], $3::text[]) AS r (seq, score, epoch), lanes l LEFT JOIN states s ON s.sink = l.sink
 WHERE d.seq = r.seq AND d.state = 0 AND l.id = d.lane_id AND ($5 = '' OR l.node = $5) AND (r.epoch = '' OR r.epoch = coalesce(s.epoch, r.epoch))
@@ -69,7 +69,7 @@ WHERE seq = ANY($1::bigint[]) AND state = 0;
 -- name: mark-failed
 -- Arguments: $1 seqs, $2 cause, $3 now, $4 µs since the attempt began, $5 the attempt.
 UPDATE deliveries
-SET state = 2, attempts = attempts + 1, last_error = $2, tried = ledger_tried((SELECT ledger_now($3)) - $4::bigint || $5::text, tried)
+SET state = 2, ended_at = (SELECT ledger_now($3)), attempts = attempts + 1, last_error = $2, tried = ledger_tried((SELECT ledger_now($3)) - $4::bigint || $5::text, tried)
 WHERE seq = ANY($1::bigint[]) AND state = 0;
 
 -- name: count-pending
@@ -94,6 +94,15 @@ FROM (SELECT f.sink, CASE WHEN EXISTS (SELECT FROM pushes p WHERE p.seq = f.seq)
             CROSS JOIN LATERAL (SELECT seq FROM deliveries WHERE lane_id BETWEEN l.id AND l.id AND state = 0 ORDER BY lane_id, seq LIMIT 1) AS d
             ORDER BY l.sink, d.seq) AS f) AS o
 WHERE o.since IS NOT NULL;
+
+-- name: oldest-failed
+-- Looks at no more of a sink than the limit. Arguments: $1 limit. Result: sink, when the first of its failed deliveries failed.
+SELECT l.sink, c.since
+FROM (SELECT sink, array_agg(id) AS ids FROM lanes GROUP BY sink) AS l
+CROSS JOIN LATERAL (
+    SELECT min(f.ended_at) AS since
+    FROM (SELECT d.ended_at FROM deliveries d WHERE d.state > 1 AND d.state = 2 AND d.lane_id = ANY (l.ids) LIMIT $1) AS f) AS c
+WHERE c.since IS NOT NULL;
 
 -- name: count-deliveries
 -- Counts no further than the limit, so that it costs the same however many are kept: each part is answered by a stretch of its partial index

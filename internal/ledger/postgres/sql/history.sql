@@ -14,7 +14,7 @@ ORDER BY n.created_at DESC, n.first_seq DESC, n.id LIMIT $3;
 
 -- name: trace-deliveries
 -- Arguments: $1 ids of notices. Result: their deliveries, in the order of seq.
-SELECT d.notice_id, d.seq, l.sink, l.warehouse, d.state, d.attempts, d.last_error, d.sent_at, d.recipients
+SELECT d.notice_id, d.seq, l.sink, l.warehouse, d.state, d.attempts, d.last_error, CASE WHEN d.state = 1 THEN d.ended_at ELSE 0 END, d.recipients
 FROM ledger_deliveries_of($1::text[]) d JOIN lanes l ON l.id = d.lane_id ORDER BY d.seq;
 
 -- name: last-plan

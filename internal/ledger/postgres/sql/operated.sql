@@ -9,7 +9,7 @@ SELECT set_config('plan_cache_mode', 'force_custom_plan', true);
 -- Arguments: $1 sink, $2 warehouse, $3 type, $4 rule, $5 notice, '' = any; $6 states, none = any; $7 numbers below this one, $8 limit,
 -- $9 now, $10 only those that wait for more than their time, $11 numbers above this one,
 -- $12 a cause as delivery-causes names it, '' = any. Result: the columns of rows.DeliveryRecord, the latest first. A notice of before the column has its warehouse in its lane only.
-SELECT d.notice_id, d.seq, l.sink, l.warehouse, d.state, d.attempts, d.last_error, d.sent_at, d.recipients, n.body,
+SELECT d.notice_id, d.seq, l.sink, l.warehouse, d.state, d.attempts, d.last_error, CASE WHEN d.state = 1 THEN d.ended_at ELSE 0 END, d.recipients, n.body,
        coalesce(p.kind, d.kind, ''), coalesce(p.unless, d.unless, ''), coalesce(p.delay, d.delay, 0), coalesce(p.at, d.at, 0),
        coalesce(p.within, d.within, 0), coalesce(p.retry, d.retry, 0), d.expires_at = 9223372036854775807,
        coalesce(CASE WHEN p.until > (SELECT ledger_now($9)) THEN p.until ELSE p.due END, 0), coalesce(p.deadline, d.deadline, 0), coalesce(p.node, ''),

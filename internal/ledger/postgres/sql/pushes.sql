@@ -95,7 +95,7 @@ WITH sent AS (
     DELETE FROM pushes p USING unnest($1::bigint[], $2::bigint[], $3::text[]) AS s (seq, ago, attempt) WHERE p.seq = s.seq
     RETURNING p.seq, p.kind, p.unless, p.delay, p.at, p.within, p.retry, p.deadline, s.ago, s.attempt)
 UPDATE deliveries d
-SET state = 1, attempts = d.attempts + 1, sent_at = (SELECT ledger_now($4)), last_error = '',
+SET state = 1, attempts = d.attempts + 1, ended_at = (SELECT ledger_now($4)), last_error = '',
     tried = ledger_tried((SELECT ledger_now($4)) - s.ago || s.attempt, d.tried),
     kind = s.kind, unless = s.unless, delay = s.delay, at = s.at, within = s.within, retry = s.retry, deadline = s.deadline
 FROM sent s WHERE d.seq = s.seq AND d.state <= 0;
@@ -108,7 +108,7 @@ WITH ended AS (
     WHERE p.seq = s.seq AND p.token = s.token AND p.node <> ''
     RETURNING p.seq, s.error, s.ago, s.attempt)
 UPDATE deliveries d
-SET state = 2, attempts = d.attempts + 1, last_error = e.error, tried = ledger_tried((SELECT ledger_now($6)) - e.ago || e.attempt, d.tried)
+SET state = 2, ended_at = (SELECT ledger_now($6)), attempts = d.attempts + 1, last_error = e.error, tried = ledger_tried((SELECT ledger_now($6)) - e.ago || e.attempt, d.tried)
 FROM ended e WHERE d.seq = e.seq AND d.state <= 0;
 
 -- name: settle-again

@@ -2,19 +2,19 @@
 
 -- name: begin-session
 -- Arguments: $1 session, $2 node, $3 program, $4 rules, $5 started, $6 lease, $7 now.
-INSERT INTO nodes (session, node, program, rules, started, lease, seen) VALUES ($1, $2, $3, $4, $5, $6, ledger_now($7));
+INSERT INTO nodes (session, node, program, rules, started, changed, lease, seen) VALUES ($1, $2, $3, $4, $5, ledger_now($7), $6, ledger_now($7));
 
 -- name: renew-session
 -- Arguments: $1 session, $2 rules, $3 lease, $4 now. Result: the number of rows, 0 = the session has ended.
-UPDATE nodes SET rules = $2, lease = $3, seen = ledger_now($4) WHERE session = $1;
+UPDATE nodes SET changed = CASE WHEN rules = $2 THEN changed ELSE ledger_now($4) END, rules = $2, lease = $3, seen = ledger_now($4) WHERE session = $1;
 
 -- name: nodes
 -- Arguments: $1 now. Result: the sessions with what is left of their leases, by name and id.
-SELECT session, node, program, rules, started, seen, seen + lease - (SELECT ledger_now($1)) FROM nodes ORDER BY node COLLATE "C", session;
+SELECT session, node, program, rules, started, changed, seen, seen + lease - (SELECT ledger_now($1)) FROM nodes ORDER BY node COLLATE "C", session;
 
 -- name: over-sessions
 -- Locks those whose leases are over, unless that of the asking one is, too. Arguments: $1 the session that asks, $2 now. Result: as that of nodes.
-SELECT session, node, program, rules, started, seen, seen + lease - (SELECT ledger_now($2)) FROM nodes
+SELECT session, node, program, rules, started, changed, seen, seen + lease - (SELECT ledger_now($2)) FROM nodes
 WHERE seen + lease <= (SELECT ledger_now($2)) AND session <> $1
   AND EXISTS (SELECT FROM nodes s WHERE s.session = $1 AND s.seen + s.lease > (SELECT ledger_now($2)))
 ORDER BY node COLLATE "C", session FOR UPDATE SKIP LOCKED;

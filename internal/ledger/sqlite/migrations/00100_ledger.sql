@@ -19,6 +19,7 @@ INSERT INTO clock VALUES (0, 0, 0, 0, 0, 0);
 -- A rule in a scope: its state between runs, and its claim. running_due is set from the claim until the firing
 -- is done; a lease in the past means that it was abandoned. term and running_term are the clock terms of done_due and running_due. A rule in shadow is live in the scope since promoted_at (0 = it is not).
 -- thawed_due is the last firing that was left out while the rule was disabled: no time has passed for its findings since the last run before it.
+-- unwell_since is the due time of the first of the last runs that were all degraded or failed; 0 = the last was ok.
 -- back is where resolutions go (JSON) as the last run had it, for the case that the rule is removed; '' = nobody is told.
 CREATE TABLE rule_scopes (
     id            INTEGER PRIMARY KEY,
@@ -30,6 +31,7 @@ CREATE TABLE rule_scopes (
     clock         INTEGER NOT NULL DEFAULT 0,
     term          INTEGER NOT NULL DEFAULT 0,
     done_due      INTEGER NOT NULL DEFAULT 0,
+    unwell_since  INTEGER NOT NULL DEFAULT 0,
     watermark     TEXT    NOT NULL DEFAULT '',
     initial       TEXT    NOT NULL DEFAULT '',
     token         INTEGER NOT NULL DEFAULT 0,
@@ -175,7 +177,7 @@ CREATE TABLE lanes (
 
 -- One notice on its way to one sink. expires_at is the notice's; the highest number where the delivery is tried until it was sent, whatever
 -- becomes of the notice. A seq never comes twice, even after pruning. state: 0 pending, 1 sent,
--- 2 failed, 3 timed out, 4 canceled. tried: the last attempts, a line each, the latest first: when it began, how long it took in µs, the status that the other
+-- 2 failed, 3 timed out, 4 canceled. ended_at is when it was sent, or failed. tried: the last attempts, a line each, the latest first: when it began, how long it took in µs, the status that the other
 -- side gave (0 = none), the error. '' is one of the inbox or a queue at most, that succeeded.
 CREATE TABLE deliveries (
     seq        INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -185,7 +187,7 @@ CREATE TABLE deliveries (
     recipients TEXT    NOT NULL,
     state      INTEGER NOT NULL DEFAULT 0,
     score      INTEGER NOT NULL DEFAULT 0,
-    sent_at    INTEGER NOT NULL DEFAULT 0,
+    ended_at   INTEGER NOT NULL DEFAULT 0,
     attempts   INTEGER NOT NULL DEFAULT 0,
     epoch      TEXT    NOT NULL DEFAULT '',
     last_error TEXT    NOT NULL DEFAULT '',
@@ -194,7 +196,7 @@ CREATE TABLE deliveries (
 CREATE INDEX deliveries_notice ON deliveries (notice);
 CREATE INDEX deliveries_pending ON deliveries (lane_id, seq) WHERE state = 0;
 CREATE INDEX deliveries_sent ON deliveries (lane_id, score, expires_at) WHERE state = 1;
-CREATE INDEX deliveries_ended ON deliveries (lane_id, state) WHERE state > 1;
+CREATE INDEX deliveries_ended ON deliveries (lane_id, state, ended_at) WHERE state > 1;
 
 -- What a delivery to a push channel has besides its row in deliveries: its strategy, and when it is due. docs/adr/push-ledger.md tells why.
 -- The row stays for life.
@@ -460,13 +462,14 @@ CREATE TABLE switches (
 ) STRICT, WITHOUT ROWID;
 
 -- The sessions of nodes: who runs, and with which program and rules; docs/adr/node-sessions.md tells why. Firings, lanes, deliveries to push channels and the
--- writing back of an index are held in the name of a session. seen is when the lease (µs) began last.
+-- writing back of an index are held in the name of a session. changed is since when it runs these rules; seen is when the lease (µs) began last.
 CREATE TABLE nodes (
     session TEXT    NOT NULL PRIMARY KEY,
     node    TEXT    NOT NULL,
     program TEXT    NOT NULL,
     rules   TEXT    NOT NULL,
     started INTEGER NOT NULL,
+    changed INTEGER NOT NULL,
     seen    INTEGER NOT NULL,
     lease   INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;

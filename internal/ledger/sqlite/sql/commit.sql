@@ -129,8 +129,12 @@ WHERE rule = ?1 AND scope = ?2
 -- The state after the run; the claim ends with it, unless the firing goes on.
 -- Arguments: ?1 id, ?2 last due, ?3 last ok due, ?4 clock, ?5 watermark or null, ?6 due, ?7 goes on,
 -- ?8 where resolutions go, ?9 clock term of the firing, ?10 `initial` of the watermark; '' leaves it.
-UPDATE rule_scopes
-SET last_due = ?2, last_ok_due = ?3, clock = ?4, watermark = coalesce(?5, watermark),
+UPDATE rule_scopes AS s
+SET last_due = ?2, last_ok_due = ?3, clock = ?4,
+    unwell_since = CASE WHEN EXISTS (SELECT 1 FROM firings f WHERE f.rule = s.rule AND f.scope = s.scope AND f.term = ?9 AND f.due = ?6
+                                     AND f.outcome IN ('degraded', 'failed'))
+                        THEN coalesce(nullif(unwell_since, 0), ?6) ELSE 0 END,
+    watermark = coalesce(?5, watermark),
     term = CASE WHEN ?7 THEN term ELSE max(term, ?9) END,
     done_due = CASE WHEN ?7 OR term > ?9 THEN done_due WHEN term < ?9 THEN ?6 ELSE max(done_due, ?6) END,
     running_due = CASE WHEN ?7 THEN running_due END, repeated = ?7 AND repeated, back = ?8, initial = coalesce(nullif(?10, ''), initial)

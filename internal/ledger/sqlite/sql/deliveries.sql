@@ -51,7 +51,7 @@ WHERE r.value ->> 2 NOT IN ('', coalesce(s.epoch, r.value ->> 2)) OR ?2 NOT IN (
 -- Arguments: ?1 receipts (JSON: [[seq, score, epoch], …]), ?2 now, ?3 who holds the lanes, '' = whoever does, ?4 µs since the attempt
 -- began, ?5 the attempt.
 UPDATE deliveries AS d
-SET state = 1, score = r.score, epoch = r.epoch, attempts = d.attempts + 1, sent_at = ?2, last_error = '',
+SET state = 1, score = r.score, epoch = r.epoch, attempts = d.attempts + 1, ended_at = ?2, last_error = '',
     tried = iif(d.tried = '', '', substr((?2 - ?4) || ?5 || d.tried, 1, 6000))
 FROM (SELECT value ->> 0 AS seq, value ->> 1 AS score, value ->> 2 AS epoch FROM json_each(?1)) AS r
 WHERE d.seq = r.seq AND d.state = 0
@@ -66,7 +66,8 @@ WHERE seq IN (SELECT value FROM json_each(?1)) AND state = 0;
 
 -- name: mark-failed
 -- Arguments: ?1 seqs (JSON), ?2 cause, ?3 now, ?4 µs since the attempt began, ?5 the attempt.
-UPDATE deliveries SET state = 2, attempts = attempts + 1, last_error = ?2, tried = substr((?3 - ?4) || ?5 || tried, 1, 6000)
+UPDATE deliveries
+SET state = 2, ended_at = ?3, attempts = attempts + 1, last_error = ?2, tried = substr((?3 - ?4) || ?5 || tried, 1, 6000)
 WHERE seq IN (SELECT value FROM json_each(?1)) AND state = 0;
 
 -- name: count-pending
@@ -90,6 +91,15 @@ FROM (SELECT f.sink,
             WHERE seq IS NOT NULL
             GROUP BY sink) AS f) AS o
 WHERE since IS NOT NULL;
+
+-- name: oldest-failed
+-- Looks at no more of a sink than the limit. Arguments: ?1 limit. Result: sink, when the first of its failed deliveries failed.
+SELECT f.sink, f.since
+FROM (SELECT l.sink, (SELECT min(ended_at)
+                      FROM (SELECT d.ended_at FROM deliveries d
+                            WHERE d.state > 1 AND d.state = 2 AND d.lane_id IN (SELECT id FROM lanes WHERE sink = l.sink) LIMIT ?1)) AS since
+      FROM (SELECT DISTINCT sink FROM lanes) AS l) AS f
+WHERE f.since IS NOT NULL;
 
 -- name: count-deliveries
 -- Counts no further than the limit, so that it costs the same however many are kept: each part is answered by a stretch of its partial index

@@ -15,7 +15,7 @@ ORDER BY created_at DESC, num DESC LIMIT ?3;
 
 -- name: trace-deliveries
 -- Arguments: ?1 ids of notices (JSON). Result: their deliveries, in the order of seq.
-SELECT n.id, d.seq, l.sink, l.warehouse, d.state, d.attempts, d.last_error, d.sent_at, d.recipients
+SELECT n.id, d.seq, l.sink, l.warehouse, d.state, d.attempts, d.last_error, CASE WHEN d.state = 1 THEN d.ended_at ELSE 0 END, d.recipients
 FROM notices n JOIN deliveries d ON d.notice = n.num JOIN lanes l ON l.id = d.lane_id
 WHERE n.id IN (SELECT value FROM json_each(?1)) ORDER BY d.seq;
 

@@ -6,7 +6,7 @@
 -- ?8 limit, ?9 now, ?10 1 = only those that wait for more than their time, ?11 numbers above this one, ?12 a cause as
 -- delivery-causes names it, '' = any. Result: the columns of rows.DeliveryRecord, the latest first. A notice of before the column has its warehouse in
 -- its lane only.
-SELECT n.id, d.seq, l.sink, l.warehouse, d.state, d.attempts, d.last_error, d.sent_at, d.recipients, n.body,
+SELECT n.id, d.seq, l.sink, l.warehouse, d.state, d.attempts, d.last_error, CASE WHEN d.state = 1 THEN d.ended_at ELSE 0 END, d.recipients, n.body,
        coalesce(p.kind, ''), coalesce(p.unless, ''), coalesce(p.delay, 0), coalesce(p.at, 0), coalesce(p.within, 0), coalesce(p.retry, 0),
        d.expires_at = 9223372036854775807,
        iif(p.until > ?9, p.until, coalesce(p.due, 0)), coalesce(p.deadline, 0), coalesce(p.node, ''), coalesce(p.until > ?9, 0),

@@ -40,7 +40,7 @@ FROM (SELECT (SELECT p.due FROM pushes p WHERE p.lane_id = ?1 AND p.due > 0 AND 
 -- name: settle-sent
 -- Arguments: ?1 (JSON: [[seq, µs since the attempt began, the attempt], …]), ?2 now.
 UPDATE deliveries AS d
-SET state = 1, attempts = d.attempts + 1, sent_at = ?2, last_error = '', tried = substr((?2 - s.ago) || s.attempt || d.tried, 1, 6000)
+SET state = 1, attempts = d.attempts + 1, ended_at = ?2, last_error = '', tried = substr((?2 - s.ago) || s.attempt || d.tried, 1, 6000)
 FROM (SELECT value ->> 0 AS seq, value ->> 1 AS ago, value ->> 2 AS attempt FROM json_each(?1)) AS s
 WHERE d.seq = s.seq AND d.state <> 1;
 
@@ -90,7 +90,8 @@ WHERE seq IN (SELECT value FROM json_each(?1)) AND state = 0;
 
 -- name: push-failed
 -- Arguments: ?1 seq, ?2 error, ?3 µs since the attempt began, ?4 the attempt, ?5 now.
-UPDATE deliveries SET state = 2, attempts = attempts + 1, last_error = ?2, tried = substr((?5 - ?3) || ?4 || tried, 1, 6000)
+UPDATE deliveries
+SET state = 2, ended_at = ?5, attempts = attempts + 1, last_error = ?2, tried = substr((?5 - ?3) || ?4 || tried, 1, 6000)
 WHERE seq = ?1 AND state = 0;
 
 -- name: push-attempt

@@ -15,9 +15,9 @@ ORDER BY f.rule, f.scope;
 
 -- name: progress
 -- Arguments: ?1 now. Result: of each rule and scope that is registered the last firing that is done, before the first the registration, with its clock term, and
--- the firing that a living lease holds, 0 = none does, with its clock term.
+-- the firing that a living lease holds, 0 = none does, with its clock term; the first firing of those that were not ok up to the last, 0 = the last was.
 SELECT rule, scope, term, CASE WHEN done_due > 0 THEN done_due ELSE registered_at END,
-       CASE WHEN running_due IS NOT NULL AND lease_until > ?1 THEN running_due ELSE 0 END, running_term
+       CASE WHEN running_due IS NOT NULL AND lease_until > ?1 THEN running_due ELSE 0 END, running_term, unwell_since
 FROM rule_scopes ORDER BY rule, scope;
 
 -- name: run-sums

@@ -2,19 +2,19 @@
 
 -- name: begin-session
 -- Arguments: ?1 session, ?2 node, ?3 program, ?4 rules, ?5 started, ?6 lease, ?7 now.
-INSERT INTO nodes (session, node, program, rules, started, lease, seen) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7);
+INSERT INTO nodes (session, node, program, rules, started, changed, lease, seen) VALUES (?1, ?2, ?3, ?4, ?5, ?7, ?6, ?7);
 
 -- name: renew-session
 -- Arguments: ?1 session, ?2 rules, ?3 lease, ?4 now. Result: the number of rows, 0 = the session has ended.
-UPDATE nodes SET rules = ?2, lease = ?3, seen = ?4 WHERE session = ?1;
+UPDATE nodes SET changed = CASE WHEN rules = ?2 THEN changed ELSE ?4 END, rules = ?2, lease = ?3, seen = ?4 WHERE session = ?1;
 
 -- name: nodes
 -- Arguments: ?1 now. Result: the sessions with what is left of their leases, by name and id.
-SELECT session, node, program, rules, started, seen, seen + lease - ?1 FROM nodes ORDER BY node, session;
+SELECT session, node, program, rules, started, changed, seen, seen + lease - ?1 FROM nodes ORDER BY node, session;
 
 -- name: over-sessions
 -- Finds those whose leases are over, unless that of the asking one is, too. Arguments: ?1 the session that asks, ?2 now. Result: as that of nodes.
-SELECT session, node, program, rules, started, seen, seen + lease - ?2 FROM nodes
+SELECT session, node, program, rules, started, changed, seen, seen + lease - ?2 FROM nodes
 WHERE seen + lease <= ?2 AND session <> ?1 AND EXISTS (SELECT 1 FROM nodes s WHERE s.session = ?1 AND s.seen + s.lease > ?2)
 ORDER BY node, session;
 

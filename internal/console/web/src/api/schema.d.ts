@@ -2728,6 +2728,8 @@ export interface components {
             state: "ready" | "leased" | "delayed" | "suspended" | "stored" | "dead" | "done" | "removed" | "refused";
             /** Format: int64 */
             suspends: number;
+            /** @description of the notice that it was made of, in the language of the request; lists and single items alone have it */
+            title?: string;
             /** @description that it belongs to; absent: none */
             warehouse?: string;
             /** @description who has the lease: <subject>/<worker>, a worker where there are no tokens */
@@ -3097,6 +3099,11 @@ export interface components {
             what: "fires" | "reminder" | "resolves" | "dropped" | "event";
         };
         NodeStatus: {
+            /**
+             * Format: date-time
+             * @description since when it runs these rules
+             */
+            changed: string;
             /** @description it runs another program or other rules than the node that answers */
             differs?: boolean;
             /** @description that it drains at this moment, by sink */
@@ -3457,6 +3464,11 @@ export interface components {
              * @description of the rule files, which GET /rules lists
              */
             problems: number;
+            /**
+             * Format: date-time
+             * @description since when the rule files have problems
+             */
+            problemsSince?: string;
             /** @description in the order of their names */
             queues: components["schemas"]["Queue"][];
             /** @description each scope of a rule counts; of the warehouses, and those without scopes */
@@ -3465,6 +3477,11 @@ export interface components {
             sinks: components["schemas"]["Sink"][];
             /** @description parts that could not be looked up: they are as they were before, or empty, and health says why */
             stale?: ("rules" | "notices" | "findings" | "queues" | "sinks")[];
+            /**
+             * Format: date-time
+             * @description when a look at the parts first lacked one of them; each look since then has lacked some
+             */
+            staleSince?: string;
             /** @description of the program */
             version: string;
         };
@@ -3738,6 +3755,11 @@ export interface components {
             assigned: number;
             /** Format: int64 */
             dead: number;
+            /**
+             * Format: date-time
+             * @description when the first of the dead died
+             */
+            deadSince?: string;
             /** Format: int64 */
             delayed: number;
             /** Format: int64 */
@@ -4067,15 +4089,30 @@ export interface components {
         RuleHealth: {
             /** Format: int64 */
             degraded: number;
+            /**
+             * Format: date-time
+             * @description since when the first of the degraded is not ok
+             */
+            degradedSince?: string;
             /** Format: int64 */
             disabled: number;
             /** Format: int64 */
             failing: number;
             /**
+             * Format: date-time
+             * @description since when the first of the failing is not ok
+             */
+            failingSince?: string;
+            /**
              * Format: int64
              * @description whose next firing is overdue, those that are unverified apart
              */
             late: number;
+            /**
+             * Format: date-time
+             * @description when the firing was due that is overdue for longest
+             */
+            lateSince?: string;
             /** Format: int64 */
             ok: number;
             /**
@@ -4085,6 +4122,11 @@ export interface components {
             shadow: number;
             /** Format: int64 */
             unverified: number;
+            /**
+             * Format: date-time
+             * @description since when the node that answers cannot verify the first of them
+             */
+            unverifiedSince?: string;
             /** Format: int64 */
             waiting: number;
         };
@@ -4213,6 +4255,11 @@ export interface components {
             scope: string;
             /** @description its file has it in shadow: it tells the inbox of shadow:<id> alone until it is promoted */
             shadow?: boolean;
+            /**
+             * Format: date-time
+             * @description since when it is not verified, late, or not ok
+             */
+            since?: string;
             source: string;
             /** @description its file is bad: this is the last good version */
             stale?: boolean;
@@ -4310,6 +4357,11 @@ export interface components {
             recent?: components["schemas"]["Recent"];
             scope: string;
             shadow?: boolean;
+            /**
+             * Format: date-time
+             * @description since when it is degraded, failing, unverified or late
+             */
+            since?: string;
             /** @description what an operator says instead */
             switch?: components["schemas"]["Switch"];
             timezone: string;
@@ -4589,6 +4641,11 @@ export interface components {
             deliveries: components["schemas"]["StateCounts"];
             /** @description why not */
             error?: string;
+            /**
+             * Format: date-time
+             * @description when the first of its failed deliveries failed
+             */
+            failedSince?: string;
             name: string;
             /** @description its last calls by the node that answers went well: it takes deliveries */
             ok: boolean;
@@ -5043,6 +5100,8 @@ export interface components {
             state: "ready" | "leased" | "delayed" | "suspended" | "stored" | "dead" | "done" | "removed" | "refused";
             /** Format: int64 */
             suspends: number;
+            /** @description of the notice that it was made of, in the language of the request; lists and single items alone have it */
+            title?: string;
             /** @description its push, then every change, of all its lives; empty where the queue has no ledger */
             trace: components["schemas"]["Move"][];
             /** @description that it belongs to; absent: none */
@@ -6853,7 +6912,10 @@ export interface operations {
                 /** @description of this warehouse alone */
                 warehouse?: string;
             };
-            header?: never;
+            header?: {
+                /** @description picks translated titles */
+                "Accept-Language"?: string;
+            };
             path: {
                 /** @description the queue */
                 queue: string;
@@ -6875,6 +6937,7 @@ export interface operations {
             /** @description OK */
             200: {
                 headers: {
+                    Vary?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -6951,7 +7014,10 @@ export interface operations {
                 /** @description the item is in the test twin */
                 test?: boolean;
             };
-            header?: never;
+            header?: {
+                /** @description picks translated titles */
+                "Accept-Language"?: string;
+            };
             path: {
                 /** @description the item */
                 id: string;
@@ -6975,6 +7041,7 @@ export interface operations {
             /** @description OK */
             200: {
                 headers: {
+                    Vary?: string;
                     [name: string]: unknown;
                 };
                 content: {

@@ -90,7 +90,7 @@ test("each is told by the clock that noted it", () => {
 });
 
 test("parts that could not be looked up are told", () => {
-  expect(wrong({ ...well, stale: ["findings"] })).toEqual([
+  expect(wrong({ ...well, stale: ["findings"] })).toMatchObject([
     { id: "stale findings", tone: "bad", text: "wrongStale", values: { part: "findings" } },
   ]);
 });
@@ -123,4 +123,47 @@ test("the oldest of what is wrong is known, where anything says since when", () 
   } as unknown as Schemas["Overview"]);
   expect(oldest(all)).toEqual({ at: "2026-06-01T00:01:00Z", machine: true });
   expect(oldest([])).toBeUndefined();
+});
+
+test("everything that is wrong says since when", () => {
+  const at = "2026-06-01T00:00:00Z";
+  const found = wrong({
+    ...well,
+    rules: {
+      ...well.rules,
+      failing: 1,
+      failingSince: at,
+      degraded: 1,
+      degradedSince: at,
+      unverified: 1,
+      unverifiedSince: at,
+      late: 1,
+      lateSince: at,
+    },
+    problems: 1,
+    problemsSince: at,
+    paused: { by: "user:ann", at },
+    stale: ["rules"],
+    staleSince: at,
+    queues: [{ name: "work", dead: 4, deadSince: at, paused: true, pausedBy: "user:bo", pausedAt: at }],
+    sinks: [
+      {
+        name: "sms",
+        ok: false,
+        deliveries: { failed: 1 },
+        failedSince: at,
+        oldest: at,
+        oldestSeconds: 900,
+        push: { breaker: { since: at } },
+      },
+    ],
+    node: "one",
+    nodes: [
+      { name: "one", changed: at },
+      { name: "two", changed: "2026-05-31T00:00:00Z", differs: true },
+    ],
+    health: [{ part: "source", name: "wms", ok: false, error: "refused", since: at }],
+  } as unknown as Schemas["Overview"]);
+  expect(found.map(({ id, since }) => [id, since])).toEqual(found.map(({ id }) => [id, at]));
+  expect(found).toHaveLength(14);
 });

@@ -93,7 +93,7 @@ export function oldest(all: readonly Wrong[]): { at: string; machine: boolean } 
   return first;
 }
 
-function parted({ health, stale }: Overview): Wrong[] {
+function parted({ health, stale, staleSince }: Overview): Wrong[] {
   const found: Wrong[] = health
     .filter((part) => !part.ok)
     .map(({ part, name = "", error, since }) => ({
@@ -115,11 +115,13 @@ function parted({ health, stale }: Overview): Wrong[] {
       tone: "bad",
       text: "wrongStale",
       values: { part },
+      since: staleSince,
+      machine: true,
     })),
   ];
 }
 
-function ruled({ rules, problems, paused }: Overview): Wrong[] {
+function ruled({ rules, problems, problemsSince, paused }: Overview): Wrong[] {
   const found: Wrong[] = [];
   if (paused) {
     const { by, at, reason } = paused;
@@ -140,7 +142,9 @@ function ruled({ rules, problems, paused }: Overview): Wrong[] {
     ["degraded", "wrongDegraded", "warn"],
   ] as const) {
     const count = rules[health];
-    if (count > 0) found.push({ id: health, tone, text, values: { count }, href: `/rules?health=${health}` });
+    const since = rules[`${health}Since`];
+    if (count > 0)
+      found.push({ id: health, tone, text, values: { count }, since, href: `/rules?health=${health}` });
   }
   if (problems > 0) {
     found.push({
@@ -148,6 +152,8 @@ function ruled({ rules, problems, paused }: Overview): Wrong[] {
       tone: "bad",
       text: "wrongProblems",
       values: { count: problems },
+      since: problemsSince,
+      machine: true,
       href: "/rules",
     });
   }
@@ -191,17 +197,18 @@ function waiting({ sinks }: Overview): Wrong[] {
 function failed({ sinks }: Overview): Wrong[] {
   return sinks
     .filter(({ deliveries }) => deliveries.failed > 0)
-    .map(({ name, deliveries }) => ({
+    .map(({ name, deliveries, failedSince }) => ({
       id: `failed ${name}`,
       tone: "warn",
       text: "wrongFailed",
       values: { name, count: deliveries.failed },
+      since: failedSince,
       href: `/deliveries?sink=${encodeURIComponent(name)}&state=failed`,
     }));
 }
 
 function queued({ queues }: Overview): Wrong[] {
-  return queues.flatMap(({ name, dead, paused, pausedAt, pausedBy = "" }) => {
+  return queues.flatMap(({ name, dead, deadSince, paused, pausedAt, pausedBy = "" }) => {
     const href = `/queues/${encodeURIComponent(name)}`;
     const found: Wrong[] = [];
     if (dead > 0) {
@@ -210,6 +217,8 @@ function queued({ queues }: Overview): Wrong[] {
         tone: "warn",
         text: "wrongDead",
         values: { count: dead, name },
+        since: deadSince,
+        machine: true,
         href: `${href}?state=dead`,
       });
     }
@@ -229,13 +238,17 @@ function queued({ queues }: Overview): Wrong[] {
   });
 }
 
-function noded({ nodes }: Overview): Wrong[] {
+/** Nodes that run another program or other rules, since the later of both began to run its own. */
+function noded({ nodes, node }: Overview): Wrong[] {
+  const own = nodes.find(({ name }) => name === node)?.changed ?? "";
   return nodes
-    .filter((node) => node.differs)
-    .map(({ name, version, rules }) => ({
+    .filter(({ differs }) => differs)
+    .map(({ name, version, rules, changed }) => ({
       id: `node ${name}`,
       tone: "warn",
       text: "wrongNode",
       values: { name, version, rules },
+      since: Date.parse(own) > Date.parse(changed) ? own : changed,
+      machine: true,
     }));
 }

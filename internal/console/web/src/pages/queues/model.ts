@@ -50,6 +50,11 @@ export function summary(payload: unknown): string {
     .join(" · ");
 }
 
+/** What an item is called: the title of its notice in the reader's language, or what its payload says of itself. */
+export function titled({ title, payload }: Item): string {
+  return title || summary(payload);
+}
+
 /** The most bytes of a payload. */
 export const maxPayload = 64 * 1024;
 

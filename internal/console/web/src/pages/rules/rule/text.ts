@@ -3,6 +3,7 @@ import { texts } from "../../../lib/preferences.svelte";
 /** A rule's page. */
 export const t = texts({
   en: {
+    since: "since",
     facts: "Facts",
     file: "File",
     labels: "Labels",
@@ -53,6 +54,7 @@ export const t = texts({
     comma: ", ",
   },
   zh: {
+    since: "始于",
     facts: "基本信息",
     file: "文件",
     labels: "标签",
