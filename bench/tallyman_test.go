@@ -8,6 +8,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -76,7 +77,7 @@ func openTallyman(t testing.TB, s *servers, ledger *countingLedger) *tallymanQue
 	q := &tallymanQueue{ledger: ledger}
 	q.client = redis.NewClient(&redis.Options{Addr: s.redis.Addr, PoolSize: connections, OnConnect: watch.OnConnect})
 	s.opened++
-	options := sink.Options{Client: q.client, Watch: watch, Node: "bench", Prefix: "bench:", Name: fmt.Sprintf("queue%d", s.opened)}
+	options := sink.Options{Client: q.client, Watch: watch, Node: "bench", Prefix: "bench:", Name: fmt.Sprintf("queue%d", s.opened), Lease: time.Minute, MaxAttempts: 5}
 	if ledger != nil {
 		options.Ledger = ledger
 	}
