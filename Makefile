@@ -76,9 +76,10 @@ quick: ## Check and test what has changed and what imports it, in about a minute
 
 .PHONY: race
 race: export GORACE := $(RACE_END) $(GORACE)
-race: ## Run all Go tests with the race detector (PKG=./folder)
+race: ## Run all Go tests with the race detector, and those of the benchmarks (PKG=./folder)
 	@scripts/test-deps.sh cc redis postgres pgbouncer faketime mariadb python3
 	$(GO) test -race $(UNWATCHED_C) -parallel 4 -timeout 20m $(PKG)
+	@[ '$(PKG)' != ./... ] || { cd bench && $(GO) test -vet=off ./...; }
 
 .PHONY: soak
 soak: ## Do for longer what make test does at random for a short while (SOAK_TIME=60s, SOAK_CHECKS=1000)

@@ -8,7 +8,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -16,6 +15,7 @@ import (
 	"tallyman/internal/testenv"
 	sink "tallyman/sinks/queue"
 	"tallyman/sinks/recovery"
+	"tallyman/sinks/sinktest"
 )
 
 // tallyman is the queue sink on Redis alone, as asynq runs: what Redis loses is lost.
@@ -77,7 +77,10 @@ func openTallyman(t testing.TB, s *servers, ledger *countingLedger) *tallymanQue
 	q := &tallymanQueue{ledger: ledger}
 	q.client = redis.NewClient(&redis.Options{Addr: s.redis.Addr, PoolSize: connections, OnConnect: watch.OnConnect})
 	s.opened++
-	options := sink.Options{Client: q.client, Watch: watch, Node: "bench", Prefix: "bench:", Name: fmt.Sprintf("queue%d", s.opened), Lease: time.Minute, MaxAttempts: 5}
+	options := sink.Options{
+		Client: q.client, Watch: watch, Node: "bench", Session: sinktest.Session("bench"), Prefix: "bench:", Name: fmt.Sprintf("queue%d", s.opened),
+		Settings: item.Settings{Lease: sink.DefaultLease, MaxAttempts: sink.DefaultMaxAttempts},
+	}
 	if ledger != nil {
 		options.Ledger = ledger
 	}
