@@ -106,10 +106,13 @@ func TestLinksLeadSomewhere(t *testing.T) {
 	}
 }
 
-// Every page can be reached from README.md, and every decision from its index.
+// Every page stands in the index of docs, every decision in its own index, and README.md leads to the index of docs.
 func TestEveryPageIsLinked(t *testing.T) {
 	t.Parallel()
-	for index, glob := range map[string]string{"../README.md": "../docs/*.md", "adr/README.md": "adr/*.md"} {
+	for glob, index := range map[string]string{
+		"README.md": "../README.md", "tutorial/*.md": "README.md", "how-to/*.md": "README.md", "runbooks/*.md": "README.md",
+		"reference/*.md": "README.md", "explanation/*.md": "README.md", "adr/*.md": "adr/README.md",
+	} {
 		found, err := filepath.Glob(glob)
 		if err != nil {
 			t.Fatal(err)
@@ -129,8 +132,8 @@ func TestEveryPageIsLinked(t *testing.T) {
 // pages are all that are written for people.
 func pages(t *testing.T) []string {
 	t.Helper()
-	all := []string{"../README.md", "../CHANGELOG.md", "../SECURITY.md"}
-	for _, glob := range []string{"*.md", "adr/*.md", "../examples/*/README.md", "../examples/*/*/README.md", "../bench/README.md", "../clients/*/README.md"} {
+	all := []string{"../README.md", "../CHANGELOG.md", "../CONTRIBUTING.md", "../SECURITY.md"}
+	for _, glob := range []string{"*.md", "*/*.md", "../examples/*/README.md", "../examples/*/*/README.md", "../bench/README.md", "../clients/*/README.md"} {
 		found, err := filepath.Glob(glob)
 		if err != nil {
 			t.Fatal(err)
@@ -157,7 +160,7 @@ func TestEveryErrorCodeHasAnExample(t *testing.T) {
 	held := regexp.MustCompile(`^(Rule files: .*|Rule tests|The configuration|What keeps a node from starting|The ledger|Silences and subscriptions|Failed runs)$`)
 	outcome := regexp.MustCompile("(?ms)^```text\n(.*?)^```$")
 	n := 0
-	for _, part := range strings.Split(codetest.ReadFile(t, "error-codes.md"), "\n## ")[1:] {
+	for _, part := range strings.Split(codetest.ReadFile(t, "reference/error-codes.md"), "\n## ")[1:] {
 		name, text, _ := strings.Cut(part, "\n")
 		sections := strings.Split(text, "\n### ")[1:]
 		if len(sections) > 0 && !held.MatchString(name) {
@@ -177,7 +180,7 @@ func TestEveryErrorCodeHasAnExample(t *testing.T) {
 	}
 }
 
-// The task for VS Code in operations.md is JSON, and finds the parts of what `rules check` prints.
+// The task for VS Code in how-to/editor.md is JSON, and finds the parts of what `rules check` prints.
 func TestTheProblemMatcher(t *testing.T) {
 	t.Parallel()
 	var file struct {
@@ -190,7 +193,7 @@ func TestTheProblemMatcher(t *testing.T) {
 			}
 		}
 	}
-	if err := json.Unmarshal([]byte(between(t, codetest.ReadFile(t, "operations.md"), "`.vscode/tasks.json`:\n\n```json\n", "```")), &file); err != nil {
+	if err := json.Unmarshal([]byte(between(t, codetest.ReadFile(t, "how-to/editor.md"), "`.vscode/tasks.json`:\n\n```json\n", "```")), &file); err != nil {
 		t.Fatal(err)
 	}
 	p := file.Tasks[0].ProblemMatcher.Pattern

@@ -62,7 +62,7 @@ func TestImportsFollowTheDrawing(t *testing.T) {
 // TestWhereToChangeWhat looks whether the files of that table are there.
 func TestWhereToChangeWhat(t *testing.T) {
 	t.Parallel()
-	_, text, _ := strings.Cut(codetest.ReadFile(t, "architecture.md"), "## Where to change what\n")
+	_, text, _ := strings.Cut(codetest.ReadFile(t, "explanation/architecture.md"), "## Where to change what\n")
 	table, _, _ := strings.Cut(text, "\n## ")
 	n := 0
 	for _, found := range regexp.MustCompile("`([a-z]+/[^` ]+)`").FindAllStringSubmatch(table, -1) {
@@ -80,7 +80,7 @@ func TestWhereToChangeWhat(t *testing.T) {
 // a dash what they are.
 func drawnLevels(t *testing.T) (levels [][]string) {
 	t.Helper()
-	block := regexp.MustCompile(`(?m)(?:^    .+\n)+`).FindString(codetest.ReadFile(t, "architecture.md"))
+	block := regexp.MustCompile(`(?m)(?:^    .+\n)+`).FindString(codetest.ReadFile(t, "explanation/architecture.md"))
 	for line := range strings.Lines(block) {
 		entries, _, _ := strings.Cut(line, " – ")
 		levels = append(levels, strings.Fields(entries))

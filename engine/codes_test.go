@@ -54,5 +54,5 @@ func TestErrorCodeOfAPanic(t *testing.T) {
 
 func holdError(t *testing.T, code, got string) {
 	t.Helper()
-	codetest.Outcome(t, "../docs/error-codes.md", "Failed runs", code, got+"\n")
+	codetest.Outcome(t, "../docs/reference/error-codes.md", "Failed runs", code, got+"\n")
 }

@@ -17,7 +17,7 @@ import (
 	"tallyman/rules/row"
 )
 
-const codesPage = "../docs/error-codes.md"
+const codesPage = "../docs/reference/error-codes.md"
 
 // TestErrorCodesDocument runs the examples of rule files, which are yaml blocks. Their flags:
 //

@@ -1,4 +1,4 @@
-// Package rules reads what implementation teams write: rule files. docs/rule-reference.md is the language.
+// Package rules reads what implementation teams write: rule files. docs/reference/rule-file.md is the language.
 //
 //	Load      files → Set: decoded strictly, merged (defaults < rule < scope), validated; every problem with its place
 //	Check     the Set against what a site has configured: sources, sinks, types

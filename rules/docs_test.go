@@ -36,7 +36,7 @@ func TestRuleReferenceExamplesLoad(t *testing.T) {
 	known := site
 	known.Types = siteTypes(t)
 	n := 0
-	for _, b := range blocks(t, "../docs/rule-reference.md") {
+	for _, b := range blocks(t, "../docs/reference/rule-file.md") {
 		if b.flags == "test" {
 			continue // engine/trial/ruletest runs it
 		}

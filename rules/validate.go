@@ -211,7 +211,7 @@ var (
 )
 
 // The codes of this package's own problems; strictyaml, condition, probe and message have theirs.
-// docs/error-codes.md has an example of each.
+// docs/reference/error-codes.md has an example of each.
 const (
 	CodeUnreadable    = "file_unreadable"
 	CodeRuleTest      = "rule_test"

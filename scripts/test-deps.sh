@@ -14,7 +14,7 @@ has() {
     faketime) compgen -G '/usr/lib/*/faketime/libfaketime.so.1' || compgen -G '/usr/lib/faketime/libfaketime.so.1' || [ "$(uname)" = Darwin ] ;; # sets a server's clock
     mariadb) command -v mariadbd || [ -x /usr/sbin/mariadbd ] ;;
     protoc) command -v protoc ;;
-    python3) command -v python3 ;; # for the receiver of docs/webhooks.md
+    python3) command -v python3 ;; # for the receiver of docs/how-to/webhooks.md
     node) command -v npm && node -e 'process.exit(process.versions.node.localeCompare("20.19", "en", { numeric: true }) < 0 ? 1 : 0)' ;;
     chromium) [ -n "${CHROMIUM:-}" ] || command -v chromium-headless-shell || command -v chromium ;;
     victoria-metrics) command -v victoria-metrics && command -v vmalert ;; # a peer of make bench-scale

@@ -35,7 +35,7 @@ type Inbox struct {
 
 // Reset says why a cursor does not hold any more.
 type Reset struct {
-	Reason string // such as index_rebuilt; docs/api.md lists them. bad_cursor: the service does not know the cursor of the store
+	Reason string // such as index_rebuilt; docs/reference/api.md lists them. bad_cursor: the service does not know the cursor of the store
 	Missed *int64 // how many notices were delivered after the cursor and will not come any more; nil = nobody knows
 }
 

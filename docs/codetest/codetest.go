@@ -1,4 +1,4 @@
-// Package codetest holds docs/error-codes.md against the program: each code that the program says has a section, each section an
+// Package codetest holds docs/reference/error-codes.md against the program: each code that the program says has a section, each section an
 // example, and what stands below the example is what the program says of it.
 //
 // A section is a heading, the code, words, blocks that make the example, and a text block with the outcome:

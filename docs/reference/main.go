@@ -1,5 +1,5 @@
 // Command reference writes the tables of the documentation that come from the code: the operators and functions of conditions and the
-// helpers of templates (docs/rule-reference.md), and the settings of sinks (docs/channels.md). It reads a page from standard input and writes it to
+// helpers of templates (docs/reference/rule-file.md), and the settings of sinks (docs/how-to/channels.md). It reads a page from standard input and writes it to
 // standard output; what stands between the markers is replaced. It knows no text of its own: each package declares what the tables say.
 package main
 

@@ -14,7 +14,7 @@ import (
 	"tallyman/rules/row"
 )
 
-const page = "../rule-reference.md"
+const page = "rule-file.md"
 
 // Every example of the guide gives what the guide says.
 func TestExamples(t *testing.T) {
@@ -84,7 +84,7 @@ func TestHelpers(t *testing.T) {
 // The pages have the tables as they come from the code.
 func TestPagesAreFresh(t *testing.T) {
 	n := 0
-	for _, name := range []string{page, "../channels.md"} {
+	for _, name := range []string{page, "../how-to/channels.md"} {
 		have, err := os.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)

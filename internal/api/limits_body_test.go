@@ -67,7 +67,7 @@ func (d *document) eachBody(t *testing.T, visit func(id, method, path string)) {
 	}
 }
 
-// The limits of bodies that docs/api.md names at body_too_large, by the ids of operations. All others have usualBody.
+// The limits of bodies that docs/reference/api.md names at body_too_large, by the ids of operations. All others have usualBody.
 const usualBody = 64 << 10
 
 var largerBodies = map[string]int{

@@ -116,7 +116,7 @@ func TestSubscriptionsOfNothingAreMarked(t *testing.T) {
 
 // TestErrorCodesDocument lists what the examples of warnings keep: a rule, and a silence or a subscription beside it.
 func TestErrorCodesDocument(t *testing.T) {
-	const page = "../../docs/error-codes.md"
+	const page = "../../docs/reference/error-codes.md"
 	codetest.Part{
 		Page: page, Headings: "Silences and subscriptions", Codes: map[string]bool{operate.CodeUnserved: true, operate.CodeHoldsNothing: true},
 		Run: func(t *testing.T, e *codetest.Example) string {

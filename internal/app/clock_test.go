@@ -387,5 +387,5 @@ func TestAnUnconfirmedClock(t *testing.T) {
 		t.Error(err)
 	}
 	state.Withheld = 2 * time.Hour
-	codetest.Outcome(t, "../../docs/error-codes.md", "The ledger", "clock_unconfirmed", unconfirmed(state).Error()+"\n")
+	codetest.Outcome(t, "../../docs/reference/error-codes.md", "The ledger", "clock_unconfirmed", unconfirmed(state).Error()+"\n")
 }

@@ -29,9 +29,9 @@ import (
 	"tallyman/sinks/inbox"
 )
 
-const codesPage = "../../docs/error-codes.md"
+const codesPage = "../../docs/reference/error-codes.md"
 
-var update = flag.Bool("update", false, "write the outcomes of docs/error-codes.md anew")
+var update = flag.Bool("update", false, "write the outcomes of docs/reference/error-codes.md anew")
 
 // TestErrorCodesDocument runs the examples of failed runs: a piece of the page's rule, on the page's database. The flags of its
 // block say what is asked: `check` (rules check --source), `run`, `told` (what the rule tells of itself), or `table NAME` (the catalogue), with `on postgres`

@@ -78,6 +78,6 @@ func (a *App) restoreHealth() (h wire.Health, shown bool) {
 	}
 	return wire.Health{
 		Part: "restore", Since: &at,
-		Error: "the ledger was restored from a copy: what was committed after the copy is lost; `tallyman audit list --action ledger.restored` says what was noticed, docs/restore.md what to do",
+		Error: "the ledger was restored from a copy: what was committed after the copy is lost; `tallyman audit list --action ledger.restored` says what was noticed, docs/how-to/back-up-and-restore.md what to do",
 	}, true
 }

@@ -56,7 +56,7 @@ func TestLookBackCost(t *testing.T) {
 // holdNote compares what is said with what error-codes.md shows.
 func holdNote(t *testing.T, code string, said problem.List) {
 	t.Helper()
-	codetest.Outcome(t, "../../docs/error-codes.md", "Failed runs", code, said.Error()+"\n")
+	codetest.Outcome(t, "../../docs/reference/error-codes.md", "Failed runs", code, said.Error()+"\n")
 }
 
 // watched is a source that knows its transactions.

@@ -208,7 +208,7 @@ func (c ruleCommands) test() *cobra.Command {
 		Use:   "test PATH…",
 		Short: "Run rule tests: rules walk through time on rows or tables that the tests give; needs no server",
 		Long: `Run the rule tests of files, or of the *_test.yaml files and others with tests in folders. A test walks a rule through time: each step gives
-the rows that the probe returns, or the tables that it reads, and says what must come of it. docs/rule-reference.md describes the format.
+the rows that the probe returns, or the tables that it reads, and says what must come of it. docs/reference/rule-file.md describes the format.
 
 Tables lie in a SQLite database in memory, which the probe's own SQL runs on. With --source they are staged in that source
 for a moment, before the real ones, and rolled back.`,

@@ -63,12 +63,12 @@ func TestBadTelemetry(t *testing.T) {
 	}
 }
 
-var update = flag.Bool("update", false, "write the outcomes of docs/error-codes.md anew")
+var update = flag.Bool("update", false, "write the outcomes of docs/reference/error-codes.md anew")
 
 // TestErrorCodesDocument loads the examples of the configuration.
 func TestErrorCodesDocument(t *testing.T) {
 	codetest.Part{
-		Page: "../../docs/error-codes.md", Headings: "The configuration", Codes: codetest.Declared(t, codetest.Constant, "*.go", "../settings/*.go", "../../sinks/*/settings.go"),
+		Page: "../../docs/reference/error-codes.md", Headings: "The configuration", Codes: codetest.Declared(t, codetest.Constant, "*.go", "../settings/*.go", "../../sinks/*/settings.go"),
 		Run: func(t *testing.T, e *codetest.Example) string {
 			t.Helper()
 			return refusal(t, e.Blocks[0].Text)

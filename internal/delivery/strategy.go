@@ -4,7 +4,7 @@ import (
 	"time"
 )
 
-// StrategyKind says how long a push channel is tried; docs/rule-reference.md has the table (Deliver).
+// StrategyKind says how long a push channel is tried; docs/reference/rule-file.md has the table (Deliver).
 type StrategyKind string
 
 // The kinds.

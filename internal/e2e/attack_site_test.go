@@ -55,7 +55,7 @@ rules:
     deliver: [{sink: inbox}]
 `
 
-// attackedSite is one node behind tokens, and a WMS whose role has the grants of docs/operations.md.
+// attackedSite is one node behind tokens, and a WMS whose role has the grants of docs/how-to/set-up-a-source.md.
 type attackedSite struct {
 	t      *testing.T
 	n      *node

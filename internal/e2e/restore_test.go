@@ -36,7 +36,7 @@ rules:
     deliver: [{sink: inbox}, {sink: gateway}]
 `
 
-// restoreSite is a site whose ledger is restored by the commands of docs/restore.md.
+// restoreSite is a site whose ledger is restored by the commands of docs/how-to/back-up-and-restore.md.
 type restoreSite struct {
 	*cluster
 
@@ -62,7 +62,7 @@ func restoreClients() (list []string) {
 func newRestoreSite(t *testing.T, ledgerURL string, places int) *restoreSite {
 	t.Helper()
 	s := &restoreSite{
-		cluster: newClusterOn(t, ledgerURL, killLease, restoreRules), page: codetest.ReadFile(t, "../../docs/restore.md"), places: places,
+		cluster: newClusterOn(t, ledgerURL, killLease, restoreRules), page: codetest.ReadFile(t, "../../docs/how-to/back-up-and-restore.md"), places: places,
 		variables: map[string]string{}, receiver: calmReceiver(t),
 	}
 	s.sinks(webhook("gateway", s.receiver) + "  " + workQueue + ": {type: queue}\n")
@@ -74,14 +74,14 @@ func (s *restoreSite) does(heading string) {
 	s.t.Helper()
 	_, text, found := strings.Cut(s.page, "\n"+heading+"\n")
 	if !found {
-		s.t.Fatalf("docs/restore.md has no heading %q", heading)
+		s.t.Fatalf("docs/how-to/back-up-and-restore.md has no heading %q", heading)
 	}
 	level, _, _ := strings.Cut(heading, " ")
 	text, _, _ = strings.Cut(text, "\n"+level+" ")
 	text, _, _ = strings.Cut(text, "\n"+strings.TrimSuffix(level, "#")+" ")
 	_, text, found = strings.Cut(text, "```sh\n")
 	if !found {
-		s.t.Fatalf("docs/restore.md has no commands below %q", heading)
+		s.t.Fatalf("docs/how-to/back-up-and-restore.md has no commands below %q", heading)
 	}
 	text, _, _ = strings.Cut(text, "```")
 	var environment []string
@@ -362,7 +362,7 @@ func TestRestoreOfAFile(t *testing.T) {
 	t.Parallel()
 	testenv.Slow(t)
 	if _, err := exec.LookPath("sqlite3"); err != nil {
-		t.Fatal("the commands of docs/restore.md need sqlite3: ", err)
+		t.Fatal("the commands of docs/how-to/back-up-and-restore.md need sqlite3: ", err)
 	}
 	dir := t.TempDir()
 	file := filepath.Join(dir, "tallyman.db")

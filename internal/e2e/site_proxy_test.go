@@ -24,7 +24,7 @@ import (
 	"tallyman/internal/testenv"
 )
 
-// siteProxy is a kind of proxy, whose settings stand in docs/operations.md in a block of its name.
+// siteProxy is a kind of proxy, whose settings stand in docs/how-to/proxy.md in a block of its name.
 type siteProxy struct {
 	name    string
 	around  string // the file that the settings are put into; USER is the user of its workers where it has one
@@ -194,17 +194,17 @@ func (kind *siteProxy) start(t *testing.T, n *node) *http.Client {
 	return &http.Client{Transport: transport}
 }
 
-// documented is the block of docs/operations.md in the language.
+// documented is the block of docs/how-to/proxy.md in the language.
 func documented(t *testing.T, language string) string {
 	t.Helper()
-	page, err := os.ReadFile("../../docs/operations.md")
+	page, err := os.ReadFile("../../docs/how-to/proxy.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, block, _ := strings.Cut(string(page), "\n```"+language+"\n")
 	block, _, ended := strings.Cut(block, "\n```\n")
 	if !ended {
-		t.Fatalf("docs/operations.md has no block in %s", language)
+		t.Fatalf("docs/how-to/proxy.md has no block in %s", language)
 	}
 	return block + "\n"
 }

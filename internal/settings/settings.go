@@ -21,7 +21,7 @@ const (
 	CodeOutOfRange = strictyaml.CodeOutOfRange
 )
 
-// The codes of this package's problems; docs/error-codes.md has an example of each.
+// The codes of this package's problems; docs/reference/error-codes.md has an example of each.
 const (
 	CodeURL    = "bad_url"
 	CodeName   = "bad_name"

@@ -13,7 +13,7 @@ func TestEveryCodeIsExplained(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	page, err := os.ReadFile("../../docs/api.md")
+	page, err := os.ReadFile("../../docs/reference/api.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -23,10 +23,10 @@ func TestEveryCodeIsExplained(t *testing.T) {
 	}
 	for _, c := range codes {
 		if !strings.Contains(string(page), "\n| `"+c[1]+"` |") {
-			t.Errorf("docs/api.md does not explain %s", c[1])
+			t.Errorf("docs/reference/api.md does not explain %s", c[1])
 		}
 	}
 	if rows := strings.Count(string(page[strings.Index(string(page), "## Codes"):]), "\n| `"); rows != len(codes) {
-		t.Errorf("docs/api.md explains %d codes, there are %d", rows, len(codes))
+		t.Errorf("docs/reference/api.md explains %d codes, there are %d", rows, len(codes))
 	}
 }

@@ -108,7 +108,7 @@ type NoticeMarkForm struct {
 	At        time.Time `json:"at" xml:"at"`
 }
 
-// PageForm is a page as clients get it (docs/api.md). XML has unreadMore only where it is true.
+// PageForm is a page as clients get it (docs/reference/api.md). XML has unreadMore only where it is true.
 type PageForm struct {
 	XMLName    xml.Name           `json:"-" xml:"notices"`
 	Notices    []notice.View      `json:"notices" xml:"notice" doc:"in the order of delivery" nullable:"false"`

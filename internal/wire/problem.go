@@ -60,7 +60,7 @@ func NewProblem(status int, code Code, detail string) *Problem {
 	return &Problem{Title: http.StatusText(status), Status: status, Code: code, Detail: detail}
 }
 
-// Code is a problem's stable name: clients switch on it, so a code is never renamed. docs/api.md explains each.
+// Code is a problem's stable name: clients switch on it, so a code is never renamed. docs/reference/api.md explains each.
 type Code string
 
 // The codes.

@@ -251,7 +251,7 @@ type PartForm struct {
 
 // HeldForm is a reason why a finding is not told now.
 type HeldForm struct {
-	Code  string        `json:"code" xml:"code,attr" doc:"a stable word; docs/operations.md lists them"`
+	Code  string        `json:"code" xml:"code,attr" doc:"a stable word; docs/how-to/ask-why.md lists them"`
 	Text  string        `json:"text" xml:"text" doc:"in English, with times in UTC"`
 	Facts HeldFactsForm `json:"facts" xml:"facts" doc:"what the text says, for those who word it in their own language"`
 }

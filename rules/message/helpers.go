@@ -12,7 +12,7 @@ import (
 	"tallyman/rules/row"
 )
 
-// Helper is a function of templates as the guide in docs/rule-reference.md shows it. The tests of package docs/reference run the examples.
+// Helper is a function of templates as the guide in docs/reference/rule-file.md shows it. The tests of package docs/reference run the examples.
 type Helper struct {
 	Name        string
 	Least, Most int // arguments, a piped one included

@@ -9,7 +9,7 @@ import (
 
 // Problem is one fault in a file. Line and Col count from 1, Col in characters; Line 0 means the file as a whole.
 type Problem struct {
-	Code    string `json:"code"` // stable, e.g. unknown_field; listed in docs/error-codes.md
+	Code    string `json:"code"` // stable, e.g. unknown_field; listed in docs/reference/error-codes.md
 	File    string `json:"file"`
 	Line    int    `json:"line"`
 	Col     int    `json:"col"`

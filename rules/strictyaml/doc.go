@@ -9,7 +9,7 @@
 // into a huge one, are refused. A file holds one document.
 package strictyaml
 
-// The codes of this package's problems; docs/error-codes.md has an example of each.
+// The codes of this package's problems; docs/reference/error-codes.md has an example of each.
 const (
 	CodeNotUTF8    = "not_utf8"
 	CodeText       = "bad_text" // text.Code

@@ -58,7 +58,7 @@ func TestFunctions(t *testing.T) {
 	prepare(t, s, "SELECT plain() + SLEEP(0) AS n")
 }
 
-// TestFunctionsOfReader asks as the user that docs/operations.md recommends: a view of which the user may not see the definition passes, since the server tells nothing of it.
+// TestFunctionsOfReader asks as the user that docs/how-to/set-up-a-source.md recommends: a view of which the user may not see the definition passes, since the server tells nothing of it.
 func TestFunctionsOfReader(t *testing.T) {
 	t.Parallel()
 	d := testenv.MariaDB(t)

@@ -15,7 +15,7 @@ import (
 
 func TestMain(m *testing.M) { testenv.Main(m) }
 
-// server is a database behind a proxy, so that it can go out of reach. The source's user is granted what docs/operations.md says.
+// server is a database behind a proxy, so that it can go out of reach. The source's user is granted what docs/how-to/set-up-a-source.md says.
 type server struct {
 	testenv.MariaDatabase
 	proxied string

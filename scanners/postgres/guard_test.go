@@ -18,7 +18,7 @@ import (
 	"tallyman/scanners/scannertest"
 )
 
-// site is a database with the role that docs/operations.md recommends.
+// site is a database with the role that docs/how-to/set-up-a-source.md recommends.
 type site struct {
 	owner, address, role string
 }
@@ -33,13 +33,13 @@ func newSite(t *testing.T) site {
 	}
 	database := strings.Trim(u.Path, "/")
 	s := site{owner: owner, role: "tallyman_probe_" + database}
-	page, err := os.ReadFile("../../docs/operations.md")
+	page, err := os.ReadFile("../../docs/how-to/set-up-a-source.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	grants := regexp.MustCompile(`(?s)   CREATE ROLE tallyman_probe .*?` + "```").FindString(string(page))
+	grants := regexp.MustCompile(`(?s)CREATE ROLE tallyman_probe .*?` + "```").FindString(string(page))
 	if !strings.Contains(grants, "GRANT SELECT ON bin_stock") {
-		t.Fatal("docs/operations.md has no grants for PostgreSQL; where have they gone?")
+		t.Fatal("docs/how-to/set-up-a-source.md has no grants for PostgreSQL; where have they gone?")
 	}
 	grants = strings.NewReplacer("```", "", "tallyman_probe", s.role, "DATABASE wms", "DATABASE "+database, "'…'", "'x'").Replace(grants)
 	exec(t, owner, `CREATE TABLE bin_stock (wh_id int, bin_code text, sku text, qty numeric(12,3), changed_at timestamptz);

@@ -10,7 +10,7 @@ import (
 	"tallyman/scanners/scannertest"
 )
 
-// TestDangers asks as the role of docs/operations.md, and then runs what the answer proposes: nothing is left, and probes run as before.
+// TestDangers asks as the role of docs/how-to/set-up-a-source.md, and then runs what the answer proposes: nothing is left, and probes run as before.
 func TestDangers(t *testing.T) {
 	t.Parallel()
 	x := newSite(t)

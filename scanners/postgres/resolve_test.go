@@ -56,7 +56,7 @@ func TestUnresolved(t *testing.T) {
 	if !errors.As(err, &e) || e.Code != scanners.CodeUnresolved || e.Transient {
 		t.Fatal(err)
 	}
-	codetest.Outcome(t, "../../docs/error-codes.md", "Failed runs", string(e.Code), err.Error()+"\n")
+	codetest.Outcome(t, "../../docs/reference/error-codes.md", "Failed runs", string(e.Code), err.Error()+"\n")
 }
 
 // TestLargeTree is a probe whose tree is larger than the source takes of any message: it does not run, and the source goes on.

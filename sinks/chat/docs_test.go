@@ -7,11 +7,11 @@ import (
 	"testing"
 )
 
-// TestTheAddressesOfTheDocumentsAreRead takes each address that docs/channels.md shows. Where it has a word for a part, one that could be
+// TestTheAddressesOfTheDocumentsAreRead takes each address that docs/how-to/channels.md shows. Where it has a word for a part, one that could be
 // is put in.
 func TestTheAddressesOfTheDocumentsAreRead(t *testing.T) {
 	t.Parallel()
-	page, err := os.ReadFile("../../docs/channels.md")
+	page, err := os.ReadFile("../../docs/how-to/channels.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,12 +34,12 @@ func TestTheAddressesOfTheDocumentsAreRead(t *testing.T) {
 	}
 	for kind := range services() {
 		if !seen[kind] {
-			t.Errorf("docs/channels.md shows no address of %s", kind)
+			t.Errorf("docs/how-to/channels.md shows no address of %s", kind)
 		}
 	}
 	for name := range shapes() {
 		if !strings.Contains(string(page), "template="+name) {
-			t.Errorf("docs/channels.md shows no template=%s", name)
+			t.Errorf("docs/how-to/channels.md shows no template=%s", name)
 		}
 	}
 }

@@ -72,7 +72,7 @@ func open(raw string) (service, *url.URL, error) {
 
 // errForm says how the URL of a service looks, in place of the library's words, which may show a secret.
 func errForm(form string) error {
-	return fmt.Errorf("the url has another form than %s; see docs/channels.md", form)
+	return fmt.Errorf("the url has another form than %s; see docs/how-to/channels.md", form)
 }
 
 // only refuses parameters that the service does not have, so that none is ignored.

@@ -13,7 +13,7 @@ import (
 	"tallyman/sinks/scrub"
 )
 
-// example is a service as docs/channels.md shows it, with what its server is sent for the delivery of the tests.
+// example is a service as docs/how-to/channels.md shows it, with what its server is sent for the delivery of the tests.
 type example struct {
 	url     string
 	uri     string

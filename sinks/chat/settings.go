@@ -53,7 +53,7 @@ func (s *Settings) Check(at settings.Section) {
 		return
 	}
 	if u, err := url.Parse(fill(s.URL.Reveal(), samples[0])); err != nil || u.Scheme == "" || u.Opaque != "" {
-		where.Fail(settings.CodeURL, where.String()+" is no address of a chat", "for example slack://hook:TOKEN@webhook; docs/channels.md has one for each service")
+		where.Fail(settings.CodeURL, where.String()+" is no address of a chat", "for example slack://hook:TOKEN@webhook; docs/how-to/channels.md has one for each service")
 	}
 	s.checkAddress(at)
 }

@@ -304,7 +304,7 @@ func larkCodes() codes {
 }
 
 // errNoCode is the answer of something else than the robot that the template is for.
-var errNoCode = errors.New("the answer has no code: the url may not be that of such a robot, see docs/channels.md")
+var errNoCode = errors.New("the answer has no code: the url may not be that of such a robot, see docs/how-to/channels.md")
 
 // read judges an answer: errcode and errmsg, or code and msg.
 func (c codes) read(body []byte) error {

@@ -14,7 +14,7 @@ import (
 )
 
 // mostOfScript is what one call of a script may take: a few milliseconds of the server, whatever a client or a rule asks for.
-// docs/redis-keys.md names these bounds.
+// docs/reference/redis-keys.md names these bounds.
 var mostOfScript = testenv.ScriptCost{Keys: 1010, Sent: 6 << 20, Answered: 6 << 20, Commands: 6000}
 
 // names are those of the scripts by their hashes.

@@ -2,7 +2,7 @@
 // warehouse. Redis may lose it; the ledger has recorded which notice got which score, and
 // the index is written back from there.
 //
-//	keys.go        the names of all keys; docs/redis-keys.md describes them
+//	keys.go        the names of all keys; docs/reference/redis-keys.md describes them
 //	scripts/       what Redis does in one step, a file each, with its contract
 //	deliver.go     notices in: batches, scores, receipts       (batch.go, wide.go, drop.go)
 //	poll.go        notices out: pages, cursors, counts         (slice.go, clock.go, wait.go, watch.go)

@@ -19,7 +19,7 @@ type verdict struct {
 	alone   bool    // each of the rest in a call of its own: the channel has refused the whole batch
 }
 
-// judge decides by the strategies and the channel's answer; docs/rule-reference.md has the table (Deliver). The attempt has the error for people.
+// judge decides by the strategies and the channel's answer; docs/reference/rule-file.md has the table (Deliver). The attempt has the error for people.
 func judge(batch []delivery.PushClaim, err error, made delivery.Attempt, chance func() float64) verdict {
 	refused := refusedOf(batch, err)
 	switch {

@@ -144,7 +144,7 @@ var plans = rapid.Custom(func(t *rapid.T) plan {
 })
 
 // TestModel lets deliveries of all strategies meet a channel that fails, hangs, refuses and asks for time, while the ledger's clock
-// jumps or a second node has its share of them, and holds each life against the table of strategies in docs/rule-reference.md.
+// jumps or a second node has its share of them, and holds each life against the table of strategies in docs/reference/rule-file.md.
 func TestModel(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		p := plans.Draw(rt, "plan")

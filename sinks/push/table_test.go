@@ -10,7 +10,7 @@ import (
 	"tallyman/internal/notice"
 )
 
-// The table of strategies in docs/rule-reference.md: when each strategy tries, what a failure does to it, and how it ends.
+// The table of strategies in docs/reference/rule-file.md: when each strategy tries, what a failure does to it, and how it ends.
 func TestStrategies(t *testing.T) {
 	t.Parallel()
 	down := func(n int) []error {

@@ -12,7 +12,7 @@ import (
 	"tallyman/internal/testenv"
 )
 
-// mostOfScript is what one call of a script may take, whatever workers, producers and operators ask for. docs/redis-keys.md names these
+// mostOfScript is what one call of a script may take, whatever workers, producers and operators ask for. docs/reference/redis-keys.md names these
 // bounds. Of a queue of 500 warehouses a script has some keys of each to change.
 var mostOfScript = testenv.ScriptCost{Keys: 100, Sent: 3 << 20, Answered: 6 << 20, Commands: 6000, Inside: 6 << 20}
 

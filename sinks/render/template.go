@@ -79,7 +79,7 @@ func New(kind Kind, name, words string) (*Template, error) {
 // Try executes the template on a sample.
 func (t *Template) Try(sample any) error {
 	if _, err := t.Execute(sample); err != nil {
-		return fmt.Errorf("tried on a sample: %w; docs/channels.md has all that a template may name", err)
+		return fmt.Errorf("tried on a sample: %w; docs/how-to/channels.md has all that a template may name", err)
 	}
 	return nil
 }

@@ -33,7 +33,7 @@ func (p *Path) DecodeYAML(d *strictyaml.Decoder, name string, n *strictyaml.Node
 		if strings.Contains(part, "{{") {
 			var err error
 			if one.template, err = render.New(render.Text, name, part); err != nil {
-				d.Fail(n, CodeTemplate, fmt.Sprintf("%s: the template cannot be read: %v", name, err), "docs/channels.md has all that a template may name")
+				d.Fail(n, CodeTemplate, fmt.Sprintf("%s: the template cannot be read: %v", name, err), "docs/how-to/channels.md has all that a template may name")
 				return
 			}
 		}

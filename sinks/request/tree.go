@@ -82,7 +82,7 @@ func (t *Tree) scalar(d *strictyaml.Decoder, name string, n *strictyaml.Node) {
 	if words, _ := t.literal.(string); strings.Contains(words, "{{") {
 		var err error
 		if t.template, err = render.New(render.Text, name, words); err != nil {
-			d.Fail(n, CodeTemplate, fmt.Sprintf("%s: the template cannot be read: %v", name, err), "docs/channels.md has all that a template may name")
+			d.Fail(n, CodeTemplate, fmt.Sprintf("%s: the template cannot be read: %v", name, err), "docs/how-to/channels.md has all that a template may name")
 		}
 	}
 }

@@ -14,7 +14,7 @@ import (
 	"tallyman/sinks/webhook"
 )
 
-// receiver is the one of docs/webhooks.md, as a reader would copy it.
+// receiver is the one of docs/how-to/webhooks.md, as a reader would copy it.
 type receiver struct {
 	url   string
 	lines chan string // that it prints
@@ -22,14 +22,14 @@ type receiver struct {
 
 func startReceiver(t *testing.T, secret string) *receiver {
 	t.Helper()
-	page, err := os.ReadFile("../../docs/webhooks.md")
+	page, err := os.ReadFile("../../docs/how-to/webhooks.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, rest, _ := strings.Cut(string(page), "```python\n")
 	code, _, found := strings.Cut(rest, "```")
 	if !found {
-		t.Fatal("docs/webhooks.md has no receiver in Python any more")
+		t.Fatal("docs/how-to/webhooks.md has no receiver in Python any more")
 	}
 	name := filepath.Join(t.TempDir(), "receiver.py")
 	write(t, name, []byte(code))

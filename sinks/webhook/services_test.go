@@ -54,10 +54,10 @@ var everyone = addressBook{
 // service is a server that behaves as the documentation of a service says. It answers with a status and a text.
 type service func(r testenv.HTTPRequest) (int, string)
 
-// documented makes the sink that docs/channels.md shows under that name. It calls the server instead of the services' hosts.
+// documented makes the sink that docs/how-to/channels.md shows under that name. It calls the server instead of the services' hosts.
 func documented(t *testing.T, name string, server *testenv.HTTPServer, env ...string) sinks.Channel {
 	t.Helper()
-	words, err := os.ReadFile("../../docs/channels.md")
+	words, err := os.ReadFile("../../docs/how-to/channels.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,7 +78,7 @@ func documented(t *testing.T, name string, server *testenv.HTTPServer, env ...st
 			return "http://" + credentials + server.Listener.Addr().String()
 		})+"    allow_private: true\n", name, env...)
 	}
-	t.Fatalf("docs/channels.md shows no sink %s", name)
+	t.Fatalf("docs/how-to/channels.md shows no sink %s", name)
 	return nil
 }
 

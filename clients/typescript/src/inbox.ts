@@ -12,7 +12,7 @@ type Page = components["schemas"]["Notices"];
 
 /** Says why a cursor does not hold any more. */
 export interface Reset {
-  /** Such as index_rebuilt; docs/api.md lists them. bad_cursor: the service does not know the cursor of the store. */
+  /** Such as index_rebuilt; docs/reference/api.md lists them. bad_cursor: the service does not know the cursor of the store. */
   reason: string;
   /** How many notices were delivered after the cursor and will not come any more; undefined: nobody knows. */
   missed: number | undefined;

@@ -2487,7 +2487,7 @@ export interface components {
             since?: string;
         };
         Held: {
-            /** @description a stable word; docs/operations.md lists them */
+            /** @description a stable word; docs/how-to/ask-why.md lists them */
             code: string;
             /** @description what the text says, for those who word it in their own language */
             facts: components["schemas"]["HeldFacts"];

@@ -21,7 +21,7 @@ import (
 	"tallyman/rules/strictyaml"
 )
 
-// testFile writes a rule test; docs/rule-reference.md describes the format.
+// testFile writes a rule test; docs/reference/rule-file.md describes the format.
 type testFile struct {
 	rule    *rules.Rule
 	rules   string // path

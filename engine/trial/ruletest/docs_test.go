@@ -11,7 +11,7 @@ import (
 // TestTheReferenceRuns: the rule test of the reference passes as it stands there.
 func TestTheReferenceRuns(t *testing.T) {
 	t.Parallel()
-	page, err := os.ReadFile("../../../docs/rule-reference.md")
+	page, err := os.ReadFile("../../../docs/reference/rule-file.md")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -91,10 +91,10 @@ func labelsOf(t *testing.T) map[string][]string {
 
 var documented = regexp.MustCompile("(?m)^\\| `(tallyman_[a-z_]+)` \\| ([^|]*) \\|$")
 
-// The table of docs/api.md has every metric, each with its labels, and no other.
+// The table of docs/reference/api.md has every metric, each with its labels, and no other.
 func TestEveryMetricIsDocumented(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile("../../../docs/api.md")
+	text, err := os.ReadFile("../../../docs/reference/api.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -104,17 +104,17 @@ func TestEveryMetricIsDocumented(t *testing.T) {
 		seen[row[1]] = true
 		want, ok := labels[row[1]]
 		if !ok {
-			t.Errorf("docs/api.md has %s, which there is not", row[1])
+			t.Errorf("docs/reference/api.md has %s, which there is not", row[1])
 		}
 		for _, label := range want {
 			if !strings.Contains(row[2], "`"+label+"`") {
-				t.Errorf("docs/api.md says nothing of the label %s of %s", label, row[1])
+				t.Errorf("docs/reference/api.md says nothing of the label %s of %s", label, row[1])
 			}
 		}
 	}
 	for name := range labels {
 		if !seen[name] {
-			t.Errorf("docs/api.md has no %s", name)
+			t.Errorf("docs/reference/api.md has no %s", name)
 		}
 	}
 	if !slices.Contains(labels["tallyman_runs_total"], "rule") {

@@ -38,7 +38,7 @@ func TestLedgerOfAnotherVersionIsRefused(t *testing.T) {
 				if !errors.Is(err, c.want) || errors.Is(err, ledger.ErrSchema) {
 					t.Fatalf("%s: got %v, want %v", what, err, c.want)
 				}
-				codetest.Outcome(t, "../../../docs/error-codes.md", "The ledger", c.code, err.Error()+"\n")
+				codetest.Outcome(t, "../../../docs/reference/error-codes.md", "The ledger", c.code, err.Error()+"\n")
 			}
 		})
 	}
