@@ -1,7 +1,9 @@
 package docs
 
 import (
+	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -227,4 +229,51 @@ func TestWords(t *testing.T) {
 			t.Errorf("%s: %q, want %q", line, got, want)
 		}
 	}
+}
+
+// TestTablesHaveTheirColumns: a table that a page shows as output begins with the columns of a table that the command line prints.
+func TestTablesHaveTheirColumns(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob("../internal/cli/*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var source strings.Builder
+	for _, file := range files {
+		source.WriteString(codetest.ReadFile(t, file))
+	}
+	var tables [][]string
+	for _, m := range regexp.MustCompile(`\{("[A-Z ]+"(?:, "[A-Z ]+")+)`).FindAllStringSubmatch(source.String(), -1) {
+		tables = append(tables, strings.Split(strings.Trim(m[1], `"`), `", "`))
+	}
+	header := regexp.MustCompile(`^[A-Z]+( [A-Z]+)*(  +[A-Z]+( [A-Z]+)*){2,}$`)
+	n := 0
+	for _, page := range guides(t) {
+		for _, b := range blocksOf(t, page) {
+			for i, line := range strings.Split(b.text, "\n") {
+				line = strings.TrimSpace(line)
+				if b.language != "text" && b.language != "" || !header.MatchString(line) {
+					continue
+				}
+				n++
+				columns := regexp.MustCompile(`  +`).Split(line, -1)
+				if !slices.ContainsFunc(tables, func(table []string) bool { return lacksOnly(table, columns) }) {
+					t.Errorf("%s:%d shows a table with the columns %q, which no command prints", page, b.line+i, columns)
+				}
+			}
+		}
+	}
+	if n < 8 {
+		t.Errorf("only %d tables were found", n)
+	}
+}
+
+// lacksOnly tells whether the columns are those of the table in their order, less some that a narrow terminal leaves out.
+func lacksOnly(table, columns []string) bool {
+	for _, name := range table {
+		if len(columns) > 0 && columns[0] == name {
+			columns = columns[1:]
+		}
+	}
+	return len(columns) == 0
 }
