@@ -35,8 +35,8 @@ type shown struct {
 	words []string
 }
 
-// span is code within a line of prose.
-var span = regexp.MustCompile("`(tallyman [^`]+)`")
+// inlineCommand is code within a line of prose.
+var inlineCommand = regexp.MustCompile("`(tallyman [^`]+)`")
 
 // shownCommands are those of the shell blocks of a page, and those in its prose.
 func shownCommands(t *testing.T, page string) (list []shown) {
@@ -65,7 +65,7 @@ func shownCommands(t *testing.T, page string) (list []shown) {
 		if inside[i+1] {
 			continue
 		}
-		for _, m := range span.FindAllStringSubmatch(line, -1) {
+		for _, m := range inlineCommand.FindAllStringSubmatch(line, -1) {
 			for _, words := range tallymanIn(m[1]) {
 				list = append(list, shown{i + 1, words})
 			}
@@ -85,7 +85,7 @@ func tallymanIn(line string) (list [][]string) {
 		}
 		current, inside, begins = nil, false, true
 	}
-	for _, w := range words(line) {
+	for _, w := range shellWords(line) {
 		switch {
 		case w == ";":
 			end()
@@ -102,8 +102,8 @@ func tallymanIn(line string) (list [][]string) {
 	return list
 }
 
-// words splits a line of shell. What ends a command is the word ";". Redirections and comments are left out.
-func words(line string) (list []string) {
+// shellWords splits a line of shell. What ends a command is the word ";". Redirections and comments are left out.
+func shellWords(line string) (list []string) {
 	var word strings.Builder
 	started, redirects := false, false
 	var quote rune
@@ -212,7 +212,7 @@ func (c commandTree) fault(t *testing.T, words []string) string {
 	return ""
 }
 
-func TestWords(t *testing.T) {
+func TestCommandsInALine(t *testing.T) {
 	t.Parallel()
 	for line, want := range map[string]string{
 		`tallyman status # all`: "status",
