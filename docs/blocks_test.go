@@ -20,8 +20,8 @@ type fenced struct {
 }
 
 var (
-	fenceLine   = regexp.MustCompile("^( *)```([a-z]*) ?(.*)$")
-	markLine = regexp.MustCompile(`^ *<!-- (.*) -->$`)
+	fenceLine = regexp.MustCompile("^( *)```([a-z]*) ?(.*)$")
+	markLine  = regexp.MustCompile(`^ *<!-- (.*) -->$`)
 )
 
 // blocksOf are the blocks of a page in their order.
