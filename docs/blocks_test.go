@@ -20,8 +20,8 @@ type fenced struct {
 }
 
 var (
-	fence   = regexp.MustCompile("^( *)```([a-z]*) ?(.*)$")
-	comment = regexp.MustCompile(`^ *<!-- (.*) -->$`)
+	fenceLine = regexp.MustCompile("^( *)```([a-z]*) ?(.*)$")
+	markLine  = regexp.MustCompile(`^ *<!-- (.*) -->$`)
 )
 
 // blocksOf are the blocks of a page in their order.
@@ -30,12 +30,12 @@ func blocksOf(t *testing.T, page string) (list []fenced) {
 	var open *fenced
 	indent, before := "", ""
 	for i, line := range strings.Split(codetest.ReadFile(t, page), "\n") {
-		m := fence.FindStringSubmatch(line)
+		m := fenceLine.FindStringSubmatch(line)
 		switch {
 		case open == nil && m != nil:
 			open = &fenced{page: page, line: i + 2, language: m[2], flags: m[3]}
 			indent = m[1]
-			if c := comment.FindStringSubmatch(before); c != nil {
+			if c := markLine.FindStringSubmatch(before); c != nil {
 				open.mark = c[1]
 			}
 		case open != nil && m != nil:
@@ -53,7 +53,7 @@ func blocksOf(t *testing.T, page string) (list []fenced) {
 }
 
 // guides are the pages of docs for users, the root's README.md among them. error-codes.md is not: docs/codetest runs its examples. Nor are the
-// decisions, which show pieces of code.
+// decisions, which show pieces of code, and the Chinese pages, whose blocks are those of the English ones.
 func guides(t *testing.T) []string {
 	t.Helper()
 	all := []string{"../README.md"}
@@ -65,6 +65,6 @@ func guides(t *testing.T) []string {
 		all = append(all, found...)
 	}
 	return slices.DeleteFunc(all, func(page string) bool {
-		return strings.HasPrefix(page, "adr/") || page == filepath.Join("reference", "error-codes.md")
+		return strings.HasPrefix(page, "adr/") || strings.HasPrefix(page, "zh/") || page == filepath.Join("reference", "error-codes.md")
 	})
 }

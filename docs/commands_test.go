@@ -1,7 +1,9 @@
 package docs
 
 import (
+	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -33,8 +35,8 @@ type shown struct {
 	words []string
 }
 
-// span is code within a line of prose.
-var span = regexp.MustCompile("`(tallyman [^`]+)`")
+// inlineCommand is code within a line of prose.
+var inlineCommand = regexp.MustCompile("`(tallyman [^`]+)`")
 
 // shownCommands are those of the shell blocks of a page, and those in its prose.
 func shownCommands(t *testing.T, page string) (list []shown) {
@@ -63,7 +65,7 @@ func shownCommands(t *testing.T, page string) (list []shown) {
 		if inside[i+1] {
 			continue
 		}
-		for _, m := range span.FindAllStringSubmatch(line, -1) {
+		for _, m := range inlineCommand.FindAllStringSubmatch(line, -1) {
 			for _, words := range tallymanIn(m[1]) {
 				list = append(list, shown{i + 1, words})
 			}
@@ -83,7 +85,7 @@ func tallymanIn(line string) (list [][]string) {
 		}
 		current, inside, begins = nil, false, true
 	}
-	for _, w := range words(line) {
+	for _, w := range shellWords(line) {
 		switch {
 		case w == ";":
 			end()
@@ -100,8 +102,8 @@ func tallymanIn(line string) (list [][]string) {
 	return list
 }
 
-// words splits a line of shell. What ends a command is the word ";". Redirections and comments are left out.
-func words(line string) (list []string) {
+// shellWords splits a line of shell. What ends a command is the word ";". Redirections and comments are left out.
+func shellWords(line string) (list []string) {
 	var word strings.Builder
 	started, redirects := false, false
 	var quote rune
@@ -210,7 +212,7 @@ func (c commandTree) fault(t *testing.T, words []string) string {
 	return ""
 }
 
-func TestWords(t *testing.T) {
+func TestCommandsInALine(t *testing.T) {
 	t.Parallel()
 	for line, want := range map[string]string{
 		`tallyman status # all`: "status",
@@ -227,4 +229,51 @@ func TestWords(t *testing.T) {
 			t.Errorf("%s: %q, want %q", line, got, want)
 		}
 	}
+}
+
+// TestTablesHaveTheirColumns: a table that a page shows as output begins with the columns of a table that the command line prints.
+func TestTablesHaveTheirColumns(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob("../internal/cli/*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var source strings.Builder
+	for _, file := range files {
+		source.WriteString(codetest.ReadFile(t, file))
+	}
+	var tables [][]string
+	for _, m := range regexp.MustCompile(`\{("[A-Z ]+"(?:, "[A-Z ]+")+)`).FindAllStringSubmatch(source.String(), -1) {
+		tables = append(tables, strings.Split(strings.Trim(m[1], `"`), `", "`))
+	}
+	header := regexp.MustCompile(`^[A-Z]+( [A-Z]+)*(  +[A-Z]+( [A-Z]+)*){2,}$`)
+	n := 0
+	for _, page := range guides(t) {
+		for _, b := range blocksOf(t, page) {
+			for i, line := range strings.Split(b.text, "\n") {
+				line = strings.TrimSpace(line)
+				if b.language != "text" && b.language != "" || !header.MatchString(line) {
+					continue
+				}
+				n++
+				columns := regexp.MustCompile(`  +`).Split(line, -1)
+				if !slices.ContainsFunc(tables, func(table []string) bool { return lacksOnly(table, columns) }) {
+					t.Errorf("%s:%d shows a table with the columns %q, which no command prints", page, b.line+i, columns)
+				}
+			}
+		}
+	}
+	if n < 8 {
+		t.Errorf("only %d tables were found", n)
+	}
+}
+
+// lacksOnly tells whether the columns are those of the table in their order, less some that a narrow terminal leaves out.
+func lacksOnly(table, columns []string) bool {
+	for _, name := range table {
+		if len(columns) > 0 && columns[0] == name {
+			columns = columns[1:]
+		}
+	}
+	return len(columns) == 0
 }

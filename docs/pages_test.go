@@ -1,6 +1,7 @@
 package docs
 
 import (
+	"encoding/json"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -94,5 +95,25 @@ func TestAlertsHaveRunbooks(t *testing.T) {
 				t.Errorf("%s names the alert %s, which is not there", page, m[1])
 			}
 		}
+	}
+}
+
+// TestJSON: each JSON block is JSON, or members of an object.
+func TestJSON(t *testing.T) {
+	t.Parallel()
+	n := 0
+	for _, page := range guides(t) {
+		for _, b := range blocksOf(t, page) {
+			if b.language != "json" {
+				continue
+			}
+			n++
+			if !json.Valid([]byte(b.text)) && !json.Valid([]byte("{"+b.text+"}")) {
+				t.Errorf("%s:%d is no JSON", b.page, b.line)
+			}
+		}
+	}
+	if n < 5 {
+		t.Errorf("only %d blocks were found", n)
 	}
 }

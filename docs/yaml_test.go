@@ -51,15 +51,15 @@ var readers = map[string]func(*testing.T, fenced) []string{
 	"rule file": readRules, "piece of a rule": readPiece, "rule test": readRuleTest, "catalogue of types": readTypes, "configuration": readConfiguration,
 }
 
-// short are the words for the kinds in comments.
-var short = map[string]string{
+// kindWords are the words for the kinds in comments.
+var kindWords = map[string]string{
 	"rules": "rule file", "rule": "piece of a rule", "test": "rule test", "types": "catalogue of types", "config": "configuration",
 }
 
 func kindOf(t *testing.T, b fenced) string {
 	t.Helper()
 	if word, ok := strings.CutPrefix(b.mark, "yaml: "); ok {
-		return short[word]
+		return kindWords[word]
 	}
 	var top map[string]any
 	if err := yaml.Unmarshal([]byte(b.text), &top); err != nil {
@@ -112,16 +112,16 @@ func readRules(t *testing.T, b fenced) (faults []string) {
 	return faults
 }
 
-// frame is a rule without what the pieces of the pages have.
-const frame = `version: 1
+// pieceFrame is a rule without what the pieces of the pages have.
+const pieceFrame = `version: 1
 rules:
   - id: piece
     source: wms
     key: [bin_code]
 `
 
-// rest are the lines that complete a piece.
-var rest = []struct{ field, line string }{
+// missingFields are the lines that complete a piece.
+var missingFields = []struct{ field, line string }{
 	{"schedule", `schedule: {cron: "*/5 * * * *"}`},
 	{"probe", `probe: {sql: "SELECT bin_code, qty FROM bin_stock WHERE wh_id = :scope AND qty < :threshold", params: {threshold: 0}}`},
 	{"notice", `notice: {type: REP_NOTICE, warehouse: "'119240'", title: "Bin {{ .bin_code }}", fields: {bin: bin_code}}`},
@@ -132,12 +132,12 @@ var rest = []struct{ field, line string }{
 func readPiece(t *testing.T, b fenced) []string {
 	t.Helper()
 	text := b.text
-	for _, r := range rest {
+	for _, r := range missingFields {
 		if !strings.Contains("\n"+b.text, "\n"+r.field+":") {
 			text += r.line + "\n"
 		}
 	}
-	b.text = frame + "    " + strings.ReplaceAll(strings.TrimSuffix(text, "\n"), "\n", "\n    ") + "\n"
+	b.text = pieceFrame + "    " + strings.ReplaceAll(strings.TrimSuffix(text, "\n"), "\n", "\n    ") + "\n"
 	return readRules(t, b)
 }
 
@@ -185,8 +185,8 @@ func readTypes(t *testing.T, b fenced) (faults []string) {
 	return faults
 }
 
-// base is the configuration that pieces are laid over.
-const base = `
+// baseConfiguration is the configuration that pieces are laid over.
+const baseConfiguration = `
 auth: {mode: token}
 ledger: {url: "sqlite:tallyman.db"}
 types: {path: types.yaml}
@@ -206,7 +206,7 @@ var variables = []string{
 func readConfiguration(t *testing.T, b fenced) []string {
 	t.Helper()
 	var whole, piece map[string]any
-	if err := yaml.Unmarshal([]byte(base), &whole); err != nil {
+	if err := yaml.Unmarshal([]byte(baseConfiguration), &whole); err != nil {
 		t.Fatal(err)
 	}
 	text := b.text
