@@ -4,11 +4,11 @@ export const t = texts({
   en: {
     title: "Log in",
     token: "Token",
-    hint: "An API token, or a JWT of your identity provider. It stays in this tab and ends with it.",
+    hint: "An API token, or a JWT of your identity provider. The token stays in this tab and is gone when the tab is closed.",
     login: "Log in",
-    refused: "The server does not take this token. It may be mistyped, expired or revoked.",
-    ended: "Your token has expired or was revoked. Log in again; you come back to the page you were on.",
-    help: "An administrator makes tokens with: tallyman tokens create",
+    refused: "The server does not accept this token. The token may be mistyped, expired or revoked.",
+    ended: "Your token has expired or was revoked. Log in again to return to your page.",
+    help: "An administrator creates tokens with: tallyman tokens create",
   },
   zh: {
     title: "登录",
