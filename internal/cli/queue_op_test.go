@@ -106,7 +106,7 @@ func TestQueueOperations(t *testing.T) {
 func TestQueueOperationsRefused(t *testing.T) {
 	t.Parallel()
 	for outcome, want := range map[string]string{
-		"lease_lost":     "attempt 2 is over, or another subject's: its lease has run out, or the item has gone on or ended",
+		"lease_lost":     "attempt 2 is over, or belongs to another subject: the lease has run out, or the item has moved on or ended",
 		"item_not_found": "the queue has no such item, or it has ended",
 		"item_leased":    "a worker has it",
 		"suspend_limit":  "it was suspended as often as the queue allows; store or finish it",

@@ -32,10 +32,10 @@ func (c typeCommands) preview() *cobra.Command {
 	cmd := c.withServer(&cobra.Command{
 		Use:   "preview TYPE",
 		Short: "Show what a notice of a type says, and how it goes, if its sender gives the data alone",
-		Long: `Show what a notice of a type says in each language, and its priority, modal, expires, labels and sinks, if its sender gives the data alone.
-The server makes the notice as it makes those that are sent, and does not send it.
+		Long: `Show the texts of a notice of a type in each language, and its priority, modal, expires, labels and sinks, for a sender that gives only the data.
+The server makes the notice as for a real request, but does not send the notice.
 
-With --file the type is that of a catalogue file, which is not put into force.`,
+With --file the command takes the type from a catalogue file. The file does not come into force.`,
 		Example: `  tallyman types preview COUNT_DIFF --data '{"bin": "A-01", "sku": "4711", "counted": 3, "book": 5}'
   tallyman types preview COUNT_DIFF --data '{"bin": "A-01", "sku": "4711", "counted": 3, "book": 5}' --lang zh --file configs/types.yaml`,
 		Args: takes("TYPE"),
