@@ -266,15 +266,15 @@ func nextLong(d *wire.DeliveryForm, now time.Time) string {
 	case d.State != "pending":
 		return ""
 	case d.Node != "":
-		return "node " + d.Node + " has it in hand"
+		return "node " + d.Node + " is trying the delivery now"
 	case d.Behind:
 		return "after the earlier delivery of the same finding"
 	case d.HeldBy != "":
-		return "silence " + d.HeldBy + " holds it back; it is looked at again at " + at(d.NextAttempt, now)
+		return "silence " + d.HeldBy + " holds the delivery back; the next check is at " + at(d.NextAttempt, now)
 	case d.NextAttempt == nil:
 		return "as soon as the sink takes it"
 	case !d.NextAttempt.After(now):
-		return "due since " + stamp(*d.NextAttempt) + "; sinks show " + d.Sink + " says whether it is held back"
+		return "due since " + stamp(*d.NextAttempt) + "; sinks show " + d.Sink + " says whether the sink is held back"
 	}
 	return at(d.NextAttempt, now)
 }

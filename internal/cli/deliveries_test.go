@@ -103,7 +103,7 @@ func TestDeliveryText(t *testing.T) {
   strategy    timed, within 30m
   attempts    2
   last error  503 Service Unavailable: try later
-  next        node node-1 has it in hand
+  next        node node-1 is trying the delivery now
   deadline    2026-06-01 00:40:00Z (in 29m30s)
   created     2026-06-01 00:10:00Z
   expires     2026-06-02 00:10:00Z (in 23h59m)

@@ -122,7 +122,7 @@ func (f *silenceFlags) fields(cmd *cobra.Command, matchers []string) (*wire.Sile
 	case len(matchers) == 0:
 		return nil, usage("%s takes at least one MATCHER, such as 'rule=negative-bin-stock'", cmd.CommandPath())
 	case f.window.Cron == "" && anyFlag(cmd, "duration", "timezone"):
-		return nil, usage("%s: --duration and --timezone are those of a window; --cron says when it opens", cmd.CommandPath())
+		return nil, usage("%s: --duration and --timezone describe a window; --cron says when the window opens", cmd.CommandPath())
 	case f.window.Cron != "" && f.window.Duration == "":
 		return nil, usage("%s: --duration is missing: how long the window stays open", cmd.CommandPath())
 	case f.lasts != "" && f.until != "":

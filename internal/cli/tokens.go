@@ -51,7 +51,7 @@ the description of the token goes to standard error.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if ask.Subject == "" || len(ask.Access) == 0 {
-				return usage("%s needs --subject and --access: who uses the token, and what it may do", cmd.CommandPath())
+				return usage("%s needs --subject and --access: who uses the token, and what the token may do", cmd.CommandPath())
 			}
 			keeper, err := c.tokenKeeper(cmd.Context())
 			if err != nil {
@@ -192,7 +192,7 @@ func (c tokenCommands) tokenKeeper(ctx context.Context) (tokenKeeper, error) {
 	}
 	l, err := c.services.OpenTokens(ctx, cfg)
 	if errors.Is(err, ledger.ErrInUse) {
-		return nil, unreachable(fmt.Errorf("%w\nWhile a server has the ledger open, ask it: --server %s://%s --token-file FILE, with the token of an admin. To make the first one, stop it for a moment", err, cfg.HTTP.Scheme(), cfg.HTTP.Listen))
+		return nil, unreachable(fmt.Errorf("%w\nWhile a server has the ledger open, ask it: --server %s://%s --token-file FILE, with the token of an admin. To make the first token, stop the server for a moment", err, cfg.HTTP.Scheme(), cfg.HTTP.Listen))
 	}
 	if err != nil {
 		return nil, unreachable(err)

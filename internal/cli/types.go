@@ -31,7 +31,7 @@ func (c typeCommands) preview() *cobra.Command {
 	var data, lang, file string
 	cmd := c.withServer(&cobra.Command{
 		Use:   "preview TYPE",
-		Short: "Show what a notice of a type says, and how it goes, if its sender gives the data alone",
+		Short: "Show the texts and the sinks of a notice of a type, for a sender that gives only the data",
 		Long: `Show the texts of a notice of a type in each language, and its priority, modal, expires, labels and sinks, for a sender that gives only the data.
 The server makes the notice as for a real request, but does not send the notice.
 
@@ -62,7 +62,7 @@ With --file the command takes the type from a catalogue file. The file does not 
 		},
 	})
 	cmd.Flags().StringVar(&data, "data", "{}", "the data of the notice, a JSON object")
-	cmd.Flags().StringVar(&lang, "lang", "", "in this language alone, such as zh")
+	cmd.Flags().StringVar(&lang, "lang", "", "only in this language, such as zh")
 	cmd.Flags().StringVar(&file, "file", "", "a catalogue file that has the type")
 	return cmd
 }
