@@ -232,7 +232,7 @@ func withoutCode(text string) string {
 	for _, what := range []*regexp.Regexp{fenced, indented} {
 		text = what.ReplaceAllStringFunc(text, lineEnds)
 	}
-	text = inline.ReplaceAllStringFunc(text, func(s string) string { return "`…`" + lineEnds(s) })
+	text = inline.ReplaceAllStringFunc(text, func(s string) string { return "`…`" + strings.Repeat("\n", strings.Count(s, "\n")) })
 	for _, what := range []*regexp.Regexp{linkTarget, tag} {
 		text = what.ReplaceAllStringFunc(text, lineEnds)
 	}

@@ -50,7 +50,8 @@ export const t = texts({
     times: "Times",
     relative: "How long ago",
     absolute: "Date and time",
-    fastClock: "The clock of this demo runs {rate} times as fast as real time. All times here are demo times. The demo clock shows",
+    fastClock:
+      "The clock of this demo runs {rate} times as fast as real time. All times here are demo times. The demo clock shows",
     back: "Up one level",
     find: "Find",
     findPlaceholder: "A bin, a SKU, an order, a rule or a page",

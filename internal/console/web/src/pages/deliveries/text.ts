@@ -17,8 +17,7 @@ export const t = texts({
     failedHelp: "The sink refused the notice for good, or the strategy has no attempt left.",
     timed_outHelp: "The time that the strategy allows has passed.",
     canceledHelp: "The delivery was no longer needed, or an operator canceled it.",
-    heldHelp:
-      "The delivery is pending, and a silence or an earlier delivery of its finding holds it back.",
+    heldHelp: "The delivery is pending, and a silence or an earlier delivery of its finding holds it back.",
     allHelp: "Deliveries in every state, the latest first.",
     sink: "Sink",
     anySink: "All sinks",

@@ -67,7 +67,8 @@ export const f = texts({
     setOrderHint:
       "The lowest order comes first: a number such as 7.5, or a time. Empty: the order stays as it is. {none} removes the order.",
     news: "News",
-    newsText: "The finding of this item has sent new content. The item takes the new content when it waits again.",
+    newsText:
+      "The finding of this item has sent new content. The item takes the new content when it waits again.",
     revised: "Priority {priority}",
     revisedOrder: "order {order}",
     revisedPayload: "another payload",

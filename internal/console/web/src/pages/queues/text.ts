@@ -4,14 +4,16 @@ import { texts } from "../../lib/preferences.svelte";
 export const t = texts({
   en: {
     title: "Queues",
-    lead: "Work for people and machines. Workers get the highest priority first, and inside a priority the lowest order, or the oldest item.",
+    lead:
+      "Work for people and machines. Workers get the highest priority first, and inside a priority the lowest order, or the oldest item.",
     twinTitle: "{name} · test twin",
     real: "Queues",
     twin: "Test twins",
     twinSwitch: "Show the test twins",
     twinLead: "A test twin has the settings of its queue, and nothing else in common with the queue.",
     empty: "There are no queues",
-    emptyText: "A queue is a sink of type queue in the configuration. Add such a sink, and the queue appears here.",
+    emptyText:
+      "A queue is a sink of type queue in the configuration. Add such a sink, and the queue appears here.",
     depth: "Ready by priority",
     level: "Priority {priority}: {count} ready, the oldest for {age}",
     levelEmpty: "Priority {priority}: none ready",
@@ -79,7 +81,8 @@ export const t = texts({
     push: "Push an item",
     requeueAll: "Requeue all dead",
     requeueAllText: {
-      one: "The one dead item of {queue} is ready again. Its failures are counted from 0 again. A withheld item stays dead.",
+      one:
+        "The one dead item of {queue} is ready again. Its failures are counted from 0 again. A withheld item stays dead.",
       other:
         "All {count} dead items of {queue} are ready again. Their failures are counted from 0 again. Withheld items stay dead.",
     },

@@ -16,9 +16,11 @@ export const w = texts({
     refused: "Refused",
     readyHelp: "Any worker may take these items, the highest priority first.",
     assignedHelp: "Each of these items is ready for one worker only.",
-    leasedHelp: "A worker holds each of these items. If the lease ends without an answer, the attempt counts as failed.",
+    leasedHelp:
+      "A worker holds each of these items. If the lease ends without an answer, the attempt counts as failed.",
     delayedHelp: "These items wait for their time, after a push with a delay or after a failed attempt.",
-    suspendedHelp: "A worker or an operator has put these items off. Each item is ready again when its time is over.",
+    suspendedHelp:
+      "A worker or an operator has put these items off. Each item is ready again when its time is over.",
     storedHelp: "These items are put away for days. Each item is ready again when its time is over.",
     deadHelp:
       "These items have failed as often as the queue allows. No worker gets a dead item until somebody requeues the item.",
@@ -39,21 +41,27 @@ export const w = texts({
     set: "Set priority",
     finish: "Finish",
     remove: "Remove",
-    assignText: "From now on only the worker that you name gets the item. An item that is put off keeps its time.",
-    assignLeasedText: "The current worker loses the item, and only the worker that you name gets it. The attempt does not count as failed.",
+    assignText:
+      "From now on only the worker that you name gets the item. An item that is put off keeps its time.",
+    assignLeasedText:
+      "The current worker loses the item, and only the worker that you name gets it. The attempt does not count as failed.",
     wakeText: "The item is ready at once, at the end of its priority. Its suspends are counted from 0 again.",
-    requeueText: "The item is ready again, at the end of its priority. Its failures are counted from 0 again.",
+    requeueText:
+      "The item is ready again, at the end of its priority. Its failures are counted from 0 again.",
     suspendText: "The item is put off by the next suspend step of the queue ({steps}).",
     suspendNone: "This queue has no suspend steps: store or finish the item instead.",
     storeText: "The item is put away for this number of days. Its suspends are counted from 0 again.",
     extendText: "The worker keeps the item longer: the lease ends after this time, counted from now.",
-    releaseText: "The worker loses the item. The item goes back to its place in its priority, and the attempt does not count as failed.",
-    failText: "The worker loses the item, and the attempt counts as failed. After {max} failures the item is dead.",
+    releaseText:
+      "The worker loses the item. The item goes back to its place in its priority, and the attempt does not count as failed.",
+    failText:
+      "The worker loses the item, and the attempt counts as failed. After {max} failures the item is dead.",
     failNoLimitText: "The worker loses the item, and the attempt counts as failed. The item is never dead.",
     setText:
       "The item moves at once to its new place in the order of service. Its finding changes the place again only when the finding asks for something new.",
     finishText: "The item counts as done, and nobody gets it any more.",
-    finishLeasedText: "The item counts as done. The worker that holds the item is told that its lease is lost.",
+    finishLeasedText:
+      "The item counts as done. The worker that holds the item is told that its lease is lost.",
     removeText: "The item is taken out of the queue, and nobody gets it any more.",
     removeForce:
       "A worker holds the item now. The item is taken away by force: the work may be half done, and the queue refuses the worker's answer.",

@@ -3,7 +3,8 @@ import { texts } from "../../lib/preferences.svelte";
 export const t = texts({
   en: {
     silences: "Silences",
-    lead: "A silence holds back notices and deliveries, not findings. When the silence ends, findings that still fire get their notices.",
+    lead:
+      "A silence holds back notices and deliveries, not findings. When the silence ends, findings that still fire get their notices.",
     create: "New silence",
     search: "Search conditions, comments, people",
     state: "State",
@@ -36,7 +37,8 @@ export const t = texts({
     expiredNow: "The silence has expired",
     change: "Change",
     changeTitle: "Change the silence",
-    changeNote: "A silence cannot be changed in place. A new silence is added, and then this silence expires.",
+    changeNote:
+      "A silence cannot be changed in place. A new silence is added, and then this silence expires.",
     changed: "The new silence is in force, the old silence has expired",
     again: "Add again",
     createTitle: "New silence",
@@ -81,7 +83,8 @@ export const t = texts({
     cancel: "Cancel",
     saysDay: "The window opens every day at {time} ({timezone}) and stays open for {duration}.",
     saysWeek: "The window opens at {time} ({timezone}) on {days} and stays open for {duration}.",
-    saysMonth: "The window opens at {time} ({timezone}) on day {days} of the month and stays open for {duration}.",
+    saysMonth:
+      "The window opens at {time} ({timezone}) on day {days} of the month and stays open for {duration}.",
     saysHour: "The window opens every hour at minute {minute} ({timezone}) and stays open for {duration}.",
     saysCron: "The window opens whenever “{cron}” fires ({timezone}) and stays open for {duration}.",
     reach: "Right now the silence matches {rules} with {firing}.",
@@ -93,7 +96,8 @@ export const t = texts({
       other: "{count} more rules take the warehouse from their rows, and may match.",
     },
     reachNone: "No rule matches the silence now. Notices of business systems may match.",
-    reachUnknown: "Only the server can judge this expression. The page shows the matches once the silence is added.",
+    reachUnknown:
+      "Only the server can judge this expression. The page shows the matches once the silence is added.",
     details: "Show the silence",
     id: "Id",
     by: "Added by",

@@ -49,7 +49,8 @@ export const t = texts({
     admin: "Everything, also the inboxes of others and tokens",
     warehousesHint: "Names separated by commas, * for all. A client, service or producer needs warehouses.",
     subscribers: "Subscribers",
-    subscribersHint: "For a client: whose notices the token gets besides those of its subject, such as role:keeper, role:dock",
+    subscribersHint:
+      "For a client: whose notices the token gets besides those of its subject, such as role:keeper, role:dock",
     expiresNever: "Never",
     days: { one: "In {count} day", other: "In {count} days" },
     onDay: "On a day",

@@ -32,8 +32,7 @@ export const t = texts({
     lateness: "Lateness of firings",
     late: "latest",
     ofAllTypes: "of all types",
-    stale:
-      "The last sample is from {time}. Later points show notices only. The logs of the nodes say why.",
+    stale: "The last sample is from {time}. Later points show notices only. The logs of the nodes say why.",
   },
   zh: {
     history: "历史",

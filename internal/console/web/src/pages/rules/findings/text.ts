@@ -16,9 +16,11 @@ export const t = texts({
     silence: "Silence this finding",
     silenceOf: "Silence {key}",
     absent: "Not seen",
-    absentMeans: "No run has seen the row since then. The finding resolves when the row has been gone for long enough.",
+    absentMeans:
+      "No run has seen the row since then. The finding resolves when the row has been gone for long enough.",
     baseline: "Baseline",
-    baselineMeans: "The row was there at the first run, which took all rows as known. The finding has no notice.",
+    baselineMeans:
+      "The row was there at the first run, which took all rows as known. The finding has no notice.",
     silenced: "Silenced",
     silencedMeans: "A silence holds back the notice that the last run had for this finding.",
     none: "No findings are open",

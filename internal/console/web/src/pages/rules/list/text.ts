@@ -49,8 +49,7 @@ export const t = texts({
     scopeLists: "Scopes from queries",
     scopesOf: { one: "{count} scope", other: "{count} scopes" },
     scopesAt: "last list",
-    scopesUnknown:
-      "The rule does not run: its query has not given a list of scopes that could be taken.",
+    scopesUnknown: "The rule does not run: its query has not given a list of scopes that could be taken.",
     scopesNowhere: "The list of scopes is empty, so the rule runs nowhere.",
     scopesLeft: "The rule files have no query for this rule any more. The list has no effect.",
     scopesFail: "The source {source} gives no list of scopes; the last list stays in force: {why}",

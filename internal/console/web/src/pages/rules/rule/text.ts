@@ -41,7 +41,8 @@ export const t = texts({
       "From its next run on, the rule delivers its new findings, on every node. A finding that is known already gets no second notice. The file still says shadow.",
     promoteDone: "{name} is live from its next run on",
     promotedAt: "Live since {at}",
-    recent: "{errored} of {rows} rows of the last {runs} runs could not be judged, or had no notice because of an error.",
+    recent:
+      "{errored} of {rows} rows of the last {runs} runs could not be judged, or had no notice because of an error.",
     every_second: { one: "every second", other: "every {count} seconds" },
     every_minute: { one: "every minute", other: "every {count} minutes" },
     every_hour: { one: "every hour", other: "every {count} hours" },
@@ -88,7 +89,8 @@ export const t = texts({
     promote: "转正",
     promoteAll: "全部转正",
     promoteTitle: "将 {name} 转正？",
-    promoteText: "从下次运行起，规则在所有节点上投递新的发现项。已知的发现项不会再次通知。规则文件中仍写着 shadow。",
+    promoteText:
+      "从下次运行起，规则在所有节点上投递新的发现项。已知的发现项不会再次通知。规则文件中仍写着 shadow。",
     promoteDone: "{name} 已转正，从下次运行起生效",
     promotedAt: "{at}转正",
     recent: "最近 {runs} 次运行的 {rows} 行中，有 {errored} 行无法判断，或因错误没有产生通知。",

@@ -59,7 +59,8 @@ export const t = texts({
     pauseAll: "全部暂停",
     resume: "恢复运行",
     pauseTitle: "暂停所有规则？",
-    pauseText: "任何节点上的规则都不再开始新的运行，不论各规则自己的开关如何。发现项被冻结。投递和队列照常进行。",
+    pauseText:
+      "任何节点上的规则都不再开始新的运行，不论各规则自己的开关如何。发现项被冻结。投递和队列照常进行。",
     pausedDone: "所有规则已暂停",
     resumed: "规则已恢复运行",
     paused: "所有规则已暂停",

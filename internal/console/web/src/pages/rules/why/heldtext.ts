@@ -15,9 +15,11 @@ export const t = texts({
     failed: "The last run failed and left the findings as they were: {error}",
     shadow: "The rule is in shadow: its notices go to the inbox of {subscriber} only.",
     absent: "The probe does not return the row.",
-    absentEvent: "The probe does not return the row: the row is not there, or not above the watermark any more.",
+    absentEvent:
+      "The probe does not return the row: the row is not there, or not above the watermark any more.",
     errored: "The row cannot be judged, or its notice cannot be made. The finding stays as it is: {error}",
-    seen: "An earlier run has seen the row. The probe returns the row again for look_back, and no run judges it again.",
+    seen:
+      "An earlier run has seen the row. The probe returns the row again for look_back, and no run judges it again.",
     no_match: "The row does not meet the condition.",
     no_matchResult: "The result does not meet the condition.",
     baseline: "The row was there at the first run, which took all rows as known (first_run: baseline).",
@@ -33,7 +35,8 @@ export const t = texts({
     rises: "its priority rises above {priority}",
     or: " or ",
     limit: {
-      one: "The notice was a digest with {count} other finding: the run had more notices than the rule's limit of {most}.",
+      one:
+        "The notice was a digest with {count} other finding: the run had more notices than the rule's limit of {most}.",
       other:
         "The notice was a digest with {count} other findings: the run had more notices than the rule's limit of {most}.",
     },
@@ -46,7 +49,8 @@ export const t = texts({
       "Nobody subscribes to {type} in warehouse {warehouse}: no other inbox would get the notice once the rule is promoted.",
     silenced: "The silence {silences} holds back the notice until {until}.",
     silencedEvent: "The silence {silences} drops new rows until {until}.",
-    was_silenced: "The silence {silences} held back the notice of the last run. The next run makes the notice.",
+    was_silenced:
+      "The silence {silences} held back the notice of the last run. The next run makes the notice.",
     push_running: "The delivery to {sink} is being tried by {node}.",
     push_behind: "The delivery to {sink} waits until the earlier delivery of the finding has ended.",
     push_silenced:
