@@ -16,7 +16,7 @@ export const t = texts({
     token: "令牌",
     hint: "API 令牌，或身份提供方签发的 JWT。令牌只保存在此标签页中，关闭即清除。",
     login: "登录",
-    refused: "服务器不接受此令牌。它可能输入有误、已过期或已被吊销。",
+    refused: "服务器不接受此令牌：令牌可能输入有误、已过期或已被吊销。",
     ended: "您的令牌已过期或已被吊销。请重新登录，登录后回到原来的页面。",
     help: "管理员可用以下命令创建令牌：tallyman tokens create",
   },

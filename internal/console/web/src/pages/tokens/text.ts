@@ -94,7 +94,7 @@ export const t = texts({
     revoke: "吊销",
     revokeOf: "吊销 {name}",
     revokeTitle: "吊销 {name}？",
-    revokeText: "使用者（{subject}）将立即被拒绝，一秒内在所有节点生效。打开的实时流会中断。",
+    revokeText: "API 将拒绝 {subject} 的此令牌，一秒内在所有节点生效。打开的实时流会中断。",
     revokeOwn: "这是您当前登录所用的令牌：吊销后您将退出登录。",
     revokedDone: "已吊销 {name}",
     emptyLive: "没有有效的令牌",

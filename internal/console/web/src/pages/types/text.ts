@@ -99,7 +99,7 @@ export const t = texts({
     remove: "删除",
     removeOf: "删除 {code}",
     builtIn: "内置",
-    builtInText: "Tallyman 用它报告规则的状态，不可修改。",
+    builtInText: "Tallyman 用此类型报告规则的状态，不可修改。",
     codeHint: "大写字母、数字和 _，之后不能更改。",
     idHint: "WMS 中此类型的 ID。",
     name: "名称",

@@ -86,7 +86,7 @@ export const t = texts({
     changed: "{count} 行已变化：更新列表",
     reload: "重新加载文件",
     reloadTitle: "重新读取规则文件？",
-    reloadText: "应答的节点立即读取它的规则文件。改动立刻生效；有问题的文件保持最后一个正确的版本。",
+    reloadText: "当前应答的节点会立即重新读取规则文件。改动立刻生效；有问题的文件保持最后一个正确的版本。",
     reloaded: "{files}中的 {rules}已生效：新增 {added}，更改 {changed}，删除 {removed}。每个范围单独计数。",
     reloadedBad: "{kept}保持原样，请看页面上方的问题。",
     files: "{count} 个文件",

@@ -75,7 +75,7 @@ export const t = texts({
     state_pending: "待定",
     state_firing: "触发中",
     since: "始于",
-    alike: "对此键一无所知。以下未结束的发现项的键与它相似：",
+    alike: "没有关于此键的记录。以下未结束的发现项的键与之相似：",
     held: "通知为何暂缓",
     nothingHeld: "通知没有被暂缓。",
     finding: "发现项",
