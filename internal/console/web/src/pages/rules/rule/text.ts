@@ -39,8 +39,8 @@ export const t = texts({
     promoteTitle: "Promote {name}?",
     promoteText:
       "From its next run on, the rule delivers its new findings, on every node. A finding that is known already gets no second notice. The file still says shadow.",
-    promoteDone: "{name} is live from its next run on",
-    promotedAt: "Live since {at}",
+    promoteDone: "{name} is promoted from its next run on",
+    promotedAt: "Promoted since {at}",
     recent:
       "{errored} of {rows} rows of the last {runs} runs could not be judged, or had no notice because of an error.",
     every_second: { one: "every second", other: "every {count} seconds" },
