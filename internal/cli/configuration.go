@@ -102,7 +102,7 @@ func writeSourceChecks(w io.Writer, checks []app.SourceCheck) {
 			for _, d := range s.Dangers {
 				fmt.Fprintf(w, "  %s %s\n", d.Name, d.Does)
 			}
-			fmt.Fprintln(w, "  For the DBA. What is taken from PUBLIC, other users lose too: grant it to those that need it.")
+			fmt.Fprintln(w, "  For the DBA. A REVOKE from PUBLIC takes the right from other users, too: grant it to the users that need it.")
 			for _, d := range s.Dangers {
 				fmt.Fprintf(w, "    %s\n", d.Revoke)
 			}

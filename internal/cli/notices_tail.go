@@ -126,7 +126,7 @@ func (p *noticePage) resetLine() string {
 	if p.Missed != nil {
 		missed = fmt.Sprintf("notices missed: %d", *p.Missed)
 	}
-	return "the server begins the last 3 days anew (" + p.Reason + "); " + missed
+	return "the server starts the last 3 days again (" + p.Reason + "); " + missed
 }
 
 // fresh leaves out what was printed: after a reset the last 3 days come again.

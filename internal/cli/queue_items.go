@@ -301,7 +301,7 @@ func news(i *wire.ItemForm) string {
 	if !i.News {
 		return ""
 	}
-	return "its finding was sent again; it takes what is new when it waits again"
+	return "the finding has sent new content; the item takes the new content when it waits again"
 }
 
 // writeTrace writes every move on a line, and below it why.

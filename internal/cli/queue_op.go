@@ -148,7 +148,7 @@ func writeOutcome(w io.Writer, r *wire.ResultForm, form *wire.OpForm) {
 		text += " until " + stamp(*r.Due)
 	}
 	if form.Worker != nil && *form.Worker != "" {
-		text += ", for " + *form.Worker + " alone"
+		text += ", only for " + *form.Worker
 	}
 	if form.Worker != nil && *form.Worker == "" {
 		text += ", for anybody"

@@ -61,11 +61,11 @@ func TestQueueOperations(t *testing.T) {
 		},
 		{
 			args: []string{"assign", "q", "i_a", "--worker", "anna"}, answer: `{"op":"assign","id":"i_a","outcome":"ok","state":"ready"}`,
-			body: `{"ops":[{"op":"assign","id":"i_a","worker":"anna"}]}`, out: "i_a is ready, for anna alone.\n",
+			body: `{"ops":[{"op":"assign","id":"i_a","worker":"anna"}]}`, out: "i_a is ready, only for anna.\n",
 		},
 		{
 			args: []string{"assign", "q", "i_a", "--attempt", "2", "--worker", "anna"}, answer: `{"op":"assign","id":"i_a","outcome":"ok","state":"ready"}`,
-			body: `{"ops":[{"op":"assign","id":"i_a","attempt":2,"worker":"anna"}]}`, out: "i_a is ready, for anna alone.\n",
+			body: `{"ops":[{"op":"assign","id":"i_a","attempt":2,"worker":"anna"}]}`, out: "i_a is ready, only for anna.\n",
 		},
 		{
 			args: []string{"assign", "q", "i_a", "--anybody"}, answer: `{"op":"assign","id":"i_a","outcome":"ok","state":"ready"}`,
