@@ -36,7 +36,7 @@ func (c nodeCommands) source() *cobra.Command {
 	var o sourcetest.Target
 	test := &cobra.Command{
 		Use:   "test --driver DRIVER [--url URL]",
-		Short: "Hold a driver against a server: the suite that every driver of Tallyman passes",
+		Short: "Test a driver against a server, with the suite that every driver of Tallyman passes",
 		Long: `Test a driver against your own server: values of every kind, NULLs, parameters, timeouts, limits, and that writes are refused. Tallyman's own tests run
 the same suite.
 
@@ -79,7 +79,7 @@ The table names neither host, user, database nor password: you can send it to us
 	flags.StringVar(&o.Driver, "driver", "", "postgres, mysql, sqlserver, oracle or sqlite")
 	flags.StringVar(&o.URL, "url", "", "the address, as in the url of a source (default $"+sourceURL+")")
 	flags.StringVar(&o.Schema, "create-schema", "", "a schema to make, use and drop; refused where it exists")
-	return group("source", "Try the database of a source", test)
+	return group("source", "Test the database of a source", test)
 }
 
 func sourceTestOf(r *sourcetest.Report) sourceTestForm {

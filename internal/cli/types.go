@@ -24,7 +24,7 @@ import (
 type typeCommands struct{ *command }
 
 func (c typeCommands) types() *cobra.Command {
-	return group("types", "What the notices of a type say", c.preview())
+	return group("types", "The texts of notices of a type", c.preview())
 }
 
 func (c typeCommands) preview() *cobra.Command {
