@@ -27,7 +27,7 @@ func takes(names ...string) cobra.PositionalArgs {
 		case len(args) < len(names):
 			return usage("%s takes %s: %s is missing", cmd.CommandPath(), strings.Join(names, " "), strings.Join(names[len(args):], ", "))
 		case len(args) > len(names):
-			return usage("%s takes %s, and nothing behind: %q", cmd.CommandPath(), strings.Join(names, " "), args[len(names)])
+			return usage("%s takes %s and nothing else: %q", cmd.CommandPath(), strings.Join(names, " "), args[len(names)])
 		}
 		return nil
 	}

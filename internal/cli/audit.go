@@ -33,8 +33,9 @@ func (c auditCommands) list() *cobra.Command {
 	cmd := c.withServer(&cobra.Command{
 		Use:   "list",
 		Short: "List changes, the latest first",
-		Long: `List changes, the latest first. Each change over the API, of a rule file, of tokens in the ledger itself or at the start of a node has a record,
-which nobody can change or remove. VIA says how whoever made it was authenticated. An object or action stands for all that begins with it: rule is every rule, rule:a is rule a in all its scopes.`,
+		Long: `List changes, the latest first. Each change has a record that nobody can change or remove: changes over the API, of rule files, of tokens in
+the ledger itself, and at the start of a node. VIA says how the caller was authenticated. An object or action stands for all that begins with it: rule is
+every rule, rule:a is rule a in all its scopes.`,
 		Example: `  tallyman audit list --object rule:negative-bin-stock
   tallyman audit list --by user:ann --since 7d
   tallyman audit list --action token -o json`,
@@ -80,7 +81,7 @@ func writeAudit(w io.Writer, width int, page *wire.AuditForm) {
 	}
 	terminal.Spread(w, width, header, rows, []string{"AT", "ACTION", "OBJECT"})
 	if page.Cursor != "" {
-		fmt.Fprintf(w, "There are earlier ones: --after %s. The whole states are in -o json.\n", page.Cursor)
+		fmt.Fprintf(w, "There are earlier changes: --after %s. The whole states are in -o json.\n", page.Cursor)
 	}
 }
 

@@ -252,27 +252,27 @@ func (c *client) unanswered(err error) error {
 	case strings.Contains(err.Error(), "HTTP response to HTTPS client"):
 		next = "it speaks plain HTTP: write http:// before its address"
 	case os.IsTimeout(err):
-		next = "it may be busy, or something between here and there swallows requests"
+		next = "the server may be busy, or something on the way drops requests"
 	}
 	return unreachable(fmt.Errorf("no answer from %s: %w; %s", c.base, err, next))
 }
 
 // strange is the error of an answer that Tallyman would not give.
 func (c *client) strange(err error) error {
-	return unreachable(fmt.Errorf("%s does not answer as Tallyman does: %w; is it another server's address?", c.base, err))
+	return unreachable(fmt.Errorf("%s does not answer as Tallyman does: %w; is this the address of another server?", c.base, err))
 }
 
 // foreign is the error of an answer that is no problem of Tallyman's.
 func (c *client) foreign(res *http.Response, body []byte) error {
 	what := fmt.Sprintf("%s answers %d %s", c.base, res.StatusCode, http.StatusText(res.StatusCode))
-	next := "which is not Tallyman's: is it another server's address, or a proxy's that has its own idea?"
+	next := "which is not an answer of Tallyman: is this the address of another server, or of a proxy?"
 	switch {
 	case res.Header.Get("Location") != "":
-		next = "and leads to " + res.Header.Get("Location") + ": give that server's address, if it is Tallyman's"
+		next = "and leads to " + res.Header.Get("Location") + ": give the address of that server, if it is Tallyman"
 	case strings.Contains(string(body), "HTTPS server"):
-		next = "because it speaks TLS: write https:// before its address"
+		next = "because the server speaks TLS: write https:// before the address"
 	case isPage(res):
-		next = "with a web page, which is not Tallyman's: is it another server's address, or a proxy's that wants a login?"
+		next = "with a web page, which is not an answer of Tallyman: is this the address of another server, or of a proxy with a login?"
 	}
 	return unreachable(fmt.Errorf("%s, %s", what, next))
 }

@@ -14,13 +14,13 @@ import (
 type clockCommands struct{ *command }
 
 func (c clockCommands) clock() *cobra.Command {
-	return group("clock", "The clock of the ledger, which nodes go by", c.show(), c.confirm())
+	return group("clock", "The clock of the ledger, which all nodes use", c.show(), c.confirm())
 }
 
 func (c clockCommands) show() *cobra.Command {
 	return c.withServer(&cobra.Command{
 		Use:   "show",
-		Short: "Show how the ledger's clock stands",
+		Short: "Show the state of the ledger's clock",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return show(cmd.Context(), c.command, http.MethodGet, "/clock", nil, writeClock)
@@ -32,12 +32,12 @@ func (c clockCommands) confirm() *cobra.Command {
 	var ask wire.ConfirmClockForm
 	cmd := c.withServer(&cobra.Command{
 		Use:   "confirm",
-		Short: "Confirm that the ledger's clock, which went ahead, is right",
-		Long: `Confirm that the ledger's clock, which went ahead by more than an hour while nodes ran, is right.
+		Short: "Confirm that the ledger's clock is right after it jumped ahead",
+		Long: `Confirm that the ledger's clock is right after the clock jumped ahead by more than an hour while nodes ran.
 
-Until then nodes go by the time before, and nothing expires or is pruned by the new one. Look at the clock of the ledger's server first (date -u): where that is
-wrong, set it right instead, and nodes notice that by themselves. After a confirmation what has expired expires at once, and what came due is made good as
-catch_up of each rule says.`,
+Until the confirmation nodes use the time before the jump. Nothing expires and nothing is pruned by the new time. Look at the clock of the ledger's server first
+(date -u). If that clock is wrong, set it right and do not confirm: the nodes notice by themselves. After a confirmation expired notices expire at
+once, and missed firings run as catch_up of each rule says.`,
 		Example: `  tallyman clock confirm --reason "the time service was down since Friday"`,
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -24,14 +24,14 @@ func (c nodeCommands) configuration() *cobra.Command {
 	var sources bool
 	check := c.withConfig(&cobra.Command{
 		Use:   "check",
-		Short: "Check the configuration, with the environment and --set laid over it; reaches for nothing without --source",
-		Long: `Check the configuration, with the environment and --set laid over it, and what it names: the type catalogue, the types of subscriptions, the
-addresses of sources and channels, templates, certificates and keys. "tallyman serve" does not stop at a configuration that this accepts. It reaches
-for nothing. A subscription that no rule of the rule files serves is a warning, which leaves the exit code 0.
+		Short: "Check the configuration with the environment and --set; connects to nothing without --source",
+		Long: `Check the configuration, after the environment and --set have changed it, and what the configuration names: the type catalogue, the types of
+subscriptions, the addresses of sources and channels, templates, certificates and keys. "tallyman serve" does not stop at a configuration that this command
+accepts. The command connects to nothing. A subscription that no rule of the rule files serves is a warning, and the exit code stays 0.
 
 --source connects to every source and asks its database what the source's user may do beside reading: functions that end sessions, read
-files, write past a rollback, or run SQL that they are given, and rights over the server. Probes that call such a function are refused in
-any case; the printed REVOKE lets the database refuse it too.`,
+files, write past a rollback, or run any SQL, and rights over the server. Tallyman refuses probes that call such a function in
+any case. With the printed REVOKE the database refuses the function, too.`,
 		Example: `  tallyman config check --config site.yaml
   tallyman config check --config site.yaml --source`,
 		Args: cobra.NoArgs,
@@ -102,7 +102,7 @@ func writeSourceChecks(w io.Writer, checks []app.SourceCheck) {
 			for _, d := range s.Dangers {
 				fmt.Fprintf(w, "  %s %s\n", d.Name, d.Does)
 			}
-			fmt.Fprintln(w, "  For the DBA. What is taken from PUBLIC, other users lose too: grant it to those that need it.")
+			fmt.Fprintln(w, "  For the DBA. A REVOKE from PUBLIC takes the right from other users, too: grant it to the users that need it.")
 			for _, d := range s.Dangers {
 				fmt.Fprintf(w, "    %s\n", d.Revoke)
 			}

@@ -38,7 +38,7 @@ func (f *deliveryFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.typ, "type", "", "only of notices of this type")
 	cmd.Flags().StringVar(&f.rule, "rule", "", "only of notices of this rule")
 	cmd.Flags().StringVar(&f.notice, "notice", "", "only of this notice")
-	cmd.Flags().StringVar(&f.cause, "cause", "", "only those that were not sent for this cause, as tallyman deliveries causes names it")
+	cmd.Flags().StringVar(&f.cause, "cause", "", "only deliveries that failed for this cause; tallyman deliveries causes lists the causes")
 }
 
 func (f *deliveryFlags) form() wire.DeliveryFilterForm {
@@ -58,7 +58,7 @@ func (c deliveryCommands) causes() *cobra.Command {
 	var warehouse string
 	cmd := c.withServer(&cobra.Command{
 		Use:     "causes",
-		Short:   "Group what failed or timed out by its cause",
+		Short:   "Group failed and timed-out deliveries by cause",
 		Example: "  tallyman deliveries causes\n  tallyman deliveries retry --sink gateway --state failed --cause 503",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -113,7 +113,7 @@ func (c deliveryCommands) list() *cobra.Command {
 	f.add(cmd)
 	cmd.Flags().StringVar(&order, "order", "", "latest first (the default) or oldest")
 	cmd.Flags().IntVar(&limit, "limit", 50, "how many deliveries at most; 0 = all")
-	cmd.Flags().StringVar(&after, "after", "", "go on behind the list that ended with this cursor")
+	cmd.Flags().StringVar(&after, "after", "", "continue after the list that ended with this cursor")
 	return cmd
 }
 
@@ -163,7 +163,7 @@ func (c *client) listDeliveries(ctx context.Context, query url.Values, limit int
 // moreDeliveries says how to see the rest.
 func moreDeliveries(w io.Writer, cursor string) {
 	if cursor != "" {
-		fmt.Fprintf(w, "There are more: --limit 0 lists all, --after %s those that follow.\n", cursor)
+		fmt.Fprintf(w, "There are more: --limit 0 lists all, --after %s continues.\n", cursor)
 	}
 }
 
@@ -266,15 +266,15 @@ func nextLong(d *wire.DeliveryForm, now time.Time) string {
 	case d.State != "pending":
 		return ""
 	case d.Node != "":
-		return "node " + d.Node + " has it in hand"
+		return "node " + d.Node + " is trying the delivery now"
 	case d.Behind:
-		return "after the delivery of the same finding before it"
+		return "after the earlier delivery of the same finding"
 	case d.HeldBy != "":
-		return "silence " + d.HeldBy + " holds it back; it is looked at again at " + at(d.NextAttempt, now)
+		return "silence " + d.HeldBy + " holds the delivery back; the next check is at " + at(d.NextAttempt, now)
 	case d.NextAttempt == nil:
 		return "as soon as the sink takes it"
 	case !d.NextAttempt.After(now):
-		return "due since " + stamp(*d.NextAttempt) + "; sinks show " + d.Sink + " says whether it is held back"
+		return "due since " + stamp(*d.NextAttempt) + "; sinks show " + d.Sink + " says whether the sink is held back"
 	}
 	return at(d.NextAttempt, now)
 }

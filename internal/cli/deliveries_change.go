@@ -27,7 +27,7 @@ type deliveryChange struct {
 func (c deliveryCommands) retry() *cobra.Command {
 	return c.change(&deliveryChange{
 		verb: "retry", done: "Tried again",
-		short: "Try deliveries again, at once: some by number, or all that a filter chooses (failed and timed out, where it names no state)",
+		short: "Try deliveries again at once: by number, or all that a filter chooses (failed and timed-out deliveries, if the filter has no state)",
 		example: `  tallyman deliveries retry 4711 4712
   tallyman deliveries retry --all --sink gateway
   tallyman deliveries retry --all --sink sms --state canceled --warehouse 119240 --yes`,
@@ -38,7 +38,7 @@ func (c deliveryCommands) retry() *cobra.Command {
 func (c deliveryCommands) cancel() *cobra.Command {
 	return c.change(&deliveryChange{
 		verb: "cancel", done: "Canceled",
-		short: "Cancel pending deliveries: some by number, or all that a filter chooses",
+		short: "Cancel pending deliveries: by number, or all that a filter chooses",
 		example: `  tallyman deliveries cancel 4711 --reason "told by phone"
   tallyman deliveries cancel --all --sink gateway --rule negative-bin-stock`,
 		states: []string{"pending"}, reason: true,
@@ -58,9 +58,9 @@ func (c deliveryCommands) change(k *deliveryChange) *cobra.Command {
 			body := wire.CancelManyForm{CancelForm: wire.CancelForm{Reason: reason}}
 			switch {
 			case all && len(args) > 0:
-				return usage("name deliveries, or say --all, and not both")
+				return usage("give the numbers of deliveries or --all, not both")
 			case all && !filtered:
-				return usage("--all takes a filter at least: --sink, --state, --warehouse, --type, --rule or --notice")
+				return usage("--all needs at least one filter: --sink, --state, --warehouse, --type, --rule or --notice")
 			case all:
 				form := f.form()
 				body.Filter = &form
@@ -68,7 +68,7 @@ func (c deliveryCommands) change(k *deliveryChange) *cobra.Command {
 			case len(args) == 0:
 				return usage("%s takes the numbers of deliveries, or --all with a filter", cmd.CommandPath())
 			case filtered || yes:
-				return usage("a filter and --yes go with --all")
+				return usage("a filter and --yes work with --all only")
 			}
 			ids, err := deliveryNumbers(args)
 			if err != nil {
@@ -80,7 +80,7 @@ func (c deliveryCommands) change(k *deliveryChange) *cobra.Command {
 	})
 	f.add(cmd)
 	cmd.Flags().BoolVar(&all, "all", false, "every delivery that the filter chooses")
-	cmd.Flags().BoolVar(&yes, "yes", false, "with --all: do not ask before")
+	cmd.Flags().BoolVar(&yes, "yes", false, "with --all: do not ask for confirmation")
 	if k.reason {
 		cmd.Flags().StringVar(&reason, "reason", "", "why; shown as the delivery's last error")
 	}
@@ -133,7 +133,7 @@ func unchanged(asked, changed []int64) error {
 	if len(rest) == 0 {
 		return nil
 	}
-	return &exitError{ExitProblems, fmt.Errorf("not there, or not in a state that allows it: %s; deliveries show NUMBER says how it stands", strings.Join(rest, ", "))}
+	return &exitError{ExitProblems, fmt.Errorf("no such delivery, or its state does not allow the change: %s; deliveries show NUMBER shows the state", strings.Join(rest, ", "))}
 }
 
 // one is the body for a single delivery: a retry has none.
@@ -164,7 +164,7 @@ func (c deliveryCommands) changeAll(ctx context.Context, k *deliveryChange, f *d
 		changed, err := c.client().changeDeliveries(ctx, k, body)
 		if err != nil {
 			if total.Changed > 0 {
-				return fmt.Errorf("%w\n  %s before that; what has been done stays done", err, count(total.Changed, "delivery"))
+				return fmt.Errorf("%w\n  %s before the error; changes so far stay", err, count(total.Changed, "delivery"))
 			}
 			return err
 		}

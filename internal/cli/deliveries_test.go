@@ -48,7 +48,7 @@ func TestDeliveriesTable(t *testing.T) {
 3         sms      pending   0         in 9m30s  -                                   Bin A-01 is at -3  119240     30s  n_abc
 2         gateway  pending   2         now       503 Service Unavailable: try later  Bin A-01 is at -3  119240     30s  n_abc
 1         inbox    sent      1         -         -                                   Bin A-01 is at -3  119240     30s  n_abc
-There are more: --limit 0 lists all, --after 1 those that follow.
+There are more: --limit 0 lists all, --after 1 continues.
 `
 	if wide.String() != want {
 		t.Errorf("got\n%s", wide.String())
@@ -103,13 +103,13 @@ func TestDeliveryText(t *testing.T) {
   strategy    timed, within 30m
   attempts    2
   last error  503 Service Unavailable: try later
-  next        node node-1 has it in hand
+  next        node node-1 is trying the delivery now
   deadline    2026-06-01 00:40:00Z (in 29m30s)
   created     2026-06-01 00:10:00Z
   expires     2026-06-02 00:10:00Z (in 23h59m)
 `
 	for i, want := range map[int]string{
-		0: "next        after the delivery of the same finding before it\n", 1: "strategy    delayed, at 2026-06-01 01:10:00Z\n",
+		0: "next        after the earlier delivery of the same finding\n", 1: "strategy    delayed, at 2026-06-01 01:10:00Z\n",
 		2: "of          a business system, type", 3: "strategy    delayed, delay 10m, retry 2, unless read\n", 4: retried,
 		5: "to          role:keeper, user:1\n  strategy    tried until it succeeds\n",
 	} {
@@ -179,7 +179,7 @@ func TestDeliveriesAreChangedByNumber(t *testing.T) {
 		if request := c.method + " " + c.path + " " + c.body; code != want.code || !strings.Contains(out, want.out) || request != want.request {
 			t.Errorf("%s: %d %q %q\nasked %s", args, code, out, errOut, request)
 		}
-		if want.code == ExitProblems && !strings.Contains(errOut, "not there, or not in a state that allows it: 4, 6;") {
+		if want.code == ExitProblems && !strings.Contains(errOut, "no such delivery, or its state does not allow the change: 4, 6;") {
 			t.Errorf("%s: %s", args, errOut)
 		}
 	}
@@ -227,12 +227,12 @@ func TestDeliveriesUsage(t *testing.T) {
 	t.Parallel()
 	for args, want := range map[string]string{
 		"retry":                   "takes the numbers of deliveries, or --all with a filter",
-		"retry --all":             "--all takes a filter at least",
+		"retry --all":             "--all needs at least one filter",
 		"retry --all 4":           "and not both",
-		"retry 4 --sink sms":      "a filter and --yes go with --all",
+		"retry 4 --sink sms":      "a filter and --yes work with --all only",
 		"retry four":              `"four" is not the number of a delivery`,
 		"retry 4 --reason x":      "unknown flag: --reason",
-		"cancel --all --yes":      "--all takes a filter at least",
+		"cancel --all --yes":      "--all needs at least one filter",
 		"cancel 4 -- -4":          `"-4" is not the number of a delivery`,
 		"list gateway":            "gateway",
 		"cancel --all --sink s 3": "and not both",

@@ -23,10 +23,10 @@ func (c findCommands) find() *cobra.Command {
 	cmd := c.withServer(&cobra.Command{
 		Use:   "find TEXT",
 		Short: "Find notices, open findings and items by a bin, a SKU or an order",
-		Long: `Find notices, open findings and items by a text that stands in them, as it is written or in capitals: 20 of each at most.
+		Long: `Find notices, open findings and items that contain a text, as you write the text or in capitals: 20 of each at most.
 
-Of notices the latest 20,000 are looked at, of findings and items what a second is enough for. A finding whose whole key is the text, and items whose
-dedupe key is, are always found.`,
+The search looks at the latest 20,000 notices, and for a second at findings and items. A finding whose whole key is the text is always found, and so
+are items whose dedupe key is the text.`,
 		Example: `  tallyman find A-01-03
   tallyman find SO-20077 --warehouse 119240`,
 		Args: takes("TEXT"),
@@ -44,7 +44,7 @@ dedupe key is, are always found.`,
 // writeFound writes a table for each kind that there is something of.
 func writeFound(w io.Writer, width int, found *wire.FoundForm, now time.Time) {
 	if len(found.Notices)+len(found.Findings)+len(found.Items) == 0 {
-		fmt.Fprintln(w, "Nothing has this text.")
+		fmt.Fprintln(w, "Nothing contains this text.")
 	}
 	age := func(at time.Time) string { return until(now, at) }
 	table := func(header []string, rows [][]string) {

@@ -26,7 +26,7 @@ There may be more notices, items.
 		t.Errorf("got\n%s", b.String())
 	}
 	var none strings.Builder
-	if writeFound(&none, 80, &wire.FoundForm{}, someTime); none.String() != "Nothing has this text.\n" {
+	if writeFound(&none, 80, &wire.FoundForm{}, someTime); none.String() != "Nothing contains this text.\n" {
 		t.Error(none.String())
 	}
 }
@@ -35,7 +35,7 @@ func TestFindAsksTheServer(t *testing.T) {
 	t.Parallel()
 	url, calls := server(t, reply{200, `{"notices":[],"findings":[],"items":[],"more":[]}`})
 	code, out, _ := run(t, url, "", "find", "A-01 b", "--warehouse", "119240")
-	if code != 0 || out != "Nothing has this text.\n" {
+	if code != 0 || out != "Nothing contains this text.\n" {
 		t.Errorf("%d %s", code, out)
 	}
 	if got := (*calls)[0].path; got != "/api/v1/find?q=A-01+b&warehouse=119240" {

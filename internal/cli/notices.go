@@ -22,9 +22,9 @@ import (
 type noticeCommands struct{ *command }
 
 func (c noticeCommands) notices() *cobra.Command {
-	return group("notices", "See and send notices, and say that a user has read or acked them",
-		c.list(), c.tail(), c.send(), c.mark("read", "Read", "A user has read a notice", "unless: read"),
-		c.mark("ack", "Acked", "A user has acked a notice, which is to have read it, too", "unless: read or unless: acked"),
+	return group("notices", "See and send notices, and mark notices as read or acked",
+		c.list(), c.tail(), c.send(), c.mark("read", "Read", "Mark a notice as read by a user", "unless: read"),
+		c.mark("ack", "Acked", "Mark a notice as acked by a user, and as read, too", "unless: read or unless: acked"),
 		c.readAll())
 }
 
@@ -53,9 +53,9 @@ func (c noticeCommands) mark(verb, done, short, needless string) *cobra.Command 
 	cmd := c.withServer(&cobra.Command{
 		Use:   verb + " ID",
 		Short: short,
-		Long: short + `. Name the user and the roles that it has, unless the token does: one of them at least is a recipient.
+		Long: short + `. Name the user and the roles of the user, unless the token names them. At least one of them must be a recipient.
 
-Waiting deliveries of the notice with ` + needless + ` are canceled. To repeat it changes nothing.`,
+Waiting deliveries of the notice with ` + needless + ` are canceled. To repeat the command changes nothing.`,
 		Example: "  tallyman notices " + verb + " n_4s5jl2 --warehouse 119240 --subscriber user:ann --subscriber role:keeper",
 		Args:    takes("ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -75,10 +75,10 @@ func (c noticeCommands) readAll() *cobra.Command {
 	var upTo string
 	cmd := c.withServer(&cobra.Command{
 		Use:   "read-all",
-		Short: "A user has read everything in its inboxes",
-		Long: `A user has read everything that is in its inboxes now, or was when a page with the cursor --up-to was polled.
+		Short: "Mark all notices in the inboxes of a user as read",
+		Long: `Mark all notices as read that are in the inboxes of a user now, or were there when a page with the cursor --up-to was polled.
 
-Waiting deliveries of those notices with unless: read are canceled. Modal notices stay open until they are acked. To repeat it changes nothing.`,
+Waiting deliveries of these notices with unless: read are canceled. Modal notices stay open until they are acked. To repeat the command changes nothing.`,
 		Example: "  tallyman notices read-all --warehouse 119240 --subscriber user:ann --subscriber role:keeper",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -206,8 +206,8 @@ func (c noticeCommands) list() *cobra.Command {
 	cmd := c.withServer(&cobra.Command{
 		Use:   "list",
 		Short: "List the notices of subscribers in a warehouse, as a client sees them, the oldest first",
-		Long: `List the notices of subscribers in a warehouse, as a client sees them, in the order of delivery. Those of the last 3 days are in reach;
-with --limit the latest of them are listed.`,
+		Long: `List the notices of subscribers in a warehouse, as a client sees them, in the order of delivery. The list goes back 3 days;
+--limit shows the latest notices only.`,
 		Example: "  tallyman notices list --warehouse 119240 --subscriber user:ann --subscriber role:keeper --since 2h",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -230,8 +230,8 @@ with --limit the latest of them are listed.`,
 		},
 	})
 	flags.add(cmd)
-	cmd.Flags().BoolVar(&flags.unread, "unread", false, "only those that the user has not read")
-	cmd.Flags().IntVar(&limit, "limit", 0, "only the latest ones, this many; 0 = all")
+	cmd.Flags().BoolVar(&flags.unread, "unread", false, "only notices that the user has not read")
+	cmd.Flags().IntVar(&limit, "limit", 0, "only the latest notices, this many; 0 = all")
 	return cmd
 }
 

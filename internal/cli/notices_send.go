@@ -29,13 +29,13 @@ func (c noticeCommands) send() *cobra.Command {
 	var key string
 	cmd := c.withServer(&cobra.Command{
 		Use:   "send --type TYPE --warehouse WAREHOUSE … | FILE",
-		Short: "Send one notice, or those of a file, as a business system does",
-		Long: `Send one notice, or those of a JSON file; - is standard input. The file has one notice, a list of them, or what the API takes:
+		Short: "Send one notice, or the notices of a file, as a business system does",
+		Long: `Send one notice, or the notices of a JSON file; - is standard input. The file has one notice, a list of notices, or the body that the API takes:
 
   {"notices": [{"type": "REP_NOTICE", "warehouse": "119240", "data": {"bin": "A-01", "qty": "-3"}, "deliver": [{"sink": "inbox"}]}]}
 
-All of them are sent, or none, 1,000 at most. A notice says something: data, or a title, or both. It goes to those who subscribe to its type in the
-warehouse, unless it names recipients, and into the inbox, unless it names sinks. With --key a request that got no answer can be repeated: nothing is sent twice.`,
+Either all notices are sent, or none, 1,000 at most. A notice needs data, or a title, or both. Without recipients the notice goes to those who subscribe to
+its type in the warehouse. Without sinks the notice goes into the inbox. With --key you can repeat a request that got no answer: nothing is sent twice.`,
 		Example: `  tallyman notices send --type REP_NOTICE --warehouse 119240 --data bin=A-01 --data qty=-3 --priority 5
   tallyman notices send --type REP_NOTICE --warehouse 119240 --title "Gate 3 is closed" --recipient role:keeper
   tallyman notices send --type REP_NOTICE --warehouse 119240 --data bin=A-01 --deliver inbox --deliver sms,strategy=delayed,delay=10m,unless=read
@@ -54,7 +54,7 @@ warehouse, unless it names recipients, and into the inbox, unless it names sinks
 		},
 	})
 	f.add(cmd.Flags())
-	cmd.Flags().StringVar(&key, "key", "", "names the request, so that whoever repeats it sends nothing twice")
+	cmd.Flags().StringVar(&key, "key", "", "names the request, so that a repetition sends nothing twice")
 	return cmd
 }
 
@@ -65,7 +65,7 @@ func (c noticeCommands) sendBody(cmd *cobra.Command, f *sendFlags, args []string
 		return wire.SendForm{Notices: []wire.SendNoticeForm{form}}, err
 	}
 	if anyFlag(cmd, sendFlagNames...) {
-		return nil, usage("%s takes the notice of flags, or a file of notices, and not both", cmd.CommandPath())
+		return nil, usage("%s takes a notice by flags or a file of notices, not both", cmd.CommandPath())
 	}
 	if err := takes("FILE")(cmd, args); err != nil {
 		return nil, err
@@ -182,15 +182,15 @@ var sendFlagNames = []string{"type", "warehouse", "title", "body", "data", "prio
 func (f *sendFlags) add(flags *pflag.FlagSet) {
 	n := &f.notice
 	flags.StringVar(&n.Type, "type", "", "code of a type in the catalogue")
-	flags.StringVar(&n.Warehouse, "warehouse", "", "whose inboxes get it")
+	flags.StringVar(&n.Warehouse, "warehouse", "", "the warehouse of the notice")
 	flags.StringVar(&n.Title, "title", "", "one line (default: the name of the type)")
 	flags.StringVar(&n.Body, "body", "", "the text (default: a list of the data)")
 	flags.StringArrayVar(&f.data, "data", nil, "FIELD=VALUE sets a field of the type; may be repeated")
 	flags.IntVar(&n.Priority, "priority", 0, "1 to 5; 5 is the highest (default 3)")
-	flags.BoolVar(&f.popup, "popup", false, "it pops up at its readers")
+	flags.BoolVar(&f.popup, "popup", false, "the notice pops up at its readers")
 	flags.StringArrayVar(&f.labels, "label", nil, "NAME=VALUE; may be repeated")
 	flags.Var((*spanFlag)(&n.Expires), "expires", "how long it lives, such as 24h (default: the type's retention)")
-	flags.StringArrayVar(&n.Recipients, "recipient", nil, "user:<id> or role:<id>, instead of those who subscribe; may be repeated")
+	flags.StringArrayVar(&n.Recipients, "recipient", nil, "user:<id> or role:<id>, instead of the subscribers; may be repeated")
 	flags.StringArrayVar(&f.deliver, "deliver", nil, "SINK, or SINK,strategy=…,delay=…,at=…,within=…,retry=…,unless=…; may be repeated (default: the inbox)")
 	hasLines(flags, "body", "data")
 }
@@ -200,11 +200,11 @@ func (f *sendFlags) form(cmd *cobra.Command, kinds func(code string) (fieldKinds
 	n := f.notice
 	switch {
 	case n.Type == "":
-		return n, usage("%s takes a notice with --type, --warehouse and what it says, or a file of notices", cmd.CommandPath())
+		return n, usage("%s takes a notice with --type, --warehouse and --data or --title, or a file of notices", cmd.CommandPath())
 	case n.Warehouse == "":
 		return n, usage("%s needs --warehouse", cmd.CommandPath())
 	case len(f.data) == 0 && n.Title == "" && n.Body == "":
-		return n, usage("the notice says nothing: give it --data or --title")
+		return n, usage("the notice is empty: add --data or --title")
 	}
 	if f.popup {
 		n.Modal = "popup"

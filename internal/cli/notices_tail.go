@@ -28,10 +28,10 @@ func (c noticeCommands) tail() *cobra.Command {
 	var last int
 	cmd := c.withServer(&cobra.Command{
 		Use:   "tail",
-		Short: "Print the latest notices of subscribers, and go on with those to come",
-		Long: `Print the latest notices of subscribers in a warehouse, and go on with those to come, in the order of delivery, until it is stopped.
+		Short: "Print the latest notices of subscribers, and then new notices as they come",
+		Long: `Print the latest notices of subscribers in a warehouse, and then new notices in the order of delivery, until you stop the command.
 
-It outlasts restarts of the server and of Redis: nothing is left out, nothing printed twice. With -o json each notice is a line.`,
+The command goes on over restarts of the server and of Redis: no notice is left out or printed twice. With -o json each notice is a line.`,
 		Example: "  tallyman notices tail --warehouse 119240 --subscriber role:keeper\n  tallyman notices tail --warehouse 119240 --subscriber role:keeper --since 1h -o json | jq .title",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -50,7 +50,7 @@ It outlasts restarts of the server and of Redis: nothing is left out, nothing pr
 		},
 	})
 	flags.add(cmd)
-	cmd.Flags().IntVar(&last, "last", 10, "how many of those that are there to print first; --since prints all since then")
+	cmd.Flags().IntVar(&last, "last", 10, "how many existing notices to print first; --since prints all since that time")
 	return cmd
 }
 
@@ -126,7 +126,7 @@ func (p *noticePage) resetLine() string {
 	if p.Missed != nil {
 		missed = fmt.Sprintf("notices missed: %d", *p.Missed)
 	}
-	return "the server begins the last 3 days anew (" + p.Reason + "); " + missed
+	return "the server starts the last 3 days again (" + p.Reason + "); " + missed
 }
 
 // fresh leaves out what was printed: after a reset the last 3 days come again.

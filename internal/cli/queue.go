@@ -19,7 +19,7 @@ import (
 type queueCommands struct{ *command }
 
 func (c queueCommands) queue() *cobra.Command {
-	return group("queue", "Work queues: look into them, and do what workers and operators do",
+	return group("queue", "Work queues: look at items, and do what workers and operators do",
 		c.list(), c.show(), c.find(), c.peek(), c.rank(),
 		c.push(), c.lease(),
 		c.ack(), c.nack(), c.release(), c.extend(), c.suspend(), c.store(),
@@ -74,9 +74,9 @@ func (c queueCommands) list() *cobra.Command {
 	var f listFlags
 	cmd := c.withTwin(&cobra.Command{
 		Use:   "list [QUEUE]",
-		Short: "List all queues and how full they are, or the items of one in a state",
-		Long: `List all queues and how full they are, or the items of one in a state: ready in the order of service, what is leased or put off by the time
-that remains, the dead by when they died, the ended with the latest push first. Nothing is taken.`,
+		Short: "List all queues with their counts, or the items of one queue in a state",
+		Long: `List all queues with their counts, or the items of one queue in a state. Ready items come in the order of service, leased and put-off items by the
+time that remains, dead items by the time of death, and ended items with the latest push first. The command takes no item.`,
 		Example: `  tallyman queue list
   tallyman queue list replenishment --state suspended`,
 		Args: cobra.MaximumNArgs(1),
@@ -87,7 +87,7 @@ that remains, the dead by when they died, the ended with the latest push first. 
 			case len(args) == 1:
 				return c.listItems(cmd.Context(), args[0], f)
 			case anyFlag(cmd, "state", "warehouse", "limit", "after"):
-				return usage("--state, --warehouse, --limit and --after list the items of a queue: name it")
+				return usage("--state, --warehouse, --limit and --after list the items of a queue: give its name")
 			}
 			return show(cmd.Context(), c.command, http.MethodGet, withQuery("/queues", twinQuery(f.test)), nil, func(w io.Writer, form *wire.QueuesForm) {
 				writeQueues(w, c.width(), form.Queues)
@@ -95,9 +95,9 @@ that remains, the dead by when they died, the ended with the latest push first. 
 		},
 	}, &f.test)
 	cmd.Flags().StringVar(&f.state, "state", string(item.Ready), "ready, assigned, leased, delayed, suspended, stored, dead, withheld (dead since the ledger was restored), done, removed or refused")
-	cmd.Flags().StringVar(&f.warehouse, "warehouse", "", "of this warehouse alone")
+	cmd.Flags().StringVar(&f.warehouse, "warehouse", "", "only items of this warehouse")
 	cmd.Flags().IntVar(&f.limit, "limit", 50, "how many items at most; 0 = all")
-	cmd.Flags().StringVar(&f.after, "after", "", "go on behind the list that ended with this cursor")
+	cmd.Flags().StringVar(&f.after, "after", "", "continue after the list that ended with this cursor")
 	return cmd
 }
 
@@ -105,8 +105,8 @@ func (c queueCommands) find() *cobra.Command {
 	var f listFlags
 	cmd := c.withTwin(&cobra.Command{
 		Use:   "find QUEUE KEY",
-		Short: "Find the items that were pushed with a dedupe key, whatever has become of them",
-		Long: `Find the items that were pushed with a dedupe key, in any state, the latest push first. The key of an item that was made of a notice is
+		Short: "Find the items that were pushed with a dedupe key, in any state",
+		Long: `Find the items that were pushed with a dedupe key, in any state, the latest push first. The dedupe key of an item of a finding is
 its rule, scope and key with blanks between them.`,
 		Example: "  tallyman queue find replenishment A-01",
 		Args:    takes("QUEUE", "KEY"),
@@ -118,9 +118,9 @@ its rule, scope and key with blanks between them.`,
 			return c.listItems(cmd.Context(), args[0], f)
 		},
 	}, &f.test)
-	cmd.Flags().StringVar(&f.warehouse, "warehouse", "", "of this warehouse alone")
+	cmd.Flags().StringVar(&f.warehouse, "warehouse", "", "only items of this warehouse")
 	cmd.Flags().IntVar(&f.limit, "limit", 50, "how many items at most; 0 = all")
-	cmd.Flags().StringVar(&f.after, "after", "", "go on behind the list that ended with this cursor")
+	cmd.Flags().StringVar(&f.after, "after", "", "continue after the list that ended with this cursor")
 	return cmd
 }
 
@@ -128,7 +128,7 @@ func (c queueCommands) show() *cobra.Command {
 	var test bool
 	return c.withTwin(&cobra.Command{
 		Use:   "show QUEUE [ITEM]",
-		Short: "Show how full a queue is, or an item and everything that has happened to it",
+		Short: "Show the counts of a queue, or an item with its trace",
 		Example: `  tallyman queue show replenishment
   tallyman queue show replenishment i_7k2m`,
 		Args: func(cmd *cobra.Command, args []string) error {
@@ -152,11 +152,11 @@ func (c queueCommands) show() *cobra.Command {
 }
 
 func (c queueCommands) pause() *cobra.Command {
-	return c.queueSwitch("pause", "Give out nothing more, on every node; what is leased goes on, and items are taken in", "%s is paused.\n")
+	return c.queueSwitch("pause", "Pause a queue on every node: no worker gets an item; leased items and pushes go on", "%s is paused.\n")
 }
 
 func (c queueCommands) resume() *cobra.Command {
-	return c.queueSwitch("resume", "Give out items again", "%s gives out items.\n")
+	return c.queueSwitch("resume", "Resume a paused queue: workers get items again", "%s gives out items.\n")
 }
 
 func (c queueCommands) queueSwitch(verb, short, said string) *cobra.Command {
@@ -230,7 +230,7 @@ func writeQueue(w io.Writer, width int, q *wire.QueueForm) {
 		note  string
 	}{
 		{"ready", q.Ready, ""},
-		{"assigned", q.Assigned, "ready for one worker alone"},
+		{"assigned", q.Assigned, "ready for one worker only"},
 		{"leased", q.Leased, ""},
 		{"delayed", q.Delayed, ""},
 		{"suspended", q.Suspended, ""},

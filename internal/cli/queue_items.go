@@ -22,15 +22,16 @@ func (c queueCommands) lease() *cobra.Command {
 	var form wire.LeaseForm
 	cmd := c.withTwin(&cobra.Command{
 		Use:   "lease QUEUE --worker NAME",
-		Short: "Take items to work on: the highest priority first, in each the lowest order, which is the oldest unless somebody has given orders",
-		Long: `Take items to work on: the highest priority first, in each the lowest order, which is the oldest unless somebody has given orders. They are the worker's until the lease ends; ack, nack, extend and the
-like name the attempt that is shown. A request that is repeated under the same id gets the same answer, and nothing is taken twice.`,
+		Short: "Lease items to work on, the highest priority first",
+		Long: `Lease items to work on: the highest priority first, inside a priority the lowest order, or the oldest item where items have no order. The items belong to the
+worker until the lease ends. ack, nack, extend and the other operations name the attempt that this command prints. A request that is repeated under the same
+id gets the same answer, and leases nothing twice.`,
 		Example: "  tallyman queue lease replenishment --worker packer-7 --max 10 --wait 25s",
 		Args:    takes("QUEUE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
 			case form.Worker == "":
-				return usage("%s takes --worker: who asks", cmd.CommandPath())
+				return usage("%s needs --worker: the name of the worker", cmd.CommandPath())
 			case form.Max < 1 || form.Max > item.MaxBatch:
 				return usage("--max takes 1 to %d", item.MaxBatch)
 			}
@@ -56,10 +57,10 @@ like name the attempt that is shown. A request that is repeated under the same i
 		},
 	}, &form.Test)
 	flags := cmd.Flags()
-	flags.StringVar(&form.Worker, "worker", "", "who asks: a name that no other worker of the queue has")
+	flags.StringVar(&form.Worker, "worker", "", "a name that no other worker of the queue has")
 	flags.IntVar(&form.Max, "max", 1, "how many items at most")
 	flags.Var((*spanFlag)(&form.Wait), "wait", "how long to wait for the first item, 60s at most")
-	flags.Var((*spanFlag)(&form.Lease), "lease", "how long they are the worker's (default the queue's lease)")
+	flags.Var((*spanFlag)(&form.Lease), "lease", "how long the lease lasts (default the queue's lease)")
 	flags.StringVar(&form.RequestID, "request-id", "", "names the request, so that it can be repeated")
 	return cmd
 }
@@ -94,7 +95,7 @@ func (c queueCommands) listItems(ctx context.Context, queue string, f listFlags)
 		}
 		writeItems(w, c.width(), item.State(f.state), form.Items)
 		if form.Cursor != "" {
-			fmt.Fprintf(w, "There are more: --limit 0 lists all, --after %s those that follow.\n", form.Cursor)
+			fmt.Fprintf(w, "There are more: --limit 0 lists all, --after %s continues.\n", form.Cursor)
 		}
 	})
 }
@@ -140,7 +141,7 @@ func (c queueCommands) rank() *cobra.Command {
 	var test bool
 	return c.withTwin(&cobra.Command{
 		Use:   "rank QUEUE ITEM",
-		Short: "Show when a ready item is served: 1 is next",
+		Short: "Show the rank of a ready item: 1 is served next",
 		Args:  takes("QUEUE", "ITEM"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return show(cmd.Context(), c.command, http.MethodGet, withQuery(queuePath(args[0], "items", args[1], "rank"), twinQuery(test)), nil, func(w io.Writer, form *wire.RankForm) {
@@ -154,7 +155,7 @@ func (c queueCommands) peek() *cobra.Command {
 	f := listFlags{state: string(item.Ready)}
 	cmd := c.withTwin(&cobra.Command{
 		Use:   "peek QUEUE",
-		Short: "Show what is served next, and take nothing",
+		Short: "Show the items that are served next, without a lease",
 		Args:  takes("QUEUE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if f.limit < 1 {
@@ -300,7 +301,7 @@ func news(i *wire.ItemForm) string {
 	if !i.News {
 		return ""
 	}
-	return "its finding was sent again; it takes what is new when it waits again"
+	return "the finding has sent new content; the item takes the new content when it waits again"
 }
 
 // writeTrace writes every move on a line, and below it why.
@@ -326,7 +327,7 @@ func writeTrace(w io.Writer, width int, trace []wire.MoveForm) {
 		m := &trace[i]
 		fmt.Fprintln(w, lines[i+1])
 		if m.Assignee != "" && (i == 0 || trace[i-1].Assignee != m.Assignee) {
-			terminal.Wrap(w, width, belowTime, "for "+m.Assignee+" alone")
+			terminal.Wrap(w, width, belowTime, "only for "+m.Assignee)
 		}
 		if m.Revision != nil {
 			terminal.Wrap(w, width, belowTime, revised(m.Revision))

@@ -40,7 +40,7 @@ Trace
   WHEN                      FROM       TO         BY      ATTEMPT  NODE    UNTIL
   2026-06-01 00:10:00.123Z  -          ready      engine  0        node-1  -
   2026-06-01 00:10:30.000Z  ready      ready      ann     0        node-1  -
-                            for anna alone
+                            only for anna
   2026-06-01 00:11:00.123Z  ready      leased     anna    1        node-2  2026-06-01 00:12:00Z
   2026-06-01 00:12:00.500Z  leased     suspended  anna    1        node-2  2026-06-01 02:12:00Z
                             the bin is blocked by a pallet that nobody wants to move before the night shift has come

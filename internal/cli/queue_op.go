@@ -64,10 +64,10 @@ func (c queueCommands) op(o opCommand, f *opFlags, ready func() error) *cobra.Co
 		},
 	}, &f.test)
 	if o.attempt != noAttempt {
-		cmd.Flags().IntVar(&f.form.Attempt, "attempt", 0, "of the lease that the operation belongs to")
+		cmd.Flags().IntVar(&f.form.Attempt, "attempt", 0, "the attempt number that came with the lease")
 	}
 	if o.attempt != noAttempt && o.kind != item.Assign { // there it is who gets the item
-		cmd.Flags().StringVar(&f.worker, "worker", "", "who does it, for the trace")
+		cmd.Flags().StringVar(&f.worker, "worker", "", "the name of the worker, for the trace")
 	}
 	cmd.Flags().StringVar(&f.form.Note, "note", "", "why, for the trace")
 	hasLines(cmd.Flags(), "note")
@@ -78,11 +78,11 @@ func checkAttempt(cmd *cobra.Command, use attemptUse, attempt, items int) error 
 	given := use != noAttempt && cmd.Flags().Changed("attempt")
 	switch {
 	case use == needsAttempt && !given:
-		return usage("%s takes --attempt: the number that came with the lease", cmd.CommandPath())
+		return usage("%s needs --attempt: the number that came with the lease", cmd.CommandPath())
 	case given && attempt < 1:
 		return usage("--attempt takes a number from 1 on")
 	case given && items > 1:
-		return usage("--attempt is that of one item, and there are %d", items)
+		return usage("--attempt belongs to one item, and you gave %d items", items)
 	}
 	return nil
 }
@@ -121,7 +121,7 @@ func (c queueCommands) operate(ctx context.Context, queue string, ids []string, 
 func refusal(o item.Outcome, form *wire.OpForm) string {
 	switch o {
 	case item.LeaseLost:
-		return fmt.Sprintf("attempt %d is over, or another subject's: its lease has run out, or the item has gone on or ended", form.Attempt)
+		return fmt.Sprintf("attempt %d is over, or belongs to another subject: the lease has run out, or the item has moved on or ended", form.Attempt)
 	case item.NotFound:
 		return "the queue has no such item, or it has ended"
 	case item.IsLeased:
@@ -148,7 +148,7 @@ func writeOutcome(w io.Writer, r *wire.ResultForm, form *wire.OpForm) {
 		text += " until " + stamp(*r.Due)
 	}
 	if form.Worker != nil && *form.Worker != "" {
-		text += ", for " + *form.Worker + " alone"
+		text += ", only for " + *form.Worker
 	}
 	if form.Worker != nil && *form.Worker == "" {
 		text += ", for anybody"
@@ -164,7 +164,7 @@ func writeOutcome(w io.Writer, r *wire.ResultForm, form *wire.OpForm) {
 
 func (c queueCommands) ack() *cobra.Command {
 	return c.op(opCommand{
-		kind: item.Ack, attempt: needsAttempt, short: "The work on an item is done",
+		kind: item.Ack, attempt: needsAttempt, short: "Report that the work on an item is done",
 		example: "  tallyman queue ack replenishment i_7k2m --attempt 1",
 	}, &opFlags{}, nil)
 }
@@ -172,29 +172,29 @@ func (c queueCommands) ack() *cobra.Command {
 func (c queueCommands) nack() *cobra.Command {
 	f := &opFlags{}
 	cmd := c.op(opCommand{
-		kind: item.Nack, attempt: needsAttempt, short: "The work on an item has failed: it is ready again, or dead after max_attempts failures",
+		kind: item.Nack, attempt: needsAttempt, short: "Report that the work on an item has failed: the item is ready again, or dead after max_attempts failures",
 		example: "  tallyman queue nack replenishment i_7k2m --attempt 1 --delay 10m --note 'bin is blocked'",
 	}, f, nil)
-	cmd.Flags().Var((*spanFlag)(&f.form.Delay), "delay", "before it is ready again, such as 10m")
+	cmd.Flags().Var((*spanFlag)(&f.form.Delay), "delay", "how long until the item is ready again, such as 10m")
 	return cmd
 }
 
 func (c queueCommands) release() *cobra.Command {
 	return c.op(opCommand{
-		kind: item.Release, attempt: needsAttempt, short: "Give an item back that was not begun: to its place in its level, without a failure",
+		kind: item.Release, attempt: needsAttempt, short: "Give back an item that was not begun: the item returns to its place in its priority, without a failure",
 	}, &opFlags{}, nil)
 }
 
 func (c queueCommands) extend() *cobra.Command {
 	f := &opFlags{}
-	cmd := c.op(opCommand{kind: item.Extend, attempt: needsAttempt, short: "Keep an item longer"}, f, nil)
-	cmd.Flags().Var((*spanFlag)(&f.form.Lease), "lease", "the lease ends that long from now (default the queue's lease)")
+	cmd := c.op(opCommand{kind: item.Extend, attempt: needsAttempt, short: "Extend the lease of an item"}, f, nil)
+	cmd.Flags().Var((*spanFlag)(&f.form.Lease), "lease", "how long the lease lasts from now (default the queue's lease)")
 	return cmd
 }
 
 func (c queueCommands) suspend() *cobra.Command {
 	return c.op(opCommand{
-		kind: item.Suspend, attempt: mayAttempt, short: "Put items off for the next of the queue's suspend steps",
+		kind: item.Suspend, attempt: mayAttempt, short: "Suspend items for the next suspend step of the queue",
 		long: `Put items off: the first time for the first of the queue's suspend_steps, then for the second. When all are used, store or finish the item.
 
 A worker names the attempt of its lease; without one, items are put off that no worker has.`,
@@ -204,14 +204,14 @@ A worker names the attempt of its lease; without one, items are put off that no 
 func (c queueCommands) store() *cobra.Command {
 	f := &opFlags{}
 	cmd := c.op(opCommand{
-		kind: item.Store, attempt: mayAttempt, short: "Put items away for days; their suspends count anew",
-		long: `Put items away for days; their suspends count anew.
+		kind: item.Store, attempt: mayAttempt, short: "Store items for days; their suspends are counted from 0 again",
+		long: `Store items for days; their suspends are counted from 0 again.
 
 A worker names the attempt of its lease; without one, items are put away that no worker has.`,
 		example: "  tallyman queue store replenishment i_7k2m --days 3",
 	}, f, func() error {
 		if (f.form.Days != 0) == (f.form.Delay != "") {
-			return usage("say for how long: --days 3, or --delay 36h, and not both")
+			return usage("give the time once: --days 3 or --delay 36h")
 		}
 		return nil
 	})
@@ -221,7 +221,7 @@ A worker names the attempt of its lease; without one, items are put away that no
 }
 
 func (c queueCommands) finish() *cobra.Command {
-	return c.op(opCommand{kind: item.Finish, short: "End items that no worker has: their work is done"}, &opFlags{}, nil)
+	return c.op(opCommand{kind: item.Finish, short: "Finish items that no worker holds: their work is done"}, &opFlags{}, nil)
 }
 
 func (c queueCommands) assign() *cobra.Command {
@@ -229,8 +229,8 @@ func (c queueCommands) assign() *cobra.Command {
 	var worker string
 	var anybody bool
 	cmd := c.op(opCommand{
-		kind: item.Assign, attempt: mayAttempt, short: "Let one worker alone have items, or anybody again",
-		long: `Let one worker alone have items, or anybody again. An item that is delayed, suspended or stored keeps its time. One that a worker has is
+		kind: item.Assign, attempt: mayAttempt, short: "Assign items to one worker, or to any worker again",
+		long: `Assign items to one worker, or to any worker again. An item that is delayed, suspended or stored keeps its time. One that a worker has is
 refused, unless the worker passes it on with --attempt.
 
 Who gets it is <subject>/<worker>, a device of a token's subject, or <subject>, all its devices. A server without tokens knows workers alone.`,
@@ -241,13 +241,13 @@ Who gets it is <subject>/<worker>, a device of a token's subject, or <subject>, 
   tallyman queue assign replenishment i_7k2m --attempt 2 --worker packer-8`,
 	}, f, func() error {
 		if anybody == (worker != "") {
-			return usage("say who gets them: --worker NAME, or --anybody, and not both")
+			return usage("give the worker once: --worker NAME or --anybody")
 		}
 		f.form.Worker = &worker
 		return nil
 	})
-	cmd.Flags().StringVar(&worker, "worker", "", "who alone gets them")
-	cmd.Flags().BoolVar(&anybody, "anybody", false, "any worker gets them")
+	cmd.Flags().StringVar(&worker, "worker", "", "the only worker that gets the items")
+	cmd.Flags().BoolVar(&anybody, "anybody", false, "any worker gets the items")
 	return cmd
 }
 
@@ -255,8 +255,8 @@ func (c queueCommands) remove() *cobra.Command {
 	f := &opFlags{}
 	var in wire.RangeForm
 	cmd := c.op(opCommand{
-		kind: item.Remove, short: "Take items out: some by name, or a range of a state",
-		long: `Take items out: some by name, or a range of a state. One that a worker has is refused without --force.
+		kind: item.Remove, short: "Remove items: by id, or a range of a state",
+		long: `Remove items: by id, or a range of a state. One that a worker has is refused without --force.
 
 A range counts from 1 in the order of "queue list QUEUE --state STATE", as it is at that moment: pause the queue first where it moves.`,
 		example: `  tallyman queue remove replenishment i_7k2m i_9x1c
@@ -276,16 +276,16 @@ A range counts from 1 in the order of "queue list QUEUE --state STATE", as it is
 		case in.State == "" || in.From < 1 || in.To < in.From:
 			return usage("a range takes --state, --from and --to, with ranks from 1 on")
 		case anyFlag(cmd, "force", "note"):
-			return usage("--force and --note are of items that are named")
+			return usage("--force and --note need the ids of items")
 		}
 		in.Test = f.test
 		return c.removeRange(cmd.Context(), args[0], in)
 	}
-	cmd.Flags().BoolVar(&f.form.Force, "force", false, "even what a worker has; its lease is lost")
-	cmd.Flags().StringVar(&in.Warehouse, "warehouse", "", "of a range: of this warehouse alone, as the list with the same flag")
+	cmd.Flags().BoolVar(&f.form.Force, "force", false, "also an item that a worker holds; the worker loses its lease")
+	cmd.Flags().StringVar(&in.Warehouse, "warehouse", "", "of a range: only items of this warehouse, as in the list with the same flag")
 	cmd.Flags().StringVar(&in.State, "state", "", "of a range: ready, assigned, delayed, suspended, stored or dead")
-	cmd.Flags().Int64Var(&in.From, "from", 0, "of a range: the rank of the first")
-	cmd.Flags().Int64Var(&in.To, "to", 0, "of a range: the rank of the last")
+	cmd.Flags().Int64Var(&in.From, "from", 0, "of a range: the rank of the first item")
+	cmd.Flags().Int64Var(&in.To, "to", 0, "of a range: the rank of the last item")
 	return cmd
 }
 
@@ -301,7 +301,7 @@ func (c queueCommands) requeue() *cobra.Command {
 	f := &opFlags{}
 	var all bool
 	cmd := c.op(opCommand{
-		kind: item.Requeue, short: "Make dead items ready again: some by name, or all that are not withheld; their failures count anew",
+		kind: item.Requeue, short: "Requeue dead items: by id, or all that are not withheld; their failures are counted from 0 again",
 		example: `  tallyman queue requeue replenishment i_7k2m
   tallyman queue requeue replenishment --all`,
 	}, f, nil)
@@ -316,7 +316,7 @@ func (c queueCommands) requeue() *cobra.Command {
 			return err
 		}
 		if anyFlag(cmd, "note") {
-			return usage("--note is of items that are named")
+			return usage("--note needs the ids of items")
 		}
 		return c.requeueAll(cmd.Context(), args[0], f.test)
 	}
@@ -375,6 +375,6 @@ When the finding of an item is sent again, it changes the priority and the order
 		return nil
 	})
 	cmd.Flags().IntVar(&f.form.Priority, "priority", 0, "1 to 5; 5 is served first")
-	cmd.Flags().StringVar(&order, "order", "", "inside the priority the lowest is served first: a number such as 7.5, or a time; none = the time when it became ready")
+	cmd.Flags().StringVar(&order, "order", "", "inside a priority the lowest order is served first: a number such as 7.5, or a time; none = the time when the item became ready")
 	return cmd
 }

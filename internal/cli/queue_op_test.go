@@ -61,11 +61,11 @@ func TestQueueOperations(t *testing.T) {
 		},
 		{
 			args: []string{"assign", "q", "i_a", "--worker", "anna"}, answer: `{"op":"assign","id":"i_a","outcome":"ok","state":"ready"}`,
-			body: `{"ops":[{"op":"assign","id":"i_a","worker":"anna"}]}`, out: "i_a is ready, for anna alone.\n",
+			body: `{"ops":[{"op":"assign","id":"i_a","worker":"anna"}]}`, out: "i_a is ready, only for anna.\n",
 		},
 		{
 			args: []string{"assign", "q", "i_a", "--attempt", "2", "--worker", "anna"}, answer: `{"op":"assign","id":"i_a","outcome":"ok","state":"ready"}`,
-			body: `{"ops":[{"op":"assign","id":"i_a","attempt":2,"worker":"anna"}]}`, out: "i_a is ready, for anna alone.\n",
+			body: `{"ops":[{"op":"assign","id":"i_a","attempt":2,"worker":"anna"}]}`, out: "i_a is ready, only for anna.\n",
 		},
 		{
 			args: []string{"assign", "q", "i_a", "--anybody"}, answer: `{"op":"assign","id":"i_a","outcome":"ok","state":"ready"}`,
@@ -106,7 +106,7 @@ func TestQueueOperations(t *testing.T) {
 func TestQueueOperationsRefused(t *testing.T) {
 	t.Parallel()
 	for outcome, want := range map[string]string{
-		"lease_lost":     "attempt 2 is over, or another subject's: its lease has run out, or the item has gone on or ended",
+		"lease_lost":     "attempt 2 is over, or belongs to another subject: the lease has run out, or the item has moved on or ended",
 		"item_not_found": "the queue has no such item, or it has ended",
 		"item_leased":    "a worker has it",
 		"suspend_limit":  "it was suspended as often as the queue allows; store or finish it",

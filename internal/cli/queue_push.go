@@ -25,16 +25,16 @@ func (c queueCommands) push() *cobra.Command {
 	var payload, key string
 	cmd := c.withTwin(&cobra.Command{
 		Use:   "push QUEUE --payload JSON | QUEUE FILE",
-		Short: "Push one item, or those of a file with one item a line",
-		Long: `Push one item, or those of a file with one item a line; - is standard input. A line is what the API takes, only payload is needed:
+		Short: "Push one item, or the items of a file with one item a line",
+		Long: `Push one item, or the items of a file with one item a line; - is standard input. A line has the fields of the API; only payload is required:
 
   {"id": "bin-17", "priority": 5, "order": "7.5", "payload": {"bin": "A-01"}, "dedupeKey": "A-01", "delay": "10m", "warehouse": "119240"}
 
-With --again, or "again": true in a line, an item of the id that has ended begins a new life; with --key a push that got no answer can be repeated, and
-begins one life.
+With --again, or "again": true in a line, an ended item with the same id begins a new life. With --key you can repeat a push that got no answer: the item
+begins one new life only.
 
-An item whose id the queue has or had, or whose dedupe key another item of the warehouse holds, is left out, which is no failure: so what has an id can be pushed
-again without harm. The whole file is read and looked at before anything is pushed.`,
+An item is left out if the queue has or had its id, or if another item of the warehouse holds its dedupe key. That is no failure, so you can push items with ids
+again without harm. The command reads and checks the whole file before it pushes an item.`,
 		Example: `  tallyman queue push replenishment --payload '{"bin":"A-01"}' --priority 5 --dedupe-key A-01
   tallyman queue push replenishment --payload @item.json --delay 10m
   tallyman queue push replenishment --id WO-4711 --payload '{"bin":"A-01"}' --again --key order-4711-2
@@ -43,7 +43,7 @@ again without harm. The whole file is read and looked at before anything is push
 			one := cmd.Flags().Changed("payload")
 			switch {
 			case one && len(args) == 2:
-				return usage("%s takes --payload or a file, and not both", cmd.CommandPath())
+				return usage("%s takes --payload or a file, not both", cmd.CommandPath())
 			case !one && len(args) == 1:
 				return usage("%s takes an item with --payload, or a file of items", cmd.CommandPath())
 			case len(args) == 2 && anyFlag(cmd, "priority", "order", "dedupe-key", "delay", "id", "warehouse", "again"):
@@ -64,13 +64,13 @@ again without harm. The whole file is read and looked at before anything is push
 	flags.StringVar(&payload, "payload", "", "any JSON value; @FILE is read from a file, - from standard input")
 	hasLines(flags, "payload")
 	flags.IntVar(&form.Priority, "priority", item.DefaultPriority, "1 to 5; 5 is served first")
-	flags.StringVar(&form.Order, "order", "", "inside the priority the lowest is served first: a number such as 7.5, or a time such as 2026-05-01T14:00:00Z (default: the time when it becomes ready)")
-	flags.StringVar(&form.DedupeKey, "dedupe-key", "", "leave it out while another item holds this key")
-	flags.Var((*spanFlag)(&form.Delay), "delay", "before it is ready, such as 10m")
-	flags.StringVar(&form.Warehouse, "warehouse", "", "that the item belongs to (default: the token's, where it has one alone; none where it has all)")
-	flags.StringVar(&form.ID, "id", "", "what is pushed again under the same id is pushed once (default: the queue gives one)")
-	flags.BoolVar(&form.Again, "again", false, "an item of the id that has ended begins a new life")
-	flags.StringVar(&key, "key", "", "names the request, so that whoever repeats it begins no other life with --again")
+	flags.StringVar(&form.Order, "order", "", "inside a priority the lowest order is served first: a number such as 7.5, or a time such as 2026-05-01T14:00:00Z (default: the time when the item becomes ready)")
+	flags.StringVar(&form.DedupeKey, "dedupe-key", "", "leave the item out while another item holds this key")
+	flags.Var((*spanFlag)(&form.Delay), "delay", "how long until the item is ready, such as 10m")
+	flags.StringVar(&form.Warehouse, "warehouse", "", "the warehouse of the item (default: the warehouse of the token if it has only one, else none)")
+	flags.StringVar(&form.ID, "id", "", "an item that is pushed again under the same id is pushed once (default: the queue gives an id)")
+	flags.BoolVar(&form.Again, "again", false, "an ended item with this id begins a new life")
+	flags.StringVar(&key, "key", "", "names the request, so that a repetition begins no second life with --again")
 	return cmd
 }
 
@@ -92,7 +92,7 @@ func (c queueCommands) pushOne(ctx context.Context, queue, payload, key string, 
 		return usage("--payload: %w", err)
 	}
 	if err := strictjson.Check(text); err != nil {
-		return usage("--payload is no JSON value; a text is one in quotes: '\"A-01\"' (%s)", err)
+		return usage("--payload is not a JSON value; put a text in quotes: '\"A-01\"' (%s)", err)
 	}
 	form.Payload = text
 	done, err := c.repeatable(key).pushed(ctx, queue, wire.PushForm{Items: []wire.PushItemForm{form}})
@@ -296,7 +296,7 @@ func cutShort(err error, name string, lines []itemLine, done int) error {
 		return fmt.Sprintf("%s:%d: ", name, lines[i].line)
 	})
 	if exit, ok := errors.AsType[*exitError](err); ok && exit.code == ExitUnreachable {
-		text += fmt.Sprintf("\nPushed %s; whether lines %d to %d were is not known. What has an id can be pushed again without harm.",
+		text += fmt.Sprintf("\nPushed %s; it is not known whether lines %d to %d were pushed. You can push items with ids again without harm.",
 			count(done, "item"), lines[0].line, lines[len(lines)-1].line)
 		return unreachable(errors.New(text))
 	}

@@ -96,7 +96,7 @@ func TestQueuePushOfManyItems(t *testing.T) {
 		t.Errorf("exit code %d, %s", code, errOut)
 	}
 	code, _, errOut = run(t, url, text, "queue", "push", "q", "-")
-	if code != ExitUnreachable || !strings.Contains(errOut, "Pushed 1000 items; whether lines 1001 to 1003 were is not known.") {
+	if code != ExitUnreachable || !strings.Contains(errOut, "Pushed 1000 items; it is not known whether lines 1001 to 1003 were pushed.") {
 		t.Errorf("exit code %d, %s", code, errOut)
 	}
 }

@@ -31,12 +31,12 @@ func (c queueCommands) settings() *cobra.Command {
 	var f settingsFlags
 	cmd := c.withServer(&cobra.Command{
 		Use:   "settings QUEUE",
-		Short: "Show the settings of a queue, or change them while it runs",
-		Long: `Show the settings of a queue, or change them while it runs: on every node within a second, for the queue and its test twin, in the place of
-the configuration until they are reset.
+		Short: "Show or change the settings of a running queue",
+		Long: `Show the settings of a queue, or change them while the queue runs. A change is in force on every node within a second, for the queue and its test twin. The
+change replaces the value of the configuration until you reset it.
 
-Items that wait stay as they are. What is leased or put off keeps its time. The failures of an item count against max_attempts when it fails next, and its
-suspends count against suspend_steps.`,
+Items keep their state. A leased item keeps its lease, and an item that is put off keeps its time. Earlier failures of an item count against the new max_attempts,
+and earlier suspends against the new suspend_steps.`,
 		Example: `  tallyman queue settings replenishment
   tallyman queue settings replenishment --lease 2m --max-attempts none
   tallyman queue settings replenishment --suspend-steps 30m,2h,1d
@@ -56,10 +56,10 @@ suspends count against suspend_steps.`,
 		},
 	})
 	flags := cmd.Flags()
-	flags.StringVar(&f.lease, "lease", "", "how long a worker has an item, such as 2m; configured = as the configuration says")
-	flags.StringVar(&f.maxAttempts, "max-attempts", "", "failures after which an item is dead; none = never; configured = as the configuration says")
-	flags.StringVar(&f.suspendSteps, "suspend-steps", "", "the first and further suspends of an item, such as 2h,12h; none = no suspends; configured = as the configuration says")
-	flags.BoolVar(&f.reset, "reset", false, "everything that no other flag sets is as the configuration says")
+	flags.StringVar(&f.lease, "lease", "", "how long a lease lasts, such as 2m; configured = the value of the configuration")
+	flags.StringVar(&f.maxAttempts, "max-attempts", "", "failures after which an item is dead; none = never; configured = the value of the configuration")
+	flags.StringVar(&f.suspendSteps, "suspend-steps", "", "the first and further suspends of an item, such as 2h,12h; none = no suspends; configured = the value of the configuration")
+	flags.BoolVar(&f.reset, "reset", false, "all settings that no other flag sets get the value of the configuration")
 	return cmd
 }
 

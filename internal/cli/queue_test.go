@@ -45,7 +45,7 @@ func TestQueueShow(t *testing.T) {
 	const want = `replenishment
   paused     since 2026-06-01 00:10:00Z, by ann
   ready      19
-  assigned   1  (ready for one worker alone)
+  assigned   1  (ready for one worker only)
   leased     4
   delayed    2
   suspended  12
@@ -135,7 +135,7 @@ func TestQueueListReadsPages(t *testing.T) {
 		t.Errorf("asked %v", *calls)
 	}
 	code, out, _ = run(t, url, "", "queue", "list", "q", "--limit", "2", "--after", "9.z")
-	if code != ExitFine || !strings.HasSuffix(out, "There are more: --limit 0 lists all, --after 2.y those that follow.\n") {
+	if code != ExitFine || !strings.HasSuffix(out, "There are more: --limit 0 lists all, --after 2.y continues.\n") {
 		t.Errorf("exit code %d\n%s", code, out)
 	}
 	if (*calls)[2].path != "/api/v1/queues/q/items?after=9.z&limit=2&state=ready" {
@@ -168,7 +168,7 @@ func TestQueueWrongUsage(t *testing.T) {
 	url, _ := server(t)
 	for line, want := range map[string]string{
 		"list a b":                              "accepts at most 1 arg",
-		"list --state dead":                     "--state, --warehouse, --limit and --after list the items of a queue: name it",
+		"list --state dead":                     "--state, --warehouse, --limit and --after list the items of a queue: give its name",
 		"list q --limit -1":                     "--limit takes the number of items to list",
 		"show":                                  "takes QUEUE: QUEUE is missing",
 		"show q i x":                            "nothing behind",
@@ -176,20 +176,20 @@ func TestQueueWrongUsage(t *testing.T) {
 		"rank q":                                "ITEM is missing",
 		"push q":                                "takes an item with --payload, or a file of items",
 		"push":                                  "takes QUEUE",
-		"push q file --payload 1":               "takes --payload or a file, and not both",
+		"push q file --payload 1":               "takes --payload or a file, not both",
 		"push q file --id x":                    "the items of a file have their own id",
 		"push q no-such-file":                   "no such file",
 		"push q --payload @no-such-file":        "no such file",
 		"push q --payload A-01":                 "--payload is no JSON value",
 		"push q --payload 1 --priority 0":       "--priority takes 1 to 5",
 		"push q --payload 1 --delay 5":          "5 has no unit: add s, m, h or d",
-		"lease q":                               "takes --worker: who asks",
+		"lease q":                               "needs --worker: the name of the worker",
 		"lease q --worker w --max 0":            "--max takes 1 to 1000",
 		"lease q --worker w --wait soon":        "invalid argument",
-		"ack q i":                               "takes --attempt: the number that came with the lease",
+		"ack q i":                               "needs --attempt: the number that came with the lease",
 		"ack q i --attempt 0":                   "--attempt takes a number from 1 on",
 		"ack q i j --attempt 1":                 "nothing behind",
-		"suspend q i j --attempt 1":             "--attempt is that of one item, and there are 2",
+		"suspend q i j --attempt 1":             "--attempt belongs to one item, and you gave 2 items",
 		"finish q":                              "ITEM is missing",
 		"finish q i --attempt 1":                "unknown flag: --attempt",
 		"store q i":                             "say for how long",
@@ -200,10 +200,10 @@ func TestQueueWrongUsage(t *testing.T) {
 		"remove q i --state dead":               "nothing behind",
 		"remove q --state dead":                 "a range takes --state, --from and --to",
 		"remove q --from 2 --to 1 --state dead": "a range takes",
-		"remove q --from 1 --to 2 --state dead --force": "--force and --note are of items that are named",
+		"remove q --from 1 --to 2 --state dead --force": "--force and --note need the ids of items",
 		"requeue q":                "ITEM is missing",
 		"requeue q i --all":        "nothing behind",
-		"requeue q --all --note x": "--note is of items that are named",
+		"requeue q --all --note x": "--note needs the ids of items",
 		"pause":                    "QUEUE is missing",
 		"psh q":                    `did you mean "push"?`,
 		"":                         "needs a command: ",

@@ -124,14 +124,14 @@ func asProblems(err error) (problem.List, bool) {
 const rootHelp = `Keeps count for a warehouse: rules over its database become typed notices.
 
 Begin with "tallyman demo", which needs nothing else. Commands that talk to a running server take its address from --server or TALLYMAN_SERVER
-(else ` + defaultServer + `), a token from the file of --token-file or from TALLYMAN_TOKEN, and an authority of the site's own from the
-file of --ca-file or TALLYMAN_CA_FILE. Tables are as wide as the terminal, or as COLUMNS says; programs read -o json.
+(default ` + defaultServer + `), a token from the file of --token-file or from TALLYMAN_TOKEN, and a certificate authority of your own from the
+file of --ca-file or TALLYMAN_CA_FILE. Tables are as wide as the terminal, or as COLUMNS says. Programs should read -o json.
 
 Exit codes:
   0  fine
-  1  it found problems, or the server has refused
+  1  the command found problems, or the server refused the request
   2  wrong usage
-  3  something could not be reached, or is busy`
+  3  a server could not be reached, or is busy`
 
 // fitHelp makes what --help shows as wide as the terminal.
 func (c *command) fitHelp(root *cobra.Command) {

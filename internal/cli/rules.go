@@ -30,7 +30,7 @@ func (c ruleCommands) rules() *cobra.Command {
 func (c ruleCommands) list() *cobra.Command {
 	return c.withServer(&cobra.Command{
 		Use:   "list",
-		Short: "List the rules of a running server, and how they do",
+		Short: "List the rules of a running server, and their health",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			form, err := c.client().listRules(cmd.Context())
@@ -145,7 +145,7 @@ func writeRules(w io.Writer, width int, form *wire.RulesForm, now time.Time) {
 		if s.Scope != "*" {
 			scope, flag = s.Scope, " --scope "+s.Scope
 		}
-		fmt.Fprintf(w, "\nThe switch of %s%s is about a rule that no file has; tallyman rules clear %s%s takes it away.\n", s.Rule, within(scope), s.Rule, flag)
+		fmt.Fprintf(w, "\nThe switch of %s%s is about a rule that no file has; tallyman rules clear %s%s removes the switch.\n", s.Rule, within(scope), s.Rule, flag)
 	}
 	writeFileProblems(w, form.Problems)
 }
@@ -243,7 +243,7 @@ func writeRule(w io.Writer, r *wire.RuleForm, now time.Time) {
 
 func writeRuns(w io.Writer, width int, list []wire.RuleRunForm) {
 	if len(list) == 0 {
-		fmt.Fprintln(w, "It has not run.")
+		fmt.Fprintln(w, "The rule has not run.")
 		return
 	}
 	header := []string{"DUE", "SCOPE", "OUTCOME", "TOOK", "ROWS", "FIRING", "PENDING", "NOTICES", "NODE", "ERROR"}

@@ -31,16 +31,16 @@ func (c ruleCommands) check() *cobra.Command {
 		Short: "Check rule files or folders: every problem at once",
 		Long: `Check rule files, or the *.yaml files of folders: every problem at once, with its place.
 
-With --config, or without a PATH (then the configuration's rules.paths are checked), the sources, sinks and types that rules
-name must be there too; the secrets of the configuration need not be.
+With --config, or without a PATH, the sources, sinks and types that rules name must exist, too; the secrets of the configuration need not be
+set. Without a PATH the command checks rules.paths of the configuration.
 
---source asks the databases as well: each probe is prepared on the source of its rule, not run, and the rule is compiled against
-the columns that it returns. A source that is out of reach is told once; its rules are checked as without --source.
+--source asks the databases, too. Each probe is prepared on the source of its rule, but does not run, and the rule is compiled against
+the columns of the probe. The command reports an unreachable source once, and checks its rules as without --source.
 
-A warning is about a rule that runs, but hardly as it was meant. It leaves the exit code 0; with --strict it counts as a problem.
+A warning is about a rule that runs, but probably not as you meant. The exit code stays 0; with --strict a warning counts as a problem.
 
---explain asks them too, and shows what each rule comes to: the columns with their types and what reads them, the parameters, the
-next due times, and everything that is in force.`,
+--explain asks the databases, too, and shows each rule in full: the columns with their types and what reads them, the parameters, the
+next due times, and all fields in force.`,
 		Example: `  tallyman rules check rules/
   tallyman rules check --source
   tallyman rules check rules/stock.yaml --explain
@@ -51,8 +51,8 @@ next due times, and everything that is in force.`,
 		},
 	})
 	cmd.Flags().BoolVar(&o.Live, "source", false, "prepare each probe on the source of its rule")
-	cmd.Flags().BoolVar(&o.Strict, "strict", false, "take warnings about rules for problems")
-	cmd.Flags().BoolVar(&o.Explain, "explain", false, "show what each rule comes to; asks the sources")
+	cmd.Flags().BoolVar(&o.Strict, "strict", false, "count warnings about rules as problems")
+	cmd.Flags().BoolVar(&o.Explain, "explain", false, "show each rule in full, with its columns; asks the sources")
 	return cmd
 }
 
@@ -206,12 +206,12 @@ func (c ruleCommands) test() *cobra.Command {
 	var cover bool
 	cmd := c.withConfig(&cobra.Command{
 		Use:   "test PATH…",
-		Short: "Run rule tests: rules walk through time on rows or tables that the tests give; needs no server",
-		Long: `Run the rule tests of files, or of the *_test.yaml files and others with tests in folders. A test walks a rule through time: each step gives
-the rows that the probe returns, or the tables that it reads, and says what must come of it. docs/reference/rule-file.md describes the format.
+		Short: "Run rule tests: a test takes a rule through time on its own rows or tables; needs no server",
+		Long: `Run the rule tests of files, or of all files with tests in folders, such as *_test.yaml. A test takes a rule through time. Each step gives
+the rows that the probe returns, or the tables that the probe reads, and the expected result. docs/reference/rule-file.md describes the format.
 
-Tables lie in a SQLite database in memory, which the probe's own SQL runs on. With --source they are staged in that source
-for a moment, before the real ones, and rolled back.`,
+The tables are in a SQLite database in memory, and the probe's own SQL runs on them. With --source the tables are temporary tables of that source:
+they hide the real tables of the same name for this session only, and are rolled back.`,
 		RunE: func(cmd *cobra.Command, paths []string) error {
 			if len(paths) == 0 {
 				return usage("%s needs a file or folder with rule tests", cmd.CommandPath())
@@ -244,7 +244,7 @@ for a moment, before the real ones, and rolled back.`,
 		},
 	})
 	cmd.Flags().StringVar(&run, "run", "", "only the tests whose name or rule this regular expression matches")
-	cmd.Flags().BoolVar(&cover, "cover", false, "also say which rules, branches of conditions and deliveries no test reaches")
+	cmd.Flags().BoolVar(&cover, "cover", false, "also list the rules, branches of conditions and deliveries that no test reaches")
 	cmd.Flags().StringVar(&source, "source", "", "run the probes on this source of the configuration instead of SQLite in memory")
 	return cmd
 }

@@ -23,14 +23,14 @@ func (c ruleCommands) diff() *cobra.Command {
 	var scope, source string
 	cmd := c.withConfig(&cobra.Command{
 		Use:   "diff OLD NEW",
-		Short: "Compare two versions of rule files, and what the change would do to the findings; writes nothing",
-		Long: `Compare two versions of rule files or folders, rule by rule: which come and go, and which fields differ.
+		Short: "Compare two versions of rule files, and the effect on the findings; writes nothing",
+		Long: `Compare two versions of rule files or folders, rule by rule: new rules, removed rules, and fields that differ.
 
-With --source both versions of each rule that differs are run over one snapshot of the database and from the same state: the
-one that the configured ledger has, or where none is in reach, as if the old version had told all that it finds there. Then
-the findings are compared: which would newly fire, newly wait, be resolved, stay, and which would be told again.
+With --source the command runs both versions of each rule that differs, over one snapshot of the database and from the same state. The
+state is that of the configured ledger. If no ledger is in reach, the command assumes that all findings of the old version have their
+notices. Then the command compares the findings: which would newly fire, newly wait, resolve, stay, and be notified again.
 
-Differences are no failure: the exit code is 0. It is 1 where a file has problems, or the new version of a rule
+Differences are no failure: the exit code is 0. The exit code is 1 if a file has problems, or if the new version of a rule
 would not run.`,
 		Example: `  tallyman rules diff rules/stock.yaml stock-new.yaml
   tallyman rules diff rules/ /tmp/rules-new/ --source --config site.yaml
@@ -48,7 +48,7 @@ would not run.`,
 		},
 	})
 	flags := cmd.Flags()
-	flags.StringVar(&source, "source", "", "run both versions: on each rule's own source, or with --source=NAME on that one")
+	flags.StringVar(&source, "source", "", "run both versions on the source of each rule, or with --source=NAME on that source")
 	flags.Lookup("source").NoOptDefVal = ownSource
 	flags.StringVar(&o.Rule, "rule", "", "only the rule with this id")
 	flags.StringVar(&scope, "scope", "", "only this scope")
@@ -241,7 +241,7 @@ func (t *diffText) starts() {
 		if t.d.NoLedger != "" {
 			why = "since no ledger is in reach (" + t.d.NoLedger + ")"
 		}
-		t.Wrap("", fmt.Sprintf("Of %s, %s, both went on as if the old version had told all that it finds", count(old, "rule"), why))
+		t.Wrap("", fmt.Sprintf("Of %s, %s, both went on as if all findings of the old version had their notices", count(old, "rule"), why))
 	}
 }
 
@@ -267,7 +267,7 @@ var effectKinds = []effectKind{
 	{"resolve", false, func(e *rulediff.Effect) *rulediff.Keys { return &e.Resolve }},
 	{"keep", true, func(e *rulediff.Effect) *rulediff.Keys { return &e.Keep }},
 	{"drop", true, func(e *rulediff.Effect) *rulediff.Keys { return &e.Drop }},
-	{"told again", false, func(e *rulediff.Effect) *rulediff.Keys { return &e.Again }},
+	{"notified again", false, func(e *rulediff.Effect) *rulediff.Keys { return &e.Again }},
 	{"unchanged", false, func(e *rulediff.Effect) *rulediff.Keys { return &e.Unchanged }},
 }
 

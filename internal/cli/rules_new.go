@@ -41,12 +41,12 @@ func (c ruleCommands) new() *cobra.Command {
 	var f newFlags
 	cmd := c.withConfig(&cobra.Command{
 		Use:   "new",
-		Short: "Make a first rule from a table: asks, or takes flags",
-		Long: `Make a first version of a rule from a table of a source. The catalogue of the database proposes the key (its primary key, or a
-unique index), and the names of the columns what is wrong (a quantity below zero), the warehouse and the data of the notice.
+		Short: "Make a first rule from a table, by questions or flags",
+		Long: `Make a first version of a rule from a table of a source. The command proposes the key from the catalogue of the database (the primary key, or a
+unique index). From the names of the columns it proposes the condition (a quantity below zero), the warehouse and the data of the notice.
 
-At a terminal it asks for what no flag says; Enter takes what stands in brackets, ? lists what there is. Elsewhere it takes
-what is proposed. The rule is checked on its source before it is written. No file is replaced without --force.`,
+At a terminal the command asks for everything that no flag says: Enter takes the value in brackets, ? lists the choices. Elsewhere the command takes
+its own proposals. The rule is checked on its source before the file is written. No file is replaced without --force.`,
 		Example: `  tallyman rules new
   tallyman rules new --source wms --table bin_stock --where "qty < 0" --id negative-bin-stock --yes --test`,
 		Args: cobra.NoArgs,
@@ -64,12 +64,12 @@ what is proposed. The rule is checked on its source before it is written. No fil
 	flags.StringVar(&f.typ, "type", "", "a type of the catalogue")
 	flags.StringToStringVar(&f.fields, "field", nil, "a field of the type and its column or expression, as bin=bin_code; may be repeated")
 	flags.StringVar(&f.warehouse, "warehouse", "", `the column that holds the warehouse, or an expression such as "'w1'"`)
-	flags.StringVar(&f.cron, "cron", "", `when it looks (default "*/5 * * * *")`)
+	flags.StringVar(&f.cron, "cron", "", `when the rule runs (default "*/5 * * * *")`)
 	flags.StringVar(&f.id, "id", "", "the rule's id")
 	flags.StringVar(&f.out, "out", "", "the file (default ID.yaml in the first of the configuration's rules.paths)")
 	flags.BoolVar(&f.test, "test", false, "write a first test beside it, ID_test.yaml")
-	flags.BoolVar(&f.ask, "ask", false, "ask, also where the input is no terminal")
-	flags.BoolVar(&f.yes, "yes", false, "take what is proposed, and ask nothing")
+	flags.BoolVar(&f.ask, "ask", false, "ask, even if the input is not a terminal")
+	flags.BoolVar(&f.yes, "yes", false, "take all proposals, and ask nothing")
 	flags.BoolVar(&f.force, "force", false, "replace files")
 	return cmd
 }
@@ -112,15 +112,15 @@ func (c ruleCommands) make(ctx context.Context, w *wizard) error {
 	printProblems(c.Err, problems)
 	printWarnings(c.Err, warnings)
 	if len(problems) > 0 && w.prompt == nil {
-		return fmt.Errorf("nothing is written: the rule would not run")
+		return fmt.Errorf("nothing was written: the rule would not run")
 	}
 	if w.prompt != nil {
-		ok, err := w.prompt.Yes(fmt.Sprintf("Write it to %s?", shortPath(files[0].Path)), len(problems) == 0)
+		ok, err := w.prompt.Yes(fmt.Sprintf("Write the rule to %s?", shortPath(files[0].Path)), len(problems) == 0)
 		if err != nil {
 			return err
 		}
 		if !ok {
-			return errors.New("nothing is written")
+			return errors.New("nothing was written")
 		}
 	}
 	return c.writeNew(rule, files, w.force)
@@ -142,7 +142,7 @@ func (c ruleCommands) writeNew(rule *authoring.NewRule, files []authoring.NewFil
 		if c.config != "" {
 			with = " --config " + c.config
 		}
-		fmt.Fprintf(w, "Next: tallyman rules preview %s%s shows what it would tell now\n", rule.ID, with)
+		fmt.Fprintf(w, "Next: tallyman rules preview %s%s shows the notices that the rule would make now\n", rule.ID, with)
 	})
 }
 
@@ -311,7 +311,7 @@ func (w *wizard) askFields(r *authoring.NewRule) error {
 			r.Fields[i].Expr = given
 		case f.Expr != "" || !f.Required:
 		case w.prompt == nil:
-			return usage("%s requires the field %q, and no column is called so; say what it is with --field %s=COLUMN", r.Type, f.Name, f.Name)
+			return usage("%s requires the field %q, and no column has this name; name the column with --field %s=COLUMN", r.Type, f.Name, f.Name)
 		default:
 			answer, err := w.prompt.Ask(terminal.Question{Text: fmt.Sprintf("Field %s of %s: a column or expression", f.Name, r.Type), Choices: r.ColumnNames()})
 			if err != nil {

@@ -33,13 +33,13 @@ func (c ruleCommands) preview() *cobra.Command {
 	cmd := c.withConfig(&cobra.Command{
 		Use:   "preview RULE",
 		Short: "Run a rule now and show what it would do; writes nothing",
-		Long: `Run a rule's probe now, read-only, and show its rows, which of them meet the condition and why the others do not, the
-state that each finding would enter, the notices as they would be rendered, and who would get each through which sink.
+		Long: `Run a rule's probe now, read-only. The command shows the rows, which of them meet the condition and why the others do not, the
+state that each finding would enter, the notices as they would look, and who would get each notice through which sink.
 
-Nothing is written. The findings are those of the configured ledger, which is opened for reading, also beside a node that
-runs; where none is in reach the rule is run as if for the first time, and the output says so.
+Nothing is written. The findings are those of the configured ledger, which the command opens for reading, also beside a running
+node. If no ledger is in reach, the rule runs as if for the first time, and the output says so.
 
---record writes the run as a test for "tallyman rules test", --mask hides what must not stand in it.`,
+--record writes the run as a test for "tallyman rules test"; --mask hides values that must not stand in the test.`,
 		Example: `  tallyman rules preview negative-bin-stock --scope 119240
   tallyman rules preview negative-bin-stock --scope 119240 --at -1h
   tallyman rules preview negative-bin-stock --scope 119240 --record stock_test.yaml --mask sku,bin_code`,
@@ -53,13 +53,13 @@ runs; where none is in reach the rule is run as if for the first time, and the o
 		},
 	})
 	flags := cmd.Flags()
-	flags.StringVar(&f.scope, "scope", "", "the scope; needed where the rule has several")
+	flags.StringVar(&f.scope, "scope", "", "the scope; required if the rule has several")
 	flags.StringVar(&f.At, "at", "", "the firing's due time: RFC 3339, local in the rule's timezone, or a duration such as -1h (default now)")
 	flags.StringVar(&f.Source, "source", "", "a configured source to run on instead of the rule's own")
 	flags.StringArrayVar(&f.Paths, "rules", nil, "a rule file or folder instead of the configuration's rules.paths; may be repeated")
 	flags.IntVar(&f.Limit, "rows", 20, "how many rows, findings and notices are shown; 0 = all")
 	flags.StringVar(&f.record, "record", "", "write the run as a rule test to this file")
-	flags.StringSliceVar(&f.mask, "mask", nil, "columns whose values the recorded file must not have, separated by commas")
+	flags.StringSliceVar(&f.mask, "mask", nil, "columns whose values must not stand in the recorded file, separated by commas")
 	flags.BoolVar(&f.force, "force", false, "let --record replace a file")
 	return cmd
 }
@@ -69,7 +69,7 @@ func (c ruleCommands) previewRule(cmd *cobra.Command, f *previewFlags) error {
 	case f.Limit < 0:
 		return usage("--rows takes 0 or more")
 	case len(f.mask) > 0 && f.record == "":
-		return usage("--mask goes with --record")
+		return usage("--mask works with --record only")
 	case f.record != "" && !f.force && exists(f.record):
 		return usage("%s is there already; --force replaces it", f.record)
 	}
@@ -145,10 +145,10 @@ func (t *previewText) notice(when string, n preview.Notice) {
 	}
 	t.Wrap("  key  ", terminal.JSONLine(n.Key))
 	if n.Known {
-		t.Line("  told before: the ledger has it, and it is not told again")
+		t.Line("  has a notice: the ledger has the notice, and no second notice follows")
 	}
 	if n.Silenced != "" {
-		t.Wrap("  ", "not told now: "+n.Silenced)
+		t.Wrap("  ", "held back now: "+n.Silenced)
 	}
 	for _, d := range n.To {
 		t.destination(d)

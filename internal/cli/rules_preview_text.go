@@ -213,10 +213,10 @@ func (t *previewText) verdict(j preview.Judgement) string {
 
 func (t *previewText) life(l preview.Life) string {
 	text := map[preview.Fate]string{
-		preview.Pends: "pending", preview.Fires: "fires", preview.GoesOn: "goes on", preview.Reminded: "told again: reminder", preview.Differs: "told again: notify_again_on",
-		preview.Rises: "told again: priority rises", preview.ToldAgain: "told again", preview.Resolves: "resolves", preview.Dropped: "gone before it fired",
+		preview.Pends: "pending", preview.Fires: "fires", preview.GoesOn: "goes on", preview.Reminded: "notified again: reminder", preview.Differs: "notified again: notify_again_on",
+		preview.Rises: "notified again: priority rises", preview.ToldAgain: "notified again", preview.Resolves: "resolves", preview.Dropped: "gone before it fired",
 		preview.Kept: "gone, still firing", preview.Untouched: "error", preview.Repeated: "key repeated", preview.Event: "new",
-		preview.KnownEvent: "told before", preview.Baseline: "known from the first run", preview.SeenBefore: "seen before",
+		preview.KnownEvent: "has a notice", preview.Baseline: "known from the first run", preview.SeenBefore: "seen before",
 	}[l.Fate]
 	if l.In != "" {
 		text += " in a " + l.In

@@ -24,13 +24,13 @@ func (c ruleCommands) rewind() *cobra.Command {
 	cmd := c.withServer(&cobra.Command{
 		Use:   "rewind RULE --to POSITION",
 		Short: "Move the watermark of a rule, back or forward, on a running server",
-		Long: `Move the watermark of a rule of mode event, in one scope or in all of them. First the command shows where each watermark is, where it would be, and how many
-notices would follow; then it asks.
+		Long: `Move the watermark of a rule of mode event, in one scope or in all of them. First the command shows the old and the new
+position of each watermark, and how many notices would follow. Then the command asks.
 
-The next firing, on whichever node, begins at the new position. A rewind back has rows judged again. Events whose notices the ledger still has are not told again; what was
-missed, or dropped by a silence, is told. A rewind forward skips rows. While a firing of the rule runs nothing is moved.
+The next firing on any node begins at the new position. After a rewind back, rows are judged again. An event whose notice the ledger still has gets no second
+notice. An event that was missed, or dropped by a silence, gets its notice. A rewind forward skips rows. While a firing of the rule runs, nothing is moved.
 
-A POSITION has a value for each column of the watermark, separated by commas. Of a column of times it is a time, or a duration before now.`,
+A POSITION has a value for each column of the watermark, separated by commas. For a column of times the value is a time, or a duration before now.`,
 		Example: `  tallyman rules rewind counts --to 4711 --dry-run
   tallyman rules rewind counts --to=-12h --scope 119240 --reason "rows of the night shift were missed"
   tallyman rules rewind moves --to 2026-11-01T00:00:00Z,4711 --reason "skip the import of October" --yes`,
@@ -41,15 +41,15 @@ A POSITION has a value for each column of the watermark, separated by commas. Of
 		case f.to == "":
 			return usage("%s needs --to: a value for each column of the watermark", cmd.CommandPath())
 		case f.reason == "" && !f.dryRun:
-			return usage("%s needs --reason: the audit keeps why a watermark was moved; --dry-run only counts", cmd.CommandPath())
+			return usage("%s needs --reason: the audit keeps the reason; --dry-run only counts", cmd.CommandPath())
 		}
 		return c.rewindRule(cmd, args[0], &f)
 	}
 	cmd.Flags().StringVar(&f.to, "to", "", "the new position: a number, a text, a time such as 2026-11-01T00:00:00Z, or a duration before now: --to=-12h")
 	cmd.Flags().StringVar(&f.scope, "scope", "", "one scope; without it, every scope of the rule")
 	cmd.Flags().StringVar(&f.reason, "reason", "", "why, for the audit")
-	cmd.Flags().BoolVar(&f.dryRun, "dry-run", false, "count what would follow, and move nothing")
-	cmd.Flags().BoolVar(&f.yes, "yes", false, "do not ask before")
+	cmd.Flags().BoolVar(&f.dryRun, "dry-run", false, "count the notices that would follow, and move nothing")
+	cmd.Flags().BoolVar(&f.yes, "yes", false, "do not ask for confirmation")
 	return cmd
 }
 
@@ -140,7 +140,7 @@ func followsText(n *wire.RewindCountsForm) string {
 	}
 	text := fmt.Sprintf("%s%s would follow: %s judged, %d matched", least, count(n.Notices, "notice"), count(n.Rows, "row"), n.Matched)
 	if n.Told > 0 {
-		text += fmt.Sprintf(", %d told before and not told again", n.Told)
+		text += fmt.Sprintf(", %d with a notice already", n.Told)
 	}
 	if n.Silenced > 0 {
 		text += fmt.Sprintf(", %d silenced", n.Silenced)

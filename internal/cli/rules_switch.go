@@ -19,9 +19,9 @@ import (
 type switchFlags struct{ scope, until, lasts, reason string }
 
 func (f *switchFlags) add(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.until, "until", "", "when it ends by itself: 2026-06-01T18:00:00+08:00")
-	cmd.Flags().StringVar(&f.lasts, "for", "", "instead of --until, how long it lasts: 2h")
-	cmd.Flags().StringVar(&f.reason, "reason", "", "why, for those who see it")
+	cmd.Flags().StringVar(&f.until, "until", "", "when the switch ends by itself: 2026-06-01T18:00:00+08:00")
+	cmd.Flags().StringVar(&f.lasts, "for", "", "instead of --until, how long the switch lasts: 2h")
+	cmd.Flags().StringVar(&f.reason, "reason", "", "the reason, for other readers")
 }
 
 // switchAsk is the body of a request.
@@ -49,15 +49,15 @@ func (f *switchFlags) ask() (*switchAsk, error) {
 func (c ruleCommands) enable() *cobra.Command {
 	return c.ruleSwitch("enable RULE", "Let a rule run, whatever its file says", `Let a rule run, in one scope or as a whole, whatever its file says.
 
-It is in force on every node within a second, and outlives reloads and restarts until it ends or "rules clear" takes it back. What came due while the rule
-was disabled is not made good.`, "  tallyman rules enable negative-bin-stock --scope 119240")
+The switch is in force on every node within a second. It outlives reloads and restarts until it ends or "rules clear" removes it. Firings that were due while
+the rule was disabled are skipped.`, "  tallyman rules enable negative-bin-stock --scope 119240")
 }
 
 func (c ruleCommands) disable() *cobra.Command {
 	return c.ruleSwitch("disable RULE", "Stop a rule, whatever its file says", `Stop a rule, in one scope or as a whole, whatever its file says.
 
-It is in force on every node within a second, and outlives reloads and restarts. A run that has begun goes on to its end. Findings are frozen: nothing is told or resolved, and
-no time passes for them, until the rule runs again. A scope's own switch wins over the whole rule's.`, `  tallyman rules disable negative-bin-stock --for 2h --reason "stocktake in aisle 7"`)
+The switch is in force on every node within a second, and outlives reloads and restarts. A run that has begun goes on to its end. The findings are frozen until
+the rule runs again: no notice is made, no finding resolves, and their times stand still. The switch of a scope wins over the switch of the whole rule.`, `  tallyman rules disable negative-bin-stock --for 2h --reason "stocktake in aisle 7"`)
 }
 
 // ruleSwitch is the command for one of the two ways.
@@ -81,7 +81,7 @@ func (c ruleCommands) ruleSwitch(use, short, long, example string) *cobra.Comman
 func (c ruleCommands) clear() *cobra.Command {
 	var scope string
 	cmd := c.withServer(&cobra.Command{
-		Use: "clear RULE", Short: "Go back to what a rule's file says", Example: "  tallyman rules clear negative-bin-stock --scope 119240", Args: takes("RULE"),
+		Use: "clear RULE", Short: "Remove the switch of a rule, so that the rule follows its file", Example: "  tallyman rules clear negative-bin-stock --scope 119240", Args: takes("RULE"),
 		RunE: func(cmd *cobra.Command, args []string) error { return c.turn(cmd, args[0], "/clear", scope, nil) },
 	})
 	cmd.Flags().StringVar(&scope, "scope", "", "one scope; without it, the whole rule")
@@ -126,8 +126,8 @@ func writeSwitched(w io.Writer, form *wire.SwitchedForm, scope string) {
 func (c ruleCommands) pause() *cobra.Command {
 	var f switchFlags
 	cmd := c.withServer(&cobra.Command{
-		Use: "pause", Short: "Stop every rule, whatever else is switched",
-		Long:    "Stop every rule on every node. Switches of single rules stay as they are, and count again after \"rules resume\".",
+		Use: "pause", Short: "Stop every rule, whatever its own switch says",
+		Long:    "Stop every rule on every node. Switches of single rules stay, and are in force again after \"rules resume\".",
 		Example: `  tallyman rules pause --for 30m --reason "moving the WMS database"`,
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -195,12 +195,12 @@ func (c ruleCommands) promote() *cobra.Command {
 	var scope string
 	cmd := c.withServer(&cobra.Command{
 		Use:   "promote RULE",
-		Short: "Make a rule in shadow live on a running server, without telling again what it knows",
-		Long: `Make a rule whose file says "shadow: true" live, in one scope or in all of them.
+		Short: "Promote a rule in shadow on a running server, without second notices of known findings",
+		Long: `Promote a rule whose file says "shadow: true", in one scope or in all of them.
 
-From its next run on, on every node, the rule delivers what it newly finds to the sinks of its file. What it has found already is not told
-again; its resolutions go where it was told, to the shadow inbox. The promotion outlives restarts. Take "shadow" out of the
-file when it suits you; the promotion is forgotten after that.`,
+From its next run on, on every node, the rule delivers new findings to the sinks of its file. Known findings get no second notice; their
+resolutions go to the shadow inbox, as their notices did. The promotion outlives restarts. Remove "shadow" from the file at any later
+time; the promotion is forgotten after that.`,
 		Example: "  tallyman rules promote negative-bin-stock --scope 119240",
 		Args:    takes("RULE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -210,7 +210,7 @@ file when it suits you; the promotion is forgotten after that.`,
 			}
 			return c.print(list, func(w io.Writer) {
 				for _, p := range list {
-					fmt.Fprintf(w, "%s%s is live since %s (%s).\n", p.Rule, within(p.Scope), p.Promoted.UTC().Format(time.RFC3339), p.By)
+					fmt.Fprintf(w, "%s%s is promoted since %s (%s).\n", p.Rule, within(p.Scope), p.Promoted.UTC().Format(time.RFC3339), p.By)
 				}
 			})
 		},
@@ -231,9 +231,9 @@ func (c ruleCommands) run() *cobra.Command {
 	var scope string
 	cmd := c.withServer(&cobra.Command{
 		Use:   "run RULE",
-		Short: "Run a rule of a running server now, with all that follows from it",
-		Long: `Run a firing of a rule now, once in the cluster: its notices are delivered as those of any other. A rule that is disabled runs, too, since you ask for it.
-To see what a rule would do without telling anybody, use "rules preview".`,
+		Short: "Run a rule of a running server now, and deliver its notices",
+		Long: `Run a firing of a rule now, once in the cluster. Its notices are delivered as those of any other firing. A disabled rule runs, too, because you ask for
+the run. To see what a rule would do without sending notices, use "rules preview".`,
 		Example: "  tallyman rules run negative-bin-stock --scope 119240",
 		Args:    takes("RULE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -252,7 +252,7 @@ To see what a rule would do without telling anybody, use "rules preview".`,
 			return nil
 		},
 	})
-	cmd.Flags().StringVar(&scope, "scope", "", "needed where the rule has several")
+	cmd.Flags().StringVar(&scope, "scope", "", "required if the rule has several")
 	return cmd
 }
 
@@ -274,9 +274,9 @@ func writeOrdered(w io.Writer, form *wire.OrderedForm) {
 func (c ruleCommands) reload() *cobra.Command {
 	return c.withServer(&cobra.Command{
 		Use:   "reload",
-		Short: "Have a running server read its rule files again",
-		Long: `Have the server that is asked read its rule files again, as it does by itself within two seconds of a change, and on SIGHUP. A file with a problem is not
-taken in: the last good version of its rules stays in force. Sources, sinks and other configuration are read at the start alone.`,
+		Short: "Make a running server read its rule files again",
+		Long: `Make the server that answers read its rule files again. A server also reads them by itself within two seconds of a change, and on SIGHUP. A file with a
+problem is not loaded: the last good version of its rules stays in force. Sources, sinks and other configuration are read at the start only.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			var form wire.Reloaded

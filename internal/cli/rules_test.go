@@ -20,7 +20,7 @@ RULE                SCOPE   HEALTH              FIRING  PENDING  NEXT      LAST 
 negative-bin-stock  119240  ok, file bad        1       1        in 4m30s  ok 30s ago  -
 negative-bin-stock  119241  disabled, file bad  0       0        -         -           disabled by user:ann until 2026-06-01 01:10:00Z: stocktake
 
-The switch of gone in x is about a rule that no file has; tallyman rules clear gone --scope x takes it away.
+The switch of gone in x is about a rule that no file has; tallyman rules clear gone --scope x removes the switch.
 
 Not in force, because of their files:
   rules/stock.yaml:3:5: unknown_field: unknown field hwen

@@ -22,13 +22,12 @@ func (c ruleCommands) why() *cobra.Command {
 	var look bool
 	cmd := c.withServer(&cobra.Command{
 		Use:   "why RULE KEY",
-		Short: "Show what a running server knows of one finding, and what holds it back",
-		Long: `Show what a running server knows of one finding: the row that it was made of and the row as the source has it now, the condition and
-what each part of it comes to, the finding's state, what holds it back, what comes next, and every notice of it with its deliveries.
+		Short: "Show what a running server knows of one finding, and what holds its notice back",
+		Long: `Show what a running server knows of one finding: its row as the run saw it and as the source has it now, the condition with the result
+of each part, the state of the finding, what holds its notice back, what comes next, and every notice of the finding with its deliveries.
 
-KEY is the finding's key as a notice carries it, [119240,"A-01","S1"], or just its values, 119240,A-01,S1. The key of a group stands for the
-group's first open finding. The source is only read, within the
-rule's own bounds. The exit code is 1 where nothing is known of the key.`,
+KEY is the key of the finding as a notice has it, [119240,"A-01","S1"], or only its values, 119240,A-01,S1. The key of a group stands for the
+first open finding of the group. The source is only read, within the timeout and limits of the rule. The exit code is 1 if nothing is known of the key.`,
 		Example: `  tallyman rules why negative-bin-stock 119240,A-01,S1 --scope 119240
   tallyman rules why negative-bin-stock '[119240,"A-01","S1"]' --look=false -o json`,
 		Args: takes("RULE", "KEY"),
@@ -47,8 +46,8 @@ rule's own bounds. The exit code is 1 where nothing is known of the key.`,
 			return err
 		},
 	})
-	cmd.Flags().StringVar(&scope, "scope", "", "the scope; needed where the rule has several")
-	cmd.Flags().BoolVar(&look, "look", true, "ask the source how the row is now")
+	cmd.Flags().StringVar(&scope, "scope", "", "the scope; required if the rule has several")
+	cmd.Flags().BoolVar(&look, "look", true, "read the row from the source now")
 	return cmd
 }
 
@@ -106,7 +105,7 @@ func (t *whyText) head() {
 		t.Wrap("  run    ", fmt.Sprintf("the last was due at %s: %s, %s, %d matched", stamp(run.Due), run.Outcome, count(run.Rows, "row"), run.Matched))
 	}
 	if len(f.Alike) > 0 {
-		t.section("Did you mean one of these? They are open:")
+		t.section("Did you mean one of these open findings?")
 		for _, key := range f.Alike {
 			t.Line("  %s", key)
 		}
@@ -125,7 +124,7 @@ func (t *whyText) state() string {
 	}
 	text := fmt.Sprintf("firing since %s", stamp(*f.Since))
 	if n := f.Finding; n.LastNotified != nil {
-		text += fmt.Sprintf(", told %s, last at %s with priority %d", times(n.Told), stamp(*n.LastNotified), n.Priority)
+		text += fmt.Sprintf(", notified %s, last at %s with priority %d", times(n.Told), stamp(*n.LastNotified), n.Priority)
 	}
 	return text
 }
@@ -145,15 +144,15 @@ func (t *whyText) next() string {
 	at := stamp(t.f.Next.At)
 	switch t.f.Next.What {
 	case "fires":
-		return "it is told at " + at + ", if the row stays as it is"
+		return "the finding fires at " + at + ", if the row stays as it is"
 	case "event":
-		return "the row is told at " + at
+		return "the notice of the row follows at " + at
 	case "reminder":
-		return "it is told again at " + at + ", if the row stays as it is"
+		return "the next notice follows at " + at + ", if the row stays as it is"
 	case "resolves":
-		return "it resolves at " + at + ", if the row stays away"
+		return "the finding resolves at " + at + ", if the row stays away"
 	default:
-		return "it is dropped at " + at + " without a word, since it was never told"
+		return "the finding is dropped at " + at + " without a notice, because no notice of it was made"
 	}
 }
 

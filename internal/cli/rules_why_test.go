@@ -25,8 +25,8 @@ const whyAnswer = `{"rule":"negative-bin-stock","scope":"119240","title":"Negati
 
 const whyShown = `negative-bin-stock in 119240: Negative bin stock
   key    [119240,"A-01"]
-  state  firing since 2026-06-01 00:10:00Z, told once, last at 2026-06-01 00:10:00Z with priority 3
-  next   it resolves at 2026-06-01 00:25:05Z, if the row stays away
+  state  firing since 2026-06-01 00:10:00Z, notified once, last at 2026-06-01 00:10:00Z with priority 3
+  next   the finding resolves at 2026-06-01 00:25:05Z, if the row stays away
 
 Row
   COLUMN    RECORDED 2026-06-01 00:10:00Z  NOW
@@ -96,7 +96,7 @@ func TestRulesWhyOfNothing(t *testing.T) {
 func TestWhyStates(t *testing.T) {
 	t.Parallel()
 	for what, want := range map[string]string{
-		"fires": "it is told at", "event": "the row is told at", "reminder": "it is told again at", "resolves": "it resolves at", "dropped": "without a word",
+		"fires": "the finding fires at", "event": "the notice of the row follows at", "reminder": "the next notice follows at", "resolves": "the finding resolves at", "dropped": "without a notice",
 	} {
 		var form wire.WhyForm
 		if err := json.Unmarshal([]byte(`{"state":"pending","since":"2026-06-01T00:10:00Z","finding":{},"next":{"what":"`+what+`"},
@@ -116,7 +116,7 @@ func TestRulesPromote(t *testing.T) {
 	const promoted = `{"promotions":[{"rule":"r","scope":"119240","promoted":"2026-06-01T00:10:00Z","by":"ann"}]}`
 	url, calls := server(t, reply{200, promoted}, reply{409, `{"code":"rule_not_shadow","detail":"the rule is not in shadow: r"}`})
 	code, out, _ := run(t, url, "", "rules", "promote", "r", "--scope", "119240")
-	if code != ExitFine || out != "r in 119240 is live since 2026-06-01T00:10:00Z (ann).\n" {
+	if code != ExitFine || out != "r in 119240 is promoted since 2026-06-01T00:10:00Z (ann).\n" {
 		t.Errorf("exit code %d: %s", code, out)
 	}
 	if want := (serverCall{"POST", "/api/v1/rules/r/promote?scope=119240", ""}); (*calls)[0] != want {

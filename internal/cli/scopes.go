@@ -25,7 +25,7 @@ func (c scopeCommands) scopes() *cobra.Command {
 func (c scopeCommands) list() *cobra.Command {
 	return c.withServer(&cobra.Command{
 		Use:   "list",
-		Short: "Show the rules whose scopes come from a query, and how their lists stand",
+		Short: "Show the rules whose scopes come from a query, and the state of their lists",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return show(cmd.Context(), c.command, http.MethodGet, "/scopes", nil, func(w io.Writer, form *wire.ScopeOriginsForm) {
@@ -40,11 +40,11 @@ func (c scopeCommands) confirm() *cobra.Command {
 	cmd := c.withServer(&cobra.Command{
 		Use:   "confirm RULE",
 		Short: "Take a list of scopes that is empty, or removes more than half",
-		Long: `Take the list of scopes that waits, since it is empty or removes more than half of the scopes of the rule. First the command shows what the list removes; then it asks.
-The findings of the scopes that are removed are closed, and their notices resolve.
+		Long: `Take a waiting list of scopes. A list waits if it is empty or removes more than half of the scopes of the rule. First the command shows what the list removes;
+then the command asks. The findings of removed scopes are closed, and their notices resolve.
 
-Exactly that list is taken: where the source has listed something else meanwhile, nothing is changed. Where the list is wrong, mend the table of the WMS instead;
-the next list of the source takes the place of the one that waits.`,
+The command takes exactly that list: if the source has given another list meanwhile, nothing is changed. If the list is wrong, correct the table of the WMS
+instead; the next list of the source replaces the waiting list.`,
 		Example: "  tallyman scopes confirm low-stock",
 		Args:    takes("RULE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -57,7 +57,7 @@ the next list of the source takes the place of the one that waits.`,
 			return c.confirmList(cmd, yes, question, scopesPath(args[0])+"/confirm", list.Hash)
 		},
 	})
-	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask before")
+	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask for confirmation")
 	return cmd
 }
 
@@ -92,7 +92,7 @@ func (c *client) waitingScopes(ctx context.Context, rule string) (*wire.WaitingS
 			return o.Waits, nil
 		}
 	}
-	return nil, fmt.Errorf("no query lists the scopes of a rule %s; tallyman scopes list shows the rules of which one does", rule)
+	return nil, fmt.Errorf("no query lists the scopes of a rule %s; tallyman scopes list shows the rules that have such a query", rule)
 }
 
 func writeScopeOrigins(w io.Writer, width int, form *wire.ScopeOriginsForm) {
@@ -116,7 +116,7 @@ func writeScopeOrigins(w io.Writer, width int, form *wire.ScopeOriginsForm) {
 		case o.Waits != nil:
 			terminal.Wrap(w, width, o.Rule+" waits: ", fmt.Sprintf("a list of %s would remove %d of %d; tallyman scopes confirm %s takes it", count(o.Waits.Scopes, "scope"), o.Waits.Removed, o.Scopes, o.Rule))
 		case !o.Listed && o.Error == "":
-			terminal.Wrap(w, width, o.Rule+" waits: ", "its query was not answered yet; the rule does not run before")
+			terminal.Wrap(w, width, o.Rule+" waits: ", "its query has not been answered yet, so the rule does not run")
 		}
 		if o.Source == "" {
 			terminal.Wrap(w, width, o.Rule+" is left over: ", "the rule files of the node have no query for it; tallyman scopes forget "+o.Rule+" forgets the list")

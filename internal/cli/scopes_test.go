@@ -25,7 +25,7 @@ ok     wms     400     ok         2026-06-01 08:00:00Z
 gone is left over: the rule files of the node have no query for it; tallyman scopes forget gone forgets the list
 low fails: 1 of 3 rows are no scopes: row 2: name is NULL
 low waits: a list of 1 scope would remove 2 of 3; tallyman scopes confirm low takes it
-new waits: its query was not answered yet; the rule does not run before
+new waits: its query has not been answered yet, so the rule does not run
 `, "No rule has scopes from a query.\n"} {
 		if code, out, errOut := run(t, url, "", "scopes", "list"); code != ExitFine || out != want {
 			t.Errorf("%d %s\n%s\nwant\n%s", code, errOut, out, want)

@@ -19,7 +19,7 @@ import (
 type silenceCommands struct{ *command }
 
 func (c silenceCommands) silences() *cobra.Command {
-	return group("silences", "What is not told for a while, and maintenance windows that recur",
+	return group("silences", "Hold back notices for a while, or in maintenance windows that recur",
 		c.list(), c.show(), c.add(), c.expire())
 }
 
@@ -44,14 +44,14 @@ func (c silenceCommands) list() *cobra.Command {
 		},
 	})
 	cmd.Flags().StringSliceVar(&states, "state", nil, "only in this state: pending, active or expired; may be repeated")
-	cmd.Flags().BoolVar(&all, "all", false, "those that are over, too")
+	cmd.Flags().BoolVar(&all, "all", false, "also silences that are over")
 	return cmd
 }
 
 func (c silenceCommands) show() *cobra.Command {
 	return c.withServer(&cobra.Command{
 		Use:   "show SILENCE",
-		Short: "Show a silence and how much it holds back now",
+		Short: "Show a silence and what it holds back now",
 		Args:  takes("SILENCE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.oneSilence(cmd, http.MethodGet, silencePath(args[0]), nil, "")
@@ -62,7 +62,7 @@ func (c silenceCommands) show() *cobra.Command {
 func (c silenceCommands) expire() *cobra.Command {
 	return c.withServer(&cobra.Command{
 		Use:   "expire SILENCE",
-		Short: "End a silence now; what it held back is told by the next runs",
+		Short: "End a silence now; the next runs make the notices that it held back",
 		Args:  takes("SILENCE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.oneSilence(cmd, http.MethodPost, silencePath(args[0])+"/expire", nil, "")
@@ -74,13 +74,13 @@ func (c silenceCommands) add() *cobra.Command {
 	var f silenceFlags
 	cmd := c.withServer(&cobra.Command{
 		Use:   "add MATCHER...",
-		Short: "Hold back what matches, for a time or in maintenance windows",
-		Long: `Hold back notices and deliveries of what matches all the matchers, for a time or in maintenance windows that recur. Findings open, last and
-resolve as ever; what still fires in the end is told by the next run of its rule.
+		Short: "Add a silence, for a time or in maintenance windows",
+		Long: `Hold back the notices and deliveries that match all the matchers, for a time or in maintenance windows that recur. Findings open, last and
+resolve as before. When the silence is over, the next run of a rule makes the notices of findings that still fire.
 
-A matcher is NAME=TEXT, NAME!=TEXT, NAME=~EXPRESSION or NAME!~EXPRESSION. A name is rule, type, warehouse, scope, key, or that of a
-label. The key of a finding is written as its notice carries it; of a rule with group_by it is the key of the group. An
-expression (RE2) has to fit the whole text. Put matchers in quotes, lest the shell reads them.`,
+A matcher is NAME=TEXT, NAME!=TEXT, NAME=~EXPRESSION or NAME!~EXPRESSION. A name is rule, type, warehouse, scope, key, or the name of a
+label. Write the key of a finding as its notice has it; for a rule with group_by it is the key of the group. An
+expression (RE2) has to fit the whole text. Put matchers in quotes, so that the shell does not change them.`,
 		Example: `  tallyman silences add 'rule=negative-bin-stock' 'warehouse=~1192.*' 'area!=inbound' --for 2h --comment "stocktake"
   tallyman silences add 'rule=negative-bin-stock' 'key=[119240,"A-01","S1"]' --for 1d --comment "the bin is blocked"
   tallyman silences add 'warehouse=119240' --from 2026-06-01T22:00:00+08:00 --until 2026-06-02T06:00:00+08:00
@@ -105,13 +105,13 @@ type silenceFlags struct {
 }
 
 func (f *silenceFlags) add(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.lasts, "for", "", "how long it lasts, such as 2h or 1d")
-	cmd.Flags().StringVar(&f.from, "from", "", "when it begins, such as 2026-06-01T22:00:00+08:00 (default now)")
-	cmd.Flags().StringVar(&f.until, "until", "", "when it ends")
+	cmd.Flags().StringVar(&f.lasts, "for", "", "how long the silence lasts, such as 2h or 1d")
+	cmd.Flags().StringVar(&f.from, "from", "", "when the silence begins, such as 2026-06-01T22:00:00+08:00 (default now)")
+	cmd.Flags().StringVar(&f.until, "until", "", "when the silence ends")
 	cmd.Flags().StringVar(&f.window.Cron, "cron", "", "when a maintenance window opens, such as \"0 22 * * 6\"")
 	cmd.Flags().StringVar(&f.window.Duration, "duration", "", "how long the window stays open, such as 8h")
-	cmd.Flags().StringVar(&f.window.Timezone, "timezone", "", "of the cron, such as Asia/Shanghai (default UTC)")
-	cmd.Flags().StringVar(&f.comment, "comment", "", "why, for those who wonder")
+	cmd.Flags().StringVar(&f.window.Timezone, "timezone", "", "the timezone of the cron, such as Asia/Shanghai (default UTC)")
+	cmd.Flags().StringVar(&f.comment, "comment", "", "the reason, for other readers")
 	hasLines(cmd.Flags(), "comment")
 }
 
@@ -122,7 +122,7 @@ func (f *silenceFlags) fields(cmd *cobra.Command, matchers []string) (*wire.Sile
 	case len(matchers) == 0:
 		return nil, usage("%s takes at least one MATCHER, such as 'rule=negative-bin-stock'", cmd.CommandPath())
 	case f.window.Cron == "" && anyFlag(cmd, "duration", "timezone"):
-		return nil, usage("%s: --duration and --timezone are those of a window; --cron says when it opens", cmd.CommandPath())
+		return nil, usage("%s: --duration and --timezone describe a window; --cron says when the window opens", cmd.CommandPath())
 	case f.window.Cron != "" && f.window.Duration == "":
 		return nil, usage("%s: --duration is missing: how long the window stays open", cmd.CommandPath())
 	case f.lasts != "" && f.until != "":

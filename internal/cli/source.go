@@ -36,17 +36,17 @@ func (c nodeCommands) source() *cobra.Command {
 	var o sourcetest.Target
 	test := &cobra.Command{
 		Use:   "test --driver DRIVER [--url URL]",
-		Short: "Hold a driver against a server: the suite that every driver of Tallyman passes",
-		Long: `Hold a driver against a server of yours: values of every kind, NULLs, parameters, time-outs, limits, and that writes are refused. It is the suite
-that Tallyman's own tests run.
+		Short: "Test a driver against a server, with the suite that every driver of Tallyman passes",
+		Long: `Test a driver against your own server: values of every kind, NULLs, parameters, timeouts, limits, and that writes are refused. Tallyman's own tests run
+the same suite.
 
-Without --create-schema the suite runs SELECTs of rows that the statement itself makes, reads no table and writes nothing; what needs tables is
-skipped. Some of the SELECTs keep the server busy until they are stopped, for a second at most. Run the command against a test server where
-there is one.
+Without --create-schema the suite runs SELECTs of constant rows, reads no table and writes nothing. Checks that need tables are
+skipped. Some of the SELECTs keep the server busy for a second at most. Run the command against a test server if you have
+one.
 
-With --create-schema NAME the suite also makes tables, in a schema that the command makes, and drops in the end, after a failure or an interruption
-too. It is refused where NAME exists. NAME is a schema in PostgreSQL and SQL Server, a database in MySQL and MariaDB, a user in Oracle, a file beside the source's in
-SQLite; the user of the URL needs the right to make and drop it. In Oracle these are CREATE USER and DROP USER, and CREATE SESSION, CREATE TABLE and UNLIMITED
+With --create-schema NAME the suite also makes tables. The command creates the schema and drops it at the end, also after a failure or an interruption.
+The command refuses a NAME that exists. NAME is a schema in PostgreSQL and SQL Server, a database in MySQL and MariaDB, a user in Oracle, a file beside the source's in
+SQLite; the user of the URL needs the rights to create and drop it. In Oracle these rights are CREATE USER and DROP USER, and CREATE SESSION, CREATE TABLE and UNLIMITED
 TABLESPACE with the right to grant them.
 
 The table names neither host, user, database nor password: you can send it to us.`,
@@ -79,7 +79,7 @@ The table names neither host, user, database nor password: you can send it to us
 	flags.StringVar(&o.Driver, "driver", "", "postgres, mysql, sqlserver, oracle or sqlite")
 	flags.StringVar(&o.URL, "url", "", "the address, as in the url of a source (default $"+sourceURL+")")
 	flags.StringVar(&o.Schema, "create-schema", "", "a schema to make, use and drop; refused where it exists")
-	return group("source", "Try the database of a source", test)
+	return group("source", "Test the database of a source", test)
 }
 
 func sourceTestOf(r *sourcetest.Report) sourceTestForm {

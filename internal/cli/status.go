@@ -24,7 +24,7 @@ type statusCommands struct{ *command }
 func (c statusCommands) status() *cobra.Command {
 	return c.withServer(&cobra.Command{
 		Use:   "status",
-		Short: "Show how a running server is doing; exit code 1 if something is wrong",
+		Short: "Show the state of a running server; exit code 1 if something is wrong",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			var s wire.StatusReport
@@ -79,7 +79,7 @@ func ailments(s *wire.StatusReport) []string {
 	for i := range s.Sinks {
 		sink := &s.Sinks[i]
 		if told := slices.ContainsFunc(s.Health, func(h wire.Health) bool { return !h.OK && h.Name == sink.Name }); !sink.OK && !told {
-			list = append(list, "the sink "+sink.Name+" is not well: "+sink.Error)
+			list = append(list, "the sink "+sink.Name+" has a problem: "+sink.Error)
 		}
 		if sink.OldestSecs >= oldestWell.Seconds() {
 			list = append(list, "the oldest delivery to the sink "+sink.Name+" has waited for "+span(sink.OldestSecs))
@@ -99,16 +99,16 @@ func partAilment(h *wire.Health) string {
 	case "restore":
 		return h.Error + noticed(h.Since)
 	case "scopes":
-		return "the scopes of the rule " + h.Name + " do not follow the query that lists them" + since(h.Since) + ": " + h.Error
+		return "the scopes of the rule " + h.Name + " are not up to date with their query" + since(h.Since) + ": " + h.Error
 	case "subscriptions":
-		return "the subscriptions of the source " + h.Name + " do not follow it" + since(h.Since) + ": " + h.Error
+		return "the subscriptions are not up to date with the source " + h.Name + since(h.Since) + ": " + h.Error
 	}
-	return "the " + strings.TrimSpace(h.Part+" "+h.Name) + " is not well" + since(h.Since) + ": " + h.Error
+	return "the " + strings.TrimSpace(h.Part+" "+h.Name) + " has a problem" + since(h.Since) + ": " + h.Error
 }
 
 // degradation says what a run could not judge.
 func degradation(run *wire.RunStatus) string {
-	text := fmt.Sprintf("its run at %s could not judge or tell %d of %s", stamp(run.Started), run.Errored, count(run.Rows, "row"))
+	text := fmt.Sprintf("its run at %s could not judge, or could not make notices of, %d of %s", stamp(run.Started), run.Errored, count(run.Rows, "row"))
 	switch {
 	case run.Strays > 0 && len(run.Samples) > 0:
 		return run.Samples[0]
@@ -158,7 +158,7 @@ func writeStatus(w io.Writer, width int, s *wire.StatusReport, now time.Time) {
 	}
 	list := ailments(s)
 	if len(list) == 0 {
-		fmt.Fprintln(w, "Everything is well.")
+		fmt.Fprintln(w, "No problems.")
 	}
 	for _, ailment := range list {
 		terminal.Wrap(w, width, "  ! ", ailment)
@@ -209,13 +209,13 @@ func heldLanes(lanes []wire.HeldLanes) string {
 type sinkCommands struct{ *command }
 
 func (c sinkCommands) sinks() *cobra.Command {
-	return group("sinks", "Where notices go, and how each sink is doing", c.list(), c.show())
+	return group("sinks", "Where notices go, and the state of each sink", c.list(), c.show())
 }
 
 func (c sinkCommands) list() *cobra.Command {
 	return c.withServer(&cobra.Command{
 		Use:   "list",
-		Short: "List the sinks, and how they do",
+		Short: "List the sinks and their states",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return show(cmd.Context(), c.command, http.MethodGet, "/sinks", nil, func(w io.Writer, form *wire.SinksForm) {

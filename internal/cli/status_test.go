@@ -129,7 +129,7 @@ func TestStatusNamesWhatIsWrongWithRules(t *testing.T) {
 		"rule r in 119240 does not run: no table|rule r in 119240 is late: its next firing should have started 1h ago": rule(func(r *wire.RuleStatus) {
 			r.Verified, r.Reason, r.Late, r.Overdue = false, "no table", true, 3600
 		}),
-		"rule r in 119240 is degraded: its run at 2026-06-01 00:10:30Z could not judge or tell 34 of 49 rows: qty is null": rule(func(r *wire.RuleStatus) {
+		"rule r in 119240 is degraded: its run at 2026-06-01 00:10:30Z could not judge, or could not make notices of, 34 of 49 rows: qty is null": rule(func(r *wire.RuleStatus) {
 			r.LastRun = &wire.RunStatus{Outcome: "degraded", Started: someTime, Rows: 49, Errored: 34, Samples: []string{"qty is null", "more"}}
 		}),
 		"rule r in 119240 is degraded: split_unknown_scope: of 2 rows …": rule(func(r *wire.RuleStatus) {
@@ -156,7 +156,7 @@ func TestStatusNamesPartsAndSinks(t *testing.T) {
 			{Name: "sms", OK: true, Oldest: &someTime, OldestSecs: 600},
 		},
 	}
-	want := "the ledger refuses commits since 2026-06-01 00:10:30Z: runs: 5 refused|the redis inbox is not well: OOM|the sink gateway is not well: 503|the oldest delivery to the sink sms has waited for 10m"
+	want := "the ledger refuses commits since 2026-06-01 00:10:30Z: runs: 5 refused|the redis inbox has a problem: OOM|the sink gateway has a problem: 503|the oldest delivery to the sink sms has waited for 10m"
 	if got := strings.Join(ailments(s), "|"); got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}

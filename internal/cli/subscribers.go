@@ -69,10 +69,10 @@ func (c subscriberCommands) set() *cobra.Command {
 	var channels map[string]string
 	cmd := c.withServer(&cobra.Command{
 		Use:   "set SUBSCRIBER",
-		Short: "Add an entry to the address book, or change what the flags name",
-		Long: `Add an entry to the address book, or change what the flags name; the rest stays as it is. --mail names all the addresses; --mail "" takes them away.
---tag names all tags. --channel names one address by its channel, and --channel jpush= takes that away.
-A role is a subscriber of its own: a mail to it goes to the addresses of the role.`,
+		Short: "Add an entry to the address book, or change the fields that the flags name",
+		Long: `Add an entry to the address book, or change the fields that the flags name; other fields stay as they are. --mail names all addresses; --mail ""
+removes them. --tag names all tags. --channel names one address by its channel, and --channel jpush= removes that address.
+A role is a subscriber of its own: a mail to a role goes to the addresses of the role.`,
 		Example: `  tallyman subscribers set user:ann --name "Ann Lee" --language zh --mail ann@example.com
   tallyman subscribers set role:keeper --mail keepers@example.com --mail "Night shift <night@example.com>"
   tallyman subscribers set user:ann --phone +8613800000000 --tag night-shift --channel jpush=170976fa8ab9e6a2b1f`,
@@ -109,11 +109,11 @@ A role is a subscriber of its own: a mail to it goes to the addresses of the rol
 			return c.print(s, func(w io.Writer) { writeSubscriber(w, &s) })
 		},
 	})
-	cmd.Flags().StringVar(&fields.Name, "name", "", "of the person or role")
-	cmd.Flags().StringVar(&fields.Language, "language", "", "of the texts that are pushed to it, such as zh")
+	cmd.Flags().StringVar(&fields.Name, "name", "", "the name of the person or role")
+	cmd.Flags().StringVar(&fields.Language, "language", "", "the language of the texts that push channels send, such as zh")
 	cmd.Flags().StringArrayVar(&fields.Mail, "mail", nil, "ann@example.com or 'Ann Lee <ann@example.com>'; may be repeated")
-	cmd.Flags().StringVar(&fields.Phone, "phone", "", "as the gateway wants it, such as +8613800000000")
-	cmd.Flags().StringVar(&fields.Alias, "alias", "", "the name by which other systems know it")
+	cmd.Flags().StringVar(&fields.Phone, "phone", "", "in the form that the gateway wants, such as +8613800000000")
+	cmd.Flags().StringVar(&fields.Alias, "alias", "", "the name in other systems")
 	cmd.Flags().StringArrayVar(&fields.Tags, "tag", nil, "a group of other systems; may be repeated")
 	cmd.Flags().StringToStringVar(&channels, "channel", nil, "an address in another channel, as jpush=170976fa8ab9e6a2b1f; may be repeated")
 	return cmd

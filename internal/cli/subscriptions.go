@@ -65,7 +65,7 @@ func (c subscriptionCommands) list() *cobra.Command {
 		},
 	})
 	cmd.Flags().StringVar(&filter.Type, "type", "", "only of this type")
-	cmd.Flags().StringVar(&filter.Warehouse, "warehouse", "", "only of this warehouse; * are those of all warehouses")
+	cmd.Flags().StringVar(&filter.Warehouse, "warehouse", "", "only of this warehouse; * = subscriptions for all warehouses")
 	cmd.Flags().StringVar(&filter.Subscriber, "subscriber", "", "only of this subscriber")
 	return cmd
 }
@@ -91,7 +91,7 @@ func (c subscriptionCommands) add() *cobra.Command {
 				if form.Added > 0 {
 					fmt.Fprintln(w, "Added.")
 				} else {
-					fmt.Fprintln(w, "It was there already.")
+					fmt.Fprintln(w, "The subscription exists already.")
 				}
 			})
 		},
@@ -119,10 +119,10 @@ func (c subscriptionCommands) importFile() *cobra.Command {
 	return c.withServer(&cobra.Command{
 		Use:   "import FILE",
 		Short: "Add the subscriptions of a YAML or JSON file, all or none; - is standard input",
-		Long: `Add the subscriptions of a YAML or JSON file, all or none; - is standard input. Those that are there already are left alone. Those that have an
-origin are left out: the source lists them.
+		Long: `Add the subscriptions of a YAML or JSON file, all or none; - is standard input. Existing subscriptions stay as they are. Subscriptions with an
+origin are left out, because the source lists them.
 
-The file is a list, or a map that has one as subscriptions, as the configuration has:
+The file is a list, or a map with the list under subscriptions, as in the configuration:
 
   - {type: REP_NOTICE, warehouse: "*", subscriber: "role:keeper"}`,
 		Args: takes("FILE"),

@@ -18,7 +18,7 @@ import (
 func (c subscriptionCommands) origins() *cobra.Command {
 	return c.withServer(&cobra.Command{
 		Use:   "origins",
-		Short: "Show the sources that subscriptions come from, and how they stand",
+		Short: "Show the sources of subscriptions, and the state of their lists",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return show(cmd.Context(), c.command, http.MethodGet, "/subscriptions/origins", nil, func(w io.Writer, form *wire.OriginsForm) {
@@ -33,10 +33,11 @@ func (c subscriptionCommands) confirm() *cobra.Command {
 	cmd := c.withServer(&cobra.Command{
 		Use:   "confirm ORIGIN",
 		Short: "Take a list of a source that removes more than half of its subscriptions",
-		Long: `Take the list of a source that waits, since it removes more than half of the subscriptions. First the command shows what the list removes; then it asks.
+		Long: `Take a waiting list of a source. A list waits if it removes more than half of the subscriptions. First the command shows what the list removes; then the
+command asks.
 
-Exactly that list is taken: where the source has listed something else meanwhile, nothing is changed. Where the list is wrong, mend the table of the WMS instead;
-the next list of the source takes the place of the one that waits.`,
+The command takes exactly that list: if the source has given another list meanwhile, nothing is changed. If the list is wrong, correct the table of the WMS
+instead; the next list of the source replaces the waiting list.`,
 		Example: "  tallyman subscriptions confirm wms",
 		Args:    takes("ORIGIN"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -49,7 +50,7 @@ the next list of the source takes the place of the one that waits.`,
 			return c.confirmList(cmd, yes, question, originPath(args[0], "confirm"), list.Hash)
 		},
 	})
-	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask before")
+	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask for confirmation")
 	return cmd
 }
 
@@ -105,7 +106,7 @@ func (c *client) waitingList(ctx context.Context, name string) (*wire.WaitingLis
 			return o.Waits, nil
 		}
 	}
-	return nil, fmt.Errorf("no subscriptions come from a source %s; tallyman subscriptions origins shows those that they come from", name)
+	return nil, fmt.Errorf("no subscriptions come from a source %s; tallyman subscriptions origins shows the sources", name)
 }
 
 func writeOrigins(w io.Writer, width int, form *wire.OriginsForm) {
@@ -129,7 +130,7 @@ func writeOrigins(w io.Writer, width int, form *wire.OriginsForm) {
 			terminal.Wrap(w, width, o.Name+" waits: ", fmt.Sprintf("a list would remove %d of %d subscriptions; tallyman subscriptions confirm %s takes it", o.Waits.Removed, o.Subscriptions, o.Name))
 		}
 		if !o.Configured {
-			terminal.Wrap(w, width, o.Name+" is orphaned: ", fmt.Sprintf("the configuration of the node does not name it; tallyman subscriptions release %s lets people change its subscriptions", o.Name))
+			terminal.Wrap(w, width, o.Name+" is orphaned: ", fmt.Sprintf("the configuration of the node does not name the source; tallyman subscriptions release %s lets people change its subscriptions", o.Name))
 		}
 	}
 }

@@ -95,7 +95,7 @@ func TestSubscriptionsAddAndRemove(t *testing.T) {
 		out  string
 	}{
 		{"add", ExitFine, "Added.\n"},
-		{"add", ExitFine, "It was there already.\n"},
+		{"add", ExitFine, "The subscription exists already.\n"},
 		{"remove", ExitFine, "Removed.\n"},
 		{"remove", ExitProblems, ""},
 	} {
@@ -249,7 +249,7 @@ wms     3              waits     2026-06-01 08:00:00Z
 old     1              orphaned  -
 wms fails: row 3: a NULL
 wms waits: a list would remove 2 of 3 subscriptions; tallyman subscriptions confirm wms takes it
-old is orphaned: the configuration of the node does not name it; tallyman subscriptions release old lets people change
+old is orphaned: the configuration of the node does not name the source; tallyman subscriptions release old lets people change
                  its subscriptions
 `},
 		{[]string{"origins"}, "No subscriptions come from a source.\n"},

@@ -27,9 +27,9 @@ func (c tokenCommands) tokens() *cobra.Command {
 	g := group("tokens", "Who may call: API tokens", c.create(), c.list(), c.revoke())
 	g.Long = `Who may call: API tokens.
 
-With --server or $TALLYMAN_SERVER the commands ask a running server, for which they need the token of an admin. Otherwise they open the ledger
-that the configuration names, which is how the first token comes about. An SQLite ledger is open to one process at a time, so name the server
-while one runs.`
+With --server or $TALLYMAN_SERVER the commands ask a running server and need the token of an admin. Otherwise the commands open the ledger
+that the configuration names; make the first token in this way. Only one process at a time can open an SQLite ledger, so name the server
+while a server runs.`
 	return g
 }
 
@@ -42,16 +42,16 @@ func (c tokenCommands) create() *cobra.Command {
 	var ask wire.TokenAskForm
 	cmd := c.withTokens(&cobra.Command{
 		Use:   "create",
-		Short: "Create a token and print its secret, which is shown this once",
-		Long: `Create a token and print its secret, which is shown this once. The secret alone goes to standard output, so that it can be sent to a file;
-what it is good for goes to standard error.`,
+		Short: "Create a token and print its secret, which is shown only now",
+		Long: `Create a token and print its secret. The secret is shown only now. Only the secret goes to standard output, so that you can send it to a file;
+the description of the token goes to standard error.`,
 		Example: `  tallyman tokens create --subject user:ann --access admin > admin.token
   tallyman tokens create --subject service:wms --access service,producer --warehouse 119240 --warehouse 119241 --expires 365d
   tallyman tokens create --subject user:bob --access client --subscriber role:keeper --warehouse 119240`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if ask.Subject == "" || len(ask.Access) == 0 {
-				return usage("%s needs --subject and --access: who uses the token, and what it may do", cmd.CommandPath())
+				return usage("%s needs --subject and --access: who uses the token, and what the token may do", cmd.CommandPath())
 			}
 			keeper, err := c.tokenKeeper(cmd.Context())
 			if err != nil {
@@ -62,18 +62,18 @@ what it is good for goes to standard error.`,
 				return err
 			}
 			return c.print(token, func(w io.Writer) {
-				fmt.Fprintf(c.Err, "Token %s: %s\nIts secret is shown this once:\n", token.ID, describeToken(&token.TokenForm))
+				fmt.Fprintf(c.Err, "Token %s: %s\nIts secret is shown only now:\n", token.ID, describeToken(&token.TokenForm))
 				fmt.Fprintln(w, token.Secret)
 			})
 		},
 	})
 	f := cmd.Flags()
-	f.StringVar(&ask.Subject, "subject", "", "who uses it: user:<id> or service:<id>")
-	f.StringSliceVar(&ask.Access, "access", nil, "what it may do: client, service, producer, worker, viewer, operator, admin; may be repeated")
-	f.StringVar(&ask.Name, "name", "", "what it is for (default the subject)")
-	f.StringSliceVar(&ask.Subscribers, "subscriber", nil, "of a client: whose notices it gets, besides its user; may be repeated")
-	f.StringSliceVar(&ask.Warehouses, "warehouse", nil, "where; '*' = everywhere; may be repeated")
-	f.StringVar(&ask.Expires, "expires", "", "when it ends: a time such as 2027-01-31T00:00:00Z or a duration such as 90d (default never)")
+	f.StringVar(&ask.Subject, "subject", "", "who uses the token: user:<id> or service:<id>")
+	f.StringSliceVar(&ask.Access, "access", nil, "what the token may do: client, service, producer, worker, viewer, operator, admin; may be repeated")
+	f.StringVar(&ask.Name, "name", "", "what the token is for (default the subject)")
+	f.StringSliceVar(&ask.Subscribers, "subscriber", nil, "for a client: whose notices the token gets besides those of its user; may be repeated")
+	f.StringSliceVar(&ask.Warehouses, "warehouse", nil, "the warehouses of the token; '*' = all; may be repeated")
+	f.StringVar(&ask.Expires, "expires", "", "when the token expires: a time such as 2027-01-31T00:00:00Z or a duration such as 90d (default never)")
 	return cmd
 }
 
@@ -95,7 +95,7 @@ func (c tokenCommands) list() *cobra.Command {
 			return c.print(map[string][]wire.TokenForm{"tokens": list}, func(w io.Writer) { writeTokens(w, c.width(), list) })
 		},
 	})
-	cmd.Flags().BoolVar(&all, "all", false, "those too that were revoked or have expired")
+	cmd.Flags().BoolVar(&all, "all", false, "also revoked and expired tokens")
 	return cmd
 }
 
@@ -192,7 +192,7 @@ func (c tokenCommands) tokenKeeper(ctx context.Context) (tokenKeeper, error) {
 	}
 	l, err := c.services.OpenTokens(ctx, cfg)
 	if errors.Is(err, ledger.ErrInUse) {
-		return nil, unreachable(fmt.Errorf("%w\nWhile a server has the ledger open, ask it: --server %s://%s --token-file FILE, with the token of an admin. To make the first one, stop it for a moment", err, cfg.HTTP.Scheme(), cfg.HTTP.Listen))
+		return nil, unreachable(fmt.Errorf("%w\nWhile a server has the ledger open, ask it: --server %s://%s --token-file FILE, with the token of an admin. To make the first token, stop the server for a moment", err, cfg.HTTP.Scheme(), cfg.HTTP.Listen))
 	}
 	if err != nil {
 		return nil, unreachable(err)

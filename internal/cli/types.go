@@ -24,18 +24,18 @@ import (
 type typeCommands struct{ *command }
 
 func (c typeCommands) types() *cobra.Command {
-	return group("types", "What the notices of a type say", c.preview())
+	return group("types", "The texts of notices of a type", c.preview())
 }
 
 func (c typeCommands) preview() *cobra.Command {
 	var data, lang, file string
 	cmd := c.withServer(&cobra.Command{
 		Use:   "preview TYPE",
-		Short: "Show what a notice of a type says, and how it goes, if its sender gives the data alone",
-		Long: `Show what a notice of a type says in each language, and its priority, modal, expires, labels and sinks, if its sender gives the data alone.
-The server makes the notice as it makes those that are sent, and does not send it.
+		Short: "Show the texts and the sinks of a notice of a type, for a sender that gives only the data",
+		Long: `Show the texts of a notice of a type in each language, and its priority, modal, expires, labels and sinks, for a sender that gives only the data.
+The server makes the notice as for a real request, but does not send the notice.
 
-With --file the type is that of a catalogue file, which is not put into force.`,
+With --file the command takes the type from a catalogue file. The file does not come into force.`,
 		Example: `  tallyman types preview COUNT_DIFF --data '{"bin": "A-01", "sku": "4711", "counted": 3, "book": 5}'
   tallyman types preview COUNT_DIFF --data '{"bin": "A-01", "sku": "4711", "counted": 3, "book": 5}' --lang zh --file configs/types.yaml`,
 		Args: takes("TYPE"),
@@ -62,7 +62,7 @@ With --file the type is that of a catalogue file, which is not put into force.`,
 		},
 	})
 	cmd.Flags().StringVar(&data, "data", "{}", "the data of the notice, a JSON object")
-	cmd.Flags().StringVar(&lang, "lang", "", "in this language alone, such as zh")
+	cmd.Flags().StringVar(&lang, "lang", "", "only in this language, such as zh")
 	cmd.Flags().StringVar(&file, "file", "", "a catalogue file that has the type")
 	return cmd
 }

@@ -82,7 +82,7 @@ test("a pending one is canceled with a reason, and that is undone", async () => 
   await attempts.getByText("answered 503 Service Unavailable").first().waitFor();
   await axeBoth(page);
   await dialog.getByRole("button", { name: "Cancel", exact: true }).click();
-  await dialog.getByText("It will not reach slow").waitFor();
+  await dialog.getByText("The delivery will not reach slow").waitFor();
   await dialog.getByLabel("Reason").fill("told by phone");
   await dialog.locator("footer").getByRole("button", { name: "Cancel" }).last().click();
   await page.getByText(`Delivery ${pending.id} is canceled`).waitFor();

@@ -79,9 +79,9 @@ test("by touch a point is chosen first, and then its list is opened", async () =
 
 test("what is wrong stands first, in words that lead to it", async () => {
   const { page } = await shared.open("/");
-  const wrong = page.getByRole("log", { name: "What needs a person" });
+  const wrong = page.getByRole("log", { name: "Needs attention" });
   await wrong.getByText("1 rule is unverified and does not run").waitFor();
-  await page.getByRole("status").getByText("1 thing needs a person").waitFor();
+  await page.getByRole("status").getByText("1 thing needs attention").waitFor();
   await wrong.getByRole("link", { name: "Look at the rules" }).click();
   await until(() => new URL(page.url()).search === "?health=unverified", "the list of rules");
 });

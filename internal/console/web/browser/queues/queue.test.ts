@@ -39,7 +39,7 @@ test("items are assigned to a worker, that is undone, and they are suspended and
   await page.getByRole("button", { name: "Assign", exact: true }).click();
   const dialog = page.getByRole("dialog");
   await dialog.getByLabel("Worker").fill("anna");
-  await dialog.getByText("You can undo it right after.").waitFor();
+  await dialog.getByText("You can undo this right afterwards.").waitFor();
   await axeBoth(page);
   await dialog.getByRole("button", { name: "Assign", exact: true }).click();
   await page.getByText("2 items assigned to anna").waitFor();
@@ -79,7 +79,7 @@ test("what a worker has is removed by force alone, and the question says so", as
   await page.getByText("user:root/bob", { exact: true }).waitFor();
   await page.getByRole("button", { name: "Remove" }).click();
   const dialog = page.getByRole("dialog");
-  await dialog.getByText("It is taken away by force").waitFor();
+  await dialog.getByText("The item is taken away by force").waitFor();
   await dialog.getByRole("button", { name: "Remove" }).click();
   await page.getByText("It has ended").waitFor();
   const gone = await item(shared.server, "returns", "held");
@@ -117,7 +117,7 @@ test("a range is removed, told in figures", async () => {
   const dialog = page.getByRole("dialog");
   await dialog.getByLabel("From rank").fill("2");
   await dialog.getByLabel("To rank").fill("9");
-  await dialog.getByText("From 1 to 4, and not backwards.").waitFor();
+  await dialog.getByText("Two ranks from 1 to 4, the lower rank first.").waitFor();
   await dialog.getByLabel("To rank").fill("3");
   await dialog
     .getByText("This removes 2 items, ranks 2 to 3, of the 4 that are ready in returns now.")

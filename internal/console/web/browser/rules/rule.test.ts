@@ -172,9 +172,9 @@ test("a rule in shadow says so, and is promoted", async () => {
   const dialog = page.getByRole("dialog");
   await dialog.getByText("This cannot be undone.").waitFor();
   await dialog.getByRole("button", { name: "Promote" }).click();
-  await page.getByText("on-trial is live from its next run on").waitFor();
+  await page.getByText("on-trial is promoted from its next run on").waitFor();
   await until(async () => (await rule("on-trial")).scopes[0]?.promoted !== undefined, "the rule to be live");
-  await page.getByText("Live since").waitFor();
+  await page.getByText("Promoted since").waitFor();
 });
 
 test("a viewer sees no actions and no tabs that he may not use", async () => {

@@ -55,7 +55,7 @@ test.each(people)(
 
     const untilEve = who(page);
     await untilEve.press(toggle);
-    await pick(untilEve, dialog, "Until a time of my own", 5);
+    await pick(untilEve, dialog, "Until a chosen time", 5);
     const field = dialog.getByLabel("Until when");
     await expect.poll(() => field.evaluate((element) => element === document.activeElement)).toBe(true);
     await page.keyboard.type("12242031"); // as the field takes it in English
@@ -85,7 +85,7 @@ test.each(people)("one finding is silenced from its notice, %s", async (_, who) 
   const before = (await silences()).length;
   await person.press(page.getByRole("link", { name: "Silence this" }));
   const dialog = page.getByRole("dialog");
-  await dialog.getByText("of their findings, those with this key").waitFor();
+  await dialog.getByText("only findings with this key").waitFor();
   await person.press(dialog.getByRole("button", { name: "Add the silence" }));
   await until(async () => (await silences()).length > before, "the silence");
   expect(person.clicks).toBeLessThanOrEqual(3);

@@ -110,7 +110,7 @@ test("Escape closes it and gives the focus back; what nothing has is said so", a
   const button = page.getByRole("button", { name: /^Find (Ctrl|⌘)/ });
   await button.press("Enter");
   await palette(page).getByRole("combobox").fill("nowhere at all");
-  await palette(page).getByText("Nothing has this text.").waitFor();
+  await palette(page).getByText("Nothing contains this text.").waitFor();
   await axeBoth(page);
   await page.keyboard.press("Escape");
   await palette(page).waitFor({ state: "hidden" });

@@ -33,7 +33,7 @@ test("a wrong token is refused, the right one leads to the page that was asked f
   await axeBoth(page);
   await page.keyboard.type("tm_wrong"); // the focus is in the one field
   await page.keyboard.press("Enter");
-  await page.getByText("The server does not take this token.").waitFor();
+  await page.getByText("The server does not accept this token.").waitFor();
   await expect.poll(() => page.getByLabel("Token").getAttribute("aria-invalid")).toBe("true");
   await login(page, ` ${shared.server.admin}\n`); // as it is pasted
   await page.getByRole("heading", { name: "Types" }).waitFor();

@@ -33,7 +33,7 @@ test("the demo says that its clock is fast, and every page tells its time alone"
   }, "a clock that is far ahead");
   for (const path of ["/", "/queues/replenishment", item, "/deliveries", "/notices"]) {
     await page.goto(demo.address + path);
-    await page.getByText("This demo’s clock runs 480 times as fast").waitFor();
+    await page.getByText("The clock of this demo runs 480 times as fast").waitFor();
     await page.waitForFunction(() => !document.querySelector(".skeleton"));
     const now = Date.parse((await demo.get<{ clock: { at: string } }>("/api/v1/me")).clock.at);
     const times = await page.evaluate(() =>
@@ -60,7 +60,7 @@ test("a site's clock is the world's: there is no banner, and nothing is converte
   expect(Math.abs(Date.parse(clock.at) - Date.parse(clock.machine))).toBeLessThan(1_000);
   const { page } = await shared.open("/tokens");
   await page.getByRole("row").filter({ hasText: "user:root" }).waitFor();
-  expect(await page.getByText("as fast as the world").count()).toBe(0);
+  expect(await page.getByText("as fast as real time").count()).toBe(0);
 });
 
 test("the date of a time is there on hover, with the keyboard, and everywhere by a switch", async () => {
@@ -96,7 +96,7 @@ test("every page below another one has the same way back, to the list as it was 
   const { page } = await shared.open("/notices?warehouse=119240");
   await page.getByRole("link", { name: "Bin A-01" }).click();
   await page.waitForURL(`**/notices/${ids[0]}`);
-  const back = page.getByRole("navigation", { name: "Way back" }).getByRole("link");
+  const back = page.getByRole("navigation", { name: "Up one level" }).getByRole("link");
   expect((await back.innerText()).trim()).toBe("Notices");
   await back.click();
   await page.waitForURL("**/notices?warehouse=119240");

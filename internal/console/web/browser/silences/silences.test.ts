@@ -37,7 +37,7 @@ test("a silence is made of what a notice asks for, and its undo expires it", asy
     "/silences?create=1&matcher=rule%3Dnegative-bin-stock&matcher=warehouse%3D119240",
   );
   const dialog = page.getByRole("dialog");
-  await dialog.getByText("Right now it matches 1 rule with 1 finding that fires.").waitFor();
+  await dialog.getByText("Right now the silence matches 1 rule with 1 finding that fires.").waitFor();
   await expect.poll(() => dialog.getByLabel("Value").nth(1).inputValue()).toBe("119240");
   expect(new URL(page.url()).search).toBe("");
   await axeBoth(page);
@@ -67,7 +67,7 @@ test("a window tells when it opens, and the server's refusal stands at its field
   await dialog.getByText("has 4 fields").waitFor();
   await axeBoth(page);
   await dialog.getByLabel("Opens (cron)").fill("0 22 * * 6");
-  await dialog.getByText("It opens at 22:00 (Asia/Shanghai) on Saturday and stays open for 8 hr").waitFor();
+  await dialog.getByText("The window opens at 22:00 (Asia/Shanghai) on Saturday and stays open for 8 hr").waitFor();
   await dialog.getByRole("button", { name: "Add the silence" }).click();
   await row(page, "every Saturday").waitFor();
   const made = (await silences()).find((each) => each.comment === "every Saturday");
@@ -80,7 +80,7 @@ test("to expire one is asked for, and undone with the rest of its time", async (
   const { page } = await shared.open("/silences");
   await row(page, "to expire").getByRole("button", { name: "Expire" }).click();
   const question = page.getByRole("dialog", { name: "Expire this silence now?" });
-  await question.getByText("You can undo it right after.").waitFor();
+  await question.getByText("You can undo this right afterwards.").waitFor();
   await axeBoth(page);
   await question.getByRole("button", { name: "Expire" }).click();
   await until(() => commented("to expire", "expired"), "the silence to be over");
@@ -98,7 +98,7 @@ test("a change adds a new silence and expires the old one", async () => {
   await dialog.getByText("A silence is not changed in place").waitFor();
   await dialog.getByLabel("Comparison").selectOption({ label: "fits" });
   await dialog.getByLabel("Value").fill("negative-.*");
-  await dialog.getByRole("button", { name: "Change it" }).click();
+  await dialog.getByRole("button", { name: "Save the change" }).click();
   const made = await until(
     async () => (await silences()).find((each) => each.matchers[0] === "rule=~negative-.*"),
     "the new silence",

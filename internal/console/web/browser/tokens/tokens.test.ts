@@ -32,7 +32,7 @@ test("a token is made, and its secret is shown once", async () => {
   await page.keyboard.type("wms"); // the dialog begins at its first field
   await dialog.getByLabel("Name").fill("Handhelds");
   await dialog.getByRole("button", { name: "Create" }).click();
-  await dialog.getByText("Choose what it may do.").waitFor();
+  await dialog.getByText("Choose what the token may do.").waitFor();
   await dialog.getByRole("checkbox", { name: /^client/ }).check();
   await dialog.getByLabel("Warehouses").fill("119240, 119241");
   await dialog.getByLabel("Subscribers").fill("role:keeper");
@@ -44,7 +44,7 @@ test("a token is made, and its secret is shown once", async () => {
   await axeBoth(page);
   await dialog.getByLabel("Subject").fill("user:wms");
   await dialog.getByRole("button", { name: "Create" }).click();
-  await dialog.getByText("This is shown now and never again").waitFor();
+  await dialog.getByText("The secret is shown only now").waitFor();
   const secret = await dialog.getByLabel("Secret", { exact: true }).inputValue();
   const selected = () => page.evaluate(() => (document.activeElement as HTMLInputElement).value);
   expect(await selected()).toBe(secret); // the keyboard goes on here

@@ -158,8 +158,8 @@ test("removing says how many subscriptions go with it, and undo brings both back
   const { page } = await shared.open("/types");
   await page.getByRole("button", { name: "Remove COUNT_DIFF" }).click();
   const question = page.getByRole("dialog", { name: "Remove COUNT_DIFF?" });
-  await question.getByText("2 subscriptions go with it.").waitFor();
-  await question.getByText("You can undo it right after.").waitFor();
+  await question.getByText("2 subscriptions to this type are removed, too.").waitFor();
+  await question.getByText("You can undo this right afterwards.").waitFor();
   await question.getByRole("button", { name: "Cancel" }).click();
   expect(await typeOf("COUNT_DIFF")).toBeDefined();
   await page.getByRole("button", { name: "Remove COUNT_DIFF" }).click();

@@ -89,7 +89,7 @@ test("filters leave notices out, and say so", async () => {
   await urgent.click();
   await widget.lists("Urgent bin");
   await widget.page.getByLabel("Type").selectOption("WAVE_STUCK");
-  await widget.page.getByText("None of the notices passes the filters.").waitFor();
+  await widget.page.getByText("No notice matches the filters.").waitFor();
   await widget.page.getByRole("button", { name: "Show all" }).click();
   await widget.lists("Urgent bin", "Wave");
   await expect.poll(() => urgent.getAttribute("aria-pressed")).toBe("false");

@@ -124,7 +124,7 @@ test("an ack that the server refuses is taken back, and says so", async () => {
       : route.fallback(),
   );
   await widget.popup.getByRole("button", { name: "Acknowledge" }).click();
-  await widget.popup.getByText("It could not be acknowledged: the ledger did not answer").waitFor();
+  await widget.popup.getByText("Not acknowledged: the ledger did not answer").waitFor();
   await widget.says("1 unread notice");
   await context.unroute("**/ack?*");
   await widget.popup.getByRole("button", { name: "Acknowledge" }).click();

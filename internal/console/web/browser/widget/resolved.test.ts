@@ -49,7 +49,7 @@ test("what is over closes its popup, is not urgent any more, and stands with wha
   expect(await card.getByText("Urgent").count()).toBe(0);
   expect(await widget.notices.getByRole("button", { name: "Acknowledge" }).count()).toBe(0);
   await widget.window.getByRole("button", { name: "Urgent" }).click();
-  await widget.page.getByText("None of the notices passes the filters.").waitFor();
+  await widget.page.getByText("No notice matches the filters.").waitFor();
   await widget.page.getByRole("button", { name: "Show all" }).click();
   await card.getByRole("button", { name: "Mark read" }).click(); // both of them
   await widget.says("No unread notices");

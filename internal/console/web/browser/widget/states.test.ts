@@ -21,7 +21,7 @@ test("it polls where streams are blocked", async () => {
   await widget.says("1 unread notice");
   await widget.bell.click();
   await widget.lists("One");
-  await widget.page.getByText(/Updated .*, by asking now and then/).waitFor();
+  await widget.page.getByText(/Updated .*, by regular polling/).waitFor();
   expect(await shared.streams()).toBe(0);
 });
 
@@ -34,7 +34,7 @@ test("it polls where something in between makes a page of a stream", async () =>
   );
   const widget = await shared.open(context, { user: "pia" });
   await widget.bell.click();
-  await widget.page.getByText(/by asking now and then/).waitFor();
+  await widget.page.getByText(/by regular polling/).waitFor();
   await shared.send("pia", "One");
   await widget.says("1 unread notice");
 });
@@ -48,10 +48,10 @@ test("nothing, no entry, not signed in and no server have words of their own", a
     await widget.page.getByText(words).waitFor();
     await widget.page.close();
   };
-  await says(await shared.open(context, { user: "uma" }), "No notices. What comes up will be shown here.");
+  await says(await shared.open(context, { user: "uma" }), "No notices. New notices appear here.");
   await says(
     await shared.open(context, { user: "nobody" }),
-    "You are not signed in to the notice server, or no longer.",
+    "You are not signed in to the notice server.",
   );
   await says(
     await shared.open(context, { user: "uma", attributes: 'subscribers="user:ann"' }),

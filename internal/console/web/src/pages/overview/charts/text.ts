@@ -9,10 +9,10 @@ export const t = texts({
     yesterday: "Yesterday",
     "7d": "7 days",
     "30d": "30 days",
-    own: "Own range",
+    own: "Custom range",
     from: "From",
     to: "Until",
-    badOwn: "Choose two times of the last 31 days, the earlier one first.",
+    badOwn: "Choose two times within the last 31 days, the earlier time first.",
     warehouses: "Warehouses",
     types: "Types",
     allWarehouses: "All warehouses",
@@ -32,8 +32,7 @@ export const t = texts({
     lateness: "Lateness of firings",
     late: "latest",
     ofAllTypes: "of all types",
-    stale:
-      "The last sample is from {time}. Points after it have notices alone; the log of the nodes says why.",
+    stale: "The last sample is from {time}. Later points show notices only. The logs of the nodes say why.",
   },
   zh: {
     history: "历史",
@@ -66,6 +65,6 @@ export const t = texts({
     lateness: "触发的延迟",
     late: "最长",
     ofAllTypes: "所有类型",
-    stale: "最后一次采样在 {time}，此后只有通知数。原因见节点日志。",
+    stale: "最后一次采样在 {time}，此后的数据点只有通知数。原因见节点日志。",
   },
 });

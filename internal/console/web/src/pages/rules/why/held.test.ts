@@ -37,8 +37,8 @@ test("times are those of the warehouse where it is known", () => {
 test("what was told says when it is told again", () => {
   const news = { columns: ["qty"], joins: true, rises: true, priority: 3 };
   expect(wordsOf(held("repeat", { at, askedMs: 3_600_000, ...news }))).toBe(
-    `It was told at ${full(at)}. It is told again after 1 hr. ` +
-      "It is told again when qty changes or another finding joins its group or its priority rises above 3.",
+    `The last notice was made at ${full(at)}. The next notice follows after 1 hr. ` +
+      "The next notice follows when qty changes or another finding joins its group or its priority rises above 3.",
   );
   preferences.setLocale("zh");
   expect(wordsOf(held("repeat", { at, priority: 5 }))).toBe(
@@ -51,10 +51,10 @@ test("what was told says when it is told again", () => {
 
 test("a delivery says when it is tried, and how many wait alike", () => {
   expect(wordsOf(held("push_retry", { sink: "sms", attempts: 1, error: "503", at, until, count: 2 }))).toBe(
-    `The delivery to sms has failed 1 time: 503. It is tried again at ${full(at)}. Its deadline is ${full(until)}. 2 more deliveries to sms wait alike.`,
+    `The delivery to sms has failed 1 time: 503. The next attempt is at ${full(at)}. The deadline is ${full(until)}. 2 more deliveries to sms wait in the same way.`,
   );
   expect(wordsOf(held("push_delayed", { sink: "sms", at, unless: "read" }))).toBe(
-    `The delivery to sms goes out at ${full(at)}. It does not where somebody reads the notice before.`,
+    `The delivery to sms goes out at ${full(at)}. The delivery is canceled if somebody reads the notice first.`,
   );
 });
 

@@ -2,7 +2,8 @@ import { texts } from "../../../lib/preferences.svelte";
 
 export const t = texts({
   en: {
-    lead: "Where mails and other push channels reach users and roles, and in which language. Who gets which notices is what the subscriptions say.",
+    lead:
+      "Where mails and other push channels reach users and roles, and in which language. Subscriptions say who gets which notices.",
     add: "New entry",
     edit: "Edit",
     editOf: "Edit {id}",
@@ -22,22 +23,22 @@ export const t = texts({
     anyLanguage: "not set",
     noMail: "no address",
     idHint: "user:… or role:…",
-    languageHint: "Of the texts that are pushed to it: en, zh, …",
+    languageHint: "The language of the texts that push channels send: en, zh, …",
     mailHint:
-      "One address a line, with or without a name: Ann Lee <ann@example.com>. A mail goes to all of them.",
-    phoneHint: "As the gateway wants it: +8613800000000",
+      "One address a line, with or without a name: Ann Lee <ann@example.com>. A mail goes to all addresses.",
+    phoneHint: "In the form that the gateway wants: +8613800000000",
     aliasHint: "The name by which other systems know the user or role",
     tagsHint: "Groups of other systems, one a line",
     channelsHint:
-      "One a line: the name that a sink's address names, =, and the address, such as a registration id.",
+      "One a line: the name that a sink's setting address has, =, and the address, such as a registration id.",
     save: "Save",
     create: "Add",
     saved: "{id} was saved in the address book",
     created: "{id} was added to the address book",
     removed: "{id} was removed from the address book; its subscriptions stay",
-    taken: "The address book has this entry already. Edit it there.",
+    taken: "The address book has this entry already. Edit the entry there.",
     empty: "The address book is empty",
-    emptyText: "Without an address a user or role gets no mail. Inboxes work without it.",
+    emptyText: "Without an address a user or role gets no mail. Inboxes work without an address.",
   },
   zh: {
     lead: "邮件和其他推送渠道如何送达用户和角色，以及使用的语言。谁收到哪些通知由订阅决定。",
@@ -46,7 +47,7 @@ export const t = texts({
     editOf: "编辑 {id}",
     remove: "删除",
     removeOf: "删除 {id}",
-    search: "按标识、名称或地址搜索",
+    search: "按 ID、名称或地址搜索",
     id: "订阅者",
     name: "名称",
     language: "语言",
@@ -71,7 +72,7 @@ export const t = texts({
     saved: "已在通讯录中保存 {id}",
     created: "已将 {id} 添加到通讯录",
     removed: "已从通讯录删除 {id}；其订阅保留",
-    taken: "通讯录中已有此条目，请直接编辑它。",
+    taken: "通讯录中已有此条目，请直接编辑该条目。",
     empty: "通讯录为空",
     emptyText: "没有地址的用户或角色收不到邮件；收件箱不受影响。",
   },
