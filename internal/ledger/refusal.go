@@ -43,14 +43,14 @@ func RefusalReasons() []RefusalReason {
 	}
 }
 
-// Refusal is a write that a database was asked for and has refused.
+// Refusal describes a write that the database refused.
 type Refusal struct {
 	Reason RefusalReason
-	Code   string // the database's own code, as "SQLSTATE 53100"; "" = the database said nothing
-	Detail string // what the database says besides, without values of the record; may be ""
+	Code   string // the database's own code, as "SQLSTATE 53100"; "" = none
+	Detail string // further text of the database, without values of the record; may be ""
 }
 
-// String says why in plain words. It names no value of the record and no secret.
+// String says in plain words why the database refused. It contains no value of the record and no secret.
 func (r Refusal) String() string {
 	said := r.Code
 	if r.Detail != "" {
