@@ -19,9 +19,10 @@ type Lanes interface {
 	// MarkSent records the receipts and counts the attempt. It keeps the attempt only where earlier attempts failed.
 	// A delivery that is not pending stays as it is.
 	//
-	// MarkSent returns ErrFenced and records nothing in two cases: the epoch of a receipt is not the recorded one any
-	// more, or node does not hold the lane any more. In the first case the rebuild of the new epoch may have passed
-	// the delivery, so the delivery must stay pending. An empty node skips the check of the lane.
+	// MarkSent does not record a receipt whose epoch is not the recorded one any more, nor a receipt in a lane that
+	// node does not hold any more. It then records the other receipts and returns ErrFenced. The rebuild of a newer
+	// epoch may have passed such a delivery, so the delivery must stay pending. An empty node skips the check of the
+	// lane.
 	MarkSent(ctx context.Context, node string, receipts []Receipt, made Attempt) error
 	// MarkAttempt counts and keeps a failed attempt. The deliveries stay pending.
 	MarkAttempt(ctx context.Context, seqs []int64, made Attempt) error

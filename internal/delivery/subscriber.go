@@ -13,7 +13,7 @@ type Subscriber struct {
 	// language of the subscriber's texts, such as "zh"; "" = the notice's text without a language
 	Language string
 	Mail     []string          // addresses, as "Ann Lee <ann@example.com>" or "ann@example.com"; a role may have several
-	Phone    string            // in the form that the SMS gateway wants, such as +8613800000000
+	Phone    string            // in the form that the gateway wants, such as +8613800000000
 	Alias    string            // a name by which other systems know the subscriber
 	Tags     []string          // groups of other systems, in no order
 	Channels map[string]string // addresses in other channels by the name of the channel, such as a registration id of jpush
