@@ -193,15 +193,15 @@ func (w *Watch) try(ctx context.Context) {
 	}
 }
 
-// taken records that the ledger took a tried commit. It closes the refusals of work that nobody has tried again for a
-// while.
+// taken records that the ledger took a tried commit. It closes refusals older than holdFor: nobody has tried that
+// work since.
 func (w *Watch) taken() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	now := time.Now()
 	w.tries = 0
 	if w.blocked != nil {
-		w.opts.Logger.Info("Ledger takes commits again: all work continues", "refused_for", now.Sub(w.blocked.at))
+		w.opts.Logger.Info("Ledger takes commits again. All work continues.", "refused_for", now.Sub(w.blocked.at))
 		w.blocked = nil
 	}
 	for _, a := range w.accounts {
@@ -220,7 +220,7 @@ func (w *Watch) refused(why ledger.Refusal) {
 	}
 	since := time.Now()
 	if w.blocked == nil {
-		w.opts.Logger.Error("Ledger refuses every commit: runs wait and clients get errors until it takes one. The node tries a commit every 5 s", "reason", why.String())
+		w.opts.Logger.Error("Ledger refuses every commit: runs wait and clients get errors. The node tries a commit every 5 s.", "reason", why.String())
 	} else {
 		since = w.blocked.at
 	}
