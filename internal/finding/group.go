@@ -22,16 +22,16 @@ type Group struct {
 	// keys.
 	Rows []int
 
-	prior    State // state of a member at the last notice; its Phase is 0 where no member was firing
-	after    State // state that the notice gives its members
-	priority int   // highest priority of Rows
-	known    int   // highest priority of members that are part of the baseline
-	joined   bool
-	differs  bool
-	told     bool
-	untold   bool
-	heldBy   string // ids of the silences that hold the notice back; "" = none
-	changes  []int
+	prior     State // state of a member at the last notice; its Phase is 0 where no member was firing
+	after     State // state that the notice gives its members
+	priority  int   // highest priority of Rows
+	known     int   // highest priority of members that are part of the baseline
+	joined    bool
+	differs   bool
+	isTold    bool   // The run makes a notice of the group.
+	hasFailed bool   // No notice could be made of the group.
+	heldBy    string // ids of the silences that hold the notice back; "" = none
+	changes   []int
 }
 
 // Join is Look and See for a row of a rule that groups. Groups decides about notices when all rows have been seen.
@@ -80,7 +80,7 @@ func (r *Run) Groups() []*Group {
 	var list []*Group
 	for _, g := range r.groups {
 		if r.decideGroup(g); g.Kind != None {
-			g.told = true
+			g.isTold = true
 			list = append(list, g)
 		}
 	}
@@ -155,11 +155,11 @@ func (r *Run) decideGroup(g *Group) {
 	case r.policy.RepeatInterval > 0 && !g.prior.Baseline && r.due.Sub(g.prior.LastNotified) >= r.policy.RepeatInterval:
 		g.Kind = Remind
 	}
-	g.after = g.prior.told(&SeenRow{Priority: g.priority}, r.due)
+	g.after = g.prior.withNotice(&SeenRow{Priority: g.priority}, r.due)
 }
 
-// on returns the member's state with the notice of its group.
-func (g *Group) on(st State) State {
+// member returns the member's state with the notice of its group.
+func (g *Group) member(st State) State {
 	st.Term, st.Episode, st.Priority, st.LastNotified = g.after.Term, g.after.Episode, g.after.Priority, g.after.LastNotified
 	st.Ordinal, st.NoticeID = g.after.Ordinal, g.after.NoticeID
 	st.Silenced, st.Baseline = "", false
@@ -168,11 +168,11 @@ func (g *Group) on(st State) State {
 
 // HoldGroup withdraws a group whose notice silences hold back; by has their ids. Its members fire. Those that fire in
 // the group for the first time count as such again in the next run.
-func (r *Run) HoldGroup(g *Group, by string) { g.told, g.heldBy = false, by }
+func (r *Run) HoldGroup(g *Group, by string) { g.isTold, g.heldBy = false, by }
 
 // Untold withdraws a group whose notice could not be made. Findings that fire in the group for the first time stay as
 // they were before the run, so that the next run tries again.
-func (r *Run) Untold(g *Group) { g.told, g.untold = false, true }
+func (r *Run) Untold(g *Group) { g.isTold, g.hasFailed = false, true }
 
 // settleGroups records the states of all rows, and of known findings whose rows could not be judged.
 func (r *Run) settleGroups() {
@@ -180,11 +180,11 @@ func (r *Run) settleGroups() {
 		m := &r.members[i]
 		if g := r.groups[m.after.Group]; g != nil && m.after.Phase == Firing {
 			switch {
-			case g.untold && m.joins:
+			case g.hasFailed && m.joins:
 				m.after = m.before
 			case g.heldBy != "":
 				m.hold(g, r.res.Scope.Term, r.due)
-			case g.told:
+			case g.isTold:
 				m.after.Watched = m.row.Watched
 			}
 		}
@@ -213,7 +213,7 @@ func (m *member) hold(g *Group, term int64, due time.Time) {
 
 func (r *Run) tellGroups() {
 	for _, g := range r.telling {
-		if g.told {
+		if g.isTold {
 			r.res.tell(Tell{Kind: g.Kind, Group: g.Key, Change: g.changes[0], Members: g.changes, prior: priorOf(&g.prior)})
 		}
 	}

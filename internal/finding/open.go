@@ -292,8 +292,8 @@ func (r *Run) Learn(states []State) {
 	}
 }
 
-// Missing returns the hashes of the findings that no row has shown and that this may change. The caller must pass
-// these findings to Learn before Finish.
+// Missing returns the hashes of the findings that no row has shown and whose state may change for that reason. The
+// caller must pass these findings to Learn before Finish.
 func (r *Run) Missing(noData bool) []Hash {
 	if noData && r.policy.KeepLast {
 		return nil

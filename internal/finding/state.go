@@ -135,7 +135,7 @@ func (p Policy) decide(st State, row *SeenRow, now *Scope, due time.Time) (State
 			st.Priority, st.Watched = row.Priority, row.Watched
 			return st, None
 		}
-		return st.told(row, due), Fire
+		return st.withNotice(row, due), Fire
 	}
 	if !st.AbsentSince.IsZero() {
 		st.AbsentSince = time.Time{} // seen again before keep_firing_for was over: the episode goes on
@@ -143,13 +143,13 @@ func (p Policy) decide(st State, row *SeenRow, now *Scope, due time.Time) (State
 	st = st.watching(row.Watched)
 	switch {
 	case st.Ordinal == 0 && !st.Baseline:
-		return st.told(row, due), Fire // held back until now
+		return st.withNotice(row, due), Fire // held back until now
 	case row.Priority > st.Priority:
-		return st.told(row, due), Rise
+		return st.withNotice(row, due), Rise
 	case row.Watched != st.Watched:
-		return st.told(row, due), Differ
+		return st.withNotice(row, due), Differ
 	case p.RepeatInterval > 0 && !st.Baseline && due.Sub(st.LastNotified) >= p.RepeatInterval:
-		return st.told(row, due), Remind
+		return st.withNotice(row, due), Remind
 	}
 	return st, None
 }
@@ -168,8 +168,8 @@ func watchedColumns(watched string) string {
 	return columns
 }
 
-// told records one more firing notice. Result.Told sets its id once the notice exists.
-func (st State) told(row *SeenRow, due time.Time) State {
+// withNotice records one more firing notice. Result.Told sets its id once the notice exists.
+func (st State) withNotice(row *SeenRow, due time.Time) State {
 	st.Priority, st.Watched, st.LastNotified, st.Baseline = row.Priority, row.Watched, due, false
 	st.Group = "" // a notice of its own, even if the finding belonged to a group before the rule changed
 	st.Ordinal++

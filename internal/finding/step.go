@@ -229,7 +229,7 @@ func (r *Run) unseen() []State {
 func (r *Run) update(before, after State, shown bool) {
 	g := r.groups[after.Group]
 	switch {
-	case g == nil || after.Phase != Firing || !g.told:
+	case g == nil || after.Phase != Firing || !g.isTold:
 		r.change(before, after)
 		return
 	case !shown && after.Ordinal == 0:
@@ -237,7 +237,7 @@ func (r *Run) update(before, after State, shown bool) {
 		r.change(before, after)
 		return
 	}
-	r.change(before, g.on(after))
+	r.change(before, g.member(after))
 	g.changes = append(g.changes, len(r.res.Changes)-1)
 }
 

@@ -140,9 +140,9 @@ func hashed(prefix, rule, scope, key, episode string, status Status, ordinal int
 	return (prefix + day + idEncoding.EncodeToString(sum[:16]))[:len(prefix)+idLength]
 }
 
-// Origin is what made a notice: a run, or a request of a business system. It is a hash of what every notice carries, so that a
-// delivery hours later, on another node, still knows where it comes from, and nothing is stored for it. Logs show ID; traces
-// have it as their id, with Span as the id of their first span.
+// Origin identifies what made a notice: a run, or a request of a business system. It is a hash of fields that every
+// notice carries. So any node can compute it, even hours later, and nothing is stored for it. Logs show ID. Traces
+// have ID as their id, and Span as the id of their first span.
 type Origin struct {
 	ID   [16]byte
 	Span [8]byte
