@@ -231,7 +231,7 @@ var bookTests = []testCase{
 	}},
 }
 
-// enters puts an entry and checks whether it was new.
+// enters puts an entry and checks whether the ledger reports it as new.
 func (f *base) enters(t testing.TB, s delivery.Subscriber, added bool) {
 	t.Helper()
 	got, err := f.PutSubscriber(t.Context(), Ann, s)

@@ -9,7 +9,7 @@ import (
 	"tallyman/internal/ledger"
 )
 
-// setBack is by how much the clock goes back in these tests.
+// setBack is how far the clock goes back in these tests.
 const setBack = 10 * time.Minute
 
 // turn sets the ledger's clock back and begins the next term.
@@ -42,7 +42,7 @@ var clockTests = []testCase{
 		}
 		began := start.Add(-setBack)
 		equal(t, ledger.ClockState{Term: ledger.Term{Number: 1, Began: began, Back: setBack}, Machine: began, Seen: began}, f.readClock(t))
-		noError(t, f.SeeTime(t.Context(), was)) // of a node that has not heard of the term
+		noError(t, f.SeeTime(t.Context(), was)) // from a node that does not know the new term
 		equal(t, began, f.readClock(t).Seen)
 	}},
 	{"the latest time that nodes have seen is kept", func(t *testing.T, f *fixture) {
@@ -145,7 +145,7 @@ var clockTests = []testCase{
 		f.turn(t)
 		_, err := f.Claim(t.Context(), rule, scope, 1, due(1), "b", lease)
 		isError(t, ledger.ErrBusy, err)
-		f.clock.Add(lease) // what was left of it, and no more
+		f.clock.Add(lease) // the rest of the lease
 		left, err := f.Abandoned(t.Context())
 		noError(t, err)
 		equal(t, 1, len(left))
@@ -215,7 +215,7 @@ var clockTests = []testCase{
 	}},
 	{"a node that goes by another time expires and prunes by that time", func(t *testing.T, f *fixture) {
 		if f.db.OneNode {
-			return // the file is open once; NodeTime of it is held by its own tests
+			return // only one ledger can open the file; tests of sqlite cover NodeTime
 		}
 		f.subscribed(t)
 		n := newNotice("n_1")

@@ -69,22 +69,22 @@ var laneTests = []testCase{
 		f.acquires(t, b, "b", false)
 		f.hasLanes(t, b)
 		f.clock.Add(lease / 2)
-		f.acquires(t, f, "a", true) // renews
+		f.acquires(t, f, "a", true) // renewed by the holder
 		f.clock.Add(lease - time.Microsecond)
 		f.acquires(t, b, "b", false)
-		noError(t, b.ReleaseLane(t.Context(), inboxLane, "b")) // not b's
+		noError(t, b.ReleaseLane(t.Context(), inboxLane, "b")) // b does not hold the lane
 		f.acquires(t, b, "b", false)
 		f.clock.Add(time.Microsecond)
 		f.hasLanes(t, b, inboxLane)
 		f.acquires(t, b, "b", true)
-		noError(t, f.ReleaseLane(t.Context(), inboxLane, "a")) // too late
+		noError(t, f.ReleaseLane(t.Context(), inboxLane, "a")) // a does not hold the lane any more
 		f.acquires(t, f, "a", false)
 		noError(t, b.ReleaseLane(t.Context(), inboxLane, "b"))
 		f.acquires(t, f, "a", true)
 		noError(t, f.ReleaseLane(t.Context(), inboxLane, "a"))
 		f.send(t, f.pending(t, inboxLane), "", 1)
 		f.hasLanes(t, b)
-		f.acquires(t, b, "b", true) // an empty lane may be held
+		f.acquires(t, b, "b", true) // a lane without deliveries can be taken
 		noError(t, f.ReleaseLane(t.Context(), ledger.Lane{Sink: "nobody"}, "a"))
 	}},
 }
@@ -190,15 +190,17 @@ var inboxTests = []testCase{
 		equal(t, one, s)
 
 		two := ledger.IndexState{Epoch: "e2"}
-		isError(t, ledger.ErrFenced, b.BeginEpoch(t.Context(), inboxSink, "e1", two, "b", lease)) // a builds it
+		// a rebuilds under a lease in force
+		isError(t, ledger.ErrFenced, b.BeginEpoch(t.Context(), inboxSink, "e1", two, "b", lease))
 		isError(t, ledger.ErrFenced, f.FinishEpoch(t.Context(), inboxSink, "e0"))
 		noError(t, f.FinishEpoch(t.Context(), inboxSink, "e1"))
 		noError(t, b.BeginEpoch(t.Context(), inboxSink, "e1", two, "b", lease))
 		isError(t, ledger.ErrFenced, f.BeginEpoch(t.Context(), inboxSink, "e1", two, "a", lease))
 		isError(t, ledger.ErrFenced, f.FinishEpoch(t.Context(), inboxSink, "e1"))
-		f.clock.Add(lease) // b died
+		f.clock.Add(lease) // the lease of b runs out
 		noError(t, f.BeginEpoch(t.Context(), inboxSink, "e2", ledger.IndexState{Epoch: "e3"}, "a", lease))
-		noError(t, f.BeginEpoch(t.Context(), inboxSink, "e3", ledger.IndexState{Epoch: "e4"}, "a", lease)) // a begins anew
+		// a begins another epoch
+		noError(t, f.BeginEpoch(t.Context(), inboxSink, "e3", ledger.IndexState{Epoch: "e4"}, "a", lease))
 		noError(t, f.FinishEpoch(t.Context(), inboxSink, "e4"))
 		s, err = f.IndexState(t.Context(), inboxSink)
 		noError(t, err)
@@ -227,7 +229,7 @@ var inboxTests = []testCase{
 		notices[3].ExpiresAt = start.Add(time.Hour)
 		f.commit(t, 1, to([]ledger.Target{inbox}, notices...))
 		list := f.pending(t, inboxLane)
-		// Scores beyond 2^53, given against the order of seq.
+		// Scores above 2^53, in another order than seq.
 		var receipts []delivery.Receipt
 		for i, d := range list[:6] {
 			receipts = append(receipts, delivery.Receipt{Seq: d.Seq, Score: 1<<60 - int64(i)})

@@ -260,12 +260,12 @@ var removalTests = []testCase{
 		f.subscribed(t)
 		f.commit(t, 1, to([]ledger.Target{inbox}, newNotice("n_a"), newNotice("n_b")), insert("a", "b")...)
 		unread := portion(1, "a", "b")
-		f.commit(t, 2, nil) // a run came after it was read
+		f.commit(t, 2, nil) // a run after the findings were read
 		f.refuses(t, unread)
 		f.refuses(t, portion(2, "a", "other"))
 		f.hasFindings(t, firing("a"), firing("b"))
 		f.forgets(t, portion(2, "a"))
-		f.refuses(t, portion(2, "a")) // as another node that read it, too
+		f.refuses(t, portion(2, "a")) // another node with the same old findings
 		last := portion(2)
 		last.Last = true
 		f.forgets(t, last)
@@ -318,7 +318,7 @@ var removalPushTests = []testCase{
 					return err
 				}
 			}
-			return errors.New("it is never closed")
+			return errors.New("the rule is never closed")
 		})
 		equal(t, 2*many, len(f.pending(t, inboxLane)))
 		f.hasRemoved(t, nil)
@@ -333,7 +333,8 @@ func keysOf(states []finding.State) []string {
 	return keys
 }
 
-// portion closes the findings of these keys, whose notices insert names, after the n-th run.
+// portion makes a portion that closes the findings with these keys after the n-th run. Their notices are those that
+// insert names.
 func portion(n int, keys ...string) *ledger.ForgetPortion {
 	p := &ledger.ForgetPortion{Rule: rule, Scope: scope, LastDue: due(n), Keys: keys}
 	for _, key := range keys {
@@ -359,7 +360,7 @@ func (f *base) refuses(t testing.TB, p *ledger.ForgetPortion) {
 	isError(t, ledger.ErrFenced, err)
 }
 
-// commitBack commits the n-th run of a rule whose resolutions go there.
+// commitBack commits the n-th run of a rule whose resolutions go to back.
 func (f *base) commitBack(t testing.TB, n int, back []ledger.Target) {
 	t.Helper()
 	c := f.claim(t, n)
@@ -385,7 +386,7 @@ func (f *base) hasRemoved(t testing.TB, want []ledger.RemovedScope, known ...str
 	equal(t, want, f.removed(t, known))
 }
 
-// forget closes all that is not known, without a word, and returns how many rules and scopes went.
+// forget closes all rules and scopes that are not in known, without resolutions, and returns how many.
 func (f *base) forget(t testing.TB, known ...string) int {
 	t.Helper()
 	removed := f.removed(t, known)

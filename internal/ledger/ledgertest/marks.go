@@ -95,7 +95,7 @@ var markTests = []testCase{
 		equal(t, 4, n) // n_1 to the role, n_2 to user:2, n_3 to the role and to user:2
 		f.commit(t, 2, to([]ledger.Target{each(delivery.UnlessRead), inbox}, newNotice("n_4")))
 		f.reads(t, readAll("user:1", 9, 1, "user:1"))
-		f.send(t, f.pending(t, inboxLane), "", 4) // read before the ledger knew its score
+		f.send(t, f.pending(t, inboxLane), "", 4) // the user read the notice before the ledger knew its score
 		f.clock.Add(time.Minute)
 		hasOpen := func(sink string, want ...string) {
 			t.Helper()
@@ -175,7 +175,7 @@ var markTests = []testCase{
 	}},
 }
 
-// markOf is a mark of a user as the user alone.
+// markOf makes a mark of a user without roles.
 func markOf(id, user string, kind ledger.MarkKind) ledger.Mark {
 	return ledger.Mark{Notice: id, Warehouse: warehouse, User: user, As: []string{user}, Kind: kind, At: start.Add(time.Second)}
 }
@@ -199,7 +199,7 @@ func (f *base) claimAll(t testing.TB, sink string) delivery.Claims {
 	return claims
 }
 
-// canceledBecause checks which deliveries of a sink were canceled, and why, by the id of the notice.
+// canceledBecause checks the canceled deliveries of a sink, and their reasons by notice id.
 func (f *base) canceledBecause(t testing.TB, sink string, want map[string]string) {
 	t.Helper()
 	list, err := f.ListDeliveries(t.Context(), ledger.DeliveryFilter{Sink: sink, States: []ledger.DeliveryState{ledger.DeliveryCanceled}, Limit: 100})
@@ -298,7 +298,7 @@ var readAllTests = []testCase{
 		f.subscribe(t, ledger.Subscription{Type: "REP_NOTICE", Warehouse: "*", Subscriber: "role:keeper"})
 		until := ledger.Target{Sink: "sms", Strategy: &delivery.Strategy{Kind: delivery.Delayed, Delay: time.Minute, Unless: delivery.UnlessRead}}
 		f.commit(t, 1, to([]ledger.Target{until, inbox}, newNotice("n_1"), newNotice("n_2"), newNotice("n_3")))
-		// They lie in the inboxes, where their users see them, and the ledger does not know yet.
+		// The notices are in the inboxes, where their users see them. The ledger does not know that yet.
 		score := f.clock.Now().UnixMicro()
 		for user, upTo := range map[string]int64{"user:1": score + 1, "user:2": score, "user:9": score + 2} {
 			r := readAll(user, upTo, 0, "role:keeper")
@@ -310,7 +310,7 @@ var readAllTests = []testCase{
 			equal(t, 0, n)
 		}
 		lie := f.pending(t, inboxLane)
-		for range 2 { // whoever repeats it changes nothing
+		for range 2 { // a repeated call changes nothing
 			f.send(t, lie, "", score)
 		}
 		f.canceledBecause(t, "sms", map[string]string{"n_1": "read by user:1", "n_2": "read by user:1"})
@@ -366,7 +366,7 @@ var readAllTests = []testCase{
 	}},
 }
 
-// readAll is one of a user so many minutes after the start.
+// readAll makes a read-all of a user, that many minutes after the start.
 func readAll(user string, upTo int64, minutes int, inboxes ...string) ledger.ReadAll {
 	return ledger.ReadAll{Warehouse: warehouse, User: user, Inboxes: inboxes, UpTo: upTo, At: start.Add(time.Duration(minutes) * time.Minute)}
 }
@@ -377,7 +377,7 @@ func (f *base) reads(t testing.TB, r ledger.ReadAll) {
 	noError(t, err)
 }
 
-// markPages reads all pages of one mark.
+// markPages reads all pages, one mark each.
 func (f *base) markPages(t testing.TB, page func(context.Context, delivery.Mark, int) ([]delivery.Mark, error), after delivery.Mark) []delivery.Mark {
 	t.Helper()
 	var got []delivery.Mark

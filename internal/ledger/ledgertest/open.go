@@ -9,7 +9,8 @@ import (
 	"tallyman/internal/ledger"
 )
 
-// hasOpen compares what a run reads that knows the open findings by their outlines, with all findings in the order of their keys.
+// hasOpen compares the outlines and findings that a run with outlines reads with all findings, in the order of their
+// keys.
 func (f *base) hasOpen(t testing.TB, want []finding.State) {
 	t.Helper()
 	open, err := f.Open(t.Context(), rule, scope)

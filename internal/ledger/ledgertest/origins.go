@@ -10,15 +10,15 @@ import (
 
 const wms = "wms"
 
-// everyMinute asks the source wms for subscriptions.
+// everyMinute claims a query of the source wms for subscriptions.
 var everyMinute = ledger.OriginClaim{OriginKey: ledger.OriginKey{Kind: ledger.OriginSubscriptions, Name: wms}, Question: "q1", Every: time.Minute, Within: 3 * time.Minute}
 
-// ofWMS is a subscription that comes from the source wms.
+// ofWMS makes a subscription whose origin is the source wms.
 func ofWMS(warehouse, subscriber string) ledger.Subscription {
 	return ledger.Subscription{Type: "REP_NOTICE", Warehouse: warehouse, Subscriber: subscriber, Origin: wms}
 }
 
-// takes claims the next question, and takes the list.
+// takes claims the next query, and takes the list.
 func (f *base) takes(t testing.TB, subs ...ledger.Subscription) ledger.OriginChange {
 	t.Helper()
 	f.clock.Add(time.Minute)
@@ -32,7 +32,7 @@ func (f *base) takes(t testing.TB, subs ...ledger.Subscription) ledger.OriginCha
 	return c
 }
 
-// origin is the only one.
+// origin returns the only origin.
 func (f *base) origin(t testing.TB) ledger.SubscriptionOrigin {
 	t.Helper()
 	list, err := f.other(t).SubscriptionOrigins(t.Context())
@@ -43,7 +43,7 @@ func (f *base) origin(t testing.TB) ledger.SubscriptionOrigin {
 	return list[0]
 }
 
-// listing has the source wms list a subscription in each of the warehouses.
+// listing makes the source wms list a subscription in each of the warehouses.
 func listing(warehouses ...string) func(context.Context, ledger.Ledger, ledger.Author) error {
 	return func(ctx context.Context, l ledger.Ledger, who ledger.Author) error {
 		token, _, err := l.ClaimOrigin(ctx, ledger.OriginClaim{OriginKey: everyMinute.OriginKey})
@@ -58,7 +58,7 @@ func listing(warehouses ...string) func(context.Context, ledger.Ledger, ledger.A
 	}
 }
 
-// emptied has the source wms list nothing, which waits.
+// emptied makes the source wms return an empty list, which waits for an operator.
 func emptied(ctx context.Context, l ledger.Ledger) error { return listing()(ctx, l, Ann) }
 
 var originTests = []testCase{
@@ -115,7 +115,7 @@ var originTests = []testCase{
 		noError(t, err)
 		equal(t, false, claimed)
 		f.clock.Add(2 * time.Minute)
-		_, claimed, err = other.ClaimOrigin(t.Context(), everyMinute) // the source may be slow
+		_, claimed, err = other.ClaimOrigin(t.Context(), everyMinute) // the answer may still come
 		noError(t, err)
 		equal(t, false, claimed)
 		f.clock.Add(time.Minute)
@@ -134,13 +134,13 @@ var originTests = []testCase{
 		anew.Question, anew.Anew = "q2", true
 		token, _, err := f.ClaimOrigin(t.Context(), everyMinute)
 		noError(t, err)
-		_, claimed, err := f.ClaimOrigin(t.Context(), anew) // the other question has no answer yet
+		_, claimed, err := f.ClaimOrigin(t.Context(), anew) // the other query has no answer yet
 		noError(t, err)
 		equal(t, false, claimed)
 		noError(t, f.FailOrigin(t.Context(), everyMinute.OriginKey, token, "gone"))
 		again := everyMinute
 		again.Anew = true
-		_, claimed, err = f.ClaimOrigin(t.Context(), again) // it is the same question
+		_, claimed, err = f.ClaimOrigin(t.Context(), again) // the query is the same
 		noError(t, err)
 		equal(t, false, claimed)
 		_, claimed, err = f.ClaimOrigin(t.Context(), anew)

@@ -14,7 +14,7 @@ const gateway = "gateway"
 
 var gatewayLane = ledger.Lane{Sink: gateway}
 
-// by is the push channel under a strategy.
+// by is the push channel with a strategy.
 func by(s delivery.Strategy) ledger.Target { return ledger.Target{Sink: gateway, Strategy: &s} }
 
 var (
@@ -105,7 +105,7 @@ func (f *pushChecks) claimPushes(t testing.TB, node string, limit int) delivery.
 	return got
 }
 
-// settle records that all attempts ended alike.
+// settle settles all claims with the same result.
 func (f *pushChecks) settle(t testing.TB, list []delivery.PushClaim, kind delivery.SettleKind, after time.Duration) {
 	t.Helper()
 	noError(t, f.SettlePushes(t.Context(), settled(list, kind, after)))
@@ -138,7 +138,7 @@ func (f *pushChecks) hasGateway(t testing.TB, want map[ledger.DeliveryState]int6
 	equal(t, want, counts[gateway])
 }
 
-// living makes a notice that begins to live for a day at the time.
+// living makes a notice that is created at the time and lives for a day.
 func living(id string, at time.Time) *notice.Notice {
 	n := newNotice(id)
 	n.CreatedAt, n.ExpiresAt = at, at.Add(24*time.Hour)
@@ -162,7 +162,7 @@ var pushSettleTests = []testCase{
 		f.hasAttempts(t, got[3].Seq, ledger.DeliveryPending, 0, "")
 		next := f.claimPushes(t, "b", 10)
 		equal(t, []int64{got[3].Seq}, claimedSeqs(next))
-		equal(t, lease, next.Next) // both: that lease, and the minute until the other is due again
+		equal(t, lease, next.Next) // both the lease and the minute until the other delivery is due
 		f.clock.Add(time.Minute)
 		next = f.claimPushes(t, "b", 10)
 		equal(t, []int64{got[3].Seq, got[2].Seq}, claimedSeqs(next)) // the earliest due first
@@ -181,7 +181,7 @@ var pushSettleTests = []testCase{
 			equal(t, 0, len(f.claimPushes(t, "a", 1).List))
 		}
 		f.settle(t, got, delivery.SettleAgain, 0)
-		f.settle(t, got, delivery.SettleAgain, time.Hour) // the answer to the first was lost
+		f.settle(t, got, delivery.SettleAgain, time.Hour) // repeated, as after a lost answer
 		f.settle(t, got, delivery.SettleFailed, 0)
 		f.hasAttempts(t, got[0].Seq, ledger.DeliveryPending, 1, "no route")
 		got = f.claimPushes(t, "b", 1).List
@@ -241,7 +241,7 @@ var pushSettleTests = []testCase{
 	}},
 	{"what is past its deadline or whose notice has expired ends, and is never claimed", func(t *testing.T, f *fixture) {
 		f.register(t)
-		f.endPushes(t, 0, 0) // nothing was ever sent there
+		f.endPushes(t, 0, 0) // nothing was ever delivered to the channel
 		both := newNotice("n_both")
 		both.ExpiresAt = start.Add(time.Minute)
 		f.commit(t, 1, to([]ledger.Target{important}, newNotice("n_expiring")))
@@ -253,7 +253,7 @@ var pushSettleTests = []testCase{
 		equal(t, []string{"n_expiring", "n_late"}, sorted(claimedIDs(f.claimPushes(t, "a", 10))))
 		f.endPushes(t, 0, 1)
 		f.clock.Add(time.Microsecond)
-		f.endPushes(t, 1, 0) // claimed as it is
+		f.endPushes(t, 1, 0) // although the delivery is claimed
 		f.endPushes(t, 0, 0)
 		f.clock.Add(23 * time.Hour)
 		equal(t, delivery.Claims{At: f.clock.Now()}, f.claimPushes(t, "a", 10))
@@ -286,7 +286,7 @@ var pushSettleTests = []testCase{
 	}},
 }
 
-// hasAttempts checks how a delivery stands.
+// hasAttempts checks the state of a delivery.
 func (f *pushChecks) hasAttempts(t testing.TB, seq int64, state ledger.DeliveryState, attempts int, lastError string) {
 	t.Helper()
 	d, err := f.Delivery(t.Context(), seq)
@@ -320,7 +320,7 @@ var pushPruneTests = []testCase{
 		whole := newNotice("n_00000")
 		f.settle(t, f.claimPushes(t, "a", 10).List, delivery.SettleAgain, time.Hour)
 		f.clock.Add(365 * 24 * time.Hour)
-		f.endPushes(t, 0, 1) // the one that expires with its notice
+		f.endPushes(t, 0, 1) // the delivery that expires with its notice
 		removed, err := f.Prune(t.Context(), f.clock.Now(), 5)
 		noError(t, err)
 		equal(t, int64(0), removed)
@@ -342,7 +342,7 @@ var pushPruneTests = []testCase{
 		equal(t, untilSent.Strategy, sent.Strategy)
 		removed, err = f.Prune(t.Context(), f.clock.Now(), 5)
 		noError(t, err)
-		equal(t, int64(4), removed) // the one that was sent and the one that stays canceled, with their notices
+		equal(t, int64(4), removed) // the sent delivery and the canceled one, with their notices
 	}},
 	{"what has expired long ago at a push channel that is gone holds up nothing once it is back", func(t *testing.T, f *fixture) {
 		f.register(t)

@@ -21,7 +21,7 @@ var pushCommitTests = []testCase{
 		first := f.claimPushes(t, "a", 10)
 		equal(t, []string{"k_a", "other_a"}, claimedIDs(first))
 		equal(t, lease, first.Next)
-		f.settle(t, first.List, delivery.SettleAgain, 2*time.Second) // over retries, too
+		f.settle(t, first.List, delivery.SettleAgain, 2*time.Second) // also while it is retried
 		equal(t, 2*time.Second, f.claimPushes(t, "a", 10).Next)
 		f.clock.Add(2 * time.Second)
 		var got []string
@@ -98,7 +98,7 @@ var pushCommitTests = []testCase{
 		claims = f.mails(t)
 		equal(t, []string{"k_c"}, claimedIDs(delivery.Claims{List: claims}))
 		equal(t, [][]string{{"role:keeper"}}, recipientsOf(claims))
-		// The inbox has its recipients as before.
+		// The inbox has the same recipients as before.
 		equal(t, []string{"role:keeper", "user:1", "user:2"}, f.pending(t, inboxLane)[0].Recipients)
 	}},
 	{"a commit of the same notices again adds nothing", func(t *testing.T, f *fixture) {
@@ -171,7 +171,7 @@ var pushOverTests = []testCase{
 		f.hasAttempts(t, 1, ledger.DeliveryCanceled, 0, "the finding is over")
 		f.hasAttempts(t, 3, ledger.DeliveryCanceled, 0, "the finding is over")
 		f.hasGateway(t, map[ledger.DeliveryState]int64{0: 1, 4: 2})
-		got, err := f.ClaimPushes(t.Context(), "sms", "a", lease, 10) // no resolution went there
+		got, err := f.ClaimPushes(t.Context(), "sms", "a", lease, 10) // the channel got no resolution
 		noError(t, err)
 		equal(t, []string{"k_a"}, claimedIDs(got))
 	}},
@@ -186,7 +186,7 @@ var pushOverTests = []testCase{
 		f.settle(t, f.claimPushes(t, "a", 10).List, delivery.SettleSent, 0)
 		f.commit(t, 3, to([]ledger.Target{late}, ofEpisode("k", 2, start), ofEpisode("new", 2, start)))
 		done := f.resolve(t, 4, important, ofEpisode("k", 2, start), ofEpisode("new", 2, start))
-		equal(t, 1, done.Deliveries) // new was told of in another episode only
+		equal(t, 1, done.Deliveries) // the channel knows "new" only from another episode
 		equal(t, []string{"over k_c"}, claimedIDs(f.claimPushes(t, "a", 10)))
 		f.hasGateway(t, map[ledger.DeliveryState]int64{0: 1, 1: 3, 4: 2})
 	}},
@@ -203,7 +203,7 @@ var pushOverTests = []testCase{
 	}},
 	{"what was told of another episode after this one began, as runs that come late do, is not taken back again", func(t *testing.T, f *fixture) {
 		f.register(t)
-		before := ofEpisode("k", 3, start.Add(-time.Hour)) // made when the next episode was due already
+		before := ofEpisode("k", 3, start.Add(-time.Hour)) // created when the next episode was due already
 		f.commit(t, 1, to([]ledger.Target{important}, before))
 		f.settle(t, f.claimPushes(t, "a", 10).List, delivery.SettleSent, 0)
 		f.commit(t, 2, to([]ledger.Target{delayed(time.Hour, "")}, ofEpisode("k", 4, start)))
@@ -217,7 +217,7 @@ var pushOverTests = []testCase{
 		f.clock.Add(lease)
 		equal(t, 1, f.resolve(t, 2, important, ofKey("k", 0)).Deliveries)
 		got = append(got, f.claimPushes(t, "b", 10).List...)
-		equal(t, 2, len(got)) // the resolution waits until it is known
+		equal(t, 2, len(got)) // the resolution waits for the claimed delivery
 		f.settle(t, got[1:], delivery.SettleSent, 0)
 		equal(t, []string{"over k_a"}, claimedIDs(f.claimPushes(t, "b", 10)))
 	}},
@@ -244,7 +244,7 @@ var pushOverTests = []testCase{
 		claims := f.mails(t)
 		f.settle(t, claims[:1], delivery.SettleSent, 0)
 		f.settle(t, claims[1:2], delivery.SettleFailed, 0)
-		f.settle(t, claims[2:], delivery.SettleRelease, 0) // it waits untried
+		f.settle(t, claims[2:], delivery.SettleRelease, 0) // pending and never tried
 		each.Recipients = nil
 		equal(t, 1, f.resolve(t, 2, each, ofKey("k", 0)).Deliveries)
 		equal(t, [][]string{{"user:1"}}, recipientsOf(f.mails(t)))
@@ -262,9 +262,9 @@ var pushOverTests = []testCase{
 		f.settle(t, claimed, delivery.SettleAgain, 0)
 		f.hasAttempts(t, claimed[0].Seq, ledger.DeliveryCanceled, 0, "the finding is over")
 		equal(t, []string{"other_a"}, claimedIDs(f.claimPushes(t, "a", 10)))
-		f.settle(t, claimed, delivery.SettleSent, 0) // it had been in time
+		f.settle(t, claimed, delivery.SettleSent, 0) // the attempt was in time
 		f.hasGateway(t, map[ledger.DeliveryState]int64{0: 2, 1: 1, 4: 1})
-		f.clock.Add(time.Hour) // what does not care for that goes on, at its time
+		f.clock.Add(time.Hour) // the other deliveries go on, at their time
 		equal(t, []string{"other_a", "k_c"}, claimedIDs(f.claimPushes(t, "a", 10)))
 	}},
 	{"of digests, which share a key, only the one that is over is canceled", func(t *testing.T, f *fixture) {
@@ -321,7 +321,7 @@ var pushOverTests = []testCase{
 	}},
 }
 
-// ofEpisode makes the n-th notice of a finding, made in the episode that began then.
+// ofEpisode makes the n-th notice of a finding, in the episode that began at that time.
 func ofEpisode(key string, n int, began time.Time) *notice.Notice {
 	out := ofKey(key, n)
 	out.Episode = strconv.FormatInt(began.UnixMicro(), 10)
@@ -329,7 +329,7 @@ func ofEpisode(key string, n int, began time.Time) *notice.Notice {
 	return out
 }
 
-// resolve commits notices that take the firing ones back.
+// resolve commits resolutions of the firing notices.
 func (f *pushChecks) resolve(t testing.TB, n int, back ledger.Target, firing ...*notice.Notice) ledger.CommitResult {
 	t.Helper()
 	var notices []ledger.NewNotice

@@ -11,7 +11,7 @@ import (
 	"tallyman/internal/ledger"
 )
 
-// triers is how many nodes try a commit at once.
+// triers is the number of nodes that try a commit at the same time.
 const triers = 5
 
 var refusalTests = []testCase{

@@ -103,7 +103,8 @@ var searchTests = []testCase{
 				one.CreatedAt = due(n)
 				want = append(want, one.ID)
 			}
-			f.commit(t, n, to([][]ledger.Target{nil, {inbox}}[n%2], list...)) // those without deliveries have no order but their ids
+			// notices without deliveries are ordered by id only
+			f.commit(t, n, to([][]ledger.Target{nil, {inbox}}[n%2], list...))
 		}
 		slices.Reverse(want)
 		for _, filter := range []ledger.NoticeFilter{
@@ -168,7 +169,7 @@ var searchTests = []testCase{
 	}},
 }
 
-// searched are the ids of what was found.
+// searched returns the ids of the page.
 func searched(found ledger.NoticePage) string {
 	var ids []string
 	for _, n := range found.Notices {
