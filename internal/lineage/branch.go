@@ -66,6 +66,8 @@ func (b *Branch) Grow(ctx context.Context) error {
 	b.mu.Lock()
 	name, next := b.name, b.number+1
 	b.mu.Unlock()
+	// The lock is not held during the call, so that Mark never waits for the ledger. Only Begin and Run call Grow, one
+	// after the other.
 	err := b.ledger.GrowBranch(ctx, name, next)
 	if errors.Is(err, ledger.ErrForked) {
 		b.log.Error("Ledger was restored from a copy: it does not know what this node wrote there. The node now compares inboxes and queues with the ledger.",

@@ -117,6 +117,7 @@ func (b *planner) target(n *Notice, t *ledger.Target) target {
 		out.recipients = n.named
 	}
 	switch {
+	// A resolution goes to the recipients of its firing notice, see Facts; a queue has no recipients.
 	case n.after != "" || !t.Inbox && !isPush:
 	case len(out.recipients) == 0:
 		out.audience = place(b.audiences, &b.plan.Audiences, Audience{n.Type, n.Warehouse, t.Address})

@@ -129,6 +129,7 @@ func (w *Watch) noteFault(work Work, err error) {
 	defer w.mu.Unlock()
 	now := time.Now()
 	a := w.account(work)
+	// A new series of refusals begins.
 	if !a.tells(now) {
 		a.first, a.count = now, 0
 	}
@@ -175,6 +176,7 @@ func (w *Watch) stands() bool {
 			return true
 		}
 	}
+	// Tries in a row count only within one series of refusals.
 	w.tries = 0
 	return false
 }

@@ -141,6 +141,7 @@ func (d *dayTables) make(ctx context.Context, tx pgx.Tx, today notice.Day, have 
 		if slices.Contains(have, day) || from == to {
 			continue
 		}
+		// A savepoint: a partition that PostgreSQL refuses must not end the whole transaction.
 		err := pgx.BeginFunc(ctx, tx, func(tx pgx.Tx) error {
 			for _, table := range d.names {
 				err := run(ctx, tx, fmt.Sprintf("CREATE TABLE %s PARTITION OF %s FOR VALUES FROM ('%s') TO ('%s') WITH (autovacuum_vacuum_insert_scale_factor = 0.05)",

@@ -99,6 +99,7 @@ func (l *Ledger) RetryDeliveries(ctx context.Context, who ledger.Author, seqs []
 	begin := func(b *pgx.Batch) {
 		changed = nil
 		clear(before)
+		// Locks go from the audit over rules and queues to pushes. Commits and moves take theirs in the same order.
 		b.Queue(queries.Get("lock-audit"))
 		b.Queue(queries.Get("by-key"))
 		b.Queue(queries.Get("lock-rules"), seqs)

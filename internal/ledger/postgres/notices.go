@@ -171,6 +171,7 @@ func (w *noticeWriter) write(ctx context.Context, db *pgx.Conn) error {
 		}
 		w.plan.Drop(w.existing)
 	}
+	// The notices come last: their rows have the numbers of their deliveries, and the bodies may still be encoding.
 	w.made = w.plan.Make(&w.known)
 	deliveries := w.made.Deliveries
 	seqs, err := w.takeSeqs(ctx, db, deliveries)

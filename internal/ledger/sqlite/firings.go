@@ -33,6 +33,7 @@ func (l *Ledger) Claim(ctx context.Context, rule, scope string, term int64, due 
 		got, err := one(ctx, tx, "claim",
 			[]any{rule, scope, codec.Micros(due), node, until, now.UnixMicro(), c.Token, term}, &c.Term, &dueAt, &c.Repeated)
 		if err == nil && !got {
+			// The rollback also gives the token back.
 			err = errNothing
 		}
 		c.Due, c.LeaseUntil = codec.Time(dueAt), codec.Time(until)

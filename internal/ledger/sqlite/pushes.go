@@ -29,6 +29,7 @@ func (l *Ledger) ClaimPushes(ctx context.Context, sink, node string, lease time.
 	}
 	var list []delivery.PushClaim
 	err = l.inTx(ctx, "claim pushes", func(tx *sql.Tx) error {
+		// Read the clock again: the transaction may have waited for another writer.
 		now = l.nowMicros()
 		list, err = claimPushes(ctx, tx, lane, node, now, now+lease.Microseconds(), limit)
 		return err
@@ -187,6 +188,7 @@ func (l *Ledger) EndPushes(ctx context.Context, sink string, limit int) (timedOu
 		return 0, 0, err
 	}
 	err = l.inTx(ctx, "end pushes", func(tx *sql.Tx) error {
+		// Read again inside the transaction: some of the deliveries may have ended meanwhile.
 		late, expired, err := overPushes(ctx, tx, lane, limit, now)
 		if err != nil {
 			return err

@@ -136,6 +136,7 @@ func OpenReadOnly(ctx context.Context, path string, opts ledger.Options) (*Ledge
 		return nil, err
 	}
 	pragmas := viewPragmas
+	// A node that has the file open keeps a -wal file beside it.
 	if _, err := os.Stat(path + "-wal"); errors.Is(err, os.ErrNotExist) {
 		pragmas = stillPragmas
 	}

@@ -83,8 +83,9 @@ func (s *firingStore) Thaw(ctx context.Context, rule, scope string, term int64, 
 	return s.leaveOut(ctx, "thaw", rule, scope, term, due, node, reason)
 }
 
-// leaveOut records a firing that does not run, and moves the scope's last firing on to it. what is the statement:
-// with thaw the observed clock of the findings does not advance.
+// leaveOut records a firing that does not run, and moves the scope's last firing on to it. what names the operation:
+// skip or thaw. With thaw the observed clock of the findings does not advance. A firing that is done already is no
+// error; an unknown rule and scope is.
 func (s *firingStore) leaveOut(ctx context.Context, what, rule, scope string, term int64, due time.Time, node, reason string) error {
 	var n int64
 	err := s.db.InTx(ctx, what, func(tx Conn) error {
