@@ -153,16 +153,16 @@ func SubscriberFaults(s *delivery.Subscriber) []SubscriberFault {
 		fail("id", "%q is no subscriber; write user:<id> or role:<id>", s.ID)
 	}
 	if n := len([]rune(s.Name)); n > maxSubscriberName {
-		fail("name", "it has %d characters, at most %d are taken", n, maxSubscriberName)
+		fail("name", "it has %d characters; at most %d are allowed", n, maxSubscriberName)
 	}
 	if fault := text.Check(s.Name, text.Line); fault != nil {
 		fail("name", "%v", fault)
 	}
 	if s.Language != "" && !catalog.IsLanguage(s.Language) {
-		fail("language", "%q is none; write a code such as en, zh or pt-BR", s.Language)
+		fail("language", "%q is no language; write a code such as en, zh or pt-BR", s.Language)
 	}
 	if len(s.Mail) > maxMailAddresses {
-		fail("mail", "it has %d addresses, at most %d are taken", len(s.Mail), maxMailAddresses)
+		fail("mail", "it has %d addresses; at most %d are allowed", len(s.Mail), maxMailAddresses)
 		return list
 	}
 	for i, address := range s.Mail {
@@ -181,13 +181,13 @@ func SubscriberFaults(s *delivery.Subscriber) []SubscriberFault {
 
 func tagFaults(tags []string) []SubscriberFault {
 	if len(tags) > maxTags {
-		return []SubscriberFault{{"tags", fmt.Sprintf("it has %d, at most %d are taken", len(tags), maxTags)}}
+		return []SubscriberFault{{"tags", fmt.Sprintf("it has %d; at most %d are allowed", len(tags), maxTags)}}
 	}
 	var list []SubscriberFault
 	for i, tag := range tags {
 		fault := lineFault(tag, maxTag)
 		if fault == "" && slices.Contains(tags[:i], tag) {
-			fault = "it is there before"
+			fault = "it appears twice"
 		}
 		if fault != "" {
 			list = append(list, SubscriberFault{fmt.Sprintf("tags[%d]", i), fault})
@@ -198,7 +198,7 @@ func tagFaults(tags []string) []SubscriberFault {
 
 func channelFaults(channels map[string]string) []SubscriberFault {
 	if len(channels) > maxChannels {
-		return []SubscriberFault{{"channels", fmt.Sprintf("it has %d, at most %d are taken", len(channels), maxChannels)}}
+		return []SubscriberFault{{"channels", fmt.Sprintf("it has %d; at most %d are allowed", len(channels), maxChannels)}}
 	}
 	var list []SubscriberFault
 	for _, name := range slices.Sorted(maps.Keys(channels)) {
@@ -220,7 +220,7 @@ func lineFault(line string, most int) string {
 	case line == "":
 		return "it is empty: leave it out"
 	case len(line) > most:
-		return fmt.Sprintf("it has %d bytes, at most %d are taken", len(line), most)
+		return fmt.Sprintf("it has %d bytes; at most %d are allowed", len(line), most)
 	case fault != nil:
 		return fault.Error()
 	default:
@@ -231,7 +231,7 @@ func lineFault(line string, most int) string {
 // mailFault says what is wrong with a mail address; "" is nothing.
 func mailFault(address string) string {
 	if len(address) > maxMailAddress {
-		return fmt.Sprintf("it has %d bytes, at most %d are taken", len(address), maxMailAddress)
+		return fmt.Sprintf("it has %d bytes; at most %d are allowed", len(address), maxMailAddress)
 	}
 	if fault := text.Check(address, text.Line); fault != nil {
 		return fault.Error()

@@ -20,10 +20,10 @@ var (
 	ErrInUse    = errors.New("ledger: the file is in use by another process") // SQLite only, which serves one node.
 	ErrSchema   = errors.New("ledger: the schema is not at this program's version; run tallyman migrate up")
 	// ErrOutdated is not an ErrSchema, because no migration leads from such a ledger to this version.
-	ErrOutdated = errors.New("ledger_outdated: a version of before 0.1.0 has made this ledger, and no migration leads from there; " +
+	ErrOutdated = errors.New("ledger_outdated: a version before 0.1.0 made this ledger, and no migration leads from there; " +
 		"point ledger.url to an empty database or to another file")
 	// ErrNewer is not an ErrSchema, because this program has no migration that leads back.
-	ErrNewer = errors.New("ledger_newer: a newer version of Tallyman has brought this ledger up to date; " +
+	ErrNewer = errors.New("ledger_newer: a newer version of Tallyman has migrated this ledger; " +
 		"start that version or a newer one on this ledger")
 	// ErrPooled says that a connection to the ledger is not one session of the server. Advisory locks do not work
 	// then.

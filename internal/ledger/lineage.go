@@ -47,4 +47,4 @@ type Restore struct {
 }
 
 // ErrForked says that the ledger is an older copy: it does not know what this node wrote there before.
-var ErrForked = errors.New("ledger: it was restored from a copy, or replaced by one that lags behind")
+var ErrForked = errors.New("ledger: restored from a copy, or replaced by a server that lags behind")

@@ -217,7 +217,7 @@ type RulesVersion struct {
 // Check returns an ErrInvalid where By or Via is empty.
 func (a Author) Check() error {
 	if a.By == "" || a.Via == "" {
-		return fmt.Errorf("%w: a change needs who asks for it and by which way, and has %q and %q", ErrInvalid, a.By, a.Via)
+		return fmt.Errorf("%w: a change needs an author and how they were authenticated; it has %q and %q", ErrInvalid, a.By, a.Via)
 	}
 	return nil
 }

@@ -38,7 +38,7 @@ func (o *Origin) WaitingSubscriptions() ([]ledger.Subscription, error) {
 	}
 	var triples [][3]string
 	if err := json.Unmarshal([]byte(o.Waits), &triples); err != nil {
-		return nil, fmt.Errorf("the list of origin %s that waits: %w", o.Name, err)
+		return nil, fmt.Errorf("the waiting list of origin %s: %w", o.Name, err)
 	}
 	subs := make([]ledger.Subscription, len(triples))
 	for i, t := range triples {

@@ -196,7 +196,7 @@ func NewAnswer(digest string, c ledger.CommitResult) (string, error) {
 }
 
 // ErrRepeated ends the transaction of a commit that was committed before.
-var ErrRepeated = errors.New("the commit went through before")
+var ErrRepeated = errors.New("the commit was committed before")
 
 // CheckFence compares a commit with the state of the ledger. kept is the answer of the claim's last commit ("" =
 // none); token and running are the token and the due time of the firing that runs (0 = none). It returns ErrRepeated,

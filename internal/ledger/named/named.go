@@ -65,7 +65,7 @@ func (q Queries) add(path, text string) error {
 			return fmt.Errorf("%s: query %s is empty", path, name)
 		}
 		if _, ok := q[name]; ok {
-			return fmt.Errorf("%s: query %s is there twice", path, name)
+			return fmt.Errorf("%s: query %s is defined twice", path, name)
 		}
 		q[name] = s
 		if other != "" {

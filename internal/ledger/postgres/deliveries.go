@@ -45,7 +45,7 @@ func (l *Ledger) MarkSent(ctx context.Context, node string, receipts []delivery.
 		return failed("mark sent", err)
 	}
 	if stale > 0 {
-		return fmt.Errorf("%d receipts are of another epoch, or of a lane that the node does not hold: %w", stale, ledger.ErrFenced)
+		return fmt.Errorf("%d receipts belong to another epoch, or to a lane that the node does not hold: %w", stale, ledger.ErrFenced)
 	}
 	return nil
 }

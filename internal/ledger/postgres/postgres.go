@@ -124,7 +124,7 @@ func (l *Ledger) setUp(set func(context.Context, *pgx.Conn) error) func(context.
 func (l *Ledger) identify(ctx context.Context, conn *pgx.Conn) error {
 	var identity string
 	if err := conn.QueryRow(ctx, queries.Get("identity"), unprepared).Scan(&identity); err != nil {
-		return fmt.Errorf("ask the server who it is: %w", err)
+		return fmt.Errorf("identify the server: %w", err)
 	}
 	if l.Servers.Connected(identity) {
 		l.ForgetRows()

@@ -30,7 +30,7 @@ func TestRefusals(t *testing.T) {
 		},
 		"table": {
 			"ALTER TABLE firings RENAME TO gone", "ALTER TABLE gone RENAME TO firings",
-			`a table of the ledger is not as the program has made it (SQLSTATE 42P01: relation "firings" does not exist)`, ledger.RefusedSchema,
+			`a table of the ledger differs from what the program created (SQLSTATE 42P01: relation "firings" does not exist)`, ledger.RefusedSchema,
 		},
 		"a trigger of the site": {
 			`CREATE FUNCTION veto() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'ann@example.com says no'; END $$;

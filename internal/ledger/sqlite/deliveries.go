@@ -36,7 +36,7 @@ func (l *Ledger) MarkSent(ctx context.Context, node string, receipts []delivery.
 		return l.cancelReadAlready(ctx, tx, seqs)
 	})
 	if err == nil && stale > 0 {
-		err = fmt.Errorf("%d receipts are of another epoch, or of a lane that the node does not hold: %w", stale, ledger.ErrFenced)
+		err = fmt.Errorf("%d receipts belong to another epoch, or to a lane that the node does not hold: %w", stale, ledger.ErrFenced)
 	}
 	return err
 }

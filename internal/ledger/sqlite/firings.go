@@ -217,7 +217,7 @@ func writeFindings(ctx context.Context, tx *sql.Tx, scopeID, due int64, run *led
 	}
 	n, err := exec(ctx, tx, "delete-findings", scopeID, hashes(keys))
 	if err == nil && n != int64(len(keys)) {
-		err = fmt.Errorf("delete findings: %d of %d are there", n, len(keys))
+		err = fmt.Errorf("delete findings: only %d of %d exist", n, len(keys))
 	}
 	return err
 }
@@ -252,7 +252,7 @@ func updateFindings(ctx context.Context, tx *sql.Tx, changed []*ledger.FindingCh
 			return fmt.Errorf("update-finding: %w", err)
 		}
 		if n != 1 {
-			return fmt.Errorf("update findings: %q is not there", changed[i].Key)
+			return fmt.Errorf("update findings: %q does not exist", changed[i].Key)
 		}
 	}
 	return nil
