@@ -12,7 +12,7 @@ type StrategyKind string
 const (
 	Immediate StrategyKind = "immediate" // one attempt, at once
 	Delayed   StrategyKind = "delayed"   // the first attempt later, then Retry more
-	// until the delivery succeeds or the notice expires; Until says whether it outlives the notice
+	// Until the delivery succeeds or the notice expires; Until says whether it outlives the notice.
 	Important StrategyKind = "important"
 	Timed     StrategyKind = "timed" // until Within has passed
 )
@@ -33,7 +33,7 @@ type Until string
 
 // The ends. With an empty Until the delivery ends when the notice expires.
 const (
-	// after the notice has expired as well, until the channel takes the delivery or an operator cancels it
+	// After the notice has expired as well, until the channel takes the delivery or an operator cancels it.
 	UntilSent Until = "sent"
 )
 
@@ -115,7 +115,8 @@ const (
 	SettleHold
 )
 
-// Settlement is the result of a claim. The ledger keeps its Attempt, except for a SettleRelease without an error.
+// Settlement is the result of a claim. The ledger keeps its Attempt, except for SettleHold, and for SettleRelease
+// without an error.
 type Settlement struct {
 	Seq   int64
 	Token int64

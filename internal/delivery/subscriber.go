@@ -10,7 +10,7 @@ import (
 type Subscriber struct {
 	ID   string // user:<id> or role:<id>
 	Name string // name of the person or role, for a salutation; may be ""
-	// language of the subscriber's texts, such as "zh"; "" = the notice's text without a language
+	// Language of the subscriber's texts, such as "zh"; "" = the notice's text without a language.
 	Language string
 	Mail     []string          // addresses, as "Ann Lee <ann@example.com>" or "ann@example.com"; a role may have several
 	Phone    string            // in the form that the gateway wants, such as +8613800000000

@@ -37,7 +37,7 @@ type New struct {
 	DedupeKey string        // "" = none. The queue refuses the item while another item of the warehouse holds the key.
 	Delay     time.Duration // time until the item is ready
 	Created   time.Time     // zero = now; decides the day of the dedupe key
-	// what the item is about; the resolution of the same subject takes the item back; "" = nothing
+	// What the item is about; the resolution of the same subject takes the item back; "" = nothing.
 	Subject string
 	Again   bool   // An item with this id that has ended begins a new life; needs ID.
 	Request string // With Again: id of the request. A repeated request does not begin another life. "" = none

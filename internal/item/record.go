@@ -24,7 +24,7 @@ type Record struct {
 	Suspends int
 	Due      time.Time
 	Assignee string
-	// leased: what the item takes when it waits again; nil = nothing. Only UnfinishedItems fills in the payload.
+	// Leased: what the item takes when it waits again; nil = nothing. Only UnfinishedItems fills in the payload.
 	News *News
 }
 
@@ -80,7 +80,7 @@ type Moves struct {
 	Position int64 // ascending without gaps within an epoch, from 1
 	List     []Move
 	Changes  []Change // audit records of the orders that caused the moves
-	// events that go to a push channel; nil = none. All entries of one call of ApplyMoves have the same.
+	// Events that go to a push channel; nil = none. All entries of one call of ApplyMoves have the same.
 	Events *Events
 }
 

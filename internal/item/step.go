@@ -147,7 +147,7 @@ type Order struct {
 	Action, Object string          // action and object of the record, as queue.remove and queue:replenishment
 	Reason         string          // "" = none was given
 	Asked          json.RawMessage // what the operator asked for; nil = the operations say it
-	// name of the record's field with the number of changed items, as removed; "" = the record lists the items
+	// Name of the record's field with the number of changed items, as removed; "" = the record lists the items.
 	Count string
 }
 

@@ -101,7 +101,7 @@ type DeliveryList interface {
 type DeliveryFilter struct {
 	Sink, Warehouse, Type, Rule, Notice string
 	States                              []DeliveryState
-	// only pending deliveries that wait behind another one or for the end of a silence
+	// Only pending deliveries that wait behind another one or for the end of a silence.
 	Held   bool
 	Cause  string // why the deliveries were not sent; see DeliveryCause
 	Oldest bool   // the oldest first
@@ -124,7 +124,7 @@ type DeliveryRecord struct {
 	Created  time.Time              // of the notice
 	Expires  time.Time              // of the notice
 	Strategy *delivery.Strategy     // nil for the inbox and for queues
-	// time of the next attempt; zero unless pending under a strategy, and zero while Behind
+	// Time of the next attempt; zero unless pending under a strategy, and zero while Behind.
 	Next     time.Time
 	Deadline time.Time          // when a timed delivery gives up
 	Behind   bool               // The delivery waits for an earlier one of its finding.

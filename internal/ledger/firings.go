@@ -87,7 +87,7 @@ type ScopeState struct {
 	Registered time.Time
 	Done       time.Time   // due time of the last firing that is done or was skipped; zero before the first firing
 	Watermark  []row.Value // nil before the first event run
-	// the rule file's `initial` at the time when the watermark began or was moved; "" without a watermark
+	// The rule file's `initial` at the time when the watermark began or was moved; "" without a watermark.
 	Initial    string
 	Running    *Claim    // the claim in force; nil = no node runs a firing
 	Promoted   time.Time // when an operator promoted the rule in this scope; zero = nobody did

@@ -49,7 +49,7 @@ type RunSummary interface {
 type Progress struct {
 	Rule, Scope string
 	Term        int64 // the clock term of Done
-	// due time of the last firing that is done or was skipped; before the first firing, the time of registration
+	// Due time of the last firing that is done or was skipped; before the first firing, the time of registration.
 	Done        time.Time
 	RunningTerm int64     // the clock term of Running
 	Running     time.Time // due time of the firing that a node runs under a lease in force; zero = no node runs one
@@ -208,14 +208,14 @@ type NoticeFilter struct {
 	Rule       string
 	Scope      *string // nil = any
 	Key        string  // a part of the key's text
-	// texts, one of which must stand in the key, the title, the body, a translation or the data; none = any
+	// Texts, one of which must stand in the key, the title, the body, a translation or the data; none = any.
 	Spellings []string
 	Finding   string // the whole key; used only with Rule and Scope
 	Episode   string
 	Priority  int       // the lowest priority to return
 	From, To  time.Time // creation time: From is included, To is not
 	Oldest    bool      // the oldest first
-	// where the previous page ended; with Oldest the next page lies behind it, otherwise before it
+	// Where the previous page ended; with Oldest the next page lies behind it, otherwise before it.
 	Before NoticePlace
 	Limit  int // at least 1
 }

@@ -208,7 +208,7 @@ type RulesVersion struct {
 	Version  string `json:"version"` // a hash of the rules in force
 	Rules    int    `json:"rules"`   // rules in force; a rule counts once for each scope
 	Problems int    `json:"problems"`
-	// ids of rules, compared with the rules that the node had in force before
+	// Ids of rules, compared with the rules that the node had in force before.
 	Added   []string `json:"added,omitempty"`
 	Changed []string `json:"changed,omitempty"`
 	Removed []string `json:"removed,omitempty"`

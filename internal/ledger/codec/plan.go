@@ -199,7 +199,7 @@ type Facts struct {
 	// Told has the recipients of the notices of Plan.After that were delivered or are on their way. For push channels
 	// Sent and Open have them instead.
 	Told map[NoticeLane]string
-	// recipients of each sent delivery to a push channel, of the notice or of an earlier notice of its episode
+	// Recipients of each sent delivery to a push channel, of the notice or of an earlier notice of its episode.
 	Sent map[NoticeLane][]string
 	Open []OpenPush // open deliveries of the plan's findings, in the order of Seq
 }

@@ -22,7 +22,7 @@ import (
 // recordedChange is a call of a method that writes an audit record.
 type recordedChange struct {
 	method string
-	// runs first and writes no record; nil = nothing to prepare
+	// Runs first and writes no record; nil = nothing to prepare.
 	prepare func(ctx context.Context, l ledger.Ledger) error
 	do      func(ctx context.Context, l ledger.Ledger, who ledger.Author) error
 	// again: a repeated call changes nothing and is no error. Otherwise a repeated call is an error, or another

@@ -190,7 +190,7 @@ var inboxTests = []testCase{
 		equal(t, one, s)
 
 		two := ledger.IndexState{Epoch: "e2"}
-		// a rebuilds under a lease in force
+		// Node a rebuilds under a lease in force.
 		isError(t, ledger.ErrFenced, b.BeginEpoch(t.Context(), inboxSink, "e1", two, "b", lease))
 		isError(t, ledger.ErrFenced, f.FinishEpoch(t.Context(), inboxSink, "e0"))
 		noError(t, f.FinishEpoch(t.Context(), inboxSink, "e1"))
@@ -199,7 +199,7 @@ var inboxTests = []testCase{
 		isError(t, ledger.ErrFenced, f.FinishEpoch(t.Context(), inboxSink, "e1"))
 		f.clock.Add(lease) // the lease of b runs out
 		noError(t, f.BeginEpoch(t.Context(), inboxSink, "e2", ledger.IndexState{Epoch: "e3"}, "a", lease))
-		// a begins another epoch
+		// Node a begins another epoch.
 		noError(t, f.BeginEpoch(t.Context(), inboxSink, "e3", ledger.IndexState{Epoch: "e4"}, "a", lease))
 		noError(t, f.FinishEpoch(t.Context(), inboxSink, "e4"))
 		s, err = f.IndexState(t.Context(), inboxSink)

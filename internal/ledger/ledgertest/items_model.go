@@ -61,7 +61,7 @@ func (m *itemMachine) Push(t *rapid.T) {
 		was := m.byID(r.ID)
 		want := item.PushAnswer{New: true, State: r.State, Seq: known[i].Seq, Warehouse: r.Warehouse}
 		one := &modelItem{Record: r}
-		// only the first one of an id counts
+		// Only the first one of an id counts.
 		again := r.Again && !slices.ContainsFunc(records[:i], func(before item.Record) bool { return before.ID == r.ID })
 		one.Again, one.Request = false, ""
 		begins := pushOf(&r)

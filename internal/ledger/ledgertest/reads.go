@@ -94,7 +94,7 @@ var readerTests = []testCase{
 		run(7, ledger.OutcomeDegraded, true, due(7))
 		s, err := f.Scope(t.Context(), rule, scope)
 		noError(t, err)
-		// one successful part does not make the firing ok
+		// One successful part does not make the firing ok.
 		_, err = f.Commit(t.Context(), *s.Running, commitOf(*s.Running))
 		noError(t, err)
 		equal(t, due(7), unwell())

@@ -92,7 +92,7 @@ var scopeTests = []testCase{
 		o := f.scopeOrigin(t)
 		equal(t, false, o.Listed)
 		equal(t, 0, o.Waits.Scopes)
-		// replaces the waiting list
+		// Replaces the waiting list.
 		f.takesScopes(t, withThreshold("1", 5), withThreshold("2", 5), withThreshold("3", 5))
 		_, number := f.scopes(t)
 		equal(t, ledger.ScopeChange{Waits: true}, f.takesScopes(t, withThreshold("1", 6)))

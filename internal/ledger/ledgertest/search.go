@@ -103,7 +103,7 @@ var searchTests = []testCase{
 				one.CreatedAt = due(n)
 				want = append(want, one.ID)
 			}
-			// notices without deliveries are ordered by id only
+			// Notices without deliveries are ordered by id only.
 			f.commit(t, n, to([][]ledger.Target{nil, {inbox}}[n%2], list...))
 		}
 		slices.Reverse(want)

@@ -90,7 +90,7 @@ func (g *growth) report(name string, took []time.Duration) {
 	slices.Sort(took)
 	m := measured{name, took[len(took)/2], took[len(took)*99/100]}
 	g.measured = append(g.measured, m)
-	// shows the progress, because a large ledger takes long
+	// Shows the progress, because a large ledger takes long.
 	fmt.Fprintf(os.Stdout, "%d notices: %s: p50 %s, p99 %s of %d\n", g.notices, name, m.p50, m.p99, len(took))
 }
 

@@ -284,7 +284,7 @@ func fillPushes(b *testing.B, url string, n int, from time.Time) {
 			b.Fatal(err)
 		}
 	}
-	// the work that the filling has left is not measured
+	// The work that the filling has left is not measured.
 	for _, sql := range []string{"VACUUM (ANALYZE)", "CHECKPOINT"} {
 		if _, err := conn.Exec(b.Context(), sql); err != nil {
 			b.Fatal(err)

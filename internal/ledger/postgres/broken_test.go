@@ -34,7 +34,7 @@ func TestBrokenConnections(t *testing.T) {
 		var c ledger.Claim
 		line.until(t, func() error {
 			var err error
-			// no lease, so that a claim with a lost answer is free again
+			// No lease, so that a claim with a lost answer is free again.
 			c, err = l.Claim(t.Context(), "r", "", 0, at(n), "a", 0)
 			return err
 		})
@@ -302,7 +302,7 @@ func TestBrokenConnectionsOfPushes(t *testing.T) {
 	for sent := 0; sent < deliveries; {
 		var claims delivery.Claims
 		line.until(t, func() (err error) {
-			// no lease, so that a claim with a lost answer is free again
+			// No lease, so that a claim with a lost answer is free again.
 			claims, err = l.ClaimPushes(t.Context(), "gateway", "a", 0, 10)
 			return err
 		})

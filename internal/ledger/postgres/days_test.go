@@ -134,7 +134,7 @@ func TestNoCommitFailsForWantOfAPartition(t *testing.T) {
 			kind = "keyed"
 		}
 		d.isIn(t, id, "notices_"+kind, "deliveries_"+kind)
-		// makes the partitions of the next days, but not of this one
+		// Makes the partitions of the next days, but not of this one.
 		_, err = d.Prune(t.Context(), now.Add(-time.Hour), 5)
 		noError(t, err)
 		d.isIn(t, id, "notices_"+kind, "deliveries_"+kind)

@@ -178,7 +178,7 @@ func (g *grownLedger) inPortions(b *testing.B, all, size int, write func(ctx con
 	for from := 0; from < all; from += size {
 		group.Go(func() error {
 			return pgx.BeginFunc(ctx, g.pool, func(tx pgx.Tx) error {
-				// a CHECKPOINT follows later
+				// A CHECKPOINT follows later.
 				if _, err := tx.Exec(ctx, "SET LOCAL synchronous_commit = off"); err != nil {
 					return err
 				}

@@ -54,7 +54,7 @@ func (e engine) prunePushes(ctx context.Context, day notice.Day) error {
 		if err != nil {
 			return err
 		}
-		// another node has dropped the partition
+		// Another node has dropped the partition.
 		if after, err = pgx.CollectExactlyOneRow(found, pgx.RowTo[*int64]); err != nil && !hasState(err, undefinedTable) {
 			return err
 		}

@@ -22,7 +22,7 @@ func TestItemsAreFoundByKey(t *testing.T) {
 	t.Parallel()
 	url := testenv.Postgres(t)
 	migrate(t, url)
-	// otherwise the server would make new plans
+	// Otherwise the server would make new plans.
 	execute(t, url, "ALTER TABLE open_items SET (autovacuum_enabled = false)")
 	l := open(t, url, ledger.Options{MaxConnections: 1})
 	if err := l.BeginEpoch(t.Context(), "q", "", ledger.IndexState{Epoch: "e1"}, "a", 0); err != nil {

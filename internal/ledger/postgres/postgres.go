@@ -33,9 +33,9 @@ const (
 var session = map[string]string{
 	"application_name":                    "tallyman",
 	"idle_in_transaction_session_timeout": "30s", // the next statement of a transaction follows within milliseconds
-	// longer than the engine's timeout for a commit; does not end a COPY that waits for rows
+	// Longer than the engine's timeout for a commit; does not end a COPY that waits for rows.
 	"statement_timeout": "6min",
-	// all statements are short; compiling one takes longer than running it
+	// All statements are short; compiling one takes longer than running it.
 	"jit":                     "off",
 	"tcp_keepalives_idle":     "10",
 	"tcp_keepalives_interval": "5",
@@ -47,7 +47,7 @@ type Ledger struct {
 	*store.Store
 
 	pool *pgxpool.Pool
-	// for the sessions of nodes, which must be renewed even while all connections of pool are in use
+	// For the sessions of nodes, which must be renewed even while all connections of pool are in use.
 	aside *pgxpool.Pool
 
 	registrations *combine.Calls[*registration]
@@ -93,7 +93,7 @@ func connect(ctx context.Context, url string, opts ledger.Options, session map[s
 	cfg = cfg.Copy()
 	cfg.MaxConns = asideConnections // opened only when a node takes its session
 	session = maps.Clone(session)
-	// a node that freezes while it buries another must not hold locks for long
+	// A node that freezes while it buries another must not hold locks for long.
 	session["idle_in_transaction_session_timeout"] = "2s"
 	cfg.AfterConnect = l.setUp(sessionSetter(session, cfg.ConnConfig.RuntimeParams))
 	if l.aside, err = pgxpool.NewWithConfig(ctx, cfg); err != nil {

@@ -69,7 +69,7 @@ func (l *Ledger) Release(ctx context.Context, c ledger.Claim) error {
 // Commit implements ledger.Firings.
 func (l *Ledger) Commit(ctx context.Context, c ledger.Claim, run *ledger.Commit) (ledger.CommitResult, error) {
 	plan := codec.NewPlan(c, run)
-	// encode before the transaction starts, because other writers wait for its end
+	// Encode before the transaction starts, because other writers wait for its end.
 	if err := plan.Encode()(); err != nil {
 		return ledger.CommitResult{}, failed("commit", err)
 	}
@@ -262,7 +262,7 @@ func updateFindings(ctx context.Context, tx *sql.Tx, changed []*ledger.FindingCh
 func (l *Ledger) Forget(ctx context.Context, p *ledger.ForgetPortion) (ledger.CommitResult, error) {
 	plan := codec.PlanOf(p.Notices)
 	plan.Over = p.Over
-	// encode before the transaction starts, because other writers wait for its end
+	// Encode before the transaction starts, because other writers wait for its end.
 	if err := plan.Encode()(); err != nil {
 		return ledger.CommitResult{}, failed("forget", err)
 	}

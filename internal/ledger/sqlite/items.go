@@ -131,7 +131,7 @@ func (l *Ledger) ApplyMoves(ctx context.Context, queue, epoch string, entries []
 			if a.Position == position {
 				return nil
 			}
-			// before the events, whose notices have the new values
+			// Before the events, whose notices have the new values.
 			if err := reviseItems(ctx, tx, id, a.Revised); err != nil {
 				return err
 			}

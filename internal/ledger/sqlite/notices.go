@@ -237,7 +237,7 @@ func (l *Ledger) Send(ctx context.Context, given []ledger.NewNotice) (ledger.Sen
 		return ledger.SentNotices{}, err
 	}
 	plan := codec.PlanOf(given)
-	// encode before the transaction starts, because other writers wait for its end
+	// Encode before the transaction starts, because other writers wait for its end.
 	if err := plan.Encode()(); err != nil {
 		return ledger.SentNotices{}, failed("send", err)
 	}
