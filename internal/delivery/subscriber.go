@@ -12,11 +12,12 @@ type Subscriber struct {
 	Name string // name of the person or role, for a salutation; may be ""
 	// Language of the subscriber's texts, such as "zh"; "" = the notice's text without a language.
 	Language string
-	Mail     []string          // addresses, as "Ann Lee <ann@example.com>" or "ann@example.com"; a role may have several
+	// addresses, as "Ann Lee <ann@example.com>" or "ann@example.com"; a role may have several
+	Mail     []string
 	Phone    string            // in the form that the gateway wants, such as +8613800000000
 	Alias    string            // a name by which other systems know the subscriber
 	Tags     []string          // groups of other systems, in no order
-	Channels map[string]string // addresses in other channels by the name of the channel, such as a registration id of jpush
+	Channels map[string]string // addresses in other channels by the channel's name, such as a registration id of jpush
 }
 
 // The addresses that have a field of their own in Subscriber. Every other name is the name of a channel.

@@ -214,7 +214,8 @@ func channelFaults(channels map[string]string) []SubscriberFault {
 	return list
 }
 
-// lineFault says what is wrong with a line of text that may not be empty; "" is nothing. It does not show the line, which may be an address.
+// lineFault returns the fault of a line of text that may not be empty; "" = none. The fault does not show the line,
+// which may be an address.
 func lineFault(line string, most int) string {
 	switch fault := text.Check(line, text.Line); {
 	case line == "":
@@ -228,7 +229,7 @@ func lineFault(line string, most int) string {
 	}
 }
 
-// mailFault says what is wrong with a mail address; "" is nothing.
+// mailFault returns the fault of a mail address; "" = none.
 func mailFault(address string) string {
 	if len(address) > maxMailAddress {
 		return fmt.Sprintf("it has %d bytes; at most %d are allowed", len(address), maxMailAddress)

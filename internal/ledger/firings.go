@@ -61,7 +61,8 @@ type OpenReader interface {
 	Open(ctx context.Context, rule, scope string) (*finding.Open, error)
 	// OpenFindings returns the open findings whose keys have these hashes, in no order.
 	OpenFindings(ctx context.Context, rule, scope string, keys []finding.Hash) ([]finding.State, error)
-	// Carriers returns how many open findings carry each of the notices. It reads all findings of the rule in the scope.
+	// Carriers counts the open findings that carry each of the notices. It reads all findings of the rule in the
+	// scope.
 	Carriers(ctx context.Context, rule, scope string, notices []string) (map[string]int, error)
 }
 

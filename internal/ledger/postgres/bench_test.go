@@ -142,8 +142,8 @@ func BenchmarkCommitPushes(b *testing.B) {
 	}
 }
 
-// BenchmarkItems compares with pgx's CopyFrom of the items and of their moves, in a transaction each, into tables without any
-// index.
+// BenchmarkItems compares with pgx's CopyFrom of the items and of their moves, one transaction each, into tables
+// without any index.
 func BenchmarkItems(b *testing.B) {
 	for _, load := range ledgertest.ItemLoads() {
 		b.Run(load.String(), func(b *testing.B) {

@@ -141,7 +141,8 @@ func (w *commit) fence(ctx context.Context, tx pgx.Tx) error {
 	if w.done, err = codec.CheckFence(w.claim, w.notices.plan.Digest, kept, token, running); !errors.Is(err, ledger.ErrFenced) {
 		return err
 	}
-	// The claim is over, but this may be a repeated commit: if later firings have followed, its record is in past_firings.
+	// The claim is over, but this may be a repeated commit. If later firings have followed, its record is in
+	// past_firings.
 	past := tx.QueryRow(ctx, queries.Get("past-answer"), w.claim.Rule, w.claim.Scope, codec.Micros(w.claim.Due), w.claim.Token, w.claim.Term)
 	if err := ignoreNone(past.Scan(&kept)); err != nil {
 		return err

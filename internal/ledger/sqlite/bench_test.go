@@ -120,8 +120,8 @@ func BenchmarkCommitPushes(b *testing.B) {
 	ledgertest.BenchmarkCommitPushes(b, open(b, migrated(b), ledger.Options{}))
 }
 
-// BenchmarkItems compares with prepared inserts of the items and of their moves, in a transaction each, into tables with their
-// primary keys only, under the same pragmas.
+// BenchmarkItems compares with prepared inserts of the items and of their moves, one transaction each, into tables
+// with their primary keys only, under the same pragmas.
 func BenchmarkItems(b *testing.B) {
 	for _, load := range ledgertest.ItemLoads() {
 		b.Run(load.String(), func(b *testing.B) {
