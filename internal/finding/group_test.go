@@ -166,7 +166,7 @@ func TestSplit(t *testing.T) {
 	}
 }
 
-// A group by the columns of the key has the same key as its finding. When the rule stops to group, the finding goes
+// A group by the columns of the key has the same key as its finding. When the rule stops grouping, the finding goes
 // on with the episode, which is resolved once.
 func TestGroupOfTheKeyItself(t *testing.T) {
 	w := newWorld(finding.Policy{Shortest: 5 * time.Minute})

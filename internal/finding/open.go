@@ -200,10 +200,10 @@ func (o *Open) applyAlert(after *State, gone bool) {
 type openRun struct {
 	*Open
 
-	began   time.Time        // begin of the clock term; see Turned
-	decided bits             // by outline: a row has decided about the finding
-	put     bits             // by outline: a row of the finding waits to be judged
-	learnt  map[string]State // findings read from the ledger, because rows may change them
+	began     time.Time        // begin of the clock term; see Turned
+	decided   bits             // by outline: a row has decided about the finding
+	postponed bits             // by outline: a row of the finding waits to be judged
+	learnt    map[string]State // findings read from the ledger, because rows may change them
 }
 
 // bits is a set of indexes.
@@ -230,7 +230,7 @@ func (o *openRun) unseen() (left []State) {
 // and Missing name.
 func BeginOpen(scope Scope, open *Open, p Policy, began, due time.Time) *Run {
 	r := Begin(scope, nil, p, due)
-	r.open = &openRun{Open: open, began: began, decided: newBits(len(open.outlines)), put: newBits(len(open.outlines))}
+	r.open = &openRun{Open: open, began: began, decided: newBits(len(open.outlines)), postponed: newBits(len(open.outlines))}
 	r.res.partial = true
 	r.res.Pending, r.res.Firing = open.pending, open.firing
 	return r
@@ -247,7 +247,7 @@ func FailOpen(scope Scope, open *Open, p Policy, due time.Time) Result {
 // seen, and the row needs nothing else.
 func (r *Run) GoesOn(key Hash, priority int, watched []byte) bool {
 	at, known := r.open.find(key)
-	if !known || r.open.decided.has(at) || r.open.put.has(at) || !r.policy.keeps(&r.open.outlines[at], priority, watched, r) {
+	if !known || r.open.decided.has(at) || r.open.postponed.has(at) || !r.policy.keeps(&r.open.outlines[at], priority, watched, r) {
 		return false
 	}
 	r.open.decided.set(at)
@@ -277,10 +277,10 @@ func micros(n int64) time.Duration { return time.Duration(n) * time.Microsecond 
 // it to Learn.
 func (r *Run) PutOff(key Hash) (unread bool) {
 	at, known := r.open.find(key)
-	if !known || r.open.decided.has(at) || r.open.put.has(at) {
+	if !known || r.open.decided.has(at) || r.open.postponed.has(at) {
 		return false
 	}
-	r.open.put.set(at)
+	r.open.postponed.set(at)
 	return true
 }
 

@@ -25,8 +25,8 @@ type Change struct {
 
 	// Id of the notice that the finding carried before the run; "" = none, or Drop deletes the finding without a
 	// resolution.
-	was    string
-	shared bool // Other findings may have carried the same notice, because it is a digest or a group's notice.
+	oldNotice string
+	shared    bool // Other findings may have carried the same notice, because it is a digest or a group's notice.
 }
 
 // Tell asks for a notice about a finding or a group. The state in Result.Changes[Change] has the Episode and Ordinal
@@ -133,7 +133,7 @@ func (res *Result) Over() (ids []string) {
 	for i := range res.Changes {
 		c := &res.Changes[i]
 		if !res.isAlone(c) {
-			count(c.was, -1)
+			count(c.oldNotice, -1)
 		}
 		if c.Op != Delete {
 			count(c.NoticeID, 1)
@@ -162,8 +162,8 @@ func (res *Result) Shared() (ids []string) {
 		return nil
 	}
 	for i := range res.Changes {
-		if c := &res.Changes[i]; c.shared && c.left() != "" && !res.continued[c.was] {
-			ids = append(ids, c.was)
+		if c := &res.Changes[i]; c.shared && c.left() != "" && !res.continued[c.oldNotice] {
+			ids = append(ids, c.oldNotice)
 		}
 	}
 	slices.Sort(ids)
@@ -175,10 +175,10 @@ func (res *Result) CarriedBefore(carriers map[string]int) { res.carriers = carri
 
 // left returns the notice that the finding no longer carries after the run, or "".
 func (c *Change) left() string {
-	if c.Op != Delete && c.NoticeID == c.was {
+	if c.Op != Delete && c.NoticeID == c.oldNotice {
 		return ""
 	}
-	return c.was
+	return c.oldNotice
 }
 
 func (res *Result) tell(t Tell) { res.Tells = append(res.Tells, t) }
@@ -191,13 +191,13 @@ func (res *Result) keep(before, after State) {
 	}
 	res.move(before.Phase, -1)
 	res.move(after.Phase, 1)
-	res.Changes = append(res.Changes, Change{State: after, Op: op, was: before.NoticeID, shared: isShared(&before)})
+	res.Changes = append(res.Changes, Change{State: after, Op: op, oldNotice: before.NoticeID, shared: isShared(&before)})
 }
 
 // drop records a finding that is over.
 func (res *Result) drop(before, after State) {
 	res.move(before.Phase, -1)
-	res.Changes = append(res.Changes, Change{State: after, Op: Delete, was: before.NoticeID, shared: isShared(&before)})
+	res.Changes = append(res.Changes, Change{State: after, Op: Delete, oldNotice: before.NoticeID, shared: isShared(&before)})
 }
 
 // isShared tells whether other findings may carry the same notice.

@@ -122,7 +122,7 @@ func TestStep(t *testing.T) {
 			{minute: 5, seen: "a", want: "fire a1", counts: "0/1"},
 			{minute: 10, noData: true, counts: "0/1"},
 			{minute: 20, noData: true, counts: "0/1"},
-			{minute: 25, counts: "0/1"}, // the first run after keep_firing_for
+			{minute: 25, counts: "0/1"}, // the first run that reads rows but none of this finding
 			{minute: 30, counts: "0/1"},
 			{minute: 35, want: "resolve a1", counts: "0/0"},
 		}},

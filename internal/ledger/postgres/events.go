@@ -22,7 +22,7 @@ func (l *Ledger) writeEvents(ctx context.Context, db *pgx.Conn, last *pgx.Batch,
 		return err
 	}
 	plan := codec.PlanOf(e.Notices)
-	n := &noticeWriter{ledger: l, plan: plan, lanes: []int64{lane}, encoded: plan.Encode(), look: true}
+	n := &noticeWriter{ledger: l, plan: plan, lanes: []int64{lane}, encoded: plan.Encode(), checksExisting: true}
 	defer n.release()
 	var b pgx.Batch
 	n.ask(&b)

@@ -88,11 +88,11 @@ func (l *Ledger) Commit(ctx context.Context, c ledger.Claim, run *ledger.Commit)
 	n.lowest, n.highest = codec.FindingsOf(c.Rule, c.Scope)
 	// Only a repeated firing is likely to find notices of its own. Looking for them costs as much as the rest of the
 	// fence. Other firings look only after the key of the table has reported a conflict.
-	n.look = c.Repeated
+	n.checksExisting = c.Repeated
 	w := commit{notices: n, claim: c, run: run}
 	err = l.inTx(ctx, "commit", func(tx pgx.Tx) error { return w.write(ctx, tx) })
-	if !n.look && hasState(err, uniqueViolation) {
-		n.look = true
+	if !n.checksExisting && hasState(err, uniqueViolation) {
+		n.checksExisting = true
 		err = l.inTx(ctx, "commit", func(tx pgx.Tx) error { return w.write(ctx, tx) })
 	}
 	if err != nil && !errors.Is(err, codec.ErrRepeated) {
@@ -211,7 +211,7 @@ func (l *Ledger) Forget(ctx context.Context, p *ledger.ForgetPortion) (ledger.Co
 		return ledger.CommitResult{}, err
 	}
 	n.lowest, n.highest = codec.FindingsOf(p.Rule, p.Scope)
-	n.look = true
+	n.checksExisting = true
 	var done ledger.CommitResult
 	err = l.inTx(ctx, "forget", func(tx pgx.Tx) error {
 		id, err := n.fenceRemoved(ctx, tx, p)

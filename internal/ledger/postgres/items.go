@@ -32,8 +32,8 @@ func (l *Ledger) PushItems(ctx context.Context, queue string, items []item.Recor
 	// An item has hardly ever been pushed before. Looking for it costs as much as the unique index, which reports a
 	// conflict anyway.
 	for try := range pushTries {
-		p := push{queue: id, plan: codec.NewPush(items), look: try > 0 || again}
-		if !p.look && len(items) <= fewItems {
+		p := push{queue: id, plan: codec.NewPush(items), checksExisting: try > 0 || again}
+		if !p.checksExisting && len(items) <= fewItems {
 			err = p.insert(ctx, l)
 		} else {
 			err = l.inShortTxOnce(ctx, "push items", p.begin, p.write)
@@ -50,16 +50,16 @@ func (l *Ledger) PushItems(ctx context.Context, queue string, items []item.Recor
 
 // push is the state of one push's transaction.
 type push struct {
-	queue int64
-	plan  *codec.Push
-	look  bool    // look for existing items first
-	seqs  []int64 // numbers for the new items; there may be more than needed
+	queue          int64
+	plan           *codec.Push
+	checksExisting bool    // The transaction first reads which items exist.
+	seqs           []int64 // numbers for the new items; there may be more than needed
 }
 
 // begin reads the existing items, and takes numbers for the others.
 func (p *push) begin(b *pgx.Batch) {
 	ids := p.plan.IDs()
-	if p.look {
+	if p.checksExisting {
 		b.Queue(queries.Get("by-key"))
 		b.Queue(queries.Get("known-items"), p.queue, ids).Query(func(found pgx.Rows) error {
 			var id, state, warehouse string

@@ -19,11 +19,11 @@ const overReason = "the finding is over"
 // noticeWriter writes the notices of a plan and their deliveries, in a transaction of its caller. The sequence is
 // newNotices, ask, write, cancel, release.
 type noticeWriter struct {
-	ledger  *Ledger
-	plan    *codec.Plan
-	lanes   []int64      // ids of plan.Lanes
-	encoded func() error // waits for the bodies of the notices
-	look    bool         // look for existing notices first
+	ledger         *Ledger
+	plan           *codec.Plan
+	lanes          []int64      // ids of plan.Lanes
+	encoded        func() error // waits for the bodies of the notices
+	checksExisting bool         // The transaction first reads which notices exist.
 	// The range of numbers that findings of the commit's rule and scope may have.
 	lowest, highest int64
 
@@ -49,7 +49,7 @@ func (w *noticeWriter) release() { _ = w.encoded() }
 func (w *noticeWriter) ask(b *pgx.Batch) {
 	w.existing = map[string]bool{}
 	w.known = codec.Facts{Audiences: make([]string, len(w.plan.Audiences))}
-	if w.look && len(w.plan.Notices) > 0 {
+	if w.checksExisting && len(w.plan.Notices) > 0 {
 		b.Queue(queries.Get("existing-notices"), w.plan.IDs()).Query(func(found pgx.Rows) error {
 			return forEach1(found, func(id string) { w.existing[id] = true })
 		})
