@@ -164,8 +164,8 @@ const MostLookedAt = 20_000
 // Search finds notices, and the run that made a notice.
 type Search interface {
 	// SearchNotices returns notices, the latest first unless the filter says otherwise. It reads MostLookedAt notices
-	// at most. The first of these fields that is set selects the notices to read: Finding, Rule, Types, Warehouses.
-	// Without any of them the search reads all notices between From and To.
+	// at most. With Finding it reads only the notices of that finding. Otherwise it reads only those between From and
+	// To that match Rule, Types, Warehouses and Priority.
 	SearchNotices(ctx context.Context, f NoticeFilter) (NoticePage, error)
 	Finder
 	// RunAt returns the run of the rule in the scope that made a notice at that time: the latest run that had started
