@@ -78,7 +78,7 @@ var attemptTests = []testCase{
 		noError(t, err)
 		equal(t, 0, len(list[0].Tried)) // lists come without attempts
 	}},
-	{"of the inbox failures are kept, and what succeeded after them", func(t *testing.T, f *fixture) {
+	{"the inbox keeps failed attempts, and the success after them", func(t *testing.T, f *fixture) {
 		f.subscribed(t)
 		f.commit(t, 1, to([]ledger.Target{inbox}, numbered("n_", 3)...))
 		list := f.pending(t, inboxLane)

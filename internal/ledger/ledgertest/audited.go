@@ -231,7 +231,7 @@ var auditedTests = []testCase{
 			}
 		}
 	}},
-	{"a change without its record is none, and one with it can be rebuilt from it", func(t *testing.T, f *fixture) {
+	{"no change is made without its record, and a change can be rebuilt from its record", func(t *testing.T, f *fixture) {
 		for i, c := range recordedChanges() {
 			if c.prepare != nil {
 				noError(t, c.prepare(t.Context(), f.Ledger))
@@ -273,7 +273,7 @@ var auditedTests = []testCase{
 		}
 		equal(t, strings.Split(strings.TrimSpace(wantedRecords), "\n"), got)
 	}},
-	{"two nodes change the same at once: each record begins where the one before ends", func(t *testing.T, f *fixture) {
+	{"two nodes change the same thing at once: each record begins where the previous one ends", func(t *testing.T, f *fixture) {
 		nodes := []ledger.Ledger{f.Ledger, f.other(t)}
 		failed := make(chan error)
 		for n, l := range nodes {
@@ -300,7 +300,7 @@ var auditedTests = []testCase{
 		equal(t, "type.create", list[19].Action)
 		noError(t, CheckAudit(t.Context(), f.Ledger))
 	}},
-	{"a version of the rules that nodes take in at once is recorded once, and each way there and back", func(t *testing.T, f *fixture) {
+	{"nodes that take a version of the rules at once record it once, and record each way there and back", func(t *testing.T, f *fixture) {
 		nodes := []ledger.Ledger{f.Ledger, f.other(t), f.other(t)}
 		for round, version := range []string{"a", "b", "a", "b"} {
 			from := int64(f.number(t, "rules"))
@@ -331,7 +331,7 @@ var auditedTests = []testCase{
 		}
 		equal(t, 5, len(f.changes(t, ledger.ChangeFilter{Object: "rules"})))
 	}},
-	{"a page of changes ends where their states are large, and none is left out", func(t *testing.T, f *fixture) {
+	{"a page of changes ends where states are large, and no change is left out", func(t *testing.T, f *fixture) {
 		noError(t, f.PutType(t.Context(), Ann, repNotice()))
 		const imports, each = 3, 10_000
 		for i := range imports {

@@ -11,7 +11,7 @@ import (
 )
 
 var catalogueTests = []testCase{
-	{"the number of what has changed grows, and no other", func(t *testing.T, f *fixture) {
+	{"only the number of the changed data grows", func(t *testing.T, f *fixture) {
 		before, err := f.Numbers(t.Context())
 		noError(t, err)
 		noError(t, f.PutType(t.Context(), Ann, repNotice()))

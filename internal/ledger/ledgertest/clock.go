@@ -53,7 +53,7 @@ var clockTests = []testCase{
 		noError(t, f.SeeTime(t.Context(), was))
 		equal(t, start.Add(time.Minute), f.readClock(t).Seen)
 	}},
-	{"what is withheld of the clock is so until it is confirmed", func(t *testing.T, f *fixture) {
+	{"the clock stays withheld until an operator confirms it", func(t *testing.T, f *fixture) {
 		f.clock.Add(2 * time.Hour)
 		was := f.readClock(t)
 		was.Since = start
@@ -74,7 +74,7 @@ var clockTests = []testCase{
 		equal(t, "clock.confirm", list[0].Action)
 		equal(t, "it is right", list[0].Reason)
 	}},
-	{"a firing of a new term runs, whatever was done in the one before", func(t *testing.T, f *fixture) {
+	{"a firing of a new term runs, whatever the previous term did", func(t *testing.T, f *fixture) {
 		f.register(t)
 		f.commit(t, 3, nil)
 		f.turn(t)
@@ -139,7 +139,7 @@ var clockTests = []testCase{
 			equal(t, int64(1), r.Term)
 		}
 	}},
-	{"a firing that was left in the term before is taken up as it was", func(t *testing.T, f *fixture) {
+	{"a firing that was abandoned in the previous term is claimed as it was", func(t *testing.T, f *fixture) {
 		f.register(t)
 		f.claim(t, 3)
 		f.turn(t)
@@ -161,7 +161,7 @@ var clockTests = []testCase{
 		equal(t, due(1), c.Due)
 		equal(t, int64(1), c.Term)
 	}},
-	{"a lease keeps what is left of it, and one that is over stays over", func(t *testing.T, f *fixture) {
+	{"a lease keeps the rest of its time, and an ended lease stays ended", func(t *testing.T, f *fixture) {
 		lane := ledger.Lane{Sink: "inbox", Warehouse: "119240"}
 		over := ledger.Lane{Sink: "inbox", Warehouse: "119241"}
 		for at, l := range map[time.Duration]ledger.Lane{0: over, 2 * lease: lane} {
@@ -213,7 +213,7 @@ var clockTests = []testCase{
 			f.clock.Add(2 * time.Minute)
 		}
 	}},
-	{"a node that goes by another time expires and prunes by that time", func(t *testing.T, f *fixture) {
+	{"a node with a time of its own expires and prunes by that time", func(t *testing.T, f *fixture) {
 		if f.db.OneNode {
 			return // only one ledger can open the file; tests of sqlite cover NodeTime
 		}
@@ -232,7 +232,7 @@ var clockTests = []testCase{
 			equal(t, i == 1, removed > 0)
 		}
 	}},
-	{"a session keeps what is left of its lease, and one that is over stays over", func(t *testing.T, f *fixture) {
+	{"a session keeps the rest of its lease, and an ended one stays ended", func(t *testing.T, f *fixture) {
 		f.begins(t, "dead", start)
 		f.clock.Add(2 * sessionLease)
 		f.begins(t, "late", f.clock.Now())

@@ -164,7 +164,7 @@ func (f *pushChecks) hasCounts(t testing.TB, want map[ledger.DeliveryState]int64
 }
 
 var inboxTests = []testCase{
-	{"of what is sent twice, or after it has failed, the first score stays", func(t *testing.T, f *fixture) {
+	{"a delivery that is sent twice, or after it failed, keeps its first score", func(t *testing.T, f *fixture) {
 		f.subscribed(t)
 		f.commit(t, 1, to([]ledger.Target{inbox}, numbered("n_", 2)...))
 		list := f.pending(t, inboxLane)
@@ -206,7 +206,7 @@ var inboxTests = []testCase{
 		noError(t, err)
 		equal(t, false, s.Building)
 	}},
-	{"receipts of an epoch that is over are not recorded", func(t *testing.T, f *fixture) {
+	{"receipts of an old epoch are not recorded", func(t *testing.T, f *fixture) {
 		f.subscribed(t)
 		f.commit(t, 1, to([]ledger.Target{inbox, {Sink: "gateway"}}, numbered("n_", 2)...))
 		noError(t, f.BeginEpoch(t.Context(), inboxSink, "", ledger.IndexState{Epoch: "e1"}, "a", lease))
@@ -223,7 +223,7 @@ var inboxTests = []testCase{
 		noError(t, err)
 		equal(t, []ledger.ScoredDelivery{{Delivery: list[0], Score: 100}, {Delivery: list[1], Score: 102}}, got)
 	}},
-	{"what was delivered comes back by score, page by page, unless it has expired", func(t *testing.T, f *fixture) {
+	{"sent deliveries are read by score, page by page, unless they have expired", func(t *testing.T, f *fixture) {
 		f.subscribed(t)
 		notices := numbered("n_", 7)
 		notices[3].ExpiresAt = start.Add(time.Hour)

@@ -113,7 +113,7 @@ var firingTests = []testCase{
 		noError(t, err)
 		isError(t, ledger.ErrFenced, f.Renew(t.Context(), c, lease))
 	}},
-	{"a released firing is free at once, and its claim is worth nothing", func(t *testing.T, f *fixture) {
+	{"a released firing is free at once, and its claim is void", func(t *testing.T, f *fixture) {
 		f.register(t)
 		c := f.claim(t, 1)
 		noError(t, f.Release(t.Context(), c))
@@ -224,7 +224,7 @@ var firingTests = []testCase{
 }
 
 var removalTests = []testCase{
-	{"a removed rule is known with where its resolutions go, as its last run said", func(t *testing.T, f *fixture) {
+	{"a removed rule is listed with the targets of its resolutions, from its last run", func(t *testing.T, f *fixture) {
 		f.register(t)
 		_, err := f.Register(t.Context(), "other", "", 0, start)
 		noError(t, err)
@@ -256,7 +256,7 @@ var removalTests = []testCase{
 		f.hasFindings(t)
 		equal(t, []string{"n_a", "n_b", "n_a resolved", "n_b resolved"}, ids(f.pending(t, inboxLane)))
 	}},
-	{"a portion that is not as it was read changes nothing", func(t *testing.T, f *fixture) {
+	{"a portion of findings that have changed since they were read changes nothing", func(t *testing.T, f *fixture) {
 		f.subscribed(t)
 		f.commit(t, 1, to([]ledger.Target{inbox}, newNotice("n_a"), newNotice("n_b")), insert("a", "b")...)
 		unread := portion(1, "a", "b")
@@ -282,7 +282,7 @@ var removalTests = []testCase{
 }
 
 var removalPushTests = []testCase{
-	{"of a removed rule what waits unless it is resolved is canceled, and the rest goes out", func(t *testing.T, f *fixture) {
+	{"of a removed rule, deliveries with `unless: resolved` are canceled, and the others go out", func(t *testing.T, f *fixture) {
 		f.register(t)
 		f.commit(t, 1, to([]ledger.Target{delayed(time.Minute, delivery.UnlessResolved)}, ofKey("a", 0)), insert("a")...)
 		f.commit(t, 2, to([]ledger.Target{delayed(time.Minute, "")}, ofKey("b", 0)), insert("b")...)

@@ -37,7 +37,7 @@ var historyTests = []testCase{
 		_, err = f.Finding(t.Context(), rule, "elsewhere", "k1")
 		isError(t, ledger.ErrNotFound, err)
 	}},
-	{"a trace has every notice of the key, the latest first, and how its deliveries stand", func(t *testing.T, f *fixture) {
+	{"a trace has every notice of the key, the latest first, with the states of its deliveries", func(t *testing.T, f *fixture) {
 		f.subscribed(t)
 		gateway := ledger.Target{Sink: "gateway"}
 		n := traced("n_1", 1)

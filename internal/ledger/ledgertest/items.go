@@ -255,7 +255,7 @@ var itemPushTests = []testCase{
 		noError(t, err)
 		equal(t, true, bytes.Equal(long.Payload, got[0].Payload)) // equal would format the payloads, which is slow
 	}},
-	{"of those who push the same items at once one is told that they are new", func(t *testing.T, f *fixture) {
+	{"of pushes of the same items at once, one learns that they are new", func(t *testing.T, f *fixture) {
 		const rounds, each = 8, 30
 		var mu sync.Mutex
 		fresh := map[string]int{}

@@ -91,7 +91,7 @@ var itemEventTests = []testCase{
 		noError(t, err)
 		equal(t, 0, len(counts))
 	}},
-	{"each move is the event that it is, of what the queue tells", func(t *testing.T, f *fixture) {
+	{"each move makes the event that it means, if the queue sends that event", func(t *testing.T, f *fixture) {
 		f.begin(t, "", "e1")
 		items := f.pushed(t, "i_1", "i_2")
 		a, b := &items[0], &items[1]
@@ -149,7 +149,7 @@ var itemEventTests = []testCase{
 		f.clock.Add(time.Minute)
 		equal(t, []string{"i_1 dead", "i_1 assigned", "i_1 done"}, f.sendsEvents(t, gateway))
 	}},
-	{"an event comes once, whoever applies its move again", func(t *testing.T, f *fixture) {
+	{"an event comes once, even if its move is applied again", func(t *testing.T, f *fixture) {
 		f.begin(t, "", "e1")
 		items := f.pushed(t, "i_1")
 		one := telling(1, step(&items[0], item.Dead))
@@ -159,7 +159,7 @@ var itemEventTests = []testCase{
 		}
 		f.hasGateway(t, map[ledger.DeliveryState]int64{ledger.DeliveryPending: 2})
 	}},
-	{"what is fenced, and what changes nothing, is no event", func(t *testing.T, f *fixture) {
+	{"fenced moves, and moves that change nothing, are no events", func(t *testing.T, f *fixture) {
 		items := f.pushed(t, "i_1", "i_2")
 		f.begin(t, "", "e1")
 		f.begin(t, "e1", "e2")
@@ -201,7 +201,7 @@ var itemEventTests = []testCase{
 		noError(t, err)
 		equal(t, 0, len(counts))
 	}},
-	{"nodes that drain and deliver at once tell each event once and in order", func(t *testing.T, f *fixture) {
+	{"nodes that drain and deliver at once send each event once and in order", func(t *testing.T, f *fixture) {
 		const items, rounds = 3, 15
 		f.begin(t, "", "e1")
 		var ids []string

@@ -160,7 +160,7 @@ var itemMoveTests = []testCase{
 			equal(t, []int64{0, 1, 2}, moveNumbers(trace))
 		}
 	}},
-	{"a new epoch lets no move of the one before in behind it", func(t *testing.T, f *fixture) {
+	{"after a new epoch, no move of the previous one is applied", func(t *testing.T, f *fixture) {
 		f.begin(t, "", "e1")
 		const count = 60
 		items := f.pushed(t, numberedIDs("i_", count)...)

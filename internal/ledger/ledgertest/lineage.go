@@ -15,7 +15,7 @@ var lineageTests = []testCase{
 	{"a branch that the ledger does not know, or knows at an earlier number, is forked", testForkedBranch},
 	{"branches are kept for 400 days beyond the retention", testBranchesArePruned},
 	{"a restore is recorded with its time", testRestoreIsRecorded},
-	{"origins are those of the deliveries that are there", testOrigins},
+	{"origins are returned for existing deliveries only", testOrigins},
 	{"withheld items are dead until somebody decides", testWithheldItems},
 	{"withheld items are listed by warehouse and in pages", testWithheldPages},
 }

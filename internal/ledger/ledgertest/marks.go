@@ -56,7 +56,7 @@ var markTests = []testCase{
 			f.hasMarks(t, m.Notice)
 		}
 	}},
-	{"a mark cancels what it makes needless, and that alone", func(t *testing.T, f *fixture) {
+	{"a mark cancels only the deliveries that it makes needless", func(t *testing.T, f *fixture) {
 		f.subscribed(t)
 		var targets []ledger.Target
 		for name, unless := range map[string]delivery.Unless{
@@ -78,7 +78,7 @@ var markTests = []testCase{
 		f.canceledBecause(t, "read", map[string]string{"n_1": "read by user:1", "n_2": "acked by user:1"})
 		f.canceledBecause(t, "acked", map[string]string{"n_2": "acked by user:1"})
 	}},
-	{"who reads a notice does so for themselves, and who acks it for all", func(t *testing.T, f *fixture) {
+	{"a read counts for the user alone, and an ack counts for all", func(t *testing.T, f *fixture) {
 		f.subscribed(t)
 		f.subscribe(t, ledger.Subscription{Type: "REP_NOTICE", Warehouse: "*", Subscriber: "role:keeper"}, ledger.Subscription{Type: "REP_NOTICE", Warehouse: "*", Subscriber: "user:2"})
 		each := func(u delivery.Unless) ledger.Target {
@@ -109,7 +109,7 @@ var markTests = []testCase{
 		hasOpen("eachread", "n_4 role:keeper", "n_4 user:2")
 		hasOpen("eachacked", "n_1 role:keeper", "n_1 user:1", "n_1 user:2", "n_3 role:keeper", "n_3 user:1", "n_3 user:2")
 	}},
-	{"what a mark cancels makes room for the next of the finding", func(t *testing.T, f *fixture) {
+	{"a delivery that a mark cancels releases the next one of the finding", func(t *testing.T, f *fixture) {
 		f.subscribed(t)
 		unless := []ledger.Target{inbox, {Sink: "sms", Strategy: &delivery.Strategy{Kind: delivery.Delayed, Delay: time.Hour, Unless: delivery.UnlessRead}}}
 		atOnce := []ledger.Target{{Sink: "sms", Strategy: &delivery.Strategy{Kind: delivery.Important}}}
@@ -120,7 +120,7 @@ var markTests = []testCase{
 		noError(t, f.Mark(t.Context(), markOf("n_1", "user:1", ledger.MarkRead)))
 		equal(t, []string{"n_2"}, claimedIDs(f.claimAll(t, "sms")))
 	}},
-	{"what is being tried is canceled too, and sent if it succeeds all the same", func(t *testing.T, f *fixture) {
+	{"a delivery that is being tried is canceled too, and is recorded as sent if the attempt succeeds", func(t *testing.T, f *fixture) {
 		f.subscribed(t)
 		targets := []ledger.Target{inbox, {Sink: "sms", Strategy: &delivery.Strategy{Kind: delivery.Delayed, Unless: delivery.UnlessAcked, Retry: 5}}}
 		f.commit(t, 1, to(targets, newNotice("n_1"), newNotice("n_2")))
@@ -137,7 +137,7 @@ var markTests = []testCase{
 		f.hasState(t, claims[0].Seq, ledger.DeliverySent)
 		f.hasState(t, claims[1].Seq, ledger.DeliveryCanceled)
 	}},
-	{"a mark and the commit of the next of the finding leave nothing behind", func(t *testing.T, f *fixture) {
+	{"a mark and a commit of the finding's next notice at once forget no delivery", func(t *testing.T, f *fixture) {
 		f.subscribed(t)
 		other := f.other(t)
 		for n := 1; n <= 20; n++ {
@@ -244,7 +244,7 @@ var readAllTests = []testCase{
 		noError(t, err)
 		equal(t, want[1:], since)
 	}},
-	{"a read-all cancels what it makes needless, in batches", func(t *testing.T, f *fixture) {
+	{"a read-all cancels the deliveries that it makes needless, in batches", func(t *testing.T, f *fixture) {
 		f.subscribed(t)
 		until := func(u delivery.Unless) ledger.Target {
 			return ledger.Target{Sink: "sms" + string(u), Strategy: &delivery.Strategy{Kind: delivery.Delayed, Delay: time.Minute, Unless: u}}

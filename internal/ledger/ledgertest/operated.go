@@ -53,7 +53,7 @@ var operatedTests = []testCase{
 			equal(t, c.want, got)
 		}
 	}},
-	{"what was not sent is grouped by its cause, and what was refused for good is a cause of its own", func(t *testing.T, f *fixture) {
+	{"deliveries that were not sent are grouped by cause, and a final refusal is a cause of its own", func(t *testing.T, f *fixture) {
 		f.subscribed(t)
 		made := []delivery.Attempt{
 			{Status: 503, Error: "gateway answered 503"},
@@ -98,7 +98,7 @@ var operatedTests = []testCase{
 			}
 		}
 	}},
-	{"a delivery is told with its notice, its strategy and how it stands", func(t *testing.T, f *fixture) {
+	{"a delivery is read with its notice, its strategy and its state", func(t *testing.T, f *fixture) {
 		f.subscribed(t)
 		n := ofKey("k", 0)
 		limit := within(time.Hour)
@@ -132,7 +132,7 @@ var operatedTests = []testCase{
 			isError(t, ledger.ErrNotFound, err)
 		}
 	}},
-	{"what an operator cancels ends, with his reason, and lets the next of its finding go", func(t *testing.T, f *fixture) {
+	{"a delivery that an operator cancels ends with the reason, and releases the next one of its finding", func(t *testing.T, f *fixture) {
 		f.subscribed(t)
 		f.commit(t, 1, to([]ledger.Target{inbox, important}, ofKey("k", 0)))
 		f.commit(t, 2, to([]ledger.Target{important}, ofKey("k", 1)))
@@ -156,7 +156,7 @@ var operatedTests = []testCase{
 		noError(t, err)
 		equal(t, 0, len(changed))
 	}},
-	{"what an operator has tried again is due at once, with all its time", func(t *testing.T, f *fixture) {
+	{"a delivery that an operator retries is due at once, with its whole time", func(t *testing.T, f *fixture) {
 		f.subscribed(t)
 		sparing := delayed(time.Hour, delivery.UnlessRead)
 		f.commit(t, 1, to([]ledger.Target{inbox, within(time.Minute), sparing}, newNotice("n_1")))
@@ -190,7 +190,7 @@ var operatedTests = []testCase{
 		noError(t, err)
 		equal(t, 0, len(changed))
 	}},
-	{"what waits for its next attempt is hastened, and its attempts are counted anew", func(t *testing.T, f *fixture) {
+	{"a delivery that waits for its next attempt is due at once after a retry, and its attempts start again at zero", func(t *testing.T, f *fixture) {
 		f.register(t)
 		f.commit(t, 1, to([]ledger.Target{important}, ofKey("k", 0)))
 		f.commit(t, 2, to([]ledger.Target{delayed(time.Hour, "")}, ofKey("k", 1)))
@@ -209,7 +209,7 @@ var operatedTests = []testCase{
 		f.settle(t, got.List, delivery.SettleSent, 0)
 		equal(t, []int64{2}, claimedSeqs(f.claimPushes(t, "a", 10))) // an hour before its time
 	}},
-	{"who comes back takes his place in the order of his finding", func(t *testing.T, f *fixture) {
+	{"a retried delivery takes its place in the order of its finding", func(t *testing.T, f *fixture) {
 		f.register(t)
 		for n := range 4 {
 			f.commit(t, n+1, to([]ledger.Target{important}, ofKey("k", n)))

@@ -191,7 +191,7 @@ var switchTests = []testCase{
 		noError(t, f.Thaw(t.Context(), rule, scope, 0, thawed, "a", "disabled"))
 		f.hasFindings(t, present, absent)
 	}},
-	{"a thaw leaves alone what runs, and what is not known", func(t *testing.T, f *fixture) {
+	{"a thaw changes no running firing and no unknown rule", func(t *testing.T, f *fixture) {
 		isError(t, ledger.ErrNotFound, f.Thaw(t.Context(), rule, scope, 0, start, "a", "disabled"))
 		f.register(t)
 		c := f.claim(t, 5)

@@ -105,7 +105,7 @@ var originTests = []testCase{
 		equal(t, 2, len(f.takes(t, all[:3]...).Removed)) // 2 of 5
 		equal(t, ledger.OriginChange{Waits: true}, f.takes(t, all[:1]...))
 	}},
-	{"one node asks a source at a time, and what it was told late counts for nothing", func(t *testing.T, f *fixture) {
+	{"one node at a time queries a source, and a late answer counts for nothing", func(t *testing.T, f *fixture) {
 		noError(t, f.PutType(t.Context(), Ann, repNotice()))
 		other := f.other(t)
 		slow, claimed, err := f.ClaimOrigin(t.Context(), everyMinute)
@@ -129,7 +129,7 @@ var originTests = []testCase{
 		isError(t, ledger.ErrFenced, f.FailOrigin(t.Context(), everyMinute.OriginKey, slow, "gone"))
 		f.hasSubscriptions(t, ledger.SubscriptionFilter{}, ofWMS("*", "user:1"))
 	}},
-	{"a question that is new is asked at once, where nobody asks", func(t *testing.T, f *fixture) {
+	{"a new query is claimed at once, unless another one has no answer yet", func(t *testing.T, f *fixture) {
 		anew := everyMinute
 		anew.Question, anew.Anew = "q2", true
 		token, _, err := f.ClaimOrigin(t.Context(), everyMinute)
@@ -170,7 +170,7 @@ var originTests = []testCase{
 		equal(t, "", f.origin(t).Error)
 		equal(t, true, f.origin(t).FailedSince.IsZero())
 	}},
-	{"what was made by hand stays by hand, and what comes from a source is not removed by hand", func(t *testing.T, f *fixture) {
+	{"subscriptions made by hand stay so, and those from a source cannot be removed by hand", func(t *testing.T, f *fixture) {
 		noError(t, f.PutType(t.Context(), Ann, repNotice()))
 		mine := ledger.Subscription{Type: "REP_NOTICE", Warehouse: "*", Subscriber: "user:1"}
 		f.subscribe(t, mine)

@@ -169,7 +169,7 @@ var pushSettleTests = []testCase{
 		equal(t, []int{0, 1}, []int{next.List[0].Attempts, next.List[1].Attempts})
 		noError(t, f.SettlePushes(t.Context(), nil))
 	}},
-	{"under a claim that is not the last one, or was settled, only sent is recorded", func(t *testing.T, f *fixture) {
+	{"under an old or settled claim only sent is recorded", func(t *testing.T, f *fixture) {
 		f.register(t)
 		f.commit(t, 1, to([]ledger.Target{important}, newNotice("n_1")))
 		old := f.claimPushes(t, "a", 1).List
@@ -204,7 +204,7 @@ var pushSettleTests = []testCase{
 		noError(t, err)
 		equal(t, map[string]time.Time{gateway: f.clock.Now()}, oldest)
 	}},
-	{"sent is recorded of what was canceled, failed or timed out meanwhile", func(t *testing.T, f *fixture) {
+	{"sent is recorded even if the delivery was canceled, failed or timed out meanwhile", func(t *testing.T, f *fixture) {
 		f.register(t)
 		f.commit(t, 1, to([]ledger.Target{within(time.Second)}, numbered("n_", 3)...))
 		got := f.claimPushes(t, "a", 3).List
@@ -218,7 +218,7 @@ var pushSettleTests = []testCase{
 		f.hasGateway(t, map[ledger.DeliveryState]int64{1: 3})
 		f.hasAttempts(t, got[1].Seq, ledger.DeliverySent, 1, "")
 	}},
-	{"of several words on one delivery sent counts, and else the last", func(t *testing.T, f *fixture) {
+	{"of several settlements of one delivery sent counts, otherwise the last one", func(t *testing.T, f *fixture) {
 		f.register(t)
 		f.commit(t, 1, to([]ledger.Target{important}, numbered("n_", 2)...))
 		got := f.claimPushes(t, "a", 2).List
@@ -228,7 +228,7 @@ var pushSettleTests = []testCase{
 		f.hasAttempts(t, got[0].Seq, ledger.DeliveryFailed, 1, "no route")
 		f.hasAttempts(t, got[1].Seq, ledger.DeliverySent, 1, "")
 	}},
-	{"an error that is no text is recorded all the same, and no wait is too long", func(t *testing.T, f *fixture) {
+	{"an error that is not valid text is recorded all the same, and no wait is too long", func(t *testing.T, f *fixture) {
 		f.register(t)
 		f.commit(t, 1, to([]ledger.Target{important}, newNotice("n_1")))
 		got := f.claimPushes(t, "a", 1).List
@@ -239,7 +239,7 @@ var pushSettleTests = []testCase{
 		f.clock.Add(24*time.Hour - time.Second)
 		equal(t, 0, len(f.claimPushes(t, "a", 1).List))
 	}},
-	{"what is past its deadline or whose notice has expired ends, and is never claimed", func(t *testing.T, f *fixture) {
+	{"a delivery past its deadline, or whose notice has expired, ends and is never claimed", func(t *testing.T, f *fixture) {
 		f.register(t)
 		f.endPushes(t, 0, 0) // nothing was ever delivered to the channel
 		both := newNotice("n_both")
@@ -313,7 +313,7 @@ var pushPruneTests = []testCase{
 		noError(t, err)
 		equal(t, 1, len(list))
 	}},
-	{"what is tried until it was sent outlives its notice, which stays as long", func(t *testing.T, f *fixture) {
+	{"a delivery with until: sent outlives the expiry of its notice, and the notice stays as long", func(t *testing.T, f *fixture) {
 		f.register(t)
 		f.commit(t, 1, to([]ledger.Target{untilSent}, numbered("n_", 4)...))
 		f.commit(t, 2, to([]ledger.Target{untilSent, important}, ofKey("k", 0)))
@@ -344,7 +344,7 @@ var pushPruneTests = []testCase{
 		noError(t, err)
 		equal(t, int64(4), removed) // the sent delivery and the canceled one, with their notices
 	}},
-	{"what has expired long ago at a push channel that is gone holds up nothing once it is back", func(t *testing.T, f *fixture) {
+	{"deliveries that expired long ago at a removed push channel do not block it when it is back", func(t *testing.T, f *fixture) {
 		f.register(t)
 		f.commit(t, 1, to([]ledger.Target{important}, ofKey("k", 0)))
 		f.clock.Add(48 * time.Hour)

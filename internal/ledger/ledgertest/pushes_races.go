@@ -52,7 +52,7 @@ var pushRaceTests = []testCase{
 			}
 		}
 	}},
-	{"while commits add to findings, their deliveries are claimed in order, one at a time, and none is forgotten", func(t *testing.T, f *fixture) {
+	{"while commits add notices of findings, deliveries are claimed in order, one at a time, and none is forgotten", func(t *testing.T, f *fixture) {
 		const commits, findings = 20, 3
 		f.register(t)
 		w := &watcher{inFlight: map[string]string{}, last: map[string]string{}}

@@ -55,7 +55,7 @@ var quietTests = []testCase{
 			equal(t, want, *c.State)
 		}
 	}},
-	{"a claim names the one before only if the same node had it and nothing came between", func(t *testing.T, f *fixture) {
+	{"a claim has the previous token only if the same node had it and nothing came between", func(t *testing.T, f *fixture) {
 		f.register(t)
 		claim := func(n int, node string) ledger.Claim {
 			c, err := f.Claim(t.Context(), rule, scope, 0, due(n), node, lease)

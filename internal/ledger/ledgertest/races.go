@@ -52,7 +52,7 @@ var raceTests = []testCase{
 		}
 		equal(t, firings, len(f.pending(t, inboxLane)))
 	}},
-	{"who reads up to a number misses nothing that is committed later", func(t *testing.T, f *fixture) {
+	{"a reader up to a number misses nothing that is committed later", func(t *testing.T, f *fixture) {
 		f.subscribed(t)
 		const commits = 12
 		stop := make(chan struct{})

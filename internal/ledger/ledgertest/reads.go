@@ -33,7 +33,7 @@ var readerTests = []testCase{
 		noError(t, err)
 		equal(t, []time.Time{due(3)}, dues(last))
 	}},
-	{"progress is the last firing that is done, and the one that a living lease holds", func(t *testing.T, f *fixture) {
+	{"progress is the last firing that is done, and the firing under a lease in force", func(t *testing.T, f *fixture) {
 		_, err := f.Register(t.Context(), rule, "119241", 0, start)
 		noError(t, err)
 		f.register(t)

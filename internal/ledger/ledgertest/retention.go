@@ -37,7 +37,7 @@ type retention struct {
 }
 
 var retentionTests = []testCase{
-	{"retention keeps what must stay, with all that belongs to it, and nothing for long beside", func(t *testing.T, f *fixture) {
+	{"retention keeps what must stay, with all that belongs to it, and hardly anything else", func(t *testing.T, f *fixture) {
 		seed := rand.Uint64() //nolint:gosec // not a secret
 		t.Logf("seed %d", seed)
 		f.subscribed(t)

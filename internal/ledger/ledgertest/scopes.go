@@ -120,7 +120,7 @@ var scopeTests = []testCase{
 		equal(t, number+2, after)
 		equal(t, scopelist.List(nil), list)
 	}},
-	{"a question about scopes that fails or is late keeps the last list", func(t *testing.T, f *fixture) {
+	{"a query for scopes that fails or is late keeps the last list", func(t *testing.T, f *fixture) {
 		f.takesScopes(t, withThreshold("1", 5))
 		f.clock.Add(time.Minute)
 		token, _, err := f.ClaimOrigin(t.Context(), ofBinStock)

@@ -199,7 +199,7 @@ var sessionTests = []testCase{
 
 // sessionWorkTests are about work of sessions that the ledger of engine/enginetest does not have.
 var sessionWorkTests = []testCase{
-	{"deliveries to push channels of a session that was buried are free, and its answers count no more", func(t *testing.T, f *fixture) {
+	{"deliveries to push channels that a buried session had claimed are free, and its settlements are void", func(t *testing.T, f *fixture) {
 		f.register(t)
 		f.commit(t, 0, to([]ledger.Target{important}, numbered("n_", 5)...))
 		f.begins(t, "a", start)
@@ -222,7 +222,7 @@ var sessionWorkTests = []testCase{
 		f.settle(t, append(b.List[:3:3], others...), delivery.SettleSent, 0)
 		f.hasGateway(t, map[ledger.DeliveryState]int64{ledger.DeliverySent: 5})
 	}},
-	{"a node gives back what it has claimed and does not know of, and nothing else", func(t *testing.T, f *fixture) {
+	{"a node gives back only the claims that it does not know of", func(t *testing.T, f *fixture) {
 		f.register(t)
 		f.commit(t, 0, to([]ledger.Target{important}, numbered("n_", 6)...))
 		f.begins(t, "a", start)
