@@ -11,62 +11,66 @@ import (
 
 // Delivery is one notice on its way to one sink.
 type Delivery struct {
-	Seq        int64 // the ledger's number; ascending in the order of commit within a lane
-	Notice     *notice.Notice
-	Recipients []string // of the inbox and of push channels: user:<id> or role:<id>, sorted; one alone where each gets a delivery of their own
+	Seq    int64 // the ledger's number; ascending in the order of commit within a lane
+	Notice *notice.Notice
+	// Set for the inbox and for push channels: user:<id> or role:<id>, sorted. It has one entry where each recipient
+	// gets a delivery of their own.
+	Recipients []string
 }
 
 // Attempt is one call of a sink for a delivery, and how the call ended.
 type Attempt struct {
-	At      time.Time     // when it began; zero = just now
-	Took    time.Duration // 0 = nobody has measured it
-	Status  int           // the code of the other side's answer, of HTTP or SMTP; 0 = it gave none
-	Error   string        // "" = the sink has taken the delivery; without secrets
-	Refused bool          // the sink will never take the delivery, however often it is asked
+	At      time.Time     // when the call began; zero = now
+	Took    time.Duration // 0 = not measured
+	Status  int           // status code of the receiver's answer, HTTP or SMTP; 0 = no answer
+	Error   string        // "" = the sink took the delivery; contains no secrets
+	Refused bool          // The sink will never take the delivery, however often it is tried.
 }
 
-// KeptAttempts is how many attempts of a delivery are kept: the last ones.
+// KeptAttempts is the number of attempts that the ledger keeps of a delivery: the last ones.
 const KeptAttempts = 20
 
 // Receipt is a sink's answer for one delivery.
 type Receipt struct {
 	Seq   int64
-	Score int64  // inbox only: the warehouse clock it was given; the ledger records it
-	Epoch string // inbox only: the epoch that the score belongs to
+	Score int64  // inbox only: the value of the warehouse clock that the inbox gave the delivery; the ledger records it
+	Epoch string // inbox only: the epoch of the score
 }
 
-// The answers of the ledger that a sink tells apart.
+// The errors of the ledger that a sink tells apart.
 var (
 	ErrNotFound = errors.New("ledger: not found")
 	ErrFenced   = errors.New("ledger: the claim was lost to another node")
 )
 
-// Lane is what is delivered in order: a sink and, for the inbox, a warehouse. One node at a time drains it.
+// Lane is a sequence of deliveries that go out in order: those to one sink and, for the inbox, in one warehouse. One
+// node at a time drains it.
 type Lane struct {
 	Sink      string
 	Warehouse string
 }
 
-// ScoredDelivery is a delivery that the inbox had, with the score it was given.
+// ScoredDelivery is a delivery in the inbox with its score.
 type ScoredDelivery struct {
 	Delivery
 	Score int64
 }
 
-// Origin is the notice of a delivery: what a ledger that was restored does not give to the same number a second time.
+// Origin identifies the notice of a delivery. A restored ledger may give the number of a delivery to another one;
+// Origin tells the two apart.
 type Origin struct {
 	Notice  string
 	Created time.Time
 }
 
-// Mark is what a user did with a notice in a warehouse: it has read it, or acked it, too.
+// Mark says that a user has read or acked a notice in a warehouse. An ack is also a read.
 type Mark struct {
 	Notice    string
 	Warehouse string
 	User      string // user:<id>
 	Acked     bool
 	At        time.Time
-	Expires   time.Time // the notice
+	Expires   time.Time // when the notice expires
 }
 
 // Watermark says that a user has read everything in an inbox up to a score.
@@ -75,23 +79,23 @@ type Watermark struct {
 	User      string // user:<id>
 	Inbox     string // user:<id> or role:<id>
 	Score     int64
-	At        time.Time // when it rose last
+	At        time.Time // when the watermark rose last
 }
 
 // IndexState is the generation of an index in Redis, as the ledger records it.
 type IndexState struct {
 	Epoch    string
-	RunIDs   []string // of the Redis servers it was built on, sorted
-	Building bool     // a node is writing it back; after Lease another may begin anew
-	Node     string
-	Lease    time.Time // by the clock of whoever asks
+	RunIDs   []string  // run ids of the Redis servers that the index was built on, sorted
+	Building bool      // A node is rebuilding the index. After Lease another node may begin anew.
+	Node     string    // the node that rebuilds
+	Lease    time.Time // end of the rebuilding node's lease, by the clock of the caller
 }
 
-// LogEntry are deliveries as logs name them: by the ids of their notices, and of the runs (or requests) that made those. They are worked
-// out only where the line is written.
+// LogEntry shows deliveries in logs by the ids of their notices, and of the runs or requests that made the notices.
+// The ids are computed only where the log line is written.
 type LogEntry []Delivery
 
-// mostLogged is how many of a kind a line names.
+// mostLogged bounds how many ids of each kind a log line has.
 const mostLogged = 20
 
 // LogValue implements slog.LogValuer.

@@ -4,48 +4,52 @@ import (
 	"time"
 )
 
-// StrategyKind says how long a push channel is tried; docs/reference/rule-file.md has the table (Deliver).
+// StrategyKind says how long the deliveries to a push channel are tried; docs/reference/rule-file.md has the table
+// (Deliver).
 type StrategyKind string
 
 // The kinds.
 const (
 	Immediate StrategyKind = "immediate" // one attempt, at once
 	Delayed   StrategyKind = "delayed"   // the first attempt later, then Retry more
-	Important StrategyKind = "important" // until it succeeds, or the notice expires; Until says whether it outlives the notice
-	Timed     StrategyKind = "timed"     // until Within has passed
+	// Until the delivery succeeds or the notice expires; Until says whether it outlives the notice.
+	Important StrategyKind = "important"
+	Timed     StrategyKind = "timed" // until Within has passed
 )
 
-// Unless says what cancels a delivery that waits.
+// Unless says which event cancels a waiting delivery.
 type Unless string
 
-// What cancels. The empty Unless is nothing.
+// The events. An empty Unless means that no event cancels.
 const (
-	UnlessRead     Unless = "read"     // a recipient has read the notice, or acked it; of a delivery for one subscriber, that one
-	UnlessAcked    Unless = "acked"    // a recipient has acked it
-	UnlessResolved Unless = "resolved" // its finding is over
+	// A recipient has read or acked the notice. For a delivery to one subscriber, only that subscriber counts.
+	UnlessRead     Unless = "read"
+	UnlessAcked    Unless = "acked"    // A recipient has acked the notice.
+	UnlessResolved Unless = "resolved" // The finding of the notice is over.
 )
 
 // Until says how long an important delivery is tried.
 type Until string
 
-// The ends. The empty Until is the expiry of the notice.
+// The ends. With an empty Until the delivery ends when the notice expires.
 const (
-	UntilSent Until = "sent" // also after the notice has expired: the channel takes it, or an operator cancels it
+	// After the notice has expired as well, until the channel takes the delivery or an operator cancels it.
+	UntilSent Until = "sent"
 )
 
-// Strategy is how one notice is delivered to one push channel. The inbox and queues have none: they are tried until they
-// have taken it.
+// Strategy says how one notice is delivered to one push channel. The inbox and queues have no strategy: their
+// deliveries are tried until they succeed.
 type Strategy struct {
 	Kind   StrategyKind
 	Delay  time.Duration // Delayed: from the notice's creation to the first attempt
 	At     time.Time     // Delayed: the first attempt, instead of Delay; zero = Delay counts
 	Within time.Duration // Timed: from the notice's creation, or from a retry by an operator
-	Retry  int           // Delayed: attempts after the first that failed for a while
+	Retry  int           // attempts after the first one, if it failed in a way that may pass
 	Unless Unless        // Delayed
 	Until  Until         // Important
 }
 
-// Expiry returns when a delivery of a notice that expires then is of no use any more; zero = never.
+// Expiry returns when a delivery is of no use any more, given the expiry of its notice; zero = never.
 func (s *Strategy) Expiry(notice time.Time) time.Time {
 	if s.Until == UntilSent {
 		return time.Time{}
@@ -53,7 +57,7 @@ func (s *Strategy) Expiry(notice time.Time) time.Time {
 	return notice
 }
 
-// First returns when a notice of that time is tried first.
+// First returns the time of the first attempt, given the creation time of the notice.
 func (s *Strategy) First(created time.Time) time.Time {
 	switch {
 	case s.Kind != Delayed:
@@ -75,23 +79,25 @@ func (s *Strategy) Deadline(created time.Time) time.Time {
 	return created.Add(s.Within)
 }
 
-// PushClaim is a delivery to a push channel that this node is to try now.
+// PushClaim is a delivery to a push channel that this node must try now.
 type PushClaim struct {
 	Delivery
 
 	Strategy Strategy
 	Token    int64     // of the claim; a later claim has a higher one
-	Attempts int       // made before this one, since an operator had it tried again
-	Ever     int       // made before this one, whatever an operator had tried again
+	Attempts int       // attempts before this one, counted since an operator's last retry
+	Ever     int       // all attempts before this one
 	Deadline time.Time // of a timed delivery; zero = none
 }
 
-// Claims is the answer to the question what is due.
+// Claims is the answer of ClaimPushes.
 type Claims struct {
-	At   time.Time // by the ledger's clock; deadlines and expiries are measured from it, whatever the node's clock says
+	// The ledger's time of the claim. Deadlines and expiries are measured from it, because the node's clock may
+	// differ.
+	At   time.Time
 	List []PushClaim
-	More bool          // as many were claimed as could be: more may be due
-	Next time.Duration // until the next open delivery of the sink is due; 0 = none is known, or More
+	More bool          // The call reached its limit: more deliveries may be due.
+	Next time.Duration // until the next open delivery of the sink is due; 0 = unknown, or More is true
 }
 
 // SettleKind is how an attempt ended.
@@ -99,20 +105,24 @@ type SettleKind uint8
 
 // The kinds.
 const (
-	SettleSent    SettleKind = iota + 1 // the channel has taken it
-	SettleFailed                        // it will never be taken, or its strategy allows no other attempt
-	SettleAgain                         // not taken; tried again after After
-	SettleRelease                       // it was not tried, or the call was cut off (Error): any node may claim it at once, and no attempt counts
-	SettleHold                          // the silence HeldBy holds it back for After, unless somebody ends that before; no attempt counts
+	SettleSent SettleKind = iota + 1 // The channel took the delivery.
+	// The channel will never take the delivery, or the strategy allows no other attempt.
+	SettleFailed
+	SettleAgain // The channel did not take the delivery; the next attempt comes after After.
+	// No attempt counts: nobody tried the delivery, or the call was cut off (Error). Any node may claim it at once.
+	SettleRelease
+	// No attempt counts: the silence HeldBy holds the delivery back for After, or until somebody ends the silence.
+	SettleHold
 )
 
-// Settlement is what is to be recorded of a claim. Its attempt is kept, but for that of a claim that was given back without an error.
+// Settlement is the result of a claim. The ledger keeps its Attempt, except for SettleHold, and for SettleRelease
+// without an error.
 type Settlement struct {
 	Seq   int64
 	Token int64
 	Kind  SettleKind
 	After time.Duration // SettleAgain, SettleHold
-	// HeldBy is the id of the silence. SettleHold.
+	// HeldBy is the id of the silence, for SettleHold.
 	HeldBy string
 	Attempt
 }

@@ -10,7 +10,7 @@ import (
 	"tallyman/internal/finding"
 )
 
-// TestBaseline follows rules whose first run takes the rows that it sees as known.
+// TestBaseline follows rules whose first run takes all rows as known.
 func TestBaseline(t *testing.T) {
 	const m = time.Minute
 	baseline := func(p finding.Policy) finding.Policy {
@@ -92,7 +92,8 @@ func TestBaseline(t *testing.T) {
 	}
 }
 
-// A known row that comes to another group while a silence holds that back is told when the silence is over.
+// A known row joins another group while a silence holds that group back. Its group gets a notice when the silence is
+// over.
 func TestBaselineGroupHeldBack(t *testing.T) {
 	w := newWorld(finding.Policy{Shortest: 5 * time.Minute, Baseline: true})
 	w.run(start, parseSeen("aXbY"), false, false)
@@ -113,7 +114,8 @@ func TestBaselineGroupHeldBack(t *testing.T) {
 	}
 }
 
-// TestBaselineNeverRepeatsANotice: two notices of a group or finding never have the same episode and ordinal, of which their ids are made.
+// TestBaselineNeverRepeatsANotice checks that no two notices of a group or finding have the same episode and ordinal,
+// because their ids are made of these.
 func TestBaselineNeverRepeatsANotice(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		grouped := rapid.Bool().Draw(t, "grouped")

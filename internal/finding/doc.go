@@ -1,8 +1,10 @@
-// Package finding is the life of a finding as a pure function: (state before, rows of a run, rule, time)
-// → (state after, what to say). No I/O, no clock.
+// Package finding decides the life of findings as a pure function. From the state before, the rows of a run, the
+// rule's policy and the time it computes the state after, and which findings get a notice. It does no I/O and reads
+// no clock.
 //
-// State is what is kept of a finding between runs, Scope what is kept of a rule in a scope, Policy what the rule says about the life of its findings. Step
-// takes the rows of a run together; Run takes them one at a time. Both return a Result: the changes to be recorded and what is to be told.
+// State is what the ledger keeps of a finding between runs, Scope what it keeps of a rule in a scope. Policy is what
+// the rule says about the life of its findings. Step takes all rows of a run together; Run takes them one at a time.
+// Both return a Result: the changes to record and the notices to make (Tells).
 //
-// What a notice says, and whether a silence holds it back, is decided in engine/judge.
+// engine/judge decides what a notice says, and whether a silence holds it back.
 package finding

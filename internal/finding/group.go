@@ -6,34 +6,36 @@ import (
 	"time"
 )
 
-// member is a row of a rule that groups.
+// member is a row of a rule that groups, with the state of its finding before and after.
 type member struct {
 	before, after State
-	joins         bool // it fires in the group for the first time
-	differs       bool // it was told with the group, and what it watches is not as it was then
+	joins         bool // The finding fires in the group for the first time.
+	differs       bool // The finding was in a notice of the group, and its watched values differ from that notice.
 	row           SeenRow
 }
 
-// Group is a group that wants a notice.
+// Group is a group of findings that gets a notice.
 type Group struct {
 	Key  string
 	Kind Kind
-	Rows []int // which calls of Join showed its firing members, in the order of their keys; repeated rows do not count
+	// Indexes of the calls of Join (repeated rows not counted) that showed firing members, in the order of their
+	// keys.
+	Rows []int
 
-	prior    State // a member as it was told before; its Phase is 0 where none fired
-	after    State // what its members are told
-	priority int   // the highest of Rows
-	known    int   // the highest priority of members that were there at the first run
-	joined   bool
-	differs  bool
-	told     bool
-	untold   bool
-	heldBy   string // what holds it back; "" = nothing does
-	changes  []int
+	prior     State // state of a member at the last notice; its Phase is 0 where no member was firing
+	after     State // state that the notice gives its members
+	priority  int   // highest priority of Rows
+	known     int   // highest priority of members that are part of the baseline
+	joined    bool
+	differs   bool
+	isTold    bool   // The run makes a notice of the group.
+	hasFailed bool   // No notice could be made of the group.
+	heldBy    string // ids of the silences that hold the notice back; "" = none
+	changes   []int
 }
 
-// Join is Look and See of a row of a rule that groups. Whether it is told is decided when all rows have been seen.
-// It tells whether the key has come before: then the row does not count.
+// Join is Look and See for a row of a rule that groups. Groups decides about notices when all rows have been seen.
+// Join returns whether an earlier row had the same key; then this row does not count.
 func (r *Run) Join(row SeenRow) (repeated bool) {
 	before, repeated := r.find(row.Key)
 	if repeated {
@@ -58,7 +60,7 @@ func (p Policy) join(before State, row SeenRow, now *Scope, due time.Time) membe
 		}
 	}
 	joins := st.Phase == Firing && (before.Phase != Firing || before.Group != row.Group || before.Ordinal == 0)
-	if st.Baseline { // only one that comes from another group is new in this one
+	if st.Baseline { // a baseline finding is new in the group only if it comes from another group
 		joins = joins && before.Phase == Firing && before.Group != "" && before.Group != row.Group
 	}
 	if st.Phase == Firing && !joins {
@@ -67,8 +69,8 @@ func (p Policy) join(before State, row SeenRow, now *Scope, due time.Time) membe
 	return member{before: before, after: st, joins: joins, differs: st.Phase == Firing && !joins && st.Watched != row.Watched, row: row}
 }
 
-// Groups returns the groups that want a notice, in the order of their keys, after all rows have been seen. They are told
-// unless Untold or HoldGroup is called.
+// Groups returns the groups that get a notice, in the order of their keys. Call it after all rows have been seen. For
+// a group without a notice the caller then calls Untold or HoldGroup.
 func (r *Run) Groups() []*Group {
 	r.groups = map[string]*Group{}
 	for i := range r.members {
@@ -78,7 +80,7 @@ func (r *Run) Groups() []*Group {
 	var list []*Group
 	for _, g := range r.groups {
 		if r.decideGroup(g); g.Kind != None {
-			g.told = true
+			g.isTold = true
 			list = append(list, g)
 		}
 	}
@@ -90,7 +92,7 @@ func (r *Run) Groups() []*Group {
 	return list
 }
 
-// gather puts a row to its group.
+// gather adds a row to its group.
 func (r *Run) gather(i int) {
 	m := &r.members[i]
 	if m.after.Phase != Firing {
@@ -110,8 +112,8 @@ func (r *Run) gather(i int) {
 	}
 }
 
-// recall finds out how the groups were told before. Members of one group know the same, but those that were held back from the first; should
-// they not, the latest counts.
+// recall finds the last notice of each group. Members of a group agree on it, except those that have been held back
+// from the start. If they do not agree, the latest one counts.
 func (r *Run) recall() {
 	if len(r.groups) == 0 {
 		return
@@ -138,12 +140,12 @@ func later(a, b *State) bool {
 // decideGroup is decide for a group.
 func (r *Run) decideGroup(g *Group) {
 	switch {
-	case g.prior.Phase == 0 && !g.joined: // all its rows were there at the first run
+	case g.prior.Phase == 0 && !g.joined: // all its rows are part of the baseline
 	case g.prior.Phase == 0:
 		g.Kind = Fire
 		g.prior.Group, g.prior.Term, g.prior.Episode = g.Key, r.res.Scope.Term, r.due
 	case g.prior.Ordinal == 0 && !g.prior.Baseline:
-		g.Kind = Fire // all this time it was held back; its episode began when the first of it fired
+		g.Kind = Fire // held back until now; the episode began when its first member fired
 	case g.joined:
 		g.Kind = Join
 	case g.priority > max(g.prior.Priority, g.known):
@@ -153,36 +155,36 @@ func (r *Run) decideGroup(g *Group) {
 	case r.policy.RepeatInterval > 0 && !g.prior.Baseline && r.due.Sub(g.prior.LastNotified) >= r.policy.RepeatInterval:
 		g.Kind = Remind
 	}
-	g.after = g.prior.told(&SeenRow{Priority: g.priority}, r.due)
+	g.after = g.prior.withNotice(&SeenRow{Priority: g.priority}, r.due)
 }
 
-// on is the member with what its group was told.
-func (g *Group) on(st State) State {
+// member returns the member's state with the notice of its group.
+func (g *Group) member(st State) State {
 	st.Term, st.Episode, st.Priority, st.LastNotified = g.after.Term, g.after.Episode, g.after.Priority, g.after.LastNotified
 	st.Ordinal, st.NoticeID = g.after.Ordinal, g.after.NoticeID
 	st.Silenced, st.Baseline = "", false
 	return st
 }
 
-// HoldGroup takes a group back that is not told, although it should be: by names what holds it back. Its members fire, and those that fire in it
-// for the first time do so again in the next run.
-func (r *Run) HoldGroup(g *Group, by string) { g.told, g.heldBy = false, by }
+// HoldGroup withdraws a group whose notice silences hold back; by has their ids. Its members fire. Those that fire in
+// the group for the first time count as such again in the next run.
+func (r *Run) HoldGroup(g *Group, by string) { g.isTold, g.heldBy = false, by }
 
-// Untold takes a group back that no notice could be made of. The rows that fire in it for the first time leave their
-// findings as they were, so that the next run tries again.
-func (r *Run) Untold(g *Group) { g.told, g.untold = false, true }
+// Untold withdraws a group whose notice could not be made. Findings that fire in the group for the first time stay as
+// they were before the run, so that the next run tries again.
+func (r *Run) Untold(g *Group) { g.isTold, g.hasFailed = false, true }
 
-// settleGroups counts the rows, and those members of the groups whose rows could not be judged.
+// settleGroups records the states of all rows, and of known findings whose rows could not be judged.
 func (r *Run) settleGroups() {
 	for i := range r.members {
 		m := &r.members[i]
 		if g := r.groups[m.after.Group]; g != nil && m.after.Phase == Firing {
 			switch {
-			case g.untold && m.joins:
+			case g.hasFailed && m.joins:
 				m.after = m.before
 			case g.heldBy != "":
 				m.hold(g, r.res.Scope.Term, r.due)
-			case g.told:
+			case g.isTold:
 				m.after.Watched = m.row.Watched
 			}
 		}
@@ -193,8 +195,9 @@ func (r *Run) settleGroups() {
 	}
 }
 
-// hold is the member of a group that is held back. One that comes from another group has left that, and nothing was told of it in this one; it has an
-// episode of its own, so that what is told of the group once all that were told have gone is another notice than they had.
+// hold changes the state of a member whose group is held back. A member that comes from another group has left that
+// group, and no notice of this group has named it. It therefore gets an episode of its own. Suppose all other members
+// go before the group's next notice: that notice then has another id than their earlier one.
 func (m *member) hold(g *Group, term int64, due time.Time) {
 	if m.joins {
 		m.after.Baseline = false
@@ -210,7 +213,7 @@ func (m *member) hold(g *Group, term int64, due time.Time) {
 
 func (r *Run) tellGroups() {
 	for _, g := range r.telling {
-		if g.told {
+		if g.isTold {
 			r.res.tell(Tell{Kind: g.Kind, Group: g.Key, Change: g.changes[0], Members: g.changes, prior: priorOf(&g.prior)})
 		}
 	}

@@ -13,10 +13,10 @@ import (
 	"tallyman/internal/finding"
 )
 
-// groupModel is model for a rule that groups: members live as findings do, groups are told.
+// groupModel is the model for a rule that groups: members live like findings, and notices are about groups.
 type groupModel struct {
 	model
-	groupOf map[string]string // of each open finding
+	groupOf map[string]string // group of each open finding
 	groups  map[string]*modelGroup
 }
 
@@ -38,7 +38,7 @@ func (m *groupModel) firing() map[string]int {
 	return count
 }
 
-// run judges a run; of the groups in broken no notice can be made.
+// run judges a run. No notice can be made of the groups in broken.
 func (m *groupModel) run(r modelRun, broken map[string]bool) (told, resolved []string) {
 	m.history = append(m.history, r)
 	if r.failed || r.noData && m.policy.KeepLast {
@@ -96,7 +96,7 @@ func (m *groupModel) run(r modelRun, broken map[string]bool) (told, resolved []s
 	return told, resolved
 }
 
-// first are the rows that count: the first of each key.
+// first returns the rows that count: the first row of each key.
 func (m *groupModel) first(r modelRun) map[string]finding.SeenRow {
 	rows := map[string]finding.SeenRow{}
 	for _, row := range r.seen {
@@ -200,7 +200,7 @@ var membersGen = rapid.SliceOfN(rapid.Custom(func(t *rapid.T) finding.SeenRow {
 	}
 }), 0, 5)
 
-// groups is run with groups that no notice can be made of. The resolutions are sorted.
+// groups is run, with groups of which no notice can be made. The resolutions are sorted.
 func (w *world) groups(r modelRun, broken map[string]bool) (finding.Result, string) {
 	if r.failed {
 		return w.run(r.due, nil, true, false)
@@ -226,7 +226,7 @@ func (w *world) groups(r modelRun, broken map[string]bool) (finding.Result, stri
 	return res, strings.Join(parts, ",")
 }
 
-// checkGroups compares the whole state after a run: every firing member carries what its group was told last.
+// checkGroups compares the whole state after a run: every firing member has the state of its group's last notice.
 func checkGroups(t *rapid.T, w *world, m *groupModel, res finding.Result) {
 	pending, firing := 0, 0
 	for key, f := range m.open {

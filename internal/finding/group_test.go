@@ -98,7 +98,7 @@ func TestGroups(t *testing.T) {
 	}
 }
 
-// Groups that go on cost no write either.
+// Groups that go on unchanged cost no write.
 func TestOngoingGroupsCostNoWrite(t *testing.T) {
 	w := newWorld(finding.Policy{RepeatInterval: time.Hour, Shortest: 5 * time.Minute})
 	w.run(start, parseSeen("aXbXcY"), false, false)
@@ -166,8 +166,8 @@ func TestSplit(t *testing.T) {
 	}
 }
 
-// A group whose columns are the key's is told by the same key as its finding: a rule that groups no longer goes on with the
-// episode, which is resolved once.
+// A group by the columns of the key has the same key as its finding. When the rule stops grouping, the finding goes
+// on with the episode, which is resolved once.
 func TestGroupOfTheKeyItself(t *testing.T) {
 	w := newWorld(finding.Policy{Shortest: 5 * time.Minute})
 	for i, c := range []struct {

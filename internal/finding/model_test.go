@@ -13,7 +13,7 @@ import (
 	"tallyman/internal/finding"
 )
 
-// modelRun is one run of the history that the model keeps whole.
+// modelRun is one run in the history that the model keeps as a whole.
 type modelRun struct {
 	due    time.Time
 	failed bool
@@ -21,7 +21,7 @@ type modelRun struct {
 	seen   []finding.SeenRow
 }
 
-// modelFinding is a finding told in words: since which run, told when and how often.
+// modelFinding is a finding described by its history: since which run, and when and how often it got a notice.
 type modelFinding struct {
 	first    int // index of the run that saw it first
 	firing   bool
@@ -32,10 +32,10 @@ type modelFinding struct {
 	watched  string
 	told     time.Time
 	ordinal  int
-	known    bool // first_run: baseline; nothing was told of it yet
+	known    bool // first_run: baseline; no notice yet
 }
 
-// model judges each run from the whole history, with none of the bookkeeping of Step.
+// model judges each run from the whole history, without the bookkeeping of Step.
 type model struct {
 	policy  finding.Policy
 	history []modelRun
@@ -188,8 +188,8 @@ func check(t *rapid.T, w *world, m *model, res finding.Result) {
 	}
 }
 
-// TestStepChangesEachFindingOnce also proves that Step leaves its arguments alone and gives the same
-// answer whatever the order of the states.
+// TestStepChangesEachFindingOnce also checks that Step does not change its arguments, and that the order of the
+// states does not matter.
 func TestStepChangesEachFindingOnce(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		policy := finding.Policy{KeepFiringFor: time.Minute, Shortest: time.Minute}

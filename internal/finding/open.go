@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Hash stands for a key: 128 bits of its SHA-256. Nobody finds two keys of one hash with less than 2^64 trials.
+// Hash is the hash of a key: 128 bits of its SHA-256. Finding two keys with the same hash takes about 2^64 tries.
 type Hash [16]byte
 
 // HashOf returns the hash of a key.
@@ -19,37 +19,38 @@ func HashOf[T string | []byte](key T) Hash {
 	return Hash(sum[:len(Hash{})])
 }
 
-// Open is what a node remembers of the open findings of a rule in a scope between runs: so much of each that a run can tell which rows leave their
-// finding as it is. It holds no texts; whatever a row may change is read from the ledger. It is not safe for concurrent use.
+// Open is what a node remembers of the open findings of a rule in a scope between runs: enough to tell which rows
+// leave their finding unchanged. It holds no texts; the run reads every finding that may change from the ledger. Open
+// is not safe for concurrent use.
 type Open struct {
-	outlines []outline // of the findings that rows have made, in the order of their keys' hashes
-	alerts   []State   // that the rule tells of itself
-	pending  int       // how many of outlines
-	firing   int
+	outlines []outline // findings that rows make, sorted by the hashes of their keys
+	alerts   []State   // findings that no row makes
+	pending  int       // number of pending outlines
+	firing   int       // number of firing outlines
 }
 
-// outline is a finding in 40 bytes without a pointer, for there are millions.
+// outline is a finding in 40 bytes and without pointers, because there may be millions.
 type outline struct {
 	key      Hash
 	watched  watchedHash
 	kind     outlineKind
-	priority uint8 // as last notified
+	priority uint8 // priority in the last notice
 	phase    Phase
-	baseline bool  // nobody is reminded of it
+	baseline bool  // State.Baseline: the finding gets no reminders
 	since    int64 // µs; pending or absent: State.SinceClock; firing: State.LastNotified
 }
 
-// watchedHash stands for State.Watched, whose values are hashed to 96 bits themselves.
+// watchedHash is a hash of State.Watched, whose values are hashes of 96 bits themselves.
 type watchedHash [12]byte
 
-// outlineKind tells which rows leave a finding as it is.
+// outlineKind tells which rows leave a finding unchanged.
 type outlineKind uint8
 
 const (
-	changeable outlineKind = iota // none: something of the finding was held back
-	waiting                       // it is pending: any row, until `for` is over
-	firing                        // any row that has nothing new
-	absent                        // none; without a row it stays until keep_firing_for is over
+	changeable outlineKind = iota // no row, because a notice of the finding was held back
+	waiting                       // any row, until `for` is over: the finding is pending
+	firing                        // any row without news: the finding is firing
+	absent                        // no row; without a row the finding stays until keep_firing_for is over
 )
 
 func watchedOf[T string | []byte](watched T) watchedHash {
@@ -77,8 +78,9 @@ func outlineOf(key Hash, st *State) outline {
 	return m
 }
 
-// ReadOpen makes an Open of all open findings, in any order, of those that read visits. Of a State it looks at Phase, SinceClock, AbsentSince,
-// Priority, Watched, LastNotified, Ordinal, Silenced and Baseline. alerts are those of the findings that no row makes, as a whole; read leaves them out.
+// ReadOpen makes an Open from the findings that read visits, in any order. read must visit all open findings that
+// rows make. Of each State, ReadOpen uses Phase, SinceClock, AbsentSince, Priority, Watched, LastNotified, Ordinal,
+// Silenced and Baseline. alerts has the findings that no row makes.
 func ReadOpen(alerts []State, read func(visit func(key Hash, st *State)) error) (*Open, error) {
 	o := &Open{alerts: alerts}
 	err := read(func(key Hash, st *State) {
@@ -88,12 +90,12 @@ func ReadOpen(alerts []State, read func(visit func(key Hash, st *State)) error) 
 	if err != nil {
 		return nil, err
 	}
-	o.outlines = slices.Clone(o.outlines) // without the room that append has left
+	o.outlines = slices.Clone(o.outlines) // without the spare capacity of append
 	slices.SortFunc(o.outlines, func(a, b outline) int { return bytes.Compare(a.key[:], b.key[:]) })
 	return o, nil
 }
 
-// NewOpen makes an Open of states, which are all open findings.
+// NewOpen makes an Open from states, which must be all open findings.
 func NewOpen(states []State) *Open {
 	rows, alerts := Split(states)
 	o, _ := ReadOpen(slices.Clone(alerts), func(visit func(key Hash, st *State)) error {
@@ -105,16 +107,16 @@ func NewOpen(states []State) *Open {
 	return o
 }
 
-// AlertHashes are the hashes of the keys of the findings that no row makes.
+// AlertHashes returns the hashes of the keys of the findings that no row makes.
 func AlertHashes() []Hash { return []Hash{HashOf(NoData), HashOf(OnError)} }
 
-// Alerts are the findings that no row makes.
+// Alerts returns the findings that no row makes.
 func (o *Open) Alerts() []State { return o.alerts }
 
-// Len returns how many findings there are that rows have made.
+// Len returns the number of open findings that rows make.
 func (o *Open) Len() int { return len(o.outlines) }
 
-// Equal tells whether both remember the same.
+// Equal tells whether both remember the same findings.
 func (o *Open) Equal(other *Open) bool {
 	byKey := func(a, b State) int { return cmp.Compare(a.Key, b.Key) }
 	return slices.Equal(o.outlines, other.outlines) && o.pending == other.pending && o.firing == other.firing &&
@@ -130,13 +132,13 @@ func (o *Open) count(p Phase, n int) {
 	}
 }
 
-// find returns where the finding is, or belongs.
+// find returns the index of the finding, or the index where it would be inserted.
 func (o *Open) find(key Hash) (int, bool) {
 	at := sort.Search(len(o.outlines), func(i int) bool { return bytes.Compare(o.outlines[i].key[:], key[:]) >= 0 })
 	return at, at < len(o.outlines) && o.outlines[at].key == key
 }
 
-// Apply records what a run has changed, once it is committed: the findings after the run, and whether each is gone.
+// Apply records the changes of a run after its commit: each changed finding in its new state, and whether it is over.
 func (o *Open) Apply(changes iter.Seq2[*State, bool]) {
 	var added []outline
 	removed := false
@@ -168,7 +170,7 @@ func (o *Open) Apply(changes iter.Seq2[*State, bool]) {
 	o.insert(added)
 }
 
-// insert merges findings that are new, from the end, so that none is moved twice.
+// insert merges new findings into the sorted outlines, starting at the end, so that each outline moves at most once.
 func (o *Open) insert(added []outline) {
 	if len(added) == 0 {
 		return
@@ -194,17 +196,17 @@ func (o *Open) applyAlert(after *State, gone bool) {
 	}
 }
 
-// openRun is what a run knows of the findings of an Open.
+// openRun is the part of a run that knows the findings by an Open.
 type openRun struct {
 	*Open
 
-	began   time.Time        // of the clock term; see Turned
-	decided bits             // of outlines: a row has decided
-	put     bits             // of outlines: a row waits to be judged
-	learnt  map[string]State // the findings that were read from the ledger, since rows may change them
+	began     time.Time        // begin of the clock term; see Turned
+	decided   bits             // by outline: a row has decided about the finding
+	postponed bits             // by outline: a row of the finding waits to be judged
+	learnt    map[string]State // findings read from the ledger, because rows may change them
 }
 
-// bits has a bit for each of some things.
+// bits is a set of indexes.
 type bits []uint64
 
 func newBits(n int) bits { return make(bits, (n+63)/64) }
@@ -213,7 +215,7 @@ func (b bits) has(at int) bool { return b[at/64]&(1<<(at%64)) != 0 }
 
 func (b bits) set(at int) { b[at/64] |= 1 << (at % 64) }
 
-// unseen are the learnt findings that no row has decided about.
+// unseen returns the learnt findings that no row has decided about.
 func (o *openRun) unseen() (left []State) {
 	for key, st := range o.learnt {
 		if at, known := o.find(HashOf(key)); known && !o.decided.has(at) {
@@ -223,11 +225,12 @@ func (o *openRun) unseen() (left []State) {
 	return left
 }
 
-// BeginOpen is Begin for a run that knows the findings by open, which it leaves as it is. began is that of the clock term in force. Before Look, Err
-// and Finish the caller has the run learn what it has to know (PutOff, Missing).
+// BeginOpen is Begin for a run that knows the findings by open, which it does not change. began is the begin of the
+// clock term in force. Before it calls Look, Err or Finish, the caller must call Learn with the findings that PutOff
+// and Missing name.
 func BeginOpen(scope Scope, open *Open, p Policy, began, due time.Time) *Run {
 	r := Begin(scope, nil, p, due)
-	r.open = &openRun{Open: open, began: began, decided: newBits(len(open.outlines)), put: newBits(len(open.outlines))}
+	r.open = &openRun{Open: open, began: began, decided: newBits(len(open.outlines)), postponed: newBits(len(open.outlines))}
 	r.res.partial = true
 	r.res.Pending, r.res.Firing = open.pending, open.firing
 	return r
@@ -240,17 +243,18 @@ func FailOpen(scope Scope, open *Open, p Policy, due time.Time) Result {
 	return res
 }
 
-// GoesOn tells whether a row that met the condition leaves its finding as it is. Then the row counts as seen, and that is all of it.
+// GoesOn tells whether a row that met the condition leaves its finding unchanged. If so, it marks the finding as
+// seen, and the row needs nothing else.
 func (r *Run) GoesOn(key Hash, priority int, watched []byte) bool {
 	at, known := r.open.find(key)
-	if !known || r.open.decided.has(at) || r.open.put.has(at) || !r.policy.keeps(&r.open.outlines[at], priority, watched, r) {
+	if !known || r.open.decided.has(at) || r.open.postponed.has(at) || !r.policy.keeps(&r.open.outlines[at], priority, watched, r) {
 		return false
 	}
 	r.open.decided.set(at)
 	return true
 }
 
-// keeps is decide for a outline: whether it returns the state as it was, and nothing to tell.
+// keeps tells whether decide would leave the outlined finding unchanged and ask for no notice.
 func (p Policy) keeps(m *outline, priority int, watched []byte, r *Run) bool {
 	switch m.kind {
 	case waiting:
@@ -268,18 +272,19 @@ func (r *Run) sinceTold(m *outline) time.Duration {
 
 func micros(n int64) time.Duration { return time.Duration(n) * time.Microsecond }
 
-// PutOff tells that a row with the key is looked at later. From then on no row with the key goes on: the first of them counts. unread tells whether the
-// finding has to be learnt for it.
+// PutOff records that the caller judges a row with this key later. From then on no further row with the key goes on,
+// because the first one counts. unread tells whether the caller must first read the finding from the ledger and pass
+// it to Learn.
 func (r *Run) PutOff(key Hash) (unread bool) {
 	at, known := r.open.find(key)
-	if !known || r.open.decided.has(at) || r.open.put.has(at) {
+	if !known || r.open.decided.has(at) || r.open.postponed.has(at) {
 		return false
 	}
-	r.open.put.set(at)
+	r.open.postponed.set(at)
 	return true
 }
 
-// Learn takes findings from the ledger. Those that were learnt before are forgotten.
+// Learn takes findings that the caller has read from the ledger. It forgets the ones of the previous call.
 func (r *Run) Learn(states []State) {
 	r.open.learnt = make(map[string]State, len(states))
 	for i := range states {
@@ -287,7 +292,8 @@ func (r *Run) Learn(states []State) {
 	}
 }
 
-// Missing returns the hashes of the findings that no row has shown and that may change by that. They are to be learnt before Finish.
+// Missing returns the hashes of the findings that no row has shown and whose state may change for that reason. The
+// caller must pass these findings to Learn before Finish.
 func (r *Run) Missing(noData bool) []Hash {
 	if noData && r.policy.KeepLast {
 		return nil

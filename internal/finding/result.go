@@ -18,30 +18,32 @@ const (
 	Delete
 )
 
-// Change is a finding after the run, or the last state of one that is gone.
+// Change is a finding after the run. For a deleted finding it is the last state.
 type Change struct {
 	State
 	Op Op
 
-	was    string // the notice that it carried before the run; "" of one that goes without a word
-	shared bool   // others may have carried that notice, too: a digest, or that of a group
+	// Id of the notice that the finding carried before the run; "" = none, or Drop deletes the finding without a
+	// resolution.
+	oldNotice string
+	shared    bool // Other findings may have carried the same notice, because it is a digest or a group's notice.
 }
 
-// Tell is a finding or a group that wants a notice. Its last state, whose Episode and Ordinal are the notice's,
-// is that of Result.Changes[Change], and of each that fires in the group.
+// Tell asks for a notice about a finding or a group. The state in Result.Changes[Change] has the Episode and Ordinal
+// of the notice; in a group all firing members have the same.
 type Tell struct {
 	Kind    Kind
 	Change  int
-	Group   string // "" of a finding that is told by itself
-	Members []int  // of a group: the changes of all that fire in it; nil of a finding
+	Group   string // key of the group; "" = a single finding
+	Members []int  // indexes of the changes of all findings that fire in the group; nil for a single finding
 
 	prior prior
 }
 
-// prior is how something was told before.
+// prior is the last notice of a finding or a group before the run.
 type prior struct {
 	noticeID string
-	line     string // its group, or its key
+	line     string // key of the group, or of the finding if it has no group
 	term     int64
 	episode  time.Time
 	at       time.Time
@@ -53,29 +55,30 @@ func priorOf(st *State) prior {
 
 func line(st *State) string { return cmp.Or(st.Group, st.Key) }
 
-// Count is how many findings are told.
+// Count returns how many findings the notice is about.
 func (t Tell) Count() int { return max(len(t.Members), 1) }
 
 // Result is what a run changes.
 type Result struct {
 	Scope    Scope
-	Changes  []Change // in the order of the rows, then those that were not seen in the order of their keys
-	Tells    []Tell   // one for each See whose verdict had a Kind, in their order; or one for each of Groups
-	Pending  int      // findings after the run
-	Firing   int
-	Repeated int // rows whose key had come before in the run: the first row counts
+	Changes  []Change // in the order of the rows, then unseen findings in the order of their keys
+	Tells    []Tell   // one for each See whose verdict has a Kind, in the order of the calls; or one for each of Groups
+	Pending  int      // findings that are pending after the run
+	Firing   int      // findings that are firing after the run
+	Repeated int      // rows whose key an earlier row of the run had; only the first row counts
 
-	partial   bool            // states are only the findings that no row makes
-	states    []State         // before the run
-	carriers  map[string]int  // how many findings carried a notice before the run; see Shared
-	continued map[string]bool // notices that a later one of the same episode stands for
+	partial   bool            // states has only the findings that no row makes; the run knows the others by outlines
+	states    []State         // findings before the run
+	carriers  map[string]int  // by notice: how many findings carried it before the run; see Shared
+	continued map[string]bool // notices that a later notice of the same episode replaces
 }
 
-// State returns what is told: the state after the run that the notice belongs to.
+// State returns the state after the run that the notice t reports.
 func (res *Result) State(t Tell) State { return res.Changes[t.Change].State }
 
-// Told records the id of the notice that tells, so that its resolution finds it. What has a notice of its own and is told
-// again in a digest keeps its own, unless that was made before live, when nobody but the shadow inbox heard of it.
+// Told records the id of the notice t, so that the resolution finds it. A finding that has a notice of its own keeps
+// that id when a digest reports it again. It does not keep an id from before live, because only the shadow inbox
+// received that notice.
 func (res *Result) Told(t Tell, noticeID string, live time.Time) {
 	alone := t.prior.noticeID != "" && !notice.IsDigest(t.prior.noticeID)
 	after := res.State(t)
@@ -99,10 +102,10 @@ func (res *Result) continues(noticeID string) {
 	res.continued[noticeID] = true
 }
 
-// Over returns the notices that end with the run, in the order of the changes: no finding carries them any more, because
-// those that did are gone or have been told by another notice since. Ask after all was told.
+// Over returns the notices that end with the run, in the order of the changes: no finding carries them any more,
+// because their findings are over or have a newer notice. Call it after Told was called for all notices.
 func (res *Result) Over() (ids []string) {
-	open := map[string]int{} // findings that carry it after the run
+	open := map[string]int{} // by notice: number of findings that carry it after the run
 	for i := range res.Changes {
 		id := res.Changes[i].left()
 		if _, listed := open[id]; id == "" || listed || res.continued[id] {
@@ -130,7 +133,7 @@ func (res *Result) Over() (ids []string) {
 	for i := range res.Changes {
 		c := &res.Changes[i]
 		if !res.isAlone(c) {
-			count(c.was, -1)
+			count(c.oldNotice, -1)
 		}
 		if c.Op != Delete {
 			count(c.NoticeID, 1)
@@ -145,40 +148,42 @@ func (res *Result) Over() (ids []string) {
 	return over
 }
 
-// isAlone tells whether the finding is the only one that carried its notice, of those that neither states nor carriers count.
+// isAlone tells whether no other finding carried the notice of c before the run. It is about runs whose other
+// findings neither states nor carriers count.
 func (res *Result) isAlone(c *Change) bool {
 	return res.partial && !c.shared && c.Key != NoData && c.Key != OnError
 }
 
-// Shared returns notices that end with the run unless other findings carry them: those of a run that does not know all findings. CarriedBefore takes
-// how many findings carried each. Ask after all was told, and before Over.
+// Shared returns the notices that end with the run unless other findings carry them. Only a run that does not know
+// all findings has any. The caller passes their counts to CarriedBefore. Call Shared after Told was called for all
+// notices, and before Over.
 func (res *Result) Shared() (ids []string) {
 	if !res.partial {
 		return nil
 	}
 	for i := range res.Changes {
-		if c := &res.Changes[i]; c.shared && c.left() != "" && !res.continued[c.was] {
-			ids = append(ids, c.was)
+		if c := &res.Changes[i]; c.shared && c.left() != "" && !res.continued[c.oldNotice] {
+			ids = append(ids, c.oldNotice)
 		}
 	}
 	slices.Sort(ids)
 	return slices.Compact(ids)
 }
 
-// CarriedBefore takes how many findings carried each of the notices of Shared before the run.
+// CarriedBefore takes by notice of Shared how many findings carried it before the run.
 func (res *Result) CarriedBefore(carriers map[string]int) { res.carriers = carriers }
 
-// left returns the notice that the finding carries no longer, or "".
+// left returns the notice that the finding no longer carries after the run, or "".
 func (c *Change) left() string {
-	if c.Op != Delete && c.NoticeID == c.was {
+	if c.Op != Delete && c.NoticeID == c.oldNotice {
 		return ""
 	}
-	return c.was
+	return c.oldNotice
 }
 
 func (res *Result) tell(t Tell) { res.Tells = append(res.Tells, t) }
 
-// keep records a finding that lives on.
+// keep records a finding that stays open.
 func (res *Result) keep(before, after State) {
 	op := Update
 	if before.Phase == 0 {
@@ -186,16 +191,16 @@ func (res *Result) keep(before, after State) {
 	}
 	res.move(before.Phase, -1)
 	res.move(after.Phase, 1)
-	res.Changes = append(res.Changes, Change{State: after, Op: op, was: before.NoticeID, shared: isShared(&before)})
+	res.Changes = append(res.Changes, Change{State: after, Op: op, oldNotice: before.NoticeID, shared: isShared(&before)})
 }
 
-// drop records a finding that is gone.
+// drop records a finding that is over.
 func (res *Result) drop(before, after State) {
 	res.move(before.Phase, -1)
-	res.Changes = append(res.Changes, Change{State: after, Op: Delete, was: before.NoticeID, shared: isShared(&before)})
+	res.Changes = append(res.Changes, Change{State: after, Op: Delete, oldNotice: before.NoticeID, shared: isShared(&before)})
 }
 
-// isShared tells whether other findings may carry the notice of the finding.
+// isShared tells whether other findings may carry the same notice.
 func isShared(st *State) bool { return st.Group != "" || notice.IsDigest(st.NoticeID) }
 
 func (res *Result) count(states []State) {
@@ -213,14 +218,14 @@ func (res *Result) move(p Phase, n int) {
 	}
 }
 
-// The keys of the findings that no row makes. They are JSON strings, so that they never equal a row's key, which is
-// an array.
+// The keys of the findings that no row makes. They are JSON strings, so they never equal a row's key, which is a JSON
+// array.
 const (
-	NoData  = `"no_data"`  // the probe has returned no row
-	OnError = `"on_error"` // the run has failed
+	NoData  = `"no_data"`  // the probe returned no row
+	OnError = `"on_error"` // the run failed
 )
 
-// Split takes the findings that no row makes out of the others.
+// Split separates the findings that no row makes from the others.
 func Split(states []State) (rows, alerts []State) {
 	for i := range states {
 		if key := states[i].Key; key == NoData || key == OnError {
@@ -238,8 +243,9 @@ func Split(states []State) (rows, alerts []State) {
 	return rows, alerts
 }
 
-// Alert decides about a finding that no row makes: wrong tells whether the run gives rise to it. st is its state before
-// with its key, and no Phase where it is new; last is the due time of the run before. by names what holds it back, "" = nothing does.
+// Alert decides about a finding that no row makes. st is its state before the run, with its key; Phase is 0 for a new
+// one. wrong tells whether the run gives rise to the finding. by has the ids of the silences that hold its notice
+// back, "" = none. last is the due time of the run before.
 func (res *Result) Alert(st State, wrong bool, priority int, p Policy, by string, last, due time.Time) {
 	if st.Phase != 0 {
 		res.count([]State{st})
@@ -247,7 +253,7 @@ func (res *Result) Alert(st State, wrong bool, priority int, p Policy, by string
 	}
 	switch {
 	case wrong:
-		p.Baseline = false // no row makes it
+		p.Baseline = false // the baseline is about rows
 		after, kind := p.decide(st, &SeenRow{Priority: priority}, &res.Scope, due)
 		if kind != None && by != "" {
 			after, kind = after.hold(&st, by), None
@@ -268,5 +274,5 @@ func (res *Result) Alert(st State, wrong bool, priority int, p Policy, by string
 	}
 }
 
-// Leave counts a finding that no row makes and that the run says nothing about.
+// Leave counts a finding that no row makes and that the run leaves unchanged.
 func (res *Result) Leave(st State) { res.count([]State{st}) }

@@ -10,8 +10,8 @@ import (
 	"tallyman/internal/finding"
 )
 
-// TestForAndKeepFiringForAgainstRuns is the table of the reference: how many runs in a row have to see a finding until it fires, and to miss it
-// until it resolves.
+// TestForAndKeepFiringForAgainstRuns checks the table of the reference: how many consecutive runs must see a finding
+// until it fires, and must miss it until it resolves.
 func TestForAndKeepFiringForAgainstRuns(t *testing.T) {
 	const m = time.Minute
 	for _, c := range []struct {
@@ -45,7 +45,7 @@ func TestForAndKeepFiringForAgainstRuns(t *testing.T) {
 	}
 }
 
-// spanWorld runs a rule at its interval, which is the shortest, or later.
+// spanWorld runs a rule at its shortest interval, or later.
 type spanWorld struct {
 	*world
 	due time.Time
@@ -53,14 +53,14 @@ type spanWorld struct {
 
 func newSpanWorld(p finding.Policy) *spanWorld { return &spanWorld{newWorld(p), start} }
 
-// next is the next run, later than its interval by so much.
+// next makes the next run, later than the interval by late.
 func (w *spanWorld) next(seen string, failed bool, late time.Duration) (told string) {
 	w.due = w.due.Add(w.policy.Shortest + late)
 	_, told = w.run(w.due, parseSeen(seen), failed, false)
 	return told
 }
 
-// until counts the runs that see this until one tells that.
+// until repeats a run with the same rows until it tells the expected text, and returns the number of runs.
 func (w *spanWorld) until(t *testing.T, seen, told string) int {
 	t.Helper()
 	for runs := 1; runs <= 100; runs++ {
@@ -76,8 +76,9 @@ func (w *spanWorld) until(t *testing.T, seen, told string) int {
 	return 0
 }
 
-// TestKeepFiringForOutlastsMisses holds what the reference promises of a finding whose row is missing for some runs, whenever these come: with
-// keep_firing_for: 0 the first of them resolves the finding; with n intervals, n of them do not.
+// TestKeepFiringForOutlastsMisses checks the promise of the reference about a finding whose row is missing for some
+// runs, at any time. With keep_firing_for: 0 the first such run resolves the finding; with n intervals, n of them do
+// not.
 func TestKeepFiringForOutlastsMisses(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		interval := time.Duration(rapid.IntRange(1, 90).Draw(t, "interval")) * time.Minute
@@ -99,7 +100,7 @@ func TestKeepFiringForOutlastsMisses(t *testing.T) {
 					t.Fatalf("miss %d of %d told %q", miss+1, intervals, told)
 				}
 			}
-			for range rapid.IntRange(0, 3).Draw(t, "failed runs") { // they say nothing of the row
+			for range rapid.IntRange(0, 3).Draw(t, "failed runs") { // failed runs say nothing about the row
 				w.next("", true, late())
 			}
 			if intervals > 0 || rapid.Bool().Draw(t, "seen again") {
@@ -124,7 +125,8 @@ func TestKeepFiringForOutlastsMisses(t *testing.T) {
 	})
 }
 
-// A row that misses exactly one run never resolves where keep_firing_for is at least one interval, whatever `for` is and however often it happens.
+// A finding whose row is missing in exactly one run never resolves if keep_firing_for is at least one interval. This
+// holds for any `for`, and however often it happens.
 func TestARowThatMissesOneRunGoesOn(t *testing.T) {
 	for _, waits := range []time.Duration{0, 5 * time.Minute, 12 * time.Minute} {
 		w := newSpanWorld(finding.Policy{For: waits, KeepFiringFor: 5 * time.Minute, Shortest: 5 * time.Minute})

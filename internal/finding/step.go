@@ -9,14 +9,15 @@ import (
 // SeenRow is one row that met the condition, or whose condition could not be evaluated.
 type SeenRow struct {
 	Key      string
-	Group    string // of a rule that groups
+	Group    string // key of the row's group, for a rule that groups
 	Priority int
-	Watched  string // stands for the columns that the rule watches, a space, and for their values; "" where it watches none
-	Errored  bool   // leaves its finding as it was
+	// A text for the columns that the rule watches, a space, and a text for their values; "" = the rule watches none.
+	Watched string
+	Errored bool // The row could not be judged, so its finding stays as it was.
 }
 
-// Step is the life of findings as a pure function: what a run at due makes of the findings. states has
-// every open finding once. noData tells that the probe returned no row at all.
+// Step computes what a run at due makes of the findings. states has every open finding once. noData tells that the
+// probe returned no row at all.
 func Step(scope Scope, states []State, seen []SeenRow, noData bool, p Policy, due time.Time) Result {
 	run := Begin(scope, states, p, due)
 	for _, row := range seen {
@@ -35,14 +36,15 @@ func Step(scope Scope, states []State, seen []SeenRow, noData bool, p Policy, du
 	return run.Finish(noData)
 }
 
-// Fail is the step of a run that saw nothing because it failed: it moves the observed clock alone.
+// Fail is the step of a failed run. Such a run saw nothing, so only the observed clock advances.
 func Fail(scope Scope, states []State, p Policy, due time.Time) Result {
 	res := Result{Scope: p.pass(scope, due)}
 	res.count(states)
 	return res
 }
 
-// Drop is the step of a rule that keeps no findings. Those that it kept before, under another mode, go without a word.
+// Drop is the step of a rule that keeps no findings. It deletes the findings that the rule kept earlier under another
+// mode, without resolutions.
 func Drop(scope Scope, states []State, p Policy, due time.Time) Result {
 	res := Result{Scope: p.pass(scope, due)}
 	res.Scope.LastOKDue = due
@@ -52,20 +54,21 @@ func Drop(scope Scope, states []State, p Policy, due time.Time) Result {
 	return res
 }
 
-// Run is Step taken row by row, so that a notice can be rendered while its row is at hand. A rule that groups
-// calls Join for each row and then Groups; another one calls Look and See.
+// Run is Step one row at a time, so that the caller can render a notice while it has the row. A rule that groups
+// calls Join for each row and then Groups. Any other rule calls Look and then See or Hold for each row. Both end with
+// Finish.
 type Run struct {
 	policy  Policy
 	before  Scope
 	due     time.Time
 	states  []State
-	index   map[string]int // of known keys in states; of new ones the number of states and above
-	done    []bool         // by index: a row has decided
-	errored []int          // indices of known findings whose row could not be judged
-	members []member       // of groups, in the order of their rows
+	index   map[string]int // by key: index in states; a new key has an index from len(states) on
+	done    []bool         // by index: a row has decided about the finding
+	errored []int          // indexes of known findings whose rows could not be judged
+	members []member       // rows of a rule that groups, in their order
 	groups  map[string]*Group
-	telling []*Group // in the order of their keys
-	open    *openRun // nil = states are all findings
+	telling []*Group // groups that get a notice, in the order of their keys
+	open    *openRun // nil = states has all findings
 	res     Result
 }
 
@@ -86,18 +89,18 @@ func Begin(scope Scope, states []State, p Policy, due time.Time) *Run {
 	return r
 }
 
-// Verdict is what a row would do.
+// Verdict is the effect that a row would have.
 type Verdict struct {
 	Kind     Kind
-	Repeated bool // the key has come before: the row does not count
+	Repeated bool // An earlier row had the same key, so this row does not count.
 
 	before, after State
 }
 
-// After returns the finding's state if the row counts.
+// After returns the state of the finding if the row counts.
 func (v Verdict) After() State { return v.after }
 
-// Look tells what a row would do. It changes nothing but the count of repeated keys.
+// Look returns the effect that a row would have. It changes nothing except the count of repeated keys.
 func (r *Run) Look(row SeenRow) Verdict {
 	before, repeated := r.find(row.Key)
 	if repeated {
@@ -107,7 +110,7 @@ func (r *Run) Look(row SeenRow) Verdict {
 	return Verdict{Kind: kind, before: before, after: after}
 }
 
-// find returns the finding's state before the run, whose Phase is 0 where the key is new.
+// find returns the state of the finding before the run; Phase is 0 for a new key.
 func (r *Run) find(key string) (before State, repeated bool) {
 	if at, known := r.outlined(key); known {
 		if r.open.decided.has(at) {
@@ -127,7 +130,7 @@ func (r *Run) find(key string) (before State, repeated bool) {
 	return State{Key: key}, false
 }
 
-// outlined returns where the finding is that an Open has an outline of.
+// outlined returns the index of the finding in the outlines of Open, if it has one.
 func (r *Run) outlined(key string) (at int, known bool) {
 	if r.open == nil {
 		return 0, false
@@ -135,8 +138,7 @@ func (r *Run) outlined(key string) (at int, known bool) {
 	return r.open.find(HashOf(key))
 }
 
-// See counts the row that was looked at. It tells whether the row has changed its finding: then it is the last of
-// the changes so far.
+// See applies a verdict. It returns whether the finding changed; the change is then the last of the changes so far.
 func (r *Run) See(v Verdict) (changed bool) {
 	r.decided(v.after.Key)
 	if !r.change(v.before, v.after) {
@@ -148,13 +150,14 @@ func (r *Run) See(v Verdict) (changed bool) {
 	return true
 }
 
-// Hold is See for a row whose finding is not told, although the verdict says so: by names what holds it back.
+// Hold is See for a row whose notice silences hold back, although the verdict has a Kind. by has the ids of the
+// silences.
 func (r *Run) Hold(v Verdict, by string) (changed bool) {
 	v.Kind, v.after = None, v.after.hold(&v.before, by)
 	return r.See(v)
 }
 
-// Err leaves the finding of a row that could not be judged as it was.
+// Err records a row that could not be judged. Its finding stays as it was.
 func (r *Run) Err(key string) {
 	if at, known := r.outlined(key); known {
 		if r.open.decided.has(at) {
@@ -187,7 +190,7 @@ func (r *Run) decided(key string) {
 	r.done = append(r.done, true)
 }
 
-// Finish decides about the findings that no row has shown.
+// Finish decides about the findings that no row has shown, and returns the result.
 func (r *Run) Finish(noData bool) Result {
 	r.settleGroups()
 	if noData && r.policy.KeepLast {
@@ -220,12 +223,13 @@ func (r *Run) unseen() []State {
 	return left
 }
 
-// update is change of a finding that keeps its group, and is told what the group is told. One of which nothing was ever told is in the
-// group's notice only where its row is: otherwise it goes on by itself, as one that fires from now on.
+// update records the new state of a finding whose group is unchanged. If the group gets a notice, the finding takes
+// it over. A finding without any notice so far takes the group's notice only if this run showed its row. Otherwise it
+// starts an episode of its own.
 func (r *Run) update(before, after State, shown bool) {
 	g := r.groups[after.Group]
 	switch {
-	case g == nil || after.Phase != Firing || !g.told:
+	case g == nil || after.Phase != Firing || !g.isTold:
 		r.change(before, after)
 		return
 	case !shown && after.Ordinal == 0:
@@ -233,11 +237,11 @@ func (r *Run) update(before, after State, shown bool) {
 		r.change(before, after)
 		return
 	}
-	r.change(before, g.on(after))
+	r.change(before, g.member(after))
 	g.changes = append(g.changes, len(r.res.Changes)-1)
 }
 
-// change records a state that is another one than before.
+// change records the state if it differs from before.
 func (r *Run) change(before, after State) bool {
 	if after == before {
 		return false

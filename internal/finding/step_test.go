@@ -13,13 +13,13 @@ import (
 
 var start = time.Date(2026, 6, 1, 0, 0, 0, 0, time.UTC)
 
-// at is one run of a table test: what it sees and what is told of it.
+// at is one run of a table test: what it sees, and which notices it makes.
 type at struct {
 	minute int
-	seen   string // keys, one letter each; a digit after one is its priority (default 3), a capital its group, ! means errored
+	seen   string // keys, one letter each; then a digit = priority (default 3), a capital = group, ! = errored
 	failed bool
 	noData bool
-	want   string // tells as "fire a1" (kind, key, ordinal), comma separated
+	want   string // notices as "fire a1" (kind, key, ordinal), comma separated
 	counts string // pending/firing after the run
 }
 
@@ -94,7 +94,7 @@ func TestStep(t *testing.T) {
 			{minute: 0, seen: "a2", want: "fire a1", counts: "0/1"},
 			{minute: 5, seen: "a4", want: "rise a2", counts: "0/1"},
 			{minute: 10, seen: "a2", counts: "0/1"},
-			{minute: 12, seen: "a4", counts: "0/1"}, // no higher than when it was told
+			{minute: 12, seen: "a4", counts: "0/1"}, // no higher than in the last notice
 			{minute: 15, seen: "a2", want: "remind a3", counts: "0/1"},
 			{minute: 20, seen: "a3", want: "rise a4", counts: "0/1"},
 		}},
@@ -122,7 +122,7 @@ func TestStep(t *testing.T) {
 			{minute: 5, seen: "a", want: "fire a1", counts: "0/1"},
 			{minute: 10, noData: true, counts: "0/1"},
 			{minute: 20, noData: true, counts: "0/1"},
-			{minute: 25, counts: "0/1"}, // the first run that shows it to be gone
+			{minute: 25, counts: "0/1"}, // the first run that reads rows but none of this finding
 			{minute: 30, counts: "0/1"},
 			{minute: 35, want: "resolve a1", counts: "0/0"},
 		}},
@@ -189,7 +189,7 @@ func TestOngoingFindingsCostNoWrite(t *testing.T) {
 	}
 }
 
-// world keeps what a ledger keeps.
+// world keeps the data that a ledger keeps.
 type world struct {
 	policy finding.Policy
 	scope  finding.Scope
@@ -247,7 +247,7 @@ func parseSeen(text string) []finding.SeenRow {
 	return seen
 }
 
-// tells gives every notice that the run makes an id which can be read, and returns what is told and what is resolved.
+// tells gives every notice of the run a readable id, and returns the notices and resolutions.
 func tells(res *finding.Result) string {
 	names := map[finding.Kind]string{finding.Fire: "fire", finding.Remind: "remind", finding.Rise: "rise", finding.Join: "join", finding.Differ: "differ"}
 	var parts []string

@@ -7,7 +7,8 @@ import (
 	"tallyman/internal/finding"
 )
 
-// TestWatchedColumns follows a finding whose rule watches columns: told again when a value is another one than when it was told last.
+// TestWatchedColumns follows a finding whose rule watches columns. It gets another notice when a value differs from
+// the last notice.
 func TestWatchedColumns(t *testing.T) {
 	for _, group := range []string{"", "X"} {
 		w := newWorld(finding.Policy{KeepFiringFor: 5 * time.Minute, RepeatInterval: time.Hour, Shortest: 5 * time.Minute})
@@ -26,9 +27,9 @@ func TestWatchedColumns(t *testing.T) {
 			{"bin C", "differ " + id + "3" + counted},
 			{"!", ""}, // its row cannot be judged
 			{"bin C", ""},
-			{"bin,zone C1", ""}, // the rule watches more columns now: what they show is no news
+			{"bin,zone C1", ""}, // the rule now watches more columns; their present values are no news
 			{"bin,zone C2", "differ " + id + "4" + counted},
-			{"", ""}, // the rule watches none any more
+			{"", ""}, // the rule no longer watches columns
 			{"bin D", ""},
 			{"bin A", "differ " + id + "5" + counted},
 		} {
@@ -44,7 +45,8 @@ func TestWatchedColumns(t *testing.T) {
 	}
 }
 
-// What a silence holds back stays due while the value differs, and is no news when the value is back as it was told.
+// A notice that a silence holds back stays due while the value differs. It is no news any more when the value is as
+// in the last notice.
 func TestWatchedColumnsThatAreHeldBack(t *testing.T) {
 	w := newWorld(finding.Policy{Shortest: 5 * time.Minute})
 	row := func(watched string) finding.SeenRow { return finding.SeenRow{Key: "a", Priority: 3, Watched: watched} }

@@ -9,38 +9,40 @@ import (
 	"tallyman/internal/notice"
 )
 
-// Event is what a move means to a business system.
+// Event is what a move of an item means to a business system.
 type Event string
 
 // The events.
 const (
-	EventReadyAgain Event = "ready_again" // ready after it was suspended, stored or dead, or after an attempt that failed
-	EventAssigned   Event = "assigned"    // somebody alone is to get it: another one than before
-	EventDead       Event = "dead"
-	EventDone       Event = "done"
-	EventRemoved    Event = "removed"
+	EventReadyAgain Event = "ready_again" // ready after it was suspended, stored or dead, or after a failed attempt
+	// Only one worker or subject gets the item, and it is another one than before.
+	EventAssigned Event = "assigned"
+	EventDead     Event = "dead"
+	EventDone     Event = "done"
+	EventRemoved  Event = "removed"
 )
 
-// EventLife is how long an event is of use, unless its strategy goes on after that.
+// EventLife is the time after which an event is of no use any more, unless its strategy goes on.
 const EventLife = 72 * time.Hour
 
-// Events says of which events of a queue's items a push channel is told, and how.
+// Events says which events of a queue's items go to a push channel, and how.
 type Events struct {
 	Sink     string
 	On       []Event
 	Strategy delivery.Strategy
 }
 
-// Has tells whether the channel is told of the event.
+// Has tells whether the channel gets the event.
 func (e *Events) Has(event Event) bool { return slices.Contains(e.On, event) }
 
-// MayHave tells whether the channel may be told of the move: how the item stood before it may decide.
+// MayHave tells whether the channel may get an event of the move. The item's state before the move may decide, and
+// MayHave does not know that state.
 func (e *Events) MayHave(m *Move) bool {
-	const fewer = -1 // failures than the item can have had
+	const fewer = -1 // fewer failures than any item can have had
 	return e.Has(m.Event(fewer, "")) || e.Has(m.Event(fewer, m.Assignee))
 }
 
-// Event returns what the move means; "" = nothing that anybody is told. The item had so many failures and that assignee before the move.
+// Event returns the event of the move; "" = none. failures and assignee are those of the item before the move.
 func (m *Move) Event(failures int, assignee string) Event {
 	switch {
 	case m.To == Done:
@@ -58,30 +60,30 @@ func (m *Move) Event(failures int, assignee string) Event {
 	}
 }
 
-// isReturn tells whether the item that is ready was put off, was dead, or comes back from an attempt that failed.
+// isReturn tells whether the item is ready again after it was suspended, stored or dead, or after a failed attempt.
 func (m *Move) isReturn(failures int) bool {
 	switch m.From {
 	case Suspended, Stored, Dead:
 		return true
-	case Delayed: // by its push, or by a nack
+	case Delayed: // delayed by its push, or by a nack
 		return m.Failures > 0
-	case Leased: // a release counts no failure, nor does what is written back into Redis
+	case Leased: // Neither a release nor the rebuild of an index counts a failure.
 		return m.Failures > failures
 	default:
 		return false
 	}
 }
 
-// Told is what the notice of an event says.
+// Told is the content of the notice of an event.
 type Told struct {
 	Queue   string
-	ID      string // of the item
+	ID      string // id of the item
 	Event   Event
 	Payload json.RawMessage
 	Move
 }
 
-// The fields that ReadTold reads again.
+// The fields that ReadTold reads back.
 const (
 	fieldQueue = "queue"
 	fieldItem  = "item"
@@ -89,7 +91,7 @@ const (
 	fieldMove  = "move"
 )
 
-// Fields are the data of the notice, by name.
+// Fields returns the data of the notice, sorted by name.
 func (t *Told) Fields() []notice.Field {
 	return []notice.Field{
 		{Name: "assignee", Value: orNull(t.Assignee)},
@@ -114,7 +116,7 @@ func orNull(s string) any {
 	return s
 }
 
-// ReadTold returns queue, item, event and number of the move that the data of such a notice have.
+// ReadTold reads the queue, item, event and number of the move from the data of a notice that Fields made.
 func ReadTold(data []notice.Field) Told {
 	var t Told
 	for _, f := range data {

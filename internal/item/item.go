@@ -27,63 +27,69 @@ const (
 	Levels = HighestPriority - LowestPriority + 1 // how many priorities there are
 )
 
-// New is an item to be pushed.
+// New is an item to push.
 type New struct {
-	ID        string       // "" = the queue gives one
-	Warehouse string       // that it belongs to; "" = none: only callers for all warehouses see it
+	ID        string       // "" = the queue makes one
+	Warehouse string       // "" = no warehouse: then only callers for all warehouses see the item
 	Priority  int          // 1 … 5
-	Order     ServiceOrder // inside the priority
+	Order     ServiceOrder // order within the priority
 	Payload   json.RawMessage
-	DedupeKey string        // "" = none; refused while another item of the warehouse holds it
-	Delay     time.Duration // before it is ready
-	Created   time.Time     // zero = now; decides the day of a dedupe key
-	Subject   string        // what it was made of: a resolution of the same takes it back; "" = nothing
-	Again     bool          // an item of the id that has ended begins a new life; needs the id
-	Request   string        // with Again: names the request; the same one does not begin another life; "" = none
+	DedupeKey string        // "" = none. The queue refuses the item while another item of the warehouse holds the key.
+	Delay     time.Duration // time until the item is ready
+	Created   time.Time     // zero = now; decides the day of the dedupe key
+	// What the item is about; the resolution of the same subject takes the item back; "" = nothing.
+	Subject string
+	Again   bool   // An item with this id that has ended begins a new life; needs ID.
+	Request string // With Again: id of the request. A repeated request does not begin another life. "" = none
 }
 
-// PushOutcome is what became of an item that was pushed.
+// PushOutcome is the result of a push for one item.
 type PushOutcome string
 
 // The outcomes of a push.
 const (
-	Pushed    PushOutcome = "pushed"
-	Exists    PushOutcome = "exists"    // the queue has an item of that id, or had one and was not asked for it again: nothing was changed
-	Duplicate PushOutcome = "duplicate" // another item of the warehouse holds the dedupe key: see PushResult.Of
-	IDTaken   PushOutcome = "id_taken"  // an item of another warehouse has, or had, the id: nothing was pushed
+	Pushed PushOutcome = "pushed"
+	// The queue has an item with this id, or had one and Again was not set. Nothing changed.
+	Exists    PushOutcome = "exists"
+	Duplicate PushOutcome = "duplicate" // Another item of the warehouse holds the dedupe key: see PushResult.Of.
+	IDTaken   PushOutcome = "id_taken"  // An item of another warehouse has, or had, the id. Nothing was pushed.
 )
 
-// PushResult is the answer for one item, in the order of the call.
+// PushResult is the answer for one item; the answers are in the order of the call.
 type PushResult struct {
 	ID      string
 	Outcome PushOutcome
-	Of      string // with Duplicate: the item that holds the key
+	Of      string // with Duplicate: id of the item that holds the key
 }
 
-// Item is an item as it stands.
+// Item is an item in its present state.
 type Item struct {
 	ID        string
 	Warehouse string // "" = none
 	State     State
 	Priority  int
-	Order     ServiceOrder // inside the priority
+	Order     ServiceOrder // order within the priority
 	Payload   json.RawMessage
-	Attempt   int // grows with every lease and names it; it jumps by thousands when a lost index is written back
-	Failures  int // nacks and leases that ran out since it was pushed or requeued; at max_attempts it is dead
-	Suspends  int // since it was pushed or stored
-	Created   time.Time
-	Ready     time.Time // when it last became ready; zero before the first time and when it has ended
-	Due       time.Time // leased: end of the lease; delayed, suspended, stored: when it becomes ready; dead: when it died; else zero
-	Worker    string    // who has the lease: see Caller.Name
-	News      bool      // leased: it takes another priority, order or payload when it waits again
-	Assignee  string    // who alone gets it, a worker or all workers of a subject; "" = any
-	Moves     int64     // how often its state has changed
-	Seq       int64     // the ledger's number; 0 without a ledger
-	Bucket    string    // names its dedupe key and window; "" = none
+	// Number of the lease: it grows with every lease. It jumps by thousands when nodes rebuild a lost index.
+	Attempt  int
+	Failures int // nacks and expired leases since the item was pushed or requeued; at max_attempts the item is dead
+	Suspends int // suspends since the item was pushed or stored
+	Created  time.Time
+	Ready    time.Time // when the item last became ready; zero before the first time, and when it has ended
+	// Leased: end of the lease. Delayed, suspended, stored: when the item becomes ready. Dead: when it died.
+	// Otherwise zero.
+	Due      time.Time
+	Worker   string // who holds the lease: see Caller.Name
+	News     bool   // leased: a new priority, order or payload waits for the end of the lease
+	Assignee string // who alone gets the item: a worker, or all workers of a subject; "" = any worker
+	Moves    int64  // number of changes of state
+	Seq      int64  // the ledger's number; 0 without a ledger
+	Bucket   string // identifies the dedupe key and its window; "" = none
 }
 
-// Score is the place of a ready item in the order of the queue, as a number: the lower is served first. It is
-// (5 − priority) × 10^13 + the item's order, which is the ms since 1970 when it became ready where the item has none, below 2^53.
+// Score is the place of a ready item in the order of service, as a number below 2^53. The item with the lowest score
+// is served first. The score is (5 − priority) × 10^13 plus the item's order. An item without an order has the time
+// at which it became ready, in ms since 1970.
 func (i *Item) Score() int64 {
 	order := i.Ready.UnixMilli()
 	if i.Order.Given {
@@ -92,42 +98,43 @@ func (i *Item) Score() int64 {
 	return int64(HighestPriority-i.Priority)*1e13 + order
 }
 
-// Lease is an item that a worker was given.
+// Lease is an item that a worker has received.
 type Lease struct {
 	ID        string
 	Warehouse string
-	Attempt   int // operations name it
+	Attempt   int // number of the lease; operations must name it
 	Priority  int
 	Order     ServiceOrder
 	Payload   json.RawMessage
-	Until     time.Time // then the item goes back to its place in its level
+	Until     time.Time // end of the lease: then the item goes back to its place in its level
 	Created   time.Time
 	Failures  int
 	Suspends  int
 }
 
-// State is where an item is in its life.
+// State is the state of an item.
 type State string
 
 // The states. The last three are ends: an item never leaves them.
 const (
-	Ready     State = "ready"     // waits for a worker
-	Leased    State = "leased"    // a worker has it, until its lease ends
-	Delayed   State = "delayed"   // becomes ready at its due time: pushed or put back with a delay
-	Suspended State = "suspended" // put off by a worker for one of the queue's suspend_steps
-	Stored    State = "stored"    // put away for days
-	Dead      State = "dead"      // failed max_attempts times; kept until it is requeued or removed
-	Done      State = "done"      // acked by its worker, or finished by an operator
-	Removed   State = "removed"   // taken out by an operator, or because what it was made of has resolved
-	Refused   State = "refused"   // never came in: another item held its dedupe key
+	Ready  State = "ready"  // The item waits for a worker.
+	Leased State = "leased" // A worker has the item until its lease ends.
+	// The item becomes ready at its due time: somebody pushed it or put it back with a delay.
+	Delayed   State = "delayed"
+	Suspended State = "suspended" // A worker put the item off for one of the queue's suspend_steps.
+	Stored    State = "stored"    // Somebody put the item away, typically for days.
+	Dead      State = "dead"      // The item failed max_attempts times. It stays until somebody requeues or removes it.
+	Done      State = "done"      // Its worker acked the item, or an operator finished it.
+	Removed   State = "removed"   // An operator removed the item, or its subject has resolved.
+	Refused   State = "refused"   // The queue never took the item: another item held its dedupe key.
 )
 
-// letters are the states as Redis and the trace have them.
+// letters are the codes of the states in Redis and in traces.
 var letters = map[State]byte{
 	Ready: 'r', Leased: 'l', Delayed: 'y', Suspended: 's', Stored: 't', Dead: 'x', Done: 'd', Removed: 'm', Refused: 'f',
 }
 
-// Letter is the state in one character, as Redis and the trace have it: - before the first.
+// Letter returns the code of the state in Redis and in traces; - before the first state.
 func (s State) Letter() string {
 	if l, ok := letters[s]; ok {
 		return string(l)
@@ -135,13 +142,13 @@ func (s State) Letter() string {
 	return "-"
 }
 
-// Ended tells whether an item in the state is finished for good.
+// Ended tells whether the state is an end.
 func (s State) Ended() bool { return s == Done || s == Removed || s == Refused }
 
-// Valid tells whether there is such a state.
+// Valid tells whether the state exists.
 func (s State) Valid() bool { return letters[s] != 0 }
 
-// FromLetter returns the state that the letter stands for; "-" is "", the state before the first.
+// FromLetter is the reverse of Letter; "-" gives "", the state before the first.
 func FromLetter(letter string) (State, error) {
 	if letter == "-" {
 		return "", nil

@@ -8,24 +8,26 @@ import (
 	"time"
 )
 
-// ServiceOrder decides which ready item of a level is served first: that with the lowest order. The zero value is none: then the
-// time at which the item became ready counts, as its milliseconds since 1970. Items with the same order are served as they became ready.
+// ServiceOrder decides which ready item of a level is served first: the item with the lowest order. The zero value is
+// no order: then the time counts when the item became ready, in ms since 1970. Items with the same order are served
+// in the sequence in which they became ready.
 type ServiceOrder struct {
 	Given bool
-	// Thousandths of the number; of a time its microseconds since 1970. Between -MostOrder and MostOrder.
+	// Thousandths of the number; for a time, its microseconds since 1970. Between -MostOrder and MostOrder.
 	Thousandths int64
 }
 
-// MostOrder bounds the thousandths of an order: Redis holds such numbers exactly, and times until 2096 are among them.
+// MostOrder bounds the thousandths of an order. Redis holds such numbers exactly, and times until 2096 fit.
 const MostOrder = 4_000_000_000_000_000
 
-// orderDigits is how many digits behind the point a number has at most.
+// orderDigits is the highest number of digits after the decimal point.
 const orderDigits = 3
 
-// OrderAt is the order of a time, to the microsecond.
+// OrderAt returns the order of a time, to the microsecond.
 func OrderAt(t time.Time) ServiceOrder { return ServiceOrder{Given: true, Thousandths: t.UnixMicro()} }
 
-// ParseServiceOrder reads a number with at most three digits behind the point, or a time such as 2026-05-01T14:00:00Z. "" is none.
+// ParseServiceOrder reads a number with at most three digits after the decimal point, or a time such as
+// 2026-05-01T14:00:00Z. "" is no order.
 func ParseServiceOrder(text string) (ServiceOrder, error) {
 	if text == "" {
 		return ServiceOrder{}, nil
@@ -44,7 +46,7 @@ func ParseServiceOrder(text string) (ServiceOrder, error) {
 	return ServiceOrder{Given: true, Thousandths: o}, nil
 }
 
-// parseThousandths reads a decimal number. It goes through no float, so that 0.1 is 100.
+// parseThousandths reads a decimal number. It uses no float, so that 0.1 is exactly 100.
 func parseThousandths(text string) (int64, error) {
 	bad := fmt.Errorf("the order %.40q is neither a number with at most %d digits behind the point nor a time such as 2026-05-01T14:00:00Z", text, orderDigits)
 	digits, isNegative := strings.CutPrefix(text, "-")
@@ -54,7 +56,7 @@ func parseThousandths(text string) (int64, error) {
 		return 0, bad
 	}
 	n, err := strconv.ParseInt(whole+fraction+strings.Repeat("0", orderDigits-len(fraction)), 10, 64)
-	if err != nil { // so many digits are out of every bound
+	if err != nil { // so many digits exceed every bound
 		n = math.MaxInt64
 	}
 	if isNegative {
@@ -63,7 +65,7 @@ func parseThousandths(text string) (int64, error) {
 	return n, nil
 }
 
-// String is the number; "" where there is none.
+// String returns the number; "" where there is no order.
 func (o ServiceOrder) String() string {
 	if !o.Given {
 		return ""

@@ -7,17 +7,19 @@ import (
 	"strings"
 )
 
-// Revision is what an item has become beside its state: since its finding was sent again, or since an operator has said so.
+// Revision is a change of an item's priority, order and payload without a change of state. It is made when the item's
+// finding is sent again, or when an operator asks for it.
 type Revision struct {
 	Priority int
 	Order    ServiceOrder
-	Source   int64 // Seq of the refused record whose payload it has; 0 = it has kept its own
-	Later    bool  // the item was leased: it takes all that when it waits again
+	Source   int64 // Seq of the refused record whose payload the item takes; 0 = the item keeps its own
+	Later    bool  // The item was leased: it takes the revision when it waits again.
 }
 
 var errRevision = errors.New("item: not a revision")
 
-// Text is the revision as moves have it: "=priority,order,source", in thousandths and with - for no order; a + in place of the = says later.
+// Text returns the revision as moves store it: "=priority,order,source". The order is in thousandths, or - for none.
+// A + in place of the = means Later.
 func (r *Revision) Text() string {
 	mark, order := "=", "-"
 	if r.Later {
@@ -29,7 +31,7 @@ func (r *Revision) Text() string {
 	return fmt.Sprintf("%s%d,%s,%d", mark, r.Priority, order, r.Source)
 }
 
-// ParseRevision reads what Text has written.
+// ParseRevision is the reverse of Text.
 func ParseRevision(text string) (*Revision, error) {
 	fields := strings.Split(text, ",")
 	if len(fields) != 3 || len(fields[0]) != 2 || fields[0][0] != '=' && fields[0][0] != '+' {

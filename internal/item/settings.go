@@ -6,24 +6,25 @@ import (
 	"time"
 )
 
-// NoLimit is the MaxAttempts of a queue whose items do not die, however often they fail.
+// NoLimit is the MaxAttempts of a queue whose items never die, however often they fail.
 const NoLimit = 0
 
-// Settings are those of a queue that operators may change while it runs. A test twin has the settings of its queue.
+// Settings are the settings of a queue that operators may change at run time. A test twin has the settings of its
+// queue.
 type Settings struct {
-	Lease        time.Duration   // where a worker asks for no other
-	MaxAttempts  int             // failures after which an item is dead; NoLimit
-	SuspendSteps []time.Duration // the first and further suspends of an item
+	Lease        time.Duration   // length of a lease, unless the worker asks for another
+	MaxAttempts  int             // number of failures after which an item is dead, or NoLimit
+	SuspendSteps []time.Duration // durations of the first and the further suspends of an item
 }
 
-// LiveSettings are what operators have set of a queue; nil = what the configuration says.
+// LiveSettings are the settings of a queue that operators have changed; nil = the configuration counts.
 type LiveSettings struct {
 	Lease        *time.Duration
 	MaxAttempts  *int
-	SuspendSteps []time.Duration // empty = none may be suspended
+	SuspendSteps []time.Duration // empty but not nil = no item may be suspended
 
-	By string    // who has changed them last
-	At time.Time // when; zero = they were never changed
+	By string    // who changed the settings last
+	At time.Time // when they changed them; zero = never
 }
 
 // The names of the settings, as the API has them.
@@ -33,10 +34,10 @@ const (
 	SuspendStepsSetting = "suspendSteps"
 )
 
-// SettingNames are the names of all.
+// SettingNames returns the names of all settings.
 func SettingNames() []string { return []string{LeaseSetting, MaxAttemptsSetting, SuspendStepsSetting} }
 
-// Over returns the settings that count.
+// Over returns the settings in force: the live ones, and the configured ones where no live one is set.
 func (l *LiveSettings) Over(configured Settings) Settings {
 	s := configured
 	if l.Lease != nil {
@@ -51,7 +52,7 @@ func (l *LiveSettings) Over(configured Settings) Settings {
 	return s
 }
 
-// Names returns the names of those that are set.
+// Names returns the names of the settings that are set.
 func (l *LiveSettings) Names() []string {
 	names := []string{}
 	for _, one := range []struct {
@@ -65,7 +66,7 @@ func (l *LiveSettings) Names() []string {
 	return names
 }
 
-// Equal tells whether the same is set, whoever did it.
+// Equal tells whether both have the same settings. It ignores By and At.
 func (l *LiveSettings) Equal(o *LiveSettings) bool {
 	return equal(l.Lease, o.Lease) && equal(l.MaxAttempts, o.MaxAttempts) &&
 		(l.SuspendSteps == nil) == (o.SuspendSteps == nil) && slices.Equal(l.SuspendSteps, o.SuspendSteps)
@@ -73,13 +74,13 @@ func (l *LiveSettings) Equal(o *LiveSettings) bool {
 
 func equal[T comparable](a, b *T) bool { return a == b || a != nil && b != nil && *a == *b }
 
-// SettingsChange is what an operator changes. Settings that it does not name stay as they are.
+// SettingsChange is an operator's change. Settings that neither Set nor Reset names stay as they are.
 type SettingsChange struct {
 	Set   LiveSettings // By and At are those of the change
-	Reset []string     // names of those that go back to the configuration
+	Reset []string     // names of settings that return to the configuration
 }
 
-// Apply returns what is set after the change.
+// Apply returns the live settings after the change.
 func (c *SettingsChange) Apply(before LiveSettings) LiveSettings {
 	after := before
 	after.By, after.At = c.Set.By, c.Set.At
@@ -101,14 +102,14 @@ type QueueSettings struct {
 	Live       LiveSettings
 }
 
-// InForce returns the settings that count.
+// InForce returns the settings in force.
 func (s *QueueSettings) InForce() Settings { return s.Live.Over(s.Configured) }
 
-// SettingsRecord keeps what operators have set of queues.
+// SettingsRecord keeps the settings of queues that operators have changed.
 type SettingsRecord interface {
-	// QueueSettings returns the zero value for a queue of which nothing was ever set.
+	// QueueSettings returns the live settings of a queue; the zero value where nobody ever changed one.
 	QueueSettings(ctx context.Context, queue string) (LiveSettings, error)
-	// ChangeQueueSettings applies the change to what the ledger has at that moment, and leaves a record of who asked. A change that changes
-	// nothing leaves none. The action, object and states of the order are the ledger's to say.
+	// ChangeQueueSettings applies the change to the settings that the ledger has at that moment, and writes an audit
+	// record. A change without effect leaves no record. The ledger sets the action, object and states of the order.
 	ChangeQueueSettings(ctx context.Context, o *Order, queue string, c SettingsChange) error
 }

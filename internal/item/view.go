@@ -2,34 +2,36 @@ package item
 
 import "time"
 
-// Level is the ready part of one priority.
+// Level describes the ready items of one priority.
 type Level struct {
 	Priority int
 	Ready    int64
-	Oldest   time.Time // when its first became ready, of the warehouse whose first is the oldest; zero = there is none
+	// When the item at the head of the level became ready; of several warehouses, the earliest such time. Zero =
+	// none.
+	Oldest time.Time
 }
 
-// Sizes is how full a queue is.
+// Sizes counts the items of a queue.
 type Sizes struct {
 	Levels    []Level // 5 to 1
-	Ready     int64   // that anybody may take
-	Assigned  int64   // ready for one worker alone
+	Ready     int64   // ready for any worker
+	Assigned  int64   // ready for one worker only
 	Leased    int64
 	Delayed   int64
 	Suspended int64
 	Stored    int64
 	Dead      int64
-	DeadSince time.Time // when the first of them died; zero = there is none
+	DeadSince time.Time // when the first of the dead items died; zero = none
 	Pause     Pause
 	Recent    Recent
 
-	Warehouses []Depth // of which the figures above are the sums; "" = what belongs to none
+	Warehouses []Depth // the warehouses whose sums the figures above are; "" = items without a warehouse
 }
 
-// Sum returns the sizes with the sums of the warehouses.
+// Sum returns the sizes with the totals of all warehouses.
 func (s *Sizes) Sum() Sizes { return s.Of(nil) }
 
-// Of returns the sizes of the warehouses that are in the scope.
+// Of returns the sizes with the totals of the warehouses in the scope.
 func (s *Sizes) Of(scope Scope) Sizes {
 	sum := Sizes{Levels: make([]Level, Levels), Pause: s.Pause, Recent: Recent{Span: s.Recent.Span}}
 	for i := range sum.Levels {
@@ -61,7 +63,7 @@ func (s *Sizes) Of(scope Scope) Sizes {
 	return sum
 }
 
-// earlier is the earlier of two times, of which the zero one does not count.
+// earlier returns the earlier of two times. A zero time means none and is ignored.
 func earlier(a, b time.Time) time.Time {
 	if a.IsZero() || !b.IsZero() && b.Before(a) {
 		return b
@@ -69,7 +71,7 @@ func earlier(a, b time.Time) time.Time {
 	return a
 }
 
-// Depth is how much of a queue belongs to one warehouse.
+// Depth counts the items of a queue in one warehouse.
 type Depth struct {
 	Warehouse string
 	Ready     int64
@@ -79,69 +81,74 @@ type Depth struct {
 	Suspended int64
 	Stored    int64
 	Dead      int64
-	DeadSince time.Time // when the first of them died; zero = there is none
+	DeadSince time.Time // when the first of the dead items died; zero = none
 	Levels    []Level   // 5 to 1
 	Recent    Recent
 }
 
-// Recent is what moved of late. It is counted by Redis, and begins anew when that has lost its data.
+// Recent counts recent changes of items. Redis counts them, so they start again at zero when Redis has lost its data.
 type Recent struct {
-	Span   time.Duration // that was counted: five minutes and up to ten seconds more
-	Pushed int64         // that were taken in
-	Done   int64         // acked or finished
-	Failed int64         // attempts: nacked, or their leases ran out
-	Dead   int64         // items that died of their last attempt
+	Span   time.Duration // the span that was counted: five minutes, and up to ten seconds more
+	Pushed int64         // items that the queue accepted
+	Done   int64         // items that were acked or finished
+	Failed int64         // attempts that were nacked or whose lease ran out
+	Dead   int64         // items that died after their last attempt
 }
 
-// Assigned is the list of ready items that one worker alone gets; a state only of lists.
+// Assigned is the list of ready items that only one worker gets. It is a state of lists, not of items.
 const Assigned State = "assigned"
 
-// WithheldState is the list of dead items that wait for an operator since the ledger was restored; a state only of lists.
+// WithheldState is the list of dead items that have waited for an operator since the ledger was restored. It is a
+// state of lists, not of items.
 const WithheldState State = "withheld"
 
-// Query asks for a part of a queue.
+// Query asks for one page of a queue.
 type Query struct {
 	Test  bool
 	Scope Scope
-	State State     // ready (in the order of service), assigned, leased, delayed, suspended, stored (by due time), dead, withheld (the latest first, by the ledger, as all that follow), or an end
-	Key   string    // of items in any state, the latest push first: that they were pushed with, instead of a state
+	// State selects a list: ready (in the order of service), assigned, leased, delayed, suspended, stored (by due
+	// time), dead, withheld, or an end. withheld and the ends come from the ledger, the latest first.
+	State State
+	// Key replaces State: items in any state that were pushed with this dedupe key, the latest push first.
+	Key   string
 	Order ListOrder // "" = ByState
 	Limit int       // 1 … MaxBatch
-	After string    // the cursor of the page before
+	After string    // cursor of the previous page
 }
 
 // ListOrder is the order of a list of items.
 type ListOrder string
 
-// The orders of a list. Only ready items have ByWait: those that have been ready for longest come first, whatever their priorities.
+// The orders of a list. Only ready items have ByWait: the item that has been ready for longest comes first, whatever
+// its priority.
 const (
 	ByState ListOrder = "state" // as Query.State says
 	ByWait  ListOrder = "waiting"
 )
 
-// Page is a part of a queue. What moves while pages are read may be seen twice or not at all.
+// Page is a part of a queue. An item that moves while pages are read may appear twice or not at all.
 type Page struct {
 	Items  []Item
-	Cursor string // "" = there are no more
+	Cursor string // "" = last page
 }
 
-// Rank is the place of a ready item.
+// Rank is the place of a ready item in the order of service.
 type Rank struct {
 	ID    string
 	Place int64 // 1 is served next
 	Score int64
 }
 
-// Worker is somebody who holds or held leases of a queue, or to whom items are assigned.
+// Worker holds or held leases of a queue, or has items assigned.
 type Worker struct {
 	Name     string
-	Leased   int       // items that the worker holds now, of the first MaxBatch that are leased
-	Assigned int       // items that wait for the worker alone, of the first MaxBatch that are assigned
-	Last     time.Time // of the latest lease that is known; zero = none is
+	Leased   int       // items that the worker holds now, counted among the first MaxBatch leased items
+	Assigned int       // items that wait for this worker only, counted among the first MaxBatch assigned items
+	Last     time.Time // time of the latest known lease; zero = none
 }
 
 // TracedItem is an item and its moves.
 type TracedItem struct {
 	Item  Item
-	Trace []Move // the first is its push
+	Trace []Move // The first move is the push.
 }

@@ -22,9 +22,9 @@ type Catalogue interface {
 	OriginKeeper
 	SubscriptionSyncer
 	ScopeKeeper
-	// SeedTypes adds those types of the file that the ledger does not have; it changes none.
+	// SeedTypes adds the types that the ledger does not have yet. It changes no existing type.
 	SeedTypes(ctx context.Context, who Author, types catalog.Catalog) (added int, err error)
-	// SeedSubscriptions adds them if the ledger never had any. ErrNotFound for an unknown type.
+	// SeedSubscriptions adds the subscriptions if the ledger never had any. ErrNotFound for an unknown type.
 	SeedSubscriptions(ctx context.Context, who Author, subs []Subscription) (added int, err error)
 }
 
@@ -33,21 +33,21 @@ type TypeKeeper interface {
 	TypeReader
 	// PutType adds or replaces a type. ErrExists when another type has its numeric id.
 	PutType(ctx context.Context, who Author, t catalog.Type) error
-	// DeleteType removes it. ErrNotFound. Its subscriptions go with it.
+	// DeleteType removes a type and its subscriptions. ErrNotFound.
 	DeleteType(ctx context.Context, who Author, code string) error
 }
 
 // SubscriptionKeeper keeps who has subscribed to what.
 type SubscriptionKeeper interface {
 	SubscriptionReader
-	// AddSubscriptions adds them in one transaction, with one record of those that were new, and returns how many they are. ErrNotFound for
-	// an unknown type, ErrInvalid; then none is added.
+	// AddSubscriptions adds subscriptions in one transaction, with one record of the new ones, and returns how many
+	// were new. ErrNotFound for an unknown type; ErrInvalid. After an error none is added.
 	AddSubscriptions(ctx context.Context, who Author, subs []Subscription) (added int, err error)
-	// RemoveSubscription removes it. ErrNotFound; ErrHasOrigin where a source would bring it back.
+	// RemoveSubscription removes a subscription. ErrNotFound; ErrHasOrigin where the source would list it again.
 	RemoveSubscription(ctx context.Context, who Author, s Subscription) error
 }
 
-// CatalogueReader reads the types and the subscriptions. What it returns is in force for the next commit on every node.
+// CatalogueReader reads the types and the subscriptions. The next commit on every node uses what it returns.
 type CatalogueReader interface {
 	TypeReader
 	Audience
@@ -56,20 +56,20 @@ type CatalogueReader interface {
 
 // SubscriptionReader reads who has subscribed to what.
 type SubscriptionReader interface {
-	// Subscriptions returns those that the filter lets through, by type, warehouse and subscriber.
+	// Subscriptions returns the subscriptions that match the filter, by type, warehouse and subscriber.
 	Subscriptions(ctx context.Context, f SubscriptionFilter) ([]Subscription, error)
 }
 
 // TypeReader reads the types of notices.
 type TypeReader interface {
 	Types(ctx context.Context) (catalog.Catalog, error)
-	// TypesVersion grows with every change of a type; nodes ask it before they compile or render.
+	// TypesVersion grows with every change of a type. Nodes read it before they compile rules or render notices.
 	TypesVersion(ctx context.Context) (int64, error)
 }
 
-// Audience says who hears of a notice.
+// Audience says who receives a notice.
 type Audience interface {
-	// Recipients returns whom a commit would send a notice of the type in the warehouse, sorted.
+	// Recipients returns, sorted, the subscribers to whom a commit would send a notice of the type in the warehouse.
 	Recipients(ctx context.Context, typ, warehouse string) ([]string, error)
 }
 
@@ -86,8 +86,7 @@ var (
 	warehouseForm  = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$`)
 )
 
-// Validate returns an ErrInvalid that names the part that has not the form it must have. Whether the type is in
-// the catalogue is not looked at.
+// Validate returns an ErrInvalid that names the malformed part. It does not check that the catalogue has the type.
 func (s Subscription) Validate() error {
 	if s.Type == "" {
 		return fmt.Errorf("%w: a subscription needs a type", ErrInvalid)
@@ -112,7 +111,7 @@ type SubscriptionFilter struct {
 type Book interface {
 	// PutSubscriber adds or replaces an entry. ErrInvalid.
 	PutSubscriber(ctx context.Context, who Author, s delivery.Subscriber) (added bool, err error)
-	// DeleteSubscriber removes it; its subscriptions stay. ErrNotFound.
+	// DeleteSubscriber removes an entry; the subscriber's subscriptions stay. ErrNotFound.
 	DeleteSubscriber(ctx context.Context, who Author, id string) error
 	// ListSubscribers pages through the book in the order of ids, after "after".
 	ListSubscribers(ctx context.Context, after string, limit int) ([]delivery.Subscriber, error)
@@ -133,7 +132,7 @@ const (
 
 var phoneForm = regexp.MustCompile(`^\+?[0-9(][0-9 ()./-]{1,38}[0-9]$`)
 
-// SubscriberFault is what is wrong with a part of an entry of the address book. Field is its name in JSON, as "mail[1]".
+// SubscriberFault is one fault in an entry of the address book. Field is the name of the part in JSON, as "mail[1]".
 type SubscriberFault struct{ Field, Message string }
 
 // CheckSubscriber returns an ErrInvalid that names the first fault of the entry.
@@ -144,7 +143,7 @@ func CheckSubscriber(s *delivery.Subscriber) error {
 	return nil
 }
 
-// SubscriberFaults returns all that is wrong with an entry.
+// SubscriberFaults returns all faults of an entry.
 func SubscriberFaults(s *delivery.Subscriber) []SubscriberFault {
 	var list []SubscriberFault
 	fail := func(field, format string, args ...any) {
@@ -154,16 +153,16 @@ func SubscriberFaults(s *delivery.Subscriber) []SubscriberFault {
 		fail("id", "%q is no subscriber; write user:<id> or role:<id>", s.ID)
 	}
 	if n := len([]rune(s.Name)); n > maxSubscriberName {
-		fail("name", "it has %d characters, at most %d are taken", n, maxSubscriberName)
+		fail("name", "it has %d characters; at most %d are allowed", n, maxSubscriberName)
 	}
 	if fault := text.Check(s.Name, text.Line); fault != nil {
 		fail("name", "%v", fault)
 	}
 	if s.Language != "" && !catalog.IsLanguage(s.Language) {
-		fail("language", "%q is none; write a code such as en, zh or pt-BR", s.Language)
+		fail("language", "%q is no language; write a code such as en, zh or pt-BR", s.Language)
 	}
 	if len(s.Mail) > maxMailAddresses {
-		fail("mail", "it has %d addresses, at most %d are taken", len(s.Mail), maxMailAddresses)
+		fail("mail", "it has %d addresses; at most %d are allowed", len(s.Mail), maxMailAddresses)
 		return list
 	}
 	for i, address := range s.Mail {
@@ -182,13 +181,13 @@ func SubscriberFaults(s *delivery.Subscriber) []SubscriberFault {
 
 func tagFaults(tags []string) []SubscriberFault {
 	if len(tags) > maxTags {
-		return []SubscriberFault{{"tags", fmt.Sprintf("it has %d, at most %d are taken", len(tags), maxTags)}}
+		return []SubscriberFault{{"tags", fmt.Sprintf("it has %d; at most %d are allowed", len(tags), maxTags)}}
 	}
 	var list []SubscriberFault
 	for i, tag := range tags {
 		fault := lineFault(tag, maxTag)
 		if fault == "" && slices.Contains(tags[:i], tag) {
-			fault = "it is there before"
+			fault = "it appears twice"
 		}
 		if fault != "" {
 			list = append(list, SubscriberFault{fmt.Sprintf("tags[%d]", i), fault})
@@ -199,7 +198,7 @@ func tagFaults(tags []string) []SubscriberFault {
 
 func channelFaults(channels map[string]string) []SubscriberFault {
 	if len(channels) > maxChannels {
-		return []SubscriberFault{{"channels", fmt.Sprintf("it has %d, at most %d are taken", len(channels), maxChannels)}}
+		return []SubscriberFault{{"channels", fmt.Sprintf("it has %d; at most %d are allowed", len(channels), maxChannels)}}
 	}
 	var list []SubscriberFault
 	for _, name := range slices.Sorted(maps.Keys(channels)) {
@@ -215,13 +214,14 @@ func channelFaults(channels map[string]string) []SubscriberFault {
 	return list
 }
 
-// lineFault says what is wrong with a line of text that may not be empty; "" is nothing. It does not show the line, which may be an address.
+// lineFault returns the fault of a line of text that may not be empty; "" = none. The fault does not show the line,
+// which may be an address.
 func lineFault(line string, most int) string {
 	switch fault := text.Check(line, text.Line); {
 	case line == "":
 		return "it is empty: leave it out"
 	case len(line) > most:
-		return fmt.Sprintf("it has %d bytes, at most %d are taken", len(line), most)
+		return fmt.Sprintf("it has %d bytes; at most %d are allowed", len(line), most)
 	case fault != nil:
 		return fault.Error()
 	default:
@@ -229,10 +229,10 @@ func lineFault(line string, most int) string {
 	}
 }
 
-// mailFault says what is wrong with a mail address; "" is nothing.
+// mailFault returns the fault of a mail address; "" = none.
 func mailFault(address string) string {
 	if len(address) > maxMailAddress {
-		return fmt.Sprintf("it has %d bytes, at most %d are taken", len(address), maxMailAddress)
+		return fmt.Sprintf("it has %d bytes; at most %d are allowed", len(address), maxMailAddress)
 	}
 	if fault := text.Check(address, text.Line); fault != nil {
 		return fault.Error()

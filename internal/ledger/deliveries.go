@@ -11,27 +11,34 @@ import (
 	"tallyman/internal/notice"
 )
 
-// Deliveries is what is on its way to sinks, and what operators do to it.
+// Deliveries keeps the deliveries to sinks, and what operators do to them.
 type Deliveries interface {
 	delivery.Lanes
 	delivery.Pushes
 	DeliveryOperations
 	Sends
-	// CountPending returns the number of pending deliveries by sink, for those who ask often.
+	// CountPending returns the number of pending deliveries by sink. It is cheap enough for callers that poll.
 	CountPending(ctx context.Context) (map[string]int64, error)
 	DeliveryCounts
 }
 
-// DeliveryOperations is what operators do to deliveries of every kind.
+// DeliveryOperations is what operators do to deliveries of all kinds.
 type DeliveryOperations interface {
 	DeliveryList
-	// Delivery returns one. ErrNotFound.
+	// Delivery returns one delivery. ErrNotFound.
 	Delivery(ctx context.Context, seq int64) (DeliveryRecord, error)
-	// RetryDeliveries makes those that failed, timed out or were canceled pending again, due at once: a timed one has all its time anew,
-	// its strategy counts attempts from here on, and what canceled one before does not do so again. Those that are pending under a strategy and not claimed become due at once. Others, and those whose notice has expired without until: sent, stay as
-	// they are. It returns the numbers that changed, which have one record together, and the lanes to wake.
+	// RetryDeliveries makes failed, timed-out and canceled deliveries pending again, due at once. A timed delivery
+	// gets its whole time again. The strategy counts attempts from here on. What canceled a delivery before does not
+	// cancel it again.
+	//
+	// A delivery that is pending under a strategy and not claimed becomes due at once. All other deliveries stay as
+	// they are, and so do those whose notice has expired, unless the strategy has until: sent.
+	//
+	// RetryDeliveries returns the numbers of the changed deliveries, which share one audit record, and the lanes to
+	// wake.
 	RetryDeliveries(ctx context.Context, who Author, seqs []int64) (changed []int64, lanes []Lane, err error)
-	// CancelDeliveries ends those that are pending, with the reason. It returns the numbers that changed, which have one record together.
+	// CancelDeliveries ends pending deliveries, with the reason. It returns the numbers of the changed deliveries,
+	// which share one audit record.
 	CancelDeliveries(ctx context.Context, who Author, seqs []int64, reason string) (changed []int64, err error)
 }
 
@@ -39,36 +46,39 @@ type DeliveryOperations interface {
 type DeliveryCounts interface {
 	// CountDeliveries returns the number of deliveries by sink and state, up to MostCounted of each.
 	CountDeliveries(ctx context.Context) (map[string]map[DeliveryState]int64, error)
-	// OldestPending returns by sink since when its oldest pending delivery waits: since its notice was made; under a strategy since it may be tried
-	// first. One that a silence holds back or that is behind another waits for those. A time that is to come = none has had its time yet.
+	// OldestPending returns by sink since when its oldest pending delivery waits. A delivery waits from the creation
+	// of its notice; under a strategy, from the time of its first attempt. Deliveries that a silence holds back, and
+	// deliveries behind another one, do not count. A time in the future means that no delivery of the sink is due
+	// yet.
 	OldestPending(ctx context.Context) (map[string]time.Time, error)
-	// OldestFailed returns by sink when the first failed of up to MostCounted deliveries that have failed.
+	// OldestFailed returns by sink when the earliest of its failed deliveries failed. It looks at up to MostCounted
+	// of them.
 	OldestFailed(ctx context.Context) (map[string]time.Time, error)
-	// DeliveryCauses groups what failed or timed out by why it did, of one warehouse ("" = all): it looks at up to MostCounted deliveries of each sink
-	// and state.
+	// DeliveryCauses groups the failed and timed-out deliveries of one warehouse ("" = all) by cause. It looks at up
+	// to MostCounted deliveries of each sink and state.
 	DeliveryCauses(ctx context.Context, warehouse string) ([]DeliveryCause, error)
 }
 
-// DeliveryCause is why deliveries of a sink in a state were not sent.
+// DeliveryCause counts the deliveries of a sink in one state that were not sent for the same cause.
 type DeliveryCause struct {
 	Sink  string
 	State DeliveryState
 	Cause string
 	Count int64
-	Last  int64  // the number of the latest of them
-	Error string // of that one
+	Last  int64  // number of the latest of these deliveries
+	Error string // error of the delivery Last
 }
 
-// What a cause can be beside a status, such as 503: one that the other side refused for good is CauseRefused, or begins with it and has the
-// status behind a colon.
+// A cause is a status, such as 503, or one of these words. CauseRefused may carry the status after a colon, as in
+// refused:422: the receiver refused the delivery for good.
 const (
 	CauseRefused    = "refused"
-	CauseTimeout    = "timeout"    // no answer in time
-	CauseUnanswered = "unanswered" // no answer otherwise
-	CauseNone       = "none"       // no attempt was made
+	CauseTimeout    = "timeout"    // The receiver did not answer in time.
+	CauseUnanswered = "unanswered" // There was no answer for another reason.
+	CauseNone       = "none"       // Nobody tried the delivery.
 )
 
-// CauseFits tells whether there can be a cause of that name.
+// CauseFits tells whether cause is well formed.
 func CauseFits(cause string) bool {
 	switch cause {
 	case CauseRefused, CauseTimeout, CauseUnanswered, CauseNone:
@@ -78,7 +88,7 @@ func CauseFits(cause string) bool {
 	return err == nil && status >= 2 && status <= 999
 }
 
-// RefusedForGood tells whether the other side will never take deliveries that failed for the cause.
+// RefusedForGood tells whether the receiver will never take deliveries with this cause.
 func RefusedForGood(cause string) bool { return strings.HasPrefix(cause, CauseRefused) }
 
 // DeliveryList lists deliveries as operators see them.
@@ -91,12 +101,13 @@ type DeliveryList interface {
 type DeliveryFilter struct {
 	Sink, Warehouse, Type, Rule, Notice string
 	States                              []DeliveryState
-	Held                                bool   // pending ones that wait for more than their time: behind another, or held back by a silence
-	Cause                               string // why they were not sent; see DeliveryCause
-	Oldest                              bool   // the oldest first
-	Before                              int64  // numbers below this one
-	After                               int64  // numbers above this one
-	Limit                               int    // at least 1
+	// Only pending deliveries that wait behind another one or for the end of a silence.
+	Held   bool
+	Cause  string // why the deliveries were not sent; see DeliveryCause
+	Oldest bool   // the oldest first
+	Before int64  // numbers below this one
+	After  int64  // numbers above this one
+	Limit  int    // at least 1
 }
 
 // DeliveryRecord is a delivery as operators see it.
@@ -112,14 +123,15 @@ type DeliveryRecord struct {
 	Texts    map[string]notice.Text // the notice in other languages than its first
 	Created  time.Time              // of the notice
 	Expires  time.Time              // of the notice
-	Strategy *delivery.Strategy     // nil of the inbox and of queues
-	Next     time.Time              // of the next attempt; zero unless pending under a strategy, or while Behind
-	Deadline time.Time              // of a timed one
-	Behind   bool                   // it waits for an earlier delivery of its finding
-	InFront  int64                  // Behind: the number of the one of its finding that goes first
-	HeldBy   string                 // the silence that holds it back until Next; "" = none does
-	Node     string                 // the name of the node that has it claimed now
-	Tried    []delivery.Attempt     // the last ones, the latest first; a list of deliveries is without them
+	Strategy *delivery.Strategy     // nil for the inbox and for queues
+	// Time of the next attempt; zero unless pending under a strategy, and zero while Behind.
+	Next     time.Time
+	Deadline time.Time          // when a timed delivery gives up
+	Behind   bool               // The delivery waits for an earlier one of its finding.
+	InFront  int64              // with Behind: number of the delivery that goes first
+	HeldBy   string             // id of the silence that holds the delivery back until Next; "" = none
+	Node     string             // name of the node that has claimed the delivery now
+	Tried    []delivery.Attempt // the last attempts, the latest first; empty in lists of deliveries
 }
 
 // DeliveryState is how a delivery stands. The numbers are the flags that the WMS knows.
@@ -134,8 +146,8 @@ const (
 	DeliveryCanceled DeliveryState = 4
 )
 
-// MostCounted is how far the deliveries of a sink in a state are counted: who looks at a sink should not have to wait because it has been in use for
-// months. Whoever wants to know more counts what happens (tallyman_deliveries_total).
+// MostCounted bounds how many deliveries of a sink in a state are counted. Without a bound a query would get slower
+// with every month of use. For exact totals use the metric tallyman_deliveries_total.
 const MostCounted = 10_000
 
 // String returns the name that output uses.
@@ -159,18 +171,18 @@ func (s DeliveryState) String() string {
 // Lane is what is delivered in order; see sinks.Lane.
 type Lane = delivery.Lane
 
-// Sends is how a business system's own notices enter.
+// Sends takes the notices that a business system sends itself.
 type Sends interface {
-	// Send writes notices with their deliveries, as Commit does, in one transaction. One whose id the ledger has already changes nothing
-	// and is answered with what is there. Where what is there is of another request, nothing is written at all. ErrInvalid where CheckSend
-	// finds something.
+	// Send writes notices with their deliveries in one transaction, as Commit does. A notice whose id the ledger
+	// already has changes nothing, and Send answers with the existing notice. Where an existing notice came with
+	// another request, Send writes nothing at all. ErrInvalid where CheckSend finds a fault.
 	Send(ctx context.Context, notices []NewNotice) (SentNotices, error)
-	// Sent answers as Send does for what is there already, and writes nothing.
+	// Sent answers as Send does, for notices that exist already. It writes nothing.
 	Sent(ctx context.Context, notices []NewNotice) (SentNotices, error)
 }
 
-// CheckSend returns an ErrInvalid that names the first notice that is beyond the limits of what is sent. Every ledger asks it, whoever has asked
-// before.
+// CheckSend returns an ErrInvalid that names the first notice beyond the limits. Every engine calls it, even if the
+// caller has checked before.
 func CheckSend(notices []NewNotice) error {
 	refuse := func(at string, faults []notice.Fault) error {
 		for _, f := range faults {
@@ -199,15 +211,15 @@ func CheckSend(notices []NewNotice) error {
 
 // SentNotices is the answer to Send and Sent.
 type SentNotices struct {
-	List  []SentNotice // as the notices were given
-	Lanes []Lane       // with something new to deliver
+	List  []SentNotice // in the order of the given notices
+	Lanes []Lane       // lanes that have new deliveries
 }
 
-// SentNotice is what became of one notice.
+// SentNotice is the answer for one notice.
 type SentNotice struct {
 	ID           string
-	Existing     bool // it was there before
-	Other        bool // and what is there came with another request: its episode is another one
+	Existing     bool // The ledger had the notice before this call.
+	Other        bool // The existing notice came with another request: its episode differs.
 	Deliveries   int  // made
-	Unsubscribed int  // deliveries not made, for want of a subscriber
+	Unsubscribed int  // deliveries that were not made, because nobody has subscribed
 }

@@ -10,37 +10,44 @@ import (
 	"tallyman/rules/row"
 )
 
-// Firings is what the engine needs to run a rule once in the whole cluster.
+// Firings runs each firing of a rule once in the whole cluster.
 type Firings interface {
-	// Register makes the rule and scope known (first due time = after now, in that clock term) and returns its state. It
-	// changes nothing where it is known already.
+	// Register makes the rule and scope known to the ledger and returns their state. Firings are counted from now on,
+	// in that clock term: the first due time is after now. Register changes nothing where the ledger knows them
+	// already.
 	Register(ctx context.Context, rule, scope string, term int64, now time.Time) (ScopeState, error)
-	// Claim takes the firing for node. A firing is a clock term and a due time: those of an earlier term lie before all of a later one. Where a firing of the same rule and scope was abandoned (its lease
-	// ran out before it was committed), the claim is for that one instead, whatever due says, and
-	// Claim.Repeated is true: the caller runs it and then, if Claim.Due was not its own, claims that. ErrDone,
-	// ErrBusy; ErrNotFound before Register.
+	// Claim takes the firing for node. A clock term and a due time name a firing. Every firing of an earlier term
+	// lies before all firings of a later one.
+	//
+	// A firing is abandoned when its lease ran out before its commit. Where the rule and scope have an abandoned
+	// firing, Claim takes that one instead, whatever due says, and sets Claim.Repeated. The caller runs it first. If
+	// Claim.Due was not the due time that the caller asked for, the caller then claims again.
+	//
+	// ErrDone; ErrBusy; ErrNotFound before Register.
 	Claim(ctx context.Context, rule, scope string, term int64, due time.Time, node string, lease time.Duration) (Claim, error)
 	// Renew extends the lease. ErrFenced.
 	Renew(ctx context.Context, c Claim, lease time.Duration) error
-	// Release gives an unfinished firing back, so that any node may claim it at once. ErrFenced. The claim is
-	// worth nothing afterwards.
+	// Release gives an unfinished firing back, so that any node may claim it at once. The claim is void afterwards.
+	// ErrFenced.
 	Release(ctx context.Context, c Claim) error
-	// Abandoned returns the unfinished firings that no node holds: their leases ran out, or they were given
-	// back. A rule that is due once a day need not wait a day for the rest of its firing. Node is who had it.
+	// Abandoned returns the unfinished firings that no node holds, because their leases ran out or their nodes gave
+	// them back. Nodes look for these often, so that a rule that is due once a day need not wait a day for the rest
+	// of its firing. Claim.Node names the node that had the firing last.
 	Abandoned(ctx context.Context) ([]Claim, error)
-	// Skip records that the firing did not run, because the one before it still did, and why. It does
-	// nothing where that firing runs, is done, or lies before the last one. ErrNotFound before Register.
+	// Skip records that the firing did not run because the firing before it was still running. reason is kept with
+	// the record. Skip does nothing where the firing is running, is done, or lies before the last one. ErrNotFound
+	// before Register.
 	Skip(ctx context.Context, rule, scope string, term int64, due time.Time, node, reason string) error
-	// Thaw is Skip for the last firing that was left out because the rule was disabled. The observed clock counts on from this firing.
+	// Thaw is Skip for the last firing that fell into the time when the rule was disabled. The observed clock of the
+	// scope continues from this firing.
 	Thaw(ctx context.Context, rule, scope string, term int64, due time.Time, node, reason string) error
-	// Commit writes a run in one transaction, fenced by the claim's token: the run, the findings that
-	// changed, the scope's state and watermark, the notices, and a delivery for each notice and sink. An inbox
-	// delivery gets its recipients from the subscriptions as that transaction sees them; without
-	// recipients there is no delivery. ErrFenced changes nothing.
+	// Commit writes a run in one transaction, fenced by the claim's token. It writes the run, the changed findings,
+	// the scope's state and watermark, the notices, and one delivery for each notice and sink. An inbox delivery
+	// takes its recipients from the subscriptions as this transaction sees them. A notice without recipients gets no
+	// inbox delivery. ErrFenced changes nothing.
 	//
-	// After an error that leaves open whether the transaction went through (the connection broke), the caller
-	// repeats the same Commit with the same claim: one that did go through changes nothing more and is
-	// answered as it was.
+	// A broken connection leaves open whether the transaction was committed. The caller then repeats the same Commit
+	// with the same claim. Commit is idempotent: a repeated call changes nothing and returns the first result.
 	Commit(ctx context.Context, c Claim, run *Commit) (CommitResult, error)
 	Removals
 	Rewinds
@@ -48,23 +55,24 @@ type Firings interface {
 	OpenReader
 }
 
-// OpenReader reads of open findings what a run needs that knows them by their outlines.
+// OpenReader reads open findings for a run that keeps only their outlines in memory.
 type OpenReader interface {
-	// Open returns the outlines of all open findings, and the findings that no row makes.
+	// Open returns the outlines of all open findings, and in full the findings that no row makes.
 	Open(ctx context.Context, rule, scope string) (*finding.Open, error)
 	// OpenFindings returns the open findings whose keys have these hashes, in no order.
 	OpenFindings(ctx context.Context, rule, scope string, keys []finding.Hash) ([]finding.State, error)
-	// Carriers returns how many open findings carry each of the notices. It reads all findings of the rule in the scope.
+	// Carriers counts the open findings that carry each of the notices. It reads all findings of the rule in the
+	// scope.
 	Carriers(ctx context.Context, rule, scope string, notices []string) (map[string]int, error)
 }
 
-// ScopeReader reads what a run begins with.
+// ScopeReader reads the state that a run begins with.
 type ScopeReader interface {
 	// Scope returns the state of the rule in the scope. ErrNotFound before Register.
 	Scope(ctx context.Context, rule, scope string) (ScopeState, error)
 	FindingReader
 	LookBacks
-	// Notices returns those of the ids that the ledger still has.
+	// Notices returns the notices with these ids. An id that the ledger no longer has is left out.
 	Notices(ctx context.Context, ids []string) (map[string]*notice.Notice, error)
 }
 
@@ -78,21 +86,22 @@ type FindingReader interface {
 type ScopeState struct {
 	finding.Scope
 	Registered time.Time
-	Done       time.Time   // due time of the last firing that is done or was skipped; zero before the first
+	Done       time.Time   // due time of the last firing that is done or was skipped; zero before the first firing
 	Watermark  []row.Value // nil before the first event run
-	Initial    string      // what the rule's file said of `initial` when the watermark began or was moved; "" while there is none
-	Running    *Claim      // the claim in force, if any
-	Promoted   time.Time   // when Promote was called; zero while it was not
+	// The rule file's `initial` at the time when the watermark began or was moved; "" without a watermark.
+	Initial    string
+	Running    *Claim    // the claim in force; nil = no node runs a firing
+	Promoted   time.Time // when an operator promoted the rule in this scope; zero = nobody did
 	PromotedBy string
 }
 
-// IsDone tells whether the firing of that clock term is done, was skipped, or lies before the last that was.
+// IsDone tells whether the firing is done, was skipped, or lies before the last firing that was done or skipped.
 func (s *ScopeState) IsDone(term int64, due time.Time) bool {
 	return term < s.Term || term == s.Term && !due.After(s.Done)
 }
 
-// Claim is the right to run one firing. Token fences it: it grows with every claim of the rule and scope.
-// Repeated means that a node had the firing before and did not finish it.
+// Claim is the right to run one firing. Token fences it: each claim of the rule and scope has a higher token than the
+// one before. Repeated means that a node claimed the firing earlier and did not finish it.
 type Claim struct {
 	Rule, Scope string
 	Term        int64 // of the clock; see Term
@@ -102,9 +111,11 @@ type Claim struct {
 	LeaseUntil  time.Time
 	Repeated    bool
 
-	// State is that of the rule in the scope when the firing was claimed; nil = it is asked for.
+	// State is the state of the rule in the scope at the time of the claim. nil = the caller reads it by Scope.
 	State *ScopeState
-	// Before is the token of the claim before, where Node had that one, too, and nothing has changed the findings since but what was committed under it; 0 = unknown.
+	// Before is the token of the previous claim, set only where the same node had that claim and the findings have
+	// not changed since by anything but commits under it. The node may then use the findings that it still has in
+	// memory. 0 = unknown: the node reads the findings again.
 	Before int64
 }
 
@@ -116,7 +127,7 @@ const (
 	OutcomeOK       Outcome = "ok"
 	OutcomeDegraded Outcome = "degraded" // some rows could not be judged, keys repeated, or rows belong to no scope
 	OutcomeFailed   Outcome = "failed"
-	OutcomeSkipped  Outcome = "skipped" // overlap: the firing before it still ran
+	OutcomeSkipped  Outcome = "skipped" // the firing before was still running
 )
 
 // Run is the record of one firing's execution.
@@ -128,16 +139,18 @@ type Run struct {
 	Started      time.Time
 	Duration     time.Duration
 	Outcome      Outcome
-	Rows         int // that the probe returned
+	Rows         int // rows that the probe returned
 	Matched      int // rows that met the condition; with per: result all of them, or none
-	Errored      int // rows that could not be judged or told: none of Matched
-	Pending      int // findings after the run
-	Firing       int
-	Notices      int      // made by the run
-	Unsubscribed int      // deliveries to inboxes and by mail not made, for want of a subscriber
-	Strays       int      // rows of the scan that name no scope of the rule, which has split_by: none of Rows; one scope of the scan counts them
-	Error        string   // "" unless failed; with its code
-	Samples      []string // of what degraded it, at most 5
+	Errored      int // rows that could not be judged or made into a notice; Matched does not count these
+	Pending      int // findings that are pending after the run
+	Firing       int // findings that are firing after the run
+	Notices      int // notices that the run made
+	Unsubscribed int // deliveries to inboxes and by mail that were not made, because nobody has subscribed
+	// With split_by: rows of the scan that name no scope of the rule. Rows does not count these. One scan serves
+	// several scopes; only one of these scopes counts the strays.
+	Strays  int
+	Error   string   // code and text of the error; "" unless the run failed
+	Samples []string // examples of what degraded the run, at most 5
 }
 
 // Commit is what one run changes.
@@ -145,25 +158,26 @@ type Commit struct {
 	Run       Run
 	Scope     finding.Scope
 	Watermark []row.Value     // nil = unchanged
-	Initial   string          // what the rule's file says of `initial`, where the watermark begins with this run; "" = unchanged
+	Initial   string          // the rule file's `initial`, where the watermark begins with this run; "" = unchanged
 	LookBack  *LookBackChange // nil = unchanged
-	// Again is true when an event run stopped at max_rows: the firing is not done, its watermark has
-	// moved on, and the claim stays in force for the rest. Each commit of such a firing counts its own
-	// share in Run; the record adds them up.
+	// Again is true when an event run stopped at max_rows. The firing is then not done: its watermark has moved on,
+	// and the claim stays in force for the rest of the rows. Run counts only this commit's share; the ledger adds up
+	// the shares of all commits of the firing.
 	Again    bool
 	Findings []FindingChange
 	Notices  []NewNotice
-	// Over names the firing notices whose findings are over. Waiting deliveries of those findings that have `unless: resolved` are
-	// canceled, those of before the last reminder too.
+	// Over names the firing notices whose findings are over. The commit cancels the waiting deliveries of those
+	// findings that have `unless: resolved`, including deliveries of earlier reminders.
 	Over []string
-	// Back is where resolutions of the rule's notices go. It is kept until the next commit, for the case that the rule is removed from the files; nil = a
-	// removed rule tells nobody.
+	// Back is where resolutions of the rule's notices go if the rule is removed from the files. Each commit replaces
+	// the value of the one before. nil = nobody is told when the rule is removed.
 	Back []Target
-	// Silenced is how many rows of mode event each silence has dropped, by its id.
+	// Silenced counts by silence id the rows of mode event that the silence dropped.
 	Silenced map[string]int
 }
 
-// IsQuiet tells whether the run has changed nothing: only its record is written, and how far the scope is.
+// IsQuiet tells whether the run changed nothing. The ledger then writes only the run's record and how far the scope
+// is.
 func (c *Commit) IsQuiet() bool {
 	r := &c.Run
 	return r.Outcome == OutcomeOK && r.Errored+r.Notices+r.Unsubscribed == 0 && !c.Again && c.LookBack == nil && c.Initial == "" &&
@@ -174,11 +188,11 @@ func (c *Commit) IsQuiet() bool {
 type FindingChange struct {
 	finding.State
 	Op  Op
-	Row []byte // JSON of the row that it was made of, kept for History; nil = the one before stays
+	Row []byte // JSON of the row that made the finding, kept for History; nil = the row that the ledger has stays
 }
 
-// Op is what happens to a finding's record. Inserting one that is there, or changing one that is not, fails
-// the commit: then the state that the run started from was not the ledger's.
+// Op is what happens to a finding's record. Inserting a record that exists, or changing one that does not, fails the
+// commit: the run then started from a state that the ledger does not have.
 type Op uint8
 
 // The operations.
@@ -188,27 +202,31 @@ const (
 	Delete
 )
 
-// NewNotice is a notice and where it goes. A notice whose id the ledger has already is left as it is.
+// NewNotice is a notice and the sinks that it goes to. Where the ledger already has the id, the commit changes
+// nothing.
 type NewNotice struct {
 	Notice *notice.Notice
 	Sinks  []Target
-	// After is the firing notice that this one takes back, or "". It then goes only where that one was sent or is on
-	// its way, and to the same recipients.
+	// After is the id of the firing notice that this notice resolves, or "". A resolution goes only to the sinks
+	// where its firing notice was sent or is on its way, and to the same recipients.
 	After string
 }
 
-// Target is a sink by name. The inbox and push channels have recipients, looked up in the commit unless they are given. The inbox gets no
-// delivery where nobody is one; a push channel does.
+// Target is a sink by name. The inbox and push channels have recipients: Recipients, or else the subscribers at the
+// time of the commit. Without any recipient the inbox gets no delivery, but a push channel does.
 type Target struct {
 	Sink  string
 	Inbox bool
-	// Recipients are instead of the subscribers. A push channel without any has those that another sink of the notice names.
+	// Recipients replace the subscribers. A push channel without Recipients takes those of another sink of the same
+	// notice.
 	Recipients []string
-	// Strategy makes it a push channel; nil of the inbox and of queues. Its lane has no warehouse.
+	// Strategy is set for push channels only; nil for the inbox and for queues. The lane of a push channel has no
+	// warehouse.
 	Strategy *delivery.Strategy
-	// Each makes one delivery for each recipient of a push channel, who is then the only one.
+	// Each makes one delivery for each recipient of a push channel, instead of one for all of them.
 	Each bool
-	// Address leaves out those of Each that have no address of this name in the address book, which is asked in the commit; "" leaves out nobody.
+	// Address goes with Each: recipients without an address of this name in the address book get no delivery. The
+	// commit reads the address book. "" leaves out nobody.
 	Address string
 }
 
@@ -216,19 +234,20 @@ type Target struct {
 type CommitResult struct {
 	Deliveries   int
 	Unsubscribed int
-	Lanes        []Lane // with something new to deliver, by sink and warehouse
+	Lanes        []Lane // lanes that have new deliveries, by sink and warehouse
 }
 
 // ScopeKey is the entry of the set of Removed for a rule and scope.
 func ScopeKey(rule, scope string) string { return rule + "\x00" + scope }
 
-// Removals closes the state of rules and scopes that are in no file any more.
+// Removals closes the state of rules and scopes that no rule file has any more.
 type Removals interface {
-	// Removed returns the rules and scopes that were registered and are not known. known has the ScopeKey of each that is.
+	// Removed returns the registered rules and scopes that are not in known, a set of ScopeKey values.
 	Removed(ctx context.Context, known map[string]bool) ([]RemovedScope, error)
-	// Forget closes one portion of a removed rule in its scope, in one transaction: findings go, and their resolutions are written, which go where
-	// the firing notices went. Waiting deliveries go on, but for those that Over ends. ErrFenced changes nothing: a run, or another node
-	// that forgets, has changed the findings since the caller read them.
+	// Forget closes one portion of a removed rule in its scope, in one transaction. It removes findings and writes
+	// their resolutions, which go where the firing notices went. Waiting deliveries stay, except those that Over
+	// ends. ErrFenced changes nothing: a run, or another node that forgets, changed the findings after the caller had
+	// read them.
 	Forget(ctx context.Context, p *ForgetPortion) (CommitResult, error)
 }
 
@@ -236,16 +255,17 @@ type Removals interface {
 type RemovedScope struct {
 	Rule, Scope string
 	LastDue     time.Time // of the last run; zero before the first
-	// Back is where resolutions of the rule's notices go, as of the last run; nil = nobody is told. See Commit.Back.
+	// Back is Commit.Back of the last run: where resolutions of the rule's notices go. nil = nobody is told.
 	Back []Target
 }
 
 // ForgetPortion is what one transaction closes of a removed rule in its scope.
 type ForgetPortion struct {
 	Rule, Scope string
-	LastDue     time.Time // RemovedScope.LastDue, as it was when the findings were read
-	Keys        []string  // of the findings that go
+	LastDue     time.Time // RemovedScope.LastDue at the time when the caller read the findings; fences the portion
+	Keys        []string  // of the findings to remove
 	Notices     []NewNotice
 	Over        []string // see Commit.Over
-	Last        bool     // the rule and scope go, too, with all that is left of their findings and plans
+	// This is the last portion: it removes the rule and scope as well, with their remaining findings and plans.
+	Last bool
 }

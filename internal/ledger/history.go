@@ -9,7 +9,7 @@ import (
 	"tallyman/internal/notice"
 )
 
-// History answers what has happened: runs, findings, notices, and what they come to together.
+// History answers questions about the past: runs, findings, notices, and statistics of them.
 type History interface {
 	Runs
 	Traces
@@ -19,93 +19,98 @@ type History interface {
 	Samples
 }
 
-// Runs answers what became of runs.
+// Runs reads the records of runs.
 type Runs interface {
 	RunSummary
 	RunReader
-	// Totals counts the notices that the ledger has by type, rule and status, in that order, for the summary
-	// that the demo prints.
+	// Totals counts the notices that the ledger keeps, by type, rule and status, in that order. The demo prints its
+	// summary from them.
 	Totals(ctx context.Context) ([]Total, error)
 }
 
 // RunReader returns runs.
 type RunReader interface {
-	// Runs returns the runs of a rule (scope nil = all its scopes), latest first.
+	// Runs returns at most limit runs of a rule, the latest first. scope nil = all its scopes.
 	Runs(ctx context.Context, rule string, scope *string, limit int) ([]Run, error)
 }
 
 // RunSummary sums up the runs of each rule and scope.
 type RunSummary interface {
-	// LastRuns returns the latest run of every registered rule and scope, by rule and scope. One that was skipped has the findings of
-	// the last that was not.
+	// LastRuns returns the latest run of every registered rule and scope, by rule and scope. A skipped run has the
+	// numbers of findings from the last run that was not skipped.
 	LastRuns(ctx context.Context) ([]Run, error)
-	// RunSums sums up the runs that are kept of every registered rule and scope, by rule and scope.
+	// RunSums sums up the runs that the ledger keeps of every registered rule and scope, by rule and scope.
 	RunSums(ctx context.Context) ([]RunSum, error)
-	// Progress returns how far every registered rule and scope is, by rule and scope.
+	// Progress returns how far the firings of every registered rule and scope are, by rule and scope.
 	Progress(ctx context.Context) ([]Progress, error)
 }
 
 // Progress is how far the firings of a rule in a scope are.
 type Progress struct {
 	Rule, Scope string
-	Term        int64     // the clock term of Done
-	Done        time.Time // due time of the last firing that is done or was skipped; before the first when the rule was registered
+	Term        int64 // the clock term of Done
+	// Due time of the last firing that is done or was skipped; before the first firing, the time of registration.
+	Done        time.Time
 	RunningTerm int64     // the clock term of Running
-	Running     time.Time // due time of the firing that a node holds by a lease that is in force; zero = none does
-	Unwell      time.Time // due time of the first of the last runs that were all degraded or failed; zero = the last was ok, or there is none
+	Running     time.Time // due time of the firing that a node runs under a lease in force; zero = no node runs one
+	// Due time of the first run since which every run was degraded or failed; zero = the last run was ok, or there is
+	// none.
+	Unwell time.Time
 }
 
-// RunSum is how many rows the kept runs of a rule in a scope have seen, and how many of them could not be judged or told.
+// RunSum counts the rows that the kept runs of a rule in a scope have read, and the rows that they could not judge or
+// make into a notice.
 type RunSum struct {
 	Rule, Scope         string
 	Runs, Rows, Errored int64
-	Last                []Brief // the last 20 that were not skipped, the latest last
+	Last                []Brief // the last LastBriefs runs that were not skipped, the latest last
 }
 
-// LastBriefs is how many runs Judged.Last has at most.
+// LastBriefs bounds the length of RunSum.Last.
 const LastBriefs = 20
 
-// Brief is how long a run took, and what it came to.
+// Brief is the duration and the outcome of a run.
 type Brief struct {
 	Took    time.Duration
 	Outcome Outcome
 }
 
-// Total is a count of notices; Latest is when the last of them was made.
+// Total is a count of notices. Latest is the creation time of the latest one.
 type Total struct {
 	Type, Rule, Status string
 	Count              int64
 	Latest             time.Time
 }
 
-// Traces answers what the ledger knows of one finding.
+// Traces reads everything that the ledger knows about one finding.
 type Traces interface {
 	// Finding returns an open finding with the row that its last change was made of. ErrNotFound.
 	Finding(ctx context.Context, rule, scope, key string) (Finding, error)
 	NoticeTracer
 }
 
-// NoticeTracer tells what was made of findings.
+// NoticeTracer reads the notices of findings.
 type NoticeTracer interface {
-	// Trace returns the notices of the rule and scope that were made of one of the keys, and those with the ids, the
-	// latest first, each with its deliveries. Notices that are older than this question are found by their id only.
+	// Trace returns notices of the rule and scope, the latest first, each with its deliveries: the notices that were
+	// made of one of the keys, and the notices with the ids. A digest or a group's notice has a key of its own, so
+	// only its id finds it.
 	Trace(ctx context.Context, rule, scope string, keys, ids []string, limit int) ([]NoticeTrace, error)
 }
 
 // Finding is an open finding and the row that its last change was made of.
 type Finding struct {
 	finding.State
-	Row    []byte    // JSON, as FindingChange.Row had it; nil where none was recorded
-	RowDue time.Time // of the run that saw it
+	Row    []byte    // JSON, from FindingChange.Row; nil = none was recorded
+	RowDue time.Time // due time of the run that read the row
 }
 
-// NoticeTrace is a notice and what became of it.
+// NoticeTrace is a notice with its deliveries.
 type NoticeTrace struct {
 	Notice     *notice.Notice
 	Deliveries []DeliveryTrace // in the order of Seq
 }
 
-// DeliveryTrace is how a delivery stands.
+// DeliveryTrace is the state of a delivery.
 type DeliveryTrace struct {
 	Seq        int64
 	Lane       Lane
@@ -113,35 +118,35 @@ type DeliveryTrace struct {
 	Attempts   int
 	LastError  string
 	SentAt     time.Time // zero unless sent
-	Recipients []string  // of the inbox
+	Recipients []string  // set for the inbox
 }
 
-// Plans remembers how the sources would run the probes.
+// Plans keeps the query plans by which the sources would run the probes.
 type Plans interface {
 	// LastPlan returns the plan that was recorded last. ErrNotFound.
 	LastPlan(ctx context.Context, rule, scope string) (ProbePlan, error)
-	// RecordPlan replaces it.
+	// RecordPlan replaces the recorded plan.
 	RecordPlan(ctx context.Context, p ProbePlan) error
 }
 
-// ProbePlan is how the source of a rule would run its probe.
+// ProbePlan is the plan by which the source of a rule would run its probe.
 type ProbePlan struct {
 	Rule, Scope string
-	Checksum    string // of what was asked: another one is another statement
+	Checksum    string // checksum of the statement that was explained; a different one means a different statement
 	Cost        float64
 	Shape       string
 	Asked       time.Time
-	Before      *PlanBefore // the plan before this one, where it had another shape
+	Before      *PlanBefore // the plan before this one, if it had another shape
 }
 
-// PlanBefore is a plan that the source has given up for another.
+// PlanBefore is a plan that the source has replaced by another one.
 type PlanBefore struct {
 	Cost  float64
 	Shape string
-	Until time.Time // when the other one was first seen
+	Until time.Time // when a node first saw the plan that replaced this one
 }
 
-// View is a ledger that is open for reading only, beside the nodes that write it. It changes nothing.
+// View is a ledger that is opened for reading only, while nodes write to it.
 type View interface {
 	Traces
 	Runs
@@ -153,28 +158,30 @@ type View interface {
 	Close() error
 }
 
-// MostLookedAt is how many notices a search looks at before it answers with what it has found so far.
+// MostLookedAt bounds how many notices a search reads. At the bound the search returns what it has found so far.
 const MostLookedAt = 20_000
 
-// Search finds notices by what they are, and what made one.
+// Search finds notices, and the run that made a notice.
 type Search interface {
-	// SearchNotices returns notices, the latest first unless the filter says otherwise. It looks at MostLookedAt of them at most, and only at those that one of the
-	// filter's texts leads to: its Finding, else Rule, Types, Warehouses, else at all between From and To.
+	// SearchNotices returns notices, the latest first unless the filter says otherwise. It reads MostLookedAt notices
+	// at most. With Finding it reads only the notices of that finding. Otherwise it reads only those between From and
+	// To that match Rule, Types, Warehouses and Priority.
 	SearchNotices(ctx context.Context, f NoticeFilter) (NoticePage, error)
 	Finder
-	// RunAt returns the run of the rule in the scope that made what was made at that time: the latest that had begun by then and was not
-	// skipped. ErrNotFound.
+	// RunAt returns the run of the rule in the scope that made a notice at that time: the latest run that had started
+	// by then and was not skipped. ErrNotFound.
 	RunAt(ctx context.Context, rule, scope string, at time.Time) (Run, error)
 }
 
-// Finder finds open findings and items by a text that stands in them, such as the number of a bin or an order.
+// Finder finds open findings and items by a text in them, such as the number of a bin or an order.
 type Finder interface {
-	// FindFindings returns open findings with one of the whole keys, then those in whose key or last row one of the spellings stands. all is false where
-	// the limit or the time was over before every finding had been looked at.
+	// FindFindings returns open findings: first those with one of the whole keys, then those with one of the
+	// spellings in the key or the last row. all is false where the limit or the time ran out before every finding was
+	// read.
 	FindFindings(ctx context.Context, f TextFilter) (list []FoundFinding, all bool, err error)
-	// FindItems returns items of the queue, ended or not, the latest push first: those with a spelling as their dedupe key, then those that have one
-	// in the dedupe key, the subject or the payload. It looks at the latest MostLookedAt of them; all is false where there are more, or more than the
-	// limit, or the time was over.
+	// FindItems returns items of the queue, ended or not, the latest push first: first those with a spelling as the
+	// dedupe key, then those with one in the dedupe key, the subject or the payload. It reads the latest MostLookedAt
+	// items. all is false where the queue has more items than that, or the limit or the time ran out.
 	FindItems(ctx context.Context, queue string, f TextFilter) (list []item.Record, all bool, err error)
 }
 
@@ -182,12 +189,12 @@ type Finder interface {
 type TextFilter struct {
 	Spellings  []string // at least one
 	Keys       []string // whole keys of findings, canonical
-	Warehouses []string // nil = all, and what belongs to none
+	Warehouses []string // nil = all, including records without a warehouse
 	Limit      int      // at least 1
 	Until      time.Time
 }
 
-// FoundFinding is an open finding with its place. Warehouse is that of its notice, else its scope.
+// FoundFinding is an open finding with its place. Warehouse comes from its notice, or else from its scope.
 type FoundFinding struct {
 	Rule, Scope, Warehouse string
 	finding.State
@@ -199,54 +206,58 @@ type NoticeFilter struct {
 	Types      []string // one of these
 	Statuses   []notice.Status
 	Rule       string
-	Scope      *string  // nil = any
-	Key        string   // a part of the key, as it is written
-	Spellings  []string // one of these stands in the key, the title, the body, a translation or the data; none = any
-	Finding    string   // the whole key; counts where there are a rule and a scope
-	Episode    string
-	Priority   int         // at least
-	From, To   time.Time   // made at From or later, and before To
-	Oldest     bool        // the oldest first
-	Before     NoticePlace // where the page before ended; of the oldest first, the page is behind it
-	Limit      int         // at least 1
+	Scope      *string // nil = any
+	Key        string  // a part of the key's text
+	// Texts, one of which must stand in the key, the title, the body, a translation or the data; none = any.
+	Spellings []string
+	Finding   string // the whole key; used only with Rule and Scope
+	Episode   string
+	Priority  int       // the lowest priority to return
+	From, To  time.Time // creation time: From is included, To is not
+	Oldest    bool      // the oldest first
+	// Where the previous page ended; with Oldest the next page lies behind it, otherwise before it.
+	Before NoticePlace
+	Limit  int // at least 1
 }
 
-// NoticePlace is where a notice stands in the order of a search. The zero value is before the latest.
+// NoticePlace is the place of a notice in the order of a search. The zero value stands before the latest notice.
 type NoticePlace struct {
 	At time.Time
-	N  int64 // orders those of one time
+	N  int64 // orders notices of the same time
 	ID string
 }
 
 // NoticePage is a page of a search.
 type NoticePage struct {
 	Notices []*notice.Notice
-	Next    NoticePlace // the page that follows is before it; zero = there is none
-	Stopped bool        // MostLookedAt came before the page was full
+	Next    NoticePlace // cursor of the next page, for NoticeFilter.Before; zero = this is the last page
+	Stopped bool        // The search reached MostLookedAt before the page was full.
 }
 
-// Overviews counts for those who look on. They ask again and again: each question costs what it counts, and nothing of what is kept besides.
+// Overviews counts for dashboards, which poll. The cost of a call depends on what it counts, not on how much the
+// ledger keeps.
 type Overviews interface {
-	// CountNotices counts the notices that were made from one time to another, which is not included, by parts of the length, by warehouse and by type,
-	// in that order. A part begins at a multiple of its length since 1970; of the first and last, what lies between the times is counted. Events of items
-	// are for systems, and do not count.
+	// CountNotices counts the notices created from one time (included) to another (excluded), by part of the given
+	// length, by warehouse and by type, in that order. A part begins at a multiple of its length since 1970. The
+	// first and the last part count only notices between the two times. Events of items do not count, because they
+	// address systems.
 	CountNotices(ctx context.Context, from, to time.Time, part time.Duration) ([]NoticeCount, error)
-	// CountFindings counts the open findings by warehouse, in that order. A finding belongs to the warehouse of its last notice; one without a
-	// notice to its scope, as if that were one.
+	// CountFindings counts the open findings by warehouse, in that order. A finding belongs to the warehouse of its
+	// last notice. A finding without a notice belongs to its scope, as if the scope were a warehouse.
 	CountFindings(ctx context.Context) ([]FindingCount, error)
 }
 
-// NoticeCount is how many notices of a type were made in a warehouse in some time.
+// NoticeCount is the number of notices of a type that were created in a warehouse in one part of time.
 type NoticeCount struct {
 	Start     time.Time
 	Warehouse string
 	Type      string
 	Count     int64
-	Urgent    int64 // of those, the ones of priority 4 and 5
+	Urgent    int64 // of these, the notices of priority 4 and 5
 }
 
 // FindingCount is how many findings are open in a warehouse.
 type FindingCount struct {
-	Warehouse       string // "" = of rules without scopes, not told yet
+	Warehouse       string // "" = of rules without scopes, before the first notice
 	Firing, Pending int64
 }

@@ -7,7 +7,8 @@ import (
 	"tallyman/internal/delivery"
 )
 
-// Inbox is what the ledger keeps of inboxes, so that the index in Redis can be written back. The index of each queue has an IndexState here, too.
+// Inbox is what the ledger keeps of inboxes, so that nodes can rebuild the index in Redis. The index of each queue
+// has an IndexState here, too.
 type Inbox interface {
 	delivery.IndexRecord
 	delivery.InboxRecord
@@ -20,29 +21,30 @@ type IndexState = delivery.IndexState
 // ScoredDelivery is a delivery that the inbox had, with its score.
 type ScoredDelivery = delivery.ScoredDelivery
 
-// Marks keeps who has read and acked what.
+// Marks keeps which users have read and acked which notices.
 type Marks interface {
 	Marker
 	MarkReader
 	delivery.MarkRecord
 }
 
-// Marker records what users have read and acked.
+// Marker records the notices that users have read and acked.
 type Marker interface {
-	// Mark records it, and cancels in the same transaction the waiting deliveries of the notice that it makes needless (`unless`). Those that
-	// are for one subscriber alone are made needless by a read of As, or by anybody's ack. A repeated
-	// one changes nothing and keeps the first time. ErrNotFound unless the notice was delivered, or is on its way, to an inbox of As in
-	// the warehouse.
+	// Mark records a read or an ack. In the same transaction it cancels the waiting deliveries of the notice that the
+	// mark makes needless (`unless`). A delivery for one subscriber alone is needless after a read by one of As, or
+	// after an ack by anybody. A repeated mark changes nothing and keeps the first time. ErrNotFound unless the
+	// notice was delivered, or is on its way, to an inbox of As in the warehouse.
 	Mark(ctx context.Context, m Mark) error
-	// ReadAll records it as a watermark of each inbox, which only rises, and cancels the waiting deliveries with `unless: read` of the
-	// notices that lie there at or below it, in batches: one that is cut off is done by repeating it. It returns how many.
+	// ReadAll records a watermark for each inbox. A watermark only rises. Then it cancels, in batches, the waiting
+	// deliveries with `unless: read` of the notices at or below the watermark, and returns how many. A call that was
+	// cut off can be repeated and then completes.
 	ReadAll(ctx context.Context, r ReadAll) (canceled int, err error)
 }
 
-// MarkReader tells who has read and acked a notice.
+// MarkReader tells which users have read and acked a notice.
 type MarkReader interface {
-	// MarksOf returns the marks of a notice, and a read for each user who has none and has read it among all, with the time of the last
-	// such, in the order of time.
+	// MarksOf returns the marks of a notice in the order of time. A user without a mark whose watermark covers the
+	// notice counts as having read it, at the time of the last such watermark.
 	MarksOf(ctx context.Context, notice string) ([]Mark, error)
 }
 
@@ -60,12 +62,13 @@ type Mark struct {
 	Notice    string
 	Warehouse string
 	User      string   // user:<id>
-	As        []string // the user and the roles that it has, of which one at least is a recipient
+	As        []string // the user and the user's roles; at least one of them must be a recipient
 	Kind      MarkKind
 	At        time.Time
 }
 
-// ReadAll says that a user has read everything in some inboxes of a warehouse up to a score of its clock.
+// ReadAll says that a user has read everything in some inboxes of a warehouse, up to a score of the warehouse's
+// clock.
 type ReadAll struct {
 	Warehouse string
 	User      string // user:<id>

@@ -13,24 +13,25 @@ import (
 var (
 	ErrDone     = errors.New("ledger: the firing is done or lies before the last one")
 	ErrBusy     = errors.New("ledger: another firing of the rule and scope is running")
-	ErrFenced   = delivery.ErrFenced // the claim was lost to another node
+	ErrFenced   = delivery.ErrFenced // Another node holds the claim now.
 	ErrNotFound = delivery.ErrNotFound
 	ErrInvalid  = errors.New("ledger: not a valid value")
 	ErrExists   = errors.New("ledger: already there")
-	ErrInUse    = errors.New("ledger: the file is in use by another process") // sqlite: one node
+	ErrInUse    = errors.New("ledger: the file is in use by another process") // SQLite only, which serves one node.
 	ErrSchema   = errors.New("ledger: the schema is not at this program's version; run tallyman migrate up")
-	// ErrOutdated is not an ErrSchema: no step leads from there.
-	ErrOutdated = errors.New("ledger_outdated: a version of before 0.1.0 has made this ledger, and no migration leads from there; " +
+	// ErrOutdated is not an ErrSchema, because no migration leads from such a ledger to this version.
+	ErrOutdated = errors.New("ledger_outdated: a version before 0.1.0 made this ledger, and no migration leads from there; " +
 		"point ledger.url to an empty database or to another file")
-	// ErrNewer is not an ErrSchema: this program has no step that leads from there.
-	ErrNewer = errors.New("ledger_newer: a newer version of Tallyman has brought this ledger up to date; " +
+	// ErrNewer is not an ErrSchema, because this program has no migration that leads back.
+	ErrNewer = errors.New("ledger_newer: a newer version of Tallyman has migrated this ledger; " +
 		"start that version or a newer one on this ledger")
-	// ErrPooled says that a connection is not one session of the server.
+	// ErrPooled says that a connection to the ledger is not one session of the server. Advisory locks do not work
+	// then.
 	ErrPooled = errors.New("ledger_pooled: advisory locks of two connections to the ledger do not exclude each other, as behind PgBouncer in transaction mode; " +
 		"set pool_mode = session for the ledger's database there, or give ledger.url the address of PostgreSQL itself")
 )
 
-// Ledger is everything; see the stores.
+// Ledger is the whole contract. Callers name one of the stores below, or a part of one.
 type Ledger interface {
 	Firings
 	Catalogue
@@ -47,9 +48,11 @@ type Ledger interface {
 // Server is the database behind the ledger.
 type Server interface {
 	Ping(ctx context.Context) error
-	// TryCommit writes what the smallest commit of a run writes, takes it back in the same transaction, and commits. Nobody ever sees a row of it.
+	// TryCommit writes what the smallest commit of a run writes, takes it back in the same transaction, and commits.
+	// No other transaction sees a row of it. The call shows whether the database takes writes at all.
 	TryCommit(ctx context.Context) error
-	// Refusal says why the database has refused what failed with the error; false where the database was out of reach or has not refused.
+	// Refusal says why the database refused the write that failed with err. It returns false where err means
+	// something else, for example that the database was out of reach.
 	Refusal(err error) (Refusal, bool)
 	// Version returns the schema's version.
 	Version(ctx context.Context) (int64, error)
@@ -57,34 +60,37 @@ type Server interface {
 	Close() error
 }
 
-// Pruner removes what is old.
+// Pruner removes records that are older than the retention.
 type Pruner interface {
-	// Prune removes what is older than before: finished deliveries with their notices (never those that an
-	// open finding names or that have not expired), items that were pushed and have ended before it (never those whose
-	// dedupe window is open), and all but the last keepRuns (at least 1) firings of each rule and scope; of those, too, what is older may
-	// go, but for the last one as long as the rule is there in the scope. It works in
-	// small batches and returns how many rows went; an item with its trace is one.
+	// Prune removes records that are older than before, in small batches. It returns the number of rows that it
+	// removed; an item with its trace counts as one.
+	//
+	// Prune removes finished deliveries with their notices, but no notice that an open finding names or that has not
+	// expired. It removes items that were pushed and have ended, but none whose dedupe window is open. Of each rule
+	// and scope it keeps at most the last keepRuns firings (at least 1). Of these, too, it may remove the ones that
+	// are older than before. The last firing stays for as long as the ledger has the rule in that scope.
 	Prune(ctx context.Context, before time.Time, keepRuns int) (int64, error)
 }
 
-// Options are those of every engine. The zero value is fine.
+// Options are the settings that every engine has. The zero value is valid.
 type Options struct {
-	// Now replaces the database's clock, which leases are judged by, for tests; of a file it is the clock of the node's machine.
+	// Now replaces, in tests, the clock that leases are judged by. Defaults to the database's clock; for SQLite that
+	// is the clock of the node's machine.
 	Now func() time.Time
-	// NodeTime is the time that the node goes by, which everything but leases is judged by: what expires, what is due, what is pruned.
+	// NodeTime is the time by which everything but leases is judged: what expires, what is due, what is pruned.
 	// Defaults to the database's clock.
 	NodeTime func() time.Time
-	// MaxConnections bounds the pool. Defaults to 8; sqlite has one more, for writing.
+	// MaxConnections bounds the pool of connections. Defaults to 8. SQLite has one more, for writing.
 	MaxConnections int
-	// Step is called between the steps of every change that has a record, for tests that end the process there; nil = nothing is.
+	// Step is called between the steps of every change that has a record. Tests end the process there. nil = no call.
 	Step func(step string)
 }
 
-// The steps of a change that has a record: the change was written, then its record, and then both were committed.
+// The steps of a change that has a record. Each names what has just happened.
 const (
-	StepChanged   = "changed"
-	StepRecorded  = "recorded"
-	StepCommitted = "committed"
+	StepChanged   = "changed"   // The change was written.
+	StepRecorded  = "recorded"  // The record of the change was written.
+	StepCommitted = "committed" // The transaction of both was committed.
 )
 
 // Migration is one step of the schema.
@@ -94,7 +100,7 @@ type Migration struct {
 	Applied time.Time // zero = pending
 }
 
-// Steps is Step, which does nothing where there is none.
+// Steps returns Step, or a function that does nothing where Step is nil.
 func (o *Options) Steps() func(step string) {
 	if o.Step == nil {
 		return func(string) {}
@@ -102,18 +108,19 @@ func (o *Options) Steps() func(step string) {
 	return o.Step
 }
 
-// Queues is what the ledger keeps of work queues: their items, what became of each, who has paused what, and what operators have set.
+// Queues is what the ledger keeps of work queues: items, their traces, pauses, and settings that operators changed.
 type Queues interface {
 	item.Journal
 	item.Records
 	item.Withholding
-	item.SettingsRecord // their number in Numbers is "queue_settings"
-	// CountWithheld counts the items that are withheld and not decided, by queue; queues without any are left out.
+	item.SettingsRecord // raises the number "queue_settings" in Numbers
+	// CountWithheld counts by queue the withheld items that no operator has decided yet. Queues without any are left
+	// out.
 	CountWithheld(ctx context.Context) (map[string]int64, error)
 }
 
-// LookedAt is how many items one call of EndedItems looks at for those of some warehouses.
+// LookedAt bounds how many items one call of EndedItems reads when it filters by warehouse.
 const LookedAt = 10_000
 
-// TestTwin is the end of the name of a queue's test twin.
+// TestTwin is the suffix of the name of a queue's test twin.
 const TestTwin = ":test"

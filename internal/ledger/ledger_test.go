@@ -5,5 +5,5 @@ import (
 	"tallyman/sinks/queue"
 )
 
-// What the queue asks of the ledger is what the ledger promises.
+// The ledger implements everything that the queue needs.
 var _ queue.Ledger = ledger.Ledger(nil)

@@ -7,20 +7,23 @@ import (
 	"tallyman/rules/row"
 )
 
-// LookBacks is the memory of the rows that rules read again below their watermarks.
+// LookBacks remembers the rows that rules read again below their watermarks, so that no row counts twice.
 type LookBacks interface {
-	// LookBack returns what is remembered for the rule in the scope. Of a rule that does not look back, or is not known, it is the zero value.
+	// LookBack returns the memory of the rule in the scope. It returns the zero value for a rule that does not look
+	// back or is not known.
 	LookBack(ctx context.Context, rule, scope string) (LookBack, error)
 }
 
 // LookBack is what the ledger remembers of the rows that a rule reads again below its watermark.
 type LookBack struct {
-	From []row.Value // The next scan reads what is above it; nil = nothing is remembered, and the watermark counts.
-	At   time.Time   // when the last firing that read all there was began its scan; zero = none did
-	Seen []SeenRows  // in the order of N, which is that of At and of Position
+	// The next scan reads the rows above this position; nil = nothing is remembered, and the scan begins at the
+	// watermark.
+	From []row.Value
+	At   time.Time  // when the last firing that read all rows began its scan; zero = no firing did
+	Seen []SeenRows // in the order of N, which is also the order of At and of Position
 }
 
-// Rows is how many rows are remembered.
+// Rows returns the number of remembered rows.
 func (b LookBack) Rows() int {
 	rows := 0
 	for i := range b.Seen {
@@ -29,31 +32,32 @@ func (b LookBack) Rows() int {
 	return rows
 }
 
-// SeenHash is how many bytes stand for a row.
+// SeenHash is the number of bytes that stand for a row.
 const SeenHash = 16
 
-// SeenRows are rows that one scan has seen for the first time.
+// SeenRows is a portion of rows that one scan saw for the first time.
 type SeenRows struct {
-	N        int64       // names the portion within its rule and scope; later portions have higher numbers
-	At       time.Time   // when the scan had ended
-	Position []row.Value // no row of the portion lies above it
-	Backlog  bool        // nothing tells when the rows came up: the scan before was longer ago than the rule looks back
-	Identity string      // stands for the columns that the hashes are made of
-	Hashes   []byte      // SeenHash bytes for each row, of its key and its watermark
+	N        int64       // number of the portion within its rule and scope; later portions have higher numbers
+	At       time.Time   // when the scan ended
+	Position []row.Value // No row of the portion lies above this position.
+	// Nobody knows when these rows appeared, because the scan before was longer ago than the rule looks back.
+	Backlog  bool
+	Identity string // identifies the columns that the hashes are made of
+	Hashes   []byte // SeenHash bytes for each row, made of its key and its watermark
 }
 
-// Rows is how many there are.
+// Rows returns the number of rows in the portion.
 func (s *SeenRows) Rows() int { return len(s.Hashes) / SeenHash }
 
-// LookBackChange is what a commit changes of a LookBack.
+// LookBackChange is the change of a LookBack by a commit.
 type LookBackChange struct {
-	From    []row.Value // nil = everything is forgotten, and the other fields say nothing
+	From    []row.Value // nil = the ledger forgets everything, and the other fields do not matter
 	At      time.Time
-	Through int64 // Portions up to this number go.
+	Through int64 // The ledger removes the portions up to this number.
 	Add     []SeenRows
 }
 
-// Apply returns the memory after the change; nil leaves it as it is.
+// Apply returns the memory after the change. A nil change leaves the memory as it is.
 func (b LookBack) Apply(c *LookBackChange) LookBack {
 	switch {
 	case c == nil:

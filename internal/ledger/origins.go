@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// OriginKind says what a query of a source lists.
+// OriginKind says what the query of a source lists.
 type OriginKind string
 
 // The kinds of origins.
@@ -21,32 +21,33 @@ type OriginKey struct {
 	Name string
 }
 
-// OriginClaim asks for the next question to a source.
+// OriginClaim asks for the right to query a source next.
 type OriginClaim struct {
 	OriginKey
-	Question string // stands for the query; see Anew
-	// Anew claims a question that differs from the last one at once. A node sets it when it takes up a query.
+	Question string // identifies the query; see Anew
+	// Anew claims at once a question that differs from the last one. A node sets Anew when it takes up a changed
+	// query.
 	Anew   bool
-	Every  time.Duration // between two questions of the cluster
-	Within time.Duration // for an answer: while a claim has none and is younger, nobody else claims
+	Every  time.Duration // interval between two queries of the whole cluster
+	Within time.Duration // time for an answer: a younger claim without an answer keeps out all others
 }
 
-// OriginKeeper lets one node of the cluster at a time ask a source for a list, of whatever kind.
+// OriginKeeper lets one node of the cluster at a time query a source for a list.
 type OriginKeeper interface {
-	// ClaimOrigin claims the next question. The token of a claim is over with the next one.
+	// ClaimOrigin claims the right to query the source. The next claim ends the token of this one.
 	ClaimOrigin(ctx context.Context, c OriginClaim) (token int64, claimed bool, err error)
-	// FailOrigin records why the source has given no list; the last one stays. ErrFenced.
+	// FailOrigin records why the source gave no list; the last list stays in force. ErrFenced.
 	FailOrigin(ctx context.Context, origin OriginKey, token int64, reason string) error
 }
 
-// OriginState is how an origin stands, of whatever kind.
+// OriginState is the state of an origin of either kind.
 type OriginState struct {
 	Name        string
-	Asked       time.Time // when a node last began to ask the source
-	Answered    time.Time // when the source last gave a list; zero = never
-	FailedSince time.Time // zero = the last answer was a list
-	Error       string    // of the last answer
+	Asked       time.Time // when a node last queried the source
+	Answered    time.Time // when the source last returned a list; zero = never
+	FailedSince time.Time // zero = the last query returned a list
+	Error       string    // error of the last query
 }
 
-// ErrOtherList says that the list to be confirmed does not wait.
+// ErrOtherList says that the list to be confirmed is not the one that waits.
 var ErrOtherList = errors.New("ledger: another list waits")

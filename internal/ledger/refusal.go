@@ -26,10 +26,10 @@ var refusalWords = map[RefusalReason]string{
 	RefusedReadOnly:   "the ledger takes no writes: it is a standby, or is set to read only",
 	RefusedResources:  "the server of the ledger has no memory or connection left",
 	RefusedDamaged:    "the server of the ledger cannot read or write its files",
-	RefusedSchema:     "a table of the ledger is not as the program has made it",
+	RefusedSchema:     "a table of the ledger differs from what the program created",
 	RefusedPrivilege:  "the user of ledger.url may not write a table of the ledger",
 	RefusedConstraint: "a constraint of a table forbids the record",
-	RefusedValue:      "the server does not take a value of the record",
+	RefusedValue:      "the server refuses a value of the record",
 	RefusedConflict:   "another transaction holds what the record needs",
 	RefusedTimeout:    "the ledger did not answer in time",
 	RefusedOther:      "the server of the ledger refuses the record",
@@ -43,14 +43,14 @@ func RefusalReasons() []RefusalReason {
 	}
 }
 
-// Refusal is a write that a database was asked for and has refused.
+// Refusal describes a write that the database refused.
 type Refusal struct {
 	Reason RefusalReason
-	Code   string // the database's own code, as "SQLSTATE 53100"; "" = the database said nothing
-	Detail string // what the database says besides, without values of the record; may be ""
+	Code   string // the database's own code, as "SQLSTATE 53100"; "" = none
+	Detail string // further text of the database, without values of the record; may be ""
 }
 
-// String says why in plain words. It names no value of the record and no secret.
+// String says in plain words why the database refused. It contains no value of the record and no secret.
 func (r Refusal) String() string {
 	said := r.Code
 	if r.Detail != "" {

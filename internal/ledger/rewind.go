@@ -8,10 +8,12 @@ import (
 
 // Rewinds moves the watermarks of rules.
 type Rewinds interface {
-	// Rewind puts the watermark of a rule in a scope to another position. It forgets the rows that the rule reads again below its watermark: the next
-	// scan begins at the position. It returns the position before, nil where the rule had none.
-	// ErrBusy while a firing runs. A firing whose lease is over cannot commit any more, and is run again from the new position.
-	// ErrNotFound before Register.
+	// Rewind moves the watermark of a rule in a scope to another position. The next scan begins there. Rewind also
+	// forgets the rows that the ledger remembers for reading again below the watermark. It returns the previous
+	// position, nil where the rule had none.
+	//
+	// ErrBusy while a firing runs. A firing whose lease ran out can no longer commit; a node runs it again from the
+	// new position. ErrNotFound before Register.
 	Rewind(ctx context.Context, who Author, r *Rewind) (before []row.Value, err error)
 }
 
@@ -20,6 +22,6 @@ type Rewind struct {
 	Rule, Scope string
 	Columns     []string    // of the watermark
 	To          []row.Value // a value for each column
-	Initial     string      // ScopeState.Initial from now on
+	Initial     string      // new value of ScopeState.Initial
 	Reason      string
 }

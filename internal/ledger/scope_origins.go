@@ -7,36 +7,38 @@ import (
 	"tallyman/rules/scopelist"
 )
 
-// ScopeKeeper keeps the scopes that queries return for rules. Each change of a list that is in force counts the number "scope_lists" up; see Numbers.
+// ScopeKeeper keeps the lists of scopes that queries return for rules. Each change of a list in force raises the
+// number "scope_lists" in Numbers.
 type ScopeKeeper interface {
 	ScopeOrigins
-	// TakeScopes makes the list, which is sorted, the scopes of the rule, with one record of what has changed. An empty list, and one that would remove more than half
-	// of the scopes, waits. ErrFenced after a later claim.
+	// TakeScopes puts the sorted list in force as the scopes of the rule, with one record of the differences. An
+	// empty list, and a list that would remove more than half of the scopes, is not put in force: it waits for an
+	// operator. ErrFenced after a later claim.
 	TakeScopes(ctx context.Context, who Author, rule string, token int64, list scopelist.List) (ScopeChange, error)
-	// ConfirmScopes takes the list that waits and has the hash. ErrOtherList where none waits, or another one does.
+	// ConfirmScopes puts the waiting list with this hash in force. ErrOtherList where no list or another one waits.
 	ConfirmScopes(ctx context.Context, who Author, rule, hash string) (ScopeChange, error)
-	// ForgetScopes forgets the list of a rule. ErrNotFound.
+	// ForgetScopes removes the list of a rule. ErrNotFound.
 	ForgetScopes(ctx context.Context, who Author, rule string) error
 }
 
-// ScopeOrigins reads the scopes of rules, and how their origins stand.
+// ScopeOrigins reads the scopes of rules, and the state of their origins.
 type ScopeOrigins interface {
 	ScopeLists
-	// ScopeOrigins returns how the origins stand, by rule.
+	// ScopeOrigins returns the state of all origins of scopes, by rule.
 	ScopeOrigins(ctx context.Context) ([]ScopeOrigin, error)
 }
 
 // ScopeLists reads the scopes of rules.
 type ScopeLists interface {
-	// ScopeLists returns the lists in force, by rule. A rule that never had one is not among them.
+	// ScopeLists returns the lists in force, by rule. A rule without a list is left out.
 	ScopeLists(ctx context.Context) (map[string]scopelist.List, error)
 }
 
-// ScopeOrigin is how the scopes of a rule stand. Its name is the id of the rule.
+// ScopeOrigin is the state of the list of scopes of a rule. Its name is the id of the rule.
 type ScopeOrigin struct {
 	OriginState
-	Listed bool // a list is in force
-	Scopes int  // in the list
+	Listed bool // A list is in force.
+	Scopes int  // number of scopes in the list
 	Waits  *WaitingScopes
 }
 
@@ -44,12 +46,12 @@ type ScopeOrigin struct {
 type WaitingScopes struct {
 	Hash   string
 	Since  time.Time
-	Scopes int                  // that the rule would have
-	Change scopelist.Difference // as things stand
+	Scopes int                  // number of scopes that the rule would have with this list
+	Change scopelist.Difference // compared with the list in force
 }
 
-// ScopeChange is what a list has changed.
+// ScopeChange is what a new list has changed.
 type ScopeChange struct {
 	scopelist.Difference
-	Waits bool // nothing was changed: the list waits
+	Waits bool // The list waits for an operator; nothing was changed.
 }

@@ -11,52 +11,55 @@ import (
 	"time"
 )
 
-// SubscriptionSyncer keeps the subscriptions that a query of a source returns. The name of the source is their origin. A subscription that was made by
-// hand has none; where the query returns it too, it stays what it is.
+// SubscriptionSyncer keeps the subscriptions that a query of a source returns. Their origin is the name of the
+// source. A subscription made by hand has no origin, and keeps none where the query returns the same subscription.
 type SubscriptionSyncer interface {
 	SubscriptionOrigins
-	// TakeSubscriptions makes the subscriptions of the origin the list, with one record of what has changed. A list that would remove more than half of them waits:
-	// Waits of the origin is that list. ErrFenced after a later claim, ErrNotFound for an unknown type, ErrInvalid.
+	// TakeSubscriptions replaces the subscriptions of the origin by the list, with one record of the differences. A
+	// list that would remove more than half of them is not put in force: it waits for an operator, as
+	// SubscriptionOrigin.Waits. ErrFenced after a later claim; ErrNotFound for an unknown type; ErrInvalid.
 	TakeSubscriptions(ctx context.Context, who Author, origin string, token int64, subs []Subscription) (OriginChange, error)
-	// ConfirmSubscriptions takes the list that waits and has the hash. ErrOtherList where none waits, or another one does; ErrNotFound for an unknown type.
+	// ConfirmSubscriptions puts the waiting list with this hash in force. ErrOtherList where no list or another one
+	// waits; ErrNotFound for an unknown type.
 	ConfirmSubscriptions(ctx context.Context, who Author, origin, hash string) (OriginChange, error)
-	// ReleaseSubscriptions makes all subscriptions of the origin ones that were made by hand, and forgets the origin. ErrNotFound.
+	// ReleaseSubscriptions turns all subscriptions of the origin into subscriptions made by hand, and removes the
+	// origin. ErrNotFound.
 	ReleaseSubscriptions(ctx context.Context, who Author, origin string) (released int, err error)
 }
 
-// SubscriptionOrigins reads how the origins of subscriptions stand.
+// SubscriptionOrigins reads the state of the origins of subscriptions.
 type SubscriptionOrigins interface {
-	// SubscriptionOrigins returns them by name.
+	// SubscriptionOrigins returns all origins of subscriptions, by name.
 	SubscriptionOrigins(ctx context.Context) ([]SubscriptionOrigin, error)
 }
 
-// ErrHasOrigin says that a subscription is not one that people change.
+// ErrHasOrigin says that a subscription comes from a source, so that people cannot change it.
 var ErrHasOrigin = errors.New("ledger: the subscription comes from a source")
 
-// SubscriptionOrigin is how the subscriptions of a source stand. Its name is that of the source.
+// SubscriptionOrigin is the state of the subscriptions of one source. Its name is the name of the source.
 type SubscriptionOrigin struct {
 	OriginState
 	Subscriptions int
 	Waits         *WaitingList
 }
 
-// WaitingList is a list that waits for an operator, since it removes more than half of the subscriptions.
+// WaitingList is a list that waits for an operator, because it would remove more than half of the subscriptions.
 type WaitingList struct {
 	Hash           string
 	Since          time.Time
-	Added, Removed []Subscription // as things stand
+	Added, Removed []Subscription // compared with the subscriptions in force
 }
 
-// OriginChange is what a list has changed.
+// OriginChange is what a new list has changed.
 type OriginChange struct {
 	Added, Removed []Subscription
-	Waits          bool // nothing was changed: the list waits
+	Waits          bool // The list waits for an operator; nothing was changed.
 }
 
-// RemovesTooMany tells whether so many of all subscriptions of an origin are more than goes without an operator.
+// RemovesTooMany tells whether a list that removes so many of all subscriptions of an origin needs an operator.
 func RemovesTooMany(removed, all int) bool { return 2*removed > all }
 
-// SortSubscriptions puts them in the order of lists, each once.
+// SortSubscriptions returns the subscriptions sorted and without duplicates.
 func SortSubscriptions(subs []Subscription) []Subscription {
 	sorted := slices.Clone(subs)
 	slices.SortFunc(sorted, func(a, b Subscription) int { return strings.Compare(a.key(), b.key()) })
@@ -65,7 +68,7 @@ func SortSubscriptions(subs []Subscription) []Subscription {
 
 func (s Subscription) key() string { return s.Type + "\n" + s.Warehouse + "\n" + s.Subscriber }
 
-// HashOfSubscriptions stands for a sorted list.
+// HashOfSubscriptions returns a short hash of a sorted list.
 func HashOfSubscriptions(sorted []Subscription) string {
 	h := sha256.New()
 	for _, s := range sorted {
@@ -74,7 +77,7 @@ func HashOfSubscriptions(sorted []Subscription) string {
 	return hex.EncodeToString(h.Sum(nil)[:8])
 }
 
-// DifferentSubscriptions are those that the wanted list has and the present one has not, and the other way round; both are of one origin.
+// DifferentSubscriptions compares two lists of one origin: added are in wanted only, removed are in present only.
 func DifferentSubscriptions(present, wanted []Subscription) (added, removed []Subscription) {
 	return without(wanted, present), without(present, wanted)
 }

@@ -15,8 +15,8 @@ import (
 )
 
 const (
-	growEvery   = 5 * time.Second // the last commits before a restore that no mark stands behind
-	growTimeout = 5 * time.Second // for one answer of the ledger
+	growEvery   = 5 * time.Second // bounds how many of the last commits before a restore no mark covers
+	growTimeout = 5 * time.Second // for one call of the ledger
 )
 
 // Branch is the branch of this node. It is safe for concurrent use.
@@ -26,11 +26,11 @@ type Branch struct {
 
 	mu     sync.Mutex
 	name   string
-	number int64 // that the ledger has; 0 = it does not have the branch yet
-	forks  int64 // how often the ledger did not know the branch any more
+	number int64 // the number that the ledger has; 0 = the ledger does not have the branch yet
+	forks  int64 // how often the ledger no longer knew the branch
 }
 
-// Begin begins the branch of a node in its ledger.
+// Begin begins a branch for this node in the ledger.
 func Begin(ctx context.Context, l ledger.BranchKeeper, log *slog.Logger) (*Branch, error) {
 	b := &Branch{ledger: l, log: log, name: rand.Text()}
 	if err := b.Grow(ctx); err != nil {
@@ -39,11 +39,11 @@ func Begin(ctx context.Context, l ledger.BranchKeeper, log *slog.Logger) (*Branc
 	return b, nil
 }
 
-// Run grows the branch until the context ends. A call that fails is repeated.
+// Run grows the branch every five seconds until the context ends. A failed call is repeated at the next tick.
 func (b *Branch) Run(ctx context.Context) {
 	tick := time.NewTicker(growEvery)
 	defer tick.Stop()
-	failed := false // so that the log says it once
+	failed := false // the log reports a series of failures once
 	for {
 		select {
 		case <-tick.C:
@@ -52,26 +52,29 @@ func (b *Branch) Run(ctx context.Context) {
 		}
 		err := b.Grow(ctx)
 		if err != nil && ctx.Err() == nil && !failed {
-			b.log.Warn("The branch of this node does not grow, so a restore of the ledger may go unnoticed. The node tries again every 5 s.", "error", err)
+			b.log.Warn("Branch of this node does not grow in the ledger, so a restore of the ledger may go unnoticed. The node tries again every 5 s.", "error", err)
 		}
 		failed = err != nil
 	}
 }
 
-// Grow raises the number in the ledger. Where the ledger does not know the branch any more, it was restored: the node begins another branch.
+// Grow raises the number in the ledger. A ledger that does not know the branch any more was restored. The node then
+// begins another branch, and the marks in Redis show to the indexes that the ledger lost commits.
 func (b *Branch) Grow(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, growTimeout)
 	defer cancel()
 	b.mu.Lock()
 	name, next := b.name, b.number+1
 	b.mu.Unlock()
+	// The lock is not held during the call, so that Mark never waits for the ledger. Only Begin and Run call Grow, one
+	// after the other.
 	err := b.ledger.GrowBranch(ctx, name, next)
 	if errors.Is(err, ledger.ErrForked) {
-		b.log.Error("The ledger was restored from a copy: it does not know what this node has written there. Inboxes and queues are compared with the ledger.",
+		b.log.Error("Ledger was restored from a copy: it does not know what this node wrote there. The node now compares inboxes and queues with the ledger.",
 			"branch", name, "number", next-1)
 		b.ledger.ForgetRows()
 		b.fork()
-		return b.Grow(ctx) // begins the other one
+		return b.Grow(ctx) // begin the new branch
 	}
 	if err == nil {
 		b.mu.Lock()
@@ -88,7 +91,8 @@ func (b *Branch) fork() {
 	b.forks++
 }
 
-// Mark is what an index remembers of the ledger: <number>-<name> of the branch; "" while the ledger does not have the branch.
+// Mark returns what an index stores about the ledger: <number>-<name> of the branch; "" while the ledger does not
+// have the branch.
 func (b *Branch) Mark() string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -98,19 +102,20 @@ func (b *Branch) Mark() string {
 	return strconv.FormatInt(b.number, 10) + "-" + b.name
 }
 
-// Incarnation grows whenever the ledger may be another one than before. It asks nobody.
+// Incarnation grows whenever the ledger may be another one than before. It reads counters only and does not call the
+// ledger.
 func (b *Branch) Incarnation() int64 {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.ledger.Incarnation() + b.forks
 }
 
-// HasMark asks the ledger whether it knows a mark, of whatever node. A text that is no mark is an unknown one.
+// HasMark asks the ledger whether it knows a mark of any node. A malformed mark counts as unknown.
 func (b *Branch) HasMark(ctx context.Context, mark string) (bool, error) {
 	text, name, _ := strings.Cut(mark, "-")
 	number, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || name == "" {
-		return false, nil //nolint:nilerr // a text that is no mark is an unknown one
+		return false, nil // a malformed mark is an unknown one
 	}
 	return b.ledger.HasBranch(ctx, name, number)
 }

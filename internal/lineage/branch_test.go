@@ -14,7 +14,7 @@ import (
 	"tallyman/internal/ledger"
 )
 
-// branches is the part of a ledger that a Branch talks to, in memory.
+// branches is the part of a ledger that a Branch calls, in memory.
 type branches struct {
 	mu      sync.Mutex
 	numbers map[string]int64
@@ -47,7 +47,7 @@ func (l *branches) Incarnation() int64 { return l.other }
 
 func (l *branches) ForgetRows() { l.forgot++ }
 
-// copied and restored are a backup of the ledger.
+// copied and restored make and restore a backup of the ledger.
 func (l *branches) copied() map[string]int64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -10,7 +10,7 @@ import (
 	"tallyman/internal/text"
 )
 
-// MarshalJSON writes the form that clients get.
+// MarshalJSON writes the form for clients.
 func (n *Notice) MarshalJSON() ([]byte, error) {
 	b, ok := n.appendJSON(make([]byte, 0, n.roughly()))
 	if !ok {
@@ -20,7 +20,7 @@ func (n *Notice) MarshalJSON() ([]byte, error) {
 	return append(b, '}'), nil
 }
 
-// MarshalJSON writes the form that this reader gets.
+// MarshalJSON writes the form for this reader.
 func (v View) MarshalJSON() ([]byte, error) {
 	b, ok := v.appendJSON(make([]byte, 0, v.roughly()))
 	if !ok {
@@ -32,13 +32,14 @@ func (v View) MarshalJSON() ([]byte, error) {
 	return append(b, '}'), nil
 }
 
-// roughly is how many bytes the JSON needs, which is a guess.
+// roughly estimates how many bytes the JSON needs.
 func (n *Notice) roughly() int {
 	return 640 + len(n.Title) + len(n.Body) + len(n.Key) + 48*(len(n.Data)+len(n.Labels))
 }
 
-// appendJSON writes what encode makes of the Form, but for the brace at its end, in a sixth of the time: a notice is written for each
-// webhook and each page. What is unusual it leaves to encode, whose errors are the right ones: then it is not ok.
+// appendJSON writes what encode makes of the Form, without the final brace, in a sixth of the time: a notice is
+// encoded for each webhook and each page. For unusual values it returns ok = false, and the caller uses encode, which
+// also has the right errors.
 func (n *Notice) appendJSON(b []byte) (_ []byte, ok bool) {
 	b = appendText(append(b, `{"id":`...), n.ID)
 	b = appendText(append(b, `,"type":`...), n.Type)
@@ -104,7 +105,7 @@ func appendLabels(b []byte, labels map[string]string) []byte {
 	return append(b, '}')
 }
 
-// appendTime is not ok with a year that RFC 3339 does not have.
+// appendTime returns ok = false for a year that RFC 3339 cannot write.
 func appendTime(b []byte, t time.Time) (_ []byte, ok bool) {
 	b, err := t.UTC().AppendText(append(b, '"'))
 	return append(b, '"'), err == nil
@@ -112,8 +113,9 @@ func appendTime(b []byte, t time.Time) (_ []byte, ok bool) {
 
 const hexDigits = "0123456789abcdef"
 
-// appendText writes a JSON string. As encoding/json does, it escapes the two line ends that JavaScript does not take in a string, and
-// what is no UTF-8 becomes U+FFFD. A character that the policy of texts refuses is escaped, so that a reader may show the JSON as it is.
+// appendText writes a JSON string. As encoding/json does, it escapes the two line separators that JavaScript does not
+// allow in a string, and invalid UTF-8 becomes U+FFFD. It also escapes characters that the policy of texts refuses,
+// so that a reader may show the JSON as it is.
 func appendText(b []byte, s string) []byte {
 	b = append(b, '"')
 	start := 0

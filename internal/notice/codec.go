@@ -18,13 +18,13 @@ var ErrMalformed = errors.New("notice: malformed")
 // recipientsField is the number of Notice.recipients in notice.proto.
 const recipientsField protowire.Number = 20
 
-// Marshal encodes the notice as a protobuf tallyman.v1.Notice, always to the same bytes. What is not valid
-// UTF-8 in a text becomes U+FFFD, since a source may hold such texts and the notice must go out all the same.
+// Marshal encodes the notice as a protobuf tallyman.v1.Notice. The same notice always gives the same bytes. Invalid
+// UTF-8 becomes U+FFFD, because a source may have such texts and the notice must be sent anyway.
 func Marshal(n *Notice) ([]byte, error) {
 	return MarshalFor(n, nil)
 }
 
-// MarshalFor encodes the notice together with the subscribers whose inboxes hold its id.
+// MarshalFor encodes the notice together with the subscribers whose inboxes have it.
 func MarshalFor(n *Notice, recipients []string) ([]byte, error) {
 	m, err := toProto(n)
 	if err != nil {
@@ -38,7 +38,7 @@ func MarshalFor(n *Notice, recipients []string) ([]byte, error) {
 	return data, nil
 }
 
-// Unmarshal decodes what Marshal made. The error is an ErrMalformed.
+// Unmarshal is the reverse of Marshal. The error is an ErrMalformed.
 func Unmarshal(data []byte) (*Notice, error) {
 	var m tallymanv1.Notice
 	if err := proto.Unmarshal(data, &m); err != nil {
@@ -50,7 +50,7 @@ func Unmarshal(data []byte) (*Notice, error) {
 	return fromProto(&m), nil
 }
 
-// Recipients returns the subscribers that MarshalFor put beside the notice, without decoding the rest.
+// Recipients returns the subscribers that MarshalFor added, without decoding the rest.
 func Recipients(data []byte) ([]string, error) {
 	var out []string
 	for len(data) > 0 {

@@ -25,7 +25,7 @@ func sample() *notice.Notice {
 	}
 }
 
-// odd has everything that a format could trip over.
+// odd has every value that could cause trouble in a format.
 func odd() *notice.Notice {
 	n := sample()
 	n.Episode = `["2026-06-01T00:10:00Z",42]`

@@ -11,7 +11,8 @@ import (
 	"tallyman/internal/notice"
 )
 
-// The ledger divides notices by what their ids begin with: ids must lie in the range of the day of their episode, and days must sort as time does.
+// The ledger partitions notices by the beginnings of their ids. So ids must lie in the range of the day of their
+// episode, and days must sort like time.
 func TestIDsLieInTheirDay(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

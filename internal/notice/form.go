@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Form is a notice as clients get it, in JSON and in XML: the same names in the same order.
+// Form is a notice as clients get it, in JSON and in XML, with the same names in the same order.
 type Form struct {
 	XMLName    xml.Name  `json:"-" xml:"notice"`
 	ID         string    `json:"id" xml:"id" doc:"the same for every delivery of this notice"`
@@ -43,7 +43,7 @@ type ViewForm struct {
 	Acked bool `json:"acked" xml:"acked"`
 }
 
-// Form returns the notice as clients get it.
+// Form returns the notice in the form for clients.
 func (n *Notice) Form() Form {
 	return Form{
 		ID: n.ID, Type: n.Type, TypeID: n.TypeID, Warehouse: n.Warehouse, Rule: n.Rule, Scope: n.Scope, Key: n.Key,
@@ -54,22 +54,22 @@ func (n *Notice) Form() Form {
 	}
 }
 
-// Form returns the notice as this reader gets it.
+// Form returns the notice in the form for this reader.
 func (v View) Form() ViewForm {
 	return ViewForm{Form: v.Notice.Form(), Read: v.Read, Acked: v.Acked}
 }
 
-// MarshalXML writes the form that clients get.
+// MarshalXML writes the form for clients.
 func (n *Notice) MarshalXML(e *xml.Encoder, start xml.StartElement) error {
 	return e.EncodeElement(n.Form(), named(start))
 }
 
-// MarshalXML writes the form that this reader gets.
+// MarshalXML writes the form for this reader.
 func (v View) MarshalXML(e *xml.Encoder, start xml.StartElement) error {
 	return e.EncodeElement(v.Form(), named(start))
 }
 
-// encode leaves < and & as they are: whether they are escaped is up to the encoder outside.
+// encode does not escape < and &. The outer encoder decides about that.
 func encode(v any) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -80,7 +80,7 @@ func encode(v any) ([]byte, error) {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
 
-// named is the element <notice>, whatever Go calls the value.
+// named returns the element <notice>, whatever the Go type is called.
 func named(start xml.StartElement) xml.StartElement {
 	start.Name = xml.Name{Local: "notice"}
 	return start
@@ -97,13 +97,13 @@ const xsi = "http://www.w3.org/2001/XMLSchema-instance"
 // MarshalJSON writes {"bin":"A-01",…}.
 func (d DataForm) MarshalJSON() ([]byte, error) {
 	var b bytes.Buffer
-	e := json.NewEncoder(&b) // one for all, since a notice is encoded for each webhook and each page
+	e := json.NewEncoder(&b) // one encoder for all fields: a notice is encoded for each webhook and each page
 	e.SetEscapeHTML(false)
 	put := func(v any, next byte) error {
 		if err := e.Encode(v); err != nil {
 			return err
 		}
-		b.Bytes()[b.Len()-1] = next // in the place of the line's end
+		b.Bytes()[b.Len()-1] = next // replaces the newline that Encode appends
 		return nil
 	}
 	b.WriteByte('{')
@@ -125,7 +125,7 @@ func (d DataForm) MarshalJSON() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// MarshalXML writes <data><bin>A-01</bin>…</data>. Null is an element with xsi:nil="true".
+// MarshalXML writes <data><bin>A-01</bin>…</data>. A null is an element with xsi:nil="true".
 func (d DataForm) MarshalXML(e *xml.Encoder, start xml.StartElement) error {
 	if err := e.EncodeToken(start); err != nil {
 		return err
@@ -138,7 +138,7 @@ func (d DataForm) MarshalXML(e *xml.Encoder, start xml.StartElement) error {
 	return e.EncodeToken(start.End())
 }
 
-// MarshalJSON writes {} where there are none.
+// MarshalJSON writes {} for no labels.
 func (l LabelForm) MarshalJSON() ([]byte, error) {
 	if l == nil {
 		return []byte("{}"), nil
@@ -146,7 +146,8 @@ func (l LabelForm) MarshalJSON() ([]byte, error) {
 	return encode(map[string]string(l))
 }
 
-// MarshalXML writes <labels><label name="area">replenishment</label>…</labels>, whatever a label is called.
+// MarshalXML writes <labels><label name="area">replenishment</label>…</labels>. A label's name is an attribute,
+// because XML may not allow it as an element.
 func (l LabelForm) MarshalXML(e *xml.Encoder, start xml.StartElement) error {
 	if err := e.EncodeToken(start); err != nil {
 		return err
@@ -160,8 +161,8 @@ func (l LabelForm) MarshalXML(e *xml.Encoder, start xml.StartElement) error {
 	return e.EncodeToken(start.End())
 }
 
-// encodeField writes an element of that name. A name that XML does not allow goes into an attribute of <field>, so that the
-// document stays well-formed whatever a field is called.
+// encodeField writes an element with that name. A name that XML does not allow becomes an attribute of <field>, so
+// that the document stays well-formed.
 func encodeField(e *xml.Encoder, name string, value any) error {
 	start := xml.StartElement{Name: xml.Name{Local: name}}
 	if !isXMLName(name) {
@@ -178,7 +179,8 @@ func encodeField(e *xml.Encoder, name string, value any) error {
 	return e.EncodeElement(value, start)
 }
 
-// isXMLName tells whether the name can be an element's without a namespace; names that begin with xml are reserved.
+// isXMLName tells whether the name can be that of an element without a namespace. XML reserves names that begin with
+// xml.
 func isXMLName(name string) bool {
 	if name == "" || len(name) >= 3 && strings.EqualFold(name[:3], "xml") {
 		return false

@@ -18,18 +18,19 @@ const (
 
 // The limits of every notice.
 const (
-	MaxText   = 64 << 10 // bytes of a title, a body or a text of the data
+	MaxText   = 64 << 10 // bytes of a title, a body or a text in the data
 	MaxLabels = 32
 	MaxLabel  = 500 // characters of a label's text
 	MaxName   = 64  // bytes of the name of a label
-	MaxSinks  = 32  // to which it goes
+	MaxSinks  = 32  // sinks of one notice
 )
 
-// The limits of a notice that a business system sends, within those of every notice, and of the requests that send them. The schema of the API has
-// its numbers from here, and CheckSent and CheckRequest hold what is acted on against them once more.
+// The limits of a notice that a business system sends, within the limits of every notice, and of the requests that
+// send notices. The schema of the API takes its numbers from here. CheckSent and CheckRequest check the stored values
+// again.
 const (
 	MaxTitle      = 500       // characters
-	MaxBody       = 16 << 10  // characters; as many bytes as MaxText at most
+	MaxBody       = 16 << 10  // characters; and at most MaxText bytes
 	MaxLanguages  = 32        // translations
 	MaxFieldText  = 16 << 10  // bytes of a text of the data
 	MaxSize       = 256 << 10 // bytes of all its texts
@@ -38,15 +39,15 @@ const (
 	MaxLife       = 3650 * 24 * time.Hour
 
 	MaxRequest           = 1000    // notices
-	MaxRequestRecipients = 20_000  // of all notices of a request
+	MaxRequestRecipients = 20_000  // in all notices of one request
 	MaxRequestBytes      = 8 << 20 // of its body
 )
 
-// Fault is what is beyond the limits. At is the path of the member in the JSON that a notice is sent in, such as texts.zh.title.
+// Fault is a violation of a limit. At is the path of the member in the JSON of the request, such as texts.zh.title.
 type Fault struct{ At, Message string }
 
-// CheckSent says what of a notice that is sent is beyond the limits, in the order of its members. It looks at what will be stored; names and kinds
-// have been looked at before.
+// CheckSent returns the limits that a sent notice violates, in the order of its members. It checks the values that
+// will be stored. The caller has checked names and kinds before.
 func CheckSent(n *Notice) []Fault {
 	var c limitCheck
 	size := c.texts("", Text{n.Title, n.Body})
@@ -73,21 +74,22 @@ func CheckSent(n *Notice) []Fault {
 	return c.faults
 }
 
-// CheckLabels says what of labels is beyond the limits, in the order of their names.
+// CheckLabels returns the limits that labels violate, in the order of their names.
 func CheckLabels(labels map[string]string) []Fault {
 	var c limitCheck
 	c.labels(labels)
 	return c.faults
 }
 
-// CheckRecipients says whether a notice names more recipients than a notice may have.
+// CheckRecipients returns a fault if a notice names too many recipients.
 func CheckRecipients(n int) []Fault {
 	var c limitCheck
 	c.most("recipients", n, MaxRecipients, "recipients")
 	return c.faults
 }
 
-// CheckRequest says what is beyond the limits of one request: of how many notices, and to how many recipients of all of them.
+// CheckRequest returns the limits that one request violates: its number of notices, and the number of recipients in
+// all of them.
 func CheckRequest(notices, recipients int) []Fault {
 	var c limitCheck
 	c.most("notices", notices, MaxRequest, "notices")
@@ -95,7 +97,8 @@ func CheckRequest(notices, recipients int) []Fault {
 	return c.faults
 }
 
-// IsName tells whether a text can name a label or a warehouse: letters, digits, _ . and -, at most 64, a letter or digit first.
+// IsName tells whether a text can name a label or a warehouse: letters, digits, _ . and -, at most 64, starting with
+// a letter or a digit.
 func IsName(s string) bool {
 	for i := range len(s) {
 		c := s[i]
@@ -107,7 +110,7 @@ func IsName(s string) bool {
 	return s != "" && len(s) <= MaxName
 }
 
-// limitCheck collects what is beyond.
+// limitCheck collects faults.
 type limitCheck struct{ faults []Fault }
 
 func (c *limitCheck) add(at, format string, args ...any) {
@@ -128,7 +131,7 @@ func (c *limitCheck) texts(at string, t Text) int {
 }
 
 func (c *limitCheck) characters(at, text string, limit int) {
-	if len(text) > limit { // there are no more characters than bytes
+	if len(text) > limit { // a text never has more characters than bytes
 		c.most(at, utf8.RuneCountInString(text), limit, "characters")
 	}
 }
@@ -144,7 +147,7 @@ func (c *limitCheck) labels(labels map[string]string) {
 	}
 }
 
-// shortName keeps a name that somebody made up short.
+// shortName cuts a long name, which a client may have made up, for the error.
 func shortName(name string) string {
 	if len(name) > MaxName {
 		return strings.ToValidUTF8(name[:MaxName], "") + "…"

@@ -9,7 +9,7 @@ import (
 	"tallyman/internal/notice"
 )
 
-// largest is a notice at its limits, but for the size of all its texts.
+// largest is a notice at all of its limits, except the size of all texts.
 func largest() *notice.Notice {
 	at := time.Date(2026, 6, 1, 0, 0, 0, 0, time.UTC)
 	n := &notice.Notice{

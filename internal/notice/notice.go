@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Status is what a notice says about its finding.
+// Status says what kind of notice it is.
 type Status string
 
 // The statuses.
@@ -16,7 +16,7 @@ const (
 	Firing   Status = "firing"
 	Resolved Status = "resolved"
 	Event    Status = "event" // a row of a rule of mode event
-	Sent     Status = "sent"  // by a business system
+	Sent     Status = "sent"  // a notice that a business system sent
 )
 
 // Notice is one typed message. Its JSON, XML and protobuf forms carry the same names.
@@ -28,17 +28,21 @@ type Notice struct {
 	Rule      string
 	Scope     string
 	Key       string // canonical JSON array
-	Episode   string // opaque to clients; the due time (µs) of the firing that opened the finding; an event's watermark values as an array; a name of the request that sent it
-	Status    Status
-	Priority  int    // 1 (low) … 5 (high)
-	Order     string // of the items that queues make of it, inside the priority: a number as item.ServiceOrder writes it; "" = none
+	// Opaque to clients. For a finding: the due time (µs) of the firing that opened it. For an event: its watermark
+	// values as an array. For a sent notice: a name of the request.
+	Episode  string
+	Status   Status
+	Priority int // 1 (low) … 5 (high)
+	// Order of the items that queues make from the notice, within the priority: a number as item.ServiceOrder writes
+	// it; "" = none.
+	Order     string
 	Modal     string // silent | popup
 	Title     string
 	Body      string
 	Texts     map[string]Text // translations by language
 	Data      []Field
 	Labels    map[string]string
-	Count     int       // findings it stands for
+	Count     int       // number of findings that the notice reports
 	CreatedAt time.Time // µs
 	ExpiresAt time.Time // µs
 }
@@ -49,8 +53,8 @@ type Text struct {
 	Body  string
 }
 
-// Field is one typed value of the data, in the order of the catalogue. Value is nil, string, int64 or bool;
-// decimals and times are strings (a time as RFC 3339 in UTC).
+// Field is one typed value of the data, in the order of the catalogue. Value is nil, string, int64 or bool. Decimals
+// and times are strings; a time is in RFC 3339, in UTC.
 type Field struct {
 	Name  string
 	Value any
@@ -59,25 +63,26 @@ type Field struct {
 // View is a notice as one reader sees it.
 type View struct {
 	*Notice
-	Score int64 // the warehouse clock at its delivery, µs
+	Score int64 // value of the warehouse clock at the delivery, µs
 	Read  bool
 	Acked bool
 }
 
-// ID returns the id of a notice: the same for the same arguments on every node and after every restart, so
-// that a firing which is repeated makes the same notices. episode is Notice.Episode, ordinal counts the
-// reminders of one episode from 0. The id begins with the Day of the episode.
+// ID returns the id of a notice. The same arguments give the same id on every node and after every restart, so that a
+// repeated firing makes the same notices. episode is Notice.Episode; ordinal counts the reminders of one episode from
+// 0. The id begins with the Day of the episode.
 func ID(rule, scope, key, episode string, status Status, ordinal int) string {
 	return hashed("n_", rule, scope, key, episode, status, ordinal)
 }
 
-// EpisodeAt returns the episode of a finding, or of a digest, that the firing of that clock term and due time opened.
+// EpisodeAt returns the episode of a finding, or of a digest, that was opened by the firing of that clock term and
+// due time.
 func EpisodeAt(term int64, due time.Time) string {
 	return InTerm(term, strconv.FormatInt(due.UnixMicro(), 10))
 }
 
-// InTerm is the episode as it is told apart from the same one of an earlier term of the ledger's clock, which has shown the same time before. The first
-// term is 0.
+// InTerm adds the clock term to an episode, because the ledger's clock may show the same time again in a later term.
+// Term 0, the first, adds nothing.
 func InTerm(term int64, episode string) string {
 	if term == 0 {
 		return episode
@@ -85,13 +90,14 @@ func InTerm(term int64, episode string) string {
 	return strconv.FormatInt(term, 10) + ":" + episode
 }
 
-// Beginning is when an episode of a finding began. Later ones of the finding are After it.
+// Beginning is the begin of an episode of a finding. Later episodes of the finding are After it.
 type Beginning struct {
-	Term int64 // of the ledger's clock
+	Term int64 // term of the ledger's clock
 	Due  int64 // µs
 }
 
-// ParseEpisode is the reverse of EpisodeAt; false of the episode of an event, of a digest with a watermark, or of what was sent.
+// ParseEpisode is the reverse of EpisodeAt. It returns false for the episodes of events, of digests with a watermark,
+// and of sent notices.
 func ParseEpisode(episode string) (Beginning, bool) {
 	var b Beginning
 	number, due, isLater := strings.Cut(episode, ":")
@@ -112,16 +118,16 @@ func (b Beginning) After(other Beginning) bool {
 	return b.Term > other.Term || b.Term == other.Term && b.Due > other.Due
 }
 
-// digest begins the ids of digests, so that they are told from those of the findings that they stand for: the key of a
-// finding may read like that of a digest.
+// digest is the prefix of the ids of digests. It tells their ids from those of findings, because a finding may have
+// the same key as a digest.
 const digest = "nd_"
 
-// DigestID is ID of a notice that stands for several findings or groups which are not told one by one.
+// DigestID is ID for a digest: a notice that reports several findings or groups together.
 func DigestID(rule, scope, key, episode string, status Status) string {
 	return hashed(digest, rule, scope, key, episode, status, 0)
 }
 
-// IsDigest tells whether the id is one of DigestID.
+// IsDigest tells whether the id was made by DigestID.
 func IsDigest(id string) bool { return strings.HasPrefix(id, digest) }
 
 func hashed(prefix, rule, scope, key, episode string, status Status, ordinal int) string {
@@ -134,23 +140,24 @@ func hashed(prefix, rule, scope, key, episode string, status Status, ordinal int
 	return (prefix + day + idEncoding.EncodeToString(sum[:16]))[:len(prefix)+idLength]
 }
 
-// Origin is what made a notice: a run, or a request of a business system. It is a hash of what every notice carries, so that a
-// delivery hours later, on another node, still knows where it comes from, and nothing is stored for it. Logs show ID; traces
-// have it as their id, with Span as the id of their first span.
+// Origin identifies what made a notice: a run, or a request of a business system. It is a hash of fields that every
+// notice carries. So any node can compute it, even hours later, and nothing is stored for it. Logs show ID. Traces
+// have ID as their id, and Span as the id of their first span.
 type Origin struct {
 	ID   [16]byte
 	Span [8]byte
 }
 
-// String is the id in hexadecimal, as logs and traces show it.
+// String returns the id in hexadecimal, as in logs and traces.
 func (o Origin) String() string { return fmt.Sprintf("%x", o.ID) }
 
-// RunOrigin is that of the notices of a run, which have the time that it started at (µs, on the clock of warehouses) as CreatedAt.
+// RunOrigin returns the origin of the notices of a run. started is the start of the run on the clock of warehouses
+// (µs), which these notices have as CreatedAt.
 func RunOrigin(rule, scope string, started time.Time) Origin {
 	return originOf("run", rule, scope, strconv.FormatInt(started.UnixMicro(), 10))
 }
 
-// Origin is what made the notice.
+// Origin returns the origin of the notice.
 func (n *Notice) Origin() Origin {
 	if n.Status == Sent {
 		return originOf("request", n.Episode)
@@ -170,9 +177,9 @@ func originOf(parts ...string) Origin {
 	return o
 }
 
-// Localize returns the notice with title and body in the language of the tag, e.g. zh-CN: an exact
-// translation, else one of the language without its region, else the notice as it is. A translation
-// that lacks title or body leaves that one as it is. Tags compare without regard to case.
+// Localize returns the notice with title and body in the language of the tag, e.g. zh-CN: an exact translation, else
+// one for the language without its region, else the notice unchanged. Where a translation lacks the title or the
+// body, the notice keeps its own. The case of tags does not matter.
 func (n *Notice) Localize(lang string) *Notice {
 	for tag := lang; tag != ""; tag = parent(tag) {
 		if t, ok := n.text(tag); ok {
@@ -205,7 +212,7 @@ func (n *Notice) with(t Text) *Notice {
 	return &c
 }
 
-// parent cuts the last part off a language tag: zh-Hant-TW, zh-Hant, zh, "".
+// parent removes the last part of a language tag: zh-Hant-TW, zh-Hant, zh, "".
 func parent(tag string) string {
 	i := strings.LastIndexAny(tag, "-_")
 	if i < 0 {

@@ -9,16 +9,17 @@ import (
 	"tallyman/internal/delivery"
 )
 
-// maxAttemptError is how much of an attempt's error is kept, in bytes; the last error of a delivery is kept whole beside that.
-// SQLite cuts the column at 6000 characters, which hold KeptAttempts with errors of this length; PostgreSQL after so many lines.
+// maxAttemptError bounds the error text of a kept attempt, in bytes. The last error of a delivery is kept whole in
+// another column. SQLite cuts the column of attempts at 6000 characters, which is enough for KeptAttempts attempts of
+// this length. PostgreSQL cuts it after KeptAttempts lines.
 const maxAttemptError = 250
 
-// refusedWithoutStatus is the status of an attempt that the other side refused for good without a code.
+// refusedWithoutStatus stands for a delivery that the receiver refused for good without a status.
 const refusedWithoutStatus = 1
 
-// Attempt is what is put before the attempts that a delivery has, as a line: when the attempt began, by the ledger's clock, how long
-// it took in µs, the status, and the error. The status is negative where the other side refused for good; -1 = it gave no code.
-// The time is for the statement to add: now less ago.
+// Attempt encodes an attempt as a line, which statements put before the earlier attempts of the delivery. The line
+// has the duration in µs, the status and the error. The statement prepends the start by the ledger's clock, which is
+// now - ago. The status is negative where the receiver refused for good; -1 = the receiver gave no status.
 func Attempt(a *delivery.Attempt) (ago int64, line string) {
 	if !a.At.IsZero() {
 		ago = max(0, time.Since(a.At).Microseconds())
@@ -30,7 +31,7 @@ func Attempt(a *delivery.Attempt) (ago int64, line string) {
 	return ago, fmt.Sprintf(" %d %d %s\n", max(0, a.Took.Microseconds()), status, attemptError(a.Error))
 }
 
-// attemptError is the error on one line.
+// attemptError returns the error on one line, cut to maxAttemptError.
 func attemptError(s string) string {
 	s = strings.Join(strings.Fields(Text(s)), " ")
 	if len(s) > maxAttemptError {
@@ -39,7 +40,8 @@ func attemptError(s string) string {
 	return s
 }
 
-// Attempts reads the column: the last attempts of a delivery, the latest first. What SQLite has cut stands behind them.
+// Attempts decodes the column: the last attempts of a delivery, the latest first. It ignores lines after
+// KeptAttempts, of which SQLite may have cut the last one.
 func Attempts(column string) ([]delivery.Attempt, error) {
 	var out []delivery.Attempt
 	for line := range strings.Lines(column) {
@@ -48,7 +50,7 @@ func Attempts(column string) ([]delivery.Attempt, error) {
 		}
 		a, err := parseAttempt(strings.TrimSuffix(line, "\n"))
 		if err != nil {
-			return nil, fmt.Errorf("attempt %d of what is kept: %w", len(out)+1, err)
+			return nil, fmt.Errorf("kept attempt %d: %w", len(out)+1, err)
 		}
 		out = append(out, a)
 	}

@@ -9,7 +9,7 @@ import (
 	"tallyman/internal/delivery"
 )
 
-// column is what a statement makes of attempts, the first of which was the first to be kept.
+// column builds the column as statements do. The first attempt of the list was recorded first.
 func column(at time.Time, list ...delivery.Attempt) string {
 	out := ""
 	for i := range list {
@@ -43,7 +43,7 @@ func TestAttempts(t *testing.T) {
 	}, got)
 }
 
-// However long their errors are, the last attempts are there, and no more of them.
+// However long the errors are, exactly the last attempts are kept.
 func TestAttemptsAreTheLastOnes(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 6, 1, 8, 0, 0, 0, time.UTC)
@@ -78,7 +78,7 @@ func TestAttemptsRefusesWhatItDidNotWrite(t *testing.T) {
 	}
 }
 
-// What is read is written as it was, as often as one likes.
+// Decoding and encoding again gives the same column, however often.
 func FuzzAttempts(f *testing.F) {
 	f.Add("1780300800000000 1500000 503 down\n1780300799000000 0 0 \n1780300798000000 7 0 cut o")
 	f.Add("1 2 3 \n")

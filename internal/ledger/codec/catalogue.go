@@ -29,7 +29,7 @@ func (t *Type) Columns() []any {
 	return []any{&t.Code, &t.ID, &t.Name, &t.Names, &t.Category, &t.Retention, &t.Fields, &t.Defaults}
 }
 
-// Type is the row as the catalogue has it.
+// Type returns the type in the catalogue's form.
 func (t *Type) Type() (catalog.Type, error) {
 	out := catalog.Type{Code: t.Code, ID: t.ID, Name: t.Name, Category: t.Category, Retention: Span(t.Retention)}
 	if err := json.Unmarshal([]byte(t.Names), &out.Names); err != nil {
@@ -83,7 +83,7 @@ func (s *Subscriber) Columns() []any {
 	return []any{&s.ID, &s.Name, &s.Language, &s.Mail, &s.Phone, &s.Alias, &s.Tags, &s.Channels}
 }
 
-// Subscriber is the row as the address book has it.
+// Subscriber returns the entry in the address book's form.
 func (s *Subscriber) Subscriber() (delivery.Subscriber, error) {
 	out := delivery.Subscriber{ID: s.ID, Name: s.Name, Language: s.Language, Phone: s.Phone, Alias: s.Alias}
 	var mailErr, tagsErr, channelsErr error
@@ -98,7 +98,8 @@ func (s *Subscriber) Subscriber() (delivery.Subscriber, error) {
 	return out, nil
 }
 
-// SubscriberArgs returns the columns of an entry. The last one names the addresses that the subscriber has, which commits ask for.
+// SubscriberArgs returns the columns of an entry. The last one has the names of the subscriber's addresses, which
+// commits query.
 func SubscriberArgs(s *delivery.Subscriber) ([]any, error) {
 	channels := ""
 	if len(s.Channels) > 0 {

@@ -1,8 +1,10 @@
-// Package codec turns what the ledger is told into what both engines write, and what they read into what the ledger answers: a type for each row with
-// its Columns, Args for statements, and the plan of a commit, a push or a search, which both engines carry out in their own way.
+// Package codec converts between the values of the ledger's contract and the rows of both engines. It has a type for
+// each kind of row with its Columns, Args for statements, and the plan of a commit, a push or a search. Each engine
+// carries out the plan in its own way.
 //
-// Main types: Plan and Made (a commit's notices and deliveries), Push and Apply (items and their moves), Settle (attempts of pushes), Search, Trace.
-// Times become µs, lists JSON, texts lose what a database cannot keep (Text).
+// Main types: Plan and PlanResult (notices and deliveries of a commit), Push and Apply (items and their moves),
+// Settle (attempts of pushes), Search, Trace. Times become µs, lists become JSON. Text replaces what a database
+// cannot store.
 //
-// It knows no database and no SQL.
+// The package knows no database and no SQL.
 package codec

@@ -9,7 +9,7 @@ import (
 	"tallyman/rules/row"
 )
 
-// Micros is the column form of a time: µs since 1970, 0 for the zero time.
+// Micros encodes a time as µs since 1970; 0 is the zero time.
 func Micros(t time.Time) int64 {
 	if t.IsZero() {
 		return 0
@@ -25,10 +25,10 @@ func Time(us int64) time.Time {
 	return time.UnixMicro(us).UTC()
 }
 
-// Span is the time.Duration of so many µs.
+// Span returns the time.Duration of that many µs.
 func Span(us int64) time.Duration { return time.Duration(us) * time.Microsecond }
 
-// Watermark is the column form of a watermark: JSON that keeps kind and value exactly, or nil for one that has not changed.
+// Watermark encodes a watermark as JSON that keeps kind and value exactly. It returns nil for an unchanged watermark.
 func Watermark(values []row.Value) (*string, error) {
 	if values == nil {
 		return nil, nil //nolint:nilnil // NULL, which the statement takes as unchanged
@@ -41,7 +41,7 @@ func Watermark(values []row.Value) (*string, error) {
 	return &text, nil
 }
 
-// ParseWatermark is the reverse of Watermark; "" is none.
+// ParseWatermark is the reverse of Watermark; "" = no watermark.
 func ParseWatermark(s string) ([]row.Value, error) {
 	if s == "" {
 		return nil, nil
@@ -53,7 +53,7 @@ func ParseWatermark(s string) ([]row.Value, error) {
 	return values, nil
 }
 
-// Texts is the column form of a list of texts: a JSON array, "" for none.
+// Texts encodes a list of texts as a JSON array; "" for an empty list.
 func Texts(list []string) string {
 	if len(list) == 0 {
 		return ""
@@ -77,7 +77,8 @@ func ParseTexts(s string) ([]string, error) {
 	return list, nil
 }
 
-// Recipients splits the column of recipients. A subscriber holds no space; see ledger.Subscription.Validate.
+// Recipients splits the column of recipients, which are separated by spaces. A subscriber has no space in it; see
+// ledger.Subscription.Validate.
 func Recipients(s string) []string {
 	if s == "" {
 		return nil

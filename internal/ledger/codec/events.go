@@ -11,7 +11,7 @@ import (
 	"tallyman/rules/catalog"
 )
 
-// EventLane is the lane of the push channel that is told of events of the moves; false = none is.
+// EventLane returns the lane of the push channel that gets the events of the moves; false = no channel does.
 func EventLane(entries []item.Moves) (ledger.Lane, bool) {
 	if len(entries) == 0 || entries[0].Events == nil {
 		return ledger.Lane{}, false
@@ -19,24 +19,24 @@ func EventLane(entries []item.Moves) (ledger.Lane, bool) {
 	return ledger.Lane{Sink: entries[0].Events.Sink}, true
 }
 
-// Events makes the notices of what a push channel is told of the moves of one call.
+// Events makes the notices for the events of one call of ApplyMoves.
 type Events struct {
-	Notices []ledger.NewNotice // after Add
+	Notices []ledger.NewNotice // filled by Add
 
 	of    *item.Events
 	queue string
-	moves map[int64][]*item.Move // of the items that may have an event, in their order
+	moves map[int64][]*item.Move // moves of the items that may have an event, in their order
 	seqs  []int64
 	row   eventRow
 }
 
-// eventRow is an item as it stands before the moves.
+// eventRow is the state of an item before the moves.
 type eventRow struct {
 	Item
 	Now int64
 }
 
-// NewEvents looks for moves that may be events of which somebody is told; of may be nil.
+// NewEvents selects the items whose moves may be events for a push channel. of may be nil.
 func NewEvents(queue string, of *item.Events, a *Apply) *Events {
 	e := &Events{queue: queue}
 	if of == nil {
@@ -54,7 +54,7 @@ func NewEvents(queue string, of *item.Events, a *Apply) *Events {
 	return e
 }
 
-// Seqs are the numbers of the items that the engine asks for.
+// Seqs returns the numbers of the items whose rows the engine must read and pass to Add.
 func (e *Events) Seqs() []int64 { return e.seqs }
 
 // Columns returns pointers to the columns of event-items.
@@ -63,7 +63,7 @@ func (e *Events) Columns() []any {
 	return []any{&r.Seq, &r.ID, &r.Warehouse, &r.Priority, &r.Order, &r.Payload, &r.Moves, &r.Failures, &r.Assignee, &r.Now}
 }
 
-// EndedMoves stands in the column of moves of an item that has ended: no move is later.
+// EndedMoves is the number of moves of an item that has ended, so that no move is later.
 const EndedMoves = math.MaxInt64
 
 // Add adds the notices of the item whose row was scanned.
@@ -72,7 +72,7 @@ func (e *Events) Add() error {
 	failures, assignee := int(r.Failures), r.Assignee
 	for _, m := range e.moves[r.Seq] {
 		if m.N <= r.Moves {
-			continue // it changes nothing
+			continue // The ledger ignores the move, so the move is no event.
 		}
 		event := m.Event(failures, assignee)
 		failures, assignee = m.Failures, m.Assignee
@@ -88,7 +88,8 @@ func (e *Events) Add() error {
 	return nil
 }
 
-// notice is what is told of an event. The key puts the events of an item in order; the episode tells one from all others.
+// notice makes the notice of an event. The key puts the events of one item in order. The episode makes each event
+// unique.
 func (r *eventRow) notice(t *item.Told) (*notice.Notice, error) {
 	key, err := json.Marshal([]string{t.Queue, t.ID})
 	if err != nil {
@@ -111,7 +112,7 @@ func (r *eventRow) notice(t *item.Told) (*notice.Notice, error) {
 	return n, nil
 }
 
-// eventWords are the words for the events in titles.
+// eventWords has the words for events in titles.
 var eventWords = map[item.Event]struct{ en, zh string }{
 	item.EventReadyAgain: {"is ready again", "重新就绪"},
 	item.EventAssigned:   {"is assigned to", "已指派给"},

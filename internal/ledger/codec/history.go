@@ -11,19 +11,20 @@ import (
 	"tallyman/internal/notice"
 )
 
-// FindingOf is the number by which the notices of a finding are found; see FindingHash.
+// FindingOf returns the number by which statements find the notices of a finding; see FindingHash.
 func FindingOf(n *notice.Notice) int64 { return FindingHash(n.Rule, n.Scope, n.Key) }
 
-// FindingHash is the number of a finding. Its upper 24 bits are those of rule and scope, so that the notices of a run lie
-// together in the index. Others may have it too: whoever finds a notice by it looks at the notice.
+// FindingHash returns the number of a finding. The upper 24 bits are a hash of rule and scope, so that the notices of
+// a run lie together in the index. Different findings may have the same number: a caller that finds a notice by
+// number must compare the notice itself.
 func FindingHash(rule, scope, key string) int64 {
 	return int64(hash(rule+"\x00"+scope)&^uint64(keyBits) | hash(key)&keyBits) //nolint:gosec // all 64 bits are used
 }
 
-// keyBits are the bits of a finding's number that come of its key.
+// keyBits are the bits of a finding's number that depend on its key.
 const keyBits = 1<<40 - 1
 
-// FindingsOf returns the lowest and highest number that findings of the rule in the scope may have.
+// FindingsOf returns the lowest and the highest number that findings of the rule in the scope may have.
 func FindingsOf(rule, scope string) (lowest, highest int64) {
 	lowest = FindingHash(rule, scope, "") &^ keyBits
 	return lowest, lowest | keyBits
@@ -31,11 +32,11 @@ func FindingsOf(rule, scope string) (lowest, highest int64) {
 
 func hash(text string) uint64 {
 	h := fnv.New64a()
-	_, _ = h.Write([]byte(text)) // a hash takes everything
+	_, _ = h.Write([]byte(text)) // writing to a hash never fails
 	return h.Sum64()
 }
 
-// FindingHashes are the numbers of the keys.
+// FindingHashes returns the numbers of the findings with these keys.
 func FindingHashes(rule, scope string, keys []string) []int64 {
 	out := make([]int64, len(keys))
 	for i, key := range keys {
@@ -44,13 +45,14 @@ func FindingHashes(rule, scope string, keys []string) []int64 {
 	return out
 }
 
-// Trace collects the answer to ledger.History's question of that name.
+// Trace collects the result of NoticeTracer.Trace.
 type Trace struct {
 	Notices []ledger.NoticeTrace
 	at      map[string]int // by id
 }
 
-// NewTrace takes the notices that were found. Those whose finding merely has the number of one that was asked for are left out.
+// NewTrace starts with the notices that a statement found by number or id. It drops notices of other findings that
+// only have the same number.
 func NewTrace(found []*notice.Notice, rule, scope string, keys, ids []string) *Trace {
 	t := &Trace{at: map[string]int{}}
 	for _, n := range found {
@@ -62,7 +64,7 @@ func NewTrace(found []*notice.Notice, rule, scope string, keys, ids []string) *T
 	return t
 }
 
-// IDs are those of the notices.
+// IDs returns the ids of the notices.
 func (t *Trace) IDs() []string {
 	ids := make([]string, len(t.Notices))
 	for i := range t.Notices {
@@ -94,7 +96,7 @@ func (d *DeliveryTrace) Columns() []any {
 	return []any{&d.Notice, &d.Seq, &d.Sink, &d.Warehouse, &d.State, &d.Attempts, &d.LastError, &d.SentAt, &d.Recipients}
 }
 
-// Trace is the row as its readers see it.
+// Trace returns the row in the ledger's form.
 func (d *DeliveryTrace) Trace() ledger.DeliveryTrace {
 	return ledger.DeliveryTrace{
 		Seq: d.Seq, Lane: ledger.Lane{Sink: d.Sink, Warehouse: d.Warehouse}, State: ledger.DeliveryState(d.State),
@@ -118,7 +120,7 @@ func (p *ProbePlan) Columns() []any {
 	return []any{&p.Checksum, &p.Cost, &p.Shape, &p.Asked, &p.BeforeCost, &p.BeforeShape, &p.BeforeUntil}
 }
 
-// Plan is the row as the engine sees it.
+// Plan returns the row in the ledger's form.
 func (p *ProbePlan) Plan(rule, scope string) ledger.ProbePlan {
 	out := ledger.ProbePlan{
 		Rule: rule, Scope: scope, Checksum: p.Checksum, Cost: p.Cost, Shape: p.Shape, Asked: Time(p.Asked),
@@ -140,24 +142,25 @@ func PlanArgs(p ledger.ProbePlan) []any {
 	}
 }
 
-// The notices that a search looks at in one statement: few at first, since most searches end with them.
+// How many notices a search reads in one statement: few at first, since most searches end there, and then more and
+// more.
 const (
 	firstLook = 250
 	lookMore  = 4
 	mostLook  = 5000
 )
 
-// Search collects the answer to ledger.Search's question of that name. The database looks at notices in turn, and leaves out the bodies of
-// those whose columns do not match; what only a body tells is looked at here.
+// Search collects the result of ledger.Search.SearchNotices. The database reads notices in their order, and returns
+// no body where the columns do not match the filter. Search then checks the bodies against the rest of the filter.
 type Search struct {
-	Finding *int64 // the number of the finding whose notices are looked at; nil = all are
+	Finding *int64 // number of the finding whose notices the search reads; nil = all notices
 
 	filter ledger.NoticeFilter
 	found  ledger.NoticePage
 	look   int
 	looked int
-	last   ledger.NoticePlace // of what was looked at last
-	more   bool               // what follows was not looked at
+	last   ledger.NoticePlace // place of the last notice that was read
+	more   bool               // More notices follow.
 }
 
 // NewSearch begins a search.
@@ -169,8 +172,8 @@ func NewSearch(f ledger.NoticeFilter) *Search {
 	return s
 }
 
-// LookArgs are the arguments of a look, in the order that its statements name them. The look begins at the place of At, N and ID, which is not looked at, and goes as
-// far as End.
+// LookArgs are the arguments of one step of a search, in the order of the statements' arguments. The step begins
+// behind the place of At, N and ID, and ends at End.
 type LookArgs struct {
 	End, At, N int64
 	ID         string
@@ -183,7 +186,8 @@ type LookArgs struct {
 	Spellings  []string
 }
 
-// Lead is the statement that finds the notices of a look, with its arguments. place is where the look begins, in the engine's own order.
+// Lead returns the statement that lists the notices of a step, with its arguments. place is the start of the step in
+// the engine's own order.
 func (s *Search) Lead(a *LookArgs, place ...any) (name string, args []any) {
 	args = append(append([]any{a.End}, place...), a.Limit)
 	all := append(args, a.Warehouses, a.Types, a.Rule, a.Priority)
@@ -198,7 +202,8 @@ func (s *Search) Lead(a *LookArgs, place ...any) (name string, args []any) {
 	return "search", all
 }
 
-// Look is the statement that says more of the notices of a look, in the order of the search, where the engine has one for each order.
+// Look returns the name of the statement that reads the listed notices, for engines with one statement for each
+// order.
 func (s *Search) Look() string {
 	if s.filter.Oldest {
 		return "looked-at-oldest"
@@ -206,7 +211,7 @@ func (s *Search) Look() string {
 	return "looked-at"
 }
 
-// Next returns the arguments of the next look; false when the search is over.
+// Next returns the arguments of the next step; false when the search is over.
 func (s *Search) Next() (LookArgs, bool) {
 	if s.looked > 0 && !s.more {
 		return LookArgs{}, false
@@ -224,7 +229,8 @@ func (s *Search) Next() (LookArgs, bool) {
 	} else if !f.To.IsZero() {
 		a.At, a.N = Micros(f.To), math.MinInt64
 	}
-	// One bound on the side where the look begins: a database that has two begins at either, and passes over all that the other leaves out.
+	// Only one bound on the side where the step begins. With two bounds a database may start at either of them, and
+	// then reads and skips all rows that the other one excludes.
 	if at := Micros(s.last.At); !s.last.At.IsZero() && (f.Oldest && at >= a.At || !f.Oldest && at < a.At) {
 		a.At, a.N, a.ID = at, s.last.N, s.last.ID
 	}
@@ -234,8 +240,8 @@ func (s *Search) Next() (LookArgs, bool) {
 	return a, true
 }
 
-// take takes what was looked at: the places of all notices, and the bodies of those that may match. more tells whether there were as many
-// as were asked for.
+// take adds the result of a step: the places of all notices, and the bodies of those that may match. more tells
+// whether the step returned as many as it asked for.
 func (s *Search) take(list []Candidate, more bool) error {
 	s.more = more
 	s.looked += max(len(list), 1)
@@ -263,7 +269,7 @@ func (s *Search) take(list []Candidate, more bool) error {
 	return nil
 }
 
-// matches looks at what the columns do not tell, or not surely.
+// matches checks what the columns cannot tell, or cannot tell for sure.
 func (s *Search) matches(n *notice.Notice) bool {
 	f := &s.filter
 	return (len(f.Warehouses) == 0 || slices.Contains(f.Warehouses, n.Warehouse)) &&
@@ -272,7 +278,7 @@ func (s *Search) matches(n *notice.Notice) bool {
 		(f.Episode == "" || n.Episode == f.Episode) && n.Priority >= f.Priority && (len(f.Spellings) == 0 || says(n, Spellings(f.Spellings)))
 }
 
-// says tells whether one of the texts stands in what people read of the notice.
+// says tells whether one of the texts stands in the readable parts of the notice.
 func says(n *notice.Notice, texts []string) bool {
 	read := []string{n.Key, n.Title, n.Body}
 	for _, t := range n.Texts {
@@ -286,7 +292,7 @@ func says(n *notice.Notice, texts []string) bool {
 	})
 }
 
-// Spellings are the texts as the ledger keeps them.
+// Spellings returns the texts in the form in which the ledger stores them.
 func Spellings(texts []string) []string {
 	out := make([]string, len(texts))
 	for i, text := range texts {
@@ -295,7 +301,7 @@ func Spellings(texts []string) []string {
 	return out
 }
 
-// Bytes are the texts as a database searches them in bodies.
+// Bytes returns the texts in the form in which a database searches bodies.
 func Bytes(texts []string) [][]byte {
 	out := make([][]byte, len(texts))
 	for i, text := range texts {
@@ -304,7 +310,8 @@ func Bytes(texts []string) [][]byte {
 	return out
 }
 
-// Run looks until the search is over. look also tells whether there were as many as were asked for.
+// Run calls look step by step until the search is over. full tells whether a step returned as many notices as it
+// asked for.
 func (s *Search) Run(look func(a *LookArgs) (list []Candidate, full bool, err error)) (ledger.NoticePage, error) {
 	for a, more := s.Next(); more; a, more = s.Next() {
 		list, full, err := look(&a)
@@ -318,7 +325,7 @@ func (s *Search) Run(look func(a *LookArgs) (list []Candidate, full bool, err er
 	return s.found, nil
 }
 
-// Candidate is a notice that a search has looked at. Body is nil where its columns do not match.
+// Candidate is a notice that a search has read. Body is nil where its columns do not match the filter.
 type Candidate struct {
 	At, N int64
 	ID    string

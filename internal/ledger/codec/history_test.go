@@ -13,7 +13,7 @@ import (
 	"tallyman/internal/notice"
 )
 
-// A search that finds too little ends after so many notices, and the next one goes on behind them.
+// A search with too few matches ends at its bound, and the next one continues behind that place.
 func TestSearchStops(t *testing.T) {
 	t.Parallel()
 	const there = ledger.MostLookedAt + 3000
@@ -34,7 +34,7 @@ func TestSearchStops(t *testing.T) {
 	}
 }
 
-// Pages have everything that matches once, in order, whatever matches.
+// Pages have every matching notice once, in order, whatever matches.
 func TestSearchProperty(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -67,7 +67,7 @@ func TestSearchProperty(t *testing.T) {
 	})
 }
 
-// search looks at notices 1 … there, and returns what it found and at how many it has looked.
+// search reads the notices 1 … there, and returns the page and how many notices it read.
 func search(t rapid.TB, f ledger.NoticeFilter, there int, matches func(n int) bool) (found ledger.NoticePage, looked int) {
 	found, err := codec.NewSearch(f).Run(func(a *codec.LookArgs) (list []codec.Candidate, full bool, err error) {
 		for n := int(min(a.At-1, int64(there))); n > 0 && len(list) < a.Limit; n-- {

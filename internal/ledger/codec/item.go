@@ -8,23 +8,24 @@ import (
 	"tallyman/internal/item"
 )
 
-// Item is a row of items, with that of open_items where the item has not ended.
+// Item is a row of items, joined with the row of open_items if the item has not ended.
 type Item struct {
 	Seq, Created, Ready, Until                    int64
 	Priority                                      int16
-	Order                                         int64 // thousandths, or noOrder
+	Order                                         int64 // in thousandths, or noOrder
 	ID, Warehouse, Bucket, Key, Subject, By, Node string
 	Payload                                       []byte
-	SubjectHash                                   int64 // 0 = it has no subject
+	SubjectHash                                   int64 // 0 = no subject
 	State                                         string
 	Moves, Due                                    int64
-	Attempt                                       int64 // it jumps whenever an index is written back
+	Attempt                                       int64 // int64, because it jumps whenever an index is rebuilt
 	Failures, Suspends                            int32
 	Assignee                                      string
-	News                                          string // the text of the revision that waits for the end of the lease
+	// Revision.Text of the revision that waits for the end of the lease; "" = none
+	News string
 }
 
-// NewItem is the row of a record.
+// NewItem makes the row of a record.
 func NewItem(r *item.Record, seq int64) Item {
 	i := Item{
 		Seq: seq, Created: Micros(r.Created), Ready: Micros(r.Ready), Until: Micros(r.Until), Priority: int16(r.Priority), //nolint:gosec // 1 … 5
@@ -34,15 +35,15 @@ func NewItem(r *item.Record, seq int64) Item {
 	}
 	i.SubjectHash, i.Order = SubjectHash(i.Subject), Order(r.Order)
 	if i.Payload == nil {
-		i.Payload = []byte{} // which is not NULL
+		i.Payload = []byte{} // not NULL
 	}
 	return i
 }
 
-// noOrder stands in a column for none.
+// noOrder is the column's value for an item without an order.
 const noOrder = math.MinInt64
 
-// Order is the column of an order.
+// Order encodes an order for its column.
 func Order(o item.ServiceOrder) int64 {
 	if !o.Given {
 		return noOrder
@@ -50,7 +51,7 @@ func Order(o item.ServiceOrder) int64 {
 	return o.Thousandths
 }
 
-// order reads the column.
+// order is the reverse of Order.
 func order(column int64) item.ServiceOrder {
 	if column == noOrder {
 		return item.ServiceOrder{}
@@ -63,7 +64,7 @@ func (i *Item) Columns() []any {
 	return append(i.ItemColumns(), &i.State, &i.Moves, &i.Attempt, &i.Failures, &i.Suspends, &i.Due, &i.Assignee, &i.News)
 }
 
-// ItemColumns are those that the queries of ended items name: what does not change.
+// ItemColumns returns pointers to the columns that the queries of ended items name: those that never change.
 func (i *Item) ItemColumns() []any {
 	return []any{
 		&i.Seq, &i.ID, &i.Priority, &i.Payload, &i.Key, &i.Created, &i.Ready, &i.Until, &i.Bucket, &i.Subject, &i.By, &i.Node,
@@ -71,7 +72,7 @@ func (i *Item) ItemColumns() []any {
 	}
 }
 
-// Record is the row as the ledger's callers see it. The payload is the row's own.
+// Record returns the row in the ledger's form. The payload is not copied.
 func (i *Item) Record() (item.Record, error) {
 	r := item.Record{
 		New: item.New{
@@ -95,7 +96,7 @@ func (i *Item) Record() (item.Record, error) {
 	return r, err
 }
 
-// Stand sets how an item that has ended stood after its last move.
+// Stand completes the record of an ended item with its state after the last move.
 func Stand(r *item.Record, moves []item.Move) {
 	if len(moves) == 0 {
 		return
@@ -105,7 +106,7 @@ func Stand(r *item.Record, moves []item.Move) {
 	r.Due, r.Assignee = last.Due, last.Assignee
 }
 
-// FirstMove is the first record of an item's trace.
+// FirstMove returns the first entry of an item's trace: its push.
 func FirstMove(r *item.Record) item.Move {
 	m := item.Move{Seq: r.Seq, At: r.Created, To: item.Ready, By: r.By, Node: r.Node}
 	if r.Delay > 0 {
@@ -114,7 +115,8 @@ func FirstMove(r *item.Record) item.Move {
 	return m
 }
 
-// SubjectHash is the number by which items of a subject are found: never 0, but for none. Others may have it too.
+// SubjectHash returns the number by which statements find the items of a subject; 0 for no subject only. Different
+// subjects may have the same number.
 func SubjectHash(subject string) int64 {
 	if subject == "" {
 		return 0
@@ -122,8 +124,8 @@ func SubjectHash(subject string) int64 {
 	return int64(hash(subject) | 1) //nolint:gosec // all 64 bits are used
 }
 
-// Text makes a text one that every database takes. Only what is no text is changed by it: a worker or a rule that sends
-// such must not hold up those whose items are recorded together with its own.
+// Text returns the text in a form that every database takes. It changes only invalid UTF-8 and zero bytes. One worker
+// or rule that sends such a text must not make the items fail that are recorded in the same transaction.
 func Text(s string) string {
 	if !utf8.ValidString(s) {
 		s = strings.ToValidUTF8(s, "\uFFFD")
@@ -134,19 +136,19 @@ func Text(s string) string {
 	return s
 }
 
-// CompleteTrace completes the answer to ItemTrace: the moves are those that were recorded after the push, in order.
+// CompleteTrace completes the result of ItemTrace. moves are the moves that were recorded after the push, in order.
 func CompleteTrace(r item.Record, moves []item.Move) (item.Record, []item.Move) {
 	if r.State == "" {
 		Stand(&r, moves)
 	}
-	if len(moves) > 0 && moves[0].From == "" { // its first life's
+	if len(moves) > 0 && moves[0].From == "" { // The trace begins with the push of the first life.
 		return r, moves
 	}
 	return r, append([]item.Move{FirstMove(&r)}, moves...)
 }
 
-// Page cuts a list, which was read with one more than the limit, to the limit, and returns the Seq below which there are more, 0 = there
-// are none. Looked is the lowest Seq that was looked at, 0 = all were.
+// Page cuts a list to the limit. The list was read with one record more than the limit. next is the Seq below which
+// more records follow, 0 = none. looked is the lowest Seq that was read, 0 = all were.
 func Page(list []item.Record, limit int, looked int64) (page []item.Record, next int64) {
 	if len(list) > limit {
 		return list[:limit], list[limit-1].Seq
@@ -154,7 +156,7 @@ func Page(list []item.Record, limit int, looked int64) (page []item.Record, next
 	return list, looked
 }
 
-// Seqs are those of the records.
+// Seqs returns the numbers of the records.
 func Seqs(list []item.Record) []int64 {
 	out := make([]int64, len(list))
 	for i := range list {

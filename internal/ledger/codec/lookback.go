@@ -4,7 +4,7 @@ import (
 	"tallyman/internal/ledger"
 )
 
-// LookBack reads the rows of the statement look-back.
+// LookBack collects the rows of the statement look-back.
 type LookBack struct {
 	from      string
 	at        int64
@@ -13,7 +13,7 @@ type LookBack struct {
 	backlog   bool
 	identity  string
 	hashes    []byte
-	readings  int // rows that were read
+	readings  int // number of rows read
 	memory    ledger.LookBack
 }
 
@@ -22,7 +22,7 @@ func (b *LookBack) Columns() []any {
 	return []any{&b.from, &b.at, &b.n, &b.seenAt, &b.position, &b.backlog, &b.identity, &b.hashes}
 }
 
-// Read takes in the row that was scanned into the columns.
+// Read adds the row that was scanned into the columns.
 func (b *LookBack) Read() (err error) {
 	if b.readings++; b.readings == 1 {
 		b.memory.At = Time(b.at)
@@ -39,16 +39,16 @@ func (b *LookBack) Read() (err error) {
 	return err
 }
 
-// Memory is what was read.
+// Memory returns what was collected.
 func (b *LookBack) Memory() ledger.LookBack { return b.memory }
 
-// Statement is one of a transaction: its name and its arguments.
+// Statement is a statement of a transaction: its name and its arguments.
 type Statement struct {
 	Name string
 	Args []any
 }
 
-// LookBackChanges are the statements that write the change; none for nil.
+// LookBackChanges returns the statements that write the change; none for nil.
 func LookBackChanges(scopeID any, c *ledger.LookBackChange) ([]Statement, error) {
 	switch {
 	case c == nil:

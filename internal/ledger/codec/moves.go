@@ -12,15 +12,15 @@ import (
 	"tallyman/internal/item"
 )
 
-// The moves of an item that one call records are one text, a line for each, of fields with a space between them:
+// The moves of an item that one call records are one text. Each move is a line of fields with a space between them:
 //
 //	n at from to attempt failures suspends due assignee by node note
 //
-// States are letters, times µs since 1970, the last four escaped as in a URL. - is an empty text. Behind them stands the revision of a move
-// that has one, as item.Revision.Text has it.
+// States are letters, times are µs since 1970. The last four fields are escaped as in a URL; - is an empty text. A
+// move with a revision has one more field: item.Revision.Text.
 const moveFields = 12
 
-// errMove says that a text is not one that appendMove has written.
+// errMove says that a text was not written by appendMove.
 var errMove = errors.New("ledger: not the trace of an item")
 
 // appendMove adds the line of a move.
@@ -44,7 +44,7 @@ func appendMove(dst []byte, m *item.Move) []byte {
 	return dst
 }
 
-// escaped is the text without spaces, and other than - unless it is empty.
+// escaped returns the text without spaces; "-" stands for an empty text only.
 func escaped(text string) string {
 	switch text {
 	case "":
@@ -56,7 +56,7 @@ func escaped(text string) string {
 	}
 }
 
-// ParseMoves adds the moves of a text.
+// ParseMoves appends the moves of a text to dst.
 func ParseMoves(dst []item.Move, seq int64, text string) ([]item.Move, error) {
 	for line := range strings.Lines(text) {
 		m, err := parseMove(strings.TrimSuffix(line, "\n"))
@@ -115,35 +115,35 @@ func parseMove(line string) (item.Move, error) {
 	}, nil
 }
 
-// SortMoves puts the moves of one item in order.
+// SortMoves sorts the moves of one item.
 func SortMoves(moves []item.Move) {
 	slices.SortStableFunc(moves, func(a, b item.Move) int { return cmp.Or(cmp.Compare(a.N, b.N), a.At.Compare(b.At)) })
 }
 
-// Apply is what one call of ApplyMoves writes.
+// Apply is the plan of one call of ApplyMoves.
 type Apply struct {
-	Position int64          // after it
-	Orders   []*item.Change // in their order
+	Position int64          // position after the call
+	Orders   []*item.Change // audit records in their order
 	Traces   []Trail        // by Seq, one for each item
-	Changed  []Standing     // items that go on, as they stand after their last moves
+	Changed  []Standing     // items that have not ended, in their state after the last move
 	Done     []Standing
 	Early    []Standing // items that were removed or refused
-	Revised  []Revised  // items that have another priority, order or payload
+	Revised  []Revised  // items with a new priority, order or payload
 
-	Moves [][]*item.Move // of each item, in their order, items by Seq
+	Moves [][]*item.Move // moves of each item in their order; the items by Seq
 }
 
 // Trail is the moves of one item.
 type Trail struct {
 	Seq   int64
-	At    int64 // of the last
+	At    int64 // time of the last move
 	Moves []byte
 }
 
-// Standing is how an item stands after its move N.
+// Standing is the state of an item after its move N.
 type Standing struct {
 	Seq, N             int64
-	State              string // its letter
+	State              string // letter of the state
 	Attempt            int64
 	Failures, Suspends int32
 	Due                int64
@@ -151,15 +151,15 @@ type Standing struct {
 	News               string // the revision that waits for the end of the lease; "" = none
 }
 
-// Revised is what an item is since its move N.
+// Revised has the priority, order and payload of an item since its move N.
 type Revised struct {
 	Seq, N   int64
 	Priority int16
 	Order    int64
-	Source   int64 // of whose payload; 0 = its own
+	Source   int64 // Seq of the record with the payload; 0 = the item's own payload
 }
 
-// NewApply takes the entries above the position, and puts the moves of each item together.
+// NewApply plans the entries above the position. It collects the moves of each item.
 func NewApply(entries []item.Moves, position int64) *Apply {
 	a := &Apply{Position: position}
 	for i := range entries {
@@ -177,7 +177,7 @@ func NewApply(entries []item.Moves, position int64) *Apply {
 	return a
 }
 
-// HasOrders tells whether some of the entries have records to be written.
+// HasOrders tells whether any of the entries has audit records to write.
 func HasOrders(entries []item.Moves) bool {
 	return slices.ContainsFunc(entries, func(m item.Moves) bool { return len(m.Changes) > 0 })
 }
@@ -236,7 +236,8 @@ func (a *Apply) add(moves []*item.Move) {
 	}
 }
 
-// revised is what an item has become by its moves. A payload stays that of the last source.
+// revised returns the result of all revisions in the moves of one item. The payload comes from the last revision with
+// a source.
 func revised(moves []*item.Move) (r Revised, ok bool) {
 	for _, m := range moves {
 		v := m.Revision
@@ -249,16 +250,16 @@ func revised(moves []*item.Move) (r Revised, ok bool) {
 	return r, ok
 }
 
-// Refusals are what one call of RefuseItems ends.
+// Refusals is the plan of one call of RefuseItems.
 type Refusals struct {
 	Seqs   []int64
-	Trails []Trail // of the items that had not ended
+	Trails []Trail // traces of the items that had not ended before
 
 	bySeq map[int64]*item.Refusal
-	was   Standing // of the row that was scanned last
+	was   Standing // the row that was scanned last
 }
 
-// NewRefusals prepares them.
+// NewRefusals plans the refusals.
 func NewRefusals(list []item.Refusal) *Refusals {
 	r := &Refusals{Seqs: make([]int64, len(list)), bySeq: make(map[int64]*item.Refusal, len(list))}
 	for i := range list {
@@ -268,12 +269,12 @@ func NewRefusals(list []item.Refusal) *Refusals {
 	return r
 }
 
-// Columns returns pointers to the columns of refuse-items: how an item stood that it has ended.
+// Columns returns pointers to the columns of refuse-items: the state of an item before its refusal.
 func (r *Refusals) Columns() []any {
 	return []any{&r.was.Seq, &r.was.N, &r.was.State, &r.was.Attempt, &r.was.Failures, &r.was.Suspends, &r.was.Assignee}
 }
 
-// Add adds the last move of the item whose row was scanned.
+// Add adds the final move of the item whose row was scanned.
 func (r *Refusals) Add() error {
 	from, err := item.FromLetter(r.was.State)
 	if err != nil {

@@ -17,11 +17,12 @@ type OpenPush struct {
 	Seq, Finding, Addressee int64
 	Lane                    ledger.Lane
 	Unless                  string
-	Tried                   bool // or claimed by a node that has not said how it ended
-	Over                    bool // its finding is that of one of Plan.Over
-	Notice                  string
-	Recipients              string
-	Episode                 Episode // of a firing notice that is none of Plan.After
+	// At least one attempt was made, or a node has claimed the delivery and not settled it.
+	Tried      bool
+	Over       bool // The finding of the delivery is one of those in Plan.Over.
+	Notice     string
+	Recipients string
+	Episode    Episode // set for a firing notice that is not in Plan.After
 }
 
 // Columns returns pointers to the fields in the order of the query's columns.
@@ -29,7 +30,7 @@ func (o *OpenPush) Columns() []any {
 	return []any{&o.Seq, &o.Finding, &o.Addressee, &o.Lane.Sink, &o.Unless, &o.Tried, &o.Over, &o.Notice, &o.Recipients}
 }
 
-// Read takes the body of the notice, where the query has given it.
+// Read decodes the episode from the body of the notice, if the query returned one.
 func (o *OpenPush) Read(body []byte) (err error) {
 	o.Episode = Episode{}
 	if body != nil {
@@ -38,7 +39,7 @@ func (o *OpenPush) Read(body []byte) (err error) {
 	return err
 }
 
-// Episode is one life of one finding.
+// Episode identifies one unbroken life of a finding.
 type Episode struct{ Rule, Scope, Key, Began string }
 
 func episodeOf(n *notice.Notice) Episode { return Episode{n.Rule, n.Scope, n.Key, n.Episode} }
@@ -51,7 +52,7 @@ func episodeIn(body []byte) (Episode, error) {
 	return episodeOf(n), nil
 }
 
-// Concerned returns the numbers of the findings whose open deliveries Make wants to be told, besides those of Over.
+// Concerned returns the numbers of the findings, besides those of Over, whose open deliveries Make needs.
 func (p *Plan) Concerned() []int64 {
 	var out []int64
 	for i := range p.Notices {
@@ -66,15 +67,15 @@ func (n *Notice) pushed() bool {
 	return slices.ContainsFunc(n.targets, func(t target) bool { return t.strategy != nil })
 }
 
-// Retraction is a firing notice that another of the plan takes back from push channels.
+// Retraction is a firing notice that a resolution in the plan retracts from push channels.
 type Retraction struct {
 	Notice  string
 	Finding int64
-	Since   int64 // when the episode began: what was told in it is taken back, too
+	Since   int64 // Begin of the episode. The resolution also retracts earlier notices of the episode.
 	Episode Episode
 }
 
-// Retractions returns the firing notices that others of the plan take back from push channels.
+// Retractions returns the firing notices that resolutions in the plan retract from push channels.
 func (p *Plan) Retractions() []Retraction {
 	var out []Retraction
 	for i := range p.Notices {
@@ -85,7 +86,8 @@ func (p *Plan) Retractions() []Retraction {
 	return out
 }
 
-// since is when the episode began that the notice ends, 0 where the clock has gone back after that. Digests have one key and are each for themselves.
+// since returns the begin of the episode that the resolution ends; 0 where the clock went back later, so that the
+// begin tells nothing. All digests of a rule have the same key, so a digest retracts only itself.
 func (n *Notice) since(term int64) int64 {
 	began, ok := notice.ParseEpisode(n.Episode)
 	if !ok || notice.IsDigest(n.after) {
@@ -97,7 +99,7 @@ func (n *Notice) since(term int64) int64 {
 	return began.Due
 }
 
-// openPushes is what is open of the findings of a plan, and what becomes of it.
+// openPushes has the open deliveries of the plan's findings, and decides which of them become needless.
 type openPushes struct {
 	plan     *Plan
 	sent     map[NoticeLane][]string
@@ -106,13 +108,13 @@ type openPushes struct {
 	needless map[int64]bool
 }
 
-// findingIn is a finding in a lane.
+// findingIn is a finding in a lane: deliveries go in order within it.
 type findingIn struct {
 	finding int64
 	lane    ledger.Lane
 }
 
-// newOpenPushes cancels what waits unless its finding is over.
+// newOpenPushes marks as needless the deliveries with `unless: resolved` whose finding is over.
 func newOpenPushes(p *Plan, known *Facts) *openPushes {
 	o := &openPushes{
 		plan: p, sent: known.Sent, open: known.Open, of: make(map[findingIn][]*OpenPush, len(known.Open)), needless: map[int64]bool{},
@@ -121,7 +123,7 @@ func newOpenPushes(p *Plan, known *Facts) *openPushes {
 		one := &o.open[i]
 		at := findingIn{one.Finding, one.Lane}
 		o.of[at] = append(o.of[at], one)
-		// Digests have one key and are each for themselves.
+		// All digests of a rule have the same key, so a digest counts only where Plan.Over names it.
 		if one.Over && one.Unless == string(delivery.UnlessResolved) && (!notice.IsDigest(one.Notice) || slices.Contains(p.Over, one.Notice)) {
 			o.needless[one.Seq] = true
 		}
@@ -129,22 +131,22 @@ func newOpenPushes(p *Plan, known *Facts) *openPushes {
 	return o
 }
 
-// takeBack returns who is to be told that the finding is over: those who were told of it, or are being told. To others, what
-// waits is needless.
+// takeBack returns the recipients of the resolution n: those who received the firing notice, or may be receiving it
+// now. All other open deliveries of the episode become needless.
 func (o *openPushes) takeBack(n *Notice, t *target) []string {
 	lane := o.plan.Lanes[t.lane]
 	told := slices.Clone(o.sent[NoticeLane{n.after, lane}])
 	episode := episodeOf(n.Notice)
 	for _, one := range o.of[findingIn{FindingOf(n.Notice), lane}] {
 		switch {
-		case one.Notice != n.after && one.Episode != episode: // another one's
+		case one.Notice != n.after && one.Episode != episode: // a delivery of another episode
 		case one.Tried:
 			told = append(told, one.Recipients)
 		default:
 			o.needless[one.Seq] = true
 		}
 	}
-	if !t.each && len(told) > 0 { // all of them share a delivery
+	if !t.each && len(told) > 0 { // one delivery for all of them
 		told = []string{strings.Join(sortedUnique(Recipients(strings.Join(told, " "))), " ")}
 	}
 	return sortedUnique(told)
@@ -155,12 +157,13 @@ func sortedUnique(list []string) []string {
 	return slices.Compact(list)
 }
 
-// canceled returns what is needless.
+// canceled returns the needless deliveries, ascending.
 func (o *openPushes) canceled() []int64 {
 	return slices.Sorted(maps.Keys(o.needless))
 }
 
-// line puts each delivery behind those of its finding that go on, and those that the plan made before it.
+// line puts each new delivery behind the open deliveries of its finding that are not needless, and behind earlier
+// deliveries of the plan.
 func (o *openPushes) line(made []Delivery) {
 	type key struct {
 		findingIn
@@ -185,29 +188,30 @@ func (o *openPushes) line(made []Delivery) {
 	}
 }
 
-// ErrOther ends a transaction that would send under the id of a notice of another request.
+// ErrOther ends a transaction that would send a notice with an id that a notice of another request has.
 var ErrOther = errors.New("a notice of another request has the id")
 
-// IsOrdered tells whether notices of the same rule, scope and key go in order: those of a finding, and the events of an item. What a business system
-// sends has no key, and waits for nothing.
+// IsOrdered tells whether the deliveries of notices with the same rule, scope and key go in order: those of a
+// finding, and the events of an item. A notice that a business system sends has no key, and its deliveries wait for
+// no other.
 func IsOrdered(n *notice.Notice) bool { return n.Status != notice.Sent || n.Key != "" }
 
-// SendAnswer makes the answer to ledger.Sends.
+// SendAnswer builds the answer of ledger.Sends.
 type SendAnswer struct {
 	given      []ledger.NewNotice
-	existing   map[string]string // the episode of what was there before, by id
+	existing   map[string]string // episodes of the notices that existed before, by id
 	deliveries map[sentTo]int
 }
 
-// sentTo is a notice in a sink.
+// sentTo names a notice and a sink.
 type sentTo struct{ id, sink string }
 
-// NewSendAnswer begins the answer for the notices.
+// NewSendAnswer starts the answer for the notices.
 func NewSendAnswer(given []ledger.NewNotice) *SendAnswer {
 	return &SendAnswer{given: given, existing: map[string]string{}, deliveries: map[sentTo]int{}}
 }
 
-// IDs are those of the notices.
+// IDs returns the ids of the notices.
 func (s *SendAnswer) IDs() []string {
 	ids := make([]string, len(s.given))
 	for i := range s.given {
@@ -216,7 +220,7 @@ func (s *SendAnswer) IDs() []string {
 	return ids
 }
 
-// Found takes a notice that is there, as it was encoded.
+// Found adds an existing notice, in encoded form.
 func (s *SendAnswer) Found(body []byte) error {
 	n, err := notice.Unmarshal(body)
 	if err == nil {
@@ -225,7 +229,7 @@ func (s *SendAnswer) Found(body []byte) error {
 	return err
 }
 
-// Existing returns the ids of the notices that are there.
+// Existing returns the ids of the existing notices.
 func (s *SendAnswer) Existing() map[string]bool {
 	ids := make(map[string]bool, len(s.existing))
 	for id := range s.existing {
@@ -234,10 +238,10 @@ func (s *SendAnswer) Existing() map[string]bool {
 	return ids
 }
 
-// Delivered takes deliveries of a notice that is there.
+// Delivered adds the number of deliveries of an existing notice to a sink.
 func (s *SendAnswer) Delivered(id, sink string, n int) { s.deliveries[sentTo{id, sink}] += n }
 
-// Others tells whether something that is there came with another request.
+// Others tells whether an existing notice came with another request.
 func (s *SendAnswer) Others() bool {
 	for i := range s.given {
 		if s.other(s.given[i].Notice) {
@@ -252,14 +256,14 @@ func (s *SendAnswer) other(n *notice.Notice) bool {
 	return existing && episode != n.Episode
 }
 
-// Made takes the deliveries that the plan came to.
+// Made adds the deliveries that the plan made.
 func (s *SendAnswer) Made(p *Plan, made []Delivery) {
 	for i := range made {
 		s.Delivered(p.Notices[made[i].Notice].ID, p.Lanes[made[i].Lane].Sink, 1)
 	}
 }
 
-// Answer is what became of the notices.
+// Answer returns the finished answer.
 func (s *SendAnswer) Answer(lanes []ledger.Lane) ledger.SentNotices {
 	out := ledger.SentNotices{List: make([]ledger.SentNotice, len(s.given)), Lanes: lanes}
 	for i := range s.given {

@@ -17,7 +17,7 @@ type Change struct {
 	By, Via, Action, Object string
 	BeforeJSON, AfterJSON   string // "" = none
 	Reason                  string
-	Over                    bool // it is of the next page
+	Over                    bool // The record belongs to the next page.
 }
 
 // Columns returns pointers to the fields in the order of the columns that the query changes names.
@@ -25,7 +25,7 @@ func (c *Change) Columns() []any {
 	return []any{&c.Seq, &c.At, &c.By, &c.Via, &c.Action, &c.Object, &c.BeforeJSON, &c.AfterJSON, &c.Reason, &c.Over}
 }
 
-// change is the row as a record.
+// change returns the row in the ledger's form.
 func (c *Change) change() ledger.Change {
 	return ledger.Change{
 		Seq: c.Seq, At: Time(c.At), By: c.By, Via: ledger.Via(c.Via), Action: c.Action, Object: c.Object,
@@ -33,7 +33,8 @@ func (c *Change) change() ledger.Change {
 	}
 }
 
-// Changes are the records of a page, and whether there are more. The query may have returned one that is of the next page.
+// Changes returns the records of a page, and whether more follow. The query may have returned one record of the next
+// page.
 func Changes(found []Change, limit int) (list []ledger.Change, more bool) {
 	for i := range found {
 		if i == limit || found[i].Over {
@@ -69,7 +70,7 @@ func nullJSON(raw json.RawMessage) any {
 	return string(raw)
 }
 
-// ChangesArgs returns what the query changes takes.
+// ChangesArgs returns the arguments of the query changes.
 func ChangesArgs(f *ledger.ChangeFilter) []any {
 	since := int64(0)
 	if !f.Since.IsZero() {
@@ -91,7 +92,7 @@ func (s *Switch) Columns() []any {
 	return []any{&s.Rule, &s.Scope, &s.State, &s.Until, &s.At, &s.Reason, &s.Actor}
 }
 
-// Switch is the row as the ledger's callers see it.
+// Switch returns the row in the ledger's form.
 func (s *Switch) Switch() ledger.Switch {
 	return ledger.Switch{
 		Rule: s.Rule, Scope: s.Scope, State: ledger.SwitchState(s.State), Until: Time(s.Until), At: Time(s.At), Reason: s.Reason, By: s.Actor,
@@ -114,20 +115,20 @@ func (n *Node) Columns() []any {
 	return []any{&n.Session, &n.Name, &n.Version, &n.Rules, &n.Started, &n.Changed, &n.Seen, &n.Left}
 }
 
-// Node is the row as the ledger's callers see it.
+// Node returns the row in the ledger's form.
 func (n *Node) Node() ledger.Node {
 	return ledger.Node{
 		Session: n.Session, Name: n.Name, Version: n.Version, Rules: n.Rules, Started: Time(n.Started), Changed: Time(n.Changed), Seen: Time(n.Seen), Left: Span(n.Left),
 	}
 }
 
-// Promotion is what a row of rule_scopes says of a promotion; At 0 = there is none.
+// Promotion is the promotion in a row of rule_scopes; At 0 = none.
 type Promotion struct {
 	At int64
 	By string
 }
 
-// Of is the promotion of that rule and scope.
+// Of returns the promotion of the rule and scope; nil = none.
 func (p *Promotion) Of(rule, scope string) *ledger.Promotion {
 	return &ledger.Promotion{Rule: rule, Scope: scope, At: Time(p.At), By: p.By}
 }
@@ -152,7 +153,7 @@ func (t *Token) Columns() []any {
 	}
 }
 
-// Token is the row as it was added.
+// Token returns the row in the ledger's form.
 func (t *Token) Token() (ledger.Token, error) {
 	out := ledger.Token{
 		ID: t.ID, Hash: append([]byte(nil), t.Hash...), Name: t.Name, Subject: t.Subject, Created: Time(t.Created), CreatedBy: t.CreatedBy,
@@ -170,7 +171,7 @@ func (t *Token) Token() (ledger.Token, error) {
 	return out, nil
 }
 
-// TokenArgs returns the columns of a token that is new.
+// TokenArgs returns the columns of a new token.
 func TokenArgs(t *ledger.Token) []any {
 	return []any{
 		t.ID, t.Hash, t.Name, t.Subject, Texts(t.Access), Texts(t.Subscribers), Texts(t.Warehouses), Micros(t.Created), t.CreatedBy, Micros(t.Expires),
@@ -217,7 +218,7 @@ func SilenceArgs(s *silence.Silence) ([]any, error) {
 	}, nil
 }
 
-// Silence is the row as the engine sees it.
+// Silence returns the row in the ledger's form.
 func (s *Silence) Silence() (silence.Silence, error) {
 	out := silence.Silence{
 		ID: s.ID, From: Time(s.From), Until: Time(s.Until), Comment: s.Comment, Author: s.Author, Created: Time(s.Created),
@@ -243,10 +244,10 @@ func (s *Silence) Silence() (silence.Silence, error) {
 	return out, nil
 }
 
-// SilenceCounts adds up what silences hold back.
+// SilenceCounts counts the findings and deliveries that silences hold back.
 type SilenceCounts map[string]ledger.SilenceCount
 
-// Findings counts findings that the silences, separated by spaces, hold back together.
+// Findings adds n findings that all of the silences hold back; ids are separated by spaces.
 func (h SilenceCounts) Findings(ids string, n int) {
 	for id := range strings.FieldsSeq(ids) {
 		one := h[id]
@@ -255,12 +256,12 @@ func (h SilenceCounts) Findings(ids string, n int) {
 	}
 }
 
-// Deliveries counts deliveries that the silence holds back.
+// Deliveries adds n deliveries that the silence holds back.
 func (h SilenceCounts) Deliveries(id string, n int) {
 	one := h[id]
 	one.Deliveries += n
 	h[id] = one
 }
 
-// SilencesOf returns the ids of silences that have dropped events, in the order in which all commits lock them.
+// SilencesOf returns the ids of silences that dropped events, sorted: all commits lock silences in this order.
 func SilencesOf(dropped map[string]int) []string { return slices.Sorted(maps.Keys(dropped)) }

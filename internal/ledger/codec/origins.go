@@ -8,7 +8,8 @@ import (
 	"tallyman/rules/scopelist"
 )
 
-// Origin is a row of origins. Waits is the list that waits, List the one in force of an origin of scopes; ” = none.
+// Origin is a row of origins. Waits is the list that waits for an operator. List is the list in force, for an origin
+// of scopes only. "" = no list.
 type Origin struct {
 	Kind                    ledger.OriginKind
 	Name                    string
@@ -17,27 +18,27 @@ type Origin struct {
 	Error, Waits            string
 	WaitsSince              int64
 	List                    string
-	Listed                  int // how much is in force
+	Listed                  int // number of entries in force
 }
 
-// Columns are the targets of the row.
+// Columns returns the targets for the row.
 func (o *Origin) Columns() []any {
 	return []any{&o.Kind, &o.Name, &o.Token, &o.Asked, &o.Answered, &o.Failed, &o.Error, &o.Waits, &o.WaitsSince, &o.List, &o.Listed}
 }
 
-// State is what origins of every kind have.
+// State returns the part that origins of both kinds have.
 func (o *Origin) State() ledger.OriginState {
 	return ledger.OriginState{Name: o.Name, Asked: Time(o.Asked), Answered: Time(o.Answered), FailedSince: Time(o.Failed), Error: o.Error}
 }
 
-// WaitingSubscriptions is the list that waits of an origin of subscriptions; nil where none does.
+// WaitingSubscriptions returns the waiting list of an origin of subscriptions; nil = none.
 func (o *Origin) WaitingSubscriptions() ([]ledger.Subscription, error) {
 	if o.Waits == "" {
 		return nil, nil
 	}
 	var triples [][3]string
 	if err := json.Unmarshal([]byte(o.Waits), &triples); err != nil {
-		return nil, fmt.Errorf("the list of origin %s that waits: %w", o.Name, err)
+		return nil, fmt.Errorf("the waiting list of origin %s: %w", o.Name, err)
 	}
 	subs := make([]ledger.Subscription, len(triples))
 	for i, t := range triples {
@@ -46,7 +47,7 @@ func (o *Origin) WaitingSubscriptions() ([]ledger.Subscription, error) {
 	return subs, nil
 }
 
-// Scopes are the lists of an origin of scopes: the one in force and the one that waits; nil where there is none.
+// Scopes returns the lists of an origin of scopes: the one in force and the one that waits; nil = none.
 func (o *Origin) Scopes() (inForce, waits scopelist.List, err error) {
 	if inForce, err = scopes(o.Name, o.List); err != nil {
 		return nil, nil, err
@@ -66,7 +67,7 @@ func scopes(rule, text string) (scopelist.List, error) {
 	return list, nil
 }
 
-// Args are the arguments of set-origin.
+// Args returns the arguments of set-origin.
 func (o *Origin) Args() []any {
 	return []any{string(o.Kind), o.Name, o.Answered, o.Failed, o.Error, o.Waits, o.WaitsSince, o.List, o.Listed}
 }

@@ -11,44 +11,44 @@ import (
 	"tallyman/internal/notice"
 )
 
-// Audience is whom a notice is for before the subscriptions are asked: everyone with a subscription of the
-// type in the warehouse, and with an address of that name; "" is asked for none.
+// Audience describes the recipients of a notice before the subscriptions are read: everyone with a subscription for
+// the type in the warehouse. With an Address, only subscribers with an address of that name.
 type Audience struct{ Type, Warehouse, Address string }
 
-// Reached is a subscriber with an address of that name.
+// Reached is a subscriber and the name of one of the subscriber's addresses.
 type Reached struct{ Subscriber, Address string }
 
-// Plan is a commit's notices and deliveries as far as they are known without asking the database.
+// Plan has the notices and deliveries of a commit, as far as they are known without reading the database.
 type Plan struct {
-	Notices   []Notice   // one per id, in the order of the commit
-	Audiences []Audience // of the deliveries to the inbox and to push channels
-	Named     []Reached  // subscribers that are named where each with an address is to have a delivery of their own
+	Notices   []Notice   // one for each id, in the order of the commit
+	Audiences []Audience // audiences of the deliveries to the inbox and to push channels
+	Named     []Reached  // named recipients whose address must be checked, because each with an address gets a delivery
 	Lanes     []ledger.Lane
 	Over      []string // see ledger.Commit
 	Term      int64    // the clock term of the run; 0 without one
-	Digest    string   // equal digests are the same commit
+	Digest    string   // commits with equal digests are the same commit
 }
 
-// Notice is a notice with its encoded body, which Encode makes.
+// Notice is a notice with its encoded body. Encode fills the body.
 type Notice struct {
 	*notice.Notice
 	Body    []byte
 	after   string   // see ledger.NewNotice
-	named   []string // the recipients that a sink of the notice names
+	named   []string // recipients that the last sink with recipients names
 	targets []target
 }
 
 type target struct {
-	lane       int // in Plan.Lanes
+	lane       int // index in Plan.Lanes
 	inbox      bool
 	each       bool
-	address    string // of each
+	address    string // see ledger.Target.Address
 	strategy   *delivery.Strategy
-	recipients []string // nil = the audience's
-	audience   int      // in Plan.Audiences; -1 = none is asked for
+	recipients []string // nil = the recipients are those of the audience
+	audience   int      // index in Plan.Audiences; -1 = none needed
 }
 
-// NoticeLane is a delivery that was made or is on its way: of a notice in a lane.
+// NoticeLane names the deliveries of a notice in a lane.
 type NoticeLane struct {
 	Notice string
 	Lane   ledger.Lane
@@ -56,14 +56,14 @@ type NoticeLane struct {
 
 // Delivery is one row of deliveries.
 type Delivery struct {
-	Notice     int // in Plan.Notices
-	Lane       int // in Plan.Lanes
+	Notice     int // index in Plan.Notices
+	Lane       int // index in Plan.Lanes
 	Recipients string
-	Expires    int64    // the notice, or Never
-	Push       *PushRow // nil unless it goes to a push channel
+	Expires    int64    // expiry of the notice, or Never
+	Push       *PushRow // nil unless the delivery goes to a push channel
 }
 
-// NewPlan prepares the commit under the claim. Of notices with the same id the first counts.
+// NewPlan plans the commit under the claim. Of notices with the same id only the first counts.
 func NewPlan(c ledger.Claim, run *ledger.Commit) *Plan {
 	p := PlanOf(run.Notices)
 	p.Over, p.Term = run.Over, c.Term
@@ -71,7 +71,7 @@ func NewPlan(c ledger.Claim, run *ledger.Commit) *Plan {
 	return p
 }
 
-// PlanOf prepares notices that are written without a claim.
+// PlanOf plans notices that are written without a claim.
 func PlanOf(notices []ledger.NewNotice) *Plan {
 	p := &Plan{Notices: make([]Notice, 0, len(notices))}
 	seen := make(map[string]bool, len(notices))
@@ -96,7 +96,7 @@ func PlanOf(notices []ledger.NewNotice) *Plan {
 	return p
 }
 
-// planner finds what the notices of a plan have in common.
+// planner collects the audiences, lanes and named recipients that the notices of a plan share.
 type planner struct {
 	plan      *Plan
 	audiences map[Audience]int
@@ -117,6 +117,7 @@ func (b *planner) target(n *Notice, t *ledger.Target) target {
 		out.recipients = n.named
 	}
 	switch {
+	// A resolution goes to the recipients of its firing notice, see Facts; a queue has no recipients.
 	case n.after != "" || !t.Inbox && !isPush:
 	case len(out.recipients) == 0:
 		out.audience = place(b.audiences, &b.plan.Audiences, Audience{n.Type, n.Warehouse, t.Address})
@@ -128,8 +129,8 @@ func (b *planner) target(n *Notice, t *ledger.Target) target {
 	return out
 }
 
-// Encode begins to encode the bodies, beside whatever the caller does meanwhile, and returns what waits for it. The
-// notices are not to be touched until then.
+// Encode starts to encode the bodies in the background, and returns a function that waits for the result. Nobody may
+// change the notices until then.
 func (p *Plan) Encode() (wait func() error) {
 	done := make(chan error, 1)
 	go func() { done <- p.encode() }()
@@ -147,7 +148,7 @@ func (p *Plan) encode() error {
 	return nil
 }
 
-// place returns the position of v in the list, appending it if it is new.
+// place returns the position of v in the list. It appends v if v is new.
 func place[T comparable](at map[T]int, list *[]T, v T) int {
 	i, ok := at[v]
 	if !ok {
@@ -167,7 +168,8 @@ func (p *Plan) IDs() []string {
 	return ids
 }
 
-// After returns the ids of the notices that others of the plan take back. Their deliveries are what Make wants to be told.
+// After returns the ids of the firing notices that resolutions in the plan retract. Make needs to know their
+// deliveries.
 func (p *Plan) After() []string {
 	var ids []string
 	for i := range p.Notices {
@@ -178,7 +180,7 @@ func (p *Plan) After() []string {
 	return ids
 }
 
-// Drop takes out the notices that the ledger has already.
+// Drop removes the notices that the ledger has already.
 func (p *Plan) Drop(existing map[string]bool) {
 	if len(existing) == 0 {
 		return
@@ -190,19 +192,20 @@ func compareLanes(a, b ledger.Lane) int {
 	return cmp.Or(cmp.Compare(a.Sink, b.Sink), cmp.Compare(a.Warehouse, b.Warehouse))
 }
 
-// Facts is what the database tells of a plan.
+// Facts has what the database knows about a plan.
 type Facts struct {
-	Audiences []string         // of Plan.Audiences, as subscribers that are sorted and separated by spaces
-	Reached   map[Reached]bool // of Plan.Named
-	// Told has the recipients of the notices of Plan.After where they were sent or are on their way. Deliveries to push channels
-	// are told by Sent and Open instead.
+	Audiences []string         // for each of Plan.Audiences the subscribers, sorted and separated by spaces
+	Reached   map[Reached]bool // for Plan.Named: those who have the address
+	// Told has the recipients of the notices of Plan.After that were delivered or are on their way. For push channels
+	// Sent and Open have them instead.
 	Told map[NoticeLane]string
-	Sent map[NoticeLane][]string // the recipients of each delivery to a push channel that was sent of the notice, or of an earlier one of its episode
-	Open []OpenPush              // what is open of the findings that the plan has to do with, in the order of seq
+	// Recipients of each sent delivery to a push channel, of the notice or of an earlier notice of its episode.
+	Sent map[NoticeLane][]string
+	Open []OpenPush // open deliveries of the plan's findings, in the order of Seq
 }
 
-// AddSent takes deliveries to a push channel that were sent, with the body of their notice: that which is taken back, or another
-// one of the finding's number, which counts if it is of the same episode.
+// AddSent adds sent deliveries to a push channel. body is their notice: the retracted one, or another one with the
+// same finding's number. Another one counts only if it belongs to the same episode.
 func (k *Facts) AddSent(back *Retraction, sink string, recipients []string, body []byte) error {
 	n, err := notice.Unmarshal(body)
 	if err != nil {
@@ -215,16 +218,16 @@ func (k *Facts) AddSent(back *Retraction, sink string, recipients []string, body
 	return nil
 }
 
-// PlanResult is what a plan comes to.
+// PlanResult is the finished plan.
 type PlanResult struct {
 	Deliveries   []Delivery // in the order of the notices
-	Unsubscribed int        // deliveries with nobody to go to
-	Canceled     []int64    // open deliveries that are needless now, ascending
+	Unsubscribed int        // deliveries that nobody has subscribed to
+	Canceled     []int64    // open deliveries that the commit must cancel, ascending
 
 	plan *Plan
 }
 
-// Make finishes the plan with what the database told.
+// Make finishes the plan with the facts from the database.
 func (p *Plan) Make(known *Facts) *PlanResult {
 	m := &PlanResult{plan: p, Deliveries: make([]Delivery, 0, len(p.Notices))}
 	pushes := newOpenPushes(p, known)
@@ -255,7 +258,7 @@ func (p *Plan) Make(known *Facts) *PlanResult {
 	return m
 }
 
-// readers are the recipients, without those that have not the address.
+// readers returns the recipients, without those who lack the address.
 func (t *target) readers(known *Facts) []string {
 	switch {
 	case t.audience >= 0:
@@ -267,7 +270,8 @@ func (t *target) readers(known *Facts) []string {
 	}
 }
 
-// add adds a delivery, or counts it as one that nobody wants. Who is named is no subscriber.
+// add adds a delivery if it is wanted. Otherwise it counts an unsubscribed delivery, but only where subscribers would
+// have been the recipients.
 func (m *PlanResult) add(t *target, n int, recipients string, wanted bool) {
 	if wanted {
 		of := m.plan.Notices[n].Notice
@@ -286,7 +290,7 @@ func (m *PlanResult) addEach(t *target, n int, readers []string) {
 	}
 }
 
-// Committed is the answer to a commit that came to so much.
+// Committed returns the answer to the commit.
 func (p *Plan) Committed(made *PlanResult) ledger.CommitResult {
 	return ledger.CommitResult{Deliveries: len(made.Deliveries), Unsubscribed: made.Unsubscribed, Lanes: p.LanesOf(made.Deliveries)}
 }

@@ -40,7 +40,7 @@ func TestPlan(t *testing.T) {
 	equal(t, []Delivery{{0, 2, "user:2", 0, nil}, {1, 1, "user:1", 0, nil}}, made.Deliveries)
 }
 
-// A notice that takes another back goes where that one went, to whom that one went.
+// A resolution goes to the sinks and recipients of its firing notice.
 func TestPlanAfter(t *testing.T) {
 	t.Parallel()
 	inbox, queue := ledger.Target{Sink: "inbox", Inbox: true}, ledger.Target{Sink: "queue"}
@@ -70,7 +70,7 @@ func TestPlanRefusesWhatCannotBeEncoded(t *testing.T) {
 	}
 }
 
-// TestDigest changes one thing at a time: each makes another commit.
+// TestDigest changes one thing at a time: each change makes another commit.
 func TestDigest(t *testing.T) {
 	t.Parallel()
 	digestAfter := func(change func(c *ledger.Claim, run *ledger.Commit)) string {
@@ -177,7 +177,7 @@ func TestMakePushes(t *testing.T) {
 	}, p.Make(&Facts{Audiences: []string{""}}).Deliveries)
 	equal(t, *late.Strategy, other.Strategy.Strategy())
 
-	// Of what is open, only the same finding in the same lane stands before it.
+	// Of the open deliveries, only one of the same finding in the same lane goes first.
 	before := []OpenPush{{Seq: 1, Finding: finding, Lane: ledger.Lane{Sink: "sms"}}, {Seq: 2, Finding: 7, Lane: ledger.Lane{Sink: "gateway"}}}
 	made := p.Make(&Facts{Audiences: []string{""}, Open: before})
 	equal(t, []int64{us(0), Behind, Behind}, []int64{made.Deliveries[0].Push.Due, made.Deliveries[1].Push.Due, made.Deliveries[2].Push.Due})

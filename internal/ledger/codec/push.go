@@ -7,18 +7,18 @@ import (
 	"tallyman/internal/item"
 )
 
-// Push is what one call of PushItems writes.
+// Push is the plan of one call of PushItems.
 type Push struct {
-	Known []item.PushAnswer // in the order of the call; complete after Rows
+	Known []item.PushAnswer // answers in the order of the call; complete after Rows
 
-	Traces []Trail // of items that begin another life, or may; complete after Rows
+	Traces []Trail // traces of items pushed with Again; complete after Rows
 
 	items []item.Record
-	first map[string]int      // by id: where it comes first, which is the one that counts
-	lives map[int][]item.Move // by place in items: the trace of the lives that are over
+	first map[string]int      // by id: index of the item's first entry in the call, which is the one that counts
+	lives map[int][]item.Move // by index in items: the trace of the item's former lives
 }
 
-// NewPush prepares the items.
+// NewPush plans the push.
 func NewPush(items []item.Record) *Push {
 	p := &Push{Known: make([]item.PushAnswer, len(items)), items: items, first: make(map[string]int, len(items)), lives: map[int][]item.Move{}}
 	for i := range items {
@@ -29,7 +29,7 @@ func NewPush(items []item.Record) *Push {
 	return p
 }
 
-// IDs are those of the items, each once.
+// IDs returns the ids of the items, each once.
 func (p *Push) IDs() []string {
 	ids := make([]string, 0, len(p.first))
 	for id := range p.first {
@@ -38,14 +38,14 @@ func (p *Push) IDs() []string {
 	return ids
 }
 
-// Is tells that the ledger has an item already: its number, the letter of its state, and its warehouse.
+// Is records that the ledger has an item already, with its number, the letter of its state, and its warehouse.
 func (p *Push) Is(id string, seq int64, letter, warehouse string) error {
 	state, err := item.FromLetter(letter)
 	p.Known[p.first[id]] = item.PushAnswer{Seq: seq, State: state, Warehouse: warehouse}
 	return err
 }
 
-// Count is how many items are new, as far as Is has told.
+// Count returns how many items are new, after all calls of Is.
 func (p *Push) Count() int {
 	n := 0
 	for _, at := range p.first {
@@ -56,7 +56,7 @@ func (p *Push) Count() int {
 	return n
 }
 
-// Rows gives the numbers to the new items, in their order, and returns their rows.
+// Rows assigns the numbers to the new items, in their order, and returns their rows.
 func (p *Push) Rows(seqs []int64) []Item {
 	out := make([]Item, 0, len(seqs))
 	p.Traces = nil
@@ -74,7 +74,7 @@ func (p *Push) Rows(seqs []int64) []Item {
 	return out
 }
 
-// row is that of a new item, in its first life or another.
+// row makes the row of a new item, in its first or a later life.
 func (p *Push) row(i int, seq int64) Item {
 	r := &p.items[i]
 	k := item.PushAnswer{Seq: seq, New: true, State: r.State, Warehouse: r.Warehouse}
@@ -100,14 +100,14 @@ func (p *Push) row(i int, seq int64) Item {
 	return row
 }
 
-// EndedItem is an item that has ended and is pushed again.
+// EndedItem is an item that has ended and is pushed with Again.
 type EndedItem struct {
 	ID  string
 	Seq int64
 }
 
-// Ended returns the items that are there, have ended, and are asked for again, sorted by id: two who ask for the same never wait for each other
-// in a circle.
+// Ended returns the existing items that have ended and are pushed with Again. They are sorted by id, so that two
+// pushes of the same items lock them in the same order and cannot deadlock.
 func (p *Push) Ended() []EndedItem {
 	var out []EndedItem
 	for i := range p.items {
@@ -120,7 +120,8 @@ func (p *Push) Ended() []EndedItem {
 	return out
 }
 
-// Reopen makes an item new whose lives until now left the trace. It is false where one of them was begun by the same request.
+// Reopen lets an item begin another life; trace has its former lives. It returns false where the same request began
+// one of these lives.
 func (p *Push) Reopen(id string, trace []item.Move) bool {
 	i := p.first[id]
 	if note := beginning(p.items[i].Request); note != "" {
@@ -134,7 +135,7 @@ func (p *Push) Reopen(id string, trace []item.Move) bool {
 	return true
 }
 
-// beginning is the note of the move that begins a life.
+// beginning returns the note of the move that begins a life.
 func beginning(request string) string {
 	if request == "" {
 		return ""

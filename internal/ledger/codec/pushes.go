@@ -11,29 +11,29 @@ import (
 	"tallyman/internal/notice"
 )
 
-// Behind is when a delivery is due that waits for an earlier one.
+// Behind is the due time of a delivery that waits behind an earlier one.
 const Behind int64 = math.MaxInt64
 
-// Never is when a delivery expires that is tried until it was sent.
+// Never is the expiry of a delivery with until: sent.
 const Never int64 = math.MaxInt64
 
 // PushRow is a row of pushes.
 type PushRow struct {
 	Due, First, Deadline, Ends int64
-	Finding                    *int64 // nil = in no order
+	Finding                    *int64 // nil = the delivery is not in any order
 	Addressee                  int64
 	Strategy
 }
 
-// Strategy is the columns of a strategy.
+// Strategy has the columns of a strategy.
 type Strategy struct {
 	Kind, Unless      string
 	Delay, At, Within int64
 	Retry             int32
-	Endless           bool // read of the delivery, which expires at Never
+	Endless           bool // read from the delivery: it expires at Never
 }
 
-// push makes the row of a delivery of the notice to the recipients; nil unless it goes to a push channel.
+// push makes the row of a delivery of the notice to the recipients; nil unless the target is a push channel.
 func (t *target) push(n *notice.Notice, recipients string) *PushRow {
 	if t.strategy == nil {
 		return nil
@@ -56,7 +56,7 @@ func (t *target) push(n *notice.Notice, recipients string) *PushRow {
 	return p
 }
 
-// expires is when a delivery of the notice is of no use any more.
+// expires returns when a delivery of the notice is of no use any more.
 func (t *target) expires(n *notice.Notice) int64 {
 	if t.strategy != nil && t.strategy.Expiry(n.ExpiresAt).IsZero() {
 		return Never
@@ -89,7 +89,7 @@ func (s *Strategy) Columns() []any {
 	return []any{&s.Kind, &s.Unless, &s.Delay, &s.At, &s.Within, &s.Retry, &s.Endless}
 }
 
-// ClaimRow is a claim as the query of claims names its columns.
+// ClaimRow is a row of the query of claims.
 type ClaimRow struct {
 	Seq, Token, Deadline int64
 	Attempts, Ever       int
@@ -102,7 +102,7 @@ func (c *ClaimRow) Columns() []any {
 	return append([]any{&c.Seq, &c.Token, &c.Deadline, &c.Attempts, &c.Ever, &c.Recipients}, c.Strategy.Columns()...)
 }
 
-// Claimed is the row with its notice, as the runner of the sink sees it.
+// Claimed returns the row and its notice in the form for the sink's runner.
 func (c *ClaimRow) Claimed(n *notice.Notice) delivery.PushClaim {
 	return delivery.PushClaim{
 		Delivery: delivery.Delivery{Seq: c.Seq, Notice: n, Recipients: Recipients(c.Recipients)},
@@ -110,11 +110,11 @@ func (c *ClaimRow) Claimed(n *notice.Notice) delivery.PushClaim {
 	}
 }
 
-// soon is how long to wait for what is due and cannot be had: others are just taking it.
+// soon is the wait while a delivery is due but cannot be claimed, because another node is just claiming it.
 const soon = 10 * time.Millisecond
 
-// ClaimsOf completes the answer to a claim of at most limit, from what was claimed, the time, and when the next open one is
-// due (0 = none is), for which nobody need ask where as many were claimed as could be.
+// ClaimsOf completes the result of a claim of at most limit deliveries. now is the time of the claim. next is when
+// the next open delivery is due (0 = none); callers need not query next where the claim reached its limit.
 func ClaimsOf(list []delivery.PushClaim, limit int, now, next int64) delivery.Claims {
 	c := delivery.Claims{At: Time(now), List: list}
 	switch {
@@ -129,7 +129,8 @@ func ClaimsOf(list []delivery.PushClaim, limit int, now, next int64) delivery.Cl
 	return c
 }
 
-// Settle is what is to be recorded of attempts, by kind. A delivery comes once: sent counts before all else, and else the last word.
+// Settle has the settlements of one call, grouped by kind. A delivery is in it once: a sent settlement wins,
+// otherwise the last one.
 type Settle struct {
 	Sent    SettleColumns
 	Failed  SettleColumns
@@ -138,17 +139,18 @@ type Settle struct {
 	Hold    SettleColumns
 }
 
-// SettleColumns are the columns of attempts that ended alike.
+// SettleColumns has the columns of settlements of one kind.
 type SettleColumns struct {
 	Seqs, Tokens []int64
 	Errors       []string
 	After        []int64  // µs
-	Ago          []int64  // µs since the attempts began
-	Attempts     []string // as Attempt makes them; "" = none is kept
-	HeldBy       []string // of Hold
+	Ago          []int64  // µs from the start of each attempt until now
+	Attempts     []string // encoded by Attempt; "" = not kept
+	HeldBy       []string // only for SettleHold
 }
 
-// NewSettle sorts them, each kind by number: the order in which the rows are locked.
+// NewSettle groups the settlements by kind. Each kind is sorted by number, because statements lock the rows in that
+// order.
 func NewSettle(list []delivery.Settlement) *Settle {
 	list = slices.Clone(list)
 	slices.SortStableFunc(list, func(a, b delivery.Settlement) int { return cmp.Compare(a.Seq, b.Seq) })
@@ -180,7 +182,7 @@ func NewSettle(list []delivery.Settlement) *Settle {
 	return &out
 }
 
-// farthest is how far an attempt may be put off: no sum with it overflows.
+// farthest bounds the delay of an attempt, so that no sum with it overflows.
 const farthest = 10 * 366 * 24 * time.Hour
 
 func (s *SettleColumns) add(one *delivery.Settlement) {
@@ -195,23 +197,23 @@ func (s *SettleColumns) add(one *delivery.Settlement) {
 	s.Ago, s.Attempts = append(s.Ago, ago), append(s.Attempts, attempt)
 }
 
-// OnlySent tells that there is nothing to record but what was sent.
+// OnlySent tells whether there are only sent settlements.
 func (s *Settle) OnlySent() bool {
 	return len(s.Failed.Seqs)+len(s.Again.Seqs)+len(s.Release.Seqs)+len(s.Hold.Seqs) == 0
 }
 
-// Ended returns the deliveries that may end.
+// Ended returns the deliveries that may end by these settlements.
 func (s *Settle) Ended() []int64 {
 	return slices.Concat(s.Sent.Seqs, s.Failed.Seqs)
 }
 
-// All returns all of them.
+// All returns all deliveries of the settlements.
 func (s *Settle) All() []int64 {
 	return slices.Concat(s.Ended(), s.Again.Seqs, s.Release.Seqs, s.Hold.Seqs)
 }
 
-// DeliveryRecord is a delivery with its notice as the query of a list names its columns. What only deliveries to push channels have is
-// empty of others.
+// DeliveryRecord is a row of the query that lists deliveries with their notices. The columns for push channels are
+// empty for other deliveries.
 type DeliveryRecord struct {
 	DeliveryTrace
 	Body          []byte
@@ -230,7 +232,7 @@ func (d *DeliveryRecord) Columns() []any {
 	return append(columns, &d.Due, &d.Deadline, &d.Node, &d.Claimed, &d.Held, &d.InFront)
 }
 
-// Record is the row as operators see it.
+// Record returns the row in the ledger's form.
 func (d *DeliveryRecord) Record() (ledger.DeliveryRecord, error) {
 	n, err := notice.Unmarshal(d.Body)
 	if err != nil {

@@ -48,7 +48,7 @@ func TestClaimsOf(t *testing.T) {
 		{2, Behind, delivery.Claims{}},
 		{2, us + 1000, delivery.Claims{Next: time.Millisecond}},
 		{1, 0, delivery.Claims{More: true}},
-		{2, us, delivery.Claims{Next: soon}}, // it is there, but others are just taking it
+		{2, us, delivery.Claims{Next: soon}}, // due, but another node is just claiming it
 		{2, us - 1, delivery.Claims{Next: soon}},
 	} {
 		c.want.At, c.want.List = now, list

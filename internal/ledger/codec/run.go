@@ -9,12 +9,14 @@ import (
 	"tallyman/internal/ledger"
 )
 
-// MostRuns is how many runs that changed nothing a row of firings has at most: some 16 bytes for each.
+// MostRuns bounds how many runs that changed nothing share one row of firings. Each takes about 16 bytes.
 const MostRuns = 60
 
-// Run is a row of firings: one run, or several that found the same one after the other and told nothing. Due is that of the first. Earlier has those
-// before the last as offset,lag,duration; … The offset is from Due to the due time of that run, in µs, or in s with an s behind it; the lag from its due time to its
-// start, in µs.
+// Run is a row of firings: one run, or several consecutive runs with the same result and no notices. Due is the due
+// time of the first run.
+//
+// Earlier has all runs but the last, as offset,lag,duration; … offset is the time from Due to the due time of that
+// run, in µs, or in s with an s after it. lag is the time from the due time to the start, in µs.
 type Run struct {
 	Rule, Scope                                                            string
 	Term, Due                                                              int64
@@ -35,7 +37,7 @@ func (r *Run) Columns() []any {
 	}
 }
 
-// Last is the last run of the row as readers see it.
+// Last returns the last run of the row.
 func (r *Run) Last() (ledger.Run, error) {
 	samples, err := ParseTexts(r.Samples)
 	return ledger.Run{
@@ -45,7 +47,7 @@ func (r *Run) Last() (ledger.Run, error) {
 	}, err
 }
 
-// All are the runs of the row, the latest first.
+// All returns the runs of the row, the latest first.
 func (r *Run) All() ([]ledger.Run, error) {
 	last, err := r.Last()
 	if err != nil {
@@ -66,7 +68,7 @@ func (r *Run) All() ([]ledger.Run, error) {
 	return list, nil
 }
 
-// earlierRun is a run of Run.Earlier, in µs.
+// earlierRun is a run in Run.Earlier, in µs.
 type earlierRun struct{ offset, lag, duration int64 }
 
 func parseEarlier(text string) ([]earlierRun, error) {
@@ -100,15 +102,15 @@ func parseEarlier(text string) ([]earlierRun, error) {
 	return list, nil
 }
 
-// QuietArgs returns the columns that describe a run that has changed nothing, under the claim: rule, scope, clock term, due, token, answer, node, when it
-// started, duration, rows, those that matched, pending, firing.
+// QuietArgs returns the columns of a run that changed nothing, under the claim: rule, scope, clock term, due, token,
+// answer, node, start, duration, rows, matched rows, pending, firing.
 func QuietArgs(c ledger.Claim, r *ledger.Run, answer string) []any {
 	return []any{
 		c.Rule, c.Scope, c.Term, Micros(c.Due), c.Token, answer, r.Node, Micros(r.Started), r.Duration.Microseconds(), r.Rows, r.Matched, r.Pending, r.Firing,
 	}
 }
 
-// Briefs reads runs as the statement run-sums writes them: outcome:earlier:µs/…
+// Briefs decodes the runs in the form of the statement run-sums: outcome:earlier:µs/…
 func Briefs(text string) ([]ledger.Brief, error) {
 	if text == "" {
 		return nil, nil

@@ -7,7 +7,7 @@ import (
 	"tallyman/internal/ledger/codec"
 )
 
-// TestRunsOfARow: each run of a row has its own due time, start and duration.
+// TestRunsOfARow checks that each run of a row has its own due time, start and duration.
 func TestRunsOfARow(t *testing.T) {
 	t.Parallel()
 	const first = 1_700_000_000_000_000

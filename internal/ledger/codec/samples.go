@@ -7,7 +7,7 @@ import (
 	"tallyman/internal/ledger"
 )
 
-// FiguresText is the figures of a sample as the ledgers keep them: {"warehouse": {"type": {…}}}. It is never empty.
+// FiguresText encodes the figures of a sample: {"warehouse": {"type": {…}}}. The text is never empty.
 func FiguresText(figures map[ledger.Cell]ledger.Figures) (string, error) {
 	tree := map[string]map[string]ledger.Figures{}
 	for cell, f := range figures {
@@ -20,7 +20,7 @@ func FiguresText(figures map[ledger.Cell]ledger.Figures) (string, error) {
 	return string(b), err
 }
 
-// ParseFigures reads what FiguresText wrote.
+// ParseFigures is the reverse of FiguresText.
 func ParseFigures(text string) (map[ledger.Cell]ledger.Figures, error) {
 	var tree map[string]map[string]ledger.Figures
 	if err := json.Unmarshal([]byte(text), &tree); err != nil {

@@ -23,7 +23,7 @@ type Scope struct {
 	RunningNode                                    string
 	LeaseUntil                                     int64
 	Repeated                                       bool
-	Alive                                          bool // the claim is in force
+	Alive                                          bool // The claim is in force.
 	Promoted                                       int64
 	PromotedBy                                     string
 	Thawed                                         int64
@@ -39,7 +39,7 @@ func (s *Scope) Columns() []any {
 	}
 }
 
-// State is the row as the ledger's callers see it.
+// State returns the row in the ledger's form.
 func (s *Scope) State() (ledger.ScopeState, error) {
 	watermark, err := ParseWatermark(s.Watermark)
 	if err != nil {
@@ -59,7 +59,7 @@ func (s *Scope) State() (ledger.ScopeState, error) {
 	return st, nil
 }
 
-// Back is the column of ledger.Commit.Back.
+// Back encodes ledger.Commit.Back.
 func Back(targets []ledger.Target) (string, error) {
 	if len(targets) == 0 {
 		return "", nil
@@ -98,8 +98,8 @@ type Finding struct {
 	Silenced     string
 	Watched      string
 	Baseline     bool
-	Warehouse    string // of the notice; written, and counted by the database
-	Term         int64  // of the episode
+	Warehouse    string // warehouse of the finding's notice, by which the database counts; only written
+	Term         int64  // clock term of the episode
 }
 
 // Columns returns pointers to the fields in the order of the columns that the queries of findings name.
@@ -110,7 +110,7 @@ func (f *Finding) Columns() []any {
 	}
 }
 
-// Outline is what finding.Open keeps of a row of findings.
+// Outline has the columns of a finding that finding.Open keeps.
 type Outline struct {
 	Finding
 	KeyHash []byte
@@ -123,7 +123,7 @@ func (m *Outline) Columns() []any {
 	}
 }
 
-// Hashes writes hashes of keys in hexadecimal digits, as statements take them.
+// Hashes encodes hashes of keys as hexadecimal digits, as statements take them.
 func Hashes(keys []finding.Hash) []string {
 	out := make([]string, len(keys))
 	for i := range keys {
@@ -132,7 +132,7 @@ func Hashes(keys []finding.Hash) []string {
 	return out
 }
 
-// Warehouses are those of the notices that the run makes, by id: the findings that name them are there.
+// Warehouses returns by id the warehouses of the notices that the run makes. Findings refer to these notices.
 func Warehouses(run *ledger.Commit) map[string]string {
 	if len(run.Findings) == 0 {
 		return nil
@@ -154,7 +154,7 @@ func NewFinding(s *finding.State) Finding {
 	}
 }
 
-// State is the row as the engine sees it.
+// State returns the row in the form of package finding.
 func (f *Finding) State() finding.State {
 	return finding.State{
 		Key: f.Key, Phase: finding.Phase(f.Phase), Priority: int(f.Priority), Ordinal: int(f.Ordinal), //nolint:gosec // as NewFinding wrote it
@@ -164,8 +164,8 @@ func (f *Finding) State() finding.State {
 	}
 }
 
-// RunArgs returns the columns that the query record-run takes: what the run says, under the claim, with the
-// number of deliveries that had nobody to go to.
+// RunArgs returns the columns for the query record-run: the run, under the claim, and the number of unsubscribed
+// deliveries.
 func RunArgs(c ledger.Claim, r *ledger.Run, answer string, unsubscribed int) []any {
 	return []any{
 		c.Rule, c.Scope, c.Term, Micros(c.Due), c.Token, answer, r.Node, Micros(r.Started), r.Duration.Microseconds(),
@@ -174,11 +174,11 @@ func RunArgs(c ledger.Claim, r *ledger.Run, answer string, unsubscribed int) []a
 	}
 }
 
-// Lease is the column form of a lease of that length from now.
+// Lease encodes the end of a lease of that length from now.
 func Lease(now time.Time, d time.Duration) int64 { return now.Add(d).UnixMicro() }
 
-// Answer is what the record of a firing keeps of its last commit, so that the same commit, repeated because
-// its answer was lost, is known and answered again.
+// Answer is kept in the record of a firing: the result of its last commit. When a caller repeats the commit because
+// it lost the answer, the ledger recognizes the commit and returns the same result.
 type Answer struct {
 	Digest       string        `json:"digest"`
 	Deliveries   int           `json:"deliveries,omitempty"`
@@ -186,7 +186,7 @@ type Answer struct {
 	Lanes        []ledger.Lane `json:"lanes,omitempty"`
 }
 
-// NewAnswer keeps the answer to the commit with that digest.
+// NewAnswer encodes the result of the commit with this digest.
 func NewAnswer(digest string, c ledger.CommitResult) (string, error) {
 	b, err := json.Marshal(Answer{digest, c.Deliveries, c.Unsubscribed, c.Lanes})
 	if err != nil {
@@ -195,12 +195,13 @@ func NewAnswer(digest string, c ledger.CommitResult) (string, error) {
 	return string(b), nil
 }
 
-// ErrRepeated ends the transaction of a commit that went through before.
-var ErrRepeated = errors.New("the commit went through before")
+// ErrRepeated ends the transaction of a commit that was committed before.
+var ErrRepeated = errors.New("the commit was committed before")
 
-// CheckFence holds a commit with that digest against what the ledger has: the answer that it kept of the claim's last commit ("" = there was none), and the
-// token and due time of the firing that runs (0 = none does). It returns ErrRepeated, with the answer, where this commit went through before, and
-// ErrFenced where the claim is not in force any more.
+// CheckFence compares a commit with the state of the ledger. kept is the answer of the claim's last commit ("" =
+// none); token and running are the token and the due time of the firing that runs (0 = none). It returns ErrRepeated,
+// with the answer, where the same commit was committed before. It returns ErrFenced where the claim is not in force
+// any more.
 func CheckFence(c ledger.Claim, digest, kept string, token, running int64) (ledger.CommitResult, error) {
 	if kept != "" {
 		var a Answer
@@ -217,7 +218,7 @@ func CheckFence(c ledger.Claim, digest, kept string, token, running int64) (ledg
 	return ledger.CommitResult{}, nil
 }
 
-// digest names the commit: two commits of a claim that write the same have the same digest.
+// digest identifies a commit: two commits of a claim that write the same have the same digest.
 func digest(c ledger.Claim, run *ledger.Commit) string {
 	h := sha256.New()
 	var buf []byte

@@ -9,8 +9,8 @@ import (
 	"tallyman/internal/ledger/codec"
 )
 
-// A look has one upper bound, the lower one of the end of the filter and the page's place. With two, PostgreSQL began at the latest notice and passed over all
-// notices up to the end of the filter.
+// A step has one upper bound: the lower one of the filter's end and the page's place. With two bounds PostgreSQL
+// began at the latest notice and read all notices down to the filter's end.
 func TestLookBeginsAtTheLowerBound(t *testing.T) {
 	t.Parallel()
 	hour := func(h int) time.Time { return time.Date(2026, 11, 1, h, 0, 0, 0, time.UTC) }

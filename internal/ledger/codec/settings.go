@@ -8,7 +8,7 @@ import (
 	"tallyman/internal/item"
 )
 
-// QueueSettings is a row of queue_settings. The zero value is not one: NewQueueSettings is what stands for no row.
+// QueueSettings is a row of queue_settings. For a queue without a row use NewQueueSettings, not the zero value.
 type QueueSettings struct {
 	Lease, MaxAttempts int64
 	SuspendSteps       string
@@ -16,10 +16,10 @@ type QueueSettings struct {
 	At                 int64
 }
 
-// asConfigured is the max_attempts of a queue of which none is set.
+// asConfigured is the max_attempts of a queue whose configured value counts.
 const asConfigured = -1
 
-// NewQueueSettings says nothing: all is as the configuration has it.
+// NewQueueSettings returns settings in which everything is as configured.
 func NewQueueSettings() QueueSettings { return QueueSettings{MaxAttempts: asConfigured} }
 
 // Columns returns pointers to the fields in the order of the columns that the query queue-settings names.
@@ -27,7 +27,7 @@ func (s *QueueSettings) Columns() []any {
 	return []any{&s.Lease, &s.MaxAttempts, &s.SuspendSteps, &s.By, &s.At}
 }
 
-// Settings is the row as the ledger's callers see it.
+// Settings returns the row in the ledger's form.
 func (s *QueueSettings) Settings() (item.LiveSettings, error) {
 	out := item.LiveSettings{By: s.By, At: Time(s.At)}
 	if s.Lease != 0 {

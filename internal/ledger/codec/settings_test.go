@@ -8,7 +8,7 @@ import (
 	"tallyman/internal/item"
 )
 
-// A row that can be read is written as it was read; one that cannot be is an error.
+// A valid row is encoded as it was decoded; an invalid row is an error.
 func FuzzQueueSettings(f *testing.F) {
 	f.Add(int64(0), int64(-1), "")
 	f.Add(int64(90_000_000), int64(0), "[7200000000,43200000000]")
@@ -16,7 +16,7 @@ func FuzzQueueSettings(f *testing.F) {
 	f.Add(int64(1), int64(5), `["2h"]`)
 	f.Fuzz(func(t *testing.T, lease, attempts int64, steps string) {
 		if lease < 0 || lease > 1e15 {
-			return // no duration that is set
+			return // not a valid duration
 		}
 		row := QueueSettings{Lease: lease, MaxAttempts: attempts, SuspendSteps: steps, By: "user:ann", At: 1}
 		first, err := row.Settings()

@@ -6,16 +6,16 @@ import (
 	"tallyman/internal/item"
 )
 
-// Withholdings is what one call of WithholdItems writes.
+// Withholdings is the plan of one call of WithholdItems.
 type Withholdings struct {
 	Seqs []int64
 
 	rows  []withheldRow
 	bySeq map[int64]*item.Withheld
-	was   Standing // of the row that was scanned last
+	was   Standing // the row that was scanned last
 }
 
-// withheldRow is one item, as the statements take it.
+// withheldRow is one item in the form of the statements.
 type withheldRow struct {
 	Seq   int64  `json:"seq"`
 	Moves int64  `json:"moves"`
@@ -23,7 +23,7 @@ type withheldRow struct {
 	Trail string `json:"trail"`
 }
 
-// NewWithholdings prepares them.
+// NewWithholdings plans the call.
 func NewWithholdings(list []item.Withheld) *Withholdings {
 	w := &Withholdings{Seqs: make([]int64, len(list)), bySeq: make(map[int64]*item.Withheld, len(list))}
 	for i := range list {
@@ -33,7 +33,7 @@ func NewWithholdings(list []item.Withheld) *Withholdings {
 	return w
 }
 
-// Begin forgets the rows of a transaction that is run again.
+// Begin drops the rows of an earlier run of the transaction.
 func (w *Withholdings) Begin() { w.rows = nil }
 
 // Columns returns pointers to the columns of standing-items.
@@ -56,7 +56,7 @@ func (w *Withholdings) Add() error {
 	return nil
 }
 
-// Rows are the items as JSON; "" where there are none.
+// Rows returns the items as JSON; "" = no items.
 func (w *Withholdings) Rows() (string, error) {
 	if len(w.rows) == 0 {
 		return "", nil

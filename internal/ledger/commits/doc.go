@@ -1,7 +1,10 @@
-// Package commits follows what a node commits to its ledger: which kinds of work the ledger refuses, why, and whether it takes commits at all.
+// Package commits watches whether the ledger takes a node's commits: which kinds of work the ledger refuses, why, and
+// whether it takes any commit at all.
 //
-// Ledger stands before a ledger and tells a Watch how each commit of work ended. While a refusal stands, the Watch tries the smallest commit of a run every few
-// seconds and takes it back. Two tries in a row that the ledger refuses mean that the node can commit nothing; one that the ledger takes ends that.
+// Ledger wraps a ledger and reports to a Watch how each commit of work ended. While a refusal stands, the Watch tries
+// the smallest commit of a run every few seconds and rolls it back. After two refused tries in a row the node counts
+// as blocked: it can commit nothing. One successful try ends that.
 //
-// A ledger that is out of reach has refused nothing: its ping says so. The package repeats no commit and holds none back.
+// A ledger that is out of reach has refused nothing; its ping reports that. The package repeats no commit and holds
+// none back.
 package commits

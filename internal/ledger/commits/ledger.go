@@ -9,14 +9,16 @@ import (
 	"tallyman/internal/ledger"
 )
 
-// Ledger is a ledger whose commits of work a Watch follows. What operators change is not among them: whoever asked for the change hears its error. A claim, and
-// what may have nothing to write, counts only where it is refused: while the disk has no room for a record, such a change of a row often still goes.
+// Ledger is a ledger whose commits of work are reported to a Watch. Changes by operators are not reported, because
+// the operator sees the error. Of claims, and of calls that may write nothing, only a refusal is reported. A success
+// says too little: on a full disk such a change of an existing row often still works, while a new record does not
+// fit.
 type Ledger struct {
 	ledger.Ledger
 	watch *Watch
 }
 
-// Follow makes the ledger that tells the watch.
+// Follow wraps l so that its commits are reported to the watch.
 func Follow(l ledger.Ledger, w *Watch) *Ledger { return &Ledger{l, w} }
 
 // Claim implements ledger.Firings.

@@ -12,7 +12,8 @@ import (
 	"tallyman/internal/ledger"
 )
 
-// Work is a kind of work whose commits are followed. A kind has tables of its own: a disk without room for runs may still have room for read marks.
+// Work is a kind of work whose commits are watched. Each kind has tables of its own, so a disk without room for runs
+// may still have room for read marks.
 type Work string
 
 // The kinds of work.
@@ -25,55 +26,55 @@ const (
 	Presence   Work = "presence"
 )
 
-// works are the kinds in the order in which an operator wants to read of them.
+// works has the kinds in the order in which Fault reports them.
 var works = []Work{Runs, Deliveries, Sends, Marks, Items, Presence}
 
 // The times of a Watch.
 const (
-	holdFor     = time.Minute     // how long a refusal is told after the ledger takes the work again
-	tryEvery    = 5 * time.Second // how often a commit is tried while a refusal stands
-	triesToStop = 2               // so many refused tries in a row: nothing can be committed
+	holdFor     = time.Minute     // how long Fault reports a refusal after the ledger takes the work again
+	tryEvery    = 5 * time.Second // interval of tries while a refusal stands
+	triesToStop = 2               // number of refused tries in a row after which the node is blocked
 )
 
-// Server is what a Watch asks of a ledger.
+// Server is the part of the ledger that a Watch calls.
 type Server interface {
 	TryCommit(ctx context.Context) error
 	Refusal(err error) (ledger.Refusal, bool)
 }
 
-// Options are those of a Watch.
+// Options configure a Watch.
 type Options struct {
-	Ledger  Server                            // says what an error means, and is tried
-	Refused func(reason ledger.RefusalReason) // is called for each refusal; nil = nobody counts
+	Ledger  Server                            // classifies errors, and takes the tries
+	Refused func(reason ledger.RefusalReason) // called for each refusal; nil = not counted
 	Logger  *slog.Logger
 }
 
-// Watch is how the commits of a node went. Its methods may be called from many goroutines.
+// Watch keeps how the commits of a node ended. It is safe for concurrent use.
 type Watch struct {
 	opts Options
 
 	mu       sync.Mutex
 	accounts map[Work]*account
-	tries    int      // that were refused in a row
-	blocked  *refusal // nothing can be committed since then; nil = something can
+	tries    int      // number of refused tries in a row
+	blocked  *refusal // since when, and why, the node can commit nothing; nil = it is not blocked
 }
 
-// account is how the commits of one kind of work went.
+// account keeps how the commits of one kind of work ended.
 type account struct {
-	committed time.Time // the last commit; zero = none yet
+	committed time.Time // time of the last commit; zero = none yet
 	open      bool      // The ledger has refused the work since the last commit.
-	first     time.Time // of the refusals that are told
+	first     time.Time // time of the first refusal that Fault reports
 	count     int
-	last      refusal // zero = there was none
+	last      refusal // zero = none
 }
 
-// refusal is what the ledger said, and when.
+// refusal is an answer of the ledger, and its time.
 type refusal struct {
 	why ledger.Refusal
 	at  time.Time
 }
 
-// New makes the watch of a node.
+// New makes the Watch of a node.
 func New(opts Options) *Watch {
 	if opts.Refused == nil {
 		opts.Refused = func(ledger.RefusalReason) {}
@@ -81,7 +82,7 @@ func New(opts Options) *Watch {
 	return &Watch{opts: opts, accounts: map[Work]*account{}}
 }
 
-// refusalOf is why the ledger refused what failed with the error; false where it did not.
+// refusalOf returns why the ledger refused the write that failed with err; false where it refused nothing.
 func (w *Watch) refusalOf(err error) (ledger.Refusal, bool) {
 	if errors.Is(err, context.DeadlineExceeded) {
 		return ledger.Refusal{Reason: ledger.RefusedTimeout}, true
@@ -92,7 +93,7 @@ func (w *Watch) refusalOf(err error) (ledger.Refusal, bool) {
 	return w.opts.Ledger.Refusal(err)
 }
 
-// noteEnd notes how a commit ended.
+// noteEnd records how a commit ended.
 func (w *Watch) noteEnd(work Work, err error) {
 	if err != nil {
 		w.noteFault(work, err)
@@ -104,7 +105,7 @@ func (w *Watch) noteEnd(work Work, err error) {
 	a.committed, a.open = time.Now(), false
 }
 
-// account is that of the work. The caller holds the lock.
+// account returns the account of the work. The caller holds the lock.
 func (w *Watch) account(work Work) *account {
 	a := w.accounts[work]
 	if a == nil {
@@ -114,7 +115,7 @@ func (w *Watch) account(work Work) *account {
 	return a
 }
 
-// noteFault notes a refusal, where the error is one.
+// noteFault records a refusal, if the error is one.
 func (w *Watch) noteFault(work Work, err error) {
 	if err == nil {
 		return
@@ -128,6 +129,7 @@ func (w *Watch) noteFault(work Work, err error) {
 	defer w.mu.Unlock()
 	now := time.Now()
 	a := w.account(work)
+	// A new series of refusals begins.
 	if !a.tells(now) {
 		a.first, a.count = now, 0
 	}
@@ -135,7 +137,7 @@ func (w *Watch) noteFault(work Work, err error) {
 	a.count++
 }
 
-// tells is whether the refusals of the work are still told.
+// tells reports whether Fault still reports the refusals of the work.
 func (a *account) tells(now time.Time) bool { return a.open || now.Sub(a.last.at) < holdFor }
 
 func (a *account) text(work Work) string {
@@ -146,7 +148,7 @@ func (a *account) text(work Work) string {
 	return fmt.Sprintf("%s: %d refused since %s, the last at %s, %s: %s", work, a.count, stamp(a.first), stamp(a.last.at), committed, a.last.why)
 }
 
-// Run tries a commit every few seconds while a refusal stands, until the context ends.
+// Run tries a commit every few seconds while a refusal stands. It returns when the context ends.
 func (w *Watch) Run(ctx context.Context) {
 	tick := time.NewTicker(tryEvery)
 	defer tick.Stop()
@@ -162,7 +164,7 @@ func (w *Watch) Run(ctx context.Context) {
 	}
 }
 
-// stands tells whether the last commit of some work was refused, or nothing can be committed.
+// stands tells whether the last commit of some work was refused, or the node is blocked.
 func (w *Watch) stands() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -174,11 +176,12 @@ func (w *Watch) stands() bool {
 			return true
 		}
 	}
+	// Tries in a row count only within one series of refusals.
 	w.tries = 0
 	return false
 }
 
-// try tries the smallest commit. A ledger that is out of reach leaves everything as it was.
+// try tries the smallest commit. If the ledger is out of reach, nothing changes.
 func (w *Watch) try(ctx context.Context) {
 	bounded, cancel := context.WithTimeout(ctx, tryEvery)
 	defer cancel()
@@ -192,14 +195,15 @@ func (w *Watch) try(ctx context.Context) {
 	}
 }
 
-// taken notes that the ledger has taken a commit that was tried. Work that nobody has tried again for a while is told no more.
+// taken records that the ledger took a tried commit. It closes refusals older than holdFor: nobody has tried that
+// work since.
 func (w *Watch) taken() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	now := time.Now()
 	w.tries = 0
 	if w.blocked != nil {
-		w.opts.Logger.Info("the ledger takes commits again", "refused_for", now.Sub(w.blocked.at))
+		w.opts.Logger.Info("Ledger takes commits again. All work continues.", "refused_for", now.Sub(w.blocked.at))
 		w.blocked = nil
 	}
 	for _, a := range w.accounts {
@@ -209,7 +213,7 @@ func (w *Watch) taken() {
 	}
 }
 
-// refused notes that the ledger has refused a commit that was tried.
+// refused records that the ledger refused a tried commit.
 func (w *Watch) refused(why ledger.Refusal) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -218,14 +222,14 @@ func (w *Watch) refused(why ledger.Refusal) {
 	}
 	since := time.Now()
 	if w.blocked == nil {
-		w.opts.Logger.Error("nothing can be committed: the ledger refuses each commit; runs wait, clients are answered", "reason", why.String())
+		w.opts.Logger.Error("Ledger refuses every commit: runs wait and clients get errors. The node tries a commit every 5 s.", "reason", why.String())
 	} else {
 		since = w.blocked.at
 	}
 	w.blocked = &refusal{why, since}
 }
 
-// Blocked is why nothing can be committed; nil while something can.
+// Blocked returns why the node can commit nothing; nil = it is not blocked.
 func (w *Watch) Blocked() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -239,7 +243,7 @@ func (r *refusal) text() string {
 	return "nothing can be committed since " + stamp(r.at) + ": " + r.why.String()
 }
 
-// Fault is what the ledger refuses, or has refused within the last minute; nil while all is well.
+// Fault returns what the ledger refuses, or has refused within the last minute; nil = nothing.
 func (w *Watch) Fault() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -14,9 +14,9 @@ import (
 
 var errFull = errors.New("disk full")
 
-// server is a database that takes or refuses what is tried.
+// server is a database that accepts or refuses tries.
 type server struct {
-	fails error // of each try; nil = it takes them
+	fails error // error of each try; nil = accepted
 	tried int
 }
 
@@ -26,7 +26,7 @@ func (s *server) Refusal(err error) (ledger.Refusal, bool) {
 	return ledger.Refusal{Reason: ledger.RefusedDiskFull, Code: "SQLSTATE 53100"}, errors.Is(err, errFull)
 }
 
-// inWatch runs a test in a bubble with a watch that runs.
+// inWatch runs a test in a synctest bubble, with a Watch that runs.
 func inWatch(t *testing.T, test func(s *server, w *Watch, counted map[ledger.RefusalReason]int)) {
 	t.Helper()
 	t.Parallel()
@@ -44,7 +44,7 @@ func inWatch(t *testing.T, test func(s *server, w *Watch, counted map[ledger.Ref
 
 func after(d time.Duration) { time.Sleep(d); synctest.Wait() } //nolint:forbidigo // the bubble's clock
 
-// is checks whether a fault says something; "" = there is none.
+// is checks that a fault contains a text; "" = no fault.
 func is(t *testing.T, what string, got error, want string) {
 	t.Helper()
 	if (got == nil) != (want == "") || got != nil && !strings.Contains(got.Error(), want) {
@@ -68,7 +68,8 @@ func TestWhileAllIsWellNothingIsTried(t *testing.T) {
 	})
 }
 
-// One rule whose record the ledger refuses leaves the node able to commit; the refusal is told for a minute longer.
+// If the ledger refuses the record of one rule, the node can still commit. Fault reports the refusal for another
+// minute.
 func TestRefusalOfOneRecord(t *testing.T) {
 	inWatch(t, func(s *server, w *Watch, counted map[ledger.RefusalReason]int) {
 		w.noteEnd(Runs, nil)
@@ -77,13 +78,13 @@ func TestRefusalOfOneRecord(t *testing.T) {
 			w.noteEnd(Runs, errFull)
 			after(3 * time.Second)
 			is(t, "while it is refused", w.Blocked(), "")
-			w.noteEnd(Marks, nil) // other work says nothing about runs
+			w.noteEnd(Marks, nil) // other work does not close the refusal of runs
 			is(t, "while it is refused", w.Fault(), "runs: ")
 		}
 		is(t, "all of it", w.Fault(), "runs: 5 refused since 2000-01-01T00:00:01Z, the last at 2000-01-01T00:00:13Z, the last commit was at 2000-01-01T00:00:00Z: the disk of the ledger is full: make room on it (SQLSTATE 53100)")
 		w.noteEnd(Runs, nil)
 		tried := s.tried
-		after(56 * time.Second) // a minute after the last one is not over yet
+		after(56 * time.Second) // less than a minute after the last refusal
 		is(t, "taken again", w.Fault(), "runs: 5 refused")
 		after(2 * time.Second)
 		is(t, "a minute later", w.Fault(), "")
@@ -95,7 +96,8 @@ func TestRefusalOfOneRecord(t *testing.T) {
 	})
 }
 
-// A ledger that takes nothing makes the node unable until a try succeeds, whatever small change goes through meanwhile.
+// If the ledger refuses everything, the node is blocked until a try succeeds. A small change that works meanwhile
+// does not end that.
 func TestNothingCanBeCommitted(t *testing.T) {
 	inWatch(t, func(s *server, w *Watch, _ map[ledger.RefusalReason]int) {
 		s.fails = errFull
@@ -126,7 +128,7 @@ func TestNothingCanBeCommitted(t *testing.T) {
 	})
 }
 
-// One refused try between two that the ledger takes is no reason to take the node from service.
+// A single refused try between two successful ones does not block the node.
 func TestTriesHaveToBeRefusedInARow(t *testing.T) {
 	inWatch(t, func(s *server, w *Watch, _ map[ledger.RefusalReason]int) {
 		w.noteEnd(Runs, errFull)
@@ -143,7 +145,8 @@ func TestTriesHaveToBeRefusedInARow(t *testing.T) {
 	})
 }
 
-// What nobody tries again, because its rule was removed or its client has left, is told no longer than a minute.
+// Fault reports a refusal for at most a minute, if nobody tries the work again because its rule was removed or its
+// client has left.
 func TestRefusalThatNobodyTriesAgain(t *testing.T) {
 	inWatch(t, func(_ *server, w *Watch, counted map[ledger.RefusalReason]int) {
 		w.noteEnd(Sends, context.DeadlineExceeded)

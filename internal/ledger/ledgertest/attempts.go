@@ -33,7 +33,7 @@ var attemptTests = []testCase{
 			want = append([]delivery.Attempt{made}, want...)
 			f.hasTried(t, c.Seq, want)
 		}
-		f.hasAttempts(t, 1, ledger.DeliverySent, 3, "") // that which was cut off does not count
+		f.hasAttempts(t, 1, ledger.DeliverySent, 3, "") // the attempt that was cut off does not count
 	}},
 	{"an attempt began as long ago as the node has measured, by the ledger's clock", func(t *testing.T, f *fixture) {
 		f.register(t)
@@ -76,9 +76,9 @@ var attemptTests = []testCase{
 		f.hasTried(t, 1, want[:delivery.KeptAttempts])
 		list, err := f.ListDeliveries(t.Context(), ledger.DeliveryFilter{Limit: 1})
 		noError(t, err)
-		equal(t, 0, len(list[0].Tried)) // a list is without them
+		equal(t, 0, len(list[0].Tried)) // lists come without attempts
 	}},
-	{"of the inbox failures are kept, and what succeeded after them", func(t *testing.T, f *fixture) {
+	{"the inbox keeps failed attempts, and the success after them", func(t *testing.T, f *fixture) {
 		f.subscribed(t)
 		f.commit(t, 1, to([]ledger.Target{inbox}, numbered("n_", 3)...))
 		list := f.pending(t, inboxLane)

@@ -79,10 +79,10 @@ var auditTests = []testCase{
 	}},
 }
 
-// Ann asks for most of the changes of tests.
+// Ann is the author of most changes in tests.
 var Ann = author("user:ann")
 
-// author is somebody who asks for a change, with a token.
+// author returns an author who was authenticated by a token.
 func author(who string) ledger.Author { return ledger.Author{By: who, Via: ledger.ViaToken("t_1")} }
 
 func (f *operationChecks) changes(t testing.TB, filter ledger.ChangeFilter) []ledger.Change {
@@ -125,10 +125,10 @@ func taking(version string) func(context.Context, ledger.Ledger, ledger.Author) 
 	}
 }
 
-// ordered is a queue whose operators leave records.
+// ordered is the name of a queue with orders, which leave audit records.
 const ordered = "ordered"
 
-// queued makes items of the queue, in an epoch of it.
+// queued pushes items to the queue ordered and begins its epoch.
 func queued(ctx context.Context, l ledger.Ledger) error {
 	if err := l.BeginEpoch(ctx, ordered, "", ledger.IndexState{Epoch: "e1"}, "a", 0); err != nil {
 		return err
@@ -150,7 +150,8 @@ func pausing(queue string, p item.Pause) func(context.Context, ledger.Ledger, le
 	}
 }
 
-// ordering takes an item out of the queue at the position of its outbox, as the drain does.
+// ordering returns a change that removes an item from the queue, at the given position of its outbox, as the drain
+// does.
 func ordering(position int64, id string) func(context.Context, ledger.Ledger, ledger.Author) error {
 	return func(ctx context.Context, l ledger.Ledger, who ledger.Author) error {
 		r, _, err := l.ItemTrace(ctx, ordered, id)
@@ -170,11 +171,12 @@ func ordering(position int64, id string) func(context.Context, ledger.Ledger, le
 	}
 }
 
-// childTask, when set, makes the test binary of an engine the process that is killed: it has the number of a recorded change, the step to die at, and the place of
-// the ledger, a line each.
+// childTask is an environment variable. When it is set, the test binary of an engine is the process to be killed. The
+// value has, one line each, the number of a recorded change, the step to die at, and the place of the ledger.
 const childTask = "TALLYMAN_LEDGERTEST_CHILD"
 
-// Main is for the first line of an engine's TestMain: in a process that is to be killed it makes the change, and does not return.
+// Main must be the first call in an engine's TestMain. In a process that is to be killed it makes the change and does
+// not return.
 func Main(open func(ctx context.Context, place string, opts ledger.Options) (ledger.Ledger, error)) {
 	task := os.Getenv(childTask)
 	if task == "" {
@@ -204,15 +206,15 @@ func childMain(task string, open func(ctx context.Context, place string, opts le
 	return recordedChanges()[n].do(ctx, l, Ann)
 }
 
-// die ends the process as SIGKILL does: nothing runs any more, no deferred call, no flush.
+// die ends the process as SIGKILL does: no deferred call and no flush runs.
 func die() {
 	if self, err := os.FindProcess(os.Getpid()); err == nil {
-		_ = self.Kill() // what comes back is told by the exit
+		_ = self.Kill() // the exit code shows whether it worked
 	}
 	select {}
 }
 
-// dieIn makes the change in a process that dies at the step.
+// dieIn makes the change in a new process that dies at the step.
 func dieIn(t testing.TB, place string, n int, step string) {
 	t.Helper()
 	c := exec.CommandContext(t.Context(), os.Args[0]) //nolint:gosec // the test itself
@@ -224,8 +226,9 @@ func dieIn(t testing.TB, place string, n int, step string) {
 	}
 }
 
-// CheckKilled makes each recorded change of a ledger in processes that are killed at each of its steps. What was changed is recorded then, and the other way round.
-// open opens the ledger in that place with the clock of the tests; it is closed while a process has it.
+// CheckKilled makes each recorded change in processes that are killed at each of its steps. Afterwards a change has
+// its record, and a record has its change. open opens the ledger in that place with the clock of the tests. The
+// ledger is closed while a process has it.
 func CheckKilled(t *testing.T, place string, open func(t testing.TB, opts ledger.Options) ledger.Ledger) {
 	t.Helper()
 	looked := func(prepare func(context.Context, ledger.Ledger) error) everything {
@@ -252,7 +255,7 @@ func CheckKilled(t *testing.T, place string, open func(t testing.TB, opts ledger
 	}
 }
 
-// The statements that make a ledger refuse every record of a change, as a full disk does, and those that end that.
+// The statements that make a ledger refuse every audit record, as a full disk does, and those that undo this.
 const (
 	sqliteRefuses   = "CREATE TRIGGER audit_full BEFORE INSERT ON audit BEGIN SELECT RAISE(ABORT, 'disk full'); END"
 	sqliteTakes     = "DROP TRIGGER audit_full"
@@ -261,8 +264,8 @@ const (
 	postgresTakes = "DROP TRIGGER audit_full ON audit"
 )
 
-// RefuseRecords makes a ledger refuse every record, or lets the ledger take records again. It works beside the nodes of the ledger. The driver is
-// one of database/sql, pgx or sqlite, and dsn is what the driver opens.
+// RefuseRecords makes a ledger refuse every audit record, or accept records again, while nodes use the ledger. driver
+// is one of database/sql: pgx or sqlite. dsn is what the driver opens.
 func RefuseRecords(t testing.TB, driver, dsn string, refuse bool) {
 	t.Helper()
 	statement := map[string]map[bool]string{

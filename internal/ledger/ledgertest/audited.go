@@ -19,12 +19,14 @@ import (
 	"tallyman/rules/scopelist"
 )
 
-// recordedChange is a call of a method that leaves a record.
+// recordedChange is a call of a method that writes an audit record.
 type recordedChange struct {
-	method  string
-	prepare func(ctx context.Context, l ledger.Ledger) error // what has no record and is needed first; nil = nothing is
+	method string
+	// Runs first and writes no record; nil = nothing to prepare.
+	prepare func(ctx context.Context, l ledger.Ledger) error
 	do      func(ctx context.Context, l ledger.Ledger, who ledger.Author) error
-	// again tells that a repeated call changes nothing more, and is no error; else it is one, or another change.
+	// again: a repeated call changes nothing and is no error. Otherwise a repeated call is an error, or another
+	// change.
 	again bool
 }
 
@@ -173,7 +175,7 @@ func recordedChanges() []recordedChange {
 	}...)
 }
 
-// auditedSilence makes one, or a window that recurs.
+// auditedSilence makes a silence, or a recurring window.
 func auditedSilence(id string, recurs bool, matchers []string) (*silence.Silence, error) {
 	s := &silence.Silence{ID: id, From: start, Until: start.Add(2 * time.Hour), Comment: "stocktake, <盘点>", Created: start.Add(time.Second)}
 	for _, text := range matchers {
@@ -194,7 +196,7 @@ func auditedSilence(id string, recurs bool, matchers []string) (*silence.Silence
 
 func second[T any](_ T, err error) error { return err }
 
-// registered makes the tests' rule known with a scope and without one.
+// registered registers the tests' rule with a scope and without one.
 func registered(ctx context.Context, l ledger.Ledger) error {
 	for _, name := range []string{scope, ""} {
 		if _, err := l.Register(ctx, rule, name, 0, start); err != nil {
@@ -204,7 +206,7 @@ func registered(ctx context.Context, l ledger.Ledger) error {
 	return nil
 }
 
-// delivered makes three deliveries that wait.
+// delivered makes three pending deliveries.
 func delivered(ctx context.Context, l ledger.Ledger) error {
 	c, err := l.Claim(ctx, rule, scope, 0, due(1), "a", lease)
 	if err != nil {
@@ -229,7 +231,7 @@ var auditedTests = []testCase{
 			}
 		}
 	}},
-	{"a change without its record is none, and one with it can be rebuilt from it", func(t *testing.T, f *fixture) {
+	{"no change is made without its record, and a change can be rebuilt from its record", func(t *testing.T, f *fixture) {
 		for i, c := range recordedChanges() {
 			if c.prepare != nil {
 				noError(t, c.prepare(t.Context(), f.Ledger))
@@ -271,7 +273,7 @@ var auditedTests = []testCase{
 		}
 		equal(t, strings.Split(strings.TrimSpace(wantedRecords), "\n"), got)
 	}},
-	{"two nodes change the same at once: each record begins where the one before ends", func(t *testing.T, f *fixture) {
+	{"two nodes change the same thing at once: each record begins where the previous one ends", func(t *testing.T, f *fixture) {
 		nodes := []ledger.Ledger{f.Ledger, f.other(t)}
 		failed := make(chan error)
 		for n, l := range nodes {
@@ -298,7 +300,7 @@ var auditedTests = []testCase{
 		equal(t, "type.create", list[19].Action)
 		noError(t, CheckAudit(t.Context(), f.Ledger))
 	}},
-	{"a version of the rules that nodes take in at once is recorded once, and each way there and back", func(t *testing.T, f *fixture) {
+	{"nodes that take a version of the rules at once record it once, and record each way there and back", func(t *testing.T, f *fixture) {
 		nodes := []ledger.Ledger{f.Ledger, f.other(t), f.other(t)}
 		for round, version := range []string{"a", "b", "a", "b"} {
 			from := int64(f.number(t, "rules"))
@@ -318,7 +320,7 @@ var auditedTests = []testCase{
 			equal(t, 1, count)
 			equal(t, round+1, f.number(t, "rules"))
 		}
-		// A node that has read a, and comes late: others have recorded a and what came after.
+		// A late node that has read version a: other nodes have recorded a and later versions.
 		for _, c := range []struct {
 			from int64
 			want bool
@@ -329,7 +331,7 @@ var auditedTests = []testCase{
 		}
 		equal(t, 5, len(f.changes(t, ledger.ChangeFilter{Object: "rules"})))
 	}},
-	{"a page of changes ends where their states are large, and none is left out", func(t *testing.T, f *fixture) {
+	{"a page of changes ends where states are large, and no change is left out", func(t *testing.T, f *fixture) {
 		noError(t, f.PutType(t.Context(), Ann, repNotice()))
 		const imports, each = 3, 10_000
 		for i := range imports {
@@ -355,16 +357,17 @@ var auditedTests = []testCase{
 	}},
 }
 
-// wantedRecords are those of the recorded changes, a line each.
+// wantedRecords has the records of recordedChanges, one line each.
 //
 //go:embed records.txt
 var wantedRecords string
 
-// Now is the time of ledgers for CheckBroken.
+// Now is the time of the ledgers of CheckBroken.
 func Now() time.Time { return start }
 
-// CheckBroken makes each recorded change on a ledger whose connections break, until it is made. try calls do for the n-th time, on a connection that breaks ever later, and returns
-// when the server has settled what reached it. Whatever came of it, the other ledger tells the same by its state and by its records.
+// CheckBroken makes each recorded change over connections that break, until the change is made. try calls do for the
+// n-th time, on a connection that breaks ever later. It returns when the server has finished what reached it.
+// Whatever happened, the state and the records of the ledger, read by direct, must agree.
 func CheckBroken(t *testing.T, direct ledger.Ledger, try func(n int, do func(l ledger.Ledger) error) error) {
 	t.Helper()
 	for _, c := range recordedChanges() {
@@ -378,7 +381,7 @@ func CheckBroken(t *testing.T, direct ledger.Ledger, try func(n int, do func(l l
 			after, lookErr := look(t.Context(), direct)
 			noError(t, lookErr)
 			noError(t, CheckAudit(t.Context(), direct))
-			if after.Records != before.Records { // also where the answer was lost
+			if after.Records != before.Records { // even if the answer was lost
 				equal(t, before.Records+1, after.Records)
 				break
 			}

@@ -10,7 +10,7 @@ import (
 	"tallyman/internal/ledger"
 )
 
-// everything is what a recorded change may change, and the records.
+// everything has all data that a recorded change may change, and the records.
 type everything struct {
 	Settings   settings
 	Deliveries []ledger.DeliveryRecord

@@ -16,14 +16,15 @@ import (
 // The sizes of the benchmark of the commit path.
 const (
 	BenchBatch   = 1000 // findings, notices and deliveries of a commit
-	BenchReceipt = 500  // receipts marked as sent at once
+	BenchReceipt = 500  // receipts of one MarkSent
 )
 
-// Bare makes the rows of a commit, and returns what writes them without a ledger. Only the writing is timed.
+// Bare makes the rows of a commit, and returns a function that writes them without a ledger. Only the writing is
+// timed.
 type Bare func(b *testing.B, batch *ledger.Commit) (write func())
 
-// BenchmarkCommit writes commits by the ledger and by bare in turns, and reports the notices per second of both and
-// their ratio. Claims and reading what is pending are not in the time; marking sent is, if asked for.
+// BenchmarkCommit writes commits by the ledger and by bare in turn. It reports notices per second for both, and their
+// ratio. The time excludes claims and reading pending deliveries. It includes marking as sent, if markSent is set.
 func BenchmarkCommit(b *testing.B, l ledger.Ledger, bare Bare, markSent bool) {
 	b.Helper()
 	f := (&base{Ledger: l, clock: newClock(time.Now())}).fixture()
@@ -57,7 +58,7 @@ func BenchmarkCommit(b *testing.B, l ledger.Ledger, bare Bare, markSent bool) {
 	b.ReportMetric(0, "ns/op")
 }
 
-// markAll marks the deliveries as sent and returns how long that took.
+// markAll marks the deliveries as sent and returns the time that it took.
 func markAll(b *testing.B, f *fixture, list []delivery.Delivery, score int64) time.Duration {
 	b.Helper()
 	var took time.Duration
@@ -76,7 +77,7 @@ func timed(do func()) time.Duration {
 	return time.Since(began)
 }
 
-// benchCommit is a commit of findings that all begin, each with a notice of about 600 bytes in protobuf.
+// benchCommit makes a commit of new findings, each with a notice of about 600 bytes in protobuf.
 func benchCommit(c ledger.Claim, n int) *ledger.Commit {
 	run := commitOf(c)
 	for i := range BenchBatch {
@@ -94,11 +95,11 @@ func benchCommit(c ledger.Claim, n int) *ledger.Commit {
 	return run
 }
 
-// shuffled spreads numbers below 100,000,000 as the hashes that notice ids are.
+// shuffled spreads numbers below 100,000,000 as the hashes in notice ids are spread.
 func shuffled(n int) int { return n * 61_803_399 % 100_000_000 }
 
-// BenchmarkReads fills the ledger with 100,000 sent deliveries and measures reading all of them back, which a rebuild
-// of the inbox does, and the questions that are asked all the time.
+// BenchmarkReads fills the ledger with 100,000 sent deliveries. It measures reading them back, as a rebuild of the
+// inbox does, and the queries that nodes repeat all the time.
 func BenchmarkReads(b *testing.B, l ledger.Ledger) {
 	b.Helper()
 	const commits, page = 100, 500
@@ -161,8 +162,8 @@ func BenchmarkReads(b *testing.B, l ledger.Ledger) {
 	})
 }
 
-// BenchmarkSends sends requests of one notice from eight senders at once, and of a thousand from one, and marks of the notices that
-// come of it as read.
+// BenchmarkSends sends requests of one notice from eight senders at once, and of a thousand notices from one sender.
+// Then it marks these notices as read.
 func BenchmarkSends(b *testing.B, l ledger.Ledger) {
 	b.Helper()
 	f := (&base{Ledger: l, clock: newClock(time.Now())}).fixture()
@@ -178,7 +179,7 @@ func BenchmarkSends(b *testing.B, l ledger.Ledger) {
 		return list
 	}
 	b.Run("one", func(b *testing.B) {
-		b.SetParallelism(4) // of two processors
+		b.SetParallelism(4) // 4 for each of two processors
 		b.RunParallel(func(pb *testing.PB) {
 			for pb.Next() {
 				if _, err := l.Send(b.Context(), request(1)); err != nil {
@@ -213,8 +214,9 @@ const (
 	removedPortion  = 500
 )
 
-// BenchmarkForget closes a removed rule with 20,000 findings, each with a notice in the inbox, in portions of 500. It reports how long all of it took, the reading of
-// the findings and of their notices included, and how long the portions held the lock of the rule: the rule's other scopes, and other rules, do not wait for that.
+// BenchmarkForget closes a removed rule with 20,000 findings, each with a notice in the inbox, in portions of 500. It
+// reports the total time, including reading the findings and notices. It also reports how long each portion held the
+// lock of the rule; the rule's other scopes, and other rules, do not wait for this lock.
 func BenchmarkForget(b *testing.B, l ledger.Ledger) {
 	b.Helper()
 	f := (&base{Ledger: l, clock: newClock(time.Now())}).fixture()
@@ -240,7 +242,7 @@ func BenchmarkForget(b *testing.B, l ledger.Ledger) {
 	b.ReportMetric(0, "ns/op")
 }
 
-// forgetAll closes the rule, whose last run was the n-th, and returns how long each portion took.
+// forgetAll closes the rule, whose last run was the n-th, and returns the time of each portion.
 func (f *base) forgetAll(b *testing.B, n int) (took []time.Duration) {
 	b.Helper()
 	list, err := f.Findings(b.Context(), rule, scope)
@@ -266,8 +268,8 @@ func (f *base) forgetAll(b *testing.B, n int) (took []time.Duration) {
 	return took
 }
 
-// BenchmarkOldestPending asks for the oldest deliveries, which every scrape does, of a ledger that has a million of them to that
-// many sinks.
+// BenchmarkOldestPending asks for the oldest pending deliveries, as every scrape does, of a ledger with a million of
+// them to the given number of sinks.
 func BenchmarkOldestPending(b *testing.B, l ledger.Ledger, sinks int) {
 	b.Helper()
 	var took []time.Duration

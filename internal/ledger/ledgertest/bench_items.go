@@ -13,19 +13,20 @@ import (
 	"tallyman/internal/notice"
 )
 
-// ItemLoad is how many queues are worked on at once, and how many items one call has.
+// ItemLoad is the number of queues in use at the same time, and the number of items in one call.
 type ItemLoad struct{ Queues, Batch int }
 
-// ItemLoads are the loads that the benchmarks of items measure.
+// ItemLoads returns the loads that the benchmarks of items measure.
 func ItemLoads() []ItemLoad { return []ItemLoad{{1, 1}, {1, 100}, {1, 1000}, {8, 100}} }
 
 func (l ItemLoad) String() string { return fmt.Sprintf("queues=%d/batch=%d", l.Queues, l.Batch) }
 
-// BareItems writes the rows of a batch without a ledger: those of its push in one transaction, those of its moves in another.
+// BareItems writes the rows of a batch without a ledger: the rows of its push in one transaction, the rows of its
+// moves in another.
 type BareItems func(b *testing.B, worker int, items []item.Record, moves item.Moves)
 
-// BenchmarkItems pushes batches, and then records that they were leased and done: by the ledger and by bare in turns. It reports
-// the items per second of both and their ratio.
+// BenchmarkItems pushes batches, and then records that the items were leased and done, by the ledger and by bare in
+// turn. It reports items per second for both, and their ratio.
 func BenchmarkItems(b *testing.B, l ledger.Ledger, bare BareItems, load ItemLoad) {
 	b.Helper()
 	workers := make([]*itemWorker, load.Queues)
@@ -75,7 +76,7 @@ type itemWorker struct {
 	position int64
 }
 
-// work pushes a batch, and records that it was leased and done.
+// work pushes a batch, and records that its items were leased and done.
 func (w *itemWorker) work(b *testing.B) {
 	items, moves := w.next()
 	known, err := w.PushItems(b.Context(), w.queue, items)
@@ -116,11 +117,11 @@ func (w *itemWorker) next() ([]item.Record, item.Moves) {
 	return items, moves
 }
 
-// shuffled makes the random part of an id: it begins with the time.
+// shuffled makes the random part of an id, after the time.
 func (w *itemWorker) shuffled() uint64 { return uint64(w.made*64+int64(w.number)) * 0x9e3779b97f4a7c15 } //nolint:gosec // counts up
 
-// BenchmarkItemReads fills a queue with 100,000 unfinished items, and as many that are done and hold their keys, and measures
-// reading them back, which a rebuild of the queue does.
+// BenchmarkItemReads fills a queue with 100,000 unfinished items and as many done items that hold their keys. It
+// measures reading them back, as a rebuild of the queue does.
 func BenchmarkItemReads(b *testing.B, l ledger.Ledger) {
 	b.Helper()
 	const count, batch, page = 100_000, 1000, 1000
@@ -190,8 +191,8 @@ func BenchmarkItemReads(b *testing.B, l ledger.Ledger) {
 	})
 }
 
-// BenchmarkCommitPushes measures what a push channel adds to a commit of BenchBatch notices to the inbox, and what it costs to have the
-// notices over. It reports the milliseconds of each.
+// BenchmarkCommitPushes measures what a push channel adds to a commit of BenchBatch notices to the inbox, and the
+// cost of resolving these notices. It reports milliseconds.
 func BenchmarkCommitPushes(b *testing.B, l ledger.Ledger) {
 	b.Helper()
 	f := (&base{Ledger: l, clock: newClock(time.Now())}).fixture()
@@ -232,7 +233,7 @@ func BenchmarkCommitPushes(b *testing.B, l ledger.Ledger) {
 	}
 }
 
-// claimFor claims the n-th firing for as long as a benchmark takes.
+// claimFor claims the n-th firing with a lease that lasts for the benchmark.
 func (f *base) claimFor(b *testing.B, n int) ledger.Claim {
 	b.Helper()
 	c, err := f.Claim(b.Context(), rule, scope, 0, due(n), "a", time.Hour)
@@ -246,5 +247,5 @@ func (f *base) commitRun(b *testing.B, c ledger.Claim, run *ledger.Commit) {
 	noError(b, err)
 }
 
-// BenchNotice is a notice for benchmarks that fill the tables themselves.
+// BenchNotice makes a notice for benchmarks that fill the tables themselves.
 func BenchNotice() *notice.Notice { return traced("n_old", 1) }

@@ -7,7 +7,8 @@ import (
 	"tallyman/internal/ledger"
 )
 
-// BenchmarkLookBack reads a memory of 100,000 rows, and commits runs that have seen nothing, and runs that have seen a hundred new rows.
+// BenchmarkLookBack reads a memory of 100,000 rows, and commits runs without new rows and runs with a hundred new
+// rows.
 func BenchmarkLookBack(b *testing.B, l ledger.Ledger) {
 	b.Helper()
 	f := (&base{Ledger: l, clock: newClock(time.Now())}).fixture()

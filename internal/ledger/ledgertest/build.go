@@ -29,7 +29,7 @@ var inbox = ledger.Target{Sink: inboxSink, Inbox: true}
 
 var inboxLane = ledger.Lane{Sink: inboxSink, Warehouse: warehouse}
 
-// due is the n-th due time of the tests' rule.
+// due returns the n-th due time of the tests' rule.
 func due(n int) time.Time { return start.Add(time.Duration(n) * 5 * time.Minute) }
 
 // newNotice makes a notice that lives for a day.
@@ -44,7 +44,7 @@ func newNotice(id string) *notice.Notice {
 	}
 }
 
-// to says that the notices go to the sinks.
+// to sends the notices to the sinks.
 func to(targets []ledger.Target, notices ...*notice.Notice) []ledger.NewNotice {
 	out := make([]ledger.NewNotice, len(notices))
 	for i, n := range notices {
@@ -62,7 +62,7 @@ func numbered(prefix string, n int) []*notice.Notice {
 	return out
 }
 
-// insert makes new findings of the keys.
+// insert makes new findings with the keys.
 func insert(keys ...string) []ledger.FindingChange {
 	out := make([]ledger.FindingChange, len(keys))
 	for i, k := range keys {
@@ -78,7 +78,7 @@ func firing(key string) finding.State {
 	}
 }
 
-// okRun is the record of a run that went well.
+// okRun makes the record of a successful run.
 func okRun(c ledger.Claim) ledger.Run {
 	return ledger.Run{
 		Rule: c.Rule, Scope: c.Scope, Due: c.Due, Node: c.Node, Started: c.Due.Add(time.Second), Duration: 20 * time.Millisecond,
@@ -86,7 +86,7 @@ func okRun(c ledger.Claim) ledger.Run {
 	}
 }
 
-// commitOf is a commit of the claim with nothing in it but the run and the state of the scope.
+// commitOf makes a commit of the claim with only the run and the state of the scope.
 func commitOf(c ledger.Claim) *ledger.Commit {
 	return &ledger.Commit{Run: okRun(c), Scope: finding.Scope{LastDue: c.Due, LastOKDue: c.Due, Clock: 5 * time.Minute}}
 }
@@ -97,7 +97,7 @@ func (f *base) register(t testing.TB) {
 	noError(t, err)
 }
 
-// claim claims the n-th firing for node a. What the claim may say of the scope is left out.
+// claim claims the n-th firing for node a. It drops the optional fields State and Before.
 func (f *base) claim(t testing.TB, n int) ledger.Claim {
 	t.Helper()
 	c, err := f.Claim(t.Context(), rule, scope, 0, due(n), "a", lease)
@@ -117,7 +117,7 @@ func (f *base) commit(t testing.TB, n int, notices []ledger.NewNotice, findings 
 	return done
 }
 
-// subscribed makes the type and lets user:1 have it in every warehouse.
+// subscribed makes the type and subscribes user:1 in every warehouse.
 func (f *base) subscribed(t testing.TB) {
 	t.Helper()
 	f.register(t)
@@ -152,7 +152,7 @@ func (f *base) pending(t testing.TB, lane ledger.Lane) []delivery.Delivery {
 	return list
 }
 
-// send marks deliveries as sent with ascending scores from the first one on.
+// send marks deliveries as sent, with ascending scores that begin at first.
 func (f *base) send(t testing.TB, list []delivery.Delivery, epoch string, first int64) {
 	t.Helper()
 	receipts := make([]delivery.Receipt, len(list))

@@ -11,7 +11,7 @@ import (
 )
 
 var catalogueTests = []testCase{
-	{"the number of what has changed grows, and no other", func(t *testing.T, f *fixture) {
+	{"only the number of the changed data grows", func(t *testing.T, f *fixture) {
 		before, err := f.Numbers(t.Context())
 		noError(t, err)
 		noError(t, f.PutType(t.Context(), Ann, repNotice()))
@@ -231,7 +231,7 @@ var bookTests = []testCase{
 	}},
 }
 
-// enters puts an entry and checks whether it was new.
+// enters puts an entry and checks whether the ledger reports it as new.
 func (f *base) enters(t testing.TB, s delivery.Subscriber, added bool) {
 	t.Helper()
 	got, err := f.PutSubscriber(t.Context(), Ann, s)

@@ -9,7 +9,7 @@ import (
 	"tallyman/internal/ledger"
 )
 
-// setBack is by how much the clock goes back in these tests.
+// setBack is how far the clock goes back in these tests.
 const setBack = 10 * time.Minute
 
 // turn sets the ledger's clock back and begins the next term.
@@ -42,7 +42,7 @@ var clockTests = []testCase{
 		}
 		began := start.Add(-setBack)
 		equal(t, ledger.ClockState{Term: ledger.Term{Number: 1, Began: began, Back: setBack}, Machine: began, Seen: began}, f.readClock(t))
-		noError(t, f.SeeTime(t.Context(), was)) // of a node that has not heard of the term
+		noError(t, f.SeeTime(t.Context(), was)) // from a node that does not know the new term
 		equal(t, began, f.readClock(t).Seen)
 	}},
 	{"the latest time that nodes have seen is kept", func(t *testing.T, f *fixture) {
@@ -53,7 +53,7 @@ var clockTests = []testCase{
 		noError(t, f.SeeTime(t.Context(), was))
 		equal(t, start.Add(time.Minute), f.readClock(t).Seen)
 	}},
-	{"what is withheld of the clock is so until it is confirmed", func(t *testing.T, f *fixture) {
+	{"the clock stays withheld until an operator confirms it", func(t *testing.T, f *fixture) {
 		f.clock.Add(2 * time.Hour)
 		was := f.readClock(t)
 		was.Since = start
@@ -74,7 +74,7 @@ var clockTests = []testCase{
 		equal(t, "clock.confirm", list[0].Action)
 		equal(t, "it is right", list[0].Reason)
 	}},
-	{"a firing of a new term runs, whatever was done in the one before", func(t *testing.T, f *fixture) {
+	{"a firing of a new term runs, whatever the previous term did", func(t *testing.T, f *fixture) {
 		f.register(t)
 		f.commit(t, 3, nil)
 		f.turn(t)
@@ -139,13 +139,13 @@ var clockTests = []testCase{
 			equal(t, int64(1), r.Term)
 		}
 	}},
-	{"a firing that was left in the term before is taken up as it was", func(t *testing.T, f *fixture) {
+	{"a firing that was abandoned in the previous term is claimed as it was", func(t *testing.T, f *fixture) {
 		f.register(t)
 		f.claim(t, 3)
 		f.turn(t)
 		_, err := f.Claim(t.Context(), rule, scope, 1, due(1), "b", lease)
 		isError(t, ledger.ErrBusy, err)
-		f.clock.Add(lease) // what was left of it, and no more
+		f.clock.Add(lease) // the rest of the lease
 		left, err := f.Abandoned(t.Context())
 		noError(t, err)
 		equal(t, 1, len(left))
@@ -161,7 +161,7 @@ var clockTests = []testCase{
 		equal(t, due(1), c.Due)
 		equal(t, int64(1), c.Term)
 	}},
-	{"a lease keeps what is left of it, and one that is over stays over", func(t *testing.T, f *fixture) {
+	{"a lease keeps the rest of its time, and an ended lease stays ended", func(t *testing.T, f *fixture) {
 		lane := ledger.Lane{Sink: "inbox", Warehouse: "119240"}
 		over := ledger.Lane{Sink: "inbox", Warehouse: "119241"}
 		for at, l := range map[time.Duration]ledger.Lane{0: over, 2 * lease: lane} {
@@ -213,9 +213,9 @@ var clockTests = []testCase{
 			f.clock.Add(2 * time.Minute)
 		}
 	}},
-	{"a node that goes by another time expires and prunes by that time", func(t *testing.T, f *fixture) {
+	{"a node with a time of its own expires and prunes by that time", func(t *testing.T, f *fixture) {
 		if f.db.OneNode {
-			return // the file is open once; NodeTime of it is held by its own tests
+			return // only one ledger can open the file; tests of sqlite cover NodeTime
 		}
 		f.subscribed(t)
 		n := newNotice("n_1")
@@ -232,7 +232,7 @@ var clockTests = []testCase{
 			equal(t, i == 1, removed > 0)
 		}
 	}},
-	{"a session keeps what is left of its lease, and one that is over stays over", func(t *testing.T, f *fixture) {
+	{"a session keeps the rest of its lease, and an ended one stays ended", func(t *testing.T, f *fixture) {
 		f.begins(t, "dead", start)
 		f.clock.Add(2 * sessionLease)
 		f.begins(t, "late", f.clock.Now())

@@ -142,7 +142,7 @@ var commitTests = []testCase{
 		_, err = f.Claim(t.Context(), rule, scope, 0, due(1), "b", lease)
 		isError(t, ledger.ErrBusy, err)
 
-		f.clock.Add(lease) // the node dies, another goes on where it stood
+		f.clock.Add(lease) // the node dies; another one continues where it stopped
 		b, err := f.other(t).Claim(t.Context(), rule, scope, 0, due(2), "b", lease)
 		noError(t, err)
 		last := commitOf(b)
@@ -208,7 +208,7 @@ var commitTests = []testCase{
 		run.Watermark = values
 		_, err = f.Commit(t.Context(), c, run)
 		noError(t, err)
-		f.commit(t, 2, nil) // nil leaves it
+		f.commit(t, 2, nil) // a nil watermark stays unchanged
 		s, err := f.other(t).Scope(t.Context(), rule, scope)
 		noError(t, err)
 		equalWatermark(t, values, s.Watermark)

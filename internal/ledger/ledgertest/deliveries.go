@@ -69,22 +69,22 @@ var laneTests = []testCase{
 		f.acquires(t, b, "b", false)
 		f.hasLanes(t, b)
 		f.clock.Add(lease / 2)
-		f.acquires(t, f, "a", true) // renews
+		f.acquires(t, f, "a", true) // renewed by the holder
 		f.clock.Add(lease - time.Microsecond)
 		f.acquires(t, b, "b", false)
-		noError(t, b.ReleaseLane(t.Context(), inboxLane, "b")) // not b's
+		noError(t, b.ReleaseLane(t.Context(), inboxLane, "b")) // b does not hold the lane
 		f.acquires(t, b, "b", false)
 		f.clock.Add(time.Microsecond)
 		f.hasLanes(t, b, inboxLane)
 		f.acquires(t, b, "b", true)
-		noError(t, f.ReleaseLane(t.Context(), inboxLane, "a")) // too late
+		noError(t, f.ReleaseLane(t.Context(), inboxLane, "a")) // a does not hold the lane any more
 		f.acquires(t, f, "a", false)
 		noError(t, b.ReleaseLane(t.Context(), inboxLane, "b"))
 		f.acquires(t, f, "a", true)
 		noError(t, f.ReleaseLane(t.Context(), inboxLane, "a"))
 		f.send(t, f.pending(t, inboxLane), "", 1)
 		f.hasLanes(t, b)
-		f.acquires(t, b, "b", true) // an empty lane may be held
+		f.acquires(t, b, "b", true) // a lane without deliveries can be taken
 		noError(t, f.ReleaseLane(t.Context(), ledger.Lane{Sink: "nobody"}, "a"))
 	}},
 }
@@ -164,7 +164,7 @@ func (f *pushChecks) hasCounts(t testing.TB, want map[ledger.DeliveryState]int64
 }
 
 var inboxTests = []testCase{
-	{"of what is sent twice, or after it has failed, the first score stays", func(t *testing.T, f *fixture) {
+	{"a delivery that is sent twice, or after it failed, keeps its first score", func(t *testing.T, f *fixture) {
 		f.subscribed(t)
 		f.commit(t, 1, to([]ledger.Target{inbox}, numbered("n_", 2)...))
 		list := f.pending(t, inboxLane)
@@ -190,21 +190,23 @@ var inboxTests = []testCase{
 		equal(t, one, s)
 
 		two := ledger.IndexState{Epoch: "e2"}
-		isError(t, ledger.ErrFenced, b.BeginEpoch(t.Context(), inboxSink, "e1", two, "b", lease)) // a builds it
+		// Node a rebuilds under a lease in force.
+		isError(t, ledger.ErrFenced, b.BeginEpoch(t.Context(), inboxSink, "e1", two, "b", lease))
 		isError(t, ledger.ErrFenced, f.FinishEpoch(t.Context(), inboxSink, "e0"))
 		noError(t, f.FinishEpoch(t.Context(), inboxSink, "e1"))
 		noError(t, b.BeginEpoch(t.Context(), inboxSink, "e1", two, "b", lease))
 		isError(t, ledger.ErrFenced, f.BeginEpoch(t.Context(), inboxSink, "e1", two, "a", lease))
 		isError(t, ledger.ErrFenced, f.FinishEpoch(t.Context(), inboxSink, "e1"))
-		f.clock.Add(lease) // b died
+		f.clock.Add(lease) // the lease of b runs out
 		noError(t, f.BeginEpoch(t.Context(), inboxSink, "e2", ledger.IndexState{Epoch: "e3"}, "a", lease))
-		noError(t, f.BeginEpoch(t.Context(), inboxSink, "e3", ledger.IndexState{Epoch: "e4"}, "a", lease)) // a begins anew
+		// Node a begins another epoch.
+		noError(t, f.BeginEpoch(t.Context(), inboxSink, "e3", ledger.IndexState{Epoch: "e4"}, "a", lease))
 		noError(t, f.FinishEpoch(t.Context(), inboxSink, "e4"))
 		s, err = f.IndexState(t.Context(), inboxSink)
 		noError(t, err)
 		equal(t, false, s.Building)
 	}},
-	{"receipts of an epoch that is over are not recorded", func(t *testing.T, f *fixture) {
+	{"receipts of an old epoch are not recorded", func(t *testing.T, f *fixture) {
 		f.subscribed(t)
 		f.commit(t, 1, to([]ledger.Target{inbox, {Sink: "gateway"}}, numbered("n_", 2)...))
 		noError(t, f.BeginEpoch(t.Context(), inboxSink, "", ledger.IndexState{Epoch: "e1"}, "a", lease))
@@ -221,13 +223,13 @@ var inboxTests = []testCase{
 		noError(t, err)
 		equal(t, []ledger.ScoredDelivery{{Delivery: list[0], Score: 100}, {Delivery: list[1], Score: 102}}, got)
 	}},
-	{"what was delivered comes back by score, page by page, unless it has expired", func(t *testing.T, f *fixture) {
+	{"sent deliveries are read by score, page by page, unless they have expired", func(t *testing.T, f *fixture) {
 		f.subscribed(t)
 		notices := numbered("n_", 7)
 		notices[3].ExpiresAt = start.Add(time.Hour)
 		f.commit(t, 1, to([]ledger.Target{inbox}, notices...))
 		list := f.pending(t, inboxLane)
-		// Scores beyond 2^53, given against the order of seq.
+		// Scores above 2^53, in another order than seq.
 		var receipts []delivery.Receipt
 		for i, d := range list[:6] {
 			receipts = append(receipts, delivery.Receipt{Seq: d.Seq, Score: 1<<60 - int64(i)})

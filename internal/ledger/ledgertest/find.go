@@ -12,12 +12,12 @@ import (
 	"tallyman/internal/notice"
 )
 
-// aMinute is time enough for a look, whatever else the machine does.
+// aMinute returns a deadline that is long enough for a search on a busy machine.
 func aMinute() time.Time { return time.Now().Add(time.Minute) }
 
 func findFindings(t *testing.T, f *fixture) {
 	f.subscribed(t)
-	many := make([]string, ledger.LookedAt) // so that one look is not enough
+	many := make([]string, ledger.LookedAt) // more than one step reads
 	for i := range many {
 		many[i] = fmt.Sprintf(`["C-%05d"]`, i)
 	}
@@ -55,7 +55,8 @@ func findFindings(t *testing.T, f *fixture) {
 		{ledger.TextFilter{Spellings: []string{"a-02", "A-02"}}, `119240[119240,"A-02"]`, true},
 		{ledger.TextFilter{Spellings: []string{"none"}}, "", true},
 		{ledger.TextFilter{Spellings: []string{"A-01"}, Keys: []string{`["A-01"]`}}, `119240["A-01"] 119240["order"] 119241["A-011"]`, true},
-		{ledger.TextFilter{Spellings: []string{"A-01"}, Keys: []string{`["A-01"]`}, Until: time.Now()}, `119240["A-01"]`, false}, // a whole key needs no look at all
+		// A whole key is found without a step.
+		{ledger.TextFilter{Spellings: []string{"A-01"}, Keys: []string{`["A-01"]`}, Until: time.Now()}, `119240["A-01"]`, false},
 		{ledger.TextFilter{Spellings: []string{"A-01"}, Keys: []string{`["A-01"]`}, Warehouses: []string{"119241"}, Until: time.Now()}, "", false},
 	} {
 		c.filter.Limit = 10
@@ -74,7 +75,7 @@ func findFindings(t *testing.T, f *fixture) {
 func findItems(t *testing.T, f *fixture) {
 	f.begin(t, "", "e1")
 	var list []item.Record
-	for _, id := range numberedIDs("i_", ledger.LookedAt+5) { // one look is not enough
+	for _, id := range numberedIDs("i_", ledger.LookedAt+5) { // more than one step reads
 		one := newItem(id)
 		one.DedupeKey, one.Subject, one.Payload = "", "", []byte(`{}`)
 		list = append(list, one)
@@ -96,7 +97,8 @@ func findItems(t *testing.T, f *fixture) {
 		{ledger.TextFilter{Spellings: []string{"SO-77"}, Warehouses: []string{"119241"}, Limit: 10}, []string{"i_00001"}, true},
 		{ledger.TextFilter{Spellings: []string{"SO-77"}, Warehouses: []string{}, Limit: 10}, nil, true},
 		{ledger.TextFilter{Spellings: []string{"none"}, Limit: 10}, nil, true},
-		{ledger.TextFilter{Spellings: []string{"SO-77"}, Limit: 10, Until: time.Now()}, []string{"i_00000"}, false}, // a whole key needs no look at all
+		// A whole key is found without a step.
+		{ledger.TextFilter{Spellings: []string{"SO-77"}, Limit: 10, Until: time.Now()}, []string{"i_00000"}, false},
 	} {
 		if c.filter.Until.IsZero() {
 			c.filter.Until = aMinute()

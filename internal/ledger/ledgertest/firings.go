@@ -113,7 +113,7 @@ var firingTests = []testCase{
 		noError(t, err)
 		isError(t, ledger.ErrFenced, f.Renew(t.Context(), c, lease))
 	}},
-	{"a released firing is free at once, and its claim is worth nothing", func(t *testing.T, f *fixture) {
+	{"a released firing is free at once, and its claim is void", func(t *testing.T, f *fixture) {
 		f.register(t)
 		c := f.claim(t, 1)
 		noError(t, f.Release(t.Context(), c))
@@ -224,7 +224,7 @@ var firingTests = []testCase{
 }
 
 var removalTests = []testCase{
-	{"a removed rule is known with where its resolutions go, as its last run said", func(t *testing.T, f *fixture) {
+	{"a removed rule is listed with the targets of its resolutions, from its last run", func(t *testing.T, f *fixture) {
 		f.register(t)
 		_, err := f.Register(t.Context(), "other", "", 0, start)
 		noError(t, err)
@@ -256,16 +256,16 @@ var removalTests = []testCase{
 		f.hasFindings(t)
 		equal(t, []string{"n_a", "n_b", "n_a resolved", "n_b resolved"}, ids(f.pending(t, inboxLane)))
 	}},
-	{"a portion that is not as it was read changes nothing", func(t *testing.T, f *fixture) {
+	{"a portion of findings that have changed since they were read changes nothing", func(t *testing.T, f *fixture) {
 		f.subscribed(t)
 		f.commit(t, 1, to([]ledger.Target{inbox}, newNotice("n_a"), newNotice("n_b")), insert("a", "b")...)
 		unread := portion(1, "a", "b")
-		f.commit(t, 2, nil) // a run came after it was read
+		f.commit(t, 2, nil) // a run after the findings were read
 		f.refuses(t, unread)
 		f.refuses(t, portion(2, "a", "other"))
 		f.hasFindings(t, firing("a"), firing("b"))
 		f.forgets(t, portion(2, "a"))
-		f.refuses(t, portion(2, "a")) // as another node that read it, too
+		f.refuses(t, portion(2, "a")) // another node with the same old findings
 		last := portion(2)
 		last.Last = true
 		f.forgets(t, last)
@@ -282,7 +282,7 @@ var removalTests = []testCase{
 }
 
 var removalPushTests = []testCase{
-	{"of a removed rule what waits unless it is resolved is canceled, and the rest goes out", func(t *testing.T, f *fixture) {
+	{"of a removed rule, deliveries with `unless: resolved` are canceled, and the others go out", func(t *testing.T, f *fixture) {
 		f.register(t)
 		f.commit(t, 1, to([]ledger.Target{delayed(time.Minute, delivery.UnlessResolved)}, ofKey("a", 0)), insert("a")...)
 		f.commit(t, 2, to([]ledger.Target{delayed(time.Minute, "")}, ofKey("b", 0)), insert("b")...)
@@ -318,7 +318,7 @@ var removalPushTests = []testCase{
 					return err
 				}
 			}
-			return errors.New("it is never closed")
+			return errors.New("the rule is never closed")
 		})
 		equal(t, 2*many, len(f.pending(t, inboxLane)))
 		f.hasRemoved(t, nil)
@@ -333,7 +333,8 @@ func keysOf(states []finding.State) []string {
 	return keys
 }
 
-// portion closes the findings of these keys, whose notices insert names, after the n-th run.
+// portion makes a portion that closes the findings with these keys after the n-th run. Their notices are those that
+// insert names.
 func portion(n int, keys ...string) *ledger.ForgetPortion {
 	p := &ledger.ForgetPortion{Rule: rule, Scope: scope, LastDue: due(n), Keys: keys}
 	for _, key := range keys {
@@ -359,7 +360,7 @@ func (f *base) refuses(t testing.TB, p *ledger.ForgetPortion) {
 	isError(t, ledger.ErrFenced, err)
 }
 
-// commitBack commits the n-th run of a rule whose resolutions go there.
+// commitBack commits the n-th run of a rule whose resolutions go to back.
 func (f *base) commitBack(t testing.TB, n int, back []ledger.Target) {
 	t.Helper()
 	c := f.claim(t, n)
@@ -385,7 +386,7 @@ func (f *base) hasRemoved(t testing.TB, want []ledger.RemovedScope, known ...str
 	equal(t, want, f.removed(t, known))
 }
 
-// forget closes all that is not known, without a word, and returns how many rules and scopes went.
+// forget closes all rules and scopes that are not in known, without resolutions, and returns how many.
 func (f *base) forget(t testing.TB, known ...string) int {
 	t.Helper()
 	removed := f.removed(t, known)

@@ -37,7 +37,7 @@ var historyTests = []testCase{
 		_, err = f.Finding(t.Context(), rule, "elsewhere", "k1")
 		isError(t, ledger.ErrNotFound, err)
 	}},
-	{"a trace has every notice of the key, the latest first, and how its deliveries stand", func(t *testing.T, f *fixture) {
+	{"a trace has every notice of the key, the latest first, with the states of its deliveries", func(t *testing.T, f *fixture) {
 		f.subscribed(t)
 		gateway := ledger.Target{Sink: "gateway"}
 		n := traced("n_1", 1)
@@ -103,7 +103,7 @@ var historyTests = []testCase{
 		f.forget(t)
 		_, err = f.LastPlan(t.Context(), rule, scope)
 		isError(t, ledger.ErrNotFound, err)
-		f.hasPlan(t, elsewhere) // it was never registered
+		f.hasPlan(t, elsewhere) // a plan without a registered rule
 	}},
 }
 
@@ -135,7 +135,8 @@ var shadowTests = []testCase{
 		equal(t, ledger.CommitResult{Deliveries: 1, Lanes: []ledger.Lane{inboxLane}}, done)
 		equal(t, shadow.Recipients, f.pending(t, inboxLane)[0].Recipients)
 
-		// What takes it back goes there, however the rule delivers by now, and what was not told there does not.
+		// A resolution goes to the sinks of its firing notice, even if the rule now delivers elsewhere. It does not
+		// go to sinks that did not get that notice.
 		f.send(t, f.pending(t, inboxLane), "", 1)
 		back := to([]ledger.Target{inbox, {Sink: "queue"}}, newNotice("n_2"))[0]
 		back.After = "n_1"
@@ -150,7 +151,7 @@ var shadowTests = []testCase{
 	}},
 }
 
-// traced is a notice of one finding that was made in the n-th firing.
+// traced makes a notice of one finding, created in the n-th firing.
 func traced(id string, n int, change ...func(*notice.Notice)) *notice.Notice {
 	note := newNotice(id)
 	note.Key, note.CreatedAt = `["A"]`, due(n)
@@ -228,12 +229,13 @@ var overviewTests = []testCase{
 		far := newNotice("n_far")
 		far.Warehouse = "119241"
 		told, near, waits, gone := firing("far"), firing("near"), firing("waits"), firing("gone")
-		near.NoticeID = "n_silenced" // which was not made
+		near.NoticeID = "n_silenced" // a notice that was not made
 		waits.Phase, waits.NoticeID = finding.Pending, ""
 		f.commit(t, 1, to(nil, far, newNotice("n_gone")), inserted(told, near, waits, gone)...)
 		f.counts(t, ledger.FindingCount{Warehouse: "119240", Firing: 2, Pending: 1}, ledger.FindingCount{Warehouse: "119241", Firing: 1})
 
-		// What changes without a notice stays where it is; what is told anew goes with its notice.
+		// A finding that changes without a notice keeps its warehouse; a new notice brings the warehouse of that
+		// notice.
 		told.SinceClock++
 		near.NoticeID, waits.Phase, waits.NoticeID = "n_near", finding.Firing, "n_waits"
 		nearer, moved := newNotice("n_near"), newNotice("n_waits")

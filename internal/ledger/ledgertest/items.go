@@ -19,7 +19,7 @@ const (
 	queueTwin = queue + ledger.TestTwin
 )
 
-// newItem is the record of an item that nobody has seen yet.
+// newItem makes the record of a new item.
 func newItem(id string) item.Record {
 	return item.Record{
 		New: item.New{
@@ -29,7 +29,7 @@ func newItem(id string) item.Record {
 	}
 }
 
-// delayedItem is one that is ready after an hour.
+// delayedItem makes an item that is ready after an hour.
 func delayedItem(id string) item.Record {
 	r := newItem(id)
 	r.Delay, r.State = time.Hour, item.Delayed
@@ -37,14 +37,14 @@ func delayedItem(id string) item.Record {
 	return r
 }
 
-// windowItem is one whose dedupe key is held for so long.
+// windowItem makes an item whose dedupe key is held for the window.
 func windowItem(id string, window time.Duration) item.Record {
 	r := newItem(id)
 	r.Bucket, r.Until = "w:"+id, start.Add(window)
 	return r
 }
 
-// push pushes items that are new and returns them with their numbers.
+// push pushes new items and returns them with their numbers.
 func (f *itemChecks) push(t testing.TB, items ...item.Record) []item.Record {
 	t.Helper()
 	known, err := f.PushItems(t.Context(), queue, items)
@@ -61,7 +61,7 @@ func (f *itemChecks) push(t testing.TB, items ...item.Record) []item.Record {
 	return out
 }
 
-// pushed pushes items of the ids.
+// pushed pushes items with the ids.
 func (f *itemChecks) pushed(t testing.TB, ids ...string) []item.Record {
 	t.Helper()
 	items := make([]item.Record, len(ids))
@@ -71,13 +71,13 @@ func (f *itemChecks) pushed(t testing.TB, ids ...string) []item.Record {
 	return f.push(t, items...)
 }
 
-// begin makes the epoch the recorded one.
+// begin records the epoch.
 func (f *itemChecks) begin(t testing.TB, prev, epoch string) {
 	t.Helper()
 	noError(t, f.BeginEpoch(t.Context(), queue, prev, ledger.IndexState{Epoch: epoch}, "a", 0))
 }
 
-// move is the n-th move of an item, which changes r as the ledger is to keep it.
+// move makes the n-th move of an item. It changes r to the state that the ledger must have afterwards.
 func move(r *item.Record, n int64, to item.State) item.Move {
 	at := start.Add(time.Duration(n) * time.Second)
 	m := item.Move{Seq: r.Seq, N: n, At: at, From: r.State, To: to, By: "w-1", Node: "a"}
@@ -118,7 +118,7 @@ func (f *itemChecks) finish(t testing.TB, position int64, to item.State, items .
 	return items
 }
 
-// hasUnfinished wants those items, as they stand.
+// hasUnfinished checks that exactly these items are unfinished, in these states.
 func (f *itemChecks) hasUnfinished(t testing.TB, want ...item.Record) {
 	t.Helper()
 	got, err := f.UnfinishedItems(t.Context(), queue, 0, 1000)
@@ -134,7 +134,7 @@ func itemIDs(list []item.Record) []string {
 	return out
 }
 
-// numberedIDs are n ids of items.
+// numberedIDs returns n ids of items.
 func numberedIDs(prefix string, n int) []string {
 	out := make([]string, n)
 	for i := range out {
@@ -156,7 +156,7 @@ var itemPushTests = []testCase{
 		const many = 200
 		items := make([]item.Record, many)
 		for i := range items {
-			items[i] = delayedItem(fmt.Sprintf("i_%d", (i*37)%many)) // neighbours are not in the order of ids
+			items[i] = delayedItem(fmt.Sprintf("i_%d", (i*37)%many)) // not in the order of ids
 			items[i].Until, items[i].Moves, items[i].Attempt = start.Add(time.Minute), int64(i)<<40, i
 			items[i].Failures, items[i].Suspends, items[i].Assignee = i%5, i%3, "w-1"
 		}
@@ -253,9 +253,9 @@ var itemPushTests = []testCase{
 		f.push(t, long)
 		got, err := f.UnfinishedItems(t.Context(), queue, 0, 10)
 		noError(t, err)
-		equal(t, true, bytes.Equal(long.Payload, got[0].Payload)) // a comparison that shows them is slow
+		equal(t, true, bytes.Equal(long.Payload, got[0].Payload)) // equal would format the payloads, which is slow
 	}},
-	{"of those who push the same items at once one is told that they are new", func(t *testing.T, f *fixture) {
+	{"of pushes of the same items at once, one learns that they are new", func(t *testing.T, f *fixture) {
 		const rounds, each = 8, 30
 		var mu sync.Mutex
 		fresh := map[string]int{}
@@ -267,7 +267,7 @@ var itemPushTests = []testCase{
 				for i, id := range ids {
 					items[i] = newItem(id)
 				}
-				if node == "node1" || node == "node3" { // the other way round: nobody may wait in a circle
+				if node == "node1" || node == "node3" { // in reverse order; the nodes must not deadlock
 					slices.Reverse(items)
 				}
 				known, err := l.PushItems(ctx, queue, items)

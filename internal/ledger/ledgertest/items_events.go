@@ -19,18 +19,18 @@ import (
 	"tallyman/rules/catalog"
 )
 
-// told are all events to the push channel.
+// told sends all events to the push channel.
 var told = &item.Events{
 	Sink: gateway, Strategy: delivery.Strategy{Kind: delivery.Important, Until: delivery.UntilSent},
 	On: []item.Event{item.EventReadyAgain, item.EventAssigned, item.EventDead, item.EventDone, item.EventRemoved},
 }
 
-// telling makes an entry of which the push channel is told.
+// telling makes an entry of moves whose events go to the push channel.
 func telling(position int64, moves ...item.Move) item.Moves {
 	return item.Moves{Position: position, List: moves, Events: told}
 }
 
-// eventsOf are the events of claims, as "i_1 dead".
+// eventsOf returns the events of claims, as "i_1 dead".
 func eventsOf(c delivery.Claims) []string {
 	out := []string{}
 	for i := range c.List {
@@ -40,7 +40,7 @@ func eventsOf(c delivery.Claims) []string {
 	return out
 }
 
-// step is the next move of an item.
+// step makes the next move of an item.
 func step(r *item.Record, to item.State) item.Move { return move(r, r.Moves+1, to) }
 
 var itemEventTests = []testCase{
@@ -91,11 +91,11 @@ var itemEventTests = []testCase{
 		noError(t, err)
 		equal(t, 0, len(counts))
 	}},
-	{"each move is the event that it is, of what the queue tells", func(t *testing.T, f *fixture) {
+	{"each move makes the event that it means, if the queue sends that event", func(t *testing.T, f *fixture) {
 		f.begin(t, "", "e1")
 		items := f.pushed(t, "i_1", "i_2")
 		a, b := &items[0], &items[1]
-		back := func(r *item.Record) item.Move { // to its place in its level
+		back := func(r *item.Record) item.Move { // back to its place in its level
 			m := step(r, item.Ready)
 			m.Assignee = ""
 			r.Assignee = ""
@@ -149,7 +149,7 @@ var itemEventTests = []testCase{
 		f.clock.Add(time.Minute)
 		equal(t, []string{"i_1 dead", "i_1 assigned", "i_1 done"}, f.sendsEvents(t, gateway))
 	}},
-	{"an event comes once, whoever applies its move again", func(t *testing.T, f *fixture) {
+	{"an event comes once, even if its move is applied again", func(t *testing.T, f *fixture) {
 		f.begin(t, "", "e1")
 		items := f.pushed(t, "i_1")
 		one := telling(1, step(&items[0], item.Dead))
@@ -159,7 +159,7 @@ var itemEventTests = []testCase{
 		}
 		f.hasGateway(t, map[ledger.DeliveryState]int64{ledger.DeliveryPending: 2})
 	}},
-	{"what is fenced, and what changes nothing, is no event", func(t *testing.T, f *fixture) {
+	{"fenced moves, and moves that change nothing, are no events", func(t *testing.T, f *fixture) {
 		items := f.pushed(t, "i_1", "i_2")
 		f.begin(t, "", "e1")
 		f.begin(t, "e1", "e2")
@@ -201,7 +201,7 @@ var itemEventTests = []testCase{
 		noError(t, err)
 		equal(t, 0, len(counts))
 	}},
-	{"nodes that drain and deliver at once tell each event once and in order", func(t *testing.T, f *fixture) {
+	{"nodes that drain and deliver at once send each event once and in order", func(t *testing.T, f *fixture) {
 		const items, rounds = 3, 15
 		f.begin(t, "", "e1")
 		var ids []string
@@ -306,7 +306,7 @@ var itemEventTests = []testCase{
 	}},
 }
 
-// sendsEvents sends whatever the channel has, and returns the events in their order.
+// sendsEvents sends all due deliveries of the channel, and returns their events in order.
 func (f *pushChecks) sendsEvents(t testing.TB, sink string) []string {
 	t.Helper()
 	var out []string
@@ -317,7 +317,7 @@ func (f *pushChecks) sendsEvents(t testing.TB, sink string) []string {
 	return out
 }
 
-// finishIn applies a move in the epoch of which nobody is told.
+// finishIn applies a move without events in the epoch.
 func (f *itemChecks) finishIn(t testing.TB, epoch string, position int64, m item.Move) {
 	t.Helper()
 	noError(t, f.ApplyMoves(t.Context(), queue, epoch, []item.Moves{{Position: position, List: []item.Move{m}}}))

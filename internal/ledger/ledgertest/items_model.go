@@ -14,7 +14,7 @@ import (
 	"tallyman/internal/ledger"
 )
 
-// itemModel is what a ledger should do with the items of one queue, written as plainly as can be.
+// itemModel is a simple model of what a ledger must do with the items of one queue.
 type itemModel struct {
 	items    []*modelItem // in the order of Seq
 	epoch    string
@@ -25,10 +25,10 @@ type itemModel struct {
 type modelItem struct {
 	item.Record
 	trace    []item.Move
-	requests []string // by which its lives were begun, where that is known
+	requests []string // requests that began its lives, where known
 }
 
-// checkItems walks pushes and moves at random, on the ledger and on the model.
+// checkItems makes random pushes and moves on the ledger and on the model, and compares the two.
 func checkItems(t *testing.T, f *fixture) {
 	t.Helper()
 	round := 0
@@ -48,11 +48,11 @@ type itemMachine struct {
 	queue  string
 	model  itemModel
 	epochs int
-	old    string // the epoch before
+	old    string // previous epoch
 	sent   []item.Moves
 }
 
-// Push pushes a few items, of which some were pushed before or come twice.
+// Push pushes a few items. Some of them were pushed before, or come twice in the call.
 func (m *itemMachine) Push(t *rapid.T) {
 	records := rapid.SliceOfN(rapid.Custom(m.record), 1, 5).Draw(t, "items")
 	known, err := m.f.PushItems(m.t.Context(), m.queue, records)
@@ -61,7 +61,8 @@ func (m *itemMachine) Push(t *rapid.T) {
 		was := m.byID(r.ID)
 		want := item.PushAnswer{New: true, State: r.State, Seq: known[i].Seq, Warehouse: r.Warehouse}
 		one := &modelItem{Record: r}
-		again := r.Again && !slices.ContainsFunc(records[:i], func(before item.Record) bool { return before.ID == r.ID }) // the first one counts
+		// Only the first one of an id counts.
+		again := r.Again && !slices.ContainsFunc(records[:i], func(before item.Record) bool { return before.ID == r.ID })
 		one.Again, one.Request = false, ""
 		begins := pushOf(&r)
 		if again && r.Request != "" {
@@ -124,7 +125,7 @@ func (m *itemMachine) record(t *rapid.T) item.Record {
 	return r
 }
 
-// Apply applies entries that follow, behind some that were applied before.
+// Apply applies new entries, and before them some that were applied already.
 func (m *itemMachine) Apply(t *rapid.T) {
 	entries := m.sent[max(0, len(m.sent)-rapid.IntRange(0, 3).Draw(t, "repeated")):]
 	entries = slices.Clone(entries)
@@ -141,7 +142,7 @@ func (m *itemMachine) Apply(t *rapid.T) {
 	must(t, m.f.ApplyMoves(m.t.Context(), m.queue, m.model.epoch, entries), nil)
 }
 
-// step moves an item of the model.
+// step makes a move of an item in the model.
 func (m *itemMachine) step(t *rapid.T, i *modelItem) item.Move {
 	to := rapid.SampledFrom([]item.State{
 		item.Ready, item.Leased, item.Leased, item.Delayed, item.Suspended, item.Stored, item.Dead, item.Done, item.Removed,
@@ -155,7 +156,7 @@ func (m *itemMachine) step(t *rapid.T, i *modelItem) item.Move {
 	return mv
 }
 
-// revise gives the move a revision, with the payload of some item or of none.
+// revise gives the move a revision, with the payload of another item or none.
 func (m *itemMachine) revise(t *rapid.T, i *modelItem, mv *item.Move) {
 	r := item.Revision{Priority: rapid.IntRange(1, 5).Draw(t, "priority"), Later: mv.To == item.Leased}
 	r.Order = rapid.SampledFrom([]item.ServiceOrder{{}, {Given: true, Thousandths: -5}}).Draw(t, "order")
@@ -174,13 +175,13 @@ func (m *itemMachine) revise(t *rapid.T, i *modelItem, mv *item.Move) {
 	}
 }
 
-// ApplyOld applies moves of an epoch that is over.
+// ApplyOld applies moves of an earlier epoch.
 func (m *itemMachine) ApplyOld(t *rapid.T) {
 	err := m.f.ApplyMoves(m.t.Context(), m.queue, m.old, []item.Moves{{Position: 1 << 40}})
 	must(t, err, ledger.ErrFenced)
 }
 
-// NewEpoch begins another one.
+// NewEpoch begins another epoch.
 func (m *itemMachine) NewEpoch(t *rapid.T) {
 	m.epochs++
 	next := fmt.Sprintf("e%d", m.epochs)
@@ -212,14 +213,15 @@ func (m *itemMachine) Wait(t *rapid.T) {
 	m.f.clock.Add(time.Duration(rapid.IntRange(1, 90).Draw(t, "seconds")) * time.Second)
 }
 
-// Check compares now and then: what went wrong stays wrong, and asking costs more than the steps do.
+// Check compares only now and then, because a comparison costs more than the steps do. A difference stays, so it is
+// found later.
 func (m *itemMachine) Check(t *rapid.T) {
 	if rapid.IntRange(0, 3).Draw(t, "look") == 0 {
 		m.compare(t)
 	}
 }
 
-// compare compares all that can be asked.
+// compare compares all that the ledger can be asked.
 func (m *itemMachine) compare(t *rapid.T) {
 	ctx := m.t.Context()
 	position, err := m.f.AppliedMoves(ctx, m.queue, m.model.epoch)

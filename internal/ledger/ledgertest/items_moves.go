@@ -15,7 +15,7 @@ var itemMoveTests = []testCase{
 	{"items stand as their last moves say", func(t *testing.T, f *fixture) {
 		f.begin(t, "", "e1")
 		items := f.pushed(t, "i_1", "i_2", "i_3", "i_4", "i_5")
-		items[0].Attempt = 1 << 40 // many losses of Redis have made it so
+		items[0].Attempt = 1 << 40 // as after many losses of Redis
 		first := item.Moves{Position: 1, List: []item.Move{move(&items[0], 1, item.Leased), move(&items[1], 1, item.Leased)}}
 		second := item.Moves{Position: 2, List: []item.Move{
 			move(&items[2], 1, item.Leased), move(&items[0], 2, item.Suspended), move(&items[3], 1, item.Ready),
@@ -160,7 +160,7 @@ var itemMoveTests = []testCase{
 			equal(t, []int64{0, 1, 2}, moveNumbers(trace))
 		}
 	}},
-	{"a new epoch lets no move of the one before in behind it", func(t *testing.T, f *fixture) {
+	{"after a new epoch, no move of the previous one is applied", func(t *testing.T, f *fixture) {
 		f.begin(t, "", "e1")
 		const count = 60
 		items := f.pushed(t, numberedIDs("i_", count)...)
@@ -255,10 +255,10 @@ var itemPruneTests = []testCase{
 	}},
 }
 
-// ItemTables are those of which PruneAllItems leaves nothing. Moves may go with their day.
+// ItemTables returns the tables that PruneAllItems empties. Moves may go with their day.
 func ItemTables() []string { return []string{"items", "open_items", "ended_early"} }
 
-// PruneAllItems pushes items, ends each in another way, and prunes them, by a ledger that has the server's clock.
+// PruneAllItems pushes items, ends each in another way, and prunes them, on a ledger with the server's clock.
 func PruneAllItems(t testing.TB, l ledger.Ledger) {
 	t.Helper()
 	f := (&base{Ledger: l}).fixture()
@@ -277,7 +277,7 @@ func (f *itemChecks) prunes(t testing.TB, before time.Time, want int64) {
 	equal(t, want, n)
 }
 
-// hasIDs wants the queue to have those items of those that the test has pushed, ended or not.
+// hasIDs checks that, of the items that the test pushed, the queue has exactly these, ended or not.
 func (f *itemChecks) hasIDs(t testing.TB, want ...string) {
 	t.Helper()
 	open, err := f.UnfinishedItems(t.Context(), queue, 0, 1000)

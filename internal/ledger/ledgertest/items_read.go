@@ -79,7 +79,7 @@ var itemReadTests = []testCase{
 		noError(t, err)
 		equal(t, 0, len(list))
 	}},
-	{"items are found by what they were made of while they are unfinished", func(t *testing.T, f *fixture) {
+	{"unfinished items are found by their subject", func(t *testing.T, f *fixture) {
 		f.begin(t, "", "e1")
 		records := []item.Record{newItem("i_1"), newItem("i_2"), newItem("i_3"), newItem("i_4")}
 		for i := range records {
@@ -112,7 +112,7 @@ var itemReadTests = []testCase{
 		f.hasKey(t, "order 9", nil, 0, 10)
 		f.hasKey(t, "", nil, 0, 10)
 	}},
-	{"keys are held by what is done while their windows are open", func(t *testing.T, f *fixture) {
+	{"done items hold their keys while their windows are open", func(t *testing.T, f *fixture) {
 		f.begin(t, "", "e1")
 		items := f.push(t, newItem("until done"), windowItem("longer", 2*time.Hour), windowItem("short", time.Minute),
 			windowItem("long", time.Hour), windowItem("open", time.Hour), windowItem("removed", time.Hour), windowItem("refused", time.Hour))
@@ -149,7 +149,8 @@ var itemReadTests = []testCase{
 		change("user:bo", item.SettingsChange{Set: item.LiveSettings{Lease: new(time.Hour), SuspendSteps: []time.Duration{}, At: later}})
 		want := item.LiveSettings{Lease: new(time.Hour), MaxAttempts: new(item.NoLimit), SuspendSteps: []time.Duration{}, By: "user:bo", At: later}
 		f.hasSettings(t, queue, want)
-		change("user:ann", item.SettingsChange{Set: item.LiveSettings{Lease: new(time.Hour), At: later.Add(time.Hour)}}) // nothing new
+		// changes nothing
+		change("user:ann", item.SettingsChange{Set: item.LiveSettings{Lease: new(time.Hour), At: later.Add(time.Hour)}})
 		f.hasSettings(t, queue, want)
 		equal(t, before+2, number())
 		change("user:ann", item.SettingsChange{Set: item.LiveSettings{At: later}, Reset: item.SettingNames()})

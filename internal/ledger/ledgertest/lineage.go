@@ -15,7 +15,7 @@ var lineageTests = []testCase{
 	{"a branch that the ledger does not know, or knows at an earlier number, is forked", testForkedBranch},
 	{"branches are kept for 400 days beyond the retention", testBranchesArePruned},
 	{"a restore is recorded with its time", testRestoreIsRecorded},
-	{"origins are those of the deliveries that are there", testOrigins},
+	{"origins are returned for existing deliveries only", testOrigins},
 	{"withheld items are dead until somebody decides", testWithheldItems},
 	{"withheld items are listed by warehouse and in pages", testWithheldPages},
 }
@@ -50,7 +50,7 @@ func testForkedBranch(t *testing.T, f *fixture) {
 			t.Fatal(err)
 		}
 	}
-	for _, number := range []int64{2, 5} { // a copy that knows less; a number that another process of the name has reached
+	for _, number := range []int64{2, 5} { // an older copy; a number that another process with the name has reached
 		if err := f.GrowBranch(t.Context(), "b", number); !errors.Is(err, ledger.ErrForked) {
 			t.Errorf("the branch at 3 grew to %d: %v", number, err)
 		}
@@ -127,11 +127,11 @@ func testWithheldItems(t *testing.T, f *fixture) {
 	f.apply(t, 1, move(&items[1], 1, item.Leased), move(&items[2], 1, item.Leased), move(&items[2], 2, item.Done))
 	at := start.Add(time.Minute)
 	var list []item.Withheld
-	for _, i := range []int{0, 1, 2} { // of which the last one has ended
+	for _, i := range []int{0, 1, 2} { // the last one has ended
 		list = append(list, item.Withheld{Seq: items[i].Seq, At: at, Node: "b", Note: "ended since"})
 	}
 	list = append(list, item.Withheld{Seq: items[4].Seq + 1000, At: at})
-	for range 2 { // repeated, it changes nothing
+	for range 2 { // a repeated call changes nothing
 		noError(t, f.WithholdItems(t.Context(), queue, list))
 		got, next, err := f.WithheldItems(t.Context(), queue, nil, 0, 10)
 		noError(t, err)
@@ -148,7 +148,7 @@ func testWithheldItems(t *testing.T, f *fixture) {
 	equal(t, 3, len(trace))
 
 	items[1].Moves, items[1].State = 2, item.Dead
-	f.apply(t, 2, move(&items[1], 3, item.Removed)) // an operator ends one, and has the other run again
+	f.apply(t, 2, move(&items[1], 3, item.Removed)) // an operator ends one and lets the other run again
 	f.withholds(t, map[string]int64{queue: 1})
 	items[0].Moves, items[0].State = 1, item.Dead
 	f.apply(t, 3, move(&items[0], 1001, item.Ready))
@@ -156,7 +156,7 @@ func testWithheldItems(t *testing.T, f *fixture) {
 	_, err = f.Prune(t.Context(), start.Add(-time.Hour), 1)
 	noError(t, err)
 
-	m := move(&items[0], 1002, item.Dead) // one that died of its attempts is not withheld
+	m := move(&items[0], 1002, item.Dead) // an item that died after its attempts is not withheld
 	f.apply(t, 4, m)
 	f.withholds(t, map[string]int64{})
 	noError(t, f.WithholdItems(t.Context(), "unknown", list))

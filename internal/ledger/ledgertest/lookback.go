@@ -80,13 +80,13 @@ var lookBackTests = []testCase{
 // mark is a watermark of one column.
 func mark(n int64) []row.Value { return []row.Value{row.IntOf(n)} }
 
-// portionOf is a portion of so many rows.
+// portionOf makes a portion with that many rows.
 func portionOf(n, position int64, rows int) ledger.SeenRows {
 	hashes := bytes.Repeat([]byte{byte(n & 0xff), 0xff, 0}, rows*ledger.SeenHash/3+1)[:rows*ledger.SeenHash]
 	return ledger.SeenRows{N: n, At: start.Add(time.Duration(n) * time.Second), Position: mark(position), Identity: "id", Hashes: hashes}
 }
 
-// looksBack commits a firing with the change of its memory.
+// looksBack commits a firing that changes the memory.
 func (f *base) looksBack(t testing.TB, n int, change *ledger.LookBackChange) {
 	t.Helper()
 	c := f.claim(t, n)
@@ -107,7 +107,7 @@ func (f *base) remembers(t testing.TB, want ledger.LookBack) {
 	for i := range want.Seen {
 		equalWatermark(t, want.Seen[i].Position, got.Seen[i].Position)
 		a, b := want.Seen[i], got.Seen[i]
-		if !bytes.Equal(a.Hashes, b.Hashes) { // which equal would take for lists of numbers, a million of them
+		if !bytes.Equal(a.Hashes, b.Hashes) { // equal would compare them as lists of a million numbers
 			t.Fatalf("portion %d: other hashes came back, %d bytes instead of %d", a.N, len(b.Hashes), len(a.Hashes))
 		}
 		a.Position, b.Position, a.Hashes, b.Hashes = nil, nil, nil, nil

@@ -56,7 +56,7 @@ var markTests = []testCase{
 			f.hasMarks(t, m.Notice)
 		}
 	}},
-	{"a mark cancels what it makes needless, and that alone", func(t *testing.T, f *fixture) {
+	{"a mark cancels only the deliveries that it makes needless", func(t *testing.T, f *fixture) {
 		f.subscribed(t)
 		var targets []ledger.Target
 		for name, unless := range map[string]delivery.Unless{
@@ -78,7 +78,7 @@ var markTests = []testCase{
 		f.canceledBecause(t, "read", map[string]string{"n_1": "read by user:1", "n_2": "acked by user:1"})
 		f.canceledBecause(t, "acked", map[string]string{"n_2": "acked by user:1"})
 	}},
-	{"who reads a notice does so for themselves, and who acks it for all", func(t *testing.T, f *fixture) {
+	{"a read counts for the user alone, and an ack counts for all", func(t *testing.T, f *fixture) {
 		f.subscribed(t)
 		f.subscribe(t, ledger.Subscription{Type: "REP_NOTICE", Warehouse: "*", Subscriber: "role:keeper"}, ledger.Subscription{Type: "REP_NOTICE", Warehouse: "*", Subscriber: "user:2"})
 		each := func(u delivery.Unless) ledger.Target {
@@ -95,7 +95,7 @@ var markTests = []testCase{
 		equal(t, 4, n) // n_1 to the role, n_2 to user:2, n_3 to the role and to user:2
 		f.commit(t, 2, to([]ledger.Target{each(delivery.UnlessRead), inbox}, newNotice("n_4")))
 		f.reads(t, readAll("user:1", 9, 1, "user:1"))
-		f.send(t, f.pending(t, inboxLane), "", 4) // read before the ledger knew its score
+		f.send(t, f.pending(t, inboxLane), "", 4) // the user read the notice before the ledger knew its score
 		f.clock.Add(time.Minute)
 		hasOpen := func(sink string, want ...string) {
 			t.Helper()
@@ -109,7 +109,7 @@ var markTests = []testCase{
 		hasOpen("eachread", "n_4 role:keeper", "n_4 user:2")
 		hasOpen("eachacked", "n_1 role:keeper", "n_1 user:1", "n_1 user:2", "n_3 role:keeper", "n_3 user:1", "n_3 user:2")
 	}},
-	{"what a mark cancels makes room for the next of the finding", func(t *testing.T, f *fixture) {
+	{"a delivery that a mark cancels releases the next one of the finding", func(t *testing.T, f *fixture) {
 		f.subscribed(t)
 		unless := []ledger.Target{inbox, {Sink: "sms", Strategy: &delivery.Strategy{Kind: delivery.Delayed, Delay: time.Hour, Unless: delivery.UnlessRead}}}
 		atOnce := []ledger.Target{{Sink: "sms", Strategy: &delivery.Strategy{Kind: delivery.Important}}}
@@ -120,7 +120,7 @@ var markTests = []testCase{
 		noError(t, f.Mark(t.Context(), markOf("n_1", "user:1", ledger.MarkRead)))
 		equal(t, []string{"n_2"}, claimedIDs(f.claimAll(t, "sms")))
 	}},
-	{"what is being tried is canceled too, and sent if it succeeds all the same", func(t *testing.T, f *fixture) {
+	{"a delivery that is being tried is canceled too, and is recorded as sent if the attempt succeeds", func(t *testing.T, f *fixture) {
 		f.subscribed(t)
 		targets := []ledger.Target{inbox, {Sink: "sms", Strategy: &delivery.Strategy{Kind: delivery.Delayed, Unless: delivery.UnlessAcked, Retry: 5}}}
 		f.commit(t, 1, to(targets, newNotice("n_1"), newNotice("n_2")))
@@ -137,7 +137,7 @@ var markTests = []testCase{
 		f.hasState(t, claims[0].Seq, ledger.DeliverySent)
 		f.hasState(t, claims[1].Seq, ledger.DeliveryCanceled)
 	}},
-	{"a mark and the commit of the next of the finding leave nothing behind", func(t *testing.T, f *fixture) {
+	{"a mark and a commit of the finding's next notice at once forget no delivery", func(t *testing.T, f *fixture) {
 		f.subscribed(t)
 		other := f.other(t)
 		for n := 1; n <= 20; n++ {
@@ -175,7 +175,7 @@ var markTests = []testCase{
 	}},
 }
 
-// markOf is a mark of a user as the user alone.
+// markOf makes a mark of a user without roles.
 func markOf(id, user string, kind ledger.MarkKind) ledger.Mark {
 	return ledger.Mark{Notice: id, Warehouse: warehouse, User: user, As: []string{user}, Kind: kind, At: start.Add(time.Second)}
 }
@@ -199,7 +199,7 @@ func (f *base) claimAll(t testing.TB, sink string) delivery.Claims {
 	return claims
 }
 
-// canceledBecause checks which deliveries of a sink were canceled, and why, by the id of the notice.
+// canceledBecause checks the canceled deliveries of a sink, and their reasons by notice id.
 func (f *base) canceledBecause(t testing.TB, sink string, want map[string]string) {
 	t.Helper()
 	list, err := f.ListDeliveries(t.Context(), ledger.DeliveryFilter{Sink: sink, States: []ledger.DeliveryState{ledger.DeliveryCanceled}, Limit: 100})
@@ -244,7 +244,7 @@ var readAllTests = []testCase{
 		noError(t, err)
 		equal(t, want[1:], since)
 	}},
-	{"a read-all cancels what it makes needless, in batches", func(t *testing.T, f *fixture) {
+	{"a read-all cancels the deliveries that it makes needless, in batches", func(t *testing.T, f *fixture) {
 		f.subscribed(t)
 		until := func(u delivery.Unless) ledger.Target {
 			return ledger.Target{Sink: "sms" + string(u), Strategy: &delivery.Strategy{Kind: delivery.Delayed, Delay: time.Minute, Unless: u}}
@@ -298,7 +298,7 @@ var readAllTests = []testCase{
 		f.subscribe(t, ledger.Subscription{Type: "REP_NOTICE", Warehouse: "*", Subscriber: "role:keeper"})
 		until := ledger.Target{Sink: "sms", Strategy: &delivery.Strategy{Kind: delivery.Delayed, Delay: time.Minute, Unless: delivery.UnlessRead}}
 		f.commit(t, 1, to([]ledger.Target{until, inbox}, newNotice("n_1"), newNotice("n_2"), newNotice("n_3")))
-		// They lie in the inboxes, where their users see them, and the ledger does not know yet.
+		// The notices are in the inboxes, where their users see them. The ledger does not know that yet.
 		score := f.clock.Now().UnixMicro()
 		for user, upTo := range map[string]int64{"user:1": score + 1, "user:2": score, "user:9": score + 2} {
 			r := readAll(user, upTo, 0, "role:keeper")
@@ -310,7 +310,7 @@ var readAllTests = []testCase{
 			equal(t, 0, n)
 		}
 		lie := f.pending(t, inboxLane)
-		for range 2 { // whoever repeats it changes nothing
+		for range 2 { // a repeated call changes nothing
 			f.send(t, lie, "", score)
 		}
 		f.canceledBecause(t, "sms", map[string]string{"n_1": "read by user:1", "n_2": "read by user:1"})
@@ -366,7 +366,7 @@ var readAllTests = []testCase{
 	}},
 }
 
-// readAll is one of a user so many minutes after the start.
+// readAll makes a read-all of a user, that many minutes after the start.
 func readAll(user string, upTo int64, minutes int, inboxes ...string) ledger.ReadAll {
 	return ledger.ReadAll{Warehouse: warehouse, User: user, Inboxes: inboxes, UpTo: upTo, At: start.Add(time.Duration(minutes) * time.Minute)}
 }
@@ -377,7 +377,7 @@ func (f *base) reads(t testing.TB, r ledger.ReadAll) {
 	noError(t, err)
 }
 
-// markPages reads all pages of one mark.
+// markPages reads all pages, one mark each.
 func (f *base) markPages(t testing.TB, page func(context.Context, delivery.Mark, int) ([]delivery.Mark, error), after delivery.Mark) []delivery.Mark {
 	t.Helper()
 	var got []delivery.Mark

@@ -11,7 +11,7 @@ import (
 	"tallyman/internal/ledger"
 )
 
-// model is what a ledger should do with the claims of one rule and scope, written as plainly as can be.
+// model is a simple model of what a ledger must do with the claims of one rule and scope.
 type model struct {
 	done    int // the last firing that is done or skipped
 	running int // 0 = none
@@ -21,7 +21,7 @@ type model struct {
 	made    map[int]int  // commits by firing
 }
 
-// checkClaims walks claims at random, on the ledger and on the model.
+// checkClaims makes random claims on the ledger and on the model, and compares the two.
 func checkClaims(t *testing.T, f *fixture) {
 	t.Helper()
 	round := 0
@@ -42,7 +42,7 @@ type machine struct {
 	t     *testing.T
 	rule  string
 	model model
-	old   []ledger.Claim // claims that were given out before the current one
+	old   []ledger.Claim // earlier claims
 
 	commits int
 }
@@ -80,7 +80,7 @@ func (m *machine) Commit(t *rapid.T) {
 	run := commitOf(m.model.claim)
 	run.Again = again
 	m.commits++
-	run.Run.Rows = m.commits // so that none repeats another
+	run.Run.Rows = m.commits // every commit is different
 	_, err := m.f.Commit(m.t.Context(), m.model.claim, run)
 	if m.model.running == 0 {
 		must(t, err, ledger.ErrFenced)
@@ -93,7 +93,7 @@ func (m *machine) Commit(t *rapid.T) {
 	}
 }
 
-// CommitStale commits with a claim that was lost.
+// CommitStale commits with an old claim.
 func (m *machine) CommitStale(t *rapid.T) {
 	if len(m.old) == 0 {
 		t.Skip("no claim was lost yet")
@@ -131,7 +131,7 @@ func (m *machine) Release(t *rapid.T) {
 	m.reclaim(t)
 }
 
-// reclaim takes the released firing, so that the model has a claim that the ledger knows.
+// reclaim claims the released firing, so that the model has a valid claim again.
 func (m *machine) reclaim(t *rapid.T) {
 	c, err := m.f.Claim(m.t.Context(), m.rule, "", 0, due(m.model.running), "b", lease)
 	must(t, err, nil)
@@ -141,7 +141,7 @@ func (m *machine) reclaim(t *rapid.T) {
 	m.model.claim, m.model.node, m.model.until = c, "b", m.f.clock.Now().Add(lease)
 }
 
-// Rewind moves the watermark, unless a firing runs. The claim of one that was abandoned is lost.
+// Rewind moves the watermark, unless a firing runs. It voids the claim of an abandoned firing.
 func (m *machine) Rewind(t *rapid.T) {
 	_, err := m.f.Rewind(m.t.Context(), Ann, &ledger.Rewind{Rule: m.rule, Columns: []string{"id"}, To: mark(1)})
 	switch {
@@ -156,7 +156,7 @@ func (m *machine) Rewind(t *rapid.T) {
 	}
 }
 
-// Skip leaves a firing out.
+// Skip skips a firing.
 func (m *machine) Skip(t *rapid.T) {
 	n := max(1, m.model.done+rapid.IntRange(-1, 2).Draw(t, "ahead"))
 	must(t, m.f.Skip(m.t.Context(), m.rule, "", 0, due(n), "a", "overlap"), nil)

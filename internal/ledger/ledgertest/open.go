@@ -9,7 +9,8 @@ import (
 	"tallyman/internal/ledger"
 )
 
-// hasOpen compares what a run reads that knows the open findings by their outlines, with all findings in the order of their keys.
+// hasOpen compares the outlines and findings that a run with outlines reads with all findings, in the order of their
+// keys.
 func (f *base) hasOpen(t testing.TB, want []finding.State) {
 	t.Helper()
 	open, err := f.Open(t.Context(), rule, scope)
@@ -40,7 +41,7 @@ func (f *base) hasOpen(t testing.TB, want []finding.State) {
 }
 
 var openTests = []testCase{
-	{"outlines, single findings and carriers are those of all findings", func(t *testing.T, f *fixture) {
+	{"outlines, single findings and carriers agree with all findings", func(t *testing.T, f *fixture) {
 		f.subscribed(t)
 		f.hasOpen(t, nil)
 		changes := insert("a", "b", finding.NoData, "d", "e", finding.OnError)
@@ -62,7 +63,7 @@ var openTests = []testCase{
 		}
 		f.hasFindings(t, states...)
 	}},
-	{"a portion of a removal moves the token on: nobody goes on with findings that it has closed", func(t *testing.T, f *fixture) {
+	{"a portion of a removal moves the token on, so that no node goes on with closed findings", func(t *testing.T, f *fixture) {
 		f.subscribed(t)
 		f.commit(t, 1, to([]ledger.Target{inbox}, newNotice("n_1")), insert("k1", "k2")...)
 		claim := func(n int) ledger.Claim {

@@ -53,7 +53,7 @@ var operatedTests = []testCase{
 			equal(t, c.want, got)
 		}
 	}},
-	{"what was not sent is grouped by its cause, and what was refused for good is a cause of its own", func(t *testing.T, f *fixture) {
+	{"deliveries that were not sent are grouped by cause, and a final refusal is a cause of its own", func(t *testing.T, f *fixture) {
 		f.subscribed(t)
 		made := []delivery.Attempt{
 			{Status: 503, Error: "gateway answered 503"},
@@ -98,7 +98,7 @@ var operatedTests = []testCase{
 			}
 		}
 	}},
-	{"a delivery is told with its notice, its strategy and how it stands", func(t *testing.T, f *fixture) {
+	{"a delivery is read with its notice, its strategy and its state", func(t *testing.T, f *fixture) {
 		f.subscribed(t)
 		n := ofKey("k", 0)
 		limit := within(time.Hour)
@@ -132,7 +132,7 @@ var operatedTests = []testCase{
 			isError(t, ledger.ErrNotFound, err)
 		}
 	}},
-	{"what an operator cancels ends, with his reason, and lets the next of its finding go", func(t *testing.T, f *fixture) {
+	{"a delivery that an operator cancels ends with the reason, and releases the next one of its finding", func(t *testing.T, f *fixture) {
 		f.subscribed(t)
 		f.commit(t, 1, to([]ledger.Target{inbox, important}, ofKey("k", 0)))
 		f.commit(t, 2, to([]ledger.Target{important}, ofKey("k", 1)))
@@ -144,19 +144,19 @@ var operatedTests = []testCase{
 		d, err := f.Delivery(t.Context(), 2)
 		noError(t, err)
 		equal(t, "not \uFFFD wanted", d.LastError)
-		f.settle(t, claimed, delivery.SettleAgain, 0) // the token counts no more
+		f.settle(t, claimed, delivery.SettleAgain, 0) // the token is void
 		got := f.claimPushes(t, "a", 10)
 		equal(t, []string{ofKey("k", 1).ID}, claimedIDs(got))
 		changed, err = f.CancelDeliveries(t.Context(), Ann, []int64{1, 2}, "again")
 		noError(t, err)
 		equal(t, 0, len(changed))
-		f.settle(t, claimed, delivery.SettleSent, 0) // but what is sent is sent
+		f.settle(t, claimed, delivery.SettleSent, 0) // but a sent delivery is recorded all the same
 		f.hasGateway(t, map[ledger.DeliveryState]int64{0: 1, 1: 1})
 		changed, err = f.CancelDeliveries(t.Context(), Ann, nil, "")
 		noError(t, err)
 		equal(t, 0, len(changed))
 	}},
-	{"what an operator has tried again is due at once, with all its time", func(t *testing.T, f *fixture) {
+	{"a delivery that an operator retries is due at once, with its whole time", func(t *testing.T, f *fixture) {
 		f.subscribed(t)
 		sparing := delayed(time.Hour, delivery.UnlessRead)
 		f.commit(t, 1, to([]ledger.Target{inbox, within(time.Minute), sparing}, newNotice("n_1")))
@@ -172,7 +172,7 @@ var operatedTests = []testCase{
 		equal(t, []ledger.Lane{gatewayLane, inboxLane}, lanes)
 		equal(t, 1, len(f.pending(t, inboxLane)))
 		got := f.claimPushes(t, "a", 10)
-		equal(t, []int64{2}, claimedSeqs(got)) // both are of one finding
+		equal(t, []int64{2}, claimedSeqs(got)) // both belong to one finding
 		equal(t, f.clock.Now().Add(time.Minute), got.List[0].Deadline)
 		f.settle(t, got.List, delivery.SettleSent, 0)
 		got = f.claimPushes(t, "a", 10)
@@ -181,16 +181,16 @@ var operatedTests = []testCase{
 		want.Unless = ""
 		equal(t, want, got.List[0].Strategy)
 		equal(t, 0, got.List[0].Attempts)
-		changed, lanes, err = f.RetryDeliveries(t.Context(), Ann, []int64{2, 3}) // sent, and claimed
+		changed, lanes, err = f.RetryDeliveries(t.Context(), Ann, []int64{2, 3}) // one is sent, one is claimed
 		noError(t, err)
 		equal(t, 0, len(changed)+len(lanes))
 		f.settle(t, got.List, delivery.SettleFailed, 0)
-		f.clock.Add(24 * time.Hour) // now it has expired
+		f.clock.Add(24 * time.Hour) // the notice expires
 		changed, _, err = f.RetryDeliveries(t.Context(), Ann, []int64{3})
 		noError(t, err)
 		equal(t, 0, len(changed))
 	}},
-	{"what waits for its next attempt is hastened, and its attempts are counted anew", func(t *testing.T, f *fixture) {
+	{"a delivery that waits for its next attempt is due at once after a retry, and its attempts start again at zero", func(t *testing.T, f *fixture) {
 		f.register(t)
 		f.commit(t, 1, to([]ledger.Target{important}, ofKey("k", 0)))
 		f.commit(t, 2, to([]ledger.Target{delayed(time.Hour, "")}, ofKey("k", 1)))
@@ -209,21 +209,21 @@ var operatedTests = []testCase{
 		f.settle(t, got.List, delivery.SettleSent, 0)
 		equal(t, []int64{2}, claimedSeqs(f.claimPushes(t, "a", 10))) // an hour before its time
 	}},
-	{"who comes back takes his place in the order of his finding", func(t *testing.T, f *fixture) {
+	{"a retried delivery takes its place in the order of its finding", func(t *testing.T, f *fixture) {
 		f.register(t)
 		for n := range 4 {
 			f.commit(t, n+1, to([]ledger.Target{important}, ofKey("k", n)))
 		}
 		f.settle(t, f.claimPushes(t, "a", 10).List, delivery.SettleFailed, 0) // 1
 		f.retries(t, 1)
-		equal(t, []int64{1}, claimedSeqs(f.claimPushes(t, "a", 10))) // before 2, which was due
+		equal(t, []int64{1}, claimedSeqs(f.claimPushes(t, "a", 10))) // it goes before 2, which was due
 		_, err := f.CancelDeliveries(t.Context(), Ann, []int64{1}, "")
 		noError(t, err)
 		claimed := f.claimPushes(t, "a", 10)
 		equal(t, []int64{2}, claimedSeqs(claimed))
-		f.retries(t, 1) // 2 is being tried
+		f.retries(t, 1) // a node is trying 2
 		equal(t, 0, len(f.claimPushes(t, "a", 10).List))
-		_, err = f.CancelDeliveries(t.Context(), Ann, []int64{4}, "") // which lets nobody go: 2 is still being tried
+		_, err = f.CancelDeliveries(t.Context(), Ann, []int64{4}, "") // releases nothing: a node is still trying 2
 		noError(t, err)
 		equal(t, 0, len(f.claimPushes(t, "a", 10).List))
 		f.settle(t, claimed.List, delivery.SettleSent, 0)
@@ -236,7 +236,7 @@ var operatedTests = []testCase{
 	}},
 }
 
-// retries has a delivery tried again.
+// retries retries a delivery as an operator.
 func (f *pushChecks) retries(t testing.TB, seq int64) {
 	t.Helper()
 	changed, _, err := f.RetryDeliveries(t.Context(), Ann, []int64{seq})
@@ -244,7 +244,7 @@ func (f *pushChecks) retries(t testing.TB, seq int64) {
 	equal(t, []int64{seq}, changed)
 }
 
-// endPushes wants so many to be ended at the gateway.
+// endPushes ends deliveries of the gateway, and checks how many.
 func (f *pushChecks) endPushes(t testing.TB, timedOut, canceled int) {
 	t.Helper()
 	late, expired, err := f.EndPushes(t.Context(), gateway, 100)

@@ -111,7 +111,7 @@ var tokenTests = []testCase{
 	}},
 }
 
-// tokenOf is a token that was created that long after the start, and lives a day.
+// tokenOf makes a token that was created that long after the start and is valid for a day.
 func tokenOf(id string, after time.Duration) ledger.Token {
 	return ledger.Token{
 		ID: id, Hash: hashOf(id), Name: "of the WMS", Subject: "service:wms", Access: []string{"service", "producer"},
@@ -132,7 +132,7 @@ func (f *operationChecks) hasTokens(t testing.TB, l ledger.Ledger, want ...ledge
 	equal(t, want, got)
 }
 
-// number is the ledger's number of that name.
+// number returns the ledger's number with that name.
 func (f *operationChecks) number(t testing.TB, name string) int {
 	t.Helper()
 	numbers, err := f.Numbers(t.Context())
@@ -185,13 +185,13 @@ var switchTests = []testCase{
 		equal(t, ledger.OutcomeSkipped, runs[0].Outcome)
 		equal(t, "disabled", runs[0].Error)
 
-		again := thawed.Add(2 * time.Minute) // no run came between two thaws
+		again := thawed.Add(2 * time.Minute) // no run between two thaws
 		noError(t, f.Thaw(t.Context(), rule, scope, 0, again, "a", "disabled"))
 		f.hasFindings(t, present, absent)
 		noError(t, f.Thaw(t.Context(), rule, scope, 0, thawed, "a", "disabled"))
 		f.hasFindings(t, present, absent)
 	}},
-	{"a thaw leaves alone what runs, and what is not known", func(t *testing.T, f *fixture) {
+	{"a thaw changes no running firing and no unknown rule", func(t *testing.T, f *fixture) {
 		isError(t, ledger.ErrNotFound, f.Thaw(t.Context(), rule, scope, 0, start, "a", "disabled"))
 		f.register(t)
 		c := f.claim(t, 5)
@@ -203,7 +203,7 @@ var switchTests = []testCase{
 	}},
 }
 
-// hasSwitches checks all of them, as another node reads them.
+// hasSwitches checks all switches, as another node reads them.
 func (f *operationChecks) hasSwitches(t testing.TB, want ...ledger.Switch) {
 	t.Helper()
 	got, err := f.other(t).Switches(t.Context())

@@ -10,15 +10,15 @@ import (
 
 const wms = "wms"
 
-// everyMinute asks the source wms for subscriptions.
+// everyMinute claims a query of the source wms for subscriptions.
 var everyMinute = ledger.OriginClaim{OriginKey: ledger.OriginKey{Kind: ledger.OriginSubscriptions, Name: wms}, Question: "q1", Every: time.Minute, Within: 3 * time.Minute}
 
-// ofWMS is a subscription that comes from the source wms.
+// ofWMS makes a subscription whose origin is the source wms.
 func ofWMS(warehouse, subscriber string) ledger.Subscription {
 	return ledger.Subscription{Type: "REP_NOTICE", Warehouse: warehouse, Subscriber: subscriber, Origin: wms}
 }
 
-// takes claims the next question, and takes the list.
+// takes claims the next query, and takes the list.
 func (f *base) takes(t testing.TB, subs ...ledger.Subscription) ledger.OriginChange {
 	t.Helper()
 	f.clock.Add(time.Minute)
@@ -32,7 +32,7 @@ func (f *base) takes(t testing.TB, subs ...ledger.Subscription) ledger.OriginCha
 	return c
 }
 
-// origin is the only one.
+// origin returns the only origin.
 func (f *base) origin(t testing.TB) ledger.SubscriptionOrigin {
 	t.Helper()
 	list, err := f.other(t).SubscriptionOrigins(t.Context())
@@ -43,7 +43,7 @@ func (f *base) origin(t testing.TB) ledger.SubscriptionOrigin {
 	return list[0]
 }
 
-// listing has the source wms list a subscription in each of the warehouses.
+// listing makes the source wms list a subscription in each of the warehouses.
 func listing(warehouses ...string) func(context.Context, ledger.Ledger, ledger.Author) error {
 	return func(ctx context.Context, l ledger.Ledger, who ledger.Author) error {
 		token, _, err := l.ClaimOrigin(ctx, ledger.OriginClaim{OriginKey: everyMinute.OriginKey})
@@ -58,7 +58,7 @@ func listing(warehouses ...string) func(context.Context, ledger.Ledger, ledger.A
 	}
 }
 
-// emptied has the source wms list nothing, which waits.
+// emptied makes the source wms return an empty list, which waits for an operator.
 func emptied(ctx context.Context, l ledger.Ledger) error { return listing()(ctx, l, Ann) }
 
 var originTests = []testCase{
@@ -105,7 +105,7 @@ var originTests = []testCase{
 		equal(t, 2, len(f.takes(t, all[:3]...).Removed)) // 2 of 5
 		equal(t, ledger.OriginChange{Waits: true}, f.takes(t, all[:1]...))
 	}},
-	{"one node asks a source at a time, and what it was told late counts for nothing", func(t *testing.T, f *fixture) {
+	{"one node at a time queries a source, and a late answer counts for nothing", func(t *testing.T, f *fixture) {
 		noError(t, f.PutType(t.Context(), Ann, repNotice()))
 		other := f.other(t)
 		slow, claimed, err := f.ClaimOrigin(t.Context(), everyMinute)
@@ -115,7 +115,7 @@ var originTests = []testCase{
 		noError(t, err)
 		equal(t, false, claimed)
 		f.clock.Add(2 * time.Minute)
-		_, claimed, err = other.ClaimOrigin(t.Context(), everyMinute) // the source may be slow
+		_, claimed, err = other.ClaimOrigin(t.Context(), everyMinute) // the answer may still come
 		noError(t, err)
 		equal(t, false, claimed)
 		f.clock.Add(time.Minute)
@@ -129,18 +129,18 @@ var originTests = []testCase{
 		isError(t, ledger.ErrFenced, f.FailOrigin(t.Context(), everyMinute.OriginKey, slow, "gone"))
 		f.hasSubscriptions(t, ledger.SubscriptionFilter{}, ofWMS("*", "user:1"))
 	}},
-	{"a question that is new is asked at once, where nobody asks", func(t *testing.T, f *fixture) {
+	{"a new query is claimed at once, unless another one has no answer yet", func(t *testing.T, f *fixture) {
 		anew := everyMinute
 		anew.Question, anew.Anew = "q2", true
 		token, _, err := f.ClaimOrigin(t.Context(), everyMinute)
 		noError(t, err)
-		_, claimed, err := f.ClaimOrigin(t.Context(), anew) // the other question has no answer yet
+		_, claimed, err := f.ClaimOrigin(t.Context(), anew) // the other query has no answer yet
 		noError(t, err)
 		equal(t, false, claimed)
 		noError(t, f.FailOrigin(t.Context(), everyMinute.OriginKey, token, "gone"))
 		again := everyMinute
 		again.Anew = true
-		_, claimed, err = f.ClaimOrigin(t.Context(), again) // it is the same question
+		_, claimed, err = f.ClaimOrigin(t.Context(), again) // the query is the same
 		noError(t, err)
 		equal(t, false, claimed)
 		_, claimed, err = f.ClaimOrigin(t.Context(), anew)
@@ -170,7 +170,7 @@ var originTests = []testCase{
 		equal(t, "", f.origin(t).Error)
 		equal(t, true, f.origin(t).FailedSince.IsZero())
 	}},
-	{"what was made by hand stays by hand, and what comes from a source is not removed by hand", func(t *testing.T, f *fixture) {
+	{"subscriptions made by hand stay so, and those from a source cannot be removed by hand", func(t *testing.T, f *fixture) {
 		noError(t, f.PutType(t.Context(), Ann, repNotice()))
 		mine := ledger.Subscription{Type: "REP_NOTICE", Warehouse: "*", Subscriber: "user:1"}
 		f.subscribe(t, mine)

@@ -14,7 +14,7 @@ const gateway = "gateway"
 
 var gatewayLane = ledger.Lane{Sink: gateway}
 
-// by is the push channel under a strategy.
+// by is the push channel with a strategy.
 func by(s delivery.Strategy) ledger.Target { return ledger.Target{Sink: gateway, Strategy: &s} }
 
 var (
@@ -105,7 +105,7 @@ func (f *pushChecks) claimPushes(t testing.TB, node string, limit int) delivery.
 	return got
 }
 
-// settle records that all attempts ended alike.
+// settle settles all claims with the same result.
 func (f *pushChecks) settle(t testing.TB, list []delivery.PushClaim, kind delivery.SettleKind, after time.Duration) {
 	t.Helper()
 	noError(t, f.SettlePushes(t.Context(), settled(list, kind, after)))
@@ -138,7 +138,7 @@ func (f *pushChecks) hasGateway(t testing.TB, want map[ledger.DeliveryState]int6
 	equal(t, want, counts[gateway])
 }
 
-// living makes a notice that begins to live for a day at the time.
+// living makes a notice that is created at the time and lives for a day.
 func living(id string, at time.Time) *notice.Notice {
 	n := newNotice(id)
 	n.CreatedAt, n.ExpiresAt = at, at.Add(24*time.Hour)
@@ -162,14 +162,14 @@ var pushSettleTests = []testCase{
 		f.hasAttempts(t, got[3].Seq, ledger.DeliveryPending, 0, "")
 		next := f.claimPushes(t, "b", 10)
 		equal(t, []int64{got[3].Seq}, claimedSeqs(next))
-		equal(t, lease, next.Next) // both: that lease, and the minute until the other is due again
+		equal(t, lease, next.Next) // both the lease and the minute until the other delivery is due
 		f.clock.Add(time.Minute)
 		next = f.claimPushes(t, "b", 10)
 		equal(t, []int64{got[3].Seq, got[2].Seq}, claimedSeqs(next)) // the earliest due first
 		equal(t, []int{0, 1}, []int{next.List[0].Attempts, next.List[1].Attempts})
 		noError(t, f.SettlePushes(t.Context(), nil))
 	}},
-	{"under a claim that is not the last one, or was settled, only sent is recorded", func(t *testing.T, f *fixture) {
+	{"under an old or settled claim only sent is recorded", func(t *testing.T, f *fixture) {
 		f.register(t)
 		f.commit(t, 1, to([]ledger.Target{important}, newNotice("n_1")))
 		old := f.claimPushes(t, "a", 1).List
@@ -181,7 +181,7 @@ var pushSettleTests = []testCase{
 			equal(t, 0, len(f.claimPushes(t, "a", 1).List))
 		}
 		f.settle(t, got, delivery.SettleAgain, 0)
-		f.settle(t, got, delivery.SettleAgain, time.Hour) // the answer to the first was lost
+		f.settle(t, got, delivery.SettleAgain, time.Hour) // repeated, as after a lost answer
 		f.settle(t, got, delivery.SettleFailed, 0)
 		f.hasAttempts(t, got[0].Seq, ledger.DeliveryPending, 1, "no route")
 		got = f.claimPushes(t, "b", 1).List
@@ -204,7 +204,7 @@ var pushSettleTests = []testCase{
 		noError(t, err)
 		equal(t, map[string]time.Time{gateway: f.clock.Now()}, oldest)
 	}},
-	{"sent is recorded of what was canceled, failed or timed out meanwhile", func(t *testing.T, f *fixture) {
+	{"sent is recorded even if the delivery was canceled, failed or timed out meanwhile", func(t *testing.T, f *fixture) {
 		f.register(t)
 		f.commit(t, 1, to([]ledger.Target{within(time.Second)}, numbered("n_", 3)...))
 		got := f.claimPushes(t, "a", 3).List
@@ -218,7 +218,7 @@ var pushSettleTests = []testCase{
 		f.hasGateway(t, map[ledger.DeliveryState]int64{1: 3})
 		f.hasAttempts(t, got[1].Seq, ledger.DeliverySent, 1, "")
 	}},
-	{"of several words on one delivery sent counts, and else the last", func(t *testing.T, f *fixture) {
+	{"of several settlements of one delivery sent counts, otherwise the last one", func(t *testing.T, f *fixture) {
 		f.register(t)
 		f.commit(t, 1, to([]ledger.Target{important}, numbered("n_", 2)...))
 		got := f.claimPushes(t, "a", 2).List
@@ -228,7 +228,7 @@ var pushSettleTests = []testCase{
 		f.hasAttempts(t, got[0].Seq, ledger.DeliveryFailed, 1, "no route")
 		f.hasAttempts(t, got[1].Seq, ledger.DeliverySent, 1, "")
 	}},
-	{"an error that is no text is recorded all the same, and no wait is too long", func(t *testing.T, f *fixture) {
+	{"an error that is not valid text is recorded all the same, and no wait is too long", func(t *testing.T, f *fixture) {
 		f.register(t)
 		f.commit(t, 1, to([]ledger.Target{important}, newNotice("n_1")))
 		got := f.claimPushes(t, "a", 1).List
@@ -239,9 +239,9 @@ var pushSettleTests = []testCase{
 		f.clock.Add(24*time.Hour - time.Second)
 		equal(t, 0, len(f.claimPushes(t, "a", 1).List))
 	}},
-	{"what is past its deadline or whose notice has expired ends, and is never claimed", func(t *testing.T, f *fixture) {
+	{"a delivery past its deadline, or whose notice has expired, ends and is never claimed", func(t *testing.T, f *fixture) {
 		f.register(t)
-		f.endPushes(t, 0, 0) // nothing was ever sent there
+		f.endPushes(t, 0, 0) // nothing was ever delivered to the channel
 		both := newNotice("n_both")
 		both.ExpiresAt = start.Add(time.Minute)
 		f.commit(t, 1, to([]ledger.Target{important}, newNotice("n_expiring")))
@@ -253,7 +253,7 @@ var pushSettleTests = []testCase{
 		equal(t, []string{"n_expiring", "n_late"}, sorted(claimedIDs(f.claimPushes(t, "a", 10))))
 		f.endPushes(t, 0, 1)
 		f.clock.Add(time.Microsecond)
-		f.endPushes(t, 1, 0) // claimed as it is
+		f.endPushes(t, 1, 0) // although the delivery is claimed
 		f.endPushes(t, 0, 0)
 		f.clock.Add(23 * time.Hour)
 		equal(t, delivery.Claims{At: f.clock.Now()}, f.claimPushes(t, "a", 10))
@@ -286,7 +286,7 @@ var pushSettleTests = []testCase{
 	}},
 }
 
-// hasAttempts checks how a delivery stands.
+// hasAttempts checks the state of a delivery.
 func (f *pushChecks) hasAttempts(t testing.TB, seq int64, state ledger.DeliveryState, attempts int, lastError string) {
 	t.Helper()
 	d, err := f.Delivery(t.Context(), seq)
@@ -313,14 +313,14 @@ var pushPruneTests = []testCase{
 		noError(t, err)
 		equal(t, 1, len(list))
 	}},
-	{"what is tried until it was sent outlives its notice, which stays as long", func(t *testing.T, f *fixture) {
+	{"a delivery with until: sent outlives the expiry of its notice, and the notice stays as long", func(t *testing.T, f *fixture) {
 		f.register(t)
 		f.commit(t, 1, to([]ledger.Target{untilSent}, numbered("n_", 4)...))
 		f.commit(t, 2, to([]ledger.Target{untilSent, important}, ofKey("k", 0)))
 		whole := newNotice("n_00000")
 		f.settle(t, f.claimPushes(t, "a", 10).List, delivery.SettleAgain, time.Hour)
 		f.clock.Add(365 * 24 * time.Hour)
-		f.endPushes(t, 0, 1) // the one that expires with its notice
+		f.endPushes(t, 0, 1) // the delivery that expires with its notice
 		removed, err := f.Prune(t.Context(), f.clock.Now(), 5)
 		noError(t, err)
 		equal(t, int64(0), removed)
@@ -342,9 +342,9 @@ var pushPruneTests = []testCase{
 		equal(t, untilSent.Strategy, sent.Strategy)
 		removed, err = f.Prune(t.Context(), f.clock.Now(), 5)
 		noError(t, err)
-		equal(t, int64(4), removed) // the one that was sent and the one that stays canceled, with their notices
+		equal(t, int64(4), removed) // the sent delivery and the canceled one, with their notices
 	}},
-	{"what has expired long ago at a push channel that is gone holds up nothing once it is back", func(t *testing.T, f *fixture) {
+	{"deliveries that expired long ago at a removed push channel do not block it when it is back", func(t *testing.T, f *fixture) {
 		f.register(t)
 		f.commit(t, 1, to([]ledger.Target{important}, ofKey("k", 0)))
 		f.clock.Add(48 * time.Hour)

@@ -21,7 +21,7 @@ var pushCommitTests = []testCase{
 		first := f.claimPushes(t, "a", 10)
 		equal(t, []string{"k_a", "other_a"}, claimedIDs(first))
 		equal(t, lease, first.Next)
-		f.settle(t, first.List, delivery.SettleAgain, 2*time.Second) // over retries, too
+		f.settle(t, first.List, delivery.SettleAgain, 2*time.Second) // also while it is retried
 		equal(t, 2*time.Second, f.claimPushes(t, "a", 10).Next)
 		f.clock.Add(2 * time.Second)
 		var got []string
@@ -38,7 +38,7 @@ var pushCommitTests = []testCase{
 		noError(t, err)
 		equal(t, 2, len(sms.List))
 	}},
-	{"whatever ends a delivery lets the next of its finding go, at its time", func(t *testing.T, f *fixture) {
+	{"a delivery that ends, for any reason, releases the next one of its finding, at its time", func(t *testing.T, f *fixture) {
 		f.register(t)
 		f.commit(t, 1, to([]ledger.Target{within(time.Minute)}, ofKey("k", 0)))
 		f.commit(t, 2, to([]ledger.Target{within(time.Hour)}, ofKey("k", 1)))
@@ -63,7 +63,7 @@ var pushCommitTests = []testCase{
 		f.commit(t, 1, to([]ledger.Target{important}, sent...))
 		equal(t, 3, len(f.claimPushes(t, "a", 10).List))
 	}},
-	{"mail goes to each subscriber that has an address, and none waits for another's", func(t *testing.T, f *fixture) {
+	{"mail goes to each subscriber with an address, and no one's delivery waits for another's", func(t *testing.T, f *fixture) {
 		f.subscribed(t)
 		f.subscribe(
 			t,
@@ -98,7 +98,7 @@ var pushCommitTests = []testCase{
 		claims = f.mails(t)
 		equal(t, []string{"k_c"}, claimedIDs(delivery.Claims{List: claims}))
 		equal(t, [][]string{{"role:keeper"}}, recipientsOf(claims))
-		// The inbox has its recipients as before.
+		// The inbox has the same recipients as before.
 		equal(t, []string{"role:keeper", "user:1", "user:2"}, f.pending(t, inboxLane)[0].Recipients)
 	}},
 	{"a commit of the same notices again adds nothing", func(t *testing.T, f *fixture) {
@@ -145,7 +145,7 @@ func sorted(list []string) []string {
 }
 
 var pushOverTests = []testCase{
-	{"a resolution goes behind what was sent or is being tried", func(t *testing.T, f *fixture) {
+	{"a resolution waits behind a firing notice that is being tried, and goes at once after one that was sent", func(t *testing.T, f *fixture) {
 		f.register(t)
 		f.commit(t, 1, to([]ledger.Target{important}, ofKey("sent", 0), ofKey("tried", 0), ofKey("claimed", 0)))
 		got := f.claimPushes(t, "a", 10).List
@@ -160,7 +160,7 @@ var pushOverTests = []testCase{
 		f.settle(t, append(again.List, got[2]), delivery.SettleSent, 0)
 		equal(t, []string{"over tried_a", "over claimed_a"}, claimedIDs(f.claimPushes(t, "b", 10)))
 	}},
-	{"what waits untried is canceled with its finding, and nothing is said of that", func(t *testing.T, f *fixture) {
+	{"an untried delivery is canceled with its finding, and no resolution goes out", func(t *testing.T, f *fixture) {
 		f.register(t)
 		sms := ledger.Target{Sink: "sms", Strategy: important.Strategy}
 		late := delayed(time.Hour, "")
@@ -171,11 +171,11 @@ var pushOverTests = []testCase{
 		f.hasAttempts(t, 1, ledger.DeliveryCanceled, 0, "the finding is over")
 		f.hasAttempts(t, 3, ledger.DeliveryCanceled, 0, "the finding is over")
 		f.hasGateway(t, map[ledger.DeliveryState]int64{0: 1, 4: 2})
-		got, err := f.ClaimPushes(t.Context(), "sms", "a", lease, 10) // no resolution went there
+		got, err := f.ClaimPushes(t.Context(), "sms", "a", lease, 10) // the channel got no resolution
 		noError(t, err)
 		equal(t, []string{"k_a"}, claimedIDs(got))
 	}},
-	{"who was told of an earlier notice of the episode is told that it is over", func(t *testing.T, f *fixture) {
+	{"recipients of an earlier notice of the episode get the resolution", func(t *testing.T, f *fixture) {
 		f.register(t)
 		late := delayed(time.Minute, "")
 		before := ofEpisode("k", 0, start.Add(-time.Hour))
@@ -186,11 +186,11 @@ var pushOverTests = []testCase{
 		f.settle(t, f.claimPushes(t, "a", 10).List, delivery.SettleSent, 0)
 		f.commit(t, 3, to([]ledger.Target{late}, ofEpisode("k", 2, start), ofEpisode("new", 2, start)))
 		done := f.resolve(t, 4, important, ofEpisode("k", 2, start), ofEpisode("new", 2, start))
-		equal(t, 1, done.Deliveries) // new was told of in another episode only
+		equal(t, 1, done.Deliveries) // the channel knows "new" only from another episode
 		equal(t, []string{"over k_c"}, claimedIDs(f.claimPushes(t, "a", 10)))
 		f.hasGateway(t, map[ledger.DeliveryState]int64{0: 1, 1: 3, 4: 2})
 	}},
-	{"who is being told of an earlier notice of the episode is told that it is over, behind that", func(t *testing.T, f *fixture) {
+	{"recipients to whom an earlier notice of the episode is on its way get the resolution after it", func(t *testing.T, f *fixture) {
 		f.register(t)
 		f.commit(t, 1, to([]ledger.Target{important}, ofEpisode("k", 0, start)))
 		got := f.claimPushes(t, "a", 10).List
@@ -201,27 +201,27 @@ var pushOverTests = []testCase{
 		f.settle(t, got, delivery.SettleSent, 0)
 		equal(t, []string{"over k_b"}, claimedIDs(f.claimPushes(t, "a", 10)))
 	}},
-	{"what was told of another episode after this one began, as runs that come late do, is not taken back again", func(t *testing.T, f *fixture) {
+	{"a notice of another episode, made by a late run after this episode began, is not resolved again", func(t *testing.T, f *fixture) {
 		f.register(t)
-		before := ofEpisode("k", 3, start.Add(-time.Hour)) // made when the next episode was due already
+		before := ofEpisode("k", 3, start.Add(-time.Hour)) // created when the next episode was due already
 		f.commit(t, 1, to([]ledger.Target{important}, before))
 		f.settle(t, f.claimPushes(t, "a", 10).List, delivery.SettleSent, 0)
 		f.commit(t, 2, to([]ledger.Target{delayed(time.Hour, "")}, ofEpisode("k", 4, start)))
 		equal(t, ledger.CommitResult{}, f.resolve(t, 3, important, ofEpisode("k", 4, start)))
 		f.hasGateway(t, map[ledger.DeliveryState]int64{1: 1, 4: 1})
 	}},
-	{"what a node had claimed that then died may have been told", func(t *testing.T, f *fixture) {
+	{"a delivery that a dead node had claimed counts as possibly received", func(t *testing.T, f *fixture) {
 		f.register(t)
 		f.commit(t, 1, to([]ledger.Target{important}, ofKey("k", 0)))
 		got := f.claimPushes(t, "a", 10).List
 		f.clock.Add(lease)
 		equal(t, 1, f.resolve(t, 2, important, ofKey("k", 0)).Deliveries)
 		got = append(got, f.claimPushes(t, "b", 10).List...)
-		equal(t, 2, len(got)) // the resolution waits until it is known
+		equal(t, 2, len(got)) // the resolution waits for the claimed delivery
 		f.settle(t, got[1:], delivery.SettleSent, 0)
 		equal(t, []string{"over k_a"}, claimedIDs(f.claimPushes(t, "b", 10)))
 	}},
-	{"what failed, timed out or was canceled is not taken back", func(t *testing.T, f *fixture) {
+	{"a delivery that failed, timed out or was canceled gets no resolution", func(t *testing.T, f *fixture) {
 		f.register(t)
 		f.commit(t, 1, to([]ledger.Target{within(time.Second)}, ofKey("failed", 0), ofKey("canceled", 0), ofKey("late", 0)))
 		got := f.claimPushes(t, "a", 10).List
@@ -244,12 +244,12 @@ var pushOverTests = []testCase{
 		claims := f.mails(t)
 		f.settle(t, claims[:1], delivery.SettleSent, 0)
 		f.settle(t, claims[1:2], delivery.SettleFailed, 0)
-		f.settle(t, claims[2:], delivery.SettleRelease, 0) // it waits untried
+		f.settle(t, claims[2:], delivery.SettleRelease, 0) // pending and never tried
 		each.Recipients = nil
 		equal(t, 1, f.resolve(t, 2, each, ofKey("k", 0)).Deliveries)
 		equal(t, [][]string{{"user:1"}}, recipientsOf(f.mails(t)))
 	}},
-	{"what waits unless its finding is over is canceled when it is, claimed or not", func(t *testing.T, f *fixture) {
+	{"a delivery with `unless: resolved` is canceled when its finding is over, claimed or not", func(t *testing.T, f *fixture) {
 		f.register(t)
 		sparing := delayed(time.Minute, delivery.UnlessResolved)
 		f.commit(t, 1, to([]ledger.Target{sparing}, ofKey("k", 0), ofKey("other", 0)))
@@ -262,12 +262,12 @@ var pushOverTests = []testCase{
 		f.settle(t, claimed, delivery.SettleAgain, 0)
 		f.hasAttempts(t, claimed[0].Seq, ledger.DeliveryCanceled, 0, "the finding is over")
 		equal(t, []string{"other_a"}, claimedIDs(f.claimPushes(t, "a", 10)))
-		f.settle(t, claimed, delivery.SettleSent, 0) // it had been in time
+		f.settle(t, claimed, delivery.SettleSent, 0) // the attempt was in time
 		f.hasGateway(t, map[ledger.DeliveryState]int64{0: 2, 1: 1, 4: 1})
-		f.clock.Add(time.Hour) // what does not care for that goes on, at its time
+		f.clock.Add(time.Hour) // the other deliveries go on, at their time
 		equal(t, []string{"other_a", "k_c"}, claimedIDs(f.claimPushes(t, "a", 10)))
 	}},
-	{"of digests, which share a key, only the one that is over is canceled", func(t *testing.T, f *fixture) {
+	{"digests share a key, and only the one that is over is canceled", func(t *testing.T, f *fixture) {
 		f.register(t)
 		digest := func(n int) *notice.Notice {
 			d := ofKey("digest", n)
@@ -321,7 +321,7 @@ var pushOverTests = []testCase{
 	}},
 }
 
-// ofEpisode makes the n-th notice of a finding, made in the episode that began then.
+// ofEpisode makes the n-th notice of a finding, in the episode that began at that time.
 func ofEpisode(key string, n int, began time.Time) *notice.Notice {
 	out := ofKey(key, n)
 	out.Episode = strconv.FormatInt(began.UnixMicro(), 10)
@@ -329,7 +329,7 @@ func ofEpisode(key string, n int, began time.Time) *notice.Notice {
 	return out
 }
 
-// resolve commits notices that take the firing ones back.
+// resolve commits resolutions of the firing notices.
 func (f *pushChecks) resolve(t testing.TB, n int, back ledger.Target, firing ...*notice.Notice) ledger.CommitResult {
 	t.Helper()
 	var notices []ledger.NewNotice

@@ -15,13 +15,13 @@ import (
 	"tallyman/internal/ledger"
 )
 
-// pushModel is what a ledger should do with the deliveries of one push channel, written as plainly as can be.
+// pushModel is a simple model of what a ledger must do with the deliveries of one push channel.
 type pushModel struct {
 	now    time.Time
 	pushes []*modelPush // by seq
 }
 
-// modelPush is a delivery. It is open while it is pending.
+// modelPush is a delivery in the model.
 type modelPush struct {
 	seq      int64
 	key      string
@@ -33,11 +33,11 @@ type modelPush struct {
 	forgiven  int
 	lastError string
 	due       time.Time
-	until     time.Time // the end of the lease
+	until     time.Time // end of the lease
 	first     time.Time
 	deadline  time.Time
 	behind    bool
-	node      string // of a claim that was not settled
+	node      string // node of the claim that is not settled yet
 	token     int64
 }
 
@@ -47,7 +47,7 @@ func (p *modelPush) claimed(now time.Time) bool {
 	return p.open() && p.until.After(now)
 }
 
-// expired tells whether its notice has expired, and that ends it.
+// expired tells whether the delivery ends because its notice has expired.
 func (p *modelPush) expired(now time.Time) bool {
 	return p.strategy.Until == "" && !p.expires.After(now)
 }
@@ -66,7 +66,7 @@ func (m *pushModel) openOf(key string) []*modelPush {
 	return out
 }
 
-// first is the number of the one of a finding that goes before all others.
+// first returns the number of the finding's delivery that goes first.
 func (m *pushModel) first(key string) int64 {
 	for _, p := range m.openOf(key) {
 		if !p.behind {
@@ -115,7 +115,7 @@ func (m *pushModel) settle(p *modelPush, token int64, kind delivery.SettleKind, 
 	}
 }
 
-// end ends it, and lets the first of its finding go if none is due.
+// end ends a delivery, and releases the first one of its finding if none is due.
 func (m *pushModel) end(p *modelPush, state ledger.DeliveryState, cause string) {
 	p.state, p.lastError, p.node, p.until, p.behind = state, cause, "", time.Time{}, false
 	m.release(p.key)
@@ -143,7 +143,7 @@ func (m *pushModel) endOver() (timedOut, canceled int) {
 	return timedOut, canceled
 }
 
-// cancel ends all of them before it lets others go.
+// cancel ends all of the deliveries before it releases others.
 func (m *pushModel) cancel(list []*modelPush, reason string) (changed []int64) {
 	for _, p := range list {
 		if p.open() {
@@ -187,7 +187,7 @@ func (m *pushModel) retry(list []*modelPush) (changed []int64) {
 	return changed
 }
 
-// lineUp puts all behind the first, unless they are being tried.
+// lineUp puts all deliveries of the finding behind the first, except those that a node is trying.
 func (m *pushModel) lineUp(key string) {
 	for i, p := range m.openOf(key) {
 		if i > 0 && !p.behind && !p.claimed(m.now) {
@@ -211,7 +211,7 @@ func latest(a, b time.Time) time.Time {
 	return a
 }
 
-// checkPushes walks the life of deliveries at random, on the ledger and on the model.
+// checkPushes makes random steps in the life of deliveries on the ledger and on the model, and compares the two.
 func checkPushes(t *testing.T, f *fixture) {
 	t.Helper()
 	f.register(t)
@@ -224,19 +224,20 @@ func checkPushes(t *testing.T, f *fixture) {
 	})
 }
 
-// pushWalk is the state machine of rapid; its exported methods are the actions. Each round has a push channel of its own.
+// pushWalk is the state machine of rapid; its exported methods are the actions. Each round has a push channel of its
+// own.
 type pushWalk struct {
 	f       *fixture
 	t       *testing.T
 	sink    string
-	firings *int // that were committed, in all rounds
+	firings *int // firings committed in all rounds
 	made    int
-	first   int64 // the number of the first delivery
+	first   int64 // number of the round's first delivery
 	model   pushModel
-	claims  []delivery.PushClaim // all that were ever given out
+	claims  []delivery.PushClaim // all claims so far
 }
 
-// Commit adds a notice of a finding, or two of them.
+// Commit adds one or two notices of a finding.
 func (w *pushWalk) Commit(t *rapid.T) {
 	*w.firings++
 	var notices []ledger.NewNotice
@@ -266,7 +267,7 @@ func (w *pushWalk) Commit(t *rapid.T) {
 	}
 }
 
-// Claim takes what is due.
+// Claim claims due deliveries.
 func (w *pushWalk) Claim(t *rapid.T) {
 	limit := rapid.IntRange(1, 4).Draw(t, "limit")
 	node := rapid.SampledFrom([]string{"a", "b"}).Draw(t, "node")
@@ -285,7 +286,7 @@ func (w *pushWalk) Claim(t *rapid.T) {
 	w.claims = append(w.claims, got.List...)
 }
 
-// Settle tells how some attempts ended, also such as ended long ago.
+// Settle settles some claims, including old ones.
 func (w *pushWalk) Settle(t *rapid.T) {
 	if len(w.claims) == 0 {
 		t.Skip("nothing was claimed")
@@ -299,7 +300,7 @@ func (w *pushWalk) Settle(t *rapid.T) {
 	w.model.settle(w.model.pushes[w.number(c.Seq)-1], c.Token, kind, after)
 }
 
-// End ends what is over.
+// End ends deliveries that are over.
 func (w *pushWalk) End(t *rapid.T) {
 	late, expired, err := w.f.EndPushes(w.t.Context(), w.sink, 1000)
 	must(t, err, nil)
@@ -309,7 +310,7 @@ func (w *pushWalk) End(t *rapid.T) {
 	}
 }
 
-// Cancel is an operator's.
+// Cancel cancels deliveries as an operator.
 func (w *pushWalk) Cancel(t *rapid.T) {
 	seqs, list := w.draw(t)
 	changed, err := w.f.CancelDeliveries(w.t.Context(), Ann, seqs, "no")
@@ -317,7 +318,7 @@ func (w *pushWalk) Cancel(t *rapid.T) {
 	w.isChanged(t, w.model.cancel(list, "no"), changed)
 }
 
-// Retry is an operator's.
+// Retry retries deliveries as an operator.
 func (w *pushWalk) Retry(t *rapid.T) {
 	seqs, list := w.draw(t)
 	changed, _, err := w.f.RetryDeliveries(w.t.Context(), Ann, seqs)
@@ -363,7 +364,7 @@ func (w *pushWalk) Check(t *rapid.T) {
 	}
 }
 
-// draw takes some of the deliveries.
+// draw chooses some of the deliveries.
 func (w *pushWalk) draw(t *rapid.T) ([]int64, []*modelPush) {
 	if w.made == 0 {
 		t.Skip("there is none")
@@ -388,5 +389,5 @@ func (w *pushWalk) isChanged(t *rapid.T, want, got []int64) {
 	}
 }
 
-// number is the place of a delivery among those of the round, from 1 on.
+// number returns the position of a delivery in the round, from 1.
 func (w *pushWalk) number(seq int64) int64 { return seq - w.first + 1 }

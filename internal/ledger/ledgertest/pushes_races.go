@@ -14,7 +14,7 @@ import (
 	"tallyman/internal/notice"
 )
 
-// searchTimeout is how long nodes look for what was forgotten.
+// searchTimeout bounds how long nodes look for forgotten deliveries.
 const searchTimeout = 30 * time.Second
 
 var pushRaceTests = []testCase{
@@ -52,7 +52,7 @@ var pushRaceTests = []testCase{
 			}
 		}
 	}},
-	{"while commits add to findings, their deliveries are claimed in order, one at a time, and none is forgotten", func(t *testing.T, f *fixture) {
+	{"while commits add notices of findings, deliveries are claimed in order, one at a time, and none is forgotten", func(t *testing.T, f *fixture) {
 		const commits, findings = 20, 3
 		f.register(t)
 		w := &watcher{inFlight: map[string]string{}, last: map[string]string{}}
@@ -98,7 +98,7 @@ var pushRaceTests = []testCase{
 	}},
 }
 
-// addTo commits one notice of each finding, again and again.
+// addTo commits one notice of each finding, many times.
 func (f *pushChecks) addTo(ctx context.Context, l ledger.Ledger, commits, findings int) error {
 	for n := 1; n <= commits; n++ {
 		c, err := l.Claim(ctx, rule, scope, 0, due(n), "a", lease)
@@ -120,7 +120,7 @@ func (f *pushChecks) addTo(ctx context.Context, l ledger.Ledger, commits, findin
 	return nil
 }
 
-// watcher sees that deliveries of a finding are sent in order and one at a time.
+// watcher checks that the deliveries of a finding are sent in order and one at a time.
 type watcher struct {
 	mu       sync.Mutex
 	inFlight map[string]string
@@ -135,7 +135,7 @@ func (w *watcher) count() int {
 	return w.sent
 }
 
-// work claims some, and settles them: every third attempt fails.
+// work claims deliveries and settles them. Every third attempt fails.
 func (w *watcher) work(ctx context.Context, l ledger.Ledger, node string) error {
 	got, err := l.ClaimPushes(ctx, gateway, node, lease, 2)
 	if err != nil {
@@ -181,7 +181,7 @@ func (w *watcher) ended(list []delivery.PushClaim) {
 	}
 }
 
-// disturb does one thing that a node or an operator may do.
+// disturb does one random thing that a node or an operator may do.
 func disturb(ctx context.Context, l ledger.Ledger, node string, random *rand.Rand, most int) error {
 	seqs := []int64{1 + random.Int64N(int64(most)), 1 + random.Int64N(int64(most)), 1 + random.Int64N(int64(most))}
 	switch random.IntN(5) {

@@ -23,7 +23,7 @@ var pushRecipientTests = []testCase{
 		f.subscribe(t, ledger.Subscription{Type: "REP_NOTICE", Warehouse: "*", Subscriber: "user:2"})
 		f.commit(t, 2, to([]ledger.Target{important}, ofKey("k", 1)))
 		f.settle(t, f.claimPushes(t, "a", 10).List, delivery.SettleSent, 0)
-		// The resolution is one, to all who were told, whoever is subscribed now.
+		// There is one resolution, to all recipients of the firing notice, although one has unsubscribed since.
 		noError(t, f.RemoveSubscription(t.Context(), Ann, ledger.Subscription{Type: "REP_NOTICE", Warehouse: "*", Subscriber: "user:1"}))
 		equal(t, 2, f.resolve(t, 3, important, ofKey("k", 1), nobodys).Deliveries)
 		equal(t, [][]string{{"role:keeper", "user:1", "user:2"}, nil}, recipientsOf(f.claimPushes(t, "a", 10).List))

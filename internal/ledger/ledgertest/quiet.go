@@ -12,8 +12,8 @@ import (
 	"tallyman/internal/ledger"
 )
 
-// quietTests are about runs that change nothing. Those that found the same share a record, and claims and commits that come at once may share a
-// statement; nobody who asks sees that.
+// quietTests are about runs that change nothing. Consecutive ones with the same result share a record, and claims and
+// commits at the same time may share a statement. Readers see no difference.
 var quietTests = []testCase{
 	{"a run that changed nothing and is committed again is answered as before", func(t *testing.T, f *fixture) {
 		f.register(t)
@@ -55,7 +55,7 @@ var quietTests = []testCase{
 			equal(t, want, *c.State)
 		}
 	}},
-	{"a claim names the one before only if the same node had it and nothing came between", func(t *testing.T, f *fixture) {
+	{"a claim has the previous token only if the same node had it and nothing came between", func(t *testing.T, f *fixture) {
 		f.register(t)
 		claim := func(n int, node string) ledger.Claim {
 			c, err := f.Claim(t.Context(), rule, scope, 0, due(n), node, lease)
@@ -74,7 +74,7 @@ var quietTests = []testCase{
 		_, err := f.Rewind(t.Context(), Ann, rewindTo(1))
 		noError(t, err)
 		if c := claim(6, "a"); c.Before == last.Token {
-			t.Error("the claim names the one before, and the scope was rewound in between")
+			t.Error("the claim has the previous token, although the scope was rewound in between")
 		}
 	}},
 	{"scopes that are registered at once are registered once each", func(t *testing.T, f *fixture) {
@@ -148,7 +148,7 @@ var quietTests = []testCase{
 		for i := range scopes {
 			name := fmt.Sprint(i)
 			want := 2
-			if name == running.Scope { // the second one ran
+			if name == running.Scope { // the second firing was running
 				want = 1
 			}
 			if skipped[name] != want {
@@ -211,7 +211,7 @@ var quietReadTests = []testCase{
 			run := commitOf(c)
 			run.Run.Rows, run.Run.Matched = 7+n/70, n/90
 			run.Run.Started, run.Run.Duration = c.Due.Add(time.Duration(n%3-1)*1234*time.Microsecond), time.Duration(n)*time.Millisecond
-			if n == 20 { // something changes
+			if n == 20 { // this run changes something
 				run.Findings = []ledger.FindingChange{{State: finding.State{Key: "k1", Phase: finding.Pending, Priority: 3, Episode: due(20)}, Op: ledger.Insert}}
 			}
 			if n == 40 {
@@ -254,7 +254,7 @@ var quietReadTests = []testCase{
 		}
 		equal(t, []ledger.RunSum{{Rule: rule, Scope: scope, Runs: 150, Rows: rows, Last: briefs}}, sums)
 
-		for f.prune(t, 30) > 0 { // the rest of a record stays with the runs that are kept
+		for f.prune(t, 30) > 0 { // a record stays as long as one of its runs is kept
 		}
 		got, err = f.Runs(t.Context(), rule, nil, 1000)
 		noError(t, err)

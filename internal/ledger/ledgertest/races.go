@@ -52,7 +52,7 @@ var raceTests = []testCase{
 		}
 		equal(t, firings, len(f.pending(t, inboxLane)))
 	}},
-	{"who reads up to a number misses nothing that is committed later", func(t *testing.T, f *fixture) {
+	{"a reader up to a number misses nothing that is committed later", func(t *testing.T, f *fixture) {
 		f.subscribed(t)
 		const commits = 12
 		stop := make(chan struct{})
@@ -88,7 +88,7 @@ var raceTests = []testCase{
 		const rounds = 10
 		b := f.other(t)
 		for n := 1; n <= rounds; n++ {
-			c, err := f.Claim(t.Context(), rule, scope, 0, due(n), "a", 0) // the lease is over at once
+			c, err := f.Claim(t.Context(), rule, scope, 0, due(n), "a", 0) // the lease ends at once
 			noError(t, err)
 			var wg sync.WaitGroup
 			var first, second error
@@ -138,7 +138,7 @@ var raceTests = []testCase{
 				t.Error(err)
 				return
 			}
-			page, err := b.Delivered(t.Context(), inboxLane, 0, 1000) // what the rebuild sees
+			page, err := b.Delivered(t.Context(), inboxLane, 0, 1000) // what a rebuild sees
 			if err != nil {
 				t.Error(err)
 			}
@@ -163,7 +163,7 @@ var raceTests = []testCase{
 	}},
 }
 
-// onNodes runs do as several nodes at once.
+// onNodes runs do on several nodes at the same time.
 func (f *base) onNodes(t testing.TB, do func(ctx context.Context, l ledger.Ledger, node string) error) {
 	t.Helper()
 	var wg sync.WaitGroup
@@ -178,8 +178,8 @@ func (f *base) onNodes(t testing.TB, do func(ctx context.Context, l ledger.Ledge
 	wg.Wait()
 }
 
-// follow takes what is pending in the inbox's lane, marks it as sent, and returns the numbers as it saw them,
-// until everything has been taken after stop.
+// follow reads the pending deliveries of the inbox's lane, marks them as sent, and returns their numbers in the order
+// in which it saw them. It ends when stop is closed and nothing is pending.
 func (f *base) follow(t testing.TB, stop <-chan struct{}) []int64 {
 	t.Helper()
 	var seen []int64

@@ -33,7 +33,7 @@ var readerTests = []testCase{
 		noError(t, err)
 		equal(t, []time.Time{due(3)}, dues(last))
 	}},
-	{"progress is the last firing that is done, and the one that a living lease holds", func(t *testing.T, f *fixture) {
+	{"progress is the last firing that is done, and the firing under a lease in force", func(t *testing.T, f *fixture) {
 		_, err := f.Register(t.Context(), rule, "119241", 0, start)
 		noError(t, err)
 		f.register(t)
@@ -90,11 +90,12 @@ var readerTests = []testCase{
 		noError(t, f.Skip(t.Context(), rule, scope, 0, due(4), "b", "overlap"))
 		equal(t, due(2), unwell())
 		run(5, ledger.OutcomeOK, false, time.Time{})
-		run(6, ledger.OutcomeOK, false, time.Time{}) // added to the record of the one before
+		run(6, ledger.OutcomeOK, false, time.Time{}) // joins the record of the previous run
 		run(7, ledger.OutcomeDegraded, true, due(7))
 		s, err := f.Scope(t.Context(), rule, scope)
 		noError(t, err)
-		_, err = f.Commit(t.Context(), *s.Running, commitOf(*s.Running)) // a part that is ok does not make the firing ok
+		// One successful part does not make the firing ok.
+		_, err = f.Commit(t.Context(), *s.Running, commitOf(*s.Running))
 		noError(t, err)
 		equal(t, due(7), unwell())
 		run(8, ledger.OutcomeOK, false, time.Time{})
@@ -182,7 +183,7 @@ var pruneTests = []testCase{
 		f.commit(t, 2, to(nil, made("n_unsubscribed", 0, day)))
 		f.send(t, f.pending(t, inboxLane), "", 1)
 		f.clock.Add(60 * day)
-		equal(t, 1, len(f.pending(t, ledger.Lane{Sink: "gone"}))) // n_living; the rest is canceled
+		equal(t, 1, len(f.pending(t, ledger.Lane{Sink: "gone"}))) // n_living; the others are canceled
 		n, err := f.Prune(t.Context(), start.Add(40*day), 5)
 		noError(t, err)
 		equal(t, int64(4), n) // n_old with two deliveries, n_unsubscribed
@@ -208,7 +209,7 @@ var pruneTests = []testCase{
 		noError(t, err)
 		equal(t, int64(0), n)
 		equal(t, 1, len(f.pending(t, inboxLane)))
-		f.clock.Add(time.Microsecond) // nobody drains the lane any more
+		f.clock.Add(time.Microsecond) // the lease of the lane has ended
 		n, err = f.Prune(t.Context(), f.clock.Now(), 5)
 		noError(t, err)
 		equal(t, int64(2), n)
@@ -220,7 +221,7 @@ var pruneTests = []testCase{
 		for n := 1; n <= 6; n++ {
 			c := f.claim(t, n)
 			run := commitOf(c)
-			run.Run.Rows = n // runs that find the same share a record
+			run.Run.Rows = n // otherwise the runs would share a record
 			_, err := f.Commit(t.Context(), c, run)
 			noError(t, err)
 		}

@@ -24,12 +24,13 @@ import (
 	"tallyman/rules/strictyaml"
 )
 
-// settings are what can be rebuilt of a ledger from its records alone. Of tokens the hash and the last use are not in them, of silences the events.
+// settings are the data of a ledger that can be rebuilt from its records alone. The records lack the hash and the
+// last use of tokens, and the events of silences.
 type settings struct {
 	Types         catalog.Catalog
 	Subscriptions map[ledger.Subscription]bool
 	Subscribers   map[string]delivery.Subscriber
-	Scopes        map[string]map[string]scopelist.Scope // of rules, by name
+	Scopes        map[string]map[string]scopelist.Scope // scopes of rules, by name
 	Switches      map[[2]string]ledger.Switch
 	Silences      map[string]silenceText
 	Tokens        map[string]ledger.Token
@@ -38,8 +39,8 @@ type settings struct {
 	RuleVersions  int64
 }
 
-// CheckAudit returns an error where the records of a ledger, applied to nothing, make other settings than the ledger has. All of them were made
-// by its methods.
+// CheckAudit returns an error where the records of a ledger, applied to an empty state, give other settings than the
+// ledger has. All records must have been written by methods of the ledger.
 func CheckAudit(ctx context.Context, l ledger.Ledger) error {
 	want, err := settingsOf(ctx, l)
 	if err != nil {
@@ -59,7 +60,7 @@ func CheckAudit(ctx context.Context, l ledger.Ledger) error {
 	return nil
 }
 
-// records are all of them, the first one first.
+// records returns all records, the first one first.
 func records(ctx context.Context, l ledger.Ledger) ([]ledger.Change, error) {
 	var all []ledger.Change
 	f := ledger.ChangeFilter{Limit: 1000}
@@ -77,7 +78,7 @@ func records(ctx context.Context, l ledger.Ledger) ([]ledger.Change, error) {
 	}
 }
 
-// settingsOf are those that the ledger has.
+// settingsOf returns the settings that the ledger has.
 func settingsOf(ctx context.Context, l ledger.Ledger) (settings, error) {
 	s := newSettings()
 	types, typesErr := l.Types(ctx)
@@ -138,7 +139,7 @@ func (s *settings) listScopes(rule string, list scopelist.List) {
 	}
 }
 
-// rebuilt applies records to nothing.
+// rebuilt applies records to an empty state.
 func rebuilt(list []ledger.Change) (settings, error) {
 	s := newSettings()
 	for i := range list {
@@ -149,7 +150,7 @@ func rebuilt(list []ledger.Change) (settings, error) {
 	return s, nil
 }
 
-// apply makes the change of a record, from its states alone.
+// apply makes the change of a record, using only the states in the record.
 func (s *settings) apply(c *ledger.Change) error {
 	state := c.After
 	if state == nil {
@@ -248,9 +249,9 @@ func (s *settings) apply(c *ledger.Change) error {
 	case "rules.reload":
 		s.RuleVersions++
 	case "delivery.retry", "delivery.cancel", "rule.run", "rule.rewind", "queue.pause", "queue.resume", "item.remove", "ledger.restored",
-		"clock.term", "clock.withhold", "clock.confirm": // they set nothing that is rebuilt
+		"clock.term", "clock.withhold", "clock.confirm": // these change nothing in settings
 	default:
-		return errors.New("nobody knows how to apply it")
+		return errors.New("no rule for applying this action")
 	}
 	return nil
 }
@@ -311,7 +312,7 @@ func (s *settings) putSilence(one record.Silence) error {
 	return nil
 }
 
-// decoded reads a state, in which nothing may be that its form does not have, and applies it.
+// decoded decodes a state strictly, without unknown fields, and applies it.
 func decoded[T any](state json.RawMessage, apply func(T) error) error {
 	var v T
 	d := json.NewDecoder(strings.NewReader(string(state)))

@@ -11,11 +11,11 @@ import (
 	"tallyman/internal/ledger"
 )
 
-// triers is how many nodes try a commit at once.
+// triers is the number of nodes that try a commit at the same time.
 const triers = 5
 
 var refusalTests = []testCase{
-	{"a commit that is tried leaves nothing, whoever else tries at the moment", func(t *testing.T, f *fixture) {
+	{"a tried commit leaves nothing, even if other nodes try at the same moment", func(t *testing.T, f *fixture) {
 		f.register(t)
 		f.commit(t, 1, nil)
 		before, err := f.LastRuns(t.Context())

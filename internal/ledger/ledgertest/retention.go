@@ -14,20 +14,21 @@ import (
 
 const oneDay = 24 * time.Hour
 
-// retained is a notice, and what keeps it in the ledger.
+// retained is a notice, with what keeps it in the ledger.
 type retained struct {
 	*notice.Notice
-	open       bool // a finding names it
-	waits      bool // a delivery is tried until it was sent
+	open       bool // a finding names the notice
+	waits      bool // a delivery is tried until it succeeds
 	deliveries int
 }
 
-// mustStay tells whether pruning may not remove it.
+// mustStay tells whether pruning must not remove the notice.
 func (r *retained) mustStay(now, before time.Time) bool {
 	return r.open || r.waits || r.ExpiresAt.After(now) || !r.CreatedAt.Before(before)
 }
 
-// retention is a ledger in which time passes: episodes that begin and go on, notices that live for an hour or a year, channels that are away.
+// retention is a ledger in which time passes: episodes begin and go on, notices live for an hour or a year, channels
+// fail.
 type retention struct {
 	f      *fixture
 	random *rand.Rand
@@ -36,14 +37,14 @@ type retention struct {
 }
 
 var retentionTests = []testCase{
-	{"retention keeps what must stay, with all that belongs to it, and nothing for long beside", func(t *testing.T, f *fixture) {
+	{"retention keeps what must stay, with all that belongs to it, and hardly anything else", func(t *testing.T, f *fixture) {
 		seed := rand.Uint64() //nolint:gosec // not a secret
 		t.Logf("seed %d", seed)
 		f.subscribed(t)
 		m := &retention{f: f, random: rand.New(rand.NewPCG(seed, 0))} //nolint:gosec // not a secret
 		for range 40 {
 			f.clock.Add(time.Duration(1+m.random.IntN(40)) * time.Hour)
-			if m.random.IntN(10) == 0 { // nobody was at work
+			if m.random.IntN(10) == 0 { // a pause in which nothing happens
 				f.clock.Add(12 * oneDay)
 			}
 			m.commit(t)
@@ -56,7 +57,7 @@ var retentionTests = []testCase{
 	}},
 }
 
-// one returns one of the list.
+// one returns a random entry of the list.
 func one[T any](m *retention, list ...T) T { return list[m.random.IntN(len(list))] }
 
 // commit makes some notices, of episodes that began now or long ago, and ends a finding.
@@ -99,7 +100,7 @@ func stateOf(r *retained) finding.State {
 	return st
 }
 
-// deliver sends what goes to inboxes, of which some is read, and settles what goes to the channel.
+// deliver sends to inboxes, where users read some notices, and settles claims of the channel.
 func (m *retention) deliver(t *testing.T) {
 	t.Helper()
 	f := m.f
@@ -111,7 +112,7 @@ func (m *retention) deliver(t *testing.T) {
 		}))
 	}
 	for _, c := range m.f.claimPushes(t, "a", 100).List {
-		kind := delivery.SettleAgain // the channel is away, mostly
+		kind := delivery.SettleAgain // usually the channel fails
 		if m.random.IntN(8) == 0 {
 			kind = one(m, delivery.SettleSent, delivery.SettleFailed)
 		}
@@ -124,7 +125,7 @@ func (m *retention) deliver(t *testing.T) {
 	}
 }
 
-// prune prunes, and looks at each notice.
+// prune prunes, and checks each notice.
 func (m *retention) prune(t *testing.T) {
 	t.Helper()
 	f := m.f

@@ -11,10 +11,11 @@ import (
 	"tallyman/internal/ledger"
 )
 
-// keptRuns is how many runs of a scope are kept in these tests.
+// keptRuns is the number of runs of a scope that pruning keeps in these tests.
 const keptRuns = 5
 
-// workRetention is a ledger in which scopes run, some often and some seldom, and items wait and move, while time passes.
+// workRetention is a ledger in which scopes run, some often and some seldom, and items wait and move, while time
+// passes.
 type workRetention struct {
 	f        *fixture
 	random   *rand.Rand
@@ -24,7 +25,7 @@ type workRetention struct {
 	position int64
 }
 
-// retainedItem is an item with its moves. Moved is when the last of them was.
+// retainedItem is an item with its moves. Moved is the time of the last move.
 type retainedItem struct {
 	item.Record
 	moved time.Time
@@ -35,12 +36,12 @@ var retentionWorkTests = []testCase{
 		seed := rand.Uint64() //nolint:gosec // not a secret
 		t.Logf("seed %d", seed)
 		f.begin(t, "", "e1")
-		// The clock begins today, so that items get numbers of the days that pass and not all of them of today.
+		// The clock begins today, so that items get numbers of different days and not only of today.
 		f.clock.Add(max(time.Since(start), 0))
 		m := &workRetention{f: f, random: rand.New(rand.NewPCG(seed, 0)), runs: map[string][]ledger.Run{}} //nolint:gosec // not a secret
 		for range 60 {
 			f.clock.Add(time.Duration(1+m.random.IntN(30)) * time.Hour)
-			if m.random.IntN(12) == 0 { // nobody was at work
+			if m.random.IntN(12) == 0 { // a pause in which nothing happens
 				f.clock.Add(12 * oneDay)
 			}
 			m.fire(t)
@@ -53,7 +54,7 @@ var retentionWorkTests = []testCase{
 	}},
 }
 
-// fire runs some of the scopes. Runs that find as many rows as the one before share a record with it.
+// fire runs some of the scopes. Consecutive runs with the same number of rows share a record.
 func (m *workRetention) fire(t *testing.T) {
 	t.Helper()
 	for scope, every := range map[string]int{"often": 1, "seldom": 12} {
@@ -100,7 +101,7 @@ func (m *workRetention) work(t *testing.T) {
 	m.f.apply(t, m.position, moves...)
 }
 
-// prune prunes, and looks at each scope and item.
+// prune prunes, and checks each scope and item.
 func (m *workRetention) prune(t *testing.T) {
 	t.Helper()
 	before := m.f.clock.Now().Add(-20 * oneDay)

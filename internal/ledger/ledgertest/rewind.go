@@ -12,7 +12,7 @@ var rewindTests = []testCase{
 		_, err := f.Rewind(t.Context(), Ann, rewindTo(1))
 		isError(t, ledger.ErrNotFound, err)
 		f.register(t)
-		f.rewinds(t, nil, 100) // before the first run
+		f.rewinds(t, nil, 100) // there was no run yet
 		f.isAt(t, 100)
 		f.marks(t, 1, 200)
 		f.rewinds(t, mark(200), 50)
@@ -21,7 +21,7 @@ var rewindTests = []testCase{
 		f.isAt(t, 900)
 		f.marks(t, 2, 901)
 		f.isAt(t, 901)
-		// The due times of firings are as they were.
+		// A rewind does not change the due times of firings.
 		s, err := f.Scope(t.Context(), rule, scope)
 		noError(t, err)
 		equal(t, due(2), s.Done)
@@ -59,7 +59,7 @@ var rewindTests = []testCase{
 		c := f.claim(t, 2)
 		_, err := f.other(t).Rewind(t.Context(), Ann, rewindTo(1))
 		isError(t, ledger.ErrBusy, err)
-		// A firing that goes on after a pass runs, too.
+		// A firing that continues after a pass counts as running, too.
 		run := commitOf(c)
 		run.Watermark, run.Again = mark(150), true
 		_, err = f.Commit(t.Context(), c, run)
@@ -133,7 +133,7 @@ func rewindTo(n int64) *ledger.Rewind {
 	return &ledger.Rewind{Rule: rule, Scope: scope, Columns: []string{"id"}, To: mark(n), Initial: `{"id":"100"}`, Reason: "<rows> were missed"}
 }
 
-// rewinds moves the watermark and compares where it was.
+// rewinds moves the watermark and checks the previous position.
 func (f *base) rewinds(t testing.TB, want []row.Value, to int64) {
 	t.Helper()
 	before, err := f.Rewind(t.Context(), Ann, rewindTo(to))
@@ -151,7 +151,7 @@ func (f *base) marks(t testing.TB, n int, to int64) {
 	noError(t, err)
 }
 
-// isAt compares the watermark, as every node sees it.
+// isAt checks the watermark, as every node sees it.
 func (f *base) isAt(t testing.TB, want int64) {
 	t.Helper()
 	s, err := f.other(t).Scope(t.Context(), rule, scope)
@@ -159,7 +159,7 @@ func (f *base) isAt(t testing.TB, want int64) {
 	equalWatermark(t, mark(want), s.Watermark)
 }
 
-// began compares what `initial` was.
+// began checks the recorded `initial`.
 func (f *base) began(t testing.TB, want string) {
 	t.Helper()
 	s, err := f.Scope(t.Context(), rule, scope)

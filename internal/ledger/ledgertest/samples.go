@@ -38,7 +38,7 @@ var sampleTests = []testCase{
 		equal(t, want, got)
 		got, err = f.WaitingDeliveries(t.Context(), start.Add(24*time.Hour), 10)
 		noError(t, err)
-		equal(t, 4, len(got)) // with the one that was delayed
+		equal(t, 4, len(got)) // including the delayed one
 		got, err = f.WaitingDeliveries(t.Context(), start.Add(2*time.Second), 1)
 		noError(t, err)
 		equal(t, want[:1], got)
@@ -55,7 +55,7 @@ var sampleTests = []testCase{
 		claim(f.other(t), time.Hour, true)
 		got, err := f.Samples(t.Context(), time.Minute, start, start.Add(time.Hour))
 		noError(t, err)
-		equal(t, 0, len(got)) // claimed, not recorded
+		equal(t, 0, len(got)) // claimed but not recorded
 		last, err := f.LastSample(t.Context(), time.Minute)
 		noError(t, err)
 		equal(t, time.Time{}, last)

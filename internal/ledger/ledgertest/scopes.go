@@ -13,12 +13,12 @@ const listedRule = "bin-stock"
 
 var ofBinStock = ledger.OriginClaim{OriginKey: ledger.OriginKey{Kind: ledger.OriginScopes, Name: listedRule}, Question: "q1", Every: time.Minute, Within: time.Minute}
 
-// withThreshold is a scope with a threshold.
+// withThreshold makes a scope with a threshold.
 func withThreshold(name string, threshold int64) scopelist.Scope {
 	return scopelist.Scope{Name: name, Timezone: "Asia/Shanghai", Params: map[string]any{"threshold": threshold, "share": 2.0}}
 }
 
-// listingScopes has a source list the scopes of the rule.
+// listingScopes makes a source list the scopes of the rule.
 func listingScopes(list ...scopelist.Scope) func(context.Context, ledger.Ledger, ledger.Author) error {
 	return func(ctx context.Context, l ledger.Ledger, who ledger.Author) error {
 		token, _, err := l.ClaimOrigin(ctx, ledger.OriginClaim{OriginKey: ofBinStock.OriginKey})
@@ -29,10 +29,10 @@ func listingScopes(list ...scopelist.Scope) func(context.Context, ledger.Ledger,
 	}
 }
 
-// noScopes has a source list no scopes, which waits.
+// noScopes makes a source return an empty list, which waits for an operator.
 func noScopes(ctx context.Context, l ledger.Ledger) error { return listingScopes()(ctx, l, Ann) }
 
-// takesScopes claims the next question, and takes the list.
+// takesScopes claims the next query, and takes the list.
 func (f *base) takesScopes(t testing.TB, list ...scopelist.Scope) ledger.ScopeChange {
 	t.Helper()
 	f.clock.Add(time.Minute)
@@ -44,7 +44,7 @@ func (f *base) takesScopes(t testing.TB, list ...scopelist.Scope) ledger.ScopeCh
 	return c
 }
 
-// scopes are the list in force, and the number of lists.
+// scopes returns the list in force, and the number "scope_lists".
 func (f *base) scopes(t testing.TB) (list scopelist.List, number int64) {
 	t.Helper()
 	lists, err := f.ScopeLists(t.Context())
@@ -54,7 +54,7 @@ func (f *base) scopes(t testing.TB) (list scopelist.List, number int64) {
 	return lists[listedRule], numbers["scope_lists"]
 }
 
-// scopeOrigin is the only one.
+// scopeOrigin returns the only origin of scopes.
 func (f *base) scopeOrigin(t testing.TB) ledger.ScopeOrigin {
 	t.Helper()
 	list, err := f.ScopeOrigins(t.Context())
@@ -92,7 +92,8 @@ var scopeTests = []testCase{
 		o := f.scopeOrigin(t)
 		equal(t, false, o.Listed)
 		equal(t, 0, o.Waits.Scopes)
-		f.takesScopes(t, withThreshold("1", 5), withThreshold("2", 5), withThreshold("3", 5)) // takes the place of the one that waits
+		// Replaces the waiting list.
+		f.takesScopes(t, withThreshold("1", 5), withThreshold("2", 5), withThreshold("3", 5))
 		_, number := f.scopes(t)
 		equal(t, ledger.ScopeChange{Waits: true}, f.takesScopes(t, withThreshold("1", 6)))
 		o = f.scopeOrigin(t)
@@ -119,7 +120,7 @@ var scopeTests = []testCase{
 		equal(t, number+2, after)
 		equal(t, scopelist.List(nil), list)
 	}},
-	{"a question about scopes that fails or is late keeps the last list", func(t *testing.T, f *fixture) {
+	{"a query for scopes that fails or is late keeps the last list", func(t *testing.T, f *fixture) {
 		f.takesScopes(t, withThreshold("1", 5))
 		f.clock.Add(time.Minute)
 		token, _, err := f.ClaimOrigin(t.Context(), ofBinStock)

@@ -12,7 +12,7 @@ import (
 )
 
 var searchTests = []testCase{
-	{"notices are found by what they are, the latest first", func(t *testing.T, f *fixture) {
+	{"notices are found by their fields, the latest first", func(t *testing.T, f *fixture) {
 		f.subscribed(t)
 		f.commit(t, 1, to([]ledger.Target{inbox}, traced("n_1", 1),
 			traced("n_2", 1, func(n *notice.Notice) { n.Warehouse, n.Key, n.Priority = "119241", `["B-07",1]`, 5 })))
@@ -65,7 +65,7 @@ var searchTests = []testCase{
 			}
 		}
 	}},
-	{"notices are found by a text that stands in what they say", func(t *testing.T, f *fixture) {
+	{"notices are found by a text in them", func(t *testing.T, f *fixture) {
 		f.subscribed(t)
 		f.commit(t, 1, to([]ledger.Target{inbox},
 			traced("n_key", 1, func(n *notice.Notice) { n.Key = `["B-07"]` }),
@@ -103,7 +103,8 @@ var searchTests = []testCase{
 				one.CreatedAt = due(n)
 				want = append(want, one.ID)
 			}
-			f.commit(t, n, to([][]ledger.Target{nil, {inbox}}[n%2], list...)) // those without deliveries have no order but their ids
+			// Notices without deliveries are ordered by id only.
+			f.commit(t, n, to([][]ledger.Target{nil, {inbox}}[n%2], list...))
 		}
 		slices.Reverse(want)
 		for _, filter := range []ledger.NoticeFilter{
@@ -168,7 +169,7 @@ var searchTests = []testCase{
 	}},
 }
 
-// searched are the ids of what was found.
+// searched returns the ids of the page.
 func searched(found ledger.NoticePage) string {
 	var ids []string
 	for _, n := range found.Notices {

@@ -209,7 +209,7 @@ var sendTests = []testCase{
 	}},
 }
 
-// sentNotice is a notice as a business system sends it.
+// sentNotice makes a notice as a business system sends it.
 func sentNotice(id string) *notice.Notice {
 	n := newNotice(id)
 	n.Rule, n.Scope, n.Key, n.Episode, n.Status = "", "", "", `"s_request"`, notice.Sent

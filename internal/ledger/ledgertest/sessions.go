@@ -11,7 +11,8 @@ import (
 	"tallyman/internal/ledger"
 )
 
-// sessionLease is shorter than lease: what a session holds is free long before the lease of the claim is over.
+// sessionLease is shorter than lease. So what an ended session owned is free long before the lease of its claim is
+// over.
 const sessionLease = 4 * time.Second
 
 var sessionTests = []testCase{
@@ -29,7 +30,7 @@ var sessionTests = []testCase{
 		noError(t, f.RenewSession(t.Context(), "n/1", "def", sessionLease))
 		f.hasNodes(t, zero, one, two)
 		two.Seen, two.Left = f.clock.Now(), sessionLease
-		noError(t, f.RenewSession(t.Context(), "n/2", "def", sessionLease)) // nobody has buried it
+		noError(t, f.RenewSession(t.Context(), "n/2", "def", sessionLease)) // no node has buried the session
 		f.hasNodes(t, zero, one, two)
 		for range 2 {
 			noError(t, f.EndSessions(t.Context(), []string{"n/1", "m/9"}))
@@ -81,7 +82,7 @@ var sessionTests = []testCase{
 		if again.Token <= c.Token {
 			t.Fatalf("token %d after %d", again.Token, c.Token)
 		}
-		noError(t, f.EndSessions(t.Context(), []string{"a/1"})) // once more, which b does not feel
+		noError(t, f.EndSessions(t.Context(), []string{"a/1"})) // a second time, which must not affect b
 		_, err = f.Commit(t.Context(), again, commitOf(again))
 		noError(t, err)
 	}},
@@ -196,9 +197,9 @@ var sessionTests = []testCase{
 	}},
 }
 
-// sessionWorkTests are about what the engine does not hold.
+// sessionWorkTests are about work of sessions that the ledger of engine/enginetest does not have.
 var sessionWorkTests = []testCase{
-	{"deliveries to push channels of a session that was buried are free, and its answers count no more", func(t *testing.T, f *fixture) {
+	{"deliveries to push channels that a buried session had claimed are free, and its settlements are void", func(t *testing.T, f *fixture) {
 		f.register(t)
 		f.commit(t, 0, to([]ledger.Target{important}, numbered("n_", 5)...))
 		f.begins(t, "a", start)
@@ -217,11 +218,11 @@ var sessionWorkTests = []testCase{
 		for _, kind := range []delivery.SettleKind{delivery.SettleFailed, delivery.SettleAgain, delivery.SettleRelease} {
 			f.settle(t, old[:1], kind, time.Hour)
 		}
-		f.settle(t, old[3:], delivery.SettleSent, 0) // which is true
+		f.settle(t, old[3:], delivery.SettleSent, 0) // recorded, because it is true
 		f.settle(t, append(b.List[:3:3], others...), delivery.SettleSent, 0)
 		f.hasGateway(t, map[ledger.DeliveryState]int64{ledger.DeliverySent: 5})
 	}},
-	{"a node gives back what it has claimed and does not know of, and nothing else", func(t *testing.T, f *fixture) {
+	{"a node gives back only the claims that it does not know of", func(t *testing.T, f *fixture) {
 		f.register(t)
 		f.commit(t, 0, to([]ledger.Target{important}, numbered("n_", 6)...))
 		f.begins(t, "a", start)
@@ -231,7 +232,7 @@ var sessionWorkTests = []testCase{
 		noError(t, f.ReleasePushes(t.Context(), inboxSink, "a/1", nil))
 		equal(t, 0, len(f.claimPushes(t, "b/1", 9).List))
 		noError(t, f.ReleasePushes(t.Context(), gateway, "a/1", []int64{known[0].Seq, known[1].Seq}))
-		f.settle(t, lost[:1], delivery.SettleRelease, 0) // it comes late
+		f.settle(t, lost[:1], delivery.SettleRelease, 0) // settled too late
 		free := f.claimPushes(t, "b/1", 9).List
 		equal(t, []int64{lost[0].Seq, lost[1].Seq}, []int64{free[0].Seq, free[1].Seq})
 		f.settle(t, lost, delivery.SettleFailed, 0)
@@ -239,7 +240,7 @@ var sessionWorkTests = []testCase{
 		f.hasGateway(t, map[ledger.DeliveryState]int64{ledger.DeliverySent: 6})
 		f.commit(t, 2, to([]ledger.Target{important}, newNotice("n_last")))
 		last := f.claimPushes(t, "a/1", 2).List
-		noError(t, f.ReleasePushes(t.Context(), gateway, "a/1", nil)) // all of it
+		noError(t, f.ReleasePushes(t.Context(), gateway, "a/1", nil)) // all claims
 		equal(t, last[0].Seq, f.claimPushes(t, "b/1", 2).List[0].Seq)
 	}},
 	{"an index that a session wrote back when it was buried may be written back by another at once", func(t *testing.T, f *fixture) {
@@ -263,7 +264,7 @@ func (f *base) begins(t testing.TB, node string, at time.Time) {
 	noError(t, f.BeginSession(t.Context(), ledger.Node{Session: delivery.SessionID(node, "1"), Name: node, Started: at}, sessionLease))
 }
 
-// buries lets the session bury others, and compares which.
+// buries lets the session bury others, and checks which.
 func (f *base) buries(t testing.TB, self string, want ...string) {
 	t.Helper()
 	ended, err := f.other(t).BurySessions(t.Context(), self)

@@ -25,7 +25,7 @@ func silenced(t testing.TB, id string, matchers ...string) silence.Silence {
 	return s
 }
 
-// silenceText is what can be compared of a silence.
+// silenceText has the comparable parts of a silence.
 type silenceText struct {
 	ID, Comment, Author, EndedBy string
 	Matchers                     []string
@@ -141,7 +141,7 @@ var silenceTests = []testCase{
 		c := f.claim(t, 1)
 		run := commitOf(c)
 		run.Silenced = map[string]int{"s_1": 3, "s_2": 1, "s_gone": 7}
-		for range 2 { // the answer to the first was lost
+		for range 2 { // repeated, as after a lost answer
 			_, err := f.Commit(t.Context(), c, run)
 			noError(t, err)
 		}
@@ -195,7 +195,7 @@ func (f *operationChecks) hasStates(t testing.TB, want ...ledger.FindingChange) 
 	equal(t, states, got)
 }
 
-// hold records that the silence holds back what was claimed.
+// hold settles the claims as held back by the silence.
 func (f *operationChecks) hold(t testing.TB, id string, claims []delivery.PushClaim, left time.Duration) {
 	t.Helper()
 	list := settled(claims, delivery.SettleHold, left)
@@ -212,7 +212,7 @@ func (f *operationChecks) heldBy(t testing.TB, seq int64) string {
 	return d.HeldBy
 }
 
-// hasWaiting checks which deliveries wait for more than their time, the latest first.
+// hasWaiting checks which deliveries wait behind another or for a silence, the latest first.
 func (f *operationChecks) hasWaiting(t testing.TB, want ...int64) {
 	t.Helper()
 	list, err := f.ListDeliveries(t.Context(), ledger.DeliveryFilter{Held: true, Limit: 100})
@@ -224,7 +224,7 @@ func (f *operationChecks) hasWaiting(t testing.TB, want ...int64) {
 	equal(t, want, got)
 }
 
-// silencePushTests are of what silences do to deliveries to push channels.
+// silencePushTests are about the effect of silences on deliveries to push channels.
 var silencePushTests = []testCase{
 	{"a delivery that is held back is due when the silence ends, and no attempt counts", func(t *testing.T, f *fixture) {
 		f.register(t)
@@ -248,7 +248,7 @@ var silencePushTests = []testCase{
 		equal(t, []string{"n_00000"}, claimedIDs(delivery.Claims{List: got}))
 		equal(t, 0, got[0].Attempts)
 		f.hold(t, "s_1", got, time.Minute)
-		f.settle(t, got, delivery.SettleSent, 0) // an attempt that was under way before
+		f.settle(t, got, delivery.SettleSent, 0) // an attempt that began before the silence ended
 		f.hasHeldBack(t, nil)
 	}},
 	{"ending a silence lets go what it holds, and what it was about to hold", func(t *testing.T, f *fixture) {
@@ -262,7 +262,7 @@ var silencePushTests = []testCase{
 		f.hold(t, "s_2", got[1:2], time.Hour)
 		_, err := f.EndSilence(t.Context(), author("user:bob"), "s_1", start.Add(time.Minute))
 		noError(t, err)
-		f.hold(t, "s_1", got[2:3], time.Hour) // by a node that does not know of it yet
+		f.hold(t, "s_1", got[2:3], time.Hour) // by a node that does not know that the silence has ended
 		f.hold(t, "s_9", got[3:], time.Hour)
 		again := f.claimPushes(t, "b", 10)
 		equal(t, []string{"n_00000", "n_00002", "n_00003"}, claimedIDs(again))
@@ -275,7 +275,7 @@ var silencePushTests = []testCase{
 		f.commit(t, 1, to([]ledger.Target{within(30 * time.Second)}, ofKey("A", 0), ofKey("A", 1)))
 		got := f.claimPushes(t, "a", 10).List
 		equal(t, []string{"A_a"}, claimedIDs(delivery.Claims{List: got}))
-		f.hasWaiting(t, got[0].Seq+1) // what is being tried is not held back, what is behind it is
+		f.hasWaiting(t, got[0].Seq+1) // a delivery that a node tries is not held back; the one behind it waits
 		f.hold(t, "s_1", got, time.Hour)
 		equal(t, 0, len(f.claimPushes(t, "a", 10).List))
 		f.clock.Add(30 * time.Second)

@@ -12,13 +12,13 @@ import (
 	"tallyman/internal/ledger/named"
 )
 
-// Database is one fresh database of an engine.
+// Database is a fresh database of an engine.
 type Database struct {
-	// Open opens the ledger as one node would, and closes it when the test ends.
+	// Open opens the ledger as one node, and closes it when the test ends.
 	Open func(t testing.TB, opts ledger.Options) ledger.Ledger
-	// Refuse makes the database refuse every record of a change, or lets it take them again.
+	// Refuse makes the database refuse every audit record, or accept records again.
 	Refuse func(t testing.TB, refuse bool)
-	// OneNode says that it can be open once only; the nodes of a test then share it.
+	// OneNode says that only one ledger can be open at a time; the nodes of a test then share it.
 	OneNode bool
 }
 
@@ -41,7 +41,8 @@ func Run(t *testing.T, fresh func(t testing.TB) Database) {
 	})
 }
 
-// RunEngine runs the part of the suite that holds for whatever the engine takes for a ledger: firings, commits, lanes, shadows, switches and nodes.
+// RunEngine runs the part of the suite that also holds for the ledger in memory of engine/enginetest: firings,
+// commits, lanes, shadows, switches and sessions.
 func RunEngine(t *testing.T, fresh func(t testing.TB) Database) {
 	t.Helper()
 	runTests(t, fresh, firingTests, quietTests, removalTests, commitTests, lookBackTests, rewindTests, laneTests, historyTests, shadowTests, switchTests, sessionTests)
@@ -68,12 +69,12 @@ type testCase struct {
 	run  func(t *testing.T, f *fixture)
 }
 
-// start is when the tests' clock begins.
+// start is the first time of the tests' clock.
 var start = time.Date(2026, 6, 1, 8, 0, 0, 0, time.UTC)
 
 const lease = time.Minute
 
-// fixture is a database, open as node a, with a clock that only the test moves, and what tests ask of it.
+// fixture is a database that node a has opened, with a clock that only the test moves, and the checks of the tests.
 type fixture struct {
 	*base
 	itemChecks
@@ -81,14 +82,14 @@ type fixture struct {
 	operationChecks
 }
 
-// The checks of some tests. They lie beside the tests.
+// The checks of groups of tests. Their methods are in the files of the tests.
 type (
 	itemChecks      struct{ *base }
 	pushChecks      struct{ *base }
 	operationChecks struct{ *base }
 )
 
-// base is what all tests use.
+// base has the checks that all tests use.
 type base struct {
 	ledger.Ledger
 	db    Database
@@ -115,7 +116,7 @@ func (f *base) other(t testing.TB) ledger.Ledger {
 	return f.db.Open(t, ledger.Options{Now: f.clock.Now})
 }
 
-// clock is a clock that stands still unless it is moved.
+// clock is a clock that moves only by Add.
 type clock struct{ us atomic.Int64 }
 
 func newClock(t time.Time) *clock {
@@ -130,8 +131,8 @@ func (c *clock) Now() time.Time { return time.UnixMicro(c.us.Load()).UTC() }
 // Add moves the clock on.
 func (c *clock) Add(d time.Duration) { c.us.Add(d.Microseconds()) }
 
-// QueriesAreUsed fails for every query that neither the code of the package under test, which lies in the working folder, nor the code that
-// both engines share names.
+// QueriesAreUsed fails for every query that no code names. It reads the code of the package under test, which is the
+// working folder, and the code that both engines share.
 func QueriesAreUsed(t *testing.T, queries named.Queries) {
 	t.Helper()
 	files, err := filepath.Glob("*.go")

@@ -4,6 +4,6 @@
 //	-- What it is for. Arguments: $1 rule … Result: …
 //	UPDATE …
 //
-// Queries are read when the program starts: a file that is wrong is a fault of the program, and so is a name that no file has. Comments of a whole
-// line stay in the files.
+// Queries are read when the program starts. A malformed file, and a name that no file has, are bugs of the program,
+// so both panic. Lines that are comments are left out of the statements.
 package named

@@ -14,8 +14,8 @@ const (
 // Queries are statements by name.
 type Queries map[string]string
 
-// Parse reads every .sql file of the folder. Comments stay with their statements in the files only. A line "-- reversed: NAME" gives a second name
-// to the statement whose descending orders are ascending ones.
+// Parse reads every .sql file of the folder. It leaves out lines that are comments. A line "-- reversed: NAME" gives
+// the statement a second name, under which its descending orders are ascending.
 func Parse(files fs.FS, dir string) (Queries, error) {
 	paths, err := fs.Glob(files, dir+"/*.sql")
 	if err != nil {
@@ -34,7 +34,7 @@ func Parse(files fs.FS, dir string) (Queries, error) {
 	return q, nil
 }
 
-// MustParse is Parse for embedded files, whose faults are the program's.
+// MustParse is Parse for embedded files, whose faults are bugs of the program. It panics.
 func MustParse(files fs.FS, dir string) Queries {
 	q, err := Parse(files, dir)
 	if err != nil {
@@ -43,7 +43,7 @@ func MustParse(files fs.FS, dir string) Queries {
 	return q
 }
 
-// Get returns the statement. A name that is in no file is a fault of the program and panics.
+// Get returns the statement. It panics for a name that no file has, which is a bug of the program.
 func (q Queries) Get(name string) string {
 	s, ok := q[name]
 	if !ok {
@@ -65,7 +65,7 @@ func (q Queries) add(path, text string) error {
 			return fmt.Errorf("%s: query %s is empty", path, name)
 		}
 		if _, ok := q[name]; ok {
-			return fmt.Errorf("%s: query %s is there twice", path, name)
+			return fmt.Errorf("%s: query %s is defined twice", path, name)
 		}
 		q[name] = s
 		if other != "" {

@@ -30,8 +30,8 @@ func TestParse(t *testing.T) {
 func TestParseFaults(t *testing.T) {
 	t.Parallel()
 	for want, text := range map[string]string{
-		"one is there twice": "-- name: one\nSELECT 1;\n-- name: one\nSELECT 2;",
-		"one is empty":       "-- name: one\n-- a comment\n",
+		"one is defined twice": "-- name: one\nSELECT 1;\n-- name: one\nSELECT 2;",
+		"one is empty":         "-- name: one\n-- a comment\n",
 	} {
 		_, err := Parse(fstest.MapFS{"sql/a.sql": {Data: []byte(text)}}, "sql")
 		if err == nil || !strings.Contains(err.Error(), want) {

@@ -12,7 +12,7 @@ import (
 	"tallyman/internal/ledger/postgres"
 )
 
-// Not even the owner of the database changes or removes what is recorded, unless he takes the trigger away.
+// Not even the owner of the database can change or remove a record, unless they drop the trigger.
 func TestAuditIsAppendOnly(t *testing.T) {
 	t.Parallel()
 	url := migrated(t)
@@ -38,7 +38,7 @@ func TestAuditIsAppendOnly(t *testing.T) {
 	}
 }
 
-// A process that dies in the middle of a change leaves neither the change nor its record, or both.
+// A process that dies in the middle of a change leaves both the change and its record, or neither.
 func TestAuditOfAProcessThatIsKilled(t *testing.T) {
 	t.Parallel()
 	url := migrated(t)
@@ -52,7 +52,8 @@ func TestAuditOfAProcessThatIsKilled(t *testing.T) {
 	})
 }
 
-// A connection that breaks in the middle of a change leaves neither the change nor its record, or both, also where the answer to the commit is lost.
+// A connection that breaks in the middle of a change leaves both the change and its record, or neither, also where
+// the answer to the commit is lost.
 func TestAuditOfBrokenConnections(t *testing.T) {
 	t.Parallel()
 	direct := migrated(t)

@@ -12,8 +12,8 @@ import (
 	"tallyman/internal/testenv"
 )
 
-// BenchmarkDropDay prunes a day of a million notices of about 600 bytes, each with a delivery that was sent. One in a thousand stays: it has not expired.
-// It reports how long that takes, and what such a notice takes on the disk.
+// BenchmarkDropDay prunes a day of a million notices of about 600 bytes, each with a sent delivery. One in a thousand
+// has not expired and stays. It reports the time, and the disk space of one notice.
 func BenchmarkDropDay(b *testing.B) {
 	const notices = 1_000_000
 	check := func(err error) {

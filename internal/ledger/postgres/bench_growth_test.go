@@ -19,8 +19,9 @@ import (
 	"tallyman/internal/testenv"
 )
 
-// BenchmarkGrowth fills a ledger with notices of 30 days and measures what nodes and consoles ask of the ledger, and the pruning of a day. GROWTH_NOTICES lists
-// numbers of notices, such as 1000000,10000000: then it does so with each of them, and prints how the last stands to the first. bench/README.md tells more.
+// BenchmarkGrowth fills a ledger with notices of 30 days. It measures the queries of nodes and consoles, and the
+// pruning of a day. GROWTH_NOTICES lists numbers of notices, such as 1000000,10000000: then it measures each of them,
+// and prints the ratio of the last to the first. bench/README.md has more.
 func BenchmarkGrowth(b *testing.B) {
 	sizes := os.Getenv("GROWTH_NOTICES")
 	if sizes == "" {
@@ -47,15 +48,15 @@ func BenchmarkGrowth(b *testing.B) {
 	printGrowth(all)
 }
 
-// growth is a ledger and what was measured of it.
+// growth is a ledger with its measured values.
 type growth struct {
 	*grownLedger
-	bytes    int64 // of notices and their deliveries, with indexes
+	bytes    int64 // size of notices and their deliveries, with indexes
 	measured []measured
-	commit   int // the last one of measuredCommit
+	commit   int // number of the last commit of measuredCommit
 }
 
-// measured is how long a question took.
+// measured has the times of a query.
 type measured struct {
 	name     string
 	p50, p99 time.Duration
@@ -63,14 +64,14 @@ type measured struct {
 
 const (
 	growthRounds = 200
-	growthTime   = 3 * time.Second // for a question; at least 20 rounds
+	growthTime   = 3 * time.Second // time for each query; at least 20 rounds
 	growthPrunes = 5               // days
 )
 
-// ask asks the question again and again.
+// ask repeats the query and records its times.
 func (g *growth) ask(b *testing.B, name string, question func(ctx context.Context) error) {
 	b.Helper()
-	for range 5 { // plans, and pages into memory
+	for range 5 { // warm up: plans, and pages in memory
 		check(b, question(b.Context()))
 	}
 	var took []time.Duration
@@ -89,10 +90,11 @@ func (g *growth) report(name string, took []time.Duration) {
 	slices.Sort(took)
 	m := measured{name, took[len(took)/2], took[len(took)*99/100]}
 	g.measured = append(g.measured, m)
-	fmt.Fprintf(os.Stdout, "%d notices: %s: p50 %s, p99 %s of %d\n", g.notices, name, m.p50, m.p99, len(took)) // a large ledger takes long: whoever waits sees how far it is
+	// Shows the progress, because a large ledger takes long.
+	fmt.Fprintf(os.Stdout, "%d notices: %s: p50 %s, p99 %s of %d\n", g.notices, name, m.p50, m.p99, len(took))
 }
 
-// measure asks all questions. Those that change the ledger come last.
+// measure runs all queries. Those that change the ledger come last.
 func (g *growth) measure(b *testing.B) {
 	b.Helper()
 	check(b, g.pool.QueryRow(b.Context(), `SELECT sum(pg_total_relation_size(t.relid))::bigint
@@ -105,7 +107,7 @@ func (g *growth) measure(b *testing.B) {
 	g.prune(b)
 }
 
-// askSearch searches as GET /notices/search and the page of a notice do.
+// askSearch runs the searches of GET /notices/search and of the page of a notice.
 func (g *growth) askSearch(b *testing.B) {
 	b.Helper()
 	middle, _ := g.notice(g.notices / 2 / grownBatch * grownBatch)
@@ -159,7 +161,7 @@ func (g *growth) askSearch(b *testing.B) {
 	})
 }
 
-// lists lists deliveries, of which there must be so many.
+// lists lists deliveries and checks their number.
 func (g *growth) lists(f ledger.DeliveryFilter, want int) func(ctx context.Context) error {
 	return func(ctx context.Context) error {
 		found, err := g.ListDeliveries(ctx, f)
@@ -170,7 +172,7 @@ func (g *growth) lists(f ledger.DeliveryFilter, want int) func(ctx context.Conte
 	}
 }
 
-// askConsole asks what the pages of the console show.
+// askConsole runs the queries of the console's pages.
 func (g *growth) askConsole(b *testing.B) {
 	b.Helper()
 	hour := g.now.Truncate(time.Hour)
@@ -212,7 +214,7 @@ func (g *growth) askConsole(b *testing.B) {
 	g.ask(b, "rules: progress", func(ctx context.Context) error { _, err := g.Progress(ctx); return err })
 }
 
-// askQueue asks what the pages of a queue show, and what a queue reads back.
+// askQueue runs the queries of a queue's pages, and the reads of a queue's rebuild.
 func (g *growth) askQueue(b *testing.B) {
 	b.Helper()
 	last := g.item(g.items / 2)
@@ -238,7 +240,7 @@ func (g *growth) askQueue(b *testing.B) {
 	})
 }
 
-// askInbox asks what the inbox reads of the ledger: a poll reads Redis alone, and Redis is written back from here.
+// askInbox runs the reads of the inbox's rebuild. A poll reads Redis only.
 func (g *growth) askInbox(b *testing.B) {
 	b.Helper()
 	lane := ledger.Lane{Sink: "inbox", Warehouse: "WH03"}
@@ -259,7 +261,7 @@ func (g *growth) askInbox(b *testing.B) {
 	})
 }
 
-// measuredCommit commits ten notices of the next scope and returns how long claim and commit took.
+// measuredCommit commits ten notices of the next scope and returns the times of claim and commit.
 func (g *growth) measuredCommit(ctx context.Context) (claim, commit time.Duration, err error) {
 	g.commit++
 	scope := g.commit % grownScopes
@@ -289,7 +291,7 @@ func (g *growth) measuredCommit(ctx context.Context) (claim, commit time.Duratio
 	return claim, time.Since(began), err
 }
 
-// commitAndDeliver commits ten notices at a time, and reads and marks what waits in a lane, 100 at a time.
+// commitAndDeliver commits ten notices at a time, and reads and marks pending deliveries of a lane, 100 at a time.
 func (g *growth) commitAndDeliver(b *testing.B) {
 	b.Helper()
 	var claims, commits, reads, marks []time.Duration
@@ -327,7 +329,7 @@ func (g *growth) prune(b *testing.B) {
 	failed := make(chan error, 1)
 	go func() {
 		for ctx.Err() == nil {
-			_, took, err := g.measuredCommit(context.WithoutCancel(ctx)) // the last one ends
+			_, took, err := g.measuredCommit(context.WithoutCancel(ctx)) // lets the last commit finish
 			if err != nil {
 				failed <- err
 				return
@@ -353,7 +355,7 @@ func (g *growth) prune(b *testing.B) {
 	g.report("prune: commit of 10 notices beside it", commits)
 }
 
-// printGrowth prints a line for each question: p50 and p99 of each ledger, and how the last stands to the first.
+// printGrowth prints a line for each query: p50 and p99 of each ledger, and the ratio of the last to the first.
 func printGrowth(all []*growth) {
 	if len(all) == 0 {
 		return

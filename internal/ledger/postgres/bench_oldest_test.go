@@ -12,8 +12,8 @@ func BenchmarkForget(b *testing.B) {
 	ledgertest.BenchmarkForget(b, open(b, migrated(b), ledger.Options{}))
 }
 
-// BenchmarkOldestPending has a million deliveries wait for a push channel, or for the inboxes of a thousand warehouses, or half a million of them behind as many
-// that were sent.
+// BenchmarkOldestPending has a million pending deliveries: to a push channel, or to the inboxes of a thousand
+// warehouses, or half a million of them behind as many sent ones.
 func BenchmarkOldestPending(b *testing.B) {
 	const waiting = 1_000_000
 	for name, fill := range map[string]func(b *testing.B, url string){
@@ -34,7 +34,7 @@ func BenchmarkOldestPending(b *testing.B) {
 	}
 }
 
-// fillInboxes makes n deliveries to the inboxes of so many warehouses.
+// fillInboxes makes n deliveries to the inboxes of that many warehouses.
 func fillInboxes(b *testing.B, url string, n, lanes int) {
 	b.Helper()
 	for _, sql := range []string{

@@ -48,7 +48,7 @@ ALTER TABLE bare_findings ADD PRIMARY KEY (scope_id, key_hash);
 ALTER TABLE bare_notices ADD PRIMARY KEY (id);
 ALTER TABLE bare_deliveries ADD PRIMARY KEY (seq)`
 
-// bareCopy makes the tables and returns how to fill them.
+// bareCopy makes the tables and returns a function that fills them.
 func bareCopy(b *testing.B, url string, keys bool) ledgertest.Bare {
 	b.Helper()
 	execute(b, url, bareTables)
@@ -80,7 +80,7 @@ func bareCopy(b *testing.B, url string, keys bool) ledgertest.Bare {
 	}
 }
 
-// rowSet is what one COPY writes.
+// rowSet is the rows of one COPY.
 type rowSet struct {
 	table   string
 	columns []string
@@ -129,7 +129,7 @@ func BenchmarkReads(b *testing.B) {
 	ledgertest.BenchmarkReads(b, open(b, migrated(b), ledger.Options{}))
 }
 
-// BenchmarkCommitPushes shows, too, what the index costs that finds the oldest delivery which waits for a push channel.
+// BenchmarkCommitPushes also shows the cost of the index that finds the oldest pending delivery of a push channel.
 func BenchmarkCommitPushes(b *testing.B) {
 	for _, name := range []string{"all indexes", "without pushes_first"} {
 		b.Run(name, func(b *testing.B) {
@@ -142,8 +142,8 @@ func BenchmarkCommitPushes(b *testing.B) {
 	}
 }
 
-// BenchmarkItems compares with pgx's CopyFrom of the items and of their moves, in a transaction each, into tables without any
-// index.
+// BenchmarkItems compares with pgx's CopyFrom of the items and of their moves, one transaction each, into tables
+// without any index.
 func BenchmarkItems(b *testing.B) {
 	for _, load := range ledgertest.ItemLoads() {
 		b.Run(load.String(), func(b *testing.B) {
@@ -203,8 +203,8 @@ func copyInto(b *testing.B, conn *pgx.Conn, table string, columns []string, set 
 	}
 }
 
-// BenchmarkPushes has a million deliveries wait at a push channel, of which 500 more are due each time, and measures claiming those and
-// recording that they were sent. It reports how long each took, and by how much the heap grew.
+// BenchmarkPushes has a million deliveries waiting for a push channel, of which 500 more become due each time. It
+// measures claiming these and recording them as sent. It reports both times, and the growth of the heap.
 func BenchmarkPushes(b *testing.B) {
 	const waiting, batch = 1_000_000, 500
 	url := migrated(b)
@@ -242,7 +242,7 @@ func BenchmarkPushes(b *testing.B) {
 	b.ReportMetric(0, "ns/op")
 }
 
-// heap is what is in use after a collection.
+// heap returns the heap in use after a collection.
 func heap() int64 {
 	runtime.GC()
 	var m runtime.MemStats
@@ -250,7 +250,7 @@ func heap() int64 {
 	return int64(m.HeapInuse)
 }
 
-// fillPushes makes n deliveries of as many findings, of which one more is due each millisecond.
+// fillPushes makes n deliveries of as many findings. One more becomes due each millisecond.
 func fillPushes(b *testing.B, url string, n int, from time.Time) {
 	b.Helper()
 	one := ledgertest.BenchNotice()
@@ -284,15 +284,16 @@ func fillPushes(b *testing.B, url string, n int, from time.Time) {
 			b.Fatal(err)
 		}
 	}
-	for _, sql := range []string{"VACUUM (ANALYZE)", "CHECKPOINT"} { // what the filling has left to do is not measured
+	// The work that the filling has left is not measured.
+	for _, sql := range []string{"VACUUM (ANALYZE)", "CHECKPOINT"} {
 		if _, err := conn.Exec(b.Context(), sql); err != nil {
 			b.Fatal(err)
 		}
 	}
 }
 
-// BenchmarkSearch searches among a million notices of about 600 bytes, a hundred of each time: rules, types and warehouses of which some are
-// busy and some have been quiet for long.
+// BenchmarkSearch searches a million notices of about 600 bytes, a hundred for each time. Some rules, types and
+// warehouses are busy, and some have long been quiet.
 func BenchmarkSearch(b *testing.B) {
 	const notices = 1_000_000
 	url := migrated(b)

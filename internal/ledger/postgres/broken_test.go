@@ -20,8 +20,8 @@ import (
 	"tallyman/rules/catalog"
 )
 
-// TestBrokenConnections breaks the connection at every stage of claims and commits, which the node repeats until
-// they are answered. In the end each firing has been written once, whole.
+// TestBrokenConnections breaks the connection at every stage of claims and commits. The node repeats them until they
+// are answered. In the end each firing has been written once and completely.
 func TestBrokenConnections(t *testing.T) {
 	t.Parallel()
 	direct := migrated(t)
@@ -34,7 +34,8 @@ func TestBrokenConnections(t *testing.T) {
 		var c ledger.Claim
 		line.until(t, func() error {
 			var err error
-			c, err = l.Claim(t.Context(), "r", "", 0, at(n), "a", 0) // no lease: a claim whose answer was lost is free again
+			// No lease, so that a claim with a lost answer is free again.
+			c, err = l.Claim(t.Context(), "r", "", 0, at(n), "a", 0)
 			return err
 		})
 		run := commitOf(c, n, perFiring)
@@ -66,7 +67,7 @@ func TestBrokenConnections(t *testing.T) {
 	}
 }
 
-// TestServerRestart kills the server under a ledger, which goes on when it is back.
+// TestServerRestart kills the server of an open ledger. The ledger works again when the server is back.
 func TestServerRestart(t *testing.T) {
 	t.Parallel()
 	server := testenv.PostgresServer(t)
@@ -99,12 +100,13 @@ func TestServerRestart(t *testing.T) {
 // lineName is the application_name of connections through a line.
 const lineName = "line"
 
-// line is a way to the server that breaks during each call, each time a little later, until the call is through before.
+// line is a connection path to the server that breaks during each call, each time a little later, until a call
+// finishes before the break.
 type line struct {
-	url    string // the ledger's, by this way
+	url    string // URL of the ledger through the line
 	proxy  *testenv.Proxy
 	target string
-	beside *pgx.Conn // which does not break
+	beside *pgx.Conn // a connection that does not break
 	broken int
 }
 
@@ -150,10 +152,11 @@ func (l *line) until(t *testing.T, do func() error) {
 	}
 }
 
-// cut breaks what is under way, and lets new connections through.
+// cut breaks the open connections. New connections work.
 func (l *line) cut() { l.proxy.Point(l.target) }
 
-// settle waits until the server has done what reached it before the cut: done later, it would undo the next call.
+// settle waits until the server has finished everything that reached it before the cut. Otherwise it might undo the
+// next call.
 func (l *line) settle(t *testing.T) {
 	t.Helper()
 	l.cut()
@@ -182,7 +185,7 @@ func prepare(t testing.TB, l ledger.Ledger) {
 	}
 }
 
-// commitOf is the commit of the n-th firing with so many new findings, each with a notice to the gateway.
+// commitOf makes the commit of the n-th firing with that many new findings, each with a notice to the gateway.
 func commitOf(c ledger.Claim, n, findings int) *ledger.Commit {
 	run := &ledger.Commit{
 		Run:   ledger.Run{Rule: c.Rule, Scope: c.Scope, Due: c.Due, Node: c.Node, Started: c.Due, Outcome: ledger.OutcomeOK},
@@ -204,8 +207,8 @@ func commitOf(c ledger.Claim, n, findings int) *ledger.Commit {
 	return run
 }
 
-// TestBrokenConnectionsOfQueues breaks the connection at every stage of pushes and of what is recorded of them, which the node
-// repeats until they are answered. In the end each item has been recorded once, each move, and each event.
+// TestBrokenConnectionsOfQueues breaks the connection at every stage of pushes and moves. The node repeats them until
+// they are answered. In the end each item, each move and each event has been recorded once.
 func TestBrokenConnectionsOfQueues(t *testing.T) {
 	t.Parallel()
 	direct := migrated(t)
@@ -216,7 +219,7 @@ func TestBrokenConnectionsOfQueues(t *testing.T) {
 		if !errors.Is(err, ledger.ErrFenced) {
 			return err
 		}
-		s, err := l.IndexState(t.Context(), "q") // the answer to the one before was lost
+		s, err := l.IndexState(t.Context(), "q") // the answer to the previous call was lost
 		if err == nil && s.Epoch != "e1" {
 			t.Fatalf("the epoch is %q", s.Epoch)
 		}
@@ -270,11 +273,11 @@ func TestBrokenConnectionsOfQueues(t *testing.T) {
 	}
 }
 
-// tellsDone has a push channel told of what is done.
+// tellsDone sends the event "done" to a push channel.
 var tellsDone = &item.Events{Sink: "gateway", On: []item.Event{item.EventDone}, Strategy: delivery.Strategy{Kind: delivery.Important}}
 
-// TestBrokenConnectionsOfPushes breaks the connection at every stage of claims and settles, which are repeated until they are
-// answered. Each attempt is recorded once.
+// TestBrokenConnectionsOfPushes breaks the connection at every stage of claims and settlements. They are repeated
+// until they are answered. Each attempt is recorded once.
 func TestBrokenConnectionsOfPushes(t *testing.T) {
 	t.Parallel()
 	direct := migrated(t)
@@ -299,7 +302,8 @@ func TestBrokenConnectionsOfPushes(t *testing.T) {
 	for sent := 0; sent < deliveries; {
 		var claims delivery.Claims
 		line.until(t, func() (err error) {
-			claims, err = l.ClaimPushes(t.Context(), "gateway", "a", 0, 10) // no lease: what was claimed and not answered is free again
+			// No lease, so that a claim with a lost answer is free again.
+			claims, err = l.ClaimPushes(t.Context(), "gateway", "a", 0, 10)
 			return err
 		})
 		var ends []delivery.Settlement

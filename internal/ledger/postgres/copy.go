@@ -17,8 +17,8 @@ import (
 	"tallyman/internal/ledger/codec"
 )
 
-// copyRows collects rows in the binary form of COPY. pgx's own CopyFrom would box every value and ask the
-// server for the types of the columns each time.
+// copyRows collects rows in the binary form of COPY. pgx's own CopyFrom would box every value and ask the server for
+// the types of the columns each time.
 type copyRows struct {
 	buf []byte
 	n   int64
@@ -29,12 +29,12 @@ var (
 	copyTrailer = []byte{0xff, 0xff}
 )
 
-// newCopyRows makes room for about size bytes.
+// newCopyRows allocates room for about size bytes.
 func newCopyRows(size int) *copyRows {
 	return &copyRows{buf: append(make([]byte, 0, size+len(copyHeader)+len(copyTrailer)), copyHeader...)}
 }
 
-// row begins a row of so many columns.
+// row starts a row with that many columns.
 func (c *copyRows) row(columns uint16) {
 	c.buf = binary.BigEndian.AppendUint16(c.buf, columns)
 	c.n++
@@ -59,7 +59,7 @@ func (c *copyRows) int32(v int32) {
 	c.buf = binary.BigEndian.AppendUint32(c.buf, uint32(v)) //nolint:gosec // two's complement is what COPY wants
 }
 
-// id is a column of ids of lanes, queues or scopes, which the database numbers as int32.
+// id writes an id of a lane, queue or scope, which is an int32 in the database.
 func (c *copyRows) id(v int64) { c.int32(int32(v)) } //nolint:gosec // it came from such a column
 
 func (c *copyRows) int64(v int64) {
@@ -85,7 +85,7 @@ func (c *copyRows) length(n int) {
 	c.buf = binary.BigEndian.AppendUint32(c.buf, uint32(n)) //nolint:gosec // a column is far below 2 GB
 }
 
-// run sends the rows with the query by name, within the connection's transaction.
+// run sends the rows with the COPY statement of that name, within the connection's transaction.
 func (c *copyRows) run(ctx context.Context, conn *pgx.Conn, name string) error {
 	if c.n == 0 {
 		return nil
@@ -120,8 +120,8 @@ func (w *noticeWriter) copyDeliveries(deliveries []codec.Delivery, seqs []int64)
 	return out
 }
 
-// copyNotices makes the rows of the notices, each with the first and last number of its deliveries. They go in
-// sorted by id, which is random otherwise: the index takes neighbours faster.
+// copyNotices makes the rows of the notices, each with the first and the last number of its deliveries. The rows are
+// sorted by id, because the index takes neighbours faster and ids are random otherwise.
 func (w *noticeWriter) copyNotices(deliveries []codec.Delivery, seqs []int64) *copyRows {
 	const fixed = 2 + 12*4 + 5*8 + 2
 	size := 0
@@ -192,10 +192,10 @@ func (w *noticeWriter) copyPushes(deliveries []codec.Delivery, seqs []int64) *co
 	return out
 }
 
-// span holds the numbers of a notice's deliveries; 0 = it has none.
+// span has the first and the last number of a notice's deliveries; 0 = the notice has none.
 type span struct{ first, last int64 }
 
-// spansOf returns the span of each notice. Numbers ascend.
+// spansOf returns the span of each notice. seqs must ascend.
 func spansOf(notices int, deliveries []codec.Delivery, seqs []int64) []span {
 	out := make([]span, notices)
 	for i, d := range deliveries {
@@ -208,10 +208,10 @@ func spansOf(notices int, deliveries []codec.Delivery, seqs []int64) []span {
 	return out
 }
 
-// findingChanges are the changes of findings by operation.
+// findingChanges groups the changes of findings by operation.
 type findingChanges struct {
 	scopeID int32
-	due     int64 // of the run
+	due     int64 // due time of the run
 	inserts *copyRows
 	updates findingColumns
 	deletes []pgtype.UUID
@@ -253,13 +253,13 @@ func newFindingChanges(scopeID int32, due int64, run *ledger.Commit) *findingCha
 	return out
 }
 
-// hashedKey is the key of the change at a place.
+// hashedKey is the hash of a change's key, with the index of the change.
 type hashedKey struct {
 	hash pgtype.UUID
 	at   int
 }
 
-// sortedKeys hashes the keys and sorts them as the index does, which takes neighbours faster.
+// sortedKeys returns the hashes of the keys in the order of the index, which takes neighbours faster.
 func sortedKeys(changes []ledger.FindingChange) []hashedKey {
 	out := make([]hashedKey, len(changes))
 	for i := range changes {
@@ -269,7 +269,7 @@ func sortedKeys(changes []ledger.FindingChange) []hashedKey {
 	return out
 }
 
-// keyHash is the identity of a key in the index.
+// keyHash returns the hash that identifies a key in the index.
 func keyHash(key string) pgtype.UUID {
 	return pgtype.UUID{Bytes: finding.HashOf(key), Valid: true}
 }
@@ -324,7 +324,7 @@ func (c *findingColumns) add(f *codec.Finding, hash pgtype.UUID, seen []byte) {
 	c.rows = append(c.rows, seen)
 }
 
-// queue adds the statements that the changes need.
+// queue adds the statements for the changes.
 func (c *findingChanges) queue(b *pgx.Batch) {
 	if u := &c.updates; len(u.hashes) > 0 {
 		b.Queue(queries.Get("update-findings"), c.scopeID, u.hashes, u.phases, u.priorities, u.ordinals, u.episodes, u.seen,
@@ -335,11 +335,11 @@ func (c *findingChanges) queue(b *pgx.Batch) {
 	}
 }
 
-// all fails the commit unless every finding to be changed was there.
+// all fails the commit unless the statement changed every finding that it should change.
 func all(want int, what string) func(pgconn.CommandTag) error {
 	return func(tag pgconn.CommandTag) error {
 		if got := tag.RowsAffected(); got != int64(want) {
-			return fmt.Errorf("%s findings: %d of %d are there", what, got, want)
+			return fmt.Errorf("%s findings: only %d of %d exist", what, got, want)
 		}
 		return nil
 	}

@@ -13,14 +13,15 @@ import (
 	"tallyman/internal/notice"
 )
 
-// What grows with time lies in partitions of days, which are dropped as a whole; docs/adr/ledger-partitions.md.
+// Tables that grow with time have a partition for each day. Old partitions are dropped as a whole;
+// docs/adr/ledger-partitions.md.
 
 const (
-	daysMade = 7 // partitions are made so many days ahead
-	// keptBeyond is how many whole days a partition is kept beyond what is pruned. A notice is made on the day of its episode or on the next; of
-	// those that are made later a copy is kept.
+	daysMade = 7 // Partitions are made this many days ahead.
+	// keptBeyond is how many whole days a partition is kept longer than the retention. A notice is made on the day of
+	// its episode or on the next day. Of notices that are made later, a copy stays in the default partition.
 	keptBeyond = 2
-	// itemsOfDay is how many numbers of items a day has. Where more are pushed, those are the next day's.
+	// itemsOfDay is how many numbers of items belong to one day. Further items of a day get numbers of the next day.
 	itemsOfDay = 100_000_000
 
 	dayFormat        = "20060102"
@@ -28,12 +29,14 @@ const (
 	lockNotAvailable = "55P03"
 )
 
-// dayTables are tables whose partitions of a day are made and dropped together.
+// dayTables are tables whose partitions for a day are made and dropped together.
 type dayTables struct {
 	names []string
-	// first returns the lowest value that the day has in the column by which the tables are partitioned. A day has none where that is the next one's, too.
+	// first returns the lowest value of the day in the column that partitions the tables. If the next day has the
+	// same value, the day has no partition.
 	first func(notice.Day) string
-	// staying returns what copies those rows of the day that must stay to the default partitions, once nobody else writes there; nil = none must.
+	// staying returns a function that copies the rows of the day that must stay to the default partitions. The
+	// function runs when nobody else can write to the day's partitions. nil = no rows stay.
 	staying func(e engine, ctx context.Context, day notice.Day, before time.Time) (func(pgx.Tx) error, error)
 }
 
@@ -43,10 +46,10 @@ var (
 	itemDays   = &dayTables{[]string{"item_moves"}, func(d notice.Day) string { return strconv.FormatInt(firstItem(d), 10) }, engine.stayingMoves}
 )
 
-// firstItem is the lowest number of the items of a day.
+// firstItem returns the lowest number of the items of a day.
 func firstItem(d notice.Day) int64 { return max(int64(d-notice.FirstDay), 0) * itemsOfDay }
 
-// stayingMoves are those of items that are still there: those that are old and may go were removed before.
+// stayingMoves keeps the moves of the items that still exist. Items that are old enough were removed before.
 func (engine) stayingMoves(ctx context.Context, day notice.Day, _ time.Time) (func(pgx.Tx) error, error) {
 	return func(tx pgx.Tx) error {
 		_, err := tx.Exec(ctx, leaving("keep-moves", day), pgx.QueryExecModeExec, firstItem(day), firstItem(day+1))
@@ -67,8 +70,9 @@ type beginner interface {
 	Begin(ctx context.Context) (pgx.Tx, error)
 }
 
-// with runs do in a transaction with the days that have partitions, the earliest first, unless another node is at the partitions. While others hold a table it gives way
-// to them and runs do again, a few times.
+// with runs do in a transaction. have lists the days that have partitions, the earliest first. If another node is
+// working on the partitions, do does not run. If others hold a lock on a table, the transaction gives up and starts
+// again, at most ten times in all, so that it never holds up other work for long.
 func (d *dayTables) with(ctx context.Context, db beginner, do func(tx pgx.Tx, have []notice.Day) error) (err error) {
 	for range 10 {
 		if err = d.withOnce(ctx, db, do); !hasState(err, lockNotAvailable) {
@@ -106,7 +110,7 @@ func (d *dayTables) withOnce(ctx context.Context, db beginner, do func(tx pgx.Tx
 	})
 }
 
-// makeDays makes the partitions of this day and the next ones.
+// makeDays makes the partitions of today and of the next days.
 func makeDays(ctx context.Context, db beginner, now *int64) error {
 	for _, d := range []*dayTables{noticeDays, runDays, itemDays} {
 		err := d.with(ctx, db, func(tx pgx.Tx, have []notice.Day) error {
@@ -128,14 +132,16 @@ func makeDays(ctx context.Context, db beginner, now *int64) error {
 	return nil
 }
 
-// make makes the partitions of the day and the next ones. Where rows of a day have come before its partition, they and all others of that day
-// lie in the default partition.
+// make makes the partitions of today and of the next days. If rows of a day came before its partition, they lie in
+// the default partition. PostgreSQL then refuses the partition, and the other rows of that day go to the default
+// partition as well.
 func (d *dayTables) make(ctx context.Context, tx pgx.Tx, today notice.Day, have []notice.Day) error {
 	for day := today; day <= today+daysMade; day++ {
 		from, to := d.first(day), d.first(day+1)
 		if slices.Contains(have, day) || from == to {
 			continue
 		}
+		// A savepoint: a partition that PostgreSQL refuses must not end the whole transaction.
 		err := pgx.BeginFunc(ctx, tx, func(tx pgx.Tx) error {
 			for _, table := range d.names {
 				err := run(ctx, tx, fmt.Sprintf("CREATE TABLE %s PARTITION OF %s FOR VALUES FROM ('%s') TO ('%s') WITH (autovacuum_vacuum_insert_scale_factor = 0.05)",
@@ -153,7 +159,7 @@ func (d *dayTables) make(ctx context.Context, tx pgx.Tx, today notice.Day, have 
 	return nil
 }
 
-// run runs a statement that names partitions.
+// run runs a statement that names partitions and so cannot be prepared.
 func run(ctx context.Context, tx pgx.Tx, statement string) error {
 	if _, err := tx.Exec(ctx, statement, pgx.QueryExecModeSimpleProtocol); err != nil {
 		return fmt.Errorf("%s: %w", statement, err)
@@ -187,10 +193,10 @@ func (e engine) DropDays(ctx context.Context, before time.Time) error {
 	return e.pruneMarks(ctx, firstKept(before))
 }
 
-// firstKept is the first day whose partitions are kept.
+// firstKept returns the first day whose partitions are kept.
 func firstKept(before time.Time) notice.Day { return notice.DayOf(before) - keptBeyond }
 
-// drop drops the partitions of a day. What stays moves to the default partitions.
+// drop drops the partitions of a day. Rows that must stay move to the default partitions.
 func (d *dayTables) drop(ctx context.Context, e engine, day notice.Day, before time.Time) error {
 	keep := func(pgx.Tx) error { return nil }
 	if d.staying != nil {
@@ -200,10 +206,10 @@ func (d *dayTables) drop(ctx context.Context, e engine, day notice.Day, before t
 		}
 	}
 	return d.with(ctx, e.pool, func(tx pgx.Tx, have []notice.Day) error {
-		if !slices.Contains(have, day) { // another node was faster
+		if !slices.Contains(have, day) { // another node has dropped the day
 			return nil
 		}
-		for _, table := range d.names { // whoever reads or writes them waits from here on
+		for _, table := range d.names { // From here on, readers and writers of the tables wait.
 			if err := run(ctx, tx, fmt.Sprintf("ALTER TABLE %s DETACH PARTITION %s", table, partitionOf(table, day))); err != nil {
 				return err
 			}
@@ -220,7 +226,7 @@ func (d *dayTables) drop(ctx context.Context, e engine, day notice.Day, before t
 	})
 }
 
-// leaving returns the query by name, for the partitions of the day.
+// leaving returns the query by name, with _leaving replaced by the suffix of the day's partitions.
 func leaving(name string, day notice.Day) string {
 	return strings.ReplaceAll(queries.Get(name), "_leaving", partitionOf("", day))
 }

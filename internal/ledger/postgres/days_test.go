@@ -39,7 +39,7 @@ func newDayLedger(t *testing.T) *dayLedger {
 	return d
 }
 
-// commit commits a run with notices that live for an hour, and returns the id of the first.
+// commit commits a run with notices that live for an hour, and returns the id of the first one.
 func (d *dayLedger) commit(t *testing.T, notices int) (id string, err error) {
 	t.Helper()
 	d.runs++
@@ -59,7 +59,7 @@ func (d *dayLedger) commit(t *testing.T, notices int) (id string, err error) {
 	return run.Notices[0].Notice.ID, err
 }
 
-// send records that all was sent that waits.
+// send records all pending deliveries as sent.
 func (d *dayLedger) send(t *testing.T) (int, error) {
 	t.Helper()
 	list, err := d.Pending(t.Context(), ledger.Lane{Sink: "queue"}, 1000)
@@ -73,7 +73,7 @@ func (d *dayLedger) send(t *testing.T) (int, error) {
 	return len(list), d.MarkSent(t.Context(), "", receipts, delivery.Attempt{})
 }
 
-// table tells in which table a row of the query is; "" = there is none.
+// table returns the table that has the row; "" = none.
 func (d *dayLedger) table(t *testing.T, of, column, id string) string {
 	t.Helper()
 	var name string
@@ -89,7 +89,7 @@ func (d *dayLedger) isIn(t *testing.T, id, notices, deliveries string) {
 	}
 }
 
-// TestADayIsDropped follows a notice through its partition to its end.
+// TestADayIsDropped follows a notice through its partition until it is dropped.
 func TestADayIsDropped(t *testing.T) {
 	t.Parallel()
 	d := newDayLedger(t)
@@ -118,7 +118,8 @@ func TestADayIsDropped(t *testing.T) {
 	}
 }
 
-// TestNoCommitFailsForWantOfAPartition commits at a time that nobody has made partitions for. The rows go with the first pruning for which they are old enough.
+// TestNoCommitFailsForWantOfAPartition commits at a time without partitions. The first pruning for which the rows are
+// old enough removes them.
 func TestNoCommitFailsForWantOfAPartition(t *testing.T) {
 	t.Parallel()
 	d := newDayLedger(t)
@@ -129,11 +130,12 @@ func TestNoCommitFailsForWantOfAPartition(t *testing.T) {
 		_, err = d.send(t)
 		noError(t, err)
 		kind := "rest"
-		if notice.DayOf(now).IDs() == "n_z" { // no id can name the day
+		if notice.DayOf(now).IDs() == "n_z" { // an id cannot name this day
 			kind = "keyed"
 		}
 		d.isIn(t, id, "notices_"+kind, "deliveries_"+kind)
-		_, err = d.Prune(t.Context(), now.Add(-time.Hour), 5) // makes the partitions of the next days, and none of this one
+		// Makes the partitions of the next days, but not of this one.
+		_, err = d.Prune(t.Context(), now.Add(-time.Hour), 5)
 		noError(t, err)
 		d.isIn(t, id, "notices_"+kind, "deliveries_"+kind)
 		d.now = now.Add(25 * time.Hour)
@@ -150,7 +152,8 @@ func TestNoCommitFailsForWantOfAPartition(t *testing.T) {
 	}
 }
 
-// TestDaysEndWhileNodesWork drops days again and again while a node commits and sends: nothing fails, and nothing is lost or sent twice.
+// TestDaysEndWhileNodesWork drops days while a node commits and sends. Nothing fails, and nothing is lost or sent
+// twice.
 func TestDaysEndWhileNodesWork(t *testing.T) {
 	t.Parallel()
 	const rounds, each = 40, 20
@@ -186,7 +189,8 @@ func TestDaysEndWhileNodesWork(t *testing.T) {
 	}
 }
 
-// TestADayGivesWay has a reader hold both tables while a day is to be dropped: the reader's next question is answered, and the day goes later.
+// TestADayGivesWay has a reader lock both tables of a day that is to be dropped. The reader's next query is answered,
+// and the day is dropped later.
 func TestADayGivesWay(t *testing.T) {
 	t.Parallel()
 	d := newDayLedger(t)
@@ -198,7 +202,7 @@ func TestADayGivesWay(t *testing.T) {
 	noError(t, err)
 	dropped := make(chan error, 1)
 	go func() { dropped <- engine{d.Ledger}.DropDays(t.Context(), d.now.AddDate(0, 1, 0)) }()
-	testenv.Eventually(t, func() bool { // the day waits for the reader
+	testenv.Eventually(t, func() bool { // until the drop waits for the reader
 		var waits bool
 		err := d.pool.QueryRow(t.Context(), "SELECT EXISTS (SELECT FROM pg_locks WHERE NOT granted AND relation = 'deliveries_ended'::regclass)").Scan(&waits)
 		return err == nil && waits

@@ -16,14 +16,15 @@ import (
 	"tallyman/internal/testenv"
 )
 
-// TestDeadlocksAreSurvived has the server end a transaction of the ledger, because it waits for another one, which waits for it. The ledger runs it
-// again, and the caller is told nothing of that.
+// TestDeadlocksAreSurvived makes the server end a transaction of the ledger because of a deadlock. The ledger runs
+// the transaction again, and the caller does not notice.
 func TestDeadlocksAreSurvived(t *testing.T) { //nolint:tparallel // one after the other: the server counts the deadlocks of all
 	t.Parallel()
 	url := migrated(t)
 	l := open(t, url, ledger.Options{})
 	prepare(t, l)
-	// A ledger of one connection, on which the statements of the call have been prepared: to prepare one waits for a lock, too, before the call has any.
+	// A ledger with one connection, on which the statements of the call are prepared already. Preparing a statement
+	// also waits for a lock, before the call holds any.
 	single := open(t, url+"&pool_max_conns=1", ledger.Options{})
 	if _, err := single.CancelDeliveries(t.Context(), ledgertest.Ann, []int64{1}, "to prepare"); err != nil {
 		t.Fatal(err)
@@ -31,7 +32,7 @@ func TestDeadlocksAreSurvived(t *testing.T) { //nolint:tparallel // one after th
 	const lanes = "SELECT pg_advisory_xact_lock('lanes'::regclass::oid::integer, id) FROM lanes"
 	for i, c := range []struct {
 		name string
-		// The call takes a lock on the first, and comes to the second later.
+		// The call locks the first, and later the second.
 		first, second string
 		do            func(t *testing.T) error
 	}{
@@ -90,7 +91,7 @@ func TestDeadlocksAreSurvived(t *testing.T) { //nolint:tparallel // one after th
 					t.Fatal(err)
 				}
 			}
-			execute("BEGIN; SET LOCAL deadlock_timeout = '1h'; " + c.second) // the other one is ended
+			execute("BEGIN; SET LOCAL deadlock_timeout = '1h'; " + c.second) // the server ends the other transaction
 			done := make(chan error, 1)
 			go func() { done <- c.do(t) }()
 			testenv.Eventually(t, func() bool {
@@ -101,12 +102,12 @@ func TestDeadlocksAreSurvived(t *testing.T) { //nolint:tparallel // one after th
 				err := conn.QueryRow(t.Context(), "SELECT EXISTS (SELECT FROM pg_locks WHERE NOT granted AND pid <> pg_backend_pid())").Scan(&waits)
 				return err == nil && waits
 			}, 10*time.Second)
-			execute(c.first) // is granted once the ledger's transaction has been ended
+			execute(c.first) // is granted once the ledger's transaction has ended
 			execute("ROLLBACK")
 			if err := <-done; err != nil {
 				t.Error(err)
 			}
-			testenv.Eventually(t, func() bool { // the server counts some time later
+			testenv.Eventually(t, func() bool { // the server counts with a delay
 				var ended int
 				err := conn.QueryRow(t.Context(), "SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()").Scan(&ended)
 				return err == nil && ended > i
@@ -115,8 +116,8 @@ func TestDeadlocksAreSurvived(t *testing.T) { //nolint:tparallel // one after th
 	}
 }
 
-// TestEndWaitsForWhoHoldsTheFinding ends a delivery that is over while another transaction ends the one before it: were neither to
-// wait for the other, each would leave it to the other to let the next one go.
+// TestEndWaitsForWhoHoldsTheFinding ends a delivery while another transaction ends the delivery before it. If neither
+// waited for the other, each would expect the other to release the next delivery.
 func TestEndWaitsForWhoHoldsTheFinding(t *testing.T) {
 	t.Parallel()
 	url := migrated(t)
@@ -132,7 +133,8 @@ func TestEndWaitsForWhoHoldsTheFinding(t *testing.T) {
 	}
 }
 
-// TestLedgersInOneDatabase have locks of their own: what one ends does not keep another from it.
+// TestLedgersInOneDatabase checks that ledgers in one database have locks of their own: ending deliveries in one does
+// not block the other.
 func TestLedgersInOneDatabase(t *testing.T) {
 	t.Parallel()
 	server := testenv.Postgres(t)
@@ -151,7 +153,7 @@ func TestLedgersInOneDatabase(t *testing.T) {
 	}
 }
 
-// threeOfAFinding opens the ledger, which has three deliveries of a finding, the second of them over; the latest first.
+// threeOfAFinding opens a ledger with three deliveries of one finding, the second of them over; the latest first.
 func threeOfAFinding(t *testing.T, url string) (*postgres.Ledger, []ledger.DeliveryRecord) {
 	t.Helper()
 	check := func(err error) {
@@ -178,8 +180,8 @@ func threeOfAFinding(t *testing.T, url string) (*postgres.Ledger, []ledger.Deliv
 	return l, list
 }
 
-// endBehind ends one delivery in a transaction of its own and has EndPushes wait for it. What it returns commits, and waits for EndPushes,
-// which ends one more.
+// endBehind ends one delivery in a transaction of its own, and starts EndPushes, which waits for that transaction.
+// The returned function commits, and waits for EndPushes, which ends one more delivery.
 func endBehind(t *testing.T, url string, l *postgres.Ledger, seq int64) (release func()) {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), url)

@@ -32,7 +32,7 @@ func (l *Ledger) MarkSent(ctx context.Context, node string, receipts []delivery.
 		return err
 	}
 	all := len(notices) == len(receipts)
-	if !all { // those that a call before has recorded, whose answer was lost
+	if !all { // Some receipts may have been recorded by an earlier call whose answer was lost.
 		if notices, err = query(ctx, l, "notices-of", pgx.RowTo[string], seqs); err != nil {
 			return err
 		}
@@ -45,7 +45,7 @@ func (l *Ledger) MarkSent(ctx context.Context, node string, receipts []delivery.
 		return failed("mark sent", err)
 	}
 	if stale > 0 {
-		return fmt.Errorf("%d receipts are of another epoch, or of a lane that the node does not hold: %w", stale, ledger.ErrFenced)
+		return fmt.Errorf("%d receipts belong to another epoch, or to a lane that the node does not hold: %w", stale, ledger.ErrFenced)
 	}
 	return nil
 }
@@ -72,14 +72,15 @@ func (l *Ledger) CancelDeliveries(ctx context.Context, who ledger.Author, seqs [
 	return changed, nil
 }
 
-// beginCancel adds the statements that cancel deliveries, before what they release.
+// beginCancel adds the statements that cancel deliveries. releaseNext must follow.
 func beginCancel(b *pgx.Batch, seqs []int64, reason string, changed *[]int64) {
 	b.Queue(queries.Get("by-key"))
 	b.Queue(queries.Get("lock-pushes"), seqs, seqs)
 	b.Queue(queries.Get("cancel-deliveries"), seqs, reason).Query(collect(changed))
 }
 
-// changeShortly is change in few round trips: begin is as in inShortTx, and begins with lock-audit; do leaves what comes after and says what was changed.
+// changeShortly is Store.change with few round trips. begin works as in inShortTx and must queue lock-audit first. do
+// adds the remaining statements to last and returns the record of the change.
 func (l *Ledger) changeShortly(ctx context.Context, what string, who ledger.Author, begin func(*pgx.Batch), do func(last *pgx.Batch) *ledger.Change) error {
 	return l.Recorder.Run(func(write store.Record) error {
 		return l.inShortTx(ctx, what, begin, func(ctx context.Context, db *pgx.Conn, last *pgx.Batch) error {
@@ -98,6 +99,7 @@ func (l *Ledger) RetryDeliveries(ctx context.Context, who ledger.Author, seqs []
 	begin := func(b *pgx.Batch) {
 		changed = nil
 		clear(before)
+		// Locks go from the audit over rules and queues to pushes. Commits and moves take theirs in the same order.
 		b.Queue(queries.Get("lock-audit"))
 		b.Queue(queries.Get("by-key"))
 		b.Queue(queries.Get("lock-rules"), seqs)
@@ -132,7 +134,7 @@ func (l *Ledger) RetryDeliveries(ctx context.Context, who ledger.Author, seqs []
 	return changed, lanes, nil
 }
 
-// collect appends the numbers that a statement returns.
+// collect appends the numbers that a statement returns to the list.
 func collect(to *[]int64) func(pgx.Rows) error {
 	return func(found pgx.Rows) error {
 		list, err := pgx.CollectRows(found, pgx.RowTo[int64])

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// boundSilence has the kernel break a connection whose other machine takes nothing of what it is sent for maxSilence. By default the kernel repeats
-// itself for a quarter of an hour.
+// boundSilence makes the kernel break a connection whose other end acknowledges nothing for maxSilence. By default
+// the kernel retransmits for about a quarter of an hour.
 func boundSilence(network, _ string, c syscall.RawConn) error {
 	if !strings.HasPrefix(network, "tcp") {
 		return nil

@@ -10,7 +10,7 @@ import (
 	"tallyman/internal/testenv"
 )
 
-// TestConnectionsBoundSilence: a connection breaks when the other machine is gone.
+// TestConnectionsBoundSilence checks that a connection breaks when the other machine is gone.
 func TestConnectionsBoundSilence(t *testing.T) {
 	t.Parallel()
 	cfg, err := parseURL(testenv.Postgres(t))

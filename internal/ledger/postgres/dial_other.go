@@ -4,5 +4,5 @@ package postgres
 
 import "syscall"
 
-// boundSilence does nothing: only probes of idle connections notice a machine that is gone.
+// boundSilence does nothing here: only keepalive probes on idle connections notice a machine that is gone.
 func boundSilence(string, string, syscall.RawConn) error { return nil }

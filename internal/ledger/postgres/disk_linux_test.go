@@ -12,7 +12,8 @@ import (
 	"tallyman/internal/testenv"
 )
 
-// TestDiskIsFull fills the disk of a real database. A try is refused as commits are, and taken as soon as there is room.
+// TestDiskIsFull fills the disk of a real database. The database refuses tries as it refuses commits, and takes them
+// as soon as there is room.
 func TestDiskIsFull(t *testing.T) {
 	t.Parallel()
 	disk, url := testenv.PostgresServer(t).SmallDisk(t, "64m")
@@ -23,7 +24,7 @@ func TestDiskIsFull(t *testing.T) {
 	ballast := testenv.Fill(t, disk)
 	var err error
 	n := 1
-	for ; n < 1000 && err == nil; n++ { // pages that have room take some
+	for ; n < 1000 && err == nil; n++ { // pages with free room take some rows
 		err = commitOnce(t.Context(), l, n)
 	}
 	if r, refused := l.Refusal(err); !refused || r.Reason != ledger.RefusedDiskFull || !strings.Contains(r.String(), "No space left on device") {

@@ -14,16 +14,17 @@ import (
 
 var queries = named.MustParse(sqlFiles, "sql")
 
-// The SQLSTATEs that are answers rather than faults.
+// The SQLSTATEs that the code expects and handles.
 const (
-	uniqueViolation     = "23505"
-	deadlockDetected    = "40P01"
-	rowMoved            = "40001" // to another partition, by a transaction that this one has waited for
+	uniqueViolation  = "23505"
+	deadlockDetected = "40P01"
+	// serialization_failure: a transaction that this one waited for moved the row to another partition
+	rowMoved            = "40001"
 	undefinedTable      = "42P01"
 	readOnlyTransaction = "25006"
 )
 
-// engine is the ledger as the store that it shares with SQLite wants it.
+// engine implements store.Engine on the ledger.
 type engine struct{ *Ledger }
 
 var _ store.Engine = engine{}
@@ -88,7 +89,7 @@ func (e engine) IsAlone() bool { return false }
 // IsDuplicate implements store.Engine.
 func (e engine) IsDuplicate(err error) bool { return hasState(err, uniqueViolation) }
 
-// executor runs statements on a pool, on a connection or in a transaction.
+// executor runs statements by name on a pool, on a connection or in a transaction.
 type executor struct {
 	db interface {
 		Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error)
@@ -155,8 +156,8 @@ func query[T any](ctx context.Context, l *Ledger, name string, scan pgx.RowToFun
 	return list, nil
 }
 
-// inTx runs do in a transaction. It runs do again where the server has ended the transaction, because that one and another waited for each other: so do
-// sets anew whatever it sets.
+// inTx runs do in a transaction. It runs do again after a deadlock, so do must assign its results anew and not add to
+// them.
 func (l *Ledger) inTx(ctx context.Context, what string, do func(pgx.Tx) error) error {
 	if err := again(func() error { return pgx.BeginFunc(ctx, l.pool, do) }); err != nil {
 		return failed(what, err)
@@ -164,19 +165,21 @@ func (l *Ledger) inTx(ctx context.Context, what string, do func(pgx.Tx) error) e
 	return nil
 }
 
-// failed says which operation an error belongs to.
+// failed adds to an error which operation failed.
 func failed(what string, err error) error {
 	return fmt.Errorf("ledger: %s: %w", what, err)
 }
 
-// hasState tells whether the server answered with the SQLSTATE.
+// hasState tells whether the error is the server's answer with this SQLSTATE.
 func hasState(err error, state string) bool {
 	var pg *pgconn.PgError
 	return errors.As(err, &pg) && pg.Code == state
 }
 
-// again repeats a transaction that the server has ended because two waited for each other, or because another has moved a row on which it waited:
-// that of a delivery that ended. Locks are taken in one order; but what a commit adds while others wait for it is not in theirs.
+// again runs do up to three times, as long as the server ends the transaction because of a deadlock, or because
+// another transaction moved a row that this one waited for (a delivery that ended). All transactions take locks in
+// the same order. But a commit also locks the rows that it inserts while others wait for the commit, and these are
+// outside that order.
 func again(do func() error) error {
 	var err error
 	for range 3 {
@@ -187,28 +190,30 @@ func again(do func() error) error {
 	return err
 }
 
-// inShortTx runs a transaction of few round trips: what begin asks goes out together with BEGIN, what do leaves in the last batch
-// together with COMMIT. As inTx it runs both again where the server has ended the transaction: so begin sets anew whatever both set.
+// inShortTx runs a transaction of few round trips. The statements of begin are sent together with BEGIN. The
+// statements that do leaves in the last batch are sent together with COMMIT. As inTx, inShortTx runs both again after
+// a deadlock, so begin must reset whatever both of them set.
 func (l *Ledger) inShortTx(ctx context.Context, what string, begin func(*pgx.Batch), do func(context.Context, *pgx.Conn, *pgx.Batch) error) error {
 	return again(func() error { return l.inShortTxOnce(ctx, what, begin, do) })
 }
 
-// askTogether asks what begin does in one transaction, for statements that depend on a setting of the transaction.
+// askTogether runs the statements of begin in one transaction. It is for queries that depend on a setting of the
+// transaction.
 func (l *Ledger) askTogether(ctx context.Context, what string, begin func(*pgx.Batch)) error {
 	return l.inShortTxOnce(ctx, what, begin, func(context.Context, *pgx.Conn, *pgx.Batch) error { return nil })
 }
 
-// inShortTxOnce is inShortTx for who begins anew by itself.
+// inShortTxOnce is inShortTx without the repetition, for callers that repeat by themselves.
 func (l *Ledger) inShortTxOnce(ctx context.Context, what string, begin func(*pgx.Batch), do func(context.Context, *pgx.Conn, *pgx.Batch) error) error {
 	pooled, err := l.pool.Acquire(ctx)
 	if err != nil {
 		return failed(what, err)
 	}
-	defer pooled.Release() // which closes a connection whose transaction is open
+	defer pooled.Release() // Release closes a connection that still has an open transaction.
 	conn := pooled.Conn()
 	if err := shortTx(ctx, conn, begin, do); err != nil {
 		if !conn.IsClosed() {
-			_, _ = conn.Exec(ctx, "ROLLBACK") // where that fails, see above
+			_, _ = conn.Exec(ctx, "ROLLBACK") // if ROLLBACK fails, Release closes the connection
 		}
 		return failed(what, err)
 	}

@@ -8,8 +8,9 @@ import (
 	"tallyman/internal/ledger/codec"
 )
 
-// tell writes the notices of events, before the items move on. What it leaves in the last batch comes before their moves.
-func (l *Ledger) tell(ctx context.Context, db *pgx.Conn, last *pgx.Batch, queue, lane int64, e *codec.Events) error {
+// writeEvents writes the notices of events. It must run before the items change, because it reads their old state.
+// The statements that it adds to last come before the statements of the moves.
+func (l *Ledger) writeEvents(ctx context.Context, db *pgx.Conn, last *pgx.Batch, queue, lane int64, e *codec.Events) error {
 	if len(e.Seqs()) == 0 {
 		return nil
 	}
@@ -21,13 +22,13 @@ func (l *Ledger) tell(ctx context.Context, db *pgx.Conn, last *pgx.Batch, queue,
 		return err
 	}
 	plan := codec.PlanOf(e.Notices)
-	n := &noticeWriter{ledger: l, plan: plan, lanes: []int64{lane}, encoded: plan.Encode(), look: true}
+	n := &noticeWriter{ledger: l, plan: plan, lanes: []int64{lane}, encoded: plan.Encode(), checksExisting: true}
 	defer n.release()
 	var b pgx.Batch
 	n.ask(&b)
 	if err := db.SendBatch(ctx, &b).Close(); err != nil {
 		return err
 	}
-	last.Queue(queries.Get("by-key")) // which ask has taken back
+	last.Queue(queries.Get("by-key")) // n.ask has switched to another plan setting
 	return n.write(ctx, db)
 }

@@ -12,7 +12,8 @@ import (
 	"tallyman/internal/testenv"
 )
 
-// A retry of an event waits for whoever brings moves of the queue into the ledger: they may add an event of the same item, which has to come later.
+// A retry of an event waits for a transaction that applies moves of the queue. The moves may add an event of the same
+// item, which must come later.
 func TestARetryOfEventsWaitsForMoves(t *testing.T) {
 	t.Parallel()
 	url := migrated(t)

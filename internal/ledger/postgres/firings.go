@@ -14,8 +14,9 @@ import (
 	"tallyman/internal/ledger/store"
 )
 
-// Register implements ledger.Firings. Registrations that come at the same time share a statement: a node that starts registers all of its scopes. What the
-// statement has not answered is registered alone, which also finds out why.
+// Register implements ledger.Firings. Registrations at the same time share a statement, because a starting node
+// registers all of its scopes. A registration that the shared statement did not answer runs alone, which also finds
+// the reason.
 func (l *Ledger) Register(ctx context.Context, rule, scope string, term int64, now time.Time) (ledger.ScopeState, error) {
 	ask := &registration{rule: rule, scope: scope, term: term, now: now}
 	if err := l.registrations.Do(ctx, ask); err != nil {
@@ -27,8 +28,8 @@ func (l *Ledger) Register(ctx context.Context, rule, scope string, term int64, n
 	return l.Store.Register(ctx, rule, scope, term, now)
 }
 
-// Claim implements ledger.Firings. Claims that come at the same time share a statement. It leaves out what is not free; then the claim is alone, which also
-// finds out why.
+// Claim implements ledger.Firings. Claims at the same time share a statement, which leaves out firings that are not
+// free. Such a claim then runs alone, which also finds the reason.
 func (l *Ledger) Claim(ctx context.Context, rule, scope string, term int64, due time.Time, node string, lease time.Duration) (ledger.Claim, error) {
 	ask := &claimRequest{claim: ledger.Claim{Rule: rule, Scope: scope, Term: term, Due: due, Node: node}, lease: lease}
 	if err := l.claims.Do(ctx, ask); err != nil {
@@ -54,8 +55,8 @@ func (l *Ledger) Claim(ctx context.Context, rule, scope string, term int64, due 
 	return c, nil
 }
 
-// Skip implements ledger.Firings. Firings that are skipped at the same time share a statement: a node that has too much to do skips many. What the statement
-// leaves out is skipped alone, which also finds out why.
+// Skip implements ledger.Firings. Skips at the same time share a statement, because an overloaded node skips many
+// firings. A skip that the shared statement left out runs alone, which also finds the reason.
 func (l *Ledger) Skip(ctx context.Context, rule, scope string, term int64, due time.Time, node, reason string) error {
 	s := &skippedFiring{rule: rule, scope: scope, term: term, due: due, node: node, reason: reason}
 	if err := l.skips.Do(ctx, s); err != nil || s.recorded {
@@ -70,8 +71,8 @@ func (l *Ledger) Release(ctx context.Context, c ledger.Claim) error {
 	return store.FencedIfNone(n, err)
 }
 
-// Commit implements ledger.Firings. Runs that have changed nothing share a statement; one that the statement leaves out has a transaction of its own, as
-// all others have, which also finds out why.
+// Commit implements ledger.Firings. Commits of runs that changed nothing share a statement. All other commits, and
+// those that the shared statement left out, have a transaction of their own, which also finds the reason.
 func (l *Ledger) Commit(ctx context.Context, c ledger.Claim, run *ledger.Commit) (ledger.CommitResult, error) {
 	plan := codec.NewPlan(c, run)
 	if run.IsQuiet() && !c.Repeated {
@@ -85,13 +86,13 @@ func (l *Ledger) Commit(ctx context.Context, c ledger.Claim, run *ledger.Commit)
 		return ledger.CommitResult{}, err
 	}
 	n.lowest, n.highest = codec.FindingsOf(c.Rule, c.Scope)
-	// Only a firing that was begun before should meet its own notices. Looking for them costs as much as the
-	// rest of the fence, so others look when the key of the table says that they must.
-	n.look = c.Repeated
+	// Only a repeated firing is likely to find notices of its own. Looking for them costs as much as the rest of the
+	// fence. Other firings look only after the key of the table has reported a conflict.
+	n.checksExisting = c.Repeated
 	w := commit{notices: n, claim: c, run: run}
 	err = l.inTx(ctx, "commit", func(tx pgx.Tx) error { return w.write(ctx, tx) })
-	if !n.look && hasState(err, uniqueViolation) {
-		n.look = true
+	if !n.checksExisting && hasState(err, uniqueViolation) {
+		n.checksExisting = true
 		err = l.inTx(ctx, "commit", func(tx pgx.Tx) error { return w.write(ctx, tx) })
 	}
 	if err != nil && !errors.Is(err, codec.ErrRepeated) {
@@ -100,7 +101,7 @@ func (l *Ledger) Commit(ctx context.Context, c ledger.Claim, run *ledger.Commit)
 	return w.done, nil
 }
 
-// commit is one transaction on its way.
+// commit is the state of one commit's transaction.
 type commit struct {
 	notices *noticeWriter
 	claim   ledger.Claim
@@ -121,8 +122,8 @@ func (w *commit) write(ctx context.Context, tx pgx.Tx) error {
 	return w.writeState(ctx, tx)
 }
 
-// fence locks the rule and scope, checks the claim, and asks in the same round trip for all that the rest
-// of the commit depends on.
+// fence locks the rule and scope and checks the claim. In the same round trip it asks for everything that the rest of
+// the commit depends on.
 func (w *commit) fence(ctx context.Context, tx pgx.Tx) error {
 	var token, running int64
 	var kept string
@@ -140,6 +141,8 @@ func (w *commit) fence(ctx context.Context, tx pgx.Tx) error {
 	if w.done, err = codec.CheckFence(w.claim, w.notices.plan.Digest, kept, token, running); !errors.Is(err, ledger.ErrFenced) {
 		return err
 	}
+	// The claim is over, but this may be a repeated commit. If later firings have followed, its record is in
+	// past_firings.
 	past := tx.QueryRow(ctx, queries.Get("past-answer"), w.claim.Rule, w.claim.Scope, codec.Micros(w.claim.Due), w.claim.Token, w.claim.Term)
 	if err := ignoreNone(past.Scan(&kept)); err != nil {
 		return err
@@ -191,7 +194,7 @@ func (w *commit) writeState(ctx context.Context, tx pgx.Tx) error {
 	return tx.SendBatch(ctx, &b).Close()
 }
 
-// countEvents adds the statements that count what silences have dropped.
+// countEvents adds the statements that count the events that silences dropped.
 func countEvents(b *pgx.Batch, dropped map[string]int) {
 	for _, id := range codec.SilencesOf(dropped) {
 		b.Queue(queries.Get("count-events"), id, dropped[id])
@@ -208,7 +211,7 @@ func (l *Ledger) Forget(ctx context.Context, p *ledger.ForgetPortion) (ledger.Co
 		return ledger.CommitResult{}, err
 	}
 	n.lowest, n.highest = codec.FindingsOf(p.Rule, p.Scope)
-	n.look = true
+	n.checksExisting = true
 	var done ledger.CommitResult
 	err = l.inTx(ctx, "forget", func(tx pgx.Tx) error {
 		id, err := n.fenceRemoved(ctx, tx, p)
@@ -227,7 +230,7 @@ func (l *Ledger) Forget(ctx context.Context, p *ledger.ForgetPortion) (ledger.Co
 	return done, nil
 }
 
-// fenceRemoved locks the rule and scope, and asks in the same round trip for all that the notices depend on.
+// fenceRemoved locks the rule and scope. In the same round trip it asks for everything that the notices depend on.
 func (w *noticeWriter) fenceRemoved(ctx context.Context, tx pgx.Tx, p *ledger.ForgetPortion) (id int32, err error) {
 	var b pgx.Batch
 	b.Queue(queries.Get("fence-removed"), p.Rule, p.Scope, codec.Micros(p.LastDue)).QueryRow(func(r pgx.Row) error { return ignoreNone(r.Scan(&id)) })
@@ -241,7 +244,7 @@ func (w *noticeWriter) fenceRemoved(ctx context.Context, tx pgx.Tx, p *ledger.Fo
 	return id, nil
 }
 
-// forget removes the findings of the portion, and after the last one what is left.
+// forget removes the findings of the portion. With the last portion it removes everything else of the rule and scope.
 func (w *noticeWriter) forget(ctx context.Context, tx pgx.Tx, id int32, p *ledger.ForgetPortion) error {
 	var b pgx.Batch
 	w.cancel(&b)

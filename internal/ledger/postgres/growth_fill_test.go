@@ -19,19 +19,19 @@ import (
 	"tallyman/internal/notice"
 )
 
-// The shape of a ledger that BenchmarkGrowth fills. History grows with the number of notices. What is open does not: work at hand is the same with
-// a small history and with a large one.
+// The shape of a ledger that BenchmarkGrowth fills. The history grows with the number of notices. The open data does
+// not: the current work is the same for a small and a large history.
 const (
 	grownDays       = 30
 	grownWarehouses = 20
 	grownScopes     = 50 * grownWarehouses // each of 50 rules runs in each warehouse
 	grownBatch      = 10                   // notices of a commit
-	grownEpisodes   = 4                    // of a finding
-	grownRuns       = 100                  // kept of each rule and scope
-	grownFindings   = 20_000               // open, at most a tenth of the notices
-	grownPending    = 5_000                // deliveries, at most a tenth of the notices; the latest notices have them
+	grownEpisodes   = 4                    // episodes of a finding
+	grownRuns       = 100                  // kept runs of each rule and scope
+	grownFindings   = 20_000               // open findings, at most a tenth of the notices
+	grownPending    = 5_000                // pending deliveries, at most a tenth of the notices, of the latest notices
 	grownOpenItems  = 5_000                // at most a tenth of the items
-	grownPortion    = 1000                 // commits that one transaction of the filling writes
+	grownPortion    = 1000                 // commits in one transaction of the filling
 	itemsPerNotice  = 0.1
 )
 
@@ -42,18 +42,18 @@ type grownLedger struct {
 	notices int
 	items   int
 	first   notice.Day
-	now     time.Time // when the latest notice was made
+	now     time.Time // creation time of the latest notice
 	step    time.Duration
 	scopes  []int32 // ids of rules in scopes, by number
 	lanes   []int64 // of the inbox, by warehouse
 	queue   int64
-	took    time.Duration // the filling, with its indexes, VACUUM and ANALYZE
+	took    time.Duration // time of the filling, with indexes, VACUUM and ANALYZE
 }
 
-// commits is how many commits have made the notices.
+// commits returns the number of commits that made the notices.
 func (g *grownLedger) commits() int { return g.notices / grownBatch }
 
-// commitAt is when the c-th commit was made.
+// commitAt returns the time of the c-th commit.
 func (g *grownLedger) commitAt(c int) time.Time {
 	return g.first.Begin().Add(time.Duration(c+1) * g.step)
 }
@@ -62,11 +62,11 @@ func grownRule(scope int) string      { return fmt.Sprintf("rule-%02d", scope/gr
 func grownWarehouse(scope int) string { return fmt.Sprintf("WH%02d", scope%grownWarehouses) }
 func grownType(scope int) string      { return fmt.Sprintf("TYPE_%02d", scope/grownWarehouses%25) }
 
-// every returns the number of which each is one of so many out of all.
+// every returns n, if some of all things are chosen as every n-th of them.
 func every(all, some int) int { return max(1, all/some) }
 
-// notice makes the i-th notice, and the finding that it leaves open, if it does. Notices alternate between those of findings that begin and those of findings
-// that began ten minutes earlier and are over. One in 1,000 lives for a year.
+// notice makes the i-th notice, and the finding that it leaves open, if any. Notices alternate between new findings
+// and findings that began ten minutes earlier and are over. One in 1,000 lives for a year.
 func (g *grownLedger) notice(i int) (n *notice.Notice, open *finding.State) {
 	c, slot := i/grownBatch, i%grownBatch
 	scope, turn := c%grownScopes, c/grownScopes
@@ -77,7 +77,7 @@ func (g *grownLedger) notice(i int) (n *notice.Notice, open *finding.State) {
 	isOpen := firing && i/2%every(g.notices/2, min(grownFindings, g.notices/10)) == 0
 	switch {
 	case isOpen:
-		sku = fmt.Sprintf("SKU-%06d-%d", number, i) // nothing else is ever told of it
+		sku = fmt.Sprintf("SKU-%06d-%d", number, i) // the only notice about this SKU
 	case !firing:
 		status, began = notice.Resolved, at.Add(-10*time.Minute)
 	}
@@ -104,8 +104,8 @@ func (g *grownLedger) notice(i int) (n *notice.Notice, open *finding.State) {
 	return n, open
 }
 
-// growLedger fills a new database with notices of 30 days, each with a delivery to an inbox, and with the findings, runs and items that go with them. It writes the
-// rows by COPY with the ledger's own encoders, portion by portion.
+// growLedger fills a new database with notices of 30 days, each with a delivery to an inbox, and with matching
+// findings, runs and items. It writes the rows by COPY with the ledger's own encoders, portion by portion.
 func growLedger(b *testing.B, url string, notices int) *grownLedger {
 	b.Helper()
 	began := time.Now()
@@ -139,7 +139,7 @@ func (g *grownLedger) prepare(b *testing.B) {
 		check(b, makeDays(ctx, g.pool, &us))
 	}
 	var group errgroup.Group
-	for scope := range grownScopes { // those that come at the same time share a statement
+	for scope := range grownScopes { // calls at the same time share a statement
 		group.Go(func() error {
 			_, err := g.Register(ctx, grownRule(scope), grownWarehouse(scope), 0, g.first.Begin())
 			return err
@@ -160,7 +160,7 @@ func (g *grownLedger) prepare(b *testing.B) {
 	check(b, g.execute(ctx, "INSERT INTO subscriptions (type, warehouse, subscriber) SELECT code, '*', 'role:keeper' FROM types"))
 	check(b, g.BeginEpoch(ctx, "inbox", "", ledger.IndexState{Epoch: "e1"}, "a", 0))
 	check(b, g.BeginEpoch(ctx, "queue", "", ledger.IndexState{Epoch: "e1"}, "a", 0))
-	_, err = g.PushItems(ctx, "queue", []item.Record{g.item(g.items)}) // which makes the queue
+	_, err = g.PushItems(ctx, "queue", []item.Record{g.item(g.items)}) // makes the queue
 	check(b, err)
 	check(b, g.pool.QueryRow(ctx, "SELECT id FROM queues WHERE name = 'queue'").Scan(&g.queue))
 }
@@ -170,7 +170,7 @@ func (g *grownLedger) execute(ctx context.Context, sql string) error {
 	return err
 }
 
-// inPortions has four connections write all, portion by portion in a transaction each.
+// inPortions writes everything over four connections, one transaction for each portion.
 func (g *grownLedger) inPortions(b *testing.B, all, size int, write func(ctx context.Context, conn *pgx.Conn, from, to int) error) {
 	b.Helper()
 	group, ctx := errgroup.WithContext(b.Context())
@@ -178,7 +178,8 @@ func (g *grownLedger) inPortions(b *testing.B, all, size int, write func(ctx con
 	for from := 0; from < all; from += size {
 		group.Go(func() error {
 			return pgx.BeginFunc(ctx, g.pool, func(tx pgx.Tx) error {
-				if _, err := tx.Exec(ctx, "SET LOCAL synchronous_commit = off"); err != nil { // a CHECKPOINT follows
+				// A CHECKPOINT follows later.
+				if _, err := tx.Exec(ctx, "SET LOCAL synchronous_commit = off"); err != nil {
 					return err
 				}
 				return write(ctx, tx.Conn(), from, min(from+size, all))
@@ -188,7 +189,7 @@ func (g *grownLedger) inPortions(b *testing.B, all, size int, write func(ctx con
 	check(b, group.Wait())
 }
 
-// add appends the rows of others.
+// add appends other rows.
 func (c *copyRows) add(rows *copyRows) {
 	c.buf = append(c.buf, rows.buf[len(copyHeader):]...)
 	c.n += rows.n
@@ -238,7 +239,8 @@ func (g *grownLedger) fillCommits(ctx context.Context, conn *pgx.Conn, from, to 
 	return ended.copyTo(ctx, conn, "deliveries_ended (seq, expires_at, score, ended_at, lane_id, attempts, state, notice_id, recipients, epoch)")
 }
 
-// endedDelivery adds a delivery that was sent, or one in 200 that was canceled. The score is the number: both ascend in a warehouse.
+// endedDelivery adds a sent delivery; one in 200 is canceled instead. The score equals the number, because both
+// ascend in a warehouse.
 func (c *copyRows) endedDelivery(created time.Time, seq, lane int64, id string, d *codec.Delivery) {
 	state, score, sent, epoch := int16(ledger.DeliverySent), seq, codec.Micros(created.Add(time.Second)), "e1"
 	if seq%200 == 0 {
@@ -265,7 +267,7 @@ func (c *copyRows) copyTo(ctx context.Context, conn *pgx.Conn, table string) err
 	return err
 }
 
-// item makes the k-th item. Items come as evenly as notices.
+// item makes the k-th item. Items are spread over time like notices.
 func (g *grownLedger) item(k int) item.Record {
 	at := g.first.Begin().Add(time.Duration(k) * (g.now.Sub(g.first.Begin()) / time.Duration(g.items)))
 	var id [8]byte
@@ -280,7 +282,7 @@ func (g *grownLedger) item(k int) item.Record {
 	}
 }
 
-// fillItems writes items, which were leased and done, but for the latest.
+// fillItems writes items that were leased and done, except the latest ones, which are open.
 func (g *grownLedger) fillItems(ctx context.Context, conn *pgx.Conn, from, to int) error {
 	var items, open []codec.Item
 	var moves item.Moves
@@ -316,7 +318,7 @@ func (g *grownLedger) fillItems(ctx context.Context, conn *pgx.Conn, from, to in
 	return nil
 }
 
-// fillRuns writes the records of the last runs: a run for each commit, of which 100 are kept of each rule and scope.
+// fillRuns writes the records of the last runs: one run for each commit, and at most 100 for each rule and scope.
 func (g *grownLedger) fillRuns(b *testing.B) {
 	b.Helper()
 	turns := g.commits() / grownScopes

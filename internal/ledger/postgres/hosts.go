@@ -10,16 +10,18 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// hostTimeout is how long each of several hosts has to take a connection, where the URL says nothing (connect_timeout). The next host may be
-// the one that lives.
+// hostTimeout is how long each of several hosts has to accept a connection, if the URL has no connect_timeout. It is
+// short because the next host may be the one that is alive.
 const hostTimeout = 3 * time.Second
 
-// maxSilence is how long the machine of a server may take nothing of what it is sent before the connection breaks: no power, a cut network. A
-// server that works on its answer has read the question, so it may take as long as it likes.
+// maxSilence is how long the server's machine may acknowledge nothing of what it is sent before the connection
+// breaks, as after a power failure or in a cut network. A server that works on its answer has acknowledged the
+// question, so it may take as long as it needs.
 const maxSilence = 10 * time.Second
 
 var dialer = net.Dialer{
-	KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: 4 * time.Second, Interval: 2 * time.Second, Count: 3}, // maxSilence in all
+	// 4 s + 3 × 2 s = maxSilence
+	KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: 4 * time.Second, Interval: 2 * time.Second, Count: 3},
 	Control:         boundSilence,
 }
 
@@ -27,17 +29,18 @@ var dialer = net.Dialer{
 func parseURL(url string) (*pgxpool.Config, error) {
 	cfg, err := pgxpool.ParseConfig(url)
 	if err != nil {
-		return nil, fmt.Errorf("ledger: the URL: %w", err) // pgx leaves the password out
+		return nil, fmt.Errorf("ledger: the URL: %w", err) // the error of pgx has no password
 	}
 	followPrimary(cfg.ConnConfig)
 	if cfg.PingTimeout == 0 {
-		cfg.PingTimeout = hostTimeout // An idle connection to a host that is gone is given up as early.
+		cfg.PingTimeout = hostTimeout // An idle connection to a host that is gone is given up after the same time.
 	}
 	return cfg, nil
 }
 
-// followPrimary has connections lead to the server that takes changes. A connection whose server takes none any more, or is silent, is closed, so that
-// the next one finds another host, or another server under the same name. Of several hosts, none but such a server is taken.
+// followPrimary makes connections lead to the server that takes writes. It closes a connection whose server takes no
+// writes any more or is silent. The next connection then finds another host, or another server under the same name.
+// Of several hosts, only a server that takes writes is accepted.
 func followPrimary(cfg *pgx.ConnConfig) {
 	stays := cfg.OnPgError
 	cfg.OnPgError = func(conn *pgconn.PgConn, err *pgconn.PgError) bool {
@@ -55,7 +58,8 @@ func followPrimary(cfg *pgx.ConnConfig) {
 	}
 }
 
-// hasSeveralHosts tells whether the URL names more than one server. The same host may be there twice, with TLS and without.
+// hasSeveralHosts tells whether the URL names more than one server. pgx lists the same host twice to try it with TLS
+// and without.
 func hasSeveralHosts(cfg *pgx.ConnConfig) bool {
 	for _, next := range cfg.Fallbacks {
 		if next.Host != cfg.Host || next.Port != cfg.Port {

@@ -16,7 +16,8 @@ import (
 	"tallyman/internal/testenv"
 )
 
-// TestSeveralHosts: of the hosts of a URL the ledger is the one that takes changes, whatever the order and whatever else is listed; after a failover it is the other one.
+// TestSeveralHosts checks which host of a URL becomes the ledger: the one that takes writes, in any order and with
+// any other hosts in the list. After a failover it is the other one.
 func TestSeveralHosts(t *testing.T) {
 	t.Parallel()
 	primary := testenv.PostgresServer(t)
@@ -52,7 +53,7 @@ func TestSeveralHosts(t *testing.T) {
 	}
 }
 
-// TestSilentHost: a host that takes connections and answers nothing costs no more than connect_timeout.
+// TestSilentHost checks that a host that accepts connections but never answers costs no more than connect_timeout.
 func TestSilentHost(t *testing.T) {
 	t.Parallel()
 	silent, err := net.Listen("tcp", "127.0.0.1:0")
@@ -66,7 +67,7 @@ func TestSilentHost(t *testing.T) {
 	}
 }
 
-// TestStandbyIsNoLedger: where all hosts of the URL are standbys, there is no ledger.
+// TestStandbyIsNoLedger checks that Open fails if all hosts of the URL are standbys.
 func TestStandbyIsNoLedger(t *testing.T) {
 	t.Parallel()
 	url := migrated(t)
@@ -78,7 +79,8 @@ func TestStandbyIsNoLedger(t *testing.T) {
 	}
 }
 
-// TestConnectionsLeaveAReadOnlyServer: a server that takes no changes any more loses its connections, and the ledger goes on where changes are taken.
+// TestConnectionsLeaveAReadOnlyServer checks that connections leave a server that takes no writes any more, and that
+// the ledger goes on at a server that does.
 func TestConnectionsLeaveAReadOnlyServer(t *testing.T) {
 	t.Parallel()
 	url := migrated(t)
@@ -93,10 +95,11 @@ func TestConnectionsLeaveAReadOnlyServer(t *testing.T) {
 	}
 }
 
-// readOnlyDatabase has later sessions refuse changes, as a standby does.
+// readOnlyDatabase makes new sessions refuse writes, as a standby does.
 const readOnlyDatabase = "DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET default_transaction_read_only = on', current_database()); END $$"
 
-// TestURLsHideThePassword: whatever is wrong with a URL of several hosts, or with the servers behind it.
+// TestURLsHideThePassword checks that no error shows the password, whatever is wrong with a URL of several hosts or
+// with its servers.
 func TestURLsHideThePassword(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)

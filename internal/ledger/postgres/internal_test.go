@@ -18,7 +18,7 @@ import (
 	"tallyman/internal/testenv"
 )
 
-// A ledger of before the first step of this program is refused, whatever is done with it, and stays as it is.
+// Every function refuses a ledger from before this program's first migration, and leaves it as it is.
 func TestOutdatedLedgerIsRefused(t *testing.T) {
 	t.Parallel()
 	url := testenv.Postgres(t)
@@ -53,7 +53,7 @@ func noError(t *testing.T, err error) {
 	}
 }
 
-// What a node holds that froze or was cut off is free after a while, unless the URL says otherwise.
+// The locks of a node that froze or was cut off are released after a while, unless the URL says otherwise.
 func TestSessionsEnd(t *testing.T) {
 	t.Parallel()
 	url := testenv.Postgres(t)
@@ -81,8 +81,8 @@ func TestQueriesAreUsed(t *testing.T) {
 	ledgertest.QueriesAreUsed(t, queries)
 }
 
-// TestNoticesAreCountedByIndex asks for the plan of a count, with statistics and with none, while there are many notices: they are counted
-// again and again, and what is counted must cost nothing but its own entries.
+// TestNoticesAreCountedByIndex checks the plan of a count, with and without statistics, while there are many notices.
+// Counts run often, so they must read only their own index entries.
 func TestNoticesAreCountedByIndex(t *testing.T) {
 	t.Parallel()
 	url := testenv.Postgres(t)
@@ -119,7 +119,8 @@ func TestNoticesAreCountedByIndex(t *testing.T) {
 	}
 }
 
-// everywhere returns beginnings of ids, one for each partition that is there at the time: the server reads a table that it knows to be empty from end to end.
+// everywhere returns beginnings of ids, one for each partition that exists at the time. The server reads a table from
+// end to end if it knows that the table is empty.
 func everywhere(now time.Time) []string {
 	list := []string{"n_1", "n_z"}
 	for day := notice.DayOf(now); day <= notice.DayOf(now)+daysMade; day++ {
@@ -128,7 +129,7 @@ func everywhere(now time.Time) []string {
 	return list
 }
 
-// TestSearchesGoByIndex asks the server how it would look, whatever is searched for.
+// TestSearchesGoByIndex checks the server's plans for all kinds of searches.
 func TestSearchesGoByIndex(t *testing.T) {
 	t.Parallel()
 	url := testenv.Postgres(t)
@@ -188,10 +189,10 @@ func TestSearchesGoByIndex(t *testing.T) {
 func TestParseURL(t *testing.T) {
 	t.Parallel()
 	for url, want := range map[string]struct {
-		primary bool // no other server is taken
+		primary bool // only a primary is accepted
 		timeout time.Duration
 	}{
-		"postgres://u@a/x": {}, // twice the same host: with TLS and without
+		"postgres://u@a/x": {}, // the same host twice: with TLS and without
 		"postgres://u@a:5432,b:5432/x?sslmode=disable":                     {true, hostTimeout},
 		"postgres://u@a,a:5433/x":                                          {true, hostTimeout},
 		"postgres://u@a,b/x?connect_timeout=1":                             {true, time.Second},

@@ -15,8 +15,8 @@ import (
 	"tallyman/internal/ledger/store"
 )
 
-// pushTries is how often a push looks for items that another has pushed since it looked. Each time one of those who push the
-// same at once gets through.
+// pushTries bounds how often a push starts again because another push has inserted some of its items since it looked.
+// Of pushes of the same items at the same time, one succeeds in each round.
 const pushTries = 20
 
 // PushItems implements item.Journal.
@@ -29,10 +29,11 @@ func (l *Ledger) PushItems(ctx context.Context, queue string, items []item.Recor
 		return nil, err
 	}
 	again := slices.ContainsFunc(items, func(r item.Record) bool { return r.Again })
-	// Hardly ever has an item been pushed before. Looking would cost as much as the index that tells us if it has.
+	// An item has hardly ever been pushed before. Looking for it costs as much as the unique index, which reports a
+	// conflict anyway.
 	for try := range pushTries {
-		p := push{queue: id, plan: codec.NewPush(items), look: try > 0 || again}
-		if !p.look && len(items) <= fewItems {
+		p := push{queue: id, plan: codec.NewPush(items), checksExisting: try > 0 || again}
+		if !p.checksExisting && len(items) <= fewItems {
 			err = p.insert(ctx, l)
 		} else {
 			err = l.inShortTxOnce(ctx, "push items", p.begin, p.write)
@@ -47,18 +48,18 @@ func (l *Ledger) PushItems(ctx context.Context, queue string, items []item.Recor
 	return nil, err
 }
 
-// push is one transaction on its way.
+// push is the state of one push's transaction.
 type push struct {
-	queue int64
-	plan  *codec.Push
-	look  bool    // for items that are there already
-	seqs  []int64 // for the new ones; there may be too many
+	queue          int64
+	plan           *codec.Push
+	checksExisting bool    // The transaction first reads which items exist.
+	seqs           []int64 // numbers for the new items; there may be more than needed
 }
 
-// begin asks for the items that are there, and takes numbers for the others.
+// begin reads the existing items, and takes numbers for the others.
 func (p *push) begin(b *pgx.Batch) {
 	ids := p.plan.IDs()
-	if p.look {
+	if p.checksExisting {
 		b.Queue(queries.Get("by-key"))
 		b.Queue(queries.Get("known-items"), p.queue, ids).Query(func(found pgx.Rows) error {
 			var id, state, warehouse string
@@ -92,8 +93,8 @@ func (p *push) write(ctx context.Context, conn *pgx.Conn, _ *pgx.Batch) error {
 	return p.copyItems(items).run(ctx, conn, "copy-items")
 }
 
-// copyItems makes the rows of items. They go in sorted by id: the index takes neighbours faster, and two who push the
-// same items never wait for each other in a circle.
+// copyItems makes the rows of items. They are sorted by id: the index takes neighbours faster, and two pushes of the
+// same items cannot deadlock.
 func (p *push) copyItems(items []codec.Item) *copyRows {
 	const fixed = 2 + 15*4 + 5*8 + 4 + 2
 	size := 0
@@ -166,12 +167,13 @@ func (l *Ledger) RefuseItems(ctx context.Context, queue string, refused []item.R
 	})
 }
 
-// fewItems go in by one INSERT: one round trip, where COPY needs six. From about so many on COPY is the faster.
+// fewItems is the size up to which a push uses one INSERT. An INSERT takes one round trip, a COPY six. From about
+// this size on COPY is faster.
 const fewItems = 32
 
-// insert pushes a few items, of which none is thought to be there already.
+// insert pushes a few items, in the hope that none of them exists.
 func (p *push) insert(ctx context.Context, l *Ledger) error {
-	items := p.plan.Rows(make([]int64, len(p.plan.IDs()))) // their numbers come with the answer
+	items := p.plan.Rows(make([]int64, len(p.plan.IDs()))) // the answer has their numbers
 	seqs, err := query(ctx, l, "insert-items", pgx.RowTo[int64], newItemColumns(items).args(p.queue)...)
 	if err != nil {
 		return err
@@ -218,7 +220,7 @@ func newItemColumns(items []codec.Item) *itemColumns {
 	return c
 }
 
-// args are the arguments in the order of the statement.
+// args returns the arguments in the order of the statement.
 func (c *itemColumns) args(queue int64) []any {
 	return []any{
 		queue, c.created, c.ready, c.until, c.priorities, c.ids, c.buckets, c.keys, c.subjects, c.by, c.nodes, c.payloads,
@@ -239,7 +241,7 @@ func (l *Ledger) ApplyMoves(ctx context.Context, queue, epoch string, entries []
 	var position int64
 	begin := func(b *pgx.Batch) {
 		b.Queue(queries.Get("by-key"))
-		if codec.HasOrders(entries) { // before the queue, as whoever pauses it
+		if codec.HasOrders(entries) { // lock the audit before the queue, in the same order as SetQueuePause
 			b.Queue(queries.Get("lock-audit"))
 		}
 		b.Queue(queries.Get("lock-queue"), id).QueryRow(func(r pgx.Row) error {
@@ -254,12 +256,12 @@ func (l *Ledger) ApplyMoves(ctx context.Context, queue, epoch string, entries []
 			if a.Position == position {
 				return nil
 			}
-			if len(a.Revised) > 0 { // before events tell of the items
+			if len(a.Revised) > 0 { // before the events, whose notices have the new values
 				if _, err := db.Exec(ctx, queries.Get("revise-items"), append([]any{id}, revisedColumns(a.Revised)...)...); err != nil {
 					return err
 				}
 			}
-			if err := l.tell(ctx, db, last, id, lane, codec.NewEvents(queue, entries[0].Events, a)); err != nil {
+			if err := l.writeEvents(ctx, db, last, id, lane, codec.NewEvents(queue, entries[0].Events, a)); err != nil {
 				return err
 			}
 			queueStandings(last, id, a)
@@ -272,7 +274,7 @@ func (l *Ledger) ApplyMoves(ctx context.Context, queue, epoch string, entries []
 	})
 }
 
-// positionIn returns the position of what was applied last in the epoch. ErrFenced if that is not the recorded one.
+// positionIn returns the position that was last applied in the epoch. ErrFenced if the epoch is not the recorded one.
 func positionIn(r pgx.Row, epoch string) (int64, error) {
 	var recorded, last string
 	var position int64
@@ -298,12 +300,12 @@ func copyMoves(traces []codec.Trail) *copyRows {
 		out.row(3)
 		out.int64(traces[i].Seq)
 		out.int64(traces[i].At)
-		out.bytes(traces[i].Moves) // text in binary form is its bytes
+		out.bytes(traces[i].Moves) // the binary form of a text is its bytes
 	}
 	return out
 }
 
-// queueStandings adds the statements that change how items stand.
+// queueStandings adds the statements that write the new states of items.
 func queueStandings(b *pgx.Batch, id int64, a *codec.Apply) {
 	if len(a.Done) > 0 {
 		c := columnsOf(a.Done)
@@ -320,7 +322,7 @@ func queueStandings(b *pgx.Batch, id int64, a *codec.Apply) {
 	}
 }
 
-// revisedColumns are the arguments of revise-items.
+// revisedColumns returns the arguments of revise-items.
 func revisedColumns(list []codec.Revised) []any {
 	var seqs, moves, orders, sources []int64
 	var priorities []int16
@@ -332,7 +334,7 @@ func revisedColumns(list []codec.Revised) []any {
 	return []any{seqs, moves, priorities, orders, sources}
 }
 
-// standingColumns are standings as the statements take them.
+// standingColumns has the columns of standings, as the statements take them.
 type standingColumns struct {
 	seqs, moves, dues, attempts []int64
 	failures, suspends          []int32

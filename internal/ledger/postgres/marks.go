@@ -49,7 +49,7 @@ func (e engine) CancelRead(ctx context.Context, r *ledger.ReadAll, after int64, 
 	return needless, err
 }
 
-// cancelNeedless cancels deliveries, and lets what waits behind them go.
+// cancelNeedless cancels deliveries, and releases the deliveries behind them.
 func (l *Ledger) cancelNeedless(b *pgx.Batch, needless []int64, reason string) {
 	if len(needless) > 0 {
 		b.Queue(queries.Get("lock-pushes"), needless, needless)
@@ -58,11 +58,12 @@ func (l *Ledger) cancelNeedless(b *pgx.Batch, needless []int64, reason string) {
 	}
 }
 
-// cancelReadAlready does for deliveries of these notices that were recorded just now what a read-all did not do that came before. Of the two,
-// whichever looks second sees what the other has recorded.
+// cancelReadAlready cancels needless deliveries that were recorded just now, after a read-all that would have
+// canceled them. A read-all and a delivery may run at the same time: whichever looks second sees what the other has
+// recorded.
 func (l *Ledger) cancelReadAlready(ctx context.Context, seqs []int64, notices []string) error {
 	needless := map[string][]int64{}
-	var ask pgx.Batch // which is one transaction, and one round trip
+	var ask pgx.Batch // a batch is one transaction and one round trip
 	ask.Queue(queries.Get("by-key"))
 	ask.Queue(queries.Get("read-already"), seqs, codec.ClocksDiffer.Microseconds(), notices).Query(func(found pgx.Rows) error {
 		var user string

@@ -12,15 +12,15 @@ import (
 )
 
 const (
-	// lasting is the life from which on a notice is in the index notices_lasting.
+	// lasting is the shortest life of the notices in the index notices_lasting.
 	lasting = 7 * 24 * time.Hour
-	// justExpired is for how long a notice is kept that has expired: its deliveries are canceled first.
+	// justExpired is how long an expired notice is still kept, so that its deliveries are canceled before it goes.
 	justExpired = time.Hour
 )
 
-// stayingNotices are those that must outlive their day, with their deliveries.
+// stayingNotices keeps the notices that must outlive their day, with their deliveries.
 func (e engine) stayingNotices(ctx context.Context, day notice.Day, before time.Time) (func(pgx.Tx) error, error) {
-	// No finding comes to name a notice of the day later, unless another one names it now.
+	// This list stays complete: a finding can take up an old notice only from another finding that names it now.
 	named, err := query(ctx, e.Ledger, "named-notices", pgx.RowTo[string], day.IDs(), (day + 1).IDs())
 	if err != nil {
 		return nil, err
@@ -46,21 +46,23 @@ func (e engine) stayingNotices(ctx context.Context, day notice.Day, before time.
 	}, nil
 }
 
-// prunePushes removes what operators could have tried again of a day's deliveries to push channels.
+// prunePushes removes the rows in pushes of a day's deliveries to push channels. Operators cannot retry these
+// deliveries afterwards.
 func (e engine) prunePushes(ctx context.Context, day notice.Day) error {
 	for after := new(int64); after != nil; {
 		found, err := e.pool.Query(ctx, leaving("prune-day-pushes", day), pgx.QueryExecModeExec, *after, pruneBatch, e.NowArg(), justExpired.Microseconds())
 		if err != nil {
 			return err
 		}
-		if after, err = pgx.CollectExactlyOneRow(found, pgx.RowTo[*int64]); err != nil && !hasState(err, undefinedTable) { // another node was faster
+		// Another node has dropped the partition.
+		if after, err = pgx.CollectExactlyOneRow(found, pgx.RowTo[*int64]); err != nil && !hasState(err, undefinedTable) {
 			return err
 		}
 	}
 	return nil
 }
 
-// pruneMarks removes the marks of notices that went with partitions of days before the one that is kept.
+// pruneMarks removes the marks of notices whose partitions were dropped: those of days before keep.
 func (e engine) pruneMarks(ctx context.Context, keep notice.Day) error {
 	after := notice.FirstDay.IDs()
 	for next := &after; next != nil; {

@@ -13,25 +13,27 @@ import (
 	"tallyman/internal/notice"
 )
 
-// overReason is what the record says of deliveries that are canceled because their findings are over.
+// overReason is the reason in the records of deliveries that are canceled because their findings are over.
 const overReason = "the finding is over"
 
-// noticeWriter writes the notices of a plan with their deliveries, in a transaction of the caller's.
+// noticeWriter writes the notices of a plan and their deliveries, in a transaction of its caller. The sequence is
+// newNotices, ask, write, cancel, release.
 type noticeWriter struct {
-	ledger  *Ledger
-	plan    *codec.Plan
-	lanes   []int64      // ids of plan.Lanes
-	encoded func() error // waits for the bodies of the notices
-	look    bool         // for notices that are there already
-	// The numbers that the findings of the commit's rule and scope may have.
+	ledger         *Ledger
+	plan           *codec.Plan
+	lanes          []int64      // ids of plan.Lanes
+	encoded        func() error // waits for the bodies of the notices
+	checksExisting bool         // The transaction first reads which notices exist.
+	// The range of numbers that findings of the commit's rule and scope may have.
 	lowest, highest int64
 
-	existing map[string]bool // ids that were found
+	existing map[string]bool // ids of existing notices
 	known    codec.Facts
 	made     *codec.PlanResult
 }
 
-// newNotices begins to encode the bodies, and makes the lanes that are new. The caller calls release at the end.
+// newNotices starts to encode the bodies, and makes the new lanes. The caller must call release at the end, also
+// after an error.
 func (l *Ledger) newNotices(ctx context.Context, plan *codec.Plan) (*noticeWriter, error) {
 	w := &noticeWriter{ledger: l, plan: plan, encoded: plan.Encode()}
 	lanes, err := l.IDs.MakeLanes(ctx, plan.Lanes)
@@ -39,14 +41,15 @@ func (l *Ledger) newNotices(ctx context.Context, plan *codec.Plan) (*noticeWrite
 	return w, err
 }
 
-// release waits for the bodies: nothing is to be left running. Whether there was an error is told where it matters.
+// release waits for the encoder of the bodies, so that it does not outlive the call. It ignores the encoder's error,
+// which write reports.
 func (w *noticeWriter) release() { _ = w.encoded() }
 
-// ask adds the questions on which the deliveries depend.
+// ask adds the queries that the deliveries depend on.
 func (w *noticeWriter) ask(b *pgx.Batch) {
 	w.existing = map[string]bool{}
 	w.known = codec.Facts{Audiences: make([]string, len(w.plan.Audiences))}
-	if w.look && len(w.plan.Notices) > 0 {
+	if w.checksExisting && len(w.plan.Notices) > 0 {
 		b.Queue(queries.Get("existing-notices"), w.plan.IDs()).Query(func(found pgx.Rows) error {
 			return forEach1(found, func(id string) { w.existing[id] = true })
 		})
@@ -79,7 +82,7 @@ func (w *noticeWriter) askAudiences(b *pgx.Batch) {
 	})
 }
 
-// askReached asks which of those that are named have the address.
+// askReached asks which of the named recipients have the address.
 func (w *noticeWriter) askReached(b *pgx.Batch) {
 	w.known.Reached = make(map[codec.Reached]bool, len(w.plan.Named))
 	var subscribers, addresses []string
@@ -109,7 +112,7 @@ func (w *noticeWriter) askTold(b *pgx.Batch, after []string) {
 	})
 }
 
-// askPushes asks what is open of the findings that the plan has to do with, and holds that until the end of the transaction.
+// askPushes asks for the open deliveries of the plan's findings, and locks them until the end of the transaction.
 func (w *noticeWriter) askPushes(b *pgx.Batch) {
 	findings := w.plan.Concerned()
 	if len(findings) == 0 && len(w.plan.Over) == 0 {
@@ -153,14 +156,14 @@ func (w *noticeWriter) askSent(b *pgx.Batch, back []codec.Retraction) {
 	})
 }
 
-// forEach1 calls visit for each row of one text.
+// forEach1 calls visit for each row of a query with one text column.
 func forEach1(found pgx.Rows, visit func(text string)) error {
 	var text string
 	_, err := pgx.ForEachRow(found, []any{&text}, func() error { visit(text); return nil })
 	return err
 }
 
-// write writes what the answers come to, without what was found to be there.
+// write makes the deliveries from the answers and writes all new notices. Existing notices are left out.
 func (w *noticeWriter) write(ctx context.Context, db *pgx.Conn) error {
 	if len(w.existing) > 0 {
 		if err := w.encoded(); err != nil {
@@ -168,6 +171,7 @@ func (w *noticeWriter) write(ctx context.Context, db *pgx.Conn) error {
 		}
 		w.plan.Drop(w.existing)
 	}
+	// The notices come last: their rows have the numbers of their deliveries, and the bodies may still be encoding.
 	w.made = w.plan.Make(&w.known)
 	deliveries := w.made.Deliveries
 	seqs, err := w.takeSeqs(ctx, db, deliveries)
@@ -186,7 +190,7 @@ func (w *noticeWriter) write(ctx context.Context, db *pgx.Conn) error {
 	return w.copyNotices(deliveries, seqs).run(ctx, db, "copy-notices")
 }
 
-// cancel adds what ends the deliveries that are needless now.
+// cancel adds the statements that cancel the needless deliveries.
 func (w *noticeWriter) cancel(b *pgx.Batch) {
 	if len(w.made.Canceled) > 0 {
 		b.Queue(queries.Get("by-key"))
@@ -196,8 +200,8 @@ func (w *noticeWriter) cancel(b *pgx.Batch) {
 	}
 }
 
-// takeSeqs locks the lanes of the deliveries and takes their numbers, which so ascend in the order of commit. Nobody reads push
-// channels in that order.
+// takeSeqs locks the lanes of the deliveries and takes their numbers. Because of the lock, numbers in a lane ascend
+// in the order of commit. The lanes of push channels are not locked, because nobody reads them in that order.
 func (w *noticeWriter) takeSeqs(ctx context.Context, db *pgx.Conn, deliveries []codec.Delivery) ([]int64, error) {
 	if len(deliveries) == 0 {
 		return nil, nil
@@ -217,7 +221,7 @@ func (w *noticeWriter) takeSeqs(ctx context.Context, db *pgx.Conn, deliveries []
 	return seqs, nil
 }
 
-// ordered returns the lanes of the deliveries that are read in the order of seq.
+// ordered returns the lanes of the deliveries that are read in the order of Seq.
 func (w *noticeWriter) ordered(deliveries []codec.Delivery) []int64 {
 	used := make([]bool, len(w.lanes))
 	var ids []int64
@@ -241,8 +245,8 @@ func (l *Ledger) Recipients(ctx context.Context, typ, warehouse string) ([]strin
 	return codec.Recipients(list), nil
 }
 
-// Send implements ledger.Sends. Where the same notices are being sent elsewhere, the key of the table makes it wait for them; then
-// they are there.
+// Send implements ledger.Sends. If the same notices are being sent elsewhere at the same time, the table's key makes
+// this call wait. Then it finds them as existing notices.
 func (l *Ledger) Send(ctx context.Context, notices []ledger.NewNotice) (ledger.SentNotices, error) {
 	if err := ledger.CheckSend(notices); err != nil {
 		return ledger.SentNotices{}, err
@@ -296,7 +300,7 @@ func (l *Ledger) Sent(ctx context.Context, given []ledger.NewNotice) (ledger.Sen
 	return sent.Answer(nil), nil
 }
 
-// askSent asks what is there of the notices.
+// askSent asks which of the notices exist.
 func askSent(b *pgx.Batch, sent *codec.SendAnswer) {
 	ids := sent.IDs()
 	b.Queue(queries.Get("by-key"))
@@ -317,7 +321,7 @@ func askSent(b *pgx.Batch, sent *codec.SendAnswer) {
 // LookAtNotices implements store.Engine.
 func (e engine) LookAtNotices(ctx context.Context, s *codec.Search, a *codec.LookArgs) (list []codec.Candidate, full bool, err error) {
 	begin := func(b *pgx.Batch) {
-		if s.Finding == nil { // the notices of one are few, and in no order
+		if s.Finding == nil { // the notices of one finding are few, and not sorted
 			b.Queue(queries.Get("in-order"))
 		}
 		lead, args := s.Lead(a, a.At, a.N, a.ID)
@@ -336,7 +340,7 @@ func (e engine) LookAtNotices(ctx context.Context, s *codec.Search, a *codec.Loo
 	return list, len(list) == a.Limit, e.bodies(ctx, list, a)
 }
 
-// bodies adds the bodies of those that may match.
+// bodies adds the bodies of the notices that may match.
 func (l *Ledger) bodies(ctx context.Context, list []codec.Candidate, a *codec.LookArgs) error {
 	ids, places := make([]string, len(list)), make(map[string]int, len(list))
 	for i := range list {

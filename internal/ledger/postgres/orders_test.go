@@ -12,8 +12,8 @@ import (
 	"tallyman/internal/testenv"
 )
 
-// TestOrdersGoByIndex asks the server how it would list deliveries and changes, in each order that the API names: a page costs what it shows, however long the
-// list is.
+// TestOrdersGoByIndex checks the server's plans for lists of deliveries and changes, in each order of the API. The
+// cost of a page must not depend on the length of the list.
 func TestOrdersGoByIndex(t *testing.T) {
 	t.Parallel()
 	url := testenv.Postgres(t)
@@ -64,7 +64,7 @@ type asked interface {
 	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
 }
 
-// planOf is what the server answers to an EXPLAIN.
+// planOf returns the server's answer to an EXPLAIN.
 func planOf(t *testing.T, db asked, explain string, args ...any) string {
 	t.Helper()
 	found, err := db.Query(t.Context(), explain, args...)

@@ -16,13 +16,14 @@ import (
 	"tallyman/internal/testenv"
 )
 
-// TestItemsAreFoundByKey works on a queue with plans of a time at which it was empty, while a hundred thousand items are open: the
-// work on an item must not grow with their number.
+// TestItemsAreFoundByKey works on a queue with a hundred thousand open items, using plans from a time when the queue
+// was empty. The work for an item must not grow with the number of items.
 func TestItemsAreFoundByKey(t *testing.T) {
 	t.Parallel()
 	url := testenv.Postgres(t)
 	migrate(t, url)
-	execute(t, url, "ALTER TABLE open_items SET (autovacuum_enabled = false)") // which would have the plans made anew
+	// Otherwise the server would make new plans.
+	execute(t, url, "ALTER TABLE open_items SET (autovacuum_enabled = false)")
 	l := open(t, url, ledger.Options{MaxConnections: 1})
 	if err := l.BeginEpoch(t.Context(), "q", "", ledger.IndexState{Epoch: "e1"}, "a", 0); err != nil {
 		t.Fatal(err)
@@ -37,11 +38,12 @@ func TestItemsAreFoundByKey(t *testing.T) {
 	for n := rounds + 1; n <= 2*rounds; n++ {
 		workRound(t, l, n, batch)
 	}
-	if err := l.Close(); err != nil { // whereupon the server tells what it counted
+	if err := l.Close(); err != nil { // the server publishes its counters when the connection ends
 		t.Fatal(err)
 	}
-	// Changed, ended, told of, known, asked for, and read: each is a look-up of three blocks. The server tells in steps, so that a part of the
-	// first rounds may be in it. A scan of what is open would be some three hundred blocks.
+	// Items are changed, ended, read for events, looked up, listed and read: each is a lookup of three blocks. The
+	// server publishes its counters in steps, so a part of the first rounds may be included. A scan of the open items
+	// would read about three hundred blocks.
 	const lookups = 2 * 8 * 3 * batch * rounds
 	testenv.Eventually(t, func() bool { return indexBlocks(t, url) > before+batch*rounds }, 10*time.Second)
 	if got := indexBlocks(t, url) - before; got > lookups {
@@ -49,7 +51,8 @@ func TestItemsAreFoundByKey(t *testing.T) {
 	}
 }
 
-// workRound pushes items, changes all, and ends all but one of them. Pushes are repeated, and the last few are read.
+// workRound pushes items, changes all, and ends all but one of them. Then it repeats pushes and reads the last few
+// items.
 func workRound(t *testing.T, l ledger.Ledger, n, batch int) {
 	t.Helper()
 	items := make([]item.Record, batch)
@@ -86,7 +89,7 @@ func workRound(t *testing.T, l ledger.Ledger, n, batch int) {
 	}
 }
 
-// indexBlocks is how many blocks of the key of open_items were read.
+// indexBlocks returns how many blocks of the key of open_items were read.
 func indexBlocks(t *testing.T, url string) int64 {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), url)
@@ -102,18 +105,18 @@ func indexBlocks(t *testing.T, url string) int64 {
 	return n
 }
 
-// TestPushesAreFoundByIndex works on a push channel with plans of a time at which it was empty, while a hundred thousand deliveries
-// wait: the work on a delivery must not grow with their number.
+// TestPushesAreFoundByIndex works on a push channel with a hundred thousand pending deliveries, using plans from a
+// time when it was empty. The work for a delivery must not grow with their number.
 func TestPushesAreFoundByIndex(t *testing.T) {
 	t.Parallel()
 	url := testenv.Postgres(t)
 	migrate(t, url)
-	execute(t, url, "ALTER TABLE pushes SET (autovacuum_enabled = false)") // which would have the plans made anew
+	execute(t, url, "ALTER TABLE pushes SET (autovacuum_enabled = false)") // otherwise the server would make new plans
 	l := open(t, url, ledger.Options{MaxConnections: 1})
 	if _, err := l.Register(t.Context(), "r", "", 0, at(0)); err != nil {
 		t.Fatal(err)
 	}
-	const rounds = 8 // some of which plan for their arguments, as the server does at first
+	const rounds = 8 // the server plans the first executions for their arguments
 	for n := 1; n <= rounds; n++ {
 		pushRound(t, l, n)
 	}
@@ -124,7 +127,7 @@ func TestPushesAreFoundByIndex(t *testing.T) {
 	for n := rounds + 1; n <= 2*rounds; n++ {
 		pushRound(t, l, n)
 	}
-	if err := l.Close(); err != nil { // whereupon the server tells what it counted
+	if err := l.Close(); err != nil { // the server publishes its counters when the connection ends
 		t.Fatal(err)
 	}
 	testenv.Eventually(t, func() bool { _, now := pushScans(t, url); return now > read }, 10*time.Second)
@@ -132,14 +135,15 @@ func TestPushesAreFoundByIndex(t *testing.T) {
 	if after != scans {
 		t.Errorf("the table was read from end to end %d times", after-scans)
 	}
-	// Were all that wait read by one statement of a round, it would be 800,000. What is counted grows with the entries of old versions, which
-	// stay for as long as some transaction of the server may want to see them.
+	// One full read of the pending deliveries in each round would be 800,000. The counter also includes the index
+	// entries of old row versions, which stay as long as some transaction may see them.
 	if got := now - read; got > 400_000 {
 		t.Errorf("%d entries of indexes were read for %d rounds", got, rounds)
 	}
 }
 
-// pushRound commits notices, has an earlier one taken back, tries what is due, and does all that a node and an operator do.
+// pushRound commits notices, resolves an earlier one, tries due deliveries, and does everything that a node and an
+// operator do.
 func pushRound(t *testing.T, l ledger.Ledger, n int) {
 	t.Helper()
 	check := func(err error) {
@@ -187,7 +191,7 @@ func pushRound(t *testing.T, l ledger.Ledger, n int) {
 	}
 }
 
-// pushScans tells how often the pushes were read from end to end, and how many entries of their indexes were read.
+// pushScans returns how often pushes was read from end to end, and how many entries of its indexes were read.
 func pushScans(t *testing.T, url string) (scans, entries int64) {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), url)
@@ -203,8 +207,8 @@ func pushScans(t *testing.T, url string) (scans, entries int64) {
 	return scans, entries
 }
 
-// TestPushesChangeNoIndex holds what makes claims and records cheap: a claimed row is written beside the old one, that of what was
-// sent goes, and no index hears of either.
+// TestPushesChangeNoIndex checks what keeps claims and settlements cheap. A claimed row is written beside the old
+// version. The row of a sent delivery is deleted. Neither changes an index.
 func TestPushesChangeNoIndex(t *testing.T) {
 	t.Parallel()
 	const deliveries = 500
@@ -235,7 +239,7 @@ func TestPushesChangeNoIndex(t *testing.T) {
 		settled[i] = delivery.Settlement{Seq: claims.List[i].Seq, Token: claims.List[i].Token, Kind: delivery.SettleSent}
 	}
 	check(l.SettlePushes(t.Context(), settled))
-	check(l.Close()) // whereupon the server tells what it counted
+	check(l.Close()) // the server publishes its counters when the connection ends
 	conn, err := pgx.Connect(t.Context(), url)
 	check(err)
 	defer func() { _ = conn.Close(t.Context()) }()

@@ -14,10 +14,11 @@ import (
 	"tallyman/internal/ledger"
 )
 
-// unprepared is how connections are asked before checkSessions has told that statements may be prepared on them.
+// unprepared is the mode of queries that run before checkSessions has shown that statements may be prepared on the
+// connection.
 const unprepared = pgx.QueryExecModeExec
 
-// checkPools tests a connection of each pool; see checkSessions.
+// checkPools checks one connection of each pool; see checkSessions.
 func checkPools(ctx context.Context, a, b *pgxpool.Pool) error {
 	one, err := a.Acquire(ctx)
 	if err != nil {
@@ -32,7 +33,7 @@ func checkPools(ctx context.Context, a, b *pgxpool.Pool) error {
 	return checkSessions(ctx, one.Conn(), two.Conn())
 }
 
-// checkDB tests two connections of the database; see checkSessions.
+// checkDB checks two connections of the database; see checkSessions.
 func checkDB(ctx context.Context, db *sql.DB) error {
 	return onConn(ctx, db, func(one *pgx.Conn) error {
 		return onConn(ctx, db, func(two *pgx.Conn) error { return checkSessions(ctx, one, two) })
@@ -47,16 +48,17 @@ func onConn(ctx context.Context, db *sql.DB, do func(*pgx.Conn) error) error {
 	return errors.Join(conn.Raw(func(driver any) error { return do(driver.(*stdlib.Conn).Conn()) }), conn.Close())
 }
 
-// protocolViolation is what PgBouncer answers to BEGIN in statement mode.
+// protocolViolation is the answer of PgBouncer to BEGIN in statement mode.
 const protocolViolation = "08P01"
 
-// checkSessions tests that the connections are two sessions of one server: advisory locks of both kinds, for the session and for the transaction, exclude
-// each other. ErrPooled where they do not: a pooler gives each transaction any session, and prepared statements and settings go astray there, too.
+// checkSessions checks that the two connections are two sessions of one server. It does so by advisory locks of the
+// session and of the transaction, which must exclude each other. ErrPooled where they do not: then a pooler runs each
+// transaction in any session, where prepared statements and settings get lost as well.
 func checkSessions(ctx context.Context, one, two *pgx.Conn) error {
 	key := rand.Int64() //nolint:gosec // nobody gains anything by guessing it, and a lock that stays with a pooler is in nobody's way
 	err := askLocks(ctx, key, []lockQuestion{
 		{one, "lock-session", true},
-		{one, "lock-session", true}, // the same session again, or a pooler takes turns
+		{one, "lock-session", true}, // Only the same session gets the lock twice; a pooler may switch sessions here.
 	})
 	if err != nil {
 		return err
@@ -68,9 +70,10 @@ func checkSessions(ctx context.Context, one, two *pgx.Conn) error {
 	if err != nil {
 		return failed("check the sessions", err)
 	}
-	defer func() { _ = tx.Rollback(ctx) }() // with the lock of the transaction
+	defer func() { _ = tx.Rollback(ctx) }() // also releases the lock of the transaction
 	return askLocks(ctx, key, []lockQuestion{
-		{tx, "lock-transaction", false}, // or a pooler gives out the session that was used last
+		// True would mean that a pooler gave this transaction the session of connection one.
+		{tx, "lock-transaction", false},
 		{one, "unlock-session", true},
 		{one, "unlock-session", true},
 		{tx, "lock-transaction", true},
@@ -78,7 +81,7 @@ func checkSessions(ctx context.Context, one, two *pgx.Conn) error {
 	})
 }
 
-// lockQuestion asks a connection for a lock, or to give one back.
+// lockQuestion is a query that takes or releases a lock on a connection, and the answer that it must have.
 type lockQuestion struct {
 	conn interface {
 		QueryRow(ctx context.Context, sql string, args ...any) pgx.Row

@@ -10,7 +10,8 @@ import (
 	"tallyman/internal/testenv"
 )
 
-// TestPgBouncerInSessionMode: everything works there, also for several who migrate at once.
+// TestPgBouncerInSessionMode checks that everything works there, also for several processes that migrate at the same
+// time.
 func TestPgBouncerInSessionMode(t *testing.T) {
 	t.Parallel()
 	url := testenv.PgBouncer(t, testenv.Postgres(t), "session")
@@ -40,7 +41,7 @@ func TestPgBouncerInSessionMode(t *testing.T) {
 	}
 }
 
-// TestPgBouncerInTransactionMode: whatever opens the ledger says so, and what to do.
+// TestPgBouncerInTransactionMode checks that every way of opening the ledger refuses, and says what to do.
 func TestPgBouncerInTransactionMode(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []string{"transaction", "statement"} {

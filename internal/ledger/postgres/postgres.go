@@ -25,42 +25,46 @@ var sqlFiles embed.FS
 
 const (
 	defaultConnections = 8
-	asideConnections   = 2 // one that hangs leaves another
+	asideConnections   = 2 // if one hangs, the other still works
 )
 
-// session is what every connection asks of the server. A node that freezes or is cut off in the middle of a commit would
-// otherwise keep the rule locked for as long as the server believes in it, whatever its lease says: hours.
+// session has the settings of every connection. A node that freezes or is cut off in the middle of a commit holds the
+// lock of the rule. Without these timeouts the server would keep that lock for hours, whatever the lease says.
 var session = map[string]string{
 	"application_name":                    "tallyman",
-	"idle_in_transaction_session_timeout": "30s",  // the next statement of a transaction follows within milliseconds
-	"statement_timeout":                   "6min", // longer than the engine lets a commit take; a COPY whose rows stay away is not ended by it
-	"jit":                                 "off",  // statements are short: compiling one takes longer than running it
-	"tcp_keepalives_idle":                 "10",
-	"tcp_keepalives_interval":             "5",
-	"tcp_keepalives_count":                "3",
+	"idle_in_transaction_session_timeout": "30s", // the next statement of a transaction follows within milliseconds
+	// Longer than the engine's timeout for a commit; does not end a COPY that waits for rows.
+	"statement_timeout": "6min",
+	// All statements are short; compiling one takes longer than running it.
+	"jit":                     "off",
+	"tcp_keepalives_idle":     "10",
+	"tcp_keepalives_interval": "5",
+	"tcp_keepalives_count":    "3",
 }
 
 // Ledger is the ledger in PostgreSQL. It is safe for concurrent use.
 type Ledger struct {
 	*store.Store
 
-	pool  *pgxpool.Pool
-	aside *pgxpool.Pool // for the sessions of nodes: while all connections of pool are in use, a session must be renewed all the same
+	pool *pgxpool.Pool
+	// For the sessions of nodes, which must be renewed even while all connections of pool are in use.
+	aside *pgxpool.Pool
 
 	registrations *combine.Calls[*registration]
 	claims        *combine.Calls[*claimRequest]
-	quiet         *combine.Calls[*quietRun] // commits of runs that have changed nothing
+	quiet         *combine.Calls[*quietRun] // commits of runs that changed nothing
 	skips         *combine.Calls[*skippedFiring]
 }
 
 var _ ledger.Ledger = (*Ledger)(nil)
 
-// Open connects to the database with that URL. ErrSchema when its schema is not this program's, ErrPooled behind a pooler that shares sessions.
+// Open connects to the database at the URL. ErrSchema if its schema is not at this program's version; ErrPooled
+// behind a pooler that shares sessions.
 func Open(ctx context.Context, url string, opts ledger.Options) (*Ledger, error) {
 	return connect(ctx, url, opts, session)
 }
 
-// OpenReadOnly is Open for reading beside the nodes: the server refuses everything that would write.
+// OpenReadOnly is Open for reading while nodes write: the server refuses every write.
 func OpenReadOnly(ctx context.Context, url string, opts ledger.Options) (*Ledger, error) {
 	reading := maps.Clone(session)
 	reading["default_transaction_read_only"] = "on"
@@ -87,9 +91,10 @@ func connect(ctx context.Context, url string, opts ledger.Options, session map[s
 		return nil, fmt.Errorf("ledger: connect: %w", err)
 	}
 	cfg = cfg.Copy()
-	cfg.MaxConns = asideConnections // none is made before a node takes its session
+	cfg.MaxConns = asideConnections // opened only when a node takes its session
 	session = maps.Clone(session)
-	session["idle_in_transaction_session_timeout"] = "2s" // a node that freezes while it buries another holds up nobody for long
+	// A node that freezes while it buries another must not hold locks for long.
+	session["idle_in_transaction_session_timeout"] = "2s"
 	cfg.AfterConnect = l.setUp(sessionSetter(session, cfg.ConnConfig.RuntimeParams))
 	if l.aside, err = pgxpool.NewWithConfig(ctx, cfg); err != nil {
 		l.pool.Close()
@@ -104,7 +109,7 @@ func connect(ctx context.Context, url string, opts ledger.Options, session map[s
 	return l, nil
 }
 
-// setUp makes a new connection ready for use.
+// setUp prepares a new connection.
 func (l *Ledger) setUp(set func(context.Context, *pgx.Conn) error) func(context.Context, *pgx.Conn) error {
 	return func(ctx context.Context, conn *pgx.Conn) error {
 		if err := set(ctx, conn); err != nil {
@@ -114,11 +119,12 @@ func (l *Ledger) setUp(set func(context.Context, *pgx.Conn) error) func(context.
 	}
 }
 
-// identify asks a new connection which database it leads to, before the connection is used. Another one may be a copy, in which rows have other numbers.
+// identify finds out which database a new connection leads to, before the connection is used. Another database may be
+// a copy, in which rows have other numbers.
 func (l *Ledger) identify(ctx context.Context, conn *pgx.Conn) error {
 	var identity string
 	if err := conn.QueryRow(ctx, queries.Get("identity"), unprepared).Scan(&identity); err != nil {
-		return fmt.Errorf("ask the server who it is: %w", err)
+		return fmt.Errorf("identify the server: %w", err)
 	}
 	if l.Servers.Connected(identity) {
 		l.ForgetRows()
@@ -126,7 +132,7 @@ func (l *Ledger) identify(ctx context.Context, conn *pgx.Conn) error {
 	return nil
 }
 
-// sessionSetter sets what the session asks for and the URL says nothing about.
+// sessionSetter returns a function that sets the settings of session, except those that the URL has.
 func sessionSetter(session, url map[string]string) func(context.Context, *pgx.Conn) error {
 	var names, values []string
 	for name, value := range session {
@@ -142,7 +148,7 @@ func sessionSetter(session, url map[string]string) func(context.Context, *pgx.Co
 	}
 }
 
-// Ping asks whether the database answers.
+// Ping checks that the database answers.
 func (l *Ledger) Ping(ctx context.Context) error {
 	if err := l.pool.Ping(ctx); err != nil {
 		return fmt.Errorf("ledger: ping: %w", err)
@@ -150,7 +156,7 @@ func (l *Ledger) Ping(ctx context.Context) error {
 	return nil
 }
 
-// Close closes the connections, waiting for those in use.
+// Close closes all connections. It waits until they are free.
 func (l *Ledger) Close() error {
 	l.registrations.Rest()
 	l.claims.Rest()
@@ -164,17 +170,17 @@ func (l *Ledger) Close() error {
 //go:embed migrations
 var migrationFiles embed.FS
 
-// migrationLock is the advisory lock of whoever applies the steps.
+// migrationLock is the advisory lock that a process holds while it migrates the schema.
 const migrationLock = 7_403_178_221
 
 func steps() schema.Schema {
 	return schema.Schema{Dialect: goose.DialectPostgres, Files: migrationFiles}
 }
 
-// Migrate brings the schema to this program's version and returns what was applied. Nodes that do so at
-// once wait for each other.
+// Migrate brings the schema to this program's version and returns the applied migrations. Nodes that migrate at the
+// same time wait for each other.
 func Migrate(ctx context.Context, url string) ([]ledger.Migration, error) {
-	// One try a second for five minutes: the migration of another node may take its time.
+	// One try per second for five minutes, because the migration of another node may take long.
 	locker, err := lock.NewPostgresSessionLocker(lock.WithLockID(migrationLock), lock.WithLockTimeout(1, 300))
 	if err != nil {
 		return nil, fmt.Errorf("ledger: migrations: %w", err)
@@ -188,12 +194,12 @@ func Migrate(ctx context.Context, url string) ([]ledger.Migration, error) {
 	})
 }
 
-// Status returns every migration that this program knows, in order, with when it was applied.
+// Status returns every migration of this program, in order, with the time when it was applied.
 func Status(ctx context.Context, url string) ([]ledger.Migration, error) {
 	return withDB(ctx, url, func(db *sql.DB) ([]ledger.Migration, error) { return steps().Status(ctx, db) })
 }
 
-// withDB opens the database as goose wants it, and closes it after.
+// withDB opens the database in the form that goose needs, calls do and closes it.
 func withDB(ctx context.Context, url string, do func(*sql.DB) ([]ledger.Migration, error)) ([]ledger.Migration, error) {
 	cfg, err := pgx.ParseConfig(url)
 	if err != nil {
@@ -208,7 +214,7 @@ func withDB(ctx context.Context, url string, do func(*sql.DB) ([]ledger.Migratio
 	return list, errors.Join(err, db.Close())
 }
 
-// Version returns the version of the schema, 0 for none.
+// Version returns the version of the schema; 0 = no schema.
 func (l *Ledger) Version(ctx context.Context) (int64, error) {
 	var v int64
 	err := l.pool.QueryRow(ctx, queries.Get("version")).Scan(&v)

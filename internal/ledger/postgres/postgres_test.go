@@ -21,7 +21,8 @@ func TestMain(m *testing.M) {
 	ledgertest.Main(func(ctx context.Context, url string, opts ledger.Options) (ledger.Ledger, error) {
 		return postgres.Open(ctx, url, opts)
 	})
-	// Each step of the model is a transaction or two, under -race a slow one. -rapid.checks still wins.
+	// Each step of the model is one or two transactions, which are slow under -race. The flag -rapid.checks still
+	// wins.
 	if err := flag.Set("rapid.checks", "30"); err != nil {
 		panic(err)
 	}
@@ -173,11 +174,11 @@ func TestErrorsHoldNoPassword(t *testing.T) {
 	}
 }
 
-// wrongServer is a ledger whose server is an hour ahead of its nodes.
+// wrongServer makes a server whose clock is an hour ahead of its nodes.
 const wrongServer = `CREATE OR REPLACE FUNCTION ledger_now(given bigint) RETURNS bigint LANGUAGE sql VOLATILE AS
 	$$ SELECT coalesce(given, (extract(epoch FROM clock_timestamp() + interval '1 hour') * 1000000)::bigint) $$`
 
-// A node that asks for the server's time gets that, and the end of another's lease by its own.
+// A node that uses the server's time gets that time, and judges the leases of other nodes by it.
 func TestTheServersClockIsAnHourAhead(t *testing.T) {
 	t.Parallel()
 	url := migrated(t)
@@ -196,7 +197,7 @@ func TestTheServersClockIsAnHourAhead(t *testing.T) {
 	}
 }
 
-// Looking at a ledger works beside the nodes and changes nothing.
+// A ledger that is open for reading only works beside the nodes and changes nothing.
 func TestOpenReadOnly(t *testing.T) {
 	t.Parallel()
 	url := migrated(t)

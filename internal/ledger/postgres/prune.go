@@ -9,7 +9,7 @@ import (
 	"tallyman/internal/ledger/codec"
 )
 
-// pruneBatch is how many rows one statement removes at most.
+// pruneBatch bounds how many rows one statement removes.
 const pruneBatch = 2000
 
 // PruneBatch implements store.Pruner.

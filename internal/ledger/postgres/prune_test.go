@@ -9,7 +9,7 @@ import (
 	"tallyman/internal/ledger/ledgertest"
 )
 
-// What is pruned leaves nothing behind that nobody would ever find.
+// Pruning leaves no rows behind that nothing would ever find.
 func TestPrunedItemsAreGone(t *testing.T) {
 	t.Parallel()
 	url := migrated(t)

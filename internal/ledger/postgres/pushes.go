@@ -27,7 +27,7 @@ func (l *Ledger) ClaimPushes(ctx context.Context, sink, node string, lease time.
 		b.Queue(queries.Get("by-key"))
 		b.Queue(queries.Get("claim-pushes"), lane, node, lease.Microseconds(), limit, clock, leases).Query(func(found pgx.Rows) error {
 			var c codec.ClaimRow
-			var body pgtype.DriverBytes // what was read of the connection, until the next row
+			var body pgtype.DriverBytes // points into the connection's buffer; valid until the next row
 			_, err := pgx.ForEachRow(found, append(c.Columns(), &body), func() error {
 				n, err := notice.Unmarshal(body)
 				list = append(list, c.Claimed(n))
@@ -59,7 +59,7 @@ func (l *Ledger) SettlePushes(ctx context.Context, settled []delivery.Settlement
 	begin := func(b *pgx.Batch) {
 		sent = laneEnds{}
 		b.Queue(queries.Get("by-key"))
-		if !s.OnlySent() { // mostly there is nothing else
+		if !s.OnlySent() { // most calls have only sent deliveries
 			b.Queue(queries.Get("lock-pushes"), s.All(), s.Ended())
 		}
 		b.Queue(queries.Get("lock-followed"), s.Sent.Seqs).QueryRow(sent.scan)
@@ -73,7 +73,7 @@ func (l *Ledger) SettlePushes(ctx context.Context, settled []delivery.Settlement
 	})
 }
 
-// settle adds what records it.
+// settle adds the statements that record the settlements.
 func (l *Ledger) settle(b *pgx.Batch, s *codec.Settle) {
 	clock := l.NowArg()
 	if sent := &s.Sent; len(sent.Seqs) > 0 {
@@ -94,19 +94,21 @@ func (l *Ledger) settle(b *pgx.Batch, s *codec.Settle) {
 	}
 }
 
-// laneEnds is where others may wait for deliveries whose rows go: their findings, lanes and addressees.
+// laneEnds names the places where deliveries may wait behind others whose rows in pushes are removed: findings, lanes
+// and addressees.
 type laneEnds struct {
 	findings, addressees []int64
 	lanes                []int32
 }
 
-// scan reads the answer of lock-followed.
+// scan reads the result of lock-followed.
 func (f *laneEnds) scan(r pgx.Row) error {
 	var locked int64
 	return r.Scan(&locked, &f.findings, &f.lanes, &f.addressees)
 }
 
-// releaseNext adds what lets the next delivery go of the findings of those, and of what was gone.
+// releaseNext adds the statement that releases the next delivery behind each of seqs, and behind the removed
+// deliveries of gone.
 func (l *Ledger) releaseNext(b *pgx.Batch, seqs []int64, gone laneEnds) {
 	b.Queue(queries.Get("release-next"), seqs, gone.findings, gone.lanes, gone.addressees, l.NowArg())
 }

@@ -9,10 +9,11 @@ import (
 	"tallyman/internal/ledger"
 )
 
-// refusalReasons are the reasons by SQLSTATE, and by its class of two characters. A message of a state that is not quoted may hold values of the record.
+// refusalReasons has the reasons by SQLSTATE, or by its class of two characters. Where quoted is false, the server's
+// message may contain values of the record, so the detail leaves it out.
 var refusalReasons = map[string]struct {
 	reason ledger.RefusalReason
-	quoted bool // the message goes into the detail
+	quoted bool // the detail includes the message
 }{
 	"53100": {ledger.RefusedDiskFull, true},
 	"53":    {ledger.RefusedResources, true},
@@ -46,7 +47,7 @@ func refusalOf(err error) (ledger.Refusal, bool) {
 		known, ok = refusalReasons[class]
 	}
 	switch {
-	case !ok && (class == "08" || class == "57"): // the server goes down or comes up: it is out of reach
+	case !ok && (class == "08" || class == "57"): // the server is stopping or starting, so it is out of reach
 		return ledger.Refusal{}, false
 	case !ok:
 		known.reason = ledger.RefusedOther

@@ -10,7 +10,7 @@ import (
 	"tallyman/internal/testenv"
 )
 
-// What a database refuses has a reason, the database's code, and what the database says of itself.
+// A refusal has a reason, the database's code, and the database's own words.
 func TestRefusals(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -30,7 +30,7 @@ func TestRefusals(t *testing.T) {
 		},
 		"table": {
 			"ALTER TABLE firings RENAME TO gone", "ALTER TABLE gone RENAME TO firings",
-			`a table of the ledger is not as the program has made it (SQLSTATE 42P01: relation "firings" does not exist)`, ledger.RefusedSchema,
+			`a table of the ledger differs from what the program created (SQLSTATE 42P01: relation "firings" does not exist)`, ledger.RefusedSchema,
 		},
 		"a trigger of the site": {
 			`CREATE FUNCTION veto() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'ann@example.com says no'; END $$;
@@ -56,7 +56,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// A standby that was promoted nowhere, and a database that an operator has frozen, answer reads and refuse writes.
+// A standby that nobody has promoted, and a database that an operator has frozen, answer reads and refuse writes.
 func TestReadOnlyLedgerRefuses(t *testing.T) {
 	t.Parallel()
 	url := migrated(t)
@@ -71,7 +71,7 @@ func TestReadOnlyLedgerRefuses(t *testing.T) {
 	}
 }
 
-// A server that is killed, or that says goodbye, is out of reach: it has refused nothing.
+// A server that is killed or shuts down is out of reach: it has refused nothing.
 func TestServerThatGoesDownRefusesNothing(t *testing.T) {
 	t.Parallel()
 	server := testenv.PostgresServer(t)

@@ -11,7 +11,7 @@ import (
 	"tallyman/internal/testenv"
 )
 
-// migratedLedger opens a new ledger whose pool has one connection, and a connection beside it.
+// migratedLedger opens a new ledger whose pool has one connection, and a second connection to its database.
 func migratedLedger(t *testing.T) (*Ledger, *pgx.Conn) {
 	t.Helper()
 	url := testenv.Postgres(t)
@@ -27,7 +27,7 @@ func migratedLedger(t *testing.T) (*Ledger, *pgx.Conn) {
 	return l, beside
 }
 
-// A session is begun, renewed and looked at while other work has all connections of the node.
+// A node can begin, renew and read its session while other work holds all connections of the node.
 func TestSessionsWaitForNoOtherWork(t *testing.T) {
 	t.Parallel()
 	l, _ := migratedLedger(t)
@@ -47,7 +47,8 @@ func TestSessionsWaitForNoOtherWork(t *testing.T) {
 	noError(t, l.EndSessions(ctx, []string{"a/1"}))
 }
 
-// A node that froze in the middle of a transaction holds up the burial of nothing but the rows that it has locked. These are free once it lets go.
+// A node that froze in the middle of a transaction blocks a burial only for the rows that it has locked. These become
+// free when its transaction ends.
 func TestABurialWaitsForNoLock(t *testing.T) {
 	t.Parallel()
 	l, beside := migratedLedger(t)

@@ -13,12 +13,14 @@ import (
 
 const (
 	togetherFlights = 2
-	togetherMost    = 200                   // scopes in one statement
-	togetherGather  = 20 * time.Millisecond // A statement for six firings costs three times as much for each as one for twenty.
-	togetherTimeout = 20 * time.Second      // of a statement, whose callers may all have left
+	togetherMost    = 200 // most scopes in one statement
+	// Per firing, a statement for six costs three times as much as one for twenty.
+	togetherGather  = 20 * time.Millisecond
+	togetherTimeout = 20 * time.Second // limit for a statement; all its callers may have given up
 )
 
-// together lets registrations, claims, commits of runs that have changed nothing, or skipped firings share statements.
+// together combines calls that come at the same time into one statement: registrations, claims, commits of runs that
+// changed nothing, and skips.
 func together[T any](call func(ctx context.Context, parts []*combine.Part[T]), alike func(a, b T) bool) *combine.Calls[T] {
 	return &combine.Calls[T]{
 		Flights: togetherFlights, Gather: togetherGather,
@@ -36,7 +38,7 @@ func together[T any](call func(ctx context.Context, parts []*combine.Part[T]), a
 	}
 }
 
-// registration is a rule and scope that the ledger is to know; state is nil until the statement has said it.
+// registration is a rule and scope to register. state is nil until the statement has returned it.
 type registration struct {
 	rule, scope string
 	term        int64
@@ -44,7 +46,8 @@ type registration struct {
 	state       *ledger.ScopeState
 }
 
-// registerTogether makes the rules and scopes known. An error is nobody's: each is then registered alone, and has its own.
+// registerTogether registers the rules and scopes. It reports no error: a registration without a state then runs
+// alone and gets its own error.
 func (l *Ledger) registerTogether(ctx context.Context, parts []*combine.Part[*registration]) {
 	rules := column(parts, func(r *registration) string { return r.rule })
 	scopes := column(parts, func(r *registration) string { return r.scope })
@@ -73,18 +76,19 @@ func (l *Ledger) registerTogether(ctx context.Context, parts []*combine.Part[*re
 	}
 }
 
-// claimRequest is a claim that is asked for; it has a token where the statement has given it.
+// claimRequest is a claim to make. claim.Token is 0 until the statement has given the firing out.
 type claimRequest struct {
 	claim ledger.Claim
 	lease time.Duration
-	done  bool // the firing is
+	done  bool // the firing is done
 }
 
 func (r *claimRequest) isLike(other *claimRequest) bool {
 	return r.claim.Node == other.claim.Node && r.lease == other.lease
 }
 
-// claimTogether gives those of the claims that are free. An error is nobody's: each is then claimed alone, and has its own.
+// claimTogether makes the claims whose firings are free. It reports no error: a claim without a token then runs alone
+// and gets its own error.
 func (l *Ledger) claimTogether(ctx context.Context, parts []*combine.Part[*claimRequest]) {
 	first := parts[0].What
 	var n int
@@ -111,7 +115,8 @@ func (l *Ledger) claimTogether(ctx context.Context, parts []*combine.Part[*claim
 		first.claim.Node, first.lease.Microseconds(), l.LeaseArg())
 }
 
-// askMany runs a statement for arrays of any length, in a transaction and a round trip of its own. It visits the rows.
+// askMany runs a statement with arrays of any length, in a transaction and a round trip of its own, and visits the
+// rows. The statement any-length makes the server plan the statement only once, for arrays of any length.
 func (l *Ledger) askMany(ctx context.Context, name string, targets []any, visit func() error, args ...any) error {
 	var b pgx.Batch
 	b.Queue(queries.Get("any-length"))
@@ -122,7 +127,7 @@ func (l *Ledger) askMany(ctx context.Context, name string, targets []any, visit 
 	return l.pool.SendBatch(ctx, &b).Close()
 }
 
-// quietRun is a run that has changed nothing, on its way into the ledger.
+// quietRun is a run that changed nothing, to be committed.
 type quietRun struct {
 	claim        ledger.Claim
 	run          *ledger.Commit
@@ -130,7 +135,7 @@ type quietRun struct {
 	committed    bool
 }
 
-// commitQuiet commits a run that has changed nothing, together with others. It tells whether it is committed.
+// commitQuiet commits a run that changed nothing, together with others. It returns whether the run is committed.
 func (l *Ledger) commitQuiet(ctx context.Context, c ledger.Claim, run *ledger.Commit, digest string) (bool, error) {
 	q := &quietRun{claim: c, run: run}
 	var err error
@@ -144,7 +149,8 @@ func (l *Ledger) commitQuiet(ctx context.Context, c ledger.Claim, run *ledger.Co
 	return err == nil && q.committed, err
 }
 
-// commitTogether commits those of the runs whose claims are in force. An error is nobody's: each is then committed alone, and has its own.
+// commitTogether commits the runs whose claims are in force. It reports no error: a run that is not committed then
+// runs alone and gets its own error.
 func (l *Ledger) commitTogether(ctx context.Context, parts []*combine.Part[*quietRun]) {
 	text := func(of func(*quietRun) string) []string { return column(parts, of) }
 	number := func(of func(*quietRun) int64) []int64 { return column(parts, of) }
@@ -169,14 +175,16 @@ func (l *Ledger) commitTogether(ctx context.Context, parts []*combine.Part[*quie
 		text(func(q *quietRun) string { return q.back }),
 		codec.MostRuns)
 	if err != nil {
-		return // perhaps they are committed: then the ledger knows them when they are committed alone
+		// The commits may have succeeded all the same. Each run is then committed alone, and the ledger recognizes
+		// it.
+		return
 	}
 	for _, i := range committed {
 		parts[i].What.committed = true
 	}
 }
 
-// skippedFiring is a firing that did not run, on its way into the ledger.
+// skippedFiring is a firing that did not run, to be recorded.
 type skippedFiring struct {
 	rule, scope  string
 	term         int64
@@ -185,7 +193,8 @@ type skippedFiring struct {
 	recorded     bool
 }
 
-// skipTogether records those of the firings whose scopes are free. An error is nobody's: each is then recorded alone, and has its own.
+// skipTogether records the firings whose scopes are free. It reports no error: a firing that is not recorded then
+// runs alone and gets its own error.
 func (l *Ledger) skipTogether(ctx context.Context, parts []*combine.Part[*skippedFiring]) {
 	var n int
 	var recorded []int

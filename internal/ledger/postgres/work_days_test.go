@@ -11,7 +11,7 @@ import (
 	"tallyman/internal/ledger"
 )
 
-// run commits a run that is due at the time, and found so many rows.
+// run commits a run that was due at the time and read that many rows.
 func (d *dayLedger) run(t *testing.T, due time.Time, rows int) {
 	t.Helper()
 	c, err := d.Claim(t.Context(), "r", "", 0, due, "a", time.Hour)
@@ -26,7 +26,7 @@ func (d *dayLedger) finish(t *testing.T, c ledger.Claim, rows int) {
 	noError(t, err)
 }
 
-// hasRuns wants the runs that were due then to be kept, the latest first.
+// hasRuns checks which runs are kept, by due time, the latest first.
 func (d *dayLedger) hasRuns(t *testing.T, want ...time.Time) {
 	t.Helper()
 	runs, err := d.Runs(t.Context(), "r", nil, 100)
@@ -40,8 +40,8 @@ func (d *dayLedger) hasRuns(t *testing.T, want ...time.Time) {
 	}
 }
 
-// TestRunsGoWithTheirDay has a rule run on several days. One run is claimed before midnight and ends after it, one comes when its day has no partition, and the
-// last one stays for as long as no other follows.
+// TestRunsGoWithTheirDay has a rule run on several days. One run is claimed before midnight and ends after it. One
+// comes when its day has no partition. The last one stays as long as no other follows.
 func TestRunsGoWithTheirDay(t *testing.T) {
 	t.Parallel()
 	d := newDayLedger(t)
@@ -73,29 +73,30 @@ func TestRunsGoWithTheirDay(t *testing.T) {
 	isIn(last, "firings")
 	d.hasRuns(t, last, late, early)
 
-	// The answer to a commit is known after others have followed.
+	// The ledger recognizes a repeated commit even after later firings.
 	run := &ledger.Commit{Run: ledger.Run{Rule: "r", Node: "a", Due: late, Started: last, Outcome: ledger.OutcomeOK, Rows: 2}, Scope: finding.Scope{LastDue: late}}
 	_, err = d.Commit(t.Context(), c, run)
 	noError(t, err)
 
 	d.now = midnight.AddDate(0, 0, 31)
-	prune() // May is over; the run that was due then lies in no partition of a day
+	prune() // removes the run of May from past_firings_rest
 	d.hasRuns(t, last, late)
 	d.now = midnight.AddDate(0, 0, 34)
 	prune()
 	d.hasRuns(t, last)
 	d.run(t, d.now, 1)
-	d.hasRuns(t, d.now, last) // it lies in the past where it has no partition
+	d.hasRuns(t, d.now, last) // it lies in past_firings_rest
 	isIn(last, "past_firings_rest")
 	prune()
 	d.hasRuns(t, d.now)
 }
 
-// TestTracesGoWithTheDayOfTheirItem has items wait, move and end on several days: the moves of each lie together, stay for as long as it does, and go with the day.
+// TestTracesGoWithTheDayOfTheirItem has items wait, move and end on several days. The moves of each item lie
+// together, stay as long as the item, and go with its day.
 func TestTracesGoWithTheDayOfTheirItem(t *testing.T) {
 	t.Parallel()
 	d := newDayLedger(t)
-	d.now = time.Now().UTC() // from which on migrate has given items their numbers
+	d.now = time.Now().UTC() // the migration has started the numbers of items at this day
 	first := dayOf(d.now.UnixMicro())
 	noError(t, d.BeginEpoch(t.Context(), "q", "", ledger.IndexState{Epoch: "e1"}, "a", 0))
 	prune := func() {
@@ -146,7 +147,7 @@ func TestTracesGoWithTheDayOfTheirItem(t *testing.T) {
 	d.now = d.now.AddDate(0, 0, 28)
 	move("late", 2, item.Leased, item.Done)
 	has("late", day, 2)
-	d.now = d.now.AddDate(0, 0, 4) // the day goes
+	d.now = d.now.AddDate(0, 0, 4) // the day is dropped
 	prune()
 	has("short", "", 0)
 	has("waits", "item_moves_rest", 1)
@@ -157,5 +158,5 @@ func TestTracesGoWithTheDayOfTheirItem(t *testing.T) {
 	prune()
 	has("waits", "", 0)
 	has("late", "", 0)
-	has("next", "item_moves_rest", 1) // which is still leased
+	has("next", "item_moves_rest", 1) // the item is still leased
 }

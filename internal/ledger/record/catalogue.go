@@ -28,7 +28,7 @@ type TypeField struct {
 	Required bool   `json:"required,omitempty"`
 }
 
-// Types is what a seed has added.
+// Types are the types that a seed has added.
 type Types struct {
 	Added int    `json:"added"`
 	Types []Type `json:"types"`
@@ -45,7 +45,7 @@ func newType(t *catalog.Type) Type {
 	return out
 }
 
-// TypePut is the record of a type that was created, or replaced where there was one before.
+// TypePut is the record of a type that was created or replaced; before is nil for a created one.
 func TypePut(before, after *catalog.Type) *ledger.Change {
 	c := &ledger.Change{Action: "type.create", Object: "type:" + after.Code, After: state(newType(after))}
 	if before != nil {
@@ -54,12 +54,12 @@ func TypePut(before, after *catalog.Type) *ledger.Change {
 	return c
 }
 
-// TypeDeleted is the record of a type that went. Its subscriptions went with it.
+// TypeDeleted is the record of a type that was deleted together with its subscriptions.
 func TypeDeleted(t *catalog.Type) *ledger.Change {
 	return &ledger.Change{Action: "type.delete", Object: "type:" + t.Code, Before: state(newType(t))}
 }
 
-// TypesSeeded is the record of the types that a seed has added; nil of none.
+// TypesSeeded is the record of the types that a seed has added; nil for none.
 func TypesSeeded(added []catalog.Type) *ledger.Change {
 	if len(added) == 0 {
 		return nil
@@ -71,14 +71,14 @@ func TypesSeeded(added []catalog.Type) *ledger.Change {
 	return &ledger.Change{Action: "type.seed", Object: "types", After: state(Types{len(list), list})}
 }
 
-// Subscriptions are those that were added together.
+// Subscriptions are subscriptions that were added together.
 type Subscriptions struct {
 	Added         int                   `json:"added"`
-	Present       int                   `json:"present"` // of those that were asked for, there before
+	Present       int                   `json:"present"` // requested subscriptions that existed before
 	Subscriptions []ledger.Subscription `json:"subscriptions"`
 }
 
-// SubscriptionsAdded is the record of subscriptions that were added; nil of none. asked are all that were to be there then.
+// SubscriptionsAdded is the record of subscriptions that were added; nil for none. asked are all requested ones.
 func SubscriptionsAdded(asked, added []ledger.Subscription) *ledger.Change {
 	if len(added) == 0 {
 		return nil
@@ -89,7 +89,7 @@ func SubscriptionsAdded(asked, added []ledger.Subscription) *ledger.Change {
 	return &ledger.Change{Action: "subscription.import", Object: "subscriptions", After: subscriptions(asked, added)}
 }
 
-// SubscriptionsSeeded is the record of the subscriptions that a seed has added; nil of none.
+// SubscriptionsSeeded is the record of the subscriptions that a seed has added; nil for none.
 func SubscriptionsSeeded(asked, added []ledger.Subscription) *ledger.Change {
 	if len(added) == 0 {
 		return nil
@@ -105,19 +105,20 @@ func subscriptions(asked, added []ledger.Subscription) json.RawMessage {
 	return state(Subscriptions{len(added), len(distinct) - len(added), added})
 }
 
-// SubscriptionRemoved is the record of a subscription that went.
+// SubscriptionRemoved is the record of a removed subscription.
 func SubscriptionRemoved(s ledger.Subscription) *ledger.Change {
 	return &ledger.Change{Action: "subscription.remove", Object: subscription(s), Before: state(s)}
 }
 
-// SubscriptionChange is what a list of a source has changed; see ledger.SubscriptionSyncer.
+// SubscriptionChange is what a list from a source has changed; see ledger.SubscriptionSyncer.
 type SubscriptionChange struct {
 	Origin  string                `json:"origin"`
 	Added   []ledger.Subscription `json:"added,omitempty"`
 	Removed []ledger.Subscription `json:"removed,omitempty"`
 }
 
-// SubscriptionsTaken is the record of a list of a source that a node has taken, or an operator has confirmed; nil where nothing was changed and nobody has confirmed it.
+// SubscriptionsTaken is the record of a list from a source that a node has put in force, or an operator has
+// confirmed. It is nil where nothing changed and nobody confirmed the list.
 func SubscriptionsTaken(origin string, c *ledger.OriginChange, confirmed bool) *ledger.Change {
 	action := "subscription.sync"
 	switch {
@@ -129,7 +130,7 @@ func SubscriptionsTaken(origin string, c *ledger.OriginChange, confirmed bool) *
 	return &ledger.Change{Action: action, Object: "subscriptions:" + origin, After: state(SubscriptionChange{origin, c.Added, c.Removed})}
 }
 
-// Released is what became of the subscriptions of a source that an operator has released.
+// Released counts the subscriptions of a source that an operator has released.
 type Released struct {
 	Origin   string `json:"origin"`
 	Released int    `json:"released"`
@@ -156,7 +157,8 @@ type Subscriber struct {
 	Channels map[string]string `json:"channels,omitempty"`
 }
 
-// SubscriberPut is the record of an entry of the address book that was added, or replaced where there was one before.
+// SubscriberPut is the record of an entry of the address book that was added or replaced; before is nil for an added
+// one.
 func SubscriberPut(before, after *delivery.Subscriber) *ledger.Change {
 	c := &ledger.Change{Action: "subscriber.put", Object: "subscriber:" + after.ID, After: state(Subscriber(*after))}
 	if before != nil {
@@ -165,7 +167,7 @@ func SubscriberPut(before, after *delivery.Subscriber) *ledger.Change {
 	return c
 }
 
-// SubscriberDeleted is the record of an entry of the address book that went.
+// SubscriberDeleted is the record of a deleted entry of the address book.
 func SubscriberDeleted(s *delivery.Subscriber) *ledger.Change {
 	return &ledger.Change{Action: "subscriber.delete", Object: "subscriber:" + s.ID, Before: state(Subscriber(*s))}
 }

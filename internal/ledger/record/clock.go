@@ -6,12 +6,12 @@ import (
 	"tallyman/internal/ledger"
 )
 
-// Clock is how the ledger's clock stands in a record.
+// Clock is the state of the ledger's clock in a record.
 type Clock struct {
 	Term     int64     `json:"term"`
-	Machine  time.Time `json:"machine"`            // what the clock shows
-	Back     string    `json:"back,omitempty"`     // by how much it went back
-	Withheld string    `json:"withheld,omitempty"` // how far it is ahead of the time that nodes go by
+	Machine  time.Time `json:"machine"`            // the time that the clock shows
+	Back     string    `json:"back,omitempty"`     // how far the clock went back
+	Withheld string    `json:"withheld,omitempty"` // how far the clock is ahead of the time that nodes use
 }
 
 func newClock(s *ledger.ClockState, withheld time.Duration) Clock {
@@ -24,7 +24,7 @@ func newClock(s *ledger.ClockState, withheld time.Duration) Clock {
 
 const clockObject = "clock"
 
-// TermBegun is the record of a term that began at that time, because the clock went back.
+// TermBegun is the record of a term that began at the time began, because the clock went back.
 func TermBegun(was *ledger.ClockState, began time.Time, back time.Duration) *ledger.Change {
 	before := newClock(was, was.Withheld)
 	before.Machine = micros(began.Add(back))
@@ -34,7 +34,8 @@ func TermBegun(was *ledger.ClockState, began time.Time, back time.Duration) *led
 	}
 }
 
-// ClockWithheld is the record of a clock that went ahead, or that came back: what is withheld of its time until an operator confirms it.
+// ClockWithheld is the record of a clock that went ahead, or came back after that. withheld is not used until an
+// operator confirms the clock.
 func ClockWithheld(was *ledger.ClockState, withheld time.Duration) *ledger.Change {
 	return &ledger.Change{Action: "clock.withhold", Object: clockObject, Before: state(newClock(was, was.Withheld)), After: state(newClock(was, withheld))}
 }

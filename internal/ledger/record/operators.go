@@ -12,7 +12,7 @@ import (
 	"tallyman/rules/strictyaml"
 )
 
-// Switch is a switch in a record, as the API has it; one that was cleared has its state, too.
+// Switch is a switch in a record, in the form of the API. A cleared switch has its state, too.
 type Switch struct {
 	Rule   string     `json:"rule"`
 	Scope  string     `json:"scope"`
@@ -23,7 +23,7 @@ type Switch struct {
 	At     time.Time  `json:"at"`
 }
 
-// SwitchStates are the states of switches by their names in records.
+// SwitchStates returns the states of switches by their names in records.
 func SwitchStates() map[string]ledger.SwitchState {
 	return map[string]ledger.SwitchState{"cleared": ledger.SwitchCleared, "enabled": ledger.SwitchOn, "disabled": ledger.SwitchOff}
 }
@@ -53,7 +53,7 @@ func SwitchSet(before, after *ledger.Switch) *ledger.Change {
 	return c
 }
 
-// rule names a rule in a scope.
+// rule returns the object of a record about a rule in a scope.
 func rule(id, scope string) string {
 	if scope == "" || scope == ledger.Every {
 		return "rule:" + id
@@ -74,12 +74,12 @@ func Promoted(p *ledger.Promotion) *ledger.Change {
 	return &ledger.Change{Action: "rule.promote", Object: rule(p.Rule, p.Scope), After: state(Promotion{p.Rule, p.Scope, micros(p.At), p.By})}
 }
 
-// Demoted is the record of a promotion that was taken back.
+// Demoted is the record of a promotion that an operator took back.
 func Demoted(p *ledger.Promotion) *ledger.Change {
 	return &ledger.Change{Action: "rule.demote", Object: rule(p.Rule, p.Scope), Before: state(Promotion{p.Rule, p.Scope, micros(p.At), p.By})}
 }
 
-// RulesTaken is the record of a version of the rule files that comes into force in the place of another; "" = there was none.
+// RulesTaken is the record of a version of the rule files that replaces another one; before "" = none.
 func RulesTaken(before string, after *ledger.RulesVersion) *ledger.Change {
 	c := &ledger.Change{Action: "rules.reload", Object: "rules", After: state(after)}
 	if before != "" {
@@ -110,7 +110,7 @@ type Window struct {
 	Duration string `json:"duration"`
 }
 
-// newSilence is the silence as it stands at a time.
+// newSilence returns the silence in its state at a time.
 func newSilence(s *silence.Silence, at time.Time) Silence {
 	out := Silence{
 		ID: s.ID, State: s.State(at), Matchers: make([]string, len(s.Matchers)), From: micros(s.From), Until: moment(s.Until), Comment: s.Comment,
@@ -130,7 +130,7 @@ func SilenceAdded(s *silence.Silence) *ledger.Change {
 	return &ledger.Change{Action: "silence.add", Object: "silence:" + s.ID, After: state(newSilence(s, s.Created)), Reason: s.Comment}
 }
 
-// SilenceEnded is the record of a silence that somebody ended at that time.
+// SilenceEnded is the record of a silence that by ended at that time.
 func SilenceEnded(before *silence.Silence, by string, at time.Time) *ledger.Change {
 	after := *before
 	after.Ended, after.EndedBy = at, by
@@ -154,7 +154,7 @@ type Token struct {
 	RevokedBy   string     `json:"revokedBy,omitempty"`
 }
 
-// newToken is the token as it stands at a time.
+// newToken returns the token in its state at a time.
 func newToken(t *ledger.Token, at time.Time) Token {
 	out := Token{
 		ID: t.ID, Name: t.Name, Subject: t.Subject, Access: t.Access, Subscribers: t.Subscribers, Warehouses: t.Warehouses, State: "live",
@@ -174,34 +174,34 @@ func TokenAdded(t *ledger.Token) *ledger.Change {
 	return &ledger.Change{Action: "token.create", Object: "token:" + t.ID, After: state(newToken(t, t.Created))}
 }
 
-// TokenRevoked is the record of a token that somebody ended at that time.
+// TokenRevoked is the record of a token that by revoked at that time.
 func TokenRevoked(before *ledger.Token, by string, at time.Time) *ledger.Change {
 	after := *before
 	after.Revoked, after.RevokedBy = at, by
 	return &ledger.Change{Action: "token.revoke", Object: "token:" + before.ID, Before: state(newToken(before, at)), After: state(newToken(&after, at))}
 }
 
-// Deliveries are deliveries that were changed together, by how they stand.
+// Deliveries are deliveries that were changed together, with their states.
 type Deliveries struct {
 	Changed int                `json:"changed,omitempty"`
 	IDs     map[string][]int64 `json:"ids"`
 }
 
-// Delivery is how one delivery stands.
+// Delivery is the state of one delivery.
 type Delivery struct {
 	ID    int64  `json:"id"`
 	State string `json:"state"`
 }
 
-// DeliveryStates are the states of deliveries before a change, by their numbers.
+// DeliveryStates has the states of deliveries before a change, by their numbers.
 type DeliveryStates map[int64]ledger.DeliveryState
 
-// DeliveriesRetried is the record of deliveries that are pending again, or due at once; nil of none.
+// DeliveriesRetried is the record of deliveries that are pending again, or due at once; nil for none.
 func DeliveriesRetried(before DeliveryStates, changed []int64) *ledger.Change {
 	return deliveries("delivery.retry", before, changed, ledger.DeliveryPending)
 }
 
-// DeliveriesCanceled is the record of pending deliveries that were canceled; nil of none.
+// DeliveriesCanceled is the record of pending deliveries that were canceled; nil for none.
 func DeliveriesCanceled(changed []int64, reason string) *ledger.Change {
 	c := deliveries("delivery.cancel", nil, changed, ledger.DeliveryCanceled)
 	if c != nil {
@@ -210,7 +210,8 @@ func DeliveriesCanceled(changed []int64, reason string) *ledger.Change {
 	return c
 }
 
-// deliveries is the record of a change after which all of them have one state. Those whose state before is not named were pending.
+// deliveries is the record of a change after which all deliveries have the same state. A delivery that is not in
+// before was pending.
 func deliveries(action string, before DeliveryStates, changed []int64, after ledger.DeliveryState) *ledger.Change {
 	switch len(changed) {
 	case 0:
@@ -233,7 +234,7 @@ func deliveries(action string, before DeliveryStates, changed []int64, after led
 	}
 }
 
-// moment is a time that may be none.
+// moment returns the time for an optional field; nil for the zero time.
 func moment(t time.Time) *time.Time {
 	if t.IsZero() {
 		return nil
@@ -242,10 +243,10 @@ func moment(t time.Time) *time.Time {
 	return &t
 }
 
-// micros is a time as the ledger keeps it.
+// micros returns the time as the ledger keeps it.
 func micros(t time.Time) time.Time { return t.UTC().Truncate(time.Microsecond) }
 
-// state encodes the forms of this package, which cannot fail. What people write is kept as it is: <é> stays readable.
+// state encodes the forms of this package, which cannot fail. It does not escape texts: <é> stays readable.
 func state(v any) json.RawMessage {
 	var b strings.Builder
 	e := json.NewEncoder(&b)
@@ -256,14 +257,14 @@ func state(v any) json.RawMessage {
 	return json.RawMessage(strings.TrimSuffix(b.String(), "\n"))
 }
 
-// QueueOrder is what an order has changed in a queue, in its record.
+// QueueOrder is what an order has changed in a queue.
 type QueueOrder struct {
-	At    time.Time       `json:"at"` // when it was done, which may be before it was recorded
+	At    time.Time       `json:"at"` // when the order was carried out, which may be before it was recorded
 	Asked json.RawMessage `json:"asked,omitempty"`
 	Done  json.RawMessage `json:"done,omitempty"`
 }
 
-// QueueChanges are the records of orders that have changed something in a queue, with who asked for them.
+// QueueChanges returns the records of orders that changed something in a queue, with their authors.
 func QueueChanges(orders []*item.Change) []*ledger.Change {
 	list := make([]*ledger.Change, len(orders))
 	for i, o := range orders {
@@ -275,28 +276,29 @@ func QueueChanges(orders []*item.Change) []*ledger.Change {
 	return list
 }
 
-// Restore is what a node has found of a ledger that was restored, in its record.
+// Restore is what a node found after the ledger was restored, for one sink.
 type Restore struct {
-	Epoch    string `json:"epoch"` // that Redis had
+	Epoch    string `json:"epoch"` // the epoch that Redis had
 	Cause    string `json:"cause"`
 	Withheld int    `json:"withheld,omitempty"`
 	Dropped  int    `json:"dropped,omitempty"`
 }
 
-// Restored is the record of an index that knew more than its ledger.
+// Restored is the record of an index in Redis that knew more than its ledger.
 func Restored(r *ledger.Restore) *ledger.Change {
 	return &ledger.Change{Action: "ledger.restored", Object: "sink:" + r.Sink, After: state(Restore{r.Epoch, r.Cause, r.Withheld, r.Dropped})}
 }
 
-// QueuePause is whether a queue gives out items, in a record.
+// QueuePause says in a record whether a queue gives out items.
 type QueuePause struct {
 	Paused bool      `json:"paused"`
-	Test   bool      `json:"test,omitempty"` // of the test twin
+	Test   bool      `json:"test,omitempty"` // The pause is that of the test twin.
 	By     string    `json:"by,omitempty"`
 	At     time.Time `json:"at"`
 }
 
-// QueuePaused is the record of a queue that was paused or resumed. Of a queue that never was there is no state before.
+// QueuePaused is the record of a queue that was paused or resumed. For the first pause of a queue there is no state
+// before.
 func QueuePaused(queue string, before, after item.Pause) *ledger.Change {
 	name, test := strings.CutSuffix(queue, ledger.TestTwin)
 	form := func(p item.Pause) QueuePause { return QueuePause{p.Paused, test, p.By, micros(p.At)} }

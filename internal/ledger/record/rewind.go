@@ -21,7 +21,8 @@ func Rewound(before []row.Value, r *ledger.Rewind) *ledger.Change {
 	return c
 }
 
-// newWatermark names the values by their columns. A watermark of before the rule's file was changed may have had more columns or fewer.
+// newWatermark names the values by their columns. An older watermark may have more columns or fewer, because the
+// rule's file has changed.
 func newWatermark(r *ledger.Rewind, values []row.Value) Watermark {
 	w := Watermark{Rule: r.Rule, Scope: r.Scope, Position: map[string]string{}}
 	for i := range min(len(values), len(r.Columns)) {

@@ -5,19 +5,20 @@ import (
 	"tallyman/rules/scopelist"
 )
 
-// mostScopes is how many of the scopes that a list adds, changes or removes stand in its record, each.
+// mostScopes bounds how many added, changed and removed scopes a record names, each.
 const mostScopes = 200
 
-// ScopeChange is what a list of a source has changed of a rule's scopes; see ledger.ScopeKeeper. Of many scopes the first ones are named; the counts are of all.
+// ScopeChange is what a list from a source has changed in a rule's scopes; see ledger.ScopeKeeper. It names only the
+// first scopes, but the counts include all.
 type ScopeChange struct {
 	Rule    string      `json:"rule"`
-	Scopes  int         `json:"scopes"` // that the rule has by then
+	Scopes  int         `json:"scopes"` // number of scopes after the change
 	Added   ScopesNamed `json:"added,omitzero"`
-	Changed ScopesNamed `json:"changed,omitzero"` // as they are by then
+	Changed ScopesNamed `json:"changed,omitzero"` // in their new state
 	Removed ScopesNamed `json:"removed,omitzero"`
 }
 
-// ScopesNamed are some scopes, the first ones with what the list says of them.
+// ScopesNamed are some scopes; the first ones come with their data from the list.
 type ScopesNamed struct {
 	Count int            `json:"count"`
 	First scopelist.List `json:"first"`
@@ -38,13 +39,13 @@ func ScopesTaken(rule string, scopes int, c *ledger.ScopeChange, confirmed bool)
 	})}
 }
 
-// ScopesLeft is the list of a rule that an operator has forgotten.
+// ScopesLeft describes the list of a rule that an operator has removed.
 type ScopesLeft struct {
 	Rule   string `json:"rule"`
 	Scopes int    `json:"scopes"`
 }
 
-// ScopesForgotten is the record of that.
+// ScopesForgotten is the record of a list that an operator has removed.
 func ScopesForgotten(rule string, scopes int) *ledger.Change {
 	return &ledger.Change{Action: "scopes.forget", Object: "rule:" + rule, Before: state(ScopesLeft{rule, scopes})}
 }

@@ -8,7 +8,7 @@ import (
 	"tallyman/rules/strictyaml"
 )
 
-// QueueSettings are what is set of a queue, in a record. What the configuration says is left out.
+// QueueSettings are the live settings of a queue in a record. Configured values are left out.
 type QueueSettings struct {
 	Queue        string    `json:"queue"`
 	Lease        string    `json:"lease,omitempty"`
@@ -18,7 +18,8 @@ type QueueSettings struct {
 	At           time.Time `json:"at"`
 }
 
-// QueueSettingsChanged is the record of live settings that were changed. Where nothing was ever set there is no state before.
+// QueueSettingsChanged is the record of changed live settings. For the first change of a queue there is no state
+// before.
 func QueueSettingsChanged(queue string, before, after *item.LiveSettings) *ledger.Change {
 	c := &ledger.Change{Action: "queue.settings", Object: "queue:" + queue, After: state(newQueueSettings(queue, after))}
 	if !before.At.IsZero() {

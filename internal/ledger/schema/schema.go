@@ -13,16 +13,16 @@ import (
 	"tallyman/internal/ledger"
 )
 
-// Table is where the applied steps are recorded.
+// Table is the table that records the applied migrations.
 const Table = "ledger_schema"
 
-// Schema is the steps of one engine.
+// Schema is the set of migrations of one engine.
 type Schema struct {
 	Dialect goose.Dialect
 	Files   fs.FS // with migrations/*.sql
 }
 
-// Up applies what is missing and returns it. ErrOutdated, ErrNewer.
+// Up applies the missing migrations and returns them. ErrOutdated, ErrNewer.
 func (s Schema) Up(ctx context.Context, db *sql.DB, opts ...goose.ProviderOption) ([]ledger.Migration, error) {
 	p, err := s.provider(db, opts)
 	if err != nil {
@@ -42,7 +42,8 @@ func (s Schema) Up(ctx context.Context, db *sql.DB, opts ...goose.ProviderOption
 	return applied, nil
 }
 
-// Status returns every step of this program in order, with when it was applied. ErrOutdated. ErrNewer comes together with the steps.
+// Status returns every migration of this program in order, with the time when it was applied. ErrOutdated. ErrNewer
+// comes together with the migrations.
 func (s Schema) Status(ctx context.Context, db *sql.DB) ([]ledger.Migration, error) {
 	p, err := s.provider(db, nil)
 	if err != nil {
@@ -63,7 +64,7 @@ func (s Schema) Status(ctx context.Context, db *sql.DB) ([]ledger.Migration, err
 	return list, known
 }
 
-// checkKnown returns ErrOutdated or ErrNewer where the ledger has a version, but none of this program's.
+// checkKnown returns ErrOutdated or ErrNewer where the ledger has a version that no migration of this program has.
 func (s Schema) checkKnown(ctx context.Context, p *goose.Provider) error {
 	have, err := p.GetDBVersion(ctx)
 	if err != nil {
@@ -73,7 +74,7 @@ func (s Schema) checkKnown(ctx context.Context, p *goose.Provider) error {
 	return foreign(have, sources[0].Version, sources[len(sources)-1].Version)
 }
 
-// foreign is the error of a version that lies outside the steps from first to last.
+// foreign returns the error for a version outside the migrations from first to last.
 func foreign(have, first, last int64) error {
 	switch {
 	case 0 < have && have < first:
@@ -84,8 +85,8 @@ func foreign(have, first, last int64) error {
 	return nil
 }
 
-// Check returns ledger.ErrSchema unless the version that a ledger has is that of the last step, ErrOutdated where it is below the first, and ErrNewer
-// where it is above the last.
+// Check returns ErrSchema unless have, the ledger's version, is that of the last migration. It returns ErrOutdated
+// where have is below the first one, and ErrNewer where it is above the last one.
 func (s Schema) Check(have int64) error {
 	names, err := fs.Glob(s.Files, "migrations/*.sql")
 	if err != nil {

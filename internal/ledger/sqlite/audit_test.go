@@ -9,7 +9,7 @@ import (
 	"tallyman/internal/ledger/sqlite"
 )
 
-// Nobody changes or removes what is recorded, unless he takes the triggers away.
+// Nobody can change or remove a record, unless they drop the triggers.
 func TestAuditIsAppendOnly(t *testing.T) {
 	t.Parallel()
 	path := migrated(t)
@@ -33,7 +33,7 @@ func TestAuditIsAppendOnly(t *testing.T) {
 	}
 }
 
-// A process that dies in the middle of a change leaves neither the change nor its record, or both.
+// A process that dies in the middle of a change leaves both the change and its record, or neither.
 func TestAuditOfAProcessThatIsKilled(t *testing.T) {
 	t.Parallel()
 	path := migrated(t)

@@ -33,7 +33,7 @@ CREATE TABLE notices (num INTEGER PRIMARY KEY, id TEXT UNIQUE, type TEXT, rule T
     expires_at INTEGER, body BLOB, finding INTEGER, warehouse TEXT);
 CREATE TABLE deliveries (seq INTEGER PRIMARY KEY, notice INTEGER, lane_id INTEGER, expires_at INTEGER, recipients TEXT)`
 
-// bareInserts makes the tables and returns how to fill them.
+// bareInserts makes the tables and returns a function that fills them.
 func bareInserts(b *testing.B) ledgertest.Bare {
 	b.Helper()
 	path := filepath.Join(b.TempDir(), "bare.db")
@@ -73,7 +73,7 @@ func bareInserts(b *testing.B) ledgertest.Bare {
 	}
 }
 
-// rowSet is what one statement inserts.
+// rowSet is the rows of one statement.
 type rowSet struct {
 	stmt *sql.Stmt
 	rows [][]any
@@ -120,8 +120,8 @@ func BenchmarkCommitPushes(b *testing.B) {
 	ledgertest.BenchmarkCommitPushes(b, open(b, migrated(b), ledger.Options{}))
 }
 
-// BenchmarkItems compares with prepared inserts of the items and of their moves, in a transaction each, into tables with their
-// primary keys only, under the same pragmas.
+// BenchmarkItems compares with prepared inserts of the items and of their moves, one transaction each, into tables
+// with their primary keys only, under the same pragmas.
 func BenchmarkItems(b *testing.B) {
 	for _, load := range ledgertest.ItemLoads() {
 		b.Run(load.String(), func(b *testing.B) {
@@ -181,7 +181,8 @@ func BenchmarkForget(b *testing.B) {
 	ledgertest.BenchmarkForget(b, open(b, migrated(b), ledger.Options{}))
 }
 
-// BenchmarkOldestPending has a million deliveries wait for a push channel, or for the inboxes of a thousand warehouses.
+// BenchmarkOldestPending has a million pending deliveries: to a push channel, or to the inboxes of a thousand
+// warehouses.
 func BenchmarkOldestPending(b *testing.B) {
 	const numbers = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1000000) "
 	for name, lanes := range map[string]int{"push": 1, "inbox": 1000} {

@@ -36,7 +36,7 @@ func (l *Ledger) MarkSent(ctx context.Context, node string, receipts []delivery.
 		return l.cancelReadAlready(ctx, tx, seqs)
 	})
 	if err == nil && stale > 0 {
-		err = fmt.Errorf("%d receipts are of another epoch, or of a lane that the node does not hold: %w", stale, ledger.ErrFenced)
+		err = fmt.Errorf("%d receipts belong to another epoch, or to a lane that the node does not hold: %w", stale, ledger.ErrFenced)
 	}
 	return err
 }
@@ -55,7 +55,7 @@ func (l *Ledger) CancelDeliveries(ctx context.Context, who ledger.Author, seqs [
 	return changed, nil
 }
 
-// cancelPending cancels those that are pending, and returns them.
+// cancelPending cancels the pending ones of the deliveries, and returns them.
 func (l *Ledger) cancelPending(ctx context.Context, tx *sql.Tx, seqs []int64, reason string) (changed []int64, err error) {
 	var pending string
 	if _, err := one(ctx, tx, "pending-deliveries", []any{seqs}, &pending); err != nil {

@@ -1,11 +1,12 @@
 // Package sqlite keeps the ledger in one SQLite file, for one node.
 //
-// A lock on a file beside it keeps a second process out; the operating system gives it back when the process
-// ends, however it ends. All writing goes through one connection, so that a transaction never waits for
-// another inside SQLite; reading has connections of its own, which WAL lets run beside it. synchronous is FULL:
-// in WAL mode the weaker NORMAL would lose the last commits with the power, and a notice that was sent
-// would be forgotten and sent again.
+// A lock on a second file keeps other processes out. The operating system releases the lock when the process ends, in
+// whatever way. All writes go through one connection, so a transaction never waits for another inside SQLite. Reads
+// have connections of their own, which WAL mode allows beside the writer.
 //
-// Ledger embeds store.Store, which has the methods that PostgreSQL shares; engine.go is the seam. Lists are arguments as JSON arrays. SQL is in
-// sql/, the schema in migrations/.
+// synchronous is FULL. In WAL mode the weaker NORMAL would lose the last commits in a power failure. A notice that
+// was sent would then be forgotten and sent again.
+//
+// Ledger embeds store.Store, which has the methods that PostgreSQL shares; engine.go connects the two. Lists are
+// arguments as JSON arrays. SQL is in sql/, the schema in migrations/.
 package sqlite

@@ -18,7 +18,7 @@ import (
 
 var queries = named.MustParse(sqlFiles, "sql")
 
-// engine is the ledger as the store that it shares with PostgreSQL wants it.
+// engine implements store.Engine on the ledger.
 type engine struct{ *Ledger }
 
 var _ store.Engine = engine{}
@@ -93,7 +93,7 @@ func (c conn) Each(ctx context.Context, name string, args, targets []any, visit 
 	return each(ctx, c.tx, name, args, targets, visit)
 }
 
-// inTx runs do in a transaction, which has the file for itself.
+// inTx runs do in a transaction. No other transaction can write meanwhile.
 func (l *Ledger) inTx(ctx context.Context, what string, do func(*sql.Tx) error) error {
 	tx, err := l.write.BeginTx(ctx, nil)
 	if err != nil {
@@ -109,7 +109,7 @@ func (l *Ledger) inTx(ctx context.Context, what string, do func(*sql.Tx) error) 
 	return nil
 }
 
-// change runs do in a transaction and writes the record that do returns, of nil none.
+// change runs do in a transaction and writes the audit record that do returns; nil = no record.
 func (l *Ledger) change(ctx context.Context, what string, who ledger.Author, do func(*sql.Tx) (*ledger.Change, error)) error {
 	return l.Recorder.Run(func(write store.Record) error {
 		return l.inTx(ctx, what, func(tx *sql.Tx) error {
@@ -149,13 +149,13 @@ func exec(ctx context.Context, db execer, name string, args ...any) (int64, erro
 	return n, nil
 }
 
-// queryer is anything that can be read from.
+// queryer is a database or a transaction to read from.
 type queryer interface {
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }
 
-// each runs the query by name and calls visit after each row was scanned into the targets.
+// each runs the query by name. It scans each row into the targets and then calls visit.
 func each(ctx context.Context, db queryer, name string, args, targets []any, visit func() error) error {
 	found, err := db.QueryContext(ctx, queries.Get(name), encoded(args)...)
 	if err != nil {
@@ -176,7 +176,7 @@ func each(ctx context.Context, db queryer, name string, args, targets []any, vis
 	return nil
 }
 
-// one runs the query by name for one row; false if there is none.
+// one runs the query by name and scans one row; false = there is none.
 func one(ctx context.Context, db queryer, name string, args []any, targets ...any) (bool, error) {
 	err := db.QueryRowContext(ctx, queries.Get(name), encoded(args)...).Scan(targets...)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -188,7 +188,7 @@ func one(ctx context.Context, db queryer, name string, args []any, targets ...an
 	return true, nil
 }
 
-// encoded replaces the lists among the arguments by the JSON arrays by which statements take them.
+// encoded replaces lists among the arguments by JSON arrays, which the statements take.
 func encoded(args []any) []any {
 	for i := range args {
 		switch values := args[i].(type) {
@@ -212,15 +212,15 @@ func jsonArray[T int64 | string](values []T) string {
 	return string(b)
 }
 
-// failed says which operation an error belongs to.
+// failed adds to an error which operation failed.
 func failed(what string, err error) error {
 	return fmt.Errorf("ledger: %s: %w", what, err)
 }
 
-// chunk is how many rows one statement inserts: enough to make the cost of a statement small.
+// chunk is how many rows one INSERT has: enough to make the cost of the statement itself small.
 const chunk = 50
 
-// insertRows runs the insert by name for n rows, several at a time. args appends the columns of row i.
+// insertRows runs the INSERT by name for n rows, several rows in a statement. args appends the columns of row i.
 func insertRows(ctx context.Context, tx *sql.Tx, name string, n int, args func(dst []any, i int) []any) error {
 	if n == 0 {
 		return nil
@@ -252,14 +252,14 @@ func insertRows(ctx context.Context, tx *sql.Tx, name string, n int, args func(d
 	return nil
 }
 
-// repeated is the insert by name for n rows.
+// repeated returns the text of the INSERT by name for n rows.
 func repeated(name string, n int) string {
 	query := queries.Get(name)
 	_, row, _ := strings.Cut(query, "VALUES")
 	return query + strings.Repeat(","+row, n-1)
 }
 
-// repeat prepares the query by name and calls run with it for 0 … n-1.
+// repeat prepares the query by name and calls run with it for each i from 0 to n-1.
 func repeat(ctx context.Context, tx *sql.Tx, name string, n int, run func(stmt *sql.Stmt, i int) error) error {
 	if n == 0 {
 		return nil

@@ -7,8 +7,8 @@ import (
 	"tallyman/internal/ledger/codec"
 )
 
-// tell writes the notices of events, before the items move on.
-func (l *Ledger) tell(ctx context.Context, tx *sql.Tx, queue, lane int64, e *codec.Events) error {
+// writeEvents writes the notices of events. It must run before the items change, because it reads their old state.
+func (l *Ledger) writeEvents(ctx context.Context, tx *sql.Tx, queue, lane int64, e *codec.Events) error {
 	if len(e.Seqs()) == 0 {
 		return nil
 	}

@@ -13,7 +13,7 @@ import (
 	"tallyman/internal/ledger/store"
 )
 
-// errNothing ends a transaction that has nothing to change.
+// errNothing rolls back a transaction that has nothing to change.
 var errNothing = errors.New("nothing to change")
 
 // Claim implements ledger.Firings.
@@ -33,6 +33,7 @@ func (l *Ledger) Claim(ctx context.Context, rule, scope string, term int64, due 
 		got, err := one(ctx, tx, "claim",
 			[]any{rule, scope, codec.Micros(due), node, until, now.UnixMicro(), c.Token, term}, &c.Term, &dueAt, &c.Repeated)
 		if err == nil && !got {
+			// The rollback also gives the token back.
 			err = errNothing
 		}
 		c.Due, c.LeaseUntil = codec.Time(dueAt), codec.Time(until)
@@ -47,7 +48,7 @@ func (l *Ledger) Claim(ctx context.Context, rule, scope string, term int64, due 
 	return c, nil
 }
 
-// take returns the last of n new numbers.
+// take takes n new numbers and returns the last of them.
 func take(ctx context.Context, tx *sql.Tx, name string, n int) (int64, error) {
 	var last int64
 	_, err := one(ctx, tx, "take-number", []any{name, n}, &last)
@@ -68,7 +69,8 @@ func (l *Ledger) Release(ctx context.Context, c ledger.Claim) error {
 // Commit implements ledger.Firings.
 func (l *Ledger) Commit(ctx context.Context, c ledger.Claim, run *ledger.Commit) (ledger.CommitResult, error) {
 	plan := codec.NewPlan(c, run)
-	if err := plan.Encode()(); err != nil { // before the transaction, for which others wait
+	// Encode before the transaction starts, because other writers wait for its end.
+	if err := plan.Encode()(); err != nil {
 		return ledger.CommitResult{}, failed("commit", err)
 	}
 	lanes, err := l.IDs.MakeLanes(ctx, plan.Lanes)
@@ -84,7 +86,7 @@ func (l *Ledger) Commit(ctx context.Context, c ledger.Claim, run *ledger.Commit)
 	return w.done, nil
 }
 
-// commit is one transaction on its way.
+// commit is the state of one commit's transaction.
 type commit struct {
 	notices noticeWriter
 	claim   ledger.Claim
@@ -108,7 +110,7 @@ func (w *commit) write(ctx context.Context, tx *sql.Tx) error {
 	return w.writeState(ctx, tx)
 }
 
-// fence checks the claim, and whether this commit went through before.
+// fence checks the claim, and whether this commit was committed before.
 func (w *commit) fence(ctx context.Context, tx *sql.Tx) error {
 	var token, running int64
 	if _, err := one(ctx, tx, "fence", []any{w.claim.Rule, w.claim.Scope}, &w.scopeID, &token, &running); err != nil {
@@ -158,7 +160,7 @@ func (w *commit) writeState(ctx context.Context, tx *sql.Tx) error {
 	return err
 }
 
-// record writes the run. One that has changed nothing is added to those before that found the same.
+// record writes the run. A run that changed nothing is added to the row of earlier runs with the same result.
 func (w *commit) record(ctx context.Context, tx *sql.Tx, answer string) error {
 	if w.run.IsQuiet() && !w.claim.Repeated {
 		n, err := exec(ctx, tx, "add-run", append(codec.QuietArgs(w.claim, &w.run.Run, answer), codec.MostRuns)...)
@@ -170,7 +172,7 @@ func (w *commit) record(ctx context.Context, tx *sql.Tx, answer string) error {
 	return err
 }
 
-// countEvents counts what silences have dropped.
+// countEvents counts the events that silences dropped.
 func countEvents(ctx context.Context, tx *sql.Tx, dropped map[string]int) error {
 	for _, id := range codec.SilencesOf(dropped) {
 		if _, err := exec(ctx, tx, "count-events", id, dropped[id]); err != nil {
@@ -215,12 +217,12 @@ func writeFindings(ctx context.Context, tx *sql.Tx, scopeID, due int64, run *led
 	}
 	n, err := exec(ctx, tx, "delete-findings", scopeID, hashes(keys))
 	if err == nil && n != int64(len(keys)) {
-		err = fmt.Errorf("delete findings: %d of %d are there", n, len(keys))
+		err = fmt.Errorf("delete findings: only %d of %d exist", n, len(keys))
 	}
 	return err
 }
 
-// hashes are those of the keys, as statements take them.
+// hashes returns the hashes of the keys in the form of the statements.
 func hashes(keys []string) []string {
 	list := make([]finding.Hash, len(keys))
 	for i, key := range keys {
@@ -250,7 +252,7 @@ func updateFindings(ctx context.Context, tx *sql.Tx, changed []*ledger.FindingCh
 			return fmt.Errorf("update-finding: %w", err)
 		}
 		if n != 1 {
-			return fmt.Errorf("update findings: %q is not there", changed[i].Key)
+			return fmt.Errorf("update findings: %q does not exist", changed[i].Key)
 		}
 	}
 	return nil
@@ -260,7 +262,8 @@ func updateFindings(ctx context.Context, tx *sql.Tx, changed []*ledger.FindingCh
 func (l *Ledger) Forget(ctx context.Context, p *ledger.ForgetPortion) (ledger.CommitResult, error) {
 	plan := codec.PlanOf(p.Notices)
 	plan.Over = p.Over
-	if err := plan.Encode()(); err != nil { // before the transaction, for which others wait
+	// Encode before the transaction starts, because other writers wait for its end.
+	if err := plan.Encode()(); err != nil {
 		return ledger.CommitResult{}, failed("forget", err)
 	}
 	lanes, err := l.IDs.MakeLanes(ctx, plan.Lanes)
@@ -289,7 +292,7 @@ func (l *Ledger) Forget(ctx context.Context, p *ledger.ForgetPortion) (ledger.Co
 	return plan.Committed(w.made), nil
 }
 
-// forget removes the findings of the portion, and after the last one what is left.
+// forget removes the findings of the portion. With the last portion it removes everything else of the rule and scope.
 func forget(ctx context.Context, tx *sql.Tx, id int64, p *ledger.ForgetPortion) error {
 	n, err := exec(ctx, tx, "delete-findings", id, hashes(p.Keys))
 	if err != nil {

@@ -14,7 +14,8 @@ import (
 	"tallyman/internal/ledger/schema"
 )
 
-// A ledger of before the first step of this program, or of after its last, is refused, whatever is done with it, and stays as it is.
+// Every function refuses a ledger from before this program's first migration or after its last, and leaves it as it
+// is.
 func TestLedgerOfAnotherVersionIsRefused(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -44,7 +45,7 @@ func TestLedgerOfAnotherVersionIsRefused(t *testing.T) {
 	}
 }
 
-// ledgerAt makes a ledger in which these steps are recorded, and nothing else.
+// ledgerAt makes a ledger in which only these migrations are recorded.
 func ledgerAt(t *testing.T, versions string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "ledger.db")
@@ -73,7 +74,7 @@ func TestQueriesAreUsed(t *testing.T) {
 	ledgertest.QueriesAreUsed(t, queries)
 }
 
-// TestNoticesAreCountedByIndex wants counts answered by the index alone: they are asked for again and again.
+// TestNoticesAreCountedByIndex checks that counts read only the index, because they run often.
 func TestNoticesAreCountedByIndex(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "ledger.db")
@@ -91,7 +92,7 @@ func TestNoticesAreCountedByIndex(t *testing.T) {
 	}
 }
 
-// TestSearchesGoByIndex wants every search to be led by an index that gives its order, too.
+// TestSearchesGoByIndex checks that an index leads every search and also gives its order.
 func TestSearchesGoByIndex(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "ledger.db")
@@ -120,7 +121,7 @@ func TestSearchesGoByIndex(t *testing.T) {
 	}
 }
 
-// planOf is how the query by name is answered.
+// planOf returns the plan of the query by name.
 func planOf(ctx context.Context, db queryer, name string, args ...any) (string, error) {
 	found, err := db.QueryContext(ctx, "EXPLAIN QUERY PLAN "+queries.Get(name), encoded(args)...)
 	if err != nil {

@@ -74,7 +74,7 @@ func push(ctx context.Context, tx *sql.Tx, queue int64, plan *codec.Push) error 
 	return insertMoves(ctx, tx, plan.Traces)
 }
 
-// takeSeqs takes the numbers of so many items.
+// takeSeqs takes that many numbers for items.
 func takeSeqs(ctx context.Context, tx *sql.Tx, count int) ([]int64, error) {
 	if count == 0 {
 		return nil, nil
@@ -131,10 +131,11 @@ func (l *Ledger) ApplyMoves(ctx context.Context, queue, epoch string, entries []
 			if a.Position == position {
 				return nil
 			}
-			if err := reviseItems(ctx, tx, id, a.Revised); err != nil { // before events tell of the items
+			// Before the events, whose notices have the new values.
+			if err := reviseItems(ctx, tx, id, a.Revised); err != nil {
 				return err
 			}
-			if err := l.tell(ctx, tx, id, lane, codec.NewEvents(queue, entries[0].Events, a)); err != nil {
+			if err := l.writeEvents(ctx, tx, id, lane, codec.NewEvents(queue, entries[0].Events, a)); err != nil {
 				return err
 			}
 			if err := insertMoves(ctx, tx, a.Traces); err != nil {
@@ -154,7 +155,7 @@ func (l *Ledger) ApplyMoves(ctx context.Context, queue, epoch string, entries []
 	})
 }
 
-// positionOf returns the position of what was applied last in the epoch.
+// positionOf returns the position that was last applied in the epoch.
 func positionOf(ctx context.Context, tx *sql.Tx, id int64, epoch string) (int64, error) {
 	var recorded, last string
 	var position int64
@@ -190,7 +191,7 @@ func reviseItems(ctx context.Context, tx *sql.Tx, queue int64, revised []codec.R
 	})
 }
 
-// endItems ends items, and notes those that ended otherwise than done.
+// endItems ends items, and records which of them did not end as done.
 func endItems(ctx context.Context, tx *sql.Tx, queue int64, ended []codec.Standing) error {
 	var early []codec.Standing
 	err := repeat(ctx, tx, "end-item", len(ended), func(stmt *sql.Stmt, i int) error {

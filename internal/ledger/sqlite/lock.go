@@ -10,16 +10,16 @@ import (
 	"tallyman/internal/ledger"
 )
 
-// errLocked is the operating system's answer that another open file has the lock.
+// errLocked is the operating system's answer that another open file holds the lock.
 var errLocked = errors.New("locked")
 
-// fileLock is a held lock on the file beside the ledger. The lock is the system's, not the file's existence: a
-// file that a killed process left behind holds up nobody.
+// fileLock is a lock on the file beside the ledger, held by this process. The lock belongs to the operating system
+// and does not depend on whether the file exists. So a file that a killed process left behind blocks nobody.
 type fileLock struct {
 	f *os.File
 }
 
-// lockFile takes the lock of the ledger at path. ErrInUse names the holder.
+// lockFile locks the ledger at path. ErrInUse names the process that holds the lock.
 func lockFile(path string) (*fileLock, error) {
 	name := path + ".lock"
 	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o600)
@@ -40,7 +40,7 @@ func lockFile(path string) (*fileLock, error) {
 	return l, nil
 }
 
-// sign writes who has the lock, for the message of those who want it.
+// sign writes this process into the file, for the error message of other processes.
 func (l *fileLock) sign() error {
 	host, err := os.Hostname()
 	if err != nil {
@@ -65,9 +65,8 @@ func holder(name string) string {
 	return "another process"
 }
 
-// release gives the lock back, by name and not just by closing: a child that this process is about to start may
-// have the handle for an instant. The file stays: removing it would let two processes hold locks on two
-// files of the same name.
+// release unlocks explicitly before it closes the file, because a child process that is just starting may still have
+// the handle. It does not remove the file: otherwise two processes could hold locks on two files with the same name.
 func (l *fileLock) release() error {
 	if err := errors.Join(unlockHandle(l.f), l.f.Close()); err != nil {
 		return fmt.Errorf("ledger: release the lock: %w", err)

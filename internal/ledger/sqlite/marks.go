@@ -58,7 +58,8 @@ func (e engine) CancelRead(ctx context.Context, r *ledger.ReadAll, after int64, 
 	return needless, err
 }
 
-// cancelReadAlready does for deliveries that were recorded just now what a read-all did not do that came before.
+// cancelReadAlready cancels needless deliveries that were recorded just now, after a read-all that would have
+// canceled them.
 func (l *Ledger) cancelReadAlready(ctx context.Context, tx *sql.Tx, seqs []int64) error {
 	needless := map[string][]int64{}
 	var user string

@@ -12,15 +12,16 @@ import (
 	"tallyman/internal/ledger/codec"
 )
 
-// overReason is what the record says of deliveries that are canceled because their findings are over.
+// overReason is the reason in the records of deliveries that are canceled because their findings are over.
 const overReason = "the finding is over"
 
-// noticeWriter writes the notices of a plan, whose bodies are encoded, with their deliveries, in a transaction of the caller's.
+// noticeWriter writes the notices of a plan and their deliveries, in a transaction of its caller. The bodies must be
+// encoded before.
 type noticeWriter struct {
 	plan  *codec.Plan
 	lanes []int64 // ids of plan.Lanes
 	now   int64
-	// The numbers that the findings of the commit's rule and scope may have.
+	// The range of numbers that findings of the commit's rule and scope may have.
 	lowest, highest int64
 
 	known codec.Facts
@@ -56,7 +57,7 @@ func (w *noticeWriter) dropExisting(ctx context.Context, tx *sql.Tx) error {
 	return err
 }
 
-// askAudiences looks up whom each audience is.
+// askAudiences reads the subscribers of each audience.
 func (w *noticeWriter) askAudiences(ctx context.Context, tx *sql.Tx) error {
 	w.known.Audiences = make([]string, len(w.plan.Audiences))
 	for i, a := range w.plan.Audiences {
@@ -78,7 +79,7 @@ func (l *Ledger) Recipients(ctx context.Context, typ, warehouse string) ([]strin
 	return found, nil
 }
 
-// recipients looks up the subscribers of an audience.
+// recipients reads the subscribers of an audience.
 func recipients(ctx context.Context, db queryer, a codec.Audience) (found []string, err error) {
 	var subscriber string
 	err = each(ctx, db, "recipients", []any{a.Type, a.Warehouse, a.Address}, []any{&subscriber}, func() error {
@@ -88,7 +89,7 @@ func recipients(ctx context.Context, db queryer, a codec.Audience) (found []stri
 	return found, err
 }
 
-// askReached looks up which of those that are named have the address.
+// askReached reads which of the named recipients have the address.
 func (w *noticeWriter) askReached(ctx context.Context, tx *sql.Tx) error {
 	w.known.Reached = map[codec.Reached]bool{}
 	for _, named := range w.plan.Named {
@@ -102,7 +103,7 @@ func (w *noticeWriter) askReached(ctx context.Context, tx *sql.Tx) error {
 	return nil
 }
 
-// askTold finds where the notices went that others take back.
+// askTold reads where the retracted notices went.
 func (w *noticeWriter) askTold(ctx context.Context, tx *sql.Tx) error {
 	after := w.plan.After()
 	if len(after) == 0 {
@@ -117,7 +118,7 @@ func (w *noticeWriter) askTold(ctx context.Context, tx *sql.Tx) error {
 	})
 }
 
-// askPushes finds what is open of the findings that the plan has to do with.
+// askPushes reads the open deliveries of the plan's findings.
 func (w *noticeWriter) askPushes(ctx context.Context, tx *sql.Tx) error {
 	findings := w.plan.Concerned()
 	if len(findings) == 0 && len(w.plan.Over) == 0 {
@@ -133,7 +134,7 @@ func (w *noticeWriter) askPushes(ctx context.Context, tx *sql.Tx) error {
 	})
 }
 
-// askSent finds which push channels were told of what others take back.
+// askSent reads which push channels received the retracted notices.
 func (w *noticeWriter) askSent(ctx context.Context, tx *sql.Tx) error {
 	w.known.Sent = map[codec.NoticeLane][]string{}
 	for _, back := range w.plan.Retractions() {
@@ -210,7 +211,7 @@ func insertPushes(ctx context.Context, tx *sql.Tx, deliveries []codec.Delivery, 
 	})
 }
 
-// cancel ends deliveries that are pending, and lets the next of their findings go.
+// cancel ends the pending ones of the deliveries, and releases the deliveries behind them.
 func cancel(ctx context.Context, tx *sql.Tx, seqs []int64, reason string, now int64) error {
 	if len(seqs) == 0 {
 		return nil
@@ -221,7 +222,7 @@ func cancel(ctx context.Context, tx *sql.Tx, seqs []int64, reason string, now in
 	return endPushes(ctx, tx, seqs, now)
 }
 
-// endPushes notes of deliveries that they have ended, and lets the next of their findings go.
+// endPushes records in pushes that deliveries have ended, and releases the deliveries behind them.
 func endPushes(ctx context.Context, tx *sql.Tx, seqs []int64, now int64) error {
 	if _, err := exec(ctx, tx, "end-waiting", seqs); err != nil {
 		return err
@@ -236,7 +237,8 @@ func (l *Ledger) Send(ctx context.Context, given []ledger.NewNotice) (ledger.Sen
 		return ledger.SentNotices{}, err
 	}
 	plan := codec.PlanOf(given)
-	if err := plan.Encode()(); err != nil { // before the transaction, for which others wait
+	// Encode before the transaction starts, because other writers wait for its end.
+	if err := plan.Encode()(); err != nil {
 		return ledger.SentNotices{}, failed("send", err)
 	}
 	ids, err := l.IDs.MakeLanes(ctx, plan.Lanes)
@@ -275,7 +277,7 @@ func (l *Ledger) Sent(ctx context.Context, given []ledger.NewNotice) (ledger.Sen
 	return sent.Answer(nil), nil
 }
 
-// askSent asks what is there of the notices.
+// askSent reads which of the notices exist.
 func askSent(ctx context.Context, db queryer, sent *codec.SendAnswer) error {
 	ids := []any{sent.IDs()}
 	var body []byte

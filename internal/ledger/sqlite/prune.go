@@ -8,8 +8,8 @@ import (
 	"tallyman/internal/ledger/codec"
 )
 
-// pruneBatch is how many notices or firings one transaction of Prune removes at most. Commits wait for it, so
-// it is short.
+// pruneBatch bounds how many notices or firings one transaction of Prune removes. It is small because commits wait
+// for the transaction.
 const pruneBatch = 500
 
 // PruneBatch implements store.Pruner.
@@ -56,11 +56,11 @@ func (e engine) PruneItems(ctx context.Context, queue, after int64, before time.
 	return p.after, p.more, p.gone, err
 }
 
-// itemPage walks over the items of a queue, a page at a time.
+// itemPage reads the items of a queue page by page.
 type itemPage struct {
 	queue, after int64
-	gone         int64 // of the page
-	more         bool  // it had an item that is old
+	gone         int64 // removed items of the page
+	more         bool  // The page had an old item.
 }
 
 func (p *itemPage) prune(ctx context.Context, tx *sql.Tx, before, now int64) error {

@@ -10,7 +10,7 @@ import (
 	"tallyman/internal/ledger/sqlite"
 )
 
-// What is pruned leaves nothing behind that nobody would ever find.
+// Pruning leaves no rows behind that nothing would ever find.
 func TestPrunedItemsAreGone(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "ledger.db")

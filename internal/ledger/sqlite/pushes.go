@@ -24,11 +24,12 @@ func (l *Ledger) ClaimPushes(ctx context.Context, sink, node string, lease time.
 	if err != nil {
 		return delivery.Claims{}, err
 	}
-	if next == 0 || next > now { // as mostly; then nobody who writes has to wait
+	if next == 0 || next > now { // the usual case; then the call needs no write transaction
 		return codec.ClaimsOf(nil, limit, now, next), nil
 	}
 	var list []delivery.PushClaim
 	err = l.inTx(ctx, "claim pushes", func(tx *sql.Tx) error {
+		// Read the clock again: the transaction may have waited for another writer.
 		now = l.nowMicros()
 		list, err = claimPushes(ctx, tx, lane, node, now, now+lease.Microseconds(), limit)
 		return err
@@ -44,7 +45,7 @@ func (l *Ledger) ClaimPushes(ctx context.Context, sink, node string, lease time.
 	return codec.ClaimsOf(list, limit, now, next), nil
 }
 
-// nextPush returns when the next open delivery is due, 0 = there is none.
+// nextPush returns when the next open delivery is due; 0 = none.
 func (l *Ledger) nextPush(ctx context.Context, lane, now int64) (int64, error) {
 	var next int64
 	if _, err := one(ctx, l.read, "next-push", []any{lane, now}, &next); err != nil {
@@ -119,7 +120,7 @@ func settleSent(ctx context.Context, tx *sql.Tx, s *codec.SettleColumns, now int
 	return err
 }
 
-// settleFailed returns those that it recorded.
+// settleFailed records failed deliveries, and returns those that it recorded.
 func settleFailed(ctx context.Context, tx *sql.Tx, s *codec.SettleColumns, now int64) (ended []int64, err error) {
 	inForce, err := settleEach(ctx, tx, "settle-failed", s, func(int) []any { return nil })
 	if err != nil {
@@ -159,7 +160,7 @@ func settleRelease(ctx context.Context, tx *sql.Tx, s *codec.SettleColumns, now 
 	})
 }
 
-// settleEach runs the query for each of them, and returns the places of those whose claim was in force.
+// settleEach runs the query for each settlement, and returns the indexes of those whose claim was in force.
 func settleEach(ctx context.Context, tx *sql.Tx, name string, s *codec.SettleColumns, more func(i int) []any) (inForce []int, err error) {
 	err = repeat(ctx, tx, name, len(s.Seqs), func(stmt *sql.Stmt, i int) error {
 		res, err := stmt.ExecContext(ctx, append([]any{s.Seqs[i], s.Tokens[i]}, more(i)...)...)
@@ -183,10 +184,11 @@ func (l *Ledger) EndPushes(ctx context.Context, sink string, limit int) (timedOu
 	}
 	now := l.nowMicros()
 	late, expired, err := overPushes(ctx, l.read, lane, limit, now)
-	if err != nil || len(late)+len(expired) == 0 { // as mostly; then nobody who writes has to wait
+	if err != nil || len(late)+len(expired) == 0 { // the usual case; then the call needs no write transaction
 		return 0, 0, err
 	}
 	err = l.inTx(ctx, "end pushes", func(tx *sql.Tx) error {
+		// Read again inside the transaction: some of the deliveries may have ended meanwhile.
 		late, expired, err := overPushes(ctx, tx, lane, limit, now)
 		if err != nil {
 			return err
@@ -206,7 +208,7 @@ func (l *Ledger) EndPushes(ctx context.Context, sink string, limit int) (timedOu
 	return timedOut, canceled, nil
 }
 
-// overPushes finds what has passed its deadline, and whose notice has expired.
+// overPushes reads the deliveries that have passed their deadline, and those whose notice has expired.
 func overPushes(ctx context.Context, db queryer, lane int64, limit int, now int64) (late, expired []int64, err error) {
 	var seq int64
 	var deadline bool

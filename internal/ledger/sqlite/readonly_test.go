@@ -11,7 +11,7 @@ import (
 	"tallyman/internal/ledger/sqlite"
 )
 
-// Looking at a ledger works beside the node that has it, and leaves no trace.
+// A ledger that is open for reading only works beside the node that has the file, and leaves no trace.
 func TestOpenReadOnly(t *testing.T) {
 	t.Parallel()
 	path := migrated(t)
@@ -42,7 +42,7 @@ func TestOpenReadOnlyAlone(t *testing.T) {
 	view := openView(t, path)
 	hasFindings(t, view, 1)
 	refusesWrites(t, view)
-	open(t, path, ledger.Options{}) // a node may start meanwhile
+	open(t, path, ledger.Options{}) // a node can start meanwhile
 	hasFindings(t, view, 1)
 }
 

@@ -10,7 +10,7 @@ import (
 	"tallyman/internal/ledger"
 )
 
-// refusalReasons are the reasons by primary result code.
+// refusalReasons has the reasons by primary result code of SQLite.
 var refusalReasons = map[int]ledger.RefusalReason{
 	sqlite3.SQLITE_FULL:       ledger.RefusedDiskFull,
 	sqlite3.SQLITE_READONLY:   ledger.RefusedReadOnly,

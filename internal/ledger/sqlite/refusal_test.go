@@ -24,7 +24,7 @@ func TestDiskIsFull(t *testing.T) {
 		_, err := l.write.ExecContext(t.Context(), "PRAGMA max_page_count = "+pages)
 		noError(t, err)
 	}
-	limit("1") // as many as there are
+	limit("1") // no more pages than now
 	_, err = l.Register(t.Context(), "r", "", 0, time.Unix(0, 0))
 	noError(t, err)
 	commit := func(n int64) error {
@@ -38,7 +38,7 @@ func TestDiskIsFull(t *testing.T) {
 		return err
 	}
 	n := int64(1)
-	for ; n < 100 && err == nil; n++ { // pages that have room take some
+	for ; n < 100 && err == nil; n++ { // pages with free room take some rows
 		err = commit(n)
 	}
 	full := func(err error) {

@@ -33,11 +33,11 @@ const (
 type Ledger struct {
 	*store.Store
 
-	lock  *fileLock // nil where it is open for reading only
+	lock  *fileLock // nil when opened for reading only
 	write *sql.DB   // one connection
 	read  *sql.DB
-	now   func() time.Time // what the node goes by
-	// machine is the clock of the machine, which leases are judged by.
+	now   func() time.Time // the node's time
+	// machine is the clock of this machine, by which leases are judged.
 	machine func() time.Time
 
 	closing sync.Once
@@ -45,8 +45,8 @@ type Ledger struct {
 
 var _ ledger.Ledger = (*Ledger)(nil)
 
-// Open opens the file. ErrInUse while another process, or another Ledger, has it open; ErrSchema when it does
-// not exist or its schema is not this program's.
+// Open opens the ledger. ErrInUse while another process, or another Ledger, has the file open. ErrSchema if the file
+// does not exist or its schema is not at this program's version.
 func Open(ctx context.Context, path string, opts ledger.Options) (*Ledger, error) {
 	if err := exists(path); err != nil {
 		return nil, err
@@ -84,7 +84,7 @@ func open(path string, lock *fileLock, opts ledger.Options) (*Ledger, error) {
 	return openReaders(path, readPragmas, &Ledger{lock: lock, write: write}, opts)
 }
 
-// openReaders completes a ledger that has its writer.
+// openReaders opens the connections for reading of a ledger that has its writer.
 func openReaders(path, pragmas string, l *Ledger, opts ledger.Options) (*Ledger, error) {
 	read, err := sql.Open("sqlite", dsn(path, pragmas))
 	if err != nil {
@@ -116,26 +116,27 @@ func openWriter(path string) (*sql.DB, error) {
 	return db, nil
 }
 
-// dsn makes a URI of the path, whatever characters it has.
+// dsn makes a URI from the path, which may contain any character.
 func dsn(path, pragmas string) string {
 	return "file:" + strings.NewReplacer("%", "%25", "?", "%3f", "#", "%23").Replace(filepath.ToSlash(path)) + pragmas
 }
 
-// What a ledger is opened with that nobody may write through. The file is never made.
+// The settings for opening a ledger read-only. They never create the file.
 const (
 	viewPragmas = "?mode=ro&_pragma=busy_timeout(10000)&_pragma=query_only(1)"
-	// For a file that no node has open. Else SQLite would leave files beside it, whose owner is whoever looked, and the
-	// node could not write them.
+	// For a file that no node has open. With mode=ro alone, SQLite would create files beside the ledger that belong
+	// to the reading user, and the node could not write them.
 	stillPragmas = "?mode=ro&immutable=1&_pragma=query_only(1)"
 )
 
-// OpenReadOnly is Open for reading, also while a node has the file. It takes no lock, and everything that would write fails.
-// Of a file that no node has open when it is opened it sees the state of that moment.
+// OpenReadOnly is Open for reading, even while a node has the file open. It takes no lock, and every write fails. If
+// no node has the file open at that moment, the ledger shows the state of that moment only.
 func OpenReadOnly(ctx context.Context, path string, opts ledger.Options) (*Ledger, error) {
 	if err := exists(path); err != nil {
 		return nil, err
 	}
 	pragmas := viewPragmas
+	// A node that has the file open keeps a -wal file beside it.
 	if _, err := os.Stat(path + "-wal"); errors.Is(err, os.ErrNotExist) {
 		pragmas = stillPragmas
 	}
@@ -157,13 +158,13 @@ func openView(ctx context.Context, path, pragmas string, opts ledger.Options) (*
 	return l, nil
 }
 
-// Ping asks whether the file can be read.
+// Ping checks that the file can be read.
 func (l *Ledger) Ping(ctx context.Context) error {
 	_, err := l.Version(ctx)
 	return err
 }
 
-// Close closes the file and lets others in. Closing twice is fine.
+// Close closes the file and releases its lock. A second call does nothing.
 func (l *Ledger) Close() error {
 	var err error
 	l.closing.Do(func() {
@@ -178,7 +179,7 @@ func (l *Ledger) Close() error {
 	return nil
 }
 
-// nowMicros is "now" in µs.
+// nowMicros returns the node's time in µs.
 func (l *Ledger) nowMicros() int64 { return l.now().UnixMicro() }
 
 //go:embed migrations
@@ -188,19 +189,19 @@ func steps() schema.Schema {
 	return schema.Schema{Dialect: goose.DialectSQLite3, Files: migrationFiles}
 }
 
-// Migrate makes the file if it is not there, brings its schema to this program's version and returns what was
-// applied. ErrInUse while a process has it open.
+// Migrate creates the file if it does not exist, brings its schema to this program's version and returns the applied
+// migrations. ErrInUse while a process has the file open.
 func Migrate(ctx context.Context, path string) ([]ledger.Migration, error) {
 	return withDB(path, func(db *sql.DB) ([]ledger.Migration, error) { return steps().Up(ctx, db) })
 }
 
-// Status returns every migration that this program knows, in order, with when it was applied. ErrInUse while
-// a process has the file open: then it is at that process' version.
+// Status returns every migration of this program, in order, with the time when it was applied. ErrInUse while a
+// process has the file open: the schema is then at the version of that process.
 func Status(ctx context.Context, path string) ([]ledger.Migration, error) {
 	return withDB(path, func(db *sql.DB) ([]ledger.Migration, error) { return steps().Status(ctx, db) })
 }
 
-// withDB opens the file as goose wants it, and closes it after.
+// withDB opens the file in the form that goose needs, calls do and closes it.
 func withDB(path string, do func(*sql.DB) ([]ledger.Migration, error)) ([]ledger.Migration, error) {
 	lock, err := lockFile(path)
 	if err != nil {
@@ -214,7 +215,7 @@ func withDB(path string, do func(*sql.DB) ([]ledger.Migration, error)) ([]ledger
 	return list, errors.Join(err, db.Close(), lock.release())
 }
 
-// Version returns the version of the schema, 0 for none.
+// Version returns the version of the schema; 0 = no schema.
 func (l *Ledger) Version(ctx context.Context) (int64, error) {
 	var tables, v int64
 	if _, err := one(ctx, l.read, "has-schema", nil, &tables); err != nil {

@@ -28,7 +28,8 @@ func TestMain(m *testing.M) {
 	ledgertest.Main(func(ctx context.Context, path string, opts ledger.Options) (ledger.Ledger, error) {
 		return sqlite.Open(ctx, path, opts)
 	})
-	// Each step of the model is a transaction or two, under -race and in pure Go a slow one. -rapid.checks still wins.
+	// Each step of the model is one or two transactions, which are slow under -race and in pure Go. The flag
+	// -rapid.checks still wins.
 	if err := flag.Set("rapid.checks", "15"); err != nil {
 		panic(err)
 	}
@@ -53,7 +54,7 @@ func TestLedger(t *testing.T) {
 	})
 }
 
-// besideDSN is how another program would open the file.
+// besideDSN returns how another program would open the file.
 func besideDSN(path string) string {
 	return "file:" + strings.NewReplacer("%", "%25", "?", "%3f", "#", "%23").Replace(path) + "?_pragma=busy_timeout(10000)"
 }
@@ -68,7 +69,7 @@ func openBeside(t testing.TB, path string) *sql.DB {
 	return db
 }
 
-// empty is the file of a new ledger. The migrations take longer than most tests.
+// empty is the file of a new ledger, kept because the migrations take longer than most tests.
 var empty struct {
 	once sync.Once
 	file []byte
@@ -121,7 +122,7 @@ func TestHoldFile(t *testing.T) {
 	}
 	commit(t, open(t, path, ledger.Options{}), 1)
 	fmt.Fprintln(os.Stdout, "held")
-	<-time.After(time.Minute) // it is killed long before
+	<-time.After(time.Minute) // the test kills the process long before
 }
 
 func TestSecondProcess(t *testing.T) {
@@ -155,7 +156,7 @@ func TestSecondProcess(t *testing.T) {
 	}
 	_ = cmd.Wait() // killed
 
-	l := open(t, path, ledger.Options{}) // what the dead process left behind holds up nobody
+	l := open(t, path, ledger.Options{}) // the lock file of the dead process blocks nobody
 	list, err := l.Pending(t.Context(), ledger.Lane{Sink: "gateway"}, 10)
 	if err != nil || len(list) != 1 {
 		t.Fatalf("of the killed process' commit are left: %v, %v", list, err)
@@ -236,7 +237,7 @@ func TestNoLedgerAtAll(t *testing.T) {
 	if err := os.WriteFile(path, []byte(strings.Repeat("this is a text, no database\n", 100)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for range 2 { // the lock is given back
+	for range 2 { // the first round releases the lock
 		if _, err := sqlite.Open(t.Context(), path, ledger.Options{}); err == nil || errors.Is(err, ledger.ErrInUse) {
 			t.Fatalf("got %v", err)
 		}
@@ -246,7 +247,7 @@ func TestNoLedgerAtAll(t *testing.T) {
 	}
 }
 
-// TestReadersSeeCommits reads while commits go on.
+// TestReadersSeeCommits reads while another goroutine commits.
 func TestReadersSeeCommits(t *testing.T) {
 	t.Parallel()
 	l := open(t, migrated(t), ledger.Options{})
@@ -271,7 +272,7 @@ func at(n int) time.Time {
 	return time.Date(2026, 6, 1, 8, 0, 0, 0, time.UTC).Add(time.Duration(n) * time.Minute)
 }
 
-// commit makes the n-th firing, with one finding and one notice that does not expire soon.
+// commit commits the n-th firing, with one finding and one notice that does not expire soon.
 func commit(t testing.TB, l *sqlite.Ledger, n int) ledger.Claim {
 	t.Helper()
 	if _, err := l.Register(t.Context(), "r", "", 0, at(0)); err != nil {

@@ -58,21 +58,22 @@ func (s *auditStore) TakeRules(ctx context.Context, who ledger.Author, from int6
 	return recorded && err == nil, err
 }
 
-// Recorder writes the records of changes and tells the steps; see ledger.Options.Step.
+// Recorder writes the audit records of changes and reports the steps to ledger.Options.Step.
 type Recorder struct {
 	nowArg func() *int64
 	step   func(string)
 }
 
-// Record writes the records of what a transaction has changed, in the transaction. Without a change, or of nil, nothing is recorded.
+// Record writes the audit records of a transaction, inside that transaction. It skips nil changes.
 type Record func(ctx context.Context, tx Conn, changes ...*ledger.Change) error
 
-// Run runs a transaction, which is to call the record last.
+// Run runs a transaction. The transaction must call record as its last step, so that a failed record undoes the
+// change.
 func (r *Recorder) Run(run func(record Record) error) error {
 	recorded := false
 	err := run(func(ctx context.Context, tx Conn, changes ...*ledger.Change) error {
 		changes = slices.DeleteFunc(changes, func(c *ledger.Change) bool { return c == nil })
-		recorded = len(changes) > 0 // the transaction may be run again
+		recorded = len(changes) > 0 // assigned, not added up, because the engine may run the transaction again
 		if recorded {
 			r.step(ledger.StepChanged)
 		}

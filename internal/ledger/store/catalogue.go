@@ -15,7 +15,7 @@ import (
 // typesVersion is the number that grows with every change of a type.
 const typesVersion = "types_version"
 
-// catalogueStore is ledger.Catalogue without Recipients, which each engine answers by itself.
+// catalogueStore is ledger.Catalogue without Recipients, which each engine implements itself.
 type catalogueStore struct{ *base }
 
 // Types implements ledger.TypeReader.
@@ -56,13 +56,13 @@ func (s *catalogueStore) PutType(ctx context.Context, who ledger.Author, t catal
 	})
 }
 
-// typeOf is the type of the code, nil where there is none.
+// typeOf returns the type with the code; nil where there is none.
 func typeOf(ctx context.Context, tx Conn, code string) (*catalog.Type, error) {
 	var row codec.Type
 	return one(ctx, tx, "type", []any{code}, row.Columns(), row.Type)
 }
 
-// duplicateType turns a violation of the numeric id's uniqueness into ErrExists.
+// duplicateType turns a violation of the uniqueness of numeric ids into ErrExists.
 func (s *catalogueStore) duplicateType(err error, t *catalog.Type) error {
 	if s.db.IsDuplicate(err) {
 		return fmt.Errorf("%w: another type has the numeric id %d of %s", ledger.ErrExists, t.ID, t.Code)
@@ -111,7 +111,7 @@ func (s *catalogueStore) SeedTypes(ctx context.Context, who ledger.Author, types
 	return len(added), nil
 }
 
-// changeTypes is change, and lets the version grow if something was changed.
+// changeTypes is change for types. If do has changed something, it also raises the version of the types.
 func (s *catalogueStore) changeTypes(ctx context.Context, who ledger.Author, do func(Conn) (*ledger.Change, error)) error {
 	return s.change(ctx, "change types", who, func(tx Conn) (*ledger.Change, error) {
 		c, err := do(tx)
@@ -175,7 +175,8 @@ func (s *catalogueStore) addSubscriptions(ctx context.Context, who ledger.Author
 	return len(added), nil
 }
 
-// insertSubscriptions adds those that are not there, whatever their origin is, and returns them. ErrNotFound for an unknown type.
+// insertSubscriptions adds the subscriptions that do not exist yet, under any origin, and returns them. ErrNotFound
+// for an unknown type.
 func insertSubscriptions(ctx context.Context, tx Conn, given, origin string) ([]ledger.Subscription, error) {
 	if err := knowTypes(ctx, tx, given); err != nil {
 		return nil, err
@@ -183,7 +184,7 @@ func insertSubscriptions(ctx context.Context, tx Conn, given, origin string) ([]
 	return subscriptions(ctx, tx, "add-subscriptions", given, origin)
 }
 
-// knowTypes is ErrNotFound where the catalogue has not all of the types.
+// knowTypes returns ErrNotFound unless the catalogue has all of the types.
 func knowTypes(ctx context.Context, tx Conn, given string) error {
 	var unknown string
 	missing, err := tx.One(ctx, "unknown-type", []any{given}, &unknown)
@@ -193,7 +194,7 @@ func knowTypes(ctx context.Context, tx Conn, given string) error {
 	return err
 }
 
-// subscriptionsJSON is [[type, warehouse, subscriber], …]. ErrInvalid.
+// subscriptionsJSON encodes the subscriptions as [[type, warehouse, subscriber], …]. ErrInvalid.
 func subscriptionsJSON(subs []ledger.Subscription) (string, error) {
 	triples := make([][3]string, len(subs))
 	for i, sub := range subs {
@@ -249,7 +250,7 @@ func (s *catalogueStore) PutSubscriber(ctx context.Context, who ledger.Author, e
 	return added && err == nil, err
 }
 
-// subscriber is the entry of the id, nil where it has none.
+// subscriber returns the entry of the address book with the id; nil where there is none.
 func subscriber(ctx context.Context, tx Conn, id string) (*delivery.Subscriber, error) {
 	var row codec.Subscriber
 	return one(ctx, tx, "subscribers", []any{[]string{id}}, row.Columns(), row.Subscriber)

@@ -12,7 +12,7 @@ import (
 	"tallyman/internal/notice"
 )
 
-// deliveryStore is ledger.Deliveries without what each engine does by itself.
+// deliveryStore is ledger.Deliveries without the methods that each engine implements itself.
 type deliveryStore struct{ *base }
 
 // PendingLanes implements delivery.Lanes.
@@ -50,7 +50,7 @@ func (s *deliveryStore) Pending(ctx context.Context, lane ledger.Lane, limit int
 			return nil, err
 		}
 		out = append(out, p.alive...)
-		if len(p.expired) == 0 { // else as many more may follow
+		if len(p.expired) == 0 { // Otherwise unexpired deliveries may follow the expired ones.
 			break
 		}
 		if _, err := s.db.Exec(ctx, "cancel", p.expired); err != nil {
@@ -68,7 +68,7 @@ type pendingPage struct {
 	last    int64
 }
 
-// read reads the page that follows.
+// read reads the next page.
 func (p *pendingPage) read(ctx context.Context, b *base, limit int) error {
 	p.alive, p.expired = nil, nil
 	var seq int64
@@ -102,7 +102,7 @@ func (s *deliveryStore) ReleasePushes(ctx context.Context, sink, node string, kn
 	if err != nil || !found {
 		return err
 	}
-	known = append([]int64{}, known...) // PostgreSQL compares nothing with a null
+	known = append([]int64{}, known...) // Never nil: in PostgreSQL a comparison with null matches no row.
 	_, err = s.db.Exec(ctx, "release-pushes", id, node, known, s.NowArg())
 	return err
 }
@@ -160,7 +160,7 @@ func (s *deliveryStore) OldestFailed(ctx context.Context) (map[string]time.Time,
 	return s.oldest(ctx, "oldest-failed", ledger.MostCounted)
 }
 
-// oldest asks for a time of each sink.
+// oldest runs a query that returns a time for each sink.
 func (s *deliveryStore) oldest(ctx context.Context, query string, args ...any) (map[string]time.Time, error) {
 	oldest := map[string]time.Time{}
 	var sink string
@@ -229,13 +229,14 @@ func (s *deliveryStore) Delivery(ctx context.Context, seq int64) (ledger.Deliver
 	}
 	d := found[0]
 	d.Tried, err = s.attempts(ctx, seq)
-	if err == nil && len(d.Tried) == 0 && d.State == ledger.DeliverySent { // the first attempt of the inbox or a queue
+	// A first successful attempt of the inbox or a queue is not kept.
+	if err == nil && len(d.Tried) == 0 && d.State == ledger.DeliverySent {
 		d.Tried = []delivery.Attempt{{At: d.SentAt}}
 	}
 	return d, err
 }
 
-// attempts returns those that are kept of the delivery.
+// attempts returns the attempts of the delivery that the ledger has kept.
 func (s *deliveryStore) attempts(ctx context.Context, seq int64) ([]delivery.Attempt, error) {
 	var tried string
 	if _, err := s.db.One(ctx, "attempts", []any{seq}, &tried); err != nil {

@@ -12,7 +12,7 @@ import (
 	"tallyman/internal/ledger/codec"
 )
 
-// place is where a look at open findings stands: scope and hash of the finding looked at last.
+// place is the position of a walk through the open findings: scope and hash of the last finding read.
 type place struct {
 	scope int64
 	hash  string
@@ -113,7 +113,7 @@ func (s *queueStore) FindItems(ctx context.Context, queue string, f ledger.TextF
 	return list[:min(len(list), f.Limit)], before <= 0 && len(list) <= f.Limit, nil
 }
 
-// among is the argument that narrows to warehouses; nil = to none.
+// among returns the argument that filters by warehouse; nil = no filter.
 func among(warehouses []string) any {
 	if warehouses == nil {
 		return nil

@@ -12,12 +12,12 @@ import (
 	"tallyman/internal/notice"
 )
 
-// firingStore is ledger.Firings without what each engine does by itself.
+// firingStore is ledger.Firings without the methods that each engine implements itself.
 type firingStore struct{ *base }
 
 // Register implements ledger.Firings.
 func (s *firingStore) Register(ctx context.Context, rule, scope string, term int64, now time.Time) (ledger.ScopeState, error) {
-	// Asking first keeps restarts from using up ids.
+	// Read first: an INSERT that meets a conflict uses up an id, and every restart registers all scopes.
 	state, err := s.Scope(ctx, rule, scope)
 	if !errors.Is(err, ledger.ErrNotFound) {
 		return state, err
@@ -45,7 +45,7 @@ func notKnown(rule, scope string) error {
 	return fmt.Errorf("%w: rule %q in scope %q", ledger.ErrNotFound, rule, scope)
 }
 
-// WhyNotClaimed finds out why a claim of the firing was refused: ErrNotFound, ErrDone or ErrBusy.
+// WhyNotClaimed returns why a claim of the firing was refused: ErrNotFound, ErrDone or ErrBusy.
 func (s *firingStore) WhyNotClaimed(ctx context.Context, rule, scope string, term int64, due time.Time) error {
 	state, err := s.Scope(ctx, rule, scope)
 	if err != nil {
@@ -83,7 +83,9 @@ func (s *firingStore) Thaw(ctx context.Context, rule, scope string, term int64, 
 	return s.leaveOut(ctx, "thaw", rule, scope, term, due, node, reason)
 }
 
-// leaveOut moves the last firing on past one that does not run, and records why. With thaw no time has passed for the findings.
+// leaveOut records a firing that does not run, and moves the scope's last firing on to it. what names the operation:
+// skip or thaw. With thaw the observed clock of the findings does not advance. A firing that is done already is no
+// error; an unknown rule and scope is.
 func (s *firingStore) leaveOut(ctx context.Context, what, rule, scope string, term int64, due time.Time, node, reason string) error {
 	var n int64
 	err := s.db.InTx(ctx, what, func(tx Conn) error {

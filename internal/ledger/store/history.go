@@ -103,7 +103,7 @@ func (s *historyStore) Runs(ctx context.Context, rule string, scope *string, lim
 	return runs[:min(len(runs), max(limit, 0))], nil
 }
 
-// runs are all runs of records.
+// runs returns all runs of the records that a statement returns. One record may hold several runs.
 func (s *historyStore) runs(ctx context.Context, name string, args ...any) ([]ledger.Run, error) {
 	var row codec.Run
 	records, err := list(ctx, s.db, name, args, row.Columns(), row.All)

@@ -10,7 +10,7 @@ import (
 	"tallyman/internal/ledger/codec"
 )
 
-// inboxStore is ledger.Inbox without what each engine does by itself.
+// inboxStore is ledger.Inbox without the methods that each engine implements itself.
 type inboxStore struct{ *base }
 
 // IndexState implements delivery.IndexRecord.
@@ -69,7 +69,7 @@ func (s *inboxStore) Delivered(ctx context.Context, lane ledger.Lane, after int6
 	})
 }
 
-// cancelBatch is how many deliveries a read-all cancels in one transaction.
+// cancelBatch bounds how many deliveries a read-all cancels in one transaction.
 const cancelBatch = 500
 
 // ReadAll implements ledger.Marks.

@@ -12,10 +12,10 @@ import (
 	"tallyman/internal/ledger/record"
 )
 
-// byKey is the plan of statements that find their rows by index alone; see sql/items.sql of PostgreSQL.
+// byKey is the plan for statements that must find their rows by index only; see sql/items.sql of PostgreSQL.
 const byKey = "by-key"
 
-// queueStore is ledger.Queues without what each engine does by itself.
+// queueStore is ledger.Queues without the methods that each engine implements itself.
 type queueStore struct{ *base }
 
 // AppliedMoves implements item.Journal.
@@ -46,7 +46,8 @@ func (s *queueStore) UnfinishedItems(ctx context.Context, queue string, after in
 	return records, nil
 }
 
-// Reopen makes those of the items of a push new that have ended and are asked for again. Forget takes away what there is of one.
+// Reopen lets items of a push begin another life: those that have ended and are pushed with Again. forget removes the
+// records of one ended item.
 func Reopen(ctx context.Context, c Conn, queue int64, p *codec.Push, forget func(seq int64) error) error {
 	for _, ended := range p.Ended() {
 		var row codec.Item
@@ -54,7 +55,7 @@ func Reopen(ctx context.Context, c Conn, queue int64, p *codec.Push, forget func
 		if err != nil {
 			return err
 		}
-		if !found || row.Seq != ended.Seq || row.State != "" { // somebody else has asked for it meanwhile
+		if !found || row.Seq != ended.Seq || row.State != "" { // Another push has reopened the item meanwhile.
 			continue
 		}
 		r, err := row.Record()
@@ -76,7 +77,7 @@ func Reopen(ctx context.Context, c Conn, queue int64, p *codec.Push, forget func
 	return nil
 }
 
-// records reads items. Each row is scanned into the columns, which are those of the row.
+// records reads items. columns are the targets for each row and must point into row.
 func (s *queueStore) records(ctx context.Context, name string, args []any, row *codec.Item, columns []any) ([]item.Record, error) {
 	var out []item.Record
 	err := s.db.EachPlanned(ctx, byKey, name, args, columns, func() error {
@@ -96,7 +97,7 @@ func (s *queueStore) HeldKeys(ctx context.Context, queue string, now time.Time, 
 	if err != nil || !found {
 		return nil, err
 	}
-	if after <= 0 { // else the page before has passed those whose windows are over
+	if after <= 0 { // Otherwise an earlier page has passed the keys whose windows are over.
 		var first int64
 		if _, err := s.db.One(ctx, "first-window", []any{id, codec.Micros(now)}, &first); err != nil || first == 0 {
 			return nil, err
@@ -276,7 +277,7 @@ func (s *queueStore) KeyItems(
 	return page, next, s.stand(ctx, page)
 }
 
-// stand sets how those of the items stood after their last moves that have ended.
+// stand completes the items of the page that have ended with their state after the last move.
 func (s *queueStore) stand(ctx context.Context, page []item.Record) error {
 	var ended []int64
 	for i := range page {

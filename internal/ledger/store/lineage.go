@@ -64,14 +64,15 @@ func (s *inboxStore) Origins(ctx context.Context, seqs []int64) (map[int64]deliv
 	return found, nil
 }
 
-// Servers counts the databases that connections have led to, one after the other.
+// Servers counts how often connections began to lead to another database.
 type Servers struct {
 	mu    sync.Mutex
 	last  string
 	count int64
 }
 
-// Connected takes the identity of the database that a new connection leads to, and tells whether it is another one than before.
+// Connected takes the identity of the database that a new connection leads to. It returns true where the previous
+// connection led to another one.
 func (s *Servers) Connected(identity string) (other bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

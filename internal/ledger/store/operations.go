@@ -11,7 +11,7 @@ import (
 	"tallyman/internal/silence"
 )
 
-// operationStore is ledger.Operations without the audit.
+// operationStore is ledger.Operations without Audit.
 type operationStore struct{ *base }
 
 // Numbers implements ledger.Numbers.
@@ -101,10 +101,11 @@ func (s *operationStore) AddSilence(ctx context.Context, who ledger.Author, give
 	})
 }
 
-// EndSilence implements ledger.Silences. An engine that is alone lets go what the silence has held in the same transaction. On others that is a
-// transaction of its own, after all that were about to hold something in the name of the silence: they have it locked.
+// EndSilence implements ledger.Silences. It releases the deliveries that the silence held back. An engine that is
+// alone does so in the same transaction. Other engines use a second transaction. It waits for all transactions that
+// were about to hold a delivery in the name of the silence, because they lock the silence.
 func (s *operationStore) EndSilence(ctx context.Context, who ledger.Author, id string, at time.Time) (ended bool, err error) {
-	if id == "" { // which stands for all of them
+	if id == "" { // An empty id would match all silences in the statement.
 		return false, noSilence(id)
 	}
 	err = s.change(ctx, "end silence", who, func(tx Conn) (*ledger.Change, error) {
@@ -149,7 +150,7 @@ func (s *operationStore) Silence(ctx context.Context, id string) (silence.Silenc
 	return *found, nil
 }
 
-// silenceOf returns the silence. ErrNotFound.
+// silenceOf returns the silence with the id. ErrNotFound.
 func silenceOf(ctx context.Context, c Conn, id string) (*silence.Silence, error) {
 	var row codec.Silence
 	found, err := one(ctx, c, "silences", []any{id}, row.Columns(), row.Silence)

@@ -35,13 +35,13 @@ func (s *catalogueStore) FailOrigin(ctx context.Context, key ledger.OriginKey, t
 	})
 }
 
-// origin is the row of an origin, nil where there is none.
+// origin returns the row of an origin; nil where there is none.
 func origin(ctx context.Context, tx Conn, key ledger.OriginKey) (*codec.Origin, error) {
 	var row codec.Origin
 	return one(ctx, tx, "origin", []any{string(key.Kind), key.Name}, row.Columns(), func() (codec.Origin, error) { return row, nil })
 }
 
-// claimedOrigin is the row of an origin under the claim. ErrFenced.
+// claimedOrigin returns the row of an origin, if the token is that of its last claim. Otherwise ErrFenced.
 func claimedOrigin(ctx context.Context, tx Conn, key ledger.OriginKey, token int64) (*codec.Origin, error) {
 	row, err := origin(ctx, tx, key)
 	if err == nil && (row == nil || row.Token != token) {
@@ -55,7 +55,7 @@ func setOrigin(ctx context.Context, tx Conn, row *codec.Origin) error {
 	return err
 }
 
-// waitFor has the list wait for an operator, since the row was asked where another list or none waits.
+// waitFor makes the list wait for an operator. A list that waits already keeps the time since when it waits.
 func waitFor(ctx context.Context, tx Conn, row *codec.Origin, list string) error {
 	if row.Waits != list {
 		row.Waits, row.WaitsSince = list, row.Asked

@@ -7,24 +7,27 @@ import (
 	"tallyman/internal/ledger/codec"
 )
 
-// Pruner is what each engine removes in its own way, in transactions that are short.
+// Pruner is the part of pruning that each engine implements itself, in short transactions.
 type Pruner interface {
-	// PruneBatch is how many rows one transaction removes at most.
+	// PruneBatch bounds how many rows one transaction removes.
 	PruneBatch() int
-	// ExpireDeliveries cancels deliveries whose notices have expired, which nobody asked for and needs no record.
+	// ExpireDeliveries cancels deliveries whose notices have expired. No operator asked for that, so there is no
+	// audit record.
 	ExpireDeliveries(ctx context.Context, seqs []int64) error
-	// PruneNotices removes one batch of notices that lie in no partition of a day, with their deliveries and marks, and returns the number of notices and
-	// of both.
+	// PruneNotices removes one batch of notices outside the partitions of days, with their deliveries and marks. It
+	// returns the number of notices, and of all rows.
 	PruneNotices(ctx context.Context, before time.Time) (notices, all int64, err error)
-	// DropDays drops partitions of days that are older than before: notices with their deliveries and marks, past runs, and moves of items. Few rows of
-	// them stay: those that PruneNotices would not remove, and moves of items that PruneItems has left. It makes partitions ahead, too.
+	// DropDays drops the partitions of days before the given time: notices with their deliveries and marks, past
+	// runs, and moves of items. A few of their rows stay: notices that PruneNotices would not remove, and moves of
+	// items that PruneItems has left. DropDays also makes the partitions of the next days.
 	DropDays(ctx context.Context, before time.Time) error
-	// PruneItems looks at one page of the queue's items after a seq and removes those that have ended before. It returns the last seq of the
-	// page, whether an item of the page is old, and how many items went.
+	// PruneItems reads one page of the queue's items behind a seq and removes the items that ended before the given
+	// time. It returns the last seq of the page, whether any item of the page is old, and how many items it removed.
 	PruneItems(ctx context.Context, queue, after int64, before time.Time) (last int64, more bool, gone int64, err error)
 }
 
-// keepBranches is how long branches are kept beyond what is pruned. A Redis that was away for longer is taken for one that knows more.
+// keepBranches is how much longer branches are kept than pruned records. A Redis that was away for longer looks as if
+// it knew more than the ledger.
 const keepBranches = 400 * 24 * time.Hour
 
 // pruner is ledger.Pruner.
@@ -57,7 +60,8 @@ func (s *pruner) Prune(ctx context.Context, before time.Time, keepRuns int) (rem
 	return removed, nil
 }
 
-// expireDeliveries ends what waits although its notice has expired long ago. What is tried until it was sent stays, and its notice with it.
+// expireDeliveries cancels pending deliveries whose notice expired long ago. A delivery with until: sent stays, and
+// so does its notice.
 func (s *pruner) expireDeliveries(ctx context.Context, before time.Time) error {
 	for {
 		var seq int64
@@ -82,14 +86,14 @@ func (s *pruner) pruneNotices(ctx context.Context, before time.Time) (removed in
 	}
 }
 
-// pruneReads removes watermarks below which nothing is left that has not expired. They do not count.
+// pruneReads removes watermarks that cover no notice but expired ones. They do not count as removed rows.
 func (s *pruner) pruneReads(ctx context.Context, before time.Time) error {
 	_, err := s.db.Exec(ctx, "prune-reads", codec.Micros(before), s.NowArg())
 	return err
 }
 
-// pruneItems removes the items that have ended before, queue by queue. Items lie about in the order in which they were created: where a page
-// has none that is old, there are hardly any behind it.
+// pruneItems removes the items that ended before the given time, queue by queue. Items lie roughly in the order of
+// their creation. So it stops at a page without old items: hardly any follow.
 func (s *pruner) pruneItems(ctx context.Context, before time.Time) (removed int64, err error) {
 	var id int64
 	queues, err := list(ctx, s.db, "queue-ids", nil, []any{&id}, func() (int64, error) { return id, nil })
@@ -110,7 +114,7 @@ func (s *pruner) pruneItems(ctx context.Context, before time.Time) (removed int6
 	return removed, nil
 }
 
-// pruneFirings removes all but the last firings of each rule and scope.
+// pruneFirings removes all but the last keepRuns firings of each rule and scope.
 func (s *pruner) pruneFirings(ctx context.Context, keepRuns int) (removed int64, err error) {
 	for {
 		n, err := s.db.Exec(ctx, "prune-firings", max(keepRuns, 1), s.db.PruneBatch())

@@ -34,6 +34,8 @@ func (s *firingStore) Rewind(ctx context.Context, who ledger.Author, r *ledger.R
 		if before, err = codec.ParseWatermark(watermark); err != nil {
 			return nil, err
 		}
+		// The memory of seen rows belongs to the old position: with it the rule would skip rows that it must read
+		// again.
 		forget, err := codec.LookBackChanges(id, &ledger.LookBackChange{})
 		if err != nil {
 			return nil, err

@@ -78,7 +78,7 @@ func (s *catalogueStore) TakeScopes(ctx context.Context, who ledger.Author, rule
 	return c, err
 }
 
-// replaceScopes puts a list in force. No list waits then.
+// replaceScopes puts a list in force. Afterwards no list waits.
 func (s *catalogueStore) replaceScopes(ctx context.Context, tx Conn, row *codec.Origin, given string, c *ledger.ScopeChange, scopes int, confirmed bool) (*ledger.Change, error) {
 	changed := row.List != given
 	row.List, row.Listed, row.Waits, row.WaitsSince = given, scopes, "", 0

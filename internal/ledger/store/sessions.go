@@ -8,7 +8,7 @@ import (
 	"tallyman/internal/ledger/codec"
 )
 
-// sessionStore is ledger.Sessions. Its statements wait for no other work; see Engine.Aside.
+// sessionStore is ledger.Sessions. Its statements do not wait for other work of the process; see Engine.Aside.
 type sessionStore struct{ *base }
 
 // BeginSession implements ledger.Sessions.
@@ -30,7 +30,8 @@ func (s *sessionStore) EndSessions(ctx context.Context, ids []string) error {
 	return s.db.Aside().InTx(ctx, "end sessions", func(tx Conn) error { return s.end(ctx, tx, ids) })
 }
 
-// end ends the sessions, and frees what they hold. Whoever claims something afterwards in the name of one of them gets it for the lease of the claim alone.
+// end ends the sessions and frees what they own. A claim that comes later in the name of an ended session is
+// protected only by the claim's own lease.
 func (s *sessionStore) end(ctx context.Context, tx Conn, ids []string) error {
 	for _, name := range []string{"end-sessions", "free-firings", "free-lanes", "free-indexes"} {
 		if _, err := tx.Exec(ctx, name, ids); err != nil {

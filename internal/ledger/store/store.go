@@ -12,41 +12,47 @@ import (
 	"tallyman/internal/ledger/codec"
 )
 
-// Conn runs statements by their names. It is a transaction, or the database, where each statement is a transaction of its own.
+// Conn runs statements by name. It is a transaction, or the database itself, where each statement is a transaction of
+// its own.
 type Conn interface {
 	// Exec returns the number of rows that the statement changed.
 	Exec(ctx context.Context, name string, args ...any) (int64, error)
-	// One scans the first row into the targets. It returns false where there is none.
+	// One scans the first row into the targets. It returns false where there is no row.
 	One(ctx context.Context, name string, args []any, targets ...any) (bool, error)
-	// Each scans each row into the targets and calls visit after it. Visit may run no statement.
+	// Each scans each row into the targets and then calls visit. visit must not run a statement.
 	Each(ctx context.Context, name string, args, targets []any, visit func() error) error
 }
 
-// Engine is the database. As a Conn it reads what is committed, and writes each statement by itself; its errors begin with "ledger:".
+// Engine is the database. As a Conn it reads committed data, and each statement is a transaction of its own. Its
+// errors begin with "ledger:".
 type Engine interface {
 	Conn
-	// EachPlanned is Each after the statement plan, which tells the engine how to find the rows. An engine without such statements leaves plan out.
+	// EachPlanned is Each after the statement plan, which tells the database how to find the rows. An engine without
+	// such statements ignores plan.
 	EachPlanned(ctx context.Context, plan, name string, args, targets []any, visit func() error) error
-	// InTx runs do in a transaction. It runs do again where the transaction and another one waited for each other: do sets anew whatever it sets.
+	// InTx runs do in a transaction. After a deadlock with another transaction it runs do again, so do must assign
+	// its results anew and not add to them.
 	InTx(ctx context.Context, what string, do func(Conn) error) error
-	// InAuditTx is InTx for changes that have a record. One of them runs at a time on all nodes, so that do sees what was changed before, and
-	// records have the order of their changes.
+	// InAuditTx is InTx for changes with an audit record. Only one of them runs at a time on all nodes. So do sees
+	// all earlier changes, and the records have the order of their changes.
 	InAuditTx(ctx context.Context, what string, do func(Conn) error) error
-	// CancelRead cancels, in one transaction, at most so many deliveries after a number that the read-all makes needless, and returns them ascending.
+	// CancelRead cancels in one transaction up to limit deliveries that the read-all makes needless, with numbers
+	// above after, and returns their numbers ascending.
 	CancelRead(ctx context.Context, r *ledger.ReadAll, after int64, limit int) ([]int64, error)
-	// LookAtNotices looks at the notices that follow in a search. full tells whether there were as many as were asked for.
+	// LookAtNotices reads the next notices of a search. full tells whether it read as many as a.Limit.
 	LookAtNotices(ctx context.Context, s *codec.Search, a *codec.LookArgs) (looked []codec.Candidate, full bool, err error)
-	// Aside is the same database for the sessions of nodes. Where others may take over from a node whose session is not renewed, it waits for no other work of
-	// this process.
+	// Aside is the same database with connections of its own, for the sessions of nodes. Other nodes take over from a
+	// node that does not renew its session. So a renewal must not wait for other work of this process.
 	Aside() Engine
-	// IsAlone tells whether nobody else writes while a transaction runs.
+	// IsAlone tells whether nobody else can write while a transaction runs.
 	IsAlone() bool
-	// IsDuplicate tells whether a statement failed because a key is there already.
+	// IsDuplicate tells whether a statement failed because the key exists already.
 	IsDuplicate(err error) bool
 	Pruner
 }
 
-// Store has the methods of a ledger that do not depend on the engine, a store for each of the ledger's. It is safe for concurrent use.
+// Store has the methods of a ledger that do not depend on the engine, in one store for each store of the contract. It
+// is safe for concurrent use.
 type Store struct {
 	*base
 	firingStore
@@ -70,11 +76,11 @@ type base struct {
 	Servers  *Servers
 
 	db       Engine
-	now      func() time.Time // the clock that leases are judged by; nil = the engine's
-	nodeTime func() time.Time // what the node goes by; nil = now
+	now      func() time.Time // clock by which leases are judged; nil = the engine's clock
+	nodeTime func() time.Time // clock for everything else; nil = now
 }
 
-// New makes the store of a ledger that was opened with the options.
+// New makes the store of a ledger that is opened with opts.
 func New(db Engine, opts ledger.Options) *Store {
 	b := &base{IDs: newIDs(db), Servers: &Servers{}, db: db, now: opts.Now, nodeTime: opts.NodeTime}
 	b.Recorder = &Recorder{nowArg: b.NowArg, step: opts.Steps()}
@@ -85,7 +91,8 @@ func New(db Engine, opts ledger.Options) *Store {
 	}
 }
 
-// NowArg is the argument "now" of statements about all but leases: the time that the node goes by. Nil is the engine's clock.
+// NowArg returns the argument "now" for statements about anything but leases: the node's time. Nil = the engine's
+// clock.
 func (b *base) NowArg() *int64 {
 	if b.nodeTime == nil {
 		return b.LeaseArg()
@@ -94,7 +101,7 @@ func (b *base) NowArg() *int64 {
 	return &us
 }
 
-// LeaseArg is the argument "now" of statements about leases, and about who is there. Nil is the engine's clock.
+// LeaseArg returns the argument "now" for statements about leases and sessions. Nil = the engine's clock.
 func (b *base) LeaseArg() *int64 {
 	if b.now == nil {
 		return nil
@@ -103,8 +110,8 @@ func (b *base) LeaseArg() *int64 {
 	return &us
 }
 
-// change runs do, which changes what operators set, and writes the record that do returns, in one transaction. Of nil nothing is recorded:
-// nothing was changed.
+// change runs do, which changes data that operators set, and writes the audit record that do returns, in one
+// transaction. do returns nil where nothing changed; then there is no record.
 func (b *base) change(ctx context.Context, what string, who ledger.Author, do func(Conn) (*ledger.Change, error)) error {
 	return b.Recorder.Run(func(record Record) error {
 		return b.db.InAuditTx(ctx, what, func(tx Conn) error {
@@ -117,13 +124,14 @@ func (b *base) change(ctx context.Context, what string, who ledger.Author, do fu
 	})
 }
 
-// count raises one of the ledger's numbers, by which nodes see that something was changed.
+// count raises one of the ledger's numbers, by which nodes notice a change.
 func count(ctx context.Context, tx Conn, number string) error {
 	_, err := tx.Exec(ctx, "count-change", number)
 	return err
 }
 
-// list returns what value makes of each row, which is scanned into the targets.
+// list runs a statement and returns value() for each row. Each row is scanned into the targets before value is
+// called.
 func list[T any](ctx context.Context, c Conn, name string, args, targets []any, value func() (T, error)) ([]T, error) {
 	var out []T
 	err := c.Each(ctx, name, args, targets, func() error {
@@ -137,7 +145,7 @@ func list[T any](ctx context.Context, c Conn, name string, args, targets []any, 
 	return out, nil
 }
 
-// one is list for a statement that returns at most one row; nil where there is none.
+// one is list for a statement that returns at most one row. It returns nil where there is no row.
 func one[T any](ctx context.Context, c Conn, name string, args, targets []any, value func() (T, error)) (*T, error) {
 	found, err := c.One(ctx, name, args, targets...)
 	if err != nil || !found {
@@ -147,7 +155,7 @@ func one[T any](ctx context.Context, c Conn, name string, args, targets []any, v
 	return &v, err
 }
 
-// countBy returns the numbers that a statement has by name.
+// countBy returns the rows of a statement that has the columns name and number.
 func countBy(ctx context.Context, c Conn, statement string, args ...any) (map[string]int64, error) {
 	counts := map[string]int64{}
 	var name string
@@ -159,7 +167,7 @@ func countBy(ctx context.Context, c Conn, statement string, args ...any) (map[st
 	return counts, nil
 }
 
-// FencedIfNone is ErrFenced where a statement changed no row.
+// FencedIfNone returns ErrFenced where a statement changed no row.
 func FencedIfNone(n int64, err error) error {
 	if err == nil && n == 0 {
 		return ledger.ErrFenced
@@ -167,7 +175,8 @@ func FencedIfNone(n int64, err error) error {
 	return err
 }
 
-// body is the target for a notice's body, which is read before the next row is scanned and so need not be copied.
+// body is the scan target for a notice's body. It does not copy the bytes, so it is valid only until the next row is
+// scanned.
 type body []byte
 
 // Scan implements sql.Scanner.
@@ -180,27 +189,28 @@ func (b *body) Scan(value any) error {
 	return nil
 }
 
-// IDs knows the numbers of lanes and queues, and remembers them: they never change, and their rows are never deleted. It must not be asked in
-// the middle of a transaction of an engine that is alone.
+// IDs caches the ids of lanes and queues. These ids never change, and the rows are never deleted. IDs must not be
+// called inside a transaction of an engine that is alone, because IDs may start a transaction itself.
 type IDs struct {
 	db Conn
 
 	mu     sync.Mutex
 	lanes  map[ledger.Lane]int64
 	queues map[string]int64
-	life   int // counts how often all were dropped
+	life   int // number of times that the cache was dropped
 }
 
 func newIDs(db Conn) *IDs {
 	return &IDs{db: db, lanes: map[ledger.Lane]int64{}, queues: map[string]int64{}}
 }
 
-// Lane returns the id of the lane; false where there is none.
+// Lane returns the id of the lane; false where the ledger does not have it.
 func (n *IDs) Lane(ctx context.Context, lane ledger.Lane) (id int64, found bool, err error) {
 	return find(ctx, n, n.lanes, lane, "lane", lane.Sink, lane.Warehouse)
 }
 
-// MakeLane returns the id of the lane, making it if it is new. That is a transaction of its own: a lane without deliveries does no harm.
+// MakeLane returns the id of the lane and makes the lane if it is new, in a transaction of its own. A lane without
+// deliveries does no harm.
 func (n *IDs) MakeLane(ctx context.Context, lane ledger.Lane) (int64, error) {
 	id, found, err := n.Lane(ctx, lane)
 	if err != nil || found {
@@ -213,7 +223,7 @@ func (n *IDs) MakeLane(ctx context.Context, lane ledger.Lane) (int64, error) {
 	return id, err
 }
 
-// MakeLanes is MakeLane for several.
+// MakeLanes is MakeLane for several lanes.
 func (n *IDs) MakeLanes(ctx context.Context, lanes []ledger.Lane) ([]int64, error) {
 	ids := make([]int64, len(lanes))
 	for i, lane := range lanes {
@@ -226,7 +236,7 @@ func (n *IDs) MakeLanes(ctx context.Context, lanes []ledger.Lane) ([]int64, erro
 	return ids, nil
 }
 
-// MakeEventLane is MakeLane for the push channel that is told of moves; 0 = none is.
+// MakeEventLane is MakeLane for the push channel that gets the events of the moves; 0 = no channel does.
 func (n *IDs) MakeEventLane(ctx context.Context, entries []item.Moves) (int64, error) {
 	lane, ok := codec.EventLane(entries)
 	if !ok {
@@ -235,12 +245,12 @@ func (n *IDs) MakeEventLane(ctx context.Context, entries []item.Moves) (int64, e
 	return n.MakeLane(ctx, lane)
 }
 
-// Queue returns the id of the queue; false where the ledger does not know it, and so has nothing of it.
+// Queue returns the id of the queue; false where the ledger has no record of it.
 func (n *IDs) Queue(ctx context.Context, name string) (id int64, found bool, err error) {
 	return find(ctx, n, n.queues, name, "queue", name)
 }
 
-// MakeQueue returns the id of the queue, making it if it is new, in a transaction of its own.
+// MakeQueue returns the id of the queue and makes the queue if it is new, in a transaction of its own.
 func (n *IDs) MakeQueue(ctx context.Context, name string) (int64, error) {
 	id, found, err := n.Queue(ctx, name)
 	if err != nil || found {
@@ -253,7 +263,7 @@ func (n *IDs) MakeQueue(ctx context.Context, name string) (int64, error) {
 	return id, err
 }
 
-// forget drops all of them: the ledger may have given the same numbers to others.
+// forget drops the cache: a restored ledger may have given the same ids to other lanes and queues.
 func (n *IDs) forget() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -274,7 +284,7 @@ func find[K comparable](ctx context.Context, n *IDs, known map[K]int64, key K, n
 		return 0, false, err
 	}
 	n.mu.Lock()
-	if n.life == life { // else the number may be one of the ledger before
+	if n.life == life { // Otherwise the id may come from the ledger before the restore.
 		known[key] = id
 	}
 	n.mu.Unlock()

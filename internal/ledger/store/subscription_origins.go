@@ -71,7 +71,7 @@ func subscriptionOrigin(name string) ledger.OriginKey {
 	return ledger.OriginKey{Kind: ledger.OriginSubscriptions, Name: name}
 }
 
-// ofOrigin are the subscriptions as the origin's, sorted.
+// ofOrigin returns the subscriptions with the origin set, sorted.
 func ofOrigin(name string, subs []ledger.Subscription) []ledger.Subscription {
 	sorted := ledger.SortSubscriptions(subs)
 	for i := range sorted {
@@ -80,7 +80,7 @@ func ofOrigin(name string, subs []ledger.Subscription) []ledger.Subscription {
 	return sorted
 }
 
-// replaceSubscriptions makes the subscriptions of an origin the wanted ones. No list waits then.
+// replaceSubscriptions replaces the subscriptions of an origin by the wanted ones. Afterwards no list waits.
 func replaceSubscriptions(ctx context.Context, tx Conn, row *codec.Origin, present, wanted []ledger.Subscription) (c ledger.OriginChange, err error) {
 	added, removed := ledger.DifferentSubscriptions(present, wanted)
 	if len(removed) > 0 {

@@ -1,21 +1,24 @@
--- Texts that are compared or sorted are COLLATE "C": bytewise, so that order and speed do not depend on the
--- locale of the database. Times are µs since 1970, 0 = never.
+-- Texts that are compared or sorted are COLLATE "C": bytewise, so that order and speed do not depend on the locale of
+-- the database. Times are µs since 1970, 0 = never.
 
 -- +goose Up
--- All is one statement for goose, which otherwise looks in each line for the end of one; that takes longer than to make the tables.
+-- The migration is one statement for goose. Otherwise goose searches each line for the end of a statement, which
+-- takes longer than creating the tables.
 -- +goose StatementBegin
 
--- The clock that leases and expiry are judged by: the given one (tests), or else the server's.
+-- The clock by which leases and expiry are judged: the given time (tests), or else the server's.
 CREATE FUNCTION ledger_now(given bigint) RETURNS bigint LANGUAGE sql VOLATILE AS
 $$ SELECT coalesce(given, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint) $$;
 
--- The attempts of a delivery with one more: its line before those that are there, 20 in all. As stable as array_to_string, so that it is inlined.
+-- Puts the line of an attempt before the earlier attempts of a delivery, and keeps 20 lines. It is STABLE, as
+-- array_to_string is, so that the server can inline it.
 CREATE FUNCTION ledger_tried(line text, before text) RETURNS text LANGUAGE sql STABLE AS
 $$ SELECT array_to_string((string_to_array(line || before, E'\n'))[1:20], E'\n') $$;
 
--- How the clock stands; docs/adr/clock-terms.md tells why. One row. began_at, back: when the term began, by its clock, and by how much the clock
--- went back then. withheld: how far the clock is ahead of the time that nodes go by, since withheld_at; seen: the latest time of the term that nodes have
--- seen.
+-- The state of the ledger's clock, in one row; docs/adr/clock-terms.md.
+--   began_at  when the term began, by its clock; back is how far the clock went back then
+--   withheld  how far the clock is ahead of the time that nodes use, since withheld_at
+--   seen      the latest time of the term that nodes have seen
 CREATE TABLE clock (
     term        bigint NOT NULL,
     began_at    bigint NOT NULL,
@@ -26,14 +29,18 @@ CREATE TABLE clock (
 ) WITH (fillfactor = 10);
 INSERT INTO clock VALUES (0, 0, 0, 0, 0, 0);
 
--- Fences commits. One for all rules, so that no token comes twice, even when a rule is forgotten and returns.
+-- Fences commits. All rules share one sequence, so that no token comes twice, even when a rule is removed and
+-- returns.
 CREATE SEQUENCE ledger_token;
 
--- A rule in a scope: its state between runs, and its claim. running_due is set from the claim until the firing
--- is done; a lease in the past means that it was abandoned. term and running_term are the clock terms of done_due and running_due. A rule in shadow is live in the scope since promoted_at (0 = it is not).
--- thawed_due is the last firing that was left out while the rule was disabled: no time has passed for its findings since the last run before it.
--- unwell_since is the due time of the first of the last runs that were all degraded or failed; 0 = the last was ok.
--- back is where resolutions go (JSON) as the last run had it, for the case that the rule is removed; '' = nobody is told.
+-- A rule in a scope: its state between runs, and its claim.
+--   running_due   due time of the claimed firing until it is done; a lease in the past means that it was abandoned
+--   term          the clock term of done_due; running_term is that of running_due
+--   promoted_at   since when a rule in shadow is live in the scope; 0 = it is not
+--   thawed_due    the last firing that fell into the time when the rule was disabled; this time does not count for the
+--                 rule's findings
+--   unwell_since  due time of the first run since which every run was degraded or failed; 0 = the last run was ok
+--   back          where resolutions go if the rule is removed (JSON), from the last run; '' = nobody is told
 CREATE TABLE rule_scopes (
     id            integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     rule          text COLLATE "C" NOT NULL,
@@ -60,14 +67,15 @@ CREATE TABLE rule_scopes (
     UNIQUE (rule, scope)
 ) WITH (fillfactor = 50);
 
--- Rules that read again below their watermarks: after what the next scan begins, and when the last one began that read all there was.
+-- Rules that read again below their watermarks. read_from is the position behind which the next scan begins. read_at
+-- is when the last scan that read all rows began.
 CREATE TABLE look_backs (
     scope_id  integer PRIMARY KEY,
     read_from text   NOT NULL,
     read_at   bigint NOT NULL
 ) WITH (fillfactor = 50);
 
--- Rows that such a rule has seen and reads again, in portions: 16 bytes for each row.
+-- Rows that such a rule has seen and may read again, in portions: 16 bytes for each row.
 CREATE TABLE seen_rows (
     scope_id integer NOT NULL,
     n        bigint  NOT NULL,
@@ -80,9 +88,11 @@ CREATE TABLE seen_rows (
 );
 ALTER TABLE seen_rows ALTER COLUMN hashes SET STORAGE EXTERNAL;
 
--- The last record of runs of each rule and scope; those before it are in past_firings. A record is that of a firing, or of several that found the same one after the other and told nothing: due is that of the first then, and all else is of
--- the last, due at last_due. runs is their number, and earlier has those before the last, as the statement commit-quiet writes them. token and answer
--- let a repeated commit be known. It outlives its rule_scope.
+-- The last record of runs of each rule and scope; earlier records are in past_firings. A record has one run, or
+-- several consecutive runs with the same result and no notices. due is the due time of the first run. All other
+-- columns describe the last run, which was due at last_due. runs is their number. earlier has the runs before the
+-- last, in the form of the statement commit-quiet. token and answer let the ledger recognize a repeated commit. A
+-- record outlives its rule_scope.
 CREATE TABLE firings (
     rule         text COLLATE "C" NOT NULL,
     scope        text COLLATE "C" NOT NULL,
@@ -109,19 +119,21 @@ CREATE TABLE firings (
     earlier      text   NOT NULL DEFAULT '',
     PRIMARY KEY (rule, scope, term, due)
 ) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.05);
--- The records before the last, in partitions of days; docs/adr/ledger-partitions.md. all_firings has both, for whoever reads history.
+-- Earlier records, in partitions of days; docs/adr/ledger-partitions.md. all_firings has both, for reading the
+-- history.
 CREATE TABLE past_firings (LIKE firings INCLUDING DEFAULTS, PRIMARY KEY (rule, scope, term, last_due)) PARTITION BY RANGE (last_due);
 CREATE TABLE past_firings_rest PARTITION OF past_firings DEFAULT;
--- What failed of late. The last records have no such index: it would have each run write index entries anew.
+-- Finds runs that failed. The table firings has no such index, because each run would have to write its entries
+-- again.
 CREATE INDEX past_firings_failed ON past_firings (last_due) WHERE outcome = 'failed';
 CREATE VIEW all_firings AS SELECT * FROM firings UNION ALL SELECT * FROM past_firings;
 
--- Open findings. The primary key holds a hash, since a key may be longer than an index entry.
---   last_row   the row, as JSON, of the run due at row_due, which changed the finding last; null = none is recorded
---   silenced   the silences that have held back what the last run had to tell of the finding, separated by spaces
---   watched    stands for the columns of notify_again_on and their values, as the finding was told last
---   baseline   the row was there at the first run, which took all rows as known, and no notice has told the finding since
---   warehouse  of the finding's notice; '' = it has none
+-- Open findings. The primary key has a hash, because a key may be longer than an index entry.
+--   last_row   the row, as JSON, that changed the finding last, in the run due at row_due; null = none recorded
+--   silenced   the silences that held back the notice of the last run, separated by spaces
+--   watched    stands for the columns of notify_again_on and their values in the last notice
+--   baseline   the first run took all rows as known, including this one, and no notice has reported the finding since
+--   warehouse  of the finding's notice; '' = no notice
 --   term       the clock term of the episode
 CREATE TABLE findings (
     scope_id      integer  NOT NULL,
@@ -148,8 +160,8 @@ CREATE TABLE findings (
 ) WITH (fillfactor = 90);
 CREATE INDEX findings_silenced ON findings (silenced) WHERE silenced <> '';
 
--- The plan by which a source would run the probe of a rule in a scope, and the one before it that had another shape
--- (before_until 0 = there was none).
+-- The plan by which a source would run the probe of a rule in a scope, and the previous plan with another shape
+-- (before_until 0 = none).
 CREATE TABLE probe_plans (
     rule         text COLLATE "C" NOT NULL,
     scope        text COLLATE "C" NOT NULL,
@@ -163,11 +175,13 @@ CREATE TABLE probe_plans (
     PRIMARY KEY (rule, scope)
 );
 
--- Notices. The deliveries of one lie between first_seq and last_seq (0 = it has none), which saves an index on deliveries. finding is a hash
--- of rule, scope and key. Its upper part is that of rule and scope, so that a commit's entries lie together. Warehouse '' and priority 0 are
--- unknown.
--- docs/adr/ledger-partitions.md tells the partitions: a partition for each day that ids name, made ahead and dropped as a whole; notices_keyed
--- for ids that name no day; notices_rest for what outlives its day. Rows of the latter two are pruned one by one.
+-- Notices. The deliveries of a notice lie between first_seq and last_seq (0 = none), which saves an index on
+-- deliveries. finding is a hash of rule, scope and key. Its upper part depends on rule and scope only, so that the
+-- entries of a commit lie together. Warehouse '' and priority 0 mean unknown.
+--
+-- Partitions (docs/adr/ledger-partitions.md): one for each day that ids name, made ahead and dropped as a whole;
+-- notices_keyed for ids that name no day; notices_rest for notices that outlive their day. Rows of the last two are
+-- pruned one by one.
 CREATE TABLE notices (
     id         text COLLATE "C" PRIMARY KEY,
     type       text     NOT NULL,
@@ -182,32 +196,35 @@ CREATE TABLE notices (
     warehouse  text COLLATE "C" NOT NULL DEFAULT '',
     priority   smallint NOT NULL DEFAULT 0
 ) PARTITION BY RANGE (id);
--- A body is a few hundred bytes that do not compress: trying costs time.
+-- A body is a few hundred bytes that do not compress well; trying costs time.
 ALTER TABLE notices ALTER COLUMN body SET STORAGE EXTERNAL;
 CREATE INDEX notices_finding ON notices (finding) WHERE finding IS NOT NULL;
--- Those of one commit have the same created_at, and ascending numbers. What notices are
--- counted by and searched for is looked for in the index alone: an index for each of rules, types and warehouses finds those that have been
--- quiet for long sooner, and costs every commit a third of its pace.
+-- Notices of one commit have the same created_at, and ascending numbers. Counts and searches read only this index.
+-- Separate indexes for rules, types and warehouses would find rare ones sooner, but slow down every commit by a
+-- third.
 CREATE INDEX notices_created ON notices (created_at, first_seq) INCLUDE (id, rule, type, warehouse, priority);
--- The few that live longer than a week: they may outlive their partition.
+-- The few notices that live longer than a week and so may outlive their partition.
 CREATE INDEX notices_lasting ON notices (expires_at) WHERE expires_at - created_at > 604800000000;
 CREATE TABLE notices_keyed PARTITION OF notices FOR VALUES FROM ('n_z') TO (MAXVALUE);
 CREATE TABLE notices_rest PARTITION OF notices DEFAULT;
 
--- Notices by id. A join of the table itself would be planned for all partitions; the ids in hand lead to a few.
+-- Notices by id. The server would plan a join with the table itself for all partitions, but the given ids lead to a
+-- few only.
 CREATE FUNCTION ledger_notices(ids text[]) RETURNS SETOF notices LANGUAGE plpgsql STABLE ROWS 100 AS
 $$ BEGIN RETURN QUERY SELECT * FROM notices n WHERE n.id = ANY (ids); END $$;
 -- The bodies of notices in the order of the ids, for statements that run after by-key.
 CREATE FUNCTION ledger_bodies(ids text[]) RETURNS bytea[] LANGUAGE sql STABLE SET enable_hashjoin = on AS
 $$ SELECT array_agg(n.body ORDER BY w.place) FROM unnest(ids) WITH ORDINALITY AS w (id, place) LEFT JOIN ledger_notices(ids) n ON n.id = w.id $$;
--- Those of findings whose ids name a day from the one to before the other, or none that begins with a digit as days up to 2036 do.
+-- Notices of findings whose ids name a day in the range from since to before until, or whose ids do not begin with a
+-- digit. The ids of days up to 2036 begin with a digit.
 CREATE FUNCTION ledger_notices_of_findings(findings bigint[], since text, until text) RETURNS SETOF notices LANGUAGE plpgsql STABLE ROWS 100 AS
 $$ BEGIN
     RETURN QUERY SELECT * FROM notices n
     WHERE n.finding = ANY (findings) AND (n.id < 'n_2' OR n.id >= since AND n.id < until OR n.id >= 'n_8');
 END $$;
 
--- Sink and warehouse, and which node drains it. Rows are never deleted: processes remember the ids.
+-- Lanes: sink, warehouse, and the session that drains the lane. Rows are never deleted, because processes cache the
+-- ids.
 CREATE TABLE lanes (
     id          integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     sink        text COLLATE "C" NOT NULL,
@@ -217,13 +234,18 @@ CREATE TABLE lanes (
     UNIQUE (sink, warehouse)
 ) WITH (fillfactor = 50);
 
--- One notice on its way to one sink. expires_at is the notice's, so that finding the living ones needs no join; the highest number where the
--- delivery is tried until it was sent, whatever becomes of the notice. state: 0 pending, 1 sent,
--- 2 failed, 3 timed out, 4 canceled. ended_at is when it was sent, or failed. tried: the last attempts, a line each, the latest first: when it began, how long it took in µs, the status that the other
--- side gave (0 = none), the error. '' is one of the inbox or a queue at most, that succeeded. From kind on: what operators are shown of a delivery to a push channel that was sent, as in pushes, where
--- others have it; null = it was not sent, or is none to a push channel.
--- docs/adr/ledger-partitions.md tells the partitions: deliveries_open has what is pending, of all days. What ends moves to the partition that is like
--- that of its notice, and goes with that one.
+-- Deliveries: one notice on its way to one sink.
+--   state       0 pending, 1 sent, 2 failed, 3 timed out, 4 canceled
+--   expires_at  when the notice expires, copied so that a search for unexpired ones needs no join; the highest
+--               number = the delivery is tried until it succeeds
+--   ended_at    when it was sent, or failed
+--   tried       the last attempts, one line each, the latest first: start, duration in µs, status of the receiver
+--               (0 = none), error. '' = no attempt, or the inbox or a queue took it at the first attempt
+--   kind …      strategy of a sent delivery to a push channel, for operators; other deliveries have theirs in pushes;
+--               null = not sent, or not to a push channel
+--
+-- Partitions (docs/adr/ledger-partitions.md): deliveries_open has the pending deliveries of all days. A delivery that
+-- ends moves to the partition that corresponds to its notice's, and is dropped with it.
 CREATE SEQUENCE deliveries_seq;
 CREATE TABLE deliveries (
     seq        bigint   NOT NULL,
@@ -249,7 +271,7 @@ CREATE TABLE deliveries (
 CREATE TABLE deliveries_open PARTITION OF deliveries (PRIMARY KEY (seq)) FOR VALUES IN (0)
     WITH (autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_insert_scale_factor = 0.05);
 CREATE INDEX deliveries_pending ON deliveries_open (lane_id, seq);
--- Those that outlive their notices.
+-- Deliveries that outlive their notices.
 CREATE INDEX deliveries_lasting ON deliveries_open (notice_id) WHERE expires_at = 9223372036854775807;
 CREATE TABLE deliveries_ended PARTITION OF deliveries FOR VALUES IN (1, 2, 3, 4) PARTITION BY RANGE (notice_id);
 CREATE INDEX deliveries_number ON deliveries_ended (seq);
@@ -258,31 +280,33 @@ CREATE INDEX deliveries_failed ON deliveries_ended (lane_id, state) INCLUDE (end
 CREATE TABLE deliveries_keyed PARTITION OF deliveries_ended FOR VALUES FROM ('n_z') TO (MAXVALUE);
 CREATE TABLE deliveries_rest PARTITION OF deliveries_ended DEFAULT;
 
--- Deliveries of notices, and deliveries by number; see ledger_notices. What has ended is looked for by number in all partitions.
+-- Deliveries of notices, and deliveries by number; see ledger_notices. An ended delivery is searched by number in all
+-- partitions.
 CREATE FUNCTION ledger_deliveries_of(ids text[]) RETURNS SETOF deliveries LANGUAGE plpgsql STABLE ROWS 100 AS
 $$ DECLARE seqs bigint[] := ARRAY(SELECT generate_series(n.first_seq, n.last_seq) FROM notices n WHERE n.id = ANY (ids) AND n.first_seq > 0);
 BEGIN RETURN QUERY SELECT * FROM deliveries d WHERE d.seq = ANY (seqs) AND d.notice_id = ANY (ids); END $$;
 CREATE FUNCTION ledger_deliveries(seqs bigint[]) RETURNS SETOF deliveries LANGUAGE plpgsql STABLE ROWS 100 AS
 $$ BEGIN RETURN QUERY SELECT * FROM deliveries d WHERE d.seq = ANY (seqs); END $$;
 
--- Makes those pending that ended while an attempt was under way. There are none, as a rule, and then no plan for all partitions is made.
+-- Makes deliveries pending again that ended while an attempt was running. Usually there are none; then the server
+-- makes no plan for all partitions.
 CREATE FUNCTION ledger_reopen(seqs bigint[]) RETURNS void LANGUAGE plpgsql AS
 $$ BEGIN
     IF cardinality(seqs) > 0 THEN UPDATE deliveries SET state = 0 WHERE seq = ANY (seqs) AND state > 1; END IF;
 END $$;
 
--- What a delivery to a push channel has besides its row in deliveries: its strategy, and when it is due. docs/adr/push-ledger.md tells why.
--- The row goes when the delivery was sent.
---   due       when it may be claimed next: the highest number while it waits for an earlier one of the same lane, finding and
---             addressee, null once it has ended
---   until     the end of the lease of the node that has it claimed, 0 = no claim is in force. No index has it, so a claim changes none
---   first_due when it may be claimed first
---   deadline  of a timed one, 0 = none; ends is what comes first of it and the expiry of the delivery
---   token     of the last claim, counts up; node is '' once that claim was settled
---   finding   as in notices; null = not a finding's, and in no order
---   addressee a hash of the subscriber it is for, 0 = it is for all of them
---   forgiven  attempts that the strategy counts no more, since an operator had it tried again
---   held      the silence that holds the delivery back, and held_until until when: it does for as long as that is when the delivery is due
+-- What a delivery to a push channel has besides its row in deliveries: its strategy, and when it is due;
+-- docs/adr/push-ledger.md. The row is deleted when the delivery was sent.
+--   due        when a node may claim it next; the highest number = it waits for an earlier one of the same lane, finding and
+--              addressee; null = it has ended
+--   until      end of the lease of the claim, 0 = no claim in force; no index has this column, so a claim changes no index
+--   first_due  when a node may claim it first
+--   deadline   of a timed delivery, 0 = none; ends is the earlier of deadline and the expiry of the delivery
+--   token      of the last claim, counts up; node is '' once that claim was settled
+--   finding    as in notices; null = not of a finding, so in no order
+--   addressee  hash of the subscriber, 0 = one delivery for all recipients
+--   forgiven   attempts that the strategy does not count, because an operator retried the delivery after them
+--   held       the silence that holds the delivery back; it does so only while due = held_until
 CREATE TABLE pushes (
     seq        bigint  NOT NULL PRIMARY KEY,
     due        bigint,
@@ -310,10 +334,10 @@ CREATE INDEX pushes_ends ON pushes (lane_id, ends) WHERE due IS NOT NULL;
 CREATE INDEX pushes_finding ON pushes (finding, lane_id, addressee, seq) WHERE due IS NOT NULL AND finding IS NOT NULL;
 CREATE INDEX pushes_first ON pushes (lane_id, first_due) WHERE due < 9223372036854775807 AND held = '';
 CREATE INDEX pushes_held ON pushes (held) WHERE held <> '' AND due IS NOT NULL;
--- Escalations, which a read-all looks through.
+-- A read-all searches these deliveries.
 CREATE INDEX pushes_unless_read ON pushes (seq) WHERE due IS NOT NULL AND unless = 'read';
 
--- The generation of each index in Redis: its epoch, and which node builds it.
+-- The index of each sink in Redis: its epoch, and the session that builds it.
 CREATE TABLE inbox_states (
     sink        text COLLATE "C" PRIMARY KEY,
     epoch       text    NOT NULL,
@@ -323,7 +347,8 @@ CREATE TABLE inbox_states (
     lease_until bigint  NOT NULL
 );
 
--- What each node has written to tell this ledger from an older copy; docs/adr/lineage.md. The number of a branch only grows; at is when it last did.
+-- The branches of nodes, by which they tell this ledger from an older copy; docs/adr/lineage.md. The number of a
+-- branch only grows. at is when it grew last.
 CREATE TABLE branches (
     branch text COLLATE "C" PRIMARY KEY,
     number bigint NOT NULL,
@@ -341,7 +366,7 @@ CREATE TABLE types (
     defaults   text   NOT NULL
 );
 
--- origin is the source whose query returns the subscription, '' = it was made by hand.
+-- origin is the source whose query returns the subscription; '' = made by hand.
 CREATE TABLE subscriptions (
     type       text COLLATE "C" NOT NULL REFERENCES types ON DELETE CASCADE,
     warehouse  text COLLATE "C" NOT NULL,
@@ -351,9 +376,17 @@ CREATE TABLE subscriptions (
 );
 CREATE INDEX subscriptions_origin ON subscriptions (origin) WHERE origin <> '';
 
--- What queries of sources list: subscriptions (name = the source), and scopes of rules (kind scopes, name = the rule). token counts the claims; settled is 0 while the last one has no answer;
--- question stands for the query of the last claim; asked, answered, failed (since when no list came, 0 = the last answer was one) and waits_since are times. waits is the list that waits for an
--- operator, '' = none: [[type, warehouse, subscriber], …] or scopes as in list. list are the scopes in force, [{"name": …, "timezone": …, "params": {…}}, …], '' = none came yet; listed is how many.
+-- What the queries of sources list: subscriptions (name = the source), and scopes of rules (name = the rule).
+--   token        counts the claims
+--   question     identifies the query of the last claim
+--   asked        time of the last claim
+--   settled      0 while the last claim has no answer
+--   answered     when the source last returned a list
+--   failed       since when the source has returned no list; 0 = the last query returned one
+--   waits        the list that waits for an operator, in the form [[type, warehouse, subscriber], …], or of list; '' = none
+--   waits_since  since when that list waits
+--   list         scopes only: the list in force, [{"name": …, "timezone": …, "params": {…}}, …]; '' = none yet
+--   listed       number of scopes in list
 CREATE TABLE origins (
     kind        text COLLATE "C" NOT NULL,
     name        text COLLATE "C" NOT NULL,
@@ -371,8 +404,9 @@ CREATE TABLE origins (
     PRIMARY KEY (kind, name)
 );
 
--- The address book. mail and tags are JSON arrays, channels is a JSON object of addresses by the channel's name; '' = none. reach names the
--- addresses that the subscriber has, separated by spaces, such as "jpush mail phone": a commit asks it for whom a sink can reach.
+-- The address book. mail and tags are JSON arrays; channels is a JSON object of addresses by the name of the channel;
+-- '' = none. reach has the names of the subscriber's addresses, separated by spaces, such as "jpush mail phone".
+-- Commits read it to find whom a sink can reach.
 CREATE TABLE subscribers (
     subscriber text COLLATE "C" PRIMARY KEY,
     name       text NOT NULL,
@@ -385,8 +419,8 @@ CREATE TABLE subscribers (
     reach      text NOT NULL
 );
 
--- Who has read or acked a notice. kind is read or acked; subscriber is a user; expires_at is when the notice expires: the index in Redis wants
--- marks of those that have not.
+-- Who has read or acked a notice. kind is read or acked; subscriber is a user. expires_at is when the notice expires:
+-- the index in Redis needs only the marks of unexpired notices.
 CREATE TABLE marks (
     notice_id  text COLLATE "C" NOT NULL,
     subscriber text COLLATE "C" NOT NULL,
@@ -399,7 +433,8 @@ CREATE TABLE marks (
 CREATE INDEX marks_live ON marks (expires_at, notice_id, subscriber, kind);
 CREATE INDEX marks_at ON marks (at, notice_id, subscriber, kind);
 
--- User has read everything in an inbox of a warehouse up to a score of the inbox's clock; at is when the score rose last.
+-- Watermarks: a user has read everything in an inbox of a warehouse up to a score of the inbox's clock. at is when
+-- the score rose last.
 CREATE TABLE reads (
     warehouse  text COLLATE "C" NOT NULL,
     subscriber text COLLATE "C" NOT NULL,
@@ -410,9 +445,9 @@ CREATE TABLE reads (
 );
 CREATE INDEX reads_at ON reads (at, warehouse, subscriber, inbox);
 
--- Work queues; docs/adr/queue-ledger.md tells why the tables are these. A queue, or its test twin. Rows are never deleted: processes
--- remember the ids. sink is whose epoch counts; position is that of
--- the last entry of moves that was applied in the epoch.
+-- Work queues and their test twins; docs/adr/queue-ledger.md explains the tables. Rows are never deleted, because
+-- processes cache the ids. sink is the sink whose epoch counts. position is that of the last entry of moves that was
+-- applied in the epoch.
 CREATE TABLE queues (
     id        integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     name      text COLLATE "C" NOT NULL UNIQUE,
@@ -424,9 +459,10 @@ CREATE TABLE queues (
     paused_at bigint  NOT NULL DEFAULT 0
 ) WITH (fillfactor = 50);
 
--- Items as they were pushed; priority, service_order and payload as they were revised since. until_at is the end of the dedupe window, 0 = that of the item. warehouse
--- is the one that an item belongs to; '' = none: only callers for all warehouses see it.
--- service_order is in thousandths; the default is none.
+-- Items as pushed; priority, service_order and payload as revised since.
+--   until_at       end of the dedupe window, 0 = when the item ends
+--   warehouse      '' = none: only callers for all warehouses see the item
+--   service_order  in thousandths; the default means no order
 CREATE SEQUENCE items_seq;
 CREATE TABLE items (
     seq        bigint   NOT NULL,
@@ -447,13 +483,13 @@ CREATE TABLE items (
     PRIMARY KEY (queue_id, seq),
     UNIQUE (queue_id, id)
 ) WITH (autovacuum_vacuum_insert_scale_factor = 0.05);
--- A payload is a few hundred bytes that hardly compress: trying costs time.
+-- A payload is a few hundred bytes that hardly compress; trying costs time.
 ALTER TABLE items ALTER COLUMN payload SET STORAGE EXTERNAL;
 CREATE INDEX items_key ON items (queue_id, dedupe_key, seq) WHERE dedupe_key <> '';
 CREATE INDEX items_window ON items (queue_id, until_at, seq) WHERE until_at > 0;
 
--- Items that have not ended, as they stand after their last recorded moves. state: the letters of item.State.Letter. news: the text of the
--- item.Revision that waits for the end of the lease.
+-- Items that have not ended, in their state after the last recorded move. state is a letter of item.State.Letter.
+-- news is the text of the item.Revision that waits for the end of the lease.
 CREATE TABLE open_items (
     seq          bigint   NOT NULL,
     moves        bigint   NOT NULL,
@@ -470,7 +506,7 @@ CREATE TABLE open_items (
 ) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_cost_delay = 0);
 CREATE INDEX open_items_subject ON open_items (queue_id, subject_hash) WHERE subject_hash <> 0;
 
--- Items that ended otherwise than done. state: m removed, f refused.
+-- Items that ended in another state than done. state: m removed, f refused.
 CREATE TABLE ended_early (
     seq      bigint  NOT NULL,
     queue_id integer NOT NULL,
@@ -478,7 +514,8 @@ CREATE TABLE ended_early (
     PRIMARY KEY (queue_id, state, seq)
 );
 
--- Items that a node has withheld after the ledger was restored. An item whose number of moves is another one by now was decided.
+-- Items that a node withheld after the ledger was restored. An operator has decided about an item if its number of
+-- moves is another one by now.
 CREATE TABLE withheld_items (
     queue_id integer NOT NULL,
     seq      bigint NOT NULL,
@@ -486,8 +523,8 @@ CREATE TABLE withheld_items (
     PRIMARY KEY (queue_id, seq)
 );
 
--- Traces: a row is the moves of one item that were recorded together, as text; at is that of the last. All moves of an item are in one partition: that
--- of the day whose numbers its seq is one of; docs/adr/ledger-partitions.md.
+-- Traces: a row has the moves of one item that were recorded together, as text; at is the time of the last move. All
+-- moves of an item are in one partition, which is that of its seq; docs/adr/ledger-partitions.md.
 CREATE TABLE item_moves (
     seq   bigint NOT NULL,
     at    bigint NOT NULL,
@@ -496,8 +533,9 @@ CREATE TABLE item_moves (
 CREATE INDEX item_moves_seq ON item_moves (seq);
 CREATE TABLE item_moves_rest PARTITION OF item_moves DEFAULT WITH (autovacuum_vacuum_insert_scale_factor = 0.05);
 
--- What operators have set of queues, beside the configuration. lease and the numbers of suspend_steps, a JSON array, are in µs. What the
--- configuration says is lease 0, max_attempts -1 (0 = no limit), suspend_steps ''. A row stays when all is as the configuration says.
+-- Live settings of queues, which operators changed. lease, and the numbers in suspend_steps (a JSON array), are in
+-- µs. Values that mean "as configured": lease 0, max_attempts -1 (0 = no limit), suspend_steps ''. A row stays when
+-- all of its values are as configured.
 CREATE TABLE queue_settings (
     queue         text COLLATE "C" NOT NULL PRIMARY KEY,
     lease         bigint  NOT NULL,
@@ -507,9 +545,8 @@ CREATE TABLE queue_settings (
     at            bigint  NOT NULL
 );
 
--- API tokens.
--- hash is the SHA-256 of the secret, which nobody keeps; id is made of it. access, subscribers and warehouses are JSON arrays of texts,
--- '' = none. Times are in µs, 0 = never.
+-- API tokens. hash is the SHA-256 of the secret, which nobody keeps; id is derived from hash. access, subscribers and
+-- warehouses are JSON arrays of texts; '' = none. Times are in µs, 0 = never.
 CREATE TABLE tokens (
     id          text COLLATE "C" PRIMARY KEY,
     hash        bytea  NOT NULL UNIQUE,
@@ -526,8 +563,9 @@ CREATE TABLE tokens (
     revoked_by  text   NOT NULL DEFAULT ''
 );
 
--- What operators have switched, beside the files. rule '*' = every rule; scope '*' = the whole rule. state: 0 cleared (the file says), 1 on, 2 off.
--- until 0 = for good. A row stays when it is cleared or has ended: it tells when the rule was free again.
+-- Switches of rules, which operators set. rule '*' = every rule; scope '*' = all scopes of the rule. state: 0 cleared
+-- (the rule's file decides), 1 on, 2 off. until 0 = for good. A cleared or ended switch keeps its row, which tells
+-- since when the rule is free again.
 CREATE TABLE switches (
     rule   text COLLATE "C" NOT NULL,
     scope  text COLLATE "C" NOT NULL,
@@ -539,8 +577,9 @@ CREATE TABLE switches (
     PRIMARY KEY (rule, scope)
 );
 
--- The sessions of nodes: who runs, and with which program and rules; docs/adr/node-sessions.md tells why. Firings, lanes, deliveries to push channels and the
--- writing back of an index are held in the name of a session. changed is since when it runs these rules; seen is when the lease (µs) began last.
+-- Sessions of nodes: who runs, and with which program and rules; docs/adr/node-sessions.md. Sessions own firings,
+-- lanes, deliveries to push channels and the right to rebuild an index. changed is since when the node runs these
+-- rules. seen is when the lease (in µs) was renewed last.
 CREATE TABLE nodes (
     session text COLLATE "C" PRIMARY KEY,
     node    text   NOT NULL,
@@ -552,10 +591,10 @@ CREATE TABLE nodes (
     lease   bigint NOT NULL
 ) WITH (fillfactor = 10);
 
--- Silences and maintenance windows; docs/adr/silences.md tells why. matchers is a JSON array of texts. until_at 0 = for ever, which only
--- those with a cron may be: they are active for duration whenever it
--- fires, between from_at and until_at. ended_at is when an operator ended it, 0 = nobody did. events counts the rows of mode event that it has
--- dropped.
+-- Silences and maintenance windows; docs/adr/silences.md. matchers is a JSON array of texts. until_at 0 = for ever,
+-- which only a silence with a cron may have. Such a silence is active for duration each time its cron fires, between
+-- from_at and until_at. ended_at is when an operator ended the silence; 0 = nobody did. events counts the rows of
+-- mode event that the silence dropped.
 CREATE TABLE silences (
     id         text COLLATE "C" PRIMARY KEY,
     matchers   text   NOT NULL,
@@ -572,7 +611,7 @@ CREATE TABLE silences (
     events     bigint NOT NULL DEFAULT 0
 );
 
--- Who changed what, when, from what to what. at is in µs. before and after are JSON, null = nothing.
+-- Audit records: who changed what, and when. at is in µs. before and after are JSON; null = nothing.
 CREATE TABLE audit (
     seq    bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     at     bigint NOT NULL,
@@ -586,21 +625,21 @@ CREATE TABLE audit (
 );
 CREATE INDEX audit_object ON audit (object, seq);
 
--- What is recorded stays as it is. Whoever must remove a record has to drop the trigger first, which takes the owner of the table.
+-- Nobody changes or removes an audit record. To remove one, the owner of the table must first drop the trigger.
 CREATE FUNCTION audit_refuse() RETURNS trigger LANGUAGE plpgsql AS
 $$ BEGIN RAISE EXCEPTION 'audit records are never changed or removed'; END $$;
 CREATE TRIGGER audit_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON audit FOR EACH STATEMENT EXECUTE FUNCTION audit_refuse();
 
--- Which versions of the rule files came into force one after the other. place counts from 1; version is a hash of the rules in force. A
--- node that takes a version in force looks here whether another has recorded
--- it already.
+-- The sequence of versions of the rule files that came into force. place counts from 1; version is a hash of the
+-- rules in force. A node that takes a version in force checks here whether another node has recorded it already.
 CREATE TABLE rule_versions (
     place   bigint PRIMARY KEY,
     version text COLLATE "C" NOT NULL
 );
 
--- How things were, for charts; docs/adr/samples.md. A row is a minute, ten minutes or an hour: step and start are in µs. taken is from how many moments
--- it was made. figures is JSON by warehouse and type, '' = a node has claimed the minute and has not recorded it.
+-- Samples for charts; docs/adr/samples.md. A row covers a minute, ten minutes or an hour: step and start are in µs.
+-- taken is the number of measured moments. figures is JSON by warehouse and type; '' = a node has claimed the sample
+-- and not recorded it yet.
 CREATE TABLE samples (
     step    bigint  NOT NULL,
     start   bigint  NOT NULL,
@@ -609,8 +648,8 @@ CREATE TABLE samples (
     PRIMARY KEY (step, start)
 );
 
--- Numbers of the whole ledger. types_version grows with every change of a type; subscribed is 1 once there was
--- a subscription; restored is when a node found that the ledger had been restored, in µs.
+-- Numbers of the whole ledger. types_version grows with every change of a type. subscribed is 1 once there was a
+-- subscription. restored is when a node found that the ledger had been restored, in µs.
 CREATE TABLE ledger_numbers (
     name  text COLLATE "C" PRIMARY KEY,
     value bigint NOT NULL

@@ -1,7 +1,7 @@
 -- Who changed what.
 
 -- name: lock-audit
--- One change that has a record is made at a time, on all nodes: so records have the order of their changes.
+-- Lets only one change with an audit record run at a time, on all nodes. So records have the order of their changes.
 SELECT pg_advisory_xact_lock('audit'::regclass::oid::integer, 0);
 
 -- name: add-change
@@ -11,9 +11,10 @@ VALUES ((SELECT ledger_now($1)), $2, $3, $4, $5, $6, $7, $8);
 
 -- name: changes
 -- reversed: changes-oldest
--- Arguments: $1 object or what it begins with, $2 who, $3 action or what it begins with, $4 at or after, $5 numbers below ('' or 0 = any
--- of each), $6 limit, $7 bytes, $8 numbers above. Result: the columns of rows.Change, the latest first, one more than the limit; it is over, and has no states,
--- where those of the records before it come to more than the bytes.
+-- Arguments: $1 an object or its beginning, $2 who, $3 an action or its beginning, $4 earliest time, $5 numbers below
+-- this one ('' or 0 = any of each), $6 limit, $7 bytes, $8 numbers above this one.
+-- Result: the columns of codec.Change, the latest first, one record more than the limit. The last column is true, and
+-- the states are empty, where the states of the records before exceed $7.
 SELECT seq, at, actor, via, action, object, CASE WHEN ahead > $7 THEN '' ELSE coalesce(before, '') END,
        CASE WHEN ahead > $7 THEN '' ELSE coalesce(after, '') END, reason, ahead > $7
 FROM (SELECT page.*, sum(size) OVER (ORDER BY seq DESC) - size AS ahead
@@ -27,11 +28,12 @@ FROM (SELECT page.*, sum(size) OVER (ORDER BY seq DESC) - size AS ahead
 ORDER BY seq DESC;
 
 -- name: last-rules
--- Result: place and version of the latest one, if there is any.
+-- Result: place and version of the latest version, if there is one.
 SELECT place, version FROM rule_versions ORDER BY place DESC LIMIT 1;
 
 -- name: has-rules
--- Arguments: $1 version, $2 place. Result: whether the version is among those after that place.
+-- Arguments: $1 version, $2 place.
+-- Result: whether the version has a place behind that one.
 SELECT EXISTS (SELECT FROM rule_versions WHERE place > $2 AND version = $1);
 
 -- name: take-rules
@@ -39,5 +41,5 @@ SELECT EXISTS (SELECT FROM rule_versions WHERE place > $2 AND version = $1);
 INSERT INTO rule_versions (place, version) VALUES ($1, $2);
 
 -- name: count-rules
--- Arguments: $1 how many there are.
+-- Arguments: $1 the number of versions.
 UPDATE ledger_numbers SET value = $1 WHERE name = 'rules';

@@ -9,13 +9,16 @@ SET name = excluded.name, language = excluded.language, mail = excluded.mail, ph
     tags = excluded.tags, channels = excluded.channels, reach = excluded.reach;
 
 -- name: delete-subscriber
--- Arguments: $1 subscriber. Result: the number of rows.
+-- Arguments: $1 subscriber.
+-- Result: the number of rows.
 DELETE FROM subscribers WHERE subscriber = $1;
 
 -- name: subscribers
--- Arguments: $1 those that are wanted. Result: the entries of those that have one.
+-- Arguments: $1 subscribers.
+-- Result: the entries of those who have one.
 SELECT subscriber, name, language, mail, phone, alias, tags, channels FROM subscribers WHERE subscriber = ANY($1::text[]);
 
 -- name: list-subscribers
--- Arguments: $1 where to start after, $2 limit. Result: entries in the order of subscribers.
+-- Arguments: $1 where to start after, $2 limit.
+-- Result: entries in the order of subscribers.
 SELECT subscriber, name, language, mail, phone, alias, tags, channels FROM subscribers WHERE subscriber > $1 ORDER BY subscriber LIMIT $2;

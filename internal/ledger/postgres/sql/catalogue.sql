@@ -5,7 +5,8 @@
 SELECT code, numeric_id, name, names, category, retention, fields, defaults FROM types ORDER BY code;
 
 -- name: type
--- Arguments: $1 code. Result: the type, if there is one.
+-- Arguments: $1 code.
+-- Result: the type, if there is one.
 SELECT code, numeric_id, name, names, category, retention, fields, defaults FROM types WHERE code = $1;
 
 -- name: numbers
@@ -13,42 +14,49 @@ SELECT code, numeric_id, name, names, category, retention, fields, defaults FROM
 SELECT name, value FROM ledger_numbers;
 
 -- name: number
--- Arguments: $1 name. Result: the value.
+-- Arguments: $1 name.
+-- Result: the value.
 SELECT value FROM ledger_numbers WHERE name = $1;
 
 -- name: count-change
--- Lets a number grow with a change, which the row's lock puts in order. Arguments: $1 name.
+-- Raises a number for a change. The lock of the row puts changes in order.
+-- Arguments: $1 name.
 UPDATE ledger_numbers SET value = value + 1 WHERE name = $1;
 
 -- name: put-type
--- Arguments: $1 … $8 in the order of the columns. A unique violation: another type has the numeric id.
+-- Arguments: $1 … $8 in the order of the columns. A unique violation means that another type has the numeric id.
 INSERT INTO types (code, numeric_id, name, names, category, retention, fields, defaults) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
 ON CONFLICT (code) DO UPDATE
 SET numeric_id = excluded.numeric_id, name = excluded.name, names = excluded.names, category = excluded.category,
     retention = excluded.retention, fields = excluded.fields, defaults = excluded.defaults;
 
 -- name: seed-type
--- Arguments as for put-type. Result: the number of rows, 0 = the code is there. A unique violation as for put-type.
+-- Arguments as for put-type.
+-- Result: the number of rows, 0 = the code exists. A unique violation as for put-type.
 INSERT INTO types (code, numeric_id, name, names, category, retention, fields, defaults) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
 ON CONFLICT (code) DO NOTHING;
 
 -- name: delete-type
--- Arguments: $1 code. Result: the number of rows.
+-- Arguments: $1 code.
+-- Result: the number of rows.
 DELETE FROM types WHERE code = $1;
 
 -- name: subscriptions
--- Arguments: $1 type, $2 warehouse, $3 subscriber ('' = any); $4 $5 $6 where to start after ('' = at the start); $7 limit, 0 = none.
+-- Arguments: $1 type, $2 warehouse, $3 subscriber ('' = any); $4 $5 $6 where to start after ('' = at the start); $7
+-- limit, 0 = none.
 SELECT type, warehouse, subscriber, origin FROM subscriptions
 WHERE ($1 = '' OR type = $1) AND ($2 = '' OR warehouse = $2) AND ($3 = '' OR subscriber = $3)
   AND (type, warehouse, subscriber) > ($4, $5, $6)
 ORDER BY type, warehouse, subscriber LIMIT nullif($7::bigint, 0);
 
 -- name: unknown-type
--- Arguments: $1 as for add-subscriptions. Result: a type among them that is not in the catalogue; none if all are.
+-- Arguments: $1 as for add-subscriptions.
+-- Result: one of its types that the catalogue does not have; no row if it has all.
 SELECT n ->> 0 FROM json_array_elements($1::json) AS n WHERE NOT EXISTS (SELECT FROM types WHERE code = (n ->> 0) COLLATE "C") LIMIT 1;
 
 -- name: add-subscriptions
--- Arguments: $1 [[type, warehouse, subscriber], …], $2 origin. Result: the new rows, in the order of type, warehouse, subscriber.
+-- Arguments: $1 [[type, warehouse, subscriber], …], $2 origin.
+-- Result: the new rows, in the order of type, warehouse, subscriber.
 WITH added AS (
     INSERT INTO subscriptions (type, warehouse, subscriber, origin)
     SELECT n ->> 0, n ->> 1, n ->> 2, $2 FROM json_array_elements($1::json) AS n
@@ -57,21 +65,26 @@ WITH added AS (
 SELECT type, warehouse, subscriber, origin FROM added ORDER BY 1, 2, 3;
 
 -- name: mark-subscribed
--- Remembers that there was a subscription. Result: the number of rows, 0 = it is remembered already.
+-- Records that there was a subscription.
+-- Result: the number of rows, 0 = that was recorded before.
 UPDATE ledger_numbers SET value = 1 WHERE name = 'subscribed' AND value = 0;
 
 -- name: origin-of
--- Arguments: $1 type, $2 warehouse, $3 subscriber. Result: its origin.
+-- Arguments: $1 type, $2 warehouse, $3 subscriber.
+-- Result: its origin.
 SELECT origin FROM subscriptions WHERE type = $1 AND warehouse = $2 AND subscriber = $3;
 
 -- name: remove-subscription
--- One that has an origin is left alone.
--- Arguments: $1 type, $2 warehouse, $3 subscriber. Result: the number of rows.
+-- Leaves a subscription with an origin alone.
+-- Arguments: $1 type, $2 warehouse, $3 subscriber.
+-- Result: the number of rows.
 DELETE FROM subscriptions WHERE type = $1 AND warehouse = $2 AND subscriber = $3 AND origin = '';
 
 -- name: claim-origin
--- Claims the next question to a source. Arguments: $1 kind, $2 name, $3 every, $4 now, $5 within, which a claim without an answer lasts, $6 question, $7 1 = one that differs from the last is claimed at once.
--- Result: the token; none where another node has asked a moment ago.
+-- Claims the right to query a source.
+-- Arguments: $1 kind, $2 name, $3 interval, $4 now, $5 how long a claim without an answer keeps out others, $6
+-- question, $7 1 = a question that differs from the last one is claimed at once.
+-- Result: the token; no row where another node has asked a moment ago.
 INSERT INTO origins (kind, name, token, asked, question) VALUES ($1, $2, 1, ledger_now($4), $6)
 ON CONFLICT (kind, name) DO UPDATE SET token = origins.token + 1, asked = excluded.asked, settled = 0, question = excluded.question
 WHERE origins.asked + CASE WHEN origins.settled = 1 THEN $3::bigint ELSE greatest($3::bigint, $5::bigint) END <= excluded.asked OR origins.asked > excluded.asked
@@ -79,21 +92,22 @@ WHERE origins.asked + CASE WHEN origins.settled = 1 THEN $3::bigint ELSE greates
 RETURNING token;
 
 -- name: origin
--- Arguments: $1 kind, $2 name. Result: the row.
+-- Arguments: $1 kind, $2 name.
+-- Result: the row.
 SELECT kind, name, token, asked, answered, failed, error, waits, waits_since, list, listed FROM origins WHERE kind = $1 AND name = $2;
 
 -- name: subscription-origins
--- Result: the rows, each with how many subscriptions there are.
+-- Result: the rows, each with its number of subscriptions.
 SELECT kind, name, token, asked, answered, failed, error, waits, waits_since, list, (SELECT count(*) FROM subscriptions s WHERE s.origin = o.name)
 FROM origins o WHERE kind = 'subscriptions' ORDER BY name;
 
 -- name: scope-origins
--- Result: the rows, by rule. Of a list in force beside which none waits, there is '[]' instead of the list, which may be long.
+-- Result: the rows, by rule. A list in force may be long. Where no other list waits, '' stands for it.
 SELECT kind, name, token, asked, answered, failed, error, waits, waits_since, CASE WHEN waits = '' AND list <> '' THEN '[]' ELSE list END, listed
 FROM origins WHERE kind = 'scopes' ORDER BY name;
 
 -- name: scope-lists
--- Result: rule and list in force of each rule that has one.
+-- Result: rule, and list in force, of each rule that has one.
 SELECT name, list FROM origins WHERE kind = 'scopes' AND list <> '';
 
 -- name: set-origin
@@ -101,11 +115,13 @@ SELECT name, list FROM origins WHERE kind = 'scopes' AND list <> '';
 UPDATE origins SET answered = $3, failed = $4, error = $5, waits = $6, waits_since = $7, list = $8, listed = $9, settled = 1 WHERE kind = $1 AND name = $2;
 
 -- name: delete-origin
--- Arguments: $1 kind, $2 name. Result: the number of rows.
+-- Arguments: $1 kind, $2 name.
+-- Result: the number of rows.
 DELETE FROM origins WHERE kind = $1 AND name = $2;
 
 -- name: subscriptions-of
--- Arguments: $1 origin. Result: its subscriptions, in the order of type, warehouse, subscriber.
+-- Arguments: $1 origin.
+-- Result: its subscriptions, in the order of type, warehouse, subscriber.
 SELECT type, warehouse, subscriber, origin FROM subscriptions WHERE origin = $1 ORDER BY type, warehouse, subscriber;
 
 -- name: remove-subscriptions
@@ -114,5 +130,6 @@ DELETE FROM subscriptions s USING json_array_elements($2::json) AS n
 WHERE s.origin = $1 AND s.type = (n ->> 0) COLLATE "C" AND s.warehouse = (n ->> 1) COLLATE "C" AND s.subscriber = (n ->> 2) COLLATE "C";
 
 -- name: release-subscriptions
--- Arguments: $1 origin. Result: the number of rows.
+-- Arguments: $1 origin.
+-- Result: the number of rows.
 UPDATE subscriptions SET origin = '' WHERE origin = $1;

@@ -1,13 +1,14 @@
--- The one transaction of a run.
+-- The transaction that commits a run.
 
 -- name: fence
--- Locks the rule and scope for the rest of the transaction. Arguments: $1 rule, $2 scope.
+-- Locks the rule and scope for the rest of the transaction.
+-- Arguments: $1 rule, $2 scope.
 -- Result: id, token, the due time of the running firing (0 = none runs).
 SELECT id, token, coalesce(running_due, 0) FROM rule_scopes WHERE rule = $1 AND scope = $2 FOR NO KEY UPDATE;
 
 -- name: last-answer
--- Arguments: $1 rule, $2 scope, $3 due, $4 token, $5 clock term. Result: the answer to the last commit of that firing under that
--- token; none if there was no commit.
+-- Arguments: $1 rule, $2 scope, $3 due, $4 token, $5 clock term.
+-- Result: the answer to the last commit of that firing under that token; no row if there was no commit.
 SELECT f.answer
 FROM (SELECT answer, token, last_due FROM firings WHERE rule = $1 AND scope = $2 AND term = $5 AND due <= $3 ORDER BY due DESC LIMIT 1) AS f
 WHERE f.token = $4 AND f.last_due = $3;
@@ -17,12 +18,15 @@ WHERE f.token = $4 AND f.last_due = $3;
 SELECT answer FROM past_firings WHERE rule = $1 AND scope = $2 AND term = $5 AND last_due = $3 AND token = $4;
 
 -- name: existing-notices
--- Arguments: $1 ids. Result: those that are there.
+-- Arguments: $1 ids.
+-- Result: the existing ones.
 SELECT id FROM notices WHERE id = ANY($1::text[]);
 
 -- name: recipients
--- Arguments: $1 types, $2 warehouses, $3 the addresses that they must have, '' = none; alike in length. Result: position (from 1), and the
--- subscribers, sorted and separated by spaces; no row for a position without any.
+-- Arguments: $1 types, $2 warehouses, $3 names of the addresses that subscribers must have, '' = none; all of the
+-- same length.
+-- Result: position (from 1), and the subscribers, sorted and separated by spaces; no row for a position without
+-- subscribers.
 SELECT a.n, string_agg(DISTINCT s.subscriber, ' ' ORDER BY s.subscriber)
 FROM unnest($1::text[], $2::text[], $3::text[]) WITH ORDINALITY AS a (type, warehouse, address, n)
 JOIN subscriptions s ON s.type = a.type COLLATE "C" AND s.warehouse IN (a.warehouse COLLATE "C", '*')
@@ -31,22 +35,27 @@ WHERE a.address = ''
 GROUP BY a.n;
 
 -- name: having-addresses
--- Arguments: $1 subscribers, $2 addresses, alike in length. Result: those subscribers that have that address, with it.
+-- Arguments: $1 subscribers, $2 names of addresses, all of the same length.
+-- Result: the subscribers that have the address, with its name.
 SELECT b.subscriber, w.address
 FROM unnest($1::text[], $2::text[]) AS w (subscriber, address)
 JOIN subscribers b ON b.subscriber = w.subscriber COLLATE "C" AND w.address = ANY (string_to_array(b.reach, ' '));
 
 -- name: told
--- Where notices were sent or are on their way. Arguments: $1 ids. Result: id, sink, warehouse, recipients.
+-- Where notices were sent or are on their way.
+-- Arguments: $1 ids.
+-- Result: id, sink, warehouse, recipients.
 SELECT d.notice_id, l.sink, l.warehouse, d.recipients
 FROM ledger_deliveries_of($1::text[]) d
 JOIN lanes l ON l.id = d.lane_id
 WHERE d.state IN (0, 1);
 
 -- name: lock-findings
--- Locks what is open of findings, so that whatever ends one of those waits for the commit and sees what it adds. Arguments: $1 numbers
--- of findings, $2 ids of notices whose findings are over, $3 and $4 the lowest and highest number of a finding of the rule in the scope.
--- Result: their number.
+-- Locks the open deliveries of findings. A transaction that ends one of these then waits for the commit and sees what
+-- the commit adds.
+-- Arguments: $1 numbers of findings, $2 ids of notices whose findings are over, $3 and $4 the lowest and the highest
+-- number of a finding of the rule in the scope.
+-- Result: the number of locked rows.
 WITH concerned AS MATERIALIZED (
     SELECT n.finding FROM notices n
     WHERE n.id = ANY($2::text[])
@@ -58,13 +67,17 @@ FROM (SELECT p.seq FROM pushes p
       ORDER BY p.seq FOR UPDATE) AS locked;
 
 -- name: by-hash
--- After by-key: joins may be by hashes all the same. For statements that look up in subqueries what by-key is for.
+-- Comes after by-key: joins may use hashes again. For statements that look rows up in subqueries and so need no more
+-- of by-key.
 SELECT set_config('enable_hashjoin', 'on', true);
 
 -- name: open-pushes
--- What is open of findings, in a statement of its own after lock-findings: it sees what that waited for. Arguments: as those of
--- lock-findings, $5 ids of firing notices that are taken back. Result: the columns of rows.Open, and the body of a firing notice that
--- may be an earlier one of those, in the order of seq. What a node has claimed and said nothing of may have been told, whenever that was.
+-- The open deliveries of findings. It is a statement of its own after lock-findings, so that it sees what
+-- lock-findings waited for. A delivery that a node has claimed and not settled counts as tried, because its
+-- recipients may have received it.
+-- Arguments: as those of lock-findings; $5 ids of retracted firing notices.
+-- Result: the columns of codec.OpenPush, in the order of seq, and the body of a firing notice that may be an earlier
+-- one of the same episodes.
 WITH concerned AS MATERIALIZED (
     SELECT c.finding, bool_or(c.over) AS over
     FROM (SELECT n.finding, true AS over FROM notices n
@@ -85,9 +98,11 @@ JOIN ledger_notices(ARRAY(SELECT notice_id FROM open)) n ON n.id = o.notice_id
 ORDER BY o.seq;
 
 -- name: sent-pushes
--- Which push channels were told of findings. Arguments: $1 ids of firing notices, $2 numbers of their findings, $3 when their
--- episodes began, $4 and $5 the lowest id of the first and behind the last of the days on which. Result: the position of the notice (from 1), and of it and of each that may be an earlier one of the episode: a sink, the
--- recipients of its deliveries there that were sent, and the body.
+-- Which push channels received notices of findings.
+-- Arguments: $1 ids of firing notices, $2 numbers of their findings, $3 when their episodes began, $4 the lowest id
+-- of the first of these days, $5 the lowest id behind the last.
+-- Result: position of the notice (from 1); then for this notice, and for each notice that may be an earlier one of
+-- its episode: sink, recipients of the sent deliveries there, body.
 WITH t AS MATERIALIZED (SELECT * FROM unnest($1::text[], $2::bigint[], $3::bigint[]) WITH ORDINALITY AS t (id, finding, since, n)),
 told AS MATERIALIZED (
     SELECT t.n, o.id, o.body FROM t JOIN ledger_notices($1::text[]) o ON o.id = t.id COLLATE "C"
@@ -103,12 +118,14 @@ JOIN (SELECT d.notice_id, l.sink, array_agg(d.recipients) AS recipients
       GROUP BY d.notice_id, l.sink) AS s ON s.notice_id = t.id;
 
 -- name: lock-lanes
--- Holds the lanes until the commit, so that seq ascends in the order of commit. Sorted, so that two commits do not
--- wait for each other. Arguments: $1 ids of lanes.
+-- Holds the lanes until the commit, so that seq ascends in the order of commit. The ids are sorted, so that two
+-- commits cannot deadlock.
+-- Arguments: $1 ids of lanes.
 SELECT count(pg_advisory_xact_lock('lanes'::regclass::oid::integer, id)) FROM (SELECT unnest($1::integer[]) AS id ORDER BY 1) AS l;
 
 -- name: take-seqs
--- Arguments: $1 how many. Result: so many numbers, ascending.
+-- Arguments: $1 how many.
+-- Result: that many numbers, ascending.
 SELECT array_agg(n ORDER BY n) FROM (SELECT nextval('deliveries_seq') AS n FROM generate_series(1, $1::integer)) AS s;
 
 -- name: copy-deliveries
@@ -125,8 +142,9 @@ COPY findings (scope_id, key_hash, phase, priority, ordinal, episode, since_cloc
                last_notified, key, notice_id, group_key, silenced, watched, baseline, warehouse, term, last_row, row_due) FROM STDIN BINARY;
 
 -- name: update-findings
--- Arguments: $1 scope id, then one array per column, $19 row due; a row that is null stays, and so does the warehouse with the
--- notice. Result: the number of rows.
+-- Arguments: $1 scope id, then one array per column, $19 row due. Where the row is null, the old row stays. Where the
+-- notice is unchanged, the warehouse stays.
+-- Result: the number of rows.
 UPDATE findings f
 SET phase = n.phase, priority = n.priority, ordinal = n.ordinal, episode = n.episode, since_clock = n.since_clock,
     absent_since = n.absent_since, firing_since = n.firing_since, last_notified = n.last_notified, notice_id = n.notice_id,
@@ -141,11 +159,14 @@ FROM unnest($2::uuid[], $3::smallint[], $4::smallint[], $5::integer[], $6::bigin
 WHERE f.scope_id = $1 AND f.key_hash = n.key_hash;
 
 -- name: delete-findings
--- Arguments: $1 scope id, $2 key hashes. Result: the number of rows.
+-- Arguments: $1 scope id, $2 key hashes.
+-- Result: the number of rows.
 DELETE FROM findings WHERE scope_id = $1 AND key_hash = ANY($2::uuid[]);
 
 -- name: record-run
--- Writes the firing, or adds to one that is committed in parts. What was the last record is past. Arguments: $1 … $20 in the order of the columns.
+-- Writes the record of a firing, or adds to it if the firing is committed in parts. The previous record moves to
+-- past_firings.
+-- Arguments: $1 … $20 in the order of the columns.
 WITH passed AS (DELETE FROM firings WHERE rule = $1 AND scope = $2 AND (term, due) < ($3::bigint, $4::bigint) RETURNING *),
 past AS (INSERT INTO past_firings SELECT * FROM passed ON CONFLICT DO NOTHING)
 INSERT INTO firings AS f (rule, scope, term, due, token, answer, node, started_at, duration, outcome, row_count, matched,
@@ -160,9 +181,9 @@ SET token = excluded.token, answer = excluded.answer, node = excluded.node, dura
     error = excluded.error, samples = CASE WHEN excluded.samples = '' THEN f.samples ELSE excluded.samples END;
 
 -- name: record-scope
--- The state after the run; the claim ends with it, unless the firing goes on.
--- Arguments: $1 id, $2 last due, $3 last ok due, $4 clock, $5 watermark or null, $6 due, $7 goes on,
--- $8 where resolutions go, $9 clock term of the firing, $10 `initial` of the watermark; '' leaves it.
+-- Writes the state after the run. The claim ends, unless the firing goes on.
+-- Arguments: $1 id, $2 last due, $3 last ok due, $4 clock, $5 watermark or null, $6 due, $7 goes on, $8 where
+-- resolutions go, $9 clock term of the firing, $10 `initial` of the watermark, '' = unchanged.
 UPDATE rule_scopes s
 SET last_due = $2, last_ok_due = $3, clock = $4,
     unwell_since = CASE WHEN EXISTS (SELECT FROM firings f WHERE f.rule = s.rule AND f.scope = s.scope AND f.term = $9 AND f.due = $6
@@ -175,11 +196,13 @@ SET last_due = $2, last_ok_due = $3, clock = $4,
 WHERE id = $1;
 
 -- name: commit-quiet
--- Commits runs that have changed nothing, each under its claim: the run is added to the record of those before that found the same, or has a record of its
--- own; the scope moves on. One whose claim is not in force, or whose row somebody else has locked, is left out. Arguments, alike in length: $1 rules,
--- $2 scopes, $3 clock terms, $4 dues, $5 tokens, $6 answers, $7 nodes, $8 when they started, $9 durations, $10 rows, $11 those that matched,
--- $12 pending, $13 firing, $14 last ok dues, $15 clocks, $16 where resolutions go; $17 how many runs a record has at most.
--- Result: the positions (from 1) of those that are committed.
+-- Commits runs that changed nothing, each under its claim. A run is added to the record of earlier runs with the same
+-- result, or gets a record of its own; the state of its scope moves on. Left out are runs whose claims are not in
+-- force, and rows that another transaction has locked.
+-- Arguments, all of the same length: $1 rules, $2 scopes, $3 clock terms, $4 dues, $5 tokens, $6 answers, $7 nodes,
+-- $8 start times, $9 durations, $10 rows, $11 matched rows, $12 pending, $13 firing, $14 last ok dues, $15 clocks,
+-- $16 where resolutions go; $17 how many runs a record has at most.
+-- Result: the positions (from 1) of the committed runs.
 WITH fenced AS MATERIALIZED (
     SELECT q.*, s.id
     FROM unnest($1::text[], $2::text[], $3::bigint[], $4::bigint[], $5::bigint[], $6::text[], $7::text[], $8::bigint[], $9::bigint[], $10::bigint[],
@@ -219,8 +242,8 @@ recorded AS (
     FROM fenced f WHERE NOT EXISTS (SELECT FROM added a WHERE a.n = f.n))
 SELECT n FROM fenced;
 
--- What TryCommit writes and takes back: the rows that every commit of a run writes. No rule is called ''. The firing takes more room than most, so that
--- where it finds room other commits do.
+-- What TryCommit writes and takes back: the rows that every commit of a run writes. No rule is called ''. The firing
+-- takes more room than most firings. If the disk has room for it, other commits have room as well.
 
 -- name: try-scope
 -- No arguments, no result. Another node that tries at the same moment waits for the end of this transaction.

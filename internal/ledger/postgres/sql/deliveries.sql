@@ -1,7 +1,8 @@
 -- Lanes and what goes through them.
 
 -- name: lane
--- Arguments: $1 sink, $2 warehouse. Result: its id; none if the lane is new.
+-- Arguments: $1 sink, $2 warehouse.
+-- Result: its id; no row if the lane is new.
 SELECT id FROM lanes WHERE sink = $1 AND warehouse = $2;
 
 -- name: add-lane
@@ -9,16 +10,18 @@ SELECT id FROM lanes WHERE sink = $1 AND warehouse = $2;
 INSERT INTO lanes (sink, warehouse) VALUES ($1, $2) ON CONFLICT (sink, warehouse) DO NOTHING;
 
 -- name: pending-lanes
--- Arguments: $1 sink, $2 now. Result: warehouses with something pending that no living lease holds. As in
--- oldest-pending the lane is a range.
+-- Arguments: $1 sink, $2 now.
+-- Result: warehouses of lanes that have pending deliveries and no lease in force. As in oldest-pending the lane is a
+-- range.
 SELECT l.warehouse FROM lanes l
 CROSS JOIN LATERAL (SELECT FROM deliveries d WHERE d.lane_id BETWEEN l.id AND l.id AND d.state = 0 ORDER BY d.lane_id, d.seq LIMIT 1) AS d
 WHERE l.sink = $1 AND l.lease_until <= (SELECT ledger_now($2))
 ORDER BY l.warehouse;
 
 -- name: acquire-lane
--- A lane whose session has not ended stays with it, whatever the clock did to the lease. Arguments: $1 id, $2 session, $3 lease in µs, $4 now.
--- Result: the number of rows, 0 = another session has it.
+-- A lane whose session has not ended stays with the session, whatever the clock did to the lease.
+-- Arguments: $1 id, $2 session, $3 lease in µs, $4 now.
+-- Result: the number of rows, 0 = another session has the lane.
 UPDATE lanes SET node = $2, lease_until = ledger_now($4) + $3
 WHERE id = $1 AND (node = $2 OR lease_until <= (SELECT ledger_now($4)) AND NOT EXISTS (SELECT FROM nodes n WHERE n.session = lanes.node));
 
@@ -27,8 +30,9 @@ WHERE id = $1 AND (node = $2 OR lease_until <= (SELECT ledger_now($4)) AND NOT E
 UPDATE lanes SET node = '', lease_until = 0 WHERE sink = $1 AND warehouse = $2 AND node = $3;
 
 -- name: pending
--- Arguments: $1 lane, $2 seq to start after, $3 limit, $4 now. Result: seq, expired, recipients, and the body of the notice,
--- in the order of seq. As in oldest-pending the lane is a range.
+-- Arguments: $1 lane, $2 seq to start after, $3 limit, $4 now.
+-- Result: seq, expired, recipients, and the body of the notice, in the order of seq. As in oldest-pending the lane is
+-- a range.
 WITH page AS MATERIALIZED (
     SELECT seq, expires_at, recipients, notice_id FROM deliveries
     WHERE lane_id BETWEEN $1 AND $1 AND state = 0 AND seq > $2 ORDER BY lane_id, seq LIMIT $3)
@@ -41,9 +45,11 @@ ORDER BY d.seq;
 UPDATE deliveries SET state = 4, last_error = 'the notice has expired' WHERE seq = ANY($1::bigint[]) AND state = 0;
 
 -- name: mark-sent
--- Records receipts whose epoch is the recorded one (or that have none). Locking the states makes a new epoch
--- wait until they are visible to its rebuild. Arguments: $1 seqs, $2 scores, $3 epochs, $4 now, $5 who
--- holds the lanes, '' = whoever does, $6 µs since the attempt began, $7 the attempt. Result: their notices; what is missing was not pending, or is of another epoch or holder.
+-- Records receipts whose epoch is the recorded one, or that have none. It locks the states: a change of the epoch
+-- waits until its rebuild can see these receipts.
+-- Arguments: $1 seqs, $2 scores, $3 epochs, $4 now, $5 the node that must hold the lanes, '' = any, $6 µs since the
+-- attempt began, $7 the attempt.
+-- Result: their notices. A missing one was not pending, or its epoch or its holder is another one.
 WITH states AS MATERIALIZED (SELECT sink, epoch FROM inbox_states FOR SHARE)
 UPDATE deliveries d
 SET state = 1, score = r.score, epoch = r.epoch, attempts = d.attempts + 1, ended_at = (SELECT ledger_now($4)), last_error = '',
@@ -53,11 +59,13 @@ WHERE d.seq = r.seq AND d.state = 0 AND l.id = d.lane_id AND ($5 = '' OR l.node 
 RETURNING d.notice_id;
 
 -- name: notices-of
--- Arguments: $1 seqs. Result: the notices of these deliveries.
+-- Arguments: $1 seqs.
+-- Result: the notices of these deliveries.
 SELECT notice_id FROM ledger_deliveries($1::bigint[]);
 
 -- name: still-pending
--- Arguments: $1 seqs. Result: how many of them are pending.
+-- Arguments: $1 seqs.
+-- Result: how many of them are pending.
 SELECT count(*) FROM deliveries WHERE seq = ANY($1::bigint[]) AND state = 0;
 
 -- name: mark-attempt
@@ -73,15 +81,18 @@ SET state = 2, ended_at = (SELECT ledger_now($3)), attempts = attempts + 1, last
 WHERE seq = ANY($1::bigint[]) AND state = 0;
 
 -- name: count-pending
--- Answered by the index of what is pending. Result: sink, number.
+-- Reads only the index of pending deliveries.
+-- Result: sink, number.
 SELECT l.sink, sum(c.n)::bigint
 FROM (SELECT lane_id, count(*) AS n FROM deliveries WHERE state = 0 GROUP BY lane_id) AS c JOIN lanes l ON l.id = c.lane_id
 GROUP BY l.sink;
 
 -- name: oldest-pending
--- Finds the first pending delivery of each lane, of a sink's lanes that with the lowest number, and looks at this one alone; of a push channel at the first of
--- pushes_first. The lane is a range and leads the order, so that only the index of pending deliveries has that order. By an equality the server takes the key
--- of the table while its statistics say that most deliveries are pending, and goes through what was sent since.
+-- Finds the first pending delivery of each lane, and of a sink's lanes the one with the lowest seq; it reads only
+-- this delivery. Of a push channel it reads the first entry of pushes_first. The lane is written as a range and leads
+-- the order, so that only the index of pending deliveries has this order. With an equality, and while the statistics
+-- say that most deliveries are pending, the server would use the key of the table and read everything that was sent
+-- since.
 -- Result: sink, since when its oldest pending delivery waits.
 SELECT o.sink, o.since
 FROM (SELECT f.sink, CASE WHEN EXISTS (SELECT FROM pushes p WHERE p.seq = f.seq)
@@ -96,7 +107,9 @@ FROM (SELECT f.sink, CASE WHEN EXISTS (SELECT FROM pushes p WHERE p.seq = f.seq)
 WHERE o.since IS NOT NULL;
 
 -- name: oldest-failed
--- Looks at no more of a sink than the limit. Arguments: $1 limit. Result: sink, when the first of its failed deliveries failed.
+-- Reads at most that many failed deliveries of each sink.
+-- Arguments: $1 limit.
+-- Result: sink, when the earliest of them failed.
 SELECT l.sink, c.since
 FROM (SELECT sink, array_agg(id) AS ids FROM lanes GROUP BY sink) AS l
 CROSS JOIN LATERAL (
@@ -105,8 +118,10 @@ CROSS JOIN LATERAL (
 WHERE c.since IS NOT NULL;
 
 -- name: count-deliveries
--- Counts no further than the limit, so that it costs the same however many are kept: each part is answered by a stretch of its partial index
--- alone. Arguments: $1 limit. Result: sink, state, number.
+-- Counts no further than the limit, so that the cost does not depend on how many deliveries are kept: each part reads
+-- a stretch of its partial index only.
+-- Arguments: $1 limit.
+-- Result: sink, state, number.
 SELECT l.sink, s.state, c.n
 FROM (SELECT sink, array_agg(id) AS ids FROM lanes GROUP BY sink) AS l
 CROSS JOIN (VALUES (0::smallint), (1), (2), (3), (4)) AS s (state)
@@ -119,11 +134,13 @@ CROSS JOIN LATERAL (
 WHERE c.n > 0;
 
 -- name: index-state
--- Arguments: $1 sink, $2 now. Result: epoch, run ids (JSON), building, node, µs that are left of the lease.
+-- Arguments: $1 sink, $2 now.
+-- Result: epoch, run ids (JSON), building, node, rest of the lease in µs.
 SELECT epoch, run_ids, building, node, lease_until - (SELECT ledger_now($2)) FROM inbox_states WHERE sink = $1;
 
 -- name: first-epoch
--- Arguments: $1 sink, $2 epoch, $3 run ids, $4 node, $5 lease in µs, $6 now. Result: the number of rows, 0 = there is one.
+-- Arguments: $1 sink, $2 epoch, $3 run ids, $4 node, $5 lease in µs, $6 now.
+-- Result: the number of rows, 0 = there is one.
 INSERT INTO inbox_states (sink, epoch, run_ids, building, node, lease_until)
 VALUES ($1, $2, $3, true, $4, ledger_now($6) + $5) ON CONFLICT (sink) DO NOTHING;
 
@@ -134,11 +151,13 @@ UPDATE inbox_states SET epoch = $2, run_ids = $3, building = true, node = $4, le
 WHERE sink = $1 AND epoch = $7 AND NOT (building AND node <> $4 AND lease_until > (SELECT ledger_now($6)));
 
 -- name: finish-epoch
--- Arguments: $1 sink, $2 epoch. Result: the number of rows, 0 = fenced.
+-- Arguments: $1 sink, $2 epoch.
+-- Result: the number of rows, 0 = fenced.
 UPDATE inbox_states SET building = false WHERE sink = $1 AND epoch = $2;
 
 -- name: highest-scores
--- Arguments: $1 sink. Result: warehouse, score.
+-- Arguments: $1 sink.
+-- Result: warehouse, score.
 SELECT l.warehouse, h.score
 FROM lanes l
 CROSS JOIN LATERAL (SELECT d.score FROM deliveries d WHERE d.lane_id = l.id AND d.state = 1
@@ -146,7 +165,8 @@ CROSS JOIN LATERAL (SELECT d.score FROM deliveries d WHERE d.lane_id = l.id AND 
 WHERE l.sink = $1;
 
 -- name: delivered
--- Arguments: $1 lane, $2 score to start after, $3 limit, $4 now. Result: seq, score, recipients, body, by score.
+-- Arguments: $1 lane, $2 score to start after, $3 limit, $4 now.
+-- Result: seq, score, recipients, body, by score.
 WITH page AS MATERIALIZED (
     SELECT seq, score, recipients, notice_id FROM deliveries
     WHERE lane_id = $1 AND state = 1 AND score > $2 AND expires_at > (SELECT ledger_now($4))

@@ -1,19 +1,23 @@
--- Rules in scopes: registration, claims, state. Times are µs; "now" is null for the server's clock.
+-- Rules in scopes: registration, claims, state. Times are µs; the argument "now" is null for the server's clock.
 
 -- name: scope
--- The state of a rule in a scope. Arguments: $1 rule, $2 scope, $3 now. Result: one row or none.
+-- The state of a rule in a scope.
+-- Arguments: $1 rule, $2 scope, $3 now.
+-- Result: one row or none.
 SELECT registered_at, last_due, last_ok_due, clock, done_due, watermark, token, coalesce(running_due, 0),
        running_node, lease_until, repeated, running_due IS NOT NULL AND lease_until > (SELECT ledger_now($3)),
        promoted_at, promoted_by, thawed_due, term, running_term, initial
 FROM rule_scopes WHERE rule = $1 AND scope = $2;
 
 -- name: register
--- Makes it known, unless it is. Arguments: $1 rule, $2 scope, $3 clock term, $4 registered at.
+-- Registers the rule and scope, unless they are known.
+-- Arguments: $1 rule, $2 scope, $3 clock term, $4 registered at.
 INSERT INTO rule_scopes (rule, scope, term, registered_at) VALUES ($1, $2, $3, $4) ON CONFLICT (rule, scope) DO NOTHING;
 
 -- name: register-many
--- register, for many. What is known takes up no id. In the order of the key, so that two nodes do not wait for each other. Arguments, alike in length: $1 rules,
--- $2 scopes, $3 clock terms, $4 registered at.
+-- register, for many. Known ones use up no id. The rows are in the order of the key, so that two nodes cannot
+-- deadlock.
+-- Arguments, all of the same length: $1 rules, $2 scopes, $3 clock terms, $4 registered at.
 INSERT INTO rule_scopes (rule, scope, term, registered_at)
 SELECT w.rule, w.scope, w.term, w.at
 FROM unnest($1::text[], $2::text[], $3::bigint[], $4::bigint[]) AS w (rule, scope, term, at)
@@ -22,7 +26,9 @@ ORDER BY w.rule COLLATE "C", w.scope COLLATE "C"
 ON CONFLICT (rule, scope) DO NOTHING;
 
 -- name: scope-many
--- scope, for many. Arguments: $1 rules, $2 scopes, alike in length; $3 now. Result: position (from 1), and the columns of scope.
+-- scope, for many.
+-- Arguments: $1 rules, $2 scopes, all of the same length; $3 now.
+-- Result: position (from 1), and the columns of scope.
 SELECT w.n, s.registered_at, s.last_due, s.last_ok_due, s.clock, s.done_due, s.watermark, s.token, coalesce(s.running_due, 0),
        s.running_node, s.lease_until, s.repeated, s.running_due IS NOT NULL AND s.lease_until > (SELECT ledger_now($3)),
        s.promoted_at, s.promoted_by, s.thawed_due, s.term, s.running_term, s.initial
@@ -30,9 +36,10 @@ FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS w (rule, scope, n)
 JOIN rule_scopes s ON s.rule = w.rule COLLATE "C" AND s.scope = w.scope COLLATE "C";
 
 -- name: claim
--- Takes the abandoned firing if there is one, else the one asked for if it is still to be done and nothing runs.
+-- Claims the abandoned firing if there is one. Otherwise claims the requested firing, if it is not done yet and no
+-- firing runs.
 -- Arguments: $1 rule, $2 scope, $3 due, $4 node, $5 lease in µs, $6 now, $7 clock term.
--- Result: token, term, due, lease until, repeated; none when it cannot be had.
+-- Result: token, term, due, lease until, repeated; no row when the firing is not free.
 UPDATE rule_scopes
 SET token = nextval('ledger_token'), repeated = running_due IS NOT NULL,
     running_term = CASE WHEN running_due IS NULL THEN $7 ELSE running_term END, running_due = coalesce(running_due, $3),
@@ -42,15 +49,17 @@ WHERE rule = $1 AND scope = $2
 RETURNING token, running_term, running_due, lease_until, repeated;
 
 -- name: any-length
--- Has the statement that follows in the transaction planned once for arrays of any length, by index alone: to plan it for each takes longer than to run it.
+-- Makes the server plan the next statement of the transaction only once, for arrays of any length and by index only.
+-- Planning it each time takes longer than running it.
 SELECT set_config('plan_cache_mode', 'force_generic_plan', true), set_config('enable_seqscan', 'off', true),
        set_config('enable_bitmapscan', 'off', true), set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true);
 
 -- name: claim-many
--- Takes firings that nobody has begun. One that another node has begun or left, or whose row somebody else has locked, is left out. Arguments, alike in
--- length: $1 rules, $2 scopes, $3 clock terms, $4 dues; $5 node, $6 lease in µs, $7 now.
--- Result: position (from 1), token (0 = the firing is done), lease until, the token of the claim before if it was the node's (0 = it was not), and the
--- columns of scope before the claim.
+-- Claims firings that no node has started. Left out are firings that another node has started or abandoned, and rows
+-- that another transaction has locked.
+-- Arguments, all of the same length: $1 rules, $2 scopes, $3 clock terms, $4 dues; $5 node, $6 lease in µs, $7 now.
+-- Result: position (from 1), token (0 = the firing is done), lease until, the previous token if the same node had it
+-- (otherwise 0), and the columns of scope before the claim.
 WITH w AS MATERIALIZED (
     SELECT * FROM unnest($1::text[], $2::text[], $3::bigint[], $4::bigint[]) WITH ORDINALITY AS w (rule, scope, term, due, n)),
 free AS MATERIALIZED (
@@ -74,30 +83,35 @@ FROM w
 JOIN rule_scopes s ON s.rule = w.rule COLLATE "C" AND s.scope = w.scope COLLATE "C" AND s.running_due IS NULL AND (s.term, s.done_due) >= (w.term, w.due);
 
 -- name: renew
--- Arguments: $1 rule, $2 scope, $3 token, $4 due, $5 lease in µs, $6 now. Result: the number of rows, 0 = fenced.
+-- Arguments: $1 rule, $2 scope, $3 token, $4 due, $5 lease in µs, $6 now.
+-- Result: the number of rows, 0 = fenced.
 UPDATE rule_scopes SET lease_until = ledger_now($6) + $5
 WHERE rule = $1 AND scope = $2 AND token = $3 AND running_due = $4;
 
 -- name: release
--- Gives the firing back; the token moves on, so that the old one is worth nothing.
--- Arguments: $1 rule, $2 scope, $3 token, $4 due. Result: the number of rows, 0 = fenced.
+-- Gives the firing back. The token moves on, so that the old claim is void.
+-- Arguments: $1 rule, $2 scope, $3 token, $4 due.
+-- Result: the number of rows, 0 = fenced.
 UPDATE rule_scopes SET token = nextval('ledger_token'), lease_until = 0
 WHERE rule = $1 AND scope = $2 AND token = $3 AND running_due = $4;
 
 -- name: abandoned
--- Arguments: $1 now. Result: the unfinished firings that no living lease holds.
+-- Arguments: $1 now.
+-- Result: the unfinished firings without a lease in force.
 SELECT rule, scope, running_term, running_due, running_node, token, lease_until FROM rule_scopes
 WHERE running_due IS NOT NULL AND lease_until <= (SELECT ledger_now($1)) ORDER BY rule, scope;
 
 -- name: skip
--- Moves the last firing on past one that is left out, unless it runs or is done.
--- Arguments: $1 rule, $2 scope, $3 due, $4 clock term. Result: the number of rows, 0 = nothing to skip.
+-- Moves the scope's last firing on to a firing that is left out, unless this one runs or is done.
+-- Arguments: $1 rule, $2 scope, $3 due, $4 clock term.
+-- Result: the number of rows, 0 = nothing to skip.
 UPDATE rule_scopes SET term = $4, done_due = $3
 WHERE rule = $1 AND scope = $2 AND (term, done_due) < ($4::bigint, $3::bigint)
   AND (running_due IS NULL OR (running_term, running_due) <> ($4::bigint, $3::bigint));
 
 -- name: record-skip
--- A firing that was left out before is past. Arguments: $1 rule, $2 scope, $3 due, $4 node, $5 reason, $6 now, $7 clock term.
+-- Records a skipped firing. An earlier skipped firing moves to past_firings.
+-- Arguments: $1 rule, $2 scope, $3 due, $4 node, $5 reason, $6 now, $7 clock term.
 WITH passed AS (DELETE FROM firings WHERE rule = $1 AND scope = $2 AND (term, due) < ($7::bigint, $3::bigint) AND outcome = 'skipped' RETURNING *),
 past AS (INSERT INTO past_firings SELECT * FROM passed ON CONFLICT DO NOTHING)
 INSERT INTO firings (rule, scope, term, due, token, answer, node, started_at, duration, outcome, row_count, matched, errored,
@@ -106,8 +120,10 @@ VALUES ($1, $2, $7, $3, 0, '', $4, ledger_now($6), 0, 'skipped', 0, 0, 0, 0, 0, 
 ON CONFLICT (rule, scope, term, due) DO NOTHING;
 
 -- name: skip-many
--- Goes as skip and record-skip, for many at once. One whose row somebody else has locked, that runs, or that is done is left out. Arguments, alike in length:
--- $1 rules, $2 scopes, $3 clock terms, $4 dues, $5 nodes, $6 reasons; $7 now. Result: the positions (from 1) of those that are recorded.
+-- skip and record-skip, for many at once. Left out are firings that run or are done, and rows that another
+-- transaction has locked.
+-- Arguments, all of the same length: $1 rules, $2 scopes, $3 clock terms, $4 dues, $5 nodes, $6 reasons; $7 now.
+-- Result: the positions (from 1) of the recorded ones.
 WITH late AS MATERIALIZED (
     SELECT q.*, s.id
     FROM unnest($1::text[], $2::text[], $3::bigint[], $4::bigint[], $5::text[], $6::text[]) WITH ORDINALITY AS q (rule, scope, term, due, node, reason, n)
@@ -128,54 +144,66 @@ recorded AS (
 SELECT n FROM moved;
 
 -- name: promotion
--- Arguments: $1 rule, $2 scope. Result: since when it is live in spite of its file, and by whom; at 0 it is not. None = not registered.
+-- Arguments: $1 rule, $2 scope.
+-- Result: since when the rule is live in spite of its file, and who promoted it; 0 = not promoted; no row = not
+-- registered.
 SELECT promoted_at, promoted_by FROM rule_scopes WHERE rule = $1 AND scope = $2 FOR NO KEY UPDATE;
 
 -- name: promote
--- Arguments: $1 rule, $2 scope, $3 by, $4 at; none of both takes the promotion back.
+-- Arguments: $1 rule, $2 scope, $3 by, $4 at; '' and 0 take the promotion back.
 UPDATE rule_scopes SET promoted_by = $3, promoted_at = $4 WHERE rule = $1 AND scope = $2;
 
 -- name: rewound
--- Locks the rule and scope. Arguments: $1 rule, $2 scope, $3 now. Result: id, watermark, whether a firing runs. None = not registered.
+-- Locks the rule and scope.
+-- Arguments: $1 rule, $2 scope, $3 now.
+-- Result: id, watermark, whether a firing runs; no row = not registered.
 SELECT id, watermark, running_due IS NOT NULL AND lease_until > (SELECT ledger_now($3)) FROM rule_scopes WHERE rule = $1 AND scope = $2 FOR NO KEY UPDATE;
 
 -- name: rewind
--- Moves the watermark. The token moves on, so that a claim whose lease is over is worth nothing. Arguments: $1 id, $2 watermark, $3 `initial`.
+-- Moves the watermark. The token moves on, so that a claim whose lease is over is void.
+-- Arguments: $1 id, $2 watermark, $3 `initial`.
 UPDATE rule_scopes SET watermark = $2, initial = $3, token = nextval('ledger_token'), lease_until = 0 WHERE id = $1;
 
 -- name: findings
--- Arguments: $1 rule, $2 scope. Result: all open findings.
+-- Arguments: $1 rule, $2 scope.
+-- Result: all open findings.
 SELECT f.key, f.phase, f.episode, f.since_clock, f.absent_since, f.firing_since, f.priority, f.last_notified, f.ordinal,
        f.notice_id, f.group_key, f.silenced, f.watched, f.baseline, f.term
 FROM findings f JOIN rule_scopes s ON s.id = f.scope_id WHERE s.rule = $1 AND s.scope = $2;
 
 -- name: outlines
--- Arguments: $1 rule, $2 scope, $3 hashes of keys. Result: the outlines of all open findings but those.
+-- Arguments: $1 rule, $2 scope, $3 hashes of keys.
+-- Result: the outlines of all open findings except those with these keys.
 SELECT uuid_send(f.key_hash), f.phase, f.since_clock, f.absent_since, f.priority, f.last_notified, f.ordinal, f.silenced, f.watched, f.baseline
 FROM findings f JOIN rule_scopes s ON s.id = f.scope_id WHERE s.rule = $1 AND s.scope = $2 AND f.key_hash <> ALL($3::text[]::uuid[]);
 
 -- name: open-findings
--- Arguments: $1 rule, $2 scope, $3 hashes of keys. Result: these open findings, as in findings.
+-- Arguments: $1 rule, $2 scope, $3 hashes of keys.
+-- Result: these open findings, as in findings.
 SELECT f.key, f.phase, f.episode, f.since_clock, f.absent_since, f.firing_since, f.priority, f.last_notified, f.ordinal,
        f.notice_id, f.group_key, f.silenced, f.watched, f.baseline, f.term
 FROM findings f JOIN rule_scopes s ON s.id = f.scope_id WHERE s.rule = $1 AND s.scope = $2 AND f.key_hash = ANY($3::text[]::uuid[]);
 
 -- name: carriers
--- Arguments: $1 rule, $2 scope, $3 ids of notices. Result: how many open findings carry each.
+-- Arguments: $1 rule, $2 scope, $3 ids of notices.
+-- Result: how many open findings carry each.
 SELECT f.notice_id, count(*)
 FROM findings f JOIN rule_scopes s ON s.id = f.scope_id WHERE s.rule = $1 AND s.scope = $2 AND f.notice_id = ANY($3::text[]) GROUP BY f.notice_id;
 
 -- name: notices
--- Arguments: $1 ids. Result: the bodies of those that are there.
+-- Arguments: $1 ids.
+-- Result: the bodies of the existing notices.
 SELECT body FROM notices WHERE id = ANY($1::text[]);
 
 -- name: scopes
--- Result: every rule and scope that is known, with the due time of its last run, and where resolutions go.
+-- Result: every registered rule and scope, with the due time of its last run, and where resolutions go.
 SELECT rule, scope, last_due, back FROM rule_scopes ORDER BY rule, scope;
 
 -- name: fence-removed
--- Locks the rule and scope, unless a run has come since. The token moves on: who remembers the findings, or runs with them, is wrong.
--- Arguments: $1 rule, $2 scope, $3 due time of the last run. Result: id.
+-- Locks the rule and scope, unless a run has come since the findings were read. The token moves on: a node that has
+-- the findings in memory, or runs with them, has old ones.
+-- Arguments: $1 rule, $2 scope, $3 due time of the last run.
+-- Result: id.
 UPDATE rule_scopes SET token = nextval('ledger_token'), lease_until = 0 WHERE rule = $1 AND scope = $2 AND last_due = $3 RETURNING id;
 
 -- name: forget-plans

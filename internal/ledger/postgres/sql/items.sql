@@ -1,16 +1,18 @@
 -- What queues record.
 --
--- open_items grows and shrinks so fast that what the planner believes of it is hardly ever true: a plan made for three rows meets
--- three hundred thousand, or their remains. So it has no choice: those of these statements that touch many items run after by-key,
--- look rows up in subqueries, which are never turned into joins, and change them by their ctid.
+-- open_items grows and shrinks so fast that the planner's statistics are hardly ever true. A plan made for three rows
+-- meets three hundred thousand rows, or their remains. So the statements leave the planner no choice. Those that
+-- touch many items run after by-key, look rows up in subqueries, which are never turned into joins, and change rows
+-- by their ctid.
 
 -- name: by-key
--- Lets the statements that follow in the transaction find their rows by index and by ctid alone.
+-- Makes the next statements of the transaction find their rows only by index and by ctid.
 SELECT set_config('enable_seqscan', 'off', true), set_config('enable_bitmapscan', 'off', true),
        set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true);
 
 -- name: queue
--- Arguments: $1 name. Result: its id; none if the queue is new.
+-- Arguments: $1 name.
+-- Result: its id; no row if the queue is new.
 SELECT id FROM queues WHERE name = $1;
 
 -- name: add-queue
@@ -18,13 +20,15 @@ SELECT id FROM queues WHERE name = $1;
 INSERT INTO queues (name, sink) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING;
 
 -- name: take-item-seqs
--- Arguments: $1 how many. Result: so many numbers, ascending.
+-- Arguments: $1 how many.
+-- Result: that many numbers, ascending.
 SELECT array_agg(n ORDER BY n) FROM (SELECT nextval('items_seq') AS n FROM generate_series(1, $1::integer)) AS s;
 
 -- name: insert-items
--- Pushes new items in one statement, which for a few costs less than COPY with its round trips. Arguments: $1 queue, then an array for
--- each column, alike in length. Result: their numbers, ascending. They go in sorted by id, so that two who push the same items never wait
--- for each other in a circle.
+-- Pushes new items in one statement. For a few items this costs less than COPY with its round trips. The rows are
+-- sorted by id, so that two pushes of the same items cannot deadlock.
+-- Arguments: $1 queue, then one array per column, all of the same length.
+-- Result: their numbers, ascending.
 WITH given AS MATERIALIZED (
     SELECT nextval('items_seq') AS seq, g.*
     FROM unnest($2::bigint[], $3::bigint[], $4::bigint[], $5::smallint[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[],
@@ -43,7 +47,8 @@ opened AS (
 SELECT seq FROM given ORDER BY seq;
 
 -- name: known-items
--- Arguments: $1 queue, $2 ids. Result: id, seq, the letter of the state and the warehouse of those that are there.
+-- Arguments: $1 queue, $2 ids.
+-- Result: id, seq, the letter of the state and the warehouse of the existing ones.
 SELECT i.id, i.seq, coalesce(
     (SELECT state FROM open_items o WHERE o.queue_id = $1 AND o.seq = i.seq),
     (SELECT state FROM ended_early e WHERE e.queue_id = $1 AND e.state IN ('m' /* removed */, 'f' /* refused */) AND e.seq = i.seq), 'd' /* done */), i.warehouse
@@ -60,8 +65,9 @@ COPY open_items (seq, moves, due, subject_hash, queue_id, attempt, failures, sus
 COPY item_moves (seq, at, moves) FROM STDIN BINARY;
 
 -- name: lock-queue
--- Locks the queue against others who apply moves, and its epoch against change, until the commit. Arguments: $1 queue.
--- Result: the epoch of the sink, the epoch and position of the last moves; none if the sink has no epoch.
+-- Until the commit, locks the queue against other calls that apply moves, and its epoch against changes.
+-- Arguments: $1 queue.
+-- Result: the epoch of the sink, the epoch and the position of the last moves; no row if the sink has no epoch.
 SELECT s.epoch, q.epoch, q.position FROM queues q JOIN inbox_states s ON s.sink = q.sink WHERE q.id = $1
 FOR NO KEY UPDATE OF q FOR SHARE OF s;
 
@@ -70,11 +76,13 @@ FOR NO KEY UPDATE OF q FOR SHARE OF s;
 UPDATE queues SET epoch = $2, position = $3 WHERE id = $1;
 
 -- name: applied
--- Arguments: $1 name, $2 epoch. Result: the position; none if nothing was applied in the epoch.
+-- Arguments: $1 name, $2 epoch.
+-- Result: the position; no row if nothing was applied in the epoch.
 SELECT position FROM queues WHERE name = $1 AND epoch = $2;
 
 -- name: change-items
--- Arguments: $1 queue, then one array per column. Items that have moved on further stay.
+-- Leaves out items that have moved on further.
+-- Arguments: $1 queue, then one array per column.
 UPDATE open_items o
 SET moves = n.moves, state = n.state, attempt = n.attempt, failures = n.failures, suspends = n.suspends, due = n.due, assignee = n.assignee,
     news = n.news
@@ -85,8 +93,9 @@ FROM (SELECT (SELECT o.ctid FROM open_items o WHERE o.queue_id = $1 AND o.seq = 
 WHERE o.ctid = n.place;
 
 -- name: revise-items
--- Arguments: $1 queue, then one array per column. Items that have moved on further stay, and so does a payload whose source is 0 or gone. It
--- comes before change-items and end-items.
+-- Comes before change-items and end-items. Leaves out items that have moved on further. A payload stays where its
+-- source is 0 or no longer exists.
+-- Arguments: $1 queue, then one array per column.
 UPDATE items i SET priority = n.priority, service_order = n.service_order, payload = coalesce(n.payload, i.payload)
 FROM (SELECT (SELECT i.ctid FROM items i WHERE i.queue_id = $1 AND i.seq = c.seq
                 AND (SELECT o.moves FROM open_items o WHERE o.queue_id = $1 AND o.seq = c.seq) < c.moves) AS place,
@@ -96,8 +105,9 @@ FROM (SELECT (SELECT i.ctid FROM items i WHERE i.queue_id = $1 AND i.seq = c.seq
 WHERE i.ctid = n.place;
 
 -- name: event-items
--- Items as they stand before the moves of which somebody may be told. Arguments: $1 queue, $2 seqs, $3 now, $4 what stands for the moves of one that has
--- ended. Result: the columns of rows.Events, by seq.
+-- The state of items before the moves that may be events.
+-- Arguments: $1 queue, $2 seqs, $3 now, $4 the number of moves for an ended item.
+-- Result: the columns of codec.Events, by seq.
 SELECT i.seq, i.id, i.warehouse, i.priority, i.service_order, i.payload, coalesce(o.moves, $4), coalesce(o.failures, 0), coalesce(o.assignee, ''),
        (SELECT ledger_now($3))
 FROM items i
@@ -105,13 +115,15 @@ LEFT JOIN LATERAL (SELECT * FROM open_items o WHERE o.queue_id = $1 AND o.seq = 
 WHERE i.queue_id = $1 AND i.seq = ANY($2::bigint[]) ORDER BY i.seq;
 
 -- name: end-items
--- Arguments: $1 queue, $2 seqs, $3 the numbers of their last moves. Items that have moved on further stay.
+-- Leaves out items that have moved on further.
+-- Arguments: $1 queue, $2 seqs, $3 the numbers of their last moves.
 DELETE FROM open_items WHERE ctid = ANY(ARRAY(
     SELECT (SELECT o.ctid FROM open_items o WHERE o.queue_id = $1 AND o.seq = n.seq AND o.moves < n.moves)
     FROM unnest($2::bigint[], $3::bigint[]) AS n (seq, moves)));
 
 -- name: end-items-early
--- end-items, for those that are removed or refused. Arguments: as there, $4 states.
+-- end-items for removed or refused items.
+-- Arguments: as there, $4 states.
 WITH n AS MATERIALIZED (
     SELECT (SELECT o.ctid FROM open_items o WHERE o.queue_id = $1 AND o.seq = c.seq AND o.moves < c.moves) AS place, c.seq, c.state
     FROM unnest($2::bigint[], $3::bigint[], $4::text[]) AS c (seq, moves, state)),
@@ -119,7 +131,8 @@ ended AS (DELETE FROM open_items WHERE ctid = ANY(ARRAY(SELECT place FROM n)))
 INSERT INTO ended_early (queue_id, state, seq) SELECT $1, state, seq FROM n WHERE place IS NOT NULL;
 
 -- name: refuse-items
--- Arguments: $1 queue, $2 seqs. Result: how those stood that had not ended: seq, moves, state, attempt, failures, suspends, assignee.
+-- Arguments: $1 queue, $2 seqs.
+-- Result: the state of the items that had not ended: seq, moves, state, attempt, failures, suspends, assignee.
 WITH refused AS (
     DELETE FROM open_items WHERE ctid = ANY(ARRAY(
         SELECT (SELECT o.ctid FROM open_items o WHERE o.queue_id = $1 AND o.seq = n.seq) FROM unnest($2::bigint[]) AS n (seq)))
@@ -128,7 +141,8 @@ early AS (INSERT INTO ended_early (queue_id, state, seq) SELECT $1, 'f' /* refus
 SELECT seq, moves, state, attempt, failures, suspends, assignee FROM refused;
 
 -- name: unfinished-items
--- Arguments: $1 queue, $2 seq to start after, $3 limit. Result: items as they stand, by seq.
+-- Arguments: $1 queue, $2 seq to start after, $3 limit.
+-- Result: items in their present state, by seq.
 SELECT i.seq, i.id, i.priority, i.payload, i.dedupe_key, i.created_at, i.ready_at, i.until_at, i.bucket, i.subject, i.pushed_by, i.node,
        i.warehouse, i.service_order, o.state, o.moves, o.attempt, o.failures, o.suspends, o.due, o.assignee, o.news
 FROM (SELECT * FROM open_items WHERE queue_id = $1 AND seq > $2 ORDER BY seq LIMIT $3) AS o
@@ -136,12 +150,15 @@ CROSS JOIN LATERAL (SELECT * FROM items i WHERE i.queue_id = $1 AND i.seq = o.se
 ORDER BY o.seq;
 
 -- name: first-window
--- Where held-keys may begin. Arguments: $1 queue, $2 now. Result: the lowest seq of a window that is open, 0 = there is none.
+-- Where held-keys may begin.
+-- Arguments: $1 queue, $2 now.
+-- Result: the lowest seq with an open window, 0 = none.
 SELECT coalesce(min(seq), 0) FROM items WHERE queue_id = $1 AND until_at > $2 AND until_at > 0;
 
 -- name: held-keys
--- Arguments: $1 queue, $2 now, $3 seq to start after, $4 limit. Result: seq, id, bucket, until of items that are done, by seq.
--- The + 0 keeps PostgreSQL from sorting all open windows for each page.
+-- Arguments: $1 queue, $2 now, $3 seq to start after, $4 limit.
+-- Result: seq, id, bucket, until of items that are done, by seq. The + 0 keeps PostgreSQL from sorting all open
+-- windows for each page.
 SELECT i.seq, i.id, i.bucket, i.until_at FROM items i
 WHERE i.queue_id = $1 AND i.seq > $3 AND i.until_at + 0 > $2
   AND (SELECT o.seq FROM open_items o WHERE o.queue_id = $1 AND o.seq = i.seq) IS NULL
@@ -149,15 +166,16 @@ WHERE i.queue_id = $1 AND i.seq > $3 AND i.until_at + 0 > $2
 ORDER BY i.seq LIMIT $4;
 
 -- name: subject-items
--- Arguments: $1 queue, $2 hashes of the subjects, $3 subjects. Result: places of subjects, from 1, and ids of their items that have
--- not ended.
+-- Arguments: $1 queue, $2 hashes of the subjects, $3 subjects.
+-- Result: positions of subjects, from 1, and ids of their unfinished items.
 SELECT w.place, unnest(ARRAY(
   SELECT i.id FROM open_items o JOIN items i ON i.queue_id = o.queue_id AND i.seq = o.seq
   WHERE o.queue_id = $1 AND o.subject_hash = w.hash AND o.subject_hash <> 0 AND i.subject = w.subject ORDER BY o.seq))
 FROM unnest($2::bigint[], $3::text[]) WITH ORDINALITY AS w (hash, subject, place);
 
 -- name: item
--- Arguments: $1 queue, $2 id. Result: the item as in unfinished-items; one that has ended has no state.
+-- Arguments: $1 queue, $2 id.
+-- Result: the item as in unfinished-items; an ended one has no state.
 SELECT i.seq, i.id, i.priority, i.payload, i.dedupe_key, i.created_at, i.ready_at, i.until_at, i.bucket, i.subject, i.pushed_by, i.node,
        i.warehouse, i.service_order, coalesce(o.state, ''), coalesce(o.moves, 0), coalesce(o.attempt, 0), coalesce(o.failures, 0), coalesce(o.suspends, 0),
        coalesce(o.due, 0), coalesce(o.assignee, ''), coalesce(o.news, '')
@@ -165,7 +183,8 @@ FROM items i LEFT JOIN open_items o ON o.queue_id = i.queue_id AND o.seq = i.seq
 WHERE i.queue_id = $1 AND i.id = $2;
 
 -- name: key-items
--- Arguments: $1 queue, $2 dedupe key, $3 seq to start below, $4 limit, $5 warehouses, null = all. Result: items as in item, the latest push first.
+-- Arguments: $1 queue, $2 dedupe key, $3 seq to start below, $4 limit, $5 warehouses, null = all.
+-- Result: items as in item, the latest push first.
 SELECT i.seq, i.id, i.priority, i.payload, i.dedupe_key, i.created_at, i.ready_at, i.until_at, i.bucket, i.subject, i.pushed_by, i.node,
        i.warehouse, i.service_order, coalesce(o.state, ''), coalesce(o.moves, 0), coalesce(o.attempt, 0), coalesce(o.failures, 0), coalesce(o.suspends, 0),
        coalesce(o.due, 0), coalesce(o.assignee, ''), coalesce(o.news, '')
@@ -174,37 +193,44 @@ WHERE i.queue_id = $1 AND i.dedupe_key = $2 AND i.dedupe_key <> '' AND i.seq < $
 ORDER BY i.seq DESC LIMIT $4;
 
 -- name: payload
--- Arguments: $1 queue, $2 seq. Result: the payload of the item.
+-- Arguments: $1 queue, $2 seq.
+-- Result: the payload of the item.
 SELECT payload FROM items WHERE queue_id = $1 AND seq = $2;
 
 -- name: forget-item
--- Takes away an item that begins another life. Arguments: $1 queue, $2 seq.
+-- Removes the records of an item that begins another life.
+-- Arguments: $1 queue, $2 seq.
 WITH traces AS (DELETE FROM item_moves WHERE seq = $2),
 early AS (DELETE FROM ended_early WHERE queue_id = $1 AND state IN ('m' /* removed */, 'f' /* refused */) AND seq = $2),
 withheld AS (DELETE FROM withheld_items WHERE queue_id = $1 AND seq = $2)
 DELETE FROM items WHERE queue_id = $1 AND seq = $2;
 
 -- name: item-moves
--- Arguments: $1 seqs. Result: seq and moves, by seq.
+-- Arguments: $1 seqs.
+-- Result: seq and moves, by seq.
 SELECT seq, moves FROM item_moves WHERE seq = ANY($1::bigint[]) ORDER BY seq;
 
 -- name: last-moves
--- Arguments: $1 queue, $2 how many records of moves of all queues are looked at, $3 warehouses, null = all. Result: seq and moves of those of the queue.
+-- Arguments: $1 queue, $2 how many records of moves of all queues are read, $3 warehouses, null = all.
+-- Result: seq and moves of those of the queue.
 SELECT m.seq, m.moves
 FROM (SELECT seq, moves FROM item_moves ORDER BY seq DESC LIMIT $2) AS m
 JOIN items i ON i.queue_id = $1 AND i.seq = m.seq AND ($3::text[] IS NULL OR i.warehouse = ANY ($3));
 
 -- name: looked-items
--- Bounds a look at the items of some warehouses. Arguments: $1 queue, $2 seq to start below, $3 how many are looked at. Result: the seq of the
--- last of them; none if there are fewer.
+-- Finds the end of one step through the items of some warehouses.
+-- Arguments: $1 queue, $2 seq to start below, $3 length of a step.
+-- Result: the seq of the last item of the step; no row if there are fewer.
 SELECT seq FROM items WHERE queue_id = $1 AND seq < $2 ORDER BY seq DESC OFFSET $3 - 1 LIMIT 1;
 
 -- name: looked-early-items
--- looked-items, for those that were removed or refused. Arguments: as there, $4 state.
+-- looked-items for removed or refused items.
+-- Arguments: as there, $4 state.
 SELECT seq FROM ended_early WHERE queue_id = $1 AND state = $4 AND seq < $2 ORDER BY seq DESC OFFSET $3 - 1 LIMIT 1;
 
 -- name: done-items
--- Arguments: $1 queue, $2 seq to start below, $3 limit, $4 the lowest seq, $5 warehouses, null = all. Result: items, the latest push first.
+-- Arguments: $1 queue, $2 seq to start below, $3 limit, $4 the lowest seq, $5 warehouses, null = all.
+-- Result: items, the latest push first.
 SELECT i.seq, i.id, i.priority, i.payload, i.dedupe_key, i.created_at, i.ready_at, i.until_at, i.bucket, i.subject, i.pushed_by, i.node,
        i.warehouse, i.service_order
 FROM items i
@@ -214,7 +240,8 @@ WHERE i.queue_id = $1 AND i.seq < $2 AND i.seq >= $4 AND ($5::text[] IS NULL OR 
 ORDER BY i.seq DESC LIMIT $3;
 
 -- name: early-items
--- Arguments: as in done-items, $6 state. Result: as there.
+-- Arguments: as in done-items, $6 state.
+-- Result: as there.
 SELECT i.seq, i.id, i.priority, i.payload, i.dedupe_key, i.created_at, i.ready_at, i.until_at, i.bucket, i.subject, i.pushed_by, i.node,
        i.warehouse, i.service_order
 FROM (SELECT seq FROM ended_early WHERE queue_id = $1 AND state = $6 AND seq < $2 AND seq >= $4 ORDER BY seq DESC
@@ -224,7 +251,8 @@ WHERE $5::text[] IS NULL OR i.warehouse = ANY($5)
 ORDER BY i.seq DESC LIMIT $3;
 
 -- name: queue-pause
--- Arguments: $1 queue. Result: paused, by whom, since when.
+-- Arguments: $1 queue.
+-- Result: paused, by whom, since when.
 SELECT paused, paused_by, paused_at FROM queues WHERE id = $1;
 
 -- name: set-queue-pause
@@ -232,7 +260,8 @@ SELECT paused, paused_by, paused_at FROM queues WHERE id = $1;
 UPDATE queues SET paused = $2, paused_by = $3, paused_at = $4 WHERE id = $1;
 
 -- name: queue-settings
--- Arguments: $1 name of a queue. Result: what is set of it, if anything ever was.
+-- Arguments: $1 name of a queue.
+-- Result: its live settings, if anybody ever changed one.
 SELECT lease, max_attempts, suspend_steps, actor, at FROM queue_settings WHERE queue = $1;
 
 -- name: set-queue-settings
@@ -246,8 +275,9 @@ SET lease = excluded.lease, max_attempts = excluded.max_attempts, suspend_steps 
 SELECT id FROM queues ORDER BY id;
 
 -- name: prune-items
--- Looks at one page of a queue's items and removes those of them that may go. Arguments: $1 queue, $2 seq to start after, $3 limit,
--- $4 before, $5 now. Result: the last seq of the page, whether any of it was pushed before, how many items went. Their moves go with the partition.
+-- Reads one page of a queue's items and removes the old ones that may go. Their moves go with the partition.
+-- Arguments: $1 queue, $2 seq to start after, $3 limit, $4 before, $5 now.
+-- Result: the last seq of the page, whether any item of it was pushed before, how many items were removed.
 WITH page AS MATERIALIZED (
     SELECT seq, created_at, until_at FROM items WHERE queue_id = $1 AND seq > $2 ORDER BY seq LIMIT $3),
 old AS MATERIALIZED (

@@ -1,27 +1,30 @@
 -- What users have read and acked.
 
 -- name: is-recipient
--- Arguments: $1 notice, $2 warehouse, $3 subscribers. Result: whether the notice was delivered, or is on its way, to the inbox of one
--- of them in the warehouse.
+-- Arguments: $1 notice, $2 warehouse, $3 subscribers.
+-- Result: whether the notice was delivered, or is on its way, to the inbox of one of them in the warehouse.
 SELECT EXISTS (
     SELECT FROM ledger_deliveries_of(ARRAY[$1::text]) d
     JOIN lanes l ON l.id = d.lane_id AND l.warehouse = $2 AND l.warehouse <> ''
     WHERE d.state IN (0, 1) AND string_to_array(d.recipients, ' ') && $3::text[]);
 
 -- name: needless-pushes
--- Arguments: $1 notice, $2 what makes deliveries needless, $3 the user and the roles that it has. Result: the open deliveries of the notice
--- that are. Who has read it has read it for themselves alone; who acks it does so for all.
+-- A read makes needless only deliveries to the user alone; an ack does so for all.
+-- Arguments: $1 notice, $2 `unless` values that the mark meets, $3 the user and the user's roles.
+-- Result: the open deliveries of the notice that are needless.
 SELECT p.seq FROM ledger_deliveries_of(ARRAY[$1::text]) d
 JOIN pushes p ON p.seq = d.seq AND coalesce(p.due, 0) > 0 AND p.unless = ANY($2::text[])
 WHERE d.state <= 0 AND (p.addressee = 0 OR p.unless <> 'read' OR d.recipients = ANY($3::text[])) ORDER BY p.seq;
 
 -- name: add-mark
--- Arguments: $1 notice, $2 user, $3 kind, $4 warehouse, $5 at. One that is there stays.
+-- An existing mark stays.
+-- Arguments: $1 notice, $2 user, $3 kind, $4 warehouse, $5 at.
 INSERT INTO marks (notice_id, subscriber, kind, warehouse, at, expires_at)
 SELECT $1, $2, $3, $4, $5, n.expires_at FROM notices n WHERE n.id = $1 ON CONFLICT DO NOTHING;
 
 -- name: marks
--- Arguments: $1 notice. Result: its marks, and one for each user who has none and has read it among all, in the order of time.
+-- Arguments: $1 notice.
+-- Result: its marks in the order of time, and one for each user without a mark whose watermark covers the notice.
 SELECT subscriber, kind, warehouse, at FROM marks WHERE notice_id = $1
 UNION ALL
 SELECT r.subscriber, 'read', r.warehouse, min(r.at) AS at
@@ -33,33 +36,39 @@ GROUP BY r.subscriber, r.warehouse
 ORDER BY at, subscriber, kind;
 
 -- name: live-marks
--- Arguments: expiry, notice, user and kind to start after, $5 limit, $6 now. Result: the columns of rows.MarkRow.
+-- Arguments: expiry, notice, user and kind to start after, $5 limit, $6 now.
+-- Result: the columns of codec.MarkRow.
 SELECT notice_id, subscriber, kind, warehouse, at, expires_at FROM marks
 WHERE (expires_at, notice_id, subscriber, kind) > ($1::bigint, $2, $3, $4) AND expires_at > (SELECT ledger_now($6))
 ORDER BY expires_at, notice_id, subscriber, kind LIMIT $5;
 
 -- name: recent-marks
--- Arguments: time, notice, user and kind to start after, $5 limit. Result: the columns of rows.MarkRow.
+-- Arguments: time, notice, user and kind to start after, $5 limit.
+-- Result: the columns of codec.MarkRow.
 SELECT notice_id, subscriber, kind, warehouse, at, expires_at FROM marks
 WHERE (at, notice_id, subscriber, kind) > ($1::bigint, $2, $3, $4)
 ORDER BY at, notice_id, subscriber, kind LIMIT $5;
 
 -- name: raise-reads
--- Arguments: $1 warehouse, $2 user, $3 inboxes, $4 score, $5 at. A watermark never falls.
+-- A watermark never falls.
+-- Arguments: $1 warehouse, $2 user, $3 inboxes, $4 score, $5 at.
 INSERT INTO reads (warehouse, subscriber, inbox, score, at)
 SELECT $1, $2, inbox, $4, $5 FROM unnest($3::text[]) AS inbox ORDER BY inbox
 ON CONFLICT (warehouse, subscriber, inbox) DO UPDATE SET score = excluded.score, at = excluded.at WHERE reads.score < excluded.score;
 
 -- name: reads
--- Arguments: time, warehouse, user and inbox to start after, $5 limit. Result: warehouse, user, inbox, score, at.
+-- Arguments: time, warehouse, user and inbox to start after, $5 limit.
+-- Result: warehouse, user, inbox, score, at.
 SELECT warehouse, subscriber, inbox, score, at FROM reads
 WHERE (at, warehouse, subscriber, inbox) > ($1::bigint, $2, $3, $4)
 ORDER BY at, warehouse, subscriber, inbox LIMIT $5;
 
 -- name: pushes-until-read
--- One batch of what waits with `unless: read` although its notice was read: it lies in one of the inboxes at or below the score.
--- Arguments: $1 warehouse, $2 inboxes, $3 score, $4 seq to start after, $5 limit, $6 user. What is for one subscriber is needless if it is
--- for the user or one of the inboxes. Result: the open deliveries, by seq.
+-- One batch of deliveries that wait with `unless: read` although their notice has been read: the notice lies in one
+-- of the inboxes at or below the score. A delivery to one subscriber is needless only if that is the user or one of
+-- the inboxes.
+-- Arguments: $1 warehouse, $2 inboxes, $3 score, $4 seq to start after, $5 limit, $6 user.
+-- Result: the open deliveries, by seq.
 SELECT p.seq FROM pushes p
 JOIN deliveries d ON d.seq = p.seq AND d.state <= 0
 JOIN notices n ON n.id = d.notice_id
@@ -71,8 +80,11 @@ WHERE p.due IS NOT NULL AND p.unless = 'read' AND p.seq > $4
 ORDER BY p.seq LIMIT $5;
 
 -- name: read-already
--- What waits with `unless: read` although its notice was read before the ledger knew where it lies. Arguments: $1 deliveries to inboxes that
--- were recorded just now, $2 µs by which clocks may differ: who has read one has done so since it got its score, $3 their notices. Result: one user who has read it, open delivery.
+-- Deliveries that wait with `unless: read` although their notice was read before the ledger knew its place in the
+-- inbox. A user reads a notice only after it got its score, give or take the difference of clocks.
+-- Arguments: $1 deliveries to inboxes that were recorded just now, $2 µs by which clocks may differ, $3 their
+-- notices.
+-- Result: one user who has read the notice, open delivery.
 WITH sent AS MATERIALIZED (
     SELECT d.lane_id, d.score, d.recipients, d.notice_id FROM ledger_deliveries_of($3::text[]) d
     WHERE d.seq = ANY($1::bigint[]) AND d.state = 1 AND EXISTS (SELECT FROM pushes WHERE due IS NOT NULL AND unless = 'read')),
@@ -92,7 +104,8 @@ FROM recent r JOIN waiting w ON r.warehouse = w.warehouse AND r.inbox = ANY(w.in
 GROUP BY w.seq ORDER BY w.seq;
 
 -- name: prune-reads
--- Removes watermarks that have not risen since, below which nothing is left that has not expired. Arguments: $1 before, $2 now.
+-- Removes watermarks that have not risen since, and that cover no unexpired notice.
+-- Arguments: $1 before, $2 now.
 DELETE FROM reads r WHERE r.at < $1 AND NOT EXISTS (
     SELECT FROM deliveries d JOIN lanes l ON l.id = d.lane_id AND l.warehouse = r.warehouse
     WHERE d.state = 1 AND d.score <= r.score AND d.expires_at > (SELECT ledger_now($2)));

@@ -1,14 +1,17 @@
--- What operators see of deliveries, and do to them. For the way in which conditions are written see pushes.sql.
+-- What operators see of deliveries, and do to them. pushes.sql explains how the conditions are written.
 
 -- name: plan-anew
--- The statement that follows in the transaction is planned for its arguments: most of a filter is empty.
+-- Makes the server plan the next statement of the transaction for its actual arguments, because most of a filter is
+-- empty.
 SELECT set_config('plan_cache_mode', 'force_custom_plan', true);
 
 -- name: list-deliveries
 -- reversed: list-deliveries-oldest
--- Arguments: $1 sink, $2 warehouse, $3 type, $4 rule, $5 notice, '' = any; $6 states, none = any; $7 numbers below this one, $8 limit,
--- $9 now, $10 only those that wait for more than their time, $11 numbers above this one,
--- $12 a cause as delivery-causes names it, '' = any. Result: the columns of rows.DeliveryRecord, the latest first. A notice of before the column has its warehouse in its lane only.
+-- A notice from before the column warehouse has its warehouse only in its lane.
+-- Arguments: $1 sink, $2 warehouse, $3 type, $4 rule, $5 notice, '' = any; $6 states, none = any; $7 numbers below
+-- this one, $8 limit, $9 now, $10 only those that wait behind another or for a silence, $11 numbers above this one,
+-- $12 a cause as in delivery-causes, '' = any.
+-- Result: the columns of codec.DeliveryRecord, the latest first.
 SELECT d.notice_id, d.seq, l.sink, l.warehouse, d.state, d.attempts, d.last_error, CASE WHEN d.state = 1 THEN d.ended_at ELSE 0 END, d.recipients, n.body,
        coalesce(p.kind, d.kind, ''), coalesce(p.unless, d.unless, ''), coalesce(p.delay, d.delay, 0), coalesce(p.at, d.at, 0),
        coalesce(p.within, d.within, 0), coalesce(p.retry, d.retry, 0), d.expires_at = 9223372036854775807,
@@ -40,9 +43,10 @@ WHERE d.seq < $7
 ORDER BY d.seq DESC LIMIT $8;
 
 -- name: delivery-causes
--- Why what failed or timed out was not sent, by the latest attempt: its status, which is negative where the other side refused for good, and the error where
--- it gave none. Arguments: $1 how many are looked at of each sink and state, $2 warehouse, '' = all. Result: sink, state, cause, number, the
--- latest and its error.
+-- Why deliveries failed or timed out, by the latest attempt: its status, which is negative where the receiver refused
+-- for good, or its error where the receiver gave no status.
+-- Arguments: $1 how many are read of each sink and state, $2 warehouse, '' = all.
+-- Result: sink, state, cause, number, the latest delivery and its error.
 SELECT l.sink, c.state, c.cause, count(*), max(c.seq), (array_agg(c.last_error ORDER BY c.seq DESC))[1]
 FROM (SELECT sink, array_agg(id) AS ids FROM lanes GROUP BY sink) AS l
 CROSS JOIN (VALUES (2::smallint), (3)) AS s (state)
@@ -61,11 +65,14 @@ GROUP BY l.sink, c.state, c.cause
 ORDER BY count(*) DESC, l.sink, c.state, c.cause;
 
 -- name: attempts
--- Arguments: $1 seq. Result: its last attempts.
+-- Arguments: $1 seq.
+-- Result: its last attempts.
 SELECT tried FROM deliveries WHERE seq = $1;
 
 -- name: lock-rules
--- Holds the rules of deliveries to push channels: no commit adds to their findings meanwhile. Arguments: $1 seqs. Result: their number.
+-- Locks the rules of deliveries to push channels, so that no commit adds to their findings meanwhile.
+-- Arguments: $1 seqs.
+-- Result: their number.
 SELECT count(*)
 FROM (SELECT s.id FROM rule_scopes s
       WHERE s.rule = ANY (ARRAY(SELECT n.rule FROM ledger_notices(ARRAY(
@@ -73,7 +80,9 @@ FROM (SELECT s.id FROM rule_scopes s
       ORDER BY s.id FOR NO KEY UPDATE) AS locked;
 
 -- name: lock-queues
--- Holds all queues where some of the deliveries are of events of items: no moves add to their items meanwhile. Arguments: $1 seqs. Result: their number.
+-- Locks all queues if some of the deliveries are of events of items, so that no moves add to their items meanwhile.
+-- Arguments: $1 seqs.
+-- Result: their number.
 SELECT count(*)
 FROM (SELECT q.id FROM queues q
       WHERE EXISTS (SELECT FROM ledger_notices(ARRAY(
@@ -81,7 +90,9 @@ FROM (SELECT q.id FROM queues q
       ORDER BY q.id FOR NO KEY UPDATE) AS locked;
 
 -- name: hasten-pushes
--- Makes those due at once that wait unclaimed; one that is behind another stays so. Arguments: $1 seqs, $2 now. Result: their numbers.
+-- Makes waiting unclaimed deliveries due at once; one behind another stays there.
+-- Arguments: $1 seqs, $2 now.
+-- Result: their numbers.
 UPDATE pushes p
 SET first_due = least(p.first_due, (SELECT ledger_now($2))),
     due = CASE WHEN p.due = 9223372036854775807 THEN p.due ELSE least(p.due, (SELECT ledger_now($2))) END,
@@ -91,7 +102,9 @@ WHERE p.seq = ANY($1::bigint[]) AND coalesce(p.due, 0) > 0 AND p.ends > (SELECT 
 RETURNING p.seq;
 
 -- name: revive-deliveries
--- Makes those pending again that have ended unsent. Arguments: $1 seqs, $2 now. Result: their numbers, and the states that they had.
+-- Makes those pending again that have ended unsent.
+-- Arguments: $1 seqs, $2 now.
+-- Result: their numbers, and the states that they had.
 UPDATE deliveries d SET state = 0, last_error = CASE WHEN d.state = 4 THEN '' ELSE d.last_error END
 FROM (SELECT e.seq, e.state FROM deliveries e
       WHERE e.seq = ANY($1::bigint[]) AND e.state + 0 IN (2, 3, 4) AND e.expires_at > (SELECT ledger_now($2))
@@ -100,7 +113,7 @@ WHERE d.seq = o.seq
 RETURNING d.seq, o.state;
 
 -- name: revive-pushes
--- Arguments: $1 seqs, of which those count that revive-deliveries has changed, $2 now.
+-- Arguments: $1 seqs, of which those count that revive-deliveries has changed; $2 now.
 UPDATE pushes p
 SET due = CASE WHEN p.finding IS NULL THEN (SELECT ledger_now($2)) ELSE 9223372036854775807 END,
     first_due = (SELECT ledger_now($2)),
@@ -111,7 +124,8 @@ FROM deliveries d
 WHERE p.seq = ANY($1::bigint[]) AND p.due IS NULL AND d.seq = p.seq AND d.state <= 0;
 
 -- name: line-up
--- Puts behind what is due and unclaimed while an earlier one of its finding is open. Arguments: $1 seqs of some of the findings, $2 now.
+-- Puts due and unclaimed deliveries behind an earlier open one of the same finding.
+-- Arguments: $1 seqs of deliveries of these findings, $2 now.
 UPDATE pushes n SET due = 9223372036854775807, until = 0, node = ''
 WHERE n.seq = ANY (ARRAY(
         SELECT o.seq FROM pushes e
@@ -122,5 +136,6 @@ WHERE n.seq = ANY (ARRAY(
               WHERE f.due IS NOT NULL AND f.finding = n.finding AND f.lane_id + 0 = n.lane_id AND f.addressee = n.addressee AND f.seq < n.seq);
 
 -- name: lanes-of
--- Arguments: $1 seqs. Result: sink and warehouse of their lanes, sorted.
+-- Arguments: $1 seqs.
+-- Result: sink and warehouse of their lanes, sorted.
 SELECT DISTINCT l.sink, l.warehouse FROM deliveries d JOIN lanes l ON l.id = d.lane_id WHERE d.seq = ANY($1::bigint[]) ORDER BY 1, 2;

@@ -1,18 +1,20 @@
--- Deliveries to push channels. docs/adr/push-ledger.md tells the order of locks: all of a finding in a lane, in the order of seq, by
--- whoever ends or releases one of them.
+-- Deliveries to push channels. docs/adr/push-ledger.md has the order of locks: whoever ends or releases a delivery
+-- locks all deliveries of its finding in the lane, in the order of seq.
 --
--- The table may have had three rows when a statement was planned, and has a million when it runs: these statements run after by-key.
--- Nor may a partial index look as if it would do, since all of it would be read: so what is pending is `state <= 0`, what is open
--- `coalesce(due, 0) > 0`, and the lane is hidden (`lane_id + 0`) where the finding is to be looked up.
+-- The planner may have planned a statement when the table had three rows, and the table has a million when the
+-- statement runs. So these statements run after by-key. No condition may let the planner use a partial index that it
+-- would have to read as a whole. So pending is written `state <= 0`, open is written `coalesce(due, 0) > 0`, and the
+-- lane is hidden (`lane_id + 0`) where the finding must lead to the rows.
 
 -- name: by-any
--- Takes by-key back.
+-- Ends the effect of by-key.
 SELECT set_config('enable_seqscan', 'on', true), set_config('enable_bitmapscan', 'on', true),
        set_config('enable_hashjoin', 'on', true), set_config('enable_mergejoin', 'on', true);
 
 -- name: claim-pushes
--- Arguments: $1 lane, $2 node, $3 lease in µs, $4 limit, $5 now, $6 now of leases. Result: the columns of rows.ClaimRow and the body of the notice, the
--- earliest first. What others are just about to change is left out.
+-- Leaves out rows that another transaction is about to change.
+-- Arguments: $1 lane, $2 node, $3 lease in µs, $4 limit, $5 now, $6 now of leases.
+-- Result: the columns of codec.ClaimRow and the body of the notice, the earliest first.
 WITH due AS MATERIALIZED (
     SELECT p.ctid AS place FROM pushes p
     WHERE p.lane_id = $1 AND p.due <= (SELECT ledger_now($5)) AND p.ends + 0 > (SELECT ledger_now($5))
@@ -30,8 +32,9 @@ SELECT o.seq, o.token, o.deadline, o.attempts - o.forgiven, o.attempts, o.recipi
 FROM open o ORDER BY o.place;
 
 -- name: release-pushes
--- Frees what the node has claimed and does not know of. What is claimed was due; the minute is more than the times of nodes differ by. Arguments: $1 lane, $2 node,
--- $3 numbers that the node knows, $4 now.
+-- Frees deliveries that the node has claimed but does not know of. A claimed delivery was due; one minute more covers
+-- the difference between the clocks of nodes.
+-- Arguments: $1 lane, $2 node, $3 numbers that the node knows, $4 now.
 UPDATE pushes p SET until = 0, node = ''
 FROM (SELECT o.seq FROM pushes o
       WHERE o.lane_id = $1 AND o.due <= (SELECT ledger_now($4)) + 60000000 AND o.node = $2 AND o.seq <> ALL($3::bigint[])
@@ -39,8 +42,9 @@ FROM (SELECT o.seq FROM pushes o
 WHERE p.seq = held.seq AND p.node = $2;
 
 -- name: next-push
--- Arguments: $1 lane, $2 now, $3 now of leases. Result: now, and when the next open delivery may be claimed, 0 = there is none. All that is due is claimed where
--- the first that is not is due later: then the end of a lease may come before it.
+-- Arguments: $1 lane, $2 now, $3 now of leases.
+-- Result: now, and when the next open delivery may be claimed, 0 = none. If the first
+-- unclaimed delivery is due later, all due ones are claimed; then the end of a lease may come first.
 WITH clock AS MATERIALIZED (SELECT ledger_now($2) AS now, ledger_now($3) AS leases),
 first AS MATERIALIZED (
     SELECT p.due FROM pushes p
@@ -55,8 +59,9 @@ SELECT c.now,
 FROM clock c LEFT JOIN first f ON true;
 
 -- name: lock-pushes
--- Locks deliveries, and what else is open of the findings of those of them that may end. Arguments: $1 seqs, $2 those that may end.
--- Result: their number.
+-- Locks deliveries. Of those that may end, it also locks the other open deliveries of their findings.
+-- Arguments: $1 seqs, $2 those of them that may end.
+-- Result: the number of locked rows.
 SELECT count(*)
 FROM (SELECT p.seq FROM pushes p
       WHERE p.seq = ANY (ARRAY(
@@ -67,9 +72,12 @@ FROM (SELECT p.seq FROM pushes p
       ORDER BY p.seq FOR UPDATE) AS locked;
 
 -- name: lock-followed
--- What lock-pushes is to deliveries that were sent: while nothing else is open of their findings, which is usual, it locks nothing, for the record itself
--- locks each of them in the same order. Otherwise it locks all of them, and what is open beside them. Arguments: $1 seqs. Result: how many it locked, and
--- the findings, lanes and addressees of those that belong to a finding: others let nothing go.
+-- lock-pushes for sent deliveries. Usually nothing else is open of their findings. Then it locks nothing, because
+-- recording the result locks each of them in the same order. Otherwise it locks all of them and the other open
+-- deliveries of their findings.
+-- Arguments: $1 seqs.
+-- Result: how many it locked; and the findings, lanes and addressees of the deliveries that belong to a finding,
+-- because only these release another delivery.
 WITH concerned AS MATERIALIZED (
     SELECT e.finding, e.lane_id, e.addressee,
            ARRAY(SELECT o.seq FROM pushes o
@@ -85,12 +93,15 @@ SELECT (SELECT count(*)
        ARRAY(SELECT c.finding FROM concerned c), ARRAY(SELECT c.lane_id FROM concerned c), ARRAY(SELECT c.addressee FROM concerned c);
 
 -- name: reopen-sent
--- Whoever canceled or ended a delivery while it was under way did so in vain: what is sent is sent. It comes before settle-sent. Arguments: $1 seqs.
+-- Comes before settle-sent: makes deliveries pending again that were canceled or ended while an attempt was running.
+-- What was sent counts as sent.
+-- Arguments: $1 seqs.
 SELECT ledger_reopen(ARRAY(SELECT p.seq FROM pushes p WHERE p.seq = ANY($1::bigint[]) AND p.due IS NULL));
 
 -- name: settle-sent
--- Nothing is done with them any more, so their rows go; what operators are shown of them stays in deliveries. Arguments: $1 seqs, ascending, $2 µs
--- since their attempts began, $3 the attempts, $4 now.
+-- Removes the rows in pushes, because sent deliveries need no more work. What operators see of them is copied to
+-- deliveries.
+-- Arguments: $1 seqs, ascending, $2 µs since their attempts began, $3 the attempts, $4 now.
 WITH sent AS (
     DELETE FROM pushes p USING unnest($1::bigint[], $2::bigint[], $3::text[]) AS s (seq, ago, attempt) WHERE p.seq = s.seq
     RETURNING p.seq, p.kind, p.unless, p.delay, p.at, p.within, p.retry, p.deadline, s.ago, s.attempt)
@@ -112,7 +123,8 @@ SET state = 2, ended_at = (SELECT ledger_now($6)), attempts = d.attempts + 1, la
 FROM ended e WHERE d.seq = e.seq AND d.state <= 0;
 
 -- name: settle-again
--- Arguments: $1 seqs, $2 tokens, $3 errors, $4 µs until the next attempt, $5 µs since the attempts began, $6 the attempts, $7 now.
+-- Arguments: $1 seqs, $2 tokens, $3 errors, $4 µs until the next attempt, $5 µs since the attempts began, $6 the
+-- attempts, $7 now.
 WITH waiting AS (
     UPDATE pushes p SET due = (SELECT ledger_now($7)) + s.after, until = 0, node = ''
     FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::bigint[], $5::bigint[], $6::text[]) AS s (seq, token, error, after, ago, attempt)
@@ -123,7 +135,7 @@ SET attempts = d.attempts + 1, last_error = w.error, tried = ledger_tried((SELEC
 FROM waiting w WHERE d.seq = w.seq AND d.state <= 0;
 
 -- name: settle-release
--- Arguments: $1 seqs, $2 tokens, $3 µs since the attempts began, $4 the attempts of those that were cut off, $5 now.
+-- Arguments: $1 seqs, $2 tokens, $3 µs since the attempts began, $4 the attempts that were cut off, $5 now.
 WITH released AS (
     UPDATE pushes p SET until = 0, node = ''
     FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::text[]) AS s (seq, token, ago, attempt)
@@ -133,13 +145,16 @@ UPDATE deliveries d SET tried = ledger_tried((SELECT ledger_now($5)) - r.ago || 
 FROM released r WHERE d.seq = r.seq AND r.attempt <> '' AND d.state <= 0;
 
 -- name: cancel-deliveries
--- Arguments: $1 seqs, $2 reason. Result: those that were pending.
+-- Arguments: $1 seqs, $2 reason.
+-- Result: those that were pending.
 WITH ended AS (UPDATE pushes SET due = NULL, until = 0, node = '' WHERE seq = ANY($1::bigint[]) AND coalesce(due, 0) > 0)
 UPDATE deliveries SET state = 4, last_error = $2 WHERE seq = ANY($1::bigint[]) AND state <= 0 RETURNING seq;
 
 -- name: release-next
--- Makes the first open delivery due of those findings of which none is, in a statement of its own after those that ended some.
--- Arguments: $1 seqs of some of them, $2 to $4 findings, lanes and addressees of others, as lock-followed told them, $5 now.
+-- For each finding whose open deliveries all wait, makes the first of them due. It must be a statement of its own
+-- after those that ended deliveries, so that it sees them ended.
+-- Arguments: $1 seqs of deliveries of some findings; $2 to $4 findings, lanes and addressees of others, from
+-- lock-followed; $5 now.
 UPDATE pushes n SET due = greatest(n.first_due, (SELECT ledger_now($5)))
 FROM (SELECT e.finding, e.lane_id, e.addressee FROM pushes e
       WHERE e.seq = ANY($1::bigint[]) AND e.finding IS NOT NULL
@@ -149,15 +164,19 @@ WHERE coalesce(n.due, 0) = 9223372036854775807
                WHERE o.due IS NOT NULL AND o.finding = q.finding AND o.lane_id + 0 = q.lane_id AND o.addressee = q.addressee);
 
 -- name: over-pushes
--- What has passed its deadline, or whose notice has expired. One node at a time ends that of a lane; others find nothing. Arguments:
--- $1 lane, $2 limit, $3 now. Result: seq.
+-- Deliveries past their deadline, or whose notice has expired. Only one node at a time ends those of a lane; for
+-- others the result is empty.
+-- Arguments: $1 lane, $2 limit, $3 now.
+-- Result: seq.
 SELECT p.seq FROM pushes p
 WHERE p.lane_id = $1 AND p.due IS NOT NULL AND p.ends <= (SELECT ledger_now($3))
   AND (SELECT pg_try_advisory_xact_lock('pushes'::regclass::oid::integer, $1))
 ORDER BY p.ends LIMIT $2;
 
 -- name: end-pushes
--- Ends those that are over, as over-pushes found them and lock-pushes holds them. Arguments: $1 seqs, $2 now. Result: seq and state.
+-- Ends deliveries that over-pushes found and lock-pushes has locked.
+-- Arguments: $1 seqs, $2 now.
+-- Result: seq and state.
 WITH over AS MATERIALIZED (
     SELECT p.seq, p.deadline = p.ends AS late FROM pushes p
     WHERE p.seq = ANY($1::bigint[]) AND coalesce(p.due, 0) > 0 AND p.ends <= (SELECT ledger_now($2))),

@@ -1,7 +1,8 @@
 -- What /status and the command line show, and the removal of what is old.
 
 -- name: last-runs
--- Result: the latest run of each rule and scope that is registered; its findings are those of the last that was not skipped.
+-- Result: the latest run of each registered rule and scope, with the numbers of findings from the last run that was
+-- not skipped.
 SELECT f.rule, f.scope, f.term, f.due, f.node, f.started_at, f.duration, f.outcome, f.row_count, f.matched, f.errored, coalesce(r.pending, 0),
        coalesce(r.firing, 0), f.notices, f.unsubscribed, f.strays, f.error, f.samples, f.last_due, ''
 FROM rule_scopes s
@@ -11,15 +12,17 @@ LEFT JOIN LATERAL (SELECT r.pending, r.firing FROM firings r WHERE r.rule = s.ru
 ORDER BY f.rule, f.scope;
 
 -- name: progress
--- Arguments: $1 now. Result: of each rule and scope that is registered the last firing that is done, before the first the registration, with its clock term, and
--- the firing that a living lease holds, 0 = none does, with its clock term; the first firing of those that were not ok up to the last, 0 = the last was.
+-- Arguments: $1 now. Result, for each registered rule and scope: clock term and due time of the last firing that is
+-- done, or the time of registration before the first; due time of the firing under a lease in force, 0 = none, and
+-- its clock term; due time of the first run since which every run was degraded or failed, 0 = the last run was ok.
 SELECT rule, scope, term, CASE WHEN done_due > 0 THEN done_due ELSE registered_at END,
        CASE WHEN running_due IS NOT NULL AND lease_until > (SELECT ledger_now($1)) THEN running_due ELSE 0 END, running_term, unwell_since
 FROM rule_scopes ORDER BY rule, scope;
 
 -- name: run-sums
--- Arguments: $1 how many runs at most. Result: the runs that are kept of each rule and scope that is registered: their number, their rows, those that
--- could not be judged, and the records of the last that were not skipped, as many as there may be runs, the latest last: outcome:earlier:µs/…
+-- Arguments: $1 how many runs at most. Result, for each registered rule and scope, of the kept runs: their number,
+-- their rows, the rows that could not be judged, and the records of the last runs that were not skipped, the latest
+-- last, as outcome:earlier:µs/…
 SELECT s.rule, s.scope, coalesce(sum(f.runs), 0)::bigint, coalesce(sum(f.row_count * f.runs), 0)::bigint, coalesce(sum(f.errored), 0)::bigint,
        coalesce(string_agg(f.outcome || ':' || f.earlier || ':' || f.duration, '/' ORDER BY f.term, f.due) FILTER (WHERE f.outcome <> 'skipped' AND f.place <= $1), '')
 FROM rule_scopes s
@@ -28,13 +31,15 @@ LEFT JOIN (SELECT *, row_number() OVER (PARTITION BY rule, scope, outcome = 'ski
 GROUP BY s.rule, s.scope ORDER BY s.rule, s.scope;
 
 -- name: runs
--- Arguments: $1 rule, $2 scope or null, $3 limit. Result: records of runs, latest first; among their runs are so many of the latest.
+-- Arguments: $1 rule, $2 scope or null, $3 limit.
+-- Result: records of runs, the latest first; they contain at least the latest runs up to the limit.
 SELECT f.rule, f.scope, f.term, f.due, f.node, f.started_at, f.duration, f.outcome, f.row_count, f.matched, f.errored, f.pending,
        f.firing, f.notices, f.unsubscribed, f.strays, f.error, f.samples, f.last_due, f.earlier
 FROM all_firings f WHERE f.rule = $1 AND ($2::text IS NULL OR f.scope = $2) ORDER BY f.term DESC, f.last_due DESC, f.scope LIMIT $3;
 
 -- name: failed-runs
--- Arguments: $1 since, $2 limit. Result: records of runs that failed and were due since, the latest first.
+-- Arguments: $1 since, $2 limit.
+-- Result: records of runs that failed and were due at $1 or later, the latest first.
 SELECT f.rule, f.scope, f.term, f.due, f.node, f.started_at, f.duration, f.outcome, f.row_count, f.matched, f.errored, f.pending,
        f.firing, f.notices, f.unsubscribed, f.strays, f.error, f.samples, f.last_due, ''
 FROM all_firings f WHERE f.outcome = 'failed' AND f.last_due >= $1 ORDER BY f.last_due DESC, f.rule, f.scope LIMIT $2;
@@ -49,16 +54,18 @@ SELECT type, rule, status, count(*), max(created_at) FROM notices
 GROUP BY type, rule, status ORDER BY type COLLATE "C", rule COLLATE "C", status COLLATE "C";
 
 -- name: long-expired
--- What waits although its notice has expired long ago: its sink may be gone, and then nobody else ends it.
--- Arguments: $1 before, $2 limit, $3 now. Result: the numbers of deliveries.
+-- Pending deliveries whose notice expired long ago. If their sink no longer exists, nothing else ends them.
+-- Arguments: $1 before, $2 limit, $3 now.
+-- Result: the numbers of deliveries.
 WITH expired AS MATERIALIZED (
     SELECT seq, notice_id FROM deliveries WHERE state = 0 AND expires_at <= (SELECT ledger_now($3)) ORDER BY seq LIMIT $2)
 SELECT d.seq FROM expired d JOIN ledger_notices(ARRAY(SELECT notice_id FROM expired)) n ON n.id = d.notice_id
 WHERE n.created_at < $1;
 
 -- name: prune-notices
--- Removes one batch of notices with their deliveries and marks, of those that lie in no partition of a day. Arguments: $1 before, $2 limit, $3 now.
--- Result: the number of notices and of deliveries removed.
+-- Removes one batch of notices outside the partitions of days, with their deliveries and marks.
+-- Arguments: $1 before, $2 limit, $3 now.
+-- Result: the numbers of removed notices and deliveries.
 WITH old AS MATERIALIZED (
     SELECT n.id, n.first_seq, n.last_seq
     FROM (SELECT * FROM notices_rest UNION ALL SELECT * FROM notices_keyed) n
@@ -78,7 +85,8 @@ keyed_removed AS (DELETE FROM notices_keyed n USING old o WHERE n.id = o.id)
 SELECT (SELECT count(*) FROM old), (SELECT count(*) FROM gone);
 
 -- name: prune-firings
--- Removes one batch of past records of runs. Arguments: $1 how many of the last runs stay per rule and scope, and the records that they are in, $2 limit.
+-- Removes one batch of past records of runs.
+-- Arguments: $1 how many of the last runs stay per rule and scope, and the records that they are in, $2 limit.
 -- Result: the number of rows.
 DELETE FROM past_firings f USING (
     SELECT o.rule, o.scope, o.term, o.last_due
@@ -89,8 +97,10 @@ DELETE FROM past_firings f USING (
 WHERE f.rule = old.rule AND f.scope = old.scope AND f.term = old.term AND f.last_due = old.last_due;
 
 -- name: prune-old-firings
--- Removes records of runs that are old and go with no partition: the last ones of rules and scopes that are gone, and those in past_firings_rest.
--- Arguments: $1 before. Result: the number of the former.
+-- Removes old records of runs that no dropped partition takes along: the last records of rules and scopes that no
+-- longer exist, and the records in past_firings_rest.
+-- Arguments: $1 before.
+-- Result: the number of the former.
 WITH rest AS (DELETE FROM past_firings_rest WHERE last_due < $1)
 DELETE FROM firings f WHERE f.last_due < $1 AND NOT EXISTS (SELECT FROM rule_scopes s WHERE s.rule = f.rule AND s.scope = f.scope);
 

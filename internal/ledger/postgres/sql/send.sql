@@ -1,11 +1,13 @@
 -- Notices of business systems.
 
 -- name: sent-notices
--- Arguments: $1 ids. Result: the bodies of those that are there.
+-- Arguments: $1 ids.
+-- Result: the bodies of the existing notices.
 SELECT body FROM notices WHERE id = ANY($1::text[]);
 
 -- name: sent-deliveries
--- Arguments: $1 ids. Result: id, sink and number of deliveries of those that are there.
+-- Arguments: $1 ids.
+-- Result: id, sink and number of deliveries of the existing ones.
 SELECT d.notice_id, l.sink, count(*)
 FROM ledger_deliveries_of($1::text[]) d JOIN lanes l ON l.id = d.lane_id
 GROUP BY d.notice_id, l.sink;

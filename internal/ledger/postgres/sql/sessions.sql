@@ -1,19 +1,24 @@
--- Sessions of nodes, and what they hold; docs/adr/node-sessions.md. Times are µs; "now" is null for the server's clock.
+-- Sessions of nodes, and what they own; docs/adr/node-sessions.md. Times are µs; the argument "now" is null for the
+-- server's clock.
 
 -- name: begin-session
 -- Arguments: $1 session, $2 node, $3 program, $4 rules, $5 started, $6 lease, $7 now.
 INSERT INTO nodes (session, node, program, rules, started, changed, lease, seen) VALUES ($1, $2, $3, $4, $5, ledger_now($7), $6, ledger_now($7));
 
 -- name: renew-session
--- Arguments: $1 session, $2 rules, $3 lease, $4 now. Result: the number of rows, 0 = the session has ended.
+-- Arguments: $1 session, $2 rules, $3 lease, $4 now.
+-- Result: the number of rows, 0 = the session has ended.
 UPDATE nodes SET changed = CASE WHEN rules = $2 THEN changed ELSE ledger_now($4) END, rules = $2, lease = $3, seen = ledger_now($4) WHERE session = $1;
 
 -- name: nodes
--- Arguments: $1 now. Result: the sessions with what is left of their leases, by name and id.
+-- Arguments: $1 now.
+-- Result: the sessions with what is left of their leases, by name and id.
 SELECT session, node, program, rules, started, changed, seen, seen + lease - (SELECT ledger_now($1)) FROM nodes ORDER BY node COLLATE "C", session;
 
 -- name: over-sessions
--- Locks those whose leases are over, unless that of the asking one is, too. Arguments: $1 the session that asks, $2 now. Result: as that of nodes.
+-- Locks the sessions whose leases are over, unless the lease of the calling one is over as well.
+-- Arguments: $1 the calling session, $2 now.
+-- Result: as that of nodes.
 SELECT session, node, program, rules, started, changed, seen, seen + lease - (SELECT ledger_now($2)) FROM nodes
 WHERE seen + lease <= (SELECT ledger_now($2)) AND session <> $1
   AND EXISTS (SELECT FROM nodes s WHERE s.session = $1 AND s.seen + s.lease > (SELECT ledger_now($2)))
@@ -23,11 +28,13 @@ ORDER BY node COLLATE "C", session FOR UPDATE SKIP LOCKED;
 -- Arguments: $1 sessions.
 DELETE FROM nodes WHERE session = ANY($1::text[]);
 
--- The statements free-… free what sessions hold that have ended. They wait for nobody: a node that froze in the middle of a transaction would hold up all that it
--- held. The rows are compared again when they are changed, since another session may have taken them meanwhile.
+-- The statements free-… free what ended sessions own. They wait for no lock: a node that froze in the middle of a
+-- transaction would otherwise block everything that it owned. They compare the row again when they change it, because
+-- another session may have taken it meanwhile.
 
 -- name: free-firings
--- The token moves on, so that the old claim is worth nothing. Arguments: $1 sessions.
+-- Moves the token on, so that the old claim is void.
+-- Arguments: $1 sessions.
 UPDATE rule_scopes s SET token = s.token + 1, lease_until = 0
 FROM (SELECT id FROM rule_scopes WHERE running_node = ANY($1::text[]) AND running_due IS NOT NULL AND lease_until > 0 ORDER BY id FOR UPDATE SKIP LOCKED) AS held
 WHERE s.id = held.id AND s.running_node = ANY($1::text[]);
@@ -45,13 +52,15 @@ FROM (SELECT sink FROM inbox_states WHERE node = ANY($1::text[]) AND building AN
 WHERE i.sink = held.sink AND i.node = ANY($1::text[]);
 
 -- name: free-pushes
--- What is claimed was due, and no index has the node: of each lane what is due is read, by the index of what is due. The minute is more than the times of nodes
--- differ by. Arguments: $1 sessions, $2 now.
+-- No index has the node. A claimed delivery was due, so the statement reads the due deliveries of each lane by their
+-- index. One minute more covers the difference between the clocks of nodes.
+-- Arguments: $1 sessions, $2 now.
 UPDATE pushes p SET until = 0, node = ''
 FROM (SELECT o.seq FROM lanes l JOIN pushes o ON o.lane_id = l.id AND o.due <= (SELECT ledger_now($2)) + 60000000
       WHERE o.node = ANY($1::text[]) ORDER BY o.seq FOR UPDATE OF o SKIP LOCKED) AS held
 WHERE p.seq = held.seq AND p.node = ANY($1::text[]);
 
 -- name: held-lanes
--- Arguments: $1 now. Result: session, sink and warehouse.
+-- Arguments: $1 now.
+-- Result: session, sink and warehouse.
 SELECT node, sink, warehouse FROM lanes WHERE node <> '' AND lease_until > (SELECT ledger_now($1)) ORDER BY sink, warehouse;

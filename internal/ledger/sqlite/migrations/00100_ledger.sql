@@ -1,11 +1,14 @@
 -- Times are µs since 1970, 0 = never. Texts compare bytewise, which is SQLite's own way. Every table is STRICT.
 
 -- +goose Up
--- All is one statement for goose, which otherwise looks in each line for the end of one; that takes longer than to make the tables.
+-- The migration is one statement for goose. Otherwise goose searches each line for the end of a statement, which
+-- takes longer than creating the tables.
 -- +goose StatementBegin
 
--- How the clock stands. One row. began_at, back: when the term began, by its clock, and by how much the clock went back then. withheld: how far the clock
--- is ahead of the time that nodes go by, since withheld_at; seen: the latest time of the term that nodes have seen.
+-- The state of the ledger's clock, in one row; docs/adr/clock-terms.md.
+--   began_at  when the term began, by its clock; back is how far the clock went back then
+--   withheld  how far the clock is ahead of the time that nodes use, since withheld_at
+--   seen      the latest time of the term that nodes have seen
 CREATE TABLE clock (
     term        INTEGER NOT NULL,
     began_at    INTEGER NOT NULL,
@@ -16,11 +19,14 @@ CREATE TABLE clock (
 ) STRICT;
 INSERT INTO clock VALUES (0, 0, 0, 0, 0, 0);
 
--- A rule in a scope: its state between runs, and its claim. running_due is set from the claim until the firing
--- is done; a lease in the past means that it was abandoned. term and running_term are the clock terms of done_due and running_due. A rule in shadow is live in the scope since promoted_at (0 = it is not).
--- thawed_due is the last firing that was left out while the rule was disabled: no time has passed for its findings since the last run before it.
--- unwell_since is the due time of the first of the last runs that were all degraded or failed; 0 = the last was ok.
--- back is where resolutions go (JSON) as the last run had it, for the case that the rule is removed; '' = nobody is told.
+-- A rule in a scope: its state between runs, and its claim.
+--   running_due   due time of the claimed firing until it is done; a lease in the past means that it was abandoned
+--   term          the clock term of done_due; running_term is that of running_due
+--   promoted_at   since when a rule in shadow is live in the scope; 0 = it is not
+--   thawed_due    the last firing that fell into the time when the rule was disabled; this time does not count for the
+--                 rule's findings
+--   unwell_since  due time of the first run since which every run was degraded or failed; 0 = the last run was ok
+--   back          where resolutions go if the rule is removed (JSON), from the last run; '' = nobody is told
 CREATE TABLE rule_scopes (
     id            INTEGER PRIMARY KEY,
     rule          TEXT    NOT NULL,
@@ -47,14 +53,15 @@ CREATE TABLE rule_scopes (
     UNIQUE (rule, scope)
 ) STRICT;
 
--- Rules that read again below their watermarks: after what the next scan begins, and when the last one began that read all there was.
+-- Rules that read again below their watermarks. read_from is the position behind which the next scan begins. read_at
+-- is when the last scan that read all rows began.
 CREATE TABLE look_backs (
     scope_id  INTEGER PRIMARY KEY,
     read_from TEXT    NOT NULL,
     read_at   INTEGER NOT NULL
 ) STRICT;
 
--- Rows that such a rule has seen and reads again, in portions: 16 bytes for each row.
+-- Rows that such a rule has seen and may read again, in portions: 16 bytes for each row.
 CREATE TABLE seen_rows (
     scope_id INTEGER NOT NULL,
     n        INTEGER NOT NULL,
@@ -66,9 +73,10 @@ CREATE TABLE seen_rows (
     PRIMARY KEY (scope_id, n)
 ) STRICT;
 
--- The record of each firing, or of several that found the same one after the other and told nothing: due is that of the first then, and all else is of
--- the last, due at last_due. runs is their number, and earlier has those before the last, as the statement add-run writes them. token and answer
--- let a repeated commit be known. It outlives its rule_scope.
+-- Records of runs. A record has one run, or several consecutive runs with the same result and no notices. due is the
+-- due time of the first run. All other columns describe the last run, which was due at last_due. runs is their
+-- number. earlier has the runs before the last, in the form of the statement add-run. token and answer let the ledger
+-- recognize a repeated commit. A record outlives its rule_scope.
 CREATE TABLE firings (
     rule         TEXT    NOT NULL,
     scope        TEXT    NOT NULL,
@@ -98,12 +106,12 @@ CREATE TABLE firings (
 CREATE INDEX firings_failed ON firings (last_due) WHERE outcome = 'failed';
 
 -- Open findings.
---   key_hash   128 bits of the SHA-256 of the key, which a node remembers
---   last_row   the row, as JSON, of the run due at row_due, which changed the finding last; null = none is recorded
---   silenced   the silences that have held back what the last run had to tell of the finding, separated by spaces
---   watched    stands for the columns of notify_again_on and their values, as the finding was told last
---   baseline   1 = the row was there at the first run, which took all rows as known, and no notice has told the finding since
---   warehouse  of the finding's notice; '' = it has none
+--   key_hash   128 bits of the SHA-256 of the key, which nodes remember
+--   last_row   the row, as JSON, that changed the finding last, in the run due at row_due; null = none recorded
+--   silenced   the silences that held back the notice of the last run, separated by spaces
+--   watched    stands for the columns of notify_again_on and their values in the last notice
+--   baseline   1 = the first run took all rows as known, including this one, and no notice has reported the finding since
+--   warehouse  of the finding's notice; '' = no notice
 --   term       the clock term of the episode
 CREATE TABLE findings (
     scope_id      INTEGER NOT NULL,
@@ -130,8 +138,8 @@ CREATE TABLE findings (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX findings_silenced ON findings (silenced) WHERE silenced <> '';
 
--- The plan by which a source would run the probe of a rule in a scope, and the one before it that had another shape
--- (before_until 0 = there was none).
+-- The plan by which a source would run the probe of a rule in a scope, and the previous plan with another shape
+-- (before_until 0 = none).
 CREATE TABLE probe_plans (
     rule         TEXT    NOT NULL,
     scope        TEXT    NOT NULL,
@@ -145,8 +153,9 @@ CREATE TABLE probe_plans (
     PRIMARY KEY (rule, scope)
 ) STRICT, WITHOUT ROWID;
 
--- Notices. num ascends in the order of commit; deliveries name it, since it is short and appends to indexes. finding is a hash of rule, scope and
--- key. Its upper part is that of rule and scope, so that a commit's entries lie together. Warehouse '' and priority 0 are unknown.
+-- Notices. num ascends in the order of commit. Deliveries refer to num, because it is short and its index entries are
+-- appended. finding is a hash of rule, scope and key. Its upper part depends on rule and scope only, so that the
+-- entries of a commit lie together. Warehouse '' and priority 0 mean unknown.
 CREATE TABLE notices (
     num        INTEGER PRIMARY KEY,
     id         TEXT    NOT NULL UNIQUE,
@@ -161,11 +170,12 @@ CREATE TABLE notices (
     priority   INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 CREATE INDEX notices_finding ON notices (finding) WHERE finding IS NOT NULL;
--- What notices are counted by and searched for is looked for in the index alone: an index for each of rules, types and warehouses finds those
--- that have been quiet for long sooner, and makes every commit slower.
+-- Counts and searches read only this index. Separate indexes for rules, types and warehouses would find rare ones
+-- sooner, but slow down every commit.
 CREATE INDEX notices_created ON notices (created_at, num, rule, type, warehouse, priority);
 
--- Sink and warehouse, and which node drains it. Rows are never deleted: processes remember the ids.
+-- Lanes: sink, warehouse, and the session that drains the lane. Rows are never deleted, because processes cache the
+-- ids.
 CREATE TABLE lanes (
     id          INTEGER PRIMARY KEY,
     sink        TEXT    NOT NULL,
@@ -175,10 +185,12 @@ CREATE TABLE lanes (
     UNIQUE (sink, warehouse)
 ) STRICT;
 
--- One notice on its way to one sink. expires_at is the notice's; the highest number where the delivery is tried until it was sent, whatever
--- becomes of the notice. A seq never comes twice, even after pruning. state: 0 pending, 1 sent,
--- 2 failed, 3 timed out, 4 canceled. ended_at is when it was sent, or failed. tried: the last attempts, a line each, the latest first: when it began, how long it took in µs, the status that the other
--- side gave (0 = none), the error. '' is one of the inbox or a queue at most, that succeeded.
+-- Deliveries: one notice on its way to one sink. A seq never comes twice, even after pruning.
+--   state       0 pending, 1 sent, 2 failed, 3 timed out, 4 canceled
+--   expires_at  when the notice expires; the highest number = the delivery is tried until it succeeds
+--   ended_at    when it was sent, or failed
+--   tried       the last attempts, one line each, the latest first: start, duration in µs, status of the receiver
+--               (0 = none), error. '' = no attempt, or the inbox or a queue took it at the first attempt
 CREATE TABLE deliveries (
     seq        INTEGER PRIMARY KEY AUTOINCREMENT,
     notice     INTEGER NOT NULL,
@@ -198,18 +210,18 @@ CREATE INDEX deliveries_pending ON deliveries (lane_id, seq) WHERE state = 0;
 CREATE INDEX deliveries_sent ON deliveries (lane_id, score, expires_at) WHERE state = 1;
 CREATE INDEX deliveries_ended ON deliveries (lane_id, state, ended_at) WHERE state > 1;
 
--- What a delivery to a push channel has besides its row in deliveries: its strategy, and when it is due. docs/adr/push-ledger.md tells why.
--- The row stays for life.
---   due       when it may be claimed next: the highest number while it waits for an earlier one of the same lane, finding and
---             addressee, null once it has ended
---   until     the end of the lease of the node that has it claimed, 0 = no claim is in force. No index has it, so a claim changes none
---   first_due when it may be claimed first
---   deadline  of a timed one, 0 = none; ends is what comes first of it and the expiry of the delivery
---   token     of the last claim, counts up; node is '' once that claim was settled
---   finding   as in notices; null = not a finding's, and in no order
---   addressee a hash of the subscriber it is for, 0 = it is for all of them
---   forgiven  attempts that the strategy counts no more, since an operator had it tried again
---   held      the silence that holds the delivery back, and held_until until when: it does for as long as that is when the delivery is due
+-- What a delivery to a push channel has besides its row in deliveries: its strategy, and when it is due;
+-- docs/adr/push-ledger.md. The row stays as long as the delivery.
+--   due        when a node may claim it next; the highest number = it waits for an earlier one of the same lane, finding and
+--              addressee; null = it has ended
+--   until      end of the lease of the claim, 0 = no claim in force; no index has this column, so a claim changes no index
+--   first_due  when a node may claim it first
+--   deadline   of a timed delivery, 0 = none; ends is the earlier of deadline and the expiry of the delivery
+--   token      of the last claim, counts up; node is '' once that claim was settled
+--   finding    as in notices; null = not of a finding, so in no order
+--   addressee  hash of the subscriber, 0 = one delivery for all recipients
+--   forgiven   attempts that the strategy does not count, because an operator retried the delivery after them
+--   held       the silence that holds the delivery back; it does so only while due = held_until
 CREATE TABLE pushes (
     seq       INTEGER PRIMARY KEY,
     lane_id   INTEGER NOT NULL,
@@ -237,10 +249,10 @@ CREATE INDEX pushes_ends ON pushes (lane_id, ends) WHERE due IS NOT NULL;
 CREATE INDEX pushes_finding ON pushes (finding, lane_id, addressee, seq) WHERE due IS NOT NULL AND finding IS NOT NULL;
 CREATE INDEX pushes_first ON pushes (lane_id, first_due) WHERE due < 9223372036854775807 AND held = '';
 CREATE INDEX pushes_held ON pushes (held) WHERE held <> '' AND due IS NOT NULL;
--- Escalations, which a read-all looks through.
+-- A read-all searches these deliveries.
 CREATE INDEX pushes_unless_read ON pushes (seq) WHERE due IS NOT NULL AND unless = 'read';
 
--- The generation of each index in Redis: its epoch, and which node builds it.
+-- The index of each sink in Redis: its epoch, and the session that builds it.
 CREATE TABLE inbox_states (
     sink        TEXT    NOT NULL PRIMARY KEY,
     epoch       TEXT    NOT NULL,
@@ -250,7 +262,8 @@ CREATE TABLE inbox_states (
     lease_until INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 
--- What each node has written to tell this ledger from an older copy; docs/adr/lineage.md. The number of a branch only grows; at is when it last did.
+-- The branches of nodes, by which they tell this ledger from an older copy; docs/adr/lineage.md. The number of a
+-- branch only grows. at is when it grew last.
 CREATE TABLE branches (
     branch TEXT    NOT NULL PRIMARY KEY,
     number INTEGER NOT NULL,
@@ -268,7 +281,7 @@ CREATE TABLE types (
     defaults   TEXT    NOT NULL
 ) STRICT, WITHOUT ROWID;
 
--- origin is the source whose query returns the subscription, '' = it was made by hand.
+-- origin is the source whose query returns the subscription; '' = made by hand.
 CREATE TABLE subscriptions (
     type       TEXT NOT NULL REFERENCES types ON DELETE CASCADE,
     warehouse  TEXT NOT NULL,
@@ -278,9 +291,17 @@ CREATE TABLE subscriptions (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX subscriptions_origin ON subscriptions (origin) WHERE origin <> '';
 
--- What queries of sources list: subscriptions (name = the source), and scopes of rules (kind scopes, name = the rule). token counts the claims; settled is 0 while the last one has no answer;
--- question stands for the query of the last claim; asked, answered, failed (since when no list came, 0 = the last answer was one) and waits_since are times. waits is the list that waits for an
--- operator, '' = none: [[type, warehouse, subscriber], …] or scopes as in list. list are the scopes in force, [{"name": …, "timezone": …, "params": {…}}, …], '' = none came yet; listed is how many.
+-- What the queries of sources list: subscriptions (name = the source), and scopes of rules (name = the rule).
+--   token        counts the claims
+--   question     identifies the query of the last claim
+--   asked        time of the last claim
+--   settled      0 while the last claim has no answer
+--   answered     when the source last returned a list
+--   failed       since when the source has returned no list; 0 = the last query returned one
+--   waits        the list that waits for an operator, in the form [[type, warehouse, subscriber], …], or of list; '' = none
+--   waits_since  since when that list waits
+--   list         scopes only: the list in force, [{"name": …, "timezone": …, "params": {…}}, …]; '' = none yet
+--   listed       number of scopes in list
 CREATE TABLE origins (
     kind        TEXT    NOT NULL,
     name        TEXT    NOT NULL,
@@ -298,8 +319,9 @@ CREATE TABLE origins (
     PRIMARY KEY (kind, name)
 ) STRICT, WITHOUT ROWID;
 
--- The address book. mail and tags are JSON arrays, channels is a JSON object of addresses by the channel's name; '' = none. reach names the
--- addresses that the subscriber has, separated by spaces, such as "jpush mail phone": a commit asks it for whom a sink can reach.
+-- The address book. mail and tags are JSON arrays; channels is a JSON object of addresses by the name of the channel;
+-- '' = none. reach has the names of the subscriber's addresses, separated by spaces, such as "jpush mail phone".
+-- Commits read it to find whom a sink can reach.
 CREATE TABLE subscribers (
     subscriber TEXT NOT NULL PRIMARY KEY,
     name       TEXT NOT NULL,
@@ -312,8 +334,8 @@ CREATE TABLE subscribers (
     reach      TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
 
--- Who has read or acked a notice. kind is read or acked; subscriber is a user; expires_at is when the notice expires: the index in Redis wants
--- marks of those that have not.
+-- Who has read or acked a notice. kind is read or acked; subscriber is a user. expires_at is when the notice expires:
+-- the index in Redis needs only the marks of unexpired notices.
 CREATE TABLE marks (
     notice_id  TEXT    NOT NULL,
     subscriber TEXT    NOT NULL,
@@ -326,7 +348,8 @@ CREATE TABLE marks (
 CREATE INDEX marks_live ON marks (expires_at, notice_id, subscriber, kind);
 CREATE INDEX marks_at ON marks (at, notice_id, subscriber, kind);
 
--- User has read everything in an inbox of a warehouse up to a score of the inbox's clock; at is when the score rose last.
+-- Watermarks: a user has read everything in an inbox of a warehouse up to a score of the inbox's clock. at is when
+-- the score rose last.
 CREATE TABLE reads (
     warehouse  TEXT    NOT NULL,
     subscriber TEXT    NOT NULL,
@@ -337,9 +360,8 @@ CREATE TABLE reads (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX reads_at ON reads (at, warehouse, subscriber, inbox);
 
--- Work queues; docs/adr/queue-ledger.md tells why the tables are these. A queue, or its test twin. sink is whose epoch counts; position is
--- that of the last entry of moves that was applied in the
--- epoch.
+-- Work queues and their test twins; docs/adr/queue-ledger.md explains the tables. sink is the sink whose epoch
+-- counts. position is that of the last entry of moves that was applied in the epoch.
 CREATE TABLE queues (
     id        INTEGER PRIMARY KEY,
     name      TEXT    NOT NULL UNIQUE,
@@ -351,8 +373,9 @@ CREATE TABLE queues (
     paused_at INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 
--- Items as they were pushed; priority, service_order and payload as they were revised since. until_at is the end of the dedupe window, 0 = that of the item. warehouse
--- is the one that an item belongs to; '' = none: only callers for all warehouses see it.
+-- Items as pushed; priority, service_order and payload as revised since.
+--   until_at   end of the dedupe window, 0 = when the item ends
+--   warehouse  '' = none: only callers for all warehouses see the item
 CREATE TABLE items (
     seq        INTEGER PRIMARY KEY,
     queue_id   INTEGER NOT NULL,
@@ -375,8 +398,8 @@ CREATE INDEX items_queue ON items (queue_id, seq);
 CREATE INDEX items_key ON items (queue_id, dedupe_key, seq) WHERE dedupe_key <> '';
 CREATE INDEX items_window ON items (queue_id, until_at, seq) WHERE until_at > 0;
 
--- Items that have not ended, as they stand after their last recorded moves. state: the letters of item.State.Letter. news: the text of the
--- item.Revision that waits for the end of the lease.
+-- Items that have not ended, in their state after the last recorded move. state is a letter of item.State.Letter.
+-- news is the text of the item.Revision that waits for the end of the lease.
 CREATE TABLE open_items (
     queue_id     INTEGER NOT NULL,
     seq          INTEGER NOT NULL,
@@ -393,7 +416,7 @@ CREATE TABLE open_items (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX open_items_subject ON open_items (queue_id, subject_hash) WHERE subject_hash <> 0;
 
--- Items that ended otherwise than done. state: m removed, f refused.
+-- Items that ended in another state than done. state: m removed, f refused.
 CREATE TABLE ended_early (
     queue_id INTEGER NOT NULL,
     state    TEXT    NOT NULL,
@@ -401,7 +424,8 @@ CREATE TABLE ended_early (
     PRIMARY KEY (queue_id, state, seq)
 ) STRICT, WITHOUT ROWID;
 
--- Items that a node has withheld after the ledger was restored. An item whose number of moves is another one by now was decided.
+-- Items that a node withheld after the ledger was restored. An operator has decided about an item if its number of
+-- moves is another one by now.
 CREATE TABLE withheld_items (
     queue_id INTEGER NOT NULL,
     seq      INTEGER NOT NULL,
@@ -409,7 +433,7 @@ CREATE TABLE withheld_items (
     PRIMARY KEY (queue_id, seq)
 ) STRICT, WITHOUT ROWID;
 
--- Traces: a row is the moves of one item that were recorded together, as text; at is that of the last.
+-- Traces: a row has the moves of one item that were recorded together, as text; at is the time of the last move.
 CREATE TABLE item_moves (
     num   INTEGER PRIMARY KEY,
     seq   INTEGER NOT NULL,
@@ -418,8 +442,9 @@ CREATE TABLE item_moves (
 ) STRICT;
 CREATE INDEX item_moves_seq ON item_moves (seq);
 
--- What operators have set of queues, beside the configuration. lease and the numbers of suspend_steps, a JSON array, are in µs. What the
--- configuration says is lease 0, max_attempts -1 (0 = no limit), suspend_steps ''. A row stays when all is as the configuration says.
+-- Live settings of queues, which operators changed. lease, and the numbers in suspend_steps (a JSON array), are in
+-- µs. Values that mean "as configured": lease 0, max_attempts -1 (0 = no limit), suspend_steps ''. A row stays when
+-- all of its values are as configured.
 CREATE TABLE queue_settings (
     queue         TEXT    NOT NULL PRIMARY KEY,
     lease         INTEGER NOT NULL,
@@ -429,9 +454,8 @@ CREATE TABLE queue_settings (
     at            INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 
--- API tokens.
--- hash is the SHA-256 of the secret, which nobody keeps; id is made of it. access, subscribers and warehouses are JSON arrays of texts,
--- '' = none. Times are in µs, 0 = never.
+-- API tokens. hash is the SHA-256 of the secret, which nobody keeps; id is derived from hash. access, subscribers and
+-- warehouses are JSON arrays of texts; '' = none. Times are in µs, 0 = never.
 CREATE TABLE tokens (
     id          TEXT    NOT NULL PRIMARY KEY,
     hash        BLOB    NOT NULL UNIQUE,
@@ -448,8 +472,9 @@ CREATE TABLE tokens (
     revoked_by  TEXT    NOT NULL DEFAULT ''
 ) STRICT, WITHOUT ROWID;
 
--- What operators have switched, beside the files. rule '*' = every rule; scope '*' = the whole rule. state: 0 cleared (the file says), 1 on, 2 off.
--- until 0 = for good. A row stays when it is cleared or has ended: it tells when the rule was free again.
+-- Switches of rules, which operators set. rule '*' = every rule; scope '*' = all scopes of the rule. state: 0 cleared
+-- (the rule's file decides), 1 on, 2 off. until 0 = for good. A cleared or ended switch keeps its row, which tells
+-- since when the rule is free again.
 CREATE TABLE switches (
     rule   TEXT    NOT NULL,
     scope  TEXT    NOT NULL,
@@ -461,8 +486,9 @@ CREATE TABLE switches (
     PRIMARY KEY (rule, scope)
 ) STRICT, WITHOUT ROWID;
 
--- The sessions of nodes: who runs, and with which program and rules; docs/adr/node-sessions.md tells why. Firings, lanes, deliveries to push channels and the
--- writing back of an index are held in the name of a session. changed is since when it runs these rules; seen is when the lease (µs) began last.
+-- Sessions of nodes: who runs, and with which program and rules; docs/adr/node-sessions.md. Sessions own firings,
+-- lanes, deliveries to push channels and the right to rebuild an index. changed is since when the node runs these
+-- rules. seen is when the lease (in µs) was renewed last.
 CREATE TABLE nodes (
     session TEXT    NOT NULL PRIMARY KEY,
     node    TEXT    NOT NULL,
@@ -474,10 +500,10 @@ CREATE TABLE nodes (
     lease   INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 
--- Silences and maintenance windows; docs/adr/silences.md tells why. matchers is a JSON array of texts. until_at 0 = for ever, which only
--- those with a cron may be: they are active for duration whenever it
--- fires, between from_at and until_at. ended_at is when an operator ended it, 0 = nobody did. events counts the rows of mode event that it has
--- dropped.
+-- Silences and maintenance windows; docs/adr/silences.md. matchers is a JSON array of texts. until_at 0 = for ever,
+-- which only a silence with a cron may have. Such a silence is active for duration each time its cron fires, between
+-- from_at and until_at. ended_at is when an operator ended the silence; 0 = nobody did. events counts the rows of
+-- mode event that the silence dropped.
 CREATE TABLE silences (
     id         TEXT    NOT NULL PRIMARY KEY,
     matchers   TEXT    NOT NULL,
@@ -494,7 +520,7 @@ CREATE TABLE silences (
     events     INTEGER NOT NULL DEFAULT 0
 ) STRICT, WITHOUT ROWID;
 
--- Who changed what, when, from what to what. at is in µs. before and after are JSON, null = nothing.
+-- Audit records: who changed what, and when. at is in µs. before and after are JSON; null = nothing.
 CREATE TABLE audit (
     seq    INTEGER PRIMARY KEY AUTOINCREMENT,
     at     INTEGER NOT NULL,
@@ -508,25 +534,25 @@ CREATE TABLE audit (
 ) STRICT;
 CREATE INDEX audit_object ON audit (object, seq);
 
--- What is recorded stays as it is. Whoever must remove a record has to drop the trigger first.
+-- Nobody changes or removes an audit record. To remove one, the trigger must be dropped first.
 CREATE TRIGGER audit_no_update BEFORE UPDATE ON audit
 BEGIN SELECT RAISE(ABORT, 'audit records are never changed or removed'); END;
 CREATE TRIGGER audit_no_delete BEFORE DELETE ON audit
 BEGIN SELECT RAISE(ABORT, 'audit records are never changed or removed'); END;
--- A replacing insert removes without asking the trigger above.
+-- INSERT OR REPLACE removes a row without the trigger above.
 CREATE TRIGGER audit_no_replace BEFORE INSERT ON audit WHEN EXISTS (SELECT 1 FROM audit WHERE seq = NEW.seq)
 BEGIN SELECT RAISE(ABORT, 'audit records are never changed or removed'); END;
 
--- Which versions of the rule files came into force one after the other. place counts from 1; version is a hash of the rules in force. A
--- node that takes a version in force looks here whether it is recorded
--- already.
+-- The sequence of versions of the rule files that came into force. place counts from 1; version is a hash of the
+-- rules in force. A node that takes a version in force checks here whether it is recorded already.
 CREATE TABLE rule_versions (
     place   INTEGER PRIMARY KEY,
     version TEXT NOT NULL
 ) STRICT;
 
--- How things were, for charts; docs/adr/samples.md. A row is a minute, ten minutes or an hour: step and start are in µs. taken is from how many moments
--- it was made. figures is JSON by warehouse and type, '' = a node has claimed the minute and has not recorded it.
+-- Samples for charts; docs/adr/samples.md. A row covers a minute, ten minutes or an hour: step and start are in µs.
+-- taken is the number of measured moments. figures is JSON by warehouse and type; '' = a node has claimed the sample
+-- and not recorded it yet.
 CREATE TABLE samples (
     step    INTEGER NOT NULL,
     start   INTEGER NOT NULL,
@@ -535,9 +561,9 @@ CREATE TABLE samples (
     PRIMARY KEY (step, start)
 ) STRICT, WITHOUT ROWID;
 
--- Numbers of the whole ledger. types_version grows with every change of a type; subscribed is 1 once there was
--- a subscription; token and notice are the last ones given out; restored is when a node found
--- that the ledger had been restored, in µs.
+-- Numbers of the whole ledger. types_version grows with every change of a type. subscribed is 1 once there was a
+-- subscription. token and notice are the last numbers given out. restored is when a node found that the ledger had
+-- been restored, in µs.
 CREATE TABLE ledger_numbers (
     name  TEXT    NOT NULL PRIMARY KEY,
     value INTEGER NOT NULL

@@ -6,9 +6,10 @@ INSERT INTO audit (at, actor, via, action, object, before, after, reason) VALUES
 
 -- name: changes
 -- reversed: changes-oldest
--- Arguments: ?1 object or what it begins with, ?2 who, ?3 action or what it begins with, ?4 at or after, ?5 numbers below ('' or 0 = any
--- of each), ?6 limit, ?7 bytes, ?8 numbers above. Result: the columns of rows.Change, the latest first, one more than the limit; it is over, and has no states,
--- where those of the records before it come to more than the bytes.
+-- Arguments: ?1 an object or its beginning, ?2 who, ?3 an action or its beginning, ?4 earliest time, ?5 numbers below
+-- this one ('' or 0 = any of each), ?6 limit, ?7 bytes, ?8 numbers above this one.
+-- Result: the columns of codec.Change, the latest first, one record more than the limit. The last column is true, and
+-- the states are empty, where the states of the records before exceed ?7.
 SELECT seq, at, actor, via, action, object, iif(ahead > ?7, '', coalesce(before, '')), iif(ahead > ?7, '', coalesce(after, '')), reason, ahead > ?7
 FROM (SELECT page.*, sum(size) OVER (ORDER BY seq DESC) - size AS ahead
       FROM (SELECT audit.*, coalesce(octet_length(before), 0) + coalesce(octet_length(after), 0) AS size
@@ -21,11 +22,12 @@ FROM (SELECT page.*, sum(size) OVER (ORDER BY seq DESC) - size AS ahead
 ORDER BY seq DESC;
 
 -- name: last-rules
--- Result: place and version of the latest one, if there is any.
+-- Result: place and version of the latest version, if there is one.
 SELECT place, version FROM rule_versions ORDER BY place DESC LIMIT 1;
 
 -- name: has-rules
--- Arguments: ?1 version, ?2 place. Result: whether the version is among those after that place.
+-- Arguments: ?1 version, ?2 place.
+-- Result: whether the version has a place behind that one.
 SELECT EXISTS (SELECT 1 FROM rule_versions WHERE place > ?2 AND version = ?1);
 
 -- name: take-rules
@@ -33,5 +35,5 @@ SELECT EXISTS (SELECT 1 FROM rule_versions WHERE place > ?2 AND version = ?1);
 INSERT INTO rule_versions (place, version) VALUES (?1, ?2);
 
 -- name: count-rules
--- Arguments: ?1 how many there are.
+-- Arguments: ?1 the number of versions.
 UPDATE ledger_numbers SET value = ?1 WHERE name = 'rules';

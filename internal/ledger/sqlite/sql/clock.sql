@@ -1,8 +1,9 @@
--- How the ledger's clock stands; docs/adr/clock-terms.md. Times are µs.
+-- The state of the ledger's clock; docs/adr/clock-terms.md. Times are µs.
 
 -- name: clock
--- Arguments: ?1 now. Result: term, when it began, by how much the clock went back then, what is withheld, since when, the latest time that nodes
--- have seen, and what the clock shows.
+-- Arguments: ?1 now.
+-- Result: term, when it began, how far the clock went back then, what is withheld, since when, the latest time that
+-- nodes have seen, and the time that the clock shows.
 SELECT term, began_at, back, withheld, withheld_at, seen, ?1 FROM clock;
 
 -- name: see-time
@@ -10,18 +11,20 @@ SELECT term, began_at, back, withheld, withheld_at, seen, ?1 FROM clock;
 UPDATE clock SET seen = ?3 WHERE term = ?1 AND withheld = ?2 AND seen < ?3;
 
 -- name: begin-term
--- Arguments: ?1 term before, ?2 what was withheld in it, ?3 by how much the clock went back, ?4 now. Result: when the term began; none where another
--- node was first.
+-- Arguments: ?1 the term before, ?2 what was withheld in it, ?3 how far the clock went back, ?4 now.
+-- Result: when the term began; no row if another node was first.
 UPDATE clock SET term = term + 1, began_at = ?4, back = ?3, withheld = 0, withheld_at = 0, seen = ?4
 WHERE term = ?1 AND withheld = ?2
 RETURNING began_at;
 
 -- name: withhold
--- Arguments: ?1 term, ?2 what was withheld, ?3 what is withheld now, ?4 since when. Result: the number of rows, 0 = another node was first.
+-- Arguments: ?1 term, ?2 what was withheld, ?3 what is withheld now, ?4 since when.
+-- Result: the number of rows, 0 = another node was first.
 UPDATE clock SET withheld = ?3, withheld_at = ?4 WHERE term = ?1 AND withheld = ?2;
 
--- The statements turn-… give the leases of the term before what was left of them. ?1 now, ?2 by how much the clock went back, ?3 the longest
--- lease. What ends after both can only be a lease of the term before that was in force; what ends later than the longest lease was over.
+-- The statements turn-… give the leases of the term before the rest of their time. ?1 now, ?2 how far the clock went
+-- back, ?3 the longest lease. A lease that ends after both ?1 + ?2 and ?1 + ?3 can only be a lease of the term before
+-- that was in force. One that ends only after ?1 + ?3 was over already.
 
 -- name: turn-claims
 UPDATE rule_scopes SET lease_until = CASE WHEN lease_until > ?1 + max(?2, ?3) THEN lease_until - ?2 ELSE 0 END
@@ -36,7 +39,8 @@ UPDATE inbox_states SET lease_until = CASE WHEN lease_until > ?1 + max(?2, ?3) T
 WHERE lease_until > ?1 + ?3;
 
 -- name: turn-pushes
--- What waits is due as soon as it would have been, but for what is to be told at a certain time of day and what a silence holds.
+-- A waiting delivery becomes due as soon as it would have been. Exceptions are deliveries at a certain time of day
+-- and deliveries that a silence holds back.
 UPDATE pushes
 SET until = CASE WHEN until > ?1 + max(?2, ?3) THEN until - ?2 WHEN until > ?1 + ?3 THEN 0 ELSE until END,
     first_due = CASE WHEN at = 0 AND first_due > ?1 THEN first_due - ?2 ELSE first_due END,
@@ -44,5 +48,5 @@ SET until = CASE WHEN until > ?1 + max(?2, ?3) THEN until - ?2 WHEN until > ?1 +
 WHERE due IS NOT NULL AND (due > ?1 OR first_due > ?1 OR until > ?1 + ?3);
 
 -- name: turn-nodes
--- Arguments: ?1 now, ?2 by how much the clock went back.
+-- Arguments: ?1 now, ?2 how far the clock went back.
 UPDATE nodes SET seen = seen - ?2, changed = min(changed, ?1) WHERE seen > ?1;

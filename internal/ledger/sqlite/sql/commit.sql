@@ -1,34 +1,40 @@
--- The one transaction of a run. The statements that insert many rows are repeated for several rows at a time:
--- what follows VALUES is the pattern of one row.
+-- The transaction that commits a run. An INSERT of many rows is extended to several rows at a time: the text after
+-- VALUES is the pattern of one row.
 
 -- name: fence
--- Arguments: ?1 rule, ?2 scope. Result: id, token, the due time of the running firing (0 = none runs).
+-- Arguments: ?1 rule, ?2 scope.
+-- Result: id, token, the due time of the running firing (0 = none runs).
 SELECT id, token, coalesce(running_due, 0) FROM rule_scopes WHERE rule = ?1 AND scope = ?2;
 
 -- name: last-answer
--- Arguments: ?1 rule, ?2 scope, ?3 due, ?4 token, ?5 clock term. Result: the answer to the last commit of that firing under that
--- token; none if there was no commit.
+-- Arguments: ?1 rule, ?2 scope, ?3 due, ?4 token, ?5 clock term.
+-- Result: the answer to the last commit of that firing under that token; no row if there was no commit.
 SELECT f.answer
 FROM (SELECT answer, token, last_due FROM firings WHERE rule = ?1 AND scope = ?2 AND term = ?5 AND due <= ?3 ORDER BY due DESC LIMIT 1) AS f
 WHERE f.token = ?4 AND f.last_due = ?3;
 
 -- name: existing-notices
--- Arguments: ?1 ids (JSON). Result: those that are there.
+-- Arguments: ?1 ids (JSON).
+-- Result: the existing ones.
 SELECT id FROM notices WHERE id IN (SELECT value FROM json_each(?1));
 
 -- name: recipients
--- Arguments: ?1 type, ?2 warehouse, ?3 the address that they must have, '' = none. Result: the subscribers, sorted.
+-- Arguments: ?1 type, ?2 warehouse, ?3 name of the address that subscribers must have, '' = none.
+-- Result: the subscribers, sorted.
 SELECT DISTINCT s.subscriber FROM subscriptions s
 WHERE s.type = ?1 AND s.warehouse IN (?2, '*')
   AND (?3 = '' OR EXISTS (SELECT 1 FROM subscribers b WHERE b.subscriber = s.subscriber AND instr(' ' || b.reach || ' ', ' ' || ?3 || ' ')))
 ORDER BY s.subscriber;
 
 -- name: has-address
--- Arguments: ?1 subscriber, ?2 address. Result: a row if the subscriber has it.
+-- Arguments: ?1 subscriber, ?2 name of the address.
+-- Result: a row if the subscriber has it.
 SELECT 1 FROM subscribers WHERE subscriber = ?1 AND instr(' ' || reach || ' ', ' ' || ?2 || ' ');
 
 -- name: told
--- Where notices were sent or are on their way. Arguments: ?1 ids (JSON). Result: id, sink, warehouse, recipients.
+-- Where notices were sent or are on their way.
+-- Arguments: ?1 ids (JSON).
+-- Result: id, sink, warehouse, recipients.
 SELECT n.id, l.sink, l.warehouse, d.recipients
 FROM notices n JOIN deliveries d ON d.notice = n.num AND d.state IN (0, 1) JOIN lanes l ON l.id = d.lane_id
 WHERE n.id IN (SELECT value FROM json_each(?1));
@@ -49,10 +55,12 @@ INSERT INTO pushes (seq, due, first_due, deadline, ends, finding, addressee, lan
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
 
 -- name: open-pushes
--- What is open of findings. Arguments: ?1 numbers of findings (JSON), ?2 ids of notices whose findings are over (JSON), ?3 and ?4 the
--- lowest and highest number of a finding of the rule in the scope, ?5 ids of firing notices that are taken back (JSON). Result: the
--- columns of rows.Open, and the body of a firing notice that may be an earlier one of those, in the order of seq. What a node has claimed
--- and said nothing of may have been told, whenever that was.
+-- The open deliveries of findings. A delivery that a node has claimed and not settled counts as tried, because its
+-- recipients may have received it.
+-- Arguments: ?1 numbers of findings (JSON), ?2 ids of notices whose findings are over (JSON), ?3 and ?4 the lowest
+-- and the highest number of a finding of the rule in the scope, ?5 ids of retracted firing notices (JSON).
+-- Result: the columns of codec.OpenPush, in the order of seq, and the body of a firing notice that may be an earlier
+-- one of the same episodes.
 WITH over AS MATERIALIZED (
     SELECT DISTINCT n.finding AS finding FROM notices n
     WHERE EXISTS (SELECT 1 FROM pushes p WHERE p.due IS NOT NULL AND p.finding BETWEEN ?3 AND ?4)
@@ -68,9 +76,10 @@ WHERE p.due IS NOT NULL AND p.finding IN (SELECT finding FROM over UNION SELECT 
 ORDER BY p.seq;
 
 -- name: sent-pushes
--- Which push channels were told of a finding. Arguments: ?1 id of the firing notice, ?2 number of the finding, ?3 when its episode
--- began. Result: of the notice and of each that may be an earlier one of the episode: a sink, the recipients of its deliveries there that
--- were sent (JSON), and the body.
+-- Which push channels received notices of a finding.
+-- Arguments: ?1 id of the firing notice, ?2 number of the finding, ?3 when its episode began.
+-- Result: for this notice, and for each notice that may be an earlier one of its episode: sink, recipients of the
+-- sent deliveries there (JSON), body.
 SELECT l.sink, json_group_array(d.recipients), n.body
 FROM (SELECT num FROM notices WHERE id = ?1
       UNION SELECT num FROM notices WHERE finding = ?2 AND created_at >= ?3 AND status = 'firing') AS o
@@ -86,7 +95,9 @@ INSERT INTO findings (scope_id, key_hash, key, phase, priority, ordinal, episode
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
 
 -- name: update-finding
--- Arguments: ?1 scope id, ?2 hash of the key, ?3 key, then the other columns; a row that is null stays, and so does the warehouse with the notice. Result: the number of rows.
+-- Where the row is null, the old row stays. Where the notice is unchanged, the warehouse stays.
+-- Arguments: ?1 scope id, ?2 hash of the key, ?3 key, then the other columns.
+-- Result: the number of rows.
 UPDATE findings
 SET phase = ?4, priority = ?5, ordinal = ?6, episode = ?7, since_clock = ?8, absent_since = ?9, firing_since = ?10,
     last_notified = ?11, notice_id = ?12, group_key = ?13, silenced = ?14, watched = ?15, baseline = ?16,
@@ -95,11 +106,13 @@ SET phase = ?4, priority = ?5, ordinal = ?6, episode = ?7, since_clock = ?8, abs
 WHERE scope_id = ?1 AND key_hash = ?2 AND key = ?3;
 
 -- name: delete-findings
--- Arguments: ?1 scope id, ?2 hashes (JSON) of keys. Result: the number of rows.
+-- Arguments: ?1 scope id, ?2 hashes (JSON) of keys.
+-- Result: the number of rows.
 DELETE FROM findings WHERE scope_id = ?1 AND key_hash IN (SELECT unhex(value) FROM json_each(?2));
 
 -- name: record-run
--- Writes the firing, or adds to one that is committed in parts. Arguments: ?1 … ?20 in the order of the columns.
+-- Writes the record of a firing, or adds to it if the firing is committed in parts.
+-- Arguments: ?1 … ?20 in the order of the columns.
 INSERT INTO firings (rule, scope, term, due, token, answer, node, started_at, duration, outcome, row_count, matched,
                      errored, pending, firing, notices, unsubscribed, strays, error, samples, last_due)
 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?4)
@@ -112,8 +125,9 @@ SET token = excluded.token, answer = excluded.answer, node = excluded.node, dura
     error = excluded.error, samples = CASE WHEN excluded.samples = '' THEN samples ELSE excluded.samples END;
 
 -- name: add-run
--- Adds a run that has changed nothing to the record of those before that found the same. Arguments: ?1 rule, ?2 scope, ?3 clock term, ?4 due, ?5 token,
--- ?6 answer, ?7 node, ?8 when it started, ?9 duration, ?10 rows, ?11 those that matched, ?12 pending, ?13 firing, ?14 how many runs a record has at most.
+-- Adds a run that changed nothing to the record of earlier runs with the same result.
+-- Arguments: ?1 rule, ?2 scope, ?3 clock term, ?4 due, ?5 token, ?6 answer, ?7 node, ?8 start time, ?9 duration, ?10
+-- rows, ?11 matched rows, ?12 pending, ?13 firing, ?14 how many runs a record has at most.
 -- Result: the number of rows, 0 = there is no such record.
 UPDATE firings AS r
 SET token = ?5, answer = ?6, last_due = ?4, started_at = ?8, duration = ?9, runs = runs + 1,
@@ -126,9 +140,9 @@ WHERE rule = ?1 AND scope = ?2
   AND row_count = ?10 AND matched = ?11 AND pending = ?12 AND firing = ?13;
 
 -- name: record-scope
--- The state after the run; the claim ends with it, unless the firing goes on.
--- Arguments: ?1 id, ?2 last due, ?3 last ok due, ?4 clock, ?5 watermark or null, ?6 due, ?7 goes on,
--- ?8 where resolutions go, ?9 clock term of the firing, ?10 `initial` of the watermark; '' leaves it.
+-- Writes the state after the run. The claim ends, unless the firing goes on.
+-- Arguments: ?1 id, ?2 last due, ?3 last ok due, ?4 clock, ?5 watermark or null, ?6 due, ?7 goes on, ?8 where
+-- resolutions go, ?9 clock term of the firing, ?10 `initial` of the watermark, '' = unchanged.
 UPDATE rule_scopes AS s
 SET last_due = ?2, last_ok_due = ?3, clock = ?4,
     unwell_since = CASE WHEN EXISTS (SELECT 1 FROM firings f WHERE f.rule = s.rule AND f.scope = s.scope AND f.term = ?9 AND f.due = ?6
@@ -140,8 +154,8 @@ SET last_due = ?2, last_ok_due = ?3, clock = ?4,
     running_due = CASE WHEN ?7 THEN running_due END, repeated = ?7 AND repeated, back = ?8, initial = coalesce(nullif(?10, ''), initial)
 WHERE id = ?1;
 
--- What TryCommit writes and takes back: the rows that every commit of a run writes. No rule is called ''. The firing takes more room than most, so that
--- where it finds room other commits do.
+-- What TryCommit writes and takes back: the rows that every commit of a run writes. No rule is called ''. The firing
+-- takes more room than most firings. If the disk has room for it, other commits have room as well.
 
 -- name: try-scope
 -- No arguments, no result. Another node that tries at the same moment waits for the end of this transaction.

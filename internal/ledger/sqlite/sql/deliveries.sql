@@ -1,7 +1,8 @@
 -- Lanes and what goes through them.
 
 -- name: lane
--- Arguments: ?1 sink, ?2 warehouse. Result: its id; none if the lane is new.
+-- Arguments: ?1 sink, ?2 warehouse.
+-- Result: its id; no row if the lane is new.
 SELECT id FROM lanes WHERE sink = ?1 AND warehouse = ?2;
 
 -- name: add-lane
@@ -9,14 +10,16 @@ SELECT id FROM lanes WHERE sink = ?1 AND warehouse = ?2;
 INSERT INTO lanes (sink, warehouse) VALUES (?1, ?2) ON CONFLICT (sink, warehouse) DO NOTHING;
 
 -- name: pending-lanes
--- Arguments: ?1 sink, ?2 now. Result: warehouses with something pending that no living lease holds.
+-- Arguments: ?1 sink, ?2 now.
+-- Result: warehouses of lanes that have pending deliveries and no lease in force.
 SELECT l.warehouse FROM lanes l
 WHERE l.sink = ?1 AND l.lease_until <= ?2 AND EXISTS (SELECT 1 FROM deliveries d WHERE d.lane_id = l.id AND d.state = 0)
 ORDER BY l.warehouse;
 
 -- name: acquire-lane
--- A lane whose session has not ended stays with it, whatever the clock did to the lease. Arguments: ?1 id, ?2 session, ?3 lease in µs, ?4 now.
--- Result: the number of rows, 0 = another session has it.
+-- A lane whose session has not ended stays with the session, whatever the clock did to the lease.
+-- Arguments: ?1 id, ?2 session, ?3 lease in µs, ?4 now.
+-- Result: the number of rows, 0 = another session has the lane.
 UPDATE lanes SET node = ?2, lease_until = ?4 + ?3
 WHERE id = ?1 AND (node = ?2 OR lease_until <= ?4 AND NOT EXISTS (SELECT 1 FROM nodes n WHERE n.session = lanes.node));
 
@@ -25,8 +28,8 @@ WHERE id = ?1 AND (node = ?2 OR lease_until <= ?4 AND NOT EXISTS (SELECT 1 FROM 
 UPDATE lanes SET node = '', lease_until = 0 WHERE sink = ?1 AND warehouse = ?2 AND node = ?3;
 
 -- name: pending
--- Arguments: ?1 lane, ?2 seq to start after, ?3 limit, ?4 now. Result: seq, expired, recipients, and the body of the notice,
--- in the order of seq.
+-- Arguments: ?1 lane, ?2 seq to start after, ?3 limit, ?4 now.
+-- Result: seq, expired, recipients, and the body of the notice, in the order of seq.
 SELECT d.seq, d.expires_at <= ?4, d.recipients, n.body
 FROM deliveries d JOIN notices n ON n.num = d.notice
 WHERE d.lane_id = ?1 AND d.state = 0 AND d.seq > ?2 ORDER BY d.seq LIMIT ?3;
@@ -37,8 +40,8 @@ UPDATE deliveries SET state = 4, last_error = 'the notice has expired'
 WHERE seq IN (SELECT value FROM json_each(?1)) AND state = 0;
 
 -- name: stale-receipts
--- Arguments: ?1 receipts (JSON: [[seq, score, epoch], …]), ?2 who holds the lanes, '' = whoever does. Result: how many belong to another epoch than the
--- recorded one, or to a lane of another holder.
+-- Arguments: ?1 receipts (JSON: [[seq, score, epoch], …]), ?2 the node that must hold the lanes, '' = any.
+-- Result: how many belong to another epoch than the recorded one, or to a lane of another holder.
 SELECT count(*)
 FROM json_each(?1) r
 JOIN deliveries d ON d.seq = r.value ->> 0 AND d.state = 0
@@ -47,9 +50,9 @@ LEFT JOIN inbox_states s ON s.sink = l.sink
 WHERE r.value ->> 2 NOT IN ('', coalesce(s.epoch, r.value ->> 2)) OR ?2 NOT IN ('', l.node);
 
 -- name: mark-sent
--- Records the receipts whose epoch is the recorded one (or that have none).
--- Arguments: ?1 receipts (JSON: [[seq, score, epoch], …]), ?2 now, ?3 who holds the lanes, '' = whoever does, ?4 µs since the attempt
--- began, ?5 the attempt.
+-- Records receipts whose epoch is the recorded one, or that have none.
+-- Arguments: ?1 receipts (JSON: [[seq, score, epoch], …]), ?2 now, ?3 the node that must hold the lanes, '' = any, ?4
+-- µs since the attempt began, ?5 the attempt.
 UPDATE deliveries AS d
 SET state = 1, score = r.score, epoch = r.epoch, attempts = d.attempts + 1, ended_at = ?2, last_error = '',
     tried = iif(d.tried = '', '', substr((?2 - ?4) || ?5 || d.tried, 1, 6000))
@@ -71,14 +74,16 @@ SET state = 2, ended_at = ?3, attempts = attempts + 1, last_error = ?2, tried = 
 WHERE seq IN (SELECT value FROM json_each(?1)) AND state = 0;
 
 -- name: count-pending
--- Answered by the partial index of what is pending. Result: sink, number.
+-- Reads only the partial index of pending deliveries.
+-- Result: sink, number.
 SELECT l.sink, sum(c.n)
 FROM (SELECT lane_id, count(*) AS n FROM deliveries WHERE state = 0 GROUP BY lane_id) AS c JOIN lanes l ON l.id = c.lane_id
 GROUP BY l.sink;
 
 -- name: oldest-pending
--- Finds the first pending delivery of each lane, of a sink's lanes that with the lowest number, and looks at this one alone; of a push channel at the first of
--- pushes_first. Beside min() the other columns are those of its row.
+-- Finds the first pending delivery of each lane, and of a sink's lanes the one with the lowest seq; it reads only
+-- this delivery. Of a push channel it reads the first entry of pushes_first. SQLite takes the other columns beside
+-- min() from the row of the minimum.
 -- Result: sink, since when its oldest pending delivery waits.
 SELECT sink, since
 FROM (SELECT f.sink,
@@ -93,7 +98,9 @@ FROM (SELECT f.sink,
 WHERE since IS NOT NULL;
 
 -- name: oldest-failed
--- Looks at no more of a sink than the limit. Arguments: ?1 limit. Result: sink, when the first of its failed deliveries failed.
+-- Reads at most that many failed deliveries of each sink.
+-- Arguments: ?1 limit.
+-- Result: sink, when the earliest of them failed.
 SELECT f.sink, f.since
 FROM (SELECT l.sink, (SELECT min(ended_at)
                       FROM (SELECT d.ended_at FROM deliveries d
@@ -102,8 +109,10 @@ FROM (SELECT l.sink, (SELECT min(ended_at)
 WHERE f.since IS NOT NULL;
 
 -- name: count-deliveries
--- Counts no further than the limit, so that it costs the same however many are kept: each part is answered by a stretch of its partial index
--- alone. Arguments: ?1 limit. Result: sink, state, number, which may be 0.
+-- Counts no further than the limit, so that the cost does not depend on how many deliveries are kept: each part reads
+-- a stretch of its partial index only.
+-- Arguments: ?1 limit.
+-- Result: sink, state, number, which may be 0.
 SELECT l.sink, s.state,
        (SELECT count(*)
         FROM (SELECT 1 FROM deliveries d WHERE s.state = 0 AND d.state = 0 AND d.lane_id IN (SELECT id FROM lanes WHERE sink = l.sink)
@@ -115,11 +124,13 @@ FROM (SELECT DISTINCT sink FROM lanes) AS l
 CROSS JOIN (SELECT 0 AS state UNION ALL VALUES (1), (2), (3), (4)) AS s;
 
 -- name: index-state
--- Arguments: ?1 sink, ?2 now. Result: epoch, run ids (JSON), building, node, µs that are left of the lease.
+-- Arguments: ?1 sink, ?2 now.
+-- Result: epoch, run ids (JSON), building, node, rest of the lease in µs.
 SELECT epoch, run_ids, building, node, lease_until - ?2 FROM inbox_states WHERE sink = ?1;
 
 -- name: first-epoch
--- Arguments: ?1 sink, ?2 epoch, ?3 run ids, ?4 node, ?5 lease in µs, ?6 now. Result: the number of rows, 0 = there is one.
+-- Arguments: ?1 sink, ?2 epoch, ?3 run ids, ?4 node, ?5 lease in µs, ?6 now.
+-- Result: the number of rows, 0 = there is one.
 INSERT INTO inbox_states (sink, epoch, run_ids, building, node, lease_until) VALUES (?1, ?2, ?3, 1, ?4, ?6 + ?5)
 ON CONFLICT (sink) DO NOTHING;
 
@@ -130,16 +141,19 @@ UPDATE inbox_states SET epoch = ?2, run_ids = ?3, building = 1, node = ?4, lease
 WHERE sink = ?1 AND epoch = ?7 AND NOT (building AND node <> ?4 AND lease_until > ?6);
 
 -- name: finish-epoch
--- Arguments: ?1 sink, ?2 epoch. Result: the number of rows, 0 = fenced.
+-- Arguments: ?1 sink, ?2 epoch.
+-- Result: the number of rows, 0 = fenced.
 UPDATE inbox_states SET building = 0 WHERE sink = ?1 AND epoch = ?2;
 
 -- name: highest-scores
--- Arguments: ?1 sink. Result: warehouse, score.
+-- Arguments: ?1 sink.
+-- Result: warehouse, score.
 SELECT l.warehouse, (SELECT max(d.score) FROM deliveries d WHERE d.lane_id = l.id AND d.state = 1) AS score
 FROM lanes l WHERE l.sink = ?1 AND score IS NOT NULL;
 
 -- name: delivered
--- Arguments: ?1 lane, ?2 score to start after, ?3 limit, ?4 now. Result: seq, score, recipients, body, by score.
+-- Arguments: ?1 lane, ?2 score to start after, ?3 limit, ?4 now.
+-- Result: seq, score, recipients, body, by score.
 SELECT d.seq, d.score, d.recipients, n.body
 FROM deliveries d JOIN notices n ON n.num = d.notice
 WHERE d.lane_id = ?1 AND d.state = 1 AND d.score > ?2 AND d.expires_at > ?4

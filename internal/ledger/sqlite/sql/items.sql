@@ -1,7 +1,8 @@
--- What queues record. The statements that insert many rows are repeated for several rows at a time, as in commit.sql.
+-- What queues record. An INSERT of many rows is extended to several rows at a time, as in commit.sql.
 
 -- name: queue
--- Arguments: ?1 name. Result: its id; none if the queue is new.
+-- Arguments: ?1 name.
+-- Result: its id; no row if the queue is new.
 SELECT id FROM queues WHERE name = ?1;
 
 -- name: add-queue
@@ -9,7 +10,8 @@ SELECT id FROM queues WHERE name = ?1;
 INSERT INTO queues (name, sink) VALUES (?1, ?2) ON CONFLICT (name) DO NOTHING;
 
 -- name: known-items
--- Arguments: ?1 queue, ?2 ids (JSON). Result: id, seq, the letter of the state and the warehouse of those that are there.
+-- Arguments: ?1 queue, ?2 ids (JSON).
+-- Result: id, seq, the letter of the state and the warehouse of the existing ones.
 SELECT i.id, i.seq, coalesce(o.state, e.state, 'd' /* done */), i.warehouse
 FROM items i
 LEFT JOIN open_items o ON o.queue_id = i.queue_id AND o.seq = i.seq
@@ -32,7 +34,8 @@ INSERT INTO item_moves (seq, at, moves) VALUES (?, ?, ?);
 INSERT INTO ended_early (queue_id, state, seq) VALUES (?, ?, ?);
 
 -- name: queue-position
--- Arguments: ?1 queue. Result: the epoch of the sink, the epoch and position of the last moves; none if the sink has no epoch.
+-- Arguments: ?1 queue.
+-- Result: the epoch of the sink, the epoch and the position of the last moves; no row if the sink has no epoch.
 SELECT s.epoch, q.epoch, q.position FROM queues q JOIN inbox_states s ON s.sink = q.sink WHERE q.id = ?1;
 
 -- name: move-on
@@ -40,51 +43,61 @@ SELECT s.epoch, q.epoch, q.position FROM queues q JOIN inbox_states s ON s.sink 
 UPDATE queues SET epoch = ?2, position = ?3 WHERE id = ?1;
 
 -- name: applied
--- Arguments: ?1 name, ?2 epoch. Result: the position; none if nothing was applied in the epoch.
+-- Arguments: ?1 name, ?2 epoch.
+-- Result: the position; no row if nothing was applied in the epoch.
 SELECT position FROM queues WHERE name = ?1 AND epoch = ?2;
 
 -- name: change-item
--- Arguments: ?1 queue, ?2 seq, ?3 moves, ?4 … ?10 the other columns. An item that has moved on further stays.
+-- Leaves out an item that has moved on further.
+-- Arguments: ?1 queue, ?2 seq, ?3 moves, ?4 … ?10 the other columns.
 UPDATE open_items SET moves = ?3, state = ?4, attempt = ?5, failures = ?6, suspends = ?7, due = ?8, assignee = ?9, news = ?10
 WHERE queue_id = ?1 AND seq = ?2 AND moves < ?3;
 
 -- name: revise-item
--- Arguments: ?1 queue, ?2 seq, ?3 moves, ?4 priority, ?5 order, ?6 source. An item that has moved on further stays, and so does its payload where the
--- source is 0 or gone. It comes before change-item and end-item.
+-- Comes before change-item and end-item. Leaves out an item that has moved on further. The payload stays where its
+-- source is 0 or no longer exists.
+-- Arguments: ?1 queue, ?2 seq, ?3 moves, ?4 priority, ?5 order, ?6 source.
 UPDATE items SET priority = ?4, service_order = ?5, payload = coalesce((SELECT s.payload FROM items s WHERE s.seq = ?6 AND s.queue_id = ?1), payload)
 WHERE seq = ?2 AND EXISTS (SELECT 1 FROM open_items o WHERE o.queue_id = ?1 AND o.seq = ?2 AND o.moves < ?3);
 
 -- name: event-items
--- Items as they stand before the moves of which somebody may be told. Arguments: ?1 queue, ?2 seqs (JSON), ?3 now, ?4 what stands for the moves of one that
--- has ended. Result: the columns of rows.Events, by seq.
+-- The state of items before the moves that may be events.
+-- Arguments: ?1 queue, ?2 seqs (JSON), ?3 now, ?4 the number of moves for an ended item.
+-- Result: the columns of codec.Events, by seq.
 SELECT i.seq, i.id, i.warehouse, i.priority, i.service_order, i.payload, coalesce(o.moves, ?4), coalesce(o.failures, 0), coalesce(o.assignee, ''), ?3
 FROM items i LEFT JOIN open_items o ON o.queue_id = i.queue_id AND o.seq = i.seq
 WHERE i.queue_id = ?1 AND i.seq IN (SELECT value FROM json_each(?2)) ORDER BY i.seq;
 
 -- name: end-item
--- Arguments: ?1 queue, ?2 seq, ?3 the number of its last move. An item that has moved on further stays. Result: the number of rows.
+-- Leaves out an item that has moved on further.
+-- Arguments: ?1 queue, ?2 seq, ?3 the number of its last move.
+-- Result: the number of rows.
 DELETE FROM open_items WHERE queue_id = ?1 AND seq = ?2 AND moves < ?3;
 
 -- name: refuse-items
--- Arguments: ?1 queue, ?2 seqs (JSON). Result: how those stood that had not ended: seq, moves, state, attempt, failures, suspends,
--- assignee.
+-- Arguments: ?1 queue, ?2 seqs (JSON).
+-- Result: the state of the items that had not ended: seq, moves, state, attempt, failures, suspends, assignee.
 DELETE FROM open_items WHERE queue_id = ?1 AND seq IN (SELECT value FROM json_each(?2))
 RETURNING seq, moves, state, attempt, failures, suspends, assignee;
 
 -- name: unfinished-items
--- Arguments: ?1 queue, ?2 seq to start after, ?3 limit. Result: items as they stand, by seq.
+-- Arguments: ?1 queue, ?2 seq to start after, ?3 limit.
+-- Result: items in their present state, by seq.
 SELECT i.seq, i.id, i.priority, i.payload, i.dedupe_key, i.created_at, i.ready_at, i.until_at, i.bucket, i.subject, i.pushed_by, i.node,
        i.warehouse, i.service_order, o.state, o.moves, o.attempt, o.failures, o.suspends, o.due, o.assignee, o.news
 FROM open_items o CROSS JOIN items i ON i.seq = o.seq
 WHERE o.queue_id = ?1 AND o.seq > ?2 ORDER BY o.seq LIMIT ?3;
 
 -- name: first-window
--- Where held-keys may begin. Arguments: ?1 queue, ?2 now. Result: the lowest seq of a window that is open, 0 = there is none.
+-- Where held-keys may begin.
+-- Arguments: ?1 queue, ?2 now.
+-- Result: the lowest seq with an open window, 0 = none.
 SELECT coalesce(min(seq), 0) FROM items WHERE queue_id = ?1 AND until_at > ?2 AND until_at > 0;
 
 -- name: held-keys
--- Arguments: ?1 queue, ?2 now, ?3 seq to start after, ?4 limit. Result: seq, id, bucket, until of items that are done, by seq.
 -- The + keeps SQLite from sorting all open windows for each page.
+-- Arguments: ?1 queue, ?2 now, ?3 seq to start after, ?4 limit.
+-- Result: seq, id, bucket, until of done items, by seq.
 SELECT i.seq, i.id, i.bucket, i.until_at FROM items i
 WHERE i.queue_id = ?1 AND i.seq > ?3 AND +i.until_at > ?2
   AND NOT EXISTS (SELECT 1 FROM open_items o WHERE o.queue_id = ?1 AND o.seq = i.seq)
@@ -92,8 +105,8 @@ WHERE i.queue_id = ?1 AND i.seq > ?3 AND +i.until_at > ?2
 ORDER BY i.seq LIMIT ?4;
 
 -- name: subject-items
--- Arguments: ?1 queue, ?2 hashes of the subjects, ?3 subjects (JSON). Result: places of subjects, from 1, and ids of their items that have
--- not ended.
+-- Arguments: ?1 queue, ?2 hashes of the subjects, ?3 subjects (JSON).
+-- Result: positions of subjects, from 1, and ids of their unfinished items.
 SELECT h.key + 1, i.id
 FROM json_each(?2) h
 CROSS JOIN open_items o ON o.queue_id = ?1 AND o.subject_hash = h.value AND o.subject_hash <> 0
@@ -102,7 +115,8 @@ WHERE i.subject = json_extract(?3, '$[' || h.key || ']')
 ORDER BY h.key, o.seq;
 
 -- name: item
--- Arguments: ?1 queue, ?2 id. Result: the item as in unfinished-items; one that has ended has no state.
+-- Arguments: ?1 queue, ?2 id.
+-- Result: the item as in unfinished-items; an ended one has no state.
 SELECT i.seq, i.id, i.priority, i.payload, i.dedupe_key, i.created_at, i.ready_at, i.until_at, i.bucket, i.subject, i.pushed_by, i.node,
        i.warehouse, i.service_order, coalesce(o.state, ''), coalesce(o.moves, 0), coalesce(o.attempt, 0), coalesce(o.failures, 0), coalesce(o.suspends, 0),
        coalesce(o.due, 0), coalesce(o.assignee, ''), coalesce(o.news, '')
@@ -110,7 +124,8 @@ FROM items i LEFT JOIN open_items o ON o.queue_id = i.queue_id AND o.seq = i.seq
 WHERE i.queue_id = ?1 AND i.id = ?2;
 
 -- name: key-items
--- Arguments: ?1 queue, ?2 dedupe key, ?3 seq to start below, ?4 limit, ?5 warehouses (JSON), null = all. Result: items as in item, the latest push first.
+-- Arguments: ?1 queue, ?2 dedupe key, ?3 seq to start below, ?4 limit, ?5 warehouses (JSON), null = all.
+-- Result: items as in item, the latest push first.
 SELECT i.seq, i.id, i.priority, i.payload, i.dedupe_key, i.created_at, i.ready_at, i.until_at, i.bucket, i.subject, i.pushed_by, i.node,
        i.warehouse, i.service_order, coalesce(o.state, ''), coalesce(o.moves, 0), coalesce(o.attempt, 0), coalesce(o.failures, 0), coalesce(o.suspends, 0),
        coalesce(o.due, 0), coalesce(o.assignee, ''), coalesce(o.news, '')
@@ -119,11 +134,13 @@ WHERE i.queue_id = ?1 AND i.dedupe_key = ?2 AND i.dedupe_key <> '' AND i.seq < ?
 ORDER BY i.seq DESC LIMIT ?4;
 
 -- name: payload
--- Arguments: ?1 queue, ?2 seq. Result: the payload of the item.
+-- Arguments: ?1 queue, ?2 seq.
+-- Result: the payload of the item.
 SELECT payload FROM items WHERE queue_id = ?1 AND seq = ?2;
 
 -- name: forget-item
--- Takes away the row of an item that begins another life. Arguments: ?1 queue, ?2 seq.
+-- Removes the row of an item that begins another life.
+-- Arguments: ?1 queue, ?2 seq.
 DELETE FROM items WHERE queue_id = ?1 AND seq = ?2;
 
 -- name: forget-withheld
@@ -131,28 +148,31 @@ DELETE FROM items WHERE queue_id = ?1 AND seq = ?2;
 DELETE FROM withheld_items WHERE queue_id = ?1 AND seq = ?2;
 
 -- name: item-moves
--- Arguments: ?1 seqs (JSON). Result: seq and moves, in the order in which they were recorded.
+-- Arguments: ?1 seqs (JSON).
+-- Result: seq and moves, in the order in which they were recorded.
 SELECT seq, moves FROM item_moves WHERE seq IN (SELECT value FROM json_each(?1)) ORDER BY num;
 
 -- name: last-moves
--- Arguments: ?1 queue, ?2 how many records of moves of all queues are looked at, ?3 warehouses (JSON), null = all. Result: seq and moves of those of the
--- queue.
+-- Arguments: ?1 queue, ?2 how many records of moves of all queues are read, ?3 warehouses (JSON), null = all.
+-- Result: seq and moves of those of the queue.
 SELECT m.seq, m.moves
 FROM (SELECT seq, moves FROM item_moves ORDER BY num DESC LIMIT ?2) AS m
 CROSS JOIN items i ON i.queue_id = ?1 AND i.seq = m.seq AND (?3 IS NULL OR i.warehouse IN (SELECT value FROM json_each(?3)));
 
 -- name: looked-items
--- Bounds a look at the items of some warehouses. Arguments: ?1 queue, ?2 seq to start below, ?3 how many are looked at. Result: the seq of the
--- last of them; none if there are fewer.
+-- Finds the end of one step through the items of some warehouses.
+-- Arguments: ?1 queue, ?2 seq to start below, ?3 length of a step.
+-- Result: the seq of the last item of the step; no row if there are fewer.
 SELECT seq FROM items WHERE queue_id = ?1 AND seq < ?2 ORDER BY seq DESC LIMIT 1 OFFSET ?3 - 1;
 
 -- name: looked-early-items
--- looked-items, for those that were removed or refused. Arguments: as there, ?4 state.
+-- looked-items for removed or refused items.
+-- Arguments: as there, ?4 state.
 SELECT seq FROM ended_early WHERE queue_id = ?1 AND state = ?4 AND seq < ?2 ORDER BY seq DESC LIMIT 1 OFFSET ?3 - 1;
 
 -- name: done-items
--- Arguments: ?1 queue, ?2 seq to start below, ?3 limit, ?4 the lowest seq, ?5 warehouses (JSON), null = all. Result: items, the latest push
--- first.
+-- Arguments: ?1 queue, ?2 seq to start below, ?3 limit, ?4 the lowest seq, ?5 warehouses (JSON), null = all.
+-- Result: items, the latest push first.
 SELECT i.seq, i.id, i.priority, i.payload, i.dedupe_key, i.created_at, i.ready_at, i.until_at, i.bucket, i.subject, i.pushed_by, i.node,
        i.warehouse, i.service_order
 FROM items i
@@ -162,7 +182,8 @@ WHERE i.queue_id = ?1 AND i.seq < ?2 AND i.seq >= ?4 AND (?5 IS NULL OR i.wareho
 ORDER BY i.seq DESC LIMIT ?3;
 
 -- name: early-items
--- Arguments: as in done-items, ?6 state. Result: as there.
+-- Arguments: as in done-items, ?6 state.
+-- Result: as there.
 SELECT i.seq, i.id, i.priority, i.payload, i.dedupe_key, i.created_at, i.ready_at, i.until_at, i.bucket, i.subject, i.pushed_by, i.node,
        i.warehouse, i.service_order
 FROM ended_early e CROSS JOIN items i ON i.seq = e.seq
@@ -170,7 +191,8 @@ WHERE e.queue_id = ?1 AND e.state = ?6 AND e.seq < ?2 AND e.seq >= ?4 AND (?5 IS
 ORDER BY e.seq DESC LIMIT ?3;
 
 -- name: queue-pause
--- Arguments: ?1 queue. Result: paused, by whom, since when.
+-- Arguments: ?1 queue.
+-- Result: paused, by whom, since when.
 SELECT paused, paused_by, paused_at FROM queues WHERE id = ?1;
 
 -- name: set-queue-pause
@@ -178,7 +200,8 @@ SELECT paused, paused_by, paused_at FROM queues WHERE id = ?1;
 UPDATE queues SET paused = ?2, paused_by = ?3, paused_at = ?4 WHERE id = ?1;
 
 -- name: queue-settings
--- Arguments: ?1 name of a queue. Result: what is set of it, if anything ever was.
+-- Arguments: ?1 name of a queue.
+-- Result: its live settings, if anybody ever changed one.
 SELECT lease, max_attempts, suspend_steps, actor, at FROM queue_settings WHERE queue = ?1;
 
 -- name: set-queue-settings
@@ -192,8 +215,9 @@ SET lease = excluded.lease, max_attempts = excluded.max_attempts, suspend_steps 
 SELECT id FROM queues ORDER BY id;
 
 -- name: old-items
--- Looks at one page of a queue's items. Arguments: ?1 queue, ?2 seq to start after, ?3 limit, ?4 before, ?5 now.
--- Result: seq, whether it was pushed before, whether it may go.
+-- Reads one page of a queue's items.
+-- Arguments: ?1 queue, ?2 seq to start after, ?3 limit, ?4 before, ?5 now.
+-- Result: seq, whether the item was pushed before, whether it may go.
 SELECT i.seq, i.created_at < ?4,
        i.created_at < ?4 AND i.until_at <= ?5
        AND NOT EXISTS (SELECT 1 FROM open_items o WHERE o.queue_id = ?1 AND o.seq = i.seq)
@@ -209,5 +233,6 @@ DELETE FROM item_moves WHERE seq IN (SELECT value FROM json_each(?1));
 DELETE FROM ended_early WHERE queue_id = ?1 AND state IN ('m' /* removed */, 'f' /* refused */) AND seq IN (SELECT value FROM json_each(?2));
 
 -- name: prune-items
--- Arguments: ?1 seqs (JSON). Result: the number of rows.
+-- Arguments: ?1 seqs (JSON).
+-- Result: the number of rows.
 DELETE FROM items WHERE seq IN (SELECT value FROM json_each(?1));

@@ -1,33 +1,43 @@
--- How a ledger is told from an older copy of itself; docs/adr/lineage.md. "now" is that of the node's clock.
+-- How nodes tell a ledger from an older copy of it; docs/adr/lineage.md. The argument "now" is the time of the node's
+-- clock.
 
 -- name: begin-branch
--- Arguments: ?1 branch, ?2 now. One that is there stays as it is.
+-- An existing branch stays as it is.
+-- Arguments: ?1 branch, ?2 now.
 INSERT INTO branches (branch, number, at) VALUES (?1, 1, ?2) ON CONFLICT (branch) DO NOTHING;
 
 -- name: grow-branch
--- Arguments: ?1 branch, ?2 number, ?3 now. Result: the number of rows, 0 = the branch is not at the number before, nor at this one.
+-- Arguments: ?1 branch, ?2 number, ?3 now.
+-- Result: the number of rows, 0 = the branch is neither at the previous number nor at this one.
 UPDATE branches SET number = ?2, at = ?3 WHERE branch = ?1 AND number IN (?2 - 1, ?2);
 
 -- name: has-branch
--- Arguments: ?1 branch, ?2 number. Result: a row where the branch is at the number or beyond.
+-- Arguments: ?1 branch, ?2 number.
+-- Result: a row where the branch is at the number or beyond.
 SELECT number FROM branches WHERE branch = ?1 AND number >= ?2;
 
 -- name: prune-branches
--- Arguments: ?1 before. Result: the number of rows.
+-- Arguments: ?1 before.
+-- Result: the number of rows.
 DELETE FROM branches WHERE at < ?1;
 
 -- name: set-restored
--- Records the time. The numbers of changes go on from the time in ms: a node may remember one that the ledger has lost, and would take the next of the
--- same number for it. Arguments: ?1 now.
+-- Records the time of the restore. The numbers of changes jump to the time in ms. A node may remember a number that
+-- the ledger has lost; without the jump the node would take a later change with the same number for the one that it
+-- knows.
+-- Arguments: ?1 now.
 UPDATE ledger_numbers SET value = CASE name WHEN 'restored' THEN ?1 ELSE max(value + 1, ?1 / 1000) END
 WHERE name IN ('restored', 'types_version', 'tokens', 'switches', 'silences', 'queue_settings', 'scope_lists');
 
 -- name: origins
--- Arguments: ?1 deliveries (JSON). Result: seq, the notice's id and when it was created, of those that are there.
+-- Arguments: ?1 deliveries (JSON).
+-- Result: seq, the notice's id and when it was created, of the existing ones.
 SELECT d.seq, n.id, n.created_at FROM deliveries d JOIN notices n ON n.num = d.notice WHERE d.seq IN (SELECT value FROM json_each(?1));
 
 -- name: standing-items
--- Arguments: ?1 queue, ?2 seqs (JSON). Result: how those stand that have not ended and are not withheld: seq, moves, state, attempt, failures, suspends, assignee.
+-- Arguments: ?1 queue, ?2 seqs (JSON).
+-- Result: the state of the items that have not ended and are not withheld: seq, moves, state, attempt, failures,
+-- suspends, assignee.
 SELECT o.seq, o.moves, o.state, o.attempt, o.failures, o.suspends, o.assignee
 FROM json_each(?2) n CROSS JOIN open_items o ON o.queue_id = ?1 AND o.seq = n.value
 WHERE NOT EXISTS (SELECT 1 FROM withheld_items w WHERE w.queue_id = ?1 AND w.seq = o.seq AND o.state = 'x' /* dead */ AND o.moves = w.moves)
@@ -48,7 +58,8 @@ ON CONFLICT (queue_id, seq) DO UPDATE SET moves = excluded.moves;
 INSERT INTO item_moves (seq, at, moves) SELECT json_extract(n.value, '$.seq'), json_extract(n.value, '$.at'), json_extract(n.value, '$.trail') FROM json_each(?1) n;
 
 -- name: withheld-items
--- Arguments: ?1 queue, ?2 seq to start below, ?3 limit, ?4 warehouses (JSON), null = all. Result: items as they stand, the latest push first.
+-- Arguments: ?1 queue, ?2 seq to start below, ?3 limit, ?4 warehouses (JSON), null = all.
+-- Result: items in their present state, the latest push first.
 SELECT i.seq, i.id, i.priority, i.payload, i.dedupe_key, i.created_at, i.ready_at, i.until_at, i.bucket, i.subject, i.pushed_by, i.node,
        i.warehouse, i.service_order, o.state, o.moves, o.attempt, o.failures, o.suspends, o.due, o.assignee, o.news
 FROM withheld_items w
@@ -63,5 +74,5 @@ CROSS JOIN open_items o ON o.queue_id = w.queue_id AND o.seq = w.seq AND o.state
 CROSS JOIN queues q ON q.id = w.queue_id GROUP BY q.name;
 
 -- name: prune-withheld
--- Removes those that were decided.
+-- Removes the marks of withheld items that an operator has decided.
 DELETE FROM withheld_items AS w WHERE NOT EXISTS (SELECT 1 FROM open_items o WHERE o.queue_id = w.queue_id AND o.seq = w.seq AND o.state = 'x' /* dead */ AND o.moves = w.moves);

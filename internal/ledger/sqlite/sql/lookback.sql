@@ -1,8 +1,10 @@
--- The memory of rows that rules read again below their watermarks. Times are µs; positions are JSON, as watermarks are.
+-- The memory of rows that rules read again below their watermarks. Times are µs; positions are JSON, as watermarks
+-- are.
 
 -- name: look-back
--- Arguments: ?1 rule, ?2 scope. Result: where the next scan begins and when the last one began, on each row; with it each portion of rows in
--- its order: number, time, position, backlog, identity, hashes. A number of 0 is no portion.
+-- Arguments: ?1 rule, ?2 scope.
+-- Result: each row has where the next scan begins and when the last one began, and one portion of rows: number, time,
+-- position, backlog, identity, hashes. The rows are in the order of the portions. Number 0 = no portion.
 SELECT b.read_from, b.read_at, coalesce(r.n, 0), coalesce(r.seen_at, 0), coalesce(r.position, ''), coalesce(r.backlog, 0),
        coalesce(r.identity, ''), coalesce(r.hashes, x'')
 FROM rule_scopes s
@@ -21,7 +23,8 @@ ON CONFLICT (scope_id) DO UPDATE SET read_from = excluded.read_from, read_at = e
 INSERT INTO seen_rows (scope_id, n, seen_at, position, backlog, identity, hashes) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7);
 
 -- name: drop-seen-rows
--- Arguments: ?1 scope id, ?2 the number up to which portions go.
+-- Removes the portions up to a number.
+-- Arguments: ?1 scope id, ?2 number.
 DELETE FROM seen_rows WHERE scope_id = ?1 AND n <= ?2;
 
 -- name: forget-look-back

@@ -2,10 +2,11 @@
 
 -- name: list-deliveries
 -- reversed: list-deliveries-oldest
--- Arguments: ?1 sink, ?2 warehouse, ?3 type, ?4 rule, ?5 notice, '' = any; ?6 states (JSON), none = any; ?7 numbers below this one,
--- ?8 limit, ?9 now, ?10 1 = only those that wait for more than their time, ?11 numbers above this one, ?12 a cause as
--- delivery-causes names it, '' = any. Result: the columns of rows.DeliveryRecord, the latest first. A notice of before the column has its warehouse in
--- its lane only.
+-- A notice from before the column warehouse has its warehouse only in its lane.
+-- Arguments: ?1 sink, ?2 warehouse, ?3 type, ?4 rule, ?5 notice, '' = any; ?6 states (JSON), none = any; ?7 numbers
+-- below this one, ?8 limit, ?9 now, ?10 only those that wait behind another or for a silence, ?11 numbers above this
+-- one, ?12 a cause as in delivery-causes, '' = any.
+-- Result: the columns of codec.DeliveryRecord, the latest first.
 SELECT n.id, d.seq, l.sink, l.warehouse, d.state, d.attempts, d.last_error, CASE WHEN d.state = 1 THEN d.ended_at ELSE 0 END, d.recipients, n.body,
        coalesce(p.kind, ''), coalesce(p.unless, ''), coalesce(p.delay, 0), coalesce(p.at, 0), coalesce(p.within, 0), coalesce(p.retry, 0),
        d.expires_at = 9223372036854775807,
@@ -35,9 +36,10 @@ WHERE d.seq < ?7
 ORDER BY d.seq DESC LIMIT ?8;
 
 -- name: delivery-causes
--- Why what failed or timed out was not sent, by the latest attempt: its status, which is negative where the other side refused for good, and the error where
--- it gave none. Arguments: ?1 how many are looked at of each sink and state, ?2 warehouse, '' = all. Result: sink, state, cause, number, the
--- latest and its error.
+-- Why deliveries failed or timed out, by the latest attempt: its status, which is negative where the receiver refused
+-- for good, or its error where the receiver gave no status.
+-- Arguments: ?1 how many are read of each sink and state, ?2 warehouse, '' = all.
+-- Result: sink, state, cause, number, the latest delivery and its error.
 SELECT sink, state, cause, count(*), max(seq), last_error
 FROM (SELECT l.sink, d.seq, d.state, d.last_error, n.warehouse AS of_notice, l.warehouse AS of_lane,
              row_number() OVER (PARTITION BY l.sink, d.state) AS place,
@@ -51,15 +53,18 @@ GROUP BY sink, state, cause
 ORDER BY count(*) DESC, sink, state, cause;
 
 -- name: attempts
--- Arguments: ?1 seq. Result: its last attempts.
+-- Arguments: ?1 seq.
+-- Result: its last attempts.
 SELECT tried FROM deliveries WHERE seq = ?1;
 
 -- name: pending-deliveries
--- Arguments: ?1 seqs (JSON). Result: those that are pending (JSON).
+-- Arguments: ?1 seqs (JSON).
+-- Result: those that are pending (JSON).
 SELECT json_group_array(seq) FROM (SELECT seq FROM deliveries WHERE seq IN (SELECT value FROM json_each(?1)) AND state = 0 ORDER BY seq);
 
 -- name: hasten-pushes
--- Makes those due at once that wait unclaimed; one that is behind another stays so. Arguments: ?1 seqs (JSON), ?2 now.
+-- Makes waiting unclaimed deliveries due at once; one behind another stays there.
+-- Arguments: ?1 seqs (JSON), ?2 now.
 -- Result: their numbers.
 UPDATE pushes AS p
 SET first_due = min(p.first_due, ?2), due = CASE WHEN p.due = 9223372036854775807 THEN p.due ELSE min(p.due, ?2) END,
@@ -68,18 +73,21 @@ WHERE p.seq IN (SELECT value FROM json_each(?1)) AND p.due IS NOT NULL AND p.end
 RETURNING seq;
 
 -- name: ended-deliveries
--- Arguments: ?1 seqs (JSON), ?2 now. Result: those that have ended unsent and can be tried again, and their states.
+-- Arguments: ?1 seqs (JSON), ?2 now.
+-- Result: those that have ended unsent and can be tried again, and their states.
 SELECT seq, state FROM deliveries
 WHERE seq IN (SELECT value FROM json_each(?1)) AND state IN (2, 3, 4) AND expires_at > ?2;
 
 -- name: revive-deliveries
--- Makes those pending again that have ended unsent. Arguments: ?1 seqs (JSON), ?2 now. Result: their numbers.
+-- Makes those pending again that have ended unsent.
+-- Arguments: ?1 seqs (JSON), ?2 now.
+-- Result: their numbers.
 UPDATE deliveries SET state = 0, last_error = CASE WHEN state = 4 THEN '' ELSE last_error END
 WHERE seq IN (SELECT value FROM json_each(?1)) AND state IN (2, 3, 4) AND expires_at > ?2
 RETURNING seq;
 
 -- name: revive-pushes
--- Arguments: ?1 seqs (JSON), of which those count that revive-deliveries has changed, ?2 now.
+-- Arguments: ?1 seqs (JSON), of which those count that revive-deliveries has changed; ?2 now.
 UPDATE pushes AS p
 SET due = CASE WHEN p.finding IS NULL THEN ?2 ELSE 9223372036854775807 END, first_due = ?2,
     deadline = CASE WHEN p.within > 0 THEN ?2 + p.within ELSE 0 END,
@@ -89,8 +97,8 @@ FROM deliveries d
 WHERE p.seq IN (SELECT value FROM json_each(?1)) AND p.due IS NULL AND d.seq = p.seq AND d.state = 0;
 
 -- name: line-up
--- Puts behind what is due and unclaimed while an earlier one of its finding is open. Arguments: ?1 seqs of some of the findings (JSON),
--- ?2 now.
+-- Puts due and unclaimed deliveries behind an earlier open one of the same finding.
+-- Arguments: ?1 seqs of deliveries of these findings (JSON), ?2 now.
 UPDATE pushes AS n SET due = 9223372036854775807, until = 0, node = ''
 WHERE n.seq IN (
         SELECT o.seq FROM json_each(?1) j
@@ -102,6 +110,7 @@ WHERE n.seq IN (
               WHERE f.due IS NOT NULL AND f.finding = n.finding AND f.lane_id = n.lane_id AND f.addressee = n.addressee AND f.seq < n.seq);
 
 -- name: lanes-of
--- Arguments: ?1 seqs (JSON). Result: sink and warehouse of their lanes, sorted.
+-- Arguments: ?1 seqs (JSON).
+-- Result: sink and warehouse of their lanes, sorted.
 SELECT DISTINCT l.sink, l.warehouse FROM deliveries d JOIN lanes l ON l.id = d.lane_id
 WHERE d.seq IN (SELECT value FROM json_each(?1)) ORDER BY 1, 2;

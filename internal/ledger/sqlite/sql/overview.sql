@@ -1,14 +1,17 @@
 -- What is counted for those who look on.
 
 -- name: count-notices
--- Reads the index by the time of creation alone. Arguments: ?1 from, ?2 to (µs, not included), ?3 how long a part is (µs), ?4 a type that
--- does not count. Result: when the part begins, which is a multiple of its length; warehouse; type; how many notices were made in it; how many of priority 4 and 5.
+-- Reads only the index by time of creation.
+-- Arguments: ?1 from, ?2 to (µs, excluded), ?3 length of a part (µs), ?4 a type that does not count.
+-- Result: start of the part, a multiple of its length; warehouse; type; number of notices; number of those with
+-- priority 4 or 5.
 SELECT n.created_at / ?3 * ?3, n.warehouse, n.type, count(*), count(*) FILTER (WHERE n.priority >= 4)
 FROM notices n WHERE n.created_at >= ?1 AND n.created_at < ?2 AND n.type <> ?4
 GROUP BY 1, 2, 3 ORDER BY 1, 2, 3;
 
 -- name: count-findings
--- Open findings by warehouse: that of the finding's notice, else the scope. Result: warehouse, how many fire, how many are pending.
+-- Open findings by warehouse: that of the finding's notice, else the scope.
+-- Result: warehouse, number of firing findings, number of pending ones.
 SELECT CASE WHEN f.warehouse = '' THEN s.scope ELSE f.warehouse END,
        coalesce(sum(f.n) FILTER (WHERE f.phase = 2), 0), coalesce(sum(f.n) FILTER (WHERE f.phase = 1), 0)
 FROM (SELECT scope_id, warehouse, phase, count(*) AS n FROM findings GROUP BY scope_id, warehouse, phase) AS f
@@ -16,7 +19,8 @@ JOIN rule_scopes s ON s.id = f.scope_id
 GROUP BY 1 ORDER BY 1;
 
 -- name: count-rule-findings
--- Open findings by warehouse, as count-findings, and rule. Result: warehouse, rule, how many fire, how many are pending.
+-- Open findings by warehouse, as in count-findings, and by rule.
+-- Result: warehouse, rule, number of firing findings, number of pending ones.
 SELECT CASE WHEN f.warehouse = '' THEN s.scope ELSE f.warehouse END, s.rule,
        coalesce(sum(f.n) FILTER (WHERE f.phase = 2), 0), coalesce(sum(f.n) FILTER (WHERE f.phase = 1), 0)
 FROM (SELECT scope_id, warehouse, phase, count(*) AS n FROM findings GROUP BY scope_id, warehouse, phase) AS f
@@ -24,8 +28,9 @@ JOIN rule_scopes s ON s.id = f.scope_id
 GROUP BY 1, 2 ORDER BY 1, 2;
 
 -- name: waiting-deliveries
--- The pending deliveries that were made first, but for those that are not due yet or that a silence holds back. Arguments: ?1 now, ?2 how many are looked
--- at. Result: warehouse, type, since when the delivery waits.
+-- The pending deliveries that were made first, without those that are not due yet or that a silence holds back.
+-- Arguments: ?1 now, ?2 how many are read.
+-- Result: warehouse, type, since when the delivery waits.
 SELECT n.warehouse, n.type, coalesce(p.first_due, n.created_at)
 FROM (SELECT seq, notice FROM deliveries WHERE state = 0 ORDER BY seq LIMIT ?2) AS d
 JOIN notices n ON n.num = d.notice LEFT JOIN pushes p ON p.seq = d.seq
@@ -33,22 +38,26 @@ WHERE coalesce(p.first_due, n.created_at) <= ?1 AND coalesce(p.held, '') = ''
 ORDER BY d.seq;
 
 -- name: claim-sample
--- Arguments: ?1 step, ?2 start. Result: the number of rows, 0 = another node has claimed or recorded it.
+-- Arguments: ?1 step, ?2 start.
+-- Result: the number of rows, 0 = another node has claimed or recorded the sample.
 INSERT INTO samples (step, start, taken, figures) VALUES (?1, ?2, 0, '') ON CONFLICT (step, start) DO NOTHING;
 
 -- name: record-sample
--- Arguments: ?1 step, ?2 start, ?3 taken, ?4 figures. One that was recorded stays as it is.
+-- A recorded sample stays as it is.
+-- Arguments: ?1 step, ?2 start, ?3 taken, ?4 figures.
 INSERT INTO samples (step, start, taken, figures) VALUES (?1, ?2, ?3, ?4)
 ON CONFLICT (step, start) DO UPDATE SET taken = excluded.taken, figures = excluded.figures WHERE samples.figures = '';
 
 -- name: samples
--- Arguments: ?1 step, ?2 from, ?3 to (not included). Result: start, taken, figures of those that were recorded, in the order of start.
+-- Arguments: ?1 step, ?2 from, ?3 to (excluded).
+-- Result: start, taken, figures of the recorded samples, in the order of start.
 SELECT start, taken, figures FROM samples WHERE step = ?1 AND start >= ?2 AND start < ?3 AND figures <> '' ORDER BY start;
 
 -- name: last-sample
--- Arguments: ?1 step. Result: when the latest that was recorded begins, 0 = there is none.
+-- Arguments: ?1 step.
+-- Result: start of the latest recorded sample, 0 = none.
 SELECT coalesce(max(start), 0) FROM samples WHERE step = ?1 AND figures <> '';
 
 -- name: prune-samples
--- Arguments: ?1 step, ?2 those that begin before.
+-- Arguments: ?1 step, ?2 before.
 DELETE FROM samples WHERE step = ?1 AND start < ?2;

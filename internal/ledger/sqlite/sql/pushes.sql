@@ -1,7 +1,8 @@
 -- Deliveries to push channels.
 
 -- name: due-pushes
--- Arguments: ?1 lane, ?2 now, ?3 limit. Result: the numbers of those that may be claimed, the earliest first (JSON).
+-- Arguments: ?1 lane, ?2 now, ?3 limit.
+-- Result: the numbers of those that may be claimed, the earliest first (JSON).
 SELECT json_group_array(seq)
 FROM (SELECT p.seq FROM pushes p JOIN deliveries d ON d.seq = p.seq AND d.state = 0
       WHERE p.lane_id = ?1 AND p.due <= ?2 AND +p.ends > ?2 AND p.until <= ?2 ORDER BY p.due, p.seq LIMIT ?3);
@@ -11,7 +12,8 @@ FROM (SELECT p.seq FROM pushes p JOIN deliveries d ON d.seq = p.seq AND d.state 
 UPDATE pushes SET until = ?3, token = token + 1, node = ?2 WHERE seq IN (SELECT value FROM json_each(?1));
 
 -- name: claimed-pushes
--- Arguments: ?1 seqs (JSON). Result: the columns of rows.ClaimRow and the body of the notice, in the order of the list.
+-- Arguments: ?1 seqs (JSON).
+-- Result: the columns of codec.ClaimRow and the body of the notice, in the order of the list.
 SELECT p.seq, p.token, p.deadline, d.attempts - p.forgiven, d.attempts, d.recipients, p.kind, p.unless, p.delay, p.at, p.within, p.retry,
        d.expires_at = 9223372036854775807, n.body
 FROM json_each(?1) c
@@ -21,15 +23,17 @@ CROSS JOIN notices n ON n.num = d.notice
 ORDER BY c.key;
 
 -- name: release-pushes
--- Frees what the node has claimed and does not know of. What is claimed was due; the minute is more than the times of nodes differ by. Arguments: ?1 lane, ?2 node,
--- ?3 numbers that the node knows (JSON), ?4 now.
+-- Frees deliveries that the node has claimed but does not know of. A claimed delivery was due; one minute more covers
+-- the difference between the clocks of nodes.
+-- Arguments: ?1 lane, ?2 node, ?3 numbers that the node knows (JSON), ?4 now.
 UPDATE pushes SET until = 0, node = ''
 WHERE seq IN (SELECT p.seq FROM pushes p WHERE p.lane_id = ?1 AND p.due <= ?4 + 60000000 AND p.node = ?2
               AND p.seq NOT IN (SELECT value FROM json_each(?3)));
 
 -- name: next-push
--- Arguments: ?1 lane, ?2 now. Result: when the next open delivery may be claimed, 0 = there is none. All that is due is claimed where the
--- first that is not is due later: then the end of a lease may come before it.
+-- Arguments: ?1 lane, ?2 now.
+-- Result: when the next open delivery may be claimed, 0 = none. If the first unclaimed delivery is due later, all due
+-- ones are claimed; then the end of a lease may come first.
 SELECT coalesce(CASE WHEN f.due <= ?2 THEN f.due
                      ELSE (SELECT min(at) FROM (SELECT f.due AS at
                            UNION ALL SELECT min(p.until) FROM pushes p
@@ -45,15 +49,18 @@ FROM (SELECT value ->> 0 AS seq, value ->> 1 AS ago, value ->> 2 AS attempt FROM
 WHERE d.seq = s.seq AND d.state <> 1;
 
 -- name: settle-again
--- Arguments: ?1 seq, ?2 token, ?3 when it is due again. Result: the number of rows, 0 = the token is not that of a claim in force.
+-- Arguments: ?1 seq, ?2 token, ?3 when it is due again.
+-- Result: the number of rows, 0 = the token is not that of a claim in force.
 UPDATE pushes SET due = ?3, until = 0, node = '' WHERE seq = ?1 AND token = ?2 AND node <> '' AND due IS NOT NULL;
 
 -- name: settle-release
--- Arguments: ?1 seq, ?2 token. Result: the number of rows, 0 = the token is not that of a claim in force.
+-- Arguments: ?1 seq, ?2 token.
+-- Result: the number of rows, 0 = the token is not that of a claim in force.
 UPDATE pushes SET until = 0, node = '' WHERE seq = ?1 AND token = ?2 AND node <> '' AND due IS NOT NULL;
 
 -- name: settle-failed
--- Arguments: ?1 seq, ?2 token. Result: the number of rows, 0 = the token is not that of a claim in force.
+-- Arguments: ?1 seq, ?2 token.
+-- Result: the number of rows, 0 = the token is not that of a claim in force.
 UPDATE pushes SET due = NULL, until = 0, node = '' WHERE seq = ?1 AND token = ?2 AND node <> '' AND due IS NOT NULL;
 
 -- name: cancel-deliveries
@@ -65,7 +72,8 @@ UPDATE deliveries SET state = 4, last_error = ?2 WHERE seq IN (SELECT value FROM
 UPDATE pushes SET due = NULL, until = 0, node = '' WHERE seq IN (SELECT value FROM json_each(?1)) AND due IS NOT NULL;
 
 -- name: release-next
--- Makes the first open delivery due of those findings of which none is. Arguments: ?1 seqs of some of them (JSON), ?2 now.
+-- For each finding whose open deliveries all wait, makes the first of them due.
+-- Arguments: ?1 seqs of deliveries of these findings (JSON), ?2 now.
 UPDATE pushes AS n SET due = max(n.first_due, ?2)
 WHERE n.due = 9223372036854775807
   AND n.seq IN (
@@ -78,12 +86,15 @@ WHERE n.due = 9223372036854775807
                     AND o.due < 9223372036854775807);
 
 -- name: over-pushes
--- What has passed its deadline, or whose notice has expired. Arguments: ?1 lane, ?2 limit, ?3 now. Result: seq, and whether it is the deadline.
+-- Deliveries past their deadline, or whose notice has expired.
+-- Arguments: ?1 lane, ?2 limit, ?3 now.
+-- Result: seq, and whether it is the deadline.
 SELECT p.seq, p.deadline = p.ends FROM pushes p
 WHERE p.lane_id = ?1 AND p.due IS NOT NULL AND p.ends <= ?3 ORDER BY p.ends LIMIT ?2;
 
 -- name: time-out
--- Arguments: ?1 seqs (JSON). Result: the number of rows.
+-- Arguments: ?1 seqs (JSON).
+-- Result: the number of rows.
 UPDATE deliveries
 SET state = 3, last_error = CASE WHEN last_error = '' THEN 'its time was over before an attempt' ELSE last_error END
 WHERE seq IN (SELECT value FROM json_each(?1)) AND state = 0;
@@ -100,5 +111,6 @@ UPDATE deliveries SET attempts = attempts + 1, last_error = ?2, tried = substr((
 WHERE seq = ?1 AND state = 0;
 
 -- name: push-cut-off
--- Keeps an attempt that does not count. Arguments: ?1 seq, ?2 µs since the attempt began, ?3 the attempt, ?4 now.
+-- Keeps an attempt that does not count.
+-- Arguments: ?1 seq, ?2 µs since the attempt began, ?3 the attempt, ?4 now.
 UPDATE deliveries SET tried = substr((?4 - ?2) || ?3 || tried, 1, 6000) WHERE seq = ?1 AND state = 0;

@@ -1,7 +1,8 @@
 -- What /status and the command line show, and the removal of what is old.
 
 -- name: last-runs
--- Result: the latest run of each rule and scope that is registered; its findings are those of the last that was not skipped.
+-- Result: the latest run of each registered rule and scope, with the numbers of findings from the last run that was
+-- not skipped.
 SELECT f.rule, f.scope, f.term, f.due, f.node, f.started_at, f.duration, f.outcome, f.row_count, f.matched, f.errored, coalesce(r.pending, 0),
        coalesce(r.firing, 0), f.notices, f.unsubscribed, f.strays, f.error, f.samples, f.last_due, ''
 FROM rule_scopes s
@@ -14,15 +15,17 @@ LEFT JOIN firings r ON r.rule = s.rule AND r.scope = s.scope
 ORDER BY f.rule, f.scope;
 
 -- name: progress
--- Arguments: ?1 now. Result: of each rule and scope that is registered the last firing that is done, before the first the registration, with its clock term, and
--- the firing that a living lease holds, 0 = none does, with its clock term; the first firing of those that were not ok up to the last, 0 = the last was.
+-- Arguments: ?1 now. Result, for each registered rule and scope: clock term and due time of the last firing that is
+-- done, or the time of registration before the first; due time of the firing under a lease in force, 0 = none, and
+-- its clock term; due time of the first run since which every run was degraded or failed, 0 = the last run was ok.
 SELECT rule, scope, term, CASE WHEN done_due > 0 THEN done_due ELSE registered_at END,
        CASE WHEN running_due IS NOT NULL AND lease_until > ?1 THEN running_due ELSE 0 END, running_term, unwell_since
 FROM rule_scopes ORDER BY rule, scope;
 
 -- name: run-sums
--- Arguments: ?1 how many runs at most. Result: the runs that are kept of each rule and scope that is registered: their number, their rows, those that
--- could not be judged, and the records of the last that were not skipped, as many as there may be runs, the latest last: outcome:earlier:µs/…
+-- Arguments: ?1 how many runs at most. Result, for each registered rule and scope, of the kept runs: their number,
+-- their rows, the rows that could not be judged, and the records of the last runs that were not skipped, the latest
+-- last, as outcome:earlier:µs/…
 SELECT s.rule, s.scope, coalesce(sum(f.runs), 0), coalesce(sum(f.row_count * f.runs), 0), coalesce(sum(f.errored), 0),
        coalesce((SELECT group_concat(k.outcome || ':' || k.earlier || ':' || k.duration, '/' ORDER BY k.term, k.due)
                  FROM (SELECT term, due, outcome, earlier, duration FROM firings WHERE rule = s.rule AND scope = s.scope AND outcome <> 'skipped'
@@ -31,13 +34,15 @@ FROM rule_scopes s LEFT JOIN firings f ON f.rule = s.rule AND f.scope = s.scope
 GROUP BY s.rule, s.scope ORDER BY s.rule, s.scope;
 
 -- name: runs
--- Arguments: ?1 rule, ?2 scope or null, ?3 limit. Result: records of runs, latest first; among their runs are so many of the latest.
+-- Arguments: ?1 rule, ?2 scope or null, ?3 limit.
+-- Result: records of runs, the latest first; they contain at least the latest runs up to the limit.
 SELECT f.rule, f.scope, f.term, f.due, f.node, f.started_at, f.duration, f.outcome, f.row_count, f.matched, f.errored, f.pending,
        f.firing, f.notices, f.unsubscribed, f.strays, f.error, f.samples, f.last_due, f.earlier
 FROM firings f WHERE f.rule = ?1 AND (?2 IS NULL OR f.scope = ?2) ORDER BY f.term DESC, f.last_due DESC, f.scope LIMIT ?3;
 
 -- name: failed-runs
--- Arguments: ?1 since, ?2 limit. Result: records of runs that failed and were due since, the latest first.
+-- Arguments: ?1 since, ?2 limit.
+-- Result: records of runs that failed and were due at ?1 or later, the latest first.
 SELECT f.rule, f.scope, f.term, f.due, f.node, f.started_at, f.duration, f.outcome, f.row_count, f.matched, f.errored, f.pending,
        f.firing, f.notices, f.unsubscribed, f.strays, f.error, f.samples, f.last_due, ''
 FROM firings f WHERE f.outcome = 'failed' AND f.last_due >= ?1 ORDER BY f.last_due DESC, f.rule, f.scope LIMIT ?2;
@@ -59,13 +64,16 @@ SELECT coalesce(max(version_id), 0) FROM ledger_schema WHERE is_applied;
 SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = 'ledger_schema';
 
 -- name: long-expired
--- What waits although its notice has expired long ago: its sink may be gone, and then nobody else ends it.
--- Arguments: ?1 before, ?2 limit, ?3 now. Result: the numbers of deliveries.
+-- Pending deliveries whose notice expired long ago. If their sink no longer exists, nothing else ends them.
+-- Arguments: ?1 before, ?2 limit, ?3 now.
+-- Result: the numbers of deliveries.
 SELECT d.seq FROM deliveries d JOIN notices n ON n.num = d.notice
 WHERE d.state = 0 AND d.expires_at <= ?3 AND n.created_at < ?1 LIMIT ?2;
 
 -- name: old-notices
--- One batch of notices that may go. Arguments: ?1 before, ?2 limit, ?3 now. Result: their numbers (JSON).
+-- One batch of notices that may go.
+-- Arguments: ?1 before, ?2 limit, ?3 now.
+-- Result: their numbers (JSON).
 SELECT json_group_array(num) FROM (
     SELECT n.num FROM notices n
     WHERE n.created_at < ?1 AND n.expires_at <= ?3
@@ -82,15 +90,18 @@ DELETE FROM pushes WHERE seq IN (SELECT seq FROM deliveries WHERE notice IN (SEL
 DELETE FROM marks WHERE notice_id IN (SELECT id FROM notices WHERE num IN (SELECT value FROM json_each(?1)));
 
 -- name: prune-deliveries
--- Arguments: ?1 numbers of notices (JSON). Result: the number of rows.
+-- Arguments: ?1 numbers of notices (JSON).
+-- Result: the number of rows.
 DELETE FROM deliveries WHERE notice IN (SELECT value FROM json_each(?1));
 
 -- name: prune-notices
--- Arguments: ?1 numbers (JSON). Result: the number of rows.
+-- Arguments: ?1 numbers (JSON).
+-- Result: the number of rows.
 DELETE FROM notices WHERE num IN (SELECT value FROM json_each(?1));
 
 -- name: prune-firings
--- Removes one batch of records of runs. Arguments: ?1 how many of the last runs stay per rule and scope, and the records that they are in, ?2 limit.
+-- Removes one batch of records of runs.
+-- Arguments: ?1 how many of the last runs stay per rule and scope, and the records that they are in, ?2 limit.
 -- Result: the number of rows.
 DELETE FROM firings WHERE (rule, scope, term, due) IN (
     SELECT rule, scope, term, due
@@ -100,5 +111,7 @@ DELETE FROM firings WHERE (rule, scope, term, due) IN (
     WHERE later >= ?1 LIMIT ?2);
 
 -- name: prune-old-firings
--- Removes old records of runs of rules and scopes that are gone. Arguments: ?1 before. Result: the number of rows.
+-- Removes old records of runs of rules and scopes that no longer exist.
+-- Arguments: ?1 before.
+-- Result: the number of rows.
 DELETE FROM firings AS f WHERE last_due < ?1 AND NOT EXISTS (SELECT 1 FROM rule_scopes s WHERE s.rule = f.rule AND s.scope = f.scope);

@@ -1,10 +1,12 @@
--- What operators search for among notices. A search looks at notices in turn, the latest first: an index leads to them, and then
--- looked-at says more of them. Arguments of those that lead: ?1 made then or later, ?2, ?3 created_at and num that all come
--- before, ?4 how many at most. Result: num. A notice of before the columns has '' as its warehouse and 0 as its priority.
+-- What operators search for among notices. A search reads notices in their order, the latest first: a leading
+-- statement lists them by an index, and looked-at then returns more of them.
+-- Arguments of the leading statements: ?1 the earliest created_at; ?2, ?3 created_at and num, all notices come before
+-- this place; ?4 limit. Result of the leading statements: num. A notice from before these columns has warehouse ''
+-- and priority 0.
 
 -- name: search
--- ?5 warehouses, ?6 types (JSON), none = any; ?7 rule, '' = any; ?8 priority at least. It reads the index alone, however far back it has to
--- look.
+-- ?5 warehouses, ?6 types (JSON), none = any; ?7 rule, '' = any; ?8 priority at least. It reads the index alone,
+-- however far back it has to look.
 SELECT num FROM notices WHERE created_at >= ?1 AND (created_at, num) < (?2, ?3)
   AND (?5 = '[]' OR warehouse = '' OR warehouse IN (SELECT value FROM json_each(?5)))
   AND (?6 = '[]' OR type IN (SELECT value FROM json_each(?6)))
@@ -22,7 +24,7 @@ SELECT num FROM notices WHERE created_at < ?1 AND (created_at, num) > (?2, ?3)
 ORDER BY created_at, num LIMIT ?4;
 
 -- name: search-finding-oldest
--- As search-finding, in the other order.
+-- search-finding in the other order.
 SELECT num FROM notices WHERE finding = ?5 AND created_at < ?1 AND (created_at, num) > (?2, ?3)
 ORDER BY created_at, num LIMIT ?4;
 
@@ -33,8 +35,9 @@ ORDER BY created_at DESC, num DESC LIMIT ?4;
 
 -- name: looked-at
 -- reversed: looked-at-oldest
--- Arguments: ?1 nums (JSON), ?2 warehouses, ?3 types, ?4 statuses (JSON), none = any, ?5 rule, ?6 a part of the key, '' = any,
--- ?7 priority at least, ?8 texts (JSON), none = any. Result: created_at, num, id; the body of those that may match.
+-- Arguments: ?1 nums (JSON); ?2 warehouses, ?3 types, ?4 statuses (JSON), none = any; ?5 rule, ?6 a part of the key,
+-- '' = any; ?7 lowest priority; ?8 texts (JSON), none = any.
+-- Result: created_at, num, id; and the body of the notices that may match.
 SELECT n.created_at, n.num, n.id,
        CASE WHEN (?2 = '[]' OR n.warehouse = '' OR n.warehouse IN (SELECT value FROM json_each(?2)))
              AND (?3 = '[]' OR n.type IN (SELECT value FROM json_each(?3)))
@@ -47,14 +50,17 @@ FROM json_each(?1) j CROSS JOIN notices n ON n.num = j.value
 ORDER BY n.created_at DESC, n.num DESC;
 
 -- name: looked-findings
--- Bounds a look at open findings. Arguments: ?1, ?2 scope and hash of the finding looked at last, ?3 how many are looked at. Result: scope and hash of the
--- last of them; none if there are fewer.
+-- Finds the end of one step through the open findings.
+-- Arguments: ?1, ?2 scope and hash of the last finding of the step before, ?3 length of a step.
+-- Result: scope and hash of the last finding of this step; no row if there are fewer.
 SELECT scope_id, hex(key_hash) FROM findings WHERE (scope_id, key_hash) > (?1, unhex(?2, '-'))
 ORDER BY scope_id, key_hash LIMIT 1 OFFSET ?3 - 1;
 
 -- name: find-findings
--- Arguments: ?1, ?2 as there, ?3, ?4 scope and hash of the last that is looked at, ?5 texts (JSON), ?6 warehouses (JSON), null = all, ?7 limit. Result: rule,
--- scope and warehouse of open findings in whose key or last row one of the texts stands, and the columns of findings.
+-- Arguments: ?1, ?2 as in looked-findings; ?3, ?4 scope and hash of the last finding to read; ?5 texts (JSON); ?6
+-- warehouses (JSON), null = all; ?7 limit.
+-- Result: rule, scope and warehouse of open findings with one of the texts in the key or the last row, and the
+-- columns of findings.
 SELECT s.rule, s.scope, CASE WHEN f.warehouse = '' THEN s.scope ELSE f.warehouse END,
        f.key, f.phase, f.episode, f.since_clock, f.absent_since, f.firing_since, f.priority, f.last_notified, f.ordinal,
        f.notice_id, f.group_key, f.silenced, f.watched, f.baseline, f.term
@@ -65,7 +71,8 @@ WHERE (f.scope_id, f.key_hash) > (?1, unhex(?2, '-')) AND (f.scope_id, f.key_has
 ORDER BY f.scope_id, f.key_hash LIMIT ?7;
 
 -- name: keyed-findings
--- Arguments: ?1 hashes (JSON) of whole keys, ?2 warehouses (JSON), null = all, ?3 limit. Result: open findings that have one of them, as in find-findings.
+-- Arguments: ?1 hashes of whole keys (JSON), ?2 warehouses (JSON), null = all, ?3 limit.
+-- Result: open findings with one of these keys, as in find-findings.
 SELECT s.rule, s.scope, CASE WHEN f.warehouse = '' THEN s.scope ELSE f.warehouse END,
        f.key, f.phase, f.episode, f.since_clock, f.absent_since, f.firing_since, f.priority, f.last_notified, f.ordinal,
        f.notice_id, f.group_key, f.silenced, f.watched, f.baseline, f.term
@@ -74,8 +81,10 @@ WHERE ?2 IS NULL OR CASE WHEN f.warehouse = '' THEN s.scope ELSE f.warehouse END
 ORDER BY s.id, f.key_hash LIMIT ?3;
 
 -- name: find-items
--- Arguments: ?1 queue, ?2 seq to start below, ?3 the lowest seq, ?4 texts (JSON), ?5 warehouses (JSON), null = all, ?6 limit. Result: items as in item that have
--- one of the texts in their dedupe key, subject or payload, the latest push first.
+-- Arguments: ?1 queue, ?2 seq to start below, ?3 the lowest seq, ?4 texts (JSON), ?5 warehouses (JSON), null = all,
+-- ?6 limit.
+-- Result: items as in item with one of the texts in the dedupe key, the subject or the payload, the latest push
+-- first.
 SELECT i.seq, i.id, i.priority, i.payload, i.dedupe_key, i.created_at, i.ready_at, i.until_at, i.bucket, i.subject, i.pushed_by, i.node,
        i.warehouse, i.service_order, coalesce(o.state, ''), coalesce(o.moves, 0), coalesce(o.attempt, 0), coalesce(o.failures, 0), coalesce(o.suspends, 0),
        coalesce(o.due, 0), coalesce(o.assignee, ''), coalesce(o.news, '')
@@ -86,8 +95,9 @@ WHERE i.queue_id = ?1 AND i.seq < ?2 AND i.seq >= ?3 AND (?5 IS NULL OR i.wareho
 ORDER BY i.seq DESC LIMIT ?6;
 
 -- name: run-at
--- Arguments: ?1 rule, ?2 scope, ?3 time. Result: up to two records, as in runs. One of them has the latest run that had begun by then and was not skipped: the
--- first record whose last run began later may have it, too.
+-- Arguments: ?1 rule, ?2 scope, ?3 time.
+-- Result: up to two records, as in runs: the latest one whose last run had started by then, and the first one whose
+-- last run started later. One of them contains the latest run that had started by then and was not skipped.
 SELECT f.rule, f.scope, f.term, f.due, f.node, f.started_at, f.duration, f.outcome, f.row_count, f.matched, f.errored, f.pending,
        f.firing, f.notices, f.unsubscribed, f.strays, f.error, f.samples, f.last_due, f.earlier
 FROM (SELECT * FROM (SELECT * FROM firings WHERE rule = ?1 AND scope = ?2 AND started_at <= ?3 AND outcome <> 'skipped'

@@ -1,11 +1,12 @@
--- Live switches of rules, and the nodes of the cluster.
+-- Live switches of rules.
 
 -- name: switches
 -- Result: every switch, cleared and ended ones too, by rule and scope.
 SELECT rule, scope, state, until, at, reason, actor FROM switches ORDER BY rule, scope;
 
 -- name: switch
--- Arguments: ?1 rule, ?2 scope. Result: the switch, if it was ever set.
+-- Arguments: ?1 rule, ?2 scope.
+-- Result: the switch, if it was ever set.
 SELECT rule, scope, state, until, at, reason, actor FROM switches WHERE rule = ?1 AND scope = ?2;
 
 -- name: set-switch
