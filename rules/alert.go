@@ -76,7 +76,7 @@ func alertTexts(r *Rule, kind, code, errText string, since time.Time) map[string
 	when := since.In(zone).Format("2006-01-02 15:04 ") + zone.String()
 	english := Text{
 		Title: "No data: " + name,
-		Body:  fmt.Sprintf("The probe of rule %s%s has returned no rows since %s. What was found before is kept as it was.", r.ID, where, when),
+		Body:  fmt.Sprintf("The probe of rule %s%s has returned no rows since %s. Its earlier findings stay as they are.", r.ID, where, when),
 	}
 	chinese := Text{
 		Title: "无数据：" + name,
@@ -86,7 +86,7 @@ func alertTexts(r *Rule, kind, code, errText string, since time.Time) map[string
 	case AlertUnjudged:
 		english = Text{
 			Title: "Rule cannot judge rows: " + name,
-			Body:  fmt.Sprintf("Rule %s%s runs, but does not see what is wrong in some rows. What was found in those rows before is kept as it was.\n%s", r.ID, where, errText),
+			Body:  fmt.Sprintf("Rule %s%s runs, but cannot judge some rows. The earlier findings of these rows stay as they are.\n%s", r.ID, where, errText),
 		}
 		chinese = Text{
 			Title: "规则无法判断部分行：" + name,
@@ -95,7 +95,7 @@ func alertTexts(r *Rule, kind, code, errText string, since time.Time) map[string
 	case AlertOnError:
 		english = Text{
 			Title: "Rule fails: " + name,
-			Body:  fmt.Sprintf("Rule %s%s has failed since %s. What was found before is kept as it was.\n%s", r.ID, where, when, fault(code, errText)),
+			Body:  fmt.Sprintf("Rule %s%s has failed since %s. Its earlier findings stay as they are.\n%s", r.ID, where, when, fault(code, errText)),
 		}
 		chinese = Text{
 			Title: "规则运行失败：" + name,

@@ -58,7 +58,7 @@ func TestAlertDraft(t *testing.T) {
 	}
 	if got, want := d.Texts[""], (rules.Text{
 		Title: "No data: Negative stock",
-		Body:  "The probe of rule neg in 119240 has returned no rows since 2026-06-01 08:10 Asia/Shanghai. What was found before is kept as it was.",
+		Body:  "The probe of rule neg in 119240 has returned no rows since 2026-06-01 08:10 Asia/Shanghai. Its earlier findings stay as they are.",
 	}); got != want || d.Texts["en"] != want {
 		t.Errorf("%+v", got)
 	}
@@ -73,7 +73,7 @@ func TestAlertDraft(t *testing.T) {
 	}
 	if got, want := d.Texts[""], (rules.Text{
 		Title: "Rule fails: neg",
-		Body:  "Rule neg in 119240 has failed since 2026-06-01 00:10 UTC. What was found before is kept as it was.\nprobe_timeout: canceled\x00 after 10s",
+		Body:  "Rule neg in 119240 has failed since 2026-06-01 00:10 UTC. Its earlier findings stay as they are.\nprobe_timeout: canceled\x00 after 10s",
 	}); got != want {
 		t.Errorf("%+v", got)
 	}

@@ -95,8 +95,8 @@ func (v *validator) columnForms(stmt *probe.Statement) {
 		case c.Format != "" && (c.Type == columnTime || c.Type == columnDate) && !namesDay(c):
 			v.fail(path+".format", CodeColumnForm, fmt.Sprintf("the format %q does not show which %s it is", c.Format, c.Type), formatHint)
 		case !c.Form().Sorts() && v.compares(stmt, name):
-			v.fail(path, CodeColumnForm, fmt.Sprintf("the column %q is compared with a time or a watermark, and later values are not greater as the column writes them", name),
-				"compare an expression that grows, which the probe makes a column of its own")
+			v.fail(path, CodeColumnForm, fmt.Sprintf("the column %q is compared with a time or a watermark, but in this form a later value can be smaller", name),
+				"in the SQL, make a column of an expression that grows, and compare that column")
 		}
 	}
 }

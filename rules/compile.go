@@ -217,7 +217,7 @@ func (c *compiler) field(typ catalog.Type, name, path, src string) {
 	}
 	want := typ.Fields[name]
 	if !Fits(want.Type, p.Kind()) {
-		c.fail(path, CodeDataKind, fmt.Sprintf("the field %q of %s is of type %s, this is a value of kind %s", name, typ.Code, want.Type, p.Kind()),
+		c.fail(path, CodeDataKind, fmt.Sprintf("the field %q of %s is of type %s, but the expression gives a value of kind %s", name, typ.Code, want.Type, p.Kind()),
 			kindHint(want.Type, p.Kind()))
 	}
 	c.program.fields = append(c.program.fields, dataField{name: name, column: row.Index(c.program.words.fields, name), kind: want.Type, required: want.Required, value: p})

@@ -36,7 +36,7 @@ func Lint(r *Rule) problem.List {
 	}
 	if field, step, size := wideStep(r.Schedule.Cron); step > 0 {
 		l = append(l, r.Problem("schedule.cron", CodeCronStep,
-			fmt.Sprintf("/%d steps beyond the %d values of the field %s: it takes the first value only", step, size, field), cronStepHint(field, step)))
+			fmt.Sprintf("the step /%d is larger than the field %s, which has %d values: only its first value counts", step, field, size), cronStepHint(field, step)))
 	}
 	if r.Mode == ModeEvent && r.Probe.Watermark == nil {
 		l = append(l, r.Problem("mode", CodeNoWatermark, "mode event without a watermark reads all rows at each run",
@@ -57,7 +57,7 @@ func shortSpans(r *Rule, interval time.Duration) problem.List {
 	} {
 		if span.length > 0 && span.length < interval {
 			l = append(l, r.Problem(span.field, CodeShortFor, fmt.Sprintf("%s: %s is shorter than the interval between two firings, %s: %s",
-				span.field, strictyaml.FormatDuration(span.length), strictyaml.FormatDuration(interval), span.does), "make it as long as some intervals, or the cron more frequent"))
+				span.field, strictyaml.FormatDuration(span.length), strictyaml.FormatDuration(interval), span.does), "make it several intervals long, or let the cron fire more often"))
 		}
 	}
 	return l
@@ -127,8 +127,8 @@ func LintFirstRun(r *Rule, notices int) problem.List {
 	if r.Scope != "" {
 		where = " in " + r.Scope
 	}
-	return problem.List{r.Problem("first_run", CodeFirstRun, fmt.Sprintf("the first run of the rule%s would send %d notices about what is there already", where, notices),
-		"write first_run: baseline, which takes the present rows as known, or bound the notices with limit")}
+	return problem.List{r.Problem("first_run", CodeFirstRun, fmt.Sprintf("the first run of the rule%s would send %d notices about rows that are already there", where, notices),
+		"write first_run: baseline, which records the present rows without notices, or bound the notices with limit")}
 }
 
 // isPlainColumn tells whether the SQL reads the column as the table has it: neither calculated, nor held to be NOT NULL.

@@ -24,7 +24,7 @@ func (c *compiler) order() {
 	kinds := []row.Kind{row.Int, row.Decimal, row.Float, row.Time, row.Date, row.JSON}
 	if p := c.program.order; p != nil && !slices.Contains(kinds, p.Kind()) {
 		c.fail("notice.order", CodeExprKind, fmt.Sprintf("the order is a value of kind %s, neither a number nor a time", p.Kind()),
-			"what is lowest is served first, as cut_off, or -qty for the largest first")
+			"queues serve the lowest value first: cut_off for the earliest, -qty for the largest")
 	}
 }
 

@@ -155,7 +155,7 @@ func (d *RewrittenRule) frame() problem.List {
 	case list == nil || len(list.Items) < before:
 		return problem.List{f.Problem(first, strictyaml.CodeMissing, "this is no rule", "write the rule's entry as it stands in its file")}
 	case len(list.Items) > before:
-		return problem.List{f.Problem(list.Items[d.r.origin.item+1], CodeConflict, "another rule begins here", "a draft is of one rule")}
+		return problem.List{f.Problem(list.Items[d.r.origin.item+1], CodeConflict, "another rule begins here", "a draft holds one rule")}
 	}
 	n := list.Items[d.r.origin.item]
 	if id := n.Get("id"); id == nil || id.Text != d.r.ID {

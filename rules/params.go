@@ -62,7 +62,7 @@ func (u *paramUse) unused(f *strictyaml.File) problem.List {
 		if u.used[key] {
 			continue
 		}
-		p := f.Problem(key, CodeParamUnused, fmt.Sprintf("no :%s stands in the SQL", key.Text), "remove the parameter, or use it")
+		p := f.Problem(key, CodeParamUnused, fmt.Sprintf("the SQL has no parameter :%s", key.Text), "remove the parameter, or use it")
 		p.Rule = u.rule[key]
 		l = append(l, p)
 	}
@@ -108,7 +108,7 @@ func (v *validator) missingParam(name string) {
 	default:
 		hint := problem.DidYouMean(name, append(slices.Sorted(maps.Keys(v.r.Probe.Params)), builtins...))
 		if hint == "" {
-			hint = fmt.Sprintf("set probe.params.%s, or params.%s in each scope; \\: where no parameter is meant", name, name)
+			hint = fmt.Sprintf("set probe.params.%s, or params.%s in each scope; write \\: for a colon that begins no parameter", name, name)
 		}
 		v.inSQL(name, CodeParamMissing, fmt.Sprintf(":%s has no value", name), hint)
 	}

@@ -127,7 +127,7 @@ func LintInitial(r *Rule, recorded string, position []row.Value) problem.List {
 		text += " began with {" + strings.Join(began, ", ") + "} and"
 	}
 	return problem.List{r.Problem("probe.watermark.initial", CodeInitial, text+" is at {"+strings.Join(at, ", ")+"}",
-		fmt.Sprintf("move the watermark: tallyman rules rewind %s%s --to=%s --reason …; a rewind to where it is ends this warning, too", r.ID, option, quoted(strings.Join(to, ","))))}
+		fmt.Sprintf("move the watermark: tallyman rules rewind %s%s --to=%s --reason …; a rewind to the present position also ends this warning", r.ID, option, quoted(strings.Join(to, ","))))}
 }
 
 // quoted is a word of a command line.

@@ -30,7 +30,7 @@ type ScopeQuery struct {
 func (q *ScopeQuery) Statement() (*probe.Statement, []probe.Fault) {
 	stmt, faults := probe.Parse(q.SQL)
 	if len(faults) == 0 && len(stmt.Params) > 0 {
-		faults = append(faults, probe.Fault{Code: CodeParamMissing, Message: fmt.Sprintf("the query has the parameter :%s; it takes none", stmt.Params[0]), Hint: `\: where no parameter is meant`})
+		faults = append(faults, probe.Fault{Code: CodeParamMissing, Message: fmt.Sprintf("the query has the parameter :%s, but this query takes no parameters", stmt.Params[0]), Hint: `write \: for a colon that begins no parameter`})
 	}
 	return stmt, faults
 }
@@ -68,7 +68,7 @@ const MadeUpScope = "SCOPE"
 func (p Placeholder) WhyNot() string {
 	switch p {
 	case Waiting:
-		return "scopes_unknown: the rule waits for its scopes: its query has given no list that could be taken; tallyman scopes list says why"
+		return "scopes_unknown: the rule waits for its scopes: its query has not returned a usable list; tallyman scopes list says why"
 	case Nowhere:
 		return "scopes_nowhere: the list of its scopes is empty, so the rule runs nowhere"
 	case MadeUp:
@@ -96,7 +96,7 @@ func Expand(list []*Rule, lists map[string]scopelist.List) ([]*Rule, problem.Lis
 			expanded = append(expanded, r.without(Nowhere))
 			continue
 		case len(expanded)+len(scopes) > maxRules:
-			problems = append(problems, r.Problem("scopes", CodeTooMany, fmt.Sprintf("its %d scopes make more than %d rules and scopes", len(scopes), maxRules), ""))
+			problems = append(problems, r.Problem("scopes", CodeTooMany, fmt.Sprintf("with its %d scopes there are more than %d rules, each scope counted", len(scopes), maxRules), ""))
 			expanded = append(expanded, r.without(Waiting))
 			continue
 		}

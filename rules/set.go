@@ -214,7 +214,7 @@ func (l *loader) file(path string, src []byte, named bool) {
 		made, found := fr.rule(n, i)
 		found = append(found, l.claimID(f, n, i)...)
 		if len(l.set.Rules)+len(sound)+len(made) > l.most {
-			found = append(found, f.Problem(n, CodeTooMany, fmt.Sprintf("this makes more than %d rules and scopes", l.most), ""))
+			found = append(found, f.Problem(n, CodeTooMany, fmt.Sprintf("with this rule there are more than %d rules, each scope counted", l.most), ""))
 		}
 		fr.problems = append(fr.problems, found...)
 		if len(found) == 0 {

@@ -22,7 +22,7 @@ func (v *validator) split(stmt *probe.Statement) {
 		return
 	}
 	if v.r.Mode == ModeEvent {
-		v.fail("split_by", CodeMode, "split_by belongs to mode state", "in mode event each scope has a watermark of its own, so each asks for itself: remove split_by")
+		v.fail("split_by", CodeMode, "split_by belongs to mode state", "in mode event each scope has a watermark and a scan of its own: remove split_by")
 		return
 	}
 	if v.isText("split_by") && v.r.SplitBy == "" {

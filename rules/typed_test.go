@@ -124,7 +124,7 @@ func TestARuleThatCannotSpeak(t *testing.T) {
 	}{
 		{perRow, func(t *catalog.Type) { t.Title = nil }, `7:5 missing_field notice.title is missing, and the type T has none; write what the notice says, or give the type a title in the catalogue`},
 		{perRow, func(t *catalog.Type) { t.Deliver = nil }, `3:5 missing_field deliver is missing, and the type T has none; where the notices go, as [{sink: inbox}]; or give the type a deliver in the catalogue`},
-		{event, func(t *catalog.Type) { t.Deliver[1].Unless = deliver.UnlessResolved }, `7:20 wrong_mode deliver of the type T: unless: resolved means nothing in mode event`},
+		{event, func(t *catalog.Type) { t.Deliver[1].Unless = deliver.UnlessResolved }, `7:20 wrong_mode deliver of the type T: unless: resolved cannot be used in mode event`},
 		{perRow, func(t *catalog.Type) { t.Title["en"] = "{{ .lot }}" }, `7:20 unknown_column title.en of the type T: the type has no field "lot"`},
 		{perRow, func(t *catalog.Type) {
 			for i := range 33 {

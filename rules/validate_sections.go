@@ -24,7 +24,7 @@ func (v *validator) deliver() {
 		return
 	}
 	if len(list.Items) == 0 {
-		v.fail("deliver", strictyaml.CodeMissing, "deliver names no sink, so nobody would be told", "as [{sink: inbox}]")
+		v.fail("deliver", strictyaml.CodeMissing, "deliver names no sink, so no notice would be delivered", "such as [{sink: inbox}]")
 	}
 	for _, f := range deliver.Names(v.r.Deliver) {
 		if path := "deliver" + f.Field; f.Code != strictyaml.CodeMissing || v.isText(path) {
@@ -69,7 +69,7 @@ func (v *validator) per() {
 	}
 	for _, path := range rowFields {
 		if v.has(path) {
-			v.fail(path, CodePer, path+" means nothing with per: result, where the result as a whole is one finding", "remove it here, or from the defaults")
+			v.fail(path, CodePer, path+" cannot be used with per: result: the result as a whole is one finding", "remove it here, or from the defaults")
 		}
 	}
 	if v.r.Probe.MaxRows > mostResultRows {
@@ -104,7 +104,7 @@ func (v *validator) watched() {
 		return
 	}
 	if len(list.Items) == 0 {
-		v.fail("notify_again_on", strictyaml.CodeMissing, "notify_again_on names no column", "remove the field, or name the columns whose changes are told")
+		v.fail("notify_again_on", strictyaml.CodeMissing, "notify_again_on names no column", "remove the field, or name the columns whose changes send the notice again")
 		return
 	}
 	v.columns("notify_again_on", v.r.NotifyAgainOn)
@@ -118,7 +118,7 @@ func (v *validator) groupWarehouse() {
 	}
 	for _, name := range columns {
 		if !slices.Contains(v.r.GroupBy, name) {
-			v.fail("notice.warehouse", CodeGroup, fmt.Sprintf("the warehouse depends on %s, by which the rule does not group, so a group could lie in two", name),
+			v.fail("notice.warehouse", CodeGroup, fmt.Sprintf("the warehouse depends on %s, which is not in group_by: a group could have rows of two warehouses", name),
 				"add "+name+" to group_by")
 		}
 	}
@@ -131,7 +131,7 @@ func (v *validator) alerts() {
 	}
 	for path, policy := range map[string]Policy{"no_data": v.r.NoData, "on_error": v.r.OnError} {
 		if policy == PolicyAlert && (path != "no_data" || v.r.Mode != ModeEvent) {
-			v.fail(path, CodeAlert, path+": alert needs a warehouse, and notice.warehouse depends on a row",
+			v.fail(path, CodeAlert, path+": alert needs a warehouse, but notice.warehouse depends on a row",
 				"give the rule scopes, whose names are then the warehouses, or set notice.warehouse to a constant such as '\"119240\"'")
 		}
 	}
@@ -149,12 +149,12 @@ func (v *validator) mode() {
 		return
 	}
 	if v.r.FirstRun == FirstRunBaseline && !v.has("probe.watermark") {
-		v.fail("first_run", CodeMode, "first_run: baseline needs a watermark in mode event: without one the next run tells all rows",
-			"add probe.watermark, so that later runs see new rows alone")
+		v.fail("first_run", CodeMode, "first_run: baseline needs a watermark in mode event: without one the next run sends notices about all rows",
+			"add probe.watermark, so that later runs see only new rows")
 	}
 	for _, path := range stateFields {
 		if v.has(path) {
-			v.fail(path, CodeMode, path+" means nothing in mode event, where nothing lasts or resolves", "remove it here, or from the defaults")
+			v.fail(path, CodeMode, path+" cannot be used in mode event: its findings neither last nor resolve", "remove it here, or from the defaults")
 		}
 	}
 }
@@ -208,18 +208,18 @@ var plainNumber = regexp.MustCompile(`^[-+]?[0-9.]+$`)
 
 func (v *validator) notice() {
 	if !v.has("notice") {
-		v.need("notice", "what is said, as {type: REP_NOTICE, title: …}")
+		v.need("notice", "the notice that the rule sends, such as {type: REP_NOTICE, title: …}")
 		return
 	}
 	v.need("notice.type", "the code of a type in the catalogue")
 	if catalog.Reserved(v.r.Notice.Type) {
-		v.fail("notice.type", catalog.CodeReserved, v.r.Notice.Type+" is for what a rule tells of itself", "types of the catalogue that do not begin with "+catalog.ReservedPrefix)
+		v.fail("notice.type", catalog.CodeReserved, v.r.Notice.Type+" is reserved for notices about the rule itself", "choose a type of the catalogue that does not begin with "+catalog.ReservedPrefix)
 	}
 	if v.has("notice.title") {
 		v.need("notice.title", "") // one that is left out is that of the type
 	}
 	if v.r.Scope == "" && !v.has("notice.warehouse") {
-		v.fail("notice.warehouse", strictyaml.CodeMissing, "notice.warehouse is missing, and the rule has no scopes whose names would stand for it",
+		v.fail("notice.warehouse", strictyaml.CodeMissing, "notice.warehouse is missing, and the rule has no scopes, whose names would be the warehouses",
 			"an expression such as wh_id, or '\"119240\"'")
 	}
 	v.expr("notice.warehouse", v.r.Notice.Warehouse)

@@ -42,8 +42,8 @@ func (c *compiler) watermark() {
 		v, ok := initialOf(kind, w.Initial[name])
 		if kind == row.Text && isDuration(w.Initial[name]) {
 			c.fail("probe.watermark.initial."+name, CodeWatermark,
-				fmt.Sprintf("the column %q is a text, so the duration %v would be compared as a text, and the whole history found", name, w.Initial[name]),
-				"have the probe CAST the column to a time, or begin after a text as the column writes its times")
+				fmt.Sprintf("the column %q is a text: the duration %v would be compared as a text, and the first run would read the whole history", name, w.Initial[name]),
+				"have the probe CAST the column to a time, or write initial as a text in the form of the column")
 		} else if !ok {
 			c.fail("probe.watermark.initial."+name, CodeWatermark, fmt.Sprintf("%v does not fit the column %q of kind %s", w.Initial[name], name, kind), initialHint(kind))
 		}
@@ -62,7 +62,7 @@ func (c *compiler) lookBack(w *Watermark) {
 	case row.Int, row.Decimal, row.Float, row.JSON: // JSON: a kind that shows with the rows only
 	default:
 		c.fail("probe.watermark.look_back", CodeWatermark,
-			fmt.Sprintf("look_back is so many numbers, and the column %q is of kind %s", w.Columns[0], c.columns[at].Kind), "write a duration, such as 10m")
+			fmt.Sprintf("look_back counts numbers, but the column %q is of kind %s", w.Columns[0], c.columns[at].Kind), "write a duration, such as 10m")
 	}
 }
 

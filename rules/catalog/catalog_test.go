@@ -203,7 +203,7 @@ func TestFaultsOfDefaults(t *testing.T) {
 		"area: dock→a b: dock":                            `out_of_range labels.a b: a label is named with letters`,
 		"sink: sms→sink: smss":                            `12:37 unknown_sink no sink "smss" is configured; did you mean "sms"?`,
 		"sink: sms→sink: inbox":                           `12:37 duplicate_name the notices go to "inbox" already; name each sink once`,
-		"delay: 10m→delay: 5h":                            `12:68 delivered_too_late a delay of 5h is not shorter than the life of a notice, which is 4h: none would ever go out; make it shorter, or let notices live longer with retention`,
+		"delay: 10m→delay: 5h":                            `12:68 delivered_too_late a delay of 5h is not shorter than the life of a notice, which is 4h: every notice would expire before its delivery; make the delay shorter, or let notices live longer with retention`,
 		"delay: 10m→when: weight > 5":                     `12:61 unknown_field there is no field "when" in deliver[1]`,
 		"expires: 4h→expires: 4h\n    retention: 4h":      `5:14 conflict expires and retention are two words for how long a notice lives; keep one`,
 	} {

@@ -114,7 +114,7 @@ func flagHint(n *ast.BinaryNode, l, r operand) string {
 func orderHint(n *ast.BinaryNode, l, r operand) string {
 	for _, pair := range [][2]operand{{l, r}, {r, l}} {
 		if pair[0].kind == row.Text && !pair[0].constant && pair[1].kind.IsNumber() && n.Operator != "==" && n.Operator != "!=" {
-			return "write float(…) around the text, or CAST it to a number in the SQL; between quotes 9.5 would be greater than 100"
+			return "write float(…) around the text, or CAST it to a number in the SQL; as texts, 9.5 would be greater than 100"
 		}
 	}
 	return ""

@@ -191,7 +191,7 @@ func (c functionCompiler) date(n *ast.BuiltinNode) operand {
 		}
 		t, err := read(all...)
 		if err != nil {
-			return f.fail(at, "%q is no date of the form asked for", clip(v[0].Text()))
+			return f.fail(at, "%q is no date that date() can read in this form", clip(v[0].Text()))
 		}
 		return row.TimeOf(t.(time.Time)) //nolint:forcetypeassert // what date returns
 	})
@@ -206,7 +206,7 @@ func isTimezone(n ast.Node) bool {
 func (c functionCompiler) zone(n ast.Node) (*time.Location, bool) {
 	b, ok := n.(*ast.BuiltinNode)
 	if !ok || b.Name != "timezone" || len(b.Arguments) != 1 {
-		c.fail(n.Location().From, CodeType, "here stands a zone", `write timezone("Europe/Berlin")`)
+		c.fail(n.Location().From, CodeType, "a timezone is expected here", `write timezone("Europe/Berlin")`)
 		return nil, false
 	}
 	name, ok := b.Arguments[0].(*ast.StringNode)

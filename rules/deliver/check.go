@@ -65,17 +65,17 @@ func (e *Entry) Faults(has func(field string) bool, resolves bool) []Fault {
 	fail := func(field, code, message, hint string) { l = append(l, Fault{field, code, message, hint}) }
 	for _, f := range strategyFields {
 		if has(f.name) && e.Strategy != f.of {
-			fail(f.name, CodeStrategy, fmt.Sprintf("%s belongs to strategy %s, and this one is %s", f.name, f.of, e.Strategy),
+			fail(f.name, CodeStrategy, fmt.Sprintf("%s belongs to strategy %s, but this entry has strategy %s", f.name, f.of, e.Strategy),
 				fmt.Sprintf("set strategy: %s, or remove %s", f.of, f.name))
 		}
 	}
 	switch {
 	case e.Strategy == Timed && !has("within"):
-		fail("strategy", strictyaml.CodeMissing, "within is missing: strategy timed ends after it", "as within: 30m")
+		fail("strategy", strictyaml.CodeMissing, "within is missing: strategy timed ends after this time", "for example within: 30m")
 	case e.Strategy == Delayed && !has("delay") && !has("at"):
-		fail("strategy", strictyaml.CodeMissing, "delay is missing: strategy delayed begins after it", "as delay: 10m; a rule may give a time by an expression instead, as at: released_at")
+		fail("strategy", strictyaml.CodeMissing, "delay is missing: strategy delayed waits for this time", "for example delay: 10m; a rule may give a time by an expression instead, such as at: released_at")
 	case e.Strategy == Delayed && has("delay") && has("at"):
-		fail("at", CodeConflict, "the delivery waits for two times, of delay and of at", "keep one")
+		fail("at", CodeConflict, "the delivery has two times to wait for, delay and at", "keep one")
 	}
 	if e.WaitsForResolution() && !resolves {
 		fail("unless", CodeMode, NothingResolves, "unless: read, or acked; or remove it")
@@ -117,7 +117,7 @@ func (e *Entry) Beyond() []Fault {
 }
 
 // NothingResolves is what is wrong with an entry that waits for a resolution in mode event.
-const NothingResolves = "unless: resolved means nothing in mode event, where nothing resolves"
+const NothingResolves = "unless: resolved cannot be used in mode event: its findings never resolve"
 
 // WaitsForResolution tells whether the end of the finding cancels the delivery.
 func (e *Entry) WaitsForResolution() bool {
@@ -151,21 +151,21 @@ func (s Sinks) Check(list []Entry, life Life) []Fault {
 			fail(i, "sink", CodeUnknownSink, fmt.Sprintf("no sink %q is configured", e.Sink), problem.Nearest(e.Sink, slices.Sorted(maps.Keys(s.Types)), "sinks"))
 		case !PushSink(typ) && (e.Strategy == Delayed || e.Strategy == Timed):
 			fail(i, "strategy", CodeStrategySink,
-				fmt.Sprintf("the sink %s is of type %s, which is tried at once and until it has taken a notice: strategy %s is for push channels", e.Sink, typ, e.Strategy),
+				fmt.Sprintf("the sink %s is of type %s, which is tried at once, and again until it has taken the notice: strategy %s is for push channels", e.Sink, typ, e.Strategy),
 				s.strategyHint(e))
 		case !PushSink(typ) && e.Until == UntilSent:
 			fail(i, "until", CodeStrategySink,
 				fmt.Sprintf("the sink %s is of type %s, which takes no notice that has expired: until: sent is for push channels", e.Sink, typ), s.strategyHint(e))
 		case !inbox && (e.Unless == UnlessRead || e.Unless == UnlessAcked):
-			fail(i, "unless", CodeUnread, fmt.Sprintf("unless: %s cancels nothing, as the notices go to no inbox where they could be %s", e.Unless, e.Unless),
+			fail(i, "unless", CodeUnread, fmt.Sprintf("unless: %s never cancels, because no entry of deliver is an inbox, where the notice could be %s", e.Unless, e.Unless),
 				"deliver to the inbox as well, or remove unless")
 		case life.Span > 0 && e.At == "" && e.Delay >= life.Span:
-			hint := "make it shorter"
+			hint := "make the delay shorter"
 			if life.Longer != "" {
 				hint += ", or let notices live longer with " + life.Longer
 			}
 			fail(i, "delay", CodeTooLate,
-				fmt.Sprintf("a delay of %s is not shorter than the life of a notice, which is %s: none would ever go out", strictyaml.FormatDuration(e.Delay), life.Text), hint)
+				fmt.Sprintf("a delay of %s is not shorter than the life of a notice, which is %s: every notice would expire before its delivery", strictyaml.FormatDuration(e.Delay), life.Text), hint)
 		}
 	}
 	return l

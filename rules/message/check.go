@@ -90,7 +90,7 @@ var dollarBraces = regexp.MustCompile(`\$\{\s*\.?(\w+)\s*\}`)
 func (w *walk) words(n *parse.TextNode) {
 	for _, m := range dollarBraces.FindAllSubmatchIndex(n.Text, -1) {
 		name := string(n.Text[m[2]:m[3]])
-		w.fault(n.Position()+parse.Pos(m[0]), CodeSyntax, string(n.Text[m[0]:m[1]])+" is no column, it would be told as it stands",
+		w.fault(n.Position()+parse.Pos(m[0]), CodeSyntax, string(n.Text[m[0]:m[1]])+" is not a column: the notice would show it as it is written",
 			fmt.Sprintf("write {{ .%s }}; for the characters themselves {{ \"${\" }}%s}", name, name))
 	}
 }
@@ -99,7 +99,7 @@ func (w *walk) words(n *parse.TextNode) {
 func (w *walk) loop(n *parse.RangeNode, on dot) {
 	switch {
 	case !w.t.rows:
-		w.fault(n.Position(), CodeRange, "range goes over .rows, which a rule has with group_by or per: result only", "this text is about one row: name its columns")
+		w.fault(n.Position(), CodeRange, "range goes over .rows, which only rules with group_by or per: result have", "this text is about one row: name its columns")
 		return
 	case w.ranging:
 		w.fault(n.Position(), CodeRange, "a range stands in no other range", "")
@@ -277,7 +277,7 @@ func (w *walk) column(path []string, at parse.Pos, n parse.Node, each bool) {
 	case len(path) > 1:
 		w.fault(at, CodeSyntax, fmt.Sprintf("%s: a column has no fields", n), "")
 	case w.t.rows && !each && path[0] == nameRows:
-		w.fault(at, CodeRange, ".rows stands behind range only", "{{ range .rows }}…{{ end }} goes over them, .row_count is how many there are")
+		w.fault(at, CodeRange, ".rows can stand after range only", "write {{ range .rows }}…{{ end }} for each row; .row_count is the number of rows")
 	case w.t.rows && !each && path[0] == nameRowCount:
 	default:
 		w.t.refs = append(w.t.refs, ref{path[0], at, each})

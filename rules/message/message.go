@@ -297,7 +297,7 @@ func (t *Template) unknownColumn(r ref, columns []row.Column) Fault {
 	names := namesOf(columns)
 	switch {
 	case !t.rows && (r.name == nameRows || r.name == nameRowCount):
-		fault.Hint = "it belongs to group_by and per: result"
+		fault.Hint = "only rules with group_by or per: result have ." + r.name
 	case problem.DidYouMean(r.name, names) != "":
 		fault.Hint = problem.DidYouMean(r.name, names)
 	default:

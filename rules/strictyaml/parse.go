@@ -22,7 +22,7 @@ const MaxSize = 1 << 20
 func Parse(name string, src []byte) (*File, problem.List) {
 	if len(src) > MaxSize {
 		return nil, problem.List{{
-			Code: CodeTooLarge, File: name, Message: fmt.Sprintf("the file has %d bytes, at most %d are taken", len(src), MaxSize),
+			Code: CodeTooLarge, File: name, Message: fmt.Sprintf("the file has %d bytes, at most %d are allowed", len(src), MaxSize),
 			Hint: "split it into several files",
 		}}
 	}
@@ -50,13 +50,13 @@ func Parse(name string, src []byte) (*File, problem.List) {
 	}
 	if f.Root.weight > b.limit() || b.merged > b.limit() {
 		return nil, problem.List{f.Problem(nil, CodeExpansion,
-			fmt.Sprintf("its aliases make more than %d values of the %d that are written", maxWeight, b.actual),
+			fmt.Sprintf("the file writes %d values, and its aliases expand them to more than %d", b.actual, maxWeight),
 			"write fewer aliases of aliases")}
 	}
 	return f, nil
 }
 
-const hintText = "remove it; it is often copied along with other text and cannot be seen"
+const hintText = "remove the character: it is invisible, and often comes along when text is copied"
 
 // invalidUTF8 returns the offset of the first byte that is not UTF-8, or -1.
 func invalidUTF8(s string) int {
