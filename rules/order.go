@@ -28,7 +28,8 @@ func (c *compiler) order() {
 	}
 }
 
-// orderOf is the order of the items that queues make of the notice: of a group the lowest. NULL is none.
+// orderOf returns the order of the items that queues make of the notice. A group has the lowest order of its rows. NULL
+// means no order.
 func (p *Program) orderOf(s subject) (string, error) {
 	if p.order == nil {
 		return p.fixedOrder, nil
@@ -57,7 +58,7 @@ func (p *Program) orderOf(s subject) (string, error) {
 	return lowest.String(), nil
 }
 
-// serviceOrder makes an order of what the expression gave. Of a number three digits behind the point count.
+// serviceOrder makes an order from the value of the expression. It keeps three digits after the point.
 func serviceOrder(v row.Value) (item.ServiceOrder, error) {
 	switch v.Kind() {
 	case row.Null:

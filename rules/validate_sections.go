@@ -38,7 +38,7 @@ func (v *validator) deliver() {
 	}
 }
 
-// deliverPath is where a field of an entry stands.
+// deliverPath returns the path of a field of entry i of deliver.
 func deliverPath(i int, field string) string { return "deliver" + deliver.Field(i, field) }
 
 // strategy checks that the fields of an entry belong together.
@@ -46,7 +46,7 @@ func (v *validator) strategy(i int) {
 	d := &v.r.Deliver[i]
 	written := v.r.origin.at(deliverPath(i, "strategy"), false)
 	if written != nil && written.Text != d.Strategy.String() {
-		return // it is none, which decoding has said
+		return // the strategy is unknown, and decoding has reported that
 	}
 	has := func(field string) bool { return v.has(deliverPath(i, field)) }
 	for _, f := range d.Faults(has, v.r.Mode == ModeState) {
@@ -54,10 +54,10 @@ func (v *validator) strategy(i int) {
 	}
 }
 
-// mostResultRows bounds the rows of a rule with per: result, which are all in memory at once.
+// mostResultRows bounds the rows of a rule with per: result, because such a run holds all rows in memory.
 const mostResultRows = 100_000
 
-// rowFields mean nothing where the result as a whole is one finding.
+// rowFields are about single rows, so a rule with per: result cannot have them.
 var rowFields = []string{"key", "group_by", "notify_again_on", "limit"}
 
 func (v *validator) per() {
@@ -114,7 +114,7 @@ func (v *validator) watched() {
 func (v *validator) groupWarehouse() {
 	columns, _, err := condition.Names(v.r.Notice.Warehouse)
 	if err != nil {
-		return // there is none, or its fault is told
+		return // the expression has faults, which are reported elsewhere
 	}
 	for _, name := range columns {
 		if !slices.Contains(v.r.GroupBy, name) {
@@ -124,10 +124,10 @@ func (v *validator) groupWarehouse() {
 	}
 }
 
-// alerts checks that a notice about the rule itself would have a warehouse.
+// alerts checks that notices about the rule itself have a warehouse.
 func (v *validator) alerts() {
 	if _, ok := v.r.AlertWarehouse(); ok || !v.has("notice.warehouse") {
-		return // without one and without a scope it is missing, which notice says
+		return // notice reports a warehouse that is missing
 	}
 	for path, policy := range map[string]Policy{"no_data": v.r.NoData, "on_error": v.r.OnError} {
 		if policy == PolicyAlert && (path != "no_data" || v.r.Mode != ModeEvent) {
@@ -137,7 +137,7 @@ func (v *validator) alerts() {
 	}
 }
 
-// stateFields mean nothing where nothing resolves.
+// stateFields are about findings that last and resolve, so a rule of mode event cannot have them.
 var stateFields = []string{"for", "keep_firing_for", "repeat_interval", "notify_again_on", "no_data", "group_by", "notice.send_resolved"}
 
 func (v *validator) mode() {
@@ -191,7 +191,7 @@ func (v *validator) watermark(stmt *probe.Statement) {
 	}
 }
 
-// watermarkUse reports a watermark that would do nothing.
+// watermarkUse reports a watermark or a lag that has no effect, because the SQL does not use its parameters.
 func (v *validator) watermarkUse(w *Watermark, stmt *probe.Statement) {
 	uses := func(name string) bool { return slices.Contains(stmt.Params, name) }
 	if !slices.ContainsFunc(w.Columns, func(c string) bool { return uses(watermarkPrefix + c) }) {
@@ -216,7 +216,7 @@ func (v *validator) notice() {
 		v.fail("notice.type", catalog.CodeReserved, v.r.Notice.Type+" is reserved for notices about the rule itself", "choose a type of the catalogue that does not begin with "+catalog.ReservedPrefix)
 	}
 	if v.has("notice.title") {
-		v.need("notice.title", "") // one that is left out is that of the type
+		v.need("notice.title", "") // without the field, the type's title counts
 	}
 	if v.r.Scope == "" && !v.has("notice.warehouse") {
 		v.fail("notice.warehouse", strictyaml.CodeMissing, "notice.warehouse is missing, and the rule has no scopes, whose names would be the warehouses",
@@ -273,7 +273,7 @@ func (v *validator) templates(path string, byLanguage map[string]string) {
 	}
 }
 
-// textPath is where a language's text stands in the rule.
+// textPath returns the path of the text in a language.
 func textPath(path, lang string) string {
 	if lang == "" {
 		return path
