@@ -45,7 +45,8 @@ func (fr *fileReader) rule(n *strictyaml.Node, item int) ([]*Rule, problem.List)
 	if key := n.Get("id"); key != nil && key.Kind == strictyaml.Scalar {
 		id = key.Text
 	}
-	problems := fr.file.Decode(n, newSpec()) // without scopes as well, to report faults in fields that every scope overrides
+	// The entry is decoded by itself as well, to report faults in fields that every scope overrides.
+	problems := fr.file.Decode(n, newSpec())
 	if n.Kind != strictyaml.Mapping {
 		return nil, problems
 	}

@@ -111,7 +111,7 @@ func LintInitial(r *Rule, recorded string, position []row.Value) problem.List {
 		return nil
 	}
 	var was map[string]string
-	_ = json.Unmarshal([]byte(recorded), &was) // InitialText wrote recorded; if it cannot be read, the warning only says less
+	_ = json.Unmarshal([]byte(recorded), &was) // InitialText wrote it; if it cannot be read, the warning says less
 	var began, at, to []string
 	for i, name := range w.Columns {
 		to = append(to, fmt.Sprint(w.Initial[name]))

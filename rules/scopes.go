@@ -22,8 +22,9 @@ import (
 // ScopeQuery is a query that returns the scopes of a rule. Each row is a scope.
 type ScopeQuery struct {
 	Source string
-	SQL    string        // Returns the column name. It may return timezone, and columns with the names of the rule's parameters.
-	Every  time.Duration // How often the cluster asks the query.
+	// SQL returns the column name. It may return timezone, and columns with the names of the rule's parameters.
+	SQL   string
+	Every time.Duration // How often the cluster asks the query.
 }
 
 // Statement parses the query, which takes no parameters.

@@ -114,7 +114,7 @@ func (v *validator) watched() {
 func (v *validator) groupWarehouse() {
 	columns, _, err := condition.Names(v.r.Notice.Warehouse)
 	if err != nil {
-		return // the expression has faults, which are reported elsewhere
+		return // there is no warehouse, or expr reports its faults
 	}
 	for _, name := range columns {
 		if !slices.Contains(v.r.GroupBy, name) {

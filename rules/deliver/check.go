@@ -24,15 +24,16 @@ const (
 	CodeUnknownSink   = "unknown_sink"
 )
 
-// Fault is what is wrong with a field of an entry, as "[0].delay"; of Entry.Faults as "delay".
+// Fault says what is wrong with a field of an entry. Field is a path such as "[0].delay"; in faults of Entry.Faults and
+// Entry.Beyond it is the name alone, such as "delay".
 type Fault struct {
 	Field, Code, Message, Hint string
 }
 
-// Field is where a field of an entry stands in a list.
+// Field returns the path of a field of entry i of a list.
 func Field(i int, field string) string { return fmt.Sprintf("[%d].%s", i, field) }
 
-// Names reports what is wrong with the names of the sinks, and how many there are.
+// Names checks the number of entries and the names of their sinks.
 func Names(list []Entry) []Fault {
 	var l []Fault
 	if n := len(list); n > notice.MaxSinks {
@@ -59,7 +60,8 @@ var strategyFields = []struct {
 	{"within", Timed}, {"delay", Delayed}, {"at", Delayed}, {"retry", Delayed}, {"unless", Delayed}, {"until", Important},
 }
 
-// Faults reports the fields of an entry that do not belong together. has tells whether a field was written, and resolves whether notices can resolve.
+// Faults reports fields of an entry that do not fit together. has tells whether a field is written. resolves tells
+// whether the findings behind the notices can resolve.
 func (e *Entry) Faults(has func(field string) bool, resolves bool) []Fault {
 	var l []Fault
 	fail := func(field, code, message, hint string) { l = append(l, Fault{field, code, message, hint}) }
@@ -83,7 +85,7 @@ func (e *Entry) Faults(has func(field string) bool, resolves bool) []Fault {
 	return l
 }
 
-// The bounds of an entry. The tags of Spec have the same.
+// The bounds of an entry. The tags of Spec must have the same values.
 const (
 	MostDelay   = 366 * 24 * time.Hour
 	LeastWithin = time.Second
@@ -91,7 +93,8 @@ const (
 	MostRetry   = 100
 )
 
-// Beyond reports what is beyond the bounds in an entry that does not come from a file.
+// Beyond reports values beyond the bounds. It is for entries that do not come from a file, since decoding a file checks
+// the tags of Spec.
 func (e *Entry) Beyond() []Fault {
 	var l []Fault
 	fail := func(field, code, message string) { l = append(l, Fault{Field: field, Code: code, Message: message}) }
@@ -116,27 +119,28 @@ func (e *Entry) Beyond() []Fault {
 	return l
 }
 
-// NothingResolves is what is wrong with an entry that waits for a resolution in mode event.
+// NothingResolves is the message for an entry of mode event that waits for a finding to resolve.
 const NothingResolves = "unless: resolved cannot be used in mode event: its findings never resolve"
 
-// WaitsForResolution tells whether the end of the finding cancels the delivery.
+// WaitsForResolution tells whether the delivery is canceled when its finding resolves.
 func (e *Entry) WaitsForResolution() bool {
 	return e.Strategy == Delayed && e.Unless == UnlessResolved
 }
 
 // Sinks are the sinks of a site.
 type Sinks struct {
-	Types map[string]string // by name
-	Push  []string          // types of push channels that there are, for hints
+	Types map[string]string // The type of each sink, by the sink's name.
+	Push  []string          // The types of push channels that exist, for hints.
 }
 
-// Life is how long notices live, for messages as Text; Longer says how they live longer, "" = they cannot.
+// Life says how long notices live. Text is Span for messages. Longer names the setting that makes notices live longer;
+// "" means that there is none.
 type Life struct {
 	Span         time.Duration
 	Text, Longer string
 }
 
-// Check holds entries against the sinks of the site and the life of their notices.
+// Check checks entries against the sinks of the site and the life of the notices.
 func (s Sinks) Check(list []Entry, life Life) []Fault {
 	var l []Fault
 	fail := func(i int, field, code, message, hint string) {
@@ -171,10 +175,10 @@ func (s Sinks) Check(list []Entry, life Life) []Fault {
 	return l
 }
 
-// strategyHint is the way out for a strategy at a sink that has none.
+// strategyHint says what to remove where a sink takes no strategy, and which push channels there are.
 func (s Sinks) strategyHint(e *Entry) string {
 	var fields []string
-	if e.Strategy != Important { // which means the same there
+	if e.Strategy != Important { // important may stay, because these sinks retry until they have the notice anyway
 		fields = append(fields, "strategy")
 	}
 	for _, f := range strategyFields {
