@@ -29,8 +29,8 @@ type Node struct {
 	Fields    []Field
 	Items     []*Node
 
-	// Of a tree that Overlay made. Path leads to the value, with / between the names. Origin names the variable or flag
-	// that set the value, or that made the entry; "" = the file has it.
+	// Path and Origin are set in a tree that Overlay made. Path leads to the value, with / between the names. Origin
+	// names the variable or flag that set the value or made the entry. It is empty for a value of the file.
 	Path, Origin string
 
 	style  yaml.Style

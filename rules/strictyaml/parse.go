@@ -14,11 +14,11 @@ import (
 	"tallyman/rules/problem"
 )
 
-// MaxSize is the largest file that Parse takes, in bytes.
+// MaxSize is the size of the largest file that Parse takes, in bytes.
 const MaxSize = 1 << 20
 
-// Parse reads one file. Where it returns problems the file as a whole is of no use and File is nil; faults inside the
-// tree are left to Decode, so that one bad entry does not hide the others.
+// Parse reads one file. Where it returns problems, nobody can use the file, and File is nil. Parse leaves faults inside
+// the tree to Decode, so that one bad entry does not hide the others.
 func Parse(name string, src []byte) (*File, problem.List) {
 	if len(src) > MaxSize {
 		return nil, problem.List{{

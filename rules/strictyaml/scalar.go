@@ -222,8 +222,8 @@ func rangeFault(x float64, tag reflect.StructTag, read func(string) float64, pos
 	return ""
 }
 
-// RangeFault says how a number or a duration breaks the bounds of a field's tags, for values that come another way than
-// in a file; "" = it does not.
+// RangeFault says which bound of a field's tags a number or duration breaks, for values that do not come from a file.
+// It returns "" where the value is within the bounds.
 func RangeFault[T int | time.Duration](x T, tag reflect.StructTag) string {
 	read := number
 	if _, ok := any(x).(time.Duration); ok {
@@ -243,8 +243,8 @@ var durationPart = regexp.MustCompile(`^(\d+(?:\.\d+)?)(\pL*)`)
 
 var units = map[string]time.Duration{"s": time.Second, "m": time.Minute, "h": time.Hour, "d": 24 * time.Hour}
 
-// ParseDuration reads a duration such as 90s, 1.5h or 1d12h: numbers with the units d, h, m and s, each at most once
-// and the larger before the smaller. 0 needs no unit, and a leading minus is allowed.
+// ParseDuration reads a duration such as 90s, 1.5h or 1d12h. The units are d, h, m and s. Each unit stands at most
+// once, and larger units come first. 0 needs no unit, and a leading minus is allowed.
 func ParseDuration(s string) (time.Duration, error) {
 	rest, negative := strings.CutPrefix(s, "-")
 	if rest == "0" {

@@ -19,11 +19,10 @@ type Reader interface {
 	Expand(d *Decoder, name string, n *Node) (string, bool)
 }
 
-// Checker is a struct with a check that concerns several fields. Decode calls it where nothing below the struct is
-// wrong.
+// Checker is a struct with a check over several fields. Decode calls it where it found no problem in the struct.
 type Checker interface{ Check(Section) }
 
-// Defaulter is a value that sets its own defaults when a list, a map or a pointer makes it.
+// Defaulter is a value that sets its own defaults. The decoder calls it for new values in lists, maps and pointers.
 type Defaulter interface{ SetDefaults() }
 
 func setDefaults(v reflect.Value) {
@@ -32,8 +31,8 @@ func setDefaults(v reflect.Value) {
 	}
 }
 
-// DecodeSettings is Decode of a settings file: Overlay made root, and r reads its texts. Numbers, durations and
-// booleans may be texts, since variables and references are. Problems name the whole path of a value.
+// DecodeSettings is Decode for a settings file. Overlay has made root, and r resolves the texts. Numbers, durations and
+// booleans may also be texts, because variables and references give texts. Problems name the whole path of a value.
 func (f *File) DecodeSettings(root *Node, dst any, r Reader) problem.List {
 	d := &Decoder{file: f, settings: r, bad: map[*Node]bool{}}
 	d.value("", root, root, reflect.ValueOf(dst).Elem(), "")
@@ -43,8 +42,8 @@ func (f *File) DecodeSettings(root *Node, dst any, r Reader) problem.List {
 	return d.problems
 }
 
-// RootChecker is what DecodeSettings fills where its sections are checked against each other. CheckAll is called
-// whatever is wrong elsewhere, and asks Section.IsBad.
+// RootChecker is a root struct that checks its sections against each other. DecodeSettings calls CheckAll even where it
+// found problems, so CheckAll must ask Section.IsBad before it uses a section.
 type RootChecker interface{ CheckAll(Section) }
 
 // Reader returns the reader of DecodeSettings.
@@ -132,8 +131,8 @@ func (d *Decoder) wrongSetting(name string, n *Node, want string) {
 	d.Fail(n, CodeType, fmt.Sprintf("%s takes %s, found %s", name, want, found), hint)
 }
 
-// split makes a list of a text from outside the file, whose items stand between commas: a list of texts or durations is
-// written so.
+// split turns a text from a variable or flag into a list. Variables and flags write lists of texts or durations with
+// commas between the items.
 func split(n *Node, of reflect.Type) *Node {
 	isDuration := of == durationType
 	if n.Origin == "" || n.Kind != Scalar || !isDuration && of.Kind() != reflect.String {
@@ -267,8 +266,8 @@ func (d *Decoder) isBad(n *Node) bool {
 // Reader returns the reader of DecodeSettings.
 func (s Section) Reader() Reader { return s.d.settings }
 
-// Overlay rebuilds the tree of values that were merged from a file and from what lies over it. Merged holds maps, and
-// for each other value what place says about it: the node of the file, or a text and the variable or flag that set it.
+// Overlay makes the tree of a configuration that was merged from the file, variables and flags. merged holds maps and
+// leaves. place returns for a leaf its node in the file, or its text and the variable or flag that set it.
 func (f *File) Overlay(merged map[string]any, place func(leaf any) (n *Node, value, origin string)) *Node {
 	return overlay{place}.mapping(merged, f.Root, "")
 }
