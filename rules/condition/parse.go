@@ -55,7 +55,8 @@ func parse(src string, columns []row.Column) (root ast.Node, err error) {
 // bareConfig knows expr's builtins. The parser reads it only.
 var bareConfig = sync.OnceValue(conf.CreateNew)
 
-// parserConfig is conf.New, but for a table of all builtins that it makes anew each time: half the cost of a short expression.
+// parserConfig is conf.New, but for a table of all builtins that it makes anew each time: half the cost of a short
+// expression.
 func parserConfig(env map[string]any) *conf.Config {
 	c := *bareConfig()
 	c.WithEnv(env)

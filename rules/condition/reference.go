@@ -8,7 +8,8 @@ import (
 	"github.com/expr-lang/expr/parser/operator"
 )
 
-// Entry is an operator, function or method as the guide in docs/rule-reference.md shows it. The tests of package docs/reference run the examples.
+// Entry is an operator, function or method as the guide in docs/rule-reference.md shows it. The tests of package
+// docs/reference run the examples.
 type Entry struct {
 	Name      string
 	Signature string // how it is written, with the kinds of its arguments

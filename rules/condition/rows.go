@@ -27,7 +27,8 @@ func resultVariable(name string, at int) (operand, bool) {
 	return operand{}, false
 }
 
-// aloneFault is that of a column without its row, from outside or inside of a predicate; or of a variable that there is not.
+// aloneFault is that of a column without its row, from outside or inside of a predicate; or of a variable that there is
+// not.
 func aloneFault(name string, at int, inside bool) *Error {
 	e := &Error{Offset: at, Code: CodeUnknownName, Message: "there is no variable " + name, Hint: problem.DidYouMean(name, resultNames)}
 	switch {

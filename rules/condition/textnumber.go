@@ -8,8 +8,8 @@ import (
 	"tallyman/rules/row"
 )
 
-// TextNumbers returns the comparisons of a sound expression that order a text column by a number in quotes, which compares letters: "9.5" is greater
-// than "100". result tells that the expression is over a result.
+// TextNumbers returns the comparisons of a sound expression that order a text column by a number in quotes, which
+// compares letters: "9.5" is greater than "100". result tells that the expression is over a result.
 func TextNumbers(src string, columns []row.Column, result bool) []*Error {
 	if result {
 		columns = append([]row.Column{{Name: "rows"}, {Name: "row_count"}}, columns...)
