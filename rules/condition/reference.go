@@ -8,24 +8,24 @@ import (
 	"github.com/expr-lang/expr/parser/operator"
 )
 
-// Entry is an operator, function or method as the guide in docs/rule-reference.md shows it. The tests of package
+// Entry describes an operator, function or method for the guide in docs/rule-reference.md. The tests of package
 // docs/reference run the examples.
 type Entry struct {
 	Name      string
-	Signature string // how it is written, with the kinds of its arguments
+	Signature string // The written form, with the kinds of the arguments.
 	Meaning   string
 	Example   string
-	Gives     string // what the example gives
-	Rows      bool   // the example is over a result
+	Gives     string // The result of the example.
+	Rows      bool   // The example is over a result.
 }
 
-// Chapter is a table of the guide.
+// Chapter is one table of the guide.
 type Chapter struct {
 	Title   string
 	Entries []Entry
 }
 
-// Reference is everything that expressions have, in the order of the guide.
+// Reference returns all operators, functions and methods, in the order of the guide.
 func Reference() []Chapter {
 	return []Chapter{
 		{"Operators", operatorEntries},
@@ -37,7 +37,7 @@ func Reference() []Chapter {
 	}
 }
 
-// Precedence returns the operators in groups, those that bind least first.
+// Precedence returns the operators in groups of equal precedence. The group that binds least comes first.
 func Precedence() [][]string {
 	groups := map[int][]string{}
 	for name, op := range operator.Binary {
@@ -53,7 +53,7 @@ func Precedence() [][]string {
 	return all
 }
 
-// entriesOf are the entries of a table of functions and of some more, by name.
+// entriesOf returns the entries for the functions of a table, sorted by name, and for more names.
 func entriesOf[F any](table map[string]F, more ...string) []Entry {
 	var l []Entry
 	for _, name := range append(slices.Sorted(maps.Keys(table)), more...) {
@@ -67,7 +67,7 @@ func entriesOf[F any](table map[string]F, more ...string) []Entry {
 	return l
 }
 
-// predicateEntries are those of the functions with a predicate. sum and count are there without one, too.
+// predicateEntries returns the entries of the functions with a predicate. sum and count also have a form without one.
 func predicateEntries() []Entry {
 	l := entriesOf(predicateFunctions, "count of rows")
 	for i := range l {
@@ -78,7 +78,7 @@ func predicateEntries() []Entry {
 	return l
 }
 
-// signature writes a function's params in words.
+// signature returns the written form of a function, with words for its params.
 func signature(name string) string {
 	fn := findFunction(name)
 	if fn == nil {
@@ -119,7 +119,7 @@ func methodEntries() []Entry {
 	return l
 }
 
-// operatorEntries are the operators; Precedence says which of them bind tighter.
+// operatorEntries are the entries of the operators. Precedence says which operators bind tighter.
 var operatorEntries = []Entry{
 	{Name: "? :", Signature: "test ? a : b", Meaning: "a where the test is true, else b; also `if test { a } else { b }`", Example: `qty < 0 ? "below" : "above"`, Gives: "below"},
 	{Name: "??", Signature: "a ?? b", Meaning: "b where a is NULL", Example: `wave_no ?? 0`, Gives: "0"},
@@ -145,7 +145,8 @@ var operatorEntries = []Entry{
 	{Name: "let", Signature: "let name = a; b", Meaning: "b, in which name is a", Example: `let value = qty * price; value < -50 and value > -100`, Gives: "true"},
 }
 
-// functionEntries are the functions; signatures that are missing come from their params.
+// functionEntries are the entries of the functions. Where an entry has no signature, entriesOf makes it from the
+// params.
 var functionEntries = map[string]Entry{
 	"abs":    {Meaning: "without the sign", Example: `abs(qty)`, Gives: "3.50"},
 	"ceil":   {Meaning: "the next whole number above; not for decimals", Example: `ceil(ratio)`, Gives: "1"},
@@ -205,7 +206,7 @@ var functionEntries = map[string]Entry{
 	"map":           {Signature: "map(list, value)", Meaning: "the value for each element, as a list", Example: `max(map(rows, .qty))`, Gives: "7.00", Rows: true},
 }
 
-// sumOfRows is sum with a predicate.
+// sumOfRows is the entry of sum with a second argument.
 var sumOfRows = Entry{Name: "sum of values", Signature: "sum(list, value)", Meaning: "the sum of the value for each element", Example: `sum(rows, .qty ?? 0)`, Gives: "5.50", Rows: true}
 
 var timeMethodEntries = map[string]Entry{

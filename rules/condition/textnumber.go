@@ -8,8 +8,9 @@ import (
 	"tallyman/rules/row"
 )
 
-// TextNumbers returns the comparisons of a sound expression that order a text column by a number in quotes, which
-// compares letters: "9.5" is greater than "100". result tells that the expression is over a result.
+// TextNumbers finds comparisons with <, <=, > and >= between a text column and a number in quotes. Such a comparison
+// compares letters, so that "9.5" is greater than "100". The expression must compile. result tells whether the
+// expression is over a result.
 func TextNumbers(src string, columns []row.Column, result bool) []*Error {
 	if result {
 		columns = append([]row.Column{{Name: "rows"}, {Name: "row_count"}}, columns...)
@@ -49,7 +50,8 @@ func (v *textNumbers) Visit(node *ast.Node) {
 	}
 }
 
-// nameOf is the column that a node names by itself or behind a point; "" where it names none.
+// nameOf returns the column that a node names, by itself or after a point. It returns "" where the node names no
+// column.
 func nameOf(n ast.Node) string {
 	switch n := n.(type) {
 	case *ast.IdentifierNode:
