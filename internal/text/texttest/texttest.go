@@ -8,8 +8,8 @@ import (
 	"tallyman/internal/text"
 )
 
-// All has every character up to U+00A0, those that turn the direction of others, those beside them that are allowed, the two that XML cannot hold, and bytes
-// that are no UTF-8, halves of surrogate pairs among them.
+// All has every character up to U+00A0, those that turn the direction of others, those beside them that are allowed,
+// the two that XML cannot hold, and bytes that are no UTF-8, halves of surrogate pairs among them.
 func All() string {
 	var b strings.Builder
 	for r := rune(0); r <= 0xa0; r++ {
