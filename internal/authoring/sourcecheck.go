@@ -25,7 +25,7 @@ import (
 
 const (
 	checkedSources = 4                // How many sources are asked at a time.
-	checkedProbes  = 4                // How many probes of one source are checked at a time, unless max_connections is less.
+	checkedProbes  = 4                // How many probes of one source are checked at a time, or max_connections if less.
 	reachTimeout   = 10 * time.Second // How long a source may take for its first answer.
 	mostTimeouts   = 3                // After this many timeouts of probes, the source counts as out of reach.
 )
