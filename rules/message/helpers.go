@@ -37,21 +37,21 @@ func (h Helper) arguments() string {
 
 // helpers lists all helpers, in the order of the guide.
 var helpers = []Helper{
-	{"default", 2, 2, "another value for NULL and the empty text", `{{ .wave_no | default "no wave" }}`, "no wave"},
+	{"default", 2, 2, "the first value in place of NULL or an empty text", `{{ .wave_no | default "no wave" }}`, "no wave"},
 	{"upper", 1, 1, "in capitals", `{{ upper "a-01" }}`, "A-01"},
 	{"lower", 1, 1, "in small letters", `{{ .sku | lower }}`, "test-42"},
 	{"trim", 1, 1, "without spaces at its ends", `{{ "  A " | trim }}`, "A"},
-	{"truncate", 2, 2, "at most so many characters, and … for the rest", `{{ .sku | truncate 4 }}`, "TEST…"},
-	{"round", 2, 2, "so many digits after the point, halves away from zero", `{{ .qty | round 1 }}`, "-3.5"},
+	{"truncate", 2, 2, "at most this many characters, with … where the text is cut", `{{ .sku | truncate 4 }}`, "TEST…"},
+	{"round", 2, 2, "this many digits after the point, halves away from zero", `{{ .qty | round 1 }}`, "-3.5"},
 	{"date", 2, 2, "a time in the rule's timezone, or a day: YYYY YY MM DD HH mm ss", `{{ .released_at | date "DD.MM.YYYY HH:mm" }}`, "30.05.2026 22:15"},
-	{"eq", 2, many, "equal to one of them, exactly", `{{ if eq .zone "A" "B" }}in front{{ end }}`, "in front"},
+	{"eq", 2, many, "the first value equals one of the others exactly", `{{ if eq .zone "A" "B" }}in front{{ end }}`, "in front"},
 	{"ne", 2, 2, "not equal", `{{ if ne .zone "A" }}elsewhere{{ end }}`, ""},
 	{"lt", 2, 2, "less; NULL is neither less nor more than anything", `{{ if lt .qty 0 }}below zero{{ end }}`, "below zero"},
 	{"le", 2, 2, "at most", `{{ if le .qty -3.5 }}low{{ end }}`, "low"},
 	{"gt", 2, 2, "more", `{{ if gt .qty 0 }}in stock{{ end }}`, ""},
 	{"ge", 2, 2, "at least", `{{ if ge .lines 4 }}large{{ end }}`, "large"},
-	{"and", 1, many, "the first that is false, NULL, 0 or empty, else the last", `{{ if and .sku (lt .qty 0) }}check{{ end }}`, "check"},
-	{"or", 1, many, "the first that is not, else the last", `{{ or .wave_no .zone }}`, "A"},
+	{"and", 1, many, "the first value that is false, NULL, 0 or empty, else the last value", `{{ if and .sku (lt .qty 0) }}check{{ end }}`, "check"},
+	{"or", 1, many, "the first value that is not false, NULL, 0 or empty, else the last value", `{{ or .wave_no .zone }}`, "A"},
 	{"not", 1, 1, "true for false, NULL, 0 and the empty text", `{{ if not .wave_no }}no wave{{ end }}`, "no wave"},
 }
 
