@@ -84,7 +84,7 @@ func (v *validator) columnForms(stmt *probe.Statement) {
 			types []string
 		}{"format": {c.Format, []string{columnTime, columnDate}}, "timezone": {c.Timezone, []string{columnTime}}} {
 			if use.value != "" && c.Type != "" && !slices.Contains(use.types, c.Type) {
-				v.fail(path+"."+field, CodeColumnForm, fmt.Sprintf("%s means nothing for a column of type %s", field, c.Type), "remove it")
+				v.fail(path+"."+field, CodeColumnForm, fmt.Sprintf("%s cannot be used for a column of type %s", field, c.Type), "remove it")
 			}
 		}
 		_, err := row.ParseZone(c.Timezone)
@@ -96,7 +96,7 @@ func (v *validator) columnForms(stmt *probe.Statement) {
 		case c.Format == "" && (c.Type == columnDate || c.Type == columnTime && c.Timezone == ""):
 			v.fail(path, strictyaml.CodeMissing, path+".format is missing", formatHint)
 		case c.Format != "" && (c.Type == columnTime || c.Type == columnDate) && !namesDay(c):
-			v.fail(path+".format", CodeColumnForm, fmt.Sprintf("the format %q does not show which %s it is", c.Format, c.Type), formatHint)
+			v.fail(path+".format", CodeColumnForm, fmt.Sprintf("no %[2]s can be read from the format %[1]q", c.Format, c.Type), formatHint)
 		case !c.Form().Sorts() && v.compares(stmt, name):
 			v.fail(path, CodeColumnForm, fmt.Sprintf("the column %q is compared with a time or a watermark, but in this form a later value can be smaller", name),
 				"in the SQL, make a column of an expression that grows, and compare that column")

@@ -194,7 +194,7 @@ func (l *loader) file(path string, src []byte, named bool) {
 	info := File{Path: path}
 	defer func() { l.set.Files = append(l.set.Files, info) }()
 	if test {
-		problems = problem.List{f.Problem(nil, CodeRuleTest, "this is a rule test, no rule file", "run it with tallyman rules test "+path)}
+		problems = problem.List{f.Problem(nil, CodeRuleTest, "this is a rule test, not a rule file", "run it with tallyman rules test "+path)}
 	}
 	if f == nil {
 		l.set.broken = append(l.set.broken, brokenFile{path, string(src)})
@@ -256,7 +256,7 @@ func (l *loader) claimID(f *strictyaml.File, n *strictyaml.Node, item int) probl
 	return problem.List{here}
 }
 
-var errNoFile = errors.New("this is no regular file")
+var errNoFile = errors.New("this is not a regular file")
 
 // Read returns the content of a rule file or a rule test. named tells that the user has named the file itself. Read
 // then also reads a pipe, since its writer is at work. A pipe that lies in a folder is an error: it may never get a

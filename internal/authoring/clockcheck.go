@@ -42,7 +42,7 @@ func (s *sourceCheck) checkTime(ctx context.Context, source scanners.Source, set
 	}
 }
 
-const clockHint = "let both keep their time by NTP: NOW() of a probe and :now differ by as much"
+const clockHint = "synchronize both clocks with NTP: NOW() in a probe and :now differ by this time"
 
 func roundUp(d time.Duration) string { return strictyaml.FormatDuration(d.Round(time.Second)) }
 

@@ -113,7 +113,7 @@ func (s *snapshotSet) of(ctx context.Context, name string) (scanners.Source, err
 	}
 	sessions, ok := source.(scanners.Sessions)
 	if !ok {
-		return nil, errors.Join(wrongUse("source %s: %s has no snapshot that two versions could be run over; compare the files without --source", name, driver), source.Close())
+		return nil, errors.Join(wrongUse("source %s: the driver %s has no snapshots, so the two versions cannot run over the same data; compare the files without --source", name, driver), source.Close())
 	}
 	session, err := sessions.Session(ctx, nil)
 	if err != nil {

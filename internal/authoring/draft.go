@@ -216,7 +216,7 @@ func (t *draftRun) effect(ctx context.Context, d *DraftResult) (err error) {
 	defer func() { err = errors.Join(err, open.close()) }()
 	for _, r := range append(slices.Clone(t.running), t.rule) {
 		if _, ok := t.node.Sources[r.Source].(scanners.Sessions); !ok {
-			d.Notes = append(d.Notes, "the source "+r.Source+" has no snapshot that both versions could be run over")
+			d.Notes = append(d.Notes, "the source "+r.Source+" has no snapshots, so the two versions cannot run over the same data")
 			return nil
 		}
 	}

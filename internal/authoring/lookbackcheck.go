@@ -31,9 +31,9 @@ func lookBackCost(r *rules.Rule) problem.List {
 	if back.IsZero() {
 		return nil
 	}
-	window := "what came up in the last " + back.String()
+	window := "the rows that came up in the last " + back.String()
 	if back.Numbers > 0 {
-		window = fmt.Sprintf("the last %s numbers of %s", back, r.Probe.Watermark.Columns[0])
+		window = fmt.Sprintf("the rows of the last %s numbers of %s", back, r.Probe.Watermark.Columns[0])
 	}
 	if r.Probe.Watermark.LookBack == nil {
 		window += ", by default"

@@ -84,7 +84,7 @@ func (c Commands) checkScopes(ctx context.Context, cfg *config.Config, list []*r
 			continue
 		}
 		if !live {
-			said.notes = append(said.notes, r.Problem("scopes", codeScopesMadeUp, "how many scopes the query returns is not known; the rule is checked in one that is made up", "--source asks the source"))
+			said.notes = append(said.notes, r.Problem("scopes", codeScopesMadeUp, "the query for the scopes was not asked, so the rule is checked in an invented scope", "add --source to ask the source"))
 			checked = append(checked, r)
 			continue
 		}
@@ -99,7 +99,7 @@ func (c Commands) checkScopes(ctx context.Context, cfg *config.Config, list []*r
 			said.warnings = append(said.warnings, r.Problem("scopes.source", codeScopesFail, err.Error(), ""))
 			checked = append(checked, r)
 		case len(scopes) == 0:
-			said.warnings = append(said.warnings, r.Problem("scopes.sql", codeScopesWait, "the query returns no row, and an empty list waits for an operator", ""))
+			said.warnings = append(said.warnings, r.Problem("scopes.sql", codeScopesWait, "the query returns no row; an operator must confirm an empty list", ""))
 			checked = append(checked, r)
 		default:
 			checked = append(checked, expanded[0])

@@ -78,7 +78,7 @@ func (w *walk) node(n parse.Node, on dot) {
 	case *parse.TemplateNode:
 		w.fault(n.Position(), CodeFunction, "a text calls no templates", "write it out where it is needed")
 	default:
-		w.fault(n.Position(), CodeSyntax, fmt.Sprintf("%s means nothing here", n), "")
+		w.fault(n.Position(), CodeSyntax, fmt.Sprintf("%s cannot be used here", n), "")
 	}
 	w.vars = w.vars[:declared]
 }

@@ -124,7 +124,7 @@ func (t *Template) BindFields(fields []row.Column, zone *time.Location) (*Bound,
 func (t *Template) unknownField(r ref, names []string) Fault {
 	fault := Fault{Offset: t.chars(r.at), Code: CodeColumn, Message: fmt.Sprintf("the type has no field %q", r.name), Hint: problem.Nearest(r.name, names, "fields")}
 	if len(names) == 0 {
-		fault.Hint = "the words of a type are over its fields, and it has none"
+		fault.Hint = "the texts of a type can only use its fields, and the type has none"
 	}
 	return fault
 }

@@ -242,7 +242,7 @@ func (s *Statement) Declare(columns []string) (*Statement, []Fault) {
 		case !declared[column]:
 		case c.computed:
 			faults = append(faults, faultAt(s.Text, c.start, CodeParameter,
-				fmt.Sprintf(":%s is a part of a calculation beside %s, whose form it cannot have", c.Param, c.Column), "compare the column with :"+c.Param+" alone"))
+				fmt.Sprintf(":%s cannot get the form of %s inside a calculation", c.Param, c.Column), "compare the column with :"+c.Param+" alone"))
 		default:
 			forms[c.start] = column
 		}

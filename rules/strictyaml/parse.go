@@ -228,7 +228,7 @@ var coreTags = []string{"!!str", "!!int", "!!float", "!!bool", "!!null", "!!time
 // checkTag refuses tags that the library would ignore silently.
 func (b *builder) checkTag(n *Node, y *yaml.Node) {
 	if y.Style&yaml.TaggedStyle != 0 && !slices.Contains(coreTags, y.ShortTag()) {
-		b.fault(n, n, CodeTag, fmt.Sprintf("the tag %s means nothing here", clip(y.ShortTag())), "leave it out")
+		b.fault(n, n, CodeTag, fmt.Sprintf("the tag %s is not known here", clip(y.ShortTag())), "leave it out")
 	}
 }
 
