@@ -114,7 +114,7 @@ type Rule struct {
 	Placeholder    Placeholder     `json:",omitempty"` // Empty for a rule that can run.
 
 	File     string // The file that the rule was read from.
-	Checksum string // A checksum of all fields above. It changes when the meaning of the rule changes.
+	Checksum string // A checksum of the fields above except File. It changes when the meaning of the rule changes.
 
 	// Kin is equal for scopes of a rule that differ only in their names and parameters. Such scopes have the same time
 	// zone and no overrides of their own, and can share one compiled Program. Kin is empty for a rule without scopes,
