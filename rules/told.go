@@ -18,7 +18,7 @@ type Told struct {
 // Reach is the set of notices that the rules of a list may make, by type and warehouse. It shows, for example, which
 // subscriptions can never get a notice.
 type Reach struct {
-	told       []Told
+	kinds      []Told
 	types      map[string]*typeReach
 	warehouses []string // The warehouses that rules name, sorted.
 	anywhere   bool     // The warehouse of at least one kind of notice depends on the row.
@@ -51,22 +51,22 @@ func NewReach(list []*Rule) *Reach {
 		if expression == "" {
 			warehouse = scope
 		}
-		r.told = append(r.told, Told{one, one.Notice.Type, warehouse})
+		r.kinds = append(r.kinds, Told{one, one.Notice.Type, warehouse})
 		if one.NoData == PolicyAlert || one.OnError == PolicyAlert {
 			if warehouse == "" {
 				warehouse = scope // as AlertWarehouse does
 			}
-			r.told = append(r.told, Told{one, catalog.NoData, warehouse}, Told{one, catalog.RuleFailed, warehouse})
+			r.kinds = append(r.kinds, Told{one, catalog.NoData, warehouse}, Told{one, catalog.RuleFailed, warehouse})
 		}
 	}
 	r.index()
 	return r
 }
 
-// index fills the fields that answer questions, so that no question walks over all of told.
+// index fills the fields that answer questions, so that no question walks over all kinds.
 func (r *Reach) index() {
-	for i := range r.told {
-		t := &r.told[i]
+	for i := range r.kinds {
+		t := &r.kinds[i]
 		of := r.types[t.Type]
 		if of == nil {
 			of = &typeReach{warehouses: map[string]bool{}}
@@ -101,8 +101,8 @@ func constantWarehouse(expression string) string {
 
 // Any tells whether the function is true for at least one kind of notice that the rules may make.
 func (r *Reach) Any(is func(t *Told) bool) bool {
-	for i := range r.told {
-		if is(&r.told[i]) {
+	for i := range r.kinds {
+		if is(&r.kinds[i]) {
 			return true
 		}
 	}

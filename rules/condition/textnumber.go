@@ -21,12 +21,12 @@ func TextNumbers(src string, columns []row.Column, result bool) []*Error {
 	}
 	v := &textNumbers{columns: columns}
 	ast.Walk(&root, v)
-	return v.found
+	return v.faults
 }
 
 type textNumbers struct {
 	columns []row.Column
-	found   []*Error
+	faults  []*Error
 }
 
 var numberText = regexp.MustCompile(`^\s*[-+]?[0-9]+(\.[0-9]*)?\s*$`)
@@ -43,7 +43,7 @@ func (v *textNumbers) Visit(node *ast.Node) {
 		if !quoted || i < 0 || v.columns[i].Kind != row.Text || !numberText.MatchString(number.Value) {
 			continue
 		}
-		v.found = append(v.found, &Error{
+		v.faults = append(v.faults, &Error{
 			Offset: n.Location().From, Message: "the text " + v.columns[i].Name + " is compared letter by letter: 9.5 is greater than 100",
 			Hint: "write float(" + v.columns[i].Name + ") and the number without quotes, or CAST the column to a number in the SQL",
 		})

@@ -36,13 +36,13 @@ func (s *Statement) Comparisons() []Comparison {
 			r.read(i)
 		}
 	}
-	return r.found
+	return r.comparisons
 }
 
 type comparisonReader struct {
 	checker
-	forms map[int]string
-	found []Comparison
+	forms       map[int]string
+	comparisons []Comparison
 }
 
 // read looks for a comparison on both sides of the parameter at token i.
@@ -134,7 +134,7 @@ func (r *comparisonReader) add(param, from, to int, computed bool) {
 	c := Comparison{Param: r.tokens[param].Text[1:], Column: column, Name: strings.ToLower(r.tokens[to-1].Name()), start: r.tokens[param].Start, computed: computed}
 	c.At, c.Declared = 1+utf8.RuneCountInString(r.sql[:c.start]), r.forms[c.start] != ""
 	c.Questions = r.questions(param, column)
-	r.found = append(r.found, c)
+	r.comparisons = append(r.comparisons, c)
 }
 
 // questions returns the statements that ask for a column beside token i.
