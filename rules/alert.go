@@ -10,21 +10,22 @@ import (
 	"tallyman/rules/row"
 )
 
-// What a rule can tell about itself; the kinds for AlertDraft.
+// The kinds of notices about the rule itself, for AlertDraft.
 const (
-	AlertNoData   = "no_data"  // no_data: alert, the probe returned no rows
-	AlertOnError  = "on_error" // on_error: alert, a run failed
-	AlertUnjudged = "unjudged" // on_error: alert, rows could not be judged or told
+	AlertNoData   = "no_data"  // no_data: alert, and the probe returned no rows
+	AlertOnError  = "on_error" // on_error: alert, and a run failed
+	AlertUnjudged = "unjudged" // on_error: alert, and some rows could not be judged, or no notice could be made of them
 )
 
-// AlertPriority is the priority of an alert: above what rules say unless they say otherwise, and below what they say in an emergency.
+// AlertPriority is the priority of a notice about a rule. It is above the default priority of notices (3) and below the
+// highest one (5), which rules use for emergencies.
 const AlertPriority = 4
 
-// longestFault is how much of an error a notice carries, in bytes.
+// longestFault is the most bytes of an error that a notice about a rule carries.
 const longestFault = 500
 
-// AlertWarehouse is where a notice about the rule itself is told: notice.warehouse where it needs no row, else the scope's
-// name; false where there is neither.
+// AlertWarehouse returns the warehouse of notices about the rule itself. It is notice.warehouse where that expression
+// reads no column, else the name of the scope. It returns false where the rule has neither.
 func (r *Rule) AlertWarehouse() (string, bool) {
 	if p, err := condition.Compile(r.Notice.Warehouse, nil); err == nil {
 		v, err := p.Eval(row.New(nil))
@@ -35,8 +36,8 @@ func (r *Rule) AlertWarehouse() (string, bool) {
 	return r.Scope, r.Scope != ""
 }
 
-// AlertDraft is what a rule says about itself since that time: that it has no data, that its runs fail with that code and error, or that rows cannot be judged.
-// The rule has an AlertWarehouse.
+// AlertDraft drafts a notice about the rule itself. kind says whether the probe returns no rows, runs fail, or rows
+// cannot be judged. since is when this began. The rule must have an AlertWarehouse.
 func AlertDraft(r *Rule, kind, code, errText string, since time.Time) *NoticeDraft {
 	t := catalog.BuiltIn()[catalog.NoData]
 	if kind != AlertNoData {
@@ -60,7 +61,7 @@ func AlertDraft(r *Rule, kind, code, errText string, since time.Time) *NoticeDra
 	return d
 }
 
-// alertTexts words an alert; the words without a language are English.
+// alertTexts writes the title and body of a notice about the rule. The text without a language is the English one.
 func alertTexts(r *Rule, kind, code, errText string, since time.Time) map[string]Text {
 	name, where, whereZH := r.ID, "", ""
 	if r.Title != "" {
@@ -71,12 +72,12 @@ func alertTexts(r *Rule, kind, code, errText string, since time.Time) map[string
 	}
 	zone, err := time.LoadLocation(r.Schedule.Timezone)
 	if err != nil {
-		zone = time.UTC // told when the rule was loaded
+		zone = time.UTC // Load has reported the bad timezone
 	}
 	when := since.In(zone).Format("2006-01-02 15:04 ") + zone.String()
 	english := Text{
 		Title: "No data: " + name,
-		Body:  fmt.Sprintf("The probe of rule %s%s has returned no rows since %s. What was found before is kept as it was.", r.ID, where, when),
+		Body:  fmt.Sprintf("The probe of rule %s%s has returned no rows since %s. Its earlier findings stay as they are.", r.ID, where, when),
 	}
 	chinese := Text{
 		Title: "无数据：" + name,
@@ -86,7 +87,7 @@ func alertTexts(r *Rule, kind, code, errText string, since time.Time) map[string
 	case AlertUnjudged:
 		english = Text{
 			Title: "Rule cannot judge rows: " + name,
-			Body:  fmt.Sprintf("Rule %s%s runs, but does not see what is wrong in some rows. What was found in those rows before is kept as it was.\n%s", r.ID, where, errText),
+			Body:  fmt.Sprintf("Rule %s%s runs, but cannot judge some rows. The earlier findings of these rows stay as they are.\n%s", r.ID, where, errText),
 		}
 		chinese = Text{
 			Title: "规则无法判断部分行：" + name,
@@ -95,7 +96,7 @@ func alertTexts(r *Rule, kind, code, errText string, since time.Time) map[string
 	case AlertOnError:
 		english = Text{
 			Title: "Rule fails: " + name,
-			Body:  fmt.Sprintf("Rule %s%s has failed since %s. What was found before is kept as it was.\n%s", r.ID, where, when, fault(code, errText)),
+			Body:  fmt.Sprintf("Rule %s%s has failed since %s. Its earlier findings stay as they are.\n%s", r.ID, where, when, fault(code, errText)),
 		}
 		chinese = Text{
 			Title: "规则运行失败：" + name,

@@ -11,7 +11,7 @@ import (
 	"tallyman/rules/catalog"
 )
 
-// ruleWith is a rule with these fields, which need not stand in a file that loads.
+// ruleWith makes a rule with these fields. The fields need not load from a file.
 func ruleWith(warehouse, scope string) *rules.Rule {
 	return &rules.Rule{
 		ID: "neg", Scope: scope, Title: "Negative stock", Schedule: rules.Schedule{Timezone: "Asia/Shanghai"},
@@ -58,7 +58,7 @@ func TestAlertDraft(t *testing.T) {
 	}
 	if got, want := d.Texts[""], (rules.Text{
 		Title: "No data: Negative stock",
-		Body:  "The probe of rule neg in 119240 has returned no rows since 2026-06-01 08:10 Asia/Shanghai. What was found before is kept as it was.",
+		Body:  "The probe of rule neg in 119240 has returned no rows since 2026-06-01 08:10 Asia/Shanghai. Its earlier findings stay as they are.",
 	}); got != want || d.Texts["en"] != want {
 		t.Errorf("%+v", got)
 	}
@@ -73,7 +73,7 @@ func TestAlertDraft(t *testing.T) {
 	}
 	if got, want := d.Texts[""], (rules.Text{
 		Title: "Rule fails: neg",
-		Body:  "Rule neg in 119240 has failed since 2026-06-01 00:10 UTC. What was found before is kept as it was.\nprobe_timeout: canceled\x00 after 10s",
+		Body:  "Rule neg in 119240 has failed since 2026-06-01 00:10 UTC. Its earlier findings stay as they are.\nprobe_timeout: canceled\x00 after 10s",
 	}); got != want {
 		t.Errorf("%+v", got)
 	}
@@ -82,7 +82,7 @@ func TestAlertDraft(t *testing.T) {
 	}
 }
 
-// However long an error is: a notice carries its beginning.
+// A notice carries only the beginning of a long error.
 func TestAlertDraftCutsTheError(t *testing.T) {
 	d := rules.AlertDraft(ruleWith("", "W"), rules.AlertOnError, "probe_failed", strings.Repeat("长", 10_000), time.Unix(0, 0))
 	for lang, text := range d.Texts {
@@ -97,7 +97,7 @@ func TestAlertDraftCutsTheError(t *testing.T) {
 	}
 }
 
-// An alert has the fields that its type names, each of the kind that the type asks for.
+// A notice about a rule has the fields of its type, and each field has the kind that the type asks for.
 func TestAlertsFitTheirTypes(t *testing.T) {
 	for kind, code := range map[string]string{rules.AlertNoData: catalog.NoData, rules.AlertOnError: catalog.RuleFailed} {
 		d := rules.AlertDraft(ruleWith("", "W"), kind, "c", "e", time.Unix(0, 0))

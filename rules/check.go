@@ -20,8 +20,8 @@ type Site struct {
 	Types   catalog.Catalog
 }
 
-// Check holds the rules against what is configured: sources, sinks, types and the fields of types. Rules with a problem
-// leave the set, and their problems join its Problems.
+// Check checks the rules against the configured sources, sinks, types and fields of types. It removes rules with a
+// problem from the set, and adds their problems to Set.Problems.
 func Check(s *Set, known Site) {
 	var l problem.List
 	for _, r := range s.Rules {
@@ -47,7 +47,8 @@ func checkRule(r *Rule, known Site) problem.List {
 	return append(l, found...)
 }
 
-// dataOf finds the rule's type and checks what the rule and the type say together: the names of the fields, and what neither says.
+// dataOf finds the type of the rule's notices. It checks the names of the fields, and reports what neither the rule nor
+// the type says.
 func dataOf(r *Rule, types catalog.Catalog) (catalog.Type, problem.List) {
 	t, ok := types[r.Notice.Type]
 	if !ok {
@@ -57,7 +58,7 @@ func dataOf(r *Rule, types catalog.Catalog) (catalog.Type, problem.List) {
 	return t, append(checkFields(r, &t), checkWhole(r, &t)...)
 }
 
-// checkFields checks the names of the fields that the rule gives.
+// checkFields checks that the type has the fields which the rule gives, and that no required field is missing.
 func checkFields(r *Rule, t *catalog.Type) problem.List {
 	if r.Notice.Fields == nil {
 		return nil
@@ -77,7 +78,7 @@ func checkFields(r *Rule, t *catalog.Type) problem.List {
 	return l
 }
 
-// keyProblem stands at the name of an entry of a map, not at its value.
+// keyProblem makes a problem whose place is the name of a map's entry. The place of Problem is the entry's value.
 func (r *Rule) keyProblem(path, key, code, message, hint string) problem.Problem {
 	if f := r.origin.at(path, false).Field(key); f != nil {
 		p := r.origin.file.Problem(f.Key, code, message, hint)
@@ -87,7 +88,7 @@ func (r *Rule) keyProblem(path, key, code, message, hint string) problem.Problem
 	return r.Problem(path, code, message, hint)
 }
 
-// checkDeliver holds the deliver of the rule, or that of its type, against the configured sinks and the life of its notices.
+// checkDeliver checks deliver of the rule, or of its type, against the configured sinks and the life of the notices.
 func checkDeliver(r *Rule, known Site) problem.List {
 	var l problem.List
 	t := known.Types[r.Notice.Type]
@@ -101,7 +102,7 @@ func checkDeliver(r *Rule, known Site) problem.List {
 	return l
 }
 
-// lifeOf is how long notices of the rule live.
+// lifeOf returns how long notices of the rule live.
 func lifeOf(r *Rule, retention time.Duration) deliver.Life {
 	life := deliver.Life{Span: cmp.Or(r.Notice.Expires, retention), Longer: "notice.expires"}
 	life.Text = strictyaml.FormatDuration(life.Span)

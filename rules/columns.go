@@ -10,11 +10,12 @@ import (
 	"tallyman/rules/strictyaml"
 )
 
-// Column says what a column of the probe holds, where that is something else than the database says: a time in a text.
+// Column declares the values of a probe's column, where the database's own type does not say it: times in a text
+// column, for example.
 type Column struct {
 	Type     string
-	Format   string `json:",omitempty"` // of time and date: the reference time as the column would write it
-	Timezone string `json:",omitempty"` // of time
+	Format   string `json:",omitempty"` // For time and date: Go's reference time, written as the column would write it.
+	Timezone string `json:",omitempty"` // For time.
 }
 
 // The types of columns.
@@ -27,7 +28,7 @@ const (
 	columnMillis  = "unix_milliseconds"
 )
 
-// Form is how the column writes its values. The rule was validated.
+// Form returns the form in which the column writes its values. The rule must have been validated.
 func (c Column) Form() row.Form {
 	f := row.Form{Kind: row.Time, Layout: c.Format}
 	if c.Timezone != "" {
@@ -48,7 +49,7 @@ func (c Column) Form() row.Form {
 	return f
 }
 
-// Forms are the forms of the columns that the rule declares.
+// Forms returns the forms of the declared columns, by name.
 func (p *Probe) Forms() map[string]row.Form {
 	forms := make(map[string]row.Form, len(p.Columns))
 	for name, c := range p.Columns {
@@ -57,7 +58,8 @@ func (p *Probe) Forms() map[string]row.Form {
 	return forms
 }
 
-// Statement reads the probe's SQL. Built-in times that are compared with declared columns have their forms.
+// Statement parses the probe's SQL. A built-in time that the SQL compares with a declared column gets the form of the
+// column.
 func (p *Probe) Statement() (*probe.Statement, []probe.Fault) {
 	stmt, faults := probe.Parse(p.SQL)
 	if len(faults) > 0 {
@@ -69,19 +71,20 @@ func (p *Probe) Statement() (*probe.Statement, []probe.Fault) {
 	return stmt, nil
 }
 
-// columnForms checks the declared columns by themselves.
+// columnForms checks the declared columns as far as the rule alone shows. declare checks them against the database's
+// columns.
 func (v *validator) columnForms(stmt *probe.Statement) {
 	for _, name := range sortedKeys(v.r.Probe.Columns) {
 		c, path := v.r.Probe.Columns[name], "probe.columns."+name
 		if c.Type == "" && v.has(path+".type") {
-			continue // it is none, which decoding has said
+			continue // the type is unknown, and decoding has reported that
 		}
 		for field, use := range map[string]struct {
 			value string
 			types []string
 		}{"format": {c.Format, []string{columnTime, columnDate}}, "timezone": {c.Timezone, []string{columnTime}}} {
 			if use.value != "" && c.Type != "" && !slices.Contains(use.types, c.Type) {
-				v.fail(path+"."+field, CodeColumnForm, fmt.Sprintf("%s means nothing for a column of type %s", field, c.Type), "remove it")
+				v.fail(path+"."+field, CodeColumnForm, fmt.Sprintf("%s cannot be used for a column of type %s", field, c.Type), "remove it")
 			}
 		}
 		_, err := row.ParseZone(c.Timezone)
@@ -93,17 +96,17 @@ func (v *validator) columnForms(stmt *probe.Statement) {
 		case c.Format == "" && (c.Type == columnDate || c.Type == columnTime && c.Timezone == ""):
 			v.fail(path, strictyaml.CodeMissing, path+".format is missing", formatHint)
 		case c.Format != "" && (c.Type == columnTime || c.Type == columnDate) && !namesDay(c):
-			v.fail(path+".format", CodeColumnForm, fmt.Sprintf("the format %q does not show which %s it is", c.Format, c.Type), formatHint)
+			v.fail(path+".format", CodeColumnForm, fmt.Sprintf("no %[2]s can be read from the format %[1]q", c.Format, c.Type), formatHint)
 		case !c.Form().Sorts() && v.compares(stmt, name):
-			v.fail(path, CodeColumnForm, fmt.Sprintf("the column %q is compared with a time or a watermark, and later values are not greater as the column writes them", name),
-				"compare an expression that grows, which the probe makes a column of its own")
+			v.fail(path, CodeColumnForm, fmt.Sprintf("the column %q is compared with a time or a watermark, but in this form a later value can be smaller", name),
+				"in the SQL, make a column of an expression that grows, and compare that column")
 		}
 	}
 }
 
 const formatHint = `how the column writes the time 2006-01-02 15:04:05, for example "2006-01-02T15:04:05Z"; a fraction is .999 where zeros are left out, .000 where not`
 
-// namesDay tells whether a day, and for a time its seconds or minutes, can be read from what the format writes.
+// namesDay tells whether the format holds enough to read a value back: the day and, for a time, hours and minutes.
 func namesDay(c Column) bool {
 	at := time.Date(2031, 10, 28, 22, 47, 0, 0, time.UTC)
 	read, err := time.Parse(c.Format, at.Format(c.Format))
@@ -114,7 +117,7 @@ func namesDay(c Column) bool {
 	return err == nil && read.Equal(at)
 }
 
-// compares tells whether the SQL compares the column with a built-in time, or with its watermark.
+// compares tells whether the SQL compares the column with a built-in time or with the column's watermark.
 func (v *validator) compares(stmt *probe.Statement, column string) bool {
 	return stmt != nil && slices.ContainsFunc(stmt.Params, func(param string) bool {
 		_, form, _ := probe.Formed(param)
@@ -122,7 +125,7 @@ func (v *validator) compares(stmt *probe.Statement, column string) bool {
 	})
 }
 
-// declare gives the columns that the rule declares their kinds.
+// declare gives each declared column the kind that the rule declares, where the column can hold that kind.
 func (c *compiler) declare() {
 	c.columns = slices.Clone(c.columns)
 	for _, name := range sortedKeys(c.r.Probe.Columns) {
@@ -132,7 +135,7 @@ func (c *compiler) declare() {
 			continue
 		}
 		if c.columns[i].Declared {
-			continue // the probe reads it so
+			continue // the scanner already reads the column in this form
 		}
 		if err := form.Fit(c.columns[i]); err != nil {
 			c.fail(path, CodeColumnForm, fmt.Sprintf("the column %q %v", name, err), "have the probe CAST the column, or remove the declaration")

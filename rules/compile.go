@@ -16,8 +16,8 @@ import (
 	"tallyman/rules/row"
 )
 
-// Compile checks the rule against the columns and the catalogue and returns every problem it finds; where there is
-// one the Program is nil.
+// Compile checks the rule against the columns and the catalogue. It returns every problem, and a nil Program where
+// there is a problem.
 func Compile(r *Rule, columns []row.Column, types catalog.Catalog) (*Program, problem.List) {
 	typ, found := dataOf(r, types)
 	whole := r.Of(&typ)
@@ -25,7 +25,7 @@ func Compile(r *Rule, columns []row.Column, types catalog.Catalog) (*Program, pr
 	c.columnNames()
 	c.declare()
 	if len(c.problems) > 0 {
-		return nil, c.problems // every expression would fail on them
+		return nil, c.problems // with bad columns, every expression would fail as well
 	}
 	c.program.when = c.condition("when", c.r.When)
 	c.program.key = c.positions("key", r.Key)
@@ -61,7 +61,7 @@ func (c *compiler) fail(path, code, message, hint string) {
 	c.problems = append(c.problems, c.r.Problem(path, code, message, hint))
 }
 
-// columnNames checks that each column can be told from the others and written in an expression.
+// columnNames checks that the names of columns are unique, and that expressions can use them.
 func (c *compiler) columnNames() {
 	for i, col := range c.columns {
 		if err := condition.ColumnProblem(col.Name); err != nil {
@@ -75,7 +75,7 @@ func (c *compiler) columnNames() {
 	}
 }
 
-// expr compiles the expression of a field; nil where it has problems.
+// expr compiles the expression of a field. It returns nil where the expression has problems.
 func (c *compiler) expr(path, src string) *condition.Program {
 	compile := condition.Compile
 	if c.r.Per == PerResult {
@@ -103,7 +103,7 @@ func (c *compiler) condition(path, src string) *condition.Program {
 	return p
 }
 
-// positions finds columns by name.
+// positions returns the positions of columns by their names. A column that is missing has position -1.
 func (c *compiler) positions(path string, names []string) []int {
 	at := make([]int, 0, len(names))
 	for i, name := range names {
@@ -112,7 +112,7 @@ func (c *compiler) positions(path string, names []string) []int {
 	return at
 }
 
-// position finds a column by its name.
+// position returns the position of a column. Where the column is missing, it reports a problem and returns -1.
 func (c *compiler) position(path, name string) int {
 	n := row.Index(c.columns, name)
 	if n < 0 {
@@ -165,8 +165,9 @@ func (c *compiler) warehouse() {
 	}
 }
 
-// constantWarehouse makes one problem of those that a warehouse without its inner quotes has come to: YAML takes off the outer ones, and W1 is read as a
-// column.
+// constantWarehouse handles a common mistake: a constant warehouse without its inner quotes, as in warehouse: "W1".
+// YAML removes the quotes, so that the expression names a column W1. One problem with a hint replaces the problems of
+// the expression.
 func (c *compiler) constantWarehouse(before int, src string) {
 	unknown := func(p problem.Problem) bool { return p.Code == string(condition.CodeUnknownName) }
 	if !plainName.MatchString(src) || slices.ContainsFunc(c.problems[before:], func(p problem.Problem) bool { return !unknown(p) }) {
@@ -194,7 +195,7 @@ func (c *compiler) priority() {
 	c.program.priority = p
 }
 
-// columnFields takes the type's fields from the columns of their names.
+// columnFields takes the value of each field from the column of the same name. It serves rules without notice.fields.
 func (c *compiler) columnFields(typ catalog.Type) {
 	for _, name := range typ.FieldNames() {
 		if row.Index(c.columns, strings.ToLower(name)) >= 0 {
@@ -217,17 +218,18 @@ func (c *compiler) field(typ catalog.Type, name, path, src string) {
 	}
 	want := typ.Fields[name]
 	if !Fits(want.Type, p.Kind()) {
-		c.fail(path, CodeDataKind, fmt.Sprintf("the field %q of %s is of type %s, this is a value of kind %s", name, typ.Code, want.Type, p.Kind()),
+		c.fail(path, CodeDataKind, fmt.Sprintf("the field %q of %s is of type %s, but the expression gives a value of kind %s", name, typ.Code, want.Type, p.Kind()),
 			kindHint(want.Type, p.Kind()))
 	}
 	c.program.fields = append(c.program.fields, dataField{name: name, column: row.Index(c.program.words.fields, name), kind: want.Type, required: want.Required, value: p})
 }
 
-// texts binds title and body in every language.
+// texts binds the templates of title and body in every language. Where the rule has none, the type's templates stand
+// in.
 func (c *compiler) texts() {
 	zone, err := time.LoadLocation(c.r.Schedule.Timezone)
 	if err != nil {
-		zone = time.UTC // told when the rule was loaded
+		zone = time.UTC // Load has reported the bad timezone
 	}
 	w := &c.program.words
 	titles := c.bind("notice.title", c.r.Notice.Title, zone)
@@ -241,7 +243,7 @@ func (c *compiler) texts() {
 	w.Words = message.NewWords(titles, bodies)
 }
 
-// ofType binds the words of the type, which were checked when the type was put into the catalogue.
+// ofType binds templates of the type. They were checked when the type entered the catalogue, so faults are rare.
 func (c *compiler) ofType(zone *time.Location, bind func(*time.Location) (message.Bounds, []catalog.Fault)) message.Bounds {
 	bound, faults := bind(zone)
 	for _, f := range faults {
@@ -280,7 +282,8 @@ func parseText(r *Rule, src string) (*message.Template, []message.Fault) {
 	return message.Parse(src)
 }
 
-// entry is an entry of the rule's deliver; nil is an expression that it does not have.
+// entry holds the compiled expressions of one entry of deliver. A nil program means that the entry has no such
+// expression.
 type entry struct {
 	when *condition.Program
 	at   *condition.Program
@@ -316,7 +319,7 @@ func (c *compiler) time(path, src string) *condition.Program {
 		hint = "CAST it to a timestamp in the SQL, or write date(" + src + ")"
 	case row.Duration:
 		hint = "for a fixed time after the notice write delay; to begin at a time of the row add it: released_at + …"
-	default: // the general hint
+	default: // keep the general hint
 	}
 	c.fail(path, CodeExprKind, fmt.Sprintf("the time is a value of kind %s", p.Kind()), hint)
 	return p

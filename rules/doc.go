@@ -1,13 +1,14 @@
-// Package rules reads what implementation teams write: rule files. docs/reference/rule-file.md is the language.
+// Package rules reads rule files, which implementation teams write. docs/reference/rule-file.md describes their language.
 //
-//	Load      files → Set: decoded strictly, merged (defaults < rule < scope), validated; every problem with its place
-//	Check     the Set against what a site has configured: sources, sinks, types
-//	Compile   one Rule against the columns that its probe returns → Program
-//	Program   what the engine asks: Match, Key, Group, Priority and Draft of a row, DraftGroup, and MatchResult, PriorityResult,
-//	          DraftResult of a result as a whole
+//	Load      reads files into a Set. It decodes strictly, merges (defaults < rule < scope) and validates.
+//	          It reports every problem with its place.
+//	Check     checks the Set against the sources, sinks and types that a site has configured.
+//	Compile   compiles one Rule against the columns that its probe returns. The result is a Program.
+//	Program   answers the engine's questions. Match, Key, Group, Priority, Draft and DraftGroup are about rows.
+//	          MatchResult, PriorityResult and DraftResult are about the result as a whole.
 //
-// A bad file, or a bad rule, is reported and left out; the others run.
+// A bad file or a bad rule is reported and left out. The other rules run.
 //
-// The folders below hold the languages inside a rule: probe (SQL), condition (expr), message (templates), schedule
-// (cron), row (values), catalog (types); strictyaml decodes, problem tells.
+// The packages below hold the languages inside a rule: probe (SQL), condition (expr), message (templates), schedule
+// (cron), row (values) and catalog (types). Package strictyaml decodes files, and package problem describes problems.
 package rules

@@ -9,7 +9,7 @@ import (
 	"tallyman/rules/catalog"
 )
 
-// block is a fenced example of a document, and the heading that it stands below.
+// block is a fenced example of a document, with the heading above it.
 type block struct{ heading, flags, text string }
 
 func blocks(t *testing.T, path string) []block {

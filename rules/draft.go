@@ -23,7 +23,7 @@ type subject struct {
 	result bool
 }
 
-// eval evaluates an expression of the notice; a group's are over its first row.
+// eval evaluates an expression of the notice. For a group it evaluates the first row.
 func (s subject) eval(p *condition.Program) (row.Value, error) {
 	if s.result {
 		return p.EvalResult(s.rows)
@@ -49,7 +49,7 @@ func (p *Program) Priority(r *row.Row) (int, error) {
 	return priorityOf(p.priority.Eval(r))
 }
 
-// PriorityResult is Priority of a rule with per: result.
+// PriorityResult is Priority for a rule with per: result.
 func (p *Program) PriorityResult(rows []*row.Row) (int, error) {
 	if p.priority == nil {
 		return p.fixed, nil
@@ -64,13 +64,13 @@ func priorityOf(v row.Value, err error) (int, error) {
 	return clampPriority(v)
 }
 
-// Draft renders the row; of a rule that groups, as a group of one.
+// Draft drafts the notice of one row. For a rule with group_by the row is a group of its own.
 func (p *Program) Draft(r *row.Row) (*NoticeDraft, error) {
 	return p.DraftGroup([]*row.Row{r})
 }
 
-// DraftGroup renders a group: its rows in the order of their keys, at least one. Fields and warehouse are those of the first,
-// the priority is the highest.
+// DraftGroup drafts the notice of a group. rows holds at least one row, in the order of their keys. Fields and
+// warehouse come from the first row. The priority is the highest of all rows.
 func (p *Program) DraftGroup(rows []*row.Row) (*NoticeDraft, error) {
 	d, err := p.draft(subject{rows: rows})
 	if err != nil || p.priority == nil {
@@ -86,7 +86,7 @@ func (p *Program) DraftGroup(rows []*row.Row) (*NoticeDraft, error) {
 	return d, nil
 }
 
-// DraftResult renders a result, of a rule with per: result.
+// DraftResult drafts the notice of a result, for a rule with per: result.
 func (p *Program) DraftResult(rows []*row.Row) (*NoticeDraft, error) {
 	return p.draft(subject{rows, true})
 }
@@ -121,7 +121,8 @@ func (p *Program) draft(s subject) (*NoticeDraft, error) {
 	return d, err
 }
 
-// render writes the words: those of the rule over its rows, those of the type over the data.
+// render writes title and body. The rule's own templates see the rows, the type's templates see the fields of the
+// notice.
 func (p *Program) render(s subject, data []Field) (map[string]Text, error) {
 	ofRows := func(b *message.Bound) (string, error) { return s.render(b, p.group != nil) }
 	title, body := ofRows, ofRows
@@ -156,9 +157,9 @@ func (p *Program) warehouseOf(s subject) (string, error) {
 	return name, nil
 }
 
-// warehouseName makes a name of a value; false where it is none.
+// warehouseName makes the name of a warehouse from a value. It returns false where the value cannot be such a name.
 func warehouseName(v row.Value) (string, bool) {
-	name := strings.TrimRight(v.String(), " ") // CHAR padding
+	name := strings.TrimRight(v.String(), " ") // databases pad CHAR columns with spaces
 	if v.Kind() == row.Decimal {
 		name = string(v.AppendKey(nil)) // 119240.00 is warehouse 119240
 	}
@@ -183,8 +184,8 @@ func (p *Program) data(s subject) ([]Field, error) {
 	return data, nil
 }
 
-// applied says which entries of deliver apply to the subject. Of a group an entry applies where it does to any of the rows, at the
-// earliest of their times.
+// applied returns the entries of deliver that apply to the subject. An entry applies to a group where it applies to at
+// least one row. Its time is then the earliest time of these rows.
 func (p *Program) applied(s subject) ([]AppliedEntry, error) {
 	if p.deliver == nil {
 		return p.everywhere, nil
@@ -227,7 +228,7 @@ func (e entry) applies(s subject) (at time.Time, ok bool, err error) {
 	return at, ok, nil
 }
 
-// one is applies for a row, or for a result as a whole.
+// one is applies for a single row, or for a result as a whole.
 func (e entry) one(s subject) (at time.Time, ok bool, err error) {
 	if e.when != nil {
 		if s.result {
@@ -261,8 +262,8 @@ func (e entry) one(s subject) (at time.Time, ok bool, err error) {
 
 var errRequired = errors.New("is NULL, but the type requires it")
 
-// fitting says which kinds of values a field takes. A text takes numbers as they print: WMS numbers of bins and
-// articles are names. JSON is judged by each row: a member may hold anything.
+// fitting lists the kinds of values that a field takes. A text field takes numbers, because a WMS often has numbers as
+// the names of bins and articles. JSON is not listed: the kind of a member shows only with each row.
 var fitting = map[catalog.FieldKind][]row.Kind{
 	catalog.String:  {row.Text, row.JSON, row.Int, row.Decimal},
 	catalog.Int:     {row.Int},
@@ -271,12 +272,12 @@ var fitting = map[catalog.FieldKind][]row.Kind{
 	catalog.Time:    {row.Time, row.Date},
 }
 
-// Fits tells whether values of the kind may be told by such a field, as far as can be known before a row is there.
+// Fits tells whether a field can take values of the kind, as far as that is known before a row is there.
 func Fits(want catalog.FieldKind, k row.Kind) bool {
 	return k == row.Null || k == row.JSON || slices.Contains(fitting[want], k)
 }
 
-// kindHint says how to make a value fit.
+// kindHint says how to make a value of kind k fit a field of kind want.
 func kindHint(want catalog.FieldKind, k row.Kind) string {
 	switch {
 	case want == catalog.String:
@@ -319,7 +320,7 @@ func fit(want catalog.FieldKind, v row.Value) (row.Value, error) {
 	return v, nil
 }
 
-// bounded makes a text valid UTF-8. Where there are more than most bytes, the rest is cut off and the text ends in "…".
+// bounded makes a text valid UTF-8 and cuts it to at most most bytes. A text that was cut ends in "…".
 func bounded(s string, most int) string {
 	if len(s) > most {
 		const mark = "…"
@@ -328,7 +329,7 @@ func bounded(s string, most int) string {
 	return strings.ToValidUTF8(s, "\uFFFD")
 }
 
-// clampPriority makes a priority of what the expression gave.
+// clampPriority makes a priority from the value of the expression. Values below 1 become 1, values above 5 become 5.
 func clampPriority(v row.Value) (int, error) {
 	const low, high = notice.LowestPriority, notice.HighestPriority
 	switch v.Kind() {
@@ -346,7 +347,7 @@ func clampPriority(v row.Value) (int, error) {
 	return low, nil
 }
 
-// clip keeps messages short.
+// clip shortens a text for a message.
 func clip(s string) string {
 	const most = 60
 	if r := []rune(s); len(r) > most {

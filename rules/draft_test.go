@@ -11,7 +11,7 @@ import (
 
 var instant = time.Date(2026, 6, 1, 10, 0, 0, 0, time.UTC)
 
-// What a field takes of each kind, as "kind text" of the value that comes out, or "" where it does not fit.
+// The result of each kind of value in each kind of field, as "kind text". "" means that the value does not fit.
 func TestFit(t *testing.T) {
 	huge, err := row.ParseDecimal("12345678901234567890.10")
 	if err != nil {
@@ -45,7 +45,7 @@ func TestFit(t *testing.T) {
 			if got != c.want[kind] {
 				t.Errorf("%s in a field of type %s: %q, want %q", name, kind, got, c.want[kind])
 			}
-			// What fits a row fits at load; JSON may turn out not to.
+			// A value that fits a row also fits at load. JSON may fit at load and not fit a row.
 			if k := c.value.Kind(); (got != "") != Fits(kind, k) && k != row.JSON {
 				t.Errorf("%s in a field of type %s: at load %v", name, kind, Fits(kind, k))
 			}
@@ -70,7 +70,7 @@ func TestInitialOf(t *testing.T) {
 	for _, c := range []struct {
 		kind  row.Kind
 		given any
-		want  string // "" = does not fit
+		want  string // Empty: the value does not fit.
 	}{
 		{row.Int, int64(5), "int 5"},
 		{row.Int, 5.5, ""},

@@ -31,21 +31,22 @@ func (fr *fileReader) readDefaults(n *strictyaml.Node) {
 	fr.defaults = n.Without("id")
 }
 
-// draft is a rule on its way to one scope.
+// draft is the written form of a rule in one scope, before it is decoded.
 type draft struct {
-	tree   *strictyaml.Node
-	item   int // of the file's list
-	params []paramPart
+	tree   *strictyaml.Node // The merge of defaults, rule and scope so far.
+	item   int              // The rule's position in the file's list.
+	params []paramPart      // The maps of parameters that were merged into tree.
 }
 
-// rule makes one Rule for each scope of the entry, and all that is wrong with any of them. Where there is a
-// problem the rules are of no use.
+// rule makes one Rule for each scope of the entry, and returns every problem of the entry and its scopes. Where there
+// is a problem, the caller must drop the rules.
 func (fr *fileReader) rule(n *strictyaml.Node, item int) ([]*Rule, problem.List) {
 	id := ""
 	if key := n.Get("id"); key != nil && key.Kind == strictyaml.Scalar {
 		id = key.Text
 	}
-	problems := fr.file.Decode(n, newSpec()) // alone, for what all its scopes override
+	// The entry is decoded by itself as well, to report faults in fields that every scope overrides.
+	problems := fr.file.Decode(n, newSpec())
 	if n.Kind != strictyaml.Mapping {
 		return nil, problems
 	}
@@ -81,7 +82,8 @@ func (fr *fileReader) rule(n *strictyaml.Node, item int) ([]*Rule, problem.List)
 	return made, problems
 }
 
-// scopes makes the rule's scopes. Those of a list that did not decode are left out; the list is in problems already.
+// scopes makes a Rule for each scope of the list. problems holds what is known so far, and comes back with the problems
+// of the scopes. It skips entries that did not decode, because problems has them already.
 func (fr *fileReader) scopes(id string, base draft, field *strictyaml.Field, scopes []scopeSpec, problems problem.List) ([]*Rule, problem.List) {
 	var made []*Rule
 	if len(scopes) == 0 && field.Value.Kind == strictyaml.Sequence {
@@ -122,7 +124,7 @@ func (fr *fileReader) scopeName(n *strictyaml.Node, name string, seen map[string
 
 var fixedFields = []string{"id", "mode", "key", "per", "scopes", "split_by"}
 
-// overlay lays a scope's own settings over the rule.
+// overlay merges a scope's own settings over the rule.
 func (fr *fileReader) overlay(id string, base draft, n *strictyaml.Node, s scopeSpec) (draft, problem.List) {
 	var problems problem.List
 	own := draft{tree: base.tree, item: base.item, params: slices.Clone(base.params)}
@@ -152,7 +154,7 @@ func (fr *fileReader) overlay(id string, base draft, n *strictyaml.Node, s scope
 	return own, problems
 }
 
-// scoped makes the Rule of a complete draft, without its checksum.
+// scoped decodes and validates a complete draft. The caller sets the checksum.
 func (fr *fileReader) scoped(d draft, scope string) (*Rule, problem.List) {
 	spec := newSpec()
 	problems := fr.file.Decode(d.tree, spec)

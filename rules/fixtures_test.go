@@ -15,12 +15,13 @@ import (
 	"tallyman/rules/row"
 )
 
-// A fixture says in its first lines what is expected of it:
+// A fixture says in its first lines what the test expects:
 //
 //	# columns: wh_id int, sku text        the columns that its probe returns; without, it is not compiled
 //	# want 7:5 unknown_field: there is no field "crom"
 //
-// and nothing more: each problem must be wanted, with line, column, code and the beginning of its message.
+// A fixture must have no other problems: a line "want" names each problem, with line, column, code and the beginning of
+// its message.
 
 var site = rules.Site{Sources: []string{"wms"}, Sinks: deliver.Sinks{Types: map[string]string{
 	"inbox": "inbox", "replenishment": "queue", "gateway": "webhook", "sms": "chat",
@@ -67,7 +68,7 @@ func columnsOf(t *testing.T, list string) []row.Column {
 	return columns
 }
 
-// problemsOf takes the source through load, check and compile.
+// problemsOf loads, checks and compiles the source.
 func problemsOf(t *testing.T, path, src string) problem.List {
 	t.Helper()
 	known := site

@@ -32,7 +32,7 @@ func golden(t *testing.T, path, got string) {
 	}
 }
 
-// What the files of testdata/good come to stands beside them as JSON.
+// The rules of the files in testdata/good equal the JSON files beside them.
 func TestGoodFiles(t *testing.T) {
 	files, err := filepath.Glob("testdata/good/*.yaml")
 	if err != nil || len(files) == 0 {

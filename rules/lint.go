@@ -16,7 +16,7 @@ import (
 	"tallyman/rules/strictyaml"
 )
 
-// The codes of warnings: the rule runs, but hardly as it was meant.
+// The codes of warnings. A rule with a warning runs, but probably not as its author meant.
 const (
 	CodeShortFor    = "shorter_than_interval"
 	CodeCronStep    = "cron_step"
@@ -28,7 +28,7 @@ const (
 	CodeInitial     = "initial_without_effect"
 )
 
-// Lint returns warnings about a sound rule by itself.
+// Lint returns the warnings about a sound rule that need neither columns nor a source.
 func Lint(r *Rule) problem.List {
 	var l problem.List
 	if s, err := schedule.Parse(r.Schedule.Cron, r.Schedule.Timezone); err == nil {
@@ -36,7 +36,7 @@ func Lint(r *Rule) problem.List {
 	}
 	if field, step, size := wideStep(r.Schedule.Cron); step > 0 {
 		l = append(l, r.Problem("schedule.cron", CodeCronStep,
-			fmt.Sprintf("/%d steps beyond the %d values of the field %s: it takes the first value only", step, size, field), cronStepHint(field, step)))
+			fmt.Sprintf("the step /%d is larger than the field %s, which has %d values: only its first value counts", step, field, size), cronStepHint(field, step)))
 	}
 	if r.Mode == ModeEvent && r.Probe.Watermark == nil {
 		l = append(l, r.Problem("mode", CodeNoWatermark, "mode event without a watermark reads all rows at each run",
@@ -45,7 +45,7 @@ func Lint(r *Rule) problem.List {
 	return l
 }
 
-// shortSpans tells of for and keep_firing_for that end before the next firing.
+// shortSpans warns of for and keep_firing_for where they are shorter than the interval between two firings.
 func shortSpans(r *Rule, interval time.Duration) problem.List {
 	var l problem.List
 	for _, span := range []struct {
@@ -57,7 +57,7 @@ func shortSpans(r *Rule, interval time.Duration) problem.List {
 	} {
 		if span.length > 0 && span.length < interval {
 			l = append(l, r.Problem(span.field, CodeShortFor, fmt.Sprintf("%s: %s is shorter than the interval between two firings, %s: %s",
-				span.field, strictyaml.FormatDuration(span.length), strictyaml.FormatDuration(interval), span.does), "make it as long as some intervals, or the cron more frequent"))
+				span.field, strictyaml.FormatDuration(span.length), strictyaml.FormatDuration(interval), span.does), "make it several intervals long, or let the cron fire more often"))
 		}
 	}
 	return l
@@ -71,7 +71,7 @@ var (
 	}{{"minute", 60}, {"hour", 24}, {"day of month", 31}, {"month", 12}, {"day of week", 7}}
 )
 
-// wideStep finds a step that leaves its field one value, such as */90; step is 0 where there is none.
+// wideStep finds a step that leaves only one value of its field, such as */90. It returns step 0 where there is none.
 func wideStep(cron string) (field string, step, size int) {
 	fields := strings.Fields(cron)
 	if len(fields) != len(cronFields) {
@@ -98,7 +98,7 @@ func cronStepHint(field string, step int) string {
 	return "write the value that is meant"
 }
 
-// LintColumns returns warnings about a rule that fits the columns of its probe.
+// LintColumns returns the warnings that need the probe's columns. The rule must compile against the columns.
 func LintColumns(r *Rule, columns []row.Column) problem.List {
 	var l problem.List
 	for _, e := range condition.TextNumbers(r.When, columns, r.Per == PerResult) {
@@ -115,10 +115,11 @@ func LintColumns(r *Rule, columns []row.Column) problem.List {
 	return l
 }
 
-// mostAtFirst is how many notices a first run sends without a warning.
+// mostAtFirst is the most notices that a first run sends without a warning.
 const mostAtFirst = 50
 
-// LintFirstRun returns a warning about a rule whose first run would send so many notices, digests not counted.
+// LintFirstRun returns a warning where the first run of the rule would send many notices. notices is their number
+// without digests.
 func LintFirstRun(r *Rule, notices int) problem.List {
 	if notices <= mostAtFirst || r.FirstRun == FirstRunBaseline {
 		return nil
@@ -127,11 +128,12 @@ func LintFirstRun(r *Rule, notices int) problem.List {
 	if r.Scope != "" {
 		where = " in " + r.Scope
 	}
-	return problem.List{r.Problem("first_run", CodeFirstRun, fmt.Sprintf("the first run of the rule%s would send %d notices about what is there already", where, notices),
-		"write first_run: baseline, which takes the present rows as known, or bound the notices with limit")}
+	return problem.List{r.Problem("first_run", CodeFirstRun, fmt.Sprintf("the first run of the rule%s would send %d notices about rows that are already there", where, notices),
+		"write first_run: baseline, which records the present rows without notices, or bound the notices with limit")}
 }
 
-// isPlainColumn tells whether the SQL reads the column as the table has it: neither calculated, nor held to be NOT NULL.
+// isPlainColumn tells whether the SQL returns the column as the table has it. It is false where the SQL calculates the
+// column, or tests it with IS NOT NULL.
 func isPlainColumn(sql, name string) bool {
 	tokens, _ := probe.Lex(sql)
 	isName := func(i int) bool { return i >= 0 && i < len(tokens) && strings.EqualFold(tokens[i].Name(), name) }

@@ -11,8 +11,9 @@ import (
 	"tallyman/rules/row"
 )
 
-// LintSQL returns warnings about columns that the SQL of a sound rule compares with literals of another kind. ask returns the type of a column by the first of
-// the questions that the source takes; nil where it is not known.
+// LintSQL warns where the SQL of a sound rule compares a column with a literal of another kind. ask returns the type of
+// a column, and nil where the type is not known. ask gets several questions for one column, and answers the first one
+// that the source accepts.
 func LintSQL(r *Rule, ask func(questions []string) *row.Column) problem.List {
 	stmt, faults := r.Probe.Statement()
 	if len(faults) > 0 {
@@ -38,13 +39,14 @@ func LintSQL(r *Rule, ask func(questions []string) *row.Column) problem.List {
 
 var (
 	anyNumber = regexp.MustCompile(`^\s*[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?\s*$`)
-	// quantity is a number as people write one: codes of fixed width begin with zeros, and days such as 20260601 have eight digits.
+	// quantity is a number as people write quantities. It leaves out codes of fixed width, which begin with zeros, and
+	// days such as 20260601, which have eight digits.
 	quantity = regexp.MustCompile(`^[-+]?(0|[1-9][0-9]{0,6})(\.[0-9]+)?$`)
-	// textType is a type that holds any text: the values of an ENUM have numbers of their own.
+	// textType matches database types that hold any text. ENUM is not among them, because its values have numbers too.
 	textType = regexp.MustCompile(`(?i)char|text|clob|string`)
 )
 
-// mistyped judges a comparison; code is "" where nothing is wrong, or it is not certain.
+// mistyped judges a comparison. It returns the code "" where nothing is wrong, or where that is not certain.
 func mistyped(c *probe.LiteralComparison, col *row.Column, all []probe.LiteralComparison) (code, message, hint string) {
 	isNumber := col.Kind == row.Int || col.Kind == row.Decimal || col.Kind == row.Float
 	isText := col.Kind == row.Text && textType.MatchString(col.DBType)
@@ -62,7 +64,8 @@ func mistyped(c *probe.LiteralComparison, col *row.Column, all []probe.LiteralCo
 	return "", "", ""
 }
 
-// isFixedWidth tells whether the column is also ordered by another text of the same length, as codes of fixed width are: BETWEEN '100' AND '199'.
+// isFixedWidth tells whether the SQL orders the column by another text of the same length as well. Codes of fixed width
+// are compared in this way: BETWEEN '100' AND '199'.
 func isFixedWidth(c *probe.LiteralComparison, all []probe.LiteralComparison) bool {
 	for i := range all {
 		o := &all[i]

@@ -8,7 +8,7 @@ import (
 	"tallyman/rules/row"
 )
 
-// TestLint holds what is hardly meant beside what is just like it and sound.
+// TestLint compares rules with a warning and similar rules without one.
 func TestLint(t *testing.T) {
 	t.Parallel()
 	columns := []row.Column{{Name: "bin", Kind: row.Text}, {Name: "zone", Kind: row.Text, Nullable: true}, {Name: "price", Kind: row.Text}, {Name: "qty", Kind: row.Int}}

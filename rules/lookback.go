@@ -10,14 +10,14 @@ import (
 	"tallyman/rules/strictyaml"
 )
 
-// LookBack says how far below its watermark a rule reads again: what came up within a time, or so many numbers of the watermark's first column. At most
-// one of both is set. The zero value is nothing.
+// LookBack says how far below its watermark a rule reads again, to find rows of transactions that committed late. At
+// most one field is set. The zero value reads nothing again.
 type LookBack struct {
-	Time    time.Duration `json:",omitempty"`
-	Numbers int64         `json:",omitempty"`
+	Time    time.Duration `json:",omitempty"` // The rule reads rows again that came up within this time.
+	Numbers int64         `json:",omitempty"` // The distance in numbers of the watermark's first column.
 }
 
-// DefaultLookBack is the time of a watermark that begins with a number, where the rule says nothing.
+// DefaultLookBack is the look-back of a watermark that begins with a number, where the rule sets none.
 const DefaultLookBack = 5 * time.Minute
 
 const (
@@ -28,7 +28,7 @@ const (
 // IsZero tells whether nothing is read again.
 func (b LookBack) IsZero() bool { return b == LookBack{} }
 
-// String is the look-back as a rule file writes it.
+// String returns the look-back as a rule file writes it.
 func (b LookBack) String() string {
 	if b.Numbers > 0 {
 		return strconv.FormatInt(b.Numbers, 10)
@@ -36,7 +36,7 @@ func (b LookBack) String() string {
 	return strictyaml.FormatDuration(b.Time)
 }
 
-// LooksBack returns what each run reads again: what the rule says, else the default.
+// LooksBack returns the look-back of each run: the rule's own, else the default.
 func (w *Watermark) LooksBack() LookBack {
 	switch {
 	case w == nil || len(w.Columns) == 0:
@@ -49,7 +49,8 @@ func (w *Watermark) LooksBack() LookBack {
 	return LookBack{}
 }
 
-// isNumber tells whether a watermark begins after a number. A decimal stands in quotes.
+// isNumber tells whether the initial value of a watermark is a number. A decimal is a text here, since YAML needs
+// quotes to keep it exact.
 func isNumber(initial any) bool {
 	switch v := initial.(type) {
 	case int64, float64:
@@ -61,7 +62,7 @@ func isNumber(initial any) bool {
 	return false
 }
 
-// lookBackSpec is a duration, or a whole number of numbers.
+// lookBackSpec is the written form of a LookBack: a duration, or a whole number for Numbers.
 type lookBackSpec LookBack
 
 // DecodeYAML implements strictyaml.Decodable.

@@ -24,11 +24,12 @@ func (c *compiler) order() {
 	kinds := []row.Kind{row.Int, row.Decimal, row.Float, row.Time, row.Date, row.JSON}
 	if p := c.program.order; p != nil && !slices.Contains(kinds, p.Kind()) {
 		c.fail("notice.order", CodeExprKind, fmt.Sprintf("the order is a value of kind %s, neither a number nor a time", p.Kind()),
-			"what is lowest is served first, as cut_off, or -qty for the largest first")
+			"queues serve the lowest value first: cut_off for the earliest, -qty for the largest")
 	}
 }
 
-// orderOf is the order of the items that queues make of the notice: of a group the lowest. NULL is none.
+// orderOf returns the order of the items that queues make of the notice. A group has the lowest order of its rows. NULL
+// means no order.
 func (p *Program) orderOf(s subject) (string, error) {
 	if p.order == nil {
 		return p.fixedOrder, nil
@@ -57,7 +58,7 @@ func (p *Program) orderOf(s subject) (string, error) {
 	return lowest.String(), nil
 }
 
-// serviceOrder makes an order of what the expression gave. Of a number three digits behind the point count.
+// serviceOrder makes an order from the value of the expression. It keeps three digits after the point.
 func serviceOrder(v row.Value) (item.ServiceOrder, error) {
 	switch v.Kind() {
 	case row.Null:

@@ -7,15 +7,15 @@ import (
 	"tallyman/rules/strictyaml"
 )
 
-// origin is where a rule was written: its merged tree, whose nodes know their places.
+// origin says where a rule was written. It lets later checks report a problem with its place in the file.
 type origin struct {
 	file *strictyaml.File
-	tree *strictyaml.Node
-	item int // of the file's list of rules
+	tree *strictyaml.Node // The merged tree of the rule. Its nodes know their places.
+	item int              // The rule's position in the file's list of rules.
 }
 
-// Problem makes a problem that stands at the field with that path, e.g. "notice.priority" or
-// "deliver[0].sink"; where the rule does not have the field, at the nearest field around it.
+// Problem makes a problem whose place is the field with the path, such as "notice.priority" or "deliver[0].sink". Where
+// the rule does not have the field, the place is the nearest field around it.
 func (r *Rule) Problem(path, code, message, hint string) problem.Problem {
 	p := problem.Problem{Code: code, File: r.File, Message: message, Hint: hint}
 	if r.origin.file != nil {
@@ -25,8 +25,8 @@ func (r *Rule) Problem(path, code, message, hint string) problem.Problem {
 	return p
 }
 
-// ProblemIn makes a problem that stands at a character inside a text field; offset counts the characters of
-// the text from 0.
+// ProblemIn makes a problem whose place is a character inside a text field. offset counts the characters of the text
+// from 0.
 func (r *Rule) ProblemIn(path string, offset int, code, message, hint string) problem.Problem {
 	n := r.origin.at(path, false)
 	if n == nil {
@@ -37,10 +37,11 @@ func (r *Rule) ProblemIn(path string, offset int, code, message, hint string) pr
 	return p
 }
 
-// has tells whether the field was written, in the rule, its defaults or its scope's overrides.
+// has tells whether the field is written in the rule, in the defaults or in the scope's overrides.
 func (o origin) has(path string) bool { return o.at(path, false) != nil }
 
-// at finds the node at the path. With near, a path that ends early gives the key of the last field that is there.
+// at returns the node at the path, or nil. With near, a path that ends early gives the key of the last field that
+// exists.
 func (o origin) at(path string, near bool) *strictyaml.Node {
 	n, last := o.tree.Walk(path)
 	if n == nil && near {
@@ -49,21 +50,21 @@ func (o origin) at(path string, near bool) *strictyaml.Node {
 	return n
 }
 
-// WrittenRule is how a rule is written in its file, with the scopes that it has.
+// WrittenRule is the text of a rule in its file, with all its scopes.
 type WrittenRule struct {
 	File string
-	Line int    // of its beginning
-	YAML string // as it stands there, indentation and comments included
+	Line int    // The first line of the rule.
+	YAML string // The text of the file, with indentation and comments.
 }
 
-// brokenFile is a file that is no YAML.
+// brokenFile is a file that is not YAML.
 type brokenFile struct{ path, src string }
 
 func writtenAs(e strictyaml.Entry) WrittenRule {
 	return WrittenRule{File: e.File(), Line: e.Line(), YAML: e.Text()}
 }
 
-// entry is how the rule is written; false of a rule that was not read from a file.
+// entry returns the rule's entry in its file. It returns false for a rule that was not read from a file.
 func (o origin) entry() (strictyaml.Entry, bool) {
 	if o.file == nil {
 		return strictyaml.Entry{}, false
@@ -71,7 +72,7 @@ func (o origin) entry() (strictyaml.Entry, bool) {
 	return o.file.Entry(o.file.Root.Get("rules"), o.item), true
 }
 
-// Written returns how the rule was written when it was loaded, whatever became of its file since.
+// Written returns the text of the rule at the time it was loaded. Later changes of the file do not matter.
 func (r *Rule) Written() WrittenRule {
 	e, ok := r.origin.entry()
 	if !ok {
@@ -80,7 +81,8 @@ func (r *Rule) Written() WrittenRule {
 	return writtenAs(e)
 }
 
-// Written returns how the rule of that id is written in the files, be it bad; of a file that is no YAML, what looks like it. false: it is nowhere.
+// Written returns the text of the rule with the id, also of a bad rule. In a file that is not YAML it takes the lines
+// that look like the rule. It returns false where no file has the rule.
 func (s *Set) Written(id string) (WrittenRule, bool) {
 	if e, ok := s.written[id].entry(); ok {
 		return writtenAs(e), true
@@ -93,16 +95,16 @@ func (s *Set) Written(id string) (WrittenRule, bool) {
 	return WrittenRule{}, false
 }
 
-// RewrittenRule is what a rule's file would be with another text of the rule.
+// RewrittenRule is a rule's file with another text in the place of the rule.
 type RewrittenRule struct {
-	Set *Set // the rule's scopes, and what is wrong with them and with the frame of the file
+	Set *Set // The scopes of the rule, and the problems of these scopes and of the file around them.
 
 	put strictyaml.Put
 	r   *Rule
 }
 
-// Rewrite puts a text in the place of the rule's own: its item of the list or the mapping that it is. The defaults and anchors of the file hold for it. The id
-// has to stay.
+// Rewrite puts another text in the place of the rule. The text is the rule's item of the list, with or without its
+// dash. The defaults and anchors of the file apply to the text. The id must stay the same.
 func (r *Rule) Rewrite(text string) *RewrittenRule {
 	e, ok := r.origin.entry()
 	if !ok {
@@ -120,12 +122,12 @@ func (r *Rule) Rewrite(text string) *RewrittenRule {
 	return d
 }
 
-// Texts are the file as it was loaded, and with the text in its place. They are empty where the rule has no file.
+// Texts returns the file as it was loaded, and the file with the new text. Both are empty where the rule has no file.
 func (d *RewrittenRule) Texts() (before, after string) {
 	return string(d.put.Before), string(d.put.Source)
 }
 
-// keepOwn drops what is of the file's other rules.
+// keepOwn drops the other rules of the file and their problems.
 func (d *RewrittenRule) keepOwn() {
 	var own []*Rule
 	for _, r := range d.Set.Rules {
@@ -142,7 +144,7 @@ func (d *RewrittenRule) keepOwn() {
 	d.Set.Rules, d.Set.Problems = own, problems
 }
 
-// frame holds the text against the file around it: it is one rule, and the same.
+// frame checks that the file with the new text still has the same number of rules, and that the rule has kept its id.
 func (d *RewrittenRule) frame() problem.List {
 	f, problems := strictyaml.Parse(d.r.File, d.put.Source)
 	if f == nil {
@@ -155,7 +157,7 @@ func (d *RewrittenRule) frame() problem.List {
 	case list == nil || len(list.Items) < before:
 		return problem.List{f.Problem(first, strictyaml.CodeMissing, "this is no rule", "write the rule's entry as it stands in its file")}
 	case len(list.Items) > before:
-		return problem.List{f.Problem(list.Items[d.r.origin.item+1], CodeConflict, "another rule begins here", "a draft is of one rule")}
+		return problem.List{f.Problem(list.Items[d.r.origin.item+1], CodeConflict, "another rule begins here", "a draft holds one rule")}
 	}
 	n := list.Items[d.r.origin.item]
 	if id := n.Get("id"); id == nil || id.Text != d.r.ID {
@@ -164,8 +166,8 @@ func (d *RewrittenRule) frame() problem.List {
 	return nil
 }
 
-// Place returns the problem with the place that it has in the text of the draft, and no file. One that stands elsewhere in the file keeps that, and has the place that it has there
-// without the draft.
+// Place moves a problem to its place in the text of the draft, and clears its file. A problem elsewhere in the file
+// keeps its file. Its place becomes the place in the file without the draft.
 func (d *RewrittenRule) Place(p problem.Problem) problem.Problem {
 	line, col, inside := d.put.Place(p.Line, p.Col)
 	if p.Line == 0 {

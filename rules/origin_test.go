@@ -10,7 +10,7 @@ import (
 	"tallyman/rules"
 )
 
-// threeRules is a file of three rules; that of negative is what the tests rewrite.
+// threeRules is a file of three rules. The tests rewrite the rule negative.
 const threeRules = `version: 1
 defaults: {source: wms, owner: inventory-control, notice: {type: REP_NOTICE, warehouse: wh}}
 rules:
@@ -98,7 +98,7 @@ func TestHowARuleIsWritten(t *testing.T) {
 	}
 }
 
-// What a file has of a rule is told also where it is bad, and where it is no YAML at all.
+// Written finds the text of a rule also in a bad file, and in a file that is not YAML.
 func TestHowABadRuleIsWritten(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
@@ -125,7 +125,7 @@ func TestHowABadRuleIsWritten(t *testing.T) {
 	}
 }
 
-// A rule rewritten as it stands is the same rule, however the text is indented, with or without its dash.
+// A rule that is rewritten with its own text stays the same, with any indentation, and with or without its dash.
 func TestRewrittenAsItWas(t *testing.T) {
 	t.Parallel()
 	r := loaded(t, threeRules, "negative")
@@ -144,7 +144,7 @@ func TestRewrittenAsItWas(t *testing.T) {
 	}
 }
 
-// What is wrong with a text is told by its place in the text.
+// A problem of a text has its place in the text.
 func TestRewrittenBadly(t *testing.T) {
 	t.Parallel()
 	r := loaded(t, threeRules, "negative")

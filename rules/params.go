@@ -12,21 +12,20 @@ import (
 	"tallyman/rules/strictyaml"
 )
 
-// builtins are the parameters that every probe may use without giving them a value; with a watermark there
-// are :until and :wm_<column> too.
+// builtins are the parameters whose values the engine gives to every probe. A probe with a watermark also has :until
+// and :wm_<column>.
 var builtins = []string{"now", "scheduled_at", "last_run_at", "scope"}
 
 const watermarkPrefix = "wm_"
 
-// paramPart is one map of parameters that an effective rule is made of, and the id of the rule it was
-// written in; "" for the defaults.
+// paramPart is one of the maps of parameters that were merged into an effective rule.
 type paramPart struct {
 	node *strictyaml.Node
-	rule string
+	rule string // The id of the rule that has the map. Empty means that the defaults have it.
 }
 
-// paramUse finds parameters that no probe uses. Parameters that several rules or scopes share, by defaults
-// or by alias, are judged together: it is enough that one probe uses them.
+// paramUse finds parameters that no probe uses. Several rules or scopes can share a parameter, by the defaults or by an
+// alias. A shared parameter counts as used where at least one probe uses it.
 type paramUse struct {
 	keys []*strictyaml.Node
 	rule map[*strictyaml.Node]string
@@ -37,7 +36,7 @@ func newParamUse() *paramUse {
 	return &paramUse{rule: map[*strictyaml.Node]string{}, used: map[*strictyaml.Node]bool{}}
 }
 
-// see notes one effective rule: the parts it is made of and which names its probe uses.
+// see records the parameters of one effective rule. uses tells whether the rule's probe uses a name.
 func (u *paramUse) see(parts []paramPart, uses func(name string) bool) {
 	for _, part := range parts {
 		if part.node == nil || part.node.Kind != strictyaml.Mapping {
@@ -55,21 +54,22 @@ func (u *paramUse) see(parts []paramPart, uses func(name string) bool) {
 	}
 }
 
-// unused reports what no probe used.
+// unused reports the parameters that no probe uses.
 func (u *paramUse) unused(f *strictyaml.File) problem.List {
 	var l problem.List
 	for _, key := range u.keys {
 		if u.used[key] {
 			continue
 		}
-		p := f.Problem(key, CodeParamUnused, fmt.Sprintf("no :%s stands in the SQL", key.Text), "remove the parameter, or use it")
+		p := f.Problem(key, CodeParamUnused, fmt.Sprintf("the SQL has no parameter :%s", key.Text), "remove the parameter, or use it")
 		p.Rule = u.rule[key]
 		l = append(l, p)
 	}
 	return l
 }
 
-// params checks the parameters that are given, and keeps those that the SQL uses. Their names are reported here, their use by paramUse.
+// params checks the names of the parameters that the rule gives, and the parameters that the SQL needs. It removes
+// parameters that the SQL does not use. paramUse reports these later, when all rules of the file are known.
 func (v *validator) params(parts []paramPart, stmt *probe.Statement) {
 	given := v.r.origin.at("probe.params", false)
 	for _, name := range slices.Sorted(maps.Keys(v.r.Probe.Params)) {
@@ -93,7 +93,7 @@ func (v *validator) params(parts []paramPart, stmt *probe.Statement) {
 	}
 }
 
-// missingParam reports a :name of the SQL that has no value.
+// missingParam reports a :name of the SQL that neither the rule nor the engine gives a value.
 func (v *validator) missingParam(name string) {
 	watermark := v.r.Probe.Watermark
 	column, isMark := strings.CutPrefix(name, watermarkPrefix)
@@ -108,16 +108,16 @@ func (v *validator) missingParam(name string) {
 	default:
 		hint := problem.DidYouMean(name, append(slices.Sorted(maps.Keys(v.r.Probe.Params)), builtins...))
 		if hint == "" {
-			hint = fmt.Sprintf("set probe.params.%s, or params.%s in each scope; \\: where no parameter is meant", name, name)
+			hint = fmt.Sprintf("set probe.params.%s, or params.%s in each scope; write \\: for a colon that begins no parameter", name, name)
 		}
 		v.inSQL(name, CodeParamMissing, fmt.Sprintf(":%s has no value", name), hint)
 	}
 }
 
-// inSQL reports a problem at the first :name of the SQL.
+// inSQL reports a problem at the first place where the SQL has :name.
 func (v *validator) inSQL(name, code, message, hint string) {
 	offset := 0
-	tokens, _ := probe.Lex(v.r.Probe.SQL) // without faults, as it has parsed
+	tokens, _ := probe.Lex(v.r.Probe.SQL) // the SQL has parsed already, so there are no faults
 	for _, t := range tokens {
 		if t.Kind == probe.Param && t.Text == ":"+name {
 			offset = utf8.RuneCountInString(v.r.Probe.SQL[:t.Start])

@@ -11,18 +11,19 @@ import (
 	"tallyman/rules/row"
 )
 
-// PositionError says that a text is no position of a watermark.
+// PositionError says why a text cannot be a position of a watermark.
 type PositionError struct {
 	Text string
 	Why  string
-	Want string // the form that is expected
+	Want string // The form that is expected.
 }
 
-// Error says it.
+// Error names the text, why it does not fit, and the expected form.
 func (e *PositionError) Error() string { return fmt.Sprintf("%q %s; write %s", e.Text, e.Why, e.Want) }
 
-// Position makes a watermark of texts, one for each of its columns, or one text with the values separated by commas. A duration counts back from now.
-// present is the watermark as it is, nil where there is none: its kinds count for columns whose kind shows with the rows alone. The error is a *PositionError.
+// Position makes a watermark from texts: one for each column, or a single text with commas between the values. A
+// duration counts back from now. present is the present watermark, or nil. It gives the kind of columns whose kind is
+// known only with their rows. The error is a *PositionError.
 func (p *Program) Position(texts []string, present []row.Value, now time.Time) ([]row.Value, error) {
 	columns := p.rule.Probe.Watermark.Columns
 	if len(texts) == 1 && len(columns) > 1 {
@@ -43,7 +44,8 @@ func (p *Program) Position(texts []string, present []row.Value, now time.Time) (
 	return values, nil
 }
 
-// watermarkKind is the kind of a column of the watermark.
+// watermarkKind returns the kind of column i of the watermark. A JSON column takes it from the present watermark, else
+// from the initial value.
 func (p *Program) watermarkKind(i int, present []row.Value) row.Kind {
 	switch {
 	case p.kinds[i] != row.JSON:
@@ -56,7 +58,7 @@ func (p *Program) watermarkKind(i int, present []row.Value) row.Kind {
 	return p.initial[i].value.Kind()
 }
 
-// positionOf makes a value of the kind of a text.
+// positionOf reads a text as a value of the kind. It returns false where the text does not fit.
 func positionOf(kind row.Kind, text string) (initialValue, bool) {
 	switch kind {
 	case row.Int:
@@ -83,7 +85,8 @@ func positionHint(k row.Kind) string {
 	}
 }
 
-// InitialText is what the rule says of `initial`, in one form for all ways to write it; "" where the rule has no watermark.
+// InitialText returns the rule's `initial` in one canonical form, so that two versions can be compared. It is "" for a
+// rule without a watermark.
 func (w *Watermark) InitialText() string {
 	if w == nil {
 		return ""
@@ -99,15 +102,16 @@ func (w *Watermark) InitialText() string {
 	return string(b)
 }
 
-// LintInitial returns a warning about an `initial` that was changed after the watermark had begun: it has no effect. recorded is InitialText as it was then, ""
-// where that is not known; position is the watermark.
+// LintInitial returns a warning where `initial` was changed after the watermark had begun, since the change has no
+// effect. recorded is the InitialText with which the watermark began; "" means that it is not known. position is the
+// present watermark.
 func LintInitial(r *Rule, recorded string, position []row.Value) problem.List {
 	w := r.Probe.Watermark
 	if w == nil || recorded == "" || recorded == w.InitialText() {
 		return nil
 	}
 	var was map[string]string
-	_ = json.Unmarshal([]byte(recorded), &was) // InitialText has written it; without it the warning says less
+	_ = json.Unmarshal([]byte(recorded), &was) // InitialText wrote it; if it cannot be read, the warning says less
 	var began, at, to []string
 	for i, name := range w.Columns {
 		to = append(to, fmt.Sprint(w.Initial[name]))
@@ -127,10 +131,10 @@ func LintInitial(r *Rule, recorded string, position []row.Value) problem.List {
 		text += " began with {" + strings.Join(began, ", ") + "} and"
 	}
 	return problem.List{r.Problem("probe.watermark.initial", CodeInitial, text+" is at {"+strings.Join(at, ", ")+"}",
-		fmt.Sprintf("move the watermark: tallyman rules rewind %s%s --to=%s --reason …; a rewind to where it is ends this warning, too", r.ID, option, quoted(strings.Join(to, ","))))}
+		fmt.Sprintf("move the watermark: tallyman rules rewind %s%s --to=%s --reason …; a rewind to the present position also ends this warning", r.ID, option, quoted(strings.Join(to, ","))))}
 }
 
-// quoted is a word of a command line.
+// quoted returns the text as one word of a command line.
 func quoted(text string) string {
 	if strings.ContainsAny(text, " '\"") {
 		return strconv.Quote(text)

@@ -11,7 +11,7 @@ import (
 	"tallyman/rules/row"
 )
 
-// positioned is a rule whose watermark has columns of those kinds, with that initial value each.
+// positioned makes a rule whose watermark has columns of the kinds, each with its initial value.
 func positioned(t *testing.T, initial string, columns ...row.Column) *rules.Program {
 	t.Helper()
 	var names, values, marks []string
@@ -49,7 +49,7 @@ func TestPosition(t *testing.T) {
 		initial string
 		present []row.Value
 		text    string
-		want    string // "" = an error, which says what is expected
+		want    string // Empty: an error that says what is expected.
 		expects string
 	}{
 		{row.Int, "0", nil, "4711", "int 4711", ""},

@@ -20,60 +20,60 @@ type Program struct {
 	rule        *Rule
 	typ         catalog.Type
 	when        *condition.Program
-	warehouse   *condition.Program // nil = the scope's name
-	priority    *condition.Program // nil = fixed
-	order       *condition.Program // nil = fixedOrder
+	warehouse   *condition.Program // nil: the scope's name is the warehouse
+	priority    *condition.Program // nil: fixed is the priority
+	order       *condition.Program // nil: fixedOrder is the order
 	fixedOrder  string
 	fixed       int
-	key         []int // columns
-	group       []int // columns; nil = no groups
-	split       int   // column; of no meaning without split_by
-	watched     []int // columns of notify_again_on; nil = none
+	key         []int // positions of columns, as for group and watched
+	group       []int // nil: the rule does not group
+	split       int   // position of a column; 0 without split_by
+	watched     []int // the columns of notify_again_on; nil: none
 	watchedName string
 	watermark   []int
 	initial     []initialValue
 	kinds       []row.Kind // of the watermark's columns
 	fields      []dataField
 	words       ruleWords
-	deliver     []entry        // nil where no entry of the rule's deliver has an expression
-	everywhere  []AppliedEntry // all entries
-	buf         []byte
-	spare       *sync.Pool // of clones that Borrow gives out; shared by all that were cloned of one
+	deliver     []entry        // nil: no entry of deliver has an expression
+	everywhere  []AppliedEntry // all entries of deliver, for notices to which each entry applies
+	buf         []byte         // reused for the keys of rows
+	spare       *sync.Pool     // clones for Borrow; a program and its clones share one pool
 }
 
-// ruleWords are the words of the rule, and those of its type where the rule has none.
+// ruleWords are the templates of title and body. Where the rule has none, they are those of its type.
 type ruleWords struct {
 	message.Words
-	typeTitle, typeBody bool         // the text is that of the type, over the fields
-	fields              []row.Column // of the type
+	typeTitle, typeBody bool         // The text comes from the type, so its template sees the fields and not the rows.
+	fields              []row.Column // The fields of the type.
 }
 
-// dataField is one typed value of the data.
+// dataField is a field of a notice, and the expression that gives its value.
 type dataField struct {
 	name     string
-	column   int // among the fields of the type
+	column   int // The position among the fields of the type.
 	kind     catalog.FieldKind
 	required bool
 	value    *condition.Program
 }
 
-// Text is the words of a notice in one language.
+// Text is the title and body of a notice in one language.
 type Text = message.Text
 
-// NoticeDraft is what a rule says about a row, a group or a result: the part of a notice that comes from the rule file.
+// NoticeDraft is the part of a notice that comes from the rule file. It is about a row, a group or a result.
 type NoticeDraft struct {
 	Type      catalog.Type
 	Warehouse string
 	Priority  int    // 1 (low) … 5 (high)
-	Order     string // as item.ServiceOrder writes it; "" = none
+	Order     string // As item.ServiceOrder writes it. Empty means no order.
 	Modal     Modal
-	Texts     map[string]Text // by language; "" always present
-	Fields    []Field         // in the catalogue's (sorted) order
-	Expires   time.Duration
-	Deliver   []AppliedEntry // where it goes; shared, never changed
+	Texts     map[string]Text // By language. The key "" is always present.
+	Fields    []Field         // Sorted by name, as in the catalogue.
+	Expires   time.Duration   // How long the notice lives.
+	Deliver   []AppliedEntry  // The entries of deliver that apply. Drafts share the slice, so nobody may change it.
 }
 
-// Size is about how many bytes the draft takes.
+// Size returns about how many bytes the draft takes.
 func (d *NoticeDraft) Size() int {
 	size := int(unsafe.Sizeof(*d)) + len(d.Warehouse)
 	for _, t := range d.Texts {
@@ -85,11 +85,11 @@ func (d *NoticeDraft) Size() int {
 	return size
 }
 
-// Field is one typed value of a notice's data. Its value has the kind that the catalogue asks for (Text, Int,
-// Decimal, Bool or Time), or is NULL.
+// Field is one field of a notice. Its value is NULL, or has the kind that the catalogue asks for: Text, Int, Decimal,
+// Bool or Time.
 type Field struct {
 	Name  string
-	Value row.Value // cloned
+	Value row.Value // A clone, so it stays valid after the scan.
 }
 
 // Clone returns a Program for another goroutine.
@@ -124,7 +124,8 @@ func (p *Program) Clone() *Program {
 	return &c
 }
 
-// Borrow returns the program for a scope of its rule, which differs in name and parameters alone. Nobody else has it, until Return. It costs less than Clone.
+// Borrow returns a program for r, a scope of the same rule that differs only in its name and parameters. The caller has
+// the program alone until Return. Borrow costs less than Clone, because it reuses returned programs.
 func (p *Program) Borrow(r *Rule) *Program {
 	own, ok := p.spare.Get().(*Program)
 	if !ok {
@@ -134,20 +135,20 @@ func (p *Program) Borrow(r *Rule) *Program {
 	return own
 }
 
-// Return ends the use of a program that was borrowed.
+// Return gives a borrowed program back. The caller must not use it any more.
 func (p *Program) Return() {
 	p.rule = nil
 	p.spare.Put(p)
 }
 
-// Completed is a scope of the program's rule as its type completes it.
+// Completed returns a scope of the program's rule with what the type adds.
 func (p *Program) Completed(r *Rule) *Rule { return r.Of(&p.typ) }
 
-// Rule is the rule as its type completes it.
+// Rule returns the rule with what its type adds.
 func (p *Program) Rule() *Rule { return p.rule }
 
-// SetNow sets what now() returns in the rule's expressions: the firing's due time, so that a repeated
-// firing judges alike.
+// SetNow sets what now() returns in the rule's expressions. It should be the due time of the firing, so that a repeated
+// firing judges in the same way.
 func (p *Program) SetNow(t time.Time) {
 	p.when.SetNow(t)
 	if p.warehouse != nil {
@@ -183,7 +184,7 @@ func (p *Program) Key(r *row.Row) string { return p.array(p.key, r) }
 // AppendKey appends what Key returns.
 func (p *Program) AppendKey(dst []byte, r *row.Row) []byte { return appendArray(dst, p.key, r) }
 
-// Group returns the canonical JSON array of the group_by columns; "" where the rule does not group.
+// Group returns the canonical JSON array of the group_by columns, and "" where the rule does not group.
 func (p *Program) Group(r *row.Row) string {
 	if p.group == nil {
 		return ""
@@ -191,7 +192,9 @@ func (p *Program) Group(r *row.Row) string {
 	return p.array(p.group, r)
 }
 
-// Watched stands for the notify_again_on columns and, after a space, for their values; "" where the rule has none.
+// Watched returns a hash of the names of the notify_again_on columns, a space, and a hash of their values. It is ""
+// where the rule has no such columns. The names are part of the text, so that the text also changes with the list of
+// columns.
 func (p *Program) Watched(r *row.Row) string {
 	if p.watched == nil {
 		return ""
@@ -209,14 +212,14 @@ func (p *Program) AppendWatched(dst []byte, r *row.Row) []byte {
 	return base64.RawURLEncoding.AppendEncode(append(append(dst, p.watchedName...), ' '), sum[:12])
 }
 
-// hashed is a short text that stands for a long one.
+// hashed returns a short hash of a text.
 func hashed(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return base64.RawURLEncoding.EncodeToString(sum[:12])
 }
 
-// Identity returns the canonical JSON of the key columns and that of the watermark columns, with a zero byte between them. The bytes are valid until
-// the program is used again.
+// Identity returns the canonical JSON of the key columns, a zero byte, and the canonical JSON of the watermark columns.
+// The bytes are valid until the next use of the program.
 func (p *Program) Identity(r *row.Row) []byte {
 	p.buf = appendArray(p.buf[:0], p.key, r)
 	p.buf = appendArray(append(p.buf, 0), p.watermark, r)
@@ -239,8 +242,8 @@ func appendArray(dst []byte, columns []int, r *row.Row) []byte {
 	return append(dst, ']')
 }
 
-// Watermark returns the values of the watermark columns, in the rule's order; nil where the rule has no watermark.
-// The values are cloned.
+// Watermark returns clones of the row's values of the watermark columns, in the rule's order. It returns nil where the
+// rule has no watermark.
 func (p *Program) Watermark(r *row.Row) []row.Value {
 	if p.watermark == nil {
 		return nil
@@ -252,7 +255,8 @@ func (p *Program) Watermark(r *row.Row) []row.Value {
 	return values
 }
 
-// InitialWatermark returns what the first run begins after, in the rule's order: durations count back from now.
+// InitialWatermark returns the values after which the first run begins, in the rule's order. Durations count back from
+// now.
 func (p *Program) InitialWatermark(now time.Time) []row.Value {
 	if p.watermark == nil {
 		return nil
@@ -264,8 +268,8 @@ func (p *Program) InitialWatermark(now time.Time) []row.Value {
 	return values
 }
 
-// Uses says for each of the columns that the program was compiled with what reads it: the fields of the rule, in the order of the
-// reference. A column that nothing reads is a question that the probe need not ask.
+// Uses returns for each column the fields of the rule that read it, in the order of the rule reference. columns must be
+// those that the program was compiled with. A column without uses can be left out of the probe.
 func (p *Program) Uses(columns []row.Column) [][]string {
 	uses := make([][]string, len(columns))
 	note := func(what string, at ...int) {
@@ -306,7 +310,7 @@ func (p *Program) Uses(columns []row.Column) [][]string {
 
 func (p *Program) noteTexts(what string, byLanguage map[string]string, columns []row.Column, note func(string, ...int)) {
 	for _, lang := range sortedKeys(byLanguage) {
-		t, _ := parseText(p.rule, byLanguage[lang]) // sound, as the program was compiled
+		t, _ := parseText(p.rule, byLanguage[lang]) // sound, because the program has compiled
 		for _, name := range t.Columns() {
 			if i := row.Index(columns, name); i >= 0 {
 				note(what, i)

@@ -26,7 +26,7 @@ func TestOnlyFilesOfAFolderAreRead(t *testing.T) {
 		t.Fatalf("files %v, problems %v", set.Files, set.Problems)
 	}
 	for i, name := range []string{"pipe.yaml", "zero.yaml"} {
-		if p := set.Problems[i]; p.File != at(name) || p.Code != rules.CodeUnreadable || p.Message != "this is no regular file" {
+		if p := set.Problems[i]; p.File != at(name) || p.Code != rules.CodeUnreadable || p.Message != "this is not a regular file" {
 			t.Errorf("%s: %v", name, p)
 		}
 	}

@@ -16,42 +16,42 @@ const (
 	ModeEvent Mode = "event" // every new row is one notice; nothing resolves
 )
 
-// Overlap says what happens to a firing that comes due while the one before it still runs.
+// Overlap says what happens to a firing that is due while the firing before it still runs.
 type Overlap string
 
 // The overlap policies.
 const (
-	OverlapSkip  Overlap = "skip"
-	OverlapQueue Overlap = "queue" // one waits
+	OverlapSkip  Overlap = "skip"  // the firing is skipped
+	OverlapQueue Overlap = "queue" // the firing waits; at most one firing waits
 )
 
-// CatchUp says which firings are made good that came due while no node ran.
+// CatchUp says which of the firings that no node has run are run later.
 type CatchUp string
 
 // The catch-up policies.
 const (
 	CatchUpNone CatchUp = "none"
-	CatchUpOnce CatchUp = "once" // the latest missed one
-	CatchUpAll  CatchUp = "all"  // each, at most 100
+	CatchUpOnce CatchUp = "once" // the latest missed firing
+	CatchUpAll  CatchUp = "all"  // each missed firing, at most 100
 )
 
-// Policy says what a run without data, or one that failed, does to the findings.
+// Policy says what a run without rows, or a failed run, does to the findings.
 type Policy string
 
 // The policies. PolicyOK is for no_data only.
 const (
-	PolicyOK       Policy = "ok"
-	PolicyKeepLast Policy = "keep_last"
-	PolicyAlert    Policy = "alert"
+	PolicyOK       Policy = "ok"        // the findings resolve
+	PolicyKeepLast Policy = "keep_last" // the findings stay as they are
+	PolicyAlert    Policy = "alert"     // the findings stay, and a notice about the rule is sent
 )
 
-// FirstRun says what the first run makes of the rows that it sees.
+// FirstRun says what the first run does with the rows that it sees.
 type FirstRun string
 
 // The first runs.
 const (
-	FirstRunNotify   FirstRun = "notify"   // they are told
-	FirstRunBaseline FirstRun = "baseline" // they are known, and nothing is told of them
+	FirstRunNotify   FirstRun = "notify"   // the run sends notices about the rows
+	FirstRunBaseline FirstRun = "baseline" // the run records the rows and sends no notice about them
 )
 
 // Per says what becomes a finding.
@@ -63,9 +63,9 @@ const (
 	PerResult Per = "result" // the result as a whole; the condition sees `rows` and `row_count`
 )
 
-// Limit bounds the notices of one run. What goes beyond it is told by a digest, never dropped.
+// Limit bounds the notices of one run. One digest tells about all further findings, so none is lost.
 type Limit struct {
-	Notices int // the first in the order of their keys are notices of their own; 0 = no limit
+	Notices int // How many findings, in the order of their keys, get a notice of their own. 0 means no limit.
 }
 
 // Modal says how a WMS client shows a notice.
@@ -77,50 +77,51 @@ const (
 	ModalPopup  Modal = "popup"
 )
 
-// Rule is one rule in one scope, with defaults and the scope's overrides applied: what the engine
-// runs. A rule with n scopes in the file is n Rules of the same ID.
+// Rule is one rule in one scope, with defaults and the scope's overrides applied. The engine runs Rules. A rule with n
+// scopes in its file becomes n Rules of the same ID.
 type Rule struct {
 	ID             string
-	Scope          string // "" where the rule has no scopes
+	Scope          string // Empty where the rule has no scopes.
 	Title          string
 	Description    string
 	Owner          string
 	RunbookURL     string
-	Labels         map[string]string // of this scope
-	OwnLabels      map[string]string // of the rule, without what scopes override
+	Labels         map[string]string // The labels in this scope.
+	OwnLabels      map[string]string // The labels of the rule, without the overrides of scopes.
 	Enabled        bool
 	Mode           Mode
-	Shadow         bool // delivers to an inbox of its own until it is promoted
+	Shadow         bool // The rule delivers only to an inbox of its own, until an operator promotes it.
 	Schedule       Schedule
 	Source         string
 	Probe          Probe
 	Per            Per
-	When           string   // expr; "true" by default
-	Key            []string // columns; nil with per: result
-	GroupBy        []string // columns; nil = a notice for each finding
+	When           string   // An expression. The default is "true".
+	Key            []string // Columns. nil with per: result.
+	GroupBy        []string // Columns. nil means a notice for each finding.
 	For            time.Duration
 	KeepFiringFor  time.Duration
-	RepeatInterval time.Duration // 0 = never
-	NotifyAgainOn  []string      `json:",omitempty"` // columns; nil = none
+	RepeatInterval time.Duration // 0 means never.
+	NotifyAgainOn  []string      `json:",omitempty"` // Columns. nil means none.
 	FirstRun       FirstRun
 	NoData         Policy
 	OnError        Policy
-	Unjudged       Unjudged // from how many rows that cannot be judged on OnError: alert tells; zero = from one
+	Unjudged       Unjudged // With OnError alert: how many rows without a judgement send a notice.
 	Limit          Limit
 	Notice         Notice
-	Deliver        []deliver.Entry // nil = as the type says
-	SplitBy        string          `json:",omitempty"` // column; "" = the probe runs for each scope
-	Scopes         *ScopeQuery     `json:",omitempty"` // nil = the file has the scopes, or there are none
-	Placeholder    Placeholder     `json:",omitempty"` // "" = it is a rule in a scope
+	Deliver        []deliver.Entry // nil means that the type says it.
+	SplitBy        string          `json:",omitempty"` // A column. Empty means that the probe runs for each scope.
+	Scopes         *ScopeQuery     `json:",omitempty"` // nil means that the file has the scopes, or that there are none.
+	Placeholder    Placeholder     `json:",omitempty"` // Empty for a rule that can run.
 
-	File     string // where it was read from
-	Checksum string // of everything above; changes when the rule's meaning does
+	File     string // The file that the rule was read from.
+	Checksum string // A checksum of the fields above except File. It changes when the meaning of the rule changes.
 
-	// Kin is the same for the scopes of a rule that differ in their names and parameters alone: they have one time zone, and no overrides of their own. "" of a rule
-	// that shares nothing: without scopes, or with a single one in its file.
+	// Kin is equal for scopes of a rule that differ only in their names and parameters. Such scopes have the same time
+	// zone and no overrides of their own, and can share one compiled Program. Kin is empty for a rule without scopes,
+	// and for a rule whose file lists a single scope.
 	Kin string `json:"-"`
 
-	origin origin // where each field stands in File, for problems found after decoding
+	origin origin // The places of the fields in File, for problems that later checks find.
 }
 
 // Schedule says when a rule fires.
@@ -132,13 +133,15 @@ type Schedule struct {
 	CatchUp  CatchUp
 }
 
-// Unjudged is how many rows of a run that cannot be judged or told are told of: from a share of the rows on, or from a number. The zero value is one.
+// Unjudged says how many unjudged rows of a run send a notice about the rule. A row is unjudged where its condition has
+// no value, or where no notice can be made of it. The limit is a share of the rows or a number of rows. The zero value
+// means one row.
 type Unjudged struct {
-	Percent int // from 1 to 100; 0 = Rows counts
+	Percent int // From 1 to 100. 0 means that Rows is the limit.
 	Rows    int
 }
 
-// Reached tells whether so many of the rows are enough.
+// Reached tells whether a run with this many unjudged rows, of all its rows, reaches the limit.
 func (u Unjudged) Reached(unjudged, rows int) bool {
 	if u.Percent > 0 {
 		return unjudged > 0 && unjudged*100 >= u.Percent*rows
@@ -146,7 +149,7 @@ func (u Unjudged) Reached(unjudged, rows int) bool {
 	return unjudged >= max(u.Rows, 1)
 }
 
-// String is the limit as a rule file writes it; "" of the zero value.
+// String returns the limit as a rule file writes it. It is "" for the zero value.
 func (u Unjudged) String() string {
 	switch {
 	case u.Percent > 0:
@@ -163,41 +166,41 @@ type Probe struct {
 	Params    map[string]any // string, int64, float64, bool or nil; the scope's params win
 	Timeout   time.Duration
 	MaxRows   int
-	MaxCost   int               // total cost by the database's plan above which the rule does not run; 0 = any
-	Columns   map[string]Column `json:",omitempty"` // by name: what the database does not say of them
-	Watermark *Watermark        // mode event only
+	MaxCost   int               // The rule does not run where the database's plan costs more. 0 means no limit.
+	Columns   map[string]Column `json:",omitempty"` // Declared columns, by name.
+	Watermark *Watermark        // For mode event only.
 }
 
 // Watermark lets a probe of mode event see each row once.
 type Watermark struct {
 	Columns []string
-	Initial map[string]any // per column; for a time column a duration before now, as "-1h"
-	Lag     time.Duration  // :until is scheduled_at less this
-	// LookBack is what each run reads again; nil = the default. Ask LooksBack.
+	Initial map[string]any // The first run begins after these values. A time column may have a duration such as "-1h".
+	Lag     time.Duration  // :until is scheduled_at minus Lag.
+	// LookBack is what the rule says; nil means the default. Callers use LooksBack, which applies the default.
 	LookBack *LookBack `json:",omitempty"`
 }
 
-// Notice says what a finding is told as. Texts are by language; the key "" is the text without one.
+// Notice describes the notices of a rule. Texts are by language; the key "" has the text without a language.
 type Notice struct {
 	Type         string
-	Warehouse    string            // expr, or "" for the scope's name
-	Priority     string            // expr; "" = that of the type, or 3
-	Order        string            `json:",omitempty"` // expr; "" = none
-	Modal        Modal             // "" = as the type says, or silent
-	Title        map[string]string // templates; nil = those of the type, as of Body
+	Warehouse    string            // An expression. Empty means the name of the scope.
+	Priority     string            // An expression. Empty means the priority of the type, or 3.
+	Order        string            `json:",omitempty"` // An expression. Empty means no order.
+	Modal        Modal             // Empty means the modal of the type, or silent.
+	Title        map[string]string // Templates. nil means those of the type, for Body too.
 	Body         map[string]string
-	Fields       map[string]string // field name → expr; nil = the columns that the type names
-	Expires      time.Duration     // 0 = the type's retention
-	SendResolved bool
+	Fields       map[string]string // Expressions by field. nil means the columns that have the names of the fields.
+	Expires      time.Duration     // 0 means the type's retention.
+	SendResolved bool              // The rule sends a notice as well when the finding resolves.
 }
 
 // AppliedEntry is an entry of a rule's deliver that applies to a notice.
 type AppliedEntry struct {
-	Entry int       // position in Rule.Deliver
-	At    time.Time // what its `at` came to; zero = it has none, or at once
+	Entry int       // The position in Rule.Deliver.
+	At    time.Time // The value of the entry's `at`. Zero means that the delivery begins at once.
 }
 
-// everywhere are all entries, as they apply to what is not about a row.
+// everywhere returns all entries of deliver without a time, for notices that are not about a row.
 func everywhere(r *Rule) []AppliedEntry {
 	list := make([]AppliedEntry, len(r.Deliver))
 	for i := range list {

@@ -65,7 +65,7 @@ func TestDeliverNamesItsColumns(t *testing.T) {
 	}
 }
 
-// Entries without expressions cost a row nothing: all drafts share them.
+// Entries without expressions cost no allocation for a row, because all drafts share them.
 func TestPlainDeliverIsShared(t *testing.T) {
 	p, _ := deliverProgram(t, "{sink: inbox, strategy: immediate}", "{sink: sms, strategy: delayed, delay: 10m}")
 	var drafts []*rules.NoticeDraft
@@ -81,7 +81,8 @@ func TestPlainDeliverIsShared(t *testing.T) {
 	}
 }
 
-// A file that writes immediate says the same as one that does not, and what no rule before strategies could say changes no checksum.
+// A file may write the strategy immediate or leave it out. Both have the same checksum, and rules from before
+// strategies keep their checksum.
 func TestImmediateMeansNothing(t *testing.T) {
 	_, plain := deliverProgram(t, "{sink: inbox}")
 	_, written := deliverProgram(t, "{sink: inbox, strategy: immediate}")
@@ -117,7 +118,7 @@ func TestDeliverThatCannotBeJudged(t *testing.T) {
 	}
 }
 
-// What a rule tells of itself is about no row.
+// A notice about the rule itself is not about a row.
 func TestAlertsGoEverywhere(t *testing.T) {
 	_, r := deliverProgram(t, `{sink: inbox, when: qty < 0}`, `{sink: sms, strategy: delayed, at: changed_at}`)
 	d := rules.AlertDraft(r, rules.AlertOnError, "probe_failed", "x", changed)
@@ -134,7 +135,7 @@ func TestPushSinks(t *testing.T) {
 	}
 }
 
-// TestOwnLabels has the rule's labels stay what they are where a scope has others.
+// TestOwnLabels checks that OwnLabels keeps the rule's labels where a scope overrides them.
 func TestOwnLabels(t *testing.T) {
 	t.Parallel()
 	set := rules.LoadFile("f.yaml", []byte(`version: 1
@@ -160,7 +161,8 @@ rules:
 	}
 }
 
-// Rules of one cron do not start all at once, unless a rule says so; a scope with a cron of its own has a jitter of its own.
+// Rules with the same cron do not all start at once, unless a rule asks for that. A scope with its own cron has its own
+// jitter.
 func TestRulesSpreadByThemselves(t *testing.T) {
 	t.Parallel()
 	for schedule, want := range map[string][2]time.Duration{

@@ -19,23 +19,25 @@ import (
 	"tallyman/rules/strictyaml"
 )
 
-// ScopeQuery is where the scopes of a rule come from: each row is a scope.
+// ScopeQuery is a query that returns the scopes of a rule. Each row is a scope.
 type ScopeQuery struct {
 	Source string
-	SQL    string        // returns the column name, and perhaps timezone and columns that are called as parameters of the rule
-	Every  time.Duration // between two questions of the cluster
+	// SQL returns the column name. It may return timezone, and columns with the names of the rule's parameters.
+	SQL   string
+	Every time.Duration // How often the cluster asks the query.
 }
 
 // Statement parses the query, which takes no parameters.
 func (q *ScopeQuery) Statement() (*probe.Statement, []probe.Fault) {
 	stmt, faults := probe.Parse(q.SQL)
 	if len(faults) == 0 && len(stmt.Params) > 0 {
-		faults = append(faults, probe.Fault{Code: CodeParamMissing, Message: fmt.Sprintf("the query has the parameter :%s; it takes none", stmt.Params[0]), Hint: `\: where no parameter is meant`})
+		faults = append(faults, probe.Fault{Code: CodeParamMissing, Message: fmt.Sprintf("the query has the parameter :%s, but this query takes no parameters", stmt.Params[0]), Hint: `write \: for a colon that begins no parameter`})
 	}
 	return stmt, faults
 }
 
-// Question stands for the query and for the parameters that it may return. A rule whose question has changed is asked anew at once.
+// Question returns a hash of the query and of the parameters that it may return. When the question of a rule changes,
+// the node asks the query at once.
 func (r *Rule) Question() string {
 	kinds := map[string]string{}
 	for name, value := range r.Probe.Params {
@@ -48,27 +50,28 @@ func (r *Rule) Question() string {
 	return scopelist.Hash(string(text))
 }
 
-// Placeholder says that a Rule stands for one whose scopes come from a query, and are not there. No run is ever made of it.
+// Placeholder marks a Rule that stands for a rule whose scopes come from a query and are not known. It never runs.
 type Placeholder string
 
 // The placeholders.
 const (
-	// MadeUp is how Load makes such a rule: in one scope that is made up, so that all that does not depend on the scopes can be checked. Expand replaces it.
+	// MadeUp is the mark that Load sets. The rule has one invented scope, so that everything that does not depend on
+	// the scopes can be checked. Expand replaces the rule.
 	MadeUp Placeholder = "made_up"
-	// Waiting is a rule whose scopes never came. What the ledger has of its scopes must stay.
+	// Waiting is a rule for which the query has never returned a list. The ledger must keep what it has of the scopes.
 	Waiting Placeholder = "waiting"
 	// Nowhere is a rule whose list is empty, as an operator has confirmed.
 	Nowhere Placeholder = "nowhere"
 )
 
-// MadeUpScope is the name of the scope of a rule that is MadeUp.
+// MadeUpScope is the name of the invented scope of a MadeUp rule.
 const MadeUpScope = "SCOPE"
 
-// WhyNot is why a placeholder does not run, with its code.
+// WhyNot says with a code why a placeholder does not run.
 func (p Placeholder) WhyNot() string {
 	switch p {
 	case Waiting:
-		return "scopes_unknown: the rule waits for its scopes: its query has given no list that could be taken; tallyman scopes list says why"
+		return "scopes_unknown: the rule waits for its scopes: its query has not returned a usable list; tallyman scopes list says why"
 	case Nowhere:
 		return "scopes_nowhere: the list of its scopes is empty, so the rule runs nowhere"
 	case MadeUp:
@@ -77,8 +80,9 @@ func (p Placeholder) WhyNot() string {
 	return ""
 }
 
-// Expand makes of each rule that is MadeUp one Rule for each scope of its list, in the order of the list. A rule without a list is Waiting. The other rules stay. A rule
-// whose scopes cannot be made is Waiting, too, and the problems say why.
+// Expand replaces each MadeUp rule with one Rule for each scope of its list, in the order of the list. A rule without a
+// list becomes Waiting. A rule whose scopes cannot be made also becomes Waiting, and the problems say why. Other rules
+// stay as they are.
 func Expand(list []*Rule, lists map[string]scopelist.List) ([]*Rule, problem.List) {
 	expanded := make([]*Rule, 0, len(list))
 	var problems problem.List
@@ -96,7 +100,7 @@ func Expand(list []*Rule, lists map[string]scopelist.List) ([]*Rule, problem.Lis
 			expanded = append(expanded, r.without(Nowhere))
 			continue
 		case len(expanded)+len(scopes) > maxRules:
-			problems = append(problems, r.Problem("scopes", CodeTooMany, fmt.Sprintf("its %d scopes make more than %d rules and scopes", len(scopes), maxRules), ""))
+			problems = append(problems, r.Problem("scopes", CodeTooMany, fmt.Sprintf("with its %d scopes there are more than %d rules, each scope counted", len(scopes), maxRules), ""))
 			expanded = append(expanded, r.without(Waiting))
 			continue
 		}
@@ -147,7 +151,7 @@ func (r *Rule) expand(scopes scopelist.List) ([]*Rule, *problem.Problem) {
 	return made, nil
 }
 
-// kin is the same for the scopes of a rule's file that differ in their names and in the values of parameters alone.
+// kin returns the Kin of a scope that the file lists: a checksum without the scope's name and parameter values.
 func (r *Rule) kin() string {
 	alike := *r
 	alike.Scope, alike.Probe.Params = "", map[string]any{}
@@ -157,7 +161,8 @@ func (r *Rule) kin() string {
 	return checksum(&alike)
 }
 
-// JitterIn is the jitter of the rule in another time zone. The error is of a zone that the rule cannot have.
+// JitterIn returns the jitter of the rule in another time zone. It returns an error for a zone that the rule cannot
+// have.
 func (r *Rule) JitterIn(zone string) (time.Duration, error) {
 	parsed, err := schedule.Parse(r.Schedule.Cron, zone)
 	if err != nil {
@@ -173,7 +178,8 @@ func (r *Rule) JitterIn(zone string) (time.Duration, error) {
 	return jitter, nil
 }
 
-// paramsIn are the parameters of the rule in a scope. What a list has of another version of the rule, and the rule does not know, is left out.
+// paramsIn returns the parameters of the rule in a scope. The list may come from another version of the rule, so
+// parameters that this version does not have are left out.
 func (r *Rule) paramsIn(s *scopelist.Scope) map[string]any {
 	if len(s.Params) == 0 {
 		return r.Probe.Params
@@ -187,7 +193,7 @@ func (r *Rule) paramsIn(s *scopelist.Scope) map[string]any {
 	return params
 }
 
-// derived is the checksum of a rule that was made of another one.
+// derived returns the checksum of a rule that was made from another rule.
 func derived(checksum string, with any) string {
 	text, err := json.Marshal(with)
 	if err != nil {
@@ -197,10 +203,10 @@ func derived(checksum string, with any) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// ScopeName makes the name of a scope of a value; false where it is none.
+// ScopeName makes the name of a scope from a value. It returns false where the value cannot be such a name.
 func ScopeName(v row.Value) (string, bool) { return warehouseName(v) }
 
-// scopesSpec is a list of scopes, or the query that returns one.
+// scopesSpec is the written form of scopes: a list, or the query that returns the list.
 type scopesSpec struct {
 	list  []scopeSpec
 	query *scopeQuerySpec
@@ -212,7 +218,7 @@ type scopeQuerySpec struct {
 	Every  time.Duration `yaml:"every" min:"10s" max:"24h" doc:"How often the list is asked for, once in the cluster."`
 }
 
-// defaultScopesEvery is how often a list of scopes is asked for.
+// defaultScopesEvery is how often the cluster asks a query for scopes, where the rule does not say it.
 const defaultScopesEvery = 5 * time.Minute
 
 // DecodeYAML implements strictyaml.Decodable.
@@ -234,7 +240,7 @@ func (*scopesSpec) JSONSchema() *jsonschema.Schema {
 	return schema
 }
 
-// queried makes the placeholder of a rule whose scopes come from a query.
+// queried makes the MadeUp placeholder of a rule whose scopes come from a query.
 func (fr *fileReader) queried(d draft, q *scopeQuerySpec) (*Rule, problem.List) {
 	r, problems := fr.scoped(d, MadeUpScope)
 	r.Placeholder = MadeUp

@@ -77,7 +77,8 @@ low-stock "2" Europe/Berlin 30s map[threshold:5 zone:A] `},
 	}
 }
 
-// TestExpandedChecksums: a scope means the same while neither its rule nor what is listed of the scope has changed.
+// TestExpandedChecksums checks that the checksum of a scope stays the same until its rule or its entry in the list
+// changes.
 func TestExpandedChecksums(t *testing.T) {
 	t.Parallel()
 	sums := func(list []*rules.Rule, l scopelist.List) (sums []string) {
@@ -100,7 +101,7 @@ func TestExpandedChecksums(t *testing.T) {
 	}
 }
 
-// TestExpandFails: the rule waits, and the others stay.
+// TestExpandFails checks that a rule whose scopes cannot be made waits, and that other rules stay.
 func TestExpandFails(t *testing.T) {
 	t.Parallel()
 	many := make(scopelist.List, scopelist.Most+1)
@@ -115,7 +116,7 @@ func TestExpandFails(t *testing.T) {
 	}
 }
 
-// TestQuestion stands for the query and the parameters, and for nothing else.
+// TestQuestion checks that the question changes with the query and the parameters, and with nothing else.
 func TestQuestion(t *testing.T) {
 	t.Parallel()
 	question := func(change ...string) string { return queried(t, change...)[0].Question() }
@@ -132,7 +133,8 @@ func TestQuestion(t *testing.T) {
 	}
 }
 
-// TestReachOfPlaceholders: a rule that waits may tell anywhere, one that runs nowhere tells nothing.
+// TestReachOfPlaceholders checks that a waiting rule may send notices in any warehouse, and a rule that runs nowhere in
+// none.
 func TestReachOfPlaceholders(t *testing.T) {
 	t.Parallel()
 	list := queried(t)[:1]
@@ -153,7 +155,7 @@ func TestReachOfPlaceholders(t *testing.T) {
 	}
 }
 
-// BenchmarkExpand has the scopes of a large chain.
+// BenchmarkExpand expands a rule into the scopes of a large chain of warehouses.
 func BenchmarkExpand(b *testing.B) {
 	set := rules.LoadFile("rule.yaml", []byte(queriedRule))
 	l := make(scopelist.List, 30_000)
@@ -165,7 +167,7 @@ func BenchmarkExpand(b *testing.B) {
 	}
 }
 
-// Scopes of a file share a program where they differ in their names and in the values of parameters alone.
+// Scopes of a file share a program where they differ only in their names and in the values of parameters.
 func TestScopesOfAFileAreKin(t *testing.T) {
 	t.Parallel()
 	const listed = "scopes: {source: wms, sql: SELECT id AS name FROM warehouses}"

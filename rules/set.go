@@ -15,25 +15,25 @@ import (
 	"tallyman/rules/strictyaml"
 )
 
-// Set is what Load made of the rule files.
+// Set is the result of Load.
 type Set struct {
-	Rules    []*Rule      // sound ones, by id and scope
-	Problems problem.List // of all files, by file and place
-	Files    []File       // by path
+	Rules    []*Rule      // The sound rules, sorted by id and scope.
+	Problems problem.List // The problems of all files, sorted by file and place.
+	Files    []File       // Sorted by path.
 
-	written map[string]origin // where each id was met first, its tree left out; bad rules too
+	written map[string]origin // The first place of each id, without its tree. Bad rules count too.
 	broken  []brokenFile
 }
 
 // File is one rule file.
 type File struct {
 	Path     string
-	Rules    int // entries of its list, bad ones included
+	Rules    int // The entries of its list, with the bad rules.
 	Problems int
 }
 
-// Complete tells whether every rule that was written is in Rules. Where it is false, a rule that is missing may
-// just be broken: its findings must not be taken for those of a removed rule.
+// Complete tells whether Rules has every rule of the files. Where it is false, a missing rule may only be broken. The
+// caller must then keep its findings, and not treat the rule as removed.
 func (s *Set) Complete() bool { return len(s.Problems) == 0 }
 
 // Find returns the rule in the scope, or nil.
@@ -71,8 +71,8 @@ func (s *Set) drop(found problem.List) {
 	}
 }
 
-// Tidy orders problems by place and drops repetitions: what stands in the defaults is met once a rule, what
-// stands in a rule once a scope.
+// Tidy sorts problems by place and drops repetitions. A fault in the defaults is found once for each rule, and a fault
+// in a rule once for each scope.
 func Tidy(l problem.List) problem.List {
 	type place struct {
 		file, code, message string
@@ -93,16 +93,16 @@ func Tidy(l problem.List) problem.List {
 	return out
 }
 
-// maxRules is how many rules, each scope counted, one Load makes.
+// maxRules is the most rules that one Load makes, each scope counted.
 const maxRules = 100_000
 
-// Load reads the rule files: each path is a file, or a folder whose *.yaml and *.yml are taken, those in
-// folders below it too, less those whose name begins with a dot and those that are rule tests (see IsTest).
-// It never fails as a whole. A bad file, or a bad rule in a good file, is reported and left out.
+// Load reads rule files. Each path is a file or a folder. From a folder and the folders below it, Load takes *.yaml and
+// *.yml. It leaves out names that begin with a dot, and rule tests (see IsTest). Load never fails as a whole: it
+// reports a bad file, or a bad rule in a good file, and leaves it out.
 func Load(paths []string) *Set {
 	l := newLoader(maxRules)
 	var files []string
-	named := map[string]bool{} // not met in a folder
+	named := map[string]bool{} // the files that paths names itself, not through a folder
 	for _, p := range paths {
 		found, err := list(p)
 		if err != nil {
@@ -128,7 +128,7 @@ func Load(paths []string) *Set {
 	return l.finish()
 }
 
-// LoadFile reads one rule file that is in memory; path is for messages.
+// LoadFile is Load for one rule file in memory. path is for messages.
 func LoadFile(path string, src []byte) *Set {
 	l := newLoader(maxRules)
 	l.file(path, src, true)
@@ -145,7 +145,7 @@ func list(path string) ([]string, error) {
 		return []string{filepath.Clean(path)}, nil
 	}
 	var files []string
-	// Through DirFS, which also walks a folder that is a symbolic link.
+	// DirFS also walks a folder that is a symbolic link.
 	err = fs.WalkDir(os.DirFS(path), ".", func(p string, e fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
@@ -165,8 +165,8 @@ func list(path string) ([]string, error) {
 // loader builds a Set.
 type loader struct {
 	set  *Set
-	ids  map[string]problem.Problem // where each id was seen first
-	most int                        // rules, each scope counted
+	ids  map[string]problem.Problem // The first place of each id.
+	most int                        // The most rules, each scope counted.
 }
 
 func newLoader(most int) *loader {
@@ -183,8 +183,8 @@ func (l *loader) finish() *Set {
 	return l.set
 }
 
-// file reads one file. What is wrong with it as a whole takes all its rules out; their own problems are told as well. A
-// rule test is left alone, unless it is named as a rule file.
+// file reads one file. A problem of the file as a whole removes all its rules, and the problems of the rules are
+// reported as well. file ignores a rule test, unless the caller has named it as a rule file.
 func (l *loader) file(path string, src []byte, named bool) {
 	f, problems := strictyaml.Parse(path, src)
 	test := f != nil && IsTest(f.Root)
@@ -194,7 +194,7 @@ func (l *loader) file(path string, src []byte, named bool) {
 	info := File{Path: path}
 	defer func() { l.set.Files = append(l.set.Files, info) }()
 	if test {
-		problems = problem.List{f.Problem(nil, CodeRuleTest, "this is a rule test, no rule file", "run it with tallyman rules test "+path)}
+		problems = problem.List{f.Problem(nil, CodeRuleTest, "this is a rule test, not a rule file", "run it with tallyman rules test "+path)}
 	}
 	if f == nil {
 		l.set.broken = append(l.set.broken, brokenFile{path, string(src)})
@@ -214,7 +214,7 @@ func (l *loader) file(path string, src []byte, named bool) {
 		made, found := fr.rule(n, i)
 		found = append(found, l.claimID(f, n, i)...)
 		if len(l.set.Rules)+len(sound)+len(made) > l.most {
-			found = append(found, f.Problem(n, CodeTooMany, fmt.Sprintf("this makes more than %d rules and scopes", l.most), ""))
+			found = append(found, f.Problem(n, CodeTooMany, fmt.Sprintf("with this rule there are more than %d rules, each scope counted", l.most), ""))
 		}
 		fr.problems = append(fr.problems, found...)
 		if len(found) == 0 {
@@ -233,12 +233,12 @@ func (l *loader) file(path string, src []byte, named bool) {
 	l.set.Problems = append(l.set.Problems, problems...)
 }
 
-// fileWide tells whether any of the problems belongs to no rule: to the file's frame or its defaults.
+// fileWide tells whether at least one problem belongs to no single rule, but to the file as a whole or its defaults.
 func fileWide(l problem.List) bool {
 	return slices.ContainsFunc(l, func(p problem.Problem) bool { return p.Rule == "" })
 }
 
-// claimID reports an id that another rule has.
+// claimID records the id of an entry, and reports an id that another rule already has.
 func (l *loader) claimID(f *strictyaml.File, n *strictyaml.Node, item int) problem.List {
 	id := n.Get("id")
 	if id == nil || id.Kind != strictyaml.Scalar {
@@ -256,10 +256,11 @@ func (l *loader) claimID(f *strictyaml.File, n *strictyaml.Node, item int) probl
 	return problem.List{here}
 }
 
-var errNoFile = errors.New("this is no regular file")
+var errNoFile = errors.New("this is not a regular file")
 
-// Read returns what stands in a rule file or a rule test. What only looks like a file, such as a pipe, is read where it was named
-// (its writer is at work), but not where it was met in a folder: nobody may ever write to it.
+// Read returns the content of a rule file or a rule test. named tells that the user has named the file itself. Read
+// then also reads a pipe, since its writer is at work. A pipe that lies in a folder is an error: it may never get a
+// writer, and reading it would block for ever.
 func Read(path string, named bool) ([]byte, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -276,10 +277,10 @@ func Read(path string, named bool) ([]byte, error) {
 		return nil, err
 	}
 	defer func() { _ = f.Close() }()
-	return io.ReadAll(io.LimitReader(f, strictyaml.MaxSize+1)) // one byte more is refused as too large
+	return io.ReadAll(io.LimitReader(f, strictyaml.MaxSize+1)) // the extra byte lets Parse refuse a file that is too large
 }
 
-// TestFileName tells whether a file of that name is a rule test, whatever it holds: stock_test.yaml.
+// TestFileName tells whether the name alone marks a file as a rule test, such as stock_test.yaml.
 func TestFileName(path string) bool {
 	for _, end := range []string{"_test.yaml", "_test.yml"} {
 		if strings.HasSuffix(path, end) {
@@ -289,9 +290,9 @@ func TestFileName(path string) bool {
 	return false
 }
 
-// IsTest tells whether the file is a rule test: it has tests.
+// IsTest tells whether the file is a rule test, which has the field tests.
 func IsTest(root *strictyaml.Node) bool { return root.Get("tests") != nil }
 
-// Files returns the YAML files at or below the path: itself, or those of the folder and of the folders below it, less those whose name begins
-// with a dot. Rule tests are among them.
+// Files returns the YAML files at the path: the file itself, or the files in the folder and in the folders below it.
+// Names that begin with a dot are left out. Rule tests are among the files.
 func Files(path string) ([]string, error) { return list(path) }

@@ -11,7 +11,8 @@ import (
 	"tallyman/rules/row"
 )
 
-// Whatever a rule file holds: loading, checking and compiling do not panic, and every problem has its place in the file.
+// For any content of a rule file, loading, checking and compiling do not panic, and every problem has its place in the
+// file.
 func FuzzLoad(f *testing.F) {
 	for _, pattern := range []string{"testdata/bad/*.yaml", "testdata/good/*.yaml"} {
 		files, err := filepath.Glob(pattern)
@@ -54,7 +55,7 @@ func FuzzLoad(f *testing.F) {
 	})
 }
 
-// drafts judges the rows and returns what the rule says of them.
+// drafts judges the rows and returns the drafts of notices about them.
 func drafts(p *rules.Program, r *rules.Rule, rows []*row.Row) []*rules.NoticeDraft {
 	var made []*rules.NoticeDraft
 	keep := func(d *rules.NoticeDraft, err error) {

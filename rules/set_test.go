@@ -169,7 +169,7 @@ func TestChecksumFollowsTheMeaning(t *testing.T) {
 	}
 }
 
-// Where every scope has labels of its own, those of the rule are shown all the same: a change of them is a change.
+// OwnLabels is part of the checksum, also where every scope overrides the labels.
 func TestChecksumFollowsTheRulesOwnLabels(t *testing.T) {
 	load := func(labels string) string {
 		src := fmt.Sprintf(rule, "a") + "    labels: {area: " + labels + "}\n    scopes: [{name: W1, overrides: {labels: {area: here}}}]\n"
@@ -184,7 +184,8 @@ func TestChecksumFollowsTheRulesOwnLabels(t *testing.T) {
 	}
 }
 
-// Each field of a rule is a part of its checksum, whatever is added to the type, but for those that say where the rule was read, and what it shares.
+// Each field of a rule is part of its checksum, also fields that are added later. The exceptions are the fields that
+// say where the rule was read, and Kin.
 func TestChecksumIsOverEachField(t *testing.T) {
 	s := rules.LoadFile("f.yaml", []byte("version: 1\nrules:\n"+fmt.Sprintf(rule, "a")))
 	if err := s.Problems.Err(); err != nil {
@@ -268,7 +269,7 @@ func TestProblemsFoundLaterHaveTheirPlace(t *testing.T) {
 	}
 }
 
-// The rules and types that the product ships hold against each other.
+// The shipped rules fit the shipped types.
 func TestShippedRulesFitShippedTypes(t *testing.T) {
 	types, problems := catalog.Load("../configs/types.yaml")
 	if err := problems.Err(); err != nil {
@@ -284,7 +285,8 @@ func TestShippedRulesFitShippedTypes(t *testing.T) {
 	}
 }
 
-// The rules of testdata/good/design-example.yaml hold on a site that has what they name.
+// The rules of testdata/good/design-example.yaml have no problem on a site with the sources, sinks and types that they
+// name.
 func TestDesignRulesFitTheirSite(t *testing.T) {
 	known := site
 	known.Types = siteTypes(t)

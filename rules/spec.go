@@ -16,8 +16,8 @@ import (
 	"tallyman/rules/strictyaml"
 )
 
-// The shapes of a rule file. They hold what was written; ruleOf adds the defaults. The tags are also what the JSON Schema is made of: doc
-// is what an editor shows.
+// The types below are the shapes of a rule file. newSpec holds the defaults, and ruleOf makes a Rule. The JSON Schema
+// comes from the same tags; an editor shows the tag doc.
 
 type fileSpec struct {
 	Version  int                `yaml:"version,required" min:"1" max:"1" doc:"The version of the language: 1."`
@@ -119,7 +119,7 @@ type deliverSpec struct {
 	When exprText `yaml:"when" text:"lines" doc:"Only notices whose row meets this condition go to this sink. NULL does not match."`
 }
 
-// exprText is an expression; a bare number or boolean is one as well.
+// exprText is an expression. A number or a boolean without quotes is an expression as well.
 type exprText string
 
 // DecodeYAML implements strictyaml.Decodable.
@@ -135,7 +135,7 @@ func (e *exprText) DecodeYAML(d *strictyaml.Decoder, name string, n *strictyaml.
 	}
 }
 
-// onErrorSpec is keep_last, alert, or alert with how many rows that cannot be judged are told.
+// onErrorSpec is the written form of on_error: keep_last, alert, or alert with the limit of unjudged rows.
 type onErrorSpec struct {
 	Policy   Policy
 	Unjudged Unjudged
@@ -188,7 +188,8 @@ func (s *Scalars) DecodeYAML(d *strictyaml.Decoder, name string, n *strictyaml.N
 	}
 }
 
-// newSpec holds the defaults of every field that has one; decoding leaves them where nothing is written.
+// newSpec returns a spec with the default of every field that has one. Decoding keeps the defaults of fields that the
+// file does not have.
 func newSpec() *ruleSpec {
 	return &ruleSpec{
 		Enabled:  true,
@@ -246,7 +247,7 @@ func ruleOf(s *ruleSpec, scope string) *Rule {
 	return r
 }
 
-// checksum is over what the rule means: not over where and how it was written.
+// checksum covers the meaning of the rule. It leaves out where the rule is written, and how.
 func checksum(r *Rule) string {
 	meaning := *r
 	meaning.File, meaning.Checksum = "", ""
@@ -258,8 +259,8 @@ func checksum(r *Rule) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// Schema is the JSON Schema of a rule file, made of the types that decode it. It knows shapes and spellings; what fits together is
-// told by Load, Check and Compile.
+// Schema returns the JSON Schema of a rule file. It is made from the types that decode the file, so it knows shapes and
+// spellings only. Load, Check and Compile check what fits together.
 func Schema() ([]byte, error) {
 	file := jsonschema.Of(fileSpec{})
 	file.Schema, file.Title = jsonschema.Draft, "A Tallyman rule file"
@@ -278,7 +279,7 @@ func Schema() ([]byte, error) {
 	return file.Text()
 }
 
-// takeSome makes s an object with the fields of the rule, less those.
+// takeSome makes s an object with the fields of the rule, without the fields in less.
 func takeSome(s, rule *jsonschema.Schema, less ...string) {
 	s.Type, s.AdditionalProperties = rule.Type, jsonschema.Nothing()
 	for _, f := range rule.Properties {

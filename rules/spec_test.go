@@ -94,7 +94,7 @@ func TestSchemaTakesGoodFiles(t *testing.T) {
 	}
 }
 
-// What the schema must refuse, what it may refuse, and what is beyond it: files with other problems only must pass.
+// The schema must refuse some problems, and may refuse others. It must accept files whose only problems it cannot know.
 var (
 	shapeCodes    = []string{"unknown_field", "wrong_type", "unknown_value"}
 	spellingCodes = []string{"bad_duration", "out_of_range", "missing_field", "bad_id", "bad_name", "not_overridable", "alias_loop", "yaml_syntax", "duplicate_field"}

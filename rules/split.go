@@ -22,7 +22,7 @@ func (v *validator) split(stmt *probe.Statement) {
 		return
 	}
 	if v.r.Mode == ModeEvent {
-		v.fail("split_by", CodeMode, "split_by belongs to mode state", "in mode event each scope has a watermark of its own, so each asks for itself: remove split_by")
+		v.fail("split_by", CodeMode, "split_by belongs to mode state", "in mode event each scope has a watermark and a scan of its own: remove split_by")
 		return
 	}
 	if v.isText("split_by") && v.r.SplitBy == "" {
@@ -42,8 +42,9 @@ func (v *validator) split(stmt *probe.Statement) {
 	}
 }
 
-// ScanGroup names the scopes of the rule that one scan serves: they have the same schedule and ask the same question. It is "" without split_by. To make the
-// name takes as long as to write the rule down.
+// ScanGroup returns the name of the group of scopes that one scan serves. The scopes of a group have the same schedule
+// and the same probe. The name is "" without split_by. Callers should keep the name, because each call encodes the rule
+// as JSON.
 func (r *Rule) ScanGroup() string {
 	if r.SplitBy == "" {
 		return ""
@@ -55,10 +56,12 @@ func (r *Rule) ScanGroup() string {
 	return scopelist.Hash(string(text))
 }
 
-// Jitter is how long after its due time a firing of the rule in its scope begins. The scopes of a scan group, whose name is that of ScanGroup, have the same.
+// Jitter returns how long after its due time a firing of the rule begins. scanGroup is the result of ScanGroup. All
+// scopes of a scan group have the same jitter, so that one scan can serve them.
 func (r *Rule) Jitter(scanGroup string) time.Duration {
 	return schedule.Jitter(r.ID, cmp.Or(scanGroup, r.Scope), r.Schedule.Jitter)
 }
 
-// RowScope returns the name of the scope that the row of a rule with split_by belongs to; false where the column holds what no scope can be called.
+// RowScope returns the scope of a row, for a rule with split_by. It returns false where the value of the column cannot
+// be the name of a scope.
 func (p *Program) RowScope(r *row.Row) (string, bool) { return ScopeName(r.Values[p.split]) }

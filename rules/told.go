@@ -12,33 +12,34 @@ import (
 type Told struct {
 	Rule      *Rule
 	Type      string
-	Warehouse string // "" where it depends on the row
+	Warehouse string // Empty means that the warehouse depends on the row.
 }
 
-// Reach is what the rules of a list may tell, and where.
+// Reach is the set of notices that the rules of a list may make, by type and warehouse. It shows, for example, which
+// subscriptions can never get a notice.
 type Reach struct {
-	told       []Told
+	kinds      []Told
 	types      map[string]*typeReach
-	warehouses []string // that rules name, in their order
-	anywhere   bool     // one depends on rows
+	warehouses []string // The warehouses that rules name, sorted.
+	anywhere   bool     // The warehouse of at least one kind of notice depends on the row.
 }
 
-// typeReach is where notices of a type may be made.
+// typeReach holds the warehouses in which notices of one type may be made.
 type typeReach struct {
-	anywhere   bool
+	anywhere   bool // The warehouse depends on the row, so every warehouse is possible.
 	warehouses map[string]bool
 }
 
-// NewReach finds out what rules may tell. Rules that are disabled count: somebody may enable them.
+// NewReach collects the notices that the rules may make. Disabled rules count, because somebody may enable them.
 func NewReach(list []*Rule) *Reach {
 	r := &Reach{types: map[string]*typeReach{}}
-	constants := map[string]string{} // by expression; "" = it depends on the row
+	constants := map[string]string{} // warehouse by expression; "" means that the warehouse depends on the row
 	for _, one := range list {
 		if one.Placeholder == Nowhere {
 			continue
 		}
 		scope := one.Scope
-		if one.Placeholder != "" { // which scopes there will be, nobody knows
+		if one.Placeholder != "" { // the scopes of the rule are not known yet
 			scope = ""
 		}
 		expression := one.Notice.Warehouse
@@ -50,22 +51,22 @@ func NewReach(list []*Rule) *Reach {
 		if expression == "" {
 			warehouse = scope
 		}
-		r.told = append(r.told, Told{one, one.Notice.Type, warehouse})
+		r.kinds = append(r.kinds, Told{one, one.Notice.Type, warehouse})
 		if one.NoData == PolicyAlert || one.OnError == PolicyAlert {
 			if warehouse == "" {
-				warehouse = scope // as AlertWarehouse
+				warehouse = scope // as AlertWarehouse does
 			}
-			r.told = append(r.told, Told{one, catalog.NoData, warehouse}, Told{one, catalog.RuleFailed, warehouse})
+			r.kinds = append(r.kinds, Told{one, catalog.NoData, warehouse}, Told{one, catalog.RuleFailed, warehouse})
 		}
 	}
 	r.index()
 	return r
 }
 
-// index makes what is asked for again and again.
+// index fills the fields that answer questions, so that no question walks over all kinds.
 func (r *Reach) index() {
-	for i := range r.told {
-		t := &r.told[i]
+	for i := range r.kinds {
+		t := &r.kinds[i]
 		of := r.types[t.Type]
 		if of == nil {
 			of = &typeReach{warehouses: map[string]bool{}}
@@ -84,7 +85,8 @@ func (r *Reach) index() {
 	r.warehouses = slices.Compact(r.warehouses)
 }
 
-// constantWarehouse is the warehouse of an expression that reads no column; "" where there is none.
+// constantWarehouse returns the warehouse that an expression without columns gives. It returns "" for an expression
+// that reads a column or has no warehouse as its value.
 func constantWarehouse(expression string) string {
 	p, err := condition.Compile(expression, nil)
 	if err != nil {
@@ -97,25 +99,27 @@ func constantWarehouse(expression string) string {
 	return ""
 }
 
-// Any tells whether something of what the rules may tell is so.
+// Any tells whether the function is true for at least one kind of notice that the rules may make.
 func (r *Reach) Any(is func(t *Told) bool) bool {
-	for i := range r.told {
-		if is(&r.told[i]) {
+	for i := range r.kinds {
+		if is(&r.kinds[i]) {
 			return true
 		}
 	}
 	return false
 }
 
-// Warehouses are those that the rules name, in their order; all is true where one depends on rows, so that there may be any.
+// Warehouses returns the warehouses that the rules name, sorted. all is true where the warehouse of some notice depends
+// on the row, so that any warehouse is possible.
 func (r *Reach) Warehouses() (names []string, all bool) {
 	return slices.Clone(r.warehouses), r.anywhere
 }
 
-// EveryWarehouse is the warehouse of a subscription to all.
+// EveryWarehouse stands in a subscription for all warehouses.
 const EveryWarehouse = "*"
 
-// Subscription says what is odd about a subscription: ofType tells whether a rule makes notices of the type, and inWarehouse whether one may make them there.
+// Subscription tells whether a subscription can ever get a notice. ofType is true where a rule makes notices of the
+// type. inWarehouse is true where a rule may make such notices in the warehouse.
 func (r *Reach) Subscription(typ, warehouse string) (ofType, inWarehouse bool) {
 	of := r.types[typ]
 	if of == nil {

@@ -18,14 +18,15 @@ import (
 	"tallyman/rules/row"
 )
 
-// A good file with columns says in its first lines what is made of its rows:
+// A good file with columns says in its first lines which notices its rows make:
 //
 //	# columns: wh_id int, qty decimal
 //	# row: wh_id 119240, qty -3        columns that are not named are NULL
 //	# told 119240 3 Title | body | field=value …
 //
-// one line for each notice, for a row that cannot be judged or told the error. Where deliver has when or at, → and the sinks that apply follow. A rule with per: result makes at most one, one with group_by
-// one for each group. -update writes the lines anew.
+// There is one line for each notice. For a row that cannot be judged, or that makes no notice, the line has the error.
+// Where deliver has when or at, → and the sinks that apply follow. A rule with per: result makes at most one notice,
+// and a rule with group_by one for each group. -update writes the lines again.
 func TestGoodFilesTell(t *testing.T) {
 	files, err := filepath.Glob("testdata/good/*.yaml")
 	if err != nil {
@@ -90,7 +91,7 @@ func toldOf(t *testing.T, path, src string) []string {
 	return told
 }
 
-// tell is what a first run would, without for.
+// tell returns the notices that a first run would send, without for.
 func tell(p *rules.Program, r *rules.Rule, rows []*row.Row) []string {
 	if r.Per == rules.PerResult {
 		if met, err := p.MatchResult(rows); err != nil || !met {

@@ -12,8 +12,8 @@ import (
 	"tallyman/rules/strictyaml"
 )
 
-// Of is the rule as its type completes it: what the rule leaves open of priority, modal, labels and deliver is what the type says. It is the rule itself where
-// the type says nothing of that. The words and the life of a notice are left to Compile.
+// Of returns the rule with the priority, modal, labels and deliver of its type, where the rule leaves them open. It
+// returns the rule itself where the type adds nothing. Compile adds the type's title, body and retention.
 func (r *Rule) Of(t *catalog.Type) *Rule {
 	priority := r.Notice.Priority == "" && t.Priority != 0
 	modal := r.Notice.Modal == "" && t.Modal != ""
@@ -35,7 +35,7 @@ func (r *Rule) Of(t *catalog.Type) *Rule {
 	return &whole
 }
 
-// checkWhole reports what neither the rule nor its type says, and what they say together and may not.
+// checkWhole checks the rule together with its type. It reports what both leave open, and what does not fit together.
 func checkWhole(r *Rule, t *catalog.Type) problem.List {
 	var l problem.List
 	missing := func(path, hint string) {
@@ -57,7 +57,8 @@ func checkWhole(r *Rule, t *catalog.Type) problem.List {
 	return l
 }
 
-// typeProblem makes a problem of what the type gives the rule. It stands where the rule names the type.
+// typeProblem makes a problem of something that the rule gets from its type. Its place is where the rule names the
+// type.
 func (r *Rule) typeProblem(t *catalog.Type, field, code, message, hint string) problem.Problem {
 	return r.Problem("notice.type", code, fmt.Sprintf("%s of the type %s: %s", field, t.Code, message), hint)
 }

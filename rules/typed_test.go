@@ -15,7 +15,7 @@ import (
 	"tallyman/rules/message"
 )
 
-// speaking is a catalogue whose type says all that a rule may leave out.
+// speaking is a catalogue whose type sets everything that a rule may leave out.
 func speaking(change func(*catalog.Type)) catalog.Catalog {
 	t := catalog.Type{
 		Code: "T", ID: 1, Name: "T", Retention: 72 * time.Hour,
@@ -32,7 +32,8 @@ func speaking(change func(*catalog.Type)) catalog.Catalog {
 	return catalog.Catalog{"T": t}
 }
 
-// typed loads a rule that leaves out what its type may say; others are lines of it, and notice is the rest of its notice.
+// typed loads a rule that leaves out everything that its type may set. others are more lines of the rule, and notice is
+// the rest of its notice.
 func typed(t *testing.T, notice, others string) *rules.Rule {
 	t.Helper()
 	s := rules.LoadFile("f.yaml", fmt.Appendf(nil, `version: 1
@@ -96,7 +97,8 @@ func TestARuleWinsOverItsType(t *testing.T) {
 	}
 }
 
-// The words of a type are about the data, which are those of the first row of a group and whatever the rule makes of a result.
+// The texts of a type see the fields. For a group they come from its first row, and for a result from the rule's
+// expressions.
 func TestGroupsAndResultsSpeakByTheirData(t *testing.T) {
 	p, problems := rules.Compile(typed(t, ofRow, perRow+"    group_by: [wh_id]\n"), stock, speaking(nil))
 	if err := problems.Err(); err != nil {
@@ -114,7 +116,8 @@ func TestGroupsAndResultsSpeakByTheirData(t *testing.T) {
 	}
 }
 
-// Without a type that says it a rule has to say it itself, at load and whenever the type changes; the problem names both ways out.
+// Where the type does not set a field, the rule must, at load and whenever the type changes. The problem names both
+// ways to correct that.
 func TestARuleThatCannotSpeak(t *testing.T) {
 	event := perRow + "    mode: event\n"
 	for _, c := range []struct {
@@ -124,7 +127,7 @@ func TestARuleThatCannotSpeak(t *testing.T) {
 	}{
 		{perRow, func(t *catalog.Type) { t.Title = nil }, `7:5 missing_field notice.title is missing, and the type T has none; write what the notice says, or give the type a title in the catalogue`},
 		{perRow, func(t *catalog.Type) { t.Deliver = nil }, `3:5 missing_field deliver is missing, and the type T has none; where the notices go, as [{sink: inbox}]; or give the type a deliver in the catalogue`},
-		{event, func(t *catalog.Type) { t.Deliver[1].Unless = deliver.UnlessResolved }, `7:20 wrong_mode deliver of the type T: unless: resolved means nothing in mode event`},
+		{event, func(t *catalog.Type) { t.Deliver[1].Unless = deliver.UnlessResolved }, `7:20 wrong_mode deliver of the type T: unless: resolved cannot be used in mode event`},
 		{perRow, func(t *catalog.Type) { t.Title["en"] = "{{ .lot }}" }, `7:20 unknown_column title.en of the type T: the type has no field "lot"`},
 		{perRow, func(t *catalog.Type) {
 			for i := range 33 {
@@ -143,7 +146,7 @@ func TestARuleThatCannotSpeak(t *testing.T) {
 	}
 }
 
-// The sinks that a type names are held against the site for each rule that goes by them.
+// Each rule that takes deliver from its type checks the type's sinks against the site.
 func TestTypesNameSinksOfTheSite(t *testing.T) {
 	set := &rules.Set{Rules: []*rules.Rule{typed(t, ofRow+", expires: 30s", perRow)}}
 	rules.Check(set, rules.Site{Sources: []string{"wms"}, Sinks: deliver.Sinks{Types: map[string]string{"inbox": "inbox", "sms": "chat"}}, Types: speaking(nil)})

@@ -17,7 +17,7 @@ import (
 	"tallyman/rules/strictyaml"
 )
 
-// validator checks one effective rule by itself: what needs neither configuration nor database.
+// validator checks one effective rule, as far as that needs neither the configuration nor a database.
 type validator struct {
 	r        *Rule
 	use      *paramUse
@@ -56,7 +56,8 @@ func (v *validator) at(n *strictyaml.Node, code, message, hint string) {
 
 func (v *validator) has(path string) bool { return v.r.origin.has(path) }
 
-// isText tells whether the field holds a text; where it does not, decoding has said so, or it is missing.
+// isText tells whether the field holds a text. A field of another kind is not checked further, since decoding has
+// reported it.
 func (v *validator) isText(path string) bool {
 	n := v.r.origin.at(path, false)
 	return n != nil && n.Kind == strictyaml.Scalar && (n.Tag == "!!str" || n.Tag == "!!timestamp")
@@ -97,7 +98,7 @@ func (v *validator) identity() {
 	}
 }
 
-// anyCron stands in for one that is missing, so that the timezone is checked all the same.
+// anyCron takes the place of a missing cron, so that the timezone is still checked.
 const anyCron = "0 0 * * *"
 
 func (v *validator) schedule() {
@@ -132,7 +133,7 @@ func (v *validator) schedule() {
 	v.fail("schedule."+fault.Field, code, fault.Field+": "+fault.Message, fault.Hint)
 }
 
-// cronAlone checks the cron beside a timezone that is wrong as well.
+// cronAlone checks the cron where the timezone is wrong. schedule.Parse reports only the timezone then.
 func (v *validator) cronAlone(cron string) {
 	_, err := schedule.Parse(cron, "UTC")
 	if fault, ok := errors.AsType[*schedule.Error](err); ok {
@@ -140,7 +141,7 @@ func (v *validator) cronAlone(cron string) {
 	}
 }
 
-// sql reads the probe's statement; nil where it cannot be read.
+// sql parses the probe's statement. It returns nil where the statement is missing or has faults.
 func (v *validator) sql() *probe.Statement {
 	v.need("probe.sql", "one SELECT")
 	if !v.isText("probe.sql") || v.r.Probe.SQL == "" {
@@ -156,7 +157,7 @@ func (v *validator) sql() *probe.Statement {
 	return stmt
 }
 
-// expr checks an expression's syntax; its names and kinds are checked when the columns are known.
+// expr checks the syntax of an expression. Compile checks its names and kinds, when the columns are known.
 func (v *validator) expr(path, src string) {
 	n := v.r.origin.at(path, false)
 	if n == nil || n.Kind != strictyaml.Scalar || n.IsNull() {
@@ -190,7 +191,7 @@ func (v *validator) key() {
 	v.columns("key", v.r.Key)
 }
 
-// columns checks a list of column names.
+// columns checks a list of column names: no name is empty, and no name is there twice.
 func (v *validator) columns(path string, names []string) {
 	for i, name := range names {
 		at := fmt.Sprintf("%s[%d]", path, i)
@@ -210,8 +211,8 @@ var (
 	paramName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 )
 
-// The codes of this package's own problems; strictyaml, condition, probe and message have theirs.
-// docs/reference/error-codes.md has an example of each.
+// The codes of this package's own problems. strictyaml, condition, probe and message have their own codes.
+// docs/reference/error-codes.md has an example of each code.
 const (
 	CodeUnreadable    = "file_unreadable"
 	CodeRuleTest      = "rule_test"

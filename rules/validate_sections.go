@@ -24,7 +24,7 @@ func (v *validator) deliver() {
 		return
 	}
 	if len(list.Items) == 0 {
-		v.fail("deliver", strictyaml.CodeMissing, "deliver names no sink, so nobody would be told", "as [{sink: inbox}]")
+		v.fail("deliver", strictyaml.CodeMissing, "deliver names no sink, so no notice would be delivered", "such as [{sink: inbox}]")
 	}
 	for _, f := range deliver.Names(v.r.Deliver) {
 		if path := "deliver" + f.Field; f.Code != strictyaml.CodeMissing || v.isText(path) {
@@ -38,7 +38,7 @@ func (v *validator) deliver() {
 	}
 }
 
-// deliverPath is where a field of an entry stands.
+// deliverPath returns the path of a field of entry i of deliver.
 func deliverPath(i int, field string) string { return "deliver" + deliver.Field(i, field) }
 
 // strategy checks that the fields of an entry belong together.
@@ -46,7 +46,7 @@ func (v *validator) strategy(i int) {
 	d := &v.r.Deliver[i]
 	written := v.r.origin.at(deliverPath(i, "strategy"), false)
 	if written != nil && written.Text != d.Strategy.String() {
-		return // it is none, which decoding has said
+		return // the strategy is unknown, and decoding has reported that
 	}
 	has := func(field string) bool { return v.has(deliverPath(i, field)) }
 	for _, f := range d.Faults(has, v.r.Mode == ModeState) {
@@ -54,10 +54,10 @@ func (v *validator) strategy(i int) {
 	}
 }
 
-// mostResultRows bounds the rows of a rule with per: result, which are all in memory at once.
+// mostResultRows bounds the rows of a rule with per: result, because such a run holds all rows in memory.
 const mostResultRows = 100_000
 
-// rowFields mean nothing where the result as a whole is one finding.
+// rowFields are about single rows, so a rule with per: result cannot have them.
 var rowFields = []string{"key", "group_by", "notify_again_on", "limit"}
 
 func (v *validator) per() {
@@ -69,7 +69,7 @@ func (v *validator) per() {
 	}
 	for _, path := range rowFields {
 		if v.has(path) {
-			v.fail(path, CodePer, path+" means nothing with per: result, where the result as a whole is one finding", "remove it here, or from the defaults")
+			v.fail(path, CodePer, path+" cannot be used with per: result: the result as a whole is one finding", "remove it here, or from the defaults")
 		}
 	}
 	if v.r.Probe.MaxRows > mostResultRows {
@@ -104,7 +104,7 @@ func (v *validator) watched() {
 		return
 	}
 	if len(list.Items) == 0 {
-		v.fail("notify_again_on", strictyaml.CodeMissing, "notify_again_on names no column", "remove the field, or name the columns whose changes are told")
+		v.fail("notify_again_on", strictyaml.CodeMissing, "notify_again_on names no column", "remove the field, or name the columns whose changes send the notice again")
 		return
 	}
 	v.columns("notify_again_on", v.r.NotifyAgainOn)
@@ -114,30 +114,30 @@ func (v *validator) watched() {
 func (v *validator) groupWarehouse() {
 	columns, _, err := condition.Names(v.r.Notice.Warehouse)
 	if err != nil {
-		return // there is none, or its fault is told
+		return // there is no warehouse, or expr reports its faults
 	}
 	for _, name := range columns {
 		if !slices.Contains(v.r.GroupBy, name) {
-			v.fail("notice.warehouse", CodeGroup, fmt.Sprintf("the warehouse depends on %s, by which the rule does not group, so a group could lie in two", name),
+			v.fail("notice.warehouse", CodeGroup, fmt.Sprintf("the warehouse depends on %s, which is not in group_by: a group could have rows of two warehouses", name),
 				"add "+name+" to group_by")
 		}
 	}
 }
 
-// alerts checks that a notice about the rule itself would have a warehouse.
+// alerts checks that notices about the rule itself have a warehouse.
 func (v *validator) alerts() {
 	if _, ok := v.r.AlertWarehouse(); ok || !v.has("notice.warehouse") {
-		return // without one and without a scope it is missing, which notice says
+		return // notice reports a warehouse that is missing
 	}
 	for path, policy := range map[string]Policy{"no_data": v.r.NoData, "on_error": v.r.OnError} {
 		if policy == PolicyAlert && (path != "no_data" || v.r.Mode != ModeEvent) {
-			v.fail(path, CodeAlert, path+": alert needs a warehouse, and notice.warehouse depends on a row",
+			v.fail(path, CodeAlert, path+": alert needs a warehouse, but notice.warehouse depends on a row",
 				"give the rule scopes, whose names are then the warehouses, or set notice.warehouse to a constant such as '\"119240\"'")
 		}
 	}
 }
 
-// stateFields mean nothing where nothing resolves.
+// stateFields are about findings that last and resolve, so a rule of mode event cannot have them.
 var stateFields = []string{"for", "keep_firing_for", "repeat_interval", "notify_again_on", "no_data", "group_by", "notice.send_resolved"}
 
 func (v *validator) mode() {
@@ -149,12 +149,12 @@ func (v *validator) mode() {
 		return
 	}
 	if v.r.FirstRun == FirstRunBaseline && !v.has("probe.watermark") {
-		v.fail("first_run", CodeMode, "first_run: baseline needs a watermark in mode event: without one the next run tells all rows",
-			"add probe.watermark, so that later runs see new rows alone")
+		v.fail("first_run", CodeMode, "first_run: baseline needs a watermark in mode event: without one the next run sends notices about all rows",
+			"add probe.watermark, so that later runs see only new rows")
 	}
 	for _, path := range stateFields {
 		if v.has(path) {
-			v.fail(path, CodeMode, path+" means nothing in mode event, where nothing lasts or resolves", "remove it here, or from the defaults")
+			v.fail(path, CodeMode, path+" cannot be used in mode event: its findings neither last nor resolve", "remove it here, or from the defaults")
 		}
 	}
 }
@@ -191,7 +191,7 @@ func (v *validator) watermark(stmt *probe.Statement) {
 	}
 }
 
-// watermarkUse reports a watermark that would do nothing.
+// watermarkUse reports a watermark or a lag that has no effect, because the SQL does not use its parameters.
 func (v *validator) watermarkUse(w *Watermark, stmt *probe.Statement) {
 	uses := func(name string) bool { return slices.Contains(stmt.Params, name) }
 	if !slices.ContainsFunc(w.Columns, func(c string) bool { return uses(watermarkPrefix + c) }) {
@@ -208,18 +208,18 @@ var plainNumber = regexp.MustCompile(`^[-+]?[0-9.]+$`)
 
 func (v *validator) notice() {
 	if !v.has("notice") {
-		v.need("notice", "what is said, as {type: REP_NOTICE, title: …}")
+		v.need("notice", "the notice that the rule sends, such as {type: REP_NOTICE, title: …}")
 		return
 	}
 	v.need("notice.type", "the code of a type in the catalogue")
 	if catalog.Reserved(v.r.Notice.Type) {
-		v.fail("notice.type", catalog.CodeReserved, v.r.Notice.Type+" is for what a rule tells of itself", "types of the catalogue that do not begin with "+catalog.ReservedPrefix)
+		v.fail("notice.type", catalog.CodeReserved, v.r.Notice.Type+" is reserved for notices about the rule itself", "choose a type of the catalogue that does not begin with "+catalog.ReservedPrefix)
 	}
 	if v.has("notice.title") {
-		v.need("notice.title", "") // one that is left out is that of the type
+		v.need("notice.title", "") // without the field, the type's title counts
 	}
 	if v.r.Scope == "" && !v.has("notice.warehouse") {
-		v.fail("notice.warehouse", strictyaml.CodeMissing, "notice.warehouse is missing, and the rule has no scopes whose names would stand for it",
+		v.fail("notice.warehouse", strictyaml.CodeMissing, "notice.warehouse is missing, and the rule has no scopes, whose names would be the warehouses",
 			"an expression such as wh_id, or '\"119240\"'")
 	}
 	v.expr("notice.warehouse", v.r.Notice.Warehouse)
@@ -273,7 +273,7 @@ func (v *validator) templates(path string, byLanguage map[string]string) {
 	}
 }
 
-// textPath is where a language's text stands in the rule.
+// textPath returns the path of the text in a language.
 func textPath(path, lang string) string {
 	if lang == "" {
 		return path

@@ -14,10 +14,10 @@ import (
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
-// initialValue is what a watermark begins with: a value, or a time before the first run.
+// initialValue is the initial value of a watermark's column.
 type initialValue struct {
 	value row.Value
-	ago   *time.Duration
+	ago   *time.Duration // Not nil: the value is the time of the first run plus this duration, which is not positive.
 }
 
 func (v initialValue) at(now time.Time) row.Value {
@@ -27,7 +27,7 @@ func (v initialValue) at(now time.Time) row.Value {
 	return v.value
 }
 
-// watermark finds the watermark's columns and makes their initial values fit them.
+// watermark finds the columns of the watermark, and converts the initial values to the kinds of the columns.
 func (c *compiler) watermark() {
 	w := c.r.Probe.Watermark
 	if w == nil {
@@ -42,8 +42,8 @@ func (c *compiler) watermark() {
 		v, ok := initialOf(kind, w.Initial[name])
 		if kind == row.Text && isDuration(w.Initial[name]) {
 			c.fail("probe.watermark.initial."+name, CodeWatermark,
-				fmt.Sprintf("the column %q is a text, so the duration %v would be compared as a text, and the whole history found", name, w.Initial[name]),
-				"have the probe CAST the column to a time, or begin after a text as the column writes its times")
+				fmt.Sprintf("the column %q is a text: the duration %v would be compared as a text, and the first run would read the whole history", name, w.Initial[name]),
+				"have the probe CAST the column to a time, or write initial as a text in the form of the column")
 		} else if !ok {
 			c.fail("probe.watermark.initial."+name, CodeWatermark, fmt.Sprintf("%v does not fit the column %q of kind %s", w.Initial[name], name, kind), initialHint(kind))
 		}
@@ -52,21 +52,21 @@ func (c *compiler) watermark() {
 	c.lookBack(w)
 }
 
-// lookBack checks that numbers are counted back in a column of numbers.
+// lookBack checks that a look-back in numbers belongs to a column of numbers.
 func (c *compiler) lookBack(w *Watermark) {
 	at := c.program.watermark[0]
 	if at < 0 || w.LooksBack().Numbers == 0 {
 		return
 	}
 	switch c.columns[at].Kind {
-	case row.Int, row.Decimal, row.Float, row.JSON: // JSON: a kind that shows with the rows only
+	case row.Int, row.Decimal, row.Float, row.JSON: // the kind of a JSON column shows only with its rows
 	default:
 		c.fail("probe.watermark.look_back", CodeWatermark,
-			fmt.Sprintf("look_back is so many numbers, and the column %q is of kind %s", w.Columns[0], c.columns[at].Kind), "write a duration, such as 10m")
+			fmt.Sprintf("look_back counts numbers, but the column %q is of kind %s", w.Columns[0], c.columns[at].Kind), "write a duration, such as 10m")
 	}
 }
 
-// isDuration tells whether the rule gives a duration before the first run.
+// isDuration tells whether an initial value is written as a duration, such as "-12h".
 func isDuration(given any) bool {
 	text, ok := given.(string)
 	d, err := strictyaml.ParseDuration(text)
@@ -88,7 +88,8 @@ func initialHint(k row.Kind) string {
 	}
 }
 
-// initialOf makes a value of the column's kind of what the rule says.
+// initialOf converts an initial value of the rule to the kind of its column. It returns false where the value does not
+// fit.
 func initialOf(k row.Kind, given any) (initialValue, bool) {
 	if s, ok := given.(string); ok {
 		return initialText(k, s)
@@ -99,7 +100,7 @@ func initialOf(k row.Kind, given any) (initialValue, bool) {
 	}
 	whole, isWhole := given.(int64)
 	switch {
-	case isWhole && (k == row.Int || k == row.JSON): // JSON: a kind that shows with the rows only
+	case isWhole && (k == row.Int || k == row.JSON): // the kind of a JSON column shows only with its rows
 		return initialValue{value: row.IntOf(whole)}, true
 	case k == row.Decimal:
 		return initialValue{value: number}, true

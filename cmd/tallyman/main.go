@@ -5,7 +5,7 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
-	_ "time/tzdata" // rules have time zones; not every machine has their data
+	_ "time/tzdata" // rules have time zones, and not every machine has the database of zones
 
 	"tallyman/internal/cli"
 )
@@ -18,7 +18,7 @@ func main() {
 	}, cli.Default()))
 }
 
-// hangup has the signals on which a server reads its rule files again.
+// hangup lists the signals on which a server reads its rule files again.
 func hangup() <-chan os.Signal {
 	c := make(chan os.Signal, 1)
 	signal.Notify(c, syscall.SIGHUP)

@@ -1,4 +1,5 @@
-// Package widget is a screen of a WMS that embeds the inbox widget, as files. The demo shows its own screen in the same style.
+// Package widget has the files of a WMS screen that embeds the inbox widget. The demo shows its own screen in the same
+// style.
 package widget
 
 import _ "embed" // the style

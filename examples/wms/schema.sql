@@ -1,4 +1,4 @@
--- A sample WMS: what the rules of this folder read. SQLite; the same columns exist in any WMS under other names.
+-- A sample WMS for SQLite, with the tables that the rules of this folder read. Any WMS has the same columns under other names.
 -- Times are UTC, "YYYY-MM-DD HH:MM:SS". Quantities are decimals, because goods are also sold by weight.
 
 CREATE TABLE warehouses (
@@ -13,7 +13,7 @@ CREATE TABLE skus (
   unit  TEXT NOT NULL
 );
 
--- A pick bin is where pickers take from; it is refilled from reserve when it falls below min_qty.
+-- Pickers take goods from pick bins. A pick bin is refilled from reserve when its stock falls below min_qty.
 CREATE TABLE bins (
   wh_id     INTEGER NOT NULL,
   bin_code  TEXT NOT NULL,
@@ -22,7 +22,7 @@ CREATE TABLE bins (
   PRIMARY KEY (wh_id, bin_code)
 );
 
--- The book stock. A pick that is booked before the refill drives it below zero.
+-- The book stock. A pick that is booked before the refill makes it negative.
 CREATE TABLE bin_stock (
   wh_id       INTEGER NOT NULL,
   bin_code    TEXT NOT NULL,

@@ -1,4 +1,4 @@
-// Package wms is the sample warehouse as files: its schema and the rule pack that watches it. The demo runs on them.
+// Package wms has the files of the sample warehouse: its schema and the rule pack that watches it. The demo uses them.
 package wms
 
 import "embed"

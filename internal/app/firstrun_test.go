@@ -38,14 +38,14 @@ func TestCheckWarnsOfALargeFirstRun(t *testing.T) {
 		return list
 	}
 	for text, want := range map[string]string{
-		"when: qty < 0":        "first_run_large: the first run of the rule would send 60 notices about what is there already",
+		"when: qty < 0":        "first_run_large: the first run of the rule would send 60 notices about rows that are already there",
 		"when: qty < -10":      "",
 		"first_run: baseline":  "",
 		"enabled: false":       "",
 		"shadow: true":         "",
 		"limit: {notices: 5}":  "",
 		"for: 1h":              "",
-		"scopes: [{name: W1}]": "first_run_large: the first run of the rule in W1 would send 60 notices about what is there already",
+		"scopes: [{name: W1}]": "first_run_large: the first run of the rule in W1 would send 60 notices about rows that are already there",
 		"probe: {max_rows: 7}": "too_many_rows: the first run could not be tried: the probe returns more than 7 rows: raise probe.max_rows or narrow the probe",
 	} {
 		t.Run(text, func(t *testing.T) {

@@ -22,26 +22,26 @@ import (
 
 // CheckOptions says how far Check looks.
 type CheckOptions struct {
-	Paths   []string // rule files or folders; the configuration's own where nil
-	Live    bool     // prepare each probe on its source, and compile the rule against the columns
-	Explain bool     // say what each sound rule comes to
-	Strict  bool     // take lints for problems
+	Paths   []string // Rule files or folders. nil means those of the configuration.
+	Live    bool     // Prepare each probe on its source, and compile the rule against the columns.
+	Explain bool     // Explain each sound rule.
+	Strict  bool     // Treat lints as problems.
 }
 
-// Checked is what Check found.
+// Checked is the result of Check.
 type Checked struct {
 	Files     int
-	Rules     int          // sound ones, each scope counted
-	Problems  problem.List // by place
-	Warnings  problem.List // what could not be checked, and why
-	Lints     problem.List // what is sound and hardly meant so
-	Notes     problem.List // what is good to know of sound rules
-	Explained []Explained  // by rule and scope
+	Rules     int          // How many rules are sound, each scope counted.
+	Problems  problem.List // Sorted by place.
+	Warnings  problem.List // What could not be checked, and why.
+	Lints     problem.List // Sound rules that probably do not do what their author meant.
+	Notes     problem.List // Useful facts about sound rules.
+	Explained []Explained  // Sorted by rule and scope.
 }
 
-// Check reads rule files. With a configuration they are held against its sources, sinks and catalogue; where that
-// is asked for, against the databases too. The configuration may have been loaded lazily: only the secrets of sources
-// that are asked are needed.
+// Check reads rule files. With a configuration, it checks them against the sources, sinks and catalogue. With o.Live it
+// also asks the databases. The configuration may have been loaded lazily: Check needs only the secrets of sources that
+// it asks.
 func (c Commands) Check(ctx context.Context, cfg *config.Config, o CheckOptions) (Checked, error) {
 	if len(o.Paths) == 0 && cfg != nil {
 		o.Paths = cfg.Rules.Paths
@@ -90,7 +90,7 @@ func (c Commands) Check(ctx context.Context, cfg *config.Config, o CheckOptions)
 	return result, context.Cause(ctx)
 }
 
-// lint returns the warnings about a sound rule, those about its columns where they are known.
+// lint returns the warnings about a sound rule. Warnings about its columns need columns that are known.
 func lint(c *ruleCheck) problem.List {
 	l := rules.Lint(c.rule)
 	if c.columns != nil {
@@ -99,7 +99,7 @@ func lint(c *ruleCheck) problem.List {
 	return append(l, c.lints...)
 }
 
-// addLive adds what the sources have said.
+// addLive adds the findings of the sources.
 func (c *Checked) addLive(said sourceFindings) {
 	c.Problems = rules.Tidy(append(c.Problems, said.problems...))
 	c.Warnings = rules.Tidy(said.warnings)
@@ -109,38 +109,38 @@ func (c *Checked) addLive(said sourceFindings) {
 // nextFirings is how many due times an explained rule shows.
 const nextFirings = 5
 
-// Explained is what a rule comes to in one scope: all that was not written included.
+// Explained describes a rule in one scope completely, with all defaults.
 type Explained struct {
 	Rule       string            `json:"rule"`
 	Scope      string            `json:"scope"`
 	File       string            `json:"file"`
 	Source     string            `json:"source"`
-	Unverified string            `json:"unverified,omitempty"` // why its columns are not known, or do not do
+	Unverified string            `json:"unverified,omitempty"` // Why the columns are not known or do not fit.
 	Columns    []ExplainedColumn `json:"columns"`
 	Params     []ExplainedParam  `json:"params"`
-	Cost       *float64          `json:"cost,omitempty"` // of the probe, where the source says it
+	Cost       *float64          `json:"cost,omitempty"` // The cost of the probe, where the source tells it.
 	Plan       string            `json:"plan,omitempty"`
-	Next       []time.Time       `json:"next"`   // due times in the rule's timezone
-	Fields     []ExplainedField  `json:"fields"` // in force, in the order of the reference
+	Next       []time.Time       `json:"next"`   // The next due times, in the rule's timezone.
+	Fields     []ExplainedField  `json:"fields"` // The values in force, in the order of the rule reference.
 }
 
 // ExplainedColumn is a column that the probe returns.
 type ExplainedColumn struct {
 	Name         string   `json:"name"`
-	Kind         string   `json:"kind"`         // as conditions see it
-	DatabaseType string   `json:"databaseType"` // as the source calls it
-	Nullable     bool     `json:"nullable"`     // false only where the source says so
-	Uses         []string `json:"uses"`         // the fields of the rule that read it
+	Kind         string   `json:"kind"`         // The kind that conditions see.
+	DatabaseType string   `json:"databaseType"` // The database's name of the type.
+	Nullable     bool     `json:"nullable"`     // False only where the database says NOT NULL.
+	Uses         []string `json:"uses"`         // The fields of the rule that read the column.
 }
 
 // ExplainedParam is a parameter of the probe.
 type ExplainedParam struct {
 	Name  string `json:"name"`
-	Value any    `json:"value"` // null for a built-in one
-	From  string `json:"from"`  // what a built-in one is; "" where the rule gives the value
+	Value any    `json:"value"` // null for most built-in parameters.
+	From  string `json:"from"`  // What a built-in parameter is. Empty where the rule gives the value.
 }
 
-// ExplainedField is a field of a rule, and what is in force for it.
+// ExplainedField is a field of a rule and its value in force.
 type ExplainedField struct {
 	Name  string `json:"name"`
 	Value string `json:"value"`
@@ -167,7 +167,7 @@ func explainRule(c *ruleCheck, now time.Time) Explained {
 		e.Cost, e.Plan = &c.plan.Cost, c.plan.Shape
 	}
 	if s, err := schedule.Parse(r.Schedule.Cron, r.Schedule.Timezone); err == nil {
-		zone, _ := time.LoadLocation(r.Schedule.Timezone) // the schedule has loaded it
+		zone, _ := time.LoadLocation(r.Schedule.Timezone) // the schedule has loaded the zone, so there is no error
 		for at := s.Next(now); len(e.Next) < nextFirings && !at.IsZero(); at = s.Next(at) {
 			e.Next = append(e.Next, at.In(zone))
 		}
@@ -175,7 +175,7 @@ func explainRule(c *ruleCheck, now time.Time) Explained {
 	return e
 }
 
-// builtInParams says what the parameters are that every probe may use.
+// builtInParams describes the parameters that every probe may use.
 var builtInParams = map[string]string{
 	"now": "the time of the run", "scheduled_at": "the firing's due time", "last_run_at": "the due time of the last good run",
 	"scope": "the scope's name", "until": "the due time less the watermark's lag",
@@ -183,7 +183,7 @@ var builtInParams = map[string]string{
 
 func explainParams(r *rules.Rule) []ExplainedParam {
 	list := []ExplainedParam{}
-	stmt, _ := r.Probe.Statement() // sound, as the rule was loaded
+	stmt, _ := r.Probe.Statement() // no faults, because the rule has loaded
 	for _, name := range stmt.Params {
 		name, _, _ = probe.Formed(name)
 		if slices.ContainsFunc(list, func(p ExplainedParam) bool { return p.Name == name }) {
@@ -206,7 +206,7 @@ func explainParams(r *rules.Rule) []ExplainedParam {
 	return list
 }
 
-// explainFields lists what is in force, less what the other parts of an explanation show.
+// explainFields lists the values in force, without those that other parts of an explanation show.
 func explainFields(r *rules.Rule) []ExplainedField {
 	var list []ExplainedField
 	add := func(name, value string) {
@@ -284,7 +284,7 @@ func explainNotice(r *rules.Rule, add func(name, value string)) {
 	}
 }
 
-// duration writes a duration, and zero as it is called here.
+// duration writes a duration. For 0 it returns the text zero.
 func duration(d time.Duration, zero string) string {
 	if d == 0 {
 		return zero

@@ -10,11 +10,13 @@ import (
 	"tallyman/scanners"
 )
 
-// mostApart is how far the clocks of a server and of this machine may differ without a warning, beside the time of the question.
+// mostApart is the most that the clocks of a server and of this machine may differ without a warning. The time that the
+// question takes does not count.
 const mostApart = 2 * time.Second
 
-// checkTime compares the server's clock with this machine's, and warns where they differ. It compares the server's time zone with UTC where the source has no
-// timezone: one that is set says what the tables hold, which the server's zone does not tell. A source that has no clock is not warned of.
+// checkTime compares the server's clock with this machine's clock, and warns where they differ. Where the source has no
+// timezone, it also compares the server's time zone with UTC. It does not compare a timezone that is set, because that
+// says what the tables hold, and the server's zone does not tell that. A source without a clock gets no warning.
 func (s *sourceCheck) checkTime(ctx context.Context, source scanners.Source, setting *time.Location) {
 	clock, ok := source.(scanners.Clock)
 	if !ok {
@@ -40,11 +42,11 @@ func (s *sourceCheck) checkTime(ctx context.Context, source scanners.Source, set
 	}
 }
 
-const clockHint = "let both keep their time by NTP: NOW() of a probe and :now differ by as much"
+const clockHint = "synchronize both clocks with NTP: NOW() in a probe and :now differ by this time"
 
 func roundUp(d time.Duration) string { return strictyaml.FormatDuration(d.Round(time.Second)) }
 
-// differ tells whether the two zones show different times now or within a year: some are alike in winter alone.
+// differ tells whether the two zones show different times now or within a year. Some zones differ only in summer.
 func differ(server time.Time, setting *time.Location) bool {
 	for months := range 12 {
 		at := server.AddDate(0, months, 0)
@@ -56,7 +58,7 @@ func differ(server time.Time, setting *time.Location) bool {
 	return false
 }
 
-// named is the zone of a server's time, with its offset where the name is not one.
+// named returns the zone of a server's time: its name with the offset, or the offset alone.
 func named(server time.Time) string {
 	name, offset := server.Location().String(), server.Format("-07:00")
 	if name == "" || name == offset {
@@ -65,7 +67,7 @@ func named(server time.Time) string {
 	return name + " (" + offset + ")"
 }
 
-// warnOfTime adds to the list a warning about the source, at its first rule.
+// warnOfTime adds a warning about the source to the list. Its place is the first rule of the source.
 func (s *sourceCheck) warnOfTime(list *problem.List, message, hint string) {
 	p := s.checks[0].rule.Problem("source", string(scanners.CodeTime), message, hint)
 	p.Rule = ""

@@ -16,21 +16,22 @@ import (
 	"tallyman/scanners"
 )
 
-// Commands are what an author asks for at the command line, beside a node or without one. Its functions open the implementations, which
-// this package does not know.
+// Commands serves the commands for authors of rules, with or without a running node. Its fields open implementations
+// that this package does not know.
 type Commands struct {
 	// OpenSource opens a configured source.
 	OpenSource func(ctx context.Context, name string, c config.Source) (scanners.Source, error)
-	// OpenLedger opens the configured ledger for reading alone.
+	// OpenLedger opens the configured ledger for reading only.
 	OpenLedger func(ctx context.Context, c config.Ledger) (ledger.View, error)
 	// OpenMemory opens an empty database, for the probes of rule tests with tables.
 	OpenMemory func() (ruletest.Database, error)
 }
 
-// UsageError is a wish that cannot be met as it was put.
+// UsageError is a request that cannot be answered because of its arguments, such as the name of a rule that does not
+// exist.
 type UsageError struct{ Err error }
 
-// Error returns what is wrong with it.
+// Error returns what is wrong with the request.
 func (e *UsageError) Error() string { return e.Err.Error() }
 
 // Unwrap returns the cause.
@@ -38,7 +39,7 @@ func (e *UsageError) Unwrap() error { return e.Err }
 
 func wrongUse(format string, args ...any) error { return &UsageError{fmt.Errorf(format, args...)} }
 
-// ofSource says which source an error of a database came from.
+// ofSource adds the name of the source to an error of a database.
 func ofSource(name string, err error) error {
 	if _, ok := errors.AsType[*scanners.Error](err); ok {
 		return fmt.Errorf("source %s: %w", name, err)
@@ -76,7 +77,7 @@ func listed(what string, names []string) string {
 	return what + ": " + join(names)
 }
 
-// join lists names; "" shows itself.
+// join lists names. An empty name is shown as "".
 func join(names []string) string {
 	const most = 20
 	text := ""
@@ -97,13 +98,13 @@ func join(names []string) string {
 
 // TestOptions says which rule tests are run, and how.
 type TestOptions struct {
-	Paths  []string       // test files or folders
-	Run    *regexp.Regexp // only those whose name or rule it matches; nil = all
-	Cover  bool           // say what no test reaches
-	Source string         // run the probes of tests with tables on this source; "" = on SQLite in memory
+	Paths  []string       // Test files or folders.
+	Run    *regexp.Regexp // Run only tests whose name or rule matches. nil means all.
+	Cover  bool           // Report what no test reaches.
+	Source string         // Run the probes of tests with tables on this source. Empty means SQLite in memory.
 }
 
-// Test runs rule tests. cfg gives the catalogue and the source; nil where neither is asked for.
+// Test runs rule tests. cfg gives the catalogue and the source. It may be nil where neither is needed.
 func (c Commands) Test(ctx context.Context, cfg *config.Config, o TestOptions) (_ *ruletest.Report, err error) {
 	files, problems := ruletest.Load(o.Paths)
 	options := ruletest.Options{Run: o.Run, Cover: o.Cover, Memory: c.OpenMemory}
@@ -133,7 +134,7 @@ func (c Commands) Test(ctx context.Context, cfg *config.Config, o TestOptions) (
 	return report, nil
 }
 
-// testDatabase opens the source that tests run on.
+// testDatabase opens the source on which the tests run.
 func (c Commands) testDatabase(ctx context.Context, cfg *config.Config, name string) (ruletest.Database, error) {
 	if err := knownSource(cfg, name); err != nil {
 		return nil, err

@@ -14,17 +14,18 @@ import (
 	"tallyman/scanners"
 )
 
-// DiffOptions says which versions are compared, and how.
+// DiffOptions says which versions to compare, and how.
 type DiffOptions struct {
-	Old, New []string // rule files or folders
-	Rule     string   // this one alone
-	Scope    *string  // this one alone
-	Run      bool     // run both versions, over one snapshot
-	Source   string   // instead of the rules' own
-	Limit    int      // keys that are kept of each kind; 0 = all
+	Old, New []string // Rule files or folders.
+	Rule     string   // Compare only this rule.
+	Scope    *string  // Compare only this scope.
+	Run      bool     // Run both versions over one snapshot.
+	Source   string   // Use this source in place of the rules' own sources.
+	Limit    int      // How many keys of each kind to keep. 0 means all.
 }
 
-// Diff compares two versions of rule files; cfg may be nil where they are not run. Files with problems are a problem.List.
+// Diff compares two versions of rule files. cfg may be nil where the versions are not run. Where the files have
+// problems, the error is a problem.List.
 func (c Commands) Diff(ctx context.Context, cfg *config.Config, o DiffOptions) (_ *rulediff.Diff, err error) {
 	old, now := rules.Load(o.Old), rules.Load(o.New)
 	if problems := append(slices.Clone(old.Problems), now.Problems...); len(problems) > 0 {
@@ -65,17 +66,17 @@ func scoped(scope *string) string {
 	return fmt.Sprintf(" in the scope %q", *scope)
 }
 
-// named leaves the rules with the id that is asked for.
+// named keeps only the rules with the id in o.Rule.
 func (o *DiffOptions) named(list []*rules.Rule) []*rules.Rule {
 	return slices.DeleteFunc(slices.Clone(list), func(r *rules.Rule) bool { return o.Rule != "" && r.ID != o.Rule })
 }
 
-// choose leaves the rules that are asked for.
+// choose keeps only the rules and scopes in o.
 func (o *DiffOptions) choose(list []*rules.Rule) []*rules.Rule {
 	return slices.DeleteFunc(o.named(list), func(r *rules.Rule) bool { return o.Scope != nil && r.Scope != *o.Scope })
 }
 
-// fitSite gives the rules the source that is named, and holds the new version against the site.
+// fitSite gives all rules the named source, and checks the new version against the site.
 func fitSite(cfg *config.Config, known *site, old, now *rules.Set, source string) error {
 	if source != "" {
 		if err := knownSource(cfg, source); err != nil {
@@ -89,14 +90,15 @@ func fitSite(cfg *config.Config, known *site, old, now *rules.Set, source string
 	return now.Problems.Err()
 }
 
-// snapshotSet are the sources that a comparison reads, each in one session: both versions see the same data.
+// snapshotSet holds the sources that a comparison reads. Each source has one session, so that both versions see the
+// same data.
 type snapshotSet struct {
 	commands Commands
 	cfg      *config.Config
 	open     map[string]*snapshot
 }
 
-// of returns the snapshot of the source; the first that asks takes it.
+// of returns the snapshot of the source. The first call takes the snapshot.
 func (s *snapshotSet) of(ctx context.Context, name string) (scanners.Source, error) {
 	if open := s.open[name]; open != nil {
 		return open, nil
@@ -111,7 +113,7 @@ func (s *snapshotSet) of(ctx context.Context, name string) (scanners.Source, err
 	}
 	sessions, ok := source.(scanners.Sessions)
 	if !ok {
-		return nil, errors.Join(wrongUse("source %s: %s has no snapshot that two versions could be run over; compare the files without --source", name, driver), source.Close())
+		return nil, errors.Join(wrongUse("source %s: the driver %s has no snapshots, so the two versions cannot run over the same data; compare the files without --source", name, driver), source.Close())
 	}
 	session, err := sessions.Session(ctx, nil)
 	if err != nil {
@@ -131,7 +133,7 @@ func (s *snapshotSet) close() error {
 	return errors.Join(errs...)
 }
 
-// snapshot is a source of which all statements see the same data.
+// snapshot is a source whose statements all see the same data.
 type snapshot struct {
 	source  scanners.Source
 	session scanners.Session
@@ -145,5 +147,5 @@ func (s *snapshot) Prepare(ctx context.Context, stmt *probe.Statement) (scanners
 // Ping asks the source.
 func (s *snapshot) Ping(ctx context.Context) error { return s.source.Ping(ctx) }
 
-// Close leaves the session to the comparison, which other rules need as well.
+// Close does nothing, because other rules need the session as well. snapshotSet.close ends it.
 func (s *snapshot) Close() error { return nil }

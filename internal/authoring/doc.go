@@ -1,9 +1,10 @@
-// Package authoring is what an author of rules asks for before a rule goes live: make a new one, check files, try one on its source, compare two
-// versions, run rule tests, try another text of a rule that runs.
+// Package authoring serves authors of rules before a rule goes live. It makes a new rule, checks files, tries a rule on
+// its source, compares two versions, runs rule tests, and tries another text of a running rule.
 //
-// Commands are the requests of the command line, from a configuration and beside a node or without one. A Node does the requests of the API, on the
-// node's own parts. Both let package trial do the run, so that what they show is what the engine will do.
+// Commands serves the command line. It works from a configuration, with or without a running node. Node serves the API,
+// and uses the parts of its running node. Both leave the run to package trial, so their results show what the engine
+// will do.
 //
-// Nothing here writes to a ledger or a source, or delivers. The package knows no implementation: internal/app passes the functions that
-// open sources and ledgers.
+// Nothing here writes to a source or delivers. Only Node.Rewind writes to a ledger. The package knows no
+// implementation: internal/app passes the functions that open sources and ledgers.
 package authoring

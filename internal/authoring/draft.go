@@ -15,32 +15,32 @@ import (
 	"tallyman/scanners"
 )
 
-// DraftRequest is another text of a rule, and what of it is tried.
+// DraftRequest is another text of a rule, and how to try it.
 type DraftRequest struct {
 	Text  string
-	Check bool // the text alone is checked: no source is asked, and no preview's place is taken
-	File  bool // the result has the rule's file
+	Check bool // Check only the text. No source is asked, and the draft does not count as a preview.
+	File  bool // Return the rule's file as well.
 	PreviewRequest
 }
 
-// DraftResult is what another text of a rule comes to.
+// DraftResult is the result of trying another text of a rule.
 type DraftResult struct {
 	Scope    string
-	Problems problem.List // with places in the text and no file, or of the file
+	Problems problem.List // With places in the text and an empty file, or with places in the file.
 	Changes  []rulediff.Change
 	Warnings []string
-	Lints    problem.List    // what is sound and hardly meant so, with places as Problems have them
-	Preview  *preview.Report // nil where the draft would not run
-	Effect   *rulediff.Rule  // nil where the versions were not run
+	Lints    problem.List    // Warnings about a sound draft. Their places are as in Problems.
+	Preview  *preview.Report // nil where the draft would not run.
+	Effect   *rulediff.Rule  // nil where the versions were not run.
 	Notes    []string
-	File     *DraftFile // nil where nobody asked for it
+	File     *DraftFile // nil where the request does not ask for it.
 }
 
-// DraftFile is a rule's file as it was loaded, and with a draft in the place of the rule.
+// DraftFile is a rule's file as it was loaded, and the file with the draft in the place of the rule.
 type DraftFile struct{ Name, Before, After string }
 
-// Draft tries another text of a rule for the API: it is checked as its file would be, held against what runs, and run from the state of the node's own ledger. It
-// takes the place of one preview.
+// Draft tries another text of a rule, for the API. It checks the text as a part of the rule's file, compares it with
+// the running version, and runs it from the state in the node's own ledger. The draft counts as one preview.
 func (n *Node) Draft(ctx context.Context, q DraftRequest) (*DraftResult, error) {
 	ctx, cancel := context.WithTimeout(ctx, previewTimeout)
 	defer cancel()
@@ -49,7 +49,7 @@ func (n *Node) Draft(ctx context.Context, q DraftRequest) (*DraftResult, error) 
 		if err := n.Engine.Find(q.Rule, nil); err != nil {
 			return nil, err
 		}
-		return nil, &engine.UnknownError{What: "rule", Name: q.Rule} // it was removed meanwhile
+		return nil, &engine.UnknownError{What: "rule", Name: q.Rule} // the rule was removed meanwhile
 	}
 	types, err := n.Ledger.Types(ctx)
 	if err != nil {
@@ -70,7 +70,7 @@ func (n *Node) Draft(ctx context.Context, q DraftRequest) (*DraftResult, error) 
 	return d, nil
 }
 
-// tryDraft runs a text that is sound, on its source.
+// tryDraft runs a sound text on its source.
 func (n *Node) tryDraft(ctx context.Context, q DraftRequest, text *rules.RewrittenRule, running []*rules.Rule, types catalog.Catalog) (*DraftResult, error) {
 	leave, err := n.enterPreview(ctx)
 	if err != nil {
@@ -96,12 +96,12 @@ func (n *Node) tryDraft(ctx context.Context, q DraftRequest, text *rules.Rewritt
 	return t.run(ctx, text)
 }
 
-// inForce are the scopes of a rule that the node runs.
+// inForce returns the scopes of a rule that the node runs.
 func (n *Node) inForce(id string) []*rules.Rule {
 	return slices.DeleteFunc(slices.Clone(n.InForce()), func(r *rules.Rule) bool { return r.ID != id })
 }
 
-// oneOf is the rule in the scope, which may be nil where there is one.
+// oneOf returns the rule in the scope. scope may be nil where the rule has only one scope.
 func oneOf(list []*rules.Rule, scope *string) (*rules.Rule, error) {
 	if scope == nil {
 		if len(list) == 1 {
@@ -117,7 +117,7 @@ func oneOf(list []*rules.Rule, scope *string) (*rules.Rule, error) {
 	return nil, &engine.UnknownError{What: "scope", Name: *scope}
 }
 
-// placed are the problems with the places that they have in the text.
+// placed returns the problems with their places in the text of the draft.
 func placed(text *rules.RewrittenRule, problems problem.List) problem.List {
 	list := slices.Clone(problems)
 	for i := range list {
@@ -126,17 +126,17 @@ func placed(text *rules.RewrittenRule, problems problem.List) problem.List {
 	return list
 }
 
-// draftRun is a draft whose text is sound, on its way.
+// draftRun is the trial of a draft whose text is sound.
 type draftRun struct {
 	node    *Node
 	rule    *rules.Rule
-	running []*rules.Rule // of that scope: one, or none where the draft has a new one
+	running []*rules.Rule // The running version in the scope. Empty where the draft has a new scope.
 	types   catalog.Catalog
 	due     time.Time
 	limit   int
 }
 
-// run holds the draft against its source, and tries it where it would run.
+// run checks the draft on its source. Where the draft would run, it tries it.
 func (t *draftRun) run(ctx context.Context, text *rules.RewrittenRule) (*DraftResult, error) {
 	d := &DraftResult{Scope: t.rule.Scope}
 	if err := t.differ(ctx, d, rulediff.Input{}); err != nil {
@@ -165,7 +165,8 @@ func (t *draftRun) run(ctx context.Context, text *rules.RewrittenRule) (*DraftRe
 	return d, t.effect(ctx, d)
 }
 
-// rooms takes the place of a run on the source, and on that of the running version where it is another.
+// rooms waits for room for one run on the source. Where the running version has another source, it waits for room there
+// as well. All drafts ask in the same order, so that two of them cannot wait for each other.
 func (t *draftRun) rooms(ctx context.Context) (leave func(), err error) {
 	leave = func() {}
 	names := []string{t.rule.Source}
@@ -185,7 +186,7 @@ func (t *draftRun) rooms(ctx context.Context) (leave func(), err error) {
 	return leave, nil
 }
 
-// differ compares the draft with what runs; with snapshots both are run.
+// differ compares the draft with the running version. Where in has snapshots, it runs both versions.
 func (t *draftRun) differ(ctx context.Context, d *DraftResult, in rulediff.Input) error {
 	in.Old, in.New, in.Due, in.Limit = t.running, []*rules.Rule{t.rule}, t.due, t.limit
 	diff, err := rulediff.Run(ctx, in)
@@ -202,7 +203,7 @@ func (t *draftRun) differ(ctx context.Context, d *DraftResult, in rulediff.Input
 	return nil
 }
 
-// effect runs both versions over one snapshot, where the sources have them and something differs.
+// effect runs both versions over one snapshot, where their sources have snapshots and the versions differ.
 func (t *draftRun) effect(ctx context.Context, d *DraftResult) (err error) {
 	switch {
 	case len(t.running) == 0:
@@ -215,7 +216,7 @@ func (t *draftRun) effect(ctx context.Context, d *DraftResult) (err error) {
 	defer func() { err = errors.Join(err, open.close()) }()
 	for _, r := range append(slices.Clone(t.running), t.rule) {
 		if _, ok := t.node.Sources[r.Source].(scanners.Sessions); !ok {
-			d.Notes = append(d.Notes, "the source "+r.Source+" has no snapshot that both versions could be run over")
+			d.Notes = append(d.Notes, "the source "+r.Source+" has no snapshots, so the two versions cannot run over the same data")
 			return nil
 		}
 	}

@@ -13,9 +13,9 @@ import (
 	"tallyman/rules/problem"
 )
 
-// firstRuns tries the first runs of rules that have not run yet, to see how many notices they would send.
+// firstRuns tries the first runs of rules that have not run yet, to count the notices that they would send.
 type firstRuns struct {
-	ledger trial.Ledger // nil where none is in reach: then each rule is taken for a new one
+	ledger trial.Ledger // nil where no ledger is in reach. Each rule then counts as a new one.
 }
 
 // isAhead tells whether the first run of the rule is still to come.
@@ -27,14 +27,14 @@ func (f *firstRuns) isAhead(ctx context.Context, r *rules.Rule) (bool, error) {
 	return start.State.IsFirst(), err
 }
 
-// check returns the warnings about the first run of a verified rule. One that cannot be tried is a warning, too.
+// check returns the warnings about the first run of a verified rule. A first run that fails is also a warning.
 func (f *firstRuns) check(ctx context.Context, r *rules.Rule, try *trial.Trial) problem.List {
 	if !r.Enabled || r.Shadow || r.FirstRun == rules.FirstRunBaseline {
 		return nil
 	}
 	ahead, err := f.isAhead(ctx, r)
 	if err != nil || !ahead {
-		return nil //nolint:nilerr // a ledger that does not answer tells of no new rule
+		return nil //nolint:nilerr // where the ledger does not answer, nobody knows whether the rule is new
 	}
 	run, err := try.Run(ctx, time.Now().UTC().Truncate(time.Second))
 	if err != nil {
@@ -47,7 +47,7 @@ func (f *firstRuns) check(ctx context.Context, r *rules.Rule, try *trial.Trial) 
 	return rules.LintFirstRun(r, countNotices(run))
 }
 
-// countNotices counts what a run tells, digests not counted.
+// countNotices counts the notices of a run, without digests.
 func countNotices(run *trial.Run) int {
 	n := 0
 	for _, c := range run.Commits {

@@ -13,10 +13,10 @@ import (
 	"tallyman/scanners"
 )
 
-// codeLookBack is what the look-back of a rule costs.
+// codeLookBack is the code of the note about the cost of a look-back.
 const codeLookBack = "look_back"
 
-// lookBackPath is where a rule says how far it looks back, or may say it.
+// lookBackPath returns the field that sets the rule's look-back, or the field beside which it could stand.
 func lookBackPath(r *rules.Rule) string {
 	if r.Probe.Watermark.LookBack != nil {
 		return "probe.watermark.look_back"
@@ -24,15 +24,16 @@ func lookBackPath(r *rules.Rule) string {
 	return "probe.watermark.columns"
 }
 
-// lookBackCost says what it costs that a rule reads again below its watermark; none where it does not.
+// lookBackCost notes the cost of reading again below the watermark. It returns nothing for a rule that does not look
+// back.
 func lookBackCost(r *rules.Rule) problem.List {
 	back := r.Probe.Watermark.LooksBack()
 	if back.IsZero() {
 		return nil
 	}
-	window := "what came up in the last " + back.String()
+	window := "the rows that came up in the last " + back.String()
 	if back.Numbers > 0 {
-		window = fmt.Sprintf("the last %s numbers of %s", back, r.Probe.Watermark.Columns[0])
+		window = fmt.Sprintf("the rows of the last %s numbers of %s", back, r.Probe.Watermark.Columns[0])
 	}
 	if r.Probe.Watermark.LookBack == nil {
 		window += ", by default"
@@ -41,7 +42,8 @@ func lookBackCost(r *rules.Rule) problem.List {
 		"each run reads again %s; the ledger keeps %d bytes for each of these rows, and a run with more than %d of them fails", window, ledger.SeenHash, judge.MostSeen), "")}
 }
 
-// checkTransactions warns of rules that look back for a shorter time than transactions are open, where the source tells.
+// checkTransactions warns of rules whose look-back is shorter than some transactions have been open. It needs a source
+// that tells about transactions.
 func (s *sourceCheck) checkTransactions(ctx context.Context, source scanners.Source) {
 	watcher, ok := source.(scanners.TransactionWatcher)
 	if !ok {
@@ -79,7 +81,7 @@ func (s *sourceCheck) transactionNote(r *rules.Rule, message, hint string) probl
 	return p
 }
 
-// longTransactions warns where transactions have been open for longer than the rule looks back.
+// longTransactions warns where transactions have been open for longer than the look-back of the rule.
 func longTransactions(r *rules.Rule, ages []time.Duration) problem.List {
 	back := r.Probe.Watermark.LooksBack().Time
 	count, longest := 0, time.Duration(0)

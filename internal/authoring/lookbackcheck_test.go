@@ -42,8 +42,8 @@ func TestLookBackCost(t *testing.T) {
 	holdNote(t, "look_back", lookBackCost(movesWith(t, "")))
 	const cost = "; the ledger keeps 16 bytes for each of these rows, and a run with more than 100000 of them fails"
 	for lookBack, want := range map[string]string{
-		"":                  "moves.yaml:9:28: look_back: each run reads again what came up in the last 5m, by default" + cost,
-		", look_back: 10m":  "moves.yaml:9:63: look_back: each run reads again what came up in the last 10m" + cost,
+		"":                  "moves.yaml:9:28: look_back: each run reads again the rows that came up in the last 5m, by default" + cost,
+		", look_back: 10m":  "moves.yaml:9:63: look_back: each run reads again the rows that came up in the last 10m" + cost,
 		", look_back: 5000": "moves.yaml:9:63: look_back: each run reads again the last 5000 numbers of id" + cost,
 		", look_back: 0":    "",
 	} {

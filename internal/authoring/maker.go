@@ -26,10 +26,10 @@ type RuleMaker struct {
 	types  catalog.Catalog
 }
 
-// Source is the name of the source whose catalogue is read.
+// Source returns the name of the source whose tables the maker reads.
 func (m *RuleMaker) Source() string { return m.name }
 
-// OpenRuleMaker opens the source, whose catalogue is read. The configuration may have been loaded lazily.
+// OpenRuleMaker opens the source to read its tables. The configuration may have been loaded lazily.
 func (c Commands) OpenRuleMaker(ctx context.Context, cfg *config.Config, source string) (*RuleMaker, error) {
 	if err := knownSource(cfg, source); err != nil {
 		return nil, err
@@ -56,7 +56,7 @@ func (c Commands) OpenRuleMaker(ctx context.Context, cfg *config.Config, source 
 // Close closes the source.
 func (m *RuleMaker) Close() error { return m.source.Close() }
 
-// Types are those of the catalogue, by code.
+// Types returns the types of the catalogue, sorted by code.
 func (m *RuleMaker) Types() []catalog.Type {
 	var list []catalog.Type
 	for _, code := range m.types.Codes() {
@@ -71,7 +71,8 @@ func (m *RuleMaker) Tables(ctx context.Context) ([]string, error) {
 	return names, ofSource(m.name, err)
 }
 
-// Start proposes a rule on the table. A table that is not there is a *UsageError that says which one may have been meant.
+// Start proposes a rule on the table. For a table that does not exist it returns a *UsageError, which names a similar
+// table.
 func (m *RuleMaker) Start(ctx context.Context, table string) (*NewRule, error) {
 	t, err := m.tables.Table(ctx, table)
 	if scan, ok := errors.AsType[*scanners.Error](err); ok && scan.Code == scanners.CodeTable {
@@ -103,7 +104,7 @@ func (m *RuleMaker) noTable(ctx context.Context, name string) error {
 	return wrongUse("the source %s has no table %q; %s", m.name, name, hint)
 }
 
-// sink is where a first rule's notices go: the inbox, or what there is.
+// sink returns the sink for the notices of a new rule: the inbox, else the first sink.
 func (m *RuleMaker) sink() string {
 	names := slices.Sorted(maps.Keys(m.cfg.Sinks))
 	for _, name := range names {
@@ -114,7 +115,7 @@ func (m *RuleMaker) sink() string {
 	return append(names, "inbox")[0]
 }
 
-// freeID is the id, or the first of id-2, id-3 … that no rule of the site has.
+// freeID returns the id, or the first of id-2, id-3 … that no rule of the site has.
 func (m *RuleMaker) freeID(id string) string {
 	taken := map[string]bool{}
 	for _, r := range rules.Load(m.cfg.Rules.Paths).Rules {
@@ -127,7 +128,7 @@ func (m *RuleMaker) freeID(id string) string {
 	return free
 }
 
-// Check holds the file that the rule would become against the configuration and its source.
+// Check checks the text of the new rule's file against the configuration and the source.
 func (m *RuleMaker) Check(ctx context.Context, file string, text []byte) (problems, warnings problem.List) {
 	set := rules.LoadFile(file, text)
 	rules.Check(set, Known(m.cfg, m.types))
@@ -149,10 +150,10 @@ type NewFile struct {
 	Text []byte
 }
 
-// schemaFile is what the JSON Schema of rule files is called.
+// schemaFile is the name of the file with the JSON Schema of rule files.
 const schemaFile = "rule.schema.json"
 
-// DefaultFile is where the rule goes if nothing else is said: a file of its own in the first of the site's rule folders.
+// DefaultFile returns the default path for the rule: a file of its own in the first rule folder of the site.
 func (m *RuleMaker) DefaultFile(r *NewRule) string {
 	folder := m.cfg.Rules.Paths[0]
 	if info, err := os.Stat(folder); err == nil && !info.IsDir() {
@@ -161,8 +162,8 @@ func (m *RuleMaker) DefaultFile(r *NewRule) string {
 	return filepath.Join(folder, r.ID+".yaml")
 }
 
-// Files are the rule's file at the path, beside it a test where one is asked for, and the JSON Schema where the site does not have it yet:
-// beside the configuration.
+// Files returns the files to write: the rule's file at the path, beside it a test where test is set, and beside the
+// configuration the JSON Schema where the site does not have it yet.
 func (m *RuleMaker) Files(r *NewRule, path string, test bool) ([]NewFile, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -197,7 +198,7 @@ func (m *RuleMaker) Files(r *NewRule, path string, test bool) ([]NewFile, error)
 	return files, nil
 }
 
-// findSchema looks for the schema in the folder and in those above it.
+// findSchema looks for the schema in the folder and in the folders above it.
 func findSchema(folder string) (string, bool) {
 	for {
 		path := filepath.Join(folder, schemaFile)
@@ -212,7 +213,7 @@ func findSchema(folder string) (string, bool) {
 	}
 }
 
-// relative leads from the folder to the file, with slashes.
+// relative returns the path from the folder to the file, with slashes.
 func relative(folder, file string) string {
 	path, err := filepath.Rel(folder, file)
 	if err != nil { // on another volume

@@ -21,10 +21,10 @@ var (
 	ruleTestText string
 )
 
-// mostSelected is how many columns a new probe has; what rule and key need is always among them.
+// mostSelected is the most columns of a new probe. The columns that the rule and its key need are always among them.
 const mostSelected = 12
 
-// Text is the rule's file. schema leads from it to the JSON Schema.
+// Text returns the rule's file. schema is the path from the file to the JSON Schema.
 func (r *NewRule) Text(schema string) ([]byte, error) {
 	var fields []NewField
 	for _, f := range r.Fields {
@@ -38,7 +38,7 @@ func (r *NewRule) Text(schema string) ([]byte, error) {
 	})
 }
 
-// TestText is a first test of the rule. The paths are relative to it.
+// TestText returns a first test of the rule. The paths are relative to the test.
 func (r *NewRule) TestText(file, testFile, types string) ([]byte, error) {
 	var kinds, values []string
 	for _, c := range r.selected() {
@@ -73,7 +73,7 @@ func scalar(expr string) string {
 	return strconv.Quote(expr)
 }
 
-// selected are the columns of the probe: what the rule names, and others up to a readable number.
+// selected returns the columns of the probe: the columns that the rule names, and other columns up to mostSelected.
 func (r *NewRule) selected() []NewColumn {
 	word := regexp.MustCompile(`\w+`)
 	named := slices.Concat(r.Key, word.FindAllString(r.Warehouse, -1), word.FindAllString(strings.ToLower(r.Where), -1))
@@ -101,7 +101,7 @@ func (r *NewRule) selected() []NewColumn {
 func (r *NewRule) selectList() string {
 	var list []string
 	for _, c := range r.selected() {
-		// A column's name folds to lower case, also where it is quoted. An alias would be a bare word, such as order, and no name.
+		// No alias where the name is the same in lower case. Without quotes, an alias such as order would be a keyword.
 		if strings.ToLower(strings.Trim(c.Written, `"`)) == c.Name {
 			list = append(list, c.Written)
 		} else {
@@ -111,7 +111,7 @@ func (r *NewRule) selectList() string {
 	return strings.Join(list, ", ")
 }
 
-// shown are the columns that people want to read: the key less the warehouse, and the quantity.
+// shown returns the columns that people want to read: the key without the warehouse, and the quantity.
 func (r *NewRule) shown() (names []string, quantity string) {
 	for _, name := range r.Key {
 		if name != r.Warehouse {
@@ -147,7 +147,7 @@ func (r *NewRule) body() string {
 	return strings.Join(parts[:min(len(parts), 6)], ", ")
 }
 
-// whenExample is a condition over the rule's own columns, for a comment.
+// whenExample returns a condition over the rule's own columns, for a comment in the file.
 func (r *NewRule) whenExample() string {
 	selected := r.selected()
 	for _, c := range selected {
@@ -158,7 +158,7 @@ func (r *NewRule) whenExample() string {
 	return selected[0].Name + " != nil"
 }
 
-// sampleValue is a value of the kind, for a test.
+// sampleValue returns a value of the kind, for a test.
 func sampleValue(k row.Kind) string {
 	switch k {
 	case row.Int:

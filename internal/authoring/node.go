@@ -23,10 +23,10 @@ const (
 	previewsWaitFor = 2 * time.Second
 )
 
-// ErrBusy says that as many previews run as may at a time.
+// ErrBusy says that the most previews are running, so that another one cannot start.
 var ErrBusy = errors.New("other previews are running")
 
-// AtError says that a time was none.
+// AtError says that the text of a time cannot be read.
 type AtError struct{ Err error }
 
 // Error returns why.
@@ -35,7 +35,7 @@ func (e *AtError) Error() string { return e.Err.Error() }
 // Unwrap returns the cause.
 func (e *AtError) Unwrap() error { return e.Err }
 
-// Ledger is what trying a rule reads of a node's ledger.
+// Ledger is the part of a node's ledger that trials of rules read.
 type Ledger interface {
 	trial.Ledger
 	ledger.TypeReader
@@ -48,31 +48,32 @@ type Parts struct {
 	Config   *config.Config
 	Engine   *engine.Engine
 	Ledger   Ledger
-	Sources  map[string]scanners.Source // by their names
+	Sources  map[string]scanners.Source // By name.
 	Silencer judge.Silencer
-	InForce  func() []*rules.Rule // the rules that the node runs
+	InForce  func() []*rules.Rule // The rules that the node runs.
 }
 
-// Node does what an author asks of a running node: from the state of the node's ledger, on its sources, in the place of one of their runs.
+// Node serves the requests of authors on a running node. It starts from the state in the node's ledger and uses the
+// node's sources. On a source, a request counts as one of the runs that the source allows at a time.
 type Node struct {
 	Parts
-	previews chan struct{} // has room for those that may run at a time
+	previews chan struct{} // Its capacity is the number of previews that may run at a time.
 	types    columnTypes
 }
 
-// NewNode makes the authoring of a node.
+// NewNode makes a Node from the parts of a running node.
 func NewNode(p Parts) *Node { return &Node{Parts: p, previews: make(chan struct{}, previewsAtATime)} }
 
 // PreviewRequest says which rule is tried, and when.
 type PreviewRequest struct {
 	Rule  string
-	Scope *string // may be nil where the rule has one
-	At    string  // see preview.ParseAt
-	Limit int     // of each list
+	Scope *string // May be nil where the rule has only one scope.
+	At    string  // See preview.ParseAt.
+	Limit int     // The most entries of each list.
 }
 
-// Preview tries a rule and writes nothing. Errors are *engine.UnknownError, engine.ErrManyScopes, *AtError, ErrBusy, those of preview.Run,
-// engine.ErrSourceBusy and the ledger's.
+// Preview tries a rule and writes nothing. Errors are *engine.UnknownError, engine.ErrManyScopes, *AtError, ErrBusy,
+// engine.ErrSourceBusy, and the errors of preview.Run and of the ledger.
 func (n *Node) Preview(ctx context.Context, q PreviewRequest) (*preview.Report, error) {
 	ctx, cancel := context.WithTimeout(ctx, previewTimeout)
 	defer cancel()
@@ -101,7 +102,7 @@ func (n *Node) Preview(ctx context.Context, q PreviewRequest) (*preview.Report, 
 	return n.previewOf(ctx, r, types, due, q.Limit)
 }
 
-// enterPreview waits for the place of one of the previews that run at a time.
+// enterPreview waits until fewer than previewsAtATime previews run. The caller must call leave at the end.
 func (n *Node) enterPreview(ctx context.Context) (leave func(), err error) {
 	select {
 	case n.previews <- struct{}{}:
@@ -113,7 +114,7 @@ func (n *Node) enterPreview(ctx context.Context) (leave func(), err error) {
 	}
 }
 
-// previewOf tries a rule from the state of the node's own ledger.
+// previewOf tries a rule from the state in the node's own ledger.
 func (n *Node) previewOf(ctx context.Context, r *rules.Rule, types catalog.Catalog, due time.Time, limit int) (*preview.Report, error) {
 	p, err := preview.Run(ctx, preview.Request{
 		Rule: r, Source: n.Sources[r.Source], Name: r.Source, Types: types, Sinks: previewSinks(n.Config), Ledger: n.Ledger,

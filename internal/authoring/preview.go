@@ -15,16 +15,16 @@ import (
 
 // PreviewOptions says which rule is tried, and when.
 type PreviewOptions struct {
-	Paths  []string // rule files or folders; the configuration's own where nil
+	Paths  []string // Rule files or folders. nil means those of the configuration.
 	Rule   string
-	Scope  *string // may be nil where the rule has one scope
-	At     string  // see preview.ParseAt
-	Source string  // instead of the rule's own
-	Limit  int     // of the lists in the report; 0 = none
+	Scope  *string // May be nil where the rule has only one scope.
+	At     string  // See preview.ParseAt.
+	Source string  // Use this source in place of the rule's own source.
+	Limit  int     // The most entries of each list in the report. 0 means no limit.
 }
 
-// Preview tries a rule on its source and writes nothing. A rule that would not run is a problem.List or a
-// *scanners.Error.
+// Preview tries a rule on its source and writes nothing. For a rule that would not run, the error is a problem.List or
+// a *scanners.Error.
 func (c Commands) Preview(ctx context.Context, cfg *config.Config, o PreviewOptions) (_ *preview.Preview, err error) {
 	known, err := c.recall(ctx, cfg)
 	if err != nil {
@@ -92,7 +92,7 @@ func (c Commands) pickRule(ctx context.Context, cfg *config.Config, known *site,
 	return found, nil
 }
 
-// loadSet reads the rule files and holds them against the site. Where source is named, all rules have that one.
+// loadSet reads the rule files and checks them against the site. Where source is not empty, all rules get that source.
 func loadSet(cfg *config.Config, known *site, paths []string, source string) (*rules.Set, error) {
 	if len(paths) == 0 {
 		paths = cfg.Rules.Paths
@@ -110,7 +110,7 @@ func loadSet(cfg *config.Config, known *site, paths []string, source string) (*r
 	return set, nil
 }
 
-// missing explains that there is no such rule: it is broken, or it is called otherwise.
+// missing returns the error for a rule that was not found: its problems where it is broken, or a similar name.
 func missing(set *rules.Set, id string, ids []string) error {
 	var its, files problem.List
 	for _, p := range set.Problems {

@@ -13,38 +13,38 @@ import (
 	"tallyman/scanners"
 )
 
-// NewRule is what a new rule is made of. Start proposes it, the author changes what is wrong.
+// NewRule holds the parts of a new rule. Start proposes them, and the author corrects them.
 type NewRule struct {
 	ID        string
 	Title     string
 	Source    string
-	Table     string // as a statement writes it
+	Table     string // As an SQL statement writes it.
 	Columns   []NewColumn
 	Cron      string
-	Where     string // of the probe, in SQL
+	Where     string // The condition of the probe, in SQL.
 	Key       []string
-	KeyIs     string // what the proposed key is: the primary key, a unique index; "" where the table has neither
+	KeyIs     string // What the proposed key is: the primary key or a unique index. Empty where the table has neither.
 	Type      string
-	Warehouse string // expr
+	Warehouse string // An expression.
 	Fields    []NewField
 	Sink      string
 }
 
 // NewColumn is a column of the table.
 type NewColumn struct {
-	Name    string // as the rule calls it
-	Written string // as a statement writes it
+	Name    string // The name in the rule.
+	Written string // As an SQL statement writes it.
 	Kind    row.Kind
 }
 
-// NewField is a field of the type and where its value comes from; Expr is "" where no column fits.
+// NewField is a field of the type, and the expression for its value. Expr is empty where no column fits.
 type NewField struct {
 	Name     string
 	Expr     string
 	Required bool
 }
 
-// everyFiveMinutes is what a rule begins with.
+// everyFiveMinutes is the cron of a new rule.
 const everyFiveMinutes = "*/5 * * * *"
 
 func propose(t scanners.Table, types catalog.Catalog) *NewRule {
@@ -62,7 +62,7 @@ func propose(t scanners.Table, types catalog.Catalog) *NewRule {
 	case len(t.Unique) > 0:
 		r.Key, r.KeyIs = called(t.Unique[0]), "a unique index"
 	}
-	if slices.Contains(r.Key, "") { // of a column that has to be cast
+	if slices.Contains(r.Key, "") { // a column of the key must be cast first, so conditions cannot read it
 		r.Key, r.KeyIs = nil, ""
 	}
 	if c := r.like(warehouseNames, row.Text, row.Int, row.Decimal); c != nil {
@@ -75,7 +75,7 @@ func propose(t scanners.Table, types catalog.Catalog) *NewRule {
 	return r
 }
 
-// newColumns are those that a condition can read; the others would have to be cast.
+// newColumns returns the columns that a condition can read. The other columns would need a CAST.
 func newColumns(columns []row.Column) []NewColumn {
 	var list []NewColumn
 	taken := map[string]bool{}
@@ -93,7 +93,7 @@ func newColumns(columns []row.Column) []NewColumn {
 	return list
 }
 
-// called is the name of a column in the rule; "" where it is left out.
+// called returns the name of a column in the rule, and "" for a column that is left out.
 func (r *NewRule) called(written string) string {
 	for _, c := range r.Columns {
 		if c.Written == written {
@@ -103,7 +103,7 @@ func (r *NewRule) called(written string) string {
 	return ""
 }
 
-// Column returns the column that the rule calls so, or nil.
+// Column returns the column with the name in the rule, or nil.
 func (r *NewRule) Column(name string) *NewColumn {
 	for i, c := range r.Columns {
 		if c.Name == name {
@@ -113,7 +113,7 @@ func (r *NewRule) Column(name string) *NewColumn {
 	return nil
 }
 
-// ColumnNames are the names of the columns, in the table's order.
+// ColumnNames returns the names of the columns, in the table's order.
 func (r *NewRule) ColumnNames() []string {
 	names := make([]string, len(r.Columns))
 	for i, c := range r.Columns {
@@ -122,14 +122,14 @@ func (r *NewRule) ColumnNames() []string {
 	return names
 }
 
-// What columns are called in warehouses, the likeliest first.
+// Patterns for the names of columns in warehouses, the most likely first.
 var (
 	warehouseNames = []string{`^(wh|whse|warehouse|site|facility|plant|depot|dc)_?(id|no|nr|num|number|code)?$`, `(^|_)(whse|warehouse|facility)(_|$)`}
 	quantityNames  = []string{`^(qty|quantity)$`, `(^|_)(qty|quantity|onhand|on_hand|available|balance|stock)(_|$)`}
 	minimumNames   = []string{`^min(imum)?_?(qty|quantity|stock|level)?$`, `(^|_)reorder(_|$)`}
 )
 
-// like finds the column of one of the kinds whose name fits a pattern, the first pattern first.
+// like finds a column of one of the kinds whose name fits a pattern. Earlier patterns win.
 func (r *NewRule) like(patterns []string, kinds ...row.Kind) *NewColumn {
 	for _, p := range patterns {
 		name := regexp.MustCompile(p)
@@ -142,7 +142,7 @@ func (r *NewRule) like(patterns []string, kinds ...row.Kind) *NewColumn {
 	return nil
 }
 
-// proposeWhere proposes a condition on a quantity, and an id that says it.
+// proposeWhere proposes a condition on a quantity, and an id for that condition.
 func (r *NewRule) proposeWhere() {
 	subject := slug(bare(r.Table), "-")
 	r.ID = fitID(subject + "-check")
@@ -158,7 +158,8 @@ func (r *NewRule) proposeWhere() {
 	r.Where, r.ID = quantity.Written+" < 0", fitID("negative-"+subject)
 }
 
-// bestType is the type most of whose fields have a column; "" where a required one of each has none.
+// bestType returns the type with the most fields that have a column. It leaves out types with a required field that has
+// no column, and returns "" where no type remains.
 func (r *NewRule) bestType(types catalog.Catalog) string {
 	best, most := "", 0
 	for _, code := range types.Codes() {
@@ -176,7 +177,7 @@ func (r *NewRule) bestType(types catalog.Catalog) string {
 	return best
 }
 
-// SetType proposes the fields anew, for another type.
+// SetType sets another type and proposes its fields.
 func (r *NewRule) SetType(t catalog.Type) { r.Type, r.Fields = t.Code, r.fieldsOf(t) }
 
 func (r *NewRule) fieldsOf(t catalog.Type) []NewField {
@@ -208,17 +209,17 @@ func (r *NewRule) fitting(pattern string, kind catalog.FieldKind) *NewColumn {
 
 var noWord = regexp.MustCompile(`[^a-z0-9]+`)
 
-// slug makes a name of letters and digits, with sep between them.
+// slug makes a name from a text: lower-case letters and digits, with sep between words.
 func slug(s, sep string) string {
 	return strings.Trim(noWord.ReplaceAllString(strings.ToLower(s), sep), sep)
 }
 
-// bare is the table's name without schema and quotes.
+// bare returns the table's name without its schema.
 func bare(table string) string { return table[strings.LastIndex(table, ".")+1:] }
 
-// fitID makes an id of a name.
+// fitID shortens a name to an id.
 func fitID(s string) string {
-	const longest = 58 // room for -2 and the like
+	const longest = 58 // leaves room for the -2 of freeID
 	s = strings.Trim(s[:min(len(s), longest)], "-")
 	if s == "" {
 		return "new-rule"

@@ -12,26 +12,27 @@ import (
 	"tallyman/rules/problem"
 )
 
-// RewindRequest says which watermarks move, and where to.
+// RewindRequest says which watermarks to move, and to which position.
 type RewindRequest struct {
 	Rule   string
-	Scope  *string  // nil = each scope of the rule
-	To     []string // see rules.Program.Position
-	DryRun bool     // count what would follow, and move nothing
+	Scope  *string  // nil means each scope of the rule.
+	To     []string // See rules.Program.Position.
+	DryRun bool     // Count the notices that would follow, and move nothing.
 	Who    ledger.Author
 	Reason string
 }
 
-// RewoundScope is a scope whose watermark was moved, or would be.
+// RewoundScope is a scope whose watermark was moved, or would be moved in a dry run.
 type RewoundScope struct {
 	Scope   string
-	Columns []string // of the watermark
+	Columns []string // The columns of the watermark.
 	*rewind.Move
-	Fault error // why the watermark was not moved, although that of another scope was
+	Fault error // Why the watermark was not moved, although the watermark of another scope was.
 }
 
-// Rewind moves the watermarks of a rule, each in a transaction of its own. While a firing of one of them runs, none is moved: engine.ErrRunning. Other errors are
-// *engine.UnknownError, rewind.ErrNoWatermark, *rules.PositionError, and those of Preview.
+// Rewind moves the watermarks of a rule, each in a transaction of its own. Where a firing of one of the scopes runs, it
+// moves none and returns engine.ErrRunning. Other errors are *engine.UnknownError, rewind.ErrNoWatermark,
+// *rules.PositionError, and the errors of Preview.
 func (n *Node) Rewind(ctx context.Context, q RewindRequest) ([]RewoundScope, error) {
 	ctx, cancel := context.WithTimeout(ctx, previewTimeout)
 	defer cancel()
@@ -67,7 +68,7 @@ func (n *Node) Rewind(ctx context.Context, q RewindRequest) ([]RewoundScope, err
 	return list, n.move(ctx, found, list, &q)
 }
 
-// openMove looks where a watermark would be moved to, and in a dry run what would follow.
+// openMove finds the new position of a watermark. In a dry run it also counts the notices that would follow.
 func (n *Node) openMove(ctx context.Context, r *rules.Rule, types catalog.Catalog, q *RewindRequest) (*rewind.Move, error) {
 	release, err := n.Engine.Room(ctx, r.Source)
 	if err != nil {
@@ -83,7 +84,7 @@ func (n *Node) openMove(ctx context.Context, r *rules.Rule, types catalog.Catalo
 	return m, m.Count(ctx)
 }
 
-// move moves the watermarks. Where the first one cannot be moved, nothing was changed, and that is the error.
+// move moves the watermarks. Where it can move none of them, it returns the error of the first one.
 func (n *Node) move(ctx context.Context, found []*rules.Rule, list []RewoundScope, q *RewindRequest) error {
 	moved := 0
 	for i, r := range found {
@@ -99,14 +100,14 @@ func (n *Node) move(ctx context.Context, found []*rules.Rule, list []RewoundScop
 	return nil
 }
 
-// initialLint warns of an `initial` that has no effect, as far as the ledger knows of the rule.
+// initialLint warns of an `initial` without effect, as far as the ledger knows the rule.
 func initialLint(ctx context.Context, l trial.Ledger, r *rules.Rule) problem.List {
 	if l == nil || r.Probe.Watermark == nil {
 		return nil
 	}
 	state, err := l.Scope(ctx, r.ID, r.Scope)
 	if err != nil {
-		return nil //nolint:nilerr // a rule that has not run yet, or a ledger that does not answer
+		return nil //nolint:nilerr // the rule has not run yet, or the ledger does not answer
 	}
 	return rules.LintInitial(r, state.Initial, state.Watermark)
 }

@@ -16,13 +16,14 @@ import (
 
 // The codes of queries for scopes.
 const (
-	codeScopesFail   = "scopes_fail"    // the query gives no list that could be taken
+	codeScopesFail   = "scopes_fail"    // the query returns no usable list
 	codeScopesWait   = "scopes_wait"    // the list is empty
-	codeScopesMadeUp = "scopes_made_up" // nobody has asked for the list
+	codeScopesMadeUp = "scopes_made_up" // the query was not asked
 )
 
-// expand makes the scopes of rules whose scopes come from queries: by the lists in force in the ledger, and where that has none, as without a ledger, by what the sources
-// return. Where source is named, that is asked. The error is a problem.List where a source gives no list.
+// expand makes the scopes of rules whose scopes come from queries. It takes the lists in force from the ledger. Where
+// the ledger has no list, or there is no ledger, it asks the rule's source, or the source with the name source. Where a
+// source returns no usable list, the error is a problem.List.
 func (c Commands) expand(ctx context.Context, cfg *config.Config, known *site, list []*rules.Rule, source string) ([]*rules.Rule, error) {
 	lists := map[string]scopelist.List{}
 	if known.ledger != nil && slices.ContainsFunc(list, isMadeUp) {
@@ -47,7 +48,7 @@ func (c Commands) expand(ctx context.Context, cfg *config.Config, known *site, l
 
 func isMadeUp(r *rules.Rule) bool { return r.Placeholder == rules.MadeUp }
 
-// askScopes asks a source for the scopes of a rule: its own, unless source names another.
+// askScopes asks a source for the scopes of a rule. An empty source means the rule's own source.
 func (c Commands) askScopes(ctx context.Context, cfg *config.Config, r *rules.Rule, source string) (_ scopelist.List, err error) {
 	if source == "" {
 		source = r.Scopes.Source
@@ -66,7 +67,7 @@ func (c Commands) askScopes(ctx context.Context, cfg *config.Config, r *rules.Ru
 	return list, nil
 }
 
-// scopesProblem makes a problem of why a query gives no list of scopes.
+// scopesProblem makes a problem from the error of a query that returns no usable list.
 func scopesProblem(r *rules.Rule, err error) problem.Problem {
 	if refused, ok := errors.AsType[*scanners.Error](err); ok {
 		return r.ProblemIn("scopes.sql", max(refused.At-1, 0), string(refused.Code), "scopes: "+probeLine.ReplaceAllString(refused.Err.Error(), ""), refused.Hint)
@@ -74,8 +75,8 @@ func scopesProblem(r *rules.Rule, err error) problem.Problem {
 	return r.Problem("scopes.sql", codeScopesFail, err.Error(), "each row is a scope: name, perhaps timezone, and parameters of the rule")
 }
 
-// checkScopes asks for the scopes of the rules, and has each rule checked in the first of its scopes. Without live no source is asked, and the rules are checked
-// in a scope that is made up; the notes say so.
+// checkScopes asks for the scopes of the rules, and returns each rule in the first of its scopes. more is the number of
+// the other scopes. Without live it asks no source and returns the rules in an invented scope; the notes say so.
 func (c Commands) checkScopes(ctx context.Context, cfg *config.Config, list []*rules.Rule, live bool) (checked []*rules.Rule, more int, said sourceFindings) {
 	for _, r := range list {
 		if !isMadeUp(r) {
@@ -83,13 +84,14 @@ func (c Commands) checkScopes(ctx context.Context, cfg *config.Config, list []*r
 			continue
 		}
 		if !live {
-			said.notes = append(said.notes, r.Problem("scopes", codeScopesMadeUp, "how many scopes the query returns is not known; the rule is checked in one that is made up", "--source asks the source"))
+			said.notes = append(said.notes, r.Problem("scopes", codeScopesMadeUp, "the query for the scopes was not asked, so the rule is checked in an invented scope", "add --source to ask the source"))
 			checked = append(checked, r)
 			continue
 		}
 		scopes, err := c.askScopes(ctx, cfg, r, "")
 		problems, refused := errors.AsType[problem.List](err)
-		expanded, _ := rules.Expand([]*rules.Rule{r}, map[string]scopelist.List{r.ID: scopes}) // the zones were read with the list
+		// No problems, because AskScopes has checked the time zones.
+		expanded, _ := rules.Expand([]*rules.Rule{r}, map[string]scopelist.List{r.ID: scopes})
 		switch {
 		case refused:
 			said.problems = append(said.problems, problems...)
@@ -97,7 +99,7 @@ func (c Commands) checkScopes(ctx context.Context, cfg *config.Config, list []*r
 			said.warnings = append(said.warnings, r.Problem("scopes.source", codeScopesFail, err.Error(), ""))
 			checked = append(checked, r)
 		case len(scopes) == 0:
-			said.warnings = append(said.warnings, r.Problem("scopes.sql", codeScopesWait, "the query returns no row, and an empty list waits for an operator", ""))
+			said.warnings = append(said.warnings, r.Problem("scopes.sql", codeScopesWait, "the query returns no row; an operator must confirm an empty list", ""))
 			checked = append(checked, r)
 		default:
 			checked = append(checked, expanded[0])
@@ -107,8 +109,8 @@ func (c Commands) checkScopes(ctx context.Context, cfg *config.Config, list []*r
 	return checked, more, said
 }
 
-// expandDraft makes the scopes of a draft: by the list in force, or where the draft asks another question than the running version, or none has come, by what the source returns. The
-// problems say why there is no list.
+// expandDraft makes the scopes of a draft. It takes the list in force. Where there is no list, or where the draft has
+// another query than the running version, it asks the source. The problems say why there is no list.
 func (n *Node) expandDraft(ctx context.Context, list, running []*rules.Rule) ([]*rules.Rule, problem.List, error) {
 	if !slices.ContainsFunc(list, isMadeUp) {
 		return list, nil, nil

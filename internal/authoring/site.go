@@ -22,17 +22,17 @@ import (
 	"tallyman/sinks"
 )
 
-// site is what is known of the site: by its ledger, or where none is in reach by its files.
+// site holds what a command knows of the site. It comes from the ledger, or from the files where no ledger is in reach.
 type site struct {
-	ledger ledger.View // nil where none is in reach
-	reason string      // why
+	ledger ledger.View // nil where no ledger is in reach.
+	reason string      // Why no ledger is in reach.
 	cfg    *config.Config
 	types  catalog.Catalog
 
 	silences silence.Set
 }
 
-// recall opens the ledger for reading, beside a node that runs perhaps. Without one the files have to do.
+// recall opens the ledger for reading; a node may run at the same time. Where no ledger is in reach, it uses the files.
 func (c Commands) recall(ctx context.Context, cfg *config.Config) (*site, error) {
 	types, problems := catalog.Load(cfg.Types.Path, catalog.OnSinks(Sinks(cfg)))
 	if err := problems.Err(); err != nil {
@@ -54,7 +54,7 @@ func (c Commands) recall(ctx context.Context, cfg *config.Config) (*site, error)
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("read the types: %w", err), view.Close())
 	}
-	maps.Copy(known.types, recorded) // a node adds those of the file that the ledger does not have
+	maps.Copy(known.types, recorded) // the ledger's types win; a node adds the types of the file that the ledger lacks
 	silences, err := view.Silences(ctx)
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("read the silences: %w", err), view.Close())
@@ -63,7 +63,7 @@ func (c Commands) recall(ctx context.Context, cfg *config.Config) (*site, error)
 	return known, nil
 }
 
-// reason is why the ledger cannot be read, in a line.
+// reason says in one line why the ledger cannot be read.
 func reason(cfg config.Ledger, err error) string {
 	if _, gone := os.Stat(cfg.Path); cfg.Driver == config.SQLite && errors.Is(gone, fs.ErrNotExist) {
 		return "there is no file " + cfg.Path
@@ -75,7 +75,7 @@ func reason(cfg config.Ledger, err error) string {
 	return line
 }
 
-// start returns the ledger as trials want it.
+// start returns the ledger for a trial. It is nil, and not an interface that holds nil, where there is no ledger.
 func (s *site) start() trial.Ledger {
 	if s.ledger == nil {
 		return nil
@@ -83,7 +83,8 @@ func (s *site) start() trial.Ledger {
 	return s.ledger
 }
 
-// Subscriptions returns those of the type: the ledger's, or those that a new ledger would begin with.
+// Subscriptions returns the subscriptions of the type. Without a ledger they are those that a new ledger would begin
+// with.
 func (s *site) Subscriptions(ctx context.Context, typ string) ([]ledger.Subscription, error) {
 	if s.ledger == nil {
 		return seedOf(s.cfg, typ), nil
@@ -102,7 +103,7 @@ func (s *site) Close() error {
 	return nil
 }
 
-// seedOf are the subscriptions that a new ledger would begin with, of one type.
+// seedOf returns the subscriptions of one type that a new ledger would begin with.
 func seedOf(cfg *config.Config, typ string) []ledger.Subscription {
 	var subs []ledger.Subscription
 	for _, s := range cfg.Subscriptions.Seed {
@@ -113,12 +114,12 @@ func seedOf(cfg *config.Config, typ string) []ledger.Subscription {
 	return subs
 }
 
-// Known is what the configuration names, with the types, for rules to be held against.
+// Known returns the names of the configuration and the types, for rules.Check.
 func Known(cfg *config.Config, types catalog.Catalog) rules.Site {
 	return rules.Site{Sources: slices.Sorted(maps.Keys(cfg.Sources)), Sinks: Sinks(cfg), Types: types}
 }
 
-// previewSinks are the configured sinks with what their types declare.
+// previewSinks returns the configured sinks with the properties of their types.
 func previewSinks(cfg *config.Config) map[string]preview.Sink {
 	list := map[string]preview.Sink{}
 	for name, s := range cfg.Sinks {
@@ -135,7 +136,7 @@ func channelOf(s sinks.Settings) judge.Channel {
 	return judge.Channel{Push: true, Each: channel.IsEach(), Address: channel.NeedsAddress()}
 }
 
-// Sinks are the configured sinks.
+// Sinks returns the configured sinks.
 func Sinks(cfg *config.Config) deliver.Sinks {
 	types := map[string]string{}
 	for name, s := range cfg.Sinks {

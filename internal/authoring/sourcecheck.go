@@ -24,24 +24,25 @@ import (
 )
 
 const (
-	checkedSources = 4                // that are asked at a time
-	checkedProbes  = 4                // of one source at a time, or fewer where max_connections says so
-	reachTimeout   = 10 * time.Second // for the first answer of a source
-	mostTimeouts   = 3                // probes that are not answered in time; then the source is as good as out of reach
+	checkedSources = 4                // How many sources are asked at a time.
+	checkedProbes  = 4                // How many probes of one source are checked at a time, or max_connections if less.
+	reachTimeout   = 10 * time.Second // How long a source may take for its first answer.
+	mostTimeouts   = 3                // After this many timeouts of probes, the source counts as out of reach.
 )
 
-// ruleCheck is what the source of one rule has said of it.
+// ruleCheck is the result of checking one rule on its source.
 type ruleCheck struct {
 	rule    *rules.Rule
-	refused bool           // it would not run
-	columns []row.Column   // nil while they are not known
-	program *rules.Program // nil where the rule does not fit the columns
-	plan    *scanners.Plan // nil where the source knows none
-	lints   problem.List   // what the source shows to be sound and hardly meant so
-	reason  string         // why columns are not known
+	refused bool           // The rule would not run.
+	columns []row.Column   // nil where the columns are not known.
+	program *rules.Program // nil where the rule does not fit the columns.
+	plan    *scanners.Plan // nil where the source has no plan.
+	lints   problem.List   // Warnings about the rule that need the source.
+	reason  string         // Why the columns are not known.
 }
 
-// checkLive holds the rules against their sources, all sources beside each other, and tries the first runs of rules that the ledger does not know.
+// checkLive checks the rules on their sources, several sources at a time. It tries the first runs of rules that the
+// ledger does not know.
 func (c Commands) checkLive(ctx context.Context, cfg *config.Config, types catalog.Catalog, checks []*ruleCheck) (all sourceFindings) {
 	first := &firstRuns{}
 	if known, err := c.recall(ctx, cfg); err == nil && known.ledger != nil {
@@ -66,11 +67,11 @@ func (c Commands) checkLive(ctx context.Context, cfg *config.Config, types catal
 			return nil
 		})
 	}
-	_ = g.Wait() // no error: what was found is in the lists
+	_ = g.Wait() // never an error, because the findings are in the lists
 	return all
 }
 
-// sourceFindings are what sources say about rules.
+// sourceFindings are the findings of sources about rules.
 type sourceFindings struct{ problems, warnings, lints, notes problem.List }
 
 func (f *sourceFindings) add(more *sourceFindings) {
@@ -83,11 +84,11 @@ type sourceCheck struct {
 	name   string
 	types  catalog.Catalog
 	checks []*ruleCheck
-	first  *firstRuns // nil = first runs are not tried
+	first  *firstRuns // nil means that first runs are not tried.
 
-	mu sync.Mutex // for what follows
+	mu sync.Mutex // Guards the fields below.
 	sourceFindings
-	lost     error // the source is out of reach
+	lost     error // Why the source is out of reach. nil while it is in reach.
 	timeouts int
 }
 
@@ -114,7 +115,7 @@ func (s *sourceCheck) run(ctx context.Context, cfg *config.Config, open func(con
 	s.each(ctx, source, max(1, min(configured.MaxConnections, checkedProbes)))
 }
 
-// each checks the rules, so many at a time, until one has shown that the source is out of reach.
+// each checks the rules, at most workers at a time. It stops when a check shows that the source is out of reach.
 func (s *sourceCheck) each(ctx context.Context, source scanners.Source, workers int) {
 	var g errgroup.Group
 	g.SetLimit(workers)
@@ -126,7 +127,7 @@ func (s *sourceCheck) each(ctx context.Context, source scanners.Source, workers 
 			return nil
 		})
 	}
-	_ = g.Wait() // no error, as above
+	_ = g.Wait() // never an error
 	if s.lost != nil {
 		s.tellLost()
 	}
@@ -138,7 +139,7 @@ func (s *sourceCheck) isLost() bool {
 	return s.lost != nil
 }
 
-// check prepares one probe, compiles its rule and asks what the probe costs.
+// check prepares the probe of one rule, compiles the rule, and asks for the cost of the probe.
 func (s *sourceCheck) check(ctx context.Context, c *ruleCheck, source scanners.Source) {
 	try, err := trial.New(c.rule, source, s.types, trial.Start{})
 	if err == nil {
@@ -160,7 +161,8 @@ func (s *sourceCheck) check(ctx context.Context, c *ruleCheck, source scanners.S
 	s.note(c, err)
 }
 
-// lintSQL asks the source for the types of columns that the SQL compares with literals. What a source does not tell is not warned of.
+// lintSQL warns of comparisons between columns and literals in the SQL. It asks the source for the types of the
+// columns. A column whose type the source does not tell gets no warning.
 func lintSQL(ctx context.Context, source scanners.Source, r *rules.Rule) problem.List {
 	return rules.LintSQL(r, func(questions []string) *row.Column {
 		col, err := scanners.AskColumn(ctx, source, questions)
@@ -171,7 +173,8 @@ func lintSQL(ctx context.Context, source scanners.Source, r *rules.Rule) problem
 	})
 }
 
-// note sorts what a check has come to.
+// note records the result of a check: as a problem, as a warning, or as a source that is out of reach. The caller holds
+// s.mu, unless the sourceCheck is its own.
 func (s *sourceCheck) note(c *ruleCheck, err error) {
 	var list problem.List
 	var scan *scanners.Error
@@ -202,7 +205,7 @@ func (s *sourceCheck) note(c *ruleCheck, err error) {
 	}
 }
 
-// tellLost warns once of a source that is out of reach, at the first rule that it leaves unchecked.
+// tellLost adds one warning about a source that is out of reach. Its place is the first rule that was not checked.
 func (s *sourceCheck) tellLost() {
 	var first *rules.Rule
 	n := s.leave("the source is out of reach")
@@ -232,7 +235,7 @@ func notChecked(n int) string {
 	return fmt.Sprintf("%d rules are not checked", n)
 }
 
-// leave notes why the rules that were not checked were not, and counts them.
+// leave records the reason for each rule that was not checked, and counts these rules.
 func (s *sourceCheck) leave(reason string) int {
 	n := 0
 	for _, c := range s.checks {
@@ -244,26 +247,27 @@ func (s *sourceCheck) leave(reason string) int {
 	return n
 }
 
-// sqlProblem makes a problem of what a source says about a probe. It stands where the source points at, or else at the
-// word that it quotes.
+// sqlProblem makes a problem from a source's error about a probe. The place is the one that the source names, else the
+// first word that the error quotes.
 func sqlProblem(r *rules.Rule, refused *scanners.Error) problem.Problem {
 	message := refused.Err.Error()
 	offset := refused.At - 1
 	if refused.At == 0 {
 		offset = wordIn(r.Probe.SQL, message)
 	}
-	message = probeLine.ReplaceAllString(message, "") // the place says it
+	message = probeLine.ReplaceAllString(message, "") // the problem has the line as its place
 	return r.ProblemIn("probe.sql", offset, string(refused.Code), message, refused.Hint)
 }
 
 var probeLine = regexp.MustCompile(` \(line \d+ of the probe\)`)
 
-// quoted finds what databases quote in their messages: near "FORM", column 'qtty', no such table: bin_stok.
+// quoted finds the words that databases quote in messages: near "FORM", column 'qtty', no such table: bin_stok.
 var quoted = regexp.MustCompile(`["'` + "`" + `](.+?)["'` + "`" + `]|: ([\w.]+)|:(\w+)`)
 
-// wordIn returns where the SQL has a word that the message quotes, in characters; 0 where it has none.
+// wordIn returns the place of a word in the SQL that the message quotes, in characters. It returns 0 where there is
+// none.
 func wordIn(sql, message string) int {
-	tokens, _ := probe.Lex(sql) // it has parsed before
+	tokens, _ := probe.Lex(sql) // no faults, because the SQL has parsed before
 	for _, m := range quoted.FindAllStringSubmatch(message, -1) {
 		for _, group := range m[1:] {
 			for _, name := range slices.Backward(strings.Split(group, ".")) {
@@ -286,8 +290,8 @@ func find(tokens []probe.Token, name string) int {
 	return -1
 }
 
-// Verify holds rules against their source, so many at a time, and returns why those would not run. What a source that is busy or out of
-// reach leaves unsaid is no problem.
+// Verify checks rules on their source, and returns the problems of rules that would not run. A source that is busy or
+// out of reach is not a problem of its rules.
 func Verify(ctx context.Context, source scanners.Source, types catalog.Catalog, list []*rules.Rule) problem.List {
 	check := &sourceCheck{types: types}
 	for _, r := range list {
@@ -298,8 +302,8 @@ func Verify(ctx context.Context, source scanners.Source, types catalog.Catalog, 
 	return check.problems
 }
 
-// Causes are why a rule is not verified, each in its place. Of a source that is out of reach they do not say where it is. An error that is neither of
-// the source nor of the rule gets the code.
+// Causes returns why a rule is not verified, as problems with places. For a source that is out of reach they do not
+// show its address. An error that comes neither from the source nor from the rule gets the code in code.
 func Causes(r *rules.Rule, err error, code string) problem.List {
 	var list problem.List
 	var scan *scanners.Error
@@ -316,5 +320,5 @@ func Causes(r *rules.Rule, err error, code string) problem.List {
 	return problem.List{r.Problem("source", code, err.Error(), "")}
 }
 
-// coded is an error of a probe that costs too much.
+// coded matches an error that begins with a code, such as that of a probe that costs too much.
 var coded = regexp.MustCompile(`^[a-z_]+: `)

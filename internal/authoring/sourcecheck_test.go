@@ -15,7 +15,7 @@ import (
 	"tallyman/scanners"
 )
 
-// answering is a source whose answers a test gives; it counts what is asked beside each other.
+// answering is a source whose answers come from a test. It counts the questions that run at the same time.
 type answering struct {
 	answer           func(n int) error // to the n-th question, from 1
 	asked, now, most atomic.Int32
@@ -82,7 +82,7 @@ func TestASourceIsAskedAFewQuestionsAtATime(t *testing.T) {
 	}
 }
 
-// A source that goes away, or hangs, is told once and not asked for each of the other rules.
+// A source that is lost or hangs gives one warning, and is not asked for the other rules.
 func TestASourceThatGoesAwayIsLeftAlone(t *testing.T) {
 	t.Parallel()
 	for code, c := range map[scanners.Code]struct{ most, single int }{
@@ -109,7 +109,7 @@ func TestASourceThatGoesAwayIsLeftAlone(t *testing.T) {
 	}
 }
 
-// What a source says stands where it points at, or else at the word that it quotes.
+// An error of a source has the place that the source names, or else the place of the word that the error quotes.
 func TestSQLProblemsHaveTheirPlace(t *testing.T) {
 	t.Parallel()
 	const sql = "SELECT bin, qtty AS qty FROM \"Odd Bins\" WHERE wh = :warehouse"

@@ -16,11 +16,11 @@ import (
 
 const (
 	suggestTimeout = 10 * time.Second
-	mostNames      = 50_000 // columns that are looked through
+	mostNames      = 50_000 // the most columns of a database that are searched
 )
 
-// suggest adds to the error of a probe the name that was meant, where the database knows no table, column or function of the probe's name.
-// What the database itself proposes stays.
+// suggest adds a hint to the error of a probe that names an unknown table, column or function. The hint has the nearest
+// known name. Where the database itself proposes a name, the error stays as it is.
 func suggest(ctx context.Context, source scanners.Source, sql string, err error) {
 	scan, ok := errors.AsType[*scanners.Error](err)
 	if !ok {
@@ -60,7 +60,7 @@ func joinHints(hints ...string) string {
 	return strings.Join(slices.DeleteFunc(hints, func(h string) bool { return h == "" }), "; ")
 }
 
-// nearestColumn names the column that was meant, or says which there are.
+// nearestColumn returns a hint with the nearest column, or a list of the columns.
 func nearestColumn(name string, columns []string) string {
 	const most = 30
 	hint := problem.DidYouMean(name, columns)
@@ -73,7 +73,8 @@ func nearestColumn(name string, columns []string) string {
 	return "columns: " + strings.Join(columns, ", ")
 }
 
-// namesOf are the columns by their table; empty where the source does not say, so that there is no hint.
+// namesOf returns the columns of the source by their table. It is empty where the source does not tell; there is no
+// hint then.
 func namesOf(ctx context.Context, source scanners.Source) map[string][]string {
 	names := map[string][]string{}
 	namer, ok := source.(scanners.Namer)
@@ -102,7 +103,7 @@ func namesOf(ctx context.Context, source scanners.Source) map[string][]string {
 // sqlWord is a name in a probe.
 type sqlWord struct{ called bool }
 
-// wordsOf are the names of a probe, in lower case.
+// wordsOf returns the names in a probe, in lower case.
 func wordsOf(sql string) map[string]sqlWord {
 	words := map[string]sqlWord{}
 	tokens, _ := probe.Lex(sql)
@@ -114,7 +115,7 @@ func wordsOf(sql string) map[string]sqlWord {
 	return words
 }
 
-// firstUnknown is the first name behind FROM or JOIN that is no table.
+// firstUnknown returns the first name after FROM or JOIN that is not a table.
 func firstUnknown(sql string, tables map[string][]string) string {
 	known := map[string]bool{}
 	for table := range tables {
@@ -136,19 +137,19 @@ func firstUnknown(sql string, tables map[string][]string) string {
 	return ""
 }
 
-// functionHint says what other databases call the function, or which one was meant.
+// functionHint returns the name of the function in other databases, or the nearest common function.
 func functionHint(name string) string {
 	name = strings.ToLower(name)
 	if hint, ok := otherFunctions[name]; ok {
 		return hint
 	}
 	if slices.Contains(commonFunctions, name) {
-		return "" // it is the arguments, or this database does not have it
+		return "" // the name is right; the arguments are wrong, or this database does not have the function
 	}
 	return problem.DidYouMean(name, commonFunctions)
 }
 
-// otherFunctions translate functions that some databases have.
+// otherFunctions holds hints for functions that only some databases have.
 var otherFunctions = map[string]string{
 	"ifnull": "write coalesce(a, b)", "nvl": "write coalesce(a, b)", "isnull": "write coalesce(a, b), or a IS NULL",
 	"iif": "write CASE WHEN … THEN … ELSE … END", "if": "write CASE WHEN … THEN … ELSE … END", "decode": "write CASE a WHEN … THEN … END",
@@ -161,7 +162,7 @@ var otherFunctions = map[string]string{
 	"date_add": "add an interval, or compare in the condition: at + duration(\"2h\")",
 }
 
-// commonFunctions are those that most databases have.
+// commonFunctions lists functions that most databases have.
 var commonFunctions = strings.Fields(`abs avg cast ceil ceiling coalesce concat count date datetime extract floor greatest instr json_extract lag lead
 	least left length lower ltrim max min mod nullif position power rank replace right round row_number rtrim sign sqrt strftime substr substring sum trim
 	trunc upper`)

@@ -52,7 +52,8 @@ func TestSuggestions(t *testing.T) {
 	}
 }
 
-// TestUnknownNames holds the words of the databases that no test has a server of, and of a database that does not name the table.
+// TestUnknownNames has messages of databases for which no test has a server, and of a database that does not name the
+// table.
 func TestUnknownNames(t *testing.T) {
 	t.Parallel()
 	for message, want := range map[string]string{

@@ -12,8 +12,8 @@ import (
 	"tallyman/scanners"
 )
 
-// Warnings are the warnings of rules check about scopes of a rule that the node runs: about their columns where the rule was verified, and about
-// their SQL where the source answers soon.
+// Warnings returns the warnings of `rules check` about scopes of a rule that the node runs. Warnings about columns need
+// a rule that was verified. Warnings about the SQL need a source that answers within typeWait.
 func (n *Node) Warnings(ctx context.Context, scopes []*rules.Rule) problem.List {
 	var l problem.List
 	for _, r := range scopes {
@@ -27,14 +27,14 @@ func (n *Node) Warnings(ctx context.Context, scopes []*rules.Rule) problem.List 
 	return rules.Tidy(l)
 }
 
-// The bounds of what is asked for warnings, beside the runs of rules.
+// The bounds of asking sources for the types of columns, beside the runs of rules.
 const (
-	typeWait  = 2 * time.Second  // for one answer
-	typeHolds = 10 * time.Minute // then the source is asked again
-	mostTypes = 10_000           // that are kept
+	typeWait  = 2 * time.Second  // How long one answer may take.
+	typeHolds = 10 * time.Minute // How long an answer is kept.
+	mostTypes = 10_000           // How many answers are kept.
 )
 
-// columnType is the type of a column of a source, as the source has told it lately; nil where it is not known.
+// columnType returns the type of a column of a source, and nil where it is not known. It keeps answers for a while.
 func (n *Node) columnType(ctx context.Context, source string, questions []string) *row.Column {
 	key := source + "\x00" + strings.Join(questions, "\x00")
 	if kept, ok := n.types.get(key); ok {
@@ -51,14 +51,15 @@ func (n *Node) columnType(ctx context.Context, source string, questions []string
 	return n.types.put(key, keptType{column: column, gone: scanners.IsTransient(err) || ctx.Err() != nil})
 }
 
-// keptType is what a source has told of a column.
+// keptType is the answer of a source about a column.
 type keptType struct {
-	column *row.Column // nil = nothing
-	gone   bool        // the source did not answer
+	column *row.Column // nil where the source does not know the column.
+	gone   bool        // The source did not answer.
 	at     time.Time
 }
 
-// columnTypes keeps what sources have told, so that pages that are looked at all the time cost the sources nothing. The zero value is ready.
+// columnTypes keeps the answers of sources, so that open pages of the console, which ask again and again, do not load
+// the sources. The zero value is ready to use.
 type columnTypes struct {
 	mu   sync.Mutex
 	kept map[string]keptType

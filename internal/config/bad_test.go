@@ -148,7 +148,7 @@ func TestBadConfigurations(t *testing.T) {
 		},
 		{
 			name: "events under another strategy", text: "sinks: {out: {type: stdout}, q: {type: queue, events: {sink: out, on: [dead], within: 1h}}}",
-			want: []string{":1:87: wrong_strategy: sinks.q.events.within: within belongs to strategy timed, and this one is immediate"}, hint: "set strategy: timed, or remove within",
+			want: []string{":1:87: wrong_strategy: sinks.q.events.within: within belongs to strategy timed, but this entry has strategy immediate"}, hint: "set strategy: timed, or remove within",
 		},
 		{
 			name: "events that wait for nothing", text: "sinks: {out: {type: stdout}, q: {type: queue, events: {sink: out, on: [dead], strategy: delayed}}}",

@@ -195,7 +195,7 @@ func TestLargeRemovalWaits(t *testing.T) {
 func TestRefusedQueries(t *testing.T) {
 	t.Parallel()
 	for statement, says := range map[string]string{
-		"": "sql_empty", "DELETE FROM users": "sql_", "SELECT a FROM b WHERE c = :now": "the query has the parameter :now; it takes none", "SELECT 1; SELECT 2": "sql_several_statements",
+		"": "sql_empty", "DELETE FROM users": "sql_", "SELECT a FROM b WHERE c = :now": "the query has the parameter :now, but this query takes no parameters", "SELECT 1; SELECT 2": "sql_several_statements",
 	} {
 		if _, err := Parse(statement); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%q: %v", statement, err)

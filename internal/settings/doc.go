@@ -1,8 +1,8 @@
-// Package settings has the kinds of values that a configuration is made of: secrets, files, rates, headers, addresses.
+// Package settings has the kinds of values in a configuration: secrets, files, rates, headers and addresses.
 //
-// A package that can be configured declares a struct whose fields have the tags of strictyaml, and a Check for what concerns several of them; package
-// config decodes the struct without knowing the package. The kinds here promise the same strictness and the same words wherever they are used. A Secret is
-// never printed, and a problem with one never shows it.
+// A configurable package declares a struct with the tags of strictyaml, and a method Check for rules over several
+// fields. Package config decodes the struct without knowing the package. The kinds here are equally strict everywhere,
+// and report problems in the same words. A Secret is never printed, and a problem never shows the text of a secret.
 //
-// The package reads no file itself: a Site, which package config implements, finds what a text stands for.
+// The package reads no file itself. A Site resolves texts; package config implements it.
 package settings

@@ -8,14 +8,14 @@ import (
 
 const redacted = "***"
 
-// Secret is a text that must not be shown: it prints as *** wherever it is formatted, logged or encoded. The text is
-// behind a pointer, so that not even a format that ignores methods reaches it.
+// Secret is a text that must not be shown. It prints as *** wherever it is formatted, logged or encoded. The text is
+// behind a pointer, so that even a format that ignores methods cannot print it.
 type Secret struct{ text *string }
 
 // NewSecret hides the text.
 func NewSecret(text string) Secret { return Secret{&text} }
 
-// Reveal returns the text, for the one who needs it.
+// Reveal returns the text. Only the code that uses the secret may call it.
 func (s Secret) Reveal() string {
 	if s.text == nil {
 		return ""
@@ -23,7 +23,7 @@ func (s Secret) Reveal() string {
 	return *s.text
 }
 
-// String is *** or, where there is nothing to hide, empty.
+// String returns ***, and "" for an empty secret.
 func (s Secret) String() string {
 	if s.Reveal() == "" {
 		return ""
@@ -31,7 +31,7 @@ func (s Secret) String() string {
 	return redacted
 }
 
-// GoString is String: %#v shows no more than %v.
+// GoString is String, so that %#v shows no more than %v.
 func (s Secret) GoString() string { return s.String() }
 
 // MarshalText is String, for JSON, XML and YAML.
@@ -40,7 +40,7 @@ func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 // LogValue is String, for slog.
 func (s Secret) LogValue() slog.Value { return slog.StringValue(s.String()) }
 
-// DecodeYAML reads a text, or the content of the file that it names. No problem shows the text.
+// DecodeYAML reads a text, or the content of the file that the text names. No problem shows the text.
 func (s *Secret) DecodeYAML(d *strictyaml.Decoder, name string, n *strictyaml.Node) {
 	if n.Kind == strictyaml.Scalar && n.Origin == "" && n.Tag != "!!str" && !n.IsNull() {
 		d.Fail(n, strictyaml.CodeType, name+" takes a text", "put it in quotes")

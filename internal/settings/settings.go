@@ -12,10 +12,10 @@ import (
 	"tallyman/rules/strictyaml"
 )
 
-// Section is a decoded struct, for its check.
+// Section is a decoded struct, as its Check gets it.
 type Section = strictyaml.Section
 
-// The codes of values that no kind takes.
+// The codes of strictyaml that the checks of configurable packages use.
 const (
 	CodeMissing    = strictyaml.CodeMissing
 	CodeOutOfRange = strictyaml.CodeOutOfRange
@@ -27,35 +27,35 @@ const (
 	CodeName   = "bad_name"
 	CodeRate   = "bad_rate"
 	CodeHeader = "bad_header"
-	CodeBook   = "bad_address_name" // of what the address book should have
+	CodeBook   = "bad_address_name" // the name of an entry in the address book
 )
 
-// Site is what the kinds need to know of the place that a configuration is read at.
+// Site is what the kinds need to know about the configuration and its surroundings.
 type Site interface {
 	strictyaml.Reader
-	// Secret returns a text, or the content of the file that it names.
+	// Secret returns the text of a secret, or the content of the file that the text names.
 	Secret(d *strictyaml.Decoder, name string, n *strictyaml.Node) (string, bool)
-	// Resolve makes a path absolute: it is relative to the configuration's file.
+	// Resolve makes a path absolute. A relative path is relative to the file of the configuration.
 	Resolve(path string) string
-	// IsOpen tells whether a value of the section is kept elsewhere and is not needed now: it cannot be checked.
+	// IsOpen tells whether a value of the section is kept elsewhere and was not read. A check must skip such a section.
 	IsOpen(s Section) bool
 }
 
 func siteOf(d *strictyaml.Decoder) Site {
 	site, ok := d.Reader().(Site)
 	if !ok {
-		panic("settings: decoded without a site") // a mistake of the program
+		panic("settings: decoded without a site") // only a mistake in the program can cause this
 	}
 	return site
 }
 
-// IsOpen tells whether a value at the section is kept elsewhere and is not needed now: it cannot be checked.
+// IsOpen tells whether a value of the section is kept elsewhere and was not read. A check must skip such a section.
 func IsOpen(s Section) bool {
 	site, ok := s.Reader().(Site)
 	return ok && site.IsOpen(s)
 }
 
-// File is the path of a file, absolute; "" = none. Whether the file is good is for the one to say who reads it.
+// File is the absolute path of a file. Empty means no file. Decoding does not check the file; its reader does.
 type File string
 
 // DecodeYAML reads the path.
@@ -72,7 +72,7 @@ func (f *File) DecodeYAML(d *strictyaml.Decoder, name string, n *strictyaml.Node
 
 var namePattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$`)
 
-// IsName tells whether a source, sink or warehouse can be called so.
+// IsName tells whether the text can be the name of a source, a sink or a warehouse.
 func IsName(s string) bool { return namePattern.MatchString(s) }
 
 // IsPort tells whether the text is the number of a port.
@@ -81,7 +81,7 @@ func IsPort(s string) bool {
 	return err == nil
 }
 
-// WebURL reads an address of a web server; nil where it is none.
+// WebURL parses the address of a web server. It returns nil where the text is not such an address.
 func WebURL(s string) *url.URL {
 	u, err := url.Parse(s)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.Port() != "" && !IsPort(u.Port()) || u.Fragment != "" {
@@ -90,13 +90,13 @@ func WebURL(s string) *url.URL {
 	return u
 }
 
-// Rate is so many calls in a span; the zero value is no limit.
+// Rate limits the calls in a time span. The zero value means no limit.
 type Rate struct {
 	Calls int
 	Per   time.Duration // a second, a minute or an hour
 }
 
-// PerSecond is the rate as a number; 0 = no limit.
+// PerSecond returns the calls per second. 0 means no limit.
 func (r Rate) PerSecond() float64 {
 	if r.Calls == 0 {
 		return 0
@@ -104,7 +104,7 @@ func (r Rate) PerSecond() float64 {
 	return float64(r.Calls) / r.Per.Seconds()
 }
 
-// String is the rate as the configuration has it.
+// String returns the rate as a configuration writes it.
 func (r Rate) String() string {
 	for unit, per := range rateUnits {
 		if r.Calls > 0 && per == r.Per {
@@ -115,8 +115,8 @@ func (r Rate) String() string {
 }
 
 const (
-	noRate      = "none"  // how a rate without a limit is written
-	fastestRate = 1000000 // in any unit
+	noRate      = "none"  // a configuration writes this for no limit
+	fastestRate = 1000000 // the most calls, in any unit
 )
 
 var (
@@ -124,7 +124,7 @@ var (
 	rateUnits   = map[string]time.Duration{"s": time.Second, "m": time.Minute, "h": time.Hour}
 )
 
-// DecodeYAML reads how many calls there may be in a span.
+// DecodeYAML reads a rate such as 50/s, or none.
 func (r *Rate) DecodeYAML(d *strictyaml.Decoder, name string, n *strictyaml.Node) {
 	s, ok := d.Setting(name, n, "a rate such as 50/s")
 	if !ok {
@@ -147,7 +147,7 @@ func (r *Rate) DecodeYAML(d *strictyaml.Decoder, name string, n *strictyaml.Node
 	*r = Rate{Calls: calls, Per: rateUnits[m[2]]}
 }
 
-// Headers are sent with each call, by their canonical names.
+// Headers are the headers of each call, by their canonical names.
 type Headers map[string]Secret
 
 var (
@@ -155,13 +155,13 @@ var (
 	headerValue = regexp.MustCompile(`^[\x20-\x7e\x80-\xff]*$`)
 )
 
-// ourHeaders are set by Tallyman or by HTTP itself.
+// ourHeaders are the headers that Tallyman or HTTP itself sets, so a configuration cannot.
 var ourHeaders = []string{
 	"Connection", "Content-Encoding", "Content-Length", "Content-Type", "Host", "Idempotency-Key", "Keep-Alive", "Te", "Trailer",
 	"Traceparent", "Transfer-Encoding", "Upgrade", "User-Agent", "Webhook-Id", "Webhook-Signature", "Webhook-Timestamp",
 }
 
-// DecodeYAML reads names of headers and their values, which may be secret.
+// DecodeYAML reads the names of headers and their values. A value may be a secret.
 func (h *Headers) DecodeYAML(d *strictyaml.Decoder, name string, n *strictyaml.Node) {
 	if !d.Is(strictyaml.Mapping, name, n, "a map of headers") {
 		return
@@ -178,7 +178,7 @@ func (h *Headers) DecodeYAML(d *strictyaml.Decoder, name string, n *strictyaml.N
 	}
 }
 
-// HeaderFault says why a call cannot be given a header of that name, and the way out; "" is nothing.
+// HeaderFault says why a configuration cannot set the header, and what to do. It returns "" where the name is fine.
 func HeaderFault(name string) (fault, hint string) {
 	switch canonical := http.CanonicalHeaderKey(name); {
 	case !headerName.MatchString(name):

@@ -1,5 +1,6 @@
 // Package strictjson reads JSON that comes from outside.
 //
-// Member names match exactly, no member comes twice, no member is unknown, texts are UTF-8, and nothing follows the value. Two readers of such a
-// value cannot see different things in it. An Error names the place as a JSON pointer. Check reads without decoding, Unmarshal decodes.
+// Names of members must match exactly. No member comes twice, and none is unknown. Texts are UTF-8, and nothing follows
+// the value. Therefore two readers cannot understand such a value in different ways. Unmarshal decodes a value, and
+// Check reads it without decoding. An Error names its place as a path such as .notices[0].title.
 package strictjson

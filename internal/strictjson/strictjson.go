@@ -11,18 +11,19 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// The messages of faults that callers may want to tell apart.
+// Messages of faults that callers may want to distinguish.
 const (
 	Unexpected = "unexpected property"
 	Repeated   = "the member is there twice"
 )
 
-// Error is what is wrong with a text, and where.
+// Error says what is wrong with a text, and where.
 type Error struct {
-	At      string // the place from the root on, as .notices[0].title; "" is the root
-	Offset  int64  // in bytes from the start of the text
+	At      string // The place from the root, such as .notices[0].title. Empty means the root.
+	Offset  int64  // In bytes from the start of the text.
 	Message string
-	// Syntax tells that the text is no JSON that everybody reads in the same way. Otherwise it is the value that does not fit.
+	// Syntax tells that the text is not JSON, or that readers could read it in different ways. Otherwise the text is
+	// fine, and its value does not fit the type.
 	Syntax bool
 }
 
@@ -33,13 +34,13 @@ func (e *Error) Error() string {
 	return e.Message
 }
 
-// Unmarshal decodes one value. Its errors are *Error; v may be partly written then. Members of maps are free, whatever their case, but do not come
-// twice either.
+// Unmarshal decodes one value into v. Its errors are *Error; v may be partly filled then. A map takes any names of
+// members, but no name twice.
 func Unmarshal(text []byte, v any) error {
 	return failure(text, json.Unmarshal(text, v, json.RejectUnknownMembers(true)))
 }
 
-// Check tells whether a text is one JSON value that everybody reads in the same way. Its errors are *Error.
+// Check returns an *Error where the text is not a single JSON value that every reader reads in the same way.
 func Check(text []byte) error {
 	if jsontext.Value(text).IsValid() {
 		return nil
@@ -48,7 +49,7 @@ func Check(text []byte) error {
 	return failure(text, json.Unmarshal(text, &v))
 }
 
-// failure says what an error of the library means; nil is nil.
+// failure translates an error of the library into an *Error. It returns nil for nil.
 func failure(text []byte, err error) error {
 	if err == nil {
 		return nil
@@ -73,7 +74,7 @@ func failure(text []byte, err error) error {
 	return e
 }
 
-// SyntaxMessage says what is wrong in words; where, the place says.
+// SyntaxMessage describes a syntax error without its place.
 func SyntaxMessage(e *jsontext.SyntacticError) string {
 	switch {
 	case errors.Is(e.Err, jsontext.ErrDuplicateName):
@@ -103,7 +104,8 @@ func kindName(k jsontext.Kind) string {
 	}
 }
 
-// place writes a pointer into a text as people read it: list indices in brackets.
+// place converts a JSON pointer to a path such as .notices[0].title. It reads the text, because a pointer does not show
+// whether a number is the index of a list or the name of a member.
 func place(text []byte, to jsontext.Pointer) string {
 	dec := jsontext.NewDecoder(bytes.NewReader(text), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 	var at []byte
@@ -115,7 +117,8 @@ func place(text []byte, to jsontext.Pointer) string {
 	return string(at)
 }
 
-// descend leaves the decoder before the value that the token leads to. Where there is none, nor are there deeper ones to read.
+// descend moves the decoder to the value that the token names. Where there is no such value, the rest of the pointer
+// names nothing either.
 func descend(dec *jsontext.Decoder, token string, isList bool) {
 	if _, err := dec.ReadToken(); err != nil {
 		return
@@ -134,7 +137,7 @@ func descend(dec *jsontext.Decoder, token string, isList bool) {
 	}
 }
 
-// AppendPlace adds a step to a place: a member by its name, or an index of a list.
+// AppendPlace appends a step to a path: the name of a member, or the index of a list.
 func AppendPlace(at []byte, token string, isList bool) []byte {
 	if isList {
 		return append(append(append(at, '['), token...), ']')
@@ -142,7 +145,7 @@ func AppendPlace(at []byte, token string, isList bool) []byte {
 	return append(append(at, '.'), visible(token)...)
 }
 
-// visible keeps a member's name short and printable, since whoever sent it made it up.
+// visible keeps the name of a member short and printable, because a client may send any name.
 func visible(name string) string {
 	const most = 64
 	if len(name) > most {

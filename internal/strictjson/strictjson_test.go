@@ -13,7 +13,7 @@ import (
 	"tallyman/internal/strictjson"
 )
 
-// order is a value with what values from outside have.
+// order is a value with the usual parts of values from outside.
 type order struct {
 	Name  string            `json:"name"`
 	Count int64             `json:"count,omitempty"`
@@ -64,8 +64,9 @@ func TestWhatIsRefusedAndWhere(t *testing.T) {
 	}
 }
 
-// FuzzUnmarshal holds the strict decoder against encoding/json: what is taken is one value, which encoding/json reads in the same way, and what is
-// refused for its syntax encoding/json refuses too, or has a fault that another look finds.
+// FuzzUnmarshal compares the strict decoder with encoding/json. A value that the strict decoder takes is one value, and
+// encoding/json reads it in the same way. For a value that it refuses because of its syntax, encoding/json fails too,
+// or the test finds the fault itself.
 func FuzzUnmarshal(f *testing.F) {
 	for _, text := range []string{
 		`{"name":"a","count":1,"lines":[{"sku":"x","ok":true}],"texts":{"a":"b"},"free":{"a":{"b":[1,2.5e3,null]}},"raw":{"x":[]}}`,
@@ -96,7 +97,8 @@ func FuzzUnmarshal(f *testing.F) {
 	})
 }
 
-// compacted leaves spaces out, and what both write in different ways: none and empty.
+// compacted removes spaces, and the difference between missing and empty values, which the two encoders write in
+// different ways.
 func compacted(o order) order {
 	var b bytes.Buffer
 	if json.Compact(&b, o.Raw) == nil {
@@ -108,7 +110,7 @@ func compacted(o order) order {
 	return o
 }
 
-// why finds by encoding/json why a text is refused; "" is nothing.
+// why finds with encoding/json why a text is refused. It returns "" where it finds nothing.
 func why(text []byte) string {
 	if !json.Valid(text) {
 		return "no JSON"
@@ -162,7 +164,7 @@ func twice(value json.RawMessage) bool {
 	return false
 }
 
-// Whoever reads a value with encoding/json may be stopped by its depth.
+// encoding/json stops at values that are nested too deeply.
 func TestDepth(t *testing.T) {
 	t.Parallel()
 	for _, depth := range []int{1, 100, 4_999, 5_000, 10_000, 10_001, 30_000} {

@@ -12,12 +12,13 @@ import (
 	"unicode/utf8"
 )
 
-// EscapeJSON returns JSON, or YAML in the form of JSON, in which the characters that the policy refuses stand as \u0085 wherever the encoder has
-// left them as they are. The value is the same. Where there are none, the bytes are returned as they are.
+// EscapeJSON escapes the characters that the policy refuses, such as \u0085, where the encoder of JSON has left them as
+// they are. It also takes YAML in the form of JSON. The value stays the same. Without such characters it returns data
+// itself.
 func EscapeJSON(data []byte) []byte { return replaceRefused(data, `\u%04x`) }
 
-// Mark returns what an encoder has written, XML say, with the marks of Visible in the place of what it has left as it is and no text may have. Control characters
-// below U+0020 are none of those: no encoder leaves them but for line breaks and tabs.
+// Mark replaces the characters that the policy refuses by the marks of Visible, in the output of an encoder such as
+// that of XML. It does not look at characters below U+0020, because encoders leave only line breaks and tabs there.
 func Mark(data []byte) []byte { return replaceRefused(data, "[U+%04X]") }
 
 func replaceRefused(data []byte, format string) []byte {
@@ -37,8 +38,8 @@ func replaceRefused(data []byte, format string) []byte {
 	return append(out, data[from:]...)
 }
 
-// rawRefused is where the next character stands, from an offset on, that the policy refuses and that an encoder of JSON may leave as it is; -1 for
-// none. All of them begin with one of three bytes.
+// rawRefused returns the offset of the next character, at or after from, that the policy refuses and that an encoder
+// may leave as it is. It returns -1 where there is none. All these characters begin with one of three bytes.
 func rawRefused(data []byte, from int) int {
 	for i := from; i < len(data); i++ {
 		switch data[i] {
@@ -54,12 +55,12 @@ func rawRefused(data []byte, from int) int {
 }
 
 // JSONFault is the first text in JSON that the policy refuses.
-type JSONFault struct { //nolint:errname // a fault is found in a text; it is an error for whoever has sent the text
-	Path  string // of the member or item, such as notices[3].title; "" for the whole
+type JSONFault struct { //nolint:errname // it describes a text; only the sender of the text sees it as an error
+	Path  string // The path of the member or item, such as notices[3].title. Empty for the whole value.
 	Fault *Fault
 }
 
-// Error says what is wrong and where.
+// Error names the path, the character and its place.
 func (f *JSONFault) Error() string {
 	if f.Path == "" {
 		return f.Fault.Error()
@@ -67,16 +68,18 @@ func (f *JSONFault) Error() string {
 	return f.Path + ": " + f.Fault.Error()
 }
 
-// CheckJSON returns the first text of the JSON value, the names of members among them, that the policy refuses. into is the type that the value is decoded
-// into: its fields declare their shapes by Tag, names and all other texts have one line. Where there is no type, as of a payload whose form only its
-// reader knows, texts may have several lines. Escapes are read, so that \u0000 is refused too, and halves of surrogate pairs, which are no characters.
-// What is no JSON is left to the decoder.
+// CheckJSON returns the first text of a JSON value that the policy refuses. Names of members are texts too.
+//
+// into is the type into which the value will be decoded. Its fields declare the shapes of their texts with Tag. Names,
+// and texts without a tag, have one line. Where the type is not known, as in a payload whose form only its reader
+// knows, texts may have several lines. CheckJSON reads escapes, so it also refuses \u0000 and halves of surrogate
+// pairs. It reports no other faults of JSON, because the decoder does that.
 func CheckJSON(data []byte, into reflect.Type) *JSONFault {
 	if !suspicious(data) {
 		return nil
 	}
 	w := &walker{data: data, dec: json.NewDecoder(bytes.NewReader(data))}
-	w.dec.UseNumber() // what stands in the place of a number is not ours to judge
+	w.dec.UseNumber() // numbers are not checked here
 	if err := w.value(into, Lines); err != nil {
 		if fault, ok := errors.AsType[*JSONFault](err); ok {
 			return fault
@@ -85,7 +88,8 @@ func CheckJSON(data []byte, into reflect.Type) *JSONFault {
 	return nil
 }
 
-// suspicious tells whether there is any byte that CheckJSON has to look at: most JSON has none, and is done.
+// suspicious tells whether CheckJSON must look at the texts. Most JSON has no suspicious byte and needs no further
+// check.
 func suspicious(data []byte) bool {
 	if !utf8.Valid(data) || rawRefused(data, 0) >= 0 {
 		return true
@@ -102,7 +106,7 @@ func suspicious(data []byte) bool {
 	}
 }
 
-// walker goes through a JSON value and holds each text against its field.
+// walker walks over a JSON value and checks each text against its field.
 type walker struct {
 	data []byte
 	dec  *json.Decoder
@@ -111,7 +115,7 @@ type walker struct {
 
 var rawType = reflect.TypeFor[json.RawMessage]()
 
-// value checks the next value, which is decoded into the type; nil where it is free. shape is that of its texts, as its field says.
+// value checks the next value. of is its type, or nil where the type is not known. shape is the shape of its texts.
 func (w *walker) value(of reflect.Type, shape Shape) error {
 	of = plain(of)
 	start := w.dec.InputOffset()
@@ -141,7 +145,7 @@ func (w *walker) object(of reflect.Type, shape Shape) error {
 		if err != nil {
 			return err
 		}
-		name, _ := token.(string) // a name, or the decoder would have failed
+		name, _ := token.(string) // always a name, because the decoder fails otherwise
 		if err := w.text(start, Line); err != nil {
 			return err
 		}
@@ -177,7 +181,8 @@ func (w *walker) array(of reflect.Type, shape Shape) error {
 	return err
 }
 
-// member returns the type and the shape of a member of an object. A name that the type does not have is the decoder's business.
+// member returns the type and the shape of a member of an object. It does not report unknown names, because the decoder
+// does.
 func member(of reflect.Type, name string, shape Shape) (reflect.Type, Shape) {
 	switch {
 	case of == nil:
@@ -194,7 +199,8 @@ func member(of reflect.Type, name string, shape Shape) (reflect.Type, Shape) {
 	return nil, Line
 }
 
-// plain is the type behind pointers; nil for JSON that is kept as it is, and for anything.
+// plain returns the type without pointers. It returns nil for json.RawMessage and for interfaces, whose form is not
+// known.
 func plain(t reflect.Type) reflect.Type {
 	for t != nil && t.Kind() == reflect.Pointer {
 		t = t.Elem()
@@ -205,7 +211,7 @@ func plain(t reflect.Type) reflect.Type {
 	return t
 }
 
-// text checks the text that the last token was; start is the offset behind the token before it.
+// text checks the text of the last token. start is the offset after the token before it.
 func (w *walker) text(start int64, shape Shape) error {
 	raw := w.data[start:w.dec.InputOffset()]
 	open := bytes.IndexByte(raw, '"')
@@ -222,7 +228,8 @@ func (w *walker) text(start int64, shape Shape) error {
 	return &JSONFault{Path: Visible(string(w.path)), Fault: fault}
 }
 
-// unquote reads the escapes between the quotes of a JSON string. Half of a surrogate pair is a fault: it stands for no character.
+// unquote reads the escapes between the quotes of a JSON string. Half of a surrogate pair is a fault, because it is not
+// a character.
 func unquote(raw []byte) (string, *Fault) {
 	if bytes.IndexByte(raw, '\\') < 0 {
 		return string(raw), nil
@@ -261,7 +268,7 @@ func unquote(raw []byte) (string, *Fault) {
 	return string(out), nil
 }
 
-// hex4 reads the four digits of an escape, which the decoder has looked at.
+// hex4 reads the four digits of an escape. The decoder has checked them.
 func hex4(b []byte) rune {
 	n, err := strconv.ParseUint(string(b[:min(4, len(b))]), 16, 32)
 	if err != nil {

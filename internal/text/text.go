@@ -12,15 +12,16 @@ type Shape uint8
 
 // The shapes.
 const (
-	Line  Shape = iota // no line break, no tab
-	Lines              // line breaks, as U+000A or as U+000D with U+000A, and tabs are allowed
-	Raw                // what the row of a source may hold: whatever is UTF-8
+	Line  Shape = iota // one line: no line break and no tab
+	Lines              // several lines: tabs and line breaks (U+000A, or U+000D with U+000A) are allowed
+	Raw                // a text from the row of a source: any UTF-8
 )
 
-// Code is that of problems that a Fault makes, in files and in the API.
+// Code is the code of a problem with a text, in files and in the API.
 const Code = "bad_text"
 
-// Tag is the key of the struct tag that declares a field's shape: `text:"lines"` or `text:"raw"`. A field without it is one line.
+// Tag is the key of the struct tag that declares the shape of a field: `text:"lines"` or `text:"raw"`. A field without
+// the tag has the shape Line.
 const Tag = "text"
 
 // ShapeOf reads the value of a tag.
@@ -36,13 +37,13 @@ func ShapeOf(tag string) Shape {
 
 // Fault is the first character of a text that the policy refuses.
 type Fault struct { //nolint:errname // as JSONFault
-	Offset int    // of the character, in bytes
-	Place  int    // of the character, counted in characters from 1
-	Name   string // of the character, such as "U+202E (RIGHT-TO-LEFT OVERRIDE)"
-	broken bool   // a line break or a tab in a text of one line
+	Offset int    // The offset of the character, in bytes.
+	Place  int    // The place of the character, in characters from 1.
+	Name   string // The name of the character, such as "U+202E (RIGHT-TO-LEFT OVERRIDE)".
+	broken bool   // The character is a line break or a tab in a text of one line.
 }
 
-// Error says what is wrong and where.
+// Error names the character and its place.
 func (f *Fault) Error() string {
 	if f.broken {
 		return fmt.Sprintf("it has %s at character %d, and is a text of one line", f.Name, f.Place)
@@ -50,7 +51,7 @@ func (f *Fault) Error() string {
 	return fmt.Sprintf("it has %s at character %d, which no text may have", f.Name, f.Place)
 }
 
-// Check returns nil for a text of the shape, and the first fault of any other.
+// Check returns the first fault of a text, or nil where the text has the shape.
 func Check(s string, shape Shape) *Fault {
 	for i := 0; i < len(s); {
 		if c := s[i]; c >= ' ' && c < 0x7f {
@@ -73,7 +74,7 @@ func Check(s string, shape Shape) *Fault {
 	return nil
 }
 
-// CheckBytes is Check of bytes. A text that is fine costs no allocation, but for one of several lines.
+// CheckBytes is Check for bytes. It allocates nothing for a text of one line without faults.
 func CheckBytes(b []byte, shape Shape) *Fault {
 	if utf8.Valid(b) && rawRefused(b, 0) < 0 && !slices.ContainsFunc(b, func(c byte) bool { return c < ' ' }) {
 		return nil
@@ -85,7 +86,8 @@ func faultAt(s string, offset int, name string, broken bool) *Fault {
 	return &Fault{Offset: offset, Place: utf8.RuneCountInString(s[:offset]) + 1, Name: name, broken: broken}
 }
 
-// Refused tells whether no text may have the character, line breaks and tabs aside: a control, or one that turns the direction of others.
+// Refused tells whether the policy refuses the character: a control character, or one that turns the direction of the
+// text around it. It is also true for line breaks and tabs, which Check allows in some shapes.
 func Refused(r rune) bool { return isControl(r) || turns(r) }
 
 func isControl(r rune) bool { return r >= 0 && r < ' ' || r >= 0x7f && r < 0xa0 }
@@ -100,7 +102,7 @@ var controls = [...]string{
 	"END OF MEDIUM", "SUBSTITUTE", "ESCAPE", "FILE SEPARATOR", "GROUP SEPARATOR", "RECORD SEPARATOR", "UNIT SEPARATOR",
 }
 
-// Name is how people call a character that the policy refuses, such as "U+0000 (NULL)".
+// Name returns the name of a character that the policy refuses, such as "U+0000 (NULL)".
 func Name(r rune) string {
 	name := "a control character"
 	switch {
@@ -129,7 +131,8 @@ func Name(r rune) string {
 // MaxKey is the longest key of a request, in bytes.
 const MaxKey = 255
 
-// IsKey tells whether a text can be the key of a request (Idempotency-Key): printable ASCII characters, or none.
+// IsKey tells whether a text can be the key of a request (Idempotency-Key): at most MaxKey printable ASCII characters.
+// An empty text is a key as well.
 func IsKey(s string) bool {
 	return len(s) <= MaxKey && !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r > '~' })
 }

@@ -16,7 +16,7 @@ import (
 	"tallyman/internal/text"
 )
 
-// refusedByTheIssue says the policy in other words than the code: by Unicode's category, and by the two ranges.
+// refusedByTheIssue states the policy independently of the code: by Unicode's category, and by the two ranges.
 func refusedByTheIssue(r rune) bool {
 	return unicode.Is(unicode.Cc, r) || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069
 }
@@ -226,7 +226,8 @@ func TestEscapeJSON(t *testing.T) {
 	}
 }
 
-// The policy holds for whatever comes: what is visible passes the check and stays as it is, and what passes the check is visible already.
+// For any text, the result of Visible passes the check and stays the same in a second Visible. A text that passes the
+// check is already visible.
 func FuzzPolicy(f *testing.F) {
 	for _, s := range []string{"", "Bin A-01", "a\x00b", "\u0085\u009b", "\u202e\u2066\u2069", "\xff\xc2", "\r\n", "\r", "\n\t", "\u200d\u200e\u200f", "\ufffe\uffff", "货位🦀", "[U+0000]"} {
 		f.Add(s)

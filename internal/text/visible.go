@@ -10,9 +10,9 @@ import (
 	"unicode/utf8"
 )
 
-// Visible returns the text with a mark such as [U+0007] in the place of each character that the policy refuses, and of the two that are no
-// characters and that XML cannot hold (U+FFFE, U+FFFF). Bytes that are no UTF-8 become U+FFFD, line breaks U+000A. A text that has none of
-// them is returned as it is. Check(Visible(s), Lines) is nil.
+// Visible returns the text with a mark such as [U+0007] in the place of each character that the policy refuses. U+FFFE
+// and U+FFFF also become marks, because XML cannot hold them. Bytes that are not UTF-8 become U+FFFD, and line breaks
+// become U+000A. A text without any of these is returned as it is. Check(Visible(s), Lines) is always nil.
 func Visible(s string) string {
 	at := hidden(s)
 	if at < 0 {
@@ -42,7 +42,8 @@ func Visible(s string) string {
 	return b.String()
 }
 
-// VisibleLine is Visible as one line: each line break and tab is a space. Check(VisibleLine(s), Line) is nil.
+// VisibleLine is Visible in one line: each line break and tab becomes a space. Check(VisibleLine(s), Line) is always
+// nil.
 func VisibleLine(s string) string {
 	s = Visible(s)
 	if strings.IndexByte(s, '\n') < 0 && strings.IndexByte(s, '\t') < 0 {
@@ -58,7 +59,7 @@ func VisibleLine(s string) string {
 
 func unseen(r rune) bool { return Refused(r) || r == 0xfffe || r == 0xffff }
 
-// hidden is where a text has the first thing that Visible replaces, or -1.
+// hidden returns the offset of the first character that Visible replaces, or -1.
 func hidden(s string) int {
 	for i := 0; i < len(s); {
 		c := s[i]
@@ -75,7 +76,7 @@ func hidden(s string) int {
 	return -1
 }
 
-// Quote shows what a client sent, shortened.
+// Quote shortens a text from a client and puts it in quotes, for a message.
 func Quote(s string) string {
 	const most = 80
 	if len(s) > most {
@@ -84,8 +85,9 @@ func Quote(s string) string {
 	return `"` + VisibleLine(s) + `"`
 }
 
-// VisibleIn returns the value with Visible applied to every text in it, for encoders that cannot write some characters at all, as that of XML. What
-// changes is copied; the value itself, and what only its own package can reach, stay as they are.
+// VisibleIn returns the value with Visible applied to every text in it. It serves encoders that cannot write some
+// characters at all, such as that of XML. It copies the parts that change, so v itself stays the same. Unexported
+// fields stay as they are.
 func VisibleIn(v any) any {
 	if v == nil {
 		return nil
@@ -190,14 +192,15 @@ func visibleMembers(v reflect.Value) (_ reflect.Value, changed bool) {
 	return out, true
 }
 
-// Writer writes texts for people to another writer, with the marks of Visible. A character may come in parts; its rest is awaited. Several may write at once.
+// Writer writes texts for people to another writer, with the marks of Visible. A character may arrive in parts; the
+// Writer keeps its beginning until the rest comes. It is safe for concurrent use.
 type Writer struct {
 	to   io.Writer
 	mu   sync.Mutex
-	rest []byte // the beginning of a character, or a carriage return whose line feed may follow
+	rest []byte // The beginning of a character, or a carriage return that a line feed may follow.
 }
 
-// NewWriter writes to another writer.
+// NewWriter makes a Writer that writes to another writer.
 func NewWriter(to io.Writer) *Writer { return &Writer{to: to} }
 
 // Write writes a part of the text.
@@ -217,7 +220,7 @@ func (w *Writer) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Flush writes what was the beginning of a character, and stays without its rest.
+// Flush writes the beginning of a character whose rest has not come. The caller calls it at the end of the text.
 func (w *Writer) Flush() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -230,7 +233,7 @@ func (w *Writer) Flush() error {
 	return err
 }
 
-// unfinished is how many bytes at the end may be the beginning of something.
+// unfinished returns how many bytes at the end may be the beginning of a character or of a line break.
 func unfinished(p []byte) int {
 	if n := len(p); n > 0 && p[n-1] == '\r' {
 		return 1

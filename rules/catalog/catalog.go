@@ -29,7 +29,7 @@ const (
 	Time    FieldKind = "time"
 )
 
-// DefaultRetention is how long notices live of a type that does not say: as long as an inbox looks back.
+// DefaultRetention is how long notices live where their type does not say it. An inbox shows notices of the same time.
 const DefaultRetention = 72 * time.Hour
 
 // Field is one data field of a type.
@@ -40,12 +40,12 @@ type Field struct {
 
 // Type is an entry of the catalogue. In JSON its retention is a text such as "72h".
 type Type struct {
-	Code      string            `json:"code" yaml:"code,required"` // e.g. REP_NOTICE, unique
-	ID        int64             `json:"id" yaml:"id,required"`     // the WMS's numeric id, unique
+	Code      string            `json:"code" yaml:"code,required"` // Unique, such as REP_NOTICE.
+	ID        int64             `json:"id" yaml:"id,required"`     // The numeric id in the WMS. Unique.
 	Name      string            `json:"name" yaml:"name,required"`
-	Names     map[string]string `json:"names,omitempty" yaml:"names"` // by language
+	Names     map[string]string `json:"names,omitempty" yaml:"names"` // By language.
 	Category  string            `json:"category,omitempty" yaml:"category"`
-	Retention time.Duration     `json:"-" yaml:"retention" min:"1m" max:"3650d"` // how long its notices live unless a rule says otherwise
+	Retention time.Duration     `json:"-" yaml:"retention" min:"1m" max:"3650d"` // How long notices live by default.
 	Fields    map[string]Field  `json:"fields,omitempty" yaml:"fields"`
 	Defaults
 }
@@ -59,7 +59,8 @@ type Catalog map[string]Type
 // Codes returns the codes of the types, sorted.
 func (c Catalog) Codes() []string { return slices.Sorted(maps.Keys(c)) }
 
-// Code returns the code of the type that has this code, or else this id; the name itself where there is none.
+// Code returns the code of the type that name means: name is a code or an id. It returns name where there is no such
+// type.
 func (c Catalog) Code(name string) string {
 	if _, ok := c[name]; ok {
 		return name
@@ -79,13 +80,13 @@ func (c Catalog) Code(name string) string {
 // ReservedPrefix begins the codes of Tallyman's own types, and of no others.
 const ReservedPrefix = "TALLYMAN_"
 
-// The codes of the types that a rule's own state is told with.
+// The codes of the types of notices about rules themselves.
 const (
 	NoData     = ReservedPrefix + "NO_DATA"     // no_data: alert
 	RuleFailed = ReservedPrefix + "RULE_FAILED" // on_error: alert
 )
 
-// ItemEvent is the code of the type of events of items, of which a queue tells a push channel.
+// ItemEvent is the code of the type of notices about events of items, which queues send to push channels.
 const ItemEvent = ReservedPrefix + "ITEM"
 
 // BuiltIn returns Tallyman's own types, which every catalogue has.
@@ -119,7 +120,7 @@ func BuiltIn() Catalog {
 	}
 }
 
-// Reserved tells whether the code is one that a site cannot give to a type of its own.
+// Reserved tells whether the code belongs to Tallyman, so that a site cannot use it for a type of its own.
 func Reserved(code string) bool { return strings.HasPrefix(code, ReservedPrefix) }
 
 // plain has the fields of Type without its methods.
@@ -135,7 +136,7 @@ func (t Type) MarshalJSON() ([]byte, error) {
 	return json.Marshal(wire{plain: plain(t), Retention: strictyaml.FormatDuration(t.Retention)})
 }
 
-// UnmarshalJSON reads the retention as a text with the units s, m, h and d; DefaultRetention where there is none.
+// UnmarshalJSON reads the retention as a text with the units s, m, h and d. Without one it sets DefaultRetention.
 func (t *Type) UnmarshalJSON(text []byte) error {
 	var w wire
 	if err := json.Unmarshal(text, &w); err != nil {
@@ -157,22 +158,22 @@ type fileSpec struct {
 	Types []*strictyaml.Node `yaml:"types,required"`
 }
 
-// typeSpec is how a file writes a type.
+// typeSpec is the written form of a type.
 type typeSpec struct {
 	Type
-	Expires time.Duration `yaml:"expires" min:"1m" max:"3650d"` // the retention, as rules and senders call it
+	Expires time.Duration `yaml:"expires" min:"1m" max:"3650d"` // The name that rules and senders use for the retention.
 }
 
-// Check is a check of a type that needs more than the type, such as the sinks of a site.
+// Check is a check of a type that needs more than the type itself, such as the sinks of a site.
 type Check func(*Type) []Fault
 
-// OnSinks checks what types say of the sinks of a site.
+// OnSinks returns a check of the sinks that types name.
 func OnSinks(sinks deliver.Sinks) Check {
 	return func(t *Type) []Fault { return t.CheckSinks(sinks) }
 }
 
-// Load reads the catalogue from a file (configs/types.yaml shows one). Where there are problems the catalogue holds the
-// sound types only.
+// Load reads the catalogue from a file (configs/types.yaml is an example). Where there are problems, the catalogue
+// holds only the sound types.
 func Load(path string, more ...Check) (Catalog, problem.List) {
 	src, err := os.ReadFile(path)
 	if err != nil {
@@ -181,7 +182,7 @@ func Load(path string, more ...Check) (Catalog, problem.List) {
 	return Parse(path, src, more...)
 }
 
-// Parse is Load of a file that is in memory; name is for messages.
+// Parse is Load for a file in memory. name is for messages.
 func Parse(name string, src []byte, more ...Check) (Catalog, problem.List) {
 	f, problems := strictyaml.Parse(name, src)
 	if f == nil {
@@ -214,7 +215,7 @@ func Parse(name string, src []byte, more ...Check) (Catalog, problem.List) {
 	return types, problems
 }
 
-// check reports what is wrong with a decoded type by itself and beside those before it.
+// check checks a decoded type by itself, and against the types that come before it in the file.
 func check(f *strictyaml.File, n *strictyaml.Node, t Type, types Catalog, byID map[int64]string) problem.List {
 	l := placed(f, n, t.Validate())
 	if again := n.Get("expires"); again != nil && n.Get("retention") != nil {
@@ -229,7 +230,7 @@ func check(f *strictyaml.File, n *strictyaml.Node, t Type, types Catalog, byID m
 	return l
 }
 
-// placed are faults of a type at their places in the file.
+// placed turns faults of a type into problems with places in the file.
 func placed(f *strictyaml.File, n *strictyaml.Node, faults []Fault) problem.List {
 	var l problem.List
 	for _, fault := range faults {
@@ -266,16 +267,16 @@ const (
 	mostRetention  = 3650 * 24 * time.Hour
 )
 
-// Fault is what is wrong with one field of a type. Field is its path, as "fields.qty".
+// Fault says what is wrong with one field of a type. Field is a path such as "fields.qty".
 type Fault struct {
 	Field, Code, Message, Hint string
-	Offset                     int // in a template: characters from its start
+	Offset                     int // In a template: the place of the fault, in characters from its start.
 }
 
-// IsLanguage tells whether the text is the code of a language, as zh or pt-BR.
+// IsLanguage tells whether the text is the code of a language, such as zh or pt-BR.
 func IsLanguage(s string) bool { return message.IsLanguage(s) }
 
-// Validate returns all that is wrong with the type by itself; types from elsewhere than a file go through it.
+// Validate returns every fault of the type by itself. The API calls it too, for types that come from no file.
 func (t Type) Validate() []Fault {
 	var l []Fault
 	fail := func(field, code, message, hint string) {

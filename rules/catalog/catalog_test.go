@@ -114,7 +114,7 @@ func TestJSON(t *testing.T) {
 	}
 }
 
-// A type that did not come from a file is told all that is wrong with it.
+// Validate returns every fault of a type that does not come from a file.
 func TestValidate(t *testing.T) {
 	bad := catalog.Type{Code: "rep", Names: map[string]string{"": "x"}, Retention: time.Second, Fields: map[string]catalog.Field{"q r": {Type: "text"}}}
 	var fields []string
@@ -126,7 +126,7 @@ func TestValidate(t *testing.T) {
 	}
 }
 
-// The built-in types are as sound as any, but for their codes, which are theirs alone.
+// The built-in types have no faults except their codes, which other types cannot have.
 func TestBuiltIn(t *testing.T) {
 	own := catalog.BuiltIn()
 	if got := strings.Join(own.Codes(), " "); got != "TALLYMAN_ITEM TALLYMAN_NO_DATA TALLYMAN_RULE_FAILED" {
@@ -157,7 +157,7 @@ const words = `types:
     deliver: [{sink: inbox}, {sink: sms, strategy: delayed, delay: 10m, retry: 2, unless: read}]
 `
 
-// What a file says of words and defaults is what the JSON of the ledger and of the API has.
+// The texts and defaults of a file are equal to those in the JSON of the ledger and of the API.
 func TestDefaults(t *testing.T) {
 	types, problems := catalog.Parse("types.yaml", []byte(words))
 	if err := problems.Err(); err != nil {
@@ -185,7 +185,8 @@ func TestDefaults(t *testing.T) {
 	}
 }
 
-// A fault of a template stands at its character, and what only a site can tell stands in the file, too.
+// A fault of a template has the place of its character. A fault that only a site can show has its place in the file,
+// too.
 func TestFaultsOfDefaults(t *testing.T) {
 	sinks := deliver.Sinks{Types: map[string]string{"inbox": "inbox", "sms": "chat"}, Push: []string{"chat"}}
 	for change, want := range map[string]string{
@@ -203,7 +204,7 @@ func TestFaultsOfDefaults(t *testing.T) {
 		"area: dock→a b: dock":                            `out_of_range labels.a b: a label is named with letters`,
 		"sink: sms→sink: smss":                            `12:37 unknown_sink no sink "smss" is configured; did you mean "sms"?`,
 		"sink: sms→sink: inbox":                           `12:37 duplicate_name the notices go to "inbox" already; name each sink once`,
-		"delay: 10m→delay: 5h":                            `12:68 delivered_too_late a delay of 5h is not shorter than the life of a notice, which is 4h: none would ever go out; make it shorter, or let notices live longer with retention`,
+		"delay: 10m→delay: 5h":                            `12:68 delivered_too_late a delay of 5h is not shorter than the life of a notice, which is 4h: every notice would expire before its delivery; make the delay shorter, or let notices live longer with retention`,
 		"delay: 10m→when: weight > 5":                     `12:61 unknown_field there is no field "when" in deliver[1]`,
 		"expires: 4h→expires: 4h\n    retention: 4h":      `5:14 conflict expires and retention are two words for how long a notice lives; keep one`,
 	} {
@@ -222,7 +223,8 @@ func TestFaultsOfDefaults(t *testing.T) {
 	}
 }
 
-// Whatever a file of types holds: no panic, faults stand inside the file, and a type that is sound binds its words.
+// For any content of a file of types, nothing panics, all faults have their place in the file, and a sound type binds
+// its texts.
 func FuzzParse(f *testing.F) {
 	f.Add(words)
 	f.Add("types:\n  - {code: A, id: 1, name: a, title: {en: \"{{ .q }}\"}, fields: {q: {type: int}}}\n")

@@ -15,15 +15,17 @@ import (
 	"tallyman/rules/strictyaml"
 )
 
-// Defaults are what notices of the type say, and how they go, where neither their rule nor their sender says it. The life of a notice is the type's
-// Retention.
+// Defaults are the texts, priority, labels and deliveries of a type's notices, where neither the rule nor the sender
+// says them. Retention of the type says how long a notice lives.
 type Defaults struct {
-	Title    message.Texts     `json:"title,omitempty" yaml:"title" text:"lines"` // templates over the fields
+	Title    message.Texts     `json:"title,omitempty" yaml:"title" text:"lines"` // Templates over the fields.
 	Body     message.Texts     `json:"body,omitempty" yaml:"body" text:"lines"`
-	Priority int               `json:"priority,omitempty" yaml:"priority" min:"1" max:"5"` // 0 = notice.DefaultPriority
-	Modal    string            `json:"modal,omitempty" yaml:"modal" enum:"silent,popup"`   // "" = silent
+	Priority int               `json:"priority,omitempty" yaml:"priority" min:"1" max:"5"` // 0 means notice.DefaultPriority.
+	Modal    string            `json:"modal,omitempty" yaml:"modal" enum:"silent,popup"`   // Empty means silent.
 	Labels   map[string]string `json:"labels,omitempty" yaml:"labels"`
-	Deliver  []deliver.Entry   `json:"deliver,omitempty" yaml:"deliver"` // nil = a sender's go to the inbox; a rule has to say it
+	// Deliver is nil where the type does not say it. A notice that is sent over the API then goes to the inbox, and a
+	// rule must have a deliver of its own.
+	Deliver []deliver.Entry `json:"deliver,omitempty" yaml:"deliver"`
 }
 
 // The ways in which a client shows a notice.
@@ -32,7 +34,8 @@ const (
 	ModalPopup  = "popup"
 )
 
-// MergeLabels are labels with those of the type beside them. A label that both have is the notice's own.
+// MergeLabels returns the labels of a notice together with the labels of the type. Where both have a label, the
+// notice's own value wins.
 func (d *Defaults) MergeLabels(own map[string]string) map[string]string {
 	if len(d.Labels) == 0 {
 		return own
@@ -42,10 +45,10 @@ func (d *Defaults) MergeLabels(own map[string]string) map[string]string {
 	return merged
 }
 
-// kindOf is the kind of the values of a field.
+// kindOf maps the type of a field to the kind of its values.
 var kindOf = map[FieldKind]row.Kind{String: row.Text, Int: row.Int, Decimal: row.Decimal, Bool: row.Bool, Time: row.Time}
 
-// Columns are the fields as the words of the type see them, in the order of FieldNames.
+// Columns returns the fields as columns for the templates of the type, in the order of FieldNames.
 func (t Type) Columns() []row.Column {
 	names := t.FieldNames()
 	columns := make([]row.Column, len(names))
@@ -55,12 +58,13 @@ func (t Type) Columns() []row.Column {
 	return columns
 }
 
-// BindTitle binds the titles to the fields of the type. Dates are written in the zone. Validate reports the same faults.
+// BindTitle binds the title templates to the fields of the type. Rendering writes dates in the zone. Validate reports
+// the same faults.
 func (t Type) BindTitle(zone *time.Location) (message.Bounds, []Fault) {
 	return t.bind("title", t.Title, zone)
 }
 
-// BindBody is BindTitle for the bodies.
+// BindBody is BindTitle for the body templates.
 func (t Type) BindBody(zone *time.Location) (message.Bounds, []Fault) {
 	return t.bind("body", t.Body, zone)
 }
@@ -95,7 +99,7 @@ func (t Type) bind(field string, texts message.Texts, zone *time.Location) (mess
 	return bound, l
 }
 
-// validateDefaults returns what is wrong with the defaults.
+// validateDefaults returns the faults of the defaults.
 func (t Type) validateDefaults() []Fault {
 	_, titles := t.BindTitle(time.UTC)
 	_, bodies := t.BindBody(time.UTC)
@@ -115,7 +119,7 @@ func (t Type) validateDefaults() []Fault {
 	return append(l, t.validateDeliver()...)
 }
 
-// validateDeliver checks what can be told without the sinks of the site.
+// validateDeliver checks deliver as far as that is possible without the sinks of the site.
 func (t Type) validateDeliver() []Fault {
 	l := inDeliver(deliver.Names(t.Deliver))
 	for i := range t.Deliver {
@@ -130,7 +134,7 @@ func (t Type) validateDeliver() []Fault {
 	return l
 }
 
-// CheckSinks holds the type's deliver against the sinks of a site.
+// CheckSinks checks the type's deliver against the sinks of a site.
 func (t Type) CheckSinks(sinks deliver.Sinks) []Fault {
 	return inDeliver(sinks.Check(t.Deliver, deliver.Life{Span: t.Retention, Text: strictyaml.FormatDuration(t.Retention), Longer: "retention"}))
 }

@@ -1,8 +1,8 @@
-// Package catalog is the type catalogue: which types of notices a site has, and which typed fields the notices of a type carry.
+// Package catalog is the type catalogue: the types of notices that a site has, and the typed fields of each type.
 //
-// A Catalog maps the code of a type to the Type. Load and Parse read a file of types strictly, and report every fault with its place. BuiltIn has the
-// types that Tallyman itself sends; their codes begin with TALLYMAN_, and a file cannot declare such a code. A type's number and name are unique
-// within a catalogue.
+// A Catalog maps the code of a type to the Type. Load and Parse read a file of types strictly, and report every fault
+// with its place. BuiltIn returns the types that Tallyman itself sends. Their codes begin with TALLYMAN_, and a file
+// cannot declare such a code. The code and the id of a type are unique within a catalogue.
 //
-// The package only reads. The ledger keeps the catalogue that is in force; rules, sends and subscriptions name its types.
+// The package only reads files. The ledger keeps the catalogue in force; rules, sends and subscriptions name its types.
 package catalog

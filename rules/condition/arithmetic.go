@@ -93,7 +93,7 @@ func (c operatorCompiler) numeric(n *ast.BinaryNode, l, r operand) operand {
 	return c.fold(o, l, r)
 }
 
-// numericKind is the kind of a result that calculate gives for operands of these kinds.
+// numericKind returns the kind of the result that calculate gives for operands of these kinds.
 func numericKind(op byte, l, r operand) row.Kind {
 	float := func(o, other operand) bool {
 		return o.kind == row.Float && (!o.literal || other.kind != row.Decimal)
@@ -111,7 +111,7 @@ func numericKind(op byte, l, r operand) row.Kind {
 	return row.Int
 }
 
-// literals calculates with numbers as they are written, so that 0.1 + 0.2 is 0.3.
+// literals calculates with the exact values of two literals, so that 0.1 + 0.2 is 0.3.
 func (c operatorCompiler) literals(op byte, l, r operand, at int) operand {
 	f := frame{most: &rowBounds}
 	var v row.Value
@@ -127,7 +127,7 @@ func (c operatorCompiler) literals(op byte, l, r operand, at int) operand {
 	return literalOf(v, at)
 }
 
-// power gives a float, as in expr.
+// power compiles ** and ^. The result is a float, as in expr.
 func (c operatorCompiler) power(n *ast.BinaryNode, l, r operand) operand {
 	at := n.Location().From
 	if !isNumeric(l) || !isNumeric(r) {
@@ -151,7 +151,7 @@ func (c operatorCompiler) power(n *ast.BinaryNode, l, r operand) operand {
 	}), l, r)
 }
 
-// signed compiles the signs.
+// signed compiles a + or - before an operand.
 func (c operatorCompiler) signed(n *ast.UnaryNode) operand {
 	x := c.compile(n.Node)
 	at := n.Location().From

@@ -12,17 +12,17 @@ import (
 	"tallyman/rules/row"
 )
 
-// builtinFunction is a builtin of expr as conditions have it. NULL as an argument gives NULL.
+// builtinFunction is a builtin of expr in the form that conditions have. A NULL argument gives NULL.
 type builtinFunction struct {
 	// params has a letter for each argument: t text, i int, n number, l list of values, r list of values or rows, x any
-	// single value, a value or list of values, c anything that has a length; those after "?" are optional, "*" repeats the
-	// letter before it.
+	// single value, a value or list of values, c anything that has a length. Letters after "?" are optional. "*"
+	// repeats the letter before it.
 	params  string
-	exact   bool // right for decimals
+	exact   bool // The function keeps decimals exact.
 	compile func(c functionCompiler, at int, args []operand) operand
 }
 
-// findFunction finds a builtin; nil where conditions have none of that name.
+// findFunction finds a builtin by name. It returns nil where conditions have no such function.
 func findFunction(name string) *builtinFunction {
 	for _, table := range []map[string]builtinFunction{numberFunctions, textFunctions, timeFunctions, listFunctions, orderFunctions} {
 		if fn, ok := table[name]; ok {
@@ -39,7 +39,7 @@ func findFunction(name string) *builtinFunction {
 
 const withoutBits = "calculate it in the SQL of the probe; bitand(flags, 4) != 0 looks at a flag"
 
-// withoutUse are the builtins that conditions refuse, and what to do instead.
+// withoutUse lists builtins of expr that conditions refuse, with hints what to do instead.
 var withoutUse = map[string]string{
 	"keys": "take a member by its name", "values": "take a member by its name",
 	"toPairs": "take a member by its name", "fromPairs": "take a member by its name",
@@ -107,7 +107,7 @@ func (c functionCompiler) fits(name string, fn *builtinFunction, at int, args []
 
 var letterNames = map[byte]string{'t': "a text", 'i': "an int", 'n': "numbers", 'l': "a list of values", 'r': "a list", 'x': "a single value", 'a': "values", 'c': "a text or a list"}
 
-// params reads function.params: a letter for each argument, and how many there may be.
+// params splits builtinFunction.params into a letter for each argument and the bounds of the number of arguments.
 func params(s string) (letters string, least, most int) {
 	required, optional, _ := strings.Cut(s, "?")
 	if repeated, ok := strings.CutSuffix(required, "*"); ok {
@@ -139,7 +139,7 @@ func accepts(letter byte, a operand) bool {
 	case 'c':
 		return a.shape != record
 	}
-	if letter == 'n' && a.shape == list { // numbers may come as one list
+	if letter == 'n' && a.shape == list { // a function of numbers also takes one list of numbers
 		return a.kind.IsNumber() || a.kind == row.Null || a.kind == row.JSON
 	}
 	if a.shape == list || a.kind == rowKind {
@@ -156,7 +156,7 @@ func accepts(letter byte, a operand) bool {
 	return a.kind.IsNumber()
 }
 
-// callOther compiles the call of what is no builtin: a method of a time or duration.
+// callOther compiles a call that is not of a builtin: a method of a time or a duration. It reports any other call.
 func (c functionCompiler) callOther(n *ast.CallNode) operand {
 	at := n.Location().From
 	if m, ok := n.Callee.(*ast.MemberNode); ok {
@@ -186,8 +186,8 @@ func (c functionCompiler) callOther(n *ast.CallNode) operand {
 	return broken(at)
 }
 
-// each makes an operand that applies fn to arguments that are not NULL. The kinds of arguments from JSON
-// are known at run time only, so they are checked against the letters again. fn does not keep v.
+// each makes an operand that applies fn to arguments that are not NULL. It checks the arguments against the letters at
+// run time as well, because the kinds of values from JSON are known only then. fn must not keep v.
 func (c *compiler) each(kind row.Kind, letters string, at int, args []operand, fn func(f *frame, v []row.Value) row.Value) operand {
 	vals := make([]func(*frame) row.Value, len(args))
 	for i, a := range args {
@@ -211,7 +211,7 @@ func (c *compiler) each(kind row.Kind, letters string, at int, args []operand, f
 	}), args...)
 }
 
-// exprFunction is a builtin that runs as expr has it, over values converted there and back.
+// exprFunction is a builtin that expr itself runs. Arguments and results are converted.
 type exprFunction struct {
 	params string
 	result row.Kind
@@ -224,7 +224,7 @@ var exprFunctions = map[string]exprFunction{
 	"bitand":     {params: "ii", result: row.Int},
 }
 
-// borrow compiles a call of expr's own function.
+// borrow compiles a call of a function that expr itself runs.
 func (c functionCompiler) borrow(name string, b exprFunction, at int, args []operand) operand {
 	call := expr(name)
 	letters, _, _ := params(b.params)
@@ -256,7 +256,7 @@ func (c functionCompiler) borrow(name string, b exprFunction, at int, args []ope
 	return o
 }
 
-// expr returns expr's function of that name; its panics over odd arguments are errors.
+// expr returns expr's function with the name. It turns panics of the function into errors.
 func expr(name string) func(args []any) (any, error) {
 	fn := builtin.Builtins[builtin.Index[name]]
 	return func(args []any) (x any, err error) {
@@ -276,7 +276,7 @@ func expr(name string) func(args []any) (any, error) {
 	}
 }
 
-// lend gives an argument to expr; false where it is NULL.
+// lend returns a function that gives the argument to expr. The function returns false for NULL, and after a failure.
 func (o operand) lend(letter byte) func(*frame) (any, bool) {
 	at, val := o.offset, o.plain().val
 	return func(f *frame) (any, bool) {
@@ -292,7 +292,7 @@ func (o operand) lend(letter byte) func(*frame) (any, bool) {
 	}
 }
 
-// toGo converts for expr: ints as int, and the decimals that come out of JSON as floats.
+// toGo converts a value for expr. Ints become int, and decimals from JSON become floats.
 func toGo(v row.Value) any {
 	switch v.Kind() {
 	case row.Int:
@@ -306,7 +306,7 @@ func toGo(v row.Value) any {
 	}
 }
 
-// fromGo converts back.
+// fromGo converts a result of expr to a value.
 func fromGo(f *frame, x any, at int) row.Value {
 	switch x := x.(type) {
 	case nil:

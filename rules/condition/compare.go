@@ -9,7 +9,7 @@ import (
 	"tallyman/rules/row"
 )
 
-// verdicts holds what an operator makes of row.Compare's -1, 0 and +1.
+// verdicts holds the results of a comparison for the three results of row.Compare: -1, 0 and +1.
 type verdicts [3]truth
 
 var operators = map[string]verdicts{
@@ -21,7 +21,7 @@ var operators = map[string]verdicts{
 	">=": {no, yes, yes},
 }
 
-// mirrored swaps the sides of an operator.
+// mirrored returns the verdicts of the operator with its sides swapped.
 func (v verdicts) mirrored() verdicts { return verdicts{v[2], v[1], v[0]} }
 
 func (c operatorCompiler) comparison(n *ast.BinaryNode) operand {
@@ -50,7 +50,7 @@ func (c operatorCompiler) comparison(n *ast.BinaryNode) operand {
 	return c.fold(condOp(at, cond), l, r)
 }
 
-// beside reads a literal as the other side has it: a float beside a float, else exactly.
+// beside returns the operand for a comparison with other. A literal is a float beside a float, and exact otherwise.
 func (o operand) beside(other operand) operand {
 	if other.kind == row.Float && !other.literal {
 		return o.plain()
@@ -85,7 +85,7 @@ func comparisonHint(l, r operand) string {
 	return ""
 }
 
-// isNull compiles the test for NULL, the one comparison with nil that has an answer.
+// isNull compiles == nil and != nil, the tests for NULL. Other comparisons with nil are never true.
 func (c operatorCompiler) isNull(n *ast.BinaryNode, l, r operand) operand {
 	x := l
 	if l.isNil {
@@ -120,8 +120,8 @@ func compareAny(l, r operand, verdict verdicts) func(*frame) truth {
 	return slow
 }
 
-// of compares two values of any kind. Values that do not compare come out of JSON, or of a database that
-// does not hold to the kinds of its columns.
+// of compares two values of any kind. It fails for values that do not compare. Such values come from JSON, or from a
+// database that does not enforce the types of its columns.
 func (v verdicts) of(f *frame, a, b row.Value) truth {
 	if a.IsNull() || b.IsNull() {
 		return unknown
@@ -137,7 +137,7 @@ func (v verdicts) of(f *frame, a, b row.Value) truth {
 	return v[order+1]
 }
 
-// array compiles a list that is written out.
+// array compiles a list such as [1, 2].
 func (c operatorCompiler) array(n *ast.ArrayNode) operand {
 	at := n.Location().From
 	items := make([]operand, len(n.Nodes))
@@ -161,7 +161,7 @@ func (c operatorCompiler) array(n *ast.ArrayNode) operand {
 	return o
 }
 
-// listOf is the list of the parts.
+// listOf makes a list of the operands.
 func listOf(at int, u commonOperands) operand {
 	return operand{shape: list, kind: u.kind, offset: at, column: -1, list: func(f *frame) []row.Value {
 		if !f.spend(len(u.parts)*valueSize, at) {
@@ -175,10 +175,11 @@ func listOf(at int, u commonOperands) operand {
 	}}
 }
 
-// valueSize is what an element of a list costs, roughly, in bytes.
+// valueSize is roughly the size of an element of a list, in bytes.
 const valueSize = 64
 
-// in follows SQL: true where an element is equal, else NULL where one is NULL, else false.
+// in compiles membership in a list with the logic of SQL: true where an element is equal, else NULL where an element is
+// NULL, else false.
 func (c operatorCompiler) in(n *ast.BinaryNode) operand {
 	if r, ok := n.Right.(*ast.BinaryNode); ok && r.Operator == ".." {
 		return c.inRange(n, r)
@@ -212,7 +213,7 @@ func (c operatorCompiler) in(n *ast.BinaryNode) operand {
 
 func inValues(f *frame, v row.Value, values []row.Value) truth {
 	if values == nil {
-		return unknown // the list itself is NULL
+		return unknown // the whole list is NULL
 	}
 	result := no
 	for _, item := range values {
@@ -225,8 +226,8 @@ func inValues(f *frame, v row.Value, values []row.Value) truth {
 	return result
 }
 
-// inItems compiles membership in a list that is written out, as the comparisons that it stands for. Many
-// constant texts or ints are looked up at once.
+// inItems compiles membership in a list such as [1, 2] as one comparison for each item. Many constant texts or ints
+// become one lookup in a map.
 func (c operatorCompiler) inItems(at int, x operand, items []operand) operand {
 	if set := lookup(x, items); set != nil {
 		return c.fold(condOp(at, set), x)
@@ -251,7 +252,8 @@ func (c operatorCompiler) inItems(at int, x operand, items []operand) operand {
 	}), append([]operand{x}, items...)...)
 }
 
-// lookup is membership among constants of one kind by a map, or nil where there are few, or others.
+// lookup compiles membership among constants of one kind as a lookup in a map. It returns nil where there are only few
+// items, or items of other kinds.
 func lookup(x operand, items []operand) func(*frame) truth {
 	const few = 8
 	if len(items) < few || x.kind != row.Text && x.kind != row.Int {
@@ -282,7 +284,7 @@ func lookup(x operand, items []operand) func(*frame) truth {
 	}
 }
 
-// inRange compiles x in a..b: a whole number from a to b. The range is never built.
+// inRange compiles x in a..b, which is true for a whole number from a to b. It compares the bounds and builds no list.
 func (c operatorCompiler) inRange(n, r *ast.BinaryNode) operand {
 	x, low, high := c.compile(n.Left), c.compile(r.Left), c.compile(r.Right)
 	at := n.Location().From

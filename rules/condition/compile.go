@@ -12,27 +12,27 @@ import (
 	"tallyman/rules/row"
 )
 
-// maxParts bounds how many parts an expression has, and by that the time of one evaluation: a
-// part is evaluated twice at most. (The parser shares the middle of a < b < c, so the source's length is no bound.)
+// maxParts is the most parts of an expression. It bounds the time of one evaluation, because a part is evaluated at
+// most twice. The length of the source is no such bound, because the parser uses the middle of a < b < c twice.
 const maxParts = 5000
 
-// compiler turns the parser's tree into closures over a frame, bottom up, and collects every fault.
+// compiler turns the parser's tree into closures over a frame, bottom up. It collects every fault.
 type compiler struct {
 	src     []rune
 	columns []row.Column
-	vars    map[string]operand // of let
-	used    map[int]struct{}   // columns
+	vars    map[string]operand // The variables of let that are in scope.
+	used    map[int]struct{}   // The columns that the expression reads.
 	slots   int
 	parts   int
-	regexps int   // instructions of the regular expressions so far
-	folding frame // of constant parts; all of them share what one row may cost
+	regexps int   // The instructions of all regular expressions so far.
+	folding frame // For constant parts. All constant parts together may cost as much as one row.
 	faults  []*Error
 
-	result   bool      // the expression is over a result, not over a row
-	elements []operand // what # stands for, the innermost predicate last
+	result   bool      // The expression is over a result, not over a row.
+	elements []operand // The elements that # means, for each predicate around, the innermost last.
 }
 
-// The compilers of kinds of nodes are the compiler with further methods.
+// These types are the compiler with more methods, for one kind of nodes each.
 type (
 	operatorCompiler struct{ *compiler }
 	functionCompiler struct{ *compiler }
@@ -50,7 +50,7 @@ func newCompiler(src string, columns []row.Column) *compiler {
 	}
 }
 
-// finish compiles the whole.
+// finish compiles the whole expression, and checks that its result is a single value.
 func (c *compiler) finish(node ast.Node) (*Program, error) {
 	root := c.compile(node)
 	switch {
@@ -77,7 +77,7 @@ func (c *compiler) unsupported(offset int, message, hint string) operand {
 
 func (c *compiler) err() error { return join(c.faults) }
 
-// compile never evaluates a part whose faults it has reported; those parts are bad.
+// compile compiles a node. It marks a part with faults as bad, and never evaluates such a part.
 func (c *compiler) compile(node ast.Node) operand {
 	if node == nil {
 		c.fail(0, CodeSyntax, "the expression cannot be read", "")
@@ -121,7 +121,7 @@ func (c *compiler) compile(node ast.Node) operand {
 	case *ast.MemberNode:
 		return c.members().member(n)
 	case *ast.ChainNode:
-		return c.compile(n.Node) // a member of NULL is NULL with and without ?.
+		return c.compile(n.Node) // ?. needs no code of its own, since a member of NULL is always NULL
 	case *ast.SliceNode:
 		return c.members().slice(n)
 	case *ast.BuiltinNode:
@@ -160,7 +160,7 @@ func (c *compiler) binary(n *ast.BinaryNode) operand {
 	return c.operators().arithmetic(n)
 }
 
-// written returns the number at that place exactly as its author wrote it.
+// written returns the exact value of the number at the place in the source. f is the parser's float for it.
 func (c *compiler) written(f float64, at int) row.Value {
 	end := at
 	for end < len(c.src) {
@@ -199,7 +199,7 @@ func (c *compiler) identifier(n *ast.IdentifierNode) operand {
 	return broken(at)
 }
 
-// column reads a column of the frame's row.
+// column makes an operand that reads a column of the frame's row.
 func (c *compiler) column(i, at int) operand {
 	c.used[i] = struct{}{}
 	kind := c.kindOf(i)
@@ -211,8 +211,8 @@ func (c *compiler) column(i, at int) operand {
 	return o
 }
 
-// kindOf is the kind of a column's values; that of a column of no declared type is known at run time, as of what comes
-// out of JSON.
+// kindOf returns the kind of a column's values. A column without a declared type has the kind JSON, because the kinds
+// of its values are known only at run time.
 func (c *compiler) kindOf(i int) row.Kind {
 	if k := c.columns[i].Kind; k != row.Null {
 		return k
@@ -243,7 +243,7 @@ func (c *compiler) unknownName(name string, at int) {
 	}
 }
 
-// names are those and the variables of let, sorted.
+// names returns the names in others and the variables of let, sorted.
 func (c *compiler) names(others ...string) []string {
 	return slices.Sorted(slices.Values(append(slices.Collect(maps.Keys(c.vars)), others...)))
 }
@@ -256,7 +256,7 @@ func (c *compiler) columnNames() []string {
 	return names
 }
 
-// let keeps the value in a slot, so that it is evaluated once.
+// let compiles a variable. It keeps the value in a slot, so that the value is evaluated once.
 func (c *compiler) let(n *ast.VariableDeclaratorNode) operand {
 	at := n.Location().From
 	_, declared := c.vars[n.Name]

@@ -12,13 +12,14 @@ import (
 	"tallyman/rules/row"
 )
 
-// Parse checks the syntax alone, for a rule whose source is out of reach. Its error is an *Error.
+// Parse checks only the syntax, for a rule whose columns are not known. Its error is an *Error.
 func Parse(src string) error {
 	_, err := parse(src, nil)
 	return err
 }
 
-// ParseResult is Parse for an expression over a result, in which columns stand behind a row.
+// ParseResult is Parse for an expression over a result. Such an expression names columns only after a row, as in
+// rows[0].qty.
 func ParseResult(src string) error {
 	tree, err := parse(src, resultVariables)
 	if err != nil {
@@ -35,8 +36,8 @@ func ParseResult(src string) error {
 	return join(faults)
 }
 
-// Compile checks src against the columns, whose names are folded. Its error is an *Error, or several
-// of them joined (see Errors).
+// Compile compiles src against the columns, whose names are in lower case. Its error is an *Error, or several joined
+// errors (see Errors).
 func Compile(src string, columns []row.Column) (*Program, error) {
 	tree, err := parse(src, columns)
 	if err != nil {
@@ -61,20 +62,20 @@ func CompileResult(src string, columns []row.Column) (*Program, error) {
 // Program is a compiled expression. It is not safe for concurrent use; each run makes its own with Clone.
 type Program struct {
 	root    operand
-	match   func(*frame) truth // nil where the result is no Bool
+	match   func(*frame) truth // nil where the result is not a Bool
 	columns []int
 	frame   frame
 }
 
-// Kind returns the kind of the result: row.Null where it is always NULL, row.JSON where it comes out of a
-// JSON column and is known at run time only.
+// Kind returns the kind of the result. It is row.Null for a result that is always NULL. It is row.JSON for a result
+// from a JSON column, whose kind is known only at run time.
 func (p *Program) Kind() row.Kind { return p.root.kind }
 
 // Columns returns the positions of the columns that the expression reads, ascending.
 func (p *Program) Columns() []int { return p.columns }
 
-// SetNow sets what now() returns: the firing's scheduled time, so that a repeated firing judges
-// alike. Without it a row whose evaluation comes to now() is an error.
+// SetNow sets what now() returns. It should be the due time of the firing, so that a repeated firing judges in the same
+// way. Without SetNow, a row whose evaluation calls now() is an error.
 func (p *Program) SetNow(t time.Time) { p.frame.now = t }
 
 // Clone returns a Program for another goroutine, with the same now.
@@ -84,14 +85,15 @@ func (p *Program) Clone() *Program {
 	return &c
 }
 
-// Eval returns the result for the row, which has the columns that the program was compiled for. Its text
-// may point into the row; whoever keeps it calls Clone. An error is an *Error: this row cannot be judged.
+// Eval returns the result for the row. The row must have the columns that the program was compiled for. A text of the
+// result may point into the row, so a caller that keeps the result must Clone it. An error is an *Error, and means that
+// the row cannot be judged.
 func (p *Program) Eval(r *row.Row) (row.Value, error) {
 	p.frame.begin(r)
 	return p.eval()
 }
 
-// EvalResult is Eval for a program of CompileResult. The rows have the columns that it was compiled for.
+// EvalResult is Eval for a program of CompileResult. The rows must have the columns that the program was compiled for.
 func (p *Program) EvalResult(rows []*row.Row) (row.Value, error) {
 	p.frame.begin(nil)
 	p.frame.rows = rows
@@ -107,7 +109,7 @@ func (p *Program) eval() (row.Value, error) {
 	return v, nil
 }
 
-// Match tells whether the result is TRUE; NULL is not.
+// Match tells whether the result for the row is true. NULL is not true.
 func (p *Program) Match(r *row.Row) (bool, error) {
 	p.frame.begin(r)
 	return p.judge()
@@ -148,8 +150,8 @@ func (c *compiler) program(root operand) *Program {
 	return p
 }
 
-// Names returns the names in an expression that columns must have, in the order of the source and each once: for a rule whose columns are
-// not known. members are those behind a point, as qty in rows[0].qty. Its error is an *Error.
+// Names returns the columns that an expression needs, each once and in the order of the source. It serves rules whose
+// columns are not known. members are the names after a point, such as qty in rows[0].qty. Its error is an *Error.
 func Names(src string) (columns, members []string, err error) {
 	tree, err := parse(src, nil)
 	if err != nil {
@@ -162,7 +164,7 @@ func Names(src string) (columns, members []string, err error) {
 	return columns, f.members, nil
 }
 
-// find collects the names of the tree, less those of variables and of functions that are called.
+// find collects the names in the tree, without the names of variables and of called functions.
 func find(tree ast.Node) *finder {
 	f := &finder{}
 	ast.Walk(&tree, f)
@@ -174,7 +176,7 @@ func find(tree ast.Node) *finder {
 type finder struct {
 	names   []*ast.IdentifierNode
 	members []string
-	taken   []string // by variables and calls
+	taken   []string // The names of variables and of called functions.
 }
 
 // Visit implements ast.Visitor.
@@ -195,7 +197,7 @@ func (f *finder) Visit(node *ast.Node) {
 	}
 }
 
-// once adds a name that the list does not have.
+// once appends a name, unless the list has it already.
 func once(list []string, name string) []string {
 	if slices.Contains(list, name) {
 		return list
@@ -203,11 +205,12 @@ func once(list []string, name string) []string {
 	return append(list, name)
 }
 
-// keywords are expr's words that can be no name. (Those with capitals cannot collide: names are folded.)
+// keywords are words of expr that cannot be names. Words with capitals are left out, because names of columns are in
+// lower case.
 var keywords = []string{"not", "in", "or", "and", "matches", "contains", "let", "if", "else", "true", "false", "nil"}
 
-// ColumnProblem tells why conditions cannot use a column of that name, or nil. The scanner folds
-// names first.
+// ColumnProblem returns why conditions cannot use a column with the name, or nil. The scanner has changed the name to
+// lower case before.
 func ColumnProblem(name string) error {
 	switch {
 	case name == "":

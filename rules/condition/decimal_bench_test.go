@@ -9,8 +9,8 @@ import (
 	"tallyman/rules/row"
 )
 
-// BenchmarkDecimal holds a condition over DECIMAL columns against the same one over integers, over rows whose values differ, in
-// turns. The target is at least 0.5 of the integer one's rate.
+// BenchmarkDecimal holds a condition over DECIMAL columns against the same one over integers, over rows whose values
+// differ, in turns. The target is at least 0.5 of the integer one's rate.
 func BenchmarkDecimal(b *testing.B) {
 	for _, c := range []struct{ name, src string }{
 		{"compare", "qty < -5"},

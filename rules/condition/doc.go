@@ -1,20 +1,19 @@
 // Package condition compiles the expr expressions of rules into programs that run over rows.
 //
-// The language is expr's: its parser reads the source, and functions without a form of their own here
-// are expr's own. The evaluator is ours, because expr's machine boxes every value and knows neither SQL's
-// NULL nor decimals:
+// The language is that of the library expr. Its parser reads the source, and some functions are expr's own. The
+// evaluator is ours, because expr's virtual machine boxes every value and knows neither the NULL of SQL nor decimals:
 //
 //   - NULL is three-valued as in SQL. A comparison, a calculation or a function with NULL is NULL; `and` and
 //     `or` follow Kleene; a condition that is NULL does not match. `??` gives a default, `== nil` and
 //     `!= nil` test it, `a ? b : c` takes c for a NULL a.
 //   - Decimals and ints compare and calculate exactly; `/` between decimals rounds to 34 digits, half to
 //     even. An int divided by an int is a float, as in expr. A calculation of a decimal with a float
-//     is a float; their comparison is exact. A number written with a point is the decimal that it shows
-//     beside a decimal, and a float elsewhere.
-//   - NaN equals NaN and is more than any number, as in PostgreSQL.
+//     is a float; their comparison is exact. A number written with a point is an exact decimal where the other
+//     side is a decimal, and a float elsewhere.
+//   - NaN equals NaN and is greater than any number, as in PostgreSQL.
 //   - An overflow, a division by zero or a text that is no number is an error of the row.
 //   - Texts count in characters, never in bytes.
 //
-// Every program ends soon and needs little memory, whatever its author wrote: what an evaluation may build and read, and
-// how many steps its predicates may take, is capped.
+// Every program ends soon and needs little memory, whatever its author wrote. Limits bound the bytes that an evaluation
+// may build and read, and the steps that its predicates may take (see bounds).
 package condition

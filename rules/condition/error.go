@@ -10,25 +10,25 @@ import (
 	"tallyman/rules/problem"
 )
 
-// Code is a stable name of what is wrong with an expression.
+// Code is a stable name for a kind of fault in an expression.
 type Code string
 
 // The codes. All but CodeValue are found at load.
 const (
-	CodeSyntax      Code = "expr_syntax"       // it does not parse
-	CodeUnknownName Code = "expr_unknown_name" // no column, variable or function of that name
+	CodeSyntax      Code = "expr_syntax"       // the expression does not parse
+	CodeUnknownName Code = "expr_unknown_name" // there is no column, variable or function with the name
 	CodeType        Code = "expr_type"         // the kinds do not fit, or a constant part has no value
-	CodeUnsupported Code = "expr_unsupported"  // expr has it, conditions do not
-	CodeDecimal     Code = "expr_decimal"      // a function that would lose a decimal's exactness
-	CodeValue       Code = "expr_value"        // this row cannot be judged: overflow, division by zero, …
+	CodeUnsupported Code = "expr_unsupported"  // expr has this feature, but conditions do not
+	CodeDecimal     Code = "expr_decimal"      // the function would make a decimal inexact
+	CodeValue       Code = "expr_value"        // the row cannot be judged: overflow, division by zero, …
 )
 
 // Error is one fault of an expression. Error returns the message alone.
 type Error struct {
-	Offset  int // in characters from the start of the expression
+	Offset  int // In characters from the start of the expression.
 	Code    Code
 	Message string
-	Hint    string // the way out, or ""
+	Hint    string // What to do. Empty where the message says it.
 }
 
 // Error returns the message.
@@ -50,7 +50,7 @@ func Errors(err error) []*Error {
 	return nil
 }
 
-// join orders the faults and drops repetitions, which a part compiled twice makes.
+// join sorts the faults and drops repetitions. The compiler makes repetitions where it compiles a part twice.
 func join(faults []*Error) error {
 	slices.SortStableFunc(faults, func(a, b *Error) int { return cmp.Compare(a.Offset, b.Offset) })
 	faults = slices.CompactFunc(faults, func(a, b *Error) bool { return *a == *b })
@@ -67,7 +67,7 @@ func join(faults []*Error) error {
 	return errors.Join(all...)
 }
 
-// sqlFunctions translate functions that people bring along from SQL.
+// sqlFunctions holds hints for functions of SQL that conditions do not have.
 var sqlFunctions = map[string]string{
 	"avg":         "write mean([a, b]), or mean(map(rows, .qty)) with per: result",
 	"coalesce":    "write a ?? b",
@@ -96,7 +96,8 @@ var sqlFunctions = map[string]string{
 	"power":       "write a ** b",
 }
 
-// suggest makes the hint for an unknown name: the nearest of the known ones, or what there is.
+// suggest makes the hint for an unknown name: the nearest known name, or else a list of the known names. what says what
+// the names are, such as "columns".
 func suggest(name string, known []string, what string) string {
 	if hint := problem.DidYouMean(name, known); hint != "" {
 		return hint

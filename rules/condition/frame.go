@@ -7,11 +7,11 @@ import (
 	"tallyman/rules/row"
 )
 
-// bounds are what one evaluation may build and read, in bytes, and how many steps it may take inside predicates. Reading is
-// counted for texts of freeText and more only.
+// bounds are the limits of one evaluation: the bytes that it may build (work) and read, and the steps inside
+// predicates. Reading counts only for texts of freeText bytes and more.
 type bounds struct {
 	work, read, steps int
-	what              string // that is evaluated
+	what              string // What is evaluated, for messages: a row or a result.
 }
 
 var (
@@ -21,19 +21,19 @@ var (
 
 const freeText = 4 << 10
 
-// frame is the state of one evaluation. A failure is kept here and the failed part is NULL, which
-// leads quickly to the end, where the failure is what counts.
+// frame is the state of one evaluation. It keeps the first failure. The part that failed gives NULL, so that the
+// evaluation ends quickly; the caller then looks at err first.
 type frame struct {
 	most  *bounds
-	row   *row.Row   // in a predicate over rows, the one that it looks at
-	rows  []*row.Row // of a result
+	row   *row.Row   // The row. In a predicate over rows, the row that the predicate looks at.
+	rows  []*row.Row // The rows of a result.
 	now   time.Time
-	slots []variableSlot // the variables of let
-	args  []row.Value    // a stack of the arguments of the calls that are being evaluated
-	err   error          // the first failure
-	work  int
-	seen  int
-	steps int
+	slots []variableSlot // The variables of let.
+	args  []row.Value    // A stack with the arguments of the calls that are being evaluated.
+	err   error          // The first failure.
+	work  int            // Bytes built so far.
+	seen  int            // Bytes read so far.
+	steps int            // Steps taken so far.
 }
 
 // variableSlot holds the value of a variable.
@@ -57,12 +57,12 @@ func (f *frame) fail(offset int, format string, args ...any) row.Value {
 	return row.Value{}
 }
 
-// read accounts for going through a text; false, with a failure, where that is too much.
+// read counts the reading of a text. Where the limit is exceeded, it records a failure and returns false.
 func (f *frame) read(s string, offset int) bool {
 	return len(s) < freeText || f.charge(len(s), offset)
 }
 
-// charge counts towards bounds.read.
+// charge counts n bytes as read, with the result of read.
 func (f *frame) charge(n, offset int) bool {
 	if f.seen += n; n > f.most.read || f.seen > f.most.read {
 		f.fail(offset, "the expression reads more text than it may for one %s", f.most.what)
@@ -71,7 +71,7 @@ func (f *frame) charge(n, offset int) bool {
 	return true
 }
 
-// spend accounts for n bytes about to be built; false, with a failure, where that is too much.
+// spend counts n bytes before they are built. Where the limit is exceeded, it records a failure and returns false.
 func (f *frame) spend(n, offset int) bool {
 	if n < 0 || n > f.most.work || f.work+n > f.most.work {
 		f.fail(offset, "the expression builds more than %d MB for one %s", f.most.work>>20, f.most.what)
@@ -81,8 +81,8 @@ func (f *frame) spend(n, offset int) bool {
 	return true
 }
 
-// step accounts for n parts about to be evaluated in a predicate, or for as much work; false, with a failure, where that is too
-// much.
+// step counts n parts before a predicate evaluates them, or other work of that size. Where the limit is exceeded, it
+// records a failure and returns false.
 func (f *frame) step(n, offset int) bool {
 	if f.steps += n; f.steps > f.most.steps {
 		f.fail(offset, "the expression takes more than %d steps for one %s", f.most.steps, f.most.what)
@@ -91,7 +91,7 @@ func (f *frame) step(n, offset int) bool {
 	return true
 }
 
-// slot makes a variable: an operand that reads a slot.
+// slot makes a variable for a value like v. The variable is an operand that reads a new slot of the frame.
 func (c *compiler) slot(v operand) operand {
 	i := c.slots
 	c.slots++

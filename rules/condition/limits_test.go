@@ -10,11 +10,11 @@ import (
 	"tallyman/rules/row"
 )
 
-// busy is how long a machine with other work to do may take for what takes it less than a second alone.
+// busy is how long a busy machine may take for work that takes less than a second on a free machine.
 const busy = time.Minute
 
-// What an author can write to make a compiler or an evaluation blow up ends soon here, as an error or not: in a second, or in
-// some on a busy machine, where without the bounds it takes minutes or all memory.
+// Expressions that would take minutes or all memory without the bounds end soon, with an error or without: in a second,
+// or in some seconds on a busy machine.
 func TestHostileExpressionsEndSoon(t *testing.T) {
 	chain := func(first, next, test string, n int) string {
 		var b strings.Builder
@@ -70,7 +70,7 @@ func TestHostileExpressionsEndSoon(t *testing.T) {
 	}
 }
 
-// The same for a result: predicates within predicates over many rows, with all that one of them can do.
+// The same for a result: predicates within predicates over many rows.
 func TestHostileResultsEndSoon(t *testing.T) {
 	const n = 20_000
 	rows := make([]*row.Row, n)
@@ -121,7 +121,7 @@ func TestHostileResultsEndSoon(t *testing.T) {
 	}
 }
 
-// What people mean to write is far from the bounds.
+// Normal expressions are far from the bounds.
 func TestOrdinaryResultsAreWithinBounds(t *testing.T) {
 	rows := make([]*row.Row, 100_000)
 	for i := range rows {

@@ -8,7 +8,7 @@ import (
 	"tallyman/rules/row"
 )
 
-// listFunctions make or read lists.
+// listFunctions are the functions that make or read lists.
 var listFunctions = map[string]builtinFunction{
 	"min": {params: "a*", exact: true, compile: func(c functionCompiler, at int, a []operand) operand {
 		return c.extreme(at, a, operators["<"])
@@ -30,7 +30,7 @@ func (c functionCompiler) at(at int, x operand, i int64) operand {
 	return c.members().element(at, x, constOp(row.IntOf(i), at))
 }
 
-// extreme compiles min and max: the verdict tells which of two values to keep.
+// extreme compiles min and max. better tells which of two values to keep.
 func (c functionCompiler) extreme(at int, args []operand, better verdicts) operand {
 	return c.reduce(at, args, func(f *frame, best, v row.Value) row.Value {
 		if better.of(f, v, best) == yes {
@@ -53,8 +53,8 @@ func (c functionCompiler) sum(at int, args []operand) operand {
 	})
 }
 
-// reduce combines the arguments, or the elements of the list that is the only one. A NULL among them makes
-// it NULL; of nothing it is NULL.
+// reduce combines the arguments, or the elements of the list that is the only argument. The result is NULL where one of
+// them is NULL, and for an empty list.
 func (c functionCompiler) reduce(at int, args []operand, step func(f *frame, sofar, v row.Value) row.Value) operand {
 	if len(args) == 1 && args[0].items != nil {
 		args = args[0].items
@@ -101,7 +101,7 @@ func (c functionCompiler) reduce(at int, args []operand, step func(f *frame, sof
 	}), u.parts...)
 }
 
-// splitting makes the parts of a text; with a third argument at most so many.
+// splitting makes the functions that split a text. Their third argument is the most parts.
 func splitting(fn func(s, sep string, n int) []string) builtinFunction {
 	return builtinFunction{params: "tt?i", compile: func(_ functionCompiler, at int, args []operand) operand {
 		vals := make([]func(*frame) row.Value, len(args))
@@ -154,7 +154,7 @@ func (c functionCompiler) join(at int, args []operand) operand {
 	})
 }
 
-// fromJSON reads a text as JSON; its members are taken with a.b and a[0].
+// fromJSON reads a text as JSON. An expression takes its members with a.b and a[0].
 func (c functionCompiler) fromJSON(at int, args []operand) operand {
 	val := args[0].val
 	return treeOp(at, func(f *frame) any {
@@ -166,7 +166,7 @@ func (c functionCompiler) fromJSON(at int, args []operand) operand {
 	})
 }
 
-// orderFunctions make lists of lists, or one value of what stands in their order.
+// orderFunctions are the functions that make a list from another list, and those that need the order of a list.
 var orderFunctions = map[string]builtinFunction{
 	"count":   {params: "r", exact: true, compile: functionCompiler.countRows},
 	"take":    {params: "ri", exact: true, compile: functionCompiler.take},
@@ -186,7 +186,7 @@ func (c functionCompiler) countRows(at int, args []operand) operand {
 	return c.size(at, args[0])
 }
 
-// take gives the first n elements.
+// take compiles take, which gives the first n elements.
 func (c functionCompiler) take(at int, args []operand) operand {
 	x, most := args[0], args[1].val
 	count := func(f *frame, length int) int {
@@ -217,7 +217,7 @@ func (c functionCompiler) reverse(at int, args []operand) operand {
 	})
 }
 
-// sort puts the least first, or with "desc" the most.
+// sort compiles sort. The least element comes first, and with "desc" the greatest.
 func (c functionCompiler) sort(at int, args []operand) operand {
 	descending := constOp(row.TextOf("asc"), at)
 	if len(args) == 2 {
@@ -239,7 +239,8 @@ func (c functionCompiler) sort(at int, args []operand) operand {
 	})
 }
 
-// sorted returns a sorted copy; nil, with a failure, where that cannot be.
+// sorted returns a sorted copy. Elements that do not compare record a failure. Where a limit is exceeded, it returns
+// nil.
 func sorted(f *frame, all []row.Value, at int) []row.Value {
 	if !f.spend(len(all)*valueSize, at) || !f.step(len(all)*bits.Len(uint(len(all))), at) {
 		return nil
@@ -255,7 +256,7 @@ func sorted(f *frame, all []row.Value, at int) []row.Value {
 	return all
 }
 
-// uniq keeps the first of equal elements.
+// uniq compiles uniq, which keeps the first of equal elements.
 func (c functionCompiler) uniq(at int, args []operand) operand {
 	return args[0].derive(at, func(f *frame, all []row.Value) []row.Value {
 		seen := make(map[string]bool, min(len(all), 1000))
@@ -274,15 +275,15 @@ func (c functionCompiler) uniq(at int, args []operand) operand {
 	})
 }
 
-// identity is equal for equal values.
+// identity returns a text that is the same for equal values.
 func identity(v row.Value) string {
 	if v.Kind() == row.Text {
-		return `"` + v.Text() // with the spaces at its end, which keys cut
+		return `"` + v.Text() // not AppendKey, which removes spaces at the end
 	}
 	return string(v.AppendKey(nil))
 }
 
-// derive makes a list of the elements of another; NULL remains NULL.
+// derive makes a list from the elements of another list. A list that is NULL stays NULL.
 func (o operand) derive(at int, of func(f *frame, all []row.Value) []row.Value) operand {
 	values := o.values()
 	return operand{shape: list, kind: o.kind, offset: at, column: -1, list: func(f *frame) []row.Value {
@@ -294,7 +295,7 @@ func (o operand) derive(at int, of func(f *frame, all []row.Value) []row.Value) 
 	}}
 }
 
-// mean is the sum divided by the count, as / divides: a decimal for decimals, else a float.
+// mean compiles the sum divided by the count. It divides as / does: the result is a decimal for decimals, else a float.
 func (c functionCompiler) mean(at int, args []operand) operand {
 	return c.average(at, "mean", args, func(f *frame, all []row.Value) row.Value {
 		total := all[0]
@@ -308,7 +309,7 @@ func (c functionCompiler) mean(at int, args []operand) operand {
 	})
 }
 
-// median is the middle one in order, or the mean of the two in the middle.
+// median compiles the middle value in order. For an even number of values it is the mean of the two in the middle.
 func (c functionCompiler) median(at int, args []operand) operand {
 	return c.average(at, "median", args, func(f *frame, all []row.Value) row.Value {
 		all = sorted(f, all, at)
@@ -324,8 +325,8 @@ func (c functionCompiler) median(at int, args []operand) operand {
 	})
 }
 
-// average compiles a function over numbers, which come as arguments or as a list. A NULL among them makes it NULL; of
-// nothing it is NULL.
+// average compiles a function over numbers, which come as arguments or as one list. The result is NULL where one of
+// them is NULL, and for an empty list.
 func (c functionCompiler) average(at int, name string, args []operand, of func(f *frame, all []row.Value) row.Value) operand {
 	x := args[0]
 	if len(args) > 1 || x.shape != list && x.kind != row.JSON {

@@ -63,7 +63,8 @@ func (c operatorCompiler) not(n *ast.UnaryNode) operand {
 	}), x)
 }
 
-// logic compiles and and or: the stronger value of either side decides, whatever the other is.
+// logic compiles `and` and `or`. One value is the strong one: false for `and`, true for `or`. Where one side has the
+// strong value, that is the result, whatever the other side is.
 func (c operatorCompiler) logic(n *ast.BinaryNode, and bool) operand {
 	l, r := c.compile(n.Left), c.compile(n.Right)
 	at := n.Location().From
@@ -94,7 +95,7 @@ func (c operatorCompiler) logic(n *ast.BinaryNode, and bool) operand {
 	}), l, r)
 }
 
-// conditional compiles the ternary: a test that is NULL takes the second branch, as CASE does.
+// conditional compiles test ? a : b. A test that is NULL takes b, as CASE in SQL does.
 func (c operatorCompiler) conditional(n *ast.ConditionalNode) operand {
 	test, a, b := c.compile(n.Cond), c.compile(n.Exp1), c.compile(n.Exp2)
 	at := test.offset

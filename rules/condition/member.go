@@ -13,11 +13,11 @@ import (
 	"tallyman/rules/row"
 )
 
-// member compiles a.b, a["b"] and a[0]. What is not there is NULL.
+// member compiles a.b, a["b"] and a[0]. A member that does not exist is NULL.
 func (c memberCompiler) member(n *ast.MemberNode) operand {
 	at := n.Location().From
 	if id, ok := n.Node.(*ast.IdentifierNode); ok && id.Value == "$env" {
-		return c.compile(n.Node) // refused there
+		return c.compile(n.Node) // identifier refuses $env
 	}
 	return c.element(at, c.compile(n.Node), c.compile(n.Property))
 }
@@ -78,7 +78,8 @@ func memberOf(at int, x, key operand) operand {
 	})
 }
 
-// position resolves an index; a negative one counts from the end.
+// position converts an index to a position. A negative index counts from the end. It returns false for an index outside
+// of the list.
 func position(i int64, length int) (int, bool) {
 	if i < 0 {
 		i += int64(length)
@@ -86,7 +87,7 @@ func position(i int64, length int) (int, bool) {
 	return int(i), i >= 0 && i < int64(length)
 }
 
-// slice compiles x[from:to] of a text (by characters) or a list. Bounds beyond it are cut.
+// slice compiles x[from:to] of a list, or of a text, by characters. Bounds beyond the ends count as the ends.
 func (c memberCompiler) slice(n *ast.SliceNode) operand {
 	at := n.Location().From
 	x := c.compile(n.Node)
@@ -139,7 +140,7 @@ func (c memberCompiler) slice(n *ast.SliceNode) operand {
 	}), x, low, high)
 }
 
-// part resolves the bounds of a part.
+// part converts the bounds of a slice to positions.
 func part(from, to row.Value, length int) (int, int) {
 	resolve := func(v row.Value) int {
 		i := v.Int()
@@ -165,7 +166,7 @@ func byteAt(s string, n int) int {
 	return at
 }
 
-// timeMethods read a time in the zone that In gave, or UTC. Weekday counts from Sunday, 0.
+// timeMethods are the methods of a time, which has the zone that In gives, or UTC. Weekday is 0 for Sunday.
 var timeMethods = map[string]func(time.Time) int64{
 	"Year":    func(t time.Time) int64 { return int64(t.Year()) },
 	"Month":   func(t time.Time) int64 { return int64(t.Month()) },
@@ -239,7 +240,7 @@ func (c memberCompiler) format(at int, x operand, zone *time.Location, args []as
 	})
 }
 
-// inZone compiles a receiver and takes off the In(timezone("…")) at its end.
+// inZone compiles the receiver of a method, without an In(timezone("…")) at its end. It returns the zone of In, or UTC.
 func (c memberCompiler) inZone(n ast.Node) (operand, *time.Location) {
 	call, ok := n.(*ast.CallNode)
 	if !ok {
@@ -259,7 +260,7 @@ func (c memberCompiler) inZone(n ast.Node) (operand, *time.Location) {
 	return c.compile(m.Node), zone
 }
 
-// decode returns the tree of a JSON text, in which numbers keep their digits.
+// decode returns the tree of a JSON text. Numbers keep their digits.
 func decode(f *frame, s string, at int) any {
 	if !f.spend(4*len(s), at) {
 		return nil
@@ -274,7 +275,7 @@ func decode(f *frame, s string, at int) any {
 	return x
 }
 
-// treeOf is an operand of kind JSON as a tree.
+// treeOf returns the operand, of kind JSON, as a tree.
 func (o operand) treeOf() func(*frame) any {
 	if o.tree != nil {
 		return o.tree
@@ -292,14 +293,14 @@ func (o operand) treeOf() func(*frame) any {
 	}
 }
 
-// treeOp makes an operand of a tree.
+// treeOp makes an operand from a tree.
 func treeOp(at int, get func(*frame) any) operand {
 	return operand{shape: tree, kind: row.JSON, offset: at, column: -1, tree: get, val: func(f *frame) row.Value {
 		return fromTree(f, get(f), at)
 	}}
 }
 
-// fromTree returns what stands at a place of a tree as a value: objects and arrays as JSON.
+// fromTree returns a node of a tree as a value. Objects and arrays become JSON.
 func fromTree(f *frame, x any, at int) row.Value {
 	switch x := x.(type) {
 	case nil:
@@ -327,7 +328,7 @@ func fromTree(f *frame, x any, at int) row.Value {
 	return row.JSONOf(string(text))
 }
 
-// values is an operand as a list: a list, or an array in a tree. It is nil for NULL.
+// values returns the operand, a list or an array in a tree, as a list. The list is nil for NULL.
 func (o operand) values() func(*frame) []row.Value {
 	if o.shape == list {
 		return o.list

@@ -12,12 +12,13 @@ import (
 	"tallyman/rules/row"
 )
 
-// What authors bring along from SQL, templates and input methods, and expr's parser says little about.
+// This file handles mistakes that authors bring along from SQL, templates and input methods, and that expr's parser
+// explains badly.
 
 // CodeFullWidth is the code of a full-width character outside of texts.
 const CodeFullWidth Code = problem.CodeFullWidth
 
-// mistakes returns what is known to be wrong before the expression is parsed; nil where nothing is.
+// mistakes finds common mistakes before the expression is parsed. It returns nil where there are none.
 func mistakes(src string) error {
 	code := blankTexts(src)
 	var faults []*Error
@@ -43,10 +44,10 @@ func mistakes(src string) error {
 	return join(faults)
 }
 
-// sqlList is a list as SQL has it: in (1, 2).
+// sqlList matches a list in the form of SQL: in (1, 2).
 var sqlList = regexp.MustCompile(`(?i)\bin\s*(\([^()\[\]]*\))`)
 
-// blankTexts is the expression with blanks in the place of its texts and comments.
+// blankTexts returns the expression with blanks in the place of its texts and comments.
 func blankTexts(src string) []rune {
 	code := []rune(src)
 	for i := 0; i < len(code); {
@@ -73,7 +74,8 @@ func blankTexts(src string) []rune {
 	return code
 }
 
-// endOfText is behind the quote that ends the text which begins there; the end where none does.
+// endOfText returns the position after the closing quote of the text that begins at from. It returns the end of the
+// code where there is no closing quote.
 func endOfText(code []rune, from int) int {
 	quote := code[from]
 	for i := from + 1; i < len(code); i++ {
@@ -87,8 +89,9 @@ func endOfText(code []rune, from int) int {
 	return len(code)
 }
 
-// flagHint is the way out of a comparison of a number with true or false, as databases without booleans invite it, or of true or false with a
-// number or a text.
+// flagHint returns a hint for a comparison of a number column with true or false. Databases without booleans invite
+// that mistake. It also has a hint for the opposite: a column of true and false that is compared with a constant number
+// or text.
 func flagHint(n *ast.BinaryNode, l, r operand) string {
 	if n.Operator != "==" && n.Operator != "!=" {
 		return ""
@@ -110,11 +113,12 @@ func flagHint(n *ast.BinaryNode, l, r operand) string {
 	return ""
 }
 
-// orderHint is the way out of an order between a text and a number. Quotes would be none: as texts, 9.5 is greater than 100.
+// orderHint returns a hint for <, <=, > and >= between a text and a number. It does not propose quotes around the
+// number, because as texts 9.5 is greater than 100.
 func orderHint(n *ast.BinaryNode, l, r operand) string {
 	for _, pair := range [][2]operand{{l, r}, {r, l}} {
 		if pair[0].kind == row.Text && !pair[0].constant && pair[1].kind.IsNumber() && n.Operator != "==" && n.Operator != "!=" {
-			return "write float(…) around the text, or CAST it to a number in the SQL; between quotes 9.5 would be greater than 100"
+			return "write float(…) around the text, or CAST it to a number in the SQL; as texts, 9.5 would be greater than 100"
 		}
 	}
 	return ""

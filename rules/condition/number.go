@@ -9,8 +9,8 @@ import (
 	"tallyman/rules/row"
 )
 
-// Numbers beyond these bounds are an error of the row: no warehouse has them, and without a bound `x * x`
-// of a variable, repeated, doubles its digits each time.
+// Numbers beyond these bounds are an error of the row. No warehouse has such numbers. Without a bound, a repeated `x *
+// x` of a variable would double its digits each time.
 const (
 	maxDigits   = 2000
 	maxExponent = 4000
@@ -28,8 +28,8 @@ var (
 	}
 )
 
-// calculate applies + - * / % to two numbers that are not NULL. Ints give ints (but a quotient is a float), a
-// float makes a float, else decimals are exact.
+// calculate applies + - * / % to two numbers that are not NULL. Two ints give an int, but their quotient is a float. A
+// float on either side gives a float. All else is calculated with exact decimals.
 func calculate(f *frame, op byte, a, b row.Value, at int) row.Value {
 	switch {
 	case a.Kind() == row.Float || b.Kind() == row.Float || op == '/' && a.Kind() == row.Int && b.Kind() == row.Int:
@@ -80,7 +80,7 @@ func calculateFloats(f *frame, op byte, a, b float64, at int) row.Value {
 	return row.FloatOf(a / b)
 }
 
-// calculateDecimals tries int64 arithmetic first.
+// calculateDecimals calculates with exact decimals. It tries int64 arithmetic first, because that needs no allocation.
 func calculateDecimals(f *frame, op byte, a, b row.Value, at int) row.Value {
 	an, as, aok := a.Unscaled()
 	bn, bs, bok := b.Unscaled()
@@ -95,7 +95,7 @@ func calculateDecimals(f *frame, op byte, a, b row.Value, at int) row.Value {
 	return calculateBig(f, op, a, b, at)
 }
 
-// calculateSmall works where everything fits an int64; false where it does not. b is not 0 for / and %.
+// calculateSmall calculates with int64. It returns false where a number does not fit. b must not be 0 for / and %.
 func calculateSmall(op byte, a int64, as int32, b int64, bs int32) (n int64, scale int32, ok bool) {
 	switch op {
 	case '*':
@@ -118,7 +118,7 @@ func calculateSmall(op byte, a int64, as int32, b int64, bs int32) (n int64, sca
 	return n, scale, ok
 }
 
-// quotientSmall divides where the quotient ends within an int64.
+// quotientSmall divides with int64. It returns false where the digits of the quotient do not end within an int64.
 func quotientSmall(a int64, as int32, b int64, bs int32) (int64, int32, bool) {
 	scale := as - bs
 	for {
@@ -139,7 +139,7 @@ func calculateBig(f *frame, op byte, a, b row.Value, at int) row.Value {
 	if !inBounds(x) || !inBounds(y) {
 		return f.fail(at, "a decimal of more than %d digits", maxDigits)
 	}
-	const least = 50 // it allocates
+	const least = 50 // each calculation allocates memory
 	if !f.step(least+int(x.NumDigits()+y.NumDigits())/4+int(x.NumDigits()*y.NumDigits()>>8), at) {
 		return row.Value{}
 	}
@@ -182,7 +182,7 @@ func floatOf(v row.Value) float64 {
 		return float64(v.Int())
 	default:
 		if n, scale, ok := v.Unscaled(); ok && scale <= 15 && n > -1<<53 && n < 1<<53 {
-			return float64(n) / math.Pow10(int(scale)) // both exact, so the quotient is the nearest
+			return float64(n) / math.Pow10(int(scale)) // both floats are exact, so the quotient is the nearest float
 		}
 	}
 	var scratch apd.Decimal
@@ -190,7 +190,7 @@ func floatOf(v row.Value) float64 {
 	if d.Form == apd.NaN || d.Form == apd.NaNSignaling {
 		return math.NaN()
 	}
-	x, _ := d.Float64() // what lies beyond the floats is an infinity
+	x, _ := d.Float64() // a number beyond the floats becomes an infinity
 	return x
 }
 
@@ -215,7 +215,7 @@ func isWhole(v row.Value) bool {
 	}
 }
 
-// roundDecimal rounds to a whole number, halves away from zero; false where the number is out of bounds.
+// roundDecimal rounds to a whole number, halves away from zero. It returns false where the number is out of bounds.
 func roundDecimal(v row.Value) (row.Value, bool) {
 	if n, scale, ok := v.Unscaled(); ok && scale <= maxScale {
 		unit := pow10[scale]
@@ -248,7 +248,7 @@ func roundDecimal(v row.Value) (row.Value, bool) {
 	return row.NormalDecimalOf(r), true
 }
 
-// numberFunctions work on one number. Those that round leave ints as they are.
+// numberFunctions are the functions of one number. Those that round return ints unchanged.
 var numberFunctions = map[string]builtinFunction{
 	"abs":   {params: "n", exact: true, compile: functionCompiler.abs},
 	"round": {params: "n", exact: true, compile: func(c functionCompiler, at int, a []operand) operand { return c.round(at, a, math.Round) }},
@@ -277,7 +277,8 @@ func absOf(f *frame, v row.Value, at int) row.Value {
 	return negate(f, v, at)
 }
 
-// round applies a rounding of floats; decimals come here to be rounded to the nearest only.
+// round compiles round, ceil and floor. float is the function for floats. Only round takes decimals, so a decimal is
+// always rounded to the nearest whole number.
 func (c functionCompiler) round(at int, args []operand, float func(float64) float64) operand {
 	return c.each(args[0].plain().kind, "n", at, args, func(f *frame, v []row.Value) row.Value {
 		switch v[0].Kind() {
@@ -295,7 +296,7 @@ func (c functionCompiler) round(at int, args []operand, float func(float64) floa
 	})
 }
 
-// toInt cuts the fraction of a float and reads a text.
+// toInt converts a value to an int. It cuts the fraction of a float or a decimal, and reads a text.
 func toInt(f *frame, v row.Value, at int) row.Value {
 	switch v.Kind() {
 	case row.Int:

@@ -12,44 +12,44 @@ import (
 type shape uint8
 
 const (
-	scalar  shape = iota // val
-	list                 // list; kind is the kind of the elements
-	tree                 // tree, a decoded JSON value, and val, its scalar; kind is row.JSON
-	record               // rec, a row of a result, nil where there is none; kind is rowKind
-	records              // rows, rows of a result; kind is rowKind
+	scalar  shape = iota // the field val gives the value
+	list                 // the field list gives the elements; kind is the kind of the elements
+	tree                 // the field tree gives a decoded JSON value, and val its scalar; kind is row.JSON
+	record               // the field rec gives a row of a result, or nil for a row that does not exist; kind is rowKind
+	records              // the field rows gives rows of a result; kind is rowKind
 )
 
-// rowKind is the kind of rows, which no value has.
+// rowKind is the kind of rows. No value has this kind.
 const rowKind row.Kind = 0xff
 
 // operand is a compiled part of an expression.
 type operand struct {
 	shape  shape
-	kind   row.Kind // of its values that are not NULL; row.Null: it is always NULL
-	offset int      // in the source
+	kind   row.Kind // The kind of its values that are not NULL. row.Null means that the value is always NULL.
+	offset int      // The place in the source, in characters.
 
 	val   func(*frame) row.Value
-	cond  func(*frame) truth // of a Bool, where that is cheaper than val
-	small smallNumber        // of an Int or Decimal, where that is cheaper than val
+	cond  func(*frame) truth // For a Bool: a cheaper form of val, or nil.
+	small smallNumber        // For an Int or a Decimal: a cheaper form of val, or nil.
 	list  func(*frame) []row.Value
 	tree  func(*frame) any
 	rec   func(*frame) *row.Row
 	rows  func(*frame) []*row.Row
-	items []operand // of a list that is written out
+	items []operand // For a list such as [1, 2]: its elements.
 
-	constant bool // val needs no row: its result is value
+	constant bool // val needs no row. Its result is value.
 	value    row.Value
-	// literal: a constant number as it is written, exact in value. Its kind is what it is by itself; beside
-	// a decimal it is a decimal.
+	// literal tells that the operand is a number as its author wrote it. value holds it exactly. kind is the kind of
+	// the number alone; beside a decimal the number counts as a decimal.
 	literal bool
-	isNil   bool // the word nil
-	column  int  // the column that it is, or -1
-	slot    int  // of a variable
-	current bool // of a record: it is the row that the predicate around it looks at
-	bad     bool // reported already
+	isNil   bool // The operand is the word nil.
+	column  int  // The position of the column that the operand is, or -1.
+	slot    int  // For a variable: its slot in the frame.
+	current bool // For a record: it is the row that the predicate around it looks at.
+	bad     bool // The operand has a fault, which is reported already.
 }
 
-// broken stands for a part that has been reported.
+// broken makes the operand for a part whose fault is reported already.
 func broken(offset int) operand {
 	return operand{bad: true, offset: offset, column: -1}
 }
@@ -69,7 +69,7 @@ func constOp(v row.Value, offset int) operand {
 	}
 }
 
-// literalOf makes a number as it is written. exact is an Int or a Decimal; a Decimal is by itself a float.
+// literalOf makes a literal. exact is an Int or a Decimal. A Decimal alone counts as a float.
 func literalOf(exact row.Value, offset int) operand {
 	o := constOp(exact, offset)
 	o.literal = true
@@ -81,7 +81,7 @@ func literalOf(exact row.Value, offset int) operand {
 	return o
 }
 
-// exact is the operand where a decimal may stand: a literal gives its exact value.
+// exact returns the operand for a place where a decimal may stand. A literal gives its exact value there.
 func (o operand) exact() operand {
 	if o.literal {
 		return constOp(o.value, o.offset)
@@ -89,7 +89,7 @@ func (o operand) exact() operand {
 	return o
 }
 
-// plain is the operand where a literal counts by its own kind.
+// plain returns the operand for a place where a literal has its own kind.
 func (o operand) plain() operand {
 	if o.literal && o.kind == row.Float {
 		return constOp(o.val(nil), o.offset)
@@ -98,7 +98,7 @@ func (o operand) plain() operand {
 	return o
 }
 
-// truth is the operand as a three-valued condition.
+// truth returns the operand as a condition in three-valued logic.
 func (o operand) truth() func(*frame) truth {
 	if o.cond != nil {
 		return o.cond
@@ -118,7 +118,7 @@ func (o operand) truth() func(*frame) truth {
 	}
 }
 
-// fold evaluates the operand now where all the parts that it was made of are constant.
+// fold evaluates the operand at once where all its parts are constant.
 func (c *compiler) fold(o operand, parts ...operand) operand {
 	if o.bad || o.shape != scalar {
 		return o
@@ -139,14 +139,14 @@ func (c *compiler) fold(o operand, parts ...operand) operand {
 	return folded
 }
 
-// commonOperands is several operands brought to one kind.
+// commonOperands are several operands, converted to one kind.
 type commonOperands struct {
 	kind  row.Kind
 	parts []operand
 }
 
-// unify brings operands that stand for each other (branches, elements, defaults) to one kind, in which no
-// value changes: ints and floats beside a decimal become decimals, ints beside a float floats.
+// unify converts operands that stand for each other (branches, elements, defaults) to one kind, without changing a
+// value. Beside a decimal, ints and floats become decimals. Beside a float, ints become floats.
 func (c *compiler) unify(at int, what string, parts ...operand) (commonOperands, bool) {
 	kind := row.Null
 	for _, p := range parts {
@@ -190,7 +190,7 @@ func join2(kind row.Kind, p operand) (row.Kind, bool) {
 
 func isInstant(k row.Kind) bool { return k == row.Time || k == row.Date }
 
-// as is the operand with its values as ones of kind, which unify has found to hold them.
+// as returns the operand with its values converted to kind. unify has checked that the kind can hold them.
 func (o operand) as(kind row.Kind) operand {
 	if kind == row.Decimal || kind == row.JSON {
 		o = o.exact()
@@ -208,7 +208,7 @@ func (o operand) as(kind row.Kind) operand {
 	return o
 }
 
-// convert changes the kind of a value and not the value, as far as the kind can hold it.
+// convert changes the kind of a value. The value itself stays the same, as far as the kind can hold it.
 func convert(v row.Value, kind row.Kind) row.Value {
 	switch {
 	case v.IsNull() || v.Kind() == kind:
@@ -223,7 +223,7 @@ func convert(v row.Value, kind row.Kind) row.Value {
 	return v
 }
 
-// decimalOf returns a number as a decimal of exactly its value.
+// decimalOf returns a number as a decimal with exactly the same value.
 func decimalOf(v row.Value) row.Value {
 	if n, scale, ok := v.Unscaled(); ok {
 		return row.DecimalOf(n, scale)

@@ -16,10 +16,10 @@ import (
 	"tallyman/rules/row"
 )
 
-// maxSource bounds the parser's recursion, which has no limit of its own.
+// maxSource is the most bytes of a source. It bounds the recursion of expr's parser, which has no limit of its own.
 const maxSource = 16 << 10
 
-// parse reads src. A column, or variable, hides a builtin of its name.
+// parse reads src. A column or a variable hides a builtin with the same name.
 func parse(src string, columns []row.Column) (root ast.Node, err error) {
 	switch {
 	case len(src) > maxSource:
@@ -32,7 +32,7 @@ func parse(src string, columns []row.Column) (root ast.Node, err error) {
 	if err := mistakes(src); err != nil {
 		return nil, err
 	}
-	// expr's parser goes on for a while after an error, over nodes that it did not make.
+	// expr's parser goes on for a while after an error, and then uses nodes that it did not make. That panics.
 	defer func() {
 		if p := recover(); p != nil {
 			root, err = nil, &Error{Code: CodeSyntax, Message: "the expression cannot be read"}
@@ -52,17 +52,18 @@ func parse(src string, columns []row.Column) (root ast.Node, err error) {
 	return tree.Node, nil
 }
 
-// bareConfig knows expr's builtins. The parser reads it only.
+// bareConfig has expr's builtins. The parser only reads it, so all expressions share it.
 var bareConfig = sync.OnceValue(conf.CreateNew)
 
-// parserConfig is conf.New, but for a table of all builtins that it makes anew each time: half the cost of a short expression.
+// parserConfig does what conf.New does, but reuses the table of builtins. Making that table takes half the time of
+// parsing a short expression.
 func parserConfig(env map[string]any) *conf.Config {
 	c := *bareConfig()
 	c.WithEnv(env)
 	return &c
 }
 
-// syntaxError says in a rule author's words what expr's parser met.
+// syntaxError translates an error of expr's parser into words for authors of rules.
 func syntaxError(src string, err error) error {
 	var at *file.Error
 	if !errors.As(err, &at) {
@@ -95,7 +96,7 @@ func syntaxError(src string, err error) error {
 	return e
 }
 
-// callAround is the name of the function whose arguments the place is among, or "".
+// callAround returns the name of the function in whose arguments the place is, or "".
 func callAround(src []rune, at int) string {
 	open := 0
 	for at = min(at, len(src)) - 1; at >= 0 && open <= 0; at-- {
@@ -116,7 +117,7 @@ func callAround(src []rune, at int) string {
 	return string(src[at+1 : end])
 }
 
-// numberBefore finds the number that the parser has refused only after reading on.
+// numberBefore finds the place of a number that the parser has refused. The parser names a place after the number.
 func numberBefore(src []rune, at int) int {
 	digit := func(i int) bool { return i >= 0 && (src[i] >= '0' && src[i] <= '9' || src[i] == '_') }
 	if at == len(src) || !digit(at) {
@@ -131,7 +132,7 @@ func numberBefore(src []rune, at int) int {
 	return max(at, 0)
 }
 
-// sqlHints translate what people bring along from SQL.
+// sqlHints holds hints for words and operators of SQL.
 var sqlHints = map[string]string{
 	".":       "a column behind a point stands in the predicate of any, all, none, one, count, sum, map, filter or find, as in any(rows, .qty < 0)",
 	"=":       "write == to compare",

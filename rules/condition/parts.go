@@ -10,16 +10,16 @@ import (
 	"tallyman/rules/row"
 )
 
-// Outcome is what a part of a condition comes to for one row.
+// Outcome is the result of a part of a condition for one row.
 type Outcome uint8
 
 // The outcomes.
 const (
-	Unreached Outcome = iota // what stands before it has decided already
+	Unreached Outcome = iota // the parts before it have decided the result
 	False
 	True
 	Null
-	Failed // it cannot be judged for this row
+	Failed // the part cannot be judged for this row
 )
 
 // String returns the name that output uses.
@@ -27,41 +27,41 @@ func (o Outcome) String() string {
 	return [...]string{"not reached", "false", "true", "null", "error"}[o]
 }
 
-// Part is a piece of a condition that is true or false by itself: the condition as a whole, or an operand of
-// and, or, not or ? :.
+// Part is a piece of a condition that is true or false by itself: the whole condition, or an operand of and, or, not
+// or ? :.
 type Part struct {
-	Offset   int    // in characters from the start of the condition
-	Text     string // as written, without the brackets around it
-	Depth    int    // 0 for the whole
-	Constant bool   // alike for every row
+	Offset   int    // In characters from the start of the condition.
+	Text     string // As written, without the brackets around it.
+	Depth    int    // 0 for the whole condition.
+	Constant bool   // The result is the same for every row.
 }
 
-// Parts is a condition taken apart. Like a Program it is not safe for concurrent use.
+// Parts is a condition that is split into its parts. Like a Program, it is not safe for concurrent use.
 type Parts struct {
 	list  []Part
-	nodes []partNode // of the same index
+	nodes []partNode // nodes[i] belongs to list[i].
 }
 
-// partNode is how a part is evaluated, and the parts below it.
+// partNode says how to evaluate a part, and which parts it is made of.
 type partNode struct {
 	made    composition
 	program *Program
-	below   []int
+	below   []int // The indices of the parts below it.
 }
 
-// composition says how a part is made of those below it.
+// composition says how a part is made of the parts below it.
 type composition uint8
 
 const (
-	madeOfNothing composition = iota
-	madeByAnd                 // of two or more
-	madeByOr                  // of two or more
+	madeOfNothing composition = iota // the part has no parts below it
+	madeByAnd                        // two or more parts
+	madeByOr                         // two or more parts
 	madeByNot
-	madeByChoice // test, first, second
+	madeByChoice // three parts: the test and the two branches
 )
 
-// NewParts takes a condition apart that Compile accepts for these columns. What cannot stand alone (the inside of
-// a predicate, say) belongs to the part around it.
+// NewParts splits a condition into its parts. Compile must accept the condition for the columns. A piece that cannot
+// stand alone, such as the inside of a predicate, belongs to the part around it.
 func NewParts(src string, columns []row.Column) (*Parts, error) {
 	return newParts(src, columns, func(src string) (*Program, error) { return Compile(src, columns) })
 }
@@ -71,7 +71,8 @@ func NewResultParts(src string, columns []row.Column) (*Parts, error) {
 	return newParts(src, resultVariables, func(src string) (*Program, error) { return CompileResult(src, columns) })
 }
 
-// List returns the parts: the whole first, then each before what it is made of, in the order of the source.
+// List returns the parts in the order of the source. The whole condition comes first, and each part comes before the
+// parts that it is made of.
 func (p *Parts) List() []Part { return p.list }
 
 // SetNow is Program.SetNow.
@@ -81,8 +82,8 @@ func (p *Parts) SetNow(t time.Time) {
 	}
 }
 
-// Outcomes returns what each part of List comes to for the row, and why those that failed did. The result has the
-// length of List.
+// Outcomes returns the outcome of each part of List for the row, and an error for each part that failed. Both lists
+// have the length of List.
 func (p *Parts) Outcomes(r *row.Row) ([]Outcome, []error) {
 	return p.outcomes(func(part *Program) (bool, error) { return part.Match(r) }, func(part *Program) (row.Value, error) { return part.Eval(r) })
 }
@@ -98,7 +99,7 @@ func (p *Parts) outcomes(match func(*Program) (bool, error), eval func(*Program)
 	return w.outcomes, w.faults
 }
 
-// walker goes the way that the evaluation of the whole goes.
+// walker visits the parts in the way of an evaluation, so that it skips parts which an evaluation does not reach.
 type walker struct {
 	parts    *Parts
 	match    func(*Program) (bool, error)
@@ -144,7 +145,7 @@ func (w *walker) judge(p *Program) (Outcome, error) {
 		return Failed, err
 	case v.IsNull():
 		return Null, nil
-	case v.Kind() != row.Bool: // it comes out of a JSON column
+	case v.Kind() != row.Bool: // the value is from a JSON column
 		_, err := w.match(p)
 		return Failed, err
 	case v.Bool():
@@ -153,11 +154,11 @@ func (w *walker) judge(p *Program) (Outcome, error) {
 	return False, nil
 }
 
-// mostParts is how many parts are looked at; who writes more reads no list of them.
+// mostParts is the most parts of a condition. Nobody reads a longer list.
 const mostParts = 500
 
-// splitter finds the parts. The parser's tree says how the condition is made, but not where an operand begins and ends;
-// the tokens do, from the outside in: what stands left and right of an operator are its operands.
+// splitter finds the parts. The parser's tree says how the condition is made, but not where an operand begins and ends.
+// The tokens say that, from the outside in: an operand is everything on one side of its operator.
 type splitter struct {
 	src     []rune
 	tokens  []lexer.Token
@@ -165,14 +166,15 @@ type splitter struct {
 	compile func(src string) (*Program, error)
 }
 
-// piece is a stretch of the tokens, the end excluded, and what must stand before it when it is compiled: the variables.
+// piece is a range of the tokens. to is the token after the range. lets holds the variables of let that the piece can
+// use; they must stand before the piece when it is compiled.
 type piece struct {
 	from, to int
 	lets     string
 	node     ast.Node
 }
 
-// newParts takes src apart; columns are what hides functions of their names.
+// newParts splits src. columns are the names that hide functions.
 func newParts(src string, columns []row.Column, compile func(src string) (*Program, error)) (*Parts, error) {
 	p, err := compile(src)
 	if err != nil {
@@ -183,7 +185,7 @@ func newParts(src string, columns []row.Column, compile func(src string) (*Progr
 	if err == nil {
 		s.tokens, err = lexer.Lex(file.NewSource(src))
 	}
-	if err != nil { // it has compiled
+	if err != nil { // the condition has compiled, so it is one part
 		s.add(p, 0, src, 0)
 		return s.parts, nil //nolint:nilerr // a condition that cannot be taken apart is one part
 	}
@@ -202,12 +204,13 @@ func (s *splitter) add(p *Program, offset int, text string, depth int) int {
 	return len(s.parts.list) - 1
 }
 
-// text is the source of the piece.
+// text returns the source of the piece.
 func (s *splitter) text(p piece) string {
 	return string(s.src[s.tokens[p.from].From:s.tokens[p.to-1].To])
 }
 
-// descend adds the parts below part i, which is the piece. Where one of them cannot be compiled none is added.
+// descend adds the parts below part i, whose tokens are the piece. Where one of these parts does not compile, it adds
+// none.
 func (s *splitter) descend(i int, p piece) {
 	p = s.body(p)
 	how, pieces := s.operands(p)
@@ -217,7 +220,7 @@ func (s *splitter) descend(i int, p piece) {
 	programs := make([]*Program, len(pieces))
 	for k := range pieces {
 		if pieces[k].from >= pieces[k].to {
-			return // a ?: b
+			return // an operand is missing, as in a ?: b
 		}
 		pieces[k] = s.bare(pieces[k])
 		program, err := s.compile(pieces[k].lets + s.text(pieces[k]))
@@ -234,7 +237,7 @@ func (s *splitter) descend(i int, p piece) {
 	}
 }
 
-// bare takes the brackets off that enclose the whole piece.
+// bare returns the piece without the brackets that enclose it as a whole.
 func (s *splitter) bare(p piece) piece {
 	for p.to-p.from > 2 && s.tokens[p.from].Is(lexer.Bracket, "(") && s.closing(p.from) == p.to-1 {
 		p.from++
@@ -243,7 +246,7 @@ func (s *splitter) bare(p piece) piece {
 	return p
 }
 
-// closing is the token that closes the bracket at i, or the number of tokens.
+// closing returns the token that closes the bracket at i. It returns the number of tokens where there is none.
 func (s *splitter) closing(i int) int {
 	depth := 0
 	for ; i < len(s.tokens); i++ {
@@ -259,7 +262,7 @@ func (s *splitter) closing(i int) int {
 	return i
 }
 
-// body leaves the variables behind which the piece begins with; they go before whatever is cut out of it.
+// body returns the piece without the variables of let at its start. It adds them to lets.
 func (s *splitter) body(p piece) piece {
 	for {
 		let, ok := p.node.(*ast.VariableDeclaratorNode)
@@ -276,7 +279,7 @@ func (s *splitter) body(p piece) piece {
 	}
 }
 
-// find returns the first token of the piece that is the operator and stands in no bracket, or -1.
+// find returns the first token of the piece that is the operator and is outside of brackets, or -1.
 func (s *splitter) find(p piece, operator string) int {
 	for i := p.from; i < p.to; i++ {
 		switch t := s.tokens[i]; {
@@ -296,7 +299,7 @@ func (s *splitter) operands(p piece) (composition, []piece) {
 	case *ast.BinaryNode:
 		how, ok := logical[n.Operator]
 		at := s.at(p, n)
-		if !ok || at < 0 || !s.tokens[at].Is(lexer.Operator, n.Operator) { // a < b < c is an `and` that nobody wrote
+		if !ok || at < 0 || !s.tokens[at].Is(lexer.Operator, n.Operator) { // a < b < c is an `and` without a token
 			return madeOfNothing, nil
 		}
 		return how, append(s.chain(how, cut(p.from, at, n.Left)), s.chain(how, cut(at+1, p.to, n.Right))...)
@@ -318,7 +321,7 @@ func (s *splitter) operands(p piece) (composition, []piece) {
 
 var logical = map[string]composition{"and": madeByAnd, "&&": madeByAnd, "or": madeByOr, "||": madeByOr}
 
-// chain returns the operands of the piece where it is made with the same operator, else the piece.
+// chain returns the operands of the piece where its outermost operator is the same, else the piece itself.
 func (s *splitter) chain(how composition, p piece) []piece {
 	if n, ok := p.node.(*ast.BinaryNode); ok && logical[n.Operator] == how {
 		if same, pieces := s.operands(s.bare(p)); same == how {
@@ -328,7 +331,7 @@ func (s *splitter) chain(how composition, p piece) []piece {
 	return []piece{p}
 }
 
-// at is the token that the parser gives as the place of the node; -1 where it is not in the piece.
+// at returns the token at the node's place, or -1 where the piece does not have it.
 func (s *splitter) at(p piece, n ast.Node) int {
 	for i := p.from; i < p.to; i++ {
 		if s.tokens[i].From == n.Location().From {
@@ -338,7 +341,7 @@ func (s *splitter) at(p piece, n ast.Node) int {
 	return -1
 }
 
-// otherwise finds the colon that belongs to the question mark.
+// otherwise returns the token of the colon that belongs to the question mark.
 func (s *splitter) otherwise(p piece, question int) int {
 	open := 0
 	for i := question; i < p.to; i++ {

@@ -20,7 +20,7 @@ func TestPartsAndTheirOutcomes(t *testing.T) {
 			0  qty < 0: true
 			12  not (sku startsWith "TEST-"): false
 			17   sku startsWith "TEST-": true`,
-		// What is decided already is not looked at; a chain is one list.
+		// Parts after the decision are not reached. A chain is one list.
 		`qty > 0 and ok and n_bool`: `0 qty > 0 and ok and n_bool: false
 			0  qty > 0: false
 			12  ok: not reached
@@ -122,7 +122,7 @@ func TestPartsOfWhatDoesNotCompile(t *testing.T) {
 	}
 }
 
-// TestPartsAreBounded: so many operands that nobody reads a list of them are one part.
+// TestPartsAreBounded checks that a condition with too many operands is one part.
 func TestPartsAreBounded(t *testing.T) {
 	t.Parallel()
 	parts, err := condition.NewParts("ok"+strings.Repeat(" and ok", 1000), columns)
@@ -131,7 +131,8 @@ func TestPartsAreBounded(t *testing.T) {
 	}
 }
 
-// TestPartsAgainstTheWhole: each part that is reached comes to what its text does alone, and the first is the condition.
+// TestPartsAgainstTheWhole checks that each part that is reached has the same outcome as its text alone, and that the
+// first part is the whole condition.
 func TestPartsAgainstTheWhole(t *testing.T) {
 	t.Parallel()
 	columns := []row.Column{{Name: "a", Kind: row.Bool}, {Name: "b", Kind: row.Bool}, {Name: "c", Kind: row.Bool}}
@@ -169,7 +170,7 @@ func TestPartsAgainstTheWhole(t *testing.T) {
 	})
 }
 
-// FuzzParts looks for panics and for parts that do not stand where they say.
+// FuzzParts looks for panics, and for parts whose text is not at their offset.
 func FuzzParts(f *testing.F) {
 	for _, src := range []string{
 		`qty < 0 and not (sku startsWith "TEST-") or ok ? n_bool : ok`,

@@ -6,16 +6,17 @@ import (
 	"tallyman/rules/row"
 )
 
-// loop is a predicate over a list, compiled.
+// loop is a compiled predicate over a list.
 type loop struct {
-	over operand                                     // the list
-	body operand                                     // the predicate
-	each func(f *frame, visit func(i int) bool) bool // evaluates visit for every element until it is false; false where the list is NULL
-	item func(f *frame) row.Value                    // the element that is looked at, of a list of values
+	over operand // The list.
+	body operand // The predicate.
+	// each calls visit for every element until visit returns false. It returns false where the list is NULL.
+	each func(f *frame, visit func(i int) bool) bool
+	item func(f *frame) row.Value // For a list of values: the present element.
 }
 
-// predicateFunctions are the builtins that look at the elements of a list. In their second argument # is the
-// element, .name a column (or member) of it.
+// predicateFunctions are the builtins that look at each element of a list. In their second argument, # is the element
+// and .name is its column or member.
 var predicateFunctions = map[string]func(c memberCompiler, at int, l loop) operand{
 	"any":      func(_ memberCompiler, at int, l loop) operand { return condOp(at, l.any()) },
 	"all":      func(_ memberCompiler, at int, l loop) operand { return condOp(at, l.all()) },
@@ -55,7 +56,7 @@ func (c memberCompiler) predicate(n *ast.BuiltinNode) operand {
 	return predicateFunctions[n.Name](c, at, l)
 }
 
-// loop compiles a predicate over x. An evaluation of it costs as many steps as it has parts.
+// loop compiles a predicate over x. Each evaluation of the predicate counts as many steps as it has parts.
 func (c memberCompiler) loop(at int, x operand, p *ast.PredicateNode) (loop, bool) {
 	before := c.parts
 	l := loop{over: x}
@@ -121,7 +122,8 @@ func (c memberCompiler) pointer(n *ast.PointerNode) operand {
 	return element
 }
 
-// seek is any where it seeks yes, and all where it seeks no: that value decides, and NULL decides against the other.
+// seek compiles any (sought is yes) and all (sought is no). An element with the sought value decides the result.
+// Without one, the result is NULL where the predicate is NULL for an element, and the opposite value otherwise.
 func (l loop) seek(sought truth) func(*frame) truth {
 	cond := l.body.truth()
 	return func(f *frame) truth {
@@ -161,7 +163,8 @@ func (l loop) none() func(*frame) truth {
 	}
 }
 
-// one tells whether exactly one element meets the predicate. Where NULLs leave that open it is NULL.
+// one compiles one, which is true where exactly one element meets the predicate. It is NULL where elements with NULL
+// leave that open.
 func (l loop) one() func(*frame) truth {
 	cond := l.body.truth()
 	return func(f *frame) truth {
@@ -203,7 +206,7 @@ func (l loop) count(at int) operand {
 	})
 }
 
-// filter keeps the elements that meet the predicate.
+// filter compiles filter, which keeps the elements that meet the predicate.
 func (l loop) filter(at int) operand {
 	cond := l.body.truth()
 	if l.over.shape == records {
@@ -233,7 +236,7 @@ func (l loop) filter(at int) operand {
 	}}
 }
 
-// find is the first element that meets the predicate, or the last.
+// find compiles find and findLast: the first or the last element that meets the predicate.
 func (l loop) find(at int, last bool) operand {
 	cond := l.body.truth()
 	if l.over.shape == records {
@@ -261,7 +264,7 @@ func (l loop) find(at int, last bool) operand {
 	})
 }
 
-// mapping is the list of what the body comes to for each element.
+// mapping compiles map: the list of the body's values for all elements.
 func (c memberCompiler) mapping(at int, l loop) operand {
 	if l.body.shape == list || l.body.kind == rowKind {
 		hint := ""
@@ -286,7 +289,8 @@ func (c memberCompiler) mapping(at int, l loop) operand {
 	}}
 }
 
-// total is the sum of what the body comes to; NULL where one of them is, or where there is none.
+// total compiles sum with a body: the sum of the body's values. It is NULL where one value is NULL, and for an empty
+// list.
 func (c memberCompiler) total(at int, l loop) operand {
 	if !isNumeric(l.body) {
 		hint := ""

@@ -5,7 +5,7 @@ import (
 	"tallyman/rules/row"
 )
 
-// What an expression over a result sees.
+// The variables of an expression over a result.
 const (
 	varRows     = "rows"
 	varRowCount = "row_count"
@@ -16,7 +16,7 @@ var (
 	resultVariables = []row.Column{{Name: varRowCount}, {Name: varRows}}
 )
 
-// resultVariable compiles rows and row_count; false for any other name.
+// resultVariable compiles rows and row_count. It returns false for any other name.
 func resultVariable(name string, at int) (operand, bool) {
 	switch name {
 	case varRows:
@@ -27,7 +27,8 @@ func resultVariable(name string, at int) (operand, bool) {
 	return operand{}, false
 }
 
-// aloneFault is that of a column without its row, from outside or inside of a predicate; or of a variable that there is not.
+// aloneFault makes the fault of a column without its row, in an expression over a result. inside tells whether the
+// column stands in a predicate. Where the name is close to a variable, the fault proposes that variable.
 func aloneFault(name string, at int, inside bool) *Error {
 	e := &Error{Offset: at, Code: CodeUnknownName, Message: "there is no variable " + name, Hint: problem.DidYouMean(name, resultNames)}
 	switch {
@@ -42,7 +43,7 @@ func aloneFault(name string, at int, inside bool) *Error {
 	return e
 }
 
-// rowsHint says how a row or rows become values.
+// rowsHint says how to get values from a row or from rows.
 func (c *compiler) rowsHint(o operand) string {
 	if o.shape == record {
 		return "take one of its columns, as in rows[0]." + c.anyColumn()
@@ -50,7 +51,7 @@ func (c *compiler) rowsHint(o operand) string {
 	return "take the values of a column: map(rows, ." + c.anyColumn() + ")"
 }
 
-// anyColumn names a column for a hint.
+// anyColumn returns the name of a column for an example in a hint.
 func (c *compiler) anyColumn() string {
 	if len(c.columns) == 0 {
 		return "qty"
@@ -58,7 +59,7 @@ func (c *compiler) anyColumn() string {
 	return c.columns[len(c.columns)-1].Name
 }
 
-// rowAt compiles rows[i]; a row that is not there is NULL, and so are its columns.
+// rowAt compiles rows[i]. A row that does not exist is NULL, and its columns are NULL too.
 func (c memberCompiler) rowAt(at int, x, key operand) operand {
 	if key.shape != scalar || key.kind != row.Int {
 		hint := "rows[0] is the first row, rows[-1] the last"
@@ -81,7 +82,7 @@ func (c memberCompiler) rowAt(at int, x, key operand) operand {
 	}}
 }
 
-// columnOf compiles r.name of a row.
+// columnOf compiles a column of a row, such as rows[0].qty.
 func (c memberCompiler) columnOf(at int, x, key operand) operand {
 	if !key.constant || key.kind != row.Text {
 		c.fail(at, CodeType, "a row has columns, not elements", "write rows[0]."+c.anyColumn())
@@ -107,7 +108,7 @@ func (c memberCompiler) columnOf(at int, x, key operand) operand {
 	})
 }
 
-// size counts the elements of a list.
+// size compiles the number of elements of a list.
 func (c *compiler) size(at int, x operand) operand {
 	if x.shape == records {
 		return valueOp(row.Int, at, func(f *frame) row.Value { return row.IntOf(int64(len(x.rows(f)))) })
@@ -121,5 +122,5 @@ func (c *compiler) size(at int, x operand) operand {
 	})
 }
 
-// element is an operand of the kind of a list's elements, for messages.
+// element returns an operand with the kind of the list's elements, for messages.
 func (o operand) element() operand { return operand{kind: o.kind} }

@@ -8,9 +8,9 @@ import (
 	"tallyman/rules/row"
 )
 
-// smallNumber gives an Int or Decimal as n / 10^scale, in registers. It is false where the value is NULL or larger,
-// or where the calculation overflows: then val is asked, which never asks small in turn, so that a part is
-// evaluated twice at most.
+// smallNumber gives an Int or a Decimal as n / 10^scale, in registers and without copying a Value. It returns false
+// where the value is NULL or too large, or where the calculation overflows. The caller then uses val. val never uses
+// small, so that a part is evaluated at most twice.
 type smallNumber func(*frame) (n int64, scale int32, ok bool)
 
 func smallConstant(v row.Value) smallNumber {
@@ -25,7 +25,8 @@ func smallColumn(i int) smallNumber {
 	return func(f *frame) (int64, int32, bool) { return f.row.Values[i].Unscaled() }
 }
 
-// smallCalculation is nil where there is no small form: a quotient needs more than one division.
+// smallCalculation combines two small numbers. It returns nil where there is no small form. Quotients have none,
+// because they need more than one division.
 func smallCalculation(op byte, l, r smallNumber) smallNumber {
 	if l == nil || r == nil {
 		return nil
@@ -73,7 +74,7 @@ func compareSmall(l, r smallNumber, verdict verdicts, slow func(*frame) truth) f
 	}
 }
 
-// maxScale is the largest power of ten in an int64.
+// maxScale is the exponent of the largest power of ten in an int64.
 const maxScale = 18
 
 // pow10 holds 10^0 … 10^18.
@@ -124,8 +125,8 @@ func align(a int64, as int32, b int64, bs int32) (int64, int64, int32, bool) {
 	return a, b, max(as, bs), ok
 }
 
-// fastCompare compiles the comparison of a column with a constant, which is what most conditions are, without
-// copying values. It returns nil where there is no such form; the result is that of compareAny.
+// fastCompare compiles the comparison of a column with a constant without copying values. Most conditions are such
+// comparisons. It returns nil where the operands are something else. The result is the same as that of compareAny.
 func fastCompare(l, r operand, verdict verdicts) func(*frame) truth {
 	switch {
 	case l.column >= 0 && r.constant:
@@ -176,7 +177,7 @@ func floatWith(i int, constant row.Value, verdict verdicts) func(*frame) truth {
 		case a == x:
 			return verdict[1]
 		}
-		return verdict[2] // more, or NaN, which counts as more
+		return verdict[2] // greater, or NaN, which counts as greater
 	}
 }
 

@@ -46,15 +46,16 @@ func (c operatorCompiler) search(n *ast.BinaryNode) operand {
 	}), l, r)
 }
 
-// A regular expression takes at most as many steps as its instructions times the characters of the text. A step
-// counts stepCost towards maxRead. An expression has at most maxInstructions and patterns of maxPattern bytes.
+// The bounds of regular expressions. Matching takes at most as many steps as the pattern has instructions, times the
+// bytes of the text. Each step counts as stepCost bytes that are read. maxInstructions bounds all patterns of an
+// expression together, and maxPattern the bytes of each pattern.
 const (
 	stepCost        = 16
 	maxInstructions = 10_000
 	maxPattern      = 1000
 )
 
-// matches compiles the regular expression once.
+// matches compiles the operator matches. It compiles the regular expression once, so the pattern must be a constant.
 func (c operatorCompiler) matches(n *ast.BinaryNode) operand {
 	l, r := c.compile(n.Left), c.compile(n.Right)
 	at := n.Location().From
@@ -99,7 +100,7 @@ func pattern(s string) (*regexp.Regexp, int, error) {
 	return re, len(prog.Inst), err
 }
 
-// texts checks that an operator has texts on both sides.
+// texts checks that all operands of an operator are texts.
 func (c *compiler) texts(operator string, sides ...operand) bool {
 	ok := true
 	for _, o := range sides {
@@ -129,7 +130,7 @@ func (c operatorCompiler) concat(at int, l, r operand) operand {
 	}), l, r)
 }
 
-// textFunctions work on texts.
+// textFunctions are the functions of texts.
 var textFunctions = map[string]builtinFunction{
 	"len":    {params: "c", compile: functionCompiler.length},
 	"string": {params: "x", exact: true, compile: functionCompiler.toText},
@@ -164,7 +165,7 @@ func onText(fn func(string) string) builtinFunction {
 	}}
 }
 
-// cutting removes a text at an end; without a second argument a space, as in expr.
+// cutting makes the functions that remove a text at one end. Without a second argument they remove a space, as in expr.
 func cutting(fn func(s, part string) string) builtinFunction {
 	return builtinFunction{params: "t?t", compile: func(c functionCompiler, at int, a []operand) operand {
 		return c.each(row.Text, "t", at, a, func(_ *frame, v []row.Value) row.Value {
@@ -185,7 +186,7 @@ func finding(fn func(s, part string) bool) builtinFunction {
 	}}
 }
 
-// locating gives a position in characters, or -1.
+// locating makes the functions that find a text. Their result is a position in characters, or -1.
 func locating(fn func(s, part string) int) builtinFunction {
 	return builtinFunction{params: "tt", compile: func(c functionCompiler, at int, a []operand) operand {
 		return c.each(row.Int, "t", at, a, func(_ *frame, v []row.Value) row.Value {
@@ -198,7 +199,7 @@ func locating(fn func(s, part string) int) builtinFunction {
 	}}
 }
 
-// length counts characters of a text, or elements.
+// length compiles len: the characters of a text, or the elements of a list.
 func (c functionCompiler) length(at int, args []operand) operand {
 	x := args[0]
 	if x.shape == list || x.shape == records {
@@ -237,7 +238,7 @@ func (c functionCompiler) length(at int, args []operand) operand {
 	})
 }
 
-// toText writes a value as templates do.
+// toText compiles string, which writes a value in the same way as a template.
 func (c functionCompiler) toText(at int, args []operand) operand {
 	args = []operand{args[0].exact()}
 	return c.each(row.Text, "x", at, args, func(f *frame, v []row.Value) row.Value {
@@ -259,7 +260,7 @@ func (c functionCompiler) repeat(at int, args []operand) operand {
 	})
 }
 
-// replace replaces the first n or, without n or with a negative one, all.
+// replace compiles replace. It replaces the first n matches. Without n, or with a negative n, it replaces all.
 func (c functionCompiler) replace(at int, args []operand) operand {
 	return c.each(row.Text, "ttti", at, args, func(f *frame, v []row.Value) row.Value {
 		s, old, with, n := v[0].Text(), v[1].Text(), v[2].Text(), -1

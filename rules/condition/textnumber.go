@@ -8,8 +8,9 @@ import (
 	"tallyman/rules/row"
 )
 
-// TextNumbers returns the comparisons of a sound expression that order a text column by a number in quotes, which compares letters: "9.5" is greater
-// than "100". result tells that the expression is over a result.
+// TextNumbers finds comparisons with <, <=, > and >= between a text column and a number in quotes. Such a comparison
+// compares letters, so that "9.5" is greater than "100". The expression must compile. result tells whether the
+// expression is over a result.
 func TextNumbers(src string, columns []row.Column, result bool) []*Error {
 	if result {
 		columns = append([]row.Column{{Name: "rows"}, {Name: "row_count"}}, columns...)
@@ -20,12 +21,12 @@ func TextNumbers(src string, columns []row.Column, result bool) []*Error {
 	}
 	v := &textNumbers{columns: columns}
 	ast.Walk(&root, v)
-	return v.found
+	return v.faults
 }
 
 type textNumbers struct {
 	columns []row.Column
-	found   []*Error
+	faults  []*Error
 }
 
 var numberText = regexp.MustCompile(`^\s*[-+]?[0-9]+(\.[0-9]*)?\s*$`)
@@ -42,14 +43,15 @@ func (v *textNumbers) Visit(node *ast.Node) {
 		if !quoted || i < 0 || v.columns[i].Kind != row.Text || !numberText.MatchString(number.Value) {
 			continue
 		}
-		v.found = append(v.found, &Error{
+		v.faults = append(v.faults, &Error{
 			Offset: n.Location().From, Message: "the text " + v.columns[i].Name + " is compared letter by letter: 9.5 is greater than 100",
 			Hint: "write float(" + v.columns[i].Name + ") and the number without quotes, or CAST the column to a number in the SQL",
 		})
 	}
 }
 
-// nameOf is the column that a node names by itself or behind a point; "" where it names none.
+// nameOf returns the column that a node names, by itself or after a point. It returns "" where the node names no
+// column.
 func nameOf(n ast.Node) string {
 	switch n := n.(type) {
 	case *ast.IdentifierNode:

@@ -14,8 +14,9 @@ import (
 
 type calculation func(f *frame, a, b row.Value, at int) row.Value
 
-// timeArithmetic returns what an operator does with times and durations, and the kind of the result; nil
-// where it does nothing. A time comes out as a Time, also from a Date.
+// timeArithmetic returns the calculation of an operator with times and durations, and the kind of its result. The
+// calculation is nil where the operator does not take these kinds. A result that is a time has the kind Time, also for
+// a Date.
 func timeArithmetic(op string, l, r row.Kind) (row.Kind, calculation) {
 	number := func(k row.Kind) bool { return k == row.Int || k == row.Float }
 	switch {
@@ -59,7 +60,7 @@ func duration(f *frame, nanoseconds int64, ok bool, at int) row.Value {
 	return row.DurationOf(time.Duration(nanoseconds))
 }
 
-// between is a time less another.
+// between returns the duration from b to a.
 func between(f *frame, a, b row.Value, at int) row.Value {
 	x, y := a.Time(), b.Time()
 	seconds, ok := sub64(x.Unix(), y.Unix())
@@ -97,7 +98,7 @@ func fromTime(x any) (row.Value, bool) {
 	return row.Value{}, false
 }
 
-// timeFunctions make times and durations; date is compiled by itself.
+// timeFunctions are the functions that make times and durations, except date, which has a compiler of its own.
 var timeFunctions = map[string]builtinFunction{
 	"now": {params: "", compile: func(_ functionCompiler, at int, _ []operand) operand {
 		return valueOp(row.Time, at, func(f *frame) row.Value {
@@ -118,7 +119,7 @@ var timeFunctions = map[string]builtinFunction{
 	}},
 }
 
-// parseDuration reads Go's durations with days before them.
+// parseDuration reads a duration of Go, with days before it: 2d12h.
 func parseDuration(s string) (time.Duration, error) {
 	days, rest, ok := strings.Cut(s, "d")
 	if !ok {
@@ -147,8 +148,8 @@ func parseDuration(s string) (time.Duration, error) {
 	return time.Duration(sum), nil
 }
 
-// date compiles date(text), date(text, layout), date(text, layout, zone) and date(timezone(zone), text, …). The
-// layouts without one given are expr's. A time without zone is UTC.
+// date compiles date(text), date(text, layout), date(text, layout, zone) and date(timezone(zone), text, …). Without a
+// layout, expr's own layouts apply. A time without a zone is in UTC.
 func (c functionCompiler) date(n *ast.BuiltinNode) operand {
 	at := n.Location().From
 	var prefix []any
@@ -176,7 +177,7 @@ func (c functionCompiler) date(n *ast.BuiltinNode) operand {
 			return broken(at)
 		}
 	}
-	if len(args) == 3 { // expr would load the zone for every row
+	if len(args) == 3 { // the zone is loaded here, because expr would load it for every row
 		zone, err := time.LoadLocation(args[2].value.Text())
 		if err != nil {
 			return broken(at)
@@ -191,9 +192,9 @@ func (c functionCompiler) date(n *ast.BuiltinNode) operand {
 		}
 		t, err := read(all...)
 		if err != nil {
-			return f.fail(at, "%q is no date of the form asked for", clip(v[0].Text()))
+			return f.fail(at, "%q is no date that date() can read in this form", clip(v[0].Text()))
 		}
-		return row.TimeOf(t.(time.Time)) //nolint:forcetypeassert // what date returns
+		return row.TimeOf(t.(time.Time)) //nolint:forcetypeassert // date always returns a time
 	})
 }
 
@@ -206,7 +207,7 @@ func isTimezone(n ast.Node) bool {
 func (c functionCompiler) zone(n ast.Node) (*time.Location, bool) {
 	b, ok := n.(*ast.BuiltinNode)
 	if !ok || b.Name != "timezone" || len(b.Arguments) != 1 {
-		c.fail(n.Location().From, CodeType, "here stands a zone", `write timezone("Europe/Berlin")`)
+		c.fail(n.Location().From, CodeType, "a timezone is expected here", `write timezone("Europe/Berlin")`)
 		return nil, false
 	}
 	name, ok := b.Arguments[0].(*ast.StringNode)

@@ -24,15 +24,16 @@ const (
 	CodeUnknownSink   = "unknown_sink"
 )
 
-// Fault is what is wrong with a field of an entry, as "[0].delay"; of Entry.Faults as "delay".
+// Fault says what is wrong with a field of an entry. Field is a path such as "[0].delay"; in faults of Entry.Faults and
+// Entry.Beyond it is the name alone, such as "delay".
 type Fault struct {
 	Field, Code, Message, Hint string
 }
 
-// Field is where a field of an entry stands in a list.
+// Field returns the path of a field of entry i of a list.
 func Field(i int, field string) string { return fmt.Sprintf("[%d].%s", i, field) }
 
-// Names reports what is wrong with the names of the sinks, and how many there are.
+// Names checks the number of entries and the names of their sinks.
 func Names(list []Entry) []Fault {
 	var l []Fault
 	if n := len(list); n > notice.MaxSinks {
@@ -59,23 +60,24 @@ var strategyFields = []struct {
 	{"within", Timed}, {"delay", Delayed}, {"at", Delayed}, {"retry", Delayed}, {"unless", Delayed}, {"until", Important},
 }
 
-// Faults reports the fields of an entry that do not belong together. has tells whether a field was written, and resolves whether notices can resolve.
+// Faults reports fields of an entry that do not fit together. has tells whether a field is written. resolves tells
+// whether the findings behind the notices can resolve.
 func (e *Entry) Faults(has func(field string) bool, resolves bool) []Fault {
 	var l []Fault
 	fail := func(field, code, message, hint string) { l = append(l, Fault{field, code, message, hint}) }
 	for _, f := range strategyFields {
 		if has(f.name) && e.Strategy != f.of {
-			fail(f.name, CodeStrategy, fmt.Sprintf("%s belongs to strategy %s, and this one is %s", f.name, f.of, e.Strategy),
+			fail(f.name, CodeStrategy, fmt.Sprintf("%s belongs to strategy %s, but this entry has strategy %s", f.name, f.of, e.Strategy),
 				fmt.Sprintf("set strategy: %s, or remove %s", f.of, f.name))
 		}
 	}
 	switch {
 	case e.Strategy == Timed && !has("within"):
-		fail("strategy", strictyaml.CodeMissing, "within is missing: strategy timed ends after it", "as within: 30m")
+		fail("strategy", strictyaml.CodeMissing, "within is missing: strategy timed ends after this time", "for example within: 30m")
 	case e.Strategy == Delayed && !has("delay") && !has("at"):
-		fail("strategy", strictyaml.CodeMissing, "delay is missing: strategy delayed begins after it", "as delay: 10m; a rule may give a time by an expression instead, as at: released_at")
+		fail("strategy", strictyaml.CodeMissing, "delay is missing: strategy delayed waits for this time", "for example delay: 10m; a rule may give a time by an expression instead, such as at: released_at")
 	case e.Strategy == Delayed && has("delay") && has("at"):
-		fail("at", CodeConflict, "the delivery waits for two times, of delay and of at", "keep one")
+		fail("at", CodeConflict, "the delivery has two times to wait for, delay and at", "keep one")
 	}
 	if e.WaitsForResolution() && !resolves {
 		fail("unless", CodeMode, NothingResolves, "unless: read, or acked; or remove it")
@@ -83,7 +85,7 @@ func (e *Entry) Faults(has func(field string) bool, resolves bool) []Fault {
 	return l
 }
 
-// The bounds of an entry. The tags of Spec have the same.
+// The bounds of an entry. The tags of Spec must have the same values.
 const (
 	MostDelay   = 366 * 24 * time.Hour
 	LeastWithin = time.Second
@@ -91,7 +93,8 @@ const (
 	MostRetry   = 100
 )
 
-// Beyond reports what is beyond the bounds in an entry that does not come from a file.
+// Beyond reports values beyond the bounds. It is for entries that do not come from a file, since decoding a file checks
+// the tags of Spec.
 func (e *Entry) Beyond() []Fault {
 	var l []Fault
 	fail := func(field, code, message string) { l = append(l, Fault{Field: field, Code: code, Message: message}) }
@@ -116,27 +119,28 @@ func (e *Entry) Beyond() []Fault {
 	return l
 }
 
-// NothingResolves is what is wrong with an entry that waits for a resolution in mode event.
-const NothingResolves = "unless: resolved means nothing in mode event, where nothing resolves"
+// NothingResolves is the message for an entry of mode event that waits for a finding to resolve.
+const NothingResolves = "unless: resolved cannot be used in mode event: its findings never resolve"
 
-// WaitsForResolution tells whether the end of the finding cancels the delivery.
+// WaitsForResolution tells whether the delivery is canceled when its finding resolves.
 func (e *Entry) WaitsForResolution() bool {
 	return e.Strategy == Delayed && e.Unless == UnlessResolved
 }
 
 // Sinks are the sinks of a site.
 type Sinks struct {
-	Types map[string]string // by name
-	Push  []string          // types of push channels that there are, for hints
+	Types map[string]string // The type of each sink, by the sink's name.
+	Push  []string          // The types of push channels that exist, for hints.
 }
 
-// Life is how long notices live, for messages as Text; Longer says how they live longer, "" = they cannot.
+// Life says how long notices live. Text is Span for messages. Longer names the setting that makes notices live longer;
+// "" means that there is none.
 type Life struct {
 	Span         time.Duration
 	Text, Longer string
 }
 
-// Check holds entries against the sinks of the site and the life of their notices.
+// Check checks entries against the sinks of the site and the life of the notices.
 func (s Sinks) Check(list []Entry, life Life) []Fault {
 	var l []Fault
 	fail := func(i int, field, code, message, hint string) {
@@ -151,30 +155,30 @@ func (s Sinks) Check(list []Entry, life Life) []Fault {
 			fail(i, "sink", CodeUnknownSink, fmt.Sprintf("no sink %q is configured", e.Sink), problem.Nearest(e.Sink, slices.Sorted(maps.Keys(s.Types)), "sinks"))
 		case !PushSink(typ) && (e.Strategy == Delayed || e.Strategy == Timed):
 			fail(i, "strategy", CodeStrategySink,
-				fmt.Sprintf("the sink %s is of type %s, which is tried at once and until it has taken a notice: strategy %s is for push channels", e.Sink, typ, e.Strategy),
+				fmt.Sprintf("the sink %s is of type %s, which is tried at once, and again until it has taken the notice: strategy %s is for push channels", e.Sink, typ, e.Strategy),
 				s.strategyHint(e))
 		case !PushSink(typ) && e.Until == UntilSent:
 			fail(i, "until", CodeStrategySink,
 				fmt.Sprintf("the sink %s is of type %s, which takes no notice that has expired: until: sent is for push channels", e.Sink, typ), s.strategyHint(e))
 		case !inbox && (e.Unless == UnlessRead || e.Unless == UnlessAcked):
-			fail(i, "unless", CodeUnread, fmt.Sprintf("unless: %s cancels nothing, as the notices go to no inbox where they could be %s", e.Unless, e.Unless),
+			fail(i, "unless", CodeUnread, fmt.Sprintf("unless: %s never cancels, because no entry of deliver is an inbox, where the notice could be %s", e.Unless, e.Unless),
 				"deliver to the inbox as well, or remove unless")
 		case life.Span > 0 && e.At == "" && e.Delay >= life.Span:
-			hint := "make it shorter"
+			hint := "make the delay shorter"
 			if life.Longer != "" {
 				hint += ", or let notices live longer with " + life.Longer
 			}
 			fail(i, "delay", CodeTooLate,
-				fmt.Sprintf("a delay of %s is not shorter than the life of a notice, which is %s: none would ever go out", strictyaml.FormatDuration(e.Delay), life.Text), hint)
+				fmt.Sprintf("a delay of %s is not shorter than the life of a notice, which is %s: every notice would expire before its delivery", strictyaml.FormatDuration(e.Delay), life.Text), hint)
 		}
 	}
 	return l
 }
 
-// strategyHint is the way out for a strategy at a sink that has none.
+// strategyHint says what to remove where a sink takes no strategy, and which push channels there are.
 func (s Sinks) strategyHint(e *Entry) string {
 	var fields []string
-	if e.Strategy != Important { // which means the same there
+	if e.Strategy != Important { // important may stay, because these sinks retry until they have the notice anyway
 		fields = append(fields, "strategy")
 	}
 	for _, f := range strategyFields {

@@ -1,5 +1,6 @@
-// Package deliver is where notices go: the entries of `deliver`, in rules and in types.
+// Package deliver describes where notices go: the entries of `deliver` in rules and in types.
 //
-// An Entry names a sink and says how. Names and Entry.Faults report what is wrong with entries by themselves, Sinks.Check what is wrong with them at a
-// site. Whoever has the file puts the faults into their places.
+// An Entry names a sink and says how to deliver. Names and Entry.Faults check entries by themselves. Sinks.Check checks
+// them against the sinks of a site. A Fault has the path of a field and no place in a file; the caller, who has the
+// file, adds the place.
 package deliver

@@ -9,18 +9,19 @@ import (
 	"tallyman/rules/strictyaml"
 )
 
-// Strategy says how long a push channel is tried. The inbox and queues are tried until they have taken a notice.
+// Strategy says when and how long Tallyman tries to deliver to a push channel. Deliveries to the inbox and to queues
+// are retried until the sink has taken the notice.
 type Strategy string
 
 // The strategies.
 const (
-	Immediate Strategy = ""          // one attempt, at once; also what a file calls immediate
-	Delayed   Strategy = "delayed"   // the first attempt later, then Retry more
-	Important Strategy = "important" // until it succeeds, or the notice expires; see Until
-	Timed     Strategy = "timed"     // until Within has passed
+	Immediate Strategy = ""          // one attempt, at once; a file may also write immediate
+	Delayed   Strategy = "delayed"   // the first attempt after Delay or at At, then up to Retry more
+	Important Strategy = "important" // attempts until one succeeds, or until the notice expires; see Until
+	Timed     Strategy = "timed"     // attempts until one succeeds, or until Within has passed
 )
 
-// String is what a file calls it.
+// String returns the name that a file uses.
 func (s Strategy) String() string {
 	if s == Immediate {
 		return immediate
@@ -30,42 +31,42 @@ func (s Strategy) String() string {
 
 const immediate = "immediate"
 
-// StrategyOf is the strategy that a file calls so.
+// StrategyOf returns the strategy for the name that a file uses.
 func StrategyOf(name string) Strategy { return Strategy(strings.TrimPrefix(name, immediate)) }
 
-// Unless says what cancels a delivery that still waits. The empty Unless is nothing.
+// Unless says what cancels a delivery that still waits. The empty Unless means that nothing does.
 type Unless string
 
-// What cancels.
+// The values of Unless.
 const (
 	UnlessRead     Unless = "read"
 	UnlessAcked    Unless = "acked"
 	UnlessResolved Unless = "resolved"
 )
 
-// Until says how long an important delivery is tried. The empty Until is until the notice expires.
+// Until says how long an important delivery is tried. The empty Until means until the notice expires.
 type Until string
 
-// UntilSent is tried on after the notice has expired.
+// UntilSent means that the attempts go on after the notice has expired.
 const UntilSent Until = "sent"
 
 // Entry names a sink that gets the notices, and says how.
 type Entry struct {
 	Sink     string
 	Strategy Strategy
-	Within   time.Duration // timed
-	Delay    time.Duration // delayed, unless At gives a time
-	At       string        // delayed, of rules: expr, a time; NULL is at once. "" = Delay counts
-	Retry    int           // delayed: attempts after the first that failed for a while
-	Unless   Unless        // delayed
-	Until    Until         // important
-	When     string        // of rules: expr; "" = every notice
+	Within   time.Duration // For timed.
+	Delay    time.Duration // For delayed, where At gives no time.
+	At       string        // For delayed, in rules only: an expression for the time of the first attempt.
+	Retry    int           // For delayed: how many attempts may follow one that failed for a while.
+	Unless   Unless        // For delayed.
+	Until    Until         // For important.
+	When     string        // In rules only: a condition. Empty means every notice.
 }
 
-// String says it as people do: "sms after 10m unless read, when qty < 0".
+// String describes the entry in words: "sms after 10m unless read, when qty < 0".
 func (e *Entry) String() string { return e.Sink + e.How() }
 
-// How is String without the sink.
+// How returns String without the sink.
 func (e *Entry) How() string {
 	var b strings.Builder
 	switch {
@@ -90,7 +91,7 @@ func (e *Entry) How() string {
 	return b.String()
 }
 
-// entryJSON is an Entry as the API has it: durations are texts such as "10m".
+// entryJSON is the form of an Entry in JSON: durations are texts such as "10m".
 type entryJSON struct {
 	Sink     string   `json:"sink"`
 	Strategy Strategy `json:"strategy,omitempty"`
@@ -128,7 +129,7 @@ func (e *Entry) UnmarshalJSON(text []byte) error {
 	return cmp.Or(withinErr, delayErr)
 }
 
-// span reads a duration; "" is none.
+// span reads a duration. The empty text is 0.
 func span(text string) (time.Duration, error) {
 	if text == "" {
 		return 0, nil
@@ -136,7 +137,7 @@ func span(text string) (time.Duration, error) {
 	return strictyaml.ParseDuration(text)
 }
 
-// Spec is how a file writes an entry that needs no row.
+// Spec is the written form of an entry without expressions. Types use it; rules add at and when.
 type Spec struct {
 	Sink     string        `yaml:"sink,required" doc:"A name under sinks in the configuration."`
 	Strategy string        `yaml:"strategy" enum:"immediate,delayed,important,timed" doc:"Of a push channel. immediate: one attempt. delayed: the first attempt after delay, or at a time. important: until it succeeds or the notice expires. timed: until within has passed."`
@@ -147,23 +148,23 @@ type Spec struct {
 	Until    string        `yaml:"until" enum:"sent" doc:"important: sent goes on after the notice has expired, until the channel takes it or an operator cancels; without it the expiry ends the delivery."`
 }
 
-// Entry is the entry that is written so.
+// Entry returns the entry that the spec describes.
 func (s *Spec) Entry() Entry {
 	return Entry{Sink: s.Sink, Strategy: StrategyOf(s.Strategy), Within: s.Within, Delay: s.Delay, Retry: s.Retry, Unless: Unless(s.Unless), Until: Until(s.Until)}
 }
 
-// DecodeYAML implements strictyaml.Decodable: it takes a Spec.
+// DecodeYAML implements strictyaml.Decodable. It takes a Spec.
 func (e *Entry) DecodeYAML(d *strictyaml.Decoder, name string, n *strictyaml.Node) {
 	var s Spec
 	d.Value(name, n, &s)
 	*e = s.Entry()
 }
 
-// The types of sinks that are tried until they have taken a notice, in order, whatever the strategy.
+// The types of sinks without strategies: deliveries go in order, and are retried until the sink has taken the notice.
 const (
 	inboxSink = "inbox"
 	queueSink = "queue"
 )
 
-// PushSink tells whether sinks of the type are push channels, to which strategies apply.
+// PushSink tells whether sinks of the type are push channels. Strategies apply to push channels only.
 func PushSink(typ string) bool { return typ != inboxSink && typ != queueSink }

@@ -1,6 +1,7 @@
-// Package jsonschema makes a JSON Schema of the types that strictyaml decodes, so that an editor knows what the program takes.
+// Package jsonschema makes a JSON Schema from the Go types that strictyaml decodes, so that an editor knows what a file
+// may hold.
 //
-// Of reads a Go type with the same tags as strictyaml: names, required fields, bounds and descriptions therefore never differ from what is decoded. A
-// type with a form of its own is a Schemer. The schema is draft-07, which yaml-language-server and the editors' own validators read. Package
-// jsonschema validates nothing.
+// Of reads the same tags as strictyaml. Names, required fields, bounds and descriptions of the schema therefore always
+// match the decoder. A type that decodes itself describes its form as a Schemer. The schema is draft-07, because
+// yaml-language-server and the validators of editors read that draft. Package jsonschema itself validates nothing.
 package jsonschema

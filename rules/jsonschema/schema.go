@@ -14,7 +14,7 @@ import (
 // Draft is the dialect of the schemas.
 const Draft = "http://json-schema.org/draft-07/schema#"
 
-// Schema is one schema, or a part of one. An empty one takes anything.
+// Schema is a schema or a part of a schema. The zero value takes any value.
 type Schema struct {
 	Schema               string             `json:"$schema,omitempty"`
 	Title                string             `json:"title,omitempty"`
@@ -41,7 +41,7 @@ type Schema struct {
 // Nothing takes no value at all.
 func Nothing() *Schema { return &Schema{nothing: true} }
 
-// MarshalJSON writes Nothing as false, as JSON Schema does.
+// MarshalJSON writes Nothing as false, which is its form in JSON Schema.
 func (s *Schema) MarshalJSON() ([]byte, error) {
 	if s.nothing {
 		return []byte("false"), nil
@@ -64,13 +64,13 @@ func (t Types) MarshalJSON() ([]byte, error) {
 // Properties are the fields of an object, in the order in which they are written.
 type Properties []Property
 
-// Property is one of them.
+// Property is one field of an object.
 type Property struct {
 	Name   string
 	Schema *Schema
 }
 
-// Get returns the field with that name, or nil.
+// Get returns the schema of the field with the name, or nil.
 func (p Properties) Get(name string) *Schema {
 	for _, f := range p {
 		if f.Name == name {
@@ -80,7 +80,7 @@ func (p Properties) Get(name string) *Schema {
 	return nil
 }
 
-// MarshalJSON keeps the order.
+// MarshalJSON writes the fields in their order.
 func (p Properties) MarshalJSON() ([]byte, error) {
 	b := []byte{'{'}
 	for i, f := range p {
@@ -100,7 +100,7 @@ func (p Properties) MarshalJSON() ([]byte, error) {
 	return append(b, '}'), nil
 }
 
-// encode is json.Marshal that leaves < and > as they are.
+// encode is json.Marshal without the escapes for HTML: < and > stay readable.
 func encode(v any) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -109,7 +109,7 @@ func encode(v any) ([]byte, error) {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
 }
 
-// Text is the schema as a file.
+// Text returns the schema as a file.
 func (s *Schema) Text() ([]byte, error) {
 	compact, err := encode(s)
 	if err != nil {
@@ -120,12 +120,13 @@ func (s *Schema) Text() ([]byte, error) {
 	return append(b.Bytes(), '\n'), err
 }
 
-// Schemer is a value that reads a node itself (strictyaml.Decodable), and says what it takes.
+// Schemer is a value that decodes itself (strictyaml.Decodable) and returns the schema of what it takes.
 type Schemer interface {
 	JSONSchema() *Schema
 }
 
-// Duration is the spelling of durations; strictyaml.ParseDuration has the last word.
+// Duration is a pattern for durations that are not negative. It checks the spelling only; strictyaml.ParseDuration
+// decides.
 const Duration = `^(0|(\d+(\.\d+)?d)?(\d+(\.\d+)?h)?(\d+(\.\d+)?m)?(\d+(\.\d+)?s)?)$`
 
 var (
@@ -133,8 +134,9 @@ var (
 	durationType = reflect.TypeFor[time.Duration]()
 )
 
-// Of returns the schema of the values that strictyaml decodes into v: a struct, or a pointer to one, whose values are the defaults. It
-// knows the tags yaml, enum, min and max; doc is the description. What a *strictyaml.Node takes is left to the caller.
+// Of returns the schema of the values that strictyaml decodes into v. v is a struct or a pointer to one, and its values
+// are the defaults. Of reads the tags yaml, enum, min and max, and takes doc as the description. The schema of a
+// *strictyaml.Node is empty; the caller fills it.
 func Of(v any) *Schema {
 	return of(reflect.Indirect(reflect.ValueOf(v)), "")
 }
@@ -161,7 +163,7 @@ func shape(v reflect.Value, tag reflect.StructTag) *Schema {
 		return &Schema{Type: Types{"string", "integer"}, Pattern: Duration, MinLength: 1, Minimum: &zero, Maximum: &zero}
 	}
 	switch t.Kind() {
-	case reflect.Pointer: // a field that may be left out, with a meaning of its own
+	case reflect.Pointer: // an optional field: nil differs from the zero value
 		return shape(reflect.Zero(t.Elem()), tag)
 	case reflect.Struct:
 		return object(v)
@@ -200,7 +202,7 @@ func object(v reflect.Value) *Schema {
 	return s
 }
 
-// defaultOf is what a field has where nothing is written, if that says anything.
+// defaultOf returns the default of a field for the schema. It returns nil for a zero value, which says nothing.
 func defaultOf(v reflect.Value) any {
 	if v.IsZero() {
 		return nil

@@ -16,25 +16,25 @@ import (
 	"tallyman/rules/row"
 )
 
-// walk checks a parsed template against what a text may hold, and collects the columns it names.
+// walk checks that a parsed template has only what a text may hold. It collects the columns that the template names.
 type walk struct {
 	t       *Template
 	faults  []Fault
-	ranging bool            // inside a range
-	vars    []rangeVariable // in scope that range or := has set, the innermost last
+	ranging bool            // The walk is inside a range.
+	vars    []rangeVariable // The variables in scope, the innermost last.
 }
 
-// rangeVariable is a variable; those that hold a row of a range have columns.
+// rangeVariable is a variable that range or := has set.
 type rangeVariable struct {
 	name string
-	row  bool
+	row  bool // The variable holds a row of a range, so it has columns.
 }
 
-// dot is what the dot stands for.
+// dot says what the dot of the template means at a place.
 type dot int
 
 const (
-	dotTop   dot = iota // the row, or what a group or result has as a whole
+	dotTop   dot = iota // the row; in a template over rows, the columns that all rows share
 	dotRow              // a row of a range
 	dotValue            // a value that with has set
 )
@@ -43,7 +43,7 @@ func (w *walk) fault(at parse.Pos, code, message, hint string) {
 	w.faults = append(w.faults, Fault{w.t.chars(at), code, message, hint})
 }
 
-// list walks nodes; what they declare ends with them.
+// list walks a list of nodes. Variables that the nodes declare go out of scope at its end.
 func (w *walk) list(l *parse.ListNode, on dot) {
 	if l == nil {
 		return
@@ -63,7 +63,7 @@ func (w *walk) node(n parse.Node, on dot) {
 	case *parse.CommentNode:
 	case *parse.ActionNode:
 		w.pipe(n.Pipe, on)
-		return // what it declares stays in scope
+		return // a variable that an action declares stays in scope
 	case *parse.IfNode:
 		w.pipe(n.Pipe, on)
 		w.list(n.List, on)
@@ -78,28 +78,28 @@ func (w *walk) node(n parse.Node, on dot) {
 	case *parse.TemplateNode:
 		w.fault(n.Position(), CodeFunction, "a text calls no templates", "write it out where it is needed")
 	default:
-		w.fault(n.Position(), CodeSyntax, fmt.Sprintf("%s means nothing here", n), "")
+		w.fault(n.Position(), CodeSyntax, fmt.Sprintf("%s cannot be used here", n), "")
 	}
 	w.vars = w.vars[:declared]
 }
 
-// dollarBraces is a column as shells and other template languages write it.
+// dollarBraces matches a column in the form of shells and other template languages.
 var dollarBraces = regexp.MustCompile(`\$\{\s*\.?(\w+)\s*\}`)
 
-// words refuses ${qty}, which would be told as it stands.
+// words refuses ${qty}, because the notice would show it as it is written.
 func (w *walk) words(n *parse.TextNode) {
 	for _, m := range dollarBraces.FindAllSubmatchIndex(n.Text, -1) {
 		name := string(n.Text[m[2]:m[3]])
-		w.fault(n.Position()+parse.Pos(m[0]), CodeSyntax, string(n.Text[m[0]:m[1]])+" is no column, it would be told as it stands",
+		w.fault(n.Position()+parse.Pos(m[0]), CodeSyntax, string(n.Text[m[0]:m[1]])+" is not a column: the notice would show it as it is written",
 			fmt.Sprintf("write {{ .%s }}; for the characters themselves {{ \"${\" }}%s}", name, name))
 	}
 }
 
-// loop walks a range, which goes over .rows and stands in no other.
+// loop walks a range. A range goes over .rows, and does not stand inside another range.
 func (w *walk) loop(n *parse.RangeNode, on dot) {
 	switch {
 	case !w.t.rows:
-		w.fault(n.Position(), CodeRange, "range goes over .rows, which a rule has with group_by or per: result only", "this text is about one row: name its columns")
+		w.fault(n.Position(), CodeRange, "range goes over .rows, which only rules with group_by or per: result have", "this text is about one row: name its columns")
 		return
 	case w.ranging:
 		w.fault(n.Position(), CodeRange, "a range stands in no other range", "")
@@ -121,7 +121,8 @@ func (w *walk) loop(n *parse.RangeNode, on dot) {
 	w.list(n.ElseList, on)
 }
 
-// overRows tells whether the pipeline is .rows alone. One with two variables gets the rows with their positions.
+// overRows tells whether the pipeline is .rows alone. For a range with two variables it changes the name in the tree,
+// so that rendering also gives the positions of the rows.
 func (w *walk) overRows(p *parse.PipeNode, on dot) bool {
 	if len(p.Cmds) != 1 || len(p.Cmds[0].Args) != 1 {
 		return false
@@ -163,7 +164,7 @@ func (w *walk) pipe(p *parse.PipeNode, on dot) {
 	}
 }
 
-// holdsRow tells whether the variable is a row of the range.
+// holdsRow tells whether the variable holds a row of the range.
 func (w *walk) holdsRow(name string) bool {
 	for _, v := range slices.Backward(w.vars) {
 		if v.name == name {
@@ -173,7 +174,7 @@ func (w *walk) holdsRow(name string) bool {
 	return false
 }
 
-// command walks one stage of a pipeline; piped tells whether it gets the value of the stage before.
+// command walks one stage of a pipeline. piped tells whether the stage gets the value of the stage before it.
 func (w *walk) command(c *parse.CommandNode, piped bool, on dot) {
 	given := len(c.Args) - 1
 	if piped {
@@ -197,8 +198,8 @@ func (w *walk) command(c *parse.CommandNode, piped bool, on dot) {
 	}
 }
 
-// literal refuses what a template would print of itself and no text may have. Arguments of helpers are not printed: {{ .sku | replace "\x00" "" }}
-// looks for what a row holds.
+// literal refuses characters in a literal that no text may have, because the template would print the literal.
+// Arguments of helpers are not printed, so literal does not check them.
 func (w *walk) literal(n parse.Node) {
 	if s, ok := n.(*parse.StringNode); ok {
 		if fault := text.Check(s.Text, text.Lines); fault != nil {
@@ -277,15 +278,16 @@ func (w *walk) column(path []string, at parse.Pos, n parse.Node, each bool) {
 	case len(path) > 1:
 		w.fault(at, CodeSyntax, fmt.Sprintf("%s: a column has no fields", n), "")
 	case w.t.rows && !each && path[0] == nameRows:
-		w.fault(at, CodeRange, ".rows stands behind range only", "{{ range .rows }}…{{ end }} goes over them, .row_count is how many there are")
+		w.fault(at, CodeRange, ".rows can stand after range only", "write {{ range .rows }}…{{ end }} for each row; .row_count is the number of rows")
 	case w.t.rows && !each && path[0] == nameRowCount:
 	default:
 		w.t.refs = append(w.t.refs, ref{path[0], at, each})
 	}
 }
 
-// rehearse renders sample rows with every branch taken, so that a helper that gets a value of the wrong kind is found at
-// load and not with the first row that comes to it. Helpers fail on kinds only, never on contents.
+// rehearse renders sample rows, and takes every branch of the template. It finds a helper that gets a value of the
+// wrong kind when the rule is loaded, and not with the first row. That works because helpers fail only on the kind of a
+// value, never on its content.
 func (t *Template) rehearse(columns []row.Column, as *Bound) []Fault {
 	flat := t.tree.Copy()
 	flat.Root = flatten(flat.Root)
@@ -303,7 +305,7 @@ func (t *Template) rehearse(columns []row.Column, as *Bound) []Fault {
 	return nil
 }
 
-// sample is a value of the kind that is neither zero nor empty.
+// sample returns a value of the kind that is neither zero nor empty.
 func sample(k row.Kind) row.Value {
 	switch k {
 	case row.Null:
@@ -331,7 +333,8 @@ func sample(k row.Kind) row.Value {
 	}
 }
 
-// flatten puts the branches of every if one after the other. A with keeps its own, for the dot's sake.
+// flatten puts the branches of every if one after the other, so that rendering takes all of them. The first branch of a
+// with or a range keeps its place, because the dot has another meaning there.
 func flatten(l *parse.ListNode) *parse.ListNode {
 	if l == nil {
 		return nil
@@ -351,7 +354,7 @@ func flatten(l *parse.ListNode) *parse.ListNode {
 			n.List = flatten(n.List)
 			out.Nodes = append(out.Nodes, n)
 			out.Nodes = append(out.Nodes, branch(n.ElseList)...)
-		case *parse.BreakNode, *parse.ContinueNode: // of a branch, so that what follows is reached
+		case *parse.BreakNode, *parse.ContinueNode: // left out, so that rendering reaches the nodes after them
 		default:
 			out.Nodes = append(out.Nodes, n)
 		}
@@ -368,7 +371,7 @@ func branch(l *parse.ListNode) []parse.Node {
 
 var execError = regexp.MustCompile(`(?s)^template: ` + rootName + `:(\d+):(\d+): executing .*? at <.*?>: (.*)$`)
 
-// cause is what a failed rendering says, without the template package's frame.
+// cause returns the message of a failed rendering, without the words that package template adds.
 func cause(err error) string {
 	message := err.Error()
 	if m := execError.FindStringSubmatch(message); m != nil {
@@ -386,7 +389,7 @@ func (t *Template) kindFault(err error) Fault {
 	f := Fault{Code: CodeKind, Message: cause(err)}
 	var exec template.ExecError
 	if m := execError.FindStringSubmatch(err.Error()); m != nil && errors.As(err, &exec) {
-		line, _ := strconv.Atoi(m[1]) // digits, as matched
+		line, _ := strconv.Atoi(m[1]) // the pattern matches digits only
 		col, _ := strconv.Atoi(m[2])
 		f.Offset = t.chars(parse.Pos(lineStart(t.src, line) + col))
 	}

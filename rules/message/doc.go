@@ -1,6 +1,7 @@
-// Package message turns the rows of a probe into words.
+// Package message renders the titles and bodies of notices from the rows of a probe.
 //
-// A template is Go's text/template cut down to what a notice needs: columns, if and with, variables, and a few helpers that see nothing but their
-// arguments (Reference lists them). Parse is for one row; ParseRows has range over the rows of a group or result, within a budget. There are no named
-// templates and no clock, so rendering ends soon and gives the same text twice. A Fault names the line and column in the rule file.
+// A template is Go's text/template, reduced to what a notice needs: columns, if and with, variables, and a few helpers
+// that see only their arguments (Reference lists them). Parse reads a template over one row. ParseRows reads a template
+// over the rows of a group or a result, with range. A budget bounds its work. There are no named templates and no
+// clock. So rendering ends soon, and the same rows always give the same text. A Fault has its offset in the template.
 package message

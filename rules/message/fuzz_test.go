@@ -8,8 +8,8 @@ import (
 	"tallyman/rules/row"
 )
 
-// Whatever the template: no panic, faults stand inside it, and what binds renders rows of its kinds without error, soon,
-// and in a text of at most MaxSize.
+// Whatever the template: no panic, faults stand inside it, and what binds renders rows of its kinds without error,
+// soon, and in a text of at most MaxSize.
 func FuzzTemplate(f *testing.F) {
 	for _, seed := range []string{
 		"{{ .sku }}", "{{ if .ok }}{{ .qty | round 2 }}{{ else }}-{{ end }}", "{{ with $x := .n }}{{ $x }}{{ end }}", "{{ define `x` }}{{ end }}",

@@ -12,18 +12,19 @@ import (
 	"tallyman/rules/row"
 )
 
-// Helper is a function of templates as the guide in docs/reference/rule-file.md shows it. The tests of package docs/reference run the examples.
+// Helper describes a function of templates, for the guide in docs/reference/rule-file.md. The tests of package
+// docs/reference run the examples.
 type Helper struct {
 	Name        string
-	Least, Most int // arguments, a piped one included
+	Least, Most int // The bounds of the number of arguments. A piped value counts as an argument.
 	Meaning     string
 	Example     string
-	Gives       string // what the example gives
+	Gives       string // The result of the example.
 }
 
 const many = 1000
 
-// arguments says how many there may be, for messages.
+// arguments says how many arguments the helper takes, for messages.
 func (h Helper) arguments() string {
 	switch {
 	case h.Most == many:
@@ -34,30 +35,30 @@ func (h Helper) arguments() string {
 	return fmt.Sprintf("%d arguments", h.Least)
 }
 
-// helpers are all of them, in the order of the guide.
+// helpers lists all helpers, in the order of the guide.
 var helpers = []Helper{
-	{"default", 2, 2, "another value for NULL and the empty text", `{{ .wave_no | default "no wave" }}`, "no wave"},
+	{"default", 2, 2, "the first value in place of NULL or an empty text", `{{ .wave_no | default "no wave" }}`, "no wave"},
 	{"upper", 1, 1, "in capitals", `{{ upper "a-01" }}`, "A-01"},
 	{"lower", 1, 1, "in small letters", `{{ .sku | lower }}`, "test-42"},
 	{"trim", 1, 1, "without spaces at its ends", `{{ "  A " | trim }}`, "A"},
-	{"truncate", 2, 2, "at most so many characters, and … for the rest", `{{ .sku | truncate 4 }}`, "TEST…"},
-	{"round", 2, 2, "so many digits after the point, halves away from zero", `{{ .qty | round 1 }}`, "-3.5"},
+	{"truncate", 2, 2, "at most this many characters, with … where the text is cut", `{{ .sku | truncate 4 }}`, "TEST…"},
+	{"round", 2, 2, "this many digits after the point, halves away from zero", `{{ .qty | round 1 }}`, "-3.5"},
 	{"date", 2, 2, "a time in the rule's timezone, or a day: YYYY YY MM DD HH mm ss", `{{ .released_at | date "DD.MM.YYYY HH:mm" }}`, "30.05.2026 22:15"},
-	{"eq", 2, many, "equal to one of them, exactly", `{{ if eq .zone "A" "B" }}in front{{ end }}`, "in front"},
+	{"eq", 2, many, "the first value equals one of the others exactly", `{{ if eq .zone "A" "B" }}in front{{ end }}`, "in front"},
 	{"ne", 2, 2, "not equal", `{{ if ne .zone "A" }}elsewhere{{ end }}`, ""},
 	{"lt", 2, 2, "less; NULL is neither less nor more than anything", `{{ if lt .qty 0 }}below zero{{ end }}`, "below zero"},
 	{"le", 2, 2, "at most", `{{ if le .qty -3.5 }}low{{ end }}`, "low"},
 	{"gt", 2, 2, "more", `{{ if gt .qty 0 }}in stock{{ end }}`, ""},
 	{"ge", 2, 2, "at least", `{{ if ge .lines 4 }}large{{ end }}`, "large"},
-	{"and", 1, many, "the first that is false, NULL, 0 or empty, else the last", `{{ if and .sku (lt .qty 0) }}check{{ end }}`, "check"},
-	{"or", 1, many, "the first that is not, else the last", `{{ or .wave_no .zone }}`, "A"},
+	{"and", 1, many, "the first value that is false, NULL, 0 or empty, else the last value", `{{ if and .sku (lt .qty 0) }}check{{ end }}`, "check"},
+	{"or", 1, many, "the first value that is not false, NULL, 0 or empty, else the last value", `{{ or .wave_no .zone }}`, "A"},
 	{"not", 1, 1, "true for false, NULL, 0 and the empty text", `{{ if not .wave_no }}no wave{{ end }}`, "no wave"},
 }
 
 // Reference returns the helpers, in the order of the guide.
 func Reference() []Helper { return slices.Clone(helpers) }
 
-// helper finds one by name.
+// helper finds a helper by its name.
 func helper(name string) (Helper, bool) {
 	i := slices.IndexFunc(helpers, func(h Helper) bool { return h.Name == name })
 	if i < 0 {
@@ -75,8 +76,8 @@ func helperNames() []string {
 	return names
 }
 
-// functions are the helpers for a zone; and, or and not are the template package's own. What they read counts as work on
-// the text.
+// functions returns the helpers. Dates are written in the zone. The texts that helpers read count as work on out. The
+// helpers and, or and not are those of package template.
 func functions(zone *time.Location, out *limitedText) template.FuncMap {
 	onText := func(fn func(string) string) func(any) (string, error) {
 		return func(v any) (string, error) { return fn(textOf(v)), out.work(cost(v)) }
@@ -132,7 +133,7 @@ func functions(zone *time.Location, out *limitedText) template.FuncMap {
 	}
 }
 
-// cost is how much work it is to read an argument, about, in bytes.
+// cost returns about how much work it is to read an argument, in bytes.
 func cost(a any) int {
 	const plain = 64
 	switch a := a.(type) {
@@ -146,8 +147,8 @@ func cost(a any) int {
 	return plain
 }
 
-// compare orders two values exactly. NULL and the empty text are equal to each other, and neither less nor more
-// than anything else.
+// compare compares two values exactly. NULL and the empty text are equal to each other, and neither less nor more than
+// any other value.
 func compare(a, b any, want func(int) bool) (bool, error) {
 	x, y := valueOf(a), valueOf(b)
 	if x.IsNull() || y.IsNull() {
@@ -167,7 +168,7 @@ func describe(v row.Value) string {
 	return "a " + v.Kind().String()
 }
 
-// truncate keeps the first n characters; what it cuts it marks.
+// truncate keeps the first n characters. A text that it cuts ends in "…".
 func truncate(n int, v any) string {
 	r := []rune(textOf(v))
 	if len(r) <= max(n, 0) {
@@ -176,7 +177,7 @@ func truncate(n int, v any) string {
 	return string(r[:max(n, 0)]) + "…"
 }
 
-// round rounds a number half away from zero to n digits after the point, at most 18.
+// round rounds a number to n digits after the point, halves away from zero. n is at most 18.
 func round(n int, v any) (any, error) {
 	x := valueOf(v)
 	switch x.Kind() {
@@ -204,12 +205,12 @@ func round(n int, v any) (any, error) {
 	return decimalOf(row.NormalDecimalOf(&out)), nil
 }
 
-// dateParts are what a layout may name, longest first.
+// dateParts are the parts of a layout. YYYY must come before YY, because the first part that matches counts.
 var dateParts = []struct{ name, layout string }{
 	{"YYYY", "2006"}, {"YY", "06"}, {"MM", "01"}, {"DD", "02"}, {"HH", "15"}, {"mm", "04"}, {"ss", "05"},
 }
 
-// date writes a time in the zone, a day as it is.
+// date writes a time in the zone. A date has no zone and stays as it is.
 func date(layout string, v any, zone *time.Location) (string, error) {
 	x := valueOf(v)
 	switch x.Kind() {

@@ -16,7 +16,7 @@ import (
 	"tallyman/rules/row"
 )
 
-// MaxSize is how long a template, and what it renders, may be, in bytes. Longer output is cut and ends in "…".
+// MaxSize is the most bytes of a template, and of a rendered text. A longer rendered text is cut and ends in "…".
 const MaxSize = notice.MaxText
 
 // The codes of this package's problems.
@@ -30,35 +30,35 @@ const (
 
 // Fault is one problem of a template.
 type Fault struct {
-	Offset  int // in characters from the start of the template
+	Offset  int // In characters from the start of the template.
 	Code    string
 	Message string
 	Hint    string
 }
 
-// The names that a template over rows has beside columns.
+// The names that a template over rows has besides columns.
 const (
 	nameRows     = "rows"
 	nameRowCount = "row_count"
 )
 
-// Template is a template whose syntax is sound.
+// Template is a parsed template without faults.
 type Template struct {
 	src  string
-	rows bool // it is over the rows of a group or result
+	rows bool // The template is over the rows of a group or result.
 	tree *parse.Tree
 	refs []ref
 }
 
-// ref is a column that the template names.
+// ref is a place where the template names a column.
 type ref struct {
 	name string
 	at   parse.Pos
-	each bool // of a row of .rows
+	each bool // The column is that of a row in a range.
 }
 
-// Outside returns what a template over rows names outside of range and may not: all but these columns, which are the same for all
-// its rows.
+// Outside returns a fault for each column that a template over rows may not name outside of range. It may name the
+// columns in common only, because all rows have the same value there.
 func (t *Template) Outside(common []string) []Fault {
 	var faults []Fault
 	for _, r := range t.refs {
@@ -78,40 +78,40 @@ func (t *Template) Columns() []string {
 	return names
 }
 
-// Bound is a template over the columns of a probe. It is not safe for concurrent use.
+// Bound is a template that is bound to the columns of a probe. It is not safe for concurrent use.
 type Bound struct {
-	rows     bool    // as of the Template
-	pieces   []piece // of a template that only puts columns into words; nil where it does more
+	rows     bool    // As in Template.
+	pieces   []piece // The template as pieces, where it only puts columns between words. nil where it has logic.
 	tree     *parse.Tree
 	zone     *time.Location
 	template *template.Template
-	columns  []int // that it names, outside of range
-	each     []int // that it names, of the rows of a range
-	perRow   int   // work
-	data     map[string]any
-	row      map[string]any // of the range that is going on
+	columns  []int          // The columns that the template names outside of range.
+	each     []int          // The columns that the template names for the rows of a range.
+	perRow   int            // The work that a row of a range costs.
+	data     map[string]any // The values that the template sees outside of range.
+	row      map[string]any // The present row of the range. All rows use the same map.
 	out      limitedText
 }
 
-// piece is a stretch of words and the column after it, or -1.
+// piece is a text and the column that follows it. The column is -1 at the end.
 type piece struct {
 	words  string
 	column int
 }
 
-// Bind checks the template against the columns. Dates are written in the zone.
+// Bind checks the template against the columns. Rendering writes dates in the zone.
 func (t *Template) Bind(columns []row.Column, zone *time.Location) (*Bound, []Fault) {
 	return t.bind(columns, columns, zone)
 }
 
-// BindRows is Bind for a template over rows: outside of range it may name these columns of the first row only, which are
-// the same for all.
+// BindRows is Bind for a template over rows. Outside of range, the template may name only the columns in common, whose
+// values are the same for all rows.
 func (t *Template) BindRows(columns []row.Column, common []string, zone *time.Location) (*Bound, []Fault) {
 	visible := slices.DeleteFunc(slices.Clone(columns), func(c row.Column) bool { return !slices.Contains(common, c.Name) })
 	return t.bind(columns, visible, zone)
 }
 
-// BindFields is Bind for the words of a type, over the fields of its notices.
+// BindFields is Bind for a template of a type, which sees the fields of the notice.
 func (t *Template) BindFields(fields []row.Column, zone *time.Location) (*Bound, []Fault) {
 	for _, r := range t.refs {
 		if row.Index(fields, r.name) < 0 {
@@ -124,7 +124,7 @@ func (t *Template) BindFields(fields []row.Column, zone *time.Location) (*Bound,
 func (t *Template) unknownField(r ref, names []string) Fault {
 	fault := Fault{Offset: t.chars(r.at), Code: CodeColumn, Message: fmt.Sprintf("the type has no field %q", r.name), Hint: problem.Nearest(r.name, names, "fields")}
 	if len(names) == 0 {
-		fault.Hint = "the words of a type are over its fields, and it has none"
+		fault.Hint = "the texts of a type can only use its fields, and the type has none"
 	}
 	return fault
 }
@@ -157,14 +157,15 @@ func (t *Template) bind(columns, visible []row.Column, zone *time.Location) (*Bo
 	return b, nil
 }
 
-// prepare gives the Bound what rendering changes.
+// prepare makes the parts of the Bound that rendering changes.
 func (b *Bound) prepare(tree *parse.Tree) {
 	b.data, b.row = map[string]any{}, map[string]any{}
 	b.perRow = nodeWork * (1 + ranged(tree.Root, false))
 	b.template = executable(tree, b.zone, &b.out)
 }
 
-// pieces cuts a template without logic, as most are: it need not be interpreted for each row.
+// pieces cuts a template without logic into pieces, and returns nil for a template with logic. Most templates have no
+// logic, and joining pieces is much faster than executing a template for each row.
 func pieces(l *parse.ListNode, columns []row.Column) []piece {
 	all := []piece{}
 	words := ""
@@ -189,7 +190,7 @@ func pieces(l *parse.ListNode, columns []row.Column) []piece {
 	return append(all, piece{words, -1})
 }
 
-// executable makes a template of a tree that the walk has checked.
+// executable makes an executable template from a tree that walk has checked.
 func executable(tree *parse.Tree, zone *time.Location, out *limitedText) *template.Template {
 	made, err := template.New(tree.Name).Option("missingkey=error").Funcs(functions(zone, out)).AddParseTree(tree.Name, tree)
 	if err != nil {
@@ -208,10 +209,10 @@ func (b *Bound) Clone() *Bound {
 
 const rootName = "text"
 
-// Parse reads a template and reports all that is wrong with it, as far as can be told without the columns.
+// Parse reads a template. It reports all faults that show without the columns.
 func Parse(src string) (*Template, []Fault) { return read(src, false) }
 
-// ParseRows is Parse for a text about several rows, those of a group or of a result: it has .rows to range over and
+// ParseRows is Parse for a template over the rows of a group or a result. Such a template has .rows for range, and
 // .row_count.
 func ParseRows(src string) (*Template, []Fault) { return read(src, true) }
 
@@ -220,7 +221,7 @@ func read(src string, rows bool) (*Template, []Fault) {
 		return nil, []Fault{{Code: CodeSyntax, Message: fmt.Sprintf("the text has %d bytes, at most %d are allowed", len(src), MaxSize)}}
 	}
 	t := &Template{src: src, rows: rows, tree: parse.New(rootName)}
-	t.tree.Mode = parse.SkipFuncCheck // the walk knows where they stand
+	t.tree.Mode = parse.SkipFuncCheck // walk reports unknown helpers with their places
 	trees := map[string]*parse.Tree{}
 	if _, err := t.tree.Parse(src, "", "", trees); err != nil {
 		return nil, []Fault{t.syntaxFault(err)}
@@ -240,17 +241,17 @@ var (
 	quoted     = regexp.MustCompile(`["<]([^">]+)[">]`)
 )
 
-// syntaxFault finds the place that the parser names by its line only.
+// syntaxFault makes a fault of a parser error, and finds its column, since the parser often names only the line.
 func (t *Template) syntaxFault(err error) Fault {
 	m := parseError.FindStringSubmatch(err.Error())
 	if m == nil {
 		return Fault{Code: CodeSyntax, Message: err.Error()}
 	}
-	line, _ := strconv.Atoi(m[1]) // digits, as matched
+	line, _ := strconv.Atoi(m[1]) // the pattern matches digits only
 	message := m[3]
 	hint := ""
 	if s := startedAt.FindStringSubmatch(message); s != nil {
-		line, _ = strconv.Atoi(s[1]) // digits, as matched
+		line, _ = strconv.Atoi(s[1]) // the pattern matches digits only
 		message = strings.TrimSuffix(startedAt.ReplaceAllString(message, ""), " ")
 		hint = "close it with }}"
 	}
@@ -274,7 +275,7 @@ func (t *Template) syntaxFault(err error) Fault {
 	return Fault{Offset: t.chars(parse.Pos(at)), Code: CodeSyntax, Message: message, Hint: hint}
 }
 
-// lineStart is the offset at which a line, counted from 1, begins.
+// lineStart returns the offset at which a line begins. Lines count from 1.
 func lineStart(s string, line int) int {
 	at := 0
 	for range line - 1 {
@@ -287,7 +288,7 @@ func lineStart(s string, line int) int {
 	return at
 }
 
-// chars turns the parser's bytes into characters.
+// chars converts an offset of the parser, in bytes, to an offset in characters.
 func (t *Template) chars(at parse.Pos) int {
 	return utf8.RuneCountInString(t.src[:min(max(int(at), 0), len(t.src))])
 }
@@ -297,7 +298,7 @@ func (t *Template) unknownColumn(r ref, columns []row.Column) Fault {
 	names := namesOf(columns)
 	switch {
 	case !t.rows && (r.name == nameRows || r.name == nameRowCount):
-		fault.Hint = "it belongs to group_by and per: result"
+		fault.Hint = "only rules with group_by or per: result have ." + r.name
 	case problem.DidYouMean(r.name, names) != "":
 		fault.Hint = problem.DidYouMean(r.name, names)
 	default:
@@ -306,7 +307,7 @@ func (t *Template) unknownColumn(r ref, columns []row.Column) Fault {
 	return fault
 }
 
-// outsideFault is that of a name outside of range, where only the columns that all rows have in common stand.
+// outsideFault makes the fault of a name that may not stand outside of range.
 func (t *Template) outsideFault(r ref, common []string) Fault {
 	there := append(slices.Clone(common), nameRowCount)
 	fault := Fault{

@@ -13,7 +13,8 @@ import (
 	"tallyman/rules/row"
 )
 
-// Render writes the row. The text is valid UTF-8; what else the row's values hold is in it as it is, and made visible by whoever shows it.
+// Render renders the template for a row. The text is valid UTF-8. It may hold control characters of the row's values;
+// each output makes such characters visible.
 func (b *Bound) Render(r *row.Row) (string, error) {
 	if b.pieces != nil {
 		b.out.reset()
@@ -31,8 +32,8 @@ func (b *Bound) RenderRows(rows []*row.Row) (string, error) {
 	return strings.ToValidUTF8(b.out.String(), "\uFFFD"), nil
 }
 
-// execute runs the template and returns the template package's own error. The columns outside of range are those of the
-// first row.
+// execute runs the template into b.out. Columns outside of range have the values of the first row. The error is that of
+// package template.
 func (b *Bound) execute(rows []*row.Row) error {
 	b.out.reset()
 	for _, i := range b.columns {
@@ -50,10 +51,11 @@ func (b *Bound) execute(rows []*row.Row) error {
 	return nil
 }
 
-// nameIndexed stands in a tree where range takes the position of a row too; it can be no column's name.
+// nameIndexed replaces .rows in the tree of a range that also takes the position of a row. No column can have this
+// name.
 const nameIndexed = "rows with their positions"
 
-// sequence gives one row after the other, all in the same map, until the budget is used up.
+// sequence returns the rows one by one, all in the same map, until the budget is used up.
 func (b *Bound) sequence(rows []*row.Row) iter.Seq[map[string]any] {
 	return func(yield func(map[string]any) bool) {
 		for _, r := range rows {
@@ -74,7 +76,7 @@ func (b *Bound) indexed(rows []*row.Row) iter.Seq2[int, map[string]any] {
 	}
 }
 
-// next takes up a row; false where the text has had its share of work.
+// next makes r the present row of the range. It returns false where the budget of the text is used up.
 func (b *Bound) next(r *row.Row) bool {
 	if b.out.work(b.perRow) != nil {
 		return false
@@ -99,22 +101,22 @@ func (b *Bound) join(r *row.Row) {
 
 var errFull = errors.New("the text is too long")
 
-// maxWork is how much work one text may take: bytes that helpers read, and nodeWork for each part of a template that a
-// range runs.
+// maxWork bounds the work for one text. Each byte that a helper reads counts as 1, and each part of a template that a
+// range runs counts as nodeWork.
 const maxWork = 16 << 20
 
 const nodeWork = 50
 
-// limitedText keeps the first MaxSize bytes, and ends what takes too much work.
+// limitedText is an output that keeps the first MaxSize bytes, and stops a rendering that takes too much work.
 type limitedText struct {
 	text []byte
-	full bool // something was dropped
-	done int  // of maxWork
+	full bool // Some of the text was dropped.
+	done int  // The work so far.
 }
 
 func (l *limitedText) reset() { *l = limitedText{text: l.text[:0]} }
 
-// work accounts for work about to be done; an error where that is too much.
+// work counts work before it is done. It returns an error where that is too much.
 func (l *limitedText) work(n int) error {
 	if l.done += n; l.done <= maxWork {
 		return nil
@@ -126,7 +128,7 @@ func (l *limitedText) work(n int) error {
 // Write implements io.Writer.
 func (l *limitedText) Write(p []byte) (int, error) { return len(p), l.add(string(p)) }
 
-// add keeps what there is room for, and fails where that is not all.
+// add appends as much of s as there is room for. It returns an error where some of s did not fit.
 func (l *limitedText) add(s string) error {
 	if l.full {
 		return errFull
@@ -140,7 +142,7 @@ func (l *limitedText) add(s string) error {
 	return nil
 }
 
-// String returns the text; one that is full ends in "…".
+// String returns the text. A text that was cut ends in "…".
 func (l *limitedText) String() string {
 	if !l.full {
 		return string(l.text)
@@ -153,7 +155,7 @@ func (l *limitedText) String() string {
 	return string(l.text[:cut]) + mark
 }
 
-// ranged counts the parts that stand in a range.
+// ranged counts the parts of the template that stand in a range.
 func ranged(l *parse.ListNode, inside bool) int {
 	if l == nil {
 		return 0
@@ -179,7 +181,7 @@ func ranged(l *parse.ListNode, inside bool) int {
 	return n
 }
 
-// arguments counts what stands in a pipeline.
+// arguments counts the arguments in a pipeline.
 func arguments(p *parse.PipeNode) int {
 	n := 0
 	for _, c := range p.Cmds {
@@ -193,11 +195,11 @@ func arguments(p *parse.PipeNode) int {
 	return n
 }
 
-// A template sees NULL as the empty text, so that it prints as nothing and is false; bool, int and float as Go's own; texts as
-// strings; all else as one of these, which print themselves.
+// A template sees NULL as the empty text, which prints as nothing and is false in an if. It sees a bool, an int and a
+// text as the same type of Go. The types below serve the other kinds; they print themselves.
 
-// decimal is a Decimal. The value lies behind the end of the slice where it is zero: package text/template takes an empty
-// slice for false and a struct always for true.
+// decimal is a Decimal. Package text/template takes an empty slice for false, and a struct always for true. So a
+// decimal is a slice of one value. For zero the slice is empty, and the value lies after its end.
 type decimal []row.Value
 
 func decimalOf(v row.Value) decimal {
@@ -213,13 +215,13 @@ func (d decimal) String() string { return d.value().String() }
 
 func (d decimal) value() row.Value { return d[:1][0] }
 
-// otherValue is a value of the remaining kinds: true in an if, whatever it holds.
+// otherValue is a value of the remaining kinds. It is always true in an if.
 type otherValue struct{ v row.Value }
 
 // String prints the value as row does.
 func (o otherValue) String() string { return o.v.String() }
 
-// forTemplate is how a template sees v.
+// forTemplate returns the value that a template sees for v.
 func forTemplate(v row.Value) any {
 	switch v.Kind() {
 	case row.Null:
@@ -242,13 +244,14 @@ func forTemplate(v row.Value) any {
 	}
 }
 
-// float is a Float that prints as everywhere else, not as Go does.
+// float is a Float that prints in the form of package row, and not in Go's form.
 type float float64
 
-// String prints the shortest digits that read back alike.
+// String prints the shortest digits that give the same float when they are read.
 func (f float) String() string { return row.FloatOf(float64(f)).String() }
 
-// valueOf reads an argument of a helper: a column, a literal, or what another helper returned.
+// valueOf returns an argument of a helper as a value. The argument is a column, a literal or the result of another
+// helper.
 func valueOf(a any) row.Value {
 	switch a := a.(type) {
 	case string:
@@ -275,7 +278,7 @@ func valueOf(a any) row.Value {
 	}
 }
 
-// exactFloat makes 0.1 equal to the decimal 0.1, which is what a person who wrote it means.
+// exactFloat turns a float into the decimal with the same digits. A person who writes 0.1 means the decimal 0.1.
 func exactFloat(f float64) row.Value {
 	if math.IsNaN(f) || math.IsInf(f, 0) {
 		return row.FloatOf(f)
@@ -287,7 +290,7 @@ func exactFloat(f float64) row.Value {
 	return v
 }
 
-// textOf prints an argument as the template itself would.
+// textOf returns the text that the template would print for an argument.
 func textOf(a any) string {
 	if s, ok := a.(string); ok {
 		return s

@@ -11,12 +11,13 @@ import (
 	"tallyman/rules/strictyaml"
 )
 
-// Texts are templates by language; the key "" is the text without one. A file may write one text alone.
+// Texts are templates by language. The key "" has the text without a language. A file may write a single text in place
+// of the map.
 type Texts map[string]string
 
 var language = regexp.MustCompile(`^[a-z]{2,3}(-[A-Za-z0-9]{2,8})*$`)
 
-// IsLanguage tells whether the text is the code of a language, as zh or pt-BR.
+// IsLanguage tells whether the text is the code of a language, such as zh or pt-BR.
 func IsLanguage(s string) bool { return language.MatchString(s) }
 
 // DecodeYAML implements strictyaml.Decodable.
@@ -49,7 +50,7 @@ func (*Texts) JSONSchema() *jsonschema.Schema {
 	}
 }
 
-// Text is the words of a notice in one language.
+// Text is the title and body of a notice in one language.
 type Text struct {
 	Title string
 	Body  string
@@ -58,19 +59,19 @@ type Text struct {
 // Bounds are the templates of a title or a body by language.
 type Bounds map[string]*Bound
 
-// Words are the titles and bodies of a notice in all their languages. They are not safe for concurrent use.
+// Words are the templates of a notice's titles and bodies in all languages. They are not safe for concurrent use.
 type Words struct {
 	list     []wording
-	fallback string // the language whose text is that without a language too; "" = that one has its own
+	fallback string // The language whose text is also the text without a language. Empty: list has that text.
 }
 
-// wording is the words in one language; nil is a text that there is not.
+// wording is the title and body in one language. A nil template means that there is no such text.
 type wording struct {
 	lang        string
 	title, body *Bound
 }
 
-// NewWords puts titles and bodies together: each language of either has both.
+// NewWords combines titles and bodies. Each language that either of them has gets a title and a body.
 func NewWords(titles, bodies Bounds) Words {
 	var w Words
 	langs := map[string]bool{"": true}
@@ -80,7 +81,7 @@ func NewWords(titles, bodies Bounds) Words {
 		}
 	}
 	if lang := titles.pick(""); lang != "" && (len(bodies) == 0 || bodies.pick("") == lang) {
-		delete(langs, "") // the same words: rendered once
+		delete(langs, "") // both texts are the same, so one rendering is enough
 		w.fallback = lang
 	}
 	for _, lang := range slices.Sorted(maps.Keys(langs)) {
@@ -89,8 +90,8 @@ func NewWords(titles, bodies Bounds) Words {
 	return w
 }
 
-// pick chooses the language whose text stands for lang: itself, the text without a language, English, or the
-// first in the order of the codes; lang where there is no text at all.
+// pick chooses the language whose text serves for lang: lang itself, else the text without a language, else English,
+// else the first language by its code. It returns lang where there is no text at all.
 func (b Bounds) pick(lang string) string {
 	for _, l := range append([]string{lang, "", "en"}, slices.Sorted(maps.Keys(b))...) {
 		if _, ok := b[l]; ok {
@@ -100,7 +101,8 @@ func (b Bounds) pick(lang string) string {
 	return lang
 }
 
-// own returns a Bound for the language, of its own: a Bound holds the row being rendered. nil where there is no text.
+// own returns a Bound for the language, or nil where there is no text. It is a clone, because a Bound holds the row
+// that it renders.
 func (b Bounds) own(lang string) *Bound {
 	if t := b[b.pick(lang)]; t != nil {
 		return t.Clone()
@@ -121,8 +123,8 @@ func (w Words) Clone() Words {
 	return w
 }
 
-// Render writes the words in all languages, each title and body by the function that knows its rows. The text without a language is always
-// there. A title is one line.
+// Render renders the texts in all languages. The functions title and body render a single template with its rows. The
+// result always has a text without a language. A title is one line.
 func (w Words) Render(title, body func(*Bound) (string, error)) (map[string]Text, error) {
 	texts := make(map[string]Text, len(w.list)+1)
 	for _, l := range w.list {

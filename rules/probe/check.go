@@ -5,16 +5,16 @@ import (
 	"strings"
 )
 
-// checker walks the tokens of a probe and notes what a read-only statement cannot have.
+// checker walks over the tokens of a probe and reports what a read-only statement cannot have.
 type checker struct {
 	sql    string
 	tokens []Token
 	faults []Fault
-	with   bool // the statement starts with WITH
-	main   bool // the statement after the CTEs was found
-	depth  int  // of parentheses
-	as     bool // the token before is the keyword AS
-	verb   int  // index of the last verb that was refused because it writes; -1 where there is none
+	with   bool // The statement starts with WITH.
+	main   bool // The walk has reached the statement after the CTEs.
+	depth  int  // How many parentheses are open.
+	as     bool // The token before is the keyword AS.
+	verb   int  // The index of the last verb that was refused because it writes, or -1.
 }
 
 const readOnlyHint = "a probe only reads: use a SELECT"
@@ -48,7 +48,7 @@ func (c *checker) at(i int) Token {
 	return c.tokens[i]
 }
 
-// start judges the first word and tells whether the rest is worth a look.
+// start checks the first word. It tells whether the rest needs a check as well.
 func (c *checker) start() bool {
 	i := 0
 	for c.at(i).Is("(") {
@@ -75,7 +75,7 @@ func (c *checker) start() bool {
 	return true
 }
 
-// shown is a token as a message shows it.
+// shown returns the text of a token for a message.
 func shown(t Token) string {
 	const most = 30
 	text := []rune(t.Text)
@@ -86,15 +86,15 @@ func shown(t Token) string {
 }
 
 func (c *checker) token(i int, t Token) {
-	named := c.at(i-1).Is(".") || c.as             // a column or an alias, whatever word it is
-	defer func() { c.as = t.Is("as") && !named }() // in t.as and x AS as it is such a name
+	named := c.at(i-1).Is(".") || c.as             // the word is a column or an alias, even where it is a keyword
+	defer func() { c.as = t.Is("as") && !named }() // in t.as and x AS as, the last word is such a name
 	switch {
 	case t.Is("("):
 		c.depth++
 	case t.Is(")"):
 		c.depth--
 	case t.Kind == Word && named:
-		// only a call is of interest
+		// a name needs no check, unless it is called below
 	case t.Kind == Word:
 		c.keyword(i, t)
 	}
@@ -122,8 +122,8 @@ func (c *checker) keyword(i int, t Token) {
 	}
 }
 
-// opensBody tells whether the word with that index is the verb of a statement in parentheses, and not a
-// column or function of that name.
+// opensBody tells whether the word at index i is the verb of a statement in parentheses. It is false for a column or a
+// function with that name.
 func (c *checker) opensBody(i int) bool {
 	if !c.at(i - 1).Is("(") {
 		return false
@@ -132,7 +132,7 @@ func (c *checker) opensBody(i int) bool {
 	return next.Kind == Quoted || next.Kind == Word && !continuesExpression[next.Name()]
 }
 
-// isMain tells whether the word with that index is the verb that follows the CTEs of a WITH; there is one.
+// isMain tells whether the word at index i is the verb after the CTEs of a WITH. A statement has one such verb.
 func (c *checker) isMain(i int) bool {
 	before := c.at(i - 1)
 	if !c.with || c.main || c.depth != 0 || before.Is("with") || before.Is("recursive") || before.Is(",") {
@@ -142,7 +142,7 @@ func (c *checker) isMain(i int) bool {
 	return true
 }
 
-// afterWrite tells whether INTO belongs to a verb that has its fault already.
+// afterWrite tells whether INTO belongs to a verb that is reported already, as in INSERT INTO.
 func (c *checker) afterWrite(i int) bool { return c.verb >= 0 && i-c.verb <= 4 }
 
 func (c *checker) call(t Token) {
@@ -151,10 +151,10 @@ func (c *checker) call(t Token) {
 	}
 }
 
-// modifying holds the verbs that may stand where a SELECT may: in a CTE, or after it.
+// modifying holds the verbs of writing statements that may stand in the place of a SELECT: in a CTE, or after it.
 var modifying = map[string]bool{"insert": true, "update": true, "delete": true, "merge": true, "replace": true}
 
-// continuesExpression holds words that follow a column, so that what stands before them is no verb.
+// continuesExpression holds words that follow a column. A word before one of them is a column, and not a verb.
 var continuesExpression = map[string]bool{
 	"and": true, "or": true, "is": true, "in": true, "not": true, "like": true, "between": true, "order": true,
 	"asc": true, "desc": true, "collate": true, "as": true, "over": true, "filter": true, "for": true,
@@ -174,11 +174,11 @@ var sessionVerbs = map[string]bool{
 	"kill": true, "flush": true, "shutdown": true,
 }
 
-// Refusal says why a function is not for probes.
+// Refusal says why a probe cannot call a function.
 type Refusal struct {
-	Code string // of the fault: sql_function, sql_locks or sql_session
-	Does string // what the function does, as a message says it after its name
-	Hint string // the way out
+	Code string // The code of the fault: sql_function, sql_locks or sql_session.
+	Does string // What the function does. A message has it after the function's name.
+	Hint string // What to do.
 }
 
 var (
@@ -193,8 +193,8 @@ var (
 	loadsCode   = Refusal{CodeFunction, "loads code", "leave it out"}
 )
 
-// refusedNames and refusedPrefixes list functions that do more than read. What a database would refuse
-// anyway in a read-only transaction is here for its message, the rest because it would not.
+// refusedNames and refusedPrefixes list functions that do more than read. A read-only transaction would refuse some of
+// them anyway; they are here to get a better message. It would allow the others.
 var refusedNames = map[string]Refusal{
 	"set_config": setsSession, "setseed": setsSession,
 	"get_lock": takesLock, "release_lock": takesLock, "release_all_locks": takesLock,
@@ -246,7 +246,7 @@ var refusedPrefixes = []struct {
 	{"sys_set", server},
 }
 
-// Refuse tells why a probe cannot call the function of that name, in whatever database and whoever calls it.
+// Refuse returns why a probe cannot call the function with the name. The answer is the same for all databases.
 func Refuse(name string) (Refusal, bool) {
 	name = strings.ToLower(name)
 	if r, ok := refusedNames[name]; ok {

@@ -11,7 +11,7 @@ import (
 	"tallyman/rules/probe"
 )
 
-// TestAccepted holds SQL that reads only, with words that look dangerous where they are not.
+// TestAccepted has SQL that only reads, with words that look dangerous but are not.
 func TestAccepted(t *testing.T) {
 	t.Parallel()
 	for _, sql := range []string{
@@ -57,7 +57,7 @@ func TestAccepted(t *testing.T) {
 	}
 }
 
-// TestRefused holds SQL that a probe cannot be; | marks where the fault stands.
+// TestRefused has SQL that cannot be a probe. | marks the place of the fault.
 func TestRefused(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ code, sql string }{
@@ -183,8 +183,8 @@ func TestAllFaultsAreReported(t *testing.T) {
 	}
 }
 
-// TestNamesHideNothing puts every keyword where it is the name of a column, a table or an alias: what follows such a name counts as it
-// would elsewhere.
+// TestNamesHideNothing uses every keyword as the name of a column, a table or an alias. The check of the SQL after such
+// a name must stay the same.
 func TestNamesHideNothing(t *testing.T) {
 	t.Parallel()
 	words := []string{"as", "into", "for", "lock", "select", "insert", "replace", "merge", "delete", "update", "with", "from", "share"}
@@ -215,8 +215,8 @@ func TestNamesHideNothing(t *testing.T) {
 	})
 }
 
-// FuzzGuard has one rule for whatever Parse takes: with INTO, FOR UPDATE or a call of a refused function behind it, Parse refuses it, and so it
-// does with escaped names and executable comments wherever a blank may stand.
+// FuzzGuard checks all SQL that Parse accepts. Parse must refuse the SQL with INTO, FOR UPDATE or a call of a refused
+// function after it. It must also refuse it with an escaped name or an executable comment in the place of any blank.
 func FuzzGuard(f *testing.F) {
 	for _, seed := range []string{
 		"SELECT t.as FROM s.as", "SELECT 1 AS as", "SELECT t.insert, replace(a, b) FROM t", "WITH a AS (SELECT 1) SELECT * FROM a -- x", "VALUES (1)",

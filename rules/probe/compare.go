@@ -7,27 +7,27 @@ import (
 	"unicode/utf8"
 )
 
-// Comparison is a place where a statement compares a column with a built-in time: created < :now.
+// Comparison is a place where a statement compares a column with a built-in time, such as created < :now.
 type Comparison struct {
-	Param  string // now
-	Column string // as it is written, with what stands before it: m.created
-	// Questions are statements that return the column, and nothing else, as the column Asked. They are for the selects around the comparison, the
-	// innermost first: the first that a database takes tells the column's type.
+	Param  string // The name of the parameter, such as now.
+	Column string // The column as it is written, with its table: m.created.
+	// Questions are statements that return only the column, under the name Asked. There is one for each SELECT around
+	// the comparison, the innermost first. The first statement that the database accepts tells the type of the column.
 	Questions []string
 
-	Name     string // the column's own name, in lower case
-	At       int    // where the parameter stands in the text, in characters from 1
-	Declared bool   // the parameter has the form of a declared column
+	Name     string // The column's own name, in lower case.
+	At       int    // The place of the parameter in the text, in characters from 1.
+	Declared bool   // The parameter has the form of a declared column.
 
-	start    int  // of the parameter, in bytes
-	computed bool // the parameter is a part of a calculation
+	start    int  // The place of the parameter, in bytes.
+	computed bool // The parameter is a part of a calculation.
 }
 
-// Asked is the name of the column that Questions return.
+// Asked is the name of the column that the Questions return.
 const Asked = "tallyman_asked"
 
-// Comparisons returns the comparisons of columns with built-in times, each of which stands beside the other: what is compared with the result of
-// a function is not among them.
+// Comparisons returns the comparisons of columns with built-in times. Column and time must stand directly beside the
+// operator; a comparison with the result of a function is not returned.
 func (s *Statement) Comparisons() []Comparison {
 	tokens, _ := Lex(s.Text)
 	r := &comparisonReader{forms: s.forms, checker: checker{sql: s.Text, tokens: tokens}}
@@ -36,16 +36,16 @@ func (s *Statement) Comparisons() []Comparison {
 			r.read(i)
 		}
 	}
-	return r.found
+	return r.comparisons
 }
 
 type comparisonReader struct {
 	checker
-	forms map[int]string
-	found []Comparison
+	forms       map[int]string
+	comparisons []Comparison
 }
 
-// read looks at both sides of a parameter.
+// read looks for a comparison on both sides of the parameter at token i.
 func (r *comparisonReader) read(i int) {
 	if at, ok := r.operatorBefore(i); ok {
 		if from, ok := r.nameBefore(at); ok && !calculates(r.at(from-1)) {
@@ -60,12 +60,12 @@ func (r *comparisonReader) read(i int) {
 	}
 }
 
-// calculates tells whether an operator of a calculation stands there.
+// calculates tells whether the token is an operator of a calculation.
 func calculates(t Token) bool {
 	return t.Kind == Symbol && strings.Contains("+-*/%|:", t.Text) || t.Is("at") || t.Is("collate")
 }
 
-// operatorBefore finds the comparison that ends right before token i, and returns where it begins.
+// operatorBefore finds a comparison operator that ends right before token i. It returns the operator's first token.
 func (r *comparisonReader) operatorBefore(i int) (int, bool) {
 	i--
 	if r.at(i).Is("and") { // BETWEEN :last_run_at AND :now
@@ -86,7 +86,7 @@ func (r *comparisonReader) operatorBefore(i int) (int, bool) {
 	return at + 1, at < i
 }
 
-// notBefore is where BETWEEN, or NOT BETWEEN, begins.
+// notBefore returns the first token of BETWEEN or NOT BETWEEN, whose BETWEEN is at token i.
 func (r *comparisonReader) notBefore(i int) int {
 	if r.at(i - 1).Is("not") {
 		return i - 1
@@ -94,7 +94,7 @@ func (r *comparisonReader) notBefore(i int) int {
 	return i
 }
 
-// operatorAfter finds the comparison that begins right behind token i, and returns what is behind it.
+// operatorAfter finds a comparison operator that begins right after token i. It returns the token after the operator.
 func (r *comparisonReader) operatorAfter(i int) (int, bool) {
 	at := i + 1
 	for compares(r.at(at)) {
@@ -105,7 +105,7 @@ func (r *comparisonReader) operatorAfter(i int) (int, bool) {
 
 func compares(t Token) bool { return t.Kind == Symbol && strings.Contains("<>=!", t.Text) }
 
-// nameBefore finds the name that ends right before token end.
+// nameBefore finds a name that ends right before token end. It returns the name's first token.
 func (r *comparisonReader) nameBefore(end int) (int, bool) {
 	if r.at(end-1).Name() == "" {
 		return 0, false
@@ -128,16 +128,16 @@ func (r *comparisonReader) nameAfter(from int) (int, bool) {
 	return to, true
 }
 
-// add notes that the parameter is compared with the name of those tokens.
+// add records a comparison of the parameter with the name from token from to token to.
 func (r *comparisonReader) add(param, from, to int, computed bool) {
 	column := r.sql[r.tokens[from].Start:r.tokens[to-1].End()]
 	c := Comparison{Param: r.tokens[param].Text[1:], Column: column, Name: strings.ToLower(r.tokens[to-1].Name()), start: r.tokens[param].Start, computed: computed}
 	c.At, c.Declared = 1+utf8.RuneCountInString(r.sql[:c.start]), r.forms[c.start] != ""
 	c.Questions = r.questions(param, column)
-	r.found = append(r.found, c)
+	r.comparisons = append(r.comparisons, c)
 }
 
-// questions are the statements that ask for a column that stands beside token i.
+// questions returns the statements that ask for a column beside token i.
 func (r *comparisonReader) questions(i int, column string) []string {
 	var list []string
 	around := r.selects(i)
@@ -149,9 +149,9 @@ func (r *comparisonReader) questions(i int, column string) []string {
 	return list
 }
 
-// selects returns the places of SELECT around token i, the outermost first.
+// selects returns the tokens of the SELECTs around token i, the outermost first.
 func (r *comparisonReader) selects(i int) []int {
-	levels := []int{-1} // the last SELECT of each open parenthesis; -1 = none
+	levels := []int{-1} // the last SELECT of each open parenthesis, or -1
 	for at, t := range r.tokens[:i] {
 		switch {
 		case t.Is("("):
@@ -165,7 +165,8 @@ func (r *comparisonReader) selects(i int) []int {
 	return slices.DeleteFunc(levels, func(at int) bool { return at < 0 })
 }
 
-// with is the text before the statement's outermost SELECT: its WITH.
+// with returns the text before the statement's main SELECT: its WITH. It returns "" where there is none, or where the
+// outermost SELECT is inside the WITH.
 func (r *comparisonReader) with(outermost int) string {
 	if !r.at(0).Is("with") {
 		return ""
@@ -173,7 +174,7 @@ func (r *comparisonReader) with(outermost int) string {
 	for i, depth := 0, 0; i < len(r.tokens); i++ {
 		if depth += nesting(r.tokens[i]); depth == 0 && r.tokens[i].Is("select") {
 			if outermost < i {
-				return "" // inside of the WITH
+				return "" // the outermost SELECT is inside the WITH
 			}
 			return r.sql[:r.tokens[i].Start]
 		}
@@ -184,7 +185,7 @@ func (r *comparisonReader) with(outermost int) string {
 // behindTables holds the words that end the tables of a SELECT.
 var behindTables = words("where group having order limit offset fetch union intersect except for window")
 
-// tables is the FROM of the SELECT at token i; "" where it has none.
+// tables returns the FROM of the SELECT at token i, and "" where it has none.
 func (r *comparisonReader) tables(i int) string {
 	from := -1
 	for at, depth := i+1, 0; ; at++ {
@@ -212,9 +213,9 @@ func nesting(t Token) int {
 	return 0
 }
 
-// Declare returns the statement in which a built-in time that is compared with one of the columns is a parameter of its own, in the column's
-// form: now.created. A column may stand under the name that it has before AS. A time in a calculation beside such a column has no form, and
-// is a fault.
+// Declare returns a statement in which a built-in time that is compared with one of the columns is a separate
+// parameter, such as now.created. Its value has the form of the column. The SQL may use the column's name from before
+// AS. A time that is part of a calculation cannot have the form, and is a fault.
 func (s *Statement) Declare(columns []string) (*Statement, []Fault) {
 	if len(columns) == 0 {
 		return s, nil
@@ -241,7 +242,7 @@ func (s *Statement) Declare(columns []string) (*Statement, []Fault) {
 		case !declared[column]:
 		case c.computed:
 			faults = append(faults, faultAt(s.Text, c.start, CodeParameter,
-				fmt.Sprintf(":%s is a part of a calculation beside %s, whose form it cannot have", c.Param, c.Column), "compare the column with :"+c.Param+" alone"))
+				fmt.Sprintf(":%s cannot get the form of %s inside a calculation", c.Param, c.Column), "compare the column with :"+c.Param+" alone"))
 		default:
 			forms[c.start] = column
 		}
@@ -249,5 +250,5 @@ func (s *Statement) Declare(columns []string) (*Statement, []Fault) {
 	return cut(s.Text, tokens, forms), faults
 }
 
-// Formed takes apart the name of a parameter that Declare has made: now.created.
+// Formed splits the name of a parameter that Declare has made, such as now.created.
 func Formed(param string) (name, column string, ok bool) { return strings.Cut(param, ".") }

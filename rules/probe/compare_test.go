@@ -50,7 +50,8 @@ func TestComparisons(t *testing.T) {
 	}
 }
 
-// TestDeclare gives times beside declared columns the columns' forms, and leaves all others the times that they are.
+// TestDeclare checks that built-in times beside declared columns get the columns' forms, and that other times stay
+// times.
 func TestDeclare(t *testing.T) {
 	t.Parallel()
 	for sql, want := range map[string]string{

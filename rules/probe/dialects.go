@@ -5,9 +5,10 @@ import (
 	"strings"
 )
 
-// MySQL returns what MySQL and MariaDB would read otherwise than Parse did, or what only they have and a probe cannot have. Parse
-// follows the standard, so that text could stand outside a string, a name or a comment there, past what Parse has looked at.
-// It is for SQL without other faults, in a session with ANSI_QUOTES and NO_BACKSLASH_ESCAPES.
+// MySQL reports SQL that MySQL and MariaDB read in another way than Parse, and features that only they have and a probe
+// cannot use. Parse follows the standard. Text that Parse takes for a string, a name or a comment could be SQL there,
+// and nobody would have checked it. The SQL must have no other faults. The session must have ANSI_QUOTES and
+// NO_BACKSLASH_ESCAPES.
 func MySQL(sql string) []Fault {
 	m := mysqlCheck{lexer: lexer{sql: sql}}
 	if at := strings.IndexByte(sql, 0); at >= 0 {
@@ -30,7 +31,7 @@ func MySQL(sql string) []Fault {
 
 type mysqlCheck struct{ lexer }
 
-// token refuses the quotes that MySQL does not have.
+// token refuses tokens that MySQL does not have or reads in another way.
 func (m *mysqlCheck) token(t Token) {
 	switch {
 	case t.Kind == String && t.Text[0] == '$':
@@ -48,13 +49,13 @@ func (m *mysqlCheck) token(t Token) {
 	}
 }
 
-// hint finds the optimizer hints that set variables, among them the timeout of the statement.
+// hint matches the optimizer hints that set variables, such as the timeout of the statement.
 var hint = regexp.MustCompile(`(?i)\b(set_var|max_execution_time)\b`)
 
-// plainNumber is a number that MySQL does not cut in two, as it does 1.INTO.
+// plainNumber matches a number that MySQL reads as one token. MySQL cuts others in two: 1.INTO is 1. and INTO.
 var plainNumber = regexp.MustCompile(`(?i)^(0x[0-9a-f]+|0b[01]+|[0-9]+(\.[0-9]*)?(e[+-]?[0-9]+)?)$`)
 
-// gap looks at the comments between two tokens.
+// gap checks the comments between two tokens.
 func (m *mysqlCheck) gap(from, to int) {
 	for from < to {
 		rest := m.sql[from:to]
@@ -71,7 +72,7 @@ func (m *mysqlCheck) gap(from, to int) {
 		case strings.HasPrefix(rest, "/*"):
 			end := strings.Index(rest[2:], "*/")
 			if end < 0 {
-				return // Parse has said so
+				return // Parse has reported it
 			}
 			body := rest[2 : 2+end]
 			if at := strings.Index(body, "/*"); at >= 0 {
@@ -88,9 +89,10 @@ func (m *mysqlCheck) gap(from, to int) {
 	}
 }
 
-// SQLServer returns what SQL Server would read otherwise than Parse did, or what only it has and a probe cannot have. Its
-// statements need nothing between them, so the verbs of other statements are refused wherever they stand as words: all of them are
-// reserved there. It is for SQL without other faults, in a session with QUOTED_IDENTIFIER ON.
+// SQLServer reports SQL that SQL Server reads in another way than Parse, and features that only it has and a probe
+// cannot use. SQL Server needs no semicolon between statements. So SQLServer refuses the verbs of other statements
+// wherever they stand as words; all of them are reserved words. The SQL must have no other faults. The session must
+// have QUOTED_IDENTIFIER ON.
 func SQLServer(sql string) []Fault {
 	tokens, _ := Lex(sql)
 	c := &checker{sql: sql, tokens: tokens}
@@ -116,13 +118,13 @@ func SQLServer(sql string) []Fault {
 	return c.faults
 }
 
-// serverWord judges a word of a statement for SQL Server.
+// serverWord checks a word of a statement for SQL Server.
 func (c *checker) serverWord(i int, t Token) {
 	name, next, before := t.Name(), c.at(i+1), c.at(i-1)
 	switch {
 	case before.Is("."):
 	case name == "merge" && (next.Is("join") || next.Is("union")), name == "use" && (next.Is("hint") || next.Is("plan")):
-		// hints
+		// these words belong to query hints
 	case serverStatements[name]:
 		c.fault(t, CodeSeveral, strings.ToUpper(name)+" begins a statement in SQL Server", "one probe is one SELECT; a column of that name goes in double quotes")
 	case name == "next" && next.Is("value"):
@@ -153,8 +155,8 @@ func words(list string) map[string]bool {
 	return set
 }
 
-// Oracle returns what Oracle would read otherwise than Parse did, or what only it has and a probe cannot have. It is for SQL without
-// other faults.
+// Oracle reports SQL that Oracle reads in another way than Parse, and features that only it has and a probe cannot use.
+// The SQL must have no other faults.
 func Oracle(sql string) []Fault {
 	tokens, _ := Lex(sql)
 	c := &checker{sql: sql, tokens: tokens}
@@ -190,7 +192,7 @@ func Oracle(sql string) []Fault {
 	return c.faults
 }
 
-// nested refuses a comment in a comment, which Oracle ends at the first */.
+// nested refuses a comment inside a comment, because Oracle ends both at the first */.
 func (c *checker) nested(from, to int) {
 	for from < to {
 		rest := c.sql[from:to]
@@ -217,7 +219,7 @@ func (c *checker) nested(from, to int) {
 	}
 }
 
-// oracleReaches holds functions and types of Oracle that read files, or what is behind an address.
+// oracleReaches holds functions and types of Oracle that read files or web addresses.
 var oracleReaches = words("bfilename httpuritype ftpuritype dburitype xdburitype sys_dburigen")
 
 // oraclePackages holds Oracle's packages that do more than calculate.

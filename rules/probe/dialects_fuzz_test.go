@@ -6,7 +6,8 @@ import (
 	"tallyman/rules/probe"
 )
 
-// FuzzDialects reads what Parse has taken as each database does: no fault lies outside of the text, and no parameter is left out.
+// FuzzDialects reads SQL that Parse accepts in the way of each database. All faults must lie inside the text, and no
+// parameter may be lost.
 func FuzzDialects(f *testing.F) {
 	for _, sql := range []string{
 		"SELECT 1 AS a DELETE FROM bins", "SELECT [a b], N'x' FROM t WITH (NOLOCK)", "SELECT q'[x]' FROM dual", "SELECT 1 /* a /* b */ */",

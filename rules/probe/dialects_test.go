@@ -22,7 +22,8 @@ func TestNumberedParams(t *testing.T) {
 	}
 }
 
-// TestSQLServer holds probes for SQL Server: those that pass, and those that Parse passes and SQL Server would read otherwise.
+// TestSQLServer has probes that SQL Server accepts, and probes that Parse accepts and SQL Server would read in another
+// way.
 func TestSQLServer(t *testing.T) {
 	t.Parallel()
 	judge(t, probe.SQLServer, map[string]string{
@@ -56,7 +57,7 @@ func TestSQLServer(t *testing.T) {
 	})
 }
 
-// TestOracle does so for Oracle.
+// TestOracle is TestSQLServer for Oracle.
 func TestOracle(t *testing.T) {
 	t.Parallel()
 	judge(t, probe.Oracle, map[string]string{
@@ -106,8 +107,8 @@ func judge(t *testing.T, check func(string) []probe.Fault, cases map[string]stri
 	}
 }
 
-// TestMySQL holds probes for MySQL and MariaDB: those that pass, and those that Parse passes and the server would read otherwise,
-// most of them so that something would be written or read outside of the database.
+// TestMySQL has probes that MySQL and MariaDB accept, and probes that Parse accepts and these servers would read in
+// another way. Most of the latter would write something, or read outside of the database.
 func TestMySQL(t *testing.T) {
 	t.Parallel()
 	judge(t, probe.MySQL, map[string]string{
@@ -134,7 +135,7 @@ func TestMySQL(t *testing.T) {
 	})
 }
 
-// TestRefusedForMySQL holds what Parse itself refuses, whatever the database.
+// TestRefusedForMySQL has SQL that Parse itself refuses for all databases.
 func TestRefusedForMySQL(t *testing.T) {
 	t.Parallel()
 	for sql, code := range map[string]string{

@@ -1,9 +1,10 @@
-// Package probe reads the SQL of a rule as text: it finds the :name parameters, rewrites them for a driver, and refuses what is not one statement
-// that only reads.
+// Package probe reads the SQL of a rule as text. It finds the :name parameters and rewrites them for a driver. It
+// refuses SQL that is not a single statement, or that does more than read.
 //
-// Parse gives a Statement, or all Faults with their places. Lex gives the tokens. MySQL, Oracle and SQLServer add what only their database reads in
-// another way. Refuse knows the functions that write, wait or reach files, and says what to use instead.
+// Parse returns a Statement, or all Faults with their places. Lex returns the tokens. MySQL, Oracle and SQLServer
+// report SQL that their database reads in another way than Parse. Refuse knows functions that write, wait or reach
+// files, and says what to use instead.
 //
-// Package probe knows tokens, not grammar. The scanner's read-only transaction is the second lock, and what the server says of the functions that a
-// probe calls is the third.
+// Package probe knows tokens, not grammar, so it is not the only protection. The second is the scanner's read-only
+// transaction. The third is what the server says about the functions that a probe calls.
 package probe

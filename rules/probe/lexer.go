@@ -12,46 +12,46 @@ import (
 // TokenKind tells tokens apart.
 type TokenKind uint8
 
-// The kinds of tokens. White space and comments are none.
+// The kinds of tokens. White space and comments are not tokens.
 const (
 	Word   TokenKind = iota + 1 // a keyword or a plain identifier
 	Quoted                      // an identifier in "…", `…` or […]
 	String                      // '…', E'…', $$…$$ and the like
 	Number
 	Param  // :name
-	Colon  // \: , an escaped colon
+	Colon  // an escaped colon: \:
 	Symbol // one character of anything else
 )
 
 // Token is a piece of SQL.
 type Token struct {
 	Kind  TokenKind
-	Text  string // as written, with its quotes
-	Start int    // in bytes from the start of the SQL
+	Text  string // As written, with its quotes.
+	Start int    // In bytes from the start of the SQL.
 }
 
-// End is the byte after the token.
+// End returns the offset of the byte after the token.
 func (t Token) End() int { return t.Start + len(t.Text) }
 
-// Is tells whether the token is that keyword or plain identifier, or that symbol.
+// Is tells whether the token is the keyword, plain identifier or symbol with this text, in upper or lower case.
 func (t Token) Is(text string) bool {
 	return (t.Kind == Word || t.Kind == Symbol) && strings.EqualFold(t.Text, text)
 }
 
-// Name is the identifier that the token stands for: a quoted one without its quotes, a plain one in
-// lower case. It is "" for anything else.
+// Name returns the identifier of the token: a quoted identifier without its quotes, or a plain one in lower case. It
+// returns "" for any other token.
 func (t Token) Name() string {
 	if t.Kind == Word {
 		return strings.ToLower(t.Text)
 	}
-	if t.Kind == Quoted && len(t.Text) > 1 { // 1: never closed
+	if t.Kind == Quoted && len(t.Text) > 1 { // a lone quote is never closed
 		return t.Text[1 : len(t.Text)-1]
 	}
 	return ""
 }
 
-// Lex cuts SQL into tokens. It follows the standard where databases differ (a backslash in '…' is a
-// character like any other) and PostgreSQL beyond it (E'…', $tag$…$tag$, comments nest).
+// Lex cuts SQL into tokens. Where databases differ, it follows the standard: a backslash in '…' is a normal character.
+// It also knows what PostgreSQL adds: E'…', $tag$…$tag$ and nested comments.
 func Lex(sql string) ([]Token, []Fault) {
 	l := lexer{sql: sql}
 	for l.next() {
@@ -66,7 +66,7 @@ type lexer struct {
 	faults []Fault
 }
 
-// next reads one token, comment or character of white space, and tells whether there was one.
+// next reads one token, one comment or one character of white space. It returns false at the end.
 func (l *lexer) next() bool {
 	rest := l.sql[l.pos:]
 	if rest == "" {
@@ -165,7 +165,7 @@ func (l *lexer) skipComment(rest string) {
 	l.pos += i
 }
 
-// until returns the length of a quoted stretch; a doubled quote stands for itself.
+// until returns the length of a quoted text. A doubled quote does not end it.
 func (l *lexer) until(rest string, quote byte, what string) int {
 	for i := 1; i < len(rest); i++ {
 		if rest[i] != quote {
@@ -181,7 +181,7 @@ func (l *lexer) until(rest string, quote byte, what string) int {
 	return len(rest)
 }
 
-// escaped returns the length of E'…', in which a backslash escapes.
+// escaped returns the length of E'…', where a backslash escapes the next character.
 func (l *lexer) escaped(rest string) int {
 	for i := 2; i < len(rest); i++ {
 		switch {
@@ -197,7 +197,8 @@ func (l *lexer) escaped(rest string) int {
 	return len(rest)
 }
 
-// unicode reads U&"…" or U&'…' and refuses it: its escapes can spell any name, so that nobody sees which function is called.
+// unicode reads U&"…" or U&'…' and refuses it. Its escapes can spell any name, so that nobody sees which function the
+// SQL calls.
 func (l *lexer) unicode(rest string) {
 	kind, what := String, "text"
 	if rest[2] == '"' {
@@ -232,8 +233,8 @@ func (l *lexer) dollarBody(rest string) int {
 	return len(rest)
 }
 
-// isBracketName tells an identifier in brackets (SQLite, SQL Server) from an array's index: an index
-// follows its array at once, and what is no plain name between brackets is no identifier.
+// isBracketName tells whether brackets hold an identifier (SQLite, SQL Server) and not the index of an array. An index
+// follows its array without a space. An identifier looks like a plain name.
 func (l *lexer) isBracketName(rest string) bool {
 	end := strings.IndexByte(rest, ']')
 	if end < 2 || l.touches() {
@@ -247,7 +248,7 @@ func (l *lexer) isBracketName(rest string) bool {
 	return !isDigit(rest[1])
 }
 
-// touches tells whether a token of which an index could be taken ends where the lexer stands.
+// touches tells whether a token that can have an index ends right at the lexer's position.
 func (l *lexer) touches() bool {
 	if len(l.tokens) == 0 {
 		return false
@@ -267,7 +268,7 @@ func (l *lexer) isParam(rest string) bool {
 	return nameLength(rest[1:]) > 0
 }
 
-// nameLength is the length of the parameter name that starts s: [A-Za-z_][A-Za-z0-9_]*.
+// nameLength returns the length of the parameter name at the start of s: [A-Za-z_][A-Za-z0-9_]*.
 func nameLength(s string) int {
 	i := 0
 	for i < len(s) && (s[i] == '_' || 'a' <= s[i]|0x20 && s[i]|0x20 <= 'z' || i > 0 && isDigit(s[i])) {
@@ -285,10 +286,11 @@ func wordLength(s string) int {
 	return len(s)
 }
 
-// written is a number in every form that a database has; 1.5d and 1f are Oracle's.
+// written matches a number in every form of the databases. Oracle has 1.5d and 1f.
 var written = regexp.MustCompile(`(?i)^(0x[0-9a-f_]+|0o[0-7_]+|0b[01_]+|[0-9][0-9_]*(\.[0-9_]*)?(e[+-]?[0-9_]+)?[df]?)$`)
 
-// number reads a number. Letters behind it are refused: some databases end the number there, and read 1INTO as 1 INTO.
+// number reads a number. It refuses letters right after a number, because some databases end the number there and read
+// 1INTO as 1 INTO.
 func (l *lexer) number(rest string) {
 	length := numberLength(rest)
 	if !written.MatchString(rest[:length]) {
@@ -297,7 +299,8 @@ func (l *lexer) number(rest string) {
 	l.emit(Number, length)
 }
 
-// numberLength reads 12, 1.5, 1e-3 and 0x1f; a letter glued to a number belongs to it.
+// numberLength returns the length of a number such as 12, 1.5, 1e-3 or 0x1f. Letters right after the number count as
+// part of it.
 func numberLength(s string) int {
 	i := 1
 	for i < len(s) {

@@ -6,19 +6,20 @@ import (
 	"unicode/utf8"
 )
 
-// LiteralComparison is a place where a statement compares a column with a literal: price > 100.
+// LiteralComparison is a place where a statement compares a column with a literal, such as price > 100.
 type LiteralComparison struct {
-	Column    string // as it is written, with what stands before it: m.price
-	Questions []string
-	Literal   string // a number with its sign, or what stands between the quotes of a text
+	Column    string   // The column as it is written, with its table: m.price.
+	Questions []string // As in Comparison.
+	Literal   string   // A number with its sign, or a text without its quotes.
 	IsText    bool
-	IsOrder   bool // <, <=, >, >= and BETWEEN
-	IsNot     bool // <>, != and NOT IN
-	At        int  // where the literal stands in the text, in characters from 1
+	IsOrder   bool // The operator is <, <=, >, >= or BETWEEN.
+	IsNot     bool // The operator is <>, != or NOT IN.
+	At        int  // The place of the literal in the text, in characters from 1.
 }
 
-// Literals returns the comparisons of columns with literals, each of which stands beside the other, also in the list of an IN. A side that is calculated,
-// cast or collated is none, nor is a comparison in HAVING, GROUP BY or ORDER BY, where a name may be that of a result.
+// Literals returns the comparisons of columns with literals, also those in the list of an IN. Column and literal must
+// stand directly beside the operator. It leaves out a side that is calculated, cast or collated. It also leaves out
+// comparisons in HAVING, GROUP BY and ORDER BY, because a name there may be that of a result.
 func (s *Statement) Literals() []LiteralComparison {
 	tokens, _ := Lex(s.Text)
 	r := &literalReader{comparisonReader: comparisonReader{checker: checker{sql: s.Text, tokens: tokens}}}
@@ -35,7 +36,7 @@ type literalReader struct {
 	literals []LiteralComparison
 }
 
-// read looks at both sides of the literal at token i.
+// read looks for a comparison on both sides of the literal at token i.
 func (r *literalReader) read(i int) {
 	begin := i
 	if sign := r.at(i - 1); r.at(i).Kind == Number && (sign.Is("-") || sign.Is("+")) && !isOperand(r.at(i-2)) {
@@ -57,7 +58,8 @@ func (r *literalReader) read(i int) {
 	}
 }
 
-// before finds the comparison that ends right before token i: where it begins, and what it is. The list of an IN belongs to it.
+// before finds a comparison operator that ends right before token i. It returns the operator's first token and its
+// text. For an item in the list of an IN, the operator is that IN, as = or <>.
 func (r *literalReader) before(i int) (at int, operator string) {
 	if at, ok := r.operatorBefore(i); ok {
 		if r.at(at).Is("not") || r.at(at).Is("between") {
@@ -76,15 +78,15 @@ func (r *literalReader) before(i int) (at int, operator string) {
 	return i - 1, "="
 }
 
-// isOperand tells whether a value ends with the token, so that a sign behind it calculates.
+// isOperand tells whether a value ends with the token. A sign after it is then an operator, and not a part of a number.
 func isOperand(t Token) bool {
 	return t.Kind == Number || t.Kind == String || t.Kind == Param || t.Kind == Quoted || t.Is(")") || t.Is("]") || t.Kind == Word && !behindSign[t.Name()]
 }
 
-// behindSign holds the words behind which a sign begins a number.
+// behindSign holds the words after which a sign begins a number.
 var behindSign = words("and between in not or when then else where on select")
 
-// text is that of the tokens from one to another.
+// text returns the text of the tokens from index from up to index to, without spaces.
 func (r *literalReader) text(from, to int) string {
 	var b strings.Builder
 	for _, t := range r.tokens[from:to] {
@@ -93,12 +95,12 @@ func (r *literalReader) text(from, to int) string {
 	return b.String()
 }
 
-// namesResults tells whether token i stands in a clause where a name may be that of a result.
+// namesResults tells whether token i is in a clause where a name can be that of a result: HAVING, GROUP BY or ORDER BY.
 func (r *literalReader) namesResults(i int) bool {
 	for depth := 0; i >= 0; i-- {
 		depth -= nesting(r.at(i))
 		if depth < 0 {
-			depth = 0 // out of a parenthesis, into the clause around it
+			depth = 0 // the walk has left a parenthesis and is in the clause around it
 		}
 		switch t := r.at(i); {
 		case depth > 0:
@@ -111,7 +113,7 @@ func (r *literalReader) namesResults(i int) bool {
 	return false
 }
 
-// isAlias tells whether the statement gives the name to a result that is not the column of that name.
+// isAlias tells whether the statement gives the name, with AS, to something other than the column with that name.
 func (r *literalReader) isAlias(name string) bool {
 	for i, t := range r.tokens {
 		if strings.EqualFold(t.Name(), name) && r.at(i-1).Is("as") && !strings.EqualFold(r.at(i-2).Name(), name) {
@@ -127,7 +129,8 @@ var (
 	unequals = []string{"<>", "!="}
 )
 
-// add notes that the literal at token i, which begins at token begin, is compared with the name of the tokens from one to another.
+// add records a comparison of the literal at token i with the name from token from to token to. The literal begins at
+// token begin, which may be its sign.
 func (r *literalReader) add(i, begin, from, to int, operator string) {
 	isOrder, isNot := slices.Contains(orders, operator), slices.Contains(unequals, operator)
 	if !isOrder && !isNot && !slices.Contains(equals, operator) {
@@ -139,7 +142,9 @@ func (r *literalReader) add(i, begin, from, to int, operator string) {
 		At: 1 + utf8.RuneCountInString(r.sql[:r.tokens[begin].Start]),
 	}
 	if len(c.Questions) > 1 && to == from+1 && r.isAlias(r.tokens[from].Name()) {
-		c.Questions = c.Questions[:1] // what the select itself does not have may be a result, and no column of a select around it
+		// The name may be that of a result. The outer SELECTs could then have a column with the same name that is not
+		// meant.
+		c.Questions = c.Questions[:1]
 	}
 	if c.IsText {
 		c.Literal = strings.ReplaceAll(c.Literal[1:len(c.Literal)-1], "''", "'")

@@ -4,8 +4,9 @@ import "strings"
 
 const byName = "write parameters as :name"
 
-// positional refuses the parameters of drivers (?, ?1, :1, $x, @p), which no rule gives a value. $1 is the lexer's. PostgreSQL's operators
-// ?, ?| and ?& stand between two operands, where no parameter can stand; @> and @@ are no parameters either.
+// positional refuses the parameters of drivers (?, ?1, :1, $x, @p), because no rule gives them values. The lexer
+// refuses $1 itself. PostgreSQL's operators ?, ?| and ?& stand between two operands, where no parameter can stand. @>
+// and @@ are no parameters either.
 func positional(sql string, tokens []Token) []Fault {
 	c := &checker{sql: sql, tokens: tokens}
 	brackets := 0
@@ -35,7 +36,7 @@ func positional(sql string, tokens []Token) []Fault {
 // dollarWords are names of SQL Server that begin with $.
 var dollarWords = words("action identity rowguid partition node_id edge_id from_id to_id")
 
-// isOperator tells whether the ? with that index is an operator of PostgreSQL, or a part of one.
+// isOperator tells whether the ? at index i is an operator of PostgreSQL, or a part of such an operator.
 func (c *checker) isOperator(i int) bool {
 	first := i
 	if c.isSymbol(i-1, "@") && c.at(i-1).End() == c.at(i).Start {
@@ -53,7 +54,7 @@ func (c *checker) isSymbol(i int, of string) bool {
 	return t.Kind == Symbol && strings.Contains(of, t.Text)
 }
 
-// isOperand tells whether the token with that index ends a value.
+// isOperand tells whether the token at index i ends a value.
 func (c *checker) isOperand(i int) bool {
 	t := c.at(i)
 	switch t.Kind {
@@ -66,7 +67,7 @@ func (c *checker) isOperand(i int) bool {
 	return t.Is(")") || t.Is("]")
 }
 
-// beginsOperand tells whether a value begins at the token with that index.
+// beginsOperand tells whether a value begins at the token at index i.
 func (c *checker) beginsOperand(i int) bool {
 	t := c.at(i)
 	switch t.Kind {
@@ -76,15 +77,15 @@ func (c *checker) beginsOperand(i int) bool {
 		return !behindOperand[t.Name()]
 	case Colon, Symbol:
 	}
-	return t.Is("(") || t.Is("?") // which is refused in its turn
+	return t.Is("(") || t.Is("?") // positional refuses that ? itself
 }
 
-// beforeOperand holds the words that a value follows.
+// beforeOperand holds the words before a value.
 var beforeOperand = words(`select distinct all any some where and or not on having by in like ilike rlike regexp glob similar to between then else when
 	case limit offset top first next is escape values using from join as return interval similar match against div mod xor set binary
 	except union intersect with fetch qualify`)
 
-// behindOperand holds the words that stand behind a value.
+// behindOperand holds the words after a value.
 var behindOperand = words(`from where and or group order having limit offset then else when end as is in like ilike between union except intersect
 	asc desc nulls rows row on join left right inner full cross fetch for window collate escape at over filter into using div mod xor
 	minute hour day month year second week quarter microsecond regexp rlike not`)

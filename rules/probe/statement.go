@@ -11,41 +11,41 @@ import (
 
 // Statement is the SQL of a rule, cut at its parameters. Parse makes it.
 type Statement struct {
-	Text      string          // as written
-	Params    []string        // names in order of first appearance
-	Times     map[string]bool // those of Params that are built-in timestamps: now, scheduled_at, last_run_at, until
-	Watermark []string        // columns that :wm_<column> names, in order of first appearance
-	// NullExtended tells that a column of a table may be NULL in the result though the table says NOT NULL:
-	// an outer join, a set operation or a grouping set stands somewhere in the text.
+	Text      string          // The SQL as written.
+	Params    []string        // The names of the parameters, in order of first appearance.
+	Times     map[string]bool // The Params that are built-in times: now, scheduled_at, last_run_at, until.
+	Watermark []string        // The columns that :wm_<column> names, in order of first appearance.
+	// NullExtended tells that a column may be NULL in the result although its table says NOT NULL. It is set where the
+	// text has an outer join, a set operation or a grouping set.
 	NullExtended bool
 
 	pieces []piece
-	forms  map[int]string // columns whose form parameters have, by where these stand in bytes
+	forms  map[int]string // The columns whose form parameters have, by the place of the parameter in bytes.
 }
 
-// piece is a stretch of the text: either as written, or a parameter.
+// piece is a part of the SQL: a text or a parameter.
 type piece struct {
-	text  string // to be sent as it is; "" for a parameter
+	text  string // Sent to the driver as it is. Empty for a parameter.
 	param string
 }
 
-// builtinTimes are the parameters that the engine gives and that are instants.
+// builtinTimes are the built-in parameters that are instants.
 var builtinTimes = map[string]bool{"now": true, "scheduled_at": true, "last_run_at": true, "until": true}
 
-// watermarkPrefix starts the names of the parameters that hold the watermark of the last run.
+// watermarkPrefix begins the names of the parameters that hold the watermark.
 const watermarkPrefix = "wm_"
 
-// Builtin tells whether the engine gives the parameter a value, so that a rule cannot.
+// Builtin tells whether the engine gives the parameter its value. A rule cannot set such a parameter.
 func Builtin(name string) bool {
 	return name == "scope" || builtinTimes[name] || len(name) > len(watermarkPrefix) && name[:len(watermarkPrefix)] == watermarkPrefix
 }
 
-// Fault is something in the SQL that keeps it from being a probe.
+// Fault says why the SQL cannot be a probe.
 type Fault struct {
-	Offset  int    // where it stands, in characters from the start of the text
-	Code    string // stable: sql_empty, sql_unterminated, sql_several_statements, sql_not_select, sql_writes, sql_locks, sql_session, sql_function, sql_parameter, sql_escaped, full_width
+	Offset  int    // The place, in characters from the start of the text.
+	Code    string // A stable code: one of the constants below.
 	Message string
-	Hint    string // the way out; "" where the message says it
+	Hint    string // What to do. Empty where the message says it.
 }
 
 // The codes of faults.
@@ -63,12 +63,12 @@ const (
 	CodeFullWidth    = problem.CodeFullWidth
 )
 
-// Parse cuts the SQL at its parameters and returns everything that keeps it from being one read-only
-// statement. The Statement is nil where there are faults.
+// Parse cuts the SQL at its parameters. It returns a fault for everything that a single read-only statement cannot
+// have. The Statement is nil where there are faults.
 func Parse(sql string) (*Statement, []Fault) {
 	tokens, faults := Lex(sql)
 	if slices.ContainsFunc(faults, func(f Fault) bool { return f.Code == CodeFullWidth }) {
-		return nil, faults // what they would mean is not known
+		return nil, faults // the meaning of full-width characters is not known, so other faults could be wrong
 	}
 	faults = append(faults, check(sql, tokens)...)
 	faults = append(faults, positional(sql, tokens)...)
@@ -79,7 +79,7 @@ func Parse(sql string) (*Statement, []Fault) {
 	return cut(sql, tokens, nil), nil
 }
 
-// cut makes the Statement from tokens without fault. forms are the columns whose form parameters have, by where these stand.
+// cut makes the Statement from tokens without faults. forms is as in Statement.
 func cut(sql string, tokens []Token, forms map[int]string) *Statement {
 	s := &Statement{Text: sql, Times: map[string]bool{}, forms: forms}
 	from := 0
@@ -103,13 +103,13 @@ func cut(sql string, tokens []Token, forms map[int]string) *Statement {
 	return s
 }
 
-// nullExtending holds the words that can put NULL where a table has none.
+// nullExtending holds the words that can put NULL into a column that is NOT NULL in its table.
 var nullExtending = map[string]bool{
 	"left": true, "right": true, "full": true, "union": true, "intersect": true, "except": true,
 	"rollup": true, "cube": true, "grouping": true,
 }
 
-// add appends a stretch of text and the parameter after it, each unless empty.
+// add appends a text and the parameter after it. Either may be empty.
 func (s *Statement) add(text, param string) {
 	if text != "" {
 		s.pieces = append(s.pieces, piece{text: text})
@@ -135,15 +135,15 @@ type Style uint8
 
 // The styles.
 const (
-	Dollar       Style = iota + 1 // $1, $2 …: a name that comes again has the same number (PostgreSQL)
-	Question                      // ?: a name that comes again is bound again (SQLite)
-	QuestionTime                  // as Question; a built-in time says that it is one (MySQL)
-	At                            // @p1, @p2 …: a name that comes again is bound again, a built-in time says that it is one (SQL Server)
-	Numbered                      // :1, :2 …: the same (Oracle)
+	Dollar       Style = iota + 1 // $1, $2 … for PostgreSQL. A repeated name has the same number.
+	Question                      // ? for SQLite. A repeated name is bound again.
+	QuestionTime                  // ? for MySQL. As Question, with a CAST around built-in times.
+	At                            // @p1, @p2 … for SQL Server. As QuestionTime.
+	Numbered                      // :1, :2 … for Oracle. As QuestionTime.
 )
 
-// Render writes the SQL for a driver, and says which parameters to bind in which order. Everything
-// outside parameters stays as it was written, but for the backslash of \: .
+// Render writes the SQL for a driver. order has the parameters to bind, in this order. The text outside of parameters
+// stays as written, except that \: loses its backslash.
 func (s *Statement) Render(style Style) (sql string, order []string) {
 	var b strings.Builder
 	b.Grow(len(s.Text) + 16*len(s.Params))
@@ -192,10 +192,11 @@ func numbered(style Style, n int, isTime bool) string {
 	return name
 }
 
-// Place maps a place in the SQL that Render gives a driver back to the text as it was written; both count characters from 1.
-// Inside a parameter it is the parameter's beginning. 0 where the place is not in the SQL.
+// Place converts a place in the SQL that Render returns to a place in the text as written. Both places count characters
+// from 1. Inside a parameter, the result is the beginning of the parameter. The result is 0 where the place is not in
+// the SQL.
 func (s *Statement) Place(style Style, at int) int {
-	written, rendered := 0, 0 // bytes of Text, and characters of the SQL, before the piece
+	written, rendered := 0, 0 // before the piece: bytes of Text, and characters of the rendered SQL
 	for i, p := range s.pieces {
 		if strings.HasPrefix(p.text, ":") && strings.HasPrefix(s.Text[written:], `\`) {
 			written++

@@ -6,19 +6,20 @@ import (
 	"unicode"
 )
 
-// The codes that several kinds of text share.
+// The codes that several kinds of text share: YAML, expressions and SQL.
 const (
 	CodeFullWidth = "full_width"
 )
 
-// FullWidth is a full-width character where only its ASCII form means something.
+// FullWidth is a full-width character at a place where only its ASCII form has a meaning. Chinese input methods write
+// such characters.
 type FullWidth struct {
-	Offset int // in characters
+	Offset int // In characters from the start of the text.
 	Char   rune
-	Plain  string // the ASCII form
+	Plain  string // The ASCII form.
 }
 
-// Message says what stands there.
+// Message names the character.
 func (w FullWidth) Message() string {
 	if w.Char == ideographicSpace {
 		return "a full-width space"
@@ -26,17 +27,18 @@ func (w FullWidth) Message() string {
 	return fmt.Sprintf("%c is a full-width character", w.Char)
 }
 
-// Hint says what to write.
+// Hint says what to write instead.
 func (w FullWidth) Hint() string {
 	if w.Char == ideographicSpace {
-		return "write a plain blank"
+		return "write a normal space"
 	}
 	return "write " + w.Plain
 }
 
 const ideographicSpace = '\u3000'
 
-// plainForms holds the characters of Chinese and typographic input methods whose ASCII form is not at the same distance.
+// plainForms holds characters of Chinese and typographic input methods with their ASCII forms. The other full-width
+// characters, from U+FF01 to U+FF5E, all have the same distance to their ASCII form, and FindFullWidth calculates it.
 var plainForms = map[rune]string{
 	'“': `"`, '”': `"`, '„': `"`, '‘': "'", '’': "'", '「': `"`, '」': `"`, '『': `"`, '』': `"`,
 	'、': ",", '。': ".", '【': "[", '】': "]", '〔': "[", '〕': "]", '《': "<", '》': ">", '〈': "<", '〉': ">",
@@ -44,8 +46,8 @@ var plainForms = map[rune]string{
 	ideographicSpace: " ",
 }
 
-// FindFullWidth returns the first full-width quote, bracket, comma, colon, operator or digit of the text from that character on. Letters, and
-// what is a part of a name, are none: a name may be Chinese.
+// FindFullWidth returns the first full-width quote, bracket, comma, colon, operator or digit of the text. It starts at
+// character number from. It ignores letters, and digits inside a name, because a name may be Chinese.
 func FindFullWidth(text []rune, from int) (FullWidth, bool) {
 	for i := from; i < len(text); i++ {
 		r := text[i]

@@ -7,20 +7,21 @@ import (
 	"unicode/utf8"
 )
 
-// Problem is one fault in a file. Line and Col count from 1, Col in characters; Line 0 means the file as a whole.
+// Problem is one fault in a file. Line and Col count from 1, and Col counts characters. Line 0 means the file as a
+// whole.
 type Problem struct {
-	Code    string `json:"code"` // stable, e.g. unknown_field; listed in docs/reference/error-codes.md
+	Code    string `json:"code"` // A stable name such as unknown_field. docs/reference/error-codes.md lists all of them.
 	File    string `json:"file"`
 	Line    int    `json:"line"`
 	Col     int    `json:"col"`
 	Message string `json:"message"`
-	Hint    string `json:"hint,omitempty"`    // the way out, or "did you mean …"
-	Snippet string `json:"snippet,omitempty"` // the line, or the part of it around Col
-	Caret   int    `json:"caret,omitempty"`   // the column in Snippet that the caret marks; 0 = Col
-	Rule    string `json:"rule,omitempty"`    // the id of the rule it stands in, where known
+	Hint    string `json:"hint,omitempty"`    // What to do, or "did you mean …".
+	Snippet string `json:"snippet,omitempty"` // The text of the line, or of its part around Col.
+	Caret   int    `json:"caret,omitempty"`   // The column of Snippet that the caret marks. 0 means Col.
+	Rule    string `json:"rule,omitempty"`    // The id of the rule that has the problem, where it is known.
 }
 
-// Error is the one-line form: file:line:col: code: message.
+// Error returns the problem in one line: file:line:col: code: message.
 func (p Problem) Error() string {
 	if p.Line == 0 {
 		return fmt.Sprintf("%s: %s: %s", p.File, p.Code, p.Message)
@@ -28,7 +29,7 @@ func (p Problem) Error() string {
 	return fmt.Sprintf("%s:%d:%d: %s: %s", p.File, p.Line, p.Col, p.Code, p.Message)
 }
 
-// String adds the line of the file, a caret and the hint.
+// String returns the line of Error, then the text of the file's line with a caret below it, then the hint.
 func (p Problem) String() string {
 	var b strings.Builder
 	b.WriteString(p.Error())
@@ -45,7 +46,7 @@ func (p Problem) String() string {
 	return b.String()
 }
 
-// List is every problem of one or more files.
+// List holds the problems of one or more files.
 type List []Problem
 
 // Error joins the problems, one a line.
@@ -65,8 +66,8 @@ func (l List) Err() error {
 	return l
 }
 
-// End is the column behind the word, number or quoted text that the problem stands at, for editors that underline; 0 where
-// there is none.
+// End returns the column after the word, number or quoted text at the problem's place. Editors underline up to it. End
+// returns 0 where no such text begins at the place.
 func (p Problem) End() int {
 	caret := p.Caret
 	if caret == 0 {
@@ -95,10 +96,11 @@ func (p Problem) End() int {
 	return p.Col + n
 }
 
-// snippetWidth is how many characters of a line are shown on either side of the caret.
+// snippetWidth is how many characters of a long line a snippet has on each side of the caret.
 const snippetWidth = 80
 
-// At makes a problem that stands in a line of a file. It keeps the line, or of a very long one the part around col.
+// At makes a problem at a line and column of a file. text is the line. The snippet is the line, or the part around col
+// where the line is very long.
 func At(file, text string, line, col int, code, message, hint string) Problem {
 	p := Problem{Code: code, File: file, Line: line, Col: col, Message: message, Hint: hint, Snippet: text}
 	if utf8.RuneCountInString(text) <= 2*snippetWidth {
@@ -124,7 +126,7 @@ func At(file, text string, line, col int, code, message, hint string) Problem {
 	return p
 }
 
-// caretPad is the blank before the caret: as wide as what stands before col in a terminal, tabs kept.
+// caretPad returns the space before the caret. It is as wide in a terminal as the text before col, and keeps its tabs.
 func caretPad(line string, col int) string {
 	var b strings.Builder
 	for i, r := range []rune(line) {
@@ -144,13 +146,14 @@ func caretPad(line string, col int) string {
 	return b.String()
 }
 
-// isWide tells whether terminals give the character two columns.
+// isWide tells whether a terminal shows the character two columns wide.
 func isWide(r rune) bool {
 	return unicode.In(r, unicode.Han, unicode.Hangul, unicode.Hiragana, unicode.Katakana) ||
 		r >= 0x3000 && r <= 0x303f || r >= 0xff01 && r <= 0xff60 || r >= 0x1f300 && r <= 0x1faff
 }
 
-// DidYouMean returns a hint that names the candidate nearest to name, or "" where none is near.
+// DidYouMean returns a hint with the candidate that is nearest to name. It returns "" where no candidate is near: at
+// most a third of the characters may differ.
 func DidYouMean(name string, candidates []string) string {
 	const longest = 64
 	if name == "" || len(name) > longest {
@@ -168,7 +171,8 @@ func DidYouMean(name string, candidates []string) string {
 	return fmt.Sprintf("did you mean %q?", best)
 }
 
-// Nearest hints at the name that was meant, or says which there are.
+// Nearest returns the hint of DidYouMean, or else a list of all names. what says in the plural what the names are, such
+// as "sinks".
 func Nearest(name string, names []string, what string) string {
 	hint := DidYouMean(name, names)
 	switch {
@@ -180,12 +184,12 @@ func Nearest(name string, names []string, what string) string {
 	return what + ": " + strings.Join(names, ", ")
 }
 
-// fold makes spellings alike that differ in case and word breaks only: repeatInterval, repeat-interval.
+// fold makes spellings equal that differ only in case and word breaks, such as repeatInterval and repeat-interval.
 func fold(s string) []rune {
 	return []rune(strings.NewReplacer("-", "", "_", "").Replace(strings.ToLower(s)))
 }
 
-// distance counts insertions, deletions, substitutions and swaps of neighbours between two words.
+// distance counts the insertions, deletions, substitutions and swaps of neighbours that turn one word into the other.
 func distance(a, b []rune) int {
 	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range last {

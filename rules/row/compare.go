@@ -10,11 +10,10 @@ import (
 	"github.com/cockroachdb/apd/v3"
 )
 
-// Compare orders two values: -1, 0 or +1. Numbers of all kinds compare by their exact values (the
-// float nearest to 0.1 is more than the decimal 0.1); NaN equals NaN and is more than any number, as in
-// PostgreSQL. A Date compares with a Time as its midnight in UTC. NULL equals NULL and comes first:
-// that is an order for sorting, not SQL's logic, which conditions add. Values of kinds that have no
-// common order are an error.
+// Compare orders two values. It returns -1, 0 or +1. Numbers of all kinds compare by their exact values: the float
+// nearest to 0.1 is greater than the decimal 0.1. NaN equals NaN and is greater than any number, as in PostgreSQL. A
+// Date compares with a Time as its midnight in UTC. NULL equals NULL and comes first. This order serves for sorting;
+// conditions add the logic of SQL for NULL. Compare returns an error for kinds without a common order.
 func Compare(a, b Value) (int, error) {
 	switch {
 	case a.kind == Null || b.kind == Null:
@@ -31,7 +30,7 @@ func Compare(a, b Value) (int, error) {
 	return cmp.Compare(a.num, b.num), nil // Bool, Duration
 }
 
-// Equal tells whether two values are the same by Compare. Values that do not compare are not equal.
+// Equal tells whether Compare finds two values equal. Values that do not compare are not equal.
 func Equal(a, b Value) bool {
 	c, err := Compare(a, b)
 	return err == nil && c == 0
@@ -71,8 +70,8 @@ func compareNumbers(a, b Value) int {
 	return compareApd(a.Apd(&x), b.Apd(&y))
 }
 
-// CompareScaled compares a / 10^as with b / 10^bs without allocating; false where the scales lie too
-// far apart for that.
+// CompareScaled compares a / 10^as with b / 10^bs without an allocation. It returns false where the scales are too far
+// apart for that.
 func CompareScaled(a int64, as int32, b int64, bs int32) (int, bool) {
 	if as == bs {
 		return cmp.Compare(a, b), true
@@ -102,7 +101,7 @@ func sign(n int64) int { return cmp.Compare(n, 0) }
 
 func magnitude(n int64) uint64 {
 	if n < 0 {
-		return -uint64(n) //nolint:gosec // two's complement, right for the least int64 too
+		return -uint64(n) //nolint:gosec // two's complement is also right for the least int64
 	}
 	return uint64(n)
 }
@@ -119,7 +118,7 @@ func compareFloats(a, b float64) int {
 	return 0
 }
 
-// compareToFloat compares an Int or Decimal with a float. An estimate decides all but the closest cases.
+// compareToFloat compares an Int or a Decimal with a float. A fast estimate decides all but the closest cases.
 func compareToFloat(v Value, f float64) int {
 	if n, scale, ok := v.Unscaled(); ok && scale <= maxScale && !math.IsNaN(f) {
 		estimate := float64(n) / float64(pow10[scale])

@@ -8,8 +8,8 @@ import (
 	"github.com/cockroachdb/apd/v3"
 )
 
-// maxScale is the most digits after the point that a Decimal holds without apd: 10^18 is the
-// largest power of ten in an int64.
+// maxScale is the most digits after the point of a Decimal without apd, because 10^18 is the largest power of ten in an
+// int64.
 const maxScale = 18
 
 // pow10 holds 10^0 … 10^18.
@@ -17,12 +17,11 @@ var pow10 = [maxScale + 1]int64{
 	1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18,
 }
 
-// maxParsed is the longest text that ParseDecimal reads: PostgreSQL's widest numeric has 147,455 digits.
+// maxParsed is the most bytes that ParseDecimal reads. PostgreSQL's widest numeric has 147,455 digits.
 const maxParsed = 150_000
 
-// ParseDecimal reads a decimal as databases and people write it: digits with an optional sign,
-// point and exponent, or NaN, Infinity and -Infinity. The digits after the point are kept, so that
-// "1.50" prints as it was written.
+// ParseDecimal reads a decimal in the forms of databases and people: digits with an optional sign, point and exponent,
+// or NaN, Infinity and -Infinity. It keeps the digits after the point, so that "1.50" prints as "1.50".
 func ParseDecimal(s string) (Value, error) {
 	if v, ok := parseSmall(s); ok {
 		return v, nil
@@ -45,7 +44,7 @@ func ParseDecimal(s string) (Value, error) {
 	return NormalDecimalOf(d), nil
 }
 
-// parseSmall reads what fits an int64 and its scale; it allocates nothing.
+// parseSmall reads a decimal whose digits fit an int64. It allocates nothing. It returns false for any other text.
 func parseSmall(s string) (Value, bool) {
 	digits, point, negative := 0, -1, false
 	var n int64
@@ -78,8 +77,8 @@ func parseSmall(s string) (Value, bool) {
 	return DecimalOf(n, int32(digits-point)), true
 }
 
-// NormalDecimalOf makes a Decimal from d in its small form where it fits, so that the fast paths
-// apply. It keeps d.
+// NormalDecimalOf makes a Decimal from d. It uses the small form where d fits, so that the fast paths apply. It may
+// keep d, so the caller must not change d afterwards.
 func NormalDecimalOf(d *apd.Decimal) Value {
 	if d.Form == apd.NaNSignaling {
 		return BigDecimalOf(&apd.Decimal{Form: apd.NaN})
@@ -100,8 +99,8 @@ func NormalDecimalOf(d *apd.Decimal) Value {
 	return BigDecimalOf(d)
 }
 
-// Unscaled returns an Int's or Decimal's digits and how many of them stand after the point; false
-// where the number needs Apd.
+// Unscaled returns the digits of an Int or a Decimal, and how many of them are after the point. It returns false where
+// only Apd can give the number.
 func (v Value) Unscaled() (unscaled int64, scale int32, ok bool) {
 	switch {
 	case v.kind == Int:
@@ -112,8 +111,8 @@ func (v Value) Unscaled() (unscaled int64, scale int32, ok bool) {
 	return 0, 0, false
 }
 
-// Apd returns a number of any kind as an apd decimal with exactly its value. The result is scratch,
-// or belongs to the value: the caller does not change it.
+// Apd returns a number of any kind as an apd decimal with exactly the same value. The result is scratch, or belongs to
+// the value, so the caller must not change it.
 func (v Value) Apd(scratch *apd.Decimal) *apd.Decimal {
 	switch {
 	case v.kind == Float:
@@ -126,7 +125,8 @@ func (v Value) Apd(scratch *apd.Decimal) *apd.Decimal {
 	return scratch.SetFinite(v.num, -v.scale)
 }
 
-// Minus returns a number of any kind less n, of the same kind. An Int does not go below the least one. What is no number stays as it is.
+// Minus returns the number minus n, with the same kind. An Int stops at the least int64. A value that is not a number
+// stays as it is.
 func (v Value) Minus(n int64) Value {
 	if v.kind == Int {
 		if n > 0 && v.num < math.MinInt64+n {
@@ -146,10 +146,10 @@ func (v Value) Minus(n int64) Value {
 	return v
 }
 
-// exactly has more digits than any database's numbers.
+// exactly has more digits than the numbers of any warehouse, so that differences are exact.
 var exactly = apd.BaseContext.WithPrecision(1000)
 
-// floatToApd converts exactly: a float is mantissa × 2^exponent, and 2^-n is 5^n × 10^-n.
+// floatToApd converts a float exactly: a float is mantissa × 2^exponent, and 2^-n is 5^n × 10^-n.
 func floatToApd(d *apd.Decimal, f float64) *apd.Decimal {
 	switch {
 	case math.IsNaN(f):
@@ -179,7 +179,7 @@ func floatToApd(d *apd.Decimal, f float64) *apd.Decimal {
 	return d
 }
 
-// mul64 multiplies; false on overflow.
+// mul64 multiplies. It returns false on overflow.
 func mul64(a, b int64) (int64, bool) {
 	if a == 0 || b == 0 {
 		return 0, true

@@ -1,8 +1,9 @@
-// Package row is the language between a probe and a condition: the columns that a probe returns, and the values of one row.
+// Package row has the columns that a probe returns, and the values of one row. Probes and conditions exchange these
+// types.
 //
-// Scanners fill a Row; conditions, keys and notices read it. A Value is one of eleven kinds; decimals are exact, and Compare and Equal work across
-// the numeric kinds. CanonicalKey gives the one text form of a key.
+// Scanners fill a Row. Conditions, keys and notices read it. A Value has one of eleven kinds. Decimals are exact, and
+// Compare and Equal work across the numeric kinds. CanonicalKey returns the only text form of a key.
 //
-// A Row is reused for every row of a scan, and its texts point into the driver's buffer, so a row that matches nothing costs no allocation. Who keeps
-// a value calls Clone.
+// A scan reuses one Row for all its rows, and the texts point into the driver's buffer. So a row that matches nothing
+// costs no allocation. A caller that keeps a value must Clone it.
 package row

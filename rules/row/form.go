@@ -11,20 +11,21 @@ import (
 	"github.com/cockroachdb/apd/v3"
 )
 
-// Form says how a column writes values of another kind than its own: times as texts, days as numbers, truth as 0 and 1. Read and
-// Write are each other's inverse. The zero Form is none.
+// Form says how a column writes values of a kind that is not the database's: times as texts, days as numbers, true and
+// false as 0 and 1. Read and Write are each other's inverse. The zero Form means that the column has no form.
 type Form struct {
-	Kind   Kind           // what conditions see
-	Layout string         // of Time and Date, as for time.Parse; "" = the column's values are times already, or a Unit
-	Unit   time.Duration  // of a number since 1970: time.Second or time.Millisecond; 0 = none
-	Zone   *time.Location // of a Time without zone
+	Kind   Kind           // The kind that conditions see.
+	Layout string         // For Time and Date, as for time.Parse. Empty: the values are times, or Unit is set.
+	Unit   time.Duration  // For a number since 1970: time.Second or time.Millisecond, else 0.
+	Zone   *time.Location // For a Time without a zone.
 }
 
-// Fit tells whether the form can read a column as the database describes it. The error says what the column is, with a verb.
+// Fit returns an error where the form cannot read the column. The error text begins with a verb and has no subject, so
+// that the caller can put the column before it.
 func (f Form) Fit(c Column) error {
 	kinds := []Kind{Text, Int, Decimal}
 	switch {
-	case c.Kind == JSON: // a kind that shows with the rows only
+	case c.Kind == JSON: // the kind of the values shows only with the rows
 		return nil
 	case f.Kind == Bool:
 		kinds = append(kinds, Bool)
@@ -43,7 +44,7 @@ func (f Form) Fit(c Column) error {
 	return nil
 }
 
-// Read makes a value of the form's kind of one that the column holds. NULL stays NULL.
+// Read converts a value of the column to the form's kind. NULL stays NULL.
 func (f Form) Read(v Value, c *Column) (Value, error) {
 	read, ok := Value{}, v.IsNull()
 	switch {
@@ -72,8 +73,8 @@ func (f Form) Read(v Value, c *Column) (Value, error) {
 	return read, nil
 }
 
-// Write makes of a value what the column compares it with. What is no value of the form's kind stays as it is: the watermark of a time before
-// the column had a form.
+// Write converts a time or a date to the form of the column, so that the SQL can compare it with the column. Any other
+// value stays as it is. Such a value can be a watermark from a time before the column had a form.
 func (f Form) Write(v Value, c *Column) Value {
 	isTime := v.kind == Time || v.kind == Date
 	switch {
@@ -91,17 +92,18 @@ func (f Form) Write(v Value, c *Column) Value {
 	return TextOf(v.Time().In(f.zone()).Format(f.Layout))
 }
 
-// Keeps tells whether Write gives the value back as the column holds it: a fraction of a second that the layout leaves out is lost.
+// Keeps tells whether Read and Write together give the same value again. A fraction of a second that the layout does
+// not have is lost.
 func (f Form) Keeps(v Value) bool {
 	if f.Layout == "" || v.IsNull() {
 		return true
 	}
-	t, err := time.Parse(f.Layout, v.String()) // in UTC, whose clock leaves no hour out
+	t, err := time.Parse(f.Layout, v.String()) // in UTC, because the clock of other zones skips hours
 	return err == nil && t.Format(f.Layout) == v.String()
 }
 
-// Sorts tells whether later times are greater in the form, so that a database can compare them. A form with a zone does not sort, since
-// another zone's clock shows another text.
+// Sorts tells whether a later time is always greater in the form, so that a database can compare the values. A layout
+// with a zone does not sort, because the clocks of two zones show different texts for one instant.
 func (f Form) Sorts() bool {
 	if f.Layout == "" {
 		return f.Kind == Time || f.Unit > 0
@@ -120,10 +122,11 @@ func (f Form) Sorts() bool {
 	return true
 }
 
-// zoned finds an offset, or the name of a zone, in a layout.
+// zoned matches an offset or the name of a zone in a layout.
 var zoned = regexp.MustCompile(`[-+Z]07|MST`)
 
-// sortSamples grow, each by what a text may get wrong: a digit more, the afternoon, a name of a month or of a day, a fraction.
+// sortSamples are times in growing order. Each step is one that a layout may get wrong: one more digit, the afternoon,
+// the name of a month or of a day, a fraction.
 var sortSamples = func() (times []time.Time) {
 	for _, s := range []string{
 		"1999-12-31T23:59:59", "2000-01-01T00:00:00", "2026-03-31T00:00:00", "2026-04-01T00:00:00", "2026-08-09T00:00:00", "2026-08-10T00:00:00",
@@ -139,7 +142,7 @@ var sortSamples = func() (times []time.Time) {
 	return times
 }()
 
-// String says what a value is in the form.
+// String describes a value in the form, for messages.
 func (f Form) String() string {
 	switch {
 	case f.Unit == time.Second:
@@ -159,7 +162,7 @@ func (f Form) zone() *time.Location {
 	return f.Zone
 }
 
-// floor counts the units since 1970 that are over at t.
+// floor returns how many whole units have passed from 1970 to t.
 func floor(t time.Time, unit time.Duration) int64 {
 	if unit == time.Second {
 		return t.Unix()
@@ -169,7 +172,7 @@ func floor(t time.Time, unit time.Duration) int64 {
 
 func withinYears(t time.Time) bool { return t.Year() >= 1 && t.Year() <= 9999 }
 
-// number is the value as a number; NaN where it is none.
+// number returns the value as a number, and NaN for a value that is not a number.
 func (v Value) number() *apd.Decimal {
 	if !v.kind.IsNumber() {
 		return &apd.Decimal{Form: apd.NaN}

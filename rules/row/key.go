@@ -10,11 +10,15 @@ import (
 	"github.com/cockroachdb/apd/v3"
 )
 
-// AppendKey appends the value's canonical JSON, the form that makes the identity of a finding: equal
-// values give equal bytes, whatever their scale, zone or padding. Decimals lose their trailing zeros, so
-// that an Int and a Decimal of one value are alike; times are in UTC; a text loses its trailing spaces,
-// which are the padding of CHAR; bytes are hex; NULL is null. The bytes are valid UTF-8: a byte of a text that is none stands as an escape that no
-// text has, \udcff for the byte 0xFF, so that texts that differ have keys that differ. KeyText reads it back.
+// AppendKey appends the canonical JSON of the value. Keys of findings are made of it, so equal values give equal bytes,
+// whatever their scale, zone or padding:
+//
+//   - Decimals lose their trailing zeros, so that an Int and a Decimal with one value have the same key.
+//   - Times are in UTC. Bytes are hex. NULL is null.
+//   - A text loses its trailing spaces, because databases pad CHAR columns with spaces.
+//
+// The bytes are valid UTF-8. A byte of a text that is not UTF-8 becomes an escape that no text has, such as \udcff for
+// the byte 0xFF. So different texts always have different keys. KeyText reads the escapes back.
 func (v Value) AppendKey(dst []byte) []byte {
 	switch v.kind {
 	case Null:
@@ -40,7 +44,7 @@ func (v Value) AppendKey(dst []byte) []byte {
 	}
 }
 
-// reduced is the Decimal without trailing zeros after the point.
+// reduced returns the Decimal without trailing zeros after the point.
 func (v Value) reduced() Value {
 	if v.big != nil {
 		if v.big.Form != apd.Finite {
@@ -56,7 +60,7 @@ func (v Value) reduced() Value {
 	return v
 }
 
-// appendNumber quotes what JSON has no number for: NaN and the infinities.
+// appendNumber appends a number. It quotes NaN and the infinities, because JSON has no numbers for them.
 func (v Value) appendNumber(dst []byte) []byte {
 	start := len(dst)
 	dst = v.appendText(dst)
@@ -69,7 +73,7 @@ func (v Value) appendNumber(dst []byte) []byte {
 	return append(dst, '"')
 }
 
-// appendJSON writes a JSON value with sorted keys and without spaces. What is no JSON is a text.
+// appendJSON appends a JSON value with sorted keys and without spaces. It appends a value that is not JSON as a text.
 func appendJSON(dst []byte, s string) []byte {
 	dec := json.NewDecoder(strings.NewReader(s))
 	dec.UseNumber()
@@ -86,7 +90,8 @@ func appendJSON(dst []byte, s string) []byte {
 	return append(dst, bytes.TrimRight(b.Bytes(), "\n")...)
 }
 
-// replaced tells whether the decoder has put U+FFFD in the place of something else: then two values could have one key.
+// replaced tells whether the decoder has replaced some bytes by U+FFFD. Two different values could then have the same
+// key.
 func replaced(before string, after []byte) bool {
 	const mark = "\uFFFD"
 	n := bytes.Count(after, []byte(mark))
@@ -95,8 +100,8 @@ func replaced(before string, after []byte) bool {
 
 const hexDigits = "0123456789abcdef"
 
-// appendString writes a JSON string with the fewest escapes. Bytes that are no UTF-8 become the halves of surrogate pairs that Python's
-// surrogateescape takes for them, U+DC80 to U+DCFF.
+// appendString appends a JSON string with as few escapes as possible. A byte that is not UTF-8 becomes half of a
+// surrogate pair, from U+DC80 to U+DCFF, as in Python's surrogateescape.
 func appendString(dst []byte, s string) []byte {
 	dst = append(dst, '"')
 	for i := 0; i < len(s); {
@@ -124,8 +129,8 @@ func appendString(dst []byte, s string) []byte {
 	return append(dst, '"')
 }
 
-// CanonicalKey writes a key as AppendKey does, whatever escapes its texts have: what is not to be shown as it is can be asked for by an escape. False where
-// it is no key, a JSON array.
+// CanonicalKey rewrites a key in the form of AppendKey. A user may write characters of a key as escapes, because some
+// characters cannot be shown or typed. It returns false where the text is not a JSON array.
 func CanonicalKey(key string) (string, bool) {
 	var parts []json.RawMessage
 	if !strings.HasPrefix(key, "[") || json.Unmarshal([]byte(key), &parts) != nil {
@@ -145,7 +150,8 @@ func CanonicalKey(key string) (string, bool) {
 	return string(append(out, ']')), true
 }
 
-// KeyText reads a text as keys have it, a JSON string with its quotes; false where it is none. It is the inverse of AppendKey for texts.
+// KeyText reads a text of a key, which is a JSON string with its quotes. It is the inverse of AppendKey for texts. It
+// returns false where the text is not a JSON string.
 func KeyText(quoted string) (string, bool) {
 	var out strings.Builder
 	for rest := quoted; ; {
@@ -177,7 +183,8 @@ func KeyText(quoted string) (string, bool) {
 	}
 }
 
-// escapedByte is where the first byte stands that is no UTF-8, as \udc80 to \udcff; -1 for none. Behind the first half of a pair the escape is the second.
+// escapedByte returns the offset of the first escape from \udc80 to \udcff, which is a byte that is not UTF-8, or -1.
+// After the first half of a surrogate pair, such an escape is the second half and does not count.
 func escapedByte(s string) int {
 	for i := 0; i+1 < len(s); i++ {
 		if s[i] != '\\' {
@@ -189,7 +196,7 @@ func escapedByte(s string) int {
 			return i
 		case len(escape) == 6 && escape[:3] == `\ud` && escape[3] >= '8' && escape[3] <= 'b':
 			i += 5
-			if strings.HasPrefix(strings.ToLower(s[i+1:]), `\ud`) { // the second half, if it is one
+			if strings.HasPrefix(strings.ToLower(s[i+1:]), `\ud`) { // probably the second half
 				i += 6
 			}
 		default:

@@ -10,13 +10,13 @@ import (
 
 // Column is one column of a prepared probe.
 type Column struct {
-	Name     string // folded to lower case
-	Kind     Kind   // the kind of its non-null values
-	DBType   string // the database's own name of the type, for messages
-	Nullable bool   // false only where the database says NOT NULL
-	// Zone is where the clock stands that a Time without zone was read from; nil for instants.
+	Name     string // In lower case.
+	Kind     Kind   // The kind of its values that are not NULL.
+	DBType   string // The database's own name of the type, for messages.
+	Nullable bool   // False only where the database says NOT NULL.
+	// Zone is the time zone in which the scanner read the times of a column without a zone. nil for instants.
 	Zone *time.Location
-	// Declared tells that Kind is what a rule declares, not the database.
+	// Declared tells that the rule has declared Kind. Otherwise the kind comes from the database.
 	Declared bool
 }
 
@@ -44,7 +44,7 @@ func Index(columns []Column, name string) int {
 	return -1
 }
 
-// Size is about how many bytes a clone takes.
+// Size returns about how many bytes a clone takes.
 func (r *Row) Size() int {
 	size := 0
 	for i := range r.Values {
@@ -53,7 +53,7 @@ func (r *Row) Size() int {
 	return size
 }
 
-// Clone returns a copy that stays valid after the scan moves on.
+// Clone returns a copy of the row that stays valid after the scan moves on.
 func (r *Row) Clone() *Row {
 	c := &Row{Columns: r.Columns, Values: make([]Value, len(r.Values))}
 	for i, v := range r.Values {
@@ -62,15 +62,15 @@ func (r *Row) Clone() *Row {
 	return c
 }
 
-// Value is one value of a row. The zero Value is NULL. It is small and passed by value: numbers
-// are never boxed.
+// Value is one value of a row. The zero Value is NULL. A Value is small and passed by value, so numbers are never
+// boxed.
 type Value struct {
 	kind  Kind
-	scale int32        // Decimal: digits after the point; Time: nanoseconds within the second
-	num   int64        // Bool, Int, Duration (ns), Time and Date (seconds since 1970), Decimal (unscaled)
-	flt   float64      // Float
-	big   *apd.Decimal // Decimal that does not fit num and scale, NaN and infinities; never changed
-	str   string       // Text, Bytes, JSON; may point into the driver's buffer
+	scale int32        // For Decimal: digits after the point. For Time: nanoseconds within the second.
+	num   int64        // For Bool, Int, Duration (ns), Time and Date (seconds since 1970), and Decimal (unscaled).
+	flt   float64      // For Float.
+	big   *apd.Decimal // For a Decimal that does not fit num and scale, NaN and infinities. Nobody may change it.
+	str   string       // For Text, Bytes and JSON. It may point into the driver's buffer.
 }
 
 // BoolOf makes a Bool.
@@ -92,7 +92,7 @@ func DecimalOf(unscaled int64, scale int32) Value {
 	return Value{kind: Decimal, num: unscaled, scale: scale}
 }
 
-// BigDecimalOf makes a Decimal of any size; it keeps d.
+// BigDecimalOf makes a Decimal of any size. It keeps d, so the caller must not change d afterwards.
 func BigDecimalOf(d *apd.Decimal) Value { return Value{kind: Decimal, big: d} }
 
 // TextOf makes a Text.
@@ -142,13 +142,13 @@ func (v Value) Duration() time.Duration { return time.Duration(v.num) }
 // Time returns a Time's instant, or a Date's midnight, in UTC.
 func (v Value) Time() time.Time { return time.Unix(v.num, int64(v.scale)).UTC() }
 
-// Clone returns a value that stays valid after the scan moves on.
+// Clone returns a copy of the value that stays valid after the scan moves on.
 func (v Value) Clone() Value {
 	v.str = strings.Clone(v.str)
 	return v
 }
 
-// Size is how many bytes the value holds beside the Value itself, about.
+// Size returns about how many bytes the value holds outside of the Value itself.
 func (v Value) Size() int {
 	if v.big != nil {
 		return int(v.big.NumDigits())
@@ -168,8 +168,8 @@ const (
 	Decimal
 	Text
 	Bytes
-	Time     // an instant; a database timestamp without zone is taken as of the source's time zone
-	Date     // a day, kept as its midnight in UTC
+	Time     // an instant; the source's time zone applies to a database timestamp without a zone
+	Date     // a day, which is kept as its midnight in UTC
 	Duration // an interval without months
 	JSON
 )
@@ -192,7 +192,8 @@ func kindOf(name string) (Kind, bool) {
 	return Null, false
 }
 
-// Data is the value as a notice carries it: decimals and times as text, so that nothing is lost in a float.
+// Data returns the value in the form that a notice carries. Decimals and times are texts, so that no digits are lost in
+// a float.
 func (v Value) Data() any {
 	switch v.Kind() {
 	case Null:

@@ -14,8 +14,8 @@ import (
 	"github.com/cockroachdb/apd/v3"
 )
 
-// String returns the value as people read it, for templates and messages: decimals exactly as they
-// are, times as RFC 3339 in UTC, dates as 2006-01-02, bytes in hex, NULL as "". It is always valid UTF-8.
+// String returns the value as a text for templates and messages. Decimals are exact, times are RFC 3339 in UTC, dates
+// are 2006-01-02, bytes are hex, and NULL is "". The text is always valid UTF-8.
 func (v Value) String() string {
 	switch v.kind {
 	case Text, JSON:
@@ -50,7 +50,8 @@ func (v Value) appendText(dst []byte) []byte {
 	}
 }
 
-// appendFloat writes the shortest text that reads back as f, in plain digits while that stays short.
+// appendFloat appends the shortest text that gives f when it is read. It uses plain digits where these are short
+// enough.
 func appendFloat(dst []byte, f float64) []byte {
 	switch {
 	case f == 0:
@@ -78,7 +79,7 @@ func (v Value) appendDecimal(dst []byte) []byte {
 	return appendPoint(dst, strconv.AppendUint(buf[:0], magnitude(v.num), 10), int(v.scale))
 }
 
-// appendPoint writes digits with scale of them after the point.
+// appendPoint appends the digits, with the last scale digits after the point.
 func appendPoint(dst, digits []byte, scale int) []byte {
 	if n := len(digits) - scale; n > 0 {
 		dst = append(dst, digits[:n]...)
@@ -92,7 +93,7 @@ func appendPoint(dst, digits []byte, scale int) []byte {
 	return append(dst, digits...)
 }
 
-// appendBig writes plain digits, never an exponent: a key must not depend on how a number was written.
+// appendBig appends plain digits and never an exponent, because a key must not depend on how a number was written.
 func appendBig(dst []byte, d *apd.Decimal) []byte {
 	switch d.Form {
 	case apd.Infinite:
@@ -104,20 +105,22 @@ func appendBig(dst []byte, d *apd.Decimal) []byte {
 		return append(dst, "NaN"...)
 	default:
 		if d.IsZero() {
-			return Value{kind: Decimal, scale: max(-d.Exponent, 0)}.appendDecimal(dst) // no -0, no 00
+			return Value{kind: Decimal, scale: max(-d.Exponent, 0)}.appendDecimal(dst) // avoids -0 and 00
 		}
 		return d.Append(dst, 'f')
 	}
 }
 
-// encodedValue is a value in the ledger: its kind and its text, so that it comes back as what it was.
+// encodedValue is the form of a value in the ledger: its kind and its text. The form keeps the kind and the exact
+// value.
 type encodedValue struct {
 	Kind   string `json:"kind"`
 	Value  string `json:"value,omitempty"`
-	Base64 bool   `json:"base64,omitempty"` // Value holds bytes that are no UTF-8
+	Base64 bool   `json:"base64,omitempty"` // Value is base64, because the bytes are not UTF-8.
 }
 
-// MarshalJSON keeps kind and exact value; UnmarshalJSON is its inverse. Watermarks are kept so.
+// MarshalJSON writes the kind and the exact value. UnmarshalJSON is its inverse. The ledger keeps watermarks in this
+// form.
 func (v Value) MarshalJSON() ([]byte, error) {
 	e := encodedValue{Kind: v.kind.String()}
 	switch v.kind {
@@ -130,7 +133,7 @@ func (v Value) MarshalJSON() ([]byte, error) {
 	case Float:
 		e.Value = strconv.FormatFloat(v.flt, 'g', -1, 64)
 	case Time:
-		// RFC 3339 ends with the year 9999; databases do not.
+		// Not RFC 3339, because it ends with the year 9999. Databases have later times.
 		e.Value = fmt.Sprintf("%d.%09d", v.num, v.scale)
 	case Date, Duration:
 		e.Value = strconv.FormatInt(v.num, 10)
@@ -140,7 +143,7 @@ func (v Value) MarshalJSON() ([]byte, error) {
 	return json.Marshal(e)
 }
 
-// UnmarshalJSON reads what MarshalJSON wrote.
+// UnmarshalJSON reads the form that MarshalJSON writes.
 func (v *Value) UnmarshalJSON(data []byte) error {
 	var e encodedValue
 	if err := json.Unmarshal(data, &e); err != nil {
@@ -204,8 +207,8 @@ func parseInstant(s string) (Value, error) {
 	return Value{kind: Time, num: seconds, scale: int32(nanos)}, nil
 }
 
-// Interface returns the value for a boundary that knows no kinds: nil, bool, int64, float64, string (Text,
-// JSON, and a Decimal exactly), []byte, time.Time (Time, Date) or time.Duration. Texts are copied.
+// Interface returns the value for code that does not know kinds: nil, bool, int64, float64, string (Text, JSON, and an
+// exact Decimal), []byte, time.Time (Time, Date) or time.Duration. It copies texts.
 func (v Value) Interface() any {
 	switch v.kind {
 	case Bool:

@@ -18,7 +18,7 @@ func ParseZone(text string) (*time.Location, error) {
 	return location, nil
 }
 
-// At is the time at which a clock at the place shows what t shows.
+// At returns the instant at which a clock in place shows the same date and time as t.
 func At(t time.Time, place *time.Location) time.Time {
 	return time.Date(t.Year(), t.Month(), t.Day(), t.Hour(), t.Minute(), t.Second(), t.Nanosecond(), place)
 }

@@ -89,7 +89,8 @@ func TestClockChanges(t *testing.T) {
 			"once it did", "Asia/Shanghai", "30 2 * * *", "1991-04-13T00:00:00Z",
 			[]string{"1991-04-13T18:00:00Z", "1991-04-14T17:30:00Z"},
 		},
-		// Lord Howe moves by half an hour: 2026-10-04 02:00 → 02:30 (10-03 15:30Z), 2026-04-05 02:00 → 01:30 (04-04 15:00Z)
+		// Lord Howe moves by half an hour: 2026-10-04 02:00 → 02:30 (10-03 15:30Z), 2026-04-05 02:00 → 01:30 (04-04
+		// 15:00Z)
 		{
 			"skipped", "Australia/Lord_Howe", "15 2 * * *", "2026-10-03T00:00:00Z",
 			[]string{"2026-10-03T15:30:00Z", "2026-10-04T15:15:00Z"},

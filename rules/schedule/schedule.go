@@ -13,14 +13,14 @@ import (
 // Schedule is a parsed cron in its timezone. It is immutable and safe for concurrent use.
 type Schedule struct {
 	zone     *time.Location
-	every    time.Duration      // of @every; otherwise 0
-	spec     *cron.SpecSchedule // nil for @every
-	ticks    bool               // no special handling of clock changes
+	every    time.Duration      // The duration of @every, else 0.
+	spec     *cron.SpecSchedule // nil for @every.
+	ticks    bool               // Changes of the clock need no special handling.
 	shortest time.Duration
 }
 
-// Shortest returns the shortest interval between two firings as the wall clock shows it: the hour that a
-// clock change takes or adds does not count.
+// Shortest returns the shortest interval between two firings on the wall clock. It ignores the hour that a change of
+// the clock takes or adds.
 func (s *Schedule) Shortest() time.Duration { return s.shortest }
 
 // Next returns the first firing later than after, in the schedule's timezone.
@@ -60,13 +60,13 @@ func (s *Schedule) nextEvery(after time.Time) time.Time {
 	every := int64(s.every / time.Second)
 	n := after.Unix() / every
 	if after.Unix()%every < 0 {
-		n-- // before 1970, division rounds towards it
+		n-- // before 1970 the division rounds up
 	}
 	return time.Unix((n+1)*every, 0)
 }
 
-// nextWall asks the cron. It gives up after five years, which is too early for a 29 February around 2100
-// and for one that has to be a certain weekday.
+// nextWall returns the cron's next time on the wall clock. It asks the cron again and again, because the library gives
+// up after five years. That is too early for a 29 February around 2100, or for one on a certain weekday.
 func (s *Schedule) nextWall(from time.Time) time.Time {
 	for {
 		if next := s.spec.Next(from); !next.IsZero() {
@@ -87,24 +87,23 @@ func offset(t time.Time) time.Duration {
 // mostDefaultJitter bounds DefaultJitter: nobody who reads a cron expects more.
 const mostDefaultJitter = 30 * time.Second
 
-// DefaultJitter is over what time rules of a schedule spread that say nothing of it: a tenth of the shortest interval, at most 30 s. Sites write the same
-// crons for hundreds of rules, which would ask the databases all at once.
+// DefaultJitter returns the jitter of rules that set none: a tenth of the shortest interval, at most 30 s. Sites write
+// the same cron for hundreds of rules. Without jitter all of them would query the databases at the same instant.
 func DefaultJitter(s *Schedule) time.Duration { return min(s.shortest/10, mostDefaultJitter) }
 
-// Jitter returns how long a rule waits in a scope after each due time: from 0 to below limit, always the
-// same for the same rule and scope, on every node, in whole milliseconds.
+// Jitter returns how long a rule waits in a scope after each due time. It is from 0 to below limit, in whole
+// milliseconds. The same rule and scope get the same jitter on every node.
 func Jitter(rule, scope string, limit time.Duration) time.Duration {
 	steps := uint64(max(limit, 0) / time.Millisecond)
 	if steps == 0 {
 		return 0
 	}
 	h := fnv.New64a()
-	_, _ = io.WriteString(h, rule+"\x00"+scope)                   // a hash never fails
+	_, _ = io.WriteString(h, rule+"\x00"+scope)                   // writing to a hash never fails
 	return time.Duration(mix(h.Sum64())%steps) * time.Millisecond //nolint:gosec // below limit
 }
 
-// mix spreads the hash of similar names over all bits (FNV leaves those that differ in the last letter close
-// together).
+// mix spreads a hash over all bits. FNV alone gives close values to names that differ only in the last letter.
 func mix(x uint64) uint64 {
 	x ^= x >> 33
 	x *= 0xff51afd7ed558ccd
@@ -112,16 +111,18 @@ func mix(x uint64) uint64 {
 	return x
 }
 
-// Missed returns the firings later than after and not later than until, oldest first: the latest limit of
-// them where there are more.
+// Missed returns the firings later than after and not later than until, oldest first. Where there are more than limit
+// firings, it returns the latest ones.
 func (s *Schedule) Missed(after, until time.Time, limit int) []time.Time {
 	if limit <= 0 {
 		return nil
 	}
-	// Look back from the end, so that a schedule of seconds after a week costs no more than one of days.
+	// The search looks back from the end. A schedule of seconds then costs no more after a week than a schedule of
+	// days.
 	for back := s.shortest * time.Duration(limit); ; back *= 2 {
 		from := until.Add(-back)
-		whole := back <= 0 || !from.After(after) // a back that overflowed is a longer look than any span, or a shorter first one
+		// back <= 0 means that the product has overflowed. The search then looks at the whole span.
+		whole := back <= 0 || !from.After(after)
 		if whole {
 			from = after
 		}
@@ -154,7 +155,7 @@ type Error struct {
 // Error names the field and the fault.
 func (e *Error) Error() string { return e.Field + ": " + e.Message }
 
-// maxLength bounds a cron text; the longest sensible one is far below it.
+// maxLength is the most characters of a cron. Every sensible cron is far shorter.
 const maxLength = 1000
 
 // Parse reads a cron of 5 fields, of 6 with seconds first, or one of @every, @hourly, @daily, @weekly,
@@ -219,7 +220,7 @@ func parseCron(text string, zone *time.Location) (*Schedule, error) {
 	if !ok {
 		return nil, &Error{"cron", fmt.Sprintf("cannot use %q", text), ""}
 	}
-	spec.Location = time.UTC // it is asked about local times written as UTC; see Schedule.Next
+	spec.Location = time.UTC // Schedule.Next asks about local times that are written as UTC
 	s := &Schedule{zone: zone, spec: spec, ticks: ticks(text)}
 	if s.shortest, ok = shortest(spec); !ok {
 		return nil, &Error{"cron", fmt.Sprintf("%q never fires", text), "no date has that day, month and weekday"}
@@ -239,7 +240,7 @@ func ticks(text string) bool {
 	return strings.ContainsAny(fields[0][:1]+fields[1][:1], "*?")
 }
 
-// cronHint knows the mistakes that people bring along from other crons.
+// cronHint returns a hint for common mistakes, which come from the crons of other systems.
 func cronHint(text string) string {
 	if strings.HasPrefix(text, "@") {
 		return "one of @every 30s, @hourly, @daily, @weekly, @monthly, @yearly"

@@ -7,8 +7,8 @@ import (
 	"github.com/robfig/cron/v3"
 )
 
-// calendarYears is a span in which every combination of leap day and weekday comes, whatever century it
-// crosses.
+// calendarYears is a span that has every combination of leap day and weekday, also where it crosses a century without a
+// leap year.
 const calendarYears = 48
 
 // shortest computes the shortest interval between two firings from the cron's bit sets: the closest two
@@ -35,9 +35,9 @@ func shortest(spec *cron.SpecSchedule) (time.Duration, bool) {
 	return gap, true
 }
 
-// closestDays returns the shortest distance between two days that fit, and false where none does. A day
-// that comes only once in the span is as far from itself as the span is long. It looks at each day by itself: a rule file has thousands of
-// schedules, and asking the cron for its next time costs ten times as much.
+// closestDays returns the shortest distance between two days that fit, and false where no day fits. A day that comes
+// only once in the span counts as one span away from itself. The function tests each day by itself, because a rule file
+// can have thousands of schedules, and the cron's own search takes ten times as long.
 func closestDays(spec *cron.SpecSchedule) (time.Duration, bool) {
 	const day = 24 * time.Hour
 	from := time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -56,10 +56,11 @@ func closestDays(spec *cron.SpecSchedule) (time.Duration, bool) {
 	return closest, !previous.IsZero()
 }
 
-// star is set in a field of the cron that takes every value.
+// star is the bit that the cron parser sets in a field that takes every value.
 const star = 1 << 63
 
-// fits tells whether the cron fires on the day: where both the day of the month and the weekday are given, one of them is enough.
+// fits tells whether the cron fires on the day. Where both the day of the month and the weekday are given, one of the
+// two is enough.
 func fits(spec *cron.SpecSchedule, t time.Time) bool {
 	_, month, date := t.Date()
 	if spec.Month&(1<<month) == 0 {
@@ -83,7 +84,7 @@ func lastOf(spec *cron.SpecSchedule) time.Duration {
 		span(mask(spec.Minute, 60), time.Minute) + span(mask(spec.Second, 60), time.Second)
 }
 
-// closestBits returns the shortest distance between two set bits, and false where there are not two.
+// closestBits returns the shortest distance between two set bits, and false where fewer than two bits are set.
 func closestBits(set uint64, unit time.Duration) (time.Duration, bool) {
 	for d := 1; d < 64; d++ {
 		if set&(set>>d) != 0 {
@@ -98,5 +99,5 @@ func span(set uint64, unit time.Duration) time.Duration {
 	return time.Duration(bits.Len64(set)-1-bits.TrailingZeros64(set)) * unit
 }
 
-// mask drops the parser's own mark in the top bit.
+// mask removes the parser's mark in the top bit (see star).
 func mask(set uint64, n int) uint64 { return set & (1<<n - 1) }

@@ -1,5 +1,6 @@
-// Package scopelist holds the scopes that a query returns for a rule: a name, a time zone and parameters for each. The ledger keeps a list as a text; the
-// rules are expanded with the list. docs/adr/scopes-from-the-database.md has the decisions.
+// Package scopelist holds the scopes that a query returns for a rule. A scope has a name, a time zone and parameters.
+// The ledger keeps a list as a text, and rules.Expand makes Rules from it. docs/adr/scopes-from-the-database.md has the
+// decisions.
 package scopelist
 
 import (
@@ -16,20 +17,20 @@ import (
 	"strings"
 )
 
-// Most is how many scopes a list has at most.
+// Most is the most scopes that a list has.
 const Most = 100_000
 
 // Scope is one scope of a list.
 type Scope struct {
 	Name     string
-	Timezone string         // "" = that of the rule
-	Params   map[string]any // string, int64, float64 or bool; what is absent is as the rule says
+	Timezone string         // Empty means the time zone of the rule.
+	Params   map[string]any // Each is a string, int64, float64 or bool. The rule gives the missing parameters.
 }
 
-// List is the scopes of a rule, by name.
+// List is the scopes of a rule, sorted by name.
 type List []Scope
 
-// Sort orders the list by name.
+// Sort sorts the list by name.
 func (l List) Sort() {
 	slices.SortFunc(l, func(a, b Scope) int { return strings.Compare(a.Name, b.Name) })
 }
@@ -41,7 +42,8 @@ type scopeText struct {
 	Params   map[string]json.RawMessage `json:"params,omitempty"`
 }
 
-// MarshalJSON implements json.Marshaler. A float64 keeps a point or an exponent, so that it is read as one.
+// MarshalJSON implements json.Marshaler. A float64 is written with a point or an exponent, so that it does not come
+// back as an int64.
 func (s Scope) MarshalJSON() ([]byte, error) {
 	text := scopeText{Name: s.Name, Timezone: s.Timezone}
 	for name, value := range s.Params {
@@ -111,7 +113,7 @@ func valueOf(raw json.RawMessage) (any, error) {
 	return nil, fmt.Errorf("%s is no single value", raw)
 }
 
-// Text is the list as the ledger keeps it: equal lists have equal texts.
+// Text returns the list as the ledger keeps it. Equal lists have equal texts.
 func (l List) Text() (string, error) {
 	if l == nil {
 		l = List{}
@@ -120,7 +122,7 @@ func (l List) Text() (string, error) {
 	return string(text), err
 }
 
-// Parse reads what Text has written. The names are in order and each is there once.
+// Parse reads the result of Text. It returns an error where the names are not sorted, or where a name is there twice.
 func Parse(text string) (List, error) {
 	var l List
 	if err := json.Unmarshal([]byte(text), &l); err != nil {
@@ -134,14 +136,14 @@ func Parse(text string) (List, error) {
 	return l, nil
 }
 
-// Hash stands for the text of a list.
+// Hash returns a short hash of a text, such as the text of a list.
 func Hash(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return hex.EncodeToString(sum[:8])
 }
 
-// Difference is what one list changes in another.
-type Difference struct{ Added, Changed, Removed List } // Changed as they will be
+// Difference says what differs between a present list and a wanted list. Changed holds the scopes of the wanted list.
+type Difference struct{ Added, Changed, Removed List }
 
 // None tells whether nothing differs.
 func (d *Difference) None() bool { return len(d.Added)+len(d.Changed)+len(d.Removed) == 0 }
@@ -168,8 +170,9 @@ func Different(present, wanted List) (d Difference) {
 	return d
 }
 
-// Waits tells whether a list needs an operator: an empty one, since the rule would run nowhere, and one that removes more than half of the present scopes. A
-// list that changes nothing needs nobody. known is false before the first list.
+// Waits tells whether an operator must confirm the wanted list. That holds for an empty list, because the rule would
+// run nowhere, and for a list that removes more than half of the present scopes. A list without changes needs no
+// operator. known is false before the first list.
 func (d *Difference) Waits(present, wanted List, known bool) bool {
 	if known && d.None() {
 		return false

@@ -12,31 +12,36 @@ import (
 	"tallyman/rules/problem"
 )
 
-// Decodable is a value that reads a node itself, where one field takes several shapes.
+// Decodable is a value that reads its node itself, because the field takes several shapes.
 type Decodable interface {
-	// DecodeYAML fills the value from n; name is the field's, for messages. It reports faults with d.Fail.
+	// DecodeYAML fills the value from n. name is the name of the field, for messages. DecodeYAML reports faults with
+	// d.Fail.
 	DecodeYAML(d *Decoder, name string, n *Node)
 }
 
-// maxProblems is how many problems one Decode reports; nobody reads more.
+// maxProblems is the most problems that one Decode reports. Nobody reads more.
 const maxProblems = 1000
 
 // Decoder collects the problems of one Decode.
 type Decoder struct {
 	file     *File
 	problems problem.List
-	shape    text.Shape // of the texts of the field that is decoded
-	settings Reader     // nil = the file stands alone; see DecodeSettings
-	bad      map[*Node]bool
+	shape    text.Shape     // The shape of texts in the field that is being decoded.
+	settings Reader         // Set by DecodeSettings. nil for Decode.
+	bad      map[*Node]bool // The nodes with problems, for Section.IsBad. nil for Decode.
 }
 
-// Decode fills dst, a pointer, from the node and returns every problem below it.
+// Decode fills dst, a pointer, from the node. It returns every problem at and below the node. Fields that the node does
+// not have keep their values. These are the tags of a struct's fields:
 //
-// Structs name their fields with the tag yaml:"name" (and ",required"); enum:"a,b" lists what a text may be, min:"1" and max:"9"
-// bound numbers and durations, also those of a list. Durations without min are not negative. An embedded struct adds its fields to those of the
-// struct around it. text:"lines" allows line breaks and tabs in a text and in those of a list or a
-// map, text:"raw" whatever the row of a source may hold. A *Node field takes anything, undecoded.
-// Fields that the node lacks are left as they are.
+//   - yaml:"name" gives the name of the field, and yaml:"name,required" makes it required.
+//   - enum:"a,b" lists the values of a text.
+//   - min:"1" and max:"9" bound a number or a duration, also in a list. Without min, a duration must not be negative.
+//   - text:"lines" allows line breaks and tabs in a text, also in a list or a map of texts.
+//   - text:"raw" allows everything that a row of a source may hold.
+//
+// An embedded struct adds its fields to the struct around it. A field of type *Node takes any node, without decoding
+// it.
 func (f *File) Decode(n *Node, dst any) problem.List {
 	d := &Decoder{file: f}
 	d.value("", n, n, reflect.ValueOf(dst).Elem(), "")
@@ -52,7 +57,7 @@ func (d *Decoder) Fail(n *Node, code, message, hint string) {
 	d.add(n, d.file.Problem(n, code, message, hint))
 }
 
-// add notes a problem of the node.
+// add records a problem of the node.
 func (d *Decoder) add(n *Node, p problem.Problem) {
 	if len(d.problems) >= maxProblems {
 		return
@@ -63,12 +68,12 @@ func (d *Decoder) add(n *Node, p problem.Problem) {
 	}
 }
 
-// Value fills dst, a pointer, from the node, inside a DecodeYAML.
+// Value fills dst, a pointer, from the node. A DecodeYAML calls it for values inside its own.
 func (d *Decoder) Value(name string, n *Node, dst any) {
 	d.value(name, n, n, reflect.ValueOf(dst).Elem(), "")
 }
 
-// Faults reports what was wrong when the node was read; a DecodeYAML that walks a mapping by itself calls it.
+// Faults reports the faults that Parse has found at the node. A DecodeYAML that walks a mapping itself must call it.
 func (d *Decoder) Faults(n *Node) {
 	for _, f := range n.faults {
 		d.Fail(f.at, f.code, f.message, f.hint)
@@ -80,7 +85,7 @@ var (
 	durationType = reflect.TypeFor[time.Duration]()
 )
 
-// value decodes n into v. owner is the key that n stands behind: where a field is missing, that is the place to look at.
+// value decodes n into v. owner is the key of n, which is the place of the problem where a field is missing.
 func (d *Decoder) value(name string, owner, n *Node, v reflect.Value, tag reflect.StructTag) {
 	if v.Type() == nodeType {
 		v.Set(reflect.ValueOf(n))
@@ -133,7 +138,7 @@ func (d *Decoder) structure(name string, owner, n *Node, v reflect.Value) {
 	}
 }
 
-// field decodes a field of a struct, which says the shape of its texts.
+// field decodes a field of a struct. The field's tag sets the shape of its texts.
 func (d *Decoder) field(of string, f Field, v reflect.Value, tag reflect.StructTag) {
 	name := f.Name
 	if d.settings != nil {
@@ -199,7 +204,7 @@ func (d *Decoder) list(name string, n *Node, v reflect.Value, tag reflect.Struct
 // item names an item of the list n.
 func (d *Decoder) item(list string, n *Node, i int) string {
 	switch {
-	case n.Origin != "": // one text with commas
+	case n.Origin != "": // the list is one text with commas, so its items have no names
 		return list
 	case d.settings != nil:
 		return join(list, strconv.Itoa(i))
@@ -207,7 +212,7 @@ func (d *Decoder) item(list string, n *Node, i int) string {
 	return fmt.Sprintf("%s[%d]", list, i)
 }
 
-// is reports a node of the wrong shape.
+// is tells whether the node has the kind, and reports a problem where it does not.
 func (d *Decoder) is(kind Kind, name string, n *Node, want string) bool {
 	if n.Kind == kind {
 		return true
@@ -253,7 +258,8 @@ type structFields struct {
 	required []string
 }
 
-// fieldsOf reads the tags of a struct, once for each file: a file decodes into the same few types again and again.
+// fieldsOf returns the names in a struct's tags. The file caches them, because it decodes into the same few types again
+// and again.
 func (f *File) fieldsOf(t reflect.Type) *structFields {
 	if s := f.fields[t]; s != nil {
 		return s

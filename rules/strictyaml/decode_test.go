@@ -77,7 +77,7 @@ func TestDecodeProblems(t *testing.T) {
 		"name: {a: b}":              `2:7 wrong_type name takes a text, found a map (a text that begins with { needs quotes)`,
 		"name: [a]":                 `2:7 wrong_type name takes a text, found a list`,
 		"name:":                     `2:6 wrong_type name takes a text, found nothing (remove the field, or give it a value)`,
-		"name: !secret x":           `2:7 unknown_tag the tag !secret means nothing here (leave it out); 2:7 wrong_type name takes a text, found the text "x" (put it in quotes: "x")`,
+		"name: !secret x":           `2:7 unknown_tag the tag !secret is not known here (leave it out); 2:7 wrong_type name takes a text, found the text "x" (put it in quotes: "x")`,
 		"size: 0":                   `2:7 out_of_range size is 0, at least 1 is needed`,
 		"size: 10":                  `2:7 out_of_range size is 10, at most 9 is allowed`,
 		"size: big":                 `2:7 wrong_type size takes a whole number, found the text "big"`,

@@ -1,15 +1,15 @@
-// Package strictyaml decodes YAML files that people write, and tells them everything that is wrong at once.
+// Package strictyaml decodes YAML files that people write, and reports every fault of a file at once.
 //
-// Parse turns a file into a tree of Nodes that know their place. File.Decode fills a struct from a
-// node and refuses what the struct does not name: unknown fields, repeated keys, wrong types, values
-// out of range. Merge lays one tree over another, so that defaults and overrides keep the places they
-// were written at. Each fault is a problem.Problem with line, column, the line's text and a hint.
+// Parse turns a file into a tree of Nodes that know their places. File.Decode fills a struct from a node. It refuses
+// unknown fields, repeated keys, wrong types and values out of range. Merge lays one tree over another, and the values
+// keep the places where they were written. Each fault is a problem.Problem with line, column, the line's text and a
+// hint.
 //
-// Anchors, aliases and merge keys work; an alias that contains itself, or aliases that blow a small file up
-// into a huge one, are refused. A file holds one document.
+// Anchors, aliases and merge keys work. Parse refuses an alias that contains itself, and aliases that expand a small
+// file into a huge one. A file holds one document.
 package strictyaml
 
-// The codes of this package's problems; docs/reference/error-codes.md has an example of each.
+// The codes of this package's problems. docs/reference/error-codes.md has an example of each code.
 const (
 	CodeNotUTF8    = "not_utf8"
 	CodeText       = "bad_text" // text.Code

@@ -8,14 +8,15 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Entry is an item of a list as its file has it written: whole lines, with their indentation. Of a list in [ ] it is what stands between the commas.
+// Entry is the text of a list's item in its file: whole lines with their indentation. In a list in [ ] the entry is the
+// text between the commas.
 type Entry struct {
 	file     *File
-	from, to int // bytes of the file
-	indent   int // of the dash, in characters; -1 in a list in [ ]
+	from, to int // Bytes of the file.
+	indent   int // The indentation of the dash, in characters. -1 in a list in [ ].
 }
 
-// Entry returns how the list's item i is written.
+// Entry returns the text of item i of the list.
 func (f *File) Entry(list *Node, i int) Entry {
 	n := list.Items[i]
 	at := f.clamp(textPlace{n.Line, n.Col})
@@ -35,7 +36,8 @@ func (f *File) Entry(list *Node, i int) Entry {
 	return f.lines(first, last, indent)
 }
 
-// lines is the entry from its first line on that reaches to a certain line at least.
+// lines returns the entry that begins with line first. It ends with line least, or with a later line that still belongs
+// to it.
 func (f *File) lines(first, least, indent int) Entry {
 	last := least
 	for n := least + 1; n <= len(f.ends) && !f.leaves(n, indent); n++ {
@@ -46,26 +48,26 @@ func (f *File) lines(first, least, indent int) Entry {
 	return Entry{file: f, from: f.ends[first-1].from, to: f.ends[last-1].to, indent: indent}
 }
 
-// hasDash tells whether the line begins an item of a list with that indentation.
+// hasDash tells whether the line begins an item of a list at the indentation.
 func (f *File) hasDash(line, indent int) bool {
 	text := f.line(line)
 	return len(text) > indent && strings.TrimLeft(text[:indent], " ") == "" && text[indent] == '-'
 }
 
-// below tells whether the line is of what stands below that indentation. Empty lines, and comments that stand further out, are of nothing.
+// below tells whether the line is indented deeper than indent. It is false for empty lines.
 func (f *File) below(line, indent int) bool {
 	text := f.line(line)
 	words := strings.TrimLeft(text, " ")
 	return strings.TrimSpace(words) != "" && len(text)-len(words) > indent
 }
 
-// leaves tells whether something else begins with the line.
+// leaves tells whether the line ends an entry: it is neither empty nor a comment, and not indented deeper than indent.
 func (f *File) leaves(line, indent int) bool {
 	words := strings.TrimSpace(f.line(line))
 	return words != "" && words[0] != '#' && !f.below(line, indent)
 }
 
-// closed is the offset behind the bracket that closes the first one at or after from.
+// closed returns the offset after the bracket that closes the first bracket at or after from.
 func (f *File) closed(from int) int {
 	depth := 0
 	for i := from; i < len(f.src); i++ {
@@ -87,7 +89,8 @@ func (f *File) closed(from int) int {
 	return len(f.src)
 }
 
-// unquoted is the offset of the quote that closes the one at the offset. A quote in the middle of a word opens nothing.
+// unquoted returns the offset of the closing quote for the quote at the offset. A quote in the middle of a word opens
+// no text, so it is its own end.
 func (f *File) unquoted(at int) int {
 	quote := f.src[at]
 	if at > 0 && !strings.ContainsRune(" \t\r\n{[,:", rune(f.src[at-1])) {
@@ -106,16 +109,16 @@ func (f *File) unquoted(at int) int {
 	return at
 }
 
-// Text is the entry as it is written.
+// Text returns the text of the entry.
 func (e Entry) Text() string { return e.file.src[e.from:e.to] }
 
-// Line is that of the entry's first character.
+// Line returns the line of the entry's first character.
 func (e Entry) Line() int { return e.file.placeAt(e.from).line }
 
-// File is the name of the file.
+// File returns the name of the file.
 func (e Entry) File() string { return e.file.Name }
 
-// EntryIn finds an item in a text that cannot be parsed, by the line that says what its field is.
+// EntryIn finds an item of a list in a text that cannot be parsed. It looks for the line "field: value".
 func EntryIn(name, src, field, value string) (Entry, bool) {
 	f := newFile(name, strings.TrimPrefix(src, "\ufeff"))
 	for n := range f.ends {
@@ -139,17 +142,17 @@ func EntryIn(name, src, field, value string) (Entry, bool) {
 
 // Put is a file with another text in the place of an entry.
 type Put struct {
-	Source []byte // of the file
-	Before []byte // the file with the entry as it was
+	Source []byte // The file with the new text.
+	Before []byte // The file with the entry as it was.
 
-	line, lines int // what was put in
-	before      int // lines that it takes the place of
-	shift       int // characters that its lines were moved to the right by
-	firstOnly   bool
+	line, lines int  // The first line of the new text, and how many lines it has.
+	before      int  // How many lines of the file it has replaced.
+	shift       int  // By how many characters its lines were moved to the right.
+	firstOnly   bool // Only the first line was moved: the list is in [ ].
 }
 
-// Put puts a text in the place of the entry: an item with its dash or, without one, the mapping that the item is. It may be indented as in the file, or not
-// at all.
+// Put puts a text in the place of the entry. The text is the item with its dash, or only the mapping that the item
+// holds. It may have the indentation of the file or none.
 func (e Entry) Put(text string) Put {
 	text = strings.TrimRight(text, "\r\n")
 	p := Put{line: e.Line(), before: strings.Count(e.Text(), "\n") + 1}
@@ -163,7 +166,7 @@ func (e Entry) Put(text string) Put {
 	return p
 }
 
-// indented moves the lines to where the item's dash is at the indentation, and gives it one where it has none.
+// indented moves the lines so that the item's dash stands at the indentation. It adds a dash where the text has none.
 func indented(text string, indent int) (moved string, shift int) {
 	lines := strings.Split(text, "\n")
 	at := max(slices.IndexFunc(lines, func(l string) bool {
@@ -190,10 +193,11 @@ func indented(text string, indent int) (moved string, shift int) {
 	return strings.Join(lines, "\n"), shift
 }
 
-// Line is where the text begins in the file.
+// Line returns the line of the file where the new text begins.
 func (p *Put) Line() int { return p.line }
 
-// Place says where a place of the file is in the text that was put in; inside is false where it is elsewhere, and line then that of the file as it was.
+// Place converts a place in the new file to a place in the new text. Where the place is outside of the text, inside is
+// false, and Place returns the place in the old file.
 func (p *Put) Place(line, col int) (inText, inCol int, inside bool) {
 	switch n := line - p.line + 1; {
 	case n < 1:

@@ -14,20 +14,20 @@ import (
 // File is one parsed file.
 type File struct {
 	Name string
-	Root *Node // an empty mapping where the file holds nothing
+	Root *Node // An empty mapping where the file is empty.
 	src  string
-	ends []span // of each line, without its break
+	ends []span // Each line, without its line break.
 
-	fields map[reflect.Type]*structFields // of the types that it was decoded into
+	fields map[reflect.Type]*structFields // A cache for fieldsOf.
 }
 
-// span is a part of src in bytes.
+// span is a part of src, in bytes.
 type span struct{ from, to int }
 
-// textPlace counts from 1, col in characters.
+// textPlace is a place in the file. line and col count from 1, and col counts characters.
 type textPlace struct{ line, col int }
 
-// newFile cuts src into lines the way the YAML scanner counts them: NEL, LS and PS end a line as well.
+// newFile cuts src into lines in the same way as the YAML scanner: NEL, LS and PS also end a line.
 func newFile(name, src string) *File {
 	f := &File{Name: name, src: src, fields: map[reflect.Type]*structFields{}}
 	from := 0
@@ -53,14 +53,14 @@ func isBreak(r rune) bool {
 // line returns the text of the line, which counts from 1.
 func (f *File) line(n int) string { return f.src[f.ends[n-1].from:f.ends[n-1].to] }
 
-// clamp moves a place into the file: the scanner puts an absent value behind the end of its line.
+// clamp moves a place into the file. The scanner gives a missing value a place after the end of its line.
 func (f *File) clamp(p textPlace) textPlace {
 	p.line = min(max(p.line, 1), len(f.ends))
 	p.col = min(max(p.col, 1), utf8.RuneCountInString(f.line(p.line))+1)
 	return p
 }
 
-// byteAt is the offset in src of a place in the file.
+// byteAt returns the offset in src of a place.
 func (f *File) byteAt(p textPlace) int {
 	at := f.ends[p.line-1].from
 	for range p.col - 1 {
@@ -70,7 +70,7 @@ func (f *File) byteAt(p textPlace) int {
 	return at
 }
 
-// placeAt is the place of a byte offset.
+// placeAt returns the place of an offset in src.
 func (f *File) placeAt(at int) textPlace {
 	lo, hi := 0, len(f.ends)-1
 	for lo < hi {
@@ -85,13 +85,14 @@ func (f *File) placeAt(at int) textPlace {
 	return textPlace{lo + 1, utf8.RuneCountInString(f.src[f.ends[lo].from:end]) + 1}
 }
 
-// problemAt makes a problem that stands at p.
+// problemAt makes a problem at the place.
 func (f *File) problemAt(p textPlace, code, message, hint string) problem.Problem {
 	p = f.clamp(p)
 	return problem.At(f.Name, f.line(p.line), p.line, p.col, code, message, hint)
 }
 
-// Problem makes a problem that stands at the node, or at the top of the file where n is nil.
+// Problem makes a problem at the node. Where n is nil, the place is the top of the file. A node of a variable or flag
+// has no place in the file; the problem then names its origin.
 func (f *File) Problem(n *Node, code, message, hint string) problem.Problem {
 	if n == nil {
 		return f.problemAt(textPlace{1, 1}, code, message, hint)
@@ -102,8 +103,7 @@ func (f *File) Problem(n *Node, code, message, hint string) problem.Problem {
 	return f.problemAt(textPlace{n.Line, n.Col}, code, message, hint)
 }
 
-// ProblemIn makes a problem that stands at a character inside a scalar; offset counts the characters of its
-// decoded text from 0.
+// ProblemIn makes a problem at a character inside a scalar. offset counts the characters of the decoded text from 0.
 func (f *File) ProblemIn(n *Node, offset int, code, message, hint string) problem.Problem {
 	if n == nil || n.Kind != Scalar {
 		return f.Problem(n, code, message, hint)
@@ -111,9 +111,9 @@ func (f *File) ProblemIn(n *Node, offset int, code, message, hint string) proble
 	return f.problemAt(f.inside(n, offset), code, message, hint)
 }
 
-// inside maps a character of a scalar's decoded text back to the file. The scanner keeps only where a scalar begins, so the
-// source is walked beside the text: folding, indentation and escapes change blanks and spellings, never the
-// order of the other characters.
+// inside maps a character of a scalar's decoded text back to the file. The scanner tells only where a scalar begins.
+// Therefore inside walks over the source and the text together. Folding, indentation and escapes change spaces and
+// spellings, but never the order of the other characters.
 func (f *File) inside(n *Node, offset int) textPlace {
 	start := f.clamp(textPlace{n.Line, n.Col})
 	w := &walker{src: f.src, at: f.content(f.byteAt(start), n), style: n.style}
@@ -133,7 +133,7 @@ func (f *File) inside(n *Node, offset int) textPlace {
 	return f.placeAt(w.at)
 }
 
-// content skips what stands before a scalar's text: anchor, tag, quote, the header line of a block.
+// content skips everything before the text of a scalar: anchor, tag, quote, or the header line of a block.
 func (f *File) content(at int, n *Node) int {
 	for at < len(f.src) && (f.src[at] == '&' || f.src[at] == '!') && n.style&yaml.DoubleQuotedStyle == 0 {
 		at += strings.IndexAny(f.src[at:]+" ", " \t\r\n")
@@ -163,7 +163,7 @@ type walker struct {
 
 func blank(r rune) bool { return r == ' ' || r == '\t' || isBreak(r) }
 
-// pass moves behind the source of one decoded character; false means that the source does not match.
+// pass moves past the source of one decoded character. It returns false where the source does not match.
 func (w *walker) pass(r rune) bool {
 	if blank(r) {
 		if got, size := w.char(); got == r {
@@ -177,7 +177,7 @@ func (w *walker) pass(r rune) bool {
 	return got == r
 }
 
-// skipBlanks moves to the next character that is not blank, over escaped blanks too.
+// skipBlanks moves to the next character that is not blank. It also skips escaped blanks.
 func (w *walker) skipBlanks() {
 	for {
 		r, size := w.char()
@@ -188,7 +188,7 @@ func (w *walker) skipBlanks() {
 	}
 }
 
-// char decodes one character of the source and how many bytes spell it.
+// char returns the next character of the source, decoded, and the number of bytes of its spelling.
 func (w *walker) char() (rune, int) {
 	rest := w.src[w.at:]
 	if w.style&yaml.SingleQuotedStyle != 0 && strings.HasPrefix(rest, "''") {
@@ -216,6 +216,6 @@ func escape(s string) (rune, int) {
 	if r, ok := escapes[s[1]]; ok {
 		return r, 2
 	}
-	r, size := utf8.DecodeRuneInString(s[1:]) // an escaped break is blank, anything else stands for itself
+	r, size := utf8.DecodeRuneInString(s[1:]) // an escaped line break is a blank, other characters stay
 	return r, 1 + size
 }

@@ -11,12 +11,13 @@ import (
 	"tallyman/rules/problem"
 )
 
-// A text may hold full-width characters. They are looked at where something is wrong already, and between the items of a list.
+// A text may hold full-width characters. The decoder therefore looks at them only where it has found a fault, and
+// between the items of a list.
 
-// mistakable are the codes of faults that a full-width character in a plain scalar can bring about.
+// mistakable lists the codes of faults that a full-width character in a plain scalar can cause.
 var mistakable = []string{CodeUnknown, CodeType, CodeEnum, CodeDuration}
 
-// fullWidth is the full-width character that explains the fault at the node.
+// fullWidth returns the full-width character that explains the fault at the node.
 func fullWidth(n *Node, code string) (problem.FullWidth, bool) {
 	if n == nil || n.Origin != "" || !isPlain(n) || !slices.Contains(mistakable, code) {
 		return problem.FullWidth{}, false
@@ -27,7 +28,7 @@ func fullWidth(n *Node, code string) (problem.FullWidth, bool) {
 // isPlain tells whether the node is a scalar without quotes.
 func isPlain(n *Node) bool { return n.Kind == Scalar && n.style == 0 }
 
-// commas refuses an item of [a， b], which YAML takes for one.
+// commas reports a full-width comma inside an item. YAML reads [a， b] as a list of one item.
 func (d *Decoder) commas(list, item *Node) {
 	if list.style&yaml.FlowStyle == 0 || !isPlain(item) || item.Origin != "" {
 		return
@@ -38,8 +39,8 @@ func (d *Decoder) commas(list, item *Node) {
 	}
 }
 
-// fullWidthNear is the full-width character of these lines that keeps YAML from seeing what was meant: a colon behind a name, or whatever
-// separates in brackets.
+// fullWidthNear finds a full-width character in the lines that explains a syntax error: a colon after a name, or a
+// separator or bracket in brackets.
 func (f *File) fullWidthNear(lines ...int) (problem.Problem, bool) {
 	for _, n := range lines {
 		if n < 1 || n > len(f.ends) {
@@ -73,7 +74,7 @@ func (f *File) fullWidthNear(lines ...int) (problem.Problem, bool) {
 // wideColon is a field with a full-width colon.
 var wideColon = regexp.MustCompile(`^[\s-]*[A-Za-z_]+\s*：`)
 
-// blankQuotes is the line with blanks in the place of its quoted texts and its comment.
+// blankQuotes returns the line with blanks in the place of its quoted texts, and without its comment.
 func blankQuotes(line string) []rune {
 	chars := []rune(line)
 	quote := rune(0)

@@ -7,7 +7,7 @@ import (
 	"tallyman/rules/strictyaml"
 )
 
-// TestFullWidth holds characters of Chinese input methods where YAML reads something else than was meant, and texts in which they stand rightly.
+// TestFullWidth has full-width characters that change the meaning of YAML, and texts that may hold such characters.
 func TestFullWidth(t *testing.T) {
 	t.Parallel()
 	type entry struct {

@@ -19,26 +19,26 @@ const (
 	Sequence
 )
 
-// Node is one value of a file, with aliases and merge keys resolved. It is shared by the aliases of an anchor
-// and by merged trees: nobody changes it.
+// Node is one value of a file, with aliases and merge keys resolved. The aliases of an anchor and merged trees share
+// nodes, so nobody may change a node after Parse.
 type Node struct {
 	Kind      Kind
-	Tag       string // of a scalar: !!str, !!int, !!float, !!bool, !!null or !!timestamp
-	Text      string // of a scalar, decoded
-	Line, Col int    // from 1, Col in characters
+	Tag       string // For a scalar: !!str, !!int, !!float, !!bool, !!null or !!timestamp.
+	Text      string // For a scalar: the decoded text.
+	Line, Col int    // Both count from 1. Col counts characters.
 	Fields    []Field
 	Items     []*Node
 
-	// Of a tree that Overlay made. Path leads to the value, with / between the names. Origin names the variable or flag that set the value,
-	// or that made the entry; "" = the file has it.
+	// Path and Origin are set in a tree that Overlay made. Path leads to the value, with / between the names. Origin
+	// names the variable or flag that set the value or made the entry. It is empty for a value of the file.
 	Path, Origin string
 
 	style  yaml.Style
-	faults []pendingProblem // found while the tree was built; Decode reports them
-	weight int              // nodes below and including this one, aliases expanded
+	faults []pendingProblem // Faults that Parse found here. Decode reports them.
+	weight int              // The number of nodes in this tree, with aliases expanded.
 }
 
-// Tree makes maps and lists of mappings and sequences, and of each scalar what leaf says.
+// Tree converts the node: mappings to maps, sequences to lists, and scalars to the results of leaf.
 func (n *Node) Tree(leaf func(*Node) any) any {
 	switch n.Kind {
 	case Mapping:
@@ -99,7 +99,7 @@ func (n *Node) Field(name string) *Field {
 // IsNull tells whether the scalar is null: written so, or left empty.
 func (n *Node) IsNull() bool { return n.Kind == Scalar && n.Tag == "!!null" }
 
-// describe names what was found, for "expected …, found …".
+// describe names the value for a message such as "takes a text, found a list".
 func (n *Node) describe() string {
 	switch {
 	case n.Kind == Mapping:
@@ -117,7 +117,7 @@ func (n *Node) describe() string {
 	}
 }
 
-// clip keeps messages short.
+// clip shortens a text for a message.
 func clip(s string) string {
 	const most = 40
 	if r := []rune(s); len(r) > most {
@@ -126,7 +126,8 @@ func clip(s string) string {
 	return s
 }
 
-// Merge lays over above base: maps merge, anything else replaces. The result keeps the places of both.
+// Merge lays over above base. Mappings merge; any other value of over replaces the value of base. All values keep their
+// places in the file.
 func Merge(base, over *Node) *Node {
 	if base == nil {
 		return over
@@ -164,7 +165,7 @@ func Under(n *Node, path ...string) *Node {
 	return n
 }
 
-// Without returns the mapping less the named fields.
+// Without returns the mapping without the named fields.
 func (n *Node) Without(names ...string) *Node {
 	m := *n
 	m.Fields = nil
@@ -180,8 +181,9 @@ next:
 	return &m
 }
 
-// Walk finds the node at a path such as "notice.title.en" or "deliver[0].sink". Where the path ends early, n is
-// nil and last is the key of the last field that is there, or the item; that is the place to report what is missing.
+// Walk finds the node at a path such as "notice.title.en" or "deliver[0].sink". Where the path ends early, found is
+// nil. last is the key of the last field that exists, or the last item. A problem about the missing value belongs
+// there.
 func (n *Node) Walk(path string) (found, last *Node) {
 	last = n
 	for _, name := range strings.FieldsFunc(path, func(r rune) bool { return strings.ContainsRune(".[]", r) }) {

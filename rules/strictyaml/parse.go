@@ -14,15 +14,15 @@ import (
 	"tallyman/rules/problem"
 )
 
-// MaxSize is the largest file that Parse takes, in bytes.
+// MaxSize is the size of the largest file that Parse takes, in bytes.
 const MaxSize = 1 << 20
 
-// Parse reads one file. Where it returns problems the file as a whole is of no use and File is nil; faults inside the tree
-// are left to Decode, so that one bad entry does not hide the others.
+// Parse reads one file. Where it returns problems, nobody can use the file, and File is nil. Parse leaves faults inside
+// the tree to Decode, so that one bad entry does not hide the others.
 func Parse(name string, src []byte) (*File, problem.List) {
 	if len(src) > MaxSize {
 		return nil, problem.List{{
-			Code: CodeTooLarge, File: name, Message: fmt.Sprintf("the file has %d bytes, at most %d are taken", len(src), MaxSize),
+			Code: CodeTooLarge, File: name, Message: fmt.Sprintf("the file has %d bytes, at most %d are allowed", len(src), MaxSize),
 			Hint: "split it into several files",
 		}}
 	}
@@ -50,13 +50,13 @@ func Parse(name string, src []byte) (*File, problem.List) {
 	}
 	if f.Root.weight > b.limit() || b.merged > b.limit() {
 		return nil, problem.List{f.Problem(nil, CodeExpansion,
-			fmt.Sprintf("its aliases make more than %d values of the %d that are written", maxWeight, b.actual),
+			fmt.Sprintf("the file writes %d values, and its aliases expand them to more than %d", b.actual, maxWeight),
 			"write fewer aliases of aliases")}
 	}
 	return f, nil
 }
 
-const hintText = "remove it; it is often copied along with other text and cannot be seen"
+const hintText = "remove the character: it is invisible, and often comes along when text is copied"
 
 // invalidUTF8 returns the offset of the first byte that is not UTF-8, or -1.
 func invalidUTF8(s string) int {
@@ -70,7 +70,7 @@ func invalidUTF8(s string) int {
 	return -1
 }
 
-// document returns the content of the file's only document, or nil where there is none.
+// document returns the content of the file's only document. It returns nil for an empty file.
 func (f *File) document() (*yaml.Node, problem.List) {
 	dec := yaml.NewDecoder(strings.NewReader(f.src))
 	first, err := next(dec)
@@ -91,8 +91,8 @@ func (f *File) document() (*yaml.Node, problem.List) {
 		"a second document begins here", "a file holds one document: remove the --- before it, or make it a file of its own")}
 }
 
-// next returns the content of the next document. The library panics on some input that it should refuse;
-// that is this file's fault and nobody else's.
+// next returns the content of the next document. The library panics on some input that it should refuse. next turns
+// such a panic into an error of the file.
 func next(dec *yaml.Decoder) (content *yaml.Node, err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -109,17 +109,18 @@ func next(dec *yaml.Decoder) (content *yaml.Node, err error) {
 	return doc.Content[0], nil
 }
 
-// maxWeight is how many nodes a file may have after aliases are expanded, beyond eight times those written.
+// maxWeight bounds the nodes of a file after aliases are expanded: a file may have this many, plus eight times the
+// nodes that it writes.
 const maxWeight = 100_000
 
-// builder turns the decoder's nodes into ours: aliases become shared nodes, merge keys are applied.
+// builder turns the library's nodes into Nodes. Aliases become shared nodes, and merge keys are applied.
 type builder struct {
 	file   *File
 	done   map[*yaml.Node]*Node
-	open   map[*yaml.Node]bool // on the way from the root: an alias to one of these is a loop
-	fatal  problem.List        // the tree cannot be used
-	actual int                 // nodes written
-	merged int                 // weight of all that merge keys name
+	open   map[*yaml.Node]bool // The nodes between the root and the present node. An alias to one of them is a loop.
+	fatal  problem.List        // Problems that make the tree unusable.
+	actual int                 // The nodes that the file writes.
+	merged int                 // The weight of everything that merge keys name.
 }
 
 func (b *builder) build(y *yaml.Node) *Node {
@@ -158,13 +159,13 @@ func (b *builder) build(y *yaml.Node) *Node {
 	return n
 }
 
-// limit is how many nodes the file may make of those that were read so far.
+// limit returns the most nodes that the expanded file may have.
 func (b *builder) limit() int { return maxWeight + 8*b.actual }
 
-// sum stops well below overflow.
+// sum adds two weights. It stops far below an overflow.
 func sum(a, b int) int { return min(a+b, 1<<40) }
 
-// fields fills a mapping: first what is written, then what merge keys add.
+// fields fills a mapping with its own fields, then with the fields of merge keys.
 func (b *builder) fields(n *Node, y *yaml.Node) {
 	first := map[string]*Node{}
 	var merges []*yaml.Node
@@ -197,11 +198,11 @@ func (b *builder) fields(n *Node, y *yaml.Node) {
 	}
 }
 
-// mergeKey applies <<: what is written in the mapping itself, or merged before, wins.
+// mergeKey applies a merge key (<<). Fields of the mapping itself, and of earlier merge keys, win.
 func (b *builder) mergeKey(n *Node, have map[string]*Node, from *Node) {
 	n.weight = sum(n.weight, from.weight)
 	if b.merged = sum(b.merged, from.weight); b.merged > b.limit() {
-		return // the file will be refused
+		return // Parse will refuse the file
 	}
 	sources := []*Node{from}
 	if from.Kind == Sequence {
@@ -224,14 +225,14 @@ func (b *builder) mergeKey(n *Node, have map[string]*Node, from *Node) {
 
 var coreTags = []string{"!!str", "!!int", "!!float", "!!bool", "!!null", "!!timestamp", "!!map", "!!seq", "!!merge"}
 
-// checkTag refuses what the decoder would otherwise drop without a word.
+// checkTag refuses tags that the library would ignore silently.
 func (b *builder) checkTag(n *Node, y *yaml.Node) {
 	if y.Style&yaml.TaggedStyle != 0 && !slices.Contains(coreTags, y.ShortTag()) {
-		b.fault(n, n, CodeTag, fmt.Sprintf("the tag %s means nothing here", clip(y.ShortTag())), "leave it out")
+		b.fault(n, n, CodeTag, fmt.Sprintf("the tag %s is not known here", clip(y.ShortTag())), "leave it out")
 	}
 }
 
-// fault notes what is wrong with n, at a node inside it.
+// fault records a fault of n. Its place is at, a node inside n.
 func (b *builder) fault(n, at *Node, code, message, hint string) {
 	n.faults = append(n.faults, pendingProblem{at, code, message, hint})
 }

@@ -110,7 +110,8 @@ func TestSnippetAndCaret(t *testing.T) {
 	}
 }
 
-// What no text may have is refused with its place, whether the file has it or an escape makes it; the field says whether it has lines.
+// Characters that no text may have are refused with their place, in the file and as an escape. The field decides
+// whether a text may have line breaks.
 func TestTextsFollowThePolicy(t *testing.T) {
 	type fields struct {
 		Name  string            `yaml:"name"`

@@ -36,7 +36,8 @@ func (d *Decoder) scalar(name string, n *Node, v reflect.Value, tag reflect.Stru
 	}
 }
 
-// Text reads a text. Numbers and booleans are not texts: 0123 or 1e5 would lose what was written.
+// Text reads a text. Numbers and booleans are not texts, because 0123 or 1e5 would lose the form in which it is
+// written.
 func (d *Decoder) Text(name string, n *Node) (string, bool) {
 	d.tagFaults(n)
 	if d.settings != nil {
@@ -62,7 +63,7 @@ func (d *Decoder) Text(name string, n *Node) (string, bool) {
 	return "", false
 }
 
-// textHint is the way out where a text has what its field does not take.
+// textHint says what to do where a text has a line break that its field does not take.
 func (d *Decoder) textHint(n *Node) string {
 	switch {
 	case n.style&yaml.FoldedStyle != 0:
@@ -91,7 +92,8 @@ func (d *Decoder) Bool(name string, n *Node) (bool, bool) {
 
 var plainInt = regexp.MustCompile(`^[-+]?(0|[1-9][0-9]*)$`)
 
-// Int reads a whole number in its plain form: 010, 0x1F and 1_000 mean different things to different readers.
+// Int reads a whole number in plain digits. It refuses 010, 0x1F and 1_000, because different readers of YAML read them
+// differently.
 func (d *Decoder) Int(name string, n *Node) (int64, bool) {
 	d.tagFaults(n)
 	if d.settings != nil {
@@ -113,7 +115,7 @@ func (d *Decoder) Int(name string, n *Node) (int64, bool) {
 	return i, true
 }
 
-// Any reads a scalar of any type: a string, int64, float64, bool or nil.
+// Any reads a scalar of any type. The result is a string, int64, float64, bool or nil.
 func (d *Decoder) Any(name string, n *Node) (any, bool) {
 	d.tagFaults(n)
 	if n.Kind != Scalar {
@@ -158,7 +160,7 @@ func (d *Decoder) duration(name string, n *Node, v reflect.Value, tag reflect.St
 	}
 }
 
-// durationText returns a duration as it is written.
+// durationText returns the text of a duration.
 func (d *Decoder) durationText(name string, n *Node) (string, bool) {
 	if d.settings != nil {
 		return d.Setting(name, n, "a duration such as 30s")
@@ -186,14 +188,14 @@ func (d *Decoder) oneOf(name string, n *Node, s, enum string) bool {
 	return false
 }
 
-// number and durationBound read a bound from a tag.
+// number and durationBound read a bound from a struct tag. Our own code writes the tags, so they have no faults.
 func number(s string) float64 {
-	x, _ := strconv.ParseFloat(s, 64) // a tag of our own
+	x, _ := strconv.ParseFloat(s, 64)
 	return x
 }
 
 func durationBound(s string) float64 {
-	x, _ := ParseDuration(s) // a tag of our own
+	x, _ := ParseDuration(s)
 	return float64(x)
 }
 
@@ -209,7 +211,7 @@ func (d *Decoder) inRange(name string, n *Node, written string, x float64, tag r
 	return fault == ""
 }
 
-// rangeFault says on which side of the bounds of a field's tags a value is; "" = between them.
+// rangeFault says which bound of a field's tags the value breaks. It returns "" where the value is within the bounds.
 func rangeFault(x float64, tag reflect.StructTag, read func(string) float64, possible string) string {
 	if low := tag.Get("min"); low != "" && x < read(low) {
 		return "at least " + low + " is needed"
@@ -220,7 +222,8 @@ func rangeFault(x float64, tag reflect.StructTag, read func(string) float64, pos
 	return ""
 }
 
-// RangeFault says how a number or a duration breaks the bounds of a field's tags, for values that come another way than in a file; "" = it does not.
+// RangeFault says which bound of a field's tags a number or duration breaks, for values that do not come from a file.
+// It returns "" where the value is within the bounds.
 func RangeFault[T int | time.Duration](x T, tag reflect.StructTag) string {
 	read := number
 	if _, ok := any(x).(time.Duration); ok {
@@ -229,7 +232,7 @@ func RangeFault[T int | time.Duration](x T, tag reflect.StructTag) string {
 	return rangeFault(float64(x), tag, read, "possible")
 }
 
-// tagFaults reports a scalar's own faults; those of maps and lists are reported where they are walked.
+// tagFaults reports the faults of a scalar. Faults of maps and lists are reported by the functions that walk them.
 func (d *Decoder) tagFaults(n *Node) {
 	if n.Kind == Scalar {
 		d.Faults(n)
@@ -240,8 +243,8 @@ var durationPart = regexp.MustCompile(`^(\d+(?:\.\d+)?)(\pL*)`)
 
 var units = map[string]time.Duration{"s": time.Second, "m": time.Minute, "h": time.Hour, "d": 24 * time.Hour}
 
-// ParseDuration reads a duration such as 90s, 1.5h or 1d12h: numbers with the units d, h, m and s, each at most once and
-// the larger before the smaller. 0 needs no unit, and a leading minus is allowed.
+// ParseDuration reads a duration such as 90s, 1.5h or 1d12h. The units are d, h, m and s. Each unit stands at most
+// once, and larger units come first. 0 needs no unit, and a leading minus is allowed.
 func ParseDuration(s string) (time.Duration, error) {
 	rest, negative := strings.CutPrefix(s, "-")
 	if rest == "0" {
@@ -282,7 +285,7 @@ func ParseDuration(s string) (time.Duration, error) {
 	return total, nil
 }
 
-// FormatDuration writes a duration the way ParseDuration reads it, days as hours: 72h, 1h30m, 0.5s.
+// FormatDuration writes a duration in a form that ParseDuration reads: 72h, 1h30m, 0.5s. It writes days as hours.
 func FormatDuration(d time.Duration) string {
 	if d == 0 {
 		return "0s"

@@ -12,16 +12,17 @@ import (
 	"tallyman/rules/problem"
 )
 
-// Reader says what the texts of a settings file stand for. A DecodeYAML gets it from Decoder.Reader.
+// Reader resolves the texts of a settings file, such as references to variables. A DecodeYAML gets it from
+// Decoder.Reader.
 type Reader interface {
-	// Expand returns what the text stands for. It reports with d.Fail what it cannot read.
+	// Expand returns the text with its references resolved. It reports a reference that it cannot read with d.Fail.
 	Expand(d *Decoder, name string, n *Node) (string, bool)
 }
 
-// Checker is a struct with a check that concerns several fields. Decode calls it where nothing below the struct is wrong.
+// Checker is a struct with a check over several fields. Decode calls it where it found no problem in the struct.
 type Checker interface{ Check(Section) }
 
-// Defaulter is a value that sets its own defaults when a list, a map or a pointer makes it.
+// Defaulter is a value that sets its own defaults. The decoder calls it for new values in lists, maps and pointers.
 type Defaulter interface{ SetDefaults() }
 
 func setDefaults(v reflect.Value) {
@@ -30,8 +31,8 @@ func setDefaults(v reflect.Value) {
 	}
 }
 
-// DecodeSettings is Decode of a settings file: Overlay made root, and r reads its texts. Numbers, durations and booleans may be texts, since
-// variables and references are. Problems name the whole path of a value.
+// DecodeSettings is Decode for a settings file. Overlay has made root, and r resolves the texts. Numbers, durations and
+// booleans may also be texts, because variables and references give texts. Problems name the whole path of a value.
 func (f *File) DecodeSettings(root *Node, dst any, r Reader) problem.List {
 	d := &Decoder{file: f, settings: r, bad: map[*Node]bool{}}
 	d.value("", root, root, reflect.ValueOf(dst).Elem(), "")
@@ -41,14 +42,14 @@ func (f *File) DecodeSettings(root *Node, dst any, r Reader) problem.List {
 	return d.problems
 }
 
-// RootChecker is what DecodeSettings fills where its sections are checked against each other. CheckAll is called whatever is wrong elsewhere, and asks
-// Section.IsBad.
+// RootChecker is a root struct that checks its sections against each other. DecodeSettings calls CheckAll even where it
+// found problems, so CheckAll must ask Section.IsBad before it uses a section.
 type RootChecker interface{ CheckAll(Section) }
 
 // Reader returns the reader of DecodeSettings.
 func (d *Decoder) Reader() Reader { return d.settings }
 
-// Setting returns a single value as it is written, or what a text stands for; want names the kind in messages.
+// Setting returns a single value as a text, with references resolved. want names the expected kind for messages.
 func (d *Decoder) Setting(name string, n *Node, want string) (string, bool) {
 	switch {
 	case n.Kind != Scalar || n.IsNull():
@@ -67,7 +68,7 @@ func (d *Decoder) Setting(name string, n *Node, want string) (string, bool) {
 	return d.shaped(name, n, s, d.shape)
 }
 
-// Line takes a text of one line, wherever it comes from.
+// Line checks that s is a text of one line, and reports a fault at n.
 func (d *Decoder) Line(name string, n *Node, s string) (string, bool) {
 	return d.shaped(name, n, s, text.Line)
 }
@@ -114,7 +115,7 @@ func (d *Decoder) settingInt(name string, n *Node) (int64, bool) {
 	return int64(i), err == nil
 }
 
-// wrongSetting reports a value of another kind than is needed. It does not show a text, which may be a secret.
+// wrongSetting reports a value of the wrong kind. The message does not show a text, because the text may be a secret.
 func (d *Decoder) wrongSetting(name string, n *Node, want string) {
 	found, hint := n.describe(), ""
 	switch {
@@ -130,7 +131,8 @@ func (d *Decoder) wrongSetting(name string, n *Node, want string) {
 	d.Fail(n, CodeType, fmt.Sprintf("%s takes %s, found %s", name, want, found), hint)
 }
 
-// split makes a list of a text from outside the file, whose items stand between commas: a list of texts or durations is written so.
+// split turns a text from a variable or flag into a list. Variables and flags write lists of texts or durations with
+// commas between the items.
 func split(n *Node, of reflect.Type) *Node {
 	isDuration := of == durationType
 	if n.Origin == "" || n.Kind != Scalar || !isDuration && of.Kind() != reflect.String {
@@ -143,7 +145,7 @@ func split(n *Node, of reflect.Type) *Node {
 	return &Node{Kind: Sequence, Path: n.Path, Origin: n.Origin, Items: items}
 }
 
-// Split cuts a text from outside the file at its commas.
+// Split cuts a text from a variable or flag at its commas.
 func (n *Node) Split() []*Node {
 	var items []*Node
 	for part := range strings.SplitSeq(n.Text, ",") {
@@ -152,7 +154,8 @@ func (n *Node) Split() []*Node {
 	return items
 }
 
-// Attempt returns the problems of what f does, and takes them back.
+// Attempt calls f, and returns the problems that f reported. It removes them from the decoder; Add can report them
+// again.
 func (d *Decoder) Attempt(f func()) problem.List {
 	before, bad := len(d.problems), maps.Clone(d.bad)
 	f()
@@ -161,26 +164,26 @@ func (d *Decoder) Attempt(f func()) problem.List {
 	return found
 }
 
-// Add reports problems of the node that Attempt took back.
+// Add reports problems of the node that Attempt has removed.
 func (d *Decoder) Add(n *Node, found problem.List) {
 	d.problems = append(d.problems, found...)
 	d.bad[n] = d.bad[n] || len(found) > 0
 }
 
-// Entry decodes an entry of a mapping inside a DecodeYAML of the mapping; name is the mapping's.
+// Entry decodes an entry of a mapping. A DecodeYAML of the mapping calls it; name is the name of the mapping.
 func (d *Decoder) Entry(name string, f Field, dst any) {
 	d.value(join(name, f.Name), f.Key, f.Value, reflect.ValueOf(dst).Elem(), "")
 }
 
-// Bounded is Value of a number or a duration, with the tags of a field that bound it.
+// Bounded is Value for a number or a duration whose bounds are in tag.
 func (d *Decoder) Bounded(name string, n *Node, dst any, tag reflect.StructTag) {
 	d.value(name, n, n, reflect.ValueOf(dst).Elem(), tag)
 }
 
-// Count is how many problems there are so far.
+// Count returns the number of problems so far.
 func (d *Decoder) Count() int { return len(d.problems) }
 
-// Is reports a node of another kind; want names the kind.
+// Is tells whether the node has the kind, and reports a problem where it does not. want names the kind for the message.
 func (d *Decoder) Is(kind Kind, name string, n *Node, want string) bool {
 	return d.is(kind, name, n, want)
 }
@@ -188,20 +191,20 @@ func (d *Decoder) Is(kind Kind, name string, n *Node, want string) bool {
 // Unknown reports a field that the mapping called name does not have.
 func (d *Decoder) Unknown(name string, f Field, known []string) { d.unknown(name, f, known) }
 
-// FieldNames are the names that a struct, or a pointer to one, gives its fields.
+// FieldNames returns the names in the tags of a struct, or of a pointer to a struct.
 func FieldNames(of any) []string {
 	return newFile("", "").fieldsOf(reflect.Indirect(reflect.ValueOf(of)).Type()).names
 }
 
-// Section is a mapping that was decoded into a struct, for checks that concern several of its fields.
+// Section is a decoded mapping, for checks over several of its fields.
 type Section struct {
 	d     *Decoder
 	name  string
-	owner *Node // the key that the mapping stands behind
-	node  *Node // nil = the file lacks the mapping
+	owner *Node // The key of the mapping.
+	node  *Node // nil means that the file lacks the mapping.
 }
 
-// In is the section of a field.
+// In returns the section of a field.
 func (s Section) In(field string) Section {
 	in := Section{d: s.d, name: join(s.name, field), owner: s.owner}
 	if f := s.node.Field(field); f != nil {
@@ -210,7 +213,7 @@ func (s Section) In(field string) Section {
 	return in
 }
 
-// Item is the section of an item of a list, which is a field.
+// Item returns the section of item i in the list of a field.
 func (s Section) Item(field string, i int) Section {
 	list := s.In(field)
 	in := Section{d: s.d, name: join(list.name, strconv.Itoa(i)), owner: list.owner}
@@ -220,10 +223,11 @@ func (s Section) Item(field string, i int) Section {
 	return in
 }
 
-// String is the section's whole name.
+// String returns the full name of the section.
 func (s Section) String() string { return s.name }
 
-// Fail reports a problem at the section's value, or at the name where the value has more than a line or is missing.
+// Fail reports a problem at the section's value. Where the value is missing, or is a map or a list, the place is the
+// name.
 func (s Section) Fail(code, message, hint string) {
 	at := s.owner
 	if s.node != nil && s.node.Kind == Scalar {
@@ -240,7 +244,7 @@ func (s Section) Missing(field string) {
 	s.FailName(CodeMissing, join(s.name, field)+" is missing", "")
 }
 
-// Path leads to the section, with / between the names; "" = the file lacks the section.
+// Path returns the path to the section, with / between the names. It is "" where the file lacks the section.
 func (s Section) Path() string {
 	if s.node == nil {
 		return ""
@@ -262,8 +266,8 @@ func (d *Decoder) isBad(n *Node) bool {
 // Reader returns the reader of DecodeSettings.
 func (s Section) Reader() Reader { return s.d.settings }
 
-// Overlay rebuilds the tree of values that were merged from a file and from what lies over it. Merged holds maps, and for each other value what
-// place says about it: the node of the file, or a text and the variable or flag that set it.
+// Overlay makes the tree of a configuration that was merged from the file, variables and flags. merged holds maps and
+// leaves. place returns for a leaf its node in the file, or its text and the variable or flag that set it.
 func (f *File) Overlay(merged map[string]any, place func(leaf any) (n *Node, value, origin string)) *Node {
 	return overlay{place}.mapping(merged, f.Root, "")
 }
@@ -299,7 +303,7 @@ func (o overlay) mapping(m map[string]any, file *Node, path string) *Node {
 	return n
 }
 
-// value makes the node of a value; one that is no scalar has the place of its key.
+// value makes the node of a value. A map or a list gets the place of its key.
 func (o overlay) value(v any, file, key *Node) *Node {
 	if m, ok := v.(map[string]any); ok {
 		n := o.mapping(m, file, key.Path)
@@ -317,7 +321,7 @@ func (o overlay) value(v any, file, key *Node) *Node {
 	return n
 }
 
-// written copies a value of the file: what an alias repeats becomes a value of its own.
+// written copies a value of the file. Values that aliases share become separate values, so that each has its own path.
 func (o overlay) written(of *Node, path string) *Node {
 	n := *of
 	n.Path, n.Fields, n.Items = path, nil, nil

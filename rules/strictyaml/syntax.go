@@ -12,14 +12,14 @@ import (
 	"tallyman/rules/problem"
 )
 
-// The library tells the line where the broken construct began, often nothing, and never the column. So the file is read
-// once more, a character at a time: where the reader stands when the error comes is where it is.
+// The library names the line where the broken construct began, often nothing, and never the column. Therefore
+// syntaxProblem parses the file once more, byte by byte. The error is near the byte that the library read last.
 
 var syntaxLine = regexp.MustCompile(`^yaml: (?:line (\d+): )?(.*)$`)
 
 const missingColon = "write name: value, with a space after the colon"
 
-// syntaxWords says what the library means. Marks are the characters that one of its errors is about.
+// syntaxWords translates the library's messages. marks holds the characters that a message is about.
 var syntaxWords = []struct{ theirs, ours, hint, marks string }{
 	{"mapping values are not allowed", "a second colon in one line", `put a text that holds ": " in quotes`, ":"},
 	{"found character that cannot start any token", "a value cannot begin with this character", `put the value in quotes, as in "@every 30s" or "%"`, "@`%\t"},
@@ -34,7 +34,7 @@ var syntaxWords = []struct{ theirs, ours, hint, marks string }{
 	{"found unexpected end of stream", "the quoted text is never closed", "close the quote", ""},
 }
 
-// bracesHint is for the commonest of all mistakes: a template without quotes is a map in YAML.
+// bracesHint is for the most common mistake: YAML reads a template without quotes as a map.
 const bracesHint = "a text that begins with {{ needs quotes"
 
 var bareTemplate = regexp.MustCompile(`: +(\{\{)`)
@@ -44,7 +44,7 @@ func (f *File) syntaxProblem(err error) problem.Problem {
 	if m := syntaxLine.FindStringSubmatch(message); m != nil {
 		message = m[2]
 		if m[1] != "" {
-			line, _ = strconv.Atoi(m[1]) // digits, as matched; clamped below
+			line, _ = strconv.Atoi(m[1]) // the pattern matches digits only; clamp bounds the line below
 		}
 	}
 	at, hint, marks := f.failureAt(), "", ""
@@ -77,11 +77,12 @@ func (f *File) syntaxProblem(err error) problem.Problem {
 		return f.problemAt(f.placeAt(at), CodeSyntax, message, hint)
 	}
 	if strings.TrimRightFunc(f.src[at:], unicode.IsSpace) == "" && strings.Contains(message, "closed") {
-		// Nothing closed it: what was opened, not the end of the file, is the place to look at.
+		// The file ends inside a bracket or quote. The place to look at is where it was opened, not the end of the
+		// file.
 		return f.problemAt(f.opening(message, line), CodeSyntax, message, hint)
 	}
 	if hint == missingColon {
-		at = f.ends[f.clamp(textPlace{line, 1}).line-1].to // the name that has none, not what came after it
+		at = f.ends[f.clamp(textPlace{line, 1}).line-1].to // the name without a colon, not the text after it
 	}
 	at = f.stepBack(at, marks)
 	if strings.HasPrefix(f.src[at:], "\t") {
@@ -90,7 +91,7 @@ func (f *File) syntaxProblem(err error) problem.Problem {
 	return f.problemAt(f.placeAt(at), CodeSyntax, message, hint)
 }
 
-// failureAt is the offset up to which the library had to read to find the error.
+// failureAt returns how many bytes the library reads before it finds the error.
 func (f *File) failureAt() int {
 	r := &trickle{rest: f.src}
 	dec := yaml.NewDecoder(r)
@@ -101,8 +102,8 @@ func (f *File) failureAt() int {
 	}
 }
 
-// stepBack goes from where the scanner stopped to the character that the error is about: the scanner looks up to
-// four characters ahead.
+// stepBack returns the offset of the character that the error is about. at is where the scanner stopped, which can be
+// up to four characters further.
 func (f *File) stepBack(at int, marks string) int {
 	if marks != "" {
 		from := max(at-6, 0)
@@ -117,7 +118,8 @@ func (f *File) stepBack(at int, marks string) int {
 	return f.ends[p.line-1].from + indent
 }
 
-// opening finds what was never closed: the last bracket without a partner or, as the library names its line, the quote.
+// opening finds the place of a bracket or quote that is never closed: the last bracket without a partner, or the first
+// quote in the line that the library names.
 func (f *File) opening(message string, line int) textPlace {
 	closed := map[byte]int{}
 	for at := len(f.src) - 1; at >= 0 && strings.ContainsAny(message, "[{"); at-- {
@@ -140,7 +142,7 @@ func (f *File) opening(message string, line int) textPlace {
 	return p
 }
 
-// trickle hands out one byte at a time.
+// trickle is a reader that returns one byte at a time.
 type trickle struct{ rest string }
 
 // Read implements io.Reader.

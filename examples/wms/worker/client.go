@@ -13,24 +13,24 @@ import (
 	"time"
 )
 
-// item is one that this worker has.
+// item is an item that this worker has leased.
 type item struct {
 	ID      string          `json:"id"`
 	Attempt int             `json:"attempt"`
 	Payload json.RawMessage `json:"payload"`
 }
 
-// op is an operation on an item. The attempt proves that it is still ours.
+// op is an operation on an item. The attempt proves that the worker still has the item.
 type op struct {
 	Op      string `json:"op"`
 	ID      string `json:"id"`
 	Attempt int    `json:"attempt"`
-	Days    int    `json:"days,omitempty"`  // of store
-	Lease   string `json:"lease,omitempty"` // of extend
-	Note    string `json:"note,omitempty"`  // for the item's trace
+	Days    int    `json:"days,omitempty"`  // For store.
+	Lease   string `json:"lease,omitempty"` // For extend.
+	Note    string `json:"note,omitempty"`  // A text for the item's trace.
 }
 
-// step is one request: first its operations, then new items, up to max.
+// step is one request. The server first does its operations, and then gives up to Max new items.
 type step struct {
 	Worker    string `json:"worker"`
 	RequestID string `json:"requestId,omitempty"`
@@ -40,19 +40,19 @@ type step struct {
 	Wait      string `json:"wait,omitempty"`
 }
 
-// stepped is its answer.
+// stepped is the answer to a step.
 type stepped struct {
 	Results []result `json:"results"`
 	Items   []item   `json:"items"`
 }
 
-// result says what became of one operation: "ok", or why nothing was changed.
+// result is the result of one operation: "ok", or the reason why nothing was changed.
 type result struct {
 	ID      string `json:"id"`
 	Outcome string `json:"outcome"`
 }
 
-// client speaks with one queue.
+// client sends requests to one queue.
 type client struct {
 	http   *http.Client
 	server string
@@ -60,20 +60,21 @@ type client struct {
 	name   string
 }
 
-// newRequestID names a request, so that it can be repeated: whatever became of the first, the answer is the same, and
-// nothing is done twice.
+// newRequestID makes an id for a request. A request with the same id can be repeated safely: the answer is the same,
+// and the server does nothing twice.
 func newRequestID() string { return rand.Text() }
 
-// seconds writes a duration as the API reads it.
+// seconds writes a duration in the form of the API.
 func seconds(d time.Duration) string { return strconv.FormatFloat(d.Seconds(), 'f', -1, 64) + "s" }
 
 const (
 	firstPause = 200 * time.Millisecond
 	mostPause  = 5 * time.Second
-	tryTimeout = wait + 15*time.Second // of one try, which may wait at the server
+	tryTimeout = wait + 15*time.Second // for one try; the server may let it wait
 )
 
-// step sends the request until it is answered. What cannot be repaired by waiting ends it: a 4xx, and the end of the context.
+// step sends the request until the server answers. It stops with an error where waiting does not help: after a 4xx, and
+// at the end of the context.
 func (c *client) step(ctx context.Context, s step) (stepped, error) {
 	s.Worker = c.name
 	body, err := json.Marshal(s)
@@ -93,7 +94,7 @@ func (c *client) step(ctx context.Context, s step) (stepped, error) {
 	}
 }
 
-// try sends it once. Again tells whether it makes sense to repeat it.
+// try sends the request once. again tells whether the caller should repeat it.
 func (c *client) try(ctx context.Context, body []byte) (answer stepped, again bool, err error) {
 	trying, cancel := context.WithTimeout(ctx, tryTimeout)
 	defer cancel()

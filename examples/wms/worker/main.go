@@ -15,7 +15,7 @@ import (
 )
 
 func main() {
-	// A stop is clean and bounded, so that a second signal may as well be ignored: some supervisors send two at once.
+	// A second signal is ignored, because some supervisors send two at once. The stop takes a bounded time anyway.
 	ctx, forget := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	err := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
 	forget()
@@ -55,7 +55,7 @@ func run(ctx context.Context, args []string, out, errs io.Writer) error {
 	return w.run(ctx)
 }
 
-// defaultName tells workers of one machine apart.
+// defaultName returns a name that no other worker of this machine has.
 func defaultName() string { return fmt.Sprintf("forklift-%d", os.Getpid()) }
 
 func list(text string) []string {

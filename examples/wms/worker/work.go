@@ -9,14 +9,14 @@ import (
 	"time"
 )
 
-// floor is what the worker knows of the warehouse.
+// floor is what the worker knows about the warehouse.
 type floor struct {
-	missing []string      // articles without reserve
-	closed  []string      // aisles, the letters that bin codes begin with
-	takes   time.Duration // a refill
+	missing []string      // Articles without reserve.
+	closed  []string      // Closed aisles. A bin code begins with the letter of its aisle.
+	takes   time.Duration // How long a refill takes.
 }
 
-// order is what the worker reads of an item's payload, which is a notice.
+// order holds the fields that the worker reads from an item's payload, which is a notice.
 type order struct {
 	Warehouse string `json:"warehouse"`
 	Title     string `json:"title"`
@@ -33,12 +33,13 @@ func (o order) String() string {
 	return "bin " + o.Data.Bin + ", " + o.Data.SKU
 }
 
-// work decides what becomes of an item and does what there is to do. In this order:
+// work does the work of an item and returns the operation to report. It decides in this order:
 //
-//   - what cannot be understood is put back: after max_attempts it is dead, and a person looks at it
-//   - a bin in a closed aisle is stored until tomorrow
-//   - an article without reserve is suspended: the truck may bring it. The queue says for how long, and how often that may be
-//   - every other bin is refilled, which takes a while; then the item is done
+//   - It gives back a payload that it cannot read. After max_attempts the item is dead, and a person looks at it.
+//   - It stores an item for a bin in a closed aisle until tomorrow.
+//   - It suspends an item for an article without reserve, because a truck may bring it. The queue decides for how
+//     long, and how often.
+//   - It refills any other bin, which takes a while. Then the item is done.
 func (f *floor) work(ctx context.Context, it item) (o order, done op) {
 	done = op{ID: it.ID, Attempt: it.Attempt}
 	if err := json.Unmarshal(it.Payload, &o); err != nil || o.Data.Bin == "" {
@@ -61,8 +62,8 @@ func (f *floor) work(ctx context.Context, it item) (o order, done op) {
 	return o, done
 }
 
-// instead is what follows when an operation was refused: an item that was suspended as often as it may be is stored. Any
-// other refusal says that the item is not ours any more.
+// instead returns the operation to try after the server has refused one. An item that cannot be suspended again is
+// stored. Any other refusal means that this worker does not have the item any more.
 func instead(refused op, outcome string) (op, bool) {
 	if outcome != "suspend_limit" {
 		return op{}, false

@@ -10,11 +10,11 @@ import (
 )
 
 const (
-	wait     = 20 * time.Second // one request for work, while there is none
-	farewell = 10 * time.Second // to tell the queue what became of its items, once a stop has come
+	wait     = 20 * time.Second // how long a request for work waits while there is none
+	farewell = 10 * time.Second // after a stop: how long the worker may take to report its items
 )
 
-// worker takes items, a batch at a time, and works through them one after the other.
+// worker takes items in batches, and works on them one after the other.
 type worker struct {
 	queue *client
 	floor floor
@@ -43,8 +43,8 @@ func (w *worker) run(stop context.Context) error {
 	return nil
 }
 
-// take waits for items. When a stop cuts the request off, items may be on their way to us: the same request id, now
-// for no item, answers with those. They are given back like all that was not begun.
+// take waits for items. Where a stop interrupts the request, the server may already have leased items to this worker. A
+// second request with the same id, which asks for no more items, returns these items. The worker then gives them back.
 func (w *worker) take(stop context.Context) ([]item, error) {
 	request := step{RequestID: newRequestID(), Max: w.batch, Lease: seconds(w.lease), Wait: seconds(wait)}
 	answer, err := w.queue.step(stop, request)
@@ -56,13 +56,13 @@ func (w *worker) take(stop context.Context) ([]item, error) {
 	request.Max, request.Wait = 0, ""
 	answer, err = w.queue.step(ctx, request)
 	if errors.Is(err, context.DeadlineExceeded) {
-		return nil, nil // the queue is out of reach: what it gave us comes back to it when the lease ends
+		return nil, nil // the queue is out of reach; its items become ready again when their leases end
 	}
 	return answer.Items, err
 }
 
-// workThrough works on one item after the other, while the leases of all are renewed. When a stop comes, the item in hand is
-// finished and the others go back to the head of the queue.
+// workThrough works on one item after the other, and renews the leases of all items meanwhile. After a stop it finishes
+// the present item and gives the others back. They go to the head of the queue.
 func (w *worker) workThrough(stop context.Context, items []item) error {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(stop))
 	defer context.AfterFunc(stop, func() { time.AfterFunc(w.floor.takes+farewell, cancel) })()
@@ -88,7 +88,7 @@ func (w *worker) workThrough(stop context.Context, items []item) error {
 	return nil
 }
 
-// report tells the queue what became of an item.
+// report sends the operation that ends the work on an item.
 func (w *worker) report(ctx context.Context, o order, done op) error {
 	for {
 		answer, err := w.queue.step(ctx, step{RequestID: newRequestID(), Ops: []op{done}})
@@ -116,7 +116,7 @@ func because(note string) string {
 	return ": " + note
 }
 
-// renew extends the leases of what the worker still has, well before they end.
+// renew extends the leases of all items that the worker still has, long before the leases end.
 func (w *worker) renew(ctx context.Context, mine *heldItems) {
 	tick := time.NewTicker(w.lease / 3)
 	defer tick.Stop()
@@ -130,7 +130,8 @@ func (w *worker) renew(ctx context.Context, mine *heldItems) {
 		if len(ops) == 0 {
 			continue
 		}
-		// No request id: the last one of this worker belongs to its other requests, and extending twice does no harm.
+		// No request id: the server keeps only the last id of a worker, and the other requests need it. Extending twice
+		// does no harm.
 		answer, err := w.queue.step(ctx, step{Ops: ops})
 		if err != nil {
 			if ctx.Err() == nil {
@@ -146,7 +147,7 @@ func (w *worker) renew(ctx context.Context, mine *heldItems) {
 	}
 }
 
-// giveBack releases what was not begun.
+// giveBack releases all items on which no work has begun.
 func (w *worker) giveBack(ctx context.Context, mine *heldItems) error {
 	ops := mine.ops("release", "")
 	_, err := w.queue.step(ctx, step{RequestID: newRequestID(), Ops: ops})
@@ -157,14 +158,14 @@ func (w *worker) giveBack(ctx context.Context, mine *heldItems) error {
 	return nil
 }
 
-// say tells a line, with the worker's name.
+// say prints a line with the time and the worker's name.
 func (w *worker) say(format string, args ...any) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	_, _ = fmt.Fprintf(w.out, "%s %s: %s\n", time.Now().Format("15:04:05"), w.queue.name, fmt.Sprintf(format, args...))
 }
 
-// heldItems are the items that the worker has, in their order. It is safe for concurrent use.
+// heldItems are the items that the worker has leased, in their order. It is safe for concurrent use.
 type heldItems struct {
 	mu    sync.Mutex
 	items []item
@@ -195,7 +196,7 @@ func (h *heldItems) find(id string) int {
 	return -1
 }
 
-// ops is the operation on each of them.
+// ops returns an operation on each item.
 func (h *heldItems) ops(kind, lease string) []op {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -1,5 +1,6 @@
-// Package texttest has the texts that every output must stand: what the row of a source may hold, and what an older ledger may hold.
+// Package texttest has texts with difficult characters, which every output must handle. The row of a source or an older
+// ledger may hold such texts.
 //
-// Each gives them one by one, All in one text. Marked and Visible hold an output against them: what is shown has visible marks, and no raw control
-// character or character that turns the direction of text.
+// Each returns the texts one by one, and All has them in one text. Marked and Visible check an output: it must show
+// visible marks, and no raw control character and no character that turns the direction of text.
 package texttest

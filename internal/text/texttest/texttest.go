@@ -8,8 +8,8 @@ import (
 	"tallyman/internal/text"
 )
 
-// All has every character up to U+00A0, those that turn the direction of others, those beside them that are allowed, the two that XML cannot hold, and bytes
-// that are no UTF-8, halves of surrogate pairs among them.
+// All has every character up to U+00A0, the characters that turn the direction of text, their allowed neighbours, the
+// two characters that XML cannot hold, and bytes that are not UTF-8, such as halves of surrogate pairs.
 func All() string {
 	var b strings.Builder
 	for r := rune(0); r <= 0xa0; r++ {
@@ -22,7 +22,7 @@ func All() string {
 	return b.String()
 }
 
-// Each has a text for each of the characters and bytes of All, and All itself.
+// Each has a text for each character and byte of All, and All itself.
 func Each() []string {
 	list := []string{All(), "\r\n", "\n\r", " \n ", "\xed\xa0\x80", "\xff"}
 	for _, r := range All() {
@@ -31,10 +31,10 @@ func Each() []string {
 	return list
 }
 
-// Valid is All without the bytes that are no UTF-8: what JSON and protobuf can carry.
+// Valid is All without the bytes that are not UTF-8. JSON and protobuf can carry it.
 func Valid() string { return strings.ToValidUTF8(All(), "") }
 
-// Visible fails the test where a text for people has what they could not see.
+// Visible fails the test where a text for people has characters that people cannot see.
 func Visible(t testing.TB, what, shown string) {
 	t.Helper()
 	if fault := text.Check(shown, text.Lines); fault != nil {
@@ -42,7 +42,7 @@ func Visible(t testing.TB, what, shown string) {
 	}
 }
 
-// Marked fails the test where a text for people hides All, or leaves out what it stands for.
+// Marked fails the test where a text for people does not show All with visible marks.
 func Marked(t testing.TB, what, shown string) {
 	t.Helper()
 	Visible(t, what, shown)
