@@ -96,7 +96,8 @@ func readySchema() *huma.Schema {
 	schema := condition("ready")
 	schema.Properties["unwell"] = &huma.Schema{
 		Type: huma.TypeArray, Items: &huma.Schema{Type: huma.TypeString}, Examples: []any{[]any{"source wms", "rules: 2 late"}},
-		Description: "sources, queues and push channels that are not in reach, commits where the ledger refuses some, restore for a day after a restore of the ledger and for each queue that withholds items since, and how many rules are late, fail or are degraded; /status says why. Absent where all is well",
+		Description: "what is not well: sources, queues and push channels that cannot be reached; commits while the ledger refuses some; restore for one day after a restore of the ledger, " +
+			"and for each queue that withholds items since then; the number of rules that are late, failing or degraded. /status says why. Absent where all is well",
 	}
 	return schema
 }
@@ -112,8 +113,8 @@ func plainOperations() []*huma.Operation {
 		}
 	}
 	return []*huma.Operation{
-		simple("healthz", "/healthz", "Is the process alive?", string(MediaJSON), condition("alive"), "it is"),
-		simple("readyz", "/readyz", "Can the node do its work?", string(MediaJSON), readySchema(), "it can, and unwell names what is not well besides; otherwise a problem with code not_ready lists what is missing"),
+		simple("healthz", "/healthz", "Is the process alive?", string(MediaJSON), condition("alive"), "the process is alive"),
+		simple("readyz", "/readyz", "Can the node do its work?", string(MediaJSON), readySchema(), "the node can do its work; unwell lists what is not well. If the node cannot work, a problem with code not_ready lists what is missing"),
 		simple("metrics", "/metrics", "Metrics for Prometheus", "text/plain", TextSchema(""), "the metrics"),
 		simple("openapi", "/openapi.json", "This document", string(MediaJSON), &huma.Schema{Type: huma.TypeObject}, "OpenAPI 3.1"),
 	}

@@ -19,25 +19,25 @@ func apiInfo(version string) *huma.Info {
 	return &huma.Info{
 		Title:   "Tallyman",
 		Version: version,
-		Description: "Clients poll their notices; workers take items from queues; operators keep types and subscriptions. " +
-			"Answers are application/json or application/xml, as Accept says, and the same XML as text/xml where Accept names that; " +
-			"bodies may come as XML, too; " +
-			"the document has one of the two, because generators of clients trip over both. Errors are problems (RFC 9457) with a stable code.",
+		Description: "Clients poll their notices, workers lease items from queues, and operators manage rules, types and subscriptions. " +
+			"Answers are application/json or application/xml, as Accept says; where Accept names text/xml, the same XML comes as text/xml. " +
+			"Bodies of requests can be XML, too. " +
+			"This document has one XML type only, because client generators do not handle both. Errors are problems (RFC 9457) with a stable code.",
 		License: &huma.License{Name: "Apache-2.0", Identifier: "Apache-2.0"},
 	}
 }
 
 func apiTags() []*huma.Tag {
 	return []*huma.Tag{
-		{Name: "notices", Description: "what clients poll, read and ack, and what business systems send"},
-		{Name: "types", Description: "the catalogue of notice types; a change is in force for the next commit on every node"},
-		{Name: "subscriptions", Description: "who gets what; a change is in force for the next commit on every node"},
+		{Name: "notices", Description: "notices: clients poll, read and ack them, and business systems send them"},
+		{Name: "types", Description: "the catalogue of notice types; the next commit on every node uses a change"},
+		{Name: "subscriptions", Description: "who gets which notices; the next commit on every node uses a change"},
 		{Name: "subscribers", Description: "the address book: where push channels reach users and roles"},
-		{Name: "deliveries", Description: "notices on their way to sinks: how they stand, and what operators do to them"},
-		{Name: "queues", Description: "work: producers push items, workers lease them and say what became of them, operators look and mend"},
-		{Name: "rules", Description: "what operators do with rules"},
-		{Name: "silences", Description: "what is not told for a while, and maintenance windows that recur; a change is in force on every node within a second"},
-		{Name: "tokens", Description: "API tokens: who may do what; a change is in force on every node within a second"},
+		{Name: "deliveries", Description: "notices on their way to sinks: their state, and the operations to retry and cancel them"},
+		{Name: "queues", Description: "work queues: producers push items, workers lease items and report results, operators inspect and repair"},
+		{Name: "rules", Description: "rules, their runs and findings, and the operations of operators on rules"},
+		{Name: "silences", Description: "silences and recurring maintenance windows, which withhold notices; a change is in force on every node within a second"},
+		{Name: "tokens", Description: "API tokens and their roles; a change is in force on every node within a second"},
 		{Name: "operations", Description: "the state of the service"},
 	}
 }
@@ -69,7 +69,7 @@ func complete(doc *huma.OpenAPI) {
 	refused := &huma.Response{Description: "the request is refused; the problem's code says why", Content: problemForms}
 	problem := &huma.Response{Description: "the service cannot answer now; the problem's code says why", Content: problemForms}
 	doc.Components.SecuritySchemes = map[string]*huma.SecurityScheme{bearerScheme: {
-		Type: "http", Scheme: "bearer", Description: "An API token (tly_…) or a JWT. With auth.mode none, none is asked for.",
+		Type: "http", Scheme: "bearer", Description: "An API token (tly_…) or a JWT. With auth.mode none, no request needs one.",
 	}}
 	sent := map[string]bool{}
 	for _, item := range doc.Paths {
@@ -203,7 +203,7 @@ type (
 
 // Schema says that a state of the audit is any value.
 func (stateSchema) Schema(huma.Registry) *huma.Schema {
-	return &huma.Schema{Description: "any JSON value; in XML its JSON text. Older records tell one of more than 64 KB by its size"}
+	return &huma.Schema{Description: "any JSON value; in XML its JSON text. Older records only have the size of a value of more than 64 KB"}
 }
 
 // Schema says that an item's payload is any value.
@@ -215,14 +215,14 @@ func (payloadSchema) Schema(huma.Registry) *huma.Schema {
 func (sendDataSchema) Schema(huma.Registry) *huma.Schema {
 	return &huma.Schema{
 		Type: huma.TypeObject, AdditionalProperties: true,
-		Description: "the fields of the type by name. A decimal is a string or a number and stays exact, a time is RFC 3339",
+		Description: "values by the names of the type's fields. A decimal is a string or a number and stays exact; a time is RFC 3339",
 		Examples:    []any{map[string]any{"bin": "A-01", "qty": "-3"}},
 	}
 }
 
 // Schema names all reasons.
 func (resetReasonSchema) Schema(huma.Registry) *huma.Schema {
-	s := &huma.Schema{Type: huma.TypeString, Description: "why the cursor does not hold any more"}
+	s := &huma.Schema{Type: huma.TypeString, Description: "why the cursor is no longer valid"}
 	for _, reason := range page.ResetReasons() {
 		s.Enum = append(s.Enum, string(reason))
 	}

@@ -34,17 +34,17 @@ type (
 
 func (h *Handlers) registerDeliveryChanges(operations huma.API) {
 	retry := api.Operation("retry-delivery", http.MethodPost, "/deliveries/{id}/retry", "deliveries", "Try a delivery again, at once")
-	retry.Description = "One that failed, timed out or was canceled is pending again: a timed one has all its time anew, and what canceled one does not do so again. " +
-		"One that waits for its time does not wait any more."
+	retry.Description = "A delivery that failed, timed out or was canceled becomes pending again. A timed delivery gets its full time again. The reason that canceled a " +
+		"delivery does not cancel it again. A delivery that waits for its time is tried at once."
 	huma.Register(operations, retry, h.retryDelivery)
 	huma.Register(operations, api.Operation("cancel-delivery", http.MethodPost, "/deliveries/{id}/cancel", "deliveries",
-		"Cancel a delivery that is pending"), h.cancelDelivery)
-	const portions = "The deliveries are named by their numbers or chosen by a filter. What a filter chooses is changed in portions: while the answer has `cursor`, there are more, " +
-		"and the same request with it as the filter's `after` goes on."
+		"Cancel a pending delivery"), h.cancelDelivery)
+	const portions = "The request names deliveries by number or chooses them by a filter. The deliveries of a filter are changed in portions. While the answer has " +
+		"`cursor`, there are more: repeat the request with the cursor as the filter's `after`."
 	many := api.Operation("retry-deliveries", http.MethodPost, "/deliveries/retry", "deliveries", "Try deliveries again, at once")
-	many.Description = portions + " Without a state, a filter chooses what failed or timed out."
+	many.Description = portions + " A filter without a state chooses the deliveries that failed or timed out."
 	huma.Register(operations, many, h.retryDeliveries)
-	cancel := api.Operation("cancel-deliveries", http.MethodPost, "/deliveries/cancel", "deliveries", "Cancel deliveries that are pending")
+	cancel := api.Operation("cancel-deliveries", http.MethodPost, "/deliveries/cancel", "deliveries", "Cancel pending deliveries")
 	cancel.Description = portions
 	huma.Register(operations, cancel, h.cancelDeliveries)
 }

@@ -54,11 +54,11 @@ func (h *Handlers) Register(operations *api.Operations) {
 type (
 	deliveriesInput struct {
 		DeliveryQuery
-		Order api.ListOrder         `query:"order" doc:"the latest first, or the oldest"`
-		After string                `query:"after" doc:"the cursor of the page before"`
-		Limit api.Limit[api.OfList] `query:"limit" doc:"deliveries in a page"`
+		Order api.ListOrder         `query:"order" doc:"order of the list: the latest first, or the oldest first"`
+		After string                `query:"after" doc:"cursor of the previous page"`
+		Limit api.Limit[api.OfList] `query:"limit" doc:"maximum number of deliveries in a page"`
 
-		Language string `header:"Accept-Language" doc:"picks translated titles"`
+		Language string `header:"Accept-Language" doc:"language of the titles"`
 	}
 	causesInput struct {
 		Warehouse string `query:"warehouse" doc:"only of notices of this warehouse"`
@@ -74,29 +74,31 @@ type (
 
 // DeliveryPath names the delivery of a request. The OpenAPI library looks into exported types alone.
 type DeliveryPath struct {
-	ID deliveryID `path:"id" doc:"the delivery's number" example:"4711"`
+	ID deliveryID `path:"id" doc:"number of the delivery" example:"4711"`
 }
 
 // DeliveryQuery narrows a list of deliveries.
 type DeliveryQuery struct {
-	Sink      string   `query:"sink" doc:"to this sink alone"`
-	State     []string `query:"state,explode" doc:"only in this state; may be repeated: pending, sent, failed, timed_out, canceled" nullable:"false"`
-	Held      api.Flag `query:"held" doc:"only pending ones that wait for more than their time: held back by a silence, or for an earlier one of their finding"`
+	Sink      string   `query:"sink" doc:"only deliveries to this sink"`
+	State     []string `query:"state,explode" doc:"only deliveries in this state; may be repeated: pending, sent, failed, timed_out, canceled" nullable:"false"`
+	Held      api.Flag `query:"held" doc:"only pending deliveries that wait although their time has come: a silence withholds them, or an earlier delivery of the same finding must go first"`
 	Warehouse string   `query:"warehouse" doc:"only of notices of this warehouse"`
-	Type      string   `query:"type" doc:"only of notices of this type: its code or its id"`
+	Type      string   `query:"type" doc:"only of notices of this type: code or id"`
 	Rule      string   `query:"rule" doc:"only of notices of this rule"`
 	Notice    string   `query:"notice" doc:"only of this notice"`
-	Cause     string   `query:"cause" maxLength:"20" doc:"only those that were not sent for this cause, as GET /deliveries/causes names it" example:"503"`
+	Cause     string   `query:"cause" maxLength:"20" doc:"only deliveries that failed or timed out for this cause, as named by GET /deliveries/causes" example:"503"`
 }
 
 func (h *Handlers) registerDeliveries(operations huma.API) {
 	list := api.Operation("list-deliveries", http.MethodGet, "/deliveries", "deliveries", "List deliveries")
-	list.Description = "A delivery is one notice on its way to one sink. To the inbox and to queues a delivery is tried until it succeeds; to push channels as its strategy says."
+	list.Description = "A delivery is one notice on its way to one sink. The inbox and queues are tried until they take the delivery. Push channels are tried as the strategy " +
+		"says."
 	huma.Register(operations, list, h.listDeliveries)
 	huma.Register(operations, api.Operation("get-delivery", http.MethodGet, "/deliveries/{id}", "deliveries", "Show a delivery"), h.getDelivery)
-	causes := api.Operation("list-delivery-causes", http.MethodGet, "/deliveries/causes", "deliveries", "Group what failed or timed out by its cause")
-	causes.Description = "A cause is what the latest attempt came to: the status of the answer, `timeout`, `unanswered`, or `none` where no attempt was made. What the other side refused for good, " +
-		"and will refuse again, is a cause of its own: `refused`, with the status behind a colon. Up to 10,000 deliveries of each sink and state are looked at."
+	causes := api.Operation("list-delivery-causes", http.MethodGet, "/deliveries/causes", "deliveries", "Group failed and timed out deliveries by cause")
+	causes.Description = "A cause is the result of the latest attempt: the status of the answer, `timeout`, `unanswered`, or `none` where no attempt was made. A refusal that " +
+		"further attempts cannot change is a separate cause: `refused`, with the status after a colon. The list covers up to 10,000 deliveries of each sink and " +
+		"state."
 	huma.Register(operations, causes, h.listCauses)
 	h.registerDeliveryChanges(operations)
 }

@@ -23,17 +23,18 @@ import (
 
 // markInput says which notice a user has read or acked, and as whom it was told.
 type markInput struct {
-	ID          string   `path:"id" doc:"the notice"`
-	Warehouse   string   `query:"warehouse" doc:"whose inbox has it; may be left out by a token that has one" example:"119240"`
-	Subscribers []string `query:"subscriber,explode" doc:"the user, once, and the roles that it has: user:<id>, role:<id>. One of them at least is a recipient. Without it, those of the token" nullable:"false"`
+	ID          string   `path:"id" doc:"id of the notice"`
+	Warehouse   string   `query:"warehouse" doc:"warehouse of the inbox that has the notice. A token with one warehouse can leave it out" example:"119240"`
+	Subscribers []string `query:"subscriber,explode" doc:"the user, once, and the roles of the user: user:<id>, role:<id>. At least one of them must be a recipient. By default the subscribers of the token" nullable:"false"`
 }
 
 func (h *Handlers) registerMarks(operations huma.API) {
-	read := api.Operation("read-notice", http.MethodPost, "/notices/{id}/read", "notices", "A user has read a notice")
-	read.Description = "Whoever repeats it changes nothing. Waiting deliveries of the notice with `unless: read` are canceled."
+	read := api.Operation("read-notice", http.MethodPost, "/notices/{id}/read", "notices", "Mark a notice as read by a user")
+	read.Description = "A repeated call changes nothing. The call cancels waiting deliveries of the notice with `unless: read`."
 	huma.Register(operations, read, h.readNotice)
-	ack := api.Operation("ack-notice", http.MethodPost, "/notices/{id}/ack", "notices", "A user has acked a notice")
-	ack.Description = "Whoever repeats it changes nothing. An ack is a read, too: waiting deliveries of the notice with `unless: read` or `unless: acked` are canceled."
+	ack := api.Operation("ack-notice", http.MethodPost, "/notices/{id}/ack", "notices", "Mark a notice as acked by a user")
+	ack.Description = "A repeated call changes nothing. An acked notice is also read: the call cancels waiting deliveries of the notice with `unless: read` or `unless: " +
+		"acked`."
 	huma.Register(operations, ack, h.ackNotice)
 }
 
@@ -111,9 +112,10 @@ func whoReads(who *auth.Identity, warehouse string, subscribers []string) (whoMa
 type readAllInput struct{ Body wire.ReadAllForm }
 
 func (h *Handlers) registerReadAll(operations huma.API) {
-	all := api.Operation("read-all-notices", http.MethodPost, "/notices/read-all", "notices", "A user has read everything up to a cursor")
-	all.Description = "Everything in the inboxes up to the cursor's place is read, whatever types the page had. What came later stays unread. Whoever repeats it " +
-		"changes nothing. Waiting deliveries of those notices with `unless: read` are canceled; modal notices stay open until they are acked."
+	all := api.Operation("read-all-notices", http.MethodPost, "/notices/read-all", "notices", "Mark all notices up to a cursor as read")
+	all.Description = "The call marks every notice in the inboxes up to the cursor as read, also notices of types that the page did not show. Later notices stay unread. A " +
+		"repeated call changes nothing. The call cancels waiting deliveries of those notices with `unless: read`. Modal notices stay open until the user acks " +
+		"them."
 	huma.Register(operations, all, h.readAll)
 }
 

@@ -32,11 +32,12 @@ func (c *Clock) now() wire.NowForm {
 }
 
 func (h *Handlers) registerClock(operations huma.API) {
-	get := api.Operation("get-clock", http.MethodGet, "/clock", "service", "Show how the ledger's clock stands")
-	get.Description = "Nodes go by the clock of the ledger. One that goes back by more than 5 s begins a new term; one that goes ahead by more than an hour while nodes run is not believed until an operator confirms it."
+	get := api.Operation("get-clock", http.MethodGet, "/clock", "service", "Show the state of the ledger's clock")
+	get.Description = "All nodes use the clock of the ledger. When the clock goes back by more than 5 s, a new term begins. When it goes ahead by more than an hour while " +
+		"nodes run, the nodes do not use the new time until an operator confirms it."
 	huma.Register(operations, get, h.getClock)
 	confirm := api.Operation("confirm-clock", http.MethodPost, "/clock/confirm", "service", "Confirm a ledger's clock that went ahead")
-	confirm.Description = "Nodes go by the clock from then on: what has expired by it expires, and what came due is made good as catch_up of each rule says."
+	confirm.Description = "From then on all nodes use the new time. What has expired by that time expires. Firings that are due by that time run as catch_up of each rule says."
 	huma.Register(operations, confirm, h.confirmClock)
 }
 

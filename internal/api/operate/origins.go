@@ -25,14 +25,14 @@ type Origins interface {
 const mostRemoving = 100
 
 func (h *Handlers) registerOrigins(operations huma.API) {
-	list := api.Operation("list-subscription-origins", http.MethodGet, "/subscriptions/origins", "subscriptions", "List the sources that subscriptions come from")
-	list.Description = "A query of the configuration keeps the subscriptions of a source equal to a table of the WMS. A query that fails keeps the last list."
+	list := api.Operation("list-subscription-origins", http.MethodGet, "/subscriptions/origins", "subscriptions", "List the sources that list subscriptions")
+	list.Description = "A query in the configuration keeps the subscriptions of a source equal to a table of the WMS. When the query fails, the last list stays in force."
 	huma.Register(operations, list, h.listOrigins)
 	confirm := api.Operation("confirm-subscriptions", http.MethodPost, "/subscriptions/origins/{origin}/confirm", "subscriptions", "Confirm a list of a source that removes more than half of its subscriptions")
-	confirm.Description = "The list that has the hash is taken at once. Where another list waits by now, nothing is changed."
+	confirm.Description = "The list with this hash comes into force at once. If another list waits now, nothing changes."
 	huma.Register(operations, confirm, h.confirmSubscriptions)
-	release := api.Operation("release-subscriptions", http.MethodPost, "/subscriptions/origins/{origin}/release", "subscriptions", "Let people change the subscriptions of a source that is not asked any more")
-	release.Description = "They stay, and count as made by hand. It is refused while the configuration names the source."
+	release := api.Operation("release-subscriptions", http.MethodPost, "/subscriptions/origins/{origin}/release", "subscriptions", "Let people change the subscriptions of a source that is no longer asked")
+	release.Description = "The subscriptions stay, and count as made by hand. The call is refused while the configuration has the source."
 	huma.Register(operations, release, h.releaseSubscriptions)
 }
 

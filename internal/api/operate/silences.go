@@ -34,7 +34,8 @@ const mostSilences = 1000
 
 func (h *Handlers) registerSilences(operations huma.API) {
 	list := api.Operation("list-silences", http.MethodGet, "/silences", "silences", "List silences and maintenance windows, the latest first")
-	list.Description = "A silence holds back notices and deliveries, not findings: those open, last and resolve as ever. What still fires when it ends is told by the next run of its rule."
+	list.Description = "A silence withholds notices and deliveries, not findings. Findings open, last and resolve as usual. If a finding still fires when the silence ends, " +
+		"the next run of its rule makes the notice."
 	huma.Register(operations, list, h.listSilences)
 	huma.Register(operations, api.Operation("get-silence", http.MethodGet, "/silences/{id}", "silences", "Show a silence"), h.getSilence)
 	create := api.Operation("create-silence", http.MethodPost, "/silences", "silences", "Add a silence or a recurring maintenance window")
@@ -251,10 +252,10 @@ var silenceStates = []silence.State{silence.Pending, silence.Active, silence.Exp
 
 type (
 	silencesInput struct {
-		State []string `query:"state,explode" doc:"only in this state; may be repeated: pending, active, expired" nullable:"false"`
+		State []string `query:"state,explode" doc:"only silences in this state; may be repeated: pending, active, expired" nullable:"false"`
 	}
 	silenceInput struct {
-		ID string `path:"id" doc:"of the silence" example:"s_k3v9q2mwx7ta"`
+		ID string `path:"id" doc:"id of the silence" example:"s_k3v9q2mwx7ta"`
 	}
 	silenceChange  struct{ Body wire.SilenceFields }
 	silencesOutput struct{ Body wire.SilencesForm }

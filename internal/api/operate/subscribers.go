@@ -22,7 +22,7 @@ func (h *Handlers) registerSubscribers(operations huma.API) {
 	huma.Register(operations, api.Operation("get-subscriber", http.MethodGet, "/subscribers/{id}", "subscribers", "Show an entry of the address book"), h.getSubscriber)
 	put := api.Operation("put-subscriber", http.MethodPut, "/subscribers/{id}", "subscribers", "Add or replace an entry of the address book")
 	put.Responses["201"] = &huma.Response{
-		Description: "it was not there before",
+		Description: "the entry is new",
 		Content:     map[string]*huma.MediaType{string(api.MediaJSON): {Schema: api.SchemaOf[wire.SubscriberForm](operations.OpenAPI())}},
 	}
 	huma.Register(operations, put, h.putSubscriber)
@@ -137,8 +137,8 @@ type (
 		Body   wire.SubscriberForm
 	}
 	subscriberPage struct {
-		After string                `query:"after" doc:"the cursor of the page before"`
-		Limit api.Limit[api.OfList] `query:"limit" doc:"subscribers in a page"`
+		After string                `query:"after" doc:"cursor of the previous page"`
+		Limit api.Limit[api.OfList] `query:"limit" doc:"maximum number of subscribers in a page"`
 	}
 	subscribersOutput struct{ Body wire.SubscribersForm }
 )

@@ -161,7 +161,7 @@ func (h *Handlers) registerSubscriptions(operations huma.API) {
 	create := api.Operation("create-subscription", http.MethodPost, "/subscriptions", "subscriptions", "Add a subscription")
 	create.DefaultStatus = http.StatusCreated
 	create.Responses["200"] = &huma.Response{
-		Description: "it was there already",
+		Description: "the subscription existed already",
 		Content:     map[string]*huma.MediaType{string(api.MediaJSON): {Schema: api.SchemaOf[wire.SubscriptionForm](operations.OpenAPI())}},
 	}
 	huma.Register(operations, create, h.createSubscription)
@@ -195,7 +195,7 @@ type (
 // subscriptionKey names one subscription in a query.
 type subscriptionKey struct {
 	Type       string `query:"type" required:"true" doc:"code or id of a type in the catalogue"`
-	Warehouse  string `query:"warehouse" required:"true" doc:"a warehouse, or *"`
+	Warehouse  string `query:"warehouse" required:"true" doc:"a warehouse, or * for all"`
 	Subscriber string `query:"subscriber" required:"true" doc:"user:<id> or role:<id>"`
 }
 
@@ -213,11 +213,11 @@ func (k *subscriptionKey) missing() *wire.Problem {
 
 // subscriptionFilter is the query of a list.
 type subscriptionFilter struct {
-	Type       string                `query:"type" doc:"only of this type: its code or its id"`
-	Warehouse  string                `query:"warehouse" doc:"only of this warehouse; * means those for all warehouses"`
-	Subscriber string                `query:"subscriber" doc:"only of this subscriber"`
-	After      string                `query:"after" doc:"the cursor of the page before"`
-	Limit      api.Limit[api.OfList] `query:"limit" doc:"subscriptions in a page"`
+	Type       string                `query:"type" doc:"only subscriptions to this type: code or id"`
+	Warehouse  string                `query:"warehouse" doc:"only subscriptions in this warehouse; * = the subscriptions for all warehouses"`
+	Subscriber string                `query:"subscriber" doc:"only subscriptions of this subscriber"`
+	After      string                `query:"after" doc:"cursor of the previous page"`
+	Limit      api.Limit[api.OfList] `query:"limit" doc:"maximum number of subscriptions in a page"`
 }
 
 func (f *subscriptionFilter) parse() (ledger.SubscriptionFilter, *wire.Problem) {

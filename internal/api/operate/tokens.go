@@ -24,21 +24,21 @@ type (
 	tokensOutput   struct{ Body wire.TokensForm }
 	tokenOutput    struct{ Body wire.TokenForm }
 	tokenListInput struct {
-		Ended api.Flag `query:"ended" doc:"those too that were revoked or have expired"`
+		Ended api.Flag `query:"ended" doc:"also list tokens that were revoked or have expired"`
 	}
 	tokenInput struct {
-		ID string `path:"id" doc:"the token" example:"t_5rmwxhkqj2ab"`
+		ID string `path:"id" doc:"id of the token" example:"t_5rmwxhkqj2ab"`
 	}
 )
 
 func (h *Handlers) registerTokens(operations huma.API) {
 	create := api.Operation("create-token", http.MethodPost, "/tokens", "tokens", "Create an API token")
-	create.Description = "The answer has its secret, which is kept nowhere. The token is good on every node within a second."
+	create.Description = "The answer has the secret of the token. Tallyman does not store the secret. Every node accepts the token within a second."
 	create.DefaultStatus = http.StatusCreated
 	huma.Register(operations, create, h.createToken)
 	huma.Register(operations, api.Operation("list-tokens", http.MethodGet, "/tokens", "tokens", "List the API tokens, without their secrets"), h.listTokens)
-	revoke := api.Operation("revoke-token", http.MethodPost, "/tokens/{id}/revoke", "tokens", "End an API token")
-	revoke.Description = "It is refused from then on, on every node within a second, and what is open under it, streams too, ends. Revoking twice changes nothing."
+	revoke := api.Operation("revoke-token", http.MethodPost, "/tokens/{id}/revoke", "tokens", "Revoke an API token")
+	revoke.Description = "Every node refuses the token within a second, and ends its open requests and streams. Revoking a token twice changes nothing."
 	huma.Register(operations, revoke, h.revokeToken)
 }
 
@@ -119,8 +119,8 @@ func (h *Handlers) revokeToken(ctx context.Context, in *tokenInput) (*tokenOutpu
 type meOutput struct{ Body wire.MeForm }
 
 func (h *Handlers) registerMe(operations huma.API) {
-	get := api.Operation("me", http.MethodGet, "/me", "operations", "Who the caller is, and what he may do")
-	get.Description = "For pages that show what their user may do. What a role allows may still be about another's warehouse or inbox, and is refused then."
+	get := api.Operation("me", http.MethodGet, "/me", "operations", "Show the caller and the caller's rights")
+	get.Description = "For pages that show what their user may do. A role can allow an operation that is still refused for another warehouse or another inbox."
 	huma.Register(operations, get, h.me)
 }
 

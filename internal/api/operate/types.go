@@ -21,11 +21,11 @@ import (
 
 type (
 	typeCode struct {
-		Code string `path:"code" doc:"the type's code" example:"REP_NOTICE"`
+		Code string `path:"code" doc:"code of the type" example:"REP_NOTICE"`
 	}
 	typeInput  struct{ Body wire.TypeForm }
 	typeChange struct {
-		Code string `path:"code" doc:"the type's code" example:"REP_NOTICE"`
+		Code string `path:"code" doc:"code of the type" example:"REP_NOTICE"`
 		Body wire.TypeForm
 	}
 	typeOutput  struct{ Body wire.TypeForm }

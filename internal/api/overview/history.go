@@ -19,10 +19,10 @@ import (
 
 type (
 	historyInput struct {
-		Warehouses []string `query:"warehouse,explode" doc:"these alone; repeat it for more than one. Without it, all that the token has" nullable:"false"`
-		Types      []string `query:"type,explode" doc:"of these types alone, by their code; may be repeated. The items of queues have no type" nullable:"false"`
-		From       string   `query:"from" doc:"RFC 3339; an hour before to by default" example:"2026-06-01T00:00:00Z"`
-		To         string   `query:"to" doc:"RFC 3339; now by default"`
+		Warehouses []string `query:"warehouse,explode" doc:"only these warehouses; repeat it for more than one. By default all warehouses of the token" nullable:"false"`
+		Types      []string `query:"type,explode" doc:"only these types, by code; may be repeated. Queue items have no type" nullable:"false"`
+		From       string   `query:"from" doc:"RFC 3339; by default one hour before to" example:"2026-06-01T00:00:00Z"`
+		To         string   `query:"to" doc:"RFC 3339; by default now"`
 	}
 	historyOutput struct{ Body *wire.HistoryForm }
 )
@@ -31,9 +31,10 @@ type (
 const maxTypes = 100
 
 func (h *Handlers) registerHistory(operations huma.API) {
-	get := api.Operation("overview-history", http.MethodGet, "/overview/history", "operations", "How things were: notices, findings, ages and lateness over time")
-	get.Description = "Points of a minute in the last two hours, of ten minutes in the last 25 hours, else of an hour, for 31 days. One node takes a sample each minute. " +
-		"A point without samples has notices alone: nobody looked then. Rules, notices, findings and items are those of the token's warehouses."
+	get := api.Operation("overview-history", http.MethodGet, "/overview/history", "operations", "Show notices, findings, ages and lateness over time")
+	get.Description = "The points are one minute long for the last two hours, ten minutes for the last 25 hours, and one hour for the last 31 days. One node takes a sample " +
+		"each minute. A point without samples has only notices, because no node took a sample then. Rules, notices, findings and items are those of the token's " +
+		"warehouses."
 	huma.Register(operations, get, h.history)
 }
 

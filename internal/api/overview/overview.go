@@ -86,21 +86,22 @@ func (h *Handlers) Register(operations *api.Operations) {
 	h.registerOverview(operations)
 	h.registerHistory(operations)
 	h.registerFailures(operations)
-	huma.Register(operations, api.Operation("status", http.MethodGet, "/status", "operations", "The state of the node, its rules and deliveries"), h.status)
+	huma.Register(operations, api.Operation("status", http.MethodGet, "/status", "operations", "Show the state of the node, its rules and deliveries"), h.status)
 	operations.Handle(streamOperation(), h.stream)
 }
 
 type (
 	lookInput struct {
-		Warehouses []string `query:"warehouse,explode" doc:"these alone; repeat it for more than one. Without it, all that the token has" nullable:"false"`
+		Warehouses []string `query:"warehouse,explode" doc:"only these warehouses; repeat it for more than one. By default all warehouses of the token" nullable:"false"`
 	}
 	lookOutput struct{ Body *wire.OverviewForm }
 )
 
 func (h *Handlers) registerOverview(operations huma.API) {
-	get := api.Operation("overview", http.MethodGet, "/overview", "operations", "How everything is, at a glance")
-	get.Description = "Rules by health, notices by the hour, findings by warehouse, queues, sinks, nodes, and what the node reaches. It is looked up every two seconds at most, " +
-		"whoever asks, and answers also where parts of it are out of reach. Rules, notices, findings and the items of queues are those of the token's warehouses; sinks have none."
+	get := api.Operation("overview", http.MethodGet, "/overview", "operations", "Show the state of the whole system at a glance")
+	get.Description = "The answer has rules by health, notices by hour, findings by warehouse, queues, sinks, nodes and dependencies. A node reads these facts at most every " +
+		"two seconds, for all callers together. It answers even where it cannot read some parts. Rules, notices, findings and items are those of the token's " +
+		"warehouses; sinks have no warehouses."
 	huma.Register(operations, get, h.overview)
 }
 

@@ -44,12 +44,13 @@ func streamOperation() *huma.Operation {
 	return &huma.Operation{
 		OperationID: "stream-overview", Method: http.MethodGet, Path: api.Base + "/overview/stream", Tags: []string{"operations"},
 		Summary: "Stream the overview",
-		Description: "Server-sent events: overview has what GET /overview answers, at once and then whenever it has changed, every two seconds at most; what time alone changes " +
-			"(at, seen, ages) comes along, and by itself every 15 s at most. end says why the server ends the stream. A comment comes every 15 s. A client that does not read is cut off.",
-		Parameters: []*huma.Param{api.QueryParam("warehouse", "these alone; repeat it for more than one. Without it, all that the token has",
+		Description: "Server-sent events. The event overview has the answer of GET /overview. It comes at once, and then after each change, at most every two seconds. " +
+			"Values that change with time alone (at, seen, ages) cause an event at most every 15 s. The event end says why the server ends the stream. " +
+			"A comment comes every 15 s. The server disconnects a client that does not read.",
+		Parameters: []*huma.Param{api.QueryParam("warehouse", "only these warehouses; repeat it for more than one. By default all warehouses of the token",
 			&huma.Schema{Type: huma.TypeArray, Items: api.NameSchema()})},
 		Responses: map[string]*huma.Response{"200": {
-			Description: "events, until the client leaves",
+			Description: "events, until the client disconnects",
 			Content:     map[string]*huma.MediaType{string(api.MediaEvents): {Schema: &huma.Schema{Type: huma.TypeString}, Example: streamExample}},
 		}},
 	}

@@ -24,25 +24,25 @@ import (
 type (
 	itemsInput struct {
 		QueuePath
-		Warehouse string                 `query:"warehouse" doc:"of this warehouse alone"`
-		State     itemState              `query:"state" doc:"ready in the order of service, ends and withheld the latest push first, the others by due time (dead: when they died); withheld: dead items that wait for an operator since the ledger was restored"`
-		Key       string                 `query:"key" maxLength:"512" doc:"items in any state that were pushed with this dedupe key, the latest push first; instead of state"`
-		Order     itemOrder              `query:"order" doc:"state: as said of the state; waiting: of ready items those first that have been ready for longest, whatever their priorities"`
-		Limit     api.Limit[api.OfItems] `query:"limit" doc:"items in a page"`
-		After     string                 `query:"after" doc:"the cursor of the page before"`
-		Test      api.Flag               `query:"test" doc:"of the test twin"`
-		Language  string                 `header:"Accept-Language" doc:"picks translated titles"`
+		Warehouse string                 `query:"warehouse" doc:"only items of this warehouse"`
+		State     itemState              `query:"state" doc:"only items in this state. ready is listed in the order of service; ended states and withheld list the latest push first; the other states are listed by due time (dead: by the time of death). withheld: dead items that wait for an operator since the ledger was restored"`
+		Key       string                 `query:"key" maxLength:"512" doc:"only items with this dedupe key, in any state, the latest push first; instead of state"`
+		Order     itemOrder              `query:"order" doc:"state: the order described for the state. waiting: ready items that have been ready longest come first, whatever their priorities"`
+		Limit     api.Limit[api.OfItems] `query:"limit" doc:"maximum number of items in a page"`
+		After     string                 `query:"after" doc:"cursor of the previous page"`
+		Test      api.Flag               `query:"test" doc:"use the test twin"`
+		Language  string                 `header:"Accept-Language" doc:"language of the titles"`
 	}
 	itemInput struct {
 		QueuePath
 		ItemPath
-		Test api.Flag `query:"test" doc:"the item is in the test twin"`
+		Test api.Flag `query:"test" doc:"true where the item is in the test twin"`
 	}
 	tracedItemInput struct {
 		QueuePath
 		ItemPath
-		Test     api.Flag `query:"test" doc:"the item is in the test twin"`
-		Language string   `header:"Accept-Language" doc:"picks translated titles"`
+		Test     api.Flag `query:"test" doc:"true where the item is in the test twin"`
+		Language string   `header:"Accept-Language" doc:"language of the title"`
 	}
 	itemsOutput struct {
 		Vary string `header:"Vary"`
@@ -82,11 +82,12 @@ func (itemOrder) Schema(huma.Registry) *huma.Schema {
 }
 
 func (h *Handlers) registerItems(operations huma.API) {
-	list := api.Operation("list-items", http.MethodGet, "/queues/{queue}/items", "queues", "Look at the items of a state")
-	list.Description = "Of the token's warehouses. Nothing is taken. What moves while pages are read may come twice or not at all. A page of what has ended may be short, or empty, where there are more: the cursor says so."
+	list := api.Operation("list-items", http.MethodGet, "/queues/{queue}/items", "queues", "List items by state")
+	list.Description = "The list has the items of the token's warehouses, and takes no leases. An item that moves while a client reads pages may appear twice or not at all. A " +
+		"page of ended items can be short or empty although there are more; the cursor says whether there are more."
 	huma.Register(operations, list, h.listItems)
-	huma.Register(operations, api.Operation("get-item", http.MethodGet, "/queues/{queue}/items/{id}", "queues", "An item, and what has happened to it"), h.getItem)
-	huma.Register(operations, api.Operation("rank-item", http.MethodGet, "/queues/{queue}/items/{id}/rank", "queues", "When an item that is ready is served: its place among those that any worker, or its own, is given"), h.rankItem)
+	huma.Register(operations, api.Operation("get-item", http.MethodGet, "/queues/{queue}/items/{id}", "queues", "Show an item and its trace"), h.getItem)
+	huma.Register(operations, api.Operation("rank-item", http.MethodGet, "/queues/{queue}/items/{id}/rank", "queues", "Show the place of a ready item in the order of service"), h.rankItem)
 }
 
 // listItems answers GET /queues/{queue}/items.

@@ -17,7 +17,7 @@ import (
 
 // ItemPath names the item of a request.
 type ItemPath struct {
-	ID string `path:"id" doc:"the item" example:"picking-4711"`
+	ID string `path:"id" doc:"id of the item" example:"picking-4711"`
 }
 
 type (
@@ -30,9 +30,9 @@ type (
 	removeItemInput struct {
 		QueuePath
 		ItemPath
-		Force api.Flag `query:"force" doc:"even while it is leased"`
-		Test  api.Flag `query:"test" doc:"the item is in the test twin"`
-		Note  string   `query:"note" doc:"why, for the trace; cut at 500 bytes"`
+		Force api.Flag `query:"force" doc:"remove the item even while it is leased"`
+		Test  api.Flag `query:"test" doc:"true where the item is in the test twin"`
+		Note  string   `query:"note" doc:"reason, for the trace; cut at 500 bytes"`
 	}
 )
 
@@ -41,23 +41,25 @@ func (h *Handlers) registerItemOps(operations huma.API) {
 		kind             item.OpKind
 		summary, details string
 	}{
-		{item.Ack, "The work is done", ""},
-		{item.Nack, "The work has failed", "The item is ready again after delay, or dead where it has failed as often as the queue allows."},
-		{item.Release, "Give an item back that was not begun", "It goes back to its place in its level and has not failed."},
-		{item.Extend, "Keep an item longer", ""},
-		{item.Suspend, "Put an item off", "For the next of the queue's suspend steps; where all are used, 409 suspend_limit. Without attempt an operator puts off what nobody has."},
-		{item.Store, "Put an item away for days", "Its suspends count anew. Without attempt an operator puts away what nobody has."},
-		{item.Finish, "End an item that nobody has", ""},
-		{item.Assign, "Let one worker alone have an item", "What is put off keeps its time. With attempt the worker that has it passes it on; it has not failed."},
-		{item.Requeue, "Make a dead item ready again", "Its failures count anew."},
-		{item.Set, "Give an item another priority or order", "It moves at once to its place in the order of service. What a worker has stays as it is: 409 item_leased."},
+		{item.Ack, "Ack an item: its work is done", ""},
+		{item.Nack, "Nack an item: its work has failed", "The item is ready again after delay. It becomes dead if it has failed as often as the queue allows."},
+		{item.Release, "Release an item whose work was not begun", "The item goes back to its place among the items of its priority. This does not count as a failure."},
+		{item.Extend, "Extend the lease of an item", ""},
+		{item.Suspend, "Suspend an item", "The item waits for the next of the queue's suspend steps. If all steps are used, the answer is 409 suspend_limit. " +
+			"Without attempt an operator suspends an item that is not leased."},
+		{item.Store, "Store an item for days", "Its suspends are counted from zero again. Without attempt an operator stores an item that is not leased."},
+		{item.Finish, "End an item that is not leased", ""},
+		{item.Assign, "Assign an item to one worker", "A delayed, suspended or stored item keeps its time. With attempt the worker that holds the item passes it on. " +
+			"This does not count as a failure."},
+		{item.Requeue, "Make a dead item ready again", "Its failures are counted from zero again."},
+		{item.Set, "Set the priority or the order of an item", "The item moves at once to its new place in the order of service. A leased item stays as it is: 409 item_leased."},
 	} {
 		kind := string(op.kind)
 		o := api.Operation(kind+"-item", http.MethodPost, "/queues/{queue}/items/{id}/"+kind, "queues", op.summary)
 		o.Description = op.details
 		huma.Register(operations, o, func(ctx context.Context, in *itemOpInput) (*itemOpOutput, error) { return h.itemOp(ctx, op.kind, in) })
 	}
-	remove := api.Operation("remove-item", http.MethodDelete, "/queues/{queue}/items/{id}", "queues", "Take an item out")
+	remove := api.Operation("remove-item", http.MethodDelete, "/queues/{queue}/items/{id}", "queues", "Remove an item")
 	huma.Register(operations, remove, h.removeItem)
 }
 

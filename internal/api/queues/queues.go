@@ -178,11 +178,11 @@ func invalidAt(e *item.InvalidError, list string) string {
 
 type (
 	twinQuery struct {
-		Test api.Flag `query:"test" doc:"the test twins"`
+		Test api.Flag `query:"test" doc:"use the test twins"`
 	}
 	queueInput struct {
 		QueuePath
-		Test api.Flag `query:"test" doc:"the test twin"`
+		Test api.Flag `query:"test" doc:"use the test twin"`
 	}
 	queuesOutput struct{ Body wire.QueuesForm }
 	queueOutput  struct{ Body wire.QueueForm }
@@ -194,16 +194,17 @@ type (
 
 // QueuePath names the queue of a request. The OpenAPI library looks into exported types alone.
 type QueuePath struct {
-	Queue string `path:"queue" doc:"the queue" example:"replenishment"`
+	Queue string `path:"queue" doc:"name of the queue" example:"replenishment"`
 }
 
 func (h *Handlers) registerSizes(operations huma.API) {
-	huma.Register(operations, api.Operation("list-queues", http.MethodGet, "/queues", "queues", "All queues, and how full they are, of the token's warehouses"), h.listQueues)
-	huma.Register(operations, api.Operation("get-queue", http.MethodGet, "/queues/{queue}", "queues", "How full a queue is, of the token's warehouses"), h.getQueue)
-	pause := api.Operation("pause-queue", http.MethodPost, "/queues/{queue}/pause", "queues", "Give out nothing more")
-	pause.Description = "On every node and for all warehouses, at once: the token must be for all of them. What is leased goes on, and items are taken in. Survives a loss of Redis."
+	huma.Register(operations, api.Operation("list-queues", http.MethodGet, "/queues", "queues", "List the queues and their depths, for the token's warehouses"), h.listQueues)
+	huma.Register(operations, api.Operation("get-queue", http.MethodGet, "/queues/{queue}", "queues", "Show the depth of a queue, for the token's warehouses"), h.getQueue)
+	pause := api.Operation("pause-queue", http.MethodPost, "/queues/{queue}/pause", "queues", "Pause a queue: lease no more items")
+	pause.Description = "The pause holds at once on every node and for all warehouses, so the token must be for all warehouses. Leased items stay leased, and the queue still " +
+		"accepts items. The pause survives a loss of Redis."
 	huma.Register(operations, pause, h.pauseQueue)
-	huma.Register(operations, api.Operation("resume-queue", http.MethodPost, "/queues/{queue}/resume", "queues", "Give out items again"), h.resumeQueue)
+	huma.Register(operations, api.Operation("resume-queue", http.MethodPost, "/queues/{queue}/resume", "queues", "Resume a queue: lease items again"), h.resumeQueue)
 }
 
 // listQueues answers GET /queues.

@@ -28,11 +28,11 @@ type (
 )
 
 func (h *Handlers) registerRanges(operations huma.API) {
-	remove := api.Operation("remove-range", http.MethodPost, "/queues/{queue}/remove", "queues", "Take out a range of items")
-	remove.Description = "The ranks are those of the list of the state at this moment: look at it right before, and pause the queue where it moves."
+	remove := api.Operation("remove-range", http.MethodPost, "/queues/{queue}/remove", "queues", "Remove a range of items")
+	remove.Description = "The ranks are those of the state's list at this moment. Read the list right before the call, and pause the queue if its items move."
 	huma.Register(operations, remove, h.removeRange)
 	requeue := api.Operation("requeue-items", http.MethodPost, "/queues/{queue}/requeue", "queues", "Make dead items ready again")
-	requeue.Description = "Those that are named, or all that are not withheld. Their failures count anew."
+	requeue.Description = "The call requeues the named items, or all dead items that are not withheld. Their failures are counted from zero again."
 	requeue.MaxBodyBytes = maxStepBody
 	huma.Register(operations, requeue, h.requeueItems)
 }

@@ -31,12 +31,13 @@ type (
 )
 
 func (h *Handlers) registerSteps(operations huma.API) {
-	lease := api.Operation("lease-items", http.MethodPost, "/queues/{queue}/lease", "queues", "Take items to work on")
-	lease.Description = "The highest priority first, in each the oldest first. An item is the worker's until its lease ends, and operations name the attempt that they belong to: " +
-		"who comes too late gets a 409 lease_lost and changes nothing. With wait the answer is held back until there is an item."
+	lease := api.Operation("lease-items", http.MethodPost, "/queues/{queue}/lease", "queues", "Lease items to work on")
+	lease.Description = "Items of the highest priority come first, and among them the oldest. A worker holds an item until the lease ends. Every operation names the attempt " +
+		"that it belongs to. An operation that comes too late gets a 409 lease_lost and changes nothing. With wait the server answers only when there is an " +
+		"item or the wait is over."
 	huma.Register(operations, lease, h.leaseItems)
-	step := api.Operation("step", http.MethodPost, "/queues/{queue}/step", "queues", "Many operations at once, and items to work on")
-	step.Description = "Each operation has its own outcome, and one that fails does not hold up the others. Fields that an operation does not use are refused."
+	step := api.Operation("step", http.MethodPost, "/queues/{queue}/step", "queues", "Do many operations at once, and lease items")
+	step.Description = "Each operation has its own outcome. An operation that fails does not stop the others. A field that an operation does not use is refused."
 	step.MaxBodyBytes = maxStepBody
 	huma.Register(operations, step, h.stepQueue)
 }

@@ -20,20 +20,20 @@ import (
 
 type (
 	switchInput struct {
-		ID    string `path:"id" doc:"the rule" example:"negative-bin-stock"`
-		Scope string `query:"scope" doc:"one scope, whose switch wins over the whole rule's; without it, the whole rule"`
+		ID    string `path:"id" doc:"id of the rule" example:"negative-bin-stock"`
+		Scope string `query:"scope" doc:"one scope; its switch wins over the switch of the whole rule. By default the whole rule"`
 		Body  *wire.SwitchAskForm
 	}
 	pauseRulesInput struct{ Body *wire.SwitchAskForm }
 	clearInput      struct {
-		ID    string `path:"id" doc:"the rule" example:"negative-bin-stock"`
-		Scope string `query:"scope" doc:"one scope; without it, the whole rule"`
+		ID    string `path:"id" doc:"id of the rule" example:"negative-bin-stock"`
+		Scope string `query:"scope" doc:"one scope; by default the whole rule"`
 	}
 	switchedOutput struct{ Body *wire.SwitchedForm }
 	pausedOutput   struct{ Body *wire.PausedForm }
 	runInput       struct {
-		ID    string `path:"id" doc:"the rule" example:"negative-bin-stock"`
-		Scope string `query:"scope" doc:"needed where the rule has several"`
+		ID    string `path:"id" doc:"id of the rule" example:"negative-bin-stock"`
+		Scope string `query:"scope" doc:"needed where the rule has several scopes"`
 	}
 	runOutput struct {
 		Status   int
@@ -44,21 +44,23 @@ type (
 )
 
 func (h *Handlers) registerRulesChange(operations huma.API) {
-	enable := api.Operation("enable-rule", http.MethodPost, "/rules/{id}/enable", "rules", "Let a rule run, whatever its file says")
-	enable.Description = "In force on every node within a second, and across reloads and restarts until it is cleared or ends. Firings that came due while the rule was disabled are not made good."
+	enable := api.Operation("enable-rule", http.MethodPost, "/rules/{id}/enable", "rules", "Enable a rule, whatever its file says")
+	enable.Description = "The switch holds on every node within a second. It survives reloads and restarts, until somebody clears it or it ends. Firings that were due while the " +
+		"rule was disabled are skipped."
 	huma.Register(operations, enable, func(ctx context.Context, in *switchInput) (*switchedOutput, error) {
 		return h.turn(ctx, in.ID, in.Scope, in.Body, ledger.SwitchOn)
 	})
-	disable := api.Operation("disable-rule", http.MethodPost, "/rules/{id}/disable", "rules", "Stop a rule, whatever its file says")
-	disable.Description = "In force on every node within a second. A run that has begun goes on to its end. Findings are frozen: nothing is told or resolved, and no time passes for them."
+	disable := api.Operation("disable-rule", http.MethodPost, "/rules/{id}/disable", "rules", "Disable a rule, whatever its file says")
+	disable.Description = "The switch holds on every node within a second. A run that has begun goes on to its end. Findings are frozen: they make no notices, do not resolve, " +
+		"and no time passes for them."
 	huma.Register(operations, disable, func(ctx context.Context, in *switchInput) (*switchedOutput, error) {
 		return h.turn(ctx, in.ID, in.Scope, in.Body, ledger.SwitchOff)
 	})
-	huma.Register(operations, api.Operation("clear-rule", http.MethodPost, "/rules/{id}/clear", "rules", "Go back to what the rule's file says"),
+	huma.Register(operations, api.Operation("clear-rule", http.MethodPost, "/rules/{id}/clear", "rules", "Clear the switch of a rule, so that its file decides again"),
 		func(ctx context.Context, in *clearInput) (*switchedOutput, error) {
 			return h.turn(ctx, in.ID, in.Scope, nil, ledger.SwitchCleared)
 		})
-	pause := api.Operation("pause-rules", http.MethodPost, "/rules/pause", "rules", "Stop every rule, whatever else is switched")
+	pause := api.Operation("pause-rules", http.MethodPost, "/rules/pause", "rules", "Stop every rule, whatever its switch says")
 	huma.Register(operations, pause, func(ctx context.Context, in *pauseRulesInput) (*pausedOutput, error) {
 		return h.pauseRules(ctx, in.Body, ledger.SwitchOff)
 	})
@@ -66,10 +68,10 @@ func (h *Handlers) registerRulesChange(operations huma.API) {
 		func(ctx context.Context, _ *struct{}) (*pausedOutput, error) {
 			return h.pauseRules(ctx, nil, ledger.SwitchCleared)
 		})
-	run := api.Operation("run-rule", http.MethodPost, "/rules/{id}/run", "rules", "Run a firing of a rule now")
-	run.Description = "Once in the cluster, also of a rule that is disabled. A run that takes longer than a few seconds is answered with 202, and goes on."
+	run := api.Operation("run-rule", http.MethodPost, "/rules/{id}/run", "rules", "Run a rule now")
+	run.Description = "The firing runs once in the cluster, also for a disabled rule. If the run takes longer than a few seconds, the answer is 202 and the run goes on."
 	run.Responses["202"] = &huma.Response{
-		Description: "it has not ended yet", Content: map[string]*huma.MediaType{string(api.MediaJSON): {Schema: api.SchemaOf[wire.OrderedForm](operations.OpenAPI())}},
+		Description: "the run has not ended yet", Content: map[string]*huma.MediaType{string(api.MediaJSON): {Schema: api.SchemaOf[wire.OrderedForm](operations.OpenAPI())}},
 	}
 	huma.Register(operations, run, h.runRule)
 	huma.Register(operations, api.Operation("reload-rules", http.MethodPost, "/rules/reload", "rules", "Read the rule files of the answering node again"), h.reloadRules)

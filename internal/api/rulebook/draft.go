@@ -22,7 +22,7 @@ const largestDraft = 64 << 10
 
 type (
 	draftInput struct {
-		ID   string `path:"id" doc:"the rule" example:"negative-bin-stock"`
+		ID   string `path:"id" doc:"id of the rule" example:"negative-bin-stock"`
 		Body wire.DraftAskForm
 	}
 	draftOutput struct{ Body *wire.DraftForm }
@@ -30,8 +30,9 @@ type (
 
 func (h *Handlers) registerDraft(operations huma.API) {
 	op := api.Operation("draft-rule", http.MethodPost, "/rules/{id}/draft", "rules", "Try another text of a rule")
-	op.Description = "The text is checked as its file would be, held against the running version, and run on the source, read-only, from the ledger's state. Nothing is " +
-		"saved: rules come from files alone. For those who see all warehouses; who has tried a text, with its size and its SHA-256, is in the audit. With check the text is checked alone."
+	op.Description = "The node checks the text like a rule file, compares it with the running version, and runs it read-only on the source, from the ledger's state. Nothing " +
+		"is saved, because rules come only from files. The token must be for all warehouses. The audit records who tried a text, with the size and the SHA-256 " +
+		"of the text. With check the node only checks the text."
 	op.MaxBodyBytes = 8 * largestDraft // escaped, and the rest
 	huma.Register(operations, op, h.draft)
 }
@@ -122,8 +123,9 @@ func newSideForm(s *rulediff.Side) *wire.SideForm {
 type sourceOutput struct{ Body *wire.RuleSource }
 
 func (h *Handlers) registerRuleSource(operations huma.API) {
-	op := api.Operation("get-rule-source", http.MethodGet, "/rules/{id}/source", "rules", "Show how a rule is written")
-	op.Description = "The text is that of the running version, of the answering node's files. A token that is not for all warehouses sees a rule of whose scopes all are its own."
+	op := api.Operation("get-rule-source", http.MethodGet, "/rules/{id}/source", "rules", "Show the text of a rule")
+	op.Description = "The text is that of the running version, from the files of the answering node. A token that is not for all warehouses sees a rule only if the token " +
+		"allows all scopes of the rule."
 	huma.Register(operations, op, h.ruleSource)
 }
 

@@ -28,23 +28,23 @@ type RuleHistory interface {
 
 type (
 	rulesInput struct {
-		Limit api.Limit[api.OfRules] `query:"limit" doc:"rules in a page"`
-		After string                 `query:"after" doc:"rules after this id: the cursor of the page before"`
-		IDs   []string               `query:"id,explode" maxItems:"200" doc:"these alone; those that are not there are left out" example:"[\"negative-bin-stock\"]" nullable:"false"`
+		Limit api.Limit[api.OfRules] `query:"limit" doc:"maximum number of rules in a page"`
+		After string                 `query:"after" doc:"cursor of the previous page: the id of its last rule"`
+		IDs   []string               `query:"id,explode" maxItems:"200" doc:"only these rules; ids that no rule has are ignored" example:"[\"negative-bin-stock\"]" nullable:"false"`
 	}
 	ruleInput struct {
-		ID string `path:"id" doc:"the rule" example:"negative-bin-stock"`
+		ID string `path:"id" doc:"id of the rule" example:"negative-bin-stock"`
 	}
 	runsInput struct {
-		ID    string                `path:"id" doc:"the rule" example:"negative-bin-stock"`
-		Scope string                `query:"scope" doc:"this one alone"`
-		Limit api.Limit[api.OfRuns] `query:"limit" doc:"runs, the latest"`
+		ID    string                `path:"id" doc:"id of the rule" example:"negative-bin-stock"`
+		Scope string                `query:"scope" doc:"only runs in this scope"`
+		Limit api.Limit[api.OfRuns] `query:"limit" doc:"maximum number of runs; the latest are listed"`
 	}
 	findingsInput struct {
-		ID    string                    `path:"id" doc:"the rule" example:"negative-bin-stock"`
-		Scope string                    `query:"scope" doc:"this one alone"`
-		State string                    `query:"state" enum:"pending,firing" doc:"these alone"`
-		Limit api.Limit[api.OfFindings] `query:"limit" doc:"findings"`
+		ID    string                    `path:"id" doc:"id of the rule" example:"negative-bin-stock"`
+		Scope string                    `query:"scope" doc:"only findings in this scope"`
+		State string                    `query:"state" enum:"pending,firing" doc:"only findings in this state"`
+		Limit api.Limit[api.OfFindings] `query:"limit" doc:"maximum number of findings"`
 	}
 	rulesOutput struct{ Body *wire.RulesForm }
 	ruleOutput  struct{ Body *wire.RuleForm }
@@ -54,8 +54,8 @@ type (
 )
 
 func (h *Handlers) registerRulesLook(operations huma.API) {
-	huma.Register(operations, api.Operation("list-rules", http.MethodGet, "/rules", "rules", "List the rules and how they are"), h.listRules)
-	huma.Register(operations, api.Operation("get-rule", http.MethodGet, "/rules/{id}", "rules", "Show a rule and how it is in each scope"), h.getRule)
+	huma.Register(operations, api.Operation("list-rules", http.MethodGet, "/rules", "rules", "List the rules and their state"), h.listRules)
+	huma.Register(operations, api.Operation("get-rule", http.MethodGet, "/rules/{id}", "rules", "Show a rule and its state in each scope"), h.getRule)
 	huma.Register(operations, api.Operation("list-runs", http.MethodGet, "/rules/{id}/runs", "rules", "List the latest runs of a rule"), h.listRuns)
 	huma.Register(operations, api.Operation("list-findings", http.MethodGet, "/rules/{id}/findings", "rules", "List the open findings of a rule"), h.listFindings)
 }

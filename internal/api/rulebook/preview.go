@@ -25,7 +25,7 @@ const defaultPreviewed = 20
 
 type (
 	previewInput struct {
-		ID   string `path:"id" doc:"the rule" example:"negative-bin-stock"`
+		ID   string `path:"id" doc:"id of the rule" example:"negative-bin-stock"`
 		Body *wire.PreviewAskForm
 	}
 	previewOutput struct{ Body *wire.PreviewForm }
@@ -33,7 +33,8 @@ type (
 
 func (h *Handlers) registerPreview(operations huma.API) {
 	op := api.Operation("preview-rule", http.MethodPost, "/rules/{id}/preview", "rules", "Run a rule now and show what it would do")
-	op.Description = "The probe is run on the source, read-only, and judged as in a firing that goes on from the ledger's state. Nothing is written but who asked, in the audit, and nobody is told."
+	op.Description = "The probe runs read-only on the source. Its rows are judged as in a firing that continues from the ledger's state. Nobody gets a notice. The only " +
+		"thing written is the audit record of the caller."
 	huma.Register(operations, op, h.preview)
 }
 

@@ -21,17 +21,18 @@ import (
 
 type (
 	rewindInput struct {
-		ID    string `path:"id" doc:"the rule" example:"negative-bin-stock"`
-		Scope string `query:"scope" doc:"one scope; without it, every scope of the rule"`
+		ID    string `path:"id" doc:"id of the rule" example:"negative-bin-stock"`
+		Scope string `query:"scope" doc:"one scope; by default every scope of the rule"`
 		Body  wire.RewindAskForm
 	}
 	rewindOutput struct{ Body *wire.RewoundForm }
 )
 
 func (h *Handlers) registerRewind(operations huma.API) {
-	op := api.Operation("rewind-rule", http.MethodPost, "/rules/{id}/rewind", "rules", "Move the watermark of a rule, back or forward")
-	op.Description = "The next firing begins at the new position, on every node: a rewind back has rows judged again, and a rewind forward skips rows. Events whose notices the ledger still has are not told again. " +
-		"A dry run counts what would follow and moves nothing; the source is read, and who asked is written to the audit. While a firing runs nothing is moved (409)."
+	op := api.Operation("rewind-rule", http.MethodPost, "/rules/{id}/rewind", "rules", "Move the watermark of a rule back or forward")
+	op.Description = "The next firing on any node begins at the new position. A rewind back judges rows again, and a rewind forward skips rows. Events whose notices the " +
+		"ledger still has make no second notice. A dry run counts what would follow and moves nothing. It reads the source, and the audit records the caller. " +
+		"While a firing runs, nothing is moved (409)."
 	huma.Register(operations, op, h.rewind)
 }
 

@@ -120,15 +120,15 @@ type Rules interface {
 
 type (
 	promoteInput struct {
-		ID    string `path:"id" doc:"the rule" example:"negative-bin-stock"`
-		Scope string `query:"scope" doc:"one scope; without it, every scope in which the rule is in shadow"`
+		ID    string `path:"id" doc:"id of the rule" example:"negative-bin-stock"`
+		Scope string `query:"scope" doc:"one scope; by default every scope in which the rule is in shadow"`
 	}
 	promotionsOutput struct{ Body wire.PromotionsForm }
 	whyInput         struct {
-		ID    string   `path:"id" doc:"the rule" example:"negative-bin-stock"`
-		Scope string   `query:"scope" doc:"needed where the rule has several"`
-		Key   string   `query:"key" required:"true" doc:"the key: a JSON array, or its values separated by commas" example:"[119240,\"A-01\",\"S1\"]"`
-		Look  lookFlag `query:"look" doc:"whether the source is asked how the row is now; it is only read"`
+		ID    string   `path:"id" doc:"id of the rule" example:"negative-bin-stock"`
+		Scope string   `query:"scope" doc:"needed where the rule has several scopes"`
+		Key   string   `query:"key" required:"true" doc:"key of the finding: a JSON array, or its values separated by commas" example:"[119240,\"A-01\",\"S1\"]"`
+		Look  lookFlag `query:"look" doc:"read the finding's row from the source, too"`
 	}
 	whyOutput struct{ Body *wire.WhyForm }
 )
@@ -143,10 +143,10 @@ func (lookFlag) Schema(huma.Registry) *huma.Schema {
 
 func (h *Handlers) registerRules(operations huma.API) {
 	promote := api.Operation("promote-rule", http.MethodPost, "/rules/{id}/promote", "rules", "Make a rule in shadow live")
-	promote.Description = "From its next run on, on every node, the rule delivers what it newly finds. What it knows already is not told again, and " +
-		"resolutions go where their findings were told. Promoting twice changes nothing."
+	promote.Description = "From its next run on, on every node, the rule delivers the notices of new findings. Findings that it knows already make no second notice. A resolution " +
+		"goes where the notice of its finding went. Promoting a rule twice changes nothing."
 	huma.Register(operations, promote, h.promote)
-	why := api.Operation("why", http.MethodGet, "/rules/{id}/why", "rules", "What is known of one finding, and what holds it back")
+	why := api.Operation("why", http.MethodGet, "/rules/{id}/why", "rules", "Explain the state of one finding, and why it makes no notice")
 	huma.Register(operations, why, h.why)
 	h.registerPreview(operations)
 	h.registerRewind(operations)

@@ -27,14 +27,14 @@ type Scopes interface {
 const mostRemoving = 100
 
 func (h *Handlers) registerScopes(operations huma.API) {
-	list := api.Operation("list-scope-origins", http.MethodGet, "/scopes", "rules", "List the rules whose scopes come from a query, and how their lists stand")
-	list.Description = "Each row that the query of a rule file returns is a scope of the rule. A query that fails keeps the last list."
+	list := api.Operation("list-scope-origins", http.MethodGet, "/scopes", "rules", "List the rules whose scopes come from a query, and the state of their lists")
+	list.Description = "Each row that the query of a rule file returns is a scope of the rule. When the query fails, the last list stays in force."
 	huma.Register(operations, list, h.listScopes)
-	confirm := api.Operation("confirm-scopes", http.MethodPost, "/scopes/{rule}/confirm", "rules", "Confirm a list of scopes that is empty, or removes more than half")
-	confirm.Description = "The list that has the hash is taken at once. Where another list waits by now, nothing is changed."
+	confirm := api.Operation("confirm-scopes", http.MethodPost, "/scopes/{rule}/confirm", "rules", "Confirm a list of scopes that is empty or removes more than half")
+	confirm.Description = "The list with this hash comes into force at once. If another list waits now, nothing changes."
 	huma.Register(operations, confirm, h.confirmScopes)
-	forget := api.Operation("forget-scopes", http.MethodDelete, "/scopes/{rule}", "rules", "Forget the list of scopes of a rule that has no query any more")
-	forget.Description = "It is refused while the rule files of the node have a query for the rule."
+	forget := api.Operation("forget-scopes", http.MethodDelete, "/scopes/{rule}", "rules", "Forget the list of scopes of a rule that no longer has a query")
+	forget.Description = "The call is refused while the rule files of the node have a query for the rule."
 	forget.DefaultStatus = http.StatusNoContent
 	huma.Register(operations, forget, h.forgetScopes)
 }

@@ -33,9 +33,9 @@ const (
 
 type (
 	findInput struct {
-		Text       string   `query:"q" required:"true" doc:"what stands in them, as it is written or in capitals: 2 characters at least" example:"A-01"`
-		Warehouses []string `query:"warehouse,explode" doc:"of this warehouse; may be repeated. Without it, those of the token" nullable:"false"`
-		Language   string   `header:"Accept-Language" doc:"picks translated titles"`
+		Text       string   `query:"q" required:"true" doc:"text to find, in the given or in upper case: at least 2 characters" example:"A-01"`
+		Warehouses []string `query:"warehouse,explode" doc:"only in this warehouse; may be repeated. By default the warehouses of the token" nullable:"false"`
+		Language   string   `header:"Accept-Language" doc:"language of the titles"`
 	}
 	findOutput struct {
 		Vary string `header:"Vary"`
@@ -45,9 +45,10 @@ type (
 
 func (h *Handlers) registerFind(operations huma.API) {
 	find := api.Operation("find", http.MethodGet, "/find", "notices", "Find notices, open findings and items by a bin, a SKU or an order")
-	find.Description = "For operators: 20 of each at most. Of notices it looks at the latest 20,000, and at what people read of them: key, texts and data; of open findings at " +
-		"key and last row; of items at dedupe key, subject and payload. A finding whose whole key is the text, and items whose dedupe key is, are found at once. " +
-		"more says of what there may be more: more than 20, or what the bounds or a second were too short for."
+	find.Description = "For operators. The answer has at most 20 notices, 20 findings and 20 items. The search covers key, texts and data of the latest 20,000 notices; key " +
+		"and last row of open findings; and dedupe key, subject and payload of items. A finding whose whole key is the text, and an item whose dedupe key is " +
+		"the text, are found at once. more lists the kinds that may have more results, because there are more than 20 or because a bound or the time of one " +
+		"second was reached."
 	huma.Register(operations, find, h.find)
 }
 

@@ -61,19 +61,19 @@ const (
 
 type (
 	searchInput struct {
-		Warehouses []string                `query:"warehouse,explode" doc:"of this warehouse; may be repeated. Without it, those of the token" nullable:"false"`
-		Types      []string                `query:"type,explode" doc:"of this type, by its code or its id; may be repeated" nullable:"false"`
-		Statuses   []string                `query:"status,explode" doc:"with this status; may be repeated: firing, resolved, event, sent" nullable:"false"`
-		Rule       string                  `query:"rule" doc:"of this rule" example:"negative-bin-stock"`
-		Scope      string                  `query:"scope" doc:"of this scope"`
-		Key        string                  `query:"key" doc:"whose key has this in it, as it is written; with rule and scope a whole key, as [119240,\"A-01\"], is found at once" example:"A-01"`
-		Priority   priorityFloor           `query:"priority" doc:"this priority or a higher one"`
-		From       string                  `query:"from" doc:"made then or later: RFC 3339" example:"2026-06-01T00:00:00Z"`
-		To         string                  `query:"to" doc:"made before then: RFC 3339"`
-		Order      api.ListOrder           `query:"order" doc:"the latest first, or the oldest"`
-		After      string                  `query:"after" doc:"the cursor of the page before"`
-		Limit      api.Limit[api.OfSearch] `query:"limit" doc:"notices in a page"`
-		Language   string                  `header:"Accept-Language" doc:"picks translated titles"`
+		Warehouses []string                `query:"warehouse,explode" doc:"only notices of this warehouse; may be repeated. By default the warehouses of the token" nullable:"false"`
+		Types      []string                `query:"type,explode" doc:"only notices of this type, by code or id; may be repeated" nullable:"false"`
+		Statuses   []string                `query:"status,explode" doc:"only notices with this status; may be repeated: firing, resolved, event, sent" nullable:"false"`
+		Rule       string                  `query:"rule" doc:"only notices of this rule" example:"negative-bin-stock"`
+		Scope      string                  `query:"scope" doc:"only notices of this scope"`
+		Key        string                  `query:"key" doc:"only notices whose key contains this text, in the given case; with rule and scope a whole key, such as [119240,\"A-01\"], is found at once" example:"A-01"`
+		Priority   priorityFloor           `query:"priority" doc:"only notices of this priority or a higher one"`
+		From       string                  `query:"from" doc:"only notices made at this time or later: RFC 3339" example:"2026-06-01T00:00:00Z"`
+		To         string                  `query:"to" doc:"only notices made before this time: RFC 3339"`
+		Order      api.ListOrder           `query:"order" doc:"order of the list: the latest first, or the oldest first"`
+		After      string                  `query:"after" doc:"cursor of the previous page"`
+		Limit      api.Limit[api.OfSearch] `query:"limit" doc:"maximum number of notices in a page"`
+		Language   string                  `header:"Accept-Language" doc:"language of the titles"`
 	}
 	searchOutput struct {
 		Vary string `header:"Vary"`
@@ -100,8 +100,9 @@ func newFoundNoticeForms(list []*notice.Notice, langs []string) []wire.FoundNoti
 
 func (h *Handlers) registerSearch(operations huma.API) {
 	search := api.Operation("search-notices", http.MethodGet, "/notices/search", "notices", "Search the notices of the ledger")
-	search.Description = "For operators: what has been told, to anybody, for as long as the ledger keeps it. A page looks at 20,000 notices at most: those of the rule, " +
-		"else of the types, else of the warehouses, else of the time. What is narrowed by other things alone may take more than one page to be found: through says how far back it has looked."
+	search.Description = "For operators. The search covers all notices that the ledger keeps, whoever they went to. A page reads at most 20,000 notices: those of the rule, or " +
+		"else of the types, or else of the warehouses, or else of the time. Other filters may need more than one page; through says how far back the search has " +
+		"read."
 	huma.Register(operations, search, h.searchNotices)
 }
 

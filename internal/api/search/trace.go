@@ -27,14 +27,15 @@ const (
 
 type (
 	noticeInput struct {
-		ID string `path:"id" doc:"the notice"`
+		ID string `path:"id" doc:"id of the notice"`
 	}
 	noticeTraceOutput struct{ Body wire.NoticeTraceForm }
 )
 
 func (h *Handlers) registerTrace(operations huma.API) {
-	get := api.Operation("get-notice", http.MethodGet, "/notices/{id}", "notices", "Show a notice and what became of it")
-	get.Description = "For operators: the notice as the ledger has it, the run that made it, the other notices of its episode, its deliveries to all sinks with the items of queues, and who has read and acked it."
+	get := api.Operation("get-notice", http.MethodGet, "/notices/{id}", "notices", "Show a notice and its history")
+	get.Description = "For operators. The answer has the notice from the ledger, its run, the other notices of its episode, its deliveries to all sinks with the queue items, " +
+		"and the users who have read and acked it."
 	huma.Register(operations, get, h.getNotice)
 }
 

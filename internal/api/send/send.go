@@ -81,11 +81,11 @@ const sendBodyTimeout = 30 * time.Second
 
 func (h *Handlers) registerSend(operations huma.API) {
 	send := api.Operation("send-notices", http.MethodPost, "/notices", "notices", "Send notices")
-	send.Description = "A business system sends notices of its own, all or none. They are recorded before the answer comes. " +
-		"Under an Idempotency-Key a request whose answer was lost can be repeated: the answer is the same, and nothing is sent twice."
+	send.Description = "A business system sends its own notices, all or none. The ledger has the notices before the answer comes. A client that lost the answer can repeat the " +
+		"request under the same Idempotency-Key: it gets the same answer, and nothing is sent twice."
 	send.DefaultStatus = http.StatusCreated
 	send.Responses["200"] = &huma.Response{
-		Description: "the same request was made before under this key; this is its answer",
+		Description: "the same request was sent before under this key; this is the answer to that request",
 		Content:     map[string]*huma.MediaType{string(api.MediaJSON): {Schema: api.SchemaOf[wire.SentForm](operations.OpenAPI())}},
 	}
 	send.MaxBodyBytes, send.BodyReadTimeout = notice.MaxRequestBytes, sendBodyTimeout
@@ -186,7 +186,7 @@ func setTextLimits(s *huma.Schema) {
 
 type (
 	sendInput struct {
-		Key  string `header:"Idempotency-Key" doc:"at most 255 printable characters; who repeats a request under the same key sends nothing twice"`
+		Key  string `header:"Idempotency-Key" doc:"at most 255 printable characters. A request that is repeated under the same key sends nothing twice"`
 		Body wire.SendForm
 	}
 	sendOutput struct {
