@@ -122,7 +122,7 @@ func ReadBody(w http.ResponseWriter, r *http.Request, maxBytes int64, within tim
 	case isNet && late.Timeout():
 		return nil, wire.NewProblem(http.StatusRequestTimeout, wire.CodeBodyTimeout, "request body read timeout")
 	case err != nil:
-		return nil, wire.NewProblem(http.StatusBadRequest, wire.CodeMalformedBody, "the request body broke off")
+		return nil, wire.NewProblem(http.StatusBadRequest, wire.CodeMalformedBody, "the request body ended too early")
 	}
 	_ = connection.SetReadDeadline(time.Time{})
 	return b.Bytes(), nil

@@ -90,7 +90,7 @@ func TestDeliveryRefusals(t *testing.T) {
 		status             int
 		contains           string
 	}{
-		{"GET", "?state=lost", "", 400, `state \"lost\" is none of pending, sent, failed, timed_out, canceled`},
+		{"GET", "?state=lost", "", 400, `state \"lost\" is not one of pending, sent, failed, timed_out, canceled`},
 		{"GET", "?sink=a%20b", "", 400, `"code":"invalid_parameter"`},
 		{"GET", "?notice=%00", "", 400, `"code":"bad_text"`},
 		{"GET", "?held=yes", "", 400, `"code":"invalid_parameter"`},

@@ -91,7 +91,7 @@ func (a *API) shared(next http.Handler) http.Handler {
 		}
 		h["Vary"] = []string{"Origin, Access-Control-Request-Method, Access-Control-Request-Headers"}
 		if !known {
-			WriteProblem(w, wire.NewProblem(http.StatusForbidden, wire.CodeCrossOrigin, "pages of this origin may not call (http.cors.origins)"), ProblemMedia(r))
+			WriteProblem(w, wire.NewProblem(http.StatusForbidden, wire.CodeCrossOrigin, "pages of this origin may not call the API (http.cors.origins)"), ProblemMedia(r))
 			return
 		}
 		h.Set("Access-Control-Allow-Methods", corsMethods)
@@ -110,7 +110,7 @@ func (a *API) sameOrigin(next http.Handler) http.Handler {
 		}
 	}
 	guard.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		WriteProblem(w, wire.NewProblem(http.StatusForbidden, wire.CodeCrossOrigin, "a page of another origin may not do this"), ProblemMedia(r))
+		WriteProblem(w, wire.NewProblem(http.StatusForbidden, wire.CodeCrossOrigin, "a page of another origin may not call this operation"), ProblemMedia(r))
 	}))
 	return guard.Handler(next)
 }

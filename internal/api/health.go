@@ -53,7 +53,7 @@ func (a *API) readyz(w http.ResponseWriter, r *http.Request) {
 		writeBody(w, MediaJSON, append(body, '\n'))
 		return
 	}
-	p := wire.NewProblem(http.StatusServiceUnavailable, wire.CodeNotReady, "not everything that this node needs is in reach")
+	p := wire.NewProblem(http.StatusServiceUnavailable, wire.CodeNotReady, "this node cannot reach everything that it needs")
 	for _, reason := range reasons(err) {
 		part, _, _ := strings.Cut(reason.Error(), ": ")
 		p.Errors = append(p.Errors, wire.Fault{Message: part + ": not ready; " + Base + "/status says why"})

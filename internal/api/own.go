@@ -36,7 +36,7 @@ func InWarehouse(who *auth.Identity, warehouse string) *wire.Problem {
 		return nil
 	}
 	if warehouse == auth.AllWarehouses {
-		return Denied(wire.CodeWarehouseDenied, "this is about all warehouses"+Yours(who.Warehouses))
+		return Denied(wire.CodeWarehouseDenied, "this operation concerns all warehouses"+Yours(who.Warehouses))
 	}
 	return Denied(wire.CodeWarehouseDenied, "warehouse "+policy.Quote(warehouse)+" is not yours"+Yours(who.Warehouses))
 }
@@ -49,7 +49,7 @@ func InScope(ctx context.Context, scope *string) *wire.Problem {
 	case who.Everywhere():
 		return nil
 	case scope == nil:
-		return Denied(wire.CodeWarehouseDenied, "this is about all scopes of the rule; name the scope"+Yours(who.Warehouses))
+		return Denied(wire.CodeWarehouseDenied, "this operation concerns all scopes of the rule; name the scope"+Yours(who.Warehouses))
 	}
 	return InWarehouse(who, *scope)
 }

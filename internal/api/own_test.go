@@ -167,7 +167,7 @@ func TestChangesStayInOnesOwnWarehouses(t *testing.T) {
 	b.ask(t, []asking{
 		{"producer", "POST", "/notices", `{"notices":[{"type":"REP_NOTICE","warehouse":"W1","title":"x"}]}`, 403, "body.notices[0].warehouse"},
 		{"site", "GET", "/subscriptions?warehouse=W1", "", 403, denied},
-		{"site", "GET", "/subscriptions?warehouse=*", "", 403, "this is about all warehouses; your token has 119240"},
+		{"site", "GET", "/subscriptions?warehouse=*", "", 403, "this operation concerns all warehouses; your token has 119240"},
 		{"site", "GET", "/subscriptions", "", 200, ""},
 		{"site", "POST", "/subscriptions", sub("W1"), 403, denied},
 		{"site", "POST", "/subscriptions", sub("*"), 403, denied},
@@ -176,10 +176,10 @@ func TestChangesStayInOnesOwnWarehouses(t *testing.T) {
 		{"site", "DELETE", "/subscriptions?type=REP_NOTICE&warehouse=W1&subscriber=user:1", "", 403, denied},
 		{"site", "GET", "/deliveries?warehouse=W1", "", 403, denied},
 		{"site", "POST", "/deliveries/cancel", `{"filter":{"warehouse":"W1"}}`, 403, denied},
-		{"site", "POST", "/rules/negative-bin-stock/promote", "", 403, "this is about all scopes of the rule"},
+		{"site", "POST", "/rules/negative-bin-stock/promote", "", 403, "this operation concerns all scopes of the rule"},
 		{"site", "POST", "/rules/negative-bin-stock/promote?scope=W1", "", 403, denied},
 		{"site", "POST", "/rules/negative-bin-stock/preview", `{"scope":"W1"}`, 403, denied},
-		{"site", "POST", "/rules/negative-bin-stock/rewind", `{"to":["1"],"reason":"x"}`, 403, "this is about all scopes of the rule"},
+		{"site", "POST", "/rules/negative-bin-stock/rewind", `{"to":["1"],"reason":"x"}`, 403, "this operation concerns all scopes of the rule"},
 		{"site", "POST", "/rules/negative-bin-stock/rewind?scope=W1", `{"to":["1"],"dryRun":true}`, 403, denied},
 		{"site", "GET", "/rules/negative-bin-stock/why?key=1&scope=W1", "", 403, denied},
 		{"chief", "POST", "/tokens", `{"subject":"user:x","access":["admin"]}`, 403, denied},
@@ -193,7 +193,7 @@ func TestChangesStayInOnesOwnWarehouses(t *testing.T) {
 func TestTheAddressBookIsForTokensOfAllWarehouses(t *testing.T) {
 	t.Parallel()
 	b := newBundle(asPeople)
-	const entry, denied = "/subscribers/user:bob", "this is about all warehouses"
+	const entry, denied = "/subscribers/user:bob", "this operation concerns all warehouses"
 	b.ask(t, []asking{{"admin", "PUT", entry, `{"mail":["bob@example.com"]}`, 201, ""}})
 	operations := 0
 	doc, _ := readDocument(t)

@@ -108,7 +108,7 @@ func NotRecorded(ctx context.Context, log *slog.Logger, err error) *wire.Problem
 		return nil
 	}
 	log.LogAttrs(ctx, slog.LevelError, "a change was not made: its record could not be written", slog.String("by", auth.From(ctx).Subject), slog.Any("error", err))
-	p := wire.NewProblem(http.StatusServiceUnavailable, wire.CodeAuditUnavailable, "nothing was changed: the record of who asked for it could not be written; try again")
+	p := wire.NewProblem(http.StatusServiceUnavailable, wire.CodeAuditUnavailable, "nothing was changed, because the audit record could not be written; try again")
 	p.RetryAfter = 2
 	return p
 }

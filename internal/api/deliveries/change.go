@@ -248,7 +248,7 @@ func chosen(c *wire.DeliveryChoice, states []ledger.DeliveryState) (ledger.Deliv
 		return f, api.InvalidBody([]wire.Fault{{Location: "body.filter", Message: "it names nothing, and would choose every delivery"}})
 	}
 	if name, value := badFilter(&f); name != "" {
-		return f, api.InvalidBody([]wire.Fault{{Location: "body.filter." + name, Message: policy.Quote(value) + " cannot be the name of one"}})
+		return f, api.InvalidBody([]wire.Fault{{Location: "body.filter." + name, Message: policy.Quote(value) + " is not a valid name"}})
 	}
 	for _, name := range c.Filter.State {
 		state, _ := deliveryState(name) // the schema lets no other pass

@@ -107,7 +107,7 @@ func (h *Handlers) registerDeliveries(operations huma.API) {
 func (h *Handlers) listCauses(ctx context.Context, in *causesInput) (*causesOutput, error) {
 	f := ledger.DeliveryFilter{Warehouse: in.Warehouse}
 	if in.Warehouse != "" && !api.IsName(in.Warehouse) {
-		return nil, api.BadParameter("warehouse " + policy.Quote(in.Warehouse) + " cannot be the name of one")
+		return nil, api.BadParameter("warehouse " + policy.Quote(in.Warehouse) + " is not a valid name")
 	}
 	if prob := ownDeliveries(ctx, &f); prob != nil {
 		return nil, prob
@@ -193,18 +193,18 @@ func ownDeliveries(ctx context.Context, f *ledger.DeliveryFilter) (prob *wire.Pr
 }
 
 func deliveryNotFound(id deliveryID) *wire.Problem {
-	return wire.NewProblem(http.StatusNotFound, wire.CodeDeliveryNotFound, "there is no delivery "+policy.Quote(string(id))+"; those that ended are kept for the ledger's retention")
+	return wire.NewProblem(http.StatusNotFound, wire.CodeDeliveryNotFound, "there is no delivery "+policy.Quote(string(id))+"; the ledger only keeps ended deliveries for its retention time")
 }
 
 func (in *deliveriesInput) parse() (ledger.DeliveryFilter, *wire.Problem) {
 	f := ledger.DeliveryFilter{Sink: in.Sink, Warehouse: in.Warehouse, Type: in.Type, Rule: in.Rule, Notice: in.Notice, Cause: in.Cause}
 	if name, value := badFilter(&f); name != "" {
-		return f, api.BadParameter(name + " " + policy.Quote(value) + " cannot be the name of one")
+		return f, api.BadParameter(name + " " + policy.Quote(value) + " is not a valid name")
 	}
 	for _, name := range in.State {
 		state, ok := deliveryState(name)
 		if name != "" && !ok {
-			return f, api.BadParameter("state " + policy.Quote(name) + " is none of " + stateNames())
+			return f, api.BadParameter("state " + policy.Quote(name) + " is not one of " + stateNames())
 		}
 		if name != "" {
 			f.States = append(f.States, state)

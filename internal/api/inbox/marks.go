@@ -90,7 +90,7 @@ func whoReads(who *auth.Identity, warehouse string, subscribers []string) (whoMa
 			return m, api.BadSubscriber(http.StatusBadRequest, "subscriber", s)
 		case !strings.HasPrefix(s, "user:"):
 		case m.user != "":
-			return m, wire.NewProblem(http.StatusBadRequest, wire.CodeBadSubscriber, "both "+m.user+" and "+s+" are users: one user reads a notice")
+			return m, wire.NewProblem(http.StatusBadRequest, wire.CodeBadSubscriber, "both "+m.user+" and "+s+" are users; name only one user")
 		default:
 			m.user = s
 		}
@@ -104,7 +104,7 @@ func whoReads(who *auth.Identity, warehouse string, subscribers []string) (whoMa
 	}
 	m.as = api.SortedUnique(m.as)
 	if m.user == "" {
-		return m, wire.NewProblem(http.StatusBadRequest, wire.CodeBadSubscriber, "name the user who has read it beside the roles: subscriber=user:<id>")
+		return m, wire.NewProblem(http.StatusBadRequest, wire.CodeBadSubscriber, "name the user who has read the notice, besides the roles: subscriber=user:<id>")
 	}
 	return m, nil
 }

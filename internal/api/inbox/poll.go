@@ -204,11 +204,11 @@ func (h *Handlers) pollFailed(w http.ResponseWriter, r *http.Request, err error,
 }
 
 func badCursor() *wire.Problem {
-	return wire.NewProblem(http.StatusBadRequest, wire.CodeBadCursor, "the cursor is not one that this service gave out; poll without one")
+	return wire.NewProblem(http.StatusBadRequest, wire.CodeBadCursor, "the cursor does not come from this service; poll without a cursor")
 }
 
 func inboxUnavailable() *wire.Problem {
-	p := wire.NewProblem(http.StatusServiceUnavailable, wire.CodeInboxUnavailable, "the inboxes are out of reach or being rebuilt; ask again with the same cursor")
+	p := wire.NewProblem(http.StatusServiceUnavailable, wire.CodeInboxUnavailable, "the inboxes cannot be reached or are being rebuilt; poll again with the same cursor")
 	p.RetryAfter = 1
 	return p
 }

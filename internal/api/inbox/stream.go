@@ -60,7 +60,7 @@ func (h *Handlers) follow(ctx context.Context, s *noticeStream, pg page.Page) {
 // newStreamQuery reads the request. A client that comes back says by Last-Event-ID where it was, whatever its address says.
 func newStreamQuery(r *http.Request) (page.Query, *wire.Problem) {
 	if !api.AcceptsEvents(r) {
-		return page.Query{}, wire.NewProblem(http.StatusNotAcceptable, wire.CodeNotAcceptable, "streams come as "+string(api.MediaEvents)+", and in no other form")
+		return page.Query{}, wire.NewProblem(http.StatusNotAcceptable, wire.CodeNotAcceptable, "a stream only comes as "+string(api.MediaEvents))
 	}
 	p := pollRequest{Query: page.Query{Limit: page.MaxLimit}}
 	var seen seenParams

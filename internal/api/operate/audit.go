@@ -74,7 +74,7 @@ func (in *auditInput) parse(now time.Time) (ledger.ChangeFilter, *wire.Problem) 
 	f := ledger.ChangeFilter{Object: in.Object, By: in.By, Action: in.Action}
 	for name, value := range map[string]string{"object": in.Object, "by": in.By, "action": in.Action} {
 		if !auditName.MatchString(value) {
-			return f, api.BadParameter(name + " " + policy.Quote(value) + " cannot be the name of one")
+			return f, api.BadParameter(name + " " + policy.Quote(value) + " is not a valid name")
 		}
 	}
 	var prob *wire.Problem

@@ -75,7 +75,7 @@ func (h *Handlers) confirmSubscriptions(ctx context.Context, in *confirmListInpu
 	change, err := h.deps.Origins.ConfirmSubscriptions(ctx, who.Author(), in.Origin, in.Body.Hash)
 	switch {
 	case errors.Is(err, ledger.ErrOtherList):
-		return nil, wire.NewProblem(http.StatusConflict, wire.CodeListChanged, "that list does not wait any more: the source has listed something else since; look at the list that waits now, if one does")
+		return nil, wire.NewProblem(http.StatusConflict, wire.CodeListChanged, "the list no longer waits, because the source has given another list since; check the list that waits now, if there is one")
 	case errors.Is(err, ledger.ErrNotFound):
 		return nil, wire.NewProblem(http.StatusConflict, wire.CodeListChanged, "the catalogue does not have all types of the list any more")
 	case err != nil:
@@ -92,7 +92,7 @@ func (h *Handlers) releaseSubscriptions(ctx context.Context, in *originKey) (*re
 		return nil, prob
 	}
 	if in.Origin == h.deps.Origin {
-		return nil, wire.NewProblem(http.StatusConflict, wire.CodeOriginConfigured, "the configuration names the source, which would list them again; remove subscriptions from the configuration of every node first")
+		return nil, wire.NewProblem(http.StatusConflict, wire.CodeOriginConfigured, "the configuration has the source, which would list the subscriptions again; first remove subscriptions from the configuration of every node")
 	}
 	who := auth.From(ctx)
 	released, err := h.deps.Origins.ReleaseSubscriptions(ctx, who.Author(), in.Origin)

@@ -49,7 +49,7 @@ func (h *Handlers) registerSilences(operations huma.API) {
 func (h *Handlers) listSilences(ctx context.Context, in *silencesInput) (*silencesOutput, error) {
 	for _, name := range in.State {
 		if name != "" && !slices.Contains(silenceStates, silence.State(name)) {
-			return nil, api.BadParameter("state " + policy.Quote(name) + " is none of pending, active, expired")
+			return nil, api.BadParameter("state " + policy.Quote(name) + " is not one of pending, active, expired")
 		}
 	}
 	list, err := h.deps.Silences.Ledger.Silences(ctx)
@@ -129,7 +129,7 @@ func (h *Handlers) silence(ctx context.Context, id string) (silence.Silence, *wi
 	s, err := h.deps.Silences.Ledger.Silence(ctx, id)
 	switch {
 	case errors.Is(err, ledger.ErrNotFound), err == nil && !h.ownSilences(ctx)(&s): // what is another's answers as what is not there
-		return s, wire.NewProblem(http.StatusNotFound, wire.CodeSilenceNotFound, "there is no silence "+policy.Quote(id)+"; those that are over are kept for the ledger's retention")
+		return s, wire.NewProblem(http.StatusNotFound, wire.CodeSilenceNotFound, "there is no silence "+policy.Quote(id)+"; the ledger only keeps ended silences for its retention time")
 	case err != nil:
 		return s, api.LedgerFailed(ctx, h.log, err)
 	}
@@ -159,7 +159,7 @@ func (h *Handlers) createSilence(ctx context.Context, in *silenceChange) (*silen
 	}
 	over := func(one silence.Silence) bool { return one.State(now) == silence.Expired }
 	if len(slices.DeleteFunc(list, over)) >= mostSilences {
-		return nil, wire.NewProblem(http.StatusConflict, wire.CodeTooManySilences, "there are 1000 silences that are not over: end some of them first")
+		return nil, wire.NewProblem(http.StatusConflict, wire.CodeTooManySilences, "there are 1000 silences that have not ended; end some of them first")
 	}
 	if err := h.deps.Silences.Ledger.AddSilence(ctx, who.Author(), &s); err != nil {
 		return nil, api.LedgerFailed(ctx, h.log, err)
@@ -228,7 +228,7 @@ func silencesOwn(who *auth.Identity, s *silence.Silence) *wire.Problem {
 			return api.InWarehouse(who, m.Value)
 		}
 	}
-	return api.Denied(wire.CodeWarehouseDenied, "this is about all warehouses; name one, as in warehouse=119240"+api.Yours(who.Warehouses))
+	return api.Denied(wire.CodeWarehouseDenied, "this operation concerns all warehouses; name one, as in warehouse=119240"+api.Yours(who.Warehouses))
 }
 
 // ownSilences returns what tells whether a silence may hold back something of the caller's.

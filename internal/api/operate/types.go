@@ -71,7 +71,7 @@ func (h *Handlers) createType(ctx context.Context, in *typeInput) (*typeOutput, 
 		return nil, api.LedgerFailed(ctx, h.log, err)
 	}
 	if _, ok := types[t.Code]; ok {
-		return nil, wire.NewProblem(http.StatusConflict, wire.CodeTypeExists, "type "+t.Code+" is there already; PUT replaces it")
+		return nil, wire.NewProblem(http.StatusConflict, wire.CodeTypeExists, "type "+t.Code+" exists already; PUT replaces it")
 	}
 	return h.putType(ctx, t)
 }
@@ -103,7 +103,7 @@ func (h *Handlers) putType(ctx context.Context, t catalog.Type) (*typeOutput, er
 // deleteType answers DELETE /types/{code}.
 func (h *Handlers) deleteType(ctx context.Context, in *typeCode) (*struct{}, error) {
 	if catalog.Reserved(in.Code) {
-		return nil, wire.NewProblem(http.StatusConflict, wire.CodeTypeReserved, "type "+in.Code+" is built in and stays")
+		return nil, wire.NewProblem(http.StatusConflict, wire.CodeTypeReserved, "type "+in.Code+" is built in and cannot be removed")
 	}
 	err := h.deps.Catalogue.DeleteType(ctx, auth.From(ctx).Author(), in.Code)
 	switch {

@@ -103,7 +103,7 @@ type span struct {
 // span reads from when until when, and picks the level that has all of that. It begins and ends where a point does.
 func (in *historyInput) span(now time.Time) (span, *wire.Problem) {
 	if len(in.Types) > maxTypes {
-		return span{}, api.BadParameter("there are more than 100 of type")
+		return span{}, api.BadParameter("type is given more than 100 times")
 	}
 	r := span{to: now}
 	for _, p := range []struct {

@@ -132,7 +132,7 @@ func warehousesOf(who *auth.Identity, asked []string) ([]string, *wire.Problem) 
 	if list == nil && !who.Everywhere() {
 		list = slices.Clone(who.Warehouses)
 		if len(list) == 0 {
-			return nil, api.Denied(wire.CodeWarehouseDenied, "this is about warehouses"+api.Yours(nil))
+			return nil, api.Denied(wire.CodeWarehouseDenied, "this operation needs a warehouse"+api.Yours(nil))
 		}
 	}
 	return api.SortedUnique(list), nil

@@ -66,7 +66,7 @@ data: {"at":"2026-06-01T00:10:00Z","node":"one","rules":{"ok":7,…},…}
 // streamQuery reads the warehouses that a stream asks for.
 func streamQuery(r *http.Request) ([]string, *wire.Problem) {
 	if !api.AcceptsEvents(r) {
-		return nil, wire.NewProblem(http.StatusNotAcceptable, wire.CodeNotAcceptable, "streams come as "+string(api.MediaEvents)+", and in no other form")
+		return nil, wire.NewProblem(http.StatusNotAcceptable, wire.CodeNotAcceptable, "a stream only comes as "+string(api.MediaEvents))
 	}
 	var asked []string
 	prob := api.Params(r.URL.RawQuery, func(name, value string) *wire.Problem {

@@ -146,7 +146,7 @@ func (in *itemsInput) parse() (query item.Query, before int64, prob *wire.Proble
 		query.State = item.State(in.State)
 	}
 	if !slices.Contains(listed[:], query.State) {
-		return query, 0, api.BadParameter("state " + policy.Quote(string(in.State)) + " is not one that items are listed by")
+		return query, 0, api.BadParameter("state " + policy.Quote(string(in.State)) + " is not a state that can be listed")
 	}
 	if query.Key = in.Key; query.Key != "" && in.State != "" {
 		return query, 0, api.BadParameter("key finds items in any state: leave out state")
@@ -170,7 +170,7 @@ func (in *itemsInput) parse() (query item.Query, before int64, prob *wire.Proble
 	count, cursor, _ := strings.Cut(in.After, ".")
 	before, err := strconv.ParseInt(count, 10, 64)
 	if err != nil || before < 0 || cursor == "" {
-		return query, 0, badItemsCursor("it is not one that this service gave out")
+		return query, 0, badItemsCursor("it does not come from this service")
 	}
 	query.After = cursor
 	return query, before, nil

@@ -136,9 +136,9 @@ func outcomeProblem(queue string, op *item.Op, outcome item.Outcome) *wire.Probl
 		return nil
 	case item.LeaseLost:
 		return wire.NewProblem(http.StatusConflict, wire.CodeLeaseLost,
-			"attempt "+strconv.Itoa(op.Attempt)+" of "+it+" is over, or another subject's: its lease has run out, or the item has gone on or ended; nothing was changed")
+			"attempt "+strconv.Itoa(op.Attempt)+" of "+it+" is over: its lease has expired, the item has moved on or ended, or another subject holds the item; nothing was changed")
 	case item.IsLeased:
-		return wire.NewProblem(http.StatusConflict, wire.CodeItemLeased, "a worker has "+it+"; "+leasedHint(op.Kind))
+		return wire.NewProblem(http.StatusConflict, wire.CodeItemLeased, "a worker holds "+it+"; "+leasedHint(op.Kind))
 	case item.SuspendLimit:
 		return wire.NewProblem(http.StatusConflict, wire.CodeSuspendLimit, it+" was suspended as often as the queue allows; store or finish it")
 	case item.IsDead:

@@ -183,7 +183,7 @@ func (h *Handlers) runFailed(ctx context.Context, err error) *wire.Problem {
 	case errors.Is(err, engine.ErrRunning):
 		return wire.NewProblem(http.StatusConflict, wire.CodeRuleBusy, err.Error())
 	case errors.Is(err, engine.ErrStopping):
-		p := wire.NewProblem(http.StatusServiceUnavailable, wire.CodeNotReady, err.Error()+"; ask another one, or again")
+		p := wire.NewProblem(http.StatusServiceUnavailable, wire.CodeNotReady, err.Error()+"; ask another node, or try again")
 		p.RetryAfter = 2
 		return p
 	}

@@ -43,7 +43,7 @@ func (h *Handlers) draft(ctx context.Context, in *draftInput) (*draftOutput, err
 		return nil, prob
 	}
 	if len(in.Body.Text) > largestDraft {
-		return nil, wire.NewProblem(http.StatusUnprocessableEntity, wire.CodeInvalidBody, "text: it has "+strconv.Itoa(len(in.Body.Text))+" bytes, at most "+strconv.Itoa(largestDraft)+" are taken")
+		return nil, wire.NewProblem(http.StatusUnprocessableEntity, wire.CodeInvalidBody, "text: it has "+strconv.Itoa(len(in.Body.Text))+" bytes; at most "+strconv.Itoa(largestDraft)+" are allowed")
 	}
 	q := authoring.DraftRequest{Text: in.Body.Text, Check: in.Body.Check, File: in.Body.File, PreviewRequest: authoring.PreviewRequest{Rule: in.ID, Scope: in.Body.Scope, At: in.Body.At, Limit: defaultPreviewed}}
 	if in.Body.Limit > 0 {

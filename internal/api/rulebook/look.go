@@ -70,7 +70,7 @@ func (h *Handlers) listRules(ctx context.Context, in *rulesInput) (*rulesOutput,
 		return nil, prob
 	}
 	if len(in.IDs) > mostRuleIDs {
-		return nil, api.BadParameter("id is there " + strconv.Itoa(len(in.IDs)) + " times, at most " + strconv.Itoa(mostRuleIDs) + " are taken")
+		return nil, api.BadParameter("id is given " + strconv.Itoa(len(in.IDs)) + " times; at most " + strconv.Itoa(mostRuleIDs) + " are allowed")
 	}
 	if len(in.IDs) > 0 && in.Limit == "" {
 		limit = mostRuleIDs

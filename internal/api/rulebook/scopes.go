@@ -79,7 +79,7 @@ func (h *Handlers) confirmScopes(ctx context.Context, in *confirmScopesInput) (*
 	c, err := h.deps.Scopes.ConfirmScopes(ctx, who.Author(), in.Rule, in.Body.Hash)
 	switch {
 	case errors.Is(err, ledger.ErrOtherList):
-		return nil, wire.NewProblem(http.StatusConflict, wire.CodeListChanged, "that list does not wait any more: the source has listed something else since; look at the list that waits now, if one does")
+		return nil, wire.NewProblem(http.StatusConflict, wire.CodeListChanged, "the list no longer waits, because the source has given another list since; check the list that waits now, if there is one")
 	case err != nil:
 		return nil, api.LedgerFailed(ctx, h.log, err)
 	}
@@ -94,7 +94,7 @@ func (h *Handlers) forgetScopes(ctx context.Context, in *scopesKey) (*struct{}, 
 		return nil, prob
 	}
 	if h.deps.Scopes.Source(in.Rule) != "" {
-		return nil, wire.NewProblem(http.StatusConflict, wire.CodeOriginConfigured, "the rule files have a query for the rule, which would list the scopes again; remove it from the files of every node first")
+		return nil, wire.NewProblem(http.StatusConflict, wire.CodeOriginConfigured, "the rule files have a query for the rule, which would list the scopes again; first remove the query from the files of every node")
 	}
 	who := auth.From(ctx)
 	err := h.deps.Scopes.ForgetScopes(ctx, who.Author(), in.Rule)

@@ -76,7 +76,7 @@ func (in *findInput) parse(who *auth.Identity) (ledger.TextFilter, *wire.Problem
 	for _, spelling := range f.Spellings {
 		quoted, err := json.Marshal([]string{spelling})
 		if err != nil {
-			return ledger.TextFilter{}, api.BadParameter("q " + policy.Quote(text) + " is no text")
+			return ledger.TextFilter{}, api.BadParameter("q " + policy.Quote(text) + " is not valid text")
 		}
 		for _, key := range []string{string(quoted), "[" + spelling + "]", spelling} {
 			if key, ok := row.CanonicalKey(key); ok {

@@ -161,11 +161,11 @@ func (in *searchInput) parse() (ledger.NoticeFilter, *wire.Problem) {
 		return f, prob
 	}
 	if in.Rule != "" && !api.IsName(in.Rule) {
-		return f, api.BadParameter("rule " + policy.Quote(in.Rule) + " cannot be the name of one")
+		return f, api.BadParameter("rule " + policy.Quote(in.Rule) + " is not a valid name")
 	}
 	for name, value := range map[string]string{"scope": in.Scope, "key": in.Key} {
 		if len(value) > maxKeyPart {
-			return f, api.BadParameter(name + " " + policy.Quote(value) + " cannot be a part of one: it is longer than " + strconv.Itoa(maxKeyPart) + " bytes")
+			return f, api.BadParameter(name + " " + policy.Quote(value) + " is too long: at most " + strconv.Itoa(maxKeyPart) + " bytes are allowed")
 		}
 	}
 	if key, ok := row.CanonicalKey(f.Key); ok && f.Rule != "" && f.Scope != nil {
@@ -177,7 +177,7 @@ func (in *searchInput) parse() (ledger.NoticeFilter, *wire.Problem) {
 			f.Statuses = append(f.Statuses, status)
 		case "":
 		default:
-			return f, api.BadParameter("status " + policy.Quote(s) + " is none of firing, resolved, event, sent")
+			return f, api.BadParameter("status " + policy.Quote(s) + " is not one of firing, resolved, event, sent")
 		}
 	}
 	if in.Priority != "" {
@@ -210,14 +210,14 @@ func (in *searchInput) parse() (ledger.NoticeFilter, *wire.Problem) {
 func someNames(parameter string, list []string) (names []string, prob *wire.Problem) {
 	for _, name := range list {
 		if name != "" && !api.IsName(name) {
-			return nil, api.BadParameter(parameter + " " + policy.Quote(name) + " cannot be the name of one")
+			return nil, api.BadParameter(parameter + " " + policy.Quote(name) + " is not a valid name")
 		}
 		if name != "" {
 			names = append(names, name)
 		}
 	}
 	if len(names) > maxNames {
-		return nil, api.BadParameter("there are more than " + strconv.Itoa(maxNames) + " of " + parameter)
+		return nil, api.BadParameter(parameter + " is given more than " + strconv.Itoa(maxNames) + " times")
 	}
 	return names, nil
 }

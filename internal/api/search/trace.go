@@ -41,7 +41,7 @@ func (h *Handlers) registerTrace(operations huma.API) {
 
 // getNotice answers GET /notices/{id}.
 func (h *Handlers) getNotice(ctx context.Context, in *noticeInput) (*noticeTraceOutput, error) {
-	missing := wire.NewProblem(http.StatusNotFound, wire.CodeNoticeNotFound, "there is no notice "+policy.Quote(in.ID)+"; those that ended are kept for the ledger's retention")
+	missing := wire.NewProblem(http.StatusNotFound, wire.CodeNoticeNotFound, "there is no notice "+policy.Quote(in.ID)+"; the ledger only keeps expired notices for its retention time")
 	if !api.IsName(in.ID) {
 		return nil, missing
 	}
