@@ -226,17 +226,17 @@ func TestWatchTells(t *testing.T) {
 			}
 		}
 		put(t, f.cert, "half a certif")
-		said(time.Minute, "cannot be read anew", 1)
+		said(time.Minute, "could not be reloaded", 1)
 		if err := pair.Check(); err == nil || !strings.Contains(err.Error(), "stays in use until 2000-01-02T00:00:00Z") {
 			t.Error(err)
 		}
 		f.put(t, fresh[0], fresh[1])
-		said(time.Minute, "was read anew", 1)
+		said(time.Minute, "was reloaded", 1)
 		if err := pair.Check(); err != nil {
 			t.Error(err)
 		}
-		said(49*time.Hour, "clients will refuse", 1)
-		if err := pair.Check(); err == nil || !strings.Contains(err.Error(), "run out at 2000-01-03T00:00:00Z") {
+		said(49*time.Hour, "Clients will refuse", 1)
+		if err := pair.Check(); err == nil || !strings.Contains(err.Error(), "expired at 2000-01-03T00:00:00Z") {
 			t.Error(err)
 		}
 		if c, err := pair.Config(tls.VersionTLS13).GetCertificate(nil); err != nil || len(c.Certificate) == 0 {
