@@ -292,5 +292,5 @@ func (a *API) logRefusal(w http.ResponseWriter, r *http.Request, prob *wire.Prob
 	if prob.Code == wire.CodeTokenMissing {
 		level = slog.LevelDebug // browsers and people who look around
 	}
-	a.log.LogAttrs(r.Context(), level, "a request was refused", append(RequestAttrs(w, r), slog.String("code", string(prob.Code)), slog.String("detail", prob.Detail))...)
+	a.log.LogAttrs(r.Context(), level, "Request was refused, because its caller is not authenticated.", append(RequestAttrs(w, r), slog.String("code", string(prob.Code)), slog.String("detail", prob.Detail))...)
 }

@@ -60,7 +60,7 @@ func (e *busyError) Error() string { return e.caller + " asks too often" }
 // tooBusy answers 429.
 func (a *API) tooBusy(w http.ResponseWriter, r *http.Request, e *busyError) {
 	if e.news {
-		a.log.LogAttrs(r.Context(), slog.LevelWarn, "somebody asks too often and is told to wait", append(RequestAttrs(w, r), slog.String("caller", e.caller))...)
+		a.log.LogAttrs(r.Context(), slog.LevelWarn, "Caller asks too often, and gets 429 for now.", append(RequestAttrs(w, r), slog.String("caller", e.caller))...)
 	}
 	p := wire.NewProblem(http.StatusTooManyRequests, wire.CodeTooManyRequests, e.detail)
 	p.RetryAfter = max(1, int(math.Ceil(e.wait.Seconds())))

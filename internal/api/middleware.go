@@ -45,11 +45,11 @@ func (a *API) panicked(w *answerRecorder, r *http.Request, cause any) {
 	case isErr && errors.Is(err, http.ErrAbortHandler):
 		panic(http.ErrAbortHandler)
 	case r.Context().Err() != nil && isErr && w.status != 0: // the client went away while we wrote
-		a.log.LogAttrs(r.Context(), slog.LevelDebug, "the client left in the middle of an answer", RequestAttrs(w, r)...)
+		a.log.LogAttrs(r.Context(), slog.LevelDebug, "Client disconnected in the middle of an answer.", RequestAttrs(w, r)...)
 		return
 	}
 	attrs := append(RequestAttrs(w, r), slog.Any("panic", cause), slog.String("stack", string(debug.Stack())))
-	a.log.LogAttrs(r.Context(), slog.LevelError, "a request made a handler panic", attrs...)
+	a.log.LogAttrs(r.Context(), slog.LevelError, "Request failed, because its handler panicked.", attrs...)
 	if w.status != 0 {
 		panic(http.ErrAbortHandler)
 	}
@@ -109,7 +109,7 @@ func (a *API) refused(w http.ResponseWriter, r *http.Request, err error) {
 		WriteProblem(w, prob, ProblemMedia(r))
 		return
 	}
-	a.log.LogAttrs(r.Context(), slog.LevelError, "cannot tell who is asking", append(RequestAttrs(w, r), slog.Any("error", err))...)
+	a.log.LogAttrs(r.Context(), slog.LevelError, "Caller of a request could not be authenticated.", append(RequestAttrs(w, r), slog.Any("error", err))...)
 	WriteProblem(w, InternalProblem(), ProblemMedia(r))
 }
 

@@ -95,7 +95,7 @@ func LedgerFailed(ctx context.Context, log *slog.Logger, err error) *wire.Proble
 		return p
 	}
 	if !Gone(ctx) {
-		log.LogAttrs(ctx, slog.LevelError, "the ledger failed a request", slog.Any("error", err))
+		log.LogAttrs(ctx, slog.LevelError, "Request failed, because the ledger reported an error.", slog.Any("error", err))
 	}
 	p := wire.NewProblem(http.StatusServiceUnavailable, wire.CodeLedgerUnavailable, "the ledger did not answer; try again")
 	p.RetryAfter = 2
@@ -107,7 +107,7 @@ func NotRecorded(ctx context.Context, log *slog.Logger, err error) *wire.Problem
 	if !errors.Is(err, ledger.ErrNotRecorded) {
 		return nil
 	}
-	log.LogAttrs(ctx, slog.LevelError, "a change was not made: its record could not be written", slog.String("by", auth.From(ctx).Subject), slog.Any("error", err))
+	log.LogAttrs(ctx, slog.LevelError, "Change was not made, because its audit record could not be written.", slog.String("by", auth.From(ctx).Subject), slog.Any("error", err))
 	p := wire.NewProblem(http.StatusServiceUnavailable, wire.CodeAuditUnavailable, "nothing was changed, because the audit record could not be written; try again")
 	p.RetryAfter = 2
 	return p

@@ -114,7 +114,7 @@ func (h *Handlers) logChange(ctx context.Context, verb string, changed []int64, 
 	attrs := append([]slog.Attr{
 		slog.String("change", verb), slog.Int("deliveries", len(changed)), slog.Int64("first", slices.Min(changed)), slog.Int64("last", slices.Max(changed)), slog.String("by", api.TraceName(auth.From(ctx).Subject)),
 	}, more...)
-	h.log.LogAttrs(ctx, slog.LevelInfo, "an operator has changed deliveries", attrs...)
+	h.log.LogAttrs(ctx, slog.LevelInfo, "Deliveries were changed by an operator.", attrs...)
 }
 
 // changeOne answers with the delivery as it is then. Where nothing changed, why says what stands in the way.

@@ -127,7 +127,7 @@ func (f *feed) run(ctx context.Context) {
 	defer f.turn.Unlock()
 	for f.again() {
 		if err := f.advance(ctx); err != nil {
-			f.all.log.LogAttrs(ctx, slog.LevelDebug, "a poll for streams failed; it is tried again", slog.Any("error", err))
+			f.all.log.LogAttrs(ctx, slog.LevelDebug, "Poll for streams failed. The node tries again.", slog.Any("error", err))
 			f.retry()
 		}
 	}

@@ -135,7 +135,7 @@ func (h *Handlers) readAll(ctx context.Context, in *readAllInput) (*struct{}, er
 	case errors.Is(err, page.ErrUnavailable):
 		return nil, inboxUnavailable()
 	case err != nil:
-		h.log.LogAttrs(ctx, slog.LevelError, "a cursor could not be placed", slog.Any("error", err))
+		h.log.LogAttrs(ctx, slog.LevelError, "Cursor could not be resolved to its place in the inbox.", slog.Any("error", err))
 		return nil, api.InternalProblem()
 	}
 	now := time.Now()
@@ -159,6 +159,6 @@ func (h *Handlers) tellInbox(ctx context.Context, tell func(context.Context) err
 	ctx, cancel := context.WithTimeout(ctx, tellTimeout)
 	defer cancel()
 	if err := tell(ctx); err != nil && ctx.Err() == nil {
-		h.log.LogAttrs(ctx, slog.LevelWarn, "a mark is in the ledger and not in the inbox yet", slog.Any("error", err))
+		h.log.LogAttrs(ctx, slog.LevelWarn, "Mark is in the ledger, but not yet in the inbox. A node copies the mark later.", slog.Any("error", err))
 	}
 }

@@ -194,11 +194,11 @@ func (h *Handlers) pollFailed(w http.ResponseWriter, r *http.Request, err error,
 		api.WriteProblem(w, badCursor(), m)
 		return PollRefused
 	case errors.Is(err, page.ErrUnavailable):
-		h.log.LogAttrs(r.Context(), slog.LevelDebug, "a poll found no inbox", append(api.RequestAttrs(w, r), slog.Any("error", err))...)
+		h.log.LogAttrs(r.Context(), slog.LevelDebug, "Poll failed, because the inboxes are not available.", append(api.RequestAttrs(w, r), slog.Any("error", err))...)
 		api.WriteProblem(w, inboxUnavailable(), m)
 		return PollUnavailable
 	}
-	h.log.LogAttrs(r.Context(), slog.LevelError, "a poll failed", append(api.RequestAttrs(w, r), slog.Any("error", err))...)
+	h.log.LogAttrs(r.Context(), slog.LevelError, "Poll failed.", append(api.RequestAttrs(w, r), slog.Any("error", err))...)
 	api.WriteProblem(w, api.InternalProblem(), m)
 	return PollFailed
 }

@@ -52,7 +52,7 @@ func (h *Handlers) follow(ctx context.Context, s *noticeStream, pg page.Page) {
 	case errors.Is(err, page.ErrUnavailable):
 		s.End(stream.Unavailable)
 	default:
-		h.log.LogAttrs(ctx, slog.LevelError, "a stream failed", slog.Any("error", err))
+		h.log.LogAttrs(ctx, slog.LevelError, "Stream failed.", slog.Any("error", err))
 		s.End(stream.Failed)
 	}
 }

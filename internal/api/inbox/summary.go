@@ -53,7 +53,7 @@ func (h *Handlers) summary(ctx context.Context, in *summaryInput) (*summaryOutpu
 	case errors.Is(err, page.ErrUnavailable):
 		return nil, inboxUnavailable()
 	case err != nil:
-		h.log.LogAttrs(ctx, slog.LevelError, "the inboxes cannot be summed up", slog.Any("error", err))
+		h.log.LogAttrs(ctx, slog.LevelError, "Summary of the inboxes failed.", slog.Any("error", err))
 		return nil, api.InternalProblem()
 	}
 	langs := api.Languages(in.Language)

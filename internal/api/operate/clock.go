@@ -67,11 +67,11 @@ func (h *Handlers) confirmClock(ctx context.Context, in *clockInput) (*clockOutp
 	case err != nil:
 		return nil, api.LedgerFailed(ctx, h.log, err)
 	}
-	h.log.LogAttrs(ctx, slog.LevelWarn, "the ledger's clock was confirmed", slog.String("by", who.Subject), slog.String("reason", reason))
+	h.log.LogAttrs(ctx, slog.LevelWarn, "Clock of the ledger was confirmed.", slog.String("by", who.Subject), slog.String("reason", reason))
 	ctx, done := context.WithTimeout(ctx, clockWait)
 	defer done()
 	if err := h.deps.Clock.Changed(ctx); err != nil { // it is in force within a second
-		h.log.LogAttrs(ctx, slog.LevelWarn, "the ledger's clock was confirmed, but could not be read", slog.Any("error", err))
+		h.log.LogAttrs(ctx, slog.LevelWarn, "Clock of the ledger was confirmed, but could not be read afterwards.", slog.Any("error", err))
 	}
 	return h.getClock(ctx, nil)
 }

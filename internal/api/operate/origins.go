@@ -81,7 +81,7 @@ func (h *Handlers) confirmSubscriptions(ctx context.Context, in *confirmListInpu
 	case err != nil:
 		return nil, api.LedgerFailed(ctx, h.log, err)
 	}
-	h.log.LogAttrs(ctx, slog.LevelWarn, "a list of subscriptions was confirmed", slog.String("source", in.Origin), slog.String("by", who.Subject),
+	h.log.LogAttrs(ctx, slog.LevelWarn, "List of subscriptions was confirmed.", slog.String("source", in.Origin), slog.String("by", who.Subject),
 		slog.Int("added", len(change.Added)), slog.Int("removed", len(change.Removed)))
 	return &confirmListOutput{Body: wire.ConfirmedListForm{Added: len(change.Added), Removed: len(change.Removed)}}, nil
 }
@@ -102,7 +102,7 @@ func (h *Handlers) releaseSubscriptions(ctx context.Context, in *originKey) (*re
 	case err != nil:
 		return nil, api.LedgerFailed(ctx, h.log, err)
 	}
-	h.log.LogAttrs(ctx, slog.LevelInfo, "the subscriptions of a source were released", slog.String("source", in.Origin), slog.String("by", who.Subject), slog.Int("released", released))
+	h.log.LogAttrs(ctx, slog.LevelInfo, "Subscriptions of a source were released.", slog.String("source", in.Origin), slog.String("by", who.Subject), slog.Int("released", released))
 	return &releasedOutput{Body: wire.ReleasedForm{Released: released}}, nil
 }
 

@@ -165,11 +165,11 @@ func (h *Handlers) createSilence(ctx context.Context, in *silenceChange) (*silen
 		return nil, api.LedgerFailed(ctx, h.log, err)
 	}
 	h.takeInSilences(ctx, s.ID)
-	h.log.LogAttrs(ctx, slog.LevelInfo, "a silence was added", slog.String("silence", s.ID), slog.String("by", s.Author),
+	h.log.LogAttrs(ctx, slog.LevelInfo, "Silence was added.", slog.String("silence", s.ID), slog.String("by", s.Author),
 		slog.Any("matchers", matcherTexts(&s)), slog.String("comment", s.Comment))
 	out := &silenceOutput{Body: newSilenceForm(&s, ledger.SilenceCount{}, now)}
 	if err := h.warnOne(ctx, &s, &out.Body); err != nil { // the silence was added, and must not be answered as if it were not
-		h.log.LogAttrs(ctx, slog.LevelWarn, "what a new silence matches could not be looked up", slog.String("silence", s.ID), slog.Any("error", err))
+		h.log.LogAttrs(ctx, slog.LevelWarn, "Matches of a new silence could not be checked. The answer has no warning.", slog.String("silence", s.ID), slog.Any("error", err))
 	}
 	return out, nil
 }
@@ -203,7 +203,7 @@ func (h *Handlers) expireSilence(ctx context.Context, in *silenceInput) (*silenc
 	h.takeInSilences(ctx, s.ID)
 	if ended {
 		s.Ended, s.EndedBy = now, who.Subject
-		h.log.LogAttrs(ctx, slog.LevelInfo, "a silence was ended", slog.String("silence", s.ID), slog.String("by", who.Subject))
+		h.log.LogAttrs(ctx, slog.LevelInfo, "Silence was ended.", slog.String("silence", s.ID), slog.String("by", who.Subject))
 	} else if s, prob = h.silence(ctx, in.ID); prob != nil {
 		return nil, prob
 	}
@@ -214,7 +214,7 @@ func (h *Handlers) expireSilence(ctx context.Context, in *silenceInput) (*silenc
 // must not be answered as if it were not.
 func (h *Handlers) takeInSilences(ctx context.Context, id string) {
 	if err := h.deps.Silences.Changed(ctx); err != nil {
-		h.log.LogAttrs(ctx, slog.LevelWarn, "a silence was changed, which this node has yet to read", slog.String("silence", id), slog.Any("error", err))
+		h.log.LogAttrs(ctx, slog.LevelWarn, "Silences could not be read after a change. This node uses the change at its next reading.", slog.String("silence", id), slog.Any("error", err))
 	}
 }
 

@@ -57,7 +57,7 @@ func (h *Handlers) createToken(ctx context.Context, in *tokenAskInput) (*newToke
 	if err := h.deps.Tokens.AddToken(ctx, who.Author(), token); err != nil {
 		return nil, api.LedgerFailed(ctx, h.log, err)
 	}
-	h.log.LogAttrs(ctx, slog.LevelInfo, "a token was created", slog.String("token", token.ID), slog.String("subject", token.Subject),
+	h.log.LogAttrs(ctx, slog.LevelInfo, "Token was created.", slog.String("token", token.ID), slog.String("subject", token.Subject),
 		slog.Any("access", token.Access), slog.String("by", who.Subject))
 	return &newTokenOutput{Body: wire.NewTokenForm{TokenForm: auth.TokenForm(&token, now), Secret: secret}}, nil
 }
@@ -108,7 +108,7 @@ func (h *Handlers) revokeToken(ctx context.Context, in *tokenInput) (*tokenOutpu
 	if err := h.deps.Tokens.RevokeToken(ctx, who.Author(), in.ID, time.Now()); err != nil && !errors.Is(err, ledger.ErrNotFound) {
 		return nil, api.LedgerFailed(ctx, h.log, err)
 	}
-	h.log.LogAttrs(ctx, slog.LevelInfo, "a token was revoked", slog.String("token", in.ID), slog.String("by", who.Subject))
+	h.log.LogAttrs(ctx, slog.LevelInfo, "Token was revoked.", slog.String("token", in.ID), slog.String("by", who.Subject))
 	token, prob := h.ownToken(ctx, in.ID)
 	if prob != nil { // it has been forgotten meanwhile
 		return nil, prob
@@ -142,7 +142,7 @@ func (h *Handlers) me(ctx context.Context, _ *struct{}) (*meOutput, error) {
 	if user := who.User(); user != "" {
 		found, err := h.deps.Book.Subscribers(ctx, []string{user})
 		if err != nil { // the rest is known all the same
-			h.log.LogAttrs(ctx, slog.LevelWarn, "the address book cannot be read", slog.Any("error", err))
+			h.log.LogAttrs(ctx, slog.LevelWarn, "Address book could not be read. The answer has no name of the caller.", slog.Any("error", err))
 		}
 		form.Name = found[user].Name
 	}

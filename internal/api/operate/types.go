@@ -96,7 +96,7 @@ func (h *Handlers) putType(ctx context.Context, t catalog.Type) (*typeOutput, er
 	case err != nil:
 		return nil, api.LedgerFailed(ctx, h.log, err)
 	}
-	h.log.LogAttrs(ctx, slog.LevelInfo, "a type was put into the catalogue", slog.String("type", t.Code), slog.Int64("id", t.ID))
+	h.log.LogAttrs(ctx, slog.LevelInfo, "Type was added or replaced in the catalogue.", slog.String("type", t.Code), slog.Int64("id", t.ID))
 	return &typeOutput{Body: view.NewTypeForm(&t)}, nil
 }
 
@@ -112,7 +112,7 @@ func (h *Handlers) deleteType(ctx context.Context, in *typeCode) (*struct{}, err
 	case err != nil:
 		return nil, api.LedgerFailed(ctx, h.log, err)
 	}
-	h.log.LogAttrs(ctx, slog.LevelInfo, "a type was removed from the catalogue", slog.String("type", in.Code))
+	h.log.LogAttrs(ctx, slog.LevelInfo, "Type was removed from the catalogue.", slog.String("type", in.Code))
 	return nil, nil //nolint:nilnil // the OpenAPI library answers 204
 }
 

@@ -81,7 +81,7 @@ func (l *lookout) look(ctx context.Context) *outlook {
 func (l *lookout) askLedger(ctx context.Context, o *outlook) {
 	failed := func(part string, err error) bool {
 		if err != nil {
-			l.deps.Logger.LogAttrs(ctx, slog.LevelWarn, "an overview lacks a part", slog.String("part", part), slog.Any("error", err))
+			l.deps.Logger.LogAttrs(ctx, slog.LevelWarn, "Overview could not read one of its parts. The part keeps its earlier values.", slog.String("part", part), slog.Any("error", err))
 			o.stale = append(o.stale, part)
 		}
 		return err != nil

@@ -144,7 +144,7 @@ type statusOutput struct{ Body wire.StatusReport }
 func (h *Handlers) status(ctx context.Context, _ *struct{}) (*statusOutput, error) {
 	report, err := h.deps.Status(ctx)
 	if err != nil {
-		h.log.LogAttrs(ctx, slog.LevelError, "the state cannot be reported", slog.Any("error", err))
+		h.log.LogAttrs(ctx, slog.LevelError, "Status of the node could not be made.", slog.Any("error", err))
 		return nil, api.InternalProblem()
 	}
 	if who := auth.From(ctx); !who.Everywhere() {

@@ -152,7 +152,7 @@ func (h *Handlers) queueFailed(ctx context.Context, queue, list string, err erro
 		if errors.Is(err, sinks.ErrUnavailable) {
 			level = slog.LevelDebug // the queue itself logs it, once
 		}
-		h.log.LogAttrs(ctx, level, "a queue failed a request", slog.String("queue", queue), slog.Any("error", err))
+		h.log.LogAttrs(ctx, level, "Request failed, because its queue reported an error.", slog.String("queue", queue), slog.Any("error", err))
 	}
 	return queueUnavailable("the queue is out of reach or being written back; try again")
 }
@@ -258,7 +258,7 @@ func (h *Handlers) switchQueue(
 	if err := change(q.Queue, ctx, test, by, orderOf(ctx, "queue."+what, queueObject(in.Queue), nil)); err != nil {
 		return nil, h.queueFailed(ctx, in.Queue, "", err)
 	}
-	h.log.LogAttrs(ctx, slog.LevelInfo, "a queue was switched", slog.String("to", what), slog.String("queue", in.Queue), slog.Bool("test", test), slog.String("by", by))
+	h.log.LogAttrs(ctx, slog.LevelInfo, "Queue was paused or resumed.", slog.String("to", what), slog.String("queue", in.Queue), slog.Bool("test", test), slog.String("by", by))
 	return h.queueAnswer(ctx, q, in.Queue, test)
 }
 

@@ -57,7 +57,7 @@ func (h *Handlers) removeRange(ctx context.Context, in *rangeInput) (*removedOut
 	if err != nil {
 		return nil, h.queueFailed(ctx, in.Queue, "", err)
 	}
-	h.log.LogAttrs(ctx, slog.LevelInfo, "items were removed from a queue", slog.String("queue", in.Queue), slog.Bool("test", f.Test),
+	h.log.LogAttrs(ctx, slog.LevelInfo, "Items were removed from a queue.", slog.String("queue", in.Queue), slog.Bool("test", f.Test),
 		slog.String("state", f.State), slog.Int64("from", f.From), slog.Int64("to", f.To), slog.Int("removed", removed), slog.String("by", by))
 	return &removedOutput{Body: wire.RemovedForm{Removed: removed}}, nil
 }
@@ -84,7 +84,7 @@ func (h *Handlers) requeueItems(ctx context.Context, in *requeueInput) (*requeue
 	} else if prob := h.requeueNamed(ctx, q, in, by, &out.Body); prob != nil {
 		return nil, prob
 	}
-	h.log.LogAttrs(ctx, slog.LevelInfo, "dead items were requeued", slog.String("queue", in.Queue), slog.Bool("test", f.Test),
+	h.log.LogAttrs(ctx, slog.LevelInfo, "Dead items were requeued.", slog.String("queue", in.Queue), slog.Bool("test", f.Test),
 		slog.Int("items", out.Body.Requeued), slog.String("by", by))
 	return out, nil
 }

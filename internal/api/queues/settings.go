@@ -61,7 +61,7 @@ func (h *Handlers) setSettings(ctx context.Context, in *settingsChange) (*settin
 	if err := q.ChangeSettings(ctx, order, change); err != nil {
 		return nil, h.queueFailed(ctx, in.Queue, "", err)
 	}
-	h.log.LogAttrs(ctx, slog.LevelInfo, "settings of a queue were changed", slog.String("queue", in.Queue), slog.Any("set", change.Set.Names()),
+	h.log.LogAttrs(ctx, slog.LevelInfo, "Settings of a queue were changed.", slog.String("queue", in.Queue), slog.Any("set", change.Set.Names()),
 		slog.Any("reset", change.Reset), slog.String("by", order.By))
 	return &settingsOutput{Body: newSettingsForm(in.Queue, q)}, nil
 }

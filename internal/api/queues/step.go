@@ -147,7 +147,7 @@ func (h *Handlers) giveBack(ctx context.Context, q *view.ServedQueue, name strin
 		back.Ops[i] = item.Op{Kind: item.Release, ID: l.ID, Attempt: l.Attempt, Note: "the client left before it was answered"}
 	}
 	if _, err := q.Step(ctx, back); err != nil {
-		h.log.LogAttrs(ctx, slog.LevelWarn, "items of a client that left wait for their leases to end", slog.String("queue", name),
+		h.log.LogAttrs(ctx, slog.LevelWarn, "Items of a disconnected client could not be released. The items wait until their leases end.", slog.String("queue", name),
 			slog.String("worker", s.Worker), slog.Int("items", len(items)), slog.Any("error", err))
 	}
 }

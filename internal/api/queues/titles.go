@@ -35,7 +35,7 @@ func (h *Handlers) title(ctx context.Context, language string, items ...*wire.It
 	}
 	notices, err := h.deps.Notices.Notices(ctx, ids)
 	if err != nil {
-		h.log.LogAttrs(ctx, slog.LevelWarn, "items have no titles: their notices cannot be read", slog.Any("error", err))
+		h.log.LogAttrs(ctx, slog.LevelWarn, "Titles of items could not be read from their notices. The answer leaves the titles out.", slog.Any("error", err))
 		return
 	}
 	langs := api.Languages(language)

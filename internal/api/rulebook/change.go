@@ -96,7 +96,7 @@ func (h *Handlers) turn(ctx context.Context, id, scope string, ask *wire.SwitchA
 		form.Scopes[i] = newScopeForm(&list[i])
 	}
 	api.OwnScopes(ctx, form.Scopes)
-	h.log.LogAttrs(ctx, slog.LevelInfo, "a rule was switched", slog.String("rule", id), slog.String("scope", scope), slog.String("state", stateText(state)),
+	h.log.LogAttrs(ctx, slog.LevelInfo, "Rule was switched.", slog.String("rule", id), slog.String("scope", scope), slog.String("state", stateText(state)),
 		slog.Time("until", s.Until), slog.String("reason", s.Reason), slog.String("by", s.By))
 	return &switchedOutput{form}, nil
 }
@@ -143,7 +143,7 @@ func (h *Handlers) pauseRules(ctx context.Context, ask *wire.SwitchAskForm, stat
 	}
 	form := &wire.RulesForm{}
 	addSwitches(form, auth.From(ctx), h.deps.Rules.Switches(), nil)
-	h.log.LogAttrs(ctx, slog.LevelInfo, "all rules were switched", slog.Bool("paused", state == ledger.SwitchOff), slog.Time("until", s.Until),
+	h.log.LogAttrs(ctx, slog.LevelInfo, "All rules were paused or resumed.", slog.Bool("paused", state == ledger.SwitchOff), slog.Time("until", s.Until),
 		slog.String("reason", s.Reason), slog.String("by", s.By))
 	return &pausedOutput{&wire.PausedForm{Paused: form.Paused}}, nil
 }
@@ -163,7 +163,7 @@ func (h *Handlers) runRule(ctx context.Context, in *runInput) (*runOutput, error
 	if err != nil {
 		return nil, h.runFailed(ctx, err)
 	}
-	h.log.LogAttrs(ctx, slog.LevelInfo, "a rule was run", slog.String("rule", o.Rule), slog.String("scope", o.Scope), slog.Time("due", o.Due), slog.String("by", by))
+	h.log.LogAttrs(ctx, slog.LevelInfo, "Rule was run by an operator.", slog.String("rule", o.Rule), slog.String("scope", o.Scope), slog.Time("due", o.Due), slog.String("by", by))
 	out := &runOutput{Status: http.StatusOK, Body: &wire.OrderedForm{Rule: o.Rule, Scope: o.Scope, Due: o.Due}}
 	if o.Run == nil {
 		out.Status, out.Location = http.StatusAccepted, api.Base+"/rules/"+o.Rule+"/runs"

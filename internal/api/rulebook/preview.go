@@ -85,7 +85,7 @@ func (h *Handlers) previewFailed(ctx context.Context, err error) *wire.Problem {
 	case errors.Is(err, authoring.ErrBusy), errors.Is(err, engine.ErrSourceBusy):
 		return h.notNow(err.Error() + "; try again")
 	case errors.As(err, &scan) && scan.Transient, errors.Is(err, context.DeadlineExceeded):
-		h.log.LogAttrs(ctx, slog.LevelWarn, "a preview's source did not answer", slog.Any("error", err))
+		h.log.LogAttrs(ctx, slog.LevelWarn, "Preview failed, because its source did not answer.", slog.Any("error", err))
 		return h.notNow("the rule's source did not answer; try again")
 	case errors.As(err, &scan), errors.As(err, &refused):
 		return wire.NewProblem(http.StatusConflict, wire.CodeRuleUnverified, "the rule would not run: "+err.Error())

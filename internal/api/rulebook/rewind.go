@@ -69,7 +69,7 @@ func (h *Handlers) rewind(ctx context.Context, in *rewindInput) (*rewindOutput, 
 		form.Scopes[i] = h.newRewoundScope(ctx, &list[i], in.Body.DryRun)
 	}
 	if !in.Body.DryRun {
-		h.log.LogAttrs(ctx, slog.LevelInfo, "a watermark was moved", slog.String("rule", in.ID), slog.String("scope", in.Scope),
+		h.log.LogAttrs(ctx, slog.LevelInfo, "Watermark of a rule was moved.", slog.String("rule", in.ID), slog.String("scope", in.Scope),
 			slog.Any("to", in.Body.To), slog.String("reason", in.Body.Reason), slog.String("by", who.Subject))
 	}
 	return &rewindOutput{form}, nil

@@ -171,7 +171,7 @@ func (h *Handlers) promote(ctx context.Context, in *promoteInput) (*promotionsOu
 	for i, p := range list {
 		out.Body.Promotions[i] = wire.PromotionForm{Rule: p.Rule, Scope: p.Scope, Promoted: p.At.UTC(), By: p.By}
 	}
-	h.log.LogAttrs(ctx, slog.LevelInfo, "a rule was promoted", slog.String("rule", in.ID), slog.String("scope", in.Scope), slog.String("by", who.Subject))
+	h.log.LogAttrs(ctx, slog.LevelInfo, "Rule was promoted.", slog.String("rule", in.ID), slog.String("scope", in.Scope), slog.String("by", who.Subject))
 	return out, nil
 }
 

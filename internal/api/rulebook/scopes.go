@@ -83,7 +83,7 @@ func (h *Handlers) confirmScopes(ctx context.Context, in *confirmScopesInput) (*
 	case err != nil:
 		return nil, api.LedgerFailed(ctx, h.log, err)
 	}
-	h.log.LogAttrs(ctx, slog.LevelWarn, "a list of scopes was confirmed", slog.String("rule", in.Rule), slog.String("by", who.Subject),
+	h.log.LogAttrs(ctx, slog.LevelWarn, "List of scopes was confirmed.", slog.String("rule", in.Rule), slog.String("by", who.Subject),
 		slog.Int("added", len(c.Added)), slog.Int("changed", len(c.Changed)), slog.Int("removed", len(c.Removed)))
 	return &confirmScopesOutput{Body: wire.ConfirmedListForm{Added: len(c.Added), Changed: len(c.Changed), Removed: len(c.Removed)}}, nil
 }
@@ -104,7 +104,7 @@ func (h *Handlers) forgetScopes(ctx context.Context, in *scopesKey) (*struct{}, 
 	case err != nil:
 		return nil, api.LedgerFailed(ctx, h.log, err)
 	}
-	h.log.LogAttrs(ctx, slog.LevelInfo, "a list of scopes was forgotten", slog.String("rule", in.Rule), slog.String("by", who.Subject))
+	h.log.LogAttrs(ctx, slog.LevelInfo, "List of scopes was forgotten.", slog.String("rule", in.Rule), slog.String("by", who.Subject))
 	return nil, nil
 }
 

@@ -57,7 +57,7 @@ func (s *Stream) Serve(w http.ResponseWriter, r *http.Request, follow func(ctx c
 	if err != nil {
 		return // the client has gone
 	}
-	s.hub.log.LogAttrs(r.Context(), slog.LevelDebug, "a stream begins", api.RequestAttrs(w, r)...)
+	s.hub.log.LogAttrs(r.Context(), slog.LevelDebug, "Stream begins.", api.RequestAttrs(w, r)...)
 	s.begin(l)
 	follow(r.Context())
 	s.write()
