@@ -95,7 +95,7 @@ func TestDeliveryRefusals(t *testing.T) {
 		{"GET", "?notice=%00", "", 400, `"code":"bad_text"`},
 		{"GET", "?held=yes", "", 400, `"code":"invalid_parameter"`},
 		{"GET", "?after=0", "", 400, `"code":"bad_cursor"`},
-		{"GET", "?order=oldest&after=3", "", 400, "after is a cursor of the order latest, and order asks for oldest: begin the list anew, without after"},
+		{"GET", "?order=oldest&after=3", "", 400, "after is a cursor of the order latest, and order asks for oldest: start the list again without after"},
 		{"GET", "?after=oldest.3", "", 400, "after is a cursor of the order oldest, and order asks for latest"},
 		{"GET", "?order=newest", "", 400, `order \"newest\" is neither latest nor oldest`},
 		{"GET", "?cause=soon", "", 400, `"code":"invalid_parameter"`},

@@ -15,10 +15,10 @@ import (
 	"tallyman/internal/wire"
 )
 
-// readyTimeout bounds the questions behind /readyz.
+// readyTimeout bounds the checks of /readyz.
 const readyTimeout = 5 * time.Second
 
-// healthz says that the process is alive, whatever it can reach.
+// healthz answers that the process is alive, even if the process can reach nothing else.
 func (a *API) healthz(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Cache-Control", "no-store")
 	writeBody(w, MediaJSON, []byte(`{"status":"alive"}`+"\n"))
@@ -37,16 +37,18 @@ func (a *API) unwell() []string {
 	return a.deps.Unwell()
 }
 
-// readyz says whether the node can do its work, and if not which parts stand in the way. What keeps a part of the work alone is listed beside a 200: a
-// balancer that took each node for it from service would make one broken part the whole site's. Their errors, which have addresses and names of users in
-// them, are for those who may see the status: whoever reaches the address may ask here.
+// readyz answers 200 if the node can do its work, and otherwise lists the parts that it lacks.
+//
+// A fault that stops only a part of the work is listed in a 200. With a 503 a load balancer would remove every node, and
+// one broken part would stop the whole site. The answer has no error texts, because anybody who reaches the address may
+// call this operation, and error texts can have addresses and user names. GET /status has the error texts.
 func (a *API) readyz(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), readyTimeout)
 	defer cancel()
 	err := a.deps.Ready(ctx)
 	if err == nil {
 		body, err := json.Marshal(readiness{"ready", a.unwell()})
-		if err != nil { // our own forms always encode
+		if err != nil { // A struct of strings always encodes.
 			panic(err)
 		}
 		w.Header().Set("Cache-Control", "no-store")
@@ -61,7 +63,7 @@ func (a *API) readyz(w http.ResponseWriter, r *http.Request) {
 	WriteProblem(w, p, ProblemMedia(r))
 }
 
-// reasons takes errors.Join apart.
+// reasons returns the errors that were joined by errors.Join.
 func reasons(err error) []error {
 	if joined, ok := err.(interface{ Unwrap() []error }); ok {
 		return joined.Unwrap()
@@ -69,7 +71,7 @@ func reasons(err error) []error {
 	return []error{err}
 }
 
-// metrics serves what Prometheus scrapes.
+// metrics serves the metrics for Prometheus.
 func (a *API) metrics() http.HandlerFunc {
 	all := promhttp.HandlerFor(a.deps.Gatherer, promhttp.HandlerOpts{
 		ErrorLog:            slog.NewLogLogger(a.log.Handler(), slog.LevelError),
@@ -79,19 +81,19 @@ func (a *API) metrics() http.HandlerFunc {
 	})
 	return func(w http.ResponseWriter, r *http.Request) {
 		if !auth.From(r.Context()).Everywhere() {
-			WriteProblem(w, Denied(wire.CodeWarehouseDenied, "the metrics are of all warehouses, and your token is not"), ProblemMedia(r))
+			WriteProblem(w, Denied(wire.CodeWarehouseDenied, "the metrics cover all warehouses, and your token does not"), ProblemMedia(r))
 			return
 		}
 		all.ServeHTTP(w, r)
 	}
 }
 
-// condition is how a process says that it is well.
+// condition is the schema of an answer whose status is always the same word.
 func condition(word string) *huma.Schema {
 	return &huma.Schema{Type: huma.TypeObject, Properties: map[string]*huma.Schema{"status": {Type: huma.TypeString, Enum: []any{word}}}, Required: []string{"status"}}
 }
 
-// readySchema is readiness.
+// readySchema is the schema of readiness.
 func readySchema() *huma.Schema {
 	schema := condition("ready")
 	schema.Properties["unwell"] = &huma.Schema{
@@ -102,7 +104,7 @@ func readySchema() *huma.Schema {
 	return schema
 }
 
-// plainOperations describe what has no parameters.
+// plainOperations describes the operations of this package. They have no parameters.
 func plainOperations() []*huma.Operation {
 	simple := func(id, path, summary, form string, schema *huma.Schema, description string) *huma.Operation {
 		return &huma.Operation{

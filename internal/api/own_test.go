@@ -109,7 +109,7 @@ func TestPollsAreOfOnesOwn(t *testing.T) {
 		{"client", "GET", "/notices?warehouse=W1&subscriber=user:ann", "", 200, ""},
 		{"client", "GET", "/notices?warehouse=W2", "", 403, warehouse},
 		{"client", "GET", "/notices?subscriber=user:bob", "", 403, subscriber},
-		{"client", "GET", "/notices?subscriber=user:ann&subscriber=role:boss", "", 403, `the inbox of role:boss is not yours; your token has role:keeper, user:ann`},
+		{"client", "GET", "/notices?subscriber=user:ann&subscriber=role:boss", "", 403, `your token does not have the inbox of role:boss; your token has role:keeper, user:ann`},
 		{"client", "GET", "/notices?subscriber=shadow:rule", "", 403, subscriber},
 		{"client", "GET", "/notices?subscriber=USER:ann", "", 400, "bad_subscriber"},
 		{"two", "GET", "/notices", "", 400, "parameter warehouse is missing; your token has W1, W2"},

@@ -218,7 +218,7 @@ func own(who *auth.Identity, names [2]string, warehouse string, subscribers []st
 	}
 	for _, s := range subscribers {
 		if !mayRead(who, s) {
-			return "", nil, api.Denied(wire.CodeSubscriberDenied, "the inbox of "+s+" is not yours"+api.Yours(who.Subscribers))
+			return "", nil, api.Denied(wire.CodeSubscriberDenied, "your token does not have the inbox of "+s+api.Yours(who.Subscribers))
 		}
 	}
 	return warehouse, subscribers, nil

@@ -128,7 +128,7 @@ func mayStep(who *auth.Identity, ops []item.Op) *wire.Problem {
 			return prob
 		}
 		if !operates && ops[i].Attempt == 0 {
-			return api.Denied(wire.CodeRoleMissing, "without an attempt this ("+string(ops[i].Kind)+"-item) is about an item that you have not leased; it takes the role "+
+			return api.Denied(wire.CodeRoleMissing, "without an attempt this ("+string(ops[i].Kind)+"-item) is for an item that you have not leased; this needs the role "+
 				api.OrList(api.RoleNames(api.Operators)))
 		}
 	}
