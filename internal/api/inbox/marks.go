@@ -21,7 +21,7 @@ import (
 	"tallyman/sinks/inbox/page"
 )
 
-// markInput says which notice a user has read or acked, and as whom it was told.
+// markInput names a notice, and the user and roles for which it is marked.
 type markInput struct {
 	ID          string   `path:"id" doc:"id of the notice"`
 	Warehouse   string   `query:"warehouse" doc:"warehouse of the inbox that has the notice. A token with one warehouse can leave it out" example:"119240"`
@@ -33,8 +33,8 @@ func (h *Handlers) registerMarks(operations huma.API) {
 	read.Description = "A repeated call changes nothing. The call cancels waiting deliveries of the notice with `unless: read`."
 	huma.Register(operations, read, h.readNotice)
 	ack := api.Operation("ack-notice", http.MethodPost, "/notices/{id}/ack", "notices", "Mark a notice as acked by a user")
-	ack.Description = "A repeated call changes nothing. An acked notice is also read: the call cancels waiting deliveries of the notice with `unless: read` or `unless: " +
-		"acked`."
+	ack.Description = "A repeated call changes nothing. An acked notice is also read: the call cancels waiting deliveries of the notice with " +
+		"`unless: read` or `unless: acked`."
 	huma.Register(operations, ack, h.ackNotice)
 }
 
@@ -67,14 +67,14 @@ func (h *Handlers) mark(ctx context.Context, in *markInput, kind ledger.MarkKind
 	return nil, nil //nolint:nilnil // the OpenAPI library answers 204
 }
 
-// whoMarks is who marks something, and where.
+// whoMarks is the author and the inboxes of a mark.
 type whoMarks struct {
 	warehouse string
 	user      string
-	as        []string // the user, and the roles that it names; sorted and unique
+	as        []string // The user and the roles whose inboxes have the notice; sorted, without duplicates.
 }
 
-// whoReads settles who has read something in the warehouse as these subscribers.
+// whoReads checks the request against the token, and returns the user and the inboxes of a mark.
 func whoReads(who *auth.Identity, warehouse string, subscribers []string) (whoMarks, *wire.Problem) {
 	var m whoMarks
 	given := slices.DeleteFunc(subscribers, func(s string) bool { return s == "" })
@@ -100,7 +100,7 @@ func whoReads(who *auth.Identity, warehouse string, subscribers []string) (whoMa
 		return m, prob
 	}
 	if m.user == "" && (len(given) == 0 || !who.ForOthers()) {
-		m.user = who.User() // who reads for a role is a user all the same
+		m.user = who.User() // The marks of a role belong to the user who reads.
 	}
 	m.as = api.SortedUnique(m.as)
 	if m.user == "" {
@@ -119,7 +119,8 @@ func (h *Handlers) registerReadAll(operations huma.API) {
 	huma.Register(operations, all, h.readAll)
 }
 
-// readAll answers POST /notices/read-all. The cursor is looked at first, since a ledger that has recorded a place must not take it back.
+// readAll answers POST /notices/read-all. It checks the cursor first, because the ledger cannot take back a recorded
+// mark.
 func (h *Handlers) readAll(ctx context.Context, in *readAllInput) (*struct{}, error) {
 	r, prob := whoReads(auth.From(ctx), in.Body.Warehouse, in.Body.Subscribers)
 	if prob != nil {
@@ -131,7 +132,7 @@ func (h *Handlers) readAll(ctx context.Context, in *readAllInput) (*struct{}, er
 		return nil, badCursor()
 	case errors.Is(err, page.ErrForeignCursor):
 		return nil, wire.NewProblem(http.StatusBadRequest, wire.CodeForeignCursor,
-			"upTo is a cursor of another warehouse than "+r.warehouse+"; give one that a page of this warehouse had")
+			"upTo is a cursor of another warehouse than "+r.warehouse+"; use a cursor from a page of this warehouse")
 	case errors.Is(err, page.ErrUnavailable):
 		return nil, inboxUnavailable()
 	case err != nil:
@@ -151,10 +152,10 @@ func (h *Handlers) readAll(ctx context.Context, in *readAllInput) (*struct{}, er
 	return nil, nil //nolint:nilnil // the OpenAPI library answers 204
 }
 
-// tellTimeout bounds how long an answer waits for Redis after the ledger has the mark.
+// tellTimeout is how long an answer waits for Redis after the ledger has the mark.
 const tellTimeout = 2 * time.Second
 
-// tellInbox brings into the inbox what the ledger has already. Where that fails the inbox has it some seconds later.
+// tellInbox copies a mark from the ledger to the inbox. If this fails, a node copies the mark some seconds later.
 func (h *Handlers) tellInbox(ctx context.Context, tell func(context.Context) error) {
 	ctx, cancel := context.WithTimeout(ctx, tellTimeout)
 	defer cancel()

@@ -89,7 +89,7 @@ func legacyOperation(doc *huma.OpenAPI) *huma.Operation {
 	}
 }
 
-// legacyPostOperation describes POST /legacy/listNotifications, which takes the same parameters in a body, too.
+// legacyPostOperation describes POST /legacy/listNotifications, which also accepts the parameters in a body.
 func legacyPostOperation(doc *huma.OpenAPI) *huma.Operation {
 	op := legacyOperation(doc)
 	op.OperationID, op.Method = "legacy-post-notifications", http.MethodPost
