@@ -55,16 +55,16 @@ type (
 	rankOutput struct{ Body wire.RankForm }
 )
 
-// itemState is read as text, so that a bad one gets the code that it has everywhere.
+// itemState is a text, so that a bad value gets the same code everywhere.
 type itemState string
 
-// listed are the states by which items are listed.
+// listed are the states that a list can ask for.
 var listed = [...]item.State{
 	item.Ready, item.Assigned, item.Leased, item.Delayed, item.Suspended, item.Stored, item.Dead, item.WithheldState,
 	item.Done, item.Removed, item.Refused,
 }
 
-// Schema lists the states.
+// Schema returns the schema of the parameter.
 func (itemState) Schema(huma.Registry) *huma.Schema {
 	s := &huma.Schema{Type: huma.TypeString, Default: string(item.Ready)}
 	for _, state := range listed {
@@ -73,10 +73,10 @@ func (itemState) Schema(huma.Registry) *huma.Schema {
 	return s
 }
 
-// itemOrder is read as text, as itemState is.
+// itemOrder is a text for the same reason as itemState.
 type itemOrder string
 
-// Schema lists the orders.
+// Schema returns the schema of the parameter.
 func (itemOrder) Schema(huma.Registry) *huma.Schema {
 	return &huma.Schema{Type: huma.TypeString, Default: string(item.ByState), Enum: []any{string(item.ByState), string(item.ByWait)}}
 }
@@ -124,7 +124,7 @@ func (h *Handlers) listItems(ctx context.Context, in *itemsInput) (*itemsOutput,
 	return out, nil
 }
 
-// listFailed turns an error of a list into a problem.
+// listFailed converts an error of a list to a problem.
 func (h *Handlers) listFailed(ctx context.Context, queue string, err error) *wire.Problem {
 	invalid, ok := errors.AsType[*item.InvalidError](err)
 	switch {
@@ -136,7 +136,7 @@ func (h *Handlers) listFailed(ctx context.Context, queue string, err error) *wir
 	return api.BadParameter(invalid.Field + ": " + invalid.Message)
 }
 
-// parse reads the query. A cursor carries how many items the pages before it had.
+// parse parses the query. A cursor carries the number of items in the pages before it, for their ranks.
 func (in *itemsInput) parse() (query item.Query, before int64, prob *wire.Problem) {
 	query = item.Query{State: item.Ready, Limit: api.DefaultItems}
 	if query.Test, prob = in.Test.Parse("test"); prob != nil {
@@ -223,7 +223,7 @@ func newItemForm(i *item.Item, now time.Time) wire.ItemForm {
 	case item.Leased, item.Delayed, item.Suspended, item.Stored:
 		left := int64(math.Ceil(max(i.Due.Sub(now), 0).Seconds()))
 		form.RemainingSeconds = &left
-	default: // nothing comes by itself
+	default: // Items in the other states do not wait for a time.
 	}
 	return form
 }

@@ -108,7 +108,7 @@ func (h *Handlers) removeItem(ctx context.Context, in *removeItemInput) (*struct
 	return nil, nil //nolint:nilnil // the OpenAPI library answers 204
 }
 
-// oneOp does a step with one operation, whose failure is a problem.
+// oneOp does a step with one operation. If the operation fails, it returns the problem.
 func (h *Handlers) oneOp(ctx context.Context, name string, s item.Step) (*item.Result, *wire.Problem) {
 	q, prob := h.queue(name)
 	if prob != nil {
@@ -128,7 +128,7 @@ func (h *Handlers) oneOp(ctx context.Context, name string, s item.Step) (*item.R
 	return r, outcomeProblem(name, &s.Ops[0], r.Outcome)
 }
 
-// outcomeProblem is the problem that an outcome is where it stands alone; nil for ok.
+// outcomeProblem converts the outcome of a single operation to a problem, or to nil for ok.
 func outcomeProblem(queue string, op *item.Op, outcome item.Outcome) *wire.Problem {
 	it := "item " + policy.Quote(op.ID)
 	switch outcome {
@@ -150,7 +150,7 @@ func outcomeProblem(queue string, op *item.Op, outcome item.Outcome) *wire.Probl
 	return wire.NewProblem(http.StatusNotFound, wire.CodeItemNotFound, "queue "+queue+" has no "+it+", or it has ended")
 }
 
-// leasedHint is the way out for who operates on what a worker has.
+// leasedHint tells an operator how to go on with a leased item.
 func leasedHint(kind item.OpKind) string {
 	switch n := needsOf(kind); {
 	case n.attempt != refused:
@@ -165,7 +165,7 @@ func newResultForm(r *item.Result) wire.ResultForm {
 	return wire.ResultForm{Op: string(r.Kind), ID: r.ID, Outcome: string(r.Outcome), State: string(r.State), Due: wire.Moment(r.Due)}
 }
 
-// need is what an operation does with a field.
+// need says whether an operation uses a field.
 type need uint8
 
 const (
@@ -174,10 +174,10 @@ const (
 	needed
 )
 
-// needs of an operation. What store does with delay it does with days as well.
+// needs are the fields of an operation. The need of store for delay is also its need for days.
 type needs struct{ attempt, delay, lease, worker, force, set need }
 
-// needsOf tells what each operation does with the fields.
+// needsOf has the fields of each operation.
 func needsOf(kind item.OpKind) needs {
 	switch kind {
 	case item.Ack, item.Release:
@@ -201,7 +201,7 @@ func needsOf(kind item.OpKind) needs {
 	return needs{}
 }
 
-// parseOp reads an operation; the location of a fault is the name of its field.
+// parseOp parses an operation. The location of a fault is the name of the field.
 func parseOp(f *wire.OpForm) (item.Op, []wire.Fault) {
 	op := item.Op{Kind: item.OpKind(f.Op), ID: f.ID, Attempt: f.Attempt, Force: f.Force, Note: f.Note}
 	if f.Worker != nil {
@@ -253,7 +253,7 @@ func parseOp(f *wire.OpForm) (item.Op, []wire.Fault) {
 	return op, faults
 }
 
-// spanOf is the duration that was given, and the name of its field.
+// spanOf returns the duration of the operation, and the name of the field that has it.
 func spanOf(f *wire.OpForm) (field, text string) {
 	if f.Lease != "" {
 		return "lease", f.Lease

@@ -60,7 +60,7 @@ func (h *Handlers) pushItems(ctx context.Context, in *pushInput) (*pushOutput, e
 	return out, nil
 }
 
-// parsePush reads what the schema cannot check; the rest the queue checks.
+// parsePush parses the fields that the schema cannot check. The queue checks the rest.
 func parsePush(f *wire.PushForm, who *auth.Identity) ([]item.New, *wire.Problem) {
 	items := make([]item.New, len(f.Items))
 	var faults []wire.Fault
@@ -84,7 +84,7 @@ func parsePush(f *wire.PushForm, who *auth.Identity) ([]item.New, *wire.Problem)
 		case !who.InWarehouse(*w):
 			return nil, api.InWarehouse(who, *w)
 		}
-		if f.Items[i].Test != f.Items[0].Test { // one of two pushes could fail
+		if f.Items[i].Test != f.Items[0].Test { // Otherwise there would be two pushes, and only one of them could fail.
 			faults = append(faults, wire.Fault{Location: at + "test", Message: "a push goes to the queue or to its test twin: all items say the same"})
 		}
 	}

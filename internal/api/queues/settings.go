@@ -66,7 +66,7 @@ func (h *Handlers) setSettings(ctx context.Context, in *settingsChange) (*settin
 	return &settingsOutput{Body: newSettingsForm(in.Queue, q)}, nil
 }
 
-// parseSettings reads a change. Its bounds are the queue's to check.
+// parseSettings parses a change of settings. The queue checks the bounds.
 func parseSettings(f *wire.SettingsAsk) (item.SettingsChange, []wire.Fault) {
 	c := item.SettingsChange{Set: item.LiveSettings{MaxAttempts: f.MaxAttempts}, Reset: f.Reset}
 	var faults []wire.Fault
