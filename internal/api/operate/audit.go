@@ -67,7 +67,7 @@ func newAuditChangeForm(c *ledger.Change) wire.AuditChangeForm {
 	}
 }
 
-// auditName is what an object, an action or a name may be made of: nothing else was ever recorded.
+// auditName matches every object, action and name that a record can have.
 var auditName = regexp.MustCompile(`^[^\x00-\x1f]{0,300}$`)
 
 func (in *auditInput) parse(now time.Time) (ledger.ChangeFilter, *wire.Problem) {

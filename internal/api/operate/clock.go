@@ -16,17 +16,19 @@ import (
 	"tallyman/internal/wire"
 )
 
-// Clock is how operators look at the ledger's clock, and confirm one that went ahead.
+// Clock reads the ledger's clock, and confirms a clock that went ahead.
 type Clock struct {
 	Ledger ledger.Clock
-	// Changed takes in how the clock stands, so that a confirmation is in force on this node before the answer; the others follow.
+	// Changed reads the state of the clock again, so that a confirmation is in force on this node before the answer. The
+	// other nodes follow.
 	Changed func(ctx context.Context) error
-	// Now is the time of rules, Machine that of the machine. The former runs Rate times as fast.
+	// Now returns the time of the rules, and Machine the time of the machine. The clock of the rules runs Rate times as
+	// fast.
 	Now, Machine func() time.Time
 	Rate         float64
 }
 
-// now is this moment on both clocks.
+// now returns the present moment on both clocks.
 func (c *Clock) now() wire.NowForm {
 	return wire.NowForm{At: c.Now().UTC(), Machine: c.Machine().UTC(), Rate: c.Rate}
 }
@@ -70,13 +72,13 @@ func (h *Handlers) confirmClock(ctx context.Context, in *clockInput) (*clockOutp
 	h.log.LogAttrs(ctx, slog.LevelWarn, "Clock of the ledger was confirmed.", slog.String("by", who.Subject), slog.String("reason", reason))
 	ctx, done := context.WithTimeout(ctx, clockWait)
 	defer done()
-	if err := h.deps.Clock.Changed(ctx); err != nil { // it is in force within a second
+	if err := h.deps.Clock.Changed(ctx); err != nil { // The confirmation is in force within a second anyway.
 		h.log.LogAttrs(ctx, slog.LevelWarn, "Clock of the ledger was confirmed, but could not be read afterwards.", slog.Any("error", err))
 	}
 	return h.getClock(ctx, nil)
 }
 
-// clockWait is how long a confirmation waits for this node to go by the clock.
+// clockWait is how long a confirmation waits until this node uses the clock.
 const clockWait = 5 * time.Second
 
 type (

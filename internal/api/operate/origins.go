@@ -14,14 +14,14 @@ import (
 	"tallyman/internal/wire"
 )
 
-// Origins is how operators look at the subscriptions that come from sources, and decide on them.
+// Origins reads and changes the subscriptions that sources list.
 type Origins interface {
 	ledger.SubscriptionOrigins
 	ConfirmSubscriptions(ctx context.Context, who ledger.Author, origin, hash string) (ledger.OriginChange, error)
 	ReleaseSubscriptions(ctx context.Context, who ledger.Author, origin string) (released int, err error)
 }
 
-// mostRemoving is how many of the subscriptions that a list removes are shown one by one.
+// mostRemoving is the maximum number of removed subscriptions that an answer lists.
 const mostRemoving = 100
 
 func (h *Handlers) registerOrigins(operations huma.API) {

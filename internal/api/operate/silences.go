@@ -21,15 +21,16 @@ import (
 	"tallyman/rules/strictyaml"
 )
 
-// Silences is how operators keep notices back.
+// Silences reads and changes silences.
 type Silences struct {
 	Ledger ledger.Silences
-	Now    func() time.Time // on the engine's clock, which decides what is active
-	// Changed takes in what the ledger has now, so that it is in force on this node before the answer; the others follow.
+	Now    func() time.Time // On the engine's clock, which decides whether a silence is active.
+	// Changed reads the silences from the ledger again, so that a change is in force on this node before the answer. The
+	// other nodes follow.
 	Changed func(ctx context.Context) error
 }
 
-// mostSilences is how many there may be that are not over. Each is looked at whenever something is to be told.
+// mostSilences is the maximum number of silences that have not ended. Each of them is checked for every notice.
 const mostSilences = 1000
 
 func (h *Handlers) registerSilences(operations huma.API) {
@@ -94,7 +95,7 @@ func (h *Handlers) showSilence(ctx context.Context, s *silence.Silence) (*silenc
 	return out, h.warnOne(ctx, s, &out.Body)
 }
 
-// warn notes at silences that are not over why they can hold back nothing that is known.
+// warn sets the warning of each silence that has not ended and matches nothing foreseeable.
 func (h *Handlers) warn(ctx context.Context, list []silence.Silence, forms []wire.SilenceForm) error {
 	isOver := func(f wire.SilenceForm) bool { return f.State == string(silence.Expired) }
 	if !slices.ContainsFunc(forms, func(f wire.SilenceForm) bool { return !isOver(f) }) {
@@ -128,7 +129,7 @@ func (h *Handlers) warnOne(ctx context.Context, s *silence.Silence, form *wire.S
 func (h *Handlers) silence(ctx context.Context, id string) (silence.Silence, *wire.Problem) {
 	s, err := h.deps.Silences.Ledger.Silence(ctx, id)
 	switch {
-	case errors.Is(err, ledger.ErrNotFound), err == nil && !h.ownSilences(ctx)(&s): // what is another's answers as what is not there
+	case errors.Is(err, ledger.ErrNotFound), err == nil && !h.ownSilences(ctx)(&s): // Another warehouse's silence looks like one that does not exist.
 		return s, wire.NewProblem(http.StatusNotFound, wire.CodeSilenceNotFound, "there is no silence "+policy.Quote(id)+"; the ledger only keeps ended silences for its retention time")
 	case err != nil:
 		return s, api.LedgerFailed(ctx, h.log, err)
@@ -168,13 +169,13 @@ func (h *Handlers) createSilence(ctx context.Context, in *silenceChange) (*silen
 	h.log.LogAttrs(ctx, slog.LevelInfo, "Silence was added.", slog.String("silence", s.ID), slog.String("by", s.Author),
 		slog.Any("matchers", matcherTexts(&s)), slog.String("comment", s.Comment))
 	out := &silenceOutput{Body: newSilenceForm(&s, ledger.SilenceCount{}, now)}
-	if err := h.warnOne(ctx, &s, &out.Body); err != nil { // the silence was added, and must not be answered as if it were not
+	if err := h.warnOne(ctx, &s, &out.Body); err != nil { // The silence was added, so the answer must not be an error.
 		h.log.LogAttrs(ctx, slog.LevelWarn, "Matches of a new silence could not be checked. The answer has no warning.", slog.String("silence", s.ID), slog.Any("error", err))
 	}
 	return out, nil
 }
 
-// typesOf are the types that the silence names, as somebody has written them.
+// typesOf returns pointers to the types in the matchers of the silence. A type may be written as an id.
 func typesOf(s *silence.Silence) []*string {
 	var names []*string
 	for i := range s.Matchers {
@@ -210,15 +211,16 @@ func (h *Handlers) expireSilence(ctx context.Context, in *silenceInput) (*silenc
 	return &silenceOutput{Body: newSilenceForm(&s, ledger.SilenceCount{}, now)}, nil
 }
 
-// takeInSilences puts what was changed in force on this node. Where that cannot be read now it is soon, as on the others: the change was made, and
-// must not be answered as if it were not.
+// takeInSilences puts a change in force on this node. If the silences cannot be read now, the node reads them within a
+// second, like the other nodes. The change was made, so the answer must not be an error.
 func (h *Handlers) takeInSilences(ctx context.Context, id string) {
 	if err := h.deps.Silences.Changed(ctx); err != nil {
 		h.log.LogAttrs(ctx, slog.LevelWarn, "Silences could not be read after a change. This node uses the change at its next reading.", slog.String("silence", id), slog.Any("error", err))
 	}
 }
 
-// silencesOwn is nil where the silence is about what the caller may do things to: one that is not for all warehouses silences his own by name.
+// silencesOwn returns nil if the caller may change the silence. A token that is not for all warehouses may only change
+// a silence that names one of its warehouses.
 func silencesOwn(who *auth.Identity, s *silence.Silence) *wire.Problem {
 	if who.Everywhere() {
 		return nil
@@ -231,7 +233,7 @@ func silencesOwn(who *auth.Identity, s *silence.Silence) *wire.Problem {
 	return api.Denied(wire.CodeWarehouseDenied, "this operation concerns all warehouses; name one, as in warehouse=119240"+api.Yours(who.Warehouses))
 }
 
-// ownSilences returns what tells whether a silence may hold back something of the caller's.
+// ownSilences returns a function that tells whether a silence may concern the caller's warehouses.
 func (h *Handlers) ownSilences(ctx context.Context) func(s *silence.Silence) bool {
 	who := auth.From(ctx)
 	if who.Everywhere() {
@@ -285,7 +287,7 @@ func matcherTexts(s *silence.Silence) []string {
 	return list
 }
 
-// parseSilence reads the fields. Whether they fit together the caller checks.
+// parseSilence parses the fields. The caller must call Check, which checks that the fields fit together.
 func parseSilence(f *wire.SilenceFields, now time.Time) (silence.Silence, *wire.Problem) {
 	s := silence.Silence{From: now, Comment: f.Comment}
 	for _, text := range f.Matchers {
@@ -326,7 +328,7 @@ func bodyFault(field, message string) *wire.Problem {
 	return api.InvalidBody([]wire.Fault{{Location: "body." + field, Message: message}})
 }
 
-// silenceFault says what is wrong with a silence, and the way out.
+// silenceFault returns the fault of a silence with its hint.
 func silenceFault(err error) *wire.Problem {
 	fault, ok := errors.AsType[*silence.Error](err)
 	if !ok {

@@ -31,7 +31,7 @@ func (h *Handlers) listSubscriptions(ctx context.Context, in *subscriptionFilter
 		return nil, prob
 	}
 	limit := filter.Limit
-	filter.Limit++ // one more tells whether there are more
+	filter.Limit++ // One more row shows whether there is another page.
 	subs, err := h.deps.Catalogue.Subscriptions(ctx, filter)
 	if err != nil {
 		return nil, api.LedgerFailed(ctx, h.log, err)
@@ -115,7 +115,7 @@ func (h *Handlers) addSubscriptions(ctx context.Context, subs []ledger.Subscript
 	}
 	added, err := h.deps.Catalogue.AddSubscriptions(ctx, auth.From(ctx).Author(), subs)
 	switch {
-	case errors.Is(err, ledger.ErrNotFound): // a type was removed meanwhile
+	case errors.Is(err, ledger.ErrNotFound): // A type was removed in the meantime.
 		return 0, wire.NewProblem(http.StatusUnprocessableEntity, wire.CodeUnknownType, "the catalogue does not have all of the types")
 	case err != nil:
 		return 0, api.LedgerFailed(ctx, h.log, err)
@@ -244,7 +244,7 @@ func (f *subscriptionFilter) parse() (ledger.SubscriptionFilter, *wire.Problem) 
 	return filter, nil
 }
 
-// subscriptionCursor stands for the last subscription of a page.
+// subscriptionCursor is the content of a cursor: the last subscription of a page.
 func subscriptionCursor(s ledger.Subscription) string {
 	return base64.RawURLEncoding.EncodeToString([]byte(s.Type + "\n" + s.Warehouse + "\n" + s.Subscriber))
 }
@@ -259,7 +259,7 @@ func parseSubscriptionCursor(cursor string) (ledger.Subscription, bool) {
 	return s, checkSubscription(http.StatusBadRequest, s) == nil
 }
 
-// checkSubscription checks the names; whether the type is there the catalogue knows.
+// checkSubscription checks the names. The catalogue checks whether the type exists.
 func checkSubscription(status int, s ledger.Subscription) *wire.Problem {
 	switch {
 	case !api.IsName(s.Type):

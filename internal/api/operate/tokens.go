@@ -49,7 +49,7 @@ func (h *Handlers) createToken(ctx context.Context, in *tokenAskInput) (*newToke
 	if len(faults) > 0 {
 		return nil, api.InvalidBody(faults)
 	}
-	for _, w := range token.Warehouses { // nobody gives away more than he has
+	for _, w := range token.Warehouses { // A caller cannot give a token more warehouses than the caller has.
 		if prob := api.InWarehouse(who, w); prob != nil {
 			return nil, prob
 		}
@@ -75,7 +75,7 @@ func (h *Handlers) listTokens(ctx context.Context, in *tokenListInput) (*tokensO
 	return &tokensOutput{Body: wire.TokensForm{Tokens: auth.TokenForms(list, ended, time.Now())}}, nil
 }
 
-// ownTokens are those that the caller may see and end: nobody ends what is good for more than his own warehouses.
+// ownTokens returns the tokens that the caller may see and revoke: those without other warehouses than the caller's.
 func (h *Handlers) ownTokens(ctx context.Context) ([]ledger.Token, *wire.Problem) {
 	list, err := h.deps.Tokens.ListTokens(ctx)
 	if err != nil {
@@ -86,7 +86,7 @@ func (h *Handlers) ownTokens(ctx context.Context) ([]ledger.Token, *wire.Problem
 	return slices.DeleteFunc(list, func(t ledger.Token) bool { return slices.ContainsFunc(t.Warehouses, foreign) }), nil
 }
 
-// ownToken is the one of that id among them.
+// ownToken returns the caller's token with the id.
 func (h *Handlers) ownToken(ctx context.Context, id string) (*ledger.Token, *wire.Problem) {
 	list, prob := h.ownTokens(ctx)
 	if prob != nil {
@@ -110,7 +110,7 @@ func (h *Handlers) revokeToken(ctx context.Context, in *tokenInput) (*tokenOutpu
 	}
 	h.log.LogAttrs(ctx, slog.LevelInfo, "Token was revoked.", slog.String("token", in.ID), slog.String("by", who.Subject))
 	token, prob := h.ownToken(ctx, in.ID)
-	if prob != nil { // it has been forgotten meanwhile
+	if prob != nil { // The ledger has removed the token in the meantime.
 		return nil, prob
 	}
 	return &tokenOutput{Body: auth.TokenForm(token, time.Now())}, nil
@@ -141,7 +141,7 @@ func (h *Handlers) me(ctx context.Context, _ *struct{}) (*meOutput, error) {
 	}
 	if user := who.User(); user != "" {
 		found, err := h.deps.Book.Subscribers(ctx, []string{user})
-		if err != nil { // the rest is known all the same
+		if err != nil { // The answer only lacks the name.
 			h.log.LogAttrs(ctx, slog.LevelWarn, "Address book could not be read. The answer has no name of the caller.", slog.Any("error", err))
 		}
 		form.Name = found[user].Name

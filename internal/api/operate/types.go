@@ -131,7 +131,7 @@ func (h *Handlers) registerTypes(operations huma.API) {
 		"Remove a type and its subscriptions"), h.deleteType)
 }
 
-// parseType reads the type of a body.
+// parseType parses the type in a body.
 func (h *Handlers) parseType(f *wire.TypeForm) (catalog.Type, *wire.Problem) {
 	t, faults := view.ParseType("body.", f, h.deps.Sinks)
 	if len(faults) > 0 {

@@ -105,7 +105,7 @@ func stateText(s ledger.SwitchState) string {
 	return map[ledger.SwitchState]string{ledger.SwitchCleared: "cleared", ledger.SwitchOn: "enabled", ledger.SwitchOff: "disabled"}[s]
 }
 
-// newSwitch is the switch that a request asks for.
+// newSwitch returns the switch that a request asks for.
 func (h *Handlers) newSwitch(ctx context.Context, ask *wire.SwitchAskForm, state ledger.SwitchState) (ledger.Switch, *wire.Problem) {
 	s := ledger.Switch{State: state, By: auth.From(ctx).Subject}
 	if ask == nil {
@@ -174,7 +174,7 @@ func (h *Handlers) runRule(ctx context.Context, in *runInput) (*runOutput, error
 	return out, nil
 }
 
-// runFailed turns an error of RunNow into a problem.
+// runFailed converts an error of RunNow to a problem.
 func (h *Handlers) runFailed(ctx context.Context, err error) *wire.Problem {
 	var unrecorded *wire.Problem
 	switch {

@@ -17,7 +17,7 @@ import (
 	"tallyman/internal/wire"
 )
 
-// largestDraft is how many bytes the text of a draft may have.
+// largestDraft is the maximum size of a draft, in bytes.
 const largestDraft = 64 << 10
 
 type (
@@ -33,7 +33,7 @@ func (h *Handlers) registerDraft(operations huma.API) {
 	op.Description = "The node checks the text like a rule file, compares it with the running version, and runs it read-only on the source, from the ledger's state. Nothing " +
 		"is saved, because rules come only from files. The token must be for all warehouses. The audit records who tried a text, with the size and the SHA-256 " +
 		"of the text. With check the node only checks the text."
-	op.MaxBodyBytes = 8 * largestDraft // escaped, and the rest
+	op.MaxBodyBytes = 8 * largestDraft // Room for escapes in the JSON text, and for the other members.
 	huma.Register(operations, op, h.draft)
 }
 
@@ -52,7 +52,7 @@ func (h *Handlers) draft(ctx context.Context, in *draftInput) (*draftOutput, err
 	if err := h.deps.Rules.Find(in.ID, nil); err != nil {
 		return nil, h.rulesFailed(ctx, err)
 	}
-	if q.Check { // nothing is run that somebody would have to answer for
+	if q.Check { // A check runs nothing, so it needs no audit record.
 		return h.drafted(ctx, q)
 	}
 	if prob := h.order(ctx, "rule.draft", ruleObject(in.ID, q.Scope), triedState{q.At, q.Limit, newTextState(q.Text)}); prob != nil {
@@ -139,12 +139,12 @@ func (h *Handlers) ruleSource(ctx context.Context, in *ruleInput) (*sourceOutput
 	if !slices.ContainsFunc(source.Scopes, func(scope string) bool { return api.Concerns(who, scope) }) {
 		return nil, h.rulesFailed(ctx, &engine.UnknownError{What: "rule", Name: in.ID})
 	}
-	for _, scope := range source.Scopes { // the text has all of them, with their parameters
+	for _, scope := range source.Scopes { // The text of the rule shows all scopes and their parameters.
 		if prob := api.InWarehouse(who, scope); prob != nil {
 			return nil, prob
 		}
 	}
-	if !who.Everywhere() { // the text on the disk may have other scopes
+	if !who.Everywhere() { // The text on the disk may have other scopes, which the caller may not see.
 		source.Disk = nil
 	}
 	return &sourceOutput{source}, nil

@@ -20,7 +20,7 @@ import (
 	"tallyman/scanners"
 )
 
-// defaultPreviewed is how many rows, findings and notices an answer has where nothing is said.
+// defaultPreviewed is the default number of rows, findings and notices in an answer.
 const defaultPreviewed = 20
 
 type (
@@ -67,7 +67,7 @@ func (h *Handlers) preview(ctx context.Context, in *previewInput) (*previewOutpu
 	return &previewOutput{Body: newPreviewForm(report)}, nil
 }
 
-// previewFailed turns an error of a preview into a problem.
+// previewFailed converts an error of a preview to a problem.
 func (h *Handlers) previewFailed(ctx context.Context, err error) *wire.Problem {
 	var at *authoring.AtError
 	var list problem.List

@@ -36,7 +36,7 @@ func (h *Handlers) registerRewind(operations huma.API) {
 	huma.Register(operations, op, h.rewind)
 }
 
-// rewindState is what a record keeps of a dry run.
+// rewindState is the audit record of a dry run.
 type rewindState struct {
 	Rewind []string `json:"rewind"`
 }
@@ -75,7 +75,7 @@ func (h *Handlers) rewind(ctx context.Context, in *rewindInput) (*rewindOutput, 
 	return &rewindOutput{form}, nil
 }
 
-// newRewoundScope is a scope as it was moved, or would be.
+// newRewoundScope converts the result of a rewind in one scope.
 func (h *Handlers) newRewoundScope(ctx context.Context, s *authoring.RewoundScope, dryRun bool) wire.RewoundScopeForm {
 	form := wire.RewoundScopeForm{Scope: s.Scope, Watermark: make([]wire.MarkForm, len(s.Columns)), Moved: !dryRun && s.Fault == nil}
 	for i, name := range s.Columns {
@@ -91,7 +91,7 @@ func (h *Handlers) newRewoundScope(ctx context.Context, s *authoring.RewoundScop
 	return form
 }
 
-// textAt is a value of a watermark for people; nil where the watermark does not have it.
+// textAt returns a value of a watermark as text, or nil if the watermark has no such value.
 func textAt(values []row.Value, i int) *string {
 	if i >= len(values) {
 		return nil
@@ -100,7 +100,7 @@ func textAt(values []row.Value, i int) *string {
 	return &text
 }
 
-// rewindFailed turns an error of a rewind into a problem.
+// rewindFailed converts an error of a rewind to a problem.
 func (h *Handlers) rewindFailed(ctx context.Context, err error) *wire.Problem {
 	var position *rules.PositionError
 	switch {

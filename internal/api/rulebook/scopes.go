@@ -14,16 +14,17 @@ import (
 	"tallyman/internal/wire"
 )
 
-// Scopes are the scopes that queries list for rules.
+// Scopes reads and changes the lists of scopes that queries return for rules.
 type Scopes interface {
-	// Origins are those that the ledger has, and rules that wait for their first list. Source is the one that the node asks for the scopes of a rule; "" = none.
+	// Origins returns the lists in the ledger, and the rules that wait for their first list. Source returns the source
+	// that the node asks for the scopes of a rule; "" = none.
 	Origins(ctx context.Context) ([]ledger.ScopeOrigin, error)
 	Source(rule string) string
 	ConfirmScopes(ctx context.Context, who ledger.Author, rule, hash string) (ledger.ScopeChange, error)
 	ForgetScopes(ctx context.Context, who ledger.Author, rule string) error
 }
 
-// mostRemoving is how many of the scopes that a list removes are named.
+// mostRemoving is the maximum number of removed scopes that an answer names.
 const mostRemoving = 100
 
 func (h *Handlers) registerScopes(operations huma.API) {
