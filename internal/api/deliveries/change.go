@@ -81,7 +81,7 @@ func (h *Handlers) cancelDelivery(ctx context.Context, in *cancelInput) (*delive
 	})
 }
 
-// change does something to deliveries and returns the numbers of those that it changed.
+// change is an operation on deliveries. It returns the numbers of the deliveries that it changed.
 type change func(ctx context.Context, seqs []int64) ([]int64, error)
 
 func (h *Handlers) retrying() change {
@@ -106,7 +106,7 @@ func (h *Handlers) canceling(reason string) change {
 	}
 }
 
-// logChange logs what an operator has changed.
+// logChange logs a change by an operator.
 func (h *Handlers) logChange(ctx context.Context, verb string, changed []int64, more ...slog.Attr) {
 	if len(changed) == 0 {
 		return
@@ -117,7 +117,7 @@ func (h *Handlers) logChange(ctx context.Context, verb string, changed []int64, 
 	h.log.LogAttrs(ctx, slog.LevelInfo, "Deliveries were changed by an operator.", attrs...)
 }
 
-// changeOne answers with the delivery as it is then. Where nothing changed, why says what stands in the way.
+// changeOne changes one delivery and answers with its new state. If nothing changed, why returns the reason.
 func (h *Handlers) changeOne(ctx context.Context, id deliveryID, do change, why func(*ledger.DeliveryRecord) string) (*deliveryOutput, error) {
 	d, prob := h.delivery(ctx, id)
 	if prob != nil {
@@ -161,13 +161,15 @@ func (h *Handlers) cancelDeliveries(ctx context.Context, in *cancelManyInput) (*
 	return h.changeMany(ctx, in.Body.IDs, f, h.canceling(reason))
 }
 
-// A request changes so many deliveries at most: portions that are transactions of their own, so that nobody waits long for one.
+// A request changes at most this many deliveries. Each portion is a transaction of its own, so that no other
+// transaction waits long.
 const (
 	portion  = maxChangeIDs
 	portions = 20
 )
 
-// ownIDs is nil where the deliveries are the caller's to change. Those that are not there are for the ledger to leave out.
+// ownIDs returns nil if the caller may change the deliveries. It ignores numbers without a delivery, as the ledger
+// does.
 func (h *Handlers) ownIDs(ctx context.Context, ids []int64) *wire.Problem {
 	if auth.From(ctx).Everywhere() {
 		return nil
@@ -180,7 +182,7 @@ func (h *Handlers) ownIDs(ctx context.Context, ids []int64) *wire.Problem {
 	return nil
 }
 
-// changeMany changes those that are named, or what the filter chooses as far as one request goes.
+// changeMany changes the named deliveries, or as many deliveries of the filter as one request may change.
 func (h *Handlers) changeMany(ctx context.Context, ids []int64, f ledger.DeliveryFilter, do change) (*changedOutput, error) {
 	out := &changedOutput{}
 	if len(ids) > 0 {
@@ -224,10 +226,10 @@ func (h *Handlers) changeMany(ctx context.Context, ids []int64, f ledger.Deliver
 	return out, nil
 }
 
-// maxChangeIDs is how many deliveries a request names at most.
+// maxChangeIDs is the maximum number of deliveries that a request can name.
 const maxChangeIDs = 1000
 
-// chosen reads which deliveries are meant, with the states that count where none are named.
+// chosen parses the choice of deliveries. Without a state in the filter, the states of the parameter apply.
 func chosen(c *wire.DeliveryChoice, states []ledger.DeliveryState) (ledger.DeliveryFilter, *wire.Problem) {
 	f := ledger.DeliveryFilter{}
 	if (c.Filter == nil) == (len(c.IDs) == 0) {
@@ -251,7 +253,7 @@ func chosen(c *wire.DeliveryChoice, states []ledger.DeliveryState) (ledger.Deliv
 		return f, api.InvalidBody([]wire.Fault{{Location: "body.filter." + name, Message: policy.Quote(value) + " is not a valid name"}})
 	}
 	for _, name := range c.Filter.State {
-		state, _ := deliveryState(name) // the schema lets no other pass
+		state, _ := deliveryState(name) // The schema has checked the name.
 		f.States = append(f.States, state)
 	}
 	switch {
@@ -264,7 +266,7 @@ func chosen(c *wire.DeliveryChoice, states []ledger.DeliveryState) (ledger.Deliv
 	return f, nil
 }
 
-// cancelReason reads the reason; the default is what counts where none is given.
+// cancelReason returns the reason of the request, or the default.
 func cancelReason(c *wire.CancelForm) (string, *wire.Problem) {
 	reason := strings.TrimSpace(c.Reason)
 	switch {

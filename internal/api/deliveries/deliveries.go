@@ -20,18 +20,18 @@ import (
 	"tallyman/internal/wire"
 )
 
-// Ledger is what the ledger knows of deliveries.
+// Ledger reads and changes deliveries.
 type Ledger interface {
 	ledger.DeliveryOperations
 	ledger.DeliveryCounts
 }
 
-// Deps is what the room is made of.
+// Deps are the dependencies of the room.
 type Deps struct {
 	Deliveries Ledger
 	Types      api.Types
-	Wake       func(lanes []ledger.Lane) // tells who delivers that deliveries are to be tried again
-	Now        func() time.Time          // of the rules
+	Wake       func(lanes []ledger.Lane) // Wakes the lanes and push channels, so that they try the deliveries again.
+	Now        func() time.Time          // By the clock of the rules.
 	Sinks      map[string]view.ServedSink
 	Logger     *slog.Logger
 }
@@ -72,12 +72,12 @@ type (
 	deliveryOutput struct{ Body wire.DeliveryForm }
 )
 
-// DeliveryPath names the delivery of a request. The OpenAPI library looks into exported types alone.
+// DeliveryPath names the delivery of a request. The OpenAPI library only looks into exported types.
 type DeliveryPath struct {
 	ID deliveryID `path:"id" doc:"number of the delivery" example:"4711"`
 }
 
-// DeliveryQuery narrows a list of deliveries.
+// DeliveryQuery is the filter of a list of deliveries.
 type DeliveryQuery struct {
 	Sink      string   `query:"sink" doc:"only deliveries to this sink"`
 	State     []string `query:"state,explode" doc:"only deliveries in this state; may be repeated: pending, sent, failed, timed_out, canceled" nullable:"false"`
@@ -139,7 +139,7 @@ func (h *Handlers) listDeliveries(ctx context.Context, in *deliveriesInput) (*de
 		return nil, api.LedgerFailed(ctx, h.log, err)
 	}
 	limit := f.Limit
-	f.Limit++ // one more tells whether there are more
+	f.Limit++ // One more delivery shows whether there is another page.
 	list, err := h.deps.Deliveries.ListDeliveries(ctx, f)
 	if err != nil {
 		return nil, api.LedgerFailed(ctx, h.log, err)
@@ -166,7 +166,7 @@ func (h *Handlers) getDelivery(ctx context.Context, in *deliveryInput) (*deliver
 	return &deliveryOutput{Body: view.NewDeliveryForm(d)}, nil
 }
 
-// delivery finds the delivery of that number.
+// delivery finds the delivery with the number.
 func (h *Handlers) delivery(ctx context.Context, id deliveryID) (*ledger.DeliveryRecord, *wire.Problem) {
 	seq, ok := id.parse()
 	if !ok {
@@ -184,7 +184,7 @@ func (h *Handlers) delivery(ctx context.Context, id deliveryID) (*ledger.Deliver
 	return &d, nil
 }
 
-// ownDeliveries narrows a list to what is the caller's to see.
+// ownDeliveries limits a filter to the deliveries that the caller may see.
 func ownDeliveries(ctx context.Context, f *ledger.DeliveryFilter) (prob *wire.Problem) {
 	if who := auth.From(ctx); !who.Everywhere() {
 		f.Warehouse, prob = api.OwnWarehouse(who, "warehouse", f.Warehouse)
@@ -236,7 +236,7 @@ func (in *deliveriesInput) parse() (ledger.DeliveryFilter, *wire.Problem) {
 	return f, nil
 }
 
-// badFilter returns the first member of the filter that names nothing that there can be; "" where all may be.
+// badFilter returns the first member of the filter whose value cannot be a name, or "" if all are valid.
 func badFilter(f *ledger.DeliveryFilter) (name, value string) {
 	for _, m := range []struct{ name, value string }{
 		{"sink", f.Sink}, {"warehouse", f.Warehouse}, {"type", f.Type}, {"rule", f.Rule}, {"notice", f.Notice},
@@ -251,10 +251,10 @@ func badFilter(f *ledger.DeliveryFilter) (name, value string) {
 	return "", ""
 }
 
-// deliveryID is a delivery's number, read as text so that a bad one gets the code that it has everywhere.
+// deliveryID is the number of a delivery. It is a text, so that a bad value gets the same code everywhere.
 type deliveryID string
 
-// Schema says what the text has to be.
+// Schema returns the schema of the parameter.
 func (deliveryID) Schema(huma.Registry) *huma.Schema {
 	least := 1.0
 	return &huma.Schema{Type: huma.TypeInteger, Format: "int64", Minimum: &least}
@@ -265,7 +265,7 @@ func (id deliveryID) parse() (int64, bool) {
 	return n, err == nil && n > 0
 }
 
-// deliveryStates are all of them, in the order of their numbers.
+// deliveryStates are all states, in the order of their numbers.
 var deliveryStates = [...]ledger.DeliveryState{
 	ledger.DeliveryPending, ledger.DeliverySent, ledger.DeliveryFailed, ledger.DeliveryTimedOut, ledger.DeliveryCanceled,
 }
@@ -279,7 +279,7 @@ func deliveryState(name string) (ledger.DeliveryState, bool) {
 	return 0, false
 }
 
-// stateNames lists the states for people.
+// stateNames returns a list of the states for an error text.
 func stateNames() string {
 	names := make([]string, len(deliveryStates))
 	for i, s := range deliveryStates {

@@ -23,7 +23,8 @@ type (
 	failuresOutput struct{ Body *wire.FailuresForm }
 )
 
-// mostFailures is how many failed runs an answer has, and mostFailed how many of all warehouses it looks at.
+// mostFailures is the maximum number of failed runs in an answer. mostFailed is the maximum number that the ledger
+// returns, before the runs of other warehouses are left out.
 const (
 	mostFailures = 200
 	mostFailed   = 2_000

@@ -27,7 +27,7 @@ type (
 	historyOutput struct{ Body *wire.HistoryForm }
 )
 
-// maxTypes is how many types may be asked for.
+// maxTypes is the maximum number of types in a request.
 const maxTypes = 100
 
 func (h *Handlers) registerHistory(operations huma.API) {
@@ -94,13 +94,14 @@ func sharesOf(notices map[string]int64) []wire.HistoryShareForm {
 	return list
 }
 
-// span is what a history is of.
+// span is the period of a history and the length of its points.
 type span struct {
 	from, to time.Time
 	step     time.Duration
 }
 
-// span reads from when until when, and picks the level that has all of that. It begins and ends where a point does.
+// span parses the period, and chooses the shortest step whose samples cover all of it. The period is extended to whole
+// steps.
 func (in *historyInput) span(now time.Time) (span, *wire.Problem) {
 	if len(in.Types) > maxTypes {
 		return span{}, api.BadParameter("type is given more than 100 times")
@@ -146,7 +147,7 @@ func (in *historyInput) span(now time.Time) (span, *wire.Problem) {
 	return r, nil
 }
 
-// read is what is recorded of the span, and of its end what no sample has yet.
+// read returns the recorded samples of the period, and for its end the counts that no sample has yet.
 func (h *Handlers) read(ctx context.Context, o *outlook, r span) (series, error) {
 	made := series{}
 	add := func(step time.Duration, from, to time.Time, notices bool) error {
@@ -156,7 +157,7 @@ func (h *Handlers) read(ctx context.Context, o *outlook, r span) (series, error)
 		}
 		return err
 	}
-	recorded := r.from // up to then
+	recorded := r.from // Samples of the step are recorded up to this time.
 	if r.step > time.Minute {
 		last, err := h.deps.Ledger.LastSample(ctx, r.step)
 		if err != nil {
@@ -205,7 +206,8 @@ func total(ages []int64) (sum int64) {
 	return sum
 }
 
-// percentile is the age, in seconds, that so many of a hundred deliveries have not passed: between the bounds of its place in proportion. 0 of none.
+// percentile returns the age in seconds that this percentage of the deliveries does not exceed, or 0 without
+// deliveries. It interpolates between the bounds of the histogram.
 func percentile(ages []int64, of int64) float64 {
 	rank := float64(total(ages)*of) / 100
 	var lower time.Duration

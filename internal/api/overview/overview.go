@@ -18,20 +18,20 @@ import (
 	"tallyman/internal/wire"
 )
 
-// Deps is what the room is made of.
+// Deps are the dependencies of the room.
 type Deps struct {
 	Ledger Ledger
 	Rules  Rules
-	// Standing is how the rules are by their last runs. With an error it is how they are without those.
+	// Standing returns the state of the rules by their last runs. With an error it returns the state without the runs.
 	Standing  func(ctx context.Context) ([]engine.RuleStatus, error)
 	RuleFiles func() view.RuleFiles
-	// Node is the node and what it reaches; it answers within seconds.
+	// Node returns the node and its dependencies. It returns within seconds.
 	Node func(ctx context.Context) NodeReport
-	// Status reports the state of the whole; it answers even where parts of it are out of reach.
+	// Status returns the state of the whole. It also returns a report if some parts cannot be read.
 	Status func(ctx context.Context) (wire.StatusReport, error)
-	Queues map[string]view.ServedQueue // by name; none is fine
-	Sinks  map[string]view.ServedSink  // by name
-	// Real is how long a time of the rules takes on the machine's timers.
+	Queues map[string]view.ServedQueue // By name; may be empty.
+	Sinks  map[string]view.ServedSink  // By name.
+	// Real converts a duration on the clock of the rules to a duration on the machine's timers.
 	Real    func(d time.Duration) time.Duration
 	Meter   Meter
 	Streams *stream.Hub
@@ -40,11 +40,11 @@ type Deps struct {
 
 // Meter counts samples.
 type Meter interface {
-	// SampleFailed is called for a sample that was not recorded.
+	// SampleFailed counts a sample that was not recorded.
 	SampleFailed()
 }
 
-// Ledger is what the ledger counts for overviews.
+// Ledger reads what an overview counts, and keeps the samples.
 type Ledger interface {
 	ledger.Overviews
 	ledger.Samples
@@ -52,13 +52,13 @@ type Ledger interface {
 	ledger.DeliveryCounts
 }
 
-// Rules is what an overview asks the engine.
+// Rules is the part of the engine that an overview needs.
 type Rules interface {
-	Now() time.Time // of the rules
+	Now() time.Time // By the clock of the rules.
 	Switches() []ledger.Switch
 }
 
-// NodeReport is a node and what it reaches.
+// NodeReport is a node and its dependencies.
 type NodeReport struct {
 	Node, Version string
 	Health        []wire.Health
@@ -114,7 +114,7 @@ func (h *Handlers) overview(ctx context.Context, in *lookInput) (*lookOutput, er
 	return &lookOutput{h.lookout.look(ctx).form(warehouses, auth.From(ctx).Everywhere())}, nil
 }
 
-// warehousesOf are those that were asked for, or all of the caller's; none = every one there is.
+// warehousesOf returns the requested warehouses, or else all warehouses of the caller; none = all warehouses.
 func warehousesOf(who *auth.Identity, asked []string) ([]string, *wire.Problem) {
 	var list []string
 	for _, warehouse := range asked {

@@ -22,12 +22,12 @@ import (
 	"tallyman/rules/row"
 )
 
-// The bounds of what is found by a text.
+// The bounds of a search by text.
 const (
-	leastText = 2   // characters
-	mostText  = 200 // bytes
-	mostFound = 20  // of each kind
-	// findTime is how long findings are looked at, and then items.
+	leastText = 2   // Characters.
+	mostText  = 200 // Bytes.
+	mostFound = 20  // Results of each kind.
+	// findTime is the time to search findings, and then again the time to search items.
 	findTime = time.Second
 )
 
@@ -126,7 +126,7 @@ func newFoundFindingForm(f *ledger.FoundFinding) wire.FoundFindingForm {
 	return form
 }
 
-// findItems asks queue by queue, and shows the latest of all.
+// findItems searches queue by queue, and returns the items with the latest push of all.
 func (h *Handlers) findItems(ctx context.Context, _ *findInput, f ledger.TextFilter, into *wire.FoundForm) error {
 	f.Until = time.Now().Add(findTime)
 	into.Items = []wire.FoundItemForm{}

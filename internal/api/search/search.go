@@ -21,7 +21,7 @@ import (
 	"tallyman/rules/row"
 )
 
-// Ledger is what the ledger knows of notices.
+// Ledger reads notices, and what belongs to them.
 type Ledger interface {
 	ledger.Search
 	ledger.DeliveryList
@@ -29,11 +29,11 @@ type Ledger interface {
 	ledger.MarkReader
 }
 
-// Deps is what the room is made of.
+// Deps are the dependencies of the room.
 type Deps struct {
 	Ledger Ledger
 	Types  api.Types
-	Queues map[string]view.ServedQueue // by name; none is fine
+	Queues map[string]view.ServedQueue // By name; may be empty.
 	Logger *slog.Logger
 }
 
@@ -55,8 +55,8 @@ func (h *Handlers) Register(operations *api.Operations) {
 
 // The bounds of a search.
 const (
-	maxKeyPart = 1000 // bytes
-	maxNames   = 100  // of warehouses, and of types
+	maxKeyPart = 1000 // Bytes.
+	maxNames   = 100  // Warehouses, and types.
 )
 
 type (
@@ -81,10 +81,10 @@ type (
 	}
 )
 
-// priorityFloor is read as text, so that a bad one gets the code that it has everywhere.
+// priorityFloor is a text, so that a bad value gets the same code everywhere.
 type priorityFloor string
 
-// Schema says what the text has to be.
+// Schema returns the schema of the parameter.
 func (priorityFloor) Schema(huma.Registry) *huma.Schema { return api.IntegerSchema(1, 5, nil) }
 
 func newFoundNoticeForms(list []*notice.Notice, langs []string) []wire.FoundNoticeForm {
@@ -135,7 +135,8 @@ func (h *Handlers) searchNotices(ctx context.Context, in *searchInput) (*searchO
 	return out, nil
 }
 
-// searchedWarehouses narrows a search to the warehouses that are the caller's.
+// searchedWarehouses returns the requested warehouses, or else those of the token. It refuses warehouses that the token
+// does not allow.
 func searchedWarehouses(who *auth.Identity, asked []string) ([]string, *wire.Problem) {
 	for _, w := range asked {
 		if prob := api.InWarehouse(who, w); prob != nil {
@@ -206,7 +207,7 @@ func (in *searchInput) parse() (ledger.NoticeFilter, *wire.Problem) {
 	return f, nil
 }
 
-// someNames are those of a list that are not empty.
+// someNames returns the names of a list that are not empty, and checks them.
 func someNames(parameter string, list []string) (names []string, prob *wire.Problem) {
 	for _, name := range list {
 		if name != "" && !api.IsName(name) {
@@ -222,7 +223,7 @@ func someNames(parameter string, list []string) (names []string, prob *wire.Prob
 	return names, nil
 }
 
-// between reads from when and until when.
+// between parses the period of a search.
 func between(from, to string) (first, last time.Time, prob *wire.Problem) {
 	for _, p := range []struct {
 		name, value string
@@ -240,7 +241,7 @@ func between(from, to string) (first, last time.Time, prob *wire.Problem) {
 	return first, last, nil
 }
 
-// noticeCursor is the place as clients hold it, "" of none.
+// noticeCursor returns the cursor of a place, or "" for no place.
 func noticeCursor(p ledger.NoticePlace) string {
 	if p == (ledger.NoticePlace{}) {
 		return ""

@@ -32,7 +32,7 @@ func (h *Handlers) registerPreview(operations huma.API) {
 	huma.Register(operations, op, h.previewType)
 }
 
-// somewhere is the warehouse of a notice that is never sent.
+// somewhere is the warehouse of a previewed notice, which is never sent.
 const somewhere = "PREVIEW"
 
 // previewType answers POST /types/{code}/preview with a notice that is made as sendNotices makes it.
