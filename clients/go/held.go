@@ -8,17 +8,17 @@ import (
 	"tallyman/clients/go/api"
 )
 
-// held is an item that the worker has.
+// held is an item that the worker has leased.
 type held struct {
 	Item
 
 	ctx    context.Context //nolint:containedctx // of its handler
 	cancel context.CancelCauseFunc
-	timer  *time.Timer // ends ctx with the lease
-	lost   atomic.Bool // the queue has said so
+	timer  *time.Timer // Ends ctx when the lease ends.
+	lost   atomic.Bool // The queue has refused to extend the lease.
 }
 
-// isLost tells whether the queue has said that the item is not this worker's any more.
+// isLost tells whether the queue has refused to extend the lease, so that the item is no longer this worker's.
 func (h *held) isLost() bool { return h.lost.Load() }
 
 func (w *work) hold(it Item) *held {
@@ -65,12 +65,12 @@ func (w *work) extendHeld(ctx context.Context) {
 	if len(list) == 0 {
 		return
 	}
-	trying, cancel := context.WithTimeout(ctx, w.Lease/3) // then the next turn tries
+	trying, cancel := context.WithTimeout(ctx, w.Lease/3) // After that the next tick tries again.
 	defer cancel()
 	results, err := w.extend(trying, list)
 	if err != nil {
 		if ctx.Err() == nil {
-			w.Logger.Warn("leases could not be extended", "queue", w.Name, "items", len(list), "error", err)
+			w.Logger.Warn("Leases could not be extended. The worker tries again.", "queue", w.Name, "items", len(list), "error", err)
 		}
 		return
 	}
@@ -85,7 +85,7 @@ func (w *work) extendHeld(ctx context.Context) {
 	}
 }
 
-// extend extends the leases of the items. To do so twice does no harm.
+// extend extends the leases of the items. A repeated call does no harm.
 func (w *work) extend(ctx context.Context, list []*held) (results []api.Result, err error) {
 	ops := make([]api.Op, len(list))
 	for i, h := range list {
