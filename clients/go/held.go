@@ -8,8 +8,8 @@ import (
 	"tallyman/clients/go/api"
 )
 
-// held is an item that the worker has leased.
-type held struct {
+// heldItem is an item that the worker has leased.
+type heldItem struct {
 	Item
 
 	ctx    context.Context //nolint:containedctx // of its handler
@@ -19,10 +19,10 @@ type held struct {
 }
 
 // isLost tells whether the queue has refused to extend the lease, so that the item is no longer this worker's.
-func (h *held) isLost() bool { return h.lost.Load() }
+func (h *heldItem) isLost() bool { return h.lost.Load() }
 
-func (w *work) hold(it Item) *held {
-	h := &held{Item: it}
+func (w *work) hold(it Item) *heldItem {
+	h := &heldItem{Item: it}
 	h.ctx, h.cancel = context.WithCancelCause(w.ctx)
 	h.timer = time.AfterFunc(w.Lease, func() { h.cancel(ErrLeaseLost) })
 	w.mu.Lock()
@@ -31,7 +31,7 @@ func (w *work) hold(it Item) *held {
 	return h
 }
 
-func (w *work) drop(h *held) {
+func (w *work) drop(h *heldItem) {
 	w.mu.Lock()
 	delete(w.all, h)
 	w.mu.Unlock()
@@ -55,8 +55,8 @@ func (w *work) extendAll(ctx context.Context) {
 
 func (w *work) extendHeld(ctx context.Context) {
 	w.mu.Lock()
-	list := make([]*held, 0, len(w.all))
-	byID := map[string]*held{}
+	list := make([]*heldItem, 0, len(w.all))
+	byID := map[string]*heldItem{}
 	for h := range w.all {
 		list = append(list, h)
 		byID[h.Id] = h
@@ -86,7 +86,7 @@ func (w *work) extendHeld(ctx context.Context) {
 }
 
 // extend extends the leases of the items. A repeated call does no harm.
-func (w *work) extend(ctx context.Context, list []*held) (results []api.Result, err error) {
+func (w *work) extend(ctx context.Context, list []*heldItem) (results []api.Result, err error) {
 	ops := make([]api.Op, len(list))
 	for i, h := range list {
 		ops[i] = api.Op{Op: api.OpOpExtend, Id: h.Id, Attempt: &h.Attempt, Lease: seconds(w.Lease)}

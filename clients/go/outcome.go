@@ -8,7 +8,7 @@ import (
 )
 
 // Outcome is the error by which a handler of items reports an outcome other than done or failed.
-type Outcome struct { //nolint:errname // it says what becomes of an item, and is no fault
+type Outcome struct { //nolint:errname // An outcome of an item, not a fault.
 	op     api.OpOp
 	delay  time.Duration
 	worker string

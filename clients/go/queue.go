@@ -79,7 +79,7 @@ func (q *Queue) newWork(stop context.Context, handle func(context.Context, Item)
 		return nil, fmt.Errorf("Concurrency, Prefetch, Lease and Grace of a queue must not be negative, and Concurrency plus Prefetch must be at most %d", maxBatch)
 	}
 	room := conf.Concurrency + conf.Prefetch
-	w := &work{Queue: conf, stop: stop, handle: handle, room: make(chan struct{}, room), ready: make(chan *held, room), all: map[*held]bool{}}
+	w := &work{Queue: conf, stop: stop, handle: handle, room: make(chan struct{}, room), ready: make(chan *heldItem, room), all: map[*heldItem]bool{}}
 	w.ctx, w.cancel = context.WithCancelCause(context.WithoutCancel(stop))
 	return w, nil
 }

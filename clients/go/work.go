@@ -24,11 +24,11 @@ type work struct {
 	ctx    context.Context //nolint:containedctx // of handlers: ends when Grace is over
 	cancel context.CancelCauseFunc
 	handle func(context.Context, Item) error
-	room   chan struct{} // Has an element for each leased item.
-	ready  chan *held    // Items that wait for a handler.
+	room   chan struct{}  // Has an element for each leased item.
+	ready  chan *heldItem // Items that wait for a handler.
 
 	mu  sync.Mutex
-	all map[*held]bool
+	all map[*heldItem]bool
 }
 
 func (w *work) run() error {
@@ -139,9 +139,9 @@ func (w *work) stillLeased(items []Item) []Item {
 	if len(items) == 0 {
 		return nil
 	}
-	list := make([]*held, len(items))
+	list := make([]*heldItem, len(items))
 	for i := range items {
-		list[i] = &held{Item: items[i]}
+		list[i] = &heldItem{Item: items[i]}
 	}
 	ctx, cancel := context.WithTimeout(w.ctx, w.Lease)
 	defer cancel()
@@ -180,7 +180,7 @@ func (w *work) handleAll() {
 }
 
 // work calls the handler for an item and reports the outcome to the queue.
-func (w *work) work(h *held) {
+func (w *work) work(h *heldItem) {
 	err := w.call(h)
 	if h.isLost() {
 		w.Logger.Warn("Lease of an item was lost while the handler worked. Another worker may have the item.", "queue", w.Name, "item", h.Id, "handler_error", err)
@@ -193,7 +193,7 @@ func (w *work) work(h *held) {
 }
 
 // call calls the handler. It turns a panic into an error, because the other items of the process must go on.
-func (w *work) call(h *held) (err error) {
+func (w *work) call(h *heldItem) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("the handler panicked: %v", r)
@@ -204,7 +204,7 @@ func (w *work) call(h *held) (err error) {
 }
 
 // settle reports the outcome of an item until the queue answers. After a stop it tries for as long as farewell.
-func (w *work) settle(h *held, op api.Op) {
+func (w *work) settle(h *heldItem, op api.Op) {
 	op.Id, op.Attempt = h.Id, &h.Attempt
 	ctx, cancel := context.WithCancel(context.WithoutCancel(w.stop))
 	defer cancel()

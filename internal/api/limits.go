@@ -177,7 +177,7 @@ func (c *callers) refusal(b *bucket, t *try, detail string) error {
 	return &busyError{caller: "address " + t.address.String(), wait: wait, news: b.news(t.now), detail: detail}
 }
 
-// failed counts a wrong credential, and returns what is to be said of it: why it is wrong, or that there were too many.
+// failed counts a wrong credential. It returns why the credential is wrong, or a *busyError if there were too many.
 func (c *callers) failed(t *try, why error) error {
 	if c.limit.Failures == 0 || t.again {
 		return why
@@ -192,7 +192,7 @@ func (c *callers) failed(t *try, why error) error {
 	return why
 }
 
-// take counts a request of a caller who is known.
+// take counts a request of an authenticated caller.
 func (c *callers) take(t *try, id *auth.Identity) error {
 	if t.again { // The credential is good now: this node did not know the new token at the first attempt.
 		c.mu.Lock()
@@ -246,7 +246,7 @@ const tellEvery = time.Minute
 type bucket struct {
 	*rate.Limiter
 
-	told time.Time // Time of the last log line about the caller.
+	logged time.Time // Time of the last log line about the caller.
 }
 
 // take takes a token and returns 0. If there is no token it returns how long the caller must wait.
@@ -261,10 +261,10 @@ func (b *bucket) take(now time.Time) time.Duration {
 
 // news tells whether the caller is due for a log line, and records that there was one.
 func (b *bucket) news(now time.Time) bool {
-	if now.Sub(b.told) < tellEvery {
+	if now.Sub(b.logged) < tellEvery {
 		return false
 	}
-	b.told = now
+	b.logged = now
 	return true
 }
 

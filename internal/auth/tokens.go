@@ -30,15 +30,15 @@ func NewTokens() *Tokens {
 
 // tokenEntry is one token.
 type tokenEntry struct {
-	hash    []byte // nil where Revoke came before the token was known.
-	who     Identity
-	changed Mark // The change by which Add or Revoke brought in the entry; guarded by Tokens.mu.
-	ended   chan struct{}
-	end     func() // Closes ended; may be called more than once.
-	timer   *time.Timer
-	revoked atomic.Bool
-	used    atomic.Int64 // Time of the latest use, in µs.
-	told    atomic.Int64 // Time of the latest use that Used has returned, in µs.
+	hash     []byte // nil where Revoke came before the token was known.
+	who      Identity
+	changed  Mark // The change by which Add or Revoke brought in the entry; guarded by Tokens.mu.
+	ended    chan struct{}
+	end      func() // Closes ended; may be called more than once.
+	timer    *time.Timer
+	revoked  atomic.Bool
+	used     atomic.Int64 // Time of the latest use, in µs.
+	reported atomic.Int64 // Time of the latest use that Used has returned, in µs.
 }
 
 // Mark returns the present moment. Take the mark before you read the list for Set.
@@ -133,7 +133,7 @@ func hold(token *ledger.Token) *tokenEntry {
 	for _, role := range token.Access {
 		h.who.Access = append(h.who.Access, Role(role))
 	}
-	h.told.Store(token.Used.UnixMicro())
+	h.reported.Store(token.Used.UnixMicro())
 	h.used.Store(token.Used.UnixMicro())
 	if !token.Expires.IsZero() {
 		h.timer = time.AfterFunc(time.Until(token.Expires), h.end)
@@ -179,8 +179,8 @@ func (t *Tokens) identify(secret string, now time.Time) (Identity, error) {
 func (t *Tokens) Used() map[string]time.Time {
 	out := map[string]time.Time{}
 	for id, h := range *t.list.Load() {
-		if used := h.used.Load(); used > h.told.Load() {
-			h.told.Store(used)
+		if used := h.used.Load(); used > h.reported.Load() {
+			h.reported.Store(used)
 			out[id] = time.UnixMicro(used).UTC()
 		}
 	}

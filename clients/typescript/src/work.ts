@@ -26,7 +26,7 @@ interface Settings {
 const FAREWELL_MS = 10_000;
 
 /** An item that the worker has leased. */
-class Held {
+class HeldItem {
   readonly ending = new AbortController(); // ends the handler's signal
   lost = false; // the queue has refused to extend the lease
   private timer: NodeJS.Timeout | undefined;
@@ -46,8 +46,8 @@ class Held {
 
 /** One run of Queue.work. */
 export class Work {
-  private readonly held = new Set<Held>();
-  private readonly ready: Held[] = [];
+  private readonly held = new Set<HeldItem>();
+  private readonly ready: HeldItem[] = [];
   private readonly running = new Set<Promise<void>>();
   private wake = () => {}; // called when there is room for an item
   private readonly late = new AbortController(); // ends FAREWELL_MS after the stop
@@ -98,7 +98,7 @@ export class Work {
         continue;
       }
       for (const item of await this.lease(room)) {
-        const held = new Held(item);
+        const held = new HeldItem(item);
         held.leaseFor(this.settings.leaseMs);
         this.held.add(held);
         this.ready.push(held);
@@ -121,7 +121,7 @@ export class Work {
     }
   }
 
-  private drop(held: Held): void {
+  private drop(held: HeldItem): void {
     held.drop();
     this.held.delete(held);
     this.wake();
@@ -173,7 +173,7 @@ export class Work {
   }
 
   /** Calls the handler for an item and reports the outcome to the queue. */
-  private async work(held: Held): Promise<void> {
+  private async work(held: HeldItem): Promise<void> {
     const { signal } = held.ending;
     if (signal.aborted) return this.settings.warn(`tallyman: the lease of item ${held.item.id} was lost before the handler began`);
     let outcome: Outcome;
@@ -188,7 +188,7 @@ export class Work {
   }
 
   /** Reports the outcome of an item until the queue answers. After a stop it tries for FAREWELL_MS. */
-  private async settle(held: Held, outcome: Outcome): Promise<void> {
+  private async settle(held: HeldItem, outcome: Outcome): Promise<void> {
     const { id, attempt } = held.item;
     const op: Op = { ...outcome, id, attempt, ...(outcome.note && { note: clean(outcome.note) }) };
     let tries = 0;
@@ -223,7 +223,7 @@ export class Work {
     }
   }
 
-  private extended(held: Held, result: Result | undefined): void {
+  private extended(held: HeldItem, result: Result | undefined): void {
     if (!this.held.has(held)) return;
     if (result?.outcome === "ok") return held.leaseFor(this.settings.leaseMs);
     held.lost = true;

@@ -36,7 +36,7 @@ func (h *Handlers) registerAudit(operations huma.API) {
 	huma.Register(operations, list, h.listAudit)
 }
 
-// listAudit answers GET /audit. Records are not of one warehouse, so they are for those who see all.
+// listAudit answers GET /audit. A record belongs to no warehouse, so the token must be for all warehouses.
 func (h *Handlers) listAudit(ctx context.Context, in *auditInput) (*auditOutput, error) {
 	if !auth.From(ctx).Everywhere() {
 		return nil, api.Denied(wire.CodeWarehouseDenied, "the records are of all warehouses, and your token is not")

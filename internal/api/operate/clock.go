@@ -52,7 +52,7 @@ func (h *Handlers) getClock(ctx context.Context, _ *struct{}) (*clockOutput, err
 	return &clockOutput{Body: *view.NewClockForm(&state)}, nil
 }
 
-// confirmClock answers POST /clock/confirm, for who sees all warehouses.
+// confirmClock answers POST /clock/confirm, for callers who see all warehouses.
 func (h *Handlers) confirmClock(ctx context.Context, in *clockInput) (*clockOutput, error) {
 	if prob := api.InScope(ctx, nil); prob != nil {
 		return nil, prob

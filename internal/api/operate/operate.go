@@ -40,9 +40,9 @@ type Rules interface {
 
 // Handlers serves the operations of this package.
 type Handlers struct {
-	deps Deps
-	told toldMatches
-	log  *slog.Logger
+	deps       Deps
+	matchCache noticeMatches
+	log        *slog.Logger
 }
 
 // New makes the room.

@@ -36,7 +36,7 @@ func (h *Handlers) registerOrigins(operations huma.API) {
 	huma.Register(operations, release, h.releaseSubscriptions)
 }
 
-// listOrigins answers GET /subscriptions/origins, for who sees all warehouses.
+// listOrigins answers GET /subscriptions/origins, for callers who see all warehouses.
 func (h *Handlers) listOrigins(ctx context.Context, _ *struct{}) (*originsOutput, error) {
 	if prob := api.InScope(ctx, nil); prob != nil {
 		return nil, prob
@@ -66,7 +66,7 @@ func (h *Handlers) originForm(o *ledger.SubscriptionOrigin) wire.OriginForm {
 	return form
 }
 
-// confirmSubscriptions answers POST /subscriptions/origins/{origin}/confirm, for who sees all warehouses.
+// confirmSubscriptions answers POST /subscriptions/origins/{origin}/confirm, for callers who see all warehouses.
 func (h *Handlers) confirmSubscriptions(ctx context.Context, in *confirmListInput) (*confirmListOutput, error) {
 	if prob := api.InScope(ctx, nil); prob != nil {
 		return nil, prob
@@ -86,7 +86,7 @@ func (h *Handlers) confirmSubscriptions(ctx context.Context, in *confirmListInpu
 	return &confirmListOutput{Body: wire.ConfirmedListForm{Added: len(change.Added), Removed: len(change.Removed)}}, nil
 }
 
-// releaseSubscriptions answers POST /subscriptions/origins/{origin}/release, for who sees all warehouses.
+// releaseSubscriptions answers POST /subscriptions/origins/{origin}/release, for callers who see all warehouses.
 func (h *Handlers) releaseSubscriptions(ctx context.Context, in *originKey) (*releasedOutput, error) {
 	if prob := api.InScope(ctx, nil); prob != nil {
 		return nil, prob

@@ -34,9 +34,9 @@ func Unserved(r *rules.Reach, typ, warehouse string) string {
 	return CodeUnserved + ": no rule makes notices of the type" + where + "; only those that business systems send can come"
 }
 
-// toldMatches caches which lists of matchers match some notice of the rules in force. There may be many rules, and the
+// noticeMatches caches which lists of matchers match some notice of the rules in force. There may be many rules, and the
 // matchers of a silence never change.
-type toldMatches struct {
+type noticeMatches struct {
 	mu    sync.Mutex
 	reach *rules.Reach    // The rules that the answers are for.
 	by    map[string]bool // By the texts of the matchers.
@@ -46,7 +46,7 @@ type toldMatches struct {
 const mostMatched = 10_000
 
 // any tells whether a rule can make a notice that matches all matchers. A notice also has the labels of its type.
-func (k *toldMatches) any(r *rules.Reach, types catalog.Catalog, matchers []silence.Matcher) bool {
+func (k *noticeMatches) any(r *rules.Reach, types catalog.Catalog, matchers []silence.Matcher) bool {
 	var texts []string
 	for _, m := range matchers {
 		texts = append(texts, m.String())
@@ -95,7 +95,7 @@ func mayHaveKey(r *rules.Rule, m silence.Matcher) bool {
 // reach describes all notices that the answering node can foresee: those of its rules, and those that business systems
 // can send.
 type reach struct {
-	told       *toldMatches
+	matchCache *noticeMatches
 	rules      *rules.Reach
 	types      catalog.Catalog
 	warehouses []string
@@ -103,7 +103,7 @@ type reach struct {
 }
 
 func (h *Handlers) reach(ctx context.Context) (*reach, error) {
-	r := &reach{told: &h.told, rules: h.deps.Rules.Reach()}
+	r := &reach{matchCache: &h.matchCache, rules: h.deps.Rules.Reach()}
 	var err error
 	if r.types, err = h.deps.Catalogue.Types(ctx); err != nil {
 		return nil, err
@@ -136,7 +136,7 @@ func (r *reach) silence(s *silence.Silence) string {
 
 // matches tells whether a notice of a rule or of a business system can match all matchers.
 func (r *reach) matches(matchers []silence.Matcher) bool {
-	return r.told.any(r.rules, r.types, matchers) || r.sent(matchers)
+	return r.matchCache.any(r.rules, r.types, matchers) || r.sent(matchers)
 }
 
 // sent tells whether a sent notice can match all matchers. Such a notice has no rule, no scope and no key, and its

@@ -46,7 +46,7 @@ func (h *Handlers) registerSilences(operations huma.API) {
 		"End a silence now; one that is over stays as it is"), h.expireSilence)
 }
 
-// listSilences answers GET /silences: those that may be about the caller's warehouses.
+// listSilences answers GET /silences with the silences that may concern the caller's warehouses.
 func (h *Handlers) listSilences(ctx context.Context, in *silencesInput) (*silencesOutput, error) {
 	for _, name := range in.State {
 		if name != "" && !slices.Contains(silenceStates, silence.State(name)) {

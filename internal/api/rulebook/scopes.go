@@ -40,7 +40,7 @@ func (h *Handlers) registerScopes(operations huma.API) {
 	huma.Register(operations, forget, h.forgetScopes)
 }
 
-// listScopes answers GET /scopes, for who sees all warehouses.
+// listScopes answers GET /scopes, for callers who see all warehouses.
 func (h *Handlers) listScopes(ctx context.Context, _ *struct{}) (*scopesOutput, error) {
 	if prob := api.InScope(ctx, nil); prob != nil {
 		return nil, prob
@@ -71,7 +71,7 @@ func newScopeOriginForm(o *ledger.ScopeOrigin, source string) wire.ScopeOriginFo
 	return form
 }
 
-// confirmScopes answers POST /scopes/{rule}/confirm, for who sees all warehouses.
+// confirmScopes answers POST /scopes/{rule}/confirm, for callers who see all warehouses.
 func (h *Handlers) confirmScopes(ctx context.Context, in *confirmScopesInput) (*confirmScopesOutput, error) {
 	if prob := api.InScope(ctx, nil); prob != nil {
 		return nil, prob
@@ -89,7 +89,7 @@ func (h *Handlers) confirmScopes(ctx context.Context, in *confirmScopesInput) (*
 	return &confirmScopesOutput{Body: wire.ConfirmedListForm{Added: len(c.Added), Changed: len(c.Changed), Removed: len(c.Removed)}}, nil
 }
 
-// forgetScopes answers DELETE /scopes/{rule}, for who sees all warehouses.
+// forgetScopes answers DELETE /scopes/{rule}, for callers who see all warehouses.
 func (h *Handlers) forgetScopes(ctx context.Context, in *scopesKey) (*struct{}, error) {
 	if prob := api.InScope(ctx, nil); prob != nil {
 		return nil, prob
