@@ -32,7 +32,8 @@ func New(server string, options ...api.ClientOption) (*Client, error) {
 	return &Client{API: c}, nil
 }
 
-// Token sends an API token or a JWT with every request. The empty token sends nothing, for services with auth.mode none.
+// Token sends an API token or a JWT with every request. The empty token sends nothing, for services with auth.mode
+// none.
 func Token(token string) api.ClientOption {
 	return TokenFrom(func(context.Context) (string, error) { return token, nil })
 }

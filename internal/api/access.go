@@ -172,7 +172,8 @@ func mustHaveAccess(doc *huma.OpenAPI) {
 // isOpen tells whether the request needs no token.
 func isOpen(r *http.Request) bool { return r.URL.Path == "/healthz" || r.URL.Path == "/readyz" }
 
-// permitted is the middleware for operations of the OpenAPI library: it refuses callers without a role for the operation.
+// permitted is the middleware for operations of the OpenAPI library: it refuses callers without a role for the
+// operation.
 func permitted(ctx huma.Context, next func(huma.Context)) {
 	if prob := MayDo(auth.From(ctx.Context()), ctx.Operation().OperationID); prob != nil {
 		r, w := humago.Unwrap(ctx)
@@ -241,8 +242,8 @@ const (
 	invalid      = challenge + `, error="invalid_token"`
 )
 
-// Unauthorized returns the problem for an error of package auth, or nil for any other error. The problem helps no attacker:
-// only a caller who sends the right secret learns that the token has expired or was revoked.
+// Unauthorized returns the problem for an error of package auth, or nil for any other error. The problem helps no
+// attacker: only a caller who sends the right secret learns that the token has expired or was revoked.
 func Unauthorized(err error) *wire.Problem {
 	for _, c := range []struct {
 		is        error
@@ -268,8 +269,8 @@ func Unauthorized(err error) *wire.Problem {
 	return nil
 }
 
-// WhenOver calls cancel if the caller's token ends before the context does, so that a waiting request ends with its token.
-// The caller must call the returned function when the wait is over; it ends the goroutine.
+// WhenOver calls cancel if the caller's token ends before the context does, so that a waiting request ends with its
+// token. The caller must call the returned function when the wait is over; it ends the goroutine.
 func WhenOver(ctx context.Context, who *auth.Identity, cancel func()) func() {
 	if who.Ended == nil {
 		return func() {}

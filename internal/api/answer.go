@@ -54,7 +54,8 @@ func HeaderValue(r *http.Request, name string) string {
 	return strings.Join(lines, ",")
 }
 
-// throughBuffer encodes the value into a pooled buffer and writes the result at once, so that an error leaves w untouched.
+// throughBuffer encodes the value into a pooled buffer and writes the result at once, so that an error leaves w
+// untouched.
 func throughBuffer(w io.Writer, v any, appended func(*bytes.Buffer, any) error) error {
 	buf := buffers.get()
 	defer buffers.put(buf)
@@ -78,9 +79,9 @@ func AppendJSON(buf *bytes.Buffer, v any) error {
 	return nil
 }
 
-// appendXML appends the value in XML. It replaces characters that the policy of texts forbids by a visible mark, because
-// XML cannot escape most of them. If the encoder has written U+FFFD or a lone carriage return, the value is encoded a
-// second time with its texts marked. That is rare.
+// appendXML appends the value in XML. It replaces characters that the policy of texts forbids by a visible mark,
+// because XML cannot escape most of them. If the encoder has written U+FFFD or a lone carriage return, the value is
+// encoded a second time with its texts marked. That is rare.
 func appendXML(buf *bytes.Buffer, v any) error {
 	start := buf.Len()
 	if err := xml.NewEncoder(buf).Encode(v); err != nil {

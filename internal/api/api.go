@@ -72,7 +72,8 @@ type Pages interface {
 	Serve(w http.ResponseWriter, r *http.Request) bool
 }
 
-// withPages serves pages without a token. The pages contain no data of the warehouse: they load all data through the API.
+// withPages serves pages without a token. The pages contain no data of the warehouse: they load all data through the
+// API.
 func (a *API) withPages(next http.Handler) http.Handler {
 	if a.deps.Pages == nil {
 		return next

@@ -10,8 +10,8 @@ import (
 // largestState is the largest state, in bytes of JSON, that a record keeps of something outside of the ledger.
 const largestState = 64 << 10
 
-// StateJSON returns a state for an audit record, without secret members. Of a state that is too large it returns only the
-// size.
+// StateJSON returns a state for an audit record, without secret members. Of a state that is too large it returns only
+// the size.
 func StateJSON(v any) json.RawMessage {
 	if v == nil {
 		return nil

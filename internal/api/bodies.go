@@ -26,11 +26,11 @@ type bodyRule struct {
 	within   time.Duration // Time for the whole body to arrive.
 }
 
-// mustCheckBodies compiles the rules for bodies from the document, by the id of the operation. It panics if a body cannot
-// be checked for everything that the document says, so that the program does not start.
+// mustCheckBodies compiles the rules for bodies from the document, by the id of the operation. It panics if a body
+// cannot be checked for everything that the document says, so that the program does not start.
 //
-// The bounds move from the operations into the rules. The library would refuse a body of exactly the bound, and would leave
-// its deadline on the connection. The library only reads bodies that checkedBody has already read.
+// The bounds move from the operations into the rules. The library would refuse a body of exactly the bound, and would
+// leave its deadline on the connection. The library only reads bodies that checkedBody has already read.
 func mustCheckBodies(doc *huma.OpenAPI) map[string]bodyRule {
 	bodies := map[string]bodyRule{}
 	for _, item := range doc.Paths {
@@ -52,8 +52,8 @@ func mustCheckBodies(doc *huma.OpenAPI) map[string]bodyRule {
 	return bodies
 }
 
-// checkedBody reads the body, refuses a body that does not match the document, and passes on exactly the bytes that it has
-// checked. No code reads the body before.
+// checkedBody reads the body, refuses a body that does not match the document, and passes on exactly the bytes that it
+// has checked. No code reads the body before.
 func (a *API) checkedBody(ctx huma.Context, next func(huma.Context)) {
 	op := ctx.Operation()
 	rule, hasBody := a.bodies[op.OperationID]
@@ -102,8 +102,8 @@ const firstBuffer = 1 << 20
 
 // ReadBody reads a body of at most maxBytes bytes that must arrive in time.
 //
-// After a body ReadBody removes its read deadline. The server keeps reading from the connection, to notice when the client
-// disconnects. It would take an expired deadline for a disconnect, and end the request.
+// After a body ReadBody removes its read deadline. The server keeps reading from the connection, to notice when the
+// client disconnects. It would take an expired deadline for a disconnect, and end the request.
 func ReadBody(w http.ResponseWriter, r *http.Request, maxBytes int64, within time.Duration) ([]byte, *wire.Problem) {
 	connection := http.NewResponseController(w)
 	_ = connection.SetReadDeadline(time.Now().Add(within)) // A test recorder has no deadlines.
@@ -178,8 +178,8 @@ func bodyProblem(found []body.Fault) *wire.Problem {
 	return prob
 }
 
-// bodyForm returns the media type of a body; without a Content-Type it is JSON. It ignores charset, because JSON is always
-// UTF-8 (RFC 8259), and XML declares its encoding itself.
+// bodyForm returns the media type of a body; without a Content-Type it is JSON. It ignores charset, because JSON is
+// always UTF-8 (RFC 8259), and XML declares its encoding itself.
 func bodyForm(contentType string) (form Media, isKnown bool) {
 	name, _, _ := strings.Cut(contentType, ";")
 	name = strings.ToLower(strings.TrimSpace(name))

@@ -22,8 +22,8 @@ var (
 	Vary = []string{"Accept, Accept-Language, Authorization"}
 )
 
-// secure sets the security headers of every answer. They tell browsers that the answer is data and not a page. A handler
-// that serves pages sets its own values.
+// secure sets the security headers of every answer. They tell browsers that the answer is data and not a page. A
+// handler that serves pages sets its own values.
 func secure(h http.Header, r *http.Request) {
 	h["X-Content-Type-Options"] = nosniff
 	h["Referrer-Policy"] = noReferrer

@@ -39,9 +39,9 @@ func (a *API) unwell() []string {
 
 // readyz answers 200 if the node can do its work, and otherwise lists the parts that it lacks.
 //
-// A fault that stops only a part of the work is listed in a 200. With a 503 a load balancer would remove every node, and
-// one broken part would stop the whole site. The answer has no error texts, because anybody who reaches the address may
-// call this operation, and error texts can have addresses and user names. GET /status has the error texts.
+// A fault that stops only a part of the work is listed in a 200. With a 503 a load balancer would remove every node,
+// and one broken part would stop the whole site. The answer has no error texts, because anybody who reaches the address
+// may call this operation, and error texts can have addresses and user names. GET /status has the error texts.
 func (a *API) readyz(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), readyTimeout)
 	defer cancel()

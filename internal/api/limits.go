@@ -270,8 +270,8 @@ func (b *bucket) news(now time.Time) bool {
 
 // aging is a map that forgets entries that were not used for a while. It never has more than twice most entries.
 //
-// It has two halves. A used entry moves to the young half. When the young half is full or old enough, it becomes the old
-// half, and the previous old half is dropped. So every operation takes constant time.
+// It has two halves. A used entry moves to the young half. When the young half is full or old enough, it becomes the
+// old half, and the previous old half is dropped. So every operation takes constant time.
 type aging[K comparable, V any] struct {
 	most   int
 	life   time.Duration // While there is room, an entry stays at least this long after its last use.

@@ -118,8 +118,8 @@ func (a *API) refused(w http.ResponseWriter, r *http.Request, err error) {
 // noOperation is the name under which requests for unknown paths are counted.
 const noOperation = "(none)"
 
-// counted counts each request that reaches the router. It does not see requests that were refused for their token or their
-// rate.
+// counted counts each request that reaches the router. It does not see requests that were refused for their token or
+// their rate.
 func (a *API) counted(routes *router) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		done := false
@@ -155,8 +155,8 @@ func operationsOf(doc *huma.OpenAPI) map[string]string {
 	return ids
 }
 
-// traced makes a span for each request, named by its route. Probes, metrics and pages get no span, because they are called
-// all the time and would only fill the traces.
+// traced makes a span for each request, named by its route. Probes, metrics and pages get no span, because they are
+// called all the time and would only fill the traces.
 func (a *API) traced(routes *router, next http.Handler) http.Handler {
 	if a.deps.Tracer == nil {
 		return next

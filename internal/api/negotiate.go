@@ -20,8 +20,8 @@ const (
 	MediaEvents  Media = "text/event-stream" // For streams only.
 )
 
-// offered lists the media types by preference; the first one wins between equal q-values. A client may also name the media
-// type of problems.
+// offered lists the media types by preference; the first one wins between equal q-values. A client may also name the
+// media type of problems.
 var offered = [...]struct {
 	media   Media
 	problem string
@@ -50,8 +50,8 @@ func Negotiate(r *http.Request) (Media, bool) {
 	return negotiateHeader(accept)
 }
 
-// negotiateHeader evaluates every range of an Accept header. By RFC 9110 the most specific range that matches a media type
-// decides its weight, and q=0 excludes the type.
+// negotiateHeader evaluates every range of an Accept header. By RFC 9110 the most specific range that matches a media
+// type decides its weight, and q=0 excludes the type.
 func negotiateHeader(accept string) (Media, bool) {
 	var best [len(offered)]struct {
 		weight   float64
@@ -110,8 +110,8 @@ func quality(params string) float64 {
 // sends.
 const LegacyPath = Base + "/legacy/listNotifications"
 
-// ProblemMedia returns the media type for a problem: the type that the client asked for, or JSON if the client accepts none
-// of the offered types.
+// ProblemMedia returns the media type for a problem: the type that the client asked for, or JSON if the client accepts
+// none of the offered types.
 func ProblemMedia(r *http.Request) Media {
 	if r.URL.Path == LegacyPath {
 		return MediaXML
@@ -141,8 +141,8 @@ func AcceptsEvents(r *http.Request) bool {
 // maxLanguages is the number of languages that are read from an Accept-Language header.
 const maxLanguages = 16
 
-// Languages returns the language tags of an Accept-Language header in lower case, the best first. It leaves out the wildcard
-// and tags with q=0, because without a match a notice has its first language anyway.
+// Languages returns the language tags of an Accept-Language header in lower case, the best first. It leaves out the
+// wildcard and tags with q=0, because without a match a notice has its first language anyway.
 func Languages(header string) []string {
 	if header == "" {
 		return nil

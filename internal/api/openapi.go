@@ -63,7 +63,8 @@ func SchemaOf[T any](doc *huma.OpenAPI) *huma.Schema {
 	return doc.Components.Schemas.Schema(reflect.TypeFor[T](), true, "")
 }
 
-// complete adds to every operation what the library does not know: XML in addition to JSON, the problems, and the roles.
+// complete adds to every operation what the library does not know: XML in addition to JSON, the problems, and the
+// roles.
 func complete(doc *huma.OpenAPI) {
 	problemForms := BothForms("application/problem+json", "application/problem+xml", SchemaOf[wire.Problem](doc))
 	refused := &huma.Response{Description: "the request is refused; the problem's code says why", Content: problemForms}
@@ -97,8 +98,8 @@ func complete(doc *huma.OpenAPI) {
 	}
 }
 
-// nameSinkTypes lists the types of sinks in the document. The caller passes them, because this package does not import the
-// sinks.
+// nameSinkTypes lists the types of sinks in the document. The caller passes them, because this package does not import
+// the sinks.
 func nameSinkTypes(doc *huma.OpenAPI, types []string) {
 	of := doc.Components.Schemas.Map()["Sink"].Properties["type"]
 	for _, name := range types {
@@ -106,8 +107,8 @@ func nameSinkTypes(doc *huma.OpenAPI, types []string) {
 	}
 }
 
-// tellPresets moves the defaults of members into their descriptions. Generators of TypeScript take a member with a default
-// for a member that is always present, and then require it in the bodies of requests.
+// tellPresets moves the defaults of members into their descriptions. Generators of TypeScript take a member with a
+// default for a member that is always present, and then require it in the bodies of requests.
 func tellPresets(doc *huma.OpenAPI) {
 	for _, schema := range doc.Components.Schemas.Map() {
 		for name, member := range schema.Properties {
@@ -123,7 +124,8 @@ func tellPresets(doc *huma.OpenAPI) {
 	}
 }
 
-// nameRoles gives code generators a name for each role. Some generators would name the role client like their own client.
+// nameRoles gives code generators a name for each role. Some generators would name the role client like their own
+// client.
 func nameRoles(doc *huma.OpenAPI) {
 	items := doc.Components.Schemas.Map()["TokenAsk"].Properties["access"].Items
 	names := make([]string, len(items.Enum))
@@ -134,8 +136,8 @@ func nameRoles(doc *huma.OpenAPI) {
 	items.Extensions = map[string]any{"x-enum-varnames": names}
 }
 
-// addXML documents XML for every answer that has JSON. It leaves out text/xml, because generators would give its type the
-// same name as that of application/xml.
+// addXML documents XML for every answer that has JSON. It leaves out text/xml, because generators would give its type
+// the same name as that of application/xml.
 func addXML(op *huma.Operation, response *huma.Response) {
 	m, ok := response.Content[string(MediaJSON)]
 	if _, has := response.Content[string(MediaXML)]; ok && !has && !plainJSON[op.OperationID] {

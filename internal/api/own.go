@@ -12,9 +12,9 @@ import (
 	"tallyman/internal/wire"
 )
 
-// This file limits callers whose token is not for all warehouses. It also hides parts of things that belong to no single
-// warehouse: rules, silences, files and sinks. Texts are data: a comment, a reason or an error can contain anything about
-// a warehouse, so a caller sees only texts about the caller's own warehouses.
+// This file limits callers whose token is not for all warehouses. It also hides parts of things that belong to no
+// single warehouse: rules, silences, files and sinks. Texts are data: a comment, a reason or an error can contain
+// anything about a warehouse, so a caller sees only texts about the caller's own warehouses.
 
 // OwnWarehouse returns the requested warehouse, or the caller's only warehouse if the request names none.
 func OwnWarehouse(who *auth.Identity, name, warehouse string) (string, *wire.Problem) {
@@ -42,8 +42,8 @@ func InWarehouse(who *auth.Identity, warehouse string) *wire.Problem {
 	return Denied(wire.CodeWarehouseDenied, "your token does not allow warehouse "+policy.Quote(warehouse)+Yours(who.Warehouses))
 }
 
-// InScope returns nil if the token allows the scope of a rule. A nil scope means all scopes. A token allows the scopes that
-// have the names of its warehouses.
+// InScope returns nil if the token allows the scope of a rule. A nil scope means all scopes. A token allows the scopes
+// that have the names of its warehouses.
 func InScope(ctx context.Context, scope *string) *wire.Problem {
 	who := auth.From(ctx)
 	switch {
@@ -98,7 +98,8 @@ func OwnRules(ctx context.Context, list []engine.RuleStatus) []engine.RuleStatus
 }
 
 // OwnRun removes data from a run if the token does not allow its scope. Samples have keys and values, and so have error
-// texts after their code. A rule without scopes has data of every warehouse, so only a token for all warehouses sees it.
+// texts after their code. A rule without scopes has data of every warehouse, so only a token for all warehouses sees
+// it.
 func OwnRun(ctx context.Context, scope string, r *wire.RunStatus) {
 	if r == nil || auth.From(ctx).InWarehouse(scope) {
 		return
@@ -117,8 +118,8 @@ func OwnScopes(ctx context.Context, scopes []wire.ScopeForm) {
 // withheld replaces a text that only a token for all warehouses sees.
 const withheld = "a token for all warehouses sees why"
 
-// OwnProblems removes problems of rules that the caller does not see. It also replaces the texts of problems of whole files,
-// because such a text can quote any rule in the file.
+// OwnProblems removes problems of rules that the caller does not see. It also replaces the texts of problems of whole
+// files, because such a text can quote any rule in the file.
 func OwnProblems(ctx context.Context, list []wire.FileProblem, sees func(rule string) bool) []wire.FileProblem {
 	if auth.From(ctx).Everywhere() {
 		return list

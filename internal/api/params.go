@@ -18,8 +18,8 @@ import (
 	"tallyman/rules/strictyaml"
 )
 
-// Params calls set with each parameter of a raw query. set decides what an empty value (limit=) means. Params stops at the
-// first problem.
+// Params calls set with each parameter of a raw query. set decides what an empty value (limit=) means. Params stops at
+// the first problem.
 func Params(raw string, set func(name, value string) *wire.Problem) *wire.Problem {
 	for raw != "" {
 		var pair string
@@ -89,8 +89,8 @@ func SortedUnique(s []string) []string {
 	return s
 }
 
-// Limit is the parameter limit: the maximum number of things in a page, from 1 to the maximum of B. It is a text, so that
-// the handler and not the library refuses a bad value, with the same code everywhere.
+// Limit is the parameter limit: the maximum number of things in a page, from 1 to the maximum of B. It is a text, so
+// that the handler and not the library refuses a bad value, with the same code everywhere.
 type Limit[B pageBounds] string
 
 // pageBounds has the maximum and the default size of a page.
@@ -247,8 +247,8 @@ func TraceName(subject string) string {
 	return name[:min(len(name), item.MaxName)]
 }
 
-// ListOrder is the order of a list whose rows have a number or a time. It is a text, so that a bad value gets the same code
-// everywhere.
+// ListOrder is the order of a list whose rows have a number or a time. It is a text, so that a bad value gets the same
+// code everywhere.
 type ListOrder string
 
 // The orders of a list.
@@ -273,7 +273,8 @@ func (o ListOrder) Parse() (oldest bool, prob *wire.Problem) {
 	return false, BadParameter("order " + policy.Quote(string(o)) + " is neither latest nor oldest")
 }
 
-// oldestMark begins a cursor of a list whose oldest rows come first. It lets the server refuse a cursor of the other order.
+// oldestMark begins a cursor of a list whose oldest rows come first. It lets the server refuse a cursor of the other
+// order.
 const oldestMark = "oldest."
 
 // OrderedCursor adds the mark of the order to a cursor. An empty cursor stays empty.
@@ -298,8 +299,8 @@ func ParseOrderedCursor(oldest bool, after string) (cursor string, prob *wire.Pr
 		": start the list again without after")
 }
 
-// NumberCursor returns the cursor of a page that ends with the row of this number. The list has numbered rows, the latest
-// first.
+// NumberCursor returns the cursor of a page that ends with the row of this number. The list has numbered rows, the
+// latest first.
 func NumberCursor(last int64) string { return strconv.FormatInt(last, 10) }
 
 // ParseNumberCursor returns the number below which the next page begins, or 0 for an empty cursor. ok is false for an

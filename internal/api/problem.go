@@ -28,7 +28,8 @@ func encodeProblem(p *wire.Problem, m Media) []byte {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 }
 
-// WriteProblem answers with the problem. Plain handlers and middleware use it; the OpenAPI library writes its own problems.
+// WriteProblem answers with the problem. Plain handlers and middleware use it; the OpenAPI library writes its own
+// problems.
 func WriteProblem(w http.ResponseWriter, p *wire.Problem, m Media) {
 	p.RequestID = w.Header().Get(requestIDHeader)
 	body := encodeProblem(p, m)
@@ -102,8 +103,8 @@ func LedgerFailed(ctx context.Context, log *slog.Logger, err error) *wire.Proble
 	return p
 }
 
-// NotRecorded is the answer if the audit record of a change could not be written, so that nothing was changed. It returns
-// nil for any other error.
+// NotRecorded is the answer if the audit record of a change could not be written, so that nothing was changed. It
+// returns nil for any other error.
 func NotRecorded(ctx context.Context, log *slog.Logger, err error) *wire.Problem {
 	if !errors.Is(err, ledger.ErrNotRecorded) {
 		return nil

@@ -18,8 +18,8 @@ type Room interface {
 	Register(o *Operations)
 }
 
-// Operations collects the operations of the rooms. It is also the huma.API for huma.Register, which adds operations of the
-// OpenAPI library.
+// Operations collects the operations of the rooms. It is also the huma.API for huma.Register, which adds operations of
+// the OpenAPI library.
 type Operations struct {
 	huma.API
 
@@ -40,8 +40,8 @@ func (o *Operations) Handle(op *huma.Operation, handler http.HandlerFunc) {
 	o.plain = append(o.plain, plainOperation{op, handler})
 }
 
-// Operation returns an operation that the OpenAPI library serves. Its handler checks the parameters, so that each fault has
-// the same code everywhere. checkedBody checks its body against the schema.
+// Operation returns an operation that the OpenAPI library serves. Its handler checks the parameters, so that each fault
+// has the same code everywhere. checkedBody checks its body against the schema.
 func Operation(id, method, path, tag, summary string) huma.Operation {
 	return huma.Operation{
 		OperationID: id, Method: method, Path: Base + path, Tags: []string{tag}, Summary: summary,

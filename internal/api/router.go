@@ -9,8 +9,8 @@ import (
 	"tallyman/internal/wire"
 )
 
-// router is the standard mux with problems instead of plain text for unknown paths. It records its patterns, so that a test
-// can compare them with the OpenAPI document.
+// router is the standard mux with problems instead of plain text for unknown paths. It records its patterns, so that a
+// test can compare them with the OpenAPI document.
 type router struct {
 	*http.ServeMux
 

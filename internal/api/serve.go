@@ -42,8 +42,8 @@ func defaultBounds() bounds {
 // maxHead is the maximum size of the request line and the headers, in bytes.
 const maxHead = 32 << 10
 
-// Serve answers requests on the listener until the context ends. Then it accepts no more requests, wakes the waiting ones,
-// and gives the others 10 s to finish. It closes the listener. The error is nil after a clean end.
+// Serve answers requests on the listener until the context ends. Then it accepts no more requests, wakes the waiting
+// ones, and gives the others 10 s to finish. It closes the listener. The error is nil after a clean end.
 func (a *API) Serve(ctx context.Context, ln net.Listener) error {
 	server := &http.Server{
 		Handler:           a,
@@ -106,8 +106,8 @@ type Waiters struct {
 	drained bool
 }
 
-// Enter adds a waiter, whose wait cancel ends. The waiter must call leave when its wait is over. ok is false after drain:
-// then no request may wait.
+// Enter adds a waiter, whose wait cancel ends. The waiter must call leave when its wait is over. ok is false after
+// drain: then no request may wait.
 func (ws *Waiters) Enter(cancel context.CancelFunc) (leave func(), ok bool) {
 	ws.mu.Lock()
 	defer ws.mu.Unlock()

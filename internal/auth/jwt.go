@@ -42,8 +42,8 @@ type JWT struct {
 	ends   endTimers
 }
 
-// NewJWT makes a JWT for one kind of key. It accepts only the algorithm of that kind, whatever the header of a token says:
-// otherwise an attacker could sign with HS256 and the public key as the secret.
+// NewJWT makes a JWT for one kind of key. It accepts only the algorithm of that kind, whatever the header of a token
+// says: otherwise an attacker could sign with HS256 and the public key as the secret.
 func NewJWT(o JWTOptions) *JWT {
 	j := &JWT{opts: o}
 	algorithm := jwt.SigningMethodRS256.Alg()
@@ -104,8 +104,8 @@ func (j *JWT) identify(ctx context.Context, text string) (Identity, error) {
 	return who, nil
 }
 
-// claimsOnce tells whether no claim of the token occurs twice (RFC 7519, section 4). Of two equal claims one program reads
-// the first and another program the last, so the two would see different callers. The token was parsed before.
+// claimsOnce tells whether no claim of the token occurs twice (RFC 7519, section 4). Of two equal claims one program
+// reads the first and another program the last, so the two would see different callers. The token was parsed before.
 func claimsOnce(text string) bool {
 	_, rest, _ := strings.Cut(text, ".")
 	encoded, _, _ := strings.Cut(rest, ".")
@@ -145,7 +145,8 @@ func whyNot(err error) error {
 }
 
 // Claims are the names of the claims that become an Identity. Dots name a claim inside another claim, such as
-// realm_access.roles; a claim whose own name has these dots is preferred. An empty name means that the claim is not read.
+// realm_access.roles; a claim whose own name has these dots is preferred. An empty name means that the claim is not
+// read.
 type Claims struct {
 	Subject    string // The user's id, without the prefix user: of the identity.
 	Roles      string // Roles of the subscriber, as a list or a text with spaces. The word keeper means role:keeper.
@@ -233,8 +234,8 @@ func words(v any) []string {
 	return nil
 }
 
-// endTimers has a channel for each second in which a seen JWT expires. All JWTs that expire in the same second share one
-// timer; otherwise each request would need its own.
+// endTimers has a channel for each second in which a seen JWT expires. All JWTs that expire in the same second share
+// one timer; otherwise each request would need its own.
 type endTimers struct {
 	mu   sync.Mutex
 	open map[int64]chan struct{}

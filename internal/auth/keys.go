@@ -44,8 +44,8 @@ type KeysOptions struct {
 	Client  *http.Client
 }
 
-// NewKeys fetches the keys for the first time, and again until the context ends. It does not fail where the provider does
-// not answer, so that a node can start without its identity provider.
+// NewKeys fetches the keys for the first time, and again until the context ends. It does not fail where the provider
+// does not answer, so that a node can start without its identity provider.
 func NewKeys(ctx context.Context, url string, log *slog.Logger, o KeysOptions) (*Keys, error) {
 	if o.Unknown == 0 {
 		o.Unknown = keysUnknown
@@ -123,8 +123,8 @@ func (g gate) KeyRead(ctx context.Context, id string) (jwkset.JWK, error) {
 	return key, err
 }
 
-// keepTLS refuses a redirect from TLS to plain HTTP, and a redirect without TLS to another machine. Whoever can change the
-// keys on their way could sign tokens for anybody.
+// keepTLS refuses a redirect from TLS to plain HTTP, and a redirect without TLS to another machine. Whoever can change
+// the keys on their way could sign tokens for anybody.
 func keepTLS(next *http.Request, before []*http.Request) error {
 	switch {
 	case len(before) == mostRedirects:

@@ -15,8 +15,8 @@ import (
 // ErrNotLoopback says that mode none was configured with an address that other machines can reach.
 var ErrNotLoopback = errors.New("auth mode none is accepted on a loopback address only")
 
-// ErrForeignHost says that a request names a host that is not a loopback host. A web page can make a browser send such a
-// request: its site lets its own name resolve to 127.0.0.1 (DNS rebinding).
+// ErrForeignHost says that a request names a host that is not a loopback host. A web page can make a browser send such
+// a request: its site lets its own name resolve to 127.0.0.1 (DNS rebinding).
 var ErrForeignHost = errors.New("the request is addressed to a host that is not a loopback address")
 
 // None is the mode without credentials.
@@ -36,8 +36,8 @@ func (None) Authenticate(r *http.Request) (Identity, error) {
 	return Identity{Subject: Anonymous, Access: Roles(), Warehouses: everywhere, Via: ledger.ViaNone}, nil
 }
 
-// CheckListen refuses a listen address (host:port) that is not a loopback address. It refuses an empty host, too, because
-// that means all addresses.
+// CheckListen refuses a listen address (host:port) that is not a loopback address. It refuses an empty host, too,
+// because that means all addresses.
 func CheckListen(addr string) error {
 	host, _, err := net.SplitHostPort(addr)
 	if err != nil {
@@ -57,8 +57,8 @@ func hostOnly(host string) string {
 	return strings.TrimSuffix(strings.TrimPrefix(host, "["), "]")
 }
 
-// isLoopback accepts the name localhost and loopback addresses. It resolves no other name, because the address of a name
-// can change between the check and the use.
+// isLoopback accepts the name localhost and loopback addresses. It resolves no other name, because the address of a
+// name can change between the check and the use.
 func isLoopback(host string) bool {
 	switch host {
 	case "127.0.0.1", "localhost": // nearly all requests

@@ -239,7 +239,8 @@ const (
 	idLength    = 12
 )
 
-// alphabet has lower-case letters and digits only: a double click selects the whole token, and a person can read it aloud.
+// alphabet has lower-case letters and digits only: a double click selects the whole token, and a person can read it
+// aloud.
 var alphabet = base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567").WithPadding(base32.NoPadding)
 
 // secretLength is the length of a token with its prefix.
@@ -252,8 +253,8 @@ func NewSecret() string {
 	return SecretPrefix + alphabet.EncodeToString(binary.BigEndian.AppendUint32(b, crc32.ChecksumIEEE(b)))
 }
 
-// whole tells whether NewSecret can have made the text, which begins with the prefix. The checksum finds a token that was
-// cut or mistyped, so that the error can say so.
+// whole tells whether NewSecret can have made the text, which begins with the prefix. The checksum finds a token that
+// was cut or mistyped, so that the error can say so.
 func whole(secret string) bool {
 	if len(secret) != secretLength {
 		return false

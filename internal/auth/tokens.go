@@ -48,9 +48,9 @@ func (t *Tokens) Mark() Mark {
 	return t.changes
 }
 
-// Set replaces the tokens by the list that was read from the ledger after the mark was taken. Tokens that are revoked, or
-// that are missing from the list, end at once. Changes by Add and Revoke since the mark stay, because the ledger may have
-// been read before these changes.
+// Set replaces the tokens by the list that was read from the ledger after the mark was taken. Tokens that are revoked,
+// or that are missing from the list, end at once. Changes by Add and Revoke since the mark stay, because the ledger may
+// have been read before these changes.
 func (t *Tokens) Set(list []ledger.Token, read Mark) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -153,8 +153,8 @@ func (h *tokenEntry) stop() {
 	}
 }
 
-// identify finds the token with the secret. The key of the lookup is a part of the secret's hash, which an attacker cannot
-// choose. Then identify compares the whole hash in constant time.
+// identify finds the token with the secret. The key of the lookup is a part of the secret's hash, which an attacker
+// cannot choose. Then identify compares the whole hash in constant time.
 func (t *Tokens) identify(secret string, now time.Time) (Identity, error) {
 	if !whole(secret) {
 		return Identity{}, fmt.Errorf("%w: it was cut or mistyped", ErrBadToken)

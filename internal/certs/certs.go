@@ -22,8 +22,8 @@ type Options[T any] struct {
 	Told  func(inUse T, err error)           // Called once for each renewal (err is nil) and once for each fault.
 }
 
-// Files is the parsed content of a set of files. It compares contents, not times or names. So it does not matter how the
-// files are replaced: overwritten, renamed, or through a symlink with a new target.
+// Files is the parsed content of a set of files. It compares contents, not times or names. So it does not matter how
+// the files are replaced: overwritten, renamed, or through a symlink with a new target.
 type Files[T any] struct {
 	o Options[T]
 
@@ -46,8 +46,8 @@ func Open[T any](o Options[T]) (*Files[T], error) {
 	return f, err
 }
 
-// Get reads the files again if Options.Every has passed, and returns their last valid content. The error is the fault of
-// the latest reading; the content can be used in spite of it.
+// Get reads the files again if Options.Every has passed, and returns their last valid content. The error is the fault
+// of the latest reading; the content can be used in spite of it.
 func (f *Files[T]) Get() (T, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -121,8 +121,8 @@ func OpenPair(cert, key string, log *slog.Logger) (*Pair, error) {
 	return p, err
 }
 
-// ParsePair parses a certificate with its chain, and the key. It refuses a file that ends in the middle of a certificate,
-// because a process that writes the file may not have finished.
+// ParsePair parses a certificate with its chain, and the key. It refuses a file that ends in the middle of a
+// certificate, because a process that writes the file may not have finished.
 func ParsePair(cert, key []byte) (tls.Certificate, error) {
 	last := cert // The rest after the last whole certificate.
 	for block, rest := pem.Decode(cert); block != nil; block, rest = pem.Decode(rest) {
@@ -134,7 +134,8 @@ func ParsePair(cert, key []byte) (tls.Certificate, error) {
 	return tls.X509KeyPair(cert, key)
 }
 
-// Config returns the configuration of a server with at least the TLS version. Each new connection uses the current pair.
+// Config returns the configuration of a server with at least the TLS version. Each new connection uses the current
+// pair.
 func (p *Pair) Config(least uint16) *tls.Config {
 	return &tls.Config{
 		MinVersion: least,

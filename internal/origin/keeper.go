@@ -103,8 +103,8 @@ func (k *Keeper) Run(ctx context.Context) {
 	}
 }
 
-// look asks the source if this node gets the claim. The returned error is the ledger's. An error of the source goes into
-// the ledger.
+// look asks the source if this node gets the claim. The returned error is the ledger's. An error of the source goes
+// into the ledger.
 func (k *Keeper) look(ctx context.Context) error {
 	key := k.o.Kind.Origin()
 	token, claimed, err := k.o.Ledger.ClaimOrigin(ctx, ledger.OriginClaim{

@@ -68,8 +68,8 @@ type scopeParam struct {
 	own    any    // The rule's own value; values of the column must have the same type.
 }
 
-// newScopeReader finds the columns. It refuses a column that is not a parameter of the rule, because such a column would
-// have no effect.
+// newScopeReader finds the columns. It refuses a column that is not a parameter of the rule, because such a column
+// would have no effect.
 func newScopeReader(kind *Scopes, columns []row.Column) (*scopeReader, error) {
 	r := &scopeReader{faults: faults{what: "scopes"}, kind: kind, name: -1, timezone: -1, zones: map[string]error{}, seen: map[string]int{}}
 	var names []string
@@ -169,8 +169,8 @@ func (r *scopeReader) sorted() scopelist.List {
 	return r.list
 }
 
-// paramOf converts a value to a parameter. The parameter has the type of the rule's own value, or the column's type where
-// the rule's own value is null. fault is "" where the value is valid.
+// paramOf converts a value to a parameter. The parameter has the type of the rule's own value, or the column's type
+// where the rule's own value is null. fault is "" where the value is valid.
 func paramOf(own any, v row.Value) (value any, fault string) {
 	if own == nil {
 		own = ownOf(v)
@@ -208,8 +208,8 @@ func paramOf(own any, v row.Value) (value any, fault string) {
 	return nil, fmt.Sprintf("is a value of kind %s; CAST it to a text or a number", v.Kind())
 }
 
-// ownOf returns a value of the column's type, as a replacement for a null of the rule. It returns nil where no parameter
-// can have the column's type.
+// ownOf returns a value of the column's type, as a replacement for a null of the rule. It returns nil where no
+// parameter can have the column's type.
 func ownOf(v row.Value) any {
 	switch v.Kind() {
 	case row.Text:

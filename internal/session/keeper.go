@@ -267,8 +267,8 @@ func (k *Keeper) renewed(id string, asked time.Time) {
 	}
 }
 
-// holdsFor is how long a session is in force after the request of its renewal. The rest of the lease is a margin for calls
-// that are just ending, and for clocks that run at different speeds.
+// holdsFor is how long a session is in force after the request of its renewal. The rest of the lease is a margin for
+// calls that are just ending, and for clocks that run at different speeds.
 func (k *Keeper) holdsFor() time.Duration {
 	if k.o.Alone {
 		return neverEnds
@@ -354,8 +354,8 @@ func (k *Keeper) leave(ctx context.Context) {
 	}
 }
 
-// Hold returns the id of the session, and a channel that closes when the session is no longer in force: no renewal came in
-// time, or the ledger has ended the session. Where no session is in force, Hold returns "" and a closed channel.
+// Hold returns the id of the session, and a channel that closes when the session is no longer in force: no renewal came
+// in time, or the ledger has ended the session. Where no session is in force, Hold returns "" and a closed channel.
 func (k *Keeper) Hold() (id string, lapsed <-chan struct{}) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -77,8 +77,9 @@ func (w *watcher) nodes(ctx context.Context) ([]ledger.Node, error) {
 	return w.o.Ledger.Nodes(ctx)
 }
 
-// compare compares the ledger's clock with the clock of this machine. If the ledger's clock jumped ahead, leases of healthy
-// nodes have ended by it. Then this node buries nobody for the length of a lease, so that healthy nodes can renew theirs.
+// compare compares the ledger's clock with the clock of this machine. If the ledger's clock jumped ahead, leases of
+// healthy nodes have ended by it. Then this node buries nobody for the length of a lease, so that healthy nodes can
+// renew theirs.
 func (w *watcher) compare(is sighting, answered time.Time) {
 	was := w.last
 	w.last = is
@@ -96,8 +97,8 @@ func (k *Keeper) unsettle(id string) {
 	}
 }
 
-// isSteady tells whether the session was renewed without a gap for the length of a lease. In that time every healthy node
-// could renew its session, so a session that is over belongs to a node that is gone.
+// isSteady tells whether the session was renewed without a gap for the length of a lease. In that time every healthy
+// node could renew its session, so a session that is over belongs to a node that is gone.
 func (k *Keeper) isSteady(id string, now time.Time) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -142,8 +143,8 @@ func (w *watcher) tell(there map[string]bool) {
 	}
 }
 
-// freeAgain frees once more what ended sessions hold. At the end of a session some rows may have been locked, and a call
-// that was under way may have claimed something just afterwards.
+// freeAgain frees once more what ended sessions hold. At the end of a session some rows may have been locked, and a
+// call that was under way may have claimed something just afterwards.
 func (w *watcher) freeAgain(ctx context.Context, now time.Time) error {
 	w.mu.Lock()
 	var ids []string

@@ -23,8 +23,8 @@ const (
 	FitsNot  Op = "!~"
 )
 
-// The bounds of a silence. RE2 matches every expression in linear time, so longestValue bounds its cost. A literal key can
-// be as long as the key of a finding.
+// The bounds of a silence. RE2 matches every expression in linear time, so longestValue bounds its cost. A literal key
+// can be as long as the key of a finding.
 const (
 	longestName  = 64
 	longestValue = 500
@@ -84,8 +84,8 @@ type Matcher struct {
 	expr *regexp.Regexp // For Fits and FitsNot.
 }
 
-// ParseMatcher parses a matcher: rule=negative-bin-stock, warehouse=~1192.*, area!=inbound. An expression (RE2) must match
-// the whole text. The value may be in double quotes. The error is an *Error.
+// ParseMatcher parses a matcher: rule=negative-bin-stock, warehouse=~1192.*, area!=inbound. An expression (RE2) must
+// match the whole text. The value may be in double quotes. The error is an *Error.
 func ParseMatcher(text string) (Matcher, error) {
 	at := strings.IndexAny(text, "=!")
 	if at < 0 {
@@ -150,8 +150,8 @@ func (m Matcher) compile(text string) (Matcher, error) {
 	return m, nil
 }
 
-// canonicalKey returns a key in the form that notices carry: a JSON array without spaces, or the text that is the key of a
-// finding about the rule itself.
+// canonicalKey returns a key in the form that notices carry: a JSON array without spaces, or the text that is the key
+// of a finding about the rule itself.
 func canonicalKey(value string) (key string, ok bool) {
 	switch strings.Trim(value, `"`) {
 	case "no_data":

@@ -26,8 +26,8 @@ const (
 // longestText bounds comments and authors, in bytes.
 const longestText = 1000
 
-// Silence withholds the notices that all of its matchers match, while it is active: between From and Until, or during its
-// windows in that period.
+// Silence withholds the notices that all of its matchers match, while it is active: between From and Until, or during
+// its windows in that period.
 type Silence struct {
 	ID       string
 	Matchers []Matcher
@@ -85,9 +85,10 @@ func (s *Silence) Matches(subject *Subject) bool {
 	return true
 }
 
-// Concerns tells whether the silence may match a notice of the warehouse. Matchers of warehouse must match the warehouse.
-// Matchers of scope must match the scope of the same name, or the empty scope of a rule without scopes. Matchers of rule
-// must match one of the rules, or the empty rule of a sent notice. The rules are all that can make notices there.
+// Concerns tells whether the silence may match a notice of the warehouse. Matchers of warehouse must match the
+// warehouse. Matchers of scope must match the scope of the same name, or the empty scope of a rule without scopes.
+// Matchers of rule must match one of the rules, or the empty rule of a sent notice. The rules are all that can make
+// notices there.
 func (s *Silence) Concerns(warehouse string, rules []string) bool {
 	for i := range s.Matchers {
 		m := &s.Matchers[i]
@@ -181,8 +182,8 @@ const (
 	longestWindow  = 31 * 24 * time.Hour
 )
 
-// NewWindow makes a window. The cron follows the time zone like the cron of a rule, also when daylight saving time begins
-// or ends. The duration is elapsed time, which such a change does not alter. The error is an *Error.
+// NewWindow makes a window. The cron follows the time zone like the cron of a rule, also when daylight saving time
+// begins or ends. The duration is elapsed time, which such a change does not alter. The error is an *Error.
 func NewWindow(cron, timezone string, duration time.Duration) (*Window, error) {
 	opens, err := schedule.Parse(cron, timezone)
 	if fault, ok := errors.AsType[*schedule.Error](err); ok {

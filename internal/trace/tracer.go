@@ -21,8 +21,8 @@ type Tracer struct {
 	sampled func(trace.TraceID) bool
 }
 
-// New makes a tracer on a provider that uses IDs. sampled says which traces are kept. The provider must decide in the same
-// way, because sampled also decides for spans that other nodes made.
+// New makes a tracer on a provider that uses IDs. sampled says which traces are kept. The provider must decide in the
+// same way, because sampled also decides for spans that other nodes made.
 func New(provider trace.TracerProvider, sampled func(trace.TraceID) bool) *Tracer {
 	return &Tracer{spans: provider.Tracer("tallyman"), sampled: sampled}
 }
@@ -126,9 +126,9 @@ type Call struct {
 	Batch     []delivery.Delivery
 }
 
-// Deliver begins a span in the trace of each origin that has notices in the call. The returned context carries the span of
-// the first notice, even where that trace is not kept, for the traceparent of a webhook. The other spans are linked to the
-// first span. The returned function ends the spans with the result of the call.
+// Deliver begins a span in the trace of each origin that has notices in the call. The returned context carries the span
+// of the first notice, even where that trace is not kept, for the traceparent of a webhook. The other spans are linked
+// to the first span. The returned function ends the spans with the result of the call.
 func (t *Tracer) Deliver(ctx context.Context, c *Call) (context.Context, func(error)) {
 	if t == nil || len(c.Batch) == 0 {
 		return ctx, func(error) {}

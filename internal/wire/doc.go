@@ -8,6 +8,6 @@
 // subscriptions, types, tokens and the audit. Problem and Fault are the errors, and Code is their stable name.
 //
 // A form knows its encoding and nothing else. Package internal/api and the packages below it convert between forms and
-// the types of the domain. Package wire imports neither the ledger nor the OpenAPI library, so that the command line and
-// tests can use the forms without them.
+// the types of the domain. Package wire imports neither the ledger nor the OpenAPI library, so that the command line
+// and tests can use the forms without them.
 package wire

@@ -34,8 +34,8 @@ func Unserved(r *rules.Reach, typ, warehouse string) string {
 	return CodeUnserved + ": no rule makes notices of the type" + where + "; only those that business systems send can come"
 }
 
-// noticeMatches caches which lists of matchers match some notice of the rules in force. There may be many rules, and the
-// matchers of a silence never change.
+// noticeMatches caches which lists of matchers match some notice of the rules in force. There may be many rules, and
+// the matchers of a silence never change.
 type noticeMatches struct {
 	mu    sync.Mutex
 	reach *rules.Reach    // The rules that the answers are for.

@@ -26,8 +26,8 @@ type Options struct {
 	Logger   *slog.Logger
 }
 
-// Exporter collects spans and sends them when a batch is full or after some seconds. While the collector is down the spans
-// are lost and nothing else happens, because the queue is bounded.
+// Exporter collects spans and sends them when a batch is full or after some seconds. While the collector is down the
+// spans are lost and nothing else happens, because the queue is bounded.
 type Exporter struct {
 	*trace.Tracer
 
