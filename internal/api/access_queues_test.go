@@ -10,7 +10,7 @@ import (
 	"tallyman/internal/ledger"
 )
 
-// pickers are those who work on a queue of two warehouses.
+// pickers are workers of a queue of two warehouses.
 func pickers(d *parts) {
 	who := func(subject string, warehouse string, access ...auth.Role) auth.Identity {
 		return auth.Identity{Subject: subject, Via: ledger.ViaJWT, Access: access, Warehouses: strings.Split(warehouse, " ")}

@@ -12,7 +12,7 @@ import (
 	"tallyman/internal/wire"
 )
 
-// TestRunsOfOthersTellNoData has one who is for a single warehouse look at a rule whose runs in two of them have met bad rows.
+// TestRunsOfOthersTellNoData: a caller for one warehouse reads a rule whose runs in two warehouses have met bad rows.
 func TestRunsOfOthersTellNoData(t *testing.T) {
 	t.Parallel()
 	b, f := setupRules(t)
@@ -81,7 +81,7 @@ func somePeople() people {
 	}
 }
 
-// asking is a request of somebody, and a piece of what it is to be answered.
+// asking is a request of a caller, and a part of the expected answer.
 type asking struct {
 	who, method, path, body string
 	status                  int

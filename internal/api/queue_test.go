@@ -133,7 +133,7 @@ func TestTheTwinIsAQueueOfItsOwn(t *testing.T) {
 	})
 }
 
-// TestQueueForms compares the answers to those who look with golden files.
+// TestQueueForms compares the answers to operators with golden files.
 func TestQueueForms(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBundle()

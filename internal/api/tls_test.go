@@ -143,7 +143,7 @@ func TestHandshakes(t *testing.T) {
 	}
 }
 
-// TestPlainHTTPAtTLS proves that who forgets the s is told.
+// TestPlainHTTPAtTLS: a client that uses http instead of https gets a helpful answer.
 func TestPlainHTTPAtTLS(t *testing.T) {
 	t.Parallel()
 	b, _ := tlsBundle(t, testenv.NewAuthority(t, "authority"), 0)

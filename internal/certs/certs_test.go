@@ -50,7 +50,7 @@ func put(t *testing.T, name, text string) {
 	}
 }
 
-// TestTheLastGoodStays walks files through a life of faults, each of which is told once.
+// TestTheLastGoodStays walks files through a series of faults. Each fault is reported once.
 func TestTheLastGoodStays(t *testing.T) {
 	t.Parallel()
 	name := filepath.Join(t.TempDir(), "file")
@@ -203,7 +203,7 @@ func TestChainsThatAreCut(t *testing.T) {
 	}
 }
 
-// TestWatchTells proves that a pair that is bad, mended, or has run out is told in the log although nobody connects, once each.
+// TestWatchTells proves that the log has a bad pair, its repair and its expiry once each, even if no client connects.
 func TestWatchTells(t *testing.T) {
 	t.Parallel()
 	f, a, logged := newFiles(t), testenv.NewAuthority(t, "authority"), &testenv.Output{}

@@ -191,7 +191,7 @@ func TestLargeRemovalWaits(t *testing.T) {
 	}
 }
 
-// TestRefusedQueries are those that no node starts with.
+// TestRefusedQueries: no node starts with these queries.
 func TestRefusedQueries(t *testing.T) {
 	t.Parallel()
 	for statement, says := range map[string]string{

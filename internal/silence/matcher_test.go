@@ -112,7 +112,7 @@ func TestBadMatchers(t *testing.T) {
 	}
 }
 
-// A notice that exists is matched by what it carries.
+// An existing notice is matched by its own fields.
 func TestSubjectOf(t *testing.T) {
 	t.Parallel()
 	n := &notice.Notice{Rule: "r", Type: "T", Warehouse: "w", Scope: "s", Key: `["A"]`, Labels: map[string]string{"area": "x"}}

@@ -229,7 +229,7 @@ func TestHolding(t *testing.T) {
 	}
 }
 
-// What was read before a change is never put over what was read after it.
+// A list that was read before a change never replaces a list that was read after it.
 func TestAnOlderReadingDoesNotCount(t *testing.T) {
 	t.Parallel()
 	var set Set

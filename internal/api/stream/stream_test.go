@@ -40,7 +40,7 @@ func admitted(t *testing.T) *Stream {
 	return s
 }
 
-// takenLine keeps what was sent. Each send takes a while, in which nobody else may send.
+// takenLine records what was sent. Each send takes some time, in which no other goroutine may send.
 type takenLine struct {
 	t *testing.T
 
@@ -75,7 +75,7 @@ func (l *takenLine) close() {
 	l.closed++
 }
 
-// all is what was sent behind the greeting, but for heartbeats.
+// all returns what was sent after the greeting, without heartbeats.
 func (l *takenLine) all() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -168,7 +168,7 @@ func TestNothingFollowsAGap(t *testing.T) {
 	})
 }
 
-// pipedLine is a line over a connection whose client reads what it is asked to.
+// pipedLine is a line over a connection whose client reads only on demand.
 func pipedLine(t *testing.T, s *Stream) (l line, client net.Conn) {
 	t.Helper()
 	client, server := net.Pipe()
