@@ -123,7 +123,7 @@ func TestRateInModeNone(t *testing.T) {
 }
 
 // TestWrongCredentials proves that an address can try only a limited number of credentials, that a caller with a good
-// credential is not affected, and that a wrong credential that comes again is not checked each time.
+// credential is not affected, and that a credential that stays wrong only uses up its own attempts.
 func TestWrongCredentials(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

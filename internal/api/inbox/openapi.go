@@ -30,15 +30,15 @@ func pollOperation(doc *huma.OpenAPI) *huma.Operation {
 			api.QueryParam("type", "only notices of this type, by code or id; repeat it for more than one",
 				&huma.Schema{Type: huma.TypeArray, Items: api.NameSchema(), MaxItems: new(maxTypes)}),
 			api.QueryParam("unread", "true: only notices that the user among the subscribers has not read", &huma.Schema{Type: huma.TypeBoolean}),
-			{Name: "Accept-Language", In: "header", Description: "picks translated titles and bodies", Schema: api.TextSchema("")},
-			{Name: "If-None-Match", In: "header", Description: "the ETag of the last answer", Schema: api.TextSchema("")},
+			{Name: "Accept-Language", In: "header", Description: "language of titles and bodies", Schema: api.TextSchema("")},
+			{Name: "If-None-Match", In: "header", Description: "ETag of the last answer", Schema: api.TextSchema("")},
 		},
 		Responses: map[string]*huma.Response{
 			"200": {
 				Description: "a page, oldest first; in XML " + pageXML, Headers: pollHeaders(),
 				Content: api.BothForms(string(api.MediaJSON), string(api.MediaXML), schema),
 			},
-			"304": {Description: "nothing is new", Headers: pollHeaders()},
+			"304": {Description: "nothing is new since the last answer", Headers: pollHeaders()},
 		},
 	}
 }
@@ -76,15 +76,15 @@ func legacyOperation(doc *huma.OpenAPI) *huma.Operation {
 			api.QueryParam("lastFetchTimeStamp", "only notices that were delivered after this time, in ms since 1970. By default the last three days", api.IntegerSchema(0, maxSince, nil)),
 			api.QueryParam("includeRead", "true: also notices that the user among the subscribers has read", &huma.Schema{Type: huma.TypeBoolean}),
 			api.QueryParam("wait", "wait for something new for at most this time: a duration up to 60s, such as 25s", api.TextSchema("")),
-			{Name: "Accept-Language", In: "header", Description: "picks translated titles and bodies", Schema: api.TextSchema("")},
-			{Name: "If-None-Match", In: "header", Description: "the ETag of the last answer", Schema: api.TextSchema("")},
+			{Name: "Accept-Language", In: "header", Description: "language of titles and bodies", Schema: api.TextSchema("")},
+			{Name: "If-None-Match", In: "header", Description: "ETag of the last answer", Schema: api.TextSchema("")},
 		},
 		Responses: map[string]*huma.Response{
 			"200": {
 				Description: "the new notices, oldest first: " + packXML, Headers: pollHeaders(),
 				Content: map[string]*huma.MediaType{string(api.MediaXML): {Schema: api.SchemaOf[wire.PackForm](doc)}},
 			},
-			"304": {Description: "nothing is new", Headers: pollHeaders()},
+			"304": {Description: "nothing is new since the last answer", Headers: pollHeaders()},
 		},
 	}
 }

@@ -31,7 +31,7 @@ func Unserved(r *rules.Reach, typ, warehouse string) string {
 	if ofType {
 		where = " in warehouse " + warehouse
 	}
-	return CodeUnserved + ": no rule makes notices of the type" + where + "; only those that business systems send can come"
+	return CodeUnserved + ": no rule makes notices of the type" + where + "; only business systems can send notices of the type"
 }
 
 // noticeMatches caches which lists of matchers match some notice of the rules in force. There may be many rules, and
