@@ -65,7 +65,7 @@ func (h *Handlers) confirmClock(ctx context.Context, in *clockInput) (*clockOutp
 	err := h.deps.Clock.Ledger.ConfirmClock(ctx, who.Author(), reason)
 	switch {
 	case errors.Is(err, ledger.ErrNotFound):
-		return nil, wire.NewProblem(http.StatusConflict, wire.CodeClockNotAhead, "there is nothing to confirm: nodes go by the ledger's clock")
+		return nil, wire.NewProblem(http.StatusConflict, wire.CodeClockNotAhead, "there is nothing to confirm: the nodes use the clock of the ledger already")
 	case err != nil:
 		return nil, api.LedgerFailed(ctx, h.log, err)
 	}

@@ -77,7 +77,7 @@ func (h *Handlers) confirmSubscriptions(ctx context.Context, in *confirmListInpu
 	case errors.Is(err, ledger.ErrOtherList):
 		return nil, wire.NewProblem(http.StatusConflict, wire.CodeListChanged, "the list no longer waits, because the source has given another list since; check the list that waits now, if there is one")
 	case errors.Is(err, ledger.ErrNotFound):
-		return nil, wire.NewProblem(http.StatusConflict, wire.CodeListChanged, "the catalogue does not have all types of the list any more")
+		return nil, wire.NewProblem(http.StatusConflict, wire.CodeListChanged, "the catalogue no longer has all types of the list")
 	case err != nil:
 		return nil, api.LedgerFailed(ctx, h.log, err)
 	}

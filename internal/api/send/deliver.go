@@ -173,7 +173,7 @@ func (s *noticeMaker) start(at string, d *wire.DeliverForm) (delay time.Duration
 		}
 	default:
 		if when, err = time.Parse(time.RFC3339Nano, d.At); err != nil {
-			s.add(wire.CodeInvalidBody, at+"at", "it takes a time in RFC 3339, such as 2026-06-01T18:00:00+08:00")
+			s.add(wire.CodeInvalidBody, at+"at", "the value must be a time in RFC 3339, such as 2026-06-01T18:00:00+08:00")
 		} else if when.Sub(s.now) > deliver.MostDelay {
 			s.add(wire.CodeInvalidBody, at+"at", "it is more than 366d ahead")
 		}

@@ -223,19 +223,19 @@ func fieldValue(kind catalog.FieldKind, raw json.RawMessage) (value row.Value, f
 	switch kind {
 	case catalog.String:
 		if !isText {
-			return value, "it takes a text in quotes"
+			return value, "the value must be a text in quotes"
 		}
 		return row.TextOf(text), ""
 	case catalog.Bool:
 		var b bool
 		if json.Unmarshal(raw, &b) != nil {
-			return value, "it takes true or false"
+			return value, "the value must be true or false"
 		}
 		return row.BoolOf(b), ""
 	case catalog.Int:
 		n, err := strconv.ParseInt(string(raw), 10, 64)
 		if err != nil {
-			return value, "it takes a whole number from " + strconv.FormatInt(math.MinInt64, 10) + " to " + strconv.FormatInt(math.MaxInt64, 10)
+			return value, "the value must be a whole number from " + strconv.FormatInt(math.MinInt64, 10) + " to " + strconv.FormatInt(math.MaxInt64, 10)
 		}
 		return row.IntOf(n), ""
 	case catalog.Decimal:
@@ -246,7 +246,7 @@ func fieldValue(kind catalog.FieldKind, raw json.RawMessage) (value row.Value, f
 	case catalog.Time:
 		t, err := time.Parse(time.RFC3339Nano, text)
 		if !isText || err != nil {
-			return value, "it takes a time in RFC 3339, such as 2026-06-01T08:00:00+08:00"
+			return value, "the value must be a time in RFC 3339, such as 2026-06-01T08:00:00+08:00"
 		}
 		return row.TimeOf(t), ""
 	}
@@ -255,7 +255,7 @@ func fieldValue(kind catalog.FieldKind, raw json.RawMessage) (value row.Value, f
 
 // decimalValue writes a decimal exactly, without an exponent.
 func decimalValue(text string) (value row.Value, fault string) {
-	const wanted = "it takes a decimal, as a number or a text such as \"12.50\""
+	const wanted = "the value must be a decimal, as a number or a text such as \"12.50\""
 	v, err := row.ParseDecimal(text)
 	if err != nil {
 		return value, wanted
@@ -265,7 +265,7 @@ func decimalValue(text string) (value row.Value, fault string) {
 		return value, wanted
 	}
 	if digits := d.NumDigits(); digits > maxDecimal || d.Exponent > maxDecimal || d.Exponent < -maxDecimal {
-		return value, "it takes at most " + strconv.Itoa(maxDecimal) + " digits before the point and after it"
+		return value, "the value can have at most " + strconv.Itoa(maxDecimal) + " digits before the point, and as many after it"
 	}
 	return v, ""
 }

@@ -22,7 +22,7 @@ func (s *noticeMaker) words(at string, n *notice.Notice, f *wire.SendNoticeForm,
 	for _, lang := range slices.Sorted(maps.Keys(f.Texts)) {
 		where := at + "texts." + clip(lang)
 		if !catalog.IsLanguage(lang) {
-			s.add(wire.CodeInvalidBody, where, "it is no language; write a code such as en, zh or pt-BR")
+			s.add(wire.CodeInvalidBody, where, "this is not a language; write a code such as en, zh or pt-BR")
 		}
 		t := f.Texts[lang]
 		texts[lang] = notice.Text{Title: s.title(where+".title", t.Title), Body: s.body(where+".body", t.Body)}
