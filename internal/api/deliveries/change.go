@@ -77,7 +77,7 @@ func (h *Handlers) cancelDelivery(ctx context.Context, in *cancelInput) (*delive
 		return nil, prob
 	}
 	return h.changeOne(ctx, in.ID, h.canceling(reason), func(d *ledger.DeliveryRecord) string {
-		return "it is " + d.State.String() + ", and only what is pending can be canceled"
+		return "it is " + d.State.String() + ", and only pending deliveries can be canceled"
 	})
 }
 
@@ -156,7 +156,7 @@ func (h *Handlers) cancelDeliveries(ctx context.Context, in *cancelManyInput) (*
 		return nil, prob
 	}
 	if slices.ContainsFunc(f.States, func(s ledger.DeliveryState) bool { return s != ledger.DeliveryPending }) {
-		return nil, api.InvalidBody([]wire.Fault{{Location: "body.filter.state", Message: "only what is pending can be canceled"}})
+		return nil, api.InvalidBody([]wire.Fault{{Location: "body.filter.state", Message: "only pending deliveries can be canceled"}})
 	}
 	return h.changeMany(ctx, in.Body.IDs, f, h.canceling(reason))
 }
@@ -233,7 +233,7 @@ const maxChangeIDs = 1000
 func chosen(c *wire.DeliveryChoice, states []ledger.DeliveryState) (ledger.DeliveryFilter, *wire.Problem) {
 	f := ledger.DeliveryFilter{}
 	if (c.Filter == nil) == (len(c.IDs) == 0) {
-		return f, api.InvalidBody([]wire.Fault{{Location: "body.ids", Message: "name some, or say a filter, and not both"}})
+		return f, api.InvalidBody([]wire.Fault{{Location: "body.ids", Message: "give ids or a filter, but not both"}})
 	}
 	if c.Filter == nil {
 		return f, nil
@@ -247,7 +247,7 @@ func chosen(c *wire.DeliveryChoice, states []ledger.DeliveryState) (ledger.Deliv
 		return f, api.InvalidBody([]wire.Fault{{Location: "body.filter.after", Message: policy.Quote(c.Filter.After) + " is not a cursor of this list"}})
 	}
 	if f.Sink+f.Warehouse+f.Type+f.Rule+f.Notice+f.Cause == "" && !f.Held && len(c.Filter.State) == 0 {
-		return f, api.InvalidBody([]wire.Fault{{Location: "body.filter", Message: "it names nothing, and would choose every delivery"}})
+		return f, api.InvalidBody([]wire.Fault{{Location: "body.filter", Message: "the filter has no condition, and would choose every delivery"}})
 	}
 	if name, value := badFilter(&f); name != "" {
 		return f, api.InvalidBody([]wire.Fault{{Location: "body.filter." + name, Message: policy.Quote(value) + " is not a valid name"}})
