@@ -143,7 +143,7 @@ type SinkForm struct {
 type PushSettingsForm struct {
 	Timeout     string `json:"timeout" xml:"timeout"`
 	Concurrency int    `json:"concurrency" xml:"concurrency" doc:"maximum number of calls at a time on each node"`
-	Rate        string `json:"rate" xml:"rate" doc:"maximum rate of calls on each node; absent = no limit" example:"50/s"`
+	Rate        string `json:"rate" xml:"rate" doc:"maximum rate of calls on each node; none = no limit" example:"50/s"`
 	Failures    int    `json:"failures" xml:"failures" doc:"number of failures in a row that opens the breaker"`
 	Open        string `json:"open" xml:"open" doc:"how long the breaker stays open"`
 	BatchMax    int    `json:"batchMax" xml:"batchMax" doc:"maximum number of deliveries in one call"`

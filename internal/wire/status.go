@@ -97,7 +97,7 @@ type RunStatus struct {
 	Matched      int       `json:"matched" xml:"matched" doc:"number of rows that met the condition and whose notice could be made"`
 	Errored      int       `json:"errored" xml:"errored" doc:"number of rows that could not be judged, or whose notice could not be made"`
 	Notices      int       `json:"notices" xml:"notices" doc:"number of notices that the run made"`
-	Unsubscribed int       `json:"unsubscribed" xml:"unsubscribed" doc:"number of notices that nobody subscribes to"`
+	Unsubscribed int       `json:"unsubscribed" xml:"unsubscribed" doc:"number of deliveries to inboxes and by mail that were not made, because nobody subscribes"`
 	Strays       int       `json:"strays,omitempty" xml:"strays,omitempty" doc:"number of rows that split_by assigns to no scope of the rule. Only one scope of a scan counts these rows"`
 	Error        string    `json:"error,omitempty" xml:"error,omitempty"`
 	Samples      []string  `json:"samples,omitempty" xml:"samples>sample,omitempty" doc:"examples of the errors that degraded the run" nullable:"false"`
