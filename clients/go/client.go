@@ -11,12 +11,13 @@ import (
 	"tallyman/clients/go/api"
 )
 
-// Client speaks with one Tallyman service. It is safe for concurrent use.
+// Client calls one Tallyman service. It is safe for concurrent use.
 type Client struct {
-	API *api.ClientWithResponses // every operation of programs; calls are tried once
+	API *api.ClientWithResponses // All operations of programs. A call is tried once.
 }
 
-// New makes a client of the service at a URL such as http://127.0.0.1:8080. [Token] says who calls; api.WithHTTPClient brings certificates or a proxy.
+// New makes a client of the service at a URL such as http://127.0.0.1:8080. The option [Token] sets the token. The
+// option api.WithHTTPClient sets certificates or a proxy.
 func New(server string, options ...api.ClientOption) (*Client, error) {
 	accept := api.WithRequestEditorFn(func(_ context.Context, r *http.Request) error {
 		if r.Header.Get("Accept") == "" {
@@ -31,12 +32,13 @@ func New(server string, options ...api.ClientOption) (*Client, error) {
 	return &Client{API: c}, nil
 }
 
-// Token sends an API token or a JWT with every request. The empty token sends nothing, for services with auth.mode none.
+// Token sends an API token or a JWT with every request. The empty token sends nothing, for services with auth.mode
+// none.
 func Token(token string) api.ClientOption {
 	return TokenFrom(func(context.Context) (string, error) { return token, nil })
 }
 
-// TokenFrom asks for the token before each request. It is for JWTs, which expire.
+// TokenFrom calls a function for the token before each request. Use it for JWTs, which expire.
 func TokenFrom(source func(ctx context.Context) (string, error)) api.ClientOption {
 	return api.WithRequestEditorFn(func(ctx context.Context, r *http.Request) error {
 		token, err := source(ctx)
@@ -50,19 +52,20 @@ func TokenFrom(source func(ctx context.Context) (string, error)) api.ClientOptio
 	})
 }
 
-// answerWithin is how long a request may take beyond the time that it asks the server to wait. Then the connection counts as dead.
+// answerWithin is how long a request may take in addition to its wait at the server. After that the connection counts
+// as dead.
 const answerWithin = 20 * time.Second
 
-// wait is how long a request asks the server to wait for something new.
+// wait is how long a request waits at the server for something new.
 const wait = 25 * time.Second
 
-// seconds writes a duration as the API reads it.
+// seconds formats a duration for the API.
 func seconds(d time.Duration) *string {
 	text := fmt.Sprintf("%gs", d.Seconds())
 	return &text
 }
 
-// step is POST /queues/{queue}/step, tried once. Payloads stay as they came.
+// step calls POST /queues/{queue}/step once. Payloads stay unchanged.
 func (c *Client) step(ctx context.Context, queue string, body api.Step, waits time.Duration) (answer stepAnswer, err error) {
 	ctx, cancel := context.WithTimeout(ctx, waits+answerWithin)
 	defer cancel()
@@ -73,18 +76,18 @@ func (c *Client) step(ctx context.Context, queue string, body api.Step, waits ti
 	return answer, read(resp, &answer)
 }
 
-// read takes the body of a success into a value. What is no success is a [ProblemError].
+// read decodes the body of an answer with status 200. Any other answer is a [ProblemError].
 func read(resp *http.Response, into any) error {
 	defer resp.Body.Close()
 	body, err := io.ReadAll(resp.Body)
 	if resp.StatusCode != http.StatusOK {
-		return newProblemError(resp, body) // as far as the body came
+		return newProblemError(resp, body) // The body may be incomplete.
 	}
 	if err == nil {
 		err = json.Unmarshal(body, into)
 	}
 	if err != nil {
-		return fmt.Errorf("the answer broke off: %w", err)
+		return fmt.Errorf("the answer is incomplete: %w", err)
 	}
 	return nil
 }

@@ -1,12 +1,14 @@
-// Package tallyman follows inboxes of Tallyman and works on its queues. It does what every such program needs and few write well: cursors that survive a
-// kill, pauses between tries, leases that are extended, a stop that loses nothing.
+// Package tallyman follows inboxes of Tallyman and works on its queues. It has the parts that every such program needs
+// and that are hard to write: cursors that survive a kill, pauses between attempts, leases that are extended in time,
+// and a stop that loses nothing.
 //
-// [Inbox.Follow] hands each notice of an inbox to a handler, once and in order. [Queue.Work] hands items of a queue to a handler, several at a time, and tells
-// the queue what became of each. Everything else is an operation of [Client.API], which is made of the OpenAPI document.
+// [Inbox.Follow] calls a handler for each notice of an inbox, once and in order. [Queue.Work] calls a handler for items
+// of a queue, several at a time, and reports the outcome of each item to the queue. All other operations are in
+// [Client.API], which is generated from the OpenAPI document.
 //
-// What it does not do: it keeps no notices, and shows no inbox to people (the widget does). A handler may see the same notice or item again after
-// its process was killed, so its effects must bear that.
+// The package stores no notices, and shows no inbox to people (the widget does). After a kill of the process a handler
+// can get the same notice or item again, so handlers must be idempotent.
 //
-// Package api below is the client that oapi-codegen makes of the OpenAPI document, with the operations of programs: inboxes, sending, queues, types and subscriptions. Call
-// it for what this package does not offer.
+// Package api is the client that oapi-codegen generates from the OpenAPI document. It has the operations of programs:
+// inboxes, sending, queues, types and subscriptions. Use it for operations that this package does not offer.
 package tallyman

@@ -8,21 +8,21 @@ import (
 	"tallyman/clients/go/api"
 )
 
-// held is an item that the worker has.
-type held struct {
+// heldItem is an item that the worker has leased.
+type heldItem struct {
 	Item
 
 	ctx    context.Context //nolint:containedctx // of its handler
 	cancel context.CancelCauseFunc
-	timer  *time.Timer // ends ctx with the lease
-	lost   atomic.Bool // the queue has said so
+	timer  *time.Timer // Ends ctx when the lease ends.
+	lost   atomic.Bool // The queue has refused to extend the lease.
 }
 
-// isLost tells whether the queue has said that the item is not this worker's any more.
-func (h *held) isLost() bool { return h.lost.Load() }
+// isLost tells whether the queue has refused to extend the lease, so that the item is no longer this worker's.
+func (h *heldItem) isLost() bool { return h.lost.Load() }
 
-func (w *work) hold(it Item) *held {
-	h := &held{Item: it}
+func (w *work) hold(it Item) *heldItem {
+	h := &heldItem{Item: it}
 	h.ctx, h.cancel = context.WithCancelCause(w.ctx)
 	h.timer = time.AfterFunc(w.Lease, func() { h.cancel(ErrLeaseLost) })
 	w.mu.Lock()
@@ -31,7 +31,7 @@ func (w *work) hold(it Item) *held {
 	return h
 }
 
-func (w *work) drop(h *held) {
+func (w *work) drop(h *heldItem) {
 	w.mu.Lock()
 	delete(w.all, h)
 	w.mu.Unlock()
@@ -55,8 +55,8 @@ func (w *work) extendAll(ctx context.Context) {
 
 func (w *work) extendHeld(ctx context.Context) {
 	w.mu.Lock()
-	list := make([]*held, 0, len(w.all))
-	byID := map[string]*held{}
+	list := make([]*heldItem, 0, len(w.all))
+	byID := map[string]*heldItem{}
 	for h := range w.all {
 		list = append(list, h)
 		byID[h.Id] = h
@@ -65,12 +65,12 @@ func (w *work) extendHeld(ctx context.Context) {
 	if len(list) == 0 {
 		return
 	}
-	trying, cancel := context.WithTimeout(ctx, w.Lease/3) // then the next turn tries
+	trying, cancel := context.WithTimeout(ctx, w.Lease/3) // After that the next tick tries again.
 	defer cancel()
 	results, err := w.extend(trying, list)
 	if err != nil {
 		if ctx.Err() == nil {
-			w.Logger.Warn("leases could not be extended", "queue", w.Name, "items", len(list), "error", err)
+			w.Logger.Warn("Leases could not be extended. The worker tries again.", "queue", w.Name, "items", len(list), "error", err)
 		}
 		return
 	}
@@ -85,8 +85,8 @@ func (w *work) extendHeld(ctx context.Context) {
 	}
 }
 
-// extend extends the leases of the items. To do so twice does no harm.
-func (w *work) extend(ctx context.Context, list []*held) (results []api.Result, err error) {
+// extend extends the leases of the items. A repeated call does no harm.
+func (w *work) extend(ctx context.Context, list []*heldItem) (results []api.Result, err error) {
 	ops := make([]api.Op, len(list))
 	for i, h := range list {
 		ops[i] = api.Op{Op: api.OpOpExtend, Id: h.Id, Attempt: &h.Attempt, Lease: seconds(w.Lease)}

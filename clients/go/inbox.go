@@ -10,43 +10,44 @@ import (
 	"tallyman/clients/go/api"
 )
 
-// Notice is a notice as an inbox has it.
+// Notice is a notice of an inbox.
 type Notice = api.Notice
 
-// Change tells that the user has read or acked a notice, perhaps in another window.
+// Change says that the user has read or acked a notice, perhaps in another window.
 type Change = api.NoticeChange
 
-// Inbox is the inboxes of some subscribers in one warehouse, which a program follows.
+// Inbox is the inboxes of some subscribers in one warehouse.
 type Inbox struct {
 	Client      *Client
-	Store       Store    // keeps the place. [NewFileStore] makes one
-	Warehouse   string   // may be empty where the token has one warehouse
-	Subscribers []string // such as user:1 and role:keeper. Defaults to those of the token
-	Types       []string // only notices of these types. Defaults to all
-	Language    string   // of titles and bodies, as Accept-Language has it
+	Store       Store    // Keeps the cursor. [NewFileStore] makes a store.
+	Warehouse   string   // May be empty if the token has one warehouse.
+	Subscribers []string // Such as user:1 and role:keeper. Default: the subscribers of the token.
+	Types       []string // Only notices of these types. Default: all types.
+	Language    string   // Language of titles and bodies, as in Accept-Language.
 
-	// OnReset hears that the cursor did not hold any more, before the notices of the last three days come again. Those that were handled are left out. Defaults
-	// to a warning in the log. An error ends Follow.
+	// OnReset is called when the cursor is no longer valid, before the notices of the last three days come again. Follow
+	// leaves out the notices that were already handled. Default: a warning in the log. An error ends Follow.
 	OnReset func(ctx context.Context, r Reset) error
-	// OnChange hears what became of notices that came before. An error ends Follow.
+	// OnChange is called for each change of an earlier notice. An error ends Follow.
 	OnChange func(ctx context.Context, c Change) error
-	Logger   *slog.Logger // of tries that failed. Defaults to slog.Default
+	Logger   *slog.Logger // Logs failed attempts. Default: slog.Default.
 }
 
-// Reset says why a cursor does not hold any more.
+// Reset says why a cursor is no longer valid.
 type Reset struct {
-	Reason string // such as index_rebuilt; docs/reference/api.md lists them. bad_cursor: the service does not know the cursor of the store
-	Missed *int64 // how many notices were delivered after the cursor and will not come any more; nil = nobody knows
+	Reason string // Such as index_rebuilt; docs/reference/api.md lists the reasons. bad_cursor = the service does not know the stored cursor.
+	Missed *int64 // Number of notices that were delivered after the cursor and will not be sent any more; nil = unknown.
 }
 
-// Follow hands each notice to the handler, one after the other, until ctx ends. It saves the cursor after the handler has returned without an error. So
-// only a process that is killed between the two gets a notice again.
+// Follow calls the handler for each notice, one after the other, until ctx ends. It saves the cursor after the handler
+// has returned nil. So a notice comes twice only if the process is killed between the two.
 //
-// Failed polls are tried again, with pauses that grow or that the service asks for. Follow returns nil when ctx has ended. Otherwise it returns what it cannot
-// get past: a refusal of the service (a [ProblemError]), or an error of the handler or of the store. A later Follow goes on with the same notice.
+// Follow repeats failed polls, with growing pauses or the pauses that the service asks for. It returns nil when ctx has
+// ended. It returns an error that it cannot get past: a refusal of the service (a [ProblemError]), or an error of the
+// handler or the store. A later Follow goes on with the same notice.
 func (in *Inbox) Follow(ctx context.Context, handle func(ctx context.Context, n Notice) error) error {
 	if in.Store == nil {
-		return errors.New("the inbox has no Store, so its place would be lost; NewFileStore makes one")
+		return errors.New("the inbox has no Store, so its cursor would be lost; use NewFileStore")
 	}
 	place, err := in.Store.Load(ctx)
 	if err != nil {
@@ -70,11 +71,11 @@ type follower struct {
 
 	handle  func(context.Context, Notice) error
 	cursor  string
-	etag    *string // of the page that gave the cursor
+	etag    *string // Entity tag of the page with the cursor.
 	handled *memory
 }
 
-// turn polls once and deals with the page.
+// turn polls once and handles the page.
 func (f *follower) turn(ctx context.Context) error {
 	var page *api.Notices
 	err := insist(ctx, f.warn, func(ctx context.Context) (err error) {
@@ -94,7 +95,7 @@ func (f *follower) turn(ctx context.Context) error {
 	return f.take(ctx, page)
 }
 
-// poll asks once. The page is nil where nothing is new.
+// poll polls once. The page is nil if nothing is new.
 func (f *follower) poll(ctx context.Context) (*api.Notices, error) {
 	ctx, cancel := context.WithTimeout(ctx, wait+answerWithin)
 	defer cancel()
@@ -121,7 +122,7 @@ func (f *follower) poll(ctx context.Context) (*api.Notices, error) {
 	return &page, nil
 }
 
-// take deals with a page. The cursor is saved with its last notice.
+// take handles a page. It saves the cursor of the page together with the last notice.
 func (f *follower) take(ctx context.Context, page *api.Notices) error {
 	if page.Reset {
 		r := Reset{Missed: page.Missed}
@@ -162,7 +163,7 @@ func (f *follower) take(ctx context.Context, page *api.Notices) error {
 	return f.save(ctx, "")
 }
 
-// save keeps what was handled even where ctx has ended meanwhile.
+// save saves a step, even if ctx has ended in the meantime: the handler has already done its work.
 func (f *follower) save(ctx context.Context, handled string) error {
 	now := time.Now()
 	if handled != "" {
@@ -179,12 +180,12 @@ func (f *follower) reset(ctx context.Context, r Reset) error {
 	if r.Missed != nil {
 		missed = *r.Missed
 	}
-	f.logger().Warn("the cursor did not hold any more; the notices of the last three days come again, without those that were handled", "reason", r.Reason, "missed", missed)
+	f.logger().Warn("Cursor is no longer valid. The notices of the last three days come again, without those that were handled.", "reason", r.Reason, "missed", missed)
 	return nil
 }
 
 func (f *follower) warn(err error, pause time.Duration) {
-	f.logger().Warn("a poll failed; the cursor stays, and nothing is lost", "error", err, "next_try_in", pause)
+	f.logger().Warn("Poll failed and is repeated. The cursor stays, and no notice is lost.", "error", err, "next_try_in", pause)
 }
 
 func (in *Inbox) logger() *slog.Logger {
@@ -201,7 +202,7 @@ func optional(text string) *string {
 	return &text
 }
 
-// memory is the notices that were handled, for as long as Remember.
+// memory has the ids of handled notices, for as long as Remember.
 type memory struct {
 	at     map[string]time.Time
 	pruned time.Time
@@ -228,7 +229,7 @@ func (m *memory) add(id string, now time.Time) {
 	}
 }
 
-// without are the notices that were not handled yet.
+// without returns the notices that were not handled yet.
 func (m *memory) without(list []Notice) []Notice {
 	var fresh []Notice
 	for _, n := range list {

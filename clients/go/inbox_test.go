@@ -44,7 +44,8 @@ func inboxOf(t *testing.T, store tallyman.Store, answer func(w http.ResponseWrit
 	return &tallyman.Inbox{Client: client, Warehouse: "119240", Subscribers: []string{"role:keeper"}, Store: store}
 }
 
-// A follower that begins again goes on behind what was handled, also where the service begins a fresh window; what was not handled comes again.
+// A follower that starts again goes on after the handled notices, also when the service begins a new window. Notices
+// that were not handled come again.
 func TestFollowGoesOnWhereItWas(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "cursor")

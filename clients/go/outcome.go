@@ -7,42 +7,43 @@ import (
 	"tallyman/clients/go/api"
 )
 
-// Outcome is what a handler of items returns as its error where an item is neither done nor failed.
-type Outcome struct { //nolint:errname // it says what becomes of an item, and is no fault
+// Outcome is the error by which a handler of items reports an outcome other than done or failed.
+type Outcome struct { //nolint:errname // An outcome of an item, not a fault.
 	op     api.OpOp
 	delay  time.Duration
 	worker string
 	note   string
 }
 
-// Error says what becomes of the item, and why.
+// Error returns the operation and the note.
 func (o *Outcome) Error() string { return string(o.op) + ": " + o.note }
 
-// FailAfter has failed the item: it is ready again after the delay, or dead after max_attempts. Any other error of a handler does the same without a delay.
+// FailAfter reports that the item has failed. The item is ready again after the delay, or dead after max_attempts. Any
+// other error of a handler does the same without a delay.
 func FailAfter(delay time.Duration, note string) error {
 	return &Outcome{op: api.OpOpNack, delay: delay, note: note}
 }
 
-// GiveBack puts the item back to its place in the queue. That is no failure.
+// GiveBack puts the item back to its place in the queue. It does not count as a failure.
 func GiveBack(note string) error { return &Outcome{op: api.OpOpRelease, note: note} }
 
-// Suspend puts the item off by the next of the queue's suspend_steps. Where it was suspended too often it has failed.
+// Suspend suspends the item for the next of the queue's suspend_steps. If all steps are used, the item has failed.
 func Suspend(note string) error { return &Outcome{op: api.OpOpSuspend, note: note} }
 
-// StoreFor puts the item away for a time.
+// StoreFor stores the item for a time.
 func StoreFor(d time.Duration, note string) error {
 	return &Outcome{op: api.OpOpStore, delay: d, note: note}
 }
 
-// PassTo gives the item to one worker alone: <subject>/<worker>, or <subject> for all its workers.
+// PassTo assigns the item to one worker: <subject>/<worker>, or to all workers of a <subject>.
 func PassTo(worker, note string) error {
 	return &Outcome{op: api.OpOpAssign, worker: worker, note: note}
 }
 
-// noteBytes is how much of a note the queue keeps.
+// noteBytes is the maximum length of a note in the queue.
 const noteBytes = 500
 
-// opOf is the operation that a handler's error asks for.
+// opOf returns the operation for a handler's error.
 func opOf(err error) api.Op {
 	if err == nil {
 		return api.Op{Op: api.OpOpAck}

@@ -12,10 +12,12 @@ const (
 	longestPause = 30 * time.Second
 )
 
-// pauses are the times between tries of one request. Each is random, so that the clients of a server do not come back together.
+// pauses has the pauses between attempts of one request. Pauses are random, so that the clients of a server do not all
+// come back at once.
 type pauses struct{ tries int }
 
-// next is how long to wait after a try that failed: what the server asked for and up to a second more, or at random up to a bound that doubles.
+// next returns the pause after a failed attempt: what the server asked for plus up to one second, or a random time up
+// to a bound that doubles with each attempt.
 func (p *pauses) next(err error) time.Duration {
 	var problem *ProblemError
 	if errors.As(err, &problem) && problem.RetryAfter > 0 {
@@ -26,7 +28,7 @@ func (p *pauses) next(err error) time.Duration {
 	return rand.N(bound) + 1 //nolint:gosec // spreads clients
 }
 
-// sleep waits, and tells whether the context is still good.
+// sleep waits, and returns whether the context is still valid.
 func sleep(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -38,7 +40,8 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// insist tries until there is an answer that stands: none that is temporary. It ends with the context, with the error of the last try. told hears of each failure.
+// insist repeats try until it gets an answer that is not a temporary error. When the context ends it returns the error
+// of the last attempt. told is called for each failed attempt.
 func insist(ctx context.Context, told func(err error, pause time.Duration), try func(ctx context.Context) error) error {
 	var p pauses
 	for {

@@ -11,11 +11,12 @@ import (
 	"tallyman/clients/go/api"
 )
 
-// ProblemError is an answer of the service that is no success. Code is empty where something else has answered, such as a proxy.
+// ProblemError is an answer of the service that is not a success. Code is empty if something else has answered, such as
+// a proxy.
 type ProblemError struct {
 	api.Problem
 
-	RetryAfter time.Duration // that the answer asks for; 0 = it does not say
+	RetryAfter time.Duration // The pause that the answer asks for; 0 = none.
 }
 
 func newProblemError(r *http.Response, body []byte) *ProblemError {
@@ -27,7 +28,7 @@ func newProblemError(r *http.Response, body []byte) *ProblemError {
 	return e
 }
 
-// Error names the status, the code and what is wrong.
+// Error returns the status, the code and the detail.
 func (e *ProblemError) Error() string {
 	if e.Code == "" {
 		return fmt.Sprintf("the server answers %d %s", e.Status, e.Title)
@@ -35,7 +36,7 @@ func (e *ProblemError) Error() string {
 	return fmt.Sprintf("the server answers %d %s: %s", e.Status, e.Code, e.Detail)
 }
 
-// retryAfter reads the header, which has seconds or a date.
+// retryAfter parses the header, which has seconds or a date.
 func retryAfter(header string, now time.Time) time.Duration {
 	if s, err := strconv.Atoi(header); err == nil {
 		return max(0, time.Duration(s)*time.Second)
@@ -46,7 +47,7 @@ func retryAfter(header string, now time.Time) time.Duration {
 	return 0
 }
 
-// isTemporary tells whether the same request may be answered later: nothing has answered, or the service said that it cannot just now.
+// isTemporary tells whether a repeated request may succeed: there was no answer, or the service cannot answer now.
 func isTemporary(err error) bool {
 	var problem *ProblemError
 	if !errors.As(err, &problem) {

@@ -12,17 +12,17 @@ import (
 	"tallyman/clients/go/api"
 )
 
-// Queue is a queue of items that a program works on.
+// Queue is a queue whose items a program handles.
 type Queue struct {
 	Client      *Client
-	Name        string        // of the queue
-	Worker      string        // tells the workers of one token apart; two that run at a time need two names. Defaults to the host and the process
-	Concurrency int           // items that are handled at a time. Defaults to 1
-	Prefetch    int           // items that are leased beyond those, and not begun yet. Defaults to 0
-	Lease       time.Duration // how soon another worker gets the items of one that died. Leases of live ones are extended. Defaults to a minute
-	Grace       time.Duration // how long handlers may go on after a stop; then their contexts end. Defaults to no limit
-	Test        bool          // the test twin
-	Logger      *slog.Logger  // of failed tries and lost leases. Defaults to slog.Default
+	Name        string        // Name of the queue.
+	Worker      string        // Name of the worker. Workers of one token that run at the same time need different names. Default: host and process id.
+	Concurrency int           // Items that are handled at a time. Default: 1.
+	Prefetch    int           // Items that are leased in advance. Default: 0.
+	Lease       time.Duration // Time after which another worker gets the items of a dead worker. A live worker extends its leases. Default: one minute.
+	Grace       time.Duration // Time for handlers to finish after a stop; then their contexts end. Default: no limit.
+	Test        bool          // Use the test twin.
+	Logger      *slog.Logger  // Logs failed attempts and lost leases. Default: slog.Default.
 }
 
 // Item is an item that this worker has leased.
@@ -32,21 +32,23 @@ type Item struct {
 	Payload json.RawMessage `json:"payload"`
 }
 
-// Decode reads the payload, as json.Unmarshal does.
+// Decode decodes the payload with json.Unmarshal.
 func (it *Item) Decode(into any) error { return json.Unmarshal(it.Payload, into) }
 
-// ErrLeaseLost is the cause with which the context of a handler ends when the item is not this worker's any more, so that another may have it.
+// ErrLeaseLost is the cause of the end of a handler's context when the lease is lost. Another worker may have the item
+// then.
 var ErrLeaseLost = errors.New("the lease of the item was lost")
 
-// ErrStopping is the cause with which the contexts of handlers end when Work was stopped and Grace is over.
+// ErrStopping is the cause of the end of handlers' contexts when Work was stopped and Grace is over.
 var ErrStopping = errors.New("the worker stops")
 
-// Work leases items and hands them to the handler until ctx ends. The item is done when the handler returns nil, and has failed when the handler returns an error;
-// [Suspend], [StoreFor], [GiveBack], [PassTo] and [FailAfter] are errors that say something else. A panic is a failure, too. The lease is extended while
-// the handler works.
+// Work leases items and calls the handler for each until ctx ends. An item is done if the handler returns nil, and has
+// failed if the handler returns an error or panics. The errors [Suspend], [StoreFor], [GiveBack], [PassTo] and
+// [FailAfter] report other outcomes. Work extends the lease while the handler works.
 //
-// When ctx ends nothing more is leased. Handlers finish, with contexts of their own, and their items are settled; items that were not begun are given
-// back. Then Work returns nil. It returns a [ProblemError] where the service refuses to lease, after the same.
+// When ctx ends, Work leases no more items. Handlers finish with contexts of their own, and their outcomes are
+// reported. Items that were not begun go back to the queue. Then Work returns nil. If the service refuses to lease
+// items, Work ends in the same way and returns a [ProblemError].
 func (q *Queue) Work(ctx context.Context, handle func(ctx context.Context, it Item) error) error {
 	w, err := q.newWork(ctx, handle)
 	if err != nil {
@@ -74,13 +76,13 @@ func (q *Queue) newWork(stop context.Context, handle func(context.Context, Item)
 		conf.Logger = slog.Default()
 	}
 	if conf.Concurrency < 0 || conf.Prefetch < 0 || conf.Concurrency+conf.Prefetch > maxBatch || conf.Lease < 0 || conf.Grace < 0 {
-		return nil, fmt.Errorf("a queue's Concurrency, Prefetch, Lease and Grace are not negative, and Concurrency and Prefetch together are %d at most", maxBatch)
+		return nil, fmt.Errorf("Concurrency, Prefetch, Lease and Grace of a queue must not be negative, and Concurrency plus Prefetch must be at most %d", maxBatch)
 	}
 	room := conf.Concurrency + conf.Prefetch
-	w := &work{Queue: conf, stop: stop, handle: handle, room: make(chan struct{}, room), ready: make(chan *held, room), all: map[*held]bool{}}
+	w := &work{Queue: conf, stop: stop, handle: handle, room: make(chan struct{}, room), ready: make(chan *heldItem, room), all: map[*heldItem]bool{}}
 	w.ctx, w.cancel = context.WithCancelCause(context.WithoutCancel(stop))
 	return w, nil
 }
 
-// maxBatch is how many items or operations a request may have.
+// maxBatch is the maximum number of items or operations in a request.
 const maxBatch = 1000

@@ -17,7 +17,7 @@ import (
 	"tallyman/clients/go/api"
 )
 
-// fakeQueue gives out items and notes what becomes of them.
+// fakeQueue leases items and records their outcomes.
 type fakeQueue struct {
 	mu     sync.Mutex
 	ready  []string
@@ -103,7 +103,7 @@ func newQueue(t *testing.T, fake *fakeQueue) *tallyman.Queue {
 	return &tallyman.Queue{Client: client, Name: "replenishment", Worker: "packer-7", Lease: 3 * time.Second}
 }
 
-// What a handler returns decides what becomes of the item, also where answers are lost.
+// The error of a handler decides the outcome of the item, also when answers are lost.
 func TestWorkTellsWhatBecameOfItems(t *testing.T) {
 	t.Parallel()
 	fake := &fakeQueue{ready: []string{"done", "error", "panic", "back", "suspend", "store", "pass", "later"}, broken: 2}
@@ -136,7 +136,7 @@ func TestWorkTellsWhatBecameOfItems(t *testing.T) {
 	}
 }
 
-// A stop lets the handler finish, with its lease extended, and gives back what was not begun.
+// A stop lets the handler finish, extends its lease until then, and gives back items that were not begun.
 func TestWorkDrainsOnStop(t *testing.T) {
 	t.Parallel()
 	fake := &fakeQueue{ready: []string{"one", "two", "three"}}
@@ -161,7 +161,7 @@ func TestWorkDrainsOnStop(t *testing.T) {
 	}
 }
 
-// The handler of an item that is lost learns of it, and the queue is told nothing.
+// The handler of an item whose lease is lost learns of that, and the worker reports no outcome.
 func TestWorkEndsTheHandlerOfALostItem(t *testing.T) {
 	t.Parallel()
 	fake := &fakeQueue{ready: []string{"one"}, lost: "one"}

@@ -14,53 +14,54 @@ import (
 	"time"
 )
 
-// Remember is how long a store keeps the id of a notice that was handled. After a reset the service sends the last three days again, and what was handled
-// is left out.
+// Remember is how long a store keeps the id of a handled notice. After a reset the service sends the notices of the
+// last three days again, and Follow leaves out those that were handled.
 const Remember = 4 * 24 * time.Hour
 
-// Store keeps the place of a follower. [FileStore] keeps it in a file; a program that has a database may keep it there. One follower uses a store at a time.
+// Store keeps the cursor and the handled notices of a follower. [FileStore] keeps them in a file. A program with a
+// database can keep them there. Only one follower may use a store at a time.
 type Store interface {
-	// Load returns the place that was saved last. Where nothing was saved it is the zero Place.
+	// Load returns the place that was saved last, or the zero Place if nothing was saved.
 	Load(ctx context.Context) (Place, error)
-	// Save keeps a step of the follower. When it returns, the step must survive a kill of the process.
+	// Save saves a step of the follower. When Save returns, the step must survive a kill of the process.
 	Save(ctx context.Context, s Step) error
 }
 
-// Place is where a follower is.
+// Place is the position of a follower.
 type Place struct {
-	Cursor  string   // empty: it begins with the last three days
-	Handled []string // the notices that were handled within Remember
+	Cursor  string   // Empty = the follower begins with the last three days.
+	Handled []string // Ids of the notices that were handled within Remember.
 }
 
-// Step is how a follower goes on: to a cursor, or past one notice, or both. It follows a handler that returned without an error.
+// Step is a change of the place: a new cursor, a handled notice, or both. It comes after the handler has returned nil.
 type Step struct {
-	Cursor  string    // from now on
-	Handled string    // the id of a notice that was handled; empty: none
-	At      time.Time // when that was
+	Cursor  string    // The new cursor.
+	Handled string    // Id of the handled notice; empty = none.
+	At      time.Time // When the notice was handled.
 }
 
-// FileStore keeps the place in a file of JSON lines, to which each step adds one. A line that a kill cut off counts for nothing. The file is written anew when
-// it is loaded, and when most of it is old.
+// FileStore keeps the place in a file of JSON lines. Each step adds a line. A line that was cut off by a kill is
+// ignored. The file is rewritten when it is loaded, and when most of its lines are old.
 type FileStore struct {
 	path string
 
 	mu     sync.Mutex
 	cursor string
-	live   map[string]int64 // when each notice was handled, in s since 1970
-	lines  int              // of the file
+	live   map[string]int64 // When each notice was handled, in s since 1970.
+	lines  int              // Number of lines in the file.
 }
 
-// NewFileStore keeps the place in the file, which it makes where there is none.
+// NewFileStore makes a store in the file. The file is created if it does not exist.
 func NewFileStore(path string) *FileStore { return &FileStore{path: path} }
 
-// line is one of the file.
+// line is a line of the file.
 type line struct {
-	Cursor  *string `json:"cursor,omitempty"` // nil: as before
+	Cursor  *string `json:"cursor,omitempty"` // nil = unchanged.
 	Handled string  `json:"handled,omitempty"`
 	At      int64   `json:"at,omitempty"`
 }
 
-// Load reads the file. A file that somebody else has made is an error, and stays as it is.
+// Load reads the file. If another program made the file, Load returns an error and does not change the file.
 func (s *FileStore) Load(context.Context) (Place, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -90,7 +91,7 @@ func (s *FileStore) read(from io.Reader) error {
 	for number := 1; ; number++ {
 		text, err := in.ReadBytes('\n')
 		if errors.Is(err, io.EOF) {
-			return nil // what has no end of line was cut off
+			return nil // A line without an end was cut off.
 		}
 		if err != nil {
 			return err
@@ -98,9 +99,9 @@ func (s *FileStore) read(from io.Reader) error {
 		var l line
 		if err := json.Unmarshal(text, &l); err != nil {
 			if number == 1 {
-				return errors.New("this is no file of a follower; name another one")
+				return errors.New("this is not a file of a follower; choose another file")
 			}
-			continue // a full disk or a power failure has cut it off
+			continue // A full disk or a power failure has cut off the line.
 		}
 		s.take(l)
 	}
@@ -150,14 +151,14 @@ func (s *FileStore) append(l line) error {
 	return errors.Join(err, file.Close())
 }
 
-// rewrite puts a file with what is still needed in the place of the old one, in one step.
+// rewrite replaces the file in one step by a file with only the needed lines.
 func (s *FileStore) rewrite() error {
 	oldest := time.Now().Add(-Remember).Unix()
 	file, err := os.CreateTemp(filepath.Dir(s.path), filepath.Base(s.path)+".*")
 	if err != nil {
 		return fmt.Errorf("write the cursor anew: %w", err)
 	}
-	defer func() { _ = os.Remove(file.Name()) }() // where it was not renamed
+	defer func() { _ = os.Remove(file.Name()) }() // Only removes the file if it was not renamed.
 	out := bufio.NewWriter(file)
 	lines := json.NewEncoder(out)
 	err = lines.Encode(line{Cursor: &s.cursor})

@@ -13,7 +13,7 @@ import (
 	"tallyman/clients/go/api"
 )
 
-// farewell is how long after a stop the worker tries to tell the queue what became of an item.
+// farewell is how long after a stop the worker tries to report outcomes to the queue.
 const farewell = 10 * time.Second
 
 // work is one run of Work.
@@ -24,11 +24,11 @@ type work struct {
 	ctx    context.Context //nolint:containedctx // of handlers: ends when Grace is over
 	cancel context.CancelCauseFunc
 	handle func(context.Context, Item) error
-	room   chan struct{} // has an element for each item that is held
-	ready  chan *held    // that wait for a handler
+	room   chan struct{}  // Has an element for each leased item.
+	ready  chan *heldItem // Items that wait for a handler.
 
 	mu  sync.Mutex
-	all map[*held]bool
+	all map[*heldItem]bool
 }
 
 func (w *work) run() error {
@@ -51,7 +51,7 @@ func (w *work) run() error {
 	return err
 }
 
-// leaseAll leases items as there is room for them, until the stop or a refusal.
+// leaseAll leases items while there is room, until the stop or a refusal of the service.
 func (w *work) leaseAll() error {
 	for {
 		n := w.takeRoom()
@@ -71,7 +71,7 @@ func (w *work) leaseAll() error {
 	}
 }
 
-// takeRoom waits until there is room for an item, and takes all that there is. It is 0 after the stop.
+// takeRoom waits until there is room for an item, and takes all the room. It returns 0 after the stop.
 func (w *work) takeRoom() (n int) {
 	select {
 	case w.room <- struct{}{}:
@@ -97,8 +97,8 @@ func (w *work) takeRoom() (n int) {
 	return n
 }
 
-// lease asks for items and waits for them. A request whose answer was lost is repeated under its id, and answered with the same items. That
-// holds for one that the stop has cut off, too: what it has leased is given back by whoever takes it from ready.
+// lease leases items, and waits for them. A request whose answer was lost is repeated under its id, and gets the same
+// items. A request that the stop has cut off is repeated, too; its items go through ready and back to the queue.
 func (w *work) lease(most int) ([]Item, error) {
 	id, n, tries := rand.Text(), int64(most), 0
 	body := api.Step{Worker: &w.Worker, RequestId: &id, Max: &n, Lease: seconds(w.Lease), Wait: seconds(wait)}
@@ -120,7 +120,7 @@ func (w *work) lease(most int) ([]Item, error) {
 		none := int64(0)
 		body.Max, body.Wait = &none, nil
 		if err := insist(ctx, w.warn("ask for the items leased last"), try(0)); err != nil {
-			w.Logger.Warn("items that were leased last, if any, come back to the queue when their leases end", "queue", w.Name, "error", err)
+			w.Logger.Warn("Items of the last lease, if any, come back to the queue when their leases end.", "queue", w.Name, "error", err)
 		}
 		return answer.Items, nil
 	}
@@ -133,21 +133,22 @@ func (w *work) lease(most int) ([]Item, error) {
 	return answer.Items, nil
 }
 
-// stillLeased extends the leases of items that an earlier try may have leased long ago, and leaves out what is lost.
+// stillLeased extends the leases of items that an earlier attempt may have leased long ago, and leaves out items whose
+// leases are lost.
 func (w *work) stillLeased(items []Item) []Item {
 	if len(items) == 0 {
 		return nil
 	}
-	list := make([]*held, len(items))
+	list := make([]*heldItem, len(items))
 	for i := range items {
-		list[i] = &held{Item: items[i]}
+		list[i] = &heldItem{Item: items[i]}
 	}
 	ctx, cancel := context.WithTimeout(w.ctx, w.Lease)
 	defer cancel()
 	lost := map[string]bool{}
 	answer, err := w.extend(ctx, list)
 	if err != nil {
-		w.Logger.Warn("leases could not be extended; their items come back to the queue", "queue", w.Name, "error", err)
+		w.Logger.Warn("Leases could not be extended. The items come back to the queue when their leases end.", "queue", w.Name, "error", err)
 		return nil
 	}
 	for _, r := range answer {
@@ -162,12 +163,12 @@ func (w *work) stillLeased(items []Item) []Item {
 	return still
 }
 
-// handleAll handles one item after the other. After the stop it gives back what was not begun.
+// handleAll handles one item after the other. After the stop it gives back items that were not begun.
 func (w *work) handleAll() {
 	for h := range w.ready {
 		switch {
 		case h.ctx.Err() != nil:
-			w.Logger.Warn("an item was lost before it was begun", "queue", w.Name, "item", h.Id)
+			w.Logger.Warn("Lease of an item was lost before the handler began.", "queue", w.Name, "item", h.Id)
 		case w.stop.Err() != nil:
 			w.settle(h, opOf(GiveBack("the worker stops")))
 		default:
@@ -178,11 +179,11 @@ func (w *work) handleAll() {
 	}
 }
 
-// work has an item handled and tells the queue what became of it.
-func (w *work) work(h *held) {
+// work calls the handler for an item and reports the outcome to the queue.
+func (w *work) work(h *heldItem) {
 	err := w.call(h)
 	if h.isLost() {
-		w.Logger.Warn("the lease of an item was lost while it was handled; another worker may have it", "queue", w.Name, "item", h.Id, "handler_error", err)
+		w.Logger.Warn("Lease of an item was lost while the handler worked. Another worker may have the item.", "queue", w.Name, "item", h.Id, "handler_error", err)
 		return
 	}
 	if cause := context.Cause(h.ctx); cause != nil && errors.Is(err, h.ctx.Err()) {
@@ -191,50 +192,51 @@ func (w *work) work(h *held) {
 	w.settle(h, opOf(err))
 }
 
-// call makes an error of a panic, as the other items of the process go on.
-func (w *work) call(h *held) (err error) {
+// call calls the handler. It turns a panic into an error, because the other items of the process must go on.
+func (w *work) call(h *heldItem) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			err = fmt.Errorf("the handler panics: %v", r)
-			w.Logger.Error("the handler of an item panics", "queue", w.Name, "item", h.Id, "panic", r)
+			err = fmt.Errorf("the handler panicked: %v", r)
+			w.Logger.Error("Handler of an item panicked. The item has failed.", "queue", w.Name, "item", h.Id, "panic", r)
 		}
 	}()
 	return w.handle(h.ctx, h.Item)
 }
 
-// settle tells the queue what becomes of an item until the queue answers, and after a stop for as long as farewell.
-func (w *work) settle(h *held, op api.Op) {
+// settle reports the outcome of an item until the queue answers. After a stop it tries for as long as farewell.
+func (w *work) settle(h *heldItem, op api.Op) {
 	op.Id, op.Attempt = h.Id, &h.Attempt
 	ctx, cancel := context.WithCancel(context.WithoutCancel(w.stop))
 	defer cancel()
 	defer context.AfterFunc(w.stop, func() { time.AfterFunc(farewell, cancel) })()
 	tries := 0
 	var answer stepAnswer
-	err := insist(ctx, w.warn("tell what became of an item"), func(ctx context.Context) (err error) {
+	err := insist(ctx, w.warn("report the outcome of an item"), func(ctx context.Context) (err error) {
 		tries++
 		answer, err = w.Client.step(ctx, w.Name, w.ops([]api.Op{op}), 0)
 		return err
 	})
 	if err != nil {
-		w.Logger.Warn("what became of an item was not told; it comes back to the queue when its lease ends", "queue", w.Name, "item", h.Id, "op", op.Op, "error", err)
+		w.Logger.Warn("Outcome of an item was not reported. The item comes back to the queue when its lease ends.", "queue", w.Name, "item", h.Id, "op", op.Op, "error", err)
 		return
 	}
 	switch outcome := answer.Results[0].Outcome; {
 	case outcome == api.ResultOutcomeOk:
 	case outcome == api.ResultOutcomeSuspendLimit:
-		note := "it may not be suspended again"
+		note := "the item cannot be suspended again"
 		if op.Note != nil {
 			note += ": " + *op.Note
 		}
 		w.settle(h, opOf(errors.New(note)))
 	case outcome == api.ResultOutcomeLeaseLost && tries > 1:
-		w.Logger.Info("an item is not this worker's any more: an earlier try has told the queue, or the lease was lost", "queue", w.Name, "item", h.Id, "op", op.Op)
+		w.Logger.Info("Item is no longer this worker's: an earlier attempt reported the outcome, or the lease was lost.", "queue", w.Name, "item", h.Id, "op", op.Op)
 	default:
-		w.Logger.Warn("the queue refused what became of an item; nothing was changed", "queue", w.Name, "item", h.Id, "op", op.Op, "outcome", outcome)
+		w.Logger.Warn("Queue refused the outcome of an item. Nothing was changed.", "queue", w.Name, "item", h.Id, "op", op.Op, "outcome", outcome)
 	}
 }
 
-// ops is a request with operations. It has no id: the id of a worker's last request belongs to its lease.
+// ops returns a request with operations. It has no request id, because the worker's last request id must stay that of
+// its lease.
 func (w *work) ops(list []api.Op) api.Step {
 	body := api.Step{Worker: &w.Worker, Ops: &list}
 	if w.Test {
@@ -245,11 +247,11 @@ func (w *work) ops(list []api.Op) api.Step {
 
 func (w *work) warn(what string) func(error, time.Duration) {
 	return func(err error, pause time.Duration) {
-		w.Logger.Warn("a request failed and is repeated", "request", what, "queue", w.Name, "error", err, "next_try_in", pause)
+		w.Logger.Warn("Request failed and is repeated.", "request", what, "queue", w.Name, "error", err, "next_try_in", pause)
 	}
 }
 
-// clean makes a text fit to be a note: no control characters, and not too long.
+// clean makes a valid note: no control characters, and not too long.
 func clean(note string) string {
 	note = strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) && r != '\n' && r != '\t' || unicode.Is(unicode.Bidi_Control, r) {

@@ -14,13 +14,13 @@ import (
 	"tallyman/internal/wire"
 )
 
-// Those who may, by what they do.
+// Groups of roles for the table Access.
 var (
 	everybody  = auth.Roles()
 	Onlookers  = []auth.Role{auth.Viewer, auth.Operator, auth.Admin}
 	Operators  = []auth.Role{auth.Operator, auth.Admin}
 	admins     = []auth.Role{auth.Admin}
-	pollers    = []auth.Role{auth.Client, auth.Service, auth.Viewer, auth.Operator, auth.Admin} // viewers and operators: shadow inboxes alone
+	pollers    = []auth.Role{auth.Client, auth.Service, auth.Viewer, auth.Operator, auth.Admin} // Viewers and operators may poll shadow inboxes only.
 	readers    = []auth.Role{auth.Client, auth.Service, auth.Admin}
 	senders    = []auth.Role{auth.Service, auth.Producer, auth.Operator, auth.Admin}
 	subscribes = []auth.Role{auth.Service, auth.Operator, auth.Admin}
@@ -29,16 +29,16 @@ var (
 	queuers    = []auth.Role{auth.Producer, auth.Worker, auth.Viewer, auth.Operator, auth.Admin}
 )
 
-// openAccess is the roles of what asks for no token at all.
+// openAccess marks an operation that needs no token.
 var openAccess = []auth.Role{}
 
-// Access says who may do what: the roles that each operation is allowed to, by its id. An operation that is not here is not served: the
-// program does not start.
+// Access has the roles that may call each operation, by the id of the operation. The program does not start with an
+// operation that is missing here. Comments say which further checks the handler makes.
 var Access = map[string][]auth.Role{
 	"healthz": openAccess,
 	"readyz":  openAccess,
 	"openapi": everybody,
-	"metrics": Onlookers, // who sees all warehouses
+	"metrics": Onlookers, // The token must be for all warehouses.
 	"status":  Onlookers,
 	"me":      everybody,
 
@@ -72,15 +72,15 @@ var Access = map[string][]auth.Role{
 	"import-subscriptions": subscribes,
 	"delete-subscription":  subscribes,
 
-	"list-subscription-origins": Onlookers, // who sees all warehouses, and so below
+	"list-subscription-origins": Onlookers, // These three: the token must be for all warehouses.
 	"confirm-subscriptions":     Operators,
 	"release-subscriptions":     Operators,
 
-	"list-scope-origins": Onlookers, // who sees all warehouses, and so below
+	"list-scope-origins": Onlookers, // These three: the token must be for all warehouses.
 	"confirm-scopes":     Operators,
 	"forget-scopes":      Operators,
 
-	"list-subscribers":  Onlookers, // who sees all warehouses, and so below
+	"list-subscribers":  Onlookers, // These four: the token must be for all warehouses.
 	"get-subscriber":    Onlookers,
 	"put-subscriber":    Operators,
 	"delete-subscriber": Operators,
@@ -94,12 +94,12 @@ var Access = map[string][]auth.Role{
 	"rank-item":          queuers,
 	"push-items":         pushers,
 	"lease-items":        workers,
-	"step":               workers, // and for each of its operations the line below
+	"step":               workers, // Each operation in the step also needs the roles of its own line below.
 	"ack-item":           workers,
 	"nack-item":          workers,
 	"release-item":       workers,
 	"extend-item":        workers,
-	"suspend-item":       workers, // a worker: what it has leased, and so below
+	"suspend-item":       workers, // A worker may suspend, store or assign only items that it has leased.
 	"store-item":         workers,
 	"assign-item":        workers,
 	"finish-item":        Operators,
@@ -115,7 +115,7 @@ var Access = map[string][]auth.Role{
 	"why":             Onlookers,
 	"list-rules":      Onlookers,
 	"get-rule":        Onlookers,
-	"get-rule-source": Onlookers, // one that is not for all warehouses: a rule of whose scopes all are his
+	"get-rule-source": Onlookers, // The token must allow all scopes of the rule.
 	"list-runs":       Onlookers,
 	"list-findings":   Onlookers,
 	"enable-rule":     Operators,
@@ -128,11 +128,11 @@ var Access = map[string][]auth.Role{
 	"promote-rule":    Operators,
 	"preview-rule":    Operators,
 	"rewind-rule":     Operators,
-	"draft-rule":      Operators, // who sees all warehouses
+	"draft-rule":      Operators, // The token must be for all warehouses.
 
 	"list-silences":  Onlookers,
 	"get-silence":    Onlookers,
-	"create-silence": Operators, // one that is not for all warehouses: for his own by name, and so below
+	"create-silence": Operators, // Create and expire: the silence must name warehouses of the token.
 	"expire-silence": Operators,
 
 	"list-sinks":           Onlookers,
@@ -145,17 +145,17 @@ var Access = map[string][]auth.Role{
 	"cancel-delivery":      Operators,
 	"cancel-deliveries":    Operators,
 
-	"list-audit": Onlookers, // who sees all warehouses
+	"list-audit": Onlookers, // The token must be for all warehouses.
 
 	"get-clock":     Onlookers,
-	"confirm-clock": Operators, // who sees all warehouses
+	"confirm-clock": Operators, // The token must be for all warehouses.
 
 	"list-tokens":  admins,
 	"create-token": admins,
 	"revoke-token": admins,
 }
 
-// mustHaveAccess panics where an operation of the document is not in the table.
+// mustHaveAccess panics if an operation of the document is not in the table Access.
 func mustHaveAccess(doc *huma.OpenAPI) {
 	for path, item := range doc.Paths {
 		for _, op := range []*huma.Operation{item.Get, item.Post, item.Put, item.Patch, item.Delete} {
@@ -169,10 +169,11 @@ func mustHaveAccess(doc *huma.OpenAPI) {
 	}
 }
 
-// isOpen tells whether the request is for what needs no token.
+// isOpen tells whether the request needs no token.
 func isOpen(r *http.Request) bool { return r.URL.Path == "/healthz" || r.URL.Path == "/readyz" }
 
-// permitted lets those do an operation of the OpenAPI library who may.
+// permitted is the middleware for operations of the OpenAPI library: it refuses callers without a role for the
+// operation.
 func permitted(ctx huma.Context, next func(huma.Context)) {
 	if prob := MayDo(auth.From(ctx.Context()), ctx.Operation().OperationID); prob != nil {
 		r, w := humago.Unwrap(ctx)
@@ -182,7 +183,7 @@ func permitted(ctx huma.Context, next func(huma.Context)) {
 	next(ctx)
 }
 
-// guarded lets those do a plain operation who may.
+// guarded wraps a plain handler: it refuses callers without a role for the operation.
 func guarded(operation string, next http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if prob := MayDo(auth.From(r.Context()), operation); prob != nil {
@@ -193,16 +194,16 @@ func guarded(operation string, next http.HandlerFunc) http.HandlerFunc {
 	}
 }
 
-// MayDo is nil where the table lets the caller do the operation.
+// MayDo returns nil if the table Access lets the caller call the operation, and the problem otherwise.
 func MayDo(who *auth.Identity, operation string) *wire.Problem {
 	roles := Access[operation]
 	if roles != nil && len(roles) == 0 || who.Has(roles...) {
 		return nil
 	}
-	return Denied(wire.CodeRoleMissing, "your token may not do this ("+operation+"); it takes the role "+OrList(RoleNames(roles)))
+	return Denied(wire.CodeRoleMissing, "your token may not do this ("+operation+"); this needs the role "+OrList(RoleNames(roles)))
 }
 
-// RoleNames are the roles as texts.
+// RoleNames returns the names of the roles.
 func RoleNames(roles []auth.Role) []string {
 	names := make([]string, len(roles))
 	for i, r := range roles {
@@ -211,7 +212,7 @@ func RoleNames(roles []auth.Role) []string {
 	return names
 }
 
-// OrList is a, b or c.
+// OrList joins names to a text such as "a, b or c".
 func OrList(names []string) string {
 	if len(names) < 2 {
 		return strings.Join(names, "")
@@ -220,29 +221,29 @@ func OrList(names []string) string {
 	return strings.Join(names[:last], ", ") + " or " + names[last]
 }
 
-// bearerScheme is the name of the one way to say who one is.
+// bearerScheme is the name of the only security scheme in the OpenAPI document.
 const bearerScheme = "bearer"
 
-// documentAccess says in the document who may do the operation.
+// documentAccess writes the roles of the operation into the document.
 func documentAccess(op *huma.Operation) {
 	roles := Access[op.OperationID]
 	if len(roles) == 0 {
-		op.Extensions = map[string]any{"security": []any{}} // said in full: the library leaves an empty list out
+		op.Extensions = map[string]any{"security": []any{}} // Through Extensions, because the library leaves out an empty Security.
 		return
 	}
 	op.Security = []map[string][]string{{bearerScheme: {}}}
 	op.Extensions = map[string]any{"x-roles": RoleNames(roles)}
 }
 
-// What WWW-Authenticate says (RFC 6750).
+// Values of the header WWW-Authenticate (RFC 6750).
 const (
 	challenge    = `Bearer realm="tallyman"`
 	insufficient = challenge + `, error="insufficient_scope"`
 	invalid      = challenge + `, error="invalid_token"`
 )
 
-// Unauthorized is the problem of a request whose caller is not known; nil where the error is none of those. Codes and texts tell who has no good
-// token nothing: that one has expired, or was revoked, only he learns who has it.
+// Unauthorized returns the problem for an error of package auth, or nil for any other error. The problem helps no
+// attacker: only a caller who sends the right secret learns that the token has expired or was revoked.
 func Unauthorized(err error) *wire.Problem {
 	for _, c := range []struct {
 		is        error
@@ -268,8 +269,8 @@ func Unauthorized(err error) *wire.Problem {
 	return nil
 }
 
-// WhenOver calls cancel when the caller's token ends before the context does, so that who waits is not left waiting. The function that it returns
-// lets go of it.
+// WhenOver calls cancel if the caller's token ends before the context does, so that a waiting request ends with its
+// token. The caller must call the returned function when the wait is over; it ends the goroutine.
 func WhenOver(ctx context.Context, who *auth.Identity, cancel func()) func() {
 	if who.Ended == nil {
 		return func() {}
@@ -286,11 +287,11 @@ func WhenOver(ctx context.Context, who *auth.Identity, cancel func()) func() {
 	return func() { close(done) }
 }
 
-// logRefusal tells of a caller that is not known. Tokens are not in it, nor what a client made up.
+// logRefusal logs a request whose caller is not authenticated. The log gets no token and no text that the client chose.
 func (a *API) logRefusal(w http.ResponseWriter, r *http.Request, prob *wire.Problem) {
 	level := slog.LevelInfo
 	if prob.Code == wire.CodeTokenMissing {
-		level = slog.LevelDebug // browsers and people who look around
+		level = slog.LevelDebug // Normal for browsers and for people who try a URL.
 	}
-	a.log.LogAttrs(r.Context(), level, "a request was refused", append(RequestAttrs(w, r), slog.String("code", string(prob.Code)), slog.String("detail", prob.Detail))...)
+	a.log.LogAttrs(r.Context(), level, "Request was refused, because its caller is not authenticated.", append(RequestAttrs(w, r), slog.String("code", string(prob.Code)), slog.String("detail", prob.Detail))...)
 }

@@ -10,8 +10,8 @@ import (
 	"tallyman/internal/auth"
 )
 
-// cells says for every operation who may do it: x = allowed, . = 403. It is written out on purpose: who changes who may do what says so twice.
-// The columns are client, service, producer, worker, viewer, operator, admin, and a request without a token, which is a 401 where it is not x.
+// cells has the callers of every operation: x = allowed, . = 403. The table repeats Access on purpose: a change of
+// access must be written twice.
 const cells = `
 healthz                    x x x x x x x  x
 readyz                     x x x x x x x  x
@@ -175,7 +175,8 @@ func TestEveryOperationForEveryRole(t *testing.T) { //nolint:tparallel // the op
 	}
 }
 
-// checkCell asks as the role does. What is asked is no good otherwise, which must not be told to who may not ask.
+// checkCell sends the request as the role. The request has another fault, too, which a caller without access must not
+// learn.
 func (b *bundle) checkCell(t *testing.T, method, path, role string, allowed bool) {
 	t.Helper()
 	path = strings.NewReplacer("{queue}", "replenishment", "{code}", "REP_NOTICE", "{id}", "x", "{sink}", "none").Replace(path)

@@ -7,7 +7,8 @@ import (
 	"tallyman/internal/ledger"
 )
 
-// TestGuessedIDs has an operator of one warehouse guess ids of another one. What is there answers as what is not.
+// TestGuessedIDs: an operator of one warehouse guesses ids of another. An existing id gets the same answer as an
+// unknown one.
 func TestGuessedIDs(t *testing.T) {
 	t.Parallel()
 	b := newBundle(asPeople, func(d *parts) { d.Rules = &fakeRules{scopes: twoScopes()} })

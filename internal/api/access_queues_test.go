@@ -10,7 +10,7 @@ import (
 	"tallyman/internal/ledger"
 )
 
-// pickers are those who work on a queue of two warehouses.
+// pickers are workers of a queue of two warehouses.
 func pickers(d *parts) {
 	who := func(subject string, warehouse string, access ...auth.Role) auth.Identity {
 		return auth.Identity{Subject: subject, Via: ledger.ViaJWT, Access: access, Warehouses: strings.Split(warehouse, " ")}
@@ -131,9 +131,9 @@ func TestQueuesAreOfOnesOwnWarehouses(t *testing.T) {
 		{"picker-b", "GET", queue + "/items/b-1/rank", "", 200, `"rank":1,`},
 		{"root", "GET", queue + "/items/b-1/rank", "", 200, `"rank":4,`},
 		// What touches all.
-		{"chief-a", "POST", queue + "/pause", `{}`, 403, "this is about all warehouses"},
+		{"chief-a", "POST", queue + "/pause", `{}`, 403, "this operation concerns all warehouses"},
 		{"chief-a", "POST", queue + "/resume", `{}`, 403, "warehouse_denied"},
-		{"chief-a", "POST", queue + "/settings", `{"lease":"2m"}`, 403, "this is about all warehouses"},
+		{"chief-a", "POST", queue + "/settings", `{"lease":"2m"}`, 403, "this operation concerns all warehouses"},
 		{"chief-a", "GET", queue + "/settings", "", 200, `"live":[]`},
 		{"chief-a", "POST", queue + "/remove", `{"state":"ready","from":1,"to":100,"warehouse":"W2"}`, 403, "warehouse_denied"},
 		{"chief-a", "POST", queue + "/remove", `{"state":"ready","from":2,"to":100}`, 200, `"removed":1`},

@@ -13,7 +13,7 @@ import (
 	policy "tallyman/internal/text"
 )
 
-// WriteForm answers 200 with a value that has a form in JSON and in XML.
+// WriteForm answers 200 with a form in JSON or XML.
 func WriteForm(w http.ResponseWriter, form any, m Media) {
 	buf := buffers.get()
 	defer buffers.put(buf)
@@ -25,7 +25,7 @@ func WriteForm(w http.ResponseWriter, form any, m Media) {
 	} else {
 		err = appendXML(buf, form)
 	}
-	if err != nil { // nothing was sent yet: the request ends as a 500 with the error in the log
+	if err != nil { // Nothing was sent yet, so outer turns the panic into a 500 and logs the error.
 		panic(err)
 	}
 	writeBody(w, m, buf.Bytes())
@@ -36,7 +36,7 @@ func writeBody(w http.ResponseWriter, m Media, body []byte) {
 	h := w.Header()
 	h["Content-Type"] = contentTypes[m]
 	h["Content-Length"] = []string{strconv.Itoa(len(body))}
-	_, _ = w.Write(body) // the client may have gone
+	_, _ = w.Write(body) // The client may have disconnected.
 }
 
 var contentTypes = map[Media][]string{
@@ -45,7 +45,7 @@ var contentTypes = map[Media][]string{
 	MediaTextXML: {"text/xml; charset=utf-8"},
 }
 
-// HeaderValue is a header's value, its lines joined. The name is in canonical form.
+// HeaderValue returns the lines of a header, joined by commas. The name must be in canonical form.
 func HeaderValue(r *http.Request, name string) string {
 	lines := r.Header[name]
 	if len(lines) == 1 {
@@ -54,7 +54,8 @@ func HeaderValue(r *http.Request, name string) string {
 	return strings.Join(lines, ",")
 }
 
-// throughBuffer writes what is appended for the value.
+// throughBuffer encodes the value into a pooled buffer and writes the result at once, so that an error leaves w
+// untouched.
 func throughBuffer(w io.Writer, v any, appended func(*bytes.Buffer, any) error) error {
 	buf := buffers.get()
 	defer buffers.put(buf)
@@ -66,11 +67,11 @@ func throughBuffer(w io.Writer, v any, appended func(*bytes.Buffer, any) error) 
 	return err
 }
 
-// AppendJSON appends the value in JSON, raw, with an escape for what no text may have.
+// AppendJSON appends the value in JSON. It escapes characters that the policy of texts forbids, and nothing else.
 func AppendJSON(buf *bytes.Buffer, v any) error {
 	start := buf.Len()
 	e := json.NewEncoder(buf)
-	e.SetEscapeHTML(false) // people read user:<id>, and nobody puts an answer into a page as it is
+	e.SetEscapeHTML(false) // People read texts such as user:<id>. Nobody copies an answer into an HTML page unchanged.
 	if err := e.Encode(v); err != nil {
 		return err
 	}
@@ -78,8 +79,9 @@ func AppendJSON(buf *bytes.Buffer, v any) error {
 	return nil
 }
 
-// appendXML appends the value in XML, with a visible mark for what no text may have: XML has no way to write most of that. Where the encoder has put
-// U+FFFD, or a line begins anew without a line feed, the value is looked through; that is seldom.
+// appendXML appends the value in XML. It replaces characters that the policy of texts forbids by a visible mark,
+// because XML cannot escape most of them. If the encoder has written U+FFFD or a lone carriage return, the value is
+// encoded a second time with its texts marked. That is rare.
 func appendXML(buf *bytes.Buffer, v any) error {
 	start := buf.Len()
 	if err := xml.NewEncoder(buf).Encode(v); err != nil {
@@ -91,26 +93,26 @@ func appendXML(buf *bytes.Buffer, v any) error {
 			return err
 		}
 	}
-	replace(buf, start, policy.Mark) // in what only its own package can reach
+	replace(buf, start, policy.Mark) // For texts in unexported fields, which VisibleIn cannot reach.
 	return nil
 }
 
-// replace puts what comes of the end of the buffer in its place.
+// replace applies a function to the part of the buffer from start on.
 func replace(buf *bytes.Buffer, start int, by func([]byte) []byte) {
 	made := buf.Bytes()[start:]
-	if other := by(made); len(other) != len(made) { // marks and escapes are longer
+	if other := by(made); len(other) != len(made) { // Marks and escapes are longer than the characters that they replace, so an equal length means no change.
 		buf.Truncate(start)
 		buf.Write(other)
 	}
 }
 
-// bufferPool lends the memory that answers are written into.
+// bufferPool has buffers for encoding answers.
 type bufferPool struct{ pool sync.Pool }
 
-// buffers is shared, as a pool has to be.
+// buffers is the pool that all requests share.
 var buffers bufferPool
 
-// maxPooled keeps one large answer from holding its memory for good.
+// maxPooled is the largest buffer that goes back to the pool, in bytes. The memory of a larger answer is freed.
 const maxPooled = 256 << 10
 
 func (p *bufferPool) get() *bytes.Buffer {

@@ -13,41 +13,42 @@ import (
 
 // Meter counts requests.
 type Meter interface {
+	// RequestDone counts a request by the id of its operation and the HTTP status of its answer.
 	RequestDone(operation string, status int)
 }
 
-// Streams are the answers that have no end of their own.
+// Streams are the open streams of server-sent events.
 type Streams interface {
-	// Drain ends all of them, and lets no new ones begin.
+	// Drain ends all streams, and refuses new ones.
 	Drain()
 }
 
-// Deps is what the API is made of. Every field is needed but those that say what nil means.
+// Deps are the dependencies of the API. All fields are needed, except those that say what nil means.
 type Deps struct {
-	SinkTypes []string // that there are
+	SinkTypes []string // All types of sinks, for the OpenAPI document.
 	// Ready returns nil, or an error for each thing that is not ready, joined with errors.Join.
 	Ready    func(ctx context.Context) error
-	Unwell   func() []string // what is not well on a node that is ready, without errors; it answers at once. nil = nobody looks
+	Unwell   func() []string // Names the parts that are not well on a ready node. Must not block. nil = no such parts.
 	Auth     auth.Authenticator
 	HTTP     HTTP
 	Streams  Streams
 	Gatherer prometheus.Gatherer
 	Meter    Meter
-	Pages    Pages // nil = none
+	Pages    Pages // nil = no pages.
 	Logger   *slog.Logger
-	Tracer   *trace.Tracer // nil = no traces
-	Version  string        // of the program, for the OpenAPI document
+	Tracer   *trace.Tracer // nil = no traces.
+	Version  string        // Version of the program, for the OpenAPI document.
 }
 
-// API is the handler of everything that Tallyman serves.
+// API is the handler of all requests.
 type API struct {
 	deps       Deps
 	rooms      []Room
 	log        *slog.Logger
 	handler    http.Handler
-	spec       func() []byte       // the OpenAPI document
-	operations map[string]string   // their ids by route
-	bodies     map[string]bodyRule // by the ids of operations
+	spec       func() []byte       // Returns the OpenAPI document.
+	operations map[string]string   // Ids of operations by route.
+	bodies     map[string]bodyRule // Rules by the id of the operation.
 	waiters    *Waiters
 	ids        requestIDs
 	bounds     bounds
@@ -66,13 +67,13 @@ func New(deps Deps, rooms ...Room) *API {
 // ServeHTTP serves one request.
 func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) { a.handler.ServeHTTP(w, r) }
 
-// Pages serves what people look at: the console. Serve reports false, and has done nothing, where the request is for no page.
+// Pages serves the pages of the console. Where the request is not for a page, Serve does nothing and returns false.
 type Pages interface {
 	Serve(w http.ResponseWriter, r *http.Request) bool
 }
 
-// withPages answers for pages before anybody is asked for a token: they hold nothing of the warehouse, and load what they show
-// through the API.
+// withPages serves pages without a token. The pages contain no data of the warehouse: they load all data through the
+// API.
 func (a *API) withPages(next http.Handler) http.Handler {
 	if a.deps.Pages == nil {
 		return next

@@ -7,10 +7,11 @@ import (
 	"strings"
 )
 
-// largestState is how many bytes of JSON a record keeps of a state that is not the ledger's.
+// largestState is the largest state, in bytes of JSON, that a record keeps of something outside of the ledger.
 const largestState = 64 << 10
 
-// StateJSON is a state as a record keeps it: without the members that are secret. One that is too large is told by its size.
+// StateJSON returns a state for an audit record, without secret members. Of a state that is too large it returns only
+// the size.
 func StateJSON(v any) json.RawMessage {
 	if v == nil {
 		return nil
@@ -33,10 +34,10 @@ func StateJSON(v any) json.RawMessage {
 	return b
 }
 
-// secretMembers never reach a record, whatever the operation.
+// secretMembers are the names of members that no audit record has.
 var secretMembers = []string{"secret", "password", "hash"}
 
-// cleaned leaves members out.
+// cleaned removes the secret members at every depth. It changes v.
 func cleaned(v any) any {
 	switch x := v.(type) {
 	case map[string]any:

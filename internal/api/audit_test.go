@@ -77,7 +77,7 @@ func TestEveryOperationIsAuditedOrSaysWhyNot(t *testing.T) {
 	}
 }
 
-// Who asks is who was authenticated, whatever the request says of itself.
+// The author of a change is the authenticated caller, whatever the request says.
 func TestAuthorIsWhoWasAuthenticated(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -89,7 +89,7 @@ func TestAuthorIsWhoWasAuthenticated(t *testing.T) {
 	}
 }
 
-// A change that cannot be recorded is not made, and its answer says so; what was refused leaves no record.
+// A change that cannot be recorded is not made, and its answer says so. A refused change leaves no record.
 func TestAChangeWithoutItsRecord(t *testing.T) {
 	t.Parallel()
 	rules := &fakeRules{ordered: &engine.RequestedFiring{Rule: "x", Due: bin().CreatedAt}}
@@ -118,7 +118,8 @@ func TestAChangeWithoutItsRecord(t *testing.T) {
 	}
 }
 
-// A worker's step is work; what is more goes to the queue with who asks for it, which the ledger records with what was done.
+// A worker's step is work and has no record. An operation of an operator goes to the queue with its author, and the
+// ledger records both.
 func TestOrdersGoWithWhoAsksForThem(t *testing.T) {
 	t.Parallel()
 	b := newBundle()
@@ -182,7 +183,7 @@ func TestAuditIsListed(t *testing.T) {
 	}
 }
 
-// Requests are counted by their operation, whatever the path; what is none has one name.
+// Requests are counted by operation, whatever the path. All requests without an operation share one name.
 func TestRequestsAreCounted(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

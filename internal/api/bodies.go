@@ -19,21 +19,23 @@ import (
 	"tallyman/internal/wire"
 )
 
-// bodyRule is what the body of an operation must keep to.
+// bodyRule is the check for the bodies of an operation.
 type bodyRule struct {
 	schema   *body.Schema
-	maxBytes int64         // A body of exactly so many bytes is read.
-	within   time.Duration // How long the body may take to arrive.
+	maxBytes int64         // A body of exactly this size is accepted.
+	within   time.Duration // Time for the whole body to arrive.
 }
 
-// mustCheckBodies makes of the document what bodies are held against, by the ids of operations. A body that could not be checked for all that the
-// document says of it is a fault of the program: it does not start. The bounds move from the operations into the rules, because the library refuses
-// a body of exactly its bound, and leaves its deadline on the connection. The library only ever reads bodies that checkedBody has read.
+// mustCheckBodies compiles the rules for bodies from the document, by the id of the operation. It panics if a body
+// cannot be checked for everything that the document says, so that the program does not start.
+//
+// The bounds move from the operations into the rules. The library would refuse a body of exactly the bound, and would
+// leave its deadline on the connection. The library only reads bodies that checkedBody has already read.
 func mustCheckBodies(doc *huma.OpenAPI) map[string]bodyRule {
 	bodies := map[string]bodyRule{}
 	for _, item := range doc.Paths {
 		for _, op := range []*huma.Operation{item.Get, item.Post, item.Put, item.Delete} {
-			if op == nil || op.RequestBody == nil || op.RequestBody.Content[string(MediaJSON)] == nil { // a plain handler reads a form by itself
+			if op == nil || op.RequestBody == nil || op.RequestBody.Content[string(MediaJSON)] == nil { // A plain handler reads its form itself.
 				continue
 			}
 			schema, err := body.Compile(doc.Components.Schemas, op.RequestBody.Content[string(MediaJSON)].Schema)
@@ -44,14 +46,14 @@ func mustCheckBodies(doc *huma.OpenAPI) map[string]bodyRule {
 				panic(fmt.Sprintf("operation %s: %v", op.OperationID, err))
 			}
 			bodies[op.OperationID] = bodyRule{schema, op.MaxBodyBytes, op.BodyReadTimeout}
-			op.MaxBodyBytes, op.BodyReadTimeout = -1, -1 // no bound, no deadline
+			op.MaxBodyBytes, op.BodyReadTimeout = -1, -1 // The library applies no bound and no deadline.
 		}
 	}
 	return bodies
 }
 
-// checkedBody reads the body, refuses what is not as the document says, and hands on the bytes that it has looked at. Nothing else has seen the
-// body before.
+// checkedBody reads the body, refuses a body that does not match the document, and passes on exactly the bytes that it
+// has checked. No code reads the body before.
 func (a *API) checkedBody(ctx huma.Context, next func(huma.Context)) {
 	op := ctx.Operation()
 	rule, hasBody := a.bodies[op.OperationID]
@@ -71,20 +73,20 @@ func (a *API) checkedBody(ctx huma.Context, next func(huma.Context)) {
 	next(&bodyContext{humaContext: ctx, text: text})
 }
 
-// humaContext lets the library's context be embedded beside its own method of that name.
+// humaContext renames the library's Context for embedding, because the interface has a method Context.
 type humaContext huma.Context
 
-// bodyContext gives the body again, as JSON.
+// bodyContext is a context of the library whose body is the checked body, as JSON.
 type bodyContext struct {
 	humaContext
 
 	text []byte
 }
 
-// Unwrap gives the adapter its own context.
+// Unwrap returns the wrapped context. The adapter of the library needs it.
 func (c *bodyContext) Unwrap() huma.Context { return c.humaContext }
 
-// Header is that of the request, but for the form of the body.
+// Header returns a header of the request. Content-Type is always JSON, because a body in XML was converted.
 func (c *bodyContext) Header(name string) string {
 	if strings.EqualFold(name, "Content-Type") {
 		return string(MediaJSON)
@@ -92,20 +94,22 @@ func (c *bodyContext) Header(name string) string {
 	return c.humaContext.Header(name)
 }
 
-// BodyReader reads the body that was checked.
+// BodyReader returns a reader of the checked body.
 func (c *bodyContext) BodyReader() io.Reader { return bytes.NewReader(c.text) }
 
-// firstBuffer is what is taken for a body at first, whatever its Content-Length promises.
+// firstBuffer is the most memory that a body gets at first, in bytes. A client can announce any Content-Length.
 const firstBuffer = 1 << 20
 
-// ReadBody reads a body of maxBytes at most, which has to arrive in time. A body that was read leaves no deadline: the server goes on reading to learn
-// whether the client leaves, and takes a deadline that passes for the client's leaving, which ends the request.
+// ReadBody reads a body of at most maxBytes bytes that must arrive in time.
+//
+// After a body ReadBody removes its read deadline. The server keeps reading from the connection, to notice when the
+// client disconnects. It would take an expired deadline for a disconnect, and end the request.
 func ReadBody(w http.ResponseWriter, r *http.Request, maxBytes int64, within time.Duration) ([]byte, *wire.Problem) {
 	connection := http.NewResponseController(w)
-	_ = connection.SetReadDeadline(time.Now().Add(within)) // what is no connection has no deadline
+	_ = connection.SetReadDeadline(time.Now().Add(within)) // A test recorder has no deadlines.
 	tooLarge := func() *wire.Problem {
 		return wire.NewProblem(http.StatusRequestEntityTooLarge, wire.CodeBodyTooLarge,
-			"request body is too large limit="+strconv.FormatInt(maxBytes, 10)+" bytes")
+			"the request body has more than "+strconv.FormatInt(maxBytes, 10)+" bytes")
 	}
 	if r.ContentLength > maxBytes {
 		return nil, tooLarge()
@@ -114,7 +118,7 @@ func ReadBody(w http.ResponseWriter, r *http.Request, maxBytes int64, within tim
 	if r.ContentLength > 0 {
 		b.Grow(int(min(r.ContentLength+bytes.MinRead, firstBuffer)))
 	}
-	n, err := b.ReadFrom(io.LimitReader(r.Body, maxBytes+1)) // one byte more is refused as too large
+	n, err := b.ReadFrom(io.LimitReader(r.Body, maxBytes+1)) // One more byte shows that the body is too large.
 	late, isNet := errors.AsType[net.Error](err)
 	switch {
 	case n > maxBytes:
@@ -122,13 +126,13 @@ func ReadBody(w http.ResponseWriter, r *http.Request, maxBytes int64, within tim
 	case isNet && late.Timeout():
 		return nil, wire.NewProblem(http.StatusRequestTimeout, wire.CodeBodyTimeout, "request body read timeout")
 	case err != nil:
-		return nil, wire.NewProblem(http.StatusBadRequest, wire.CodeMalformedBody, "the request body broke off")
+		return nil, wire.NewProblem(http.StatusBadRequest, wire.CodeMalformedBody, "the request body ended too early")
 	}
 	_ = connection.SetReadDeadline(time.Time{})
 	return b.Bytes(), nil
 }
 
-// checkBody returns the body as JSON, or says what is wrong with it.
+// checkBody returns the body as JSON, or the problem of the body.
 func checkBody(schema *body.Schema, text []byte, contentType string, required bool) ([]byte, *wire.Problem) {
 	form, isKnown := bodyForm(contentType)
 	switch {
@@ -174,7 +178,8 @@ func bodyProblem(found []body.Fault) *wire.Problem {
 	return prob
 }
 
-// bodyForm is the form of a body, which is JSON where no Content-Type says anything. JSON is UTF-8 (RFC 8259), whatever else a charset says; XML says it itself.
+// bodyForm returns the media type of a body; without a Content-Type it is JSON. It ignores charset, because JSON is
+// always UTF-8 (RFC 8259), and XML declares its encoding itself.
 func bodyForm(contentType string) (form Media, isKnown bool) {
 	name, _, _ := strings.Cut(contentType, ";")
 	name = strings.ToLower(strings.TrimSpace(name))
@@ -187,5 +192,6 @@ func bodyForm(contentType string) (form Media, isKnown bool) {
 	return "", false
 }
 
-// decodeJSON decodes a body that was checked. Names match exactly here, too: what was checked is what is acted on.
+// decodeJSON decodes a checked body. The names of members must match exactly, as in the check: encoding/json would also
+// accept names in another case, which the check has not seen.
 func decodeJSON(data []byte, v any) error { return strictjson.Unmarshal(data, v) }

@@ -167,7 +167,7 @@ func slicesOf(n int, name, value string) []string {
 	return list
 }
 
-// TestSlowReaders proves that who asks for much and reads nothing is cut off.
+// TestSlowReaders proves that a client that asks for much and reads nothing is disconnected.
 func TestSlowReaders(t *testing.T) {
 	t.Parallel()
 	b := bounded(t, enough, enough, short, enough)
@@ -191,7 +191,7 @@ func TestSlowReaders(t *testing.T) {
 	}
 }
 
-// TestIdleConnections proves that who asks nothing more is let go.
+// TestIdleConnections proves that an idle connection is closed.
 func TestIdleConnections(t *testing.T) {
 	t.Parallel()
 	b := bounded(t, enough, enough, enough, short)

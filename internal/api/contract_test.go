@@ -50,7 +50,7 @@ func readContract(t *testing.T) (doc contract) {
 	return doc
 }
 
-// TestOneNameHasOneType: what has the same name is the same thing in every operation.
+// TestOneNameHasOneType: a name has the same meaning and type in every operation.
 func TestOneNameHasOneType(t *testing.T) {
 	t.Parallel()
 	doc := readContract(t)

@@ -17,7 +17,8 @@ func withOrigins(origins ...string) func(*parts) {
 	return func(d *parts) { d.HTTP.Origins = origins }
 }
 
-// TestForeignPages proves who may read and who may change: without a configured origin nobody, with one exactly that one.
+// TestForeignPages proves which origins may read and change. Without a configured origin none may; with one configured
+// origin only that one may.
 func TestForeignPages(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -66,7 +67,7 @@ func TestForeignPages(t *testing.T) {
 	}
 }
 
-// TestPreflight proves that a page may send what the API takes, and see what it answers with.
+// TestPreflight proves that a page may send the headers that the API reads, and see the headers of its answers.
 func TestPreflight(t *testing.T) {
 	t.Parallel()
 	b := newBundle(withOrigins(ours))

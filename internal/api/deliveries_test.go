@@ -90,12 +90,12 @@ func TestDeliveryRefusals(t *testing.T) {
 		status             int
 		contains           string
 	}{
-		{"GET", "?state=lost", "", 400, `state \"lost\" is none of pending, sent, failed, timed_out, canceled`},
+		{"GET", "?state=lost", "", 400, `state \"lost\" is not one of pending, sent, failed, timed_out, canceled`},
 		{"GET", "?sink=a%20b", "", 400, `"code":"invalid_parameter"`},
 		{"GET", "?notice=%00", "", 400, `"code":"bad_text"`},
 		{"GET", "?held=yes", "", 400, `"code":"invalid_parameter"`},
 		{"GET", "?after=0", "", 400, `"code":"bad_cursor"`},
-		{"GET", "?order=oldest&after=3", "", 400, "after is a cursor of the order latest, and order asks for oldest: begin the list anew, without after"},
+		{"GET", "?order=oldest&after=3", "", 400, "after is a cursor of the order latest, and order asks for oldest: start the list again without after"},
 		{"GET", "?after=oldest.3", "", 400, "after is a cursor of the order oldest, and order asks for latest"},
 		{"GET", "?order=newest", "", 400, `order \"newest\" is neither latest nor oldest`},
 		{"GET", "?cause=soon", "", 400, `"code":"invalid_parameter"`},
@@ -109,19 +109,19 @@ func TestDeliveryRefusals(t *testing.T) {
 		{"POST", "/2/retry", "", 409, "node node-7 has it in hand now"},
 		{"POST", "/4/retry", "", 409, "its notice has expired"},
 		{"POST", "/7/retry", "", 409, "it is pending, and is tried until it succeeds"},
-		{"POST", "/4/cancel", "", 409, `it is failed, and only what is pending can be canceled`},
+		{"POST", "/4/cancel", "", 409, `it is failed, and only pending deliveries can be canceled`},
 		{"POST", "/3/cancel", `{"reason":"two\nlines"}`, 422, `"location":"body.reason"`},
 		{"POST", "/3/cancel", `{"reason":"` + strings.Repeat("x", 201) + `"}`, 422, `"location":"body.reason"`},
 		{"POST", "/3/cancel", `{"why":"x"}`, 422, `"location":"body.why"`},
 		{"POST", "/retry", ``, 400, `"code":"malformed_body"`},
-		{"POST", "/retry", `{}`, 422, "name some, or say a filter"},
+		{"POST", "/retry", `{}`, 422, "give ids or a filter"},
 		{"POST", "/retry", `{"ids":[1],"filter":{"sink":"sms"}}`, 422, "and not both"},
 		{"POST", "/retry", `{"filter":{}}`, 422, "would choose every delivery"},
 		{"POST", "/retry", `{"filter":{"after":"3"}}`, 422, "would choose every delivery"},
 		{"POST", "/retry", `{"filter":{"sink":"a b"}}`, 422, `"location":"body.filter.sink"`},
 		{"POST", "/retry", `{"filter":{"state":["lost"]}}`, 422, `body.filter.state`},
 		{"POST", "/retry", `{"ids":[0]}`, 422, `body.ids`},
-		{"POST", "/cancel", `{"filter":{"state":["sent"]}}`, 422, "only what is pending can be canceled"},
+		{"POST", "/cancel", `{"filter":{"state":["sent"]}}`, 422, "only pending deliveries can be canceled"},
 		{"POST", "/cancel", `{"ids":[3],"reason":"a\tb"}`, 422, `"location":"body.reason"`},
 	} {
 		got := b.do(t, s.method, deliveriesPath+s.path, s.body)

@@ -75,8 +75,8 @@ func TestDraft(t *testing.T) {
 	}
 }
 
-// Whoever tries SQL is on record with it, however it goes, before it is tried; what is refused before is not. The record has the size and the hash of the
-// text, never the text.
+// A caller who tries SQL is recorded before the SQL runs, whatever its result. A refused request is not recorded. The
+// record has the size and the hash of the text, and never the text.
 func TestDraftsAndPreviewsAreOnRecord(t *testing.T) {
 	t.Parallel()
 	var fault, unknown error

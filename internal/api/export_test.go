@@ -47,7 +47,7 @@ func (a *API) SetBounds(header, read, write, idle time.Duration) {
 	a.bounds.header, a.bounds.read, a.bounds.write, a.bounds.idle = header, read, write, idle
 }
 
-// SingleHeaders are those that may come once.
+// SingleHeaders are the headers that may come only once.
 func SingleHeaders() []string { return slices.Sorted(maps.Keys(singleHeaders)) }
 
 // IsSingleHeader tells whether a header may come once only.

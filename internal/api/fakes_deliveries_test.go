@@ -213,7 +213,7 @@ func (f *fakeDeliveries) RunAt(_ context.Context, rule, scope string, at time.Ti
 	return ledger.Run{}, cmp.Or(f.err, ledger.ErrNotFound)
 }
 
-// someSinks are the inbox and two push channels, one of which is left alone.
+// someSinks are the inbox and two push channels. One of the channels has asked for a pause.
 func someSinks() map[string]view.ServedSink {
 	at := time.Date(2026, 6, 1, 0, 10, 0, 0, time.UTC)
 	channel := view.PushChannel{Timeout: 10 * time.Second, Concurrency: 8, Rate: "none", Failures: 5, Open: 30 * time.Second, BatchMax: 1}

@@ -39,7 +39,7 @@ func newFakeOverview() *fakeOverview {
 	}
 }
 
-// served is what the API is given. Rules are those of twoScopes and one that has no scopes, which is in shadow.
+// served is the state behind the API. Its rules are those of twoScopes and one rule without scopes, which is in shadow.
 func (f *fakeOverview) served() overviewed {
 	return overviewed{Ledger: f, Standing: func(context.Context) ([]engine.RuleStatus, error) {
 		list := twoScopes()

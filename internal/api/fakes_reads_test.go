@@ -10,7 +10,7 @@ import (
 	"tallyman/sinks/inbox/page"
 )
 
-// fakeReads is an inbox that remembers what it is told. Its clock stands at 100, and cursors are named by their scores.
+// fakeReads is an inbox that records its calls. Its clock stands at 100, and the name of a cursor is its score.
 type fakeReads struct {
 	mu      sync.Mutex
 	marks   []delivery.Mark

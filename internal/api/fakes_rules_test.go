@@ -15,7 +15,7 @@ import (
 	"tallyman/rules"
 )
 
-// fakeRules answers as it was told, and remembers what it was asked.
+// fakeRules gives configured answers, and records its calls.
 type fakeRules struct {
 	asked    string
 	err      error

@@ -10,7 +10,7 @@ import (
 	"tallyman/internal/ledger"
 )
 
-// fakeSamples keeps samples in memory, and has what they are made of.
+// fakeSamples keeps samples in memory, and the facts from which samples are made.
 type fakeSamples struct {
 	lock    sync.Mutex
 	claims  map[string]bool

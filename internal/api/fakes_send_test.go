@@ -12,7 +12,8 @@ import (
 	"tallyman/rules/deliver"
 )
 
-// fakeSends keeps the contract of ledger.Sends in memory; nobody subscribes, so only who is named gets a notice into the inbox.
+// fakeSends implements the contract of ledger.Sends in memory. It has no subscribers, so only named recipients get a
+// notice in the inbox.
 type fakeSends struct {
 	mu    sync.Mutex
 	sent  map[string]ledger.NewNotice
@@ -78,7 +79,7 @@ func (f *fakeSends) wake(lanes []ledger.Lane) {
 	f.woken = append(f.woken, lanes...)
 }
 
-// all returns what was sent, in its order.
+// all returns the sent notices in order.
 func (f *fakeSends) all() []ledger.NewNotice {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -13,7 +13,7 @@ import (
 	"tallyman/sinks/inbox/page"
 )
 
-// fakeInbox answers with the page that it was given last. A new page wakes those who wait.
+// fakeInbox answers with the last page that a test gave it. A new page wakes waiting polls.
 type fakeInbox struct {
 	mu      sync.Mutex
 	page    page.Page

@@ -8,7 +8,7 @@ import (
 	"tallyman/internal/wire"
 )
 
-// These header values are shared by all answers; nobody appends to them.
+// Header values that all answers share. Nobody may append to them.
 var (
 	nosniff      = []string{"nosniff"}
 	noReferrer   = []string{"no-referrer"}
@@ -18,11 +18,12 @@ var (
 	oneYearOfTLS = []string{"max-age=31536000"}
 	noStore      = []string{"no-store"}
 
-	// Vary says what the answers depend on that have texts in the client's language.
+	// Vary is the header Vary of answers with texts in the client's language.
 	Vary = []string{"Accept, Accept-Language, Authorization"}
 )
 
-// secure sets what every answer tells browsers: it is data, not a page. A handler that serves pages sets its own.
+// secure sets the security headers of every answer. They tell browsers that the answer is data and not a page. A
+// handler that serves pages sets its own values.
 func secure(h http.Header, r *http.Request) {
 	h["X-Content-Type-Options"] = nosniff
 	h["Referrer-Policy"] = noReferrer
@@ -34,14 +35,15 @@ func secure(h http.Header, r *http.Request) {
 	}
 }
 
-// singleHeaders are the request headers that are read as one value, by whatever part of the program. Lists are not among them: Accept,
-// Accept-Language, Accept-Encoding and If-None-Match may come in several lines.
+// singleHeaders are the request headers that some part of the program reads as a single value. Lists such as Accept,
+// Accept-Language, Accept-Encoding and If-None-Match may have several lines.
 var singleHeaders = map[string]bool{
 	"Authorization": true, "Content-Type": true, "Idempotency-Key": true, "Last-Event-Id": true, "User-Agent": true,
 	"Origin": true, "Sec-Fetch-Site": true, "Access-Control-Request-Method": true, "Traceparent": true,
 }
 
-// onceOnly refuses requests that give one of them twice: who reads the first and who reads the last would see different requests.
+// onceOnly refuses a request that has one of singleHeaders twice. Otherwise a proxy could read the first line and the
+// server the last line, and the two would see different requests.
 func onceOnly(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		for name, lines := range r.Header {
@@ -54,7 +56,7 @@ func onceOnly(next http.Handler) http.Handler {
 	})
 }
 
-// What a page of another origin may send, and see of an answer.
+// The methods and headers that a page of another origin may use, and the headers of answers that it may read.
 var (
 	corsMethods = strings.Join([]string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodDelete}, ", ")
 	corsHeaders = strings.Join([]string{
@@ -63,13 +65,14 @@ var (
 	corsExposed = strings.Join([]string{"ETag", "Location", "Retry-After", requestIDHeader}, ", ")
 )
 
-// corsMemory is how many seconds a browser may remember what it was allowed.
+// corsMemory is how long a browser may cache the answer of a preflight request, in seconds.
 const corsMemory = "600"
 
-// varyOrigin is shared by all answers; nobody appends to it.
+// varyOrigin is a header value that all answers share. Nobody may append to it.
 var varyOrigin = []string{"Origin"}
 
-// shared lets pages of the configured origins call. Without any, the browsers' own rule holds: no page of another origin sees an answer.
+// shared lets pages of the configured origins call the API (CORS). Without configured origins it adds no headers, and
+// browsers hide answers from pages of other origins.
 func (a *API) shared(next http.Handler) http.Handler {
 	origins := a.deps.HTTP.Origins
 	if len(origins) == 0 {
@@ -91,7 +94,7 @@ func (a *API) shared(next http.Handler) http.Handler {
 		}
 		h["Vary"] = []string{"Origin, Access-Control-Request-Method, Access-Control-Request-Headers"}
 		if !known {
-			WriteProblem(w, wire.NewProblem(http.StatusForbidden, wire.CodeCrossOrigin, "pages of this origin may not call (http.cors.origins)"), ProblemMedia(r))
+			WriteProblem(w, wire.NewProblem(http.StatusForbidden, wire.CodeCrossOrigin, "pages of this origin may not call the API (http.cors.origins)"), ProblemMedia(r))
 			return
 		}
 		h.Set("Access-Control-Allow-Methods", corsMethods)
@@ -101,16 +104,17 @@ func (a *API) shared(next http.Handler) http.Handler {
 	})
 }
 
-// sameOrigin keeps pages of other sites, but those of the configured origins, from changing anything through a user's browser.
+// sameOrigin refuses changing requests from pages of other sites, except the configured origins. Such a page could
+// otherwise act through the browser of a user.
 func (a *API) sameOrigin(next http.Handler) http.Handler {
 	guard := http.NewCrossOriginProtection()
 	for _, origin := range a.deps.HTTP.Origins {
-		if err := guard.AddTrustedOrigin(origin); err != nil { // the configuration has checked it
+		if err := guard.AddTrustedOrigin(origin); err != nil { // The configuration has checked the origin.
 			panic(err)
 		}
 	}
 	guard.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		WriteProblem(w, wire.NewProblem(http.StatusForbidden, wire.CodeCrossOrigin, "a page of another origin may not do this"), ProblemMedia(r))
+		WriteProblem(w, wire.NewProblem(http.StatusForbidden, wire.CodeCrossOrigin, "a page of another origin may not call this operation"), ProblemMedia(r))
 	}))
 	return guard.Handler(next)
 }

@@ -15,10 +15,10 @@ import (
 	"tallyman/internal/wire"
 )
 
-// readyTimeout bounds the questions behind /readyz.
+// readyTimeout bounds the checks of /readyz.
 const readyTimeout = 5 * time.Second
 
-// healthz says that the process is alive, whatever it can reach.
+// healthz answers that the process is alive, even if the process can reach nothing else.
 func (a *API) healthz(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Cache-Control", "no-store")
 	writeBody(w, MediaJSON, []byte(`{"status":"alive"}`+"\n"))
@@ -37,23 +37,25 @@ func (a *API) unwell() []string {
 	return a.deps.Unwell()
 }
 
-// readyz says whether the node can do its work, and if not which parts stand in the way. What keeps a part of the work alone is listed beside a 200: a
-// balancer that took each node for it from service would make one broken part the whole site's. Their errors, which have addresses and names of users in
-// them, are for those who may see the status: whoever reaches the address may ask here.
+// readyz answers 200 if the node can do its work, and otherwise lists the parts that it lacks.
+//
+// A fault that stops only a part of the work is listed in a 200. With a 503 a load balancer would remove every node,
+// and one broken part would stop the whole site. The answer has no error texts, because anybody who reaches the address
+// may call this operation, and error texts can have addresses and user names. GET /status has the error texts.
 func (a *API) readyz(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), readyTimeout)
 	defer cancel()
 	err := a.deps.Ready(ctx)
 	if err == nil {
 		body, err := json.Marshal(readiness{"ready", a.unwell()})
-		if err != nil { // our own forms always encode
+		if err != nil { // A struct of strings always encodes.
 			panic(err)
 		}
 		w.Header().Set("Cache-Control", "no-store")
 		writeBody(w, MediaJSON, append(body, '\n'))
 		return
 	}
-	p := wire.NewProblem(http.StatusServiceUnavailable, wire.CodeNotReady, "not everything that this node needs is in reach")
+	p := wire.NewProblem(http.StatusServiceUnavailable, wire.CodeNotReady, "this node cannot reach everything that it needs")
 	for _, reason := range reasons(err) {
 		part, _, _ := strings.Cut(reason.Error(), ": ")
 		p.Errors = append(p.Errors, wire.Fault{Message: part + ": not ready; " + Base + "/status says why"})
@@ -61,7 +63,7 @@ func (a *API) readyz(w http.ResponseWriter, r *http.Request) {
 	WriteProblem(w, p, ProblemMedia(r))
 }
 
-// reasons takes errors.Join apart.
+// reasons returns the errors that were joined by errors.Join.
 func reasons(err error) []error {
 	if joined, ok := err.(interface{ Unwrap() []error }); ok {
 		return joined.Unwrap()
@@ -69,7 +71,7 @@ func reasons(err error) []error {
 	return []error{err}
 }
 
-// metrics serves what Prometheus scrapes.
+// metrics serves the metrics for Prometheus.
 func (a *API) metrics() http.HandlerFunc {
 	all := promhttp.HandlerFor(a.deps.Gatherer, promhttp.HandlerOpts{
 		ErrorLog:            slog.NewLogLogger(a.log.Handler(), slog.LevelError),
@@ -79,29 +81,30 @@ func (a *API) metrics() http.HandlerFunc {
 	})
 	return func(w http.ResponseWriter, r *http.Request) {
 		if !auth.From(r.Context()).Everywhere() {
-			WriteProblem(w, Denied(wire.CodeWarehouseDenied, "the metrics are of all warehouses, and your token is not"), ProblemMedia(r))
+			WriteProblem(w, Denied(wire.CodeWarehouseDenied, "the metrics cover all warehouses, and your token does not"), ProblemMedia(r))
 			return
 		}
 		all.ServeHTTP(w, r)
 	}
 }
 
-// condition is how a process says that it is well.
+// condition is the schema of an answer whose status is always the same word.
 func condition(word string) *huma.Schema {
 	return &huma.Schema{Type: huma.TypeObject, Properties: map[string]*huma.Schema{"status": {Type: huma.TypeString, Enum: []any{word}}}, Required: []string{"status"}}
 }
 
-// readySchema is readiness.
+// readySchema is the schema of readiness.
 func readySchema() *huma.Schema {
 	schema := condition("ready")
 	schema.Properties["unwell"] = &huma.Schema{
 		Type: huma.TypeArray, Items: &huma.Schema{Type: huma.TypeString}, Examples: []any{[]any{"source wms", "rules: 2 late"}},
-		Description: "sources, queues and push channels that are not in reach, commits where the ledger refuses some, restore for a day after a restore of the ledger and for each queue that withholds items since, and how many rules are late, fail or are degraded; /status says why. Absent where all is well",
+		Description: "what is not well: sources, queues and push channels that cannot be reached; commits while the ledger refuses some; restore for one day after a restore of the ledger, " +
+			"and for each queue that withholds items since then; the number of rules that are late, failing or degraded. /status says why. Absent where all is well",
 	}
 	return schema
 }
 
-// plainOperations describe what has no parameters.
+// plainOperations describes the operations of this package. They have no parameters.
 func plainOperations() []*huma.Operation {
 	simple := func(id, path, summary, form string, schema *huma.Schema, description string) *huma.Operation {
 		return &huma.Operation{
@@ -112,8 +115,8 @@ func plainOperations() []*huma.Operation {
 		}
 	}
 	return []*huma.Operation{
-		simple("healthz", "/healthz", "Is the process alive?", string(MediaJSON), condition("alive"), "it is"),
-		simple("readyz", "/readyz", "Can the node do its work?", string(MediaJSON), readySchema(), "it can, and unwell names what is not well besides; otherwise a problem with code not_ready lists what is missing"),
+		simple("healthz", "/healthz", "Is the process alive?", string(MediaJSON), condition("alive"), "the process is alive"),
+		simple("readyz", "/readyz", "Can the node do its work?", string(MediaJSON), readySchema(), "the node can do its work; unwell lists what is not well. If the node cannot work, a problem with code not_ready lists what is missing"),
 		simple("metrics", "/metrics", "Metrics for Prometheus", "text/plain", TextSchema(""), "the metrics"),
 		simple("openapi", "/openapi.json", "This document", string(MediaJSON), &huma.Schema{Type: huma.TypeObject}, "OpenAPI 3.1"),
 	}

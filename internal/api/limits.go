@@ -16,27 +16,27 @@ import (
 	"tallyman/internal/wire"
 )
 
-// Rate bounds how often a caller may ask. A long poll and a stream count once.
+// Rate limits the requests of a caller. A long poll or a stream counts as one request.
 type Rate struct {
-	Requests float64 // in a second, of each token, and of each address that needs none; 0 = no limit
-	Burst    int     // at once, after a rest
-	Failures float64 // different wrong credentials in a second, of each address; 0 = no limit
-	Tries    int     // of them at once
+	Requests float64 // Requests per second for each token, and for each address where no token is needed; 0 = no limit.
+	Burst    int     // Requests at once after a rest.
+	Failures float64 // Different wrong credentials per second for each address; 0 = no limit.
+	Tries    int     // Different wrong credentials at once.
 }
 
-// limited answers 431 to requests whose head is too large, and keeps those who ask too often out.
+// limited answers 431 to a request whose head is too large.
 func (a *API) limited(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if headSize(r) > maxHead {
 			WriteProblem(w, wire.NewProblem(http.StatusRequestHeaderFieldsTooLarge, wire.CodeHeadersTooLarge,
-				"the request's address and headers take more than 32 KB together"), ProblemMedia(r))
+				"the request line and the headers have more than 32 KB together"), ProblemMedia(r))
 			return
 		}
 		next.ServeHTTP(w, r)
 	})
 }
 
-// headSize is about what the request line and the headers took.
+// headSize returns the approximate size of the request line and the headers, in bytes.
 func headSize(r *http.Request) int {
 	n := len(r.RequestURI)
 	for name, lines := range r.Header {
@@ -47,11 +47,11 @@ func headSize(r *http.Request) int {
 	return n
 }
 
-// busyError says that a caller has to wait.
+// busyError says that a caller must wait.
 type busyError struct {
 	caller string
 	wait   time.Duration
-	news   bool // it was not told lately
+	news   bool // The log has no recent line about this caller.
 	detail string
 }
 
@@ -60,25 +60,26 @@ func (e *busyError) Error() string { return e.caller + " asks too often" }
 // tooBusy answers 429.
 func (a *API) tooBusy(w http.ResponseWriter, r *http.Request, e *busyError) {
 	if e.news {
-		a.log.LogAttrs(r.Context(), slog.LevelWarn, "somebody asks too often and is told to wait", append(RequestAttrs(w, r), slog.String("caller", e.caller))...)
+		a.log.LogAttrs(r.Context(), slog.LevelWarn, "Caller asks too often, and gets 429 for now.", append(RequestAttrs(w, r), slog.String("caller", e.caller))...)
 	}
 	p := wire.NewProblem(http.StatusTooManyRequests, wire.CodeTooManyRequests, e.detail)
 	p.RetryAfter = max(1, int(math.Ceil(e.wait.Seconds())))
 	WriteProblem(w, p, ProblemMedia(r))
 }
 
-// What is remembered of callers: at most twice as many of each kind.
+// The bounds of the memory about callers. Each map has at most twice mostCallers entries.
 const (
 	mostCallers   = 16 << 10
 	callersMemory = 10 * time.Minute
 )
 
-// callers is an Authenticator that keeps those out who ask too often. It counts before and after the one that it wraps:
+// callers is an Authenticator that limits the rate of requests. It counts before and after the wrapped Authenticator:
 //
-//   - Who is known counts by token, or by subject where the credential is none of ours, and in mode none by address.
-//   - A credential that was wrong before is not looked at again while it comes too often.
-//   - An address that has tried too many different credentials is told to wait with each wrong one. A good one is always taken: an address may be
-//     a proxy's, and those behind it must not be kept out by one who makes up credentials. Nobody can guess one.
+//   - An authenticated caller counts by its API token, with a JWT by its subject, and in mode none by its address.
+//   - A credential that was wrong before is not checked again while it comes too often.
+//   - An address that has tried too many different credentials gets a 429 for each further wrong one. A good credential is
+//     always accepted: the address may be a proxy's, and one attacker must not lock out the other callers behind it.
+//     A limit on guessing is not needed, because nobody can guess a token.
 type callers struct {
 	auth.Authenticator
 
@@ -86,14 +87,14 @@ type callers struct {
 	seed  maphash.Seed
 
 	mu        sync.Mutex
-	known     *aging[string, *bucket]       // by caller
-	wrong     *aging[uint64, *bucket]       // credentials, by address
-	addresses *aging[netip.Prefix, *bucket] // that had wrong ones
+	known     *aging[string, *bucket]       // Authenticated callers, by name.
+	wrong     *aging[uint64, *bucket]       // Wrong credentials, by a hash of address and credential.
+	addresses *aging[netip.Prefix, *bucket] // Addresses that sent wrong credentials.
 }
 
 func newCallers(wrapped auth.Authenticator, limit Rate) *callers {
 	life := callersMemory
-	if limit.Requests > 0 { // who rests for so long has its whole burst again, and may be forgotten
+	if limit.Requests > 0 { // After this rest a caller has its full burst again, so its entry can go.
 		life = max(life, time.Duration(float64(limit.Burst)/limit.Requests*float64(time.Second)))
 	}
 	return &callers{
@@ -103,7 +104,7 @@ func newCallers(wrapped auth.Authenticator, limit Rate) *callers {
 	}
 }
 
-// Authenticate tells the identity of a request or refuses it; the error may be a *busyError.
+// Authenticate implements auth.Authenticator. The error can also be a *busyError.
 func (c *callers) Authenticate(r *http.Request) (auth.Identity, error) {
 	t := c.try(r)
 	if err := c.mayTry(&t); err != nil {
@@ -119,17 +120,17 @@ func (c *callers) Authenticate(r *http.Request) (auth.Identity, error) {
 	return auth.Identity{}, err
 }
 
-// isWrong tells whether the credential was no good, and not what has to judge it.
+// isWrong tells whether the credential was wrong, and not the service that checks it.
 func isWrong(err error) bool {
 	return errors.Is(err, auth.ErrNoToken) || errors.Is(err, auth.ErrBadToken) || errors.Is(err, auth.ErrExpired) || errors.Is(err, auth.ErrRevoked)
 }
 
-// try is one request that is to be authenticated.
+// try is one attempt to authenticate.
 type try struct {
 	now     time.Time
 	address netip.Prefix
-	here    uint64 // the credential as this address has sent it
-	again   bool   // it was wrong before
+	here    uint64 // Hash of the address and the credential.
+	again   bool   // The same credential from the same address was wrong before.
 }
 
 func (c *callers) try(r *http.Request) try {
@@ -138,22 +139,22 @@ func (c *callers) try(r *http.Request) try {
 	return t
 }
 
-// addressOf is what one caller is likely to have: an address, of IPv6 its network.
+// addressOf returns the addresses that one caller probably has: a single IPv4 address, or a /64 network of IPv6.
 func addressOf(remote string) netip.Prefix {
 	p, err := netip.ParseAddrPort(remote)
 	if err != nil {
-		return netip.Prefix{} // a listener that is no TCP: all its callers together
+		return netip.Prefix{} // A listener that is not TCP: all its callers share one entry.
 	}
 	addr := p.Addr().Unmap().WithZone("")
 	bits := addr.BitLen()
 	if addr.Is6() {
 		bits = 64
 	}
-	prefix, _ := addr.Prefix(bits) // the bits fit
+	prefix, _ := addr.Prefix(bits) // Never fails: the number of bits fits the address.
 	return prefix
 }
 
-// mayTry tells whether the credential may be looked at.
+// mayTry returns a *busyError if the credential was wrong before and comes too often.
 func (c *callers) mayTry(t *try) error {
 	if c.limit.Failures == 0 {
 		return nil
@@ -167,7 +168,7 @@ func (c *callers) mayTry(t *try) error {
 	return c.refusal(b, t, "this credential was wrong, and comes too often")
 }
 
-// refusal takes one from the bucket; nil where there was one.
+// refusal takes a token from the bucket. It returns nil if there was one, and a *busyError otherwise.
 func (c *callers) refusal(b *bucket, t *try, detail string) error {
 	wait := b.take(t.now)
 	if wait == 0 {
@@ -176,7 +177,7 @@ func (c *callers) refusal(b *bucket, t *try, detail string) error {
 	return &busyError{caller: "address " + t.address.String(), wait: wait, news: b.news(t.now), detail: detail}
 }
 
-// failed counts a wrong credential, and returns what is to be said of it: why it is wrong, or that there were too many.
+// failed counts a wrong credential. It returns why the credential is wrong, or a *busyError if there were too many.
 func (c *callers) failed(t *try, why error) error {
 	if c.limit.Failures == 0 || t.again {
 		return why
@@ -191,9 +192,9 @@ func (c *callers) failed(t *try, why error) error {
 	return why
 }
 
-// take counts a request of a caller who is known.
+// take counts a request of an authenticated caller.
 func (c *callers) take(t *try, id *auth.Identity) error {
-	if t.again { // it has become good: a token that this node had not heard of yet
+	if t.again { // The credential is good now: this node did not know the new token at the first attempt.
 		c.mu.Lock()
 		c.wrong.remove(t.here)
 		c.mu.Unlock()
@@ -226,7 +227,7 @@ func (c *callers) count(t *try, name string) error {
 	if wait == 0 {
 		return nil
 	}
-	return &busyError{caller: name, wait: wait, news: b.news(t.now), detail: "too many requests; the next may come after the seconds that Retry-After says"}
+	return &busyError{caller: name, wait: wait, news: b.news(t.now), detail: "too many requests; wait for the seconds in Retry-After before the next one"}
 }
 
 func bucketOf[K comparable](m *aging[K, *bucket], now time.Time, key K, perSecond float64, burst int) *bucket {
@@ -238,17 +239,17 @@ func bucketOf[K comparable](m *aging[K, *bucket], now time.Time, key K, perSecon
 	return b
 }
 
-// tellEvery is how often the log tells of a caller that goes on asking too often.
+// tellEvery is the time between two log lines about the same caller.
 const tellEvery = time.Minute
 
-// bucket is what a caller may still ask.
+// bucket is the token bucket of a caller.
 type bucket struct {
 	*rate.Limiter
 
-	told time.Time
+	logged time.Time // Time of the last log line about the caller.
 }
 
-// take returns how long the caller has to wait, 0 where it need not.
+// take takes a token and returns 0. If there is no token it returns how long the caller must wait.
 func (b *bucket) take(now time.Time) time.Duration {
 	r := b.ReserveN(now, 1)
 	wait := r.DelayFrom(now)
@@ -258,20 +259,22 @@ func (b *bucket) take(now time.Time) time.Duration {
 	return wait
 }
 
-// news tells whether the log should hear of it.
+// news tells whether the caller is due for a log line, and records that there was one.
 func (b *bucket) news(now time.Time) bool {
-	if now.Sub(b.told) < tellEvery {
+	if now.Sub(b.logged) < tellEvery {
 		return false
 	}
-	b.told = now
+	b.logged = now
 	return true
 }
 
-// aging is a map that forgets what nobody has asked for in a while, and never holds more than twice most. It has two halves:
-// what is asked for moves to the young one; when that is full, or old enough, it becomes the old one, and what was there before is gone.
+// aging is a map that forgets entries that were not used for a while. It never has more than twice most entries.
+//
+// It has two halves. A used entry moves to the young half. When the young half is full or old enough, it becomes the
+// old half, and the previous old half is dropped. So every operation takes constant time.
 type aging[K comparable, V any] struct {
 	most   int
-	life   time.Duration // an entry stays for so long after it was last asked for, at least, while there is room
+	life   time.Duration // While there is room, an entry stays at least this long after its last use.
 	turned time.Time
 	young  map[K]V
 	old    map[K]V

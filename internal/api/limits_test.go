@@ -122,8 +122,8 @@ func TestRateInModeNone(t *testing.T) {
 	}
 }
 
-// TestWrongCredentials proves that an address can try only so many, that nobody who has a good one is held up by it, and that a credential that
-// goes on being wrong uses up nothing but its own tries.
+// TestWrongCredentials proves that an address can try only a limited number of credentials, that a caller with a good
+// credential is not affected, and that a credential that stays wrong only uses up its own attempts.
 func TestWrongCredentials(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -170,7 +170,8 @@ func TestWrongCredentials(t *testing.T) {
 	})
 }
 
-// TestRateWithoutToken proves that what needs no token is limited by address, and takes nothing from those who have one.
+// TestRateWithoutToken proves that requests without a token are limited by address, and do not use up the limit of
+// callers with a token.
 func TestRateWithoutToken(t *testing.T) {
 	t.Parallel()
 	poll, b := limitedBy(t, api.Rate{Requests: 0.001, Burst: 2}, &tokens{})
@@ -184,7 +185,7 @@ func TestRateWithoutToken(t *testing.T) {
 	}
 }
 
-// TestNetworksOfIPv6 proves that one who has a whole network has no more tries than others.
+// TestNetworksOfIPv6 proves that a caller with a whole network has no more attempts than others.
 func TestNetworksOfIPv6(t *testing.T) {
 	t.Parallel()
 	poll, _ := limitedBy(t, api.Rate{Failures: 0.001, Tries: 1}, &tokens{})
@@ -219,7 +220,8 @@ func TestALongPollCountsOnce(t *testing.T) {
 	})
 }
 
-// TestAging proves that the map never holds more than it may, never has what was not put, and keeps what is asked for while there is room.
+// TestAging proves that the map never exceeds its bound, never has an entry that was not put, and keeps used entries
+// while there is room.
 func TestAging(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -43,7 +43,7 @@ func TestMe(t *testing.T) {
 	}
 }
 
-// TestMayIsWhatIsAllowed holds what each role is told against the table of who may do what.
+// TestMayIsWhatIsAllowed compares the operations in each role's answer with the table Access.
 func TestMayIsWhatIsAllowed(t *testing.T) {
 	t.Parallel()
 	b := newBundle(func(d *parts) { d.Auth = byRole{} })

@@ -20,7 +20,8 @@ import (
 	"tallyman/internal/wire"
 )
 
-// outer wraps everything: headers that every answer has, the request id, the end of a panic, the access log.
+// outer is the outermost middleware. It sets the headers of every answer and the request id, recovers from panics, and
+// writes the access log.
 func (a *API) outer(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		started := time.Now()
@@ -38,25 +39,25 @@ func (a *API) outer(next http.Handler) http.Handler {
 	})
 }
 
-// panicked answers 500 where nothing was sent yet, and aborts the connection otherwise.
+// panicked answers 500 if nothing was sent yet, and aborts the connection otherwise.
 func (a *API) panicked(w *answerRecorder, r *http.Request, cause any) {
 	err, isErr := cause.(error)
 	switch {
 	case isErr && errors.Is(err, http.ErrAbortHandler):
 		panic(http.ErrAbortHandler)
-	case r.Context().Err() != nil && isErr && w.status != 0: // the client went away while we wrote
-		a.log.LogAttrs(r.Context(), slog.LevelDebug, "the client left in the middle of an answer", RequestAttrs(w, r)...)
+	case r.Context().Err() != nil && isErr && w.status != 0: // The client disconnected during the answer.
+		a.log.LogAttrs(r.Context(), slog.LevelDebug, "Client disconnected in the middle of an answer.", RequestAttrs(w, r)...)
 		return
 	}
 	attrs := append(RequestAttrs(w, r), slog.Any("panic", cause), slog.String("stack", string(debug.Stack())))
-	a.log.LogAttrs(r.Context(), slog.LevelError, "a request made a handler panic", attrs...)
+	a.log.LogAttrs(r.Context(), slog.LevelError, "Request failed, because its handler panicked.", attrs...)
 	if w.status != 0 {
 		panic(http.ErrAbortHandler)
 	}
 	WriteProblem(w, InternalProblem(), ProblemMedia(r))
 }
 
-// Access logs a request at debug.
+// access logs a request at level debug.
 func (a *API) access(w *answerRecorder, r *http.Request, started time.Time) {
 	if !a.log.Enabled(r.Context(), slog.LevelDebug) {
 		return
@@ -66,7 +67,8 @@ func (a *API) access(w *answerRecorder, r *http.Request, started time.Time) {
 	a.log.LogAttrs(r.Context(), slog.LevelDebug, "served", attrs...)
 }
 
-// RequestAttrs leaves the query out: it will carry what does not belong into a log.
+// RequestAttrs returns the attributes of a request for the log. It leaves out the query, which can have data of the
+// warehouse.
 func RequestAttrs(w http.ResponseWriter, r *http.Request) []slog.Attr {
 	return []slog.Attr{
 		slog.String("request", w.Header().Get(requestIDHeader)), slog.String("method", r.Method),
@@ -74,8 +76,8 @@ func RequestAttrs(w http.ResponseWriter, r *http.Request) []slog.Attr {
 	}
 }
 
-// authenticated lets those requests through that the authenticator knows, and those that need no token. The contexts of the former have the
-// identity from then on.
+// authenticated passes on requests that are authenticated, and requests that need no token. It puts the identity of an
+// authenticated request into the context.
 func (a *API) authenticated(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if isOpen(r) {
@@ -109,15 +111,15 @@ func (a *API) refused(w http.ResponseWriter, r *http.Request, err error) {
 		WriteProblem(w, prob, ProblemMedia(r))
 		return
 	}
-	a.log.LogAttrs(r.Context(), slog.LevelError, "cannot tell who is asking", append(RequestAttrs(w, r), slog.Any("error", err))...)
+	a.log.LogAttrs(r.Context(), slog.LevelError, "Caller of a request could not be authenticated.", append(RequestAttrs(w, r), slog.Any("error", err))...)
 	WriteProblem(w, InternalProblem(), ProblemMedia(r))
 }
 
-// noOperation is what a request is counted as that no operation answers.
+// noOperation is the name under which requests for unknown paths are counted.
 const noOperation = "(none)"
 
-// counted tells the meter of each request that has come as far as its operation: those without a good token, and those too many, are told
-// elsewhere.
+// counted counts each request that reaches the router. It does not see requests that were refused for their token or
+// their rate.
 func (a *API) counted(routes *router) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		done := false
@@ -126,7 +128,7 @@ func (a *API) counted(routes *router) http.Handler {
 			if rec, ok := w.(*answerRecorder); ok && rec.status != 0 {
 				status = rec.status
 			}
-			if !done { // the handler has panicked
+			if !done { // The handler panicked.
 				status = http.StatusInternalServerError
 			}
 			operation := a.operations[r.Pattern]
@@ -140,7 +142,7 @@ func (a *API) counted(routes *router) http.Handler {
 	})
 }
 
-// operationsOf are the ids of the operations by their routes.
+// operationsOf returns the ids of the operations by route.
 func operationsOf(doc *huma.OpenAPI) map[string]string {
 	ids := map[string]string{}
 	for path, item := range doc.Paths {
@@ -153,7 +155,8 @@ func operationsOf(doc *huma.OpenAPI) map[string]string {
 	return ids
 }
 
-// traced makes a span of each request, named after what it was routed to. What is asked all the time and tells nothing has none.
+// traced makes a span for each request, named by its route. Probes, metrics and pages get no span, because they are
+// called all the time and would only fill the traces.
 func (a *API) traced(routes *router, next http.Handler) http.Handler {
 	if a.deps.Tracer == nil {
 		return next
@@ -168,19 +171,19 @@ func (a *API) traced(routes *router, next http.Handler) http.Handler {
 			pattern = r.Method + " (nothing)"
 		}
 		ctx, end := a.deps.Tracer.Request(r, pattern)
-		status := http.StatusInternalServerError // of a handler that panics
+		status := http.StatusInternalServerError // The status if the handler panics.
 		defer func() { end(status) }()
-		next.ServeHTTP(w, r.WithContext(ctx)) //nolint:contextcheck // it is made of the request's
+		next.ServeHTTP(w, r.WithContext(ctx)) //nolint:contextcheck // The context comes from the request.
 		if rec, ok := w.(*answerRecorder); ok {
 			status = rec.status
 		}
 	})
 }
 
-// requestIDHeader names a request in the answer and in the log.
+// requestIDHeader is the header with the id of a request. The log has the same id.
 const requestIDHeader = "X-Request-Id"
 
-// requestIDs numbers the requests of a process behind a random prefix.
+// requestIDs generates request ids: a random prefix for the process, then a number.
 type requestIDs struct {
 	prefix string
 	last   *atomic.Uint64
@@ -188,7 +191,7 @@ type requestIDs struct {
 
 func newRequestIDs() requestIDs {
 	var b [6]byte
-	_, _ = rand.Read(b[:]) // it never fails
+	_, _ = rand.Read(b[:]) // Never fails.
 	return requestIDs{prefix: hex.EncodeToString(b[:]) + "-", last: new(atomic.Uint64)}
 }
 
@@ -196,11 +199,11 @@ func (ids requestIDs) next() string {
 	return ids.prefix + strconv.FormatUint(ids.last.Add(1), 10)
 }
 
-// answerRecorder remembers what was answered.
+// answerRecorder is a ResponseWriter that records the status and the size of the answer.
 type answerRecorder struct {
 	http.ResponseWriter
 
-	status int // 0 = nothing yet
+	status int // 0 = nothing was sent yet.
 	bytes  int64
 }
 
@@ -222,7 +225,7 @@ func (w *answerRecorder) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// Hijack hands over the connection. Whoever takes it answers by himself, and only what succeeds is answered so.
+// Hijack hands over the connection. Only streams take it, and only for an answer with status 200, so the status is 200.
 func (w *answerRecorder) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	conn, rw, err := http.NewResponseController(w.ResponseWriter).Hijack()
 	if err == nil {
@@ -231,5 +234,5 @@ func (w *answerRecorder) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	return conn, rw, err
 }
 
-// Unwrap gives http.ResponseController what it works on.
+// Unwrap returns the wrapped writer for http.ResponseController.
 func (w *answerRecorder) Unwrap() http.ResponseWriter { return w.ResponseWriter }

@@ -9,19 +9,19 @@ import (
 	"tallyman/internal/notice"
 )
 
-// Media is a form that an answer can have. Answers in text/xml differ from those in application/xml by the header only.
+// Media is the media type of an answer. Answers in text/xml differ from answers in application/xml only in the header.
 type Media string
 
-// The forms.
+// The media types.
 const (
 	MediaJSON    Media = "application/json"
 	MediaXML     Media = "application/xml"
 	MediaTextXML Media = "text/xml"
-	MediaEvents  Media = "text/event-stream" // of streams, which have no other
+	MediaEvents  Media = "text/event-stream" // For streams only.
 )
 
-// offered lists the forms in our order of preference, which decides between equal q-values. A client may also name
-// a form by its problem type.
+// offered lists the media types by preference; the first one wins between equal q-values. A client may also name the
+// media type of problems.
 var offered = [...]struct {
 	media   Media
 	problem string
@@ -31,7 +31,7 @@ var offered = [...]struct {
 	{MediaTextXML, ""},
 }
 
-// Negotiate picks the form of the answer, or reports false where the client accepts none of ours.
+// Negotiate picks the media type of the answer. It returns false if the client accepts none of the offered types.
 func Negotiate(r *http.Request) (Media, bool) {
 	lines := r.Header["Accept"]
 	if len(lines) == 0 {
@@ -50,8 +50,8 @@ func Negotiate(r *http.Request) (Media, bool) {
 	return negotiateHeader(accept)
 }
 
-// negotiateHeader weighs every range of an Accept header. As RFC 9110 has it, the most specific range that
-// matches a form gives its weight, and q=0 rules it out.
+// negotiateHeader evaluates every range of an Accept header. By RFC 9110 the most specific range that matches a media
+// type decides its weight, and q=0 excludes the type.
 func negotiateHeader(accept string) (Media, bool) {
 	var best [len(offered)]struct {
 		weight   float64
@@ -78,8 +78,8 @@ func negotiateHeader(accept string) (Media, bool) {
 	return form, weight > 0
 }
 
-// matches says how specifically a range names a form: 0 not at all, 3 by its own name. A lone * is what old Java
-// clients send for */*.
+// matches returns how specifically a range names a media type: 0 = not at all, 3 = by its full name. Old Java clients send
+// * for */*.
 func matches(name, form, problem string) int {
 	switch {
 	case name == form || name == problem && problem != "":
@@ -92,7 +92,7 @@ func matches(name, form, problem string) int {
 	return 0
 }
 
-// quality reads the q of a range's parameters; 1 where it is absent or no number.
+// quality returns the q parameter of a range, or 1 if it is missing or invalid.
 func quality(params string) float64 {
 	for p := range strings.SplitSeq(params, ";") {
 		name, value, ok := strings.Cut(strings.TrimSpace(p), "=")
@@ -106,10 +106,12 @@ func quality(params string) float64 {
 	return 1
 }
 
-// LegacyPath is what old clients ask. They understand XML alone, whatever their library says as Accept.
+// LegacyPath is the path of the old web service. Its clients only understand XML, whatever Accept header their library
+// sends.
 const LegacyPath = Base + "/legacy/listNotifications"
 
-// ProblemMedia is the form for a problem: the one that the client asked for, JSON where it accepts neither.
+// ProblemMedia returns the media type for a problem: the type that the client asked for, or JSON if the client accepts
+// none of the offered types.
 func ProblemMedia(r *http.Request) Media {
 	if r.URL.Path == LegacyPath {
 		return MediaXML
@@ -120,7 +122,7 @@ func ProblemMedia(r *http.Request) Media {
 	return MediaJSON
 }
 
-// AcceptsEvents tells whether the client takes a stream.
+// AcceptsEvents tells whether the client accepts a stream of events.
 func AcceptsEvents(r *http.Request) bool {
 	accept := HeaderValue(r, "Accept")
 	if accept == "" {
@@ -136,11 +138,11 @@ func AcceptsEvents(r *http.Request) bool {
 	return weight > 0
 }
 
-// maxLanguages bounds how much of an Accept-Language header is read.
+// maxLanguages is the number of languages that are read from an Accept-Language header.
 const maxLanguages = 16
 
-// Languages reads an Accept-Language header: the tags that the client wants in lower case, best first. The
-// wildcard and refused tags (q=0) are left out, because without a match a notice speaks its first language anyway.
+// Languages returns the language tags of an Accept-Language header in lower case, the best first. It leaves out the
+// wildcard and tags with q=0, because without a match a notice has its first language anyway.
 func Languages(header string) []string {
 	if header == "" {
 		return nil
@@ -188,7 +190,7 @@ func isLanguageTag(s string) bool {
 	return true
 }
 
-// Localize is the notice in the first of the languages that it has, or as it is.
+// Localize returns the notice in the first of the languages that it has, or the notice itself.
 func Localize(n *notice.Notice, langs []string) *notice.Notice {
 	for _, lang := range langs {
 		if l := n.Localize(lang); l != n {

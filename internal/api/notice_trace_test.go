@@ -54,7 +54,7 @@ func TestNoticeTrace(t *testing.T) {
 	}
 }
 
-// What is not there, or cannot be asked for, is left out of a trace, and the rest is shown.
+// A part that does not exist or cannot be read is left out of a trace. The other parts are shown.
 func TestNoticeTraceWithGaps(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -95,7 +95,7 @@ func TestNoticeTraceWithGaps(t *testing.T) {
 	}
 }
 
-// Whoever has some warehouses sees the notices of these alone, and of a run what is not data.
+// A caller for some warehouses sees only the notices of these warehouses, and of a run only what is not data.
 func TestTracesStayInOnesOwnWarehouses(t *testing.T) {
 	t.Parallel()
 	b := setup(t, asPeople)

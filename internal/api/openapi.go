@@ -19,30 +19,30 @@ func apiInfo(version string) *huma.Info {
 	return &huma.Info{
 		Title:   "Tallyman",
 		Version: version,
-		Description: "Clients poll their notices; workers take items from queues; operators keep types and subscriptions. " +
-			"Answers are application/json or application/xml, as Accept says, and the same XML as text/xml where Accept names that; " +
-			"bodies may come as XML, too; " +
-			"the document has one of the two, because generators of clients trip over both. Errors are problems (RFC 9457) with a stable code.",
+		Description: "Clients poll their notices, workers lease items from queues, and operators manage rules, types and subscriptions. " +
+			"Answers are application/json or application/xml, as Accept says; where Accept names text/xml, the same XML comes as text/xml. " +
+			"Bodies of requests can be XML, too. " +
+			"This document has one XML type only, because client generators do not handle both. Errors are problems (RFC 9457) with a stable code.",
 		License: &huma.License{Name: "Apache-2.0", Identifier: "Apache-2.0"},
 	}
 }
 
 func apiTags() []*huma.Tag {
 	return []*huma.Tag{
-		{Name: "notices", Description: "what clients poll, read and ack, and what business systems send"},
-		{Name: "types", Description: "the catalogue of notice types; a change is in force for the next commit on every node"},
-		{Name: "subscriptions", Description: "who gets what; a change is in force for the next commit on every node"},
+		{Name: "notices", Description: "notices: clients poll, read and ack them, and business systems send them"},
+		{Name: "types", Description: "the catalogue of notice types; the next commit on every node uses a change"},
+		{Name: "subscriptions", Description: "who gets which notices; the next commit on every node uses a change"},
 		{Name: "subscribers", Description: "the address book: where push channels reach users and roles"},
-		{Name: "deliveries", Description: "notices on their way to sinks: how they stand, and what operators do to them"},
-		{Name: "queues", Description: "work: producers push items, workers lease them and say what became of them, operators look and mend"},
-		{Name: "rules", Description: "what operators do with rules"},
-		{Name: "silences", Description: "what is not told for a while, and maintenance windows that recur; a change is in force on every node within a second"},
-		{Name: "tokens", Description: "API tokens: who may do what; a change is in force on every node within a second"},
+		{Name: "deliveries", Description: "notices on their way to sinks: their state, and the operations to retry and cancel them"},
+		{Name: "queues", Description: "work queues: producers push items, workers lease items and report results, operators inspect and repair"},
+		{Name: "rules", Description: "rules, their runs and findings, and the operations of operators on rules"},
+		{Name: "silences", Description: "silences and recurring maintenance windows, which withhold notices; a change is in force on every node within a second"},
+		{Name: "tokens", Description: "API tokens and their roles; a change is in force on every node within a second"},
 		{Name: "operations", Description: "the state of the service"},
 	}
 }
 
-// schemaName drops what Go calls a form: noticeForm and ViewForm are the same thing to a client.
+// schemaName removes Form from the names of Go types, because the word means nothing to a client.
 func schemaName(t reflect.Type, hint string) string {
 	name := huma.DefaultSchemaNamer(t, hint)
 	switch name {
@@ -51,25 +51,26 @@ func schemaName(t reflect.Type, hint string) string {
 	case "PageForm":
 		return "Notices"
 	case "Form":
-		return "BareNotice" // as it was made, without what its reader has done
+		return "BareNotice" // A notice without the marks of a reader.
 	case "StatusReport":
 		return "Status"
 	}
 	return strings.TrimSuffix(name, "Form")
 }
 
-// SchemaOf is the schema of a Go type in the document.
+// SchemaOf returns the schema of a Go type in the document.
 func SchemaOf[T any](doc *huma.OpenAPI) *huma.Schema {
 	return doc.Components.Schemas.Schema(reflect.TypeFor[T](), true, "")
 }
 
-// complete adds to every operation what the library does not know of: XML beside JSON, and the problems.
+// complete adds to every operation what the library does not know: XML in addition to JSON, the problems, and the
+// roles.
 func complete(doc *huma.OpenAPI) {
 	problemForms := BothForms("application/problem+json", "application/problem+xml", SchemaOf[wire.Problem](doc))
 	refused := &huma.Response{Description: "the request is refused; the problem's code says why", Content: problemForms}
 	problem := &huma.Response{Description: "the service cannot answer now; the problem's code says why", Content: problemForms}
 	doc.Components.SecuritySchemes = map[string]*huma.SecurityScheme{bearerScheme: {
-		Type: "http", Scheme: "bearer", Description: "An API token (tly_…) or a JWT. With auth.mode none, none is asked for.",
+		Type: "http", Scheme: "bearer", Description: "An API token (tly_…) or a JWT. With auth.mode none, no request needs one.",
 	}}
 	sent := map[string]bool{}
 	for _, item := range doc.Paths {
@@ -92,12 +93,13 @@ func complete(doc *huma.OpenAPI) {
 	tellPresets(doc)
 	for name, schema := range doc.Components.Schemas.Map() {
 		if !sent[name] {
-			schema.AdditionalProperties = nil // answers may grow: a client must not trip over a new member
+			schema.AdditionalProperties = nil // Answers may get new members, and a client must accept them.
 		}
 	}
 }
 
-// nameSinkTypes says which types of sinks there are: the table of types is not the API's.
+// nameSinkTypes lists the types of sinks in the document. The caller passes them, because this package does not import
+// the sinks.
 func nameSinkTypes(doc *huma.OpenAPI, types []string) {
 	of := doc.Components.Schemas.Map()["Sink"].Properties["type"]
 	for _, name := range types {
@@ -105,8 +107,8 @@ func nameSinkTypes(doc *huma.OpenAPI, types []string) {
 	}
 }
 
-// tellPresets moves the presets of members into words: generators of TypeScript take a member with a default for one that is always there, and
-// ask for it in bodies.
+// tellPresets moves the defaults of members into their descriptions. Generators of TypeScript take a member with a
+// default for a member that is always present, and then require it in the bodies of requests.
 func tellPresets(doc *huma.OpenAPI) {
 	for _, schema := range doc.Components.Schemas.Map() {
 		for name, member := range schema.Properties {
@@ -122,7 +124,8 @@ func tellPresets(doc *huma.OpenAPI) {
 	}
 }
 
-// nameRoles gives generators names for the roles: what some make of client alone is the name of their own client.
+// nameRoles gives code generators a name for each role. Some generators would name the role client like their own
+// client.
 func nameRoles(doc *huma.OpenAPI) {
 	items := doc.Components.Schemas.Map()["TokenAsk"].Properties["access"].Items
 	names := make([]string, len(items.Enum))
@@ -133,8 +136,8 @@ func nameRoles(doc *huma.OpenAPI) {
 	items.Extensions = map[string]any{"x-enum-varnames": names}
 }
 
-// addXML documents that an answer in JSON is there in XML too. text/xml is left out: it would be the same form twice, which generators
-// of clients make the same name of.
+// addXML documents XML for every answer that has JSON. It leaves out text/xml, because generators would give its type
+// the same name as that of application/xml.
 func addXML(op *huma.Operation, response *huma.Response) {
 	m, ok := response.Content[string(MediaJSON)]
 	if _, has := response.Content[string(MediaXML)]; ok && !has && !plainJSON[op.OperationID] {
@@ -142,7 +145,7 @@ func addXML(op *huma.Operation, response *huma.Response) {
 	}
 }
 
-// mark collects the names of the schemas that a body is made of.
+// mark collects the names of all schemas in the body of a request.
 func mark(registry huma.Registry, schema *huma.Schema, sent map[string]bool) {
 	if name := path.Base(schema.Ref); schema.Ref != "" {
 		if sent[name] {
@@ -162,38 +165,38 @@ func mark(registry huma.Registry, schema *huma.Schema, sent map[string]bool) {
 	}
 }
 
-// plainJSON holds the operations that answer the same JSON to everyone.
+// plainJSON has the operations whose answers are always JSON.
 var plainJSON = map[string]bool{"healthz": true, "readyz": true, "openapi": true}
 
-// BothForms is the content of an answer that comes in two forms of one schema.
+// BothForms returns the content of an answer with one schema and two media types.
 func BothForms(one, other string, schema *huma.Schema) map[string]*huma.MediaType {
 	return map[string]*huma.MediaType{one: {Schema: schema}, other: {Schema: schema}}
 }
 
-// QueryParam describes a parameter of the query.
+// QueryParam returns the description of a query parameter.
 func QueryParam(name, description string, schema *huma.Schema) *huma.Param {
 	return &huma.Param{Name: name, In: "query", Description: description, Schema: schema}
 }
 
-// NameSchema is the schema of what IsName takes.
+// NameSchema is the schema of a text that IsName accepts.
 func NameSchema() *huma.Schema { return TextSchema("^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$") }
 
-// TextSchema is the schema of a text that matches the pattern; "" takes every text.
+// TextSchema is the schema of a text that matches the pattern. The pattern "" matches every text.
 func TextSchema(pattern string) *huma.Schema {
 	return &huma.Schema{Type: huma.TypeString, Pattern: pattern}
 }
 
-// IntegerSchema is the schema of a whole number within the bounds; preset is nil where there is none.
+// IntegerSchema is the schema of a whole number from least to most. preset is the default, or nil.
 func IntegerSchema(least, most float64, preset any) *huma.Schema {
 	s := &huma.Schema{Type: huma.TypeInteger, Minimum: &least, Maximum: &most, Default: preset}
 	if most > math.MaxInt32 {
-		s.Format = "int64" // what is generated for a machine of 32 bits must hold it
+		s.Format = "int64" // Code generated for 32-bit machines must hold the number.
 	}
 	return s
 }
 
-// Forms whose schemas say more than Go's types do. The forms know nothing of the OpenAPI library, so that newOperations names these types
-// in their place.
+// Types with the schemas of forms whose Go types say too little. Package wire does not know the OpenAPI library, so
+// newOperations registers these types as aliases of the forms.
 type (
 	stateSchema       struct{}
 	payloadSchema     struct{}
@@ -201,28 +204,28 @@ type (
 	resetReasonSchema struct{}
 )
 
-// Schema says that a state of the audit is any value.
+// Schema says that a state in the audit is any JSON value.
 func (stateSchema) Schema(huma.Registry) *huma.Schema {
-	return &huma.Schema{Description: "any JSON value; in XML its JSON text. Older records tell one of more than 64 KB by its size"}
+	return &huma.Schema{Description: "any JSON value; in XML its JSON text. Older records only have the size of a value of more than 64 KB"}
 }
 
-// Schema says that an item's payload is any value.
+// Schema says that the payload of an item is any JSON value.
 func (payloadSchema) Schema(huma.Registry) *huma.Schema {
 	return &huma.Schema{Description: "any JSON value of at most 64 KB; in XML its JSON text", Examples: []any{map[string]any{"bin": "A-01", "sku": "S1"}}}
 }
 
-// Schema says that the data of a notice that is sent is an object of plain values.
+// Schema says that the data of a sent notice is an object of simple values.
 func (sendDataSchema) Schema(huma.Registry) *huma.Schema {
 	return &huma.Schema{
 		Type: huma.TypeObject, AdditionalProperties: true,
-		Description: "the fields of the type by name. A decimal is a string or a number and stays exact, a time is RFC 3339",
+		Description: "values by the names of the type's fields. A decimal is a string or a number and stays exact; a time is RFC 3339",
 		Examples:    []any{map[string]any{"bin": "A-01", "qty": "-3"}},
 	}
 }
 
-// Schema names all reasons.
+// Schema lists all reasons.
 func (resetReasonSchema) Schema(huma.Registry) *huma.Schema {
-	s := &huma.Schema{Type: huma.TypeString, Description: "why the cursor does not hold any more"}
+	s := &huma.Schema{Type: huma.TypeString, Description: "why the cursor is no longer valid"}
 	for _, reason := range page.ResetReasons() {
 		s.Enum = append(s.Enum, string(reason))
 	}

@@ -13,7 +13,8 @@ import (
 	"tallyman/internal/wire"
 )
 
-// newOperations makes the OpenAPI library serve on the router: our forms, our problems, no pages of its own.
+// newOperations sets up the OpenAPI library on the router, with the forms and problems of package wire and without the
+// library's own pages.
 func newOperations(routes *router, version string, ours ...func(huma.Context, func(huma.Context))) huma.API {
 	registry := huma.NewMapRegistry("#/components/schemas/", schemaName)
 	for from, to := range map[reflect.Type]reflect.Type{
@@ -37,7 +38,7 @@ func newOperations(routes *router, version string, ours ...func(huma.Context, fu
 			Tags:       apiTags(),
 			Components: &huma.Components{Schemas: registry},
 		},
-		Formats: map[string]huma.Format{ // the short names serve the types that end in +json and +xml
+		Formats: map[string]huma.Format{ // The short names are for media types that end in +json and +xml.
 			string(MediaJSON): jsonFormat, "json": jsonFormat, string(MediaXML): xmlFormat, string(MediaTextXML): xmlFormat, "xml": xmlFormat,
 		},
 		DefaultFormat: string(MediaJSON),
@@ -51,10 +52,10 @@ func encodeJSON(w io.Writer, v any) error { return throughBuffer(w, v, AppendJSO
 
 func encodeXML(w io.Writer, v any) error { return throughBuffer(w, v, appendXML) }
 
-// refuseXML is never asked: checkedBody makes JSON of a body in XML.
+// refuseXML is never called, because checkedBody converts a body in XML to JSON.
 func refuseXML([]byte, any) error { return huma.ErrUnknownContentType }
 
-// negotiated settles the form of the answer by our own rules, since the library reads neither */* nor q=0.
+// negotiated chooses the media type of the answer by Negotiate, because the library understands neither */* nor q=0.
 func negotiated(ctx huma.Context, next func(huma.Context)) {
 	r, w := humago.Unwrap(ctx)
 	m, ok := Negotiate(r)
@@ -63,14 +64,15 @@ func negotiated(ctx huma.Context, next func(huma.Context)) {
 		return
 	}
 	r.Header.Set("Accept", string(m))
-	if len(r.Header["Accept-Language"]) > 1 { // the library reads the first line alone
+	if len(r.Header["Accept-Language"]) > 1 { // The library only reads the first line.
 		r.Header.Set("Accept-Language", HeaderValue(r, "Accept-Language"))
 	}
 	w.Header()["Cache-Control"] = noStore
 	next(ctx)
 }
 
-// strictQuery refuses parameters that the operation does not have, those that come twice and are no list, and those of query and path that are no texts.
+// strictQuery refuses unknown parameters, repeated parameters that are not lists, and parameters of query and path that
+// violate the policy of texts.
 func strictQuery(ctx huma.Context, next func(huma.Context)) {
 	r, w := humago.Unwrap(ctx)
 	known, list := map[string]bool{}, map[string]bool{}
@@ -103,7 +105,7 @@ func strictQuery(ctx huma.Context, next func(huma.Context)) {
 	next(ctx)
 }
 
-// typed names the form of the answer as the plain handlers do, with the encoding of XML.
+// typed sets the same Content-Type as the plain handlers, with the charset of XML.
 func typed(ctx huma.Context, _ string, v any) (any, error) {
 	r, w := humago.Unwrap(ctx)
 	if h := w.Header(); h["Content-Type"] != nil {
@@ -112,7 +114,7 @@ func typed(ctx huma.Context, _ string, v any) (any, error) {
 	return v, nil
 }
 
-// problems gives the library's own errors our form and codes, and every problem the request's id.
+// problems converts errors of the library to problems, and adds the id of the request to every problem.
 func problems(ctx huma.Context, _ string, v any) (any, error) {
 	prob, ok := v.(*wire.Problem)
 	if model, isModel := v.(*huma.ErrorModel); isModel {
@@ -127,7 +129,7 @@ func problems(ctx huma.Context, _ string, v any) (any, error) {
 	return prob, nil
 }
 
-// fromModel names what the library found wrong with a request. The values that the client sent are left out.
+// fromModel converts an error of the library to a problem. It leaves out the values that the client sent.
 func fromModel(model *huma.ErrorModel) *wire.Problem {
 	prob := wire.NewProblem(model.Status, modelCode(model.Status), model.Detail)
 	if prob.Code == wire.CodeInternal {

@@ -23,7 +23,7 @@ func readHistory(t *testing.T, got answer) (h wire.HistoryForm) {
 	return h
 }
 
-// sums are the notices of a history, and the highest of what was looked at.
+// sums are the notices of a history, and the highest values of its samples.
 func sums(h *wire.HistoryForm) (notices, urgent int64, top wire.HistoryFiguresForm) {
 	for _, p := range h.Points {
 		notices, urgent = notices+p.Notices, urgent+p.Urgent

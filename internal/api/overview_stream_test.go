@@ -82,7 +82,7 @@ func (g *guarded) Write(p []byte) (int, error) {
 // Unwrap leads a response controller to the recorder.
 func (g *guarded) Unwrap() http.ResponseWriter { return g.ResponseRecorder }
 
-// take returns what was written since it was asked last.
+// take returns the bytes that were written since the previous call.
 func (g *guarded) take() string {
 	g.mu.Lock()
 	defer g.mu.Unlock()

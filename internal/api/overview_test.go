@@ -21,7 +21,7 @@ func narrow(warehouses ...string) auth.Identity {
 	return auth.Identity{Subject: "user:op", Access: []auth.Role{auth.Operator}, Warehouses: warehouses, Token: "t1"}
 }
 
-// withoutAges leaves out how long items have been ready, which is told by the clock of the machine.
+// withoutAges removes the times for which items have been ready, because they come from the machine's clock.
 func withoutAges(body string) string {
 	for _, part := range []struct{ begin, end string }{{`,"oldestSeconds":`, "}"}, {"<oldestSeconds>", "</level>"}} {
 		for {
@@ -47,7 +47,7 @@ func TestOverview(t *testing.T) {
 	}
 }
 
-// seen is what a narrowed caller is told.
+// seen is the overview that a caller with fewer warehouses gets.
 type seen struct {
 	Rules    wire.RuleHealthForm
 	Notices  wire.NoticeCountsForm

@@ -12,10 +12,11 @@ import (
 	"tallyman/internal/wire"
 )
 
-// What a caller may ask who is not for all warehouses, and sees of that which belongs to no single one: rules, silences, files, sinks. Texts are data:
-// a comment, a reason or an error may say anything of the warehouse that it is about.
+// This file limits callers whose token is not for all warehouses. It also hides parts of things that belong to no
+// single warehouse: rules, silences, files and sinks. Texts are data: a comment, a reason or an error can contain
+// anything about a warehouse, so a caller sees only texts about the caller's own warehouses.
 
-// OwnWarehouse is the warehouse that was asked for, or the only one that the caller has.
+// OwnWarehouse returns the requested warehouse, or the caller's only warehouse if the request names none.
 func OwnWarehouse(who *auth.Identity, name, warehouse string) (string, *wire.Problem) {
 	switch {
 	case warehouse != "":
@@ -30,38 +31,38 @@ func OwnWarehouse(who *auth.Identity, name, warehouse string) (string, *wire.Pro
 	return "", prob
 }
 
-// InWarehouse is nil where the caller may do things in the warehouse.
+// InWarehouse returns nil if the token allows the warehouse, and the problem otherwise.
 func InWarehouse(who *auth.Identity, warehouse string) *wire.Problem {
 	if who.InWarehouse(warehouse) {
 		return nil
 	}
 	if warehouse == auth.AllWarehouses {
-		return Denied(wire.CodeWarehouseDenied, "this is about all warehouses"+Yours(who.Warehouses))
+		return Denied(wire.CodeWarehouseDenied, "this operation concerns all warehouses"+Yours(who.Warehouses))
 	}
-	return Denied(wire.CodeWarehouseDenied, "warehouse "+policy.Quote(warehouse)+" is not yours"+Yours(who.Warehouses))
+	return Denied(wire.CodeWarehouseDenied, "your token does not allow warehouse "+policy.Quote(warehouse)+Yours(who.Warehouses))
 }
 
-// InScope is nil where the caller may do things to a rule's scope, nil for all of them. A scope is a warehouse as far as tokens go: one that is
-// not for all warehouses is for the scopes of their names.
+// InScope returns nil if the token allows the scope of a rule. A nil scope means all scopes. A token allows the scopes
+// that have the names of its warehouses.
 func InScope(ctx context.Context, scope *string) *wire.Problem {
 	who := auth.From(ctx)
 	switch {
 	case who.Everywhere():
 		return nil
 	case scope == nil:
-		return Denied(wire.CodeWarehouseDenied, "this is about all scopes of the rule; name the scope"+Yours(who.Warehouses))
+		return Denied(wire.CodeWarehouseDenied, "this operation concerns all scopes of the rule; name the scope"+Yours(who.Warehouses))
 	}
 	return InWarehouse(who, *scope)
 }
 
-// Denied says that the caller asks for what is not his.
+// Denied makes the problem of a request that the token does not allow.
 func Denied(code wire.Code, detail string) *wire.Problem {
 	p := wire.NewProblem(http.StatusForbidden, code, detail)
 	p.Challenge = insufficient
 	return p
 }
 
-// Yours names what the caller has; he knows it anyway.
+// Yours returns the end of an error text that lists what the token has. The caller knows this list already.
 func Yours(list []string) string {
 	if len(list) == 0 {
 		return "; your token has none"
@@ -69,7 +70,7 @@ func Yours(list []string) string {
 	return "; your token has " + quoteList(list)
 }
 
-// quoteList shows some of a list.
+// quoteList joins the first names of a list.
 func quoteList(list []string) string {
 	const most = 10
 	if len(list) > most {
@@ -78,10 +79,10 @@ func quoteList(list []string) string {
 	return strings.Join(list, ", ")
 }
 
-// Concerns tells whether the caller may see what is of the scope. A rule without scopes is for every warehouse.
+// Concerns tells whether the caller may see the scope. A rule without scopes concerns every warehouse.
 func Concerns(who *auth.Identity, scope string) bool { return scope == "" || who.InWarehouse(scope) }
 
-// OwnRules leaves out scopes that are not the caller's, and with them the rules that have no other.
+// OwnRules returns the rules in the scopes that the caller may see.
 func OwnRules(ctx context.Context, list []engine.RuleStatus) []engine.RuleStatus {
 	who := auth.From(ctx)
 	if who.Everywhere() {
@@ -96,8 +97,9 @@ func OwnRules(ctx context.Context, list []engine.RuleStatus) []engine.RuleStatus
 	return own
 }
 
-// OwnRun leaves out what a run tells of data where its scope is not the caller's: keys and values stand in samples, and in errors behind their
-// code. A rule without scopes has data of every warehouse.
+// OwnRun removes data from a run if the token does not allow its scope. Samples have keys and values, and so have error
+// texts after their code. A rule without scopes has data of every warehouse, so only a token for all warehouses sees
+// it.
 func OwnRun(ctx context.Context, scope string, r *wire.RunStatus) {
 	if r == nil || auth.From(ctx).InWarehouse(scope) {
 		return
@@ -106,17 +108,18 @@ func OwnRun(ctx context.Context, scope string, r *wire.RunStatus) {
 	r.Error, _, _ = strings.Cut(r.Error, ":")
 }
 
-// OwnScopes does so with the last run of each scope.
+// OwnScopes applies OwnRun to the last run of each scope.
 func OwnScopes(ctx context.Context, scopes []wire.ScopeForm) {
 	for i := range scopes {
 		OwnRun(ctx, scopes[i].Scope, scopes[i].LastRun)
 	}
 }
 
-// withheld stands for a text that only those see who see all warehouses.
+// withheld replaces a text that only a token for all warehouses sees.
 const withheld = "a token for all warehouses sees why"
 
-// OwnProblems leaves out what is wrong with rules that the caller does not see, and the words about files as a whole, which quote them.
+// OwnProblems removes problems of rules that the caller does not see. It also replaces the texts of problems of whole
+// files, because such a text can quote any rule in the file.
 func OwnProblems(ctx context.Context, list []wire.FileProblem, sees func(rule string) bool) []wire.FileProblem {
 	if auth.From(ctx).Everywhere() {
 		return list
@@ -134,7 +137,7 @@ func OwnProblems(ctx context.Context, list []wire.FileProblem, sees func(rule st
 	return own
 }
 
-// OwnSinks leaves out what channels have answered last, whosever delivery that was about.
+// OwnSinks replaces the last error of each channel, because it can be about a delivery of any warehouse.
 func OwnSinks(list []wire.SinkForm) []wire.SinkForm {
 	own := slices.Clone(list)
 	for i := range own {
@@ -150,7 +153,7 @@ func OwnSinks(list []wire.SinkForm) []wire.SinkForm {
 	return own
 }
 
-// OwnHealth does so with the sinks among what a node depends on.
+// OwnHealth replaces the errors of sinks among the dependencies of a node, for the same reason as OwnSinks.
 func OwnHealth(list []wire.Health) []wire.Health {
 	own := slices.Clone(list)
 	for i := range own {

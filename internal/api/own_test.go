@@ -12,7 +12,7 @@ import (
 	"tallyman/internal/wire"
 )
 
-// TestRunsOfOthersTellNoData has one who is for a single warehouse look at a rule whose runs in two of them have met bad rows.
+// TestRunsOfOthersTellNoData: a caller for one warehouse reads a rule whose runs in two warehouses have met bad rows.
 func TestRunsOfOthersTellNoData(t *testing.T) {
 	t.Parallel()
 	b, f := setupRules(t)
@@ -81,7 +81,7 @@ func somePeople() people {
 	}
 }
 
-// asking is a request of somebody, and a piece of what it is to be answered.
+// asking is a request of a caller, and a part of the expected answer.
 type asking struct {
 	who, method, path, body string
 	status                  int
@@ -109,7 +109,7 @@ func TestPollsAreOfOnesOwn(t *testing.T) {
 		{"client", "GET", "/notices?warehouse=W1&subscriber=user:ann", "", 200, ""},
 		{"client", "GET", "/notices?warehouse=W2", "", 403, warehouse},
 		{"client", "GET", "/notices?subscriber=user:bob", "", 403, subscriber},
-		{"client", "GET", "/notices?subscriber=user:ann&subscriber=role:boss", "", 403, `the inbox of role:boss is not yours; your token has role:keeper, user:ann`},
+		{"client", "GET", "/notices?subscriber=user:ann&subscriber=role:boss", "", 403, `your token does not have the inbox of role:boss; your token has role:keeper, user:ann`},
 		{"client", "GET", "/notices?subscriber=shadow:rule", "", 403, subscriber},
 		{"client", "GET", "/notices?subscriber=USER:ann", "", 400, "bad_subscriber"},
 		{"two", "GET", "/notices", "", 400, "parameter warehouse is missing; your token has W1, W2"},
@@ -167,7 +167,7 @@ func TestChangesStayInOnesOwnWarehouses(t *testing.T) {
 	b.ask(t, []asking{
 		{"producer", "POST", "/notices", `{"notices":[{"type":"REP_NOTICE","warehouse":"W1","title":"x"}]}`, 403, "body.notices[0].warehouse"},
 		{"site", "GET", "/subscriptions?warehouse=W1", "", 403, denied},
-		{"site", "GET", "/subscriptions?warehouse=*", "", 403, "this is about all warehouses; your token has 119240"},
+		{"site", "GET", "/subscriptions?warehouse=*", "", 403, "this operation concerns all warehouses; your token has 119240"},
 		{"site", "GET", "/subscriptions", "", 200, ""},
 		{"site", "POST", "/subscriptions", sub("W1"), 403, denied},
 		{"site", "POST", "/subscriptions", sub("*"), 403, denied},
@@ -176,10 +176,10 @@ func TestChangesStayInOnesOwnWarehouses(t *testing.T) {
 		{"site", "DELETE", "/subscriptions?type=REP_NOTICE&warehouse=W1&subscriber=user:1", "", 403, denied},
 		{"site", "GET", "/deliveries?warehouse=W1", "", 403, denied},
 		{"site", "POST", "/deliveries/cancel", `{"filter":{"warehouse":"W1"}}`, 403, denied},
-		{"site", "POST", "/rules/negative-bin-stock/promote", "", 403, "this is about all scopes of the rule"},
+		{"site", "POST", "/rules/negative-bin-stock/promote", "", 403, "this operation concerns all scopes of the rule"},
 		{"site", "POST", "/rules/negative-bin-stock/promote?scope=W1", "", 403, denied},
 		{"site", "POST", "/rules/negative-bin-stock/preview", `{"scope":"W1"}`, 403, denied},
-		{"site", "POST", "/rules/negative-bin-stock/rewind", `{"to":["1"],"reason":"x"}`, 403, "this is about all scopes of the rule"},
+		{"site", "POST", "/rules/negative-bin-stock/rewind", `{"to":["1"],"reason":"x"}`, 403, "this operation concerns all scopes of the rule"},
 		{"site", "POST", "/rules/negative-bin-stock/rewind?scope=W1", `{"to":["1"],"dryRun":true}`, 403, denied},
 		{"site", "GET", "/rules/negative-bin-stock/why?key=1&scope=W1", "", 403, denied},
 		{"chief", "POST", "/tokens", `{"subject":"user:x","access":["admin"]}`, 403, denied},
@@ -193,7 +193,7 @@ func TestChangesStayInOnesOwnWarehouses(t *testing.T) {
 func TestTheAddressBookIsForTokensOfAllWarehouses(t *testing.T) {
 	t.Parallel()
 	b := newBundle(asPeople)
-	const entry, denied = "/subscribers/user:bob", "this is about all warehouses"
+	const entry, denied = "/subscribers/user:bob", "this operation concerns all warehouses"
 	b.ask(t, []asking{{"admin", "PUT", entry, `{"mail":["bob@example.com"]}`, 201, ""}})
 	operations := 0
 	doc, _ := readDocument(t)

@@ -18,8 +18,8 @@ import (
 	"tallyman/rules/strictyaml"
 )
 
-// Params calls set with every parameter of a raw query that has a value; a parameter without one (limit=) counts
-// as absent. It stops at the first problem.
+// Params calls set with each parameter of a raw query. set decides what an empty value (limit=) means. Params stops at
+// the first problem.
 func Params(raw string, set func(name, value string) *wire.Problem) *wire.Problem {
 	for raw != "" {
 		var pair string
@@ -30,10 +30,10 @@ func Params(raw string, set func(name, value string) *wire.Problem) *wire.Proble
 		name, value, _ := strings.Cut(pair, "=")
 		name, err := unescape(name)
 		if err != nil {
-			return BadParameter("the query is not well escaped: " + err.Error())
+			return BadParameter("the query has an invalid escape: " + err.Error())
 		}
 		if value, err = unescape(value); err != nil {
-			return BadParameter("parameter " + name + " is not well escaped: " + err.Error())
+			return BadParameter("parameter " + name + " has an invalid escape: " + err.Error())
 		}
 		if p := Param(name, value, set); p != nil {
 			return p
@@ -42,7 +42,7 @@ func Params(raw string, set func(name, value string) *wire.Problem) *wire.Proble
 	return nil
 }
 
-// Param calls set with a parameter whose texts are fit.
+// Param checks the name and the value of a parameter against the policy of texts, and then calls set.
 func Param(name, value string, set func(name, value string) *wire.Problem) *wire.Problem {
 	if p := checkText("query", name, policy.Line); p != nil {
 		return p
@@ -53,7 +53,7 @@ func Param(name, value string, set func(name, value string) *wire.Problem) *wire
 	return set(name, value)
 }
 
-// unescape spares the common case the work.
+// unescape unescapes a text of a query. Most texts have no escape and cost nothing.
 func unescape(s string) (string, error) {
 	if !strings.ContainsAny(s, "%+") {
 		return s, nil
@@ -61,7 +61,7 @@ func unescape(s string) (string, error) {
 	return url.QueryUnescape(s)
 }
 
-// checkText holds a text that a client has sent to the policy of texts; at is its place, such as query.key.
+// checkText checks a text of a client against the policy of texts. at is the place of the text, such as query.key.
 func checkText(at, s string, shape policy.Shape) *wire.Problem {
 	fault := policy.Check(s, shape)
 	if fault == nil {
@@ -72,7 +72,7 @@ func checkText(at, s string, shape policy.Shape) *wire.Problem {
 	return p
 }
 
-// parameterShape is that of a parameter of the query: a note has lines, wherever it stands.
+// parameterShape returns the allowed shape of a query parameter. Only a note may have several lines.
 func parameterShape(name string) policy.Shape {
 	if name == "note" {
 		return policy.Lines
@@ -80,7 +80,7 @@ func parameterShape(name string) policy.Shape {
 	return policy.Line
 }
 
-// SortedUnique sorts the list in place and leaves out what comes twice.
+// SortedUnique sorts the list in place and removes duplicates.
 func SortedUnique(s []string) []string {
 	if len(s) > 1 {
 		slices.Sort(s)
@@ -89,16 +89,16 @@ func SortedUnique(s []string) []string {
 	return s
 }
 
-// Limit is how many things a page may have: 1 to the most that B says. The library reads it as text, so that a bad one gets the code that
-// it has everywhere.
+// Limit is the parameter limit: the maximum number of things in a page, from 1 to the maximum of B. It is a text, so
+// that the handler and not the library refuses a bad value, with the same code everywhere.
 type Limit[B pageBounds] string
 
-// pageBounds says how many things a page has at most, and where nobody asks.
+// pageBounds has the maximum and the default size of a page.
 type pageBounds interface{ bounds() (most, preset int) }
 
 // The kinds of lists.
 type (
-	// OfList is a list of what a site has few of, such as subscriptions.
+	// OfList is a list of things of which a site has few, such as subscriptions.
 	OfList struct{}
 	// OfSearch is a search of notices.
 	OfSearch struct{}
@@ -119,14 +119,14 @@ func (OfRules) bounds() (most, preset int)    { return 2000, 100 }
 func (OfRuns) bounds() (most, preset int)     { return 1000, 50 }
 func (OfFindings) bounds() (most, preset int) { return 10_000, 100 }
 
-// Schema says what the text has to be.
+// Schema returns the schema of the parameter.
 func (Limit[B]) Schema(huma.Registry) *huma.Schema {
 	var b B
 	most, preset := b.bounds()
 	return IntegerSchema(1, float64(most), preset)
 }
 
-// Parse reads the limit; without one it is the preset of the list.
+// Parse returns the limit, or the default of the list if there is none.
 func (l Limit[B]) Parse() (int, *wire.Problem) {
 	var b B
 	most, preset := b.bounds()
@@ -140,29 +140,31 @@ func (l Limit[B]) Parse() (int, *wire.Problem) {
 	return n, nil
 }
 
-// The sizes of lists: what a page has where nothing is said, and at most.
+// The default and the maximum sizes of pages.
 const (
 	defaultListed, maxListed = 100, 1000
 	defaultFound, maxFound   = 50, 200
 	DefaultItems             = 100
 )
 
-// The bounds of what clients say and wait for.
+// The bounds of reasons and waits.
 const (
-	MaxReason   = 200              // characters of why something is changed
-	MaxWait     = time.Minute      // that a client may ask for
-	LongestHold = 54 * time.Second // that an answer is held back, whatever was asked for: a second later it is written, 5 s before proxies give up
+	MaxReason = 200         // Characters of a reason.
+	MaxWait   = time.Minute // The longest wait that a client may ask for.
+	// LongestHold is the longest time for which the server holds back an answer, whatever the client asked for. The answer
+	// is written about a second later, 5 s before common proxies give up after a minute.
+	LongestHold = 54 * time.Second
 )
 
-// Flag is a query's test=, read as text so that a bad one gets the code that it has everywhere.
+// Flag is a parameter with the value true or false. It is a text, so that a bad value gets the same code everywhere.
 type Flag string
 
-// Schema says what the text has to be.
+// Schema returns the schema of the parameter.
 func (Flag) Schema(huma.Registry) *huma.Schema {
 	return &huma.Schema{Type: huma.TypeBoolean, Default: false}
 }
 
-// Parse reads the flag; name is that of its parameter.
+// Parse returns the value of the flag. name is the name of the parameter.
 func (f Flag) Parse(name string) (bool, *wire.Problem) {
 	switch f {
 	case "", "false":
@@ -173,7 +175,7 @@ func (f Flag) Parse(name string) (bool, *wire.Problem) {
 	return false, BadParameter(name + " " + policy.Quote(string(f)) + " is neither true nor false")
 }
 
-// ParseSpan reads a duration that is not negative; "" is 0.
+// ParseSpan parses a duration that must not be negative; "" is 0.
 func ParseSpan(s string) (time.Duration, error) {
 	if s == "" {
 		return 0, nil
@@ -185,7 +187,7 @@ func ParseSpan(s string) (time.Duration, error) {
 	return d, err
 }
 
-// Optional is a parameter that may be left out: nil for "".
+// Optional returns nil for an empty parameter, and a pointer to its value otherwise.
 func Optional(s string) *string {
 	if s == "" {
 		return nil
@@ -193,13 +195,13 @@ func Optional(s string) *string {
 	return &s
 }
 
-// MaxSubscriberID is the longest id of a user or role.
+// MaxSubscriberID is the length of the longest id of a user or role.
 const MaxSubscriberID = 128
 
-// IsName is what a warehouse or the code of a type may be: [A-Za-z0-9][A-Za-z0-9_.-]{0,63}.
+// IsName tells whether a text can name a warehouse or a type: [A-Za-z0-9][A-Za-z0-9_.-]{0,63}.
 func IsName(s string) bool { return notice.IsName(s) }
 
-// IsSubscriber is user:<id> or role:<id>, id [A-Za-z0-9][A-Za-z0-9_.@-]{0,127}.
+// IsSubscriber tells whether a text is user:<id> or role:<id>, with an id [A-Za-z0-9][A-Za-z0-9_.@-]{0,127}.
 func IsSubscriber(s string) bool {
 	id, ok := strings.CutPrefix(s, "user:")
 	if !ok {
@@ -208,7 +210,7 @@ func IsSubscriber(s string) bool {
 	return ok && isID(id)
 }
 
-// isID is [A-Za-z0-9][A-Za-z0-9_.@-]{0,127}.
+// isID tells whether a text matches [A-Za-z0-9][A-Za-z0-9_.@-]{0,127}.
 func isID(s string) bool {
 	if s == "" || len(s) > MaxSubscriberID || !isAlnum(s[0]) {
 		return false
@@ -227,13 +229,13 @@ func isAlnum(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
 }
 
-// Names in the trace are words of this alphabet; its first characters do not begin one.
+// The alphabet of names in an item's trace. A name must not begin with one of the first traceMarks characters.
 const (
 	traceAlphabet = "_.:@-" + "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 	traceMarks    = 5
 )
 
-// TraceName makes a name for the trace of any text.
+// TraceName converts any text to a name for an item's trace.
 func TraceName(subject string) string {
 	name := strings.Map(func(r rune) rune {
 		if strings.ContainsRune(traceAlphabet, r) {
@@ -245,22 +247,22 @@ func TraceName(subject string) string {
 	return name[:min(len(name), item.MaxName)]
 }
 
-// ListOrder is the order of a list whose rows are numbered or dated. The library reads it as text, so that a bad one gets the code that it has
-// everywhere.
+// ListOrder is the order of a list whose rows have a number or a time. It is a text, so that a bad value gets the same
+// code everywhere.
 type ListOrder string
 
-// The orders of such a list.
+// The orders of a list.
 const (
 	LatestFirst ListOrder = "latest"
 	OldestFirst ListOrder = "oldest"
 )
 
-// Schema lists the orders.
+// Schema returns the schema of the parameter.
 func (ListOrder) Schema(huma.Registry) *huma.Schema {
 	return &huma.Schema{Type: huma.TypeString, Default: string(LatestFirst), Enum: []any{string(LatestFirst), string(OldestFirst)}}
 }
 
-// Parse tells whether the oldest come first.
+// Parse tells whether the oldest rows come first.
 func (o ListOrder) Parse() (oldest bool, prob *wire.Problem) {
 	switch o {
 	case "", LatestFirst:
@@ -271,10 +273,11 @@ func (o ListOrder) Parse() (oldest bool, prob *wire.Problem) {
 	return false, BadParameter("order " + policy.Quote(string(o)) + " is neither latest nor oldest")
 }
 
-// oldestMark begins the cursors of lists whose oldest rows come first.
+// oldestMark begins a cursor of a list whose oldest rows come first. It lets the server refuse a cursor of the other
+// order.
 const oldestMark = "oldest."
 
-// OrderedCursor is the cursor of such a list, made of one of its rows; "" stays so.
+// OrderedCursor adds the mark of the order to a cursor. An empty cursor stays empty.
 func OrderedCursor(oldest bool, cursor string) string {
 	if oldest && cursor != "" {
 		return oldestMark + cursor
@@ -282,7 +285,7 @@ func OrderedCursor(oldest bool, cursor string) string {
 	return cursor
 }
 
-// ParseOrderedCursor takes the mark of the order off a cursor. A cursor of the other order is a problem.
+// ParseOrderedCursor removes the mark of the order from a cursor. It refuses a cursor of the other order.
 func ParseOrderedCursor(oldest bool, after string) (cursor string, prob *wire.Problem) {
 	cursor, isOldest := strings.CutPrefix(after, oldestMark)
 	if after == "" || isOldest == oldest {
@@ -293,13 +296,15 @@ func ParseOrderedCursor(oldest bool, after string) (cursor string, prob *wire.Pr
 		of, asked = OldestFirst, LatestFirst
 	}
 	return "", wire.NewProblem(http.StatusBadRequest, wire.CodeBadCursor, "after is a cursor of the order "+string(of)+", and order asks for "+string(asked)+
-		": begin the list anew, without after")
+		": start the list again without after")
 }
 
-// NumberCursor is the cursor of a page that ends with the row of that number, where the rows of a list are numbered and the latest comes first.
+// NumberCursor returns the cursor of a page that ends with the row of this number. The list has numbered rows, the
+// latest first.
 func NumberCursor(last int64) string { return strconv.FormatInt(last, 10) }
 
-// ParseNumberCursor returns the number below which a page begins; 0 where there is no cursor.
+// ParseNumberCursor returns the number below which the next page begins, or 0 for an empty cursor. ok is false for an
+// invalid cursor.
 func ParseNumberCursor(cursor string) (before int64, ok bool) {
 	if cursor == "" {
 		return 0, true
@@ -308,7 +313,7 @@ func ParseNumberCursor(cursor string) (before int64, ok bool) {
 	return before, err == nil && before > 0 && NumberCursor(before) == cursor
 }
 
-// CheckIdempotencyKey is nil for a key that a request may have, and for none.
+// CheckIdempotencyKey returns nil for a valid key and for an empty key.
 func CheckIdempotencyKey(key string) *wire.Problem {
 	if policy.IsKey(key) {
 		return nil

@@ -12,7 +12,7 @@ import (
 	"tallyman/internal/item"
 )
 
-// endless is a queue that costs nothing: what is left is the API's own.
+// endless is a queue that costs nothing, so that a benchmark measures only the API.
 type endless struct {
 	*fakeTwins
 

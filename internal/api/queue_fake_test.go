@@ -47,7 +47,7 @@ func (t *fakeTwins) of(test bool) *fakeQueue {
 	return t[0]
 }
 
-// empty makes the twins anew, for those who do not wait.
+// empty clears the twins, for tests that do not wait.
 func (t *fakeTwins) empty() {
 	*t = *newFakeTwins()
 	t[0].hasty, t[1].hasty = true, true
@@ -306,7 +306,7 @@ func (q *fakeQueue) sizes(scope item.Scope) (item.Sizes, error) {
 	return s.Of(scope), q.err
 }
 
-// warehouses are those that have items; where there is none, what belongs to none.
+// warehouses returns the warehouses that have items. Without any, it returns the one for items without a warehouse.
 func (q *fakeQueue) warehouses() []string {
 	var names []string
 	for _, i := range q.items {

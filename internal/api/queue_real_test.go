@@ -44,7 +44,7 @@ func withRealQueue(t *testing.T, change ...func(*parts)) *bundle {
 	return setup(t, append(change, func(d *parts) { withQueue(d, q) })...)
 }
 
-// impatient is a worker that hangs up again and again, and repeats what was not answered.
+// impatient is a worker that disconnects again and again, and repeats requests that got no answer.
 type impatient struct {
 	*bundle
 

@@ -176,11 +176,11 @@ func TestQueueFailures(t *testing.T) {
 	}
 	log := b.log.String()
 	for line := range strings.SplitSeq(log, "\n") {
-		if strings.Contains(line, "a queue failed") && strings.Contains(line, "not in reach") && !strings.Contains(line, "level=DEBUG") {
+		if strings.Contains(line, "its queue reported an error") && strings.Contains(line, "not in reach") && !strings.Contains(line, "level=DEBUG") {
 			t.Errorf("what the queue logs once is logged for each request: %s", line)
 		}
 	}
-	if !strings.Contains(log, "level=ERROR msg=\"a queue failed a request\" queue=replenishment") {
+	if !strings.Contains(log, "level=ERROR msg=\"Request failed, because its queue reported an error.\" queue=replenishment") {
 		t.Error("the log does not have the cause")
 	}
 	b.queue.fail(&item.InvalidError{Field: "id", Index: 0, Message: "no name"})

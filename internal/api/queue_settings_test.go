@@ -10,7 +10,8 @@ import (
 	"tallyman/internal/ledger"
 )
 
-// What an operator sets is shown beside what the configuration says; what is not named stays as it is.
+// A setting of an operator is shown beside the configured setting. A setting that a change does not name stays as it
+// is.
 func TestQueueSettings(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

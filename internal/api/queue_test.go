@@ -61,7 +61,7 @@ func TestTheLifeOfItems(t *testing.T) {
 			{"POST", item("b/ack"), `{"attempt":2}`, 409, `"code":"lease_lost"`},
 			{"POST", item("b/ack"), `{"attempt":1,"worker":"w1"}`, 200, `{"op":"ack","id":"b","outcome":"ok","state":"done"}`},
 			{"POST", item("b/ack"), `{"attempt":1}`, 409, `"code":"lease_lost"`},
-			{"POST", item("a/finish"), "", 409, `a worker has item \"a\"; wait until it is done, or until its lease ends","code":"item_leased"`},
+			{"POST", item("a/finish"), "", 409, `a worker holds item \"a\"; wait until it is done, or until its lease ends","code":"item_leased"`},
 			{"POST", item("a/suspend"), "", 409, `; name the attempt, or wait until it is done","code":"item_leased"`},
 			{"DELETE", item("a"), "", 409, `; force takes it away all the same","code":"item_leased"`},
 			{"POST", item("a/extend"), `{"attempt":1,"lease":"10m"}`, 200, `{"op":"extend","id":"a","outcome":"ok","state":"leased","due":"2000-01-01T00:10:00Z"}`},
@@ -133,7 +133,7 @@ func TestTheTwinIsAQueueOfItsOwn(t *testing.T) {
 	})
 }
 
-// TestQueueForms compares the answers to those who look with golden files.
+// TestQueueForms compares the answers to operators with golden files.
 func TestQueueForms(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBundle()

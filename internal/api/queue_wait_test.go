@@ -46,7 +46,7 @@ func TestALeaseWaitsNoLongerThanItSays(t *testing.T) {
 	})
 }
 
-// TestShutdownWakesWorkers: what their steps did is told, and nobody waits any more.
+// TestShutdownWakesWorkers: the workers get the results of their steps, and no request waits any more.
 func TestShutdownWakesWorkers(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -80,7 +80,8 @@ func (interrupted) Step(ctx context.Context, _ item.Step) (item.Stepped, error) 
 	return item.Stepped{}, ctx.Err()
 }
 
-// TestShutdownInTheMiddleOfAStep: nobody knows what became of the operations, so that the client must not believe that they are done.
+// TestShutdownInTheMiddleOfAStep: the result of the operations is unknown, so the client must not believe that they are
+// done.
 func TestShutdownInTheMiddleOfAStep(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

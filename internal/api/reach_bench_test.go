@@ -14,7 +14,8 @@ import (
 	"tallyman/rules/catalog"
 )
 
-// BenchmarkListsThatWarn lists a page of 1,000 subscriptions and 100 silences of a node with 10,000 rules, half of which match nothing. A list should take some 10 ms.
+// BenchmarkListsThatWarn lists a page of 1,000 subscriptions and 100 silences on a node with 10,000 rules. Half of the
+// subscriptions and silences match nothing. A list should take some 10 ms.
 func BenchmarkListsThatWarn(b *testing.B) {
 	const scopes = 10_000
 	live := &fakeRules{}

@@ -34,7 +34,7 @@ func TestMarksReachTheInbox(t *testing.T) {
 	if diff := cmp.Diff([]delivery.Mark{read, acked, read, acked}, b.reads.marks, cmpopts.IgnoreFields(delivery.Mark{}, "At")); diff != "" {
 		t.Errorf("-want +got\n%s", diff)
 	}
-	if !strings.Contains(b.log.String(), "a mark is in the ledger and not in the inbox yet") {
+	if !strings.Contains(b.log.String(), "Mark is in the ledger, but not yet in the inbox.") {
 		t.Errorf("the log: %s", b.log)
 	}
 }

@@ -21,7 +21,7 @@ type quietLedger struct {
 	asked     atomic.Int64
 }
 
-// record keeps what was delivered, unless that was in an epoch that is over.
+// record keeps a delivery, unless its epoch is over.
 func (l *quietLedger) record(batch []delivery.Delivery, receipts []delivery.Receipt) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

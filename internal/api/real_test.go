@@ -245,7 +245,7 @@ func (u *underWay) end(titles []string) {
 	}
 }
 
-// during gives those that were on their way at some time while the event went on.
+// during returns the notices that were on their way at some time during the event.
 func (u *underWay) during(event func()) map[string]bool {
 	u.note(true)
 	event()

@@ -17,7 +17,7 @@ import (
 	"tallyman/scanners"
 )
 
-// rewinding answers rewinds with two scopes, of which the second has not run yet.
+// rewinding answers rewinds of two scopes. The second scope has not run yet.
 func rewinding(asked *authoring.RewindRequest, fault, second *error) func(context.Context, authoring.RewindRequest) ([]authoring.RewoundScope, error) {
 	return func(_ context.Context, q authoring.RewindRequest) ([]authoring.RewoundScope, error) {
 		*asked = q

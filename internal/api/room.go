@@ -6,45 +6,46 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 )
 
-// Base is where the API's first version lives.
+// Base is the path of version 1 of the API.
 const Base = "/api/v1"
 
-// maxBody is how many bytes a body may have, where its operation says nothing else.
+// maxBody is the maximum size of a body in bytes, if the operation sets no other.
 const maxBody = 64 << 10
 
-// Room is a part of what the API serves: a package below this one, with what it needs and its own operations.
+// Room is a part of the API: a package below this one, with its own dependencies and operations.
 type Room interface {
 	// Register adds the room's operations. It is called once, by New.
 	Register(o *Operations)
 }
 
-// Operations takes what rooms serve. Operations of the OpenAPI library are added by huma.Register, which takes Operations for its API.
+// Operations collects the operations of the rooms. It is also the huma.API for huma.Register, which adds operations of
+// the OpenAPI library.
 type Operations struct {
 	huma.API
 
-	// Waiters are woken when the server ends. Who holds back an answer enters here.
+	// Waiters wakes waiting requests when the server stops. A handler that holds back an answer must enter.
 	Waiters *Waiters
 
 	plain []plainOperation
 }
 
-// plainOperation is one that the OpenAPI library describes and does not serve.
+// plainOperation is an operation that the OpenAPI library describes but does not serve.
 type plainOperation struct {
 	operation *huma.Operation
 	handler   http.HandlerFunc
 }
 
-// Handle adds an operation that is served by a plain handler, because it is asked all the time or its answer is a stream.
+// Handle adds an operation with a plain handler. Use it for operations that carry most of the load, and for streams.
 func (o *Operations) Handle(op *huma.Operation, handler http.HandlerFunc) {
 	o.plain = append(o.plain, plainOperation{op, handler})
 }
 
-// Operation is one that the OpenAPI library serves. Parameters are checked by the handlers, so that each fault has the
-// code that it has everywhere; bodies are checked against their schema by checkedBody.
+// Operation returns an operation that the OpenAPI library serves. Its handler checks the parameters, so that each fault
+// has the same code everywhere. checkedBody checks its body against the schema.
 func Operation(id, method, path, tag, summary string) huma.Operation {
 	return huma.Operation{
 		OperationID: id, Method: method, Path: Base + path, Tags: []string{tag}, Summary: summary,
 		MaxBodyBytes: maxBody, SkipValidateParams: true, SkipValidateBody: true,
-		Responses: map[string]*huma.Response{"default": {}}, // completed later
+		Responses: map[string]*huma.Response{"default": {}}, // Filled in by complete.
 	}
 }

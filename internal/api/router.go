@@ -9,15 +9,15 @@ import (
 	"tallyman/internal/wire"
 )
 
-// router is the standard mux, with problems instead of plain text for what is not there, and a memory of what was
-// registered so that a test can hold it against the OpenAPI document.
+// router is the standard mux with problems instead of plain text for unknown paths. It records its patterns, so that a
+// test can compare them with the OpenAPI document.
 type router struct {
 	*http.ServeMux
 
 	patterns []string // "METHOD /path"
 }
 
-// everything is the pattern that is left when no other matches.
+// everything is the pattern that matches if no other pattern does.
 const everything = "/"
 
 func newRouter() *router {
@@ -26,13 +26,13 @@ func newRouter() *router {
 	return rt
 }
 
-// HandleFunc registers "METHOD /path". The OpenAPI library calls it too.
+// HandleFunc registers a handler for "METHOD /path". The OpenAPI library calls it, too.
 func (rt *router) HandleFunc(pattern string, handler func(http.ResponseWriter, *http.Request)) {
 	rt.patterns = append(rt.patterns, pattern)
 	rt.ServeMux.HandleFunc(pattern, handler)
 }
 
-// missing answers 405 where the path is there with another method, 404 otherwise.
+// missing answers 405 if the path exists with another method, and 404 otherwise.
 func (rt *router) missing(w http.ResponseWriter, r *http.Request) {
 	var allow []string
 	for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodDelete} {
@@ -42,7 +42,7 @@ func (rt *router) missing(w http.ResponseWriter, r *http.Request) {
 			allow = append(allow, method)
 		}
 		if method == http.MethodGet && len(allow) > 0 {
-			allow = append(allow, http.MethodHead) // the mux answers it by GET's handler
+			allow = append(allow, http.MethodHead) // The mux answers HEAD with the handler of GET.
 		}
 	}
 	if len(allow) == 0 {
@@ -53,7 +53,7 @@ func (rt *router) missing(w http.ResponseWriter, r *http.Request) {
 	WriteProblem(w, wire.NewProblem(http.StatusMethodNotAllowed, wire.CodeMethodNotAllowed, "this path takes "+strings.Join(allow, " or ")+" only"), ProblemMedia(r))
 }
 
-// register serves everything on the router and returns what makes the OpenAPI document that describes it.
+// register registers all operations on the router. It returns a function that makes the OpenAPI document.
 func (a *API) register(routes *router) (document func() []byte) {
 	operations := newOperations(routes, a.deps.Version, a.checkedBody)
 	served := &Operations{API: operations, Waiters: a.waiters}
@@ -73,9 +73,9 @@ func (a *API) register(routes *router) (document func() []byte) {
 	nameSinkTypes(doc, a.deps.SinkTypes)
 	complete(doc)
 	a.operations, a.bodies = operationsOf(doc), mustCheckBodies(doc)
-	return sync.OnceValue(func() []byte { // hardly a node is ever asked for it
+	return sync.OnceValue(func() []byte { // Made at the first request, because most nodes never get one.
 		spec, err := json.Marshal(doc)
-		if err != nil { // it is made of the program's own types
+		if err != nil { // The document is made from the program's own types.
 			panic(err)
 		}
 		return spec

@@ -135,7 +135,7 @@ func TestShadowSubscriber(t *testing.T) {
 	}
 }
 
-// Who shows a part of the list asks for what he shows; each scope has the runs of a sparkline.
+// A client that shows some rules asks for these rules only. Each scope has the runs for a sparkline.
 func TestRulesByID(t *testing.T) {
 	t.Parallel()
 	b, f := setupRules(t)

@@ -13,7 +13,7 @@ import (
 	"tallyman/rules/row"
 )
 
-// FuzzSend sends any body: it is refused with a problem, or what comes of it is sound in every form.
+// FuzzSend sends any body. The body is refused with a problem, or its notices are valid in every form.
 func FuzzSend(f *testing.F) {
 	for _, body := range []string{
 		one(`{"type":"FULL","warehouse":"1","data":{"key":"k","qty":-3.10,"count":7,"done":true,"at":"2026-06-01T08:00:00+08:00","text":"ä"}}`),

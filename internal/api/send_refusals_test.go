@@ -133,7 +133,7 @@ func TestSendRefusals(t *testing.T) {
 	if len(b.sends.all()) != 0 {
 		t.Errorf("of refused requests %d notices were sent", len(b.sends.all()))
 	}
-	// All faults are told, up to a bound.
+	// The answer has all faults, up to a bound.
 	got := b.do(t, http.MethodPost, sendPath, one(strings.Repeat(`{"type":"NONE","warehouse":"a b","title":"a"},`, 80)+`{"type":"NONE","warehouse":"1","title":"a"}`))
 	if n := strings.Count(got.body, `"location"`); n != 100 || !strings.Contains(got.body, "and 61 more") {
 		t.Errorf("%d faults: %.300s", n, got.body)

@@ -14,21 +14,22 @@ import (
 	"tallyman/internal/certs"
 )
 
-// HTTP is how the server meets its callers. The zero value speaks plain HTTP, limits nobody, and lets no page of another origin call.
+// HTTP has the settings of the HTTP server. The zero value serves plain HTTP, has no rate limit, and allows no other
+// origin.
 type HTTP struct {
 	Rate    Rate
-	Origins []string // scheme://host[:port] of the pages that may call
-	TLS     *TLS     // nil = plain HTTP
+	Origins []string // Origins (scheme://host[:port]) whose pages may call the API.
+	TLS     *TLS     // nil = plain HTTP.
 }
 
-// bounds are those of a connection.
+// bounds are the limits of a connection.
 type bounds struct {
-	header   time.Duration // until the headers have come
-	read     time.Duration // until the whole request has
-	write    time.Duration // until the answer is read: a poll may wait before it is written
-	idle     time.Duration // between two requests
-	shutdown time.Duration
-	head     int // bytes of the request line and the headers; above it the answer is no problem, and the connection ends
+	header   time.Duration // Time for the headers to arrive.
+	read     time.Duration // Time for the whole request to arrive.
+	write    time.Duration // Time until the client has read the answer, with the longest wait of a poll.
+	idle     time.Duration // Time between two requests.
+	shutdown time.Duration // Time for open requests to end.
+	head     int           // Bytes of the request line and the headers. Above this net/http answers itself, without a problem.
 }
 
 func defaultBounds() bounds {
@@ -38,11 +39,11 @@ func defaultBounds() bounds {
 	}
 }
 
-// maxHead is how many bytes the request line and the headers may take.
+// maxHead is the maximum size of the request line and the headers, in bytes.
 const maxHead = 32 << 10
 
-// Serve answers requests on the listener until the context ends. Then it takes no more, wakes those who wait for
-// something new, and gives the rest 10 s to finish. It closes the listener. The error is nil after a clean end.
+// Serve answers requests on the listener until the context ends. Then it accepts no more requests, wakes the waiting
+// ones, and gives the others 10 s to finish. It closes the listener. The error is nil after a clean end.
 func (a *API) Serve(ctx context.Context, ln net.Listener) error {
 	server := &http.Server{
 		Handler:           a,
@@ -77,7 +78,7 @@ func (a *API) Serve(ctx context.Context, ln net.Listener) error {
 	return err
 }
 
-// shutdown ends the server, by force where the time does not suffice.
+// shutdown stops the server. It closes connections that do not end in time.
 func (a *API) shutdown(ctx context.Context, server *http.Server) error {
 	a.waiters.drain()
 	a.deps.Streams.Drain()
@@ -89,15 +90,15 @@ func (a *API) shutdown(ctx context.Context, server *http.Server) error {
 	return nil
 }
 
-// TLS is what the server shows to those who connect.
+// TLS has the TLS settings of the server.
 type TLS struct {
 	Pair  *certs.Pair
-	Least uint16 // version; tls.VersionTLS12 where 0
+	Least uint16 // Least TLS version; 0 = tls.VersionTLS12.
 }
 
 func (t *TLS) config() *tls.Config { return t.Pair.Config(max(t.Least, tls.VersionTLS12)) }
 
-// Waiters are the requests that wait for something new, so that a shutdown can wake them.
+// Waiters are the requests that wait for something new. A shutdown wakes them.
 type Waiters struct {
 	mu      sync.Mutex
 	cancel  map[uint64]context.CancelFunc
@@ -105,7 +106,8 @@ type Waiters struct {
 	drained bool
 }
 
-// Enter adds a waiter and returns how it leaves, or false when nobody may wait any more.
+// Enter adds a waiter, whose wait cancel ends. The waiter must call leave when its wait is over. ok is false after
+// drain: then no request may wait.
 func (ws *Waiters) Enter(cancel context.CancelFunc) (leave func(), ok bool) {
 	ws.mu.Lock()
 	defer ws.mu.Unlock()
@@ -127,7 +129,7 @@ func (ws *Waiters) leave(id uint64) {
 	delete(ws.cancel, id)
 }
 
-// drain wakes everyone and lets nobody in again.
+// drain wakes all waiters, and lets no more enter.
 func (ws *Waiters) drain() {
 	ws.mu.Lock()
 	defer ws.mu.Unlock()

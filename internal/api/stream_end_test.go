@@ -37,7 +37,7 @@ func holds(token string, ended <-chan struct{}) auth.Identity {
 	}
 }
 
-// reason is that of the event end, which must be the next and the last but for what was on its way.
+// reason returns the reason in the event end. The event must be the next, except for events on the way, and the last.
 func (l *listener) reason(t testing.TB) string {
 	t.Helper()
 	for {

@@ -121,7 +121,7 @@ func TestStreamsOverHTTP10(t *testing.T) {
 	}
 }
 
-// Who asks for the head alone gets it, and no stream.
+// A HEAD request gets the head, and no stream.
 func TestHeadOfAStream(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

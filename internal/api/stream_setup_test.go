@@ -129,7 +129,8 @@ func (e *event) title(t testing.TB) string {
 	return n.Title
 }
 
-// titles are those of the next notices; how many are unread is told after them, or between.
+// titles returns the titles of the next notices. Events with the number of unread notices may come after or between
+// them.
 func (l *listener) titles(t testing.TB, n int) (titles []string, last event) {
 	t.Helper()
 	for len(titles) < n {

@@ -67,7 +67,7 @@ func (w *waitingInbox) Poll(ctx context.Context, q page.Query) (page.Page, error
 	return page.Page{}, ctx.Err()
 }
 
-// Where the last stream has gone, nobody waits for what it would have got.
+// When the last stream of a feed has gone, the feed polls no more.
 func TestAPollEndsWithTheLastStream(t *testing.T) {
 	t.Parallel()
 	in := &waitingInbox{fakeInbox: newFakeInbox(at(1))}

@@ -103,7 +103,7 @@ func insist(t *testing.T, to *realInbox, who []string, titles ...string) {
 	}
 }
 
-// restart puts another node into the place of the one that is there.
+// restart replaces the node by another one.
 func (s *soak) restart() {
 	s.t.Helper()
 	in := newNode(s.t, s.redis.Addr, s.ledger)
@@ -231,7 +231,7 @@ func (c *restless) verify(loses bool) {
 	}
 }
 
-// titles are those of the recorded notices for such recipients, in the order of delivery.
+// titles returns the titles of the recorded notices for these recipients, in the order of delivery.
 func (l *quietLedger) titles(mine func(recipients []string) bool) []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -97,9 +97,9 @@ func TestRenewal(t *testing.T) {
 	_, key := a.Issue("another")
 	files.give("v2", cert, key)
 	testenv.Eventually(t, func() bool {
-		return b.shown(t, a) == "first" && strings.Contains(b.log.String(), "cannot be read anew")
+		return b.shown(t, a) == "first" && strings.Contains(b.log.String(), "could not be reloaded")
 	}, enough)
-	if err := b.deps.HTTP.TLS.Pair.Check(); err == nil || !strings.Contains(err.Error(), "the pair of before stays in use") {
+	if err := b.deps.HTTP.TLS.Pair.Check(); err == nil || !strings.Contains(err.Error(), "the previous certificate stays in use") {
 		t.Errorf("/status says: %v", err)
 	}
 
@@ -115,7 +115,7 @@ func TestRenewal(t *testing.T) {
 	if got := <-waiting; got.status != http.StatusOK {
 		t.Errorf("the poll that waited all the time: %d", got.status)
 	}
-	if n := strings.Count(b.log.String(), "cannot be read anew"); n != 1 {
+	if n := strings.Count(b.log.String(), "could not be reloaded"); n != 1 {
 		t.Errorf("the bad pair was logged %d times", n)
 	}
 }
@@ -143,7 +143,7 @@ func TestHandshakes(t *testing.T) {
 	}
 }
 
-// TestPlainHTTPAtTLS proves that who forgets the s is told.
+// TestPlainHTTPAtTLS: a client that uses http instead of https gets a helpful answer.
 func TestPlainHTTPAtTLS(t *testing.T) {
 	t.Parallel()
 	b, _ := tlsBundle(t, testenv.NewAuthority(t, "authority"), 0)

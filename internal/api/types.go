@@ -10,7 +10,8 @@ import (
 // Types reads the catalogue.
 type Types func(ctx context.Context) (catalog.Catalog, error)
 
-// Name puts the code of a type in the place of its id: business systems know a type by either. The catalogue is asked only where a name may be an id.
+// Name replaces each name that is the id of a type by the code of the type, because business systems know types by
+// either. It reads the catalogue only if a name can be an id.
 func (read Types) Name(ctx context.Context, names ...*string) error {
 	var types catalog.Catalog
 	for _, name := range names {

@@ -139,7 +139,7 @@ func TestScopesComeFromASource(t *testing.T) {
 	wms.exec("ALTER TABLE warehouses RENAME COLUMN zone TO tz; INSERT INTO warehouses VALUES ('1', NULL, NULL)")
 	soon("a name is there twice", func() bool {
 		said, _ := one.saysOfScopes()
-		return strings.Contains(said, "1 of 4 rows are no scopes: row 4: name: 1 is in row ")
+		return strings.Contains(said, "1 of 4 rows are not valid scopes: row 4: name: 1 is in row ")
 	})
 	_, text := two.do(http.MethodGet, "/metrics", "text/plain", "")
 	if line := `tallyman_list_failing{list="scopes",name="low-stock"} 1`; !strings.Contains(text, line) {

@@ -24,7 +24,7 @@ func TestStatusWarnsOfUnservedSubscriptions(t *testing.T) {
 	n.must(http.MethodPost, "/rules/reload", "")
 	subscribe("*")
 	subscribe("W1")
-	const want = "subscription_unserved: REP_NOTICE W9 user:a: no rule makes notices of the type in warehouse W9; only those that business systems send can come"
+	const want = "subscription_unserved: REP_NOTICE W9 user:a: no rule makes notices of the type in warehouse W9; only business systems can send notices of the type"
 	if got := n.status().Warnings; len(got) != 1 || got[0] != want {
 		t.Errorf("%q", got)
 	}

@@ -1,11 +1,13 @@
-// Package auth says who is asking, and what that one may do.
+// Package auth authenticates the callers of the API, and says which roles and warehouses each caller has.
 //
-// In mode token (Bearer) a request carries an API token or a JWT as its bearer token. API tokens are kept in the ledger, as hashes, and held in
-// memory here (Tokens): no request asks the ledger. JWTs are checked with a secret, a public key or the Keys of an identity provider. In mode none
-// (None) everyone is the same anonymous caller who may do everything, which is why it is accepted on a loopback address only, and why a request
-// must have been addressed to that address.
+// In mode token (type Bearer) every request carries an API token or a JWT. The ledger keeps API tokens as hashes, and
+// type Tokens holds them in memory, so that a request never waits for the ledger. JWTs are checked with a secret, a
+// public key, or the Keys of an identity provider.
 //
-// An Identity travels in the context of its request, and tells when it was revoked or has expired. A Spec is what a new token is to be; TokenForm
-// and NewTokenOf turn tokens into the forms of internal/wire and back, for the API and for the command line alike. Which operations a role allows
-// stands in internal/api.
+// In mode none (type None) every caller is the same anonymous caller, who may do everything. Therefore the mode is
+// accepted only on a loopback address, and every request must name a loopback host.
+//
+// An Identity travels in the context of its request. Its channel Ended closes when the token is revoked or expires.
+// A Spec describes a new token. TokenForm and NewTokenOf convert tokens to and from the forms of package internal/wire,
+// for the API and the command line. Package internal/api decides which operations each role allows.
 package auth

@@ -18,22 +18,23 @@ import (
 	"tallyman/internal/strictjson"
 )
 
-// JWTOptions say which JWTs are taken, and who they are from. One of Secret, PublicKey and Keys is needed.
+// JWTOptions say which JWTs are accepted, and how their claims become an Identity. One of Secret, PublicKey and Keys is
+// needed.
 type JWTOptions struct {
-	Secret    []byte         // HS256
-	PublicKey *rsa.PublicKey // RS256
-	Keys      *Keys          // RS256, by the key's id
+	Secret    []byte         // For HS256.
+	PublicKey *rsa.PublicKey // For RS256.
+	Keys      *Keys          // For RS256, by the id of the key.
 
-	Audience string // has to be among those of the token
-	Issuer   string // "" = any
+	Audience string // Must be among the audiences of the token.
+	Issuer   string // "" = any.
 	Leeway   time.Duration
 	Claims   Claims
 
-	Access     []Role   // of those whose token has no claim of it
-	Warehouses []string // likewise
+	Access     []Role   // Roles of a caller whose token has no such claim.
+	Warehouses []string // Warehouses of a caller whose token has no such claim.
 }
 
-// JWT knows JWTs.
+// JWT checks JWTs.
 type JWT struct {
 	opts   JWTOptions
 	parser *jwt.Parser
@@ -41,7 +42,8 @@ type JWT struct {
 	ends   endTimers
 }
 
-// NewJWT makes what knows the JWTs of one kind of key, whose algorithm alone is taken, whatever a token says of itself.
+// NewJWT makes a JWT for one kind of key. It accepts only the algorithm of that kind, whatever the header of a token
+// says: otherwise an attacker could sign with HS256 and the public key as the secret.
 func NewJWT(o JWTOptions) *JWT {
 	j := &JWT{opts: o}
 	algorithm := jwt.SigningMethodRS256.Alg()
@@ -70,11 +72,11 @@ func always(key any) func(context.Context) jwt.Keyfunc {
 
 var errCritical = fmt.Errorf("%w: its header has crit", ErrBadToken)
 
-// identify checks the token and reads who it is from.
+// identify checks the token and reads the identity from its claims.
 func (j *JWT) identify(ctx context.Context, text string) (Identity, error) {
 	key := j.key(ctx)
 	token, err := j.parser.Parse(text, func(t *jwt.Token) (any, error) {
-		if _, has := t.Header["crit"]; has { // a must that nobody here has heard of
+		if _, has := t.Header["crit"]; has { // RFC 7515: an unknown critical extension must be refused.
 			return nil, errCritical
 		}
 		return key(t)
@@ -90,7 +92,7 @@ func (j *JWT) identify(ctx context.Context, text string) (Identity, error) {
 		return Identity{}, fmt.Errorf("%w: it has no claims", ErrBadToken)
 	}
 	expires, err := claims.GetExpirationTime()
-	if err != nil || expires == nil { // the parser has seen it
+	if err != nil || expires == nil { // The parser has checked it; this never happens.
 		return Identity{}, fmt.Errorf("%w: it has no exp", ErrBadToken)
 	}
 	who, err := j.opts.identity(claims)
@@ -102,8 +104,8 @@ func (j *JWT) identify(ctx context.Context, text string) (Identity, error) {
 	return who, nil
 }
 
-// claimsOnce tells whether every claim of a token is there once (RFC 7519, section 4): who reads the first of two and who reads the last would
-// see different callers. The token was parsed before.
+// claimsOnce tells whether no claim of the token occurs twice (RFC 7519, section 4). Of two equal claims one program
+// reads the first and another program the last, so the two would see different callers. The token was parsed before.
 func claimsOnce(text string) bool {
 	_, rest, _ := strings.Cut(text, ".")
 	encoded, _, _ := strings.Cut(rest, ".")
@@ -111,8 +113,8 @@ func claimsOnce(text string) bool {
 	return err == nil && strictjson.Check(claims) == nil
 }
 
-// whyNot says in words of ours what is wrong with a token. Its claims are looked at only where the signature is good, so that whoever cannot
-// sign learns nothing of what would be taken.
+// whyNot translates an error of the library into an error of this package. The library checks the signature before the
+// claims, so a caller who cannot sign does not learn which claims would be accepted.
 func whyNot(err error) error {
 	switch {
 	case errors.Is(err, ErrNoKeys):
@@ -124,9 +126,9 @@ func whyNot(err error) error {
 		is   error
 		says string
 	}{
-		{jwt.ErrTokenMalformed, "it is no JWT"},
-		{jwt.ErrTokenUnverifiable, "nobody here knows its key"},
-		{jwt.ErrTokenSignatureInvalid, "its signature is not that of a key and an algorithm that are known here"},
+		{jwt.ErrTokenMalformed, "it is not a JWT"},
+		{jwt.ErrTokenUnverifiable, "its key is unknown"},
+		{jwt.ErrTokenSignatureInvalid, "its signature does not match a known key and the expected algorithm"},
 		{jwt.ErrTokenInvalidAudience, "it is for another audience (aud)"},
 		{jwt.ErrTokenInvalidIssuer, "it is from another issuer (iss)"},
 		{jwt.ErrTokenRequiredClaimMissing, "it lacks exp, aud or iss"},
@@ -142,34 +144,35 @@ func whyNot(err error) error {
 	return ErrBadToken
 }
 
-// Claims are the names of the claims that say who a JWT is from. One inside another is written with dots, as in realm_access.roles; a claim
-// whose own name has these dots comes first. Empty ones are not looked at.
+// Claims are the names of the claims that become an Identity. Dots name a claim inside another claim, such as
+// realm_access.roles; a claim whose own name has these dots is preferred. An empty name means that the claim is not
+// read.
 type Claims struct {
-	Subject    string // a user's id, without the user: that the identity has before it
-	Roles      string // of the subscriber, a list or a text with spaces between: keeper stands for role:keeper
-	Warehouses string // likewise; numbers will do
-	Access     string // likewise; words that are no roles of ours are left out
+	Subject    string // The user's id, without the prefix user: of the identity.
+	Roles      string // Roles of the subscriber, as a list or a text with spaces. The word keeper means role:keeper.
+	Warehouses string // A list or a text with spaces; numbers are accepted, too.
+	Access     string // A list or a text with spaces; words that are no Role are ignored.
 }
 
-// identity reads who a token is from.
+// identity reads the identity from the claims of a token.
 func (o *JWTOptions) identity(claims jwt.MapClaims) (Identity, error) {
 	subjects := words(find(claims, o.Claims.Subject))
 	if len(subjects) != 1 {
-		return Identity{}, fmt.Errorf("%w: its claim %s names nobody", ErrBadToken, o.Claims.Subject)
+		return Identity{}, fmt.Errorf("%w: its claim %s does not name one user", ErrBadToken, o.Claims.Subject)
 	}
-	// The id is the provider's, the kind is ours: a name that somebody has chosen there must not be another kind of principal here, as service:wms,
-	// which API tokens are, or the id of somebody else, as user:ann.
+	// The provider chooses the id, and this package adds the kind. A name that somebody chose at the provider must not
+	// become a service here (service:wms), which only API tokens can be, or another user (user:ann).
 	if strings.Contains(subjects[0], ":") {
-		return Identity{}, fmt.Errorf("%w: its claim %s has a colon; a JWT is of a user, whose id has none, and a service has an API token", ErrBadToken, o.Claims.Subject)
+		return Identity{}, fmt.Errorf("%w: its claim %s has a colon; a JWT names a user, and the id of a user has no colon; a service needs an API token", ErrBadToken, o.Claims.Subject)
 	}
 	who := Identity{Subject: "user:" + subjects[0], Access: o.Access, Warehouses: o.Warehouses, Via: ledger.ViaJWT}
 	if !subjectPattern.MatchString(who.Subject) {
-		return Identity{}, fmt.Errorf("%w: its claim %s is no id of a user: letters, digits, _ . @ -", ErrBadToken, o.Claims.Subject)
+		return Identity{}, fmt.Errorf("%w: its claim %s is not a valid user id: letters, digits, _ . @ -", ErrBadToken, o.Claims.Subject)
 	}
 	who.Subscribers = append(who.Subscribers, who.Subject)
 	for _, role := range words(find(claims, o.Claims.Roles)) {
 		role = "role:" + strings.TrimPrefix(role, "role:")
-		if subscriberPattern.MatchString(role) && !slices.Contains(who.Subscribers, role) { // what is no subscriber has no inbox
+		if subscriberPattern.MatchString(role) && !slices.Contains(who.Subscribers, role) { // A role that cannot be a subscriber has no inbox.
 			who.Subscribers = append(who.Subscribers, role)
 		}
 	}
@@ -188,7 +191,7 @@ func (o *JWTOptions) identity(claims jwt.MapClaims) (Identity, error) {
 	return who, nil
 }
 
-// find returns the claim of that name; nil where there is none.
+// find returns the claim with the name, or nil.
 func find(claims map[string]any, name string) any {
 	if name == "" {
 		return nil
@@ -209,7 +212,7 @@ func find(claims map[string]any, name string) any {
 	return nil
 }
 
-// words reads a claim that is a text or a number or a list of them.
+// words reads a claim that is a text, a number, or a list of texts and numbers.
 func words(v any) []string {
 	switch x := v.(type) {
 	case string:
@@ -231,14 +234,14 @@ func words(v any) []string {
 	return nil
 }
 
-// endTimers has a channel for each second in which JWTs expire that were seen. So it costs one timer for all that expire together, and not one for
-// each request.
+// endTimers has a channel for each second in which a seen JWT expires. All JWTs that expire in the same second share
+// one timer; otherwise each request would need its own.
 type endTimers struct {
 	mu   sync.Mutex
 	open map[int64]chan struct{}
 }
 
-// at returns the channel that is closed in that second.
+// at returns the channel that closes at the time, to the second.
 func (e *endTimers) at(t time.Time) <-chan struct{} {
 	second := t.Unix()
 	e.mu.Lock()

@@ -18,33 +18,34 @@ import (
 )
 
 const (
-	keysEvery    = 15 * time.Minute // the keys are fetched so often anyway
-	keysUnknown  = 10 * time.Second // and at most so often for keys that are not known
+	keysEvery    = 15 * time.Minute // Time between regular fetches.
+	keysUnknown  = 10 * time.Second // Least time between fetches because of unknown keys.
 	keysTimeout  = 5 * time.Second
 	maxKeysBytes = 1 << 20
 
 	mostRedirects = 5
 )
 
-// Keys are the public keys that an identity provider shows at a URL (JWKS). They are fetched again all the time, and when a token names one that
-// is not known. While the provider is out of reach, those that are known go on being good.
+// Keys is the public keys that an identity provider publishes at a URL (JWKS). Keys fetches them regularly, and when a
+// token names an unknown key. While the provider does not answer, the known keys stay valid.
 type Keys struct {
 	functions keyfunc.Keyfunc
 	known     jwkset.Storage
-	fetching  jwkset.Storage // as known, and fetches what it does not know
+	fetching  jwkset.Storage // Like known, but fetches unknown keys.
 
-	mu     sync.Mutex // of who fetches: others wait for what comes of it
+	mu     sync.Mutex // Held during a fetch. Other requests wait for the result of the same fetch.
 	room   *rate.Limiter
-	failed atomic.Bool // the last time they were fetched
+	failed atomic.Bool // The last fetch failed.
 }
 
-// KeysOptions are what a test may want otherwise; zero values stand for what is usual.
+// KeysOptions are settings for tests. A zero value means the default.
 type KeysOptions struct {
-	Unknown time.Duration // the least time between fetches for keys that are not known
+	Unknown time.Duration // Least time between fetches because of unknown keys.
 	Client  *http.Client
 }
 
-// NewKeys fetches the keys for the first time, and goes on until the context ends. A provider that is out of reach does not stop it.
+// NewKeys fetches the keys for the first time, and again until the context ends. It does not fail where the provider
+// does not answer, so that a node can start without its identity provider.
 func NewKeys(ctx context.Context, url string, log *slog.Logger, o KeysOptions) (*Keys, error) {
 	if o.Unknown == 0 {
 		o.Unknown = keysUnknown
@@ -56,7 +57,7 @@ func NewKeys(ctx context.Context, url string, log *slog.Logger, o KeysOptions) (
 	k := &Keys{room: rate.NewLimiter(rate.Every(o.Unknown), 1)}
 	failed := func(ctx context.Context, err error) {
 		k.failed.Store(true)
-		log.LogAttrs(ctx, slog.LevelWarn, "the keys of the identity provider are out of reach", slog.String("url", url), slog.Any("error", err))
+		log.LogAttrs(ctx, slog.LevelWarn, "Keys of the identity provider could not be fetched. Known keys stay valid; the node tries again.", slog.String("url", url), slog.Any("error", err))
 	}
 	var err error
 	k.known, err = jwkset.NewStorageFromHTTP(url, jwkset.HTTPClientStorageOptions{
@@ -80,7 +81,7 @@ func NewKeys(ctx context.Context, url string, log *slog.Logger, o KeysOptions) (
 	return k, nil
 }
 
-// keyfunc finds the key that a token names.
+// keyfunc returns a function that finds the key that a token names.
 func (k *Keys) keyfunc(ctx context.Context) jwt.Keyfunc {
 	find := k.functions.KeyfuncCtx(ctx)
 	return func(t *jwt.Token) (any, error) {
@@ -91,8 +92,8 @@ func (k *Keys) keyfunc(ctx context.Context) jwt.Keyfunc {
 	}
 }
 
-// gate is the keys as the library sees them. A key that is not known is fetched, where that was not done just before: who makes up keys does
-// not make the provider be asked each time.
+// gate is the key storage that the library reads. It fetches an unknown key, but at most once in KeysOptions.Unknown:
+// invented key ids in tokens must not cause a request to the provider each time.
 type gate struct {
 	jwkset.Storage
 
@@ -115,15 +116,15 @@ func (g gate) KeyRead(ctx context.Context, id string) (jwkset.JWK, error) {
 		return key, err
 	}
 	k.failed.Store(false)
-	key, err = k.fetching.KeyRead(context.WithoutCancel(ctx), id) // what comes of it is for all who wait
+	key, err = k.fetching.KeyRead(context.WithoutCancel(ctx), id) // Other requests wait for this fetch, so it outlives its own request.
 	if err != nil && k.failed.Load() {
 		err = ErrNoKeys
 	}
 	return key, err
 }
 
-// keepTLS follows no redirect that leads out of TLS, nor one without it away from this machine: who can change the keys on their way can let
-// anybody in.
+// keepTLS refuses a redirect from TLS to plain HTTP, and a redirect without TLS to another machine. Whoever can change
+// the keys on their way could sign tokens for anybody.
 func keepTLS(next *http.Request, before []*http.Request) error {
 	switch {
 	case len(before) == mostRedirects:
@@ -134,7 +135,7 @@ func keepTLS(next *http.Request, before []*http.Request) error {
 	return nil
 }
 
-// limited cuts answers that are far longer than keys are.
+// limited cuts off answers that are far longer than a set of keys.
 type limited struct{ http.RoundTripper }
 
 // RoundTrip sends the request.

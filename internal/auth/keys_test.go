@@ -136,7 +136,7 @@ func TestMadeUpKeysDoNotMakeTheProviderBeAsked(t *testing.T) {
 	}
 }
 
-// TestManyMeetANewKey has all of them wait for the one who fetches it.
+// TestManyMeetANewKey: many requests with a new key wait for one fetch.
 func TestManyMeetANewKey(t *testing.T) {
 	t.Parallel()
 	p := newProvider(t, jwk("k1", goodKey(), nil))

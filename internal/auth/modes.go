@@ -12,23 +12,23 @@ import (
 	"tallyman/internal/ledger"
 )
 
-// ErrNotLoopback says that mode none was asked to listen where others can reach it.
+// ErrNotLoopback says that mode none was configured with an address that other machines can reach.
 var ErrNotLoopback = errors.New("auth mode none is accepted on a loopback address only")
 
-// ErrForeignHost says that a request names a host that is not this machine's loopback address. A page of another
-// site can make a browser send such a request by pointing its own name at 127.0.0.1.
+// ErrForeignHost says that a request names a host that is not a loopback host. A web page can make a browser send such
+// a request: its site lets its own name resolve to 127.0.0.1 (DNS rebinding).
 var ErrForeignHost = errors.New("the request is addressed to a host that is not a loopback address")
 
 // None is the mode without credentials.
 type None struct{}
 
-// everywhere is shared; nobody appends to it.
+// everywhere is the list of warehouses of every anonymous identity. It is shared, so nobody may append to it.
 var everywhere = []string{AllWarehouses}
 
-// Anonymous is the subject of everyone in mode none.
+// Anonymous is the subject of every caller in mode none.
 const Anonymous = "anonymous"
 
-// Authenticate takes every request that was addressed to a loopback host. Its identity may do everything.
+// Authenticate accepts every request to a loopback host. The identity may do everything.
 func (None) Authenticate(r *http.Request) (Identity, error) {
 	if !isLoopback(hostOnly(r.Host)) {
 		return Identity{}, ErrForeignHost
@@ -36,8 +36,8 @@ func (None) Authenticate(r *http.Request) (Identity, error) {
 	return Identity{Subject: Anonymous, Access: Roles(), Warehouses: everywhere, Via: ledger.ViaNone}, nil
 }
 
-// CheckListen refuses a listen address (host:port) that is not a loopback address. The empty host is every
-// address, so it is refused too.
+// CheckListen refuses a listen address (host:port) that is not a loopback address. It refuses an empty host, too,
+// because that means all addresses.
 func CheckListen(addr string) error {
 	host, _, err := net.SplitHostPort(addr)
 	if err != nil {
@@ -49,7 +49,7 @@ func CheckListen(addr string) error {
 	return nil
 }
 
-// hostOnly cuts the port and the brackets of an IPv6 address off a Host header.
+// hostOnly removes the port, and the brackets of an IPv6 address, from a Host header.
 func hostOnly(host string) string {
 	if h, _, err := net.SplitHostPort(host); err == nil {
 		return h
@@ -57,8 +57,8 @@ func hostOnly(host string) string {
 	return strings.TrimSuffix(strings.TrimPrefix(host, "["), "]")
 }
 
-// isLoopback knows the name localhost and the addresses. Other names are not looked up: what they resolve to
-// can change between the check and the use.
+// isLoopback accepts the name localhost and loopback addresses. It resolves no other name, because the address of a
+// name can change between the check and the use.
 func isLoopback(host string) bool {
 	switch host {
 	case "127.0.0.1", "localhost": // nearly all requests
@@ -71,16 +71,16 @@ func isLoopback(host string) bool {
 	return err == nil && addr.Unmap().IsLoopback()
 }
 
-// maxToken is the longest bearer token that is looked at, in bytes.
+// maxToken is the length of the longest accepted bearer token, in bytes.
 const maxToken = 16 << 10
 
 // Bearer is the mode token: every request carries an API token or a JWT.
 type Bearer struct {
 	Tokens *Tokens
-	JWT    *JWT // nil = JWTs are not taken
+	JWT    *JWT // nil = JWTs are refused.
 }
 
-// Authenticate takes the request's bearer token apart.
+// Authenticate checks the bearer token of the request. The prefix of an API token decides which kind the token is.
 func (b *Bearer) Authenticate(r *http.Request) (Identity, error) {
 	token, err := bearer(r.Header["Authorization"])
 	switch {
@@ -91,12 +91,13 @@ func (b *Bearer) Authenticate(r *http.Request) (Identity, error) {
 	case strings.Count(token, ".") != 2:
 		return Identity{}, fmt.Errorf("%w: it is neither an API token nor a JWT", ErrBadToken)
 	case b.JWT == nil:
-		return Identity{}, fmt.Errorf("%w: no JWTs are taken here", ErrBadToken)
+		return Identity{}, fmt.Errorf("%w: this service accepts no JWTs", ErrBadToken)
 	}
 	return b.JWT.identify(r.Context(), token)
 }
 
-// bearer reads the Authorization headers of a request.
+// bearer reads the bearer token from the Authorization headers of a request. It refuses more than one header, because a
+// proxy in front could have checked another one.
 func bearer(headers []string) (string, error) {
 	switch {
 	case len(headers) == 0 || headers[0] == "" && len(headers) == 1:
@@ -117,7 +118,7 @@ func bearer(headers []string) (string, error) {
 	return token, nil
 }
 
-// notInToken knows what RFC 6750 leaves out of bearer tokens.
+// notInToken tells whether RFC 6750 forbids the character in bearer tokens.
 func notInToken(r rune) bool {
 	switch {
 	case 'a' <= r && r <= 'z', 'A' <= r && r <= 'Z', '0' <= r && r <= '9':

@@ -92,7 +92,7 @@ func TestBearerHeaders(t *testing.T) {
 	}
 }
 
-// FuzzBearer wants whatever a client sends to be taken as one token or refused, and never repeated in what is said about it.
+// FuzzBearer: any header is accepted as one token or refused, and no error repeats a part of the token.
 func FuzzBearer(f *testing.F) {
 	secret := NewSecret()
 	for _, s := range []string{"", "Bearer", "Bearer x", "bearer a.b.c", "Bearer " + secret, "Bearer eyJhbGciOiJub25lIn0.e30.", "Bearer  a ", "Basic Zm9v", "Bearer a\x00b"} {

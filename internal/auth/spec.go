@@ -18,17 +18,17 @@ import (
 	"tallyman/rules/strictyaml"
 )
 
-// Spec is what an API token is to be.
+// Spec describes a new API token.
 type Spec struct {
-	Name        string // the subject where empty
+	Name        string // "" = the subject.
 	Subject     string
 	Access      []Role
-	Subscribers []string // of a client, besides the subject
+	Subscribers []string // For a client: subscribers besides the subject.
 	Warehouses  []string
-	Expires     time.Time // zero = never
+	Expires     time.Time // Zero = never.
 }
 
-// Fault is something that a Spec may not say.
+// Fault is an invalid field of a Spec.
 type Fault struct{ Field, Message string }
 
 // The bounds of a token.
@@ -44,8 +44,8 @@ var (
 	warehousePattern  = regexp.MustCompile(`^([A-Za-z0-9][A-Za-z0-9_.-]{0,63}|\*)$`)
 )
 
-// NewToken makes a token as the ledger keeps it, and its secret, which is kept nowhere. It returns everything that is wrong with the spec
-// instead.
+// NewToken makes a token for the ledger, and its secret. Nobody stores the secret: the ledger has only its hash. For an
+// invalid spec NewToken returns all faults.
 func NewToken(s Spec, by string, now time.Time) (ledger.Token, string, []Fault) {
 	s.complete()
 	if faults := s.check(now); len(faults) > 0 {
@@ -66,7 +66,7 @@ func NewToken(s Spec, by string, now time.Time) (ledger.Token, string, []Fault) 
 	return t, secret, nil
 }
 
-// complete says what goes without saying.
+// complete fills in the defaults. A client token of a user always has the user's own inbox.
 func (s *Spec) complete() {
 	if s.Name == "" {
 		s.Name = s.Subject
@@ -82,7 +82,8 @@ func (s *Spec) complete() {
 	}
 }
 
-// inWarehouses tells whether the token is one for people and systems of certain warehouses, which have to be named.
+// inWarehouses tells whether the spec must name warehouses: the token has a role of people or systems that work in
+// certain warehouses.
 func (s *Spec) inWarehouses() bool {
 	return slices.ContainsFunc(s.Access, func(r Role) bool { return r == Client || r == Service || r == Producer })
 }
@@ -99,11 +100,11 @@ func (s *Spec) check(now time.Time) []Fault {
 		fail("subject", "%q is neither user:<id> nor service:<id>", s.Subject)
 	}
 	if len(s.Access) == 0 {
-		fail("access", "name one at least of %s", roleNames())
+		fail("access", "name at least one of %s", roleNames())
 	}
 	for _, role := range s.Access {
 		if !slices.Contains(Roles(), role) {
-			fail("access", "%q is none of %s", role, roleNames())
+			fail("access", "%q is not one of %s", role, roleNames())
 		}
 	}
 	s.checkSubscribers(fail)
@@ -119,7 +120,7 @@ func (s *Spec) check(now time.Time) []Fault {
 		fail("warehouses", "more than %d", maxWarehouses)
 	}
 	if !s.Expires.IsZero() && !s.Expires.After(now) {
-		fail("expires", "%s is over", s.Expires.UTC().Format(time.RFC3339))
+		fail("expires", "%s is in the past", s.Expires.UTC().Format(time.RFC3339))
 	}
 	return faults
 }
@@ -154,7 +155,7 @@ func roleNames() string {
 	return strings.Join(names, ", ")
 }
 
-// unique is the list in order, each once; nil where it is empty.
+// unique returns the sorted list without duplicates, or nil for an empty list.
 func unique[T ~string](list []T) []T {
 	list = slices.Clone(list)
 	slices.Sort(list)
@@ -165,7 +166,7 @@ func unique[T ~string](list []T) []T {
 	return list
 }
 
-// TokenForm is a token of the ledger as clients see it, without its secret.
+// TokenForm returns a token of the ledger as clients see it.
 func TokenForm(t *ledger.Token, now time.Time) wire.TokenForm {
 	f := wire.TokenForm{
 		ID: t.ID, Name: t.Name, Subject: t.Subject, Access: t.Access, Subscribers: t.Subscribers, Warehouses: t.Warehouses, State: "live",
@@ -181,7 +182,7 @@ func TokenForm(t *ledger.Token, now time.Time) wire.TokenForm {
 	return f
 }
 
-// TokenForms are the tokens that are live. With ended they are all tokens.
+// TokenForms returns the live tokens, or with ended all tokens.
 func TokenForms(list []ledger.Token, ended bool, now time.Time) []wire.TokenForm {
 	forms := []wire.TokenForm{}
 	for i := range list {
@@ -192,7 +193,7 @@ func TokenForms(list []ledger.Token, ended bool, now time.Time) []wire.TokenForm
 	return forms
 }
 
-// NewTokenOf makes the token that the form asks for, with its secret, or says what is wrong with the form.
+// NewTokenOf makes the token that the form asks for, and its secret. For an invalid form it returns the faults.
 func NewTokenOf(f *wire.TokenAskForm, by string, now time.Time) (token ledger.Token, secret string, faults []wire.Fault) {
 	spec, faults := tokenSpec(f, now)
 	if len(faults) > 0 {
@@ -205,7 +206,7 @@ func NewTokenOf(f *wire.TokenAskForm, by string, now time.Time) (token ledger.To
 	return token, secret, faults
 }
 
-// tokenSpec reads what the schema cannot.
+// tokenSpec converts the form to a Spec. It reads the time of expiry, which the schema of the form cannot check.
 func tokenSpec(f *wire.TokenAskForm, now time.Time) (Spec, []wire.Fault) {
 	s := Spec{Name: f.Name, Subject: f.Subject, Subscribers: f.Subscribers, Warehouses: f.Warehouses}
 	for _, role := range f.Access {
@@ -228,20 +229,21 @@ func tokenSpec(f *wire.TokenAskForm, now time.Time) (Spec, []wire.Fault) {
 	return s, nil
 }
 
-// SecretPrefix begins every API token, so that people and scanners of source code know one when they see it.
+// SecretPrefix begins every API token, so that people and secret scanners recognize a token.
 const SecretPrefix = "tly_"
 
 const (
-	secretBytes = 20 // random ones: 160 bits
+	secretBytes = 20 // 160 random bits.
 	sumBytes    = 4
 	idPrefix    = "t_"
 	idLength    = 12
 )
 
-// alphabet has no upper case, so that a token is one word for a double click and survives being read out.
+// alphabet has lower-case letters and digits only: a double click selects the whole token, and a person can read it
+// aloud.
 var alphabet = base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567").WithPadding(base32.NoPadding)
 
-// secretLength is that of a whole token.
+// secretLength is the length of a token with its prefix.
 var secretLength = len(SecretPrefix) + alphabet.EncodedLen(secretBytes+sumBytes)
 
 // NewSecret makes the text of an API token: the prefix, random bytes, and a checksum of them.
@@ -251,8 +253,8 @@ func NewSecret() string {
 	return SecretPrefix + alphabet.EncodeToString(binary.BigEndian.AppendUint32(b, crc32.ChecksumIEEE(b)))
 }
 
-// whole tells whether a text that begins with the prefix is one that NewSecret can have made, so that one that was cut or mistyped is known
-// without a look at the others.
+// whole tells whether NewSecret can have made the text, which begins with the prefix. The checksum finds a token that
+// was cut or mistyped, so that the error can say so.
 func whole(secret string) bool {
 	if len(secret) != secretLength {
 		return false
@@ -262,11 +264,12 @@ func whole(secret string) bool {
 		binary.BigEndian.Uint32(b[secretBytes:]) == crc32.ChecksumIEEE(b[:secretBytes])
 }
 
-// HashSecret is what is kept of an API token. It has more random bits than anybody can try, so that a fast hash is as good as a slow one.
+// HashSecret returns the hash of an API token that the ledger keeps. A token has 160 random bits, which nobody can try
+// out, so a fast hash is as safe as a slow one.
 func HashSecret(secret string) []byte {
 	sum := sha256.Sum256([]byte(secret))
 	return sum[:]
 }
 
-// tokenID is the public name of the token with that hash.
+// tokenID returns the public id of the token with the hash.
 func tokenID(hash []byte) string { return idPrefix + alphabet.EncodeToString(hash)[:idLength] }

@@ -31,7 +31,7 @@ func TestSpecs(t *testing.T) {
 		"bad subscriber":         {Spec{Subject: "user:ann", Access: []Role{Client}, Subscribers: []string{"keeper"}, Warehouses: []string{"W1"}}, `subscribers: "keeper"`},
 		"shadow is no client's":  {Spec{Subject: "user:ann", Access: []Role{Client}, Subscribers: []string{"shadow:r"}, Warehouses: []string{"W1"}}, `subscribers: "shadow:r"`},
 		"subscribers of admins":  {Spec{Subject: "user:ann", Access: []Role{Admin}, Subscribers: []string{"role:keeper"}}, "subscribers: only a client"},
-		"expired":                {Spec{Subject: "user:ann", Access: []Role{Admin}, Expires: now}, "expires: 2026-06-01T00:00:00Z is over"},
+		"expired":                {Spec{Subject: "user:ann", Access: []Role{Admin}, Expires: now}, "expires: 2026-06-01T00:00:00Z is in the past"},
 		"a long name":            {Spec{Name: strings.Repeat("a", 101), Subject: "user:ann", Access: []Role{Admin}}, "name: at most 100"},
 		"a name with a new line": {Spec{Name: "a\nb", Subject: "user:ann", Access: []Role{Admin}}, "name: "},
 	} {

@@ -13,15 +13,15 @@ import (
 
 // Tokens holds the API tokens of the ledger in memory. It is safe for concurrent use.
 type Tokens struct {
-	mu      sync.Mutex // of those who change it
+	mu      sync.Mutex // Serializes changes. Readers load list without the lock.
 	list    atomic.Pointer[map[string]*tokenEntry]
-	changes Mark // how often Add and Revoke changed it
+	changes Mark // Number of changes by Add and Revoke; guarded by mu.
 }
 
-// Mark is a moment in the life of a Tokens.
+// Mark is a moment in the life of a Tokens: the number of its changes so far.
 type Mark uint64
 
-// NewTokens knows no token yet; see Set.
+// NewTokens makes a Tokens without tokens. Set brings them in.
 func NewTokens() *Tokens {
 	t := &Tokens{}
 	t.list.Store(&map[string]*tokenEntry{})
@@ -30,26 +30,27 @@ func NewTokens() *Tokens {
 
 // tokenEntry is one token.
 type tokenEntry struct {
-	hash    []byte // nil of one that was revoked before it was known
-	who     Identity
-	changed Mark // when Add or Revoke brought it in; guarded by Tokens.mu
-	ended   chan struct{}
-	end     func() // closes ended; more than once is fine
-	timer   *time.Timer
-	revoked atomic.Bool
-	used    atomic.Int64 // the latest use, in µs
-	told    atomic.Int64 // the latest use that Used has told
+	hash     []byte // nil where Revoke came before the token was known.
+	who      Identity
+	changed  Mark // The change by which Add or Revoke brought in the entry; guarded by Tokens.mu.
+	ended    chan struct{}
+	end      func() // Closes ended; may be called more than once.
+	timer    *time.Timer
+	revoked  atomic.Bool
+	used     atomic.Int64 // Time of the latest use, in µs.
+	reported atomic.Int64 // Time of the latest use that Used has returned, in µs.
 }
 
-// Mark is this moment. Take it before reading the list for Set.
+// Mark returns the present moment. Take the mark before you read the list for Set.
 func (t *Tokens) Mark() Mark {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.changes
 }
 
-// Set takes over all tokens as the ledger had them at some time after the mark. Those that were revoked, or are gone, end at once. What Add
-// and Revoke have brought since the mark stays: the list may have been read before.
+// Set replaces the tokens by the list that was read from the ledger after the mark was taken. Tokens that are revoked,
+// or that are missing from the list, end at once. Changes by Add and Revoke since the mark stay, because the ledger may
+// have been read before these changes.
 func (t *Tokens) Set(list []ledger.Token, read Mark) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -82,7 +83,7 @@ func (t *Tokens) Set(list []ledger.Token, read Mark) {
 	}
 }
 
-// Add takes over one token more.
+// Add adds a token that was just created.
 func (t *Tokens) Add(token ledger.Token) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -92,7 +93,7 @@ func (t *Tokens) Add(token ledger.Token) {
 	t.add(hold(&token))
 }
 
-// add brings in a token that is not there. The caller holds the lock.
+// add adds an entry whose token has none yet. The caller holds the lock.
 func (t *Tokens) add(h *tokenEntry) {
 	t.changes++
 	h.changed = t.changes
@@ -101,7 +102,7 @@ func (t *Tokens) add(h *tokenEntry) {
 	t.list.Store(&now)
 }
 
-// Revoke ends a token at once, also one that another node has just made and that is not known here yet.
+// Revoke ends a token at once. The token may be unknown here, because another node has just created it.
 func (t *Tokens) Revoke(id string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -113,7 +114,7 @@ func (t *Tokens) Revoke(id string) {
 	h.revoke()
 }
 
-// Close ends the timers of all tokens, and no token.
+// Close stops the timers of all tokens. It ends no token.
 func (t *Tokens) Close() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -132,7 +133,7 @@ func hold(token *ledger.Token) *tokenEntry {
 	for _, role := range token.Access {
 		h.who.Access = append(h.who.Access, Role(role))
 	}
-	h.told.Store(token.Used.UnixMicro())
+	h.reported.Store(token.Used.UnixMicro())
 	h.used.Store(token.Used.UnixMicro())
 	if !token.Expires.IsZero() {
 		h.timer = time.AfterFunc(time.Until(token.Expires), h.end)
@@ -152,8 +153,8 @@ func (h *tokenEntry) stop() {
 	}
 }
 
-// identify finds the token with that secret. It is looked up by a part of its hash, which nobody can steer, and the whole is compared in
-// constant time.
+// identify finds the token with the secret. The key of the lookup is a part of the secret's hash, which an attacker
+// cannot choose. Then identify compares the whole hash in constant time.
 func (t *Tokens) identify(secret string, now time.Time) (Identity, error) {
 	if !whole(secret) {
 		return Identity{}, fmt.Errorf("%w: it was cut or mistyped", ErrBadToken)
@@ -162,7 +163,7 @@ func (t *Tokens) identify(secret string, now time.Time) (Identity, error) {
 	h := (*t.list.Load())[tokenID(hash)]
 	switch {
 	case h == nil || subtle.ConstantTimeCompare(h.hash, hash) != 1:
-		return Identity{}, fmt.Errorf("%w: nobody has it", ErrBadToken)
+		return Identity{}, fmt.Errorf("%w: no such token exists", ErrBadToken)
 	case h.revoked.Load():
 		return Identity{}, ErrRevoked
 	case !h.who.Expires.IsZero() && !now.Before(h.who.Expires):
@@ -174,12 +175,12 @@ func (t *Tokens) identify(secret string, now time.Time) (Identity, error) {
 	return h.who, nil
 }
 
-// Used returns when tokens were used last, of those that were used since it was asked before.
+// Used returns the time of the last use of each token that was used since the previous call.
 func (t *Tokens) Used() map[string]time.Time {
 	out := map[string]time.Time{}
 	for id, h := range *t.list.Load() {
-		if used := h.used.Load(); used > h.told.Load() {
-			h.told.Store(used)
+		if used := h.used.Load(); used > h.reported.Load() {
+			h.reported.Store(used)
 			out[id] = time.UnixMicro(used).UTC()
 		}
 	}

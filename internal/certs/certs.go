@@ -14,28 +14,28 @@ import (
 	"time"
 )
 
-// Options says what a Files is made of.
+// Options are the settings of a Files.
 type Options[T any] struct {
-	Names []string                           // of the files; an empty one is not read, and its content is nil
-	Parse func(contents [][]byte) (T, error) // in the order of Names
-	Every time.Duration                      // the files are looked at no more often
-	Told  func(inUse T, err error)           // hears once of each renewal (err is nil), and of each fault while it lasts
+	Names []string                           // Names of the files. For an empty name no file is read, and the content is nil.
+	Parse func(contents [][]byte) (T, error) // Gets the contents in the order of Names.
+	Every time.Duration                      // Least time between two readings of the files.
+	Told  func(inUse T, err error)           // Called once for each renewal (err is nil) and once for each fault.
 }
 
-// Files is what a set of files holds. The contents are compared, not times or names, so that it does not matter how they are
-// replaced: written over, renamed, or by a symlink that leads elsewhere.
+// Files is the parsed content of a set of files. It compares contents, not times or names. So it does not matter how
+// the files are replaced: overwritten, renamed, or through a symlink with a new target.
 type Files[T any] struct {
 	o Options[T]
 
 	mu     sync.Mutex
-	looked time.Time
-	tried  [][]byte // contents that were read last, good or not
-	good   T
-	fault  error // of what was read last
-	unread bool  // the fault is that it could not be
+	looked time.Time // Time of the last reading.
+	tried  [][]byte  // The last contents that could be read, valid or not.
+	good   T         // The last valid content.
+	fault  error     // The fault of the last reading; nil = none.
+	unread bool      // The last reading failed before the content could be parsed.
 }
 
-// Open reads the files, which have to be good.
+// Open reads the files. Their content must be valid.
 func Open[T any](o Options[T]) (*Files[T], error) {
 	f := &Files[T]{o: o, looked: time.Now()}
 	var err error
@@ -46,7 +46,8 @@ func Open[T any](o Options[T]) (*Files[T], error) {
 	return f, err
 }
 
-// Get looks at the files and returns what they hold, or held last. The error is what is wrong with them now.
+// Get reads the files again if Options.Every has passed, and returns their last valid content. The error is the fault
+// of the latest reading; the content can be used in spite of it.
 func (f *Files[T]) Get() (T, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -93,8 +94,8 @@ func (f *Files[T]) read() ([][]byte, error) {
 }
 
 const (
-	lookEvery  = time.Second      // at most, however many connections are made
-	watchEvery = 10 * time.Second // at least, so that a bad pair is known before somebody connects
+	lookEvery  = time.Second      // Least time between two readings, however many connections there are.
+	watchEvery = 10 * time.Second // Time between two checks, so that a fault is logged before a client connects.
 )
 
 // Pair is a server's certificate and its key.
@@ -103,7 +104,7 @@ type Pair struct {
 	log   *slog.Logger
 }
 
-// OpenPair reads the files, which have to be good. The logger hears of renewals and of what is wrong with them.
+// OpenPair reads the files, which must be valid. It logs renewals and faults.
 func OpenPair(cert, key string, log *slog.Logger) (*Pair, error) {
 	p := &Pair{log: log}
 	var err error
@@ -120,9 +121,10 @@ func OpenPair(cert, key string, log *slog.Logger) (*Pair, error) {
 	return p, err
 }
 
-// ParsePair reads a certificate, with those that lead to its authority, and its key. It refuses files that end in the middle.
+// ParsePair parses a certificate with its chain, and the key. It refuses a file that ends in the middle of a
+// certificate, because a process that writes the file may not have finished.
 func ParsePair(cert, key []byte) (tls.Certificate, error) {
-	last := cert // what follows the last whole certificate
+	last := cert // The rest after the last whole certificate.
 	for block, rest := pem.Decode(cert); block != nil; block, rest = pem.Decode(rest) {
 		last = rest
 	}
@@ -132,41 +134,42 @@ func ParsePair(cert, key []byte) (tls.Certificate, error) {
 	return tls.X509KeyPair(cert, key)
 }
 
-// Config is for a server that speaks at least that version. Each new connection gets the pair of that moment.
+// Config returns the configuration of a server with at least the TLS version. Each new connection uses the current
+// pair.
 func (p *Pair) Config(least uint16) *tls.Config {
 	return &tls.Config{
 		MinVersion: least,
 		NextProtos: []string{"h2", "http/1.1"},
 		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
-			pair, _ := p.files.Get() // the fault is told and reported elsewhere
+			pair, _ := p.files.Get() // The pair logs its faults, and Check reports them.
 			return pair, nil
 		},
 	}
 }
 
-// Check tells what is wrong with the files, or with the certificate in use.
+// Check returns the fault of the files, or of the certificate in use, and nil where both are valid.
 func (p *Pair) Check() error {
 	pair, err := p.files.Get()
 	switch end := pair.Leaf.NotAfter; {
 	case err != nil:
-		return fmt.Errorf("the pair of before stays in use until %s: %w", stamp(end), err)
+		return fmt.Errorf("the files are invalid, and the previous certificate stays in use until %s: %w", stamp(end), err)
 	case time.Now().After(end):
-		return fmt.Errorf("the certificate has run out at %s", stamp(end))
+		return fmt.Errorf("the certificate expired at %s", stamp(end))
 	case time.Now().Before(pair.Leaf.NotBefore):
-		return fmt.Errorf("the certificate counts from %s on", stamp(pair.Leaf.NotBefore))
+		return fmt.Errorf("the certificate is not valid before %s", stamp(pair.Leaf.NotBefore))
 	}
 	return nil
 }
 
-// Watch looks at the files until ctx ends, so that the log tells of what is wrong with them although nobody connects.
+// Watch checks the pair until ctx ends, so that the log has its faults even when no client connects.
 func (p *Pair) Watch(ctx context.Context) {
 	tick := time.NewTicker(watchEvery)
 	defer tick.Stop()
 	said := false
 	for {
 		err := p.Check()
-		if _, fault := p.files.Get(); err != nil && fault == nil && !said { // its dates: a fault of the files was told
-			p.log.ErrorContext(ctx, "clients will refuse the certificate of the API", "error", err)
+		if _, fault := p.files.Get(); err != nil && fault == nil && !said { // A fault of the dates. Faults of the files are logged by told.
+			p.log.ErrorContext(ctx, "Certificate of the API is not valid now. Clients will refuse it.", "error", err)
 		}
 		said = err != nil
 		select {
@@ -179,10 +182,10 @@ func (p *Pair) Watch(ctx context.Context) {
 
 func (p *Pair) told(inUse *tls.Certificate, err error) {
 	if err != nil {
-		p.log.Warn("the certificate of the API cannot be read anew; the one of before stays in use", "error", err, "until", stamp(inUse.Leaf.NotAfter))
+		p.log.Warn("Certificate of the API could not be reloaded. The previous certificate stays in use.", "error", err, "until", stamp(inUse.Leaf.NotAfter))
 		return
 	}
-	p.log.Info("the certificate of the API was read anew", "until", stamp(inUse.Leaf.NotAfter))
+	p.log.Info("Certificate of the API was reloaded.", "until", stamp(inUse.Leaf.NotAfter))
 }
 
 func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }

@@ -50,7 +50,7 @@ func put(t *testing.T, name, text string) {
 	}
 }
 
-// TestTheLastGoodStays walks files through a life of faults, each of which is told once.
+// TestTheLastGoodStays walks files through a series of faults. Each fault is reported once.
 func TestTheLastGoodStays(t *testing.T) {
 	t.Parallel()
 	name := filepath.Join(t.TempDir(), "file")
@@ -203,7 +203,7 @@ func TestChainsThatAreCut(t *testing.T) {
 	}
 }
 
-// TestWatchTells proves that a pair that is bad, mended, or has run out is told in the log although nobody connects, once each.
+// TestWatchTells proves that the log has a bad pair, its repair and its expiry once each, even if no client connects.
 func TestWatchTells(t *testing.T) {
 	t.Parallel()
 	f, a, logged := newFiles(t), testenv.NewAuthority(t, "authority"), &testenv.Output{}
@@ -226,17 +226,17 @@ func TestWatchTells(t *testing.T) {
 			}
 		}
 		put(t, f.cert, "half a certif")
-		said(time.Minute, "cannot be read anew", 1)
+		said(time.Minute, "could not be reloaded", 1)
 		if err := pair.Check(); err == nil || !strings.Contains(err.Error(), "stays in use until 2000-01-02T00:00:00Z") {
 			t.Error(err)
 		}
 		f.put(t, fresh[0], fresh[1])
-		said(time.Minute, "was read anew", 1)
+		said(time.Minute, "was reloaded", 1)
 		if err := pair.Check(); err != nil {
 			t.Error(err)
 		}
-		said(49*time.Hour, "clients will refuse", 1)
-		if err := pair.Check(); err == nil || !strings.Contains(err.Error(), "run out at 2000-01-03T00:00:00Z") {
+		said(49*time.Hour, "Clients will refuse", 1)
+		if err := pair.Check(); err == nil || !strings.Contains(err.Error(), "expired at 2000-01-03T00:00:00Z") {
 			t.Error(err)
 		}
 		if c, err := pair.Config(tls.VersionTLS13).GetCertificate(nil); err != nil || len(c.Certificate) == 0 {

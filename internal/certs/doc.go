@@ -1,6 +1,7 @@
-// Package certs reads certificates from files that are renewed while they are in use: what is new counts from the next
-// connection on, and while the files are no good, as in the middle of being replaced, what they last held stays.
+// Package certs reads certificates from files that are replaced while the process runs. A new certificate is used from
+// the next connection on. While the files are invalid, for example half written, the last valid content stays in use.
 //
-// Files does so with any set of files and any parser; Pair is a server's certificate with its key, and what the API's TLS takes. Whoever wants to
-// know of renewals and faults gets them told once each. The package makes no certificates, and decides nothing about trust.
+// Files does this for any set of files and any parser. Pair is a server's certificate and key for the API's TLS. A
+// callback gets each renewal once, and each fault once. The package creates no certificates, and decides nothing about
+// trust.
 package certs

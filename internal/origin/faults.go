@@ -7,18 +7,18 @@ import (
 	"tallyman/rules/row"
 )
 
-// mostFaults is how many rows are told that are wrong.
+// mostFaults is how many invalid rows an error names.
 const mostFaults = 3
 
-// faults are what is wrong with the rows of an answer.
+// faults collects the faults of the rows of an answer.
 type faults struct {
-	what  string // scopes
+	what  string // Kind of the rows in the error text, such as scopes.
 	rows  int
 	wrong int
-	first []string
+	first []string // Texts of the first mostFaults faults.
 }
 
-// add counts a row; "" is a sound one. It tells whether the row is sound.
+// add counts a row and its fault; "" = the row is valid. It tells whether the row is valid.
 func (f *faults) add(fault string) bool {
 	f.rows++
 	if fault == "" {
@@ -31,7 +31,7 @@ func (f *faults) add(fault string) bool {
 	return false
 }
 
-// Fault says which rows are wrong: then none of the list is taken.
+// Fault returns an error that names the first invalid rows, or nil. With an error the ledger gets nothing of the list.
 func (f *faults) Fault() error {
 	if f.wrong == 0 {
 		return nil
@@ -40,8 +40,9 @@ func (f *faults) Fault() error {
 	if rest := f.wrong - len(f.first); rest > 0 {
 		more = fmt.Sprintf("; %d more", rest)
 	}
-	return fmt.Errorf("%d of %d rows are no %s: %s%s", f.wrong, f.rows, f.what, strings.Join(f.first, "; "), more)
+	return fmt.Errorf("%d of %d rows are not valid %s: %s%s", f.wrong, f.rows, f.what, strings.Join(f.first, "; "), more)
 }
 
-// text copies the text of a value, which lives as long as its row. CHAR columns are padded in some databases.
+// text copies the text of a value, because the value is valid only as long as its row. It trims spaces, because some
+// databases pad CHAR columns.
 func text(v *row.Value) string { return strings.TrimSpace(strings.Clone(v.String())) }

@@ -14,59 +14,60 @@ import (
 	"tallyman/scanners"
 )
 
-// Options are what a keeper is made of. All are needed.
+// Options are the settings of a Keeper. All are needed.
 type Options struct {
 	Ledger   ledger.OriginKeeper
 	Source   scanners.Source
-	Kind     Kind // what the rows are
+	Kind     Kind // What the rows are.
 	Question Question
-	Within   time.Duration // for an answer: another node asks no sooner, even where every is shorter
+	Within   time.Duration // Time for an answer. Another node asks only after this time, even where Question.Every is shorter.
 	Logger   *slog.Logger
 }
 
-// Question is what a source is asked, and how often.
+// Question is a query and its interval.
 type Question struct {
 	Statement *probe.Statement
-	Hash      string        // stands for the query: one that differs from the last one is asked at once
-	Every     time.Duration // between two questions of the cluster
+	Hash      string        // Hash of the query. A query with a new hash is asked at once.
+	Every     time.Duration // Time between two questions in the cluster.
 }
 
 // Kind is what a query lists: subscriptions, or the scopes of a rule.
 type Kind interface {
 	Origin() ledger.OriginKey
-	// Begin is called with the columns of an answer. The error is of columns that do not do.
+	// Begin starts a list with the columns of an answer. It returns an error where the columns are not the expected ones.
 	Begin(ctx context.Context, columns []row.Column) (List, error)
-	// Most is how many rows an answer has at most.
+	// Most is the maximum number of rows of an answer.
 	Most() int
 }
 
-// List takes in one answer.
+// List collects the rows of one answer.
 type List interface {
 	Row(r *row.Row)
-	// Fault says which rows are wrong; then none of the list is taken.
+	// Fault names the invalid rows. With a fault the ledger gets nothing of the list.
 	Fault() error
-	// Take has the ledger take the list. The errors are the ledger's.
+	// Take writes the list to the ledger. The token is that of the claim. Errors are the ledger's.
 	Take(ctx context.Context, token int64) (Taken, error)
 }
 
-// Taken is what became of a list.
+// Taken is the result of writing a list to the ledger.
 type Taken struct {
-	Waits                   bool   // for an operator
-	Confirm                 string // the command with which they confirm it
+	Waits                   bool   // The list waits for an operator.
+	Confirm                 string // The command by which an operator confirms the list.
 	Added, Changed, Removed int
 }
 
-// Keeper keeps what one query lists.
+// Keeper keeps the list of one query.
 type Keeper struct {
 	o    Options
-	anew bool // the keeper has asked nothing yet
+	anew bool // The keeper has not asked yet.
 	log  *slog.Logger
 }
 
 const (
-	// triesInEvery is how often a node tries to claim the next question while one is due: nodes do not begin together.
+	// triesInEvery is how often a node tries to claim the question in each interval. Nodes start at different times, so
+	// the question is late by at most a quarter of the interval.
 	triesInEvery  = 4
-	ledgerTimeout = 30 * time.Second // for what the ledger is told of an answer
+	ledgerTimeout = 30 * time.Second // Time to write an answer to the ledger.
 )
 
 // New makes a keeper.
@@ -75,7 +76,7 @@ func New(o Options) *Keeper {
 	return &Keeper{o: o, anew: true, log: o.Logger.With("list", string(key.Kind), "name", key.Name)}
 }
 
-// Parse reads a query for a list, which is a SELECT without parameters.
+// Parse parses the query of a list. The query must be a SELECT without parameters.
 func Parse(sql string) (*probe.Statement, error) {
 	query := rules.ScopeQuery{SQL: sql}
 	stmt, faults := query.Statement()
@@ -86,13 +87,13 @@ func Parse(sql string) (*probe.Statement, error) {
 	return stmt, errors.Join(errs...)
 }
 
-// Run looks until the context ends.
+// Run tries to claim and ask the question until the context ends.
 func (k *Keeper) Run(ctx context.Context) {
 	tick := time.NewTicker(k.o.Question.Every / triesInEvery)
 	defer tick.Stop()
 	for {
 		if err := k.look(ctx); err != nil && ctx.Err() == nil {
-			k.log.Warn("The list of the source is not kept: the ledger does not answer. The node tries again.", "error", err)
+			k.log.Warn("List of the source is not updated, because the ledger does not answer. The node tries again.", "error", err)
 		}
 		select {
 		case <-ctx.Done():
@@ -102,7 +103,8 @@ func (k *Keeper) Run(ctx context.Context) {
 	}
 }
 
-// look asks the source, where this node is to do it. The error is the ledger's; the ledger keeps that of the source.
+// look asks the source if this node gets the claim. The returned error is the ledger's. An error of the source goes
+// into the ledger.
 func (k *Keeper) look(ctx context.Context) error {
 	key := k.o.Kind.Origin()
 	token, claimed, err := k.o.Ledger.ClaimOrigin(ctx, ledger.OriginClaim{
@@ -114,7 +116,7 @@ func (k *Keeper) look(ctx context.Context) error {
 	k.anew = false
 	list, failed := k.ask(ctx)
 	if ctx.Err() != nil {
-		return ctx.Err() // the node stops: the source has said nothing
+		return ctx.Err() // The node stops. This says nothing about the source.
 	}
 	ctx, cancel := context.WithTimeout(ctx, ledgerTimeout)
 	defer cancel()
@@ -122,39 +124,39 @@ func (k *Keeper) look(ctx context.Context) error {
 		failed, err = k.take(ctx, token, list)
 	}
 	if failed != nil {
-		k.log.Warn("The last list stays: the source has given none that can be taken.", "error", failed)
+		k.log.Warn("List of the source is not valid. The last list stays in force.", "error", failed)
 		err = k.o.Ledger.FailOrigin(ctx, key, token, failed.Error())
 	}
 	if errors.Is(err, ledger.ErrFenced) {
-		return nil // another node has asked since
+		return nil // Another node has asked since then.
 	}
 	return err
 }
 
-// take has the ledger take the list. What is wrong with the list is no error of the ledger.
+// take writes the list to the ledger. failed is a fault of the list, and err an error of the ledger.
 func (k *Keeper) take(ctx context.Context, token int64, list List) (failed, err error) {
 	taken, err := list.Take(ctx, token)
 	switch {
-	case errors.Is(err, ledger.ErrNotFound), errors.Is(err, ledger.ErrInvalid): // a type was removed meanwhile
+	case errors.Is(err, ledger.ErrNotFound), errors.Is(err, ledger.ErrInvalid): // A type was removed in the meantime.
 		return err, nil
 	case err != nil:
 		return nil, err
 	case taken.Waits:
-		k.log.Warn("The list of the source is empty, or would remove more than half of what it has listed. It waits until an operator confirms it.", "confirm", taken.Confirm)
+		k.log.Warn("List of the source is empty, or would remove more than half of the last list. The list waits until an operator confirms it.", "confirm", taken.Confirm)
 	case taken.Added+taken.Changed+taken.Removed > 0:
-		k.log.Info("The list of the source has changed.", "added", taken.Added, "changed", taken.Changed, "removed", taken.Removed)
+		k.log.Info("List of the source has changed.", "added", taken.Added, "changed", taken.Changed, "removed", taken.Removed)
 	}
 	return nil, nil
 }
 
-// ask asks the source, before another node may ask.
+// ask asks the source. It gives up before another node may ask.
 func (k *Keeper) ask(ctx context.Context) (List, error) {
 	ctx, cancel := context.WithTimeout(ctx, k.o.Within)
 	defer cancel()
 	return Ask(ctx, k.o.Source, k.o.Question.Statement, k.o.Kind)
 }
 
-// Ask asks a source for a list. The error is of the source, or says what is wrong with the answer.
+// Ask runs the query and returns the list. The error is the source's, or describes a fault of the answer.
 func Ask(ctx context.Context, source scanners.Source, stmt *probe.Statement, kind Kind) (List, error) {
 	p, err := source.Prepare(ctx, stmt)
 	if err != nil {
@@ -174,5 +176,5 @@ func Ask(ctx context.Context, source scanners.Source, stmt *probe.Statement, kin
 	return list, list.Fault()
 }
 
-// codeTooLong is the code of a list that is too long.
+// codeTooLong is the error code of a list with too many rows.
 const codeTooLong = "list_too_long"

@@ -143,17 +143,17 @@ func TestSubscriptionsFollowTheTable(t *testing.T) {
 func TestWhatCannotBeTaken(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ sql, change, says string }{
-		{query, "INSERT INTO wms_subscribers VALUES ('user:al', 'NONE', '*')", `1 of 2 rows are no subscriptions: row 1: the catalogue has no type "NONE"`},
+		{query, "INSERT INTO wms_subscribers VALUES ('user:al', 'NONE', '*')", `1 of 2 rows are not valid subscriptions: row 1: the catalogue has no type "NONE"`},
 		{query, "INSERT INTO wms_subscribers VALUES ('zoe', 'REP_NOTICE', '*')", `row 2: "zoe" is no subscriber; write user:<id> or role:<id>`},
 		{query, "INSERT INTO wms_subscribers VALUES ('user:zoe', 'REP_NOTICE', 'no where')", `"no where" is no warehouse`},
 		{query, "INSERT INTO wms_subscribers VALUES ('user:zoe', 'REP_NOTICE', NULL)", "row 2: warehouse is NULL; write COALESCE(…, '*')"},
 		{query, "INSERT INTO wms_subscribers VALUES ('user:zoe', NULL, '*')", "row 2: type is NULL"},
 		{query, "INSERT INTO wms_subscribers VALUES (NULL, 'REP_NOTICE', '*')", "row 1: subscriber is NULL"},
-		{query, "INSERT INTO wms_subscribers SELECT 'x', 'REP_NOTICE', '*' FROM wms_subscribers a, (SELECT 1 UNION SELECT 2 UNION SELECT 3 UNION SELECT 4)", "4 of 5 rows are no subscriptions: row 2: "},
+		{query, "INSERT INTO wms_subscribers SELECT 'x', 'REP_NOTICE', '*' FROM wms_subscribers a, (SELECT 1 UNION SELECT 2 UNION SELECT 3 UNION SELECT 4)", "4 of 5 rows are not valid subscriptions: row 2: "},
 		{query, "ALTER TABLE wms_subscribers RENAME COLUMN login TO user_name", "no such column: login"},
 		{query, "DROP TABLE wms_subscribers", "probe_invalid"},
-		{"SELECT login AS subscriber, kind AS type FROM wms_subscribers", "", "the query returns the columns subscriber, type; it has to return subscriber, type, warehouse"},
-		{"SELECT login AS subscriber, kind AS type, wh AS warehouse, wh AS scope FROM wms_subscribers", "", "it has to return"},
+		{"SELECT login AS subscriber, kind AS type FROM wms_subscribers", "", "the query returns the columns subscriber, type; it must return subscriber, type, warehouse"},
+		{"SELECT login AS subscriber, kind AS type, wh AS warehouse, wh AS scope FROM wms_subscribers", "", "it must return"},
 	} {
 		w := newWarehouse(t)
 		w.exec("INSERT INTO wms_subscribers VALUES ('user:bo', 'REP_NOTICE', '*')")
@@ -191,7 +191,7 @@ func TestLargeRemovalWaits(t *testing.T) {
 	}
 }
 
-// TestRefusedQueries are those that no node starts with.
+// TestRefusedQueries: no node starts with these queries.
 func TestRefusedQueries(t *testing.T) {
 	t.Parallel()
 	for statement, says := range map[string]string{

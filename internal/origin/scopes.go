@@ -18,10 +18,10 @@ import (
 	"tallyman/scanners"
 )
 
-// Scopes are those that a query lists for a rule.
+// Scopes is the Kind of the scopes that a query lists for a rule.
 type Scopes struct {
-	Ledger ledger.ScopeKeeper // not needed to ask alone
-	Rule   *rules.Rule        // which is rules.MadeUp
+	Ledger ledger.ScopeKeeper // Not needed by AskScopes.
+	Rule   *rules.Rule        // The rule must be rules.MadeUp.
 	Author ledger.Author
 }
 
@@ -38,9 +38,9 @@ func (s *Scopes) Begin(_ context.Context, columns []row.Column) (List, error) {
 	return newScopeReader(s, columns)
 }
 
-// AskScopes asks a source for the scopes of a rule that is rules.MadeUp.
+// AskScopes runs the scope query of a rule and returns the scopes. The rule must be rules.MadeUp.
 func AskScopes(ctx context.Context, source scanners.Source, r *rules.Rule) (scopelist.List, error) {
-	stmt, _ := r.Scopes.Statement() // sound, as the rule was loaded
+	stmt, _ := r.Scopes.Statement() // The statement is valid: the loader checked it.
 	list, err := Ask(ctx, source, stmt, &Scopes{Rule: r})
 	if err != nil {
 		return nil, err
@@ -48,27 +48,28 @@ func AskScopes(ctx context.Context, source scanners.Source, r *rules.Rule) (scop
 	return list.(*scopeReader).sorted(), nil //nolint:forcetypeassert // Begin has made it
 }
 
-const mostParamText = 1000 // characters of a text
+const mostParamText = 1000 // Most characters of a text parameter.
 
-// scopeReader makes scopes of rows.
+// scopeReader converts rows to scopes.
 type scopeReader struct {
 	faults
 	kind           *Scopes
-	name, timezone int // the columns; timezone -1 = there is none
+	name, timezone int // Indexes of the columns; timezone -1 = no such column.
 	params         []scopeParam
-	zones          map[string]error // what is wrong with time zones that were met
-	seen           map[string]int   // the row of each name
+	zones          map[string]error // Faults of the time zones so far; nil = the zone is valid.
+	seen           map[string]int   // Row number of each name.
 	list           scopelist.List
 }
 
-// scopeParam is a column that is a parameter of the rule.
+// scopeParam is a column that sets a parameter of the rule.
 type scopeParam struct {
 	column int
-	name   string // as the rule writes it
-	own    any    // the rule's value, whose type the column's values have
+	name   string // Name of the parameter as the rule spells it.
+	own    any    // The rule's own value; values of the column must have the same type.
 }
 
-// newScopeReader finds the columns. A column that is no parameter of the rule would be without effect, so it is refused.
+// newScopeReader finds the columns. It refuses a column that is not a parameter of the rule, because such a column
+// would have no effect.
 func newScopeReader(kind *Scopes, columns []row.Column) (*scopeReader, error) {
 	r := &scopeReader{faults: faults{what: "scopes"}, kind: kind, name: -1, timezone: -1, zones: map[string]error{}, seen: map[string]int{}}
 	var names []string
@@ -87,7 +88,7 @@ func newScopeReader(kind *Scopes, columns []row.Column) (*scopeReader, error) {
 		case param >= 0:
 			r.params = append(r.params, scopeParam{column: i, name: names[param], own: kind.Rule.Probe.Params[names[param]]})
 		default:
-			return nil, fmt.Errorf("the query returns the column %s, which is no parameter of the rule; %s", column, problem.Nearest(column, append([]string{"name", "timezone"}, names...), "columns that it may return"))
+			return nil, fmt.Errorf("the query returns the column %s, which is not a parameter of the rule; %s", column, problem.Nearest(column, append([]string{"name", "timezone"}, names...), "columns that it may return"))
 		}
 	}
 	if r.name < 0 {
@@ -105,7 +106,7 @@ func (r *scopeReader) Row(x *row.Row) {
 	}
 }
 
-// scope makes a scope of a row. The fault is "" where it is sound.
+// scope converts a row to a scope. fault is "" where the row is valid.
 func (r *scopeReader) scope(x *row.Row) (s scopelist.Scope, fault string) {
 	v := x.Values[r.name]
 	if v.IsNull() {
@@ -143,7 +144,7 @@ func (r *scopeReader) scope(x *row.Row) (s scopelist.Scope, fault string) {
 	return s, ""
 }
 
-// zone tells what is wrong with a time zone for the rule's schedule.
+// zone checks a time zone against the rule's schedule. It caches the result for each zone, because rows share zones.
 func (r *scopeReader) zone(name string) error {
 	if name == "" {
 		return nil
@@ -168,7 +169,8 @@ func (r *scopeReader) sorted() scopelist.List {
 	return r.list
 }
 
-// paramOf makes a value of a parameter, of the type that the rule's own value has; where that is null, of the column's. The fault is "" where it is sound.
+// paramOf converts a value to a parameter. The parameter has the type of the rule's own value, or the column's type
+// where the rule's own value is null. fault is "" where the value is valid.
 func paramOf(own any, v row.Value) (value any, fault string) {
 	if own == nil {
 		own = ownOf(v)
@@ -198,7 +200,7 @@ func paramOf(own any, v row.Value) (value any, fault string) {
 		switch {
 		case v.Kind() == row.Bool:
 			return v.Bool(), ""
-		case number && v.Kind() != row.Float && (v.String() == "0" || v.String() == "1"): // of a database without this type
+		case number && v.Kind() != row.Float && (v.String() == "0" || v.String() == "1"): // Some databases have no boolean type.
 			return v.String() == "1", ""
 		}
 		return nil, fmt.Sprintf("%q is a value of kind %s, and the rule has true or false", clip(v.String()), v.Kind())
@@ -206,7 +208,8 @@ func paramOf(own any, v row.Value) (value any, fault string) {
 	return nil, fmt.Sprintf("is a value of kind %s; CAST it to a text or a number", v.Kind())
 }
 
-// ownOf stands for the rule's own value where that is null; nil where the column has a type that no parameter has.
+// ownOf returns a value of the column's type, as a replacement for a null of the rule. It returns nil where no
+// parameter can have the column's type.
 func ownOf(v row.Value) any {
 	switch v.Kind() {
 	case row.Text:
@@ -222,7 +225,7 @@ func ownOf(v row.Value) any {
 	}
 }
 
-// clip keeps messages short.
+// clip shortens a value for an error text.
 func clip(s string) string {
 	const most = 60
 	if r := []rune(s); len(r) > most {

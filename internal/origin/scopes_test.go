@@ -132,9 +132,9 @@ func TestScopesThatCannotBeTaken(t *testing.T) {
 	w := &warehouse{t: t, wms: strings.TrimPrefix(path, "sqlite:")}
 	w.exec("CREATE TABLE t (id)")
 	for sql, says := range map[string]string{
-		"SELECT 'a b' AS name":                                   `1 of 1 rows are no scopes: row 1: name: "a b" cannot name a scope`,
+		"SELECT 'a b' AS name":                                   `1 of 1 rows are not valid scopes: row 1: name: "a b" cannot name a scope`,
 		"SELECT CAST(NULL AS TEXT) AS name":                      "row 1: name is NULL",
-		"SELECT 1 AS name UNION ALL SELECT 2 UNION ALL SELECT 1": "1 of 3 rows are no scopes: row 3: name: 1 is in row 1, too",
+		"SELECT 1 AS name UNION ALL SELECT 2 UNION ALL SELECT 1": "1 of 3 rows are not valid scopes: row 3: name: 1 is in row 1, too",
 		"SELECT 1 AS name, 'Mars/Base' AS timezone":              `row 1: timezone: `,
 		"SELECT 1 AS name, 'x' AS minqty":                        `row 1: minQty: "x" is a value of kind text, and the rule has a whole number`,
 		"SELECT 1 AS name, 1.5 AS minqty":                        `row 1: minQty: "1.5" is a value of kind float, and the rule has a whole number`,
@@ -142,7 +142,7 @@ func TestScopesThatCannotBeTaken(t *testing.T) {
 		"SELECT 1 AS name, 7 AS zone":                            "row 1: zone: is a value of kind int, and the rule has a text",
 		"SELECT 1 AS name, 2 AS live":                            `row 1: live: "2" is a value of kind int, and the rule has true or false`,
 		"SELECT 1 AS name, CAST(x'00' AS BLOB) AS \"any\"":       "row 1: any: is a value of kind bytes; CAST it",
-		"SELECT 1 AS name, 5 AS threshold":                       "the query returns the column threshold, which is no parameter of the rule; columns that it may return: name, timezone, ",
+		"SELECT 1 AS name, 5 AS threshold":                       "the query returns the column threshold, which is not a parameter of the rule; columns that it may return: name, timezone, ",
 		"SELECT 1 AS name, 5 AS minqtty":                         `did you mean "minQty"?`,
 		"SELECT 5 AS minqty":                                     "the query returns no column name",
 		"SELECT printf('%.*c', 1001, 'x') AS zone, 1 AS name":    "row 1: zone: the text has more than 1000 characters",

@@ -12,13 +12,13 @@ import (
 	"tallyman/rules/row"
 )
 
-// Subscriptions are those that a source lists.
+// Subscriptions is the Kind of the subscriptions that a source lists.
 type Subscriptions struct {
 	Ledger interface {
 		ledger.SubscriptionSyncer
 		ledger.TypeReader
 	}
-	Source string // its name, which is the origin of the subscriptions
+	Source string // Name of the source, and the origin of its subscriptions.
 	Author ledger.Author
 }
 
@@ -44,21 +44,21 @@ func (s *Subscriptions) Begin(ctx context.Context, columns []row.Column) (List, 
 	return read, nil
 }
 
-// columns are those that the query returns, in any order.
+// columns are the columns that the query must return, in any order.
 var columns = []string{"subscriber", "type", "warehouse"}
 
-// reader makes subscriptions of rows.
+// reader converts rows to subscriptions.
 type reader struct {
 	faults
 	kind                       *Subscriptions
-	subscriber, typ, warehouse int // the columns
+	subscriber, typ, warehouse int // Indexes of the columns.
 	byID                       map[string]string
 	types                      catalog.Catalog
 
 	subs []ledger.Subscription
 }
 
-// newReader finds the columns. All three must be there, and no other: one that is misspelled would mean something else.
+// newReader finds the columns. It requires exactly the three columns, so that a misspelled column is an error.
 func newReader(list []row.Column, types catalog.Catalog) (*reader, error) {
 	names := make([]string, len(list))
 	for i, c := range list {
@@ -66,7 +66,7 @@ func newReader(list []row.Column, types catalog.Catalog) (*reader, error) {
 	}
 	sorted := slices.Sorted(slices.Values(names))
 	if !slices.Equal(sorted, columns) {
-		return nil, fmt.Errorf("the query returns the columns %s; it has to return %s", strings.Join(names, ", "), strings.Join(columns, ", "))
+		return nil, fmt.Errorf("the query returns the columns %s; it must return %s", strings.Join(names, ", "), strings.Join(columns, ", "))
 	}
 	r := &reader{
 		faults:     faults{what: "subscriptions"},
@@ -79,7 +79,7 @@ func newReader(list []row.Column, types catalog.Catalog) (*reader, error) {
 	return r, nil
 }
 
-// Row takes one row, or notes why it is no subscription.
+// Row adds the subscription of a row, or records the fault of the row.
 func (r *reader) Row(x *row.Row) {
 	s := ledger.Subscription{Type: text(&x.Values[r.typ]), Warehouse: text(&x.Values[r.warehouse]), Subscriber: text(&x.Values[r.subscriber])}
 	if code, found := r.byID[s.Type]; found {

@@ -15,7 +15,7 @@ import (
 	"tallyman/internal/ledger"
 )
 
-// The bounds of a lease, and the one that nodes have where nothing is said.
+// The default lease of a session and its bounds.
 const (
 	DefaultLease = 4 * time.Second
 	MinLease     = time.Second
@@ -23,17 +23,17 @@ const (
 )
 
 const (
-	beats       = 8                      // A lease is renewed so many times while it lasts. The last of these parts is a safety margin.
-	timeouts    = 4                      // An answer may take this part of a lease,
-	leastWait   = 500 * time.Millisecond // and no less than this.
-	beginWithin = 5 * time.Second        // To take a session, for which a connection may have to be made.
-	aloneEvery  = 5 * time.Second        // How often a node is seen whose session nobody can bury.
-	buryWithin  = 30 * time.Second       // One burial; what is held is free by itself not much later.
-	byeWithin   = 2 * time.Second        // The ledger's answer to a node that stops.
+	beats       = 8                      // Renewals in the length of a lease. The last eighth of a lease is the safety margin.
+	timeouts    = 4                      // The ledger may take a quarter of a lease to answer,
+	leastWait   = 500 * time.Millisecond // but never less than this.
+	beginWithin = 5 * time.Second        // Time to take a session. A connection may have to be opened first.
+	aloneEvery  = 5 * time.Second        // Time between renewals where no other node can bury the session.
+	buryWithin  = 30 * time.Second       // Time for one burial. Without it, the things held become free a little later by themselves.
+	byeWithin   = 2 * time.Second        // Time for the ledger to answer a node that stops.
 	neverEnds   = 100 * 365 * 24 * time.Hour
 )
 
-// Event is what happens to sessions, for metrics.
+// Event is an event in the life of sessions, for metrics.
 type Event string
 
 // The events.
@@ -43,16 +43,17 @@ const (
 	Lapsed Event = "lapsed" // The session of this node could not be renewed in time.
 )
 
-// Events are all of them.
+// Events returns all events.
 func Events() []Event { return []Event{Buried, Lost, Lapsed} }
 
-// Options is what a keeper is made of. Ledger and Node are needed.
+// Options are the settings of a Keeper. Ledger and Node are needed.
 type Options struct {
 	Ledger  ledger.Sessions
 	Node    string        // The node's name. Several nodes may have the same.
-	Version string        // of the program
+	Version string        // Version of the program.
 	Lease   time.Duration // DefaultLease
-	// Alone says that no other process has the ledger open. Then nobody can bury the session, and whoever left another one is gone.
+	// Alone says that no other process has the ledger open. Then no node can bury the session, and every other session in
+	// the ledger belongs to a process that is gone.
 	Alone   bool
 	Observe func(Event)
 	Logger  *slog.Logger
@@ -64,28 +65,28 @@ type Keeper struct {
 	log     *slog.Logger
 	started time.Time
 	watcher watcher
-	none    chan struct{} // is closed
-	changed func()        // see Run
+	none    chan struct{} // Always closed.
+	changed func()        // The callback of Run; guarded by mu.
 
-	renewing sync.Mutex // held while the ledger is asked for a session, or to renew one
+	renewing sync.Mutex // Held while the keeper asks the ledger for a session or a renewal. Taken before mu.
 
 	mu    sync.Mutex
-	rules string               // which the node runs
-	own   tenure               // the present session
-	fault error                // why the last renewal failed
-	ended map[string]time.Time // sessions that have ended, and until when what they hold is freed again
+	rules string               // Hash of the rules that the node runs.
+	own   tenure               // The present session.
+	fault error                // Why the last renewal failed.
+	ended map[string]time.Time // Sessions that have ended. Until the time the keeper frees again what each one held.
 }
 
 // tenure is a session, from its beginning to its end.
 type tenure struct {
-	id     string      // "" = there is none
-	lasts  time.Time   // It is in force until then, unless it is renewed.
-	steady time.Time   // It has been renewed without a gap since then.
-	alarm  *time.Timer // at lasts
+	id     string      // "" = the node has no session.
+	lasts  time.Time   // Without a renewal the session is in force until this time.
+	steady time.Time   // Every renewal since this time came in time. Zero = there was a gap just now.
+	alarm  *time.Timer // Fires at lasts.
 
 	isLapsed bool
-	lapsed   chan struct{} // closed when the session is not in force any more
-	ended    chan struct{} // closed when the ledger has ended the session
+	lapsed   chan struct{} // Closed when the session is no longer in force. A later renewal makes a new channel.
+	ended    chan struct{} // Closed when the ledger has ended the session.
 }
 
 // New makes a keeper that has no session yet.
@@ -104,7 +105,7 @@ func New(o Options) *Keeper {
 	return k
 }
 
-// Begin takes a session. Until it has gone well the node holds nothing; Run tries again.
+// Begin takes a session. Until Begin succeeds, the node holds nothing. Run tries again after a failure.
 func (k *Keeper) Begin(ctx context.Context) error {
 	k.renewing.Lock()
 	defer k.renewing.Unlock()
@@ -139,14 +140,14 @@ func (k *Keeper) begin(ctx context.Context) error {
 	return nil
 }
 
-// unique is another text each time.
+// unique returns a new random text.
 func unique() string {
 	var b [10]byte
 	_, _ = rand.Read(b[:]) // never fails
 	return strings.ToLower(base32.StdEncoding.EncodeToString(b[:]))
 }
 
-// endOthers ends the sessions that earlier processes have left.
+// endOthers ends the sessions that earlier processes left behind, all but one.
 func (k *Keeper) endOthers(ctx context.Context, but string) error {
 	list, err := k.o.Ledger.Nodes(ctx)
 	if err != nil {
@@ -161,8 +162,10 @@ func (k *Keeper) endOthers(ctx context.Context, but string) error {
 	return k.o.Ledger.EndSessions(ctx, left)
 }
 
-// Run keeps the session until the context ends, and then ends the session. What goes wrong is logged and tried again. It calls changed when the session of another node
-// is gone, and when that of this node is in force again: there may be something to take over. The call must not block.
+// Run keeps the session until the context ends, and then ends the session. It logs errors and tries again.
+//
+// Run calls changed when the session of another node is gone, and when the session of this node is in force again: then
+// there may be firings, lanes or deliveries to take over. The callback must not block.
 func (k *Keeper) Run(ctx context.Context, changed func()) {
 	k.mu.Lock()
 	k.changed = changed
@@ -176,7 +179,7 @@ func (k *Keeper) Run(ctx context.Context, changed func()) {
 	k.leave(ctx)
 }
 
-// keep renews the session again and again. It does nothing else, so that nothing can hold it up.
+// keep renews the session again and again. It does nothing else, so that no slow call can delay a renewal.
 func (k *Keeper) keep(ctx context.Context) {
 	every := k.o.Lease / beats
 	if k.o.Alone {
@@ -186,7 +189,7 @@ func (k *Keeper) keep(ctx context.Context) {
 	defer tick.Stop()
 	for {
 		if err := k.Renew(ctx); err != nil && ctx.Err() == nil {
-			k.log.Debug("The session of this node was not renewed. The node tries again at once.", "error", err)
+			k.log.Debug("Session of this node was not renewed. The node tries again at once.", "error", err)
 		}
 		select {
 		case <-ctx.Done():
@@ -238,7 +241,8 @@ func (k *Keeper) answerWithin() time.Duration {
 	return max(k.o.Lease/timeouts, leastWait)
 }
 
-// renewed notes that the lease has begun anew, no sooner than the ledger was asked.
+// renewed records a renewal. The new lease counts from the time of the request, which is never later than the ledger's
+// own beginning of the lease.
 func (k *Keeper) renewed(id string, asked time.Time) {
 	k.mu.Lock()
 	if k.own.id != id {
@@ -258,12 +262,13 @@ func (k *Keeper) renewed(id string, asked time.Time) {
 	k.fault = nil
 	k.mu.Unlock()
 	if lapsed {
-		k.log.Warn("The ledger has renewed the session of this node again. Deliveries go on.", "session", id)
+		k.log.Warn("Session of this node is renewed again. Deliveries go on.", "session", id)
 		changed()
 	}
 }
 
-// holdsFor is how long a session is in force after its renewal was asked for. The rest of the lease is for calls that end, and for clocks that do not go alike.
+// holdsFor is how long a session is in force after the request of its renewal. The rest of the lease is a margin for
+// calls that are just ending, and for clocks that run at different speeds.
 func (k *Keeper) holdsFor() time.Duration {
 	if k.o.Alone {
 		return neverEnds
@@ -271,7 +276,7 @@ func (k *Keeper) holdsFor() time.Duration {
 	return k.o.Lease - k.o.Lease/beats
 }
 
-// lapse takes the session out of force.
+// lapse takes the session out of force. The caller holds Keeper.mu.
 func (t *tenure) lapse() {
 	if !t.isLapsed {
 		t.isLapsed = true
@@ -279,7 +284,7 @@ func (t *tenure) lapse() {
 	}
 }
 
-// enforce puts the session in force. The caller holds the lock.
+// enforce puts the session in force. The caller holds Keeper.mu.
 func (k *Keeper) enforce(asked time.Time) {
 	t := &k.own
 	t.lasts = asked.Add(k.holdsFor())
@@ -293,7 +298,7 @@ func (k *Keeper) enforce(asked time.Time) {
 	t.alarm = time.AfterFunc(time.Until(t.lasts), func() { k.overrun(id) })
 }
 
-// overrun takes the session out of force that was not renewed in time.
+// overrun takes the session out of force if no renewal came in time.
 func (k *Keeper) overrun(id string) {
 	k.mu.Lock()
 	if k.own.id != id || time.Now().Before(k.own.lasts) || k.own.isLapsed {
@@ -305,11 +310,11 @@ func (k *Keeper) overrun(id string) {
 	fault := k.fault
 	k.mu.Unlock()
 	k.o.Observe(Lapsed)
-	k.log.Warn("The session of this node could not be renewed in time. The node delivers nothing until the ledger answers.",
+	k.log.Warn("Session of this node was not renewed in time. The node delivers nothing until the ledger answers.",
 		"session", id, "lease", k.o.Lease, "error", fault)
 }
 
-// lose notes that another node has ended the session, and takes the next one.
+// lose drops the session that another node has ended, and takes a new one.
 func (k *Keeper) lose(ctx context.Context, id string) error {
 	if k.drop() == "" {
 		return nil
@@ -320,7 +325,7 @@ func (k *Keeper) lose(ctx context.Context, id string) error {
 	return k.begin(ctx)
 }
 
-// drop ends the session on this node, and returns its id; "" = there was none.
+// drop ends the session on this node only. It returns the id of the session, or "" where there was none.
 func (k *Keeper) drop() string {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -345,12 +350,12 @@ func (k *Keeper) leave(ctx context.Context) {
 	bye, done := context.WithTimeout(context.WithoutCancel(ctx), byeWithin)
 	defer done()
 	if err := k.o.Ledger.EndSessions(bye, []string{id}); err != nil {
-		k.log.Warn("The session of this node could not be ended. Other nodes wait for the end of its lease.", "session", id, "lease", k.o.Lease, "error", err)
+		k.log.Warn("Session of this node could not be ended. Other nodes wait for the end of its lease.", "session", id, "lease", k.o.Lease, "error", err)
 	}
 }
 
-// Hold returns the id of the session, and a channel that is closed when the session is not in force any more: it was not renewed in time, or the ledger has ended it. ""
-// and a closed channel = none is in force.
+// Hold returns the id of the session, and a channel that closes when the session is no longer in force: no renewal came
+// in time, or the ledger has ended the session. Where no session is in force, Hold returns "" and a closed channel.
 func (k *Keeper) Hold() (id string, lapsed <-chan struct{}) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -360,8 +365,8 @@ func (k *Keeper) Hold() (id string, lapsed <-chan struct{}) {
 	return k.own.id, k.own.lapsed
 }
 
-// Holds tells whether the session is in force at this moment. It does not depend on whether a timer has come to its turn: a process that was frozen asks before it
-// goes on.
+// Holds tells whether the session is in force at this moment. It compares times and does not rely on a timer: after a
+// process was frozen, its timers may fire too late.
 func (k *Keeper) Holds(id string) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -372,7 +377,7 @@ func (k *Keeper) holds() bool {
 	return k.own.id != "" && !k.own.isLapsed && time.Now().Before(k.own.lasts)
 }
 
-// Own is Hold for what the ledger fences by itself: the channel is closed when the ledger has ended the session, and not before.
+// Own is Hold for work that the ledger fences by itself. Its channel closes only when the ledger has ended the session.
 func (k *Keeper) Own() (id string, ended <-chan struct{}) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

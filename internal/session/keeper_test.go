@@ -99,7 +99,8 @@ func TestAnOutageOfTheLedgerBuriesNobody(t *testing.T) {
 	})
 }
 
-// Machines that stood still together, as those of one host do that is paused, do not bury each other when they wake one after the other.
+// Machines that stood still together, such as virtual machines of a paused host, do not bury each other when they
+// resume one after the other.
 func TestMachinesThatStoodStillTogether(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(c *cluster) {
@@ -191,7 +192,7 @@ func TestANodeThatIsAlone(t *testing.T) {
 	})
 }
 
-// What was claimed in the name of a session just after its burial is free soon after.
+// A claim in the name of a session just after its burial is free soon afterwards.
 func TestALateClaimIsFreedAgain(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(c *cluster) {

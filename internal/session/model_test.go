@@ -99,7 +99,7 @@ func drawAct(t *rapid.T) act {
 	}
 }
 
-// play returns what was wrong.
+// play returns the fault that it found.
 func play(c *cluster, script []act) (wrong string) {
 	ctx, cancel := context.WithCancel(c.Context())
 	defer cancel()

@@ -8,19 +8,19 @@ import (
 	"tallyman/internal/ledger"
 )
 
-// watcher looks who is there, and buries the sessions of nodes that are gone. One goroutine uses it.
+// watcher reads the sessions of all nodes, and buries the sessions of nodes that are gone. Only one goroutine uses it.
 type watcher struct {
 	*Keeper
 
-	others map[string]bool // the sessions of the last look
+	others map[string]bool // The sessions of other nodes at the last look.
 	last   sighting
 }
 
-// sighting is what the ledger's clock showed, and when.
+// sighting is a reading of the ledger's clock.
 type sighting struct {
-	session string // of this node
-	shown   time.Time
-	asked   time.Time // by this machine's timer, as answered
+	session string    // Session of this node.
+	shown   time.Time // Time by the ledger's clock.
+	asked   time.Time // Time of the question by this machine's clock.
 }
 
 func (w *watcher) run(ctx context.Context) {
@@ -35,13 +35,13 @@ func (w *watcher) run(ctx context.Context) {
 		}
 		err := w.look(ctx)
 		if err != nil && !failing && ctx.Err() == nil {
-			w.log.Warn("The ledger cannot be asked which nodes are there. The node tries again.", "error", err)
+			w.log.Warn("List of nodes could not be read from the ledger. The node tries again.", "error", err)
 		}
 		failing = err != nil
 	}
 }
 
-// look sees who is there, and buries who is gone.
+// look reads the sessions once, and buries those whose lease is over.
 func (w *watcher) look(ctx context.Context) error {
 	id, _ := w.Own()
 	asked := time.Now()
@@ -77,7 +77,9 @@ func (w *watcher) nodes(ctx context.Context) ([]ledger.Node, error) {
 	return w.o.Ledger.Nodes(ctx)
 }
 
-// compare compares the ledger's clock with this machine's timer. A clock that was set ahead ends the leases of all who could not know: they get a lease of time.
+// compare compares the ledger's clock with the clock of this machine. If the ledger's clock jumped ahead, leases of
+// healthy nodes have ended by it. Then this node buries nobody for the length of a lease, so that healthy nodes can
+// renew theirs.
 func (w *watcher) compare(is sighting, answered time.Time) {
 	was := w.last
 	w.last = is
@@ -86,7 +88,7 @@ func (w *watcher) compare(is sighting, answered time.Time) {
 	}
 }
 
-// unsettle notes that others may not have been able to renew their sessions.
+// unsettle records that other nodes may have been unable to renew their sessions.
 func (k *Keeper) unsettle(id string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -95,14 +97,15 @@ func (k *Keeper) unsettle(id string) {
 	}
 }
 
-// isSteady tells whether the session has been renewed without a gap for a lease: then others could have renewed theirs.
+// isSteady tells whether the session was renewed without a gap for the length of a lease. In that time every healthy
+// node could renew its session, so a session that is over belongs to a node that is gone.
 func (k *Keeper) isSteady(id string, now time.Time) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return id == k.own.id && k.holds() && !k.own.steady.IsZero() && now.Sub(k.own.steady) >= k.o.Lease
 }
 
-// bury ends the sessions that are over, and takes them out of those that are there.
+// bury ends the sessions whose lease is over, and removes them from there.
 func (w *watcher) bury(ctx context.Context, id string, there map[string]bool) error {
 	bounded, done := context.WithTimeout(ctx, buryWithin)
 	defer done()
@@ -125,7 +128,7 @@ func (w *watcher) bury(ctx context.Context, id string, there map[string]bool) er
 	return nil
 }
 
-// tell tells the node that a session is gone which was there before.
+// tell calls changed if a session of the last look is gone.
 func (w *watcher) tell(there map[string]bool) {
 	gone := false
 	for id := range w.others {
@@ -140,7 +143,8 @@ func (w *watcher) tell(there map[string]bool) {
 	}
 }
 
-// freeAgain frees what sessions hold that have ended: what was locked when they ended, or was claimed just afterwards.
+// freeAgain frees once more what ended sessions hold. At the end of a session some rows may have been locked, and a
+// call that was under way may have claimed something just afterwards.
 func (w *watcher) freeAgain(ctx context.Context, now time.Time) error {
 	w.mu.Lock()
 	var ids []string

@@ -23,8 +23,8 @@ const (
 	FitsNot  Op = "!~"
 )
 
-// The bounds of what a silence is made of. An expression of longestValue is matched in linear time, whatever it is. A key that is given as
-// it is may be as long as findings have them.
+// The bounds of a silence. RE2 matches every expression in linear time, so longestValue bounds its cost. A literal key
+// can be as long as the key of a finding.
 const (
 	longestName  = 64
 	longestValue = 500
@@ -32,7 +32,7 @@ const (
 	mostMatchers = 20
 )
 
-// The names that are not those of labels. A label of such a name is reached as "labels.rule".
+// The names of matchers that are not names of labels. A label with one of these names is written "labels.rule".
 const (
 	nameRule      = "rule"
 	nameType      = "type"
@@ -46,19 +46,19 @@ const nameHint = "rule, type, warehouse, scope, key, or the name of a label"
 
 var matcherName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]*$`)
 
-// Subject is what may be silenced: what is about to be told of a rule, or a notice.
+// Subject is a notice, or a notice that a rule is about to make, as silences see it.
 type Subject struct {
 	Rule, Type, Warehouse, Scope string
-	Key                          string // of the finding, or of the group that is told as one; canonical, as a notice carries it
+	Key                          string // Canonical key of the finding, or of the group, as the notice carries it.
 	Labels                       map[string]string
 }
 
-// SubjectOf is what silences are asked about a notice that exists.
+// SubjectOf returns the subject of an existing notice.
 func SubjectOf(n *notice.Notice) *Subject {
 	return &Subject{Rule: n.Rule, Type: n.Type, Warehouse: n.Warehouse, Scope: n.Scope, Key: n.Key, Labels: n.Labels}
 }
 
-// field returns the text that a name stands for; "" where there is none.
+// field returns the field or label with the name, or "".
 func (s *Subject) field(name string) string {
 	switch name {
 	case nameRule:
@@ -81,11 +81,11 @@ type Matcher struct {
 	Op    Op
 	Value string
 
-	expr *regexp.Regexp // of Fits and FitsNot
+	expr *regexp.Regexp // For Fits and FitsNot.
 }
 
-// ParseMatcher reads a matcher as people write it: rule=negative-bin-stock, warehouse=~1192.*, area!=inbound. An expression has to fit
-// the whole text (RE2). A value may stand in double quotes. The error is an *Error.
+// ParseMatcher parses a matcher: rule=negative-bin-stock, warehouse=~1192.*, area!=inbound. An expression (RE2) must
+// match the whole text. The value may be in double quotes. The error is an *Error.
 func ParseMatcher(text string) (Matcher, error) {
 	at := strings.IndexAny(text, "=!")
 	if at < 0 {
@@ -105,12 +105,12 @@ func ParseMatcher(text string) (Matcher, error) {
 	case m.Name == "":
 		return Matcher{}, bad(text, "has no name", nameHint)
 	case len(m.Name) > longestName+len(labelPrefix) || !matcherName.MatchString(m.Name):
-		return Matcher{}, bad(text, fmt.Sprintf("%q is no name", m.Name), nameHint)
+		return Matcher{}, bad(text, fmt.Sprintf("%q is not a name", m.Name), nameHint)
 	}
 	return m.compile(text)
 }
 
-// compile takes the quotes off the value and compiles it.
+// compile removes the quotes from the value and compiles an expression.
 func (m Matcher) compile(text string) (Matcher, error) {
 	if strings.HasPrefix(m.Value, `"`) {
 		value, err := strconv.Unquote(m.Value)
@@ -128,18 +128,18 @@ func (m Matcher) compile(text string) (Matcher, error) {
 	case len(m.Value) > longest:
 		return Matcher{}, bad(text, fmt.Sprintf("its value is longer than %d bytes", longest), "")
 	case !utf8.ValidString(m.Value) || strings.ContainsRune(m.Value, 0):
-		return Matcher{}, bad(text, "its value is no text", "")
+		return Matcher{}, bad(text, "its value is not valid text", "")
 	case exact && m.IsKey() && m.Value != "":
 		key, ok := canonicalKey(m.Value)
 		if !ok {
-			return Matcher{}, bad(text, "its value is no key", `a key is a JSON array as notices carry it: key=[119240,"A-01"]; an expression fits a part of it: key=~.*"A-01".*`)
+			return Matcher{}, bad(text, "its value is not a key", `a key is a JSON array as notices carry it: key=[119240,"A-01"]; an expression fits a part of it: key=~.*"A-01".*`)
 		}
 		m.Value = key
 		return m, nil
 	case exact:
 		return m, nil
 	}
-	if _, err := regexp.Compile(m.Value); err != nil { // by itself, so that no bracket of it closes ours
+	if _, err := regexp.Compile(m.Value); err != nil { // First alone, so that its brackets cannot close the group that is added below.
 		return Matcher{}, bad(text, strings.TrimPrefix(err.Error(), "error parsing regexp: "), "the expressions are those of RE2")
 	}
 	expr, err := regexp.Compile(`^(?s:` + m.Value + `)$`)
@@ -150,7 +150,8 @@ func (m Matcher) compile(text string) (Matcher, error) {
 	return m, nil
 }
 
-// canonicalKey writes a key as notices carry it: a JSON array without blanks, or the text that is the key of a finding about the rule itself.
+// canonicalKey returns a key in the form that notices carry: a JSON array without spaces, or the text that is the key
+// of a finding about the rule itself.
 func canonicalKey(value string) (key string, ok bool) {
 	switch strings.Trim(value, `"`) {
 	case "no_data":
@@ -163,7 +164,7 @@ func canonicalKey(value string) (key string, ok bool) {
 	return compact.String(), err == nil && strings.HasPrefix(value, "[")
 }
 
-// Matches tells whether the subject meets the condition. What has no such label has it empty.
+// Matches tells whether the subject meets the condition. A missing label counts as an empty text.
 func (m Matcher) Matches(s *Subject) bool { return m.fits(s.field(m.Name)) }
 
 func (m Matcher) fits(text string) bool {
@@ -190,7 +191,7 @@ func (m Matcher) IsLabel() bool {
 	return m.Name != nameRule && m.Name != nameType && m.Name != nameWarehouse && m.Name != nameScope && m.Name != nameKey
 }
 
-// String writes the matcher so that ParseMatcher reads the same.
+// String writes the matcher in a form from which ParseMatcher makes the same matcher.
 func (m Matcher) String() string {
 	value := m.Value
 	if value != strings.TrimSpace(value) || strings.HasPrefix(value, `"`) || m.swallowed() {
@@ -199,5 +200,5 @@ func (m Matcher) String() string {
 	return m.Name + string(m.Op) + value
 }
 
-// swallowed tells whether the value would be read as a part of the operator.
+// swallowed tells whether ParseMatcher would read the beginning of the value as a part of the operator: "=" before "~".
 func (m Matcher) swallowed() bool { return m.Op == Equal && strings.HasPrefix(m.Value, "~") }

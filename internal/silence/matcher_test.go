@@ -79,22 +79,22 @@ func TestBadMatchers(t *testing.T) {
 		"rule!":                        "has no operator",
 		"!x=y":                         "has no operator",
 		"=x":                           "has no name",
-		"a b=x":                        `"a b" is no name`,
-		"-a=x":                         `"-a" is no name`,
-		strings.Repeat("a", 80) + "=x": "is no name",
+		"a b=x":                        `"a b" is not a name`,
+		"-a=x":                         `"-a" is not a name`,
+		strings.Repeat("a", 80) + "=x": "is not a name",
 		"area=~(":                      "missing closing )",
 		"area=~a)":                     "unexpected )",
 		`area=~\Qa`:                    "",
 		"area=~a{1001}":                "invalid repeat count",
 		"area=~(?=a)":                  "invalid or unsupported Perl syntax",
 		`area="x`:                      "the quotes of its value do not close",
-		"area=\xff":                    "its value is no text",
-		"area=a\x00":                   "its value is no text",
+		"area=\xff":                    "its value is not valid text",
+		"area=a\x00":                   "its value is not valid text",
 		"area=" + strings.Repeat("x", longestValue+1): "its value is longer than 500 bytes",
-		"key=A-01":       "its value is no key",
-		`key=[1,"A"`:     "its value is no key",
-		`key={"a":1}`:    "its value is no key",
-		`key=["A"]["B"]`: "its value is no key",
+		"key=A-01":       "its value is not a key",
+		`key=[1,"A"`:     "its value is not a key",
+		`key={"a":1}`:    "its value is not a key",
+		`key=["A"]["B"]`: "its value is not a key",
 		"key=~" + strings.Repeat("x", longestValue+1):                   "its value is longer than 500 bytes",
 		`key=["` + strings.Repeat("k", longestKey-len(`[""]`)+1) + `"]`: "its value is longer than 4096 bytes",
 	} {
@@ -112,7 +112,7 @@ func TestBadMatchers(t *testing.T) {
 	}
 }
 
-// A notice that exists is matched by what it carries.
+// An existing notice is matched by its own fields.
 func TestSubjectOf(t *testing.T) {
 	t.Parallel()
 	n := &notice.Notice{Rule: "r", Type: "T", Warehouse: "w", Scope: "s", Key: `["A"]`, Labels: map[string]string{"area": "x"}}

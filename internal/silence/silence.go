@@ -13,10 +13,10 @@ import (
 	"tallyman/rules/schedule"
 )
 
-// State is how a silence stands at a time.
+// State is the state of a silence at a time.
 type State string
 
-// The states. A recurring one is pending between its windows.
+// The states. A recurring silence is pending between its windows.
 const (
 	Pending State = "pending"
 	Active  State = "active"
@@ -26,35 +26,35 @@ const (
 // longestText bounds comments and authors, in bytes.
 const longestText = 1000
 
-// Silence holds back what is about all that its matchers match, for as long as it is active: from From until Until, or during
-// its windows.
+// Silence withholds the notices that all of its matchers match, while it is active: between From and Until, or during
+// its windows in that period.
 type Silence struct {
 	ID       string
 	Matchers []Matcher
 	From     time.Time
-	Until    time.Time // zero = for ever, which only a recurring one may
-	Window   *Window   // of a recurring one; nil = it is active all the time
+	Until    time.Time // Zero = no end, which only a recurring silence may have.
+	Window   *Window   // For a recurring silence; nil = the silence is active all the time.
 	Comment  string
 	Author   string
 	Created  time.Time
 
-	Ended   time.Time // when an operator ended it before its time; zero = nobody did
+	Ended   time.Time // When an operator ended the silence before its time; zero = nobody did.
 	EndedBy string
 
-	Events int64 // rows of mode event that it has dropped; the ledger counts them
+	Events int64 // Number of rows of event rules that the silence has dropped. The ledger counts them.
 }
 
-// Check finds what is wrong with a new silence at a time. The error is an *Error.
+// Check checks a new silence at the time now. The error is an *Error.
 func (s *Silence) Check(now time.Time) error {
 	switch {
 	case len(s.Matchers) == 0:
-		return &Error{FieldMatchers, "there is none", "say what to silence, as in rule=negative-bin-stock"}
+		return &Error{FieldMatchers, "there is no matcher", "say what to silence, as in rule=negative-bin-stock"}
 	case len(s.Matchers) > mostMatchers:
 		return &Error{FieldMatchers, fmt.Sprintf("there are more than %d", mostMatchers), ""}
 	case !slices.ContainsFunc(s.Matchers, func(m Matcher) bool { return !m.fits("") }):
-		return &Error{FieldMatchers, "each of them matches an empty text, too, so that they could silence everything", "add one that names a rule, type, warehouse, scope or label, as in warehouse=119240"}
+		return &Error{FieldMatchers, "each of them also matches an empty text, so the silence could match everything", "add one that names a rule, type, warehouse, scope or label, as in warehouse=119240"}
 	case s.Until.IsZero() && s.Window == nil:
-		return &Error{FieldUntil, "is missing: a silence has an end", ""}
+		return &Error{FieldUntil, "is missing: a silence needs an end", ""}
 	case !s.Until.IsZero() && !s.Until.After(s.From):
 		return &Error{FieldUntil, "is not after from", ""}
 	case !s.Until.IsZero() && !s.Until.After(now):
@@ -69,13 +69,13 @@ func (s *Silence) Check(now time.Time) error {
 			shape = text.Lines
 		}
 		if fault := text.Check(words, shape); fault != nil {
-			return &Error{field, "is no text: " + fault.Error(), ""}
+			return &Error{field, "is not valid text: " + fault.Error(), ""}
 		}
 	}
 	return nil
 }
 
-// Matches tells whether the silence is about the subject. All its matchers have to match.
+// Matches tells whether all matchers of the silence match the subject.
 func (s *Silence) Matches(subject *Subject) bool {
 	for i := range s.Matchers {
 		if !s.Matchers[i].Matches(subject) {
@@ -85,9 +85,10 @@ func (s *Silence) Matches(subject *Subject) bool {
 	return true
 }
 
-// Concerns tells whether the silence may be about something in the warehouse: whether its matchers of warehouse fit the warehouse, those of
-// scope the scope of its name or a rule without scopes, and those of rule one of the rules, which are all that may tell something there, or
-// a notice that no rule has made.
+// Concerns tells whether the silence may match a notice of the warehouse. Matchers of warehouse must match the
+// warehouse. Matchers of scope must match the scope of the same name, or the empty scope of a rule without scopes.
+// Matchers of rule must match one of the rules, or the empty rule of a sent notice. The rules are all that can make
+// notices there.
 func (s *Silence) Concerns(warehouse string, rules []string) bool {
 	for i := range s.Matchers {
 		m := &s.Matchers[i]
@@ -107,7 +108,7 @@ func (s *Silence) Concerns(warehouse string, rules []string) bool {
 	return true
 }
 
-// State tells how the silence stands at a time.
+// State returns the state of the silence at a time.
 func (s *Silence) State(at time.Time) State {
 	switch _, active := s.ActiveUntil(at); {
 	case active:
@@ -123,7 +124,7 @@ func (s *Silence) over(at time.Time) bool {
 	return !s.Ended.IsZero() && !at.Before(s.Ended) || !s.Until.IsZero() && !at.Before(s.Until)
 }
 
-// ActiveUntil tells whether the silence is active at a time, and until when it is if nobody ends it.
+// ActiveUntil tells whether the silence is active at a time, and when it stops to be active if nobody ends it.
 func (s *Silence) ActiveUntil(at time.Time) (until time.Time, active bool) {
 	if s.over(at) || at.Before(s.From) {
 		return time.Time{}, false
@@ -141,7 +142,7 @@ func (s *Silence) ActiveUntil(at time.Time) (until time.Time, active bool) {
 	return until, true
 }
 
-// Next returns when the silence begins to be active after a time; zero = it does not.
+// Next returns the next time after a time when the silence becomes active, or zero where it never does again.
 func (s *Silence) Next(after time.Time) time.Time {
 	if s.over(after) {
 		return time.Time{}
@@ -150,7 +151,7 @@ func (s *Silence) Next(after time.Time) time.Time {
 	if s.Window != nil {
 		from = s.Window.next(latest(after, s.From.Add(-1)))
 		if _, open := s.Window.OpenUntil(s.From); open && after.Before(s.From) {
-			from = s.From // it begins inside a window
+			from = s.From // The silence begins inside a window.
 		}
 	}
 	if !from.After(after) || !s.Until.IsZero() && !from.Before(s.Until) {
@@ -166,7 +167,7 @@ func latest(a, b time.Time) time.Time {
 	return b
 }
 
-// Window is a maintenance window that recurs: it opens whenever the cron fires and stays open for the duration.
+// Window is a recurring maintenance window. It opens whenever the cron fires, and stays open for the duration.
 type Window struct {
 	Cron     string
 	Timezone string
@@ -181,8 +182,8 @@ const (
 	longestWindow  = 31 * 24 * time.Hour
 )
 
-// NewWindow makes a window. The cron follows the timezone as those of rules do, through changes of the clock, too; the duration is
-// what a stopwatch shows. The error is an *Error.
+// NewWindow makes a window. The cron follows the time zone like the cron of a rule, also when daylight saving time
+// begins or ends. The duration is elapsed time, which such a change does not alter. The error is an *Error.
 func NewWindow(cron, timezone string, duration time.Duration) (*Window, error) {
 	opens, err := schedule.Parse(cron, timezone)
 	if fault, ok := errors.AsType[*schedule.Error](err); ok {
@@ -202,8 +203,8 @@ func NewWindow(cron, timezone string, duration time.Duration) (*Window, error) {
 	return &Window{Cron: cron, Timezone: timezone, Duration: duration, opens: opens}, nil
 }
 
-// OpenUntil tells whether the window is open at a time, and until when. One that opens again before it has closed, as around a change
-// of the clock, stays open.
+// OpenUntil tells whether the window is open at a time, and when it closes. A window that opens again before it has
+// closed, as around a change of daylight saving time, stays open.
 func (w *Window) OpenUntil(at time.Time) (until time.Time, open bool) {
 	opened := w.opens.Next(at.Add(-w.Duration))
 	if opened.After(at) {
@@ -221,24 +222,24 @@ func (w *Window) OpenUntil(at time.Time) (until time.Time, open bool) {
 
 func (w *Window) next(after time.Time) time.Time { return w.opens.Next(after).UTC() }
 
-// Holding is a silence that holds something back now.
+// Holding is a silence that withholds a subject now.
 type Holding struct {
 	ID      string
-	Until   time.Time // unless somebody ends it before
+	Until   time.Time // The end of the silence, unless somebody ends it earlier.
 	Comment string
 }
 
-// Set is the silences that a node knows. It is safe for concurrent use; the zero value has none.
+// Set has the silences that a node knows. It is safe for concurrent use. The zero value is an empty set.
 type Set struct {
 	list    atomic.Pointer[[]Silence]
 	reading sync.Mutex
 }
 
-// Replace makes the list the one that counts. The caller does not change it any more.
+// Replace replaces the list. The caller must not change the list afterwards.
 func (s *Set) Replace(list []Silence) { s.list.Store(&list) }
 
-// Refresh makes what is read the list that counts. One reads at a time: else what was read before a change could be put over what was read after
-// it. After an error the list stays as it was.
+// Refresh replaces the list by the result of read. Only one read runs at a time; otherwise a list from before a change
+// could replace a list from after it. After an error the list stays as it was.
 func (s *Set) Refresh(read func() ([]Silence, error)) error {
 	s.reading.Lock()
 	defer s.reading.Unlock()
@@ -250,7 +251,7 @@ func (s *Set) Refresh(read func() ([]Silence, error)) error {
 	return nil
 }
 
-// Holding returns the active silences that are about the subject, the one that lasts longest first.
+// Holding returns the active silences that match the subject, the one that lasts longest first.
 func (s *Set) Holding(at time.Time, subject *Subject) []Holding {
 	list := s.list.Load()
 	if list == nil {
@@ -259,7 +260,7 @@ func (s *Set) Holding(at time.Time, subject *Subject) []Holding {
 	var found []Holding
 	for i := range *list {
 		one := &(*list)[i]
-		if !one.Matches(subject) { // first, since a window asks its cron
+		if !one.Matches(subject) { // Checked first, because the cron of a window costs more.
 			continue
 		}
 		if until, active := one.ActiveUntil(at); active {
@@ -280,14 +281,14 @@ const (
 	FieldAuthor   = "author"
 )
 
-// Error is a silence that cannot be: which field of it, and why.
+// Error is the fault of an invalid silence.
 type Error struct {
-	Field   string // one of the Field… constants, or a part of one after a dot
+	Field   string // One of the Field… constants, or a part of that field after a dot.
 	Message string
-	Hint    string // the way out; may be empty
+	Hint    string // How to correct the fault; may be empty.
 }
 
-// Error names the field and the fault.
+// Error returns the field and the message.
 func (e *Error) Error() string { return e.Field + ": " + e.Message }
 
 func bad(text, message, hint string) *Error {

@@ -15,35 +15,36 @@ import (
 	"tallyman/internal/notice"
 )
 
-// Tracer makes spans. Nil makes none.
+// Tracer makes spans. A nil Tracer makes none.
 type Tracer struct {
 	spans   trace.Tracer
 	sampled func(trace.TraceID) bool
 }
 
-// New makes a tracer on a provider whose ids are made by IDs. sampled says which traces are kept; the provider must decide alike.
+// New makes a tracer on a provider that uses IDs. sampled says which traces are kept. The provider must decide in the
+// same way, because sampled also decides for spans that other nodes made.
 func New(provider trace.TracerProvider, sampled func(trace.TraceID) bool) *Tracer {
 	return &Tracer{spans: provider.Tracer("tallyman"), sampled: sampled}
 }
 
-// Span is one step. Nil is none.
+// Span is one step of a trace. All methods of a nil Span do nothing.
 type Span struct{ span trace.Span }
 
-// Set adds what has become known.
+// Set adds attributes.
 func (s *Span) Set(attrs ...attribute.KeyValue) {
 	if s != nil {
 		s.span.SetAttributes(attrs...)
 	}
 }
 
-// Fail says that the step came to nothing; the text holds no secret.
+// Fail marks the step as failed. The text must not contain a secret.
 func (s *Span) Fail(text string) {
 	if s != nil {
 		s.span.SetStatus(codes.Error, text)
 	}
 }
 
-// End ends the step, as failed where there is an error.
+// End ends the step. With an error the step has failed.
 func (s *Span) End(err error) {
 	if s == nil {
 		return
@@ -54,18 +55,18 @@ func (s *Span) End(err error) {
 	s.span.End()
 }
 
-// Run is what a trace begins with.
+// Run is the first step of a trace.
 type Run struct {
 	Rule, Scope, Node string
 	Due               time.Time
-	Started           time.Time // on the clock of warehouses, µs: the notices carry it
-	Claiming, Claimed time.Time // on the machine's clock: when the claim was asked for and given
-	Repeated          bool      // a node had the firing before and did not finish it
-	// Before is the pass before this one, whose claim it shares: there were more rows than one pass takes. nil = none.
+	Started           time.Time // On the clock of warehouses, in µs. The notices carry the same time.
+	Claiming, Claimed time.Time // When the node asked for the claim and got it, on the machine's clock.
+	Repeated          bool      // Another node had the firing before and did not finish it.
+	// Before is the previous pass of the same claim: the firing had more rows than one pass takes. nil = no earlier pass.
 	Before *notice.Origin
 }
 
-// Run begins the span of a run, and makes that of its claim.
+// Run begins the span of a run, and makes the span of its claim.
 func (t *Tracer) Run(ctx context.Context, r *Run) (context.Context, *Span) {
 	if t == nil {
 		return ctx, nil
@@ -85,7 +86,7 @@ func (t *Tracer) Run(ctx context.Context, r *Run) (context.Context, *Span) {
 	return ctx, span
 }
 
-// Step begins a span inside the one that ctx carries.
+// Step begins a span inside the span that ctx carries.
 func (t *Tracer) Step(ctx context.Context, name string) (context.Context, *Span) {
 	if t == nil {
 		return ctx, nil
@@ -94,7 +95,7 @@ func (t *Tracer) Step(ctx context.Context, name string) (context.Context, *Span)
 	return ctx, &Span{span}
 }
 
-// Sent makes the span that deliveries of a sent notice hang on, linked with the request that ctx carries.
+// Sent makes the root span for deliveries of a sent notice. The span is linked to the request in ctx.
 func (t *Tracer) Sent(ctx context.Context, n *notice.Notice, began time.Time, notices int) {
 	if t == nil {
 		return
@@ -108,25 +109,26 @@ func (t *Tracer) root(ctx context.Context, o notice.Origin, name string, began t
 	return ctx, &Span{span}
 }
 
-// parent is the first span of an origin's trace, whoever has made it.
+// parent returns the first span of an origin's trace. Another node may have made that span.
 func (t *Tracer) parent(o notice.Origin) trace.SpanContext {
 	flags := trace.TraceFlags(0).WithSampled(t.sampled(o.ID))
 	return trace.NewSpanContext(trace.SpanContextConfig{TraceID: o.ID, SpanID: o.Span, TraceFlags: flags, Remote: true})
 }
 
-// mostIDs is how many notices a span names.
+// mostIDs is the maximum number of notice ids in the attributes of a span.
 const mostIDs = 20
 
 // Call is one call of a sink.
 type Call struct {
 	Sink      string
-	Warehouse string // of the inbox
-	Attempt   int    // of the first of the batch; 0 = not counted
+	Warehouse string // For the inbox.
+	Attempt   int    // Attempt of the first delivery in the batch; 0 = attempts are not counted.
 	Batch     []delivery.Delivery
 }
 
-// Deliver begins a span in the trace of each origin that has notices in the call. The context carries the one of the first notice, also where
-// that is not kept, for the traceparent of a webhook; the others are linked with it. The function tells them how the call went.
+// Deliver begins a span in the trace of each origin that has notices in the call. The returned context carries the span
+// of the first notice, even where that trace is not kept, for the traceparent of a webhook. The other spans are linked
+// to the first span. The returned function ends the spans with the result of the call.
 func (t *Tracer) Deliver(ctx context.Context, c *Call) (context.Context, func(error)) {
 	if t == nil || len(c.Batch) == 0 {
 		return ctx, func(error) {}
@@ -154,7 +156,7 @@ func (t *Tracer) Deliver(ctx context.Context, c *Call) (context.Context, func(er
 	}
 }
 
-// group is what one origin has in a call.
+// group is the notices of one origin in a call.
 type group struct {
 	origin  notice.Origin
 	ids     []string
@@ -192,8 +194,8 @@ func (c *Call) attributes(g *group) []attribute.KeyValue {
 	return attrs
 }
 
-// Request begins the span of a request that was routed to the pattern. It goes on with the caller's trace, where the caller has
-// named one. end is told the status of the answer.
+// Request begins the span of a request that was routed to the pattern. If the request names a trace, the span continues
+// that trace. Call end with the status of the answer.
 func (t *Tracer) Request(r *http.Request, pattern string) (ctx context.Context, end func(status int)) {
 	if t == nil {
 		return r.Context(), func(int) {}
@@ -210,15 +212,15 @@ func (t *Tracer) Request(r *http.Request, pattern string) (ctx context.Context, 
 	}
 }
 
-// Inject writes the traceparent (W3C Trace Context) of the span that ctx carries; nothing where it carries none.
+// Inject writes the traceparent header (W3C Trace Context) of the span in ctx. Without a span it writes nothing.
 func Inject(ctx context.Context, header http.Header) {
 	propagation.TraceContext{}.Inject(ctx, propagation.HeaderCarrier(header))
 }
 
-// IDs makes the ids of spans: those of an origin where a trace begins with one, random ones otherwise.
+// IDs generates the ids of spans. A trace that begins with an origin gets the ids of the origin; other ids are random.
 type IDs struct{}
 
-// rootKey is the context's key of the origin that the next trace begins with.
+// rootKey is the context key of the origin for the next trace.
 type rootKey struct{}
 
 func withRoot(ctx context.Context, o notice.Origin) context.Context {

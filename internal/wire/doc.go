@@ -1,9 +1,13 @@
-// Package wire has the forms in which Tallyman speaks over HTTP: what clients send and get, in JSON and in XML, with the codes of its errors.
-// The API fills and reads them, the command line prints them, and the OpenAPI document is made of them.
+// Package wire has the forms of the HTTP API: the bodies of requests and answers, in JSON and in XML, and the codes of
+// problems. The API fills and reads the forms, the command line prints them, and the OpenAPI document is generated from
+// their fields and doc tags.
 //
-// A form promises its names: members, elements, attributes and enum values are part of the API, and change as docs/reference/api.md says. The types of one
-// thing that is served stand in one file: rules.go, queues.go, deliveries.go; operate.go has silences, subscriptions, tokens and the audit. Problem and Fault are the errors, Code their stable names.
+// The names in a form are a promise. Members, elements, attributes and enum values change only as docs/reference/api.md allows.
 //
-// A form knows how it is encoded, and nothing else. Forms are made and read by those who have the domain's types: internal/api and the packages
-// below it. Package wire imports leaves alone, neither the ledger nor the OpenAPI library.
+// Each file has the forms of one subject, such as rules.go, queues.go and deliveries.go. File operate.go has silences,
+// subscriptions, types, tokens and the audit. Problem and Fault are the errors, and Code is their stable name.
+//
+// A form knows its encoding and nothing else. Package internal/api and the packages below it convert between forms and
+// the types of the domain. Package wire imports neither the ledger nor the OpenAPI library, so that the command line
+// and tests can use the forms without them.
 package wire

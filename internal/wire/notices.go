@@ -8,99 +8,99 @@ import (
 	"tallyman/internal/notice"
 )
 
-// FoundNoticesForm is a page of a search.
+// FoundNoticesForm is a page of results of a search.
 type FoundNoticesForm struct {
 	XMLName xml.Name          `json:"-" xml:"notices"`
 	Notices []FoundNoticeForm `json:"notices" xml:"notice" doc:"the latest first" nullable:"false"`
-	Cursor  string            `json:"cursor,omitempty" xml:"cursor,attr,omitempty" doc:"there are more: ask with it as after"`
-	Through *time.Time        `json:"through,omitempty" xml:"through,attr,omitempty" doc:"the search has looked at 20,000 notices, back to this time, and found fewer than were asked for; cursor goes on"`
+	Cursor  string            `json:"cursor,omitempty" xml:"cursor,attr,omitempty" doc:"present where there are more: send it as after to get the next page"`
+	Through *time.Time        `json:"through,omitempty" xml:"through,attr,omitempty" doc:"present where the search stopped after 20,000 notices, at this time, with fewer results than asked for. Send cursor as after to go on"`
 }
 
-// FoundForm is what a text stands in.
+// FoundForm is the findings, items and notices that contain a text.
 type FoundForm struct {
 	XMLName  xml.Name           `json:"-" xml:"found"`
 	Notices  []FoundNoticeForm  `json:"notices" xml:"notices>notice" doc:"the latest first" nullable:"false"`
-	Findings []FoundFindingForm `json:"findings" xml:"findings>finding" doc:"open ones; those first whose whole key is the text" nullable:"false"`
-	Items    []FoundItemForm    `json:"items" xml:"items>item" doc:"the latest push first" nullable:"false"`
-	More     []string           `json:"more" xml:"more>kind" doc:"of what there may be more: notices, findings, items" nullable:"false"`
+	Findings []FoundFindingForm `json:"findings" xml:"findings>finding" doc:"open findings; those whose whole key equals the text come first" nullable:"false"`
+	Items    []FoundItemForm    `json:"items" xml:"items>item" doc:"the items with the latest push first" nullable:"false"`
+	More     []string           `json:"more" xml:"more>kind" doc:"kinds of which there may be more: notices, findings, items" nullable:"false"`
 }
 
-// Add notes of a kind whether all of it is there.
+// Add records in More that there may be more of a kind. All says that the list of the kind is complete.
 func (f *FoundForm) Add(kind string, all bool) {
 	if !all {
 		f.More = append(f.More, kind)
 	}
 }
 
-// FoundFindingForm is what a list of several rules shows of an open finding.
+// FoundFindingForm is an open finding in a list over several rules.
 type FoundFindingForm struct {
 	Rule      string    `json:"rule" xml:"rule"`
 	Scope     string    `json:"scope" xml:"scope"`
-	Warehouse string    `json:"warehouse" xml:"warehouse" doc:"of its notice, else its scope"`
-	Key       string    `json:"key" xml:"key" doc:"a JSON array"`
+	Warehouse string    `json:"warehouse" xml:"warehouse" doc:"warehouse of the finding's notice, or else its scope"`
+	Key       string    `json:"key" xml:"key" doc:"the key, a JSON array"`
 	State     string    `json:"state" xml:"state" enum:"pending,firing"`
-	Priority  int       `json:"priority,omitempty" xml:"priority,omitempty" doc:"as it was told last"`
-	Since     time.Time `json:"since" xml:"since" doc:"of a pending one, when it was seen first; of a firing one, since when it fires"`
-	NoticeID  string    `json:"noticeId,omitempty" xml:"noticeId,omitempty" doc:"the last notice of it"`
+	Priority  int       `json:"priority,omitempty" xml:"priority,omitempty" doc:"priority in the last notice"`
+	Since     time.Time `json:"since" xml:"since" doc:"of a pending finding: when it was first seen. Of a firing finding: since when it fires"`
+	NoticeID  string    `json:"noticeId,omitempty" xml:"noticeId,omitempty" doc:"id of the last notice of the finding"`
 }
 
-// FoundItemForm is what a list of several queues shows of an item.
+// FoundItemForm is an item in a list over several queues.
 type FoundItemForm struct {
 	Queue     string    `json:"queue" xml:"queue"`
 	ID        string    `json:"id" xml:"id"`
 	Warehouse string    `json:"warehouse,omitempty" xml:"warehouse,omitempty"`
 	State     string    `json:"state" xml:"state"`
 	Priority  int       `json:"priority" xml:"priority" minimum:"1" maximum:"5"`
-	Key       string    `json:"key,omitempty" xml:"key,omitempty" doc:"its dedupe key"`
-	Subject   string    `json:"subject,omitempty" xml:"subject,omitempty" doc:"what it was made of: rule, scope and key of a finding"`
+	Key       string    `json:"key,omitempty" xml:"key,omitempty" doc:"dedupe key of the item"`
+	Subject   string    `json:"subject,omitempty" xml:"subject,omitempty" doc:"the finding from which the item was made: rule, scope and key"`
 	CreatedAt time.Time `json:"createdAt" xml:"createdAt"`
 }
 
-// FoundNoticeForm is what a list shows of a notice. Its members are those of the notice.
+// FoundNoticeForm is a notice in a list. Its members have the names of the notice's members.
 type FoundNoticeForm struct {
 	ID        string    `json:"id" xml:"id"`
 	Type      string    `json:"type" xml:"type"`
 	Warehouse string    `json:"warehouse" xml:"warehouse"`
-	Rule      string    `json:"rule" xml:"rule" doc:"empty when a business system sent it"`
+	Rule      string    `json:"rule" xml:"rule" doc:"empty where a business system sent the notice"`
 	Scope     string    `json:"scope" xml:"scope"`
-	Key       string    `json:"key" xml:"key" doc:"what the finding is about, a JSON array"`
+	Key       string    `json:"key" xml:"key" doc:"key of the finding, a JSON array"`
 	Status    string    `json:"status" xml:"status" enum:"firing,resolved,event,sent"`
 	Priority  int       `json:"priority" xml:"priority" minimum:"1" maximum:"5"`
 	Title     string    `json:"title" xml:"title"`
-	Count     int       `json:"count" xml:"count" doc:"findings that it stands for"`
+	Count     int       `json:"count" xml:"count" doc:"number of findings in the notice"`
 	CreatedAt time.Time `json:"createdAt" xml:"createdAt"`
 	ExpiresAt time.Time `json:"expiresAt" xml:"expiresAt"`
 }
 
-// NoticeTraceForm is a notice from the firing that made it to those who have read it.
+// NoticeTraceForm is a notice with its origin, its deliveries and its readers.
 type NoticeTraceForm struct {
 	XMLName    xml.Name          `json:"-" xml:"trace"`
-	Notice     notice.View       `json:"notice" xml:"notice" doc:"read and acked by anybody"`
-	Texts      []NoticeTextForm  `json:"texts" xml:"texts>text" doc:"its words in other languages, by language" nullable:"false"`
-	Origin     string            `json:"origin" xml:"origin" doc:"what made it, a run or a request of a business system: the id that logs and traces show"`
-	Run        *RuleRunForm      `json:"run,omitempty" xml:"run,omitempty" doc:"that made it; absent where a business system sent it, or the ledger keeps the run no more"`
-	Siblings   []FoundNoticeForm `json:"episodeNotices" xml:"episodeNotices>notice" doc:"the other notices of the finding's life: its firing, reminders, its resolution. The latest first, 100 at most" nullable:"false"`
+	Notice     notice.View       `json:"notice" xml:"notice" doc:"the notice; read and acked are true where any user has read or acked it"`
+	Texts      []NoticeTextForm  `json:"texts" xml:"texts>text" doc:"title and body in other languages, by language" nullable:"false"`
+	Origin     string            `json:"origin" xml:"origin" doc:"id of the run or the request that made the notice; logs and traces show it"`
+	Run        *RuleRunForm      `json:"run,omitempty" xml:"run,omitempty" doc:"run that made the notice; absent where a business system sent it, or where the ledger no longer keeps the run"`
+	Siblings   []FoundNoticeForm `json:"episodeNotices" xml:"episodeNotices>notice" doc:"the other notices of the same episode: firing, reminders, resolution. The latest first, 100 at most" nullable:"false"`
 	Deliveries []DeliveryForm    `json:"deliveries" xml:"deliveries>delivery" doc:"the latest first, 1000 at most" nullable:"false"`
-	Items      []NoticeItemForm  `json:"items" xml:"items>item" doc:"what queues have made of it" nullable:"false"`
-	Marks      []NoticeMarkForm  `json:"marks" xml:"marks>mark" doc:"who has read and acked it, in the order of time" nullable:"false"`
+	Items      []NoticeItemForm  `json:"items" xml:"items>item" doc:"the queue items that were made from the notice" nullable:"false"`
+	Marks      []NoticeMarkForm  `json:"marks" xml:"marks>mark" doc:"the users who have read or acked the notice, in the order of time" nullable:"false"`
 }
 
-// NoticeTextForm is what a notice says in a language.
+// NoticeTextForm is the title and body of a notice in one language.
 type NoticeTextForm struct {
 	Language string `json:"language" xml:"language,attr" example:"zh"`
 	Title    string `json:"title" xml:"title"`
 	Body     string `json:"body" xml:"body"`
 }
 
-// NoticeItemForm is the item of a queue that a delivery came to.
+// NoticeItemForm is the queue item that was made from a delivery.
 type NoticeItemForm struct {
-	Delivery int64  `json:"delivery" xml:"delivery" doc:"its number"`
+	Delivery int64  `json:"delivery" xml:"delivery" doc:"number of the delivery"`
 	Queue    string `json:"queue" xml:"queue"`
-	ID       string `json:"id" xml:"id" doc:"the item"`
-	State    string `json:"state,omitempty" xml:"state,omitempty" enum:"ready,leased,delayed,suspended,stored,dead,done,removed,refused" doc:"absent while the queue is out of reach"`
+	ID       string `json:"id" xml:"id" doc:"id of the item"`
+	State    string `json:"state,omitempty" xml:"state,omitempty" enum:"ready,leased,delayed,suspended,stored,dead,done,removed,refused" doc:"absent while the queue cannot be reached"`
 }
 
-// NoticeMarkForm is what a user did with a notice.
+// NoticeMarkForm is a user's mark on a notice.
 type NoticeMarkForm struct {
 	User      string    `json:"user" xml:"user" example:"user:ann"`
 	Kind      string    `json:"kind" xml:"kind" enum:"read,acked"`
@@ -108,30 +108,30 @@ type NoticeMarkForm struct {
 	At        time.Time `json:"at" xml:"at"`
 }
 
-// PageForm is a page as clients get it (docs/reference/api.md). XML has unreadMore only where it is true.
+// PageForm is a page of an inbox (docs/reference/api.md). XML has unreadMore only where it is true.
 type PageForm struct {
 	XMLName    xml.Name           `json:"-" xml:"notices"`
-	Notices    []notice.View      `json:"notices" xml:"notice" doc:"in the order of delivery" nullable:"false"`
-	Changes    []NoticeChangeForm `json:"changes" xml:"change" doc:"notices whose state another window of the user changed" nullable:"false"`
-	Cursor     string             `json:"cursor" xml:"cursor,attr" doc:"poll with it as after to get what follows"`
-	Unread     int                `json:"unread" xml:"unread,attr" doc:"unread notices of these subscribers, exact to 999"`
-	UnreadMore bool               `json:"unreadMore" xml:"unreadMore,attr,omitempty" doc:"there are more than 999"`
-	More       bool               `json:"more" xml:"more,attr" doc:"the page is full and more is there already"`
-	Reset      bool               `json:"reset" xml:"reset,attr" doc:"the cursor does not hold any more: forget what you have, this is a fresh window"`
+	Notices    []notice.View      `json:"notices" xml:"notice" doc:"the notices in the order of delivery" nullable:"false"`
+	Changes    []NoticeChangeForm `json:"changes" xml:"change" doc:"notices whose state another window of the user has changed" nullable:"false"`
+	Cursor     string             `json:"cursor" xml:"cursor,attr" doc:"send it as after in the next poll, to get what follows this page"`
+	Unread     int                `json:"unread" xml:"unread,attr" doc:"number of unread notices of these subscribers, exact up to 999"`
+	UnreadMore bool               `json:"unreadMore" xml:"unreadMore,attr,omitempty" doc:"true where there are more than 999"`
+	More       bool               `json:"more" xml:"more,attr" doc:"true where the page is full and the next page has notices already"`
+	Reset      bool               `json:"reset" xml:"reset,attr" doc:"true where the cursor is no longer valid. Drop the notices that you hold; this page replaces them"`
 	ResetForm
 }
 
-// ResetForm says why a cursor does not hold any more. Of a page it is empty where the cursor does. It is exported so that the schema has its
-// fields where it is embedded.
+// ResetForm says why a cursor is no longer valid. In a page it is empty while the cursor is valid. The type is exported
+// because the schema of a form has only the fields of embedded types that are exported.
 type ResetForm struct {
-	Reason ResetReason `json:"resetReason,omitempty" xml:"resetReason,attr,omitempty" doc:"why the cursor does not hold any more"`
-	Missed *int        `json:"missed,omitempty" xml:"missed,attr,omitempty" minimum:"0" doc:"where it is known: how many notices were delivered after the cursor and will not come any more"`
+	Reason ResetReason `json:"resetReason,omitempty" xml:"resetReason,attr,omitempty" doc:"why the cursor is no longer valid"`
+	Missed *int        `json:"missed,omitempty" xml:"missed,attr,omitempty" minimum:"0" doc:"number of notices that were delivered after the cursor and will not be sent any more; absent where it is not known"`
 }
 
-// ResetReason is why a cursor does not hold any more: one of page.ResetReasons.
+// ResetReason is why a cursor is no longer valid: one of page.ResetReasons.
 type ResetReason string
 
-// NoticeChangeForm is a change of a notice's state.
+// NoticeChangeForm is a new mark on a notice.
 type NoticeChangeForm struct {
 	ID   string `json:"id" xml:"id,attr"`
 	Kind string `json:"kind" xml:"kind,attr" enum:"read,acked"`
@@ -139,8 +139,8 @@ type NoticeChangeForm struct {
 
 // UnreadForm is the data of the event unread.
 type UnreadForm struct {
-	Unread     int  `json:"unread" doc:"unread notices of these subscribers, exact to 999"`
-	UnreadMore bool `json:"unreadMore" doc:"there are more than 999"`
+	Unread     int  `json:"unread" doc:"number of unread notices of these subscribers, exact up to 999"`
+	UnreadMore bool `json:"unreadMore" doc:"true where there are more than 999"`
 }
 
 // EndForm is the data of the event end.
@@ -148,51 +148,51 @@ type EndForm struct {
 	Reason string `json:"reason" enum:"revoked,expired,shutdown,unavailable,failed"`
 }
 
-// SummaryForm is what a floating window shows.
+// SummaryForm is the content of a floating window.
 type SummaryForm struct {
 	XMLName    xml.Name      `json:"-" xml:"summary"`
-	Unread     int           `json:"unread" xml:"unread,attr" doc:"unread notices, exact to 999"`
-	UnreadMore bool          `json:"unreadMore" xml:"unreadMore,attr,omitempty" doc:"there are more than 999"`
-	Popups     []notice.View `json:"popups" xml:"popups>notice" doc:"modal notices that the user has not acked, oldest first, 50 at most" nullable:"false"`
-	PopupsMore bool          `json:"popupsMore" xml:"popupsMore,attr,omitempty" doc:"there are more than 50"`
-	Latest     []notice.View `json:"latest" xml:"latest>notice" doc:"the last five, newest first" nullable:"false"`
+	Unread     int           `json:"unread" xml:"unread,attr" doc:"number of unread notices, exact up to 999"`
+	UnreadMore bool          `json:"unreadMore" xml:"unreadMore,attr,omitempty" doc:"true where there are more than 999"`
+	Popups     []notice.View `json:"popups" xml:"popups>notice" doc:"modal notices that the user has not acked, the oldest first, 50 at most" nullable:"false"`
+	PopupsMore bool          `json:"popupsMore" xml:"popupsMore,attr,omitempty" doc:"true where there are more than 50"`
+	Latest     []notice.View `json:"latest" xml:"latest>notice" doc:"the last five notices, the newest first" nullable:"false"`
 	Rules      RuleCount     `json:"rules" xml:"rules"`
 }
 
-// RuleCount is how the enabled rules are that watch a warehouse.
+// RuleCount is the health of the enabled rules that watch a warehouse.
 type RuleCount struct {
-	OK      int `json:"ok" xml:"ok,attr" doc:"whose last run went well, or that have not run yet"`
-	Failing int `json:"failing" xml:"failing,attr" doc:"whose last run failed, that cannot run, or that are late"`
+	OK      int `json:"ok" xml:"ok,attr" doc:"rules whose last run succeeded, or that have not run yet"`
+	Failing int `json:"failing" xml:"failing,attr" doc:"rules whose last run failed, that cannot run, or that are late"`
 }
 
 // ReadAllForm is the body of POST /notices/read-all.
 type ReadAllForm struct {
-	Warehouse   string   `json:"warehouse,omitempty" digits:"true" doc:"whose inboxes; may be left out by a token that has one" example:"119240"`
-	UpTo        string   `json:"upTo" minLength:"1" doc:"a cursor of a page of this warehouse: everything that had been delivered by that page is read"`
-	Subscribers []string `json:"subscribers,omitempty" doc:"the user, once, and the roles that it has; the inboxes of all of them are read. Without it, those of the token" nullable:"false"`
+	Warehouse   string   `json:"warehouse,omitempty" digits:"true" doc:"warehouse of the inboxes. A token with one warehouse can leave it out" example:"119240"`
+	UpTo        string   `json:"upTo" minLength:"1" doc:"cursor of a page of this warehouse. Every notice that was delivered up to that page becomes read"`
+	Subscribers []string `json:"subscribers,omitempty" doc:"the user, once, and the roles of the user: all of their inboxes become read. By default the subscribers of the token" nullable:"false"`
 }
 
-// PackForm is the answer of the WMS web service that old clients poll.
+// PackForm is the answer of the old web service that WMS clients poll.
 type PackForm struct {
 	XMLName       xml.Name          `json:"-" xml:"packNotificationVo"`
 	Warehouse     string            `json:"whId" xml:"whId"`
-	LastFetch     int64             `json:"lastFetchTimeStamp" xml:"lastFetchTimeStamp" doc:"poll with it next; each notice comes once"`
-	Unread        int               `json:"unreadCount" xml:"unreadCount" doc:"exact to 999"`
+	LastFetch     int64             `json:"lastFetchTimeStamp" xml:"lastFetchTimeStamp" doc:"send it with the next poll; each notice comes once"`
+	Unread        int               `json:"unreadCount" xml:"unreadCount" doc:"number of unread notices, exact up to 999"`
 	Notifications NotificationsForm `json:"notifications" xml:"notifications"`
 }
 
-// NotificationsForm keeps the element there when it is empty.
+// NotificationsForm is a type of its own so that XML has the element even where the list is empty.
 type NotificationsForm struct {
 	List []NotificationForm `json:"notification" xml:"notification" nullable:"false"`
 }
 
-// NotificationForm is a notice as old clients know it.
+// NotificationForm is a notice in the form of the old web service.
 type NotificationForm struct {
 	ID            string `json:"id" xml:"id"`
 	Title         string `json:"title" xml:"title"`
 	Body          string `json:"body" xml:"body"`
-	CreateTime    int64  `json:"createTime" xml:"createTime" doc:"when it was delivered, in ms since 1970"`
-	ExpireTime    int64  `json:"expireTime" xml:"expireTime" doc:"seconds of life from createTime"`
+	CreateTime    int64  `json:"createTime" xml:"createTime" doc:"when the notice was delivered, in ms since 1970"`
+	ExpireTime    int64  `json:"expireTime" xml:"expireTime" doc:"lifetime of the notice in seconds, from createTime"`
 	Warehouse     string `json:"whId" xml:"whId"`
 	MessageTypeID int64  `json:"messageTypeId" xml:"messageTypeId"`
 }
@@ -202,22 +202,23 @@ type SendForm struct {
 	Notices []SendNoticeForm `json:"notices" minItems:"1" nullable:"false"`
 }
 
-// SendNoticeForm is a notice that a business system sends. It says something: data, or a title, or both. What it leaves out its type says.
+// SendNoticeForm is a notice that a business system sends, with data, a title, or both. The type has the defaults of
+// the other fields.
 type SendNoticeForm struct {
 	Type       string                  `json:"type,omitempty" digits:"true" doc:"code of a type in the catalogue, or its id as a number or a text" example:"REP_NOTICE"`
-	TypeID     int64                   `json:"typeId,omitempty" doc:"instead of type: its id" example:"124719"`
-	Warehouse  string                  `json:"warehouse" digits:"true" doc:"whose inboxes get it; a number is taken, too" example:"119240"`
-	Title      string                  `json:"title,omitempty" doc:"the title of the type where it is left out, or the name of the type"`
-	Body       string                  `json:"body,omitempty" text:"lines" doc:"the body of the type where it is left out, or a list of the data"`
+	TypeID     int64                   `json:"typeId,omitempty" doc:"id of the type, instead of type" example:"124719"`
+	Warehouse  string                  `json:"warehouse" digits:"true" doc:"warehouse whose inboxes get the notice. A number is accepted as well" example:"119240"`
+	Title      string                  `json:"title,omitempty" doc:"title of the notice; by default the title of the type, or else the name of the type"`
+	Body       string                  `json:"body,omitempty" text:"lines" doc:"body of the notice; by default the body of the type, or else a list of the data"`
 	Texts      map[string]SendTextForm `json:"texts,omitempty" doc:"title and body by language"`
-	Data       SendData                `json:"data,omitempty" doc:"the typed fields of the type"`
-	Priority   int                     `json:"priority,omitempty" doc:"5 is the highest; that of the type by default, or 3"`
-	Order      string                  `json:"order,omitempty" digits:"decimal" maxLength:"40" doc:"in which order queues serve what is made of it, inside the priority, the lowest first: a number with at most three digits behind the point, or a time" example:"7.5"`
-	Modal      string                  `json:"modal,omitempty" enum:"silent,popup" doc:"as the type says by default, or silent"`
-	Labels     map[string]string       `json:"labels,omitempty" doc:"texts by name, beside those of the type"`
-	Expires    string                  `json:"expires,omitempty" doc:"how long it lives, in s, m, h, d; the retention of the type by default" example:"24h"`
-	Recipients []string                `json:"recipients,omitempty" nullable:"false" doc:"user:<id> or role:<id>; those who subscribe to the type in the warehouse by default"`
-	Deliver    []DeliverForm           `json:"deliver,omitempty" nullable:"false" doc:"where it goes; by default as the type says, or to the inbox"`
+	Data       SendData                `json:"data,omitempty" doc:"values for the typed fields of the type"`
+	Priority   int                     `json:"priority,omitempty" doc:"5 is the highest; by default the priority of the type, or else 3"`
+	Order      string                  `json:"order,omitempty" digits:"decimal" maxLength:"40" doc:"place of the notice's queue items among the items of the same priority, the lowest first: a number with at most three decimal places, or a time" example:"7.5"`
+	Modal      string                  `json:"modal,omitempty" enum:"silent,popup" doc:"by default the modal of the type, or else silent"`
+	Labels     map[string]string       `json:"labels,omitempty" doc:"texts by name, in addition to the labels of the type"`
+	Expires    string                  `json:"expires,omitempty" doc:"lifetime of the notice in s, m, h, d; the retention of the type by default" example:"24h"`
+	Recipients []string                `json:"recipients,omitempty" nullable:"false" doc:"user:<id> or role:<id>; by default all subscribers of the type in the warehouse"`
+	Deliver    []DeliverForm           `json:"deliver,omitempty" nullable:"false" doc:"sinks of the notice; by default those of the type, or else the inbox"`
 }
 
 // SendTextForm is a translation of title and body.
@@ -226,30 +227,31 @@ type SendTextForm struct {
 	Body  string `json:"body,omitempty" text:"lines"`
 }
 
-// DeliverForm is a sink that a notice goes to. Push channels have a strategy; the inbox and queues are tried until they take it.
+// DeliverForm is a sink of a sent notice. A push channel has a strategy; the inbox and queues are tried until they
+// take the notice.
 type DeliverForm struct {
 	Sink     string `json:"sink" doc:"name of a configured sink" example:"inbox"`
-	Strategy string `json:"strategy,omitempty" enum:"immediate,delayed,important,timed" default:"immediate" doc:"immediate: one attempt; delayed: later, and only unless; important: until it succeeds or the notice expires; timed: until within has passed"`
-	Delay    string `json:"delay,omitempty" doc:"delayed: how long after now, in s, m, h, d" example:"10m"`
-	At       string `json:"at,omitempty" doc:"delayed: when, instead of delay; RFC 3339" example:"2026-06-01T18:00:00+08:00"`
-	Within   string `json:"within,omitempty" doc:"timed: for how long it is tried, in s, m, h, d" example:"30m"`
-	Retry    int    `json:"retry,omitempty" minimum:"0" maximum:"100" doc:"delayed: how often it is tried again"`
-	Unless   string `json:"unless,omitempty" enum:"read,acked" doc:"delayed: what makes it needless, by any recipient"`
-	Until    string `json:"until,omitempty" enum:"sent" doc:"important: sent goes on after the notice has expired, until the channel takes it or an operator cancels"`
+	Strategy string `json:"strategy,omitempty" enum:"immediate,delayed,important,timed" default:"immediate" doc:"immediate: one attempt. delayed: a later attempt, unless the condition in unless is met. important: attempts until one succeeds or the notice expires. timed: attempts until within has passed"`
+	Delay    string `json:"delay,omitempty" doc:"for delayed: time from now to the first attempt, in s, m, h, d" example:"10m"`
+	At       string `json:"at,omitempty" doc:"for delayed: time of the first attempt, instead of delay; RFC 3339" example:"2026-06-01T18:00:00+08:00"`
+	Within   string `json:"within,omitempty" doc:"for timed: how long the delivery is tried, in s, m, h, d" example:"30m"`
+	Retry    int    `json:"retry,omitempty" minimum:"0" maximum:"100" doc:"for delayed: number of attempts after the first"`
+	Unless   string `json:"unless,omitempty" enum:"read,acked" doc:"for delayed: what makes the delivery needless, by any recipient"`
+	Until    string `json:"until,omitempty" enum:"sent" doc:"for important: with sent, attempts go on after the notice has expired, until the channel takes it or an operator cancels"`
 }
 
-// SendData is the typed data as it was sent: what stands in it may mean more than Go's numbers can hold.
+// SendData is the typed data of a sent notice. It keeps the JSON text, because Go's numbers cannot hold every value.
 type SendData map[string]json.RawMessage
 
-// SentForm is what became of the notices that were sent.
+// SentForm is the result of sending notices.
 type SentForm struct {
 	XMLName xml.Name         `json:"-" xml:"sent"`
-	Notices []SentNoticeForm `json:"notices" xml:"notice" doc:"in the order of the request" nullable:"false"`
+	Notices []SentNoticeForm `json:"notices" xml:"notice" doc:"results in the order of the request" nullable:"false"`
 }
 
-// SentNoticeForm is what became of one of them.
+// SentNoticeForm is the result of sending one notice.
 type SentNoticeForm struct {
 	ID           string `json:"id" xml:"id"`
-	Deliveries   int    `json:"deliveries" xml:"deliveries" doc:"that were made of it"`
-	Unsubscribed int    `json:"unsubscribed,omitempty" xml:"unsubscribed,omitempty" doc:"sinks that it did not go to, because nobody there is to have it"`
+	Deliveries   int    `json:"deliveries" xml:"deliveries" doc:"number of deliveries that were made of the notice"`
+	Unsubscribed int    `json:"unsubscribed,omitempty" xml:"unsubscribed,omitempty" doc:"sinks that the notice did not go to, because it has no recipient there"`
 }

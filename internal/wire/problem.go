@@ -6,27 +6,27 @@ import (
 	"strconv"
 )
 
-// Problem is an error as clients see it: RFC 9457, in JSON or in the XML of its appendix B, with a stable code.
+// Problem is an error as clients see it: RFC 9457 with a stable code, in JSON or in the XML of the RFC's appendix B.
 type Problem struct { //nolint:errname // the RFC's word
 	XMLName   xml.Name `json:"-" xml:"urn:ietf:rfc:7807 problem"`
 	Title     string   `json:"title" xml:"title" doc:"the HTTP status in words"`
 	Status    int      `json:"status" xml:"status" doc:"the HTTP status"`
-	Detail    string   `json:"detail" xml:"detail" doc:"what is wrong with this request, for a person"`
-	Code      Code     `json:"code" xml:"code" doc:"what is wrong, for a program; never renamed" example:"bad_cursor"`
-	RequestID string   `json:"requestId,omitempty" xml:"requestId,omitempty" doc:"names the request in the server's log"`
-	Errors    []Fault  `json:"errors,omitempty" xml:"errors>i,omitempty" doc:"the single faults, where there are several" nullable:"false"`
+	Detail    string   `json:"detail" xml:"detail" doc:"what is wrong with this request, for people"`
+	Code      Code     `json:"code" xml:"code" doc:"what is wrong, for programs. A code is never renamed" example:"bad_cursor"`
+	RequestID string   `json:"requestId,omitempty" xml:"requestId,omitempty" doc:"id under which the server's log has this request"`
+	Errors    []Fault  `json:"errors,omitempty" xml:"errors>i,omitempty" doc:"the faults one by one, where the request has several" nullable:"false"`
 
-	RetryAfter int    `json:"-" xml:"-"` // of the header Retry-After, in seconds; 0 = no header
-	Challenge  string `json:"-" xml:"-"` // of the header WWW-Authenticate; "" = no header
+	RetryAfter int    `json:"-" xml:"-"` // Header Retry-After in seconds; 0 = no header.
+	Challenge  string `json:"-" xml:"-"` // Header WWW-Authenticate; "" = no header.
 }
 
-// Error is the detail, so that a handler can return a problem as its error.
+// Error returns the code and the detail. It makes Problem an error, so that a handler can return a problem.
 func (p *Problem) Error() string { return string(p.Code) + ": " + p.Detail }
 
-// GetStatus is the HTTP status.
+// GetStatus returns the HTTP status. The OpenAPI library asks for it.
 func (p *Problem) GetStatus() int { return p.Status }
 
-// ContentType names a problem's own media types.
+// ContentType returns the media type of a problem for an answer of media type ct.
 func (p *Problem) ContentType(ct string) string {
 	if ct == "application/json" {
 		return "application/problem+json"
@@ -34,7 +34,7 @@ func (p *Problem) ContentType(ct string) string {
 	return "application/problem+xml"
 }
 
-// GetHeaders are those that go with the problem.
+// GetHeaders returns the headers that belong to the problem. The OpenAPI library asks for them.
 func (p *Problem) GetHeaders() http.Header {
 	if p.RetryAfter == 0 && p.Challenge == "" {
 		return nil
@@ -49,21 +49,22 @@ func (p *Problem) GetHeaders() http.Header {
 	return h
 }
 
-// Fault is one of several things that are wrong.
+// Fault is one of several faults of a request.
 type Fault struct {
-	Location string `json:"location,omitempty" xml:"location,omitempty" doc:"where, e.g. body.fields.bin.type"`
-	Message  string `json:"message" xml:"message" doc:"what"`
+	Location string `json:"location,omitempty" xml:"location,omitempty" doc:"place of the fault, such as body.fields.bin.type"`
+	Message  string `json:"message" xml:"message" doc:"what is wrong there"`
 }
 
-// NewProblem makes a problem with the title that the status has.
+// NewProblem makes a problem. The title is the text of the HTTP status.
 func NewProblem(status int, code Code, detail string) *Problem {
 	return &Problem{Title: http.StatusText(status), Status: status, Code: code, Detail: detail}
 }
 
-// Code is a problem's stable name: clients switch on it, so a code is never renamed. docs/reference/api.md explains each.
+// Code is the stable name of a problem. Clients switch on codes, so a code is never renamed. docs/reference/api.md explains each
+// code.
 type Code string
 
-// The codes.
+// Codes of problems. A new code needs an entry in docs/api.md.
 const (
 	CodeAuditUnavailable     Code = "audit_unavailable"
 	CodeBadCursor            Code = "bad_cursor"

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Moment is the time in UTC; nil for the zero time, which forms leave out.
+// Moment returns the time in UTC, or nil for the zero time, so that a form leaves the member out.
 func Moment(t time.Time) *time.Time {
 	if t.IsZero() {
 		return nil
@@ -16,7 +16,7 @@ func Moment(t time.Time) *time.Time {
 	return &t
 }
 
-// NotNil returns the list, an empty one for nil: JSON says [] then, and not null.
+// NotNil returns the list, or an empty list for nil, so that JSON has [] and not null.
 func NotNil[T any](list []T) []T {
 	if list == nil {
 		return []T{}
@@ -24,14 +24,14 @@ func NotNil[T any](list []T) []T {
 	return list
 }
 
-// Payload is an item's content: any JSON value. In XML it is the value's JSON text.
+// Payload is the content of an item: any JSON value. In XML it is the JSON text of the value.
 type Payload json.RawMessage
 
 // MarshalJSON writes the value.
 func (p Payload) MarshalJSON() ([]byte, error) { return json.RawMessage(p).MarshalJSON() }
 
-// UnmarshalJSON keeps the value as it came, without the spaces between its parts: what stands in it may mean more than Go's
-// numbers can hold.
+// UnmarshalJSON keeps the text of the value, without the spaces between its parts. It does not decode the value,
+// because Go's numbers cannot hold every number of JSON.
 func (p *Payload) UnmarshalJSON(data []byte) error {
 	var b bytes.Buffer
 	if err := json.Compact(&b, data); err != nil {
@@ -49,15 +49,15 @@ func (p Payload) MarshalXML(e *xml.Encoder, start xml.StartElement) error {
 // AuditState is a state as JSON. In XML it is the JSON text.
 type AuditState json.RawMessage
 
-// MarshalJSON writes it as it is.
+// MarshalJSON writes the state unchanged.
 func (s AuditState) MarshalJSON() ([]byte, error) { return json.RawMessage(s).MarshalJSON() }
 
-// UnmarshalJSON keeps it as it is.
+// UnmarshalJSON keeps the state unchanged.
 func (s *AuditState) UnmarshalJSON(data []byte) error {
 	return (*json.RawMessage)(s).UnmarshalJSON(data)
 }
 
-// MarshalXML writes its text.
+// MarshalXML writes the JSON text of the state.
 func (s AuditState) MarshalXML(e *xml.Encoder, start xml.StartElement) error {
 	return e.EncodeElement(string(s), start)
 }

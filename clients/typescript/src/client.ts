@@ -3,22 +3,22 @@ import { ProblemError } from "./problem.js";
 import type { paths } from "./schema.js";
 
 export interface ClientOptions {
-  /** Where the service is, such as http://127.0.0.1:8080. */
+  /** URL of the service, such as http://127.0.0.1:8080. */
   url: string;
-  /** An API token or a JWT. A function is asked before each request: JWTs expire. Without it, the service has auth.mode none. */
+  /** An API token or a JWT. A function is called before each request, for JWTs, which expire. Leave it out for a service with auth.mode none. */
   token?: string | (() => string | Promise<string>);
   fetch?: typeof fetch;
 }
 
-/** How long a request may take beyond the time that it asks the server to wait. Then the connection counts as dead. */
+/** How long a request may take in addition to its wait at the server. After that the connection counts as dead. */
 const ANSWER_WITHIN_MS = 20_000;
 
-/** How long a request asks the server to wait for something new, in seconds. */
+/** How long a request waits at the server for something new, in seconds. */
 export const WAIT_S = 25;
 
-/** Speaks with one Tallyman service. */
+/** Calls one Tallyman service. */
 export class Client {
-  /** Every operation, tried once. */
+  /** All operations. A call is tried once. */
   readonly api: Api<paths>;
 
   constructor({ url, token, fetch }: ClientOptions) {
@@ -33,12 +33,12 @@ export class Client {
   }
 }
 
-/** A signal that ends with the other one, or when a request that waits so long at the server must have been answered. */
+/** Returns a signal that ends with the given signal, or when a request with this wait should have been answered. */
 export function within(signal: AbortSignal, waitSeconds: number): AbortSignal {
   return AbortSignal.any([signal, AbortSignal.timeout(waitSeconds * 1000 + ANSWER_WITHIN_MS)]);
 }
 
-/** The data of an answer. What is no success is thrown. */
+/** Returns the data of an answer. Throws a ProblemError if the answer is not a success. */
 export function dataOf<T>(answer: { data?: T; error?: unknown; response: Response }): T {
   if (!answer.response.ok || answer.data === undefined) {
     throw new ProblemError(answer.response, answer.error);

@@ -4,43 +4,43 @@ import { ProblemError } from "./problem.js";
 import type { components } from "./schema.js";
 import { REMEMBER_MS, type Store } from "./store.js";
 
-/** A notice as an inbox has it. */
+/** A notice of an inbox. */
 export type Notice = components["schemas"]["Notice"];
-/** Tells that the user has read or acked a notice, perhaps in another window. */
+/** Says that the user has read or acked a notice, perhaps in another window. */
 export type Change = components["schemas"]["NoticeChange"];
 type Page = components["schemas"]["Notices"];
 
-/** Says why a cursor does not hold any more. */
+/** Says why a cursor is no longer valid. */
 export interface Reset {
-  /** Such as index_rebuilt; docs/reference/api.md lists them. bad_cursor: the service does not know the cursor of the store. */
+  /** Such as index_rebuilt; docs/reference/api.md lists the reasons. bad_cursor: the service does not know the stored cursor. */
   reason: string;
-  /** How many notices were delivered after the cursor and will not come any more; undefined: nobody knows. */
+  /** Number of notices that were delivered after the cursor and will not be sent any more; undefined: unknown. */
   missed: number | undefined;
 }
 
 export interface InboxOptions {
-  /** Keeps the place. FileStore is one. */
+  /** Keeps the cursor. FileStore is a store. */
   store: Store;
-  /** May be left out where the token has one warehouse. */
+  /** May be left out if the token has one warehouse. */
   warehouse?: string;
-  /** Such as user:1 and role:keeper. By default those of the token. */
+  /** Such as user:1 and role:keeper. By default the subscribers of the token. */
   subscribers?: string[];
-  /** Only notices of these types. By default all. */
+  /** Only notices of these types. By default all types. */
   types?: string[];
-  /** Of titles and bodies, as Accept-Language has it. */
+  /** Language of titles and bodies, as in Accept-Language. */
   language?: string;
   /**
-   * Hears that the cursor did not hold any more, before the notices of the last three days come again. Those that were handled are left out. By default a warning
-   * on the console. An error ends follow.
+   * Called when the cursor is no longer valid, before the notices of the last three days come again. Notices that were handled are left out.
+   * By default a warning on the console. An error ends follow.
    */
   onReset?: (reset: Reset) => void | Promise<void>;
-  /** Hears what became of notices that came before. An error ends follow. */
+  /** Called for each change of an earlier notice. An error ends follow. */
   onChange?: (change: Change) => void | Promise<void>;
-  /** Hears of tries that failed. By default a warning on the console. */
+  /** Called for each failed attempt. By default a warning on the console. */
   onRetry?: (error: unknown, pauseMs: number) => void;
 }
 
-/** The inboxes of some subscribers in one warehouse, which a program follows. */
+/** The inboxes of some subscribers in one warehouse. */
 export class Inbox {
   constructor(
     private readonly client: Client,
@@ -48,11 +48,11 @@ export class Inbox {
   ) {}
 
   /**
-   * Hands each notice to the handler, one after the other, until the signal ends. It saves the cursor after the handler has ended without an error. So only a process
-   * that is killed between the two gets a notice again.
+   * Calls the handler for each notice, one after the other, until the signal ends. It saves the cursor after the handler has ended without an
+   * error. So a notice comes twice only if the process is killed between the two.
    *
-   * Failed polls are tried again, with pauses that grow or that the service asks for. follow throws what it cannot get past: a refusal of the service (a ProblemError),
-   * or an error of the handler or of the store. A later follow goes on with the same notice.
+   * Repeats failed polls, with growing pauses or the pauses that the service asks for. follow throws an error that it cannot get past: a refusal
+   * of the service (a ProblemError), or an error of the handler or the store. A later follow goes on with the same notice.
    */
   async follow(handle: (notice: Notice, signal: AbortSignal) => void | Promise<void>, { signal = new AbortController().signal } = {}): Promise<void> {
     const place = await this.options.store.load();
@@ -67,7 +67,7 @@ export class Inbox {
   }
 }
 
-/** Tells whether the error says no more than that a signal has ended. */
+/** Tells whether the error only says that a signal has ended. */
 export function isAbort(error: unknown): boolean {
   return error instanceof Error && error.name === "AbortError";
 }
@@ -89,7 +89,7 @@ class Follower {
     this.handled = new Map(handled.map((id) => [id, this.pruned]));
   }
 
-  /** Polls once and deals with the page. */
+  /** Polls once and handles the page. */
   async turn(): Promise<void> {
     let page: Page | undefined;
     try {
@@ -104,7 +104,7 @@ class Follower {
     if (page) await this.take(page);
   }
 
-  /** Asks once. There is no page where nothing is new. */
+  /** Polls once. The page is undefined if nothing is new. */
   private async poll(): Promise<Page | undefined> {
     const { warehouse, subscribers, types, language } = this.options;
     const answer = await this.client.api.GET("/api/v1/notices", {
@@ -126,7 +126,7 @@ class Follower {
     return page;
   }
 
-  /** Deals with a page. The cursor is saved with its last notice. */
+  /** Handles a page. Saves the cursor of the page together with the last notice. */
   private async take(page: Page): Promise<void> {
     if (page.reset) await this.reset({ reason: page.resetReason ?? "", missed: page.missed });
     for (const change of page.changes) await this.options.onChange?.(change);
@@ -156,12 +156,12 @@ class Follower {
   private async reset(reset: Reset): Promise<void> {
     if (this.options.onReset) return this.options.onReset(reset);
     console.warn(
-      `tallyman: the cursor did not hold any more (${reset.reason}, missed: ${reset.missed ?? "unknown"}); the notices of the last three days come again, without those that were handled`,
+      `tallyman: the cursor is no longer valid (${reset.reason}, missed: ${reset.missed ?? "unknown"}); the notices of the last three days come again, without those that were handled`,
     );
   }
 
   private readonly warn = (error: unknown, pauseMs: number): void => {
     if (this.options.onRetry) return this.options.onRetry(error, pauseMs);
-    console.warn(`tallyman: a poll failed: ${error}; next try in ${Math.round(pauseMs)} ms. The cursor stays, and nothing is lost`);
+    console.warn(`tallyman: a poll failed: ${error}; next attempt in ${Math.round(pauseMs)} ms. The cursor stays, and no notice is lost`);
   };
 }

@@ -1,4 +1,4 @@
-// Follows inboxes of Tallyman and works on its queues. Everything else is an operation of Client.api, which is typed by the OpenAPI document.
+// Follows inboxes of Tallyman and works on its queues. All other operations are in Client.api, whose types come from the OpenAPI document.
 export { Client, type ClientOptions } from "./client.js";
 export { Inbox, type Change, type InboxOptions, type Notice, type Reset } from "./inbox.js";
 export { failAfter, giveBack, LeaseLost, passTo, storeFor, suspend, type Outcome } from "./outcome.js";

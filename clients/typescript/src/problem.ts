@@ -2,7 +2,7 @@ import type { components } from "./schema.js";
 
 export type Problem = components["schemas"]["Problem"];
 
-/** An answer of the service that is no success. The code is empty where something else has answered, such as a proxy. */
+/** An answer of the service that is not a success. The code is empty if something else has answered, such as a proxy. */
 export class ProblemError extends Error {
   readonly status: number;
   readonly code: string;
@@ -25,7 +25,7 @@ function isProblem(body: unknown): body is Problem {
   return typeof body === "object" && body !== null && "code" in body && typeof body.code === "string";
 }
 
-/** Reads the header, which has seconds or a date. */
+/** Parses the header, which has seconds or a date. */
 function retryAfter(header: string | null): number | undefined {
   if (header === null) return undefined;
   if (/^\d+$/.test(header)) return Number(header) * 1000;
@@ -33,9 +33,9 @@ function retryAfter(header: string | null): number | undefined {
   return Number.isNaN(at) ? undefined : Math.max(0, at - Date.now());
 }
 
-/** Tells whether the same request may be answered later: nothing has answered, or the service said that it cannot just now. */
+/** Tells whether a repeated request may succeed: there was no answer, or the service cannot answer now. */
 export function isTemporary(error: unknown): boolean {
   if (error instanceof ProblemError) return error.status >= 500 || error.status === 429 || error.status === 408;
-  // fetch throws a TypeError where there is no answer, and a SyntaxError where its JSON breaks off.
+  // fetch throws a TypeError without an answer, and a SyntaxError for incomplete JSON.
   return error instanceof TypeError || error instanceof SyntaxError || (error instanceof DOMException && error.name === "TimeoutError");
 }

@@ -1,43 +1,43 @@
 import { appendFile, open, readFile, rename, unlink } from "node:fs/promises";
 
-/** How long a store keeps the id of a notice that was handled. After a reset the service sends the last three days again, and what was handled is left out. */
+/** How long a store keeps the id of a handled notice. After a reset the service sends the last three days again, and handled notices are left out. */
 export const REMEMBER_MS = 4 * 24 * 3600 * 1000;
 
-/** Keeps the place of a follower. FileStore keeps it in a file; a program that has a database may keep it there. One follower uses a store at a time. */
+/** Keeps the cursor and the handled notices of a follower. FileStore keeps them in a file. A program with a database can keep them there. Only one follower may use a store at a time. */
 export interface Store {
-  /** The place that was saved last. Where nothing was saved the cursor is empty. */
+  /** Returns the place that was saved last. If nothing was saved, the cursor is empty. */
   load(): Promise<Place>;
-  /** Keeps a step of the follower. When it is done, the step must survive a kill of the process. */
+  /** Saves a step of the follower. When it resolves, the step must survive a kill of the process. */
   save(step: Step): Promise<void>;
 }
 
-/** Where a follower is. */
+/** The position of a follower. */
 export interface Place {
-  /** Empty: it begins with the last three days. */
+  /** Empty: the follower begins with the last three days. */
   cursor: string;
-  /** The notices that were handled within REMEMBER_MS. */
+  /** Ids of the notices that were handled within REMEMBER_MS. */
   handled: string[];
 }
 
-/** How a follower goes on: to a cursor, or past one notice, or both. It follows a handler that has ended without an error. */
+/** A change of the place: a new cursor, a handled notice, or both. It comes after the handler has ended without an error. */
 export interface Step {
-  /** From now on. */
+  /** The new cursor. */
   cursor: string;
-  /** The id of a notice that was handled. */
+  /** Id of the handled notice. */
   handled?: string;
 }
 
 interface Line {
-  /** Absent: as before. */
+  /** Absent: unchanged. */
   cursor?: string;
   handled?: string;
-  /** When it was handled, in s since 1970. */
+  /** When the notice was handled, in s since 1970. */
   at?: number;
 }
 
 /**
- * Keeps the place in a file of JSON lines, to which each step adds one. A line that a kill cut off counts for nothing. The file is written anew when it is loaded,
- * and when most of it is old.
+ * Keeps the place in a file of JSON lines. Each step adds a line. A line that was cut off by a kill is ignored. The file is rewritten when it is
+ * loaded, and when most of its lines are old.
  */
 export class FileStore implements Store {
   private cursor = "";
@@ -46,7 +46,7 @@ export class FileStore implements Store {
 
   constructor(private readonly path: string) {}
 
-  /** Reads the file. A file that somebody else has made is an error, and stays as it is. */
+  /** Reads the file. If another program made the file, load throws and does not change the file. */
   async load(): Promise<Place> {
     this.cursor = "";
     this.live.clear();
@@ -66,13 +66,13 @@ export class FileStore implements Store {
   }
 
   private read(text: string): void {
-    const lines = text.split("\n").slice(0, -1); // what has no end of line was cut off
+    const lines = text.split("\n").slice(0, -1); // a line without an end was cut off
     lines.forEach((line, index) => {
       try {
         this.take(JSON.parse(line) as Line);
       } catch {
-        if (index === 0) throw new Error(`${this.path} is no file of a follower; name another one`);
-        // A full disk or a power failure has cut it off.
+        if (index === 0) throw new Error(`${this.path} is not a file of a follower; choose another file`);
+        // A full disk or a power failure has cut off the line.
       }
     });
   }
@@ -82,7 +82,7 @@ export class FileStore implements Store {
     if (line.handled !== undefined) this.live.set(line.handled, line.at ?? 0);
   }
 
-  /** Puts a file with what is still needed in the place of the old one, in one step. */
+  /** Replaces the file in one step by a file with only the needed lines. */
   private async rewrite(): Promise<void> {
     const oldest = now() - REMEMBER_MS / 1000;
     const lines: Line[] = [{ cursor: this.cursor }];

@@ -22,18 +22,18 @@ interface Settings {
   warn: (message: string, error?: unknown) => void;
 }
 
-/** How long after a stop the worker tries to tell the queue what became of an item. */
+/** How long after a stop the worker tries to report outcomes to the queue. */
 const FAREWELL_MS = 10_000;
 
-/** An item that the worker has. */
-class Held {
-  readonly ending = new AbortController(); // of its handler
-  lost = false; // the queue has said so
+/** An item that the worker has leased. */
+class HeldItem {
+  readonly ending = new AbortController(); // ends the handler's signal
+  lost = false; // the queue has refused to extend the lease
   private timer: NodeJS.Timeout | undefined;
 
   constructor(readonly item: Item) {}
 
-  /** The lease ends so long from now; then the handler's signal does. */
+  /** Sets the end of the lease to this time from now. The handler's signal ends with the lease. */
   leaseFor(ms: number): void {
     clearTimeout(this.timer);
     this.timer = setTimeout(() => this.ending.abort(new LeaseLost()), ms);
@@ -46,11 +46,11 @@ class Held {
 
 /** One run of Queue.work. */
 export class Work {
-  private readonly held = new Set<Held>();
-  private readonly ready: Held[] = [];
+  private readonly held = new Set<HeldItem>();
+  private readonly ready: HeldItem[] = [];
   private readonly running = new Set<Promise<void>>();
-  private wake = () => {}; // room for an item
-  private readonly late = new AbortController(); // ends farewell after the stop
+  private wake = () => {}; // called when there is room for an item
+  private readonly late = new AbortController(); // ends FAREWELL_MS after the stop
   private farewell: NodeJS.Timeout | undefined;
 
   constructor(
@@ -88,7 +88,7 @@ export class Work {
     this.wake();
   }
 
-  /** Leases items as there is room for them, until the stop or a refusal. */
+  /** Leases items while there is room, until the stop or a refusal of the service. */
   private async leaseAll(): Promise<void> {
     const { concurrency, prefetch } = this.settings;
     while (!this.stop.aborted) {
@@ -98,7 +98,7 @@ export class Work {
         continue;
       }
       for (const item of await this.lease(room)) {
-        const held = new Held(item);
+        const held = new HeldItem(item);
         held.leaseFor(this.settings.leaseMs);
         this.held.add(held);
         this.ready.push(held);
@@ -107,7 +107,7 @@ export class Work {
     }
   }
 
-  /** Begins what is ready, as far as concurrency allows. */
+  /** Begins the handlers of ready items, as far as concurrency allows. */
   private begin(): void {
     while (!this.stop.aborted && this.running.size < this.settings.concurrency) {
       const held = this.ready.shift();
@@ -121,21 +121,21 @@ export class Work {
     }
   }
 
-  private drop(held: Held): void {
+  private drop(held: HeldItem): void {
     held.drop();
     this.held.delete(held);
     this.wake();
   }
 
-  /** Gives back what was not begun, and waits for what was. */
+  /** Gives back the items that were not begun, and waits for the running handlers. */
   private async drain(): Promise<void> {
     const back = this.ready.splice(0).map((held) => this.settle(held, giveBack("the worker stops")).finally(() => this.drop(held)));
     await Promise.all([...back, ...this.running]);
   }
 
   /**
-   * Asks for items and waits for them. A request whose answer was lost is repeated under its id, and answered with the same items. That holds for one that the stop
-   * has cut off, too: what it has leased is given back, as all that was not begun.
+   * Leases items, and waits for them. A request whose answer was lost is repeated under its id, and gets the same items. A request that the stop
+   * has cut off is repeated, too; its items go back to the queue like all items that were not begun.
    */
   private async lease(max: number): Promise<Item[]> {
     const { name, worker, leaseMs } = this.settings;
@@ -152,30 +152,30 @@ export class Work {
     }
     const { wait: _, ...again } = { ...body, max: 0 };
     try {
-      const { items } = await insist(this.late.signal, this.warn("what was leased last could not be asked for"), () => this.step(again, 0, this.late.signal));
+      const { items } = await insist(this.late.signal, this.warn("the items of the last lease could not be asked for"), () => this.step(again, 0, this.late.signal));
       return items;
     } catch (error) {
-      this.settings.warn(`tallyman: items of ${name} that were leased last, if any, come back to the queue when their leases end`, error);
+      this.settings.warn(`tallyman: items of the last lease of ${name}, if any, come back to the queue when their leases end`, error);
       return [];
     }
   }
 
-  /** Extends the leases of items that an earlier try may have leased long ago, and leaves out what is lost. */
+  /** Extends the leases of items that an earlier attempt may have leased long ago, and leaves out items whose leases are lost. */
   private async stillLeased(items: Item[]): Promise<Item[]> {
     if (items.length === 0) return items;
     try {
       const results = await this.extend(items, AbortSignal.timeout(this.settings.leaseMs));
       return items.filter((_, index) => results[index]?.outcome === "ok");
     } catch (error) {
-      this.settings.warn(`tallyman: leases could not be extended; their items come back to the queue`, error);
+      this.settings.warn(`tallyman: leases could not be extended; the items come back to the queue when their leases end`, error);
       return [];
     }
   }
 
-  /** Has an item handled and tells the queue what became of it. */
-  private async work(held: Held): Promise<void> {
+  /** Calls the handler for an item and reports the outcome to the queue. */
+  private async work(held: HeldItem): Promise<void> {
     const { signal } = held.ending;
-    if (signal.aborted) return this.settings.warn(`tallyman: item ${held.item.id} was lost before it was begun`);
+    if (signal.aborted) return this.settings.warn(`tallyman: the lease of item ${held.item.id} was lost before the handler began`);
     let outcome: Outcome;
     try {
       outcome = (await this.handle(held.item, signal)) ?? { op: "ack" };
@@ -183,28 +183,28 @@ export class Work {
       const cut = signal.aborted && (error === signal.reason || isAbort(error));
       outcome = cut ? giveBack(String(signal.reason)) : { op: "nack", note: String(error) };
     }
-    if (held.lost) return this.settings.warn(`tallyman: the lease of item ${held.item.id} was lost while it was handled; another worker may have it`);
+    if (held.lost) return this.settings.warn(`tallyman: the lease of item ${held.item.id} was lost while the handler worked; another worker may have the item`);
     await this.settle(held, outcome);
   }
 
-  /** Tells the queue what becomes of an item until the queue answers, and after a stop for as long as FAREWELL_MS. */
-  private async settle(held: Held, outcome: Outcome): Promise<void> {
+  /** Reports the outcome of an item until the queue answers. After a stop it tries for FAREWELL_MS. */
+  private async settle(held: HeldItem, outcome: Outcome): Promise<void> {
     const { id, attempt } = held.item;
     const op: Op = { ...outcome, id, attempt, ...(outcome.note && { note: clean(outcome.note) }) };
     let tries = 0;
     let result: Result | undefined;
     try {
-      const { results } = await insist(this.late.signal, this.warn(`what became of item ${id} could not be told`), () => {
+      const { results } = await insist(this.late.signal, this.warn(`the outcome of item ${id} could not be reported`), () => {
         tries++;
         return this.step(this.ops([op]), 0, this.late.signal);
       });
       result = results[0];
     } catch (error) {
-      return this.settings.warn(`tallyman: what became of item ${id} (${op.op}) was not told; it comes back to the queue when its lease ends`, error);
+      return this.settings.warn(`tallyman: the outcome of item ${id} (${op.op}) was not reported; the item comes back to the queue when its lease ends`, error);
     }
-    if (result?.outcome === "ok" || (result?.outcome === "lease_lost" && tries > 1)) return; // an earlier try has told the queue, or the lease was lost
-    if (result?.outcome === "suspend_limit") return this.settle(held, { op: "nack", note: `it may not be suspended again: ${outcome.note ?? ""}` });
-    this.settings.warn(`tallyman: the queue refused what became of item ${id} (${op.op}): ${result?.outcome}; nothing was changed`);
+    if (result?.outcome === "ok" || (result?.outcome === "lease_lost" && tries > 1)) return; // an earlier attempt reported the outcome, or the lease was lost
+    if (result?.outcome === "suspend_limit") return this.settle(held, { op: "nack", note: `the item cannot be suspended again: ${outcome.note ?? ""}` });
+    this.settings.warn(`tallyman: the queue refused the outcome of item ${id} (${op.op}): ${result?.outcome}; nothing was changed`);
   }
 
   /** Extends the leases of all items well before they end. */
@@ -223,20 +223,20 @@ export class Work {
     }
   }
 
-  private extended(held: Held, result: Result | undefined): void {
+  private extended(held: HeldItem, result: Result | undefined): void {
     if (!this.held.has(held)) return;
     if (result?.outcome === "ok") return held.leaseFor(this.settings.leaseMs);
     held.lost = true;
     held.ending.abort(new LeaseLost());
   }
 
-  /** Extends leases. To do so twice does no harm. */
+  /** Extends leases. A repeated call does no harm. */
   private async extend(items: Item[], signal: AbortSignal): Promise<Result[]> {
     const ops = items.map(({ id, attempt }): Op => ({ op: "extend", id, attempt, lease: seconds(this.settings.leaseMs) }));
     return (await insist(signal, () => {}, () => this.step(this.ops(ops), 0, signal))).results;
   }
 
-  /** A request with operations. It has no id: the id of a worker's last request belongs to its lease. */
+  /** Returns a request with operations. It has no request id, because the worker's last request id must stay that of its lease. */
   private ops(ops: Op[]): Step {
     return { worker: this.settings.worker, ops };
   }
@@ -253,6 +253,6 @@ export class Work {
   }
 
   private warn(what: string): (error: unknown, pauseMs: number) => void {
-    return (error, pauseMs) => this.settings.warn(`tallyman: ${what}; next try in ${Math.round(pauseMs)} ms`, error);
+    return (error, pauseMs) => this.settings.warn(`tallyman: ${what}; next attempt in ${Math.round(pauseMs)} ms`, error);
   }
 }

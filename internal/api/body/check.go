@@ -20,27 +20,29 @@ import (
 	"tallyman/internal/text"
 )
 
-// MostFaults is how many faults of a body are told.
+// MostFaults is the maximum number of faults that are collected for a body.
 const MostFaults = 100
 
-// Fault is something that is wrong with a body, and where.
+// Fault is a fault of a body and its place.
 type Fault struct {
-	At      string // such as body.notices[0].title
+	At      string // Such as body.notices[0].title.
 	Message string
-	// Text tells that a text has what no text may have.
+	// Text says that a text violates the policy of texts.
 	Text bool
-	// Syntax tells that the body is no JSON that everybody reads in the same way; then it is the only fault.
+	// Syntax says that the body is not JSON, or is JSON that different readers would read differently. Then it is the only
+	// fault.
 	Syntax bool
 }
 
-// Check returns what is wrong with a body: at most MostFaults, the first ones in the order of the text. It reads the body once, keeps nothing of
-// it, and ends at a list or an object with more elements than it may have, so that a hostile body costs no more than a good one of its size.
+// Check returns the faults of a body in the order of the text, at most MostFaults. It reads the body once and keeps no
+// part of it. It stops at a list or an object with more elements than allowed, so that a hostile body costs no more
+// than a valid body of the same size.
 func (s *Schema) Check(src []byte) []Fault {
 	_, faults := s.Read(src)
 	return faults
 }
 
-// Read is Check. It returns the body, in which each number that stands for a name is a text.
+// Read is Check, and also returns the body. In the returned body each number that stands for a name is a text.
 func (s *Schema) Read(src []byte) ([]byte, []Fault) {
 	c := checker{dec: jsontext.NewDecoder(bytes.NewBuffer(src))}
 	err := c.value(s)
@@ -56,7 +58,7 @@ func (s *Schema) Read(src []byte) ([]byte, []Fault) {
 	return c.quoted(src), c.faults
 }
 
-// quoted is the body with quotes around the numbers that stand for names.
+// quoted returns the body with quotes around the numbers that stand for names.
 func (c *checker) quoted(src []byte) []byte {
 	if len(c.digits) == 0 {
 		return src
@@ -71,21 +73,22 @@ func (c *checker) quoted(src []byte) []byte {
 	return append(out, src[at:]...)
 }
 
-// errEnough ends a check whose faults are told already.
+// errEnough stops the check. The faults are already in the checker.
 var errEnough = errors.New("enough faults")
 
-// checker goes through a body.
+// checker reads a body.
 type checker struct {
 	dec     *jsontext.Decoder
 	faults  []Fault
-	digits  []span // of numbers that stand for names
+	digits  []span // The numbers that stand for names.
 	scratch []byte
 }
 
-// span is a part of the body.
+// span is a range of bytes in the body.
 type span struct{ from, to int }
 
-// at writes a pointer as people read it. The decoder is in the midst of what it leads to.
+// at converts a pointer to a place such as body.notices[0].title. The decoder must be inside the value of the pointer,
+// because it knows which parts are lists.
 func (c *checker) at(to jsontext.Pointer) string {
 	at, depth := []byte("body"), 0
 	for token := range to.Tokens() {
@@ -100,7 +103,7 @@ func (c *checker) at(to jsontext.Pointer) string {
 	return string(at)
 }
 
-// fault adds a fault of the value, or member name, that was read last.
+// fault adds a fault of the last value or member name that was read.
 func (c *checker) fault(message string) error {
 	c.faults = append(c.faults, Fault{At: c.at(c.dec.StackPointer()), Message: message})
 	if len(c.faults) == MostFaults {
@@ -109,7 +112,7 @@ func (c *checker) fault(message string) error {
 	return nil
 }
 
-// end looks that nothing follows the value.
+// end checks that nothing follows the value.
 func (c *checker) end() error {
 	_, err := c.dec.ReadToken()
 	if errors.Is(err, io.EOF) {
@@ -154,7 +157,7 @@ func (c *checker) value(s *Schema) error {
 	}[s.kind])
 }
 
-// object checks an object: its members by name, exactly as they are written.
+// object checks an object. Names of members must match exactly.
 func (c *checker) object(s *Schema) error {
 	if _, err := c.dec.ReadToken(); err != nil {
 		return err
@@ -175,7 +178,7 @@ func (c *checker) object(s *Schema) error {
 		m, known := s.members[string(name)]
 		seen |= m.bit
 		switch {
-		case known && c.dec.PeekKind() == jsontext.KindNull && s.required&m.bit == 0: // as if it were left out
+		case known && c.dec.PeekKind() == jsontext.KindNull && s.required&m.bit == 0: // A null counts as a missing member.
 			err = c.dec.SkipValue()
 		case known:
 			err = c.value(m.schema)
@@ -204,7 +207,8 @@ func (c *checker) object(s *Schema) error {
 	return nil
 }
 
-// unexpected tells of a member that there is none. Who has only the case wrong is shown how it is written.
+// unexpected adds the fault of an unknown member. If only the case of the name is wrong, the fault shows the right
+// name.
 func unexpected(name []byte, s *Schema) string {
 	for known := range s.members {
 		if strings.EqualFold(known, string(name)) {
@@ -214,7 +218,7 @@ func unexpected(name []byte, s *Schema) string {
 	return strictjson.Unexpected
 }
 
-// tooMany is the fault of the object or array that the decoder is in. What follows is not looked at.
+// tooMany adds the fault of the object or array that the decoder is in. The check stops there.
 func (c *checker) tooMany(message string) error {
 	at := c.dec.StackPointer().Parent()
 	c.faults = append(c.faults, Fault{At: c.at(at), Message: message})
@@ -243,7 +247,7 @@ func (c *checker) array(s *Schema) error {
 	return nil
 }
 
-// text checks a text that the schema is about.
+// text checks a text against its schema.
 func (c *checker) text(s *Schema) error {
 	words, err := c.string()
 	if err != nil {
@@ -271,7 +275,7 @@ func (c *checker) text(s *Schema) error {
 	return c.fault(fault)
 }
 
-// checkText holds a text, or the name of a member, that was read last to the policy of texts.
+// checkText checks the last text or member name that was read against the policy of texts.
 func (c *checker) checkText(words []byte, shape text.Shape) error {
 	fault := text.CheckBytes(words, shape)
 	if fault == nil {
@@ -282,12 +286,12 @@ func (c *checker) checkText(words []byte, shape text.Shape) error {
 	return err
 }
 
-// isTime tells whether a text is a moment, as it will be decoded.
+// isTime tells whether a text can be decoded as a time.
 func isTime(words []byte) bool {
 	return new(time.Time).UnmarshalText(words) == nil
 }
 
-// number checks a number. A whole one is one that is written so, in 64 bits.
+// number checks a number. A whole number must be written without point and exponent, and fit into 64 bits.
 func (c *checker) number(s *Schema) error {
 	raw, err := c.dec.ReadValue()
 	if err != nil {
@@ -312,10 +316,11 @@ func (c *checker) number(s *Schema) error {
 	return nil
 }
 
-// signs of numbers that do not stand for a text, by the tag of it.
+// signs has the characters of numbers that cannot stand for a text, by the tag of the text.
 var signs = map[string]string{digitsOfName: "-+.eE", digitsOfDecimal: "+eE"}
 
-// numeral takes a number that stands for a text: of a name digits alone, so that everybody writes the name in the same way.
+// numeral accepts a number that stands for a text. A number for a name may only have digits, so that a name has only
+// one spelling.
 func (c *checker) numeral(digits string) error {
 	raw, err := c.dec.ReadValue()
 	if err != nil {
@@ -329,7 +334,7 @@ func (c *checker) numeral(digits string) error {
 	return nil
 }
 
-// free goes through a value that may be anything.
+// free reads a value of any kind.
 func (c *checker) free() error {
 	depth := c.dec.StackDepth()
 	for {
@@ -337,7 +342,7 @@ func (c *checker) free() error {
 		if c.dec.PeekKind() == jsontext.KindString {
 			shape := text.Lines
 			if kind, n := c.dec.StackIndex(c.dec.StackDepth()); kind == jsontext.KindBeginObject && n%2 == 0 {
-				shape = text.Line // the name of a member
+				shape = text.Line // The text is the name of a member.
 			}
 			var words []byte
 			if words, err = c.string(); err == nil {
@@ -352,8 +357,8 @@ func (c *checker) free() error {
 	}
 }
 
-// string reads a text or the name of a member, and is the one way by which all of them pass. It is valid UTF-8; what it returns is good
-// until the next call.
+// string reads a text or the name of a member. All texts pass through this method, and it checks that they are valid
+// UTF-8. The returned bytes are valid until the next call.
 func (c *checker) string() ([]byte, error) {
 	raw, err := c.dec.ReadValue()
 	if err != nil {

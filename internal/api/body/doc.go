@@ -1,6 +1,8 @@
-// Package body checks the JSON bodies of requests against their schemas in the OpenAPI document, in one pass and before anything is made of them.
+// Package body checks the JSON bodies of requests against their schemas in the OpenAPI document. It reads a body once,
+// before any code decodes it.
 //
-// Compile makes a Schema of huma's. What a Schema lets through has exactly the names, the kinds and the bounds that the document says, in JSON that
-// every reader reads in the same way. A Fault names the place; at most 100 are collected, and a list that is too long ends the pass. Nothing of the
-// body is kept. docs/adr/strict-json.md says why huma's own check is off.
+// Compile converts a schema of huma to a Schema. A body that passes the check has exactly the names, kinds and bounds
+// of the document, in JSON that every reader reads in the same way. A Fault names the place. At most 100 faults are
+// collected, and a list that is too long ends the check. The package keeps no part of a body. docs/adr/strict-json.md
+// explains why huma's own check is off.
 package body

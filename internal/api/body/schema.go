@@ -13,27 +13,28 @@ import (
 	"tallyman/internal/text"
 )
 
-// mostMembers is how many members a schema may name: those that a body has are remembered as bits.
+// mostMembers is the maximum number of members of a schema. The checker records the members of a body as bits of a
+// uint64.
 const mostMembers = 64
 
-// Schema is what a value must be.
+// Schema describes the allowed values.
 type Schema struct {
-	kind     string // one of huma's types; "" is any value
+	kind     string // One of huma's types; "" = any value.
 	nullable bool
 
-	members  map[string]member // of an object
-	required uint64            // bits of members
-	names    []string          // of the required members, by bit
-	others   *Schema           // of members that are not named; nil: there may be none
-	most     int               // members or elements; -1 is any number
+	members  map[string]member // Members of an object.
+	required uint64            // Bits of the required members.
+	names    []string          // Names of the required members, by bit.
+	others   *Schema           // Schema of other members; nil = other members are refused.
+	most     int               // Maximum number of members or elements; -1 = any number.
 	least    int
-	element  *Schema // of an array
+	element  *Schema // Schema of the elements of an array.
 
-	shortest, longest int // characters of a text; longest -1 is any number
+	shortest, longest int // Characters of a text; longest -1 = any number.
 	pattern           *regexp.Regexp
-	isTime            bool // RFC 3339
+	isTime            bool // The text is a time of RFC 3339.
 	shape             text.Shape
-	digits            string // a number stands for the text: the value of the tag; see MarkDigits
+	digits            string // Value of the tag digits: a number may stand for the text. See MarkDigits.
 	enum              []string
 	minimum, maximum  *float64
 }
@@ -43,10 +44,10 @@ type member struct {
 	schema *Schema
 }
 
-// anything is the schema of a free-form value.
+// anything is the schema of any value.
 var anything = &Schema{most: -1, longest: -1, shape: text.Lines}
 
-// Compile reads a schema of the document. It fails where the schema says something that Check does not look at.
+// Compile compiles a schema of the document. It returns an error if the schema has a rule that Check does not check.
 func Compile(registry huma.Registry, s *huma.Schema) (*Schema, error) {
 	c := compiler{registry: registry, done: map[string]*Schema{}}
 	return c.compile("body", s, text.Line)
@@ -54,10 +55,10 @@ func Compile(registry huma.Registry, s *huma.Schema) (*Schema, error) {
 
 type compiler struct {
 	registry huma.Registry
-	done     map[string]*Schema // by reference
+	done     map[string]*Schema // By reference.
 }
 
-// compile reads the schema of a field with that shape, which its texts, and those of its list or map, have.
+// compile compiles the schema of a field. shape is the shape of its texts, also of the texts in its list or map.
 func (c *compiler) compile(at string, s *huma.Schema, shape text.Shape) (*Schema, error) {
 	if s.Ref == "" {
 		out := &Schema{shape: shape}
@@ -71,7 +72,8 @@ func (c *compiler) compile(at string, s *huma.Schema, shape text.Shape) (*Schema
 	return out, c.fill(at, c.registry.SchemaFromRef(s.Ref), c.registry.TypeFromRef(s.Ref), out)
 }
 
-// fill reads the schema of a type, whose fields say their shapes by text.Tag; of nil where it has no name.
+// fill compiles the schema of a type. of is the Go type, whose fields have their shapes in the tag text.Tag; nil = the
+// schema has no name.
 func (c *compiler) fill(at string, s *huma.Schema, of reflect.Type, out *Schema) error {
 	if err := checkable(s); err != nil {
 		return fmt.Errorf("%s: %w", at, err)
@@ -106,7 +108,7 @@ func (c *compiler) fill(at string, s *huma.Schema, of reflect.Type, out *Schema)
 	return nil
 }
 
-// fillMembers reads what an object has.
+// fillMembers compiles the members of an object.
 func (c *compiler) fillMembers(at string, s *huma.Schema, of reflect.Type, out *Schema) error {
 	if len(s.Properties) > mostMembers {
 		return fmt.Errorf("%s: it has %d members, %d are the most", at, len(s.Properties), mostMembers)
@@ -129,7 +131,7 @@ func (c *compiler) fillMembers(at string, s *huma.Schema, of reflect.Type, out *
 		if values {
 			out.others = anything
 		}
-	case nil: // as JSON Schema has it
+	case nil: // The default of JSON Schema.
 		out.others = anything
 	case *huma.Schema:
 		var err error
@@ -139,7 +141,7 @@ func (c *compiler) fillMembers(at string, s *huma.Schema, of reflect.Type, out *
 	return nil
 }
 
-// shapeOf is what the field of that member says.
+// shapeOf returns the shape in the tag of the field with the member's name.
 func shapeOf(of reflect.Type, name string) text.Shape {
 	for of != nil && of.Kind() == reflect.Pointer {
 		of = of.Elem()
@@ -155,8 +157,9 @@ func shapeOf(of reflect.Type, name string) text.Shape {
 	return text.Line
 }
 
-// The extensions of schemas of texts that may come as numbers, by the struct tag `digits` of such a text: "true" is for a name, such as that of a
-// warehouse, which has digits alone, "decimal" for a decimal number. Of a list the tag is about the elements.
+// The extensions of schemas of texts that may come as numbers, by the struct tag `digits`. The value "true" is for a
+// name that may only have digits, such as the name of a warehouse. The value "decimal" is for a decimal number. For a
+// list, the tag is about the elements.
 var numeralExtensions = map[string]string{digitsOfName: "x-digits", digitsOfDecimal: "x-decimal"}
 
 const (
@@ -164,7 +167,7 @@ const (
 	digitsOfDecimal = "decimal"
 )
 
-// digitsOf is the tag that the extension of a schema stands for; "" where a number is none of its texts.
+// digitsOf returns the tag value for the extension of a schema, or "" if the text must not come as a number.
 func digitsOf(s *huma.Schema) string {
 	for tag, extension := range numeralExtensions {
 		if s.Extensions[extension] == true {
@@ -174,7 +177,7 @@ func digitsOf(s *huma.Schema) string {
 	return ""
 }
 
-// MarkDigits puts the extension at all schemas whose fields have the tag.
+// MarkDigits adds the extension to all schemas whose fields have the tag digits.
 func MarkDigits(registry huma.Registry) {
 	for name, schema := range registry.Map() {
 		of := registry.TypeFromRef("#/components/schemas/" + name)
@@ -196,7 +199,7 @@ func MarkDigits(registry huma.Registry) {
 	}
 }
 
-// others are the members that may be left out.
+// others returns the optional members.
 func others(s *huma.Schema) []string {
 	var names []string
 	for name := range s.Properties {
@@ -207,7 +210,7 @@ func others(s *huma.Schema) []string {
 	return names
 }
 
-// checkable names what the schema says and Check would pass over.
+// checkable returns an error that names the rules of the schema that Check would ignore.
 func checkable(s *huma.Schema) error {
 	var not []string
 	for word, said := range map[string]bool{

@@ -11,7 +11,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// deepestXML is how deep elements may lie in each other.
+// deepestXML is the maximum depth of elements.
 const deepestXML = 32
 
 // The namespaces of xml:lang and of xsi:nil.
@@ -20,10 +20,14 @@ const (
 	instance     = "http://www.w3.org/2001/XMLSchema-instance"
 )
 
-// FromXML writes a body in XML as the JSON that the schema wants, for Check and for decoders. The name of the root and of the elements of a list says
-// nothing; every other element is the member of that name. Text is what the schema has there: a text as it stands, or a number or a boolean without the
-// white space around it. Where the schema takes anything, an element with elements is an object, names that come again make a list, and all else is a text. An element with
-// xsi:nil="true" is null. In a map, the attribute name stands for the name of the element, as in answers. What does not fit the schema is written as it is, so that Check says where. The fault is about the syntax of the XML.
+// FromXML converts a body in XML to the JSON that the schema expects, for Check and for decoders.
+//
+// The name of the root and the names of elements in a list are ignored. Any other element is the member with its name.
+// A text stays as it is; a number or a boolean loses the white space around it. Where the schema allows any value, an
+// element with child elements is an object, repeated names make a list, and everything else is a text. An element with
+// xsi:nil="true" is null. In a map, the attribute name replaces the name of the element, as in answers. A value that
+// does not fit the schema is written unchanged, and Check reports its place. A fault of FromXML is always about the
+// syntax of the XML.
 func (s *Schema) FromXML(src []byte) ([]byte, *Fault) {
 	c := xmlReader{dec: xml.NewDecoder(bytes.NewReader(src))}
 	c.dec.CharsetReader = func(charset string, _ io.Reader) (io.Reader, error) {
@@ -60,13 +64,13 @@ func syntaxFault(err error) *Fault {
 	return &Fault{At: "body", Message: "this is no XML: " + err.Error(), Syntax: true}
 }
 
-// xmlReader goes through a body and writes JSON.
+// xmlReader reads XML and writes JSON.
 type xmlReader struct {
 	dec *xml.Decoder
 	out []byte
 }
 
-// token is the next one that is no comment and no instruction.
+// token returns the next token that is not a comment or a processing instruction.
 func (c *xmlReader) token() (xml.Token, error) {
 	for {
 		token, err := c.dec.Token()
@@ -83,7 +87,7 @@ func (c *xmlReader) token() (xml.Token, error) {
 	}
 }
 
-// end looks that nothing follows the root.
+// end checks that nothing follows the root element.
 func (c *xmlReader) end() error {
 	for {
 		token, err := c.token()
@@ -99,10 +103,10 @@ func (c *xmlReader) end() error {
 	}
 }
 
-// value writes the element that has begun.
+// value writes the value of the element whose start was read.
 func (c *xmlReader) value(s *Schema, isNull bool, depth int) error {
 	if depth > deepestXML {
-		return errors.New("elements lie more than 32 deep in each other")
+		return errors.New("elements are nested more than 32 deep")
 	}
 	node := &xmlNode{schema: s}
 	for {
@@ -130,15 +134,16 @@ func (c *xmlReader) value(s *Schema, isNull bool, depth int) error {
 	}
 }
 
-// attributes tells whether the element is null. In a map, name="…" is the name of a member that no element can be called. Other attributes say nothing
-// here, so they are refused, but for those that libraries write by themselves.
+// attributes reads the attributes of an element, and tells whether the element is null. In a map, name="…" sets the
+// name of a member that cannot be the name of an element. Attributes that libraries write by themselves are ignored.
+// Other attributes have no meaning here and are refused.
 func (*xmlReader) attributes(start *xml.StartElement, inMap bool) (isNull bool, err error) {
 	for _, a := range start.Attr {
 		switch {
 		case a.Name.Space == "xmlns" || a.Name.Local == "xmlns" || a.Name.Space == xmlNamespace:
 		case a.Name.Space == instance && a.Name.Local == "nil":
 			isNull = a.Value == "true" || a.Value == "1"
-		case a.Name.Space == instance: // xsi:type, xsi:schemaLocation
+		case a.Name.Space == instance: // xsi:type or xsi:schemaLocation.
 		case a.Name.Space == "" && a.Name.Local == "name" && inMap:
 			start.Name.Local = a.Value
 		default:
@@ -148,7 +153,7 @@ func (*xmlReader) attributes(start *xml.StartElement, inMap bool) (isNull bool, 
 	return isNull, nil
 }
 
-// xmlNode is an element whose children are written, one after the other, at the end of the output.
+// xmlNode is an element. The values of its children are at the end of the output, one after the other.
 type xmlNode struct {
 	schema   *Schema
 	text     []byte
@@ -157,15 +162,15 @@ type xmlNode struct {
 
 type xmlChild struct {
 	name     string
-	from, to int // of its value in the output
+	from, to int // Range of the value in the output.
 }
 
-// isMap tells whether members have any names.
+// isMap tells whether members can have any name.
 func (n *xmlNode) isMap() bool {
 	return n.schema.kind == "" || n.schema.kind == huma.TypeObject && n.schema.others != nil
 }
 
-// schemaOf is the schema of a child. A child that the schema does not know is anything.
+// schemaOf returns the schema of a child. An unknown child can be anything; Check refuses it later.
 func (n *xmlNode) schemaOf(name string) *Schema {
 	switch n.schema.kind {
 	case huma.TypeArray:
@@ -181,7 +186,7 @@ func (n *xmlNode) schemaOf(name string) *Schema {
 	return anything
 }
 
-// close puts the value of the element in the place of the values of its children.
+// close replaces the values of the children at the end of the output by the value of the element.
 func (c *xmlReader) close(n *xmlNode, isNull bool) error {
 	if len(n.children) > 0 && !isBlank(n.text) {
 		return errors.New("text stands beside elements: " + strings.TrimSpace(string(n.text[:min(len(n.text), 40)])))
@@ -208,7 +213,8 @@ func (c *xmlReader) close(n *xmlNode, isNull bool) error {
 	return c.object(n, values)
 }
 
-// object writes members. Names that come again are left to Check where the schema has members; where it takes anything, they make a list.
+// object writes the members of an object. If the schema has members, repeated names stay, and Check refuses them. If
+// the schema allows any value, they make a list.
 func (c *xmlReader) object(n *xmlNode, values []byte) error {
 	again := map[string][]xmlChild{}
 	if n.schema.kind == "" {
@@ -250,7 +256,7 @@ func comma(out []byte, written int) []byte {
 	return out
 }
 
-// leaf is the value of an element without elements.
+// leaf returns the value of an element without child elements.
 func (n *xmlNode) leaf(isNull bool) []byte {
 	bare := bytes.TrimSpace(n.text)
 	switch kind := n.schema.kind; {
@@ -264,7 +270,7 @@ func (n *xmlNode) leaf(isNull bool) []byte {
 		return bare
 	}
 	quoted, err := jsontext.AppendQuote(nil, n.text)
-	if err != nil { // text that is no UTF-8, which the decoder refuses before
+	if err != nil { // Never happens: the decoder refuses text that is not UTF-8.
 		return []byte(`""`)
 	}
 	return quoted

@@ -38,7 +38,7 @@ func TestBodiesInXML(t *testing.T) {
 		`<!DOCTYPE a []><a/>`:                 "this is no XML: a directive such as a DOCTYPE is not read: leave it out",
 		`<a>&b;</a>`:                          "this is no XML: XML syntax error on line 1: invalid character entity &b;",
 		"<a>\x00</a>":                         "this is no XML: XML syntax error on line 1: illegal character code U+0000",
-		strings.Repeat("<a>", 40):             "this is no XML: elements lie more than 32 deep in each other",
+		strings.Repeat("<a>", 40):             "this is no XML: elements are nested more than 32 deep",
 		`<?xml version="1.0" encoding="GBK"?><a/>`: "this is no XML: xml: opening charset \"GBK\": its encoding is GBK: send it in UTF-8",
 	} {
 		got, fault := schema.FromXML([]byte(given))

@@ -34,17 +34,17 @@ type (
 
 func (h *Handlers) registerDeliveryChanges(operations huma.API) {
 	retry := api.Operation("retry-delivery", http.MethodPost, "/deliveries/{id}/retry", "deliveries", "Try a delivery again, at once")
-	retry.Description = "One that failed, timed out or was canceled is pending again: a timed one has all its time anew, and what canceled one does not do so again. " +
-		"One that waits for its time does not wait any more."
+	retry.Description = "A delivery that failed, timed out or was canceled becomes pending again. A timed delivery gets its full time again. The reason that canceled a " +
+		"delivery does not cancel it again. A delivery that waits for its time is tried at once."
 	huma.Register(operations, retry, h.retryDelivery)
 	huma.Register(operations, api.Operation("cancel-delivery", http.MethodPost, "/deliveries/{id}/cancel", "deliveries",
-		"Cancel a delivery that is pending"), h.cancelDelivery)
-	const portions = "The deliveries are named by their numbers or chosen by a filter. What a filter chooses is changed in portions: while the answer has `cursor`, there are more, " +
-		"and the same request with it as the filter's `after` goes on."
+		"Cancel a pending delivery"), h.cancelDelivery)
+	const portions = "The request names deliveries by number or chooses them by a filter. The deliveries of a filter are changed in portions. While the answer has " +
+		"`cursor`, there are more: repeat the request with the cursor as the filter's `after`."
 	many := api.Operation("retry-deliveries", http.MethodPost, "/deliveries/retry", "deliveries", "Try deliveries again, at once")
-	many.Description = portions + " Without a state, a filter chooses what failed or timed out."
+	many.Description = portions + " A filter without a state chooses the deliveries that failed or timed out."
 	huma.Register(operations, many, h.retryDeliveries)
-	cancel := api.Operation("cancel-deliveries", http.MethodPost, "/deliveries/cancel", "deliveries", "Cancel deliveries that are pending")
+	cancel := api.Operation("cancel-deliveries", http.MethodPost, "/deliveries/cancel", "deliveries", "Cancel pending deliveries")
 	cancel.Description = portions
 	huma.Register(operations, cancel, h.cancelDeliveries)
 }
@@ -77,11 +77,11 @@ func (h *Handlers) cancelDelivery(ctx context.Context, in *cancelInput) (*delive
 		return nil, prob
 	}
 	return h.changeOne(ctx, in.ID, h.canceling(reason), func(d *ledger.DeliveryRecord) string {
-		return "it is " + d.State.String() + ", and only what is pending can be canceled"
+		return "it is " + d.State.String() + ", and only pending deliveries can be canceled"
 	})
 }
 
-// change does something to deliveries and returns the numbers of those that it changed.
+// change is an operation on deliveries. It returns the numbers of the deliveries that it changed.
 type change func(ctx context.Context, seqs []int64) ([]int64, error)
 
 func (h *Handlers) retrying() change {
@@ -106,7 +106,7 @@ func (h *Handlers) canceling(reason string) change {
 	}
 }
 
-// logChange logs what an operator has changed.
+// logChange logs a change by an operator.
 func (h *Handlers) logChange(ctx context.Context, verb string, changed []int64, more ...slog.Attr) {
 	if len(changed) == 0 {
 		return
@@ -114,10 +114,10 @@ func (h *Handlers) logChange(ctx context.Context, verb string, changed []int64, 
 	attrs := append([]slog.Attr{
 		slog.String("change", verb), slog.Int("deliveries", len(changed)), slog.Int64("first", slices.Min(changed)), slog.Int64("last", slices.Max(changed)), slog.String("by", api.TraceName(auth.From(ctx).Subject)),
 	}, more...)
-	h.log.LogAttrs(ctx, slog.LevelInfo, "an operator has changed deliveries", attrs...)
+	h.log.LogAttrs(ctx, slog.LevelInfo, "Deliveries were changed by an operator.", attrs...)
 }
 
-// changeOne answers with the delivery as it is then. Where nothing changed, why says what stands in the way.
+// changeOne changes one delivery and answers with its new state. If nothing changed, why returns the reason.
 func (h *Handlers) changeOne(ctx context.Context, id deliveryID, do change, why func(*ledger.DeliveryRecord) string) (*deliveryOutput, error) {
 	d, prob := h.delivery(ctx, id)
 	if prob != nil {
@@ -156,18 +156,20 @@ func (h *Handlers) cancelDeliveries(ctx context.Context, in *cancelManyInput) (*
 		return nil, prob
 	}
 	if slices.ContainsFunc(f.States, func(s ledger.DeliveryState) bool { return s != ledger.DeliveryPending }) {
-		return nil, api.InvalidBody([]wire.Fault{{Location: "body.filter.state", Message: "only what is pending can be canceled"}})
+		return nil, api.InvalidBody([]wire.Fault{{Location: "body.filter.state", Message: "only pending deliveries can be canceled"}})
 	}
 	return h.changeMany(ctx, in.Body.IDs, f, h.canceling(reason))
 }
 
-// A request changes so many deliveries at most: portions that are transactions of their own, so that nobody waits long for one.
+// A request changes at most this many deliveries. Each portion is a transaction of its own, so that no other
+// transaction waits long.
 const (
 	portion  = maxChangeIDs
 	portions = 20
 )
 
-// ownIDs is nil where the deliveries are the caller's to change. Those that are not there are for the ledger to leave out.
+// ownIDs returns nil if the caller may change the deliveries. It ignores numbers without a delivery, as the ledger
+// does.
 func (h *Handlers) ownIDs(ctx context.Context, ids []int64) *wire.Problem {
 	if auth.From(ctx).Everywhere() {
 		return nil
@@ -180,7 +182,7 @@ func (h *Handlers) ownIDs(ctx context.Context, ids []int64) *wire.Problem {
 	return nil
 }
 
-// changeMany changes those that are named, or what the filter chooses as far as one request goes.
+// changeMany changes the named deliveries, or as many deliveries of the filter as one request may change.
 func (h *Handlers) changeMany(ctx context.Context, ids []int64, f ledger.DeliveryFilter, do change) (*changedOutput, error) {
 	out := &changedOutput{}
 	if len(ids) > 0 {
@@ -224,14 +226,14 @@ func (h *Handlers) changeMany(ctx context.Context, ids []int64, f ledger.Deliver
 	return out, nil
 }
 
-// maxChangeIDs is how many deliveries a request names at most.
+// maxChangeIDs is the maximum number of deliveries that a request can name.
 const maxChangeIDs = 1000
 
-// chosen reads which deliveries are meant, with the states that count where none are named.
+// chosen parses the choice of deliveries. Without a state in the filter, the states of the parameter apply.
 func chosen(c *wire.DeliveryChoice, states []ledger.DeliveryState) (ledger.DeliveryFilter, *wire.Problem) {
 	f := ledger.DeliveryFilter{}
 	if (c.Filter == nil) == (len(c.IDs) == 0) {
-		return f, api.InvalidBody([]wire.Fault{{Location: "body.ids", Message: "name some, or say a filter, and not both"}})
+		return f, api.InvalidBody([]wire.Fault{{Location: "body.ids", Message: "give ids or a filter, but not both"}})
 	}
 	if c.Filter == nil {
 		return f, nil
@@ -245,13 +247,13 @@ func chosen(c *wire.DeliveryChoice, states []ledger.DeliveryState) (ledger.Deliv
 		return f, api.InvalidBody([]wire.Fault{{Location: "body.filter.after", Message: policy.Quote(c.Filter.After) + " is not a cursor of this list"}})
 	}
 	if f.Sink+f.Warehouse+f.Type+f.Rule+f.Notice+f.Cause == "" && !f.Held && len(c.Filter.State) == 0 {
-		return f, api.InvalidBody([]wire.Fault{{Location: "body.filter", Message: "it names nothing, and would choose every delivery"}})
+		return f, api.InvalidBody([]wire.Fault{{Location: "body.filter", Message: "the filter has no condition, and would choose every delivery"}})
 	}
 	if name, value := badFilter(&f); name != "" {
-		return f, api.InvalidBody([]wire.Fault{{Location: "body.filter." + name, Message: policy.Quote(value) + " cannot be the name of one"}})
+		return f, api.InvalidBody([]wire.Fault{{Location: "body.filter." + name, Message: policy.Quote(value) + " is not a valid name"}})
 	}
 	for _, name := range c.Filter.State {
-		state, _ := deliveryState(name) // the schema lets no other pass
+		state, _ := deliveryState(name) // The schema has checked the name.
 		f.States = append(f.States, state)
 	}
 	switch {
@@ -264,7 +266,7 @@ func chosen(c *wire.DeliveryChoice, states []ledger.DeliveryState) (ledger.Deliv
 	return f, nil
 }
 
-// cancelReason reads the reason; the default is what counts where none is given.
+// cancelReason returns the reason of the request, or the default.
 func cancelReason(c *wire.CancelForm) (string, *wire.Problem) {
 	reason := strings.TrimSpace(c.Reason)
 	switch {

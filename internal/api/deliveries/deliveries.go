@@ -20,18 +20,18 @@ import (
 	"tallyman/internal/wire"
 )
 
-// Ledger is what the ledger knows of deliveries.
+// Ledger reads and changes deliveries.
 type Ledger interface {
 	ledger.DeliveryOperations
 	ledger.DeliveryCounts
 }
 
-// Deps is what the room is made of.
+// Deps are the dependencies of the room.
 type Deps struct {
 	Deliveries Ledger
 	Types      api.Types
-	Wake       func(lanes []ledger.Lane) // tells who delivers that deliveries are to be tried again
-	Now        func() time.Time          // of the rules
+	Wake       func(lanes []ledger.Lane) // Wakes the lanes and push channels, so that they try the deliveries again.
+	Now        func() time.Time          // By the clock of the rules.
 	Sinks      map[string]view.ServedSink
 	Logger     *slog.Logger
 }
@@ -54,11 +54,11 @@ func (h *Handlers) Register(operations *api.Operations) {
 type (
 	deliveriesInput struct {
 		DeliveryQuery
-		Order api.ListOrder         `query:"order" doc:"the latest first, or the oldest"`
-		After string                `query:"after" doc:"the cursor of the page before"`
-		Limit api.Limit[api.OfList] `query:"limit" doc:"deliveries in a page"`
+		Order api.ListOrder         `query:"order" doc:"order of the list: the latest first, or the oldest first"`
+		After string                `query:"after" doc:"cursor of the previous page"`
+		Limit api.Limit[api.OfList] `query:"limit" doc:"maximum number of deliveries in a page"`
 
-		Language string `header:"Accept-Language" doc:"picks translated titles"`
+		Language string `header:"Accept-Language" doc:"language of the titles"`
 	}
 	causesInput struct {
 		Warehouse string `query:"warehouse" doc:"only of notices of this warehouse"`
@@ -72,31 +72,33 @@ type (
 	deliveryOutput struct{ Body wire.DeliveryForm }
 )
 
-// DeliveryPath names the delivery of a request. The OpenAPI library looks into exported types alone.
+// DeliveryPath names the delivery of a request. The OpenAPI library only looks into exported types.
 type DeliveryPath struct {
-	ID deliveryID `path:"id" doc:"the delivery's number" example:"4711"`
+	ID deliveryID `path:"id" doc:"number of the delivery" example:"4711"`
 }
 
-// DeliveryQuery narrows a list of deliveries.
+// DeliveryQuery is the filter of a list of deliveries.
 type DeliveryQuery struct {
-	Sink      string   `query:"sink" doc:"to this sink alone"`
-	State     []string `query:"state,explode" doc:"only in this state; may be repeated: pending, sent, failed, timed_out, canceled" nullable:"false"`
-	Held      api.Flag `query:"held" doc:"only pending ones that wait for more than their time: held back by a silence, or for an earlier one of their finding"`
+	Sink      string   `query:"sink" doc:"only deliveries to this sink"`
+	State     []string `query:"state,explode" doc:"only deliveries in this state; may be repeated: pending, sent, failed, timed_out, canceled" nullable:"false"`
+	Held      api.Flag `query:"held" doc:"only pending deliveries that wait although their time has come: a silence withholds them, or an earlier delivery of the same finding must go first"`
 	Warehouse string   `query:"warehouse" doc:"only of notices of this warehouse"`
-	Type      string   `query:"type" doc:"only of notices of this type: its code or its id"`
+	Type      string   `query:"type" doc:"only of notices of this type: code or id"`
 	Rule      string   `query:"rule" doc:"only of notices of this rule"`
 	Notice    string   `query:"notice" doc:"only of this notice"`
-	Cause     string   `query:"cause" maxLength:"20" doc:"only those that were not sent for this cause, as GET /deliveries/causes names it" example:"503"`
+	Cause     string   `query:"cause" maxLength:"20" doc:"only deliveries that failed or timed out for this cause, as named by GET /deliveries/causes" example:"503"`
 }
 
 func (h *Handlers) registerDeliveries(operations huma.API) {
 	list := api.Operation("list-deliveries", http.MethodGet, "/deliveries", "deliveries", "List deliveries")
-	list.Description = "A delivery is one notice on its way to one sink. To the inbox and to queues a delivery is tried until it succeeds; to push channels as its strategy says."
+	list.Description = "A delivery is one notice on its way to one sink. The inbox and queues are tried until they take the delivery. Push channels are tried as the strategy " +
+		"says."
 	huma.Register(operations, list, h.listDeliveries)
 	huma.Register(operations, api.Operation("get-delivery", http.MethodGet, "/deliveries/{id}", "deliveries", "Show a delivery"), h.getDelivery)
-	causes := api.Operation("list-delivery-causes", http.MethodGet, "/deliveries/causes", "deliveries", "Group what failed or timed out by its cause")
-	causes.Description = "A cause is what the latest attempt came to: the status of the answer, `timeout`, `unanswered`, or `none` where no attempt was made. What the other side refused for good, " +
-		"and will refuse again, is a cause of its own: `refused`, with the status behind a colon. Up to 10,000 deliveries of each sink and state are looked at."
+	causes := api.Operation("list-delivery-causes", http.MethodGet, "/deliveries/causes", "deliveries", "Group failed and timed out deliveries by cause")
+	causes.Description = "A cause is the result of the latest attempt: the status of the answer, `timeout`, `unanswered`, or `none` where no attempt was made. A refusal that " +
+		"further attempts cannot change is a separate cause: `refused`, with the status after a colon. The list covers up to 10,000 deliveries of each sink and " +
+		"state."
 	huma.Register(operations, causes, h.listCauses)
 	h.registerDeliveryChanges(operations)
 }
@@ -105,7 +107,7 @@ func (h *Handlers) registerDeliveries(operations huma.API) {
 func (h *Handlers) listCauses(ctx context.Context, in *causesInput) (*causesOutput, error) {
 	f := ledger.DeliveryFilter{Warehouse: in.Warehouse}
 	if in.Warehouse != "" && !api.IsName(in.Warehouse) {
-		return nil, api.BadParameter("warehouse " + policy.Quote(in.Warehouse) + " cannot be the name of one")
+		return nil, api.BadParameter("warehouse " + policy.Quote(in.Warehouse) + " is not a valid name")
 	}
 	if prob := ownDeliveries(ctx, &f); prob != nil {
 		return nil, prob
@@ -137,7 +139,7 @@ func (h *Handlers) listDeliveries(ctx context.Context, in *deliveriesInput) (*de
 		return nil, api.LedgerFailed(ctx, h.log, err)
 	}
 	limit := f.Limit
-	f.Limit++ // one more tells whether there are more
+	f.Limit++ // One more delivery shows whether there is another page.
 	list, err := h.deps.Deliveries.ListDeliveries(ctx, f)
 	if err != nil {
 		return nil, api.LedgerFailed(ctx, h.log, err)
@@ -164,7 +166,7 @@ func (h *Handlers) getDelivery(ctx context.Context, in *deliveryInput) (*deliver
 	return &deliveryOutput{Body: view.NewDeliveryForm(d)}, nil
 }
 
-// delivery finds the delivery of that number.
+// delivery finds the delivery with the number.
 func (h *Handlers) delivery(ctx context.Context, id deliveryID) (*ledger.DeliveryRecord, *wire.Problem) {
 	seq, ok := id.parse()
 	if !ok {
@@ -182,7 +184,7 @@ func (h *Handlers) delivery(ctx context.Context, id deliveryID) (*ledger.Deliver
 	return &d, nil
 }
 
-// ownDeliveries narrows a list to what is the caller's to see.
+// ownDeliveries limits a filter to the deliveries that the caller may see.
 func ownDeliveries(ctx context.Context, f *ledger.DeliveryFilter) (prob *wire.Problem) {
 	if who := auth.From(ctx); !who.Everywhere() {
 		f.Warehouse, prob = api.OwnWarehouse(who, "warehouse", f.Warehouse)
@@ -191,18 +193,18 @@ func ownDeliveries(ctx context.Context, f *ledger.DeliveryFilter) (prob *wire.Pr
 }
 
 func deliveryNotFound(id deliveryID) *wire.Problem {
-	return wire.NewProblem(http.StatusNotFound, wire.CodeDeliveryNotFound, "there is no delivery "+policy.Quote(string(id))+"; those that ended are kept for the ledger's retention")
+	return wire.NewProblem(http.StatusNotFound, wire.CodeDeliveryNotFound, "there is no delivery "+policy.Quote(string(id))+"; the ledger only keeps ended deliveries for its retention time")
 }
 
 func (in *deliveriesInput) parse() (ledger.DeliveryFilter, *wire.Problem) {
 	f := ledger.DeliveryFilter{Sink: in.Sink, Warehouse: in.Warehouse, Type: in.Type, Rule: in.Rule, Notice: in.Notice, Cause: in.Cause}
 	if name, value := badFilter(&f); name != "" {
-		return f, api.BadParameter(name + " " + policy.Quote(value) + " cannot be the name of one")
+		return f, api.BadParameter(name + " " + policy.Quote(value) + " is not a valid name")
 	}
 	for _, name := range in.State {
 		state, ok := deliveryState(name)
 		if name != "" && !ok {
-			return f, api.BadParameter("state " + policy.Quote(name) + " is none of " + stateNames())
+			return f, api.BadParameter("state " + policy.Quote(name) + " is not one of " + stateNames())
 		}
 		if name != "" {
 			f.States = append(f.States, state)
@@ -234,7 +236,7 @@ func (in *deliveriesInput) parse() (ledger.DeliveryFilter, *wire.Problem) {
 	return f, nil
 }
 
-// badFilter returns the first member of the filter that names nothing that there can be; "" where all may be.
+// badFilter returns the first member of the filter whose value cannot be a name, or "" if all are valid.
 func badFilter(f *ledger.DeliveryFilter) (name, value string) {
 	for _, m := range []struct{ name, value string }{
 		{"sink", f.Sink}, {"warehouse", f.Warehouse}, {"type", f.Type}, {"rule", f.Rule}, {"notice", f.Notice},
@@ -249,10 +251,10 @@ func badFilter(f *ledger.DeliveryFilter) (name, value string) {
 	return "", ""
 }
 
-// deliveryID is a delivery's number, read as text so that a bad one gets the code that it has everywhere.
+// deliveryID is the number of a delivery. It is a text, so that a bad value gets the same code everywhere.
 type deliveryID string
 
-// Schema says what the text has to be.
+// Schema returns the schema of the parameter.
 func (deliveryID) Schema(huma.Registry) *huma.Schema {
 	least := 1.0
 	return &huma.Schema{Type: huma.TypeInteger, Format: "int64", Minimum: &least}
@@ -263,7 +265,7 @@ func (id deliveryID) parse() (int64, bool) {
 	return n, err == nil && n > 0
 }
 
-// deliveryStates are all of them, in the order of their numbers.
+// deliveryStates are all states, in the order of their numbers.
 var deliveryStates = [...]ledger.DeliveryState{
 	ledger.DeliveryPending, ledger.DeliverySent, ledger.DeliveryFailed, ledger.DeliveryTimedOut, ledger.DeliveryCanceled,
 }
@@ -277,7 +279,7 @@ func deliveryState(name string) (ledger.DeliveryState, bool) {
 	return 0, false
 }
 
-// stateNames lists the states for people.
+// stateNames returns a list of the states for an error text.
 func stateNames() string {
 	names := make([]string, len(deliveryStates))
 	for i, s := range deliveryStates {

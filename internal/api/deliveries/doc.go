@@ -1,7 +1,9 @@
-// Package deliveries serves notices on their way to sinks: how deliveries stand, what operators do to them, and how the sinks do.
+// Package deliveries serves deliveries, that is, notices on their way to sinks: their state, the operations to retry
+// and cancel them, and the state of the sinks.
 //
-// Changes go through the ledger, which records who asked for them. A request names deliveries by their numbers or chooses them by a filter, and
-// what a filter chooses is changed in portions. A caller sees the deliveries of the warehouses that the token allows.
+// The ledger makes the changes and records their authors. A request names deliveries by number or chooses them by a
+// filter. The deliveries of a filter are changed in portions. A caller sees the deliveries of the warehouses that the
+// token allows.
 //
-// The package tries no delivery itself: the engine's lanes and the push channels do, and Deps.Wake tells them.
+// The package does not deliver. The engine's lanes and the push channels do, and Deps.Wake wakes them.
 package deliveries

@@ -18,17 +18,17 @@ import (
 
 type (
 	sinkInput struct {
-		Name string `path:"sink" doc:"its name in the configuration" example:"gateway"`
+		Name string `path:"sink" doc:"name of the sink in the configuration" example:"gateway"`
 	}
 	sinksOutput struct{ Body wire.SinksForm }
 	sinkOutput  struct{ Body wire.SinkForm }
 )
 
 func (h *Handlers) registerSinks(operations huma.API) {
-	list := api.Operation("list-sinks", http.MethodGet, "/sinks", "deliveries", "List the sinks, and how they do")
-	list.Description = "The deliveries are those of all nodes; breaker, limits and errors are those of the node that answers."
+	list := api.Operation("list-sinks", http.MethodGet, "/sinks", "deliveries", "List the sinks and their state")
+	list.Description = "Deliveries are counted over all nodes. Breaker, limits and errors are those of the node that answers."
 	huma.Register(operations, list, h.listSinks)
-	huma.Register(operations, api.Operation("get-sink", http.MethodGet, "/sinks/{sink}", "deliveries", "Show a sink, and how it does"), h.getSink)
+	huma.Register(operations, api.Operation("get-sink", http.MethodGet, "/sinks/{sink}", "deliveries", "Show a sink and its state"), h.getSink)
 }
 
 // listSinks answers GET /sinks.

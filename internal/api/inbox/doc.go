@@ -1,10 +1,13 @@
-// Package inbox serves the notices of users and roles: polls, streams, marks, the summary of a small window, and the list of the old web service.
+// Package inbox serves the notices of users and roles: polls, streams, marks, the summary of a small window, and the
+// list of the old web service.
 //
-// A poll is answered from Redis (sinks/inbox). A cursor gives what came after it: nothing is missed and nothing comes twice. An entity tag says that
-// nothing is new, and an answer may be held back until something is. A stream is the page of a poll and then what comes: streams that ask the same
-// share a feed, which polls once for all of them.
+// Polls are answered from Redis (sinks/inbox). A poll with a cursor returns the notices after the cursor: none is
+// missed and none comes twice. An entity tag tells a client that nothing is new. With wait the server holds back the
+// answer until something is new. A stream has the page of a poll and then all later notices. Streams with the same
+// query share a feed, which polls once for all of them.
 //
-// A mark goes into the ledger first, and then into Redis. A caller reads the inboxes that the token has; parameters only narrow.
+// A mark is written to the ledger first, and then to Redis. A caller reads the inboxes of the token; parameters can
+// only choose among them.
 //
-// The package does not search: notices of the ledger are found by package search.
+// The package does not search. Package search finds notices in the ledger.
 package inbox

@@ -10,7 +10,7 @@ import (
 	"tallyman/sinks/inbox/page"
 )
 
-// anyone is who may poll everything.
+// anyone is an identity that may poll everything.
 var anyone = auth.Identity{Access: auth.Roles(), Warehouses: []string{auth.AllWarehouses}}
 
 // ParsePoll is parsePoll.

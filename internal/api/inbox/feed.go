@@ -11,27 +11,27 @@ import (
 	"tallyman/sinks/inbox/page"
 )
 
-// feeds are those of the open streams of notices.
+// feeds has the feeds of all open streams of notices.
 type feeds struct {
 	hub   *stream.Hub
 	inbox Inbox
 	log   *slog.Logger
-	polls chan struct{} // a place for each poll under way, so that thousands of streams do not ask at a time
+	polls chan struct{} // A semaphore: only pollsAtOnce feeds poll at a time, even with thousands of streams.
 
-	mu  sync.Mutex
-	all map[string]*feed // by what they ask
+	mu  sync.Mutex       // Taken before feed.mu.
+	all map[string]*feed // By the key of the query.
 }
 
 const (
 	pollsAtOnce = 32
-	retryEvery  = time.Second // where the inbox is out of reach
+	retryEvery  = time.Second // Pause after a failed poll.
 )
 
 func newFeeds(hub *stream.Hub, inbox Inbox, log *slog.Logger) *feeds {
 	return &feeds{hub: hub, inbox: inbox, log: log, polls: make(chan struct{}, pollsAtOnce), all: map[string]*feed{}}
 }
 
-// of returns the feed of a query, which the caller joins.
+// of returns the feed of a query, and counts the caller as a member. The caller must call release.
 func (fs *feeds) of(q *page.Query) *feed {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
@@ -52,7 +52,7 @@ func (fs *feeds) of(q *page.Query) *feed {
 	return f
 }
 
-// release is the end of one stream's part in a feed.
+// release removes a member from a feed. The last member ends the feed.
 func (fs *feeds) release(f *feed) {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
@@ -63,7 +63,7 @@ func (fs *feeds) release(f *feed) {
 	}
 }
 
-// poll asks the inbox when its turn has come.
+// poll waits for a free place and polls the inbox.
 func (fs *feeds) poll(ctx context.Context, q page.Query) (page.Page, error) {
 	select {
 	case fs.polls <- struct{}{}:
@@ -74,7 +74,7 @@ func (fs *feeds) poll(ctx context.Context, q page.Query) (page.Page, error) {
 	return fs.inbox.Poll(ctx, q)
 }
 
-// live is the number of streams that have caught up.
+// live returns the number of live streams, that is, of streams that have caught up with their feed.
 func (fs *feeds) live() int {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
@@ -87,25 +87,26 @@ func (fs *feeds) live() int {
 	return n
 }
 
-// feed polls for all streams that ask the same. They are all at one place: what a poll brings is the next for each of them.
+// feed polls for all streams with the same query. All live streams of a feed are at the same cursor, so the result of
+// one poll goes to each of them.
 type feed struct {
 	all     *feeds
 	key     string
-	members int    // streams that ask this; guarded by the lock of all
-	stop    func() // ends the watch, and the poll that is under way
-	begin   func() // polls in the background
+	members int    // Number of streams with this query; guarded by feeds.mu.
+	stop    func() // Ends the watch and the current poll.
+	begin   func() // Starts run in the background.
 
-	turn  sync.Mutex // held by who polls
-	place page.Query // with the cursor that the streams are at; guarded by turn
+	turn  sync.Mutex // Held by the goroutine that polls. Taken before mu.
+	place page.Query // The query with the cursor of the live streams; guarded by turn.
 
 	mu       sync.Mutex
-	live     []*noticeStream // that have caught up
-	dirty    bool            // something may be new
-	running  bool
-	retrying bool // a poll has failed, and the next is to come by itself
+	live     []*noticeStream // Streams that have caught up.
+	dirty    bool            // Something may be new.
+	running  bool            // run is active.
+	retrying bool            // A timer will wake the feed after a failed poll.
 }
 
-// wake has the feed polled soon.
+// wake starts a poll soon, because something may be new.
 func (f *feed) wake() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -113,7 +114,7 @@ func (f *feed) wake() {
 	f.start()
 }
 
-// start polls in the background if there is a reason; the caller holds the lock.
+// start starts run if something may be new, a stream is live, and run is not active. The caller holds mu.
 func (f *feed) start() {
 	if f.dirty && !f.running && len(f.live) > 0 {
 		f.running = true
@@ -127,12 +128,13 @@ func (f *feed) run(ctx context.Context) {
 	defer f.turn.Unlock()
 	for f.again() {
 		if err := f.advance(ctx); err != nil {
-			f.all.log.LogAttrs(ctx, slog.LevelDebug, "a poll for streams failed; it is tried again", slog.Any("error", err))
+			f.all.log.LogAttrs(ctx, slog.LevelDebug, "Poll for streams failed. The node tries again.", slog.Any("error", err))
 			f.retry()
 		}
 	}
 }
 
+// again tells whether run must poll once more, and clears dirty.
 func (f *feed) again() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -141,7 +143,7 @@ func (f *feed) again() bool {
 	return f.running
 }
 
-// retry has the feed polled again soon.
+// retry wakes the feed after a pause.
 func (f *feed) retry() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -157,7 +159,7 @@ func (f *feed) retry() {
 	})
 }
 
-// advance brings the streams to the present. The caller has the turn.
+// advance polls until the live streams have all notices. The caller holds turn.
 func (f *feed) advance(ctx context.Context) error {
 	for {
 		pg, err := f.all.poll(ctx, f.place)
@@ -174,7 +176,7 @@ func (f *feed) advance(ctx context.Context) error {
 	}
 }
 
-// hand gives a page to every stream. Streams in one language share its bytes.
+// hand gives a page to every live stream. Streams with the same language share the encoded page.
 func (f *feed) hand(pg *page.Page) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -193,8 +195,8 @@ func (f *feed) hand(pg *page.Page) error {
 	return nil
 }
 
-// join takes in a stream that has caught up. Whoever is there already is brought to the same place first, and what came up
-// meanwhile goes to all of them.
+// join makes a stream live. First it brings the live streams and the new stream to the same cursor; notices that arrive
+// in the meantime go to all of them.
 func (f *feed) join(ctx context.Context, s *noticeStream) error {
 	f.turn.Lock()
 	defer f.turn.Unlock()
@@ -213,13 +215,13 @@ func (f *feed) join(ctx context.Context, s *noticeStream) error {
 		if err != nil {
 			return err
 		}
-		if alike { // nothing came up since, so this is one place, whatever the clock says
+		if alike { // Nothing arrived in between, so both cursors mean the same place, although their times differ.
 			f.place = s.place
 		}
 	}
 }
 
-// add makes the stream live if it is where the feed is, or the first.
+// add makes the stream live if its cursor is the cursor of the feed, or if no stream is live yet.
 func (f *feed) add(s *noticeStream) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -237,7 +239,7 @@ func (f *feed) add(s *noticeStream) bool {
 	return true
 }
 
-// remove takes a stream out that was live.
+// remove removes a live stream.
 func (f *feed) remove(s *noticeStream) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -13,54 +13,56 @@ import (
 	"tallyman/sinks/inbox/page"
 )
 
-// Deps is what the room is made of.
+// Deps are the dependencies of the room.
 type Deps struct {
 	Inbox Inbox
 	Reads ReadState
 	Marks ledger.Marker
-	// RuleCount is how the rules are that watch a warehouse, as it was some seconds ago at most: it is asked often.
+	// RuleCount returns the health of the rules that watch a warehouse. It is called often, so it may be some seconds old.
 	RuleCount func(ctx context.Context, warehouse string) wire.RuleCount
 	Streams   *stream.Hub
 	Meter     Meter
 	Logger    *slog.Logger
 }
 
-// Inbox answers polls from the index. Its errors are those of package page. Version and Poll end within seconds, with
-// page.ErrUnavailable at the latest.
+// Inbox answers polls from the index in Redis. Its errors are those of package page. Version and Poll return within
+// seconds; if Redis does not answer, they return page.ErrUnavailable.
 type Inbox interface {
-	// Version is what Poll would give as the page's version, for much less.
+	// Version returns the version of the page that Poll would return. It costs much less than Poll.
 	Version(ctx context.Context, q page.Query) (string, error)
 	Poll(ctx context.Context, q page.Query) (page.Page, error)
-	// Wait returns nil as soon as the version is another one, and the context's error when that ends first.
+	// Wait returns nil as soon as the version has changed, or the context's error if the context ends first.
 	Wait(ctx context.Context, q page.Query, version string) error
-	// Watch calls news whenever one of the subscribers may have something new, until stop is called. news returns at once.
+	// Watch calls news whenever one of the subscribers may have something new, until stop is called. news must not block.
 	Watch(warehouse string, subscribers []string, news func()) (stop func())
 }
 
-// ReadState is the inbox as those see it who mark what they have read. Its errors are those of package page.
+// ReadState writes marks to the inbox and sums it up. Its errors are those of package page.
 type ReadState interface {
-	// Mark and ReadAll tell the reader's windows what the ledger has recorded. What they cannot tell, the inbox fetches itself.
+	// Mark and ReadAll copy to Redis what the ledger has recorded. If they fail, the inbox later fetches it from the
+	// ledger.
 	Mark(ctx context.Context, marks []delivery.Mark) error
 	ReadAll(ctx context.Context, list []delivery.Watermark) error
-	// UpTo is the score that a cursor stands for, never above the clock of the warehouse.
+	// UpTo returns the score of a cursor, which is never above the clock of the warehouse.
 	UpTo(ctx context.Context, warehouse, cursor string) (int64, error)
 	Summary(ctx context.Context, q page.Query) (page.Summary, error)
 }
 
-// The outcomes of a poll, as the Meter counts it.
+// The outcomes of a poll, for the Meter.
 const (
 	PollNotices     = "notices"
 	PollEmpty       = "empty"
 	PollNotModified = "not_modified"
-	PollRefused     = "refused"     // the request was wrong
-	PollUnavailable = "unavailable" // the index is out of reach or being rebuilt
+	PollRefused     = "refused"     // The request was invalid.
+	PollUnavailable = "unavailable" // The index cannot be reached or is being rebuilt.
 	PollFailed      = "failed"
-	PollGone        = "gone" // the client left first
+	PollGone        = "gone" // The client disconnected before the answer.
 )
 
 // Meter counts polls.
 type Meter interface {
-	// PollDone gives one of the Poll… constants.
+	// PollDone counts a poll. The outcome is one of the Poll… constants. took is the time without the wait for something
+	// new.
 	PollDone(outcome string, took time.Duration)
 }
 
@@ -69,7 +71,7 @@ type Handlers struct {
 	deps    Deps
 	log     *slog.Logger
 	feeds   *feeds
-	waiters *api.Waiters // set by Register
+	waiters *api.Waiters // Set by Register.
 }
 
 // New makes the room.
@@ -90,5 +92,5 @@ func (h *Handlers) Register(operations *api.Operations) {
 	operations.Handle(legacyPostOperation(doc), h.legacy)
 }
 
-// Live is the number of streams that have caught up.
+// Live returns the number of streams that have caught up.
 func (h *Handlers) Live() int { return h.feeds.live() }

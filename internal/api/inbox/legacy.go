@@ -11,14 +11,17 @@ import (
 	"tallyman/sinks/inbox/page"
 )
 
-// legacyNotices is how many notices an answer has, but for those that share the last one's millisecond: a warehouse gives a millisecond 1,000 scores at most.
+// legacyNotices is the number of notices after which an answer ends. The rest of the last notice's millisecond still
+// comes: at most 1,000 notices, because a warehouse has 1,000 scores in a millisecond.
 const legacyNotices = 1801
 
-// longestHeld is the longest pause before a client that waits is answered with what was held back. It is reached where the clock of Redis went back.
+// longestHeld is the longest pause between two looks for notices that are held back. A pause becomes this long only if
+// the clock of Redis went back.
 const longestHeld = 100 * time.Millisecond
 
-// legacy serves the list of notices to clients of the old web service. They remember the largest createTime that they have seen, and show whatever
-// comes back. So a list has whole milliseconds, and none that may still get a notice.
+// legacy serves the list of notices to clients of the old web service. Such a client remembers the largest createTime
+// that it has seen, and shows all notices of the answer. So a list never ends inside a millisecond, and has no
+// millisecond that can still get a notice. Otherwise a notice would be missed or shown twice.
 func (h *Handlers) legacy(w http.ResponseWriter, r *http.Request) {
 	started := time.Now()
 	x, prob := newLegacyExchange(w, r, started)
@@ -46,18 +49,18 @@ func (h *Handlers) legacy(w http.ResponseWriter, r *http.Request) {
 	h.deps.Meter.PollDone(outcome, time.Since(started)-x.waited)
 }
 
-// legacyList is what an old client gets.
+// legacyList is the answer to an old client.
 type legacyList struct {
 	views   []notice.View
-	last    int64 // ms; the client has all up to it
+	last    int64 // The client has all notices up to this time, in ms.
 	unread  int
 	version string
-	more    bool // the client asks again at once
-	held    bool // notices are held back until their millisecond is over
+	more    bool // There are more notices; the client should ask again at once.
+	held    bool // Notices are held back until their millisecond is over.
 }
 
-// lookLegacy returns the list to answer with, or the tag of what the client has already. Where there is nothing to tell, a client that waits is answered
-// later.
+// lookLegacy returns the list for the answer, or the tag of the list that the client already has. If the list is empty
+// and the client asked to wait, it waits.
 func (h *Handlers) lookLegacy(ctx context.Context, x *legacyExchange) (*legacyList, string, error) {
 	if tag, err := h.unchanged(ctx, &x.exchange); err != nil || tag != "" {
 		return nil, tag, err
@@ -79,7 +82,7 @@ func (h *Handlers) lookLegacy(ctx context.Context, x *legacyExchange) (*legacyLi
 	}
 }
 
-// pause waits. It returns false when the client's time is over.
+// pause waits for d. It returns false, without waiting, if the client's time would end before that.
 func (x *exchange) pause(ctx context.Context, d time.Duration) (bool, error) {
 	if time.Until(x.deadline) < d {
 		return false, nil
@@ -105,7 +108,7 @@ func (h *Handlers) listLegacy(ctx context.Context, x *legacyExchange) (*legacyLi
 		if err != nil {
 			return nil, err
 		}
-		if pg.Reset && q.After != "" { // The index has changed its epoch between two pages. The end of the page before may cut a millisecond.
+		if pg.Reset && q.After != "" { // The index began a new epoch between two pages. The previous page may end inside a millisecond.
 			list.more = true
 			list.cut()
 			break
@@ -139,7 +142,7 @@ func (l *legacyList) take(pg *page.Page) {
 	}
 }
 
-// cut takes back the last millisecond.
+// cut removes the notices of the last millisecond.
 func (l *legacyList) cut() {
 	n := len(l.views)
 	for last := n; n > 0 && millisecond(l.views[n-1]) == millisecond(l.views[last-1]); {
@@ -148,7 +151,8 @@ func (l *legacyList) cut() {
 	l.views = l.views[:n]
 }
 
-// tag is of the list. One that has more behind it, or that holds something back, is never what the client has already.
+// tag returns the entity tag of the list. If the list is incomplete (more or held), the tag matches no request, so that
+// the next poll gets the rest.
 func (l *legacyList) tag(x *legacyExchange) string {
 	if l.more || l.held {
 		return tagOf(l.version, 0, 0)
@@ -167,7 +171,8 @@ func (l *legacyList) form(x *legacyExchange) wire.PackForm {
 	return pack
 }
 
-// newNotification counts the life from the delivery, so that createTime + expireTime stays the moment of expiry.
+// newNotification converts a notice. It counts the lifetime from the delivery, so that createTime + expireTime is the
+// time of expiry.
 func newNotification(v notice.View, langs []string) wire.NotificationForm {
 	n := api.Localize(v.Notice, langs)
 	delivered := time.UnixMicro(v.Score)
@@ -177,7 +182,7 @@ func newNotification(v notice.View, langs []string) wire.NotificationForm {
 	}
 }
 
-// secondsUntil rounds up and is never negative.
+// secondsUntil returns the seconds between two times, rounded up and never negative.
 func secondsUntil(from, to time.Time) int64 {
 	return max(0, int64((to.Sub(from)+time.Second-1)/time.Second))
 }

@@ -18,26 +18,28 @@ import (
 // The bounds of the body of a request by an old client.
 const (
 	maxLegacyBody = 64 << 10
-	legacyWithin  = 10 * time.Second // the time in which the body arrives
+	legacyWithin  = 10 * time.Second // Time for the body to arrive.
 )
 
-// legacyRequest is what an old client asks, with the names that the old web service had. Parameters may stand in the address, in a form and in XML.
+// legacyRequest is the request of an old client, with the parameter names of the old web service. Parameters can be in
+// the query, in a form and in XML.
 type legacyRequest struct {
 	pollRequest
 
-	last     int64 // lastFetchTimeStamp: the client has what was delivered up to then, ms since 1970; 0 = it has nothing
+	last     int64 // lastFetchTimeStamp: the client has all notices up to this time, in ms since 1970; 0 = none.
 	withRead bool
 	seen     seenParams
 }
 
-// legacyExchange is one request of an old client being answered.
+// legacyExchange is the state of answering one request of an old client.
 type legacyExchange struct {
 	exchange
 
-	last int64 // see legacyRequest
+	last int64 // As in legacyRequest.
 }
 
-// newLegacyExchange reads the request. Answers are always XML, as text/xml where Accept asks for that: old clients send whatever their library does as Accept.
+// newLegacyExchange reads the request. The answer is always XML, because old clients send any Accept header that their
+// library chooses. It is text/xml if Accept asks for that.
 func newLegacyExchange(w http.ResponseWriter, r *http.Request, started time.Time) (*legacyExchange, *wire.Problem) {
 	var q legacyRequest
 	prob := api.Params(r.URL.RawQuery, q.set)
@@ -64,7 +66,8 @@ func newLegacyExchange(w http.ResponseWriter, r *http.Request, started time.Time
 	return x, nil
 }
 
-// set takes one parameter. Old clients send more than anybody reads, such as clientProperty.
+// set sets one parameter. It ignores unknown parameters, because old clients send some that nobody reads, such as
+// clientProperty.
 func (q *legacyRequest) set(name, value string) *wire.Problem {
 	switch name {
 	case "whId":
@@ -86,7 +89,7 @@ func (q *legacyRequest) set(name, value string) *wire.Problem {
 	return nil
 }
 
-// since is the first millisecond that a client has not seen that has seen all up to last; 0 = it has seen none.
+// since returns the first millisecond after last, the last one that the client has seen; 0 = the client has seen none.
 func since(last int64) int64 {
 	if last == 0 {
 		return 0
@@ -94,8 +97,8 @@ func since(last int64) int64 {
 	return last + 1
 }
 
-// addLegacy takes a list such as 1,2,role:keeper, or a part of one: libraries of old clients repeat the name for each entry. A bare id gets the kind in
-// front.
+// addLegacy adds a list such as 1,2,role:keeper. It can be called more than once, because some client libraries repeat
+// the parameter for each entry. A bare id gets the kind as its prefix.
 func (q *legacyRequest) addLegacy(list, kind string) *wire.Problem {
 	for id := range strings.SplitSeq(list, ",") {
 		id = strings.TrimSpace(id)
@@ -109,7 +112,7 @@ func (q *legacyRequest) addLegacy(list, kind string) *wire.Problem {
 	return nil
 }
 
-// finish settles whose inboxes the request is about.
+// finish checks the warehouse and the subscribers against the token, and completes the query.
 func (q *legacyRequest) finish(who *auth.Identity) *wire.Problem {
 	var prob *wire.Problem
 	if q.Warehouse, q.Subscribers, prob = own(who, legacyNames, q.Warehouse, q.Subscribers); prob != nil {
@@ -120,7 +123,7 @@ func (q *legacyRequest) finish(who *auth.Identity) *wire.Problem {
 	return nil
 }
 
-// readBody takes the parameters of a form or of XML.
+// readBody sets the parameters from a form or from XML.
 func (q *legacyRequest) readBody(w http.ResponseWriter, r *http.Request) *wire.Problem {
 	text, prob := api.ReadBody(w, r, maxLegacyBody, legacyWithin)
 	if prob != nil || len(strings.TrimSpace(string(text))) == 0 {
@@ -134,12 +137,12 @@ func (q *legacyRequest) readBody(w http.ResponseWriter, r *http.Request) *wire.P
 		return q.readXML(string(text))
 	}
 	return wire.NewProblem(http.StatusUnsupportedMediaType, wire.CodeUnsupportedMediaType,
-		"parameters come in the address, as application/x-www-form-urlencoded, or as application/xml")
+		"send the parameters in the query, as application/x-www-form-urlencoded, or as application/xml")
 }
 
-// readXML takes each element inside the root as a parameter. Elements inside a parameter are entries of a list.
+// readXML sets a parameter for each element inside the root. Elements inside a parameter are the entries of a list.
 func (q *legacyRequest) readXML(text string) *wire.Problem {
-	d := xml.NewDecoder(strings.NewReader(text)) //nolint:gosec // tokens alone are read; entities of a DOCTYPE are refused
+	d := xml.NewDecoder(strings.NewReader(text)) //nolint:gosec // Only tokens are read, and a DOCTYPE with its entities is refused.
 	var name string
 	var entries []string
 	for depth := 0; ; {
@@ -172,5 +175,5 @@ func (q *legacyRequest) readXML(text string) *wire.Problem {
 }
 
 func malformedXML(err error) *wire.Problem {
-	return wire.NewProblem(http.StatusBadRequest, wire.CodeMalformedBody, "the body is no XML: "+err.Error())
+	return wire.NewProblem(http.StatusBadRequest, wire.CodeMalformedBody, "the body is not XML: "+err.Error())
 }

@@ -21,19 +21,20 @@ import (
 	"tallyman/sinks/inbox/page"
 )
 
-// markInput says which notice a user has read or acked, and as whom it was told.
+// markInput names a notice, and the user and roles for which it is marked.
 type markInput struct {
-	ID          string   `path:"id" doc:"the notice"`
-	Warehouse   string   `query:"warehouse" doc:"whose inbox has it; may be left out by a token that has one" example:"119240"`
-	Subscribers []string `query:"subscriber,explode" doc:"the user, once, and the roles that it has: user:<id>, role:<id>. One of them at least is a recipient. Without it, those of the token" nullable:"false"`
+	ID          string   `path:"id" doc:"id of the notice"`
+	Warehouse   string   `query:"warehouse" doc:"warehouse of the inbox that has the notice. A token with one warehouse can leave it out" example:"119240"`
+	Subscribers []string `query:"subscriber,explode" doc:"the user, once, and the roles of the user: user:<id>, role:<id>. At least one of them must be a recipient. By default the subscribers of the token" nullable:"false"`
 }
 
 func (h *Handlers) registerMarks(operations huma.API) {
-	read := api.Operation("read-notice", http.MethodPost, "/notices/{id}/read", "notices", "A user has read a notice")
-	read.Description = "Whoever repeats it changes nothing. Waiting deliveries of the notice with `unless: read` are canceled."
+	read := api.Operation("read-notice", http.MethodPost, "/notices/{id}/read", "notices", "Mark a notice as read by a user")
+	read.Description = "A repeated call changes nothing. The call cancels waiting deliveries of the notice with `unless: read`."
 	huma.Register(operations, read, h.readNotice)
-	ack := api.Operation("ack-notice", http.MethodPost, "/notices/{id}/ack", "notices", "A user has acked a notice")
-	ack.Description = "Whoever repeats it changes nothing. An ack is a read, too: waiting deliveries of the notice with `unless: read` or `unless: acked` are canceled."
+	ack := api.Operation("ack-notice", http.MethodPost, "/notices/{id}/ack", "notices", "Mark a notice as acked by a user")
+	ack.Description = "A repeated call changes nothing. An acked notice is also read: the call cancels waiting deliveries of the notice with " +
+		"`unless: read` or `unless: acked`."
 	huma.Register(operations, ack, h.ackNotice)
 }
 
@@ -66,14 +67,14 @@ func (h *Handlers) mark(ctx context.Context, in *markInput, kind ledger.MarkKind
 	return nil, nil //nolint:nilnil // the OpenAPI library answers 204
 }
 
-// whoMarks is who marks something, and where.
+// whoMarks is the author and the inboxes of a mark.
 type whoMarks struct {
 	warehouse string
 	user      string
-	as        []string // the user, and the roles that it names; sorted and unique
+	as        []string // The user and the roles whose inboxes have the notice; sorted, without duplicates.
 }
 
-// whoReads settles who has read something in the warehouse as these subscribers.
+// whoReads checks the request against the token, and returns the user and the inboxes of a mark.
 func whoReads(who *auth.Identity, warehouse string, subscribers []string) (whoMarks, *wire.Problem) {
 	var m whoMarks
 	given := slices.DeleteFunc(subscribers, func(s string) bool { return s == "" })
@@ -89,7 +90,7 @@ func whoReads(who *auth.Identity, warehouse string, subscribers []string) (whoMa
 			return m, api.BadSubscriber(http.StatusBadRequest, "subscriber", s)
 		case !strings.HasPrefix(s, "user:"):
 		case m.user != "":
-			return m, wire.NewProblem(http.StatusBadRequest, wire.CodeBadSubscriber, "both "+m.user+" and "+s+" are users: one user reads a notice")
+			return m, wire.NewProblem(http.StatusBadRequest, wire.CodeBadSubscriber, "both "+m.user+" and "+s+" are users; name only one user")
 		default:
 			m.user = s
 		}
@@ -99,11 +100,11 @@ func whoReads(who *auth.Identity, warehouse string, subscribers []string) (whoMa
 		return m, prob
 	}
 	if m.user == "" && (len(given) == 0 || !who.ForOthers()) {
-		m.user = who.User() // who reads for a role is a user all the same
+		m.user = who.User() // The marks of a role belong to the user who reads.
 	}
 	m.as = api.SortedUnique(m.as)
 	if m.user == "" {
-		return m, wire.NewProblem(http.StatusBadRequest, wire.CodeBadSubscriber, "name the user who has read it beside the roles: subscriber=user:<id>")
+		return m, wire.NewProblem(http.StatusBadRequest, wire.CodeBadSubscriber, "name the user who has read the notice, besides the roles: subscriber=user:<id>")
 	}
 	return m, nil
 }
@@ -111,13 +112,15 @@ func whoReads(who *auth.Identity, warehouse string, subscribers []string) (whoMa
 type readAllInput struct{ Body wire.ReadAllForm }
 
 func (h *Handlers) registerReadAll(operations huma.API) {
-	all := api.Operation("read-all-notices", http.MethodPost, "/notices/read-all", "notices", "A user has read everything up to a cursor")
-	all.Description = "Everything in the inboxes up to the cursor's place is read, whatever types the page had. What came later stays unread. Whoever repeats it " +
-		"changes nothing. Waiting deliveries of those notices with `unless: read` are canceled; modal notices stay open until they are acked."
+	all := api.Operation("read-all-notices", http.MethodPost, "/notices/read-all", "notices", "Mark all notices up to a cursor as read")
+	all.Description = "The call marks every notice in the inboxes up to the cursor as read, also notices of types that the page did not show. Later notices stay unread. A " +
+		"repeated call changes nothing. The call cancels waiting deliveries of those notices with `unless: read`. Modal notices stay open until the user acks " +
+		"them."
 	huma.Register(operations, all, h.readAll)
 }
 
-// readAll answers POST /notices/read-all. The cursor is looked at first, since a ledger that has recorded a place must not take it back.
+// readAll answers POST /notices/read-all. It checks the cursor first, because the ledger cannot take back a recorded
+// mark.
 func (h *Handlers) readAll(ctx context.Context, in *readAllInput) (*struct{}, error) {
 	r, prob := whoReads(auth.From(ctx), in.Body.Warehouse, in.Body.Subscribers)
 	if prob != nil {
@@ -129,11 +132,11 @@ func (h *Handlers) readAll(ctx context.Context, in *readAllInput) (*struct{}, er
 		return nil, badCursor()
 	case errors.Is(err, page.ErrForeignCursor):
 		return nil, wire.NewProblem(http.StatusBadRequest, wire.CodeForeignCursor,
-			"upTo is a cursor of another warehouse than "+r.warehouse+"; give one that a page of this warehouse had")
+			"upTo is a cursor of another warehouse than "+r.warehouse+"; use a cursor from a page of this warehouse")
 	case errors.Is(err, page.ErrUnavailable):
 		return nil, inboxUnavailable()
 	case err != nil:
-		h.log.LogAttrs(ctx, slog.LevelError, "a cursor could not be placed", slog.Any("error", err))
+		h.log.LogAttrs(ctx, slog.LevelError, "Cursor could not be resolved to its place in the inbox.", slog.Any("error", err))
 		return nil, api.InternalProblem()
 	}
 	now := time.Now()
@@ -149,14 +152,14 @@ func (h *Handlers) readAll(ctx context.Context, in *readAllInput) (*struct{}, er
 	return nil, nil //nolint:nilnil // the OpenAPI library answers 204
 }
 
-// tellTimeout bounds how long an answer waits for Redis after the ledger has the mark.
+// tellTimeout is how long an answer waits for Redis after the ledger has the mark.
 const tellTimeout = 2 * time.Second
 
-// tellInbox brings into the inbox what the ledger has already. Where that fails the inbox has it some seconds later.
+// tellInbox copies a mark from the ledger to the inbox. If this fails, a node copies the mark some seconds later.
 func (h *Handlers) tellInbox(ctx context.Context, tell func(context.Context) error) {
 	ctx, cancel := context.WithTimeout(ctx, tellTimeout)
 	defer cancel()
 	if err := tell(ctx); err != nil && ctx.Err() == nil {
-		h.log.LogAttrs(ctx, slog.LevelWarn, "a mark is in the ledger and not in the inbox yet", slog.Any("error", err))
+		h.log.LogAttrs(ctx, slog.LevelWarn, "Mark is in the ledger, but not yet in the inbox. A node copies the mark later.", slog.Any("error", err))
 	}
 }

@@ -15,30 +15,30 @@ func pollOperation(doc *huma.OpenAPI) *huma.Operation {
 	return &huma.Operation{
 		OperationID: "poll-notices", Method: http.MethodGet, Path: api.Base + "/notices", Tags: []string{"notices"},
 		Summary: "Poll the notices of some subscribers in one warehouse",
-		Description: "Poll first without a cursor, then with the cursor of the last answer as after: nothing is missed and nothing comes twice. " +
-			"Send the answer's ETag as If-None-Match along: while nothing is new the answer is a 304. With wait the answer is held back until " +
-			"something is new or the time is over. reset means that the cursor does not hold any more and the page is a fresh window of the last three days: resetReason says why, " +
-			"and missed, where it is known, how many notices will not come any more.",
+		Description: "Poll first without a cursor, then send the cursor of the last answer as after: no notice is missed and none comes twice. " +
+			"Send the answer's ETag as If-None-Match, too: while nothing is new, the answer is a 304. With wait the server answers only when " +
+			"something is new or the wait is over. With reset the cursor is no longer valid, and the page has the last three days: resetReason says why, " +
+			"and missed, where it is known, has the number of notices that will not come any more.",
 		Parameters: []*huma.Param{
-			api.QueryParam("warehouse", "the warehouse; may be left out by a token that has one", api.NameSchema()),
-			api.QueryParam("subscriber", "user:<id>, role:<id>, or shadow:<rule> for what a rule in shadow finds; repeat it for more than one. Without it, the user and roles of the token",
+			api.QueryParam("warehouse", "the warehouse. A token with one warehouse can leave it out", api.NameSchema()),
+			api.QueryParam("subscriber", "user:<id>, role:<id>, or shadow:<rule> for the notices of a rule in shadow; repeat it for more than one. By default the user and roles of the token",
 				&huma.Schema{Type: huma.TypeArray, Items: api.TextSchema("^(user|role|shadow):[A-Za-z0-9][A-Za-z0-9_.@-]{0,127}$"), MaxItems: new(maxSubscribers)}),
-			api.QueryParam("after", "the cursor of the last answer", api.TextSchema("")),
-			api.QueryParam("since", "instead of after: delivered at or after that many ms since 1970; without either, the last three days", api.IntegerSchema(0, maxSince, nil)),
+			api.QueryParam("after", "cursor of the last answer", api.TextSchema("")),
+			api.QueryParam("since", "instead of after: only notices that were delivered at this time or later, in ms since 1970. Without after and since, the last three days", api.IntegerSchema(0, maxSince, nil)),
 			api.QueryParam("limit", "notices in a page", api.IntegerSchema(1, 200, 50)),
-			api.QueryParam("wait", "hold the answer back until something is new, at most that long: a duration up to 60s, such as 25s. After 55s an answer comes in any case", api.TextSchema("")),
-			api.QueryParam("type", "only notices of this type, by its code or its id; repeat it for more than one",
+			api.QueryParam("wait", "wait for something new for at most this time: a duration up to 60s, such as 25s. The server answers after 55s at the latest", api.TextSchema("")),
+			api.QueryParam("type", "only notices of this type, by code or id; repeat it for more than one",
 				&huma.Schema{Type: huma.TypeArray, Items: api.NameSchema(), MaxItems: new(maxTypes)}),
-			api.QueryParam("unread", "true: only what the user among the subscribers has not read", &huma.Schema{Type: huma.TypeBoolean}),
-			{Name: "Accept-Language", In: "header", Description: "picks translated titles and bodies", Schema: api.TextSchema("")},
-			{Name: "If-None-Match", In: "header", Description: "the ETag of the last answer", Schema: api.TextSchema("")},
+			api.QueryParam("unread", "true: only notices that the user among the subscribers has not read", &huma.Schema{Type: huma.TypeBoolean}),
+			{Name: "Accept-Language", In: "header", Description: "language of titles and bodies", Schema: api.TextSchema("")},
+			{Name: "If-None-Match", In: "header", Description: "ETag of the last answer", Schema: api.TextSchema("")},
 		},
 		Responses: map[string]*huma.Response{
 			"200": {
 				Description: "a page, oldest first; in XML " + pageXML, Headers: pollHeaders(),
 				Content: api.BothForms(string(api.MediaJSON), string(api.MediaXML), schema),
 			},
-			"304": {Description: "nothing is new", Headers: pollHeaders()},
+			"304": {Description: "nothing is new since the last answer", Headers: pollHeaders()},
 		},
 	}
 }
@@ -55,7 +55,7 @@ const (
 
 func pollHeaders() map[string]*huma.Header {
 	return map[string]*huma.Header{
-		"ETag":          {Schema: api.TextSchema(""), Description: "what to send as If-None-Match"},
+		"ETag":          {Schema: api.TextSchema(""), Description: "send it as If-None-Match with the next poll"},
 		"Vary":          {Schema: api.TextSchema("")},
 		"Cache-Control": {Schema: api.TextSchema("")},
 	}
@@ -67,29 +67,29 @@ func legacyOperation(doc *huma.OpenAPI) *huma.Operation {
 	return &huma.Operation{
 		OperationID: "legacy-list-notifications", Method: http.MethodGet, Path: api.LegacyPath, Tags: []string{"notices"},
 		Summary: "Poll as clients of the old web service do",
-		Description: "Always XML, errors too, as text/xml where Accept asks for that. Poll with the largest createTime that you have seen, or with the lastFetchTimeStamp of the last answer: each notice comes once. " +
-			"createTime is the time of delivery. A notice comes when the millisecond of its delivery is over. Parameters that the service does not know are ignored.",
+		Description: "Answers and errors are always XML, as text/xml where Accept asks for that. Poll with the largest createTime that you have seen, or with the lastFetchTimeStamp of the " +
+			"last answer: each notice comes once. createTime is the time of delivery. A notice comes when the millisecond of its delivery is over. Unknown parameters are ignored.",
 		Parameters: []*huma.Param{
-			api.QueryParam("whId", "the warehouse; may be left out by a token that has one", api.NameSchema()),
-			api.QueryParam("subscriberIdList", "ids separated by commas: a bare id is a user, role:x a role; may be repeated. Without any, the user and roles of the token", list),
+			api.QueryParam("whId", "the warehouse. A token with one warehouse can leave it out", api.NameSchema()),
+			api.QueryParam("subscriberIdList", "ids separated by commas: a bare id is a user, role:x is a role; may be repeated. By default the user and roles of the token", list),
 			api.QueryParam("roleIdList", "ids of roles separated by commas; may be repeated", list),
-			api.QueryParam("lastFetchTimeStamp", "delivered after that many ms since 1970; without it, the last three days", api.IntegerSchema(0, maxSince, nil)),
-			api.QueryParam("includeRead", "true: also what the user among the subscribers has read", &huma.Schema{Type: huma.TypeBoolean}),
-			api.QueryParam("wait", "hold the answer back until something is new, at most that long: a duration up to 60s, such as 25s", api.TextSchema("")),
-			{Name: "Accept-Language", In: "header", Description: "picks translated titles and bodies", Schema: api.TextSchema("")},
-			{Name: "If-None-Match", In: "header", Description: "the ETag of the last answer", Schema: api.TextSchema("")},
+			api.QueryParam("lastFetchTimeStamp", "only notices that were delivered after this time, in ms since 1970. By default the last three days", api.IntegerSchema(0, maxSince, nil)),
+			api.QueryParam("includeRead", "true: also notices that the user among the subscribers has read", &huma.Schema{Type: huma.TypeBoolean}),
+			api.QueryParam("wait", "wait for something new for at most this time: a duration up to 60s, such as 25s", api.TextSchema("")),
+			{Name: "Accept-Language", In: "header", Description: "language of titles and bodies", Schema: api.TextSchema("")},
+			{Name: "If-None-Match", In: "header", Description: "ETag of the last answer", Schema: api.TextSchema("")},
 		},
 		Responses: map[string]*huma.Response{
 			"200": {
-				Description: "what is new, oldest first: " + packXML, Headers: pollHeaders(),
+				Description: "the new notices, oldest first: " + packXML, Headers: pollHeaders(),
 				Content: map[string]*huma.MediaType{string(api.MediaXML): {Schema: api.SchemaOf[wire.PackForm](doc)}},
 			},
-			"304": {Description: "nothing is new", Headers: pollHeaders()},
+			"304": {Description: "nothing is new since the last answer", Headers: pollHeaders()},
 		},
 	}
 }
 
-// legacyPostOperation describes POST /legacy/listNotifications, which takes the same parameters in a body, too.
+// legacyPostOperation describes POST /legacy/listNotifications, which also accepts the parameters in a body.
 func legacyPostOperation(doc *huma.OpenAPI) *huma.Operation {
 	op := legacyOperation(doc)
 	op.OperationID, op.Method = "legacy-post-notifications", http.MethodPost
@@ -113,18 +113,19 @@ func streamOperation(doc *huma.OpenAPI) *huma.Operation {
 		}
 	}
 	parameters = append(parameters, &huma.Param{
-		Name: "Last-Event-ID", In: "header", Description: "the id of the last event; it wins over after and since", Schema: api.TextSchema(""),
+		Name: "Last-Event-ID", In: "header", Description: "id of the last event. It is used instead of after and since", Schema: api.TextSchema(""),
 	})
 	return &huma.Operation{
 		OperationID: "stream-notices", Method: http.MethodGet, Path: api.Base + "/notices/stream", Tags: []string{"notices"},
 		Summary: "Stream the notices of some subscribers in one warehouse",
-		Description: "Server-sent events: first what a poll would give, then all that follows. notice has a notice, change says that the user has read or acked one, " +
-			"reset that a fresh window of the last three days begins (resetReason says why, missed how many notices will not come any more), unread how many notices are unread, end why the server ends the stream. " +
-			"The id of an event is a cursor: with the last one as Last-Event-ID (which browsers send by themselves) or as after, of a stream or of a poll, nothing is missed " +
-			"and nothing comes twice. A comment comes every 15 s. A client that does not read is cut off.",
+		Description: "Server-sent events: first the notices that a poll would give, then all that follow. The event notice has a notice. change says that the user has read or acked a notice. " +
+			"reset says that a new window of the last three days begins; its resetReason says why, and missed has the number of notices that will not come any more. " +
+			"unread has the number of unread notices. end says why the server ends the stream. " +
+			"The id of an event is a cursor. Send the last id as Last-Event-ID (browsers do so by themselves), or as after of a stream or a poll: no notice is missed " +
+			"and none comes twice. A comment comes every 15 s. The server disconnects a client that does not read.",
 		Parameters: parameters,
 		Responses: map[string]*huma.Response{"200": {
-			Description: "events, until the client leaves",
+			Description: "events, until the client disconnects",
 			Content:     map[string]*huma.MediaType{string(api.MediaEvents): {Schema: &huma.Schema{Type: huma.TypeString}, Example: streamExample}},
 		}},
 	}

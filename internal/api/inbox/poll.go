@@ -19,16 +19,16 @@ import (
 	"tallyman/sinks/inbox/page"
 )
 
-// exchange is one poll being answered.
+// exchange is the state of answering one poll.
 type exchange struct {
 	pollRequest
 
 	media    api.Media
-	language string   // the Accept-Language header
-	known    string   // the If-None-Match header
-	this     identity // of the request
-	deadline time.Time
-	waited   time.Duration
+	language string        // The Accept-Language header.
+	known    string        // The If-None-Match header.
+	this     identity      // Identity of the request.
+	deadline time.Time     // End of the client's wait.
+	waited   time.Duration // Time that the poll has waited for something new.
 }
 
 // notices serves GET /api/v1/notices.
@@ -70,8 +70,8 @@ func newExchange(r *http.Request, started time.Time) (*exchange, *wire.Problem) 
 	return x, nil
 }
 
-// look returns the page to answer with, or the tag of what the client has already. A version moves with the whole
-// warehouse, so a client that waits is not woken with an empty page for what others got.
+// look returns the page for the answer, or the tag of the page that the client already has. The version changes with
+// any change in the warehouse. So a waiting client goes on waiting if only other subscribers got something.
 func (h *Handlers) look(ctx context.Context, x *exchange) (page.Page, string, error) {
 	if tag, err := h.unchanged(ctx, x); err != nil || tag != "" {
 		return page.Page{}, tag, err
@@ -83,7 +83,8 @@ func (h *Handlers) look(ctx context.Context, x *exchange) (page.Page, string, er
 	return pg, "", err
 }
 
-// unchanged returns the tag of what the client has already, where nothing has come while the client waited; "" = there is something to tell.
+// unchanged returns the tag of the page that the client already has, if nothing arrived while the client waited. It
+// returns "" if the client needs a page.
 func (h *Handlers) unchanged(ctx context.Context, x *exchange) (string, error) {
 	if x.known == "" {
 		return "", nil
@@ -103,8 +104,8 @@ func (h *Handlers) unchanged(ctx context.Context, x *exchange) (string, error) {
 	return tag, err
 }
 
-// awaitNotices waits on an empty page until there is something to tell or the client's time is over. The page
-// moves on with the clock meanwhile.
+// awaitNotices waits on an empty page until something is new or the client's time is over. It returns the latest page,
+// whose cursor has moved on with the clock.
 func (h *Handlers) awaitNotices(ctx context.Context, x *exchange, pg page.Page) (page.Page, error) {
 	for {
 		changed, err := h.wait(ctx, x, pg.Version)
@@ -123,7 +124,8 @@ func isEmpty(pg *page.Page) bool {
 	return len(pg.Notices) == 0 && len(pg.Changes) == 0 && !pg.Reset && !pg.More
 }
 
-// wait returns true once the version is another one, false when the client's time is over or the server ends.
+// wait returns true as soon as the version has changed. It returns false when the client's time is over or the server
+// stops.
 func (h *Handlers) wait(ctx context.Context, x *exchange, version string) (bool, error) {
 	if x.wait == 0 {
 		return false, nil
@@ -167,10 +169,10 @@ func (h *Handlers) writePage(w http.ResponseWriter, x *exchange, pg *page.Page) 
 	return PollNotices
 }
 
-// cacheControl is shared by all answers; nobody appends to it.
+// cacheControl is a header value that all answers share. Nobody may append to it.
 var cacheControl = []string{"private, no-cache"}
 
-// pollHeader sets what every answer to a poll has, changed or not.
+// pollHeader sets the headers of every answer to a poll, with or without a body.
 func pollHeader(h http.Header, tag string) {
 	h["Etag"] = []string{tag}
 	if before := h["Vary"]; before == nil {
@@ -181,7 +183,7 @@ func pollHeader(h http.Header, tag string) {
 	h["Cache-Control"] = cacheControl
 }
 
-// pollFailed answers a poll that the inbox could not.
+// pollFailed answers a poll that failed with err, and returns its outcome.
 func (h *Handlers) pollFailed(w http.ResponseWriter, r *http.Request, err error, m api.Media) string {
 	if prob := api.Unauthorized(err); prob != nil {
 		api.WriteProblem(w, prob, m)
@@ -194,21 +196,21 @@ func (h *Handlers) pollFailed(w http.ResponseWriter, r *http.Request, err error,
 		api.WriteProblem(w, badCursor(), m)
 		return PollRefused
 	case errors.Is(err, page.ErrUnavailable):
-		h.log.LogAttrs(r.Context(), slog.LevelDebug, "a poll found no inbox", append(api.RequestAttrs(w, r), slog.Any("error", err))...)
+		h.log.LogAttrs(r.Context(), slog.LevelDebug, "Poll failed, because the inboxes are not available.", append(api.RequestAttrs(w, r), slog.Any("error", err))...)
 		api.WriteProblem(w, inboxUnavailable(), m)
 		return PollUnavailable
 	}
-	h.log.LogAttrs(r.Context(), slog.LevelError, "a poll failed", append(api.RequestAttrs(w, r), slog.Any("error", err))...)
+	h.log.LogAttrs(r.Context(), slog.LevelError, "Poll failed.", append(api.RequestAttrs(w, r), slog.Any("error", err))...)
 	api.WriteProblem(w, api.InternalProblem(), m)
 	return PollFailed
 }
 
 func badCursor() *wire.Problem {
-	return wire.NewProblem(http.StatusBadRequest, wire.CodeBadCursor, "the cursor is not one that this service gave out; poll without one")
+	return wire.NewProblem(http.StatusBadRequest, wire.CodeBadCursor, "the cursor does not come from this service; poll without a cursor")
 }
 
 func inboxUnavailable() *wire.Problem {
-	p := wire.NewProblem(http.StatusServiceUnavailable, wire.CodeInboxUnavailable, "the inboxes are out of reach or being rebuilt; ask again with the same cursor")
+	p := wire.NewProblem(http.StatusServiceUnavailable, wire.CodeInboxUnavailable, "the inboxes cannot be reached or are being rebuilt; poll again with the same cursor")
 	p.RetryAfter = 1
 	return p
 }
@@ -235,8 +237,8 @@ func newPageForm(pg *page.Page, langs []string) *wire.PageForm {
 	return form
 }
 
-// localized returns the notices in the first of the languages that each has; the page may be shared, so it is left
-// as it is.
+// localized returns each notice in the first of the languages that it has. It does not change views, because other
+// requests may share the page.
 func localized(views []notice.View, langs []string) []notice.View {
 	if views == nil {
 		return []notice.View{}
@@ -252,18 +254,18 @@ func localized(views []notice.View, langs []string) []notice.View {
 	return out
 }
 
-// An entity tag is "<version>-<this>-<next>": the version of the inboxes, the identity of the request that it was
-// given to, and the identity of the request that follows with the page's cursor. So a client that polls on with the
-// cursor and the tag of its last page is answered 304 at once while nothing is new, as is one that repeats
-// itself; but a tag is never taken for another warehouse, form or language. A page that has more behind it gets no
-// next.
+// An entity tag is "<version>-<this>-<next>": the version of the inboxes, the identity of the answered request, and the
+// identity of the next request with the cursor of the page. So while nothing is new, a client gets a 304 at once for
+// the next poll (with the cursor and the tag of its last page), and also for a repeated poll. A tag never matches
+// another warehouse, media type or language. A page with more after it has no next.
 
 const identityLen = 16
 
-// identity hashes what an answer depends on besides the version of the inboxes.
+// identity is a hash of everything that an answer depends on, except the version of the inboxes.
 type identity uint64
 
-// identify is FNV-1a over the request's fields. A collision would need the client's own help and hurt only itself.
+// identify computes FNV-1a over the fields of the request. The hash need not be secure: a client who makes a collision
+// only harms itself.
 func identify(q *page.Query, m api.Media, language string) identity {
 	h := fnvOffset
 	h = h.add(q.Warehouse)
@@ -283,15 +285,15 @@ const (
 	fnvPrime  identity = 1099511628211
 )
 
-// add takes a string and its end, so that ("a","bc") and ("ab","c") differ.
+// add adds a string and a mark of its end, so that ("a","bc") and ("ab","c") differ.
 func (h identity) add(s string) identity {
 	for i := range len(s) {
 		h = (h ^ identity(s[i])) * fnvPrime
 	}
-	return (h ^ 0xff) * fnvPrime // 0xff is in no UTF-8 text
+	return (h ^ 0xff) * fnvPrime // No UTF-8 text has the byte 0xff.
 }
 
-// tagOf is the tag of a page that answers the request this. next is 0 where more follows.
+// tagOf returns the tag of a page that answers the request this. next is 0 if there is more after the page.
 func tagOf(version string, this, next identity) string {
 	b := make([]byte, 0, len(version)+2*identityLen+4)
 	b = append(b, '"')
@@ -307,8 +309,8 @@ func (h identity) append(b []byte) []byte {
 	return hex.AppendEncode(b, binary.BigEndian.AppendUint64(make([]byte, 0, 8), uint64(h)))
 }
 
-// matchTag finds in an If-None-Match header the tag that says: the client has what this request would be answered
-// at this version. It returns "" where there is none.
+// matchTag finds a tag in an If-None-Match header that says: the client already has the answer to this request at this
+// version. It returns "" if there is none.
 func matchTag(header, version string, this identity) string {
 	var buf [identityLen]byte
 	want := string(this.append(buf[:0]))

@@ -14,28 +14,28 @@ import (
 	"tallyman/sinks/inbox/page"
 )
 
-// maxSince bounds the time since which notices are asked for.
-const maxSince = (1<<53 - 1) / 1000 // ms; scores are exact in a double up to 2^53 µs
+// maxSince is the largest value of since, in ms. Redis keeps scores in µs as doubles, which are exact up to 2^53.
+const maxSince = (1<<53 - 1) / 1000
 
-// The bounds of what a client may list.
+// The bounds of the lists in a request.
 const (
 	maxSubscribers = page.MaxSubscribers
 	maxTypes       = 100
 )
 
-// The parameters that say where a request reads and whose inboxes.
+// The names of the parameters for the warehouse and the subscribers.
 var (
 	pollNames   = [2]string{"warehouse", "subscriber"}
 	legacyNames = [2]string{"whId", "subscriberIdList"}
 )
 
-// pollRequest is what a client asked of its inboxes.
+// pollRequest is the parsed query of a poll.
 type pollRequest struct {
 	page.Query
 	wait time.Duration
 }
 
-// parsePoll reads the query of GET /notices, as far as it is the caller's to ask.
+// parsePoll parses the query of GET /notices, and checks it against the token.
 func parsePoll(who *auth.Identity, raw string) (pollRequest, *wire.Problem) {
 	p := pollRequest{Query: page.Query{Limit: page.DefaultLimit}}
 	var seen seenParams
@@ -45,16 +45,17 @@ func parsePoll(who *auth.Identity, raw string) (pollRequest, *wire.Problem) {
 	return p, p.finish(who)
 }
 
-// seenParams remembers the parameters that may come once only, a bit each.
+// seenParams records the parameters so far that may come only once, one bit for each.
 type seenParams uint8
 
+// again tells whether the parameter of the bit came before, and records it.
 func (s *seenParams) again(bit seenParams) bool {
 	before := *s
 	*s |= bit
 	return before&bit != 0
 }
 
-// set takes one parameter.
+// set sets one parameter.
 func (p *pollRequest) set(seen *seenParams, name, value string) *wire.Problem {
 	switch name {
 	case "warehouse":
@@ -155,7 +156,7 @@ func (p *pollRequest) setUnread(seen *seenParams, value string) *wire.Problem {
 	return seen.flag("unread", value, &p.Unread)
 }
 
-// flag reads a parameter that is true or false; a request has one at most.
+// flag reads a parameter that is true or false. A request has at most one such parameter.
 func (s *seenParams) flag(name, value string, to *bool) *wire.Problem {
 	if s.again(32) {
 		return api.RepeatedParameter(name)
@@ -185,7 +186,7 @@ func (p *pollRequest) setWait(seen *seenParams, value string) *wire.Problem {
 	return nil
 }
 
-// finish checks the whole, settles whose inboxes it is about, and brings lists into the order that page.Query wants.
+// finish checks the whole request and its inboxes, and sorts lists as page.Query requires.
 func (p *pollRequest) finish(who *auth.Identity) *wire.Problem {
 	if p.After != "" && p.Since != 0 {
 		return api.BadParameter("after and since exclude each other")
@@ -199,8 +200,8 @@ func (p *pollRequest) finish(who *auth.Identity) *wire.Problem {
 	return nil
 }
 
-// own settles where a request reads and whose inboxes: what it asks for, or where it asks for nothing what is the caller's own. Parameters only
-// narrow. The names are those of the parameters, for the problems.
+// own returns the warehouse and the subscribers of a request: those that it names, or else those of the token. It
+// refuses a request that names others than the token allows. names are the names of the two parameters, for problems.
 func own(who *auth.Identity, names [2]string, warehouse string, subscribers []string) (string, []string, *wire.Problem) {
 	warehouse, prob := api.OwnWarehouse(who, names[0], warehouse)
 	if prob != nil {
@@ -212,19 +213,19 @@ func own(who *auth.Identity, names [2]string, warehouse string, subscribers []st
 		}
 		if len(who.Subscribers) > maxSubscribers {
 			return "", nil, wire.NewProblem(http.StatusBadRequest, wire.CodeBadSubscriber, "your token has "+strconv.Itoa(len(who.Subscribers))+
-				" subscribers, and a request is about at most "+strconv.Itoa(maxSubscribers)+"; name those that you want as "+names[1])
+				" subscribers, and a request can have at most "+strconv.Itoa(maxSubscribers)+"; name the ones that you want in "+names[1])
 		}
 		return warehouse, slices.Clone(who.Subscribers), nil
 	}
 	for _, s := range subscribers {
 		if !mayRead(who, s) {
-			return "", nil, api.Denied(wire.CodeSubscriberDenied, "the inbox of "+s+" is not yours"+api.Yours(who.Subscribers))
+			return "", nil, api.Denied(wire.CodeSubscriberDenied, "your token does not have the inbox of "+s+api.Yours(who.Subscribers))
 		}
 	}
 	return warehouse, subscribers, nil
 }
 
-// mayRead tells whether the caller may read and mark for the subscriber.
+// mayRead tells whether the caller may read and mark notices of the subscriber.
 func mayRead(who *auth.Identity, subscriber string) bool {
 	if strings.HasPrefix(subscriber, "shadow:") {
 		return who.Has(api.Onlookers...)
@@ -232,7 +233,7 @@ func mayRead(who *auth.Identity, subscriber string) bool {
 	return who.ForOthers() || who.Has(auth.Client) && slices.Contains(who.Subscribers, subscriber)
 }
 
-// isInbox is a subscriber, or shadow:<rule id>, to which nobody subscribes: the inbox of a rule in shadow.
+// isInbox tells whether a text names an inbox: a subscriber, or shadow:<rule id> for the inbox of a rule in shadow.
 func isInbox(s string) bool {
 	rule, ok := strings.CutPrefix(s, "shadow:")
 	return ok && api.IsName(rule) || api.IsSubscriber(s)

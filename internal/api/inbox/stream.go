@@ -14,18 +14,18 @@ import (
 	"tallyman/sinks/inbox/page"
 )
 
-// stream serves GET /api/v1/notices/stream: the page that a poll would give and all that follows, as events.
+// stream serves GET /api/v1/notices/stream: as events, first the page of a poll and then all later notices.
 func (h *Handlers) stream(w http.ResponseWriter, r *http.Request) {
 	q, prob := newStreamQuery(r)
 	if prob != nil {
 		api.WriteProblem(w, prob, api.ProblemMedia(r))
 		return
 	}
-	if r.Method == http.MethodHead { // the mux brings it here, too
+	if r.Method == http.MethodHead { // The mux calls the handler of GET for HEAD, too.
 		stream.SetHeader(w.Header())
 		return
 	}
-	s, prob := h.feeds.enter(auth.From(r.Context()), q, api.HeaderValue(r, "Accept-Language")) //nolint:contextcheck // the feed polls for many streams
+	s, prob := h.feeds.enter(auth.From(r.Context()), q, api.HeaderValue(r, "Accept-Language")) //nolint:contextcheck // The feed polls for many streams, so it outlives this request.
 	if prob != nil {
 		api.WriteProblem(w, prob, api.ProblemMedia(r))
 		return
@@ -39,7 +39,7 @@ func (h *Handlers) stream(w http.ResponseWriter, r *http.Request) {
 	s.Serve(w, r, func(ctx context.Context) { h.follow(ctx, s, pg) })
 }
 
-// follow brings a stream to the present and leaves it to its feed.
+// follow sends the stream all notices up to the present, and then hands the stream to its feed.
 func (h *Handlers) follow(ctx context.Context, s *noticeStream, pg page.Page) {
 	err := s.catchUp(ctx, pg)
 	if err == nil {
@@ -52,15 +52,16 @@ func (h *Handlers) follow(ctx context.Context, s *noticeStream, pg page.Page) {
 	case errors.Is(err, page.ErrUnavailable):
 		s.End(stream.Unavailable)
 	default:
-		h.log.LogAttrs(ctx, slog.LevelError, "a stream failed", slog.Any("error", err))
+		h.log.LogAttrs(ctx, slog.LevelError, "Stream failed.", slog.Any("error", err))
 		s.End(stream.Failed)
 	}
 }
 
-// newStreamQuery reads the request. A client that comes back says by Last-Event-ID where it was, whatever its address says.
+// newStreamQuery reads the request. A browser reconnects with the same URL and a Last-Event-ID, so Last-Event-ID wins
+// over after and since.
 func newStreamQuery(r *http.Request) (page.Query, *wire.Problem) {
 	if !api.AcceptsEvents(r) {
-		return page.Query{}, wire.NewProblem(http.StatusNotAcceptable, wire.CodeNotAcceptable, "streams come as "+string(api.MediaEvents)+", and in no other form")
+		return page.Query{}, wire.NewProblem(http.StatusNotAcceptable, wire.CodeNotAcceptable, "a stream only comes as "+string(api.MediaEvents))
 	}
 	p := pollRequest{Query: page.Query{Limit: page.MaxLimit}}
 	var seen seenParams
@@ -80,20 +81,20 @@ func newStreamQuery(r *http.Request) (page.Query, *wire.Problem) {
 	return p.Query, prob
 }
 
-// noticeStream is a stream of a poll's page and all that follows.
+// noticeStream is a stream of notices.
 type noticeStream struct {
 	stream.Stream
 
 	feed     *feed
 	langs    []string
-	language string     // the header that langs were read from
-	place    page.Query // with the cursor that it is at, until it is live
-	at       int        // its place in the feed, while it is live; guarded by the feed
-	unread   int        // as the client knows it; -1 = not yet. Guarded by the feed, while the stream is live
-	more     bool
+	language string     // The Accept-Language header that langs was read from.
+	place    page.Query // The query with the stream's cursor, until the stream is live.
+	at       int        // Index in feed.live while the stream is live; guarded by feed.mu.
+	unread   int        // The number that the client has; -1 = none yet. Guarded by feed.mu while the stream is live.
+	more     bool       // The client knows that there are more unread notices than unread. Guarded like unread.
 }
 
-// enter admits a stream of notices, which has to end.
+// enter admits a stream of notices. The caller must end the stream.
 func (fs *feeds) enter(id *auth.Identity, q page.Query, language string) (*noticeStream, *wire.Problem) {
 	s := &noticeStream{place: q, langs: api.Languages(language), language: language, unread: -1}
 	return s, fs.hub.Enter(id, &s.Stream, func() stream.Source {
@@ -102,11 +103,13 @@ func (fs *feeds) enter(id *auth.Identity, q page.Query, language string) (*notic
 	})
 }
 
+// Drop implements stream.Source.
 func (s *noticeStream) Drop() { s.feed.remove(s) }
 
+// Release implements stream.Source.
 func (s *noticeStream) Release() { s.feed.all.release(s.feed) }
 
-// take queues what a page has for the client.
+// take queues the events of a page for the client.
 func (s *noticeStream) take(l *leaflet) {
 	var parts [][]byte
 	if len(l.events) > 0 {
@@ -119,7 +122,7 @@ func (s *noticeStream) take(l *leaflet) {
 	s.Push(parts...)
 }
 
-// catchUp sends the first page and all that follow, until there are no more.
+// catchUp sends the first page and all further pages, until there are no more.
 func (s *noticeStream) catchUp(ctx context.Context, pg page.Page) error {
 	for {
 		l, err := newLeaflet(&pg, s.langs)
@@ -138,7 +141,8 @@ func (s *noticeStream) catchUp(ctx context.Context, pg page.Page) error {
 	}
 }
 
-// follow queues what came up since the stream caught up. It reports whether all of it is known at another place.
+// follow queues everything that arrived since the stream caught up. It returns whether the cursor known is already past
+// all of it.
 func (s *noticeStream) follow(ctx context.Context, known page.Cursor) (bool, error) {
 	alike := true
 	for {
@@ -159,7 +163,7 @@ func (s *noticeStream) follow(ctx context.Context, known page.Cursor) (bool, err
 	}
 }
 
-// bringsNew tells whether the page has something that lies behind the place, or leads into another epoch.
+// bringsNew tells whether the page has something after the cursor known, or belongs to another epoch.
 func bringsNew(pg *page.Page, known page.Cursor) bool {
 	at, err := page.DecodeCursor(pg.Cursor)
 	if err != nil || at.Epoch != known.Epoch || at.Score < known.Score || at.Changes < known.Changes {
@@ -169,16 +173,17 @@ func bringsNew(pg *page.Page, known page.Cursor) bool {
 	return n > 0 && pg.Notices[n-1].Score > known.Score || c > 0 && pg.Changes[c-1].Score > known.Changes
 }
 
-// leaflet is a page as it goes to the streams of one language.
+// leaflet is a page as events, encoded once for all streams of one language.
 type leaflet struct {
 	events []byte
-	count  []byte // the event unread
+	count  []byte // The event unread.
 	unread int
 	more   bool
 }
 
-// newLeaflet writes a page as events: reset, changes, notices, each with the cursor behind it as its id. Changes of one moment
-// share an id, which comes with the last.
+// newLeaflet encodes a page as events: reset, changes and notices. The id of an event is the cursor after the event.
+// Changes with the same time share one cursor, and only the last of them has an id: a client that reconnects must not
+// miss the others.
 func newLeaflet(pg *page.Page, langs []string) (*leaflet, error) {
 	steps, err := pg.Events()
 	if err != nil {

@@ -16,9 +16,9 @@ import (
 
 type (
 	summaryInput struct {
-		Warehouse   string   `query:"warehouse" doc:"the warehouse; may be left out by a token that has one" example:"119240"`
-		Subscribers []string `query:"subscriber,explode" doc:"user:<id>, role:<id>; repeat it for more than one. Without it, those of the token" nullable:"false"`
-		Language    string   `header:"Accept-Language" doc:"picks translated titles and bodies"`
+		Warehouse   string   `query:"warehouse" doc:"the warehouse. A token with one warehouse can leave it out" example:"119240"`
+		Subscribers []string `query:"subscriber,explode" doc:"user:<id>, role:<id>; repeat it for more than one. By default the subscribers of the token" nullable:"false"`
+		Language    string   `header:"Accept-Language" doc:"language of titles and bodies"`
 	}
 	summaryOutput struct {
 		Vary string `header:"Vary"`
@@ -27,9 +27,9 @@ type (
 )
 
 func (h *Handlers) registerSummary(operations huma.API) {
-	get := api.Operation("summarize-notices", http.MethodGet, "/notices/summary", "notices", "What a small window shows of a user's notices")
-	get.Description = "Unread notices, modal notices that wait for an ack, the last five, and how the rules are whose scope is the warehouse or that have no scopes. " +
-		"The rules are as they were some seconds ago."
+	get := api.Operation("summarize-notices", http.MethodGet, "/notices/summary", "notices", "Summarize the notices of a user for a small window")
+	get.Description = "The answer has the unread notices, the modal notices that wait for an ack, the last five notices, and the state of the rules. It covers the rules " +
+		"whose scope is the warehouse and the rules without scopes. The state of the rules is some seconds old."
 	huma.Register(operations, get, h.summary)
 }
 
@@ -53,7 +53,7 @@ func (h *Handlers) summary(ctx context.Context, in *summaryInput) (*summaryOutpu
 	case errors.Is(err, page.ErrUnavailable):
 		return nil, inboxUnavailable()
 	case err != nil:
-		h.log.LogAttrs(ctx, slog.LevelError, "the inboxes cannot be summed up", slog.Any("error", err))
+		h.log.LogAttrs(ctx, slog.LevelError, "Summary of the inboxes failed.", slog.Any("error", err))
 		return nil, api.InternalProblem()
 	}
 	langs := api.Languages(in.Language)

@@ -105,7 +105,7 @@ func TestDashboardsNameWhatThereIs(t *testing.T) {
 	}
 }
 
-// Every alert says how bad it is, waits before it cries, and tells whoever is woken what to do.
+// Every alert has a severity, waits before it fires, and tells the person on call what to do.
 func TestAlertsAreComplete(t *testing.T) {
 	t.Parallel()
 	seen := map[string]bool{}
@@ -126,10 +126,10 @@ func TestAlertsAreComplete(t *testing.T) {
 	}
 }
 
-// scrapeLabels are given by whoever scrapes.
+// scrapeLabels are the labels that Prometheus adds at a scrape.
 var scrapeLabels = []string{"instance", "job"}
 
-// processMetrics are those of the client library that the dashboard shows.
+// processMetrics are the metrics of the client library that the dashboard shows.
 var processMetrics = []string{"process_cpu_seconds_total", "process_resident_memory_bytes"}
 
 // base is the name of the metric that a series of a histogram is of.

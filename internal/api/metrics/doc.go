@@ -1,5 +1,6 @@
-// Package metrics has the metrics of a node, under the names that docs/reference/api.md lists.
+// Package metrics has the metrics of a node. docs/reference/api.md lists their names.
 //
-// Metrics counts what the engine and the API do. Node, Rules, Queues and Pushes are collectors: they ask for the state when the page is scraped. A
-// scrape never waits for a database longer than its own time-out: a figure that cannot be read is missing, and an error counter says so.
+// Type Metrics counts events of the engine and the API. Node, Rules, Queues and Pushes are collectors: they read the
+// state when Prometheus scrapes. A scrape waits for a database at most for its own time-out. A value that cannot be
+// read in that time is missing from the scrape, and an error counter counts the failure.
 package metrics

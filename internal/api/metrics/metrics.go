@@ -12,7 +12,7 @@ import (
 	"tallyman/internal/session"
 )
 
-// Metrics is told what happened, by the engine and by the API. Its methods may be called from many goroutines.
+// Metrics counts events of the engine and the API. Its methods may be called from many goroutines.
 type Metrics struct {
 	registry   *prometheus.Registry
 	notices    *prometheus.CounterVec
@@ -38,7 +38,7 @@ type Metrics struct {
 	types, rules, sinks names
 }
 
-// New makes the metrics of a process that runs this version of the program.
+// New makes the metrics of a process. version is the version of the program.
 func New(version, goVersion string) (*Metrics, error) {
 	m := &Metrics{
 		registry: prometheus.NewRegistry(),
@@ -56,15 +56,15 @@ func New(version, goVersion string) (*Metrics, error) {
 		reloads: counter("rule_reloads_total", "Readings of the rule files, by how they ended: ok, problems (a file is bad, and stays as it was) or failed.",
 			"outcome"),
 		problems: prometheus.NewGauge(prometheus.GaugeOpts{
-			Namespace: namespace, Name: "rule_problems", Help: "What is wrong with the rule files as they were last read.",
+			Namespace: namespace, Name: "rule_problems", Help: "Problems in the rule files at their last reading.",
 		}),
 		lastReload: prometheus.NewGauge(prometheus.GaugeOpts{
-			Namespace: namespace, Name: "rule_reload_timestamp_seconds", Help: "When the rule files were last read and put in force.",
+			Namespace: namespace, Name: "rule_reload_timestamp_seconds", Help: "When the rule files were last read and came into force.",
 		}),
 		deliveries: counter("deliveries_total", "Deliveries tried, by sink and by how it ended.",
 			"sink", "outcome"),
 		took: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Namespace: namespace, Name: "delivery_duration_seconds", Help: "How long deliveries took from the commit of their notice until their sink had taken them, by sink.",
+			Namespace: namespace, Name: "delivery_duration_seconds", Help: "Time from the commit of a notice until the sink took the delivery, by sink.",
 			Buckets: []float64{.01, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300, 1800, 7200},
 		}, []string{"sink"}),
 		firingLag: histogram("firing_lag_seconds", "How long after its due time a firing was begun.",
@@ -73,7 +73,7 @@ func New(version, goVersion string) (*Metrics, error) {
 		pollTime: histogram("poll_duration_seconds", "How long polls took, without the time that they waited for something new.",
 			[]float64{.0001, .00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 5}),
 		streams: prometheus.NewGauge(prometheus.GaugeOpts{
-			Namespace: namespace, Name: "streams", Help: "Streams that are open.",
+			Namespace: namespace, Name: "streams", Help: "Open streams.",
 		}),
 		streamEnds: counter("streams_ended_total", "Streams that have ended, by why.", "reason"),
 		sessions:   counter("session_events_total", "Sessions of other nodes that this node has buried, and its own that it has lost or could not renew in time.", "event"),
@@ -83,10 +83,10 @@ func New(version, goVersion string) (*Metrics, error) {
 		refusals: counter("commits_refused_total", "Commits of work that the ledger has refused, by why.", "reason"),
 	}
 	build := prometheus.NewGaugeVec(prometheus.GaugeOpts{
-		Namespace: namespace, Name: "build_info", Help: "1, labelled with what runs.",
+		Namespace: namespace, Name: "build_info", Help: "1, with the version as a label.",
 	}, []string{"version", "go"})
 	build.WithLabelValues(version, goVersion).Set(1)
-	for _, outcome := range []string{reloadOK, reloadProblems, reloadFailed} { // Prometheus sees no increase in a series that begins with 1
+	for _, outcome := range []string{reloadOK, reloadProblems, reloadFailed} { // Starts at 0, because Prometheus sees no increase in a series that begins with 1.
 		m.reloads.WithLabelValues(outcome)
 	}
 	for _, reason := range ledger.RefusalReasons() {
@@ -116,18 +116,18 @@ func histogram(name, help string, buckets []float64) prometheus.Histogram {
 	return prometheus.NewHistogram(prometheus.HistogramOpts{Namespace: namespace, Name: name, Help: help, Buckets: buckets})
 }
 
-// Gatherer collects the metrics for /metrics.
+// Gatherer returns the metrics for /metrics.
 func (m *Metrics) Gatherer() prometheus.Gatherer { return m.registry }
 
 // Register adds a collector of another part of the program.
 func (m *Metrics) Register(c prometheus.Collector) error { return m.registry.Register(c) }
 
-// RunDone counts a run and its rows. A skipped one took no time.
+// RunDone counts a run and its rows. A skipped run has no duration.
 func (m *Metrics) RunDone(run ledger.Run) {
 	rule := m.rules.bounded(run.Rule)
 	m.runs.WithLabelValues(rule, string(run.Outcome)).Inc()
 	for i, n := range [len(rowOutcomes)]int{run.Matched, run.Rows - run.Matched - run.Errored, run.Errored, run.Strays} {
-		if n > 0 { // a result without rows may count as one that erred
+		if n > 0 { // With per: result, a result without rows can count as one errored row.
 			m.rows.WithLabelValues(rule, rowOutcomes[i]).Add(float64(n))
 		}
 	}
@@ -142,22 +142,22 @@ func (m *Metrics) NoticeMade(noticeType, status string) {
 	m.notices.WithLabelValues(m.types.bounded(noticeType), status).Inc()
 }
 
-// DeliveryDone counts n deliveries to a sink that ended alike.
+// DeliveryDone counts n deliveries to a sink with the same outcome.
 func (m *Metrics) DeliveryDone(sink, outcome string, n int) {
 	m.deliveries.WithLabelValues(m.sinks.bounded(sink), outcome).Add(float64(n))
 }
 
-// DeliveryTook records how long a delivery took. Clocks of two machines differ by a little.
+// DeliveryTook records the duration of a delivery. The times come from two machines, whose clocks differ a little.
 func (m *Metrics) DeliveryTook(sink string, d time.Duration) {
 	m.took.WithLabelValues(m.sinks.bounded(sink)).Observe(max(d, 0).Seconds())
 }
 
-// CommitRefused counts a commit that the ledger has refused.
+// CommitRefused counts a commit that the ledger refused.
 func (m *Metrics) CommitRefused(reason ledger.RefusalReason) {
 	m.refusals.WithLabelValues(string(reason)).Inc()
 }
 
-// SessionEvent counts what happened to a session of a node.
+// SessionEvent counts an event of a node's session.
 func (m *Metrics) SessionEvent(e session.Event) { m.sessions.WithLabelValues(string(e)).Inc() }
 
 // SampleFailed counts a sample that was not recorded.
@@ -172,16 +172,17 @@ func (m *Metrics) PollDone(outcome string, took time.Duration) {
 	m.pollTime.Observe(took.Seconds())
 }
 
-// StreamOpened counts a stream among the open ones.
+// StreamOpened counts a new open stream.
 func (m *Metrics) StreamOpened() { m.streams.Inc() }
 
-// StreamEnded counts a stream that was open.
+// StreamEnded counts the end of a stream.
 func (m *Metrics) StreamEnded(reason string) {
 	m.streams.Dec()
 	m.streamEnds.WithLabelValues(reason).Inc()
 }
 
-// RequestDone counts a request. operation is an id of the OpenAPI document, or one of the few names for what is none.
+// RequestDone counts a request. operation is an id of the OpenAPI document, or one of a few names for requests without
+// an operation.
 func (m *Metrics) RequestDone(operation string, status int) {
 	m.requests.WithLabelValues(operation, strconv.Itoa(status/100)+"xx").Inc()
 }

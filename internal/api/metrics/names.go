@@ -6,19 +6,19 @@ import (
 	"sync"
 )
 
-// maxNames bounds the values of a label, unless names say otherwise. Rules and types come and go with their files while the process runs; the names beyond the
-// bound are counted together.
+// maxNames is the default maximum number of values of a label. Rules and types come and go with their files while the
+// process runs. Names above the maximum are counted together as other.
 const maxNames = 2000
 
-// other is the label of those.
+// other is the label value of all names above the maximum.
 const other = "(other)"
 
-// names are the values of a label so far, or those that there may be.
+// names are the known values of a label.
 type names struct {
 	mu    sync.RWMutex
 	seen  map[string]bool
-	fixed bool // no others may come
-	most  int  // that come by themselves; 0 = maxNames
+	fixed bool // No other names are added.
+	most  int  // Maximum number of names that are added by counting; 0 = maxNames.
 }
 
 // bounded returns the name, or other.
@@ -44,7 +44,7 @@ func (s *names) bounded(name string) string {
 	return name
 }
 
-// keep allows these names and no others. It returns those that it has not kept before, and those that are gone.
+// keep sets the allowed names. It returns the names that are new, and the names that are gone.
 func (s *names) keep(list []string) (come, gone []string) {
 	kept := map[string]bool{}
 	for _, name := range list {

@@ -8,7 +8,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Node is how the node stands, read when it is scraped.
+// Node has gauges of the node's state. It reads the state at each scrape.
 type Node struct {
 	ask      func(ctx context.Context) NodeState
 	ready    *prometheus.Desc
@@ -29,65 +29,65 @@ type Node struct {
 	last  NodeState
 }
 
-// NodeState is what a node says of itself.
+// NodeState is the state of a node.
 type NodeState struct {
-	Ready   bool // as /readyz has it
+	Ready   bool // As in /readyz.
 	Blocked bool // The ledger refuses each commit.
-	// Unpruned: when the node last tried, it could not remove what is old from the ledger.
+	// Unpruned says that the node could not remove old data from the ledger at its last attempt.
 	Unpruned bool
-	Waiting  map[string]int64         // deliveries that are pending, by sink; nil = the ledger has not said
-	Clock    *Clock                   // nil = the node has a clock of its own
-	Oldest   map[string]time.Duration // for how long the oldest of those waits, by sink; as Waiting
+	Waiting  map[string]int64         // Pending deliveries by sink; nil = the ledger has not answered.
+	Clock    *Clock                   // nil = the node has its own clock.
+	Oldest   map[string]time.Duration // Age of the oldest pending delivery by sink; nil as in Waiting.
 	// Restored is when a node found that the ledger had been restored; zero = never.
 	Restored time.Time
-	// Withheld are the items that wait for an operator since, by queue; as Waiting.
+	// Withheld has the numbers of items that wait for an operator since the restore, by queue; nil as in Waiting.
 	Withheld map[string]int64
-	// Lists are what queries of sources keep; nil = the ledger has not said.
+	// Lists are the lists that queries of sources keep; nil = the ledger has not answered.
 	Lists []List
 }
 
-// List is how a list stands that a query keeps: the subscriptions of a source, or the scopes of a rule.
+// List is the state of a list that a query keeps: the subscriptions of a source, or the scopes of a rule.
 type List struct {
 	Kind, Name   string
 	Fails, Waits bool      // The source gives no list; a list waits for an operator.
-	Answered     time.Time // zero = the source has never given a list
+	Answered     time.Time // Zero = the source has never given a list.
 }
 
-// Clock is how the ledger's clock stands.
+// Clock is the state of the ledger's clock.
 type Clock struct {
 	Term        int64
-	Unconfirmed time.Duration // by how much it went ahead, which nobody has confirmed
+	Unconfirmed time.Duration // How far the clock went ahead without a confirmation.
 }
 
 const (
 	nodeTimeout = 3 * time.Second
-	nodeFresh   = 2 * time.Second // so that many who scrape ask no more often than one
+	nodeFresh   = 2 * time.Second // Several scrapers share one reading.
 )
 
-// NewNode makes the gauges. ask ends with its context.
+// NewNode makes the gauges. ask must return when its context ends.
 func NewNode(ask func(ctx context.Context) NodeState) *Node {
 	return &Node{
 		ask:      ask,
-		ready:    prometheus.NewDesc(namespace+"_ready", "1 while everything that the node needs is in reach, as /readyz says.", nil, nil),
+		ready:    prometheus.NewDesc(namespace+"_ready", "1 while the node can reach everything that it needs, as in /readyz.", nil, nil),
 		blocked:  prometheus.NewDesc(namespace+"_commits_blocked", "1 while the ledger refuses each commit of this node.", nil, nil),
-		unpruned: prometheus.NewDesc(namespace+"_retention_failing", "1 while what is old stays in the ledger, because this node could not remove it when it last tried.", nil, nil),
-		waiting: prometheus.NewDesc(namespace+"_deliveries_pending", "Deliveries that wait, by sink; of the whole cluster.",
+		unpruned: prometheus.NewDesc(namespace+"_retention_failing", "1 while old data stays in the ledger, because this node could not remove it at its last attempt.", nil, nil),
+		waiting: prometheus.NewDesc(namespace+"_deliveries_pending", "Pending deliveries, by sink; of the whole cluster.",
 			[]string{"sink"}, nil),
-		oldest: prometheus.NewDesc(namespace+"_deliveries_oldest_seconds", "For how long the oldest delivery that waits could have been delivered, by sink; 0 where none waits. Of the whole cluster.",
+		oldest: prometheus.NewDesc(namespace+"_deliveries_oldest_seconds", "Time since which the oldest waiting delivery could have been delivered, by sink; 0 = no delivery waits. Of the whole cluster.",
 			[]string{"sink"}, nil),
 		restore: prometheus.NewDesc(namespace+"_ledger_restored_timestamp_seconds", "When a node found that the ledger had been restored from a copy; 0 = never. Of the whole cluster.", nil, nil),
 		withheld: prometheus.NewDesc(namespace+"_queue_items_withheld", "Items that have ended since the backup from which the ledger was restored, and wait for an operator, by queue; of the whole cluster.",
 			[]string{"queue"}, nil),
-		term: prometheus.NewDesc(namespace+"_clock_term", "How often the clock of the ledger went back by more than 5 s.", nil, nil),
+		term: prometheus.NewDesc(namespace+"_clock_term", "Number of times the clock of the ledger went back by more than 5 s.", nil, nil),
 		ahead: prometheus.NewDesc(namespace+"_clock_unconfirmed_seconds",
 			"By how much the clock of the ledger went ahead while nodes ran, until an operator confirms it; 0 = nothing is to be confirmed.", nil, nil),
-		fails:  prometheus.NewDesc(namespace+"_list_failing", "1 while the query gives no list that can be taken, by list (subscriptions, scopes) and name (of the source, of the rule); of the whole cluster.", []string{"list", "name"}, nil),
+		fails:  prometheus.NewDesc(namespace+"_list_failing", "1 while the query gives no valid list, by list (subscriptions, scopes) and name (of the source or the rule); of the whole cluster.", []string{"list", "name"}, nil),
 		holds:  prometheus.NewDesc(namespace+"_list_waiting", "1 while a list that is empty or removes more than half waits for an operator, by list and name; of the whole cluster.", []string{"list", "name"}, nil),
 		listed: prometheus.NewDesc(namespace+"_list_answered_timestamp_seconds", "When the query last gave a list, by list and name; 0 = never. Of the whole cluster.", []string{"list", "name"}, nil),
 	}
 }
 
-// Describe names the gauges.
+// Describe implements prometheus.Collector.
 func (n *Node) Describe(ch chan<- *prometheus.Desc) {
 	ch <- n.ready
 	ch <- n.blocked
@@ -103,7 +103,7 @@ func (n *Node) Describe(ch chan<- *prometheus.Desc) {
 	ch <- n.listed
 }
 
-// Collect asks the node.
+// Collect implements prometheus.Collector.
 func (n *Node) Collect(ch chan<- prometheus.Metric) {
 	now := n.state()
 	ch <- prometheus.MustNewConstMetric(n.ready, prometheus.GaugeValue, oneIf(now.Ready))

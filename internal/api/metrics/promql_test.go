@@ -102,7 +102,7 @@ func isWord(token string) bool {
 	return c == '_' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
 }
 
-// The check finds what it is there to find.
+// The check finds the faults that it must find.
 func TestNamesInExpressions(t *testing.T) {
 	t.Parallel()
 	got := namesIn(t, "here", `histogram_quantile(0.99, sum by (le, rule) (rate(a_bucket{x="1",y=~"b(c|d)"}[5m]))) > 60 and b == 0`)

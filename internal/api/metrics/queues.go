@@ -14,13 +14,13 @@ import (
 	"tallyman/internal/item"
 )
 
-// Sizer tells how full a queue is. It ends with its context.
+// Sizer reads the depth of a queue. It must return when its context ends.
 type Sizer interface {
 	Sizes(ctx context.Context, test bool, scope item.Scope) (item.Sizes, error)
 }
 
-// Queues are gauges of queues, read when they are scraped. A queue that does not answer in time has no series in that scrape, and
-// holds up neither the others nor /metrics.
+// Queues has gauges of queues. It reads the depths at each scrape. A queue that does not answer in time has no series
+// in that scrape, and does not delay the others or /metrics.
 type Queues struct {
 	queues map[string]Sizer
 	items  *prometheus.Desc
@@ -30,30 +30,30 @@ type Queues struct {
 
 	mu    sync.Mutex
 	asked time.Time
-	last  map[string]item.Sizes // what asked has got
+	last  map[string]item.Sizes // The result of the last reading.
 }
 
 const (
-	sizesTimeout = 2 * time.Second // for all queues together
-	sizesFresh   = time.Second     // so that many who scrape ask no more often than one
+	sizesTimeout = 2 * time.Second // For all queues together.
+	sizesFresh   = time.Second     // Several scrapers share one reading.
 )
 
-// NewQueues makes the gauges of queues by their names; their test twins are not counted.
+// NewQueues makes the gauges of queues, by name. Test twins are not counted.
 func NewQueues(queues map[string]Sizer) *Queues {
 	return &Queues{
 		queues: maps.Clone(queues),
 		items: prometheus.NewDesc(namespace+"_queue_items", "Items in a queue, by state: ready, assigned (ready for one worker), leased, delayed, suspended, stored or dead.",
 			[]string{"queue", "state"}, nil),
-		depth: prometheus.NewDesc(namespace+"_queue_warehouse_items", "Items in a queue, by warehouse and state. Beyond 100 warehouses the rest count together as (other); (none) is what belongs to no warehouse.",
+		depth: prometheus.NewDesc(namespace+"_queue_warehouse_items", "Items in a queue, by warehouse and state. Above 100 warehouses the rest count together as (other). (none) is items without a warehouse.",
 			[]string{"queue", "warehouse", "state"}, nil),
-		ready: prometheus.NewDesc(namespace+"_queue_ready_items", "Items that are ready, by priority.",
+		ready: prometheus.NewDesc(namespace+"_queue_ready_items", "Ready items, by priority.",
 			[]string{"queue", "priority"}, nil),
-		oldest: prometheus.NewDesc(namespace+"_queue_oldest_seconds", "How long the first item of a priority has been ready; 0 where there is none.",
+		oldest: prometheus.NewDesc(namespace+"_queue_oldest_seconds", "Time since which the first item of a priority has been ready; 0 = there is none.",
 			[]string{"queue", "priority"}, nil),
 	}
 }
 
-// Describe names the gauges.
+// Describe implements prometheus.Collector.
 func (q *Queues) Describe(ch chan<- *prometheus.Desc) {
 	ch <- q.items
 	ch <- q.depth
@@ -61,7 +61,7 @@ func (q *Queues) Describe(ch chan<- *prometheus.Desc) {
 	ch <- q.oldest
 }
 
-// Collect asks the queues.
+// Collect implements prometheus.Collector.
 func (q *Queues) Collect(ch chan<- prometheus.Metric) {
 	gauge := func(desc *prometheus.Desc, value float64, labels ...string) {
 		ch <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, value, labels...)
@@ -89,7 +89,7 @@ func (q *Queues) Collect(ch chan<- prometheus.Metric) {
 	}
 }
 
-// The warehouses of a queue that have series of their own, and the labels of the others.
+// The maximum number of warehouses of a queue with series of their own, and the labels of the rest.
 const (
 	mostWarehouses  = 100
 	otherWarehouses = "(other)"
@@ -103,7 +103,8 @@ func byState(d *item.Depth) map[item.State]int64 {
 	}
 }
 
-// byWarehouse counts the items of warehouses, the first by name each by itself: their series stay, whatever moves.
+// byWarehouse counts items by warehouse. The first warehouses by name have series of their own, so that the series stay
+// the same when items move.
 func byWarehouse(list []item.Depth) map[string]map[item.State]int64 {
 	list = slices.SortedFunc(slices.Values(list), func(a, b item.Depth) int { return strings.Compare(a.Warehouse, b.Warehouse) })
 	out := map[string]map[item.State]int64{}
@@ -125,7 +126,7 @@ func byWarehouse(list []item.Depth) map[string]map[item.State]int64 {
 	return out
 }
 
-// sizes returns those of the queues that answer. The map is shared: it is only read.
+// sizes returns the depths of the queues that answer. The map is shared: callers must not change it.
 func (q *Queues) sizes() map[string]item.Sizes {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -137,7 +138,7 @@ func (q *Queues) sizes() map[string]item.Sizes {
 	return q.last
 }
 
-// ask asks all at once.
+// ask reads all queues at once.
 func ask(queues map[string]Sizer) map[string]item.Sizes {
 	ctx, cancel := context.WithTimeout(context.Background(), sizesTimeout)
 	defer cancel()
@@ -148,7 +149,7 @@ func ask(queues map[string]Sizer) map[string]item.Sizes {
 		asking.Go(func() {
 			s, err := queue.Sizes(ctx, false, nil)
 			if err != nil {
-				return // its readiness says why
+				return // The readiness of the queue has the error.
 			}
 			mu.Lock()
 			defer mu.Unlock()

@@ -38,7 +38,7 @@ func withQueues(t *testing.T, queues map[string]metrics.Sizer) *metrics.Metrics 
 	return m
 }
 
-// queueSeries are those of queues.
+// queueSeries are the series of queues.
 func queueSeries(m *metrics.Metrics) []string {
 	return slices.DeleteFunc(scrape(m), func(line string) bool { return !strings.HasPrefix(line, "tallyman_queue_") })
 }

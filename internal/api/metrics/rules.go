@@ -11,23 +11,24 @@ import (
 	"tallyman/internal/ledger"
 )
 
-// RuleState is how a rule is in one scope.
+// RuleState is the state of a rule in one scope.
 type RuleState struct {
 	Rule            string
-	State           string // one of ruleStates
-	Pending, Firing int    // findings after the last run, of any node
+	State           string // One of ruleStates.
+	Pending, Firing int    // Findings after the last run on any node.
 
-	Failed, Degraded bool          // the last run, of a rule that is enabled
-	Overdue          time.Duration // since when the next firing should have started
-	Late             bool          // and that is too long
+	Failed, Degraded bool          // Outcome of the last run of an enabled rule.
+	Overdue          time.Duration // How long the next firing is overdue.
+	Late             bool          // The firing is overdue for too long.
 }
 
-// ruleStates are what a rule can be in a scope. Each has a series, so that a sum over them is all there are.
+// ruleStates are the states of a rule in a scope. Each state has a series, so the sum over the states is the number of
+// all rules.
 var ruleStates = []string{"ok", "degraded", "failing", "late", "unverified", "disabled"}
 
-// Rules are gauges of rules, read when they are scraped. They say the same on every node. Rules are a label, since a person answers for
-// each; scopes are none: a site with 2,000 rules in 30 warehouses would have 60,000 series of each kind, and `tallyman rules show` and
-// /status tell which scope it is.
+// Rules has gauges of rules. It reads their state at each scrape. Its values are the same on every node. Rules are a
+// label, because a person is responsible for each rule. Scopes are no label: a site with 2,000 rules in 30 warehouses
+// would have 60,000 series of each kind. `tallyman rules show` and GET /status tell the scope.
 type Rules struct {
 	metrics                  *Metrics
 	read                     func(ctx context.Context) []RuleState
@@ -36,32 +37,32 @@ type Rules struct {
 	dropped                  *prometheus.Desc
 }
 
-// rulesTimeout bounds the question behind a scrape.
+// rulesTimeout is the time for reading the state of the rules in a scrape.
 const rulesTimeout = 5 * time.Second
 
-// NewRules makes the gauges. read remembers what it has read for some seconds, and ends with its context; nil = it does not know. With each scrape
-// the counters lose the series of rules that are in no file any more.
+// NewRules makes the gauges. read caches its result for some seconds, and must return when its context ends; nil = the
+// state is unknown. Each scrape also removes the series of rules that are in no file any more.
 func NewRules(m *Metrics, read func(ctx context.Context) []RuleState) *Rules {
 	return &Rules{
 		metrics: m, read: read,
 		findings: prometheus.NewDesc(namespace+"_findings", "Open findings of a rule after its last runs, in all its scopes, by state: pending or firing. The same on every node.",
 			[]string{"rule", "state"}, nil),
-		failing: prometheus.NewDesc(namespace+"_rule_failing", "1 while the last run of a rule has failed, or it cannot run, in one of its scopes at least. The same on every node but for what a node alone cannot reach.",
+		failing: prometheus.NewDesc(namespace+"_rule_failing", "1 while the last run of a rule failed, or the rule cannot run, in at least one of its scopes. The same on every node, except while a single node cannot reach a source.",
 			[]string{"rule"}, nil),
 		rules: prometheus.NewDesc(namespace+"_rules", "Rules, each scope counted, by state: ok, degraded (the last run could not judge some rows), failing (the last run failed), late (the next firing is overdue), unverified (it cannot run) or disabled.",
 			[]string{"state"}, nil),
-		dropped: prometheus.NewDesc(namespace+"_rule_series_dropped", "Series of rules that are well which telemetry.metrics.max_rules drops. What fails, is late or degraded has its series always.",
+		dropped: prometheus.NewDesc(namespace+"_rule_series_dropped", "Series of healthy rules that telemetry.metrics.max_rules drops. Rules that fail, are late or are degraded always have their series.",
 			nil, nil),
-		degraded: prometheus.NewDesc(namespace+"_rule_degraded", "1 while the last run of a rule could not judge or tell some rows in one of its scopes at least. The same on every node.",
+		degraded: prometheus.NewDesc(namespace+"_rule_degraded", "1 while the last run of a rule could not judge some rows, or not make their notices, in at least one of its scopes. The same on every node.",
 			[]string{"rule"}, nil),
-		late: prometheus.NewDesc(namespace+"_rule_late", "1 while a firing of a rule is overdue by more than a minute and its interval (five minutes of it at most) in one of its scopes at least.",
+		late: prometheus.NewDesc(namespace+"_rule_late", "1 while a firing of a rule is overdue by more than a minute and its interval (five minutes of it at most) in at least one of its scopes.",
 			[]string{"rule"}, nil),
-		overdue: prometheus.NewDesc(namespace+"_rule_overdue_seconds", "Since when the next firing of a rule should have started, in the scope that is most overdue; 0 while none is due.",
+		overdue: prometheus.NewDesc(namespace+"_rule_overdue_seconds", "How long the next firing of a rule is overdue, in the scope that is most overdue; 0 = no firing is due.",
 			[]string{"rule"}, nil),
 	}
 }
 
-// Describe names the gauges.
+// Describe implements prometheus.Collector.
 func (r *Rules) Describe(ch chan<- *prometheus.Desc) {
 	ch <- r.findings
 	ch <- r.failing
@@ -72,14 +73,14 @@ func (r *Rules) Describe(ch chan<- *prometheus.Desc) {
 	ch <- r.dropped
 }
 
-// ruleSum is a rule in all its scopes.
+// ruleSum is the state of a rule over all its scopes.
 type ruleSum struct {
 	pending, firing         int
 	failing, degraded, late bool
 	overdue                 time.Duration
 }
 
-// Collect asks how the rules are.
+// Collect implements prometheus.Collector.
 func (r *Rules) Collect(ch chan<- prometheus.Metric) {
 	ctx, done := context.WithTimeout(context.Background(), rulesTimeout)
 	defer done()
@@ -123,10 +124,12 @@ func (r *Rules) Collect(ch chan<- prometheus.Metric) {
 	}
 }
 
-// seriesOfRule is how many series every rule has that the cap does not drop: two gauges of findings, four of its health, and a counter for each outcome.
+// seriesOfRule is the number of series of a rule below the cap: two gauges of findings, four of its health, and a
+// counter for each outcome.
 const seriesOfRule = 2 + 4 + 4
 
-// withSeries are the rules that have series: the first by name, as many as the cap allows, and beyond those each that is not well.
+// withSeries returns the rules that have series: the first by name up to the cap, and above the cap each rule that is
+// not well.
 func (m *Metrics) withSeries(ids []string, sums map[string]*ruleSum) []string {
 	most := min(len(ids), cmp.Or(m.rules.most, maxNames))
 	kept := slices.Clone(ids[:most])
@@ -138,20 +141,21 @@ func (m *Metrics) withSeries(ids []string, sums map[string]*ruleSum) []string {
 	return kept
 }
 
-// CapRules bounds the rules that have series while they are well; 0 = 2,000. It is called before anything is counted.
+// CapRules sets the maximum number of rules that have series while they are well; 0 = 2,000. Call it before anything is
+// counted.
 func (m *Metrics) CapRules(most int) { m.rules.most = most }
 
-// outcomes are how runs end.
+// outcomes are the outcomes of runs.
 var outcomes = []ledger.Outcome{ledger.OutcomeOK, ledger.OutcomeDegraded, ledger.OutcomeFailed, ledger.OutcomeSkipped}
 
-// rowOutcomes are what comes of rows.
+// rowOutcomes are the outcomes of rows.
 var rowOutcomes = [...]string{"matched", "unmatched", "errored", "stray"}
 
-// KeepRules says which rules there are: the others lose their series, and what is still counted of them is counted together. A new one counts
-// from 0: Prometheus sees no increase in a series that begins with 1.
+// KeepRules sets the present rules. Other rules lose their series, and later counts of them go to other. A new rule
+// starts at 0, because Prometheus sees no increase in a series that begins with 1.
 func (m *Metrics) KeepRules(ids []string) {
 	come, gone := m.rules.keep(ids)
-	for _, id := range gone { // series by series: a partial match looks at the series of all rules
+	for _, id := range gone { // Series by series, because a partial match would search the series of all rules.
 		for _, outcome := range outcomes {
 			m.runs.DeleteLabelValues(id, string(outcome))
 		}
@@ -167,21 +171,21 @@ func (m *Metrics) KeepRules(ids []string) {
 	}
 }
 
-// KeepSink says that there is a sink whose deliveries end in one of these ways, and counts each from 0.
+// KeepSink adds a sink with the outcomes of its deliveries, and starts their counters at 0.
 func (m *Metrics) KeepSink(name string, outcomes []string) {
 	for _, outcome := range outcomes {
 		m.deliveries.WithLabelValues(m.sinks.bounded(name), outcome)
 	}
 }
 
-// How a reading of the rule files ends.
+// The outcomes of reading the rule files.
 const (
 	reloadOK       = "ok"
 	reloadProblems = "problems"
 	reloadFailed   = "failed"
 )
 
-// RulesRead counts a reading of the rule files that was put in force.
+// RulesRead counts a reading of the rule files that came into force.
 func (m *Metrics) RulesRead(problems int) {
 	outcome := reloadOK
 	if problems > 0 {
@@ -192,5 +196,5 @@ func (m *Metrics) RulesRead(problems int) {
 	m.lastReload.SetToCurrentTime()
 }
 
-// RulesNotRead counts one that was not: the rules go on as they were.
+// RulesNotRead counts a reading that failed. The rules stay as they were.
 func (m *Metrics) RulesNotRead() { m.reloads.WithLabelValues(reloadFailed).Inc() }

@@ -86,7 +86,7 @@ func TestTheCapDropsOnlyWhatIsWell(t *testing.T) {
 	has("30", "a", "b", "e", "f", "g")
 }
 
-// A rule that is in no file any more loses its series, and what is still counted of it makes none.
+// A rule that is in no file any more loses its series, and later counts of the rule make no new series.
 func TestARemovedRuleLosesItsSeries(t *testing.T) {
 	t.Parallel()
 	m := newMetrics(t)

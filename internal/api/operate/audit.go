@@ -18,24 +18,25 @@ import (
 
 type (
 	auditInput struct {
-		Object string                `query:"object" doc:"changes of this, or of what begins with it: rule, rule:negative-bin-stock, queue:replenishment" example:"rule:negative-bin-stock"`
-		By     string                `query:"by" doc:"made by this one" example:"user:ann"`
-		Action string                `query:"action" doc:"this was done, or what begins with it: rule, rule.disable" example:"rule.disable"`
-		Since  string                `query:"since" doc:"made then or later: RFC 3339, or so long ago, as 7d" example:"7d"`
-		Order  api.ListOrder         `query:"order" doc:"the latest first, or the oldest"`
-		After  string                `query:"after" doc:"the cursor of the page before"`
-		Limit  api.Limit[api.OfList] `query:"limit" doc:"changes in a page, which ends sooner where their states are large"`
+		Object string                `query:"object" doc:"only changes of this object, or of objects that begin with this text: rule, rule:negative-bin-stock, queue:replenishment" example:"rule:negative-bin-stock"`
+		By     string                `query:"by" doc:"only changes by this author" example:"user:ann"`
+		Action string                `query:"action" doc:"only this action, or actions that begin with this text: rule, rule.disable" example:"rule.disable"`
+		Since  string                `query:"since" doc:"only changes at this time or later: RFC 3339, or a duration before now such as 7d" example:"7d"`
+		Order  api.ListOrder         `query:"order" doc:"order of the list: the latest first, or the oldest first"`
+		After  string                `query:"after" doc:"cursor of the previous page"`
+		Limit  api.Limit[api.OfList] `query:"limit" doc:"maximum number of changes in a page. A page with large states can have fewer"`
 	}
 	auditOutput struct{ Body wire.AuditForm }
 )
 
 func (h *Handlers) registerAudit(operations huma.API) {
-	list := api.Operation("list-audit", http.MethodGet, "/audit", "operations", "List who changed what")
-	list.Description = "Every change of settings has a record, which is made with it or not at all, and which nobody can change or remove. What is data has none: notices, readers' marks, the work on items."
+	list := api.Operation("list-audit", http.MethodGet, "/audit", "operations", "List the recorded changes")
+	list.Description = "Every change of settings has a record. The change and its record are written together, and nobody can change or remove the record. Changes of data " +
+		"have no record: notices, marks of readers, and the work on items."
 	huma.Register(operations, list, h.listAudit)
 }
 
-// listAudit answers GET /audit. Records are not of one warehouse, so they are for those who see all.
+// listAudit answers GET /audit. A record belongs to no warehouse, so the token must be for all warehouses.
 func (h *Handlers) listAudit(ctx context.Context, in *auditInput) (*auditOutput, error) {
 	if !auth.From(ctx).Everywhere() {
 		return nil, api.Denied(wire.CodeWarehouseDenied, "the records are of all warehouses, and your token is not")
@@ -66,14 +67,14 @@ func newAuditChangeForm(c *ledger.Change) wire.AuditChangeForm {
 	}
 }
 
-// auditName is what an object, an action or a name may be made of: nothing else was ever recorded.
+// auditName matches every object, action and name that a record can have.
 var auditName = regexp.MustCompile(`^[^\x00-\x1f]{0,300}$`)
 
 func (in *auditInput) parse(now time.Time) (ledger.ChangeFilter, *wire.Problem) {
 	f := ledger.ChangeFilter{Object: in.Object, By: in.By, Action: in.Action}
 	for name, value := range map[string]string{"object": in.Object, "by": in.By, "action": in.Action} {
 		if !auditName.MatchString(value) {
-			return f, api.BadParameter(name + " " + policy.Quote(value) + " cannot be the name of one")
+			return f, api.BadParameter(name + " " + policy.Quote(value) + " is not a valid name")
 		}
 	}
 	var prob *wire.Problem

@@ -16,27 +16,30 @@ import (
 	"tallyman/internal/wire"
 )
 
-// Clock is how operators look at the ledger's clock, and confirm one that went ahead.
+// Clock reads the ledger's clock, and confirms a clock that went ahead.
 type Clock struct {
 	Ledger ledger.Clock
-	// Changed takes in how the clock stands, so that a confirmation is in force on this node before the answer; the others follow.
+	// Changed reads the state of the clock again, so that a confirmation is in force on this node before the answer. The
+	// other nodes follow.
 	Changed func(ctx context.Context) error
-	// Now is the time of rules, Machine that of the machine. The former runs Rate times as fast.
+	// Now returns the time of the rules, and Machine the time of the machine. The clock of the rules runs Rate times as
+	// fast.
 	Now, Machine func() time.Time
 	Rate         float64
 }
 
-// now is this moment on both clocks.
+// now returns the present moment on both clocks.
 func (c *Clock) now() wire.NowForm {
 	return wire.NowForm{At: c.Now().UTC(), Machine: c.Machine().UTC(), Rate: c.Rate}
 }
 
 func (h *Handlers) registerClock(operations huma.API) {
-	get := api.Operation("get-clock", http.MethodGet, "/clock", "service", "Show how the ledger's clock stands")
-	get.Description = "Nodes go by the clock of the ledger. One that goes back by more than 5 s begins a new term; one that goes ahead by more than an hour while nodes run is not believed until an operator confirms it."
+	get := api.Operation("get-clock", http.MethodGet, "/clock", "service", "Show the state of the ledger's clock")
+	get.Description = "All nodes use the clock of the ledger. When the clock goes back by more than 5 s, a new term begins. When it goes ahead by more than an hour while " +
+		"nodes run, the nodes do not use the new time until an operator confirms it."
 	huma.Register(operations, get, h.getClock)
 	confirm := api.Operation("confirm-clock", http.MethodPost, "/clock/confirm", "service", "Confirm a ledger's clock that went ahead")
-	confirm.Description = "Nodes go by the clock from then on: what has expired by it expires, and what came due is made good as catch_up of each rule says."
+	confirm.Description = "From then on all nodes use the new time. What has expired by that time expires. Firings that are due by that time run as catch_up of each rule says."
 	huma.Register(operations, confirm, h.confirmClock)
 }
 
@@ -49,7 +52,7 @@ func (h *Handlers) getClock(ctx context.Context, _ *struct{}) (*clockOutput, err
 	return &clockOutput{Body: *view.NewClockForm(&state)}, nil
 }
 
-// confirmClock answers POST /clock/confirm, for who sees all warehouses.
+// confirmClock answers POST /clock/confirm, for callers who see all warehouses.
 func (h *Handlers) confirmClock(ctx context.Context, in *clockInput) (*clockOutput, error) {
 	if prob := api.InScope(ctx, nil); prob != nil {
 		return nil, prob
@@ -62,20 +65,20 @@ func (h *Handlers) confirmClock(ctx context.Context, in *clockInput) (*clockOutp
 	err := h.deps.Clock.Ledger.ConfirmClock(ctx, who.Author(), reason)
 	switch {
 	case errors.Is(err, ledger.ErrNotFound):
-		return nil, wire.NewProblem(http.StatusConflict, wire.CodeClockNotAhead, "there is nothing to confirm: nodes go by the ledger's clock")
+		return nil, wire.NewProblem(http.StatusConflict, wire.CodeClockNotAhead, "there is nothing to confirm: the nodes use the clock of the ledger already")
 	case err != nil:
 		return nil, api.LedgerFailed(ctx, h.log, err)
 	}
-	h.log.LogAttrs(ctx, slog.LevelWarn, "the ledger's clock was confirmed", slog.String("by", who.Subject), slog.String("reason", reason))
+	h.log.LogAttrs(ctx, slog.LevelWarn, "Clock of the ledger was confirmed.", slog.String("by", who.Subject), slog.String("reason", reason))
 	ctx, done := context.WithTimeout(ctx, clockWait)
 	defer done()
-	if err := h.deps.Clock.Changed(ctx); err != nil { // it is in force within a second
-		h.log.LogAttrs(ctx, slog.LevelWarn, "the ledger's clock was confirmed, but could not be read", slog.Any("error", err))
+	if err := h.deps.Clock.Changed(ctx); err != nil { // The confirmation is in force within a second anyway.
+		h.log.LogAttrs(ctx, slog.LevelWarn, "Clock of the ledger was confirmed, but could not be read afterwards.", slog.Any("error", err))
 	}
 	return h.getClock(ctx, nil)
 }
 
-// clockWait is how long a confirmation waits for this node to go by the clock.
+// clockWait is how long a confirmation waits until this node uses the clock.
 const clockWait = 5 * time.Second
 
 type (

@@ -1,8 +1,9 @@
-// Package operate serves what operators keep: the catalogue of types, subscriptions, the address book, silences, API tokens, and the records of who
-// changed what. It also tells callers who they are.
+// Package operate serves the things that operators maintain: the catalogue of types, subscriptions, the address book,
+// silences, API tokens, and the audit. It also answers who the caller is.
 //
-// A change goes through the ledger, which records it with its author in the same transaction. It is in force on the answering node before the
-// answer, and on the others within a second. What belongs to one warehouse is for callers whose token allows that warehouse.
+// The ledger writes a change and its audit record in the same transaction. A change is in force on the answering node
+// before the answer, and on the other nodes within a second. A caller can only see and change things of warehouses that
+// the token allows.
 //
-// Switches of rules are in package internal/api/rulebook, pauses of queues in package internal/api/queues.
+// Package internal/api/rulebook has the switches of rules, and package internal/api/queues the pauses of queues.
 package operate

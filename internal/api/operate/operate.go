@@ -9,16 +9,16 @@ import (
 	"tallyman/rules/deliver"
 )
 
-// Deps is what the room is made of.
+// Deps are the dependencies of the room.
 type Deps struct {
 	Catalogue Catalogue
-	Sinks     deliver.Sinks // that types may name
+	Sinks     deliver.Sinks // The sinks that a type may name.
 	Book      ledger.Book
 	Origins   Origins
-	Origin    string // the source that the configuration takes subscriptions from; "" = none
+	Origin    string // The source of subscriptions in the configuration; "" = none.
 	Silences  Silences
 	Clock     Clock
-	Tokens    ledger.TokenEditor // what it adds and revokes counts on this node when it returns
+	Tokens    ledger.TokenEditor // Changes are in force on this node when a call returns.
 	Audit     ledger.AuditReader
 	Rules     Rules
 	Logger    *slog.Logger
@@ -30,18 +30,19 @@ type Catalogue interface {
 	ledger.SubscriptionKeeper
 }
 
-// Rules tells how the rules are: who is not for all warehouses sees the silences that may be about their own.
+// Rules describes the rules in force. It decides which silences a caller sees whose token is not for all warehouses.
 type Rules interface {
-	// InForce returns the rules of the node, also those that are disabled. Reach is what they may tell: another one when other rules come into force.
+	// InForce returns the rules of the node, with disabled rules. Reach describes all notices that these rules can make;
+	// it is another pointer after the rules have changed.
 	InForce() []*rules.Rule
 	Reach() *rules.Reach
 }
 
-// Handlers serves what operators keep.
+// Handlers serves the operations of this package.
 type Handlers struct {
-	deps Deps
-	told toldMatches
-	log  *slog.Logger
+	deps       Deps
+	matchCache noticeMatches
+	log        *slog.Logger
 }
 
 // New makes the room.

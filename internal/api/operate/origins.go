@@ -14,29 +14,29 @@ import (
 	"tallyman/internal/wire"
 )
 
-// Origins is how operators look at the subscriptions that come from sources, and decide on them.
+// Origins reads and changes the subscriptions that sources list.
 type Origins interface {
 	ledger.SubscriptionOrigins
 	ConfirmSubscriptions(ctx context.Context, who ledger.Author, origin, hash string) (ledger.OriginChange, error)
 	ReleaseSubscriptions(ctx context.Context, who ledger.Author, origin string) (released int, err error)
 }
 
-// mostRemoving is how many of the subscriptions that a list removes are shown one by one.
+// mostRemoving is the maximum number of removed subscriptions that an answer lists.
 const mostRemoving = 100
 
 func (h *Handlers) registerOrigins(operations huma.API) {
-	list := api.Operation("list-subscription-origins", http.MethodGet, "/subscriptions/origins", "subscriptions", "List the sources that subscriptions come from")
-	list.Description = "A query of the configuration keeps the subscriptions of a source equal to a table of the WMS. A query that fails keeps the last list."
+	list := api.Operation("list-subscription-origins", http.MethodGet, "/subscriptions/origins", "subscriptions", "List the sources that list subscriptions")
+	list.Description = "A query in the configuration keeps the subscriptions of a source equal to a table of the WMS. When the query fails, the last list stays in force."
 	huma.Register(operations, list, h.listOrigins)
 	confirm := api.Operation("confirm-subscriptions", http.MethodPost, "/subscriptions/origins/{origin}/confirm", "subscriptions", "Confirm a list of a source that removes more than half of its subscriptions")
-	confirm.Description = "The list that has the hash is taken at once. Where another list waits by now, nothing is changed."
+	confirm.Description = "The list with this hash comes into force at once. If another list waits now, nothing changes."
 	huma.Register(operations, confirm, h.confirmSubscriptions)
-	release := api.Operation("release-subscriptions", http.MethodPost, "/subscriptions/origins/{origin}/release", "subscriptions", "Let people change the subscriptions of a source that is not asked any more")
-	release.Description = "They stay, and count as made by hand. It is refused while the configuration names the source."
+	release := api.Operation("release-subscriptions", http.MethodPost, "/subscriptions/origins/{origin}/release", "subscriptions", "Let people change the subscriptions of a source that is no longer asked")
+	release.Description = "The subscriptions stay, and count as made by hand. The call is refused while the configuration has the source."
 	huma.Register(operations, release, h.releaseSubscriptions)
 }
 
-// listOrigins answers GET /subscriptions/origins, for who sees all warehouses.
+// listOrigins answers GET /subscriptions/origins, for callers who see all warehouses.
 func (h *Handlers) listOrigins(ctx context.Context, _ *struct{}) (*originsOutput, error) {
 	if prob := api.InScope(ctx, nil); prob != nil {
 		return nil, prob
@@ -66,7 +66,7 @@ func (h *Handlers) originForm(o *ledger.SubscriptionOrigin) wire.OriginForm {
 	return form
 }
 
-// confirmSubscriptions answers POST /subscriptions/origins/{origin}/confirm, for who sees all warehouses.
+// confirmSubscriptions answers POST /subscriptions/origins/{origin}/confirm, for callers who see all warehouses.
 func (h *Handlers) confirmSubscriptions(ctx context.Context, in *confirmListInput) (*confirmListOutput, error) {
 	if prob := api.InScope(ctx, nil); prob != nil {
 		return nil, prob
@@ -75,24 +75,24 @@ func (h *Handlers) confirmSubscriptions(ctx context.Context, in *confirmListInpu
 	change, err := h.deps.Origins.ConfirmSubscriptions(ctx, who.Author(), in.Origin, in.Body.Hash)
 	switch {
 	case errors.Is(err, ledger.ErrOtherList):
-		return nil, wire.NewProblem(http.StatusConflict, wire.CodeListChanged, "that list does not wait any more: the source has listed something else since; look at the list that waits now, if one does")
+		return nil, wire.NewProblem(http.StatusConflict, wire.CodeListChanged, "the list no longer waits, because the source has given another list since; check the list that waits now, if there is one")
 	case errors.Is(err, ledger.ErrNotFound):
-		return nil, wire.NewProblem(http.StatusConflict, wire.CodeListChanged, "the catalogue does not have all types of the list any more")
+		return nil, wire.NewProblem(http.StatusConflict, wire.CodeListChanged, "the catalogue no longer has all types of the list")
 	case err != nil:
 		return nil, api.LedgerFailed(ctx, h.log, err)
 	}
-	h.log.LogAttrs(ctx, slog.LevelWarn, "a list of subscriptions was confirmed", slog.String("source", in.Origin), slog.String("by", who.Subject),
+	h.log.LogAttrs(ctx, slog.LevelWarn, "List of subscriptions was confirmed.", slog.String("source", in.Origin), slog.String("by", who.Subject),
 		slog.Int("added", len(change.Added)), slog.Int("removed", len(change.Removed)))
 	return &confirmListOutput{Body: wire.ConfirmedListForm{Added: len(change.Added), Removed: len(change.Removed)}}, nil
 }
 
-// releaseSubscriptions answers POST /subscriptions/origins/{origin}/release, for who sees all warehouses.
+// releaseSubscriptions answers POST /subscriptions/origins/{origin}/release, for callers who see all warehouses.
 func (h *Handlers) releaseSubscriptions(ctx context.Context, in *originKey) (*releasedOutput, error) {
 	if prob := api.InScope(ctx, nil); prob != nil {
 		return nil, prob
 	}
 	if in.Origin == h.deps.Origin {
-		return nil, wire.NewProblem(http.StatusConflict, wire.CodeOriginConfigured, "the configuration names the source, which would list them again; remove subscriptions from the configuration of every node first")
+		return nil, wire.NewProblem(http.StatusConflict, wire.CodeOriginConfigured, "the configuration has the source, which would list the subscriptions again; first remove subscriptions from the configuration of every node")
 	}
 	who := auth.From(ctx)
 	released, err := h.deps.Origins.ReleaseSubscriptions(ctx, who.Author(), in.Origin)
@@ -102,7 +102,7 @@ func (h *Handlers) releaseSubscriptions(ctx context.Context, in *originKey) (*re
 	case err != nil:
 		return nil, api.LedgerFailed(ctx, h.log, err)
 	}
-	h.log.LogAttrs(ctx, slog.LevelInfo, "the subscriptions of a source were released", slog.String("source", in.Origin), slog.String("by", who.Subject), slog.Int("released", released))
+	h.log.LogAttrs(ctx, slog.LevelInfo, "Subscriptions of a source were released.", slog.String("source", in.Origin), slog.String("by", who.Subject), slog.Int("released", released))
 	return &releasedOutput{Body: wire.ReleasedForm{Released: released}}, nil
 }
 

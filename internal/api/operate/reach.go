@@ -15,13 +15,13 @@ import (
 	"tallyman/rules/catalog"
 )
 
-// The codes of warnings about what operators keep: it does nothing, as far as is known.
+// The codes of warnings about subscriptions and silences that have no effect, as far as the node knows.
 const (
 	CodeUnserved     = "subscription_unserved"
 	CodeHoldsNothing = "silence_without_effect"
 )
 
-// Unserved warns of a subscription that no rule serves; "" where one does.
+// Unserved returns a warning about a subscription that no rule serves, or "" if a rule serves it.
 func Unserved(r *rules.Reach, typ, warehouse string) string {
 	ofType, inWarehouse := r.Subscription(typ, warehouse)
 	if inWarehouse {
@@ -31,21 +31,22 @@ func Unserved(r *rules.Reach, typ, warehouse string) string {
 	if ofType {
 		where = " in warehouse " + warehouse
 	}
-	return CodeUnserved + ": no rule makes notices of the type" + where + "; only those that business systems send can come"
+	return CodeUnserved + ": no rule makes notices of the type" + where + "; only business systems can send notices of the type"
 }
 
-// toldMatches remembers which matchers meet something that the rules in force may tell: what silences say does not change, and there may be many rules.
-type toldMatches struct {
+// noticeMatches caches which lists of matchers match some notice of the rules in force. There may be many rules, and
+// the matchers of a silence never change.
+type noticeMatches struct {
 	mu    sync.Mutex
-	reach *rules.Reach    // that the answers are about
-	by    map[string]bool // by the texts of the matchers
+	reach *rules.Reach    // The rules that the answers are for.
+	by    map[string]bool // By the texts of the matchers.
 }
 
-// mostMatched is how many answers are kept.
+// mostMatched is the maximum number of cached answers.
 const mostMatched = 10_000
 
-// any tells whether something that a rule may tell meets all matchers. Notices have the labels of their types, too.
-func (k *toldMatches) any(r *rules.Reach, types catalog.Catalog, matchers []silence.Matcher) bool {
+// any tells whether a rule can make a notice that matches all matchers. A notice also has the labels of its type.
+func (k *noticeMatches) any(r *rules.Reach, types catalog.Catalog, matchers []silence.Matcher) bool {
 	var texts []string
 	for _, m := range matchers {
 		texts = append(texts, m.String())
@@ -78,8 +79,8 @@ func (k *toldMatches) any(r *rules.Reach, types catalog.Catalog, matchers []sile
 	return answer
 }
 
-// mayHaveKey tells whether the rule may tell something under a key that meets the matcher. A key that is given as it is has as many values as
-// the rule's, or as its groups'.
+// mayHaveKey tells whether the rule can make a notice whose key matches the matcher. A literal key must have as many
+// values as the keys of the rule, or as the keys of its groups.
 func mayHaveKey(r *rules.Rule, m silence.Matcher) bool {
 	var values []json.RawMessage
 	if m.Op != silence.Equal || json.Unmarshal([]byte(m.Value), &values) != nil {
@@ -91,17 +92,18 @@ func mayHaveKey(r *rules.Rule, m silence.Matcher) bool {
 	return len(values) == len(r.Key)
 }
 
-// reach is what the answering node knows that silences may be about: what its rules may tell, and what business systems may send.
+// reach describes all notices that the answering node can foresee: those of its rules, and those that business systems
+// can send.
 type reach struct {
-	told       *toldMatches
+	matchCache *noticeMatches
 	rules      *rules.Reach
 	types      catalog.Catalog
 	warehouses []string
-	anywhere   bool // rules and subscriptions do not name all warehouses
+	anywhere   bool // There may be warehouses that no rule and no subscription names.
 }
 
 func (h *Handlers) reach(ctx context.Context) (*reach, error) {
-	r := &reach{told: &h.told, rules: h.deps.Rules.Reach()}
+	r := &reach{matchCache: &h.matchCache, rules: h.deps.Rules.Reach()}
 	var err error
 	if r.types, err = h.deps.Catalogue.Types(ctx); err != nil {
 		return nil, err
@@ -119,7 +121,7 @@ func (h *Handlers) reach(ctx context.Context) (*reach, error) {
 	return r, nil
 }
 
-// silence warns of a silence that can hold back nothing that is known; "" where it may.
+// silence returns a warning about a silence that matches nothing foreseeable, or "" if it may match something.
 func (r *reach) silence(s *silence.Silence) string {
 	if r.matches(s.Matchers) {
 		return ""
@@ -132,13 +134,13 @@ func (r *reach) silence(s *silence.Silence) string {
 	return CodeHoldsNothing + ": no rule, type or warehouse that is known here matches all of the matchers"
 }
 
-// matches tells whether something that a rule may tell, or that a business system may send, meets all matchers.
+// matches tells whether a notice of a rule or of a business system can match all matchers.
 func (r *reach) matches(matchers []silence.Matcher) bool {
-	return r.told.any(r.rules, r.types, matchers) || r.sent(matchers)
+	return r.matchCache.any(r.rules, r.types, matchers) || r.sent(matchers)
 }
 
-// sent tells whether a notice that a business system may send meets all matchers. Such a notice has no rule, no scope and no key, and its labels are
-// not known.
+// sent tells whether a sent notice can match all matchers. Such a notice has no rule, no scope and no key, and its
+// labels are unknown.
 func (r *reach) sent(matchers []silence.Matcher) bool {
 	fits := func(m silence.Matcher) bool {
 		switch {

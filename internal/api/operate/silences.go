@@ -21,20 +21,22 @@ import (
 	"tallyman/rules/strictyaml"
 )
 
-// Silences is how operators keep notices back.
+// Silences reads and changes silences.
 type Silences struct {
 	Ledger ledger.Silences
-	Now    func() time.Time // on the engine's clock, which decides what is active
-	// Changed takes in what the ledger has now, so that it is in force on this node before the answer; the others follow.
+	Now    func() time.Time // On the engine's clock, which decides whether a silence is active.
+	// Changed reads the silences from the ledger again, so that a change is in force on this node before the answer. The
+	// other nodes follow.
 	Changed func(ctx context.Context) error
 }
 
-// mostSilences is how many there may be that are not over. Each is looked at whenever something is to be told.
+// mostSilences is the maximum number of silences that have not ended. Each of them is checked for every notice.
 const mostSilences = 1000
 
 func (h *Handlers) registerSilences(operations huma.API) {
 	list := api.Operation("list-silences", http.MethodGet, "/silences", "silences", "List silences and maintenance windows, the latest first")
-	list.Description = "A silence holds back notices and deliveries, not findings: those open, last and resolve as ever. What still fires when it ends is told by the next run of its rule."
+	list.Description = "A silence withholds notices and deliveries, not findings. Findings open, last and resolve as usual. If a finding still fires when the silence ends, " +
+		"the next run of its rule makes the notice."
 	huma.Register(operations, list, h.listSilences)
 	huma.Register(operations, api.Operation("get-silence", http.MethodGet, "/silences/{id}", "silences", "Show a silence"), h.getSilence)
 	create := api.Operation("create-silence", http.MethodPost, "/silences", "silences", "Add a silence or a recurring maintenance window")
@@ -44,11 +46,11 @@ func (h *Handlers) registerSilences(operations huma.API) {
 		"End a silence now; one that is over stays as it is"), h.expireSilence)
 }
 
-// listSilences answers GET /silences: those that may be about the caller's warehouses.
+// listSilences answers GET /silences with the silences that may concern the caller's warehouses.
 func (h *Handlers) listSilences(ctx context.Context, in *silencesInput) (*silencesOutput, error) {
 	for _, name := range in.State {
 		if name != "" && !slices.Contains(silenceStates, silence.State(name)) {
-			return nil, api.BadParameter("state " + policy.Quote(name) + " is none of pending, active, expired")
+			return nil, api.BadParameter("state " + policy.Quote(name) + " is not one of pending, active, expired")
 		}
 	}
 	list, err := h.deps.Silences.Ledger.Silences(ctx)
@@ -93,7 +95,7 @@ func (h *Handlers) showSilence(ctx context.Context, s *silence.Silence) (*silenc
 	return out, h.warnOne(ctx, s, &out.Body)
 }
 
-// warn notes at silences that are not over why they can hold back nothing that is known.
+// warn sets the warning of each silence that has not ended and matches nothing foreseeable.
 func (h *Handlers) warn(ctx context.Context, list []silence.Silence, forms []wire.SilenceForm) error {
 	isOver := func(f wire.SilenceForm) bool { return f.State == string(silence.Expired) }
 	if !slices.ContainsFunc(forms, func(f wire.SilenceForm) bool { return !isOver(f) }) {
@@ -127,8 +129,8 @@ func (h *Handlers) warnOne(ctx context.Context, s *silence.Silence, form *wire.S
 func (h *Handlers) silence(ctx context.Context, id string) (silence.Silence, *wire.Problem) {
 	s, err := h.deps.Silences.Ledger.Silence(ctx, id)
 	switch {
-	case errors.Is(err, ledger.ErrNotFound), err == nil && !h.ownSilences(ctx)(&s): // what is another's answers as what is not there
-		return s, wire.NewProblem(http.StatusNotFound, wire.CodeSilenceNotFound, "there is no silence "+policy.Quote(id)+"; those that are over are kept for the ledger's retention")
+	case errors.Is(err, ledger.ErrNotFound), err == nil && !h.ownSilences(ctx)(&s): // Another warehouse's silence looks like one that does not exist.
+		return s, wire.NewProblem(http.StatusNotFound, wire.CodeSilenceNotFound, "there is no silence "+policy.Quote(id)+"; the ledger only keeps ended silences for its retention time")
 	case err != nil:
 		return s, api.LedgerFailed(ctx, h.log, err)
 	}
@@ -158,22 +160,22 @@ func (h *Handlers) createSilence(ctx context.Context, in *silenceChange) (*silen
 	}
 	over := func(one silence.Silence) bool { return one.State(now) == silence.Expired }
 	if len(slices.DeleteFunc(list, over)) >= mostSilences {
-		return nil, wire.NewProblem(http.StatusConflict, wire.CodeTooManySilences, "there are 1000 silences that are not over: end some of them first")
+		return nil, wire.NewProblem(http.StatusConflict, wire.CodeTooManySilences, "there are 1000 silences that have not ended; end some of them first")
 	}
 	if err := h.deps.Silences.Ledger.AddSilence(ctx, who.Author(), &s); err != nil {
 		return nil, api.LedgerFailed(ctx, h.log, err)
 	}
 	h.takeInSilences(ctx, s.ID)
-	h.log.LogAttrs(ctx, slog.LevelInfo, "a silence was added", slog.String("silence", s.ID), slog.String("by", s.Author),
+	h.log.LogAttrs(ctx, slog.LevelInfo, "Silence was added.", slog.String("silence", s.ID), slog.String("by", s.Author),
 		slog.Any("matchers", matcherTexts(&s)), slog.String("comment", s.Comment))
 	out := &silenceOutput{Body: newSilenceForm(&s, ledger.SilenceCount{}, now)}
-	if err := h.warnOne(ctx, &s, &out.Body); err != nil { // the silence was added, and must not be answered as if it were not
-		h.log.LogAttrs(ctx, slog.LevelWarn, "what a new silence matches could not be looked up", slog.String("silence", s.ID), slog.Any("error", err))
+	if err := h.warnOne(ctx, &s, &out.Body); err != nil { // The silence was added, so the answer must not be an error.
+		h.log.LogAttrs(ctx, slog.LevelWarn, "Matches of a new silence could not be checked. The answer has no warning.", slog.String("silence", s.ID), slog.Any("error", err))
 	}
 	return out, nil
 }
 
-// typesOf are the types that the silence names, as somebody has written them.
+// typesOf returns pointers to the types in the matchers of the silence. A type may be written as an id.
 func typesOf(s *silence.Silence) []*string {
 	var names []*string
 	for i := range s.Matchers {
@@ -202,22 +204,23 @@ func (h *Handlers) expireSilence(ctx context.Context, in *silenceInput) (*silenc
 	h.takeInSilences(ctx, s.ID)
 	if ended {
 		s.Ended, s.EndedBy = now, who.Subject
-		h.log.LogAttrs(ctx, slog.LevelInfo, "a silence was ended", slog.String("silence", s.ID), slog.String("by", who.Subject))
+		h.log.LogAttrs(ctx, slog.LevelInfo, "Silence was ended.", slog.String("silence", s.ID), slog.String("by", who.Subject))
 	} else if s, prob = h.silence(ctx, in.ID); prob != nil {
 		return nil, prob
 	}
 	return &silenceOutput{Body: newSilenceForm(&s, ledger.SilenceCount{}, now)}, nil
 }
 
-// takeInSilences puts what was changed in force on this node. Where that cannot be read now it is soon, as on the others: the change was made, and
-// must not be answered as if it were not.
+// takeInSilences puts a change in force on this node. If the silences cannot be read now, the node reads them within a
+// second, like the other nodes. The change was made, so the answer must not be an error.
 func (h *Handlers) takeInSilences(ctx context.Context, id string) {
 	if err := h.deps.Silences.Changed(ctx); err != nil {
-		h.log.LogAttrs(ctx, slog.LevelWarn, "a silence was changed, which this node has yet to read", slog.String("silence", id), slog.Any("error", err))
+		h.log.LogAttrs(ctx, slog.LevelWarn, "Silences could not be read after a change. This node uses the change at its next reading.", slog.String("silence", id), slog.Any("error", err))
 	}
 }
 
-// silencesOwn is nil where the silence is about what the caller may do things to: one that is not for all warehouses silences his own by name.
+// silencesOwn returns nil if the caller may change the silence. A token that is not for all warehouses may only change
+// a silence that names one of its warehouses.
 func silencesOwn(who *auth.Identity, s *silence.Silence) *wire.Problem {
 	if who.Everywhere() {
 		return nil
@@ -227,10 +230,10 @@ func silencesOwn(who *auth.Identity, s *silence.Silence) *wire.Problem {
 			return api.InWarehouse(who, m.Value)
 		}
 	}
-	return api.Denied(wire.CodeWarehouseDenied, "this is about all warehouses; name one, as in warehouse=119240"+api.Yours(who.Warehouses))
+	return api.Denied(wire.CodeWarehouseDenied, "this operation concerns all warehouses; name one, as in warehouse=119240"+api.Yours(who.Warehouses))
 }
 
-// ownSilences returns what tells whether a silence may hold back something of the caller's.
+// ownSilences returns a function that tells whether a silence may concern the caller's warehouses.
 func (h *Handlers) ownSilences(ctx context.Context) func(s *silence.Silence) bool {
 	who := auth.From(ctx)
 	if who.Everywhere() {
@@ -251,10 +254,10 @@ var silenceStates = []silence.State{silence.Pending, silence.Active, silence.Exp
 
 type (
 	silencesInput struct {
-		State []string `query:"state,explode" doc:"only in this state; may be repeated: pending, active, expired" nullable:"false"`
+		State []string `query:"state,explode" doc:"only silences in this state; may be repeated: pending, active, expired" nullable:"false"`
 	}
 	silenceInput struct {
-		ID string `path:"id" doc:"of the silence" example:"s_k3v9q2mwx7ta"`
+		ID string `path:"id" doc:"id of the silence" example:"s_k3v9q2mwx7ta"`
 	}
 	silenceChange  struct{ Body wire.SilenceFields }
 	silencesOutput struct{ Body wire.SilencesForm }
@@ -284,7 +287,7 @@ func matcherTexts(s *silence.Silence) []string {
 	return list
 }
 
-// parseSilence reads the fields. Whether they fit together the caller checks.
+// parseSilence parses the fields. The caller must call Check, which checks that the fields fit together.
 func parseSilence(f *wire.SilenceFields, now time.Time) (silence.Silence, *wire.Problem) {
 	s := silence.Silence{From: now, Comment: f.Comment}
 	for _, text := range f.Matchers {
@@ -325,7 +328,7 @@ func bodyFault(field, message string) *wire.Problem {
 	return api.InvalidBody([]wire.Fault{{Location: "body." + field, Message: message}})
 }
 
-// silenceFault says what is wrong with a silence, and the way out.
+// silenceFault returns the fault of a silence with its hint.
 func silenceFault(err error) *wire.Problem {
 	fault, ok := errors.AsType[*silence.Error](err)
 	if !ok {

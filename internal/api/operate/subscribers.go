@@ -22,7 +22,7 @@ func (h *Handlers) registerSubscribers(operations huma.API) {
 	huma.Register(operations, api.Operation("get-subscriber", http.MethodGet, "/subscribers/{id}", "subscribers", "Show an entry of the address book"), h.getSubscriber)
 	put := api.Operation("put-subscriber", http.MethodPut, "/subscribers/{id}", "subscribers", "Add or replace an entry of the address book")
 	put.Responses["201"] = &huma.Response{
-		Description: "it was not there before",
+		Description: "the entry is new",
 		Content:     map[string]*huma.MediaType{string(api.MediaJSON): {Schema: api.SchemaOf[wire.SubscriberForm](operations.OpenAPI())}},
 	}
 	huma.Register(operations, put, h.putSubscriber)
@@ -30,8 +30,9 @@ func (h *Handlers) registerSubscribers(operations huma.API) {
 		"Remove an entry of the address book; the subscriptions stay"), h.deleteSubscriber)
 }
 
-// inBook is nil where the caller may read and change the address book. An entry belongs to no warehouse: whoever reads it learns the addresses of people
-// of any warehouse, and whoever changes it turns mails about any warehouse to other addresses.
+// inBook returns nil if the caller may read and change the address book. An entry belongs to no warehouse. A reader
+// learns addresses of people in any warehouse, and a writer can redirect mails of any warehouse, so the token must be
+// for all warehouses.
 func inBook(ctx context.Context) *wire.Problem {
 	return api.InWarehouse(auth.From(ctx), auth.AllWarehouses)
 }
@@ -45,7 +46,7 @@ func (h *Handlers) listSubscribers(ctx context.Context, in *subscriberPage) (*su
 	if prob != nil {
 		return nil, prob
 	}
-	list, err := h.deps.Book.ListSubscribers(ctx, after, limit+1) // one more tells whether there are more
+	list, err := h.deps.Book.ListSubscribers(ctx, after, limit+1) // One more entry shows whether there is another page.
 	if err != nil {
 		return nil, api.LedgerFailed(ctx, h.log, err)
 	}
@@ -93,7 +94,7 @@ func (h *Handlers) putSubscriber(ctx context.Context, in *subscriberChange) (*su
 	if err != nil {
 		return nil, api.LedgerFailed(ctx, h.log, err)
 	}
-	h.log.LogAttrs(ctx, slog.LevelInfo, "a subscriber was put into the address book", slog.String("subscriber", s.ID))
+	h.log.LogAttrs(ctx, slog.LevelInfo, "Subscriber was added or replaced in the address book.", slog.String("subscriber", s.ID))
 	out := &subscriberOutput{Status: http.StatusOK, Body: newSubscriberForm(&s)}
 	if added {
 		out.Status = http.StatusCreated
@@ -116,7 +117,7 @@ func (h *Handlers) deleteSubscriber(ctx context.Context, in *subscriberID) (*str
 	case err != nil:
 		return nil, api.LedgerFailed(ctx, h.log, err)
 	}
-	h.log.LogAttrs(ctx, slog.LevelInfo, "a subscriber was removed from the address book", slog.String("subscriber", in.ID))
+	h.log.LogAttrs(ctx, slog.LevelInfo, "Subscriber was removed from the address book.", slog.String("subscriber", in.ID))
 	return nil, nil //nolint:nilnil // the OpenAPI library answers 204
 }
 
@@ -137,8 +138,8 @@ type (
 		Body   wire.SubscriberForm
 	}
 	subscriberPage struct {
-		After string                `query:"after" doc:"the cursor of the page before"`
-		Limit api.Limit[api.OfList] `query:"limit" doc:"subscribers in a page"`
+		After string                `query:"after" doc:"cursor of the previous page"`
+		Limit api.Limit[api.OfList] `query:"limit" doc:"maximum number of subscribers in a page"`
 	}
 	subscribersOutput struct{ Body wire.SubscribersForm }
 )
@@ -149,7 +150,7 @@ func newSubscriberForm(s *delivery.Subscriber) wire.SubscriberForm {
 	}}
 }
 
-// parse reads the entry of the subscriber in the path.
+// parse parses the entry of the subscriber in the path.
 func (c *subscriberChange) parse() (delivery.Subscriber, *wire.Problem) {
 	s := delivery.Subscriber{
 		ID: c.ID, Name: c.Body.Name, Language: c.Body.Language, Mail: c.Body.Mail, Phone: c.Body.Phone, Alias: c.Body.Alias, Tags: c.Body.Tags, Channels: c.Body.Channels,
@@ -167,7 +168,7 @@ func (c *subscriberChange) parse() (delivery.Subscriber, *wire.Problem) {
 	return s, nil
 }
 
-// checkSubscriberID refuses an id that no subscriber can have.
+// checkSubscriberID refuses an invalid id.
 func checkSubscriberID(id string) *wire.Problem {
 	if !api.IsSubscriber(id) {
 		return api.BadSubscriber(http.StatusBadRequest, "id", id)
@@ -175,7 +176,7 @@ func checkSubscriberID(id string) *wire.Problem {
 	return nil
 }
 
-// parse reads where the page begins, and how long it is.
+// parse parses the cursor and the limit.
 func (p *subscriberPage) parse() (after string, limit int, prob *wire.Problem) {
 	if limit, prob = p.Limit.Parse(); prob != nil {
 		return "", 0, prob
@@ -190,5 +191,5 @@ func (p *subscriberPage) parse() (after string, limit int, prob *wire.Problem) {
 	return string(id), limit, nil
 }
 
-// subscriberCursor stands for the last entry of a page.
+// subscriberCursor is the content of a cursor: the last entry of a page.
 func subscriberCursor(id string) string { return base64.RawURLEncoding.EncodeToString([]byte(id)) }

@@ -31,7 +31,7 @@ func (h *Handlers) listSubscriptions(ctx context.Context, in *subscriptionFilter
 		return nil, prob
 	}
 	limit := filter.Limit
-	filter.Limit++ // one more tells whether there are more
+	filter.Limit++ // One more row shows whether there is another page.
 	subs, err := h.deps.Catalogue.Subscriptions(ctx, filter)
 	if err != nil {
 		return nil, api.LedgerFailed(ctx, h.log, err)
@@ -115,12 +115,12 @@ func (h *Handlers) addSubscriptions(ctx context.Context, subs []ledger.Subscript
 	}
 	added, err := h.deps.Catalogue.AddSubscriptions(ctx, auth.From(ctx).Author(), subs)
 	switch {
-	case errors.Is(err, ledger.ErrNotFound): // a type was removed meanwhile
+	case errors.Is(err, ledger.ErrNotFound): // A type was removed in the meantime.
 		return 0, wire.NewProblem(http.StatusUnprocessableEntity, wire.CodeUnknownType, "the catalogue does not have all of the types")
 	case err != nil:
 		return 0, api.LedgerFailed(ctx, h.log, err)
 	}
-	h.log.LogAttrs(ctx, slog.LevelInfo, "subscriptions were added", slog.Int("asked", len(subs)), slog.Int("added", added))
+	h.log.LogAttrs(ctx, slog.LevelInfo, "Subscriptions were added.", slog.Int("asked", len(subs)), slog.Int("added", added))
 	return added, nil
 }
 
@@ -148,7 +148,7 @@ func (h *Handlers) removeSubscription(ctx context.Context, in *subscriptionKey) 
 	case err != nil:
 		return nil, api.LedgerFailed(ctx, h.log, err)
 	}
-	h.log.LogAttrs(ctx, slog.LevelInfo, "a subscription was removed",
+	h.log.LogAttrs(ctx, slog.LevelInfo, "Subscription was removed.",
 		slog.String("type", sub.Type), slog.String("warehouse", sub.Warehouse), slog.String("subscriber", sub.Subscriber))
 	return nil, nil //nolint:nilnil // the OpenAPI library answers 204
 }
@@ -161,7 +161,7 @@ func (h *Handlers) registerSubscriptions(operations huma.API) {
 	create := api.Operation("create-subscription", http.MethodPost, "/subscriptions", "subscriptions", "Add a subscription")
 	create.DefaultStatus = http.StatusCreated
 	create.Responses["200"] = &huma.Response{
-		Description: "it was there already",
+		Description: "the subscription existed already",
 		Content:     map[string]*huma.MediaType{string(api.MediaJSON): {Schema: api.SchemaOf[wire.SubscriptionForm](operations.OpenAPI())}},
 	}
 	huma.Register(operations, create, h.createSubscription)
@@ -195,7 +195,7 @@ type (
 // subscriptionKey names one subscription in a query.
 type subscriptionKey struct {
 	Type       string `query:"type" required:"true" doc:"code or id of a type in the catalogue"`
-	Warehouse  string `query:"warehouse" required:"true" doc:"a warehouse, or *"`
+	Warehouse  string `query:"warehouse" required:"true" doc:"a warehouse, or * for all"`
 	Subscriber string `query:"subscriber" required:"true" doc:"user:<id> or role:<id>"`
 }
 
@@ -213,11 +213,11 @@ func (k *subscriptionKey) missing() *wire.Problem {
 
 // subscriptionFilter is the query of a list.
 type subscriptionFilter struct {
-	Type       string                `query:"type" doc:"only of this type: its code or its id"`
-	Warehouse  string                `query:"warehouse" doc:"only of this warehouse; * means those for all warehouses"`
-	Subscriber string                `query:"subscriber" doc:"only of this subscriber"`
-	After      string                `query:"after" doc:"the cursor of the page before"`
-	Limit      api.Limit[api.OfList] `query:"limit" doc:"subscriptions in a page"`
+	Type       string                `query:"type" doc:"only subscriptions to this type: code or id"`
+	Warehouse  string                `query:"warehouse" doc:"only subscriptions in this warehouse; * = the subscriptions for all warehouses"`
+	Subscriber string                `query:"subscriber" doc:"only subscriptions of this subscriber"`
+	After      string                `query:"after" doc:"cursor of the previous page"`
+	Limit      api.Limit[api.OfList] `query:"limit" doc:"maximum number of subscriptions in a page"`
 }
 
 func (f *subscriptionFilter) parse() (ledger.SubscriptionFilter, *wire.Problem) {
@@ -244,7 +244,7 @@ func (f *subscriptionFilter) parse() (ledger.SubscriptionFilter, *wire.Problem) 
 	return filter, nil
 }
 
-// subscriptionCursor stands for the last subscription of a page.
+// subscriptionCursor is the content of a cursor: the last subscription of a page.
 func subscriptionCursor(s ledger.Subscription) string {
 	return base64.RawURLEncoding.EncodeToString([]byte(s.Type + "\n" + s.Warehouse + "\n" + s.Subscriber))
 }
@@ -259,7 +259,7 @@ func parseSubscriptionCursor(cursor string) (ledger.Subscription, bool) {
 	return s, checkSubscription(http.StatusBadRequest, s) == nil
 }
 
-// checkSubscription checks the names; whether the type is there the catalogue knows.
+// checkSubscription checks the names. The catalogue checks whether the type exists.
 func checkSubscription(status int, s ledger.Subscription) *wire.Problem {
 	switch {
 	case !api.IsName(s.Type):

@@ -24,21 +24,21 @@ type (
 	tokensOutput   struct{ Body wire.TokensForm }
 	tokenOutput    struct{ Body wire.TokenForm }
 	tokenListInput struct {
-		Ended api.Flag `query:"ended" doc:"those too that were revoked or have expired"`
+		Ended api.Flag `query:"ended" doc:"also list tokens that were revoked or have expired"`
 	}
 	tokenInput struct {
-		ID string `path:"id" doc:"the token" example:"t_5rmwxhkqj2ab"`
+		ID string `path:"id" doc:"id of the token" example:"t_5rmwxhkqj2ab"`
 	}
 )
 
 func (h *Handlers) registerTokens(operations huma.API) {
 	create := api.Operation("create-token", http.MethodPost, "/tokens", "tokens", "Create an API token")
-	create.Description = "The answer has its secret, which is kept nowhere. The token is good on every node within a second."
+	create.Description = "The answer has the secret of the token. Tallyman does not store the secret. Every node accepts the token within a second."
 	create.DefaultStatus = http.StatusCreated
 	huma.Register(operations, create, h.createToken)
 	huma.Register(operations, api.Operation("list-tokens", http.MethodGet, "/tokens", "tokens", "List the API tokens, without their secrets"), h.listTokens)
-	revoke := api.Operation("revoke-token", http.MethodPost, "/tokens/{id}/revoke", "tokens", "End an API token")
-	revoke.Description = "It is refused from then on, on every node within a second, and what is open under it, streams too, ends. Revoking twice changes nothing."
+	revoke := api.Operation("revoke-token", http.MethodPost, "/tokens/{id}/revoke", "tokens", "Revoke an API token")
+	revoke.Description = "Every node refuses the token within a second, and ends its open requests and streams. Revoking a token twice changes nothing."
 	huma.Register(operations, revoke, h.revokeToken)
 }
 
@@ -49,7 +49,7 @@ func (h *Handlers) createToken(ctx context.Context, in *tokenAskInput) (*newToke
 	if len(faults) > 0 {
 		return nil, api.InvalidBody(faults)
 	}
-	for _, w := range token.Warehouses { // nobody gives away more than he has
+	for _, w := range token.Warehouses { // A caller cannot give a token more warehouses than the caller has.
 		if prob := api.InWarehouse(who, w); prob != nil {
 			return nil, prob
 		}
@@ -57,7 +57,7 @@ func (h *Handlers) createToken(ctx context.Context, in *tokenAskInput) (*newToke
 	if err := h.deps.Tokens.AddToken(ctx, who.Author(), token); err != nil {
 		return nil, api.LedgerFailed(ctx, h.log, err)
 	}
-	h.log.LogAttrs(ctx, slog.LevelInfo, "a token was created", slog.String("token", token.ID), slog.String("subject", token.Subject),
+	h.log.LogAttrs(ctx, slog.LevelInfo, "Token was created.", slog.String("token", token.ID), slog.String("subject", token.Subject),
 		slog.Any("access", token.Access), slog.String("by", who.Subject))
 	return &newTokenOutput{Body: wire.NewTokenForm{TokenForm: auth.TokenForm(&token, now), Secret: secret}}, nil
 }
@@ -75,7 +75,7 @@ func (h *Handlers) listTokens(ctx context.Context, in *tokenListInput) (*tokensO
 	return &tokensOutput{Body: wire.TokensForm{Tokens: auth.TokenForms(list, ended, time.Now())}}, nil
 }
 
-// ownTokens are those that the caller may see and end: nobody ends what is good for more than his own warehouses.
+// ownTokens returns the tokens that the caller may see and revoke: those without other warehouses than the caller's.
 func (h *Handlers) ownTokens(ctx context.Context) ([]ledger.Token, *wire.Problem) {
 	list, err := h.deps.Tokens.ListTokens(ctx)
 	if err != nil {
@@ -86,7 +86,7 @@ func (h *Handlers) ownTokens(ctx context.Context) ([]ledger.Token, *wire.Problem
 	return slices.DeleteFunc(list, func(t ledger.Token) bool { return slices.ContainsFunc(t.Warehouses, foreign) }), nil
 }
 
-// ownToken is the one of that id among them.
+// ownToken returns the caller's token with the id.
 func (h *Handlers) ownToken(ctx context.Context, id string) (*ledger.Token, *wire.Problem) {
 	list, prob := h.ownTokens(ctx)
 	if prob != nil {
@@ -108,9 +108,9 @@ func (h *Handlers) revokeToken(ctx context.Context, in *tokenInput) (*tokenOutpu
 	if err := h.deps.Tokens.RevokeToken(ctx, who.Author(), in.ID, time.Now()); err != nil && !errors.Is(err, ledger.ErrNotFound) {
 		return nil, api.LedgerFailed(ctx, h.log, err)
 	}
-	h.log.LogAttrs(ctx, slog.LevelInfo, "a token was revoked", slog.String("token", in.ID), slog.String("by", who.Subject))
+	h.log.LogAttrs(ctx, slog.LevelInfo, "Token was revoked.", slog.String("token", in.ID), slog.String("by", who.Subject))
 	token, prob := h.ownToken(ctx, in.ID)
-	if prob != nil { // it has been forgotten meanwhile
+	if prob != nil { // The ledger has removed the token in the meantime.
 		return nil, prob
 	}
 	return &tokenOutput{Body: auth.TokenForm(token, time.Now())}, nil
@@ -119,8 +119,8 @@ func (h *Handlers) revokeToken(ctx context.Context, in *tokenInput) (*tokenOutpu
 type meOutput struct{ Body wire.MeForm }
 
 func (h *Handlers) registerMe(operations huma.API) {
-	get := api.Operation("me", http.MethodGet, "/me", "operations", "Who the caller is, and what he may do")
-	get.Description = "For pages that show what their user may do. What a role allows may still be about another's warehouse or inbox, and is refused then."
+	get := api.Operation("me", http.MethodGet, "/me", "operations", "Show the caller and the caller's rights")
+	get.Description = "For pages that show what their user may do. A role can allow an operation that is still refused for another warehouse or another inbox."
 	huma.Register(operations, get, h.me)
 }
 
@@ -141,8 +141,8 @@ func (h *Handlers) me(ctx context.Context, _ *struct{}) (*meOutput, error) {
 	}
 	if user := who.User(); user != "" {
 		found, err := h.deps.Book.Subscribers(ctx, []string{user})
-		if err != nil { // the rest is known all the same
-			h.log.LogAttrs(ctx, slog.LevelWarn, "the address book cannot be read", slog.Any("error", err))
+		if err != nil { // The answer only lacks the name.
+			h.log.LogAttrs(ctx, slog.LevelWarn, "Address book could not be read. The answer has no name of the caller.", slog.Any("error", err))
 		}
 		form.Name = found[user].Name
 	}

@@ -21,11 +21,11 @@ import (
 
 type (
 	typeCode struct {
-		Code string `path:"code" doc:"the type's code" example:"REP_NOTICE"`
+		Code string `path:"code" doc:"code of the type" example:"REP_NOTICE"`
 	}
 	typeInput  struct{ Body wire.TypeForm }
 	typeChange struct {
-		Code string `path:"code" doc:"the type's code" example:"REP_NOTICE"`
+		Code string `path:"code" doc:"code of the type" example:"REP_NOTICE"`
 		Body wire.TypeForm
 	}
 	typeOutput  struct{ Body wire.TypeForm }
@@ -71,7 +71,7 @@ func (h *Handlers) createType(ctx context.Context, in *typeInput) (*typeOutput, 
 		return nil, api.LedgerFailed(ctx, h.log, err)
 	}
 	if _, ok := types[t.Code]; ok {
-		return nil, wire.NewProblem(http.StatusConflict, wire.CodeTypeExists, "type "+t.Code+" is there already; PUT replaces it")
+		return nil, wire.NewProblem(http.StatusConflict, wire.CodeTypeExists, "type "+t.Code+" exists already; PUT replaces it")
 	}
 	return h.putType(ctx, t)
 }
@@ -96,14 +96,14 @@ func (h *Handlers) putType(ctx context.Context, t catalog.Type) (*typeOutput, er
 	case err != nil:
 		return nil, api.LedgerFailed(ctx, h.log, err)
 	}
-	h.log.LogAttrs(ctx, slog.LevelInfo, "a type was put into the catalogue", slog.String("type", t.Code), slog.Int64("id", t.ID))
+	h.log.LogAttrs(ctx, slog.LevelInfo, "Type was added or replaced in the catalogue.", slog.String("type", t.Code), slog.Int64("id", t.ID))
 	return &typeOutput{Body: view.NewTypeForm(&t)}, nil
 }
 
 // deleteType answers DELETE /types/{code}.
 func (h *Handlers) deleteType(ctx context.Context, in *typeCode) (*struct{}, error) {
 	if catalog.Reserved(in.Code) {
-		return nil, wire.NewProblem(http.StatusConflict, wire.CodeTypeReserved, "type "+in.Code+" is built in and stays")
+		return nil, wire.NewProblem(http.StatusConflict, wire.CodeTypeReserved, "type "+in.Code+" is built in and cannot be removed")
 	}
 	err := h.deps.Catalogue.DeleteType(ctx, auth.From(ctx).Author(), in.Code)
 	switch {
@@ -112,7 +112,7 @@ func (h *Handlers) deleteType(ctx context.Context, in *typeCode) (*struct{}, err
 	case err != nil:
 		return nil, api.LedgerFailed(ctx, h.log, err)
 	}
-	h.log.LogAttrs(ctx, slog.LevelInfo, "a type was removed from the catalogue", slog.String("type", in.Code))
+	h.log.LogAttrs(ctx, slog.LevelInfo, "Type was removed from the catalogue.", slog.String("type", in.Code))
 	return nil, nil //nolint:nilnil // the OpenAPI library answers 204
 }
 
@@ -131,7 +131,7 @@ func (h *Handlers) registerTypes(operations huma.API) {
 		"Remove a type and its subscriptions"), h.deleteType)
 }
 
-// parseType reads the type of a body.
+// parseType parses the type in a body.
 func (h *Handlers) parseType(f *wire.TypeForm) (catalog.Type, *wire.Problem) {
 	t, faults := view.ParseType("body.", f, h.deps.Sinks)
 	if len(faults) > 0 {

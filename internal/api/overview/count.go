@@ -8,35 +8,36 @@ import (
 	"tallyman/internal/ledger"
 )
 
-// How late a notice may be in the ledger, after the time that it says it was made: an hour is counted for good so long after its end, and a
-// minute so long after its own.
+// A notice can reach the ledger later than its creation time says. Counts of an hour or a minute are final this long
+// after its end.
 const (
 	hourSettles   = 5 * time.Minute
 	minuteSettles = 2 * time.Minute
 )
 
-// hoursShown is how many hours an overview has, the running one among them.
+// hoursShown is the number of hours in an overview, with the hour that is not over yet.
 const hoursShown = 24
 
-// minutesKept is for how long minutes are counted one by one: for charts of minutes, and until a sample of an hour is recorded.
+// minutesKept is how long counts of single minutes are kept: for charts of minutes, and until the sample of an hour is
+// recorded.
 const minutesKept = 2 * time.Hour
 
 type (
-	// noticeCounts keeps what was counted of the notices: hours that are over, and since then minutes. So the ledger counts the same thing
-	// once, and of what still grows a few minutes at a time.
+	// noticeCounts caches counts of notices: final counts of hours, and counts of the minutes since then. So the ledger
+	// counts each hour once, and later only the few minutes that can still grow.
 	noticeCounts struct {
 		ledger  Ledger
-		hours   map[time.Time]tallies // by their start
+		hours   map[time.Time]tallies // By start.
 		minutes map[time.Time]tallies
-		settled time.Time // minutes before it are counted for good
+		settled time.Time // Counts of minutes before this time are final.
 	}
 	tally   struct{ count, urgent int64 }
 	tallies map[ledger.Cell]tally
-	// counted is what an overview has of notices.
+	// counted is the counts for an overview.
 	counted struct {
 		hours    []countedHour
 		lastHour tallies
-		minutes  map[time.Time]tallies // of the last minutesKept at least
+		minutes  map[time.Time]tallies // At least the last minutesKept.
 	}
 	countedHour struct {
 		start   time.Time
@@ -49,7 +50,7 @@ func (t tallies) add(cell ledger.Cell, n tally) {
 	t[cell] = tally{sum.count + n.count, sum.urgent + n.urgent}
 }
 
-// count counts what is not known yet. What was counted before an error is kept.
+// count counts the notices that are not counted yet. After an error it keeps the counts so far.
 func (c *noticeCounts) count(ctx context.Context, now time.Time) (counted, error) {
 	first, over := now.Truncate(time.Hour).Add(-(hoursShown-1)*time.Hour), now.Add(-hourSettles).Truncate(time.Hour)
 	err := c.countHours(ctx, first, over)
@@ -59,7 +60,7 @@ func (c *noticeCounts) count(ctx context.Context, now time.Time) (counted, error
 	return c.sum(first, now), err
 }
 
-// lastHour is when the first of the last 60 minutes began.
+// lastHour returns the start of the first of the last 60 minutes.
 func lastHour(now time.Time) time.Time { return now.Truncate(time.Minute).Add(-59 * time.Minute) }
 
 func earlier(a, b time.Time) time.Time {
@@ -69,7 +70,7 @@ func earlier(a, b time.Time) time.Time {
 	return b
 }
 
-// countHours counts the hours that are over, each once.
+// countHours counts each hour that is over, once.
 func (c *noticeCounts) countHours(ctx context.Context, first, over time.Time) error {
 	for start := range c.hours {
 		if start.Before(first) || !start.Before(over) {
@@ -98,7 +99,7 @@ func cellOf(n *ledger.NoticeCount) ledger.Cell {
 
 func tallyOf(n *ledger.NoticeCount) tally { return tally{n.Count, n.Urgent} }
 
-// countMinutes counts the minutes since then that may still grow.
+// countMinutes counts the minutes since a time that can still grow.
 func (c *noticeCounts) countMinutes(ctx context.Context, since, now time.Time) error {
 	from := since
 	if c.settled.After(since) && c.settled.Before(now) {
@@ -124,7 +125,7 @@ func (c *noticeCounts) countMinutes(ctx context.Context, since, now time.Time) e
 	return nil
 }
 
-// sum brings hours and minutes together.
+// sum combines the counts of hours and minutes.
 func (c *noticeCounts) sum(first, now time.Time) counted {
 	out := counted{hours: make([]countedHour, hoursShown), lastHour: tallies{}, minutes: maps.Clone(c.minutes)}
 	for i := range out.hours {

@@ -1,8 +1,11 @@
-// Package overview shows how everything is at a glance: rules by health, notices by the hour, findings by warehouse, queues, sinks and nodes, as an
-// answer or as a stream. It serves the status of the node, too.
+// Package overview serves the state of the whole system at a glance, as an answer or as a stream: rules by health,
+// notices by hour, findings by warehouse, queues, sinks and nodes. It also serves the status of the node, the history
+// for charts, and the latest failed runs.
 //
-// A lookout looks at most every two seconds, whoever asks; what it sees is an outlook, which is then narrowed to the warehouses of each caller. A part
-// that does not answer is as it was before, and the overview names it as stale. The ledger counts hours that are over once.
+// A lookout reads the state at most every two seconds, for all callers together. The result is an outlook, and each
+// caller gets a form of it for the caller's warehouses. If a part cannot be read, the outlook keeps its earlier values
+// and names the part as stale.
 //
-// The package changes nothing. Metrics (internal/api/metrics) are made apart from it.
+// The package changes nothing except the samples of the history. Metrics (internal/api/metrics) are computed
+// separately.
 package overview

@@ -18,20 +18,22 @@ import (
 
 type (
 	failuresInput struct {
-		Since string `query:"since" doc:"due then or later: RFC 3339, or so long ago, as 1h" example:"1h"`
+		Since string `query:"since" doc:"only runs that were due at this time or later: RFC 3339, or a duration before now such as 1h" example:"1h"`
 	}
 	failuresOutput struct{ Body *wire.FailuresForm }
 )
 
-// mostFailures is how many failed runs an answer has, and mostFailed how many of all warehouses it looks at.
+// mostFailures is the maximum number of failed runs in an answer. mostFailed is the maximum number that the ledger
+// returns, before the runs of other warehouses are left out.
 const (
 	mostFailures = 200
 	mostFailed   = 2_000
 )
 
 func (h *Handlers) registerFailures(operations huma.API) {
-	list := api.Operation("list-failures", http.MethodGet, "/overview/failures", "operations", "List runs that failed lately, of all rules, the latest first")
-	list.Description = "The 200 latest, of the last hour by default. Those of a rule are in GET /rules/{rule}/runs, for as long as the ledger keeps them."
+	list := api.Operation("list-failures", http.MethodGet, "/overview/failures", "operations", "List the latest failed runs of all rules, the latest first")
+	list.Description = "The answer has the 200 latest failed runs, of the last hour by default. GET /rules/{rule}/runs has the failed runs of one rule for as long as the " +
+		"ledger keeps them."
 	huma.Register(operations, list, h.failures)
 }
 

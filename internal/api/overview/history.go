@@ -19,21 +19,22 @@ import (
 
 type (
 	historyInput struct {
-		Warehouses []string `query:"warehouse,explode" doc:"these alone; repeat it for more than one. Without it, all that the token has" nullable:"false"`
-		Types      []string `query:"type,explode" doc:"of these types alone, by their code; may be repeated. The items of queues have no type" nullable:"false"`
-		From       string   `query:"from" doc:"RFC 3339; an hour before to by default" example:"2026-06-01T00:00:00Z"`
-		To         string   `query:"to" doc:"RFC 3339; now by default"`
+		Warehouses []string `query:"warehouse,explode" doc:"only these warehouses; repeat it for more than one. By default all warehouses of the token" nullable:"false"`
+		Types      []string `query:"type,explode" doc:"only these types, by code; may be repeated. Queue items have no type" nullable:"false"`
+		From       string   `query:"from" doc:"RFC 3339; by default one hour before to" example:"2026-06-01T00:00:00Z"`
+		To         string   `query:"to" doc:"RFC 3339; by default now"`
 	}
 	historyOutput struct{ Body *wire.HistoryForm }
 )
 
-// maxTypes is how many types may be asked for.
+// maxTypes is the maximum number of types in a request.
 const maxTypes = 100
 
 func (h *Handlers) registerHistory(operations huma.API) {
-	get := api.Operation("overview-history", http.MethodGet, "/overview/history", "operations", "How things were: notices, findings, ages and lateness over time")
-	get.Description = "Points of a minute in the last two hours, of ten minutes in the last 25 hours, else of an hour, for 31 days. One node takes a sample each minute. " +
-		"A point without samples has notices alone: nobody looked then. Rules, notices, findings and items are those of the token's warehouses."
+	get := api.Operation("overview-history", http.MethodGet, "/overview/history", "operations", "Show notices, findings, ages and lateness over time")
+	get.Description = "The points are one minute long for the last two hours, ten minutes for the last 25 hours, and one hour for the last 31 days. One node takes a sample " +
+		"each minute. A point without samples has only notices, because no node took a sample then. Rules, notices, findings and items are those of the token's " +
+		"warehouses."
 	huma.Register(operations, get, h.history)
 }
 
@@ -93,16 +94,17 @@ func sharesOf(notices map[string]int64) []wire.HistoryShareForm {
 	return list
 }
 
-// span is what a history is of.
+// span is the period of a history and the length of its points.
 type span struct {
 	from, to time.Time
 	step     time.Duration
 }
 
-// span reads from when until when, and picks the level that has all of that. It begins and ends where a point does.
+// span parses the period, and chooses the shortest step whose samples cover all of it. The period is extended to whole
+// steps.
 func (in *historyInput) span(now time.Time) (span, *wire.Problem) {
 	if len(in.Types) > maxTypes {
-		return span{}, api.BadParameter("there are more than 100 of type")
+		return span{}, api.BadParameter("type is given more than 100 times")
 	}
 	r := span{to: now}
 	for _, p := range []struct {
@@ -145,7 +147,7 @@ func (in *historyInput) span(now time.Time) (span, *wire.Problem) {
 	return r, nil
 }
 
-// read is what is recorded of the span, and of its end what no sample has yet.
+// read returns the recorded samples of the period, and for its end the counts that no sample has yet.
 func (h *Handlers) read(ctx context.Context, o *outlook, r span) (series, error) {
 	made := series{}
 	add := func(step time.Duration, from, to time.Time, notices bool) error {
@@ -155,7 +157,7 @@ func (h *Handlers) read(ctx context.Context, o *outlook, r span) (series, error)
 		}
 		return err
 	}
-	recorded := r.from // up to then
+	recorded := r.from // Samples of the step are recorded up to this time.
 	if r.step > time.Minute {
 		last, err := h.deps.Ledger.LastSample(ctx, r.step)
 		if err != nil {
@@ -204,7 +206,8 @@ func total(ages []int64) (sum int64) {
 	return sum
 }
 
-// percentile is the age, in seconds, that so many of a hundred deliveries have not passed: between the bounds of its place in proportion. 0 of none.
+// percentile returns the age in seconds that this percentage of the deliveries does not exceed, or 0 without
+// deliveries. It interpolates between the bounds of the histogram.
 func percentile(ages []int64, of int64) float64 {
 	rank := float64(total(ages)*of) / 100
 	var lower time.Duration

@@ -13,21 +13,21 @@ import (
 	"tallyman/internal/wire"
 )
 
-// The bounds of looking: how often, and how long a part may take. Where the ledger takes long it is asked less often, so that it has other
-// things to do for nine tenths of the time.
+// The least time between two looks, and the time for one look. If the ledger takes long, looks are less frequent: a
+// look takes at most a tenth of the time, so that nine tenths remain for other work.
 const (
 	lookEvery   = 2 * time.Second
 	lookTimeout = 10 * time.Second
 	lookShare   = 10
 )
 
-// lookout looks for all who ask for an overview: at most every two seconds, whoever asks.
+// lookout reads the state for all callers, at most every two seconds.
 type lookout struct {
 	deps *Deps
 
-	mu    sync.Mutex // held while it looks: who comes meanwhile has what it finds
+	mu    sync.Mutex // Held during a look. Other callers wait for it and share its result.
 	last  *outlook
-	next  time.Time // when it may look again
+	next  time.Time // The time of the next look.
 	count noticeCounts
 }
 
@@ -37,14 +37,14 @@ func newLookout(deps *Deps) *lookout {
 	}}
 }
 
-// look is how things are, as of two seconds ago at most.
+// look returns the state, which is normally at most two seconds old.
 func (l *lookout) look(ctx context.Context) *outlook {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if time.Now().Before(l.next) {
 		return l.last
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lookTimeout) // others wait for it, too
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lookTimeout) // Other callers wait for the look, so it outlives its own request.
 	defer cancel()
 	began := time.Now()
 	files := l.deps.RuleFiles()
@@ -77,11 +77,11 @@ func (l *lookout) look(ctx context.Context) *outlook {
 	return o
 }
 
-// askLedger asks for what the ledger knows. What it does not answer is as it was before.
+// askLedger reads the parts that the ledger has. A part that cannot be read keeps its earlier values.
 func (l *lookout) askLedger(ctx context.Context, o *outlook) {
 	failed := func(part string, err error) bool {
 		if err != nil {
-			l.deps.Logger.LogAttrs(ctx, slog.LevelWarn, "an overview lacks a part", slog.String("part", part), slog.Any("error", err))
+			l.deps.Logger.LogAttrs(ctx, slog.LevelWarn, "Overview could not read one of its parts. The part keeps its earlier values.", slog.String("part", part), slog.Any("error", err))
 			o.stale = append(o.stale, part)
 		}
 		return err != nil
@@ -125,7 +125,8 @@ func (l *lookout) askRules(ctx context.Context) (map[string]*wire.RuleHealthForm
 	return out, err
 }
 
-// askQueues asks the queues how full they are, and tells whether all have answered. One that does not is as it was before.
+// askQueues reads the depths of the queues, and returns whether all have answered. A queue that does not answer keeps
+// its earlier values.
 func (l *lookout) askQueues(ctx context.Context, o *outlook) bool {
 	all := true
 	for _, name := range slices.Sorted(maps.Keys(l.deps.Queues)) {

@@ -12,26 +12,26 @@ import (
 	"tallyman/internal/wire"
 )
 
-// outlook is what was seen, before it is narrowed. It does not change any more.
+// outlook is the result of a look, for all warehouses. It is never changed afterwards, because callers share it.
 type outlook struct {
 	at       time.Time
 	node     NodeReport
-	rules    map[string]*wire.RuleHealthForm // by scope
+	rules    map[string]*wire.RuleHealthForm // By scope.
 	paused   *wire.SwitchForm
 	problems int
-	faulty   time.Time // since when there are problems
+	faulty   time.Time // Since when the rule files have problems.
 	notices  counted
 	findings []ledger.FindingCount
 	queues   []queueLook
 	sinks    []wire.SinkForm
-	counts   view.PendingCounts // that the sinks have
+	counts   view.PendingCounts // Counts of deliveries by sink.
 	stale    []string
 
-	staleSince time.Time // when one of the looks that lacked a part was the first, up to this one
+	staleSince time.Time // When the first look without all parts was; all looks since then lacked a part.
 }
 
-// form is what those see of the outlook who see these warehouses; none = all of them. Texts that belong to no warehouse are for those who see
-// everything.
+// form returns the outlook for these warehouses; none = all warehouses. Texts that belong to no warehouse are only for
+// callers who see everything.
 func (o *outlook) form(warehouses []string, everywhere bool) *wire.OverviewForm {
 	sees := func(warehouse string) bool { return len(warehouses) == 0 || slices.Contains(warehouses, warehouse) }
 	f := &wire.OverviewForm{
@@ -42,7 +42,7 @@ func (o *outlook) form(warehouses []string, everywhere bool) *wire.OverviewForm 
 		f.Sinks, f.Health = wire.NotNil(api.OwnSinks(f.Sinks)), wire.NotNil(api.OwnHealth(f.Health))
 	}
 	for scope, n := range o.rules {
-		if scope == "" || sees(scope) { // as the rules of a summary
+		if scope == "" || sees(scope) { // The same rules as in a summary of an inbox.
 			addHealth(&f.Rules, n)
 		}
 	}
@@ -68,7 +68,7 @@ func (o *outlook) form(warehouses []string, everywhere bool) *wire.OverviewForm 
 	return f
 }
 
-// queueLook is a queue as it was seen.
+// queueLook is the depth of a queue at a time.
 type queueLook struct {
 	name  string
 	at    time.Time
@@ -76,7 +76,7 @@ type queueLook struct {
 	queue *view.ServedQueue
 }
 
-// queueForms are what those see of the queues who see these warehouses; none = all of them.
+// queueForms returns the queues for these warehouses; none = all warehouses.
 func (o *outlook) queueForms(warehouses []string) []wire.QueueForm {
 	forms := make([]wire.QueueForm, len(o.queues))
 	var scope item.Scope
@@ -90,7 +90,7 @@ func (o *outlook) queueForms(warehouses []string) []wire.QueueForm {
 	return forms
 }
 
-// countRule counts a rule in a scope.
+// countRule counts a rule in a scope under its health.
 func countRule(f *wire.RuleHealthForm, s *engine.RuleStatus, promoted bool) {
 	since := wire.Moment(s.Since)
 	one := wire.RuleHealthForm{}
@@ -124,7 +124,7 @@ func addHealth(f, other *wire.RuleHealthForm) {
 	f.UnverifiedSince, f.LateSince = first(f.UnverifiedSince, other.UnverifiedSince), first(f.LateSince, other.LateSince)
 }
 
-// first is the earlier of two times; nil is none.
+// first returns the earlier of two times; nil is no time.
 func first(a, b *time.Time) *time.Time {
 	if a == nil || b != nil && b.Before(*a) {
 		return b

@@ -18,20 +18,20 @@ import (
 	"tallyman/internal/wire"
 )
 
-// Deps is what the room is made of.
+// Deps are the dependencies of the room.
 type Deps struct {
 	Ledger Ledger
 	Rules  Rules
-	// Standing is how the rules are by their last runs. With an error it is how they are without those.
+	// Standing returns the state of the rules by their last runs. With an error it returns the state without the runs.
 	Standing  func(ctx context.Context) ([]engine.RuleStatus, error)
 	RuleFiles func() view.RuleFiles
-	// Node is the node and what it reaches; it answers within seconds.
+	// Node returns the node and its dependencies. It returns within seconds.
 	Node func(ctx context.Context) NodeReport
-	// Status reports the state of the whole; it answers even where parts of it are out of reach.
+	// Status returns the state of the whole. It also returns a report if some parts cannot be read.
 	Status func(ctx context.Context) (wire.StatusReport, error)
-	Queues map[string]view.ServedQueue // by name; none is fine
-	Sinks  map[string]view.ServedSink  // by name
-	// Real is how long a time of the rules takes on the machine's timers.
+	Queues map[string]view.ServedQueue // By name; may be empty.
+	Sinks  map[string]view.ServedSink  // By name.
+	// Real converts a duration on the clock of the rules to a duration on the machine's timers.
 	Real    func(d time.Duration) time.Duration
 	Meter   Meter
 	Streams *stream.Hub
@@ -40,11 +40,11 @@ type Deps struct {
 
 // Meter counts samples.
 type Meter interface {
-	// SampleFailed is called for a sample that was not recorded.
+	// SampleFailed counts a sample that was not recorded.
 	SampleFailed()
 }
 
-// Ledger is what the ledger counts for overviews.
+// Ledger reads what an overview counts, and keeps the samples.
 type Ledger interface {
 	ledger.Overviews
 	ledger.Samples
@@ -52,13 +52,13 @@ type Ledger interface {
 	ledger.DeliveryCounts
 }
 
-// Rules is what an overview asks the engine.
+// Rules is the part of the engine that an overview needs.
 type Rules interface {
-	Now() time.Time // of the rules
+	Now() time.Time // By the clock of the rules.
 	Switches() []ledger.Switch
 }
 
-// NodeReport is a node and what it reaches.
+// NodeReport is a node and its dependencies.
 type NodeReport struct {
 	Node, Version string
 	Health        []wire.Health
@@ -86,21 +86,22 @@ func (h *Handlers) Register(operations *api.Operations) {
 	h.registerOverview(operations)
 	h.registerHistory(operations)
 	h.registerFailures(operations)
-	huma.Register(operations, api.Operation("status", http.MethodGet, "/status", "operations", "The state of the node, its rules and deliveries"), h.status)
+	huma.Register(operations, api.Operation("status", http.MethodGet, "/status", "operations", "Show the state of the node, its rules and deliveries"), h.status)
 	operations.Handle(streamOperation(), h.stream)
 }
 
 type (
 	lookInput struct {
-		Warehouses []string `query:"warehouse,explode" doc:"these alone; repeat it for more than one. Without it, all that the token has" nullable:"false"`
+		Warehouses []string `query:"warehouse,explode" doc:"only these warehouses; repeat it for more than one. By default all warehouses of the token" nullable:"false"`
 	}
 	lookOutput struct{ Body *wire.OverviewForm }
 )
 
 func (h *Handlers) registerOverview(operations huma.API) {
-	get := api.Operation("overview", http.MethodGet, "/overview", "operations", "How everything is, at a glance")
-	get.Description = "Rules by health, notices by the hour, findings by warehouse, queues, sinks, nodes, and what the node reaches. It is looked up every two seconds at most, " +
-		"whoever asks, and answers also where parts of it are out of reach. Rules, notices, findings and the items of queues are those of the token's warehouses; sinks have none."
+	get := api.Operation("overview", http.MethodGet, "/overview", "operations", "Show the state of the whole system at a glance")
+	get.Description = "The answer has rules by health, notices by hour, findings by warehouse, queues, sinks, nodes and dependencies. A node reads these facts at most every " +
+		"two seconds, for all callers together. It answers even where it cannot read some parts. Rules, notices, findings and items are those of the token's " +
+		"warehouses; sinks have no warehouses."
 	huma.Register(operations, get, h.overview)
 }
 
@@ -113,7 +114,7 @@ func (h *Handlers) overview(ctx context.Context, in *lookInput) (*lookOutput, er
 	return &lookOutput{h.lookout.look(ctx).form(warehouses, auth.From(ctx).Everywhere())}, nil
 }
 
-// warehousesOf are those that were asked for, or all of the caller's; none = every one there is.
+// warehousesOf returns the requested warehouses, or else all warehouses of the caller; none = all warehouses.
 func warehousesOf(who *auth.Identity, asked []string) ([]string, *wire.Problem) {
 	var list []string
 	for _, warehouse := range asked {
@@ -131,7 +132,7 @@ func warehousesOf(who *auth.Identity, asked []string) ([]string, *wire.Problem) 
 	if list == nil && !who.Everywhere() {
 		list = slices.Clone(who.Warehouses)
 		if len(list) == 0 {
-			return nil, api.Denied(wire.CodeWarehouseDenied, "this is about warehouses"+api.Yours(nil))
+			return nil, api.Denied(wire.CodeWarehouseDenied, "this operation needs a warehouse"+api.Yours(nil))
 		}
 	}
 	return api.SortedUnique(list), nil
@@ -143,7 +144,7 @@ type statusOutput struct{ Body wire.StatusReport }
 func (h *Handlers) status(ctx context.Context, _ *struct{}) (*statusOutput, error) {
 	report, err := h.deps.Status(ctx)
 	if err != nil {
-		h.log.LogAttrs(ctx, slog.LevelError, "the state cannot be reported", slog.Any("error", err))
+		h.log.LogAttrs(ctx, slog.LevelError, "Status of the node could not be made.", slog.Any("error", err))
 		return nil, api.InternalProblem()
 	}
 	if who := auth.From(ctx); !who.Everywhere() {

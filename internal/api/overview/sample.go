@@ -10,23 +10,27 @@ import (
 	"tallyman/internal/ledger"
 )
 
-// level is a length of samples, and for how long those are kept.
+// level is a length of samples, and how long they are kept.
 type level struct{ step, kept time.Duration }
 
-// levels are the lengths, the shortest first. A sample of each but the first is made of those before it. docs/adr/samples.md has their sizes.
+// levels are the lengths, the shortest first. Longer samples are made from the samples of the level before.
+// docs/adr/samples.md has the sizes.
 var levels = []level{{time.Minute, 3 * time.Hour}, {10 * time.Minute, 26 * time.Hour}, {time.Hour, 31 * 24 * time.Hour}}
 
-// The bounds of a sample: how long one may take, how many deliveries it looks at, and how many samples of a level one transaction records.
+// The time for one sample, the maximum number of deliveries that it reads, and the maximum number of samples in one
+// transaction.
 const (
 	sampleTimeout = 30 * time.Second
 	mostWaiting   = 10_000
 	mostRecorded  = 200
 )
 
-// samplePause is how long a node rests between samples at least, for a clock that runs faster than the world.
+// samplePause is the least pause between two samples on the machine's timers, for a clock of the rules that runs
+// faster.
 const samplePause = time.Second
 
-// Sample records once a minute how things are, until ctx ends. Every node does; one of them has the claim of a minute.
+// Sample records a sample each minute until ctx ends. Every node runs it, and the node that claims the minute records
+// it.
 func (h *Handlers) Sample(ctx context.Context) {
 	for {
 		err := h.sample(ctx)
@@ -45,7 +49,7 @@ func (h *Handlers) Sample(ctx context.Context) {
 	}
 }
 
-// sample records the sample of the minute, and of longer levels what is over and not recorded yet.
+// sample records the sample of the minute, and the longer samples that are over and not recorded yet.
 func (h *Handlers) sample(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, sampleTimeout)
 	defer cancel()
@@ -75,14 +79,14 @@ func (h *Handlers) sample(ctx context.Context) error {
 	return nil
 }
 
-// figures are those of this moment, without notices: those are counted for longer samples alone.
+// figures returns the figures of this moment, without notices. Notices are only counted for longer samples.
 func (h *Handlers) figures(ctx context.Context, now time.Time) (map[ledger.Cell]ledger.Figures, error) {
 	list, err := h.deps.Standing(ctx)
 	if err != nil {
 		return nil, err
 	}
 	figures := cells{}
-	types := map[string]string{} // by rule
+	types := map[string]string{} // By rule.
 	for i := range list {
 		r := list[i].Rule
 		types[r.ID] = r.Notice.Type
@@ -118,7 +122,7 @@ func (h *Handlers) figures(ctx context.Context, now time.Time) (map[ledger.Cell]
 	return figures, nil
 }
 
-// ageOf is one delivery in the histogram.
+// ageOf returns one delivery as a histogram of ages.
 func ageOf(age time.Duration) []int64 {
 	at, _ := slices.BinarySearch(ledger.AgeBounds, age+1)
 	ages := make([]int64, at+1)
@@ -126,7 +130,7 @@ func ageOf(age time.Duration) []int64 {
 	return ages
 }
 
-// cells are figures that grow.
+// cells are sums of figures.
 type cells map[ledger.Cell]ledger.Figures
 
 func (c cells) add(cell ledger.Cell, f ledger.Figures) {
@@ -135,8 +139,8 @@ func (c cells) add(cell ledger.Cell, f ledger.Figures) {
 	c[cell] = sum
 }
 
-// fill records the samples of a level that are over since the last that was recorded. Notices are counted in the ledger, so that an hour has all of them,
-// whether any node ran then or not.
+// fill records the samples of a level since the last recorded one. The ledger counts their notices, so that an hour has
+// all notices even if no node ran.
 func (h *Handlers) fill(ctx context.Context, at int, now time.Time) error {
 	step := levels[at].step
 	last, err := h.deps.Ledger.LastSample(ctx, step)
@@ -160,7 +164,8 @@ func (h *Handlers) fill(ctx context.Context, at int, now time.Time) error {
 	return nil
 }
 
-// record records the samples of a level from one time to another. Those that have nothing are left out, but for the last: it tells how far they are.
+// record records the samples of a level from one time to another. It leaves out empty samples, but not the last one,
+// which marks how far the level is recorded.
 func (h *Handlers) record(ctx context.Context, at int, from, to time.Time) error {
 	step := levels[at].step
 	finer, err := h.deps.Ledger.Samples(ctx, levels[at-1].step, from, to)
@@ -188,7 +193,7 @@ func (h *Handlers) record(ctx context.Context, at int, from, to time.Time) error
 	return h.deps.Ledger.RecordSamples(ctx, step, list)
 }
 
-// series are samples that grow, by their start.
+// series are sums of samples, by start.
 type series map[time.Time]*growing
 
 type growing struct {
@@ -204,7 +209,7 @@ func (s series) at(start time.Time) *growing {
 	return s[start]
 }
 
-// add adds a sample to the one of the step that it lies in, with its notices or without.
+// add adds a sample to the step in which it lies, with or without its notices.
 func (s series) add(step time.Duration, o *ledger.Sample, notices bool) {
 	into := s.at(o.Start.Truncate(step))
 	into.taken += o.Taken

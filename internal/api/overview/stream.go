@@ -19,14 +19,14 @@ import (
 	"tallyman/internal/wire"
 )
 
-// stream serves GET /overview/stream: the overview, and again whenever it has changed.
+// stream serves GET /overview/stream: the overview at once, and again after each change.
 func (h *Handlers) stream(w http.ResponseWriter, r *http.Request) {
 	warehouses, prob := streamQuery(r)
 	if prob != nil {
 		api.WriteProblem(w, prob, api.ProblemMedia(r))
 		return
 	}
-	if r.Method == http.MethodHead { // the mux brings it here, too
+	if r.Method == http.MethodHead { // The mux calls the handler of GET for HEAD, too.
 		stream.SetHeader(w.Header())
 		return
 	}
@@ -44,12 +44,13 @@ func streamOperation() *huma.Operation {
 	return &huma.Operation{
 		OperationID: "stream-overview", Method: http.MethodGet, Path: api.Base + "/overview/stream", Tags: []string{"operations"},
 		Summary: "Stream the overview",
-		Description: "Server-sent events: overview has what GET /overview answers, at once and then whenever it has changed, every two seconds at most; what time alone changes " +
-			"(at, seen, ages) comes along, and by itself every 15 s at most. end says why the server ends the stream. A comment comes every 15 s. A client that does not read is cut off.",
-		Parameters: []*huma.Param{api.QueryParam("warehouse", "these alone; repeat it for more than one. Without it, all that the token has",
+		Description: "Server-sent events. The event overview has the answer of GET /overview. It comes at once, and then after each change, at most every two seconds. " +
+			"Values that change with time alone (at, seen, ages) cause an event at most every 15 s. The event end says why the server ends the stream. " +
+			"A comment comes every 15 s. The server disconnects a client that does not read.",
+		Parameters: []*huma.Param{api.QueryParam("warehouse", "only these warehouses; repeat it for more than one. By default all warehouses of the token",
 			&huma.Schema{Type: huma.TypeArray, Items: api.NameSchema()})},
 		Responses: map[string]*huma.Response{"200": {
-			Description: "events, until the client leaves",
+			Description: "events, until the client disconnects",
 			Content:     map[string]*huma.MediaType{string(api.MediaEvents): {Schema: &huma.Schema{Type: huma.TypeString}, Example: streamExample}},
 		}},
 	}
@@ -65,7 +66,7 @@ data: {"at":"2026-06-01T00:10:00Z","node":"one","rules":{"ok":7,…},…}
 // streamQuery reads the warehouses that a stream asks for.
 func streamQuery(r *http.Request) ([]string, *wire.Problem) {
 	if !api.AcceptsEvents(r) {
-		return nil, wire.NewProblem(http.StatusNotAcceptable, wire.CodeNotAcceptable, "streams come as "+string(api.MediaEvents)+", and in no other form")
+		return nil, wire.NewProblem(http.StatusNotAcceptable, wire.CodeNotAcceptable, "a stream only comes as "+string(api.MediaEvents))
 	}
 	var asked []string
 	prob := api.Params(r.URL.RawQuery, func(name, value string) *wire.Problem {
@@ -86,25 +87,25 @@ type watcher struct {
 	stream.Stream
 
 	all        *watchers
-	warehouses []string // none = all
-	everywhere bool     // the caller sees all warehouses, whichever this is about
-	sent       string   // what lasts of the overview that the client has; guarded by the lock of all
+	warehouses []string // None = all warehouses.
+	everywhere bool     // The caller may see all warehouses, even if this stream is for some of them.
+	sent       string   // The lasting part of the overview that the client has; guarded by watchers.mu.
 }
 
 func (s *watcher) Drop() { s.all.drop(s) }
 
-func (s *watcher) Release() {} // it has no part in anything before it is live
+func (s *watcher) Release() {} // Before it is live, a watcher is a member of nothing.
 
-// watchers are the open streams of overviews. While there are any, one goroutine looks for all of them.
+// watchers are the open streams of overviews. While there are streams, one goroutine looks for all of them.
 type watchers struct {
 	lookout *lookout
 
 	mu   sync.Mutex
 	live map[*watcher]struct{}
-	stop context.CancelFunc // ends the goroutine
+	stop context.CancelFunc // Ends the goroutine.
 }
 
-// join sends a stream the overview, and makes it live unless it has ended meanwhile.
+// join sends the overview to a stream, and makes the stream live unless it has ended in the meantime.
 func (all *watchers) join(ctx context.Context, s *watcher) {
 	o := all.lookout.look(ctx)
 	all.mu.Lock()
@@ -115,13 +116,13 @@ func (all *watchers) join(ctx context.Context, s *watcher) {
 	all.live[s] = struct{}{}
 	s.give(newEvent(o, s))
 	if all.stop == nil {
-		run, stop := context.WithCancel(context.WithoutCancel(ctx)) // it is for all streams
+		run, stop := context.WithCancel(context.WithoutCancel(ctx)) // The goroutine serves all streams, so it outlives this request.
 		all.stop = stop
 		go all.run(run)
 	}
 }
 
-// drop forgets a stream that was live.
+// drop removes a live stream.
 func (all *watchers) drop(s *watcher) {
 	all.mu.Lock()
 	defer all.mu.Unlock()
@@ -146,7 +147,8 @@ func (all *watchers) run(ctx context.Context) {
 	}
 }
 
-// hand gives each stream what has changed for it. Those that see the same warehouses share its bytes.
+// hand sends the overview to each stream for which it has changed. Streams for the same warehouses share the encoded
+// event.
 func (all *watchers) hand(o *outlook) {
 	all.mu.Lock()
 	defer all.mu.Unlock()
@@ -160,7 +162,7 @@ func (all *watchers) hand(o *outlook) {
 	}
 }
 
-// give sends the overview unless the client has it. The lock of all is held.
+// give sends the overview unless the client already has it. The caller holds watchers.mu.
 func (s *watcher) give(e *event) {
 	if s.sent != e.lasting {
 		s.sent = e.lasting
@@ -168,16 +170,16 @@ func (s *watcher) give(e *event) {
 	}
 }
 
-// event is an overview as it goes to streams.
+// event is an overview, encoded for streams.
 type event struct {
 	bytes   []byte
-	lasting string // what it says without what time alone changes
+	lasting string // The overview without the values that change with time alone.
 }
 
 func newEvent(o *outlook, s *watcher) *event {
 	form := o.form(s.warehouses, s.everywhere)
 	text, err := json.Marshal(lasting(form))
-	if err != nil { // our own forms always encode
+	if err != nil { // Forms always encode.
 		panic(err)
 	}
 	var b bytes.Buffer
@@ -185,10 +187,10 @@ func newEvent(o *outlook, s *watcher) *event {
 	return &event{b.Bytes(), string(text)}
 }
 
-// seenEvery is how often streams hear that the nodes are still there when nothing else has changed.
+// seenEvery is the time between two events if only values have changed that change with time alone.
 const seenEvery = 15 * time.Second
 
-// lasting is the overview without what time alone changes.
+// lasting returns the overview without the values that change with time alone.
 func lasting(f *wire.OverviewForm) *wire.OverviewForm {
 	same := *f
 	same.At = time.Time{}

@@ -1,8 +1,9 @@
-// Package queues serves work: producers push items, workers lease them and say what became of them, operators look and mend.
+// Package queues serves the work queues: producers push items, workers lease items and report results, and operators
+// inspect and repair.
 //
-// A worker is the subject of a token, together with the name of a device. A worker sees the items of the token's warehouses. The operations of a step are done in
-// their order, each with its own outcome, and then items are leased, for which an answer may be held back. Operations that are about one item are
-// steps of one operation.
+// A worker is the subject of a token together with the name of a device. It sees the items of the token's warehouses.
+// In a step the queue does the operations in their order, each with its own outcome, and then leases items. With wait
+// the server holds back the answer until there is an item. A request about a single item is a step with one operation.
 //
-// The package keeps nothing. A queue (sinks/queue) does, and its ledger has the trace of each item.
+// The package keeps no state. The queues (sinks/queue) have the items, and the ledger has the trace of each item.
 package queues

@@ -24,25 +24,25 @@ import (
 type (
 	itemsInput struct {
 		QueuePath
-		Warehouse string                 `query:"warehouse" doc:"of this warehouse alone"`
-		State     itemState              `query:"state" doc:"ready in the order of service, ends and withheld the latest push first, the others by due time (dead: when they died); withheld: dead items that wait for an operator since the ledger was restored"`
-		Key       string                 `query:"key" maxLength:"512" doc:"items in any state that were pushed with this dedupe key, the latest push first; instead of state"`
-		Order     itemOrder              `query:"order" doc:"state: as said of the state; waiting: of ready items those first that have been ready for longest, whatever their priorities"`
-		Limit     api.Limit[api.OfItems] `query:"limit" doc:"items in a page"`
-		After     string                 `query:"after" doc:"the cursor of the page before"`
-		Test      api.Flag               `query:"test" doc:"of the test twin"`
-		Language  string                 `header:"Accept-Language" doc:"picks translated titles"`
+		Warehouse string                 `query:"warehouse" doc:"only items of this warehouse"`
+		State     itemState              `query:"state" doc:"only items in this state. ready is listed in the order of service; ended states and withheld list the latest push first; the other states are listed by due time (dead: by the time of death). withheld: dead items that wait for an operator since the ledger was restored"`
+		Key       string                 `query:"key" maxLength:"512" doc:"only items with this dedupe key, in any state, the latest push first; instead of state"`
+		Order     itemOrder              `query:"order" doc:"state: the order described for the state. waiting: ready items that have been ready longest come first, whatever their priorities"`
+		Limit     api.Limit[api.OfItems] `query:"limit" doc:"maximum number of items in a page"`
+		After     string                 `query:"after" doc:"cursor of the previous page"`
+		Test      api.Flag               `query:"test" doc:"use the test twin"`
+		Language  string                 `header:"Accept-Language" doc:"language of the titles"`
 	}
 	itemInput struct {
 		QueuePath
 		ItemPath
-		Test api.Flag `query:"test" doc:"the item is in the test twin"`
+		Test api.Flag `query:"test" doc:"true where the item is in the test twin"`
 	}
 	tracedItemInput struct {
 		QueuePath
 		ItemPath
-		Test     api.Flag `query:"test" doc:"the item is in the test twin"`
-		Language string   `header:"Accept-Language" doc:"picks translated titles"`
+		Test     api.Flag `query:"test" doc:"true where the item is in the test twin"`
+		Language string   `header:"Accept-Language" doc:"language of the title"`
 	}
 	itemsOutput struct {
 		Vary string `header:"Vary"`
@@ -55,16 +55,16 @@ type (
 	rankOutput struct{ Body wire.RankForm }
 )
 
-// itemState is read as text, so that a bad one gets the code that it has everywhere.
+// itemState is a text, so that a bad value gets the same code everywhere.
 type itemState string
 
-// listed are the states by which items are listed.
+// listed are the states that a list can ask for.
 var listed = [...]item.State{
 	item.Ready, item.Assigned, item.Leased, item.Delayed, item.Suspended, item.Stored, item.Dead, item.WithheldState,
 	item.Done, item.Removed, item.Refused,
 }
 
-// Schema lists the states.
+// Schema returns the schema of the parameter.
 func (itemState) Schema(huma.Registry) *huma.Schema {
 	s := &huma.Schema{Type: huma.TypeString, Default: string(item.Ready)}
 	for _, state := range listed {
@@ -73,20 +73,21 @@ func (itemState) Schema(huma.Registry) *huma.Schema {
 	return s
 }
 
-// itemOrder is read as text, as itemState is.
+// itemOrder is a text for the same reason as itemState.
 type itemOrder string
 
-// Schema lists the orders.
+// Schema returns the schema of the parameter.
 func (itemOrder) Schema(huma.Registry) *huma.Schema {
 	return &huma.Schema{Type: huma.TypeString, Default: string(item.ByState), Enum: []any{string(item.ByState), string(item.ByWait)}}
 }
 
 func (h *Handlers) registerItems(operations huma.API) {
-	list := api.Operation("list-items", http.MethodGet, "/queues/{queue}/items", "queues", "Look at the items of a state")
-	list.Description = "Of the token's warehouses. Nothing is taken. What moves while pages are read may come twice or not at all. A page of what has ended may be short, or empty, where there are more: the cursor says so."
+	list := api.Operation("list-items", http.MethodGet, "/queues/{queue}/items", "queues", "List items by state")
+	list.Description = "The list has the items of the token's warehouses, and takes no leases. An item that moves while a client reads pages may appear twice or not at all. A " +
+		"page of ended items can be short or empty although there are more; the cursor says whether there are more."
 	huma.Register(operations, list, h.listItems)
-	huma.Register(operations, api.Operation("get-item", http.MethodGet, "/queues/{queue}/items/{id}", "queues", "An item, and what has happened to it"), h.getItem)
-	huma.Register(operations, api.Operation("rank-item", http.MethodGet, "/queues/{queue}/items/{id}/rank", "queues", "When an item that is ready is served: its place among those that any worker, or its own, is given"), h.rankItem)
+	huma.Register(operations, api.Operation("get-item", http.MethodGet, "/queues/{queue}/items/{id}", "queues", "Show an item and its trace"), h.getItem)
+	huma.Register(operations, api.Operation("rank-item", http.MethodGet, "/queues/{queue}/items/{id}/rank", "queues", "Show the place of a ready item in the order of service"), h.rankItem)
 }
 
 // listItems answers GET /queues/{queue}/items.
@@ -123,7 +124,7 @@ func (h *Handlers) listItems(ctx context.Context, in *itemsInput) (*itemsOutput,
 	return out, nil
 }
 
-// listFailed turns an error of a list into a problem.
+// listFailed converts an error of a list to a problem.
 func (h *Handlers) listFailed(ctx context.Context, queue string, err error) *wire.Problem {
 	invalid, ok := errors.AsType[*item.InvalidError](err)
 	switch {
@@ -135,7 +136,7 @@ func (h *Handlers) listFailed(ctx context.Context, queue string, err error) *wir
 	return api.BadParameter(invalid.Field + ": " + invalid.Message)
 }
 
-// parse reads the query. A cursor carries how many items the pages before it had.
+// parse parses the query. A cursor carries the number of items in the pages before it, for their ranks.
 func (in *itemsInput) parse() (query item.Query, before int64, prob *wire.Problem) {
 	query = item.Query{State: item.Ready, Limit: api.DefaultItems}
 	if query.Test, prob = in.Test.Parse("test"); prob != nil {
@@ -145,7 +146,7 @@ func (in *itemsInput) parse() (query item.Query, before int64, prob *wire.Proble
 		query.State = item.State(in.State)
 	}
 	if !slices.Contains(listed[:], query.State) {
-		return query, 0, api.BadParameter("state " + policy.Quote(string(in.State)) + " is not one that items are listed by")
+		return query, 0, api.BadParameter("state " + policy.Quote(string(in.State)) + " is not a state that can be listed")
 	}
 	if query.Key = in.Key; query.Key != "" && in.State != "" {
 		return query, 0, api.BadParameter("key finds items in any state: leave out state")
@@ -169,7 +170,7 @@ func (in *itemsInput) parse() (query item.Query, before int64, prob *wire.Proble
 	count, cursor, _ := strings.Cut(in.After, ".")
 	before, err := strconv.ParseInt(count, 10, 64)
 	if err != nil || before < 0 || cursor == "" {
-		return query, 0, badItemsCursor("it is not one that this service gave out")
+		return query, 0, badItemsCursor("it does not come from this service")
 	}
 	query.After = cursor
 	return query, before, nil
@@ -222,7 +223,7 @@ func newItemForm(i *item.Item, now time.Time) wire.ItemForm {
 	case item.Leased, item.Delayed, item.Suspended, item.Stored:
 		left := int64(math.Ceil(max(i.Due.Sub(now), 0).Seconds()))
 		form.RemainingSeconds = &left
-	default: // nothing comes by itself
+	default: // Items in the other states do not wait for a time.
 	}
 	return form
 }

@@ -17,7 +17,7 @@ import (
 
 // ItemPath names the item of a request.
 type ItemPath struct {
-	ID string `path:"id" doc:"the item" example:"picking-4711"`
+	ID string `path:"id" doc:"id of the item" example:"picking-4711"`
 }
 
 type (
@@ -30,9 +30,9 @@ type (
 	removeItemInput struct {
 		QueuePath
 		ItemPath
-		Force api.Flag `query:"force" doc:"even while it is leased"`
-		Test  api.Flag `query:"test" doc:"the item is in the test twin"`
-		Note  string   `query:"note" doc:"why, for the trace; cut at 500 bytes"`
+		Force api.Flag `query:"force" doc:"remove the item even while it is leased"`
+		Test  api.Flag `query:"test" doc:"true where the item is in the test twin"`
+		Note  string   `query:"note" doc:"reason, for the trace; cut at 500 bytes"`
 	}
 )
 
@@ -41,23 +41,25 @@ func (h *Handlers) registerItemOps(operations huma.API) {
 		kind             item.OpKind
 		summary, details string
 	}{
-		{item.Ack, "The work is done", ""},
-		{item.Nack, "The work has failed", "The item is ready again after delay, or dead where it has failed as often as the queue allows."},
-		{item.Release, "Give an item back that was not begun", "It goes back to its place in its level and has not failed."},
-		{item.Extend, "Keep an item longer", ""},
-		{item.Suspend, "Put an item off", "For the next of the queue's suspend steps; where all are used, 409 suspend_limit. Without attempt an operator puts off what nobody has."},
-		{item.Store, "Put an item away for days", "Its suspends count anew. Without attempt an operator puts away what nobody has."},
-		{item.Finish, "End an item that nobody has", ""},
-		{item.Assign, "Let one worker alone have an item", "What is put off keeps its time. With attempt the worker that has it passes it on; it has not failed."},
-		{item.Requeue, "Make a dead item ready again", "Its failures count anew."},
-		{item.Set, "Give an item another priority or order", "It moves at once to its place in the order of service. What a worker has stays as it is: 409 item_leased."},
+		{item.Ack, "Ack an item: its work is done", ""},
+		{item.Nack, "Nack an item: its work has failed", "The item is ready again after delay. It becomes dead if it has failed as often as the queue allows."},
+		{item.Release, "Release an item whose work was not begun", "The item goes back to its place among the items of its priority. This does not count as a failure."},
+		{item.Extend, "Extend the lease of an item", ""},
+		{item.Suspend, "Suspend an item", "The item waits for the next of the queue's suspend steps. If all steps are used, the answer is 409 suspend_limit. " +
+			"Without attempt an operator suspends an item that is not leased."},
+		{item.Store, "Store an item for days", "Its suspends are counted from zero again. Without attempt an operator stores an item that is not leased."},
+		{item.Finish, "End an item that is not leased", ""},
+		{item.Assign, "Assign an item to one worker", "A delayed, suspended or stored item keeps its time. With attempt the worker that holds the item passes it on. " +
+			"This does not count as a failure."},
+		{item.Requeue, "Make a dead item ready again", "Its failures are counted from zero again."},
+		{item.Set, "Set the priority or the order of an item", "The item moves at once to its new place in the order of service. A leased item stays as it is: 409 item_leased."},
 	} {
 		kind := string(op.kind)
 		o := api.Operation(kind+"-item", http.MethodPost, "/queues/{queue}/items/{id}/"+kind, "queues", op.summary)
 		o.Description = op.details
 		huma.Register(operations, o, func(ctx context.Context, in *itemOpInput) (*itemOpOutput, error) { return h.itemOp(ctx, op.kind, in) })
 	}
-	remove := api.Operation("remove-item", http.MethodDelete, "/queues/{queue}/items/{id}", "queues", "Take an item out")
+	remove := api.Operation("remove-item", http.MethodDelete, "/queues/{queue}/items/{id}", "queues", "Remove an item")
 	huma.Register(operations, remove, h.removeItem)
 }
 
@@ -106,7 +108,7 @@ func (h *Handlers) removeItem(ctx context.Context, in *removeItemInput) (*struct
 	return nil, nil //nolint:nilnil // the OpenAPI library answers 204
 }
 
-// oneOp does a step with one operation, whose failure is a problem.
+// oneOp does a step with one operation. If the operation fails, it returns the problem.
 func (h *Handlers) oneOp(ctx context.Context, name string, s item.Step) (*item.Result, *wire.Problem) {
 	q, prob := h.queue(name)
 	if prob != nil {
@@ -126,7 +128,7 @@ func (h *Handlers) oneOp(ctx context.Context, name string, s item.Step) (*item.R
 	return r, outcomeProblem(name, &s.Ops[0], r.Outcome)
 }
 
-// outcomeProblem is the problem that an outcome is where it stands alone; nil for ok.
+// outcomeProblem converts the outcome of a single operation to a problem, or to nil for ok.
 func outcomeProblem(queue string, op *item.Op, outcome item.Outcome) *wire.Problem {
 	it := "item " + policy.Quote(op.ID)
 	switch outcome {
@@ -134,9 +136,9 @@ func outcomeProblem(queue string, op *item.Op, outcome item.Outcome) *wire.Probl
 		return nil
 	case item.LeaseLost:
 		return wire.NewProblem(http.StatusConflict, wire.CodeLeaseLost,
-			"attempt "+strconv.Itoa(op.Attempt)+" of "+it+" is over, or another subject's: its lease has run out, or the item has gone on or ended; nothing was changed")
+			"attempt "+strconv.Itoa(op.Attempt)+" of "+it+" is over: its lease has expired, the item has moved on or ended, or another subject holds the item; nothing was changed")
 	case item.IsLeased:
-		return wire.NewProblem(http.StatusConflict, wire.CodeItemLeased, "a worker has "+it+"; "+leasedHint(op.Kind))
+		return wire.NewProblem(http.StatusConflict, wire.CodeItemLeased, "a worker holds "+it+"; "+leasedHint(op.Kind))
 	case item.SuspendLimit:
 		return wire.NewProblem(http.StatusConflict, wire.CodeSuspendLimit, it+" was suspended as often as the queue allows; store or finish it")
 	case item.IsDead:
@@ -148,7 +150,7 @@ func outcomeProblem(queue string, op *item.Op, outcome item.Outcome) *wire.Probl
 	return wire.NewProblem(http.StatusNotFound, wire.CodeItemNotFound, "queue "+queue+" has no "+it+", or it has ended")
 }
 
-// leasedHint is the way out for who operates on what a worker has.
+// leasedHint tells an operator how to go on with a leased item.
 func leasedHint(kind item.OpKind) string {
 	switch n := needsOf(kind); {
 	case n.attempt != refused:
@@ -163,7 +165,7 @@ func newResultForm(r *item.Result) wire.ResultForm {
 	return wire.ResultForm{Op: string(r.Kind), ID: r.ID, Outcome: string(r.Outcome), State: string(r.State), Due: wire.Moment(r.Due)}
 }
 
-// need is what an operation does with a field.
+// need says whether an operation uses a field.
 type need uint8
 
 const (
@@ -172,10 +174,10 @@ const (
 	needed
 )
 
-// needs of an operation. What store does with delay it does with days as well.
+// needs are the fields of an operation. The need of store for delay is also its need for days.
 type needs struct{ attempt, delay, lease, worker, force, set need }
 
-// needsOf tells what each operation does with the fields.
+// needsOf has the fields of each operation.
 func needsOf(kind item.OpKind) needs {
 	switch kind {
 	case item.Ack, item.Release:
@@ -199,7 +201,7 @@ func needsOf(kind item.OpKind) needs {
 	return needs{}
 }
 
-// parseOp reads an operation; the location of a fault is the name of its field.
+// parseOp parses an operation. The location of a fault is the name of the field.
 func parseOp(f *wire.OpForm) (item.Op, []wire.Fault) {
 	op := item.Op{Kind: item.OpKind(f.Op), ID: f.ID, Attempt: f.Attempt, Force: f.Force, Note: f.Note}
 	if f.Worker != nil {
@@ -251,7 +253,7 @@ func parseOp(f *wire.OpForm) (item.Op, []wire.Fault) {
 	return op, faults
 }
 
-// spanOf is the duration that was given, and the name of its field.
+// spanOf returns the duration of the operation, and the name of the field that has it.
 func spanOf(f *wire.OpForm) (field, text string) {
 	if f.Lease != "" {
 		return "lease", f.Lease

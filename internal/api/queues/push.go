@@ -17,7 +17,7 @@ import (
 type (
 	pushInput struct {
 		QueuePath
-		Key  string `header:"Idempotency-Key" doc:"at most 255 printable characters; who repeats a request under the same key begins no other life with again"`
+		Key  string `header:"Idempotency-Key" doc:"at most 255 printable characters. A push with again that is repeated under the same key does not start the item again"`
 		Body wire.PushForm
 	}
 	pushOutput struct{ Body wire.PushedForm }
@@ -25,8 +25,8 @@ type (
 
 func (h *Handlers) registerPush(operations huma.API) {
 	push := api.Operation("push-items", http.MethodPost, "/queues/{queue}/items", "queues", "Push items")
-	push.Description = "Each item is pushed, or left out for its own reason, and the answer says which. They are recorded before the answer comes. " +
-		"A push whose answer was lost can be repeated where its items have ids or dedupe keys; one with again, under the same Idempotency-Key."
+	push.Description = "Each item is pushed or left out, and the answer says why. The ledger has the items before the answer comes. A client that lost the answer can repeat a " +
+		"push whose items have ids or dedupe keys. A push with again must be repeated under the same Idempotency-Key."
 	push.MaxBodyBytes, push.BodyReadTimeout = maxPushBody, pushBodyTimeout
 	huma.Register(operations, push, h.pushItems)
 }
@@ -60,7 +60,7 @@ func (h *Handlers) pushItems(ctx context.Context, in *pushInput) (*pushOutput, e
 	return out, nil
 }
 
-// parsePush reads what the schema cannot check; the rest the queue checks.
+// parsePush parses the fields that the schema cannot check. The queue checks the rest.
 func parsePush(f *wire.PushForm, who *auth.Identity) ([]item.New, *wire.Problem) {
 	items := make([]item.New, len(f.Items))
 	var faults []wire.Fault
@@ -84,7 +84,7 @@ func parsePush(f *wire.PushForm, who *auth.Identity) ([]item.New, *wire.Problem)
 		case !who.InWarehouse(*w):
 			return nil, api.InWarehouse(who, *w)
 		}
-		if f.Items[i].Test != f.Items[0].Test { // one of two pushes could fail
+		if f.Items[i].Test != f.Items[0].Test { // Otherwise there would be two pushes, and only one of them could fail.
 			faults = append(faults, wire.Fault{Location: at + "test", Message: "a push goes to the queue or to its test twin: all items say the same"})
 		}
 	}

@@ -25,10 +25,10 @@ import (
 	"tallyman/sinks"
 )
 
-// Deps is what the room is made of.
+// Deps are the dependencies of the room.
 type Deps struct {
-	Queues  map[string]view.ServedQueue // by name
-	Notices Notices                     // nil = items have no titles
+	Queues  map[string]view.ServedQueue // The queues by name.
+	Notices Notices                     // nil = items have no titles.
 	Logger  *slog.Logger
 }
 
@@ -36,7 +36,7 @@ type Deps struct {
 type Handlers struct {
 	deps    Deps
 	log     *slog.Logger
-	waiters *api.Waiters // set by Register
+	waiters *api.Waiters // Set by Register.
 }
 
 // New makes the room.
@@ -48,7 +48,7 @@ func (h *Handlers) Register(operations *api.Operations) {
 	h.registerQueues(operations)
 }
 
-// The sizes of bodies: what 1,000 items or operations come to, well filled.
+// The maximum sizes of bodies. Each has room for 1,000 large items or operations.
 const (
 	maxPushBody     = 8 << 20
 	maxStepBody     = 1 << 20
@@ -66,7 +66,7 @@ func (h *Handlers) registerQueues(operations huma.API) {
 	h.registerSettings(operations)
 }
 
-// by is who does something, as the trace names it.
+// by returns the name of the caller for an item's trace.
 func by(ctx context.Context, c *item.Caller) string {
 	if c.Worker != "" {
 		return c.Name()
@@ -74,8 +74,8 @@ func by(ctx context.Context, c *item.Caller) string {
 	return api.TraceName(auth.From(ctx).Subject)
 }
 
-// callerOf is who asks a queue, with the worker that the request names. Without tokens nobody has a subject, and the worker alone is known.
-// Those who operate may touch what others have leased.
+// callerOf returns the caller for a queue, with the worker that the request names. In mode none there is no subject,
+// only a worker. An operator may act on items that other workers have leased.
 func callerOf(ctx context.Context, worker string) item.Caller {
 	who := auth.From(ctx)
 	c := item.Caller{Worker: worker, Scope: view.ScopeOf(who), OwnLeases: !who.Has(api.Operators...)}
@@ -85,7 +85,8 @@ func callerOf(ctx context.Context, worker string) item.Caller {
 	return c
 }
 
-// subjectName is the subject as queues have it: itself, but for one that is no name, of which no other subject's is made.
+// subjectName returns the name of a subject in queues. It is the subject, if that is a valid name. Otherwise it is a
+// name with a hash of the subject, so that two subjects never get the same name.
 func subjectName(subject string) string {
 	name := api.TraceName(subject)
 	if name == subject {
@@ -95,7 +96,7 @@ func subjectName(subject string) string {
 	return name[:min(len(name), item.MaxName-len(sum))] + ":" + hex.EncodeToString(sum[:8])
 }
 
-// scopeWithin narrows the caller's scope to the warehouse that a request names, if it names one.
+// scopeWithin returns the warehouses of a request: the one that it names, or else all warehouses of the token.
 func scopeWithin(who *auth.Identity, warehouse string) (item.Scope, *wire.Problem) {
 	if warehouse == "" {
 		return view.ScopeOf(who), nil
@@ -106,7 +107,7 @@ func scopeWithin(who *auth.Identity, warehouse string) (item.Scope, *wire.Proble
 	return item.Scope{warehouse}, api.InWarehouse(who, warehouse)
 }
 
-// queue finds the queue of that name.
+// queue finds the queue with the name.
 func (h *Handlers) queue(name string) (*view.ServedQueue, *wire.Problem) {
 	if q, ok := h.deps.Queues[name]; ok {
 		return &q, nil
@@ -118,7 +119,7 @@ func (h *Handlers) queue(name string) (*view.ServedQueue, *wire.Problem) {
 	return nil, wire.NewProblem(http.StatusNotFound, wire.CodeQueueNotFound, detail)
 }
 
-// queueOrTwin finds the queue for a request that looks, and tells whether it is about the twin.
+// queueOrTwin finds the queue for a request that only reads, and tells whether the request means the test twin.
 func (h *Handlers) queueOrTwin(name string, flag api.Flag) (*view.ServedQueue, bool, *wire.Problem) {
 	test, prob := flag.Parse("test")
 	if prob != nil {
@@ -128,15 +129,15 @@ func (h *Handlers) queueOrTwin(name string, flag api.Flag) (*view.ServedQueue, b
 	return q, test, prob
 }
 
-// queueFor finds the queue for a request that changes it, and who is to stand in the trace.
+// queueFor finds the queue for a request that changes it, and the name of the caller for the trace.
 func (h *Handlers) queueFor(ctx context.Context, name string) (*view.ServedQueue, string, *wire.Problem) {
 	q, prob := h.queue(name)
 	c := callerOf(ctx, "")
 	return q, by(ctx, &c), prob
 }
 
-// queueFailed turns an error of a queue into a problem. The list is where the body has what an error's index counts; "" where the
-// request is about one item.
+// queueFailed converts an error of a queue to a problem. list is the member of the body that the index in the error
+// counts, or "" if the request is about one item.
 func (h *Handlers) queueFailed(ctx context.Context, queue, list string, err error) *wire.Problem {
 	if invalid, ok := errors.AsType[*item.InvalidError](err); ok {
 		return api.InvalidBody([]wire.Fault{{Location: invalidAt(invalid, list), Message: invalid.Message}})
@@ -150,11 +151,11 @@ func (h *Handlers) queueFailed(ctx context.Context, queue, list string, err erro
 	if !api.Gone(ctx) {
 		level := slog.LevelError
 		if errors.Is(err, sinks.ErrUnavailable) {
-			level = slog.LevelDebug // the queue itself logs it, once
+			level = slog.LevelDebug // The queue logs this fault itself, once.
 		}
-		h.log.LogAttrs(ctx, level, "a queue failed a request", slog.String("queue", queue), slog.Any("error", err))
+		h.log.LogAttrs(ctx, level, "Request failed, because its queue reported an error.", slog.String("queue", queue), slog.Any("error", err))
 	}
-	return queueUnavailable("the queue is out of reach or being written back; try again")
+	return queueUnavailable("the queue cannot be reached or is being restored; try again")
 }
 
 func queueUnavailable(detail string) *wire.Problem {
@@ -163,14 +164,14 @@ func queueUnavailable(detail string) *wire.Problem {
 	return p
 }
 
-// invalidAt is the place of an error in the request.
+// invalidAt returns the place of an error in the request.
 func invalidAt(e *item.InvalidError, list string) string {
 	switch {
 	case list == "" && e.Field == "id":
 		return "path.id"
 	case list == "" || e.Index < 0:
 		return "body." + e.Field
-	case list == "ids": // they are texts
+	case list == "ids": // The entries are texts and have no fields.
 		return "body.ids[" + strconv.Itoa(e.Index) + "]"
 	}
 	return "body." + list + "[" + strconv.Itoa(e.Index) + "]." + e.Field
@@ -178,11 +179,11 @@ func invalidAt(e *item.InvalidError, list string) string {
 
 type (
 	twinQuery struct {
-		Test api.Flag `query:"test" doc:"the test twins"`
+		Test api.Flag `query:"test" doc:"use the test twins"`
 	}
 	queueInput struct {
 		QueuePath
-		Test api.Flag `query:"test" doc:"the test twin"`
+		Test api.Flag `query:"test" doc:"use the test twin"`
 	}
 	queuesOutput struct{ Body wire.QueuesForm }
 	queueOutput  struct{ Body wire.QueueForm }
@@ -192,18 +193,19 @@ type (
 	}
 )
 
-// QueuePath names the queue of a request. The OpenAPI library looks into exported types alone.
+// QueuePath names the queue of a request. The OpenAPI library only looks into exported types.
 type QueuePath struct {
-	Queue string `path:"queue" doc:"the queue" example:"replenishment"`
+	Queue string `path:"queue" doc:"name of the queue" example:"replenishment"`
 }
 
 func (h *Handlers) registerSizes(operations huma.API) {
-	huma.Register(operations, api.Operation("list-queues", http.MethodGet, "/queues", "queues", "All queues, and how full they are, of the token's warehouses"), h.listQueues)
-	huma.Register(operations, api.Operation("get-queue", http.MethodGet, "/queues/{queue}", "queues", "How full a queue is, of the token's warehouses"), h.getQueue)
-	pause := api.Operation("pause-queue", http.MethodPost, "/queues/{queue}/pause", "queues", "Give out nothing more")
-	pause.Description = "On every node and for all warehouses, at once: the token must be for all of them. What is leased goes on, and items are taken in. Survives a loss of Redis."
+	huma.Register(operations, api.Operation("list-queues", http.MethodGet, "/queues", "queues", "List the queues and their depths, for the token's warehouses"), h.listQueues)
+	huma.Register(operations, api.Operation("get-queue", http.MethodGet, "/queues/{queue}", "queues", "Show the depth of a queue, for the token's warehouses"), h.getQueue)
+	pause := api.Operation("pause-queue", http.MethodPost, "/queues/{queue}/pause", "queues", "Pause a queue: lease no more items")
+	pause.Description = "The pause holds at once on every node and for all warehouses, so the token must be for all warehouses. Leased items stay leased, and the queue still " +
+		"accepts items. The pause survives a loss of Redis."
 	huma.Register(operations, pause, h.pauseQueue)
-	huma.Register(operations, api.Operation("resume-queue", http.MethodPost, "/queues/{queue}/resume", "queues", "Give out items again"), h.resumeQueue)
+	huma.Register(operations, api.Operation("resume-queue", http.MethodPost, "/queues/{queue}/resume", "queues", "Resume a queue: lease items again"), h.resumeQueue)
 }
 
 // listQueues answers GET /queues.
@@ -257,7 +259,7 @@ func (h *Handlers) switchQueue(
 	if err := change(q.Queue, ctx, test, by, orderOf(ctx, "queue."+what, queueObject(in.Queue), nil)); err != nil {
 		return nil, h.queueFailed(ctx, in.Queue, "", err)
 	}
-	h.log.LogAttrs(ctx, slog.LevelInfo, "a queue was switched", slog.String("to", what), slog.String("queue", in.Queue), slog.Bool("test", test), slog.String("by", by))
+	h.log.LogAttrs(ctx, slog.LevelInfo, "Queue was paused or resumed.", slog.String("to", what), slog.String("queue", in.Queue), slog.Bool("test", test), slog.String("by", by))
 	return h.queueAnswer(ctx, q, in.Queue, test)
 }
 
@@ -269,7 +271,7 @@ func (h *Handlers) queueAnswer(ctx context.Context, q *view.ServedQueue, name st
 	return &queueOutput{Body: form}, nil
 }
 
-// sizes asks a queue how full it is.
+// sizes reads the depth of a queue.
 func (h *Handlers) sizes(ctx context.Context, q *view.ServedQueue, name string, test bool) (wire.QueueForm, *wire.Problem) {
 	s, err := q.Sizes(ctx, test, view.ScopeOf(auth.From(ctx)))
 	if err != nil {

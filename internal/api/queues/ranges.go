@@ -28,11 +28,11 @@ type (
 )
 
 func (h *Handlers) registerRanges(operations huma.API) {
-	remove := api.Operation("remove-range", http.MethodPost, "/queues/{queue}/remove", "queues", "Take out a range of items")
-	remove.Description = "The ranks are those of the list of the state at this moment: look at it right before, and pause the queue where it moves."
+	remove := api.Operation("remove-range", http.MethodPost, "/queues/{queue}/remove", "queues", "Remove a range of items")
+	remove.Description = "The ranks are those of the state's list at this moment. Read the list right before the call, and pause the queue if its items move."
 	huma.Register(operations, remove, h.removeRange)
 	requeue := api.Operation("requeue-items", http.MethodPost, "/queues/{queue}/requeue", "queues", "Make dead items ready again")
-	requeue.Description = "Those that are named, or all that are not withheld. Their failures count anew."
+	requeue.Description = "The call requeues the named items, or all dead items that are not withheld. Their failures are counted from zero again."
 	requeue.MaxBodyBytes = maxStepBody
 	huma.Register(operations, requeue, h.requeueItems)
 }
@@ -57,7 +57,7 @@ func (h *Handlers) removeRange(ctx context.Context, in *rangeInput) (*removedOut
 	if err != nil {
 		return nil, h.queueFailed(ctx, in.Queue, "", err)
 	}
-	h.log.LogAttrs(ctx, slog.LevelInfo, "items were removed from a queue", slog.String("queue", in.Queue), slog.Bool("test", f.Test),
+	h.log.LogAttrs(ctx, slog.LevelInfo, "Items were removed from a queue.", slog.String("queue", in.Queue), slog.Bool("test", f.Test),
 		slog.String("state", f.State), slog.Int64("from", f.From), slog.Int64("to", f.To), slog.Int("removed", removed), slog.String("by", by))
 	return &removedOutput{Body: wire.RemovedForm{Removed: removed}}, nil
 }
@@ -84,7 +84,7 @@ func (h *Handlers) requeueItems(ctx context.Context, in *requeueInput) (*requeue
 	} else if prob := h.requeueNamed(ctx, q, in, by, &out.Body); prob != nil {
 		return nil, prob
 	}
-	h.log.LogAttrs(ctx, slog.LevelInfo, "dead items were requeued", slog.String("queue", in.Queue), slog.Bool("test", f.Test),
+	h.log.LogAttrs(ctx, slog.LevelInfo, "Dead items were requeued.", slog.String("queue", in.Queue), slog.Bool("test", f.Test),
 		slog.Int("items", out.Body.Requeued), slog.String("by", by))
 	return out, nil
 }

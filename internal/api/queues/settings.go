@@ -26,10 +26,12 @@ type (
 )
 
 func (h *Handlers) registerSettings(operations huma.API) {
-	huma.Register(operations, api.Operation("get-queue-settings", http.MethodGet, "/queues/{queue}/settings", "queues", "The settings of a queue, and which of them an operator has set"), h.getSettings)
+	huma.Register(operations, api.Operation("get-queue-settings", http.MethodGet, "/queues/{queue}/settings", "queues", "Show the settings of a queue, and which of them an operator has set"), h.getSettings)
 	set := api.Operation("set-queue-settings", http.MethodPost, "/queues/{queue}/settings", "queues", "Change settings of a queue while it runs")
-	set.Description = "On every node within a second, for the queue and its test twin, in the place of the configuration until they are reset. They are about all warehouses: the token must be for all of them. Of two changes of a setting the later one counts. " +
-		"Items that wait stay as they are: what is leased or put off keeps its time, an item keeps its failures, which count against maxAttempts when it fails next, and its suspends, which count against suspendSteps."
+	set.Description = "The settings hold on every node within a second, for the queue and its test twin. They replace the configuration until somebody resets them. They hold " +
+		"for all warehouses, so the token must be for all warehouses. The later of two changes of a setting wins. Waiting items stay as they are: a leased or " +
+		"delayed item keeps its time. An item keeps its failures, which count against maxAttempts at its next failure, and its suspends, which count against " +
+		"suspendSteps."
 	huma.Register(operations, set, h.setSettings)
 }
 
@@ -59,12 +61,12 @@ func (h *Handlers) setSettings(ctx context.Context, in *settingsChange) (*settin
 	if err := q.ChangeSettings(ctx, order, change); err != nil {
 		return nil, h.queueFailed(ctx, in.Queue, "", err)
 	}
-	h.log.LogAttrs(ctx, slog.LevelInfo, "settings of a queue were changed", slog.String("queue", in.Queue), slog.Any("set", change.Set.Names()),
+	h.log.LogAttrs(ctx, slog.LevelInfo, "Settings of a queue were changed.", slog.String("queue", in.Queue), slog.Any("set", change.Set.Names()),
 		slog.Any("reset", change.Reset), slog.String("by", order.By))
 	return &settingsOutput{Body: newSettingsForm(in.Queue, q)}, nil
 }
 
-// parseSettings reads a change. Its bounds are the queue's to check.
+// parseSettings parses a change of settings. The queue checks the bounds.
 func parseSettings(f *wire.SettingsAsk) (item.SettingsChange, []wire.Fault) {
 	c := item.SettingsChange{Set: item.LiveSettings{MaxAttempts: f.MaxAttempts}, Reset: f.Reset}
 	var faults []wire.Fault

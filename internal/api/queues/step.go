@@ -31,12 +31,13 @@ type (
 )
 
 func (h *Handlers) registerSteps(operations huma.API) {
-	lease := api.Operation("lease-items", http.MethodPost, "/queues/{queue}/lease", "queues", "Take items to work on")
-	lease.Description = "The highest priority first, in each the oldest first. An item is the worker's until its lease ends, and operations name the attempt that they belong to: " +
-		"who comes too late gets a 409 lease_lost and changes nothing. With wait the answer is held back until there is an item."
+	lease := api.Operation("lease-items", http.MethodPost, "/queues/{queue}/lease", "queues", "Lease items to work on")
+	lease.Description = "Items of the highest priority come first, and among them the oldest. A worker holds an item until the lease ends. Every operation names the attempt " +
+		"that it belongs to. An operation that comes too late gets a 409 lease_lost and changes nothing. With wait the server answers only when there is an " +
+		"item or the wait is over."
 	huma.Register(operations, lease, h.leaseItems)
-	step := api.Operation("step", http.MethodPost, "/queues/{queue}/step", "queues", "Many operations at once, and items to work on")
-	step.Description = "Each operation has its own outcome, and one that fails does not hold up the others. Fields that an operation does not use are refused."
+	step := api.Operation("step", http.MethodPost, "/queues/{queue}/step", "queues", "Do many operations at once, and lease items")
+	step.Description = "Each operation has its own outcome. An operation that fails does not stop the others. A field that an operation does not use is refused."
 	step.MaxBodyBytes = maxStepBody
 	huma.Register(operations, step, h.stepQueue)
 }
@@ -72,7 +73,7 @@ func (h *Handlers) stepQueue(ctx context.Context, in *stepInput) (*stepOutput, e
 	return out, nil
 }
 
-// step has a queue do a step, and wait where it is to.
+// step does a step on a queue, and waits for items if the client asks for that.
 func (h *Handlers) step(ctx context.Context, name string, s item.Step) (item.Stepped, *wire.Problem) {
 	q, prob := h.queue(name)
 	if prob != nil {
@@ -97,7 +98,8 @@ func (h *Handlers) step(ctx context.Context, name string, s item.Step) (item.Ste
 	return done, nil
 }
 
-// stepAndWait does a step whose wait ends with the wait that the client asked for, with the client, or with the server, whichever is first.
+// stepAndWait does a step with a wait. The wait ends when the client's time is over, when the client disconnects, or
+// when the server stops.
 func (h *Handlers) stepAndWait(ctx context.Context, q *view.ServedQueue, s item.Step) (item.Stepped, error) {
 	if s.Wait == 0 || s.Max == 0 {
 		return q.Step(ctx, s)
@@ -114,12 +116,13 @@ func (h *Handlers) stepAndWait(ctx context.Context, q *view.ServedQueue, s item.
 	defer api.WhenOver(waiting, who, cancel)()
 	done, err := q.Step(waiting, s)
 	if err != nil && waiting.Err() != nil && ctx.Err() == nil && len(done.Results) == len(s.Ops) {
-		return done, nil // the server ends: the client asks another
+		return done, nil // The server stops, and the client asks another node.
 	}
 	return done, err
 }
 
-// mayStep is nil where the caller may do all of the operations. A worker may touch what it has leased, and nothing else.
+// mayStep returns nil if the caller may do all of the operations. A worker may only act on items that it has leased, so
+// its operations need an attempt.
 func mayStep(who *auth.Identity, ops []item.Op) *wire.Problem {
 	operates := who.Has(api.Operators...)
 	for i := range ops {
@@ -127,17 +130,18 @@ func mayStep(who *auth.Identity, ops []item.Op) *wire.Problem {
 			return prob
 		}
 		if !operates && ops[i].Attempt == 0 {
-			return api.Denied(wire.CodeRoleMissing, "without an attempt this ("+string(ops[i].Kind)+"-item) is about an item that you have not leased; it takes the role "+
+			return api.Denied(wire.CodeRoleMissing, "without an attempt this ("+string(ops[i].Kind)+"-item) is for an item that you have not leased; this needs the role "+
 				api.OrList(api.RoleNames(api.Operators)))
 		}
 	}
 	return nil
 }
 
-// giveBackTimeout bounds how long a request goes on whose client has left.
+// giveBackTimeout is how long a request may go on after its client has disconnected.
 const giveBackTimeout = 5 * time.Second
 
-// giveBack releases what was leased for a client that left without an answer. One that named its request can ask again.
+// giveBack releases the items that were leased for a client that disconnected before the answer. Do not call it for a
+// request with a requestId: its client can repeat the request and get the same items.
 func (h *Handlers) giveBack(ctx context.Context, q *view.ServedQueue, name string, s item.Step, items []item.Lease) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), giveBackTimeout)
 	defer cancel()
@@ -146,7 +150,7 @@ func (h *Handlers) giveBack(ctx context.Context, q *view.ServedQueue, name strin
 		back.Ops[i] = item.Op{Kind: item.Release, ID: l.ID, Attempt: l.Attempt, Note: "the client left before it was answered"}
 	}
 	if _, err := q.Step(ctx, back); err != nil {
-		h.log.LogAttrs(ctx, slog.LevelWarn, "items of a client that left wait for their leases to end", slog.String("queue", name),
+		h.log.LogAttrs(ctx, slog.LevelWarn, "Items of a disconnected client could not be released. The items wait until their leases end.", slog.String("queue", name),
 			slog.String("worker", s.Worker), slog.Int("items", len(items)), slog.Any("error", err))
 	}
 }
@@ -163,7 +167,7 @@ func newLeasedForms(items []item.Lease) []wire.LeasedForm {
 	return forms
 }
 
-// parseTerms reads a request for items.
+// parseTerms parses the terms of a lease.
 func parseTerms(t *wire.Terms, worker string, most int) (item.Step, []wire.Fault) {
 	s := item.Step{Test: t.Test, Caller: item.Caller{Worker: worker}, RequestID: t.RequestID, Max: most}
 	var faults []wire.Fault
@@ -183,7 +187,7 @@ func parseTerms(t *wire.Terms, worker string, most int) (item.Step, []wire.Fault
 	return s, faults
 }
 
-// parseStep reads a whole step.
+// parseStep parses a whole step.
 func parseStep(f *wire.StepForm) (item.Step, *wire.Problem) {
 	s, faults := parseTerms(&f.Terms, f.Worker, f.Max)
 	s.Ops = make([]item.Op, len(f.Ops))
@@ -200,20 +204,20 @@ func parseStep(f *wire.StepForm) (item.Step, *wire.Problem) {
 	return s, nil
 }
 
-// orderOf is what the caller asks of a queue beside work. The ledger records the order in the transaction that takes the moves over from Redis.
-// asked is nil where the operations say all of it.
+// orderOf returns the order of a caller: an operation that needs an audit record. The ledger writes the record in the
+// transaction that copies the moves from Redis. asked has further details for the record, or is nil.
 func orderOf(ctx context.Context, action, object string, asked any) *item.Order {
 	who := auth.From(ctx).Author()
 	return &item.Order{By: who.By, Via: string(who.Via), Action: action, Object: object, Asked: api.StateJSON(asked)}
 }
 
-// opTerms is what the record of operations keeps beside them.
+// opTerms are the details of operations for the audit record.
 type opTerms struct {
 	Test  bool `json:"test,omitempty"`
 	Force bool `json:"force,omitempty"`
 }
 
-// termsOf are nil where there is nothing to keep.
+// termsOf returns the details of operations, or nil if there are none.
 func termsOf(test, force bool) any {
 	if !test && !force {
 		return nil
@@ -221,7 +225,7 @@ func termsOf(test, force bool) any {
 	return opTerms{test, force}
 }
 
-// orderOfStep is nil for a step that is work alone.
+// orderOfStep returns the order for a step, or nil for a step that only does work.
 func orderOfStep(ctx context.Context, queue string, s *item.Step) *item.Order {
 	if !slices.ContainsFunc(s.Ops, func(op item.Op) bool { return op.Kind.IsOrder() }) {
 		return nil
@@ -229,7 +233,7 @@ func orderOfStep(ctx context.Context, queue string, s *item.Step) *item.Order {
 	return orderOf(ctx, "queue.step", queueObject(queue), termsOf(s.Test, false))
 }
 
-// orderOfOp is nil for an operation that is work.
+// orderOfOp returns the order for an operation, or nil for an operation that is work.
 func orderOfOp(ctx context.Context, queue string, test bool, op *item.Op) *item.Order {
 	if !op.Kind.IsOrder() {
 		return nil

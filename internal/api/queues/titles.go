@@ -11,16 +11,17 @@ import (
 	"tallyman/internal/wire"
 )
 
-// Notices reads the notices that items were made of.
+// Notices reads the notices from which items were made.
 type Notices interface {
-	// Notices returns those of the ids that the ledger still has.
+	// Notices returns the notices with the ids, as far as the ledger still has them.
 	Notices(ctx context.Context, ids []string) (map[string]*notice.Notice, error)
 }
 
-// title gives the items that were made of notices their titles in the first of the languages that the notice has. The payload has the title in the first language
-// of the site alone. An item whose notice is gone, or cannot be read now, has no title.
+// title sets the titles of items that were made from notices, in the first of the languages that the notice has. The
+// payload only has the title in the first language of the site. If the notice is gone or cannot be read now, the item
+// gets no title.
 func (h *Handlers) title(ctx context.Context, language string, items ...*wire.ItemForm) {
-	sources := map[string][]*wire.ItemForm{} // by the id of the notice
+	sources := map[string][]*wire.ItemForm{} // By the id of the notice.
 	for _, it := range items {
 		if id := sourceOf(it); id != "" {
 			sources[id] = append(sources[id], it)
@@ -35,7 +36,7 @@ func (h *Handlers) title(ctx context.Context, language string, items ...*wire.It
 	}
 	notices, err := h.deps.Notices.Notices(ctx, ids)
 	if err != nil {
-		h.log.LogAttrs(ctx, slog.LevelWarn, "items have no titles: their notices cannot be read", slog.Any("error", err))
+		h.log.LogAttrs(ctx, slog.LevelWarn, "Titles of items could not be read from their notices. The answer leaves the titles out.", slog.Any("error", err))
 		return
 	}
 	langs := api.Languages(language)
@@ -48,8 +49,8 @@ func (h *Handlers) title(ctx context.Context, language string, items ...*wire.It
 	}
 }
 
-// sourceOf is the id of the notice that the item's payload is; "" = the payload is none. A business system may push a payload that only looks like one: then the item
-// has an id of another kind.
+// sourceOf returns the id of the notice in the item's payload, or "". A business system can push a payload that looks
+// like a notice, but then the id of the item does not begin with n_.
 func sourceOf(it *wire.ItemForm) string {
 	var payload struct {
 		ID string `json:"id"`

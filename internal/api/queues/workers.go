@@ -15,16 +15,16 @@ type (
 	workersInput struct {
 		QueuePath
 
-		Warehouse string   `query:"warehouse" doc:"of items of this warehouse alone"`
-		Test      api.Flag `query:"test" doc:"of the test twin"`
+		Warehouse string   `query:"warehouse" doc:"only count items of this warehouse"`
+		Test      api.Flag `query:"test" doc:"use the test twin"`
 	}
 	workersOutput struct{ Body wire.WorkersForm }
 )
 
 func (h *Handlers) registerWorkers(operations huma.API) {
-	list := api.Operation("list-workers", http.MethodGet, "/queues/{queue}/workers", "queues", "List the workers that a queue knows")
-	list.Description = "Who holds leases of items of the token's warehouses, who held some lately, and to whom items are assigned: the latest lease first. " +
-		"An item can be assigned to others, too."
+	list := api.Operation("list-workers", http.MethodGet, "/queues/{queue}/workers", "queues", "List the workers of a queue")
+	list.Description = "The list has the workers that hold leases of items of the token's warehouses, that held such leases recently, or that have items assigned. The latest " +
+		"lease comes first. An item can also be assigned to a worker outside of the list."
 	huma.Register(operations, list, h.listWorkers)
 }
 

@@ -20,20 +20,20 @@ import (
 
 type (
 	switchInput struct {
-		ID    string `path:"id" doc:"the rule" example:"negative-bin-stock"`
-		Scope string `query:"scope" doc:"one scope, whose switch wins over the whole rule's; without it, the whole rule"`
+		ID    string `path:"id" doc:"id of the rule" example:"negative-bin-stock"`
+		Scope string `query:"scope" doc:"one scope; its switch wins over the switch of the whole rule. By default the whole rule"`
 		Body  *wire.SwitchAskForm
 	}
 	pauseRulesInput struct{ Body *wire.SwitchAskForm }
 	clearInput      struct {
-		ID    string `path:"id" doc:"the rule" example:"negative-bin-stock"`
-		Scope string `query:"scope" doc:"one scope; without it, the whole rule"`
+		ID    string `path:"id" doc:"id of the rule" example:"negative-bin-stock"`
+		Scope string `query:"scope" doc:"one scope; by default the whole rule"`
 	}
 	switchedOutput struct{ Body *wire.SwitchedForm }
 	pausedOutput   struct{ Body *wire.PausedForm }
 	runInput       struct {
-		ID    string `path:"id" doc:"the rule" example:"negative-bin-stock"`
-		Scope string `query:"scope" doc:"needed where the rule has several"`
+		ID    string `path:"id" doc:"id of the rule" example:"negative-bin-stock"`
+		Scope string `query:"scope" doc:"needed where the rule has several scopes"`
 	}
 	runOutput struct {
 		Status   int
@@ -44,21 +44,23 @@ type (
 )
 
 func (h *Handlers) registerRulesChange(operations huma.API) {
-	enable := api.Operation("enable-rule", http.MethodPost, "/rules/{id}/enable", "rules", "Let a rule run, whatever its file says")
-	enable.Description = "In force on every node within a second, and across reloads and restarts until it is cleared or ends. Firings that came due while the rule was disabled are not made good."
+	enable := api.Operation("enable-rule", http.MethodPost, "/rules/{id}/enable", "rules", "Enable a rule, whatever its file says")
+	enable.Description = "The switch holds on every node within a second. It survives reloads and restarts, until somebody clears it or it ends. Firings that were due while the " +
+		"rule was disabled are skipped."
 	huma.Register(operations, enable, func(ctx context.Context, in *switchInput) (*switchedOutput, error) {
 		return h.turn(ctx, in.ID, in.Scope, in.Body, ledger.SwitchOn)
 	})
-	disable := api.Operation("disable-rule", http.MethodPost, "/rules/{id}/disable", "rules", "Stop a rule, whatever its file says")
-	disable.Description = "In force on every node within a second. A run that has begun goes on to its end. Findings are frozen: nothing is told or resolved, and no time passes for them."
+	disable := api.Operation("disable-rule", http.MethodPost, "/rules/{id}/disable", "rules", "Disable a rule, whatever its file says")
+	disable.Description = "The switch holds on every node within a second. A run that has begun goes on to its end. Findings are frozen: they make no notices, do not resolve, " +
+		"and no time passes for them."
 	huma.Register(operations, disable, func(ctx context.Context, in *switchInput) (*switchedOutput, error) {
 		return h.turn(ctx, in.ID, in.Scope, in.Body, ledger.SwitchOff)
 	})
-	huma.Register(operations, api.Operation("clear-rule", http.MethodPost, "/rules/{id}/clear", "rules", "Go back to what the rule's file says"),
+	huma.Register(operations, api.Operation("clear-rule", http.MethodPost, "/rules/{id}/clear", "rules", "Clear the switch of a rule, so that its file decides again"),
 		func(ctx context.Context, in *clearInput) (*switchedOutput, error) {
 			return h.turn(ctx, in.ID, in.Scope, nil, ledger.SwitchCleared)
 		})
-	pause := api.Operation("pause-rules", http.MethodPost, "/rules/pause", "rules", "Stop every rule, whatever else is switched")
+	pause := api.Operation("pause-rules", http.MethodPost, "/rules/pause", "rules", "Stop every rule, whatever its switch says")
 	huma.Register(operations, pause, func(ctx context.Context, in *pauseRulesInput) (*pausedOutput, error) {
 		return h.pauseRules(ctx, in.Body, ledger.SwitchOff)
 	})
@@ -66,10 +68,10 @@ func (h *Handlers) registerRulesChange(operations huma.API) {
 		func(ctx context.Context, _ *struct{}) (*pausedOutput, error) {
 			return h.pauseRules(ctx, nil, ledger.SwitchCleared)
 		})
-	run := api.Operation("run-rule", http.MethodPost, "/rules/{id}/run", "rules", "Run a firing of a rule now")
-	run.Description = "Once in the cluster, also of a rule that is disabled. A run that takes longer than a few seconds is answered with 202, and goes on."
+	run := api.Operation("run-rule", http.MethodPost, "/rules/{id}/run", "rules", "Run a rule now")
+	run.Description = "The firing runs once in the cluster, also for a disabled rule. If the run takes longer than a few seconds, the answer is 202 and the run goes on."
 	run.Responses["202"] = &huma.Response{
-		Description: "it has not ended yet", Content: map[string]*huma.MediaType{string(api.MediaJSON): {Schema: api.SchemaOf[wire.OrderedForm](operations.OpenAPI())}},
+		Description: "the run has not ended yet", Content: map[string]*huma.MediaType{string(api.MediaJSON): {Schema: api.SchemaOf[wire.OrderedForm](operations.OpenAPI())}},
 	}
 	huma.Register(operations, run, h.runRule)
 	huma.Register(operations, api.Operation("reload-rules", http.MethodPost, "/rules/reload", "rules", "Read the rule files of the answering node again"), h.reloadRules)
@@ -94,7 +96,7 @@ func (h *Handlers) turn(ctx context.Context, id, scope string, ask *wire.SwitchA
 		form.Scopes[i] = newScopeForm(&list[i])
 	}
 	api.OwnScopes(ctx, form.Scopes)
-	h.log.LogAttrs(ctx, slog.LevelInfo, "a rule was switched", slog.String("rule", id), slog.String("scope", scope), slog.String("state", stateText(state)),
+	h.log.LogAttrs(ctx, slog.LevelInfo, "Rule was switched.", slog.String("rule", id), slog.String("scope", scope), slog.String("state", stateText(state)),
 		slog.Time("until", s.Until), slog.String("reason", s.Reason), slog.String("by", s.By))
 	return &switchedOutput{form}, nil
 }
@@ -103,7 +105,7 @@ func stateText(s ledger.SwitchState) string {
 	return map[ledger.SwitchState]string{ledger.SwitchCleared: "cleared", ledger.SwitchOn: "enabled", ledger.SwitchOff: "disabled"}[s]
 }
 
-// newSwitch is the switch that a request asks for.
+// newSwitch returns the switch that a request asks for.
 func (h *Handlers) newSwitch(ctx context.Context, ask *wire.SwitchAskForm, state ledger.SwitchState) (ledger.Switch, *wire.Problem) {
 	s := ledger.Switch{State: state, By: auth.From(ctx).Subject}
 	if ask == nil {
@@ -141,7 +143,7 @@ func (h *Handlers) pauseRules(ctx context.Context, ask *wire.SwitchAskForm, stat
 	}
 	form := &wire.RulesForm{}
 	addSwitches(form, auth.From(ctx), h.deps.Rules.Switches(), nil)
-	h.log.LogAttrs(ctx, slog.LevelInfo, "all rules were switched", slog.Bool("paused", state == ledger.SwitchOff), slog.Time("until", s.Until),
+	h.log.LogAttrs(ctx, slog.LevelInfo, "All rules were paused or resumed.", slog.Bool("paused", state == ledger.SwitchOff), slog.Time("until", s.Until),
 		slog.String("reason", s.Reason), slog.String("by", s.By))
 	return &pausedOutput{&wire.PausedForm{Paused: form.Paused}}, nil
 }
@@ -161,7 +163,7 @@ func (h *Handlers) runRule(ctx context.Context, in *runInput) (*runOutput, error
 	if err != nil {
 		return nil, h.runFailed(ctx, err)
 	}
-	h.log.LogAttrs(ctx, slog.LevelInfo, "a rule was run", slog.String("rule", o.Rule), slog.String("scope", o.Scope), slog.Time("due", o.Due), slog.String("by", by))
+	h.log.LogAttrs(ctx, slog.LevelInfo, "Rule was run by an operator.", slog.String("rule", o.Rule), slog.String("scope", o.Scope), slog.Time("due", o.Due), slog.String("by", by))
 	out := &runOutput{Status: http.StatusOK, Body: &wire.OrderedForm{Rule: o.Rule, Scope: o.Scope, Due: o.Due}}
 	if o.Run == nil {
 		out.Status, out.Location = http.StatusAccepted, api.Base+"/rules/"+o.Rule+"/runs"
@@ -172,7 +174,7 @@ func (h *Handlers) runRule(ctx context.Context, in *runInput) (*runOutput, error
 	return out, nil
 }
 
-// runFailed turns an error of RunNow into a problem.
+// runFailed converts an error of RunNow to a problem.
 func (h *Handlers) runFailed(ctx context.Context, err error) *wire.Problem {
 	var unrecorded *wire.Problem
 	switch {
@@ -181,7 +183,7 @@ func (h *Handlers) runFailed(ctx context.Context, err error) *wire.Problem {
 	case errors.Is(err, engine.ErrRunning):
 		return wire.NewProblem(http.StatusConflict, wire.CodeRuleBusy, err.Error())
 	case errors.Is(err, engine.ErrStopping):
-		p := wire.NewProblem(http.StatusServiceUnavailable, wire.CodeNotReady, err.Error()+"; ask another one, or again")
+		p := wire.NewProblem(http.StatusServiceUnavailable, wire.CodeNotReady, err.Error()+"; ask another node, or try again")
 		p.RetryAfter = 2
 		return p
 	}

@@ -1,8 +1,9 @@
-// Package rulebook serves what operators do with rules: look at them, their runs and their findings, switch, promote and run them, read their files
-// again, ask why a finding is told or not, and try a rule or another text of a rule.
+// Package rulebook serves the operations on rules: list rules, runs and findings; switch, promote and run rules; read
+// rule files again; explain why a finding makes no notice; and try a rule or another text of a rule.
 //
-// A rule belongs to the warehouses of its scopes: a caller sees and changes the scopes that the token allows. What is not the ledger's to change is
-// recorded before it is done, and not done where that cannot be recorded. A preview and a draft write nothing.
+// A rule belongs to the warehouses of its scopes, so a caller sees and changes only the scopes that the token allows.
+// An operation that changes something outside of the ledger is recorded in the audit first. If the record cannot be
+// written, the operation is not done. A preview and a draft write nothing but this record.
 //
-// The package judges nothing. The engine and package preview do, by the code that runs rules live.
+// The package does not judge rows. The engine and package preview do that, with the same code as live runs.
 package rulebook

@@ -17,12 +17,12 @@ import (
 	"tallyman/internal/wire"
 )
 
-// largestDraft is how many bytes the text of a draft may have.
+// largestDraft is the maximum size of a draft, in bytes.
 const largestDraft = 64 << 10
 
 type (
 	draftInput struct {
-		ID   string `path:"id" doc:"the rule" example:"negative-bin-stock"`
+		ID   string `path:"id" doc:"id of the rule" example:"negative-bin-stock"`
 		Body wire.DraftAskForm
 	}
 	draftOutput struct{ Body *wire.DraftForm }
@@ -30,9 +30,10 @@ type (
 
 func (h *Handlers) registerDraft(operations huma.API) {
 	op := api.Operation("draft-rule", http.MethodPost, "/rules/{id}/draft", "rules", "Try another text of a rule")
-	op.Description = "The text is checked as its file would be, held against the running version, and run on the source, read-only, from the ledger's state. Nothing is " +
-		"saved: rules come from files alone. For those who see all warehouses; who has tried a text, with its size and its SHA-256, is in the audit. With check the text is checked alone."
-	op.MaxBodyBytes = 8 * largestDraft // escaped, and the rest
+	op.Description = "The node checks the text like a rule file, compares it with the running version, and runs it read-only on the source, from the ledger's state. Nothing " +
+		"is saved, because rules come only from files. The token must be for all warehouses. The audit records who tried a text, with the size and the SHA-256 " +
+		"of the text. With check the node only checks the text."
+	op.MaxBodyBytes = 8 * largestDraft // Room for escapes in the JSON text, and for the other members.
 	huma.Register(operations, op, h.draft)
 }
 
@@ -42,7 +43,7 @@ func (h *Handlers) draft(ctx context.Context, in *draftInput) (*draftOutput, err
 		return nil, prob
 	}
 	if len(in.Body.Text) > largestDraft {
-		return nil, wire.NewProblem(http.StatusUnprocessableEntity, wire.CodeInvalidBody, "text: it has "+strconv.Itoa(len(in.Body.Text))+" bytes, at most "+strconv.Itoa(largestDraft)+" are taken")
+		return nil, wire.NewProblem(http.StatusUnprocessableEntity, wire.CodeInvalidBody, "text: it has "+strconv.Itoa(len(in.Body.Text))+" bytes; at most "+strconv.Itoa(largestDraft)+" are allowed")
 	}
 	q := authoring.DraftRequest{Text: in.Body.Text, Check: in.Body.Check, File: in.Body.File, PreviewRequest: authoring.PreviewRequest{Rule: in.ID, Scope: in.Body.Scope, At: in.Body.At, Limit: defaultPreviewed}}
 	if in.Body.Limit > 0 {
@@ -51,7 +52,7 @@ func (h *Handlers) draft(ctx context.Context, in *draftInput) (*draftOutput, err
 	if err := h.deps.Rules.Find(in.ID, nil); err != nil {
 		return nil, h.rulesFailed(ctx, err)
 	}
-	if q.Check { // nothing is run that somebody would have to answer for
+	if q.Check { // A check runs nothing, so it needs no audit record.
 		return h.drafted(ctx, q)
 	}
 	if prob := h.order(ctx, "rule.draft", ruleObject(in.ID, q.Scope), triedState{q.At, q.Limit, newTextState(q.Text)}); prob != nil {
@@ -122,8 +123,9 @@ func newSideForm(s *rulediff.Side) *wire.SideForm {
 type sourceOutput struct{ Body *wire.RuleSource }
 
 func (h *Handlers) registerRuleSource(operations huma.API) {
-	op := api.Operation("get-rule-source", http.MethodGet, "/rules/{id}/source", "rules", "Show how a rule is written")
-	op.Description = "The text is that of the running version, of the answering node's files. A token that is not for all warehouses sees a rule of whose scopes all are its own."
+	op := api.Operation("get-rule-source", http.MethodGet, "/rules/{id}/source", "rules", "Show the text of a rule")
+	op.Description = "The text is that of the running version, from the files of the answering node. A token that is not for all warehouses sees a rule only if the token " +
+		"allows all scopes of the rule."
 	huma.Register(operations, op, h.ruleSource)
 }
 
@@ -137,12 +139,12 @@ func (h *Handlers) ruleSource(ctx context.Context, in *ruleInput) (*sourceOutput
 	if !slices.ContainsFunc(source.Scopes, func(scope string) bool { return api.Concerns(who, scope) }) {
 		return nil, h.rulesFailed(ctx, &engine.UnknownError{What: "rule", Name: in.ID})
 	}
-	for _, scope := range source.Scopes { // the text has all of them, with their parameters
+	for _, scope := range source.Scopes { // The text of the rule shows all scopes and their parameters.
 		if prob := api.InWarehouse(who, scope); prob != nil {
 			return nil, prob
 		}
 	}
-	if !who.Everywhere() { // the text on the disk may have other scopes
+	if !who.Everywhere() { // The text on the disk may have other scopes, which the caller may not see.
 		source.Disk = nil
 	}
 	return &sourceOutput{source}, nil

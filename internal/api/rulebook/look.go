@@ -20,7 +20,7 @@ import (
 	"tallyman/internal/wire"
 )
 
-// RuleHistory is what the ledger keeps of rules.
+// RuleHistory reads the runs, findings and promotions of rules from the ledger.
 type RuleHistory interface {
 	ledger.RunReader
 	ledger.FindingReader
@@ -28,23 +28,23 @@ type RuleHistory interface {
 
 type (
 	rulesInput struct {
-		Limit api.Limit[api.OfRules] `query:"limit" doc:"rules in a page"`
-		After string                 `query:"after" doc:"rules after this id: the cursor of the page before"`
-		IDs   []string               `query:"id,explode" maxItems:"200" doc:"these alone; those that are not there are left out" example:"[\"negative-bin-stock\"]" nullable:"false"`
+		Limit api.Limit[api.OfRules] `query:"limit" doc:"maximum number of rules in a page"`
+		After string                 `query:"after" doc:"cursor of the previous page: the id of its last rule"`
+		IDs   []string               `query:"id,explode" maxItems:"200" doc:"only these rules; ids that no rule has are ignored" example:"[\"negative-bin-stock\"]" nullable:"false"`
 	}
 	ruleInput struct {
-		ID string `path:"id" doc:"the rule" example:"negative-bin-stock"`
+		ID string `path:"id" doc:"id of the rule" example:"negative-bin-stock"`
 	}
 	runsInput struct {
-		ID    string                `path:"id" doc:"the rule" example:"negative-bin-stock"`
-		Scope string                `query:"scope" doc:"this one alone"`
-		Limit api.Limit[api.OfRuns] `query:"limit" doc:"runs, the latest"`
+		ID    string                `path:"id" doc:"id of the rule" example:"negative-bin-stock"`
+		Scope string                `query:"scope" doc:"only runs in this scope"`
+		Limit api.Limit[api.OfRuns] `query:"limit" doc:"maximum number of runs; the latest are listed"`
 	}
 	findingsInput struct {
-		ID    string                    `path:"id" doc:"the rule" example:"negative-bin-stock"`
-		Scope string                    `query:"scope" doc:"this one alone"`
-		State string                    `query:"state" enum:"pending,firing" doc:"these alone"`
-		Limit api.Limit[api.OfFindings] `query:"limit" doc:"findings"`
+		ID    string                    `path:"id" doc:"id of the rule" example:"negative-bin-stock"`
+		Scope string                    `query:"scope" doc:"only findings in this scope"`
+		State string                    `query:"state" enum:"pending,firing" doc:"only findings in this state"`
+		Limit api.Limit[api.OfFindings] `query:"limit" doc:"maximum number of findings"`
 	}
 	rulesOutput struct{ Body *wire.RulesForm }
 	ruleOutput  struct{ Body *wire.RuleForm }
@@ -54,13 +54,13 @@ type (
 )
 
 func (h *Handlers) registerRulesLook(operations huma.API) {
-	huma.Register(operations, api.Operation("list-rules", http.MethodGet, "/rules", "rules", "List the rules and how they are"), h.listRules)
-	huma.Register(operations, api.Operation("get-rule", http.MethodGet, "/rules/{id}", "rules", "Show a rule and how it is in each scope"), h.getRule)
+	huma.Register(operations, api.Operation("list-rules", http.MethodGet, "/rules", "rules", "List the rules and their state"), h.listRules)
+	huma.Register(operations, api.Operation("get-rule", http.MethodGet, "/rules/{id}", "rules", "Show a rule and its state in each scope"), h.getRule)
 	huma.Register(operations, api.Operation("list-runs", http.MethodGet, "/rules/{id}/runs", "rules", "List the latest runs of a rule"), h.listRuns)
 	huma.Register(operations, api.Operation("list-findings", http.MethodGet, "/rules/{id}/findings", "rules", "List the open findings of a rule"), h.listFindings)
 }
 
-// mostRuleIDs is how many rules are asked for by id.
+// mostRuleIDs is the maximum number of ids in one request.
 const mostRuleIDs = 200
 
 // listRules answers GET /rules.
@@ -70,7 +70,7 @@ func (h *Handlers) listRules(ctx context.Context, in *rulesInput) (*rulesOutput,
 		return nil, prob
 	}
 	if len(in.IDs) > mostRuleIDs {
-		return nil, api.BadParameter("id is there " + strconv.Itoa(len(in.IDs)) + " times, at most " + strconv.Itoa(mostRuleIDs) + " are taken")
+		return nil, api.BadParameter("id is given " + strconv.Itoa(len(in.IDs)) + " times; at most " + strconv.Itoa(mostRuleIDs) + " are allowed")
 	}
 	if len(in.IDs) > 0 && in.Limit == "" {
 		limit = mostRuleIDs
@@ -104,8 +104,8 @@ func (h *Handlers) listRules(ctx context.Context, in *rulesInput) (*rulesOutput,
 	return &rulesOutput{form}, nil
 }
 
-// addSwitches finds those that are of all rules, or of none. Of these the caller sees those of their own scopes: which warehouses a rule had
-// that is gone, nobody knows.
+// addSwitches adds the switches of all rules, and the switches of rules that no file has. For the latter the caller
+// sees only switches of allowed scopes, because nobody knows which warehouses a removed rule had.
 func addSwitches(f *wire.RulesForm, who *auth.Identity, list []ledger.Switch, rules []engine.RuleStatus) {
 	known := map[string]bool{}
 	for i := range rules {
@@ -132,7 +132,8 @@ func (h *Handlers) getRule(ctx context.Context, in *ruleInput) (*ruleOutput, err
 	return &ruleOutput{form}, nil
 }
 
-// scopesOf returns how a rule is, in all of the caller's scopes or in one. A rule that has none of them answers as one that is not there.
+// scopesOf returns the state of a rule in all scopes of the caller, or in one scope. A rule without a scope of the
+// caller looks like a rule that does not exist.
 func (h *Handlers) scopesOf(ctx context.Context, id string, scope *string) ([]engine.RuleStatus, *wire.Problem) {
 	if err := h.deps.Rules.Find(id, scope); err != nil {
 		return nil, h.rulesFailed(ctx, err)
@@ -145,7 +146,7 @@ func (h *Handlers) scopesOf(ctx context.Context, id string, scope *string) ([]en
 	if scope != nil {
 		list = slices.DeleteFunc(list, func(s engine.RuleStatus) bool { return s.Rule.Scope != *scope })
 	}
-	if len(list) == 0 { // it was removed meanwhile
+	if len(list) == 0 { // The rule was removed in the meantime.
 		return nil, wire.NewProblem(http.StatusNotFound, wire.CodeRuleNotFound, "there is no rule "+policy.Quote(id))
 	}
 	return list, nil
@@ -169,7 +170,7 @@ func (h *Handlers) listRuns(ctx context.Context, in *runsInput) (*runsOutput, er
 	return &runsOutput{form}, nil
 }
 
-// runsOf returns the latest runs of a rule, of the caller's scopes, or of one scope.
+// runsOf returns the latest runs of a rule, in the caller's scopes or in one scope.
 func (h *Handlers) runsOf(ctx context.Context, id string, scope *string, limit int) ([]ledger.Run, *wire.Problem) {
 	if auth.From(ctx).Everywhere() {
 		if err := h.deps.Rules.Find(id, scope); err != nil {
@@ -211,7 +212,7 @@ func (h *Handlers) listFindings(ctx context.Context, in *findingsInput) (*findin
 	if in.State != "" && in.State != "pending" && in.State != "firing" {
 		return nil, api.BadParameter("state " + policy.Quote(in.State) + " is neither pending nor firing")
 	}
-	if prob := api.InScope(ctx, api.Optional(in.Scope)); prob != nil { // keys are data
+	if prob := api.InScope(ctx, api.Optional(in.Scope)); prob != nil { // Keys are data of a warehouse.
 		return nil, prob
 	}
 	scopes, prob := h.scopesOf(ctx, in.ID, api.Optional(in.Scope))
@@ -231,7 +232,7 @@ func (h *Handlers) listFindings(ctx context.Context, in *findingsInput) (*findin
 	return &findingsOutput{form}, nil
 }
 
-// addFindings adds those in the state, all where it is "".
+// addFindings adds the findings in the state, or all findings if the state is "".
 func addFindings(f *wire.FindingsForm, open []finding.State, scope, state string) {
 	slices.SortFunc(open, func(a, b finding.State) int { return cmp.Compare(a.Key, b.Key) })
 	for i := range open {
@@ -252,7 +253,7 @@ func newOpenFindingForm(s *finding.State, scope string) wire.OpenFindingForm {
 	return f
 }
 
-// withheld says why a finding is not told; "" where nothing holds it back.
+// withheld returns why a finding makes no notice, or "" if nothing withholds it.
 func withheld(s *finding.State) string {
 	switch {
 	case s.Baseline:
@@ -263,7 +264,7 @@ func withheld(s *finding.State) string {
 	return ""
 }
 
-// newRuleForms groups the statuses, which are in the order of rules and scopes.
+// newRuleForms groups the statuses by rule. The statuses are sorted by rule and scope.
 func newRuleForms(list []engine.RuleStatus, stale map[string]bool) []wire.RuleForm {
 	forms := []wire.RuleForm{}
 	for i := range list {

@@ -20,12 +20,12 @@ import (
 	"tallyman/scanners"
 )
 
-// defaultPreviewed is how many rows, findings and notices an answer has where nothing is said.
+// defaultPreviewed is the default number of rows, findings and notices in an answer.
 const defaultPreviewed = 20
 
 type (
 	previewInput struct {
-		ID   string `path:"id" doc:"the rule" example:"negative-bin-stock"`
+		ID   string `path:"id" doc:"id of the rule" example:"negative-bin-stock"`
 		Body *wire.PreviewAskForm
 	}
 	previewOutput struct{ Body *wire.PreviewForm }
@@ -33,7 +33,8 @@ type (
 
 func (h *Handlers) registerPreview(operations huma.API) {
 	op := api.Operation("preview-rule", http.MethodPost, "/rules/{id}/preview", "rules", "Run a rule now and show what it would do")
-	op.Description = "The probe is run on the source, read-only, and judged as in a firing that goes on from the ledger's state. Nothing is written but who asked, in the audit, and nobody is told."
+	op.Description = "The probe runs read-only on the source. Its rows are judged as in a firing that continues from the ledger's state. Nobody gets a notice. The only " +
+		"thing written is the audit record of the caller."
 	huma.Register(operations, op, h.preview)
 }
 
@@ -66,7 +67,7 @@ func (h *Handlers) preview(ctx context.Context, in *previewInput) (*previewOutpu
 	return &previewOutput{Body: newPreviewForm(report)}, nil
 }
 
-// previewFailed turns an error of a preview into a problem.
+// previewFailed converts an error of a preview to a problem.
 func (h *Handlers) previewFailed(ctx context.Context, err error) *wire.Problem {
 	var at *authoring.AtError
 	var list problem.List
@@ -84,7 +85,7 @@ func (h *Handlers) previewFailed(ctx context.Context, err error) *wire.Problem {
 	case errors.Is(err, authoring.ErrBusy), errors.Is(err, engine.ErrSourceBusy):
 		return h.notNow(err.Error() + "; try again")
 	case errors.As(err, &scan) && scan.Transient, errors.Is(err, context.DeadlineExceeded):
-		h.log.LogAttrs(ctx, slog.LevelWarn, "a preview's source did not answer", slog.Any("error", err))
+		h.log.LogAttrs(ctx, slog.LevelWarn, "Preview failed, because its source did not answer.", slog.Any("error", err))
 		return h.notNow("the rule's source did not answer; try again")
 	case errors.As(err, &scan), errors.As(err, &refused):
 		return wire.NewProblem(http.StatusConflict, wire.CodeRuleUnverified, "the rule would not run: "+err.Error())

@@ -21,21 +21,22 @@ import (
 
 type (
 	rewindInput struct {
-		ID    string `path:"id" doc:"the rule" example:"negative-bin-stock"`
-		Scope string `query:"scope" doc:"one scope; without it, every scope of the rule"`
+		ID    string `path:"id" doc:"id of the rule" example:"negative-bin-stock"`
+		Scope string `query:"scope" doc:"one scope; by default every scope of the rule"`
 		Body  wire.RewindAskForm
 	}
 	rewindOutput struct{ Body *wire.RewoundForm }
 )
 
 func (h *Handlers) registerRewind(operations huma.API) {
-	op := api.Operation("rewind-rule", http.MethodPost, "/rules/{id}/rewind", "rules", "Move the watermark of a rule, back or forward")
-	op.Description = "The next firing begins at the new position, on every node: a rewind back has rows judged again, and a rewind forward skips rows. Events whose notices the ledger still has are not told again. " +
-		"A dry run counts what would follow and moves nothing; the source is read, and who asked is written to the audit. While a firing runs nothing is moved (409)."
+	op := api.Operation("rewind-rule", http.MethodPost, "/rules/{id}/rewind", "rules", "Move the watermark of a rule back or forward")
+	op.Description = "The next firing on any node begins at the new position. A rewind back judges rows again, and a rewind forward skips rows. Events whose notices the " +
+		"ledger still has make no second notice. A dry run counts what would follow and moves nothing. It reads the source, and the audit records the caller. " +
+		"While a firing runs, nothing is moved (409)."
 	huma.Register(operations, op, h.rewind)
 }
 
-// rewindState is what a record keeps of a dry run.
+// rewindState is the audit record of a dry run.
 type rewindState struct {
 	Rewind []string `json:"rewind"`
 }
@@ -68,13 +69,13 @@ func (h *Handlers) rewind(ctx context.Context, in *rewindInput) (*rewindOutput, 
 		form.Scopes[i] = h.newRewoundScope(ctx, &list[i], in.Body.DryRun)
 	}
 	if !in.Body.DryRun {
-		h.log.LogAttrs(ctx, slog.LevelInfo, "a watermark was moved", slog.String("rule", in.ID), slog.String("scope", in.Scope),
+		h.log.LogAttrs(ctx, slog.LevelInfo, "Watermark of a rule was moved.", slog.String("rule", in.ID), slog.String("scope", in.Scope),
 			slog.Any("to", in.Body.To), slog.String("reason", in.Body.Reason), slog.String("by", who.Subject))
 	}
 	return &rewindOutput{form}, nil
 }
 
-// newRewoundScope is a scope as it was moved, or would be.
+// newRewoundScope converts the result of a rewind in one scope.
 func (h *Handlers) newRewoundScope(ctx context.Context, s *authoring.RewoundScope, dryRun bool) wire.RewoundScopeForm {
 	form := wire.RewoundScopeForm{Scope: s.Scope, Watermark: make([]wire.MarkForm, len(s.Columns)), Moved: !dryRun && s.Fault == nil}
 	for i, name := range s.Columns {
@@ -90,7 +91,7 @@ func (h *Handlers) newRewoundScope(ctx context.Context, s *authoring.RewoundScop
 	return form
 }
 
-// textAt is a value of a watermark for people; nil where the watermark does not have it.
+// textAt returns a value of a watermark as text, or nil if the watermark has no such value.
 func textAt(values []row.Value, i int) *string {
 	if i >= len(values) {
 		return nil
@@ -99,7 +100,7 @@ func textAt(values []row.Value, i int) *string {
 	return &text
 }
 
-// rewindFailed turns an error of a rewind into a problem.
+// rewindFailed converts an error of a rewind to a problem.
 func (h *Handlers) rewindFailed(ctx context.Context, err error) *wire.Problem {
 	var position *rules.PositionError
 	switch {

@@ -23,22 +23,23 @@ import (
 	"tallyman/internal/wire"
 )
 
-// Deps is what the room is made of.
+// Deps are the dependencies of the room.
 type Deps struct {
 	Rules Rules
-	// History is the ledger. RuleFiles is what the node knows of its rule files, Reload reads them again for
-	// who asks, and records what has changed before it is in force: ledger.ErrNotRecorded.
+	// History is the ledger. RuleFiles returns what the node knows about its rule files. Reload reads them again in the
+	// name of a caller. It records the changes in the audit before they come into force; otherwise it returns
+	// ledger.ErrNotRecorded.
 	History   RuleHistory
 	RuleFiles func() view.RuleFiles
 	Reload    func(ctx context.Context, who ledger.Author) (wire.Reloaded, error)
-	// Preview tries a rule and writes nothing. Errors are *engine.UnknownError, engine.ErrManyScopes, *authoring.AtError, authoring.ErrBusy, those of preview.Run,
-	// and the ledger's.
+	// Preview tries a rule and writes nothing. Its errors are *engine.UnknownError, engine.ErrManyScopes,
+	// *authoring.AtError, authoring.ErrBusy, those of preview.Run, and the ledger's.
 	Preview func(ctx context.Context, q authoring.PreviewRequest) (*preview.Report, error)
-	// Rewind moves watermarks, or counts what would follow. Errors are those of authoring.Node.Rewind.
+	// Rewind moves watermarks, or counts what would follow. Its errors are those of authoring.Node.Rewind.
 	Rewind func(ctx context.Context, q authoring.RewindRequest) ([]authoring.RewoundScope, error)
-	// RuleSource is how a rule is written. Errors are *engine.UnknownError.
+	// RuleSource returns the text of a rule. Its error is *engine.UnknownError.
 	RuleSource func(ctx context.Context, id string) (*wire.RuleSource, error)
-	// Draft tries another text of a rule and writes nothing. Errors are as those of Preview.
+	// Draft tries another text of a rule and writes nothing. Its errors are those of Preview.
 	Draft  func(ctx context.Context, q authoring.DraftRequest) (*authoring.DraftResult, error)
 	Scopes Scopes
 	Audit  ledger.AuditWriter
@@ -57,7 +58,8 @@ func New(deps Deps) *Handlers { return &Handlers{deps, deps.Logger} }
 // Register adds the operations.
 func (h *Handlers) Register(operations *api.Operations) { h.registerRules(operations) }
 
-// order records what somebody asks for that is not the ledger's to change, before it is done. Where that cannot be written it is not done.
+// order writes the audit record of an operation outside of the ledger, before the operation is done. If the record
+// cannot be written, the caller must not do the operation.
 func (h *Handlers) order(ctx context.Context, action, object string, after any) *wire.Problem {
 	who := auth.From(ctx).Author()
 	err := h.addChange(ctx, &ledger.Change{By: who.By, Via: who.Via, Action: action, Object: object, After: api.StateJSON(after)})
@@ -69,14 +71,14 @@ func (h *Handlers) order(ctx context.Context, action, object string, after any) 
 
 const auditTimeout = 10 * time.Second
 
-// addChange writes the record, also when the caller has left meanwhile.
+// addChange writes the record even if the caller has disconnected in the meantime.
 func (h *Handlers) addChange(ctx context.Context, c *ledger.Change) error {
 	ctx, done := context.WithTimeout(context.WithoutCancel(ctx), auditTimeout)
 	defer done()
 	return h.deps.Audit.AddChange(ctx, c)
 }
 
-// textState is what a record keeps of a text that was tried: enough to tell whether it was this one.
+// textState is the audit record of a tried text. Size and hash suffice to check later whether a text is the same.
 type textState struct {
 	Bytes  int    `json:"bytes"`
 	SHA256 string `json:"sha256"`
@@ -87,14 +89,14 @@ func newTextState(text string) textState {
 	return textState{len(text), hex.EncodeToString(sum[:])}
 }
 
-// triedState is what a record keeps of a preview or a draft.
+// triedState is the audit record of a preview or a draft.
 type triedState struct {
 	At    string    `json:"at,omitempty"`
 	Limit int       `json:"limit"`
-	Text  textState `json:"text"` // of the rule's entry, as it is in force or as it was drafted
+	Text  textState `json:"text"` // The entry of the rule: the one in force, or the draft.
 }
 
-// ruleObject names a rule, in a scope where one is given.
+// ruleObject returns the audit name of a rule, or of a scope of the rule.
 func ruleObject(id string, scope *string) string {
 	if scope == nil || *scope == "" {
 		return "rule:" + id
@@ -102,51 +104,51 @@ func ruleObject(id string, scope *string) string {
 	return "rule:" + id + ":" + *scope
 }
 
-// Rules are what operators ask of the running rules; the engine is.
+// Rules are the operations of the engine that operators use.
 type Rules interface {
 	Promote(ctx context.Context, who ledger.Author, rule string, scope *string) ([]ledger.Promotion, error)
-	// Turn and Pause switch; RunNow runs a firing. See package engine.
+	// Turn and Pause switch rules. RunNow runs a firing. See package engine.
 	Turn(ctx context.Context, who ledger.Author, rule string, scope *string, s ledger.Switch) ([]engine.RuleStatus, error)
 	Pause(ctx context.Context, who ledger.Author, s ledger.Switch) error
 	RunNow(ctx context.Context, rule string, scope *string, order func(*engine.RequestedFiring) error) (*engine.RequestedFiring, error)
 	Switches() []ledger.Switch
-	// Status is of every rule, Scopes of one; Find tells whether there is such a rule and scope.
+	// Status returns the state of every rule, and Scopes that of one rule. Find tells whether a rule and a scope exist.
 	Status(ctx context.Context) ([]engine.RuleStatus, error)
 	Scopes(ctx context.Context, rule string) ([]engine.RuleStatus, error)
 	Find(rule string, scope *string) error
-	Now() time.Time // of the rules
+	Now() time.Time // By the clock of the rules.
 	Why(ctx context.Context, rule string, scope *string, key string, look bool) (*why.Answer, error)
 }
 
 type (
 	promoteInput struct {
-		ID    string `path:"id" doc:"the rule" example:"negative-bin-stock"`
-		Scope string `query:"scope" doc:"one scope; without it, every scope in which the rule is in shadow"`
+		ID    string `path:"id" doc:"id of the rule" example:"negative-bin-stock"`
+		Scope string `query:"scope" doc:"one scope; by default every scope in which the rule is in shadow"`
 	}
 	promotionsOutput struct{ Body wire.PromotionsForm }
 	whyInput         struct {
-		ID    string   `path:"id" doc:"the rule" example:"negative-bin-stock"`
-		Scope string   `query:"scope" doc:"needed where the rule has several"`
-		Key   string   `query:"key" required:"true" doc:"the key: a JSON array, or its values separated by commas" example:"[119240,\"A-01\",\"S1\"]"`
-		Look  lookFlag `query:"look" doc:"whether the source is asked how the row is now; it is only read"`
+		ID    string   `path:"id" doc:"id of the rule" example:"negative-bin-stock"`
+		Scope string   `query:"scope" doc:"needed where the rule has several scopes"`
+		Key   string   `query:"key" required:"true" doc:"key of the finding: a JSON array, or its values separated by commas" example:"[119240,\"A-01\",\"S1\"]"`
+		Look  lookFlag `query:"look" doc:"read the finding's row from the source, too"`
 	}
 	whyOutput struct{ Body *wire.WhyForm }
 )
 
-// lookFlag is read as text, so that a bad one gets the code that it has everywhere.
+// lookFlag is a text, so that a bad value gets the same code everywhere.
 type lookFlag string
 
-// Schema says what the text has to be.
+// Schema returns the schema of the parameter.
 func (lookFlag) Schema(huma.Registry) *huma.Schema {
 	return &huma.Schema{Type: huma.TypeBoolean, Default: true}
 }
 
 func (h *Handlers) registerRules(operations huma.API) {
 	promote := api.Operation("promote-rule", http.MethodPost, "/rules/{id}/promote", "rules", "Make a rule in shadow live")
-	promote.Description = "From its next run on, on every node, the rule delivers what it newly finds. What it knows already is not told again, and " +
-		"resolutions go where their findings were told. Promoting twice changes nothing."
+	promote.Description = "From its next run on, on every node, the rule delivers the notices of new findings. Findings that it knows already make no second notice. A resolution " +
+		"goes where the notice of its finding went. Promoting a rule twice changes nothing."
 	huma.Register(operations, promote, h.promote)
-	why := api.Operation("why", http.MethodGet, "/rules/{id}/why", "rules", "What is known of one finding, and what holds it back")
+	why := api.Operation("why", http.MethodGet, "/rules/{id}/why", "rules", "Explain the state of one finding, and why it makes no notice")
 	huma.Register(operations, why, h.why)
 	h.registerPreview(operations)
 	h.registerRewind(operations)
@@ -171,7 +173,7 @@ func (h *Handlers) promote(ctx context.Context, in *promoteInput) (*promotionsOu
 	for i, p := range list {
 		out.Body.Promotions[i] = wire.PromotionForm{Rule: p.Rule, Scope: p.Scope, Promoted: p.At.UTC(), By: p.By}
 	}
-	h.log.LogAttrs(ctx, slog.LevelInfo, "a rule was promoted", slog.String("rule", in.ID), slog.String("scope", in.Scope), slog.String("by", who.Subject))
+	h.log.LogAttrs(ctx, slog.LevelInfo, "Rule was promoted.", slog.String("rule", in.ID), slog.String("scope", in.Scope), slog.String("by", who.Subject))
 	return out, nil
 }
 
@@ -193,12 +195,12 @@ func (h *Handlers) why(ctx context.Context, in *whyInput) (*whyOutput, error) {
 	return &whyOutput{Body: newWhyForm(w)}, nil
 }
 
-// rulesFailed turns the engine's errors into problems.
+// rulesFailed converts an error of the engine to a problem.
 func (h *Handlers) rulesFailed(ctx context.Context, err error) *wire.Problem {
 	var unknown *engine.UnknownError
 	var key *why.KeyError
 	var unverified *engine.UnverifiedError
-	if errors.As(err, &unknown) && !auth.From(ctx).Everywhere() { // what was meant may be another's
+	if errors.As(err, &unknown) && !auth.From(ctx).Everywhere() { // A suggested name could belong to another warehouse.
 		err = &engine.UnknownError{What: unknown.What, Name: unknown.Name}
 	}
 	switch {

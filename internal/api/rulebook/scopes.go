@@ -14,32 +14,33 @@ import (
 	"tallyman/internal/wire"
 )
 
-// Scopes are the scopes that queries list for rules.
+// Scopes reads and changes the lists of scopes that queries return for rules.
 type Scopes interface {
-	// Origins are those that the ledger has, and rules that wait for their first list. Source is the one that the node asks for the scopes of a rule; "" = none.
+	// Origins returns the lists in the ledger, and the rules that wait for their first list. Source returns the source
+	// that the node asks for the scopes of a rule; "" = none.
 	Origins(ctx context.Context) ([]ledger.ScopeOrigin, error)
 	Source(rule string) string
 	ConfirmScopes(ctx context.Context, who ledger.Author, rule, hash string) (ledger.ScopeChange, error)
 	ForgetScopes(ctx context.Context, who ledger.Author, rule string) error
 }
 
-// mostRemoving is how many of the scopes that a list removes are named.
+// mostRemoving is the maximum number of removed scopes that an answer names.
 const mostRemoving = 100
 
 func (h *Handlers) registerScopes(operations huma.API) {
-	list := api.Operation("list-scope-origins", http.MethodGet, "/scopes", "rules", "List the rules whose scopes come from a query, and how their lists stand")
-	list.Description = "Each row that the query of a rule file returns is a scope of the rule. A query that fails keeps the last list."
+	list := api.Operation("list-scope-origins", http.MethodGet, "/scopes", "rules", "List the rules whose scopes come from a query, and the state of their lists")
+	list.Description = "Each row that the query of a rule file returns is a scope of the rule. When the query fails, the last list stays in force."
 	huma.Register(operations, list, h.listScopes)
-	confirm := api.Operation("confirm-scopes", http.MethodPost, "/scopes/{rule}/confirm", "rules", "Confirm a list of scopes that is empty, or removes more than half")
-	confirm.Description = "The list that has the hash is taken at once. Where another list waits by now, nothing is changed."
+	confirm := api.Operation("confirm-scopes", http.MethodPost, "/scopes/{rule}/confirm", "rules", "Confirm a list of scopes that is empty or removes more than half")
+	confirm.Description = "The list with this hash comes into force at once. If another list waits now, nothing changes."
 	huma.Register(operations, confirm, h.confirmScopes)
-	forget := api.Operation("forget-scopes", http.MethodDelete, "/scopes/{rule}", "rules", "Forget the list of scopes of a rule that has no query any more")
-	forget.Description = "It is refused while the rule files of the node have a query for the rule."
+	forget := api.Operation("forget-scopes", http.MethodDelete, "/scopes/{rule}", "rules", "Forget the list of scopes of a rule that no longer has a query")
+	forget.Description = "The call is refused while the rule files of the node have a query for the rule."
 	forget.DefaultStatus = http.StatusNoContent
 	huma.Register(operations, forget, h.forgetScopes)
 }
 
-// listScopes answers GET /scopes, for who sees all warehouses.
+// listScopes answers GET /scopes, for callers who see all warehouses.
 func (h *Handlers) listScopes(ctx context.Context, _ *struct{}) (*scopesOutput, error) {
 	if prob := api.InScope(ctx, nil); prob != nil {
 		return nil, prob
@@ -70,7 +71,7 @@ func newScopeOriginForm(o *ledger.ScopeOrigin, source string) wire.ScopeOriginFo
 	return form
 }
 
-// confirmScopes answers POST /scopes/{rule}/confirm, for who sees all warehouses.
+// confirmScopes answers POST /scopes/{rule}/confirm, for callers who see all warehouses.
 func (h *Handlers) confirmScopes(ctx context.Context, in *confirmScopesInput) (*confirmScopesOutput, error) {
 	if prob := api.InScope(ctx, nil); prob != nil {
 		return nil, prob
@@ -79,22 +80,22 @@ func (h *Handlers) confirmScopes(ctx context.Context, in *confirmScopesInput) (*
 	c, err := h.deps.Scopes.ConfirmScopes(ctx, who.Author(), in.Rule, in.Body.Hash)
 	switch {
 	case errors.Is(err, ledger.ErrOtherList):
-		return nil, wire.NewProblem(http.StatusConflict, wire.CodeListChanged, "that list does not wait any more: the source has listed something else since; look at the list that waits now, if one does")
+		return nil, wire.NewProblem(http.StatusConflict, wire.CodeListChanged, "the list no longer waits, because the source has given another list since; check the list that waits now, if there is one")
 	case err != nil:
 		return nil, api.LedgerFailed(ctx, h.log, err)
 	}
-	h.log.LogAttrs(ctx, slog.LevelWarn, "a list of scopes was confirmed", slog.String("rule", in.Rule), slog.String("by", who.Subject),
+	h.log.LogAttrs(ctx, slog.LevelWarn, "List of scopes was confirmed.", slog.String("rule", in.Rule), slog.String("by", who.Subject),
 		slog.Int("added", len(c.Added)), slog.Int("changed", len(c.Changed)), slog.Int("removed", len(c.Removed)))
 	return &confirmScopesOutput{Body: wire.ConfirmedListForm{Added: len(c.Added), Changed: len(c.Changed), Removed: len(c.Removed)}}, nil
 }
 
-// forgetScopes answers DELETE /scopes/{rule}, for who sees all warehouses.
+// forgetScopes answers DELETE /scopes/{rule}, for callers who see all warehouses.
 func (h *Handlers) forgetScopes(ctx context.Context, in *scopesKey) (*struct{}, error) {
 	if prob := api.InScope(ctx, nil); prob != nil {
 		return nil, prob
 	}
 	if h.deps.Scopes.Source(in.Rule) != "" {
-		return nil, wire.NewProblem(http.StatusConflict, wire.CodeOriginConfigured, "the rule files have a query for the rule, which would list the scopes again; remove it from the files of every node first")
+		return nil, wire.NewProblem(http.StatusConflict, wire.CodeOriginConfigured, "the rule files have a query for the rule, which would list the scopes again; first remove the query from the files of every node")
 	}
 	who := auth.From(ctx)
 	err := h.deps.Scopes.ForgetScopes(ctx, who.Author(), in.Rule)
@@ -104,7 +105,7 @@ func (h *Handlers) forgetScopes(ctx context.Context, in *scopesKey) (*struct{}, 
 	case err != nil:
 		return nil, api.LedgerFailed(ctx, h.log, err)
 	}
-	h.log.LogAttrs(ctx, slog.LevelInfo, "a list of scopes was forgotten", slog.String("rule", in.Rule), slog.String("by", who.Subject))
+	h.log.LogAttrs(ctx, slog.LevelInfo, "List of scopes was forgotten.", slog.String("rule", in.Rule), slog.String("by", who.Subject))
 	return nil, nil
 }
 

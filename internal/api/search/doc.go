@@ -1,9 +1,10 @@
-// Package search finds notices of the ledger for operators, and shows what made a notice and what became of it. By a text, such as the number of a bin, it
-// finds open findings and items, too.
+// Package search finds notices in the ledger for operators, and shows the origin and the effects of a notice. It also
+// finds open findings and queue items by a text, such as the number of a bin.
 //
-// A search looks at a bounded number of notices, the latest first, and says how far back it has looked. A trace has the run that made the notice, the
-// other notices of the episode, the deliveries with the items of queues, and who has read and acked it. Who is not for all warehouses sees the notices
-// of their own.
+// A search reads a bounded number of notices, the latest first, and says how far back it has read. A trace has the run
+// that made the notice, the other notices of the episode, the deliveries with their queue items, and the users who have
+// read and acked the notice. A caller sees the notices of the warehouses that the token allows.
 //
-// The package keeps nothing and changes nothing: clients poll with package inbox, and deliveries are mended with package deliveries.
+// The package keeps no state and changes nothing. Clients poll with package inbox, and operators repair deliveries with
+// package deliveries.
 package search

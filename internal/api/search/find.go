@@ -22,20 +22,20 @@ import (
 	"tallyman/rules/row"
 )
 
-// The bounds of what is found by a text.
+// The bounds of a search by text.
 const (
-	leastText = 2   // characters
-	mostText  = 200 // bytes
-	mostFound = 20  // of each kind
-	// findTime is how long findings are looked at, and then items.
+	leastText = 2   // Characters.
+	mostText  = 200 // Bytes.
+	mostFound = 20  // Results of each kind.
+	// findTime is the time to search findings, and then again the time to search items.
 	findTime = time.Second
 )
 
 type (
 	findInput struct {
-		Text       string   `query:"q" required:"true" doc:"what stands in them, as it is written or in capitals: 2 characters at least" example:"A-01"`
-		Warehouses []string `query:"warehouse,explode" doc:"of this warehouse; may be repeated. Without it, those of the token" nullable:"false"`
-		Language   string   `header:"Accept-Language" doc:"picks translated titles"`
+		Text       string   `query:"q" required:"true" doc:"text to find, in the given or in upper case: at least 2 characters" example:"A-01"`
+		Warehouses []string `query:"warehouse,explode" doc:"only in this warehouse; may be repeated. By default the warehouses of the token" nullable:"false"`
+		Language   string   `header:"Accept-Language" doc:"language of the titles"`
 	}
 	findOutput struct {
 		Vary string `header:"Vary"`
@@ -45,9 +45,10 @@ type (
 
 func (h *Handlers) registerFind(operations huma.API) {
 	find := api.Operation("find", http.MethodGet, "/find", "notices", "Find notices, open findings and items by a bin, a SKU or an order")
-	find.Description = "For operators: 20 of each at most. Of notices it looks at the latest 20,000, and at what people read of them: key, texts and data; of open findings at " +
-		"key and last row; of items at dedupe key, subject and payload. A finding whose whole key is the text, and items whose dedupe key is, are found at once. " +
-		"more says of what there may be more: more than 20, or what the bounds or a second were too short for."
+	find.Description = "For operators. The answer has at most 20 notices, 20 findings and 20 items. The search covers key, texts and data of the latest 20,000 notices; key " +
+		"and last row of open findings; and dedupe key, subject and payload of items. A finding whose whole key is the text, and an item whose dedupe key is " +
+		"the text, are found at once. more lists the kinds that may have more results, because there are more than 20 or because a bound or the time of one " +
+		"second was reached."
 	huma.Register(operations, find, h.find)
 }
 
@@ -75,7 +76,7 @@ func (in *findInput) parse(who *auth.Identity) (ledger.TextFilter, *wire.Problem
 	for _, spelling := range f.Spellings {
 		quoted, err := json.Marshal([]string{spelling})
 		if err != nil {
-			return ledger.TextFilter{}, api.BadParameter("q " + policy.Quote(text) + " is no text")
+			return ledger.TextFilter{}, api.BadParameter("q " + policy.Quote(text) + " is not valid text")
 		}
 		for _, key := range []string{string(quoted), "[" + spelling + "]", spelling} {
 			if key, ok := row.CanonicalKey(key); ok {
@@ -125,7 +126,7 @@ func newFoundFindingForm(f *ledger.FoundFinding) wire.FoundFindingForm {
 	return form
 }
 
-// findItems asks queue by queue, and shows the latest of all.
+// findItems searches queue by queue, and returns the items with the latest push of all.
 func (h *Handlers) findItems(ctx context.Context, _ *findInput, f ledger.TextFilter, into *wire.FoundForm) error {
 	f.Until = time.Now().Add(findTime)
 	into.Items = []wire.FoundItemForm{}

@@ -21,7 +21,7 @@ import (
 	"tallyman/rules/row"
 )
 
-// Ledger is what the ledger knows of notices.
+// Ledger reads notices, and what belongs to them.
 type Ledger interface {
 	ledger.Search
 	ledger.DeliveryList
@@ -29,11 +29,11 @@ type Ledger interface {
 	ledger.MarkReader
 }
 
-// Deps is what the room is made of.
+// Deps are the dependencies of the room.
 type Deps struct {
 	Ledger Ledger
 	Types  api.Types
-	Queues map[string]view.ServedQueue // by name; none is fine
+	Queues map[string]view.ServedQueue // By name; may be empty.
 	Logger *slog.Logger
 }
 
@@ -55,25 +55,25 @@ func (h *Handlers) Register(operations *api.Operations) {
 
 // The bounds of a search.
 const (
-	maxKeyPart = 1000 // bytes
-	maxNames   = 100  // of warehouses, and of types
+	maxKeyPart = 1000 // Bytes.
+	maxNames   = 100  // Warehouses, and types.
 )
 
 type (
 	searchInput struct {
-		Warehouses []string                `query:"warehouse,explode" doc:"of this warehouse; may be repeated. Without it, those of the token" nullable:"false"`
-		Types      []string                `query:"type,explode" doc:"of this type, by its code or its id; may be repeated" nullable:"false"`
-		Statuses   []string                `query:"status,explode" doc:"with this status; may be repeated: firing, resolved, event, sent" nullable:"false"`
-		Rule       string                  `query:"rule" doc:"of this rule" example:"negative-bin-stock"`
-		Scope      string                  `query:"scope" doc:"of this scope"`
-		Key        string                  `query:"key" doc:"whose key has this in it, as it is written; with rule and scope a whole key, as [119240,\"A-01\"], is found at once" example:"A-01"`
-		Priority   priorityFloor           `query:"priority" doc:"this priority or a higher one"`
-		From       string                  `query:"from" doc:"made then or later: RFC 3339" example:"2026-06-01T00:00:00Z"`
-		To         string                  `query:"to" doc:"made before then: RFC 3339"`
-		Order      api.ListOrder           `query:"order" doc:"the latest first, or the oldest"`
-		After      string                  `query:"after" doc:"the cursor of the page before"`
-		Limit      api.Limit[api.OfSearch] `query:"limit" doc:"notices in a page"`
-		Language   string                  `header:"Accept-Language" doc:"picks translated titles"`
+		Warehouses []string                `query:"warehouse,explode" doc:"only notices of this warehouse; may be repeated. By default the warehouses of the token" nullable:"false"`
+		Types      []string                `query:"type,explode" doc:"only notices of this type, by code or id; may be repeated" nullable:"false"`
+		Statuses   []string                `query:"status,explode" doc:"only notices with this status; may be repeated: firing, resolved, event, sent" nullable:"false"`
+		Rule       string                  `query:"rule" doc:"only notices of this rule" example:"negative-bin-stock"`
+		Scope      string                  `query:"scope" doc:"only notices of this scope"`
+		Key        string                  `query:"key" doc:"only notices whose key contains this text, in the given case; with rule and scope a whole key, such as [119240,\"A-01\"], is found at once" example:"A-01"`
+		Priority   priorityFloor           `query:"priority" doc:"only notices of this priority or a higher one"`
+		From       string                  `query:"from" doc:"only notices made at this time or later: RFC 3339" example:"2026-06-01T00:00:00Z"`
+		To         string                  `query:"to" doc:"only notices made before this time: RFC 3339"`
+		Order      api.ListOrder           `query:"order" doc:"order of the list: the latest first, or the oldest first"`
+		After      string                  `query:"after" doc:"cursor of the previous page"`
+		Limit      api.Limit[api.OfSearch] `query:"limit" doc:"maximum number of notices in a page"`
+		Language   string                  `header:"Accept-Language" doc:"language of the titles"`
 	}
 	searchOutput struct {
 		Vary string `header:"Vary"`
@@ -81,10 +81,10 @@ type (
 	}
 )
 
-// priorityFloor is read as text, so that a bad one gets the code that it has everywhere.
+// priorityFloor is a text, so that a bad value gets the same code everywhere.
 type priorityFloor string
 
-// Schema says what the text has to be.
+// Schema returns the schema of the parameter.
 func (priorityFloor) Schema(huma.Registry) *huma.Schema { return api.IntegerSchema(1, 5, nil) }
 
 func newFoundNoticeForms(list []*notice.Notice, langs []string) []wire.FoundNoticeForm {
@@ -100,8 +100,9 @@ func newFoundNoticeForms(list []*notice.Notice, langs []string) []wire.FoundNoti
 
 func (h *Handlers) registerSearch(operations huma.API) {
 	search := api.Operation("search-notices", http.MethodGet, "/notices/search", "notices", "Search the notices of the ledger")
-	search.Description = "For operators: what has been told, to anybody, for as long as the ledger keeps it. A page looks at 20,000 notices at most: those of the rule, " +
-		"else of the types, else of the warehouses, else of the time. What is narrowed by other things alone may take more than one page to be found: through says how far back it has looked."
+	search.Description = "For operators. The search covers all notices that the ledger keeps, whoever they went to. A page reads at most 20,000 notices: those of the rule, or " +
+		"else of the types, or else of the warehouses, or else of the time. Other filters may need more than one page; through says how far back the search has " +
+		"read."
 	huma.Register(operations, search, h.searchNotices)
 }
 
@@ -134,7 +135,8 @@ func (h *Handlers) searchNotices(ctx context.Context, in *searchInput) (*searchO
 	return out, nil
 }
 
-// searchedWarehouses narrows a search to the warehouses that are the caller's.
+// searchedWarehouses returns the requested warehouses, or else those of the token. It refuses warehouses that the token
+// does not allow.
 func searchedWarehouses(who *auth.Identity, asked []string) ([]string, *wire.Problem) {
 	for _, w := range asked {
 		if prob := api.InWarehouse(who, w); prob != nil {
@@ -160,11 +162,11 @@ func (in *searchInput) parse() (ledger.NoticeFilter, *wire.Problem) {
 		return f, prob
 	}
 	if in.Rule != "" && !api.IsName(in.Rule) {
-		return f, api.BadParameter("rule " + policy.Quote(in.Rule) + " cannot be the name of one")
+		return f, api.BadParameter("rule " + policy.Quote(in.Rule) + " is not a valid name")
 	}
 	for name, value := range map[string]string{"scope": in.Scope, "key": in.Key} {
 		if len(value) > maxKeyPart {
-			return f, api.BadParameter(name + " " + policy.Quote(value) + " cannot be a part of one: it is longer than " + strconv.Itoa(maxKeyPart) + " bytes")
+			return f, api.BadParameter(name + " " + policy.Quote(value) + " is too long: at most " + strconv.Itoa(maxKeyPart) + " bytes are allowed")
 		}
 	}
 	if key, ok := row.CanonicalKey(f.Key); ok && f.Rule != "" && f.Scope != nil {
@@ -176,7 +178,7 @@ func (in *searchInput) parse() (ledger.NoticeFilter, *wire.Problem) {
 			f.Statuses = append(f.Statuses, status)
 		case "":
 		default:
-			return f, api.BadParameter("status " + policy.Quote(s) + " is none of firing, resolved, event, sent")
+			return f, api.BadParameter("status " + policy.Quote(s) + " is not one of firing, resolved, event, sent")
 		}
 	}
 	if in.Priority != "" {
@@ -205,23 +207,23 @@ func (in *searchInput) parse() (ledger.NoticeFilter, *wire.Problem) {
 	return f, nil
 }
 
-// someNames are those of a list that are not empty.
+// someNames returns the names of a list that are not empty, and checks them.
 func someNames(parameter string, list []string) (names []string, prob *wire.Problem) {
 	for _, name := range list {
 		if name != "" && !api.IsName(name) {
-			return nil, api.BadParameter(parameter + " " + policy.Quote(name) + " cannot be the name of one")
+			return nil, api.BadParameter(parameter + " " + policy.Quote(name) + " is not a valid name")
 		}
 		if name != "" {
 			names = append(names, name)
 		}
 	}
 	if len(names) > maxNames {
-		return nil, api.BadParameter("there are more than " + strconv.Itoa(maxNames) + " of " + parameter)
+		return nil, api.BadParameter(parameter + " is given more than " + strconv.Itoa(maxNames) + " times")
 	}
 	return names, nil
 }
 
-// between reads from when and until when.
+// between parses the period of a search.
 func between(from, to string) (first, last time.Time, prob *wire.Problem) {
 	for _, p := range []struct {
 		name, value string
@@ -239,7 +241,7 @@ func between(from, to string) (first, last time.Time, prob *wire.Problem) {
 	return first, last, nil
 }
 
-// noticeCursor is the place as clients hold it, "" of none.
+// noticeCursor returns the cursor of a place, or "" for no place.
 func noticeCursor(p ledger.NoticePlace) string {
 	if p == (ledger.NoticePlace{}) {
 		return ""

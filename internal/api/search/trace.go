@@ -21,26 +21,27 @@ import (
 
 // The bounds of a trace.
 const (
-	maxEpisode    = 100  // other notices of the episode
-	maxDeliveries = 1000 // of the notice
+	maxEpisode    = 100  // Other notices of the episode.
+	maxDeliveries = 1000 // Deliveries of the notice.
 )
 
 type (
 	noticeInput struct {
-		ID string `path:"id" doc:"the notice"`
+		ID string `path:"id" doc:"id of the notice"`
 	}
 	noticeTraceOutput struct{ Body wire.NoticeTraceForm }
 )
 
 func (h *Handlers) registerTrace(operations huma.API) {
-	get := api.Operation("get-notice", http.MethodGet, "/notices/{id}", "notices", "Show a notice and what became of it")
-	get.Description = "For operators: the notice as the ledger has it, the run that made it, the other notices of its episode, its deliveries to all sinks with the items of queues, and who has read and acked it."
+	get := api.Operation("get-notice", http.MethodGet, "/notices/{id}", "notices", "Show a notice and its history")
+	get.Description = "For operators. The answer has the notice from the ledger, its run, the other notices of its episode, its deliveries to all sinks with the queue items, " +
+		"and the users who have read and acked it."
 	huma.Register(operations, get, h.getNotice)
 }
 
 // getNotice answers GET /notices/{id}.
 func (h *Handlers) getNotice(ctx context.Context, in *noticeInput) (*noticeTraceOutput, error) {
-	missing := wire.NewProblem(http.StatusNotFound, wire.CodeNoticeNotFound, "there is no notice "+policy.Quote(in.ID)+"; those that ended are kept for the ledger's retention")
+	missing := wire.NewProblem(http.StatusNotFound, wire.CodeNoticeNotFound, "there is no notice "+policy.Quote(in.ID)+"; the ledger only keeps expired notices for its retention time")
 	if !api.IsName(in.ID) {
 		return nil, missing
 	}
@@ -58,7 +59,7 @@ func (h *Handlers) getNotice(ctx context.Context, in *noticeInput) (*noticeTrace
 	return &noticeTraceOutput{Body: *form}, nil
 }
 
-// traceOf asks the ledger for all that it knows of a notice, and the queues for their items.
+// traceOf reads everything about a notice from the ledger, and the items from the queues.
 func (h *Handlers) traceOf(ctx context.Context, n *notice.Notice) (*wire.NoticeTraceForm, error) {
 	form := &wire.NoticeTraceForm{Notice: notice.View{Notice: n}, Texts: textsOf(n), Origin: n.Origin().String()}
 	var err error
@@ -86,7 +87,7 @@ func (h *Handlers) traceOf(ctx context.Context, n *notice.Notice) (*wire.NoticeT
 	return form, nil
 }
 
-// textsOf returns what the notice says in other languages than its first.
+// textsOf returns the texts of the notice in all languages but its first.
 func textsOf(n *notice.Notice) []wire.NoticeTextForm {
 	texts := make([]wire.NoticeTextForm, 0, len(n.Texts))
 	for _, lang := range slices.Sorted(maps.Keys(n.Texts)) {
@@ -95,7 +96,8 @@ func textsOf(n *notice.Notice) []wire.NoticeTextForm {
 	return texts
 }
 
-// runOf returns the run that made the notice, if the ledger has it. What it tells of data is as much the caller's as its scope.
+// runOf returns the run that made the notice, if the ledger still has it. The caller only sees data in it if the token
+// allows the scope.
 func (h *Handlers) runOf(ctx context.Context, n *notice.Notice) (*wire.RuleRunForm, error) {
 	if n.Status == notice.Sent {
 		return nil, nil //nolint:nilnil // no run made it
@@ -112,7 +114,7 @@ func (h *Handlers) runOf(ctx context.Context, n *notice.Notice) (*wire.RuleRunFo
 	return &form, nil
 }
 
-// episodeOf returns the other notices of the finding's episode that are the caller's to see.
+// episodeOf returns the other notices of the finding's episode that the caller may see.
 func (h *Handlers) episodeOf(ctx context.Context, n *notice.Notice) ([]wire.FoundNoticeForm, error) {
 	if n.Status == notice.Sent {
 		return []wire.FoundNoticeForm{}, nil
@@ -128,7 +130,8 @@ func (h *Handlers) episodeOf(ctx context.Context, n *notice.Notice) ([]wire.Foun
 	return newFoundNoticeForms(slices.DeleteFunc(found.Notices, func(o *notice.Notice) bool { return o.ID == n.ID }), nil), nil
 }
 
-// itemsOf asks the queues what they have made of the notice. Its item has its id; a resolution has none, and only takes items back.
+// itemsOf reads the items that queues made from the notice. An item has the id of its notice. A resolution makes no
+// item; it only takes items back.
 func (h *Handlers) itemsOf(ctx context.Context, n *notice.Notice, deliveries []ledger.DeliveryRecord) []wire.NoticeItemForm {
 	items := []wire.NoticeItemForm{}
 	for i := range deliveries {

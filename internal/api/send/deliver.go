@@ -25,7 +25,7 @@ import (
 	"tallyman/rules/strictyaml"
 )
 
-// deliver says where a notice goes: as it says itself, as its type says, or into the inbox.
+// deliver returns the sinks of a notice: those that it names, or else those of its type, or else the inbox.
 func (s *noticeMaker) deliver(at string, f *wire.SendNoticeForm, typ *catalog.Type, expires time.Duration) []ledger.Target {
 	recipients := s.recipients(at, f.Recipients)
 	forms, from := f.Deliver, at
@@ -37,7 +37,7 @@ func (s *noticeMaker) deliver(at string, f *wire.SendNoticeForm, typ *catalog.Ty
 	}
 	targets := make([]ledger.Target, len(forms))
 	seen := make(map[string]bool, len(forms))
-	asked := false // that somebody is to have it
+	asked := false // A sink needs recipients.
 	for i := range forms {
 		where := from + "deliver[" + strconv.Itoa(i) + "]."
 		d := &forms[i]
@@ -52,7 +52,7 @@ func (s *noticeMaker) deliver(at string, f *wire.SendNoticeForm, typ *catalog.Ty
 		}
 		seen[d.Sink] = true
 		targets[i] = ledger.Target{Sink: d.Sink, Inbox: kind == TargetInbox, Each: kind == TargetEach, Address: s.addresses[d.Sink]}
-		if kind != TargetQueue { // queues give work to whoever asks
+		if kind != TargetQueue { // Queues need no recipients: any worker may lease an item.
 			targets[i].Recipients, asked = recipients, true
 		}
 		targets[i].Strategy = s.strategy(where, d, kind, expires)
@@ -63,7 +63,8 @@ func (s *noticeMaker) deliver(at string, f *wire.SendNoticeForm, typ *catalog.Ty
 	return targets
 }
 
-// ofType is the deliver of a type as a sender would write it. A notice that is sent never resolves, so that nothing is cancelled by that.
+// ofType returns the sinks of a type in the form of a sent notice. A sent notice never resolves, so an unless of
+// resolved has no effect.
 func ofType(typ *catalog.Type) []wire.DeliverForm {
 	forms := make([]wire.DeliverForm, len(typ.Deliver))
 	for i, e := range typ.Deliver {
@@ -82,7 +83,7 @@ func span(d time.Duration) string {
 	return strictyaml.FormatDuration(d)
 }
 
-// inbox is the name of the sink that notices go to by default.
+// inbox returns the name of the default sink.
 func (s *noticeMaker) inbox() string {
 	for name, kind := range s.targets {
 		if kind == TargetInbox {
@@ -92,7 +93,7 @@ func (s *noticeMaker) inbox() string {
 	return string(TargetInbox)
 }
 
-// recipients are those that are named, sorted.
+// recipients returns the named recipients, sorted.
 func (s *noticeMaker) recipients(at string, list []string) []string {
 	s.beyond(at, notice.CheckRecipients(len(list)))
 	for i, r := range list {
@@ -104,7 +105,8 @@ func (s *noticeMaker) recipients(at string, list []string) []string {
 	return api.SortedUnique(slices.Clone(list))
 }
 
-// strategy is how the notice goes to the sink; nil to the inbox and to queues, which are tried until they take it.
+// strategy returns the strategy for the sink, or nil for the inbox and queues, which are tried until they take the
+// notice.
 func (s *noticeMaker) strategy(at string, d *wire.DeliverForm, kind TargetKind, expires time.Duration) *delivery.Strategy {
 	st := &delivery.Strategy{Kind: delivery.StrategyKind(d.Strategy), Retry: d.Retry, Unless: delivery.Unless(d.Unless), Until: delivery.Until(d.Until)}
 	if st.Kind == "" {
@@ -130,7 +132,7 @@ func (s *noticeMaker) strategy(at string, d *wire.DeliverForm, kind TargetKind, 
 	return st
 }
 
-// notForLane refuses what only push channels can do.
+// notForLane refuses fields that only push channels support.
 func (s *noticeMaker) notForLane(at string, d *wire.DeliverForm, kind TargetKind) {
 	later := d.Strategy == string(delivery.Delayed) || d.Strategy == string(delivery.Timed)
 	if later || d.Until != "" || d.Delay != "" || d.At != "" || d.Within != "" || d.Retry != 0 || d.Unless != "" {
@@ -143,7 +145,7 @@ func (s *noticeMaker) notForLane(at string, d *wire.DeliverForm, kind TargetKind
 	}
 }
 
-// onlyWith refuses what another strategy than that does not use.
+// onlyWith refuses fields that only another strategy uses.
 func (s *noticeMaker) onlyWith(at string, d *wire.DeliverForm, kind delivery.StrategyKind, given map[string]bool) {
 	if d.Strategy == string(kind) {
 		return
@@ -155,7 +157,7 @@ func (s *noticeMaker) onlyWith(at string, d *wire.DeliverForm, kind delivery.Str
 	}
 }
 
-// start reads when a delayed delivery is tried first.
+// start parses the time of the first attempt of a delayed delivery.
 func (s *noticeMaker) start(at string, d *wire.DeliverForm) (delay time.Duration, when time.Time) {
 	var err error
 	switch {
@@ -171,7 +173,7 @@ func (s *noticeMaker) start(at string, d *wire.DeliverForm) (delay time.Duration
 		}
 	default:
 		if when, err = time.Parse(time.RFC3339Nano, d.At); err != nil {
-			s.add(wire.CodeInvalidBody, at+"at", "it takes a time in RFC 3339, such as 2026-06-01T18:00:00+08:00")
+			s.add(wire.CodeInvalidBody, at+"at", "the value must be a time in RFC 3339, such as 2026-06-01T18:00:00+08:00")
 		} else if when.Sub(s.now) > deliver.MostDelay {
 			s.add(wire.CodeInvalidBody, at+"at", "it is more than 366d ahead")
 		}
@@ -180,7 +182,7 @@ func (s *noticeMaker) start(at string, d *wire.DeliverForm) (delay time.Duration
 	return delay, when
 }
 
-// within reads for how long a timed delivery is tried.
+// within parses how long a timed delivery is tried.
 func (s *noticeMaker) within(at string, d *wire.DeliverForm) time.Duration {
 	if d.Within == "" {
 		s.add(wire.CodeInvalidBody, at+"within", "strategy timed needs it")
@@ -196,7 +198,7 @@ func (s *noticeMaker) within(at string, d *wire.DeliverForm) time.Duration {
 	return within
 }
 
-// newSending reads who sends, and under which key. A request without a key is none that could be repeated.
+// newSending returns the identity of a request: its sender and its key. A request without a key cannot be repeated.
 func (h *Handlers) newSending(ctx context.Context, in *sendInput) (*noticeMaker, *wire.Problem) {
 	who := auth.From(ctx)
 	for i := range in.Body.Notices {
@@ -217,7 +219,7 @@ func (h *Handlers) newSending(ctx context.Context, in *sendInput) (*noticeMaker,
 	return s, nil
 }
 
-// newMaker begins a request at this time.
+// newMaker makes a noticeMaker for a request at this time.
 func (h *Handlers) newMaker(who *auth.Identity) *noticeMaker {
 	s := &noticeMaker{who: who, targets: h.deps.Sends.Targets, addresses: h.deps.Sends.Addresses, now: time.Now(), bound: map[string]typeWords{}}
 	if h.deps.Sends.Now != nil {
@@ -227,10 +229,10 @@ func (h *Handlers) newMaker(who *auth.Identity) *noticeMaker {
 	return s
 }
 
-// digest names the request and all that it says. Notices carry it as their episode, so that a repetition of their request is told
-// from another one under the same key.
+// digest returns a hash of the request and its content. The notices carry it as their episode. So a repeated request is
+// recognized, and a different request under the same key is refused.
 func (s *noticeMaker) digest(form *wire.SendForm) (string, error) {
-	content, err := json.Marshal(form) // members in one order, numbers as they were written
+	content, err := json.Marshal(form) // Members are in a fixed order, and numbers as they were written.
 	if err != nil {
 		return "", err
 	}

@@ -1,8 +1,10 @@
-// Package send takes the notices of business systems.
+// Package send accepts the notices of business systems.
 //
-// A request is checked as a whole: each notice against the catalogue, the limits of a notice and the strategies of the sinks that it names, so that
-// an answer tells all faults at once. Its notices are recorded all or none, before the answer comes. Under an Idempotency-Key a repeated request has
-// the same answer, and nothing is sent twice.
+// A request is checked as a whole: each notice is checked against the catalogue, the limits of a notice, and the
+// strategies of its sinks, so that the answer names all faults at once. The ledger records all notices of a request or
+// none, before the answer. A request that is repeated under the same Idempotency-Key gets the same answer, and nothing
+// is sent twice.
 //
-// The package delivers nothing itself. Sends.Send writes notices with their deliveries into the ledger, and Sends.Wake tells who delivers.
+// The package does not deliver. Sends.Send writes notices and their deliveries to the ledger, and Sends.Wake wakes the
+// lanes and push channels.
 package send

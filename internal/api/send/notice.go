@@ -26,21 +26,21 @@ import (
 	"tallyman/rules/strictyaml"
 )
 
-// noticeMaker makes notices of a request.
+// noticeMaker makes the notices of a request.
 type noticeMaker struct {
-	who     *auth.Identity // who sends
-	key     string         // of the request, as the ids are made of it
-	episode string         // of all the notices: it stands for the request and all that it says
+	who     *auth.Identity // The sender.
+	key     string         // Key of the request, from which the ids of the notices are made.
+	episode string         // Episode of all notices: a hash of the request.
 	now     time.Time
 	targets map[string]TargetKind
-	// addresses are those of Sends.
+	// addresses is as in Sends.
 	addresses map[string]string
 	types     catalog.Catalog
-	bound     map[string]typeWords // by type
+	bound     map[string]typeWords // By type.
 	faults
 }
 
-// notices makes all of them, or says all that is wrong.
+// notices makes all notices, or returns all faults.
 func (s *noticeMaker) notices(forms []wire.SendNoticeForm) ([]ledger.NewNotice, *wire.Problem) {
 	list := make([]ledger.NewNotice, len(forms))
 	recipients := 0
@@ -54,14 +54,14 @@ func (s *noticeMaker) notices(forms []wire.SendNoticeForm) ([]ledger.NewNotice, 
 	return list, s.problem()
 }
 
-// beyond adds what is beyond the limits of notices.
+// beyond adds the faults of a notice that exceeds the limits.
 func (s *noticeMaker) beyond(at string, found []notice.Fault) {
 	for _, f := range found {
 		s.add(wire.CodeInvalidBody, at+f.At, f.Message)
 	}
 }
 
-// notice makes one of them but for its id.
+// notice makes one notice, without its id.
 func (s *noticeMaker) notice(at string, f *wire.SendNoticeForm) ledger.NewNotice {
 	typ := s.typeOf(at, f)
 	if !api.IsName(f.Warehouse) {
@@ -79,7 +79,7 @@ func (s *noticeMaker) notice(at string, f *wire.SendNoticeForm) ledger.NewNotice
 		Data: fields, Labels: typ.MergeLabels(s.labels(at, f)), Count: 1, CreatedAt: s.now, ExpiresAt: s.now.Add(expires),
 	}
 	s.words(at, n, f, typ, data)
-	if typ.Code != "" { // without a type it has neither data nor a life
+	if typ.Code != "" { // Without a type, the fields and the lifetime are unknown.
 		s.beyond(at, notice.CheckSent(n))
 	}
 	return ledger.NewNotice{Notice: n, Sinks: s.deliver(at, f, typ, expires)}
@@ -107,7 +107,7 @@ func (s *noticeMaker) typeOf(at string, f *wire.SendNoticeForm) *catalog.Type {
 	return &typ
 }
 
-// expiry is how long the notice lives.
+// expiry returns the time when the notice expires.
 func (s *noticeMaker) expiry(at string, f *wire.SendNoticeForm, typ *catalog.Type) time.Duration {
 	if f.Expires == "" {
 		return typ.Retention
@@ -120,7 +120,7 @@ func (s *noticeMaker) expiry(at string, f *wire.SendNoticeForm, typ *catalog.Typ
 	return d
 }
 
-// labels are those of the notice.
+// labels returns the labels of the notice.
 func (s *noticeMaker) labels(at string, f *wire.SendNoticeForm) map[string]string {
 	for _, name := range slices.Sorted(maps.Keys(f.Labels)) {
 		s.checkText(at+"labels."+clip(name), f.Labels[name], policy.Line)
@@ -128,14 +128,15 @@ func (s *noticeMaker) labels(at string, f *wire.SendNoticeForm) map[string]strin
 	return f.Labels
 }
 
-// checkText holds a text to the policy once more: the code that acts knows what it acts on.
+// checkText checks a text against the policy of texts once more, so that this code does not depend on the check of the
+// body.
 func (s *noticeMaker) checkText(at, words string, shape policy.Shape) {
 	if fault := policy.Check(words, shape); fault != nil {
 		s.add(wire.CodeBadText, at, fault.Error())
 	}
 }
 
-// bodyOf writes the data as the body of a notice that has none, a field a line.
+// bodyOf writes the data as the body of a notice without one, a line for each field.
 func bodyOf(data []notice.Field) string {
 	var b strings.Builder
 	for _, f := range data {
@@ -153,7 +154,7 @@ func bodyOf(data []notice.Field) string {
 	return strings.TrimSpace(b.String())
 }
 
-// clip keeps what a client sent short where it stands in a location.
+// clip shortens a text of the client for the location of a fault.
 func clip(s string) string {
 	const most = 64
 	if len(s) > most {
@@ -162,15 +163,15 @@ func clip(s string) string {
 	return s
 }
 
-// maxDecimal bounds a decimal.
-const maxDecimal = 1000 // digits before the point, and after it
+// maxDecimal bounds the digits of a decimal.
+const maxDecimal = 1000 // Digits before the point, and digits after it.
 
-// data reads the typed fields, as the words of the type see them and as the notice carries them. Where there are none, and the notice says something in
-// words, none is missing.
+// data parses the typed fields, for the templates of the type and for the notice. If the notice has words and no data,
+// required fields may be missing.
 func (s *noticeMaker) data(at string, f *wire.SendNoticeForm, typ *catalog.Type) (*row.Row, []notice.Field) {
 	data := row.New(typ.Columns())
-	speaks := len(typ.Title) == 0 || f.Title != "" || f.Body != "" || len(f.Texts) > 0 // without data
-	if len(f.Data) == 0 && speaks || typ.Code == "" {                                  // that there is no such type is another fault
+	speaks := len(typ.Title) == 0 || f.Title != "" || f.Body != "" || len(f.Texts) > 0 // The notice has words without data.
+	if len(f.Data) == 0 && speaks || typ.Code == "" {                                  // A missing type is a fault of its own.
 		return data, nil
 	}
 	at += "data"
@@ -215,26 +216,26 @@ func noField(name string, typ *catalog.Type) string {
 	return message + "; it has " + strings.Join(typ.FieldNames(), ", ")
 }
 
-// fieldValue reads a value that is not null as a notice carries it, or says why it does not fit.
+// fieldValue converts a value that is not null to a value of the notice, or returns why it does not fit.
 func fieldValue(kind catalog.FieldKind, raw json.RawMessage) (value row.Value, fault string) {
 	var text string
 	isText := json.Unmarshal(raw, &text) == nil
 	switch kind {
 	case catalog.String:
 		if !isText {
-			return value, "it takes a text in quotes"
+			return value, "the value must be a text in quotes"
 		}
 		return row.TextOf(text), ""
 	case catalog.Bool:
 		var b bool
 		if json.Unmarshal(raw, &b) != nil {
-			return value, "it takes true or false"
+			return value, "the value must be true or false"
 		}
 		return row.BoolOf(b), ""
 	case catalog.Int:
 		n, err := strconv.ParseInt(string(raw), 10, 64)
 		if err != nil {
-			return value, "it takes a whole number from " + strconv.FormatInt(math.MinInt64, 10) + " to " + strconv.FormatInt(math.MaxInt64, 10)
+			return value, "the value must be a whole number from " + strconv.FormatInt(math.MinInt64, 10) + " to " + strconv.FormatInt(math.MaxInt64, 10)
 		}
 		return row.IntOf(n), ""
 	case catalog.Decimal:
@@ -245,16 +246,16 @@ func fieldValue(kind catalog.FieldKind, raw json.RawMessage) (value row.Value, f
 	case catalog.Time:
 		t, err := time.Parse(time.RFC3339Nano, text)
 		if !isText || err != nil {
-			return value, "it takes a time in RFC 3339, such as 2026-06-01T08:00:00+08:00"
+			return value, "the value must be a time in RFC 3339, such as 2026-06-01T08:00:00+08:00"
 		}
 		return row.TimeOf(t), ""
 	}
 	return value, "the type of the field is not known here"
 }
 
-// decimalValue writes a decimal as it was given, without an exponent.
+// decimalValue writes a decimal exactly, without an exponent.
 func decimalValue(text string) (value row.Value, fault string) {
-	const wanted = "it takes a decimal, as a number or a text such as \"12.50\""
+	const wanted = "the value must be a decimal, as a number or a text such as \"12.50\""
 	v, err := row.ParseDecimal(text)
 	if err != nil {
 		return value, wanted
@@ -264,7 +265,7 @@ func decimalValue(text string) (value row.Value, fault string) {
 		return value, wanted
 	}
 	if digits := d.NumDigits(); digits > maxDecimal || d.Exponent > maxDecimal || d.Exponent < -maxDecimal {
-		return value, "it takes at most " + strconv.Itoa(maxDecimal) + " digits before the point and after it"
+		return value, "the value can have at most " + strconv.Itoa(maxDecimal) + " digits before the point, and as many after it"
 	}
 	return v, ""
 }

@@ -19,20 +19,20 @@ import (
 
 type (
 	previewInput struct {
-		Code string `path:"code" doc:"the type's code, or its id" example:"REP_NOTICE"`
+		Code string `path:"code" doc:"code or id of the type" example:"REP_NOTICE"`
 		Body wire.PreviewTypeForm
 	}
 	previewOutput struct{ Body wire.TypePreviewForm }
 )
 
 func (h *Handlers) registerPreview(operations huma.API) {
-	op := api.Operation("preview-type", http.MethodPost, "/types/{code}/preview", "types", "Show what a notice of a type would say")
-	op.Description = "A notice is made of the data as it would be if a business system sent them, and is not sent. With a draft it is of that type instead, " +
-		"which changes nothing."
+	op := api.Operation("preview-type", http.MethodPost, "/types/{code}/preview", "types", "Show the texts of a notice of a type")
+	op.Description = "The answer has the notice that would be made if a business system sent this data. Nothing is sent. With a draft the notice is made from the draft, and " +
+		"the catalogue does not change."
 	huma.Register(operations, op, h.previewType)
 }
 
-// somewhere is the warehouse of a notice that is never sent.
+// somewhere is the warehouse of a previewed notice, which is never sent.
 const somewhere = "PREVIEW"
 
 // previewType answers POST /types/{code}/preview with a notice that is made as sendNotices makes it.

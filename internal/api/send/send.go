@@ -19,22 +19,22 @@ import (
 	"tallyman/rules/deliver"
 )
 
-// Deps is what the room is made of.
+// Deps are the dependencies of the room.
 type Deps struct {
 	Sends  Sends
 	Types  func(ctx context.Context) (catalog.Catalog, error)
-	Sinks  deliver.Sinks // that drafts of types may name
+	Sinks  deliver.Sinks // The sinks that a draft of a type may name.
 	Meter  Meter
-	Tracer *trace.Tracer // nil = no traces
+	Tracer *trace.Tracer // nil = no traces.
 	Logger *slog.Logger
 }
 
-// Meter counts the notices that are sent.
+// Meter counts sent notices.
 type Meter interface {
 	NoticeMade(noticeType, status string)
 }
 
-// Handlers takes notices.
+// Handlers serves this room.
 type Handlers struct {
 	deps Deps
 	log  *slog.Logger
@@ -49,19 +49,20 @@ func (h *Handlers) Register(operations *api.Operations) {
 	h.registerPreview(operations)
 }
 
-// Sends takes the notices of business systems.
+// Sends writes and delivers the notices of business systems.
 type Sends struct {
-	// Send writes them with their deliveries; see ledger.Sends.
+	// Send writes notices with their deliveries; see ledger.Sends.
 	Send func(ctx context.Context, notices []ledger.NewNotice) (ledger.SentNotices, error)
-	// Sent tells what was sent of them before; see ledger.Sends.
+	// Sent returns the notices that an earlier request has sent; see ledger.Sends.
 	Sent func(ctx context.Context, notices []ledger.NewNotice) (ledger.SentNotices, error)
-	// Wake tells who delivers that there is something new in the lanes.
+	// Wake wakes the lanes and push channels, because their lanes have new deliveries.
 	Wake func(lanes []ledger.Lane)
 	// Targets are the sinks by name.
 	Targets map[string]TargetKind
-	// Addresses are the kinds of addresses that sinks of kind each take from the address book, by name.
+	// Addresses are the kinds of addresses that sinks of kind TargetEach take from the address book, by the name of the
+	// sink.
 	Addresses map[string]string
-	// Now is the clock of warehouses; time.Now where nil.
+	// Now is the clock of warehouses; nil = time.Now.
 	Now func() time.Time
 }
 
@@ -70,22 +71,22 @@ type TargetKind string
 
 // The kinds.
 const (
-	TargetInbox TargetKind = "inbox" // for subscribers
+	TargetInbox TargetKind = "inbox" // One delivery for the subscribers.
 	TargetQueue TargetKind = "queue"
-	TargetPush  TargetKind = "push" // under a strategy
-	TargetEach  TargetKind = "each" // under a strategy, one delivery for each subscriber
+	TargetPush  TargetKind = "push" // With a strategy.
+	TargetEach  TargetKind = "each" // With a strategy, and one delivery for each subscriber.
 )
 
-// sendBodyTimeout is for a list of 1,000 notices, well filled.
+// sendBodyTimeout is enough for a list of 1,000 large notices.
 const sendBodyTimeout = 30 * time.Second
 
 func (h *Handlers) registerSend(operations huma.API) {
 	send := api.Operation("send-notices", http.MethodPost, "/notices", "notices", "Send notices")
-	send.Description = "A business system sends notices of its own, all or none. They are recorded before the answer comes. " +
-		"Under an Idempotency-Key a request whose answer was lost can be repeated: the answer is the same, and nothing is sent twice."
+	send.Description = "A business system sends its own notices, all or none. The ledger has the notices before the answer comes. A client that lost the answer can repeat the " +
+		"request under the same Idempotency-Key: it gets the same answer, and nothing is sent twice."
 	send.DefaultStatus = http.StatusCreated
 	send.Responses["200"] = &huma.Response{
-		Description: "the same request was made before under this key; this is its answer",
+		Description: "the same request was sent before under this key; this is the answer to that request",
 		Content:     map[string]*huma.MediaType{string(api.MediaJSON): {Schema: api.SchemaOf[wire.SentForm](operations.OpenAPI())}},
 	}
 	send.MaxBodyBytes, send.BodyReadTimeout = notice.MaxRequestBytes, sendBodyTimeout
@@ -120,8 +121,8 @@ func (h *Handlers) sendNotices(ctx context.Context, in *sendInput) (*sendOutput,
 	return h.sent(ctx, notices, &sent)
 }
 
-// sentBefore answers a request that cannot be taken: as it was answered when it was made for the first time, since what is wrong with it by
-// now (its type has gone) was not so then, and else with the problem.
+// sentBefore answers a request that is invalid now. If the same request was accepted before, it gets the same answer
+// again: the fault (for example a removed type) is newer. Otherwise it gets the problem.
 func (h *Handlers) sentBefore(ctx context.Context, key string, notices []ledger.NewNotice, prob *wire.Problem) (*sendOutput, error) {
 	if key == "" {
 		return nil, prob
@@ -155,12 +156,12 @@ func (h *Handlers) sent(ctx context.Context, notices []ledger.NewNotice, sent *l
 	}
 	if added > 0 {
 		out.Status = http.StatusCreated
-		h.log.LogAttrs(ctx, slog.LevelInfo, "notices were sent", slog.Int("notices", added), slog.Int("deliveries", deliveries))
+		h.log.LogAttrs(ctx, slog.LevelInfo, "Notices were sent by a business system.", slog.Int("notices", added), slog.Int("deliveries", deliveries))
 	}
 	return out, nil
 }
 
-// limitNotices gives the schemas of what is sent the limits of a notice.
+// limitNotices adds the limits of notices to the schemas of the body.
 func limitNotices(doc *huma.OpenAPI) {
 	schemas := doc.Components.Schemas.Map()
 	schemas["Send"].Properties["notices"].MaxItems = new(notice.MaxRequest)
@@ -186,7 +187,7 @@ func setTextLimits(s *huma.Schema) {
 
 type (
 	sendInput struct {
-		Key  string `header:"Idempotency-Key" doc:"at most 255 printable characters; who repeats a request under the same key sends nothing twice"`
+		Key  string `header:"Idempotency-Key" doc:"at most 255 printable characters. A request that is repeated under the same key sends nothing twice"`
 		Body wire.SendForm
 	}
 	sendOutput struct {
@@ -195,14 +196,14 @@ type (
 	}
 )
 
-// maxFaults is how many faults of a body are told.
+// maxFaults is the maximum number of faults in a problem.
 const maxFaults = 100
 
-// faults collects what is wrong with a body. The problem has the code of the first.
+// faults collects the faults of a body. The problem has the code of the first fault.
 type faults struct {
 	code wire.Code
 	list []wire.Fault
-	more int // that were left out
+	more int // Number of faults that were left out.
 }
 
 // add adds a fault.
@@ -217,7 +218,7 @@ func (f *faults) add(code wire.Code, at, message string) {
 	f.list = append(f.list, wire.Fault{Location: at, Message: message})
 }
 
-// problem is nil where there are none.
+// problem returns the problem, or nil without faults.
 func (f *faults) problem() *wire.Problem {
 	if len(f.list) == 0 {
 		return nil

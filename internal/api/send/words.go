@@ -14,15 +14,15 @@ import (
 	"tallyman/rules/row"
 )
 
-// words writes title, body and their translations. The type says what is left out: its templates where it has the data for them, else its name and
-// a list of the data.
+// words sets title, body and translations. What the sender leaves out comes from the templates of the type, if the data
+// for them is there, and otherwise from the name of the type and a list of the data.
 func (s *noticeMaker) words(at string, n *notice.Notice, f *wire.SendNoticeForm, typ *catalog.Type, data *row.Row) {
 	n.Title, n.Body = s.title(at+"title", f.Title), s.body(at+"body", f.Body)
 	texts := make(map[string]notice.Text, len(f.Texts))
 	for _, lang := range slices.Sorted(maps.Keys(f.Texts)) {
 		where := at + "texts." + clip(lang)
 		if !catalog.IsLanguage(lang) {
-			s.add(wire.CodeInvalidBody, where, "it is no language; write a code such as en, zh or pt-BR")
+			s.add(wire.CodeInvalidBody, where, "this is not a language; write a code such as en, zh or pt-BR")
 		}
 		t := f.Texts[lang]
 		texts[lang] = notice.Text{Title: s.title(where+".title", t.Title), Body: s.body(where+".body", t.Body)}
@@ -49,7 +49,7 @@ func (s *noticeMaker) words(at string, n *notice.Notice, f *wire.SendNoticeForm,
 	}
 }
 
-// hasRequired tells whether the notice has what its type requires: it may have words and no data.
+// hasRequired tells whether the notice has all required fields. A notice with words may lack them.
 func hasRequired(typ *catalog.Type, data *row.Row) bool {
 	for i, c := range data.Columns {
 		if typ.Fields[c.Name].Required && data.Values[i].IsNull() {
@@ -59,7 +59,7 @@ func hasRequired(typ *catalog.Type, data *row.Row) bool {
 	return true
 }
 
-// fill writes a title or body that the sender has left out, and those translations that they have left out.
+// fill sets a title or body that the sender has left out, and the missing translations.
 func fill(own *string, said map[string]string, texts map[string]notice.Text, part func(*notice.Text) *string) {
 	if *own != "" {
 		return
@@ -74,10 +74,10 @@ func fill(own *string, said map[string]string, texts map[string]notice.Text, par
 	}
 }
 
-// typeWords are the words of a type, bound to its fields; nil where it has none.
+// typeWords are the templates of a type, bound to its fields; nil = the type has none.
 type typeWords struct{ titles, bodies *message.Words }
 
-// bind binds the words of a type, once for all notices of a request.
+// bind binds the templates of a type, once for all notices of a request.
 func (s *noticeMaker) bind(at string, typ *catalog.Type) typeWords {
 	if w, ok := s.bound[typ.Code]; ok {
 		return w
@@ -85,7 +85,7 @@ func (s *noticeMaker) bind(at string, typ *catalog.Type) typeWords {
 	var w typeWords
 	titles, titleFaults := typ.BindTitle(time.UTC)
 	bodies, bodyFaults := typ.BindBody(time.UTC)
-	for _, f := range slices.Concat(titleFaults, bodyFaults) { // the catalogue takes no such type
+	for _, f := range slices.Concat(titleFaults, bodyFaults) { // Never happens: the catalogue refuses such a type.
 		s.add(wire.CodeInvalidBody, at+"type", f.Field+" of the type "+typ.Code+": "+f.Message)
 	}
 	if len(titles) > 0 {
@@ -98,7 +98,7 @@ func (s *noticeMaker) bind(at string, typ *catalog.Type) typeWords {
 	return w
 }
 
-// said are the titles and bodies of the type by language; nil where it has none.
+// said returns the titles and bodies of the type by language, or nil if the type has none.
 func (s *noticeMaker) said(at string, typ *catalog.Type, data *row.Row) (titles, bodies map[string]string) {
 	w := s.bind(at, typ)
 	texts := func(words *message.Words, part func(message.Text) string) map[string]string {
@@ -120,7 +120,7 @@ func (s *noticeMaker) said(at string, typ *catalog.Type, data *row.Row) (titles,
 		texts(w.bodies, func(t message.Text) string { return cut(t.Body, notice.MaxBody) })
 }
 
-// cut keeps so many characters of a text that is longer because of what its data hold, and marks what it cuts.
+// cut shortens a text to this many characters if its data made it longer, and marks the cut.
 func cut(text string, most int) string {
 	if len(text) <= most {
 		return text
@@ -132,7 +132,7 @@ func cut(text string, most int) string {
 	return string(r[:most-1]) + "…"
 }
 
-// title makes one line.
+// title joins a text to one line.
 func (s *noticeMaker) title(at, text string) string {
 	text = strings.Join(strings.Fields(text), " ")
 	s.checkText(at, text, policy.Line)

@@ -1,8 +1,11 @@
-// Package stream keeps streams of server-sent events to many clients, and knows nothing of what they carry.
+// Package stream keeps streams of server-sent events to many clients. It does not know the content of the events.
 //
-// A Hub admits a Stream, bounds how many there are on the node and of one token, sends heartbeats, and ends all when the node ends. A Source is where
-// a Stream has its events from: the rooms of the API have their own. While a Stream is idle it has no goroutine; who has something for it pushes parts,
-// and a client that does not read them is cut off. A Stream ends when the token that it was opened with does.
+// A Hub admits streams, limits their number on the node and for each token, sends heartbeats, and ends all streams when
+// the node stops. A Source supplies the events of a stream; each room of the API has its own.
 //
-// A connection of HTTP/1 is taken over from the server, because a server's connection costs many times what an idle stream needs.
+// An idle Stream has no goroutine that writes. The source pushes parts, and the Stream starts a goroutine to send them.
+// A client that does not read is disconnected. A Stream ends with the token that opened it.
+//
+// With HTTP/1 a Stream takes the connection over from the server, because the buffers and the goroutine of a server
+// connection cost many times the memory that an idle stream needs.
 package stream

@@ -13,10 +13,10 @@ import (
 	"tallyman/internal/wire"
 )
 
-// Limits bound the streams of a node. 0 = the default.
+// Limits limit the streams of a node. 0 = the default.
 type Limits struct {
-	Max      int // on the node
-	PerToken int // of one token, or of one subject where the token is a JWT; mode none has no such bound
+	Max      int // Streams on the node.
+	PerToken int // Streams of one API token, or with JWTs of one subject. Mode none has no such limit.
 }
 
 // The defaults.
@@ -25,25 +25,25 @@ const (
 	DefaultMaxPerToken = 10_000
 )
 
-// Why streams end, as the event end and the metrics say it.
+// Reasons for the end of a stream, in the event end and in metrics.
 const (
-	Gone        = "gone"        // the client left
-	Slow        = "slow"        // the client did not read
-	Revoked     = "revoked"     // what the client proved itself with was taken back
-	Expired     = "expired"     // or has expired
-	Shutdown    = "shutdown"    // the node ends
-	Unavailable = "unavailable" // the inboxes are out of reach while the stream catches up
+	Gone        = "gone"        // The client disconnected.
+	Slow        = "slow"        // The client did not read.
+	Revoked     = "revoked"     // The token was revoked.
+	Expired     = "expired"     // The token has expired.
+	Shutdown    = "shutdown"    // The node stops.
+	Unavailable = "unavailable" // The inboxes could not be reached while the stream caught up.
 	Failed      = "failed"
 )
 
 // Meter counts streams.
 type Meter interface {
 	StreamOpened()
-	// StreamEnded gives one of the reasons above.
+	// StreamEnded counts the end of a stream by one of the reasons above.
 	StreamEnded(reason string)
 }
 
-// Hub has the open streams of a node. While there are any, one goroutine does for all of them what takes a clock.
+// Hub has the open streams of a node. While there are streams, one goroutine sends the heartbeats of all of them.
 type Hub struct {
 	meter  Meter
 	log    *slog.Logger
@@ -51,16 +51,16 @@ type Hub struct {
 
 	mu      sync.Mutex
 	open    map[*Stream]struct{}
-	holders map[string]int             // streams by token or subject
-	grants  map[<-chan struct{}]*grant // those that can end
-	stop    chan struct{}              // ends the goroutine
-	opened  uint64                     // so far
+	holders map[string]int             // Number of streams by token or subject.
+	grants  map[<-chan struct{}]*grant // Grants by the channel that closes when the token ends.
+	stop    chan struct{}              // Ends the goroutine of the heartbeats.
+	opened  uint64                     // Number of streams so far.
 	drained bool
 }
 
 const (
 	beatEvery      = time.Second
-	heartbeatBeats = 15 // a heartbeat is due every so many beats
+	heartbeatBeats = 15 // A stream gets a heartbeat every 15 beats.
 )
 
 // NewHub makes a hub without streams.
@@ -78,18 +78,19 @@ func NewHub(limits Limits, meter Meter, log *slog.Logger) *Hub {
 	return hub
 }
 
-// Enter admits a stream, which has to end. attach gives its source; the lock of the streams is held.
+// Enter admits a stream. The caller must end an admitted stream. attach returns the source of the stream; Enter calls
+// it with Hub.mu held.
 func (hub *Hub) Enter(id *auth.Identity, s *Stream, attach func() Source) *wire.Problem {
 	hub.mu.Lock()
 	defer hub.mu.Unlock()
 	holder := holderOf(id)
 	switch {
 	case hub.drained:
-		return retryable(http.StatusServiceUnavailable, wire.CodeShuttingDown, "this node is shutting down; ask another one")
+		return retryable(http.StatusServiceUnavailable, wire.CodeShuttingDown, "this node is shutting down; use another node")
 	case len(hub.open) >= hub.limits.Max:
-		return retryable(http.StatusServiceUnavailable, wire.CodeTooManyStreams, "this node has as many streams open as it may")
+		return retryable(http.StatusServiceUnavailable, wire.CodeTooManyStreams, "this node has reached its limit of open streams")
 	case holder != "" && hub.holders[holder] >= hub.limits.PerToken:
-		return retryable(http.StatusTooManyRequests, wire.CodeTooManyStreams, "this token has as many streams open as it may")
+		return retryable(http.StatusTooManyRequests, wire.CodeTooManyStreams, "this token has reached its limit of open streams")
 	}
 	hub.opened++
 	s.hub, s.holder, s.beat, s.writing, s.done = hub, holder, uint8(hub.opened%heartbeatBeats), true, make(chan struct{})
@@ -110,7 +111,7 @@ func (hub *Hub) Enter(id *auth.Identity, s *Stream, attach func() Source) *wire.
 	return nil
 }
 
-// holderOf is whose streams are counted together; "" = nobody's.
+// holderOf returns the name under which the streams of a caller are counted; "" = they are not counted.
 func holderOf(id *auth.Identity) string {
 	switch {
 	case id.Token != "":
@@ -123,11 +124,11 @@ func holderOf(id *auth.Identity) string {
 
 func retryable(status int, code wire.Code, detail string) *wire.Problem {
 	p := wire.NewProblem(status, code, detail)
-	p.RetryAfter = 1 + rand.IntN(5) //nolint:gosec // so that not all of them come back at once
+	p.RetryAfter = 1 + rand.IntN(5) //nolint:gosec // Random, so that not all clients come back at once.
 	return p
 }
 
-// leave forgets a stream that has ended.
+// leave removes a stream that has ended.
 func (hub *Hub) leave(s *Stream) {
 	hub.mu.Lock()
 	defer hub.mu.Unlock()
@@ -147,7 +148,7 @@ func (hub *Hub) leave(s *Stream) {
 	}
 }
 
-// run beats until there are no streams.
+// run sends heartbeats until there are no streams.
 func (hub *Hub) run(stop <-chan struct{}) {
 	tick := time.NewTicker(beatEvery)
 	defer tick.Stop()
@@ -161,10 +162,11 @@ func (hub *Hub) run(stop <-chan struct{}) {
 	}
 }
 
-// heartbeat is a comment, which clients skip.
+// heartbeat is a comment. Clients ignore it.
 var heartbeat = []byte(":\n\n")
 
-// pulse sends the heartbeats that are due, a share of them at each beat.
+// pulse sends heartbeats to the streams of the beat. The streams are spread over the beats, so that each beat sends
+// only a share of the heartbeats.
 func (hub *Hub) pulse(beat uint8) {
 	hub.mu.Lock()
 	var due []*Stream
@@ -179,14 +181,14 @@ func (hub *Hub) pulse(beat uint8) {
 	}
 }
 
-// Open is the number of open streams.
+// Open returns the number of open streams.
 func (hub *Hub) Open() int {
 	hub.mu.Lock()
 	defer hub.mu.Unlock()
 	return len(hub.open)
 }
 
-// Drain ends all streams, lets nobody in again, and returns when the clients have been told, or could not be.
+// Drain ends all streams and admits no more. It returns when each client has got the event end, or could not get it.
 func (hub *Hub) Drain() {
 	hub.mu.Lock()
 	hub.drained = true
@@ -200,15 +202,15 @@ func (hub *Hub) Drain() {
 	}
 }
 
-// grant is what some streams were opened with and what can end before they do: a token. One goroutine waits for that.
+// grant is a token that can end before its streams do. One goroutine for each grant waits for the end of the token.
 type grant struct {
 	ended   <-chan struct{}
 	expires time.Time
-	streams map[*Stream]struct{} // guarded by the lock of the streams
-	left    chan struct{}        // closed when there are none any more
+	streams map[*Stream]struct{} // Guarded by Hub.mu.
+	left    chan struct{}        // Closed when the last stream has left.
 }
 
-// grantOf returns the grant of the identity, nil where it cannot end. The caller holds the lock.
+// grantOf returns the grant of the identity, or nil if the identity cannot end. The caller holds Hub.mu.
 func (hub *Hub) grantOf(id *auth.Identity) *grant {
 	if id.Ended == nil {
 		return nil
@@ -222,7 +224,7 @@ func (hub *Hub) grantOf(id *auth.Identity) *grant {
 	return g
 }
 
-// releaseGrant takes the stream away from its grant. The caller holds the lock.
+// releaseGrant removes the stream from its grant. The caller holds Hub.mu.
 func (hub *Hub) releaseGrant(s *Stream) {
 	g := s.grant
 	delete(g.streams, s)
@@ -232,7 +234,7 @@ func (hub *Hub) releaseGrant(s *Stream) {
 	}
 }
 
-// await ends the streams with their grant.
+// await waits for the end of the grant, and then ends its streams.
 func (hub *Hub) await(g *grant) {
 	select {
 	case <-g.ended:

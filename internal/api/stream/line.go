@@ -9,18 +9,18 @@ import (
 	"time"
 )
 
-// line is the way to a stream's client. One goroutine sends at a time.
+// line is the connection to the client of a stream. Only one goroutine may send at a time.
 type line interface {
-	// send fails where the client has not taken all of it when its time is over.
+	// send fails if the client does not read all parts in time.
 	send(parts net.Buffers, within time.Duration) error
-	// hurry shortens the time of who sends just now.
+	// hurry shortens the time of the current send. Another goroutine may call it.
 	hurry(within time.Duration)
 	close()
 }
 
-// openLine sends the head of the answer. A connection of HTTP/1 is taken over: what the server keeps for one, its buffers and the
-// stack of its goroutine, is many times what an idle stream needs. Otherwise hold is true and the handler must not return
-// before the stream is done. gone is called when the client leaves.
+// openLine sends the head of the answer. It takes over a connection of HTTP/1 from the server, whose buffers and
+// goroutine would cost many times what an idle stream needs. With HTTP/2 hold is true: then the handler must not return
+// before the stream is done. gone is called when the client disconnects.
 func openLine(w http.ResponseWriter, r *http.Request, gone func()) (l line, hold bool, err error) {
 	rc := http.NewResponseController(w)
 	if r.ProtoMajor == 1 {
@@ -37,10 +37,11 @@ func openLine(w http.ResponseWriter, r *http.Request, gone func()) (l line, hold
 	return &responseLine{w: w, rc: rc}, true, nil
 }
 
-// connLine is a connection of HTTP/1 that was taken over. The answer ends with it.
+// connLine is a connection of HTTP/1 that was taken over. The answer ends with the connection.
 type connLine struct{ conn net.Conn }
 
-// sendBuffer bounds what the kernel keeps for a client that does not read.
+// sendBuffer is the size of the kernel's send buffer, in bytes, so that a client that does not read costs little
+// memory.
 const sendBuffer = 64 << 10
 
 func newConnLine(conn net.Conn, h http.Header, gone func()) (*connLine, error) {
@@ -49,9 +50,9 @@ func newConnLine(conn net.Conn, h http.Header, gone func()) (*connLine, error) {
 		raw = secure.NetConn()
 	}
 	if tcp, ok := raw.(*net.TCPConn); ok {
-		_ = tcp.SetWriteBuffer(sendBuffer) // where it cannot be set it is larger
+		_ = tcp.SetWriteBuffer(sendBuffer) // Without it the buffer is larger, which is harmless.
 	}
-	if err := conn.SetDeadline(time.Time{}); err != nil { // of the server's timeouts
+	if err := conn.SetDeadline(time.Time{}); err != nil { // Removes the server's timeouts.
 		return nil, errors.Join(err, conn.Close())
 	}
 	h.Set("Connection", "close")
@@ -70,7 +71,7 @@ func newConnLine(conn net.Conn, h http.Header, gone func()) (*connLine, error) {
 	return l, nil
 }
 
-// watch returns when the client hangs up, or says something, which has no place on a stream.
+// watch calls gone when the client disconnects, or sends something, which a client of a stream must not do.
 func (l *connLine) watch(gone func()) {
 	var b [1]byte
 	_, _ = l.conn.Read(b[:])
@@ -85,11 +86,12 @@ func (l *connLine) send(parts net.Buffers, within time.Duration) error {
 	return err
 }
 
-func (l *connLine) hurry(within time.Duration) { _ = l.conn.SetWriteDeadline(time.Now().Add(within)) } // or it is closed already
+func (l *connLine) hurry(within time.Duration) { _ = l.conn.SetWriteDeadline(time.Now().Add(within)) } // Fails only on a closed connection.
 
-func (l *connLine) close() { _ = l.conn.Close() } // the client has what it will get
+func (l *connLine) close() { _ = l.conn.Close() } // Everything was sent before.
 
-// responseLine is an answer of HTTP/2, whose connection carries others too. The handler ends it by returning.
+// responseLine is an answer of HTTP/2, whose connection carries other requests, too. The answer ends when the handler
+// returns.
 type responseLine struct {
 	w  http.ResponseWriter
 	rc *http.ResponseController
@@ -103,12 +105,12 @@ func (l *responseLine) send(parts net.Buffers, within time.Duration) error {
 	if err := l.rc.Flush(); err != nil {
 		return err
 	}
-	_ = l.rc.SetWriteDeadline(time.Time{}) // one that passes ends a stream of HTTP/2, also while nobody writes
+	_ = l.rc.SetWriteDeadline(time.Time{}) // An expired deadline would end the HTTP/2 stream, even while nobody writes.
 	return nil
 }
 
 func (l *responseLine) hurry(within time.Duration) {
-	_ = l.rc.SetWriteDeadline(time.Now().Add(within)) // a writer that knows none is a test's
+	_ = l.rc.SetWriteDeadline(time.Now().Add(within)) // Only the writer of a test has no deadlines.
 }
 
 func (l *responseLine) close() {}

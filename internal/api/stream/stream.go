@@ -20,44 +20,45 @@ import (
 
 // The bounds of one stream.
 const (
-	readTimeout  = 10 * time.Second // how long a client may take to read what is sent to it at once
-	farewellTime = time.Second      // or that the stream ends
-	maxBacklog   = 256 << 10        // bytes that may wait for a client while a page is added
+	readTimeout  = 10 * time.Second // Time for a client to read the parts of one send.
+	farewellTime = time.Second      // Time for a client to read the event end.
+	maxBacklog   = 256 << 10        // Bytes that may wait for a client before more parts are added.
 )
 
-// Source is where a stream has its events from.
+// Source supplies the events of a stream.
 type Source interface {
-	Drop()    // takes the stream out of those that are live
-	Release() // ends its part in the source; the lock of the streams is held
+	Drop()    // Removes a live stream from the source. Called once, and only if Settle made the stream live.
+	Release() // Ends the stream's membership in the source. Called with Hub.mu held.
 }
 
-// Stream is one client's. While it is idle it has no goroutine that writes; whoever has something for it starts one.
+// Stream is the stream of one client. An idle Stream has no goroutine that writes; a push starts one.
 type Stream struct {
 	hub    *Hub
 	source Source
-	grant  *grant // nil = it cannot end
+	grant  *grant // nil = the caller's identity cannot end.
 	line   line
 	holder string
-	beat   uint8         // at which its heartbeats are due
-	done   chan struct{} // closed when the line is
+	beat   uint8         // The beat of the stream's heartbeats.
+	done   chan struct{} // Closed after the line was closed.
 
 	mu      sync.Mutex
 	queue   [][]byte
-	queued  int  // bytes in it
-	writing bool // somebody sends, or will when the stream has caught up; nobody else may
-	live    bool // its source has things for it
-	cut     bool // the client missed something, or has half of it: nothing may follow
+	queued  int  // Bytes in the queue.
+	writing bool // A goroutine sends, or will send when the stream has caught up. No other goroutine may send.
+	live    bool // The source pushes events to the stream.
+	cut     bool // The client missed an event or has only a part of one, so no event may follow.
 	ended   bool
 }
 
-// Serve begins a stream that was admitted, and has follow bring it to the present.
+// Serve begins an admitted stream. It calls follow, which must push all events up to the present. With HTTP/2 it
+// returns at the end of the stream, and with HTTP/1 when follow has returned.
 func (s *Stream) Serve(w http.ResponseWriter, r *http.Request, follow func(ctx context.Context)) {
 	SetHeader(w.Header())
 	l, hold, err := openLine(w, r, func() { s.End(Gone) })
 	if err != nil {
-		return // the client has gone
+		return // The client has disconnected.
 	}
-	s.hub.log.LogAttrs(r.Context(), slog.LevelDebug, "a stream begins", api.RequestAttrs(w, r)...)
+	s.hub.log.LogAttrs(r.Context(), slog.LevelDebug, "Stream begins.", api.RequestAttrs(w, r)...)
 	s.begin(l)
 	follow(r.Context())
 	s.write()
@@ -71,14 +72,15 @@ func (s *Stream) Serve(w http.ResponseWriter, r *http.Request, follow func(ctx c
 	}
 }
 
-// Push queues parts, which the client gets together.
+// Push queues parts for the client. The parts of one call are sent together.
 func (s *Stream) Push(parts ...[]byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.add(parts...)
 }
 
-// Flush sends what is queued at once. Only who brings a stream to the present may call it, and stays the one who writes.
+// Flush sends the queue now. Only the goroutine that runs follow may call it, because that goroutine owns the right to
+// send.
 func (s *Stream) Flush() {
 	s.mu.Lock()
 	parts, within := s.take()
@@ -88,15 +90,15 @@ func (s *Stream) Flush() {
 	}
 }
 
-// add queues parts, however long they are, and sees that somebody sends them. A client for which too much waits already is cut
-// off. The caller holds the lock.
+// add queues parts of any length, and starts a goroutine to send them if none is active. If too much waits for the
+// client already, add ends the stream. The caller holds mu.
 func (s *Stream) add(parts ...[]byte) {
 	if s.ended || s.cut || len(parts) == 0 {
 		return
 	}
 	if s.queued > maxBacklog {
 		s.cut = true
-		go s.End(Slow) // it takes locks that the caller may hold
+		go s.End(Slow) // In a goroutine, because End takes locks that the caller may hold.
 		return
 	}
 	s.queue = append(s.queue, parts...)
@@ -109,7 +111,7 @@ func (s *Stream) add(parts ...[]byte) {
 	}
 }
 
-// write sends what is queued until there is nothing more, and hangs up if the stream has ended.
+// write sends the queue until it is empty, and closes the line if the stream has ended.
 func (s *Stream) write() {
 	for {
 		parts, within, over := s.next()
@@ -124,7 +126,8 @@ func (s *Stream) write() {
 	}
 }
 
-// next takes the queue. With nothing in it, nobody writes any more until there is.
+// next empties the queue and returns its parts. With an empty queue it gives up the right to send, unless the stream
+// has ended: then the caller must close the line.
 func (s *Stream) next() (parts net.Buffers, within time.Duration, over bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -134,7 +137,7 @@ func (s *Stream) next() (parts net.Buffers, within time.Duration, over bool) {
 	return parts, within, s.ended
 }
 
-// take empties the queue. The caller holds the lock.
+// take empties the queue and returns its parts. The caller holds mu.
 func (s *Stream) take() (parts net.Buffers, within time.Duration) {
 	parts, within = s.queue, readTimeout
 	s.queue, s.queued = nil, 0
@@ -144,7 +147,7 @@ func (s *Stream) take() (parts net.Buffers, within time.Duration) {
 	return parts, within
 }
 
-// send writes to the line. A stream whose client does not take all of it ends without a word.
+// send writes to the line. If the client does not read everything, the stream ends without the event end.
 func (s *Stream) send(parts net.Buffers, within time.Duration) {
 	err := s.line.send(parts, within)
 	if err == nil {
@@ -160,8 +163,9 @@ func (s *Stream) send(parts net.Buffers, within time.Duration) {
 	}
 }
 
-// End ends the stream: the client is told why, where it can be. Behind half an event it is not: for the client both would be one event,
-// with the id of the half. What waited for it is dropped. Only the first end counts.
+// End ends the stream and drops its queue. Only the first call has an effect. The client gets the event end with the
+// reason, unless it already has a part of another event: then the client would read both as one event, with the id of
+// the first.
 func (s *Stream) End(reason string) {
 	word := farewell(reason)
 	s.mu.Lock()
@@ -191,7 +195,7 @@ func (s *Stream) End(reason string) {
 	}
 }
 
-// Settle makes the stream live, unless it has ended meanwhile.
+// Settle makes the stream live, unless it has ended in the meantime. It returns whether the stream is live.
 func (s *Stream) Settle() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -206,7 +210,7 @@ func (s *Stream) Over() bool {
 	return s.ended
 }
 
-// begin connects the stream with its client.
+// begin connects the stream to its client and queues the greeting.
 func (s *Stream) begin(l line) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -214,7 +218,8 @@ func (s *Stream) begin(l line) {
 	s.add(greeting())
 }
 
-// Abandon ends a stream that never began: the request was answered otherwise.
+// Abandon ends an admitted stream that never began, because the request got another answer. After Serve it does
+// nothing.
 func (s *Stream) Abandon() {
 	s.mu.Lock()
 	began := s.line != nil
@@ -225,7 +230,7 @@ func (s *Stream) Abandon() {
 	}
 }
 
-// SetHeader sets what a stream's answer has: no cache may keep it and no proxy hold it back.
+// SetHeader sets the headers of a stream. They forbid caches to store the answer, and proxies to buffer it.
 func SetHeader(h http.Header) {
 	h["Content-Type"] = []string{string(api.MediaEvents)}
 	h["Cache-Control"] = []string{"no-cache, no-store, no-transform, private"}
@@ -233,7 +238,7 @@ func SetHeader(h http.Header) {
 	h["Vary"] = append(slices.Clip(h["Vary"]), api.Vary...)
 }
 
-// WriteEvent writes one event; without an id the client keeps the one that it has.
+// WriteEvent writes one event. Without an id the client keeps the id of the event before.
 func WriteEvent(b *bytes.Buffer, name, id string, data any) {
 	if id != "" {
 		b.WriteString("id: ")
@@ -243,27 +248,27 @@ func WriteEvent(b *bytes.Buffer, name, id string, data any) {
 	b.WriteString("event: ")
 	b.WriteString(name)
 	b.WriteString("\ndata: ")
-	if err := api.AppendJSON(b, data); err != nil { // our own forms always encode; there is no line break but the one at the end
+	if err := api.AppendJSON(b, data); err != nil { // Forms always encode. Their JSON has a line break only at the end.
 		panic(err)
 	}
 	b.WriteByte('\n')
 }
 
-// The bounds of when clients come back, ms. It is drawn for each stream, so that those of a node that ends do not come
-// to the next one all at once.
+// The bounds of the pause before a client reconnects, in ms. The pause is random for each stream, so that the clients
+// of a stopped node do not all come to the next node at once.
 const (
 	minRetry = 1000
 	maxRetry = 5000
 )
 
-// greeting begins a stream.
+// greeting returns the beginning of a stream: the pause before the client reconnects.
 func greeting() []byte {
 	return append(strconv.AppendInt([]byte("retry: "), retryTime(), 10), "\n\n"...)
 }
 
-func retryTime() int64 { return minRetry + rand.Int64N(maxRetry-minRetry) } //nolint:gosec // it is no secret
+func retryTime() int64 { return minRetry + rand.Int64N(maxRetry-minRetry) } //nolint:gosec // Not a secret.
 
-// farewell is the last event; nil where there is nobody to read it.
+// farewell returns the event end, or nil if no client will read it.
 func farewell(reason string) []byte {
 	if reason == Gone || reason == Slow {
 		return nil

@@ -40,7 +40,7 @@ func admitted(t *testing.T) *Stream {
 	return s
 }
 
-// takenLine keeps what was sent. Each send takes a while, in which nobody else may send.
+// takenLine records what was sent. Each send takes some time, in which no other goroutine may send.
 type takenLine struct {
 	t *testing.T
 
@@ -75,15 +75,15 @@ func (l *takenLine) close() {
 	l.closed++
 }
 
-// all is what was sent behind the greeting, but for heartbeats.
+// all returns what was sent after the greeting, without heartbeats.
 func (l *takenLine) all() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return slices.DeleteFunc(slices.Clone(l.sent[1:]), func(part string) bool { return part == string(heartbeat) })
 }
 
-// A page may have nothing for a client, as where a filter lets nothing through. Who brings the stream to the present stays the one who
-// writes all the same.
+// A page may have nothing for a client, as where a filter lets nothing through. Who brings the stream to the present
+// stays the one who writes all the same.
 func TestAStreamHasOneWriter(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -142,7 +142,8 @@ func TestAStreamIsClosedOnce(t *testing.T) {
 	}
 }
 
-// Where something was dropped because too much waits, the client must not get what came after it: it would go on behind the gap.
+// Where something was dropped because too much waits, the client must not get what came after it: it would go on behind
+// the gap.
 func TestNothingFollowsAGap(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -167,7 +168,7 @@ func TestNothingFollowsAGap(t *testing.T) {
 	})
 }
 
-// pipedLine is a line over a connection whose client reads what it is asked to.
+// pipedLine is a line over a connection whose client reads only on demand.
 func pipedLine(t *testing.T, s *Stream) (l line, client net.Conn) {
 	t.Helper()
 	client, server := net.Pipe()
@@ -194,7 +195,8 @@ func readSome(t *testing.T, from io.Reader, n int) string {
 	return string(b)
 }
 
-// The event end behind half an event would be one with it, for the client: what came of the half is lost, and its id counts.
+// The event end behind half an event would be one with it, for the client: what came of the half is lost, and its id
+// counts.
 func TestNoFarewellFollowsHalfAnEvent(t *testing.T) {
 	t.Parallel()
 	const event = "id: 17\nevent: notice\ndata: {}\n\n"
@@ -232,7 +234,8 @@ func TestNoFarewellFollowsHalfAnEvent(t *testing.T) {
 	}
 }
 
-// Whoever ends a stream whose client has half an event has nothing to say to it, also before the one who sent that half ends the stream.
+// Whoever ends a stream whose client has half an event has nothing to say to it, also before the one who sent that half
+// ends the stream.
 func TestAStreamThatIsCutEndsWithoutAWord(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

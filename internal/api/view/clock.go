@@ -5,7 +5,7 @@ import (
 	"tallyman/internal/wire"
 )
 
-// NewClockForm is how the ledger's clock stands.
+// NewClockForm converts the state of the ledger's clock.
 func NewClockForm(s *ledger.ClockState) *wire.ClockForm {
 	return &wire.ClockForm{
 		Now: s.Now().UTC(), Term: s.Number, Began: wire.Moment(s.Began), BackSecs: Seconds(s.Back),

@@ -10,7 +10,7 @@ import (
 	"tallyman/rules/strictyaml"
 )
 
-// NewDeliveryForms are the deliveries as clients see them.
+// NewDeliveryForms converts deliveries.
 func NewDeliveryForms(list []ledger.DeliveryRecord) []wire.DeliveryForm {
 	forms := make([]wire.DeliveryForm, len(list))
 	for i := range list {
@@ -19,7 +19,7 @@ func NewDeliveryForms(list []ledger.DeliveryRecord) []wire.DeliveryForm {
 	return forms
 }
 
-// NewDeliveryForm is the delivery as clients see it.
+// NewDeliveryForm converts a delivery.
 func NewDeliveryForm(d *ledger.DeliveryRecord) wire.DeliveryForm {
 	form := wire.DeliveryForm{
 		ID: d.Seq, Sink: d.Lane.Sink, State: d.State.String(), Flag: int(d.State), Notice: d.Notice, Type: d.Type, Warehouse: d.Where, Rule: d.Rule,
@@ -52,52 +52,52 @@ func newStrategyForm(s *delivery.Strategy) *wire.StrategyForm {
 	return f
 }
 
-// ServedSink is a sink as the configuration has it, and how it does.
+// ServedSink is a sink: its configuration and its state.
 type ServedSink struct {
 	Type string
-	// Ready tells why the inbox or a queue takes nothing now; nil of push channels.
+	// Ready returns why the inbox or a queue takes no deliveries now. It is nil for push channels.
 	Ready func() error
-	// Push is of push channels.
+	// Push is only set for push channels.
 	Push *PushChannel
 }
 
-// PushChannel is what the configuration says of a push channel, and how it does on this node.
+// PushChannel is a push channel: its configuration and its state on this node.
 type PushChannel struct {
 	Timeout     time.Duration
 	Concurrency int
-	Rate        string // as the configuration has it: 50/s, none
-	Failures    int    // that open the breaker
+	Rate        string // As in the configuration: 50/s, none.
+	Failures    int    // Failures in a row that open the breaker.
 	Open        time.Duration
-	BatchMax    int // 1 = each delivery goes alone
+	BatchMax    int // 1 = each delivery has its own call.
 	BatchWait   time.Duration
 	Status      func() PushStatus
 }
 
-// PushStatus is how a push channel does on this node.
+// PushStatus is the state of a push channel on this node.
 type PushStatus struct {
-	Breaker  string    // closed, open, half_open
-	Since    time.Time // the breaker is so
-	Until    time.Time // while it is open: when one delivery is tried
-	Failures int       // transient errors in a row
+	Breaker  string    // closed, open or half_open.
+	Since    time.Time // Since when the breaker has this state.
+	Until    time.Time // While the breaker is open: when one delivery is tried.
+	Failures int       // Transient errors in a row.
 
-	HeldUntil time.Time // the channel has asked to be left alone (Retry-After); zero = it has not
-	InFlight  int       // deliveries that are being tried
-	Waiting   int       // deliveries that this node has claimed and will try next
+	HeldUntil time.Time // No calls until this time, because the channel asked for that (Retry-After); zero = it did not.
+	InFlight  int       // Deliveries that are being tried.
+	Waiting   int       // Deliveries that this node has claimed and tries next.
 
-	LastError   string // "" = none yet
+	LastError   string // "" = no error yet.
 	LastErrorAt time.Time
 	LastSent    time.Time
 }
 
-// PendingCounts is what the ledger counts of deliveries.
+// PendingCounts has the counts of deliveries in the ledger.
 type PendingCounts struct {
 	States map[string]map[ledger.DeliveryState]int64 // by sink
 	Oldest map[string]time.Time                      // by sink
-	Failed map[string]time.Time                      // by sink, when the first of its failed deliveries failed
-	At     time.Time                                 // by the clock of the rules
+	Failed map[string]time.Time                      // By sink: when the first of its failed deliveries failed.
+	At     time.Time                                 // By the clock of the rules.
 }
 
-// CountPending asks the ledger.
+// CountPending reads the counts from the ledger.
 func CountPending(ctx context.Context, l ledger.DeliveryCounts, now time.Time) (PendingCounts, error) {
 	states, err := l.CountDeliveries(ctx)
 	if err != nil {
@@ -116,7 +116,7 @@ func CountPending(ctx context.Context, l ledger.DeliveryCounts, now time.Time) (
 	return counts, err
 }
 
-// NewSinkForm is how a sink does, with the counts of its deliveries.
+// NewSinkForm converts a sink and the counts of its deliveries.
 func NewSinkForm(name string, s ServedSink, counts *PendingCounts) wire.SinkForm {
 	form := wire.SinkForm{Name: name, Type: s.Type, OK: true, Deliveries: newStateCounts(counts.States[name])}
 	if since, waits := counts.Oldest[name]; waits && !since.After(counts.At) {
@@ -144,7 +144,7 @@ func NewSinkForm(name string, s ServedSink, counts *PendingCounts) wire.SinkForm
 	return form
 }
 
-// breakerClosed is the state in which a breaker lets everything through.
+// breakerClosed is the state of a breaker that allows all calls.
 const breakerClosed = "closed"
 
 func newPushStatusForm(s *PushStatus) *wire.PushStatusForm {

@@ -1,6 +1,7 @@
-// Package view makes forms of what more than one part of the API shows: rules and their runs, deliveries, sinks, queues.
+// Package view makes the forms that more than one room of the API shows: rules and their runs, deliveries, sinks and
+// queues.
 //
-// Its functions are pure: they take what the ledger, the engine or a queue has answered, and return the form of package wire. ServedSink and
-// ServedQueue are what the API is told of a sink and of a queue, so that all who show one show the same. What a single part of the API shows it
-// makes itself.
+// Its functions are pure: they convert values of the ledger, the engine or a queue to forms of package wire. ServedSink
+// and ServedQueue describe a sink and a queue to the API, so that all rooms show the same. A form that only one room
+// shows is made in that room.
 package view

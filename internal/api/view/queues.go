@@ -12,41 +12,42 @@ import (
 	"tallyman/rules/strictyaml"
 )
 
-// Queue is a queue of work and its test twin. Errors are *item.InvalidError, sinks.ErrNotFound, and sinks.ErrUnavailable after
-// seconds at the latest; others are faults of what lies behind it.
+// Queue is a work queue with its test twin. Its errors are *item.InvalidError, sinks.ErrNotFound, and
+// sinks.ErrUnavailable, which comes after seconds at the latest. Other errors are faults of the storage.
 type Queue interface { //nolint:interfacebloat // each is an operation of the API
 	Push(ctx context.Context, test bool, by string, items []item.New) ([]item.PushResult, error)
-	// Step ends promptly with its context. Where that happens while it waits, the results of its operations come with the
-	// context's error.
+	// Step returns promptly when its context ends. If that happens while it waits, it returns the results of its
+	// operations together with the context's error.
 	Step(ctx context.Context, s item.Step) (item.Stepped, error)
 	Sizes(ctx context.Context, test bool, scope item.Scope) (item.Sizes, error)
 	List(ctx context.Context, q item.Query) (item.Page, error)
 	Workers(ctx context.Context, test bool, scope item.Scope) ([]item.Worker, error)
-	// Get and Rank answer sinks.ErrNotFound for what is not there; only what is ready has a rank.
+	// Get and Rank return sinks.ErrNotFound for an unknown item. Only a ready item has a rank.
 	Get(ctx context.Context, test bool, scope item.Scope, id string) (item.TracedItem, error)
 	Rank(ctx context.Context, test bool, scope item.Scope, id string) (item.Rank, error)
-	// RemoveRange takes out the items of a state from one rank to another, both included and counted from 1. Leased ones stay.
+	// RemoveRange removes the items of a state from one rank to another, both included and counted from 1. Leased items
+	// stay.
 	RemoveRange(ctx context.Context, b item.Bulk, state item.State, from, to int64) (removed int, err error)
 	RequeueDead(ctx context.Context, b item.Bulk) (int, error)
-	// Pause and Resume leave a record of who asked for it; where that cannot be written the error is ledger.ErrNotRecorded, and nothing is
-	// changed.
+	// Pause and Resume write an audit record. If the record cannot be written, they change nothing and return
+	// ledger.ErrNotRecorded.
 	Pause(ctx context.Context, test bool, by string, o *item.Order) error
 	Resume(ctx context.Context, test bool, by string, o *item.Order) error
 	Settings() item.QueueSettings
-	// ChangeSettings leaves a record as Pause does. What the change must not be is an *item.InvalidError.
+	// ChangeSettings writes an audit record as Pause does. For an invalid change it returns an *item.InvalidError.
 	ChangeSettings(ctx context.Context, o *item.Order, c item.SettingsChange) error
 }
 
-// ServedQueue is a queue with what its configuration alone says of it.
+// ServedQueue is a queue, with settings that only its configuration has.
 type ServedQueue struct {
 	Queue
 
 	Timezone string
-	Dedupe   string       // as the configuration has it: until_done, day, or a duration
-	Events   *item.Events // nil = nobody is told of any
+	Dedupe   string       // As in the configuration: until_done, day, or a duration.
+	Events   *item.Events // nil = the queue's items cause no events.
 }
 
-// NewQueueForm is how full a queue is, with its settings.
+// NewQueueForm converts the depth and the settings of a queue.
 func NewQueueForm(name string, test bool, s *item.Sizes, q *ServedQueue, now time.Time) wire.QueueForm {
 	settings := q.Settings()
 	form := wire.QueueForm{
@@ -81,7 +82,7 @@ func NewQueueForm(name string, test bool, s *item.Sizes, q *ServedQueue, now tim
 	return form
 }
 
-// NewSettingsForm is the settings beside what the configuration alone says.
+// NewSettingsForm converts live settings, and adds the settings that only the configuration has.
 func NewSettingsForm(q *ServedQueue, s item.Settings) wire.SettingsForm {
 	form := wire.SettingsForm{
 		Timezone: q.Timezone, Lease: strictyaml.FormatDuration(s.Lease), MaxAttempts: s.MaxAttempts, Dedupe: q.Dedupe,
@@ -99,7 +100,8 @@ func NewSettingsForm(q *ServedQueue, s item.Settings) wire.SettingsForm {
 	return form
 }
 
-// ScopeOf is the warehouses whose items the caller sees; what belongs to no warehouse is for those who see all.
+// ScopeOf returns the warehouses whose items the caller sees. Only a caller who sees all warehouses sees items without
+// a warehouse.
 func ScopeOf(who *auth.Identity) item.Scope {
 	if who.Everywhere() {
 		return nil

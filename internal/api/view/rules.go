@@ -9,7 +9,7 @@ import (
 	"tallyman/rules/problem"
 )
 
-// NewSwitchForm is the switch as clients see it; nil of none.
+// NewSwitchForm converts a switch; it returns nil for nil.
 func NewSwitchForm(s *ledger.Switch) *wire.SwitchForm {
 	if s == nil {
 		return nil
@@ -21,7 +21,7 @@ func NewSwitchForm(s *ledger.Switch) *wire.SwitchForm {
 	return f
 }
 
-// NewRunStatus is a run as the report shows it.
+// NewRunStatus converts a run.
 func NewRunStatus(r *ledger.Run) *wire.RunStatus {
 	return &wire.RunStatus{
 		Due: r.Due, Started: r.Started, DurationMS: r.Duration.Milliseconds(), Node: r.Node, Outcome: string(r.Outcome), Rows: r.Rows,
@@ -29,7 +29,7 @@ func NewRunStatus(r *ledger.Run) *wire.RunStatus {
 	}
 }
 
-// NewRecent is the sum as the report shows it; nil where there is none.
+// NewRecent converts the sum of recent runs; it returns nil if there are none.
 func NewRecent(j ledger.RunSum) *wire.Recent {
 	if j.Runs == 0 {
 		return nil
@@ -44,12 +44,12 @@ func NewRecent(j ledger.RunSum) *wire.Recent {
 	return r
 }
 
-// NewRuleRunForm is a run of a rule in a scope as clients see it.
+// NewRuleRunForm converts a run of a rule in a scope.
 func NewRuleRunForm(r *ledger.Run) wire.RuleRunForm {
 	return wire.RuleRunForm{Scope: r.Scope, RunStatus: *NewRunStatus(r), Pending: r.Pending, Firing: r.Firing}
 }
 
-// HealthOf is the health of a rule in a scope: one word of wire.ScopeForm.
+// HealthOf returns the health of a rule in a scope, as in wire.ScopeForm.
 func HealthOf(s *engine.RuleStatus) string {
 	switch {
 	case !s.Enabled:
@@ -71,18 +71,18 @@ func HealthOf(s *engine.RuleStatus) string {
 	return "ok"
 }
 
-// Seconds is a span as clients see it, to the millisecond.
+// Seconds converts a duration to seconds, to the millisecond.
 func Seconds(d time.Duration) float64 { return d.Round(time.Millisecond).Seconds() }
 
-// RuleFiles is what the node knows of its rule files.
+// RuleFiles is what the node knows about its rule files.
 type RuleFiles struct {
 	Problems []wire.FileProblem
-	Since    time.Time       // they have been there; zero = there are none
-	Stale    map[string]bool // ids of rules that are in force as they were before their file went bad
+	Since    time.Time       // Since when there are problems; zero = there are none.
+	Stale    map[string]bool // Ids of rules that run in their last good version, because their file is bad.
 	Version  string
 }
 
-// FileProblems are the problems as the API tells them.
+// FileProblems converts the problems of rule files.
 func FileProblems(problems problem.List) []wire.FileProblem {
 	list := []wire.FileProblem{}
 	for _, p := range problems {

@@ -11,7 +11,7 @@ import (
 	"tallyman/rules/strictyaml"
 )
 
-// NewTypeForm is a type as clients see it.
+// NewTypeForm converts a type.
 func NewTypeForm(t *catalog.Type) wire.TypeForm {
 	form := wire.TypeForm{
 		Code: t.Code, ID: t.ID, Name: t.Name, Names: t.Names, Category: t.Category, Retention: strictyaml.FormatDuration(t.Retention),
@@ -42,8 +42,8 @@ func newTypeDeliver(e *deliver.Entry) wire.TypeDeliverForm {
 	return form
 }
 
-// ParseType reads a type that stands in a body at that place, such as "body.". It checks what the schema of the body cannot, as the loader of a
-// catalogue file does, and holds the type against the sinks of the site.
+// ParseType parses a type in a body. at is its place, such as "body.". It checks what the schema cannot, with the same
+// rules as the loader of a catalogue file, and it checks the type against the sinks of the site.
 func ParseType(at string, f *wire.TypeForm, sinks deliver.Sinks) (catalog.Type, []wire.Fault) {
 	r := typeReader{at: at}
 	t := r.read(f)
@@ -57,7 +57,7 @@ func ParseType(at string, f *wire.TypeForm, sinks deliver.Sinks) (catalog.Type, 
 	return t, r.faults
 }
 
-// typeReader reads a type and collects its faults.
+// typeReader parses a type and collects its faults.
 type typeReader struct {
 	at     string
 	faults []wire.Fault
@@ -96,7 +96,7 @@ func (r *typeReader) read(f *wire.TypeForm) catalog.Type {
 	return t
 }
 
-// NewEntry reads an entry of deliver.
+// NewEntry parses an entry of deliver.
 func NewEntry(f *wire.TypeDeliverForm) (deliver.Entry, error) {
 	e := deliver.Entry{Sink: f.Sink, Strategy: deliver.StrategyOf(f.Strategy), Retry: f.Retry, Unless: deliver.Unless(f.Unless)}
 	var delayErr, withinErr error

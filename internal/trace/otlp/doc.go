@@ -1,5 +1,6 @@
 // Package otlp sends spans to a collector by OTLP over HTTP.
 //
-// Open makes an Exporter from the configuration. Spans go in batches, from a bounded queue: a collector that is slow or away costs a run nothing, and
-// spans that do not fit are dropped. Headers may hold secrets, which no log shows.
+// Open makes an Exporter from the configuration. Spans go in batches from a bounded queue, so a slow or stopped
+// collector does not delay a run: spans that do not fit into the queue are dropped. Headers may hold secrets, and no
+// log shows them.
 package otlp

@@ -52,7 +52,7 @@ func TestACollectorThatHangs(t *testing.T) {
 	if err := e.Close(); err != nil {
 		t.Error(err)
 	}
-	if got := out.String(); strings.Contains(got, "swordfish") || strings.Count(got, "traces cannot be sent") > 1 {
+	if got := out.String(); strings.Contains(got, "swordfish") || strings.Count(got, "Traces could not be sent") > 1 {
 		t.Errorf("logged %s", got)
 	}
 }

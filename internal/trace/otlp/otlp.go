@@ -16,25 +16,25 @@ import (
 	"tallyman/internal/trace"
 )
 
-// Options says where spans go.
+// Options are the settings of an Exporter.
 type Options struct {
-	Endpoint string            // the whole address, as http://collector:4318/v1/traces
-	Headers  map[string]string // of each call
-	Sample   float64           // the share of traces that is kept, 0 … 1
+	Endpoint string            // Full URL, such as http://collector:4318/v1/traces.
+	Headers  map[string]string // Headers of each call.
+	Sample   float64           // Share of the traces that is kept, 0 to 1.
 	Version  string
 	Node     string
 	Logger   *slog.Logger
 }
 
-// Exporter keeps spans until there are enough of them or some seconds have passed, and sends them. A collector that is down costs
-// the spans, and nothing else: the queue is bounded.
+// Exporter collects spans and sends them when a batch is full or after some seconds. While the collector is down the
+// spans are lost and nothing else happens, because the queue is bounded.
 type Exporter struct {
 	*trace.Tracer
 
 	provider *sdk.TracerProvider
 }
 
-// Open makes an exporter. It connects to nothing before there is something to send. Close it.
+// Open makes an exporter. The exporter connects when it has the first spans to send. The caller must close it.
 func Open(ctx context.Context, o *Options) (*Exporter, error) {
 	client, err := otlptracehttp.New(ctx, otlptracehttp.WithEndpointURL(o.Endpoint), otlptracehttp.WithHeaders(o.Headers),
 		otlptracehttp.WithTimeout(sendTimeout), otlptracehttp.WithRetry(otlptracehttp.RetryConfig{
@@ -63,14 +63,14 @@ const (
 	closeFor    = 5 * time.Second
 )
 
-// Close sends what there is, for some seconds.
+// Close sends the remaining spans, for at most closeFor.
 func (e *Exporter) Close() error {
 	ctx, done := context.WithTimeout(context.Background(), closeFor)
 	defer done()
 	return e.provider.Shutdown(ctx)
 }
 
-// exporter logs when sending begins to fail, and when it is well again, instead of each time.
+// exporter logs only the first failure and the first success after it, not every failure.
 type exporter struct {
 	sdk.SpanExporter
 
@@ -79,7 +79,7 @@ type exporter struct {
 	failed bool
 }
 
-// ExportSpans sends the spans. What cannot be sent is lost.
+// ExportSpans sends the spans. If the call fails, the spans are lost.
 func (e *exporter) ExportSpans(ctx context.Context, spans []sdk.ReadOnlySpan) error {
 	err := e.SpanExporter.ExportSpans(ctx, spans)
 	e.mu.Lock()
@@ -88,9 +88,9 @@ func (e *exporter) ExportSpans(ctx context.Context, spans []sdk.ReadOnlySpan) er
 		return nil
 	}
 	if e.failed = err != nil; e.failed {
-		e.log.Warn("traces cannot be sent, and are lost until they can", "error", err)
+		e.log.Warn("Traces could not be sent. Traces are lost until the collector answers.", "error", err)
 	} else {
-		e.log.Info("traces are sent again")
+		e.log.Info("Traces are sent again.")
 	}
 	return nil
 }
