@@ -32,10 +32,10 @@ func newScripts() *scripts {
 	return &scripts{enqueue: newScript(enqueueLua), step: newScript(orderLua + workLua + stepLua), repair: newScript(repairLua)}
 }
 
-// newScript puts what the scripts share before the text of one.
+// newScript returns a script that begins with common.lua.
 func newScript(text string) *redis.Script { return redis.NewScript(commonLua + text) }
 
-// The scripts of a line's life stand alone: they need nothing of common.lua.
+// The scripts that begin, fill and drain a line. They do not use common.lua.
 var (
 	//go:embed scripts/begin.lua
 	beginLua string
@@ -77,7 +77,7 @@ var (
 	pauseLua string
 )
 
-// readScripts are those of operators, and of resolutions: they look, and one pauses.
+// readScripts are the scripts for operators and resolutions. All of them only read, except pause.
 type readScripts struct{ sizes, list, ranks, get, values, rank, pause *redis.Script }
 
 func newReadScripts() *readScripts {
@@ -87,7 +87,8 @@ func newReadScripts() *readScripts {
 	}
 }
 
-// read calls a script that answers with texts, in the epoch in force, which it returns. It waits for one as all calls do.
+// read calls a script that answers with texts, at the epoch in force, and returns that epoch. It waits for an epoch as
+// keeper.Serve does.
 func (q *Queue) read(ctx context.Context, l *queueLine, s *redis.Script, args ...any) (answer []string, epoch string, err error) {
 	err = q.keeper.Serve(ctx, func(ctx context.Context, g *recovery.Generation) error {
 		reply, err := l.run(ctx, s, l.all, append([]any{g.Epoch, l.now()}, args...)...)
