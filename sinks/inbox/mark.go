@@ -194,7 +194,8 @@ const markedField = "marked"
 func (in marker) catchUpAll(ctx context.Context) {
 	every(ctx, catchUpEvery, func() {
 		if err := in.catchUp(ctx, catchUpEvery); err != nil && ctx.Err() == nil {
-			in.log.Debug("Read marks were not copied to Redis. The ledger has them, and the next round tries again.", "error", err)
+			in.log.Debug("Read marks were not copied to Redis. The ledger has them, and the next round tries again.",
+				"error", err)
 		}
 	})
 }
