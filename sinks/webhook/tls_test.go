@@ -105,7 +105,7 @@ func TestReload(t *testing.T) {
 			t.Errorf("in the middle of it: %v", err)
 		}
 	}
-	if n := strings.Count(logged.String(), "cannot be read anew"); n != 1 {
+	if n := strings.Count(logged.String(), "cannot be read"); n != 1 {
 		t.Errorf("logged %d times", n)
 	}
 
