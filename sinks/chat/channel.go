@@ -177,7 +177,7 @@ func (c *Channel) text(v *render.View) (string, error) {
 		if err == nil {
 			return trim(text), nil
 		}
-		c.log.Error("a chat template failed, the built-in one is used", "notice", v.ID, "error", err)
+		c.log.Error("A chat template failed. The built-in template was used instead.", "notice", v.ID, "error", err)
 	}
 	text, err := c.builtIn.Execute(v)
 	if err != nil {

@@ -87,7 +87,7 @@ func (c *Channel) mentionOf(notice string, recipients []delivery.Subscriber) men
 		}
 	}
 	if len(without) > 0 {
-		c.log.Warn("A chat message leaves mentions out: the address book has nothing that they could be made of.",
+		c.log.Warn("A chat message left out mentions. The address book has no usable value for them.",
 			"notice", notice, "address", c.mention, "subscribers", without[:min(len(without), mostNamed)], "count", len(without))
 	}
 	return m
