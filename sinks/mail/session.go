@@ -305,8 +305,8 @@ func because(ctx context.Context, err error) error {
 
 var errNoLogin = errors.New("the server offers no authentication that is supported: SCRAM-SHA-256, SCRAM-SHA-1, PLAIN, LOGIN, CRAM-MD5")
 
-// login authenticates by the best mechanism that the server offers. Mechanisms that show the password are used only if the
-// connection is encrypted, or stays on this machine.
+// login authenticates by the best mechanism that the server offers. Mechanisms that show the password are used only if
+// the connection is encrypted, or stays on this machine.
 type login struct {
 	user, password, host string
 	bare                 bool // the connection is not encrypted, and the server runs on this machine

@@ -71,7 +71,8 @@ func formsOf(s string) []string {
 	}
 }
 
-// line replaces every run of spaces and unprintable characters by one space, and puts marks such as [U+0007] in the place of forbidden characters.
+// line replaces every run of spaces and unprintable characters by one space, and puts marks such as [U+0007] in the
+// place of forbidden characters.
 func line(s string) string {
 	return strings.Join(strings.FieldsFunc(text.Visible(s), func(r rune) bool {
 		return unicode.IsSpace(r) || !unicode.IsPrint(r)
