@@ -31,7 +31,7 @@ func (p *Pauses) Next() time.Duration {
 // HasFailed tells whether an attempt has failed since the start or the last Reset.
 func (p *Pauses) HasFailed() bool { return p.failed }
 
-// Reset begins anew after an attempt that succeeded.
+// Reset forgets the failures, after an attempt that succeeded.
 func (p *Pauses) Reset() {
 	p.failed = false
 	p.policy.Reset()

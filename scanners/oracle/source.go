@@ -32,7 +32,7 @@ var Driver = scanners.Driver{
 }
 
 // Config is one configured source. Its URL is oracle://user:password@host:port/service. Options: tls (true, false),
-// tls_verify (true, false; true where it is not given), wallet (a folder), connect_timeout (seconds).
+// tls_verify (true, false; default: true), wallet (a folder), connect_timeout (seconds).
 type Config = scanners.Config
 
 // Source is an Oracle database.

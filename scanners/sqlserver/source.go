@@ -28,7 +28,7 @@ var Driver = scanners.Driver{
 }
 
 // Config is one configured source. Its URL is sqlserver://user:password@host:port/database. Options: instance, encrypt
-// (true, false, strict, disable; true where it is not given), trust_server_certificate (true, false), connect_timeout
+// (true, false, strict, disable; default: true), trust_server_certificate (true, false), connect_timeout
 // (seconds).
 type Config = scanners.Config
 

@@ -16,10 +16,10 @@ type entry struct {
 	id      string
 	body    []byte
 	created int64 // µs
-	expires int64 // 0 means that the script gives one
-	score   int64 // the notice is modal
-	popup   bool  // of the delivery
-	seq     int64 // of the delivery
+	expires int64 // µs
+	score   int64 // 0 means that the script gives one
+	popup   bool  // the notice is modal
+	seq     int64 // number of the delivery
 	to      []string
 }
 

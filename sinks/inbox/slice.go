@@ -233,7 +233,7 @@ func (r *reader) knows(g *recovery.Generation) bool {
 }
 
 // doubt handles a cursor that is ahead of Redis. If the ledger is ahead of Redis, too, Redis has lost something. If
-// not, only this reader begins anew: the notices that it saw were never recorded, or the cursor is made up.
+// not, only this reader starts again: the notices that it saw were never recorded, or the cursor is made up.
 func (in poller) doubt(ctx context.Context, g *recovery.Generation, r *reader, clock int64, cause error) (*slice, error) {
 	highest, err := in.highest(ctx)
 	if err != nil {
@@ -342,7 +342,7 @@ type inboxCount struct {
 	n      int
 }
 
-// maxCounts bounds the memory. When it is reached, all counts are forgotten and made anew.
+// maxCounts bounds the memory. When it is reached, all counts are forgotten and made again.
 const maxCounts = 10_000
 
 // who is the key of a reader's count. Filters by type do not change the count.

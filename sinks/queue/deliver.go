@@ -43,7 +43,8 @@ func (q *Queue) Deliver(ctx context.Context, _ string, batch []delivery.Delivery
 		}
 		work = work[n:]
 	}
-	if len(epochs) > 0 { // a delivered notice is not sent again, so the ledger must have its moves before Redis can be lost
+	// A delivered notice is not sent again. The ledger must have its moves before Redis can lose them.
+	if len(epochs) > 0 {
 		if err := q.awaitLedger(ctx, q.line(false), epochs...); err != nil {
 			return nil, err
 		}

@@ -241,8 +241,8 @@ const (
 )
 
 // Get returns an item of the scope's warehouses with its trace, in any state. The trace has all moves before the call,
-// unless the ledger takes longer than a second. The errors are delivery.ErrNotFound, recovery.ErrUnavailable, the ledger's
-// and the context's.
+// unless the ledger takes longer than a second. The errors are delivery.ErrNotFound, recovery.ErrUnavailable, the
+// ledger's and the context's.
 func (q *Queue) Get(ctx context.Context, test bool, scope item.Scope, id string) (item.TracedItem, error) {
 	l := q.line(test)
 	answer, epoch, err := q.read(ctx, l, q.reads.get, id)

@@ -29,8 +29,8 @@ type rebuilder struct{ *Queue }
 // the ledger has. The sweeper finds items that are missing.
 func (q rebuilder) Missing(ctx context.Context, epoch string) (string, error) {
 	for _, l := range q.lines {
-		// Asked before Redis: other nodes may be at work, and the outbox never ends before a position that the ledger had
-		// earlier.
+		// Ask the ledger before Redis. Other nodes may be at work, and the outbox never ends before a position that the
+		// ledger had earlier.
 		applied := int64(0)
 		if l.o.Ledger != nil {
 			var err error
@@ -70,7 +70,7 @@ func reaches(count string, n int64) bool {
 	return err == nil && got >= n
 }
 
-// Rebuild implements recovery.Contents: both lines begin anew, with what the ledger has of them.
+// Rebuild implements recovery.Contents: it empties both lines and fills them from the ledger.
 func (q rebuilder) Rebuild(ctx context.Context, epoch string) (int, error) {
 	total := 0
 	for _, l := range q.lines {

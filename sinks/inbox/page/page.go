@@ -170,7 +170,7 @@ func (p *Page) Events() ([]Event, error) {
 	return out, nil
 }
 
-// Start returns the cursor before the page's first event. A reader that was told to begin anew continues with it.
+// Start returns the cursor before the page's first event. A reader that was told to start again continues with it.
 func (p *Page) Start() (string, error) {
 	end, err := DecodeCursor(p.Cursor)
 	switch {

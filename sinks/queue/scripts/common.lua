@@ -222,8 +222,7 @@ local function warehousesOf(scope)
 end
 
 -- readyLists collects items for ready lists. It returns two functions: put adds an item; enter writes all items, and
--- marks in filled the
--- warehouses of which a list was empty.
+-- marks in filled the warehouses with a list that was empty.
 local function readyLists()
   local lists, list = {}, nil -- by "level source", each with scores and members in turn; the one that was used last
 
