@@ -6,7 +6,7 @@
 --      2 id, 3 score
 --      4 1 = the notice is modal
 --      5 channel for the hint, 6 its message; a line with the old and the new clock is added to it. No hint if the
---      channel is empty
+--        channel is empty
 --      7 the origin of the delivery; see common.lua
 -- Result: 1
 -- Error:  EPOCH <what was found, or none>; LATE: this delivery is not open any more. Nothing was changed.

@@ -23,8 +23,8 @@ local function newest(known, given)
 end
 
 -- The field open of a warehouse's clock names a wide delivery that has not ended (see open.lua). It is "score id", or
--- "score id undo" once
--- another call has begun to undo the delivery. openError refuses a call until the delivery is ended or undone.
+-- "score id undo" once another call has begun to undo the delivery. openError refuses a call until the delivery is
+-- ended or undone.
 local function openError(open) return redis.error_reply('OPEN ' .. open) end
 
 -- hasRoom tells whether "many" scores fit between a clock and the score of the open wide delivery.

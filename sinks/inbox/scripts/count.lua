@@ -7,8 +7,7 @@ local FEW_MARKS = 4000
 local COUNTED = 2000
 
 -- countOne counts the unread notices of one inbox without expired notices: those above its watermark, minus the marked
--- ones. It returns -1 if
--- the reader has too many marks for this.
+-- ones. It returns -1 if the reader has too many marks for this.
 local function countOne(state, key, clock, most)
   local above = watermark(state, 1, clock)
   local n = redis.call('ZCOUNT', key, '(' .. text(above), text(clock))
@@ -32,10 +31,9 @@ local function countOne(state, key, clock, most)
 end
 
 -- countSome counts each unread notice up to a clock once, inbox by inbox, newest first. It continues where the call
--- before ended: in an inbox
--- (0 = at the beginning), below a score. It stops after "most" notices, or when it has looked through as much as one
--- call may. It
--- returns how many it has found, and where to continue; 0 = the count is complete, or has reached most.
+-- before ended: in an inbox (0 = at the beginning), below a score. It stops after "most" notices, or when it has looked
+-- through as much as one call may. It returns how many it has found, and where to continue; 0 = the count is complete,
+-- or has reached most.
 local function countSome(state, keys, clock, expired, inbox, below, most)
   local room = math.max(100, math.min(COUNTED, math.floor(LOOKUPS / #keys)))
   local ids, scores, place, seen, above, highest = {}, {}, {}, {}, {}, 0

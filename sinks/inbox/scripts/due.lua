@@ -7,8 +7,7 @@
 --      2 now, µs; 0 = the server's TIME
 --      3 how many ids at most, 4 how many bytes of bodies at most; one body may be larger
 -- Result: for each block that is due: the block, 1 if the rest of the block is complete in this answer, k, then k ×
--- (id, body). Ids without
---      a body are left out.
+--         (id, body). Ids without a body are left out.
 -- Error:  EPOCH <what was found, or none>
 
 local PART = 20

@@ -13,7 +13,7 @@
 --      2 now, µs; 0 = the server's TIME
 --      3 cap: how many notices an inbox keeps
 --      4 channel for the hint, 5 its message; a line with the old and the new clock is added to it. No hint if the
---      channel is empty
+--        channel is empty
 --      6 the origin of the newest delivery of the batch; see common.lua
 --      7 n, the number of notices
 --      then n × (id, body)
@@ -22,12 +22,11 @@
 --      then p, the number of modal notices, then the number (1 …) of each
 --      then s × subscriber, in the order of the keys
 --      then the lists: s' inboxes that get the same notices. Each list is s', the numbers (1 …) of the inboxes, m, and
---      the numbers (1 …) of the
---      notices; m = 0 means all notices
+--        the numbers (1 …) of the notices; m = 0 means all notices
 -- Result: n scores as text, then the ids of notices that the cap has removed, perhaps from the last inbox that held
--- them.
+--         them.
 -- Error:  EPOCH <what was found, or none>; OPEN <the open wide delivery>, which must be undone first. Nothing was
--- changed.
+--         changed.
 
 -- How many arguments one command gets: unpack needs room on Lua's stack.
 local CHUNK = 1000

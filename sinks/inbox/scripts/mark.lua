@@ -7,13 +7,12 @@
 --      2 now, µs; 0 = the server's TIME
 --      3 after how many µs the marks of a new reader are looked through
 --      4 channel for the hint, 5 its message; a line with the old and the new clock is added to it. No hint if the
---      channel is empty
+--        channel is empty
 --      then for each user: its name, m, m × (r = read or a = acked, id, when). when is µs, or 0 for a mark that is made
---      now. Such a mark moves
---      the clock, so that other windows see it. An acked notice is read, too
+--        now. Such a mark moves the clock, so that other windows see it. An acked notice is read, too
 -- Result: how many marks were new.
 -- Error:  EPOCH <what was found, or none>; OPEN <the open wide delivery> if there are too few free scores below it.
--- Nothing was changed.
+--         Nothing was changed.
 
 local head = redis.call('HMGET', KEYS[1], 'epoch', 'clock', 'open')
 if head[1] ~= ARGV[1] then

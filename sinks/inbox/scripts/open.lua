@@ -1,10 +1,8 @@
 -- Opens a wide delivery: the delivery of a notice to more inboxes than one call may touch. Calls of add.lua put the
--- notice into the inboxes, and
--- close.lua ends the delivery. Until then the notice's score lies above the warehouse's clock. Readers read up to the
--- clock, so they do
--- not see the notice. At most one delivery of a warehouse is open. A call for another notice first undoes the open
--- delivery (undo.lua,
--- sweep.lua). A call for the same notice continues it.
+-- notice into the inboxes, and close.lua ends the delivery. Until then the notice's score lies above the warehouse's
+-- clock. Readers read up to the clock, so they do not see the notice. At most one delivery of a warehouse is open. A
+-- call for another notice first undoes the open delivery (undo.lua, sweep.lua). A call for the same notice continues
+-- it.
 --
 -- KEYS 1 clock     hash    epoch, clock, sweeps, open: the score and id of the open delivery
 --      2 notices   hash    id → body

@@ -10,7 +10,7 @@
 -- ARGV 1 the epoch that the caller assumes
 --      2 now, µs; 0 = the server's TIME
 --      3 mode: after (a score), scan (the same, but removed notices do not matter), since (a time), window (the latest
---      span), latest (the newest)
+--        span), latest (the newest)
 --      4 the score after which, or the time since which, to read, µs
 --      5 the span of a window, µs
 --      6 how many notices at most
@@ -19,28 +19,23 @@
 --      10 1 if there is a reader, 0 if not
 --      11 the clock after which the reader wants changes, 0 = none
 --      12 how many marks to return at most. If read-alls cover more than ten times as many notices, or too much would
---      have to be looked
---      up, no changes are returned, and mode after becomes a window
+--        have to be looked up, no changes are returned, and mode after becomes a window
 --      13 the clock at which notices are shown as read; 0 = now
 --      14 how many bytes of bodies at most; one body may be larger
 --      then s × (subscriber, the score up to which the caller knows that its notices were removed), in the order of the
---      keys
+--        keys
 -- Result: clock, sweeps, now; why a window was read instead of mode after: 0 = none was, 1 = notices above the score
--- were removed,
---      2 = read-alls after the clock are forgotten, 3 = too much was read;
+--        were removed, 2 = read-alls after the clock are forgotten, 3 = too much was read;
 --      1 if more notices follow, 2 if the page ended because of its bytes; the count of unread notices that have not
---      expired, or -1 if
---      the caller's count is still right, or -2 - k if k were found and unread.lua must continue;
+--        expired, or -1 if the caller's count is still right, or -2 - k if k were found and unread.lua must continue;
 --      the inbox and the score where unread.lua continues, the clock up to which changes are complete, the number of
---      changes;
+--        changes;
 --      then for each inbox the highest score that the cap removed from it;
 --      then (id, kind, clock) of each change, in the order of the clock: read or acked;
 --      then (id, score, body, mark) of each notice, ascending, in mode latest descending. The body is empty if it is
---      gone. The mark is 0 = none,
---      1 = read, 2 = acked. There are no notices while changes are left.
+--        gone. The mark is 0 = none, 1 = read, 2 = acked. There are no notices while changes are left.
 -- Error:  EPOCH <what was found, or none>; CLOCK <clock> if the score is ahead of the clock; DUE <ids> if more notices
--- have expired than
---      one call looks through: they must be swept first.
+--        have expired than one call looks through: they must be swept first.
 
 local head = redis.call('HMGET', KEYS[1], 'epoch', 'clock', 'sweeps')
 if head[1] ~= ARGV[1] then
@@ -99,8 +94,7 @@ local expired, anyExpired = expiredBy(KEYS[3], now)
 if not expired then return anyExpired end
 
 -- The notices of the page, and one more, which shows whether more follow. With many inboxes only a part of each is read
--- at a time. The result is
--- complete up to the lowest score at which one of these parts ends.
+-- at a time. The result is complete up to the lowest score at which one of these parts ends.
 local ids, scores, holders, more = {}, {}, {}, 0
 
 local function take(list, inbox)

@@ -1,6 +1,5 @@
 -- Finds modal notices that the reader has not acked, in some inboxes of one warehouse. One call looks through a part of
--- them. Changes nothing.
--- read.lua comes before this text.
+-- them. Changes nothing. read.lua comes before this text.
 --
 -- KEYS 1 clock     hash    epoch, clock, sweeps
 --      2 notices   hash    id → body

@@ -3,7 +3,7 @@
 -- A user has up to two keys in a warehouse:
 --   marks   zset   "r <id>" = the user has read the notice, "a <id>" = the user has acked it → the clock at that moment
 --   upto    zset   "<score> <inbox>" = the user has read everything in the inbox up to the score → the clock at that
---   moment;
+--                  moment;
 --                  "-" → the clock before which some of these entries are forgotten
 -- A notice in several inboxes is read as soon as one of them counts it as read.
 
@@ -16,8 +16,7 @@ local MOST_DUE, MOST_EXPIRED = 100, 1000
 local LOOKUPS = 10000
 
 -- expiredBy finds expired notices that were not swept. It returns a table id → true, and their number. It returns nil
--- and an error if there are too many
--- to look through: then they must be swept first.
+-- and an error if there are too many to look through: then they must be swept first.
 local function expiredBy(expiry, now)
   local due = redis.call('ZRANGEBYSCORE', expiry, '-inf', text(now), 'LIMIT', 0, MOST_DUE + 1)
   local expired, many = {}, 0
@@ -104,8 +103,7 @@ local function marked(state, ids)
 end
 
 -- earliest returns the clock at which a notice was first read: by its mark, or by a watermark of an inbox that holds
--- it. It returns nil if the
--- notice is unread.
+-- it. It returns nil if the notice is unread.
 local function earliest(state, marks, holders, score)
   local first = marks or nil
   for i in pairs(holders) do
@@ -140,8 +138,7 @@ local function held(keys, ids)
 end
 
 -- covered returns for each inbox the scores between which its watermark moved, after one clock and up to another. It
--- also returns about how many
--- notices lie there. Scores above "last" do not count.
+-- also returns about how many notices lie there. Scores above "last" do not count.
 local function covered(state, after, upTo, last)
   local from, to, many = {}, {}, 0
   for i, key in ipairs(state.keys) do
@@ -152,10 +149,8 @@ local function covered(state, after, upTo, last)
 end
 
 -- between returns the changes after one clock, for notices up to a score that the inboxes hold. It returns a list of
--- {id, kind, clock} in the order of
--- the clock, and the clock up to which the list is complete: that of the last mark if there are more than most, else
--- now. It returns nothing if this
--- would be too much work for one call.
+-- {id, kind, clock} in the order of the clock, and the clock up to which the list is complete: that of the last mark if
+-- there are more than most, else now. It returns nothing if this would be too much work for one call.
 local function between(state, after, now, most, last)
   local upTo, marks, single = now, {}, {}
   if state.some then

@@ -8,17 +8,16 @@
 --      2 now, µs; 0 = the server's TIME
 --      3 after how many µs the marks of a new reader are looked through
 --      4 channel for the hint, 5 its message; a line with the old and the new clock is added to it. No hint if the
---      channel is empty
+--        channel is empty
 --      6 the user
 --      7 how many entries of upto to keep at most, if each inbox keeps its last one
 --      8 how many inboxes keep their last one: of the others, the watermarks that were set longest ago are forgotten
 --      then for each (inbox, score, when). when is 0 for a watermark that is set now: it moves the clock, and is at
---      most the clock. Else the watermark is
---      written back, and when is µs: the clock rises to its score, so that no later notice gets a score below the
---      watermark
+--        most the clock. Else the watermark is written back, and when is µs: the clock rises to its score, so that no
+--        later notice gets a score below the watermark
 -- Result: how many watermarks rose.
 -- Error:  EPOCH <what was found, or none>; OPEN <the open wide delivery> if there is no free score below it. Nothing
--- was changed.
+--         was changed.
 
 local head = redis.call('HMGET', KEYS[1], 'epoch', 'clock', 'open')
 if head[1] ~= ARGV[1] then

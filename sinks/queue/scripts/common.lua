@@ -1,12 +1,11 @@
 -- The shared part of a queue's scripts: Go puts this text before the text of each script. All scripts declare the keys
--- of the queue
--- first, and begin with the same arguments.
+-- of the queue first, and begin with the same arguments.
 --
 -- KEYS 1 meta       hash    epoch     the epoch in force
 --                           layout    of these keys; see keys.go
 --                           paused    1: nothing is leased; paused_by, paused_at: who changed that, and when, µs
 --                           due       no lease ends and no item becomes ready before this time, µs; 0 or absent =
---                           nothing is due
+--                                     nothing is due
 --                           out       number of the last entry of the outbox, counted from the beginning of the epoch
 --                           drained   number of the last entry that was removed from the outbox
 --                           moved     how many moves all entries up to out have
@@ -14,36 +13,30 @@
 --                           repairs, repaired   see repair.lua
 --      2 items      hash    id → head, newline, payload, or the mark of a payload kept apart: see value.go
 --      3 assigned   zset    "worker level rank member" at score 0, for items ready for one worker only. The level
---      counts from
---                           0 = priority 5. The rank is the order or the place, with 16 digits. The member is as in a
---                           ready list
+--                           counts from 0 = priority 5. The rank is the order or the place, with 16 digits. The member
+--                           is as in a ready list
 --      4 waits      zset    "letter warehouse" → a time, µs: nothing of that set is due earlier
 --      5 warehouses zset    the warehouses that have items, all at score 0
 --      6 dedupe     hash    bucket → "until id"; until in µs, 0 = until the item has ended
 --      7 windows    zset    bucket → when its entry is no longer needed, µs
 --      8 outbox     list    entries. The first line is "at node moved": moved is meta.moved before this entry. Then a
---      line for each
---                           move: "seq n from to attempt failures suspends due assignee by note". States are letters,
---                           by and
---                           note are escaped as in a URL's query, - is an empty text. The item's revision follows if
---                           the item
---                           has changed otherwise: see item.Revision. The moves of an order are followed by a line
---                           "! order outcomes": the order as step.lua got it, and a letter for each of its operations
+--                           line for each move: "seq n from to attempt failures suspends due assignee by note". States
+--                           are letters, by and note are escaped as in a URL's query, - is an empty text. The item's
+--                           revision follows if the item has changed otherwise: see item.Revision. The moves of an order
+--                           are followed by a line "! order outcomes": the order as step.lua got it, and a letter for
+--                           each of its operations
 --      9 payloads   hash    id → payload, of exactly the items whose values have the mark
 --      10 news      hash    id → "priority order source apart", newline, payload: the change that a leased item takes
---      over when it
---                           waits again; see value.go
+--                           over when it waits again; see value.go
 --
 -- Each level (5 … 1) and each warehouse W has further keys. Their names begin as that of the meta key, and they lie in
--- its slot. W is
--- escaped as in a URL; = stands for items without a warehouse. No call declares these keys, because only the items tell
--- which ones a
--- call needs:
+-- its slot. W is escaped as in a URL; = stands for items without a warehouse. No call declares these keys, because only
+-- the items tell which ones a call needs:
 --   heads:<level>    zset  source → the lowest score in its ready list. A source is W, or W/o for the items of W that
---   have an order
+--                        have an order
 --   ready:<level>:<source>  zset  items that any worker may lease: id → place; with an order, "place id" → order. The
---   ready
---                          lists of a level, merged by (score, source, member), give the order of service of the level
+--                         ready lists of a level, merged by (score, source, member), give the order of service of the
+--                         level
 --   since:<level>:W  zset  the members of ready:<level>:W/o at score 0: the first has been ready for longest
 --   assigned:W       zset  like assigned
 --   leased:W         zset  id → end of the lease, µs
@@ -134,8 +127,8 @@ local function mget(key, list, first, last)
 end
 
 -- payloadsOf reads the payloads that are kept apart, for items with these ids and values. It returns a table by their
--- places in the lists.
--- If a payload is gone, the item counts as missing: its value becomes false, and its id is in the second list.
+-- places in the lists. If a payload is gone, the item counts as missing: its value becomes false, and its id is in the
+-- second list.
 local NONE = {}
 local function payloadsOf(ids, values)
   local places, apart = nil, nil
@@ -167,8 +160,7 @@ local function fill(ids, values)
 end
 
 -- page reads the values of ids, with their payloads. It stops after "most" items, or once "room" bytes are full. It
--- returns the values
--- (false where there is no item), how many ids it has read, and what is left of the two limits.
+-- returns the values (false where there is no item), how many ids it has read, and what is left of the two limits.
 local function page(ids, most, room)
   local values, looked = {}, 0
   for i, value in ipairs(mget(ITEMS, ids, 1, #ids)) do
@@ -298,8 +290,7 @@ local function wakeUp(warehouses, channel, hint)
 end
 
 -- tally counts the moves of a call in a warehouse: items pushed and done, failed attempts, and items that died. A slot
--- is a text
--- "number pushed done failed dead". It replaces the slot of 310 s ago.
+-- is a text "number pushed done failed dead". It replaces the slot of 310 s ago.
 local function tally(warehouse, now, pushed, done, failed, dead)
   if pushed + done + failed == 0 then return end
   local slot = math.floor(now / SLOT)

@@ -5,7 +5,7 @@
 -- ARGV 1 epoch
 --      2 process
 --      3 how long no other process may drain, µs; 0 gives up the right to drain; below 0 the call only reads and needs
---      no right
+--        no right
 --      4 the position up to which everything is in the ledger
 --      5 the position behind which to read
 --      6 how many entries at most; 0 = none

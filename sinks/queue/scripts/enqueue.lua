@@ -1,35 +1,29 @@
 -- Puts items into a queue: new items and lost ones. Each item is in once, by its id, which is checked first, and by its
--- dedupe key. The call
--- does everything or nothing.
+-- dedupe key. The call does everything or nothing.
 --
 -- KEYS 1 … 10 and ARGV 1, 2: see common.lua
 --      11 string  the record: the last answer to this caller. It is "epoch call", then a line for each item, or no line
---      if all are in.
---                 A call whose reply was lost is repeated, and its items may have been worked on by then. No key = the
---                 caller does not repeat calls
+--                 if all are in. A call whose reply was lost is repeated, and its items may have been worked on by
+--                 then. No key = the caller does not repeat calls
 -- ARGV 3 channel for hints, 4 the hint
 --      5 token: empty for a push, which does not put in an item that a repair may have put in before (see repair.lua);
 --        * to write the whole queue back; else the token of a repair
 --      6 the call's name; among names "name/number" with the same name, lower numbers are earlier calls, 7 ttl of the
---      record in ms
+--        record in ms
 --      8 the lowest number (seq) of the items, 0 = they have none
 --      9 kinds, n letters, one for each item: 1 … 5 = ready for any worker, at that priority, and gets the next place;
---      - = as its value
---        says. A … E and + mean the same for an item with a dedupe key
+--        - = as its value says. A … E and + mean the same for an item with a dedupe key
 --      10 the warehouses of the items: "warehouse number warehouse number …": the number of consecutive items of each
 --      11 m, how many of the payloads are kept apart
 --      then n × id
 --      then n × value, with the state of the item, which is not leased
 --      then the bucket of each item with a dedupe key
 --      then the times of each such item: "until keep created". The window ends at until (0 = when the item has ended).
---      Its entry may be
---        removed from keep on (0 = never). The item was created at created. All in µs
+--        Its entry may be removed from keep on (0 = never). The item was created at created. All in µs
 --      then the m payloads
 -- Result: {1} = all items are in. Else n texts: empty = the item is in; = an item has that id; ! an item of another
--- warehouse has that
---         id; ? a repair may have put it in; else the id of the item that holds the dedupe key, which may be the same
---         id. An empty
---         list for a call that arrives late: its caller has gone on.
+--         warehouse has that id; ? a repair may have put it in; else the id of the item that holds the dedupe key,
+--         which may be the same id. An empty list for a call that arrives late: its caller has gone on.
 -- Error:  EPOCH <what was found, or none>; TOKEN <the newest>. Nothing was changed.
 
 local meta = rcall('HMGET', META, 'epoch', 'due', 'repaired', 'repairs', 'last')
@@ -81,10 +75,8 @@ local function add(to, a, b)
 end
 
 -- holder returns the id of the item that holds a dedupe key. If no item holds it, the item takes it. An item that is
--- put back, or begins
--- another life, may hold its own key. For an item that is pushed for the first time, a holder with the same id is an
--- earlier item that
--- has ended.
+-- put back, or begins another life, may hold its own key. For an item that is pushed for the first time, a holder with
+-- the same id is an earlier item that has ended.
 local function holder(id, bucket, window, value)
   local entry, ends, keep, created = held[bucket], '0', '0', nil
   if entry or string.byte(window) ~= 48 then ends, keep, created = match(window, '^(%d+) (%d+) (%d+)$') end

@@ -6,7 +6,7 @@
 --      5 bytes of values and payloads; when they are reached, the page ends
 --      6 the warehouses of the caller's scope, separated by spaces; * = all
 --      7 level, 8 score, 9 source, 10 member: where the page before ended, from its result; 0, 0, empty and empty = the
---      beginning
+--        beginning
 -- Result: level, score, source, member; the member is empty if there are no more items; then id, value, id, value…
 --         The level is 0 except for ready items. The score is 0 for assigned items.
 -- Error:  EPOCH <what was found, or none>

@@ -1,14 +1,12 @@
--- The order of service across several ready lists. It reads several sorted sets as one, by (score, source, member).
--- A set is {key, source, ordered, placed, rank, score}. Reading begins at rank. score is the score of the first member,
--- if it is known. If
--- placed is true, each member begins with its place, and the place is used as the score.
+-- The order of service across several ready lists. It reads several sorted sets as one, by (score, source, member). A
+-- set is {key, source, ordered, placed, rank, score}. Reading begins at rank. score is the score of the first member,
+-- if it is known. If placed is true, each member begins with its place, and the place is used as the score.
 
 local PART = 100 -- members that one command reads
 local SLASH = 47 -- the second last byte of a source of items with an order
 
 -- sources returns the ready lists of a level that have items in a scope, sorted by their first scores. For the scope *
--- it returns at most
--- "most" lists; 0 = all.
+-- it returns at most "most" lists; 0 = all.
 local function sources(level, scope, most)
   local list, heads = {}, headsKey(level)
   local function add(name, score)
@@ -38,10 +36,8 @@ local function sources(level, scope, most)
 end
 
 -- merging reads the sets from their ranks on. It returns a function that returns the next {set, member, score} in
--- order, at most PART of
--- them, and an empty list at the end. Each set is read in parts of its own, so the number of commands does not depend
--- on the order of the
--- members. A set whose first score is known is not read before its turn.
+-- order, at most PART of them, and an empty list at the end. Each set is read in parts of its own, so the number of
+-- commands does not depend on the order of the members. A set whose first score is known is not read before its turn.
 local function merging(sets, lexical)
   -- queue: the sets that have a current member, sorted by it
   local part, queue = math.ceil(PART / math.max(#sets, 1)) + 1, {}
@@ -90,8 +86,7 @@ local function merging(sets, lexical)
 end
 
 -- serve removes up to "most" members from the ready lists of one level, in the order of service. It returns the members
--- and their scores.
--- scores.named is true if members may be more than ids.
+-- and their scores. scores.named is true if members may be more than ids.
 local function serve(level, scope, most)
   local list, members, scores = sources(level, scope, most), {}, {}
   if #list == 0 then return members, scores end

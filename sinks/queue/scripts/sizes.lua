@@ -5,12 +5,10 @@
 --      4 for *: the last warehouse of the page before; empty = the first page
 --      5 for *: how many warehouses a page has
 -- Result: the last warehouse of the page if there are more, else empty; the time span of the recent counts, µs; paused,
--- by whom, when.
+--         by whom, when.
 --         Then for each warehouse: its name; assigned, leased, delayed, suspended, stored, dead; the recent counts of
---         pushed, done,
---         failed and died; when the first of the dead items died; and for each level 5 … 1 how many items are ready,
---         and when the
---         oldest of them became ready. Times in µs, 0 = none
+--         pushed, done, failed and died; when the first of the dead items died; and for each level 5 … 1 how many items
+--         are ready, and when the oldest of them became ready. Times in µs, 0 = none
 -- Error:  EPOCH <what was found, or none>
 
 local meta = rcall('HMGET', META, 'epoch', 'paused', 'paused_by', 'paused_at')

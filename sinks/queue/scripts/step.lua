@@ -1,12 +1,10 @@
 -- One round of work for several callers: applies their operations, ends leases that are over, makes due items ready,
--- and leases items.
--- Payloads that are kept apart are read only for callers that lease the items.
+-- and leases items. Payloads that are kept apart are read only for callers that lease the items.
 --
 -- KEYS 1 … 10 and ARGV 1, 2: see common.lua
 --     11 … 10+p   string  records: the last answer to each caller, so that a repeated call does nothing twice. A record
---     is
---                         "epoch id", the ids before that one, then a line "outcomes;dues;id attempt id attempt …" for
---                         each of its requests; - for the items says that there will be none
+--                         is "epoch id", the ids before that one, then a line "outcomes;dues;id attempt id attempt …"
+--                         for each of its requests; - for the items says that there will be none
 -- ARGV 3 channel for hints, 4 the hint
 --      5 node, as the outbox names it; empty = nothing is recorded
 --      6 failures after which an item is dead; 0 = never
@@ -14,8 +12,7 @@
 --      8 how many moves may wait in the outbox
 --      9 r, the number of requests; 0 = only end leases and make due items ready, 10 n, the number of operations
 --      then p × (id, ttl in ms) of the records. A request id may end in # and a hash of the operations: the same id
---      with another hash
---           is another request
+--           with another hash is another request
 --      then r × (number of its record 1 … p, how many of the operations are its own, max, lease in µs, worker, by,
 --           1 = the answer is complete even without items, 0 = a repeat may get items,
 --           the warehouses of its scope, separated by spaces, * = all, the names whose assigned items the worker gets,
@@ -25,16 +22,12 @@
 --           q requeue, v set; A is an ack with an argument. All but a have an argument
 --      then n × id, n × attempt
 --      then the arguments of the operations: "delay worker force note". For set, " priority order source apart"
---      follows, a newline
---           and the payload: see value.go; 0 and = leave the value as it is. For remove, " seq" may follow: only the
---           item
---           with this number is removed
+--           follows, a newline and the payload: see value.go; 0 and = leave the value as it is. For remove, " seq" may
+--           follow: only the item with this number is removed
 -- Result: µs until the next item is due, -1 = never;
 --         then for each request: its outcomes, a letter each: the new state of the item, or L lease_lost, N
---         item_not_found,
---         H item_leased, S suspend_limit, D item_not_dead, X item_dead; * alone: the id belongs to an earlier request,
---         so this call
---         came late or twice, and nothing was done;
+--         item_not_found, H item_leased, S suspend_limit, D item_not_dead, X item_dead; * alone: the id belongs to an
+--         earlier request, so this call came late or twice, and nothing was done;
 --         the due times of the items that have one, separated by spaces; k, then k × (id, value) of leased items;
 --         k is -1 if an earlier answer said that there are none.
 -- Error:  EPOCH <what was found, or none>, BACKLOG <how many moves are in the outbox>. Nothing was changed.
@@ -83,10 +76,8 @@ local function up(n)
 end
 
 -- A repeated call gets the same answer again. An old copy of an earlier call may arrive late, after its caller was
--- answered. It would lease
--- items for nobody and overwrite the last answer. So the records also have the ids before the last one. Calls of a
--- process are named
--- "name/number", and lower numbers are earlier.
+-- answered. It would lease items for nobody and overwrite the last answer. So the records also have the ids before the
+-- last one. Calls of a process are named "name/number", and lower numbers are earlier.
 local EARLIER = '^ %S+ %S+ %S+ %S+ %S+ %S+ %S+ %S+'
 local known = {}
 for p = 1, records do
@@ -230,8 +221,8 @@ end
 local sets, leases, answerAt, bytes = {}, {}, 1, 0 -- leases: arguments of ZADD by warehouse
 
 -- share leases members of ready lists to the requests from number answerAt on, in order. It returns how many items were
--- ready. An item
--- whose payload is gone is removed: the sweeper then finds that it is missing, and puts it back from the ledger.
+-- ready. An item whose payload is gone is removed: the sweeper then finds that it is missing, and puts it back from the
+-- ledger.
 local function share(members, scores)
   local got, k, ids = 0, #sets, members
   if scores.named then -- members that are more than ids

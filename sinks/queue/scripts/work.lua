@@ -1,7 +1,6 @@
 -- The part of a step that is more than acks and leases: the other operations, and items that become due. step.lua
--- follows this text.
--- worker() creates its functions only when they are needed, because to create all of them costs more than an ordinary
--- step.
+-- follows this text. worker() creates its functions only when they are needed, because to create all of them costs more
+-- than an ordinary step.
 --
 -- w is the state of a step:
 --   now, nowText, recording, argument   as step.lua has them
@@ -38,8 +37,7 @@ local function counted(counts, warehouse)
 end
 
 -- finish removes items that have ended from Redis, and leases that have ended. The payload and the dedupe key of an
--- item are removed, too, unless
--- another item holds the key.
+-- item are removed, too, unless another item holds the key.
 local function finish(gone, unleased, freed)
   local news = next(unleased) and rcall('EXISTS', NEWS) == 1
   for warehouse, ids in pairs(unleased) do
@@ -130,8 +128,7 @@ local function worker(w)
   end
 
   -- set revises a waiting item, which keeps its place. For a leased item, a change with another payload becomes its
-  -- news. It returns false
-  -- if the item is leased and the change has no payload.
+  -- news. It returns false if the item is leased and the change has no payload.
   local function set(it, by, note, what)
     if it.state == LEASED then
       local priority, order, source = match(what, '^(%d) (%S+) (%d+)')
@@ -203,8 +200,7 @@ local function worker(w)
   end
 
   -- act applies one operation of a request, with its argument. It returns the outcome, and the item's due time. An item
-  -- outside the caller's
-  -- scope counts as missing, and an attempt of another subject as over.
+  -- outside the caller's scope counts as missing, and an attempt of another subject as over.
   local function act(a, kind, id, attempt, by)
     local delay, who, force, note, what = 0, '-', '0', '-', nil
     if kind ~= ACK then
@@ -341,8 +337,7 @@ local function worker(w)
   end
 
   -- take reads due items from the sets of one kind, in the order of their times. It returns the items, and how many ids
-  -- it has read.
-  -- An id whose item is not in that state and warehouse is removed from the set.
+  -- it has read. An id whose item is not in that state and warehouse is removed from the set.
   local function take(letter, warehouses, most)
     local ids, homes = {}, {} -- homes: the warehouses of the ids
     if #warehouses == 1 then
