@@ -136,8 +136,9 @@ func (r *reader) wants(n *notice.Notice) bool {
 const mostMissed = 1000
 
 // missed counts the notices that were delivered after the reader's cursor and that no later page will have. Either the
-// cap removed them, or they are older than the window with which the reader starts again. It returns -1 if the number is
-// unknown: with a filter, for a cursor of another query, or if an inbox has lost more notices than its log remembers.
+// cap removed them, or they are older than the window with which the reader starts again. It returns -1 if the number
+// is unknown: with a filter, for a cursor of another query, or if an inbox has lost more notices than its log
+// remembers.
 func (in poller) missed(ctx context.Context, r *reader, reason page.ResetReason, s *slice) (int, error) {
 	switch reason {
 	case page.ResetTrimmed, page.ResetTooOld, page.ResetTooManyChanges, page.ResetIndexRebuilt:

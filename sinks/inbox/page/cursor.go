@@ -17,8 +17,8 @@ type Cursor struct {
 	Changes int64
 	Query   Hash // the query that it was given for
 	// Removed lists the inboxes from which the cap has removed notices above Score, if the client knows it because it was
-	// told to start again. Without this list, a client could be told so again and again: it reads page by page, and another
-	// of its inboxes may still have older notices. Ascending by Inbox.
+	// told to start again. Without this list, a client could be told so again and again: it reads page by page, and
+	// another of its inboxes may still have older notices. Ascending by Inbox.
 	Removed []Removed
 }
 
