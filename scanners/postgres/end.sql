@@ -1,5 +1,6 @@
 -- Runs after every scan, and resets the session. ROLLBACK undoes settings. The other statements undo what survives a
--- rollback, or would survive if the probe had ended its transaction. No arguments. The result is not used.
+-- rollback, or would survive if the probe had ended its transaction.
+-- No arguments. The result is not used.
 ROLLBACK;
 RESET SESSION AUTHORIZATION;
 RESET ALL;

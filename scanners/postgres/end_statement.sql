@@ -1,5 +1,6 @@
 -- Runs after every statement of a session, also after a failure, and undoes its effects, so that the next statement
--- finds the session unchanged. What a rollback does not undo is undone by name. No arguments. The result is not used.
+-- finds the session unchanged. What a rollback does not undo is undone by name.
+-- No arguments. The result is not used.
 ROLLBACK TO SAVEPOINT statement;
 RELEASE SAVEPOINT statement;
 CLOSE ALL;

@@ -1,3 +1,4 @@
--- Undoes trees_on.sql. No arguments, no result.
+-- Undoes trees_on.sql.
+-- No arguments, no result.
 SET LOCAL debug_print_rewritten = off;
 SET LOCAL client_min_messages = DEFAULT;

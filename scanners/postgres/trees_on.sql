@@ -1,6 +1,7 @@
 -- Makes the server send the rewritten query tree of every following statement as a LOG message. The last setting
 -- switches this on; it comes last, or the trees of the other settings would be sent, too. The settings end with the
--- transaction. No arguments, no result.
+-- transaction.
+-- No arguments, no result.
 SET LOCAL check_function_bodies = on;
 SET LOCAL debug_print_parse = off;
 SET LOCAL debug_print_plan = off;
