@@ -25,7 +25,7 @@ type job struct {
 	alone   bool      // it goes alone, because the channel has refused the batch that it was in
 }
 
-// late tells whether no attempt may begin any more. The ledger must decide anew.
+// late tells whether no attempt may begin any more. The ledger must decide again.
 func (j *job) late(now time.Time) bool {
 	return now.After(j.startBy) || !j.ends.IsZero() && !now.Before(j.ends)
 }
