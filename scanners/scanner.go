@@ -151,7 +151,7 @@ func (s *StagedTable) TableName() (string, error) {
 	case name == "":
 		return "", s.Fault("", errors.New("has no name"))
 	case strings.ContainsAny(name, `."`+"\x00"):
-		return "", s.Fault("leave out its schema: the staged table stands before those of all schemas", errors.New("cannot be called so"))
+		return "", s.Fault("leave out its schema: the staged table replaces the tables of this name in all schemas", errors.New("cannot have this name"))
 	}
 	return strings.ToLower(name), nil
 }

@@ -334,7 +334,7 @@ func (v *views) bypass(name relation) error {
 	case table != "":
 		return &scanners.Error{
 			Code: scanners.CodeStage, Hint: "stage " + name.table + " itself",
-			Err: fmt.Errorf("%s is a view over the database's own %s, which the staged one does not stand before", name.table, table),
+			Err: fmt.Errorf("%s is a view that reads the database's own %s, not the staged one", name.table, table),
 		}
 	}
 	return nil

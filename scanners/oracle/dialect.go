@@ -198,7 +198,7 @@ func (d *dialect) column(ct *sql.ColumnType, nullExtended bool) (sqldb.Column, e
 	}
 	return c, &scanners.Error{
 		Code: scanners.CodeColumn, Hint: "CAST it to what it holds, or write JSON_SERIALIZE(…) or XMLSERIALIZE(…)",
-		Err: fmt.Errorf("column %s: conditions have nothing for the type %s", strings.ToLower(ct.Name()), name),
+		Err: fmt.Errorf("column %s: conditions cannot use the type %s", strings.ToLower(ct.Name()), name),
 	}
 }
 

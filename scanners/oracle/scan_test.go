@@ -146,10 +146,10 @@ func TestTypes(t *testing.T) {
 	}
 	fake := &sqldbtest.Fake{Answers: []sqldbtest.Answer{described(sqldbtest.Column{Name: "V", Type: "XMLType"})}}
 	_, err := source(t, "UTC", fake).Prepare(t.Context(), scannertest.Parse(t, "SELECT v FROM x"))
-	wantCode(t, err, scanners.CodeColumn, "column v: conditions have nothing for the type XMLType (CAST it")
+	wantCode(t, err, scanners.CodeColumn, "column v: conditions cannot use the type XMLType (CAST it")
 	fake = &sqldbtest.Fake{Answers: []sqldbtest.Answer{described(sqldbtest.Column{Name: "V", Type: "XMLType"}, sqldbtest.Column{Name: "W", Type: "VECTOR"})}}
 	_, err = source(t, "UTC", fake).Prepare(t.Context(), scannertest.Parse(t, "SELECT v, w FROM x"))
-	wantCode(t, err, scanners.CodeColumn, "column v: conditions have nothing for the type XMLType; column w: conditions have nothing for the type VECTOR (CAST it")
+	wantCode(t, err, scanners.CodeColumn, "column v: conditions cannot use the type XMLType; column w: conditions cannot use the type VECTOR (CAST it")
 }
 
 // TestBinding sends each kind in the form that the server compares best, and a time as the local time of the source.

@@ -46,7 +46,7 @@ func (s *Source) tooLarge(e *tooLargeError) *scanners.Error {
 	}
 	return &scanners.Error{
 		Code: scanners.CodeTooLarge, Hint: "a message of an error may repeat a value of a row: have the probe cut it",
-		Err: fmt.Errorf("the server sent a message of %d bytes, of which the source takes %d", e.size, max(s.limits.Row, leastMessage)),
+		Err: fmt.Errorf("the server sent a message of %d bytes; the source accepts at most %d", e.size, max(s.limits.Row, leastMessage)),
 	}
 }
 

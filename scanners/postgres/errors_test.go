@@ -169,7 +169,7 @@ func TestLargeMessages(t *testing.T) {
 	s := open(t, postgres.Config{URL: url, MaxConnections: 1, Functions: scanners.Functions{Allowed: []string{"public.shout"}}})
 	for _, sql := range []string{"SELECT CAST(repeat('x', 20000000) AS integer) AS n", "SELECT shout() AS n"} {
 		_, err := scannertest.Prepare(t, s, sql).Scan(t.Context(), scanners.Request{}, ignore)
-		wantCode(t, sql, err, scanners.CodeTooLarge, "of which the source takes 4194304")
+		wantCode(t, sql, err, scanners.CodeTooLarge, "the source accepts at most 4194304")
 		if got := scannertest.One(t, s, "SELECT 7 AS n", nil); got != "7" {
 			t.Errorf("the next scan says %s", got)
 		}

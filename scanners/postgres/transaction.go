@@ -356,10 +356,10 @@ func (x *session) bypasses(ctx context.Context, stmt *probe.Statement) error {
 	name, table := found[0][0], found[0][1]
 	e := &scanners.Error{
 		Code: scanners.CodeStage, Hint: "write " + table + " without its schema, so that the staged table is read",
-		Err: fmt.Errorf("%s is the database's own table, which the staged %s does not stand before", name, table),
+		Err: fmt.Errorf("%s is the database's own table, not the staged %s", name, table),
 	}
 	if found[0][2] == "t" {
-		e.Err = fmt.Errorf("%s is a view over the database's own %s, which the staged one does not stand before", name, table)
+		e.Err = fmt.Errorf("%s is a view that reads the database's own %s, not the staged one", name, table)
 		e.Hint = "stage " + name + " itself"
 	}
 	return e

@@ -47,7 +47,7 @@ type countedConn struct {
 }
 
 // errTooMuch is the error that the driver gets from a connection with too many bytes.
-var errTooMuch = errors.New("more came than may")
+var errTooMuch = errors.New("the database sent more bytes than allowed")
 
 // Read is called by the driver.
 func (w *countedConn) Read(p []byte) (int, error) {

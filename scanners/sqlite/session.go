@@ -118,13 +118,13 @@ func (x *session) bypass(ctx context.Context, stmt *probe.Statement) error {
 		if name := strings.ToLower(t.Name()); views[name] {
 			return &scanners.Error{
 				Code: scanners.CodeStage, Hint: "stage " + name + " itself",
-				Err: fmt.Errorf("%s is a view over the file's own %s, which the staged one does not stand before", name, x.read),
+				Err: fmt.Errorf("%s is a view that reads the file's own %s, not the staged one", name, x.read),
 			}
 		}
 	}
 	return &scanners.Error{
 		Code: scanners.CodeStage, Hint: "write " + x.read + " without its schema, so that the staged table is read",
-		Err: fmt.Errorf("main.%s is the file's own table, which the staged one does not stand before", x.read),
+		Err: fmt.Errorf("main.%s is the file's own table, not the staged one", x.read),
 	}
 }
 

@@ -255,7 +255,7 @@ func (d *dialect) column(f *field) (sqldb.Column, error) {
 	default:
 		return c, &scanners.Error{
 			Code: scanners.CodeColumn, Hint: "CAST it to what it holds",
-			Err: fmt.Errorf("column %s: conditions have nothing for the type %s", f.name.String, f.typeName.String),
+			Err: fmt.Errorf("column %s: conditions cannot use the type %s", f.name.String, f.typeName.String),
 		}
 	}
 	return c, nil

@@ -144,11 +144,11 @@ func TestTypes(t *testing.T) {
 	for _, declared := range []string{"sql_variant", "geography", "hierarchyid"} {
 		fake := &sqldbtest.Fake{Answers: []sqldbtest.Answer{snapshot(1), described("v " + declared)}}
 		_, err := source(t, "UTC", fake).Prepare(t.Context(), scannertest.Parse(t, "SELECT v FROM x"))
-		wantCode(t, err, scanners.CodeColumn, "column v: conditions have nothing for the type "+declared+" (CAST it")
+		wantCode(t, err, scanners.CodeColumn, "column v: conditions cannot use the type "+declared+" (CAST it")
 	}
 	fake := &sqldbtest.Fake{Answers: []sqldbtest.Answer{snapshot(1), described("v geography", "n int", "w sql_variant")}}
 	_, err := source(t, "UTC", fake).Prepare(t.Context(), scannertest.Parse(t, "SELECT v, n, w FROM x"))
-	wantCode(t, err, scanners.CodeColumn, "column v: conditions have nothing for the type geography; column w: conditions have nothing for the type sql_variant (CAST it")
+	wantCode(t, err, scanners.CodeColumn, "column v: conditions cannot use the type geography; column w: conditions cannot use the type sql_variant (CAST it")
 }
 
 // TestChangedTypes has values of other types than the described ones.

@@ -98,7 +98,7 @@ func (c *Channel) try(u *url.URL, allowPrivate bool) error {
 	}
 	if a, err := netip.ParseAddr(to.Hostname()); err == nil && !allowPrivate {
 		if err := guard.Check(a); err != nil {
-			return fmt.Errorf("chat: %w; allow_private: true lets it", err)
+			return fmt.Errorf("chat: %w; allow_private: true allows it", err)
 		}
 	}
 	c.host = to.Hostname()

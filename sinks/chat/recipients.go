@@ -38,7 +38,7 @@ func checkHost(o Options) error {
 		}
 	}
 	if hosts[0] != hosts[1] {
-		return errors.New("chat: {address} stands for the server in the url: the address book never chooses whom a sink calls")
+		return errors.New("chat: {address} is the server in the url, but the address book must not choose the server")
 	}
 	return nil
 }

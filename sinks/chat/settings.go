@@ -70,7 +70,7 @@ func (s *Settings) checkAddress(at settings.Section) {
 	case s.Address != "" && s.Each == "":
 		where.FailName(CodePlaceholder, where.String()+" is for messages to one recipient each", "each: user")
 	case s.Address != "" && !has:
-		where.FailName(CodePlaceholder, where.String()+" is put in the place of {address}, which the url has not", "for example telegram://TOKEN@telegram?chats={address}")
+		where.FailName(CodePlaceholder, where.String()+" replaces {address}, but the url has no {address}", "for example telegram://TOKEN@telegram?chats={address}")
 	case s.Address == "" && has:
 		at.Missing("address")
 	}

@@ -199,7 +199,7 @@ func (in writer) putNarrow(ctx context.Context, warehouse string, call *fanoutCa
 	scores := make([]int64, call.notices)
 	for i := range scores {
 		if scores[i], err = strconv.ParseInt(answer[i], 10, 64); err != nil {
-			return nil, fmt.Errorf("inbox: a score that is none: %w", err)
+			return nil, fmt.Errorf("inbox: a score cannot be read: %w", err)
 		}
 	}
 	in.remover.dropped(ctx, call.epoch, warehouse, answer[call.notices:])

@@ -142,7 +142,7 @@ func texts(reply []any) ([]string, error) {
 	for i, v := range reply {
 		s, ok := v.(string)
 		if !ok {
-			return nil, fmt.Errorf("inbox: a script answered a %T where a text was due", v)
+			return nil, fmt.Errorf("inbox: a script answered a %T instead of a text", v)
 		}
 		out[i] = s
 	}

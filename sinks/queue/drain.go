@@ -296,7 +296,7 @@ func (d *drainer) parse(reply []any) (drainAnswer, error) {
 	for i, v := range reply[3:] {
 		entry, ok := v.(string)
 		if !ok {
-			return drainAnswer{}, fmt.Errorf("queue: drain.lua answered a %T where an entry was due", v)
+			return drainAnswer{}, fmt.Errorf("queue: drain.lua answered a %T instead of an entry", v)
 		}
 		position := third + int64(i)
 		moves, err := parseEntry(position, entry)

@@ -108,7 +108,7 @@ func texts(reply []any) ([]string, error) {
 	for i, v := range reply {
 		s, ok := v.(string)
 		if !ok {
-			return nil, fmt.Errorf("%w: a %T where a text was due", errAnswer, v)
+			return nil, fmt.Errorf("%w: a %T instead of a text", errAnswer, v)
 		}
 		out[i] = s
 	}
@@ -121,7 +121,7 @@ func counts(texts []string) ([]int64, error) {
 	for i, s := range texts {
 		n, err := strconv.ParseInt(s, 10, 64)
 		if err != nil {
-			return nil, fmt.Errorf("%w: %q where a number was due", errAnswer, s)
+			return nil, fmt.Errorf("%w: %q instead of a number", errAnswer, s)
 		}
 		out[i] = n
 	}

@@ -166,7 +166,7 @@ func (w *Webhook) broken(ctx context.Context, p *sendProgress, m *message, cause
 	}
 	text := where + ": " + w.hiding(m).Text(fault(cause), shownFault)
 	if errors.Is(cause, guard.ErrRefused) {
-		text += "; allow_private: true of the sink lets it"
+		text += "; allow_private: true of the sink allows it"
 	}
 	return errors.New(text)
 }

@@ -249,7 +249,7 @@ func (o Options) target(address string) (*url.URL, error) {
 	}
 	if a, err := netip.ParseAddr(u.Hostname()); err == nil && !o.AllowPrivate {
 		if err := guard.Check(a); err != nil {
-			return nil, fmt.Errorf("webhook: %w; allow_private: true lets it", err)
+			return nil, fmt.Errorf("webhook: %w; allow_private: true allows it", err)
 		}
 	}
 	u.Fragment = ""
