@@ -16,15 +16,17 @@ type Preparer interface {
 	Prepare(ctx context.Context, stmt *probe.Statement) (PreparedProbe, error)
 }
 
-// PrepareForms prepares the statement and gives the columns that have a form the kind of the form. A column whose form cannot read it stays as
-// it is, for the compiler of the rule to refuse. The statement was declared with the same columns. A statement that compares a built-in time
-// with a column that holds none is refused: CodeParam.
+// PrepareForms prepares the statement. A column that the rule declares with a form gets the kind of the form. If the
+// form cannot read the column, the column stays as it is, and the compiler of the rule refuses it. stmt must be
+// declared with the same columns.
+//
+// If the statement compares a built-in time with a column that holds no times, PrepareForms returns CodeParam.
 func PrepareForms(ctx context.Context, source Preparer, stmt *probe.Statement, forms map[string]row.Form) (PreparedProbe, error) {
 	p, err := source.Prepare(ctx, stmt)
 	if e, ok := errors.AsType[*Error](err); err != nil && (!ok || e.Code != CodeStatement) {
 		return nil, err
 	}
-	// A database that refuses such a comparison by itself does not say what to do.
+	// Check this first, although Prepare has failed: the database's own error does not say what to do.
 	if refused := checkTimes(ctx, source, stmt); refused != nil {
 		return nil, refused
 	}
@@ -37,7 +39,8 @@ func PrepareForms(ctx context.Context, source Preparer, stmt *probe.Statement, f
 	return declare(p, stmt, forms), nil
 }
 
-// checkTimes asks the database for the types of columns that built-in times are compared with. What the database does not tell is let pass.
+// checkTimes asks the database for the types of columns that are compared with built-in times. Columns of an unknown
+// type are accepted.
 func checkTimes(ctx context.Context, source Preparer, stmt *probe.Statement) error {
 	for _, c := range stmt.Comparisons() {
 		if c.Declared {
@@ -56,8 +59,9 @@ func checkTimes(ctx context.Context, source Preparer, stmt *probe.Statement) err
 	return nil
 }
 
-// AskColumn asks the database for the type of a column, by the first of the questions that the database takes; nil where it takes none. CodeColumn is the
-// error of a column that the database knows, and nothing of the column's values; other errors are transient.
+// AskColumn asks the database for the type of a column. It asks the questions in turn until the database accepts one,
+// and returns nil if the database accepts none. The error is CodeColumn if the database knows the column but not its
+// type. Other errors are transient.
 func AskColumn(ctx context.Context, source Preparer, questions []string) (*row.Column, error) {
 	for _, question := range questions {
 		asked, faults := probe.Parse(question)
@@ -84,10 +88,10 @@ func comparisonError(c probe.Comparison, what, dbType string) error {
 	}
 }
 
-// typeSize finds how many characters a type of texts has: char(14).
+// typeSize matches the size of a text type: char(14).
 var typeSize = regexp.MustCompile(`(?i)char[a-z0-9 ]*\(([0-9]+)\b`)
 
-// declarationFor proposes how to declare a column that holds times, by the size of its type.
+// declarationFor proposes a declaration for a text column that holds times, based on the size of its type.
 func declarationFor(dbType string) string {
 	size := ""
 	if m := typeSize.FindStringSubmatch(dbType); m != nil {
@@ -113,8 +117,8 @@ type declaredProbe struct {
 	PreparedProbe
 	raw     []row.Column
 	columns []row.Column
-	forms   []row.Form // by column; the zero Form for those that stay as they are
-	marks   []bool     // by column: the statement compares the column with the last row of the run before
+	forms   []row.Form // by column; the zero Form leaves the column as it is
+	marks   []bool     // by column: the statement compares the column with its watermark
 }
 
 func declare(p PreparedProbe, stmt *probe.Statement, forms map[string]row.Form) *declaredProbe {
@@ -162,7 +166,7 @@ func (d *declaredProbe) Scan(ctx context.Context, req Request, visit func(*row.R
 	})
 }
 
-// where tells which row it is, by its first column.
+// where names a row by its first column.
 func where(r *row.Row, column int) string {
 	if column == 0 {
 		return ""

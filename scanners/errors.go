@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Code is a stable reason for a failed scan: log field, metric label and part of the API.
+// Code is the stable reason of a failed scan. It is a log field, a metric label and part of the API.
 type Code string
 
 // The codes.
@@ -14,17 +14,17 @@ const (
 	CodeTimeout     Code = "probe_timeout"      // the statement took longer than its timeout
 	CodeStatement   Code = "probe_invalid"      // the database refuses the statement
 	CodeColumn      Code = "probe_column"       // a column name or type that conditions cannot use
-	CodeChanged     Code = "probe_changed"      // the result is no longer what was prepared
+	CodeChanged     Code = "probe_changed"      // the result differs from the prepared one
 	CodeReadOnly    Code = "probe_writes"       // the read-only transaction refused a write
 	CodeParam       Code = "probe_param"        // a parameter does not convert to the prepared type
-	CodeTooLarge    Code = "probe_too_large"    // a value or a row has more bytes than the source takes
+	CodeTooLarge    Code = "probe_too_large"    // a value or a row has more bytes than the source accepts
 	CodeFailed      Code = "probe_failed"       // anything else that the database reports
 	CodeTable       Code = "table_unknown"      // the catalogue has no such table
-	CodeFunction    Code = "probe_function"     // a function that may do more than read
-	CodeUnresolved  Code = "probe_unresolved"   // the database does not say which functions the statement calls
-	CodeTime        Code = "source_time"        // the server's clock or time zone is another than ours; a warning
-	CodeLong        Code = "long_transactions"  // transactions are open for longer than a rule looks back; a warning
-	CodeStage       Code = "table_not_staged"   // a table of a session cannot be set up
+	CodeFunction    Code = "probe_function"     // the probe calls a function that may do more than read
+	CodeUnresolved  Code = "probe_unresolved"   // the database does not tell which functions the statement calls
+	CodeTime        Code = "source_time"        // the server's clock or time zone differs from ours; a warning
+	CodeLong        Code = "long_transactions"  // a transaction has been open for longer than a rule looks back; a warning
+	CodeStage       Code = "table_not_staged"   // a staged table of a session cannot be set up
 )
 
 // Error is a failed Prepare or Scan.
@@ -32,11 +32,11 @@ type Error struct {
 	Code      Code
 	Transient bool // trying again may help
 	Hint      string
-	At        int // where in the statement's text, in characters from 1; 0 = not known
+	At        int // the place in the statement's text, in characters from 1; 0 means not known
 	Err       error
 }
 
-// Error names the code, the cause and the way out.
+// Error returns the code, the cause and the hint.
 func (e *Error) Error() string {
 	s := string(e.Code) + ": " + e.Err.Error()
 	if e.Hint != "" {
@@ -48,10 +48,10 @@ func (e *Error) Error() string {
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// ColumnFaults are what is wrong with the columns of one statement.
+// ColumnFaults are the faults of the columns of one statement.
 type ColumnFaults []*Error
 
-// Add notes the fault of a column; false where the error is none.
+// Add adds the fault of a column. It returns false if err is not such a fault.
 func (f *ColumnFaults) Add(err error) bool {
 	e, ok := errors.AsType[*Error](err)
 	if !ok || e.Code != CodeColumn {
@@ -61,7 +61,7 @@ func (f *ColumnFaults) Add(err error) bool {
 	return true
 }
 
-// Err names all columns in one error, with the hint of the first; nil where there is none.
+// Err returns one error for all columns, with the hint of the first. It returns nil if there are no faults.
 func (f *ColumnFaults) Err() error {
 	list := *f
 	switch len(list) {
@@ -77,13 +77,13 @@ func (f *ColumnFaults) Err() error {
 	return &Error{Code: CodeColumn, Hint: list[0].Hint, Err: errors.New(strings.Join(texts, "; "))}
 }
 
-// Changed makes the error of a statement that has to be prepared again, since its result is no longer what was
-// described. Scanning once more does not help.
+// Changed returns the error of a statement whose result differs from the prepared one. The statement must be prepared
+// again; a repeated scan does not help.
 func Changed(err error) *Error {
 	return &Error{Code: CodeChanged, Hint: "the rule is checked against the source again before its next run", Err: err}
 }
 
-// IsTransient tells whether err may go away by itself.
+// IsTransient tells whether the cause of err may go away by itself.
 func IsTransient(err error) bool {
 	var e *Error
 	return errors.As(err, &e) && e.Transient

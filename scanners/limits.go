@@ -5,20 +5,20 @@ import (
 	"strings"
 )
 
-// The limits of a source that names none, in bytes.
+// The default limits of a source, in bytes.
 const (
 	DefaultMaxCell = 1 << 20
 	DefaultMaxRow  = 4 << 20
 )
 
-// Limits bound what a source takes of a row, in bytes as the database sends them. What is longer fails the scan with CodeTooLarge,
-// before memory is taken for the value wherever the driver allows that.
+// Limits bound what a source reads of a row, in bytes as the database sends them. A larger value or row fails the scan
+// with CodeTooLarge. If the driver allows it, the scan fails before memory is allocated for the value.
 type Limits struct {
-	Cell int // of one value; 0 = DefaultMaxCell
-	Row  int // of all values of a row together; 0 = DefaultMaxRow
+	Cell int // of one value; 0 means DefaultMaxCell
+	Row  int // of all values of a row together; 0 means DefaultMaxRow
 }
 
-// WithDefaults puts the defaults where nothing is said.
+// WithDefaults replaces limits that are not set by the defaults.
 func (l Limits) WithDefaults() Limits {
 	if l.Cell <= 0 {
 		l.Cell = DefaultMaxCell
@@ -29,7 +29,7 @@ func (l Limits) WithDefaults() Limits {
 	return l
 }
 
-// Check counts a value of size bytes that comes behind others of the row, which have so many bytes together.
+// Check checks a value of size bytes. row is the size of all values before it in the same row.
 func (l Limits) Check(column string, size, row int) *Error {
 	switch {
 	case size > l.Cell:
@@ -40,7 +40,7 @@ func (l Limits) Check(column string, size, row int) *Error {
 	return nil
 }
 
-// CheckValue is Check of a value as drivers of database/sql give values, and returns the size. Only texts and bytes have one.
+// CheckValue checks a value of a database/sql driver, and returns its size. Only texts and bytes have a size.
 func (l Limits) CheckValue(column string, value any, row int) (size int, err *Error) {
 	switch v := value.(type) {
 	case []byte:
@@ -51,8 +51,8 @@ func (l Limits) CheckValue(column string, value any, row int) (size int, err *Er
 	return size, l.Check(column, size, row)
 }
 
-// CellError says that a value is too large. A size of 0 is not known. More than one column means that the value is in one of them,
-// none that the database does not tell in which.
+// CellError returns the error of a value that is too large. A size of 0 means not known. With several columns, one of
+// them has the value. Without columns, the database does not tell which column has it.
 func (l Limits) CellError(size int, columns ...string) *Error {
 	what, example := "a value of the statement, or a row that it sorts,", "a column"
 	switch len(columns) {
@@ -65,7 +65,7 @@ func (l Limits) CellError(size int, columns ...string) *Error {
 	return tooLarge(what, size, l.Cell, "have the probe cut it, as in left("+example+", 1000), or raise the source's max_cell_bytes")
 }
 
-// RowError says that a row is too large. A size of 0 is not known.
+// RowError returns the error of a row that is too large. A size of 0 means not known.
 func (l Limits) RowError(size int) *Error {
 	return tooLarge("a row", size, l.Row, "select fewer or shorter columns, or raise the source's max_row_bytes")
 }

@@ -13,10 +13,11 @@ import (
 	"tallyman/rules/row"
 )
 
-// Source is one configured database. It never writes to it.
+// Source is one configured database. A Source never writes to the database.
 type Source interface {
-	// Prepare checks the statement on the live database without running it and returns its columns,
-	// folded to lower case. Errors are Permanent (the statement is wrong) or Transient (out of reach).
+	// Prepare checks the statement on the live database without running it, and returns its columns. Column names are
+	// folded to lower case. The error is permanent if the statement is wrong, and transient if the database cannot be
+	// reached.
 	Prepare(ctx context.Context, stmt *probe.Statement) (PreparedProbe, error)
 	Ping(ctx context.Context) error
 	Close() error
@@ -25,118 +26,122 @@ type Source interface {
 // PreparedProbe is a checked statement, safe for concurrent use.
 type PreparedProbe interface {
 	Columns() []row.Column
-	// Scan runs the statement in a read-only transaction that is always rolled back and calls visit
-	// for each row. The row and its texts are valid during the call only. It stops early when visit
-	// returns an error, which Scan returns unwrapped.
+	// Scan runs the statement in a read-only transaction that is always rolled back, and calls visit for each row. The row
+	// and its texts are valid only during the call. If visit returns an error, Scan stops and returns that error
+	// unwrapped.
 	Scan(ctx context.Context, req Request, visit func(*row.Row) error) (Result, error)
 }
 
 // Request is one scan.
 type Request struct {
 	Args    map[string]any // by parameter name: string, int64, float64, bool, time.Time, row.Value or nil
-	Timeout time.Duration  // 0 = the source's statement_timeout
-	MaxRows int            // rows to visit at most; 0 = no cap
+	Timeout time.Duration  // 0 means the source's statement_timeout
+	MaxRows int            // how many rows to visit at most; 0 means no cap
 }
 
-// Result is what a scan saw.
+// Result is the outcome of a scan.
 type Result struct {
-	Rows int  // rows visited
+	Rows int  // rows that were visited
 	More bool // there was at least one row beyond MaxRows
 }
 
-// What follows a Source may be able to do beside scanning. Callers ask with a type assertion and say which
-// driver cannot.
+// The interfaces below are optional abilities of a Source. Callers find them with a type assertion, and name the driver
+// if it lacks one.
 
-// Explainer is a Source whose database says beforehand what a statement will cost.
+// Explainer is a Source whose database can estimate the cost of a statement.
 type Explainer interface {
-	// Explain asks for the plan of the statement with those arguments (see Request.Args) and does not run it.
+	// Explain asks for the plan of the statement with these arguments (see Request.Args). It does not run the statement.
 	Explain(ctx context.Context, stmt *probe.Statement, args map[string]any) (Plan, error)
 }
 
-// Plan is how a database would run a statement.
+// Plan describes how a database would run a statement.
 type Plan struct {
-	Cost  float64 // total, in the database's own unit
-	Shape string  // the plan's steps without costs and counts, such as "Index Scan bin_stock_pkey": alike for alike plans
+	Cost float64 // total, in the database's own unit
+	// the steps of the plan without costs and counts, such as "Index Scan bin_stock_pkey"; equal for equal plans
+	Shape string
 }
 
 // Sessions is a Source that opens sessions.
 type Sessions interface {
-	// Session begins a read-only transaction over one snapshot of the database. In it the staged tables stand before
-	// those of their names. Errors are as those of Prepare; CodeStage where a table cannot be staged.
+	// Session begins a read-only transaction over one snapshot of the database. In this transaction, the staged tables
+	// hide the database's tables of the same names. Errors are those of Prepare, and CodeStage if a table cannot be
+	// staged.
 	Session(ctx context.Context, staged []StagedTable) (Session, error)
 }
 
-// Session is one read-only transaction over one snapshot: all statements see the same data. Close rolls it back, with
-// everything that was staged. It is not safe for concurrent use.
+// Session is one read-only transaction over one snapshot: all its statements see the same data. Close rolls the
+// transaction back, and removes the staged tables. A Session is not safe for concurrent use.
 type Session interface {
 	Prepare(ctx context.Context, stmt *probe.Statement) (PreparedProbe, error)
 	Close() error
 }
 
-// StagedTable is a table that a session holds for itself, in the place of the database's own. Columns that it does not name keep the
-// type and the default that the real table gives them and may be NULL, but for those that the database numbers, which
-// count the rows from 1. A database that has no such table gets one whose columns have the kinds of Columns. Keys, checks and
+// StagedTable is a table that exists in one session only, in the place of the database's own table. A column that it
+// does not name keeps the type and default of the real table, and may be NULL. But a column that the database numbers
+// counts the rows from 1. If the database has no such table, the columns get the kinds in Columns. Keys, checks and
 // triggers of the real table do not apply.
 type StagedTable struct {
-	Table   string        // as a statement writes it, without a schema
-	Columns []row.Column  // only Name and Kind count
-	Rows    [][]row.Value // by column
+	Table   string        // the name as in a statement, without a schema
+	Columns []row.Column  // only Name and Kind are used
+	Rows    [][]row.Value // one value for each of Columns
 }
 
-// Auditor is a Source whose database says what the source's user may do beside reading.
+// Auditor is a Source whose database tells what the source's user may do besides reading.
 type Auditor interface {
-	// Dangers returns the functions and rights whose effect no rollback undoes, sorted by name.
+	// Dangers returns functions and rights whose effects a rollback does not undo, sorted by name.
 	Dangers(ctx context.Context) ([]Danger, error)
 }
 
-// Danger is a function that the source's user may execute though no probe needs it, or a right that does more than read.
+// Danger is a function that the source's user may execute although no probe needs it, or a right that does more than
+// read.
 type Danger struct {
-	Name   string `json:"name"`   // of the function with its arguments, or of the right
+	Name   string `json:"name"`   // the function with its arguments, or the right
 	Does   string `json:"does"`   // with a verb: "acts on the server"
-	Revoke string `json:"revoke"` // the SQL by which a DBA takes it away
+	Revoke string `json:"revoke"` // the SQL with which a DBA revokes it
 }
 
 // Clock is a Source whose server has a clock and a time zone.
 type Clock interface {
-	// Clock returns the server's time, in the time zone of sessions that set none. A zone that Go does not know has the server's name for it,
-	// and the offset of now.
+	// Clock returns the server's time, in the time zone of sessions that set none. If Go does not know the zone, the
+	// result has the server's name of the zone and its present offset.
 	Clock(ctx context.Context) (time.Time, error)
 }
 
-// TransactionWatcher is a Source whose database says which transactions are open.
+// TransactionWatcher is a Source whose database tells which transactions are open.
 type TransactionWatcher interface {
-	// OpenTransactions looks at the transactions of the source's database that have written something.
+	// OpenTransactions returns the open transactions of the source's database that have written something.
 	OpenTransactions(ctx context.Context) (OpenTransactions, error)
 }
 
-// OpenTransactions are those that have written something and not ended.
+// OpenTransactions are transactions that have written something and have not ended.
 type OpenTransactions struct {
 	Ages   []time.Duration // how long each has been open, in no order
-	Hidden int             // sessions of which the source's user may not see that
+	Hidden int             // sessions whose transactions the source's user may not see
 }
 
-// Inspector is a Source whose catalogue can be read. Names are as a statement writes them: quoted where they have to be.
+// Inspector is a Source whose catalogue can be read. Names are written as in a statement, quoted where needed.
 type Inspector interface {
-	// Tables returns the names of tables and views that probes may read, sorted; those outside the default schema with it.
+	// Tables returns the names of tables and views that probes may read, sorted. Names outside the default schema include
+	// the schema.
 	Tables(ctx context.Context) ([]string, error)
-	// Table describes one. *Error with CodeTable where there is none.
+	// Table describes one table or view. The error is CodeTable if there is none.
 	Table(ctx context.Context, name string) (Table, error)
 }
 
-// Table is a table or view as the catalogue has it.
+// Table is a table or view as the catalogue describes it.
 type Table struct {
-	Name       string       // as Tables has it
-	Columns    []row.Column // Kind is row.Null where a probe has to CAST the column
-	PrimaryKey []string     // column names in order; nil where there is none, as for a view
-	Unique     [][]string   // column names of the other unique indexes that hold for every row
+	Name       string       // the name as Tables returns it
+	Columns    []row.Column // Kind is row.Null if a probe must CAST the column
+	PrimaryKey []string     // column names in order; nil if there is no key, as for a view
+	Unique     [][]string   // column names of the other unique indexes that cover every row
 }
 
-// UnknownTable is the error of an Inspector that is asked for a table that is not there.
+// UnknownTable returns the error of an Inspector for a table that does not exist.
 func UnknownTable(name string) *Error {
 	return &Error{Code: CodeTable, Err: fmt.Errorf("there is no table or view %s that the source's user may read", name)}
 }
 
-// TableName returns the name that the staged table has in the database: folded to lower case, unless it is quoted.
+// TableName returns the staged table's name in the database: in lower case, unless it is quoted.
 func (s *StagedTable) TableName() (string, error) {
 	name := s.Table
 	if len(name) > 2 && name[0] == '"' && name[len(name)-1] == '"' {
@@ -146,12 +151,12 @@ func (s *StagedTable) TableName() (string, error) {
 	case name == "":
 		return "", s.Fault("", errors.New("has no name"))
 	case strings.ContainsAny(name, `."`+"\x00"):
-		return "", s.Fault("leave out its schema: the staged table stands before those of all schemas", errors.New("cannot be called so"))
+		return "", s.Fault("leave out its schema: the staged table replaces the tables of this name in all schemas", errors.New("cannot have this name"))
 	}
 	return strings.ToLower(name), nil
 }
 
-// Check tells whether the rows fit the columns.
+// Check returns an error if the rows do not fit the columns.
 func (s *StagedTable) Check() error {
 	for i, c := range s.Columns {
 		if slices.ContainsFunc(s.Columns[:i], func(other row.Column) bool { return strings.EqualFold(other.Name, c.Name) }) {
@@ -166,8 +171,8 @@ func (s *StagedTable) Check() error {
 	return nil
 }
 
-// Match returns for each column of the staged table the index of the real one of its name: spelled alike, or else but for
-// upper and lower case.
+// Match returns for each column of the staged table the index of the real column of that name. Names are compared
+// exactly first, then without case.
 func (s *StagedTable) Match(names []string) ([]int, error) {
 	matches := make([]int, len(s.Columns))
 	for i, c := range s.Columns {
@@ -183,45 +188,51 @@ func (s *StagedTable) Match(names []string) ([]int, error) {
 	return matches, nil
 }
 
-// Fault says why the table cannot be staged.
+// Fault returns the error of a table that cannot be staged.
 func (s *StagedTable) Fault(hint string, err error) *Error {
 	return &Error{Code: CodeStage, Hint: hint, Err: fmt.Errorf("table %s %w", s.Table, err)}
 }
 
-// NoColumns is the fault of a staged table that neither the database nor a row tells the columns of.
+// NoColumns returns the fault of a staged table whose columns are unknown: the database has no such table, and there is
+// no row.
 func (s *StagedTable) NoColumns() *Error {
 	return s.Fault("give it a row, or use a source that has the table", errors.New("is not in the database, and no row tells its columns"))
 }
 
-// Driver declares a kind of database: its package has one, and a table in internal/app names it. Nothing else knows the drivers.
+// Driver declares a kind of database. The package of each driver has one, and a table in internal/app lists it. Nothing
+// else knows the drivers.
 type Driver struct {
-	Name    string // as sources.<name>.driver has it
-	Covers  string // another product that the driver serves, in its own spelling; "" = none
-	Address string // the form of an address
-	Wrong   string // what an address of another form is, after its name: "is no PostgreSQL address"
-	IsFile  bool   // the address is Name, a colon and a file, which is relative to the configuration
-	// IsAddress tells whether the text has the form. It returns no error: what cannot be read cannot be told from its password.
+	Name    string // the name in sources.<name>.driver
+	Covers  string // another product that the driver serves, in its own spelling; "" means none
+	Address string // an example of an address
+	Wrong   string // the fault of an address of another form, to follow its name: "is no PostgreSQL address"
+	IsFile  bool   // the address is Name, a colon and a file name, relative to the configuration
+	// IsAddress tells whether the text has the form of an address. It returns no error, because an error might show the
+	// password in the text.
 	IsAddress func(address string) bool
-	// LooksUpFunctions says that probes may call only functions that are known to read, and those that the source allows.
+	// LooksUpFunctions tells that the driver looks up the functions of a probe. Probes may then call only functions that
+	// are known to read, and those that the source allows.
 	LooksUpFunctions bool
-	// Open makes a source. It connects when it is first used.
+	// Open returns a source. The source connects when it is first used.
 	Open func(ctx context.Context, c Config) (Source, error)
-	// Scratch makes a schema of the name on the source's server, for the suite of the drivers. ErrSchemaExists where there is one. The name has letters,
-	// digits and _ only.
+	// Scratch creates a schema with this name on the source's server, for the suite of the drivers. It returns
+	// ErrSchemaExists if the schema exists. The name has only letters, digits and _.
 	Scratch func(ctx context.Context, c Config, name string) (*Scratch, error)
 }
 
 // Config is one configured source.
 type Config struct {
-	URL              string        // of a form and with options that each driver documents
-	MaxConnections   int           // scans at once; others wait. 0 = 4
-	StatementTimeout time.Duration // of a scan without a timeout of its own, and of Prepare. 0 = 30s
+	URL              string        // each driver documents its form and options
+	MaxConnections   int           // how many scans may run at once; others wait. 0 means 4
+	StatementTimeout time.Duration // of a scan without a timeout of its own, and of Prepare. 0 means 30 s
 	Limits           Limits
-	Location         *time.Location // of times without a zone, and of the session where the database has one; nil = UTC
-	Functions        Functions      // of drivers that look functions up
+	// the zone of times without a zone, and of the session if the database has one; nil means UTC
+	Location  *time.Location
+	Functions Functions // for drivers that look up functions
 }
 
-// HasDatabase returns an IsAddress: a URL with one of the schemes and a path. An @ in the path belongs to a password that holds a slash.
+// HasDatabase returns an IsAddress that accepts a URL with one of the schemes and a path. A path with @ is refused: it
+// belongs to a password with a slash.
 func HasDatabase(schemes ...string) func(string) bool {
 	return func(address string) bool {
 		u, err := url.Parse(address)
@@ -229,12 +240,14 @@ func HasDatabase(schemes ...string) func(string) bool {
 	}
 }
 
-// IsFileName refuses what SQLite would read as something else than a file: nothing of it would be there after a restart.
+// IsFileName refuses names that SQLite would not read as a file. Data in such a database would be lost at the next
+// restart.
 func IsFileName(s string) bool {
 	return s != "" && s != ":memory:" && !strings.ContainsAny(s, "?#\x00")
 }
 
-// Opened gives a source that could not be made as none: a nil of its type would be one.
+// Opened returns the source as an interface. After an error it returns a nil interface, which a nil pointer of type S
+// would not be.
 func Opened[S Source](s S, err error) (Source, error) {
 	if err != nil {
 		return nil, err

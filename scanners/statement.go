@@ -11,8 +11,8 @@ import (
 	"tallyman/rules/row"
 )
 
-// Values returns the arguments of a scan in the order in which the driver binds them. One that is missing or
-// of a type that Request does not name is a CodeParam error.
+// Values returns the arguments of a scan in the order in which the driver binds them. The error is CodeParam if an
+// argument is missing, or has a type that Request does not name.
 func Values(args map[string]any, order []string) ([]row.Value, error) {
 	values := make([]row.Value, len(order))
 	for i, name := range order {
@@ -51,29 +51,31 @@ func valueOf(arg any) (row.Value, bool) {
 	return row.Value{}, false
 }
 
-// ParamError says what is wrong with the value of a parameter.
+// ParamError returns the error of a parameter's value.
 func ParamError(name string, err error, hint string) *Error {
 	return &Error{Code: CodeParam, Hint: hint, Err: fmt.Errorf("parameter :%s %w", name, err)}
 }
 
-// Functions says which functions the probes of a source may call beside those that can only read. The zero value allows no other.
+// Functions says which functions the probes of a source may call, besides functions that only read. The zero value
+// allows no others.
 type Functions struct {
-	Source  string   // the source's name in the configuration; "" where it has none
-	Allowed []string // names as Call has them
+	Source  string   // the source's name in the configuration; "" if it has none
+	Allowed []string // names in the form of Call.Name
 }
 
-// Call is a function that a probe would call and may not.
+// Call is a function that a probe calls and may not call.
 type Call struct {
-	Name string // as the configuration names it: schema.name, or name alone for the database's own
-	Why  string // what is wrong with the function, with a verb: "is volatile"
-	Hint string // another way out than to allow the function; "" where there is none
+	Name string // the name as in the configuration: schema.name, or name alone for a function of the database itself
+	Why  string // the fault, with a verb: "is volatile"
+	Hint string // a way out other than to allow the function; "" if there is none
 }
 
 // Allows tells whether the configuration names the function.
 func (f Functions) Allows(name string) bool { return slices.Contains(f.Allowed, name) }
 
-// Refuse returns the CodeFunction error for the calls, nil where there are none. The error shows the line of the configuration that would
-// allow them, and the place of the first in the statement's text, where the text has its name.
+// Refuse returns a CodeFunction error for the calls, or nil if there are none. The hint has the line of the
+// configuration that would allow the functions. At is the place of the first function in the statement, if its name
+// stands there.
 func (f Functions) Refuse(stmt *probe.Statement, calls []Call) error {
 	if len(calls) == 0 {
 		return nil
@@ -100,7 +102,7 @@ func (f Functions) Refuse(stmt *probe.Statement, calls []Call) error {
 	}
 }
 
-// plainName is a name that YAML takes without quotes.
+// plainName matches a name that needs no quotes in YAML.
 var plainName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.]*$`)
 
 // allowLine writes the configuration's field functions.
@@ -115,7 +117,8 @@ func allowLine(names []string) string {
 	return "functions: [" + strings.Join(written, ", ") + "]"
 }
 
-// placeOf finds the last part of a function's name in the text, in characters from 1; 0 where it is not there.
+// placeOf finds the last part of a function's name in the text, in characters from 1. It returns 0 if the text does not
+// have it.
 func placeOf(stmt *probe.Statement, name string) int {
 	last := name[strings.LastIndexByte(name, '.')+1:]
 	tokens, _ := probe.Lex(stmt.Text)

@@ -5,14 +5,14 @@ import (
 	"strings"
 )
 
-// Namer is a Source whose catalogue a probe can ask for names.
+// Namer is a Source whose catalogue can be searched for names by a probe.
 type Namer interface {
-	// Names returns a SELECT of two columns, a table or view and one of its columns, of all that the source's user may read. Names of the
-	// database's own catalogue are left out.
+	// Names returns a SELECT of two columns: a table or view, and one of its columns. It selects all that the source's
+	// user may read, without the database's own catalogue.
 	Names() string
 }
 
-// NameKind says what a name stands for.
+// NameKind tells what a name stands for.
 type NameKind string
 
 // The kinds of names.
@@ -23,7 +23,7 @@ const (
 	NameColumnOr NameKind = "column or function" // the database does not tell
 )
 
-// unknownNames are the words of the databases for a name that they do not know.
+// unknownNames are the messages of the databases about unknown names.
 var unknownNames = []struct {
 	kind  NameKind
 	words *regexp.Regexp
@@ -41,12 +41,13 @@ var unknownNames = []struct {
 	{NameColumn, regexp.MustCompile(`^Invalid column name '([^']+)'`)},                                  // SQL Server
 	{NameFunction, regexp.MustCompile(`^'([^']+)' is not a recognized built-in function name`)},         // SQL Server
 	{NameTable, regexp.MustCompile(`^ORA-00942: table or view (?:"[^"]+"\.)?"([^"]+)" does not exist`)}, // Oracle from 23 on
-	{NameTable, regexp.MustCompile(`^ORA-00942`)},                                                       // Oracle before, which does not name it
-	{NameColumnOr, regexp.MustCompile(`^ORA-00904: (?:"[^"]+"\.)*"([^"]+)"`)},                           // Oracle
+	// Oracle before 23, which does not say the name
+	{NameTable, regexp.MustCompile(`^ORA-00942`)},
+	{NameColumnOr, regexp.MustCompile(`^ORA-00904: (?:"[^"]+"\.)*"([^"]+)"`)}, // Oracle
 }
 
-// UnknownName returns the name that the database says it does not know, without its schema or table; "" where it does not name it. found is
-// false where the message is about something else.
+// UnknownName returns the name that the database does not know, without its schema or table. The name is "" if the
+// message does not say it. found is false if the message is about something else.
 func UnknownName(message string) (kind NameKind, name string, found bool) {
 	for _, u := range unknownNames {
 		if m := u.words.FindStringSubmatch(message); m != nil {

@@ -11,7 +11,7 @@ import (
 // ParseZone reads the time zone of a source: an IANA name, or an offset such as +08:00.
 func ParseZone(text string) (*time.Location, error) { return row.ParseZone(text) }
 
-// Zone is Location, and UTC where there is none.
+// Zone returns Location, or UTC if it is not set.
 func (c *Config) Zone() *time.Location {
 	if c.Location == nil {
 		return time.UTC
@@ -19,10 +19,10 @@ func (c *Config) Zone() *time.Location {
 	return c.Location
 }
 
-// zoneOption finds a time zone in the URL of a source, or in a keyword/value string.
+// zoneOption matches a time zone in the URL of a source, or in a keyword/value string.
 var zoneOption = regexp.MustCompile(`(?i)[?&\s]timezone=`)
 
-// CheckURL refuses a time zone in the URL: the source has one place for it. The error does not show the URL.
+// CheckURL refuses a time zone in the URL, because the source has a setting for it. The error does not show the URL.
 func (c *Config) CheckURL() error {
 	if !zoneOption.MatchString(c.URL) {
 		return nil
@@ -33,7 +33,8 @@ func (c *Config) CheckURL() error {
 	}
 }
 
-// ServerTime is a server's time in its zone, by the server's name for the zone and the seconds that the zone is ahead of UTC now.
+// ServerTime returns a server's time in its zone. zone is the server's name of the zone, and ahead is the zone's
+// present offset to UTC in seconds.
 func ServerTime(t time.Time, zone string, ahead int) time.Time {
 	if location, err := row.ParseZone(zone); err == nil {
 		if _, offset := t.In(location).Zone(); offset == ahead {

@@ -12,95 +12,99 @@ import (
 	"tallyman/internal/settings"
 )
 
-// ErrUnavailable says that an index in Redis cannot be used now: it is out of reach, or being written back.
+// ErrUnavailable says that an index in Redis cannot be used now: it cannot be reached, or is being written back.
 var ErrUnavailable = errors.New("the index is not in reach or being rebuilt")
 
-// Sink takes notices. It is idempotent by notice id: what it took before gets the same receipt.
+// Sink takes notices. It is idempotent by notice id: a repeated notice gets the same receipt.
 type Sink interface {
-	// Deliver takes the deliveries of one lane (for the inbox: of one warehouse) in order. It answers
-	// for all or for none. A *RefusedError names those that stand in the way of the others for good.
+	// Deliver takes the deliveries of one lane (of one warehouse, for the inbox) in order. It answers for all of them or
+	// for none. A *RefusedError names deliveries that the sink will never take, and that would block the others.
 	Deliver(ctx context.Context, lane string, batch []delivery.Delivery) ([]delivery.Receipt, error)
 }
 
-// Pusher is a push channel: it hands notices to a system that is not ours. Package sinks/push calls it, under the
-// strategies and limits of the sink.
+// Pusher is a push channel: it sends notices to an outside system. Package sinks/push calls it, within the strategies
+// and limits of the sink.
 type Pusher interface {
-	// Push hands the deliveries over together (one, unless the sink is configured for batches) and answers for all of
-	// them: nil once the other side has taken them. It is called from many goroutines and ends with ctx. A *RefusedError
-	// names those that will never be taken; the others of the batch were not taken either. Every other error is
-	// transient, a *LaterError says when to come back, and a *GoneError that there is no such thing any more. No error holds a secret.
+	// Push sends the deliveries together (one, unless the sink is configured for batches), and answers for all of them:
+	// nil once the other side has taken them. It is called from many goroutines, and must end with ctx.
+	//
+	// A *RefusedError names deliveries that will never be taken; the others of the batch were not taken either. Every
+	// other error is transient. A *LaterError says when to try again, and a *GoneError that the object of the delivery no
+	// longer exists. No error may contain a secret.
 	Push(ctx context.Context, batch []delivery.Delivery) error
 }
 
-// LaterError is a transient error of a channel that asks to be left alone for a while (Retry-After).
+// LaterError is a transient error of a channel that asks for a pause (Retry-After).
 type LaterError struct {
 	After time.Duration
 	Err   error
 }
 
-// Error tells the cause and for how long.
+// Error returns the cause and the pause.
 func (e *LaterError) Error() string { return fmt.Sprintf("%v; again in %s", e.Err, e.After) }
 
 // Unwrap returns the cause.
 func (e *LaterError) Unwrap() error { return e.Err }
 
-// GoneError is a transient error of a channel whose other side says that what it is told of does not exist any more (410). Who has made the
-// deliveries may know what to do.
+// GoneError is a transient error of a channel whose other side answers that the object of the delivery no longer exists
+// (410). The part of the program that made the delivery may know what to do.
 type GoneError struct{ Err error }
 
-// Error is that of the cause.
+// Error returns the text of the cause.
 func (e *GoneError) Error() string { return e.Err.Error() }
 
 // Unwrap returns the cause.
 func (e *GoneError) Unwrap() error { return e.Err }
 
-// RefusedError is the answer of a sink that will never take some of the deliveries, however often it is asked. The
-// caller ends those as failed and offers the others again; without it, one of them would hold up its lane for ever.
+// RefusedError is the answer of a sink that will never take some of the deliveries. The caller ends those as failed,
+// and offers the others again. Otherwise one such delivery would block its lane for ever.
 type RefusedError struct {
 	Seqs []int64 // of the batch; at least one
 	Err  error
 }
 
-// Error tells how many were refused and why.
+// Error returns how many deliveries were refused, and why.
 func (e *RefusedError) Error() string {
 	return fmt.Sprintf("%d refused for good: %v", len(e.Seqs), e.Err)
 }
 
-// Unwrap returns why.
+// Unwrap returns the cause.
 func (e *RefusedError) Unwrap() error { return e.Err }
 
-// Refuse is the error of a delivery that will never be taken.
+// Refuse returns the error of a delivery that will never be taken.
 func Refuse(d *delivery.Delivery, err error) error {
 	return &RefusedError{Seqs: []int64{d.Seq}, Err: err}
 }
 
-// Type declares a type of sink: its package has one, and a table in internal/app names it. Nothing else knows the types.
+// Type declares a type of sink. The package of each type has one, and a table in internal/app lists it. Nothing else
+// knows the types.
 type Type struct {
 	Name string
-	New  func() Settings // with their defaults
+	New  func() Settings // returns settings with their defaults
 }
 
-// Kind is what becomes of the notices of a sink.
+// Kind is what happens to the notices of a sink.
 type Kind uint8
 
 // The kinds.
 const (
-	InboxKind Kind = iota + 1 // they are kept for clients that poll; a site has one such sink
-	QueueKind                 // they become items of work
-	PushKind                  // they are handed to a system outside; the settings are ChannelSettings
+	InboxKind Kind = iota + 1 // stored for clients that poll; a site has one such sink
+	QueueKind                 // turned into items of work
+	PushKind                  // sent to an outside system; the settings are ChannelSettings
 )
 
-// Settings are what a site has written about one sink: a pointer to a struct with the tags of strictyaml, which embeds a Header.
+// Settings are what a site has written about one sink: a pointer to a struct with the tags of strictyaml that embeds a
+// Header.
 type Settings interface {
 	TypeName() string
 	Kind() Kind
-	// SecretTexts are the texts that nobody may see, and the parts of them that other people's errors may repeat.
+	// SecretTexts are texts that nobody may see, including parts of them that errors of other programs may repeat.
 	SecretTexts() []string
 }
 
-// Referrer is settings that name another sink of the site.
+// Referrer are settings that name another sink of the site.
 type Referrer interface {
-	// CheckSinks reports what is wrong with that, where nothing else is wrong with the settings at the section.
+	// CheckSinks reports faults of that reference. It is called only if the settings in the section have no other faults.
 	CheckSinks(at settings.Section, site map[string]Settings)
 }
 
@@ -112,21 +116,22 @@ type Header struct {
 // TypeName is the name of the sink's type.
 func (h Header) TypeName() string { return h.Type }
 
-// SecretTexts are none.
+// SecretTexts returns none.
 func (h Header) SecretTexts() []string { return nil }
 
-// ChannelSettings are the settings of a push channel. Those of a struct that embeds PushSettings lack only Open.
+// ChannelSettings are the settings of a push channel. A struct that embeds PushSettings only needs to add Open.
 type ChannelSettings interface {
 	Settings
-	// Limits are what every push channel has; the API shows them.
+	// Limits returns the settings that every push channel has. The API shows them.
 	Limits() *PushSettings
-	// Batching says how many deliveries a call carries.
+	// Batching returns how many deliveries a call carries.
 	Batching() Batch
 	// IsEach tells whether each recipient gets a delivery of their own.
 	IsEach() bool
-	// NeedsAddress names what the address book must have of a recipient of IsEach; "" = nothing. Others get no delivery.
+	// NeedsAddress returns what the address book must have of a recipient if IsEach is true; "" means nothing. Recipients
+	// without it get no delivery.
 	NeedsAddress() string
-	// Open makes the channel without connecting to anything. It tells what can never work.
+	// Open returns the channel without connecting to anything. It returns an error for settings that can never work.
 	Open(Site) (Channel, error)
 }
 
@@ -136,15 +141,15 @@ type Channel interface {
 	Close()
 }
 
-// Site is what a push channel gets beside its settings.
+// Site is what a push channel gets besides its settings.
 type Site struct {
-	Version string // of Tallyman, for the other side to see
+	Version string // of Tallyman; the other side may see it
 	Book    delivery.Addresses
 	Stdout  io.Writer
-	Logger  *slog.Logger // names the sink
+	Logger  *slog.Logger // has the name of the sink
 }
 
-// PushSettings are what every push channel has: how much of it there may be at once, and when it is left alone.
+// PushSettings are the settings that every push channel has: how much of it may run at once, and when it is paused.
 type PushSettings struct {
 	Header      `yaml:",inline"`
 	Timeout     time.Duration `yaml:"timeout" min:"1s" max:"5m" doc:"of a call"`
@@ -153,7 +158,7 @@ type PushSettings struct {
 	Breaker     Breaker       `yaml:"breaker" doc:"when a channel that fails is left alone"`
 }
 
-// Breaker says when a push channel that fails is left alone.
+// Breaker says when a failing push channel is paused.
 type Breaker struct {
 	Failures int           `yaml:"failures" min:"1" max:"1000" doc:"transient errors in a row that open the breaker"`
 	Open     time.Duration `yaml:"open" min:"1s" max:"1h" doc:"how long the breaker stays open before one call is tried"`
@@ -165,27 +170,28 @@ type Batch struct {
 	Wait time.Duration `yaml:"wait" max:"1m" doc:"how long the first notice of a call waits for others, at most"`
 }
 
-// NewPushSettings are the defaults of a push channel of the type.
+// NewPushSettings returns the defaults of a push channel of this type.
 func NewPushSettings(typeName string) PushSettings {
 	return PushSettings{Header: Header{Type: typeName}, Timeout: 10 * time.Second, Concurrency: 8, Breaker: Breaker{Failures: 5, Open: 30 * time.Second}}
 }
 
-// Kind is PushKind.
+// Kind returns PushKind.
 func (p *PushSettings) Kind() Kind { return PushKind }
 
 // Limits implements ChannelSettings.
 func (p *PushSettings) Limits() *PushSettings { return p }
 
-// Batching says that each delivery goes alone.
+// Batching returns that each delivery goes alone.
 func (p *PushSettings) Batching() Batch { return Batch{Max: 1} }
 
-// IsEach says that all recipients share a delivery.
+// IsEach returns that all recipients share a delivery.
 func (p *PushSettings) IsEach() bool { return false }
 
-// NeedsAddress says that the address book is not asked.
+// NeedsAddress returns that no entry of the address book is needed.
 func (p *PushSettings) NeedsAddress() string { return "" }
 
-// Opened gives a channel that could not be made as none: a nil of its type would be one.
+// Opened returns the channel as an interface. After an error it returns a nil interface, which a nil pointer of type C
+// would not be.
 func Opened[C Channel](c C, err error) (Channel, error) {
 	if err != nil {
 		return nil, err

@@ -1,4 +1,4 @@
-// Package combine lets those who call at the same time share calls, as a database shares the flush of commits that come together.
+// Package combine lets concurrent callers share calls, as a database shares the flush of commits that come together.
 package combine
 
 import (
@@ -9,25 +9,28 @@ import (
 	"time"
 )
 
-// Calls lets those who call at the same time share calls: while as many as flights are under way, the next collects. A call that is the only one
-// never waits for company. A call does not end with the context of one of those who share it.
+// Calls lets concurrent callers share calls. At most Flights calls run at a time; while they run, the next call
+// collects its parts. If nothing runs, a caller never waits for others. A shared call does not end with the context of
+// one of its callers.
 type Calls[T any] struct {
-	// Call does what the parts ask for and sets their errors. The flight, 0 … Flights − 1, is its own while it runs.
+	// Call does what the parts ask for and sets their errors. flight is 0 … Flights − 1. No two calls that run at the same
+	// time have the same flight.
 	Call func(ctx context.Context, flight int, parts []*Part[T])
-	// Fits tells whether one more may go with those parts.
+	// Fits tells whether one more part may join these parts.
 	Fits    func(parts []*Part[T], next T) bool
 	Flights int
-	// Gather is how long a call waits for company while another one is under way or has just ended. A full call does not wait. 0 = no call waits.
+	// Gather is how long a call waits for more parts while another call runs or has just ended. A full call does not wait.
+	// 0 means no wait.
 	Gather time.Duration
 
 	mu      sync.Mutex
 	flying  []bool
 	waiting [][]*Part[T]
-	full    chan struct{} // has one when a call is full
-	landed  chan struct{} // closed when no call is under way any more; nil while nobody wants to know
+	full    chan struct{} // has a token when a call is full
+	landed  chan struct{} // closed when no call runs any more; nil if nobody waits for that
 }
 
-// Part is what one caller asks of a call.
+// Part is what one caller asks of a shared call.
 type Part[T any] struct {
 	What T
 	Err  error
@@ -36,14 +39,15 @@ type Part[T any] struct {
 	state atomic.Int32
 }
 
-// The states of a part: open until it is answered or its caller has left, whichever is first.
+// The states of a part. It is open until it is answered or its caller has left, whichever comes first.
 const (
 	open int32 = iota
 	answered
 	left
 )
 
-// Do has a call do it, and returns its error, or that of the context. Then nothing in what may be read.
+// Do adds a part to a call and waits for the call. It returns the part's error, or the context's. After the context's
+// error, the call may still use what, so the caller must not read it.
 func (c *Calls[T]) Do(ctx context.Context, what T) error {
 	p := &Part[T]{What: what, done: make(chan struct{})}
 	c.enter(ctx, p)
@@ -58,7 +62,7 @@ func (c *Calls[T]) Do(ctx context.Context, what T) error {
 	return p.Err
 }
 
-// enter puts the part into the last call that waits if it may go there, and starts a call if one may start.
+// enter adds the part to the last waiting call if it fits, else to a new one. It starts a flight if one is free.
 func (c *Calls[T]) enter(ctx context.Context, p *Part[T]) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -83,7 +87,7 @@ func (c *Calls[T]) enter(ctx context.Context, p *Part[T]) {
 	}
 }
 
-// fly makes calls until none waits. The first does not gather where no other is under way.
+// fly makes calls until none waits. If no other flight runs, the first call does not gather.
 func (c *Calls[T]) fly(ctx context.Context, flight int, alone bool) {
 	for first := true; ; first = false {
 		if !alone || !first {
@@ -100,7 +104,7 @@ func (c *Calls[T]) fly(ctx context.Context, flight int, alone bool) {
 	}
 }
 
-// gather waits for company of the call that goes next, if there is one.
+// gather gives the next call time to collect more parts, if a call waits.
 func (c *Calls[T]) gather() {
 	if c.Gather == 0 || c.Waiting() == 0 {
 		return
@@ -113,7 +117,7 @@ func (c *Calls[T]) gather() {
 	}
 }
 
-// next takes the call that waits longest, or ends the flight.
+// next returns the oldest waiting call, or ends the flight.
 func (c *Calls[T]) next(flight int) []*Part[T] {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -131,7 +135,7 @@ func (c *Calls[T]) next(flight int) []*Part[T] {
 	return parts
 }
 
-// Rest waits until no call is under way: one may go on after all who shared it have left.
+// Rest waits until no call runs. A call may run on after all its callers have left.
 func (c *Calls[T]) Rest() {
 	c.mu.Lock()
 	if !slices.Contains(c.flying, true) {
@@ -146,7 +150,7 @@ func (c *Calls[T]) Rest() {
 	<-landed
 }
 
-// Answer lets the caller go on; it is false if nobody waits for it any more.
+// Answer lets the caller of the part continue. It returns false if the caller has left.
 func (p *Part[T]) Answer() bool {
 	if !p.state.CompareAndSwap(open, answered) {
 		return false
@@ -155,7 +159,7 @@ func (p *Part[T]) Answer() bool {
 	return true
 }
 
-// Waiting is how many wait for the next calls.
+// Waiting returns how many parts wait for the next calls.
 func (c *Calls[T]) Waiting() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -11,7 +11,7 @@ import (
 	"tallyman/internal/combine"
 )
 
-// A call goes on when those who shared it have left. Whoever closes the client must know when it is over.
+// A call continues when all its callers have left. Code that closes the client must be able to wait for its end.
 func TestRestWaitsForACallWhoseCallersHaveLeft(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -63,7 +63,7 @@ func calls(gather time.Duration) (*combine.Calls[int], *[]int) {
 	return c, &sizes
 }
 
-// A call that is the only one goes at once, others wait for company while a call is under way, and one that is full does not wait.
+// The first call runs at once. Parts that arrive during a call wait for the next one, unless that call is full.
 func TestCallsGather(t *testing.T) {
 	t.Parallel()
 	for name, each := range map[string]struct {

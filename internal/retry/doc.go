@@ -1,7 +1,9 @@
-// Package retry says how long the program waits before it tries again: one backoff for the loops that ask a ledger, Redis or a source.
+// Package retry says how long the program waits before it tries again. All loops that ask a ledger, Redis or a source
+// use this backoff.
 //
-// Pauses double from the first to the longest. Half of each pause is random, so that nodes and lanes that failed together do not come back together.
-// The package waits for nothing itself and never gives up: the loop does both. The pauses are those of cenkalti/backoff.
+// Pauses double from the first to the longest. Half of each pause is random, so that nodes and lanes that failed
+// together do not return together. The package itself never waits and never gives up: the loop does both. The pauses
+// come from cenkalti/backoff.
 //
-// The delays between the attempts of a push channel are a promise to operators; package sinks/push has them.
+// The delays between the attempts of a push channel are a promise to operators, and are in package sinks/push.
 package retry

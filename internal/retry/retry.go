@@ -6,15 +6,15 @@ import (
 	"github.com/cenkalti/backoff/v5"
 )
 
-// Pauses are the pauses between attempts. One goroutine uses them at a time.
+// Pauses are the pauses between attempts. Only one goroutine may use them at a time.
 type Pauses struct {
 	policy backoff.ExponentialBackOff
 	failed bool
 }
 
-// New makes pauses from first to longest.
+// New returns pauses that grow from first to longest.
 func New(first, longest time.Duration) *Pauses {
-	// A third around three quarters is half of the whole to the whole.
+	// Three quarters, plus or minus a third of that, is between half of the pause and the whole.
 	const middle, around = 0.75, 1.0 / 3
 	return &Pauses{policy: backoff.ExponentialBackOff{
 		InitialInterval: time.Duration(middle * float64(first)), MaxInterval: time.Duration(middle * float64(longest)),
@@ -22,7 +22,7 @@ func New(first, longest time.Duration) *Pauses {
 	}}
 }
 
-// Next is how long to wait after an attempt that failed.
+// Next returns how long to wait after a failed attempt.
 func (p *Pauses) Next() time.Duration {
 	p.failed = true
 	return p.policy.NextBackOff()
@@ -31,7 +31,7 @@ func (p *Pauses) Next() time.Duration {
 // HasFailed tells whether an attempt has failed since the start or the last Reset.
 func (p *Pauses) HasFailed() bool { return p.failed }
 
-// Reset begins anew: an attempt went well.
+// Reset forgets the failures, after an attempt that succeeded.
 func (p *Pauses) Reset() {
 	p.failed = false
 	p.policy.Reset()

@@ -20,8 +20,9 @@ const (
 	benchSQL = "SELECT wh_id, bin_code, sku, qty, wave_no FROM bin_stock"
 )
 
-// BenchmarkScan reads 1,000,000 rows of five columns of which 1 % match a numeric condition, in turns with the limit of the
-// generic way: a bare database/sql loop of a prepared statement that knows the types, copies no text and looks at nothing.
+// BenchmarkScan reads 1,000,000 rows of five columns, of which 1 % match a numeric condition. It takes turns with the
+// fastest generic way: a bare database/sql loop of a prepared statement, which knows the types, copies no text and
+// judges nothing.
 func BenchmarkScan(b *testing.B) {
 	d := testenv.MariaDB(b)
 	exec(b, d, benchTable)
@@ -86,7 +87,8 @@ func bareLoop(b *testing.B, db *sql.DB) {
 	}
 }
 
-// BenchmarkShortScan is what a scan of one row costs: nearly all of it is the connection, the session and the transaction.
+// BenchmarkShortScan measures a scan of one row. Nearly all of its time is the connection, the session and the
+// transaction.
 func BenchmarkShortScan(b *testing.B) {
 	p := prepare(b, open(b, mysql.Config{URL: testenv.MariaDB(b).URL(), MaxConnections: 1}), "SELECT 1 AS one")
 	for b.Loop() {

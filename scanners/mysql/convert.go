@@ -13,8 +13,8 @@ import (
 	"tallyman/scanners/sqldb"
 )
 
-// converter makes values of the kind from what the driver returns: int64, float32, float64, or a []byte for everything else. Something
-// else means that the column has become another.
+// converter returns the conversion to this kind. The driver returns int64, float32, float64, or a []byte for everything
+// else. Any other type means that the column has changed.
 func (d *dialect) converter(f field, kind row.Kind) sqldb.Convert {
 	switch kind {
 	case row.Bool:
@@ -49,12 +49,12 @@ func (d *dialect) converter(f field, kind row.Kind) sqldb.Convert {
 	}
 }
 
-// changed is the error of a column that has become another.
+// changed returns the error of a column that has changed.
 func changed(src any, kind row.Kind) error {
 	return scanners.Changed(fmt.Errorf("was %s and comes as %s", kind, shown(src)))
 }
 
-// misfit is the error of a value that its column's kind does not hold.
+// misfit returns the error of a value that does not belong to the kind of its column.
 func misfit(src any, kind row.Kind) error {
 	return fmt.Errorf("holds %s, which is no %s", shown(src), kind)
 }
@@ -98,7 +98,7 @@ func convertInt(dst *row.Value, src any, _ *sqldb.Texts) error {
 	return nil
 }
 
-// convertUnsigned is for BIGINT UNSIGNED, of which the driver makes a text where it is above the signed ones.
+// convertUnsigned converts BIGINT UNSIGNED. For values above the signed range, the driver returns a text.
 func convertUnsigned(dst *row.Value, src any, texts *sqldb.Texts) error {
 	if b, ok := src.([]byte); ok && len(b) >= 19 {
 		if _, err := strconv.ParseUint(string(b), 10, 64); err == nil {
@@ -108,7 +108,7 @@ func convertUnsigned(dst *row.Value, src any, texts *sqldb.Texts) error {
 	return convertInt(dst, src, texts)
 }
 
-// convertBits reads BIT(n), whose bytes begin with the highest.
+// convertBits converts BIT(n). The highest byte comes first.
 func convertBits(dst *row.Value, src any, _ *sqldb.Texts) error {
 	b, ok := src.([]byte)
 	if !ok || len(b) > 8 {
@@ -169,7 +169,7 @@ func convertText(dst *row.Value, src any, texts *sqldb.Texts) error {
 	return nil
 }
 
-// convertChar cuts the padding, which a server with PAD_CHAR_TO_FULL_LENGTH sends.
+// convertChar removes the padding that a server with PAD_CHAR_TO_FULL_LENGTH sends.
 func convertChar(dst *row.Value, src any, texts *sqldb.Texts) error {
 	if b, ok := src.([]byte); ok {
 		for len(b) > 0 && b[len(b)-1] == ' ' {
@@ -224,7 +224,7 @@ func (d *dialect) convertTime(dst *row.Value, src any, _ *sqldb.Texts) error {
 	return nil
 }
 
-// parseTime reads 2006-01-02, with 15:04:05 after it and a fraction after that. It is not there where all of the date is 0.
+// parseTime reads 2006-01-02, optionally followed by 15:04:05 and a fraction. there is false if all of the date is 0.
 func parseTime(src any, location *time.Location) (t time.Time, there bool, err error) {
 	b, ok := src.([]byte)
 	if !ok || len(b) < 10 || b[4] != '-' || b[7] != '-' {
@@ -246,14 +246,14 @@ func parseTime(src any, location *time.Location) (t time.Time, there bool, err e
 		return t, false, nil
 	}
 	if hour > 23 || minute > 59 || second > 59 || time.Date(year, time.Month(month), day, 0, 0, 0, 0, time.UTC).Day() != day || month == 0 || month > 12 {
-		return t, false, errTimeText // 2026-00-01, 2026-02-31: some modes of the server let them in
+		return t, false, errTimeText // 2026-00-01, 2026-02-31: some sql_modes allow such dates
 	}
 	return time.Date(year, time.Month(month), day, hour, minute, second, nano, location), true, nil
 }
 
 var errTimeText = errors.New("not a date")
 
-// digits reads a number without sign; -1 where it is none.
+// digits reads a number without a sign. It returns -1 if b is not a number.
 func digits(b []byte) int {
 	n := 0
 	for _, c := range b {
@@ -265,7 +265,7 @@ func digits(b []byte) int {
 	return n
 }
 
-// fraction reads .25 as nanoseconds; nothing is 0, and -1 what is no fraction.
+// fraction reads .25 as nanoseconds. An empty text is 0. It returns -1 if b is not a fraction.
 func fraction(b []byte) int {
 	if len(b) == 0 {
 		return 0
@@ -309,8 +309,9 @@ func convertDuration(dst *row.Value, src any, _ *sqldb.Texts) error {
 	return nil
 }
 
-// drifting is convert for a statement with parameters, of which an expression may take its type: the server had to guess it when
-// there were no values. A number that is one of the column's kind all the same is taken as that.
+// drifting adapts convert to a statement with parameters. The type of an expression may depend on a parameter, and the
+// server had to guess it while there were no values. A number of another type is accepted if it fits the kind of the
+// column exactly.
 func drifting(convert sqldb.Convert, kind row.Kind) sqldb.Convert {
 	return func(dst *row.Value, src any, texts *sqldb.Texts) error {
 		err := convert(dst, src, texts)
@@ -327,7 +328,7 @@ func drifting(convert sqldb.Convert, kind row.Kind) sqldb.Convert {
 	}
 }
 
-// drifted makes a number of another form one of the kind, where it is exactly that.
+// drifted converts a number of another form to the kind, and returns false if that is not exact.
 func drifted(dst *row.Value, src any, kind row.Kind) bool {
 	var text string
 	switch v := src.(type) {
@@ -362,11 +363,11 @@ func drifted(dst *row.Value, src any, kind row.Kind) bool {
 	}
 }
 
-// timeForm is how the server reads a time, in the session's zone.
+// timeForm is a time in the form that the server reads, in the session's zone.
 const timeForm = "2006-01-02 15:04:05.000000"
 
-// Bind makes of a parameter's value what the driver sends. Decimals, dates and times go as their texts: the protocol has nothing
-// better that the driver would send.
+// Bind converts the value of a parameter to the value that the driver sends. Decimals, dates and times are sent as
+// text, because the driver has no better form for them.
 func (d *dialect) Bind(v row.Value) (any, error) {
 	switch v.Kind() {
 	case row.Date:
@@ -380,7 +381,7 @@ func (d *dialect) Bind(v row.Value) (any, error) {
 	}
 }
 
-// durationText is the duration as TIME has it.
+// durationText returns a duration in the form of TIME.
 func durationText(d time.Duration) string {
 	sign := ""
 	if d < 0 {

@@ -1,6 +1,6 @@
--- What the user may do beside reading.
--- No arguments. One row for each right that it has on all databases, and for each stored function that it may know of and that does not say that it only reads: the
--- database ('' for a right), the name, what the function says of itself, the user.
+-- What the user may do besides reading.
+-- No arguments. One row for each right on all databases, and for each stored function that is visible and does not
+-- declare that it only reads: the database (empty for a right), the name, the function's data access clause, the user.
 SELECT '', PRIVILEGE_TYPE, '', GRANTEE
 FROM information_schema.USER_PRIVILEGES
 WHERE PRIVILEGE_TYPE IN ('FILE', 'SUPER', 'SHUTDOWN', 'RELOAD', 'EXECUTE', 'CREATE ROUTINE', 'CONNECTION ADMIN', 'SET USER')

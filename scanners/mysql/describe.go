@@ -17,17 +17,17 @@ import (
 
 var errDriver = errors.New("this version of the MySQL driver does not tell the columns of a prepared statement")
 
-// field is a column of a result as the server describes it.
+// field is a column of a result, as the server describes it.
 type field struct {
 	name     string
 	kind     byte
 	flags    uint16
-	length   uint32 // in bytes, or digits
+	length   uint32 // in bytes, or in digits
 	decimals uint8
 	charset  uint8
 }
 
-// Describe prepares the statement, which neither runs it nor plans it.
+// Describe prepares the statement. That neither runs nor plans it.
 func (t *transaction) Describe(ctx context.Context, stmt *probe.Statement, sql string) ([]sqldb.Column, error) {
 	if err := sqldb.Refuse(stmt, probe.MySQL(stmt.Text)); err != nil {
 		return nil, err
@@ -60,8 +60,8 @@ func (t *transaction) Describe(ctx context.Context, stmt *probe.Statement, sql s
 	return columns, nil
 }
 
-// fields prepares the statement on the driver's connection. The server describes the columns of the result in its answer; the
-// driver reads that only from servers that may leave it out later, and keeps it to itself.
+// fields prepares the statement on the driver's connection. The server's answer describes the columns of the result.
+// But the driver reads that description only from some servers (see cacheMetadata), and does not export it.
 func (t *transaction) fields(ctx context.Context, sql string) (fields []field, params int, err error) {
 	err = t.conn.Raw(func(driverConn any) error {
 		restore, err := readColumns(driverConn)
@@ -85,11 +85,11 @@ func (t *transaction) fields(ctx context.Context, sql string) (fields []field, p
 	return fields, params, err
 }
 
-// cacheMetadata is the driver's flag for a server whose answer to an EXECUTE may leave out the columns, so that those of
-// the PREPARE have to be kept. The answer to a PREPARE is the same with and without it.
+// cacheMetadata is the driver's flag for servers whose answer to an EXECUTE may leave out the columns. For these the
+// driver keeps the columns of the PREPARE. The answer to a PREPARE is the same with and without the flag.
 const cacheMetadata = 1 << 4
 
-// readColumns makes the driver keep what the answers to PREPARE say, until restore.
+// readColumns makes the driver keep the columns of every PREPARE until restore is called.
 func readColumns(driverConn any) (restore func(), err error) {
 	flags := reflect.Indirect(reflect.ValueOf(driverConn)).FieldByName("extCapabilities")
 	if flags.Kind() != reflect.Uint32 || !flags.CanAddr() {
@@ -144,7 +144,7 @@ const (
 	typeNewDecimal = 246
 	typeDecimal    = 0
 	typeTinyBlob   = 249
-	typeBlob       = 252 // and those between
+	typeBlob       = 252 // and the types between the two
 	typeVarString  = 253
 	typeString     = 254
 	typeGeometry   = 255
@@ -160,8 +160,8 @@ const (
 )
 
 const (
-	binaryCharset  = 63 // of what has no character set
-	bytesPerRune   = 4  // of utf8mb4, in which lengths are counted
+	binaryCharset  = 63 // the charset of a column without a character set
+	bytesPerRune   = 4  // of utf8mb4, the unit of lengths
 	unlimitedScale = 31 // of FLOAT and DOUBLE
 )
 
@@ -169,7 +169,7 @@ func (f *field) unsigned() bool { return f.flags&flagUnsigned != 0 }
 
 func (f *field) isText() bool { return f.charset != binaryCharset }
 
-// rowKind is what conditions see of the column.
+// rowKind returns the kind that conditions see.
 func (f *field) rowKind() row.Kind {
 	switch f.kind {
 	case typeTiny:
@@ -205,7 +205,7 @@ func (f *field) rowKind() row.Kind {
 	return row.Bytes
 }
 
-// nullable tells whether the column may be NULL. A date always may, since '0000-00-00' is.
+// nullable tells whether the column may be NULL. A date always may, because '0000-00-00' is read as NULL.
 func (f *field) nullable() bool {
 	switch f.rowKind() {
 	case row.Date, row.Time:
@@ -215,7 +215,7 @@ func (f *field) nullable() bool {
 	}
 }
 
-// typeName is the type as SQL has it.
+// typeName returns the type as SQL writes it.
 func (f *field) typeName() string {
 	name := f.baseName()
 	switch f.kind {
@@ -249,7 +249,7 @@ func (f *field) typeName() string {
 	return name
 }
 
-// blobName is BLOB or TEXT with its size. The server describes all four sizes as the same type.
+// blobName returns BLOB or TEXT with its size. The server describes all four sizes as one type.
 func (f *field) blobName() string {
 	name, most := "blob", uint64(f.length)
 	if f.isText() {
@@ -290,7 +290,7 @@ func (f *field) baseName() string {
 	return name
 }
 
-// typeNames holds the names of types; binary|text where the character set decides.
+// typeNames are the names of types. In binary|text the character set decides.
 var typeNames = map[byte]string{
 	typeTiny: "tinyint", typeShort: "smallint", typeInt24: "mediumint", typeLong: "int", typeLongLong: "bigint", typeYear: "year",
 	typeFloat: "float", typeDouble: "double", typeDecimal: "decimal", typeNewDecimal: "decimal", typeBit: "bit", typeNull: "null",

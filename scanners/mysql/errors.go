@@ -15,7 +15,7 @@ import (
 	"tallyman/scanners/sqldb"
 )
 
-// Answer judges by the number of the error, and else by the class of its SQLSTATE.
+// Answer judges an error by its number, or else by the class of its SQLSTATE.
 func (d *dialect) Answer(err error, code scanners.Code) *scanners.Error {
 	var e *mysql.MySQLError
 	if !errors.As(err, &e) {
@@ -38,7 +38,7 @@ func (d *dialect) Answer(err error, code scanners.Code) *scanners.Error {
 	return mapped
 }
 
-// said is the server's message in one line, a syntax error without the advice to read the manual.
+// said returns the server's message in one line. From a syntax error it removes the advice to read the manual.
 func said(e *mysql.MySQLError) string {
 	text := strings.Join(strings.Fields(e.Message), " ")
 	if _, near, found := strings.Cut(text, "for the right syntax to use near "); found {
@@ -50,7 +50,8 @@ func said(e *mysql.MySQLError) string {
 // noColumn is the number of "Unknown column".
 const noColumn = 1054
 
-// prepareError is the error of a statement that was prepared; who writes MySQL's way, with texts in double quotes, is told so.
+// prepareError returns the error of a statement that could not be prepared. If the author wrote texts in double quotes,
+// as MySQL allows, the hint says so.
 func (d *dialect) prepareError(err error, stmt *probe.Statement, sql string) error {
 	answer := d.Answer(err, scanners.CodeStatement)
 	e, ok := errors.AsType[*mysql.MySQLError](err)
@@ -72,18 +73,18 @@ var (
 // The verdicts of all databases, by short names for the table.
 var away, again, writes, notGranted = sqldb.Away, sqldb.Again, sqldb.Writes, sqldb.NotGranted
 
-// verdicts holds the errors whose SQLSTATE says too little, by their number in MariaDB's and MySQL's lists.
+// verdicts has the errors whose SQLSTATE is too vague, by their number in the lists of MariaDB and MySQL.
 var verdicts = map[uint16]sqldb.Verdict{
 	1969: tooLong,                                                                // MariaDB's max_statement_time
 	3024: tooLong,                                                                // MySQL's max_execution_time
 	1205: again,                                                                  // lock wait timeout
 	1213: again,                                                                  // deadlock
-	1317: again,                                                                  // killed by somebody
-	1615: again,                                                                  // the statement has to be prepared again
+	1317: again,                                                                  // killed by another session
+	1615: again,                                                                  // the statement must be prepared again
 	1021: again, 1028: again, 1037: again, 1038: again, 1041: again, 1114: again, // disk or memory full
 
 	1792: writes, // the transaction is READ ONLY
-	1290: writes, // the server is
+	1290: writes, // the server is read-only
 	1422: writes, // a commit in a function
 	1223: writes, // FLUSH TABLES WITH READ LOCK is held
 
@@ -98,13 +99,13 @@ var verdicts = map[uint16]sqldb.Verdict{
 }
 
 var (
-	// nearText is how the server shows a syntax error: the SQL from there on, cut short.
+	// nearText matches the server's text of a syntax error: the SQL from the error on, cut short.
 	nearText = regexp.MustCompile(`(?s)near '(.*)' at line (\d+)$`)
-	// firstName is the name of the column or function that the server does not know.
+	// firstName matches the name of a column or function that the server does not know.
 	firstName = regexp.MustCompile(`^(?:Unknown column|FUNCTION) '?([^' ]+)'?`)
 )
 
-// place is where in the probe's text the server's complaint stands, in characters from 1; 0 where it does not tell.
+// place returns the place of the error in the probe's text, in characters from 1, or 0 if the server does not tell it.
 func place(e *mysql.MySQLError, stmt *probe.Statement, sql string) int {
 	if found := nearText.FindStringSubmatch(e.Message); found != nil {
 		at := nearIndex(sql, found[1], found[2])
@@ -120,7 +121,8 @@ func place(e *mysql.MySQLError, stmt *probe.Statement, sql string) int {
 	return 0
 }
 
-// nearIndex finds the text in the line of the SQL that the server counts, as a byte; -1 where it stands there not once.
+// nearIndex returns the byte index of the text in the given line of the SQL, or -1 if the text does not stand there
+// exactly once.
 func nearIndex(sql, near, line string) int {
 	number, err := strconv.Atoi(line)
 	if err != nil || near == "" {
@@ -148,7 +150,7 @@ func nearIndex(sql, near, line string) int {
 	return found
 }
 
-// onlyToken is the place of the name where it stands once, in characters from 1.
+// onlyToken returns the place of a name that stands exactly once in the text, in characters from 1, or 0.
 func onlyToken(text, name string) int {
 	tokens, _ := probe.Lex(text)
 	at := 0

@@ -13,7 +13,7 @@ import (
 	"tallyman/scanners/scannertest"
 )
 
-// TestStatementErrors say what is wrong, where, and what to do.
+// TestStatementErrors tests that errors say what is wrong, where, and what to do.
 func TestStatementErrors(t *testing.T) {
 	t.Parallel()
 	d := testenv.MariaDB(t)
@@ -69,7 +69,7 @@ func TestStatementErrors(t *testing.T) {
 	}
 }
 
-// TestNoAccess says that the source is out of reach, or what a probe may not read, and never the password.
+// TestNoAccess tests that errors say whether the source or a table is out of reach, and never show the password.
 func TestNoAccess(t *testing.T) {
 	t.Parallel()
 	d := testenv.MariaDB(t)
@@ -103,7 +103,7 @@ func TestNoAccess(t *testing.T) {
 	}
 }
 
-// TestURLs that cannot be read are refused without being shown.
+// TestURLs tests that a URL that cannot be parsed is refused without being shown.
 func TestURLs(t *testing.T) {
 	t.Parallel()
 	for u, says := range map[string]string{
@@ -129,7 +129,8 @@ func TestURLs(t *testing.T) {
 	}
 }
 
-// TestTimezone is for sites whose DATETIME columns are local times: they are read as what they are and compared with :now as such.
+// TestTimezone is for sites whose DATETIME columns have local times. They are read as local times, and compared with
+// :now as such.
 func TestTimezone(t *testing.T) {
 	t.Parallel()
 	d := testenv.MariaDB(t)
@@ -167,7 +168,7 @@ func place(t *testing.T, zone string) *time.Location {
 	return location
 }
 
-// TestSQLTellsTheTimeOfConditions compares the clocks that a probe has with :now, in the source's time zone.
+// TestSQLTellsTheTimeOfConditions compares the clocks of SQL with :now, in the source's time zone.
 func TestSQLTellsTheTimeOfConditions(t *testing.T) {
 	t.Parallel()
 	d := testenv.MariaDB(t)
@@ -203,7 +204,7 @@ func TestExactParameters(t *testing.T) {
 	}
 }
 
-// TestChanged alters a table below a statement that was prepared before.
+// TestChanged alters a table after a statement on it was prepared.
 func TestChanged(t *testing.T) {
 	t.Parallel()
 	d := testenv.MariaDB(t)
@@ -234,7 +235,7 @@ func asError(err error) *scanners.Error {
 	return e
 }
 
-// TestLargeColumns names the columns that may hold what was too large to be read.
+// TestLargeColumns tests that the error names the columns that may have the value that is too large.
 func TestLargeColumns(t *testing.T) {
 	t.Parallel()
 	db := newServer(t)
@@ -253,7 +254,7 @@ func TestLargeColumns(t *testing.T) {
 	}
 }
 
-// TestClock asks for the server's own time zone, whatever the source's is.
+// TestClock reads the server's own time zone, which may differ from the source's.
 func TestClock(t *testing.T) {
 	t.Parallel()
 	got, err := open(t, mysql.Config{URL: testenv.MariaDB(t).URL(), Location: place(t, "-03:30")}).Clock(t.Context())

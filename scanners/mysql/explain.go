@@ -13,8 +13,8 @@ import (
 	"tallyman/scanners/sqldb"
 )
 
-// Explain asks for the plan. The cost is MySQL's own; MariaDB's EXPLAIN has none that is there for every statement, so for it the cost is the
-// number of rows that the steps of the plan read, each as often as it is done.
+// Explain asks for the plan. The cost is MySQL's own. MariaDB's EXPLAIN has no cost for every statement; there the cost
+// is the number of rows that the steps of the plan read, each multiplied by how often the step runs.
 func (s *Source) Explain(ctx context.Context, stmt *probe.Statement, args map[string]any) (scanners.Plan, error) {
 	if err := sqldb.Refuse(stmt, probe.MySQL(stmt.Text)); err != nil {
 		return scanners.Plan{}, err
@@ -26,7 +26,7 @@ func (s *Source) Explain(ctx context.Context, stmt *probe.Statement, args map[st
 	}
 	var plan scanners.Plan
 	err = s.look(ctx, func(ctx context.Context, t *transaction) error {
-		if err := t.functions(ctx, stmt); err != nil { // a plan may come of running a part of the statement
+		if err := t.functions(ctx, stmt); err != nil { // planning may run a part of the statement
 			return err
 		}
 		plan, err = t.explain(ctx, text, bound)
@@ -38,7 +38,7 @@ func (s *Source) Explain(ctx context.Context, stmt *probe.Statement, args map[st
 func (t *transaction) explain(ctx context.Context, text string, args []any) (scanners.Plan, error) {
 	form := "EXPLAIN "
 	if t.maria {
-		form = "EXPLAIN EXTENDED " // or it leaves out filtered
+		form = "EXPLAIN EXTENDED " // EXPLAIN alone leaves out the column filtered
 	}
 	found, err := t.ask(ctx, form+text, args)
 	if err != nil {
@@ -62,7 +62,7 @@ func (t *transaction) explain(ctx context.Context, text string, args []any) (sca
 	return plan, nil
 }
 
-// ask runs a statement with parameters and returns its rows by the names of the columns, NULL as "".
+// ask runs a statement with parameters, and returns its rows by column names. NULL is "".
 func (t *transaction) ask(ctx context.Context, text string, args []any) ([]map[string]string, error) {
 	stmt, err := t.conn.PrepareContext(ctx, text)
 	if err != nil {
@@ -87,7 +87,7 @@ func (t *transaction) ask(ctx context.Context, text string, args []any) ([]map[s
 	return found, nil
 }
 
-// queryCost is the cost of the outermost blocks of MySQL's plan, those of a UNION added up.
+// queryCost returns the cost of the outermost blocks of MySQL's plan. The costs of a UNION's parts are added up.
 func queryCost(node any) (cost float64) {
 	switch n := node.(type) {
 	case []any:
@@ -108,16 +108,17 @@ func queryCost(node any) (cost float64) {
 	return cost
 }
 
-// step is one line of an EXPLAIN: one table that is read. Those of one block are done one inside of the other, in order.
+// step is one line of an EXPLAIN: one table that is read. Within a block, each step runs once for each row of the step
+// before.
 type step struct {
-	block    string // its number
-	kind     string // what it is: SIMPLE, PRIMARY, DERIVED …
+	block    string // the number of the block
+	kind     string // SIMPLE, PRIMARY, DERIVED …
 	table    string
 	access   string // ALL, ref, const …
 	key      string
 	extra    string
 	rows     float64
-	filtered float64 // of 1
+	filtered float64 // the part of the rows that is kept, 0 … 1
 }
 
 func stepsOf(found []map[string]string) []step {
@@ -133,7 +134,7 @@ func stepsOf(found []map[string]string) []step {
 	return steps
 }
 
-// shape has a line for each block, and below it one for each table.
+// shape returns a line for each block, and below it a line for each of its tables.
 func shape(steps []step) string {
 	var lines []string
 	for i, s := range steps {
@@ -156,7 +157,8 @@ func shape(steps []step) string {
 	return strings.Join(lines, "\n")
 }
 
-// rowsRead is how many rows the plan reads. A block that depends on the first is done for each of its rows.
+// rowsRead returns how many rows the plan reads. A block that depends on the first block runs once for each of that
+// block's rows.
 func rowsRead(steps []step) (total float64) {
 	var main, out float64 = 1, 1
 	for i, s := range steps {

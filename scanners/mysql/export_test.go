@@ -9,7 +9,7 @@ import (
 	"tallyman/scanners/sqldb"
 )
 
-// RunText prepares and runs what rules/probe would have refused, as Prepare and Scan do.
+// RunText prepares and runs a text that rules/probe would refuse.
 func RunText(ctx context.Context, s *Source, sql string) error {
 	return s.Do(ctx, func(ctx context.Context, tx sqldb.Transaction) error {
 		described, err := tx.Describe(ctx, &probe.Statement{}, sql)

@@ -17,19 +17,20 @@ var (
 	definitionsSQL string
 )
 
-// mostNames is how many names of a text are looked up at a time.
+// mostNames is how many names one query looks up.
 const mostNames = 500
 
-// calls is what a statement calls: its text says, and the definitions of the views that it reads, as far as the user may see them. The server
-// does not tell it in any better way.
+// calls finds what a statement calls: in its text, and in the definitions of the views that it reads, as far as the
+// user may see them. The server has no better way to tell it.
 type calls struct {
 	t         *transaction
 	functions scanners.Functions
-	seen      map[relation]bool // views and functions
+	seen      map[relation]bool // views and functions that were judged already
 	refused   []scanners.Call
 }
 
-// functions refuses a statement that calls a function which may do more than read. It is asked before the server prepares the statement.
+// functions refuses a statement that calls a function that may do more than read. It runs before the server prepares
+// the statement.
 func (t *transaction) functions(ctx context.Context, stmt *probe.Statement) error {
 	c := &calls{t: t, functions: t.dialect.functions, seen: map[relation]bool{}}
 	if err := c.look(ctx, stmt.Text, strings.ToLower(t.dialect.database)); err != nil {
@@ -38,7 +39,8 @@ func (t *transaction) functions(ctx context.Context, stmt *probe.Statement) erro
 	return c.functions.Refuse(stmt, c.refused)
 }
 
-// look judges the functions that the text calls, and looks into the views that it names. A name without a database is of home.
+// look judges the functions that the text calls, and the views that it names. A name without a database belongs to the
+// database home.
 func (c *calls) look(ctx context.Context, text, home string) error {
 	var called, named []relation
 	tokens, _ := probe.Lex(text)
@@ -86,13 +88,13 @@ func (c *calls) refuse(call scanners.Call) {
 	}
 }
 
-// waits holds the server's functions that do nothing but wait, or keep it busy.
+// waits has functions of the server that only wait, or keep the server busy.
 var waits = map[string]bool{
 	"sleep": true, "benchmark": true, "master_pos_wait": true, "source_pos_wait": true, "master_gtid_wait": true,
 	"wait_for_executed_gtid_set": true, "wait_until_sql_thread_after_gtids": true,
 }
 
-// stored judges the functions among the names that are stored in a database, by what they say of themselves.
+// stored judges the stored functions among the names, by their SQL DATA ACCESS clause.
 func (c *calls) stored(ctx context.Context, called []relation) error {
 	found, err := c.find(ctx, routinesSQL, called)
 	for _, values := range found {
@@ -111,7 +113,7 @@ func (c *calls) stored(ctx context.Context, called []relation) error {
 	return err
 }
 
-// views looks into the views among the names.
+// views judges the definitions of the views among the names.
 func (c *calls) views(ctx context.Context, named []relation) error {
 	found, err := c.find(ctx, definitionsSQL, named)
 	if err != nil {
@@ -125,7 +127,7 @@ func (c *calls) views(ctx context.Context, named []relation) error {
 	return nil
 }
 
-// find asks the catalogue for the names, and returns the rows that are of one of them.
+// find looks the names up in the catalogue, and returns the rows that belong to one of them.
 func (c *calls) find(ctx context.Context, query string, names []relation) ([][]string, error) {
 	var found [][]string
 	for some := range slices.Chunk(names, mostNames) {

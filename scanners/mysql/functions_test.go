@@ -13,7 +13,8 @@ import (
 
 func allowed(names ...string) scanners.Functions { return scanners.Functions{Allowed: names} }
 
-// TestFunctions has Prepare look at what a probe calls: the server's functions by their names, stored ones by what they say of themselves, and both behind views.
+// TestFunctions has Prepare judge the functions of a probe: the server's functions by name, stored functions by their
+// declarations, and both behind views.
 func TestFunctions(t *testing.T) {
 	t.Parallel()
 	d := testenv.MariaDB(t)
@@ -58,7 +59,8 @@ func TestFunctions(t *testing.T) {
 	prepare(t, s, "SELECT plain() + SLEEP(0) AS n")
 }
 
-// TestFunctionsOfReader asks as the user that docs/how-to/set-up-a-source.md recommends: a view of which the user may not see the definition passes, since the server tells nothing of it.
+// TestFunctionsOfReader runs as the user that docs/operations.md recommends. If that user may not see the definition of
+// a view, the view passes, because the server tells nothing about it.
 func TestFunctionsOfReader(t *testing.T) {
 	t.Parallel()
 	d := testenv.MariaDB(t)
@@ -80,7 +82,7 @@ func TestFunctionsOfReader(t *testing.T) {
 	wantCode(t, "with SHOW VIEW", err, scanners.CodeFunction, d.Name+".plain")
 }
 
-// TestDangers names the rights and functions of a user, and runs what it proposes.
+// TestDangers lists the rights and functions of a user, and runs the proposed SQL.
 func TestDangers(t *testing.T) {
 	t.Parallel()
 	d := testenv.MariaDB(t)

@@ -18,7 +18,7 @@ var (
 	keysSQL string
 )
 
-// Tables returns the tables and views of which the user has any right, those of other databases with them.
+// Tables returns the tables and views on which the user has any right. Names from other databases include the database.
 func (s *Source) Tables(ctx context.Context) ([]string, error) {
 	var names []string
 	err := s.look(ctx, func(ctx context.Context, t *transaction) error {
@@ -32,7 +32,7 @@ func (s *Source) Tables(ctx context.Context) ([]string, error) {
 	return names, err
 }
 
-// Table describes a table as a SELECT of all its columns would be described.
+// Table describes a table in the same way as a SELECT of all its columns.
 func (s *Source) Table(ctx context.Context, name string) (scanners.Table, error) {
 	database, base, ok := parseName(name, s.dialect.database)
 	if !ok {
@@ -109,13 +109,14 @@ var _ interface {
 //go:embed dangers.sql
 var dangersSQL string
 
-// rights says what a right on all databases is good for.
+// rights says what a right on all databases allows.
 var rights = map[string]string{
 	"FILE": "reads and writes files of the server", "SUPER": "changes the server", "SHUTDOWN": "stops the server", "RELOAD": "changes the server",
 	"EXECUTE": "calls every stored function", "CREATE ROUTINE": "makes functions", "CONNECTION ADMIN": "ends connections of others", "SET USER": "makes functions in the name of others",
 }
 
-// Dangers returns the rights that let the user act on the server, and the stored functions that it may call and that do not say of themselves that they only read.
+// Dangers returns the rights that let the user act on the server, and the stored functions that the user may call and
+// that do not declare that they only read.
 func (s *Source) Dangers(ctx context.Context) ([]scanners.Danger, error) {
 	var dangers []scanners.Danger
 	err := s.look(ctx, func(ctx context.Context, t *transaction) error {

@@ -1,5 +1,6 @@
--- The unique indexes of a table that are made of columns alone.
--- 1 the database, 2 the table. One row a column of an index, the primary key first, in order: the index's name, the column's name.
+-- The unique indexes of a table that consist of columns only.
+-- 1 the database, 2 the table. One row for each column of an index, the primary key first, in order: the index's name,
+-- the column's name.
 SELECT INDEX_NAME, COLUMN_NAME
 FROM information_schema.STATISTICS s
 WHERE TABLE_SCHEMA = ? AND TABLE_NAME = ? AND NON_UNIQUE = 0 AND NOT EXISTS (

@@ -9,7 +9,7 @@ import (
 	"tallyman/rules/probe"
 )
 
-// texts runs a statement of ours and returns its rows as texts, NULL as "".
+// texts runs one of our own statements, and returns its rows as texts. NULL is "".
 func (t *transaction) texts(ctx context.Context, text string, args ...any) ([][]string, error) {
 	rows, err := t.conn.QueryContext(ctx, text, args...)
 	if err != nil {
@@ -42,10 +42,10 @@ func readTexts(rows *sql.Rows) (names []string, found [][]string, err error) {
 	return names, found, rows.Err()
 }
 
-// quoted is a name for a session without ANSI_QUOTES.
+// quoted returns a name for a session without ANSI_QUOTES.
 func quoted(name string) string { return "`" + strings.ReplaceAll(name, "`", "``") + "`" }
 
-// written is a name as a probe writes it: in double quotes where it has to be.
+// written returns a name as a probe writes it, in double quotes if needed.
 func written(name string) string {
 	tokens, faults := probe.Lex(name)
 	if len(tokens) == 1 && len(faults) == 0 && tokens[0].Kind == probe.Word && tokens[0].Text == name && !reserved[strings.ToUpper(name)] {
@@ -54,7 +54,7 @@ func written(name string) string {
 	return `"` + strings.ReplaceAll(name, `"`, `""`) + `"`
 }
 
-// parseName reads the name of a table as a probe writes it, with or without its database.
+// parseName reads the name of a table as a probe writes it, with or without a database.
 func parseName(text, home string) (database, name string, ok bool) {
 	tokens, faults := probe.Lex(text)
 	named := func(t probe.Token) string {
@@ -84,7 +84,8 @@ var reserved = func() map[string]bool {
 	return words
 }()
 
-// find returns the table or view of that name: spelled alike, or else but for upper and lower case. "" where there is none.
+// find returns the table or view of that name. An exact match is preferred to one that differs in case. It returns ""
+// if there is none.
 func (t *transaction) find(ctx context.Context, database, name string) (string, string, error) {
 	found, err := t.texts(ctx, findTableSQL, database, name)
 	if err != nil || len(found) == 0 {
@@ -94,7 +95,7 @@ func (t *transaction) find(ctx context.Context, database, name string) (string, 
 	return found[i][0], found[i][1], nil
 }
 
-// reservedWords are those that MariaDB or MySQL reserves: as a name, they are quoted.
+// reservedWords are the reserved words of MariaDB or MySQL. As names they must be quoted.
 const reservedWords = `ACCESSIBLE ADD ALL ALTER ANALYZE AND AS ASC ASENSITIVE BEFORE BETWEEN BIGINT BINARY BLOB BOTH BY CALL CASCADE CASE
 CHANGE CHAR CHARACTER CHECK COLLATE COLUMN CONDITION CONSTRAINT CONTINUE CONVERT CREATE CROSS CUBE CUME_DIST CURRENT_DATE CURRENT_ROLE
 CURRENT_TIME CURRENT_TIMESTAMP CURRENT_USER CURSOR DATABASE DATABASES DAY_HOUR DAY_MICROSECOND DAY_MINUTE DAY_SECOND DEC DECIMAL

@@ -18,7 +18,7 @@ import (
 	"tallyman/scanners/scannertest"
 )
 
-// TestNothingRunsOn cancels a scan, exceeds a cap and stops, and sees the statement gone from the server.
+// TestNothingRunsOn cancels a scan, exceeds a cap and stops early. Each time the statement must end on the server.
 func TestNothingRunsOn(t *testing.T) {
 	t.Parallel()
 	d := testenv.MariaDB(t)
@@ -48,7 +48,8 @@ func TestNothingRunsOn(t *testing.T) {
 	nothingRuns(t, d)
 }
 
-// TestClientTimeout has the server not hold to its own timeout: the client gives up, and the statement is gone from the server.
+// TestClientTimeout has a server that ignores its own timeout. The client gives up, and the statement ends on the
+// server.
 func TestClientTimeout(t *testing.T) {
 	t.Parallel()
 	d := testenv.MariaDB(t)
@@ -63,7 +64,7 @@ func TestClientTimeout(t *testing.T) {
 	nothingRuns(t, d)
 }
 
-// TestPoolIsFull waits for a connection no longer than the scan may take.
+// TestPoolIsFull tests that the wait for a connection is no longer than the timeout of the scan.
 func TestPoolIsFull(t *testing.T) {
 	t.Parallel()
 	s := open(t, mysql.Config{URL: testenv.MariaDB(t).URL(), MaxConnections: 1})
@@ -92,8 +93,8 @@ func TestSilentServer(t *testing.T) {
 	wantCode(t, "ping", s.Ping(t.Context()), scanners.CodeUnreachable, "within 1s")
 }
 
-// TestWithoutMetadataCache stands between the source and a server that, as MySQL and older MariaDBs, always sends the columns: the
-// driver then keeps none of them by itself.
+// TestWithoutMetadataCache puts a proxy between the source and the server, so that the server always sends the columns,
+// as MySQL and older MariaDBs do. The driver then keeps no columns.
 func TestWithoutMetadataCache(t *testing.T) {
 	t.Parallel()
 	d := testenv.MariaDB(t)
@@ -129,7 +130,7 @@ func TestWithoutMetadataCache(t *testing.T) {
 	}
 }
 
-// plainGreeting passes everything on but the capabilities that only MariaDB has.
+// plainGreeting passes on everything except the capabilities that only MariaDB has.
 func plainGreeting(client net.Conn, addr string) {
 	defer func() { _ = client.Close() }()
 	server, err := net.Dial("tcp", addr)

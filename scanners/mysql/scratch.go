@@ -10,7 +10,7 @@ import (
 	"tallyman/scanners/sqldb"
 )
 
-// Scratch makes a database of the name beside the source's.
+// Scratch creates a database with this name on the source's server.
 func Scratch(ctx context.Context, c Config, name string) (*scanners.Scratch, error) {
 	address, err := parseURL(c.URL)
 	if err != nil {

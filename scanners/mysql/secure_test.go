@@ -14,8 +14,8 @@ import (
 	"tallyman/scanners/mysql"
 )
 
-// TestSecondLock runs what rules/probe would have refused, as a user that may do everything: the transaction refuses it, or else
-// Prepare does, since it returns no columns.
+// TestSecondLock runs statements that rules/probe would refuse, as a user with all rights. The read-only transaction
+// refuses them, or Prepare does, because they return no columns.
 func TestSecondLock(t *testing.T) {
 	t.Parallel()
 	d := testenv.MariaDB(t)
@@ -60,7 +60,7 @@ func TestSecondLock(t *testing.T) {
 	}
 }
 
-// TestNothingRunsForEver waits in every way that a SELECT has, also in those that rules/probe refuses.
+// TestNothingRunsForEver waits in every way that a SELECT has, including those that rules/probe refuses.
 func TestNothingRunsForEver(t *testing.T) {
 	t.Parallel()
 	d := testenv.MariaDB(t)
@@ -82,7 +82,7 @@ func TestNothingRunsForEver(t *testing.T) {
 	}
 }
 
-// nothingRuns waits until no statement but its own runs on the database.
+// nothingRuns waits until only its own statement runs on the database.
 func nothingRuns(t *testing.T, d testenv.MariaDatabase) {
 	t.Helper()
 	db := owner(t, d)
@@ -94,7 +94,8 @@ func nothingRuns(t *testing.T, d testenv.MariaDatabase) {
 	}, 10*time.Second)
 }
 
-// TestSessionFunctions lets a function remember in one scan what it finds in the next: every scan has a session of its own.
+// TestSessionFunctions has a function that stores a value for the next scan. The next scan must not find it, because
+// each scan has its own session.
 func TestSessionFunctions(t *testing.T) {
 	t.Parallel()
 	d := testenv.MariaDB(t)
@@ -110,8 +111,8 @@ func TestSessionFunctions(t *testing.T) {
 	wantCode(t, "a function that makes a table", err, scanners.CodeReadOnly, "a probe only reads")
 }
 
-// TestStagedTableIsWritten has a function write to what it takes for the database's table: only the staged one changes, and
-// only until the next statement.
+// TestStagedTableIsWritten has a function that writes to a table of the database. It reaches only the staged table, and
+// the change is gone at the next statement.
 func TestStagedTableIsWritten(t *testing.T) {
 	t.Parallel()
 	d := testenv.MariaDB(t)
@@ -134,7 +135,7 @@ func TestStagedTableIsWritten(t *testing.T) {
 	}
 }
 
-// TestSnapshotOutlivesAStop keeps its snapshot while statements of it fail, time out and are killed.
+// TestSnapshotOutlivesAStop tests that a session keeps its snapshot while statements fail, time out and are killed.
 func TestSnapshotOutlivesAStop(t *testing.T) {
 	t.Parallel()
 	d := testenv.MariaDB(t)

@@ -10,7 +10,7 @@ import (
 	"tallyman/scanners/sqldb"
 )
 
-// The tests of this file hold what MySQL does its own way; the others run on MariaDB.
+// The tests of this file are for MySQL, where it differs from MariaDB. All other tests run on MariaDB.
 
 func TestSettings(t *testing.T) {
 	t.Parallel()
@@ -51,7 +51,7 @@ func TestQueryCost(t *testing.T) {
 	}
 }
 
-// TestInitial writes the defaults that the two catalogues show in their own ways.
+// TestInitial writes the defaults as the catalogues of the two servers show them.
 func TestInitial(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -80,7 +80,7 @@ func TestInitial(t *testing.T) {
 	}
 }
 
-// TestServerTypes are types that MariaDB does not send.
+// TestServerTypes reads types that MariaDB does not send.
 func TestServerTypes(t *testing.T) {
 	t.Parallel()
 	d := &dialect{location: time.UTC}
@@ -138,7 +138,7 @@ func TestRowsRead(t *testing.T) {
 	}
 }
 
-// FuzzTimes holds the readers of dates and durations: whatever comes, they refuse it or read it as the server wrote it.
+// FuzzTimes tests the readers of dates and durations: they either refuse a text, or read it as the server wrote it.
 func FuzzTimes(f *testing.F) {
 	for _, seed := range []string{"2026-06-01", "2026-06-01 08:00:00.25", "0000-00-00 00:00:00", "2026-00-01", "-838:59:59.000001", "08:30:00", ":", "2026-06-01 08:00:00.1234567890"} {
 		f.Add(seed)

@@ -18,7 +18,7 @@ import (
 	"tallyman/scanners/sqldb"
 )
 
-// deadlineGrace is how long after the server's own timeout the client gives up on its answer.
+// deadlineGrace is how long the client waits for an answer beyond the server's own timeout.
 const deadlineGrace = 2 * time.Second
 
 // Source is a MariaDB or MySQL database.
@@ -27,7 +27,7 @@ type Source struct {
 	dialect *dialect
 }
 
-// Open makes a source. It connects when it is first used, so only a URL that cannot be read is an error.
+// Open returns a source. The source connects when it is first used, so the only errors are those of the URL.
 func Open(config Config) (*Source, error) {
 	if err := config.CheckURL(); err != nil {
 		return nil, err
@@ -44,7 +44,7 @@ func Open(config Config) (*Source, error) {
 		c.DialFunc = dial
 		connector, err := mysql.NewConnector(c)
 		if err != nil {
-			return refusal{err} // not of a configuration that was taken above
+			return refusal{err} // cannot happen: the same configuration was accepted above
 		}
 		return connector
 	})
@@ -70,15 +70,16 @@ func (r refusal) Connect(context.Context) (driver.Conn, error) { return nil, r.e
 // Driver is called by database/sql.
 func (r refusal) Driver() driver.Driver { return mysql.MySQLDriver{} }
 
-// dialect is what MySQL does its own way.
+// dialect is the part of the driver that is specific to MySQL.
 type dialect struct {
 	connector driver.Connector
 	database  string
 	location  *time.Location
-	functions scanners.Functions // by names in lower case
+	functions scanners.Functions // names in lower case
 }
 
-// kill sends KILL on a connection of its own: the pool's may all be in use. What fails is left to the server's timeout.
+// kill sends KILL on a new connection, because all connections of the pool may be in use. If KILL fails, the server's
+// timeout ends the statement.
 func (d *dialect) kill(ctx context.Context, what string, id int64) error {
 	conn, err := d.connector.Connect(ctx)
 	if err != nil {
@@ -101,11 +102,11 @@ var Driver = scanners.Driver{
 	Scratch: Scratch,
 }
 
-// Config is one configured source. Its URL is mysql://user:password@host:port/database. Options: tls (true, skip-verify, preferred, false),
-// socket (a path), connect_timeout (seconds).
+// Config is one configured source. Its URL is mysql://user:password@host:port/database. Options: tls (true,
+// skip-verify, preferred, false), socket (a path), connect_timeout (seconds).
 type Config = scanners.Config
 
-// sourceAddress is a URL that was read.
+// sourceAddress is a parsed URL.
 type sourceAddress struct {
 	driver         *mysql.Config
 	connectTimeout time.Duration
@@ -117,7 +118,7 @@ func urlError(err error) error {
 	return &scanners.Error{Code: scanners.CodeUnreachable, Hint: urlHint, Err: err}
 }
 
-// parseURL reads the URL. No error shows it: what cannot be read cannot be told from its password.
+// parseURL reads the URL. No error shows the URL, because a part that cannot be read may be the password.
 func parseURL(text string) (*sourceAddress, error) {
 	u, err := url.Parse(text)
 	if err != nil {
@@ -163,7 +164,8 @@ func (a *sourceAddress) set(option, value string) error {
 	return nil
 }
 
-// zone is the source's time zone as SET time_zone takes it. A server without time zone tables knows offsets only.
+// zone returns the source's time zone as SET time_zone takes it. A server without time zone tables knows offsets only,
+// so UTC is written as an offset.
 func (d *dialect) zone() string {
 	if d.location == time.UTC {
 		return "+00:00"

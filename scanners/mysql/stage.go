@@ -24,11 +24,11 @@ var (
 	findTableSQL string
 )
 
-// stage sets up the tables, before the session's transaction, in which that could not be done.
+// stage creates the tables. It runs before the session's read-only transaction, which would not allow it.
 func (t *transaction) stage(ctx context.Context, staged []scanners.StagedTable) (views, error) {
 	var hidden []string
 	if len(staged) > 0 {
-		// Names and texts are read here as the catalogue writes them, and a value that does not fit is an error.
+		// In this mode, expressions of the catalogue can be used as they are, and a value that does not fit is an error.
 		if err := t.execute(ctx, "SET sql_mode = 'STRICT_ALL_TABLES'"); err != nil {
 			return views{}, err
 		}
@@ -48,19 +48,20 @@ func (t *transaction) stage(ctx context.Context, staged []scanners.StagedTable) 
 	return t.loadViews(ctx, hidden)
 }
 
-// stagedTable is a table on its way into the session.
+// stagedTable is a table that is being staged.
 type stagedTable struct {
 	*scanners.StagedTable
 	tx *transaction
 
-	name     string
-	hides    bool     // the database has one of that name
-	insert   []string // quoted names of the columns that the rows give a value, and of numbered more that count the rows
+	name  string
+	hides bool // the database has a table of that name
+	// quoted names of the columns that get a value from the rows; the last "numbered" of them count the rows
+	insert   []string
 	numbered int
-	kinds    []row.Kind // of the columns that the rows give a value
+	kinds    []row.Kind // of the columns that get a value from the rows
 }
 
-// set makes the table and fills it.
+// set creates the table and fills it.
 func (s *stagedTable) set(ctx context.Context) error {
 	name, err := s.TableName()
 	if err != nil {
@@ -93,7 +94,7 @@ func (s *stagedTable) set(ctx context.Context) error {
 	return s.fill(ctx)
 }
 
-// define writes the columns of a table that the database does not have.
+// define returns the columns of a table that the database does not have.
 func (s *stagedTable) define() (string, error) {
 	if len(s.Columns) == 0 {
 		return "", s.NoColumns()
@@ -132,10 +133,10 @@ func typeFor(kind row.Kind) string {
 	}
 }
 
-// tableColumn is one of the database's own table, as columns.sql has it.
+// tableColumn is a column of the database's own table, as columns.sql returns it.
 type tableColumn struct{ name, typ, required, initial, extra, generated, collation string }
 
-// defineLike writes the columns after those of the database's own table. What the rows leave out may be NULL.
+// defineLike returns the columns of a table that the database has. Columns without values in the rows may be NULL.
 func (s *stagedTable) defineLike(found [][]string) (string, error) {
 	var all []tableColumn
 	var names []string
@@ -180,8 +181,8 @@ func (c *tableColumn) counts() bool {
 	return strings.Contains(c.extra, "auto_increment") || strings.Contains(strings.ToLower(c.initial), "nextval(")
 }
 
-// initial is the DEFAULT of a column. MariaDB's catalogue has it as an expression; MySQL's as a bare text unless extra says that it
-// is one.
+// initial returns the DEFAULT of a column. MariaDB's catalogue has it as an expression. MySQL's has a bare text, unless
+// extra says that it is an expression.
 func (t *transaction) initial(c tableColumn) string {
 	switch {
 	case c.initial == "" && (t.maria || c.required == "1" || c.extra == "default_generated"):
@@ -197,7 +198,7 @@ func (t *transaction) initial(c tableColumn) string {
 	}
 }
 
-// expression is one of the catalogue, in which MySQL puts a backslash before each quote.
+// expression returns an expression of the catalogue. MySQL puts a backslash before each quote there.
 func (t *transaction) expression(text string) string {
 	if t.maria {
 		return text
@@ -205,7 +206,7 @@ func (t *transaction) expression(text string) string {
 	return strings.ReplaceAll(text, `\'`, `'`)
 }
 
-// cannotStage says that it was the staging that failed, unless the database is merely out of reach.
+// cannotStage turns an error into one of staging, unless the database is merely unavailable.
 func (t *transaction) cannotStage(staged *scanners.StagedTable, err error) error {
 	if mapped, ok := errors.AsType[*scanners.Error](err); ok && mapped.Code == scanners.CodeStage {
 		return err
@@ -254,7 +255,7 @@ func (s *stagedTable) fill(ctx context.Context) error {
 	return nil
 }
 
-// stored is a text as the value of the column's kind that it is written for, where the server does not read it as that itself.
+// stored converts a text to a value of the column's kind if the server would not do so by itself.
 func stored(v row.Value, kind row.Kind) row.Value {
 	if v.Kind() != row.Text {
 		return v
@@ -275,7 +276,8 @@ func stored(v row.Value, kind row.Kind) row.Value {
 	return v
 }
 
-// kindOfType is the kind of a column by the catalogue's name of its type.
+// kindOfType returns the kind of a column by the catalogue's name of its type. row.Null stands for kinds that need no
+// conversion.
 func kindOfType(typ string) row.Kind {
 	name, _, _ := strings.Cut(typ, "(")
 	switch {
@@ -291,17 +293,17 @@ func kindOfType(typ string) row.Kind {
 //go:embed views.sql
 var viewsSQL string
 
-// relation is a table or view, or what may be one; both names in lower case.
+// relation is a table or view, or a name that may be one. Both names are in lower case.
 type relation struct{ database, table string }
 
-// views tells which views read past staged tables.
+// views tells which views read the database's own tables in spite of staged ones.
 type views struct {
 	home        string              // the database of the staged tables
-	hidden      []string            // those of its own that staged ones stand before
-	definitions map[relation]string // "" where the user may not see it
+	hidden      []string            // tables of home that staged tables hide
+	definitions map[relation]string // "" if the user may not see the definition
 }
 
-// loadViews is asked where tables are hidden.
+// loadViews reads the definitions of views, if any tables are hidden.
 func (t *transaction) loadViews(ctx context.Context, hidden []string) (views, error) {
 	v := views{home: strings.ToLower(t.dialect.database), definitions: map[relation]string{}}
 	for _, table := range hidden {
@@ -317,7 +319,7 @@ func (t *transaction) loadViews(ctx context.Context, hidden []string) (views, er
 	return v, err
 }
 
-// bypass is the error of a name that is a view which reads one of the hidden tables.
+// bypass returns an error if the name is a view that reads a hidden table.
 func (v *views) bypass(name relation) error {
 	if name.database == v.home && slices.Contains(v.hidden, name.table) { // staged itself
 		return nil
@@ -332,14 +334,14 @@ func (v *views) bypass(name relation) error {
 	case table != "":
 		return &scanners.Error{
 			Code: scanners.CodeStage, Hint: "stage " + name.table + " itself",
-			Err: fmt.Errorf("%s is a view over the database's own %s, which the staged one does not stand before", name.table, table),
+			Err: fmt.Errorf("%s is a view that reads the database's own %s, not the staged one", name.table, table),
 		}
 	}
 	return nil
 }
 
-// reads tells which hidden table the view reads, directly or through others, or that this cannot be told. The server writes the tables of
-// a definition with their database.
+// reads returns the hidden table that a view reads, directly or through other views. unknown is true if a definition is
+// not visible. The server writes each table of a definition with its database.
 func (v *views) reads(view relation, seen map[relation]bool) (table string, unknown bool) {
 	definition, found := v.definitions[view]
 	if !found || seen[view] {

@@ -15,7 +15,8 @@ import (
 
 func TestMain(m *testing.M) { testenv.Main(m) }
 
-// server is a database behind a proxy, so that it can go out of reach. The source's user is granted what docs/how-to/set-up-a-source.md says.
+// server is a database behind a proxy, which can make it unreachable. The source's user has the grants of
+// docs/operations.md.
 type server struct {
 	testenv.MariaDatabase
 	proxied string
@@ -59,7 +60,7 @@ func owner(t scannertest.T, d testenv.MariaDatabase) *sql.DB {
 
 func (s *server) Open(t scannertest.T, maxConnections int) scanners.Source {
 	t.Helper()
-	// What Prepare would refuse is allowed, so that the locks behind it are tried.
+	// Allow the functions that Prepare would refuse, so that the checks behind Prepare are tested.
 	var allowed []string
 	for _, name := range []string{"writer", "writer_aria", "writer_memory", "unlocked", "mover", "zone", "clock", "mode", "hold", "held"} {
 		allowed = append(allowed, s.Name+"."+name)

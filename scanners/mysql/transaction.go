@@ -12,7 +12,7 @@ import (
 	"tallyman/scanners/sqldb"
 )
 
-// transaction is one on a connection that has had no other.
+// transaction is the only transaction of its connection.
 type transaction struct {
 	dialect *dialect
 	conn    *sql.Conn
@@ -20,7 +20,7 @@ type transaction struct {
 	maria   bool
 }
 
-// Style writes parameters as ? and says of built-in times that they are.
+// Style writes parameters as ?, and marks built-in times as times.
 func (d *dialect) Style() probe.Style { return probe.QuestionTime }
 
 // Begin starts a read-only transaction.
@@ -35,7 +35,7 @@ func (d *dialect) Begin(ctx context.Context, conn *sql.Conn, timeout time.Durati
 	return t, nil
 }
 
-// open finds out who answers and sets the session up.
+// open finds out which server answers, and sets up the session.
 func (d *dialect) open(ctx context.Context, conn *sql.Conn, timeout time.Duration) (*transaction, error) {
 	t := &transaction{dialect: d, conn: conn}
 	var version string
@@ -47,11 +47,12 @@ func (d *dialect) open(ctx context.Context, conn *sql.Conn, timeout time.Duratio
 	return t, err
 }
 
-// sqlModes have the server read SQL as rules/probe does.
+// sqlModes make the server read SQL as rules/probe does.
 const sqlModes = ",ANSI_QUOTES,NO_BACKSLASH_ESCAPES,PIPES_AS_CONCAT"
 
-// settings make the session read SQL as rules/probe does, beside the modes that the server has; give it UTF-8 and the source's
-// time zone; and say how long a statement may run and may wait for a table that is being altered.
+// settings returns the statement that sets up the session. The session reads SQL as rules/probe does, in UTF-8 and in
+// the source's time zone. The statement also limits how long a statement may run, and how long it may wait for a table
+// that is being altered.
 func (t *transaction) settings(timeout time.Duration) string {
 	variable, value := "max_execution_time", fmt.Sprint(max(timeout.Milliseconds(), 1))
 	if t.maria {
@@ -59,7 +60,8 @@ func (t *transaction) settings(timeout time.Duration) string {
 	}
 	return fmt.Sprintf(
 		"SET NAMES utf8mb4, sql_mode = CONCAT(@@GLOBAL.sql_mode, '"+sqlModes+"'), time_zone = '%s', %s = %s, lock_wait_timeout = %d",
-		t.dialect.zone(), variable, value, int64(max(timeout.Seconds()+0.999, 1))) // the zone was parsed, so it has no quote
+		// the zone was parsed, so it contains no quotes
+		t.dialect.zone(), variable, value, int64(max(timeout.Seconds()+0.999, 1)))
 }
 
 // Query runs the statement in the binary protocol.
@@ -76,33 +78,33 @@ func (t *transaction) Query(ctx context.Context, text string, args []any) (*sql.
 	return rows, func() { _ = stmt.Close() }, nil
 }
 
-// Stop kills the statement. The connection and its transaction live on.
+// Stop kills the statement. The connection and its transaction stay open.
 func (t *transaction) Stop(ctx context.Context, cancel context.CancelFunc) {
 	if t.dialect.kill(ctx, "QUERY", t.id) != nil {
 		cancel()
 	}
 }
 
-// Abandon kills what the connection still ran when it was closed.
+// Abandon kills the statement that may still run after the connection was closed.
 func (t *transaction) Abandon(ctx context.Context) {
-	_ = t.dialect.kill(ctx, "CONNECTION", t.id) // unknown by now where it had ended by itself
+	_ = t.dialect.kill(ctx, "CONNECTION", t.id) // fails if the connection has already ended by itself
 }
 
-// End rolls back. The connection is not used again, so nothing else has to be undone.
+// End rolls back. The connection is not used again, so nothing else must be undone.
 func (t *transaction) End(ctx context.Context) error {
 	_, err := t.conn.ExecContext(ctx, "ROLLBACK")
 	return err
 }
 
-// session is one snapshot with tables of its own. They are temporary ones, which the server finds before the others of
-// their names, also where the name has its database before it; only views read past them.
+// session is one snapshot with tables of its own. These are temporary tables. The server prefers them to other tables
+// of the same name, even if the name includes the database. Only views read the other tables.
 type session struct {
 	*sqldb.Session
 	tx    *transaction
 	views views
 }
 
-// Session stages the tables and then begins the transaction, which is READ ONLY from its first statement on.
+// Session stages the tables, and then begins the transaction, which is READ ONLY from its first statement on.
 func (s *Source) Session(ctx context.Context, staged []scanners.StagedTable) (scanners.Session, error) {
 	x := &session{}
 	start := func(ctx context.Context, conn *sql.Conn, timeout time.Duration) (sqldb.Transaction, error) {
@@ -123,13 +125,13 @@ func (s *Source) Session(ctx context.Context, staged []scanners.StagedTable) (sc
 	return x, nil
 }
 
-// snapshot begins the session's transaction. The savepoint is what each statement goes back to.
+// snapshot begins the session's transaction. Each statement is rolled back to the savepoint.
 func (t *transaction) snapshot(ctx context.Context) error {
 	return t.execute(ctx, "SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ", "START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY", "SAVEPOINT statement")
 }
 
-// Next takes back what a function that the last statement called has done: to staged tables, which READ ONLY does not keep from
-// it, to settings and locks.
+// Next undoes what functions called by the last statement have done to settings, locks and staged tables. READ ONLY
+// does not protect staged tables.
 func (t *transaction) Next(ctx context.Context, timeout time.Duration) error {
 	return t.execute(ctx, "ROLLBACK TO SAVEPOINT statement", "DO RELEASE_ALL_LOCKS(), LAST_INSERT_ID(0)", t.settings(timeout))
 }
@@ -143,7 +145,8 @@ func (t *transaction) execute(ctx context.Context, statements ...string) error {
 	return nil
 }
 
-// Prepare refuses a statement that would read a table of the database, through a view, in spite of the one that is staged for it.
+// Prepare refuses a statement that would read, through a view, a table of the database although a table is staged for
+// it.
 func (x *session) Prepare(ctx context.Context, stmt *probe.Statement) (scanners.PreparedProbe, error) {
 	p, err := x.Session.Prepare(ctx, stmt)
 	if err != nil {

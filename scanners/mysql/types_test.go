@@ -10,7 +10,7 @@ import (
 	"tallyman/scanners/mysql"
 )
 
-// TestTypes reads what the suite does not, as columns of a table.
+// TestTypes reads columns of types that the suite does not have.
 func TestTypes(t *testing.T) {
 	t.Parallel()
 	d := testenv.MariaDB(t)
@@ -89,7 +89,7 @@ func TestTypes(t *testing.T) {
 	}
 }
 
-// TestExpressions have the kinds that the server gives them.
+// TestExpressions tests the kinds of expressions, which the server gives.
 func TestExpressions(t *testing.T) {
 	t.Parallel()
 	s := open(t, mysql.Config{URL: testenv.MariaDB(t).URL()})
@@ -140,7 +140,8 @@ func TestExpressions(t *testing.T) {
 	}
 }
 
-// TestMisfits are values that their column's kind does not hold: the scan fails and says which row, nothing is guessed.
+// TestMisfits reads values that the kind of their column cannot hold: the scan fails and names the row. Nothing is
+// guessed.
 func TestMisfits(t *testing.T) {
 	t.Parallel()
 	d := testenv.MariaDB(t)
@@ -173,7 +174,7 @@ func TestMisfits(t *testing.T) {
 	}
 }
 
-// TestNullable believes the server only where nothing can have put a NULL in between.
+// TestNullable tests that NOT NULL is believed only if nothing can have put a NULL in between.
 func TestNullable(t *testing.T) {
 	t.Parallel()
 	d := testenv.MariaDB(t)
@@ -216,7 +217,8 @@ func TestNullable(t *testing.T) {
 	}
 }
 
-// TestDrift gives parameters values of other types than the server took them for: what is a number of the column's kind all the same is one.
+// TestDrift gives parameters values of other types than the server expects. A value that is a number of the
+// column's kind is accepted all the same.
 func TestDrift(t *testing.T) {
 	t.Parallel()
 	d := testenv.MariaDB(t)

@@ -20,7 +20,7 @@ import (
 	"tallyman/scanners/sqldb"
 )
 
-// dialect is what Oracle does its own way.
+// dialect is the part of the driver that is specific to Oracle.
 type dialect struct {
 	location *time.Location
 	wires    *sqldb.Wires // nil in tests
@@ -29,10 +29,11 @@ type dialect struct {
 // Style writes parameters as :1.
 func (d *dialect) Style() probe.Style { return probe.Numbered }
 
-// Begin starts a read-only transaction in a session that reads texts as times and numbers in one way, wherever the server stands.
+// Begin starts a read-only transaction. The session settings make the server read texts as times and numbers in the
+// same way everywhere.
 func (d *dialect) Begin(ctx context.Context, conn *sql.Conn, _ time.Duration) (sqldb.Transaction, error) {
 	t := &transaction{ScanTransaction: sqldb.ScanTransaction{Conn: conn, Wires: d.wires}, dialect: d}
-	// To the driver a transaction is that it does not commit after each statement.
+	// For the driver, a transaction means only that it does not commit after each statement.
 	err := conn.Raw(func(driverConn any) error {
 		beginner, ok := driverConn.(driver.ConnBeginTx)
 		if !ok {
@@ -57,7 +58,7 @@ func (d *dialect) Begin(ctx context.Context, conn *sql.Conn, _ time.Duration) (s
 	return t, nil
 }
 
-// transaction is read-only.
+// transaction is a read-only transaction.
 type transaction struct {
 	sqldb.ScanTransaction
 	dialect *dialect
@@ -72,11 +73,12 @@ func (t *transaction) End(ctx context.Context) error {
 	return err
 }
 
-// Bind makes of a parameter's value what the driver sends. Decimals go as their texts, which the server reads as NUMBER.
+// Bind converts the value of a parameter to the value that the driver sends. Decimals are sent as text, which the
+// server reads as NUMBER.
 func (d *dialect) Bind(v row.Value) (any, error) {
 	switch v.Kind() {
 	case row.Bool:
-		if v.Bool() { // BOOLEAN is only there from 23 on; what stands for it is a number
+		if v.Bool() { // BOOLEAN exists only from version 23 on; before, a number stands for it
 			return int64(1), nil
 		}
 		return int64(0), nil
@@ -91,10 +93,10 @@ func (d *dialect) Bind(v row.Value) (any, error) {
 	}
 }
 
-// booleanName is what the driver calls BOOLEAN, for which it has no name.
+// booleanName is the driver's text for BOOLEAN, for which it has no name.
 var booleanName = ora.Boolean.String()
 
-// convertInt reads the text that the driver makes of a NUMBER.
+// convertInt reads a NUMBER, which the driver returns as text.
 func convertInt(dst *row.Value, src any, _ *sqldb.Texts) error {
 	text, ok := sqldb.TextOf(src)
 	if !ok {
@@ -108,7 +110,8 @@ func convertInt(dst *row.Value, src any, _ *sqldb.Texts) error {
 	return nil
 }
 
-// Describe asks for no rows of the statement. Its parameters are NULL, since they have no values yet.
+// Describe asks for the columns of the statement without rows. Its parameters are NULL, because they have no values
+// yet.
 func (t *transaction) Describe(ctx context.Context, stmt *probe.Statement, text string) ([]sqldb.Column, error) {
 	if err := sqldb.Refuse(stmt, probe.Oracle(stmt.Text)); err != nil {
 		return nil, err
@@ -136,10 +139,10 @@ func (t *transaction) Describe(ctx context.Context, stmt *probe.Statement, text 
 	return columns, cmp.Or(rows.Err(), faults.Err())
 }
 
-// wholeDigits is how many digits an int64 holds of any number.
+// wholeDigits is how many digits any int64 can hold.
 const wholeDigits = 18
 
-// column says how the column is read, by the driver's name for its type.
+// column returns how a column is read, by the driver's name for its type.
 func (d *dialect) column(ct *sql.ColumnType, nullExtended bool) (sqldb.Column, error) {
 	nullable, told := ct.Nullable()
 	name := ct.DatabaseTypeName()
@@ -154,7 +157,7 @@ func (d *dialect) column(ct *sql.ColumnType, nullExtended bool) (sqldb.Column, e
 		switch {
 		case scale == 0 && precision > 0 && precision <= wholeDigits:
 			return set(row.Int, fmt.Sprintf("NUMBER(%d)", precision), convertInt)
-		case scale > 127: // as it comes, or FLOAT
+		case scale > 127: // NUMBER without a precision, or FLOAT
 			return set(row.Decimal, "NUMBER", sqldb.ToDecimal)
 		}
 		return set(row.Decimal, fmt.Sprintf("NUMBER(%d,%d)", precision, scale), sqldb.ToDecimal)
@@ -195,11 +198,11 @@ func (d *dialect) column(ct *sql.ColumnType, nullExtended bool) (sqldb.Column, e
 	}
 	return c, &scanners.Error{
 		Code: scanners.CodeColumn, Hint: "CAST it to what it holds, or write JSON_SERIALIZE(…) or XMLSERIALIZE(…)",
-		Err: fmt.Errorf("column %s: conditions have nothing for the type %s", strings.ToLower(ct.Name()), name),
+		Err: fmt.Errorf("column %s: conditions cannot use the type %s", strings.ToLower(ct.Name()), name),
 	}
 }
 
-// Answer judges by the number of the error.
+// Answer judges an error by its number.
 func (d *dialect) Answer(err error, code scanners.Code) *scanners.Error {
 	var e *network.OracleError
 	if !errors.As(err, &e) {
@@ -210,9 +213,9 @@ func (d *dialect) Answer(err error, code scanners.Code) *scanners.Error {
 		return v.Apply(mapped.Err)
 	}
 	switch {
-	case code == scanners.CodeUnreachable: // while it connects, whatever the reason
+	case code == scanners.CodeUnreachable: // any error while connecting
 		mapped.Transient = true
-	case e.ErrCode >= 900 && e.ErrCode < 1000: // what is wrong with the text of a statement
+	case e.ErrCode >= 900 && e.ErrCode < 1000: // faults in the text of a statement
 		mapped.Code = scanners.CodeStatement
 	case e.ErrCode >= 12150 && e.ErrCode < 12700: // the network
 		mapped.Code, mapped.Transient = scanners.CodeUnreachable, true
@@ -220,7 +223,7 @@ func (d *dialect) Answer(err error, code scanners.Code) *scanners.Error {
 	return mapped
 }
 
-// said is the server's message, which begins with its number.
+// said returns the server's message, which begins with its number.
 func said(e *network.OracleError) string {
 	text := strings.Join(strings.Fields(e.Error()), " ")
 	if number := fmt.Sprintf("ORA-%05d", e.ErrCode); !strings.Contains(text, number) {
@@ -232,7 +235,7 @@ func said(e *network.OracleError) string {
 // The verdicts of all databases, by short names for the table.
 var away, again, writes, notGranted = sqldb.Away, sqldb.Again, sqldb.Writes, sqldb.NotGranted
 
-// verdicts holds the errors whose meaning does not depend on when they come, by their number.
+// verdicts has the errors whose meaning is the same at any time, by their number.
 var verdicts = map[int]sqldb.Verdict{
 	1013: {Code: scanners.CodeTimeout, Transient: true},
 	918:  {Code: scanners.CodeStatement, Hint: "name it with AS, or say whose column is meant"},
@@ -241,6 +244,7 @@ var verdicts = map[int]sqldb.Verdict{
 	54: again, 60: again, 1555: again, 1652: again, 4031: again, 4068: again, 8176: again, 8177: again, 30006: again,
 	18: away, 20: away, 2391: away, // too many sessions
 	1017: away, 1005: away, 1045: away, 28000: away, 28001: away, 28009: away, // no login
-	28: away, 1012: away, 1033: away, 1034: away, 1089: away, 1090: away, 1092: away, 2396: away, // the server stops, or this session was ended
+	// the server stops, or this session was killed
+	28: away, 1012: away, 1033: away, 1034: away, 1089: away, 1090: away, 1092: away, 2396: away,
 	3113: away, 3114: away, 3135: away, 25408: away,
 }

@@ -19,7 +19,7 @@ import (
 	"tallyman/scanners/sqldb/sqldbtest"
 )
 
-// described is the answer to the question for no rows.
+// described is the answer to a query for no rows, which describes the columns.
 func described(columns ...sqldbtest.Column) sqldbtest.Answer {
 	return sqldbtest.Answer{Match: "WHERE 1 = 0", Columns: columns}
 }
@@ -45,7 +45,8 @@ func source(t *testing.T, zone string, fake *sqldbtest.Fake) *sqldb.Source {
 
 func ignore(*row.Row) error { return nil }
 
-// TestTransaction is all that a scan says to the server: a read-only transaction, rolled back, on a connection that is closed.
+// TestTransaction tests everything that a scan sends: a read-only transaction that is rolled back, on a connection that
+// is closed.
 func TestTransaction(t *testing.T) {
 	t.Parallel()
 	fake := &sqldbtest.Fake{Answers: []sqldbtest.Answer{
@@ -80,7 +81,7 @@ func same(t *testing.T, log, want []string) {
 	}
 }
 
-// TestForeignStatements are refused before the server sees them.
+// TestForeignStatements are refused before the server gets them.
 func TestForeignStatements(t *testing.T) {
 	t.Parallel()
 	fake := &sqldbtest.Fake{}
@@ -145,13 +146,13 @@ func TestTypes(t *testing.T) {
 	}
 	fake := &sqldbtest.Fake{Answers: []sqldbtest.Answer{described(sqldbtest.Column{Name: "V", Type: "XMLType"})}}
 	_, err := source(t, "UTC", fake).Prepare(t.Context(), scannertest.Parse(t, "SELECT v FROM x"))
-	wantCode(t, err, scanners.CodeColumn, "column v: conditions have nothing for the type XMLType (CAST it")
+	wantCode(t, err, scanners.CodeColumn, "column v: conditions cannot use the type XMLType (CAST it")
 	fake = &sqldbtest.Fake{Answers: []sqldbtest.Answer{described(sqldbtest.Column{Name: "V", Type: "XMLType"}, sqldbtest.Column{Name: "W", Type: "VECTOR"})}}
 	_, err = source(t, "UTC", fake).Prepare(t.Context(), scannertest.Parse(t, "SELECT v, w FROM x"))
-	wantCode(t, err, scanners.CodeColumn, "column v: conditions have nothing for the type XMLType; column w: conditions have nothing for the type VECTOR (CAST it")
+	wantCode(t, err, scanners.CodeColumn, "column v: conditions cannot use the type XMLType; column w: conditions cannot use the type VECTOR (CAST it")
 }
 
-// TestBinding sends each kind as what the server compares best; a time as what the clocks of the source show.
+// TestBinding sends each kind in the form that the server compares best, and a time as the local time of the source.
 func TestBinding(t *testing.T) {
 	t.Parallel()
 	decimal, err := row.ParseDecimal("-12.50")
@@ -197,7 +198,7 @@ func TestBinding(t *testing.T) {
 	wantCode(t, err, scanners.CodeParam, "duration")
 }
 
-// TestErrors holds what the server says, and when, against what it comes to.
+// TestErrors lists errors of the server, when they occur, and how they are judged.
 func TestErrors(t *testing.T) {
 	t.Parallel()
 	for number, c := range map[int]struct {
@@ -236,7 +237,7 @@ func TestErrors(t *testing.T) {
 	wantCode(t, err, scanners.CodeUnreachable, "wms:***@db")
 }
 
-// TestTimeout gives up on a statement that says nothing, before and after its first row.
+// TestTimeout gives up on a server that does not answer, before and after the first row.
 func TestTimeout(t *testing.T) {
 	t.Parallel()
 	for _, columns := range [][]sqldbtest.Column{nil, {{Name: "N"}}} {
@@ -253,7 +254,7 @@ func TestTimeout(t *testing.T) {
 	}
 }
 
-// flooded is the stand-in with a network connection on which the server sends on and on when it is asked for rows.
+// flooded is the stand-in with a network connection on which the server sends without an end when it is asked for rows.
 type flooded struct {
 	driver.Conn
 	wire net.Conn
@@ -285,7 +286,7 @@ type connectorFunc func(ctx context.Context) (driver.Conn, error)
 func (f connectorFunc) Connect(ctx context.Context) (driver.Conn, error) { return f(ctx) }
 func (f connectorFunc) Driver() driver.Driver                            { return nil }
 
-// TestLargeRows ends a connection on which rows come that are too large together, after so many bytes.
+// TestLargeRows tests that a connection is closed if the rows on it are too large together.
 func TestLargeRows(t *testing.T) {
 	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -15,8 +15,8 @@ import (
 	"tallyman/scanners/sqldb"
 )
 
-// Scratch makes a user of the name, whose schema it is; the source of the scratch logs in as that user, with a password that nobody knows. It
-// needs CREATE USER, DROP USER, and the rights to grant what the user gets.
+// Scratch creates a user with this name, and so a schema. The source of the scratch logs in as that user, with a random
+// password. Scratch needs CREATE USER, DROP USER, and the rights that it grants to the user.
 func Scratch(ctx context.Context, c Config, name string) (*scanners.Scratch, error) {
 	address, err := parseAddress(c.URL)
 	if err != nil {
@@ -51,9 +51,10 @@ func scratchSpec(maker, owner driver.Connector, name, password string) sqldb.Scr
 	}
 }
 
-// newPassword has letters of both cases, digits and a sign, as servers may ask for, and no more than the 30 characters that older ones take.
+// newPassword returns a password with letters of both cases, digits and a sign, as servers may require. It has at most
+// the 30 characters that older servers accept.
 func newPassword() string {
 	b := make([]byte, 12)
-	_, _ = rand.Read(b) // it never fails
+	_, _ = rand.Read(b) // never fails
 	return "Ta1_" + hex.EncodeToString(b)
 }

@@ -12,7 +12,8 @@ import (
 	"tallyman/scanners/sqldb/sqldbtest"
 )
 
-// TestScratch is all that a test of a server writes beside the tables of the suite: the tables are made by the user that the schema is.
+// TestScratch tests all statements of a scratch schema besides the tables of the suite. The user of the schema creates
+// the tables.
 func TestScratch(t *testing.T) {
 	t.Parallel()
 	none := sqldbtest.Answer{Match: "all_users", Columns: []sqldbtest.Column{{Name: "n"}}, Rows: [][]driver.Value{{int64(0)}}}
@@ -49,7 +50,7 @@ func TestScratchWithoutTheRightToGrant(t *testing.T) {
 	}
 }
 
-// TestPasswords are never the same, and what servers ask for.
+// TestPasswords tests that passwords differ, and meet the rules of servers.
 func TestPasswords(t *testing.T) {
 	t.Parallel()
 	if a, b := newPassword(), newPassword(); a == b || len(a) > 30 || !strings.HasPrefix(a, "Ta1_") {
@@ -57,7 +58,7 @@ func TestPasswords(t *testing.T) {
 	}
 }
 
-// statements are those of the log.
+// statements returns the statements of the log.
 func statements(fake *sqldbtest.Fake) []string {
 	log := slices.DeleteFunc(fake.Log(), func(line string) bool { return line == "close" })
 	for i := range log {

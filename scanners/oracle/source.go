@@ -15,9 +15,11 @@ import (
 )
 
 const (
-	// rowsAtOnce is how many rows the driver asks for in one message, all of which it holds; its own 25 make a round trip of every 25.
+	// rowsAtOnce is how many rows the driver requests in one message. It holds all of them. Its default of 25 would cause
+	// four times as many round trips.
 	rowsAtOnce = 100
-	// rowsAhead is how many of them may be as large as a row may be: where rows are large, 100 of them at once are too many.
+	// rowsAhead is how many of these rows may have the largest size that a row may have. A hundred such rows at once would
+	// be too much.
 	rowsAhead = 4
 )
 
@@ -29,14 +31,14 @@ var Driver = scanners.Driver{
 	Scratch:   Scratch,
 }
 
-// Config is one configured source. Its URL is oracle://user:password@host:port/service. Options: tls (true, false), tls_verify (true,
-// false; true where it is not given), wallet (a folder), connect_timeout (seconds).
+// Config is one configured source. Its URL is oracle://user:password@host:port/service. Options: tls (true, false),
+// tls_verify (true, false; default: true), wallet (a folder), connect_timeout (seconds).
 type Config = scanners.Config
 
 // Source is an Oracle database.
 type Source struct{ *sqldb.Source }
 
-// Open makes a source. It connects when it is first used, so only a URL that cannot be read is an error.
+// Open returns a source. The source connects when it is first used, so the only errors are those of the URL.
 func Open(config Config) (*Source, error) {
 	if err := config.CheckURL(); err != nil {
 		return nil, err
@@ -63,7 +65,7 @@ func parseAddress(text string) (sqldb.URL, error) {
 	return sqldb.ParseURL(text, "oracle", "1521", "tls", "tls_verify", "wallet")
 }
 
-// open makes a source on any connector; wires may be nil.
+// open returns a source on any connector. wires may be nil.
 func open(config Config, address *sqldb.URL, connector driver.Connector, wires *sqldb.Wires) *sqldb.Source {
 	return sqldb.New(sqldb.Config{
 		Dialect: &dialect{location: config.Zone(), wires: wires}, Connector: connector,
@@ -72,7 +74,7 @@ func open(config Config, address *sqldb.URL, connector driver.Connector, wires *
 	})
 }
 
-// loginOf makes the driver's URL from what we know, and nothing else: its own options write files, among other things.
+// loginOf makes the driver's URL from known options only, because some of the driver's own options write files.
 func loginOf(address *sqldb.URL) (string, error) {
 	options := url.Values{"PREFETCH_ROWS": {strconv.Itoa(rowsAtOnce)}, "PROGRAM": {"tallyman"}}
 	for ours, theirs := range map[string]string{"tls": "SSL", "tls_verify": "SSL VERIFY"} {
@@ -97,7 +99,8 @@ func (*Source) Names() string {
 	return `SELECT table_name AS t, column_name AS c FROM all_tab_columns WHERE owner IN (SELECT username FROM all_users WHERE oracle_maintained = 'N')`
 }
 
-// Clock returns the server's time in its machine's time zone; SYSDATE shows it too, whatever the session's zone is.
+// Clock returns the server's time in the time zone of its machine. SYSDATE uses that zone, too, independent of the
+// session's.
 func (s *Source) Clock(ctx context.Context) (time.Time, error) {
 	return s.ServerClock(ctx, "SELECT SYSTIMESTAMP FROM DUAL")
 }

@@ -11,7 +11,7 @@ import (
 	"tallyman/scanners/sqldb"
 )
 
-// TestURL reads addresses; none of what is wrong with one shows its password.
+// TestURL parses addresses. No error shows the password.
 func TestURL(t *testing.T) {
 	t.Parallel()
 	for url, says := range map[string]string{
@@ -43,7 +43,7 @@ func TestURL(t *testing.T) {
 	}
 }
 
-// TestLogin is what the driver is told.
+// TestLogin tests the login data that the driver gets.
 func TestLogin(t *testing.T) {
 	t.Parallel()
 	address, err := sqldb.ParseURL("oracle://wms:p%40s%2Fs@db/FREEPDB1?tls=true&wallet=/etc/wallet", "oracle", "1521", "tls", "tls_verify", "wallet")

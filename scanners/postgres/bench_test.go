@@ -27,9 +27,10 @@ const (
 	benchFound = benchRows / 100
 )
 
-// BenchmarkScan reads 1,000,000 rows of five columns, one of them numeric, of which 1 % match a numeric condition. The three
-// ways take turns, so that they share whatever the machine does: a bare rows.Next loop, which neither decodes nor judges; a
-// scan with the rule's condition; and pgx's typed Scan with expr on a struct. Ratios are in rows/s, against rows.Next.
+// BenchmarkScan reads 1,000,000 rows of five columns, one of them numeric, of which 1 % match a numeric condition. The
+// three ways take turns, so that they share whatever the machine does: a bare rows.Next loop, which neither decodes nor
+// judges; a scan with the rule's condition; and pgx's typed Scan with expr on a struct. Ratios are in rows/s, against
+// rows.Next.
 func BenchmarkScan(b *testing.B) {
 	url := testenv.Postgres(b)
 	exec(b, url, benchTable)
@@ -81,7 +82,7 @@ func mallocs() uint64 {
 	return m.Mallocs
 }
 
-// bareNext is the limit: what it costs to have the rows arrive.
+// bareNext is the limit: it measures only the arrival of the rows.
 func bareNext(b *testing.B, conn *pgx.Conn) int {
 	b.Helper()
 	rows, err := conn.Query(b.Context(), benchSQL)
@@ -98,7 +99,7 @@ func bareNext(b *testing.B, conn *pgx.Conn) int {
 	return n
 }
 
-// newScan is what a run does: our scan with the rule's condition on every row.
+// newScan is a scan as in a run, with the rule's condition on every row.
 func newScan(b *testing.B, source scanners.Source) func() int {
 	b.Helper()
 	p := scannertest.Prepare(b, source, benchSQL)

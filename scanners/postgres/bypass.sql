@@ -1,7 +1,8 @@
--- Which names of a statement lead past a staged table to the database's own, directly or through views.
+-- Finds the names of a statement that read the database's own table in spite of a staged one, directly or through
+-- views.
 -- $1 json array of names that may be those of tables, $2 oid[] the database's own tables that are hidden.
--- One row for each: the name, the table, whether it is a view. PostgreSQL binds the tables of a view when it is made, so temporary
--- ones do not stand before them.
+-- One row for each: the name, the table, whether the name is a view. PostgreSQL binds the tables of a view when the
+-- view is created, so temporary tables do not hide them.
 WITH RECURSIVE reads (name, rel, view) AS (
     SELECT n, pg_catalog.to_regclass(n)::oid, false
     FROM pg_catalog.json_array_elements_text($1::json) AS n

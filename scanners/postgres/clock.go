@@ -15,8 +15,8 @@ import (
 //go:embed clock.sql
 var clockSQL string
 
-// Clock returns the server's time, in the time zone that the database has for the source's user. The connections of the pool ask for the zone of the source,
-// so the question has a connection of its own, which asks for none.
+// Clock returns the server's time, in the time zone that the database has for the source's user. Pooled connections set
+// the source's zone, so Clock opens a connection of its own, which sets none.
 func (s *Source) Clock(ctx context.Context) (time.Time, error) {
 	config := s.pool.Config().ConnConfig
 	delete(config.RuntimeParams, "timezone")

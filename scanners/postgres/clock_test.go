@@ -8,7 +8,7 @@ import (
 	"tallyman/scanners/postgres"
 )
 
-// TestClock asks for the database's own time zone, whatever the source's is.
+// TestClock reads the database's own time zone, which may differ from the source's.
 func TestClock(t *testing.T) {
 	t.Parallel()
 	address := testenv.Postgres(t)

@@ -1,7 +1,7 @@
 -- What the catalogue knows of the columns of a prepared statement.
 -- $1 oid[] types, $2 int4[] type modifiers, $3 oid[] tables (0 = an expression), $4 int2[] column numbers.
--- One row a column, in order: the type's name, whether no value can be NULL. From PostgreSQL 18 on a NOT NULL
--- constraint may be there without having been validated.
+-- One row for each column, in order: the name of the type, whether the column is surely NOT NULL. From PostgreSQL 18 on
+-- a NOT NULL constraint may exist that was not validated.
 SELECT pg_catalog.format_type(f.type, f.modifier),
        COALESCE(a.attnotnull, false) AND NOT EXISTS (
            SELECT FROM pg_catalog.pg_constraint c

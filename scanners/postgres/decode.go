@@ -18,10 +18,10 @@ import (
 
 const uuidLength = 36
 
-// alias returns the bytes as a string without a copy; it is valid until the driver reads on.
+// alias returns the bytes as a string without a copy. The string is valid until the driver reads on.
 func alias(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) } //nolint:gosec // a Row says how long its texts live
 
-// want refuses a value that does not have the length of its type.
+// want returns an error if a value does not have the length of its type.
 func want(src []byte, length int) error {
 	if len(src) != length {
 		return fmt.Errorf("the database sent %d bytes instead of %d", len(src), length)
@@ -90,7 +90,7 @@ func decodeText(_ *cursor, dst *row.Value, src []byte) error {
 	return nil
 }
 
-// decodeChar cuts the padding of CHAR(n), which PostgreSQL does not count when it compares either.
+// decodeChar removes the padding of CHAR(n). PostgreSQL ignores the padding, too, when it compares.
 func decodeChar(_ *cursor, dst *row.Value, src []byte) error {
 	*dst = row.TextOf(alias(bytes.TrimRight(src, " ")))
 	return nil
@@ -114,7 +114,7 @@ func decodeJSONB(_ *cursor, dst *row.Value, src []byte) error {
 	return nil
 }
 
-// decodeUUID writes the usual form into the scan's scratch.
+// decodeUUID writes the usual text of a UUID into the scratch buffer of the scan.
 func decodeUUID(c *cursor, dst *row.Value, src []byte) error {
 	if err := want(src, 16); err != nil {
 		return err
@@ -148,7 +148,7 @@ type dataType struct {
 	decode decoder
 }
 
-// typeOf returns how the type with that OID is read; what has no decoder of its own is read as its text.
+// typeOf returns how a type is read. A type without a decoder of its own is read as text.
 func typeOf(oid uint32) dataType {
 	switch oid {
 	case pgtype.BoolOID:
@@ -200,13 +200,13 @@ const (
 	numericNegInfinite = 0xF000
 )
 
-// maxScale is the most digits after the point of a numeric.
+// maxScale is the most digits that a numeric can have after the point.
 const maxScale = 16_383
 
 var errNumeric = errors.New("the database sent a numeric that cannot be read")
 
-// decodeNumeric reads PostgreSQL's numeric: groups of four decimal digits, the first worth 10000^weight, of which
-// scale digits stand after the point. What fits an int64 is read without an allocation.
+// decodeNumeric reads PostgreSQL's numeric. It consists of groups of four decimal digits; the first group is worth
+// 10000^weight, and scale digits are after the point. A number that fits an int64 is read without an allocation.
 func decodeNumeric(_ *cursor, dst *row.Value, src []byte) error {
 	if len(src) < 8 {
 		return errNumeric
@@ -241,12 +241,13 @@ func decodeNumeric(_ *cursor, dst *row.Value, src []byte) error {
 	return nil
 }
 
-// smallNumeric returns the digits with scale of them after the point as an int64, where they fit.
+// smallNumeric returns all digits, with scale of them after the point, as an int64. It returns false if they do not
+// fit.
 func smallNumeric(groups []byte, weight, scale int) (int64, bool) {
 	if scale > 18 || weight > 4 {
 		return 0, false
 	}
-	last := -((scale + 3) / 4) // the weight of the last group that has digits before the end of the scale
+	last := -((scale + 3) / 4) // the weight of the last group with digits that belong to the scale
 	var n int64
 	at := 0
 	for w := max(weight, -1); w >= last; w-- {
@@ -285,7 +286,7 @@ func decodeBigNumeric(dst *row.Value, groups []byte, weight, scale int, negative
 		d.Coeff.Mul(&d.Coeff, base)
 		d.Coeff.Add(&d.Coeff, group.SetInt64(n))
 	}
-	// The groups end before the scale where zeros were left out, or up to three zeros after it.
+	// The groups may end before the scale, because zeros are left out. They may also end up to three zeros after it.
 	ten, power := apd.NewBigInt(10), new(apd.BigInt)
 	switch shift := int64(4*(weight-len(groups)/2+1) + scale); {
 	case shift > 0:
@@ -306,7 +307,8 @@ const (
 	newest = 253_402_300_799 // 9999-12-31T23:59:59Z
 )
 
-// decodeLocal reads a timestamp without zone: what a clock in the source's time zone shows. The ends of all years stay what they are.
+// decodeLocal reads a timestamp without zone as a time in the source's zone. The first and the last time of all years
+// stay unchanged.
 func decodeLocal(c *cursor, dst *row.Value, src []byte) error {
 	if err := decodeTimestamp(c, dst, src); err != nil || c.location == time.UTC {
 		return err
@@ -341,8 +343,8 @@ func decodeDate(_ *cursor, dst *row.Value, src []byte) error {
 	return nil
 }
 
-// clamped keeps to the years that all of the product can write: infinity and -infinity, which are the ends of
-// the wire's range, become the ends of these years and compare as they should.
+// clamped limits times to the years 1 to 9999, which all parts of Tallyman can write. infinity and -infinity are the
+// ends of the wire's range, so they become the ends of these years and still compare correctly.
 func clamped(seconds, nanos int64) time.Time {
 	switch {
 	case seconds < oldest:
@@ -364,7 +366,7 @@ func decodeInterval(_ *cursor, dst *row.Value, src []byte) error {
 	if months != 0 {
 		return errors.New("an interval with months has no fixed length; select extract(epoch from …) instead")
 	}
-	const most int64 = math.MaxInt64 / 2000 // µs, so that neither sum nor product overflows
+	const most int64 = math.MaxInt64 / 2000 // µs; neither the sum nor the product can overflow
 	if micros > most || micros < -most || days*day > most/1_000_000 || days*day < -most/1_000_000 {
 		return errors.New("the interval is too long; select extract(epoch from …) instead")
 	}

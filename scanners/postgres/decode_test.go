@@ -15,8 +15,8 @@ var decodable = []uint32{
 	pgtype.JSONBOID, pgtype.InetOID,
 }
 
-// FuzzDecode gives every decoder bytes that no server would send: it returns an error or a value of its kind, and a decoder
-// of fixed size takes no other.
+// FuzzDecode gives every decoder bytes that no server would send. The decoder returns an error or a value of its kind,
+// and a decoder of a fixed size accepts no other size.
 func FuzzDecode(f *testing.F) {
 	f.Add(uint8(7), []byte{0, 2, 0, 0, 0x40, 0, 0, 2, 0, 12, 0x13, 0x88})
 	f.Add(uint8(7), []byte{0, 1, 0x7f, 0xff, 0, 0, 0, 0, 0, 1})

@@ -15,7 +15,7 @@ import (
 	"tallyman/scanners"
 )
 
-// encode writes the arguments as the text of the types that the database gave the parameters.
+// encode writes the arguments as text, in the types that the database gave to the parameters.
 func (p *prepared) encode(args map[string]any) ([][]byte, error) {
 	values, err := scanners.Values(args, p.order)
 	if err != nil {
@@ -60,7 +60,7 @@ func (s *Source) encode(v row.Value, oid uint32) (string, error) {
 		return encodeInterval(v)
 	}
 	if v.Kind() == row.Text || v.Kind() == row.JSON {
-		return v.Text(), nil // as it is, even where it is no UTF-8: the database has the last word
+		return v.Text(), nil // unchanged, even if it is not valid UTF-8: the database decides
 	}
 	if v.Kind() == row.Bytes {
 		return `\x` + hex.EncodeToString([]byte(v.Text())), nil
@@ -68,7 +68,7 @@ func (s *Source) encode(v row.Value, oid uint32) (string, error) {
 	return v.String(), nil
 }
 
-// number returns v as a number, reading a text as one.
+// number returns v as a number. A text is parsed.
 func number(v row.Value) (row.Value, bool) {
 	if v.Kind() == row.Text {
 		parsed, err := row.ParseDecimal(v.Text())
@@ -114,7 +114,7 @@ func encodeBool(v row.Value) (string, error) {
 	}
 }
 
-// encodeTime leaves a text to the database, which reads more forms than we should guess at.
+// encodeTime leaves a text unchanged. PostgreSQL reads more forms of times than this program should guess at.
 func encodeTime(v row.Value, place *time.Location, layout, name string) (string, error) {
 	switch v.Kind() {
 	case row.Time:

@@ -1,6 +1,6 @@
--- After every scan: takes back what it did to its session. ROLLBACK undoes settings; the rest survives a rollback, or
--- would survive if the probe had got out of its transaction.
--- No arguments, no result of interest.
+-- Runs after every scan, and resets the session. ROLLBACK undoes settings. The other statements undo what survives a
+-- rollback, or would survive if the probe had ended its transaction.
+-- No arguments. The result is not used.
 ROLLBACK;
 RESET SESSION AUTHORIZATION;
 RESET ALL;

@@ -1,6 +1,6 @@
--- After every statement of a session: takes back what it did, so that the next one finds the session as this one did,
--- also where it failed. What no rollback undoes is undone by name.
--- No arguments, no result of interest.
+-- Runs after every statement of a session, also after a failure, and undoes its effects, so that the next statement
+-- finds the session unchanged. What a rollback does not undo is undone by name.
+-- No arguments. The result is not used.
 ROLLBACK TO SAVEPOINT statement;
 RELEASE SAVEPOINT statement;
 CLOSE ALL;

@@ -14,8 +14,9 @@ import (
 	"tallyman/scanners"
 )
 
-// mapError names what went wrong. The error of a context that ended can be found with errors.Is; a driver's error
-// is kept as its text only, since it holds the configuration. sql is what was sent, where a place in it may be named.
+// mapError turns an error into a scanners.Error. The error of an ended context can be found with errors.Is. Of a
+// driver's error only the text is kept, because the error itself holds the configuration. sql is the text that was
+// sent, or "" if the error must not name a place in it.
 func (s *Source) mapError(ctx context.Context, err error, sql string) *scanners.Error {
 	if e, ok := errors.AsType[*tooLargeError](err); ok {
 		return s.tooLarge(e)
@@ -38,14 +39,14 @@ func (s *Source) mapError(ctx context.Context, err error, sql string) *scanners.
 	return s.unreachable(err)
 }
 
-// tooLarge is the error of a message that the gate has refused, and whose column is not known.
+// tooLarge returns the error of a message that the gate has refused without knowing the column.
 func (s *Source) tooLarge(e *tooLargeError) *scanners.Error {
 	if e.row {
 		return s.limits.RowError(e.size)
 	}
 	return &scanners.Error{
 		Code: scanners.CodeTooLarge, Hint: "a message of an error may repeat a value of a row: have the probe cut it",
-		Err: fmt.Errorf("the server sent a message of %d bytes, of which the source takes %d", e.size, max(s.limits.Row, leastMessage)),
+		Err: fmt.Errorf("the server sent a message of %d bytes; the source accepts at most %d", e.size, max(s.limits.Row, leastMessage)),
 	}
 }
 
@@ -55,7 +56,7 @@ func isConnectError(err error) bool {
 }
 
 func (s *Source) unreachable(err error) *scanners.Error {
-	// A line for each attempt: with TLS and without, which fail alike where nobody listens.
+	// The driver has one line for each attempt, with TLS and without. If nobody listens, both are the same.
 	lines := slices.Compact(strings.Split(err.Error(), "\n"))
 	text := strings.Join(strings.Fields(strings.Join(lines, " ")), " ")
 	if s.password != "" {
@@ -64,16 +65,16 @@ func (s *Source) unreachable(err error) *scanners.Error {
 	return &scanners.Error{Code: scanners.CodeUnreachable, Transient: true, Err: errors.New(text)}
 }
 
-// serverError judges by the class of the SQLSTATE (PostgreSQL's documentation, appendix A).
+// serverError judges an error by the class of its SQLSTATE (appendix A of PostgreSQL's documentation).
 func serverError(e *pgconn.PgError, sql string) *scanners.Error {
-	if e.Code == "08P01" { // the result has another number of columns than formats were asked for
+	if e.Code == "08P01" { // the result has another number of columns than the requested formats
 		return scanners.Changed(message(e, sql))
 	}
 	mapped := &scanners.Error{Code: scanners.CodeFailed, Hint: e.Hint, Err: message(e, sql)}
 	switch class := e.Code[:min(2, len(e.Code))]; {
 	case e.Code == "57014":
 		mapped.Code, mapped.Transient = scanners.CodeTimeout, true
-	case e.Code == "25006", e.Code == "25001": // 25001: it tried to leave the read-only mode
+	case e.Code == "25006", e.Code == "25001": // 25001: the probe tried to leave the read-only mode
 		mapped.Code = scanners.CodeReadOnly
 		mapped.Hint = "a probe only reads; it may call a function that writes"
 	case e.Code == "42P18", e.Code == "42P08":
@@ -92,7 +93,7 @@ func serverError(e *pgconn.PgError, sql string) *scanners.Error {
 	return mapped
 }
 
-// message is what the server says, with the line of the probe that it points at.
+// message returns the server's text, with the line of the probe that it points at.
 func message(e *pgconn.PgError, sql string) error {
 	text := e.Message
 	if e.Detail != "" {
@@ -106,7 +107,7 @@ func message(e *pgconn.PgError, sql string) error {
 
 var boundParameter = regexp.MustCompile(`portal parameter \$(\d+)`)
 
-// paramError names the parameter where the server could not read its value.
+// paramError names the parameter if the server could not read its value.
 func (p *prepared) paramError(mapped *scanners.Error, err error) *scanners.Error {
 	var pgErr *pgconn.PgError
 	if !errors.As(err, &pgErr) {

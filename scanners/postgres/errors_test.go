@@ -106,7 +106,7 @@ func TestStatementErrors(t *testing.T) {
 	wantCode(t, "division", err, scanners.CodeFailed, "division by zero")
 }
 
-// TestChanged alters a table below a statement that was prepared before.
+// TestChanged alters a table after a statement on it was prepared.
 func TestChanged(t *testing.T) {
 	t.Parallel()
 	url := testenv.Postgres(t)
@@ -127,7 +127,7 @@ func TestChanged(t *testing.T) {
 	}
 }
 
-// TestSecrets looks for the password in whatever a source says when it cannot connect.
+// TestSecrets tests that no error of a failed connection shows the password.
 func TestSecrets(t *testing.T) {
 	t.Parallel()
 	const password = "s3cr3t#word"
@@ -161,7 +161,7 @@ func TestSecrets(t *testing.T) {
 	}
 }
 
-// TestLargeMessages has the server put large texts into other messages than rows.
+// TestLargeMessages has a server that puts large texts into messages that are not rows.
 func TestLargeMessages(t *testing.T) {
 	t.Parallel()
 	url := testenv.Postgres(t)
@@ -169,7 +169,7 @@ func TestLargeMessages(t *testing.T) {
 	s := open(t, postgres.Config{URL: url, MaxConnections: 1, Functions: scanners.Functions{Allowed: []string{"public.shout"}}})
 	for _, sql := range []string{"SELECT CAST(repeat('x', 20000000) AS integer) AS n", "SELECT shout() AS n"} {
 		_, err := scannertest.Prepare(t, s, sql).Scan(t.Context(), scanners.Request{}, ignore)
-		wantCode(t, sql, err, scanners.CodeTooLarge, "of which the source takes 4194304")
+		wantCode(t, sql, err, scanners.CodeTooLarge, "the source accepts at most 4194304")
 		if got := scannertest.One(t, s, "SELECT 7 AS n", nil); got != "7" {
 			t.Errorf("the next scan says %s", got)
 		}

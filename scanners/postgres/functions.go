@@ -11,16 +11,17 @@ import (
 
 // function is a function as the catalogue has it.
 type function struct {
-	name         string // as the configuration names it
-	bare         string // without its schema
+	name         string // the name as in the configuration
+	bare         string // the name without its schema
 	builtin      bool   // PostgreSQL's own
 	volatile     bool
 	language     string
 	ownersRights bool   // SECURITY DEFINER
-	path         string // the search_path that it sets, "" where it sets none
+	path         string // the search_path that the function sets; "" if it sets none
 }
 
-// judge tells why a probe may not call the function, and another way out than to allow it; "" where it may, a function in SQL by what its body calls.
+// judge returns why a probe may not call the function, and a way out other than to allow it. why is "" if a probe may
+// call the function. A function in SQL may be called if its body calls only such functions.
 func (f *function) judge() (why, hint string) {
 	if refusal, found := probe.Refuse(f.bare); found {
 		return refusal.Does, refusal.Hint
@@ -44,7 +45,7 @@ func (f *function) judge() (why, hint string) {
 	return "is written in " + f.language + ", which the server does not look into before it runs", ""
 }
 
-// isSQL tells whether the server can say what the function calls.
+// isSQL tells whether the server can tell what the function calls.
 func (f *function) isSQL() bool { return f.language == "sql" && !f.builtin }
 
 func names(list string) map[string]bool {
@@ -55,13 +56,14 @@ func names(list string) map[string]bool {
 	return set
 }
 
-// runsText holds functions of PostgreSQL's extensions that run SQL which they are given, though they are not volatile.
+// runsText has functions of PostgreSQL's extensions that run SQL from a text argument, although they are not volatile.
 var runsText = names(`crosstab crosstab2 crosstab3 crosstab4 crosstabn connectby xpath_table`)
 
-// takesNumber holds functions that are stable to the server and all the same use up one of its transaction numbers.
+// takesNumber has functions that the server calls stable, but that use up a transaction number.
 var takesNumber = names(`txid_current pg_current_xact_id`)
 
-// harmless holds PostgreSQL's own volatile functions that only read or calculate: another call may give another value, and nothing remains of it.
+// harmless has PostgreSQL's own volatile functions that only read or calculate. A repeated call may return another
+// value, but leaves nothing behind.
 var harmless = names(`random random_normal clock_timestamp timeofday gen_random_uuid uuidv4 uuidv7 bernoulli system
 	pg_is_in_recovery pg_last_xact_replay_timestamp pg_last_wal_receive_lsn pg_last_wal_replay_lsn pg_current_wal_lsn pg_current_wal_flush_lsn
 	pg_current_wal_insert_lsn pg_is_wal_replay_paused pg_xact_commit_timestamp pg_last_committed_xact pg_xact_status txid_status
@@ -73,32 +75,34 @@ var harmless = names(`random random_normal clock_timestamp timeofday gen_random_
 	pg_stat_get_xact_tuples_newpage_updated pg_stat_have_stats pg_stat_get_io pg_stat_get_recovery_prefetch pg_get_wait_events
 	pg_collation_actual_version pg_database_collation_actual_version current_query pg_prepared_xact`)
 
-// tree is what a query tree in PostgreSQL's text form names, each by its OID and once. It may name a few more than the query does, never fewer:
-// an alias can look like the name of a field, but cannot hide one.
+// tree has the names in a query tree, by OID and without repeats. The tree is in PostgreSQL's text form. It may have a
+// few names too many, but never too few: an alias can look like the name of a field, but cannot hide one.
 type tree struct {
 	functions, operators, types []uint32
 	relations                   []uint32 // tables and views
-	commands                    []uint32 // CmdType of each query in it; 1 is SELECT
+	commands                    []uint32 // the CmdType of each query in the tree; 1 is SELECT
 }
 
 // selects is the CmdType of SELECT.
 const selects = 1
 
-// The fields that name something, by the words that PostgreSQL ends their names with.
+// The fields that name an object, by the ends of their names.
 var (
 	functionField = fieldEnds{"funcid", "fnoid", "Func", "handler"}
 	operatorField = fieldEnds{"opno", "opnos", "eqop", "sortop", "neop"}
-	typeField     = fieldEnds{"type", "typeid", "types"} // in any case
+	typeField     = fieldEnds{"type", "typeid", "types"} // case does not matter
 )
 
-// fieldEnds are what names of fields end with. A tree has hundreds of fields, and a node reads the trees of 10,000 probes when it starts.
+// fieldEnds are ends of field names. The match must be fast: a tree has hundreds of fields, and a node reads the trees
+// of 10,000 probes at its start.
 type fieldEnds []string
 
 func (e fieldEnds) match(name string) bool {
 	return strings.HasPrefix(name, ":") && slices.ContainsFunc(e, func(end string) bool { return strings.HasSuffix(name, end) })
 }
 
-// readTree reads a tree, or a list of them. It fails on a kind of node that it does not know, which may name functions in a way that it does not know either.
+// readTree reads a tree, or a list of trees. It fails on an unknown kind of node, because such a node may name
+// functions in an unknown way.
 func readTree(text string) (*tree, error) {
 	t := &tree{}
 	for token, rest := nextToken(text); token != ""; {
@@ -118,7 +122,7 @@ func readTree(text string) (*tree, error) {
 	return t, nil
 }
 
-// field notes the value of a field: a number, or a list (o 1 2).
+// field adds the value of a field to the tree. The value is a number, or a list (o 1 2).
 func (t *tree) field(name, value, rest string) {
 	var list *[]uint32
 	switch {
@@ -146,7 +150,7 @@ func (t *tree) field(name, value, rest string) {
 	add(list, value)
 }
 
-// add appends an OID, unless it is 0, and tells whether it was a number.
+// add appends an OID unless it is 0. It returns whether the value is a number.
 func add(list *[]uint32, value string) bool {
 	oid, err := strconv.ParseUint(value, 10, 32)
 	if err == nil && oid != 0 {
@@ -155,8 +159,8 @@ func add(list *[]uint32, value string) bool {
 	return err == nil
 }
 
-// nextToken cuts the text as PostgreSQL's pg_strtok does: a backslash takes the special meaning of the character behind it, so that no name can
-// contain a brace or end before its end. It returns "" at the end.
+// nextToken splits the text as PostgreSQL's pg_strtok does. A backslash removes the special meaning of the next
+// character. So a name cannot contain a brace, or end early. At the end of the text, nextToken returns "".
 func nextToken(text string) (token, rest string) {
 	text = strings.TrimLeft(text, " \n\t")
 	if text == "" {

@@ -1,8 +1,10 @@
--- What the functions of a query tree are, with those that its operators, types and aggregates call.
--- $1 oid[] functions, $2 oid[] operators, $3 oid[] types, each as a tree names them; what they are made of is found here.
--- One row for each function: its OID, its name as the configuration has it (without a schema in pg_catalog), its bare name, whether it belongs to
--- PostgreSQL itself, provolatile, its language, whether it runs with its owner's rights, the search_path that it sets ('' where it sets none). A name
--- of NULL: the function was dropped meanwhile. Then one row for each constraint of a domain: 0, its expression as a tree, the rest NULL.
+-- Describes the functions of a query tree, and the functions that its operators, types and aggregates call.
+-- $1 oid[] functions, $2 oid[] operators, $3 oid[] types, as the tree names them. The query itself finds the parts of
+-- these types.
+-- One row for each function: its OID, its name as in the configuration (without a schema in pg_catalog), its bare name,
+-- whether it belongs to PostgreSQL itself, provolatile, its language, whether it runs with its owner's rights, the
+-- search_path that it sets (empty if it sets none). If the name is NULL, the function was dropped meanwhile. Then one
+-- row for each constraint of a domain: 0, its expression as a tree, the rest NULL.
 WITH RECURSIVE types (oid) AS (
     SELECT t FROM pg_catalog.unnest($3::oid[]) AS t
     UNION

@@ -12,28 +12,28 @@ import (
 )
 
 const (
-	mostColumns  = 1664 // that a result of PostgreSQL has
+	mostColumns  = 1664 // the most columns of a result in PostgreSQL
 	headerLength = 5    // of a message: its kind, and its length without the kind
 	leastMessage = 1 << 20
 )
 
-// gate stands between the network and the driver, which makes room for a whole message as soon as it has read the message's
-// length. The gate reads the length first. A message that is too long ends the connection: what stands behind it cannot be
-// read without reading it.
+// gate stands between the network and the driver. The driver allocates memory for a whole message as soon as it has
+// read the message's length. So the gate reads the length first. A message that is too long ends the connection,
+// because the messages behind it cannot be reached without reading it.
 type gate struct {
 	from    io.Reader
 	limits  scanners.Limits
-	most    int // bytes of a message that pass
-	left    int // bytes of the present message that are still to come
+	most    int // the most bytes of a message
+	left    int // bytes of the present message that have not come yet
 	header  [headerLength]byte
 	have    int // bytes of the next message's header that have come
 	refused error
 }
 
-// tooLargeError is of a message that did not pass.
+// tooLargeError is the error of a refused message.
 type tooLargeError struct {
-	row    bool // it was a row; anything else is words of the server
-	column int  // whose value is too long, from 0; -1 = none is, or it is not known
+	row    bool // the message is a row; otherwise it is a text of the server
+	column int  // the column of the value that is too long, from 0; -1 means none, or not known
 	size   int  // of the value, or else of the message
 }
 
@@ -41,8 +41,8 @@ func (e *tooLargeError) Error() string {
 	return fmt.Sprintf("a message of %d bytes does not pass", e.size)
 }
 
-// newFrontend makes the driver's side of a connection. A row that is a little too large passes, for the sake of the lengths between
-// its values; decode counts the bytes of the values themselves.
+// newFrontend creates the driver's side of a connection. The limit leaves room for the lengths between the values of a
+// row, so a row that is a little too large may pass. decode counts the bytes of the values themselves.
 func newFrontend(limits scanners.Limits) func(io.Reader, io.Writer) *pgproto3.Frontend {
 	most := max(limits.Row, leastMessage) + 2 + 4*mostColumns
 	return func(r io.Reader, w io.Writer) *pgproto3.Frontend {
@@ -81,7 +81,7 @@ func (g *gate) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// refuse looks into a message that does not pass as far as it takes to name the column. rest is what has come of the message.
+// refuse reads a refused message just far enough to name the column. rest is the part of the message that has come.
 func (g *gate) refuse(rest []byte) error {
 	e := &tooLargeError{row: g.header[0] == 'D', column: -1, size: g.left}
 	if !e.row {

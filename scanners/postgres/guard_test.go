@@ -56,7 +56,7 @@ func (s site) open(t *testing.T, allowed ...string) *postgres.Source {
 	return open(t, postgres.Config{URL: s.address, MaxConnections: 2, Functions: scanners.Functions{Source: "wms", Allowed: allowed}})
 }
 
-// setup makes what is behind the probes, as the database's owner.
+// guardSetup creates the objects behind the probes, as the owner of the database.
 const guardSetup = `
 	CREATE FUNCTION plain() RETURNS int LANGUAGE sql AS 'SELECT 1';
 	CREATE FUNCTION stable_sql(x int) RETURNS int LANGUAGE sql STABLE AS 'SELECT x + abs(-1)';
@@ -89,8 +89,9 @@ const guardSetup = `
 	CREATE EXTENSION IF NOT EXISTS tablefunc;
 	GRANT SELECT ON sleepy, nested, calm, guarded TO PUBLIC`
 
-// TestAttacks runs what a role with the documented grants could do past the read-only transaction: Parse or Prepare refuses each, before the server has planned
-// or run anything of it. The functions are named as a probe may, and as no text shows them.
+// TestAttacks runs calls that a role with the documented grants could use to get past the read-only transaction. Parse
+// or Prepare refuses each one before the server has planned or run it. The functions are called by name and through
+// other objects.
 func TestAttacks(t *testing.T) {
 	t.Parallel()
 	x := newSite(t)
@@ -162,7 +163,7 @@ func TestAttacks(t *testing.T) {
 	nothingHappened(t, x)
 }
 
-// refused wants the SQL to be refused by Prepare, with the words.
+// refused tests that Prepare refuses the SQL with these words.
 func refused(t *testing.T, s *postgres.Source, sql, says string) {
 	t.Helper()
 	_, err := s.Prepare(t.Context(), scannertest.Parse(t, sql))
@@ -172,7 +173,7 @@ func refused(t *testing.T, s *postgres.Source, sql, says string) {
 	}
 }
 
-// nothingHappened looks for what the attacks would have left behind.
+// nothingHappened tests that the attacks left nothing behind.
 func nothingHappened(t *testing.T, x site) {
 	t.Helper()
 	s := open(t, postgres.Config{URL: x.owner})
@@ -186,7 +187,7 @@ func hasExtension(t *testing.T, address, name string) bool {
 	return scannertest.One(t, open(t, postgres.Config{URL: address}), fmt.Sprintf("SELECT count(*) AS n FROM pg_available_extensions WHERE name = '%s'", name), nil) == "1"
 }
 
-// TestWhatReadsPasses holds what probes are made of: nothing of it is refused.
+// TestWhatReadsPasses has statements that probes usually consist of. None is refused.
 func TestWhatReadsPasses(t *testing.T) {
 	t.Parallel()
 	x := newSite(t)
@@ -222,7 +223,7 @@ func TestWhatReadsPasses(t *testing.T) {
 	}
 }
 
-// TestNewerSQLPasses holds what only later versions have.
+// TestNewerSQLPasses has SQL of later versions only.
 func TestNewerSQLPasses(t *testing.T) {
 	t.Parallel()
 	x := newSite(t)
@@ -248,7 +249,8 @@ func TestNewerSQLPasses(t *testing.T) {
 	}
 }
 
-// TestInitialObjects holds what the look-up rests on: no operator and no type of PostgreSQL's own calls a function that is not for probes.
+// TestInitialObjects tests an assumption of the look-up: no operator and no type of PostgreSQL itself calls a function
+// that probes may not call.
 func TestInitialObjects(t *testing.T) {
 	t.Parallel()
 	s := open(t, postgres.Config{URL: testenv.Postgres(t)})
@@ -304,8 +306,8 @@ func TestPlace(t *testing.T) {
 	}
 }
 
-// TestPreparedBeforeItRuns counts what the server has done of a statement that is refused: a stable function in SQL would have raised, an immutable one would
-// have been run by the planner.
+// TestPreparedBeforeItRuns tests that the server has run no part of a refused statement. A stable function in SQL would
+// have raised an error, and the planner would have run an immutable one.
 func TestPreparedBeforeItRuns(t *testing.T) {
 	t.Parallel()
 	x := newSite(t)
@@ -336,7 +338,8 @@ func refusedInSession(t *testing.T, s *postgres.Source, sql string) {
 	}
 }
 
-// TestTreesEndWithPrepare looks at the session behind a Prepare, one that was refused and one whose function has an error in its body.
+// TestTreesEndWithPrepare checks the session after a refused Prepare, and after one whose function has an error in its
+// body.
 func TestTreesEndWithPrepare(t *testing.T) {
 	t.Parallel()
 	x := newSite(t)

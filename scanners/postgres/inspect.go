@@ -24,7 +24,7 @@ var (
 	keysSQL string
 )
 
-// Tables returns what the user may select from, the catalogue left out.
+// Tables returns the tables and views that the user may select from, without the catalogue.
 func (s *Source) Tables(ctx context.Context) ([]string, error) {
 	var names []string
 	err := s.inspect(ctx, func(ctx context.Context, conn *pgconn.PgConn) error {
@@ -38,7 +38,7 @@ func (s *Source) Tables(ctx context.Context) ([]string, error) {
 	return names, err
 }
 
-// Table describes a table as a SELECT of all its columns would be described.
+// Table describes a table in the same way as a SELECT of all its columns.
 func (s *Source) Table(ctx context.Context, name string) (scanners.Table, error) {
 	var table scanners.Table
 	err := s.inspect(ctx, func(ctx context.Context, conn *pgconn.PgConn) (err error) {
@@ -89,7 +89,7 @@ func (s *Source) table(ctx context.Context, conn *pgconn.PgConn, name string) (s
 	return table, err
 }
 
-// addKeys reads the columns of keys in the order of keys.sql.
+// addKeys reads the columns of keys, in the order of keys.sql.
 func addKeys(table *scanners.Table, keys [][]string) {
 	last := ""
 	for _, key := range keys {
@@ -114,7 +114,7 @@ var _ interface {
 	scanners.Inspector
 } = (*Source)(nil)
 
-// Explain asks the planner, which sees the arguments as a scan's would.
+// Explain asks the planner. The planner gets the arguments as in a scan.
 func (s *Source) Explain(ctx context.Context, stmt *probe.Statement, args map[string]any) (scanners.Plan, error) {
 	conn, err := s.begin(ctx, s.timeout)
 	if err != nil {
@@ -138,7 +138,7 @@ func (s *Source) Explain(ctx context.Context, stmt *probe.Statement, args map[st
 	return readPlan(result.Rows)
 }
 
-// planNode is a step of a plan as EXPLAIN (FORMAT JSON) writes it.
+// planNode is a step of a plan, as EXPLAIN (FORMAT JSON) writes it.
 type planNode struct {
 	Type     string     `json:"Node Type"`
 	Join     string     `json:"Join Type"`
@@ -165,7 +165,7 @@ func readPlan(rows [][][]byte) (scanners.Plan, error) {
 	return scanners.Plan{Cost: explained[0].Plan.Cost, Shape: strings.TrimSuffix(shape.String(), "\n")}, nil
 }
 
-// write puts the step and those below it on lines of their own.
+// write writes the step, and the steps below it, one on each line.
 func (n *planNode) write(b *strings.Builder, depth int) {
 	b.WriteString(strings.Repeat("  ", depth))
 	if n.Subplan != "" {
@@ -189,8 +189,8 @@ func (n *planNode) write(b *strings.Builder, depth int) {
 //go:embed dangers.sql
 var dangersSQL string
 
-// Dangers returns the functions that the user may execute and that act on the server, reach its files or another server, write, or run SQL from a text. A superuser may do
-// everything, so that nothing else is said of one.
+// Dangers returns the functions that the user may execute and that act on the server, reach its files or another
+// server, write, or run SQL from a text. A superuser may do everything, so for a superuser that is the only entry.
 func (s *Source) Dangers(ctx context.Context) ([]scanners.Danger, error) {
 	var found [][]string
 	err := s.inspect(ctx, func(ctx context.Context, conn *pgconn.PgConn) (err error) {
@@ -221,8 +221,9 @@ func (s *Source) Dangers(ctx context.Context) ([]scanners.Danger, error) {
 	return dangers, err
 }
 
-// dangerous tells what a function does whose effect a rollback does not undo. Functions that change a session, take locks or move a sequence are not among them:
-// the first two end with the scan, a read-only transaction refuses the third, and a WMS needs them.
+// dangerous returns what a function does, if a rollback does not undo it. Functions that change a session, take locks
+// or move a sequence are not counted. The first two end with the scan, a read-only transaction refuses the third, and a
+// WMS needs all of them.
 func dangerous(bare string) (does string, found bool) {
 	if runsText[bare] {
 		return "runs SQL that it is given as a text", true

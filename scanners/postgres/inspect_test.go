@@ -10,7 +10,8 @@ import (
 	"tallyman/scanners/scannertest"
 )
 
-// TestDangers asks as the role of docs/how-to/set-up-a-source.md, and then runs what the answer proposes: nothing is left, and probes run as before.
+// TestDangers runs as the role of docs/operations.md, and then runs the proposed SQL. Afterwards no danger is left, and
+// probes work as before.
 func TestDangers(t *testing.T) {
 	t.Parallel()
 	x := newSite(t)

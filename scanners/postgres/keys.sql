@@ -1,6 +1,6 @@
--- The unique indexes of a table that hold for every row and are made of columns alone.
--- $1 oid of the table. One row a column of an index, the primary key first, in order: the index's OID, whether it is the primary
--- key, the column's name as a statement writes it.
+-- The unique indexes of a table that cover every row and consist of columns only.
+-- $1 oid of the table. One row for each column of an index, the primary key first, in order: the index's OID, whether
+-- it is the primary key, the column's name as in a statement.
 SELECT i.indexrelid, i.indisprimary, pg_catalog.quote_ident(a.attname)
 FROM pg_catalog.pg_index i
 JOIN pg_catalog.pg_class c ON c.oid = i.indexrelid

@@ -14,7 +14,7 @@ import (
 	"tallyman/scanners/scannertest"
 )
 
-// TestTypes reads what the suite does not, since only PostgreSQL has it.
+// TestTypes reads types that the suite does not have, because only PostgreSQL has them.
 func TestTypes(t *testing.T) {
 	t.Parallel()
 	url := testenv.Postgres(t)

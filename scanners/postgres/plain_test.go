@@ -12,7 +12,8 @@ import (
 	"tallyman/scanners"
 )
 
-// TestPlainStatements holds which statements end with ROLLBACK alone: those that call nothing that may leave something in the session.
+// TestPlainStatements tests which statements end with ROLLBACK alone: those that call no function that may leave
+// something in the session.
 func TestPlainStatements(t *testing.T) {
 	t.Parallel()
 	s, err := Open(t.Context(), Config{
@@ -60,7 +61,7 @@ func TestPlainStatements(t *testing.T) {
 	}
 }
 
-// TestSettingsOfAPooler has a session with other settings than the source's, as a pooler may hand one out.
+// TestSettingsOfAPooler has a session whose settings differ from the source's, as from a pooler.
 func TestSettingsOfAPooler(t *testing.T) {
 	t.Parallel()
 	for _, zone := range []string{"Asia/Shanghai", "+05:30"} {

@@ -17,7 +17,7 @@ import (
 	"tallyman/scanners/scannertest"
 )
 
-// TestKilledConnections breaks every idle connection of the pool from the server's side: the next scan does not notice.
+// TestKilledConnections breaks every idle connection of the pool on the server. The next scan does not fail.
 func TestKilledConnections(t *testing.T) {
 	t.Parallel()
 	address := testenv.Postgres(t)
@@ -29,7 +29,7 @@ func TestKilledConnections(t *testing.T) {
 	}
 }
 
-// TestNothingRunsOn cancels a scan, and exceeds a cap, and sees the statement gone from the server.
+// TestNothingRunsOn cancels a scan and exceeds a cap. Each time the statement must end on the server.
 func TestNothingRunsOn(t *testing.T) {
 	t.Parallel()
 	address := testenv.Postgres(t)
@@ -57,7 +57,7 @@ func TestNothingRunsOn(t *testing.T) {
 	}, 10*time.Second)
 }
 
-// TestPoolIsFull waits for a connection no longer than the scan may take.
+// TestPoolIsFull tests that the wait for a connection is no longer than the timeout of the scan.
 func TestPoolIsFull(t *testing.T) {
 	t.Parallel()
 	s := open(t, postgres.Config{URL: testenv.Postgres(t), MaxConnections: 1})
@@ -86,7 +86,7 @@ func TestSilentServer(t *testing.T) {
 	wantCode(t, "ping", s.Ping(t.Context()), scanners.CodeUnreachable, "")
 }
 
-// TestOldDatabase has another encoding, and strings of before 2010.
+// TestOldDatabase has a database with another encoding, and with string literals as before 2010.
 func TestOldDatabase(t *testing.T) {
 	t.Parallel()
 	owner := testenv.Postgres(t)
@@ -107,7 +107,8 @@ func TestOldDatabase(t *testing.T) {
 	}
 }
 
-// TestTimezone is for sites whose timestamps without zone are local times: they are read as what they are and compared with :now as such.
+// TestTimezone is for sites whose timestamps without zone are local times. They are read as local times, and compared
+// with :now as such.
 func TestTimezone(t *testing.T) {
 	t.Parallel()
 	address := testenv.Postgres(t)
@@ -133,7 +134,7 @@ func TestTimezone(t *testing.T) {
 	}
 }
 
-// TestSQLTellsTheTimeOfConditions compares the clocks that a probe has with :now, in the source's time zone.
+// TestSQLTellsTheTimeOfConditions compares the clocks of SQL with :now, in the source's time zone.
 func TestSQLTellsTheTimeOfConditions(t *testing.T) {
 	t.Parallel()
 	address := testenv.Postgres(t)
@@ -150,7 +151,8 @@ func TestSQLTellsTheTimeOfConditions(t *testing.T) {
 	}
 }
 
-// TestTimezoneOfTheURL is refused: it was taken, and values were hours away.
+// TestTimezoneOfTheURL tests that a time zone in the URL is refused. It was once accepted, and values were wrong by
+// hours.
 func TestTimezoneOfTheURL(t *testing.T) {
 	t.Parallel()
 	for _, address := range []string{"postgres://wms:hush@db/wms?sslmode=disable&timezone=Asia/Shanghai", "postgres://wms:hush@db/wms?TimeZone=Asia/Shanghai", "host=db password=hush timezone=PRC"} {

@@ -21,25 +21,25 @@ import (
 //go:embed columns.sql
 var columnsSQL string
 
-// prepared is a statement as the database described it.
+// prepared is a statement as the database has described it.
 type prepared struct {
 	source    *Source
-	tx        transaction // that it runs in
+	tx        transaction // the transaction in which the statement runs
 	sql       string
-	order     []string // parameter $n+1
+	order     []string // the names of parameters $1, $2 …
 	paramOIDs []uint32
 	columns   []row.Column
 	typeOIDs  []uint32
 	decoders  []decoder
 	formats   []int16 // of the result: 1 = binary, 0 = text
 
-	plain   bool         // it calls PostgreSQL's own functions alone
-	calls   []string     // what state.sql is asked with
-	state   string       // of what the statement was resolved to
-	watched atomic.Int64 // when the state was the same last, in ns of Unix time
+	plain   bool         // the statement calls only PostgreSQL's own functions
+	calls   []string     // the arguments of state.sql
+	state   string       // the state of the objects that the statement uses, by state.sql
+	watched atomic.Int64 // when the state was last checked, in ns of Unix time
 }
 
-// Prepare has the database parse the statement, without running it.
+// Prepare lets the database parse the statement, without running it.
 func (s *Source) Prepare(ctx context.Context, stmt *probe.Statement) (scanners.PreparedProbe, error) {
 	conn, err := s.begin(ctx, s.timeout)
 	if err != nil {
@@ -98,7 +98,7 @@ func (p *prepared) addFields(fields []pgconn.FieldDescription) {
 	}
 }
 
-// ask adds what only the catalogue knows: the names of types, and NOT NULL where trustNotNull.
+// ask adds what only the catalogue knows: the names of types, and NOT NULL if trustNotNull is set.
 func (p *prepared) ask(ctx context.Context, conn *pgconn.PgConn, fields []pgconn.FieldDescription, trustNotNull bool) error {
 	var types, modifiers, tables, numbers []string
 	for _, f := range fields {
@@ -147,7 +147,7 @@ func (p *prepared) Scan(ctx context.Context, req scanners.Request, visit func(*r
 	})
 }
 
-// readAll visits the rows of the statement, and reads to the end of the pipeline.
+// readAll visits the rows of the statement, and reads the pipeline to its end.
 func (p *prepared) readAll(ctx context.Context, from *pgconn.Pipeline, stop func(), maxRows int, visit func(*row.Row) error) (scanners.Result, error) {
 	var result scanners.Result
 	answer, err := from.GetResults()
@@ -174,14 +174,15 @@ func (p *prepared) readAll(ctx context.Context, from *pgconn.Pipeline, stop func
 	return result, p.paramError(p.source.mapError(ctx, err, p.sql), err)
 }
 
-// cursor is what a scan reuses from row to row.
+// cursor is the state that a scan reuses from row to row.
 type cursor struct {
 	row      *row.Row
-	location *time.Location // of timestamps without zone
-	scratch  []byte         // texts that are not in the driver's buffer; never grown, so that they stay where they are
+	location *time.Location // the zone of timestamps without zone
+	// texts that are not in the driver's buffer; never grown, because texts of the row point into it
+	scratch []byte
 }
 
-// read visits the rows until there are no more, one cannot be decoded, visit has enough, or maxRows is exceeded.
+// read visits the rows until the last one, the first error, or maxRows. It stops when visit returns an error.
 func (p *prepared) read(reader *pgconn.ResultReader, maxRows int, visit func(*row.Row) error) (scanners.Result, error) {
 	var result scanners.Result
 	c := cursor{row: row.New(p.columns), location: p.source.location, scratch: make([]byte, 0, uuidLength*len(p.columns))}
@@ -206,7 +207,7 @@ func (p *prepared) read(reader *pgconn.ResultReader, maxRows int, visit func(*ro
 	return result, nil
 }
 
-// sameFields tells whether the result is still what was prepared.
+// sameFields returns an error if the result differs from the prepared one.
 func (p *prepared) sameFields(fields []pgconn.FieldDescription) error {
 	same := len(fields) == len(p.typeOIDs)
 	for i := 0; same && i < len(fields); i++ {
@@ -243,10 +244,11 @@ func (p *prepared) decode(c *cursor, values [][]byte) error {
 //go:embed state.sql
 var stateSQL string
 
-// watchEvery is how long a statement runs without a look at what it was resolved to.
+// watchEvery is how often a running statement is checked for replaced views and functions.
 const watchEvery = time.Minute
 
-// watch notes the state of what the statement was resolved to. It is read in the resolution's transaction, whose locks keep views as they were.
+// watch stores the state of the objects that the statement uses. It reads the state in the transaction of the
+// resolution, whose locks keep views from changing.
 func (p *prepared) watch(ctx context.Context, conn *pgconn.PgConn, r *resolution) error {
 	p.plain = !r.leaves && len(r.functions) == 0
 	p.calls = []string{oids(r.functions), oids(r.relations), oids(r.types)}
@@ -267,8 +269,8 @@ func (p *prepared) look(ctx context.Context, conn *pgconn.PgConn) (string, error
 	return found[0][0], nil
 }
 
-// unchanged tells, at most once a minute, whether the statement still calls what was judged. A statement whose view or function was replaced has
-// to be prepared anew.
+// unchanged checks, at most once a minute, that the statement still uses the objects that were judged. If a view or
+// function was replaced, the statement must be prepared again.
 func (p *prepared) unchanged(ctx context.Context, timeout time.Duration) error {
 	now := time.Now().UnixNano()
 	if now-p.watched.Load() < int64(watchEvery) {

@@ -14,8 +14,8 @@ import (
 	"tallyman/scanners/scannertest"
 )
 
-// BenchmarkQuietScan asks a probe that finds nothing, by an index, as most probes do at most times. Beside it in turns: pgx alone with a statement that it has
-// prepared, in a read-only transaction of three round trips.
+// BenchmarkQuietScan runs a probe that finds nothing, by an index, as most probes do most of the time. It takes turns
+// with pgx alone: a prepared statement in a read-only transaction of three round trips.
 func BenchmarkQuietScan(b *testing.B) {
 	url := testenv.Postgres(b)
 	exec(b, url, `CREATE TABLE bin_stock (wh_id integer, bin_code text, qty integer);

@@ -24,24 +24,25 @@ var (
 	functionsSQL string
 )
 
-// mostFunctions is how many functions in SQL a statement may reach; each is looked into.
+// mostFunctions is how many functions in SQL a statement may reach. The body of each is judged.
 const mostFunctions = 200
 
-// resolution is what the server has said of a statement before anything of it was planned or run: everything that it calls.
+// resolution collects everything that a statement calls. The server tells it before anything is planned or run.
 type resolution struct {
 	source *Source
 	conn   *pgconn.PgConn
 
 	functions, relations, types []uint32        // functions: those that are not PostgreSQL's own
-	judged                      map[uint32]bool // functions
-	leaves                      bool            // it calls one that the configuration alone allows, which may leave something in the session
-	constraints                 map[string]bool // of domains, as trees
-	calls                       []scanners.Call
-	bodies                      int // functions in SQL that were looked into
+	judged                      map[uint32]bool // the functions that were judged already
+	// the statement calls a function that only the configuration allows, which may leave something in the session
+	leaves      bool
+	constraints map[string]bool // constraints of domains, as trees
+	calls       []scanners.Call
+	bodies      int // bodies of functions in SQL that were judged
 }
 
-// describe has the server parse the statement. Parsing rewrites it too: views are expanded, names are found, and nothing is planned or run. It then
-// refuses the statement if it calls a function that may do more than read.
+// describe lets the server parse the statement. Parsing also rewrites it: views are expanded and names are resolved,
+// but nothing is planned or run. Then describe refuses the statement if it calls a function that may do more than read.
 func (s *Source) describe(ctx context.Context, conn *pgconn.PgConn, stmt *probe.Statement, sql string) (*pgconn.StatementDescription, *resolution, error) {
 	r := &resolution{source: s, conn: conn, judged: map[uint32]bool{}, constraints: map[string]bool{}}
 	var described *pgconn.StatementDescription
@@ -71,12 +72,12 @@ func (s *Source) describe(ctx context.Context, conn *pgconn.PgConn, stmt *probe.
 	return described, r, s.functions.Refuse(stmt, r.calls)
 }
 
-// unresolved is the error of a statement whose functions are not known: it does not run.
+// unresolved returns the error of a statement whose functions are not known. Such a statement does not run.
 func unresolved(what, hint string) *scanners.Error {
 	return &scanners.Error{Code: scanners.CodeUnresolved, Hint: hint, Err: errors.New("the functions of the probe cannot be looked up: " + what)}
 }
 
-// listen has the server send the query tree of whatever ask makes it parse, and returns the trees.
+// listen makes the server send the query tree of each statement that ask makes it parse. It returns the trees.
 func (r *resolution) listen(ctx context.Context, ask func() error) ([]string, error) {
 	if err := r.source.execute(ctx, r.conn, treesOnSQL); err != nil {
 		e, ok := errors.AsType[*scanners.Error](err)
@@ -95,34 +96,37 @@ func (r *resolution) listen(ctx context.Context, ask func() error) ([]string, er
 	return heard.trees, r.source.execute(ctx, r.conn, treesOffSQL)
 }
 
-// hearing takes the trees that come to a connection.
+// hearing collects the trees that arrive on a connection.
 type hearing struct{ trees []string }
 
 const hearingKey = "tallyman trees"
 
-// hear is the connections' handler of messages.
+// hear handles the messages of all connections.
 func hear(conn *pgconn.PgConn, n *pgconn.Notice) {
 	if heard, ok := conn.CustomData()[hearingKey].(*hearing); ok && n.Message == "rewritten parse tree:" {
 		heard.trees = append(heard.trees, n.Detail)
 	}
 }
 
-// PostgreSQL's own objects have the OIDs below: those that initdb has made, and among them those that are the same in every database of every version.
+// Objects with OIDs below firstNormal belong to PostgreSQL: initdb has created them. OIDs below firstGenerated are the
+// same in every database of every version.
 const (
 	firstNormal    = 16384
 	firstGenerated = 10000
 )
 
-// isInitial tells that an operator or type is PostgreSQL's own. None of these calls a function that is not for probes, as a test sees to.
+// isInitial tells whether an operator or type is PostgreSQL's own. A test checks that none of these calls a function
+// that probes may not call.
 func isInitial(oid uint32) bool { return oid < firstNormal }
 
-// isKnown tells that the function was judged to be for probes, whatever the statement.
+// isKnown tells whether the function was judged as allowed for every statement.
 func (s *Source) isKnown(oid uint32) bool {
 	_, found := s.known.Load(oid)
 	return found
 }
 
-// look judges what the trees name, and what is behind that. caller is the function whose body they are, "" for the statement itself.
+// look judges the names in the trees, and the objects behind them. caller is the function whose body the trees are, or
+// "" for the statement itself.
 func (r *resolution) look(ctx context.Context, trees []string, caller string) error {
 	var functions, operators, types []uint32
 	for _, text := range trees {
@@ -168,7 +172,7 @@ func (r *resolution) look(ctx context.Context, trees []string, caller string) er
 	return r.look(ctx, constraints, caller)
 }
 
-// function judges one function, once; one in SQL by its body.
+// function judges a function once. A function in SQL is judged by its body.
 func (r *resolution) function(ctx context.Context, values []string, caller string) error {
 	oid, err := strconv.ParseUint(values[0], 10, 32)
 	if err != nil {
@@ -211,7 +215,8 @@ func (r *resolution) refuse(call scanners.Call) {
 	}
 }
 
-// body looks into a function in SQL: the server's own validator parses it, as it does when the function is created, and does not run it.
+// body judges a function in SQL. The server's own validator parses the body, as it does when the function is created,
+// and does not run it.
 func (r *resolution) body(ctx context.Context, oid string, f function) error {
 	if r.bodies++; r.bodies > mostFunctions {
 		return unresolved(fmt.Sprintf("it reaches more than %d functions in SQL", mostFunctions), "allow those that it calls itself under functions of the source")
@@ -238,7 +243,7 @@ func (r *resolution) body(ctx context.Context, oid string, f function) error {
 	return r.look(ctx, trees, f.name)
 }
 
-// cause is an error without its code.
+// cause returns an error without its code.
 func cause(err error) string {
 	if e, ok := errors.AsType[*scanners.Error](err); ok {
 		return e.Err.Error()
@@ -246,7 +251,7 @@ func cause(err error) string {
 	return err.Error()
 }
 
-// validate returns the trees of the function's body, with names found along the path that the function sets.
+// validate returns the trees of a function's body. Names are resolved with the search_path that the function sets.
 func (r *resolution) validate(ctx context.Context, oid, path string) ([]string, error) {
 	if path != "" {
 		if _, err := r.source.query(ctx, r.conn, "SELECT pg_catalog.set_config('search_path', $1, true)", path); err != nil {
@@ -260,10 +265,10 @@ func (r *resolution) validate(ctx context.Context, oid, path string) ([]string, 
 		}
 		return nil
 	})
-	return trees[min(1, len(trees)):], err // the first is that of the call itself
+	return trees[min(1, len(trees)):], err // the first tree is that of the call itself
 }
 
-// tellApart says of the functions that the statement's text does not name where they come from.
+// tellApart adds an explanation to functions whose names are not in the statement's text: where they come from.
 func (r *resolution) tellApart(stmt *probe.Statement) {
 	tokens, _ := probe.Lex(stmt.Text)
 	for i := range r.calls {

@@ -37,7 +37,7 @@ func run(t *testing.T, address, statements string) {
 	}
 }
 
-// TestUnresolved is a server, or a pooler before it, that keeps the query trees to itself: nothing runs.
+// TestUnresolved has a server, or a pooler before it, that does not send the query trees. Then nothing runs.
 func TestUnresolved(t *testing.T) {
 	t.Parallel()
 	s, err := Open(t.Context(), Config{URL: testenv.Postgres(t)})
@@ -59,7 +59,8 @@ func TestUnresolved(t *testing.T) {
 	codetest.Outcome(t, "../../docs/reference/error-codes.md", "Failed runs", string(e.Code), err.Error()+"\n")
 }
 
-// TestLargeTree is a probe whose tree is larger than the source takes of any message: it does not run, and the source goes on.
+// TestLargeTree has a probe whose tree is larger than the source accepts. The probe does not run, and the source still
+// works.
 func TestLargeTree(t *testing.T) {
 	t.Parallel()
 	s, err := Open(t.Context(), Config{URL: testenv.Postgres(t), MaxConnections: 1})
@@ -77,7 +78,8 @@ func TestLargeTree(t *testing.T) {
 	}
 }
 
-// TestReplaced replaces what a prepared statement rests on: the next scan after a minute refuses to run it, and Prepare judges it anew.
+// TestReplaced replaces an object that a prepared statement uses. After a minute the next scan refuses to run it, and
+// Prepare judges it again.
 func TestReplaced(t *testing.T) {
 	t.Parallel()
 	address := testenv.Postgres(t)
@@ -122,7 +124,7 @@ func TestReplaced(t *testing.T) {
 	}
 }
 
-// TestUnknownNode is a tree of a version that is not known: what it calls is not guessed.
+// TestUnknownNode has a tree of an unknown version. Its calls are not guessed.
 func TestUnknownNode(t *testing.T) {
 	t.Parallel()
 	if _, err := readTree("({QUERY :commandType 1 :x {SELFDESTRUCT :funcid 1}})"); err == nil || !strings.Contains(err.Error(), "SELFDESTRUCT") {
@@ -130,7 +132,8 @@ func TestUnknownNode(t *testing.T) {
 	}
 }
 
-// FuzzTree reads trees with a name of any characters in them, escaped as PostgreSQL does: the fields around the name are found all the same.
+// FuzzTree reads trees with a name of any characters, escaped as PostgreSQL does. The fields around the name must be
+// found.
 func FuzzTree(f *testing.F) {
 	for _, name := range []string{"a", ":funcid", "x } {FUNCEXPR :funcid 1", "(", "\\", "\n", "<>", "ä", ""} {
 		f.Add(name)

@@ -14,14 +14,14 @@ import (
 	"tallyman/scanners/sqldb"
 )
 
-// Scratch makes a schema of the name in the source's database.
+// Scratch creates a schema with this name in the source's database.
 func Scratch(ctx context.Context, c Config, name string) (*scanners.Scratch, error) {
 	connector := func(address string) (driver.Connector, error) {
 		login, err := pgx.ParseConfig(address)
 		if err != nil {
 			return nil, errors.New("the URL of the source cannot be read")
 		}
-		login.DefaultQueryExecMode = pgx.QueryExecModeSimpleProtocol // takes several statements
+		login.DefaultQueryExecMode = pgx.QueryExecModeSimpleProtocol // allows several statements in one text
 		return stdlib.GetConnector(*login), nil
 	}
 	maker, err := connector(c.URL)
@@ -41,7 +41,7 @@ func Scratch(ctx context.Context, c Config, name string) (*scanners.Scratch, err
 	}, &scanners.Scratch{Config: c, Schema: name, Bare: true})
 }
 
-// withSearchPath has every session of the address look in the schema alone.
+// withSearchPath makes every session of the address search only the schema.
 func withSearchPath(address, schema string) (string, error) {
 	if !strings.Contains(address, "://") {
 		return address + " search_path=" + schema, nil

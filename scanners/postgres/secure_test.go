@@ -12,7 +12,8 @@ import (
 	"tallyman/scanners"
 )
 
-// TestSecondLock runs what rules/probe would have refused: nothing is written, and the next scan finds the session as it was.
+// TestSecondLock runs statements that rules/probe would refuse. Nothing is written, and the next scan finds the session
+// unchanged.
 func TestSecondLock(t *testing.T) {
 	t.Parallel()
 	address := testenv.Postgres(t)

@@ -17,10 +17,10 @@ const (
 	defaultStatementTimeout = 30 * time.Second
 )
 
-// connectTimeout bounds a connection attempt, unless the URL says connect_timeout.
+// connectTimeout bounds an attempt to connect, unless the URL has connect_timeout.
 const connectTimeout = 5 * time.Second
 
-// deadlineGrace is how long after the server's own timeout the client gives up on its answer.
+// deadlineGrace is how long the client waits for an answer beyond the server's own timeout.
 const deadlineGrace = 2 * time.Second
 
 // Driver declares the driver.
@@ -41,15 +41,15 @@ type Source struct {
 	pool     *pgxpool.Pool
 	timeout  time.Duration
 	limits   scanners.Limits
-	password string // kept to take it out of messages
+	password string // kept to remove it from messages
 	location *time.Location
 
 	functions scanners.Functions
-	known     sync.Map // OIDs of PostgreSQL's own functions that are for probes
+	known     sync.Map // OIDs of PostgreSQL's own functions that probes may call
 }
 
-// Open makes a source. It connects when it is first used, so only a URL that cannot be read is an error. The error
-// never shows the URL: what cannot be read cannot be told from its password.
+// Open returns a source. The source connects when it is first used, so the only errors are those of the URL. They never
+// show the URL, because a part that cannot be read may be the password.
 func Open(ctx context.Context, config Config) (*Source, error) {
 	if err := config.CheckURL(); err != nil {
 		return nil, err
@@ -76,13 +76,13 @@ func Open(ctx context.Context, config Config) (*Source, error) {
 		poolConfig.ConnConfig.ConnectTimeout = connectTimeout
 	}
 	params := poolConfig.ConnConfig.RuntimeParams
-	delete(params, "timezone") // of the environment (PGTZ)
+	delete(params, "timezone") // from the environment (PGTZ)
 	if !s.isOffset() {
 		params["timezone"] = s.location.String() // so that transactions need not set it
 	}
 	params["standard_conforming_strings"] = "on"
 	poolConfig.ConnConfig.OnNotice = hear
-	params["client_encoding"] = "UTF8" // whatever the database's own is
+	params["client_encoding"] = "UTF8" // independent of the database's own encoding
 	if params["application_name"] == "" {
 		params["application_name"] = "tallyman"
 	}
@@ -103,7 +103,7 @@ func (s *Source) Ping(ctx context.Context) error {
 	return nil
 }
 
-// Close waits for the scans that run and closes every connection.
+// Close waits for running scans and closes every connection.
 func (s *Source) Close() error {
 	s.pool.Close()
 	return nil

@@ -24,7 +24,7 @@ var (
 	stageColumnsSQL string
 )
 
-// stage sets up the tables in the session's transaction, while that may still write.
+// stage creates the tables in the session's transaction, which may still write at that moment.
 func (x *session) stage(ctx context.Context, staged []scanners.StagedTable) error {
 	if len(staged) == 0 {
 		return nil
@@ -45,20 +45,22 @@ func (x *session) stage(ctx context.Context, staged []scanners.StagedTable) erro
 	return nil
 }
 
-// stagedTable is a table on its way into the session.
+// stagedTable is a table that is being staged.
 type stagedTable struct {
 	*scanners.StagedTable
 	source *Source
 	conn   *pgconn.PgConn
 
-	name     string   // quoted
-	hidden   string   // OID of the database's own table, "" where there is none
-	insert   []string // quoted names of the columns that the rows give a value, and of numbered more that count the rows
+	name   string // quoted
+	hidden string // the OID of the database's own table; "" if there is none
+	// quoted names of the columns that get a value from the rows; the last "numbered" of them count the rows
+	insert   []string
 	numbered int
 }
 
-// set makes the table and fills it. It is filled in a read-only part of the transaction, which allows that, so that a default
-// cannot do more than give a value; the trigger then keeps probes from what it allows.
+// set creates the table and fills it. The table is filled in a read-only part of the transaction, which may write to
+// temporary tables. So a default can do no more than return a value. Afterwards the trigger refuses all writes, because
+// the read-only mode alone would allow them.
 func (t *stagedTable) set(ctx context.Context) error {
 	name, err := t.TableName()
 	if err != nil {
@@ -90,7 +92,7 @@ func (t *stagedTable) set(ctx context.Context) error {
 		t.name+" FOR EACH STATEMENT EXECUTE FUNCTION pg_temp.tallyman_read_only()")
 }
 
-// define writes the table that the database does not have.
+// define returns the SQL for a table that the database does not have.
 func (t *stagedTable) define() (string, error) {
 	if len(t.Columns) == 0 {
 		return "", t.NoColumns()
@@ -129,7 +131,8 @@ func typeFor(kind row.Kind) string {
 	}
 }
 
-// defineLike writes the table after the database's own, whose columns were found. What the rows leave out may be NULL.
+// defineLike returns the SQL for a table that the database has, with the columns that were found. Columns without
+// values in the rows may be NULL.
 func (t *stagedTable) defineLike(found [][]string) (string, error) {
 	t.hidden = found[0][0]
 	var names []string
@@ -223,7 +226,8 @@ func (t *stagedTable) encode(i int, values []row.Value, oids []uint32) ([][]byte
 	return args, nil
 }
 
-// cannotStage says that it was the staging that failed, unless the database is merely out of reach. A hint replaces the server's.
+// cannotStage turns an error into one of staging, unless the database is merely unavailable. hint replaces the server's
+// hint.
 func cannotStage(staged *scanners.StagedTable, err error, hint string) error {
 	var e *scanners.Error
 	if !errors.As(err, &e) || e.Code == scanners.CodeStage || e.Transient {

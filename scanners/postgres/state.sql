@@ -1,5 +1,5 @@
--- The state of what a statement was resolved to: it changes when a view, a policy, a function or a domain's constraint of the statement is replaced.
--- $1 oid[] functions, $2 oid[] tables and views, $3 oid[] types. One row: the state.
+-- A text that changes when a view, a policy, a function or a domain's constraint of the statement is replaced.
+-- $1 oid[] functions, $2 oid[] tables and views, $3 oid[] types. One row: the text.
 SELECT COALESCE(pg_catalog.md5(pg_catalog.string_agg(part, ' ' ORDER BY part)), '')
 FROM (
     SELECT pg_catalog.concat_ws(' ', 'p', p.oid, p.xmin) FROM pg_catalog.pg_proc p WHERE p.oid = ANY ($1::oid[])

@@ -15,7 +15,7 @@ import (
 
 func TestMain(m *testing.M) { testenv.Main(m) }
 
-// server is a database behind a proxy, so that it can go out of reach.
+// server is a database behind a proxy, which can make it unreachable.
 type server struct {
 	owner   string // past the proxy
 	proxied string
@@ -57,7 +57,7 @@ func exec(t scannertest.T, url, statements string) {
 
 func (s *server) Open(t scannertest.T, maxConnections int) scanners.Source {
 	t.Helper()
-	// What Prepare would refuse is allowed, so that the locks behind it are tried.
+	// Allow the functions that Prepare would refuse, so that the checks behind Prepare are tested.
 	allowed := []string{"public.writer", "public.unlocked", "public.maker", "public.mover", "public.leak", "public.hold", "public.remember", "public.hear"}
 	return open(t, postgres.Config{URL: s.proxied, MaxConnections: maxConnections, Functions: scanners.Functions{Allowed: allowed}})
 }

@@ -1,6 +1,6 @@
--- A table's columns by name.
--- $1 the table's name as a statement writes it. One row a column, in order: the table's OID, its name as tables.sql has it, the column's
--- name as a statement writes it. None where there is no such table.
+-- The columns of a table.
+-- $1 the table's name as in a statement. One row for each column, in order: the table's OID, its name as in tables.sql,
+-- the column's name as in a statement. No rows if there is no such table.
 SELECT c.oid,
        CASE WHEN pg_catalog.pg_table_is_visible(c.oid) THEN '' ELSE pg_catalog.quote_ident(n.nspname) || '.' END || pg_catalog.quote_ident(c.relname),
        pg_catalog.quote_ident(a.attname)

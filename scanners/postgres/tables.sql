@@ -1,6 +1,6 @@
--- The tables and views that the user may read, as a statement writes them; those that the search path does not reach with their
--- schema. Parts of partitioned tables are left out.
--- No arguments. One row each: the name.
+-- The tables and views that the user may read, as in a statement. A name includes the schema if the search path does
+-- not reach it. Parts of partitioned tables are left out.
+-- No arguments. One row for each: the name.
 SELECT CASE WHEN pg_catalog.pg_table_is_visible(c.oid) THEN '' ELSE pg_catalog.quote_ident(n.nspname) || '.' END || pg_catalog.quote_ident(c.relname)
 FROM pg_catalog.pg_class c
 JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace

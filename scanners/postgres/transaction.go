@@ -16,24 +16,25 @@ import (
 	"tallyman/scanners"
 )
 
-// endTimeout bounds the clean-up after a scan; a connection that does not answer by then is closed.
+// endTimeout bounds the clean-up after a scan. A connection that does not answer by then is closed.
 const endTimeout = 5 * time.Second
 
-// transaction is where a statement runs: one of its own (the Source), or a part of a session's. Whatever the statement
-// did is gone after end.
+// transaction is where a statement runs: a transaction of its own (the Source), or a part of a session's. After end,
+// all effects of the statement are gone.
 type transaction interface {
 	begin(ctx context.Context, timeout time.Duration) (*pgxpool.Conn, error)
 	end(ctx context.Context, conn *pgxpool.Conn)
-	// scan is begin, one statement and end, in as few round trips as can be.
+	// scan combines begin, one statement and end in as few round trips as possible.
 	scan(ctx context.Context, q *scanStatement) (scanners.Result, error)
 }
 
 // scanStatement is a statement whose rows are read one by one.
 type scanStatement struct {
-	timeout time.Duration // of the statement, on the server
-	plain   bool          // it calls nothing but PostgreSQL's own functions for probes, so it leaves nothing in its session
+	timeout time.Duration // the server's timeout of the statement
+	plain   bool          // the statement calls only PostgreSQL's own functions, so it leaves nothing in its session
 	add     func(to *pgconn.Pipeline)
-	// read reads the rows. ctx is that of the statement. stop makes the server give up the statement, whose rows are not wanted any more.
+	// read reads the rows. ctx is the context of the statement. stop makes the server end the statement, whose remaining
+	// rows are not needed.
 	read func(ctx context.Context, from *pgconn.Pipeline, stop func()) (scanners.Result, error)
 }
 
@@ -45,16 +46,16 @@ func (s *Source) begin(ctx context.Context, timeout time.Duration) (*pgxpool.Con
 	return s.start(ctx, timeout, "READ ONLY")
 }
 
-// start begins a transaction of that mode.
+// start begins a transaction of this mode.
 func (s *Source) start(ctx context.Context, timeout time.Duration, mode string) (*pgxpool.Conn, error) {
 	return s.open(ctx, timeout, func(ctx context.Context, conn *pgconn.PgConn) error {
 		return s.execute(ctx, conn, strings.Join(s.opening(conn, timeout, mode), "; "))
 	})
 }
 
-// open takes a connection and has begin begin a transaction on it. It waits for a free connection as long as a statement
-// may take, and then for the database to accept one. A pooled connection that turns out to be
-// dead (the server was restarted) is no reason to fail: the pool is emptied and one more is tried.
+// open takes a connection and calls begin to start a transaction on it. It waits for a free connection for at most the
+// timeout of the statement, and then for the database to accept a connection. If a pooled connection is dead, because
+// the server was restarted, open empties the pool and tries once more.
 func (s *Source) open(ctx context.Context, timeout time.Duration, begin func(context.Context, *pgconn.PgConn) error) (*pgxpool.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, timeout+s.pool.Config().ConnConfig.ConnectTimeout)
 	defer cancel()
@@ -79,8 +80,9 @@ func (s *Source) open(ctx context.Context, timeout time.Duration, begin func(con
 	}
 }
 
-// opening are the statements that begin a transaction of that mode. With standard strings the server reads the probe as rules/probe did. A connection has both
-// settings from its start, as the server reports them, unless a probe or a pooler has changed them.
+// opening returns the statements that begin a transaction of this mode. With standard strings the server reads the
+// probe as rules/probe did. A connection gets both settings at its start, and the server reports their values. They are
+// set again only if a probe or a pooler has changed them.
 func (s *Source) opening(conn *pgconn.PgConn, timeout time.Duration, mode string) []string {
 	statements := []string{"BEGIN " + mode, setTimeout(timeout)}
 	if conn.ParameterStatus("standard_conforming_strings") != "on" {
@@ -99,7 +101,7 @@ func (s *Source) scan(ctx context.Context, q *scanStatement) (scanners.Result, e
 	stop := func() {}
 	defer func() { stop() }()
 	conn, err := s.open(ctx, q.timeout, func(_ context.Context, conn *pgconn.PgConn) (err error) {
-		stop()                                                          // the connection before this one
+		stop()                                                          // of the connection before this one
 		asked, stop = context.WithTimeout(ctx, q.timeout+deadlineGrace) //nolint:fatcontext // a second one takes the place of the first, whose connection was broken
 		pipeline, err = s.send(asked, conn, s.opening(conn, q.timeout, "READ ONLY"), func(to *pgconn.Pipeline) {
 			if q.add(to); q.plain {
@@ -126,7 +128,7 @@ func (s *Source) scan(ctx context.Context, q *scanStatement) (scanners.Result, e
 	return result, err
 }
 
-// send sends statements of ours and those of add in one round trip, and reads the results of ours.
+// send sends our own statements and those of add in one round trip, and reads the results of our own.
 func (s *Source) send(ctx context.Context, conn *pgconn.PgConn, ours []string, add func(*pgconn.Pipeline)) (*pgconn.Pipeline, error) {
 	pipeline := conn.StartPipeline(ctx)
 	for _, sql := range ours {
@@ -146,9 +148,9 @@ func (s *Source) send(ctx context.Context, conn *pgconn.PgConn, ours []string, a
 	return pipeline, nil
 }
 
-// zone is the source's time zone as SET TIME ZONE takes it. Of a plain offset PostgreSQL would turn the sign around.
+// zone returns the source's time zone as SET TIME ZONE takes it. PostgreSQL would invert the sign of a plain offset.
 func (s *Source) zone() string {
-	name := s.location.String() // a parsed zone has no quote
+	name := s.location.String() // a parsed zone contains no quotes
 	if s.isOffset() {
 		return "INTERVAL '" + name + "' HOUR TO MINUTE"
 	}
@@ -162,8 +164,8 @@ func setTimeout(timeout time.Duration) string {
 	return fmt.Sprintf("SET LOCAL statement_timeout = %d", max(timeout.Milliseconds(), 1))
 }
 
-// end rolls back and gives the connection back as if the scan had never been on it. A connection whose scan was cut
-// short is closed; pgx then cancels what still runs on the server.
+// end rolls back, resets the connection and returns it to the pool. If the scan was cut short, the connection is closed
+// already, and pgx cancels the statement that still runs on the server.
 func (s *Source) end(ctx context.Context, conn *pgxpool.Conn) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTimeout)
 	defer cancel()
@@ -175,7 +177,7 @@ func (s *Source) end(ctx context.Context, conn *pgxpool.Conn) {
 	conn.Release()
 }
 
-// discard closes the connection instead of giving it back.
+// discard closes the connection instead of returning it to the pool.
 func (s *Source) discard(ctx context.Context, conn *pgxpool.Conn) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTimeout)
 	defer cancel()
@@ -183,7 +185,7 @@ func (s *Source) discard(ctx context.Context, conn *pgxpool.Conn) {
 	conn.Release()
 }
 
-// execute runs statements of ours that return nothing of interest.
+// execute runs our own statements and ignores their results.
 func (s *Source) execute(ctx context.Context, conn *pgconn.PgConn, statements string) error {
 	if _, err := conn.Exec(ctx, statements).ReadAll(); err != nil {
 		return s.mapError(ctx, err, "")
@@ -191,7 +193,7 @@ func (s *Source) execute(ctx context.Context, conn *pgconn.PgConn, statements st
 	return nil
 }
 
-// query runs a statement of ours and returns its rows as texts, NULL as "".
+// query runs one of our own statements, and returns its rows as texts. NULL is "".
 func (s *Source) query(ctx context.Context, conn *pgconn.PgConn, sql string, args ...string) ([][]string, error) {
 	values := make([][]byte, len(args))
 	for i, arg := range args {
@@ -210,18 +212,18 @@ func (s *Source) query(ctx context.Context, conn *pgconn.PgConn, sql string, arg
 	return rows, nil
 }
 
-// session is one transaction over one snapshot. Each of its statements is a savepoint's: what it did is rolled back, and
-// one that fails does not take the others with it. A statement whose context ends takes the connection with it, and
+// session is one transaction over one snapshot. Each of its statements runs in a savepoint that is rolled back, so that
+// a failed statement does not end the transaction. If the context of a statement ends, the connection is closed, and
 // the session is over.
 type session struct {
 	source *Source
 	conn   *pgxpool.Conn // nil after Close
-	hidden []string      // OIDs of the database's own tables that staged ones stand before
+	hidden []string      // OIDs of the database's own tables that staged tables hide
 }
 
 var errOver = errors.New("the session is over: it was closed, or a statement in it was cut short")
 
-// Session begins a transaction. Only to stage tables it is a writing one for a moment; nothing of it is ever committed.
+// Session begins a transaction. It is read-write only while tables are staged. It is never committed.
 func (s *Source) Session(ctx context.Context, staged []scanners.StagedTable) (scanners.Session, error) {
 	mode := "READ ONLY"
 	if len(staged) > 0 {
@@ -241,7 +243,7 @@ func (s *Source) Session(ctx context.Context, staged []scanners.StagedTable) (sc
 		s.end(ctx, conn)
 		return nil, err
 	}
-	// The snapshot is the first statement's; after it nothing makes the transaction a writing one again.
+	// The first statement takes the snapshot. After it, PostgreSQL does not let the transaction become read-write again.
 	if err := s.execute(ctx, conn.Conn().PgConn(), "SET TRANSACTION READ ONLY; SELECT 1"); err != nil {
 		s.end(ctx, conn)
 		return nil, err
@@ -258,8 +260,8 @@ func (x *session) Close() error {
 	return nil
 }
 
-// Prepare describes the statement. One that would read a table of the database in spite of the one that is staged for it
-// is refused.
+// Prepare describes the statement. It refuses a statement that would read a table of the database although a table is
+// staged for it.
 func (x *session) Prepare(ctx context.Context, stmt *probe.Statement) (scanners.PreparedProbe, error) {
 	conn, err := x.begin(ctx, x.source.timeout)
 	if err != nil {
@@ -279,7 +281,7 @@ func (x *session) Prepare(ctx context.Context, stmt *probe.Statement) (scanners.
 	return p, nil
 }
 
-// begin marks where end returns to.
+// begin sets the savepoint that end returns to.
 func (x *session) begin(ctx context.Context, timeout time.Duration) (*pgxpool.Conn, error) {
 	if x.conn == nil || x.conn.Conn().IsClosed() {
 		return nil, &scanners.Error{Code: scanners.CodeFailed, Err: errOver}
@@ -323,7 +325,7 @@ var endStatementSQL string
 func (x *session) end(ctx context.Context, conn *pgxpool.Conn) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTimeout)
 	defer cancel()
-	for range 2 { // the request to cancel a statement that was over by then may hit this one
+	for range 2 { // a late cancel request for a statement that has ended may hit this one
 		if conn.Conn().IsClosed() {
 			return
 		}
@@ -337,7 +339,8 @@ func (x *session) end(ctx context.Context, conn *pgxpool.Conn) {
 //go:embed bypass.sql
 var bypassSQL string
 
-// bypasses refuses a statement that names a staged table with its schema, or a view over one: both read the database's own.
+// bypasses refuses a statement that names a staged table with its schema, or a view over the table: both read the
+// database's own table.
 func (x *session) bypasses(ctx context.Context, stmt *probe.Statement) error {
 	if len(x.hidden) == 0 {
 		return nil
@@ -353,16 +356,16 @@ func (x *session) bypasses(ctx context.Context, stmt *probe.Statement) error {
 	name, table := found[0][0], found[0][1]
 	e := &scanners.Error{
 		Code: scanners.CodeStage, Hint: "write " + table + " without its schema, so that the staged table is read",
-		Err: fmt.Errorf("%s is the database's own table, which the staged %s does not stand before", name, table),
+		Err: fmt.Errorf("%s is the database's own table, not the staged %s", name, table),
 	}
 	if found[0][2] == "t" {
-		e.Err = fmt.Errorf("%s is a view over the database's own %s, which the staged one does not stand before", name, table)
+		e.Err = fmt.Errorf("%s is a view that reads the database's own %s, not the staged one", name, table)
 		e.Hint = "stage " + name + " itself"
 	}
 	return e
 }
 
-// relations returns what may be the name of a table in the SQL: every name, and every two with a point between them.
+// relations returns all possible names of tables in the SQL: every name, and every two names with a point between them.
 func relations(sql string) []string {
 	names := []string{}
 	tokens, _ := probe.Lex(sql)

@@ -13,7 +13,8 @@ import (
 	"tallyman/scanners/scannertest"
 )
 
-// TestStagedWithoutPrivilege is for a user that may read and nothing else: sessions yes, staged tables only with TEMPORARY.
+// TestStagedWithoutPrivilege is for a user that may only read. It can have sessions, but staged tables only with
+// TEMPORARY.
 func TestStagedWithoutPrivilege(t *testing.T) {
 	t.Parallel()
 	address, err := url.Parse(testenv.Postgres(t))
@@ -55,7 +56,7 @@ func TestStagedWithoutPrivilege(t *testing.T) {
 	}
 }
 
-// TestStagedDefaults leaves out columns whose defaults would write: the real table's sequences stay where they are.
+// TestStagedDefaults leaves out columns whose defaults would write. The sequences of the real table must not move.
 func TestStagedDefaults(t *testing.T) {
 	t.Parallel()
 	address := testenv.Postgres(t)
@@ -90,7 +91,7 @@ func TestStagedDefaults(t *testing.T) {
 	}
 }
 
-// TestSessionsConnectionDies is a server that ends the session: the error says so, and the source goes on.
+// TestSessionsConnectionDies has a server that ends the session. The error says so, and the source still works.
 func TestSessionsConnectionDies(t *testing.T) {
 	t.Parallel()
 	address := testenv.Postgres(t)

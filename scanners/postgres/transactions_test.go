@@ -12,7 +12,7 @@ import (
 	"tallyman/scanners/postgres"
 )
 
-// TestOpenTransactions sees what writes, and says how much it may not see.
+// TestOpenTransactions tests that writing transactions are listed, and that the hidden ones are counted.
 func TestOpenTransactions(t *testing.T) {
 	t.Parallel()
 	address := testenv.Postgres(t)

@@ -1,5 +1,6 @@
--- Has the server send the rewritten query tree of every statement from now on as a LOG message. The last of the settings is the one that does it,
--- or the others' own trees would come too. They end with the transaction.
+-- Makes the server send the rewritten query tree of every following statement as a LOG message. The last setting
+-- switches this on; it comes last, or the trees of the other settings would be sent, too. The settings end with the
+-- transaction.
 -- No arguments, no result.
 SET LOCAL check_function_bodies = on;
 SET LOCAL debug_print_parse = off;

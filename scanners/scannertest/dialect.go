@@ -8,65 +8,72 @@ import (
 	"tallyman/rules/row"
 )
 
-// Dialect says how the database differs from the others, and opens the one under test.
+// Dialect describes how one kind of database differs from the others, and opens the database under test.
 type Dialect struct {
 	New func(t T) Database
-	// Version is a SELECT of one text, the version of the server.
+	// Version is a SELECT of one text: the version of the server.
 	Version string
-	// From stands behind a SELECT without a table; "" where none is needed.
+	// From follows a SELECT without a table; "" if none is needed.
 	From string
-	// Literals are expressions for one value of each kind, by the names of kindsOf; one that is not there is not tried.
+	// Literals are expressions for one value of each kind, by the names of literalKinds. A kind without a literal is not
+	// tried.
 	Literals map[string]string
-	// LiteralKinds are those of Literals that the database does not see as what they are.
+	// LiteralKinds are the kinds of literals that the database sees as another kind than usual.
 	LiteralKinds map[string]row.Kind
 	// Types names the column types of the sample table: id, bool, small, big, ratio, decimal, text, bytes, date, time,
 	// zoned, json. Without id it is integer.
 	Types map[string]string
-	Kinds map[string]row.Kind // of those columns of Types that the database does not see as what they are
+	Kinds map[string]row.Kind // of columns in Types that the database sees as another kind than usual
 	Bytes string              // the literal of the bytes 00 ff
 	Zoned string              // the literal of 2026-06-01T08:00:00+08:00
-	// Value writes the literal of a sample's text for a column of the type; nil where every one is a text in quotes, but for TRUE and FALSE.
+	// Value writes the literal of a sample's text for a column of the type. If nil, every value is a quoted text, except
+	// TRUE and FALSE.
 	Value func(name, text string) string
 	// Series is a SELECT of n rows with the columns n (1 … n, in any order), sku, qty (a decimal) and note.
 	Series func(n int) string
-	// Repeat is an expression for a text of %d ASCII characters, which the database makes when the statement runs. LargeSetup has the database
-	// make large ones.
+	// Repeat is an expression for a text of %d ASCII characters, which the database makes when the statement runs.
+	// LargeSetup lets the database make large texts.
 	Repeat     string
 	LargeSetup string
 	// Untold tells that the column of a value that is larger than the limit of a row is not known.
 	Untold bool
-	// Stream is how many rows a long scan has; 0 = a million.
+	// Stream is how many rows a long scan has; 0 means a million.
 	Stream int
-	// Endless is a SELECT that runs for hours before its first row, Trickle one that runs for hours after its first.
+	// Endless is a SELECT that runs for hours before its first row. Trickle is a SELECT that runs for hours after its
+	// first row.
 	Endless, Trickle string
 	// Refused are SELECTs that the driver refuses before the server sees them.
 	Refused []string
-	// Writers set up functions, and call them in SELECTs that must be refused as writes. May be empty.
+	// Writers are SELECTs that call functions, and that must be refused as writes. WriterSetup creates the functions. Both
+	// may be empty.
 	WriterSetup string
 	Writers     []string
-	// Leaks are SELECTs that try to change the session; State returns one text, the same before and after them.
+	// Leaks are SELECTs that try to change the session. State returns one text, which must be the same before and after
+	// them.
 	LeakSetup string
 	Leaks     []string
 	State     string
-	// NoRows tells that rows cannot be compared, as (a, b) > (x, y).
+	// NoRows tells that the database cannot compare rows, as in (a, b) > (x, y).
 	NoRows bool
-	// NoNullKind tells that a parameter that is NULL has no kind that goes with numbers.
+	// NoNullKind tells that a NULL parameter has no kind that can be compared with numbers.
 	NoNullKind bool
-	// EmptyIsNull tells that a text without characters is NULL.
+	// EmptyIsNull tells that an empty text is NULL.
 	EmptyIsNull bool
 
-	// What the driver does not do beside scanning; each stands here, so that a method that is forgotten fails the suite.
+	// What the driver cannot do besides scanning. Each must be set, so that a method that was forgotten fails the suite.
 	NoSessions, NoExplain, NoInspect bool
-	// Schema is that of the tables that a test makes, as it stands before their names. A Database that has a method Schema is asked instead.
+	// Schema is the schema of the tables that a test creates, as the prefix of their names. A Database with a method
+	// Schema is asked instead.
 	Schema string
-	// StagedInSchema tells that a staged table stands before the real one also where its schema is named.
+	// StagedInSchema tells that a staged table hides the real one even if its schema is named.
 	StagedInSchema bool
-	// Stock makes the table stock: id, the primary key that the database numbers, wh_id and bin_code (NOT NULL, unique together),
-	// qty (a decimal, NOT NULL, below 1000), reserved (a decimal, NOT NULL, 0 by default), free (generated: qty - reserved).
+	// Stock makes the table stock: id, the primary key that the database numbers, wh_id and bin_code (NOT NULL, unique
+	// together), qty (a decimal, NOT NULL, below 1000), reserved (a decimal, NOT NULL, 0 by default), free (generated: qty
+	// - reserved).
 	Stock string
 }
 
-// schema returns the schema of the tables that a test makes.
+// schema returns the schema of the tables that a test creates.
 func schema(db Database, d Dialect) string {
 	if named, ok := db.(interface{ Schema() string }); ok {
 		return named.Schema()
@@ -74,7 +81,7 @@ func schema(db Database, d Dialect) string {
 	return d.Schema
 }
 
-// typeOf is the type of a column of the sample table.
+// typeOf returns the type of a column of the sample table.
 func (d *Dialect) typeOf(name string) string {
 	if name == "id" {
 		return cmp.Or(d.Types[name], "integer")
@@ -82,7 +89,7 @@ func (d *Dialect) typeOf(name string) string {
 	return d.Types[name]
 }
 
-// value is a literal for a column of the sample table.
+// value returns a literal for a column of the sample table.
 func (d *Dialect) value(name, text string) string {
 	switch {
 	case text == "NULL":
@@ -97,7 +104,7 @@ func (d *Dialect) value(name, text string) string {
 	return plainValue(name, text)
 }
 
-// plainValue is the literal that most databases take.
+// plainValue returns the literal that most databases take.
 func plainValue(name, text string) string {
 	switch name {
 	case "id", "small", "big", "ratio", "decimal":
@@ -108,8 +115,9 @@ func plainValue(name, text string) string {
 	return "'" + strings.ReplaceAll(text, "'", "''") + "'"
 }
 
-// digits is a FROM of the numbers 0, 1 … below ten to the power of count, and the expression for the number: for databases that count in no other way
-// without limits. zero is the literal of a 0 that holds large numbers.
+// digits returns a FROM with the numbers 0, 1 … below ten to the power of count, and the expression of the number. It
+// is for databases that have no other unlimited way to count. zero is the literal of a 0 whose type holds large
+// numbers.
 func digits(count int, zero, from string) (number, tables string) {
 	selects := []string{"SELECT " + zero + " AS i" + from}
 	for i := 1; i < 10; i++ {
@@ -124,7 +132,8 @@ func digits(count int, zero, from string) (number, tables string) {
 	return strings.Join(numbers, " + "), strings.Join(joins, " CROSS JOIN ")
 }
 
-// digitSeries sets the statements of a Dialect that are made of digits. whole makes a whole number of an expression; sku is the expression for that column.
+// digitSeries sets the statements of a Dialect that are made with digits. whole makes a whole number of an expression;
+// sku is the expression of that column.
 func digitSeries(d *Dialect, zero, whole, sku string) {
 	series := func(count int) (sql string) {
 		number, tables := digits(count, zero, d.From)
@@ -133,7 +142,7 @@ func digitSeries(d *Dialect, zero, whole, sku string) {
 	d.Series = func(n int) string {
 		return fmt.Sprintf("SELECT n, %s AS sku, n * 0.25 AS qty, 'a note' AS note FROM %s s WHERE n <= %d", sku, series(len(fmt.Sprint(n))), n)
 	}
-	const hours = 12 // digits
+	const hours = 12 // digits: so many that counting takes hours
 	d.Endless = "SELECT count(*) AS n FROM " + series(hours) + " s WHERE n > 0"
 	d.Trickle = "SELECT n FROM " + series(1) + " s WHERE n = 1 UNION ALL SELECT n FROM " + series(hours) + " s WHERE n < 0"
 }

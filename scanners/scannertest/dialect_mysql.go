@@ -2,7 +2,7 @@ package scannertest
 
 import "tallyman/rules/row"
 
-// MySQL is the dialect of MariaDB, or else of MySQL.
+// MySQL is the dialect of MariaDB, or of MySQL if mariaDB is false.
 func MySQL(mariaDB bool) Dialect {
 	d := Dialect{
 		Version: "SELECT VERSION() AS v",

@@ -21,7 +21,7 @@ func SQLite() Dialect {
 			return fmt.Sprintf(`WITH RECURSIVE s(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM s WHERE n < %d)
 	SELECT CAST(n AS INTEGER) AS n, 'SKU-' || n %% 97 AS sku, CAST(n * 0.25 AS NUMERIC) AS qty, 'a note' AS note FROM s`, n)
 		},
-		Stream:    250_000, // pure Go under -race takes 40 s for a million; 35 bytes that were kept of a row would still show
+		Stream:    250_000, // pure Go with -race takes 40 s for a million; a leak of 35 bytes per row would still show
 		Repeat:    "substr(hex(zeroblob((%[1]d + 1) / 2)), 1, %[1]d)",
 		Untold:    true,
 		Endless:   hours + "SELECT count(*) AS n FROM s",

@@ -15,7 +15,8 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files")
 
-// TestTexts keeps the statements of the suite for servers that CI does not have. Each is one that the driver would send: its guard has nothing against it.
+// TestTexts stores the statements of the suite for servers that CI does not have. Each must pass the driver's own
+// checks.
 func TestTexts(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -63,7 +64,7 @@ func TestTexts(t *testing.T) {
 	}
 }
 
-// writtenDatabase keeps what the suite writes.
+// writtenDatabase stores the statements of the suite.
 type writtenDatabase struct {
 	scannertest.Database
 	statements []string

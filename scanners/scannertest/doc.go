@@ -1,12 +1,14 @@
-// Package scannertest is the suite that every driver of a source passes: in the tests of the drivers, and against a site's own server by
-// "tallyman source test".
+// Package scannertest is the suite that every driver of a source must pass. The tests of the drivers run it, and
+// "tallyman source test" runs it against a site's own server.
 //
-// Checks holds a driver against the contract of package scanners: values of each kind, parameters, the cap of rows, the limits of cells, rows
-// and memory, time-outs, transactions that read only and always end, functions that may write, and errors without secrets. A Dialect has the
-// statements of the suite as one kind of database takes them, and opens the database under test. Each check says what it needs: nothing but SELECTs of rows that
-// the statement itself makes, tables of its own, or a server that is the suite's alone.
+// Checks tests a driver against the contract of package scanners: values of each kind, parameters, the cap of rows, the
+// limits of cells, rows and memory, timeouts, transactions that only read and always end, functions that may write, and
+// errors without secrets. A Dialect has the statements of the suite for one kind of database, and opens the database
+// under test. Each check says what it needs (Need): only SELECTs of rows that the statement itself makes, or tables of
+// its own, or a server that belongs to the suite.
 //
-// Run has the tests of a driver make every check, and Judge makes those that a server allows. Memory measures what a huge value costs the process.
+// Run makes every check, in the tests of a driver. Judge makes the checks that a server allows. Memory measures how
+// much memory a huge value costs the process.
 //
-// The helpers Prepare, Rows and One shorten tests that a driver has of its own.
+// Prepare, Rows and One are helpers for a driver's own tests.
 package scannertest

@@ -11,7 +11,7 @@ import (
 	"tallyman/scanners"
 )
 
-// explain asks for plans: none of the statements is run.
+// explain asks for plans. None of the statements runs.
 func explain(t T, d Dialect) {
 	t.Helper()
 	db, _ := sample(t, d)
@@ -57,7 +57,7 @@ func explain(t T, d Dialect) {
 	wantError(t, "no parameters", err, scanners.CodeParam, false)
 }
 
-// names asks for the names of tables and columns as a probe, and reads those of unknown ones out of the errors.
+// names reads the names of tables and columns with a probe, and finds unknown names in error messages.
 func names(t T, d Dialect) {
 	t.Helper()
 	_, s := sample(t, d)
@@ -103,7 +103,8 @@ func inspect(t T, d Dialect) {
 	db.Exec(t, "CREATE VIEW stock_view AS SELECT * FROM stock")
 	db.Exec(t, "CREATE TABLE pairs (b integer NOT NULL, a integer NOT NULL, note "+d.Types["text"]+", PRIMARY KEY (b, a))")
 	names, err := x.Tables(t.Context())
-	names = slices.DeleteFunc(names, func(name string) bool { return strings.Contains(name, ".") }) // of other schemas
+	// names of other schemas
+	names = slices.DeleteFunc(names, func(name string) bool { return strings.Contains(name, ".") })
 	if err != nil || !slices.Equal(names, []string{"pairs", "sample", "stock", "stock_view"}) {
 		t.Errorf("tables %q, %v", names, err)
 	}

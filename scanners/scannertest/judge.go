@@ -20,16 +20,16 @@ const (
 	Skipped Outcome = "skipped"
 )
 
-// Result is one check that was made, or why it was not.
+// Result is the outcome of one check.
 type Result struct {
 	Check   string
 	Outcome Outcome
 	Took    time.Duration
-	Detail  string // what was wrong, or why it was skipped
+	Detail  string // what was wrong, or why the check was skipped
 }
 
-// Judge makes the checks that the database allows, one after the other, and tells each result. What checks have opened and made is closed and dropped
-// also where ctx ends: then the rest is skipped.
+// Judge makes the checks that the database allows, one after the other, and reports each result to tell. If ctx ends,
+// the remaining checks are skipped. Everything that checks have opened or created is closed and dropped in any case.
 func Judge(ctx context.Context, d Dialect, allowed Need, tell func(Result)) {
 	for _, c := range Checks() {
 		r := Result{Check: c.Name, Outcome: Skipped}
@@ -71,7 +71,7 @@ func judge(ctx context.Context, c Check, d Dialect) Result {
 	return r.result
 }
 
-// recorder is a T that keeps what it is told. Checks report from several goroutines.
+// recorder is a T that stores what a check reports. A check may report from several goroutines.
 type recorder struct {
 	ctx      context.Context //nolint:containedctx // as a testing.T has it
 	cleanups []func()
@@ -80,7 +80,7 @@ type recorder struct {
 	result Result
 }
 
-// do runs a part of a check, which may end its goroutine.
+// do runs a part of a check in a goroutine, because Fatal and Skip end the goroutine.
 func (r *recorder) do(f func()) {
 	done := make(chan struct{})
 	go func() {

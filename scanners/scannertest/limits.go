@@ -16,7 +16,7 @@ import (
 	"tallyman/scanners"
 )
 
-// prompt is how soon a scan that is stopped has to be over; generous, for a busy machine.
+// prompt is how soon a stopped scan must end. It is generous, for a busy machine.
 const prompt = 10 * time.Second
 
 func wantError(t T, what string, err error, code scanners.Code, transient bool) {
@@ -30,7 +30,7 @@ func wantError(t T, what string, err error, code scanners.Code, transient bool) 
 	}
 }
 
-// healthy tells that the source still scans.
+// healthy checks that the source still scans.
 func healthy(t T, s scanners.Source) {
 	t.Helper()
 	if got := One(t, s, "SELECT count(*) AS n FROM sample", nil); got != "3" {
@@ -128,10 +128,10 @@ func cancel(t T, d Dialect) {
 	answers(t, d, s)
 }
 
-// most are the limits of a source that names none.
+// most are the default limits of a source.
 var most = scanners.Limits{}.WithDefaults()
 
-// texts is a SELECT of an id and of texts of so many bytes, in the columns t1, t2 ….
+// texts returns a SELECT of an id, and of texts with these sizes in bytes, in the columns t1, t2 ….
 func texts(d Dialect, sizes ...int) string {
 	var sql strings.Builder
 	sql.WriteString("SELECT 7 AS id")
@@ -142,7 +142,7 @@ func texts(d Dialect, sizes ...int) string {
 	return sql.String() + d.From
 }
 
-// tooLarge scans what is too large, which fails with words that name the place. The next scan works.
+// tooLarge runs a scan that is too large. The scan must fail with an error that contains says.
 func tooLarge(t T, s Preparer, sql, says string) {
 	t.Helper()
 	p := Prepare(t, s, sql)
@@ -153,7 +153,7 @@ func tooLarge(t T, s Preparer, sql, says string) {
 	}
 }
 
-// limits scans values and rows at limits that are small, and above.
+// limits scans values and rows at small limits, and above.
 func limits(t T, d Dialect) {
 	t.Helper()
 	s := d.New(t).Limited(t, scanners.Limits{Cell: 2000, Row: 5000})
@@ -163,7 +163,7 @@ func limits(t T, d Dialect) {
 	answers(t, d, s)
 }
 
-// largeLimits scans values and rows at the limits of a source that names none, and above.
+// largeLimits scans values and rows at the default limits, and above.
 func largeLimits(t T, d Dialect) {
 	t.Helper()
 	db, _ := sample(t, d)
@@ -172,7 +172,7 @@ func largeLimits(t T, d Dialect) {
 	}
 	s := db.Open(t, 1)
 	quarter := most.Row / 4
-	// A few bytes less, since databases differ in whether a number has bytes.
+	// The last text is a few bytes shorter, because in some databases a number has bytes, too.
 	for _, sizes := range [][]int{{most.Cell}, {quarter, quarter, quarter, quarter - 10}, {0, most.Cell, most.Cell, most.Cell, 1000}} {
 		rows := Rows(t, Prepare(t, s, texts(d, sizes...)), nil)
 		for i, size := range sizes {
@@ -202,7 +202,8 @@ func largeLimits(t T, d Dialect) {
 	healthy(t, large)
 }
 
-// sessionLimits scans too much in a session. It goes on where the rest of the row could be left, and is over otherwise; the source goes on.
+// sessionLimits exceeds the limits in a session. The session continues if the rest of the row could be skipped, and is
+// over otherwise. The source continues.
 func sessionLimits(t T, d Dialect) {
 	t.Helper()
 	db, _ := sample(t, d)
@@ -222,11 +223,11 @@ func sessionLimits(t T, d Dialect) {
 	healthy(t, s)
 }
 
-// mostGrowth is how much a value that is too large may make the process grow.
+// mostGrowth is how much the process may grow because of a value that is too large.
 const mostGrowth = 32 << 20
 
-// Memory measures by how much the process grows while it scans what is too large. It is no part of Run, because nothing else may run
-// beside it: the test that calls it may not be parallel.
+// Memory measures how much the process grows while it scans values that are too large. It is not part of Run, because
+// nothing else may run at the same time: the test that calls it must not be parallel.
 func Memory(t T, d Dialect) {
 	t.Helper()
 	if runtime.GOOS != "linux" {
@@ -249,7 +250,7 @@ func Memory(t T, d Dialect) {
 		}
 		healthy(t, s)
 	}
-	// The measure finds what it is for: without the limit the same value is held.
+	// Check the measurement itself: without the limit the same value must show.
 	endless := db.Limited(t, scanners.Limits{Cell: 1 << 30, Row: 1 << 30})
 	unlimited := Prepare(t, endless, texts(d, huge))
 	if got := grows(t, func() { Rows(t, unlimited, nil) }); got < huge {
@@ -257,11 +258,11 @@ func Memory(t T, d Dialect) {
 	}
 }
 
-// grows runs f and returns by how many bytes the process was larger at most than before.
+// grows runs f, and returns how many bytes the process had grown at most.
 func grows(t T, f func()) int {
 	t.Helper()
 	debug.FreeOSMemory()
-	if err := os.WriteFile("/proc/self/clear_refs", []byte("5"), 0); err != nil { // the high-water mark begins anew
+	if err := os.WriteFile("/proc/self/clear_refs", []byte("5"), 0); err != nil { // resets the high-water mark
 		t.Fatal(err)
 	}
 	before := status(t, "VmRSS:")
@@ -269,7 +270,7 @@ func grows(t T, f func()) int {
 	return status(t, "VmHWM:") - before
 }
 
-// status is a figure of the process in bytes.
+// status returns a figure of the process in bytes.
 func status(t T, name string) int {
 	t.Helper()
 	text, err := os.ReadFile("/proc/self/status")
@@ -289,10 +290,10 @@ func status(t T, name string) int {
 	return 0
 }
 
-// maxGrowth is how much more memory may be in use while the last rows of a long scan go by than while the first do.
+// maxGrowth is how much more memory may be in use near the end of a long scan than near its beginning.
 const maxGrowth = 8 << 20
 
-// stream reads a million rows, or as many as the dialect has, and watches the memory in use.
+// stream reads a million rows, or as many as the dialect says, and checks the memory in use.
 func stream(t T, d Dialect) {
 	t.Helper()
 	s := d.New(t).Open(t, 1)
@@ -319,7 +320,7 @@ func stream(t T, d Dialect) {
 	}
 }
 
-// inUse is what the program holds after a collection; other tests of the process count too, but hold little.
+// inUse returns the bytes in use after a garbage collection. Other tests of the process count, too, but use little.
 func inUse() uint64 {
 	runtime.GC()
 	var m runtime.MemStats
@@ -327,8 +328,8 @@ func inUse() uint64 {
 	return m.HeapAlloc
 }
 
-// reach takes the database away and brings it back: a source that is open recovers by itself, one that is opened
-// meanwhile comes into reach.
+// reach makes the database unavailable and restores it. An open source must recover by itself. A source that was opened
+// in between must become available.
 func reach(t T, d Dialect) {
 	t.Helper()
 	db, s := sample(t, d)

@@ -12,7 +12,7 @@ import (
 	"tallyman/scanners"
 )
 
-// literalKind is what a literal of a dialect holds.
+// literalKind is the expected kind and value of a literal.
 type literalKind struct {
 	kind row.Kind
 	text string
@@ -22,7 +22,7 @@ type literalKind struct {
 // literalTime is the time of the literals.
 var literalTime = time.Date(2026, 6, 1, 8, 0, 0, 0, time.UTC)
 
-// literalKinds are what the literals of a dialect hold, by name.
+// literalKinds are the expected kinds and values of the literals, by name.
 var literalKinds = map[string]literalKind{
 	"bool":    {row.Bool, "true", true},
 	"small":   {row.Int, "-3", int64(-3)},
@@ -37,7 +37,7 @@ var literalKinds = map[string]literalKind{
 	"json":    {row.JSON, "", nil},
 }
 
-// literals calls f for each literal that the dialect has, by name, with what the literal holds there.
+// literals calls f for each literal of the dialect, by name, with the kind and value that are expected there.
 func literals(d Dialect, f func(name, sql string, want literalKind)) {
 	for _, name := range slices.Sorted(maps.Keys(d.Literals)) {
 		want := literalKinds[name]
@@ -48,7 +48,7 @@ func literals(d Dialect, f func(name, sql string, want literalKind)) {
 	}
 }
 
-// answers tells that the source still scans, without a table.
+// answers checks that the source still scans. It needs no table.
 func answers(t T, d Dialect, s scanners.Source) {
 	t.Helper()
 	if got := One(t, s, "SELECT count(*) AS n FROM (SELECT 1 AS x"+d.From+") y", nil); got != "1" {
@@ -67,7 +67,7 @@ func ping(t T, d Dialect) {
 	answers(t, d, s)
 }
 
-// clock asks the server for its time, by which `rules check --source` warns of zones and clocks.
+// clock asks the server for its time. `rules check --source` uses it to warn of wrong zones and clocks.
 func clock(t T, d Dialect) {
 	t.Helper()
 	c, ok := d.New(t).Open(t, 1).(scanners.Clock)
@@ -116,7 +116,7 @@ func parameters(t T, d Dialect) {
 	t.Helper()
 	s := d.New(t).Open(t, 1)
 	literals(d, func(name, sql string, want literalKind) {
-		if want.arg == nil || want.kind == row.Time { // the latter: see builtinTimes
+		if want.arg == nil || want.kind == row.Time { // times are compared in builtinTimes
 			return
 		}
 		p := Prepare(t, s, "SELECT 1 AS n"+d.From+" WHERE "+sql+" = :x")
@@ -134,7 +134,7 @@ func parameters(t T, d Dialect) {
 	}
 }
 
-// builtinTimes compares times with the parameters that the engine gives.
+// builtinTimes compares times with the engine's own parameters.
 func builtinTimes(t T, d Dialect) {
 	t.Helper()
 	s := d.New(t).Open(t, 1)
@@ -149,7 +149,7 @@ func builtinTimes(t T, d Dialect) {
 	}
 }
 
-// columnNames are folded to lower case, and are there once.
+// columnNames checks that names are folded to lower case, and that a repeated name is refused.
 func columnNames(t T, d Dialect) {
 	t.Helper()
 	s := d.New(t).Open(t, 1)
@@ -168,7 +168,7 @@ func columnNames(t T, d Dialect) {
 	}
 }
 
-// statement holds what the database refuses, and how a source says so.
+// statement checks statements that the database refuses, and the errors of the source.
 func statement(t T, d Dialect) {
 	t.Helper()
 	s := d.New(t).Open(t, 1)
@@ -182,7 +182,7 @@ func statement(t T, d Dialect) {
 	answers(t, d, s)
 }
 
-// guard holds statements that write: each is refused before the server sees the statement.
+// guard checks statements that write: each is refused before the server sees it.
 func guard(t T, d Dialect) {
 	t.Helper()
 	for _, sql := range []string{
@@ -199,7 +199,7 @@ func guard(t T, d Dialect) {
 	for _, sql := range d.Refused {
 		stmt, faults := probe.Parse(sql)
 		if len(faults) > 0 {
-			continue // sooner still
+			continue // refused even earlier
 		}
 		if _, err := s.Prepare(t.Context(), stmt); err == nil || scanners.IsTransient(err) {
 			t.Errorf("%s: %v, want a refusal", sql, err)

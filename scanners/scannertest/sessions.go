@@ -11,7 +11,8 @@ import (
 	"tallyman/scanners"
 )
 
-// sessions returns the source as one that opens sessions. The test is over where the dialect says that it does not.
+// sessions returns the source as one that opens sessions. It skips the test if the dialect says that the driver opens
+// none.
 func sessions(t T, d Dialect, s scanners.Source) scanners.Sessions {
 	t.Helper()
 	x, ok := s.(scanners.Sessions)
@@ -24,7 +25,7 @@ func sessions(t T, d Dialect, s scanners.Source) scanners.Sessions {
 	return x
 }
 
-// open opens a session that must be fine; it is closed at the latest when the test ends.
+// open opens a session that must succeed. The session is closed at the end of the test, or earlier.
 func open(t T, s scanners.Sessions, staged ...scanners.StagedTable) scanners.Session {
 	t.Helper()
 	x, err := s.Session(t.Context(), staged)
@@ -39,7 +40,7 @@ func open(t T, s scanners.Sessions, staged ...scanners.StagedTable) scanners.Ses
 	return x
 }
 
-// snapshot writes beside a session, which does not see it.
+// snapshot writes from outside a session. The session must not see it.
 func snapshot(t T, d Dialect) {
 	t.Helper()
 	db, s := sample(t, d)
@@ -60,7 +61,7 @@ func snapshot(t T, d Dialect) {
 	}
 }
 
-// sessionGuards lets writers and leaks run in a session, with and without a staged table.
+// sessionGuards runs writers and leaks in a session, with and without a staged table.
 func sessionGuards(t T, d Dialect) {
 	t.Helper()
 	db, _ := sample(t, d)
@@ -103,7 +104,7 @@ func sessionGuards(t T, d Dialect) {
 	}
 }
 
-// sessionGoesOn has statements fail, stop and exceed their caps; the next one does not notice.
+// sessionGoesOn makes statements fail, stop and exceed their caps. The next statement must not be affected.
 func sessionGoesOn(t T, d Dialect) {
 	t.Helper()
 	_, s := sample(t, d)
@@ -137,7 +138,7 @@ func sessionGoesOn(t T, d Dialect) {
 	}
 }
 
-// sessionOver uses a session that was closed, and one whose statement was canceled: the source goes on.
+// sessionOver uses a closed session, and one whose statement was canceled. The source must continue.
 func sessionOver(t T, d Dialect) {
 	t.Helper()
 	db, _ := sample(t, d)
@@ -183,7 +184,7 @@ func readOnly(t T, d Dialect) {
 	}
 }
 
-// session lets each leak run on the only connection, and looks at the session after it.
+// session runs each leak on the only connection, and then checks the session.
 func session(t T, d Dialect) {
 	t.Helper()
 	db, _ := sample(t, d)

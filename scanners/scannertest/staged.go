@@ -17,7 +17,8 @@ func mustDecimal(t T, s string) row.Value {
 	return v
 }
 
-// stagedKinds stages a table that the database does not have: every kind comes back as what it was, given as such, as text and as NULL.
+// stagedKinds stages a table that the database does not have. Values of every kind, given as such, as text and as NULL,
+// must come back unchanged.
 func stagedKinds(t T, d Dialect) {
 	t.Helper()
 	_, s := sample(t, d)
@@ -94,7 +95,8 @@ func stagedKinds(t T, d Dialect) {
 	}
 }
 
-// stagedLike stages a table in the place of one with everything that could stand in the way of a few columns of a test.
+// stagedLike stages a table in the place of a real one whose keys, checks, defaults and generated columns could get in
+// the way of a test's few columns.
 func stagedLike(t T, d Dialect) {
 	t.Helper()
 	db, s := sample(t, d)
@@ -151,7 +153,7 @@ func stagedLike(t T, d Dialect) {
 	}
 }
 
-// stagedFaults stages what cannot be: the source goes on.
+// stagedFaults stages tables that cannot be staged. The source must continue.
 func stagedFaults(t T, d Dialect) {
 	t.Helper()
 	db, _ := sample(t, d)
@@ -183,7 +185,7 @@ func stagedFaults(t T, d Dialect) {
 	}
 }
 
-// bypass reads a real table in spite of the one that is staged for it.
+// bypass tries to read a real table although a table is staged for it.
 func bypass(t T, d Dialect) {
 	t.Helper()
 	db, s := sample(t, d)

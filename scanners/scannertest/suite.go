@@ -8,7 +8,7 @@ import (
 	"tallyman/scanners"
 )
 
-// T is what a check reports to: a *testing.T, or the recorder of Judge.
+// T is where a check reports to: a *testing.T, or the recorder of Judge.
 type T interface {
 	Helper()
 	Context() context.Context
@@ -20,15 +20,16 @@ type T interface {
 	Skip(args ...any)
 }
 
-// Database is one database under test, fresh and empty where checks make tables in it.
+// Database is one database under test. It is new and empty if checks create tables in it.
 type Database interface {
 	// Exec runs statements as the database's owner.
 	Exec(t T, sql string)
-	// Open returns a source on it that runs at most maxConnections scans at once; it is closed when the test ends.
+	// Open returns a source on the database that runs at most maxConnections scans at once. It is closed at the end of the
+	// test.
 	Open(t T, maxConnections int) scanners.Source
-	// Limited is Open for one connection, with other limits than the usual ones.
+	// Limited is Open for one connection and with these limits.
 	Limited(t T, limits scanners.Limits) scanners.Source
-	// Cut takes the database out of reach, and Restore brings it back with its tables.
+	// Cut makes the database unavailable. Restore makes it available again, with its tables.
 	Cut(t T)
 	Restore(t T)
 }
@@ -36,11 +37,12 @@ type Database interface {
 // Need is what a check needs of the database.
 type Need int
 
-// What checks need. Each includes those before.
+// The needs. Each includes those before it.
 const (
 	Selects Need = iota // SELECTs of rows that the statement itself makes
 	Tables              // tables, views and rows, in a schema of the suite's own
-	Own                 // a server of the suite's own: functions that write, settings of the server, a network that can be cut
+	// a server that belongs to the suite: functions that write, settings of the server, a network that can be cut
+	Own
 )
 
 // Check is one part of the suite.
@@ -50,7 +52,7 @@ type Check struct {
 	Run   func(T, Dialect)
 }
 
-// Checks are the parts of the suite, those that need least first.
+// Checks returns the parts of the suite, those that need least first.
 func Checks() []Check {
 	return []Check{
 		{"ping", Selects, ping},
@@ -93,7 +95,7 @@ func Checks() []Check {
 	}
 }
 
-// Run makes every check, each a test of its own.
+// Run makes every check, each as a test of its own.
 func Run[X interface {
 	T
 	Parallel()
@@ -108,7 +110,7 @@ func Run[X interface {
 	}
 }
 
-// Parse returns the statement of SQL that is without fault.
+// Parse parses SQL that must have no faults.
 func Parse(t T, sql string) *probe.Statement {
 	t.Helper()
 	stmt, faults := probe.Parse(sql)
@@ -123,7 +125,7 @@ type Preparer interface {
 	Prepare(ctx context.Context, stmt *probe.Statement) (scanners.PreparedProbe, error)
 }
 
-// Prepare prepares SQL that must be fine.
+// Prepare prepares SQL that must be accepted.
 func Prepare(t T, s Preparer, sql string) scanners.PreparedProbe {
 	t.Helper()
 	p, err := s.Prepare(t.Context(), Parse(t, sql))
@@ -150,7 +152,7 @@ func Rows(t T, p scanners.PreparedProbe, args map[string]any) []*row.Row {
 	return rows
 }
 
-// One is the text of the only value of a query that has one.
+// One returns the text of the only value of a query.
 func One(t T, s Preparer, sql string, args map[string]any) string {
 	t.Helper()
 	rows := Rows(t, Prepare(t, s, sql), args)

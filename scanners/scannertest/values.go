@@ -10,10 +10,10 @@ import (
 	"tallyman/scanners"
 )
 
-// sampleColumns are the columns of the sample table; all but id have c_ before the name.
+// sampleColumns are the columns of the sample table. All names except id have the prefix c_.
 var sampleColumns = []string{"id", "bool", "small", "big", "ratio", "decimal", "text", "bytes", "date", "time", "zoned", "json"}
 
-// sample is a table with a column of each kind: row 1 has values, row 2 NULLs, row 3 other values.
+// sample creates a table with a column of each kind. Row 1 has values, row 2 NULLs, row 3 other values.
 func sample(t T, d Dialect) (Database, scanners.Source) {
 	t.Helper()
 	db := d.New(t)
@@ -93,7 +93,7 @@ func values(t T, d Dialect) {
 	}
 }
 
-// valueText is the text of a value without the zeros of decimals, in which databases differ.
+// valueText returns the text of a value, without trailing zeros of decimals, in which databases differ.
 func valueText(v row.Value) string {
 	text := v.String()
 	if v.Kind() == row.Decimal && strings.Contains(text, ".") {
@@ -102,7 +102,7 @@ func valueText(v row.Value) string {
 	return text
 }
 
-// textOf is the text of a value where the database has another kind for it.
+// textOf returns the text of a value in a database that has another kind for it.
 func textOf(text string, kind row.Kind) string {
 	switch {
 	case kind == row.Int && text == "true":
@@ -115,7 +115,7 @@ func textOf(text string, kind row.Kind) string {
 	return text
 }
 
-// params binds a value of each type to a column of each kind; one row matches each.
+// params compares columns of each kind with values of each type. One row must match each comparison.
 func params(t T, d Dialect) {
 	t.Helper()
 	_, s := sample(t, d)
@@ -165,7 +165,7 @@ func params(t T, d Dialect) {
 	}
 }
 
-// nullCase is a condition that holds where :x is NULL.
+// nullCase returns a condition that holds if :x is NULL.
 func (d *Dialect) nullCase() string {
 	if d.NoNullKind {
 		return "id = 1 AND :x IS NULL"
@@ -173,7 +173,7 @@ func (d *Dialect) nullCase() string {
 	return "id = 1 AND COALESCE(:x, id) = id"
 }
 
-// builtins binds the parameters that the engine gives.
+// builtins binds the engine's own parameters.
 func builtins(t T, d Dialect) {
 	t.Helper()
 	_, s := sample(t, d)
@@ -197,7 +197,8 @@ func builtins(t T, d Dialect) {
 	}
 }
 
-// watermark walks a table page by page, each from the values of the last row before: every row once.
+// watermark reads a table page by page. Each page begins after the last row of the page before, and every row must come
+// exactly once.
 func watermark(t T, d Dialect) {
 	t.Helper()
 	db, _ := sample(t, d)

@@ -7,7 +7,7 @@ import (
 	"tallyman/scanners"
 )
 
-// ServerClock returns the only value of a query: the server's time with the offset of its zone.
+// ServerClock runs a query that returns one value: the server's time with the offset of its zone.
 func (s *Source) ServerClock(ctx context.Context, query string) (time.Time, error) {
 	var clock time.Time
 	err := s.Do(ctx, func(ctx context.Context, tx Transaction) error {

@@ -9,15 +9,15 @@ import (
 	"tallyman/scanners"
 )
 
-// The conversions of drivers that return Go's own types: bool, int64, float64, texts for decimals, times. Each is a Convert;
-// what comes as another type means that the column has become another.
+// Conversions for drivers that return Go's own types: bool, int64, float64, texts for decimals, times. Each is a
+// Convert. A value of another type means that the column has changed.
 
-// Retyped is the error of a column that comes as another type than was described.
+// Retyped returns the error of a column whose values have another type than the described one.
 func Retyped(src any, kind row.Kind) error {
 	return scanners.Changed(fmt.Errorf("a column that was %s comes as a %T", kind, src))
 }
 
-// TextOf is the value as a text of its own, which is valid as long as anybody wants.
+// TextOf returns a text value. The string stays valid.
 func TextOf(src any) (string, bool) {
 	switch v := src.(type) {
 	case string:
@@ -61,7 +61,7 @@ func ToFloat(dst *row.Value, src any, _ *Texts) error {
 	return nil
 }
 
-// ToDecimal converts a text of digits.
+// ToDecimal converts a decimal that is a text.
 func ToDecimal(dst *row.Value, src any, _ *Texts) error {
 	text, ok := TextOf(src)
 	if !ok {
@@ -85,7 +85,7 @@ func ToText(dst *row.Value, src any, _ *Texts) error {
 	return nil
 }
 
-// ToChar converts a text without its padding, which databases do not count when they compare CHARs either.
+// ToChar converts a text, and removes its padding. Databases ignore the padding, too, when they compare CHARs.
 func ToChar(dst *row.Value, src any, _ *Texts) error {
 	text, ok := TextOf(src)
 	if !ok {
@@ -105,7 +105,7 @@ func ToBytes(dst *row.Value, src any, texts *Texts) error {
 	return nil
 }
 
-// ToInstant converts a time that knows its zone.
+// ToInstant converts a time that has a zone.
 func ToInstant(dst *row.Value, src any, _ *Texts) error {
 	t, ok := src.(time.Time)
 	if !ok {
@@ -115,7 +115,7 @@ func ToInstant(dst *row.Value, src any, _ *Texts) error {
 	return nil
 }
 
-// ToLocal converts a time without a zone: what its clock shows, at the place. Whatever zone the driver puts to it does not count.
+// ToLocal converts a time without a zone. It takes the date and clock time, and ignores the zone that the driver adds.
 func ToLocal(place *time.Location) Convert {
 	return func(dst *row.Value, src any, _ *Texts) error {
 		t, ok := src.(time.Time)
@@ -127,8 +127,8 @@ func ToLocal(place *time.Location) Convert {
 	}
 }
 
-// Plain makes of a parameter's value what every driver takes: nil, bool, int64, float64, []byte, and the text of everything else.
-// What a database reads in a form of its own, its Dialect binds.
+// Plain converts the value of a parameter to a type that every driver takes: nil, bool, int64, float64, []byte, or a
+// text for everything else. A Dialect binds the values that its database needs in a form of its own.
 func Plain(v row.Value) any {
 	switch v.Kind() {
 	case row.Null:

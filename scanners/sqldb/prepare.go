@@ -14,19 +14,19 @@ import (
 	"tallyman/scanners"
 )
 
-// prepared is a statement as the database described it.
+// prepared is a statement as the database has described it.
 type prepared struct {
 	source  *Source
-	session *Session // nil: a scan has a transaction of its own
+	session *Session // nil means that each scan has a transaction of its own
 	sql     string
-	order   []string // parameter n+1
+	order   []string // the names of the parameters, in order
 	columns []row.Column
 	convert []Convert
-	large   []string // names of the columns whose values may be larger than the source takes
-	small   int      // bytes that the values of all others may have together
+	large   []string // columns whose values may be larger than the source accepts
+	small   int      // the most bytes that the values of all other columns can have together
 }
 
-// Prepare has the database look at the statement, without running it.
+// Prepare describes the statement without running it.
 func (s *Source) Prepare(ctx context.Context, stmt *probe.Statement) (scanners.PreparedProbe, error) {
 	h, err := s.begin(ctx, s.config.StatementTimeout, s.config.Dialect.Begin)
 	if err != nil {
@@ -36,7 +36,7 @@ func (s *Source) Prepare(ctx context.Context, stmt *probe.Statement) (scanners.P
 	return h.prepare(ctx, stmt)
 }
 
-// prepare does so on a connection that is held.
+// prepare describes the statement on a held connection.
 func (h *heldTransaction) prepare(ctx context.Context, stmt *probe.Statement) (*prepared, error) {
 	s := h.source
 	outer := ctx
@@ -86,7 +86,7 @@ func Bind(d Dialect, args map[string]any, order []string) ([]any, error) {
 	return bound, nil
 }
 
-// sameNames tells whether the result still has the columns that were prepared.
+// sameNames returns an error if the result does not have the prepared columns any more.
 func (p *prepared) sameNames(names []string) error {
 	same := len(names) == len(p.columns)
 	for i := 0; same && i < len(names); i++ {
@@ -119,7 +119,7 @@ func (p *prepared) Scan(ctx context.Context, req scanners.Request, visit func(*r
 	return h.scan(ctx, p, args, timeout, req.MaxRows, visit)
 }
 
-// scan runs the statement on a connection that is held.
+// scan runs the statement on a held connection.
 func (h *heldTransaction) scan(
 	ctx context.Context, p *prepared, args []any, timeout time.Duration, maxRows int, visit func(*row.Row) error,
 ) (scanners.Result, error) {
@@ -161,7 +161,7 @@ func (h *heldTransaction) scan(
 	return result, nil
 }
 
-// read visits the rows until there are no more, one cannot be converted, visit has enough, or maxRows is exceeded.
+// read visits the rows until the last one, the first error, or maxRows. It stops when visit returns an error.
 func (p *prepared) read(
 	ctx context.Context, rows *sql.Rows, wire *countedConn, maxRows int, visit func(*row.Row) error,
 ) (scanners.Result, error) {
@@ -190,20 +190,21 @@ func (p *prepared) read(
 	return result, nil
 }
 
-// What comes beside the bytes of values: what the protocol adds, and what a driver's buffer, or TLS, holds of the next row.
+// Bytes on the wire besides the values: the protocol's own, and those of the next row in the buffers of the driver or
+// of TLS.
 const (
 	wireSlack = 512 << 10
-	wireShare = 32 // part of the values
+	wireShare = 32 // a part of the values' bytes
 )
 
-// perWire is how many bytes may come between two rows.
+// perWire is how many bytes may arrive between two rows.
 func (c *Config) perWire() int {
 	rows := max(c.Ahead, 1) * c.Limits.Row
 	return rows + rows/wireShare + wireSlack
 }
 
-// tooMuch is the error of a connection that was closed because too much came. The bytes were counted before the driver made values of
-// them. So the column is known only where the others, each as large as it may be, leave no other.
+// tooMuch returns the error of a connection that was closed because of too many bytes. The wire counts bytes before the
+// driver makes values of them. So the column is known only if no other column can be the cause.
 func (p *prepared) tooMuch() *scanners.Error {
 	c := &p.source.config
 	switch {
@@ -218,19 +219,19 @@ func (p *prepared) tooMuch() *scanners.Error {
 	return c.Limits.RowError(0)
 }
 
-// cursor is what a scan reuses from row to row.
+// cursor is the state that a scan reuses from row to row.
 type cursor struct {
 	row   *row.Row
 	texts Texts
 	cells []cellReceiver
-	dest  []any // the cells, as database/sql takes them
-	err   error // of a cell; database/sql would wrap it in words about Go
+	dest  []any // the cells, in the form that database/sql takes
+	err   error // the first error of a cell, because database/sql would wrap it in words about Go
 
 	limits scanners.Limits
-	bytes  int // of the values of the row so far
+	bytes  int // bytes of the row's values so far
 }
 
-// cellReceiver receives one column. It takes the driver's value as it is, where a *any would have it copied.
+// cellReceiver receives the values of one column. It takes the driver's value without the copy that a *any would cause.
 type cellReceiver struct {
 	cursor  *cursor
 	column  *row.Column
@@ -247,7 +248,7 @@ func newCursor(p *prepared) *cursor {
 	return c
 }
 
-// read converts the row at which rows stands.
+// read converts the current row.
 func (c *cursor) read(rows *sql.Rows) error {
 	c.texts.buffer = c.texts.buffer[:0]
 	c.bytes = 0
@@ -281,7 +282,7 @@ func (c *cellReceiver) Scan(src any) error {
 	return nil
 }
 
-// count refuses a value that is too large, or that makes the row too large.
+// count returns an error if the value is too large, or makes the row too large.
 func (c *cursor) count(cell *cellReceiver, src any) error {
 	size, err := c.limits.CheckValue(cell.column.Name, src, c.bytes)
 	if err != nil {
@@ -292,7 +293,7 @@ func (c *cursor) count(cell *cellReceiver, src any) error {
 	return nil
 }
 
-// fault names the column of an error, and the row unless the whole column has become another.
+// fault adds the column to an error. It adds the row, too, unless the whole column has changed.
 func (c *cellReceiver) fault(err error) error {
 	if e, ok := errors.AsType[*scanners.Error](err); ok {
 		return &scanners.Error{Code: e.Code, Transient: e.Transient, Hint: e.Hint, Err: fmt.Errorf("column %s: %w", c.column.Name, e.Err)}
@@ -303,7 +304,7 @@ func (c *cellReceiver) fault(err error) error {
 	}
 }
 
-// where tells which row it is, by its first column where that was read already.
+// where names the row by its first column, if that was read already.
 func (c *cellReceiver) where() string {
 	first := &c.cursor.cells[0]
 	if first == c {
@@ -318,6 +319,7 @@ func (t *Texts) Keep(b []byte) string {
 		return ""
 	}
 	from := len(t.buffer)
-	t.buffer = append(t.buffer, b...)             // what an earlier text of the row points into stays as it is where this makes room elsewhere
+	// If append moves the buffer, the texts before keep pointing into the old one, which does not change.
+	t.buffer = append(t.buffer, b...)
 	return unsafe.String(&t.buffer[from], len(b)) //nolint:gosec // a Row says how long its texts live
 }

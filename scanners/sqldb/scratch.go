@@ -9,14 +9,15 @@ import (
 	"tallyman/scanners"
 )
 
-// ScratchSpec says how a scanners.Scratch is made and dropped.
+// ScratchSpec says how a scanners.Scratch is created and dropped.
 type ScratchSpec struct {
-	Maker, Owner driver.Connector // who makes and drops the schema, and who writes in it
-	Exists       string           // a SELECT of how many there are of the name
+	Maker, Owner driver.Connector // Maker creates and drops the schema, Owner writes in it
+	Exists       string           // a SELECT that counts the schemas of that name
 	Make, Drop   []string
 }
 
-// MakeScratch makes the schema and sets the functions of the scratch. Where a statement fails, nothing is left.
+// MakeScratch creates the schema and sets the functions of the scratch. If a statement fails, the schema is dropped
+// again.
 func MakeScratch(ctx context.Context, spec ScratchSpec, s *scanners.Scratch) (*scanners.Scratch, error) {
 	maker := sql.OpenDB(spec.Maker)
 	var n int

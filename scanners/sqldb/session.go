@@ -12,14 +12,14 @@ import (
 	"tallyman/scanners"
 )
 
-// Session is one transaction for several statements: a scanners.Session. It is not safe for concurrent use. A statement whose
-// context ends takes the connection with it, and the session is over.
+// Session is a scanners.Session: one transaction for several statements. It is not safe for concurrent use. If the
+// context of a statement ends, the connection is closed, and the session is over.
 type Session struct {
 	held   *heldTransaction
 	closed bool
 }
 
-// Hold begins a session; start sets the transaction up, as Dialect.Begin does.
+// Hold begins a session. start sets the transaction up, as Dialect.Begin does.
 func (s *Source) Hold(ctx context.Context, start BeginFunc) (*Session, error) {
 	h, err := s.begin(ctx, s.config.StatementTimeout, start)
 	if err != nil {
@@ -28,7 +28,7 @@ func (s *Source) Hold(ctx context.Context, start BeginFunc) (*Session, error) {
 	return &Session{held: h}, nil
 }
 
-// Prepare has the database look at the statement; its scans run in the session.
+// Prepare describes the statement. Scans of the prepared statement run in the session.
 func (s *Session) Prepare(ctx context.Context, stmt *probe.Statement) (scanners.PreparedProbe, error) {
 	if err := s.next(ctx, s.held.source.config.StatementTimeout); err != nil {
 		return nil, err
@@ -59,7 +59,7 @@ func (s *Session) scan(
 	return s.held.scan(ctx, p, args, timeout, maxRows, visit)
 }
 
-// next makes the session ready for a statement.
+// next prepares the session for a new statement.
 func (s *Session) next(ctx context.Context, timeout time.Duration) error {
 	if s.closed || s.held.gone {
 		return &scanners.Error{Code: scanners.CodeFailed, Err: errOver}
@@ -76,15 +76,15 @@ func (s *Session) next(ctx context.Context, timeout time.Duration) error {
 
 var errOver = errors.New("the session is over: it was closed, or a statement in it was cut short")
 
-// heldTransaction is a connection with its transaction.
+// heldTransaction is a connection with an open transaction.
 type heldTransaction struct {
 	source *Source
 	conn   *sql.Conn
 	tx     Transaction
-	gone   bool // the connection was closed under the transaction
+	gone   bool // the connection was closed before the transaction ended
 }
 
-// end rolls back and gives the connection back.
+// end rolls back and returns the connection to the pool.
 func (h *heldTransaction) end(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTimeout)
 	defer cancel()
@@ -95,18 +95,19 @@ func (h *heldTransaction) end(ctx context.Context) {
 	_ = h.conn.Close()
 }
 
-// stop ends a statement whose rows are not wanted any more.
+// stop ends a statement whose remaining rows are not needed.
 func (h *heldTransaction) stop(ctx context.Context, cancel context.CancelFunc, rows *sql.Rows) {
 	if ctx.Err() == nil {
 		defer time.AfterFunc(endTimeout, cancel).Stop()
 		h.tx.Stop(ctx, cancel)
 	}
-	for rows.Next() { // what was on its way; unlike this, Close would not heed the context
+	// Read the rows that are on their way. Next heeds the context; Close would not.
+	for rows.Next() {
 	}
 	_ = rows.Close()
 }
 
-// cut closes the connection of a statement that was stopped before its end, and stops it on the server too.
+// cut closes the connection of a statement that did not end, and stops the statement on the server.
 func (h *heldTransaction) cut(ctx context.Context) {
 	if h.gone {
 		return
@@ -118,25 +119,25 @@ func (h *heldTransaction) cut(ctx context.Context) {
 	h.tx.Abandon(ctx)
 }
 
-// drop closes the connection instead of giving it back.
+// drop closes the connection instead of returning it to the pool.
 func drop(conn *sql.Conn) {
 	_ = conn.Raw(func(any) error { return driver.ErrBadConn })
 	_ = conn.Close()
 }
 
-// ScanTransaction is the part of a Transaction that databases without sessions share: it runs one scan on a connection that has had no
-// other and is closed after it, whatever happens.
+// ScanTransaction is the common part of the Transaction of databases without sessions. It runs one scan on a new
+// connection, which is closed after the scan in any case.
 type ScanTransaction struct {
 	Conn  *sql.Conn
 	Wires *Wires // nil in tests
 }
 
-// Watch cuts the connection where the driver does not end with the context.
+// Watch cuts the connection if the driver does not return after the context has ended.
 func (t *ScanTransaction) Watch(ctx context.Context) (stop func()) {
 	return t.Wires.Watch(ctx, t.Conn, WireGrace)
 }
 
-// Next is for sessions, which there are none of.
+// Next returns an error, because there are no sessions.
 func (t *ScanTransaction) Next(context.Context, time.Duration) error { return errNoSessions }
 
 var errNoSessions = errors.New("the database has no sessions here")
@@ -152,8 +153,8 @@ func (t *ScanTransaction) Query(ctx context.Context, text string, args []any) (*
 	return rows, stop, nil
 }
 
-// Stop ends the context, with which the driver ends the statement.
+// Stop ends the context. The driver then ends the statement.
 func (t *ScanTransaction) Stop(_ context.Context, cancel context.CancelFunc) { cancel() }
 
-// Abandon has nothing to do: the server rolls back what a closed connection had begun.
+// Abandon does nothing: the server rolls back the transaction of a closed connection.
 func (t *ScanTransaction) Abandon(context.Context) {}

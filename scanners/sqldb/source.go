@@ -24,25 +24,26 @@ const (
 // endTimeout bounds the clean-up after a scan.
 const endTimeout = 5 * time.Second
 
-// Config is one source.
+// Config is the configuration of one source.
 type Config struct {
 	Dialect   Dialect
 	Connector driver.Connector
-	// MaxConnections bounds the scans at once; others wait. 0 = 4.
+	// MaxConnections bounds how many scans run at once; others wait. 0 means 4.
 	MaxConnections int
-	// Idle is how many connections are kept between scans; 0 = none, so that nothing can stick to one.
+	// Idle is how many connections are kept between scans. 0 means none, so that no scan can leave anything in a
+	// connection.
 	Idle int
-	// StatementTimeout is for a scan without a timeout of its own, and for Prepare. 0 = 30s.
+	// StatementTimeout is the timeout of Prepare, and of a scan without a timeout of its own. 0 means 30 s.
 	StatementTimeout time.Duration
-	// ConnectTimeout bounds a connection attempt. 0 = 5s.
+	// ConnectTimeout bounds an attempt to connect. 0 means 5 s.
 	ConnectTimeout time.Duration
-	// Grace is how long after the server's own timeout the client gives up; 0 where the server has none.
+	// Grace is how long the client waits beyond the server's own timeout. It is 0 if the server has no timeout.
 	Grace time.Duration
-	// Secrets are taken out of messages.
+	// Secrets are removed from messages.
 	Secrets []string
 	Limits  scanners.Limits
-	// Ahead is how many rows a driver reads before it hands over the first of them; 0 = 1. They may be so many times as large as
-	// Limits allow one to be, all together.
+	// Ahead is how many rows the driver reads before it returns the first of them; 0 means 1. Together these rows may have
+	// Ahead times the bytes that Limits allows for one row.
 	Ahead int
 }
 
@@ -50,10 +51,10 @@ type Config struct {
 type Source struct {
 	config Config
 	db     *sql.DB
-	wires  *Wires // nil where the connector has none
+	wires  *Wires // nil if the connector is not a Wires
 }
 
-// New makes a source. It connects when it is first used.
+// New returns a source. The source connects when it is first used.
 func New(config Config) *Source {
 	if config.MaxConnections <= 0 {
 		config.MaxConnections = defaultMaxConnections
@@ -82,8 +83,8 @@ func (s *Source) Ping(ctx context.Context) error {
 	return nil
 }
 
-// Do has look use a transaction of its own, for questions of ours such as those about the catalogue. What the server refuses in it is
-// CodeFailed, unless it has a code of its own.
+// Do calls look with a transaction of its own, for our own queries, such as those of the catalogue. An error of the
+// server is CodeFailed, unless it has a code of its own.
 func (s *Source) Do(ctx context.Context, look func(ctx context.Context, tx Transaction) error) error {
 	h, err := s.begin(ctx, s.config.StatementTimeout, s.config.Dialect.Begin)
 	if err != nil {
@@ -102,15 +103,15 @@ func (s *Source) Do(ctx context.Context, look func(ctx context.Context, tx Trans
 	return nil
 }
 
-// Close waits for the scans that run.
+// Close waits for running scans.
 func (s *Source) Close() error { return s.db.Close() }
 
-// BeginFunc is Dialect.Begin, or a method that takes its place for a session.
+// BeginFunc is Dialect.Begin, or the method that replaces it for a session.
 type BeginFunc func(ctx context.Context, conn *sql.Conn, timeout time.Duration) (Transaction, error)
 
-// begin takes a connection and starts a transaction on it. It waits for a free connection as long as a statement may take,
-// and then for the database to accept one. A pooled connection that turns out to be dead is no reason to fail: the pool is
-// emptied and one more is tried.
+// begin takes a connection and starts a transaction on it. It waits for a free connection for at most the timeout of
+// the statement, and then for the database to accept a connection. If a pooled connection is dead, begin empties the
+// pool and tries once more.
 func (s *Source) begin(ctx context.Context, timeout time.Duration, start BeginFunc) (*heldTransaction, error) {
 	ctx, cancel := context.WithTimeout(ctx, timeout+s.config.ConnectTimeout)
 	defer cancel()
@@ -137,54 +138,56 @@ func (s *Source) begin(ctx context.Context, timeout time.Duration, start BeginFu
 	}
 }
 
-// Dialect is what one kind of database does its own way. It is safe for concurrent use.
+// Dialect is the part of a driver that differs between databases. It is safe for concurrent use.
 type Dialect interface {
 	// Style is how the database writes parameters.
 	Style() probe.Style
-	// Begin makes the connection ready and starts a transaction on it that cannot write, in which no statement runs longer
-	// than the timeout where the server has a timeout of its own.
+	// Begin prepares the connection and starts a read-only transaction on it. If the server has a statement timeout, no
+	// statement runs longer than timeout.
 	Begin(ctx context.Context, conn *sql.Conn, timeout time.Duration) (Transaction, error)
-	// Bind makes of a parameter's value what the driver sends.
+	// Bind converts the value of a parameter to the value that the driver sends.
 	Bind(v row.Value) (any, error)
-	// Answer judges an error that came from the server; nil where it did not. Code is what an error comes to that has no
-	// code of its own: the statement's fault while it is prepared, the data's while it runs.
+	// Answer judges an error that came from the server, and returns nil for any other error. code is for errors without a
+	// code of their own: while a statement is prepared, the statement is at fault; while it runs, the data.
 	Answer(err error, code scanners.Code) *scanners.Error
 }
 
 // Transaction is one transaction on one connection. It is not safe for concurrent use.
 type Transaction interface {
-	// Next makes the session as it was before its first statement, for one more that runs no longer than the timeout. It is for sessions
-	// only, which have several.
+	// Next resets the session to its state before the first statement, for a new statement that runs no longer than
+	// timeout. Only sessions, which have several statements, call it.
 	Next(ctx context.Context, timeout time.Duration) error
-	// Describe has the database look at the statement, without running it, and returns the columns of its result.
+	// Describe returns the columns of the statement's result, without running the statement.
 	Describe(ctx context.Context, stmt *probe.Statement, sql string) ([]Column, error)
-	// Query runs a statement. The caller closes the rows and then calls free.
+	// Query runs a statement. The caller closes the rows, and then calls free.
 	Query(ctx context.Context, sql string, args []any) (rows *sql.Rows, free func(), err error)
-	// Stop makes the server give up the statement that runs, whose rows are not wanted any more. Where that is not possible, or only
-	// with the connection, it calls cancel, which ends the context of Query.
+	// Stop makes the server end the running statement, whose remaining rows are not needed. If that is not possible, or
+	// only by closing the connection, Stop calls cancel, which ends the context of Query.
 	Stop(ctx context.Context, cancel context.CancelFunc)
-	// End rolls back and leaves the connection as if nothing had been on it. After an error the connection is closed.
+	// End rolls back and resets the connection. If End returns an error, the connection is closed.
 	End(ctx context.Context) error
-	// Abandon ends what still runs on the server. It is called after a statement's context has ended and its connection was closed.
+	// Abandon ends what still runs on the server. It is called after the context of a statement has ended and its
+	// connection was closed.
 	Abandon(ctx context.Context)
 }
 
-// Column is a column as the database describes it; its name may be in any case.
+// Column is a column as the database describes it. Its name may be in any case.
 type Column struct {
 	row.Column
 	Convert Convert
-	Most    int // bytes that a value of the column may have, as the database describes it; 0 = any number, or not known
+	Most    int // the most bytes that a value can have, by its type; 0 means no limit, or not known
 }
 
-// Convert makes a value of what the driver returns for a column, which is not nil. A []byte is the driver's: what is kept
-// of it goes through Texts.
+// Convert makes a row value from a driver's value, which is not nil. A []byte belongs to the driver, so Convert must
+// copy it with Texts to keep it.
 type Convert func(dst *row.Value, src any, texts *Texts) error
 
-// Texts holds the texts of one row, in memory that is used again for the next.
+// Texts holds the texts of one row, in memory that the next row uses again.
 type Texts struct{ buffer []byte }
 
-// mapError names what went wrong. The error of a context that ended can be found with errors.Is; a driver's error is kept as
-// its text only, without the secrets of the configuration. code is for what the server reports without a code of ours.
+// mapError turns an error into a scanners.Error. The error of an ended context can be found with errors.Is. Of a
+// driver's error only the text is kept, without the secrets of the configuration. code is for errors of the server
+// without a code of their own.
 func (s *Source) mapError(ctx context.Context, err error, code scanners.Code) *scanners.Error {
 	if mapped, ok := errors.AsType[*scanners.Error](err); ok {
 		return mapped
@@ -205,7 +208,7 @@ func (s *Source) mapError(ctx context.Context, err error, code scanners.Code) *s
 	return &scanners.Error{Code: scanners.CodeUnreachable, Transient: true, Err: errors.New(s.redact(err.Error()))}
 }
 
-// redact takes secrets and line breaks out of a driver's words.
+// redact removes secrets and line breaks from a driver's text.
 func (s *Source) redact(text string) string {
 	text = strings.Join(strings.Fields(text), " ")
 	for _, secret := range s.config.Secrets {
@@ -216,27 +219,29 @@ func (s *Source) redact(text string) string {
 	return text
 }
 
-// Verdict is what an error of a database comes to, by its number.
+// Verdict is how an error of a database is judged, by its number.
 type Verdict struct {
 	Code      scanners.Code
 	Transient bool
 	Hint      string
 }
 
-// The verdicts that every database has.
+// The verdicts that all databases share.
 var (
-	Away       = Verdict{Code: scanners.CodeUnreachable, Transient: true} // the server, the network or the access to them
-	Again      = Verdict{Code: scanners.CodeFailed, Transient: true}      // another try may succeed
+	// the server, the network or the login is unavailable
+	Away       = Verdict{Code: scanners.CodeUnreachable, Transient: true}
+	Again      = Verdict{Code: scanners.CodeFailed, Transient: true} // another try may succeed
 	Writes     = Verdict{Code: scanners.CodeReadOnly, Hint: "a probe only reads; it may call a function that writes"}
 	NotGranted = Verdict{Code: scanners.CodeStatement, Hint: "the source's user needs SELECT on what the probe reads"}
 )
 
-// Apply makes the error that a scan ends with of the database's own.
+// Apply returns the error of a scan for an error of the database.
 func (v Verdict) Apply(err error) *scanners.Error {
 	return &scanners.Error{Code: v.Code, Transient: v.Transient, Hint: v.Hint, Err: err}
 }
 
-// Refuse returns the first of the faults that a database's own reading of the statement found, as an error; nil where there is none.
+// Refuse returns the first fault as an error, or nil if there is none. The faults are those that only this database's
+// reading of the statement has.
 func Refuse(stmt *probe.Statement, faults []probe.Fault) error {
 	if len(faults) == 0 {
 		return nil

@@ -17,11 +17,11 @@ import (
 type URL struct {
 	Host, Port, Database, User, Password string
 	Options                              map[string]string
-	ConnectTimeout                       time.Duration // of the option connect_timeout; 0 where it is not given
+	ConnectTimeout                       time.Duration // of the option connect_timeout; 0 if it is not given
 }
 
-// ParseURL reads an address of the scheme; connect_timeout is an option of every one. No error shows it: what cannot be
-// read cannot be told from its password.
+// ParseURL reads an address with this scheme. connect_timeout is an option of every driver. No error shows the address,
+// because a part that cannot be read may be the password.
 func ParseURL(text, scheme, port string, options ...string) (URL, error) {
 	form := "write " + scheme + "://user:password@host:" + port + "/database; in a password # is %23, / is %2F, @ is %40, : is %3A"
 	fault := func(err error) (URL, error) {

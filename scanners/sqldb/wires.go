@@ -17,17 +17,17 @@ import (
 // Dial opens a network connection.
 type Dial func(ctx context.Context, network, address string) (net.Conn, error)
 
-// DialContext is the form in which drivers take a dial.
+// DialContext is Dial as drivers take it.
 func (d Dial) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
 	return d(ctx, network, address)
 }
 
-// WireGrace is how long a driver has to end a statement whose time is up, before its connection is cut.
+// WireGrace is how long a driver may take to end a statement whose time is up. Then its connection is cut.
 const WireGrace = 2 * time.Second
 
-// Wires is a driver.Connector that knows the network connection under each of a driver's. Some drivers do not heed the context of a
-// statement while they wait for its rows: cutting the wire ends the wait. None of them bounds a row: the wire counts what comes, and
-// ends a connection on which too much does before it can all be read.
+// Wires is a driver.Connector that knows the network connection (the wire) under each connection of a driver. Some
+// drivers ignore the context of a statement while they wait for its rows; cutting the wire ends the wait. None of these
+// drivers bounds the size of a row. So the wire counts bytes, and closes a connection before too many are read.
 type Wires struct {
 	driver driver.Driver
 	make   func(dial Dial) driver.Connector
@@ -36,18 +36,18 @@ type Wires struct {
 	under map[driver.Conn]*countedConn
 }
 
-// countedConn is a network connection that forgets itself when it is closed, and that counts.
+// countedConn is a network connection that counts bytes, and that removes itself from Wires when it is closed.
 type countedConn struct {
 	net.Conn
 	closed func()
 
-	most atomic.Int64 // bytes that may come between two rows; 0 = any number
-	came atomic.Int64 // since the last row
-	over atomic.Bool  // more came, and the connection was closed
+	most atomic.Int64 // how many bytes may arrive between two rows; 0 means any number
+	came atomic.Int64 // bytes since the last row
+	over atomic.Bool  // more bytes arrived, so the connection was closed
 }
 
-// errTooMuch is what the driver sees of a connection on which too much came.
-var errTooMuch = errors.New("more came than may")
+// errTooMuch is the error that the driver gets from a connection with too many bytes.
+var errTooMuch = errors.New("the database sent more bytes than allowed")
 
 // Read is called by the driver.
 func (w *countedConn) Read(p []byte) (int, error) {
@@ -60,14 +60,14 @@ func (w *countedConn) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// row begins to count anew.
+// row starts the count of the next row.
 func (w *countedConn) row() {
 	if w != nil {
 		w.came.Store(0)
 	}
 }
 
-// bound says how many bytes may come between two rows from here on.
+// bound sets how many bytes may arrive between two rows from now on.
 func (w *countedConn) bound(most int) {
 	if w != nil {
 		w.came.Store(0)
@@ -75,7 +75,7 @@ func (w *countedConn) bound(most int) {
 	}
 }
 
-// wasOver tells whether the connection was closed because too much came.
+// wasOver tells whether the connection was closed because of too many bytes.
 func (w *countedConn) wasOver() bool { return w != nil && w.over.Load() }
 
 // Close is called by the driver.
@@ -84,7 +84,7 @@ func (w *countedConn) Close() error {
 	return w.Conn.Close()
 }
 
-// NewWires returns a connector that makes a driver's connector for each connection, with a dial of its own.
+// NewWires returns a connector that creates the driver's connector for each connection, with its own dial.
 func NewWires(d driver.Driver, connector func(dial Dial) driver.Connector) *Wires {
 	return &Wires{driver: d, make: connector, under: map[driver.Conn]*countedConn{}}
 }
@@ -96,7 +96,7 @@ func (w *Wires) Driver() driver.Driver { return w.driver }
 func (w *Wires) Connect(ctx context.Context) (driver.Conn, error) {
 	var last *countedConn
 	var owner driver.Conn
-	var loggedIn []func() bool // each ends the watch over a login, which drivers may not keep themselves
+	var loggedIn []func() bool // each ends the watch over a login, because drivers may ignore the context of a login
 	connector := w.make(func(dialing context.Context, network, address string) (net.Conn, error) {
 		conn, err := (&net.Dialer{}).DialContext(dialing, network, address)
 		if err != nil {
@@ -109,7 +109,7 @@ func (w *Wires) Connect(ctx context.Context) (driver.Conn, error) {
 	conn, err := connector.Connect(ctx)
 	for _, stop := range loggedIn {
 		if !stop() && err == nil {
-			err = context.Cause(ctx) // too late: the wire is cut
+			err = context.Cause(ctx) // too late: the wire was cut
 			_ = conn.Close()
 		}
 	}
@@ -131,7 +131,7 @@ func (w *Wires) forget(owner *driver.Conn) {
 	delete(w.under, *owner)
 }
 
-// find returns the wire under conn; nil where there are no wires, and of a closed connection.
+// find returns the wire under conn. It returns nil if there are no wires, or if the connection is closed.
 func (w *Wires) find(conn *sql.Conn) (found *countedConn) {
 	if w == nil {
 		return nil
@@ -147,8 +147,9 @@ func (w *Wires) find(conn *sql.Conn) (found *countedConn) {
 	return found
 }
 
-// Watch cuts the wire under conn when ctx has ended: after the grace, or when the returned function is called, with which the driver
-// has come back. A connection whose context has ended is closed in any case, and a driver may have words to exchange for that. Without wires there is nothing to cut.
+// Watch cuts the wire under conn after ctx has ended: after the grace, or when the returned function is called because
+// the driver has returned. The connection is closed in any case, and closing it without a cut might make the driver
+// talk to the server. Without wires, Watch does nothing.
 func (w *Wires) Watch(ctx context.Context, conn *sql.Conn, grace time.Duration) (stop func()) {
 	found := w.find(conn)
 	if found == nil {
@@ -172,7 +173,7 @@ func (w *Wires) Watch(ctx context.Context, conn *sql.Conn, grace time.Duration) 
 	}
 }
 
-// boundedConnector bounds a connection attempt, from the first packet to the last of the login.
+// boundedConnector bounds the time of an attempt to connect, login included.
 type boundedConnector struct {
 	driver.Connector
 	timeout time.Duration

@@ -16,7 +16,7 @@ import (
 
 func TestMain(m *testing.M) { testenv.Main(m) }
 
-// deaf is a driver that reads from the network whatever becomes of the context.
+// deaf is a driver that ignores the context while it reads from the network.
 type deaf struct {
 	dial    sqldb.Dial
 	address string
@@ -43,7 +43,7 @@ func (c *deafConn) ExecContext(context.Context, string, []driver.NamedValue) (dr
 	return driver.RowsAffected(0), err
 }
 
-// TestWires cuts the connection of a statement that its driver does not give up, and of no other.
+// TestWires cuts the connection of a statement that its driver does not give up, and no other connection.
 func TestWires(t *testing.T) {
 	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

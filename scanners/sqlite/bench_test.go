@@ -20,8 +20,8 @@ const (
 	benchSQL = "SELECT wh_id, bin_code, sku, qty, wave_no FROM bin_stock"
 )
 
-// BenchmarkScan reads 1,000,000 rows of five columns of which 1 % match a numeric condition, in turns with the limit of the
-// generic way: a bare database/sql loop that scans into the same variables and looks at none.
+// BenchmarkScan reads 1,000,000 rows of five columns, of which 1 % match a numeric condition. It takes turns with the
+// fastest generic way: a bare database/sql loop that scans into the same variables and judges nothing.
 func BenchmarkScan(b *testing.B) {
 	f := newFile(b)
 	f.Exec(b, benchTable)
@@ -79,7 +79,7 @@ func bareLoop(b *testing.B, db *sql.DB) {
 	}
 }
 
-// BenchmarkStage is a step of a rule test that gives a table: a session in memory, ten rows, the probe prepared and run.
+// BenchmarkStage measures a step of a rule test with a staged table: a session in memory, ten rows, and the probe.
 func BenchmarkStage(b *testing.B) {
 	s, err := sqlite.Open(sqlite.Config{URL: "sqlite::memory:"})
 	if err != nil {

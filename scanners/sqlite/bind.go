@@ -14,7 +14,8 @@ import (
 	"tallyman/scanners"
 )
 
-// bind turns the arguments into what SQLite stores; it has no types of parameters to convert to.
+// bind converts the arguments to values that SQLite stores. Parameters have no types in SQLite, so there is nothing to
+// convert to.
 func (p *prepared) bind(ctx context.Context, conn *connection, values []row.Value) ([]any, error) {
 	var forms map[string]timeForm
 	bound := make([]any, len(values))
@@ -45,8 +46,9 @@ func (p *prepared) bind(ctx context.Context, conn *connection, values []row.Valu
 	return bound, nil
 }
 
-// timeForms returns how the columns of the result write their times, and under "" how all of them do: the form for a
-// parameter that belongs to no column. Where they differ, or have no times yet, that is datetime()'s.
+// timeForms returns how the columns of the result write their times. Under "" it returns the form for a parameter that
+// belongs to no column: the common form of all columns. If the columns differ or have no times yet, that is the form of
+// datetime().
 func (p *prepared) timeForms(ctx context.Context, conn *connection) (map[string]timeForm, error) {
 	forms := map[string]timeForm{}
 	var common []timeForm
@@ -71,8 +73,9 @@ func (p *prepared) timeForms(ctx context.Context, conn *connection) (map[string]
 	return forms, nil
 }
 
-// formBeside is how the columns write their times that the parameter is compared with, also where the result does not have them; usual where they have no
-// times yet, or there are none. Columns that differ cannot be compared with one parameter.
+// formBeside returns how the columns that a parameter is compared with write their times, even if the result does not
+// have these columns. It returns usual if the columns have no times yet, or if there are no such columns. If the
+// columns differ, one parameter cannot be compared with all of them.
 func (p *prepared) formBeside(ctx context.Context, conn *connection, name string, usual timeForm) (timeForm, error) {
 	form, first := usual, ""
 	for _, c := range p.beside[name] {
@@ -110,7 +113,7 @@ func bindable(v row.Value) any {
 	}
 }
 
-// bindableDecimal is a whole number where the decimal is one; SQLite has no other exact numbers.
+// bindableDecimal returns a whole number if the decimal is one. SQLite has no other exact numbers.
 func bindableDecimal(v row.Value) any {
 	d := v.Apd(new(apd.Decimal))
 	if n, err := d.Int64(); err == nil {
@@ -123,20 +126,20 @@ func bindableDecimal(v row.Value) any {
 	return f
 }
 
-// timeForm is how a column writes its times. SQLite compares them as the texts or numbers that they are, so a parameter
-// has to be written the same way. The zero timeForm is datetime()'s.
+// timeForm is how a column writes its times. SQLite compares times as plain texts or numbers, so a parameter must be
+// written in the same form. The zero timeForm is the form of datetime().
 type timeForm struct {
-	unit   time.Duration // of a column of integers: time.Second or time.Millisecond; 0 = text
-	iso    bool          // T between date and time
+	unit   time.Duration // of a column of integers: time.Second or time.Millisecond; 0 means text
+	iso    bool          // with a T between date and time
 	suffix string        // "", "Z" or "+00:00"
-	digits int           // of a fraction: fixed, or shortest (0 = SQLite's own 3, or more where they are needed)
-	padded bool          // whole seconds have a fraction too
+	digits int           // of a fraction: a fixed number, or shortest; 0 means SQLite's own 3, or more if needed
+	padded bool          // whole seconds have a fraction, too
 }
 
-// shortest stands for a fraction without trailing zeros.
+// shortest means a fraction without trailing zeros.
 const shortest = -1
 
-// bind writes the time, in the zone of the place where the form shows none.
+// bind writes the time. If the form shows no zone, the time is written in the zone of place.
 func (f timeForm) bind(t time.Time, place *time.Location) any {
 	if f.unit != 0 {
 		return t.UnixMilli() / f.unit.Milliseconds()
@@ -172,10 +175,10 @@ func (f timeForm) fraction(t time.Time) string {
 	return all
 }
 
-// timeColumn is a column of times of a table.
+// timeColumn is a column of a table that holds times.
 type timeColumn struct {
 	name   string // in the result
-	sample string // SQL that shows how it writes them
+	sample string // SQL that returns some of its times
 }
 
 func newTimeColumn(info sqlite.ColumnInfo) timeColumn {
@@ -189,7 +192,7 @@ func newTimeColumn(info sqlite.ColumnInfo) timeColumn {
 
 func quoted(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
 
-// form looks at some of the column's times; false where there are none, or none that tell.
+// form finds out the form from some of the column's times. It returns false if there are none, or if they do not tell.
 func (c timeColumn) form(ctx context.Context, conn *connection) (timeForm, bool, error) {
 	rows, err := conn.sql.QueryContext(ctx, c.sample)
 	if err != nil {
@@ -215,7 +218,7 @@ func (c timeColumn) form(ctx context.Context, conn *connection) (timeForm, bool,
 	return form, ok, rows.Err()
 }
 
-// formOf returns how the texts are written, by their common form.
+// formOf returns the common form of the texts.
 func formOf(texts []string) (timeForm, bool) {
 	const seconds = len(time.DateTime)
 	f, found, bare := timeForm{}, false, false

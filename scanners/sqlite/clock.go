@@ -10,14 +10,15 @@ import (
 	"tallyman/scanners"
 )
 
-// driverZone is the location by a name that the driver loads. The driver reads times of declared columns by itself and takes no offsets.
+// driverZone returns a name of the location that the driver can load. The driver itself reads times of declared
+// columns, and does not accept offsets.
 func driverZone(location *time.Location) (string, error) {
 	name := location.String()
 	if !strings.HasPrefix(name, "+") && !strings.HasPrefix(name, "-") {
 		return name, nil
 	}
 	_, seconds := time.Unix(0, 0).In(location).Zone()
-	name = fmt.Sprintf("Etc/GMT%+d", -seconds/3600) // the names have the sign of POSIX
+	name = fmt.Sprintf("Etc/GMT%+d", -seconds/3600) // names of this kind have the inverse sign, as in POSIX
 	if _, err := time.LoadLocation(name); err != nil || seconds%3600 != 0 {
 		return "", errorf(scanners.CodeUnreachable, false, "write the name of the zone, such as Asia/Kolkata",
 			"the timezone %s of the source is none that SQLite's driver reads", location)
@@ -25,11 +26,12 @@ func driverZone(location *time.Location) (string, error) {
 	return name, nil
 }
 
-// clockFunctions are SQLite's functions of times, with the number of arguments that stands for a time: with fewer they take the clock's.
+// clockFunctions are SQLite's functions of times, with the number of arguments that includes a time. With fewer
+// arguments they use the clock.
 var clockFunctions = map[string]int{"date": 1, "time": 1, "datetime": 1, "julianday": 1, "unixepoch": 1, "strftime": 2}
 
-// refuseClock refuses SQLite's own clock where times without a zone are not in UTC: SQLite's clock shows UTC, and its modifiers for
-// other zones take that of the machine.
+// refuseClock refuses SQLite's own clock if times without a zone are not in UTC. SQLite's clock is in UTC, and its
+// modifiers for other zones use the zone of the machine.
 func (s *Source) refuseClock(stmt *probe.Statement) error {
 	if s.location == time.UTC {
 		return nil
@@ -58,7 +60,7 @@ func (s *Source) refuseClock(stmt *probe.Statement) error {
 	return nil
 }
 
-// isClockWord tells whether the argument is 'now', or a modifier that takes the machine's time zone.
+// isClockWord tells whether the argument is 'now', or a modifier that uses the machine's time zone.
 func isClockWord(arg []probe.Token) bool {
 	return len(arg) == 1 && slices.ContainsFunc([]string{"'now'", "'localtime'", "'utc'"}, func(word string) bool { return strings.EqualFold(arg[0].Text, word) })
 }

@@ -15,18 +15,18 @@ import (
 	"tallyman/scanners"
 )
 
-// connection is the file opened for one scan, or for one session.
+// connection is the open file of one scan, or of one session.
 type connection struct {
 	sql    *sql.Conn
-	handle uintptr // SQLite's own
-	kept   bool    // by a session, which closes it itself
+	handle uintptr // SQLite's own handle
+	kept   bool    // a session keeps the connection, and closes it itself
 
 	functions scanners.Functions
-	refused   []scanners.Call // functions that a statement would call and may not, since forget
+	refused   []scanners.Call // functions that a statement calls and may not call; Prepare clears the list first
 }
 
-// find finds the handle. The driver interrupts a statement only until its first row. Between rows it can work as long, so we
-// do that ourselves, and the driver has no other way to its handle.
+// find finds the handle. The driver can interrupt a statement only until its first row, but SQLite may work for long
+// between rows, too. So this package interrupts it itself, and the driver offers no other way to its handle.
 func (c *connection) find(driverConn any) error {
 	field := reflect.Indirect(reflect.ValueOf(driverConn)).FieldByName("db")
 	if field.Kind() != reflect.Uintptr || field.Uint() == 0 {
@@ -36,8 +36,8 @@ func (c *connection) find(driverConn any) error {
 	return nil
 }
 
-// secure lets the connection read and nothing else. hidden, where there is one, is told of the tables of the file that a
-// statement would read, and says which of them it may not.
+// secure lets the connection only read. If hidden is not nil, it is called for each table of the file that a statement
+// would read, and returns true if the statement may not read that table.
 func (c *connection) secure(ctx context.Context, hidden func(table string) bool) error {
 	err := c.sql.Raw(func(driverConn any) error {
 		authorizer, ok := driverConn.(sqlite.AuthorizerRegisterer)
@@ -60,7 +60,7 @@ func (c *connection) secure(ctx context.Context, hidden func(table string) bool)
 	return nil
 }
 
-// refuses tells whether a statement may not call the function, and remembers the function for the error.
+// refuses tells whether a statement may not call the function. It remembers refused functions for the error.
 func (c *connection) refuses(name string) bool {
 	name = strings.ToLower(name)
 	why, found := probe.Refuse(name)
@@ -76,19 +76,19 @@ func (c *connection) refuses(name string) bool {
 	return true
 }
 
-// loads holds functions of SQLite's shell and extensions that do more than calculate, beside those that no database's probes may call. This driver has none of
-// them; a later version of the driver may.
+// loads has functions of SQLite's shell and extensions that do more than calculate, besides those that are refused for
+// every database. This driver has none of them, but a later version may.
 var loads = map[string]bool{
 	"edit": true, "eval": true, "zipfile": true, "fts5": true, "fts5_tokenizer": true, "sqlite_log": true,
 }
 
-// readsOnly is asked for everything that a statement would do, when it is compiled.
+// readsOnly decides about everything that a statement would do. SQLite asks when it compiles the statement.
 func readsOnly(action sqlite.AuthorizerActionCode, pragma string) sqlite.AuthorizerReturnCode {
 	switch action {
 	case sqlite.AuthSelect, sqlite.AuthRead, sqlite.AuthRecursive, sqlite.AuthFunction:
 		return sqlite.AuthorizerOK
 	case sqlite.AuthPragma:
-		if pragma == "table_info" { // which Prepare asks for NOT NULL
+		if pragma == "table_info" { // Prepare uses it to find NOT NULL columns
 			return sqlite.AuthorizerOK
 		}
 		fallthrough
@@ -97,35 +97,36 @@ func readsOnly(action sqlite.AuthorizerActionCode, pragma string) sqlite.Authori
 	}
 }
 
-// mostAtOnce is how many rows, each as large as a row may be, SQLite may hold the values of.
+// mostAtOnce times the limit of a row is how many bytes of values SQLite may hold at once.
 const mostAtOnce = 4
 
-// bound says how long a value may be in statements whose result has so many columns. SQLite bounds values, whether it reads them or
-// makes them, and the rows that it sorts, but not a row of a result: each of whose values it holds before we see the first.
-// So the more columns there are, the shorter is a value. With the default limits that begins with the 17th column.
+// bound limits the length of a value in statements whose result has this number of columns. SQLite limits single
+// values, whether it reads or makes them, and the rows that it sorts. It does not limit a row of a result, and holds
+// all values of that row before we see the first. So the more columns there are, the shorter each value must be. With
+// the default limits this begins with the 17th column.
 func (c *connection) bound(limits scanners.Limits, columns int) (most int, err error) {
 	most = limits.Row
 	if columns > mostAtOnce {
 		most = min(most, mostAtOnce*limits.Row/columns)
 	}
 	most = max(most, leastLength)
-	// A row that is sorted has a head of its own.
+	// A sorted row has a head of its own.
 	if _, err := sqlite.Limit(c.sql, sqlite3.SQLITE_LIMIT_LENGTH, most+sortedHead+columns*sortedColumn); err != nil {
 		return 0, err
 	}
 	return most, nil
 }
 
-// leastLength lets SQLite read the statements that made its tables.
+// leastLength is long enough for SQLite to read the CREATE statements of its tables.
 const leastLength = 64 << 10
 
-// What SQLite writes before the values of a row that it sorts: at most so many bytes, and so many for each column.
+// The most bytes that SQLite writes before the values of a sorted row, and for each of its columns.
 const (
 	sortedHead   = 64
 	sortedColumn = 9
 )
 
-// interruptible interrupts what the connection runs when ctx ends, until the returned function is called.
+// interruptible interrupts the connection's statement when ctx ends, until stop is called.
 func (c *connection) interruptible(ctx context.Context) (stop func()) {
 	done := make(chan struct{})
 	cancel := context.AfterFunc(ctx, func() {
@@ -136,7 +137,7 @@ func (c *connection) interruptible(ctx context.Context) (stop func()) {
 	})
 	return func() {
 		if !cancel() {
-			<-done // or the handle could be closed under it
+			<-done // otherwise the handle could be closed during the interrupt
 		}
 	}
 }

@@ -9,8 +9,9 @@ import (
 	"tallyman/rules/row"
 )
 
-// convert makes a value of the kind from what the driver returns: int64, float64, string, []byte or, where the column is
-// declared as a time, time.Time. A time without a zone is in that of the place. It tells whether that fits; the two most frequent cases come first.
+// convert converts a value of the driver to this kind, and tells whether the value fits. The driver returns int64,
+// float64, string, []byte or, for columns declared as times, time.Time. A time without a zone is in the zone of place.
+// The two most frequent cases come first.
 func convert(dst *row.Value, src any, kind row.Kind, place *time.Location) (ok bool) {
 	switch v := src.(type) {
 	case int64:
@@ -43,7 +44,7 @@ func fromInt(n int64, kind row.Kind, place *time.Location) (row.Value, bool) {
 		return row.FloatOf(float64(n)), true
 	case row.Decimal:
 		return row.DecimalOf(n, 0), true
-	case row.JSON: // a column declared as JSON makes a number of a text that looks like one
+	case row.JSON: // a column declared as JSON stores a text that looks like a number as a number
 		return row.JSONOf(strconv.FormatInt(n, 10)), true
 	case row.Time, row.Date:
 		if n >= 1e11 || n <= -1e11 {
@@ -55,7 +56,7 @@ func fromInt(n int64, kind row.Kind, place *time.Location) (row.Value, bool) {
 	}
 }
 
-// julianEpoch is 1970-01-01 as a Julian day; maxJulian the end of the year 9999.
+// julianEpoch is 1970-01-01 as a Julian day. maxJulian is the end of the year 9999.
 const (
 	julianEpoch = 2440587.5
 	maxJulian   = 5373484.5
@@ -79,14 +80,14 @@ func fromFloat(f float64, kind row.Kind) (row.Value, bool) {
 	}
 }
 
-// decimalOf is the decimal with the fewest digits that is stored as f.
+// decimalOf returns the decimal with the fewest digits that is stored as f.
 func decimalOf(f float64) (row.Value, bool) {
 	const exact = 1 << 53 // whole numbers up to here are floats without rounding
 	power := 1.0
 	for scale := range int32(5) {
 		if n := f * power; math.Abs(n) < exact && n == math.Trunc(n) && n/power == f {
 			digits := int64(n)
-			for scale > 0 && digits%10 == 0 { // f times the power before was not exact
+			for scale > 0 && digits%10 == 0 { // f times the previous power was not exact
 				digits, scale = digits/10, scale-1
 			}
 			return row.DecimalOf(digits, scale), true
@@ -126,7 +127,7 @@ func fromTime(t time.Time, kind row.Kind) (row.Value, bool) {
 	return row.TimeOf(t), kind == row.Time
 }
 
-// layouts are the forms that SQLite's own functions read; each may carry a fraction.
+// layouts are the forms that SQLite's own functions read. Each may have a fraction.
 var layouts = [...]string{
 	"2006-01-02 15:04:05", "2006-01-02T15:04:05", "2006-01-02T15:04:05Z07:00", "2006-01-02 15:04:05Z07:00", "2006-01-02",
 	"2006-01-02 15:04", "2006-01-02T15:04", "2006-01-02T15:04Z07:00", "2006-01-02 15:04Z07:00", "2006-01-02 15:04:05 Z07:00",
@@ -141,7 +142,7 @@ func parseTime(s string, place *time.Location) (time.Time, bool) {
 	return time.Time{}, false
 }
 
-// shown is a value as a message shows it.
+// shown returns a value as an error message shows it.
 func shown(src any) string {
 	const most = 60
 	switch v := src.(type) {

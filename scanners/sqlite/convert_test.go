@@ -10,7 +10,7 @@ import (
 	"tallyman/rules/row"
 )
 
-// TestDecimalOf compares the fast way with the shortest text that reads back as the float.
+// TestDecimalOf compares the fast way with the shortest text that is read as the same float.
 func TestDecimalOf(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

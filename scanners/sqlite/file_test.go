@@ -18,7 +18,7 @@ import (
 
 func ignore(*row.Row) error { return nil }
 
-// TestBadValues holds values that do not fit their column: the scan says which.
+// TestBadValues has values that do not fit their column. The error of the scan names the row.
 func TestBadValues(t *testing.T) {
 	t.Parallel()
 	f := newFile(t)
@@ -37,7 +37,7 @@ func TestBadValues(t *testing.T) {
 	}
 }
 
-// TestConcurrentWriter scans while another program writes in WAL mode: no scan fails, and each sees one state.
+// TestConcurrentWriter scans while another program writes in WAL mode. No scan fails, and each sees one state.
 func TestConcurrentWriter(t *testing.T) {
 	t.Parallel()
 	f := newFile(t)
@@ -70,7 +70,7 @@ func TestConcurrentWriter(t *testing.T) {
 	}
 }
 
-// TestUncleanEnd opens what a writer left behind that died: committed rows are in the WAL only, without its index.
+// TestUncleanEnd opens a file whose writer died: committed rows are only in the WAL, without its index.
 func TestUncleanEnd(t *testing.T) {
 	t.Parallel()
 	f := newFile(t)
@@ -95,7 +95,7 @@ func TestUncleanEnd(t *testing.T) {
 	}
 }
 
-// TestJournalMode waits for a writer that locks the whole file, as long as the scan may take.
+// TestJournalMode waits for a writer that locks the whole file, for at most the timeout of the scan.
 func TestJournalMode(t *testing.T) {
 	t.Parallel()
 	f := newFile(t)
@@ -124,7 +124,7 @@ func TestJournalMode(t *testing.T) {
 	}
 }
 
-// TestMissingFile is out of reach, and stays missing.
+// TestMissingFile tests that a missing file is an unreachable source, and that no file is created.
 func TestMissingFile(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "none.db")
@@ -152,7 +152,7 @@ func TestMissingFile(t *testing.T) {
 	}
 }
 
-// TestReplacedFile reads the file that is there now, not the one that was.
+// TestReplacedFile tests that a scan reads the present file, and not a replaced one.
 func TestReplacedFile(t *testing.T) {
 	t.Parallel()
 	first, second := newFile(t), newFile(t)
@@ -169,7 +169,7 @@ func TestReplacedFile(t *testing.T) {
 	}
 }
 
-// TestChanged alters a table below a statement that was prepared before.
+// TestChanged alters a table after a statement on it was prepared.
 func TestChanged(t *testing.T) {
 	t.Parallel()
 	f := newFile(t)

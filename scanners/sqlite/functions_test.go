@@ -11,7 +11,7 @@ import (
 	"tallyman/scanners"
 )
 
-// TestFunctions has the authorizer refuse what only SQLite sees: a view that calls a function which a probe may not.
+// TestFunctions tests that the authorizer refuses what only SQLite sees: a view that calls a forbidden function.
 func TestFunctions(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "wms.db")

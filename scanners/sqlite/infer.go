@@ -7,7 +7,7 @@ import (
 	"tallyman/rules/row"
 )
 
-// inferred returns the kind of the i-th column of the statement by the form of its expression, Null where that is open.
+// inferred returns the kind of the i-th column of the statement, by the form of its expression. Null means unknown.
 func (d *describer) inferred(sql string, l resultList, i int) row.Kind {
 	if i >= len(l.items) || len(l.items[i]) == 0 {
 		return row.Null
@@ -20,11 +20,11 @@ func (d *describer) inferred(sql string, l resultList, i int) row.Kind {
 	return kind
 }
 
-// inference finds the kinds of expressions of one statement.
+// inference finds the kinds of expressions in one statement.
 type inference struct {
 	d   *describer
 	sql string
-	end int // of the select list
+	end int // the byte where the select list ends
 }
 
 func (in inference) kind(e []probe.Token) row.Kind {
@@ -69,7 +69,8 @@ func literal(t probe.Token) row.Kind {
 	return row.Null
 }
 
-// column asks SQLite for the declared type of a column, by selecting it beside what the statement selects.
+// column asks SQLite for the declared type of a column. For this, it adds the column to the select list of the
+// statement.
 func (in inference) column(e []probe.Token) row.Kind {
 	for i, t := range e {
 		name := t.Kind == probe.Word || t.Kind == probe.Quoted
@@ -113,14 +114,15 @@ func (in inference) branches(e []probe.Token) row.Kind {
 	return unify(kinds)
 }
 
-// operators returns the kind of an expression whose outermost part is an operator, if it is one.
+// operators returns the kind of an expression whose outermost part is an operator. It returns false for other
+// expressions.
 func (in inference) operators(e []probe.Token) (row.Kind, bool) {
 	var truth, arithmetic, concat bool
 	var operands [][]probe.Token
 	depth, from := 0, 0
 	for i := 0; i < len(e); i++ {
 		t := e[i]
-		width := 1 // tokens of the operator
+		width := 1 // how many tokens the operator has
 		switch {
 		case t.Is("(") || t.Is("case"):
 			depth++
@@ -131,7 +133,7 @@ func (in inference) operators(e []probe.Token) (row.Kind, bool) {
 		case depth > 0:
 			continue
 		case pair(e, i, "-", ">"):
-			return row.Null, true // -> and ->> of JSON: whatever is in there
+			return row.Null, true // -> and ->> of JSON: the kind is unknown
 		case pair(e, i, "|", "|"):
 			concat = true
 			i++
@@ -160,7 +162,7 @@ func (in inference) operators(e []probe.Token) (row.Kind, bool) {
 	return row.Null, false
 }
 
-// calculation returns the kind of what is made of the operands; an empty one stands before a sign.
+// calculation returns the kind of a calculation with these operands. An empty operand comes before a sign.
 func (in inference) calculation(operands [][]probe.Token) row.Kind {
 	var kinds []row.Kind
 	for _, o := range operands {
@@ -171,12 +173,12 @@ func (in inference) calculation(operands [][]probe.Token) row.Kind {
 	return in.number(kinds)
 }
 
-// pair tells whether two symbols stand side by side, as one operator.
+// pair tells whether two symbols stand side by side as one operator.
 func pair(e []probe.Token, i int, first, second string) bool {
 	return i+1 < len(e) && e[i].Is(first) && e[i+1].Is(second) && e[i+1].Start == e[i].End()
 }
 
-// number returns the kind of a calculation: Decimal holds whatever comes of operands that are not known.
+// number returns the kind of a calculation. Decimal can hold any result if operands are unknown.
 func (in inference) number(operands []row.Kind) row.Kind {
 	if kind := unify(operands); kind == row.Int || kind == row.Float {
 		return kind
@@ -223,7 +225,8 @@ func caseEnd(e []probe.Token) int {
 	return -1
 }
 
-// call returns the kind of an expression that is one function call, if it is one. FILTER (…) and OVER … may follow.
+// call returns the kind of an expression that is one function call, and false for other expressions. FILTER (…) and
+// OVER … may follow the call.
 func (in inference) call(e []probe.Token) (row.Kind, bool) {
 	if len(e) < 3 || e[0].Kind != probe.Word || !e[1].Is("(") {
 		return row.Null, false
@@ -261,7 +264,7 @@ func (in inference) all(expressions [][]probe.Token) row.Kind {
 	return unify(kinds)
 }
 
-// unique drops the DISTINCT of an aggregate's argument.
+// unique removes the DISTINCT of an aggregate's argument.
 func unique(arg []probe.Token) []probe.Token {
 	if len(arg) > 1 && arg[0].Is("distinct") {
 		return arg[1:]
@@ -269,7 +272,7 @@ func unique(arg []probe.Token) []probe.Token {
 	return arg
 }
 
-// cast returns the kind of the inside of CAST(… AS type).
+// cast returns the kind of CAST(… AS type), from the tokens inside.
 func cast(inner []probe.Token) row.Kind {
 	for i := len(inner) - 2; i > 0; i-- {
 		if inner[i].Is("as") {
@@ -279,7 +282,7 @@ func cast(inner []probe.Token) row.Kind {
 	return row.Null
 }
 
-// functionKinds holds the functions whose result has the same kind whatever they are given.
+// functionKinds has the functions whose result has the same kind for all arguments.
 var functionKinds = map[string]row.Kind{
 	"count": row.Int, "length": row.Int, "octet_length": row.Int, "instr": row.Int, "unicode": row.Int, "unixepoch": row.Int,
 	"row_number": row.Int, "rank": row.Int, "dense_rank": row.Int, "ntile": row.Int, "json_array_length": row.Int,
@@ -295,8 +298,8 @@ var functionKinds = map[string]row.Kind{
 	"date": row.Date, "datetime": row.Time,
 }
 
-// declaredKind returns the kind of a column by its declared type, Null where that says nothing. The order matters where
-// a name holds several of the words, as SQLite's own affinities do.
+// declaredKind returns the kind of a column by its declared type, or Null if the type tells nothing. As in SQLite's own
+// affinities, the order of the cases matters if a name contains several of the words.
 func declaredKind(declared string) row.Kind {
 	name, _, _ := strings.Cut(strings.ToUpper(strings.TrimSpace(declared)), "(")
 	name = strings.TrimSpace(name)
@@ -325,7 +328,8 @@ func declaredKind(declared string) row.Kind {
 	return row.Null
 }
 
-// castKind returns the kind of CAST(… AS target). Unlike a column, a cast to a date or time makes a number of it.
+// castKind returns the kind of CAST(… AS target). A cast to a date or time makes a number, unlike a column of that
+// type.
 func castKind(target string) row.Kind {
 	switch kind := declaredKind(target); kind {
 	case row.Date, row.Time, row.JSON:
@@ -335,7 +339,7 @@ func castKind(target string) row.Kind {
 	}
 }
 
-// unify returns the kind that values of all these kinds fit, Null where there is none. NULLs among them do not count.
+// unify returns the kind that fits values of all these kinds, or Null if there is none. Literal NULLs do not count.
 func unify(kinds []row.Kind) row.Kind {
 	result := row.Null
 	for _, k := range kinds {
@@ -354,10 +358,10 @@ func unify(kinds []row.Kind) row.Kind {
 	return result
 }
 
-// null is the kind of the literal NULL while kinds are inferred; row.Null stands for not known.
+// null is the kind of the literal NULL during the inference. row.Null means unknown.
 const null = row.Kind(255)
 
-// widest returns the kind that holds numbers of both.
+// widest returns the kind that holds the numbers of both.
 func widest(a, b row.Kind) row.Kind {
 	switch {
 	case a == b:

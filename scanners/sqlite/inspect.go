@@ -35,7 +35,7 @@ func (s *Source) Tables(ctx context.Context) ([]string, error) {
 	return names, nil
 }
 
-// texts returns the first column of a statement of ours.
+// texts returns the first column of one of our own statements.
 func (c *connection) texts(ctx context.Context, sql string, args ...any) ([]string, error) {
 	rows, err := c.sql.QueryContext(ctx, sql, args...)
 	if err != nil {
@@ -56,8 +56,8 @@ func (c *connection) texts(ctx context.Context, sql string, args ...any) ([]stri
 	return texts, nil
 }
 
-// Table describes a table or view as a SELECT of all its columns would be described. The columns of a view that are expressions
-// have no kind.
+// Table describes a table or view in the same way as a SELECT of all its columns. Columns of a view that are
+// expressions have no kind.
 func (s *Source) Table(ctx context.Context, name string) (scanners.Table, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.timeout)
 	defer cancel()
@@ -105,7 +105,7 @@ func (d *describer) all(table string) ([]row.Column, error) {
 	return columns, nil
 }
 
-// keys returns the columns of the primary key and those of the other unique indexes that hold for every row.
+// keys returns the columns of the primary key, and those of the other unique indexes that cover every row.
 func (c *connection) keys(ctx context.Context, table string) (primary []string, unique [][]string, err error) {
 	if primary, err = c.texts(ctx, "SELECT name FROM pragma_table_info(?, 'main') WHERE pk > 0 ORDER BY pk", table); err != nil {
 		return nil, nil, err
@@ -130,7 +130,7 @@ func (c *connection) keys(ctx context.Context, table string) (primary []string, 
 	return primary, unique, nil
 }
 
-// written is a name as a statement writes it.
+// written returns a name as a statement writes it.
 func written(name string) string {
 	tokens, faults := probe.Lex(name)
 	if len(tokens) == 1 && len(faults) == 0 && tokens[0].Kind == probe.Word && tokens[0].Text == name && !isKeyword(name) {
@@ -150,7 +150,7 @@ func isKeyword(name string) bool {
 	return sqlite3.Xsqlite3_keyword_check(tls, text, int32(len(name))) != 0 //nolint:gosec // a name
 }
 
-// bare is the name of a table that a statement writes, without quotes and schema.
+// bare returns the name of a table without quotes and schema.
 func bare(name string) string {
 	tokens, _ := probe.Lex(name)
 	if len(tokens) == 3 && tokens[1].Is(".") && strings.EqualFold(tokens[0].Name(), "main") {
@@ -165,17 +165,17 @@ func bare(name string) string {
 	return tokens[0].Text
 }
 
-// tableColumn is a column of a table of the file, as far as another table can be made after it.
+// tableColumn is what is needed of a column of the file to create a similar one.
 type tableColumn struct {
 	name, declared string
 	required       bool   // NOT NULL, or the primary key that SQLite numbers
 	numbered       bool   // INTEGER PRIMARY KEY
-	initial        string // expression of its default, "" = NULL
-	generated      string // "(expression) STORED"; "" where it is not
-	collation      string // " COLLATE name"; "" where it has the usual one
+	initial        string // the expression of its default; "" means NULL
+	generated      string // "(expression) STORED"; "" if the column is not generated
+	collation      string // " COLLATE name"; "" if the column has the default collation
 }
 
-// tableColumns returns the columns of a table or view of the file; none where there is no such table.
+// tableColumns returns the columns of a table or view of the file, or none if there is no such table.
 func (c *connection) tableColumns(ctx context.Context, table string) ([]tableColumn, error) {
 	var create string
 	err := c.sql.QueryRowContext(ctx, "SELECT iif(type = 'table', coalesce(sql, ''), '') FROM main.sqlite_schema WHERE name = ? COLLATE NOCASE AND type IN ('table', 'view')",
@@ -218,7 +218,7 @@ func (c *connection) tableColumns(ctx context.Context, table string) ([]tableCol
 // columnDefinition is what only the text of a CREATE TABLE tells of a column.
 type columnDefinition struct{ generated, collation string }
 
-// columnDefinitions reads a CREATE TABLE that SQLite has taken, by column in lower case.
+// columnDefinitions reads a CREATE TABLE that SQLite has accepted. It returns the definitions by column, in lower case.
 func columnDefinitions(create string) map[string]columnDefinition {
 	tokens, _ := probe.Lex(create)
 	open := 0

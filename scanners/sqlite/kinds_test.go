@@ -15,7 +15,7 @@ const goods = `CREATE TABLE goods (id INTEGER PRIMARY KEY, sku VARCHAR(20) NOT N
 	INSERT INTO goods VALUES (1, 'S1', 2.5, 0.5, 3, '2026-06-01', '2026-06-01 08:00:00', 1, 'POINT', 7), (2, 'S2', 1, 1, 4, '2026-06-02', '2026-06-02 08:00:00', 0, NULL, NULL);
 	CREATE VIEW stock AS SELECT g.id, g.sku, o.sku AS other FROM goods g LEFT JOIN goods o ON o.id = g.id + 1`
 
-// TestKinds holds what is known of expressions, with the first row's value.
+// TestKinds lists expressions with their kinds and the value of the first row.
 func TestKinds(t *testing.T) {
 	t.Parallel()
 	f := newFile(t)
@@ -111,7 +111,7 @@ func TestKinds(t *testing.T) {
 	}
 }
 
-// TestKindsBesideStars finds expressions that stand before and after a *.
+// TestKindsBesideStars tests expressions before and after a *.
 func TestKindsBesideStars(t *testing.T) {
 	t.Parallel()
 	f := newFile(t)
@@ -148,7 +148,7 @@ func TestNotNull(t *testing.T) {
 	}
 }
 
-// TestColumnsWithoutAType are named all at once.
+// TestColumnsWithoutAType tests that one error names all columns of unknown kind.
 func TestColumnsWithoutAType(t *testing.T) {
 	t.Parallel()
 	f := &file{path: filepath.Join(t.TempDir(), "kinds.db")}

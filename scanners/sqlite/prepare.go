@@ -15,24 +15,24 @@ import (
 	"tallyman/scanners"
 )
 
-// prepared is a statement as SQLite described it.
+// prepared is a statement as SQLite has described it.
 type prepared struct {
 	source  *Source
 	on      connProvider
 	sql     string
-	order   []string // parameter n+1
+	order   []string // the names of the parameters, in order
 	columns []row.Column
-	names   []string                // as SQLite spells them
-	times   []timeColumn            // those of columns that are times in a table
-	beside  map[string][]timeColumn // by parameter: columns of times that the statement compares the parameter with
+	names   []string                // the columns' names as SQLite spells them
+	times   []timeColumn            // columns of the result that are times in a table
+	beside  map[string][]timeColumn // by parameter: the columns of times that the statement compares it with
 }
 
-// connProvider gives a statement the connection that it runs on: one of its own (the Source), or that of a session.
+// connProvider gives a statement its connection: a new one (the Source), or that of a session.
 type connProvider interface {
 	connect(ctx context.Context) (*connection, error)
 }
 
-// Prepare has SQLite compile the statement, without running it.
+// Prepare lets SQLite compile the statement, without running it.
 func (s *Source) Prepare(ctx context.Context, stmt *probe.Statement) (scanners.PreparedProbe, error) {
 	p, err := s.prepare(ctx, s, stmt)
 	if err != nil {
@@ -76,7 +76,8 @@ func (s *Source) prepare(ctx context.Context, on connProvider, stmt *probe.State
 	return p, nil
 }
 
-// compare finds the columns of times that parameters are compared with, also those that the statement does not return. What SQLite does not tell is left out.
+// compare finds the columns of times that parameters are compared with, including columns that the statement does not
+// return. Columns that SQLite does not describe are left out.
 func (p *prepared) compare(d *describer, stmt *probe.Statement) {
 	p.beside = map[string][]timeColumn{}
 	for _, c := range stmt.Comparisons() {
@@ -147,7 +148,7 @@ func unknownKind(info sqlite.ColumnInfo) error {
 type describer struct {
 	ctx          context.Context //nolint:containedctx // lives for one Prepare
 	conn         *connection
-	trustNotNull bool // no value of a NOT NULL column can have become NULL on its way
+	trustNotNull bool // values of NOT NULL columns cannot become NULL in this statement
 }
 
 // columns compiles the SQL and returns the columns of its result.
@@ -169,7 +170,7 @@ func (d *describer) columns(sql string) ([]sqlite.ColumnInfo, error) {
 	return infos, nil
 }
 
-// distrustViews gives up on NOT NULL where the statement names a view, since that may hide an outer join.
+// distrustViews stops trusting NOT NULL if the statement names a view, because the view may contain an outer join.
 func (d *describer) distrustViews(sql string) error {
 	views, err := d.conn.views(d.ctx)
 	if err != nil {
@@ -198,7 +199,7 @@ func (d *describer) nullable(info sqlite.ColumnInfo) (bool, error) {
 	return !notNull, nil
 }
 
-// Scan runs the statement and converts its rows as SQLite finds them.
+// Scan runs the statement, and converts its rows as SQLite finds them.
 func (p *prepared) Scan(ctx context.Context, req scanners.Request, visit func(*row.Row) error) (scanners.Result, error) {
 	values, err := scanners.Values(req.Args, p.order)
 	if err != nil {
@@ -240,7 +241,7 @@ func (p *prepared) Scan(ctx context.Context, req scanners.Request, visit func(*r
 	return result, nil
 }
 
-// tooLarge is mapError for what a scan may say: SQLite does not tell which value it was that is too long.
+// tooLarge is mapError for errors of a scan. SQLite does not tell which value is too long.
 func (p *prepared) tooLarge(ctx context.Context, err error, most int) *scanners.Error {
 	mapped := mapError(ctx, err, scanners.CodeFailed)
 	if mapped.Code != scanners.CodeTooLarge {
@@ -314,7 +315,7 @@ func (p *prepared) convert(r *row.Row, values []any) error {
 	return nil
 }
 
-// where tells which row it is, by its first column where that was read already.
+// where names the row by its first column, if that was read already.
 func where(r *row.Row, column int) string {
 	if column == 0 {
 		return ""

@@ -13,7 +13,7 @@ import (
 	"tallyman/scanners"
 )
 
-// Scratch makes a file of the name beside the source's.
+// Scratch creates a file with this name in the folder of the source's file.
 func Scratch(ctx context.Context, c Config, name string) (*scanners.Scratch, error) {
 	file, err := filepath.Abs(filepath.Join(filepath.Dir(strings.TrimPrefix(c.URL, "sqlite:")), name))
 	if err != nil {
@@ -46,7 +46,7 @@ func Scratch(ctx context.Context, c Config, name string) (*scanners.Scratch, err
 		}
 		return err
 	}}
-	if err := exec(ctx, "PRAGMA journal_mode = WAL"); err != nil { // so that a writer does not stop readers
+	if err := exec(ctx, "PRAGMA journal_mode = WAL"); err != nil { // so that a writer does not block readers
 		return nil, errors.Join(err, s.Drop(context.WithoutCancel(ctx)))
 	}
 	return s, nil

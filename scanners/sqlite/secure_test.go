@@ -10,7 +10,7 @@ import (
 	"tallyman/scanners"
 )
 
-// TestSecondLock runs what rules/probe would have refused: the connection refuses it too.
+// TestSecondLock runs statements that rules/probe would refuse. The connection refuses them, too.
 func TestSecondLock(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -8,12 +8,12 @@ import (
 
 // resultList is the select list of a statement.
 type resultList struct {
-	items [][]probe.Token // by column; nil where a column comes from a *
+	items [][]probe.Token // by column; nil for a column that comes from a *
 	end   int             // the byte where the list ends
 }
 
-// selectList finds the expressions behind the columns of a statement: the list of its outermost SELECT, of its first one
-// where several are joined by UNION. It finds none where there is no such list.
+// selectList finds the expressions behind the columns of a statement. They are in the list of its outermost SELECT, or
+// of the first SELECT of a UNION. If there is no such list, the result is empty.
 func selectList(sql string, columns int) resultList {
 	tokens, _ := probe.Lex(sql)
 	start := mainSelect(tokens)
@@ -78,7 +78,7 @@ func listEnd(tokens []probe.Token, start int) int {
 	return len(tokens)
 }
 
-// split cuts tokens at the commas outside of parentheses.
+// split splits tokens at the commas outside of parentheses.
 func split(tokens []probe.Token) [][]probe.Token {
 	var parts [][]probe.Token
 	depth, from := 0, 0
@@ -122,7 +122,8 @@ func expression(item []probe.Token) []probe.Token {
 	return item
 }
 
-// endsExpression holds words that can end an expression and so are no alias, needsOperand those that want one after them.
+// endsExpression has words that can end an expression, so they are no alias. needsOperand has words that need an
+// operand after them.
 var (
 	endsExpression = map[string]bool{"end": true, "null": true, "isnull": true, "notnull": true, "true": true, "false": true}
 	needsOperand   = map[string]bool{

@@ -10,13 +10,13 @@ import (
 	"tallyman/scanners"
 )
 
-// session is one connection with one read transaction. Staged tables are temporary ones, which SQLite finds before those of
-// the file.
+// session is one connection with one read transaction. Staged tables are temporary tables, which SQLite prefers to
+// tables of the file.
 type session struct {
 	source *Source
-	conn   *connection // nil after Close
-	hidden map[string]bool
-	read   string // the last of the hidden tables that a statement would have read
+	conn   *connection     // nil after Close
+	hidden map[string]bool // tables of the file that staged tables hide, in lower case
+	read   string          // the last hidden table that a statement tried to read
 }
 
 var errOver = errors.New("the session is closed")
@@ -66,8 +66,8 @@ func (c *connection) execute(ctx context.Context, statements string) error {
 	return nil
 }
 
-// hides tells whether a table of the file has a staged one before it. SQLite asks for every table that a statement reads, also
-// for those behind a view.
+// hides tells whether a staged table hides this table of the file. SQLite asks for every table that a statement reads,
+// including those behind a view.
 func (x *session) hides(table string) bool {
 	if !x.hidden[strings.ToLower(table)] {
 		return false
@@ -76,7 +76,7 @@ func (x *session) hides(table string) bool {
 	return true
 }
 
-// Close closes the connection, and with it goes everything that was staged.
+// Close closes the connection, which also removes everything that was staged.
 func (x *session) Close() error {
 	if x.conn != nil {
 		x.conn.kept = false
@@ -93,7 +93,8 @@ func (x *session) connect(context.Context) (*connection, error) {
 	return x.conn, nil
 }
 
-// Prepare compiles the statement. One that would read a table of the file in spite of the one that is staged for it is refused.
+// Prepare compiles the statement. It refuses a statement that would read a table of the file although a table is staged
+// for it.
 func (x *session) Prepare(ctx context.Context, stmt *probe.Statement) (scanners.PreparedProbe, error) {
 	x.read = ""
 	p, err := x.source.prepare(ctx, x, stmt)
@@ -106,7 +107,7 @@ func (x *session) Prepare(ctx context.Context, stmt *probe.Statement) (scanners.
 	return p, nil
 }
 
-// bypass says which name of the statement leads past the staged table.
+// bypass returns the error that names what leads past the staged table: a view, or the schema.
 func (x *session) bypass(ctx context.Context, stmt *probe.Statement) error {
 	views, err := x.conn.views(ctx)
 	if err != nil {
@@ -117,13 +118,13 @@ func (x *session) bypass(ctx context.Context, stmt *probe.Statement) error {
 		if name := strings.ToLower(t.Name()); views[name] {
 			return &scanners.Error{
 				Code: scanners.CodeStage, Hint: "stage " + name + " itself",
-				Err: fmt.Errorf("%s is a view over the file's own %s, which the staged one does not stand before", name, x.read),
+				Err: fmt.Errorf("%s is a view that reads the file's own %s, not the staged one", name, x.read),
 			}
 		}
 	}
 	return &scanners.Error{
 		Code: scanners.CodeStage, Hint: "write " + x.read + " without its schema, so that the staged table is read",
-		Err: fmt.Errorf("main.%s is the file's own table, which the staged one does not stand before", x.read),
+		Err: fmt.Errorf("main.%s is the file's own table, not the staged one", x.read),
 	}
 }
 

@@ -61,7 +61,7 @@ func TestMemory(t *testing.T) {
 	}
 }
 
-// TestMemoryHasNoDurations says so instead of storing something else.
+// TestMemoryHasNoDurations tests that a duration is refused, and not stored as something else.
 func TestMemoryHasNoDurations(t *testing.T) {
 	t.Parallel()
 	_, err := memory(t).Session(t.Context(), []scanners.StagedTable{{Table: "x", Columns: []row.Column{{Name: "age", Kind: row.Duration}}}})
@@ -71,7 +71,8 @@ func TestMemoryHasNoDurations(t *testing.T) {
 	}
 }
 
-// TestStagedAsTheFileWrites stages times as the file's column writes them, and keeps collations, views and generated columns.
+// TestStagedAsTheFileWrites stages times in the form of the file's column, and keeps collations, views and generated
+// columns.
 func TestStagedAsTheFileWrites(t *testing.T) {
 	t.Parallel()
 	f := newFile(t)

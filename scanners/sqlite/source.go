@@ -23,7 +23,8 @@ const (
 	defaultStatementTimeout = 30 * time.Second
 )
 
-// busyTimeout is how long a read waits for a writer that is not in WAL mode; the scan's own timeout ends it sooner.
+// busyTimeout is how long a read waits for a writer if the file is not in WAL mode. The scan's own timeout may end the
+// wait earlier.
 const busyTimeout = 30 * time.Second
 
 // Driver declares the driver.
@@ -39,13 +40,14 @@ func isFile(address string) bool {
 	return found && scanners.IsFileName(file)
 }
 
-// Config is one configured source. Its URL is sqlite:FILE, or sqlite::memory: for an empty database that sessions stage tables in.
+// Config is one configured source. Its URL is sqlite:FILE, or sqlite::memory: for an empty database in which sessions
+// stage tables.
 type Config = scanners.Config
 
 // Source is a SQLite file.
 type Source struct {
 	db      *sql.DB
-	path    string // "" in memory
+	path    string // "" for a database in memory
 	timeout time.Duration
 	limits  scanners.Limits
 
@@ -53,7 +55,7 @@ type Source struct {
 	functions scanners.Functions
 }
 
-// Open makes a source. The file is opened when it is first used, and never created.
+// Open returns a source. The file is opened when it is first used, and never created.
 func Open(config Config) (*Source, error) {
 	zone, err := driverZone(config.Zone())
 	if err != nil {
@@ -98,7 +100,7 @@ func Open(config Config) (*Source, error) {
 	return s, nil
 }
 
-// Ping tells whether the file is there and is a database.
+// Ping tells whether the file exists and is a database.
 func (s *Source) Ping(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, s.timeout)
 	defer cancel()
@@ -114,7 +116,7 @@ func (s *Source) Ping(ctx context.Context) error {
 	return nil
 }
 
-// Close waits for the scans that run.
+// Close waits for running scans.
 func (s *Source) Close() error { return s.db.Close() }
 
 // connect opens the file for one scan.
@@ -130,7 +132,7 @@ func (s *Source) connect(ctx context.Context) (*connection, error) {
 	return c, nil
 }
 
-// open opens the file. Until it is secured, only statements of ours may run.
+// open opens the file. Until secure is called, only our own statements may run.
 func (s *Source) open(ctx context.Context) (*connection, error) {
 	if _, err := os.Stat(s.path); err != nil && s.path != "" {
 		return nil, errorf(scanners.CodeUnreachable, true, "", "no file %s", s.path)
@@ -153,8 +155,8 @@ func errorf(code scanners.Code, transient bool, hint, format string, args ...any
 	return &scanners.Error{Code: code, Transient: transient, Hint: hint, Err: fmt.Errorf(format, args...)}
 }
 
-// mapError names what went wrong; generic is the code of an error that SQLite has no number of its own for: the
-// statement's fault while it is compiled, the data's while it runs.
+// mapError turns an error into a scanners.Error. generic is the code of errors for which SQLite has no number: the
+// statement is at fault while it is compiled, and the data while it runs.
 func mapError(ctx context.Context, err error, generic scanners.Code) *scanners.Error {
 	if mapped, ok := errors.AsType[*scanners.Error](err); ok {
 		return mapped

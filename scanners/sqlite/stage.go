@@ -14,20 +14,20 @@ import (
 	"tallyman/scanners"
 )
 
-// stagedTable is a table on its way into the session.
+// stagedTable is a table that is being staged.
 type stagedTable struct {
 	*scanners.StagedTable
 	conn     *connection
 	location *time.Location
 
 	name     string   // in lower case
-	insert   []string // names of the columns that the rows give a value, and of numbered more that count the rows
+	insert   []string // columns that get a value from the rows; the last "numbered" of them count the rows
 	numbered int
-	kinds    []row.Kind // of the columns that the rows give a value
-	forms    []timeForm // of those that are times
+	kinds    []row.Kind // of the columns that get a value from the rows
+	forms    []timeForm // of the same columns; used for times only
 }
 
-// stage makes the table and fills it.
+// stage creates the table and fills it.
 func (x *session) stage(ctx context.Context, staged *scanners.StagedTable) error {
 	t := stagedTable{StagedTable: staged, conn: x.conn, location: x.source.location}
 	var err error
@@ -58,7 +58,7 @@ func (x *session) stage(ctx context.Context, staged *scanners.StagedTable) error
 	return t.fill(ctx)
 }
 
-// define writes the table that the file does not have.
+// define returns the SQL for a table that the file does not have.
 func (t *stagedTable) define() (string, error) {
 	if len(t.Columns) == 0 {
 		return "", t.NoColumns()
@@ -76,7 +76,7 @@ func (t *stagedTable) define() (string, error) {
 	return "CREATE TEMP TABLE " + quoted(t.name) + " (" + strings.Join(columns, ", ") + ")", nil
 }
 
-// typeFor declares a column so that declaredKind makes the same of it.
+// typeFor returns a declared type from which declaredKind makes the same kind.
 func typeFor(kind row.Kind) (string, error) {
 	switch kind {
 	case row.Bool:
@@ -108,7 +108,8 @@ func (t *stagedTable) add(name, declared string, form timeForm) {
 	t.forms = append(t.forms, form)
 }
 
-// defineLike writes the table after the file's own, whose columns were found. What the rows leave out may be NULL.
+// defineLike returns the SQL for a table that the file has, with the columns that were found. Columns without values in
+// the rows may be NULL.
 func (t *stagedTable) defineLike(ctx context.Context, found []tableColumn) (string, error) {
 	var names []string
 	for _, column := range found {
@@ -146,7 +147,7 @@ func (t *stagedTable) defineLike(ctx context.Context, found []tableColumn) (stri
 	return "CREATE TEMP TABLE " + quoted(t.name) + " (" + strings.Join(columns, ", ") + ")", nil
 }
 
-// timeForm returns how the file's column writes its times, so that the staged one does too.
+// timeForm returns how the file's column writes its times, so that the staged column can do the same.
 func (t *stagedTable) timeForm(ctx context.Context, column tableColumn) (timeForm, error) {
 	if declaredKind(column.declared) != row.Time {
 		return timeForm{}, nil
@@ -192,7 +193,8 @@ func (t *stagedTable) fill(ctx context.Context) error {
 	return nil
 }
 
-// stored is what the column holds for the value, and whether it holds it: a scan would read it as the column's kind.
+// stored converts a value to what the column stores. It returns false if a scan would not read it back as the column's
+// kind.
 func (t *stagedTable) stored(j int, v row.Value) (any, bool) {
 	kind := t.kinds[j]
 	if v.IsNull() {
@@ -235,7 +237,7 @@ func (t *stagedTable) stored(j int, v row.Value) (any, bool) {
 	return arg, kind == row.Null || convert(&scratch, arg, kind, t.location) || kind == row.Float && v.Kind().IsNumber()
 }
 
-// cannotStage says that it was the staging that failed, unless it may well succeed the next time.
+// cannotStage turns an error into one of staging, unless it is transient.
 func cannotStage(staged *scanners.StagedTable, err error) error {
 	var e *scanners.Error
 	if !errors.As(err, &e) || e.Code == scanners.CodeStage || e.Transient {

@@ -26,7 +26,7 @@ func newFile(t testing.TB) *file {
 	return f
 }
 
-// writer opens the file as a program beside us would.
+// writer opens the file as another program would.
 func (f *file) writer(t scannertest.T) *sql.DB {
 	t.Helper()
 	db, err := sql.Open("sqlite", "file:"+uriPath(f.path)+"?_pragma=busy_timeout(10000)")

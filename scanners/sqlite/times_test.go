@@ -12,8 +12,8 @@ import (
 	"tallyman/scanners/sqlite"
 )
 
-// TestTimeForms stores the same instants in every form that programs use, and finds them by parameter: before, at and
-// after an instant, and page by page.
+// TestTimeForms stores the same times in every form that programs use. It finds them by a parameter: before, at and
+// after a time, and page by page.
 func TestTimeForms(t *testing.T) {
 	t.Parallel()
 	start := time.Date(2026, 6, 1, 8, 0, 0, 0, time.UTC)
@@ -74,7 +74,7 @@ func TestTimeForms(t *testing.T) {
 	}
 }
 
-// TestEmptyTable has no form to learn: times are written as datetime() does.
+// TestEmptyTable has no times to learn the form from, so parameters are written as datetime() writes times.
 func TestEmptyTable(t *testing.T) {
 	t.Parallel()
 	f := newFile(t)
@@ -100,7 +100,8 @@ func TestEmptyTable(t *testing.T) {
 	}
 }
 
-// TestTimezone is for files whose times without a zone are local times: they are read as what they are and compared with :now as such.
+// TestTimezone is for files whose times without a zone are local times. They are read as local times, and compared with
+// :now as such.
 func TestTimezone(t *testing.T) {
 	t.Parallel()
 	f := newFile(t)
@@ -134,7 +135,8 @@ func TestTimezone(t *testing.T) {
 	}
 }
 
-// TestSQLTellsTheTimeOfConditions compares the clocks that a probe has with :now: in UTC they are alike, elsewhere SQLite's own is refused.
+// TestSQLTellsTheTimeOfConditions compares the clocks of SQL with :now. In UTC they agree; in other zones SQLite's own
+// clock is refused.
 func TestSQLTellsTheTimeOfConditions(t *testing.T) {
 	t.Parallel()
 	f := newFile(t)
@@ -179,7 +181,8 @@ func zone(t *testing.T, name string) *time.Location {
 	return location
 }
 
-// TestTimesThatAreOnlyCompared finds rows by a column of times that the probe does not return, in whatever form the column has them.
+// TestTimesThatAreOnlyCompared finds rows by a column of times that the probe does not return, in every form of that
+// column.
 func TestTimesThatAreOnlyCompared(t *testing.T) {
 	t.Parallel()
 	f := newFile(t)

@@ -19,7 +19,7 @@ import (
 	"tallyman/scanners/sqldb"
 )
 
-// dialect is what SQL Server does its own way.
+// dialect is the part of the driver that is specific to SQL Server.
 type dialect struct {
 	location *time.Location
 	wires    *sqldb.Wires // nil in tests
@@ -32,7 +32,7 @@ func (d *dialect) Style() probe.Style { return probe.At }
 //go:embed snapshot.sql
 var snapshotSQL string
 
-// Begin starts a transaction that End rolls back.
+// Begin starts a transaction. End rolls it back.
 func (d *dialect) Begin(ctx context.Context, conn *sql.Conn, timeout time.Duration) (sqldb.Transaction, error) {
 	t := &transaction{ScanTransaction: sqldb.ScanTransaction{Conn: conn, Wires: d.wires}, dialect: d}
 	defer t.Watch(ctx)()
@@ -52,20 +52,21 @@ func (d *dialect) Begin(ctx context.Context, conn *sql.Conn, timeout time.Durati
 	return t, nil
 }
 
-// textSize is where the server cuts values of the types that have no size: so far behind the limit that what is left of a longer value
-// is above the limit too, whether the server counts bytes or UTF-16, of which each unit is a byte of UTF-8 at least.
+// textSize is where the server cuts values of types without a size. A cut value must still be above the limit. The
+// server may count bytes, or UTF-16 units, of which each is at least one byte of UTF-8. So the cut is at twice the
+// limit.
 func (d *dialect) textSize() int { return 2 * (d.limits.Cell + 1) }
 
-// transaction is one that is never committed.
+// transaction is never committed.
 type transaction struct {
 	sqldb.ScanTransaction
 	dialect *dialect
-	failed  bool // a statement did: the driver may not read on where its answer went on
+	failed  bool // a statement failed: the driver may not be able to continue reading on the connection
 }
 
 var errFailed = errors.New("a statement failed")
 
-// Query runs the statement, and notices its failure.
+// Query runs the statement, and remembers a failure.
 func (t *transaction) Query(ctx context.Context, text string, args []any) (*sql.Rows, func(), error) {
 	rows, stop, err := t.ScanTransaction.Query(ctx, text, args)
 	if err != nil {
@@ -88,8 +89,8 @@ func (t *transaction) End(ctx context.Context) error {
 	return err
 }
 
-// Bind makes of a parameter's value what the driver sends. Decimals go as their texts, which the server reads as the type that
-// they are compared with.
+// Bind converts the value of a parameter to the value that the driver sends. Decimals are sent as text, which the
+// server reads as the type that they are compared with.
 func (d *dialect) Bind(v row.Value) (any, error) {
 	switch v.Kind() {
 	case row.Date:
@@ -112,8 +113,8 @@ func convertJSON(dst *row.Value, src any, _ *sqldb.Texts) error {
 	return nil
 }
 
-// convertGUID writes the form that SQL Server prints: the driver returns the bytes as they are stored, in which the first three groups
-// are turned round.
+// convertGUID returns the form that SQL Server prints. The driver returns the stored bytes, in which the first three
+// groups are reversed.
 func convertGUID(dst *row.Value, src any, _ *sqldb.Texts) error {
 	var id mssql.UniqueIdentifier
 	if err := id.Scan(src); err != nil {
@@ -144,7 +145,7 @@ func convertTimeOfDay(dst *row.Value, src any, _ *sqldb.Texts) error {
 //go:embed describe.sql
 var describeSQL string
 
-// Describe has the server compile the statement.
+// Describe lets the server compile the statement.
 func (t *transaction) Describe(ctx context.Context, stmt *probe.Statement, text string) ([]sqldb.Column, error) {
 	if err := sqldb.Refuse(stmt, probe.SQLServer(stmt.Text)); err != nil {
 		return nil, err
@@ -182,8 +183,8 @@ func (t *transaction) Describe(ctx context.Context, stmt *probe.Statement, text 
 	return columns, cmp.Or(rows.Err(), faults.Err())
 }
 
-// parameterTypes declares the parameters for the description: built-in times as what they are sent as, all others as texts, which
-// the server reads as anything.
+// parameterTypes declares the parameters for the description. Built-in times have the type in which they are sent. All
+// others are texts, which the server can convert to any type.
 func parameterTypes(stmt *probe.Statement) string {
 	_, order := stmt.Render(probe.At)
 	var types []string
@@ -197,7 +198,7 @@ func parameterTypes(stmt *probe.Statement) string {
 	return strings.Join(types, ", ")
 }
 
-// field is a column as sp_describe_first_result_set has it.
+// field is a column as sp_describe_first_result_set returns it.
 type field struct {
 	hidden   bool
 	name     sql.NullString
@@ -205,7 +206,7 @@ type field struct {
 	typeName sql.NullString
 }
 
-// at returns where the procedure's column of that name goes.
+// at returns where to store the procedure's column of that name.
 func (f *field) at(name string) any {
 	switch name {
 	case "is_hidden":
@@ -220,7 +221,7 @@ func (f *field) at(name string) any {
 	return new(any)
 }
 
-// column says how the column is read. The server knows itself where an outer join makes a NOT NULL column nullable.
+// column returns how a column is read. The server itself reports when an outer join makes a NOT NULL column nullable.
 func (d *dialect) column(f *field) (sqldb.Column, error) {
 	base, _, _ := strings.Cut(f.typeName.String, "(")
 	c := sqldb.Column{Column: row.Column{Name: f.name.String, DBType: f.typeName.String, Nullable: f.nullable}}
@@ -254,13 +255,13 @@ func (d *dialect) column(f *field) (sqldb.Column, error) {
 	default:
 		return c, &scanners.Error{
 			Code: scanners.CodeColumn, Hint: "CAST it to what it holds",
-			Err: fmt.Errorf("column %s: conditions have nothing for the type %s", f.name.String, f.typeName.String),
+			Err: fmt.Errorf("column %s: conditions cannot use the type %s", f.name.String, f.typeName.String),
 		}
 	}
 	return c, nil
 }
 
-// Answer judges by the number of the error.
+// Answer judges an error by its number.
 func (d *dialect) Answer(err error, code scanners.Code) *scanners.Error {
 	var e mssql.Error
 	if !errors.As(err, &e) {
@@ -275,11 +276,11 @@ func (d *dialect) Answer(err error, code scanners.Code) *scanners.Error {
 		return v.Apply(mapped.Err)
 	}
 	switch {
-	case code == scanners.CodeUnreachable: // while it connects, whatever the reason
+	case code == scanners.CodeUnreachable: // any error while connecting
 		mapped.Transient = true
 	case e.Class >= 20: // the server ends the connection
 		mapped.Code, mapped.Transient = scanners.CodeUnreachable, true
-	case e.Class == 17 || e.Class == 19: // it has run out of something
+	case e.Class == 17 || e.Class == 19: // the server has run out of a resource
 		mapped.Transient = true
 	}
 	return mapped
@@ -293,7 +294,7 @@ var (
 // The verdicts of all databases, by short names for the table.
 var away, again, writes, notGranted = sqldb.Away, sqldb.Again, sqldb.Writes, sqldb.NotGranted
 
-// verdicts holds the errors whose meaning does not depend on when they come, by their number in sys.messages.
+// verdicts has the errors whose meaning is the same at any time, by their number in sys.messages.
 var verdicts = map[int32]sqldb.Verdict{
 	1222: {Code: scanners.CodeTimeout, Transient: true, Hint: "the rows are locked by a writer; SNAPSHOT isolation in the database avoids that"},
 	1205: again,                           // deadlock victim

@@ -17,7 +17,8 @@ import (
 	"tallyman/scanners/sqldb/sqldbtest"
 )
 
-// described is the answer of sp_describe_first_result_set for columns of those types; a type that ends with ! is NOT NULL.
+// described is the answer of sp_describe_first_result_set for columns of these types. A type that ends with ! is NOT
+// NULL.
 func described(columns ...string) sqldbtest.Answer {
 	a := sqldbtest.Answer{Match: "sp_describe_first_result_set", Columns: []sqldbtest.Column{
 		{Name: "is_hidden"}, {Name: "column_ordinal"}, {Name: "name"}, {Name: "is_nullable"}, {Name: "system_type_id"}, {Name: "system_type_name"}, {Name: "collation_name"},
@@ -50,7 +51,7 @@ func source(t *testing.T, zone string, fake *sqldbtest.Fake) *sqldb.Source {
 	return s
 }
 
-// TestTransaction is all that a scan says to the server: it begins no transaction that is not rolled back, on a connection that is closed.
+// TestTransaction tests everything that a scan sends: each transaction is rolled back, on a connection that is closed.
 func TestTransaction(t *testing.T) {
 	t.Parallel()
 	for state, isolation := range map[int64]string{1: "SNAPSHOT", 0: "READ COMMITTED", 3: "READ COMMITTED"} {
@@ -78,7 +79,7 @@ func TestTransaction(t *testing.T) {
 	}
 }
 
-// TestForeignStatements are refused before the server sees them.
+// TestForeignStatements are refused before the server gets them.
 func TestForeignStatements(t *testing.T) {
 	t.Parallel()
 	fake := &sqldbtest.Fake{Answers: []sqldbtest.Answer{snapshot(0)}}
@@ -143,14 +144,14 @@ func TestTypes(t *testing.T) {
 	for _, declared := range []string{"sql_variant", "geography", "hierarchyid"} {
 		fake := &sqldbtest.Fake{Answers: []sqldbtest.Answer{snapshot(1), described("v " + declared)}}
 		_, err := source(t, "UTC", fake).Prepare(t.Context(), scannertest.Parse(t, "SELECT v FROM x"))
-		wantCode(t, err, scanners.CodeColumn, "column v: conditions have nothing for the type "+declared+" (CAST it")
+		wantCode(t, err, scanners.CodeColumn, "column v: conditions cannot use the type "+declared+" (CAST it")
 	}
 	fake := &sqldbtest.Fake{Answers: []sqldbtest.Answer{snapshot(1), described("v geography", "n int", "w sql_variant")}}
 	_, err := source(t, "UTC", fake).Prepare(t.Context(), scannertest.Parse(t, "SELECT v, n, w FROM x"))
-	wantCode(t, err, scanners.CodeColumn, "column v: conditions have nothing for the type geography; column w: conditions have nothing for the type sql_variant (CAST it")
+	wantCode(t, err, scanners.CodeColumn, "column v: conditions cannot use the type geography; column w: conditions cannot use the type sql_variant (CAST it")
 }
 
-// TestChangedTypes has values come as others than were described.
+// TestChangedTypes has values of other types than the described ones.
 func TestChangedTypes(t *testing.T) {
 	t.Parallel()
 	for _, declared := range []string{
@@ -165,7 +166,7 @@ func TestChangedTypes(t *testing.T) {
 	}
 }
 
-// TestBinding sends each kind as what the server compares best.
+// TestBinding sends each kind in the form that the server compares best.
 func TestBinding(t *testing.T) {
 	t.Parallel()
 	decimal, err := row.ParseDecimal("-12.50")
@@ -211,7 +212,7 @@ func wantCode(t *testing.T, err error, code scanners.Code, says string) {
 	}
 }
 
-// TestErrors holds what the server says, and when, against what it comes to.
+// TestErrors lists errors of the server, when they occur, and how they are judged.
 func TestErrors(t *testing.T) {
 	t.Parallel()
 	visit := func(*row.Row) error { return nil }
@@ -249,7 +250,7 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// TestTimeout gives up on a statement that says nothing, before and after its first row.
+// TestTimeout gives up on a server that does not answer, before and after the first row.
 func TestTimeout(t *testing.T) {
 	t.Parallel()
 	for _, columns := range [][]sqldbtest.Column{nil, {{Name: "n"}}} {
@@ -268,7 +269,7 @@ func TestTimeout(t *testing.T) {
 	}
 }
 
-// TestLargeValues holds values that the server has cut at SET TEXTSIZE against the limit: each of them is above.
+// TestLargeValues has values that the server has cut at SET TEXTSIZE. Each of them must still be above the limit.
 func TestLargeValues(t *testing.T) {
 	t.Parallel()
 	d := dialect{limits: scanners.Limits{}.WithDefaults()}

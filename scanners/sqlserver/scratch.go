@@ -11,13 +11,13 @@ import (
 	"tallyman/scanners/sqldb"
 )
 
-// dropTables drops the tables of a schema, in any order: those of the suite refer to no others.
+// dropTables drops the tables of a schema in any order: tables of the suite do not refer to each other.
 const dropTables = `DECLARE @drop nvarchar(max) = N'';
 SELECT @drop += N'DROP TABLE ' + QUOTENAME(SCHEMA_NAME(schema_id)) + N'.' + QUOTENAME(name) + N'; ' FROM sys.tables WHERE schema_id = SCHEMA_ID(N'%s');
 EXEC sp_executesql @drop;`
 
-// Scratch makes a schema of the name in the source's database. The tables in it are found with the schema before their names: what a bare name means belongs to
-// the login.
+// Scratch creates a schema with this name in the source's database. Names of its tables need the schema as a prefix,
+// because the login decides which schema a bare name is searched in.
 func Scratch(ctx context.Context, c Config, name string) (*scanners.Scratch, error) {
 	address, err := parseAddress(c.URL)
 	if err != nil {
@@ -27,7 +27,7 @@ func Scratch(ctx context.Context, c Config, name string) (*scanners.Scratch, err
 	if err != nil {
 		return nil, err
 	}
-	login.ReadOnlyIntent = false // a readable replica takes no tables
+	login.ReadOnlyIntent = false // a readable replica accepts no new tables
 	return sqldb.MakeScratch(ctx, scratchSpec(mssql.NewConnectorConfig(login), name), &scanners.Scratch{Config: c, Schema: name})
 }
 

@@ -14,12 +14,12 @@ import (
 	"tallyman/scanners/sqldb/sqldbtest"
 )
 
-// exists answers the question for schemas of the name.
+// exists is the answer to the query for schemas of the name.
 func exists(n int64) sqldbtest.Answer {
 	return sqldbtest.Answer{Match: "sys.schemas", Columns: []sqldbtest.Column{{Name: "n"}}, Rows: [][]driver.Value{{n}}}
 }
 
-// statements are those of the log.
+// statements returns the statements of the log.
 func statements(fake *sqldbtest.Fake) []string {
 	log := slices.DeleteFunc(fake.Log(), func(line string) bool { return line == "close" })
 	for i := range log {
@@ -28,7 +28,7 @@ func statements(fake *sqldbtest.Fake) []string {
 	return log
 }
 
-// TestScratch is all that a test of a server writes beside the tables of the suite.
+// TestScratch tests all statements of a scratch schema besides the tables of the suite.
 func TestScratch(t *testing.T) {
 	t.Parallel()
 	fake := &sqldbtest.Fake{Answers: []sqldbtest.Answer{exists(0)}}
@@ -49,7 +49,7 @@ func TestScratch(t *testing.T) {
 	}
 }
 
-// TestScratchThatExists is left alone.
+// TestScratchThatExists tests that an existing schema is not changed.
 func TestScratchThatExists(t *testing.T) {
 	t.Parallel()
 	fake := &sqldbtest.Fake{Answers: []sqldbtest.Answer{exists(1)}}
@@ -61,7 +61,7 @@ func TestScratchThatExists(t *testing.T) {
 	}
 }
 
-// TestScratchThatIsRefused leaves nothing, and drops nothing.
+// TestScratchThatIsRefused tests that a failure leaves nothing, and drops nothing.
 func TestScratchThatIsRefused(t *testing.T) {
 	t.Parallel()
 	fake := &sqldbtest.Fake{Answers: []sqldbtest.Answer{exists(0), {Match: "CREATE SCHEMA", Err: mssql.Error{Number: 262, Message: "permission denied"}}}}

@@ -16,7 +16,7 @@ import (
 	"tallyman/scanners/sqldb"
 )
 
-// rowsAhead is how many rows the driver holds at most: five that wait to be taken, the one that is, and the one that it reads.
+// rowsAhead is how many rows the driver holds at most: five in its queue, one that was taken, and one that it reads.
 const rowsAhead = 7
 
 // Driver declares the driver.
@@ -27,14 +27,15 @@ var Driver = scanners.Driver{
 	Scratch:   Scratch,
 }
 
-// Config is one configured source. Its URL is sqlserver://user:password@host:port/database. Options: instance, encrypt (true, false,
-// strict, disable; true where it is not given), trust_server_certificate (true, false), connect_timeout (seconds).
+// Config is one configured source. Its URL is sqlserver://user:password@host:port/database. Options: instance, encrypt
+// (true, false, strict, disable; default: true), trust_server_certificate (true, false), connect_timeout
+// (seconds).
 type Config = scanners.Config
 
 // Source is a SQL Server database.
 type Source struct{ *sqldb.Source }
 
-// Open makes a source. It connects when it is first used, so only a URL that cannot be read is an error.
+// Open returns a source. The source connects when it is first used, so the only errors are those of the URL.
 func Open(config Config) (*Source, error) {
 	if err := config.CheckURL(); err != nil {
 		return nil, err
@@ -59,7 +60,7 @@ func parseAddress(text string) (sqldb.URL, error) {
 	return sqldb.ParseURL(text, "sqlserver", "1433", "instance", "encrypt", "trust_server_certificate")
 }
 
-// open makes a source on any connector; wires may be nil.
+// open returns a source on any connector. wires may be nil.
 func open(config Config, address *sqldb.URL, connector driver.Connector, wires *sqldb.Wires) *sqldb.Source {
 	return sqldb.New(sqldb.Config{
 		Dialect: &dialect{location: config.Zone(), wires: wires, limits: config.Limits.WithDefaults()}, Connector: connector,
@@ -68,7 +69,7 @@ func open(config Config, address *sqldb.URL, connector driver.Connector, wires *
 	})
 }
 
-// loginOf makes the driver's settings from those that we know, and no others.
+// loginOf makes the driver's settings from known options only.
 func loginOf(address *sqldb.URL) (msdsn.Config, error) {
 	trust, err := address.Bool("trust_server_certificate", false)
 	if err != nil {
@@ -92,7 +93,7 @@ func loginOf(address *sqldb.URL) (msdsn.Config, error) {
 	}
 	login, err := msdsn.Parse(u.String())
 	if err != nil {
-		return msdsn.Config{}, urlError("the URL of the source cannot be read") // the driver's words may hold the password
+		return msdsn.Config{}, urlError("the URL of the source cannot be read") // the driver's text may contain the password
 	}
 	return login, nil
 }
@@ -106,7 +107,7 @@ func (*Source) Names() string {
 	return `SELECT table_name AS t, column_name AS c FROM information_schema.columns`
 }
 
-// Clock returns the server's time in its machine's time zone; GETDATE() shows it too.
+// Clock returns the server's time in the time zone of its machine. GETDATE() uses that zone, too.
 func (s *Source) Clock(ctx context.Context) (time.Time, error) {
 	return s.ServerClock(ctx, "SELECT SYSDATETIMEOFFSET()")
 }

@@ -11,7 +11,7 @@ import (
 	"tallyman/scanners/sqldb"
 )
 
-// TestURL reads addresses; none of what is wrong with one shows its password.
+// TestURL parses addresses. No error shows the password.
 func TestURL(t *testing.T) {
 	t.Parallel()
 	for url, says := range map[string]string{
@@ -48,7 +48,7 @@ func TestURL(t *testing.T) {
 	}
 }
 
-// TestLogin is what the driver is told.
+// TestLogin tests the login data that the driver gets.
 func TestLogin(t *testing.T) {
 	t.Parallel()
 	address, err := sqldb.ParseURL("sqlserver://sa:p%40ss@db/wms?instance=SQL2&encrypt=disable", "sqlserver", "1433", "instance", "encrypt")
@@ -65,7 +65,7 @@ func TestLogin(t *testing.T) {
 	}
 }
 
-// TestSilentServer accepts connections and never answers, or is not there.
+// TestSilentServer has a server that accepts connections and never answers, and one that does not exist.
 func TestSilentServer(t *testing.T) {
 	t.Parallel()
 	s, err := Open(Config{URL: "sqlserver://sa:s3cret@" + silent(t) + "/wms?connect_timeout=1"})

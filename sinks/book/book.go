@@ -1,7 +1,7 @@
-// Package book gives push channels what the address book knows of the recipients of a delivery.
+// Package book gives push channels the entries of the address book for the recipients of a delivery.
 //
-// A Book remembers entries for some seconds: a burst of notices to the same people asks the ledger once. An entry that changes is in force
-// for what is sent Fresh later, at the latest.
+// A Book remembers entries for some seconds, so that a burst of notices to the same people asks the ledger once. A
+// changed entry is in force after Fresh at the latest.
 package book
 
 import (
@@ -16,10 +16,10 @@ import (
 // Fresh is how long an entry is remembered.
 const Fresh = 5 * time.Second
 
-// most is how many entries are remembered; where there are more, all are forgotten.
+// most is how many entries are remembered. Beyond that, all are forgotten.
 const most = 10_000
 
-// Book is the address book of one push channel. It may be used by many goroutines.
+// Book is the address book of one push channel. It is safe for concurrent use.
 type Book struct {
 	addresses delivery.Addresses
 	now       func() time.Time
@@ -34,12 +34,12 @@ type entry struct {
 	until time.Time
 }
 
-// New makes one. Now is the time of day.
+// New returns a book. now returns the time of day.
 func New(addresses delivery.Addresses, now func() time.Time) *Book {
 	return &Book{addresses: addresses, now: now, entries: map[string]entry{}}
 }
 
-// Of returns what is known of the recipients, in their order. Who has no entry has an id alone.
+// Of returns the entries of the recipients, in their order. A recipient without an entry has only an id.
 func (b *Book) Of(ctx context.Context, recipients []string) ([]delivery.Subscriber, error) {
 	if len(recipients) == 0 {
 		return nil, nil
@@ -72,7 +72,7 @@ func (b *Book) Of(ctx context.Context, recipients []string) ([]delivery.Subscrib
 	return list, nil
 }
 
-// remembered fills in what is remembered, and returns the others.
+// remembered copies remembered entries to list, and returns the ids of the others.
 func (b *Book) remembered(recipients []string, list []delivery.Subscriber) (missing []string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

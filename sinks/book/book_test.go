@@ -15,7 +15,7 @@ import (
 	"tallyman/sinks/book"
 )
 
-// ledger has an entry for each user, whose phone is how often it was asked by then.
+// ledger has an entry for each user. The phone of an entry is the number of queries so far.
 type ledger struct {
 	asked []string
 	err   error

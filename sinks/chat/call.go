@@ -20,7 +20,7 @@ import (
 	"tallyman/sinks/guard"
 )
 
-// The bounds of a call; its timeout is its caller's.
+// The limits of a call. The caller sets its timeout.
 const (
 	dialFor     = 30 * time.Second
 	idleFor     = 60 * time.Second
@@ -30,7 +30,8 @@ const (
 	headerBytes = 64 << 10
 )
 
-// newTransport follows nothing and asks no proxy, which would connect where the guard does not look.
+// newTransport makes connections for calls. It follows no redirect. It uses no proxy, because the guard would check the
+// address of the proxy instead of the server's.
 func newTransport(allowPrivate bool) *http.Transport {
 	d := &net.Dialer{Timeout: dialFor, KeepAlive: 30 * time.Second, Control: guard.Control}
 	if allowPrivate {
@@ -42,15 +43,15 @@ func newTransport(allowPrivate bool) *http.Transport {
 	}
 }
 
-// answer is what the other side has said.
+// answer is the answer of a service.
 type answer struct {
 	status int
 	header http.Header
 	body   []byte
-	err    error // it said nothing
+	err    error // why there is no answer
 }
 
-// call makes the call and reads the answer. The context ends both.
+// call makes the call and reads the answer. The end of the context ends both.
 func (c *Channel) call(ctx context.Context, p *post) answer {
 	ctx, end := context.WithCancel(ctx)
 	defer end()
@@ -62,7 +63,7 @@ func (c *Channel) call(ctx context.Context, p *post) answer {
 	if err != nil {
 		return answer{err: errors.New("the url cannot be called")}
 	}
-	if u := req.URL.User; u != nil { // the client that would do so is not used
+	if u := req.URL.User; u != nil { // http.Client would set it, but is not used
 		password, _ := u.Password()
 		req.SetBasicAuth(u.Username(), password)
 	}
@@ -78,11 +79,12 @@ func (c *Channel) call(ctx context.Context, p *post) answer {
 	sinks.NoteStatus(ctx, resp.StatusCode)
 	slow := time.AfterFunc(readFor, end)
 	defer slow.Stop()
-	body, _ := io.ReadAll(io.LimitReader(resp.Body, readBytes)) // as much of it as came: who has said 200 has taken it
+	// an incomplete body is enough: a service that answers 200 has taken the message
+	body, _ := io.ReadAll(io.LimitReader(resp.Body, readBytes))
 	return answer{status: resp.StatusCode, header: resp.Header, body: body}
 }
 
-// because tells that the context's end is behind an error.
+// because adds the reason why the context ended to an error.
 func because(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return fmt.Errorf("%w: %w", context.Cause(ctx), err)
@@ -90,8 +92,8 @@ func because(ctx context.Context, err error) error {
 	return err
 }
 
-// secretsOf are the texts of a URL, and of the call that it leads to, that no error may show. Words of a path that are
-// the service's own are none.
+// secretsOf returns the parts of a chat's URL, and of the call for it, that no error may show. A word in the path that
+// belongs to the service is not a secret.
 func secretsOf(u, to *url.URL, p *post) []string {
 	out := []string{u.String(), to.String()}
 	for _, u := range []*url.URL{u, to} {
@@ -112,7 +114,7 @@ func secretsOf(u, to *url.URL, p *post) []string {
 			}
 		}
 	}
-	if u.Hostname() != to.Hostname() { // a part of the address, such as the key of WeCom
+	if u.Hostname() != to.Hostname() { // the host of the chat's URL is a token here, such as the key of WeCom
 		out = append(out, u.Host)
 	}
 	for name, value := range p.header {
@@ -123,33 +125,34 @@ func secretsOf(u, to *url.URL, p *post) []string {
 	return out
 }
 
-// isWord tells whether a part of a URL is a short word in small letters: a path of the service, not a token.
+// isWord tells whether a part of a URL is a short word in small letters. Such a word is a path of the service, not a
+// token.
 func isWord(s string) bool {
 	return len(s) <= 12 && strings.Trim(s, "abcdefghijklmnopqrstuvwxyz-") == ""
 }
 
 const (
-	maxTold  = 200 // bytes of an answer that an error shows
+	maxTold  = 200 // how many bytes of an answer an error shows
 	maxError = 600
 	maxLater = time.Hour
 )
 
-// noticeError says that the service will never take this message, whatever becomes of the chat.
+// noticeError means that the service will never take this message, however the chat is set up.
 type noticeError struct{ err error }
 
 func (e *noticeError) Error() string { return e.err.Error() }
 func (e *noticeError) Unwrap() error { return e.err }
 
-// laterError says that the service asks to be left alone.
+// laterError means that the service asks for a pause.
 type laterError struct {
-	after time.Duration // 0 = it does not say for how long
+	after time.Duration // 0 = the service does not say how long
 	err   error
 }
 
 func (e *laterError) Error() string { return e.err.Error() }
 func (e *laterError) Unwrap() error { return e.err }
 
-// judge tells what is wrong with the notice from what is wrong with the chat.
+// judge separates faults of the notice, which refuse the delivery, from faults of the chat.
 func (c *Channel) judge(d *delivery.Delivery, a answer) error {
 	err := a.err
 	if err == nil {
@@ -168,8 +171,9 @@ func (c *Channel) judge(d *delivery.Delivery, a answer) error {
 	return told
 }
 
-// status judges an answer. 400, 413, 415 and 422 are about what was sent, all others about the endpoint: a wrong token, a chat that is gone, an
-// overload. A person mends those, and then everything must arrive.
+// status judges an answer by its status. 400, 413, 415 and 422 are about the message. All others are about the
+// endpoint: a wrong token, a deleted chat, an overload. A person has to repair those, and after that every message must
+// arrive.
 func (c *Channel) status(a answer) error {
 	if a.status/100 == 2 {
 		return c.service.read(a.body)
@@ -199,12 +203,13 @@ func (c *Channel) quote(body []byte) string {
 	return ""
 }
 
-// clean makes an error fit for log and ledger. It keeps no cause, whose text would be the one that was cleaned.
+// clean makes an error fit for the log and the ledger. It drops the cause, because its text is not scrubbed.
 func (c *Channel) clean(err error) error {
 	return errors.New("chat: " + c.scrubber.Text(c.kind+": "+err.Error(), maxError))
 }
 
-// after is for how long the service asks to be left alone: by the header, so many seconds or until a date, or in its JSON.
+// after returns the pause that the service asks for. It stands in the header Retry-After, as a number of seconds or a
+// date, or in the JSON of the answer.
 func (c *Channel) after(a answer) time.Duration {
 	text := strings.TrimSpace(a.header.Get("Retry-After"))
 	if seconds, err := strconv.ParseFloat(text, 64); err == nil {
@@ -227,7 +232,7 @@ func (c *Channel) after(a answer) time.Duration {
 
 func inSeconds(s float64) time.Duration {
 	switch {
-	case !(s > 0): // nor is NaN
+	case !(s > 0): // also for NaN
 		return 0
 	case s > maxLater.Seconds():
 		return maxLater

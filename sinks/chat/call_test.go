@@ -11,7 +11,7 @@ import (
 	"tallyman/sinks"
 )
 
-// verdict is what a push came to: sent, refused, later 7s, again.
+// verdict is the result of a push as a text: sent, refused, later 7s, again.
 func verdict(err error) string {
 	if err == nil {
 		return "sent"
@@ -25,7 +25,7 @@ func verdict(err error) string {
 	return "again"
 }
 
-// TestWhatAnAnswerMeans tells what is wrong with the notice from what is wrong with the chat.
+// TestWhatAnAnswerMeans separates faults of the notice from faults of the chat.
 func TestWhatAnAnswerMeans(t *testing.T) {
 	t.Parallel()
 	all := examples()
@@ -109,8 +109,8 @@ func TestErrorsSayWhatTheServerSaid(t *testing.T) {
 	}
 }
 
-// Neither a text without end nor one that trickles in holds up a push: who has said 200 has taken the message, unless the service says
-// so in the text.
+// A text without an end, or a slow one, must not hold up a push. A service that answers 200 has taken the message,
+// unless its text says otherwise.
 func TestAnswersThatDoNotEnd(t *testing.T) {
 	t.Parallel()
 	for name, reply := range map[string]testenv.HTTPReply{

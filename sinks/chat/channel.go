@@ -20,7 +20,7 @@ import (
 	"tallyman/sinks/scrub"
 )
 
-// the built-in template
+// The built-in template.
 
 //go:embed text.txt
 var textTemplate string
@@ -30,21 +30,21 @@ type Channel struct {
 	service      service
 	kind         string
 	title        bool
-	own, builtIn *render.Template // own is nil without one
+	own, builtIn *render.Template // own is nil if the site has no template
 	transport    http.RoundTripper
 	version      string
 	secrets      []string
-	scrubber     *scrub.Scrubber // of the secrets
+	scrubber     *scrub.Scrubber // hides the secrets
 
-	url, host        string     // with the placeholder, and whom it leads to
-	address, mention string     // names of addresses; "" = none
-	each             bool       // a delivery is for one recipient
-	book             *book.Book // nil where nothing of the address book is needed
+	url, host        string     // the URL with its placeholder, and the host that it leads to
+	address, mention string     // which addresses of the address book are used; "" = none
+	each             bool       // true = each delivery is for one recipient
+	book             *book.Book // nil = the address book is not needed
 	log              *slog.Logger
 	now              func() time.Time
 }
 
-// New makes the channel of the options. It speaks to no server yet. Close it.
+// New makes a channel from the options. It does not connect to a server yet. The caller has to Close it.
 func New(o Options) (*Channel, error) { return newChannel(o, newTransport(o.AllowPrivate)) }
 
 func newChannel(o Options, transport http.RoundTripper) (*Channel, error) {
@@ -85,7 +85,8 @@ func newChannel(o Options, transport http.RoundTripper) (*Channel, error) {
 	return c, c.try(u, o.AllowPrivate)
 }
 
-// try makes the call of a sample, to learn the secrets that calls have and whether its host is one to go to.
+// try makes a sample call, without sending it. The sample shows which secrets calls have, and whether their host is
+// allowed.
 func (c *Channel) try(u *url.URL, allowPrivate bool) error {
 	p, err := c.service.post(&message{id: "n_sample", title: "title", text: "text", priority: 3}, c.now())
 	if err != nil {
@@ -97,7 +98,7 @@ func (c *Channel) try(u *url.URL, allowPrivate bool) error {
 	}
 	if a, err := netip.ParseAddr(to.Hostname()); err == nil && !allowPrivate {
 		if err := guard.Check(a); err != nil {
-			return fmt.Errorf("chat: %w; allow_private: true lets it", err)
+			return fmt.Errorf("chat: %w; allow_private: true allows it", err)
 		}
 	}
 	c.host = to.Hostname()
@@ -106,14 +107,14 @@ func (c *Channel) try(u *url.URL, allowPrivate bool) error {
 	return nil
 }
 
-// Close ends the connections that wait for more to post.
+// Close ends the idle connections.
 func (c *Channel) Close() {
 	if t, ok := c.transport.(interface{ CloseIdleConnections() }); ok {
 		t.CloseIdleConnections()
 	}
 }
 
-// Push posts the deliveries one by one; a chat is not configured for batches.
+// Push posts the deliveries one by one. A chat is not configured for batches.
 func (c *Channel) Push(ctx context.Context, batch []delivery.Delivery) error {
 	for i := range batch {
 		if err := ctx.Err(); err != nil {
@@ -149,7 +150,7 @@ func (c *Channel) push(ctx context.Context, d *delivery.Delivery, recipients []d
 	return c.judge(d, c.call(ctx, p))
 }
 
-// message makes what is to be shown.
+// message makes the message that the chat shows.
 func (c *Channel) message(n *notice.Notice, to delivery.Subscriber) (*message, error) {
 	v := render.NewView(n, to.Language, to)
 	text, err := c.text(v)
@@ -160,24 +161,24 @@ func (c *Channel) message(n *notice.Notice, to delivery.Subscriber) (*message, e
 	if c.title {
 		m.title = render.Shorten(v.Title, maxTitle)
 	}
-	if m.text == "" && m.title == "" { // no service shows nothing
+	if m.text == "" && m.title == "" { // no service takes an empty message
 		m.text = v.Type
 	}
 	return m, nil
 }
 
-// maxTitle is the longest title, in characters: what the narrowest service shows.
+// maxTitle is the longest title, in characters. The service with the least room sets it.
 const maxTitle = 200
 
-// text executes the template. One of the operator that fails on this notice must not keep it from those who wait for it: the
-// built-in one stands in, and the log says so.
+// text runs the template. If a template of the site fails on this notice, the built-in template is used instead, and
+// the log has an error. The recipients must get the notice all the same.
 func (c *Channel) text(v *render.View) (string, error) {
 	if c.own != nil {
 		text, err := c.own.Execute(v)
 		if err == nil {
 			return trim(text), nil
 		}
-		c.log.Error("a chat template failed, the built-in one is used", "notice", v.ID, "error", err)
+		c.log.Error("A chat template failed. The built-in template was used instead.", "notice", v.ID, "error", err)
 	}
 	text, err := c.builtIn.Execute(v)
 	if err != nil {

@@ -79,7 +79,7 @@ func FuzzOpen(f *testing.F) {
 	})
 }
 
-// TestPrivateAddressesBehindNames shows that the guard looks at what a name leads to.
+// TestPrivateAddressesBehindNames tests that the guard checks the address of a name.
 func TestPrivateAddressesBehindNames(t *testing.T) {
 	t.Parallel()
 	server := testenv.NewHTTPServer(t)

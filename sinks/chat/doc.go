@@ -1,8 +1,12 @@
-// Package chat is the push channel that posts notices to chats: Slack, Teams, Telegram, DingTalk and others, each addressed by
-// a URL as shoutrrr has it.
+// Package chat is the push channel that posts notices to chats: Slack, Teams, Telegram, DingTalk and others. Each chat
+// has an address in the URL form of the library shoutrrr.
 //
-// shoutrrr reads the URLs; the messages and the calls are ours, so that a call ends with its context, goes nowhere but to the
-// public internet, follows no redirect, and its answer tells what is wrong with a notice from what is wrong with the chat. What a text
-// holds is shown as it is: nothing in a notice can mention people, or begin a link. The address of a chat and whom a message mentions may come from the
-// address book.
+// The library only parses the URLs. This package makes the messages and the calls, so that
+//
+//   - a call ends with its context,
+//   - it goes only to the public internet, and follows no redirect,
+//   - its answer separates faults of a notice from faults of the chat.
+//
+// A text is shown as it is: nothing in a notice can mention people or make a link. The address book can give the
+// address of a chat, and the people whom a message mentions.
 package chat

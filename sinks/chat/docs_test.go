@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestTheAddressesOfTheDocumentsAreRead takes each address that docs/how-to/channels.md shows. Where it has a word for a part, one that could be
-// is put in.
+// TestTheAddressesOfTheDocumentsAreRead parses each address in docs/how-to/channels.md. It replaces the placeholder words in
+// an address by possible values.
 func TestTheAddressesOfTheDocumentsAreRead(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile("../../docs/how-to/channels.md")

@@ -15,7 +15,8 @@ import (
 	"github.com/nicholas-fedor/shoutrrr/pkg/types"
 )
 
-// genericChat calls any HTTP server: with the text, with shoutrrr's JSON (template=json), or in the shape of a service.
+// genericChat calls any HTTP server. It sends the text, the JSON of shoutrrr (template=json), or the messages of a
+// service.
 type genericChat struct {
 	any2xx
 
@@ -24,13 +25,13 @@ type genericChat struct {
 	header  map[string]string
 }
 
-// shapes are the templates of the generic service that are services of their own.
+// shapes lists the services whose messages the generic service can make, by the name of the template.
 func shapes() map[string]shape {
 	return map[string]shape{"dingtalk": dingTalkShape{}, "lark": larkShape{}, "teams": teamsShape{}, "wecom": weComShape{}}
 }
 
-// openGeneric reads generic://HOST/PATH?…, or generic+https://… before the whole address of a webhook. What the
-// library does not know in the query belongs to the address.
+// openGeneric reads generic://HOST/PATH?…, or generic+https://… with the whole address of a webhook. Parameters of the
+// query that the library does not know belong to the address.
 func openGeneric(u *url.URL) (service, error) {
 	const form = "generic://HOST/PATH?template=…"
 	library := &generic.Service{}
@@ -64,7 +65,7 @@ func openGeneric(u *url.URL) (service, error) {
 	return &genericChat{library: library, config: config, header: header}, nil
 }
 
-// genericHeader returns the headers that the URL gives by parameters that begin with @.
+// genericHeader returns the headers of the URL: its parameters that begin with @.
 func genericHeader(config *generic.Config) (map[string]string, error) {
 	header := map[string]string{}
 	for name, values := range config.GetURL().Query() {
@@ -104,7 +105,7 @@ func (g *genericChat) post(m *message, _ time.Time) (*post, error) {
 	return p, nil
 }
 
-// shapedChat is the generic service in the shape of another.
+// shapedChat is a generic chat that makes the messages of a service.
 type shapedChat struct {
 	shape
 
@@ -118,7 +119,8 @@ func (s *shapedChat) mentions(phone bool) bool {
 	return ok && m.mentions(phone)
 }
 
-// openShaped takes the parameter `secret` out of the address: messages are signed with it.
+// openShaped opens such a chat. It removes the parameter `secret` from the address, since the secret signs the messages
+// and must not be sent.
 func openShaped(config *generic.Config, s shape, header map[string]string) (service, error) {
 	to := config.WebhookURL()
 	query := to.Query()

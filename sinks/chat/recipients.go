@@ -14,18 +14,18 @@ import (
 	"tallyman/sinks/scrub"
 )
 
-// placeholder stands in the address of a chat for what the address book has of the recipient.
+// placeholder stands in the URL of a chat. The address of the recipient replaces it.
 const placeholder = "{address}"
 
-// fill puts an address in the place of the placeholder. It is one part of the URL, whatever is in it.
+// fill replaces the placeholder by an address. The address is escaped, so that it stays one part of the URL.
 func fill(raw, address string) string {
 	return strings.ReplaceAll(raw, placeholder, strings.ReplaceAll(url.QueryEscape(address), "+", "%20"))
 }
 
-// samples are addresses that make a chat's URL readable before there is a recipient.
+// samples are two different addresses. They make a URL parsable before there is a recipient.
 var samples = []string{"4444444411111111", "5555555522222222"}
 
-// checkHost refuses a URL whose host the address book would choose.
+// checkHost refuses a URL in which the placeholder is part of the host: the address book must never choose the server.
 func checkHost(o Options) error {
 	hosts := make([]string, len(samples))
 	for i, sample := range samples {
@@ -38,12 +38,12 @@ func checkHost(o Options) error {
 		}
 	}
 	if hosts[0] != hosts[1] {
-		return errors.New("chat: {address} stands for the server in the url: the address book never chooses whom a sink calls")
+		return errors.New("chat: {address} is the server in the url, but the address book must not choose the server")
 	}
 	return nil
 }
 
-// hostOf is the server that a service calls.
+// hostOf returns the host that a service calls.
 func hostOf(s service) (string, error) {
 	p, err := s.post(&message{id: "n_sample", title: "title", text: "text", priority: 3}, time.Unix(0, 0))
 	if err != nil {
@@ -58,20 +58,21 @@ func hostOf(s service) (string, error) {
 
 // mentioner is a service that can mention people.
 type mentioner interface {
-	// mentions tells whether a mention can be of that form: of a user as the service knows it, or of a phone.
+	// mentions tells whether the service can mention people by phone, or otherwise by their user id at the service.
 	mentions(phone bool) bool
 }
 
-// mention is who is to be told that a message is for them.
+// mention has the people whom a message mentions.
 type mention struct {
 	ids    []string
 	phones []string
 }
 
-// mentionForm is that of the ids of users that services give, and of phones. Nothing else is put into a message, where it could be markup.
+// mentionForm matches the user ids of services, and phones. Other values are not put into a message, because they could
+// be markup.
 var mentionForm = regexp.MustCompile(`^[A-Za-z0-9_.@+-]{1,100}$`)
 
-// mentionOf looks up whom the message mentions, and warns of those who have nothing to be mentioned by.
+// mentionOf looks up the people whom the message mentions. It warns of recipients without a usable value.
 func (c *Channel) mentionOf(notice string, recipients []delivery.Subscriber) mention {
 	var m mention
 	var without []string
@@ -87,19 +88,19 @@ func (c *Channel) mentionOf(notice string, recipients []delivery.Subscriber) men
 		}
 	}
 	if len(without) > 0 {
-		c.log.Warn("A chat message leaves mentions out: the address book has nothing that they could be made of.",
+		c.log.Warn("A chat message left out mentions. The address book has no usable value for them.",
 			"notice", notice, "address", c.mention, "subscribers", without[:min(len(without), mostNamed)], "count", len(without))
 	}
 	return m
 }
 
-// mostNamed is how many subscribers a line of the log names.
+// mostNamed is the number of subscribers that a log line names.
 const mostNamed = 20
 
-// all are the ids and phones.
+// all returns the ids and the phones.
 func (m *mention) all() []string { return append(append([]string{}, m.ids...), m.phones...) }
 
-// line has each mention as the form makes it, and a line break behind them; "" without any.
+// line formats each mention, and adds a line break. It returns "" if nobody is mentioned.
 func (m *mention) line(form string) string {
 	all := m.all()
 	if len(all) == 0 {
@@ -111,7 +112,8 @@ func (m *mention) line(form string) string {
 	return strings.Join(all, " ") + "\n"
 }
 
-// of is the channel to the chat of the recipients of a delivery, and who they are.
+// of returns the recipients of a delivery, and the channel to their chat. That channel also hides their addresses in
+// errors.
 func (c *Channel) of(ctx context.Context, d *delivery.Delivery) (*Channel, []delivery.Subscriber, error) {
 	if c.book == nil {
 		return c, nil, nil

@@ -16,21 +16,21 @@ import (
 type service interface {
 	// post makes the call that shows the message.
 	post(m *message, now time.Time) (*post, error)
-	// read judges the answer to a call whose status was a success.
+	// read judges the answer to a call that had a success status.
 	read(body []byte) error
 }
 
-// message is what is to be shown.
+// message is the content that a chat shows.
 type message struct {
-	id       string // of the notice
-	title    string // "" = none; one line
+	id       string // the id of the notice, and of the recipient if each has a message
+	title    string // one line; "" = none
 	text     string
 	priority int // 1 … 5
 	resolved bool
 	mention  mention
 }
 
-// post is a call.
+// post is a call to a service.
 type post struct {
 	method string // "" = POST
 	url    string
@@ -38,10 +38,11 @@ type post struct {
 	body   []byte
 }
 
-// opener reads the URL of a service.
+// opener parses the URL of a service.
 type opener func(*url.URL) (service, error)
 
-// services are those that can be used. What else shoutrrr knows is not compiled in; some of it writes to logs or speaks no HTTP.
+// services lists the services that can be used. Others of shoutrrr are not compiled in, because some write to logs or
+// do not use HTTP.
 func services() map[string]opener {
 	return map[string]opener{
 		"discord": openDiscord, "generic": openGeneric, "gotify": openGotify, "lark": openLark, "mattermost": openMattermost,
@@ -49,7 +50,7 @@ func services() map[string]opener {
 	}
 }
 
-// open reads the URL of a chat. No error shows anything of it but the scheme.
+// open parses the URL of a chat. Its errors show nothing of the URL but the scheme.
 func open(raw string) (service, *url.URL, error) {
 	if strings.ContainsAny(raw, " \t\r\n") {
 		return nil, nil, errors.New("chat: the url is one URL, without spaces: a sink posts to one chat")
@@ -70,12 +71,12 @@ func open(raw string) (service, *url.URL, error) {
 	return s, u, nil
 }
 
-// errForm says how the URL of a service looks, in place of the library's words, which may show a secret.
+// errForm is an error with the right form of a URL. The error of the library is not used, because it may show a secret.
 func errForm(form string) error {
 	return fmt.Errorf("the url has another form than %s; see docs/how-to/channels.md", form)
 }
 
-// only refuses parameters that the service does not have, so that none is ignored.
+// only refuses parameters that the service does not have, so that no parameter is ignored.
 func only(u *url.URL, known ...string) error {
 	for _, name := range slices.Sorted(maps.Keys(u.Query())) {
 		if !slices.Contains(known, name) {
@@ -88,7 +89,7 @@ func only(u *url.URL, known ...string) error {
 	return nil
 }
 
-// asJSON encodes what is made of strings and numbers.
+// asJSON encodes a value without escaping HTML.
 func asJSON(v any) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -99,7 +100,7 @@ func asJSON(v any) ([]byte, error) {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
 
-// jsonPost is a call with a JSON body.
+// jsonPost makes a call with a JSON body.
 func jsonPost(url string, body any) (*post, error) {
 	b, err := asJSON(body)
 	if err != nil {
@@ -108,7 +109,7 @@ func jsonPost(url string, body any) (*post, error) {
 	return &post{url: url, header: map[string]string{"Content-Type": "application/json"}, body: b}, nil
 }
 
-// whole is title and text together, for services that have no title.
+// whole returns title and text together, for services without titles.
 func (m *message) whole() string {
 	if m.title == "" || m.title == m.text {
 		return m.text
@@ -116,7 +117,7 @@ func (m *message) whole() string {
 	return strings.TrimSuffix(m.title+"\n"+m.text, "\n")
 }
 
-// body is the text beside a title that is shown by itself.
+// body returns the text for a message that has its title. It is empty if it would only repeat the title.
 func (m *message) body() string {
 	if m.text == m.title {
 		return ""
@@ -124,7 +125,7 @@ func (m *message) body() string {
 	return m.text
 }
 
-// color is that of a bar beside the message, where there are such.
+// color returns the color of the bar beside the message, for services that have one.
 func (m *message) color() int {
 	switch {
 	case m.resolved:
@@ -138,7 +139,7 @@ func (m *message) color() int {
 
 func trim(s string) string { return strings.Trim(s, "\n ") }
 
-// any2xx is the answer of services that say all by their status.
+// any2xx accepts every answer with a 2xx status. It is for services whose status says everything.
 type any2xx struct{}
 
 func (any2xx) read([]byte) error { return nil }

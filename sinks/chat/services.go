@@ -23,10 +23,10 @@ import (
 	"tallyman/sinks/render"
 )
 
-// maxSlack is the longest message, in characters. Slack takes 40,000 and cuts off what is longer.
+// maxSlack is the longest message, in characters. Slack cuts off a message after 40,000.
 const maxSlack = 30_000
 
-// slackChat posts by a webhook, or by a bot's token through the API.
+// slackChat posts through a webhook, or through the API with the token of a bot.
 type slackChat struct{ config *slack.Config }
 
 func openSlack(u *url.URL) (service, error) {
@@ -44,7 +44,7 @@ func openSlack(u *url.URL) (service, error) {
 	return &slackChat{config}, nil
 }
 
-// slackEscapes keep a text from mentioning people and making links.
+// slackEscapes prevents a text from mentioning people or making links.
 var slackEscapes = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
 
 func (s *slackChat) post(m *message, _ time.Time) (*post, error) {
@@ -69,10 +69,10 @@ func (s *slackChat) post(m *message, _ time.Time) (*post, error) {
 
 func (s *slackChat) mentions(phone bool) bool { return !phone }
 
-// Errors of the API that are about the message.
+// slackOfNotice has the errors of the API that are about the message.
 var slackOfNotice = []string{"msg_too_long", "no_text", "invalid_blocks", "invalid_arguments"}
 
-// read judges an answer: that of a webhook is "ok", and the API tells its errors under the status of a success.
+// read judges an answer. A webhook answers "ok". The API answers with a success status even for errors.
 func (s *slackChat) read(body []byte) error {
 	if !s.config.Token.IsAPIToken() {
 		return nil
@@ -95,7 +95,7 @@ func (s *slackChat) read(body []byte) error {
 	}
 }
 
-// maxTelegram is the longest message, in characters, with room for a title.
+// maxTelegram is the longest message, in characters. It leaves room for a title.
 const maxTelegram = 4096 - maxTitle - 1
 
 // telegramChat posts as a bot.
@@ -128,7 +128,7 @@ func (t *telegramChat) post(m *message, _ time.Time) (*post, error) {
 
 func (t *telegramChat) mentions(phone bool) bool { return !phone }
 
-// telegramAnswer is what the API says.
+// telegramAnswer is an answer of the API.
 type telegramAnswer struct {
 	OK          bool   `json:"ok"`
 	Description string `json:"description"`
@@ -145,7 +145,7 @@ func (t *telegramChat) read(body []byte) error {
 	return nil
 }
 
-// ofChat tells whether a 400 is about the chat: it was not found, was upgraded, or may not be written to.
+// ofChat tells whether a 400 is about the chat: it was not found, was upgraded, or forbids the bot to write.
 func (t *telegramChat) ofChat(body []byte) bool {
 	var told telegramAnswer
 	if json.Unmarshal(body, &told) != nil {
@@ -158,7 +158,7 @@ func (t *telegramChat) ofChat(body []byte) bool {
 // maxDiscord is the longest text of an embed, in characters.
 const maxDiscord = 4096
 
-// discordChat posts by a webhook.
+// discordChat posts through a webhook.
 type discordChat struct{ config *discord.Config }
 
 func openDiscord(u *url.URL) (service, error) {
@@ -194,10 +194,10 @@ func (d *discordChat) mentions(phone bool) bool { return !phone }
 
 func (d *discordChat) read([]byte) error { return nil }
 
-// maxMattermost is the longest text, in characters; a post has 16,383.
+// maxMattermost is the longest text, in characters. A post can have 16,383.
 const maxMattermost = 16_000
 
-// mattermostChat posts by an incoming webhook.
+// mattermostChat posts through an incoming webhook.
 type mattermostChat struct{ config *mattermost.Config }
 
 func openMattermost(u *url.URL) (service, error) {
@@ -211,7 +211,7 @@ func openMattermost(u *url.URL) (service, error) {
 	return &mattermostChat{config}, nil
 }
 
-// mattermostEscapes keep a text from mentioning people. A zero-width space stands behind the sign.
+// mattermostEscapes prevents a text from mentioning people: it puts a zero-width space after each @.
 var mattermostEscapes = strings.NewReplacer("@", "@\u200b")
 
 func (c *mattermostChat) post(m *message, _ time.Time) (*post, error) {
@@ -236,13 +236,13 @@ func scheme(plain bool) string {
 	return "https"
 }
 
-// maxNtfy is the longest message, in bytes; a longer one would become an attachment.
+// maxNtfy is the longest message, in bytes. A longer message would become an attachment.
 const maxNtfy = 4000
 
 // ntfyChat publishes to a topic.
 type ntfyChat struct {
 	config   *ntfy.Config
-	priority string // of the URL; "" = the notice's
+	priority string // the fixed priority of the URL; "" = the priority of the notice
 }
 
 func openNtfy(u *url.URL) (service, error) {
@@ -251,7 +251,7 @@ func openNtfy(u *url.URL) (service, error) {
 	}
 	config := &ntfy.Config{}
 	resolver := format.NewPropKeyResolver(config)
-	copied := *u // the library changes it
+	copied := *u // the library changes the URL that it parses
 	if resolver.SetDefaultProps(config) != nil || config.SetURL(&copied) != nil || config.Host == "" || config.Scheme != "http" && config.Scheme != "https" {
 		return nil, errForm("ntfy://HOST/TOPIC or ntfy://USER:PASSWORD@HOST/TOPIC")
 	}
@@ -289,7 +289,7 @@ func (n *ntfyChat) post(m *message, _ time.Time) (*post, error) {
 
 func (n *ntfyChat) read([]byte) error { return nil }
 
-// no is the word for what is switched off.
+// no returns the word by which ntfy switches a feature off.
 func no(on bool) string {
 	if on {
 		return ""
@@ -297,16 +297,17 @@ func no(on bool) string {
 	return "no"
 }
 
-// maxGotify is the longest text, in characters: what a telephone can be asked to show.
+// maxGotify is the longest text, in characters. A phone can still show it.
 const maxGotify = 20_000
 
-// gotifyPriorities are those of notices 1 … 5 in Gotify, which has 0 … 10 and makes a sound from 4 on.
+// gotifyPriorities maps the priorities 1 … 5 of notices to those of Gotify. Gotify has 0 … 10, and makes a sound from 4
+// on.
 var gotifyPriorities = [...]int{1: 1, 2: 3, 3: 5, 4: 8, 5: 10}
 
 // gotifyChat sends as an application.
 type gotifyChat struct {
 	config *gotify.Config
-	fixed  bool // the priority is the URL's
+	fixed  bool // the URL has a priority, which is used for every message
 }
 
 func openGotify(u *url.URL) (service, error) {

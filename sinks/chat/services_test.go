@@ -13,7 +13,7 @@ import (
 	"tallyman/sinks/scrub"
 )
 
-// example is a service as docs/how-to/channels.md shows it, with what its server is sent for the delivery of the tests.
+// example is a service as in docs/how-to/channels.md, with the request that its server gets for the delivery of the tests.
 type example struct {
 	url     string
 	uri     string
@@ -109,7 +109,7 @@ func examples() map[string]example {
 	}
 }
 
-// at is when the calls of the examples are made; their signatures were made by openssl.
+// at is the time of the calls in the examples. Their signatures were made by openssl.
 var at = time.Date(2026, 6, 1, 0, 10, 0, 0, time.UTC)
 
 // signatures are those of the examples at that time, as openssl makes them:
@@ -148,7 +148,7 @@ func TestEachServiceGetsWhatItUnderstands(t *testing.T) {
 	}
 }
 
-// TestNoServiceShowsItsSecrets has the server of each example say all that it was sent.
+// TestNoServiceShowsItsSecrets has a server for each example that repeats everything it got.
 func TestNoServiceShowsItsSecrets(t *testing.T) {
 	t.Parallel()
 	statuses := []int{http.StatusOK, http.StatusFound, http.StatusBadRequest, http.StatusForbidden, http.StatusTooManyRequests, http.StatusInternalServerError}
@@ -187,7 +187,7 @@ func hides(t *testing.T, err error, e example) {
 	}
 }
 
-// The documents promise exactly these.
+// The documentation promises exactly these services.
 func TestExamplesAreOfEachService(t *testing.T) {
 	t.Parallel()
 	seen := map[string]bool{}

@@ -19,12 +19,12 @@ const TypeName = "chat"
 // Type is the type of sink that posts to a chat service.
 var Type = sinks.Type{Name: TypeName, New: func() sinks.Settings { return NewSettings() }}
 
-// The codes of the settings.
+// The codes of problems in the settings.
 const (
 	CodePlaceholder = "bad_chat_address"
 )
 
-// Settings are those of a sink of the type.
+// Settings are the settings of a sink of this type.
 type Settings struct {
 	sinks.PushSettings `yaml:",inline"`
 
@@ -37,12 +37,12 @@ type Settings struct {
 	Mention      string        `yaml:"mention" doc:"the name of what the address book has of the recipients that the message mentions them by"`
 }
 
-// NewSettings are the defaults.
+// NewSettings returns the default settings.
 func NewSettings() *Settings {
 	return &Settings{PushSettings: sinks.NewPushSettings(TypeName), Title: true}
 }
 
-// Check leaves the services to New, which knows them.
+// Check implements strictyaml.Checker. New checks the URL of the service, since only New knows the services.
 func (s *Settings) Check(at settings.Section) {
 	where := at.In("url")
 	if settings.IsOpen(where) {
@@ -58,7 +58,7 @@ func (s *Settings) Check(at settings.Section) {
 	s.checkAddress(at)
 }
 
-// checkAddress checks what is taken from the address book.
+// checkAddress checks the settings that use the address book.
 func (s *Settings) checkAddress(at settings.Section) {
 	for name, value := range map[string]string{"address": s.Address, "mention": s.Mention} {
 		if where := at.In(name); value != "" && !delivery.IsAddress(value) {
@@ -70,7 +70,7 @@ func (s *Settings) checkAddress(at settings.Section) {
 	case s.Address != "" && s.Each == "":
 		where.FailName(CodePlaceholder, where.String()+" is for messages to one recipient each", "each: user")
 	case s.Address != "" && !has:
-		where.FailName(CodePlaceholder, where.String()+" is put in the place of {address}, which the url has not", "for example telegram://TOKEN@telegram?chats={address}")
+		where.FailName(CodePlaceholder, where.String()+" replaces {address}, but the url has no {address}", "for example telegram://TOKEN@telegram?chats={address}")
 	case s.Address == "" && has:
 		at.Missing("address")
 	}
@@ -95,10 +95,10 @@ func (s *Settings) Open(site sinks.Site) (sinks.Channel, error) {
 	}))
 }
 
-// URL is the address of one chat, as shoutrrr has it: the service is the scheme.
+// URL is the address of one chat, in the form of shoutrrr: the scheme names the service.
 type URL struct{ settings.Secret }
 
-// DecodeYAML refuses a list by name: a sink posts to one chat.
+// DecodeYAML refuses a list with a problem of its own, because a sink posts to one chat.
 func (u *URL) DecodeYAML(d *strictyaml.Decoder, name string, n *strictyaml.Node) {
 	if n.Kind == strictyaml.Sequence {
 		d.Fail(n, settings.CodeURL, name+" is a list: a sink posts to one chat", "make a sink of each, and name them in the rule")
@@ -107,18 +107,18 @@ func (u *URL) DecodeYAML(d *strictyaml.Decoder, name string, n *strictyaml.Node)
 	u.Secret.DecodeYAML(d, name, n)
 }
 
-// Options configure a channel.
+// Options has everything that a chat channel is made of.
 type Options struct {
-	URL          string // as shoutrrr has it: the service is the scheme; a secret
-	AllowPrivate bool   // addresses that are not of the public internet
-	Title        bool   // the notice's title is given beside the text
-	Text         string // file of the template of the text; "" = the built-in one
-	Version      string // of Tallyman, for the server to see
+	URL          string // the address in the form of shoutrrr, whose scheme names the service; a secret
+	AllowPrivate bool   // allows addresses outside of the public internet
+	Title        bool   // shows the title of the notice beside the text
+	Text         string // the file of the text template; "" = the built-in one
+	Version      string // the version of Tallyman in the User-Agent
 	Logger       *slog.Logger
 
-	Each             bool               // a delivery is for one recipient
-	Address, Mention string             // names of addresses in the book; "" = none
-	Book             delivery.Addresses // where one of these is given
+	Each             bool               // true = each delivery is for one recipient
+	Address, Mention string             // which addresses of the address book are used; "" = none
+	Book             delivery.Addresses // needed if one of these is set
 
-	Now func() time.Time // for signatures; nil = the time of day
+	Now func() time.Time // the clock for signatures; nil = time.Now
 }

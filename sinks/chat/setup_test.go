@@ -16,7 +16,8 @@ import (
 	"tallyman/internal/testenv"
 )
 
-// redirected is a transport that reaches the server under every name: what it asks for is what the internet would be asked for.
+// redirected is a transport that reaches the server under every name, so that the server gets the requests for the
+// internet.
 func redirected(server *testenv.HTTPServer) *http.Transport {
 	pool := x509.NewCertPool()
 	pool.AddCert(server.Certificate())

@@ -20,9 +20,10 @@ import (
 	"tallyman/sinks/render"
 )
 
-// shape is the form of the messages and answers of a service. The generic service has it by its template.
+// shape makes the messages of a service, and reads its answers. The generic service uses it if its template names the
+// service.
 type shape interface {
-	// shaped makes the call; a secret signs it.
+	// shaped makes the call. If secret is not empty, it signs the message.
 	shaped(m *message, to *url.URL, secret string, now time.Time) (*post, error)
 	read(body []byte) error
 }
@@ -30,18 +31,19 @@ type shape interface {
 // maxWeCom is the longest text of WeCom, in bytes.
 const maxWeCom = 2_000
 
-// The longest bodies, in bytes: DingTalk refuses a message of more than 20,000 bytes, Lark a request of more than 20 KB, Teams a message of
-// more than 28 KB.
+// The longest bodies, in bytes. DingTalk refuses a message of more than 20,000 bytes, Lark a request of more than 20
+// KB, and Teams a message of more than 28 KB.
 const (
 	mostDingTalk = 20_000
 	mostLark     = 20_000
 	mostTeams    = 28_000
 )
 
-// clip cuts a text to so many bytes.
+// clip cuts a text to n bytes.
 func clip(s string, n int) string { return render.ShortenBytes(s, n) }
 
-// fitted makes the call with as much of the text as its body has room for. The text counts as it is encoded, in Lark's body once a language.
+// fitted makes the call with as much of the text as the body can hold. It measures the encoded body, because encoding
+// makes a text longer, and because Lark's body has the text once for each language.
 func fitted(to, text string, most int, body func(text string) any) (*post, error) {
 	for n := min(len(text), most); ; n = n * 9 / 10 {
 		p, err := jsonPost(to, body(clip(text, n)))
@@ -56,14 +58,15 @@ func firstLine(m *message) string {
 	return line
 }
 
-// sign is what DingTalk and Lark call their signature: the same text is the key in one and the message in the other.
+// sign returns a signature for DingTalk or Lark. In DingTalk's the secret is the key. In Lark's the key has the secret
+// and the time, and the message is empty.
 func sign(key, text string) string {
 	h := hmac.New(sha256.New, []byte(key))
 	h.Write([]byte(text))
 	return base64.StdEncoding.EncodeToString(h.Sum(nil))
 }
 
-// dingTalkShape is that of DingTalk's custom robots.
+// dingTalkShape is the shape of DingTalk's custom robots.
 type dingTalkShape struct{}
 
 func (dingTalkShape) shaped(m *message, to *url.URL, secret string, now time.Time) (*post, error) {
@@ -87,12 +90,12 @@ func (dingTalkShape) shaped(m *message, to *url.URL, secret string, now time.Tim
 
 func (dingTalkShape) mentions(bool) bool { return true }
 
-// notNil is a list that is [] in JSON where it is empty.
+// notNil returns a list that becomes [] in JSON if it is empty, instead of null.
 func notNil(list []string) []string { return append([]string{}, list...) }
 
 func (dingTalkShape) read(body []byte) error { return dingTalkCodes().read(body) }
 
-// weComShape is that of the bots of WeCom's groups.
+// weComShape is the shape of the bots of WeCom groups.
 type weComShape struct{ users, phones []string }
 
 func (w weComShape) shaped(m *message, to *url.URL, secret string, _ time.Time) (*post, error) {
@@ -114,7 +117,8 @@ func (weComShape) mentions(bool) bool { return true }
 
 func (weComShape) read(body []byte) error { return weComCodes().read(body) }
 
-// larkShape is that of the custom bots of Lark and Feishu. A post, unlike a text, has no markup that could mention people.
+// larkShape is the shape of the custom bots of Lark and Feishu. It makes a "post" and not a "text", because a text has
+// markup that could mention people.
 type larkShape struct{}
 
 func (larkShape) shaped(m *message, to *url.URL, secret string, now time.Time) (*post, error) {
@@ -144,7 +148,8 @@ func (larkShape) mentions(phone bool) bool { return !phone }
 
 func (larkShape) read(body []byte) error { return larkCodes().read(body) }
 
-// teamsShape is that of the workflow "post to a channel when a webhook request is received": an adaptive card.
+// teamsShape is the shape of the Teams workflow "post to a channel when a webhook request is received". It makes an
+// adaptive card.
 type teamsShape struct{ any2xx }
 
 func (teamsShape) shaped(m *message, to *url.URL, secret string, _ time.Time) (*post, error) {
@@ -166,7 +171,7 @@ func (teamsShape) shaped(m *message, to *url.URL, secret string, _ time.Time) (*
 	})
 }
 
-// plainMarkdown keeps a text from making links in Teams.
+// plainMarkdown prevents a text from making links in Teams.
 var plainMarkdown = strings.NewReplacer("[", `\[`, "]", `\]`, "<", "&lt;")
 
 // larkChat posts as a custom bot of Lark or Feishu.
@@ -220,8 +225,8 @@ func list(s string) []string {
 	return strings.Split(s, ",")
 }
 
-// teamsChat posts by an incoming webhook of the old kind (webhook.office.com). Those of today, which are workflows, are called through
-// the generic service with template=teams.
+// teamsChat posts through an incoming webhook of the old kind (webhook.office.com). The new kind is a workflow. The
+// generic service calls it, with template=teams.
 type teamsChat struct{ to string }
 
 func openTeams(u *url.URL) (service, error) {
@@ -256,7 +261,7 @@ func (t *teamsChat) post(m *message, _ time.Time) (*post, error) {
 	})
 }
 
-// read judges an answer: this service tells its errors in words, under the status of a success.
+// read judges an answer. This service answers with a success status even for errors, and tells them in words.
 func (t *teamsChat) read(body []byte) error {
 	told := strings.TrimSpace(string(body))
 	if told == "" || told == "1" {
@@ -268,45 +273,59 @@ func (t *teamsChat) read(body []byte) error {
 	return fmt.Errorf("the answer is %q", told)
 }
 
-// busyFor is how long a service is left alone that has had too many messages and does not say for how long, where its limit is by the
-// minute.
+// busyFor is the pause after too many messages, for services that have a limit by the minute and do not say how long to
+// wait.
 const busyFor = time.Minute
 
-// codes are the codes of a service, under the status of a success, that say more than "not now". 0 is that it has taken the message. All others
-// are about the robot: a wrong token or signature, a word or address that its settings want, a group that is gone. A person mends those, and then
-// everything must arrive.
+// codes has the codes that a service sends with a success status. 0 means that it took the message. Codes that are not
+// listed are about the robot: a wrong token or signature, a word or address that its settings forbid or require, a
+// deleted group. A person has to repair those, and after that every message must arrive.
 type codes struct {
-	busy    []int // too many messages
+	busy    []int // codes for too many messages
 	busyFor time.Duration
-	message []int // it will never take this one
+	message []int // codes for a message that will never be taken
 }
 
-// dingTalkCodes are those of custom robots, which answer {"errcode":0,"errmsg":"ok"}:
-// https://open.dingtalk.com/document/orgapp/custom-robots-send-group-messages. With more than 20 messages in a minute a robot is blocked for ten
-// (410100; older servers say 130101). 4301xx are links and texts that it finds unfit, 460101 is more than 20,000 bytes. 40035 is a parameter that
-// is missing, which is said of a URL without its token, too, and so not about the message; 310000 is the robot's security settings.
+// dingTalkCodes has the codes of custom robots, which answer {"errcode":0,"errmsg":"ok"}. See
+// https://open.dingtalk.com/document/orgapp/custom-robots-send-group-messages.
+//
+//   - 410100 (130101 from older servers): more than 20 messages in a minute; the robot is blocked for ten minutes.
+//   - 4301xx: the service refuses the links or the text.
+//   - 460101: more than 20,000 bytes.
+//   - 40035: a parameter is missing. It is not listed, because a URL without its token gets it, too.
+//   - 310000: the security settings of the robot. It is not listed, because it is not about the message.
 func dingTalkCodes() codes {
 	return codes{busy: []int{130101, 410100}, busyFor: 10 * time.Minute, message: []int{430101, 430102, 430103, 430104, 460101}}
 }
 
-// weComCodes are those of the bots of groups, which answer {"errcode":0,"errmsg":"ok"}: https://developer.work.weixin.qq.com/document/path/91770,
-// and the codes of all interfaces at https://developer.work.weixin.qq.com/document/path/90455. 45009 is more than 20 messages in a minute, 44004 an
-// empty text, 45002 and 40058 one that is too long. 93000 is a wrong key. 40008, a kind of message that is not known, is not about what the text says.
+// weComCodes has the codes of the bots of groups, which answer {"errcode":0,"errmsg":"ok"}. See
+// https://developer.work.weixin.qq.com/document/path/91770, and for the codes of all interfaces
+// https://developer.work.weixin.qq.com/document/path/90455.
+//
+//   - 45009: more than 20 messages in a minute.
+//   - 44004: an empty text.
+//   - 45002 and 40058: a text that is too long.
+//   - 93000: a wrong key. It is not listed, because it is not about the message.
+//   - 40008: an unknown kind of message. It is not listed, because it is not about the text.
 func weComCodes() codes {
 	return codes{busy: []int{45009}, busyFor: busyFor, message: []int{40058, 44004, 45002}}
 }
 
-// larkCodes are those of custom bots, which answer {"code":0,"msg":"success"}: https://open.feishu.cn/document/ukTMukTMukTM/ucTM5YjL3ETO24yNxkjN.
-// 11232 is too many messages, of this bot or at a busy time; 19002 are parameters that it does not understand. 19021, 19022 and 19024 are its signature,
-// its addresses and its keywords. 9499 says both that a body cannot be read and that there are too many requests, so it is tried again.
+// larkCodes has the codes of custom bots, which answer {"code":0,"msg":"success"}. See
+// https://open.feishu.cn/document/ukTMukTMukTM/ucTM5YjL3ETO24yNxkjN.
+//
+//   - 11232: too many messages, from this bot or at a busy time.
+//   - 19002: parameters that the service does not understand.
+//   - 19021, 19022 and 19024: the signature, the allowed addresses and the keywords of the bot. They are not listed.
+//   - 9499: a body that cannot be read, or too many requests. It is not listed, so that the message is tried again.
 func larkCodes() codes {
 	return codes{busy: []int{11232}, busyFor: busyFor, message: []int{19002}}
 }
 
-// errNoCode is the answer of something else than the robot that the template is for.
+// errNoCode means that something else than the expected robot has answered.
 var errNoCode = errors.New("the answer has no code: the url may not be that of such a robot, see docs/how-to/channels.md")
 
-// read judges an answer: errcode and errmsg, or code and msg.
+// read judges an answer with errcode and errmsg, or with code and msg.
 func (c codes) read(body []byte) error {
 	var told struct {
 		ErrCode *int   `json:"errcode"`

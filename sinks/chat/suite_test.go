@@ -16,8 +16,8 @@ import (
 	"tallyman/sinks/sinktest"
 )
 
-// TestPushSuite proves what every push channel must do for a service whose host the URL names, and for one that tells its
-// errors under the status of a success.
+// TestPushSuite runs the suite for a service whose host is in the URL, and for a service that answers with a success
+// status even for errors.
 func TestPushSuite(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -63,7 +63,7 @@ func TestPushSuite(t *testing.T) {
 	}
 }
 
-// taken keeps by what the server knows what it has taken.
+// taken stores the keys by which the server recognizes the messages that it has taken.
 type taken struct {
 	reply testenv.HTTPReply
 
@@ -114,7 +114,7 @@ func (k *taken) answer(t testing.TB, a sinktest.Answer, refuse testenv.HTTPReply
 	}
 }
 
-// FuzzMessages shows whatever a notice says to each service: the calls stay calls of that service, and JSON stays JSON.
+// FuzzMessages sends any notice to each service. The calls must stay calls of that service, and JSON must stay JSON.
 func FuzzMessages(f *testing.F) {
 	f.Add("Bin A-01 is at -3", "text\nof two lines")
 	f.Add("a\r\nX-Other: 1", "<!channel> @everyone <at user_id=\"all\"></at> ```")

@@ -7,10 +7,10 @@ import (
 	"syscall"
 )
 
-// ErrRefused says that an address is not of the public internet.
+// ErrRefused means that an address is not one of the public internet.
 var ErrRefused = errors.New("not an address of the public internet")
 
-// Control is for net.Dialer: it refuses every connection to an address that Check refuses.
+// Control is for net.Dialer. It refuses every connection to an address that Check refuses.
 func Control(_, address string, _ syscall.RawConn) error {
 	to, err := netip.ParseAddrPort(address)
 	if err != nil {
@@ -19,7 +19,8 @@ func Control(_, address string, _ syscall.RawConn) error {
 	return Check(to.Addr())
 }
 
-// Check returns an ErrRefused that says what kind of address it is, unless it is one of the public internet.
+// Check returns nil for an address of the public internet, and otherwise an ErrRefused that says what kind of address
+// it is.
 func Check(a netip.Addr) error {
 	if what := kind(a); what != "" {
 		return fmt.Errorf("%s is %s: %w", a, what, ErrRefused)
@@ -27,8 +28,8 @@ func Check(a netip.Addr) error {
 	return nil
 }
 
-// kind names what keeps an address out of the public internet; "" of a public one. An IPv6 address that stands for one of IPv4 is
-// what that one is.
+// kind says why an address is not public, and returns "" for a public one. An IPv6 address that stands for an IPv4
+// address has the kind of that IPv4 address.
 func kind(a netip.Addr) string {
 	if !a.IsValid() {
 		return "no address"
@@ -73,11 +74,12 @@ func blocksOf(rows [][2]string) []block {
 	return blocks
 }
 
-// blocks are what is not of the public internet, or what no receiver of notices stands at although it is. The narrowest that has an address
-// names it. They follow, row by row, the IANA IPv4 and IPv6 Special-Purpose Address Registries of 2025-10-09
+// blocks lists the networks that no call may reach: those that are not public, and public ones where no receiver of
+// notices can be. The narrowest block that contains an address names its kind. The rows follow the IANA IPv4 and IPv6
+// Special-Purpose Address Registries of 2025-10-09
 // (https://www.iana.org/assignments/iana-ipv4-special-registry and iana-ipv6-special-registry).
 var blocks = blocksOf([][2]string{
-	// Of clouds. Some of them are public addresses.
+	// Metadata addresses of clouds. Some of them are public addresses.
 	{"168.63.129.16/32", "the metadata address of a cloud"},
 	{"169.254.169.254/32", "the metadata address of a cloud"},
 	{"100.100.100.200/32", "the metadata address of a cloud"},
@@ -85,7 +87,7 @@ var blocks = blocksOf([][2]string{
 	{"fd00:ec2::254/128", "the metadata address of a cloud"},
 	{"fd20:ce::254/128", "the metadata address of a cloud"},
 
-	// The registry of IPv4.
+	// The rows of the IPv4 registry.
 	{"0.0.0.0/8", "an address of this network"},
 	{"0.0.0.0/32", "an address of this host"},
 	{"10.0.0.0/8", "a private address"},
@@ -113,14 +115,15 @@ var blocks = blocksOf([][2]string{
 	{"240.0.0.0/4", "a reserved address"},
 	{"255.255.255.255/32", "the broadcast address"},
 
-	// The registry of IPv6, but for the blocks below that stand for addresses of IPv4.
+	// The rows of the IPv6 registry, without the blocks that stand for IPv4 addresses: those are in embedded below.
 	{"::1/128", "a loopback address"},
 	{"::/128", "an address of this host"},
-	{"64:ff9b:1::/48", "an address of a translator"}, // NAT64 within a network: how it embeds which address, only the network knows
+	// NAT64 within a network: only that network knows which IPv4 address it embeds, and how
+	{"64:ff9b:1::/48", "an address of a translator"},
 	{"100::/64", "an address to discard"},
 	{"100:0:0:1::/64", "an address of protocols (dummy)"},
 	{"2001::/23", "an address of protocols"},
-	{"2001::/32", "an address of Teredo"}, // leads through a relay to an address of IPv4 behind a NAT
+	{"2001::/32", "an address of Teredo"}, // leads through a relay to an IPv4 address behind a NAT
 	{"2001:1::1/128", "an address of protocols (port control)"},
 	{"2001:1::2/128", "an address of protocols (TURN)"},
 	{"2001:1::3/128", "an address of protocols (service registration)"},
@@ -137,22 +140,22 @@ var blocks = blocksOf([][2]string{
 	{"fc00::/7", "a private address"},
 	{"fe80::/10", "a link-local address"},
 
-	// Not in these registries: multicast has its own, site-local addresses have been taken back.
+	// Blocks that are not in these registries. Multicast has a registry of its own; site-local addresses are deprecated.
 	{"224.0.0.0/4", "a multicast address"},
 	{"ff00::/8", "a multicast address"},
 	{"fec0::/10", "a private address"},
 })
 
-// global is all that IPv6 has given out to the public internet so far.
+// global is the part of IPv6 that has been assigned to the public internet so far.
 var global = netip.MustParsePrefix("2000::/3")
 
-// embedded are the IPv6 blocks whose addresses lead to one of IPv4, and where it stands in them. Such an address is what that one is. The first
-// three are rows of the registry.
+// embedded lists the IPv6 blocks whose addresses lead to an IPv4 address, and where that address stands in them. Such
+// an address is judged by its IPv4 address. The first three blocks are rows of the registry.
 var embedded = []struct {
 	prefix netip.Prefix
 	of     func(b [16]byte) netip.Addr
 }{
-	{netip.MustParsePrefix("::ffff:0:0/96"), lastFour},   // IPv4-mapped; Unmap has seen to it, too
+	{netip.MustParsePrefix("::ffff:0:0/96"), lastFour},   // IPv4-mapped; Unmap handles these, too
 	{netip.MustParsePrefix("64:ff9b::/96"), lastFour},    // NAT64
 	{netip.MustParsePrefix("2002::/16"), afterTheFirst},  // 6to4
 	{netip.MustParsePrefix("::/96"), lastFour},           // "IPv4-compatible"
@@ -162,8 +165,8 @@ var embedded = []struct {
 func lastFour(b [16]byte) netip.Addr      { return netip.AddrFrom4([4]byte(b[12:])) }
 func afterTheFirst(b [16]byte) netip.Addr { return netip.AddrFrom4([4]byte(b[2:6])) }
 
-// isatap is the address of IPv4 to which an address of ISATAP leads (RFC 5214): in whatever prefix, its interface is 0000:5efe or 0200:5efe and
-// that address.
+// isatap returns the IPv4 address that an ISATAP address leads to (RFC 5214). Under any prefix, its interface part is
+// 0000:5efe or 0200:5efe, followed by the IPv4 address.
 func isatap(b [16]byte) (to netip.Addr, ok bool) {
 	const universalAndGroup = 0x03
 	return lastFour(b), b[8]&^universalAndGroup == 0 && b[9] == 0 && b[10] == 0x5e && b[11] == 0xfe

@@ -17,14 +17,14 @@ type entry struct {
 	body    []byte
 	created int64 // µs
 	expires int64 // µs
-	score   int64 // 0 = to be given
-	popup   bool  // it is modal
-	seq     int64 // of the delivery
+	score   int64 // 0 means that the script gives one
+	popup   bool  // the notice is modal
+	seq     int64 // number of the delivery
 	to      []string
 }
 
-// newEntry encodes a notice with its recipients, without them where it is wide: then Redis keeps them apart. One that is larger than
-// maxNotice is refused.
+// newEntry encodes a notice with its recipients. The recipients of a wide notice are left out, because Redis keeps them
+// apart. A notice larger than maxNotice is refused.
 func (in writer) newEntry(d *delivery.Delivery, score int64) (entry, error) {
 	n, to := d.Notice, d.Recipients
 	beside := to
@@ -49,7 +49,8 @@ type audience struct {
 	notices []int
 }
 
-// audiences groups the entries. Neighbours often have the same recipients, which is found without building a key.
+// audiences groups the entries. Consecutive entries often have the same recipients, so the last group is compared
+// first, without building a key.
 func audiences(batch []entry) []audience {
 	var out []audience
 	byKey := map[string]int{}
@@ -76,8 +77,8 @@ type noticeSet struct {
 	notices []int // positions in the batch
 }
 
-// lists turns audiences into the subscribers that get something, and lists such that every subscriber is in exactly
-// one: then Redis takes one ZADD per inbox, and inboxes with equal contents share its arguments.
+// lists returns the subscribers that get notices, and lists such that every subscriber is in exactly one list. So Redis
+// runs one ZADD per inbox, and inboxes with equal contents share its arguments.
 func lists(groups []audience) (subscribers []string, out []noticeSet) {
 	number := map[string]int{}
 	var member [][]int // for each subscriber the audiences it is in
@@ -113,7 +114,7 @@ func lists(groups []audience) (subscribers []string, out []noticeSet) {
 	return subscribers, out
 }
 
-// merge returns the notices of some audiences, in the order of the batch.
+// merge returns the notices of several audiences, in the order of the batch.
 func merge(groups []audience, which []int) []int {
 	if len(which) == 1 {
 		return groups[which[0]].notices
@@ -126,17 +127,17 @@ func merge(groups []audience, which []int) []int {
 	return out
 }
 
-// fanoutCall is what fanout.lua is called with, or a wide notice.
+// fanoutCall has the arguments of a call of fanout.lua, or a wide notice.
 type fanoutCall struct {
 	epoch   string
 	notices int
 	keys    []string
 	args    []any
 	wide    *entry
-	channel string // of wide
+	channel string // of the hint for the wide notice
 }
 
-// newFanoutCall makes a call for one of the chunks. Without a channel there is no hint.
+// newFanoutCall makes a call for one chunk. Without a channel, the script publishes no hint.
 func (in writer) newFanoutCall(epoch, warehouse, channel string, batch []entry) *fanoutCall {
 	if in.isWide(&batch[0]) {
 		return &fanoutCall{epoch: epoch, notices: 1, wide: &batch[0], channel: channel}
@@ -185,7 +186,7 @@ func (in writer) newFanoutCall(epoch, warehouse, channel string, batch []entry) 
 
 func (in writer) isWide(e *entry) bool { return len(e.to) > in.o.maxInboxes }
 
-// chunks splits a batch so that one script call stays short. A wide notice stands alone.
+// chunks splits a batch so that each script call stays short. A wide notice gets a chunk of its own.
 func (in writer) chunks(batch []entry) [][]entry {
 	var out [][]entry
 	from, size, pairs := 0, 0, 0

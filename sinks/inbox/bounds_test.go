@@ -13,8 +13,8 @@ import (
 	"tallyman/sinks/inbox/page"
 )
 
-// mostOfScript is what one call of a script may take: a few milliseconds of the server, whatever a client or a rule asks for.
-// docs/reference/redis-keys.md names these bounds.
+// mostOfScript is the most that one call of a script may cost: a few milliseconds of the server, whatever a client or a
+// rule asks for. docs/reference/redis-keys.md names these bounds.
 var mostOfScript = testenv.ScriptCost{Keys: 1010, Sent: 6 << 20, Answered: 6 << 20, Commands: 6000}
 
 // names are those of the scripts by their hashes.
@@ -26,7 +26,7 @@ func (s scripts) names() map[string]string {
 	}
 }
 
-// What the largest inputs are made of, less of it under the race detector.
+// The sizes of the largest inputs. They are smaller with the race detector.
 const (
 	manyInboxes = 12_000 / testenv.RaceCut // recipients of one notice
 	fullInbox   = 10_500 / testenv.RaceCut // notices of one inbox
@@ -175,7 +175,7 @@ func TestScriptsAreBoundedForEveryReader(t *testing.T) {
 	}
 	look()
 
-	// Single marks, of which the user has read nearly all.
+	// Mark single notices, until the user has read nearly all.
 	ids := idsOf(batch[len(batch)-manyMarks:])
 	s.mark(t, s.clock.now(), "user:1", true, ids...)
 	want := len(batch) - manyMarks
@@ -188,7 +188,8 @@ func TestScriptsAreBoundedForEveryReader(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	// Everything, inbox by inbox, so that the watermarks differ; then of all, of which other windows hear at once.
+	// Mark everything as read: first inbox by inbox, so that the watermarks differ, then all inboxes at once. Other
+	// windows get the changes at once.
 	before := s.poll(t, query(all...)).Cursor
 	for i := range roles[:10] {
 		s.readAll(t, s.clock.now(), "user:1", startOfAll, roles[i])
@@ -236,7 +237,7 @@ func TestScriptsAreBoundedForEveryReader(t *testing.T) {
 	}
 }
 
-// forgetEpoch lets the index begin anew over all that an older epoch left.
+// forgetEpoch makes the index begin again while the data of an older epoch is still there.
 func (n *node) forgetEpoch(t testing.TB) {
 	t.Helper()
 	begun := n.ledger.epochs()

@@ -28,7 +28,7 @@ func TestCapKeepsTheNewest(t *testing.T) {
 		if diff := cmp.Diff(idsOf(shared), ids(n.poll(t, query("role:k")))); diff != "" {
 			t.Errorf("role:k: -want +got\n%s", diff)
 		}
-		// What was removed was seen by this cursor, so it goes on without a reset.
+		// The cursor has seen the removed notice, so reading continues without a reset.
 		if pg := n.poll(t, after(query("user:1"), start.Cursor)); pg.Reset || len(pg.Notices) != 3 {
 			t.Errorf("%+v", pg)
 		}
@@ -69,7 +69,8 @@ func TestRemovalAboveTheCursorResets(t *testing.T) {
 	})
 }
 
-// One inbox has lost its older notices, another kept some of the same age: a reader of both, page by page, is told once.
+// One inbox has lost its older notices, and another has kept some of the same age. A reader of both, page by page, gets
+// one reset only.
 func TestAResetIsToldOnce(t *testing.T) {
 	t.Parallel()
 	onAll(t, func(t site) {
@@ -97,7 +98,7 @@ func TestAResetIsToldOnce(t *testing.T) {
 		if diff := cmp.Diff(slices.Concat(idsOf(kept), idsOf(flood[2:5])), got); diff != "" {
 			t.Errorf("-want +got\n%s", diff)
 		}
-		// What goes from now on is told again.
+		// Notices that are removed from now on cause another reset.
 		n.deliver(t, makeDeliveries(2, wh, "role:k"))
 		if pg := n.poll(t, after(q, cursor)); pg.Reset {
 			t.Error("it was seen when it went")

@@ -70,8 +70,8 @@ func (n *node) calls(t testing.TB, epoch string, d *delivery.Delivery, user stri
 	}
 }
 
-// While a node empties a warehouse for the next epoch, another one may not know of that yet. Where it delivers a notice once more, the
-// notice would get another score in the old epoch, and a reader would have it twice.
+// While one node empties a warehouse for the next epoch, another node may not know of it yet. If that node delivered a
+// notice again in the old epoch, the notice would get another score, and a reader would get it twice.
 func TestAWarehouseThatIsEmptiedIsInNoEpoch(t *testing.T) {
 	t.Parallel()
 	onAll(t, func(t site) {
@@ -154,8 +154,8 @@ func TestOnlyTheClaimAllowsToEmptyAWarehouse(t *testing.T) {
 	})
 }
 
-// A warehouse that nobody has in the ledger is opened by whoever delivers there first. Where that node died while it removed what an
-// older epoch had left, readers find the warehouse empty, and the next delivery goes on.
+// A warehouse that the ledger does not have is opened by the first delivery. If a node died while it removed the data
+// of an older epoch, readers find the warehouse empty, and the next delivery continues the removal.
 func TestAClaimThatWasLeftIsTakenUp(t *testing.T) {
 	t.Parallel()
 	onAll(t, func(t site) {

@@ -21,7 +21,7 @@ type clockState struct {
 	sweeps string
 }
 
-// askClocks reads the clocks of some warehouses in one round trip.
+// askClocks reads the clocks of several warehouses in one round trip.
 func (in *index) askClocks(ctx context.Context, warehouses []string) ([]clockState, error) {
 	replies := make([]*redis.SliceCmd, len(warehouses))
 	_, err := in.o.Client.Pipelined(ctx, func(p redis.Pipeliner) error {
@@ -49,20 +49,21 @@ func (in *index) askClocks(ctx context.Context, warehouses []string) ([]clockSta
 	return states, nil
 }
 
-// clockReader lets all who read clocks at a time share round trips: those who come while one is under way are answered
-// together by the next. So a caller never gets a read that started before its own call, and sees whatever was delivered before.
+// clockReader lets concurrent callers share round trips that read clocks. Callers that come during a round trip are
+// answered together by the next one. So an answer is never older than the call, and includes everything that was
+// delivered before the call.
 type clockReader struct {
 	ask func(ctx context.Context, warehouses []string) ([]clockState, error)
 
 	mu      sync.Mutex
 	busy    bool
-	waiting *clockBatch // for the next round trip; nil while nobody waits
+	waiting *clockBatch // for the next round trip; nil if no caller waits
 }
 
 // clockBatch is one round trip.
 type clockBatch struct {
 	warehouses []string
-	at         map[string]int // warehouse → its place
+	at         map[string]int // warehouse → its index
 	done       chan struct{}
 	states     []clockState
 	err        error
@@ -81,7 +82,7 @@ func (c *clockReader) read(ctx context.Context, warehouse string) (clockState, e
 	}
 }
 
-// join puts the warehouse into the next round trip, and starts that if none is under way.
+// join adds the warehouse to the next round trip, and starts the round trip if none is under way.
 func (c *clockReader) join(ctx context.Context, warehouse string) (batch *clockBatch, at int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -97,12 +98,12 @@ func (c *clockReader) join(ctx context.Context, warehouse string) (batch *clockB
 	}
 	if !c.busy {
 		c.busy, c.waiting = true, nil
-		go c.work(context.WithoutCancel(ctx), batch) // it does not end with this caller, since others share it
+		go c.work(context.WithoutCancel(ctx), batch) // other callers share the round trip, so it must not end with this one
 	}
 	return batch, at
 }
 
-// work makes round trips until nobody waits.
+// work makes round trips until no caller waits.
 func (c *clockReader) work(ctx context.Context, batch *clockBatch) {
 	for batch != nil {
 		batch.states, batch.err = c.once(ctx, batch.warehouses)
@@ -120,8 +121,8 @@ func (c *clockReader) once(ctx context.Context, warehouses []string) ([]clockSta
 	return c.ask(ctx, warehouses)
 }
 
-// Version returns what Poll would give as the page's version, for one small read of Redis that concurrent callers
-// share. Its errors are Poll's.
+// Version returns the version that a page of Poll would have, at the cost of one small read of Redis that concurrent
+// callers share. Its errors are those of Poll.
 func (in poller) Version(ctx context.Context, q page.Query) (string, error) {
 	r, err := newReader(q)
 	if err != nil {
@@ -138,7 +139,7 @@ func (in poller) Version(ctx context.Context, q page.Query) (string, error) {
 	return v, err
 }
 
-// version names a state of a warehouse for one query: whatever can change the answer changes it.
+// version names the state of a warehouse for one query. Everything that can change the answer changes the version.
 func version(epoch string, clock int64, sweeps string, hash page.Hash) string {
 	return epoch + "." + strconv.FormatInt(clock, 36) + "." + sweeps + "." + hash.String()
 }
@@ -153,7 +154,7 @@ func splitVersion(v string) (epoch string, clock int64, err error) {
 	return parts[0], clock, err
 }
 
-// clockOf reads the clock for a reader, and notices when something was lost.
+// clockOf reads the clock of a reader's warehouse, and notices a loss.
 func (in *index) clockOf(ctx context.Context, g *recovery.Generation, r *reader) (clockState, error) {
 	c, err := in.clocks.read(ctx, r.Warehouse)
 	if err != nil {
@@ -162,7 +163,8 @@ func (in *index) clockOf(ctx context.Context, g *recovery.Generation, r *reader)
 	return in.judgeClock(g, r.Warehouse, c)
 }
 
-// judgeClock tells the clock of a warehouse that never had a notice from one that was lost.
+// judgeClock returns the clock. A warehouse that never had a notice has clock 0. Any other clock of another epoch is a
+// loss.
 func (in *index) judgeClock(g *recovery.Generation, warehouse string, c clockState) (clockState, error) {
 	switch {
 	case c.epoch == g.Epoch:

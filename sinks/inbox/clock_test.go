@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// A caller never gets a read that began before its own call: what was written before is seen.
+// A caller never gets a read that began before its own call, so it sees everything that was written before the call.
 func TestSharedReadsAreNeverOld(t *testing.T) {
 	t.Parallel()
 	var written, reads atomic.Int64

@@ -13,8 +13,9 @@ import (
 	"tallyman/sinks/inbox/page"
 )
 
-// TestWindowsFollowEachOther has writers on two nodes, and two users with three windows each who read, ack and read all while
-// they poll. Each window must end up with what is true, and is never told anything twice.
+// TestWindowsFollowEachOther has writers on two nodes, and two users with three windows each. The windows read, ack and
+// read all while they poll. In the end each window must show the true marks, and no window may get the same change
+// twice.
 func TestWindowsFollowEachOther(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -95,7 +96,7 @@ func (p *pane) live(w *world) {
 	}
 }
 
-// poll takes a page in, and complains of what it was told already.
+// poll adds a page to the window, and complains about changes that the window already had.
 func (p *pane) poll(w *world) {
 	pg, err := p.node.Poll(w.t.Context(), p.query)
 	if err != nil {
@@ -133,8 +134,8 @@ func (p *pane) mark(w *world, id string, acked bool) {
 	p.node.mark(quiet{w.t}, time.Now(), p.user, acked, id)
 }
 
-// readAll reads the notices of this inbox, that inbox, or both. What the cap takes out of the only inbox that it was read in, and leaves in the
-// other, is unread again there: so while inboxes are trimmed, it is both.
+// readAll reads the notices of this inbox, of that inbox, or of both. If a notice was read in one inbox only, and the
+// cap removes it there but not from the other, it is unread again. So while inboxes are trimmed, readAll takes both.
 func (p *pane) readAll(w *world) {
 	inboxes := [][]string{{"role:k", p.user}, {"role:k"}, {p.user}}
 	if w.most < DefaultCap {
@@ -205,7 +206,8 @@ func (w *world) truth(user string, q page.Query) (map[string]state, int) {
 	return out, unread
 }
 
-// What a node recorded and could not tell, because it died or Redis was away, reaches the windows all the same.
+// A node may record a mark and then die, or lose Redis, before it sends the mark to Redis. The mark still reaches the
+// windows.
 func TestMarksCatchUp(t *testing.T) {
 	t.Parallel()
 	onAll(t, func(t site) {

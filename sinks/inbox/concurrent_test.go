@@ -20,8 +20,8 @@ const (
 	polled  = 4 * time.Millisecond // between two polls, about
 )
 
-// TestCursorPollingLosesAndRepeatsNothing has 8 writers on two nodes deliver notices a random while after they were made,
-// and readers that follow with cursors. Polling by creation time loses up to half of the notices here.
+// TestCursorPollingLosesAndRepeatsNothing has 8 writers on two nodes deliver notices a random while after they were
+// made, and readers that follow with cursors. Polling by creation time loses up to half of the notices here.
 func TestCursorPollingLosesAndRepeatsNothing(t *testing.T) {
 	t.Parallel()
 	for name, delay := range map[string]time.Duration{"at once": 0, "up to 5 ms": 5 * time.Millisecond, "up to 50 ms": 50 * time.Millisecond} {
@@ -59,7 +59,7 @@ func TestCursorPollingWhileInboxesAreTrimmed(t *testing.T) {
 	}
 }
 
-// When Redis loses everything in the middle, readers begin anew once and then have everything.
+// When Redis loses everything in the middle, readers start again once, and then have everything.
 func TestCursorPollingOverALoss(t *testing.T) {
 	t.Parallel()
 	r := testenv.Redis(t)
@@ -74,7 +74,7 @@ func TestCursorPollingOverALoss(t *testing.T) {
 	}
 }
 
-// world is two nodes on one Redis and one ledger, with what was delivered through them.
+// world is two nodes on one Redis and one ledger, with the notices that were delivered through them.
 type world struct {
 	t      *testing.T
 	nodes  []*node
@@ -138,7 +138,7 @@ func pause(most time.Duration) {
 	}
 }
 
-// follower is a client: it keeps what it was given, and begins anew when it is told to.
+// follower is a client. It keeps the notices that it got, and starts again when it gets a reset.
 type follower struct {
 	query  page.Query
 	seen   []seen
@@ -164,8 +164,8 @@ func (f *follower) poll(w *world, n *node, from int64) int64 {
 		f.seen = nil
 	}
 	f.seen = append(f.seen, got...)
-	// The first page, which comes without a cursor, and one of a reset begin anew: what the inboxes let go of before is
-	// not theirs. So does a page that follows such a one with more behind it.
+	// The first page has no cursor, so it starts the reading, as does a page with a reset. The notices that the inboxes
+	// removed before do not count for it. The same holds for the pages that continue such a page.
 	before := len(f.pages)
 	p := followed{from: from, to: pg.Clock, anew: before == 0 || pg.Reset, more: pg.More, seen: got}
 	if before > 0 && f.pages[before-1].anew && f.pages[before-1].more {
@@ -247,8 +247,8 @@ func (w *world) expectAll(t *testing.T, f *follower) {
 	}
 }
 
-// expectNoGaps checks that each page holds exactly what was delivered between its two places. After a reset only that may
-// be missing which every inbox had to let go of for newer ones.
+// expectNoGaps checks that each page has exactly the notices that were delivered between its two positions. After a
+// reset, only notices may be missing that every inbox had to remove for newer ones.
 func (w *world) expectNoGaps(t *testing.T, f *follower, most int) {
 	t.Helper()
 	all := w.wanted(f.query)

@@ -89,7 +89,8 @@ func TestCountLeavesOutManyThatExpired(t *testing.T) {
 	})
 }
 
-// A count is remembered while nothing moves: what somebody changes behind our back does not show before something does.
+// A count is cached while the clock stands still: a change behind the node's back shows only after the next change of
+// its own.
 func TestCountIsRememberedWhileNothingMoves(t *testing.T) {
 	t.Parallel()
 	n := newNode(t, testenv.Redis(t).Addr, newMemoryLedger())

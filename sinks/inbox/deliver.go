@@ -16,9 +16,9 @@ import (
 	"tallyman/sinks/recovery"
 )
 
-// Deliver puts the notices into the inboxes of their recipients, in order, and answers with the scores. The lane is a
-// warehouse. While Redis is rebuilt it waits up to 5 s; the error is then a page.ErrUnavailable. A notice of another
-// warehouse, or one that cannot be encoded, is refused for good.
+// Deliver puts the notices into the inboxes of their recipients, in order, and returns their scores. The lane is a
+// warehouse. While Redis is being rebuilt, Deliver waits up to 5 s, and then fails with page.ErrUnavailable. A notice
+// of another warehouse, or one that cannot be encoded, is refused for good.
 func (in writer) Deliver(ctx context.Context, lane string, deliveries []delivery.Delivery) ([]delivery.Receipt, error) {
 	once, position, err := distinct(lane, deliveries)
 	if err != nil || len(once) == 0 {
@@ -43,8 +43,8 @@ func (in writer) Deliver(ctx context.Context, lane string, deliveries []delivery
 	}
 }
 
-// distinct returns each notice once, and for each delivery where its notice stands among those. It refuses notices of
-// other warehouses.
+// distinct returns each notice once, and for each delivery the position of its notice in that list. It refuses notices
+// of other warehouses.
 func distinct(lane string, deliveries []delivery.Delivery) (once []*delivery.Delivery, position []int, err error) {
 	once = make([]*delivery.Delivery, 0, len(deliveries))
 	position = make([]int, len(deliveries))
@@ -67,7 +67,7 @@ func distinct(lane string, deliveries []delivery.Delivery) (once []*delivery.Del
 	return once, position, refused.err()
 }
 
-// refusals collects deliveries that can never be taken, with the first reason.
+// refusals collects deliveries that are refused for good, with the first reason.
 type refusals struct {
 	seqs  []int64
 	cause error
@@ -95,8 +95,8 @@ func receipts(deliveries []delivery.Delivery, position []int, scores []int64, ep
 	return out
 }
 
-// fanOut delivers everything in one generation. While Redis works on one call, the next is made ready. After an error
-// part of it may be in Redis, where the next try finds it. recovery.ErrLost asks for that try.
+// fanOut delivers all notices in one generation. The next call is encoded while Redis works on the one before. After an
+// error, some notices may be in Redis; a repeat finds them there. recovery.ErrLost asks the caller to repeat.
 func (in writer) fanOut(ctx context.Context, g *recovery.Generation, warehouse string, once []*delivery.Delivery) ([]int64, error) {
 	calls := make(chan *fanoutCall, 1)
 	group, ctx := errgroup.WithContext(ctx)
@@ -118,7 +118,7 @@ func (in writer) fanOut(ctx context.Context, g *recovery.Generation, warehouse s
 	if err := group.Wait(); err != nil {
 		return nil, err
 	}
-	// What was written over a connection to a server that turned out to be another one does not count.
+	// The server may have been replaced during the calls. Then the scores do not count.
 	if !in.keeper.Is(g) {
 		return nil, recovery.ErrLost
 	}
@@ -153,7 +153,7 @@ func (in writer) encode(ctx context.Context, epoch, warehouse string, once []*de
 	return nil
 }
 
-// putInto makes a call; where the warehouse has no clock yet, it gets one.
+// putInto makes one call. If the warehouse has no clock yet, it first opens the warehouse.
 func (in writer) putInto(ctx context.Context, g *recovery.Generation, warehouse string, call *fanoutCall) ([]int64, error) {
 	scores, err := in.put(ctx, warehouse, call)
 	var other *recovery.EpochError
@@ -169,8 +169,8 @@ func (in writer) putInto(ctx context.Context, g *recovery.Generation, warehouse 
 	return scores, err
 }
 
-// put makes one call of fanout.lua, or those of a wide notice, and removes what the cap pushed out of the last inbox that held it. A wide
-// delivery of another notice that was left open is undone first.
+// put makes one call of fanout.lua, or the calls of a wide notice. Then it removes the bodies of notices that the cap
+// has removed from their last inbox. If a wide delivery of another notice is still open, that delivery is undone first.
 func (in writer) put(ctx context.Context, warehouse string, call *fanoutCall) (scores []int64, err error) {
 	err = in.remover.undoing(ctx, call.epoch, warehouse, func() error {
 		if call.wide != nil {
@@ -199,15 +199,16 @@ func (in writer) putNarrow(ctx context.Context, warehouse string, call *fanoutCa
 	scores := make([]int64, call.notices)
 	for i := range scores {
 		if scores[i], err = strconv.ParseInt(answer[i], 10, 64); err != nil {
-			return nil, fmt.Errorf("inbox: a score that is none: %w", err)
+			return nil, fmt.Errorf("inbox: a score cannot be read: %w", err)
 		}
 	}
 	in.remover.dropped(ctx, call.epoch, warehouse, answer[call.notices:])
 	return scores, nil
 }
 
-// openWarehouse gives a warehouse that has never had a notice its clock. One that should have a clock, or has that of a
-// newer epoch, means that something was lost. So does a Redis that has lost the epoch: what the warehouse had may not be recorded.
+// openWarehouse creates the clock of a warehouse that never had a notice. If the warehouse should have a clock, or is
+// at a newer epoch, something was lost. The same holds if Redis has lost the epoch: notices of the warehouse may not be
+// recorded yet.
 func (in *index) openWarehouse(ctx context.Context, g *recovery.Generation, warehouse string, found *recovery.EpochError) error {
 	if in.knows(warehouse) {
 		return in.lost(g, warehouse, found)
@@ -229,11 +230,11 @@ func (in *index) openWarehouse(ctx context.Context, g *recovery.Generation, ware
 	if err != nil {
 		return err
 	}
-	in.learn(warehouse) // whatever becomes of the call that asked for the clock, this node sweeps what it has left there
+	in.learn(warehouse) // even if the call fails that needed the clock, this node must sweep the warehouse
 	return nil
 }
 
-// lost ends the generation because of what a warehouse showed.
+// lost ends the generation because of an error in a warehouse.
 func (in *index) lost(g *recovery.Generation, warehouse string, cause error) error {
 	in.keeper.Lose(g, fmt.Errorf("warehouse %s: %w", warehouse, cause))
 	return recovery.ErrLost

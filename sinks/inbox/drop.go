@@ -7,13 +7,13 @@ import (
 	"tallyman/internal/notice"
 )
 
-// holding is an inbox with notices that it may hold.
+// holding is an inbox and the notices that it may hold.
 type holding struct {
 	subscriber string
 	ids        []string
 }
 
-// holders lists for each inbox the notices that it may hold.
+// holders collects for each inbox the notices that it may hold.
 type holders struct {
 	list []holding // in the order of their first notice
 	at   map[string]int
@@ -34,7 +34,7 @@ func (h *holders) add(id string, to []string) {
 	}
 }
 
-// adds counts the inboxes that the list would grow by.
+// adds returns how many inboxes would be new in the list.
 func (h *holders) adds(to []string) int {
 	n := 0
 	for _, s := range to {
@@ -45,21 +45,23 @@ func (h *holders) adds(to []string) int {
 	return n
 }
 
-// dropped removes the bodies of what the cap removed, as far as no inbox holds it. What fails goes when it expires.
+// dropped removes bodies of notices that the cap has removed, unless another inbox holds them. If that fails, the
+// bodies stay until they expire.
 func (in remover) dropped(ctx context.Context, epoch, warehouse string, ids []string) {
 	if len(ids) == 0 {
 		return
 	}
 	if err := in.drop(ctx, epoch, warehouse, ids); err != nil {
-		in.log.Warn("bodies that no inbox holds were left behind", "warehouse", warehouse, "error", err)
+		in.log.Warn("Bodies that no inbox holds were not removed. They stay until they expire.",
+			"warehouse", warehouse, "error", err)
 	}
 }
 
-// bodyPage is how many bodies are read at once.
+// bodyPage is how many bodies one command reads.
 const bodyPage = 20
 
-// drop removes the bodies of those notices that no inbox holds any more. Each call looks at all inboxes of its notices: only
-// so nobody can put one of them into an inbox in between.
+// drop removes the bodies of notices that no inbox holds any more. Each call of the script checks all inboxes of its
+// notices in one step, so that no notice can enter an inbox in between.
 func (in remover) drop(ctx context.Context, epoch, warehouse string, ids []string) error {
 	ids = slices.Compact(slices.Sorted(slices.Values(ids)))
 	var r removal
@@ -82,7 +84,7 @@ func (in remover) drop(ctx context.Context, epoch, warehouse string, ids []strin
 				continue
 			}
 			to := in.recipients(warehouse, id, body)
-			if len(to) > in.o.maxInboxes { // it was put there before there were wide notices; it goes when it expires
+			if len(to) > in.o.maxInboxes { // written before there were wide notices; it stays until it expires
 				continue
 			}
 			if pairs+len(to) > maxPairs || len(h.list)+h.adds(to) > in.o.maxInboxes || len(r.ids)+len(r.wide) == maxBatch {
@@ -101,26 +103,26 @@ func (in remover) drop(ctx context.Context, epoch, warehouse string, ids []strin
 	return flush()
 }
 
-// recipients are those that stand in the body; a wide notice has none there.
+// recipients returns the recipients in the body. The body of a wide notice has none.
 func (in remover) recipients(warehouse, id, body string) []string {
 	to, err := notice.Recipients([]byte(body))
 	if err != nil {
-		in.log.Error("a body in Redis is no notice; it goes", "warehouse", warehouse, "id", id, "error", err)
+		in.log.Error("A body in Redis is not a notice. It is removed.", "warehouse", warehouse, "id", id, "error", err)
 	}
 	return to
 }
 
-// removal is what one call of sweep.lua removes.
+// removal is the work of one call of sweep.lua.
 type removal struct {
-	expired bool      // the notices go from the inboxes; otherwise only bodies that no inbox holds go
-	open    string    // what must be open; "" = it does not matter
-	blocks  []string  // of ids that expire together
-	ids     []string  // of notices whose bodies go
-	wide    []string  // the same, of wide notices
+	expired bool      // true: remove the notices from the inboxes; false: remove only bodies that no inbox holds
+	open    string    // the open delivery that must still be open; "" means any or none
+	blocks  []string  // blocks of ids that expire together
+	ids     []string  // notices whose bodies are removed
+	wide    []string  // the same, for wide notices
 	held    []holding // inboxes that may hold notices
 }
 
-// take adds a body that goes.
+// take adds a body to the removal. A body without recipients belongs to a wide notice.
 func (r *removal) take(id string, to []string) {
 	if len(to) == 0 {
 		r.wide = append(r.wide, id)
@@ -129,7 +131,7 @@ func (r *removal) take(id string, to []string) {
 	}
 }
 
-// remove is one call of sweep.lua. It returns how many bodies went.
+// remove makes one call of sweep.lua, and returns how many bodies were removed.
 func (in remover) remove(ctx context.Context, epoch, warehouse string, r removal) (int64, error) {
 	keys := append(in.keys.all(warehouse, len(r.wide)+len(r.held))[:3], in.keys.popups(warehouse), in.keys.wide(warehouse))
 	for _, id := range r.wide {

@@ -18,7 +18,7 @@ import (
 	"tallyman/sinks/recovery"
 )
 
-// Inbox is the sink and the reader's side of it. It implements sinks.Sink.
+// Inbox is the sink, and the API for its readers. It implements sinks.Sink.
 type Inbox struct {
 	*index
 	writer
@@ -27,7 +27,7 @@ type Inbox struct {
 	sweeper
 }
 
-// index is what the parts of an inbox share: its keys and scripts in Redis, and what this node knows of them.
+// index is shared by all parts of an inbox: the keys and scripts in Redis, and what this node knows of them.
 type index struct {
 	o       Options
 	log     *slog.Logger
@@ -40,10 +40,10 @@ type index struct {
 	waiters waiters
 	watches watches
 	counts  counts
-	sweeps  singleflight.Group // of warehouses
+	sweeps  singleflight.Group // one sweep of a warehouse at a time
 
 	mu         sync.Mutex
-	warehouses map[string]bool // that have a clock in Redis, as far as this node knows
+	warehouses map[string]bool // warehouses that have a clock in Redis, as far as this node knows
 }
 
 // The parts of an inbox.
@@ -53,19 +53,19 @@ type (
 		*index
 		remover remover
 	}
-	// remover removes bodies that no inbox holds any more, and what a wide notice has left.
+	// remover removes bodies that no inbox holds any more, and the remains of wide notices.
 	remover struct{ *index }
-	// marker tells readers' windows what the ledger knows that they have read.
+	// marker copies marks from the ledger to Redis, so that the user's other windows see them.
 	marker struct {
 		*index
 		remover remover
 	}
-	// poller answers polls, and tells when there is something new.
+	// poller answers polls, and tells waiting readers when there may be something new.
 	poller struct {
 		*index
 		sweeper sweeper
 	}
-	// sweeper removes what has expired.
+	// sweeper removes expired notices.
 	sweeper struct {
 		*index
 		remover remover
@@ -74,7 +74,7 @@ type (
 
 var _ sinks.Sink = (*Inbox)(nil)
 
-// New returns an inbox that waits for Run.
+// New returns an inbox. The inbox serves nothing until Run is called.
 func New(o Options) (*Inbox, error) {
 	o, err := o.withDefaults()
 	if err != nil {
@@ -99,8 +99,9 @@ func New(o Options) (*Inbox, error) {
 	return in, nil
 }
 
-// Run keeps the index in order until the context ends: it checks that Redis is still what it was and rebuilds it if not,
-// removes what has expired, and listens for hints. What goes wrong is logged and tried again.
+// Run keeps the index in order until the context ends. It checks that Redis still holds the index, and has the index
+// rebuilt if not. It removes expired notices, copies marks from the ledger, and listens for hints. Failures are logged
+// and tried again.
 func (in *Inbox) Run(ctx context.Context) {
 	var wg sync.WaitGroup
 	wg.Go(func() { in.keeper.Run(ctx) })
@@ -112,7 +113,7 @@ func (in *Inbox) Run(ctx context.Context) {
 	wg.Wait()
 }
 
-// every does something again and again until the context ends.
+// every calls do at each interval d until the context ends.
 func every(ctx context.Context, d time.Duration, do func()) {
 	tick := time.NewTicker(d)
 	defer tick.Stop()
@@ -134,11 +135,11 @@ func (in *Inbox) Ready() error {
 	return nil
 }
 
-// Check asks Redis what a site must not leave to chance, before anything is served. The error is recovery.ErrEvicts, or
-// that Redis is out of reach.
+// Check asks Redis for the settings that the inbox depends on, before anything is served. It returns
+// recovery.ErrEvicts, or the error of a Redis that cannot be reached.
 func (in *Inbox) Check(ctx context.Context) error { return in.keeper.Check(ctx) }
 
-// now is the scripts' argument: 0 is the server's own clock.
+// now is an argument of the scripts. 0 makes them use the server's own clock.
 func (in *index) now() string {
 	if in.o.Now == nil {
 		return "0"
@@ -158,7 +159,7 @@ func (in *index) learn(warehouse string) {
 	in.warehouses[warehouse] = true
 }
 
-// knowOnly replaces what is known when an epoch begins.
+// knowOnly replaces the known warehouses when an epoch begins.
 func (in *index) knowOnly(highest map[string]int64) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -178,53 +179,53 @@ func (in *index) known() []string {
 	return out
 }
 
-// Ledger is what the inbox needs of the ledger to survive the loss of Redis. Its errors are sinks.ErrNotFound and
-// sinks.ErrFenced. MarkSent must refuse receipts of another epoch than the recorded one, so that what an
-// old index took is delivered again to the new one.
+// Ledger is what the inbox needs of the ledger to survive the loss of Redis. Its errors are delivery.ErrNotFound and
+// delivery.ErrFenced. MarkSent must refuse receipts of any epoch but the recorded one. So notices that an old index
+// took are delivered again to the new one.
 type Ledger interface {
 	delivery.IndexRecord
 	delivery.InboxRecord
 	delivery.MarkRecord
 }
 
-// Options is what an inbox is made of.
+// Options configures an inbox.
 type Options struct {
-	Client  redis.UniversalClient // needed; its OnConnect must be that of Watch
-	Watch   *recovery.Watch       // needed
-	Ledger  Ledger                // needed
-	Session delivery.Session      // in whose name the index is written back; needed
-	Prefix  string                // of every key, as redis.prefix says; without braces
-	Sink    string                // the sink's name in the configuration; "inbox" by default
-	Cap     int                   // how many notices an inbox keeps, MinCap to MaxCap; DefaultCap where it is 0
-	Logger  *slog.Logger          // none by default
-	// Lineage and OnRestore are those of recovery.Options.
+	Client  redis.UniversalClient // Needed. Its OnConnect must be that of Watch.
+	Watch   *recovery.Watch       // Needed.
+	Ledger  Ledger                // Needed.
+	Session delivery.Session      // Needed: the index is written back under this session's lease.
+	Prefix  string                // The prefix of every key, from redis.prefix. It must have no braces.
+	Sink    string                // The sink's name in the configuration; "inbox" by default.
+	Cap     int                   // How many notices an inbox keeps, MinCap to MaxCap. 0 means DefaultCap.
+	Logger  *slog.Logger          // Discards everything by default.
+	// Lineage and OnRestore are passed on to recovery.Options.
 	Lineage   recovery.Lineage
 	OnRestore func(ctx context.Context, r recovery.Restore) error
-	// Now replaces the server's clock. For tests alone: nodes whose clocks differ would see notices expire at
+	// Now replaces the clock of the Redis server, for tests only. Nodes with different clocks would see notices expire at
 	// different times.
 	Now func() time.Time
 
-	keepUpto   int // watermarks of a user in a warehouse, beside the last of each inbox
-	maxChanges int // marks that a page tells of; what read-alls cover comes on top, ten times as many at most
+	keepUpto   int // watermarks of a user in a warehouse, besides the last one of each inbox
+	maxChanges int // marks in one page; notices covered by read-alls come on top, at most ten times as many
 	maxInboxes int // inboxes that one script call touches
-	wideGap    int // scores that stay free below that of a wide notice
+	wideGap    int // scores left free below that of a wide notice
 }
 
-// The defaults and the limits of the design.
+// Defaults and limits.
 const (
 	DefaultSink = "inbox"
 	DefaultCap  = 10_000
 	MinCap      = 1
 	MaxCap      = 100_000
 
-	// One script call holds up all warehouses of a server, so each does a bounded portion of the work.
+	// A script blocks all warehouses of a server while it runs, so each call does a bounded part of the work.
 	maxBatch    = 500     // notices in one script call
-	maxBytes    = 1 << 20 // of bodies in one script call, or of its answer; beside one notice
+	maxBytes    = 1 << 20 // of bodies in one script call, or in its answer; or one notice
 	maxNotice   = 4 << 20 // bytes of one notice
-	maxInboxes  = 500     // in one script call that changes them; a notice for more is wide
+	maxInboxes  = 500     // in one script call that changes them; a notice for more inboxes is wide
 	maxPairs    = 5000    // notices times inboxes in one script call
 	maxWiped    = 150     // inboxes, users and wide notices of an old epoch in one script call
-	keepInboxes = 1000    // inboxes in which the watermarks of a user in a warehouse are kept
+	keepInboxes = 1000    // inboxes in which a user's watermarks are kept, per warehouse
 
 	checkEvery = time.Second // how soon a lost hint is noticed
 	sweepEvery = time.Second
@@ -271,17 +272,17 @@ const TypeName = "inbox"
 // Type is the type of sink that keeps notices for clients that poll.
 var Type = sinks.Type{Name: TypeName, New: func() sinks.Settings { return NewSettings() }}
 
-// Settings are those of a sink of the type.
+// Settings are the settings of a sink of type inbox.
 type Settings struct {
 	sinks.Header `yaml:",inline"`
 
 	Cap int `yaml:"cap" min:"1" max:"100000" doc:"how many notices an inbox keeps; the oldest go first"`
 }
 
-// NewSettings are the defaults.
+// NewSettings returns the defaults.
 func NewSettings() *Settings {
 	return &Settings{Header: sinks.Header{Type: TypeName}, Cap: DefaultCap}
 }
 
-// Kind is sinks.InboxKind.
+// Kind returns sinks.InboxKind.
 func (*Settings) Kind() sinks.Kind { return sinks.InboxKind }

@@ -5,22 +5,22 @@ import (
 	"strings"
 )
 
-// keySpace builds the names of all keys, and nothing else does. Those of one warehouse share a hash tag, so that they lie
-// on one node of a cluster. With the prefix tallyman: and the sink inbox:
+// keySpace builds the names of all keys. No other Go code builds them. The keys of one warehouse share a hash tag, so
+// they lie on one node of a cluster. With the prefix tallyman: and the sink inbox:
 //
 //	tallyman:inbox:epoch                     the epoch in force
 //	tallyman:inbox:{119240}:clock            epoch, or its claim; clock and sweeps
 //	tallyman:inbox:{119240}:notices          the bodies
-//	tallyman:inbox:{119240}:expiry           what expires when
+//	tallyman:inbox:{119240}:expiry           blocks of ids by the time when they expire
 //	tallyman:inbox:{119240}:inboxes          the subscribers that have an inbox
-//	tallyman:inbox:{119240}:popups           which notices are modal
-//	tallyman:inbox:{119240}:readers          the users that have marked something
+//	tallyman:inbox:{119240}:popups           the modal notices
+//	tallyman:inbox:{119240}:readers          the users that have marks
 //	tallyman:inbox:{119240}:wide             the wide notices, and how many inboxes hold each
 //	tallyman:inbox:{119240}:of:role:keeper   one inbox
 //	tallyman:inbox:{119240}:log:role:keeper  the last scores that the cap removed from that inbox
 //	tallyman:inbox:{119240}:to:n_…           the recipients of a wide notice
 //	tallyman:inbox:{119240}:marks:user:ann   the single notices that a user has read and acked
-//	tallyman:inbox:{119240}:upto:user:ann    up to where it has read which inbox
+//	tallyman:inbox:{119240}:upto:user:ann    the user's watermarks: how far each inbox is read
 type keySpace struct{ base string }
 
 func newKeys(prefix, sink string) (keySpace, error) {
@@ -35,7 +35,7 @@ func newKeys(prefix, sink string) (keySpace, error) {
 	return keySpace{base: prefix + sink + ":"}, nil
 }
 
-// claim stands for the epoch in a warehouse that is emptied for it.
+// claim is the epoch of a warehouse that is being emptied for this epoch.
 func claim(epoch string) string { return epoch + ":begins" }
 
 func (k keySpace) epoch() string { return k.base + "epoch" }
@@ -52,14 +52,14 @@ func (k keySpace) wide(warehouse string) string    { return k.of(warehouse) + "w
 func (k keySpace) marks(warehouse, user string) string { return k.of(warehouse) + "marks:" + user }
 func (k keySpace) upto(warehouse, user string) string  { return k.of(warehouse) + "upto:" + user }
 
-// all returns the seven keys that every warehouse has one of, with room for more: most scripts begin with some of them, in this
-// order.
+// all returns the seven keys that each warehouse has once. Most scripts begin with some of them, in this order. The
+// slice has capacity for more keys.
 func (k keySpace) all(warehouse string, more int) []string {
 	return append(make([]string, 0, 7+more),
 		k.clock(warehouse), k.notices(warehouse), k.expiry(warehouse), k.inboxes(warehouse), k.popups(warehouse), k.readers(warehouse), k.wide(warehouse))
 }
 
-// addInboxes adds the keys of inboxes, then those of their logs.
+// addInboxes appends the keys of inboxes, then those of their logs.
 func (k keySpace) addInboxes(keys []string, warehouse string, subscribers []string) []string {
 	for _, s := range subscribers {
 		keys = append(keys, k.inbox(warehouse, s))

@@ -11,14 +11,15 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// An origin is what Redis remembers of the newest delivery of a warehouse: "<seq> <created, µs> <expires, µs> <notice id>". The script that puts the
-// delivery into the inboxes writes the origin, too. A ledger that was restored gives the number to another notice, or to none.
+// An origin is what Redis remembers of the newest delivery of a warehouse: "<seq> <created, µs> <expires, µs> <notice
+// id>". The script that puts the delivery into the inboxes also writes the origin. A ledger that was restored from a
+// backup has another notice under that number, or none.
 
 func (e *entry) origin() string {
 	return fmt.Sprintf("%d %d %d %s", e.seq, e.created, e.expires, e.id)
 }
 
-// lastOrigin is that of the newest delivery of a batch.
+// lastOrigin returns the origin of the newest delivery of a batch.
 func lastOrigin(batch []entry) string {
 	last := &batch[0]
 	for i := range batch {
@@ -29,10 +30,10 @@ func lastOrigin(batch []entry) string {
 	return last.origin()
 }
 
-// lastField of a warehouse's clock is the origin.
+// lastField is a field of a warehouse's clock. It holds the origin.
 const lastField = "last"
 
-// warehouseOrigin is the origin that Redis remembers of a warehouse.
+// warehouseOrigin is the origin that Redis remembers for a warehouse.
 type warehouseOrigin struct {
 	warehouse string
 	seq       int64
@@ -40,14 +41,14 @@ type warehouseOrigin struct {
 	created   int64 // µs
 }
 
-// Ahead implements recovery.Contents: the ledger must have the newest delivery of each warehouse. One whose notice has expired may have been pruned,
-// and nobody sees it any more.
+// Ahead implements recovery.Contents: the ledger must have the newest delivery of each warehouse. Deliveries of expired
+// notices are not checked, because the ledger may have pruned them, and no reader sees them any more.
 func (in rebuilder) Ahead(ctx context.Context, epoch string) (string, error) {
 	highest, err := in.highest(ctx)
 	if err != nil {
 		return "", err
 	}
-	for _, warehouse := range in.known() { // a restored ledger may not know one that this node does
+	for _, warehouse := range in.known() { // a restored ledger may not have a warehouse that this node knows
 		highest[warehouse] = max(highest[warehouse], 0)
 	}
 	origins, err := in.askOrigins(ctx, epoch, slices.Sorted(maps.Keys(highest)))
@@ -70,7 +71,7 @@ func (in rebuilder) Ahead(ctx context.Context, epoch string) (string, error) {
 	return "", nil
 }
 
-// askOrigins reads the origins of the warehouses that are in the epoch, without those whose notices have expired.
+// askOrigins reads the origins of the warehouses that are in the epoch. Origins of expired notices are left out.
 func (in *index) askOrigins(ctx context.Context, epoch string, warehouses []string) ([]warehouseOrigin, error) {
 	if len(warehouses) == 0 {
 		return nil, nil
@@ -123,7 +124,7 @@ func parseOrigin(text string) (o warehouseOrigin, expires int64, err error) {
 	return warehouseOrigin{seq: numbers[0], created: numbers[1], notice: parts[3]}, numbers[2], nil
 }
 
-// Withhold implements recovery.Contents. The ledger has all that is kept of inboxes.
+// Withhold implements recovery.Contents. It does nothing: the ledger has everything that an inbox keeps.
 func (rebuilder) Withhold(context.Context, string) (withheld, dropped int, err error) {
 	return 0, 0, nil
 }

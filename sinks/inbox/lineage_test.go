@@ -116,7 +116,7 @@ func TestNumbersThatARestoredLedgerGivesAgain(t *testing.T) {
 	}
 }
 
-// deliverAgain is deliver for what may be refused because its epoch has ended meanwhile.
+// deliverAgain is deliver for a batch that may be refused because its epoch has ended in between.
 func (n *node) deliverAgain(t testing.TB, batch []delivery.Delivery) []delivery.Receipt {
 	t.Helper()
 	receipts, err := n.Deliver(t.Context(), batch[0].Notice.Warehouse, batch)
@@ -126,7 +126,7 @@ func (n *node) deliverAgain(t testing.TB, batch []delivery.Delivery) []delivery.
 	return receipts
 }
 
-// What has expired may be pruned, and a failover without a loss ends nothing.
+// Expired notices may be removed from the ledger, and a failover without a loss ends no epoch.
 func TestInboxOfALedgerThatHasEverything(t *testing.T) {
 	t.Parallel()
 	ledger, lineage := newMemoryLedger(), &reconnects{}

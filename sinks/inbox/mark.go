@@ -16,30 +16,30 @@ import (
 )
 
 const (
-	trimEvery = 15 * time.Minute // for one user
-	markStays = time.Hour        // in any case: its notice may be on its way
+	trimEvery = 15 * time.Minute // how often the marks of one user are looked through
+	markStays = time.Hour        // how long a mark stays at least: its notice may not be delivered yet
 	maxMarks  = 1000             // in one script call
 
 	maxWatermarks = 200 // of one user in one script call
 )
 
-// Mark tells the readers' other windows what the ledger has recorded. It does not wait for an index that is out of reach:
-// whatever fails here comes from the ledger, within seconds (see catchUp).
+// Mark copies marks that the ledger has recorded to Redis, so that the user's other windows see them. It does not wait
+// for Redis. Marks that fail here are copied from the ledger within seconds (see catchUp).
 func (in marker) Mark(ctx context.Context, marks []delivery.Mark) error {
 	return in.inForce(func(g *recovery.Generation) error {
 		return in.putMarks(ctx, g, marks, func(delivery.Mark) int64 { return 0 })
 	})
 }
 
-// ReadAll does for watermarks what Mark does for marks.
+// ReadAll does the same for watermarks.
 func (in marker) ReadAll(ctx context.Context, list []delivery.Watermark) error {
 	return in.inForce(func(g *recovery.Generation) error {
 		return in.putWatermarks(ctx, g, list, func(delivery.Watermark) int64 { return 0 })
 	})
 }
 
-// UpTo is the score that a cursor stands for, never above the clock of the warehouse. Its errors are Poll's, and page.ErrForeignCursor
-// where the cursor is of another warehouse.
+// UpTo returns the score of a cursor, but at most the clock of the warehouse. Its errors are those of Poll, and
+// page.ErrForeignCursor if the cursor belongs to another warehouse.
 func (in marker) UpTo(ctx context.Context, warehouse, cursor string) (int64, error) {
 	c, err := page.DecodeCursor(cursor)
 	if err != nil {
@@ -58,7 +58,8 @@ func (in marker) UpTo(ctx context.Context, warehouse, cursor string) (int64, err
 	return score, err
 }
 
-// inForce calls f with the generation in force.
+// inForce calls f with the generation in force. It returns page.ErrUnavailable if there is none, or if the generation
+// ended meanwhile.
 func (in marker) inForce(f func(*recovery.Generation) error) error {
 	g, _ := in.keeper.Current()
 	if g == nil {
@@ -73,7 +74,7 @@ func (in marker) inForce(f func(*recovery.Generation) error) error {
 	return nil
 }
 
-// putMarks puts marks into Redis, with the clock that each is from; 0 = it is made now, and windows that wait are told.
+// putMarks puts marks into Redis. when returns the clock of a mark in µs. 0 means now: then waiting windows get a hint.
 func (in marker) putMarks(ctx context.Context, g *recovery.Generation, marks []delivery.Mark, when func(delivery.Mark) int64) error {
 	for part := range slices.Chunk(marks, maxMarks) {
 		if err := in.putSomeMarks(ctx, g, part, when); err != nil {
@@ -125,7 +126,7 @@ func (in marker) putSomeMarks(ctx context.Context, g *recovery.Generation, marks
 	return nil
 }
 
-// putWatermarks does for watermarks what putMarks does for marks.
+// putWatermarks does the same for watermarks.
 func (in marker) putWatermarks(ctx context.Context, g *recovery.Generation, list []delivery.Watermark, when func(delivery.Watermark) int64) error {
 	type place struct{ warehouse, user string }
 	var places []place
@@ -156,12 +157,12 @@ func (in marker) putWatermarks(ctx context.Context, g *recovery.Generation, list
 	return nil
 }
 
-// markHead is what both scripts begin with.
+// markHead returns the first arguments of mark.lua and readall.lua.
 func (in marker) markHead(g *recovery.Generation, warehouse string, users []string) []any {
 	return []any{g.Epoch, in.now(), trimEvery.Microseconds(), in.keys.hints(), hint{warehouse: warehouse, subscribers: users}.String()}
 }
 
-// inWarehouse makes a call; where the warehouse has no clock yet, it gets one.
+// inWarehouse makes a call. If the warehouse has no clock yet, it opens the warehouse and calls again.
 func (in marker) inWarehouse(ctx context.Context, g *recovery.Generation, warehouse string, do func() error) error {
 	call := func() error { return in.remover.undoing(ctx, g.Epoch, warehouse, do) }
 	err := call()
@@ -180,33 +181,33 @@ func (in marker) inWarehouse(ctx context.Context, g *recovery.Generation, wareho
 
 const (
 	catchUpEvery = 5 * time.Second
-	// markLag is how long after its time a mark may become visible in the ledger: clocks of nodes that differ, and a transaction
-	// that takes its time.
+	// markLag is how late a mark may become visible in the ledger: clocks of nodes differ, and transactions take time.
 	markLag  = time.Minute
 	markPage = 5000
 )
 
-// markedField of the epoch's hash is the time, µs, up to which Redis has all marks of the ledger.
+// markedField is a field of the epoch's hash: the time, µs, up to which Redis has all marks of the ledger.
 const markedField = "marked"
 
-// catchUpAll brings marks into Redis that a node recorded and could not put there, or died before it did. The nodes take
-// turns, as the hash of the epoch says.
+// catchUpAll copies marks from the ledger that a node recorded but did not copy to Redis, because of an error or
+// because it died. The nodes take turns: markedField says when it was done last.
 func (in marker) catchUpAll(ctx context.Context) {
 	every(ctx, catchUpEvery, func() {
 		if err := in.catchUp(ctx, catchUpEvery); err != nil && ctx.Err() == nil {
-			in.log.Debug("marks could not be looked after; they are again in a moment", "error", err)
+			in.log.Debug("Read marks were not copied to Redis. The ledger has them, and the next round tries again.",
+				"error", err)
 		}
 	})
 }
 
-// catchUp does so unless it was done for as long as every.
+// catchUp copies recent marks, unless a node did so within the time every.
 func (in marker) catchUp(ctx context.Context, every time.Duration) error {
 	g, _ := in.keeper.Current()
 	if g == nil {
 		return nil
 	}
 	text, err := in.o.Client.HGet(ctx, in.keys.epoch(), markedField).Result()
-	if errors.Is(err, redis.Nil) { // the index is from before there were marks in it
+	if errors.Is(err, redis.Nil) { // the index was written before it had marks
 		return in.writeBackMarks(ctx, g)
 	}
 	if err != nil {
@@ -226,13 +227,13 @@ func (in marker) catchUp(ctx context.Context, every time.Duration) error {
 	return in.markedUntil(ctx, began)
 }
 
-// putSince puts the marks since then into Redis; those that are there already change nothing, and others are told of.
+// putSince copies the marks since that time. Marks that Redis has already change nothing. New ones cause hints.
 func (in marker) putSince(ctx context.Context, g *recovery.Generation, since time.Time) error {
 	return in.putAll(ctx, g, since, in.o.Ledger.RecentMarks, func(time.Time) int64 { return 0 })
 }
 
-// writeBackMarks puts all marks of notices that have not expired into Redis, as they were; nobody is told. began is taken
-// first, so that what is marked meanwhile is looked after later.
+// writeBackMarks copies all marks of notices that have not expired, with their old times and without hints. The start
+// time is taken before reading, so that marks made meanwhile are copied by the next round.
 func (in marker) writeBackMarks(ctx context.Context, g *recovery.Generation) error {
 	began := in.time()
 	if err := in.putAll(ctx, g, time.Time{}, in.o.Ledger.LiveMarks, time.Time.UnixMicro); err != nil {
@@ -241,7 +242,8 @@ func (in marker) writeBackMarks(ctx context.Context, g *recovery.Generation) err
 	return in.markedUntil(ctx, began)
 }
 
-// putAll puts what read has of marks, and all watermarks, since then into Redis, at the time in µs that at makes of theirs; 0 = now.
+// putAll copies all marks that read returns, and all watermarks, since that time. at returns the time of a mark in µs;
+// 0 means now.
 func (in marker) putAll(
 	ctx context.Context, g *recovery.Generation, since time.Time,
 	read func(ctx context.Context, after delivery.Mark, limit int) ([]delivery.Mark, error), at func(time.Time) int64,
@@ -275,7 +277,7 @@ func (in marker) markedUntil(ctx context.Context, t time.Time) error {
 	return in.o.Client.HSet(ctx, in.keys.epoch(), markedField, t.UnixMicro()).Err()
 }
 
-// time is the machine's, by which marks are made.
+// time returns the time of this machine's clock, which also dates the marks.
 func (in *index) time() time.Time {
 	if in.o.Now != nil {
 		return in.o.Now()

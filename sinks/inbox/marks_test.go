@@ -101,7 +101,8 @@ func TestManyChangesComeInPages(t *testing.T) {
 	})
 }
 
-// What a read-all covers is told at once, and so it is bounded: beyond that the reader begins anew, and finds everything as it is.
+// A page has all the notices that a read-all covers, so their number is limited. Above the limit the reader starts
+// again, and gets the present marks.
 func TestAReadAllOfVeryManyBeginsAnew(t *testing.T) {
 	t.Parallel()
 	onAll(t, func(t site) {
@@ -147,7 +148,7 @@ func (n *node) readToEnd(t testing.TB, q page.Query) string {
 	}
 }
 
-// A cursor from before watermarks that are forgotten cannot be told what changed: it begins anew, once.
+// A cursor that is older than forgotten watermarks cannot get the changes: its reader starts again, once.
 func TestForgottenWatermarksReset(t *testing.T) {
 	t.Parallel()
 	onAll(t, func(t site) {
@@ -347,8 +348,8 @@ func TestMarksAloneComeBackAfterALoss(t *testing.T) {
 	})
 }
 
-// Where the next Redis has a clock that is behind, what comes is not read before it is there: the clock goes on from where users
-// have read up to.
+// If the next Redis has a slow clock, new notices must not count as read when they arrive. So the clock continues above
+// the watermarks of users.
 func TestNothingIsReadBeforeItIsThere(t *testing.T) {
 	t.Parallel()
 	onAll(t, func(t site) {

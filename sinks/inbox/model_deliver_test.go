@@ -95,7 +95,7 @@ func (m *model) openWide(d delivery.Delivery) (score int64, old bool) {
 	return score, false
 }
 
-// addWide puts the open notice into some of its inboxes, where nobody sees it yet.
+// addWide puts the open notice into some of its inboxes, where no reader sees it yet.
 func (m *model) addWide(d delivery.Delivery, to []string) {
 	for _, s := range to {
 		in := m.inbox(s)
@@ -127,7 +127,8 @@ func (m *model) undo() {
 	m.open = nil
 }
 
-// next is the clock at which something is marked. While a delivery is open, there is room for so many marks below it, or it is undone.
+// next is the clock at which something is marked. While a delivery is open, there is room for so many marks below it,
+// or it is undone.
 func (m *model) next(room int64) int64 {
 	if m.open != nil && m.last+room >= m.open.score {
 		m.undo()

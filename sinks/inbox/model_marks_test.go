@@ -51,8 +51,8 @@ func (r *modelReader) mark(id string, acked bool, at int64) bool {
 	return !wasRead || acked && !wasAcked
 }
 
-// became returns when the reader of the query read the notice first, in whichever of the inboxes, and when it acked it; 0 = it
-// has not.
+// became returns when the reader of the query read the notice first, in whichever of the inboxes, and when it acked it;
+// 0 = it has not.
 func (m *model) became(q page.Query, n modelNotice) (read, acked int64) {
 	user := q.Reader()
 	if user == "" {
@@ -127,7 +127,7 @@ func (m *model) readAll(t *rapid.T) {
 	}
 }
 
-// trimMarks lets go of what is about notices that are gone. No page may show it.
+// trimMarks removes the marks of notices that are gone. No page may show a difference.
 func (m *model) trimMarks(t *rapid.T) {
 	if err := m.n.Trim(t.Context()); err != nil {
 		t.Fatal(err)

@@ -25,7 +25,7 @@ func (m *model) reason(c modelCursor, q page.Query) page.ResetReason {
 	return ""
 }
 
-// missed counts what the reader of a cursor cannot get any more; -1 = nobody knows.
+// missed counts the notices that the reader of a cursor cannot get any more; -1 means unknown.
 func (m *model) missed(c modelCursor, q page.Query, reason page.ResetReason) int {
 	if reason == page.ResetSubscribersChanged || reason == page.ResetFilterChanged || q.Unread {
 		return -1

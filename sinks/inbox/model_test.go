@@ -17,7 +17,8 @@ import (
 	"tallyman/sinks/inbox/page"
 )
 
-// fewChecks are enough where all that could differ is how a server takes the scripts. Scripts of the in-process Redis are slow.
+// fewChecks are enough where all that could differ is how a server takes the scripts. Scripts of the in-process Redis
+// are slow.
 const fewChecks = 25
 
 // TestInboxAgainstAModel does random things to an inbox and to a plain model of it, and compares every page.
@@ -136,7 +137,7 @@ func (m *model) give(t *rapid.T, batch []delivery.Delivery) {
 	}
 }
 
-// poll asks anew, or with any cursor that was given.
+// poll reads without a cursor, or with any cursor that was given out.
 func (m *model) poll(t *rapid.T) {
 	who := rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"role:a", "role:b", "user:1", "user:2"}), 1, 3, rapid.ID[string]).Draw(t, "who")
 	q := query(who...)
@@ -281,7 +282,7 @@ func (m *model) advance(t *rapid.T) {
 	m.clock.advance(time.Duration(rapid.IntRange(0, 100).Draw(t, "minutes")) * time.Minute)
 }
 
-// lose empties Redis. What comes back is what the ledger has, less what expired.
+// lose empties Redis. Afterwards Redis has the notices of the ledger, without expired ones.
 func (m *model) lose(*rapid.T) {
 	begun := m.n.ledger.epochs()
 	m.n.forget(m.tb)

@@ -13,9 +13,9 @@ import (
 	"tallyman/sinks/recovery"
 )
 
-// Poll answers a query from Redis alone, in one round trip unless notices are filtered out. While Redis is out of reach
-// or being rebuilt it waits up to 5 s; the error is then page.ErrUnavailable. The others are page.ErrBadCursor,
-// page.ErrBadQuery and the context's.
+// Poll answers a query from Redis alone, in one round trip unless a filter leaves out notices. While Redis cannot be
+// reached or is being rebuilt, Poll waits up to 5 s, and then fails with page.ErrUnavailable. The other errors are
+// page.ErrBadCursor, page.ErrBadQuery and the context's.
 func (in poller) Poll(ctx context.Context, q page.Query) (page.Page, error) {
 	r, err := newReader(q)
 	if err != nil {
@@ -29,13 +29,13 @@ func (in poller) Poll(ctx context.Context, q page.Query) (page.Page, error) {
 	return pg, err
 }
 
-// reader is a query with what follows from it.
+// reader is a query with the values that follow from it.
 type reader struct {
 	page.Query
-	user   string // whose read state it is; "" = nobody's
+	user   string // the user whose marks are shown; "" means none
 	hash   page.Hash
-	ids    []int64     // of types, that the query names beside codes
-	cursor page.Cursor // of After
+	ids    []int64     // the types of the query that are given as ids, not as codes
+	cursor page.Cursor // the decoded After
 }
 
 func newReader(q page.Query) (*reader, error) {
@@ -57,12 +57,12 @@ func newReader(q page.Query) (*reader, error) {
 	return r, nil
 }
 
-// maxRounds bounds the round trips of a poll whose filters let little through. Beyond them the page ends early, with
-// more to follow.
+// maxRounds bounds the round trips of a poll whose filters leave few notices. After that, the page ends early and says
+// that more follow.
 const maxRounds = 10
 
-// read makes one page in one generation. Its notices are shown as they were when the first round was read, and so the changes
-// go up to there.
+// read makes one page in one generation. All its notices are shown as they were in the first round, so the changes also
+// end there.
 func (in poller) read(ctx context.Context, g *recovery.Generation, r *reader) (page.Page, error) {
 	pg := page.Page{Notices: make([]notice.View, 0, 8)}
 	from := r.start(g)
@@ -73,7 +73,7 @@ func (in poller) read(ctx context.Context, g *recovery.Generation, r *reader) (p
 		if err != nil {
 			return pg, err
 		}
-		if s.reset != "" { // in the first round, or in a later one when the cap removed something meanwhile
+		if s.reset != "" { // in the first round; or in a later one if the cap has removed notices in between
 			pg.Reset, pg.Reason, pg.Notices, pg.Changes, pg.From = true, s.reset, pg.Notices[:0], nil, 0
 		}
 		if pg.Reset && (round == 1 || s.reset != "") {
@@ -100,8 +100,8 @@ func (in poller) read(ctx context.Context, g *recovery.Generation, r *reader) (p
 	}
 }
 
-// take puts the notices of a slice on the page until that is full. It reports whether some are left, and makes the score of
-// the last one that it looked at the page's clock.
+// take adds the notices of a slice to the page until the page is full. It returns whether notices are left. It sets the
+// page's clock to the score of the last notice that it looked at.
 func (in poller) take(pg *page.Page, r *reader, s *slice) bool {
 	for _, e := range s.entries {
 		if len(pg.Notices) == r.Limit {
@@ -115,12 +115,13 @@ func (in poller) take(pg *page.Page, r *reader, s *slice) bool {
 	return false
 }
 
-// view is the notice of an entry, unless it is gone or has expired.
+// view returns the notice of an entry. It returns false if the notice is gone or has expired.
 func (in poller) view(r *reader, now int64, e sliceEntry) (notice.View, bool) {
 	n, err := notice.Unmarshal([]byte(e.body))
 	if err != nil {
-		if e.body != "" { // an empty one was dropped or swept
-			in.log.Error("a body in Redis is no notice", "warehouse", r.Warehouse, "id", e.id, "error", err)
+		if e.body != "" { // an empty body was dropped or swept
+			in.log.Error("A body in Redis is not a notice. It is left out of the answer.",
+				"warehouse", r.Warehouse, "id", e.id, "error", err)
 		}
 		return notice.View{}, false
 	}
@@ -131,12 +132,13 @@ func (r *reader) wants(n *notice.Notice) bool {
 	return len(r.Types) == 0 || slices.Contains(r.Types, n.Type) || slices.Contains(r.ids, n.TypeID)
 }
 
-// mostMissed is how many notices are counted in one inbox that a reader has missed; the log of an inbox remembers as many scores.
+// mostMissed is how many missed notices of one inbox are counted. The log of an inbox remembers as many scores.
 const mostMissed = 1000
 
-// missed counts the notices that were delivered after the reader's cursor and that no page will have from here on: the cap removed
-// them, or they are older than the window that the reader begins anew with. It is -1 where that is not known: with a filter, for
-// a cursor of another query, or where an inbox has lost more than its log remembers.
+// missed counts the notices that were delivered after the reader's cursor and that no later page will have. Either the
+// cap removed them, or they are older than the window with which the reader starts again. It returns -1 if the number
+// is unknown: with a filter, for a cursor of another query, or if an inbox has lost more notices than its log
+// remembers.
 func (in poller) missed(ctx context.Context, r *reader, reason page.ResetReason, s *slice) (int, error) {
 	switch reason {
 	case page.ResetTrimmed, page.ResetTooOld, page.ResetTooManyChanges, page.ResetIndexRebuilt:
@@ -149,7 +151,7 @@ func (in poller) missed(ctx context.Context, r *reader, reason page.ResetReason,
 	if len(s.removed) == 0 { // the warehouse never had a notice
 		return 0, nil
 	}
-	begins := s.now - window.Microseconds() // the score of the first notice that the reader gets
+	begins := s.now - window.Microseconds() // the score of the first notice that the reader gets now
 	logs := make([]*redis.StringSliceCmd, len(s.removed))
 	old := make([]*redis.ZSliceCmd, len(s.removed))
 	there := make([]*redis.ZSliceCmd, len(s.removed))
@@ -209,7 +211,7 @@ func (in poller) missed(ctx context.Context, r *reader, reason page.ResetReason,
 	return len(missed), nil
 }
 
-// told is the score up to which the reader's cursor knows what an inbox has lost.
+// told returns the score up to which the reader's cursor knows that notices of an inbox were removed.
 func (r *reader) told(inbox int) int64 {
 	score := r.cursor.Score
 	for _, gone := range r.cursor.Removed {
@@ -220,7 +222,7 @@ func (r *reader) told(inbox int) int64 {
 	return score
 }
 
-// each calls f with the scores of an answer. It reports whether these are all.
+// each calls f with the scores of an answer. It returns false if the answer was cut off.
 func each(cmd *redis.ZSliceCmd, f func(score int64)) bool {
 	if cmd == nil {
 		return true
@@ -232,7 +234,7 @@ func each(cmd *redis.ZSliceCmd, f func(score int64)) bool {
 	return len(list) <= mostMissed
 }
 
-// Summary answers what a small window shows of the query's inboxes, from Redis alone. Its errors are Poll's.
+// Summary returns what a small window shows of the query's inboxes, from Redis alone. Its errors are those of Poll.
 func (in poller) Summary(ctx context.Context, q page.Query) (page.Summary, error) {
 	q.After, q.Since, q.Limit = "", 0, page.Latest
 	r, err := newReader(q)
@@ -256,7 +258,7 @@ func (in poller) summarize(ctx context.Context, g *recovery.Generation, r *reade
 		Unread: min(s.count, maxUnread), UnreadMore: s.count > maxUnread, Version: version(g.Epoch, s.clock, s.sweeps, r.hash),
 		Latest: in.views(r, s.now, s.entries),
 	}
-	if s.clock == 0 { // there was never a notice
+	if s.clock == 0 { // the warehouse never had a notice
 		return sum, nil
 	}
 	open, err := in.popups(ctx, g, r)
@@ -269,7 +271,7 @@ func (in poller) summarize(ctx context.Context, g *recovery.Generation, r *reade
 	return sum, nil
 }
 
-// views returns the notices of the entries that are there and have not expired.
+// views returns the notices of the entries, without those that are gone or have expired.
 func (in poller) views(r *reader, now int64, entries []sliceEntry) []notice.View {
 	out := make([]notice.View, 0, len(entries))
 	for _, e := range entries {
@@ -280,7 +282,7 @@ func (in poller) views(r *reader, now int64, entries []sliceEntry) []notice.View
 	return out
 }
 
-// popups calls popups.lua until it has found enough or has looked through everything.
+// popups calls popups.lua until it has found enough modal notices, or has looked through all of them.
 func (in poller) popups(ctx context.Context, g *recovery.Generation, r *reader) ([]sliceEntry, error) {
 	keys := []string{in.keys.clock(r.Warehouse), in.keys.notices(r.Warehouse), in.keys.expiry(r.Warehouse), in.keys.popups(r.Warehouse)}
 	for _, s := range r.Subscribers {

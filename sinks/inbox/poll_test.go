@@ -108,7 +108,7 @@ func TestAFilterThatLetsNothingThroughEndsThePage(t *testing.T) {
 	}
 }
 
-// What has expired and was not swept yet is passed over, however small the page is.
+// Expired notices that were not swept yet are skipped, however small the page is.
 func TestAPagePassesOverWhatHasExpired(t *testing.T) {
 	t.Parallel()
 	onAll(t, func(t site) {
@@ -160,7 +160,7 @@ func TestSinceMeansDeliveredAtOrAfter(t *testing.T) {
 				t.Errorf("since %d: -want +got\n%s", since, diff)
 			}
 		}
-		// Without since: three days, whatever the retention.
+		// Without since, the window is three days, whatever the retention.
 		q.Since = 0
 		clock.advance(window - 25*time.Millisecond)
 		if diff := cmp.Diff(slices.Concat(batches[1:]...), ids(n.poll(t, q))); diff != "" {

@@ -14,7 +14,7 @@ import (
 	"tallyman/sinks/recovery"
 )
 
-// rebuilder tells the keeper of the index whether Redis still has everything, and writes it back from the ledger.
+// rebuilder tells the keeper whether Redis still has the whole index, and writes the index back from the ledger.
 type rebuilder struct {
 	*index
 
@@ -22,7 +22,8 @@ type rebuilder struct {
 	marker marker
 }
 
-// Missing implements recovery.Contents: each warehouse must be in the epoch, and its clock at or above what is recorded.
+// Missing implements recovery.Contents: each warehouse must be in the epoch, with a clock at or above the highest
+// recorded score.
 func (in rebuilder) Missing(ctx context.Context, epoch string) (string, error) {
 	highest, err := in.highest(ctx)
 	if err != nil {
@@ -38,14 +39,14 @@ func (in rebuilder) Missing(ctx context.Context, epoch string) (string, error) {
 		case c.epoch != epoch:
 			return "warehouse " + warehouse + " is at epoch " + c.epoch, nil
 		case c.clock < highest[warehouse]:
-			return "the clock of warehouse " + warehouse + " has gone back", nil
+			return "the clock of warehouse " + warehouse + " is below the highest score in the ledger", nil
 		}
 	}
 	in.knowOnly(highest)
 	return "", nil
 }
 
-// Rebuild implements recovery.Contents: all warehouses are written back.
+// Rebuild implements recovery.Contents: it writes back all warehouses.
 func (in rebuilder) Rebuild(ctx context.Context, epoch string) (int, error) {
 	highest, err := in.highest(ctx)
 	if err != nil {
@@ -75,7 +76,8 @@ func (in *index) highest(ctx context.Context) (map[string]int64, error) {
 	return highest, nil
 }
 
-// beginWarehouse claims a warehouse for the epoch, removes what an older one left there, and sets the clock above the highest score.
+// beginWarehouse claims a warehouse for the epoch, removes everything of an older epoch, and sets the clock above the
+// highest score.
 func (in *index) beginWarehouse(ctx context.Context, epoch, warehouse string, highest int64) error {
 	for {
 		reply, err := in.run(ctx, in.scripts.begin, in.keys.all(warehouse, 0), epoch, in.now(), strconv.FormatInt(highest, 10), maxWiped)
@@ -87,13 +89,14 @@ func (in *index) beginWarehouse(ctx context.Context, epoch, warehouse string, hi
 			return err
 		}
 		err = in.wipe(ctx, epoch, warehouse, names)
-		if _, refused := errors.AsType[*recovery.EpochError](err); err != nil && !refused { // begin.lua tells what a refusal means
+		// begin.lua finds out what the refusal means
+		if _, refused := errors.AsType[*recovery.EpochError](err); err != nil && !refused {
 			return err
 		}
 	}
 }
 
-// wipe removes what begin.lua has named.
+// wipe removes the keys that begin.lua has named.
 func (in *index) wipe(ctx context.Context, epoch, warehouse string, names []string) error {
 	inboxes, err := strconv.Atoi(names[0])
 	if err != nil || len(names) < 2 || inboxes > len(names)-2 {
@@ -117,8 +120,8 @@ func (in *index) wipe(ctx context.Context, epoch, warehouse string, names []stri
 	return err
 }
 
-// writeBack puts the recorded deliveries of a warehouse into Redis with the scores they had. The ledger is read ahead while
-// Redis is written.
+// writeBack puts the recorded deliveries of a warehouse into Redis, with their old scores. The next pages are read from
+// the ledger while Redis takes the page before.
 func (in rebuilder) writeBack(ctx context.Context, epoch, warehouse string) (int, error) {
 	pages := make(chan []entry, 2)
 	group, ctx := errgroup.WithContext(ctx)

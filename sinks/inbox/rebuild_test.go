@@ -199,7 +199,7 @@ func TestClockGoneBackIsNoticed(t *testing.T) {
 	})
 }
 
-// A cursor that lies ahead of what the ledger knows is no sign of a loss: its reader begins anew, and nobody else is disturbed.
+// A cursor that is ahead of the ledger is no sign of a loss: its reader starts again, and other readers notice nothing.
 func TestCursorsThatWereMadeUpDisturbNobody(t *testing.T) {
 	t.Parallel()
 	onAll(t, func(t site) {
@@ -235,7 +235,8 @@ func TestCursorsThatWereMadeUpDisturbNobody(t *testing.T) {
 	})
 }
 
-// What was told and is not recorded would be told again where a node took the warehouse for one that had nothing yet.
+// After a loss, a node must not take a warehouse for a new one. Otherwise readers would get a notice twice that was
+// delivered but not recorded.
 func TestALossIsNoticedBeforeAWarehouseIsOpened(t *testing.T) {
 	t.Parallel()
 	onAll(t, func(t site) {

@@ -8,7 +8,7 @@ import (
 	"tallyman/sinks/inbox/page"
 )
 
-// Each reason, and how many notices its reader will not get any more; -1 = nobody knows.
+// Each reason for a reset, and how many notices the reader will not get any more; -1 means unknown.
 func TestAResetSaysWhyAndHowMuchWasMissed(t *testing.T) {
 	t.Parallel()
 	onAll(t, func(t site) {
@@ -68,7 +68,7 @@ func TestAResetSaysWhyAndHowMuchWasMissed(t *testing.T) {
 		n.readAll(t, clock.now(), "user:1", cursor, "user:1")
 		expect("much was read", after(mine, cursor), page.ResetTooManyChanges, 0)
 
-		// Who was away for longer than the window gets less than there is.
+		// A reader that was away for longer than the window does not get all notices.
 		cursor = lastOf(t, n, mine, n.poll(t, mine).Cursor)
 		give(7, "user:1")
 		clock.advance(window + time.Hour)
@@ -89,7 +89,7 @@ func TestAResetSaysWhyAndHowMuchWasMissed(t *testing.T) {
 	})
 }
 
-// More went than an inbox remembers: nobody knows how much.
+// If more notices were removed than an inbox remembers, the number is unknown.
 func TestWhatIsNotRememberedIsNotCounted(t *testing.T) {
 	t.Parallel()
 	onAll(t, func(t site) {

@@ -70,18 +70,18 @@ func newScripts() scripts {
 	}
 }
 
-// errDue says that more has expired than a script looks through.
-var errDue = errors.New("inbox: what has expired is to be swept first")
+// errDue says that more notices have expired than a script may look through.
+var errDue = errors.New("inbox: too many notices have expired; they must be swept first")
 
-// errLate says that a wide delivery is not open any more: another node goes on with the lane.
-var errLate = errors.New("inbox: another node has taken back this delivery; it is tried again")
+// errLate says that a wide delivery is not open any more, because another node works in the lane.
+var errLate = errors.New("inbox: another node has undone this delivery; it is tried again")
 
-// openError says that a wide delivery is open that is to be undone first.
+// openError says that another wide delivery is open. It must be undone first.
 type openError struct{ open string }
 
 func (e *openError) Error() string { return "inbox: the delivery of a wide notice is open: " + e.open }
 
-// aheadError says that a reader's score lies ahead of the clock.
+// aheadError says that a reader's score is ahead of the clock.
 type aheadError struct{ clock int64 }
 
 func (e *aheadError) Error() string {
@@ -94,7 +94,8 @@ func (in *index) run(ctx context.Context, s *redis.Script, keys []string, args .
 	return reply, known(err)
 }
 
-// look is run for scripts of readers. Where too much has expired, that is removed first.
+// look calls a script for a reader. If the script refuses because too many notices have expired, look sweeps them
+// first.
 func (in poller) look(ctx context.Context, g *recovery.Generation, r *reader, s *redis.Script, keys []string, args ...any) ([]any, error) {
 	for {
 		reply, err := in.run(ctx, s, keys, args...)
@@ -113,7 +114,7 @@ func (in *index) runCount(ctx context.Context, s *redis.Script, keys []string, a
 	return n, known(err)
 }
 
-// known gives the errors of our own scripts their types.
+// known turns the error replies of our own scripts into typed errors.
 func known(err error) error {
 	if err == nil {
 		return nil
@@ -141,7 +142,7 @@ func texts(reply []any) ([]string, error) {
 	for i, v := range reply {
 		s, ok := v.(string)
 		if !ok {
-			return nil, fmt.Errorf("inbox: a script answered a %T where a text was due", v)
+			return nil, fmt.Errorf("inbox: a script answered a %T instead of a text", v)
 		}
 		out[i] = s
 	}

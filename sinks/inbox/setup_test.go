@@ -21,7 +21,7 @@ import (
 	"tallyman/sinks/sinktest"
 )
 
-// What tests may take, and how much they have.
+// The time limits and sizes of tests.
 const (
 	raceFactor = testenv.RaceFactor
 	rebuilt    = 100_000 / testenv.RaceCut
@@ -30,8 +30,9 @@ const (
 
 const wh = "119240"
 
-// site is a test with a Redis. Several addresses, with commas between them, are a Cluster; those of Sentinels follow the name of
-// their primary and an @. Where the servers are others', too, the prefix of the test's keys comes last, after a #.
+// site is a test with a Redis. Several addresses, with commas between them, are a Cluster; those of Sentinels follow
+// the name of their primary and an @. Where the servers are others', too, the prefix of the test's keys comes last,
+// after a #.
 type site struct {
 	*testing.T
 	addr string
@@ -46,8 +47,8 @@ func dial(addr string, watch *recovery.Watch) redis.UniversalClient {
 	return redis.NewUniversalClient(o)
 }
 
-// onAll runs a test on a real Redis, on a Cluster, which refuses what is not in one slot, and on the in-process one, which
-// differs in how Lua's numbers become text and in the commands that it has.
+// onAll runs a test on three kinds of Redis: a real one, a Cluster, which refuses keys of different slots, and the
+// in-process one, whose Lua numbers and commands differ.
 func onAll(t *testing.T, test func(t site)) {
 	t.Helper()
 	t.Run("redis", func(t *testing.T) {
@@ -189,7 +190,8 @@ func (n *node) keysLike(t testing.TB, pattern string) []string {
 	return all
 }
 
-// forget removes whatever the node has in Redis, as FLUSHALL does. The epoch goes last: nothing is written back before all is gone.
+// forget removes everything that the node has in Redis, as FLUSHALL does. It removes the epoch last, so that nothing is
+// written back before all is gone.
 func (n *node) forget(t testing.TB) {
 	t.Helper()
 	epoch := n.keys.epoch()
@@ -227,7 +229,7 @@ func idsOf(batch []delivery.Delivery) []string {
 	return out
 }
 
-// testClock is the time that a node's scripts are told.
+// testClock is the time that a node's scripts get.
 type testClock struct{ micros atomic.Int64 }
 
 func newTestClock(at time.Time) *testClock {

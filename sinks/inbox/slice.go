@@ -14,13 +14,14 @@ import (
 
 // slicePosition is where a slice begins.
 type slicePosition struct {
-	mode    string // see poll.lua
-	score   int64
-	reset   page.ResetReason // why the cursor does not hold; "" = it does, or there is none
-	gone    []page.Removed   // that the client knows of
-	changes int64            // up to where the client knows what became of its notices; 0 = it wants no changes
-	shown   int64            // the clock at which notices are shown as read; 0 = now
-	rounds  int              // before this one, which did not fill the page
+	mode  string // see poll.lua
+	score int64
+	reset page.ResetReason // why the cursor is not valid any more; "" means that it is valid, or that there is none
+	gone  []page.Removed   // removed notices that the client knows of
+	// the clock up to which the client knows the marks of its notices; 0 means that it wants no changes
+	changes int64
+	shown   int64 // notices are shown as they were at this clock; 0 means now
+	rounds  int   // rounds before this one, which did not fill the page
 }
 
 func (r *reader) start(g *recovery.Generation) slicePosition {
@@ -38,7 +39,7 @@ func (r *reader) start(g *recovery.Generation) slicePosition {
 	return p
 }
 
-// otherCursor says why a reader's cursor is not of this generation and query, if it is not.
+// otherCursor returns why the cursor does not belong to this generation and query, or "".
 func (r *reader) otherCursor(g *recovery.Generation) page.ResetReason {
 	switch {
 	case r.After == "":
@@ -55,7 +56,7 @@ func (r *reader) otherCursor(g *recovery.Generation) page.ResetReason {
 	return ""
 }
 
-// before is the score up to which the client has the notices.
+// before returns the score up to which the client has the notices already.
 func (p slicePosition) before() int64 {
 	switch p.mode {
 	case "after":
@@ -66,8 +67,8 @@ func (p slicePosition) before() int64 {
 	return 0
 }
 
-// next goes on behind the score; shown is the clock that the page shows. Only a client that follows with a cursor must be told
-// of what was removed meanwhile.
+// next returns the position behind the score. shown is the clock that the page shows. Only a client with a cursor must
+// learn which notices were removed in the meantime.
 func (p slicePosition) next(score, shown int64, s *slice) slicePosition {
 	then := slicePosition{mode: "scan", score: score, shown: shown, rounds: p.rounds + 1}
 	if p.mode == "after" && s.reset == "" {
@@ -76,28 +77,28 @@ func (p slicePosition) next(score, shown int64, s *slice) slicePosition {
 	return then
 }
 
-// slice is what poll.lua answers: some inboxes and the clock at one moment.
+// slice is the answer of poll.lua: the state of some inboxes and of the clock at one moment.
 type slice struct {
 	clock, now int64
 	sweeps     string
 	reset      page.ResetReason
 	more       bool
-	full       bool       // bytes ended the page, not the limit
-	count      int        // -1 = the caller knows it
-	counted    inboxPlace // where the count must go on; of no inbox = it is complete
-	told       int64      // the clock up to which the changes go
-	removed    []int64    // by inbox
+	full       bool       // the page ended because of its bytes, not because of the limit
+	count      int        // -1 means that the caller's count is still right
+	counted    inboxPlace // where the count must continue; inbox 0 means that the count is complete
+	told       int64      // the changes are complete up to this clock
+	removed    []int64    // for each inbox, the highest score that the cap removed
 	changes    []page.Change
 	entries    []sliceEntry
 }
 
-// settled is page.Page.Settled. The next notice gets a score above the clock and not below the time. A wide notice that is being delivered has its score
-// already, in a later millisecond than all notices before it.
+// settled is page.Page.Settled. The next notice gets a score above the clock, and not before the present time. A wide
+// notice that is being delivered already has a score, in a later millisecond than all notices before it.
 func (s *slice) settled() int64 {
 	return max(s.clock+1, s.now) / 1000 * 1000
 }
 
-// goneAbove lists the inboxes that lost something above the score. Whoever gets the slice knows by now.
+// goneAbove returns the inboxes that lost notices above the score. The client learns it with this slice.
 func (s *slice) goneAbove(score int64) []page.Removed {
 	var out []page.Removed
 	for i, removed := range s.removed {
@@ -115,15 +116,16 @@ type sliceEntry struct {
 	read, acked bool
 }
 
-// inboxPlace is an inbox of the query, from 1, and a score in it.
+// inboxPlace is an inbox of the query, counted from 1, and a score in it.
 type inboxPlace struct{ inbox, score int64 }
 
-// sliceHead is how many values come before those of the inboxes, the changes and the entries.
+// sliceHead is how many values of the answer come before those of inboxes, changes and entries.
 const sliceHead = 10
 
-// slice calls poll.lua.
+// slice calls poll.lua, and unread.lua if the count is not complete.
 func (in poller) slice(ctx context.Context, g *recovery.Generation, r *reader, from slicePosition) (*slice, error) {
-	limit := min(r.Limit<<from.rounds, page.MaxLimit) // where little comes through, as of what has expired, more is looked at
+	// each round without a full page reads twice as many notices, because filters and expired notices leave few
+	limit := min(r.Limit<<from.rounds, page.MaxLimit)
 	if len(r.Types) > 0 || r.Unread {
 		limit = page.MaxLimit
 	}
@@ -162,7 +164,7 @@ func (in poller) slice(ctx context.Context, g *recovery.Generation, r *reader, f
 	return s, nil
 }
 
-// countOn calls unread.lua, which goes on with the count of a slice.
+// countOn calls unread.lua, which continues the count of a slice.
 func (in poller) countOn(ctx context.Context, g *recovery.Generation, r *reader, s *slice) error {
 	keys := []string{in.keys.clock(r.Warehouse), in.keys.expiry(r.Warehouse)}
 	args := []any{
@@ -185,7 +187,7 @@ func (in poller) countOn(ctx context.Context, g *recovery.Generation, r *reader,
 	return p.err
 }
 
-// readerKeys adds those of the reader, if there is one.
+// readerKeys appends the keys of the reader's marks, if there is a reader.
 func (in poller) readerKeys(keys []string, r *reader) []string {
 	if r.user == "" {
 		return keys
@@ -193,7 +195,7 @@ func (in poller) readerKeys(keys []string, r *reader) []string {
 	return append(keys, in.keys.marks(r.Warehouse, r.user), in.keys.upto(r.Warehouse, r.user))
 }
 
-// flag is how scripts take a yes or no.
+// flag returns a bool as scripts take it.
 func flag(yes bool) int {
 	if yes {
 		return 1
@@ -201,7 +203,8 @@ func flag(yes bool) int {
 	return 0
 }
 
-// sliceFailed tells a warehouse that never had a notice, and a cursor that means nothing here, from a loss.
+// sliceFailed handles errors of a slice that may mean a loss. A warehouse that never had a notice, or a cursor that was
+// never valid, is no loss.
 func (in poller) sliceFailed(ctx context.Context, g *recovery.Generation, r *reader, err error) (*slice, error) {
 	if other, ok := errors.AsType[*recovery.EpochError](err); ok {
 		switch {
@@ -218,19 +221,19 @@ func (in poller) sliceFailed(ctx context.Context, g *recovery.Generation, r *rea
 	return nil, err
 }
 
-// virgin tells whether a warehouse without a clock of this epoch never had a notice in it, as far as this node knows. One that is
-// claimed for this epoch is about to get its first.
+// virgin tells whether a warehouse without a clock of this epoch never had a notice, as far as this node knows. A
+// warehouse that is claimed for this epoch is about to get its first notice.
 func (in *index) virgin(g *recovery.Generation, warehouse, found string) bool {
 	return !in.knows(warehouse) && (recovery.EpochNumber(found) < recovery.EpochNumber(g.Epoch) || found == claim(g.Epoch))
 }
 
-// knows tells whether the reader's cursor says that the warehouse has a clock.
+// knows tells whether the reader's cursor proves that the warehouse had a clock in this epoch.
 func (r *reader) knows(g *recovery.Generation) bool {
 	return r.cursor.Epoch == g.Epoch && r.cursor.Query == r.hash && max(r.cursor.Score, r.cursor.Changes) > 0
 }
 
-// doubt is for a cursor that says more than Redis. If the ledger does too, Redis has lost something. If not, the reader begins
-// anew and nobody else is concerned: what it saw was recorded nowhere, or it made the cursor up.
+// doubt handles a cursor that is ahead of Redis. If the ledger is ahead of Redis, too, Redis has lost something. If
+// not, only this reader starts again: the notices that it saw were never recorded, or the cursor is made up.
 func (in poller) doubt(ctx context.Context, g *recovery.Generation, r *reader, clock int64, cause error) (*slice, error) {
 	highest, err := in.highest(ctx)
 	if err != nil {
@@ -285,7 +288,7 @@ func parseSlice(reply []any, inboxes int) (*slice, error) {
 	return s, p.err
 }
 
-// entries reads notices from the place to the end.
+// entries reads the notices from a place in the reply to its end.
 func (p *parser) entries(from int) []sliceEntry {
 	out := make([]sliceEntry, 0, (len(p.reply)-from)/4)
 	for i := from; i+3 < len(p.reply); i += 4 {
@@ -325,7 +328,8 @@ func (p *parser) check(ok bool, i int) {
 	}
 }
 
-// counts remembers how many unread notices readers have, for as long as nothing moved that is theirs.
+// counts caches how many unread notices readers have. A count stays valid until the clock or a sweep changes one of its
+// inboxes.
 type counts struct {
 	mu sync.Mutex
 	of map[string]inboxCount
@@ -333,20 +337,20 @@ type counts struct {
 
 type inboxCount struct {
 	epoch  string
-	clock  int64 // of the warehouse when it was counted; 0 = it was not
+	clock  int64 // the warehouse's clock when the notices were counted; 0 means never
 	sweeps string
 	n      int
 }
 
-// maxCounts bounds the memory. Whoever polls again is counted again.
+// maxCounts bounds the memory. When it is reached, all counts are forgotten and made again.
 const maxCounts = 10_000
 
-// who is the key of a reader's count: filters by type do not change it.
+// who is the key of a reader's count. Filters by type do not change the count.
 func (r *reader) who() string {
 	return r.Warehouse + "\n" + strings.Join(r.Subscribers, "\n")
 }
 
-// known is the last count.
+// known returns the last count of this epoch, or one that no script takes as valid.
 func (c *counts) known(g *recovery.Generation, who string) inboxCount {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -356,7 +360,7 @@ func (c *counts) known(g *recovery.Generation, who string) inboxCount {
 	return inboxCount{sweeps: "0"}
 }
 
-// resolve returns the count of a slice: what the script counted, or what was known before it.
+// resolve returns the count of a slice, and stores it: the new count of the script, or the one from before.
 func (c *counts) resolve(g *recovery.Generation, who string, known inboxCount, s *slice) int {
 	n := s.count
 	if n < 0 {

@@ -14,16 +14,16 @@ import (
 	"tallyman/sinks/recovery"
 )
 
-// sweepAll removes what has expired, once a second. Every node does; it is done once.
+// sweepAll removes expired notices once a second. Every node does so, but each notice is removed only once.
 func (in sweeper) sweepAll(ctx context.Context) {
 	every(ctx, sweepEvery, func() {
 		if err := in.Sweep(ctx); err != nil && ctx.Err() == nil {
-			in.log.Warn("what has expired could not be removed", "error", err)
+			in.log.Warn("Expired notices were not removed. The next round tries again.", "error", err)
 		}
 	})
 }
 
-// Sweep removes what has expired in all warehouses that this node knows. Run does it once a second.
+// Sweep removes the expired notices of all warehouses that this node knows. Run calls it once a second.
 func (in sweeper) Sweep(ctx context.Context) error {
 	g, _ := in.keeper.Current()
 	if g == nil {
@@ -35,17 +35,19 @@ func (in sweeper) Sweep(ctx context.Context) error {
 	}
 	for _, w := range due {
 		err := in.sweepOne(ctx, g.Epoch, w)
-		if _, other := errors.AsType[*recovery.EpochError](err); err != nil && !other { // of which a reader or a delivery will find out what it means
+		// A warehouse at another epoch is skipped. The next reader or delivery finds out what that means.
+		if _, other := errors.AsType[*recovery.EpochError](err); err != nil && !other {
 			return err
 		}
 	}
 	return nil
 }
 
-// sweepOne removes what has expired in a warehouse. Callers who come meanwhile wait for the one that does.
+// sweepOne removes the expired notices of a warehouse. Concurrent callers share one sweep.
 func (in sweeper) sweepOne(ctx context.Context, epoch, warehouse string) error {
 	done := in.sweeps.DoChan(epoch+" "+warehouse, func() (any, error) {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recovery.CallTimeout) // it does not end with this caller
+		// other callers share the sweep, so it must not end with this one
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recovery.CallTimeout)
 		defer cancel()
 		for {
 			if n, err := in.sweepSome(ctx, epoch, warehouse); n == 0 || err != nil {
@@ -61,7 +63,7 @@ func (in sweeper) sweepOne(ctx context.Context, epoch, warehouse string) error {
 	}
 }
 
-// dueWarehouses finds those in which something has expired, in one round trip.
+// dueWarehouses returns the warehouses that have expired notices, with one round trip.
 func (in sweeper) dueWarehouses(ctx context.Context, warehouses []string) ([]string, error) {
 	if len(warehouses) == 0 {
 		return nil, nil
@@ -91,7 +93,7 @@ func (in sweeper) dueWarehouses(ctx context.Context, warehouses []string) ([]str
 	return due, nil
 }
 
-// sweepSome removes one batch of what has expired, and returns how many blocks and ids that was about.
+// sweepSome removes one batch of expired notices. It returns how many blocks and ids were in the batch.
 func (in sweeper) sweepSome(ctx context.Context, epoch, warehouse string) (int, error) {
 	reply, err := in.run(ctx, in.scripts.due, in.keys.all(warehouse, 0)[:3], epoch, in.now(), maxBatch, maxBytes)
 	if err != nil || len(reply) == 0 {
@@ -106,7 +108,7 @@ func (in sweeper) sweepSome(ctx context.Context, epoch, warehouse string) (int, 
 			return 0, err
 		}
 	}
-	// The notices go from the inboxes first, then, with the last inboxes, their bodies.
+	// First remove the notices from their inboxes. The call for the last inboxes also removes the bodies.
 	var part removal
 	pairs := 0
 	for _, one := range h.list {
@@ -125,7 +127,7 @@ func (in sweeper) sweepSome(ctx context.Context, epoch, warehouse string) (int, 
 	return blocks + len(last.ids) + len(last.wide), err
 }
 
-// parseDue reads what due.lua answered: what goes, from which inboxes, and of how many blocks.
+// parseDue reads the answer of due.lua: the bodies to remove, the inboxes that may hold them, and the number of blocks.
 func (in sweeper) parseDue(warehouse string, reply []any) (last removal, h holders, blocks int, err error) {
 	last.expired = true
 	odd := fmt.Errorf("inbox: due.lua answered %d values", len(reply))
@@ -155,7 +157,8 @@ func (in sweeper) parseDue(warehouse string, reply []any) (last removal, h holde
 	return last, h, blocks, nil
 }
 
-// expireWide takes a wide notice that has expired out of its inboxes. One that is still being delivered is undone.
+// expireWide removes an expired wide notice from its inboxes. If the notice is still being delivered, the delivery is
+// undone.
 func (in sweeper) expireWide(ctx context.Context, epoch, warehouse, id string) error {
 	open, err := in.o.Client.HGet(ctx, in.keys.clock(warehouse), openField).Result()
 	if err != nil && !errors.Is(err, redis.Nil) {
@@ -167,19 +170,19 @@ func (in sweeper) expireWide(ctx context.Context, epoch, warehouse, id string) e
 	return in.remover.emptyWide(ctx, epoch, warehouse, "", id)
 }
 
-// trimAll removes marks whose notices are gone, once a minute. Until then they take room and change nothing.
+// trimAll removes marks of notices that are gone, once a minute. Until then the marks only take memory.
 func (in sweeper) trimAll(ctx context.Context) {
 	every(ctx, time.Minute, func() {
 		if err := in.Trim(ctx); err != nil && ctx.Err() == nil {
-			in.log.Warn("marks of notices that are gone could not be removed", "error", err)
+			in.log.Warn("Marks of notices that are gone were not removed. The next round tries again.", "error", err)
 		}
 	})
 }
 
-// maxTrimmed bounds how many readers of a warehouse are looked through in a row.
+// maxTrimmed is how many readers of a warehouse one round looks through.
 const maxTrimmed = 500
 
-// Trim looks through the readers whose turn it is, in all warehouses that this node knows.
+// Trim looks through the marks of the readers that are due, in all warehouses that this node knows.
 func (in sweeper) Trim(ctx context.Context) error {
 	g, _ := in.keeper.Current()
 	if g == nil {
@@ -200,7 +203,7 @@ func (in sweeper) Trim(ctx context.Context) error {
 	return nil
 }
 
-// trim looks through the marks of a user, and through its watermarks, in as many calls of trim.lua as that takes.
+// trim looks through the marks and watermarks of a user, in as many calls of trim.lua as needed.
 func (in sweeper) trim(ctx context.Context, g *recovery.Generation, warehouse, user string) error {
 	marks, upto := in.keys.marks(warehouse, user), in.keys.upto(warehouse, user)
 	list, err := in.o.Client.ZRange(ctx, upto, 0, -1).Result()

@@ -55,8 +55,8 @@ func TestExpiredNoticesGo(t *testing.T) {
 	})
 }
 
-// TestBrokenFirstDeliveryIsSwept breaks off the very first delivery of a warehouse after each of its calls. What the delivery has left in Redis goes
-// when the notice expires, though no delivery of this node ever succeeded there.
+// TestBrokenFirstDeliveryIsSwept breaks off the first delivery of a warehouse after each of its calls. The data that it
+// left in Redis is removed when the notice expires, although no delivery of this node ever succeeded there.
 func TestBrokenFirstDeliveryIsSwept(t *testing.T) {
 	t.Parallel()
 	onAll(t, func(t site) {

@@ -13,9 +13,9 @@ import (
 	"tallyman/sinks/inbox/page"
 )
 
-// Wait returns nil as soon as one of the query's inboxes may have something that the version does not: a notice, a
-// change, or another epoch. Otherwise it returns the context's error when that ends. It is woken by hints, and since a
-// hint may be lost it also looks for itself every second.
+// Wait returns nil as soon as one of the query's inboxes may have changed since the version: by a notice, a mark, or a
+// new epoch. Otherwise it returns the context's error when the context ends. Hints wake it. Because a hint may get
+// lost, it also reads the clock every second.
 func (in poller) Wait(ctx context.Context, q page.Query, version string) error {
 	r, err := newReader(q)
 	if err != nil {
@@ -23,20 +23,20 @@ func (in poller) Wait(ctx context.Context, q page.Query, version string) error {
 	}
 	epoch, clock, err := splitVersion(version)
 	if err != nil {
-		return nil // whatever it is, the present version is another one
+		return nil // a version that cannot be read is never the present one
 	}
 	w := in.waiters.enter(r.Warehouse, r.Subscribers)
 	defer in.waiters.leave(w)
 	tick := time.NewTicker(checkEvery)
 	defer tick.Stop()
-	looked := clock // nothing above clock came up to this one
+	looked := clock // nothing new for the reader between clock and this clock
 	for {
 		g, changed := in.keeper.Current()
 		if g != nil && g.Epoch != epoch {
 			return nil
 		}
 		if g != nil {
-			// What fails here is tried again at the next tick, until the caller's context ends.
+			// An error is tried again at the next tick, until the caller's context ends.
 			if c, err := in.clockOf(ctx, g, r); err == nil && c.clock != looked {
 				if n, err := in.between(ctx, r, clock, c.clock); err == nil {
 					if n > 0 {
@@ -56,8 +56,8 @@ func (in poller) Wait(ctx context.Context, q page.Query, version string) error {
 	}
 }
 
-// between counts what the reader got above one clock and up to another: notices in its inboxes, and marks. What lies above the
-// warehouse's clock is still being delivered.
+// between counts the notices and marks that the reader got above one clock and up to another. Notices above the
+// warehouse's clock are still being delivered, so they do not count.
 func (in poller) between(ctx context.Context, r *reader, from, to int64) (int64, error) {
 	least, most := "("+formatScore(from), formatScore(to)
 	cmds, err := in.o.Client.Pipelined(ctx, func(p redis.Pipeliner) error {
@@ -78,7 +78,7 @@ func (in poller) between(ctx context.Context, r *reader, from, to int64) (int64,
 	return n, err
 }
 
-// waiters holds those who wait, by warehouse.
+// waiters holds the calls of Wait, by warehouse.
 type waiters struct {
 	mu   sync.Mutex
 	here map[string]map[*waiter]bool
@@ -113,7 +113,7 @@ func (w *waiters) leave(one *waiter) {
 	}
 }
 
-// wake lets those look whom the hint concerns.
+// wake wakes the calls that the hint concerns.
 func (w *waiters) wake(h hint) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -123,7 +123,7 @@ func (w *waiters) wake(h hint) {
 		}
 		select {
 		case one.woken <- struct{}{}:
-		default: // it will look anyway
+		default: // it has a token already and will look anyway
 		}
 	}
 }
@@ -153,19 +153,19 @@ func (in poller) listen(ctx context.Context) {
 	}
 }
 
-// hint says that something moved in a warehouse, and for whom. On the channel it is the warehouse, the subscribers and the
-// span of the clock, a line each.
+// hint says that something changed in a warehouse, and for which subscribers. On the channel it has one line each for
+// the warehouse, the subscribers and the span of the clock.
 type hint struct {
 	warehouse   string
-	subscribers []string // none = anybody
-	// The clock went from one score to the other. Hints of a warehouse join end to end, so whoever meets a gap knows that
-	// one was lost. 0 = the hint does not say.
+	subscribers []string // none means any
+	// The clock moved from one score to the other. The spans of a warehouse's hints join without gaps, so a gap shows that
+	// a hint was lost. 0 means that the hint has no span.
 	from, to int64
 }
 
-const maxHinted = 200 // subscribers; a hint to more is one to anybody
+const maxHinted = 200 // subscribers in a hint; a hint for more subscribers names none
 
-// String is the hint without its span, which the scripts add.
+// String returns the hint without its span, which the scripts add.
 func (h hint) String() string {
 	if len(h.subscribers) > maxHinted {
 		return h.warehouse

@@ -10,35 +10,38 @@ import (
 	"tallyman/sinks/recovery"
 )
 
-// Watch calls news whenever one of the subscribers, sorted and unique, may have something new in the warehouse, until stop is
-// called; a last call may come while it is. news must return at once. However many watch, a warehouse costs one
-// small read of Redis a second: hints say who is meant, and whether one was lost.
+// Watch calls news whenever one of the subscribers may have something new in the warehouse, until stop is called.
+// subscribers must be sorted and unique. One last call of news may come while stop runs. news must return at once. Any
+// number of watchers costs one small read of Redis per warehouse and second: hints name the subscribers, and show
+// whether a hint was lost.
 func (in poller) Watch(warehouse string, subscribers []string, news func()) (stop func()) {
 	w := &watch{warehouse: warehouse, subscribers: subscribers, news: news}
 	in.watches.enter(w)
 	return func() { in.watches.leave(w) }
 }
 
-// watch is one who watches.
+// watch is one call of Watch.
 type watch struct {
 	warehouse   string
 	subscribers []string
 	news        func()
 }
 
-// watches holds those who watch, by warehouse.
+// watches holds the calls of Watch, by warehouse.
 type watches struct {
 	mu    sync.Mutex
 	wards map[string]*watchedWarehouse
 }
 
-// watchedWarehouse is a warehouse that somebody watches.
+// watchedWarehouse is a warehouse with at least one watch.
 type watchedWarehouse struct {
 	all map[*watch]struct{}
 	by  map[string]map[*watch]struct{} // by subscriber
-	// seen is the score up to which all hints have come, or everybody was told; 0 = not known yet.
+	// seen is the score up to which no hint is missing: either all hints came, or all watches were called. 0 means not
+	// known yet.
 	seen int64
-	// read is the clock as it was read last; 0 = not yet. A hint that is not there by the next reading is lost.
+	// read is the clock at the last reading, 0 before the first. If its hint has not come by the next reading, the hint is
+	// lost.
 	read int64
 }
 
@@ -78,7 +81,8 @@ func (ws *watches) leave(w *watch) {
 	}
 }
 
-// hint tells those whom it concerns; everybody in the warehouse, where it shows that another one was lost.
+// hint calls the watches that the hint concerns. If the hint shows that another one was lost, hint calls all watches of
+// the warehouse.
 func (ws *watches) hint(h hint) {
 	ws.mu.Lock()
 	defer ws.mu.Unlock()
@@ -97,7 +101,7 @@ func (ws *watches) hint(h hint) {
 	}
 }
 
-// clock takes what was read of a warehouse's clock.
+// clock takes a reading of a warehouse's clock.
 func (ws *watches) clock(warehouse string, score int64) {
 	ws.mu.Lock()
 	defer ws.mu.Unlock()
@@ -112,7 +116,7 @@ func (ws *watches) clock(warehouse string, score int64) {
 	at.read = score
 }
 
-// restart tells everybody: another epoch began, whose clocks have nothing to do with those of before.
+// restart calls all watches, because an epoch has begun. The clocks of different epochs cannot be compared.
 func (ws *watches) restart() {
 	ws.mu.Lock()
 	defer ws.mu.Unlock()
@@ -134,7 +138,7 @@ func tell(list map[*watch]struct{}) {
 	}
 }
 
-// watchClocks looks after lost hints and new epochs, for those who watch, until the context ends.
+// watchClocks finds lost hints and new epochs for the watches, until the context ends.
 func (in poller) watchClocks(ctx context.Context) {
 	tick := time.NewTicker(checkEvery)
 	defer tick.Stop()
@@ -145,7 +149,7 @@ func (in poller) watchClocks(ctx context.Context) {
 			in.readClocks(ctx)
 		case <-changed:
 			var g *recovery.Generation
-			if g, changed = in.keeper.Current(); g != nil { // else there is nothing to look at yet
+			if g, changed = in.keeper.Current(); g != nil { // without a generation there is nothing to look at yet
 				in.watches.restart()
 			}
 		case <-ctx.Done():
@@ -154,7 +158,7 @@ func (in poller) watchClocks(ctx context.Context) {
 	}
 }
 
-// readClocks reads the clock of every warehouse that somebody watches. What fails is tried again a second later.
+// readClocks reads the clock of every watched warehouse. Errors are tried again a second later.
 func (in poller) readClocks(ctx context.Context) {
 	warehouses := in.watches.warehouses()
 	g, _ := in.keeper.Current()

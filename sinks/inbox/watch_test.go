@@ -120,7 +120,7 @@ func drain(channels ...<-chan struct{}) {
 	}
 }
 
-// settled tells whether the clock was read and everybody told of what came before it.
+// settled tells whether the clock was read and all waiting readers were woken for it.
 func (ws *watches) settled(warehouse string) bool {
 	ws.mu.Lock()
 	defer ws.mu.Unlock()

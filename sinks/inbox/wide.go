@@ -11,15 +11,16 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// A notice for more inboxes than one script call may touch is wide. It is delivered in portions, and seen in all inboxes at once: its
-// score lies above the warehouse's clock until the last call lifts the clock (see open.lua). A delivery that breaks off is taken up
-// again with the same score when the notice is delivered again. Where something else comes first, the delivery is undone.
+// A notice is wide if it is for more inboxes than one script call may touch. It is delivered in portions, but becomes
+// visible in all inboxes at once: its score lies above the warehouse's clock until the last call moves the clock past
+// it (see open.lua). A delivery that was interrupted continues with the same score when the notice is delivered again.
+// If another delivery comes first, the open one is undone.
 
-// wideGap is how many scores stay free below that of a wide notice, for marks that users make while it is delivered. It is 10 ms of the
-// clock, less than such a delivery takes.
+// wideGap is how many scores are left free below that of a wide notice, for marks that users make during its delivery.
+// It is 10 ms of the clock, less than such a delivery takes.
 const wideGap = 10_000
 
-// openField of a warehouse's clock names the wide delivery that is open: its score and id.
+// openField is a field of a warehouse's clock. It holds the score and id of the open wide delivery.
 const openField = "open"
 
 // putWide delivers a wide notice and returns its score.
@@ -48,7 +49,7 @@ func (in writer) putWide(ctx context.Context, epoch, warehouse, channel string, 
 	return score, err
 }
 
-// openWide opens the delivery, or finds the one that broke off. A notice that its inboxes hold already is done.
+// openWide opens the delivery, or finds the interrupted one. done is true if the inboxes hold the notice already.
 func (in writer) openWide(ctx context.Context, epoch, warehouse string, e *entry) (score int64, done bool, err error) {
 	keys := append(in.keys.all(warehouse, 0)[:3], in.keys.wide(warehouse))
 	looked := ""
@@ -68,11 +69,13 @@ func (in writer) openWide(ctx context.Context, epoch, warehouse string, e *entry
 		if score, err = in.scoreOf(ctx, warehouse, e, at); err != nil || score > 0 {
 			return score, true, err
 		}
-		looked = formatScore(at) // no inbox holds it any more: it is new, as long as nothing else was delivered meanwhile
+		// No inbox holds the notice any more, so it is new, unless the clock moves before the next call.
+		looked = formatScore(at)
 	}
 }
 
-// scoreOf looks for the score of a notice, up to a clock, in the inboxes of its recipients; 0 = none of them holds it.
+// scoreOf looks for the score of a notice in the inboxes of its recipients, up to a clock. It returns 0 if no inbox
+// holds the notice.
 func (in writer) scoreOf(ctx context.Context, warehouse string, e *entry, clock int64) (int64, error) {
 	for to := range slices.Chunk(e.to, in.o.maxInboxes) {
 		found := make([]*redis.FloatCmd, len(to))
@@ -98,7 +101,7 @@ func (in writer) scoreOf(ctx context.Context, warehouse string, e *entry, clock 
 	return 0, nil
 }
 
-// undoing does something, and first undoes a wide delivery that was left open and that it cannot go on beside.
+// undoing calls do. If another open wide delivery is in the way, undoing undoes that delivery and calls do again.
 func (in remover) undoing(ctx context.Context, epoch, warehouse string, do func() error) error {
 	for {
 		err := do()
@@ -106,14 +109,14 @@ func (in remover) undoing(ctx context.Context, epoch, warehouse string, do func(
 		if !ok {
 			return err
 		}
-		in.log.Debug("a delivery that was left open is undone", "warehouse", warehouse, "open", other.open)
+		in.log.Debug("An interrupted delivery of a wide notice is undone.", "warehouse", warehouse, "open", other.open)
 		if err := in.undo(ctx, epoch, warehouse, other.open); err != nil {
 			return err
 		}
 	}
 }
 
-// undo takes back an open wide delivery, as it was found. Where it stands otherwise by now, there is nothing to do.
+// undo undoes an open wide delivery if it is still the one that was found.
 func (in remover) undo(ctx context.Context, epoch, warehouse, found string) error {
 	open, err := in.scripts.undo.Run(ctx, in.o.Client, []string{in.keys.clock(warehouse)}, epoch, found).Text()
 	if err = known(err); err != nil || open == "" {
@@ -124,13 +127,14 @@ func (in remover) undo(ctx context.Context, epoch, warehouse, found string) erro
 	if err == nil {
 		_, err = in.remove(ctx, epoch, warehouse, removal{expired: true, open: open, blocks: []string{id}, wide: []string{id}})
 	}
-	if errors.Is(err, errLate) { // another one did
+	if errors.Is(err, errLate) { // another node did the same
 		return nil
 	}
 	return err
 }
 
-// emptyWide takes a wide notice out of its inboxes, portion by portion. open is as it must be; "" = it does not matter.
+// emptyWide removes a wide notice from its inboxes, portion by portion. open must match the open delivery; "" matches
+// any.
 func (in remover) emptyWide(ctx context.Context, epoch, warehouse, open, id string) error {
 	parts, err := in.o.Client.HLen(ctx, in.keys.to(warehouse, id)).Result()
 	if err != nil {
@@ -138,13 +142,14 @@ func (in remover) emptyWide(ctx context.Context, epoch, warehouse, open, id stri
 	}
 	for part := range parts {
 		names, err := in.o.Client.HGet(ctx, in.keys.to(warehouse, id), strconv.FormatInt(part, 10)).Result()
-		if errors.Is(err, redis.Nil) { // another one was quicker
+		if errors.Is(err, redis.Nil) { // another node was faster
 			return nil
 		}
 		if err != nil {
 			return err
 		}
-		for to := range slices.Chunk(strings.Fields(names), in.o.maxInboxes) { // a portion may be older than this limit
+		// a portion may have been written with a higher limit
+		for to := range slices.Chunk(strings.Fields(names), in.o.maxInboxes) {
 			r := removal{expired: true, open: open}
 			for _, s := range to {
 				r.held = append(r.held, holding{s, []string{id}})

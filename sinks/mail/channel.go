@@ -28,7 +28,7 @@ type Channel struct {
 	scrubber  *scrub.Scrubber
 }
 
-// New makes the channel of the options. It speaks to no server yet.
+// New makes a channel from the options. It does not connect to the server yet.
 func New(o Options) (*Channel, error) {
 	o.setDefaults()
 	if err := o.check(); err != nil {
@@ -46,14 +46,14 @@ func New(o Options) (*Channel, error) {
 	}
 	return &Channel{
 		book: o.Book, log: o.Logger, from: from, templates: t, pool: newPool(d.dial), accepted: newAcceptances(),
-		scrubber: scrub.New(o.Password, "\x00"+o.Username+"\x00"+o.Password), // as AUTH PLAIN has it
+		scrubber: scrub.New(o.Password, "\x00"+o.Username+"\x00"+o.Password), // the second secret is the text of AUTH PLAIN
 	}, nil
 }
 
-// Close ends the connections that wait for more to send.
+// Close ends the idle connections.
 func (c *Channel) Close() { c.pool.close() }
 
-// Push mails the deliveries one by one; a channel of mails is not configured for batches.
+// Push sends the deliveries one by one. A mail channel is not configured for batches.
 func (c *Channel) Push(ctx context.Context, batch []delivery.Delivery) error {
 	for i := range batch {
 		if err := c.push(ctx, &batch[i]); err != nil {
@@ -63,7 +63,7 @@ func (c *Channel) Push(ctx context.Context, batch []delivery.Delivery) error {
 	return nil
 }
 
-// push mails one notice to the one subscriber that it is for.
+// push sends one notice to its one subscriber.
 func (c *Channel) push(ctx context.Context, d *delivery.Delivery) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -90,7 +90,8 @@ func (c *Channel) push(ctx context.Context, d *delivery.Delivery) error {
 	return c.settle(d, id, answer, bad)
 }
 
-// noteStatus notes the server's reply: to the mail, or to the first address that keeps the mail from being sent.
+// noteStatus records the reply code of the server: the reply to the mail, or to the first address that kept the mail
+// from being sent.
 func noteStatus(ctx context.Context, a *mailAnswer, err error) {
 	switch {
 	case err != nil:
@@ -99,14 +100,14 @@ func noteStatus(ctx context.Context, a *mailAnswer, err error) {
 	case len(a.accepted) == 0:
 		err = a.refused[0].err
 	default:
-		sinks.NoteStatus(ctx, 250) // the only reply by which a mail is taken
+		sinks.NoteStatus(ctx, 250) // the only code for a mail that was accepted
 	}
 	if r, ok := errors.AsType[*textproto.Error](err); ok {
 		sinks.NoteStatus(ctx, r.Code)
 	}
 }
 
-// addressee looks the subscriber up.
+// addressee returns the subscriber of the delivery, with the entry of the address book.
 func (c *Channel) addressee(ctx context.Context, d *delivery.Delivery) (delivery.Subscriber, error) {
 	if len(d.Recipients) != 1 {
 		return delivery.Subscriber{}, sinks.Refuse(d, fmt.Errorf("mail: %d subscribers, and a mail is for one", len(d.Recipients)))
@@ -123,7 +124,7 @@ func (c *Channel) addressee(ctx context.Context, d *delivery.Delivery) (delivery
 	return to, nil
 }
 
-// nobody ends a mail of which no address is left: all have it, or none is one.
+// nobody ends a mail that has no address left. Either all usable addresses have the mail, or none is usable.
 func (c *Channel) nobody(d *delivery.Delivery, id string, bad []string) error {
 	if c.accepted.forget(id) {
 		return nil
@@ -131,7 +132,7 @@ func (c *Channel) nobody(d *delivery.Delivery, id string, bad []string) error {
 	return sinks.Refuse(d, fmt.Errorf("mail: no usable address: %s", strings.Join(bad, "; ")))
 }
 
-// settle judges what became of each address.
+// settle turns the replies to the single addresses into the result of the delivery.
 func (c *Channel) settle(d *delivery.Delivery, id string, a *mailAnswer, bad []string) error {
 	if len(a.later) > 0 {
 		c.accepted.add(id, a.accepted)
@@ -144,12 +145,13 @@ func (c *Channel) settle(d *delivery.Delivery, id string, a *mailAnswer, bad []s
 		return sinks.Refuse(d, c.clean(fmt.Errorf("mail: no address was taken: %s", strings.Join(bad, "; "))))
 	}
 	if len(bad) > 0 {
-		c.log.Warn("a mail left addresses out", "notice", d.Notice.ID, "subscriber", d.Recipients[0], "addresses", c.scrubber.Text(strings.Join(bad, "; "), maxError))
+		c.log.Warn("A mail left out some addresses of a subscriber. The others have it.",
+			"notice", d.Notice.ID, "subscriber", d.Recipients[0], "addresses", c.scrubber.Text(strings.Join(bad, "; "), maxError))
 	}
 	return nil
 }
 
-// judge tells what the server will never take from what it did not take now.
+// judge separates a final refusal by the server from a failure that may pass.
 func (c *Channel) judge(d *delivery.Delivery, err error) error {
 	if isRefusal(err) {
 		return sinks.Refuse(d, c.clean(err))
@@ -160,20 +162,20 @@ func (c *Channel) judge(d *delivery.Delivery, err error) error {
 // maxError is the longest error text, in bytes.
 const maxError = 600
 
-// mailAnswer is what a server said to the addresses of one mail.
+// mailAnswer has the replies of a server to the addresses of one mail.
 type mailAnswer struct {
 	accepted []string
 	refused  []reply
 	later    []reply
 }
 
-// reply is what a server said to one address.
+// reply is the reply of a server to one address.
 type reply struct {
 	address string
 	err     error
 }
 
-// String tells address and answer.
+// String returns the address and the error.
 func (r reply) String() string { return fmt.Sprintf("%s: %v", r.address, r.err) }
 
 func join(list []reply) string {
@@ -184,7 +186,7 @@ func join(list []reply) string {
 	return strings.Join(texts, "; ")
 }
 
-// refusedError says that the server will never take this mail.
+// refusedError means that the server will never accept this mail.
 type refusedError struct{ err error }
 
 func (e *refusedError) Error() string { return e.err.Error() }
@@ -195,39 +197,44 @@ func isRefusal(err error) bool {
 	return ok
 }
 
-// Replies of the 500s that are about the connection, not about what is sent: a person mends them, and then everything must arrive.
-// 503 is a bad sequence of commands, the others ask for another authentication (RFC 4954) or say that this is no mail server.
+// aboutUs has the 5xx replies that are about the connection and not about the mail. A person has to repair the cause,
+// and after that every mail must arrive. 503 is a bad sequence of commands. The others ask for another authentication
+// (RFC 4954), or say that this is no mail server.
 var aboutUs = []int{500, 502, 503, 521, 530, 534, 535, 538}
 
-// forGood tells whether a reply to an address or to the mail itself will always be the same.
+// forGood tells whether the reply to an address or a mail is final, so that sending again is useless.
 func forGood(err error) bool {
 	r, ok := errors.AsType[*textproto.Error](err)
 	return ok && r.Code >= 500 && r.Code <= 599 && !slices.Contains(aboutUs, r.Code)
 }
 
-// answered tells whether an error is the server's word, and not the loss of the connection. With 421 the server hangs up.
+// answered tells whether an error is a reply of the server, and not a lost connection. After 421 the server closes the
+// connection, so it counts as lost.
 func answered(err error) bool {
 	r, ok := errors.AsType[*textproto.Error](err)
 	return ok && r.Code != 421
 }
 
-// clean makes the error's text fit for log and ledger. It keeps no cause, whose text would be the one that was cleaned.
+// clean makes the text of an error fit for the log and the ledger. It drops the cause, because its text is not
+// scrubbed.
 func (c *Channel) clean(err error) error { return errors.New(c.scrubber.Text(err.Error(), maxError)) }
 
-// maxAccepted bounds what is remembered; what falls out is sent again, with the same Message-ID.
+// maxAccepted limits the mails in acceptances. A mail that falls out may be sent twice to an address, with the same
+// Message-ID.
 const maxAccepted = 4096
 
-// acceptances remembers which addresses of a mail have it while the server puts off the others, so that the next attempt goes to
-// those alone. It is a courtesy of this process: after a restart the mail goes to all of them again, with the same Message-ID.
+// acceptances remembers which addresses have accepted a mail while the server puts off others, so that the next attempt
+// skips them. The memory is lost with the process: after a restart the mail goes to all addresses again, with the same
+// Message-ID.
 type acceptances struct {
 	mu    sync.Mutex
 	has   map[string]map[string]bool // Message-ID → addresses
-	order []string                   // the ids, as they came
+	order []string                   // the ids, the oldest first
 }
 
 func newAcceptances() *acceptances { return &acceptances{has: map[string]map[string]bool{}} }
 
-// add remembers that these addresses have the mail.
+// add records that these addresses have accepted the mail.
 func (t *acceptances) add(id string, list []string) {
 	if len(list) == 0 {
 		return
@@ -247,7 +254,7 @@ func (t *acceptances) add(id string, list []string) {
 	}
 }
 
-// forget ends the memory of a mail, and tells whether some address has it.
+// forget drops the record of a mail. It tells whether at least one address had accepted the mail.
 func (t *acceptances) forget(id string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -259,7 +266,7 @@ func (t *acceptances) forget(id string) bool {
 	return true
 }
 
-// without returns those that do not have the mail yet.
+// without returns the addresses that do not have the mail yet.
 func (t *acceptances) without(id string, list []*netmail.Address) []*netmail.Address {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -19,7 +19,7 @@ import (
 // maxSubject is the longest subject, in characters.
 const maxSubject = 200
 
-// compose makes the mail of a notice for a subscriber.
+// compose makes the mail of a notice for one subscriber.
 func (c *Channel) compose(n *notice.Notice, to delivery.Subscriber, list []*netmail.Address, id string) (*gomail.Msg, error) {
 	v := render.NewView(n, to.Language, to)
 	subject, err := c.render("subject", c.templates.subject, v)
@@ -46,15 +46,15 @@ func (c *Channel) compose(n *notice.Notice, to delivery.Subscriber, list []*netm
 	return m, nil
 }
 
-// render makes a part of the mail. A template of the operator that fails on this notice must not keep it from those who
-// are waiting for it: the built-in one stands in, and the log says so.
+// render makes a part of the mail. If a template of the site fails on this notice, the built-in template is used
+// instead, and the log has an error. The subscriber must get the notice all the same.
 func (c *Channel) render(what string, p part, v *render.View) (string, error) {
 	if p.own != nil {
 		text, err := p.own.Execute(v)
 		if err == nil {
 			return text, nil
 		}
-		c.log.Error("a mail template failed, the built-in one is used", "template", what, "notice", v.ID, "error", err)
+		c.log.Error("A mail template failed. The built-in template was used instead.", "template", what, "notice", v.ID, "error", err)
 	}
 	text, err := p.builtIn.Execute(v)
 	if err != nil {
@@ -63,7 +63,8 @@ func (c *Channel) render(what string, p part, v *render.View) (string, error) {
 	return text, nil
 }
 
-// setHeaders says what kind of mail this is: to people, who sort by importance and thread, and to programs, which must not answer it.
+// setHeaders sets the headers that describe the mail. People sort by importance and thread. Programs see that they must
+// not answer.
 func (c *Channel) setHeaders(m *gomail.Msg, n *notice.Notice, v *render.View) {
 	domain := domainOf(c.from.Address)
 	switch {
@@ -79,14 +80,14 @@ func (c *Channel) setHeaders(m *gomail.Msg, n *notice.Notice, v *render.View) {
 	m.SetGenHeader("X-Auto-Response-Suppress", "All")  // Exchange
 	m.SetGenHeader("List-Id", fmt.Sprintf("<%s.tallyman.%s>", label(v.Type), domain))
 	m.SetGenHeader("X-Tallyman-Notice", v.ID)
-	if n.Rule != "" { // the mails of one finding's episode make a thread, which begins with a mail that nobody sent
+	if n.Rule != "" { // the mails of an episode form a thread; its first Message-ID belongs to no mail
 		thread := fmt.Sprintf("<%s@%s>", hash(n.Rule, n.Scope, n.Key, n.Episode), domain)
 		m.SetGenHeader("References", thread)
 		m.SetGenHeader("In-Reply-To", thread)
 	}
 }
 
-// messageID is the same whenever this notice is mailed to this subscriber.
+// messageID returns the same id each time this notice is sent to this subscriber.
 func messageID(id, subscriber, from string) string {
 	return hash(id, subscriber) + "@" + domainOf(from)
 }
@@ -100,7 +101,7 @@ func domainOf(address string) string {
 	return address[strings.LastIndexByte(address, '@')+1:]
 }
 
-// label makes a label of a List-Id: a host name's letters.
+// label makes a label for a List-Id, which has the characters of a host name.
 func label(s string) string {
 	out := strings.Trim(strings.Map(func(r rune) rune {
 		switch {
@@ -116,7 +117,8 @@ func label(s string) string {
 	return out[:min(len(out), 60)]
 }
 
-// addresses parses the addresses of a subscriber; bad names those that are none. One that is there twice counts once.
+// addresses parses the addresses of a subscriber, and drops duplicates. bad has a message for each text that is no
+// address.
 func addresses(list []string) (good []*netmail.Address, bad []string) {
 	seen := map[string]bool{}
 	for _, s := range list {
@@ -134,7 +136,7 @@ func addresses(list []string) (good []*netmail.Address, bad []string) {
 	return good, bad
 }
 
-// validAddress tells whether an address without a name may stand in a command of SMTP.
+// validAddress tells whether an address without a name can be part of an SMTP command.
 func validAddress(a string) bool {
 	at := strings.LastIndexByte(a, '@')
 	return at > 0 && at < len(a)-1 && len(a) <= 254 && !strings.ContainsFunc(a, func(r rune) bool {
@@ -152,16 +154,16 @@ var (
 	htmlTemplate string
 )
 
-// templates are the three parts of a mail.
+// templates has the templates of the three parts of a mail.
 type templates struct{ subject, text, html part }
 
-// part is the template of the operator, with the built-in one behind it.
+// part is the template of one part of a mail: the site's own one, and the built-in one.
 type part struct {
-	own     *render.Template // nil = the built-in one
+	own     *render.Template // nil = the site has none
 	builtIn *render.Template
 }
 
-// loadTemplates reads the files that are named.
+// loadTemplates reads the template files of the site. An empty name means the built-in template.
 func loadTemplates(subject, text, html string) (*templates, error) {
 	t := &templates{}
 	for _, p := range []struct {

@@ -214,7 +214,7 @@ func TestTemplates(t *testing.T) {
 	if html := parts["text/html"]; !strings.Contains(html, "<h1") || !strings.Contains(html, "&lt;b&gt;Bin&lt;/b&gt;</h1>") {
 		t.Errorf("the built-in template does not stand in: %s", html)
 	}
-	if text := log.String(); !strings.Contains(text, "a mail template failed") {
+	if text := log.String(); !strings.Contains(text, "A mail template failed") {
 		t.Error(text)
 	}
 }

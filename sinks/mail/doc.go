@@ -1,7 +1,8 @@
-// Package mail is the push channel that mails notices: one mail for each notice and subscriber, to the addresses that the
-// subscriber has in the address book.
+// Package mail is the push channel that sends notices by mail. Each subscriber gets one mail for each notice, at the
+// addresses that the address book has for the subscriber.
 //
-// A mail is known by its Message-ID, which is made of the notice's id and the subscriber: one that is sent again after a lost
-// answer has the same, so that mail systems and readers can tell a repeat. A role may have several addresses: those that the
-// server refuses for good are left out and named in the log, and those that it puts off are tried again without the others.
+// The Message-ID is made of the notice's id and the subscriber. A mail that is sent again after a lost answer therefore
+// has the same Message-ID, so that mail systems and readers can tell the repeat. A subscriber, such as a role, may have
+// several addresses. If the server refuses an address for good, the mail goes to the others, and the log names the
+// refused one. If the server puts an address off, the next attempt goes to that address alone.
 package mail

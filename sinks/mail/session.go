@@ -15,21 +15,21 @@ import (
 	"github.com/wneessen/go-mail/smtp"
 )
 
-// farewell bounds the end of a session.
+// farewell limits the time to say QUIT.
 const farewell = 2 * time.Second
 
-// session is a connection to the server that mails can be sent over, one at a time.
+// session is a connection to the server. It sends one mail at a time.
 type session struct {
 	conn   net.Conn
 	client *smtp.Client
 	sent   int
-	idle   *time.Timer // ends it; while it waits in the pool
+	idle   *time.Timer // closes the session when it has waited too long in the pool; nil before that
 }
 
-// errBroken says that a session cannot be used any more.
+// errBroken means that a session cannot be used any more.
 var errBroken = errors.New("the connection broke")
 
-// send sends one mail to the addresses that the server takes. The session can be used again unless the error is an errBroken.
+// send sends one mail to the addresses that the server accepts. The session stays usable unless the error is errBroken.
 func (s *session) send(ctx context.Context, from string, to []*netmail.Address, msg *gomail.Msg) (*mailAnswer, error) {
 	stop := s.bind(ctx)
 	a, err := s.transact(from, to, msg)
@@ -40,15 +40,15 @@ func (s *session) send(ctx context.Context, from string, to []*netmail.Address, 
 	return a, err
 }
 
-// bind has the connection end with the context.
+// bind closes the connection when the context ends. stop returns false if that has happened.
 func (s *session) bind(ctx context.Context) (stop func() bool) {
-	_ = s.conn.SetDeadline(time.Now().Add(sessionTimeout)) // what fails here fails at the first command
+	_ = s.conn.SetDeadline(time.Now().Add(sessionTimeout)) // an error here shows at the first command as well
 	return context.AfterFunc(ctx, func() { _ = s.conn.Close() })
 }
 
 func (s *session) transact(from string, to []*netmail.Address, msg *gomail.Msg) (*mailAnswer, error) {
 	if err := s.client.Mail(from); err != nil {
-		return nil, s.failed("MAIL", err) // whatever is wrong with our own address, a person mends it
+		return nil, s.failed("MAIL", err) // a refused sender address is a fault of the settings, never of the notice
 	}
 	a := &mailAnswer{}
 	for _, t := range to {
@@ -83,7 +83,7 @@ func (s *session) data(msg *gomail.Msg) error {
 	return nil
 }
 
-// failed judges the failure of a command. Where the server has answered, the session goes on.
+// failed judges a failed command. If the server has replied, the session stays usable.
 func (s *session) failed(what string, err error) error {
 	named := fmt.Errorf("mail: %s: %w", what, err)
 	if !answered(err) {
@@ -98,7 +98,7 @@ func (s *session) failed(what string, err error) error {
 	return named
 }
 
-// reset gives up the mail that was begun.
+// reset drops the mail that was begun.
 func (s *session) reset() error {
 	if err := s.client.Reset(); err != nil {
 		return fmt.Errorf("mail: %w: RSET: %w", errBroken, err)
@@ -106,28 +106,28 @@ func (s *session) reset() error {
 	return nil
 }
 
-// usable tells whether the server still listens.
+// usable tells whether the server still answers.
 func (s *session) usable(ctx context.Context) bool {
 	stop := s.bind(ctx)
 	err := s.client.Noop()
 	return stop() && err == nil
 }
 
-// close ends the session with good manners, and in any case.
+// close says QUIT to the server, and closes the connection in any case.
 func (s *session) close() {
 	_ = s.conn.SetDeadline(time.Now().Add(farewell))
-	_ = s.client.Quit() // its error changes nothing
+	_ = s.client.Quit() // an error here changes nothing
 	_ = s.conn.Close()
 }
 
-// Servers dislike those that stay for long and say nothing, and those that send on and on.
+// The limits of sessions. Servers dislike connections that stay silent for long, and those that send without an end.
 const (
-	maxIdle     = 8                // sessions that wait
-	idleFor     = 20 * time.Second // how long they wait
-	maxASession = 100              // mails
+	maxIdle     = 8                // the most idle sessions
+	idleFor     = 20 * time.Second // how long a session may be idle
+	maxASession = 100              // how many mails a session may send
 )
 
-// pool keeps sessions for the mails to come, so that not each needs a handshake of its own.
+// pool keeps idle sessions for later mails, so that not every mail needs a handshake.
 type pool struct {
 	dial func(context.Context) (*session, error)
 
@@ -138,7 +138,7 @@ type pool struct {
 
 func newPool(dial func(context.Context) (*session, error)) *pool { return &pool{dial: dial} }
 
-// send sends the mail over a session that waits, or a new one.
+// send sends the mail over an idle session, or over a new one.
 func (p *pool) send(ctx context.Context, from string, to []*netmail.Address, msg *gomail.Msg) (*mailAnswer, error) {
 	s, err := p.get(ctx)
 	if err != nil {
@@ -153,7 +153,8 @@ func (p *pool) send(ctx context.Context, from string, to []*netmail.Address, msg
 	return a, err
 }
 
-// get returns a session that is known to work: the one that waited least, since it is the likeliest to.
+// get returns a session that works. It tries the session first that was idle for the shortest time, because that one is
+// the most likely to work.
 func (p *pool) get(ctx context.Context) (*session, error) {
 	for s := p.take(); s != nil; s = p.take() {
 		if s.usable(ctx) {
@@ -172,7 +173,7 @@ func (p *pool) take() *session {
 		p.idle = p.idle[:n-1]
 		if s.idle.Stop() {
 			return s
-		} // else its time is over, and the timer closes it
+		} // else its timer has fired and closes it
 	}
 	return nil
 }
@@ -190,7 +191,7 @@ func (p *pool) put(s *session) {
 	}
 }
 
-// drop ends a session whose time is over.
+// drop closes a session that was idle for too long.
 func (p *pool) drop(s *session) {
 	p.mu.Lock()
 	for i, other := range p.idle {
@@ -203,7 +204,7 @@ func (p *pool) drop(s *session) {
 	s.close()
 }
 
-// close ends the sessions that wait; those at work end when they are done.
+// close closes the idle sessions. Busy sessions are closed when their mail is done.
 func (p *pool) close() {
 	p.mu.Lock()
 	idle := p.idle
@@ -216,15 +217,15 @@ func (p *pool) close() {
 	}
 }
 
-// sessionTimeout bounds a session whose context has no end of its own.
+// sessionTimeout limits a session whose context has no deadline.
 const sessionTimeout = 10 * time.Minute
 
 // dialer opens sessions.
 type dialer struct {
 	host    string
 	tls     *tls.Config
-	direct  bool   // TLS from the first byte
-	login   *login // nil = none
+	direct  bool   // true = TLS from the first byte
+	login   *login // nil = no login
 	options []gomail.Option
 }
 
@@ -255,7 +256,7 @@ func newDialer(o *Options) (*dialer, error) {
 	return d, nil
 }
 
-// dial opens a session: connected, encrypted, known to the server. It ends with ctx.
+// dial opens a session that is connected, encrypted and logged in. If ctx ends first, dial fails.
 func (d *dialer) dial(ctx context.Context) (*session, error) {
 	var conn net.Conn
 	stop := func() bool { return true }
@@ -281,7 +282,7 @@ func (d *dialer) dial(ctx context.Context) (*session, error) {
 		return &session{conn: conn, client: client}, nil
 	}
 	if conn != nil {
-		_ = conn.Close() // the library leaves it open when it fails
+		_ = conn.Close() // the library does not close it after a failure
 	}
 	return nil, fmt.Errorf("mail: no session with %s: %w", d.host, because(ctx, err))
 }
@@ -294,7 +295,7 @@ func open(ctx context.Context, host string, options []gomail.Option) (*smtp.Clie
 	return c.DialToSMTPClientWithContext(ctx)
 }
 
-// because tells that the context's end is behind an error, which otherwise speaks of a closed connection.
+// because adds the reason why the context ended. Without it, the error would only say that the connection was closed.
 func because(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return errors.Join(context.Cause(ctx), err)
@@ -304,21 +305,21 @@ func because(ctx context.Context, err error) error {
 
 var errNoLogin = errors.New("the server offers no authentication that is supported: SCRAM-SHA-256, SCRAM-SHA-1, PLAIN, LOGIN, CRAM-MD5")
 
-// login authenticates by the best way that the server offers. A way that shows the password is taken only where the
-// connection is encrypted, or never leaves the machine.
+// login authenticates by the best mechanism that the server offers. Mechanisms that show the password are used only if
+// the connection is encrypted, or stays on this machine.
 type login struct {
 	user, password, host string
-	bare                 bool // the connection is not encrypted, and the server is this machine
+	bare                 bool // the connection is not encrypted, and the server runs on this machine
 
 	chosen smtp.Auth
 }
 
-// again is the login for another session.
+// again returns a login for another session, since a login keeps the state of one.
 func (l *login) again() *login {
 	return &login{user: l.user, password: l.password, host: l.host, bare: l.bare}
 }
 
-// Start chooses the way.
+// Start chooses the mechanism. The list has the best one first.
 func (l *login) Start(server *smtp.ServerInfo) (string, []byte, error) {
 	ways := []struct {
 		name string
@@ -339,7 +340,7 @@ func (l *login) Start(server *smtp.ServerInfo) (string, []byte, error) {
 	return "", nil, errNoLogin
 }
 
-// Next answers the server.
+// Next answers a challenge of the server.
 func (l *login) Next(fromServer []byte, more bool) ([]byte, error) {
 	return l.chosen.Next(fromServer, more)
 }

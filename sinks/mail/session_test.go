@@ -41,7 +41,7 @@ func TestASessionEndsAfterAHundredMails(t *testing.T) {
 	}
 }
 
-// A server that has gone meanwhile costs no attempt: the session is asked before it is used.
+// A server that closed an idle session costs no attempt, because a session is checked before it is used.
 func TestASessionThatDied(t *testing.T) {
 	t.Parallel()
 	server := testenv.NewSMTP(t, testenv.SMTPOptions{})
@@ -65,7 +65,7 @@ func TestASessionThatDied(t *testing.T) {
 	transient(t, c, someDelivery())
 }
 
-// plain are the options for a server on this machine that encrypts nothing and knows nobody.
+// plain returns options for a server on this machine without encryption and login.
 func plain(s *testenv.SMTP) mail.Options {
 	o := options(s, keepers())
 	o.Security, o.Username, o.Password = mail.None, "", ""
@@ -119,7 +119,7 @@ func anonymous(o mail.Options, s mail.Security) mail.Options {
 	return o
 }
 
-// TestTimeouts shows that the context ends a push wherever the server keeps silent, and that the next push is none the worse.
+// TestTimeouts tests that the context ends a push wherever the server is silent, and that the next push succeeds.
 func TestTimeouts(t *testing.T) {
 	t.Parallel()
 	for _, command := range []string{"HELO", "AUTH", "MAIL", "RCPT", "DATA"} {

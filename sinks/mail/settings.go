@@ -24,14 +24,14 @@ const TypeName = "mail"
 // Type is the type of sink that hands mails to an SMTP server.
 var Type = sinks.Type{Name: TypeName, New: func() sinks.Settings { return NewSettings() }}
 
-// The codes of the settings.
+// The codes of problems in the settings.
 const (
 	CodeAddress = "bad_address"
 	CodeHost    = "bad_host"
 	CodeTLS     = "mail_without_tls"
 )
 
-// Settings are those of a sink of the type.
+// Settings are the settings of a sink of this type.
 type Settings struct {
 	sinks.PushSettings `yaml:",inline"`
 
@@ -48,7 +48,7 @@ type Settings struct {
 	HTML     settings.File   `yaml:"html" doc:"a template of the HTML, instead of the built-in one"`
 }
 
-// NewSettings are the defaults.
+// NewSettings returns the default settings.
 func NewSettings() *Settings {
 	return &Settings{PushSettings: sinks.NewPushSettings(TypeName), TLS: StartTLS}
 }
@@ -78,10 +78,10 @@ func (s *Settings) Check(at settings.Section) {
 	}
 }
 
-// IsEach says that each subscriber gets a mail of their own.
+// IsEach returns true: each subscriber gets a mail of their own.
 func (s *Settings) IsEach() bool { return true }
 
-// NeedsAddress says that who has no mail address gets none.
+// NeedsAddress returns the kind of address that a subscriber needs to get a mail.
 func (s *Settings) NeedsAddress() string { return delivery.AddressMail }
 
 // SecretTexts implements sinks.Settings.
@@ -96,7 +96,7 @@ func (s *Settings) Open(site sinks.Site) (sinks.Channel, error) {
 	}))
 }
 
-// Host is the name or the IP address of a machine, without a port.
+// Host is the name or IP address of a machine, without a port.
 type Host string
 
 var hostPattern = regexp.MustCompile(`^[A-Za-z0-9_]([A-Za-z0-9_-]{0,62})(\.[A-Za-z0-9_]([A-Za-z0-9_-]{0,62}))*\.?$`)
@@ -114,7 +114,7 @@ func (h *Host) DecodeYAML(d *strictyaml.Decoder, name string, n *strictyaml.Node
 	*h = Host(s)
 }
 
-// Address is a mail address, which may have a name before it.
+// Address is a mail address, with or without a name in front.
 type Address netmail.Address
 
 // DecodeYAML reads an address.
@@ -131,35 +131,36 @@ func (a *Address) DecodeYAML(d *strictyaml.Decoder, name string, n *strictyaml.N
 	*a = Address(*address)
 }
 
-// Security is how the connection to the server is protected.
+// Security says how the connection to the server is protected.
 type Security string
 
-// The kinds.
+// The kinds of protection.
 const (
-	StartTLS Security = "starttls" // plain at first, and nothing is said before it is encrypted
+	StartTLS Security = "starttls" // starts unencrypted, and sends nothing of a mail before the encryption is on
 	TLS      Security = "tls"      // encrypted from the first byte
-	None     Security = "none"     // not at all: a loopback address only
+	None     Security = "none"     // no encryption, for a loopback address only
 )
 
-// Options configure a channel.
+// Options has everything that a mail channel is made of.
 type Options struct {
 	Host     string
-	Port     int      // 0 = 587, with TLS 465, with None 25
+	Port     int      // 0 = 587, or 465 with TLS, or 25 with None
 	Security Security // "" = StartTLS
-	CA       string   // file of certificates that the server's is checked against; "" = those of the system
-	Username string   // "" = no authentication
+	// a file with the CA certificates that the server's certificate is checked against; "" = those of the system
+	CA       string
+	Username string // "" = no authentication
 	Password string
 	From     netmail.Address
-	Helo     string // the name that the server is greeted with; "" = the machine's
+	Helo     string // the name in the greeting; "" = the name of the machine
 
-	// Files of templates instead of the built-in ones; "" = built-in.
+	// Template files; "" = the built-in template.
 	Subject, Text, HTML string
 
 	Book   delivery.Addresses
 	Logger *slog.Logger
 }
 
-// ports are those of submission (RFC 6409, RFC 8314) and of a server on this machine.
+// ports are the default ports: those of submission (RFC 6409, RFC 8314), and 25 for a server on this machine.
 var ports = map[Security]int{StartTLS: 587, TLS: 465, None: 25}
 
 func (o *Options) setDefaults() {
@@ -195,7 +196,7 @@ func (o *Options) check() error {
 	}
 }
 
-// loopback tells whether a host is this machine, without asking a name server.
+// loopback tells whether a host is this machine. It does not ask a name server.
 func loopback(host string) bool {
 	ip := net.ParseIP(host)
 	return strings.EqualFold(host, "localhost") || ip != nil && ip.IsLoopback()

@@ -39,7 +39,7 @@ func TestPushSuite(t *testing.T) {
 	})
 }
 
-// answers is how a server behaves that repeats what it was told, secrets too.
+// answers makes a server that repeats what it got, secrets included.
 func answers(a sinktest.Answer) func(testenv.SMTPStep) testenv.SMTPAnswer {
 	at := func(command string, answer testenv.SMTPAnswer) func(testenv.SMTPStep) testenv.SMTPAnswer {
 		return func(s testenv.SMTPStep) testenv.SMTPAnswer {

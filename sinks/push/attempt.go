@@ -13,17 +13,17 @@ import (
 	"tallyman/sinks"
 )
 
-// flight is a call under way.
+// flight is one call to the channel.
 type flight struct {
 	batch []delivery.PushClaim
-	grip  *grip            // under which it was begun
-	done  func(error)      // tells the breaker how it ended
-	made  delivery.Attempt // its time is zero where the channel was not called
+	grip  *grip            // the grip under which the call began
+	done  func(error)      // tells the breaker the result
+	made  delivery.Attempt // the time is zero if the channel was not called
 	err   error
 }
 
-// begin makes as many calls as there is room for. While the sink is held back, what was claimed is given back, so that it
-// can be canceled, and be tried elsewhere.
+// begin makes as many calls as there is room for. While the sink is held back, claimed deliveries are released, so that
+// they can be canceled, or tried by another node.
 func (l *loop) begin(now time.Time) {
 	l.barred = false
 	if l.grip == nil || l.stop.begun || l.records.failed || len(l.waiting) == 0 {
@@ -39,11 +39,11 @@ func (l *loop) begin(now time.Time) {
 			return
 		}
 		if l.hold(n) {
-			continue // what waits is other than it was
+			continue // the list of waiting deliveries has changed
 		}
 		done := l.breaker.allow()
 		if done == nil {
-			l.barred = true // a call is under way that will tell whether the sink is well
+			l.barred = true // the call under way will tell whether the sink works
 			return
 		}
 		l.limits.take(now)
@@ -51,8 +51,8 @@ func (l *loop) begin(now time.Time) {
 	}
 }
 
-// start hands the call to a worker. There are as many workers as calls were ever under way at a time; they are kept, since a new one would have
-// to grow its stack first.
+// start hands a call to a worker. A worker is added only when more calls run than ever before. Workers are kept,
+// because a new goroutine would have to grow its stack first.
 func (l *loop) start(jobs []*job, done func(error)) {
 	f := &flight{batch: make([]delivery.PushClaim, len(jobs)), grip: l.grip, done: done}
 	for i, j := range jobs {
@@ -75,7 +75,8 @@ func (l *loop) work() {
 	l.ended <- struct{}{}
 }
 
-// push makes one call, unless the session is not in force any more. A panic is an error: a notice that a channel cannot cope with must not take the node down.
+// push makes one call, unless the session has ended. A panic becomes an error: a notice that breaks a channel must not
+// stop the node.
 func (r *Runner) push(g *grip, batch []delivery.PushClaim) (made delivery.Attempt, err error) {
 	list := make([]delivery.Delivery, len(batch))
 	for i := range batch {
@@ -85,14 +86,15 @@ func (r *Runner) push(g *grip, batch []delivery.PushClaim) (made delivery.Attemp
 	defer func() { end(r.clean(err)) }()
 	defer func() {
 		if reason := recover(); reason != nil {
-			r.o.Logger.Error("panic in a sink", "panic", r.o.Scrubber.Text(fmt.Sprint(reason), longError), "stack", string(debug.Stack()))
+			r.o.Logger.Error("A sink panicked. The call counts as failed.",
+				"panic", r.o.Scrubber.Text(fmt.Sprint(reason), longError), "stack", string(debug.Stack()))
 			err = fmt.Errorf("panic: %v", reason)
 		}
 	}()
 	call, done := context.WithTimeoutCause(ctx, r.o.Timeout, r.silent)
 	defer done()
 	r.o.Step(StepTrying)
-	if !r.o.Session.Holds(g.session) { // the process may have been frozen
+	if !r.o.Session.Holds(g.session) { // the process may have been suspended
 		return made, errCut
 	}
 	call, status := sinks.WithStatus(call)
@@ -112,7 +114,7 @@ func (r *Runner) push(g *grip, batch []delivery.PushClaim) (made delivery.Attemp
 	}
 }
 
-// land decides what becomes of the deliveries of a call that has ended.
+// land decides what happens to the deliveries of a call that has ended.
 func (l *loop) land(f *flight) {
 	l.flights--
 	now := time.Now()
@@ -120,7 +122,7 @@ func (l *loop) land(f *flight) {
 		if f.err == nil && f.batch[i].Strategy.Kind != delivery.Delayed {
 			l.o.Observer.DeliveryTook(l.o.Sink, now.Sub(f.batch[i].Notice.CreatedAt))
 		}
-		f.batch[i].Token = l.jobs[f.batch[i].Seq].Token // of a later claim, where the lease ended meanwhile
+		f.batch[i].Token = l.jobs[f.batch[i].Seq].Token // the delivery may have been claimed again after its lease ended
 	}
 	text := l.text(f.err)
 	f.made.Error = text
@@ -140,7 +142,7 @@ func (l *loop) land(f *flight) {
 	l.log(f, v, text)
 }
 
-// again puts what was not taken for the sake of others before everything else that waits.
+// again puts deliveries back to the front that were not taken because of others in their batch.
 func (l *loop) again(v verdict) {
 	if len(v.rest) == 0 {
 		return
@@ -154,7 +156,7 @@ func (l *loop) again(v verdict) {
 	l.waiting = append(list, l.waiting...)
 }
 
-// clean is the error without secrets, for traces.
+// clean returns the error without secrets, for traces.
 func (r *Runner) clean(err error) error {
 	if err == nil {
 		return nil
@@ -162,7 +164,7 @@ func (r *Runner) clean(err error) error {
 	return errors.New(r.text(err))
 }
 
-// text is an error for log and ledger.
+// text returns the text of an error for the log and the ledger.
 func (r *Runner) text(err error) string {
 	if err == nil {
 		return ""
@@ -173,8 +175,9 @@ func (r *Runner) text(err error) string {
 	return r.o.Scrubber.Text(err.Error(), longError)
 }
 
-// ready looks at what waits from the first on. It returns how many of it make the next call, without those that are late, which it
-// gives back; 0 = none yet, and then at is when it will be time. probe asks for one delivery, at once.
+// ready returns how many of the first waiting deliveries make up the next call, after it has released late ones. If
+// none are ready yet, it returns 0 and the time when they will be. With probe, the call has one delivery and does not
+// wait.
 func (l *loop) ready(now time.Time, probe bool) (n int, at time.Time) {
 	l.dropLate(now)
 	most := l.o.Batch.Max
@@ -187,7 +190,7 @@ func (l *loop) ready(now time.Time, probe bool) (n int, at time.Time) {
 		case j.alone && n == 0:
 			return 1, now
 		case j.alone || j.late(now):
-			return n, now // what comes next cannot join
+			return n, now // the next delivery cannot join this call
 		}
 		n++
 		if at.IsZero() || j.goBy.Before(at) {
@@ -200,7 +203,8 @@ func (l *loop) ready(now time.Time, probe bool) (n int, at time.Time) {
 	return 0, at
 }
 
-// dropLate gives back what waits first and may not be tried any more. What is late behind it comes to the front in its turn.
+// dropLate releases late deliveries at the front of the queue. Late ones further behind are released when they reach
+// the front.
 func (l *loop) dropLate(now time.Time) {
 	n := 0
 	for n < len(l.waiting) && l.waiting[n].late(now) {
@@ -210,14 +214,14 @@ func (l *loop) dropLate(now time.Time) {
 	l.shift(n)
 }
 
-// shift takes the first n out of what waits.
+// shift removes the first n waiting deliveries and returns them.
 func (l *loop) shift(n int) []*job {
 	first := l.waiting[:n:n]
 	l.waiting = l.waiting[n:]
 	return first
 }
 
-// batchReady is when the next call may begin; zero = nothing waits.
+// batchReady returns when the next call may begin, or zero if nothing waits.
 func (l *loop) batchReady(now time.Time) time.Time {
 	n, at := l.ready(now, l.breaker.look().state == HalfOpen)
 	if n == 0 && at.IsZero() {

@@ -39,7 +39,7 @@ func TestBatches(t *testing.T) {
 	})
 }
 
-// What has little time left waits no longer than half of it for others.
+// A delivery with little time left waits for others for at most half of that time.
 func TestBatchDoesNotWaitPastADeadline(t *testing.T) {
 	t.Parallel()
 	options := batches(10, time.Minute)

@@ -47,7 +47,8 @@ func TestAttempts(t *testing.T) {
 	})
 }
 
-// A call that is cut off because the node stops is kept as such and does not count; what was not begun is no attempt.
+// A call that is cut off because the node stops is recorded as such, and does not count. A call that was not begun is
+// no attempt.
 func TestAttemptIsCutOff(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(o *push.Options) { o.Timeout, o.Concurrency = time.Minute, 1 }, hang, func(w *world) {

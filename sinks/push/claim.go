@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	pollEvery = 500 * time.Millisecond // how often the ledger is asked, whatever it has said of the next
+	pollEvery = 500 * time.Millisecond // the ledger is asked at least this often
 	mostAsked = 1000                   // in one claim
 )
 
@@ -19,23 +19,23 @@ const (
 type job struct {
 	delivery.PushClaim
 
-	startBy time.Time // an attempt that begins later could end after the lease
-	ends    time.Time // its deadline or its expiry on this node's timers; zero = never
-	goBy    time.Time // it waits for others of its batch no longer than this
-	alone   bool      // it goes in a call of its own: the channel has refused the batch that it was in
+	startBy time.Time // an attempt that begins later might end after the lease
+	ends    time.Time // its deadline or its expiry, by this node's clock; zero means never
+	goBy    time.Time // until when it waits for others to join its call
+	alone   bool      // it goes alone, because the channel has refused the batch that it was in
 }
 
-// late tells whether no attempt may begin any more: the ledger is to decide anew.
+// late tells whether no attempt may begin any more. The ledger must decide again.
 func (j *job) late(now time.Time) bool {
 	return now.After(j.startBy) || !j.ends.IsZero() && !now.Before(j.ends)
 }
 
-// claimState is what the loop knows of its question to the ledger what is due.
+// claimState is the state of the loop's claims at the ledger.
 type claimState struct {
-	at     time.Time // when it is asked next
+	at     time.Time // when to claim next
 	asking bool
-	lost   bool // an answer was: the ledger may hold for this node what the node does not know of
-	again  bool // woken since it was asked last
+	lost   bool // an answer was lost, so the ledger may hold deliveries for this node that the node does not know
+	again  bool // woken since the last claim began
 	retry  *retry.Pauses
 	answer chan claimAnswer
 }
@@ -44,13 +44,13 @@ func (a *claimState) wake() { a.at, a.again = time.Time{}, true }
 
 // claimAnswer is the ledger's answer to a claim.
 type claimAnswer struct {
-	grip   *grip     // under which it was asked
-	before time.Time // that it was asked
+	grip   *grip     // the grip under which the claim was made
+	before time.Time // a time before the claim was sent
 	claims delivery.Claims
 	err    error
 }
 
-// claim asks for what will be tried soon, if it is time.
+// claim claims deliveries that will be tried soon, if it is time to.
 func (l *loop) claim(ctx context.Context, now time.Time) {
 	if l.claims.asking || now.Before(l.claims.at) {
 		return
@@ -78,7 +78,8 @@ func (l *loop) claim(ctx context.Context, now time.Time) {
 	}()
 }
 
-// known are the numbers of what this node has claimed: what is still to be recorded counts, too. Only after an answer was lost somebody asks.
+// known returns the numbers of the deliveries that this node has claimed, including those whose results are not
+// recorded yet. They are needed only after an answer was lost.
 func (l *loop) known() []int64 {
 	if !l.claims.lost {
 		return nil
@@ -86,14 +87,14 @@ func (l *loop) known() []int64 {
 	return slices.AppendSeq(slices.Collect(maps.Keys(l.jobs)), maps.Keys(l.records.answers.known))
 }
 
-// wanted is how many deliveries to claim now: those that there is room for, and as many ahead as the sink takes in a
-// moment, but few at a time only when there is nothing else to try.
+// wanted returns how many deliveries to claim now: those that there is room for, and as many more as the sink takes in
+// a moment. Small claims are made only if nothing else can be tried.
 func (l *loop) wanted(now time.Time) int {
 	if l.grip == nil || l.stop.begun || l.records.failed || !l.heldUntil(now).IsZero() {
 		return 0
 	}
 	if l.breaker.look().state == HalfOpen {
-		return max(0, 1-len(l.jobs)) // one is enough to see whether the sink is well
+		return max(0, 1-len(l.jobs)) // one delivery is enough to see whether the sink works
 	}
 	stock := l.o.Concurrency*l.o.Batch.Max + l.pace.ahead(now)
 	missing := stock - len(l.jobs)
@@ -101,13 +102,14 @@ func (l *loop) wanted(now time.Time) int {
 		return 0
 	}
 	missing = min(missing, max(mostAhead, 2*l.o.Batch.Max)-len(l.waiting))
-	if permitted := l.limits.calls(now.Add(soon)); permitted < missing { // first, lest the product overflows
+	// checked first, because the product below could overflow
+	if permitted := l.limits.calls(now.Add(soon)); permitted < missing {
 		missing = min(missing, permitted*l.o.Batch.Max-len(l.waiting))
 	}
 	return min(max(missing, 0), mostAsked)
 }
 
-// askAt is when the ledger is to be asked next; zero = not before something has happened.
+// askAt returns when to claim next, or zero if only an event can change anything.
 func (l *loop) askAt(now time.Time) time.Time {
 	if wait := l.limits.ready(now.Add(soon)); wait > 0 {
 		return laterOf(l.claims.at, now.Add(wait))
@@ -118,14 +120,14 @@ func (l *loop) askAt(now time.Time) time.Time {
 	return time.Time{} // it is time, but there is no room
 }
 
-// take adds what was claimed to what waits.
+// take adds claimed deliveries to the waiting ones.
 func (l *loop) take(got claimAnswer) {
 	l.claims.asking = false
 	defer l.records.answers.forget()
 	now := time.Now()
 	if got.err != nil {
 		if !l.claims.retry.HasFailed() {
-			l.o.Logger.Warn("the ledger cannot be asked what is due", "error", got.err)
+			l.o.Logger.Warn("Due deliveries were not claimed from the ledger. The node tries again.", "error", got.err)
 		}
 		l.claims.at, l.claims.lost = now.Add(l.claims.retry.Next()), true
 		return
@@ -151,8 +153,9 @@ func (l *loop) take(got claimAnswer) {
 	}
 }
 
-// add takes up one delivery. One that is here already was claimed anew because its lease has ended by the ledger's clock: it is
-// tried once, under the later claim. So is one whose answer the ledger had not heard of: that answer counts, under the later claim.
+// add adds one claimed delivery. If it is here already, its lease had ended by the ledger's clock: it is tried once,
+// under the later claim. If the ledger does not have the answer of an earlier attempt yet, that answer is recorded
+// under the later claim.
 func (l *loop) add(c *delivery.PushClaim, before, at time.Time) {
 	if s, known := l.records.answers.of(c); known {
 		l.records.add(s...)
@@ -179,7 +182,7 @@ func (l *loop) add(c *delivery.PushClaim, before, at time.Time) {
 	}
 }
 
-// releaseWaiting gives back what was claimed and is not being tried.
+// releaseWaiting releases all claimed deliveries that are not being tried.
 func (l *loop) releaseWaiting() {
 	for _, j := range l.waiting {
 		l.release(j)

@@ -10,8 +10,8 @@ import (
 	"tallyman/sinks/push"
 )
 
-// A lease that ends by the ledger's clock while an answer is on its way there makes a claim and the answer cross. The answer counts,
-// under the later claim: the strategy allows one attempt, and that was made.
+// A lease that ends by the ledger's clock while an answer is on its way there makes a claim and the answer cross. The
+// answer counts, under the later claim: the strategy allows one attempt, and that was made.
 func TestClaimCrossesAnAnswerOnItsWay(t *testing.T) {
 	t.Parallel()
 	for what, hurdle := range map[string]string{
@@ -57,7 +57,8 @@ func TestClaimCrossesAnAnswerOnItsWay(t *testing.T) {
 	}
 }
 
-// What an operator has tried again is tried, also where the claim was asked for before the answer of the attempt before was recorded.
+// A delivery that an operator retries is tried, even if it is claimed before the answer of its last attempt is
+// recorded.
 func TestRetryCrossesAClaim(t *testing.T) {
 	t.Parallel()
 	for what, strategy := range map[string]delivery.Strategy{"it had failed": immediate, "it waited for its next attempt": important} {
@@ -91,7 +92,8 @@ func TestRetryCrossesAClaim(t *testing.T) {
 	}
 }
 
-// An answer that is recorded does not stand in for the attempts that follow it, also where their claim is heard of at once.
+// An answer that is recorded does not stand in for the attempts that follow it, also where their claim is heard of at
+// once.
 func TestRecordedAnswersAreForgotten(t *testing.T) {
 	t.Parallel()
 	inBubble(t, nil, script(map[int64][]error{1: {errDown, errDown}}), func(w *world) {

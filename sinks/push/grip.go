@@ -2,8 +2,9 @@ package push
 
 import "context"
 
-// grip is the session under which the loop claims and tries, for as long as the session is in force. What was claimed under one grip is not tried under another: the
-// ledger may have given it to another node in between.
+// grip is the session under which the loop claims and tries deliveries, as long as the session is in force. Deliveries
+// claimed under one grip are not tried under another, because the ledger may have given them to another node in
+// between.
 type grip struct {
 	session string
 	calls   context.Context //nolint:containedctx // of the calls; it ends with the grip
@@ -11,7 +12,8 @@ type grip struct {
 	let     func()
 }
 
-// regrip lets go of a session that is not in force any more, and takes one that is. What waits is given back; calls under way are cut off.
+// regrip drops a session that has ended, and takes a new one. Waiting deliveries are released; calls under way are cut
+// off.
 func (l *loop) regrip(calls context.Context) {
 	if l.grip != nil && !l.o.Session.Holds(l.grip.session) {
 		l.grip.let()
@@ -36,7 +38,7 @@ func (l *loop) regrip(calls context.Context) {
 	l.grip = &grip{session: id, calls: ctx, over: lapsed, let: func() { cut(errCut) }}
 }
 
-// lost is closed when the session is not in force any more; nil where there is none.
+// lost is closed when the session ends. It is nil if there is no session.
 func (g *grip) lost() <-chan struct{} {
 	if g == nil {
 		return nil

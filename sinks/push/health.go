@@ -10,8 +10,9 @@ import (
 	"tallyman/internal/delivery"
 )
 
-// health tells the breaker, the limits and the status how a call ended. A refusal is an answer; a Retry-After says itself how long
-// the sink is to be left alone; and of a call that was cut off nobody knows.
+// health reports the result of a call to the breaker, the limits and the status. A refusal is an answer, so it counts
+// as a success of the sink. A Retry-After sets its own pause, and a call that was cut off says nothing about the sink;
+// neither counts for the breaker.
 func (l *loop) health(f *flight, now time.Time, text string) {
 	before := l.breaker.look().state
 	wait := asked(f.err)
@@ -24,7 +25,7 @@ func (l *loop) health(f *flight, now time.Time, text string) {
 		f.done(f.err)
 	}
 	if wait > 0 && l.limits.hold(now, wait) {
-		l.o.Logger.Warn("the sink asks to be left alone", "wait", wait, "error", text)
+		l.o.Logger.Warn("The sink asks for a pause. Its deliveries wait.", "wait", wait, "error", text)
 	}
 	l.status.set(func(s *Status) {
 		if f.err == nil {
@@ -37,18 +38,20 @@ func (l *loop) health(f *flight, now time.Time, text string) {
 	switch {
 	case after.state == before:
 	case after.state == Open && before == Closed:
-		l.o.Logger.Error("the sink fails again and again; its deliveries wait", "until", after.until, "error", text)
+		l.o.Logger.Error("The sink fails repeatedly. Its breaker is open, and its deliveries wait.",
+			"until", after.until, "error", text)
 	case after.state == Open:
-		l.o.Logger.Warn("the sink still fails; its deliveries wait", "until", after.until, "error", text)
+		l.o.Logger.Warn("The sink still fails. Its breaker stays open, and its deliveries wait.",
+			"until", after.until, "error", text)
 	case after.state == Closed:
-		l.o.Logger.Info("the sink is well again; its deliveries go on")
+		l.o.Logger.Info("The sink works again. Its breaker is closed, and its deliveries continue.")
 	}
 }
 
-// log tells of deliveries that have ended badly, and in detail of every attempt that failed.
+// log logs deliveries that have failed for good. With debug it also logs every other attempt.
 func (l *loop) log(f *flight, v verdict, text string) {
 	if f.err == nil {
-		l.o.Logger.Debug("delivered", "notices", loggedDeliveries(f.batch))
+		l.o.Logger.Debug("Deliveries were sent.", "notices", loggedDeliveries(f.batch))
 		return
 	}
 	var failed []delivery.PushClaim
@@ -58,13 +61,15 @@ func (l *loop) log(f *flight, v verdict, text string) {
 		}
 	}
 	if len(failed) > 0 {
-		l.o.Logger.Warn("deliveries failed", "ids", seqs(failed), "notices", loggedDeliveries(failed), "error", text)
+		l.o.Logger.Warn("Deliveries failed. They are not tried again.",
+			"ids", seqs(failed), "notices", loggedDeliveries(failed), "error", text)
 		return
 	}
-	l.o.Logger.Debug("not delivered yet", "ids", seqs(f.batch), "notices", loggedDeliveries(f.batch), "error", text)
+	l.o.Logger.Debug("Deliveries were not sent. They are tried again.",
+		"ids", seqs(f.batch), "notices", loggedDeliveries(f.batch), "error", text)
 }
 
-// loggedDeliveries are deliveries as logs name them, worked out only where the line is written.
+// loggedDeliveries formats deliveries for a log, only if the line is written.
 type loggedDeliveries []delivery.PushClaim
 
 // LogValue implements slog.LogValuer.
@@ -76,26 +81,26 @@ func (l loggedDeliveries) LogValue() slog.Value {
 	return list.LogValue()
 }
 
-// Status is how a sink does on this node.
+// Status is the state of a sink on this node.
 type Status struct {
 	Breaker  BreakerState
-	Since    time.Time // the breaker is so
-	Until    time.Time // while it is open: when one delivery is tried
-	Failures int       // transient errors in a row
+	Since    time.Time // when the breaker entered its state
+	Until    time.Time // while the breaker is open: when one delivery is tried
+	Failures int       // consecutive transient errors
 
-	HeldUntil time.Time // the channel has asked to be left alone (Retry-After); zero = it has not
-	InFlight  int       // deliveries that are being tried
+	HeldUntil time.Time // end of the pause that the channel has asked for (Retry-After); zero means none
+	InFlight  int       // deliveries being tried
 	Waiting   int       // deliveries that this node has claimed and will try next
 
-	LastError   string // of an attempt; "" = none yet
+	LastError   string // of the last failed attempt; "" means none yet
 	LastErrorAt time.Time
 	LastSent    time.Time
 }
 
-// HeldBack tells whether nothing is tried now, for the breaker is open or the channel has asked for it.
+// HeldBack tells whether nothing is tried now, because the breaker is open or the channel has asked for a pause.
 func (s *Status) HeldBack() bool { return s.Breaker == Open || !s.HeldUntil.IsZero() }
 
-// sharedStatus is what the loop says of itself to those who ask for the status.
+// sharedStatus is the part of the status that the loop writes and other goroutines read.
 type sharedStatus struct {
 	mu sync.Mutex
 	s  Status
@@ -107,7 +112,7 @@ func (t *sharedStatus) set(change func(*Status)) {
 	change(&t.s)
 }
 
-// Status may be asked at any time, from any goroutine.
+// Status returns the status. Any goroutine may call it at any time.
 func (r *Runner) Status() Status {
 	r.status.mu.Lock()
 	s := r.status.s

@@ -9,30 +9,32 @@ import (
 	"tallyman/sinks"
 )
 
-// errCut is why an attempt ended that this node has cut off, because the node stops or its session is not in force any more. Nobody knows whether it was taken.
+// errCut is the error of an attempt that this node has cut off, because the node stops or its session has ended. Nobody
+// knows whether the channel took the delivery.
 var errCut = errors.New("the node cut the call off before the channel answered")
 
-// verdict is what becomes of the deliveries of one call.
+// verdict is what happens to the deliveries of one call.
 type verdict struct {
 	settled []delivery.Settlement
-	rest    []int64 // not taken through no fault of theirs: to be tried again now, as no attempt counts
-	alone   bool    // each of the rest in a call of its own: the channel has refused the whole batch
+	rest    []int64 // not taken because of others: tried again now, and no attempt is counted
+	alone   bool    // each of the rest goes alone, because the channel has refused the whole batch
 }
 
-// judge decides by the strategies and the channel's answer; docs/reference/rule-file.md has the table (Deliver). The attempt has the error for people.
+// judge decides by the strategies and the channel's answer. docs/reference/rule-file.md has the table (Deliver). made has
+// the error text for people.
 func judge(batch []delivery.PushClaim, err error, made delivery.Attempt, chance func() float64) verdict {
 	refused := refusedOf(batch, err)
 	switch {
 	case err == nil:
 		return verdict{settled: each(batch, func(c *delivery.PushClaim) delivery.Settlement { return settled(c, delivery.SettleSent, made) })}
 	case errors.Is(err, errCut):
-		if made.At.IsZero() { // before the channel was called
+		if made.At.IsZero() { // the channel was not called
 			made = delivery.Attempt{}
 		}
 		return verdict{settled: each(batch, func(c *delivery.PushClaim) delivery.Settlement { return settled(c, delivery.SettleRelease, made) })}
 	case refused == nil:
 		return verdict{settled: each(batch, func(c *delivery.PushClaim) delivery.Settlement { return transient(c, err, made, chance()) })}
-	case len(batch) > 1 && len(refused) == len(batch): // one of them may be at fault for all
+	case len(batch) > 1 && len(refused) == len(batch): // any of them may be at fault
 		return verdict{rest: seqs(batch), alone: true}
 	}
 	var v verdict
@@ -47,7 +49,7 @@ func judge(batch []delivery.PushClaim, err error, made delivery.Attempt, chance 
 	return v
 }
 
-// transient is what becomes of a delivery whose channel could not take it now.
+// transient returns what happens to a delivery that the channel could not take now.
 func transient(c *delivery.PushClaim, err error, made delivery.Attempt, chance float64) delivery.Settlement {
 	if !triesAgain(c) {
 		return settled(c, delivery.SettleFailed, made)
@@ -57,7 +59,7 @@ func transient(c *delivery.PushClaim, err error, made delivery.Attempt, chance f
 	return s
 }
 
-// triesAgain tells whether the strategy has another attempt after one that failed for a while. The end of a timed one is the ledger's.
+// triesAgain tells whether the strategy has another attempt after a transient error. The ledger ends timed deliveries.
 func triesAgain(c *delivery.PushClaim) bool {
 	switch c.Strategy.Kind {
 	case delivery.Immediate:
@@ -69,7 +71,8 @@ func triesAgain(c *delivery.PushClaim) bool {
 	}
 }
 
-// refusedOf returns the numbers that the channel will never take; nil where the error does not say that of deliveries of the batch.
+// refusedOf returns the deliveries that the channel will never take. It returns nil if err is not a refusal, or names
+// deliveries outside the batch.
 func refusedOf(batch []delivery.PushClaim, err error) map[int64]bool {
 	refused, ok := errors.AsType[*sinks.RefusedError](err)
 	if !ok || len(refused.Seqs) == 0 {
@@ -108,21 +111,21 @@ func seqs(batch []delivery.PushClaim) []int64 {
 const (
 	firstBackoff = time.Second
 	mostBackoff  = 5 * time.Minute
-	leastBackoff = 100 * time.Millisecond // so that a retry is never at once
-	mostLater    = time.Hour              // of what a channel asks for
+	leastBackoff = 100 * time.Millisecond // so that there is always a pause
+	mostLater    = time.Hour              // the longest pause that a channel may ask for
 )
 
-// backoff is how long a delivery waits that failed after so many attempts before: full jitter over a window of 1 s that doubles with
-// each attempt, up to 5 m. A chance in [0, 1) picks the point in it, from 100 ms on.
+// backoff returns how long a delivery waits that has failed "before" times before. It is full jitter over a window of 1
+// s that doubles with each attempt, up to 5 min. chance in [0, 1) picks the point in the window, from 100 ms on.
 func backoff(before int, chance float64) time.Duration {
 	window := mostBackoff
-	if doublings := max(before, 0); doublings < 9 { // 1 s × 2^9 is more than the most
+	if doublings := max(before, 0); doublings < 9 { // 1 s × 2^9 is above the maximum
 		window = min(firstBackoff<<doublings, mostBackoff)
 	}
 	return leastBackoff + time.Duration(chance*float64(window-leastBackoff))
 }
 
-// asked is how long the channel has asked to be left alone, at most an hour; 0 = it has not.
+// asked returns the pause that the channel has asked for, at most an hour, or 0.
 func asked(err error) time.Duration {
 	if later, ok := errors.AsType[*sinks.LaterError](err); ok {
 		return min(max(later.After, 0), mostLater)

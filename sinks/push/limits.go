@@ -13,18 +13,18 @@ import (
 	"tallyman/internal/delivery"
 )
 
-// soon is how far ahead deliveries are claimed that a rate holds up.
+// soon is how far ahead of the rate deliveries are claimed.
 const soon = 250 * time.Millisecond
 
-// limits say when the sink may be called. The loop alone uses them.
+// limits say when the sink may be called. Only the loop uses them.
 type limits struct {
 	rate *rate.Limiter
-	held time.Time // the channel has asked to be left alone until then
+	held time.Time // end of the pause that the channel has asked for
 }
 
 func newLimits(o *Options) limits { return limits{rate: rate.NewLimiter(o.Rate, o.Burst)} }
 
-// hold obeys a Retry-After, and tells whether that is news.
+// hold applies a Retry-After. It returns true if the sink was not paused before.
 func (l *limits) hold(now time.Time, d time.Duration) bool {
 	news := !now.Before(l.held)
 	if until := now.Add(d); until.After(l.held) {
@@ -33,10 +33,10 @@ func (l *limits) hold(now time.Time, d time.Duration) bool {
 	return news
 }
 
-// take asks for one call.
+// take uses up one call.
 func (l *limits) take(now time.Time) bool { return l.rate.AllowN(now, 1) }
 
-// calls is how many calls the rate permits up to a time.
+// calls returns how many calls the rate permits until a time.
 func (l *limits) calls(until time.Time) int {
 	if l.rate.Limit() == rate.Inf {
 		return math.MaxInt32
@@ -44,7 +44,7 @@ func (l *limits) calls(until time.Time) int {
 	return max(0, int(l.rate.TokensAt(until)))
 }
 
-// ready is how long it takes until the rate permits a call.
+// ready returns how long it takes until the rate permits a call.
 func (l *limits) ready(now time.Time) time.Duration {
 	missing := 1 - l.rate.TokensAt(now)
 	if l.rate.Limit() == rate.Inf || missing <= 0 {
@@ -53,11 +53,12 @@ func (l *limits) ready(now time.Time) time.Duration {
 	return time.Duration(math.Ceil(missing / float64(l.rate.Limit()) * float64(time.Second)))
 }
 
-// longestHold is how long a delivery is put off at most because of a silence; then it is asked again, whatever has become of that.
+// longestHold is the longest time that a silence puts a delivery off. Then the silence is checked again, because it may
+// have changed.
 const longestHold = 5 * time.Minute
 
-// hold takes out of the first n that wait those that a silence holds back: they are put off until it ends. It is asked right before each
-// call, and tells whether there was one.
+// hold removes silenced deliveries from the first n waiting ones: they are put off until their silence ends. It is
+// called right before each call, and returns true if it has removed any.
 func (l *loop) hold(n int) bool {
 	kept := l.waiting[:0:0]
 	for _, j := range l.waiting[:n] {
@@ -78,11 +79,11 @@ func (l *loop) hold(n int) bool {
 	return true
 }
 
-// pace counts how many deliveries ended of late. So many are claimed ahead, because the next quarter of a second will
-// likely take them; a sink that hangs gets none ahead.
+// pace counts how many deliveries ended recently. That many are claimed ahead, because the next quarter of a second
+// will probably need them. For a sink that hangs, none are claimed ahead.
 type pace struct {
 	start     time.Time // of the present span
-	now, last int       // counted in it, and in the one before
+	now, last int       // counted in the present span, and in the one before
 }
 
 const (
@@ -105,33 +106,33 @@ func (p *pace) roll(at time.Time) {
 	}
 }
 
-// ahead is how many to have at hand beside those that can be tried at once.
+// ahead returns how many deliveries to have ready, besides those that can be tried at once.
 func (p *pace) ahead(at time.Time) int {
 	p.roll(at)
 	return min(max(p.now, p.last), mostAhead)
 }
 
-// BreakerState is what a breaker lets through.
+// BreakerState is the state of a breaker.
 type BreakerState string
 
 // The states.
 const (
-	Closed   BreakerState = "closed"    // everything
-	Open     BreakerState = "open"      // nothing: the sink has failed too often in a row
-	HalfOpen BreakerState = "half_open" // one call, which decides
+	Closed   BreakerState = "closed"    // all calls are made
+	Open     BreakerState = "open"      // no call is made: the sink has failed too often in a row
+	HalfOpen BreakerState = "half_open" // one call is made, and decides
 )
 
-// errUncounted is told to the breaker of a call that says nothing about the sink's health.
+// errUncounted tells the breaker that a call says nothing about the sink's health.
 var errUncounted = errors.New("not counted")
 
-// breaker leaves a sink alone that fails again and again. It remembers since when it is as it is.
+// breaker pauses a sink that fails repeatedly. It remembers since when it is in its state.
 type breaker struct {
 	open time.Duration
 	cb   *gobreaker.TwoStepCircuitBreaker[struct{}]
 
 	mu     sync.Mutex
 	since  time.Time
-	closed atomic.Bool // as it mostly is; only a failure changes that, no time that passes
+	closed atomic.Bool // a fast path: only a failure changes it, never the passing of time
 }
 
 func newBreaker(o Breaker) *breaker {
@@ -152,7 +153,7 @@ func newBreaker(o Breaker) *breaker {
 	return b
 }
 
-// allow asks for one call. done takes how it ended; nil = it may not be made now.
+// allow asks for permission to make one call. done reports its result. nil means that the call may not be made now.
 func (b *breaker) allow() (done func(error)) {
 	done, err := b.cb.Allow()
 	if err != nil {
@@ -161,14 +162,14 @@ func (b *breaker) allow() (done func(error)) {
 	return done
 }
 
-// breakerView is a breaker at one moment.
+// breakerView is the state of a breaker at one moment.
 type breakerView struct {
 	state BreakerState
 	since time.Time
-	until time.Time // open: when it will be half open
+	until time.Time // if open: when it will be half open
 }
 
-// look may find that the time of being open has passed.
+// look returns the present state. It may find that the open time has passed.
 func (b *breaker) look() breakerView {
 	state := gobreaker.StateClosed
 	if !b.closed.Load() {
@@ -179,7 +180,7 @@ func (b *breaker) look() breakerView {
 	v := breakerView{since: b.since}
 	switch state {
 	case gobreaker.StateOpen:
-		v.state, v.until = Open, b.since.Add(b.open+time.Nanosecond) // it opens after that moment, not at it
+		v.state, v.until = Open, b.since.Add(b.open+time.Nanosecond) // it becomes half open after that moment, not at it
 	case gobreaker.StateHalfOpen:
 		v.state = HalfOpen
 	default:
@@ -188,5 +189,5 @@ func (b *breaker) look() breakerView {
 	return v
 }
 
-// failures is how many calls failed in a row.
+// failures returns how many calls have failed in a row.
 func (b *breaker) failures() int { return int(b.cb.Counts().ConsecutiveFailures) }

@@ -12,8 +12,8 @@ import (
 	"tallyman/sinks/push"
 )
 
-// A sink that fails again and again is left alone: nothing is claimed, also what has one attempt only keeps it, and one delivery at a
-// time tries whether the sink is well again.
+// A sink that fails again and again is left alone: nothing is claimed, also what has one attempt only keeps it, and one
+// delivery at a time tries whether the sink is well again.
 func TestBreaker(t *testing.T) {
 	t.Parallel()
 	var down atomic.Bool
@@ -84,7 +84,8 @@ func TestBreakerProbesWithOne(t *testing.T) {
 	})
 }
 
-// While a probe is under way nothing else is, and the loop sleeps, also where a claim that was long on its way has brought more.
+// While a probe is under way nothing else is, and the loop sleeps, also where a claim that was long on its way has
+// brought more.
 func TestBreakerWaitsForItsProbe(t *testing.T) {
 	t.Parallel()
 	var slow atomic.Bool
@@ -133,7 +134,7 @@ func TestRefusalsDoNotOpenTheBreaker(t *testing.T) {
 	})
 }
 
-// While the breaker is open, what is too late ends all the same.
+// While the breaker is open, late deliveries still end.
 func TestHeldBackEnds(t *testing.T) {
 	t.Parallel()
 	options := func(o *push.Options) { o.Breaker.Open = time.Hour }
@@ -154,7 +155,8 @@ func TestHeldBackEnds(t *testing.T) {
 	})
 }
 
-// Who asks for time is given it: the delivery and the whole sink wait, and no breaker opens. More than an hour nobody gets.
+// A sink that asks for a pause gets it: the delivery and the whole sink wait, and the breaker stays closed. The longest
+// pause is an hour.
 func TestRetryAfter(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ asked, got time.Duration }{

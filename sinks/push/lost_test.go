@@ -10,7 +10,8 @@ import (
 	"tallyman/sinks/push"
 )
 
-// A claim whose answer was lost holds deliveries that nobody tries. The node gives them back with its next question, and keeps what it has in hand.
+// If the answer of a claim is lost, the ledger holds deliveries that no node tries. The node releases them with its
+// next claim, and keeps the deliveries that it knows.
 func TestWhatAClaimHasWithoutAnAnswerIsTriedAtOnce(t *testing.T) {
 	t.Parallel()
 	var first atomic.Int64

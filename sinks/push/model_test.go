@@ -143,8 +143,9 @@ var plans = rapid.Custom(func(t *rapid.T) plan {
 	return p
 })
 
-// TestModel lets deliveries of all strategies meet a channel that fails, hangs, refuses and asks for time, while the ledger's clock
-// jumps or a second node has its share of them, and holds each life against the table of strategies in docs/reference/rule-file.md.
+// TestModel lets deliveries of all strategies meet a channel that fails, hangs, refuses and asks for time, while the
+// ledger's clock jumps or a second node has its share of them, and holds each life against the table of strategies in
+// docs/reference/rule-file.md.
 func TestModel(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		p := plans.Draw(rt, "plan")
@@ -220,7 +221,7 @@ func lived(r row, tries []tried) error {
 	return state(r, tries, ended)
 }
 
-// state holds the end of one delivery against what was answered last.
+// state compares the end of a delivery with the last answers.
 func state(r row, tries []tried, ended int) error {
 	if ended < 0 {
 		if r.Strategy.Until == delivery.UntilSent {

@@ -19,72 +19,74 @@ import (
 // Ledger is what a runner needs of the ledger.
 type Ledger interface{ delivery.Pushes }
 
-// Observer is told how deliveries ended, for metrics. It must not block.
+// Observer receives the results of deliveries, for metrics. It must not block.
 type Observer interface {
-	// DeliveryDone is called after n deliveries were recorded; outcome is one of those below.
+	// DeliveryDone is called after the results of n deliveries were recorded. outcome is one of those below.
 	DeliveryDone(sink, outcome string, n int)
-	// DeliveryTook is called for each delivery that the channel has taken, with the time since its notice was made; not of those that were put off.
+	// DeliveryTook is called for each delivery that the channel has taken, except delayed ones, with the time since its
+	// notice was created.
 	DeliveryTook(sink string, d time.Duration)
 }
 
 // The outcomes of DeliveryDone.
 const (
 	OutcomeSent     = "sent"
-	OutcomeFailed   = "failed"    // never to be taken, or no attempt is left; it has ended
+	OutcomeFailed   = "failed"    // refused, or no attempt is left; the delivery has ended
 	OutcomeRetried  = "retried"   // not taken; it is tried again
-	OutcomeTimedOut = "timed_out" // its time has passed
+	OutcomeTimedOut = "timed_out" // its deadline has passed
 	OutcomeCanceled = "canceled"  // its notice has expired
 )
 
-// Batch says how many deliveries go out in one call. The zero value is one.
+// Batch says how many deliveries go out in one call. The zero value means one.
 type Batch struct {
 	Max  int           // deliveries in a call
 	Wait time.Duration // how long the first of a batch waits for others, at most
 }
 
-// Breaker says when a sink that fails is left alone.
+// Breaker says when a failing sink is paused.
 type Breaker struct {
-	Failures int           // transient errors in a row that open it; 5
+	Failures int           // consecutive transient errors that open the breaker; 5
 	Open     time.Duration // how long it stays open before one delivery is tried; 30s
 }
 
-// Options is what a runner is made of. Zero values have the defaults that their comments name.
+// Options configures a runner. The default of a zero value is at the end of each comment.
 type Options struct {
-	Sink    string           // its name in the configuration; needed
+	Sink    string           // the sink's name in the configuration; needed
 	Session delivery.Session // needed
 	Ledger  Ledger           // needed
 	Pusher  sinks.Pusher     // needed
 
 	Timeout     time.Duration // of a call; 10s
 	Concurrency int           // calls at a time; 8
-	Rate        rate.Limit    // calls a second on this node; 0 = no limit
-	Burst       int           // calls that may come at once when the sink was idle; a tenth of a second's, at least 1
+	Rate        rate.Limit    // calls per second on this node; 0 = no limit
+	Burst       int           // calls that may come at once after a pause; a tenth of Rate, at least 1
 	Breaker     Breaker
 	Batch       Batch
 	StopGrace   time.Duration // how long a stop waits for calls; 10s
 
-	// Silenced names the silence that holds a notice back and for how much longer it does; "" = none does. It must not block. None by default.
+	// Silenced returns the id of the silence that holds a notice back, and how much longer it lasts. "" means that there
+	// is none. It must not block. None by default.
 	Silenced func(n *notice.Notice) (id string, left time.Duration)
 
-	Scrubber *scrub.Scrubber // takes the secrets out of errors; none
+	Scrubber *scrub.Scrubber // removes secrets from errors; none
 	Observer Observer        // none
 	Logger   *slog.Logger    // none
 	Tracer   *trace.Tracer   // none
 
-	// Step is called between the steps of a delivery, so that a test can end the process right there.
+	// Step is called between the steps of a delivery, so that a test can stop the process at that point.
 	Step func(step string)
 }
 
-// The steps that Options.Step hears of, in the order of their coming.
+// The steps of Options.Step, in order.
 const (
 	StepClaimed  = "push_claimed"  // the ledger has given deliveries to this node
 	StepTrying   = "push_trying"   // before the channel is called
-	StepAnswered = "push_answered" // it has answered
+	StepAnswered = "push_answered" // the channel has answered
 	StepSettling = "push_settling" // before the answers are recorded
-	StepSettled  = "push_settled"  // they are
+	StepSettled  = "push_settled"  // the answers are recorded
 )
 
-// The bounds of the durations that a site sets.
+// The bounds of durations in the settings.
 const (
 	MaxTimeout = 5 * time.Minute
 	MaxWait    = time.Minute
@@ -141,8 +143,8 @@ func (o *Options) validate() error {
 	}
 }
 
-// lease is how long a delivery is claimed: it waits for others of its batch, is tried once or, where a batch was refused, twice,
-// and the answer is recorded.
+// lease returns how long a delivery is claimed. In that time it waits for others of its batch, is tried once, or twice
+// if a batch was refused, and the answer is recorded.
 func (o *Options) lease() time.Duration { return 2*o.Timeout + o.Batch.Wait + leaseSlack }
 
 // noObserver observes nothing.

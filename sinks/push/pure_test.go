@@ -12,7 +12,8 @@ import (
 	"tallyman/sinks"
 )
 
-// Whatever the attempts before and the chance, a backoff lies in its window, which doubles from 1 s to 5 m, and is never at once.
+// Whatever the attempts before and the chance, a backoff lies in its window, which doubles from 1 s to 5 m, and is
+// never at once.
 func TestBackoffBounds(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -50,7 +51,7 @@ func TestBackoffIsSpread(t *testing.T) {
 	}
 }
 
-// What a channel asks for is a minimum, and an hour is the most.
+// The pause that a channel asks for is a minimum, up to an hour.
 func TestAskedIsAMinimum(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -64,7 +65,8 @@ func TestAskedIsAMinimum(t *testing.T) {
 	})
 }
 
-// Of several answers for one delivery that wait for the ledger, one is recorded: that it was sent, else the latest claim's.
+// Of several answers for one delivery that wait for the ledger, one is recorded: that it was sent, else the latest
+// claim's.
 func TestLatest(t *testing.T) {
 	t.Parallel()
 	kinds := rapid.SampledFrom([]delivery.SettleKind{delivery.SettleSent, delivery.SettleFailed, delivery.SettleAgain, delivery.SettleRelease})

@@ -10,19 +10,19 @@ import (
 	"tallyman/internal/retry"
 )
 
-// longError is how much of an error's text is kept, in bytes.
+// longError is how many bytes of an error's text are kept.
 const longError = 2000
 
-// Runner delivers what is due for one sink.
+// Runner sends the due deliveries of one sink.
 type Runner struct {
 	o       Options
 	breaker *breaker
 	status  sharedStatus
 	woken   chan struct{}
-	silent  error // why a call ends that has no answer in time
+	silent  error // the cause of calls that time out
 }
 
-// New makes a runner; Run sets it going.
+// New returns a runner. Run starts it.
 func New(o Options) (*Runner, error) {
 	opts, err := o.withDefaults()
 	if err != nil {
@@ -34,7 +34,7 @@ func New(o Options) (*Runner, error) {
 	}, nil
 }
 
-// Wake says that something may be due. It never blocks.
+// Wake says that a delivery may be due. It never blocks.
 func (r *Runner) Wake() {
 	select {
 	case r.woken <- struct{}{}:
@@ -42,9 +42,9 @@ func (r *Runner) Wake() {
 	}
 }
 
-// Run delivers until ctx ends. Then nothing new is tried; calls under way have the stop grace, and how they ended is recorded
-// before Run returns, unless the ledger does not answer for some seconds, or a call does not end. What was claimed and not tried is
-// given back.
+// Run sends deliveries until ctx ends. Then it tries nothing new, and releases claimed deliveries that were not tried.
+// Calls under way have the stop grace. Their results are recorded before Run returns, unless the ledger does not answer
+// for some seconds, or a call does not end.
 func (r *Runner) Run(ctx context.Context) {
 	calls, giveUp := context.WithCancel(context.WithoutCancel(ctx))
 	defer giveUp()
@@ -58,11 +58,11 @@ func (r *Runner) Run(ctx context.Context) {
 type loop struct {
 	*Runner
 
-	grip    *grip          // nil = no session is in force
-	jobs    map[int64]*job // what this node has claimed, by number
-	waiting []*job         // those that are not being tried, in the order of their claims
+	grip    *grip          // nil if no session is in force
+	jobs    map[int64]*job // claimed deliveries, by number
+	waiting []*job         // claimed deliveries that are not being tried, in the order of their claims
 	flights int            // calls under way
-	barred  bool           // none may begin before one of them has ended
+	barred  bool           // no call may begin until one has ended
 	limits  limits
 	pace    pace
 	claims  claimState
@@ -75,20 +75,20 @@ type loop struct {
 	answered chan *flight
 }
 
-// stopState is how far the end of a run has come.
+// stopState is how far the stop of a run has come.
 type stopState struct {
 	begun  bool
-	cutAt  time.Time // calls under way are cut off
+	cutAt  time.Time // when calls under way are cut off
 	cut    bool
 	cutOff context.CancelCauseFunc
-	lost   bool      // calls that do not end although they were cut off are left to themselves
-	quitAt time.Time // what could not be recorded is left to the end of its lease
+	lost   bool      // calls that do not end although they were cut off are abandoned
+	quitAt time.Time // when unrecorded answers are abandoned to the end of their leases
 	quit   bool
 }
 
 const (
 	lostAfter = 5 * time.Second // how long a stop waits for calls that were cut off
-	quitAfter = 5 * time.Second // how long it waits for the ledger once no call is under way
+	quitAfter = 5 * time.Second // how long a stop waits for the ledger once no call is under way
 )
 
 func newLoop(r *Runner) *loop {
@@ -104,7 +104,7 @@ func newLoop(r *Runner) *loop {
 	}
 }
 
-// run ends once stop was closed and nothing is left to do.
+// run returns after stop was closed and nothing is left to do.
 func (l *loop) run(ctx context.Context, stop <-chan struct{}, giveUp context.CancelFunc) {
 	alarm := time.NewTimer(0)
 	defer alarm.Stop()
@@ -129,7 +129,7 @@ func (l *loop) run(ctx context.Context, stop <-chan struct{}, giveUp context.Can
 			l.take(got)
 		case f := <-l.answered:
 			l.land(f)
-			runtime.Gosched() // other calls that have ended are landed with it
+			runtime.Gosched() // let other ended calls arrive, so that they are handled together
 			for more := true; more; {
 				select {
 				case f := <-l.answered:
@@ -149,7 +149,7 @@ func (l *loop) run(ctx context.Context, stop <-chan struct{}, giveUp context.Can
 	}
 }
 
-// dismiss ends the workers. None has a call any more, but for those that are lost.
+// dismiss ends the workers. All of them are idle, except those of lost calls.
 func (l *loop) dismiss() {
 	close(l.todo)
 	for range l.workers - l.flights {
@@ -157,7 +157,7 @@ func (l *loop) dismiss() {
 	}
 }
 
-// windDown goes on with the end of the run, and tells whether it has come.
+// windDown continues the stop of the run, and returns true when it is complete.
 func (l *loop) windDown(now time.Time, giveUp context.CancelFunc) bool {
 	l.releaseWaiting()
 	if !l.stop.cut && !now.Before(l.stop.cutAt) {
@@ -166,7 +166,8 @@ func (l *loop) windDown(now time.Time, giveUp context.CancelFunc) bool {
 	}
 	if l.stop.cut && !l.stop.lost && !now.Before(l.stop.cutAt.Add(lostAfter)) && l.flights > 0 {
 		l.stop.lost = true
-		l.o.Logger.Error("calls of the sink do not end; their deliveries are tried again once their leases end", "calls", l.flights)
+		l.o.Logger.Error("Calls of the sink do not end. Their deliveries are tried again after their leases end.",
+			"calls", l.flights)
 	}
 	if l.flights > 0 && !l.stop.lost {
 		return false
@@ -182,13 +183,14 @@ func (l *loop) windDown(now time.Time, giveUp context.CancelFunc) bool {
 		return false
 	}
 	if n := len(l.records.list); n > 0 && l.stop.quit {
-		l.o.Logger.Error("answers of the sink could not be recorded; those deliveries are tried again once their leases end", "count", n)
+		l.o.Logger.Error("Answers of the sink were not recorded. Their deliveries are tried again after their leases end.",
+			"count", n)
 		return true
 	}
 	return len(l.records.list) == 0
 }
 
-// next is how long the loop may sleep when nothing happens.
+// next returns how long the loop may sleep if nothing happens.
 func (l *loop) next(now time.Time) time.Duration {
 	wait := pollEvery
 	sooner := func(at time.Time) {
@@ -227,7 +229,7 @@ func (l *loop) next(now time.Time) time.Duration {
 	return wait
 }
 
-// heldUntil is when the sink may be called again; zero = now, as far as breaker and Retry-After go.
+// heldUntil returns until when breaker or Retry-After hold the sink back, or zero if they do not.
 func (l *loop) heldUntil(now time.Time) time.Time {
 	until := l.breaker.look().until
 	if now.Before(l.limits.held) && l.limits.held.After(until) {
@@ -236,7 +238,7 @@ func (l *loop) heldUntil(now time.Time) time.Time {
 	return until
 }
 
-// report tells the status how much is under way.
+// report updates the numbers in the status.
 func (l *loop) report() {
 	trying := len(l.jobs) - len(l.waiting)
 	l.status.set(func(s *Status) { s.InFlight, s.Waiting, s.HeldUntil = trying, len(l.waiting), l.limits.held })

@@ -10,7 +10,7 @@ import (
 	"tallyman/sinks/push"
 )
 
-// tenure is the session of a node, which the test ends and begins anew.
+// tenure is the session of a node. The test ends it and begins another one.
 type tenure struct {
 	mu     sync.Mutex
 	id     string // "" = there is none
@@ -55,7 +55,8 @@ func (s *tenure) Holds(id string) bool {
 	return id == s.id
 }
 
-// A node whose session is not in force any more cuts its calls off, counts no attempt, gives back what it can, and claims nothing. With the next session it goes on.
+// A node whose session is not in force any more cuts its calls off, counts no attempt, gives back what it can, and
+// claims nothing. With the next session it goes on.
 func TestALostSessionEndsCallsAndClaims(t *testing.T) {
 	t.Parallel()
 	session := newTenure("one/1")
@@ -91,7 +92,8 @@ func TestALostSessionEndsCallsAndClaims(t *testing.T) {
 	})
 }
 
-// A node that was frozen finds its calls alive when it wakes. It asks before each call, and makes none under the session that it had.
+// A node that was frozen finds its calls alive when it wakes. It asks before each call, and makes none under the
+// session that it had.
 func TestAFrozenNodeMakesNoCallUnderItsOldSession(t *testing.T) {
 	t.Parallel()
 	session := newTenure("one/1")
@@ -116,7 +118,7 @@ func TestAFrozenNodeMakesNoCallUnderItsOldSession(t *testing.T) {
 	})
 }
 
-// What was claimed under a session that has ended since is not tried under the next one: another node may have it.
+// A delivery that was claimed under an ended session is not tried under the next one, because another node may have it.
 func TestAClaimOfAnotherSessionIsNotTried(t *testing.T) {
 	t.Parallel()
 	session := newTenure("one/1")

@@ -9,29 +9,30 @@ import (
 )
 
 const (
-	settleEvery = 20 * time.Millisecond // while the sink is busy, answers of so long are recorded together
-	mostSettled = 1000                  // in one transaction
-	settleSlack = 10 * time.Second      // of the lease is left for the record of an attempt
+	// while the sink is busy, answers are collected for this long and recorded together
+	settleEvery = 20 * time.Millisecond
+	mostSettled = 1000             // in one transaction
+	settleSlack = 10 * time.Second // the part of the lease that is left for recording an attempt
 )
 
-// The pauses of a question to the ledger that failed.
+// The pauses after a failed call to the ledger.
 const (
 	firstRetry = 100 * time.Millisecond
 	mostRetry  = 5 * time.Second
 )
 
-// records are answers on their way into the ledger, in one transaction at a time.
+// records are answers on their way to the ledger, in one transaction at a time.
 type records struct {
 	list      []delivery.Settlement // not recorded yet
 	answers   answers
-	at        time.Time // when the next are recorded
+	at        time.Time // when to record next
 	recording bool
-	failed    bool // the ledger did not take the last ones: nothing new is tried before it does
+	failed    bool // the ledger did not take the last answers; nothing new is tried until it does
 	retry     *retry.Pauses
 	answer    chan recordAnswer
 }
 
-// recordAnswer is how a record went.
+// recordAnswer is the ledger's answer to one transaction.
 type recordAnswer struct {
 	group []delivery.Settlement
 	err   error
@@ -39,7 +40,7 @@ type recordAnswer struct {
 
 func (r *records) add(list ...delivery.Settlement) { r.list = append(r.list, list...) }
 
-// settle records what there is: at once when the sink was idle or is now, else with what has come within some milliseconds.
+// settle records the waiting answers: at once if the sink is idle, or else together with those of some milliseconds.
 func (l *loop) settle(ctx context.Context, now time.Time) {
 	r := &l.records
 	if r.recording || len(r.list) == 0 {
@@ -64,22 +65,24 @@ func (l *loop) settle(ctx context.Context, now time.Time) {
 	}()
 }
 
-// settleAt is when to record what there is; zero = now.
+// settleAt returns when to record the waiting answers; zero means now.
 func (l *loop) settleAt() time.Time {
 	r := &l.records
-	if !r.failed && (len(r.list) >= mostSettled || l.flights == 0 && len(l.waiting) == 0 && !l.claims.asking) { // nothing is about to join them
+	// no more answers are about to join
+	if !r.failed && (len(r.list) >= mostSettled || l.flights == 0 && len(l.waiting) == 0 && !l.claims.asking) {
 		return time.Time{}
 	}
 	return r.at
 }
 
-// noted takes the ledger's answer. What it did not take is recorded again with what has come since.
+// noted handles the ledger's answer. Answers that the ledger did not take are recorded again, together with newer ones.
 func (l *loop) noted(done recordAnswer) {
 	r := &l.records
 	r.recording = false
 	if done.err != nil {
 		if !r.retry.HasFailed() {
-			l.o.Logger.Error("what the sink answered cannot be recorded; nothing more is tried until it is", "error", done.err)
+			l.o.Logger.Error("Answers of the sink were not recorded. Nothing more is tried until the ledger takes them.",
+				"error", done.err)
 		}
 		r.failed, r.at = true, time.Now().Add(r.retry.Next())
 		r.list = append(done.group, r.list...)
@@ -101,12 +104,13 @@ func (l *loop) noted(done recordAnswer) {
 		}
 	}
 	if counts[delivery.SettleSent]+counts[delivery.SettleFailed] > 0 {
-		l.claims.wake() // the next of their findings may be due
+		l.claims.wake() // the next delivery of the same finding may be due
 	}
 }
 
-// latest keeps one answer for each delivery: that it was sent, because that is true whoever holds it by now, else the one of the
-// latest claim. There are several only where the ledger was away for longer than a lease.
+// latest keeps one answer for each delivery. "Sent" wins, because it is true whichever node has the claim. Otherwise
+// the answer of the latest claim wins. There is more than one answer only if the ledger was unavailable for longer than
+// a lease.
 func latest(list []delivery.Settlement) []delivery.Settlement {
 	place := make(map[int64]int, len(list))
 	kept := list[:0:0]
@@ -124,7 +128,7 @@ func latest(list []delivery.Settlement) []delivery.Settlement {
 	return kept
 }
 
-// answers are what the channel has said of deliveries, as long as a claim may come that does not know of it.
+// answers are the channel's answers, kept as long as a claim may arrive that does not know of them.
 type answers struct {
 	known map[int64]answer // by number
 	done  []int64          // recorded while a claim was under way
@@ -133,7 +137,7 @@ type answers struct {
 type answer struct {
 	delivery.Settlement
 
-	before   int // attempts that were ever made before the one that it answers
+	before   int // how many attempts were made before the one that this answers
 	recorded bool
 	counted  bool
 }
@@ -142,12 +146,12 @@ func (a *answers) add(s *delivery.Settlement, before int) {
 	switch s.Kind {
 	case delivery.SettleSent, delivery.SettleFailed, delivery.SettleAgain:
 		a.known[s.Seq] = answer{Settlement: *s, before: before}
-	default: // it was not tried
+	default: // the delivery was not tried
 	}
 }
 
-// of tells whether the claim does not know of the last answer, and what is to be recorded of it then: that answer under this claim.
-// That it was sent is recorded whoever has the claim.
+// of tells whether a claim does not know of the last answer. again is what must be recorded then: the same answer under
+// the new claim. "Sent" needs no second record, because it is recorded whichever node has the claim.
 func (a *answers) of(c *delivery.PushClaim) (again []delivery.Settlement, known bool) {
 	was, known := a.known[c.Seq]
 	switch {
@@ -155,7 +159,7 @@ func (a *answers) of(c *delivery.PushClaim) (again []delivery.Settlement, known 
 		return nil, false
 	case was.Kind == delivery.SettleSent:
 		return nil, true
-	case c.Ever > was.before: // it does; what an operator has tried again has fewer attempts, but not fewer ever
+	case c.Ever > was.before: // the claim knows the answer; Ever never decreases, even when an operator retries a delivery
 		delete(a.known, c.Seq)
 		return nil, false
 	}
@@ -164,8 +168,8 @@ func (a *answers) of(c *delivery.PushClaim) (again []delivery.Settlement, known 
 	return []delivery.Settlement{was.Settlement}, true
 }
 
-// recorded notes that the ledger has the answer, and tells whether that is its first record. A claim that is under way may have been
-// made before.
+// recorded notes that the ledger has the answer, and returns true if it is recorded for the first time. A claim under
+// way may have been made before, so the answer is kept until that claim has arrived.
 func (a *answers) recorded(s *delivery.Settlement, claiming bool) (first bool) {
 	was, known := a.known[s.Seq]
 	if !known || was.Token != s.Token {
@@ -182,7 +186,7 @@ func (a *answers) recorded(s *delivery.Settlement, claiming bool) (first bool) {
 	return first
 }
 
-// forget drops what every claim from now on knows of.
+// forget removes answers that every later claim knows of.
 func (a *answers) forget() {
 	for _, seq := range a.done {
 		if a.known[seq].recorded {
@@ -197,7 +201,8 @@ const (
 	mostEnd  = 1000 // in one transaction
 )
 
-// endLate ends what is past its deadline or whose notice has expired, once a second, whether the sink is held back or not.
+// endLate ends deliveries that are past their deadlines or whose notices have expired, once a second, even while the
+// sink is held back.
 func (r *Runner) endLate(ctx context.Context) {
 	tick := time.NewTicker(endEvery)
 	defer tick.Stop()
@@ -205,7 +210,7 @@ func (r *Runner) endLate(ctx context.Context) {
 	for {
 		err := r.endAll(ctx)
 		if err != nil && !failing && ctx.Err() == nil {
-			r.o.Logger.Warn("deliveries that are too late cannot be ended", "error", err)
+			r.o.Logger.Warn("Late deliveries were not ended. The node tries again every second.", "error", err)
 		}
 		failing = err != nil
 		select {
@@ -229,7 +234,7 @@ func (r *Runner) endAll(ctx context.Context) error {
 			r.o.Observer.DeliveryDone(r.o.Sink, OutcomeCanceled, canceled)
 		}
 		if timedOut+canceled > 0 {
-			r.Wake() // the next of their findings may be due
+			r.Wake() // the next delivery of the same finding may be due
 		}
 		if timedOut+canceled < mostEnd {
 			return nil

@@ -191,13 +191,13 @@ func (w *world) commit(finding string, s delivery.Strategy) int64 {
 	return seq
 }
 
-// wait lets so much time pass, and whatever happens in it.
+// wait lets the time d pass, with everything that happens in it.
 func wait(d time.Duration) {
 	time.Sleep(d) //nolint:forbidigo // in a synctest bubble
 	synctest.Wait()
 }
 
-// asksLate has the question what is due take three seconds to get to the ledger, as long as on says so.
+// asksLate delays each claim for three seconds on its way to the ledger, while on returns true.
 func asksLate(o *push.Options, on func() bool) {
 	m, _ := o.Ledger.(*memory)
 	m.onWay = func() {

@@ -14,7 +14,7 @@ import (
 	"tallyman/sinks/scrub"
 )
 
-// A stop lets the calls under way end, records them, and gives back what was claimed.
+// A stop lets the calls under way end, records their answers, and releases the other claimed deliveries.
 func TestStopLetsCallsEnd(t *testing.T) {
 	t.Parallel()
 	slow := func(ctx context.Context, _ []delivery.Delivery) error {
@@ -41,7 +41,8 @@ func TestStopLetsCallsEnd(t *testing.T) {
 	})
 }
 
-// A call that takes longer than the grace is cut off. Nobody knows whether it was taken, so it is given back, and counts as no attempt.
+// A call that takes longer than the grace is cut off. Nobody knows whether it was taken, so it is given back, and
+// counts as no attempt.
 func TestStopCutsCallsOff(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(o *push.Options) { o.Timeout = time.Minute }, hang, func(w *world) {
@@ -58,7 +59,7 @@ func TestStopCutsCallsOff(t *testing.T) {
 	})
 }
 
-// What the channel has answered and the ledger has yet to hear of is recorded before the node stops.
+// Answers of the channel that the ledger does not have yet are recorded before the node stops.
 func TestStopRecordsAnswersThatWait(t *testing.T) {
 	t.Parallel()
 	slow := func(o *push.Options) {
@@ -100,7 +101,8 @@ func TestStopWithoutLedger(t *testing.T) {
 	})
 }
 
-// What the sink took while the ledger was away is recorded when it is back, and not tried again; meanwhile nothing new is tried.
+// Deliveries that the sink took while the ledger was away are recorded when it is back, and not tried again. Until then
+// nothing new is tried.
 func TestLedgerAway(t *testing.T) {
 	t.Parallel()
 	inBubble(t, nil, nil, func(w *world) {
@@ -217,7 +219,8 @@ func TestOwnLeaseEndsEarly(t *testing.T) {
 	})
 }
 
-// No attempt begins that could end after its lease: what was claimed for a sink that was quick and now hangs is given back.
+// No attempt begins that could end after its lease: if a quick sink begins to hang, the other claimed deliveries are
+// released.
 func TestNoAttemptPastTheLease(t *testing.T) {
 	t.Parallel()
 	options := func(o *push.Options) { o.Concurrency, o.Breaker.Failures = 1, 1000 }

@@ -10,7 +10,8 @@ import (
 	"tallyman/internal/notice"
 )
 
-// The table of strategies in docs/reference/rule-file.md: when each strategy tries, what a failure does to it, and how it ends.
+// The table of strategies in docs/reference/rule-file.md: when each strategy tries, what a failure does to it, and how it
+// ends.
 func TestStrategies(t *testing.T) {
 	t.Parallel()
 	down := func(n int) []error {
@@ -99,7 +100,7 @@ func TestUntilSent(t *testing.T) {
 	})
 }
 
-// What is delayed leaves within a second of its time, however far away that was, also when the ledger's clock jumps.
+// A delayed delivery leaves within a second of its time, however long the delay is, even if the ledger's clock jumps.
 func TestDelayedLeavesInTime(t *testing.T) {
 	t.Parallel()
 	for name, jump := range map[string]time.Duration{"steady": 0, "forwards": 20 * time.Minute, "backwards": -20 * time.Minute} {
@@ -137,7 +138,8 @@ func fromStart(d, jump time.Duration) time.Duration {
 	return max(d-jump, time.Second)
 }
 
-// The deliveries of one finding go in order, whatever their strategies; others do not wait for them.
+// The deliveries of one finding are sent in order, whatever their strategies. Deliveries of other findings do not wait
+// for them.
 func TestOrderOfAFinding(t *testing.T) {
 	t.Parallel()
 	inBubble(t, patient, script(map[int64][]error{1: {errDown, errDown, errDown}}), func(w *world) {

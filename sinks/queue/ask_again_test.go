@@ -7,8 +7,8 @@ import (
 	"tallyman/internal/item"
 )
 
-// A worker that stops while it waits does not know what it was given. It asks again for nothing, under the same request id,
-// and hears that; what it was not given stays for others.
+// A worker that stops while it waits does not know which items it was given. It asks again for no items, under the same
+// request id, and gets that answer. Items that it was not given stay for others.
 func TestARequestForWorkIsAskedAgainForNothing(t *testing.T) {
 	t.Parallel()
 	onAll(t, func(s site) {

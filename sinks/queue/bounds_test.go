@@ -12,8 +12,8 @@ import (
 	"tallyman/internal/testenv"
 )
 
-// mostOfScript is what one call of a script may take, whatever workers, producers and operators ask for. docs/reference/redis-keys.md names these
-// bounds. Of a queue of 500 warehouses a script has some keys of each to change.
+// mostOfScript is the most that one call of a script may cost, whatever workers, producers and operators ask for.
+// docs/reference/redis-keys.md names these bounds. In a queue of 500 warehouses, a script has to change some keys of each.
 var mostOfScript = testenv.ScriptCost{Keys: 100, Sent: 3 << 20, Answered: 6 << 20, Commands: 6000, Inside: 6 << 20}
 
 const mostOfManyWarehouses = 12_000 // commands
@@ -29,8 +29,8 @@ func (q *Queue) names() map[string]string {
 	}
 }
 
-// Small items, the largest whose payloads stand in their values, and the largest of all, of one warehouse and of many: pushed, listed, leased, given
-// back, put off, finished, lost and written back, a thousand at once.
+// Small items, the largest whose payloads stand in their values, and the largest of all, of one warehouse and of many:
+// pushed, listed, leased, given back, put off, finished, lost and written back, a thousand at once.
 func TestScriptsAreBounded(t *testing.T) {
 	t.Parallel()
 	for name, of := range map[string]struct{ size, warehouses int }{

@@ -14,10 +14,11 @@ import (
 
 const nameRule = "must be 1 to 128 letters, digits or _ . : @ - and begin with a letter or digit"
 
-// isName tells whether a text can be the id of an item or a request, or a worker. It is asked for every item.
+// isName tells whether a text can be the id of an item or of a request, or the name of a worker. It runs for every
+// item, so it uses no regexp.
 func isName(s string) bool { return isWord(s, item.MaxName) }
 
-// isWord tells whether a text of at most so many bytes is made as a name is.
+// isWord tells whether a text follows nameRule and has at most so many bytes.
 func isWord(s string, longest int) bool {
 	for i := range len(s) {
 		c := s[i]
@@ -36,7 +37,7 @@ func checkName(field string, index int, name string) error {
 	return nil
 }
 
-// checkNew says what is wrong with an item that is to be pushed.
+// checkNew returns what is wrong with an item of a push, or nil.
 func checkNew(i int, n *item.New) error {
 	if n.ID != "" {
 		if err := checkName("id", i, n.ID); err != nil {
@@ -44,7 +45,7 @@ func checkNew(i int, n *item.New) error {
 		}
 	}
 	if len(n.Payload) <= item.MaxPayload {
-		if err := strictjson.Check(n.Payload); err != nil { // whoever reads it, this program first, must see the same value
+		if err := strictjson.Check(n.Payload); err != nil { // all readers, this program included, must see the same value
 			return invalid("payload", i, "must be a JSON value in UTF-8: %s", err)
 		}
 	}
@@ -73,7 +74,7 @@ func checkNew(i int, n *item.New) error {
 	return nil
 }
 
-// checkStep says what is wrong with a step.
+// checkStep returns what is wrong with a step, or nil.
 func checkStep(s *item.Step) error {
 	if s.Subject != "" {
 		if !isWord(s.Subject, item.MaxSubject) {
@@ -142,7 +143,7 @@ func checkOp(i int, op *item.Op) error {
 		}
 	case item.Set:
 		return checkSetting(i, op.Set)
-	default: // no more is asked of them
+	default: // the other operations have no further arguments
 	}
 	switch {
 	case op.Attempt < 0:
@@ -167,7 +168,7 @@ func checkSetting(i int, s *item.Setting) error {
 	return nil
 }
 
-// cutNote shortens a note to what the trace keeps, between two characters.
+// cutNote shortens a note to item.MaxNote bytes. It never cuts inside a character.
 func cutNote(note string) string {
 	note = strings.ToValidUTF8(note, "\uFFFD")
 	if len(note) <= item.MaxNote {

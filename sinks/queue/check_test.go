@@ -84,7 +84,7 @@ func TestStepsThatAreRefused(t *testing.T) {
 	}
 }
 
-// Limits are told in the units that people write.
+// The messages of limits use the units that people write.
 func TestLimitsAreToldInWords(t *testing.T) {
 	t.Parallel()
 	for want, op := range map[string]item.Op{

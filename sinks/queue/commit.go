@@ -13,14 +13,15 @@ const (
 	commitItems   = 5000 // in one commit
 )
 
-// pushRecords is what a call of Push wants to have in the ledger.
+// pushRecords is one call of Push on its way to the ledger.
 type pushRecords struct {
 	records []item.Record
 	known   []item.PushAnswer
-	given   []bool // without a ledger: the caller gave the id, so that one that exists is not this push's own
+	// given tells, without a ledger, whether the caller gave the id. Then an item with that id may not be this push's own.
+	given []bool
 }
 
-// newCommits lets pushes that come at the same time share commits of the ledger.
+// newCommits lets concurrent pushes share transactions of the ledger.
 func (l *queueLine) newCommits() *combine.Calls[*pushRecords] {
 	return &combine.Calls[*pushRecords]{
 		Flights: commitFlights,
@@ -35,8 +36,8 @@ func (l *queueLine) newCommits() *combine.Calls[*pushRecords] {
 	}
 }
 
-// commit records the items of some pushes in one transaction. Where that fails each push has one of its own, so that nobody
-// fails because of what another wants to push. A ledger that does not answer is not asked again for each.
+// commit records the items of several pushes in one transaction. If that fails, each push gets a transaction of its
+// own, so that one bad push does not fail the others. If the ledger did not answer in time, there is no second try.
 func (l *queueLine) commit(ctx context.Context, parts []*combine.Part[*pushRecords]) {
 	ctx, cancel := context.WithTimeoutCause(ctx, callTimeout, fmt.Errorf("no answer from the ledger within %s", callTimeout))
 	defer cancel()

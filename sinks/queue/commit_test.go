@@ -41,7 +41,7 @@ func (l *slowLedger) PushItems(ctx context.Context, queue string, items []item.R
 	return l.memoryLedger.PushItems(ctx, queue, items)
 }
 
-// Pushes that come while commits are under way share the next one; one that cannot be recorded takes nobody with it.
+// Pushes that arrive during a commit share the next commit. A push that cannot be recorded does not fail the others.
 func TestPushesShareCommits(t *testing.T) {
 	t.Parallel()
 	ledger := &slowLedger{memoryLedger: newMemoryLedger(), begun: make(chan struct{}), goOn: make(chan struct{})}

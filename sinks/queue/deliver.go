@@ -19,15 +19,15 @@ import (
 	"tallyman/sinks"
 )
 
-// Deliver makes items of notices, in order: the notice is the payload, its priority the item's, and an item holds the rule, scope
-// and key of its notice as its dedupe key. A resolution makes none: it takes back the items of its finding that no worker
-// has. A notice that can be no item is refused for good. The lane says nothing to a queue.
+// Deliver makes items of notices, in order. The notice is the payload, and its priority is the item's. The dedupe key
+// of an item is the rule, scope and key of its notice. A resolution makes no item: it removes the items of its finding
+// that no worker has leased. A notice that cannot be an item is refused for good. A queue ignores the lane.
 func (q *Queue) Deliver(ctx context.Context, _ string, batch []delivery.Delivery) ([]delivery.Receipt, error) {
 	work, err := newWork(batch)
 	if err != nil {
 		return nil, err
 	}
-	var epochs []string // in which items that were there may have changed
+	var epochs []string // epochs in which this call may have changed existing items
 	for len(work) > 0 {
 		n := alike(work)
 		take := q.takeIn
@@ -43,7 +43,8 @@ func (q *Queue) Deliver(ctx context.Context, _ string, batch []delivery.Delivery
 		}
 		work = work[n:]
 	}
-	if len(epochs) > 0 { // what is marked as sent is not sent again if Redis is lost now
+	// A delivered notice is not sent again. The ledger must have its moves before Redis can lose them.
+	if len(epochs) > 0 {
 		if err := q.awaitLedger(ctx, q.line(false), epochs...); err != nil {
 			return nil, err
 		}
@@ -55,15 +56,15 @@ func (q *Queue) Deliver(ctx context.Context, _ string, batch []delivery.Delivery
 	return receipts, nil
 }
 
-// noticeWork is what one notice comes to.
+// noticeWork is one notice of a batch, and the item that it becomes.
 type noticeWork struct {
 	seq        int64 // of the delivery
 	notice     *notice.Notice
 	resolution bool
-	item       item.New // unless it is a resolution
+	item       item.New // empty for a resolution
 }
 
-// newWork makes the items of a batch, or refuses those that can be none.
+// newWork makes the items of a batch. It returns a RefusedError if some notices cannot be items.
 func newWork(batch []delivery.Delivery) ([]noticeWork, error) {
 	list := make([]noticeWork, len(batch))
 	var refused sinks.RefusedError
@@ -89,7 +90,7 @@ func newWork(batch []delivery.Delivery) ([]noticeWork, error) {
 	return list, nil
 }
 
-// alike counts the notices at the beginning that one call can take.
+// alike returns how many of the first notices one call can take: all resolutions or none, and at most item.MaxBatch.
 func alike(list []noticeWork) int {
 	for i := range list {
 		if list[i].resolution != list[0].resolution || i == item.MaxBatch {
@@ -99,9 +100,11 @@ func alike(list []noticeWork) int {
 	return len(list)
 }
 
-// takeIn pushes the items. Those of a notice that comes again exist, and one whose finding has an item already is refused as
-// its duplicate: both are as they should be, and the item follows its finding. One whose id an item of another warehouse has is refused for good. It
-// returns the epoch in which items that were there may have changed; "" = none were there.
+// takeIn pushes the items. The item of a repeated notice exists already. The item of a finding that has one is refused
+// as its duplicate. In both cases the existing item follows its finding. If an item of another warehouse has the id,
+// the notice is refused for good.
+//
+// takeIn returns the epoch in which existing items may have changed. Empty means that there were none.
 func (q *Queue) takeIn(ctx context.Context, list []noticeWork) (epoch string, err error) {
 	items := make([]item.New, len(list))
 	for i := range list {
@@ -127,7 +130,7 @@ func (q *Queue) takeIn(ctx context.Context, list []noticeWork) (epoch string, er
 	return epoch, nil
 }
 
-// maker is who pushes, for the trace: the rule, where all come from one.
+// maker names who pushes, for the trace: the rule, if all notices come from one rule.
 func maker(list []noticeWork) string {
 	for i := range list {
 		if list[i].notice.Rule != list[0].notice.Rule {
@@ -140,8 +143,8 @@ func maker(list []noticeWork) string {
 	return "rule:" + list[0].notice.Rule
 }
 
-// newItem makes an item of a notice: as old as that, but not from the future, since the time of a warehouse's database may be
-// ahead of that of this machine. What a business system sent is about nothing but itself.
+// newItem makes an item of a notice. The item is as old as the notice, but not from the future: the clock of a
+// warehouse's database may be ahead of this machine's. Only a notice of a rule has a subject and a dedupe key.
 func newItem(n *notice.Notice, now time.Time) (item.New, error) {
 	if _, err := notice.Marshal(n); err != nil {
 		return item.New{}, err
@@ -165,8 +168,9 @@ func newItem(n *notice.Notice, now time.Time) (item.New, error) {
 	return it, nil
 }
 
-// subject names what a notice is about: its rule, scope and key, so that all notices of a finding are about the same. Digests
-// of a rule have one key, but each stands for other findings: its episode tells them apart.
+// subject names what a notice is about: its rule, scope and key. So all notices of a finding have the same subject. All
+// digests of a rule have the same key, but each digest stands for other findings. So the subject of a digest contains
+// its episode.
 func subject(n *notice.Notice) string {
 	about := n.Rule + " " + n.Scope + " " + n.Key
 	if notice.IsDigest(n.ID) {
@@ -179,7 +183,8 @@ func subject(n *notice.Notice) string {
 	return about
 }
 
-// newPayload is the notice as clients get it. A body that makes it too long is cut: the work is worth more than its words.
+// newPayload returns the notice as clients get it. A body that makes the notice too long is cut, because the item
+// matters more than its text.
 func newPayload(n *notice.Notice) (json.RawMessage, error) {
 	payload, err := encode(n.Form())
 	if err != nil {
@@ -191,7 +196,8 @@ func newPayload(n *notice.Notice) (json.RawMessage, error) {
 		return payload, nil
 	}
 	form := n.Form()
-	form.Body = strings.ToValidUTF8(n.Body[:max(len(n.Body)-over-len(dots), 0)], "") + dots // escapes are longer: it may be more than is needed
+	// Escapes take more bytes than the characters that they stand for, so this may cut more than is needed.
+	form.Body = strings.ToValidUTF8(n.Body[:max(len(n.Body)-over-len(dots), 0)], "") + dots
 	payload, err = encode(form)
 	if err == nil && len(payload) > item.MaxPayload {
 		return nil, fmt.Errorf("it is %d bytes long without its body, an item may have %d", len(payload), item.MaxPayload)
@@ -209,7 +215,8 @@ func encode(form notice.Form) (json.RawMessage, error) {
 	return text.EscapeJSON(bytes.TrimSuffix(b.Bytes(), []byte("\n"))), nil
 }
 
-// episode is when the episode of the notice began that an item was made of. False where it is none of a finding, as of an event.
+// episode returns when the episode of an item's notice began. It returns false if the notice has no episode, as that of
+// an event.
 func episode(payload []byte) (notice.Beginning, bool) {
 	var of struct {
 		Episode string `json:"episode"`
@@ -220,21 +227,23 @@ func episode(payload []byte) (notice.Beginning, bool) {
 	return notice.ParseEpisode(of.Episode)
 }
 
-// takeBack removes the items of findings that have resolved, but those that a worker has.
+// takeBack removes the items of findings that have resolved, except those that a worker has leased.
 //
-// A resolution that is delivered again must not take back what a later life of the finding has asked for since: an item goes
-// only where its episode did not begin after the resolution's. Episodes are due times in clock terms, the same on every node. It returns the
-// epoch in which items may have gone; "" = there were none.
+// A repeated resolution must not remove an item that a later episode of the finding has made since. So an item is
+// removed only if its episode did not begin after the resolution's. Episodes begin at due times of the rule, so they
+// are the same on every node.
+//
+// takeBack returns the epoch in which items may have been removed. Empty means that there were none.
 func (q *Queue) takeBack(ctx context.Context, list []noticeWork) (epoch string, err error) {
 	if q.o.Ledger == nil {
-		return "", errors.New("queue: what a resolution takes back is known to the ledger alone")
+		return "", errors.New("queue: a resolution needs the ledger to find the items of its finding, and this queue has none")
 	}
 	by := maker(list)
 	var subjects []string
 	var resolved []notice.Beginning // of the episodes
 	for i := range list {
 		n := list[i].notice
-		if of, ok := notice.ParseEpisode(n.Episode); ok { // an event has none: nothing resolves it
+		if of, ok := notice.ParseEpisode(n.Episode); ok { // an event has no episode, and nothing resolves it
 			subjects, resolved = append(subjects, subject(n)), append(resolved, of)
 		}
 	}
@@ -242,7 +251,7 @@ func (q *Queue) takeBack(ctx context.Context, list []noticeWork) (epoch string, 
 	if err != nil {
 		return "", err
 	}
-	last := map[string]notice.Beginning{} // id of an item → the last episode that has resolved
+	last := map[string]notice.Beginning{} // id of an item → the last resolved episode
 	var ids []string
 	for i := range made {
 		for _, id := range made[i] {
@@ -275,7 +284,7 @@ func (q *Queue) takeBack(ctx context.Context, list []noticeWork) (epoch string, 
 	return epoch, nil
 }
 
-// values reads items as they stand in Redis, and says in which epoch; one that is not there is zero.
+// values reads items from Redis, and returns the epoch. An item that is not in Redis is zero.
 func (q *Queue) values(ctx context.Context, l *queueLine, ids []string) (list []item.Item, epoch string, err error) {
 	list = make([]item.Item, 0, len(ids))
 	for len(list) < len(ids) {

@@ -145,7 +145,7 @@ func TestAResolutionTakesBack(t *testing.T) {
 			n.mustTake(t, a, resolves("A", 0), again)
 			inOrder(t, "ready after all", n.ready(t), b.ID, again.ID)
 		}
-		// A later life of the finding takes back what an earlier one has left, also what was put off.
+		// A later episode of the finding removes the item of an earlier one, even if that item is put off.
 		n.mustDo(t, item.Op{Kind: item.Suspend, ID: b.ID}, item.OK)
 		n.mustTake(t, fires("B", 20, 0), resolves("B", 20))
 		n.mustDo(t, item.Op{Kind: item.Finish, ID: b.ID}, item.NotFound)
@@ -171,7 +171,7 @@ func TestEachDigestIsWork(t *testing.T) {
 	})
 }
 
-// What business systems send is about nothing but itself, and who made a mixed batch is not told.
+// A notice of a business system belongs to no finding. For a mixed batch, the trace does not name who pushed an item.
 func TestSentNotices(t *testing.T) {
 	t.Parallel()
 	addr := testenv.Redis(t).Addr
@@ -231,7 +231,7 @@ func TestItemsAreNotOfTheFuture(t *testing.T) {
 	}
 }
 
-// Without a ledger nobody knows what a resolution is about.
+// Without a ledger, the queue does not know which items a resolution removes.
 func TestAResolutionNeedsTheLedger(t *testing.T) {
 	t.Parallel()
 	n := newNode(t, testenv.Redis(t).Addr, nil)
@@ -242,7 +242,7 @@ func TestAResolutionNeedsTheLedger(t *testing.T) {
 	inOrder(t, "ready", n.ready(t), fires("A", 0, 0).ID)
 }
 
-// What is not reached answers for none, and takes all when it is asked again.
+// While Redis or the ledger is away, a delivery accepts nothing. When it is repeated afterwards, it accepts everything.
 func TestDeliveriesWaitForRedisAndLedger(t *testing.T) {
 	t.Parallel()
 	ledger := newMemoryLedger()

@@ -17,16 +17,16 @@ import (
 )
 
 const (
-	drainHold    = 2 * time.Second // how long the others wait for a node that drained and died
+	drainHold    = 2 * time.Second // how long the other nodes wait for a node that drained and died
 	drainEntries = 1000            // in one transaction of the ledger
 	drainBytes   = 1 << 20
-	drainLast    = 3 * time.Second // for what is left when the node stops
-	drainPause   = 5 * time.Second // at most, between two tries
+	drainLast    = 3 * time.Second // for the rest of the outbox when the node stops
+	drainPause   = 5 * time.Second // the longest pause between two tries
 )
 
-// drainer takes what a line has moved from its outbox into the ledger, in order. One node at a time does it: whoever was
-// first, until it stops or dies. The ledger knows the position that it has, so that each entry counts once, even where two
-// nodes believe to be the one.
+// drainer moves the entries of a line's outbox into the ledger, in order. One node drains at a time: the first node
+// that asked, until it stops or dies. The ledger stores the position of the last entry that it has. So each entry
+// counts once, even if two nodes drain at the same time by mistake.
 type drainer struct {
 	line    *queueLine
 	scripts *lifeScripts
@@ -35,14 +35,14 @@ type drainer struct {
 
 	mu      sync.Mutex
 	mine    bool  // this node drains
-	applied int64 // the position that the ledger has, as far as this node knows
+	applied int64 // the position of the last entry in the ledger, as far as this node knows
 }
 
 func newDrainer(l *queueLine, s *lifeScripts, k *recovery.Keeper, log *slog.Logger) *drainer {
 	return &drainer{line: l, scripts: s, keeper: k, log: log}
 }
 
-// run drains until the context ends. What is left then is for finish.
+// run drains until the context ends. finish drains the rest.
 func (d *drainer) run(ctx context.Context) {
 	pauses, last := retry.New(drainEvery, drainPause), ""
 	for ctx.Err() == nil {
@@ -60,12 +60,12 @@ func (d *drainer) run(ctx context.Context) {
 		if ctx.Err() != nil {
 			break
 		}
-		if time.Since(began) > drainPause { // it went well for a while
+		if time.Since(began) > drainPause { // draining worked for a while, so this is a new failure
 			last = ""
 			pauses.Reset()
 		}
 		if text := err.Error(); text != last && !errors.Is(err, recovery.ErrLost) {
-			d.log.Warn("what has moved does not reach the ledger", "error", err)
+			d.log.Warn("Moves do not reach the ledger. They stay in the outbox, and the node tries again.", "error", err)
 			last = text
 		}
 		select {
@@ -75,7 +75,8 @@ func (d *drainer) run(ctx context.Context) {
 	}
 }
 
-// drain goes on until the generation ends or something fails. While the ledger takes one page, the next is read.
+// drain drains until the generation ends or something fails. The next page is read while the ledger takes the one
+// before.
 func (d *drainer) drain(ctx context.Context, g *recovery.Generation) error {
 	pages := make(chan []item.Moves, 1)
 	group, ctx := errgroup.WithContext(ctx)
@@ -94,7 +95,7 @@ func (d *drainer) drain(ctx context.Context, g *recovery.Generation) error {
 	return group.Wait()
 }
 
-// read brings the outbox page by page, while this node drains.
+// read sends the outbox page by page to pages while this node drains.
 func (d *drainer) read(ctx context.Context, g *recovery.Generation, pages chan<- []item.Moves) error {
 	after, ours := int64(0), false
 	for {
@@ -103,7 +104,7 @@ func (d *drainer) read(ctx context.Context, g *recovery.Generation, pages chan<-
 		}
 		most := drainEntries
 		if !ours {
-			most = 0 // first of all it asks for the right
+			most = 0 // the first call only asks for the right to drain
 		}
 		t, err := d.take(ctx, g, drainHold, after, most)
 		if err != nil {
@@ -120,7 +121,7 @@ func (d *drainer) read(ctx context.Context, g *recovery.Generation, pages chan<-
 			if after, err = d.begin(ctx, g, t); err != nil {
 				return err
 			}
-		case t.first > after+1: // another node has drained meanwhile
+		case t.first > after+1: // another node has drained in between
 			ours, wait = false, 0
 		case len(t.page) > 0:
 			if len(t.page) == most || t.bytes >= d.line.pageBytes() {
@@ -139,7 +140,7 @@ func (d *drainer) read(ctx context.Context, g *recovery.Generation, pages chan<-
 	}
 }
 
-// begin asks the ledger how far it is, when this node has just got the right to drain.
+// begin is called when this node has just got the right to drain. It asks the ledger for its position.
 func (d *drainer) begin(ctx context.Context, g *recovery.Generation, t drainAnswer) (int64, error) {
 	applied, err := d.line.o.Ledger.AppliedMoves(ctx, d.line.name, g.Epoch)
 	if err != nil {
@@ -157,13 +158,13 @@ func (d *drainer) begin(ctx context.Context, g *recovery.Generation, t drainAnsw
 	return applied, nil
 }
 
-// errOutbox says that Redis lost a part of what it had.
-var errOutbox = errors.New("the outbox has gone back behind what the ledger has of it")
+// errOutbox says that Redis lost entries: the ledger has moves that the outbox does not have yet.
+var errOutbox = errors.New("the outbox ends before the position that the ledger has: Redis lost moves")
 
-// errBehind says that the ledger lost a part of what it had.
-var errBehind = errors.New("the ledger has gone back behind what Redis has let go")
+// errBehind says that the ledger lost moves: Redis has already removed them from the outbox.
+var errBehind = errors.New("the outbox begins after the position that the ledger has: the ledger lost moves")
 
-// apply brings a page into the ledger.
+// apply writes a page to the ledger.
 func (d *drainer) apply(ctx context.Context, g *recovery.Generation, page []item.Moves) error {
 	if err := d.keeper.Compared(ctx, g); err != nil {
 		return err
@@ -180,7 +181,7 @@ func (d *drainer) apply(ctx context.Context, g *recovery.Generation, page []item
 	return nil
 }
 
-// rest waits for the next turn.
+// rest waits, but not beyond the end of the context.
 func (d *drainer) rest(ctx context.Context, wait time.Duration) error {
 	if wait == 0 {
 		return ctx.Err()
@@ -194,7 +195,7 @@ func (d *drainer) rest(ctx context.Context, wait time.Duration) error {
 	return ctx.Err()
 }
 
-// finish drains what is left when the node stops, if it is the one, and gives the right to another.
+// finish drains the rest when the node stops, if this node drains, and gives up the right to drain.
 func (d *drainer) finish(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainLast)
 	defer cancel()
@@ -204,7 +205,7 @@ func (d *drainer) finish(ctx context.Context) {
 	}
 	t, err := d.take(ctx, g, drainHold, 0, 0)
 	if err != nil || !t.ours {
-		return // what is left is another's, or will be
+		return // another node drains the rest, or will
 	}
 	after, err := d.begin(ctx, g, t)
 	for err == nil && after < t.out {
@@ -218,25 +219,25 @@ func (d *drainer) finish(ctx context.Context) {
 		_, err = d.take(ctx, g, 0, after, 0)
 	}
 	if err != nil {
-		d.log.Warn("the last moves were left in Redis", "error", err)
+		d.log.Warn("The last moves were left in the outbox. The next node that drains takes them.", "error", err)
 	}
 }
 
-// set records how far the ledger is, or that another node drains.
+// set records the ledger's position, or that another node drains.
 func (d *drainer) set(mine bool, applied int64) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.mine, d.applied = mine, applied
 }
 
-// position is the one that the ledger has, 0 where another node drains.
+// position returns the ledger's position, or 0 if another node drains.
 func (d *drainer) position() int64 {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.applied
 }
 
-// drains tells whether this node is the one.
+// drains tells whether this node drains.
 func (d *drainer) drains() bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -246,27 +247,28 @@ func (d *drainer) drains() bool {
 // drainAnswer is the answer of drain.lua.
 type drainAnswer struct {
 	ours  bool          // this node drains
-	out   int64         // the position of the last entry that there is
-	first int64         // of the page, or of what would follow
-	left  time.Duration // how long another node drains
+	out   int64         // the position of the last entry in the outbox
+	first int64         // the position of the first entry of the page, or of the next entry if the page is empty
+	left  time.Duration // how long another node keeps the right to drain
 	page  []item.Moves
 	bytes int
 }
 
-// take asks for the right to drain for as long as hold says, lets go what is in the ledger, and reads entries behind after.
+// take asks for the right to drain for the time hold, removes from the outbox what the ledger has, and reads the
+// entries behind after.
 func (d *drainer) take(ctx context.Context, g *recovery.Generation, hold time.Duration, after int64, most int) (drainAnswer, error) {
 	t, err := d.ask(ctx, g.Epoch, hold, min(d.position(), after), after, most)
 	if other, ok := errors.AsType[*recovery.EpochError](err); ok {
 		d.keeper.Lose(g, other)
 		return drainAnswer{}, recovery.ErrLost
 	}
-	if err == nil && !d.keeper.Is(g) { // what was read of a server that turned out to be another one does not count
+	if err == nil && !d.keeper.Is(g) { // an answer from a server that was replaced does not count
 		err = recovery.ErrLost
 	}
 	return t, err
 }
 
-// ask is one call of drain.lua.
+// ask makes one call of drain.lua.
 func (d *drainer) ask(ctx context.Context, epoch string, hold time.Duration, applied, after int64, most int) (drainAnswer, error) {
 	l := d.line
 	reply, err := l.run(ctx, d.scripts.drain, []string{l.keys.meta(), l.keys.outbox()}, epoch, l.life,
@@ -294,12 +296,12 @@ func (d *drainer) parse(reply []any) (drainAnswer, error) {
 	for i, v := range reply[3:] {
 		entry, ok := v.(string)
 		if !ok {
-			return drainAnswer{}, fmt.Errorf("queue: drain.lua answered a %T where an entry was due", v)
+			return drainAnswer{}, fmt.Errorf("queue: drain.lua answered a %T instead of an entry", v)
 		}
 		position := third + int64(i)
 		moves, err := parseEntry(position, entry)
-		if err != nil { // it must not hold up what follows
-			d.log.Error("an entry of the outbox cannot be read; it is left out", "position", position, "error", err)
+		if err != nil { // a broken entry must not block the entries behind it
+			d.log.Error("An entry of the outbox cannot be read. Its moves are left out.", "position", position, "error", err)
 			moves = item.Moves{Position: position}
 		}
 		moves.Events = d.line.events()
@@ -309,12 +311,12 @@ func (d *drainer) parse(reply []any) (drainAnswer, error) {
 	return t, nil
 }
 
-// readOnly has drain.lua read, whoever drains.
+// readOnly makes drain.lua read without the right to drain.
 const readOnly = -time.Microsecond
 
-// salvage records what the outboxes still have of an epoch that is about to end. A Redis that was restarted or replaced may
-// have kept them, and what workers have done need not be done again. Whoever else drains or salvages at the same time does
-// no harm: the ledger takes each entry once, and none when the epoch has ended.
+// salvage records what the outboxes still hold of an epoch that is about to end. A Redis that was restarted or replaced
+// may have kept its outboxes, and then workers need not repeat what they have done. Other nodes may drain or salvage at
+// the same time: the ledger takes each entry once, and none after the epoch has ended.
 func (q *Queue) salvage(ctx context.Context, epoch string) error {
 	for _, d := range q.drainers {
 		if err := d.salvage(ctx, epoch); err != nil {
@@ -332,7 +334,7 @@ func (d *drainer) salvage(ctx context.Context, epoch string) error {
 	}
 	for {
 		t, err := d.ask(ctx, epoch, readOnly, 0, after, drainEntries)
-		if epochIsOver(err) { // nothing is left of it
+		if epochIsOver(err) { // Redis holds nothing of this epoch any more
 			return nil
 		}
 		if err != nil || len(t.page) == 0 {

@@ -133,7 +133,7 @@ func TestTheLastMovesAreDrainedAtTheEnd(t *testing.T) {
 	}
 }
 
-// What a node that died had the right to drain, another drains when that right has ended.
+// If the node that drains dies, another node drains when the right of the dead node has ended.
 func TestAnotherNodeDrainsForOneThatDied(t *testing.T) {
 	t.Parallel()
 	ledger := newMemoryLedger()

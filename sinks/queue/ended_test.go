@@ -21,7 +21,7 @@ func endedIDs(t testing.TB, n *node, state item.State) []string {
 	return ids
 }
 
-// Who ends an item and asks for those that have ended is told of it; without Redis what the ledger has is told.
+// An item that has just ended is listed at once. Without Redis, the list has the items of the ledger.
 func TestWhatHasJustEndedIsListed(t *testing.T) {
 	t.Parallel()
 	r := testenv.Redis(t)

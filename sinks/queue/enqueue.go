@@ -15,38 +15,38 @@ import (
 const (
 	enqueueFlights = 2
 	enqueueItems   = 1000    // in one call of enqueue.lua
-	enqueueBytes   = 1 << 20 // about
+	enqueueBytes   = 1 << 20 // in one call, about
 )
 
-// keepWindow is how long the entry of a window that has ended is kept, for items that come late.
+// keepWindow is how long the entry of a window is kept after the window has ended, for items that arrive late.
 const keepWindow = 24 * time.Hour
 
-// The tokens of enqueue.lua that are no repair's.
+// The tokens of enqueue.lua that belong to no repair.
 const (
 	tokenPush    = ""
 	tokenRebuild = "*"
 )
 
-// The answers of enqueue.lua that are no id.
+// The answers of enqueue.lua that are not an id.
 const (
 	enqueuedNew       = ""
 	enqueuedExists    = "="
-	enqueuedElsewhere = "!" // an item of another warehouse has the id
-	enqueuedRepaired  = "?" // a repair may have put it in: see repair.go
+	enqueuedElsewhere = "!" // an item of another warehouse has this id
+	enqueuedRepaired  = "?" // a repair may have put the item in: see repair.go
 )
 
-// allIn is the answer of enqueue.lua, alone, where each of the items is new.
+// allIn is the only value in the answer of enqueue.lua if every item is new.
 const allIn = int64(1)
 
-// enqueueRequest is what a push wants to have in Redis.
+// enqueueRequest is one push on its way to Redis.
 type enqueueRequest struct {
 	epoch   string
 	records []item.Record
 	bytes   int
-	answers []string // of enqueue.lua
+	answers []string // of enqueue.lua, one for each record
 }
 
-// newEnqueues lets pushes that come at the same time share calls of enqueue.lua.
+// newEnqueues lets concurrent pushes share calls of enqueue.lua.
 func (l *queueLine) newEnqueues() *combine.Calls[*enqueueRequest] {
 	return &combine.Calls[*enqueueRequest]{
 		Flights: enqueueFlights,
@@ -62,8 +62,9 @@ func (l *queueLine) newEnqueues() *combine.Calls[*enqueueRequest] {
 	}
 }
 
-// enqueueAll makes a call for some pushes, until it is answered or callTimeout ends. To repeat it does no harm: enqueue.lua knows
-// it, and brings nothing back that was worked on meanwhile.
+// enqueueAll makes one call of enqueue.lua for several pushes. It repeats the call until it is answered or callTimeout
+// ends. A repeat does no harm: enqueue.lua recognizes the call, and does not bring back items that were worked on in
+// between.
 func (l *queueLine) enqueueAll(ctx context.Context, flight int, parts []*combine.Part[*enqueueRequest]) {
 	var records []*item.Record
 	for _, p := range parts {
@@ -88,7 +89,7 @@ func (l *queueLine) enqueueAll(ctx context.Context, flight int, parts []*combine
 	}
 }
 
-// references goes through records without copying them.
+// references iterates over records without copying them.
 func references(records []item.Record) iter.Seq[*item.Record] {
 	return func(yield func(*item.Record) bool) {
 		for i := range records {
@@ -99,8 +100,8 @@ func references(records []item.Record) iter.Seq[*item.Record] {
 	}
 }
 
-// placer gives items that come back the places that they had, about: each the time when it became ready, and those that became ready
-// at the same time one behind the other.
+// placer gives restored items about the places that they had before. The place is the time when the item became ready.
+// Items with the same time get consecutive places.
 type placer struct{ ready, last int64 }
 
 func (p *placer) next(r *item.Record) int64 {
@@ -111,11 +112,11 @@ func (p *placer) next(r *item.Record) int64 {
 	return p.last
 }
 
-// enqueue puts back into Redis what was lost there. It answers for each item as enqueue.lua does.
+// enqueue puts lost items back into Redis. The answers are those of enqueue.lua, one for each item.
 func (l *queueLine) enqueue(ctx context.Context, epoch, token string, records []item.Record, p *placer) ([]string, error) {
 	c := enqueueCall{epoch: epoch, token: token, places: p}
 	if token != tokenPush && token != tokenRebuild {
-		c.caller = "repair" // the newest alone gets that far
+		c.caller = "repair" // only the newest repair gets past the token, so one record is enough
 	}
 	answers, number := make([]string, 0, len(records)), 0
 	err := inChunks(slices.Collect(references(records)), func(some []*item.Record) error {
@@ -131,15 +132,16 @@ func (l *queueLine) enqueue(ctx context.Context, epoch, token string, records []
 	return answers, nil
 }
 
-// enqueueCall is what a call of enqueue.lua says beyond its items.
+// enqueueCall has the arguments of a call of enqueue.lua besides its items.
 type enqueueCall struct {
 	epoch, token string
-	caller       string  // has the record of the answer; "" = there is none: nobody works while the call is repeated
-	name         string  // of the call, in the record
-	places       *placer // of what comes back; nil = the items are new
+	// names the record of the answer. Empty means no record: nobody works on the items while the call is repeated.
+	caller string
+	name   string  // of the call, in the record
+	places *placer // places of restored items; nil means the items are new
 }
 
-// enqueueOnce is one call of enqueue.lua.
+// enqueueOnce makes one call of enqueue.lua.
 func (l *queueLine) enqueueOnce(ctx context.Context, c enqueueCall, records []*item.Record) ([]string, error) {
 	keys := l.all
 	if c.caller != "" {
@@ -157,7 +159,8 @@ func (l *queueLine) enqueueOnce(ctx context.Context, c enqueueCall, records []*i
 	return texts(reply)
 }
 
-// inChunks calls f with some of the records after the others, so many at a time that Redis is through with them soon.
+// inChunks calls f with one part of the records after the other. A part is small enough that Redis is not blocked for
+// long.
 func inChunks(records []*item.Record, f func([]*item.Record) error) error {
 	for len(records) > 0 {
 		n := chunk(records)
@@ -169,7 +172,7 @@ func inChunks(records []*item.Record, f func([]*item.Record) error) error {
 	return nil
 }
 
-// chunk is how many of the records go into one call.
+// chunk returns how many of the records fit into one call.
 func chunk(records []*item.Record) int {
 	n, bytes := 0, 0
 	for n < len(records) && n < enqueueItems && (n == 0 || bytes+len(records[n].Payload) <= enqueueBytes) {
@@ -179,8 +182,8 @@ func chunk(records []*item.Record) int {
 	return n
 }
 
-// enqueueArgs writes the arguments of enqueue.lua for the records. There are several for each of many items, so they are passed by
-// reference, and a value is made when it is sent.
+// enqueueArgs writes the arguments of enqueue.lua. There may be thousands, so they are passed by reference, and each
+// value is only built when the client sends it.
 func (l *queueLine) enqueueArgs(c enqueueCall, records []*item.Record) []any {
 	n, keyed, apart, lowest := len(records), 0, 0, int64(math.MaxInt64)
 	kinds := make([]byte, n)
@@ -227,7 +230,8 @@ func (l *queueLine) enqueueArgs(c enqueueCall, records []*item.Record) []any {
 	return args
 }
 
-// warehousesOf tells enqueue.lua which warehouses the records belong to: "warehouse number", for each number of records in turn.
+// warehousesOf writes the warehouses of the records for enqueue.lua: "warehouse number ", for each run of records of
+// one warehouse.
 func warehousesOf(records []*item.Record) []byte {
 	var b []byte
 	for i := 0; i < len(records); {
@@ -241,11 +245,11 @@ func warehousesOf(records []*item.Record) []byte {
 	return b
 }
 
-// valueArg is the value of a record.
+// valueArg is the value of a record, built when the client sends it.
 type valueArg struct {
 	record *item.Record
 	place  int64
-	buffer *[]byte // that all values of a call have, in turns: the client sends each before it asks for the next
+	buffer *[]byte // shared by all values of a call: the client sends one value before it asks for the next
 }
 
 // MarshalBinary implements encoding.BinaryMarshaler.
@@ -254,7 +258,7 @@ func (v *valueArg) MarshalBinary() ([]byte, error) {
 	return *v.buffer, nil
 }
 
-// kindOf is the letter that tells enqueue.lua where the item is to stand.
+// kindOf returns the letter that tells enqueue.lua where the item belongs.
 func kindOf(r *item.Record, place int64) byte {
 	switch next := r.State == item.Ready && r.Assignee == "" && !r.Order.Given && place == 0; {
 	case next && r.Bucket != "":
@@ -268,10 +272,10 @@ func kindOf(r *item.Record, place int64) byte {
 	}
 }
 
-// untilDone says that a window ends with its item.
+// untilDone is the window of a dedupe key that ends with its item.
 const untilDone = "0 0 0"
 
-// windowArg says when the window of an item's dedupe key ends.
+// windowArg returns the times of an item's dedupe key, as enqueue.lua takes them.
 func windowArg(r *item.Record) any {
 	if r.Until.IsZero() {
 		return untilDone

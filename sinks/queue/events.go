@@ -17,7 +17,7 @@ import (
 	"tallyman/sinks"
 )
 
-// Events are the settings that say of which events of items a push channel is told, and how.
+// Events are the settings that choose the item events that a push channel delivers, and how.
 type Events struct {
 	Sink     string        `yaml:"sink,required" doc:"a push channel that makes one delivery of an event: no mail, and no channel with each"`
 	On       []string      `yaml:"on,required" enum:"ready_again,assigned,dead,done,removed" doc:"the events"`
@@ -28,7 +28,7 @@ type Events struct {
 	Until    string        `yaml:"until" enum:"sent" doc:"important: sent tries on after 72h, until the channel takes the event or an operator cancels"`
 }
 
-// entry is how a rule would say it.
+// entry returns these settings as a deliver entry of a rule, which has the same checks.
 func (e *Events) entry() deliver.Entry {
 	return deliver.Entry{
 		Sink: e.Sink, Strategy: deliver.StrategyOf(e.Strategy), Within: e.Within, Delay: e.Delay, Retry: e.Retry, Until: deliver.Until(e.Until),
@@ -89,7 +89,7 @@ func isToldOfEvents(s sinks.Settings) bool {
 	return ok && !channel.IsEach()
 }
 
-// Told is what the settings say, as the ledger takes it; nil = nobody is told.
+// Told returns the settings as the ledger takes them. Nil means that no event is delivered.
 func (e *Events) Told() *item.Events {
 	if e == nil {
 		return nil
@@ -104,7 +104,7 @@ func (e *Events) Told() *item.Events {
 	return out
 }
 
-// events are those of the queue; its twin has none.
+// events returns the events of the queue. The twin has none.
 func (l *queueLine) events() *item.Events {
 	if l.test {
 		return nil
@@ -112,10 +112,11 @@ func (l *queueLine) events() *item.Events {
 	return l.o.Events
 }
 
-// toldBytes is drainBytes of a queue with events: each move, of about 70 bytes, may need the payload of its item.
+// toldBytes replaces drainBytes for a queue with events. A move has about 70 bytes, but the ledger may need the payload
+// of its item, too.
 const toldBytes = 64 << 10
 
-// pageBytes is how many bytes of moves come into the ledger in one transaction, about.
+// pageBytes is about how many bytes of moves one transaction of the ledger takes.
 func (l *queueLine) pageBytes() int {
 	if l.events() != nil {
 		return toldBytes
@@ -123,9 +124,11 @@ func (l *queueLine) pageBytes() int {
 	return drainBytes
 }
 
-// RemoveGone removes the item of an event whose receiver says that there is no such thing any more, also while a worker has the item. An item that has
-// ended, or that was opened again since the event, stays as it is, and removed is false. The errors are recovery.ErrUnavailable, the ledger's and the
-// context's; while the ledger does not know all that has moved, the call waits.
+// RemoveGone removes the item of an event after the receiver has answered that the thing no longer exists. It removes a
+// leased item, too. If the item has ended, or was opened again after the event, the item stays and removed is false.
+//
+// The call waits until the ledger has all moves. The errors are recovery.ErrUnavailable, the ledger's and the
+// context's.
 func (q *Queue) RemoveGone(ctx context.Context, told *item.Told, by, note string) (removed bool, err error) {
 	l := q.line(false)
 	answer, epoch, err := q.read(ctx, l, q.reads.get, told.ID)

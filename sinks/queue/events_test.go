@@ -15,7 +15,7 @@ import (
 	"tallyman/internal/testenv"
 )
 
-// gateway is the push channel that is told of all events.
+// gateway is the push channel that gets all events.
 const gateway = "gateway"
 
 func tellsGateway(o *Options) {
@@ -48,7 +48,7 @@ func delivered(t testing.TB, l ledger.Ledger, n int) []string {
 	return out
 }
 
-// What workers and operators do with an item is told as it is, in order; what they do with one of the twin is not.
+// The push channel gets the operations of workers and operators on an item, in order. It gets none of the test twin.
 func TestAPushChannelIsToldOfEvents(t *testing.T) {
 	t.Parallel()
 	onBothLedgers(t, func(t *testing.T, l ledger.Ledger) {
@@ -148,7 +148,7 @@ func TestEventsComeOnceWhateverBreaks(t *testing.T) {
 	})
 }
 
-// What is written back after the loss of Redis was not ready again.
+// Items that are written back after a loss of Redis have not become ready again.
 func TestWhatIsWrittenBackIsNoEvent(t *testing.T) {
 	t.Parallel()
 	onBothLedgers(t, func(t *testing.T, l ledger.Ledger) {
@@ -216,7 +216,7 @@ func TestRemoveGone(t *testing.T) {
 	gone("i3", 1, false)
 	gone("i3", 9, true) // an event of the later life
 
-	// While the ledger does not have what has moved, nobody knows.
+	// Until the ledger has the moves, the channel gets no events.
 	ledger.fail(context.DeadlineExceeded)
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()

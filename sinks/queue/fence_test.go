@@ -9,8 +9,8 @@ import (
 	"tallyman/internal/testenv"
 )
 
-// A lease that the ledger never heard of is over when Redis is lost, also when it is lost again and again before the ledger hears
-// of anything: the attempt of the present holder is none that anybody had before.
+// A lease that the ledger never got has ended when Redis is lost. This also holds if Redis is lost several times before
+// the ledger gets anything: the attempt of the present holder never belonged to another.
 func TestALeaseOfAnyLossBeforeIsLost(t *testing.T) {
 	t.Parallel()
 	r := testenv.Redis(t)

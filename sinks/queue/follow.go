@@ -10,23 +10,24 @@ import (
 	"tallyman/internal/item"
 )
 
-// OnRepeat says what becomes of an item that waits when its finding is sent again.
+// OnRepeat says what happens to a waiting item when its finding is sent again.
 type OnRepeat string
 
-// What becomes of it.
+// The values of OnRepeat.
 const (
-	RepeatUpdates OnRepeat = "update" // it takes the text, data, priority and order of the new notice
-	RepeatKeeps   OnRepeat = "keep"   // it stays as it is
+	RepeatUpdates OnRepeat = "update" // the item takes the text, data, priority and order of the new notice
+	RepeatKeeps   OnRepeat = "keep"   // the item stays as it is
 )
 
-// repeated is a notice that made no item, because its finding has one.
+// repeated is a notice that made no item because its finding has one already.
 type repeated struct {
 	work   *noticeWork
-	record *item.Record // what was refused
+	record *item.Record // the record that was refused
 }
 
-// follow gives the items of findings that were sent again what the new notices say. Items that are leased take it when they wait again. A notice
-// that is delivered twice changes nothing the second time. It returns the epoch in which items may have changed; "" = there are none.
+// follow updates the items of findings that were sent again with the new notices. A leased item takes the update when
+// it waits again. A notice that is delivered twice changes nothing the second time. follow returns the epoch in which
+// items may have changed. Empty means that there are none.
 func (q *Queue) follow(ctx context.Context, list []noticeWork, records []item.Record, results []item.PushResult) (epoch string, err error) {
 	last := map[string]repeated{} // by subject
 	for i := range list {
@@ -54,7 +55,8 @@ func (q *Queue) follow(ctx context.Context, list []noticeWork, records []item.Re
 			ids, of[id] = append(ids, id), last[subjects[i]]
 		}
 	}
-	slices.SortFunc(ids, func(a, b string) int { return cmp.Compare(of[a].record.Seq, of[b].record.Seq) }) // as they were sent
+	// in the order in which the notices were sent
+	slices.SortFunc(ids, func(a, b string) int { return cmp.Compare(of[a].record.Seq, of[b].record.Seq) })
 	values, epoch, err := q.values(ctx, l, ids)
 	if err != nil {
 		return "", err
@@ -68,9 +70,11 @@ func (q *Queue) follow(ctx context.Context, list []noticeWork, records []item.Re
 	return epoch, q.update(ctx, maker(list), ops)
 }
 
-// update is what gives an item the notice; false if the item has ended, or has this notice or a later one. The priority and the order
-// change where they are others than those of the notice that the item has: what an operator has set stays as long as the finding asks for
-// nothing new.
+// update returns the operation that gives an item the new notice. It returns false if the item has ended, or has this
+// notice or a later one.
+//
+// The priority and the order change only if the new notice differs in them from the item's notice. So a value that an
+// operator has set stays as long as the finding asks for nothing new.
 func (r repeated) update(i *item.Item) (item.Op, bool) {
 	var has struct {
 		ID        string            `json:"id"`
@@ -92,7 +96,7 @@ func (r repeated) update(i *item.Item) (item.Op, bool) {
 	return item.Op{Kind: item.Set, ID: i.ID, Force: true, Note: "notice " + n.ID, Set: set}, true
 }
 
-// update makes operations that have payloads, so many at a time that Redis is through with them soon.
+// update applies operations that have payloads, in calls that are small enough not to block Redis for long.
 func (q *Queue) update(ctx context.Context, by string, ops []item.Op) error {
 	for len(ops) > 0 {
 		n, bytes := 0, 0

@@ -146,7 +146,7 @@ func TestALeasedItemHasNews(t *testing.T) {
 			n.mustDo(t, item.Op{Kind: item.Remove, ID: first.ID}, item.OK)
 		}
 
-		// What a worker has done stays as the worker saw it.
+		// The record of a finished item stays as its worker saw it.
 		first := repeats("done", 0, 3, "")
 		n.mustTake(t, first)
 		lease := n.mustLease(t, "w", 1)[0]

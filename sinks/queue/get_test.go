@@ -13,7 +13,7 @@ import (
 	"tallyman/internal/testenv"
 )
 
-// told is a trace in short: who made what of it.
+// told writes a trace in a short form: each state and who caused it.
 func told(trace []item.Move) string {
 	var b strings.Builder
 	for _, m := range trace {
@@ -85,7 +85,7 @@ func TestGetWithoutALedger(t *testing.T) {
 	}
 }
 
-// A ledger that takes long holds up nobody: the item is shown as it stands, with the trace that there is.
+// A slow ledger blocks no reader: the item is shown in its present state, with the trace that the ledger has.
 func TestGetDoesNotWaitForEver(t *testing.T) {
 	t.Parallel()
 	ledger := newMemoryLedger()
@@ -113,7 +113,7 @@ func TestGetDoesNotWaitForEver(t *testing.T) {
 	}
 }
 
-// The trace ends with the state that is shown, even where more has happened meanwhile.
+// The trace ends with the shown state, even if the item has moved on in between.
 func TestATraceEndsWithTheItem(t *testing.T) {
 	t.Parallel()
 	trace := []item.Move{{N: 0}, {N: 1}, {N: 2}, {N: 3}}

@@ -10,7 +10,8 @@ import (
 	"tallyman/internal/combine"
 )
 
-// TestTheCauseIsNamed: who hears that a queue is unavailable is told why, whether the call's time was over first or the caller's.
+// TestTheCauseIsNamed tests that the error of an unavailable queue names the cause, whether the time of the call or of
+// its caller ended first.
 func TestTheCauseIsNamed(t *testing.T) {
 	t.Parallel()
 	refused := errors.New("connection refused")

@@ -13,35 +13,37 @@ import (
 	"tallyman/internal/item"
 )
 
-// keySpace builds the names of all keys of a queue or of its twin, and nothing else does. They share a hash tag, so that they lie
-// on one node of a cluster; the twin's lie beside its queue's. With the prefix tallyman: and the queue replenishment:
+// keySpace builds the names of all keys of a queue or of its test twin. No other Go code builds them. All names of a
+// queue and its twin share a hash tag, so all keys lie on one node of a cluster. With the prefix tallyman: and the
+// queue replenishment:
 //
-//	tallyman:{replenishment}:epoch        hash  epoch: that in force, of the queue and its twin
+//	tallyman:{replenishment}:epoch        hash  epoch: the one in force, for the queue and its twin
 //	tallyman:{replenishment}:meta         hash  epoch, layout, paused, due, out, drained, drainer, drain_until
-//	tallyman:{replenishment}:items        hash  id → head, newline, payload, or the mark that the payload lies apart: see value.go
+//	tallyman:{replenishment}:items        hash  id → head, newline, payload or its mark: see value.go
 //	tallyman:{replenishment}:payloads     hash  id → payload, of the items whose values have the mark
-//	tallyman:{replenishment}:news         hash  id → what a leased item takes when it waits again
-//	tallyman:{replenishment}:assigned     zset  worker, level, rank and id of its own items, all at score 0
-//	tallyman:{replenishment}:waits        zset  state, warehouse → nothing of them is due before it, µs
-//	tallyman:{replenishment}:warehouses   zset  those that have items, all at score 0
+//	tallyman:{replenishment}:news         hash  id → the change that a leased item takes over when it waits again
+//	tallyman:{replenishment}:assigned     zset  worker, level, rank and id of assigned items, all at score 0
+//	tallyman:{replenishment}:waits        zset  state, warehouse → none of these items is due before this time, µs
+//	tallyman:{replenishment}:warehouses   zset  the warehouses that have items, all at score 0
 //	tallyman:{replenishment}:dedupe       hash  bucket → "<until, µs; 0 = until the item has ended> <id>"
-//	tallyman:{replenishment}:windows      zset  bucket → when its entry is of no use any more, µs
-//	tallyman:{replenishment}:outbox       list  what has moved and is not in the ledger yet
+//	tallyman:{replenishment}:windows      zset  bucket → when its entry is no longer needed, µs
+//	tallyman:{replenishment}:outbox       list  moves that are not in the ledger yet
 //	tallyman:{replenishment}:request:w/A  string  the last request of a caller and its answer; with a TTL
-//	tallyman:{replenishment}:test:meta    … the twin's
+//	tallyman:{replenishment}:test:meta    … the same keys of the twin
 //
-// Each level, 5 to 1, and each warehouse has keys of its own, which the scripts name as these functions do, and declare in no call: only the items
-// tell which they are. Of the warehouse 119240:
+// Each level (5 to 1) and each warehouse has further keys. The scripts build the names of these keys in the same way as
+// the functions here. No call declares them, because only the items tell which ones a call needs. For the warehouse
+// 119240:
 //
-//	tallyman:{replenishment}:heads:5           zset  ready list of the level → the lowest score of it
-//	tallyman:{replenishment}:ready:5:119240    zset  id → the time when it became ready, µs, made distinct
-//	tallyman:{replenishment}:ready:5:119240/o  zset  place and id → order, of the items that have one
-//	tallyman:{replenishment}:since:5:119240    zset  the same members in the order of their places
-//	tallyman:{replenishment}:assigned:119240   zset  as assigned
+//	tallyman:{replenishment}:heads:5           zset  ready list of the level → the lowest score in that list
+//	tallyman:{replenishment}:ready:5:119240    zset  id → the time when the item became ready, µs, made distinct
+//	tallyman:{replenishment}:ready:5:119240/o  zset  place and id → order, of the items that have an order
+//	tallyman:{replenishment}:since:5:119240    zset  the members of the list before, sorted by place
+//	tallyman:{replenishment}:assigned:119240   zset  like assigned
 //	tallyman:{replenishment}:leased:119240     zset  id → end of its lease, µs
-//	tallyman:{replenishment}:delayed:119240    zset  id → when it becomes ready, µs; so suspended, stored
+//	tallyman:{replenishment}:delayed:119240    zset  id → when it becomes ready, µs; also suspended, stored
 //	tallyman:{replenishment}:dead:119240       zset  id → when it died, µs
-//	tallyman:{replenishment}:recent:119240     hash  what moved of late
+//	tallyman:{replenishment}:recent:119240     hash  counts of the last five minutes
 type keySpace struct{ base string }
 
 func newKeys(prefix, queue string, test bool) (keySpace, error) {
@@ -69,22 +71,24 @@ func (k keySpace) outbox() string     { return k.base + "outbox" }
 func (k keySpace) payloads() string   { return k.base + "payloads" }
 func (k keySpace) news() string       { return k.base + "news" }
 
-// request holds the last request of a caller.
+// request is the key of the last request of a caller, and its answer.
 func (k keySpace) request(caller string) string { return k.base + "request:" + caller }
 
-// hints is the channel on which those who wait are told that there may be something.
+// hints is the channel on which waiting calls learn that there may be items for them.
 func (k keySpace) hints() string { return k.base + "hints" }
 
-// all returns the keys of a queue in the order in which every script declares them, with room for more.
+// all returns the keys of a queue in the order in which every script declares them. The slice has capacity for more
+// keys.
 func (k keySpace) all(more int) []string {
 	return append(make([]string, 0, 10+more), k.meta(), k.items(), k.assigned(), k.waits(), k.warehouses(), k.dedupe(), k.windows(), k.outbox(),
 		k.payloads(), k.news())
 }
 
-// layout numbers what the keys and values are: where Redis has another one, the queue is written back from the ledger.
+// layout is the version of the keys and values. If Redis has another layout, the queue is written back from the ledger.
 const layout = 5
 
-// formerly returns the keys of layout 1, in which warehouses had none of their own, and what the layouts 2 and 3 had beside those of warehouses.
+// formerly returns keys of older layouts: all of layout 1, which had no keys of warehouses, and the shared keys of
+// layouts 2 and 3.
 func (k keySpace) formerly() []string {
 	list := []string{k.base + "heads", k.base + "leased", k.base + "delayed", k.base + "suspended", k.base + "stored", k.base + "dead"}
 	for level := item.HighestPriority; level >= item.LowestPriority; level-- {
@@ -93,10 +97,10 @@ func (k keySpace) formerly() []string {
 	return list
 }
 
-// noWarehouse stands in keys and values for none: no name is escaped so.
+// noWarehouse stands in keys and values for an item without a warehouse. Escaping never produces this text.
 const noWarehouse = "="
 
-// warehouseName is a warehouse as keys and values have it.
+// warehouseName returns a warehouse as keys and values have it.
 func warehouseName(warehouse string) string {
 	if warehouse == "" {
 		return noWarehouse
@@ -112,7 +116,7 @@ func readWarehouse(name string) (string, error) {
 	return url.QueryUnescape(name)
 }
 
-// scopeNames are the warehouses of a scope as the scripts take them.
+// scopeNames returns the warehouses of a scope as the scripts take them. "*" is every warehouse.
 func scopeNames(s item.Scope) string {
 	if s == nil {
 		return "*"
@@ -120,7 +124,7 @@ func scopeNames(s item.Scope) string {
 	var b strings.Builder
 	for i, warehouse := range s {
 		if warehouse == "" {
-			continue // what belongs to none is in no scope but that of all
+			continue // an item without a warehouse is visible in the scope of all warehouses only
 		}
 		if i > 0 {
 			b.WriteByte(' ')
@@ -131,21 +135,21 @@ func scopeNames(s item.Scope) string {
 }
 
 const (
-	idTime   = 6  // bytes of the time in an id: ms
-	idRandom = 10 // bytes of chance behind them
+	idTime   = 6  // bytes of the time in an id, in ms
+	idRandom = 10 // random bytes behind the time
 )
 
-// lowerBase32 keeps the order of what it encodes.
+// lowerBase32 keeps the sort order of the bytes that it encodes.
 var lowerBase32 = base32.NewEncoding("0123456789abcdefghijklmnopqrstuv").WithPadding(base32.NoPadding)
 
-// newIDs names the items of a push that came without names. An id begins with the time, so that the index of ids in the ledger
-// grows at its end: what lies anywhere in it costs more, the more there is.
+// newIDs makes ids for the items of a push that have none. An id begins with the time. So the ledger's index of ids
+// grows at its end only: random insertions cost more and more as the index grows.
 type newIDs struct {
 	at     time.Time
-	random []byte // for those that are to come
+	random []byte // for the next ids
 }
 
-// next returns another id. More is how many the push may want, this one among them.
+// next returns a new id. more is how many ids the push still needs, including this one.
 func (n *newIDs) next(more int) string {
 	if len(n.random) == 0 {
 		n.random = make([]byte, more*idRandom)

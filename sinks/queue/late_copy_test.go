@@ -11,8 +11,8 @@ import (
 	"tallyman/internal/testenv"
 )
 
-// TestALateCopyOfARequestDoesNothing: a worker hangs up, asks again, is answered and goes on; then the first copy comes through.
-// It must neither lease for nobody nor have the last answer forgotten.
+// TestALateCopyOfARequestDoesNothing has a worker that hangs up, asks again, gets an answer and goes on. Then the first
+// copy of its request arrives. That copy must not lease items, and must not remove the last answer.
 func TestALateCopyOfARequestDoesNothing(t *testing.T) {
 	t.Parallel()
 	onAll(t, func(t site) {
@@ -51,8 +51,9 @@ func TestALateCopyOfARequestDoesNothing(t *testing.T) {
 	})
 }
 
-// TestACopyThatStillWaitsGetsNothing: a worker hangs up, asks again, is told that there is nothing, and goes on. The first copy of
-// its request may wait on for a while, because nobody has noticed: what comes is not for it.
+// TestACopyThatStillWaitsGetsNothing has a worker that hangs up, asks again, gets no items and goes on. The first copy
+// of its request may still wait, because no part has noticed the end of the connection. Items that become ready must
+// not go to it.
 func TestACopyThatStillWaitsGetsNothing(t *testing.T) {
 	t.Parallel()
 	onAll(t, func(t site) {

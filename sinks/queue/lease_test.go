@@ -11,7 +11,8 @@ import (
 	"tallyman/internal/testenv"
 )
 
-// Peers let a worker that comes back late finish what another has by now, or answer that other with an error.
+// In other systems, a late worker may finish an item that another worker has by then, or that other worker gets an
+// error.
 func TestAStaleAckIsRefusedAndTheHolderUndisturbed(t *testing.T) {
 	t.Parallel()
 	onAll(t, func(t site) {
@@ -39,7 +40,7 @@ func TestAStaleAckIsRefusedAndTheHolderUndisturbed(t *testing.T) {
 	})
 }
 
-// A lease that has ended is over only when somebody else could have the item.
+// An ended lease counts as over only when another worker could have the item.
 func TestAnAckThatComesLateCountsWhileNobodyElseHasTheItem(t *testing.T) {
 	t.Parallel()
 	clock := newTestClock(time.Now())
@@ -111,7 +112,8 @@ func TestSuspendsHaveALimitThatStoringResets(t *testing.T) {
 	n.mustDo(t, item.Op{Kind: item.Suspend, ID: "i1"}, item.OK)
 }
 
-// Peers unpack as many values as there are, and a Lua stack does not hold them: 10,000 leases that end at once, beside 9,000 dead.
+// Peers unpack as many values as there are, and a Lua stack does not hold them: 10,000 leases that end at once, beside
+// 9,000 dead.
 func TestTenThousandLeasesEndAtOnce(t *testing.T) {
 	t.Parallel()
 	testenv.Slow(t)
@@ -205,7 +207,8 @@ func TestManyLeaveTheMiddleOfALevel(t *testing.T) {
 	})
 }
 
-// A worker hands what it has to another: nobody else gets it, it is the first there, and it has not failed.
+// A worker passes its item to another worker. No third worker gets the item, it comes first there, and it has not
+// failed.
 func TestAWorkerPassesItsItemOn(t *testing.T) {
 	t.Parallel()
 	onAll(t, func(t site) {

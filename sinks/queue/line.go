@@ -16,25 +16,25 @@ import (
 	"tallyman/internal/item"
 )
 
-// queueLine is a queue as its scripts see it: the queue itself, or its twin. It knows nothing of epochs coming and going; what it is
-// asked, it is asked for an epoch, and an recovery.EpochError says that Redis is at another.
+// queueLine is a queue as its scripts see it: the queue itself, or its test twin. A line does not follow epochs: each
+// call names an epoch, and fails with a recovery.EpochError if Redis is at another one.
 type queueLine struct {
 	o       *Options
 	name    string // in the ledger
 	test    bool
 	keys    keySpace
-	all     []string // of keys.all
+	all     []string // the result of keys.all
 	scripts *scripts
 	log     *slog.Logger
 	waiters waiters // calls of this process that wait for items
 
 	settings *liveSettings
-	life     string // names this process: nodes may have the same name
+	life     string // a random name of this process, because two nodes may have the same name
 	calls    atomic.Int64
 	steps    *combine.Calls[*request]
 	commits  *combine.Calls[*pushRecords]
 	enqueues *combine.Calls[*enqueueRequest]
-	trouble  atomic.Pointer[error] // that calls of scripts meet; nil = the last one went well
+	trouble  atomic.Pointer[error] // the last error of a script that was called; nil means the last call succeeded
 }
 
 func newLine(o *Options, settings *liveSettings, test bool) (*queueLine, error) {
@@ -54,15 +54,20 @@ func newLine(o *Options, settings *liveSettings, test bool) (*queueLine, error) 
 	return l, nil
 }
 
-// nextCall names a call of a script.
+// nextCall returns a new name for a call of a script.
 func (l *queueLine) nextCall() string { return l.life + "/" + strconv.FormatInt(l.calls.Add(1), 10) }
 
-// hint is what is published on keys.hints, alone when something will soon be due. The name of a warehouse behind it, and a space between
-// them, say where something became ready, * = in many; the name of a worker or subject behind that says that it alone gets that. (An
-// empty message says that an epoch has begun.)
+// hint is what the scripts publish on keys.hints:
+//
+//	hint                     an item will be due soon
+//	hint warehouse           items became ready in the warehouse; * means in many warehouses
+//	hint warehouse worker    items became ready that only this worker or subject may lease
+//
+// An empty message says that an epoch has begun.
 func (l *queueLine) hint() string { return "ready" }
 
-// node is the scripts' argument: who writes the outbox; without a ledger nobody does.
+// node is an argument of the scripts: the node that writes to the outbox. Empty means that nothing is recorded, because
+// there is no ledger.
 func (l *queueLine) node() string {
 	if l.o.Ledger == nil {
 		return ""
@@ -70,7 +75,7 @@ func (l *queueLine) node() string {
 	return l.o.Node
 }
 
-// now is the scripts' argument: 0 is the server's own clock.
+// now is an argument of the scripts. 0 makes them use the server's own clock.
 func (l *queueLine) now() string {
 	if l.o.Now == nil {
 		return "0"
@@ -78,7 +83,7 @@ func (l *queueLine) now() string {
 	return strconv.FormatInt(l.o.Now().UnixMicro(), 10)
 }
 
-// time is that of the scripts, for what Go compares with it.
+// time returns the time of the clock that the scripts use, for comparisons in Go.
 func (l *queueLine) time() time.Time {
 	if l.o.Now == nil {
 		return time.Now()
@@ -86,7 +91,7 @@ func (l *queueLine) time() time.Time {
 	return l.o.Now()
 }
 
-// run calls a script that answers with a list.
+// run calls a script that answers with a list, and gives errors of our scripts their types.
 func (l *queueLine) run(ctx context.Context, s *redis.Script, keys []string, args ...any) ([]any, error) {
 	reply, err := s.Run(ctx, l.o.Client, keys, args...).Slice()
 	return reply, known(err)
@@ -124,7 +129,7 @@ func (p *replyReader) number() int64 {
 	return n
 }
 
-// count is a number that came as a text.
+// count reads a number that was sent as a text.
 func (p *replyReader) count() int64 {
 	n, err := strconv.ParseInt(p.text(), 10, 64)
 	if err != nil {
@@ -133,7 +138,7 @@ func (p *replyReader) count() int64 {
 	return n
 }
 
-// readLease is what a worker is told of an item that it was given.
+// readLease returns what a worker is told of an item that it has leased.
 func readLease(id, value string) (item.Lease, error) {
 	it, err := parseValue(id, value)
 	return item.Lease{
@@ -142,8 +147,8 @@ func readLease(id, value string) (item.Lease, error) {
 	}, err
 }
 
-// insist calls f until it succeeds, finds that the epoch is over, or callTimeout ends. Then the error is the last one that says more
-// than that.
+// insist calls f until it succeeds, finds that the epoch is over, or callTimeout ends. After a timeout it returns the
+// last error that says more than that the time was over.
 func (l *queueLine) insist(ctx context.Context, f func(context.Context) error) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, callTimeout, fmt.Errorf("no answer from Redis within %s", callTimeout))
 	defer cancel()
@@ -168,7 +173,7 @@ func (l *queueLine) insist(ctx context.Context, f func(context.Context) error) e
 	}
 }
 
-// because adds to the error of a caller whose time is over what the calls that it shares have met last.
+// because adds the last error of the shared calls to the error of a caller whose time is over.
 func (l *queueLine) because(err error) error {
 	if trouble := l.trouble.Load(); trouble != nil && errors.Is(err, context.DeadlineExceeded) && !errors.Is(*trouble, context.DeadlineExceeded) {
 		return fmt.Errorf("%w: %w", err, *trouble)

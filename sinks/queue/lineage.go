@@ -11,14 +11,16 @@ import (
 	"tallyman/internal/item"
 )
 
-// Ahead implements recovery.Contents: the ledger must have what Redis has let go from the outbox of each line, because the ledger had it.
+// Ahead implements recovery.Contents. A script removes an entry from the outbox only after the ledger has it. So if the
+// ledger does not have such an entry, the ledger was restored from a backup.
 func (q rebuilder) Ahead(ctx context.Context, epoch string) (string, error) {
 	for _, l := range q.lines {
 		drained, err := l.drained(ctx, epoch)
 		if err != nil {
 			return "", err
 		}
-		applied, err := l.o.Ledger.AppliedMoves(ctx, l.name, epoch) // asked last: it is never behind what Redis was told before
+		// Asked after Redis: another node may drain in between, and then the ledger's position must be the later one.
+		applied, err := l.o.Ledger.AppliedMoves(ctx, l.name, epoch)
 		if err != nil {
 			return "", fmt.Errorf("ledger: %w", err)
 		}
@@ -29,7 +31,8 @@ func (q rebuilder) Ahead(ctx context.Context, epoch string) (string, error) {
 	return "", nil
 }
 
-// drained is the position up to which the ledger had the outbox of a line that is in the epoch; 0 of one that is in another.
+// drained returns up to which position the outbox was removed because the ledger had it. It returns 0 if the line is in
+// another epoch.
 func (l *queueLine) drained(ctx context.Context, epoch string) (int64, error) {
 	meta, err := l.o.Client.HMGet(ctx, l.keys.meta(), "epoch", "drained").Result()
 	if err != nil && !errors.Is(err, redis.Nil) {
@@ -47,11 +50,11 @@ func (l *queueLine) drained(ctx context.Context, epoch string) (int64, error) {
 	return drained, nil
 }
 
-// withheldNote is what the trace of a withheld item says.
+// withheldNote is the note in the trace of a withheld item.
 const withheldNote = "withheld: the ledger was restored, and the item had ended since the backup; remove it, or requeue it to run again"
 
-// Withhold implements recovery.Contents. An item that the ledger has as unfinished and that Redis does not have has ended since the backup: Redis has
-// every unfinished item. How it ended nobody knows, so it waits for an operator.
+// Withhold implements recovery.Contents. Redis has every unfinished item. So an item that is unfinished in the ledger
+// and missing in Redis has ended since the backup. Nobody knows how it ended, so it waits for an operator.
 func (q rebuilder) Withhold(ctx context.Context, epoch string) (withheld, dropped int, err error) {
 	for _, l := range q.lines {
 		w, d, err := q.withhold(ctx, l, epoch)
@@ -63,7 +66,8 @@ func (q rebuilder) Withhold(ctx context.Context, epoch string) (withheld, droppe
 	return withheld, dropped, nil
 }
 
-// withhold does so in a line. One that is in another epoch by now was written back since, and tells nothing any more.
+// withhold withholds items of one line. If the line is in another epoch by now, it was written back since, and nothing
+// can be learned from it.
 func (q rebuilder) withhold(ctx context.Context, l *queueLine, epoch string) (withheld, dropped int, err error) {
 	there := 0
 	for after := int64(0); ; {

@@ -168,7 +168,7 @@ func TestWorkersOfAQueue(t *testing.T) {
 	})
 }
 
-// What is served while pages are read is not missed behind it.
+// An item that is served while pages are read hides no item behind it.
 func TestAListGoesOnWhereItWas(t *testing.T) {
 	t.Parallel()
 	onAll(t, func(t site) {
@@ -216,7 +216,7 @@ func TestBadQueries(t *testing.T) {
 			t.Errorf("%v, want %s", err, want)
 		}
 	}
-	// A cursor that somebody made up finds something or nothing, and breaks nothing.
+	// A cursor that was made up finds some items or none, and breaks nothing.
 	n.mustPush(t, newItems(3, 3, "a")...)
 	for _, c := range []cursor{{level: 1, at: 7, member: "x"}, {level: 3, at: 1 << 52, member: "a1"}, {level: 0, at: 3}} {
 		if _, err := n.List(t.Context(), item.Query{State: item.Ready, Limit: 1, After: c.encode(item.Ready, "")}); err != nil {
@@ -245,7 +245,7 @@ func TestAListOfAssignedItemsInPages(t *testing.T) {
 	})
 }
 
-// Where the last of a page has gone on, the next page begins with what has its time.
+// If the last item of a page has moved, the next page begins with the items of the same time.
 func TestAListByTimeGoesOnWhereItWas(t *testing.T) {
 	t.Parallel()
 	onAll(t, func(t site) {

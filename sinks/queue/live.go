@@ -15,16 +15,18 @@ import (
 	"tallyman/rules/strictyaml"
 )
 
-// liveSettings are the settings of a queue and its twin: what the configuration says, and what operators have set. Each call of step.lua gets those of
-// its moment. So a change counts for what happens after it, and moves no item: what is leased or put off keeps its time.
+// liveSettings are the settings in force for a queue and its twin: those of the configuration, overruled by those that
+// operators have set. Each call of step.lua gets the settings of that moment. So a change affects only what happens
+// later: items that are leased or put off keep their times.
 type liveSettings struct {
-	reading sync.Mutex // one reads the ledger at a time, so that what is older never comes later
+	// reading serializes reads of the ledger, so that an older answer never replaces a newer one.
+	reading sync.Mutex
 	state   atomic.Pointer[settingsInForce]
 }
 
-// settingsInForce are the settings of a moment.
+// settingsInForce are the settings at one moment.
 type settingsInForce struct {
-	item.Settings // that count
+	item.Settings // in force
 
 	steps string // the suspend steps as step.lua reads them
 	known item.QueueSettings
@@ -51,7 +53,8 @@ func (s *liveSettings) put(known item.QueueSettings) {
 // Settings returns the settings of the queue and its twin, and where they come from.
 func (q *Queue) Settings() item.QueueSettings { return q.settings.now().known }
 
-// ReadSettings puts in force on this node what the ledger has. Where the ledger does not answer, everything stays as it was.
+// ReadSettings reads the live settings from the ledger and puts them in force on this node. If the ledger does not
+// answer, nothing changes.
 func (q *Queue) ReadSettings(ctx context.Context) error {
 	q.settings.reading.Lock()
 	defer q.settings.reading.Unlock()
@@ -66,11 +69,12 @@ func (q *Queue) ReadSettings(ctx context.Context) error {
 	return nil
 }
 
-// errNoLedger is the answer of a queue that has nowhere to keep a change.
+// errNoLedger refuses a change of the settings of a queue without a ledger.
 var errNoLedger = errors.New("queue: live settings are kept in the ledger, and this queue has none; set them in the configuration")
 
-// ChangeSettings changes the settings of the queue and its twin, in the ledger with its record and then on this node; the other nodes follow. Of two
-// changes of the same setting the later one counts. The errors are an item.InvalidError, the ledger's and the context's.
+// ChangeSettings changes the settings of the queue and its twin. The change and its record are written to the ledger,
+// and then put in force on this node. The other nodes follow. Of two changes of the same setting the later one wins.
+// The errors are item.InvalidError, the ledger's and the context's.
 func (q *Queue) ChangeSettings(ctx context.Context, o *item.Order, c item.SettingsChange) error {
 	if err := checkSettings(&c); err != nil {
 		return err
@@ -82,13 +86,13 @@ func (q *Queue) ChangeSettings(ctx context.Context, o *item.Order, c item.Settin
 	if err := q.o.Ledger.ChangeQueueSettings(ctx, o, q.o.Name, c); err != nil {
 		return fmt.Errorf("ledger: %w", err)
 	}
-	if err := q.ReadSettings(ctx); err != nil { // the change was made, and must not be answered as if it were not
-		q.log.Warn("Settings were changed, and this node could not read them. The node reads them again.", "error", err)
+	if err := q.ReadSettings(ctx); err != nil { // only a warning, because the change itself was made
+		q.log.Warn("Settings were changed, but this node could not read them. The node reads them again.", "error", err)
 	}
 	return nil
 }
 
-// checkSettings refuses what the configuration would refuse.
+// checkSettings refuses values that the configuration would refuse, too.
 func checkSettings(c *item.SettingsChange) error {
 	names := c.Set.Names()
 	if len(names)+len(c.Reset) == 0 {

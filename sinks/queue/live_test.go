@@ -82,7 +82,8 @@ func TestWhatWaitsWhenSettingsChange(t *testing.T) {
 	})
 }
 
-// The twin has the settings of its queue, another node those of the ledger as soon as it reads them, and what is reset is as configured.
+// The twin has the settings of its queue. Another node has those of the ledger as soon as it reads them. A reset
+// setting is as configured.
 func TestSettingsOfNodesAndTwins(t *testing.T) {
 	t.Parallel()
 	ledger := newMemoryLedger()
@@ -119,7 +120,7 @@ func TestSettingsOfNodesAndTwins(t *testing.T) {
 	}
 }
 
-// What the configuration would refuse is refused, and changes nothing.
+// A setting that the configuration would refuse is refused, and changes nothing.
 func TestSettingsAreBounded(t *testing.T) {
 	t.Parallel()
 	ledger := newMemoryLedger()
@@ -147,7 +148,7 @@ func TestSettingsAreBounded(t *testing.T) {
 	}
 }
 
-// Without a ledger there is no place for a change; a ledger that fails keeps what was.
+// Without a ledger a change cannot be stored. If the ledger fails, the settings stay the same.
 func TestSettingsWithoutTheLedger(t *testing.T) {
 	t.Parallel()
 	most, other := 1, 2

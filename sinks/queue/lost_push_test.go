@@ -40,8 +40,8 @@ func (w *worked) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	}
 }
 
-// A push whose reply was lost is repeated. What workers have finished meanwhile must not come back by that: not as an item, and
-// not as a duplicate of itself.
+// A push whose reply was lost is repeated. An item that workers have finished in between must not come back, neither as
+// an item nor as a duplicate of itself.
 func TestARepeatedPushBringsNothingBack(t *testing.T) {
 	t.Parallel()
 	onAll(t, func(t site) {
@@ -148,7 +148,7 @@ func TestAPushThatMetALossBringsNothingBack(t *testing.T) {
 	}
 }
 
-// finishFirst works on what is ready first.
+// finishFirst leases and finishes the first ready item.
 func (n *node) finishFirst(t testing.TB) {
 	t.Helper()
 	got := n.mustLease(t, "w", 1)
@@ -171,8 +171,8 @@ func (l *lossyLedger) PushItems(ctx context.Context, queue string, items []item.
 	return answers, err
 }
 
-// Whoever writes the queue back refuses what is recorded and has another item's dedupe key. The push that recorded it says so, and the item follows its
-// finding.
+// A rebuild refuses a recorded item if another item has its dedupe key. The push that recorded the item then returns
+// that it is a duplicate, and the item follows its finding.
 func TestAPushThatARebuildRefusesIsADuplicate(t *testing.T) {
 	t.Parallel()
 	onBothLedgers(t, func(t *testing.T, l ledger.Ledger) {

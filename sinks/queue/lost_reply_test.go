@@ -17,7 +17,7 @@ import (
 	"tallyman/internal/testenv"
 )
 
-// lossy loses the replies of scripts: the server has done what it was asked, and the connection breaks before anybody hears.
+// lossy loses the replies of scripts: the server runs the script, and the connection breaks before the reply arrives.
 type lossy struct{ replies atomic.Int64 } // to be lost
 
 func (l *lossy) dial(ctx context.Context, network, addr string) (net.Conn, error) {
@@ -61,8 +61,8 @@ func newLossyNode(t testing.TB, addr string, ledger Ledger) (*node, *lossy) {
 }
 
 // The client library repeats a call whose reply was lost. With peers, and with any plain script, that leases twice, and
-// tells who acks that it has lost its lease. Here the repeated call is known: by the library's three repetitions, and by ours behind
-// those.
+// tells who acks that it has lost its lease. Here the repeated call is known: by the library's three repetitions, and
+// by ours behind those.
 func TestALostReplyLeasesOnceAndAcksOnce(t *testing.T) {
 	t.Parallel()
 	onAll(t, func(t site) {
@@ -141,8 +141,8 @@ func leave(t testing.TB, n *node, g *gate, s item.Step) {
 	g.open <- struct{}{}
 }
 
-// Peers repeat an ack that failed with the context of the first try, which is dead, so it never succeeds. Here a step whose
-// context ended is repeated by its request id, and gets what it got.
+// Peers repeat an ack that failed with the context of the first try, which is dead, so it never succeeds. Here a step
+// whose context ended is repeated by its request id, and gets what it got.
 func TestAStepWhoseContextEndedIsRepeated(t *testing.T) {
 	t.Parallel()
 	n, g := newGatedNode(t, testenv.Redis(t).Addr, newMemoryLedger())
@@ -171,7 +171,8 @@ func TestAStepWhoseContextEndedIsRepeated(t *testing.T) {
 	}
 }
 
-// What is leased to a caller that has gone and named no request can be asked for by nobody: it is given back at once.
+// Items that are leased to a caller that has gone and named no request are given back at once, because no caller can
+// ask for them.
 func TestLeasesOfACallerThatIsGoneAreGivenBack(t *testing.T) {
 	t.Parallel()
 	n, g := newGatedNode(t, testenv.Redis(t).Addr, newMemoryLedger())

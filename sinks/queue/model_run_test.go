@@ -145,7 +145,8 @@ func (r *modelRun) lastLife(id string) *modelItem {
 	return last
 }
 
-// drawOrder draws none mostly, else a number or a time near now, so that items with an order and items without stand between each other.
+// drawOrder draws none mostly, else a number or a time near now, so that items with an order and items without stand
+// between each other.
 func drawOrder(t *rapid.T, now int64) item.ServiceOrder {
 	kind := rapid.IntRange(0, 5).Draw(t, "ordered")
 	if kind < 3 {
@@ -262,7 +263,7 @@ func (r *modelRun) step(t *rapid.T) {
 	}
 }
 
-// repeat asks once more what was asked before.
+// repeat repeats an earlier request.
 func (r *modelRun) repeat(t *rapid.T) {
 	if len(r.last) == 0 {
 		t.Skip("nothing was asked by name yet")

@@ -24,23 +24,23 @@ type writtenOrder struct {
 	Reason string          `json:"reason,omitempty"`
 	Asked  json.RawMessage `json:"asked,omitempty"`
 	Count  string          `json:"count,omitempty"`
-	Kinds  string          `json:"kinds"`         // a letter for each operation of the call
-	Ops    []orderedOp     `json:"ops,omitempty"` // the first of those that are recorded
+	Kinds  string          `json:"kinds"`         // one letter for each operation of the call
+	Ops    []orderedOp     `json:"ops,omitempty"` // the first mostListed operations that are orders
 }
 
 // orderedOp is an operation in the record of an order.
 type orderedOp struct {
-	Place  int     `json:"place,omitempty"` // among the operations of the call, from 0; not in the record
+	Place  int     `json:"place,omitempty"` // the index in the call; 0 in the record
 	Op     string  `json:"op"`
 	ID     string  `json:"id"`
 	Worker *string `json:"worker,omitempty"`
-	// What is set: "" of the order is the time of becoming ready.
+	// The new values. An empty order means: served by the time when the item became ready.
 	Priority     int     `json:"priority,omitempty"`
 	ServiceOrder *string `json:"order,omitempty"`
 	Note         string  `json:"note,omitempty"`
 }
 
-// isOrder is IsOrder of an operation by its letter.
+// isOrder tells whether the operation with this letter is an order: item.OpKind.IsOrder.
 func isOrder(letter byte) bool {
 	for kind, l := range letters {
 		if l == letter {
@@ -50,7 +50,7 @@ func isOrder(letter byte) bool {
 	return false
 }
 
-// orderText is the order of a step as step.lua takes it; - is none.
+// orderText returns the order of a step as step.lua takes it. "-" means that the step is not an order.
 func orderText(s *item.Step) string {
 	if s.Order == nil {
 		return "-"
@@ -81,18 +81,18 @@ func orderText(s *item.Step) string {
 	}
 	o.Kinds = string(kinds)
 	text, err := json.Marshal(o)
-	if err != nil { // what was asked is no JSON
+	if err != nil { // Asked is not valid JSON
 		o.Asked = nil
 		text, _ = json.Marshal(o) //nolint:errchkjson // texts and numbers
 	}
 	return escape(string(text))
 }
 
-// orderMark begins the line of an order in an entry of the outbox: the mark, the order, and the outcomes of the operations as step.lua has
-// them.
+// orderMark begins the line of an order in an entry of the outbox. The order follows, and the outcomes of its
+// operations as step.lua writes them.
 const orderMark = "! "
 
-// parseChange reads such a line.
+// parseChange reads the line of an order.
 func parseChange(line string, at time.Time) (item.Change, error) {
 	text, outcomes, _ := strings.Cut(strings.TrimPrefix(line, orderMark), " ")
 	unescaped, err := url.QueryUnescape(text)
@@ -134,13 +134,14 @@ func parseChange(line string, at time.Time) (item.Change, error) {
 	return c, err
 }
 
-// Pause has the queue, or its twin, give out nothing more; what is leased goes on, and items are taken in. It is in the ledger
-// first, with its record, so that it outlives Redis. The order says who asks; the rest of the record is the ledger's. The errors are recovery.ErrUnavailable, the ledger's and the context's.
+// Pause stops the queue, or its twin, from leasing items. Present leases go on, and pushes are accepted. The pause and
+// its record are written to the ledger first, so that the pause outlives Redis. The order says who asks; the ledger
+// completes the record. The errors are recovery.ErrUnavailable, the ledger's and the context's.
 func (q *Queue) Pause(ctx context.Context, test bool, by string, o *item.Order) error {
 	return q.setPause(ctx, q.line(test), true, by, o)
 }
 
-// Resume has the queue, or its twin, give out items again. The errors are those of Pause.
+// Resume lets the queue, or its twin, lease items again. The errors are those of Pause.
 func (q *Queue) Resume(ctx context.Context, test bool, by string, o *item.Order) error {
 	return q.setPause(ctx, q.line(test), false, by, o)
 }
@@ -153,7 +154,7 @@ func (q *Queue) setPause(ctx context.Context, l *queueLine, paused bool, by stri
 	if err := q.o.Ledger.SetQueuePause(ctx, o, l.name, p); err != nil {
 		return fmt.Errorf("ledger: %w", err)
 	}
-	// Of two that do this at once the ledger has the later one's. Whoever tells Redis last must tell that.
+	// Of two concurrent changes the ledger keeps the later one. Redis must end with the same one, so repeat until it does.
 	for {
 		if err := q.tellPause(ctx, l, p); err != nil {
 			return err
@@ -174,7 +175,7 @@ func (q *Queue) tellPause(ctx context.Context, l *queueLine, p item.Pause) error
 	return err
 }
 
-// pauseArgs is a pause as the scripts take it.
+// pauseArgs returns a pause as the scripts take it.
 func pauseArgs(p item.Pause) []any {
 	paused := 0
 	if p.Paused {
@@ -183,12 +184,14 @@ func pauseArgs(p item.Pause) []any {
 	return []any{paused, p.By, toMicro(p.At)}
 }
 
-// maxRange is how many ids are read at once.
+// maxRange is how many ids one call reads.
 const maxRange = 10_000
 
-// RemoveRange takes out the items at the places from … to of a state's list of the scope's warehouses, counted from 1, both included, as they stand at
-// the moment of the call. Those that are leased, or gone, meanwhile stay as they are. It returns how many it has removed,
-// with an error too. The errors are those of Step.
+// RemoveRange removes the items at the places from … to in the list of a state, for the scope's warehouses. Places
+// count from 1 and both ends are included. They are the places at the moment of the call. Items that are leased or gone
+// in the meantime stay as they are.
+//
+// RemoveRange returns how many items it has removed, also with an error. The errors are those of Step.
 func (q *Queue) RemoveRange(ctx context.Context, b item.Bulk, state item.State, from, to int64) (int, error) {
 	letter := listLetter(state)
 	switch {
@@ -201,7 +204,7 @@ func (q *Queue) RemoveRange(ctx context.Context, b item.Bulk, state item.State, 
 	}
 	removed := 0
 	for to = min(to, maxExact); from <= to; {
-		// What is removed moves the rest forward, what stays does not.
+		// Removed items move the rest of the list forward. Items that stay do not.
 		ids, _, err := q.read(ctx, q.line(b.Test), q.reads.ranks, letter, from-1, min(to-from+1, maxRange), scopeNames(b.Scope))
 		if err != nil || len(ids) == 0 {
 			return removed, err
@@ -217,8 +220,9 @@ func (q *Queue) RemoveRange(ctx context.Context, b item.Bulk, state item.State, 
 	return removed, nil
 }
 
-// RequeueDead makes all items of the scope's warehouses ready that are dead now, the first that died first. Withheld items stay dead: somebody has to
-// decide about each of them. It returns how many are ready, with an error too. The errors are those of Step.
+// RequeueDead makes all dead items of the scope's warehouses ready, in the order in which they died. Withheld items
+// stay dead, because an operator must decide about each of them. It returns how many items are ready now, also with an
+// error. The errors are those of Step.
 func (q *Queue) RequeueDead(ctx context.Context, b item.Bulk) (int, error) {
 	sizes, err := q.Sizes(ctx, b.Test, b.Scope)
 	if err != nil {
@@ -230,7 +234,8 @@ func (q *Queue) RequeueDead(ctx context.Context, b item.Bulk) (int, error) {
 	}
 	requeued, kept := 0, int64(0)
 	for left := sizes.Dead; left > 0; {
-		// Items leave the list at its beginning, behind those that stay. What dies meanwhile comes at the end of the list.
+		// Requeued items leave the list behind the kept ones at its beginning. Items that die in the meantime come at its
+		// end.
 		ids, _, err := q.read(ctx, q.line(b.Test), q.reads.ranks, item.Dead.Letter(), kept, min(left, item.MaxBatch), scopeNames(b.Scope))
 		if err != nil || len(ids) == 0 {
 			return requeued, err
@@ -266,7 +271,8 @@ func (q *Queue) withheld(ctx context.Context, queue string, scope item.Scope) (m
 	return ids, nil
 }
 
-// toAll does the same to many items, and returns to how many it was done. Each call of the script leaves a record of its part.
+// toAll applies one kind of operation to many items, and returns for how many it succeeded. Each call of the script
+// records its own part.
 func (q *Queue) toAll(ctx context.Context, b item.Bulk, kind item.OpKind, ids []string) (int, error) {
 	done := 0
 	for len(ids) > 0 {

@@ -23,7 +23,7 @@ func TestPauseAndResume(t *testing.T) {
 		if err := n.Pause(t.Context(), false, "op", anOrder); err != nil {
 			t.Fatal(err)
 		}
-		// What is leased goes on, and items are taken in.
+		// Leases go on during a pause, and pushes are accepted.
 		out := other.mustStep(t, item.Step{Caller: item.Caller{Worker: "w"}, Max: 10, Ops: []item.Op{{Kind: item.Ack, ID: "a1", Attempt: lease.Attempt}}})
 		if len(out.Items) > 0 || out.Results[0].Outcome != item.OK {
 			t.Errorf("%+v", out)
@@ -77,7 +77,7 @@ func TestAPauseOutlivesRedis(t *testing.T) {
 	}
 }
 
-// Whoever is last, the ledger and Redis say the same in the end.
+// Whichever change is last, the ledger and Redis agree in the end.
 func TestPauseAndResumeAtOnce(t *testing.T) {
 	t.Parallel()
 	ledger := newMemoryLedger()
@@ -127,7 +127,7 @@ func (l *lateLedger) QueuePause(ctx context.Context, queue string) (item.Pause, 
 	return p, err
 }
 
-// A pause that was told to an epoch at its very end counts in the next one.
+// A pause that reaches an epoch at its very end counts in the next epoch.
 func TestAPauseAtTheEndOfAnEpochIsKept(t *testing.T) {
 	t.Parallel()
 	r := testenv.Redis(t)

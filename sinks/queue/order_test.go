@@ -18,10 +18,10 @@ import (
 	"tallyman/internal/testenv"
 )
 
-// anOrder is somebody's.
+// anOrder is an order of some operator.
 var anOrder = &item.Order{By: "user:ann", Via: "jwt", Action: "queue.step", Object: "queue:" + queueName}
 
-// orderTo is somebody's, with the action.
+// orderTo is an order of some operator, with the action.
 func orderTo(action string) *item.Order {
 	o := *anOrder
 	o.Action, o.Reason, o.Asked = action, `by mistake: "é" <b> %+`, json.RawMessage(`{"force":true}`)
@@ -206,7 +206,8 @@ func TestAMoveAndItsRecordAreOneWhateverBreaks(t *testing.T) {
 	})
 }
 
-// Where Redis loses its data before the ledger has taken it over, a move is lost together with its record: the item is back.
+// If Redis loses its data before the ledger has a move, the move is lost together with its record, and the item is
+// back.
 func TestALossOfRedisLosesMoveAndRecordTogether(t *testing.T) {
 	t.Parallel()
 	onBothLedgers(t, func(t *testing.T, l ledger.Ledger) {

@@ -8,7 +8,7 @@ import (
 	"tallyman/internal/testenv"
 )
 
-// Where no worker asks, leases end and what was put off is ready all the same: those who look are told so, and the ledger.
+// If no worker asks, leases still end and due items still become ready, in Redis and in the ledger.
 func TestWhatIsDueIsPromotedWhileNobodyAsks(t *testing.T) {
 	t.Parallel()
 	onAll(t, func(t site) {

@@ -11,23 +11,25 @@ import (
 	"tallyman/sinks/recovery"
 )
 
-// Push puts items into the queue, at most item.MaxBatch. Each is in the ledger before the answer says so. After an error it is
-// unknown which of them are in; who gives ids, or dedupe keys, may push them again. Payloads must not be changed afterwards: after
-// an error they may still be on their way. The errors are an
-// item.InvalidError, recovery.ErrUnavailable, the ledger's and the context's.
+// Push puts items into the queue, at most item.MaxBatch. Each item is in the ledger before Push returns.
+//
+// After an error it is unknown which items are in. A caller that gave ids or dedupe keys may push the same items again.
+// The caller must not change the payloads after the call, because after an error they may still be in use.
+//
+// The errors are item.InvalidError, recovery.ErrUnavailable, the ledger's and the context's.
 func (q *Queue) Push(ctx context.Context, test bool, by string, items []item.New) ([]item.PushResult, error) {
 	_, results, err := q.push(ctx, q.line(test), by, items)
 	return results, err
 }
 
-// push is Push, which also returns what the ledger has of the items.
+// push is Push. It also returns the records of the items in the ledger.
 func (q *Queue) push(ctx context.Context, l *queueLine, by string, items []item.New) ([]item.Record, []item.PushResult, error) {
 	records, err := l.newRecords(by, items)
 	if err != nil || len(items) == 0 {
 		return nil, nil, err
 	}
 	if l.o.Ledger != nil {
-		// Nothing is recorded while it is known that it cannot be pushed, nor before the ledger is known to be the one that it was.
+		// Record nothing while Redis is unavailable, and nothing before the ledger is known to be the same one as before.
 		err := q.keeper.Serve(ctx, q.keeper.Compared)
 		if err != nil {
 			return nil, nil, err
@@ -51,7 +53,7 @@ func (q *Queue) push(ctx context.Context, l *queueLine, by string, items []item.
 	return records, results(p, answers), nil
 }
 
-// awaitEnds waits until the ledger knows of the items that have ended, where some are asked for again.
+// awaitEnds waits until the ledger knows which items have ended, if the push asks for an item again.
 func (q *Queue) awaitEnds(ctx context.Context, l *queueLine, items []item.New) error {
 	if l.o.Ledger == nil || !slices.ContainsFunc(items, func(n item.New) bool { return n.Again }) {
 		return nil
@@ -59,16 +61,17 @@ func (q *Queue) awaitEnds(ctx context.Context, l *queueLine, items []item.New) e
 	return q.awaitLedger(ctx, l)
 }
 
-// awaitLedger waits until the ledger has all that has moved by now. It fails where the index was lost since one of the epochs: what moved in that one may
-// be lost, too.
+// awaitLedger waits until the ledger has all moves up to now. It fails if Redis is at another epoch than one of since:
+// then moves of that epoch may be lost.
 func (q *Queue) awaitLedger(ctx context.Context, l *queueLine, since ...string) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, callTimeout, fmt.Errorf("what has moved is not in the ledger after %s", callTimeout))
+	ctx, cancel := context.WithTimeoutCause(ctx, callTimeout,
+		fmt.Errorf("the last moves are not in the ledger after %s", callTimeout))
 	defer cancel()
 	answer, epoch, err := q.read(ctx, l, q.reads.get, "")
 	switch {
 	case err != nil:
 	case slices.ContainsFunc(since, func(e string) bool { return e != epoch }):
-		return errors.New("queue: Redis was lost meanwhile, and with it what has moved last")
+		return errors.New("queue: Redis was lost during the call, and the last moves may be lost with it")
 	default:
 		err = l.awaitRead(ctx, epoch, answer)
 	}
@@ -78,7 +81,7 @@ func (q *Queue) awaitLedger(ctx context.Context, l *queueLine, since ...string) 
 	return err
 }
 
-// enter puts those of the recorded items into Redis that have not ended. For those that have the answer is that they exist.
+// enter puts the recorded items into Redis, except those that have ended: for these the answer is that they exist.
 func (q *Queue) enter(ctx context.Context, l *queueLine, p *pushRecords) ([]string, error) {
 	answers := make([]string, len(p.records))
 	for i, k := range p.known {
@@ -114,13 +117,14 @@ func (q *Queue) enter(ctx context.Context, l *queueLine, p *pushRecords) ([]stri
 	return answers, err
 }
 
-// recordPicks are some of the records of a push.
+// recordPicks are some of the records of a push, with their places in it.
 type recordPicks struct {
 	at      []int
 	records []item.Record
 }
 
-// those picks records by what the ledger knows of them. All of them, the rule for what is new, are not copied.
+// those picks records by what the ledger knows of them. If all are picked, which is usual for new items, nothing is
+// copied.
 func (p *pushRecords) those(wanted func(i int) bool) recordPicks {
 	var some recordPicks
 	for i := range p.known {
@@ -144,15 +148,16 @@ func (p *recordPicks) put(answers, got []string) {
 	}
 }
 
-// itemEntry is the way of new items into Redis, which may need several tries.
+// itemEntry carries new items into Redis. That may take several tries, also across epochs.
 type itemEntry struct {
 	records []item.Record
-	tried   string   // the epoch of the last try
-	answers []string // of enqueue.lua in that epoch; nil = unknown
+	tried   string   // the epoch of the last try; empty before the first
+	answers []string // of enqueue.lua in that epoch; nil means unknown
 }
 
-// enqueueNew enqueues what is new, repairs where that is needed, and ends in the ledger what was refused. What was tried before may
-// be in, and worked on, and even finished: then only the ledger knows, and a repair asks it.
+// enqueueNew puts new items into Redis, repairs where that is needed, and ends refused items in the ledger. After a
+// failed try an item may be in Redis, leased or even finished. Only the ledger can tell, so from the second try on a
+// repair decides.
 func (q *Queue) enqueueNew(ctx context.Context, l *queueLine, epoch string, n *itemEntry) ([]string, error) {
 	if len(n.records) == 0 {
 		return nil, nil
@@ -177,7 +182,8 @@ func (q *Queue) enqueueNew(ctx context.Context, l *queueLine, epoch string, n *i
 	return n.answers, (rebuilder{q}).repairThose(ctx, l, epoch, n)
 }
 
-// doubt leaves to repairs what may have become of the items since they were enqueued. Those that were refused stay so.
+// doubt marks the items for repair if the answers of an earlier try are unknown, or belong to an epoch that is over.
+// Refused items stay refused.
 func (n *itemEntry) doubt(epoch string) {
 	if n.answers != nil && n.tried == epoch {
 		return
@@ -193,7 +199,7 @@ func (n *itemEntry) doubt(epoch string) {
 	n.tried = epoch
 }
 
-// refuse ends in the ledger the items whose dedupe keys are held by others.
+// refuse ends in the ledger the items whose dedupe keys other items hold.
 func (l *queueLine) refuse(ctx context.Context, records []item.Record, answers []string) error {
 	var refused []item.Refusal
 	for i, of := range answers {
@@ -210,13 +216,13 @@ func (l *queueLine) refuse(ctx context.Context, records []item.Record, answers [
 	return nil
 }
 
-// isHolder tells whether an answer of enqueue.lua is the id of another item that holds the dedupe key.
+// isHolder tells whether an answer of enqueue.lua is the id of an item that holds the dedupe key.
 func isHolder(answer string) bool {
 	return answer != enqueuedNew && answer != enqueuedExists && answer != enqueuedRepaired && answer != enqueuedElsewhere
 }
 
-// results makes the answer to the caller. What the ledger has just got is this push's, whoever put it into Redis; without a
-// ledger so is what has an id that this push made.
+// results makes the answer to the caller. An item that is new in the ledger was pushed by this call, whoever put it
+// into Redis. Without a ledger, an item whose id this push made counts as pushed, too.
 func results(p *pushRecords, answers []string) []item.PushResult {
 	out := make([]item.PushResult, len(answers))
 	for i, answer := range answers {
@@ -233,7 +239,7 @@ func results(p *pushRecords, answers []string) []item.PushResult {
 	return out
 }
 
-// newRecords checks the items, and says all that the ledger and Redis are to know of them.
+// newRecords checks the items and completes them: ids, times, states and dedupe keys.
 func (l *queueLine) newRecords(by string, items []item.New) ([]item.Record, error) {
 	if len(items) > item.MaxBatch {
 		return nil, invalid("items", -1, "has %d items; %d are the most", len(items), item.MaxBatch)

@@ -9,7 +9,7 @@ import (
 	"tallyman/internal/testenv"
 )
 
-// countScripts counts the scripts that a client calls, one for one that the server had to be told first.
+// countScripts counts the script calls of a client. A script that the server did not know yet counts once.
 type countScripts struct{ calls *int }
 
 func (countScripts) DialHook(next redis.DialHook) redis.DialHook { return next }
@@ -27,7 +27,7 @@ func (c countScripts) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	}
 }
 
-// A push of new items is one call, whatever else there is that looks after lost ones.
+// A push of new items is one call. The code that repairs lost items adds none.
 func TestAPushOfNewItemsIsOneCall(t *testing.T) {
 	t.Parallel()
 	n := newNode(t, testenv.Redis(t).Addr, nil)

@@ -20,19 +20,19 @@ import (
 // Queue is a queue and its test twin.
 type Queue struct {
 	o        Options
-	settings *liveSettings // of the queue and its twin
+	settings *liveSettings // shared by the queue and its twin
 	log      *slog.Logger
 
-	keeper *recovery.Keeper // one for both: their epochs begin together
-	lines  [2]*queueLine    // the queue, its twin
+	keeper *recovery.Keeper // one for both lines: their epochs begin together
+	lines  [2]*queueLine    // 0 is the queue, 1 is its twin
 	reads  *readScripts
 	life   *lifeScripts
 
-	drainers [2]*drainer // of the lines; nil without a ledger
+	drainers [2]*drainer // one for each line; nil without a ledger
 	sweepers [2]*sweeper
 }
 
-// New returns a queue that waits for Run.
+// New returns a queue. The queue serves nothing until Run is called.
 func New(o Options) (*Queue, error) {
 	o, err := o.withDefaults()
 	if err != nil {
@@ -50,7 +50,7 @@ func New(o Options) (*Queue, error) {
 	return q, nil
 }
 
-// line is the queue itself or its twin.
+// line returns the queue itself, or its test twin.
 func (q *Queue) line(test bool) *queueLine {
 	if test {
 		return q.lines[1]
@@ -58,7 +58,8 @@ func (q *Queue) line(test bool) *queueLine {
 	return q.lines[0]
 }
 
-// live gives the queue what keeps it going.
+// live creates the parts that Run keeps going: the keeper, and with a ledger also a drainer and a sweeper for each
+// line.
 func (q *Queue) live() error {
 	k := q.lines[0].keys
 	o := recovery.Options{
@@ -81,10 +82,12 @@ func (q *Queue) live() error {
 	return nil
 }
 
-// Run keeps the queue and its twin going until the context ends: it checks that Redis is still what it was and writes the queue
-// back if not, does what is due, takes what has moved into the ledger, looks for what got lost on the way, and listens for hints. What goes
-// wrong is logged and tried again. What has moved before the context ends is in the ledger when Run returns, unless that
-// takes longer than 3 s; calls under way whose callers have left are over, too.
+// Run keeps the queue and its twin going until the context ends. It checks that Redis still holds the queue, and has
+// the queue written back if not. It ends leases that are over, makes due items ready, drains the outbox into the
+// ledger, puts back items that are missing in Redis, and listens for hints. Failures are logged and tried again.
+//
+// After the context has ended, Run waits for the calls under way, also for those whose callers have left. Then it
+// drains the rest of the outbox for at most 3 s.
 func (q *Queue) Run(ctx context.Context) {
 	var wg sync.WaitGroup
 	wg.Go(func() { q.keeper.Run(ctx) })
@@ -120,20 +123,20 @@ func (q *Queue) Ready() error {
 	return nil
 }
 
-// Check asks Redis what a site must not leave to chance, before anything is served. The error is recovery.ErrEvicts, or that Redis
-// is out of reach.
+// Check asks Redis for the settings that the queue depends on, before anything is served. It returns
+// recovery.ErrEvicts, or the error of a Redis that cannot be reached.
 func (q *Queue) Check(ctx context.Context) error { return q.keeper.Check(ctx) }
 
 var (
-	// errBacklog says that so much waits for its way into the ledger that nothing more is taken; step.lua says it.
-	errBacklog = errors.New("queue: too much waits for its way into the ledger")
-	// errToken says that another repair has begun; enqueue.lua says it.
+	// errBacklog is step.lua's refusal: the outbox has maxBacklog moves that the ledger does not have yet.
+	errBacklog = errors.New("queue: too many moves wait for the ledger")
+	// errToken is enqueue.lua's refusal: a newer repair has begun, so this one must not put items in.
 	errToken = errors.New("queue: another repair has begun")
 
 	errAnswer = errors.New("queue: a script's answer is not as its header says")
 )
 
-// known gives the errors of our own scripts their types.
+// known turns the error replies of our own scripts into typed errors.
 func known(err error) error {
 	if err == nil {
 		return nil
@@ -146,13 +149,14 @@ func known(err error) error {
 	return recovery.Known(err)
 }
 
-// epochIsOver tells whether Redis is at another epoch than was believed.
+// epochIsOver tells whether the error says that Redis is at another epoch than the caller assumed.
 func epochIsOver(err error) bool {
 	_, ok := errors.AsType[*recovery.EpochError](err)
 	return ok
 }
 
-// lost ends the generation if the error says that it is over; then Serve may try again in the next.
+// lost ends the generation if the error says that its epoch is over. recovery.Keeper.Serve may then try again in the
+// next one.
 func (q *Queue) lost(g *recovery.Generation, err error) error {
 	if !epochIsOver(err) {
 		return err
@@ -165,7 +169,8 @@ func invalid(field string, index int, format string, args ...any) error {
 	return &item.InvalidError{Field: field, Index: index, Message: fmt.Sprintf(format, args...)}
 }
 
-// Ledger is what a queue needs of the ledger. A twin is a queue of its own there: its name ends in ":test".
+// Ledger is what a queue needs of the ledger. The ledger knows a test twin as a queue of its own, whose name ends in
+// ":test".
 type Ledger interface {
 	delivery.IndexRecord
 	item.Journal
@@ -174,34 +179,36 @@ type Ledger interface {
 	Records
 }
 
-// Records is what the ledger tells of items to those who look.
+// Records is what the ledger knows of items, for operators who look at a queue.
 type Records interface{ item.Records }
 
-// Options is what a queue is made of.
+// Options configures a queue.
 type Options struct {
-	Client  redis.UniversalClient // needed; its OnConnect must be that of Watch
-	Watch   *recovery.Watch       // needed
-	Ledger  Ledger                // nil = Redis alone: nothing survives its loss, and there is no trace
-	Node    string                // needed: the node's name, which traces of items show
-	Session delivery.Session      // in whose name the index is written back; needed with a ledger
-	Prefix  string                // of every key, as redis.prefix says; without braces
-	Name    string                // needed: the sink's name in the configuration
-	Logger  *slog.Logger          // none by default
-	// Lineage and OnRestore are those of recovery.Options.
+	Client redis.UniversalClient // Needed. Its OnConnect must be that of Watch.
+	Watch  *recovery.Watch       // Needed.
+	// Ledger may be nil. Then Redis alone holds the items: nothing survives its loss, and items have no trace.
+	Ledger  Ledger
+	Node    string           // Needed. The node's name, as traces of items show it.
+	Session delivery.Session // Needed with a ledger: the index is written back under this session's lease.
+	Prefix  string           // The prefix of every key, from redis.prefix. It must have no braces.
+	Name    string           // Needed. The sink's name in the configuration.
+	Logger  *slog.Logger     // Discards everything by default.
+	// Lineage and OnRestore are passed on to recovery.Options. Lineage and OnRestore are those of recovery.Options.
 	Lineage   recovery.Lineage
 	OnRestore func(ctx context.Context, r recovery.Restore) error
 
-	item.Settings                // of the configuration; the lease is needed
-	Timezone      *time.Location // of the windows that are days; UTC by default
-	Dedupe        Window         // until the item has ended by default
-	OnRepeat      OnRepeat       // RepeatUpdates by default
-	Events        *item.Events   // of which a push channel is told; not of those of the twin. Nil = of none
+	item.Settings                // From the configuration. The lease is needed.
+	Timezone      *time.Location // Decides when a day of Dedupe begins and ends. UTC by default.
+	Dedupe        Window         // By default an item holds its dedupe key until the item has ended.
+	OnRepeat      OnRepeat       // RepeatUpdates by default.
+	Events        *item.Events   // The events that are sent to a push channel; never those of the twin. Nil means none.
 
-	// Now replaces the server's clock. For tests alone: nodes whose clocks differ would see leases end at different times.
+	// Now replaces the clock of the Redis server, for tests only. Nodes with different clocks would end leases at
+	// different times.
 	Now func() time.Time
 }
 
-// The defaults and the limits of the design.
+// Defaults and limits.
 const (
 	DefaultLease       = 60 * time.Second
 	DefaultMaxAttempts = 5
@@ -210,12 +217,13 @@ const (
 	MaxWait  = 60 * time.Second
 	MaxDelay = 366 * 24 * time.Hour
 
-	callTimeout  = recovery.CallTimeout   // also of a call to the ledger
-	retryPause   = 50 * time.Millisecond  // between two tries
-	lookEvery    = 5 * time.Second        // how often one who waits asks, whatever hints come
-	drainEvery   = 100 * time.Millisecond // how long a move waits for its way into the ledger, about
-	maxReclaimed = 1000                   // leases taken back, or items made ready, by one script
-	maxBacklog   = 1_000_000              // moves in the outbox, each about 70 bytes, above which nothing more is taken
+	callTimeout  = recovery.CallTimeout   // the longest wait for an answer of Redis or of the ledger
+	retryPause   = 50 * time.Millisecond  // between two tries of the same call
+	lookEvery    = 5 * time.Second        // a waiting step asks again this often, in case a hint was lost
+	drainEvery   = 100 * time.Millisecond // about how long a move waits in the outbox
+	maxReclaimed = 1000                   // leases ended, or items made ready, by one call of a script
+	// moves in the outbox, about 70 bytes each; above this, step.lua refuses all work
+	maxBacklog = 1_000_000
 )
 
 func (o Options) withDefaults() (Options, error) {

@@ -13,11 +13,11 @@ import (
 	"tallyman/internal/item"
 )
 
-// maxPageBytes is how many bytes of items a page has at most, about: what a client or a node can be asked to hold at once.
+// maxPageBytes is about how many bytes of items a page has at most: a node or client must hold them at once.
 const maxPageBytes = 4 << 20
 
-// List returns a part of the queue: items of one state. Those that have ended come from the ledger, the others from Redis.
-// The errors are item.InvalidError, recovery.ErrUnavailable, the ledger's and the context's.
+// List returns one page of the items in a state. Ended items come from the ledger, all others from Redis. The errors
+// are item.InvalidError, recovery.ErrUnavailable, the ledger's and the context's.
 func (q *Queue) List(ctx context.Context, query item.Query) (item.Page, error) {
 	if query.Limit < 1 || query.Limit > item.MaxBatch {
 		return item.Page{}, invalid("limit", -1, "must be 1 to %d", item.MaxBatch)
@@ -47,10 +47,10 @@ func (q *Queue) List(ctx context.Context, query item.Query) (item.Page, error) {
 	return parsePage(answer, &query)
 }
 
-// byWaitLetter names the list of ready items by how long they wait.
+// byWaitLetter names the list of ready items sorted by how long they have waited.
 const byWaitLetter = "w"
 
-// listLetter names a list of items that have not ended as the scripts do; "" = there is none.
+// listLetter returns the letter that names a list of unfinished items in the scripts, or "" if there is no such list.
 func listLetter(s item.State) string {
 	switch {
 	case s == item.Assigned:
@@ -63,7 +63,7 @@ func listLetter(s item.State) string {
 
 // parsePage reads the answer of list.lua.
 func parsePage(answer []string, query *item.Query) (item.Page, error) {
-	const where = 4 // values that say where the page ends
+	const where = 4 // the first values say where the page ends
 	if len(answer) < where || len(answer)%2 != 0 {
 		return item.Page{}, fmt.Errorf("%w: list.lua gave %d values", errAnswer, len(answer))
 	}
@@ -85,7 +85,8 @@ func parsePage(answer []string, query *item.Query) (item.Page, error) {
 	return page, nil
 }
 
-// recorded asks the ledger for items that have ended or are withheld, or that have a dedupe key, what has just moved among them.
+// recorded reads items from the ledger: ended or withheld ones, or those with a dedupe key. It first waits for the
+// latest moves.
 func (q *Queue) recorded(ctx context.Context, query item.Query, c cursor) (item.Page, error) {
 	if q.o.Ledger == nil {
 		return item.Page{}, invalid("state", -1, "%s: items that have ended or are withheld, and dedupe keys, are in the ledger, and there is none", query.State)
@@ -123,7 +124,7 @@ func (q *Queue) recorded(ctx context.Context, query item.Query, c cursor) (item.
 	return page, nil
 }
 
-// refresh reads those of the items in Redis that have not ended: the ledger does not know who works on them.
+// refresh replaces unfinished items by their values in Redis, because the ledger does not know their leases.
 func (q *Queue) refresh(ctx context.Context, l *queueLine, items []item.Item) error {
 	var ids []string
 	var places []int
@@ -144,22 +145,24 @@ func (q *Queue) refresh(ctx context.Context, l *queueLine, items []item.Item) er
 	return nil
 }
 
-// fromRecord is an item as the ledger has it.
+// fromRecord returns an item as the ledger has it.
 func fromRecord(r *item.Record) item.Item {
 	i := item.Item{
 		ID: r.ID, Warehouse: r.Warehouse, State: r.State, Priority: r.Priority, Payload: r.Payload, Attempt: r.Attempt, Failures: r.Failures,
 		Suspends: r.Suspends, Created: r.Created, Ready: r.Ready, Due: r.Due, Assignee: r.Assignee, Moves: r.Moves, Seq: r.Seq,
 		Bucket: r.Bucket, Order: r.Order,
 	}
-	if i.State.Ended() { // the ledger has when it was ready first, and its trace when it was last
+	if i.State.Ended() { // The ledger's column has the first time; for an ended item the trace has the last one.
 		i.Ready = time.Time{}
 	}
 	return i
 }
 
-// Rank tells when a ready item is served: its place among what anybody may take of the scope's warehouses, or of one that a worker alone gets, its place
-// in what that worker is given. The errors are sinks.ErrNotFound for what is not ready, item.InvalidError,
-// recovery.ErrUnavailable and the context's.
+// Rank tells when a ready item will be served. For an item that anybody may lease, it is the place among all such items
+// of the scope's warehouses. For an assigned item, it is the place among the items that its worker will get.
+//
+// The errors are delivery.ErrNotFound if the item is not ready, item.InvalidError, recovery.ErrUnavailable and the
+// context's.
 func (q *Queue) Rank(ctx context.Context, test bool, scope item.Scope, id string) (item.Rank, error) {
 	answer, _, err := q.read(ctx, q.line(test), q.reads.rank, id, scopeNames(scope))
 	if err != nil {
@@ -180,16 +183,16 @@ func (q *Queue) Rank(ctx context.Context, test bool, scope item.Scope, id string
 	return item.Rank{ID: id, Place: place, Score: one.Score()}, nil
 }
 
-// cursor is where a page ended. What the fields mean is up to the state: see scripts/list.lua; for ends, at is the ledger's
-// number of the last item.
+// cursor is where a page ended. The meaning of the fields depends on the list: see scripts/list.lua. For lists of ended
+// items, at is the ledger's number of the last item.
 type cursor struct {
-	level  int    // of a ready item
+	level  int    // priority of the last ready item
 	at     int64  // the score: an order, a place or a due time
-	source string // the sorted set of the last item that was looked at, as scripts name it
-	member string // of that set
+	source string // the sorted set of the last item, as the scripts name it
+	member string // the member of that set
 }
 
-// listName names the list that a cursor is of.
+// listName names the list that a cursor belongs to.
 func listName(state item.State, order item.ListOrder) string {
 	if order == item.ByWait {
 		return string(state) + "/" + string(order)
@@ -197,12 +200,12 @@ func listName(state item.State, order item.ListOrder) string {
 	return string(state)
 }
 
-// encode makes a text of it that is good for lists of the same state and order only.
+// encode returns the cursor as a text. The text is valid only for lists of the same state and order.
 func (c cursor) encode(state item.State, order item.ListOrder) string {
 	return base64.RawURLEncoding.EncodeToString(fmt.Appendf(nil, "%s %d %d %s %s", listName(state, order), c.level, c.at, c.source, c.member))
 }
 
-// decodeCursor reads what encode has written; "" is the beginning.
+// decodeCursor reads a text of encode. An empty text is the beginning of the list.
 func decodeCursor(text string, state item.State, order item.ListOrder) (cursor, error) {
 	if text == "" {
 		return cursor{}, nil
@@ -229,16 +232,17 @@ func decodeCursor(text string, state item.State, order item.ListOrder) (cursor, 
 	return c, nil
 }
 
-// maxExact is what Lua's numbers hold exactly.
+// maxExact is the largest integer that Lua's numbers hold exactly.
 const maxExact = 1 << 53
 
 const (
-	traceWait  = time.Second           // how long Get waits for what has just moved to be in the ledger
-	traceEvery = 20 * time.Millisecond // how often it looks
+	traceWait  = time.Second           // how long Get waits until the ledger has the latest moves
+	traceEvery = 20 * time.Millisecond // how often Get asks the ledger
 )
 
-// Get returns an item of the scope's warehouses with its trace, whatever has become of it. What has moved before the call is in the trace, unless the
-// ledger takes longer than a second. The errors are sinks.ErrNotFound, recovery.ErrUnavailable, the ledger's and the context's.
+// Get returns an item of the scope's warehouses with its trace, in any state. The trace has all moves before the call,
+// unless the ledger takes longer than a second. The errors are delivery.ErrNotFound, recovery.ErrUnavailable, the
+// ledger's and the context's.
 func (q *Queue) Get(ctx context.Context, test bool, scope item.Scope, id string) (item.TracedItem, error) {
 	l := q.line(test)
 	answer, epoch, err := q.read(ctx, l, q.reads.get, id)
@@ -287,7 +291,7 @@ func (q *Queue) Get(ctx context.Context, test bool, scope item.Scope, id string)
 
 func notFound(id string) error { return fmt.Errorf("queue: item %s: %w", id, delivery.ErrNotFound) }
 
-// until cuts off what moved after the item was read, so that the trace ends with the state that is shown.
+// until removes the moves after the item was read, so that the trace ends with the state that is shown.
 func until(trace []item.Move, moves int64) []item.Move {
 	for len(trace) > 1 && trace[len(trace)-1].N > moves {
 		trace = trace[:len(trace)-1]
@@ -295,8 +299,8 @@ func until(trace []item.Move, moves int64) []item.Move {
 	return trace
 }
 
-// settle waits until what has moved by now is in the ledger, for a while. Without Redis there is nothing to wait for: what the
-// ledger has is told.
+// settle waits up to traceWait until the ledger has all moves up to now. Without Redis there is nothing to wait for,
+// and the caller answers with what the ledger has.
 func (q *Queue) settle(ctx context.Context, l *queueLine) error {
 	if g, _ := q.keeper.Current(); g == nil {
 		return nil
@@ -312,7 +316,7 @@ func (q *Queue) settle(ctx context.Context, l *queueLine) error {
 	return q.awaitMoves(ctx, l, epoch, where[0], where[1])
 }
 
-// awaitMoves waits until what had moved is in the ledger, for a while.
+// awaitMoves waits up to traceWait until the ledger has all moves up to the position moved.
 func (q *Queue) awaitMoves(ctx context.Context, l *queueLine, epoch string, moved, drained int64) error {
 	tick := time.NewTicker(traceEvery)
 	defer tick.Stop()
@@ -337,10 +341,10 @@ func (q *Queue) awaitMoves(ctx context.Context, l *queueLine, epoch string, move
 	return nil
 }
 
-// Figures of sizes.lua.
+// The layout of the answer of sizes.lua.
 const (
-	sizesAtOnce = 200 // warehouses that are counted by one call
+	sizesAtOnce = 200 // warehouses that one call counts
 	sizesHead   = 5   // values before the rows
-	sizesCounts = 11  // of a row, behind the name and before the levels
+	sizesCounts = 11  // counts in a row, behind the name and before the levels
 	sizesRow    = 1 + sizesCounts + 2*item.Levels
 )

@@ -13,8 +13,8 @@ import (
 
 var morning = time.Date(2026, 6, 1, 8, 0, 0, 0, time.UTC)
 
-// everyState has items in every state: two that are ready on level 5 and one on level 1, and one of each other state, named
-// after it. The clock stands at 9 o'clock then.
+// everyState has items in every state: two that are ready on level 5 and one on level 1, and one of each other state,
+// named after it. The clock stands at 9 o'clock then.
 func everyState(t testing.TB, n *node, clock *testClock) {
 	t.Helper()
 	attempt := func(id string) int {
@@ -113,7 +113,7 @@ func TestRank(t *testing.T) {
 		wantRank("p5.1", 1, at)
 		wantRank("p4.2", 5, at+1e13)
 		wantRank("p1.3", 15, at+4e13)
-		// What w alone gets is served before the others of its level.
+		// Items that only w gets are served before the others of their level.
 		clock.advance(time.Second)
 		for _, id := range []string{"p4.3", "p4.1", "p5.1"} {
 			n.mustDo(t, item.Op{Kind: item.Assign, ID: id, Worker: "w"}, item.OK)

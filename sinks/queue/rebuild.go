@@ -15,21 +15,23 @@ import (
 
 const (
 	restorePage = 1000 // items in one call of a script
-	// restoreJump times the number of the epoch is added to the attempt and the moves of what is written back, so that none
-	// from before the loss, of which the ledger may not know the last, is taken for one from after it. (The same jump every
-	// time would not do: what the ledger did not hear of before two losses would come twice.)
+	// restoreJump times the number of the epoch is added to the attempt and the moves of each restored item. So no attempt
+	// or move from before the loss, which the ledger may not know, is mistaken for one after it. The jump must differ from
+	// epoch to epoch: after two losses in a row the same jump would give the same numbers twice.
 	restoreJump = 1000
 	restoreNote = "written back from the ledger"
 )
 
-// rebuilder writes a queue back into Redis from the ledger: all of it for its keeper, or the items that are missing.
+// rebuilder writes a queue back into Redis from the ledger: the whole queue for its keeper, or only missing items.
 type rebuilder struct{ *Queue }
 
-// Missing implements recovery.Contents: both lines must be in the epoch, and no outbox may be behind what the ledger has of it.
-// An item that is missing is found by the sweep.
+// Missing implements recovery.Contents. Both lines must be in the epoch, and no outbox may end before the position that
+// the ledger has. The sweeper finds items that are missing.
 func (q rebuilder) Missing(ctx context.Context, epoch string) (string, error) {
 	for _, l := range q.lines {
-		applied := int64(0) // asked first: others may be at work, and the outbox is never behind what the ledger had before
+		// Ask the ledger before Redis. Other nodes may be at work, and the outbox never ends before a position that the
+		// ledger had earlier.
+		applied := int64(0)
 		if l.o.Ledger != nil {
 			var err error
 			if applied, err = l.o.Ledger.AppliedMoves(ctx, l.name, epoch); err != nil {
@@ -47,10 +49,11 @@ func (q rebuilder) Missing(ctx context.Context, epoch string) (string, error) {
 			return fmt.Sprintf("queue %s has keys of another version of this program", l.name), nil
 		}
 		if out, _ := meta[1].(string); !reaches(out, applied) {
-			return fmt.Sprintf("the outbox of queue %s has gone back", l.name), nil
+			return fmt.Sprintf("the outbox of queue %s ends before the position that the ledger has", l.name), nil
 		}
 		if drained, _ := meta[3].(string); l.o.Ledger != nil && drained != "" && reaches(drained, applied+1) {
-			if applied, err = l.o.Ledger.AppliedMoves(ctx, l.name, epoch); err != nil { // others may have been at work
+			// other nodes may have drained in between
+			if applied, err = l.o.Ledger.AppliedMoves(ctx, l.name, epoch); err != nil {
 				return "", fmt.Errorf("ledger: %w", err)
 			}
 			if reaches(drained, applied+1) {
@@ -61,13 +64,13 @@ func (q rebuilder) Missing(ctx context.Context, epoch string) (string, error) {
 	return "", nil
 }
 
-// reaches tells whether the count, a text, is one and not below n.
+// reaches tells whether count is the text of a number that is at least n.
 func reaches(count string, n int64) bool {
 	got, err := strconv.ParseInt(count, 10, 64)
 	return err == nil && got >= n
 }
 
-// Rebuild implements recovery.Contents: both lines begin anew, with what the ledger knows of them.
+// Rebuild implements recovery.Contents: it empties both lines and fills them from the ledger.
 func (q rebuilder) Rebuild(ctx context.Context, epoch string) (int, error) {
 	total := 0
 	for _, l := range q.lines {
@@ -80,8 +83,8 @@ func (q rebuilder) Rebuild(ctx context.Context, epoch string) (int, error) {
 	return total, nil
 }
 
-// rebuild empties a line and writes back its pause, the dedupe keys that ended items still hold, and the unfinished items in the
-// order of their pushes.
+// rebuild empties a line and writes back its pause, the dedupe keys that ended items still hold, and the unfinished
+// items in the order of their pushes.
 func (q rebuilder) rebuild(ctx context.Context, l *queueLine, epoch string) (int, error) {
 	if err := q.life.begin.Run(ctx, l.o.Client, slices.Concat(l.all, l.keys.formerly()), epoch, layout).Err(); err != nil {
 		return 0, recovery.Known(err)
@@ -89,7 +92,8 @@ func (q rebuilder) rebuild(ctx context.Context, l *queueLine, epoch string) (int
 	if l.o.Ledger == nil {
 		return 0, nil
 	}
-	// Asked when the old epoch cannot be told of a pause any more, so that none is told to that one alone.
+	// Read the pause only after the new epoch has begun. Then a concurrent change of the pause cannot reach the old epoch
+	// alone and be lost.
 	pause, err := l.o.Ledger.QueuePause(ctx, l.name)
 	if err != nil {
 		return 0, fmt.Errorf("ledger: %w", err)
@@ -103,7 +107,7 @@ func (q rebuilder) rebuild(ctx context.Context, l *queueLine, epoch string) (int
 	return q.restoreAll(ctx, l, epoch)
 }
 
-// holdKeys writes back the dedupe keys of ended items whose windows are open.
+// holdKeys writes back the dedupe keys of ended items whose windows are still open.
 func (q rebuilder) holdKeys(ctx context.Context, l *queueLine, epoch string) error {
 	for after := int64(0); ; {
 		held, err := l.o.Ledger.HeldKeys(ctx, l.name, l.time(), after, restorePage)
@@ -126,7 +130,8 @@ func (q rebuilder) holdKeys(ctx context.Context, l *queueLine, epoch string) err
 	}
 }
 
-// restoreAll writes the unfinished items back. The ledger is read ahead while Redis is written.
+// restoreAll writes the unfinished items back. The next pages are read from the ledger while Redis takes the page
+// before.
 func (q rebuilder) restoreAll(ctx context.Context, l *queueLine, epoch string) (int, error) {
 	pages := make(chan []item.Record, 2)
 	group, ctx := errgroup.WithContext(ctx)
@@ -164,7 +169,7 @@ func (q rebuilder) restoreAll(ctx context.Context, l *queueLine, epoch string) (
 	return count, err
 }
 
-// restore puts items into Redis as the ledger has them, and returns how many are in now.
+// restore puts items into Redis as the ledger has them, and returns how many were missing and are in now.
 func (q rebuilder) restore(ctx context.Context, l *queueLine, epoch, token string, records []item.Record, p *placer) (int, error) {
 	answers, err := q.putBack(ctx, l, epoch, token, records, p)
 	count := 0
@@ -176,8 +181,9 @@ func (q rebuilder) restore(ctx context.Context, l *queueLine, epoch, token strin
 	return count, err
 }
 
-// putBack puts items into Redis as the ledger has them: leases have ended, everything else stands as it stood. It answers as
-// enqueue.lua does. One whose dedupe key is held by another was never answered as pushed, and is refused.
+// putBack puts items into Redis as the ledger has them. Leases have ended; everything else keeps its state. The answers
+// are those of enqueue.lua. If another item holds the dedupe key of an item, the push of that item was never answered,
+// so the item is refused.
 func (q rebuilder) putBack(ctx context.Context, l *queueLine, epoch, token string, records []item.Record, p *placer) ([]string, error) {
 	ended := map[int64]item.Move{}
 	for i := range records {
@@ -201,7 +207,7 @@ func (q rebuilder) putBack(ctx context.Context, l *queueLine, epoch, token strin
 	return answers, q.tell(ctx, l, epoch, told)
 }
 
-// restored makes of an item as the ledger has it one as it comes back, and returns the move if that is one.
+// restored changes a record to the item that comes back. If that ends a lease, restored returns the move, and true.
 func restored(r *item.Record, epoch string) (item.Move, bool) {
 	jump := recovery.EpochNumber(epoch) * restoreJump
 	r.Attempt += int(jump)
@@ -224,7 +230,7 @@ func restored(r *item.Record, epoch string) (item.Move, bool) {
 	return m, true
 }
 
-// tell records moves that no script of the queue has made.
+// tell records in the outbox moves that were made by no script of the queue.
 func (q rebuilder) tell(ctx context.Context, l *queueLine, epoch string, moves []item.Move) error {
 	if len(moves) == 0 {
 		return nil

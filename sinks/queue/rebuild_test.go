@@ -128,7 +128,8 @@ func TestQueuesComeBackAfterALoss(t *testing.T) {
 	})
 }
 
-// What was moved and not drained when Redis was lost is not known: it may be done again, and nothing else may happen.
+// Moves that were not drained when Redis was lost are unknown. Their work may be done again, but nothing else may
+// happen.
 func TestWhatWasNotDrainedMayBeDoneAgain(t *testing.T) {
 	t.Parallel()
 	r := testenv.Redis(t)
@@ -144,7 +145,8 @@ func TestWhatWasNotDrainedMayBeDoneAgain(t *testing.T) {
 	}
 }
 
-// What a Redis that was restarted or replaced still has is recorded before the next epoch begins: that need not be done again.
+// A Redis that was restarted or replaced may still have moves. They are recorded before the next epoch begins, so that
+// their work need not be done again.
 func TestWhatWasNotDrainedIsSalvaged(t *testing.T) {
 	t.Parallel()
 	r := testenv.Redis(t)

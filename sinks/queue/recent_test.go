@@ -7,7 +7,7 @@ import (
 	"tallyman/internal/item"
 )
 
-// What moved is counted once, whichever node moved it, and for five minutes.
+// Each move is counted once, whichever node made it, and for five minutes.
 func TestRecentIsWhatMovedOfLate(t *testing.T) {
 	t.Parallel()
 	onAll(t, func(t site) {

@@ -11,23 +11,24 @@ import (
 	"tallyman/internal/item"
 )
 
-// An item that is recorded and not in Redis was lost there, or its push died on the way, or it has ended and the ledger does
-// not know it yet. Only the last must not be put in, and it cannot be told by looking once: the push may be late and the
-// item come, be worked on and end while one looks. So a repair goes like this:
+// An item may be recorded in the ledger and missing in Redis for three reasons. Redis lost it, or its push died on the
+// way, or the item has ended and the ledger does not know it yet. Only in the last case the item must not be put into
+// Redis. To look once is not enough to tell the cases apart: a late push may arrive, and its item may be worked on and
+// end, while a node looks. So a repair has three steps:
 //
-//  1. repair.lua names those that are missing, and from this moment on no push puts them in
-//  2. the ledger gets all that had moved until then
-//  3. those that it still calls unfinished were never worked on since, and are put in, by the newest repair alone
+//  1. repair.lua returns the missing items. From this moment on no push puts these items in.
+//  2. The repair waits until the ledger has all moves up to that moment.
+//  3. The items that the ledger still calls unfinished were never worked on since. Only the newest repair puts them in.
 //
 // A push that is told to leave an item to repairs goes the same way: see enqueuedRepaired.
 
-// errRepair says that others repaired all the time.
+// errRepair says that other nodes began newer repairs at each of the tries.
 var errRepair = errors.New("queue: other nodes repair the same items")
 
 const repairTries = 20
 
-// repair puts those of the records into Redis that are missing there and unfinished, as the ledger has them. It answers as
-// enqueue.lua does, for those that have ended as for those that were there.
+// repair puts the missing and unfinished items of the records into Redis, as the ledger has them. The answers are those
+// of enqueue.lua. An item that has ended gets the same answer as an item that was in Redis.
 func (q rebuilder) repair(ctx context.Context, l *queueLine, epoch string, records []item.Record) ([]string, error) {
 	if len(records) == 0 {
 		return nil, nil
@@ -71,7 +72,7 @@ func (q rebuilder) repairOnce(ctx context.Context, l *queueLine, epoch string, r
 	return answers, nil
 }
 
-// unfinished reads those of the items that have not ended. Their numbers lie close together: one push gave them.
+// unfinished reads the items that have not ended. Their numbers lie close together, because one push gave them.
 func (l *queueLine) unfinished(ctx context.Context, seqs map[int64]int) ([]item.Record, error) {
 	wanted := slices.Sorted(maps.Keys(seqs))
 	var found []item.Record
@@ -94,7 +95,8 @@ func (l *queueLine) unfinished(ctx context.Context, seqs map[int64]int) ([]item.
 	return found, nil
 }
 
-// missing begins a repair.
+// missing begins a repair. It returns the position of the outbox, the token of the repair, and the places of the
+// missing records.
 func (l *queueLine) missing(ctx context.Context, epoch string, records []item.Record) (position int64, token string, places []int, err error) {
 	args := append(make([]any, 0, 3+2*len(records)), epoch, l.now(), len(records))
 	for i := range records {
@@ -119,7 +121,7 @@ func (l *queueLine) missing(ctx context.Context, epoch string, records []item.Re
 	return position, token, places, p.err
 }
 
-// repairThose does for a push what enqueue.lua left to repairs.
+// repairThose repairs the items of a push that enqueue.lua left to repairs.
 func (q rebuilder) repairThose(ctx context.Context, l *queueLine, epoch string, e *itemEntry) error {
 	var records []item.Record
 	var places []int
@@ -146,7 +148,8 @@ func (q rebuilder) repairThose(ctx context.Context, l *queueLine, epoch string, 
 	return nil
 }
 
-// refusedFor returns the id of the item for which one was refused, whoever wrote the queue back meanwhile; enqueuedExists if it was not refused.
+// refusedFor returns the id of the item that holds the dedupe key for which r was refused. It returns enqueuedExists if
+// r was not refused. It asks the ledger, because another node may have written the queue back and refused the item.
 func (l *queueLine) refusedFor(ctx context.Context, r *item.Record) (string, error) {
 	found, trace, err := l.o.Ledger.ItemTrace(ctx, l.name, r.ID)
 	if err != nil {
@@ -158,7 +161,7 @@ func (l *queueLine) refusedFor(ctx context.Context, r *item.Record) (string, err
 	return trace[len(trace)-1].Note, nil
 }
 
-// awaitRead waits until the ledger has all that had moved when get.lua gave that answer.
+// awaitRead waits until the ledger has all moves up to that answer of get.lua.
 func (l *queueLine) awaitRead(ctx context.Context, epoch string, answer []string) error {
 	where, err := counts(answer[:1])
 	if err != nil {
@@ -167,7 +170,7 @@ func (l *queueLine) awaitRead(ctx context.Context, epoch string, answer []string
 	return l.awaitApplied(ctx, epoch, where[0])
 }
 
-// awaitApplied waits until the ledger has what had moved up to the position, whichever node drains.
+// awaitApplied waits until the ledger has all moves up to the position. Any node may drain them.
 func (l *queueLine) awaitApplied(ctx context.Context, epoch string, position int64) error {
 	for {
 		applied, err := l.o.Ledger.AppliedMoves(ctx, l.name, epoch)

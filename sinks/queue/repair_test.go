@@ -10,8 +10,8 @@ import (
 	"tallyman/internal/testenv"
 )
 
-// heldUp is a push of an item that is in the ledger and not in Redis yet. What it returns lets the push go on, and answers what
-// came of it.
+// heldUp is a push of an item that is in the ledger, but not in Redis yet. The returned function lets the push
+// continue, and returns its result.
 func heldUp(t *testing.T, n *node, g *gate, id string) func() item.PushResult {
 	t.Helper()
 	g.closed.Store(true)
@@ -48,7 +48,8 @@ func (n *node) finish(t *testing.T, ledger *memoryLedger) {
 	testenv.Eventually(t, func() bool { return ledger.state(leases[0].ID) == item.Done }, 20*time.Second)
 }
 
-// A push is held up for so long that a repair puts the item in and a worker finishes it. It is pushed, and does not come back.
+// A push is held up for so long that a repair puts the item in and a worker finishes it. It is pushed, and does not
+// come back.
 func TestAPushThatIsLateBringsNothingBackThatWasRepaired(t *testing.T) {
 	t.Parallel()
 	onAll(t, func(t site) {
@@ -75,7 +76,7 @@ func TestAPushThatIsLateBringsNothingBackThatWasRepaired(t *testing.T) {
 	})
 }
 
-// The same where Redis was lost meanwhile, and everything was written back.
+// The same as above, but Redis was lost in between, and everything was written back.
 func TestAPushThatIsLateBringsNothingBackAfterALoss(t *testing.T) {
 	t.Parallel()
 	r := testenv.Redis(t)
@@ -93,7 +94,7 @@ func TestAPushThatIsLateBringsNothingBackAfterALoss(t *testing.T) {
 	}
 }
 
-// One that is late and was not finished meanwhile is put in by its push after all.
+// A late item that was not finished in between is still put in by its push.
 func TestAPushThatWasLeftToRepairsRepairs(t *testing.T) {
 	t.Parallel()
 	ledger := newMemoryLedger()
@@ -122,7 +123,7 @@ func TestAPushThatWasLeftToRepairsRepairs(t *testing.T) {
 	}
 }
 
-// Who pushes an id again that the ledger has and Redis lost gets it back as it stood, not anew.
+// If an id is pushed again that the ledger has and Redis lost, the item comes back in its old state, not as a new item.
 func TestAnIDThatIsPushedAgainIsRepaired(t *testing.T) {
 	t.Parallel()
 	ledger := newMemoryLedger()

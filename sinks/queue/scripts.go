@@ -32,10 +32,10 @@ func newScripts() *scripts {
 	return &scripts{enqueue: newScript(enqueueLua), step: newScript(orderLua + workLua + stepLua), repair: newScript(repairLua)}
 }
 
-// newScript puts what the scripts share before the text of one.
+// newScript returns a script that begins with common.lua.
 func newScript(text string) *redis.Script { return redis.NewScript(commonLua + text) }
 
-// The scripts of a line's life stand alone: they need nothing of common.lua.
+// The scripts that begin, fill and drain a line. They do not use common.lua.
 var (
 	//go:embed scripts/begin.lua
 	beginLua string
@@ -77,7 +77,7 @@ var (
 	pauseLua string
 )
 
-// readScripts are those of operators, and of resolutions: they look, and one pauses.
+// readScripts are the scripts for operators and resolutions. All of them only read, except pause.
 type readScripts struct{ sizes, list, ranks, get, values, rank, pause *redis.Script }
 
 func newReadScripts() *readScripts {
@@ -87,7 +87,8 @@ func newReadScripts() *readScripts {
 	}
 }
 
-// read calls a script that answers with texts, in the epoch in force, which it returns. It waits for one as all calls do.
+// read calls a script that answers with texts, at the epoch in force, and returns that epoch. It waits for an epoch as
+// keeper.Serve does.
 func (q *Queue) read(ctx context.Context, l *queueLine, s *redis.Script, args ...any) (answer []string, epoch string, err error) {
 	err = q.keeper.Serve(ctx, func(ctx context.Context, g *recovery.Generation) error {
 		reply, err := l.run(ctx, s, l.all, append([]any{g.Epoch, l.now()}, args...)...)
@@ -107,7 +108,7 @@ func texts(reply []any) ([]string, error) {
 	for i, v := range reply {
 		s, ok := v.(string)
 		if !ok {
-			return nil, fmt.Errorf("%w: a %T where a text was due", errAnswer, v)
+			return nil, fmt.Errorf("%w: a %T instead of a text", errAnswer, v)
 		}
 		out[i] = s
 	}
@@ -120,7 +121,7 @@ func counts(texts []string) ([]int64, error) {
 	for i, s := range texts {
 		n, err := strconv.ParseInt(s, 10, 64)
 		if err != nil {
-			return nil, fmt.Errorf("%w: %q where a number was due", errAnswer, s)
+			return nil, fmt.Errorf("%w: %q instead of a number", errAnswer, s)
 		}
 		out[i] = n
 	}

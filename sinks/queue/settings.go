@@ -31,10 +31,10 @@ var Type = sinks.Type{Name: TypeName, New: func() sinks.Settings { return NewSet
 const (
 	CodeTimezone = "bad_timezone"
 	CodeDedupe   = "bad_dedupe"
-	CodeEvents   = "bad_event_sink" // of a sink that cannot be told of events
+	CodeEvents   = "bad_event_sink" // the sink of events cannot take them
 )
 
-// Settings are those of a sink of the type. Everything is set.
+// Settings are the settings of a sink of type queue. Every field has a value: a default, or what the site wrote.
 type Settings struct {
 	sinks.Header `yaml:",inline"`
 
@@ -47,7 +47,7 @@ type Settings struct {
 	Events       *Events         `yaml:"events" doc:"of which events of items a push channel is told; without it nobody is"`
 }
 
-// NewSettings are the defaults.
+// NewSettings returns the defaults.
 func NewSettings() *Settings {
 	return &Settings{
 		Header: sinks.Header{Type: TypeName}, Timezone: Timezone{time.UTC}, Lease: DefaultLease, MaxAttempts: DefaultMaxAttempts,
@@ -64,7 +64,7 @@ func (s *Settings) Check(at settings.Section) {
 	}
 }
 
-// mostSteps is how many suspends an item may have: each call of step.lua takes all steps.
+// mostSteps is the highest number of suspend steps. Each call of step.lua gets all steps, so the list must stay short.
 const mostSteps = 100
 
 func tooManySteps(steps []time.Duration) string {
@@ -74,10 +74,10 @@ func tooManySteps(steps []time.Duration) string {
 	return fmt.Sprintf("has %d steps, at most %d are possible", len(steps), mostSteps)
 }
 
-// Kind is sinks.QueueKind.
+// Kind returns sinks.QueueKind.
 func (*Settings) Kind() sinks.Kind { return sinks.QueueKind }
 
-// Options adds the settings to what the queues of a site share.
+// Options returns the options of one queue: those that all queues of a site share, completed by these settings.
 func (s *Settings) Options(name string, shared Options) Options {
 	o := shared
 	o.Name, o.Timezone, o.Dedupe = name, s.Timezone.Location, s.Dedupe
@@ -87,12 +87,12 @@ func (s *Settings) Options(name string, shared Options) Options {
 	return o
 }
 
-// Attempts is a number of failures; item.NoLimit is written none.
+// Attempts is a number of failures. item.NoLimit is written as "none".
 type Attempts int
 
 const noLimit = "none"
 
-// String is the number as the configuration has it.
+// String returns the number as the configuration has it.
 func (a Attempts) String() string {
 	if a == item.NoLimit {
 		return noLimit
@@ -100,7 +100,7 @@ func (a Attempts) String() string {
 	return strconv.Itoa(int(a))
 }
 
-// DecodeYAML reads a number or none.
+// DecodeYAML reads a number, or "none".
 func (a *Attempts) DecodeYAML(d *strictyaml.Decoder, name string, n *strictyaml.Node) {
 	if n.Kind == strictyaml.Scalar && n.Text == noLimit {
 		*a = item.NoLimit
@@ -117,16 +117,16 @@ func (a *Attempts) DecodeYAML(d *strictyaml.Decoder, name string, n *strictyaml.
 	*a = Attempts(number)
 }
 
-// boundsOf are the bounds of a setting.
+// boundsOf returns the tag of a field of Settings, which has the bounds of the setting.
 func boundsOf(field string) reflect.StructTag {
 	f, _ := reflect.TypeFor[Settings]().FieldByName(field)
 	return f.Tag
 }
 
-// Timezone is a place with its time.
+// Timezone is a time zone of the configuration.
 type Timezone struct{ *time.Location }
 
-// DecodeYAML reads an IANA name. Local is refused: it differs from node to node.
+// DecodeYAML reads an IANA name. "Local" is refused, because it may differ from node to node.
 func (t *Timezone) DecodeYAML(d *strictyaml.Decoder, name string, n *strictyaml.Node) {
 	zone, ok := d.Text(name, n)
 	if !ok {
@@ -140,14 +140,14 @@ func (t *Timezone) DecodeYAML(d *strictyaml.Decoder, name string, n *strictyaml.
 	t.Location = location
 }
 
-// The ways to write a window that is no duration.
+// The windows that are written as words, not as durations.
 const (
 	windowUntilDone = "until_done"
 	windowDay       = "day"
-	windowContent   = "content" // alone, or before another
+	windowContent   = "content" // alone, or before another window
 )
 
-// String is the window as the configuration has it.
+// String returns the window as the configuration has it.
 func (w Window) String() string {
 	if w.Content {
 		rest := w
@@ -179,7 +179,7 @@ func (w *Window) DecodeYAML(d *strictyaml.Decoder, name string, n *strictyaml.No
 	*w = window
 }
 
-// parseWindow reads what String has written. The error says what may stand there.
+// parseWindow reads what String has written. The text of the error is a hint: it says what may be written.
 func parseWindow(text string) (Window, error) {
 	span, isContent := text, text == windowContent
 	if rest, found := strings.CutPrefix(text, windowContent+" "); found {
@@ -203,13 +203,13 @@ func parseWindow(text string) (Window, error) {
 	return window, nil
 }
 
-// The bounds of a window that is a duration.
+// The bounds of a window that is written as a duration.
 const (
 	leastWindow = time.Second
 	mostWindow  = 366 * 24 * time.Hour
 )
 
-// windowHint says what is wrong with a duration, where it was meant as one.
+// windowHint explains the fault of a duration if the text looks like one. Otherwise it lists what may be written.
 func windowHint(s string, err error) string {
 	if s != "" && strings.ContainsAny(s[:1], "-0123456789") {
 		return err.Error()
@@ -217,28 +217,32 @@ func windowHint(s string, err error) string {
 	return "until_done, day, or a duration such as 4h; content before it, or alone, makes keys from priority and payload"
 }
 
-// Window is how long an item holds its dedupe key. The zero value is until the item has ended; a dead item has not.
+// Window is how long an item holds its dedupe key. The zero value means until the item has ended. A dead item has not
+// ended.
 type Window struct {
-	Day bool          // the day, in the queue's timezone, in which the item was created
-	For time.Duration // this long from the item's creation, whatever becomes of it
-	// Content says that an item without a dedupe key gets one that is made from its priority and its payload.
+	Day bool          // until the end of the day, in the queue's timezone, in which the item was created
+	For time.Duration // this long from the item's creation, even if the item ends earlier
+	// Content gives an item without a dedupe key one that is made of its priority and payload.
 	Content bool
 }
 
-// contentKey is the dedupe key of an item's priority and payload. The order of members and blanks do not matter; numbers are compared as they
-// are written, since two large ones may be the same to a float.
+// contentKey makes a dedupe key of an item's priority and payload. The order of members and white space do not matter.
+// Numbers are compared as they are written, because two large numbers may be equal as floats.
 func contentKey(priority int, payload []byte) string {
 	canonical := jsontext.Value(bytes.Clone(payload))
 	if err := canonical.Canonicalize(jsontext.CanonicalizeRawInts(false), jsontext.CanonicalizeRawFloats(false)); err != nil {
-		canonical = payload // it was checked, so this is never needed
+		canonical = payload // newRecords has checked the payload, so this does not happen
 	}
 	sum := sha256.Sum256(canonical)
 	return "content " + strconv.Itoa(priority) + " " + base64.RawURLEncoding.EncodeToString(sum[:])
 }
 
-// bucket names a dedupe key together with its window, and says when the window ends: zero for until the item has ended. Items
-// of different windows never meet: a day is part of the name, so that what was created before midnight and arrives after it
-// is held against the day that it belongs to. Neither do those of different warehouses. The key is hashed, which keeps the name short whatever the key is.
+// bucket returns the name under which Redis and the ledger keep a dedupe key, and when the window of the key ends. A
+// zero time means until the item has ended.
+//
+// The name contains the window and the warehouse, so items of different windows or warehouses never collide. The name
+// of a day's window contains the day. So an item that was created before midnight and arrives after it still counts for
+// its own day. The key is hashed to keep the name short.
 func (w Window) bucket(warehouse, key string, created time.Time, zone *time.Location) (name string, until time.Time) {
 	if warehouse != "" {
 		key = warehouse + "\x00" + key

@@ -19,7 +19,7 @@ import (
 	"tallyman/sinks/sinktest"
 )
 
-// What tests may take, and how much they have.
+// The time limits and sizes of tests.
 const (
 	raceFactor = testenv.RaceFactor
 	rebuilt    = 100_000 / testenv.RaceCut
@@ -27,8 +27,8 @@ const (
 
 const queueName = "replenishment"
 
-// site is a test with a Redis. Several addresses, with commas between them, are a Cluster; those of Sentinels follow the name of
-// their primary and an @; behind a # comes a prefix of keys, where others use the same servers.
+// site is a test with a Redis. Several addresses, with commas between them, are a Cluster; those of Sentinels follow
+// the name of their primary and an @; behind a # comes a prefix of keys, where others use the same servers.
 type site struct {
 	*testing.T
 	addr string
@@ -48,8 +48,8 @@ func dialOptions(addr string, watch *recovery.Watch) *redis.UniversalOptions {
 	return o
 }
 
-// onAll runs a test on a real Redis, on a Cluster, which refuses what is not in one slot, on a primary that a Sentinel has put in
-// the place of another, and on the in-process one, which differs in how Lua's numbers become text and in the commands that it has.
+// onAll runs a test on four kinds of Redis: a real one, a Cluster, which refuses keys of different slots, a primary
+// that a Sentinel has put in the place of another, and the in-process one, whose Lua numbers and commands differ.
 func onAll(t *testing.T, test func(t site)) {
 	t.Helper()
 	t.Run("redis", func(t *testing.T) {
@@ -119,7 +119,7 @@ func newNodeThat(t testing.TB, run func(*Queue, context.Context), addr string, l
 	return n
 }
 
-// testClock is the time that a node's scripts are told.
+// testClock is the time that a node's scripts get.
 type testClock struct{ micros atomic.Int64 }
 
 func newTestClock(at time.Time) *testClock {

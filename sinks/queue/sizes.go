@@ -8,8 +8,8 @@ import (
 	"tallyman/internal/item"
 )
 
-// Sizes tells how full the queue or its twin is, of the scope's warehouses: at one moment, where they are no more than 200. Its errors
-// are recovery.ErrUnavailable and the context's.
+// Sizes returns how full the queue or its twin is, for the warehouses of the scope. Up to 200 warehouses are counted at
+// one moment. The errors are recovery.ErrUnavailable and the context's.
 func (q *Queue) Sizes(ctx context.Context, test bool, scope item.Scope) (item.Sizes, error) {
 	var sizes item.Sizes
 	parts := []item.Scope{nil}
@@ -21,7 +21,7 @@ func (q *Queue) Sizes(ctx context.Context, test bool, scope item.Scope) (item.Si
 	}
 	for _, part := range parts {
 		if part == nil && scope != nil {
-			part = item.Scope{} // which is not all
+			part = item.Scope{} // an empty scope; nil would mean all warehouses
 		}
 		for after, more := "", true; more; more = after != "" {
 			answer, _, err := q.read(ctx, q.line(test), q.reads.sizes, scopeNames(part), after, sizesAtOnce)
@@ -36,7 +36,8 @@ func (q *Queue) Sizes(ctx context.Context, test bool, scope item.Scope) (item.Si
 	return sizes.Sum(), nil
 }
 
-// addSizes adds the warehouses of an answer of sizes.lua, and returns behind which warehouse there are more.
+// addSizes adds the warehouses in an answer of sizes.lua. It returns the last warehouse if there are more behind it,
+// else "".
 func addSizes(sizes *item.Sizes, answer []string) (string, error) {
 	if len(answer) < sizesHead || (len(answer)-sizesHead)%sizesRow != 0 {
 		return "", fmt.Errorf("%w: sizes.lua gave %d values", errAnswer, len(answer))
@@ -58,7 +59,7 @@ func addSizes(sizes *item.Sizes, answer []string) (string, error) {
 	return answer[0], nil
 }
 
-// readDepth reads what there is of one warehouse.
+// readDepth reads the row of one warehouse.
 func readDepth(row []string) (item.Depth, error) {
 	name, err := readWarehouse(row[0])
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 	"tallyman/internal/testenv"
 )
 
-// livesSoak is items that begin one life after the other, and items whose findings are sent again and again, while Redis is killed and comes back
-// empty.
+// livesSoak is items that begin one life after the other, and items whose findings are sent again and again, while
+// Redis is killed and comes back empty.
 type livesSoak struct {
 	testing.TB
 
@@ -27,7 +27,8 @@ type livesSoak struct {
 	mu     sync.Mutex
 }
 
-// TestSoakOfLives: each request begins one life, whatever answers were lost, and each item ends up with the last notice of its finding.
+// TestSoakOfLives tests that each request begins one life, whatever answers were lost, and that each item ends with the
+// last notice of its finding.
 func TestSoakOfLives(t *testing.T) {
 	t.Parallel()
 	testenv.Slow(t)

@@ -19,15 +19,15 @@ type soakPush struct {
 	answered  time.Time // after the answer: from here on it is in the queue
 }
 
-// soakMove is a move as the ledger has it.
+// soakMove is a move from the ledger.
 type soakMove struct {
 	item.Move
 
 	epoch string
 }
 
-// order follows what has moved, and finds leases that had to go to another item. It counts an item as ready where that is
-// certain: after the answer to its push, and after a move that made it ready, within one epoch.
+// order follows what has moved, and finds leases that had to go to another item. It counts an item as ready where that
+// is certain: after the answer to its push, and after a move that made it ready, within one epoch.
 type order struct {
 	items  map[int64]*orderItem
 	pushes []*orderItem // by the time of their answer
@@ -57,7 +57,8 @@ func (h *freshHeap) Pop() any {
 	return last
 }
 
-// checkOrder returns what was served before its turn. The pushes are in the order of their answers, the moves as they came.
+// checkOrder returns the items that were served too early. The pushes are in the order of their answers, the moves in
+// the order of their arrival.
 func checkOrder(pushes []soakPush, moves []soakMove) []string {
 	o := &order{items: map[int64]*orderItem{}}
 	for _, p := range pushes {

@@ -22,9 +22,9 @@ const (
 	soakBacklog   = 2000 // items above which producers rest
 )
 
-// TestSoak has producers and workers on two nodes go on while workers die and Redis is killed and comes back empty. Every item
-// is finished; none is finished twice, but where Redis lost the first time before the ledger had it; what is ready together is
-// served in order.
+// TestSoak has producers and workers on two nodes. They go on while workers die, and while Redis is killed and comes
+// back empty. Every item is finished. No item is finished twice, unless Redis lost the first end before the ledger had
+// it. Items that are ready together are served in order.
 func TestSoak(t *testing.T) {
 	t.Parallel()
 	testenv.Slow(t)
@@ -167,8 +167,8 @@ func (s *soak) produce(ctx context.Context, enough <-chan struct{}, number int) 
 	}
 }
 
-// work leases and does something to what it has until the context ends. Now and then the worker dies, in the middle of a call
-// or between two, and another takes its place; or it is slower than its leases.
+// work leases and does something to what it has until the context ends. Now and then the worker dies, in the middle of
+// a call or between two, and another takes its place; or it is slower than its leases.
 func (s *soak) work(ctx context.Context, number int) {
 	n := s.nodes[number%len(s.nodes)]
 	var held []item.Lease

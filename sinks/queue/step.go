@@ -14,23 +14,23 @@ import (
 )
 
 const (
-	stepFlights  = 2    // calls of step.lua under way at a time, of one process and line
-	stepRequests = 64   // in one call
+	stepFlights  = 2    // concurrent calls of step.lua, of one process and line
+	stepRequests = 64   // requests in one call
 	stepWork     = 2000 // operations and leases in one call
-	// stepRepeats is how many items one call leases to those who may ask for them again, unless one of them alone asks for more. Where all of them
-	// do ask again, the answer has the payloads of all these items.
+	// stepRepeats is how many items one call leases to requests with an id, unless one request alone asks for more. Such
+	// requests may be repeated, and then the answer has the payloads of all these items again.
 	stepRepeats = 60
 )
 
-// stepHint is what a step tells those who wait.
+// stepHint is what a step returns to a call that waits.
 type stepHint struct {
-	next time.Duration // until something is due; -1 = never
-	over bool          // it was answered before that there is nothing
+	next time.Duration // until the next item is due; -1 means never
+	over bool          // the request was already answered, without items: waiting is useless
 }
 
-// stepOnce applies the operations and leases what is ready now. It may be asked again with the same request id: what was
-// answered before is answered again; only while it waits there may be items where there were none. The errors are an
-// item.InvalidError, recovery.ErrUnavailable and that of the context.
+// stepOnce applies the operations and leases items that are ready now. A call with the same request id gets the same
+// answer again. Only an answer without items to a request that waits may get items later. The errors are
+// item.InvalidError, recovery.ErrUnavailable and the context's.
 func (q *Queue) stepOnce(ctx context.Context, s item.Step) (item.Stepped, stepHint, error) {
 	if err := checkStep(&s); err != nil {
 		return item.Stepped{}, stepHint{}, err
@@ -53,13 +53,13 @@ func (q *Queue) stepOnce(ctx context.Context, s item.Step) (item.Stepped, stepHi
 	return r.answer, r.hint, nil
 }
 
-// newSteps lets the steps of a process share calls of step.lua.
+// newSteps lets concurrent steps share calls of step.lua.
 func (l *queueLine) newSteps() *combine.Calls[*request] {
 	return &combine.Calls[*request]{Flights: stepFlights, Fits: together, Call: l.step}
 }
 
-// together tells whether a request may go into a call with others: those of one epoch, and one of each caller with a
-// record of its own. What the script reads for all of them is bounded.
+// together tells whether a request may join a call. All requests of a call have one epoch, and at most one of them
+// belongs to a caller with a record of its own. The work of the script is bounded, too.
 func together(parts []*combine.Part[*request], next *request) bool {
 	work, repeats := next.work(), next.repeats()
 	for _, p := range parts {
@@ -74,7 +74,8 @@ func together(parts []*combine.Part[*request], next *request) bool {
 	return len(parts) < stepRequests && work <= stepWork && (repeats <= stepRepeats || alone)
 }
 
-// step makes a call of step.lua, until it is answered or callTimeout ends. To repeat it does no harm: step.lua knows it.
+// step makes one call of step.lua. It repeats the call until it is answered or callTimeout ends. A repeat does no harm,
+// because step.lua recognizes the call.
 func (l *queueLine) step(ctx context.Context, flight int, parts []*combine.Part[*request]) {
 	requests := make([]*request, len(parts))
 	for i, p := range parts {
@@ -100,14 +101,15 @@ func (l *queueLine) step(ctx context.Context, flight int, parts []*combine.Part[
 	l.giveBack(ctx, flight, requests[0].epoch, nobody)
 }
 
-// giveBack releases what was leased to callers that had gone meanwhile and cannot ask again: they named no request. What
-// cannot be given back now comes back when the lease ends.
+// giveBack releases items that were leased to callers that have left and cannot ask again, because they named no
+// request. If that fails, the items come back when their leases end.
 func (l *queueLine) giveBack(ctx context.Context, flight int, epoch string, ops []item.Op) {
 	for len(ops) > 0 {
 		n := min(len(ops), item.MaxBatch)
 		call := l.newCall(flight, []*request{l.newRequest(epoch, item.Step{Ops: ops[:n]})})
 		if _, err := l.run(ctx, l.scripts.step, call.keys, call.args...); err != nil {
-			l.log.Warn("items that were leased to nobody wait for their leases to end", "count", len(ops), "error", err)
+			l.log.Warn("Items were leased to callers that had left. They wait for their leases to end.",
+				"count", len(ops), "error", err)
 			return
 		}
 		ops = ops[n:]
@@ -118,14 +120,14 @@ func (l *queueLine) giveBack(ctx context.Context, flight int, epoch string, ops 
 type request struct {
 	epoch  string
 	step   item.Step
-	caller string // names the record of its answer; "" = it shares that of the call
+	caller string // names the record of the answer; empty means the record of the call is shared
 	lease  time.Duration
 	by     string
 	name   string // of the caller
 
 	answer item.Stepped
 	hint   stepHint
-	reused bool // the id was that of another request of the worker, or of an earlier one
+	reused bool // the id belongs to another request of the worker, or to an earlier one
 }
 
 func (l *queueLine) newRequest(epoch string, s item.Step) *request {
@@ -143,7 +145,7 @@ func (l *queueLine) newRequest(epoch string, s item.Step) *request {
 	return r
 }
 
-// assigned are the names under which items may be assigned to the worker: its own, and that of its subject.
+// assigned returns the names whose assigned items the worker gets: the worker's own, and the subject's.
 func (r *request) assigned() string {
 	if r.step.Subject == "" || r.step.Worker == "" {
 		return r.name
@@ -151,7 +153,8 @@ func (r *request) assigned() string {
 	return r.name + " " + r.step.Subject
 }
 
-// holder is whose attempts the operations may name, as step.lua has it: those of the caller's subject, or of anybody.
+// holder returns whose attempts the operations may name, as step.lua takes it: those of the caller's subject or worker,
+// or "-" for any.
 func (r *request) holder() string {
 	switch {
 	case !r.step.OwnLeases:
@@ -162,7 +165,7 @@ func (r *request) holder() string {
 	return r.step.Subject + item.NameSeparator
 }
 
-// final is 1 where nobody waits for items that may come.
+// final returns 1 if the caller does not wait for items, so that an answer without items is complete.
 func (r *request) final() int {
 	if r.step.Max > 0 && r.step.Wait > 0 {
 		return 0
@@ -170,8 +173,8 @@ func (r *request) final() int {
 	return 1
 }
 
-// id names the request and its operations, in the record: other operations under the same id are another request, which must
-// not be told what became of these.
+// id names the request and its operations in the record. The hash of the operations is part of it: other operations
+// under the same id are another request, and must not get the results of these.
 func (r *request) id() string {
 	if len(r.step.Ops) == 0 {
 		return r.step.RequestID
@@ -190,7 +193,7 @@ func (r *request) id() string {
 	return r.step.RequestID + "#" + strconv.FormatUint(h.Sum64(), 36)
 }
 
-// work is how much the script has to do: a payload of some hundred bytes is as much as an operation.
+// work is the cost of a request for the script. 512 bytes of a payload cost as much as one operation.
 func (r *request) work() int {
 	work := len(r.step.Ops) + r.step.Max
 	for i := range r.step.Ops {
@@ -201,7 +204,7 @@ func (r *request) work() int {
 	return work
 }
 
-// repeats is how many items the answer has once more where the caller asks again.
+// repeats is how many items the script may have to send again if the caller repeats the request.
 func (r *request) repeats() int {
 	if r.caller == "" {
 		return 0
@@ -209,29 +212,29 @@ func (r *request) repeats() int {
 	return r.step.Max
 }
 
-// recordFor is how long an answer is remembered, at least: longer than a request waits, which would do its operations again
-// otherwise, and then longer than a client repeats a call that was cut off.
+// recordFor is how long an answer is remembered, at least. It must be longer than a request may wait, or a repeat would
+// apply the operations again. The extra minute is for clients that repeat a call that was cut off.
 const recordFor = MaxWait + time.Minute
 
-// letters are the operations as step.lua has them.
+// letters are the operations as step.lua takes them.
 var letters = map[item.OpKind]byte{
 	item.Ack: 'a', item.Nack: 'n', item.Release: 'r', item.Extend: 'e', item.Suspend: 's', item.Store: 't',
 	item.Finish: 'f', item.Assign: 'g', item.Remove: 'm', item.Requeue: 'q', item.Set: 'v',
 }
 
-// wrong are the outcomes that step.lua has letters for; every other letter is the state that the item is in.
+// wrong are the outcomes for which step.lua has a letter. Every other letter is the new state of the item.
 var wrong = map[byte]item.Outcome{
 	'L': item.LeaseLost, 'N': item.NotFound, 'H': item.IsLeased, 'S': item.SuspendLimit, 'D': item.NotDead, 'X': item.IsDead,
 }
 
-// stepCall is the arguments of step.lua for some requests.
+// stepCall has the arguments of one call of step.lua.
 type stepCall struct {
 	keys []string
 	args []any
 }
 
-// newCall writes the arguments. Requests without a record of their own share one, which belongs to the flight: nobody else uses
-// it while this call is under way.
+// newCall writes the arguments. Requests without a record of their own share one record. The record belongs to the
+// flight, so no other call uses it at the same time.
 func (l *queueLine) newCall(flight int, requests []*request) *stepCall {
 	operations := 0
 	for _, r := range requests {
@@ -299,7 +302,7 @@ func (l *queueLine) addOps(c *stepCall, requests []*request, operations int) {
 	}
 }
 
-// argument is what an operation says beyond its item.
+// argument returns the argument of an operation, as work.lua reads it.
 func (l *queueLine) argument(op *item.Op) string {
 	delay, force := op.Delay, "0"
 	if op.Kind == item.Extend && delay == 0 {
@@ -318,7 +321,7 @@ func (l *queueLine) argument(op *item.Op) string {
 	return text
 }
 
-// readAnswers gives each request its part of step.lua's answer.
+// readAnswers gives each request its part of the answer of step.lua.
 func readAnswers(reply []any, requests []*request) error {
 	p := replyReader{reply: reply}
 	due := p.number()
@@ -356,7 +359,7 @@ func readAnswers(reply []any, requests []*request) error {
 	return p.err
 }
 
-// readResults reads what became of the operations.
+// readResults reads the outcomes of a request's operations.
 func readResults(r *request, outcomes, dues string) error {
 	if len(outcomes) != len(r.step.Ops) {
 		if r.caller == "" {

@@ -14,13 +14,13 @@ import (
 
 const (
 	sweepEvery = time.Second
-	// sweepGrace is how long an unfinished item may be missing in Redis before it is put there: longer than a push takes from
-	// the ledger to Redis.
+	// sweepGrace is how long an unfinished item may be missing in Redis before the sweeper puts it there. It must be
+	// longer than a push takes between the ledger and Redis.
 	sweepGrace = 2 * callTimeout
 )
 
-// sweeper finds items that the ledger has and Redis does not: those whose push died between the two, and those that Redis lost
-// without losing its epoch. The node that drains a line sweeps it, because it knows how far the ledger is.
+// sweeper finds items that the ledger has and Redis does not. Either their push died between the two, or Redis lost
+// them but kept its epoch. The node that drains a line also sweeps it, because it knows the ledger's position.
 type sweeper struct {
 	q       *Queue
 	line    *queueLine
@@ -29,15 +29,15 @@ type sweeper struct {
 	every   time.Duration
 	grace   time.Duration
 
-	after   int64               // the number behind which the next page begins
-	missing map[int64]time.Time // since when
+	after   int64               // the next page begins behind this number
+	missing map[int64]time.Time // by number: since when the item is missing
 }
 
 func newSweeper(q *Queue, l *queueLine, d *drainer, log *slog.Logger) *sweeper {
 	return &sweeper{q: q, line: l, drainer: d, log: log, every: sweepEvery, grace: sweepGrace, missing: map[int64]time.Time{}}
 }
 
-// run looks at one page at a time until the context ends.
+// run sweeps one page per tick until the context ends.
 func (s *sweeper) run(ctx context.Context) {
 	tick := time.NewTicker(s.every)
 	defer tick.Stop()
@@ -53,12 +53,13 @@ func (s *sweeper) run(ctx context.Context) {
 			continue
 		}
 		if err := s.sweep(ctx, g); err != nil && ctx.Err() == nil && !errors.Is(err, recovery.ErrLost) {
-			s.log.Warn("the queue could not be compared with the ledger", "error", err)
+			s.log.Warn("The queue was not compared with the ledger. The next round tries again.", "error", err)
 		}
 	}
 }
 
-// sweep looks at the page whose turn it is, or at that in which something has been missing for too long.
+// sweep compares the next page of unfinished items with Redis. If an item has been missing for too long, sweep takes
+// the page of that item instead.
 func (s *sweeper) sweep(ctx context.Context, g *recovery.Generation) error {
 	first := s.after
 	late := s.late()
@@ -69,7 +70,7 @@ func (s *sweeper) sweep(ctx context.Context, g *recovery.Generation) error {
 	if err != nil {
 		return fmt.Errorf("ledger: %w", err)
 	}
-	last := int64(0) // 0 = the page is the last
+	last := int64(0) // 0 means that this page is the last
 	if len(page) == restorePage {
 		last = page[len(page)-1].Seq
 	}
@@ -87,7 +88,7 @@ func (s *sweeper) sweep(ctx context.Context, g *recovery.Generation) error {
 	return s.repair(ctx, g, slices.DeleteFunc(absent, func(r item.Record) bool { return time.Since(s.missing[r.Seq]) < s.grace }))
 }
 
-// late is the lowest number of an item that has been missing for too long, 0 if there is none.
+// late returns the lowest number of an item that has been missing for too long, or 0.
 func (s *sweeper) late() int64 {
 	lowest := int64(0)
 	for seq, since := range s.missing {
@@ -98,7 +99,8 @@ func (s *sweeper) late() int64 {
 	return lowest
 }
 
-// watch remembers what is absent of the items behind first up to last, and forgets what is not any more.
+// watch remembers which items between first and last are missing, and forgets those that are not missing any more. Last
+// 0 means no end.
 func (s *sweeper) watch(absent []item.Record, first, last int64) {
 	still := make(map[int64]bool, len(absent))
 	for i := range absent {
@@ -115,7 +117,7 @@ func (s *sweeper) watch(absent []item.Record, first, last int64) {
 	}
 }
 
-// absent returns those of the items that Redis does not have.
+// absent returns the items of the page that Redis does not have.
 func (q rebuilder) absent(ctx context.Context, l *queueLine, epoch string, page []item.Record) ([]item.Record, error) {
 	if len(page) == 0 {
 		return nil, nil
@@ -141,8 +143,7 @@ func (q rebuilder) absent(ctx context.Context, l *queueLine, epoch string, page 
 	return out, p.err
 }
 
-// repair puts what has been absent for too long into Redis, as repair.go has it. What the ledger says of an item is asked
-// once more when it knows all that had moved.
+// repair puts items that have been missing for too long into Redis, in the three steps of repair.go.
 func (s *sweeper) repair(ctx context.Context, g *recovery.Generation, late []item.Record) error {
 	if len(late) == 0 {
 		return nil
@@ -171,21 +172,21 @@ func (s *sweeper) repair(ctx context.Context, g *recovery.Generation, late []ite
 	page = slices.DeleteFunc(page, func(r item.Record) bool { return !wanted[r.Seq] })
 	count, err := rebuilder{s.q}.restore(ctx, l, g.Epoch, token, page, &placer{})
 	if errors.Is(err, errToken) {
-		return nil // another repair has begun; the next round looks again
+		return nil // a newer repair has begun; the next round looks again
 	}
 	if err != nil {
 		return s.q.lost(g, err)
 	}
 	if count > 0 {
-		s.log.Warn("items that were missing in Redis were put there", "count", count, "first", page[0].ID)
+		s.log.Warn("Items that were missing in Redis were put back from the ledger.", "count", count, "first", page[0].ID)
 	}
 	return nil
 }
 
 const promoteEvery = time.Second
 
-// promote takes back leases that have ended and makes ready what is due, a second late at most, until the context ends. Steps do
-// that too, and sooner; but while no worker asks, those who look would be told of leases and waits that are long over.
+// promote ends leases that are over and makes due items ready, at most a second late, until the context ends. Steps do
+// that, too, and sooner. But while no worker asks, operators would see leases and waits that are long over.
 func (q *Queue) promote(ctx context.Context, l *queueLine) {
 	tick := time.NewTicker(promoteEvery)
 	defer tick.Stop()
@@ -200,12 +201,12 @@ func (q *Queue) promote(ctx context.Context, l *queueLine) {
 			continue
 		}
 		if err := q.lost(g, l.promoteOnce(ctx, g.Epoch)); err != nil && ctx.Err() == nil {
-			l.log.Debug("what is due waits for the next step", "error", err)
+			l.log.Debug("Due items were not made ready. The next step does it.", "error", err)
 		}
 	}
 }
 
-// promoteOnce is a step of nobody: it does nothing but what is due.
+// promoteOnce is a step without requests. It only ends leases and makes due items ready.
 func (l *queueLine) promoteOnce(ctx context.Context, epoch string) error {
 	settings := l.settings.now()
 	_, err := l.run(ctx, l.scripts.step, l.all, epoch, l.now(), l.keys.hints(), l.hint(), l.node(), settings.MaxAttempts, settings.steps,

@@ -12,7 +12,7 @@ import (
 	"tallyman/internal/testenv"
 )
 
-// atOnce runs a queue that puts at once into Redis what is missing there.
+// atOnce runs a queue that puts missing items into Redis without a delay.
 func atOnce(q *Queue, ctx context.Context) { //nolint:revive // as a method expression has it
 	for _, s := range q.sweepers {
 		s.every, s.grace = 20*time.Millisecond, 0
@@ -57,7 +57,7 @@ func TestAPushThatDiedHalfwayIsFinished(t *testing.T) {
 	})
 }
 
-// One that comes with a dedupe key that was taken meanwhile was never answered, and ends.
+// A push that died halfway was never answered. If its dedupe key was taken in between, the item ends.
 func TestAPushThatDiedHalfwayDoesNotTakeAKeyAway(t *testing.T) {
 	t.Parallel()
 	ledger := newMemoryLedger()
@@ -101,7 +101,8 @@ func TestAnItemThatRedisLostComesBackAsItStood(t *testing.T) {
 	}
 }
 
-// An item that has ended is not in Redis, and the ledger does not know it before the outbox is drained. It must not come back.
+// An item that has ended is not in Redis, and the ledger does not know it before the outbox is drained. It must not
+// come back.
 func TestAFinishedItemDoesNotComeBack(t *testing.T) {
 	t.Parallel()
 	ledger := newMemoryLedger()
@@ -136,7 +137,7 @@ func TestAFinishedItemDoesNotComeBack(t *testing.T) {
 	}
 }
 
-// More items than one page: each page has its turn, and what is late is looked at out of turn.
+// There are more items than one page has. Each page has its turn, and late items are looked at out of turn.
 func TestEveryPageIsSwept(t *testing.T) {
 	t.Parallel()
 	ledger := newMemoryLedger()
@@ -166,7 +167,7 @@ func TestEveryPageIsSwept(t *testing.T) {
 	}
 }
 
-// Where Redis lost a payload and not its item, nobody is given the item without the payload, and the sweep puts both back.
+// If Redis loses a payload but not its item, no worker gets the item without the payload, and the sweep puts both back.
 func TestAnItemWhosePayloadRedisLostComesBack(t *testing.T) {
 	t.Parallel()
 	n := newNodeThat(t, atOnce, testenv.Redis(t).Addr, newMemoryLedger())

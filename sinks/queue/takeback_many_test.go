@@ -12,7 +12,7 @@ import (
 	"tallyman/internal/testenv"
 )
 
-// countingSubjects counts how often the ledger is asked what was made of findings.
+// countingSubjects counts how often the ledger is asked for the items of findings.
 type countingSubjects struct {
 	*memoryLedger
 	asked atomic.Int64
@@ -44,7 +44,8 @@ func TestManyResolutionsAskTheLedgerOnce(t *testing.T) {
 	}
 }
 
-// What a resolution may take back is read in parts, large payloads among it; what has ended is none.
+// The items that a resolution may remove are read in parts, also if their payloads are large. Ended items are not among
+// them.
 func TestManyLargeItemsAreReadInParts(t *testing.T) {
 	t.Parallel()
 	n := newNode(t, testenv.Redis(t).Addr, nil)

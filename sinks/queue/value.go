@@ -12,49 +12,54 @@ import (
 	"tallyman/internal/item"
 )
 
-// The value of an item in Redis is its head, a newline, and its payload as it was pushed. A large payload lies apart, in the hash payloads, so
-// that what changes the head does not move it; behind the newline then stand its length and an @, with which no JSON value ends. The head
-// has 16 fields with a space between them; - is an empty text, times are µs since 1970 and 0 = none. What changes with every lease stands first, so that
-// the scripts need not look at the rest:
+// The value of an item in Redis is its head, a newline, and its payload as it was pushed. A large payload is kept
+// apart, in the hash payloads, so that a change of the head does not copy the payload. Then the length of the payload
+// and an @ follow the newline. No JSON value ends with @.
+//
+// The head has 16 fields, separated by a space. "-" is an empty text. Times are µs since 1970, 0 = none. The fields
+// that change with every lease come first, so that the scripts need not read the others:
 //
 //	state     a letter: see item.State.Letter
 //	attempt   moves     due
-//	worker    who has the lease: see item.Caller.Name
+//	worker    holds the lease: see item.Caller.Name
 //	failures  suspends
 //	seq       the ledger's number, 0 = none
-//	assignee  who alone gets it
+//	assignee  the only worker or subject that may lease the item
 //	warehouse escaped as in a URL's query; = is none
 //	bucket    of its dedupe key
 //	priority  1 … 5
 //	ready     created
-//	order     decides inside the priority, thousandths; - is none
-//	place     when the item became ready, made distinct from the places of others. An item keeps it until a lease has ended with a nack or a
-//	          suspend. 0 = none, or of a ready item without order and assignee, its score in the ready list
+//	order     the order of service inside the priority, in thousandths; - is none
+//	place     when the item became ready, made distinct from the places of others. The place stays the same until a
+//	          lease ends with a nack or a suspend. 0 = none. A ready item without order and assignee may also have 0:
+//	          then its score in the ready list is the place
 //
-// Behind them stands a + of a leased item that takes something else when it waits again: the hash news has it, as settingText writes it.
+// A + behind the head marks a leased item with news: a change that the item takes over when it waits again. The hash
+// news has the change as settingText writes it.
 //
-// scripts/common.lua reads and writes the same.
+// scripts/common.lua reads and writes the same format.
 const (
 	headFields = 16
 	newsMark   = " +"
 )
 
-// largePayload is how many bytes a payload has at least that lies apart. To lie apart costs 160 bytes of memory, and a push and a lease some
-// microseconds of Redis more; to stand in the value costs a copy with each change of the head. An item that is pushed, leased and acked once is level at
-// 2 to 4 KB, one whose head changes more often below that. The bytes that one call moves inside Redis are bounded by this number, so it is the lower one.
+// largePayload is the size in bytes from which a payload is kept apart. Keeping it apart costs 160 bytes of memory, and
+// a push and a lease take some microseconds of Redis more. Keeping it in the value costs a copy with each change of the
+// head. For an item that is pushed, leased and acked once, both cost the same at 2 to 4 KB; if the head changes more
+// often, at less. The lower number was chosen because it also bounds the bytes that one call copies inside Redis.
 const largePayload = 1 << 10
 
-// apartMark is the last byte of a value whose payload lies apart.
+// apartMark is the last byte of a value whose payload is kept apart.
 const apartMark = '@'
 
 var errValue = errors.New("queue: an item in Redis is not as the scripts write it")
 
-// liesApart tells whether a payload does not stand in the value of its item.
+// liesApart tells whether a payload is kept apart from the value of its item.
 func liesApart(payload []byte) bool {
 	return len(payload) >= largePayload || bytes.HasSuffix(payload, []byte{apartMark})
 }
 
-// parseValue reads the value of the item with that id, which has its payload.
+// parseValue reads the value of an item. The value must contain the payload, not the mark.
 func parseValue(id, value string) (item.Item, error) {
 	head, payload, found := strings.Cut(value, "\n")
 	head, news := strings.CutSuffix(head, newsMark)
@@ -96,8 +101,8 @@ func parseValue(id, value string) (item.Item, error) {
 // parseHead reads the value of an item without its payload.
 func parseHead(id, head string) (item.Item, error) { return parseValue(id, head+"\n") }
 
-// appendValue appends the value of a record, as enqueue.lua puts it into Redis. A payload that lies apart is not in it. Place 0 is for
-// enqueue.lua to give.
+// appendValue appends the value of a record, as enqueue.lua puts it into Redis. A payload that is kept apart is
+// replaced by its mark. With place 0, enqueue.lua gives the item a place.
 func appendValue(b []byte, r *item.Record, place int64) []byte {
 	b = append(b, r.State.Letter()...)
 	b = appendNumbers(b, int64(r.Attempt), r.Moves, toMicro(r.Due))
@@ -130,7 +135,8 @@ func appendNumbers(b []byte, numbers ...int64) []byte {
 	return b
 }
 
-// settingText is what the operation set gives an item, as work.lua has it: "priority order source apart", newline, payload.
+// settingText returns the argument of the operation set, as work.lua reads it: "priority order source apart", newline,
+// payload.
 func settingText(s *item.Setting) string {
 	order, apart := "=", "-"
 	if s.Order != nil {
@@ -173,17 +179,19 @@ func fromDash(s string) string {
 	return s
 }
 
-// An entry of the outbox is what one call of a script has moved: a line "<when, µs> <node> <number>", then a line of each move,
+// An entry of the outbox holds the moves of one call of a script. Its first line is "<when, µs> <node> <number>". The
+// number is how many moves all entries before this one have; step.lua needs it. Then there is a line for each move:
 //
 //	seq n from to attempt failures suspends due assignee by note
 //
-// with the revision of a move that has one behind it, as item.Revision.Text has it, and, behind those of an order, a line of that: see order.go,
-// with how many moves the entries before it had (which step.lua wants to know), the letters of the states, times in µs, - for an empty text, and who did it and the note escaped as in a query.
+// States are letters, times are µs, and - is an empty text. The fields by and note are escaped as in a URL's query. If
+// a move changed the item otherwise, the revision follows it, as item.Revision.Text writes it. The moves of an order
+// are followed by a line of the order: see order.go.
 const moveFields = 11
 
 var errEntry = errors.New("queue: an entry of the outbox is not as the scripts write it")
 
-// parseEntry reads the entry at the position.
+// parseEntry reads the entry at a position of the outbox.
 func parseEntry(position int64, entry string) (item.Moves, error) {
 	head, rest, _ := strings.Cut(entry, "\n")
 	fields := strings.Split(head, " ")
@@ -244,7 +252,7 @@ func parseMove(line string) (item.Move, error) {
 	return m, n.err
 }
 
-// numberReader reads the numbers of a move, and keeps the first error.
+// numberReader reads the numbers of a move and keeps the first error.
 type numberReader struct {
 	line string
 	err  error
@@ -260,7 +268,7 @@ func (n *numberReader) read(s string) int64 {
 
 func (n *numberReader) time(s string) time.Time { return fromMicro(n.read(s)) }
 
-// moveLines are the lines of moves in an entry, as the scripts write them.
+// moveLines returns the lines of moves in an entry, as the scripts write them.
 func moveLines(moves []item.Move) string {
 	var b strings.Builder
 	for i, m := range moves {
@@ -281,10 +289,10 @@ func moveLines(moves []item.Move) string {
 	return b.String()
 }
 
-// escape writes who did something, or why, as an entry has it.
+// escape returns the text of by or note as an entry has it.
 func escape(s string) string {
 	if s == "-" {
-		return "%2D" // what a dash alone means is an empty text
+		return "%2D" // a dash alone would mean an empty text
 	}
 	return orDash(url.QueryEscape(s))
 }

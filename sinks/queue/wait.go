@@ -12,9 +12,9 @@ import (
 	"tallyman/internal/item"
 )
 
-// Step applies the operations, then leases up to s.Max items. While there are none it waits, at most for s.Wait: it is woken by
-// hints, and since a hint may be lost it also asks when the next item is due and every 5 s. Where the context ends while it
-// waits, the error is the context's, and the results of the operations come with it.
+// Step applies the operations, then leases up to s.Max items. If there are none, it waits up to s.Wait. A hint wakes
+// it. Because a hint may get lost, it also asks again when the next item is due, and every 5 s. If the context ends
+// while it waits, it returns the context's error together with the results of the operations.
 //
 // The errors are recovery.ErrUnavailable, item.InvalidError and the context's.
 func (q *Queue) Step(ctx context.Context, s item.Step) (item.Stepped, error) {
@@ -23,7 +23,7 @@ func (q *Queue) Step(ctx context.Context, s item.Step) (item.Stepped, error) {
 		out, _, err := q.ask(ctx, l, s)
 		return out, err
 	}
-	w := l.waiters.enter(&s.Caller) // before it asks, so that no hint comes in between
+	w := l.waiters.enter(&s.Caller) // before the first call, so that no hint is missed in between
 	defer l.waiters.leave(w)
 	over := time.NewTimer(s.Wait)
 	defer over.Stop()
@@ -42,8 +42,8 @@ func (q *Queue) Step(ctx context.Context, s item.Step) (item.Stepped, error) {
 			if s.RequestID == "" {
 				return out, nil
 			}
-			// The request is over for its copies, too: one that still waits although its caller has hung up would be given items
-			// that nobody asks for any more.
+			// Ask once more without waiting, so that the record says: this request is over. Otherwise a late copy of the request
+			// could lease items although its caller has hung up.
 			s.Wait = 0
 		case <-ctx.Done():
 			return out, ctx.Err()
@@ -55,19 +55,20 @@ func (q *Queue) Step(ctx context.Context, s item.Step) (item.Stepped, error) {
 			return out, nil
 		}
 		if err != nil {
-			w.pass(ctx.Err() != nil) // what it was woken for may be there for another
+			w.pass(ctx.Err() != nil) // the items that it was woken for may suit another call
 			if len(out.Results) > 0 && ctx.Err() == nil {
-				err = nil // what was done must be told, whatever becomes of the rest
+				err = nil // the operations were applied, so their results are returned even if the leases failed
 			}
 			return out, err
 		}
 	}
 }
 
-// largeAnswer is so many bytes of payloads that step.lua may have leased less than was asked for, and left more.
+// largeAnswer is a size in bytes of payloads. At this size step.lua may have leased fewer items than asked for,
+// although more are ready.
 const largeAnswer = 2 << 20
 
-// isFilled tells whether more may be ready than a call was given.
+// isFilled tells whether more items may be ready than the call was given.
 func isFilled(items []item.Lease, most int) bool {
 	bytes := 0
 	for i := range items {
@@ -76,8 +77,9 @@ func isFilled(items []item.Lease, most int) bool {
 	return len(items) == most || bytes >= largeAnswer
 }
 
-// again is the step of one who waits on. With a request id it is the same call: its operations are answered as before, and an
-// answer without items is completed. Without one they must not be repeated.
+// again returns the step to repeat while waiting. With a request id it is the same call: step.lua remembers the results
+// of the operations, and may add items to an answer without any. Without a request id the operations must not be
+// repeated.
 func again(s item.Step) item.Step {
 	if s.RequestID == "" {
 		s.Ops = nil
@@ -85,7 +87,7 @@ func again(s item.Step) item.Step {
 	return s
 }
 
-// ask is one call of the script. It is answered when there are items, or will be none.
+// ask makes one call of step.lua. It is answered if there are items, or if there will be none.
 func (q *Queue) ask(ctx context.Context, l *queueLine, s item.Step) (out item.Stepped, answered bool, err error) {
 	out, hint, err := q.stepOnce(ctx, s)
 	if err != nil {
@@ -97,8 +99,8 @@ func (q *Queue) ask(ctx context.Context, l *queueLine, s item.Step) (out item.St
 	return out, len(out.Items) > 0 || hint.over || s.Wait <= 0, nil
 }
 
-// listen passes hints on until the context ends. When a subscription begins, or begins anew, one of each kind of those who wait is woken:
-// whatever was published before it is lost.
+// listen passes hints on until the context ends. When a subscription begins or begins again, hints may have been lost.
+// So one waiting call of each scope is woken.
 func (q *Queue) listen(ctx context.Context) {
 	channels := map[string]*queueLine{}
 	names := make([]string, 0, len(q.lines))
@@ -147,30 +149,30 @@ func (q *Queue) hinted(channels map[string]*queueLine, message any) {
 	}
 }
 
-// waiters holds the calls of this process that wait for items of one line, the longest first. One of those that may take what became
-// ready is woken: it asks, and when it was given as much as it wanted it wakes the next for the same, so that a single item does not
-// have everybody ask.
+// waiters holds the calls of this process that wait for items of one line, oldest first. Each hint wakes one call that
+// may lease the ready items. That call asks, and if it gets as many items as it wanted, it wakes the next call. So a
+// single item does not make all calls ask.
 type waiters struct {
 	mu    sync.Mutex
-	here  list.List // of *waiter
-	due   time.Time // when the timer fires; zero = it does not
+	here  list.List // of *waiter, oldest first
+	due   time.Time // when the timer fires; zero means never
 	timer *time.Timer
 }
 
-// everyKind is the name of no warehouse: one call of each scope is woken.
+// everyKind stands for all warehouses: one call of each scope is woken.
 const everyKind = "*"
 
 type waiter struct {
 	among  *waiters
-	kind   string          // its scope as a text
-	sees   map[string]bool // the warehouses, as scripts name them; nil = all
-	names  [2]string       // of the worker and its subject; "" = there is none
-	woken  chan struct{}   // holds one token: there may be something
+	kind   string          // its scope as a text: calls of one kind see the same warehouses
+	sees   map[string]bool // the warehouses of its scope, as scripts name them; nil means all
+	names  [2]string       // of the worker and of its subject; empty means none
+	woken  chan struct{}   // holds at most one token: there may be items
 	place  *list.Element   // in waiters.here
-	causes map[string]bool // warehouses for which it was woken since it last passed them on
+	causes map[string]bool // warehouses for which the call was woken since it last passed the hint on
 }
 
-// enter puts a call at the end. It must leave.
+// enter adds a call at the end. The call must leave.
 func (ws *waiters) enter(c *item.Caller) *waiter {
 	w := &waiter{among: ws, kind: scopeNames(c.Scope), names: [2]string{c.Name(), c.Subject}, woken: make(chan struct{}, 1), causes: map[string]bool{}}
 	if c.Scope != nil {
@@ -185,7 +187,7 @@ func (ws *waiters) enter(c *item.Caller) *waiter {
 	return w
 }
 
-// leave takes a call out. One that was woken and did not ask any more hands that on.
+// leave removes a call. If it was woken and does not ask any more, it wakes others instead.
 func (ws *waiters) leave(w *waiter) {
 	ws.mu.Lock()
 	defer ws.mu.Unlock()
@@ -195,7 +197,7 @@ func (ws *waiters) leave(w *waiter) {
 		ws.due = time.Time{}
 	}
 	select {
-	case <-w.woken: // nobody knows whom it was for
+	case <-w.woken: // the token does not say whether the hint named this worker
 		for _, name := range w.names {
 			if name != "" {
 				ws.next(everyKind, name, w)
@@ -209,7 +211,8 @@ func (ws *waiters) leave(w *waiter) {
 	}
 }
 
-// pass ends what the call was woken for: where it was given as much as it wanted there may be more, for others.
+// pass ends the turn of a call that was woken. If the call got as many items as it wanted there may be more, so it
+// wakes others.
 func (w *waiter) pass(more bool) {
 	w.among.mu.Lock()
 	defer w.among.mu.Unlock()
@@ -219,7 +222,7 @@ func (w *waiter) pass(more bool) {
 	clear(w.causes)
 }
 
-// passOn wakes others for what the call was woken for.
+// passOn wakes other calls for the warehouses for which this call was woken.
 func (ws *waiters) passOn(w *waiter) {
 	for name := range w.causes {
 		if name == everyKind {
@@ -230,8 +233,9 @@ func (ws *waiters) passOn(w *waiter) {
 	}
 }
 
-// wake has one call ask that may take what became ready in the warehouse, as scripts name it: the one that waits longest, or one of
-// the worker that is named. For everyKind it has one of each scope ask.
+// wake wakes the call that has waited longest among those that may lease what became ready in the warehouse. If a
+// worker is named, only calls of that worker count. For everyKind without a worker, one call of each scope is woken.
+// Warehouses are named as in scripts.
 func (ws *waiters) wake(warehouse, worker string) {
 	ws.mu.Lock()
 	defer ws.mu.Unlock()
@@ -251,7 +255,7 @@ func (ws *waiters) wake(warehouse, worker string) {
 	}
 }
 
-// wakeAny has one call ask, so that somebody knows what is due when.
+// wakeAny wakes one call, because a step also returns when the next item is due.
 func (ws *waiters) wakeAny() {
 	ws.mu.Lock()
 	defer ws.mu.Unlock()
@@ -266,8 +270,8 @@ func (ws *waiters) any() {
 	}
 }
 
-// next wakes the first that was not woken yet, of those that see the warehouse, and of the worker that is named if one is; not the one who
-// passes that on.
+// next wakes the first call that sees the warehouse and has no token yet. If a worker is named, only calls of that
+// worker count. The call from, which passes the hint on, is left out.
 func (ws *waiters) next(warehouse, worker string, from *waiter) {
 	for e := ws.here.Front(); e != nil; e = e.Next() {
 		w := e.Value.(*waiter)
@@ -281,7 +285,7 @@ func (ws *waiters) next(warehouse, worker string, from *waiter) {
 	}
 }
 
-// nextOf wakes the first that was not woken yet of those that see the same as the call.
+// nextOf wakes the first other call of the same kind that has no token yet.
 func (ws *waiters) nextOf(like *waiter) {
 	for e := ws.here.Front(); e != nil; e = e.Next() {
 		if w := e.Value.(*waiter); w != like && w.kind == like.kind && w.wake(everyKind) {
@@ -290,8 +294,8 @@ func (ws *waiters) nextOf(like *waiter) {
 	}
 }
 
-// wake gives the waiter its token, and tells it for which warehouse, "" = for none. One that has a token will ask anyway, and may take
-// no more than one item.
+// wake gives the waiter a token, and notes the warehouse if one is named. It returns false if the waiter has a token
+// already: that call will ask anyway, but may take no more than one item.
 func (w *waiter) wake(warehouse string) bool {
 	select {
 	case w.woken <- struct{}{}:
@@ -304,11 +308,11 @@ func (w *waiter) wake(warehouse string) bool {
 	}
 }
 
-// soonest is the shortest pause before a due time: what is due already and was not taken back or promoted in one call comes
-// with the next, and a clock that runs ahead of the server's asks no more often.
+// soonest is the shortest wait for a due item. One call of a script may leave due items to the next call, and a node's
+// clock may run ahead of the server's. The limit keeps both from asking without a pause.
 const soonest = 5 * time.Millisecond
 
-// in has one call ask after that time, or earlier where that was said before.
+// in makes one call ask after the time d, or earlier if an earlier time was set before.
 func (ws *waiters) in(d time.Duration) {
 	ws.mu.Lock()
 	defer ws.mu.Unlock()

@@ -38,7 +38,7 @@ func (b *barrier) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	}
 }
 
-// Who was woken and goes away before it could ask hands that on: the next does not wait until it looks by itself.
+// If a woken call ends before it can ask, it wakes the next call, which then does not wait until it asks by itself.
 func TestAWakeOfOneWhoGoesIsHandedOn(t *testing.T) {
 	t.Parallel()
 	addr := testenv.Redis(t).Addr

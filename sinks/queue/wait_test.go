@@ -24,7 +24,8 @@ type stepped struct {
 	took   time.Duration
 }
 
-// waiting starts a step of a worker that waits for items, and returns where its result comes. It waits when waiting returns.
+// waiting starts a step of a worker that waits for items, and returns where its result comes. It waits when waiting
+// returns.
 func waiting(ctx context.Context, t testing.TB, n *node, s item.Step) <-chan stepped {
 	t.Helper()
 	s.Max = max(s.Max, 1)
@@ -72,7 +73,7 @@ func TestOneWhoWaitsIsWokenByThePush(t *testing.T) {
 	})
 }
 
-// A hint that nobody hears costs seconds, not the item: hints lost are a defect of others.
+// A lost hint costs seconds, not the item.
 func TestALostHintCostsSeconds(t *testing.T) {
 	t.Parallel()
 	deaf := func(q *Queue, ctx context.Context) { q.keeper.Run(ctx) }
@@ -86,7 +87,7 @@ func TestALostHintCostsSeconds(t *testing.T) {
 	}
 }
 
-// What was published while the connection was broken is lost; whoever subscribes again asks.
+// Hints that are published while the connection is broken are lost. So a new subscription makes the waiting calls ask.
 func TestABrokenSubscriptionCostsNothing(t *testing.T) {
 	t.Parallel()
 	r := testenv.Redis(t)

@@ -186,7 +186,7 @@ func TestAnIDOfAnotherWarehouseIsTaken(t *testing.T) {
 	})
 }
 
-// A notice must not be kept out silently by an item that somebody pushed under its id in another warehouse.
+// If another warehouse has an item with the id of a notice, the notice must be refused, not dropped silently.
 func TestANoticeWhoseIDIsTakenIsRefused(t *testing.T) {
 	t.Parallel()
 	n := newNode(t, testenv.Redis(t).Addr, newMemoryLedger())
@@ -240,7 +240,7 @@ func commandCalls(t testing.TB, r *testenv.RedisServer) int {
 	return total
 }
 
-// An item wakes one who waits for its warehouse, whoever waits longer for others.
+// An item wakes a call that waits for its warehouse, even if other calls have waited longer for other warehouses.
 func TestAnItemWakesWhoWaitsForItsWarehouse(t *testing.T) {
 	t.Parallel()
 	onAll(t, func(t site) {
@@ -267,7 +267,7 @@ func TestAnItemWakesWhoWaitsForItsWarehouse(t *testing.T) {
 	})
 }
 
-// Who is woken for one warehouse and is filled with items of another passes the word on.
+// A call that is woken for one warehouse and filled with items of another wakes the next call.
 func TestOneWhoIsFilledPassesTheWordOn(t *testing.T) {
 	t.Parallel()
 	onAll(t, func(t site) {

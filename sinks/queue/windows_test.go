@@ -49,7 +49,8 @@ func TestAnIDThatExistsTakesNoDedupeKey(t *testing.T) {
 	})
 }
 
-// TestKeysOfContent: the daily buffer. What says the same at the same priority is one item, however its members are ordered, and a key that is given counts.
+// TestKeysOfContent tests the daily buffer. Equal content at the same priority is one item, whatever the order of its
+// members. A given dedupe key replaces the content.
 func TestKeysOfContent(t *testing.T) {
 	t.Parallel()
 	onAll(t, func(t site) {
@@ -153,8 +154,8 @@ func TestADurationHoldsTheKeyWhateverBecomesOfTheItem(t *testing.T) {
 	})
 }
 
-// Peers buffer what comes around midnight, or lose it. Eight producers push the same keys in the last and the first milliseconds
-// of a day, out of order, through two nodes: each day has each key once, and each accepted item is there.
+// Peers buffer what comes around midnight, or lose it. Eight producers push the same keys in the last and the first
+// milliseconds of a day, out of order, through two nodes: each day has each key once, and each accepted item is there.
 func TestMidnight(t *testing.T) {
 	t.Parallel()
 	onAll(t, func(t site) {

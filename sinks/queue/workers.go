@@ -9,8 +9,9 @@ import (
 	"tallyman/internal/item"
 )
 
-// Workers returns who holds leases of the queue's items, of the scope's warehouses, who held some lately, and to whom items are assigned: the latest lease
-// first, then by name. The errors are recovery.ErrUnavailable, the ledger's and the context's.
+// Workers returns the workers of the scope's warehouses that hold leases, held leases lately, or have items assigned to
+// them. The latest lease comes first, then names in order. The errors are recovery.ErrUnavailable, the ledger's and the
+// context's.
 func (q *Queue) Workers(ctx context.Context, test bool, scope item.Scope) ([]item.Worker, error) {
 	known := map[string]*item.Worker{}
 	worker := func(name string) *item.Worker {

@@ -14,54 +14,55 @@ import (
 	"time"
 )
 
-// Generation is one life of the index.
+// Generation is one epoch of the index, as this node serves it.
 type Generation struct {
 	Epoch  string
-	runIDs []string // of the Redis servers it lives on; empty where they do not tell
+	runIDs []string // of the Redis servers that hold it; empty if they do not tell
 
-	isWrittenBack bool // it begins when that is done
+	isWrittenBack bool // it is being written back, and begins when that is done
 
-	compared atomic.Int64 // the incarnation of the ledger that Redis was compared with
+	compared atomic.Int64 // the incarnation of the ledger that Redis was last compared with
 }
 
-// WrittenBack is the generation that Contents.Rebuild makes. It is in force nowhere yet.
+// WrittenBack returns the generation that Contents.Rebuild writes. It is not in force yet.
 func WrittenBack(epoch string) *Generation { return &Generation{Epoch: epoch, isWrittenBack: true} }
 
-// on tells whether the generation lives on the server.
+// on tells whether the server holds the generation.
 func (g *Generation) on(runID string) bool {
 	return runID == "" || len(g.runIDs) == 0 || slices.Contains(g.runIDs, runID)
 }
 
 var errStarting = errors.New("not checked yet")
 
-// generations holds the generation that this node serves, and lets others wait for one.
+// generations holds the generation that this node serves, and lets callers wait for one.
 type generations struct {
 	mu      sync.Mutex
-	gen     *Generation // nil while there is none to be trusted
+	gen     *Generation // nil while none can be trusted
 	cause   error       // why there is none
 	changed chan struct{}
-	since   map[string]bool // servers that connections were made to while there was none
+	since   map[string]bool // servers that were connected to while there was no generation
 }
 
 func newGenerations() *generations {
 	return &generations{cause: errStarting, changed: make(chan struct{}), since: map[string]bool{}}
 }
 
-// get returns the generation, a channel that is closed at the next change, and while there is none why.
+// get returns the generation and a channel that is closed at the next change. If there is no generation, it returns the
+// reason.
 func (s *generations) get() (*Generation, <-chan struct{}, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.gen, s.changed, s.cause
 }
 
-// is tells whether g is still the one.
+// is tells whether g is still in force.
 func (s *generations) is(g *Generation) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.gen == g
 }
 
-// begin puts g in force, unless a connection was made meanwhile to a server that g does not live on.
+// begin puts g in force. It returns false if a connection was made in between to a server that does not hold g.
 func (s *generations) begin(g *Generation) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -76,7 +77,7 @@ func (s *generations) begin(g *Generation) bool {
 	return true
 }
 
-// lose ends g, if it is still the one. It reports whether it was.
+// lose ends g if it is still in force, and returns whether it was.
 func (s *generations) lose(g *Generation, cause error) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -89,7 +90,8 @@ func (s *generations) lose(g *Generation, cause error) bool {
 	return true
 }
 
-// fail records why there is still no generation. A check that went well says nothing: it may just have ended one.
+// fail records why there is still no generation. A nil cause changes nothing: a successful check may just have ended a
+// generation.
 func (s *generations) fail(cause error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -98,7 +100,8 @@ func (s *generations) fail(cause error) {
 	}
 }
 
-// connected is told of every new connection, before it is used. It reports whether that ended the generation.
+// connected is called for every new connection, before the connection is used. It returns true if that ended the
+// generation.
 func (s *generations) connected(runID string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -121,15 +124,15 @@ func (s *generations) wake() {
 	s.changed = make(chan struct{})
 }
 
-// NoEpoch is what is found where Redis names no epoch.
+// NoEpoch stands for the epoch if Redis has none.
 const NoEpoch = "none"
 
-// EpochError says that something in Redis is not in the epoch that the caller believes in.
+// EpochError says that something in Redis is in another epoch than the caller assumed.
 type EpochError struct{ Found string }
 
 func (e *EpochError) Error() string { return "the index is at epoch " + e.Found }
 
-// Known gives the error of a script its type: one that begins with EPOCH, as the scripts' headers say, is an EpochError.
+// Known turns an error reply of a script that begins with EPOCH into an EpochError.
 func Known(err error) error {
 	if err == nil {
 		return nil
@@ -140,7 +143,8 @@ func Known(err error) error {
 	return err
 }
 
-// nextEpoch is <number>-<random>: the number is above all that were seen, the rest tells apart nodes that count alike.
+// nextEpoch returns <number>-<random>. The number is above all that were seen. The random part distinguishes nodes that
+// count alike.
 func (k *Keeper) nextEpoch(seen ...string) string {
 	n := k.newest.Load()
 	for _, epoch := range seen {
@@ -151,7 +155,7 @@ func (k *Keeper) nextEpoch(seen ...string) string {
 	return strconv.FormatInt(n+1, 10) + "-" + strings.ToLower(base32.StdEncoding.EncodeToString(b[:]))
 }
 
-// EpochNumber tells which of two epochs is the newer one. It is 0 for what is no epoch.
+// EpochNumber returns the number of an epoch. The newer epoch has the higher number. For any other text it returns 0.
 func EpochNumber(epoch string) int64 {
 	number, _, _ := strings.Cut(epoch, "-")
 	n, err := strconv.ParseInt(number, 10, 64)
@@ -161,11 +165,12 @@ func EpochNumber(epoch string) int64 {
 	return n
 }
 
-// ErrLost says that the generation ended under an operation, which may be tried again in the next.
+// ErrLost says that the generation ended during an operation. The operation may be tried again in the next generation.
 var ErrLost = errors.New("index: the epoch is over")
 
-// Serve calls f with the generation in force until it succeeds in one that lasted, for CallTimeout at most; then the
-// error is Options.Unavailable. f answers ErrLost where it found out itself.
+// Serve calls f with the generation in force. It repeats until f succeeds in a generation that is still in force
+// afterwards, for at most CallTimeout. Then it returns Options.Unavailable. f returns ErrLost if it finds that the
+// generation has ended.
 func (k *Keeper) Serve(ctx context.Context, f func(context.Context, *Generation) error) error {
 	deadline := time.Now().Add(CallTimeout)
 	inner, cancel := context.WithDeadline(ctx, deadline)
@@ -197,7 +202,7 @@ func (k *Keeper) Serve(ctx context.Context, f func(context.Context, *Generation)
 	}
 }
 
-// Await returns the generation in force, waiting for one until the deadline; then the error is Options.Unavailable.
+// Await returns the generation in force. It waits for one until the deadline, and then returns Options.Unavailable.
 func (k *Keeper) Await(ctx context.Context, deadline time.Time) (*Generation, error) {
 	g, changed, cause := k.generations.get()
 	if g != nil {

@@ -15,19 +15,20 @@ import (
 	"tallyman/sinks"
 )
 
-// Keeper keeps an index in order: it knows which epoch is in force, notices when Redis has lost it, and has it written back.
+// Keeper keeps an index in order. It knows which epoch is in force, notices when Redis has lost the index, and has it
+// written back.
 type Keeper struct {
 	o   Options
 	log *slog.Logger
 
 	generations *generations
 	kick        chan struct{}         // asks for a check at once
-	policy      atomic.Bool           // the eviction policy was found to be fine
-	newest      atomic.Int64          // the highest number of an epoch that was met in Redis
-	reach       atomic.Pointer[error] // why the last check did not reach Redis; nil = it did
+	policy      atomic.Bool           // the eviction policy is known to be right
+	newest      atomic.Int64          // the highest epoch number that was met in Redis
+	reach       atomic.Pointer[error] // why the last check did not reach Redis; nil if it did
 }
 
-// New returns a keeper that waits for Run. Until then nothing is in force.
+// New returns a keeper. No generation is in force until Run is called.
 func New(o Options) (*Keeper, error) {
 	o, err := o.withDefaults()
 	if err != nil {
@@ -41,8 +42,8 @@ func New(o Options) (*Keeper, error) {
 	return k, nil
 }
 
-// Run looks once a second, and whenever something seems wrong, whether Redis is still what it was, until the context
-// ends. What goes wrong is logged and tried again.
+// Run checks once a second, and whenever something seems wrong, that Redis still holds the index, until the context
+// ends. Failures are logged and tried again.
 func (k *Keeper) Run(ctx context.Context) {
 	tick := time.NewTicker(checkEvery)
 	defer tick.Stop()
@@ -54,7 +55,7 @@ func (k *Keeper) Run(ctx context.Context) {
 		}
 		k.generations.fail(err)
 		if text := fmt.Sprint(err); err != nil && text != last {
-			k.log.Warn("the index is not served", "cause", err)
+			k.log.Warn("The index is not served. The node tries again.", "cause", err)
 			last = text
 		} else if err == nil {
 			last = ""
@@ -85,22 +86,22 @@ func (k *Keeper) look(ctx context.Context) error {
 	}
 	k.reach.Store(nil)
 	if err != nil {
-		return nil //nolint:nilerr // the kick of Lose has the next look find another
+		return nil //nolint:nilerr // Lose has requested another look, which finds the next generation
 	}
 	if err := k.compare(ctx, g); err != nil {
 		if !errors.Is(err, ErrLost) {
 			k.log.Debug("The index is not compared with the ledger yet. The node tries again within a second.", "error", err)
 		}
-		return nil // a ledger that is out of reach keeps nobody from reading
+		return nil // readers can be served without the ledger
 	}
 	return k.remember(ctx, g, found)
 }
 
-// Confirm asks Redis whether it still holds the generation. Where it does not, the generation ends, and the error is ErrLost. Who begins
-// something that nobody would miss has to ask: a loss that nobody has noticed yet shows nowhere else.
+// Confirm checks that Redis still holds the generation. If not, it ends the generation and returns ErrLost. Code that
+// creates something new must call Confirm first: a loss that nobody has noticed would not show there in any other way.
 func (k *Keeper) Confirm(ctx context.Context, g *Generation) error {
 	if g.isWrittenBack {
-		return nil // the epoch is written when it begins
+		return nil // the epoch is written to Redis only at the end of the rebuild
 	}
 	_, err := k.confirm(ctx, g)
 	return err
@@ -121,7 +122,7 @@ func (k *Keeper) confirm(ctx context.Context, g *Generation) (standing, error) {
 	return found, nil
 }
 
-// Ready returns nil while an epoch is in force and Redis in reach, otherwise the reason.
+// Ready returns nil while an epoch is in force and Redis can be reached, otherwise the reason.
 func (k *Keeper) Ready() error {
 	g, _, cause := k.generations.get()
 	if g == nil {
@@ -133,40 +134,41 @@ func (k *Keeper) Ready() error {
 	return nil
 }
 
-// Current returns the generation in force, nil if there is none, and a channel that is closed when that changes.
+// Current returns the generation in force, or nil, and a channel that is closed when that changes.
 func (k *Keeper) Current() (*Generation, <-chan struct{}) {
 	g, changed, _ := k.generations.get()
 	return g, changed
 }
 
-// Is tells whether g is still in force. What was done in one that is not any more does not count.
+// Is tells whether g is still in force. Results of a generation that has ended do not count.
 func (k *Keeper) Is(g *Generation) bool { return k.generations.is(g) }
 
-// Lose ends the generation because of what was found in Redis; the next check finds out what there is.
+// Lose ends the generation because of an error found in Redis. The next check finds the generation to serve.
 func (k *Keeper) Lose(g *Generation, cause error) {
 	if k.generations.lose(g, cause) {
-		k.log.Warn("the index is not trusted any more", "epoch", g.Epoch, "cause", cause)
+		k.log.Warn("The index is not trusted any more. The node checks it again.", "epoch", g.Epoch, "cause", cause)
 		k.CheckNow()
 	}
 }
 
-// CheckNow has Run look at once.
+// CheckNow makes Run check at once.
 func (k *Keeper) CheckNow() {
 	select {
 	case k.kick <- struct{}{}:
-	default: // one is waiting already
+	default: // a check is requested already
 	}
 }
 
-// connected is told of every new connection before it is used.
+// connected is called for every new connection before the connection is used.
 func (k *Keeper) connected(runID string) {
 	if k.generations.connected(runID) {
-		k.log.Warn("Redis is another server than before: its contents are not trusted", "run_id", runID)
+		k.log.Warn("Redis is another server than before. Its contents are not trusted until they are checked.",
+			"run_id", runID)
 		k.CheckNow()
 	}
 }
 
-// soloRecord stands for the ledger where there is none: what Redis holds is the truth.
+// soloRecord replaces the ledger if there is none. Then the contents of Redis are the truth.
 type soloRecord struct{ k *Keeper }
 
 func (a soloRecord) IndexState(ctx context.Context, _ string) (delivery.IndexState, error) {
@@ -177,69 +179,74 @@ func (a soloRecord) IndexState(ctx context.Context, _ string) (delivery.IndexSta
 	return delivery.IndexState{Epoch: found.epoch, RunIDs: found.runIDs}, err
 }
 
-// BeginEpoch lets everybody: of two nodes that begin at once the later one meets the other's epoch, and serves that.
+// BeginEpoch always succeeds. If two nodes begin at once, the later one meets the other's epoch and serves it.
 func (soloRecord) BeginEpoch(context.Context, string, string, delivery.IndexState, string, time.Duration) error {
 	return nil
 }
 
 func (soloRecord) FinishEpoch(context.Context, string, string) error { return nil }
 
-// soloSession stands for the session where there is no ledger that would ask for one.
+// soloSession replaces the session if there is no ledger.
 type soloSession struct{}
 
 func (soloSession) Hold() (string, <-chan struct{}) { return "solo", nil }
 
 func (soloSession) Holds(string) bool { return true }
 
-// Ledger is what a keeper needs of the ledger. Its errors are sinks.ErrNotFound and sinks.ErrFenced.
+// Ledger is what a keeper needs of the ledger. Its errors are delivery.ErrNotFound and delivery.ErrFenced.
 type Ledger interface{ delivery.IndexRecord }
 
-// Contents is what an index holds. Its scripts answer with an EpochError where they meet another epoch.
+// Contents is what an index holds. Its scripts answer with an EpochError if they meet another epoch.
 type Contents interface {
-	// Missing compares Redis with what the ledger has recorded, and says what is wrong: "" is nothing.
+	// Missing compares Redis with what the ledger has recorded, and returns what is wrong. "" means nothing.
 	Missing(ctx context.Context, epoch string) (why string, err error)
-	// Ahead compares what Redis remembers of the last things that it was given with the ledger, whichever epoch the ledger is at. It says what the
-	// ledger does not know: "" is nothing.
+	// Ahead compares the latest things that Redis remembers with the ledger, whichever epoch the ledger is at. It returns
+	// what the ledger does not know. "" means nothing.
 	Ahead(ctx context.Context, epoch string) (cause string, err error)
-	// Withhold saves, in a ledger that was restored, what only Redis knows of the epoch that ends. It returns how many items wait for an operator, and
-	// how many the ledger does not know. A repeated call does no harm.
+	// Withhold saves, in a restored ledger, what only Redis knows of the epoch that ends. It returns how many items wait
+	// for an operator, and how many items the ledger does not know. It may be repeated.
 	Withhold(ctx context.Context, epoch string) (withheld, dropped int, err error)
-	// Rebuild removes what older epochs left and writes back what the ledger has. It returns how much that was.
+	// Rebuild removes everything of older epochs, and writes back what the ledger has. It returns how many entries it
+	// wrote.
 	Rebuild(ctx context.Context, epoch string) (count int, err error)
 }
 
-// Options is what a keeper is made of. What has no default is needed.
+// Options configures a keeper. A field without a default is needed.
 type Options struct {
-	Client   redis.UniversalClient // its OnConnect must be that of Watch
+	Client   redis.UniversalClient // Its OnConnect must be that of Watch.
 	Watch    *Watch
-	Ledger   Ledger // nil = Redis alone: what it has lost is lost, and a node that finds no epoch there begins one
+	Ledger   Ledger // Nil means Redis alone: what Redis loses is lost, and a node that finds no epoch begins one.
 	Contents Contents
-	Session  delivery.Session // in whose name the index is written back; not needed where there is no ledger
-	Sink     string           // the sink's name in the configuration
-	EpochKey string           // of the hash that names the epoch in force
-	Channel  string           // where an empty message says that an epoch has begun; its reader calls CheckNow. "" = nodes notice it themselves
-	Logger   *slog.Logger     // none by default
-	// Salvage, if there is one, takes what it can of an epoch before the next one begins: Redis may still have all of it, or
-	// the most.
+	Session  delivery.Session // The index is written back under this session's lease. Not needed without a ledger.
+	Sink     string           // The sink's name in the configuration.
+	EpochKey string           // The key of the hash that names the epoch in force.
+	// An empty message on this channel says that an epoch has begun; its reader calls CheckNow. If "", nodes notice it
+	// themselves.
+	Channel string
+	Logger  *slog.Logger // Discards everything by default.
+	// Salvage, if set, saves what it can of an epoch before the next one begins. Redis may still have most or all of that
+	// epoch.
 	Salvage func(ctx context.Context, epoch string) error
-	// Lineage tells the ledger from an older copy; nil = Redis is never compared.
+	// Lineage distinguishes the ledger from an older copy of it. Nil means that Redis is never compared.
 	Lineage Lineage
-	// OnRestore is told of a ledger that was restored, before the index is written back; nil = nobody is.
+	// OnRestore, if set, is called for a restored ledger before the index is written back.
 	OnRestore func(ctx context.Context, r Restore) error
-	// Unavailable is what those get who waited for an epoch in vain, with the cause behind it; ErrUnavailable by default.
+	// Unavailable is the error for callers that waited in vain for an epoch, wrapped with the cause. ErrUnavailable by
+	// default.
 	Unavailable error
 }
 
-// ErrUnavailable says that there is no epoch in force.
+// ErrUnavailable says that no epoch is in force.
 var ErrUnavailable = sinks.ErrUnavailable
 
-// CallTimeout is how long a client waits for an epoch, or for Redis to answer.
+// CallTimeout is how long a caller waits for an epoch, or for an answer of Redis.
 const CallTimeout = 5 * time.Second
 
 const (
 	retryPause = 50 * time.Millisecond
-	checkEvery = time.Second     // how soon a flushed server is noticed
-	buildLease = 5 * time.Second // clients wait for so long when the node that writes the index back dies, and nobody ends its session
+	checkEvery = time.Second // how soon a flushed server is noticed
+	// how long clients wait if the node that writes the index back dies and nobody ends its session
+	buildLease = 5 * time.Second
 )
 
 func (o Options) withDefaults() (Options, error) {
@@ -261,11 +268,12 @@ func (o Options) withDefaults() (Options, error) {
 	return o, nil
 }
 
-// ErrEvicts says that the Redis server would throw keys away when its memory is full.
+// ErrEvicts says that the Redis server would evict keys when its memory is full.
 var ErrEvicts = errors.New("this Redis evicts keys when its memory is full: set maxmemory-policy to noeviction")
 
-// Check refuses a server that would evict keys, before anything is served: the error is ErrEvicts, or that Redis is out of
-// reach. It asks until it was told once; a managed Redis may not tell.
+// Check refuses a server that would evict keys, before anything is served. The error is ErrEvicts, or that of a Redis
+// that cannot be reached. After the first success it does not ask again. A managed Redis may hide its setting; then a
+// warning is logged.
 func (k *Keeper) Check(ctx context.Context) error {
 	if k.policy.Load() {
 		return nil
@@ -295,8 +303,8 @@ type configGetter interface {
 func (k *Keeper) askPolicy(ctx context.Context, c configGetter) error {
 	settings, err := c.ConfigGet(ctx, "maxmemory-policy").Result()
 	if isRefused(err) {
-		if s, err := askServer(ctx, c); err == nil && s.runID != "" { // not the in-process Redis, which evicts nothing
-			k.log.Warn("Redis does not tell its maxmemory-policy; it must be noeviction")
+		if s, err := askServer(ctx, c); err == nil && s.runID != "" { // not the in-process Redis, which never evicts
+			k.log.Warn("Redis does not show its maxmemory-policy. It must be noeviction.")
 		}
 		return nil
 	}

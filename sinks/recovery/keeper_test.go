@@ -89,7 +89,7 @@ func TestOneNodeBuildsAtATime(t *testing.T) {
 	}
 }
 
-// A node that starts while another finishes the first epoch serves that one too.
+// If a node starts while another node finishes the first epoch, it serves that epoch, too.
 func TestAnEpochThatAnotherNodeFinishesMeanwhileIsServed(t *testing.T) {
 	t.Parallel()
 	ledger, addr := &epochs{}, testenv.Redis(t).Addr

@@ -7,33 +7,34 @@ import (
 	"time"
 )
 
-// Redis must not know more than the ledger. It does where the ledger was restored from a backup, or where a standby took over that lagged behind.
-// Two things tell: the mark, which the ledger learns before Redis and which no later commit brings back, and what the contents remember of the
-// last things that they were given (Contents.Ahead). The mark is seconds old at most; the contents know of each delivery.
+// Redis must not know more than the ledger. That happens after the ledger was restored from a backup, or after a
+// standby took over that lagged behind. Two things show it. The first is the mark: the ledger stores it before Redis
+// does, and no later commit recreates it. The second is what the contents remember of their latest entries
+// (Contents.Ahead). The mark may be some seconds old; the contents know of each delivery.
 
-// Lineage is how a keeper tells the ledger from an older copy of it. internal/lineage has it.
+// Lineage distinguishes the ledger from an older copy of it. internal/lineage implements it.
 type Lineage interface {
-	// Mark is what Redis is to remember of the ledger; "" = nothing yet.
+	// Mark returns the mark that Redis must remember; "" means none yet.
 	Mark() string
 	// HasMark asks the ledger whether it knows the mark.
 	HasMark(ctx context.Context, mark string) (bool, error)
-	// Incarnation grows whenever the ledger may be another one than before. It asks nobody.
+	// Incarnation grows whenever the ledger may have been replaced. It asks nobody.
 	Incarnation() int64
 }
 
-// Restore is what a keeper tells of a ledger that was restored.
+// Restore describes a ledger that was restored, as a keeper has found it.
 type Restore struct {
 	Sink     string
-	Epoch    string // that Redis had
+	Epoch    string // the epoch of Redis
 	Cause    string // what Redis remembers and the ledger does not know
 	Withheld int    // items that wait for an operator
 	Dropped  int    // items that the ledger does not know
 }
 
-// markField of the epoch's hash is the mark.
+// markField is a field of the epoch's hash. It holds the mark.
 const markField = "mark"
 
-// incarnation is that of the ledger; without a lineage it never changes.
+// incarnation returns the ledger's incarnation. Without a lineage it never changes.
 func (k *Keeper) incarnation() int64 {
 	if k.o.Lineage == nil {
 		return 0
@@ -41,7 +42,7 @@ func (k *Keeper) incarnation() int64 {
 	return k.o.Lineage.Incarnation()
 }
 
-// ahead says what Redis remembers and the ledger does not know; "" = nothing.
+// ahead returns what Redis remembers and the ledger does not know, or "".
 func (k *Keeper) ahead(ctx context.Context, found standing) (cause string, err error) {
 	if k.o.Lineage == nil || found.epoch == NoEpoch {
 		return "", nil
@@ -61,7 +62,8 @@ func (k *Keeper) ahead(ctx context.Context, found standing) (cause string, err e
 // errRestored says that the ledger was restored.
 var errRestored = errors.New("the index knows more than the ledger, which was restored from a copy")
 
-// compare asks whether Redis knows more than a ledger that may be another one by now. Then the generation ends, and the error is ErrLost.
+// compare checks whether Redis knows more than the ledger, if the ledger may have been replaced since the last
+// comparison. If so, it ends the generation and returns ErrLost.
 func (k *Keeper) compare(ctx context.Context, g *Generation) error {
 	incarnation := k.incarnation()
 	if g.compared.Load() == incarnation {
@@ -83,8 +85,9 @@ func (k *Keeper) compare(ctx context.Context, g *Generation) error {
 	return nil
 }
 
-// Compared returns when Redis was compared with the ledger that this node is connected to now. Who puts something into Redis that a restored ledger
-// may have given out has to ask: later the comparison would find nothing. The error is ErrLost where the generation has ended.
+// Compared waits until Redis was compared with the ledger that this node is connected to now. Code that writes
+// something to Redis that a restored ledger may give out a second time must call Compared first, because the write
+// would hide the difference. It returns ErrLost if the generation has ended.
 func (k *Keeper) Compared(ctx context.Context, g *Generation) error {
 	for !g.isWrittenBack && g.compared.Load() != k.incarnation() {
 		if !k.Is(g) {
@@ -102,7 +105,7 @@ func (k *Keeper) Compared(ctx context.Context, g *Generation) error {
 	return nil
 }
 
-// remember puts the mark of this node into Redis, unless the ledger may have changed since Redis was compared with it.
+// remember writes this node's mark to Redis, unless the ledger may have been replaced since the last comparison.
 func (k *Keeper) remember(ctx context.Context, g *Generation, found standing) error {
 	if k.o.Lineage == nil {
 		return nil
@@ -114,14 +117,14 @@ func (k *Keeper) remember(ctx context.Context, g *Generation, found standing) er
 	return k.o.Client.HSet(ctx, k.o.EpochKey, markField, mark).Err()
 }
 
-// keepAll has the contents save what ends with the epoch of a ledger that was restored, and tells of the restore. When it is done, Redis forgets
-// the mark: a node that takes up the rebuild must not do it again with what is left in Redis by then.
+// keepAll lets the contents save what ends with the epoch of a restored ledger, and reports the restore. Afterwards
+// Redis forgets the mark: a node that continues the rebuild must not do this again with the rest of the contents.
 func (k *Keeper) keepAll(ctx context.Context, found standing, cause string) error {
 	withheld, dropped, err := k.o.Contents.Withhold(ctx, found.epoch)
 	if err != nil {
 		return err
 	}
-	k.log.Error("The ledger was restored from a copy. Clients are answered reset. Items that have ended since are withheld until somebody decides.",
+	k.log.Error("The ledger was restored from a copy. Clients get a reset. Items that have ended since the copy are withheld until an operator decides.",
 		"cause", cause, "epoch", found.epoch, "withheld", withheld, "dropped", dropped)
 	if k.o.OnRestore != nil {
 		if err := k.o.OnRestore(ctx, Restore{k.o.Sink, found.epoch, cause, withheld, dropped}); err != nil {

@@ -57,7 +57,7 @@ func (l *fakeLineage) restored(forget string) {
 	l.incarnation++
 }
 
-// tellers keeps what OnRestore was told.
+// tellers stores the calls of OnRestore.
 type tellers struct {
 	mu   sync.Mutex
 	list []Restore
@@ -149,7 +149,7 @@ func TestRestoreBeforeTheStart(t *testing.T) {
 	})
 }
 
-// What the contents remember counts where the mark is known: a standby that took over may lack the last moment alone.
+// If the mark is known, the contents are compared as well: a standby that took over may lack only the last moment.
 func TestContentsThatKnowMore(t *testing.T) {
 	t.Parallel()
 	m := testenv.Miniredis(t)
@@ -167,7 +167,8 @@ func TestContentsThatKnowMore(t *testing.T) {
 	}
 }
 
-// Where the record of the restore cannot be written, or the node dies, the next one withholds again; once it is written, nobody does.
+// If the restore cannot be recorded, or the node dies, the next node withholds again. Once it is recorded, no node
+// does.
 func TestRestoreIsToldOnce(t *testing.T) {
 	t.Parallel()
 	m := testenv.Miniredis(t)
@@ -196,7 +197,7 @@ func TestRestoreIsToldOnce(t *testing.T) {
 	}
 }
 
-// Who gives Redis what comes from the ledger waits for the comparison, and hears that the generation is over.
+// Code that gives data of the ledger to Redis waits for the comparison, and learns that the generation has ended.
 func TestComparedWaits(t *testing.T) {
 	t.Parallel()
 	m := testenv.Miniredis(t)

@@ -19,14 +19,14 @@ var (
 	errAbsent   = errors.New("this node has no session in the ledger; it takes one as soon as the ledger answers")
 )
 
-// standing is what Redis says of the index.
+// standing is the state of the index, as Redis shows it.
 type standing struct {
 	runIDs []string // of the servers
-	epoch  string   // NoEpoch where none is written
-	mark   string   // of the ledger; "" = none
+	epoch  string   // NoEpoch if there is none
+	mark   string   // of the ledger; "" means none
 }
 
-// ask asks Redis how the index stands.
+// ask reads the state of the index from Redis.
 func (k *Keeper) ask(ctx context.Context) (found standing, err error) {
 	ctx, cancel := context.WithTimeout(ctx, CallTimeout)
 	defer cancel()
@@ -45,7 +45,7 @@ func (k *Keeper) ask(ctx context.Context) (found standing, err error) {
 	return found, nil
 }
 
-// isLive tells whether all servers of now are among those that the index was built on.
+// isLive tells whether all present servers are among those that the index was built on.
 func isLive(built, now []string) bool {
 	for _, id := range now {
 		if !slices.Contains(built, id) {
@@ -55,9 +55,9 @@ func isLive(built, now []string) bool {
 	return true
 }
 
-// recover finds the generation to serve: that which the ledger names if Redis still holds it, else a new one.
+// recover finds the generation to serve: that of the ledger if Redis still holds it, else a new one.
 func (k *Keeper) recover(ctx context.Context) error {
-	incarnation := k.incarnation() // asked first: what follows may be another ledger's, and then it is compared again
+	incarnation := k.incarnation() // read first: if the ledger is replaced in between, it is compared again
 	found, err := k.ask(ctx)
 	if err != nil {
 		return fmt.Errorf("redis: %w", err)
@@ -69,7 +69,8 @@ func (k *Keeper) recover(ctx context.Context) error {
 	if err != nil && !errors.Is(err, delivery.ErrNotFound) {
 		return fmt.Errorf("ledger: %w", err)
 	}
-	if found.epoch != state.Epoch || !isLive(state.RunIDs, found.runIDs) { // another node may have been done between the two answers
+	// another node may have finished a rebuild between the two answers
+	if found.epoch != state.Epoch || !isLive(state.RunIDs, found.runIDs) {
 		if found, err = k.ask(ctx); err != nil {
 			return fmt.Errorf("redis: %w", err)
 		}
@@ -88,7 +89,7 @@ func (k *Keeper) recover(ctx context.Context) error {
 	next := &Generation{Epoch: state.Epoch, runIDs: found.runIDs}
 	next.compared.Store(incarnation)
 	if why != "" {
-		if restored == "" { // else the outbox is of another ledger
+		if restored == "" { // otherwise the outbox belongs to another ledger
 			k.salvage(ctx, state.Epoch)
 		}
 		next.Epoch = k.nextEpoch(state.Epoch, found.epoch)
@@ -99,11 +100,11 @@ func (k *Keeper) recover(ctx context.Context) error {
 	if !k.generations.begin(next) {
 		return errors.New("redis was replaced meanwhile")
 	}
-	k.log.Info("the index is served", "epoch", next.Epoch)
+	k.log.Info("The index is served.", "epoch", next.Epoch)
 	return nil
 }
 
-// wrong says why Redis does not hold the generation that the ledger names; "" = it does.
+// wrong returns why Redis does not hold the generation that the ledger names, or "" if it does.
 func (k *Keeper) wrong(ctx context.Context, state delivery.IndexState, found standing, restored string) (string, error) {
 	switch {
 	case restored != "":
@@ -121,7 +122,8 @@ func (k *Keeper) wrong(ctx context.Context, state delivery.IndexState, found sta
 	}
 }
 
-// salvage lets the contents take what they can of the epoch that ends, for a while. What goes wrong there stops nothing.
+// salvage lets the contents save what they can of the epoch that ends, within CallTimeout. An error does not stop the
+// recovery.
 func (k *Keeper) salvage(ctx context.Context, epoch string) {
 	if k.o.Salvage == nil || epoch == "" {
 		return
@@ -129,11 +131,11 @@ func (k *Keeper) salvage(ctx context.Context, epoch string) {
 	ctx, cancel := context.WithTimeout(ctx, CallTimeout)
 	defer cancel()
 	if err := k.o.Salvage(ctx, epoch); err != nil {
-		k.log.Warn("what Redis still has of the epoch that ends is not all used", "epoch", epoch, "error", err)
+		k.log.Warn("Redis still had data of the epoch that ends, and not all of it was saved.", "epoch", epoch, "error", err)
 	}
 }
 
-// runIDs asks the server, or every primary of a cluster.
+// runIDs returns the run ids of the server, or of every primary of a cluster.
 func (k *Keeper) runIDs(ctx context.Context) ([]string, error) {
 	cluster, ok := k.o.Client.(*redis.ClusterClient)
 	if !ok {
@@ -163,7 +165,7 @@ func withoutEmpty(ids []string) []string {
 	return slices.DeleteFunc(ids, func(s string) bool { return s == "" })
 }
 
-// renew begins the next epoch and has it written back. The ledger lets one node do it.
+// renew begins the next epoch and has the index written back. The ledger lets only one node do so at a time.
 func (k *Keeper) renew(ctx context.Context, prev string, next *Generation, why string, found standing, restored string) error {
 	began := time.Now()
 	session, lapsed := k.o.Session.Hold()
@@ -180,9 +182,9 @@ func (k *Keeper) renew(ctx context.Context, prev string, next *Generation, why s
 	}
 	level := slog.LevelWarn
 	if prev == "" {
-		level = slog.LevelInfo // there never was one
+		level = slog.LevelInfo // this is the first epoch
 	}
-	k.log.Log(ctx, level, "the index is written back", "epoch", next.Epoch, "cause", why)
+	k.log.Log(ctx, level, "The index is being written back from the ledger.", "epoch", next.Epoch, "cause", why)
 
 	building, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
@@ -209,15 +211,15 @@ func (k *Keeper) renew(ctx context.Context, prev string, next *Generation, why s
 	if err := k.o.Ledger.FinishEpoch(ctx, k.o.Sink, next.Epoch); err != nil {
 		return fmt.Errorf("ledger: %w", err)
 	}
-	k.log.Info("the index is back", "epoch", next.Epoch, "count", count, "took", time.Since(began))
+	k.log.Info("The index was written back.", "epoch", next.Epoch, "count", count, "took", time.Since(began))
 	if k.o.Channel == "" {
 		return nil
 	}
-	// Other nodes would notice within a second anyway.
+	// Without this message, other nodes would notice within a second.
 	return k.o.Client.Publish(ctx, k.o.Channel, "").Err()
 }
 
-// hold keeps the right to build until the context ends, and ends it when the right was lost.
+// hold renews the lease of the rebuild until the context ends. If the lease is lost, hold ends the rebuild.
 func (k *Keeper) hold(ctx context.Context, lapsed <-chan struct{}, stop context.CancelCauseFunc, state delivery.IndexState) {
 	tick := time.NewTicker(buildLease / 3)
 	defer tick.Stop()
@@ -237,8 +239,8 @@ func (k *Keeper) hold(ctx context.Context, lapsed <-chan struct{}, stop context.
 	}
 }
 
-// rebuild has the contents written back and then names the epoch. The number of a newer epoch that was met is remembered,
-// so that the next one is above it.
+// rebuild has the contents written back, and then writes the epoch. If a newer epoch was met, its number is remembered,
+// so that the next epoch is above it.
 func (k *Keeper) rebuild(ctx context.Context, epoch string) (int, error) {
 	count, err := k.o.Contents.Rebuild(ctx, epoch)
 	if newer, ok := errors.AsType[*EpochError](err); ok {

@@ -11,14 +11,14 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Watch asks every new connection which server it leads to, before the connection is used. Its OnConnect goes into the
-// options that the client is made from.
+// Watch asks every new connection which server it leads to, before the connection is used. Its OnConnect must be in the
+// options of the client.
 type Watch struct {
 	mu        sync.Mutex
 	connected []func(runID string)
 }
 
-// NewWatch returns a Watch that nobody listens to yet.
+// NewWatch returns a Watch without listeners.
 func NewWatch() *Watch { return &Watch{} }
 
 // OnConnect is for redis.UniversalOptions.OnConnect.
@@ -36,17 +36,17 @@ func (w *Watch) OnConnect(ctx context.Context, conn *redis.Conn) error {
 	return nil
 }
 
-// listen has f called for every new connection to a primary. The run id is "" where the server does not tell.
+// listen makes f be called for every new connection to a primary. The run id is "" if the server does not tell it.
 func (w *Watch) listen(f func(runID string)) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.connected = append(slices.Clip(w.connected), f)
 }
 
-// serverInfo is what a Redis server says of itself.
+// serverInfo is what a Redis server tells about itself.
 type serverInfo struct {
 	runID   string
-	primary bool // it is neither a replica nor a Sentinel
+	primary bool // neither a replica nor a Sentinel
 }
 
 type asker interface {
@@ -58,8 +58,8 @@ var (
 	replicaLine = regexp.MustCompile(`(?m)^role:slave`)
 )
 
-// askServer asks for the run id, which changes whenever the process does. A server that does not know INFO or forbids it
-// is taken as one without.
+// askServer asks for the run id, which changes with every start of the server process. A server that does not know
+// INFO, or forbids it, counts as a primary without a run id.
 func askServer(ctx context.Context, conn asker) (serverInfo, error) {
 	info, err := conn.Info(ctx, "server").Result()
 	if isRefused(err) {
@@ -82,7 +82,7 @@ func askServer(ctx context.Context, conn asker) (serverInfo, error) {
 	return s, nil
 }
 
-// isRefused tells whether the server does not know the command or does not allow it to us.
+// isRefused tells whether the server does not know the command, or does not allow it.
 func isRefused(err error) bool {
 	var reply redis.Error
 	if !errors.As(err, &reply) {

@@ -17,23 +17,24 @@ import (
 	"tallyman/internal/text"
 )
 
-// maxTemplate is the largest template, and maxRendered the largest text made of one, in bytes.
+// The size limits, in bytes, of a template and of the text that it makes.
 const (
 	maxTemplate = 256 << 10
 	maxRendered = 1 << 20
 )
 
-// Kind is what a template makes.
+// Kind says what kind of text a template makes.
 type Kind string
 
 // The kinds.
 const (
 	Text Kind = "text"
-	HTML Kind = "html" // values are escaped for where they stand
+	HTML Kind = "html" // values are escaped for their place
 )
 
-// Template makes a text of a view. Beside the built-in functions of Go's templates it has `in`, a time in a zone
-// (in "Asia/Shanghai" .CreatedAt), and in texts `json`, a value as JSON, and `join`, a list as one text (join "," .Addresses).
+// Template makes a text from a view. It has the built-in functions of Go's templates, and some of its own. `in`
+// converts a time to a zone: in "Asia/Shanghai" .CreatedAt. Text templates also have `json`, which encodes a value as
+// JSON, and `join`, which makes one text of a list: join "," .Addresses.
 type Template struct {
 	parsed interface {
 		Execute(w io.Writer, data any) error
@@ -41,7 +42,7 @@ type Template struct {
 	isJSON bool
 }
 
-// Load reads a template from a file and tries it on a sample, so that a mistake shows at the start.
+// Load reads a template from a file, and runs it on a sample, so that a mistake shows at the start.
 func Load(kind Kind, file string) (*Template, error) {
 	words, err := read(file)
 	if err != nil {
@@ -50,7 +51,7 @@ func Load(kind Kind, file string) (*Template, error) {
 	return Parse(kind, file, words)
 }
 
-// Parse makes a template of the text and tries it on a sample. name stands in errors.
+// Parse makes a template of words, and runs it on a sample. Errors show the name.
 func Parse(kind Kind, name, words string) (*Template, error) {
 	t, err := New(kind, name, words)
 	if err != nil {
@@ -62,7 +63,7 @@ func Parse(kind Kind, name, words string) (*Template, error) {
 	return t, nil
 }
 
-// New makes a template of the text. name stands in errors.
+// New makes a template of words. Errors show the name.
 func New(kind Kind, name, words string) (*Template, error) {
 	if kind == HTML {
 		parsed, err := htmltemplate.New(name).Option("missingkey=error").Funcs(htmltemplate.FuncMap{"in": inZone}).Parse(words)
@@ -76,7 +77,7 @@ func New(kind Kind, name, words string) (*Template, error) {
 	return &Template{parsed: parsed, isJSON: isJSON(parsed.Root)}, nil
 }
 
-// Try executes the template on a sample.
+// Try runs the template on a sample.
 func (t *Template) Try(sample any) error {
 	if _, err := t.Execute(sample); err != nil {
 		return fmt.Errorf("tried on a sample: %w; docs/how-to/channels.md has all that a template may name", err)
@@ -84,7 +85,7 @@ func (t *Template) Try(sample any) error {
 	return nil
 }
 
-// IsJSON tells whether the template is nothing but {{ json … }}, so that what it makes is a value of JSON.
+// IsJSON tells whether the template is only {{ json … }}, so that its text is a JSON value.
 func (t *Template) IsJSON() bool { return t.isJSON }
 
 func isJSON(root *parse.ListNode) bool {
@@ -99,7 +100,7 @@ func isJSON(root *parse.ListNode) bool {
 	return ok && last.Ident == jsonFunction
 }
 
-// Execute makes the text, in which all can be seen; what grows beyond all measure ends as an error.
+// Execute makes the text. Control characters become visible marks. A text of more than maxRendered bytes is an error.
 func (t *Template) Execute(v any) (string, error) {
 	var b bytes.Buffer
 	if err := t.parsed.Execute(&limitedWriter{w: &b, left: maxRendered}, v); err != nil {
@@ -142,7 +143,7 @@ const jsonFunction = "json"
 // join is the function `join`.
 func join(between string, list []string) string { return strings.Join(list, between) }
 
-// asJSON is the function `json`. A list of nothing is an empty list: services that want a list refuse null.
+// asJSON is the function `json`. It encodes a nil list as [], because services that expect a list refuse null.
 func asJSON(v any) (string, error) {
 	if list := reflect.ValueOf(v); list.Kind() == reflect.Slice && list.IsNil() {
 		return "[]", nil
@@ -156,13 +157,13 @@ func asJSON(v any) (string, error) {
 	return string(bytes.TrimSuffix(b.Bytes(), []byte("\n"))), nil
 }
 
-// limitedWriter is a writer that takes no more than it has room for.
+// limitedWriter is a writer that fails once it has no room left.
 type limitedWriter struct {
 	w    io.Writer
 	left int
 }
 
-// Write fails when there is no room.
+// Write fails if there is no room for p.
 func (l *limitedWriter) Write(p []byte) (int, error) {
 	if l.left -= len(p); l.left < 0 {
 		return 0, fmt.Errorf("more than %d bytes", maxRendered)
@@ -170,14 +171,14 @@ func (l *limitedWriter) Write(p []byte) (int, error) {
 	return l.w.Write(p)
 }
 
-// OneLine makes one line of a text: white space becomes single spaces, and what no text may have a visible mark. Nothing that goes into a
-// header may begin another one.
+// OneLine turns a text into one line. White space becomes single spaces, and characters that no text may have become
+// visible marks. A value in a header can therefore not begin another header.
 func OneLine(s string) string { return strings.Join(strings.Fields(text.Visible(s)), " ") }
 
-// Lines is OneLine for a text of several lines.
+// Lines is OneLine for a text of several lines: it keeps the line breaks.
 func Lines(s string) string { return text.Visible(s) }
 
-// Shorten cuts a text to so many characters.
+// Shorten cuts a text to n characters.
 func Shorten(s string, n int) string {
 	if utf8.RuneCountInString(s) <= n {
 		return s
@@ -185,7 +186,7 @@ func Shorten(s string, n int) string {
 	return string([]rune(s)[:n-1]) + more
 }
 
-// ShortenBytes cuts a text to so many bytes, and no character in two.
+// ShortenBytes cuts a text to n bytes, but never inside a character.
 func ShortenBytes(s string, n int) string {
 	if len(s) <= n {
 		return s
@@ -197,5 +198,5 @@ func ShortenBytes(s string, n int) string {
 	return s[:cut] + more
 }
 
-// more stands for what was cut off.
+// more stands in the place of the cut-off end.
 const more = "…"

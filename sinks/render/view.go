@@ -9,27 +9,29 @@ import (
 	"tallyman/internal/notice"
 )
 
-// View is what templates see: the notice in one language, with texts in which all can be seen.
+// View is what templates see: a notice in one language. All its texts had their control characters replaced by visible
+// marks.
 type View struct {
 	ID, Type, Warehouse, Rule, Scope, Key string
 	Status                                string // firing | resolved | event | sent
 	Modal                                 string
 	TypeID                                int64
 	Priority                              int // 1 (low) … 5 (high)
-	Count                                 int // findings that the notice stands for
+	Count                                 int // how many findings the notice stands for
 	Title, Body                           string
 	Data                                  []Field
 	Labels                                map[string]string
-	CreatedAt, ExpiresAt                  time.Time           // UTC
-	Subscriber                            delivery.Subscriber // whom the text is for, where it is for one
+	CreatedAt, ExpiresAt                  time.Time // UTC
+	// the receiver of the text; empty if the text is not for one alone
+	Subscriber delivery.Subscriber
 
 	notice *notice.Notice
 }
 
-// Field is a typed field of the notice, as text.
+// Field is a typed field of the notice, with its value as a text.
 type Field struct{ Name, Value string }
 
-// Field returns the value of a field, and nothing where there is none.
+// Field returns the value of a field, or "" if the notice does not have it.
 func (v *View) Field(name string) string {
 	for _, f := range v.Data {
 		if f.Name == name {
@@ -39,7 +41,8 @@ func (v *View) Field(name string) string {
 	return ""
 }
 
-// Rest are the fields that the body does not list already, a line each, as it does where a business system gave no text.
+// Rest returns the fields that the body does not list. A body without a text of the business system lists every field,
+// one a line.
 func (v *View) Rest() []Field {
 	listed := map[string]bool{}
 	for line := range strings.SplitSeq(v.Body, "\n") {
@@ -54,12 +57,12 @@ func (v *View) Rest() []Field {
 	return out
 }
 
-// In is the view in another language, such as "zh"; what is not translated stays as it is.
+// In returns the view in another language, such as "zh". Texts without a translation stay the same.
 func (v *View) In(language string) *View {
 	return NewView(v.notice, language, v.Subscriber)
 }
 
-// NewView is the view of a notice in a language; "" is that of the notice.
+// NewView returns the view of a notice in a language; "" means the notice's own language.
 func NewView(original *notice.Notice, language string, to delivery.Subscriber) *View {
 	n := original.Localize(language)
 	v := &View{
@@ -83,7 +86,7 @@ func NewView(original *notice.Notice, language string, to delivery.Subscriber) *
 	return v
 }
 
-// Sample is what templates are tried on when they are loaded: everything that a notice may have.
+// Sample returns a view with everything that a notice may have. Templates are run on it when they are loaded.
 func Sample() *View {
 	created := time.Date(2026, 6, 1, 0, 10, 0, 0, time.UTC)
 	return NewView(&notice.Notice{

@@ -14,13 +14,13 @@ import (
 	"tallyman/rules/strictyaml"
 )
 
-// Success says where an answer tells that a call was a success, beside its status.
+// Success says how an answer tells that a call succeeded. Its status counts as well.
 type Success struct {
 	Code string `yaml:"code" doc:"where the answer has its code: names of members of its JSON, or of elements of its XML, with dots between"`
 	OK   Codes  `yaml:"ok" doc:"the codes of a success; an empty text is an answer without a code"`
 }
 
-// Answer says what an answer tells besides.
+// Answer says what the codes of an answer mean.
 type Answer struct {
 	Success `yaml:",inline"`
 
@@ -28,7 +28,7 @@ type Answer struct {
 	Renew   Codes `yaml:"renew" doc:"codes of a token that is not taken: it is fetched anew, and the call is made once more"`
 }
 
-// CheckAt reports what is wrong.
+// CheckAt reports faults of the rules.
 func (a *Answer) CheckAt(at settings.Section) {
 	switch {
 	case a.Code == "" && len(a.OK)+len(a.Refused)+len(a.Renew) > 0:
@@ -38,10 +38,10 @@ func (a *Answer) CheckAt(at settings.Section) {
 	}
 }
 
-// Codes are codes as texts: 0 and "0" are the same.
+// Codes are codes as texts, so that 0 and "0" are the same.
 type Codes []string
 
-// DecodeYAML reads a list of codes, or one.
+// DecodeYAML reads a list of codes, or a single code.
 func (c *Codes) DecodeYAML(d *strictyaml.Decoder, name string, n *strictyaml.Node) {
 	items := n.Items
 	if n.Kind != strictyaml.Sequence {
@@ -54,19 +54,19 @@ func (c *Codes) DecodeYAML(d *strictyaml.Decoder, name string, n *strictyaml.Nod
 	}
 }
 
-// Meaning is what a code means.
+// Meaning is the meaning of a code.
 type Meaning uint8
 
 // The meanings.
 const (
-	Unknown Meaning = iota // the status says
+	Unknown Meaning = iota // no rule fits; the status decides
 	Taken
 	Refused
 	Renew
-	Failed // it may be taken later
+	Failed // not a success now, but a later call may succeed
 )
 
-// Read returns the code of an answer and what it means. Without a rule it is Unknown.
+// Read returns the code of an answer and its meaning. The meaning is Unknown if the site has no rule for codes.
 func (a *Answer) Read(answer []byte, success bool) (code string, m Meaning) {
 	if a.Code == "" {
 		return "", Unknown
@@ -86,7 +86,8 @@ func (a *Answer) Read(answer []byte, success bool) (code string, m Meaning) {
 	}
 }
 
-// Find returns the single value at a path of an answer, JSON or XML, as a text; "" where there is none.
+// Find returns the single value at a path of an answer, as a text. The answer is JSON or XML. Find returns "" if there
+// is no such value.
 func Find(answer []byte, path string) string {
 	answer = bytes.TrimSpace(answer)
 	names := strings.Split(path, ".")
@@ -121,10 +122,11 @@ func Find(answer []byte, path string) string {
 	}
 }
 
-// inXML reads to the first element with the path, and returns its text.
+// inXML returns the text of the first element at the path.
 func inXML(answer []byte, names []string) string {
 	d := xml.NewDecoder(bytes.NewReader(answer))
-	d.CharsetReader = func(_ string, in io.Reader) (io.Reader, error) { return in, nil } // codes are ASCII
+	// no decoding is needed, since codes are ASCII
+	d.CharsetReader = func(_ string, in io.Reader) (io.Reader, error) { return in, nil }
 	var open []string
 	var text strings.Builder
 	for {

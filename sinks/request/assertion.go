@@ -13,7 +13,7 @@ import (
 	"tallyman/rules/strictyaml"
 )
 
-// Assertion is a JWT that says who asks for a token, as a site writes it (RFC 7523).
+// Assertion is the JWT by which a site proves who it is, to get a token (RFC 7523).
 type Assertion struct {
 	Key       settings.File `yaml:"key,required" doc:"file with the private key in PEM, or a JSON whose private_key is that; read anew when it changes"`
 	Algorithm string        `yaml:"algorithm" enum:"RS256,ES256,EdDSA" doc:"by which it is signed"`
@@ -25,7 +25,7 @@ type Assertion struct {
 // SetDefaults implements strictyaml.Defaulter.
 func (a *Assertion) SetDefaults() { a.Algorithm, a.Life = "RS256", time.Hour }
 
-// CheckAt reports what is wrong, with the values that templates name.
+// CheckAt reports faults of the claims. The values are those that their templates may name.
 func (a *Assertion) CheckAt(at settings.Section, values Values) {
 	where := at.In("claims")
 	if a.Claims.kind != strictyaml.Mapping {
@@ -35,14 +35,15 @@ func (a *Assertion) CheckAt(at settings.Section, values Values) {
 	a.Claims.check(where, &TokenView{Values: values})
 }
 
-// Signer signs the assertion of a site.
+// Signer signs the assertions of a site.
 type Signer struct {
 	assertion *Assertion
 	values    Values
 	key       *certs.Files[crypto.PrivateKey]
 }
 
-// NewSigner reads the key. Told hears of a key that cannot be read anew; the one before stays in use.
+// NewSigner reads the key. If the key changes and cannot be read again, told gets the error, and the previous key stays
+// in use.
 func NewSigner(a *Assertion, values Values, told func(error)) (*Signer, error) {
 	s := &Signer{assertion: a, values: values}
 	var err error
@@ -80,7 +81,7 @@ func (s *Signer) parse(files [][]byte) (crypto.PrivateKey, error) {
 	return key, nil
 }
 
-// Sign makes the assertion of that time.
+// Sign makes the assertion for the time now.
 func (s *Signer) Sign(now time.Time) (string, error) {
 	text, err := s.assertion.Claims.json(nil, &TokenView{Values: s.values})
 	if err != nil {
@@ -95,6 +96,6 @@ func (s *Signer) Sign(now time.Time) (string, error) {
 	if s.assertion.KeyID != "" {
 		token.Header["kid"] = s.assertion.KeyID
 	}
-	key, _ := s.key.Get() // what is wrong was told
+	key, _ := s.key.Get() // told has had the error
 	return token.SignedString(key)
 }

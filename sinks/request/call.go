@@ -14,7 +14,7 @@ import (
 	"tallyman/sinks/render"
 )
 
-// Path is parts between slashes.
+// Path is a path of a URL, cut into the parts between its slashes.
 type Path []*Tree
 
 // DecodeYAML reads a path.
@@ -41,7 +41,7 @@ func (p *Path) DecodeYAML(d *strictyaml.Decoder, name string, n *strictyaml.Node
 	}
 }
 
-// parts cuts a path at the slashes that stand outside of {{ }}.
+// parts cuts a path at its slashes, but not at those within {{ }}.
 func parts(s string) []string {
 	var list []string
 	begin, depth := 0, 0
@@ -58,7 +58,7 @@ func parts(s string) []string {
 	return append(list, s[begin:])
 }
 
-// bodies are the forms of a body that the template has.
+// bodies names the kinds of body that the template has. A call can have only one.
 func (t *Template) bodies() []string {
 	var list []string
 	for name, tree := range map[string]*Tree{"json": &t.JSON, "form": &t.Form, "xml": &t.XML} {
@@ -70,7 +70,7 @@ func (t *Template) bodies() []string {
 	return list
 }
 
-// CheckAt reports what is wrong with the template, which is tried on the sample.
+// CheckAt reports faults of the template. To find them, it runs the template on the sample.
 func (t *Template) CheckAt(at settings.Section, sample any) {
 	if list := t.bodies(); len(list) > 1 {
 		at.Fail(CodeBody, at.String()+" has several bodies: "+strings.Join(list, ", "), "a call has one: keep one of them")
@@ -115,17 +115,17 @@ func (t *Template) xmlFault() string {
 	return t.XML.xmlFault()
 }
 
-// Call is a call as it is made.
+// Call is a finished call.
 type Call struct {
 	Method string
 	URL    *url.URL
-	Header http.Header // beside what every call has
+	Header http.Header // the headers that this call adds to the common ones
 	Body   []byte
 }
 
 const contentType = "Content-Type"
 
-// Make makes the call of the view. The address stays what it is; path and query come behind it.
+// Make makes the call from the data of the view. The address stays the same: path and query are added to its end.
 func (t *Template) Make(address *url.URL, view any) (*Call, error) {
 	c := &Call{Method: t.Method, Header: http.Header{}}
 	for _, step := range []struct {
@@ -181,7 +181,8 @@ func (c *Call) setHeaders(t *Template, view any) error {
 	return nil
 }
 
-// behind is the address with the path behind its own. A part is one part, whatever a template makes of it.
+// behind adds the path to the end of the address. A part stays one part, whatever its template makes: slashes are
+// escaped, and dots are refused.
 func (p Path) behind(address *url.URL, view any) (*url.URL, error) {
 	out := *address
 	if len(p) == 0 {

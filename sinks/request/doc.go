@@ -1,13 +1,13 @@
-// Package request makes the calls of services that have a form of their own, of a template that a site writes, and reads their answers.
+// Package request makes calls in the form that a service wants, from a template of the site, and reads their answers.
 //
 //	settings.go   the template of a call, as a site writes it
-//	tree.go       values with templates in their texts, and what they are as JSON, XML and a form
-//	view.go       what templates see
-//	call.go       the call that a template makes
-//	answer.go     what a code in an answer means
-//	token.go      the call that fetches an access token, which is kept until shortly before it ends
+//	tree.go       values with templates in their texts, and how they become JSON, XML or a form
+//	view.go       the data that templates see
+//	call.go       makes a call from a template
+//	answer.go     the meaning of a code in an answer
+//	token.go      the call that fetches an access token, which is kept until shortly before it expires
 //	assertion.go  the signed assertion (JWT) that some services want for a token
 //
-// Values are escaped for where they stand, whatever they hold: a notice can add no member to a JSON, no element to an XML and no part to a path, and it
-// never chooses the host.
+// Every value is escaped for its place, whatever it holds. A notice cannot add a member to JSON, an element to XML or a
+// part to a path, and it never chooses the host.
 package request

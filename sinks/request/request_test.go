@@ -169,7 +169,7 @@ func TestMeanings(t *testing.T) {
 	}
 }
 
-// tokensOf counts fetches, each of which gives another token for a time.
+// tokensOf counts fetches. Each fetch returns another token.
 type tokensOf struct {
 	now   time.Time
 	life  time.Duration
@@ -277,7 +277,8 @@ func TestSignerNeedsAKeyOfItsKind(t *testing.T) {
 	}
 }
 
-// FuzzMake proves that whatever is in a notice or the address book, a call is well formed: its JSON, XML, form and address read back as what was put in.
+// FuzzMake tests that a call is well formed, whatever a notice or the address book has. Its JSON, XML, form and address
+// are parsed again, and must have the same values.
 func FuzzMake(f *testing.F) {
 	inJSON, inXML, inForm := read(f, `{json: {a: "{{ .Title }}"}, path: "/p/{{ .Title }}x"}`), read(f, `{xml: {m: {"@a": "{{ .Title }}", t: "{{ .Title }}"}}}`), read(f, `{form: {a: "{{ .Title }}"}, query: {q: "{{ .Title }}"}}`)
 	f.Add("Bin A-01")
@@ -322,7 +323,8 @@ func FuzzMake(f *testing.F) {
 	})
 }
 
-// FuzzFind proves that no answer of a server does harm, and that what is found of JSON and XML is in the answer.
+// FuzzFind tests that no answer of a server does harm, and that each value that is found in JSON or XML is in the
+// answer.
 func FuzzFind(f *testing.F) {
 	f.Add(`{"a":{"b":[0,"x"]}}`, "a.b.1")
 	f.Add(`<a><b>1</b></a>`, "a.b")

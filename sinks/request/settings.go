@@ -2,14 +2,15 @@ package request
 
 import "net/http"
 
-// The codes of the settings.
+// The codes of problems in the settings.
 const (
-	CodeTemplate = "bad_template" // it cannot be read, or fails on a sample
+	CodeTemplate = "bad_template" // the template cannot be parsed, or fails on a sample
 	CodeBody     = "bad_request_body"
 	CodePath     = "bad_request_path"
 )
 
-// Template is the form of a call, as a site writes it. The host is that of an address beside it, which no template changes.
+// Template is the form of a call, as a site writes it. The host comes from a URL outside of the template, so that no
+// template can change it.
 type Template struct {
 	Method  string `yaml:"method" enum:"POST,PUT,PATCH,GET,DELETE" doc:"of the call"`
 	Path    Path   `yaml:"path" doc:"comes behind that of the url; each part between slashes is a template"`

@@ -28,7 +28,7 @@ func (t *Token) SetDefaults() {
 	t.Life = time.Hour
 }
 
-// CheckAt reports what is wrong, with the values that templates name.
+// CheckAt reports faults of the settings. The values are those that templates may name.
 func (t *Token) CheckAt(at settings.Section, values Values) {
 	where := at.In("url")
 	if !settings.IsOpen(where) && settings.WebURL(t.URL.Reveal()) == nil {
@@ -41,10 +41,10 @@ func (t *Token) CheckAt(at settings.Section, values Values) {
 	}
 }
 
-// longestToken bounds what an answer can say of a token's life.
+// longestToken is the longest life of a token that an answer can set.
 const longestToken = 30 * 24 * time.Hour
 
-// Read takes the token out of an answer, with its life.
+// Read returns the token of an answer, and its life.
 func (t *Token) Read(answer []byte) (token string, life time.Duration, err error) {
 	token, life = Find(answer, t.Value), t.Life
 	if token == "" {
@@ -54,31 +54,32 @@ func (t *Token) Read(answer []byte) (token string, life time.Duration, err error
 		return token, life, nil
 	}
 	seconds, err := strconv.ParseFloat(Find(answer, t.Expires), 64)
-	if err != nil || !(seconds > 0) { // nor NaN
+	if err != nil || !(seconds > 0) { // NaN is refused, too
 		return "", 0, errors.New("the answer has no seconds at " + t.Expires)
 	}
 	return token, time.Duration(min(seconds, longestToken.Seconds()) * float64(time.Second)), nil
 }
 
-// Tokens keeps the token of a service. One call at a time fetches it, for all who wait.
+// Tokens keeps the access token of a service. Only one call at a time fetches a new token, and all who wait share it.
 type Tokens struct {
 	fetch func(context.Context) (token string, life time.Duration, err error)
 	now   func() time.Time
-	turn  chan struct{} // held by whoever fetches
+	turn  chan struct{} // full while a caller fetches
 
 	mu     sync.Mutex
 	token  string
-	until  time.Time // when it is fetched anew
-	failed error     // of the last fetch
-	tries  int       // fetches that have ended
+	until  time.Time // when a new token is needed
+	failed error     // the error of the last fetch
+	tries  int       // the number of fetches that have ended
 }
 
-// NewTokens makes one that has none yet.
+// NewTokens returns a Tokens that has no token yet.
 func NewTokens(fetch func(context.Context) (string, time.Duration, error), now func() time.Time) *Tokens {
 	return &Tokens{fetch: fetch, now: now, turn: make(chan struct{}, 1)}
 }
 
-// Get returns a token that is good for a while. One that a service did not take is named, and is not returned again.
+// Get returns a token that stays valid for a while. If a service refused a token, name it in refused: Get does not
+// return it again.
 func (t *Tokens) Get(ctx context.Context, refused string) (string, error) {
 	token, tries, _ := t.current(refused)
 	if token != "" {
@@ -94,13 +95,13 @@ func (t *Tokens) Get(ctx context.Context, refused string) (string, error) {
 	if token != "" {
 		return token, nil
 	}
-	if now > tries && failed != nil { // somebody has just tried, for those who waited, too
+	if now > tries && failed != nil { // another caller has just tried; its failure counts for all who waited
 		return "", failed
 	}
 	token, life, err := t.fetch(ctx)
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if ctx.Err() == nil { // else the fetch ended with its caller, which says nothing about others
+	if ctx.Err() == nil { // a fetch that ended with its caller says nothing about the others
 		t.tries, t.failed = t.tries+1, err
 	}
 	if err != nil {
@@ -110,10 +111,10 @@ func (t *Tokens) Get(ctx context.Context, refused string) (string, error) {
 	return token, nil
 }
 
-// early is how long before its end a token is fetched anew: a tenth of its life, at most five minutes.
+// early is how long before its end a token is replaced: a tenth of its life, at most five minutes.
 func early(life time.Duration) time.Duration { return min(life/10, 5*time.Minute) }
 
-// current is the token that is kept, "" where it has ended or was refused.
+// current returns the kept token. It returns "" if the token has expired or was refused.
 func (t *Tokens) current(refused string) (token string, tries int, failed error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -19,12 +19,12 @@ import (
 	"tallyman/sinks/render"
 )
 
-// Tree is a value as a site writes it: maps, lists and single values, in their order. A text that has {{ in it is a template.
+// Tree is a value as a site writes it: maps, lists and single values, in their order. A text with {{ is a template.
 type Tree struct {
 	fields   []field
 	items    []*Tree
 	kind     strictyaml.Kind
-	literal  any // of a scalar without a template: a text, an int64, a float64, a bool or nil
+	literal  any // a single value without a template: a text, an int64, a float64, a bool or nil
 	template *render.Template
 }
 
@@ -55,7 +55,8 @@ func (t *Tree) DecodeYAML(d *strictyaml.Decoder, name string, n *strictyaml.Node
 	}
 }
 
-// inFileOrder sorts the entries of a map as the file has them: a service may want the elements of an XML in an order. Those that a variable sets are last.
+// inFileOrder sorts the entries of a map as they stand in the file, because a service may want the elements of XML in
+// an order. Entries that come from an environment variable have no line, and are last.
 func inFileOrder(fields []strictyaml.Field) []strictyaml.Field {
 	line := func(f strictyaml.Field) int {
 		if f.Key.Line == 0 {
@@ -87,7 +88,7 @@ func (t *Tree) scalar(d *strictyaml.Decoder, name string, n *strictyaml.Node) {
 	}
 }
 
-// lines reads a text, which may have line breaks.
+// lines reads a text that may have line breaks.
 func lines(d *strictyaml.Decoder, name string, n *strictyaml.Node) (string, bool) {
 	s := n.Text
 	if n.Origin == "" && d.Reader() != nil {
@@ -103,7 +104,7 @@ func lines(d *strictyaml.Decoder, name string, n *strictyaml.Node) (string, bool
 	return s, true
 }
 
-// check tries every template on the sample, and reports at its place what fails.
+// check runs every template on the sample. It reports a fault at the place of its template.
 func (t *Tree) check(at settings.Section, sample any) {
 	for _, f := range t.fields {
 		f.value.check(at.In(f.name), sample)
@@ -121,7 +122,7 @@ func (t *Tree) check(at settings.Section, sample any) {
 	}
 }
 
-// text is a single value as a text.
+// text returns a single value as a text.
 func (t *Tree) text(view any) (string, error) {
 	switch {
 	case t.kind != strictyaml.Scalar:
@@ -135,7 +136,8 @@ func (t *Tree) text(view any) (string, error) {
 	}
 }
 
-// json appends the value as JSON. A template that is nothing but {{ json … }} is the value that it makes, every other one a text.
+// json appends the value as JSON. A template that is only {{ json … }} stands for the value that it makes. Every other
+// template makes a text.
 func (t *Tree) json(out []byte, view any) ([]byte, error) {
 	var err error
 	switch {
@@ -178,7 +180,7 @@ func (t *Tree) json(out []byte, view any) ([]byte, error) {
 	}
 }
 
-// appendJSON appends what always has a JSON.
+// appendJSON appends a value that can always be encoded.
 func appendJSON(out []byte, v any) []byte {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -187,7 +189,8 @@ func appendJSON(out []byte, v any) []byte {
 	return append(out, bytes.TrimSuffix(b.Bytes(), []byte("\n"))...)
 }
 
-// form is the value as the parts of a form or a query: a map of single values, or of lists of them, which repeat the name.
+// form returns the value in the encoding of forms and queries. The value is a map of single values, or of lists, which
+// repeat the name.
 func (t *Tree) form(view any) (string, error) {
 	var out strings.Builder
 	for _, f := range t.fields {
@@ -209,7 +212,7 @@ func (t *Tree) form(view any) (string, error) {
 	return out.String(), nil
 }
 
-// isForm tells whether form can write the value.
+// isForm tells whether form can encode the value.
 func (t *Tree) isForm() bool {
 	if t.kind != strictyaml.Mapping {
 		return false
@@ -227,7 +230,7 @@ func (t *Tree) isForm() bool {
 	return true
 }
 
-// The names of members that are no elements in XML.
+// The names of members that do not become elements in XML.
 const (
 	attributeSign = "@"
 	contentName   = "#text"
@@ -235,8 +238,8 @@ const (
 
 var xmlName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.-]*(:[A-Za-z_][A-Za-z0-9_.-]*)?$`)
 
-// xml writes the value as an element of that name: a list repeats it, members that begin with @ are its attributes, #text is its text, and every other
-// member is an element in it.
+// xml writes the value as an element of that name. A list repeats the element. Members whose names begin with @ are its
+// attributes, #text is its text, and every other member is an element inside it.
 func (t *Tree) xml(out *bytes.Buffer, name string, view any) error {
 	if t.kind == strictyaml.Sequence {
 		for _, item := range t.items {
@@ -287,7 +290,7 @@ func (t *Tree) xmlText(out *bytes.Buffer, view any) error {
 	return xml.EscapeText(out, []byte(text))
 }
 
-// xmlFault says why the value is no content of an element; "" is nothing.
+// xmlFault says why the value cannot be the content of an element. It returns "" if it can.
 func (t *Tree) xmlFault() string {
 	for _, f := range t.fields {
 		name, isAttribute := strings.CutPrefix(f.name, attributeSign)

@@ -11,17 +11,17 @@ import (
 	"tallyman/sinks/render"
 )
 
-// View is what the templates of a call see: the notice, whom it is for, and what the site has given the sink.
+// View is the data that the templates of a call see: the notice, its recipients, and the values of the site.
 type View struct {
 	*render.View
 
-	Recipients []delivery.Subscriber // with what the address book knows of them
-	Addresses  []string              // of the recipients, where the sink names which
-	Token      string                // as the token's call has fetched it
-	Values     Values                // see Value
+	Recipients []delivery.Subscriber // with their entries of the address book
+	Addresses  []string              // the addresses of the recipients, if the sink names a kind of address
+	Token      string                // the access token
+	Values     Values                // read by the method Value
 }
 
-// Address is the first of the addresses: where each recipient has a call, it is theirs.
+// Address returns the first address. If each recipient has a call of their own, it is the address of the recipient.
 func (v *View) Address() string {
 	if len(v.Addresses) == 0 {
 		return ""
@@ -32,25 +32,25 @@ func (v *View) Address() string {
 // Value returns a value of the sink's settings.
 func (v *View) Value(name string) (string, error) { return v.Values.Value(name) }
 
-// Sample is the view that the templates of a call are tried on.
+// Sample returns a view on which the templates of a call are checked.
 func Sample(values Values) *View {
 	n := render.Sample()
 	return &View{View: n, Recipients: []delivery.Subscriber{n.Subscriber}, Addresses: []string{n.Subscriber.Phone}, Token: "sample", Values: values}
 }
 
-// TokenView is what the templates of a token's call see.
+// TokenView is the data that the templates of a token's call see.
 type TokenView struct {
-	Assertion string // signed
-	Values    Values // see Value
+	Assertion string // the signed JWT
+	Values    Values // read by the method Value
 }
 
 // Value returns a value of the sink's settings.
 func (v *TokenView) Value(name string) (string, error) { return v.Values.Value(name) }
 
-// Values are texts of the sink's settings that templates name, and that nobody else sees.
+// Values are secret texts of the sink's settings, which only its templates can name.
 type Values map[string]settings.Secret
 
-// Value returns the one of that name.
+// Value returns the value with that name.
 func (v Values) Value(name string) (string, error) {
 	s, ok := v[name]
 	if !ok {
@@ -59,7 +59,7 @@ func (v Values) Value(name string) (string, error) {
 	return s.Reveal(), nil
 }
 
-// Secrets are the texts that no error may show.
+// Secrets returns the texts that no error may show.
 func (v Values) Secrets() []string {
 	var list []string
 	for _, name := range slices.Sorted(maps.Keys(v)) {

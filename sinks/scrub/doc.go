@@ -1,5 +1,7 @@
-// Package scrub makes what a foreign server or a library says fit for a log: without the secrets that it was told, on one line, and short.
+// Package scrub makes the words of a foreign server or a library fit for a log: without secrets, on one line, and
+// short.
 //
-// A Scrubber knows the secrets of one sink and replaces each of them, also in its escaped forms, by ***. Secrets under four bytes are not replaced,
-// since they would hide ordinary text. Tokens and Address find the parts of an address that are secrets.
+// A Scrubber knows the secrets of one sink, and replaces each of them by ***, also in their escaped forms. It does not
+// replace secrets of less than four bytes, because they would hide ordinary text. Tokens and Address find the parts of
+// an address that are secrets.
 package scrub

@@ -17,17 +17,17 @@ import (
 // Hidden stands for a secret.
 const Hidden = "***"
 
-// Shortest is the length of the shortest secret that is taken out of texts: shorter ones are parts of words.
+// Shortest is the length of the shortest secret that is replaced. Shorter ones are likely to be parts of words.
 const Shortest = 4
 
 // Scrubber takes secrets out of texts.
 type Scrubber struct {
-	forms    []string // of the secrets, the longest first
+	forms    []string // every form of every secret, the longest first
 	replacer *strings.Replacer
 }
 
-// New makes one for the secrets. They are also found as JSON, HTML, URLs and base64 write them, and each word of one that
-// has several ("Bearer …") by itself.
+// New makes a Scrubber for the secrets. It also finds them in the forms of JSON, HTML, URLs and base64. If a secret has
+// several words, such as "Bearer …", it also finds each word by itself.
 func New(secrets ...string) *Scrubber {
 	var forms []string
 	for _, secret := range secrets {
@@ -45,12 +45,13 @@ func New(secrets ...string) *Scrubber {
 	return &Scrubber{forms: forms, replacer: strings.NewReplacer(pairs...)}
 }
 
-// Text returns the text without the secrets, on one line, and at most limit bytes of it.
+// Text returns the text without the secrets, on one line, cut to limit bytes.
 func (s *Scrubber) Text(words string, limit int) string {
 	return shorten(s.replacer.Replace(line(s.replacer.Replace(words))), limit)
 }
 
-// Cut is Text of the beginning of a longer text: what may be the beginning of a secret at its end is left away.
+// Cut is Text for a text whose end is missing. The cut may have left the beginning of a secret at the end, which no
+// longer matches the whole secret. Cut therefore drops as many bytes as the longest secret has.
 func (s *Scrubber) Cut(words string, limit int) string {
 	longest := 0
 	if len(s.forms) > 0 {
@@ -70,7 +71,8 @@ func formsOf(s string) []string {
 	}
 }
 
-// line has every run of spaces and of what cannot be printed as one space, and marks for what no text may have.
+// line replaces every run of spaces and unprintable characters by one space, and puts marks such as [U+0007] in the
+// place of forbidden characters.
 func line(s string) string {
 	return strings.Join(strings.FieldsFunc(text.Visible(s), func(r rune) bool {
 		return unicode.IsSpace(r) || !unicode.IsPrint(r)
@@ -92,11 +94,11 @@ func shorten(s string, limit int) string {
 	return s + more
 }
 
-// leastToken is the least length of a part of an address that may as well be a word, in bytes.
+// leastToken is the length from which a part of an address counts as a secret. Shorter parts may be ordinary words.
 const leastToken = 8
 
-// Address are an address as a whole and without the server, its password, and what its query says; each as it is written and as it is
-// meant.
+// Address returns the secret texts of an address: the whole address, the address without its server, its password, and
+// the values of its query. Each is there as it is written and unescaped.
 func Address(address string) []string {
 	list := []string{address}
 	u, err := url.Parse(address)
@@ -120,11 +122,11 @@ func Address(address string) []string {
 	return list
 }
 
-// Tokens are the long parts of a chat's address: services give user, host and path meanings of their own, and the library builds
-// other addresses of them.
+// Tokens returns the long parts of a chat's address. Services give user, host and path their own meanings, and the
+// library builds other addresses from them, so every part can be a secret.
 func Tokens(address string) []string {
 	scheme, rest, _ := strings.Cut(address, "://")
-	rest, _, _ = strings.Cut(rest, "?") // Address has the query
+	rest, _, _ = strings.Cut(rest, "?") // Address returns the values of the query
 	var list []string
 	for _, whole := range strings.FieldsFunc(rest, func(r rune) bool { return strings.ContainsRune(":/@", r) }) {
 		for _, part := range append(strings.Split(whole, "-"), whole) {

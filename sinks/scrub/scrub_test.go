@@ -42,7 +42,7 @@ func TestText(t *testing.T) {
 	}
 }
 
-// Wherever the secret stands, and whatever is around it, nothing of the text shows it, and it is short, on one line and UTF-8.
+// Wherever the secret stands, the text never shows it. The text is short, one line, and UTF-8.
 func TestNeverShown(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

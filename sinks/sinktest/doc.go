@@ -1,6 +1,8 @@
-// Package sinktest holds what every sink must pass, and a sink that fails when a test wants it to.
+// Package sinktest has the tests that every sink must pass, and a sink that fails on demand.
 //
-// Run is the suite of sinks that others fetch from (inbox, queue): receipts in order, a repeat that changes nothing, a batch that arrives whole or
-// not at all. RunPush is the suite of push channels: taken, put off, refused, and what each answer says. A sink gives a Fixture or a PushFixture.
-// Faulty wraps a sink and fails, hangs or loses the answer on demand.
+// Run is the suite for sinks that others fetch from (inbox, queue). It tests that receipts come in order, that a repeat
+// changes nothing, and that a batch arrives whole or not at all. RunPush is the suite for push channels. It tests every
+// kind of answer, and what the channel says about it. A sink gives the suite a Fixture or a PushFixture.
+//
+// Faulty wraps a sink. It fails, hangs or loses the answer on demand.
 package sinktest

@@ -8,35 +8,35 @@ import (
 	"tallyman/sinks"
 )
 
-// Faulty passes deliveries on to a real sink, and fails when it was told to. It is safe for concurrent use.
+// Faulty passes deliveries on to a real sink, and fails on demand. It is safe for concurrent use.
 type Faulty struct {
 	sink sinks.Sink
 
 	mu     sync.Mutex
 	faults []fault
-	gate   chan struct{} // closed = open
+	gate   chan struct{} // calls wait until it is closed
 	calls  int
 }
 
 type fault struct {
 	err   error
-	after bool // the sink took it, and the answer was lost
+	after bool // the sink takes the batch, and then the answer is lost
 }
 
-// NewFaulty returns a Faulty that passes everything on.
+// NewFaulty returns a Faulty that passes everything on until it is told to fail.
 func NewFaulty(sink sinks.Sink) *Faulty {
 	f := &Faulty{sink: sink, gate: make(chan struct{})}
 	close(f.gate)
 	return f
 }
 
-// FailNext has the next n calls fail with err before the sink sees them.
+// FailNext makes the next n calls fail with err. The sink does not see them.
 func (f *Faulty) FailNext(n int, err error) { f.add(n, fault{err: err}) }
 
-// LoseAnswers has the next n calls fail with err after the sink took them.
+// LoseAnswers makes the next n calls fail with err after the sink took their deliveries.
 func (f *Faulty) LoseAnswers(n int, err error) { f.add(n, fault{err: err, after: true}) }
 
-// Hold makes calls wait, until Release or the end of their context.
+// Hold makes calls wait until Release, or until their context ends.
 func (f *Faulty) Hold() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -45,7 +45,7 @@ func (f *Faulty) Hold() {
 	}
 }
 
-// Release lets the calls that wait go on.
+// Release lets the waiting calls continue.
 func (f *Faulty) Release() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -54,7 +54,7 @@ func (f *Faulty) Release() {
 	}
 }
 
-// Calls counts the calls so far, with those that failed or wait.
+// Calls returns the number of calls so far, including those that failed or still wait.
 func (f *Faulty) Calls() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()

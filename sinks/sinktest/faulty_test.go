@@ -15,7 +15,7 @@ import (
 
 func TestMain(m *testing.M) { testenv.Main(m) }
 
-// list is the least that a sink can be. It shows that the suite asks for nothing more.
+// list is the simplest possible sink. It shows that the suite needs nothing more.
 type list struct {
 	got    []string
 	scores map[string]int64

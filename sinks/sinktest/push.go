@@ -14,52 +14,52 @@ import (
 	"tallyman/sinks"
 )
 
-// Answer is how the other side of a push channel behaves.
+// Answer says how the server behind a push channel behaves.
 type Answer string
 
-// The answers. Refuse, Fail and Later repeat in their text whatever they were sent, secrets too, as careless servers do.
+// The answers. With Refuse, Fail and Later, the server repeats what it got, secrets included, as careless servers do.
 const (
-	Take   Answer = "take"   // everything is taken
-	Refuse Answer = "refuse" // this notice will never be taken
-	Fail   Answer = "fail"   // not now
-	Later  Answer = "later"  // not now, and leave me alone for LaterFor
-	Break  Answer = "break"  // the connection is broken in the middle
-	Lose   Answer = "lose"   // the notice is taken, and the connection broken before the answer
-	Hang   Answer = "hang"   // no answer, for as long as the caller waits
+	Take   Answer = "take"   // it takes everything
+	Refuse Answer = "refuse" // it will never take this notice
+	Fail   Answer = "fail"   // it does not take the notice now
+	Later  Answer = "later"  // it does not take the notice now, and asks for a pause of LaterFor
+	Break  Answer = "break"  // it breaks the connection in the middle
+	Lose   Answer = "lose"   // it takes the notice, and breaks the connection before its answer
+	Hang   Answer = "hang"   // it does not answer, however long the caller waits
 )
 
-// LaterFor is what Later asks for.
+// LaterFor is the pause that Later asks for.
 const LaterFor = 7 * time.Second
 
-// arrivalTimeout is how long the suite waits for what has to come.
+// arrivalTimeout is how long the suite waits for something that must happen.
 const arrivalTimeout = 20 * time.Second
 
-// PushFixture is a push channel under test with its other side, which takes everything until Answer is called.
+// PushFixture is a push channel under test, with its server. The server takes everything until Answer is called.
 type PushFixture struct {
 	Pusher sinks.Pusher
-	// Answer has the other side behave so from now on.
+	// Answer sets how the server behaves from now on.
 	Answer func(t testing.TB, a Answer)
-	// Lacks are the answers that the other side of this channel cannot give.
+	// Lacks has the answers that the server of this channel cannot give.
 	Lacks []Answer
-	// Keys returns for each push that the other side has taken by now, in the order of their coming, by what it knows a
-	// repeated one (Idempotency-Key, Message-ID). A batch is one push.
+	// Keys returns one key for each push that the server has taken so far, in their order. The key is what the server
+	// recognizes a repeat by, such as Idempotency-Key or Message-ID. A batch is one push.
 	Keys func(t testing.TB) []string
-	// Asked counts the pushes that the other side has heard of by now, whatever its answer.
+	// Asked returns the number of pushes that the server has seen so far, whatever its answer.
 	Asked func() int
-	// Batches tells that the channel takes several notices in one push.
+	// Batches is true if the channel sends several notices in one push.
 	Batches bool
-	// NoKeys tells that the channel has no keys: the other side cannot tell a repeat.
+	// NoKeys is true if the channel has no keys, so that the server cannot recognize a repeat.
 	NoKeys bool
-	// Deliveries makes deliveries as the channel gets them; nil = as Deliveries does, without recipients.
+	// Deliveries makes deliveries as the channel gets them. If it is nil, the suite uses PushDeliveries.
 	Deliveries func(first int64, n int) []delivery.Delivery
-	// Codes are what a push notes as the status of each answer; an answer that is not among them has none.
+	// Codes has the status code that a push notes for each answer. An answer without an entry has none.
 	Codes map[Answer]int
-	// Secrets are texts of the channel's configuration that no error may show.
+	// Secrets has texts of the channel's configuration that no error may show.
 	Secrets []string
 }
 
-// RunPush runs the suite of push channels. setup makes one that has pushed nothing. That no goroutine is left over is
-// proven by the TestMain of the package (testenv.Main).
+// RunPush runs the suite for push channels. setup makes a channel that has pushed nothing. The TestMain of the package
+// (testenv.Main) checks that no goroutine is left over.
 func RunPush(t *testing.T, setup func(t *testing.T) PushFixture) {
 	t.Helper()
 	for name, test := range map[string]func(t *testing.T, f PushFixture){
@@ -90,7 +90,7 @@ func RunPush(t *testing.T, setup func(t *testing.T) PushFixture) {
 	}
 }
 
-// PushDeliveries is Deliveries as a push channel gets them: to nobody in particular.
+// PushDeliveries returns Deliveries without recipients, as a push channel gets them.
 func PushDeliveries(first int64, n int) []delivery.Delivery {
 	out := Deliveries(first, n)
 	for i := range out {
@@ -142,7 +142,7 @@ func pushNothing(t *testing.T, f PushFixture) {
 	}
 }
 
-// pushOdd has texts that a channel's format could trip over: they must neither break it nor be refused.
+// pushOdd sends texts that could break the format of a channel. Each must arrive, and none may be refused.
 func pushOdd(t *testing.T, f PushFixture) {
 	for i, text := range []string{
 		"", "a\r\nBcc: other@example.com\r\n\r\nx", "<b>&amp;\"'`{{ .x }}", "\xff\xc3(", "nul\x00 bell\x07", "补货通知 \u2028\u202e", texttest.All(), strings.Repeat("long ", 4000),
@@ -200,7 +200,7 @@ func pushLater(t *testing.T, f PushFixture) {
 	}
 }
 
-// pushLoses shows that a push whose answer is lost is repeated under the key by which the other side knows it.
+// pushLoses shows that a push whose answer was lost is repeated with the same key.
 func pushLoses(t *testing.T, f PushFixture) {
 	if f.lacks(Lose) {
 		return
@@ -295,7 +295,8 @@ func pushMany(t *testing.T, f PushFixture) {
 	}
 }
 
-// transient has a push fail so, and returns its error; nil where the other side cannot.
+// transient makes a push fail with an answer that is not final, and returns the error. It returns nil if the server
+// cannot give that answer.
 func (f PushFixture) transient(t *testing.T, a Answer) error {
 	t.Helper()
 	if f.lacks(a) {
@@ -311,7 +312,7 @@ func (f PushFixture) transient(t *testing.T, a Answer) error {
 	return err
 }
 
-// recovers shows that what went wrong before stands in nobody's way.
+// recovers shows that an earlier failure does not disturb the next push.
 func (f PushFixture) recovers(t *testing.T, batch []delivery.Delivery) {
 	t.Helper()
 	f.Answer(t, Take)

@@ -13,7 +13,7 @@ import (
 	"tallyman/sinks/sinktest"
 )
 
-// board is the least that a push channel can be, with its other side. It shows that the suite asks for nothing more.
+// board is the simplest possible push channel, with its server. It shows that the suite needs nothing more.
 type board struct {
 	mu     sync.Mutex
 	answer sinktest.Answer

@@ -15,7 +15,7 @@ import (
 	"tallyman/sinks"
 )
 
-// Lane is the lane (for the inbox: the warehouse) of the suite's deliveries, and Recipient gets them all.
+// Lane is the lane of the suite's deliveries; for the inbox, it is the warehouse. Recipient gets all of them.
 const (
 	Lane      = "119240"
 	Recipient = "role:keeper"
@@ -24,7 +24,7 @@ const (
 // Fixture is a sink under test.
 type Fixture struct {
 	Sink sinks.Sink
-	// Received returns the ids of the notices that Recipient has by now, in the order in which it got them.
+	// Received returns the ids of the notices that Recipient has got so far, in their order.
 	Received func(t testing.TB) []string
 }
 
@@ -47,7 +47,7 @@ func Run(t *testing.T, setup func(t *testing.T) Fixture) {
 	}
 }
 
-// Deliveries makes n deliveries with the numbers first, first+1, … and notices of their own.
+// Deliveries makes n deliveries with the numbers first, first+1 and so on. Each has its own notice.
 func Deliveries(first int64, n int) []delivery.Delivery {
 	out := make([]delivery.Delivery, n)
 	now := time.Now().UTC().Truncate(time.Microsecond)
@@ -126,8 +126,8 @@ func canceled(t *testing.T, f Fixture) {
 	expect(t, f, ids(batch))
 }
 
-// allOrNone has a delivery in the batch that no sink can take: a field value of a kind that does not exist. It is named, and
-// without it the others go.
+// allOrNone sends a batch with one delivery that no sink can take, because a field value has an unknown kind. The sink
+// must refuse the batch and name that delivery. Without it, the others must arrive.
 func allOrNone(t *testing.T, f Fixture) {
 	t.Helper()
 	batch := Deliveries(1, 3)

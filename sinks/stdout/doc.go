@@ -1,5 +1,6 @@
-// Package stdout is the push channel that writes notices to the standard output, to see what a channel would get before it gets it.
+// Package stdout is the push channel that writes notices to the standard output. It shows what another channel would
+// get.
 //
-// It writes one line of JSON, or some lines of text, for each notice and subscriber. A notice counts as delivered once the line is written. The
-// channel has no address and no secret.
+// For each notice and subscriber it writes one line, of JSON or of text. A notice counts as delivered once the line is
+// written. The channel has no address and no secret.
 package stdout

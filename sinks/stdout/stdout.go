@@ -21,7 +21,7 @@ type Format string
 
 // The formats.
 const (
-	JSON Format = "json" // a line with the notice as a webhook gets it
+	JSON Format = "json" // one line with the same JSON that a webhook gets
 	Text Format = "text" // a line for people
 )
 
@@ -29,11 +29,11 @@ const (
 type Channel struct {
 	format Format
 
-	mu  sync.Mutex // one line at a time
+	mu  sync.Mutex // serializes the writes, so that lines do not mix
 	out io.Writer
 }
 
-// New makes a channel that writes there in the format.
+// New makes a channel that writes to out in the format.
 func New(out io.Writer, format Format) (*Channel, error) {
 	switch {
 	case out == nil:
@@ -83,7 +83,7 @@ func (c *Channel) line(n *notice.Notice) ([]byte, error) {
 	return []byte(strings.Join(parts, "  ")), nil
 }
 
-// Close has nothing to give back.
+// Close does nothing: the channel owns nothing that has to be closed.
 func (c *Channel) Close() {}
 
 // TypeName is the name of the type.
@@ -92,14 +92,14 @@ const TypeName = "stdout"
 // Type is the type of sink that writes to the standard output, for dry runs.
 var Type = sinks.Type{Name: TypeName, New: func() sinks.Settings { return NewSettings() }}
 
-// Settings are those of a sink of the type.
+// Settings are the settings of a sink of this type.
 type Settings struct {
 	sinks.PushSettings `yaml:",inline"`
 
 	Format Format `yaml:"format" enum:"json,text" doc:"json (a line each) or text"`
 }
 
-// NewSettings are the defaults.
+// NewSettings returns the default settings.
 func NewSettings() *Settings {
 	return &Settings{PushSettings: sinks.NewPushSettings(TypeName), Format: JSON}
 }

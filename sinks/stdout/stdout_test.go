@@ -29,7 +29,7 @@ type terminal struct {
 
 var errClosed = errors.New("broken pipe")
 
-// Write takes the line or not.
+// Write fails if the test wants it to.
 func (w *terminal) Write(p []byte) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

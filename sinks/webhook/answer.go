@@ -20,25 +20,25 @@ import (
 	"tallyman/sinks/scrub"
 )
 
-// shownText is how much of an answer's text an error shows, in bytes.
+// shownText is the number of bytes of an answer's text that an error shows.
 const shownText = 200
 
-// shownCode is how much of an answer's code an error shows, in bytes.
+// shownCode is the number of bytes of an answer's code that an error shows.
 const shownCode = 40
 
-// longestWait bounds what Retry-After can ask for.
+// longestWait is the longest pause that a server can ask for with Retry-After.
 const longestWait = time.Hour
 
-// answer is what a server has said.
+// answer is the answer of a server.
 type answer struct {
 	status  int
-	meaning request.Meaning // of its code
-	text    []byte          // of a call with a form of its own
-	err     error           // nil of a success
-	later   time.Duration   // 0 = it did not ask to be left alone
+	meaning request.Meaning // what the rules of the site make of its code
+	text    []byte          // set for a call with a form of its own
+	err     error           // nil after a success
+	later   time.Duration   // the pause that the server asks for; 0 = none
 }
 
-// understand reads an answer. Its text is what has come of it.
+// understand reads an answer. The text may be incomplete: it is what had arrived when the reading ended.
 func (w *Webhook) understand(resp *http.Response, m *message, text []byte) answer {
 	a := answer{status: resp.StatusCode}
 	success, code := a.status/100 == 2, ""
@@ -71,12 +71,12 @@ func (w *Webhook) understand(resp *http.Response, m *message, text []byte) answe
 	return a
 }
 
-// refusesToken tells whether the answer is about the token of the call.
+// refusesToken tells whether the server refused the token of the call.
 func (a answer) refusesToken() bool {
 	return a.meaning == request.Renew || a.meaning == request.Unknown && a.status == http.StatusUnauthorized
 }
 
-// verdict is what the answer means for the deliveries of the call.
+// verdict turns the answer into a result for the deliveries of the call.
 func (a answer) verdict(batch []delivery.Delivery) error {
 	switch {
 	case a.err == nil:
@@ -96,8 +96,8 @@ func (a answer) verdict(batch []delivery.Delivery) error {
 	}
 }
 
-// isOfNotice tells whether the status is about what was sent, so that it will be the same however often it is sent. All others
-// are about the endpoint: a wrong address or token, an overload, a fault.
+// isOfNotice tells whether the status is about the notice, so that sending it again would give the same status. All
+// other statuses are about the endpoint: a wrong address or token, an overload, a fault.
 func isOfNotice(status int) bool {
 	switch status {
 	case http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType, http.StatusUnprocessableEntity:
@@ -107,7 +107,7 @@ func isOfNotice(status int) bool {
 	}
 }
 
-// leadsTo names the host of a redirect; the rest of its address may be a secret.
+// leadsTo names only the host of a redirect, because the rest of the address may be a secret.
 func leadsTo(resp *http.Response) string {
 	u, err := url.Parse(resp.Header.Get("Location"))
 	if err != nil || u.Host == "" {
@@ -116,12 +116,13 @@ func leadsTo(resp *http.Response) string {
 	return fmt.Sprintf(" to %.100q", u.Scheme+"://"+u.Host)
 }
 
-// retryAfter is how long the server asks to be left alone: so many seconds, or until a date, by its own clock where it tells that.
+// retryAfter returns the pause that the server asks for, as a number of seconds or as a date. A date is compared with
+// the clock of the server, if the answer has its Date, since that clock may differ from ours.
 func retryAfter(h http.Header, now time.Time) time.Duration {
 	text := strings.TrimSpace(h.Get("Retry-After"))
 	if text != "" && strings.Trim(text, "0123456789") == "" {
 		seconds, err := strconv.ParseInt(text, 10, 64)
-		if err != nil || seconds > int64(longestWait/time.Second) { // more digits than fit are a long time, too
+		if err != nil || seconds > int64(longestWait/time.Second) { // a number with too many digits is a long pause, too
 			return longestWait
 		}
 		return time.Duration(seconds) * time.Second
@@ -136,10 +137,10 @@ func retryAfter(h http.Header, now time.Time) time.Duration {
 	return min(max(until.Sub(now), 0), longestWait)
 }
 
-// shownFault is how much of a library's words an error shows, in bytes.
+// shownFault is the number of bytes that an error shows of a library's message.
 const shownFault = 300
 
-// sendProgress is how far a call has come.
+// sendProgress records how far a call has come, so that an error can say what failed.
 type sendProgress struct{ connected, written atomic.Bool }
 
 func watch(ctx context.Context) (*sendProgress, context.Context) {
@@ -150,7 +151,8 @@ func watch(ctx context.Context) (*sendProgress, context.Context) {
 	})
 }
 
-// broken says why there is no answer, in words that show no secret; of the cause only the end of a context is kept.
+// broken says why there is no answer, in words that show no secret. It drops the cause, since its text may have
+// secrets. Only the end of the context is kept as a wrapped error.
 func (w *Webhook) broken(ctx context.Context, p *sendProgress, m *message, cause error) error {
 	where := "no connection to " + w.host(m)
 	switch {
@@ -164,12 +166,12 @@ func (w *Webhook) broken(ctx context.Context, p *sendProgress, m *message, cause
 	}
 	text := where + ": " + w.hiding(m).Text(fault(cause), shownFault)
 	if errors.Is(cause, guard.ErrRefused) {
-		text += "; allow_private: true of the sink lets it"
+		text += "; allow_private: true of the sink allows it"
 	}
 	return errors.New(text)
 }
 
-// host is whom the message is for.
+// host returns the host that the message goes to.
 func (w *Webhook) host(m *message) string {
 	if m.own != nil {
 		return m.own.URL.Host
@@ -177,7 +179,8 @@ func (w *Webhook) host(m *message) string {
 	return w.url.Host
 }
 
-// hiding takes out of texts what no error may show: the secrets of the sink, and the token and the addresses of the message.
+// hiding returns a scrubber for everything that no error may show about the message: the secrets of the sink, the token
+// of the call, and the addresses of the recipients.
 func (w *Webhook) hiding(m *message) *scrub.Scrubber {
 	var list []string
 	if m.own != nil {
@@ -194,7 +197,7 @@ func (w *Webhook) hiding(m *message) *scrub.Scrubber {
 	return scrub.New(append(list, w.secrets...)...)
 }
 
-// fault is what a connection failed of, without the addresses that are said already.
+// fault returns the reason why a connection failed, without the addresses that the error has already.
 func fault(cause error) string {
 	op, ok := errors.AsType[*net.OpError](cause)
 	if !ok || op.Err == nil || op.Op != "dial" && op.Op != "read" && op.Op != "write" {

@@ -46,7 +46,7 @@ func TestStatuses(t *testing.T) {
 	}
 }
 
-// TestRetryAfter proves for how long a channel is left alone, and that only 429 and 503 can ask for that.
+// TestRetryAfter tests the pause that an answer asks for. Only 429 and 503 can ask for one.
 func TestRetryAfter(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC)
@@ -90,7 +90,8 @@ func TestRetryAfter(t *testing.T) {
 	}
 }
 
-// TestRedirect proves that nobody is sent on, and that the error says what to mend without showing the rest of the address.
+// TestRedirect tests that no redirect is followed, and that the error says what to change without showing the whole
+// address.
 func TestRedirect(t *testing.T) {
 	t.Parallel()
 	other := testenv.NewHTTPServer(t)
@@ -159,7 +160,7 @@ func TestStatusDecides(t *testing.T) {
 	}
 }
 
-// TestNoAnswer proves that the error says how far a call came, whose end it was, and nothing that is not text.
+// TestNoAnswer tests that the error says how far a call came and which side ended it, in plain text only.
 func TestNoAnswer(t *testing.T) {
 	t.Parallel()
 	server := testenv.NewHTTPServer(t)

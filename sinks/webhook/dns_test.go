@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// names is a resolver that gives the next of the addresses at each question, whatever the name; the last one for ever.
+// names is a resolver that returns the next of the addresses for each query of any name. The last address is repeated.
 func names(t testing.TB, addresses ...string) *net.Resolver {
 	t.Helper()
 	server, err := net.ListenPacket("udp", "127.0.0.1:0")

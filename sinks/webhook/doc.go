@@ -1,13 +1,14 @@
-// Package webhook posts notices to an HTTP server of somebody else's.
+// Package webhook posts notices to an HTTP server of another company or team.
 //
-// A call is a POST with the JSON of a notice, or of several, signed as Standard Webhooks says. The status of the answer decides; its
-// text only explains. What the server says of the notice (400, 413, 415, 422) is for good. Everything else that is not a success is
-// about the endpoint: a person mends that, and then everything must arrive.
+// A call is a POST with the JSON of one notice, or of several. It is signed as Standard Webhooks says. The status of
+// the answer decides what happens next; its text only explains. A status about the notice (400, 413, 415, 422) is
+// final: the same notice would be refused again. Every other failure is about the endpoint. A person has to repair it,
+// and after that every notice must arrive.
 //
-//	settings.go   what a site writes, and what a webhook is made of
-//	webhook.go    a call, with the request's body, id and signature
-//	recipients.go whom a notice is for, in its JSON
+//	settings.go   the settings of a site, and the options of a webhook
+//	webhook.go    a call: the body, id and signature of the request
+//	recipients.go the recipients of a notice, in its JSON
 //	request.go    calls with a form of their own, and their tokens
-//	answer.go     what the answer means, also where there is none
-//	transport.go  connections, guarded, with certificates that are read anew when they change
+//	answer.go     what an answer means, and what it means that there is none
+//	transport.go  guarded connections, and certificates that are read again when they change
 package webhook

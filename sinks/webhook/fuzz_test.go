@@ -14,7 +14,7 @@ import (
 	"tallyman/sinks/webhook"
 )
 
-// FuzzRetryAfter proves that whatever a server writes, a channel is left alone for an hour at most.
+// FuzzRetryAfter tests that no answer can ask for a pause of more than an hour.
 func FuzzRetryAfter(f *testing.F) {
 	f.Add("7", "")
 	f.Add("99999999999999999999", "x")
@@ -28,8 +28,8 @@ func FuzzRetryAfter(f *testing.F) {
 	})
 }
 
-// FuzzBody proves that a body, which is written by hand, is byte for byte what encoding/json makes of the same notices, with escapes for what no text
-// may have.
+// FuzzBody tests that a body, which is written by hand, has the same bytes as from encoding/json, with escapes for
+// characters that no text may have.
 func FuzzBody(f *testing.F) {
 	f.Add("n_1", "Bin A-01 is at -3", "<b>&\"\\\r\n\t\b\f\x00\x7f", "bin", "A-01", "1780272600000000", int64(-3), int64(1780272600000000), uint8(1))
 	f.Add("", "\xff\xc3(", "\u2028\u2029\ufffd补🦀", "a\"b", "", `["2026-06-01T00:10:00Z", 42]`, int64(1)<<62, int64(-1), uint8(2))

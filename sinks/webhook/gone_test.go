@@ -8,8 +8,8 @@ import (
 	"tallyman/sinks"
 )
 
-// A call of another service says by its status, where its code says nothing else, that there is no such thing any more. What the server of
-// tokens answers is not about the notice.
+// The status of another service's call says that the resource is gone, unless the code says something else. An answer
+// of the server that gives tokens is never about the notice.
 func TestGone(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -11,7 +11,7 @@ import (
 	"tallyman/sinks/webhook"
 )
 
-// TestGuard proves that a name that leads to this host is refused when the connection is made, and that nobody hears of it.
+// TestGuard tests that a name that leads to this machine is refused before a connection is made.
 func TestGuard(t *testing.T) {
 	t.Parallel()
 	server := testenv.NewHTTPServer(t)
@@ -30,8 +30,8 @@ func TestGuard(t *testing.T) {
 	}
 }
 
-// TestRebinding proves that a name that led to an allowed address first, and to a private one a moment later, is refused
-// then. For the test 127.0.0.2 is the public internet.
+// TestRebinding tests a name that first leads to an allowed address, and a moment later to a private one. The second
+// call is refused. In this test, 127.0.0.2 stands for the public internet.
 func TestRebinding(t *testing.T) {
 	t.Parallel()
 	server := testenv.UnstartedHTTPServer(t)
@@ -61,7 +61,7 @@ func TestRebinding(t *testing.T) {
 	}
 }
 
-// TestNoProxy proves that a proxy of the environment is not asked: it would connect where we do not look.
+// TestNoProxy tests that a proxy of the environment is not used, because the guard would not see the server's address.
 func TestNoProxy(t *testing.T) {
 	proxy := testenv.NewHTTPServer(t)
 	t.Setenv("HTTP_PROXY", proxy.URL)

@@ -16,7 +16,7 @@ import (
 	"tallyman/sinks/webhook"
 )
 
-// TestRequest proves what a server gets: the notice under the names of the API, and headers that say who, what and when.
+// TestRequest tests what a server gets: the JSON of the notice as in the API, and the headers.
 func TestRequest(t *testing.T) {
 	t.Parallel()
 	server := testenv.NewHTTPServer(t)
@@ -54,7 +54,7 @@ func TestRequest(t *testing.T) {
 	}
 }
 
-// TestBatch proves that a batch has one shape, also where it has one notice, and that its id follows from its notices.
+// TestBatch tests that a batch has one form, even with a single notice, and that its id follows from its notices.
 func TestBatch(t *testing.T) {
 	t.Parallel()
 	server := testenv.NewHTTPServer(t)
@@ -93,7 +93,7 @@ func TestUnsigned(t *testing.T) {
 	}
 }
 
-// TestNoJSON proves that a notice that cannot be written is named, and that nothing of its batch is sent.
+// TestNoJSON tests that the error names a notice that cannot be encoded, and that its batch is not sent.
 func TestNoJSON(t *testing.T) {
 	t.Parallel()
 	server := testenv.NewHTTPServer(t)

@@ -76,7 +76,7 @@ func (r *receiver) next(t *testing.T) string {
 	}
 }
 
-// TestReceiver proves that the receiver of the documents takes what is ours, once, and nothing else.
+// TestReceiver tests that the receiver of the documentation accepts our calls once, and no others.
 func TestReceiver(t *testing.T) {
 	t.Parallel()
 	for _, s := range []string{secret, "any other text, ü"} {

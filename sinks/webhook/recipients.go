@@ -8,7 +8,7 @@ import (
 	"tallyman/internal/text"
 )
 
-// recipientForm is a recipient in the body of a call.
+// recipientForm is the form of a recipient in the body of a call.
 type recipientForm struct {
 	ID       string            `json:"id"`
 	Name     string            `json:"name,omitempty"`
@@ -20,7 +20,8 @@ type recipientForm struct {
 	Channels map[string]string `json:"channels,omitempty"`
 }
 
-// noticeJSON is the notice of a delivery with its recipients as the last member; none without any.
+// noticeJSON returns the notice of a delivery, with its recipients as the last member. Without recipients it has no
+// such member.
 func noticeJSON(d *delivery.Delivery, to []delivery.Subscriber) ([]byte, error) {
 	body, err := d.Notice.MarshalJSON()
 	if err != nil || len(to) == 0 {
@@ -42,7 +43,7 @@ func noticeJSON(d *delivery.Delivery, to []delivery.Subscriber) ([]byte, error) 
 	return append(append(out, list...), '}'), nil
 }
 
-// addressesOf are the texts by which a recipient is reached, which no error shows.
+// addressesOf returns the addresses of a recipient, which no error may show.
 func addressesOf(s *delivery.Subscriber) []string {
 	list := append([]string{s.Phone}, s.Mail...)
 	for _, address := range s.Channels {

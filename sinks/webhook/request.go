@@ -15,16 +15,16 @@ import (
 	"tallyman/sinks/request"
 )
 
-// ownCall is a call with a form of its own.
+// ownCall is a call in the form that a site wrote for it, instead of the JSON of the notice.
 type ownCall struct {
 	*request.Call
 
 	rules    *request.Answer
-	secrets  []string // of this call: its token
-	stranger bool     // it goes to whoever gives tokens, who has no part in the sink's headers
+	secrets  []string // the secrets of this call alone, such as its token
+	stranger bool     // true for the server that gives tokens: it must not see the sink's headers, which may be secret
 }
 
-// header is that of the call, over what each call of the sink has.
+// header returns the headers of the call. They replace the common headers of the sink.
 func (c *ownCall) header(common http.Header) http.Header {
 	out := maps.Clone(common)
 	if c.stranger {
@@ -37,7 +37,8 @@ func (c *ownCall) header(common http.Header) http.Header {
 	return out
 }
 
-// pushRequest makes the call of one delivery. Where the token is not taken it is fetched anew, once.
+// pushRequest makes the call of one delivery. If the server refuses the token, it fetches a new one and calls once
+// more.
 func (w *Webhook) pushRequest(ctx context.Context, d *delivery.Delivery, to []delivery.Subscriber) error {
 	token, err := w.tokens.get(ctx, "")
 	if err != nil {
@@ -64,7 +65,7 @@ func (w *Webhook) callOwn(ctx context.Context, d *delivery.Delivery, to []delive
 	return w.call(ctx, message{id: w.id(d), body: own.Body, to: [][]delivery.Subscriber{to}, own: own})
 }
 
-// ownCall makes the call of a delivery. Its errors are of the notice or its recipients.
+// ownCall makes the call of a delivery. Every error it returns is about the notice or its recipients.
 func (w *Webhook) ownCall(d *delivery.Delivery, to []delivery.Subscriber, token string) (*ownCall, error) {
 	v := &request.View{Recipients: to, Token: token, Values: w.o.Values}
 	if w.o.Each && len(to) == 1 {
@@ -89,10 +90,10 @@ func (w *Webhook) ownCall(d *delivery.Delivery, to []delivery.Subscriber, token 
 	return &ownCall{Call: call, rules: &w.o.Answer, secrets: []string{token}}, nil
 }
 
-// mostNamed is how many recipients an error names.
+// mostNamed is the number of recipients that an error names.
 const mostNamed = 5
 
-// named is who the recipients are.
+// named lists the recipients for an error.
 func named(recipients []string) string {
 	switch n := len(recipients); {
 	case n == 0:
@@ -104,11 +105,11 @@ func named(recipients []string) string {
 	}
 }
 
-// tokens fetches the access tokens of a webhook.
+// tokens fetches and keeps the access tokens of a webhook.
 type tokens struct {
 	w      *Webhook
 	url    *url.URL
-	signer *request.Signer // nil without an assertion
+	signer *request.Signer // nil if the site wants no assertion
 	kept   *request.Tokens
 }
 
@@ -120,7 +121,7 @@ func newTokens(w *Webhook) (*tokens, error) {
 	}
 	if a := w.o.Token.Assertion; a != nil {
 		t.signer, err = request.NewSigner(a, w.o.Values, func(err error) {
-			w.o.Logger.Warn("The key of a webhook's assertions cannot be read anew. The one before stays in use.", "error", err)
+			w.o.Logger.Warn("The key of a webhook's assertions cannot be read. The previous key stays in use.", "error", err)
 		})
 		if err != nil {
 			return nil, fmt.Errorf("webhook: token.assertion: %w", err)
@@ -130,7 +131,7 @@ func newTokens(w *Webhook) (*tokens, error) {
 	return t, nil
 }
 
-// get returns a token other than the one that was refused; "" where calls need none.
+// get returns a token other than the refused one. It returns "" if calls need no token.
 func (t *tokens) get(ctx context.Context, refused string) (string, error) {
 	if t == nil {
 		return "", nil
@@ -138,7 +139,7 @@ func (t *tokens) get(ctx context.Context, refused string) (string, error) {
 	return t.kept.Get(ctx, refused)
 }
 
-// fetch asks for a token. None of its errors is of a notice.
+// fetch asks for a token. Its errors are never about a notice, so a failure here refuses no delivery.
 func (t *tokens) fetch(ctx context.Context) (token string, life time.Duration, err error) {
 	v := &request.TokenView{Values: t.w.o.Values}
 	if t.signer != nil {

@@ -27,7 +27,7 @@ const TypeName = "webhook"
 // Type is the type of sink that posts to an HTTP server.
 var Type = sinks.Type{Name: TypeName, New: func() sinks.Settings { return NewSettings() }}
 
-// The codes of the settings.
+// The codes of problems in the settings.
 const (
 	CodeSigningSecret = "bad_signing_secret" //nolint:gosec // the name of a problem
 	CodeTLS           = "tls_without_https"
@@ -36,7 +36,7 @@ const (
 	CodeBatch         = "batch_of_requests"
 )
 
-// Settings are those of a sink of the type.
+// Settings are the settings of a sink of this type.
 type Settings struct {
 	sinks.PushSettings `yaml:",inline"`
 
@@ -55,7 +55,7 @@ type Settings struct {
 	Values  request.Values    `yaml:"values" doc:"texts that templates name, as {{ .Value \"key\" }}; kept secret"`
 }
 
-// TLSSettings is what differs from how a browser would connect.
+// TLSSettings says how a connection differs from one of a browser.
 type TLSSettings struct {
 	CA         settings.File `yaml:"ca" doc:"authorities that are trusted instead of the system's"`
 	Cert       settings.File `yaml:"cert" doc:"the client's certificate"`
@@ -63,7 +63,7 @@ type TLSSettings struct {
 	ServerName string        `yaml:"server_name" doc:"what the server's certificate must bear, where it is not the host"`
 }
 
-// NewSettings are the defaults.
+// NewSettings returns the default settings.
 func NewSettings() *Settings {
 	return &Settings{PushSettings: sinks.NewPushSettings(TypeName), Batch: sinks.Batch{Max: 1}}
 }
@@ -90,7 +90,7 @@ func (s *Settings) Check(at settings.Section) {
 	s.checkRequest(at)
 }
 
-// checkRequest checks what concerns recipients and calls of another form.
+// checkRequest checks the settings of recipients and of calls with a form of their own.
 func (s *Settings) checkRequest(at settings.Section) {
 	if where := at.In("address"); s.Address != "" && !delivery.IsAddress(s.Address) {
 		where.Fail(settings.CodeBook, where.String()+" names no address of the address book", "mail, phone, alias, or the name of a channel, such as jpush")
@@ -127,7 +127,8 @@ func (s *Settings) NeedsAddress() string {
 	return s.Address
 }
 
-// checkURL tells whether the address may be one of https.
+// checkURL tells whether the URL is https. It also says so if the URL is missing, wrong or not yet known, so that there
+// is no second problem about TLS.
 func (s *Settings) checkURL(at settings.Section) bool {
 	where := at.In("url")
 	if settings.IsOpen(where) {
@@ -170,7 +171,7 @@ func (s *Settings) SecretTexts() []string {
 	}
 	for _, value := range s.Headers {
 		list = append(list, value.Reveal())
-		if _, credentials, ok := strings.Cut(value.Reveal(), " "); ok { // Bearer …, Basic …
+		if _, credentials, ok := strings.Cut(value.Reveal(), " "); ok { // such as Bearer or Basic credentials
 			list = append(list, credentials)
 		}
 	}
@@ -194,35 +195,35 @@ func (s *Settings) Open(site sinks.Site) (sinks.Channel, error) {
 	return sinks.Opened(New(o))
 }
 
-// Options is what a webhook is made of. Only the URL is needed.
+// Options has everything that a webhook is made of. Only URL is required.
 type Options struct {
-	URL          string            // http or https; it may hold a name and password, and is a secret
-	Secrets      []string          // to sign with, each: whsec_ and base64, or any text; none = calls are not signed
-	Headers      map[string]string // sent with each call; secrets
-	AllowPrivate bool              // addresses that are not of the public internet
+	URL          string            // an http or https address; a secret, since it may hold a name and password
+	Secrets      []string          // each signs every call; whsec_ and base64, or any text; empty = calls are not signed
+	Headers      map[string]string // sent with each call; their values are secrets
+	AllowPrivate bool              // allows addresses outside of the public internet
 	TLS          TLS
-	Batch        bool // a call carries {"notices": […]}, also where it is only one
+	Batch        bool // true = the body is {"notices": […]}, even for a single notice
 
-	Book    delivery.Addresses // what is known of recipients; without it calls do not name them
-	Each    bool               // a delivery is for one recipient
-	Address string             // of the address book, that templates see
-	Request *request.Template  // the form of calls; nil = the notice's JSON
-	Answer  request.Answer     // what answers to those mean
-	Token   *request.Token     // that those need; nil = none
-	Values  request.Values     // that their templates name
+	Book    delivery.Addresses // the address book; nil = calls do not name recipients
+	Each    bool               // true = each delivery is for one recipient
+	Address string             // which address of the address book the templates see
+	Request *request.Template  // the form of a call; nil = the JSON of the notice
+	Answer  request.Answer     // how the answers to such calls are read
+	Token   *request.Token     // how such calls get their token; nil = they need none
+	Values  request.Values     // texts that their templates can name
 
-	Connections int              // calls at a time, whose connections are kept; 8
-	Version     string           // of Tallyman, for the server to see
-	Logger      *slog.Logger     // of certificates that cannot be read anew; none
-	Now         func() time.Time // for the timestamps of signatures; the time of day
-	Resolver    *net.Resolver    // the system's
+	Connections int              // how many idle connections are kept: as many as calls at a time; default: 8
+	Version     string           // the version of Tallyman in the User-Agent
+	Logger      *slog.Logger     // gets a warning if certificates cannot be read; nil = no log
+	Now         func() time.Time // the clock for the timestamps of signatures; default: time.Now
+	Resolver    *net.Resolver    // nil = the resolver of the system
 }
 
-// TLS is what differs from how a browser would connect. Files that are named are read anew when they change.
+// TLS says how a connection differs from one of a browser. Its files are read again when they change.
 type TLS struct {
-	CA         string // file with certificates of authorities, instead of the system's
+	CA         string // a file with the certificates of authorities, instead of those of the system
 	Cert, Key  string // files with the client's certificate and its key
-	ServerName string // that the server's certificate must bear; the URL's host
+	ServerName string // the name in the server's certificate; default: the host of the URL
 }
 
 func (o Options) withDefaults() Options {
@@ -237,7 +238,7 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// target reads a URL. No error shows more of it than the host.
+// target parses a URL. Its errors show the host at most, because the rest may be a secret.
 func (o Options) target(address string) (*url.URL, error) {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -248,14 +249,14 @@ func (o Options) target(address string) (*url.URL, error) {
 	}
 	if a, err := netip.ParseAddr(u.Hostname()); err == nil && !o.AllowPrivate {
 		if err := guard.Check(a); err != nil {
-			return nil, fmt.Errorf("webhook: %w; allow_private: true lets it", err)
+			return nil, fmt.Errorf("webhook: %w; allow_private: true allows it", err)
 		}
 	}
 	u.Fragment = ""
 	return u, nil
 }
 
-// header is what each call has in common. What the protocol needs, whoever sets it, is ours.
+// header returns the headers that all calls have. A site cannot replace the headers of the protocol.
 func (o Options) header(u *url.URL) http.Header {
 	h := http.Header{}
 	if u.User != nil {
@@ -271,10 +272,10 @@ func (o Options) header(u *url.URL) http.Header {
 	return h
 }
 
-// longWord is from how many characters on a part of a URL's path is likely to be a token.
+// longWord is the length from which a part of a URL's path is likely to be a token.
 const longWord = 16
 
-// secrets are the texts that no error may show.
+// secrets returns the texts that no error may show.
 func (o Options) secrets(u *url.URL) []string {
 	all := append([]string{o.URL}, o.Secrets...)
 	for _, value := range o.Headers {

@@ -62,7 +62,7 @@ func TestOldTLS(t *testing.T) {
 	}
 }
 
-// TestNoTLS proves that what is not TLS is said, and its words with it.
+// TestNoTLS tests that the error says so if a server does not speak TLS.
 func TestNoTLS(t *testing.T) {
 	t.Parallel()
 	server := testenv.NewHTTPServer(t)
@@ -72,8 +72,8 @@ func TestNoTLS(t *testing.T) {
 	}
 }
 
-// TestReload proves that a client's certificate and an authority that are replaced count from the next connection on, and that files
-// in the middle of being replaced stop nothing.
+// TestReload tests that a replaced client certificate or authority is used from the next connection on. A file that is
+// being replaced stops nothing.
 func TestReload(t *testing.T) {
 	t.Parallel()
 	servers, before, after := testenv.NewAuthority(t, "servers"), testenv.NewAuthority(t, "clients before"), testenv.NewAuthority(t, "clients after")
@@ -105,7 +105,7 @@ func TestReload(t *testing.T) {
 			t.Errorf("in the middle of it: %v", err)
 		}
 	}
-	if n := strings.Count(logged.String(), "cannot be read anew"); n != 1 {
+	if n := strings.Count(logged.String(), "cannot be read"); n != 1 {
 		t.Errorf("logged %d times", n)
 	}
 

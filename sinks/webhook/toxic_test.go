@@ -11,8 +11,7 @@ import (
 	"tallyman/sinks/webhook"
 )
 
-// TestBadNetworks proves that a network that is slow, silent, resets or cuts makes failures for a while, and that everything
-// goes once it is well again.
+// TestBadNetworks tests that a network that is slow, silent, or breaks connections causes failures only while it lasts.
 func TestBadNetworks(t *testing.T) {
 	t.Parallel()
 	server := testenv.NewHTTPServer(t)

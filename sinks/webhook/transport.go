@@ -17,24 +17,26 @@ import (
 	"tallyman/sinks/guard"
 )
 
-// The times of connections. The timeout of a call is its caller's, and ends the wait for a connection, too.
+// The time limits of connections. The caller sets the timeout of a whole call, which also ends the wait for a
+// connection.
 const (
 	dialFor   = 30 * time.Second
 	idleFor   = 90 * time.Second
-	pingAfter = 15 * time.Second // without a word on a connection of HTTP/2
+	pingAfter = 15 * time.Second // after this silence, HTTP/2 checks the connection with a ping
 	pingFor   = 10 * time.Second
 )
 
 const headerBytes = 64 << 10
 
-// control decides whether a connection may be made; see net.Dialer.
+// control decides whether a connection may be made. See net.Dialer.
 type control = func(network, address string, c syscall.RawConn) error
 
 func dialer(o *Options, allow control) *net.Dialer {
 	return &net.Dialer{Timeout: dialFor, KeepAlive: 30 * time.Second, Resolver: o.Resolver, Control: allow}
 }
 
-// transport speaks HTTP/1.1 and HTTP/2, follows nothing, and asks no proxy: it would connect where the guard does not look.
+// transport makes HTTP/1.1 and HTTP/2 connections. It follows no redirect. It uses no proxy, because the guard would
+// check the address of the proxy instead of the server's.
 func transport(o *Options, host string, certs *clientCerts) *http.Transport {
 	allow := guard.Control
 	if o.AllowPrivate {
@@ -55,7 +57,7 @@ func transport(o *Options, host string, certs *clientCerts) *http.Transport {
 	}
 }
 
-// dialTLS connects with the certificates of now.
+// dialTLS connects with the current certificates.
 func dialTLS(ctx context.Context, d *net.Dialer, certs *clientCerts, ours, network, addr string) (net.Conn, error) {
 	host, _, err := net.SplitHostPort(addr)
 	if err != nil {
@@ -75,8 +77,8 @@ func dialTLS(ctx context.Context, d *net.Dialer, certs *clientCerts, ours, netwo
 	return c, nil
 }
 
-// clientCerts are the certificates of a webhook. Their files are looked at before each new connection, so that one that was
-// renewed is in force without a restart.
+// clientCerts holds the certificates of a webhook. It checks their files before each new connection, so that a renewed
+// certificate is used without a restart.
 type clientCerts struct {
 	o     TLS
 	files *certs.Files[*tls.Config]
@@ -92,7 +94,7 @@ func newCerts(o TLS, logger *slog.Logger) (*clientCerts, error) {
 		Names: []string{o.CA, o.Cert, o.Key}, Parse: c.parse,
 		Told: func(_ *tls.Config, err error) {
 			if err != nil {
-				logger.Warn("certificates of a webhook cannot be read anew; those of before stay in use", "error", err)
+				logger.Warn("Certificates of a webhook cannot be read. The previous ones stay in use.", "error", err)
 			}
 		},
 	})
@@ -102,9 +104,10 @@ func newCerts(o TLS, logger *slog.Logger) (*clientCerts, error) {
 	return c, nil
 }
 
-// config is for a connection to the host: that of the sink's url, or the one that gives tokens, for which no name is set.
+// config returns the TLS settings for a host. The setting server_name belongs to the host of the sink's url (ours is
+// true), and not to the server that gives tokens.
 func (c *clientCerts) config(host string, ours bool) *tls.Config {
-	current, _ := c.files.Get() // what is wrong was logged
+	current, _ := c.files.Get() // a fault was logged by Told
 	out := current.Clone()
 	out.ServerName = host
 	if ours {

@@ -26,20 +26,20 @@ import (
 	"tallyman/sinks/scrub"
 )
 
-// Webhook is a push channel; see the package.
+// Webhook is a push channel to an HTTP server. See the comment of the package.
 type Webhook struct {
 	o         Options
 	url       *url.URL
-	header    http.Header // of each call
+	header    http.Header // the common headers of all calls
 	keys      []*key
 	transport *http.Transport
 	secrets   []string
-	scrub     *scrub.Scrubber // of the secrets
-	book      *book.Book      // nil without one
-	tokens    *tokens         // nil where calls need none
+	scrub     *scrub.Scrubber // hides the secrets of the sink
+	book      *book.Book      // nil if the site has no address book
+	tokens    *tokens         // nil if calls need no token
 }
 
-// New makes one. It reads the certificates and connects to nothing. Close it.
+// New makes a Webhook. It reads the certificates, and connects to nothing yet. The caller has to Close it.
 func New(o Options) (*Webhook, error) {
 	o = o.withDefaults()
 	u, err := o.target(o.URL)
@@ -65,7 +65,7 @@ func New(o Options) (*Webhook, error) {
 	return w, err
 }
 
-// Close ends the connections that wait for the next call.
+// Close ends the idle connections.
 func (w *Webhook) Close() { w.transport.CloseIdleConnections() }
 
 // Push implements sinks.Pusher.
@@ -99,7 +99,8 @@ func (w *Webhook) Push(ctx context.Context, batch []delivery.Delivery) error {
 	return a.verdict(batch)
 }
 
-// recipients looks up whom each delivery of the batch is for; nil where nobody is named or known.
+// recipients looks up the recipients of each delivery. A list is nil if the delivery names nobody, or if the address
+// book knows none of them.
 func (w *Webhook) recipients(ctx context.Context, batch []delivery.Delivery) ([][]delivery.Subscriber, error) {
 	to := make([][]delivery.Subscriber, len(batch))
 	if w.book == nil {
@@ -114,14 +115,14 @@ func (w *Webhook) recipients(ctx context.Context, batch []delivery.Delivery) ([]
 	return to, nil
 }
 
-// The bounds of what is read of an answer: its status decides, so neither a text without end nor one that trickles in holds up a
-// delivery.
+// The limits for reading the body of an answer. The status decides, so a body without an end, or a slow one, must not
+// hold up a delivery.
 const (
 	readBytes = 64 << 10
 	readFor   = 2 * time.Second
 )
 
-// call makes one request and reads what it needs of the answer.
+// call makes one request and reads the part of the answer that it needs.
 func (w *Webhook) call(ctx context.Context, m message) (answer, error) {
 	progress, ctx := watch(ctx)
 	req, err := w.request(ctx, m)
@@ -134,14 +135,14 @@ func (w *Webhook) call(ctx context.Context, m message) (answer, error) {
 	}
 	defer resp.Body.Close()
 	sinks.NoteStatus(ctx, resp.StatusCode)
-	if resp.Body == http.NoBody { // as of most: no timer is needed
+	if resp.Body == http.NoBody { // most answers have no body, and need no timer
 		return w.understand(resp, &m, nil), nil
 	}
-	if m.own == nil { // else the text says what became of the call
+	if m.own == nil { // an own call waits for the body, since its code decides
 		slow := time.AfterFunc(readFor, func() { _ = resp.Body.Close() })
 		defer slow.Stop()
 	}
-	text, _ := io.ReadAll(io.LimitReader(resp.Body, readBytes)) // as much of it as came
+	text, _ := io.ReadAll(io.LimitReader(resp.Body, readBytes)) // an incomplete body is enough
 	return w.understand(resp, &m, text), nil
 }
 
@@ -157,9 +158,9 @@ func (w *Webhook) request(ctx context.Context, m message) (*http.Request, error)
 	at := w.o.Now()
 	req.URL, req.Host = to, to.Host
 	req.Header = make(http.Header, len(header)+6)
-	maps.Copy(req.Header, header) // of which nobody changes a value
+	maps.Copy(req.Header, header) // safe, since nobody changes the value of a header
 	trace.Inject(ctx, req.Header)
-	if m.id == "" { // a question, which may be asked twice
+	if m.id == "" { // a call for a token has no id, since it may be repeated
 		return req, nil
 	}
 	id := []string{m.id}
@@ -171,16 +172,17 @@ func (w *Webhook) request(ctx context.Context, m message) (*http.Request, error)
 	return req, nil
 }
 
-// message is what one call says. The same deliveries make the same one, where the address book says the same of their recipients.
+// message is the content of one call. Equal deliveries give equal messages, as long as the address book does not
+// change.
 type message struct {
-	id   string // webhook-id and Idempotency-Key
+	id   string // the value of Webhook-Id and of Idempotency-Key
 	body []byte
-	to   [][]delivery.Subscriber // whose addresses no error shows
+	to   [][]delivery.Subscriber // no error shows the addresses of these recipients
 
-	own *ownCall // of a call with a form of its own
+	own *ownCall // nil = the usual call
 }
 
-// compose makes the message. Notices that have no JSON are refused.
+// compose makes the message. It refuses notices that cannot be encoded as JSON.
 func (w *Webhook) compose(batch []delivery.Delivery, to [][]delivery.Subscriber) (message, error) {
 	var refused sinks.RefusedError
 	list := make([][]byte, len(batch))
@@ -201,7 +203,7 @@ func (w *Webhook) compose(batch []delivery.Delivery, to [][]delivery.Subscriber)
 	}
 }
 
-// id names a delivery: by its notice and, where each recipient has a call, by the recipient.
+// id names a delivery by its notice. If each recipient has a call of their own, the recipient is part of the id.
 func (w *Webhook) id(d *delivery.Delivery) string {
 	if !w.o.Each {
 		return d.Notice.ID
@@ -209,7 +211,7 @@ func (w *Webhook) id(d *delivery.Delivery) string {
 	return "u_" + hashID(d.Notice.ID, strings.Join(d.Recipients, " "))
 }
 
-// batchID is a hash of the deliveries' ids in their order: what makes the body is what makes the id.
+// batchID hashes the ids of the deliveries in their order. A batch with the same body therefore has the same id.
 func (w *Webhook) batchID(batch []delivery.Delivery) string {
 	ids := make([]string, len(batch))
 	for i := range batch {
@@ -230,13 +232,13 @@ func hashID(parts ...string) string {
 const secretPrefix = "whsec_"
 
 // key makes signatures with one secret.
-type key struct{ macs sync.Pool } // of hash.Hash, which to make anew costs more than to use
+type key struct{ macs sync.Pool } // has hash.Hash values, since a new one costs more than its use
 
 func newKey(secret []byte) *key {
 	return &key{macs: sync.Pool{New: func() any { return hmac.New(sha256.New, secret) }}}
 }
 
-// keys reads the secrets.
+// keys parses the secrets.
 func keys(secrets []string) ([]*key, error) {
 	var all []*key
 	for _, secret := range secrets {
@@ -255,7 +257,8 @@ func keys(secrets []string) ([]*key, error) {
 	return all, nil
 }
 
-// signature is the value of webhook-signature: one for each key, so that a receiver that knows any of them can check it.
+// signature returns the value of webhook-signature. It has a signature for each key, so that a receiver can check it
+// with any key it knows.
 func signature(keys []*key, id string, at time.Time, body []byte) string {
 	const size = len("v1,") + 44
 	head := append(strconv.AppendInt(append([]byte(id), '.'), at.Unix(), 10), '.')
@@ -269,7 +272,7 @@ func signature(keys []*key, id string, at time.Time, body []byte) string {
 	return string(out)
 }
 
-// sign appends the hash of both in base64.
+// sign appends the signature of head and body in base64.
 func (k *key) sign(out, head, body []byte) []byte {
 	mac, _ := k.macs.Get().(hash.Hash)
 	defer k.macs.Put(mac)

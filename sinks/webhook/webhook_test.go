@@ -13,7 +13,7 @@ import (
 	"tallyman/sinks/webhook"
 )
 
-// verified is what a receiver does that knows the secret.
+// verified checks a call as a receiver that knows the secret does.
 func verified(t testing.TB, r testenv.HTTPRequest, secret string) bool {
 	t.Helper()
 	key := []byte(secret)
@@ -61,7 +61,8 @@ func TestRotation(t *testing.T) {
 	}
 }
 
-// TestSignaturesAtOnce proves that calls that are signed at the same time, whose hashes are used again, do not get into each other's.
+// TestSignaturesAtOnce tests that calls that are signed at the same time do not disturb each other, although hashes are
+// reused.
 func TestSignaturesAtOnce(t *testing.T) {
 	t.Parallel()
 	server := testenv.NewHTTPServer(t)

@@ -10,26 +10,27 @@ import (
 	"sync"
 )
 
-// Fake is a driver whose database answers as it was told to. It is safe for concurrent use.
+// Fake is a driver whose database gives prepared answers. It is safe for concurrent use.
 type Fake struct {
 	Answers []Answer
-	// Connect, where it is not nil, is the error of every connection attempt.
+	// Connect, if not nil, is the error of every attempt to connect.
 	Connect error
 
 	mu  sync.Mutex
 	log []string
 }
 
-// Answer is what the database says to statements that contain Match; the first that matches counts. One that none matches returns nothing.
+// Answer is the answer to statements that contain Match. The first Answer that matches is used. A statement without a
+// match returns no rows.
 type Answer struct {
 	Match   string
 	Columns []Column
 	Rows    [][]driver.Value
-	Err     error // at once, or after the rows where there are columns
-	Block   bool  // says nothing until the context ends: at once, or after the rows where there are columns
+	Err     error // returned at once, or after the rows if there are columns
+	Block   bool  // waits until the context ends: at once, or after the rows if there are columns
 }
 
-// Column is one of an answer's.
+// Column is a column of an answer.
 type Column struct {
 	Name, Type string
 	Nullable   bool
@@ -37,7 +38,7 @@ type Column struct {
 	Scale      int64
 }
 
-// Log returns what the driver was asked so far, and forgets it.
+// Log returns the statements so far, and clears the log.
 func (f *Fake) Log() []string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -72,13 +73,13 @@ type conn struct{ fake *Fake }
 
 var errNotAsked = errors.New("no scanner asks for this")
 
-// Prepare is called by nobody.
+// Prepare is never called.
 func (c *conn) Prepare(string) (driver.Stmt, error) { return nil, errNotAsked }
 
-// Begin is called by nobody.
+// Begin is never called.
 func (c *conn) Begin() (driver.Tx, error) { return nil, errNotAsked }
 
-// BeginTx is called by scanners themselves.
+// BeginTx is called by the drivers themselves.
 func (c *conn) BeginTx(context.Context, driver.TxOptions) (driver.Tx, error) {
 	c.fake.note("begin")
 	return nil, nil //nolint:nilnil // nobody commits
@@ -87,7 +88,7 @@ func (c *conn) BeginTx(context.Context, driver.TxOptions) (driver.Tx, error) {
 // Close is called by database/sql.
 func (c *conn) Close() error { c.fake.note("close"); return nil }
 
-// CheckNamedValue leaves the values as they are, as the drivers do with types of their own.
+// CheckNamedValue accepts all values, as the real drivers do with types of their own.
 func (c *conn) CheckNamedValue(*driver.NamedValue) error { return nil }
 
 func (c *conn) answer(ctx context.Context, query string, args []driver.NamedValue) (Answer, error) {

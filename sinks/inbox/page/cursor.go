@@ -10,48 +10,49 @@ import (
 
 // Cursor is a place in the order of delivery. To clients it is an opaque text.
 type Cursor struct {
-	Epoch string // of the index that gave it out
-	Score int64  // the warehouse clock, µs: every notice up to it was seen
-	// Changes is the warehouse clock up to which the reader knows what became of those notices. While pages lag behind, it is
-	// ahead: a notice on a page is as it was when the page was read, whenever it was delivered.
+	Epoch string // the epoch of the index that gave it out
+	Score int64  // the warehouse clock, µs: the reader has seen every notice up to it
+	// Changes is the warehouse clock up to which the reader knows the marks of those notices. While the reader still has
+	// pages to read, Changes is ahead of Score, because each notice on a page is shown as it was when the page was read.
 	Changes int64
-	Query   Hash // what it was given for
-	// Removed lists the inboxes whose cap has removed something above Score that the client knows is gone, because
-	// it was told to begin anew. Without it, a client that reads such an inbox page by page beside one
-	// that kept older notices would be told so again and again. Ascending by Inbox.
+	Query   Hash // the query that it was given for
+	// Removed lists the inboxes from which the cap has removed notices above Score, if the client knows it because it was
+	// told to start again. Without this list, a client could be told so again and again: it reads page by page, and
+	// another of its inboxes may still have older notices. Ascending by Inbox.
 	Removed []Removed
 }
 
-// Removed says that notices of an inbox up to a score are gone.
+// Removed says that the notices of an inbox up to a score are gone.
 type Removed struct {
-	Inbox int   // position in Query.Subscribers
+	Inbox int   // index in Query.Subscribers
 	Score int64 // above the cursor's
 }
 
-// Hash identifies a query's warehouse (4 bytes), subscribers (4 bytes) and filter (types and unread, 4 bytes). It changes when a role is
-// granted or taken away.
+// Hash identifies a query's warehouse (4 bytes), subscribers (4 bytes) and filter (types and unread, 4 bytes). The
+// subscribers change when a role is granted or taken away.
 type Hash [12]byte
 
 func (h Hash) String() string { return hex.EncodeToString(h[:]) }
 
-// SameWarehouse tells whether both are of the same warehouse.
+// SameWarehouse tells whether both hashes are of queries of the same warehouse.
 func (h Hash) SameWarehouse(other Hash) bool { return [4]byte(h[:4]) == [4]byte(other[:4]) }
 
-// SameSubscribers tells whether both are of the same subscribers.
+// SameSubscribers tells whether both hashes are of queries of the same subscribers.
 func (h Hash) SameSubscribers(other Hash) bool { return [4]byte(h[4:8]) == [4]byte(other[4:8]) }
 
-// HashWarehouse is the hash of a query of which only the warehouse counts.
+// HashWarehouse returns the hash of a query that has only a warehouse.
 func HashWarehouse(warehouse string) Hash { return Query{Warehouse: warehouse}.Hash() }
 
-// The text of a cursor is base64url of: 3 (the version), the query's hash, the score in big endian, as varints how far
-// Changes is from the score, the number of removed and for each its inbox and its score above the cursor's, the epoch.
+// The text of a cursor is base64url of: the version (3), the query's hash, the score (big endian), then as varints:
+// Changes minus the score, the number of Removed, and for each its inbox and its score minus the cursor's; and last the
+// epoch.
 const (
 	cursorVersion = 3
 	cursorHash    = len(Hash{})
 	cursorHead    = 1 + cursorHash + 8
 	maxText       = 8192
 	maxInbox      = 1<<16 - 1
-	maxScore      = 1<<53 - 1 // what a Redis score holds exactly
+	maxScore      = 1<<53 - 1 // the largest integer that a Redis score holds exactly
 )
 
 var cursorEncoding = base64.RawURLEncoding.Strict()
@@ -72,7 +73,7 @@ func (c Cursor) Encode() string {
 	return cursorEncoding.EncodeToString(b)
 }
 
-// DecodeCursor reads what Encode made; anything else is ErrBadCursor.
+// DecodeCursor reads a text of Encode. It returns ErrBadCursor for any other text.
 func DecodeCursor(text string) (Cursor, error) {
 	if len(text) > maxText {
 		return Cursor{}, ErrBadCursor
@@ -95,7 +96,7 @@ func DecodeCursor(text string) (Cursor, error) {
 	var ok bool
 	c.Removed, rest, ok = decodeRemoved(c.Score, b[cursorHead+size:])
 	c.Epoch = string(rest)
-	// One place has one text: no line breaks, no long varints.
+	// Only the text that Encode would write is accepted: no line breaks, no varints that are longer than needed.
 	if !ok || !validEpoch(rest) || c.Encode() != text {
 		return Cursor{}, ErrBadCursor
 	}
@@ -134,7 +135,7 @@ func validEpoch(b []byte) bool {
 	return len(b) > 0
 }
 
-// Hash identifies what the query is about; where it begins and how long its pages are does not matter.
+// Hash identifies what the query is about. Its place and the size of its pages do not matter.
 func (q Query) Hash() Hash {
 	var h Hash
 	b := make([]byte, 0, 512)
@@ -161,7 +162,7 @@ func appendList(b []byte, list []string) []byte {
 	return b
 }
 
-// Normal returns the query with sorted, unique lists and a limit, or an ErrBadQuery.
+// Normal returns the query with sorted, unique lists and a limit, or ErrBadQuery.
 func (q Query) Normal() (Query, error) {
 	if q.Warehouse == "" || len(q.Subscribers) == 0 || len(q.Subscribers) > MaxSubscribers || q.Since < 0 || q.Limit < 0 || q.Limit > MaxLimit {
 		return q, ErrBadQuery
@@ -174,7 +175,7 @@ func (q Query) Normal() (Query, error) {
 	return q, nil
 }
 
-// sortedUnique copies the list only where it must change it.
+// sortedUnique returns the list sorted and without repeats. It copies the list only if it must change something.
 func sortedUnique(list []string) []string {
 	for i := 1; i < len(list); i++ {
 		if list[i-1] >= list[i] {

@@ -15,7 +15,7 @@ const (
 	MaxSubscribers = 100
 )
 
-// The errors that a reader can be told.
+// The errors of a query.
 var (
 	ErrBadCursor     = errors.New("inbox: the cursor is not one that this service gave out")
 	ErrForeignCursor = errors.New("inbox: the cursor is of another warehouse")
@@ -23,24 +23,24 @@ var (
 	ErrUnavailable   = errors.New("inbox: the index is not in reach or being rebuilt")
 )
 
-// Query asks for the notices of some subscribers in one warehouse. After wins over Since; without either the
-// window is the last three days.
+// Query asks for the notices of some subscribers in one warehouse. If After is set, Since is ignored. Without both, the
+// query begins three days ago.
 type Query struct {
 	Warehouse   string
 	Subscribers []string // user:<id>, role:<id>; sorted and unique
 	Types       []string // codes or ids; empty = all; sorted and unique
-	Unread      bool     // only what the reader has not read
+	Unread      bool     // only notices that the reader has not read
 	After       string   // a cursor
-	Since       int64    // ms since 1970: delivered at or after; 0 = absent
+	Since       int64    // ms since 1970: notices delivered at or after this time; 0 means not set
 	Limit       int      // 1 … MaxLimit
-	Plain       bool     // without changes, for those who have no use for them
+	Plain       bool     // without changes
 }
 
-// Reader is the user whose read state the answer shows: the one among the subscribers. Without a user, or with several, there
-// is none, and nothing is read.
+// Reader returns the user whose marks the answer shows: the only user among the subscribers. Without a user, or with
+// several, there is no reader, and no notice is shown as read.
 func (q Query) Reader() string { return Reader(q.Subscribers) }
 
-// Reader is the only user among the subscribers, "" where there is none, or more than one.
+// Reader returns the only user among the subscribers, or "" if there is none or more than one.
 func Reader(subscribers []string) string {
 	reader := ""
 	for _, s := range subscribers {
@@ -55,8 +55,8 @@ func Reader(subscribers []string) string {
 	return reader
 }
 
-// Page is an answer. The changes come first: they are about notices that the reader was given before this page. The notices
-// ascend in the order of delivery, and each is as the changes have left it.
+// Page is the answer to a query. The changes come first: they concern notices that the reader got before this page. The
+// notices are in the order of delivery, and each is shown as the changes have left it.
 type Page struct {
 	Notices    []notice.View
 	Changes    []Change
@@ -64,34 +64,42 @@ type Page struct {
 	Unread     int // exact to 999
 	UnreadMore bool
 	More       bool
-	Reset      bool        // the cursor does not hold any more; this is a fresh window
+	Reset      bool        // the cursor is not valid any more; the page is the beginning of a new window
 	Reason     ResetReason // of Reset
-	Missed     int         // after Reset: notices delivered after the cursor that no page will have; -1 = not known
+	Missed     int         // after a reset: notices delivered after the cursor that no page will have; -1 means not known
 	Version    string      // the ETag, without quotes: equal versions mean equal answers to the same query
-	Clock      int64       // the score up to which the reader has the notices, µs
-	From       int64       // the score up to which it had them before
-	// Settled is the beginning of a millisecond, µs. Where a millisecond before it has a notice, no later notice gets a score in that millisecond.
+	Clock      int64       // the score up to which the reader has the notices after this page, µs
+	From       int64       // the score up to which the reader had them before
+	// Settled is the beginning of a millisecond, in µs. If a notice lies in a millisecond before Settled, no later notice
+	// gets a score in that same millisecond.
 	Settled int64
-	// Removed lists what the inboxes had lost when the page was read, whatever Cursor says of it. Events needs it.
+	// Removed lists for each inbox the highest score that was removed when the page was read, independent of the cursor.
+	// Events needs it.
 	Removed []Removed
 }
 
-// ResetReason says why a cursor does not hold any more.
+// ResetReason says why a cursor is not valid any more.
 type ResetReason string
 
 // The reasons.
 const (
-	ResetIndexRebuilt       ResetReason = "index_rebuilt"       // Redis was lost and written back
-	ResetTrimmed            ResetReason = "trimmed"             // an inbox was full, and notices after the cursor had to go
-	ResetTooOld             ResetReason = "too_old"             // what the user has read since the cursor is partly forgotten
-	ResetTooManyChanges     ResetReason = "too_many_changes"    // the user has read more since the cursor than a page can tell
-	ResetForeignCursor      ResetReason = "foreign_cursor"      // the cursor is of another warehouse
-	ResetSubscribersChanged ResetReason = "subscribers_changed" // the cursor is of other subscribers: a role was granted or taken away
-	ResetFilterChanged      ResetReason = "filter_changed"      // the cursor is of other types, or of another value of unread
-	ResetCursorAhead        ResetReason = "cursor_ahead"        // the cursor is ahead of the inboxes: what it saw was never recorded
+	ResetIndexRebuilt ResetReason = "index_rebuilt" // Redis was lost and written back
+	// an inbox was full, and notices after the cursor were removed
+	ResetTrimmed ResetReason = "trimmed"
+	// the record of what the user has read since the cursor is partly forgotten
+	ResetTooOld ResetReason = "too_old"
+	// the user has read more notices since the cursor than a page can list
+	ResetTooManyChanges ResetReason = "too_many_changes"
+	ResetForeignCursor  ResetReason = "foreign_cursor" // the cursor belongs to another warehouse
+	// the cursor belongs to other subscribers: a role was granted or taken away
+	ResetSubscribersChanged ResetReason = "subscribers_changed"
+	// the cursor belongs to other types, or to another value of unread
+	ResetFilterChanged ResetReason = "filter_changed"
+	// the cursor is ahead of the inboxes: the notices that it covers were never recorded
+	ResetCursorAhead ResetReason = "cursor_ahead"
 )
 
-// ResetReasons are all of them.
+// ResetReasons returns all reasons.
 func ResetReasons() []ResetReason {
 	return []ResetReason{
 		ResetIndexRebuilt, ResetTrimmed, ResetTooOld, ResetTooManyChanges, ResetForeignCursor, ResetSubscribersChanged, ResetFilterChanged,
@@ -99,11 +107,11 @@ func ResetReasons() []ResetReason {
 	}
 }
 
-// Change tells that the reader has read or acked a notice, perhaps in another window. What is acked is read, too.
+// Change says that the reader has read or acked a notice, perhaps in another window. An acked notice is read, too.
 type Change struct {
 	ID    string
 	Kind  string // Read | Acked
-	Score int64  // when, µs of the warehouse's clock; those of one read-all share it
+	Score int64  // when, in µs of the warehouse's clock; all changes of one read-all have the same score
 }
 
 // The kinds of changes.
@@ -116,10 +124,10 @@ const (
 type Summary struct {
 	Unread     int // exact to 999
 	UnreadMore bool
-	Popups     []notice.View // modal ones that the reader has not acked, oldest first
+	Popups     []notice.View // modal notices that the reader has not acked, oldest first
 	PopupsMore bool          // there are more than MaxPopups
 	Latest     []notice.View // newest first
-	Version    string        // of what a poll without a cursor would show
+	Version    string        // the version of a poll without a cursor
 }
 
 // The sizes of a summary.
@@ -128,15 +136,16 @@ const (
 	Latest    = 5
 )
 
-// Event is a step through a page: a notice, or the changes of one moment.
+// Event is one step through a page: a notice, or all changes of one moment.
 type Event struct {
-	Notice  *notice.View // nil = it is the changes
+	Notice  *notice.View // nil if the event has changes
 	Changes []Change
-	Cursor  string // by which a reader goes on that has taken all up to here: it misses nothing and gets nothing twice
+	// where a reader goes on that has processed all events up to this one: it misses nothing and repeats nothing
+	Cursor string
 }
 
-// Events takes the page apart, in the order in which a reader must take it: the changes, then the notices. The last one has
-// the cursor of the page.
+// Events splits the page into events, in the order in which a reader must process them: first the changes, then the
+// notices. The last event has the cursor of the page.
 func (p *Page) Events() ([]Event, error) {
 	end, err := DecodeCursor(p.Cursor)
 	if err != nil {
@@ -161,7 +170,7 @@ func (p *Page) Events() ([]Event, error) {
 	return out, nil
 }
 
-// Start is the cursor in front of the page's first event. A reader that was told to begin anew goes on with it.
+// Start returns the cursor before the page's first event. A reader that was told to start again continues with it.
 func (p *Page) Start() (string, error) {
 	end, err := DecodeCursor(p.Cursor)
 	switch {
@@ -175,7 +184,7 @@ func (p *Page) Start() (string, error) {
 	return p.Cursor, nil
 }
 
-// at is the cursor of a place in the page.
+// at returns the cursor of a place in the page.
 func (p *Page) at(end *Cursor, score, changes int64) string {
 	c := Cursor{Epoch: end.Epoch, Score: score, Changes: changes, Query: end.Query}
 	for _, r := range p.Removed {

@@ -1,16 +1,16 @@
--- Puts the notice of an open wide delivery into some inboxes. Idempotent. It follows cap.lua.
+-- Puts the notice of an open wide delivery into some inboxes. Idempotent. cap.lua comes before this text.
 --
 -- KEYS 1 clock     hash    epoch, clock, sweeps, open
 --      2 inboxes   zset    subscriber → the highest score that the cap removed from its inbox
 --      3 wide      zset    id of a wide notice → how many inboxes hold it
---      4 to        hash    of the notice: number of a portion → its subscribers, separated by spaces
+--      4 to        hash    the recipients of the notice: number of a portion → its subscribers, separated by spaces
 --      5 … 4+s     zset    the inbox of each subscriber
 --      then s      list    the log of each inbox: the last scores that the cap removed
--- ARGV 1 epoch that the caller believes in
+-- ARGV 1 the epoch that the caller assumes
 --      2 cap: how many notices an inbox keeps
 --      3 id, 4 score
 --      5 number of the portion, 6 its subscribers, separated by spaces, in the order of the keys
--- Result: the ids that the cap removed from the last inbox that held them, perhaps.
+-- Result: the ids of notices that the cap has removed, perhaps from the last inbox that held them.
 -- Error:  EPOCH <what was found, or none>; LATE: this delivery is not open any more. Nothing was changed.
 
 local CHUNK = 1000
@@ -39,6 +39,7 @@ for i, name in ipairs(names) do
   cut(c, KEYS[4 + i], KEYS[4 + #names + i], name)
 end
 redis.call('ZINCRBY', KEYS[3], added, id)
--- The clock does not move yet, and still something that readers saw is gone.
+-- The clock does not move yet, but readers have seen the notices that the cap removed. So their counts must be made
+-- anew.
 if #c.gone > 0 then redis.call('HINCRBY', KEYS[1], 'sweeps', 1) end
 return homeless(c)

@@ -1,25 +1,25 @@
--- Begins an epoch in one warehouse: bodies and expiries go, the clock starts above all that was recorded.
--- The inboxes and what readers have marked must have been removed before (wipe.lua). While some are left, their names are the answer, and
--- the warehouse is claimed for the epoch: until that has begun, the warehouse is in no epoch, and every other script refuses it.
+-- Begins an epoch in one warehouse: removes bodies and expiries, and starts the clock above every recorded score. The
+-- inboxes and marks must be removed before (wipe.lua). While some are left, the script returns their names, and the
+-- warehouse is claimed for the epoch. A claimed warehouse is in no epoch, so every other script refuses it.
 --
 -- KEYS 1 clock     hash    epoch, or, while the warehouse is claimed, <epoch>:begins; clock, sweeps, open
 --      2 notices   hash    id → body
 --      3 expiry    zset    block of ids → when they expire, µs
 --      4 inboxes   zset    subscriber → the highest score that the cap removed from its inbox
 --      5 popups    zset    ids of modal notices → score
---      6 readers   zset    user that has marked something → when its marks are looked through, µs
+--      6 readers   zset    user that has marks → when the marks are looked through, µs
 --      7 wide      zset    id of a wide notice → how many inboxes hold it
 -- ARGV 1 epoch, <number>-<random>
 --      2 now, µs; 0 = the server's TIME
 --      3 the highest score that the ledger has recorded, 0 = none
---      4 how many names of each kind to answer at most
--- Result: the number of inboxes that must be wiped first, of users whose marks must be, then the inboxes' subscribers, the users, the
---      ids of wide notices; empty = the epoch has begun, or had already.
--- Error:  EPOCH <what was found, or none> if that one is newer.
+--      4 how many names of each kind to return at most
+-- Result: the number of inboxes to wipe, the number of users to wipe, then the subscribers of the inboxes, the users,
+--         and the ids of wide notices. Empty = the epoch has begun, now or before.
+-- Error:  EPOCH <what was found, or none> if Redis is at a newer epoch.
 
 local function ordinal(epoch) return tonumber(string.match(epoch, '^%d+')) or 0 end
 
--- enter makes the clock one of the epoch, or of its claim.
+-- enter sets the epoch of the clock, or its claim.
 local function enter(epoch, clock)
   redis.call('UNLINK', KEYS[1])
   redis.call('HSET', KEYS[1], 'epoch', epoch, 'clock', text(clock), 'sweeps', '0')

@@ -1,19 +1,20 @@
--- What the scripts share that put notices into inboxes; it only defines functions. It follows common.lua.
+-- The shared part of scripts that put notices into inboxes. It only defines functions. common.lua comes before this
+-- text.
 
--- How many scores of removed notices are kept for each inbox, to tell readers how many they have missed.
+-- How many scores of removed notices are kept for each inbox. They tell readers how many notices they have missed.
 local REMEMBERED = 1000
 
--- How many notices one call removes beside as many as it puts in. There are more only where the cap was lowered; the rest goes with
--- the next calls.
+-- How many notices one call removes, besides as many as it adds. More are left over only after the cap was lowered;
+-- later calls remove the rest.
 local SURPLUS = 1000
 
--- newCut returns what cut needs: names of the keys inboxes and wide, how many notices an inbox keeps, how many this call may
--- remove.
+-- newCut returns the state for cut: the names of the keys inboxes and wide, the cap of an inbox, and how many notices
+-- this call may remove.
 local function newCut(inboxes, wide, cap, most)
   return {inboxes = inboxes, wide = wide, cap = cap, left = most, gone = {}}
 end
 
--- cut removes the oldest notices of an inbox beyond the cap. The log of the inbox remembers their scores.
+-- cut removes the oldest notices of an inbox beyond the cap. It writes their scores to the log of the inbox.
 local function cut(c, key, log, subscriber)
   local over = math.min(redis.call('ZCARD', key) - c.cap, c.left)
   if over <= 0 then return end
@@ -33,7 +34,8 @@ local function cut(c, key, log, subscriber)
   end
 end
 
--- homeless returns the ids of those that went and that may be in no inbox any more. Wide notices know in how many they are.
+-- homeless returns the ids of removed notices that may be in no inbox any more. For wide notices, Redis counts the
+-- inboxes that hold them.
 local function homeless(c)
   local out = {}
   for first = 1, #c.gone, REMEMBERED do

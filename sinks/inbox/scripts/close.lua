@@ -1,12 +1,12 @@
--- Ends an open wide delivery: from now on readers see the notice, in all inboxes at once.
+-- Ends an open wide delivery. From now on readers see the notice, in all inboxes at once.
 --
 -- KEYS 1 clock     hash    epoch, clock, sweeps, open, last
 --      2 popups    zset    ids of modal notices → score
--- ARGV 1 epoch that the caller believes in
+-- ARGV 1 the epoch that the caller assumes
 --      2 id, 3 score
 --      4 1 = the notice is modal
---      5 channel for the hint, 6 its message, to which a line is added that says from which clock to which this call
---        went; no hint when the channel is empty
+--      5 channel for the hint, 6 its message; a line with the old and the new clock is added to it. No hint if the
+--        channel is empty
 --      7 the origin of the delivery; see common.lua
 -- Result: 1
 -- Error:  EPOCH <what was found, or none>; LATE: this delivery is not open any more. Nothing was changed.

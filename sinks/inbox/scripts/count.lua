@@ -1,13 +1,13 @@
--- How scripts count unread notices; it only defines functions. It follows read.lua.
+-- Functions that count unread notices. read.lua comes before this text.
 
--- How many marks of a reader are held against one inbox at most; with more, the inbox is walked through.
+-- With more marks than this, a reader's count walks through the inbox instead of looking up each mark.
 local FEW_MARKS = 4000
 
--- How many notices one call counts at most; with many inboxes fewer, see LOOKUPS.
+-- How many notices one call counts at most. With many inboxes it is fewer, see LOOKUPS.
 local COUNTED = 2000
 
--- countOne counts in one inbox, of which nothing has expired: what is above its watermark less what is marked of that. It
--- returns -1 where the reader has too many marks for that.
+-- countOne counts the unread notices of one inbox without expired notices: those above its watermark, minus the marked
+-- ones. It returns -1 if the reader has too many marks for this.
 local function countOne(state, key, clock, most)
   local above = watermark(state, 1, clock)
   local n = redis.call('ZCOUNT', key, '(' .. text(above), text(clock))
@@ -30,9 +30,10 @@ local function countOne(state, key, clock, most)
   return math.min(n, most)
 end
 
--- countSome counts each unread notice up to a clock once, inbox by inbox, newest first, and goes on where the call before has ended: in
--- an inbox (0 = at the beginning) below a score. It stops after so many, or after as much as one call may look through. It returns
--- how many it has found, and where to go on; 0 = it has counted all, or most.
+-- countSome counts each unread notice up to a clock once, inbox by inbox, newest first. It continues where the call
+-- before ended: in an inbox (0 = at the beginning), below a score. It stops after "most" notices, or when it has looked
+-- through as much as one call may. It returns how many it has found, and where to continue; 0 = the count is complete,
+-- or has reached most.
 local function countSome(state, keys, clock, expired, inbox, below, most)
   local room = math.max(100, math.min(COUNTED, math.floor(LOOKUPS / #keys)))
   local ids, scores, place, seen, above, highest = {}, {}, {}, {}, {}, 0
@@ -61,7 +62,7 @@ local function countSome(state, keys, clock, expired, inbox, below, most)
     i, upTo = i + 1, text(clock)
   end
 
-  -- Leave out what is read, or was counted in an earlier inbox by an earlier call.
+  -- Leave out notices that are read, or that an earlier call has counted in an earlier inbox.
   local read = {}
   if state then read = marked(state, ids) end
   for k, key in ipairs(keys) do

@@ -1,13 +1,13 @@
--- Finds what has expired, for sweep.lua to remove. Changes nothing.
+-- Finds expired notices, for sweep.lua to remove. Changes nothing.
 --
 -- KEYS 1 clock     hash    epoch, clock, sweeps
 --      2 notices   hash    id → body
 --      3 expiry    zset    block of ids separated by spaces → when they expire, µs
--- ARGV 1 epoch that the caller believes in
+-- ARGV 1 the epoch that the caller assumes
 --      2 now, µs; 0 = the server's TIME
---      3 how many ids at most, 4 how many bytes of bodies at most, or one body
--- Result: for each block that is due: the block, 1 if this is all that is left of it, k, then k × (id, body). Ids whose bodies are gone
---      are left out.
+--      3 how many ids at most, 4 how many bytes of bodies at most; one body may be larger
+-- Result: for each block that is due: the block, 1 if the rest of the block is complete in this answer, k, then k ×
+--         (id, body). Ids without a body are left out.
 -- Error:  EPOCH <what was found, or none>
 
 local PART = 20
@@ -21,7 +21,7 @@ local now = time(ARGV[2])
 local reply, ids, bytes, most, mostBytes = {}, 0, 0, tonumber(ARGV[3]), tonumber(ARGV[4])
 local function full() return ids >= most or bytes >= mostBytes end
 
--- add answers some ids of a block, as long as there is room, and tells whether they are all.
+-- add adds some ids of a block to the answer, while there is room. It returns whether all were added.
 local function add(some)
   for i, body in ipairs(redis.call('HMGET', KEYS[2], unpack(some))) do
     if body then

@@ -1,4 +1,5 @@
--- Puts a batch of notices into the inboxes of one warehouse. All or nothing, and idempotent by id. It follows cap.lua.
+-- Puts a batch of notices into the inboxes of one warehouse. Does everything or nothing, and is idempotent by id.
+-- cap.lua comes before this text.
 --
 -- KEYS 1 clock     hash    epoch, clock (the highest score given), sweeps, open (see open.lua), last (see common.lua)
 --      2 notices   hash    id → body
@@ -8,24 +9,26 @@
 --      6 wide      zset    id of a wide notice → how many inboxes hold it
 --      7 … 6+s     zset    the inbox of each subscriber: id → score
 --      then s      list    the log of each inbox: the last scores that the cap removed
--- ARGV 1 epoch that the caller believes in
+-- ARGV 1 the epoch that the caller assumes
 --      2 now, µs; 0 = the server's TIME
 --      3 cap: how many notices an inbox keeps
---      4 channel for the hint, 5 its message, to which a line is added that says from which clock to which this
---        call went; no hint when the channel is empty
+--      4 channel for the hint, 5 its message; a line with the old and the new clock is added to it. No hint if the
+--        channel is empty
 --      6 the origin of the newest delivery of the batch; see common.lua
 --      7 n, the number of notices
 --      then n × (id, body)
 --      then n × expiry, µs
---      then n × score; 0 = give one (else it is written back as it was)
---      then p, the number of modal notices, p × its number (1 …)
+--      then n × score; 0 = give one, else the notice is written back with this score
+--      then p, the number of modal notices, then the number (1 …) of each
 --      then s × subscriber, in the order of the keys
---      then the lists: s' inboxes that get the same notices: s', s' × number of the inbox (1 …), m, m × number of
---      the notice (1 …); m = 0 means all of them
--- Result: n scores as text, then the ids that the cap removed from the last inbox that held them, perhaps.
--- Error:  EPOCH <what was found, or none>; OPEN <the open wide delivery>, which is to be undone first. Nothing was changed.
+--      then the lists: s' inboxes that get the same notices. Each list is s', the numbers (1 …) of the inboxes, m, and
+--        the numbers (1 …) of the notices; m = 0 means all notices
+-- Result: n scores as text, then the ids of notices that the cap has removed, perhaps from the last inbox that held
+--         them.
+-- Error:  EPOCH <what was found, or none>; OPEN <the open wide delivery>, which must be undone first. Nothing was
+--         changed.
 
--- How many arguments one call takes: unpack needs room on Lua's stack.
+-- How many arguments one command gets: unpack needs room on Lua's stack.
 local CHUNK = 1000
 
 -- call runs a command on a key with any number of arguments.
@@ -48,7 +51,7 @@ local popups = given + n
 local names = popups + 1 + tonumber(ARGV[popups])
 local lists = names + subscribers
 
--- Which of them are here already?
+-- Which notices does Redis have already?
 local ids, known, anyKnown = {}, {}, false
 for i = 1, n do ids[i] = ARGV[bodies + 2 * (i - 1)] end
 for i = 1, n, CHUNK do
@@ -61,7 +64,7 @@ for i = 1, n, CHUNK do
   end
 end
 
--- each calls visit(inbox key, number of the notice) for all that the lists name.
+-- each calls visit(inbox key, number of the notice) for every pair in the lists.
 local function each(visit)
   local at = lists
   while at <= #ARGV do
@@ -77,7 +80,7 @@ local function each(visit)
   end
 end
 
--- Those keep the score they had. One that the cap removed from every inbox counts as new.
+-- Known notices keep their scores. A notice that the cap has removed from every inbox counts as new.
 local scores, fresh = {}, n
 if anyKnown then
   each(function(key, i)
@@ -93,7 +96,7 @@ end
 
 if fresh > 0 and head[3] then return openError(head[3]) end
 
--- The others get theirs, in the order of the batch.
+-- New notices get scores in the order of the batch.
 local clock = tonumber(head[2])
 local old = {}
 for i = 1, n do
@@ -111,7 +114,7 @@ local reply = scores
 if fresh > 0 then
   redis.call('HSET', KEYS[1], 'clock', text(clock), 'last', newest(head[4], ARGV[6]))
 
-  -- Bodies, and one block of ids for those that expire together.
+  -- Write the bodies, and one block of ids for notices that expire at the same time.
   if fresh == n then
     call('HSET', KEYS[2], ARGV, bodies, expiries - 1)
   else
@@ -145,7 +148,7 @@ if fresh > 0 then
     if not old[i] then redis.call('ZADD', KEYS[5], scores[i], ids[i]) end
   end
 
-  -- The inboxes are known by name, so that a rebuild can find them.
+  -- Register the inboxes by name, so that a rebuild can find them.
   local register = {}
   for i = 1, subscribers do
     register[2 * i - 1] = '0'

@@ -1,18 +1,18 @@
--- Records which single notices users have read and acked. Idempotent: what is marked already stays as it is.
+-- Records single notices that users have read and acked. Idempotent: existing marks stay as they are.
 --
 -- KEYS 1 clock     hash    epoch, clock, sweeps, open (see open.lua)
---      2 readers   zset    user that has marked something → when its marks are looked through, µs
+--      2 readers   zset    user that has marks → when the marks are looked through, µs
 --      3 … 2+u     zset    the marks of each user: see read.lua
--- ARGV 1 epoch that the caller believes in
+-- ARGV 1 the epoch that the caller assumes
 --      2 now, µs; 0 = the server's TIME
---      3 in how many µs the marks of a new reader are looked through
---      4 channel for the hint, 5 its message, to which a line is added that says from which clock to which this
---        call went; no hint when the channel is empty
---      then for each user: its name, m, m × (r = read or a = acked, id, when); when is µs, or 0 for a mark that is made now: it
---      moves the clock on, so that other windows hear of it. An ack is a read, too
+--      3 after how many µs the marks of a new reader are looked through
+--      4 channel for the hint, 5 its message; a line with the old and the new clock is added to it. No hint if the
+--        channel is empty
+--      then for each user: its name, m, m × (r = read or a = acked, id, when). when is µs, or 0 for a mark that is made
+--        now. Such a mark moves the clock, so that other windows see it. An acked notice is read, too
 -- Result: how many marks were new.
--- Error:  EPOCH <what was found, or none>; OPEN <the open wide delivery> where that leaves no room for so many marks. Nothing was
---      changed.
+-- Error:  EPOCH <what was found, or none>; OPEN <the open wide delivery> if there are too few free scores below it.
+--         Nothing was changed.
 
 local head = redis.call('HMGET', KEYS[1], 'epoch', 'clock', 'open')
 if head[1] ~= ARGV[1] then

@@ -1,19 +1,20 @@
--- Opens a wide delivery: one of a notice that goes into more inboxes than one call may touch. Calls of add.lua put the notice into
--- the inboxes, close.lua ends the delivery. Until then the notice's score lies above the warehouse's clock, and nobody sees it:
--- readers read up to the clock. At most one delivery of a warehouse is open. Whoever meets another one that is open undoes it first
--- (undo.lua, sweep.lua); whoever delivers the notice again goes on with it.
+-- Opens a wide delivery: the delivery of a notice to more inboxes than one call may touch. Calls of add.lua put the
+-- notice into the inboxes, and close.lua ends the delivery. Until then the notice's score lies above the warehouse's
+-- clock. Readers read up to the clock, so they do not see the notice. At most one delivery of a warehouse is open. A
+-- call for another notice first undoes the open delivery (undo.lua, sweep.lua). A call for the same notice continues
+-- it.
 --
 -- KEYS 1 clock     hash    epoch, clock, sweeps, open: the score and id of the open delivery
 --      2 notices   hash    id → body
 --      3 expiry    zset    block of ids → when they expire, µs
 --      4 wide      zset    id of a wide notice → how many inboxes hold it
--- ARGV 1 epoch that the caller believes in
+-- ARGV 1 the epoch that the caller assumes
 --      2 now, µs; 0 = the server's TIME
 --      3 id, 4 body without recipients, 5 expiry, µs
---      6 score; 0 = give one (else it is written back as it was)
---      7 how many scores stay free below it, for what users mark meanwhile
+--      6 score; 0 = give one, else the notice is written back with this score
+--      7 how many scores stay free below the given score, for marks that users make during the delivery
 --      8 the clock at which the caller found that no inbox holds the notice; empty = the caller did not look
--- Result: 1 and the score; or, where the notice is here and the clock is not that of 8: 0 and the clock.
+-- Result: 1 and the score; or 0 and the clock if Redis has the notice and the clock is not that of 8.
 -- Error:  EPOCH <what was found, or none>; OPEN <the open delivery>. Nothing was changed.
 
 local head = redis.call('HMGET', KEYS[1], 'epoch', 'clock', 'open')

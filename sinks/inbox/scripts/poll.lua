@@ -1,37 +1,41 @@
--- Reads some inboxes of one warehouse and its clock at one moment. Changes nothing. It follows read.lua and count.lua.
+-- Reads some inboxes of one warehouse and its clock at one moment. Changes nothing. read.lua and count.lua come before
+-- this text.
 --
 -- KEYS 1 clock     hash    epoch, clock, sweeps
 --      2 notices   hash    id → body
 --      3 expiry    zset    block of ids → when they expire, µs
 --      4 inboxes   zset    subscriber → the highest score that the cap removed from its inbox
 --      5 … 4+s     zset    the inboxes to read
---      then, if there is a reader, its marks and its upto: see read.lua
--- ARGV 1 epoch that the caller believes in
+--      then, if there is a reader, its keys marks and upto: see read.lua
+-- ARGV 1 the epoch that the caller assumes
 --      2 now, µs; 0 = the server's TIME
---      3 mode: after (a score), scan (the same, whatever was removed), since (a time), window (the latest span), latest (the newest)
---      4 the score after which, or the time since which, µs
+--      3 mode: after (a score), scan (the same, but removed notices do not matter), since (a time), window (the latest
+--        span), latest (the newest)
+--      4 the score after which, or the time since which, to read, µs
 --      5 the span of a window, µs
 --      6 how many notices at most
---      7 the clock and 8 sweeps for which the caller knows the count; 0 = it does not
+--      7 the clock and 8 sweeps for which the caller knows the count; 0 = the caller does not know it
 --      9 how far a count goes
 --      10 1 if there is a reader, 0 if not
---      11 the clock after which the reader wants changes, 0 = it wants none
---      12 how many marks to tell of at most; where read-alls cover more than ten times as many, or too much had to be looked up, none
---      is told, and mode after becomes a window
---      13 the clock at which notices are to be shown as read; 0 = now
---      14 how many bytes of bodies at most, or one body
---      then s × (subscriber, the score up to which the caller knows that its notices were removed), in the order of the keys
--- Result: clock, sweeps, now, why a window was read instead of mode after: 0 = it was not, 1 something above the score was removed,
---      2 read-alls after the clock are forgotten, 3 too much was read,
---      1 if more follow, 2 if bytes were what ended this page, the count of notices that are not read and have not expired, or -1 where
---      the caller knows it, or -2 - k where k were found and unread.lua must go on,
---      the inbox and the score at which it must, the clock up to which changes are told, the number of changes,
---      then for each inbox the highest score that the cap removed from it,
---      then (id, kind, clock) of each change in that order: read or acked,
---      then (id, score, body, what became of it) of each notice, ascending, in mode latest descending; the body is empty where it is
---      gone. What became of it: 0 nothing, 1 read, 2 acked. There are no notices while changes are left.
--- Error:  EPOCH <what was found, or none>; CLOCK <clock> if the score lies ahead of it; DUE <ids> if more has expired than a
---      call looks through: it is to be swept first.
+--      11 the clock after which the reader wants changes, 0 = none
+--      12 how many marks to return at most. If read-alls cover more than ten times as many notices, or too much would
+--        have to be looked up, no changes are returned, and mode after becomes a window
+--      13 the clock at which notices are shown as read; 0 = now
+--      14 how many bytes of bodies at most; one body may be larger
+--      then s × (subscriber, the score up to which the caller knows that its notices were removed), in the order of the
+--        keys
+-- Result: clock, sweeps, now; why a window was read instead of mode after: 0 = none was, 1 = notices above the score
+--        were removed, 2 = read-alls after the clock are forgotten, 3 = too much was read;
+--      1 if more notices follow, 2 if the page ended because of its bytes; the count of unread notices that have not
+--        expired, or -1 if the caller's count is still right, or -2 - k if k were found and unread.lua must continue;
+--      the inbox and the score where unread.lua continues, the clock up to which changes are complete, the number of
+--        changes;
+--      then for each inbox the highest score that the cap removed from it;
+--      then (id, kind, clock) of each change, in the order of the clock: read or acked;
+--      then (id, score, body, mark) of each notice, ascending, in mode latest descending. The body is empty if it is
+--        gone. The mark is 0 = none, 1 = read, 2 = acked. There are no notices while changes are left.
+-- Error:  EPOCH <what was found, or none>; CLOCK <clock> if the score is ahead of the clock; DUE <ids> if more notices
+--        have expired than one call looks through: they must be swept first.
 
 local head = redis.call('HMGET', KEYS[1], 'epoch', 'clock', 'sweeps')
 if head[1] ~= ARGV[1] then
@@ -52,7 +56,7 @@ for i = 1, inboxes do removed[i] = removed[i] and number(removed[i]) or 0 end
 local state = nil
 if withReader then state = readState(KEYS[5 + inboxes], KEYS[6 + inboxes], names, keys) end
 
--- Where to begin.
+-- Where does the page begin?
 local mode, from, after, reset = ARGV[3], tonumber(ARGV[4]), tonumber(ARGV[11]), 0
 if mode == 'after' then
   if math.max(from, after) > clock then
@@ -69,7 +73,7 @@ if mode == 'after' then
 end
 if mode == 'since' then from = from - 1 end
 
--- What became of the notices that the reader has already.
+-- The changes of notices that the reader has already.
 local changes, told, limit = {}, clock, tonumber(ARGV[6])
 if state and after > 0 and (mode == 'after' or mode == 'since') then
   local _, _, many = covered(state, after, clock, from)
@@ -85,12 +89,12 @@ if mode == 'window' then from = now - tonumber(ARGV[5]) end
 local min = text(from)
 if mode ~= 'window' and mode ~= 'latest' then min = '(' .. min end
 
--- What expired since the last sweep.
+-- Notices that have expired since the last sweep.
 local expired, anyExpired = expiredBy(KEYS[3], now)
 if not expired then return anyExpired end
 
--- The notices of the page, and one more, which shows whether more follow. Of many inboxes a part is read at a time: up to the lowest
--- score at which one of these parts ends, nothing is left out.
+-- The notices of the page, and one more, which shows whether more follow. With many inboxes only a part of each is read
+-- at a time. The result is complete up to the lowest score at which one of these parts ends.
 local ids, scores, holders, more = {}, {}, {}, 0
 
 local function take(list, inbox)
@@ -105,7 +109,7 @@ local function take(list, inbox)
   end
 end
 
--- newest are the last notices of an inbox that have not expired, as many as the page may have.
+-- newest returns the last notices of an inbox that have not expired, at most as many as fit on the page.
 local function newest(key)
   local list, offset, part = {}, 0, limit + 20
   repeat
@@ -157,7 +161,7 @@ if #ids > limit then
   for i = #ids, limit + 1, -1 do ids[i] = nil end
 end
 
--- moved tells whether the count may be another one than the caller knows.
+-- moved tells whether the count may differ from the caller's.
 local function moved()
   if anyExpired > 0 or ARGV[7] == '0' or ARGV[8] ~= head[3] then return true end
   if ARGV[7] == head[2] then return false end
@@ -178,7 +182,7 @@ if moved() then
   end
 end
 
--- The bodies, as far as their bytes are not too many.
+-- Read the bodies, until they have too many bytes.
 local bodies = {}
 if #ids > 0 then
   local read

@@ -1,21 +1,21 @@
--- Finds modal notices in some inboxes of one warehouse that the reader has not acked: it looks through a part of them. Changes
--- nothing. It follows read.lua.
+-- Finds modal notices that the reader has not acked, in some inboxes of one warehouse. One call looks through a part of
+-- them. Changes nothing. read.lua comes before this text.
 --
 -- KEYS 1 clock     hash    epoch, clock, sweeps
 --      2 notices   hash    id → body
 --      3 expiry    zset    block of ids → when they expire, µs
 --      4 popups    zset    ids of modal notices → score
 --      5 … 4+s     zset    the inboxes
---      then, if there is a reader, its marks and its upto: see read.lua
--- ARGV 1 epoch that the caller believes in
+--      then, if there is a reader, its keys marks and upto: see read.lua
+-- ARGV 1 the epoch that the caller assumes
 --      2 now, µs; 0 = the server's TIME
 --      3 1 if there is a reader, 0 if not
---      4 how many notices at most, 5 how many bytes of bodies at most, or one body
+--      4 how many notices at most, 5 how many bytes of bodies at most; one body may be larger
 --      6 the score above which to look
 --      then s × subscriber, in the order of the keys
--- Result: the score up to which it has looked, empty = everything,
---      then (id, score, body, what became of it) of each, as poll.lua has it, ascending; the body is empty where it is gone.
--- Error:  EPOCH <what was found, or none>; DUE as poll.lua has it.
+-- Result: the score up to which the call has looked, empty = to the end;
+--      then (id, score, body, mark) of each notice as in poll.lua, ascending; the body is empty if it is gone.
+-- Error:  EPOCH <what was found, or none>; DUE as in poll.lua.
 
 local head = redis.call('HMGET', KEYS[1], 'epoch', 'clock')
 if head[1] ~= ARGV[1] then
@@ -32,7 +32,7 @@ if not expired then return failed end
 local state = nil
 if ARGV[3] == '1' then state = readState(KEYS[#KEYS - 1], KEYS[#KEYS], names, keys) end
 
--- What to look at: the modal notices of the warehouse, or, where those are more, what is in the inboxes.
+-- Look through the modal notices of the warehouse, or through the inboxes if these have fewer notices.
 local walk = redis.call('ZCARD', KEYS[4]) > size
 local sources, room = {KEYS[4]}, math.min(1000, math.max(50, math.floor(LOOKUPS / #keys)))
 if walk then sources, room = keys, math.min(1000, math.max(10, math.floor(LOOKUPS / #keys / #keys))) end
@@ -55,7 +55,7 @@ if upTo ~= '' then
   end
 end
 
--- Those among them that the inboxes hold, that are modal, and that the reader has not acked.
+-- Keep the notices that the inboxes hold, that are modal, and that the reader has not acked.
 local holders = held(keys, ids)
 local isModal, read, acked = {}, {}, {}
 if walk then isModal = select(2, held({KEYS[4]}, ids)) end

@@ -1,21 +1,22 @@
--- What a user has read and acked, shared by the scripts that follow; it only defines functions.
+-- The notices that a user has read and acked. It only defines functions, for the scripts that follow.
 --
 -- A user has up to two keys in a warehouse:
---   marks   zset   "r <id>" = it has read the notice, "a <id>" = it has acked it → the clock at which it did
---   upto    zset   "<score> <inbox>" = it has read everything in the inbox up to the score → the clock at which it did;
---                  "-" → the clock before which some of these are forgotten
--- A notice that several inboxes hold is read as soon as one of them says so.
+--   marks   zset   "r <id>" = the user has read the notice, "a <id>" = the user has acked it → the clock at that moment
+--   upto    zset   "<score> <inbox>" = the user has read everything in the inbox up to the score → the clock at that
+--                  moment;
+--                  "-" → the clock before which some of these entries are forgotten
+-- A notice in several inboxes is read as soon as one of them counts it as read.
 
 local CHUNK = 500
 
--- How many blocks of ids, and how many ids, may have expired and not been swept while something is read.
+-- How many blocks of ids, and how many ids, may have expired without being swept when a script reads.
 local MOST_DUE, MOST_EXPIRED = 100, 1000
 
--- How many ids one call looks up in all inboxes together, about.
+-- About how many ids one call looks up, in all inboxes together.
 local LOOKUPS = 10000
 
--- expiredBy finds what has expired and was not swept: a table id → true, and how many that are; nil and an error where that is too
--- much to look through: it is to be swept first.
+-- expiredBy finds expired notices that were not swept. It returns a table id → true, and their number. It returns nil
+-- and an error if there are too many to look through: then they must be swept first.
 local function expiredBy(expiry, now)
   local due = redis.call('ZRANGEBYSCORE', expiry, '-inf', text(now), 'LIMIT', 0, MOST_DUE + 1)
   local expired, many = {}, 0
@@ -29,7 +30,8 @@ local function expiredBy(expiry, now)
   return expired, many
 end
 
--- bodiesOf reads bodies until they have so many bytes, at least one. It returns them, and how many ids were read.
+-- bodiesOf reads bodies, at least one, until they have "most" bytes. It returns the bodies, and how many ids it has
+-- read.
 local function bodiesOf(notices, ids, most)
   local PART, out, bytes = 20, {}, 0
   for from = 1, #ids, PART do
@@ -42,7 +44,7 @@ local function bodiesOf(notices, ids, most)
   return out, #out
 end
 
--- readState reads a user's keys for the inboxes of these names and keys.
+-- readState reads a user's marks and watermarks for the inboxes with these names and keys.
 local function readState(marks, upto, names, keys)
   local state = {marks = marks, keys = keys, upto = {}, forgotten = 0, some = redis.call('EXISTS', marks) == 1}
   local place = {}
@@ -67,7 +69,7 @@ local function readState(marks, upto, names, keys)
   return state
 end
 
--- watermark is the score up to which everything in the inbox was read at the clock.
+-- watermark returns the score up to which everything in the inbox was read at the clock.
 local function watermark(state, i, clock)
   local score = 0
   if state then
@@ -78,7 +80,8 @@ local function watermark(state, i, clock)
   return score
 end
 
--- marked returns when the ids were marked, false where they were not: two tables in the order of the ids.
+-- marked returns when the ids were read, and when they were acked: two tables in the order of the ids, false where
+-- there is no mark.
 local function marked(state, ids)
   local read, acked = {}, {}
   if not state.some then return read, acked end
@@ -99,8 +102,8 @@ local function marked(state, ids)
   return read, acked
 end
 
--- earliest returns the clock at which a notice was first read: when it was marked, or when a watermark of an inbox that holds
--- it came past its score; nil if it was not.
+-- earliest returns the clock at which a notice was first read: by its mark, or by a watermark of an inbox that holds
+-- it. It returns nil if the notice is unread.
 local function earliest(state, marks, holders, score)
   local first = marks or nil
   for i in pairs(holders) do
@@ -115,7 +118,8 @@ local function earliest(state, marks, holders, score)
   return first
 end
 
--- held finds which inboxes hold the ids: for each id a table inbox → true, and the ids' scores, which are the same everywhere.
+-- held returns for each id a table of the inboxes that hold it (inbox → true), and the ids' scores, which are the same
+-- in all inboxes.
 local function held(keys, ids)
   local holders, scores = {}, {}
   for i = 1, #ids do holders[i] = {} end
@@ -133,8 +137,8 @@ local function held(keys, ids)
   return holders, scores
 end
 
--- covered returns for each inbox between which scores watermarks came past notices after one clock and up to another, and about how
--- many notices that are. Only those up to a score count.
+-- covered returns for each inbox the scores between which its watermark moved, after one clock and up to another. It
+-- also returns about how many notices lie there. Scores above "last" do not count.
 local function covered(state, after, upTo, last)
   local from, to, many = {}, {}, 0
   for i, key in ipairs(state.keys) do
@@ -144,9 +148,9 @@ local function covered(state, after, upTo, last)
   return from, to, many
 end
 
--- between returns what changed after one clock, for notices up to a score that the inboxes hold: a list of {id, kind, clock} in
--- the order of the clock, and the clock up to which it goes: that of the last mark if there are more than most, otherwise now. It
--- returns nothing where that would be too much for one call.
+-- between returns the changes after one clock, for notices up to a score that the inboxes hold. It returns a list of
+-- {id, kind, clock} in the order of the clock, and the clock up to which the list is complete: that of the last mark if
+-- there are more than most, else now. It returns nothing if this would be too much work for one call.
 local function between(state, after, now, most, last)
   local upTo, marks, single = now, {}, {}
   if state.some then
@@ -155,7 +159,7 @@ local function between(state, after, now, most, last)
     if #list > 2 * most then
       upTo = number(list[2 * most])
       list = redis.call('ZRANGEBYSCORE', state.marks, '(' .. text(after), text(upTo), 'LIMIT', 0, 2 * most + 1)
-      if #list > 2 * most then return nil end -- so many at one clock: they were written back
+      if #list > 2 * most then return nil end -- so many marks with one clock were written back
       step = 1
     end
     for j = 1, #list, step do
@@ -168,7 +172,7 @@ local function between(state, after, now, most, last)
   end
   local ids, holders, scores = marks, held(state.keys, marks)
 
-  -- What watermarks came past, with the inboxes in which they did.
+  -- Notices that watermarks have passed, with the inboxes of these watermarks.
   local from, to = covered(state, after, upTo, last)
   local place, first = {}, #marks + 1
   for i, key in ipairs(state.keys) do
@@ -186,7 +190,7 @@ local function between(state, after, now, most, last)
       end
     end
   end
-  -- Had those of another inbox come past them before?
+  -- Did a watermark of another inbox pass these notices earlier?
   local lookups = 0
   for i, key in ipairs(state.keys) do
     local ask, asked = {}, {}

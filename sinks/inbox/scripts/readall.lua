@@ -1,20 +1,23 @@
--- Records up to where a user has read inboxes. Idempotent; a watermark only rises. It follows read.lua.
+-- Records watermarks: how far a user has read inboxes. Idempotent. A watermark only rises. read.lua comes before this
+-- text.
 --
 -- KEYS 1 clock     hash    epoch, clock, sweeps, open (see open.lua)
---      2 readers   zset    user that has marked something → when its marks are looked through, µs
+--      2 readers   zset    user that has marks → when the marks are looked through, µs
 --      3 upto      zset    of the user: see read.lua
--- ARGV 1 epoch that the caller believes in
+-- ARGV 1 the epoch that the caller assumes
 --      2 now, µs; 0 = the server's TIME
---      3 in how many µs the marks of a new reader are looked through
---      4 channel for the hint, 5 its message, to which a line is added that says from which clock to which this
---        call went; no hint when the channel is empty
+--      3 after how many µs the marks of a new reader are looked through
+--      4 channel for the hint, 5 its message; a line with the old and the new clock is added to it. No hint if the
+--        channel is empty
 --      6 the user
---      7 how many entries of upto to keep at most, as long as each inbox keeps its last
---      8 how many inboxes keep theirs: the user's watermarks of others, set longest ago, are forgotten
---      then (inbox, score, when) for each. when is 0 for a watermark that is set now: it moves the clock on, and is not above it. Else it
---      is written back, and when is µs: the clock goes up to it, lest what comes next is read before it is there
+--      7 how many entries of upto to keep at most, if each inbox keeps its last one
+--      8 how many inboxes keep their last one: of the others, the watermarks that were set longest ago are forgotten
+--      then for each (inbox, score, when). when is 0 for a watermark that is set now: it moves the clock, and is at
+--        most the clock. Else the watermark is written back, and when is µs: the clock rises to its score, so that no
+--        later notice gets a score below the watermark
 -- Result: how many watermarks rose.
--- Error:  EPOCH <what was found, or none>; OPEN <the open wide delivery> where that leaves no room. Nothing was changed.
+-- Error:  EPOCH <what was found, or none>; OPEN <the open wide delivery> if there is no free score below it. Nothing
+--         was changed.
 
 local head = redis.call('HMGET', KEYS[1], 'epoch', 'clock', 'open')
 if head[1] ~= ARGV[1] then
@@ -45,7 +48,8 @@ end
 if rose == 0 then return 0 end
 redis.call('ZADD', KEYS[2], 'NX', text(now + tonumber(ARGV[3])), ARGV[6])
 
--- The oldest entries are forgotten: those that later ones of their inboxes have come past, and the last ones of inboxes beyond the most.
+-- Forget the oldest entries: those that later entries of their inboxes have passed, and the last ones of inboxes beyond
+-- the limit.
 local over = redis.call('ZCARD', KEYS[3]) - tonumber(ARGV[7])
 if over > 0 then
   local list = redis.call('ZRANGE', KEYS[3], 0, -1, 'WITHSCORES')

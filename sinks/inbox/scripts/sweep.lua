@@ -1,21 +1,21 @@
--- Removes a part of what has expired, or of a wide delivery that is undone, or bodies that no inbox holds any more.
+-- Removes a part of the expired notices, or of a wide delivery that is undone, or bodies that no inbox holds any more.
 --
 -- KEYS 1 clock     hash    epoch, clock, sweeps, open (see open.lua)
 --      2 notices   hash    id → body
 --      3 expiry    zset    block of ids → when they expire, µs
 --      4 popups    zset    ids of modal notices → score
 --      5 wide      zset    id of a wide notice → how many inboxes hold it
---      6 … 5+t     hash    to, of wide notices: number of a portion → its subscribers
+--      6 … 5+t     hash    the recipients (to) of wide notices: number of a portion → its subscribers
 --      6+t …       zset    inboxes that may hold notices
--- ARGV 1 epoch that the caller believes in
+-- ARGV 1 the epoch that the caller assumes
 --      2 1: remove notices from the inboxes. 0: remove only bodies that no inbox holds
---      3 open, as it must be; empty = it does not matter
+--      3 the value that open must have; empty = any
 --      4 b, the number of blocks to forget, then b × block
---      then t, the number of wide notices among those whose bodies go
---      then n, the number of notices whose bodies go, then n × id, the t wide ones first
+--      then t, how many of the bodies to remove are of wide notices
+--      then n, the number of bodies to remove, then n × id, the t wide ones first
 --      then for each inbox: m, m × id that it may hold
--- Result: how many bodies went.
--- Error:  EPOCH <what was found, or none>; LATE: open is another one. Nothing was changed.
+-- Result: how many bodies were removed.
+-- Error:  EPOCH <what was found, or none>; LATE: open has another value. Nothing was changed.
 
 local CHUNK = 1000
 

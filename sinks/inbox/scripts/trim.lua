@@ -1,18 +1,19 @@
--- Removes what a user has marked of notices that are gone: a part of the user's marks, and of its watermarks. It follows read.lua.
+-- Removes marks of notices that are gone: looks through a part of a user's marks, and of its watermarks. read.lua comes
+-- before this text.
 --
 -- KEYS 1 clock     hash    epoch, clock, sweeps
 --      2 notices   hash    id → body
---      3 readers   zset    user that has marked something → when its marks are looked through, µs
+--      3 readers   zset    user that has marks → when the marks are looked through, µs
 --      4 marks, 5 upto of the user: see read.lua
---      6 … 5+s     zset    inboxes that its upto names
--- ARGV 1 epoch that the caller believes in
+--      6 … 5+s     zset    inboxes that upto names
+-- ARGV 1 the epoch that the caller assumes
 --      2 now, µs; 0 = the server's TIME
---      3 in how many µs its marks are looked through again
+--      3 after how many µs the marks are looked through again
 --      4 the user
---      5 for how many µs a mark stays in any case: its notice may be on its way
+--      5 for how many µs a mark stays at least: its notice may not be delivered yet
 --      6 the place of the first mark to look at, from 0, 7 how many marks at most
 --      then s × subscriber, in the order of the keys
--- Result: how many entries went, the place of the next mark to look at; -1 = there is none.
+-- Result: how many entries were removed, the place of the next mark to look at; -1 = there is none.
 -- Error:  EPOCH <what was found, or none>; nothing was changed.
 
 local head = redis.call('HMGET', KEYS[1], 'epoch', 'clock')
@@ -31,7 +32,7 @@ for i = 1, #list, 2 do
 end
 if #list > 0 and #list == 2 * most and number(list[#list]) <= old then following = first + most - gone end
 
--- A watermark below which an inbox holds nothing says nothing.
+-- Remove watermarks below which their inboxes hold no notice.
 local place = {}
 for i = 8, #ARGV do place[ARGV[i]] = KEYS[i - 2] end
 for _, member in ipairs(redis.call('ZRANGE', KEYS[5], 0, -1)) do

@@ -1,9 +1,9 @@
--- Begins to take back a wide delivery that is open: whoever delivers it stops. sweep.lua does the rest.
+-- Begins to undo an open wide delivery: the node that delivers it stops. sweep.lua does the rest.
 --
 -- KEYS 1 clock     hash    epoch, clock, sweeps, open
--- ARGV 1 epoch that the caller believes in
---      2 open, as it was found
--- Result: open as it stands now, empty where another one or none is open.
+-- ARGV 1 the epoch that the caller assumes
+--      2 the value of open that the caller found
+-- Result: the new value of open; empty if another delivery is open, or none.
 -- Error:  EPOCH <what was found, or none>; nothing was changed.
 
 local head = redis.call('HMGET', KEYS[1], 'epoch', 'open')

@@ -1,18 +1,19 @@
--- Goes on with a count of unread notices that poll.lua began and did not end. Changes nothing. It follows read.lua and count.lua.
+-- Continues a count of unread notices that poll.lua began. Changes nothing. read.lua and count.lua come before this
+-- text.
 --
 -- KEYS 1 clock     hash    epoch, clock, sweeps
 --      2 expiry    zset    block of ids → when they expire, µs
 --      3 … 2+s     zset    the inboxes
---      then, if there is a reader, its marks and its upto: see read.lua
--- ARGV 1 epoch that the caller believes in
+--      then, if there is a reader, its keys marks and upto: see read.lua
+-- ARGV 1 the epoch that the caller assumes
 --      2 the time of the poll, µs
 --      3 the clock up to which notices count
 --      4 1 if there is a reader, 0 if not
---      5 the inbox (1 …) and 6 the score at which to go on
+--      5 the inbox (1 …) and 6 the score where to continue
 --      7 how far the count goes
 --      then s × subscriber, in the order of the keys
--- Result: how many were found, the inbox and the score at which to go on; inbox 0 = this is all.
--- Error:  EPOCH <what was found, or none>; DUE as poll.lua has it.
+-- Result: how many were found, the inbox and the score where to continue; inbox 0 = the count is complete.
+-- Error:  EPOCH <what was found, or none>; DUE as in poll.lua.
 
 local found = redis.call('HGET', KEYS[1], 'epoch')
 if found ~= ARGV[1] then

@@ -1,10 +1,11 @@
--- Says which of some items are not in the queue at this moment. It changes nothing: see repair.lua for what is to be done then.
+-- Returns which of some items are not in the queue at this moment. Changes nothing. repair.lua says how such items are
+-- put back.
 --
 -- KEYS 1 meta      hash  epoch
 --      2 items     hash  id → value
 -- ARGV 1 epoch
 --      then ids
--- Result: the places of those that are not there; the first is 1.
+-- Result: the places of the missing items; the first place is 1.
 -- Error:  EPOCH <what was found, or none>
 
 local epoch = redis.call('HGET', KEYS[1], 'epoch') or 'none'

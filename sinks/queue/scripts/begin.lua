@@ -1,10 +1,10 @@
--- Begins an epoch in a line: what an older one left goes.
+-- Begins an epoch in a line, and removes everything of the older epoch.
 --
--- KEYS 1-10 all keys of a line, in the order of keys.all: meta first, and the keys of the layout before
+-- KEYS 1-10 all keys of a line, in the order of keys.all (meta first); then the keys of older layouts
 -- ARGV 1 epoch, <number>-<random>
 --      2 layout of the keys
--- Result: 1; also where the epoch has begun already, which then stays as it is.
--- Error:  EPOCH <what was found> if that one is newer.
+-- Result: 1. An epoch that has begun already stays as it is.
+-- Error:  EPOCH <what was found> if Redis is at a newer epoch.
 
 local function number(epoch) return tonumber(string.match(epoch, '^%d+')) or 0 end
 

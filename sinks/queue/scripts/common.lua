@@ -1,84 +1,94 @@
--- What the scripts of a queue share: Go puts this before the text of each. All of them declare the keys of the queue first
--- and begin with the same arguments.
+-- The shared part of a queue's scripts: Go puts this text before the text of each script. All scripts declare the keys
+-- of the queue first, and begin with the same arguments.
 --
--- KEYS 1 meta       hash    epoch     in force
+-- KEYS 1 meta       hash    epoch     the epoch in force
 --                           layout    of these keys; see keys.go
 --                           paused    1: nothing is leased; paused_by, paused_at: who changed that, and when, µs
---                           due       no lease ends and nothing becomes ready before it, µs; 0 or absent = there is nothing
---                           out       number of the last entry of the outbox, counted from the epoch's beginning
---                           drained   number of the last entry that was taken out of it
---                           moved     how many moves those entries had
---                           last      the last place given; see value.go
+--                           due       no lease ends and no item becomes ready before this time, µs; 0 or absent =
+--                                     nothing is due
+--                           out       number of the last entry of the outbox, counted from the beginning of the epoch
+--                           drained   number of the last entry that was removed from the outbox
+--                           moved     how many moves all entries up to out have
+--                           last      the last place given to an item; see value.go
 --                           repairs, repaired   see repair.lua
---      2 items      hash    id → head, newline, payload, or the mark that the payload lies apart: see value.go
---      3 assigned   zset    "worker level rank member" at score 0, ready for one worker alone; level counts from 0 = priority 5, rank
---                           is the order or the place with 16 digits, member as in a ready list
---      4 waits      zset    "letter warehouse" → a time, µs, before which nothing of that set is due
+--      2 items      hash    id → head, newline, payload, or the mark of a payload kept apart: see value.go
+--      3 assigned   zset    "worker level rank member" at score 0, for items ready for one worker only. The level
+--                           counts from 0 = priority 5. The rank is the order or the place, with 16 digits. The member
+--                           is as in a ready list
+--      4 waits      zset    "letter warehouse" → a time, µs: nothing of that set is due earlier
 --      5 warehouses zset    the warehouses that have items, all at score 0
 --      6 dedupe     hash    bucket → "until id"; until in µs, 0 = until the item has ended
---      7 windows    zset    bucket → when its entry is of no use any more, µs
---      8 outbox     list    entries: a line "at node moved", the last as it was before; then for each move a line
---                           "seq n from to attempt failures suspends due assignee by note": states as letters, by and
---                           note escaped as in a URL's query, - for an empty text, and behind them the item's revision where it has changed
---                           otherwise: see item.Revision; and behind the moves of an order a line
---                           "! order outcomes": the order as step.lua was given it, and a letter for each of its operations
---      9 payloads  hash    id → payload, of the items whose values have the mark, and of no others
---      10 news     hash    id → "priority order source apart", newline, payload: what a leased item takes when it waits again; see value.go
--- Beside the meta key, and named as it is, lie the keys of each level (5 … 1) and of each warehouse W, escaped as in a URL (= is for what
--- belongs to none). They are not declared, since only the items tell which a call needs; all lie in the slot of the meta key:
---   heads:<level>    zset  source → the lowest score of its ready list. A source is W, or W/o for the items of W that have an order
---   ready:<level>:<source>  zset  the items that are ready for anybody: id → place, or of those with an order "place id" → order. The
---                          ready lists of a level, merged by (score, source, member), are the order of service of the level
---   since:<level>:W  zset  the same members at score 0, of the items with an order: the first is ready for longest
---   assigned:W       zset  as assigned
+--      7 windows    zset    bucket → when its entry is no longer needed, µs
+--      8 outbox     list    entries. The first line is "at node moved": moved is meta.moved before this entry. Then a
+--                           line for each move: "seq n from to attempt failures suspends due assignee by note". States
+--                           are letters, by and note are escaped as in a URL's query, - is an empty text. The item's
+--                           revision follows if the item has changed otherwise: see item.Revision. The moves of an order
+--                           are followed by a line "! order outcomes": the order as step.lua got it, and a letter for
+--                           each of its operations
+--      9 payloads   hash    id → payload, of exactly the items whose values have the mark
+--      10 news      hash    id → "priority order source apart", newline, payload: the change that a leased item takes
+--                           over when it waits again; see value.go
+--
+-- Each level (5 … 1) and each warehouse W has further keys. Their names begin as that of the meta key, and they lie in
+-- its slot. W is escaped as in a URL; = stands for items without a warehouse. No call declares these keys, because only
+-- the items tell which ones a call needs:
+--   heads:<level>    zset  source → the lowest score in its ready list. A source is W, or W/o for the items of W that
+--                        have an order
+--   ready:<level>:<source>  zset  items that any worker may lease: id → place; with an order, "place id" → order. The
+--                         ready lists of a level, merged by (score, source, member), give the order of service of the
+--                         level
+--   since:<level>:W  zset  the members of ready:<level>:W/o at score 0: the first has been ready for longest
+--   assigned:W       zset  like assigned
 --   leased:W         zset  id → end of the lease, µs
 --   delayed:W, suspended:W, stored:W   zset   id → when it becomes ready, µs
 --   dead:W           zset  id → when it died, µs
---   recent:W         hash  0 … 30 → what moved of late, see tally
--- ARGV 1 epoch that the caller believes in
+--   recent:W         hash  0 … 30 → counts of one slot of time, see tally
+-- ARGV 1 the epoch that the caller assumes
 --      2 now, µs; 0 = the server's TIME
 
-local DECLARED = 10 -- keys of the queue; those of a call follow
+local DECLARED = 10 -- keys of the queue; keys of a single call follow
 local META, ITEMS, ASSIGNED, WAITS, WAREHOUSES, DEDUPE, WINDOWS, OUTBOX, PAYLOADS, NEWS = unpack(KEYS, 1, DECLARED)
 
--- What the keys of the queue begin with.
+-- The common beginning of the queue's keys.
 local BASE = string.sub(META, 1, -5)
 
--- The states of items, as values and moves have them.
+-- The states of items, as written in values and moves.
 local READY, LEASED, DELAYED, SUSPENDED, STORED, DEAD, DONE, REMOVED = 'r', 'l', 'y', 's', 't', 'x', 'd', 'm'
 
--- The sets of items that wait for a time, and of the dead, by the state.
+-- The sets of items that wait for a time, and of dead items, by state.
 local SETS = { [LEASED] = 'leased:', [DELAYED] = 'delayed:', [SUSPENDED] = 'suspended:', [STORED] = 'stored:', [DEAD] = 'dead:' }
 
--- The first byte of a bucket whose entry lasts until its item has ended: u.
+-- The first byte (u) of a bucket whose entry lasts until its item has ended.
 local UNTIL_ENDED = 117
 
--- How many arguments one call takes: unpack needs room on Lua's stack. It is even, so that pairs stay together.
+-- How many arguments one command gets: unpack needs room on Lua's stack. The number is even, so that pairs stay
+-- together.
 local CHUNK = 1000
 
--- How many bytes of values and payloads one call hands out, about: large items come in several calls.
+-- About how many bytes of values and payloads one call returns. Large items take several calls.
 local MOST_BYTES = 4000000
 
--- How many bytes the largest value has, about: a payload of 64 KB and what stands before it.
+-- About how many bytes the largest value has: a payload of 64 KB and its head.
 local LARGEST = 70000
--- Of more warehouses than so many a hint tells at once: * is one of each kind of those who wait.
+-- A hint names at most so many warehouses. Above that it is *, which wakes one waiting call of each scope.
 local MANY = 16
 
--- A due time so near, in µs, is hinted at: those who wait look by themselves only so often.
+-- An item that is due within this time, µs, is announced by a hint, because waiting calls ask on their own only every 5
+-- s.
 local SOON = 5000000
 
--- What is added to a place or an order to write it with 16 digits.
+-- Added to a place or an order, so that all numbers have 16 digits and sort as text.
 local MIDDLE = 5000000000000000
 
--- What moved is counted in slots of so many µs: the one that is being filled, and those of five minutes before it.
+-- Moves are counted in slots of so many µs: the current slot, and those of the five minutes before.
 local SLOT, SLOTS = 10000000, 31
 
--- The last byte of a value whose payload lies apart: @, with which no JSON value ends.
+-- The last byte (@) of a value whose payload is kept apart. No JSON value ends with it.
 local MARK = 64
 
 local rcall, match, gsub, byte = redis.call, string.match, string.gsub, string.byte
 
--- A number as Redis and Go read it. Numbers never become text through Lua's .., which rounds them.
+-- text writes a number as Redis and Go read it. Lua's .. must not be used for numbers, because it rounds them.
 local function text(n) return string.format('%.0f', n) end
 
 local function epochError(found) return redis.error_reply('EPOCH ' .. (found or 'none')) end
@@ -92,7 +102,7 @@ local function clock()
   return now
 end
 
--- each runs a command on a key with any number of arguments, and returns what the last call answered.
+-- each runs a command on a key with any number of arguments, and returns the answer of the last call.
 local function each(command, key, args)
   local n, answer = #args, nil
   if n > 0 and n <= CHUNK then return rcall(command, key, unpack(args)) end
@@ -102,7 +112,7 @@ local function each(command, key, args)
   return answer
 end
 
--- mget reads fields of a hash: list[first … last], in a table that begins at 1.
+-- mget reads the fields list[first … last] of a hash into a table that begins at 1.
 local function mget(key, list, first, last)
   if last < first then return {} end
   if last - first < CHUNK then return rcall('HMGET', key, unpack(list, first, last)) end
@@ -116,8 +126,9 @@ local function mget(key, list, first, last)
   return all
 end
 
--- payloadsOf reads the payloads that lie apart, of items with these ids and values: a table by their places in the lists. Where a payload is
--- gone, the item is as good as missing: its value becomes false, and its id is in the second list.
+-- payloadsOf reads the payloads that are kept apart, for items with these ids and values. It returns a table by their
+-- places in the lists. If a payload is gone, the item counts as missing: its value becomes false, and its id is in the
+-- second list.
 local NONE = {}
 local function payloadsOf(ids, values)
   local places, apart = nil, nil
@@ -140,16 +151,16 @@ local function payloadsOf(ids, values)
   return payloads, lost
 end
 
--- whole is a value with a payload that lay apart.
+-- whole returns a value with the payload that was kept apart.
 local function whole(value, payload) return match(value, '^[^\n]*\n') .. payload end
 
--- fill puts the payloads that lie apart into the values of the ids.
+-- fill completes the values of the ids with the payloads that are kept apart.
 local function fill(ids, values)
   for i, payload in pairs((payloadsOf(ids, values))) do values[i] = whole(values[i], payload) end
 end
 
--- page reads the values of ids, with their payloads: of so many items at most, and none behind that which fills so many bytes. It returns the
--- values, false where there is no item, how many ids it has looked at, and what is left of the two limits.
+-- page reads the values of ids, with their payloads. It stops after "most" items, or once "room" bytes are full. It
+-- returns the values (false where there is no item), how many ids it has read, and what is left of the two limits.
 local function page(ids, most, room)
   local values, looked = {}, 0
   for i, value in ipairs(mget(ITEMS, ids, 1, #ids)) do
@@ -176,33 +187,34 @@ local function assignedKey(warehouse) return BASE .. 'assigned:' .. warehouse en
 
 local function digits(place) return text(place + MIDDLE) end
 
--- listed is how an item stands in its ready list: the source, the member and the score, a number. Order is - or the text of a number.
+-- listed returns how an item stands in its ready list: the source, the member and the score (a number). order is - or
+-- the text of a number.
 local function listed(warehouse, order, place, id)
   if order == '-' then return warehouse, id, place + 0 end
   return warehouse .. '/o', digits(place) .. ' ' .. id, order + 0
 end
 
--- member is how an item that is ready for one worker alone stands in assigned.
+-- member returns how an item that is ready for one worker only stands in assigned.
 local function member(worker, priority, order, place, id)
   local _, name, score = listed('', order, place, id)
   return worker .. ' ' .. (5 - priority) .. ' ' .. digits(score) .. ' ' .. name
 end
 
--- split makes a list of words with spaces between them.
+-- split returns the words of a text, separated by spaces.
 local function split(words)
   local list = {}
   for word in string.gmatch(words, '%S+') do list[#list + 1] = word end
   return list
 end
 
--- warehousesOf lists the warehouses of a scope: * is all that have items.
+-- warehousesOf returns the warehouses of a scope. * is every warehouse that has items.
 local function warehousesOf(scope)
   if scope == '*' then return rcall('ZRANGE', WAREHOUSES, 0, -1) end
   return split(scope)
 end
 
--- readyLists collects what is to be put into ready lists. It returns a function that adds an item, and one that puts all in and notes
--- in filled the warehouses of which a list was empty.
+-- readyLists collects items for ready lists. It returns two functions: put adds an item; enter writes all items, and
+-- marks in filled the warehouses with a list that was empty.
 local function readyLists()
   local lists, list = {}, nil -- by "level source", each with scores and members in turn; the one that was used last
 
@@ -237,7 +249,8 @@ local function readyLists()
   return put, enter
 end
 
--- leave takes members that have left a ready list out of since, and collects for the heads what is the first score now: nil = there is none.
+-- leave removes from since the members that have left a ready list. It collects the list's new first score for the
+-- heads; nil = the list is empty.
 local function leave(level, source, members, first, firsts, empty)
   local warehouse = match(source, '^(.*)/o$')
   if warehouse then each('ZREM', sinceKey(level, warehouse), members) end
@@ -249,7 +262,7 @@ local function leave(level, source, members, first, firsts, empty)
   end
 end
 
--- forget tells the heads what is the first of a ready list that has lost members.
+-- forget updates the heads after a ready list has lost members.
 local function forget(level, source, members)
   local firsts, empty = {}, {}
   local first = rcall('ZRANGE', readyKey(level, source), 0, 0, 'WITHSCORES')[2]
@@ -258,7 +271,7 @@ local function forget(level, source, members)
   each('ZREM', headsKey(level), empty)
 end
 
--- register makes sure that the warehouses are known to those who look.
+-- register adds the warehouses to those that have items.
 local function register(warehouses)
   local args = {}
   for warehouse in pairs(warehouses) do
@@ -268,7 +281,7 @@ local function register(warehouses)
   each('ZADD', WAREHOUSES, args)
 end
 
--- wakeUp has those who wait for items of the warehouses ask: one of each process.
+-- wakeUp sends hints for the warehouses: one call that waits asks in each process.
 local function wakeUp(warehouses, channel, hint)
   local names = {}
   for warehouse in pairs(warehouses) do names[#names + 1] = warehouse end
@@ -276,8 +289,8 @@ local function wakeUp(warehouses, channel, hint)
   for _, warehouse in ipairs(names) do rcall('PUBLISH', channel, hint .. ' ' .. warehouse) end
 end
 
--- tally counts what a call has moved in a warehouse: items pushed and done, attempts that failed, items that died of it. A slot is a
--- text "number pushed done failed dead"; that of 310 s ago gives up its place.
+-- tally counts the moves of a call in a warehouse: items pushed and done, failed attempts, and items that died. A slot
+-- is a text "number pushed done failed dead". It replaces the slot of 310 s ago.
 local function tally(warehouse, now, pushed, done, failed, dead)
   if pushed + done + failed == 0 then return end
   local slot = math.floor(now / SLOT)

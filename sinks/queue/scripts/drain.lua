@@ -1,16 +1,17 @@
--- Gives one node at a time what has moved, in order, and takes away what is in the ledger.
+-- Gives one node at a time the moves in the outbox, in order, and removes the entries that the ledger has.
 --
 -- KEYS 1 meta      hash  epoch, out, drained, drainer, drain_until
---      2 outbox    list  what has moved and is not in the ledger yet: positions drained + 1 to out
+--      2 outbox    list  entries that the ledger does not have yet: positions drained + 1 to out
 -- ARGV 1 epoch
 --      2 process
---      3 how long nobody else may drain, µs; 0 gives that up; below 0 it only reads, whoever drains
+--      3 how long no other process may drain, µs; 0 gives up the right to drain; below 0 the call only reads and needs
+--        no right
 --      4 the position up to which everything is in the ledger
 --      5 the position behind which to read
 --      6 how many entries at most; 0 = none
 --      7 how many bytes, about
--- Result: {1, out, position of the first entry, entries…} where the process drains or reads,
---         {0, out, for how long another does, µs} where it does not.
+-- Result: {1, out, position of the first entry, entries…} if the process drains or reads,
+--         {0, out, for how long another process has the right, µs} if not.
 -- Error:  EPOCH <what was found, or none>
 
 local meta = redis.call('HMGET', KEYS[1], 'epoch', 'out', 'drained', 'drainer', 'drain_until')

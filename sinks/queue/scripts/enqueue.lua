@@ -1,28 +1,29 @@
--- Puts items into a queue, those that are new and those that were lost. Each is in once: by its id, which comes first, and
--- by its dedupe key. All or nothing.
+-- Puts items into a queue: new items and lost ones. Each item is in once, by its id, which is checked first, and by its
+-- dedupe key. The call does everything or nothing.
 --
 -- KEYS 1 … 10 and ARGV 1, 2: see common.lua
---      11 string  record: what this caller was answered last: "epoch call", then a line for each item, or none if all are in. A
---                 call whose reply was lost is repeated, and meanwhile its items may have been worked on. None = calls are not
---                 repeated
+--      11 string  the record: the last answer to this caller. It is "epoch call", then a line for each item, or no line
+--                 if all are in. A call whose reply was lost is repeated, and its items may have been worked on by
+--                 then. No key = the caller does not repeat calls
 -- ARGV 3 channel for hints, 4 the hint
---      5 token: empty for a push: it does not put in an item that a repair may have put in before (see repair.lua);
---        * for the one who writes everything back, else the token of a repair
---      6 the call's name; of names "name/number" with one name the lower numbers are earlier, 7 ttl of the record in ms
+--      5 token: empty for a push, which does not put in an item that a repair may have put in before (see repair.lua);
+--        * to write the whole queue back; else the token of a repair
+--      6 the call's name; among names "name/number" with the same name, lower numbers are earlier calls, 7 ttl of the
+--        record in ms
 --      8 the lowest number (seq) of the items, 0 = they have none
---      9 kinds, n letters, one for each item: 1 … 5 = it is ready for anybody, at that priority, and gets the next place; - = its value
---        says how it stands. A … E and + are the same for an item with a dedupe key
---      10 the warehouses of the items: "warehouse number warehouse number …", how many of the items in turn belong to it
---      11 m, how many of the payloads lie apart
+--      9 kinds, n letters, one for each item: 1 … 5 = ready for any worker, at that priority, and gets the next place;
+--        - = as its value says. A … E and + mean the same for an item with a dedupe key
+--      10 the warehouses of the items: "warehouse number warehouse number …": the number of consecutive items of each
+--      11 m, how many of the payloads are kept apart
 --      then n × id
---      then n × value, as the item is to stand; it is not leased
---      then for the items with a dedupe key: each one's bucket,
---      then each one's times "until keep created": the window ends at until (0 = when the item has ended), its entry may be
---      collected from keep on (0 = never), the item was created at created, µs
+--      then n × value, with the state of the item, which is not leased
+--      then the bucket of each item with a dedupe key
+--      then the times of each such item: "until keep created". The window ends at until (0 = when the item has ended).
+--        Its entry may be removed from keep on (0 = never). The item was created at created. All in µs
 --      then the m payloads
--- Result: {1} = all are in, else n texts: empty = it is in, = there is one of that id, ! there is one of that id in another warehouse,
---         ? a repair may have put it in, else the id of the item that holds the dedupe key; it may have had the same id. Nothing at all for a call that came late: its
---         caller has gone on.
+-- Result: {1} = all items are in. Else n texts: empty = the item is in; = an item has that id; ! an item of another
+--         warehouse has that id; ? a repair may have put it in; else the id of the item that holds the dedupe key,
+--         which may be the same id. An empty list for a call that arrives late: its caller has gone on.
 -- Error:  EPOCH <what was found, or none>; TOKEN <the newest>. Nothing was changed.
 
 local meta = rcall('HMGET', META, 'epoch', 'due', 'repaired', 'repairs', 'last')
@@ -53,7 +54,7 @@ local times = buckets + (payloads - buckets) / 2
 local lowest = tonumber(ARGV[8])
 local numbered = token ~= '' or (lowest > 0 and lowest <= repaired) -- the numbers of the items matter
 
--- Who has the ids and the dedupe keys?
+-- Which items have the ids and hold the dedupe keys?
 local known = mget(ITEMS, ARGV, ids + 1, ids + n)
 local held = {}
 for i, entry in ipairs(mget(DEDUPE, ARGV, buckets + 1, times)) do held[ARGV[buckets + i]] = entry end
@@ -63,24 +64,25 @@ local sets, holds, keeps, large = {}, {}, {}, {} -- arguments of HSET items, HSE
 local timed, assigned = {}, {} -- arguments of ZADD, by letter and warehouse, and by warehouse
 local put, enter = readyLists()
 local counts = {} -- how many items are in, by warehouse
-local newest, soon, filled, told = 0, false, {}, {} -- told: "warehouse worker" of those who have something of their own
+local newest, soon, filled, told = 0, false, {}, {} -- told: "warehouse worker" of workers that got assigned items
 local owners, owner = split(ARGV[10]), -1
-local warehouse, stay = nil, 0 -- of the items in turn, and how many more belong to it
+local warehouse, stay = nil, 0 -- of the current item, and how many more items belong to it
 
--- add puts two values behind those of a list.
+-- add appends two values to a list.
 local function add(to, a, b)
   to[#to + 1] = a
   to[#to + 1] = b
 end
 
--- holder returns the id of the item that holds a dedupe key, else takes it. One that is put back, or begins another life, may hold its own; of
--- one that is pushed for the first time an earlier item had the id, and has ended.
+-- holder returns the id of the item that holds a dedupe key. If no item holds it, the item takes it. An item that is
+-- put back, or begins another life, may hold its own key. For an item that is pushed for the first time, a holder with
+-- the same id is an earlier item that has ended.
 local function holder(id, bucket, window, value)
   local entry, ends, keep, created = held[bucket], '0', '0', nil
   if entry or string.byte(window) ~= 48 then ends, keep, created = match(window, '^(%d+) (%d+) (%d+)$') end
   if entry then
     local to, by = match(entry, '^(%d+) (.+)$')
-    -- A day is part of the bucket's name: in it the key is held whatever the times are.
+    -- The day is part of the bucket's name, so within it the key is held whatever the times are.
     local foreign = by ~= id or token == '' and match(value, '^%a %d+ (%d+)') == '0'
     if foreign and (to == '0' or string.byte(bucket) == 100 or tonumber(created) < tonumber(to)) then return by end
   end
@@ -94,13 +96,14 @@ local function holder(id, bucket, window, value)
   end
 end
 
--- nextPlace is behind all that were given before, and not before now: places are the times when items became ready, made distinct.
+-- nextPlace returns a place behind all others, and not before now: places are the times when items became ready, made
+-- distinct.
 local function nextPlace()
   last = math.max(last + 1, now)
   return last
 end
 
--- stand puts an item where its value says, which it returns. A place of 0 is one that is to be given.
+-- stand puts an item where its value says, and returns the value. A place of 0 is replaced by the next place.
 local function stand(id, value)
   local state, at, assignee, priority, order, place =
     match(value, '^(%a) %d+ %d+ (%d+) %S+ %d+ %d+ %d+ (%S+) %S+ %S+ (%d) %d+ %d+ (%S+) (%d+)\n')
@@ -215,7 +218,7 @@ if #sets > 0 then
   for who in pairs(told) do rcall('PUBLISH', ARGV[3], ARGV[4] .. ' ' .. who) end
 end
 
--- Windows that ended long ago leave their entries behind.
+-- Remove the entries of windows that ended long ago.
 local old = rcall('ZRANGEBYSCORE', WINDOWS, '-inf', text(now), 'LIMIT', 0, 100)
 if #old > 0 then
   rcall('HDEL', DEDUPE, unpack(old))

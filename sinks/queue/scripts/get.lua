@@ -1,4 +1,4 @@
--- Reads one item, and how far the outbox goes at this moment.
+-- Reads one item, and the positions of the outbox at this moment.
 --
 -- KEYS 1 … 10 and ARGV 1, 2: see common.lua
 -- ARGV 3 id

@@ -1,11 +1,11 @@
--- Writes back the dedupe keys of items that have ended and whose windows have not.
+-- Writes back the dedupe keys of ended items whose windows are still open.
 --
 -- KEYS 1 meta      hash  epoch
 --      2 dedupe    hash  bucket → "<until, µs> <id>"
---      3 windows   zset  bucket → when its entry is of no use any more, µs
+--      3 windows   zset  bucket → when its entry is no longer needed, µs
 -- ARGV 1 epoch
---      then of each key: bucket, entry, when the entry is of no use any more
--- Result: how many there were. A bucket that is there already is left as it is.
+--      then for each key: bucket, entry, when the entry is no longer needed
+-- Result: how many keys were given. A bucket that exists already is left as it is.
 -- Error:  EPOCH <what was found, or none>
 
 local epoch = redis.call('HGET', KEYS[1], 'epoch') or 'none'

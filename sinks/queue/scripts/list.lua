@@ -1,13 +1,14 @@
--- Reads a part of a queue: items of one state, in their order.
+-- Reads one page of a queue: items of one state, in their order.
 --
 -- KEYS 1 … 10 and ARGV 1, 2: see common.lua
 -- ARGV 3 the letter of the state; a = assigned; w = ready items by how long they have been ready
---      4 how many at most
---      5 bytes of values and payloads after which no more are added
---      6 the warehouses whose items are seen, with spaces between them; * = all
---      7 level, 8 score, 9 source, 10 member: where the page before ended, as this script said; 0, 0, empty and empty = the beginning
--- Result: level, score, source, member; the member is empty if there is no more; then id, value, id, value…
---         The level is that of ready items, else 0; the score is 0 in assigned.
+--      4 how many items at most
+--      5 bytes of values and payloads; when they are reached, the page ends
+--      6 the warehouses of the caller's scope, separated by spaces; * = all
+--      7 level, 8 score, 9 source, 10 member: where the page before ended, from its result; 0, 0, empty and empty = the
+--        beginning
+-- Result: level, score, source, member; the member is empty if there are no more items; then id, value, id, value…
+--         The level is 0 except for ready items. The score is 0 for assigned items.
 -- Error:  EPOCH <what was found, or none>
 
 local epoch = rcall('HGET', META, 'epoch')
@@ -17,7 +18,7 @@ local level, score, source, name = tonumber(ARGV[7]), tonumber(ARGV[8]), ARGV[9]
 local answer = { '0', '0', '', '' }
 local BY_WAIT = 'w'
 
--- put puts the items on the page until it is full, and returns how many it has looked at.
+-- put adds items to the page until it is full, and returns how many it has read.
 local function put(ids)
   local values, looked
   values, looked, left, room = page(ids, left, room)
@@ -29,10 +30,10 @@ end
 
 local function full() return left == 0 or room <= 0 end
 
--- skip sets the ranks of the sets behind where the page before ended.
+-- skip sets the ranks of the sets to continue where the page before ended.
 local function skip(sets, lexical)
   for _, set in ipairs(sets) do
-    set.score = nil -- of a member that may be skipped
+    set.score = nil -- the known score belongs to a member that may be skipped
     if set.placed then
       set.rank = rcall('ZLEXCOUNT', set.key, '-', set.source == source and '[' .. name or '(' .. digits(score))
     elseif lexical then
@@ -41,13 +42,13 @@ local function skip(sets, lexical)
       set.rank = rcall('ZRANK', set.key, name) + 1
     elseif set.source < source then
       set.rank = rcall('ZCOUNT', set.key, '-inf', text(score))
-    else -- where the last one has gone on, what has its score may come twice
+    else -- the last item has moved, so items with its score may come twice
       set.rank = rcall('ZCOUNT', set.key, '-inf', '(' .. text(score))
     end
   end
 end
 
--- read puts what the sets have on the page, and is true where that is full before their end.
+-- read adds the items of the sets to the page. It returns true if the page is full before the end of the sets.
 local function read(sets, lexical, at)
   if #sets == 0 then return false end
   if name ~= '' and at == level then skip(sets, lexical) end
@@ -66,7 +67,7 @@ local function read(sets, lexical, at)
   end
 end
 
--- byWait lists what is ready of all levels, as sets that are in the order of places.
+-- byWait returns the ready items of all levels, as sets in the order of their places.
 local function byWait()
   local sets = {}
   for level = 5, 1, -1 do

@@ -1,9 +1,10 @@
--- Which sorted sets the scripts that look read as one, as order.lua does it. Assigned items are in the order of their members, all others in that of
--- (score, source, member).
+-- The sorted sets that list.lua and range.lua read as one, with the functions of order.lua. Assigned items are sorted
+-- by member, all other items by (score, source, member).
 
 local ANY_ASSIGNED = 'a' -- not a state of its own: ready items that wait for one worker
 
--- setsOf lists the sets of a state, or of ANY_ASSIGNED, in a scope, as sources does it for a level of ready items. The source is the warehouse.
+-- setsOf returns the sets of a state, or of ANY_ASSIGNED, in a scope, in the form of sources(). The source is the
+-- warehouse.
 local function setsOf(state, scope)
   if state == ANY_ASSIGNED and scope == '*' then return { { key = ASSIGNED, source = '', rank = 0 } } end
   local sets, warehouses = {}, warehousesOf(scope)

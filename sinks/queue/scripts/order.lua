@@ -1,12 +1,12 @@
--- The order of service across several ready lists, for the scripts that need it: sorted sets that are read as one, by (score, source, member).
--- Each set is {key, source, ordered, placed, rank, score}: the rank is where reading begins, the score that of the first member, where it is known. Members of
--- a set that is placed begin with their places, which are their scores.
+-- The order of service across several ready lists. It reads several sorted sets as one, by (score, source, member). A
+-- set is {key, source, ordered, placed, rank, score}. Reading begins at rank. score is the score of the first member,
+-- if it is known. If placed is true, each member begins with its place, and the place is used as the score.
 
-local PART = 100 -- members read at once
-local SLASH = 47 -- stands in the sources of items with an order
+local PART = 100 -- members that one command reads
+local SLASH = 47 -- the second last byte of a source of items with an order
 
--- sources lists the ready lists of a scope that have items of a level, in the order of their first scores: so many at most of all warehouses,
--- 0 = each.
+-- sources returns the ready lists of a level that have items in a scope, sorted by their first scores. For the scope *
+-- it returns at most "most" lists; 0 = all.
 local function sources(level, scope, most)
   local list, heads = {}, headsKey(level)
   local function add(name, score)
@@ -35,18 +35,19 @@ local function sources(level, scope, most)
   return list
 end
 
--- merging reads on from the ranks of the sets. The function that it returns gives a list of the next {set, member, score} in their order, PART
--- at most, empty at the end. Each set is read in parts of its own, so that the number of commands does not depend on the order of the members;
--- a set that has a score already is not read before its turn.
+-- merging reads the sets from their ranks on. It returns a function that returns the next {set, member, score} in
+-- order, at most PART of them, and an empty list at the end. Each set is read in parts of its own, so the number of
+-- commands does not depend on the order of the members. A set whose first score is known is not read before its turn.
 local function merging(sets, lexical)
-  local part, queue = math.ceil(PART / math.max(#sets, 1)) + 1, {} -- queue: the sets that have a current member, in the order of these
+  -- queue: the sets that have a current member, sorted by it
+  local part, queue = math.ceil(PART / math.max(#sets, 1)) + 1, {}
   local function before(a, b)
     if lexical then return a.member < b.member end
     if a.score ~= b.score then return a.score < b.score end
     return a.source < b.source
   end
 
-  -- following makes the next member of a set current. It is false at the end.
+  -- following makes the next member of a set the current one. It returns false at the end.
   local function following(set)
     if set.some then set.at = set.at + 2 end
     if not set.some or not set.some[set.at] and #set.some == 2 * part then
@@ -58,7 +59,7 @@ local function merging(sets, lexical)
     return set.member
   end
 
-  -- enqueue puts a set into the queue, behind those that come before it.
+  -- enqueue inserts a set into the queue, behind all sets that come before it.
   local function enqueue(set)
     local low, high = 1, #queue + 1
     while low < high do
@@ -84,8 +85,8 @@ local function merging(sets, lexical)
   end
 end
 
--- serve takes up to so many members out of the ready lists of one level, in the order of service. It returns them and their scores, which are named where
--- members are more than ids.
+-- serve removes up to "most" members from the ready lists of one level, in the order of service. It returns the members
+-- and their scores. scores.named is true if members may be more than ids.
 local function serve(level, scope, most)
   local list, members, scores = sources(level, scope, most), {}, {}
   if #list == 0 then return members, scores end

@@ -1,11 +1,11 @@
--- Pauses a queue, or has it go on.
+-- Pauses a queue, or resumes it.
 --
 -- KEYS 1 … 10 and ARGV 1, 2: see common.lua
--- ARGV 3 channel for hints, 4 the hint, published when it goes on
+-- ARGV 3 channel for hints, 4 the hint, which is published on resume
 --      5 1 = paused, 0 = not
---      6 by whom
+--      6 who asked
 --      7 when, µs
--- Result: one text: 1 if that changed something, else 0
+-- Result: one text: 1 if the pause has changed, else 0
 -- Error:  EPOCH <what was found, or none>
 
 local meta = rcall('HMGET', META, 'epoch', 'paused')

@@ -1,10 +1,10 @@
--- Names the items that stand at some places of a state's list at this moment.
+-- Returns the items at a range of places in a state's list at this moment.
 --
 -- KEYS 1 … 10 and ARGV 1, 2: see common.lua
 -- ARGV 3 the letter of the state; a = assigned
 --      4 the first place, from 0
---      5 how many at most
---      6 the warehouses whose items are seen, with spaces between them; * = all
+--      5 how many items at most
+--      6 the warehouses of the caller's scope, separated by spaces; * = all
 -- Result: their ids
 -- Error:  EPOCH <what was found, or none>
 
@@ -13,11 +13,12 @@ if epoch ~= ARGV[1] then return epochError(epoch) end
 local state, first, left, scope = ARGV[3], tonumber(ARGV[4]), tonumber(ARGV[5]), ARGV[6]
 local ids = {}
 
--- skipTo sets the ranks of the sets to where so many members, or fewer, come before, and takes these off first.
+-- skipTo skips members whose scores are so low that at most "first" members come before, and takes these off first. It
+-- searches the score by halving.
 local function skipTo(sets)
   local low, high = nil, nil
   for _, set in ipairs(sets) do
-    set.score = nil -- of a member that may be skipped
+    set.score = nil -- the known score belongs to a member that may be skipped
     local head, last = rcall('ZRANGE', set.key, 0, 0, 'WITHSCORES'), rcall('ZRANGE', set.key, -1, -1, 'WITHSCORES')
     if last[2] then low, high = math.min(low or head[2] + 0, head[2] + 0), math.max(high or last[2] + 1, last[2] + 1) end
   end
@@ -37,7 +38,7 @@ local function skipTo(sets)
   end
 end
 
--- read names what the sets have, from first on.
+-- read adds the ids of the sets' members, from place "first" on.
 local function read(sets, lexical)
   if #sets == 1 then
     sets[1].rank, sets[1].score, first = first, nil, 0

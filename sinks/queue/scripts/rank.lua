@@ -1,9 +1,9 @@
--- Counts what is served before a ready item, of the warehouses that are seen: for one that anybody may take, in the levels; for one that a
--- worker alone gets, what that worker is given before it.
+-- Counts the items of a scope that are served before a ready item. For an item that any worker may lease, these are
+-- items of ready lists. For an assigned item, these are the items that its worker gets before it.
 --
 -- KEYS 1 … 10 and ARGV 1, 2: see common.lua
 -- ARGV 3 id
---      4 the warehouses whose items are seen, with spaces between them; * = all
+--      4 the warehouses of the caller's scope, separated by spaces; * = all
 -- Result: place, from 1, and the value without its payload; nothing if the item is not ready
 -- Error:  EPOCH <what was found, or none>
 
@@ -35,7 +35,7 @@ if assignee == '-' then
   end
   return { text(before + 1), head }
 end
--- What is assigned to the subject of a worker is given to it, too.
+-- A worker also gets the items that are assigned to its subject.
 local names, subject = { assignee }, match(assignee, '^(.*)/')
 if subject then names[2] = subject end
 local keys = { ASSIGNED }

@@ -1,12 +1,12 @@
--- Begins a repair: says which of some unfinished items are not in the queue. They are either about to be pushed, or were lost,
--- or have ended and the ledger does not know it yet. From now on no push puts them in, only a repair does: whoever
--- began the newest one, once the ledger knows all that had moved until now and still calls them unfinished.
+-- Begins a repair: returns which of some unfinished items are missing in the queue. A missing item will be pushed soon,
+-- or was lost, or has ended and the ledger does not know it yet. From now on no push puts these items in. Only the
+-- newest repair does, after the ledger has all moves up to now and still calls them unfinished.
 --
 -- KEYS 1 … 10 and ARGV 1, 2: see common.lua
 -- ARGV 3 n, the number of items
 --      then n × id, n × seq (the ledger's number)
 -- Result: number of the last entry of the outbox, the repair's token (empty = nothing is missing),
---         then the places 1 … n of those that are missing.
+--         then the places 1 … n of the missing items.
 -- Error:  EPOCH <what was found, or none>; nothing was changed.
 
 local meta = rcall('HMGET', META, 'epoch', 'out', 'repairs', 'repaired')

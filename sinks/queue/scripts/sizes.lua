@@ -1,13 +1,14 @@
--- Counts what a queue holds of some warehouses, and forgets warehouses of which there is nothing any more.
+-- Counts the items of some warehouses, and removes warehouses that have nothing left from the list of warehouses.
 --
 -- KEYS 1 … 10 and ARGV 1, 2: see common.lua
--- ARGV 3 the warehouses, with spaces between them; * = all, so many at once
---      4 *: the warehouse behind which to go on; empty = the first
---      5 *: how many at once
--- Result: the warehouse behind which there are more, or empty; for how long what moved was counted, µs; paused, by whom, when; then for each
---         warehouse its name, assigned, leased, delayed, suspended, stored, dead, how many were pushed, are done, have failed, and died of
---         late, since when the one is dead that died first, and of the levels 5 … 1 how many are ready and since when the one is that has waited
---         longest; µs, 0 = there is none
+-- ARGV 3 the warehouses, separated by spaces; * = all, one page of them
+--      4 for *: the last warehouse of the page before; empty = the first page
+--      5 for *: how many warehouses a page has
+-- Result: the last warehouse of the page if there are more, else empty; the time span of the recent counts, µs; paused,
+--         by whom, when.
+--         Then for each warehouse: its name; assigned, leased, delayed, suspended, stored, dead; the recent counts of
+--         pushed, done, failed and died; when the first of the dead items died; and for each level 5 … 1 how many items
+--         are ready, and when the oldest of them became ready. Times in µs, 0 = none
 -- Error:  EPOCH <what was found, or none>
 
 local meta = rcall('HMGET', META, 'epoch', 'paused', 'paused_by', 'paused_at')

@@ -1,34 +1,35 @@
--- One round of work for some callers at once: applies their operations, takes back leases that have ended, makes ready what
--- is due, and leases items. Payloads that lie apart are read for those who lease the items, and for nothing else.
+-- One round of work for several callers: applies their operations, ends leases that are over, makes due items ready,
+-- and leases items. Payloads that are kept apart are read only for callers that lease the items.
 --
 -- KEYS 1 … 10 and ARGV 1, 2: see common.lua
---     11 … 10+p   string  records: what a caller was answered last, so that a call that is repeated does nothing twice.
---                         "epoch id", the ids before that one, then a line "outcomes;dues;id attempt id attempt …" for
---                         each of its requests; - for the items says that there will be none
+--     11 … 10+p   string  records: the last answer to each caller, so that a repeated call does nothing twice. A record
+--                         is "epoch id", the ids before that one, then a line "outcomes;dues;id attempt id attempt …"
+--                         for each of its requests; - for the items says that there will be none
 -- ARGV 3 channel for hints, 4 the hint
 --      5 node, as the outbox names it; empty = nothing is recorded
 --      6 failures after which an item is dead; 0 = never
---      7 how long the first, second … suspend lasts: µs with spaces between them
+--      7 how long the first, second … suspend lasts: µs, separated by spaces
 --      8 how many moves may wait in the outbox
---      9 r, the number of requests; 0 = only what is due, 10 n, the number of operations
---      then p × (id, ttl in ms) of the records; of ids that are the same up to a # the rest tells requests apart
+--      9 r, the number of requests; 0 = only end leases and make due items ready, 10 n, the number of operations
+--      then p × (id, ttl in ms) of the records. A request id may end in # and a hash of the operations: the same id
+--           with another hash is another request
 --      then r × (number of its record 1 … p, how many of the operations are its own, max, lease in µs, worker, by,
---           1 = the answer counts even without items, 0 = there may be some when it is repeated,
---           the warehouses that it sees, with spaces between them, * = all, the names under which items are assigned to the worker,
---           whose attempts it may name: a worker, or with / behind it a subject; - = anybody's,
---           the order that it is of, escaped as in a URL's query; - = it is work)
+--           1 = the answer is complete even without items, 0 = a repeat may get items,
+--           the warehouses of its scope, separated by spaces, * = all, the names whose assigned items the worker gets,
+--           whose attempts it may name: a worker, or a subject with / behind it; - = any,
+--           its order, escaped as in a URL's query; - = it is no order)
 --      then kinds, n letters: a ack, n nack, r release, e extend, s suspend, t store, f finish, g assign, m remove,
---           q requeue, v set; A is an ack with an argument, every other but a has one
+--           q requeue, v set; A is an ack with an argument. All but a have an argument
 --      then n × id, n × attempt
---      then the arguments of the operations that have one: "delay worker force note"; that of set has " priority order source apart" behind it, 0 and =
---           for what stays, and a newline and the payload: see value.go; that of remove may have " seq", the number
---           of the only item that is meant
--- Result: µs until something is due, -1 = never;
---         then for each request: its outcomes, a letter each: the state that the item is in now, or L lease_lost,
---         N item_not_found, H item_leased, S suspend_limit, D item_not_dead, X item_dead; * alone: the id is that of an
---         earlier request, which came late or twice, and nothing was done;
---         the due times of those items that have one, with spaces between them; k, then k × (id, value) of leased items;
---         k is -1 where it was answered before that there are none.
+--      then the arguments of the operations: "delay worker force note". For set, " priority order source apart"
+--           follows, a newline and the payload: see value.go; 0 and = leave the value as it is. For remove, " seq" may
+--           follow: only the item with this number is removed
+-- Result: µs until the next item is due, -1 = never;
+--         then for each request: its outcomes, a letter each: the new state of the item, or L lease_lost, N
+--         item_not_found, H item_leased, S suspend_limit, D item_not_dead, X item_dead; * alone: the id belongs to an
+--         earlier request, so this call came late or twice, and nothing was done;
+--         the due times of the items that have one, separated by spaces; k, then k × (id, value) of leased items;
+--         k is -1 if an earlier answer said that there are none.
 -- Error:  EPOCH <what was found, or none>, BACKLOG <how many moves are in the outbox>. Nothing was changed.
 
 local meta = rcall('HMGET', META, 'epoch', 'paused', 'due', 'out', 'drained', 'moved')
@@ -53,7 +54,7 @@ local items, gone, unleased, freed, counts = {}, {}, {}, {}, {} -- see work.lua
 local filled, told = {}, {}
 local lines, moves, due = { '' }, 1, tonumber(meta[3] or 0)
 
--- What is more than acks and leases has a table in hand, and the functions of work.lua.
+-- Steps with more than acks and leases need a table of their state, and the functions of work.lua.
 local w, others
 if string.find(kinds, '[^a]') or (due > 0 and now >= due) then
   w = {
@@ -63,7 +64,7 @@ if string.find(kinds, '[^a]') or (due > 0 and now >= due) then
   others = worker(w)
 end
 
--- up adds 1 to a number that is a text; a batch has few different ones.
+-- up adds 1 to a number that is a text. It keeps its results, because a batch has few different numbers.
 local incremented = {}
 local function up(n)
   local next = incremented[n]
@@ -74,9 +75,9 @@ local function up(n)
   return next
 end
 
--- What was answered before is answered again. A copy of an earlier call that was held up on its way, and whose caller has long
--- been answered, would lease for nobody and have the last answer forgotten: so the ids before the last are known as well.
--- Calls of a process are numbered, "name/number": of these the lower ones are earlier.
+-- A repeated call gets the same answer again. An old copy of an earlier call may arrive late, after its caller was
+-- answered. It would lease items for nobody and overwrite the last answer. So the records also have the ids before the
+-- last one. Calls of a process are named "name/number", and lower numbers are earlier.
 local EARLIER = '^ %S+ %S+ %S+ %S+ %S+ %S+ %S+ %S+'
 local known = {}
 for p = 1, records do
@@ -111,7 +112,7 @@ if operations > 0 then
   for i, value in ipairs(mget(ITEMS, ARGV, opIDs + 1, opIDs + operations)) do items[ARGV[opIDs + i]] = value end
 end
 
--- seen is a set of the warehouses of a scope, nil = all; requests mostly have the same.
+-- seen returns the warehouses of a scope as a set, false = all. Most requests of a call have the same scope.
 local scopes = { ['*'] = false }
 local function seen(scope)
   local set = scopes[scope]
@@ -123,7 +124,7 @@ local function seen(scope)
   return set
 end
 
--- holder returns a function that tells whether a lease is that of the one whose attempts may be named.
+-- holder returns a function that tells whether the caller may name the attempts of a worker.
 local function holder(own)
   if own == '-' then return function() return true end end
   if string.sub(own, -1) ~= '/' then return function(who) return who == own end end
@@ -149,7 +150,7 @@ for r = 1, requests do
       if string.byte(kinds, i) ~= 97 then w.argument = w.argument + 1 end
     end
     op = op + count
-    if a.before ~= '' or a.known.over then a.max = 0 end -- it has its items, or there will be none
+    if a.before ~= '' or a.known.over then a.max = 0 end -- it has its items already, or there will be none
   elseif count > 0 then
     local outcomes, dues, anybody = {}, {}, ARGV[at + 10] == '-'
     a.holds = holder(ARGV[at + 10])
@@ -181,7 +182,7 @@ for r = 1, requests do
             lines[moves] = seq .. ' ' .. up(n) .. ' l d ' --[[ leased, done ]] .. held .. ' ' .. failed .. ' 0 ' .. assignee .. ' ' .. by .. ' -'
           end
         else
-          outcomes[i] = (it or attempt ~= '0') and 'L' or 'N' -- the lease is lost, or there is no such item: as work.lua says
+          outcomes[i] = (it or attempt ~= '0') and 'L' or 'N' -- L lease lost, N no such item: as in work.lua
         end
       else
         w.moves = moves
@@ -193,7 +194,7 @@ for r = 1, requests do
     end
     a.outcomes, a.dues = table.concat(outcomes), table.concat(dues, ' ')
     if recording and ARGV[at + 11] ~= '-' then
-      -- An order is recorded if it has done something that is more than work.
+      -- An order is recorded only if at least one operation that is more than work has succeeded.
       local ordered = false
       for i = 1, count do
         ordered = ordered or string.find(string.sub(kinds, op - count + i, op - count + i), '[fgmqv]') and string.find(outcomes[i], '%l')
@@ -207,7 +208,7 @@ for r = 1, requests do
   wanted = wanted + a.max
 end
 if others then
-  -- 2. What is due.
+  -- 2. Due items and leases that are over.
   w.moves = moves
   others.settle()
   if w.due > 0 and now >= w.due then others.pass() end
@@ -219,8 +220,9 @@ end
 -- 3. The leases.
 local sets, leases, answerAt, bytes = {}, {}, 1, 0 -- leases: arguments of ZADD by warehouse
 
--- share leases items to the requests from number answerAt on, in their order: members of ready lists with their scores. It returns how many were
--- ready. An item whose payload is gone goes, too: then the sweep finds that it is missing, and puts it back as the ledger has it.
+-- share leases members of ready lists to the requests from number answerAt on, in order. It returns how many items were
+-- ready. An item whose payload is gone is removed: the sweeper then finds that it is missing, and puts it back from the
+-- ledger.
 local function share(members, scores)
   local got, k, ids = 0, #sets, members
   if scores.named then -- members that are more than ids
@@ -241,7 +243,7 @@ local function share(members, scores)
       match(value or '', '^r (%d+) (%d+) %d+ %S+ (%d+ %d+) (%d+) (%S+) (%S+)( %S+ %d %d+ %d+ %S+) (%d+)()\n')
     if attempt then
       attempt, n = up(attempt), up(n)
-      if place == '0' then place = text(scores[i] + 0) end -- the ready list alone has had it
+      if place == '0' then place = text(scores[i] + 0) end -- only the ready list has its place
       value = 'l ' .. attempt .. ' ' .. n .. ' ' .. a.ends .. ' ' .. a.worker .. ' ' .. failed .. ' ' .. seq .. ' ' .. assignee .. ' '
         .. of .. rest .. ' ' .. place .. string.sub(value, at)
       sets[k + 1], sets[k + 2] = id, value
@@ -271,10 +273,12 @@ local function share(members, scores)
   return got
 end
 
--- part is how many of so many items are leased before their bytes are looked at: as many as have room if each is of the largest.
+-- part limits how many items are leased before their bytes are counted: as many as would fit if each were of the
+-- largest size.
 local function part(most) return math.min(most, math.max(math.floor((MOST_BYTES - bytes) / LARGEST), 1)) end
 
--- own reads the first of what is assigned to a worker alone, so many at most of each list, in the order of service: {level, rank, member}.
+-- own reads the items assigned to a worker, at most "most" of each list, in the order of service: {level, rank,
+-- member}.
 local function own(a, most)
   local all = {}
   local keys = { ASSIGNED }
@@ -298,7 +302,7 @@ local function own(a, most)
   return all
 end
 
--- disown takes what was assigned out of where it stood.
+-- disown removes assigned items from the sets of assigned items.
 local function disown(taken)
   local members, ids, from = {}, {}, {}
   for i, one in ipairs(taken) do members[i], ids[i] = one.member, match(one.member, '%S+$') end
@@ -320,7 +324,7 @@ if wanted > 0 and meta[2] ~= '1' then
     a.ends = text(now + a.lease)
   end
   if rcall('EXISTS', ASSIGNED) == 0 then
-    -- Requests that follow each other and see the same are served together.
+    -- Consecutive requests with the same scope are served together.
     local r = 1
     while r <= requests and bytes < MOST_BYTES do
       local scope, most = answers[r].scope, 0
@@ -344,7 +348,7 @@ if wanted > 0 and meta[2] ~= '1' then
       end
     end
   else
-    -- Each worker gets its own first in each level.
+    -- In each level a worker first gets its assigned items.
     for r = 1, requests do
       local a, empty = answers[r], false
       answerAt = r
@@ -380,7 +384,7 @@ if wanted > 0 and meta[2] ~= '1' then
   end
 end
 
--- 4. What is remembered of it: the answers, and the moves.
+-- 4. Store the answers in the records, and the moves in the outbox.
 for r = 1, requests do
   local a = answers[r]
   local k, given = a.known, a.before
@@ -407,7 +411,7 @@ end
 for warehouse, c in pairs(counts) do tally(warehouse, now, 0, c.done, c.failed, c.dead) end
 
 if w then
-  local names, left = {}, {} -- left: the warehouses of which something is ready yet
+  local names, left = {}, {} -- left: the warehouses that still have ready items
   for warehouse in pairs(filled) do names[#names + 1] = warehouse end
   for level = 5, 1, -1 do
     for _, set in ipairs(#names > 0 and sources(level, table.concat(names, ' '), 0) or {}) do left[gsub(set.source, '/o$', '')] = true end
@@ -422,7 +426,7 @@ for r = 1, requests do
   local a = answers[r]
   local values = a.values
   if a.before and a.before ~= '' then
-    local ids, given, still = {}, {}, {} -- still: the values of the items that the caller has yet
+    local ids, given, still = {}, {}, {} -- still: the values of the items that the caller still holds
     for id, attempt in string.gmatch(a.before, '(%S+) (%d+)') do
       ids[#ids + 1] = id
       given[#given + 1] = attempt

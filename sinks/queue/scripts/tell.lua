@@ -1,9 +1,9 @@
--- Appends an entry to the outbox: what a rebuild or a repair has moved.
+-- Appends an entry to the outbox, for moves of a rebuild or a repair.
 --
 -- KEYS 1 meta      hash  epoch, out, moved
---      2 outbox    list  what has moved and is not in the ledger yet; see common.lua
+--      2 outbox    list  moves that the ledger does not have yet; see common.lua
 -- ARGV 1 epoch
---      2 when and node: the entry's head, without the number
+--      2 time and node: the first line of the entry, without the number
 --      3 how many moves there are
 --      4 their lines
 -- Result: the entry's number.

@@ -1,9 +1,9 @@
--- Reads some items, whatever warehouse they belong to.
+-- Reads some items, of any warehouse.
 --
 -- KEYS 1 … 10 and ARGV 1, 2: see common.lua
--- ARGV 3 bytes of values and payloads after which no more are added
---      then ids, one at least
--- Result: for each of the first ids, one at least, its value, or empty if there is no such item
+-- ARGV 3 bytes of values and payloads; when they are reached, no more values are added
+--      then ids, at least one
+-- Result: the values of the first ids, at least one; empty where there is no such item
 -- Error:  EPOCH <what was found, or none>
 
 local epoch = rcall('HGET', META, 'epoch')

@@ -1,19 +1,21 @@
--- What is more than an ack or a lease: the other operations, and what becomes due. step.lua comes behind this. It is a function
--- because to make all of these functions costs more than an ordinary step.
+-- The part of a step that is more than acks and leases: the other operations, and items that become due. step.lua
+-- follows this text. worker() creates its functions only when they are needed, because to create all of them costs more
+-- than an ordinary step.
 --
--- w is what a step has in hand:
+-- w is the state of a step:
 --   now, nowText, recording, argument   as step.lua has them
---   due               what meta.due is to be
+--   due               the new value of meta.due
 --   items             id → value, false = there is none, or the table that open made of a value
 --   lines, moves      the entry of the outbox and how many lines it has
 --   gone              ids of items that have ended
---   unleased          by warehouse: ids of items that nobody has any more
+--   unleased          by warehouse: ids of items whose leases have ended
 --   freed             buckets and ids, in turn, of items that give up their dedupe keys
---   counts            by warehouse: how many are done, attempts have failed, and died of it
---   filled, soon, told   warehouses of which a list was empty before; something will be due soon; "warehouse worker" of those who have
---                        something of their own
+--   counts            by warehouse: items done, failed attempts, items that died
+--   filled            warehouses of which a ready list was empty before
+--   soon              true if an item will be due soon
+--   told              "warehouse worker" of workers that got assigned items
 
--- add puts values behind those of one of several lists.
+-- add appends two values to one of several lists.
 local function add(lists, name, a, b)
   local list = lists[name]
   if not list then
@@ -24,7 +26,7 @@ local function add(lists, name, a, b)
   list[#list + 1] = b
 end
 
--- counted is the counts of a warehouse: items that are done, attempts that have failed, items that died of it.
+-- counted returns the counts of a warehouse: items done, failed attempts, items that died.
 local function counted(counts, warehouse)
   local c = counts[warehouse]
   if not c then
@@ -34,8 +36,8 @@ local function counted(counts, warehouse)
   return c
 end
 
--- finish takes away what has ended, and what nobody has any more. A payload goes with its item, and so does a dedupe key, unless another
--- item has it.
+-- finish removes items that have ended from Redis, and leases that have ended. The payload and the dedupe key of an
+-- item are removed, too, unless another item holds the key.
 local function finish(gone, unleased, freed)
   local news = next(unleased) and rcall('EXISTS', NEWS) == 1
   for warehouse, ids in pairs(unleased) do
@@ -59,15 +61,15 @@ local function finish(gone, unleased, freed)
 end
 
 local function worker(w)
-  -- The operations, as step.go writes them: an ack that has a note has a letter of its own.
+  -- The operations, as step.go writes them. An ack with a note has a letter of its own.
   local ACK, NOTED_ACK, NACK, RELEASE, EXTEND, SUSPEND, STORE = 'a', 'A', 'n', 'r', 'e', 's', 't'
   local FINISH, ASSIGN, REMOVE, REQUEUE, SET = 'f', 'g', 'm', 'q', 'v'
-  -- What is wrong with an operation, as step.go reads it. Any other letter is the state that the item is in.
+  -- The faults of an operation, as step.go reads them. Any other letter is the new state of the item.
   local LEASE_LOST, NOT_FOUND, IS_LEASED, SUSPEND_LIMIT, NOT_DEAD, IS_DEAD = 'L', 'N', 'H', 'S', 'D', 'X'
-  local touched = {} -- the tables
-  local fresh = {} -- items that became ready and have no place yet, in their order
+  local touched = {} -- the tables that open has made
+  local fresh = {} -- items that became ready and have no place yet, in order
 
-  -- open makes a table of a value.
+  -- open makes a table of an item's value. It returns false if there is no item.
   local function open(id)
     local it = w.items[id]
     if type(it) ~= 'string' then return it end
@@ -80,13 +82,13 @@ local function worker(w)
       priority = priority, ready = ready, created = created, order = order, place = place, news = news,
     }
     if state == READY then it.home = { assignee = assignee, priority = priority, order = order, place = place } else it.home = {} end
-    it.home.state = state -- where Redis has it
+    it.home.state = state -- the state in Redis
     w.items[id] = it
     touched[#touched + 1] = it
     return it
   end
 
-  -- trace records a move of an item to a state; the revision behind it begins with a space.
+  -- trace records a move of an item to a state. A revision begins with a space.
   local function trace(it, to, at, by, note, revision)
     it.moves, it.changed = text(it.moves + 1), true
     if not w.recording then return end
@@ -95,7 +97,8 @@ local function worker(w)
       .. ' ' .. it.suspends .. ' ' .. at .. ' ' .. it.assignee .. ' ' .. by .. ' ' .. note .. revision
   end
 
-  -- revise gives an item another priority, order and payload, and returns the revision. A set is "priority order source apart", newline, payload.
+  -- revise changes an item's priority, order and payload, and returns the revision. set is "priority order source
+  -- apart", newline, payload.
   local function revise(it, set)
     local priority, order, source, apart, from = match(set, '^(%d) (%S+) (%d+) (%S)\n()')
     if priority ~= '0' then it.priority = priority end
@@ -113,7 +116,7 @@ local function worker(w)
     return ' =' .. it.priority .. ',' .. it.order .. ',' .. source
   end
 
-  -- moveTo changes the state of an item, and records that. One that has been leased and goes on takes its news.
+  -- moveTo changes the state of an item, and records the move. An item that has news and goes on takes the news over.
   local function moveTo(it, to, at, by, note)
     local revision = ''
     if it.news ~= '' and to ~= DONE and to ~= REMOVED then
@@ -124,7 +127,8 @@ local function worker(w)
     it.state, it.due, it.worker, it.at, it.news = to, at, '-', nil, ''
   end
 
-  -- set revises an item that waits, in its place. One that is leased takes what has come with another payload when it waits again.
+  -- set revises a waiting item, which keeps its place. For a leased item, a change with another payload becomes its
+  -- news. It returns false if the item is leased and the change has no payload.
   local function set(it, by, note, what)
     if it.state == LEASED then
       local priority, order, source = match(what, '^(%d) (%S+) (%d+)')
@@ -136,14 +140,14 @@ local function worker(w)
       trace(it, it.state, it.due, by, note, ' +' .. priority .. ',' .. order .. ',' .. source)
       return true
     end
-    if it.state == READY and it.place == '0' and not it.at then -- the ready list alone has it
+    if it.state == READY and it.place == '0' and not it.at then -- only the ready list has its place
       it.place = text(rcall('ZSCORE', readyKey(it.home.priority, it.warehouse), it.id) + 0)
     end
     trace(it, it.state, it.due, by, note, revise(it, what))
     return true
   end
 
-  -- putBack makes an item ready again at the place that it had.
+  -- putBack makes an item ready again at its old place.
   local function putBack(it, by, note) moveTo(it, READY, '0', by, note) end
 
   -- putLast makes an item ready, at a place behind all others.
@@ -154,7 +158,7 @@ local function worker(w)
     it.at = #fresh
   end
 
-  -- fail ends an attempt: the item is put where put says, or waits for a time, or is dead.
+  -- fail ends an attempt: the item dies, or waits for "delay", or is put where put says.
   local function fail(it, put, delay, by, note)
     it.failures = text(it.failures + 1)
     local c = counted(w.counts, it.warehouse)
@@ -170,7 +174,7 @@ local function worker(w)
     end
   end
 
-  -- suspend is false if every step was used.
+  -- suspend suspends an item for the next step. It returns false if all steps are used up.
   local function suspend(it, by, note)
     local steps = {}
     for step in string.gmatch(ARGV[7], '%d+') do steps[#steps + 1] = step end
@@ -185,7 +189,7 @@ local function worker(w)
     local before = it.assignee
     it.assignee = who
     if it.state == LEASED then
-      putBack(it, by, note) -- who has it passes it on, and has not failed
+      putBack(it, by, note) -- the worker passes the item on, which is no failure
     elseif before == who then
       return
     elseif it.state == READY then
@@ -195,8 +199,8 @@ local function worker(w)
     end
   end
 
-  -- act applies an operation of a request with the argument that belongs to it. It returns the outcome, and the item's due time. An
-  -- item that is not the caller's to see is none, and an attempt of another subject is over.
+  -- act applies one operation of a request, with its argument. It returns the outcome, and the item's due time. An item
+  -- outside the caller's scope counts as missing, and an attempt of another subject as over.
   local function act(a, kind, id, attempt, by)
     local delay, who, force, note, what = 0, '-', '0', '-', nil
     if kind ~= ACK then
@@ -243,7 +247,7 @@ local function worker(w)
     return it.state, it.due
   end
 
-  -- withdraw collects where an item is to be taken out of: ready lists by level and source, sets by their keys.
+  -- withdraw collects where an item must be removed: ready lists by level and source, other sets by key.
   local function withdraw(it, lists, sets)
     local home = it.home
     if home.state == LEASED then
@@ -260,7 +264,7 @@ local function worker(w)
     end
   end
 
-  -- arrive collects where a ready item goes: a ready list, or assigned.
+  -- arrive collects where a ready item is added: to a ready list, or to the assigned items.
   local function arrive(it, put, sets)
     if it.assignee == '-' then
       local source, name, score = listed(it.warehouse, it.order, it.place, it.id)
@@ -273,7 +277,7 @@ local function worker(w)
     w.told[it.warehouse .. ' ' .. it.assignee] = true
   end
 
-  -- wait collects the set of an item that has a time.
+  -- wait collects the set to which an item with a time is added.
   local function wait(it, sets, waits)
     add(sets, setKey(it.state, it.warehouse), it.due, it.id)
     if it.state ~= LEASED then it.place = '0' end
@@ -286,14 +290,14 @@ local function worker(w)
     end
   end
 
-  -- settle writes what open and act have changed, and what acks have.
+  -- settle writes the changes of open and act, and of acks.
   local function settle()
     local values, out, into, from, waits = {}, {}, {}, {}, {} -- items, ready lists to be left, sets to be entered and left, when they are due
     local put, enter = readyLists()
     if #fresh > 0 then
       local last = tonumber(rcall('HGET', META, 'last') or 0)
       for i, it in ipairs(fresh) do
-        if it.at == i then -- it has not gone elsewhere since
+        if it.at == i then -- it was not moved again since
           last = math.max(last + 1, w.now)
           it.place = text(last)
         end
@@ -332,14 +336,15 @@ local function worker(w)
     touched, fresh, w.items, w.gone, w.unleased, w.freed = {}, {}, {}, {}, {}, {}
   end
 
-  -- take reads items whose time has come, of the sets of one kind that have some, in the order of the times. It returns them, and how many
-  -- ids it has read. Those that do not stand where the set says are taken out of it.
+  -- take reads due items from the sets of one kind, in the order of their times. It returns the items, and how many ids
+  -- it has read. An id whose item is not in that state and warehouse is removed from the set.
   local function take(letter, warehouses, most)
     local ids, homes = {}, {} -- homes: the warehouses of the ids
     if #warehouses == 1 then
       ids = rcall('ZRANGEBYSCORE', setKey(letter, warehouses[1]), '-inf', w.nowText, 'LIMIT', 0, most)
     else
-      -- Of each set a part is read; what is later than the last of a part that is full must wait for what that set has yet.
+      -- Only a part of each set is read. If a part is full, items later than its last one must wait: that set may have
+      -- earlier ones.
       local part, all, over = math.ceil(most / #warehouses), {}, w.now
       for _, warehouse in ipairs(warehouses) do
         local some = rcall('ZRANGEBYSCORE', setKey(letter, warehouse), '-inf', w.nowText, 'WITHSCORES', 'LIMIT', 0, part)
@@ -371,7 +376,7 @@ local function worker(w)
     return found, #ids
   end
 
-  -- pass takes back leases that have ended, and makes ready what is due.
+  -- pass ends leases that are over, and makes due items ready.
   local function pass()
     local due, names = { l = {}, y = {}, s = {}, t = {} }, rcall('ZRANGEBYSCORE', WAITS, '-inf', w.nowText, 'LIMIT', 0, CHUNK)
     for _, name in ipairs(names) do
