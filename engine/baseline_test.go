@@ -16,7 +16,8 @@ import (
 	"tallyman/scanners"
 )
 
-// The first run that sees the source's rows takes them as known, also when another node repeats it, and after runs that failed.
+// The first run that sees the source's rows takes them as known, also when another node repeats it, and after runs that
+// failed.
 func TestBaseline(t *testing.T) {
 	t.Parallel()
 	inWorld(t, func(w *world) {
@@ -124,7 +125,8 @@ func TestBaselineThatPends(t *testing.T) {
 	})
 }
 
-// The first firing of mode event moves the watermark over all rows, in all of its passes, also when a node dies between two of them.
+// The first firing of mode event moves the watermark over all rows, in all of its passes, also when a node dies between
+// two of them.
 func TestBaselineOfEvents(t *testing.T) {
 	t.Parallel()
 	inEventWorld(t, func(w *world, n *needs) {

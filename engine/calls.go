@@ -6,8 +6,8 @@ import (
 	"tallyman/internal/delivery"
 )
 
-// sinkCalls remembers which lanes of a sink this node could not deliver to when it tried last. A lane that another node has emptied is forgotten with the
-// next attempt.
+// sinkCalls remembers which lanes of a sink this node could not deliver to when it tried last. A lane that another node
+// has emptied is forgotten with the next attempt.
 type sinkCalls struct {
 	mu     sync.Mutex
 	failed map[delivery.Lane]error
@@ -37,7 +37,8 @@ func (c *sinkCalls) fault() error {
 	return c.last
 }
 
-// SinkFault is why the inbox or a queue did not take what this node has given it last; nil where it did. Push channels tell by themselves.
+// SinkFault is why the inbox or a queue did not take what this node has given it last; nil where it did. Push channels
+// tell by themselves.
 func (e *Engine) SinkFault(sink string) error {
 	if d := e.deliverer[sink]; d != nil {
 		return d.calls.fault()

@@ -13,9 +13,9 @@ import (
 	"tallyman/rules"
 )
 
-// TestRulesThatChange lets a rule be edited between its runs, while its findings fire: groups, limits, keys, alerts, results. Whatever
-// it was when something was told, nothing is told under an id that came before, nothing is lost in a count, and when nothing is
-// wrong any more, nothing stays open.
+// TestRulesThatChange lets a rule be edited between its runs, while its findings fire: groups, limits, keys, alerts,
+// results. Whatever it was when something was told, nothing is told under an id that came before, nothing is lost in a
+// count, and when nothing is wrong any more, nothing stays open.
 func TestRulesThatChange(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		var bins []bin

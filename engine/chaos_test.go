@@ -128,8 +128,8 @@ func live(w *world, c *chaos) {
 	}
 }
 
-// checkStory holds what the inboxes were told against the runs. Every bin of every warehouse has a story that alternates between firing
-// and resolved, and ends with resolved.
+// checkStory holds what the inboxes were told against the runs. Every bin of every warehouse has a story that
+// alternates between firing and resolved, and ends with resolved.
 func checkStory(w *world) {
 	w.t.Helper()
 	seen := map[string]bool{}

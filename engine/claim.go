@@ -32,8 +32,9 @@ func (s slots) acquire(stop <-chan struct{}) bool {
 
 func (s slots) release() { <-s }
 
-// room is what a firing takes up from its claim until its rows are judged: it is inside the gate of its source, and while it asks, it has a place of the
-// source and a worker. A rule that is not verified asks nothing: it has a worker alone. A firing that shares a scan has a worker after the scan, which has a room of its own.
+// room is what a firing takes up from its claim until its rows are judged: it is inside the gate of its source, and
+// while it asks, it has a place of the source and a worker. A rule that is not verified asks nothing: it has a worker
+// alone. A firing that shares a scan has a worker after the scan, which has a room of its own.
 type room struct {
 	unit   *unit
 	asks   bool
@@ -124,7 +125,8 @@ func (u *unit) claimAndFire(ctx context.Context, stop <-chan struct{}, due time.
 	return claim, u.hold(ctx, ended, &taken, claim, asked)
 }
 
-// hold runs the firing under the claim, for as long as the session lives. What it cannot finish it gives back, unless another node has it already.
+// hold runs the firing under the claim, for as long as the session lives. What it cannot finish it gives back, unless
+// another node has it already.
 func (u *unit) hold(ctx context.Context, ended <-chan struct{}, taken *room, claim ledger.Claim, asked time.Time) error {
 	now := time.Now()
 	h := &claimHandle{ledger: u.e.opts.Ledger, room: taken, claim: claim, lease: u.e.opts.Lease, asked: asked, given: now, renewed: now}

@@ -26,8 +26,9 @@ func (e *Engine) agreed(ctx context.Context, version string) (bool, error) {
 	return true, nil
 }
 
-// reclaim looks, three times in the length of a lease and after TakeOver, who is there, and for firings that were claimed and never finished, and tells the
-// loops of their rules. A rule that is due once a day need not wait a day for the rest of its firing.
+// reclaim looks, three times in the length of a lease and after TakeOver, who is there, and for firings that were
+// claimed and never finished, and tells the loops of their rules. A rule that is due once a day need not wait a day for
+// the rest of its firing.
 func (e *Engine) reclaim(ctx context.Context, stop <-chan struct{}) {
 	for {
 		id, _ := e.opts.Session.Own()
@@ -60,7 +61,8 @@ func (e *Engine) reclaim(ctx context.Context, stop <-chan struct{}) {
 	}
 }
 
-// TakeOver looks at once for what other nodes have left: lanes, deliveries to push channels and firings. It never blocks.
+// TakeOver looks at once for what other nodes have left: lanes, deliveries to push channels and firings. It never
+// blocks.
 func (e *Engine) TakeOver() {
 	for _, d := range e.deliverer {
 		signal(d.left)

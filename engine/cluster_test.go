@@ -52,7 +52,8 @@ func TestOverlapSkips(t *testing.T) {
 	})
 }
 
-// TestSkippedFiringsAreRecordedEvenLate: a ledger that is away while firings are skipped has an entry of them before the next firing runs.
+// TestSkippedFiringsAreRecordedEvenLate: a ledger that is away while firings are skipped has an entry of them before
+// the next firing runs.
 func TestSkippedFiringsAreRecordedEvenLate(t *testing.T) {
 	inWorld(t, func(w *world) {
 		slow(w, 12*m)
@@ -301,8 +302,8 @@ func TestRefusedRecordBecomesFailedRun(t *testing.T) {
 	})
 }
 
-// A node that joins while another is busy with a firing goes on where that one ends, in every scope: what comes due then is not left out
-// because it had waited for long.
+// A node that joins while another is busy with a firing goes on where that one ends, in every scope: what comes due
+// then is not left out because it had waited for long.
 func TestANodeThatJoinsDuringALongRunLeavesNothingOutAfterIt(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.rules = nil

@@ -26,7 +26,8 @@ type Ledger interface {
 // Session is the session of the node, in whose name the engine holds firings and lanes; internal/session keeps it.
 type Session interface {
 	delivery.Session
-	// Own is Hold for firings, which the ledger fences: the channel is closed when the ledger has ended the session, and not before.
+	// Own is Hold for firings, which the ledger fences: the channel is closed when the ledger has ended the session,
+	// and not before.
 	Own() (id string, ended <-chan struct{})
 	// Announce records which rules the node runs.
 	Announce(ctx context.Context, rules string) error
@@ -41,7 +42,8 @@ type Observer interface {
 	NoticeMade(noticeType, status string)
 	// DeliveryDone is called after n deliveries of a sink were tried together; outcome is one of those below.
 	DeliveryDone(sink, outcome string, n int)
-	// DeliveryTook is called for each delivery that a sink has taken, with the time since its notice was made, which is just before the commit.
+	// DeliveryTook is called for each delivery that a sink has taken, with the time since its notice was made, which is
+	// just before the commit.
 	DeliveryTook(sink string, d time.Duration)
 	// FiringLag is how long after its due time and jitter a firing was begun, in the engine's time.
 	FiringLag(d time.Duration)
@@ -72,10 +74,10 @@ func (NoObserver) DeliveryTook(string, time.Duration) {}
 // FiringLag does nothing.
 func (NoObserver) FiringLag(time.Duration) {}
 
-// boundedLedger is a ledger that gives every question an end: a lease for most, since what takes longer is worth nothing, and
-// more for a commit, which may be large. A connection that was cut without a word would otherwise hold up its loop for
-// as long as the operating system hopes for an answer. Renew, Release and ReleaseLane bring their own bounds; Findings and
-// Notices end with the claim.
+// boundedLedger is a ledger that gives every question an end: a lease for most, since what takes longer is worth
+// nothing, and more for a commit, which may be large. A connection that was cut without a word would otherwise hold up
+// its loop for as long as the operating system hopes for an answer. Renew, Release and ReleaseLane bring their own
+// bounds; Findings and Notices end with the claim.
 type boundedLedger struct {
 	Ledger
 	lease time.Duration

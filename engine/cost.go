@@ -28,7 +28,8 @@ type planCost struct {
 	read  time.Time // from the ledger
 }
 
-// checkCost holds the probe's plan against probe.max_cost. What one node has learnt of the source counts for all, for a day.
+// checkCost holds the probe's plan against probe.max_cost. What one node has learnt of the source counts for all, for a
+// day.
 func (u *unit) checkCost(ctx context.Context, stop <-chan struct{}) error {
 	if u.rule.Probe.MaxCost == 0 {
 		return nil

@@ -24,7 +24,8 @@ func (w *world) costed(limit int) (plan *cell[scanners.Plan], fault *cell[error]
 
 const day = 24 * time.Hour
 
-// age makes the recorded plan older than it is, and lets the nodes see it. A bubble in which days pass would take minutes.
+// age makes the recorded plan older than it is, and lets the nodes see it. A bubble in which days pass would take
+// minutes.
 func (w *world) age(d time.Duration) {
 	w.t.Helper()
 	r := w.rules[0]

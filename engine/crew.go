@@ -63,9 +63,9 @@ func (c *crew) status(now time.Time) []RuleStatus {
 	return list
 }
 
-// arrange makes the units be those of the enabled rules. A unit whose rule means the same goes on untouched; one whose rule has
-// changed finishes its run before the new one begins. since is when rules have begun to run that did not by their file; zero where the files
-// have not changed.
+// arrange makes the units be those of the enabled rules. A unit whose rule means the same goes on untouched; one whose
+// rule has changed finishes its run before the new one begins. since is when rules have begun to run that did not by
+// their file; zero where the files have not changed.
 func (c *crew) arrange(newUnit func(*rules.Rule) (*unit, error), now, since time.Time) error {
 	if c.over {
 		return nil
@@ -142,8 +142,8 @@ func versionOf(list []*rules.Rule, complete bool) string {
 // mostNap is how long the supervisor sleeps at most: clocks are set, and machines sleep.
 const mostNap = time.Minute
 
-// supervise starts the units that the crew gets, carries out orders, and looks again when a switch ends. When stop is closed it tells all units
-// to end.
+// supervise starts the units that the crew gets, carries out orders, and looks again when a switch ends. When stop is
+// closed it tells all units to end.
 func (e *Engine) supervise(ctx context.Context, stop <-chan struct{}, runs *sync.WaitGroup) {
 	defer close(e.closed)
 	e.crew.mu.Lock()
@@ -226,8 +226,9 @@ func signal(c chan struct{}) {
 	}
 }
 
-// Replace makes these the node's rules; complete is as in Options. It returns at once: rules that mean the same go on untouched, those that have
-// changed finish their run first, new ones begin, and those that are gone end. Where the rules do not fit the engine nothing changes.
+// Replace makes these the node's rules; complete is as in Options. It returns at once: rules that mean the same go on
+// untouched, those that have changed finish their run first, new ones begin, and those that are gone end. Where the
+// rules do not fit the engine nothing changes.
 func (e *Engine) Replace(list []*rules.Rule, complete bool) error {
 	version, err := e.VersionOf(list, complete)
 	if err != nil {
@@ -273,7 +274,8 @@ func (e *Engine) VersionOf(list []*rules.Rule, complete bool) (string, error) {
 	return versionOf(list, complete), nil
 }
 
-// listedUnit is what a unit of a scope is made of that a query lists, besides its parameters: a rule has the same text in all of them.
+// listedUnit is what a unit of a scope is made of that a query lists, besides its parameters: a rule has the same text
+// in all of them.
 type listedUnit struct {
 	rule     string
 	schedule rules.Schedule

@@ -163,7 +163,8 @@ func TestReplaceRefusesWhatDoesNotFit(t *testing.T) {
 	})
 }
 
-// A rule that is back before its state was closed goes on with it: it has moved from one file to another, or its file was being written.
+// A rule that is back before its state was closed goes on with it: it has moved from one file to another, or its file
+// was being written.
 func TestReplaceBringsARuleBack(t *testing.T) {
 	t.Parallel()
 	inWorld(t, func(w *world) {
@@ -246,7 +247,8 @@ func TestReplaceEnables(t *testing.T) {
 	})
 }
 
-// A node that takes a rule up while another still runs a firing of it leaves that alone, and records what came due beside it.
+// A node that takes a rule up while another still runs a firing of it leaves that alone, and records what came due
+// beside it.
 func TestReplaceEnablesWhileAnotherNodeRuns(t *testing.T) {
 	t.Parallel()
 	inWorld(t, func(w *world) {

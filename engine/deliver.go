@@ -239,8 +239,8 @@ func (l *heldLane) drain(ctx context.Context, stop <-chan struct{}) error {
 	}
 }
 
-// deliver hands a batch to the sink and records its answer. The sink has to answer while the lane is surely
-// ours: otherwise another node might deliver later notices before these. A node that was frozen begins and records nothing.
+// deliver hands a batch to the sink and records its answer. The sink has to answer while the lane is surely ours:
+// otherwise another node might deliver later notices before these. A node that was frozen begins and records nothing.
 func (l *heldLane) deliver(ctx context.Context, batch []delivery.Delivery) error {
 	l.e.opts.Step(StepDelivering)
 	if !l.e.opts.Session.Holds(l.session) {

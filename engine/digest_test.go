@@ -142,8 +142,8 @@ func TestDigestWithoutWhatCannotBeTold(t *testing.T) {
 	same(t, toldBy(runTrial(t, try, atEight.Add(5*time.Minute))), []string{"firing W1 Bin C is at -1"})
 }
 
-// TestDigestOfEvents also proves that a pass which is repeated makes the same notices, and that the passes of one firing
-// do not share an id.
+// TestDigestOfEvents also proves that a pass which is repeated makes the same notices, and that the passes of one
+// firing do not share an id.
 func TestDigestOfEvents(t *testing.T) {
 	t.Parallel()
 	var bins []bin

@@ -6,9 +6,10 @@
 //	       unit.go
 //	       claim.go
 //
-// A firing is what a schedule makes due: one rule, in one scope, at one time. A run is a firing that a node has claimed, from the claim to
-// its record in the ledger. A pass is one scan of a run and what follows from that scan, up to its commit; a run has
-// several where a rule of mode event has more rows than max_rows. firing.go has a pass from top to bottom.
+// A firing is what a schedule makes due: one rule, in one scope, at one time. A run is a firing that a node has
+// claimed, from the claim to its record in the ledger. A pass is one scan of a run and what follows from that scan, up
+// to its commit; a run has several where a rule of mode event has more rows than max_rows. firing.go has a pass from
+// top to bottom.
 //
 // Around it stand the loops:
 //

@@ -6,11 +6,12 @@ import (
 	"time"
 )
 
-// soon is how long a firing may wait for its source after it was claimed. Claims that come together share a statement of the ledger, so a node claims more
-// than it can run at once; but what it cannot begin soon is left for other nodes.
+// soon is how long a firing may wait for its source after it was claimed. Claims that come together share a statement
+// of the ledger, so a node claims more than it can run at once; but what it cannot begin soon is left for other nodes.
 const soon = 50 * time.Millisecond
 
-// gate lets firings in to be claimed: as many as may ask the source at a time, and those that will be asked within soon. Who comes first is let in first.
+// gate lets firings in to be claimed: as many as may ask the source at a time, and those that will be asked within
+// soon. Who comes first is let in first.
 type gate struct {
 	places int // that ask the source at a time
 

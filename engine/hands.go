@@ -37,8 +37,9 @@ func (h *hands) have(u *unit) bool {
 	return h.count[[2]string{u.rule.ID, u.rule.Scope}] > 0
 }
 
-// regain gives back a firing that this node holds and does not run, and tells whether there was one: the answer to its claim was lost, or the ledger did not hear that
-// the firing was given back. Without it the firing waits for the end of the claim's lease.
+// regain gives back a firing that this node holds and does not run, and tells whether there was one: the answer to its
+// claim was lost, or the ledger did not hear that the firing was given back. Without it the firing waits for the end of
+// the claim's lease.
 func (u *unit) regain(ctx context.Context, running *ledger.Claim) bool {
 	session, _ := u.e.opts.Session.Own()
 	if session == "" || running.Node != session || u.e.hands.have(u) {

@@ -28,8 +28,8 @@ func (l *lossy) Claim(ctx context.Context, rule, scope string, term int64, due t
 	return c, err
 }
 
-// A firing that its node holds and does not run begins anew within a second, and not at the end of its lease. ErrBusy is what a claim says that shared a
-// statement whose answer was lost.
+// A firing that its node holds and does not run begins anew within a second, and not at the end of its lease. ErrBusy
+// is what a claim says that shared a statement whose answer was lost.
 func TestAClaimWhoseAnswerIsLostBeginsAnew(t *testing.T) {
 	t.Parallel()
 	for _, lost := range []error{ledger.ErrBusy, errors.New("the connection broke")} {

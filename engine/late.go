@@ -9,13 +9,15 @@ import (
 	"tallyman/rules/schedule"
 )
 
-// A firing is late when it is overdue by more than lateAfter and the interval of its rule, of which lateInterval counts at most.
+// A firing is late when it is overdue by more than lateAfter and the interval of its rule, of which lateInterval counts
+// at most.
 const (
 	lateAfter    = time.Minute
 	lateInterval = 5 * time.Minute
 )
 
-// readProgress reads how far the firings of every rule and scope are. While the ledger does not answer they are where they were.
+// readProgress reads how far the firings of every rule and scope are. While the ledger does not answer they are where
+// they were.
 func (e *Engine) readProgress(ctx context.Context) (map[string]ledger.Progress, error) {
 	list, err := e.opts.Ledger.Progress(ctx)
 	if err != nil {
@@ -49,8 +51,9 @@ func (u *unit) lateness() *lateness {
 	return l
 }
 
-// overdue returns since how long the next firing should have started, and whether that makes the rule late. The ledger and the schedule say what is due:
-// it does not matter what keeps the firing from running. A firing that a node runs has started; the one after it may be overdue.
+// overdue returns since how long the next firing should have started, and whether that makes the rule late. The ledger
+// and the schedule say what is due: it does not matter what keeps the firing from running. A firing that a node runs
+// has started; the one after it may be overdue.
 func (l *lateness) overdue(p ledger.Progress, leftOut, now time.Time, term ledger.Term) (time.Duration, bool) {
 	base, from := p.Done, l.from
 	if base.IsZero() {

@@ -31,7 +31,8 @@ func (w *world) idle(o engine.Options) node {
 	return node{Engine: e}
 }
 
-// The rule is due every five minutes: it is late 6 minutes after a firing should have started, by whatever the firing is kept up.
+// The rule is due every five minutes: it is late 6 minutes after a firing should have started, by whatever the firing
+// is kept up.
 func TestAFiringThatDoesNotRunIsLate(t *testing.T) {
 	for name, hinder := range map[string]func(w *world) node{
 		"the source has never been in reach": func(w *world) node {

@@ -9,8 +9,9 @@ import (
 	"tallyman/rules"
 )
 
-// The model of rules that are operated while they run: what their files and switches say, which nodes have which of them, and what must have been run, left
-// out and told by then. Runs take no time in it, but for knowing that a rule is busy.
+// The model of rules that are operated while they run: what their files and switches say, which nodes have which of
+// them, and what must have been run, left out and told by then. Runs take no time in it, but for knowing that a rule is
+// busy.
 
 // liveFile is a rule in a rule file.
 type liveFile struct {
@@ -94,7 +95,8 @@ func (l *liveLine) dues(from, until time.Time) (list []time.Time) {
 	return list
 }
 
-// settle gives a node the units of what is enabled. since is when it has read its files, zero where it has not just now.
+// settle gives a node the units of what is enabled. since is when it has read its files, zero where it has not just
+// now.
 func (m *liveModel) settle(n *liveNode, since time.Time) {
 	for _, l := range m.lines {
 		version, has := n.units[l]
@@ -114,7 +116,8 @@ func (m *liveModel) settle(n *liveNode, since time.Time) {
 	}
 }
 
-// begin is what a node does that takes a line up: what came due before from is left out, what nobody ran after it is made good.
+// begin is what a node does that takes a line up: what came due before from is left out, what nobody ran after it is
+// made good.
 func (m *liveModel) begin(l *liveLine, from time.Time, others time.Duration) {
 	if l.known.IsZero() {
 		l.known = m.now

@@ -44,9 +44,10 @@ var liveOps = rapid.Custom(func(t *rapid.T) liveOp {
 	}
 })
 
-// TestLiveRules: whatever is switched, edited, read, started, stopped and asked for, in whatever order and in the middle of runs too: what runs, what is recorded as left
-// out, and what is told is what the model says. So nothing begins while its switch or its file says no, what a switch says outlives reloads and restarts, each
-// firing runs once on all nodes together, and state goes by the id of the rule: nothing is told twice, and nothing is forgotten.
+// TestLiveRules: whatever is switched, edited, read, started, stopped and asked for, in whatever order and in the
+// middle of runs too: what runs, what is recorded as left out, and what is told is what the model says. So nothing
+// begins while its switch or its file says no, what a switch says outlives reloads and restarts, each firing runs once
+// on all nodes together, and state goes by the id of the rule: nothing is told twice, and nothing is forgotten.
 func TestLiveRules(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(r *rapid.T) {

@@ -113,7 +113,8 @@ func TestRowThatCommitsLateIsTold(t *testing.T) {
 	}
 }
 
-// TestPagesRememberWithoutTheLedger looks how often the ledger is asked for what it remembers: once in a firing, however many pages the firing has.
+// TestPagesRememberWithoutTheLedger looks how often the ledger is asked for what it remembers: once in a firing,
+// however many pages the firing has.
 func TestPagesRememberWithoutTheLedger(t *testing.T) {
 	inNumberedWorld(t, func(w *world, n *numbers) {
 		w.rules[0].Probe.MaxRows = 3
@@ -177,7 +178,8 @@ func TestRowIsReadAgainAsLongAsItsTransactionMayLast(t *testing.T) {
 	})
 }
 
-// TestAnotherNodeGoesOnBehindWhatWasSeen loses a node between two passes of one firing, and between the digests of such passes.
+// TestAnotherNodeGoesOnBehindWhatWasSeen loses a node between two passes of one firing, and between the digests of such
+// passes.
 func TestAnotherNodeGoesOnBehindWhatWasSeen(t *testing.T) {
 	for _, limit := range []int{0, 1} {
 		t.Run(fmt.Sprint("limit ", limit), func(t *testing.T) {
@@ -246,7 +248,8 @@ func TestLookBackThatIsTakenOutForgets(t *testing.T) {
 	})
 }
 
-// TestWindowBeyondItsBoundFails takes a backlog of any size, and then not more rows in the window than are remembered. What waits is told when there is room.
+// TestWindowBeyondItsBoundFails takes a backlog of any size, and then not more rows in the window than are remembered.
+// What waits is told when there is room.
 func TestWindowBeyondItsBoundFails(t *testing.T) {
 	inNumberedWorld(t, func(w *world, n *numbers) {
 		w.rules[0].Probe.MaxRows, w.rules[0].When = 1_000_000, "id % 50000 == 1"

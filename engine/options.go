@@ -24,8 +24,9 @@ type Options struct {
 	Sources map[string]scanners.Source
 	Sinks   map[string]Sink
 	Rules   []*rules.Rule
-	// Complete tells that Rules has every rule that there is. Then findings of other rules and scopes, which
-	// were removed, are closed and their notices resolved once every node has these rules. Leave it false while a rule file is broken.
+	// Complete tells that Rules has every rule that there is. Then findings of other rules and scopes, which were
+	// removed, are closed and their notices resolved once every node has these rules. Leave it false while a rule file
+	// is broken.
 	Complete bool
 
 	Silencer judge.Silencer // nothing is silenced
@@ -46,17 +47,18 @@ type Options struct {
 	Retention time.Duration  // finished deliveries and their notices are kept for so long; 90 days
 	KeepRuns  int            // runs kept of each rule and scope; 100
 
-	// ForgetAfter is how long all nodes have to have the same rules before the state of removed ones is closed; 30s. Who moves a rule from one file to another
-	// may save the one long before the other, and a file that is being written may look like one without rules.
+	// ForgetAfter is how long all nodes have to have the same rules before the state of removed ones is closed; 30s.
+	// Who moves a rule from one file to another may save the one long before the other, and a file that is being
+	// written may look like one without rules.
 	ForgetAfter time.Duration
 
-	// Step is called between the steps of a firing, of a delivery and of a removal, so that a test can end the process right
-	// there; see the Step constants.
+	// Step is called between the steps of a firing, of a delivery and of a removal, so that a test can end the process
+	// right there; see the Step constants.
 	Step func(step string)
 }
 
-// Sink is a sink and how notices are addressed to it. The engine delivers to the inbox and to queues itself, lane by lane; to a
-// push channel others do (package sinks/push), and it only wakes them.
+// Sink is a sink and how notices are addressed to it. The engine delivers to the inbox and to queues itself, lane by
+// lane; to a push channel others do (package sinks/push), and it only wakes them.
 type Sink struct {
 	sinks.Sink // nil of a push channel
 

@@ -150,7 +150,8 @@ func TestUnlessResolved(t *testing.T) {
 	}
 }
 
-// An entry of deliver with a condition gets only what meets it. A digest, and what the rule tells of itself, go everywhere.
+// An entry of deliver with a condition gets only what meets it. A digest, and what the rule tells of itself, go
+// everywhere.
 func TestDeliverWhen(t *testing.T) {
 	t.Parallel()
 	inWorld(t, func(w *world) {

@@ -10,17 +10,20 @@ import (
 	"tallyman/internal/ledger"
 )
 
-// mostRemembered is how many open findings a node remembers as a whole from one run to the next, of a rule in a scope that does not judge each row by itself.
+// mostRemembered is how many open findings a node remembers as a whole from one run to the next, of a rule in a scope
+// that does not judge each row by itself.
 const mostRemembered = 1000
 
-// openFindings are those that a run left in the ledger. They are still the ledger's when the next claim says that nobody came between.
+// openFindings are those that a run left in the ledger. They are still the ledger's when the next claim says that
+// nobody came between.
 type openFindings struct {
 	token int64           // of the claim that the run had; 0 = nothing is remembered
 	open  *finding.Open   // of a rule that judges each row by itself
 	list  []finding.State // of another rule
 }
 
-// recall reads the findings and the state that the pass builds on: what the claim says and what the last run has left, or else the ledger.
+// recall reads the findings and the state that the pass builds on: what the claim says and what the last run has left,
+// or else the ledger.
 func (p *pass) recall(ctx context.Context, c *ledger.Claim) (*judge.Snapshot, error) {
 	state, err := p.state(ctx, c)
 	if err != nil {

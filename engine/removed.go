@@ -19,8 +19,9 @@ type closer struct{ *Engine }
 // agreeEvery is how often a node looks whether all nodes have its rules.
 const agreeEvery = 5 * time.Second
 
-// run closes the findings of rules and scopes that were removed from the files, and resolves their notices, when the engine has started and after each Replace. It
-// waits until every node has these rules: one that still runs a removed rule would find everything anew, and tell it.
+// run closes the findings of rules and scopes that were removed from the files, and resolves their notices, when the
+// engine has started and after each Replace. It waits until every node has these rules: one that still runs a removed
+// rule would find everything anew, and tell it.
 func (e closer) run(ctx context.Context, stop <-chan struct{}) {
 	pauses := retry.New(time.Second, time.Minute)
 	var again <-chan time.Time
@@ -48,8 +49,8 @@ func (e closer) run(ctx context.Context, stop <-chan struct{}) {
 	}
 }
 
-// tryAll closes them if rested says that the nodes have agreed for long enough. It returns when to try again, 0 = there is nothing left to do, and whether the
-// nodes agree now.
+// tryAll closes them if rested says that the nodes have agreed for long enough. It returns when to try again, 0 = there
+// is nothing left to do, and whether the nodes agree now.
 func (e closer) tryAll(ctx context.Context, stop <-chan struct{}, rested bool) (again time.Duration, agreed bool, err error) {
 	e.crew.mu.Lock()
 	list, complete, version := e.crew.rules, e.crew.complete, e.crew.version
@@ -87,8 +88,8 @@ func (e closer) tryAll(ctx context.Context, stop <-chan struct{}, rested bool) (
 	return again, true, err
 }
 
-// closeAll closes the state of all rules and scopes that are not known, but of rules that wait for their scopes. It returns when to look again, 0 = there is nothing left
-// to do.
+// closeAll closes the state of all rules and scopes that are not known, but of rules that wait for their scopes. It
+// returns when to look again, 0 = there is nothing left to do.
 func (e closer) closeAll(ctx context.Context, known, waiting map[string]bool) (again time.Duration, err error) {
 	removed, err := e.opts.Ledger.Removed(ctx, known)
 	if err != nil {

@@ -131,7 +131,8 @@ func TestRemovedScopeResolves(t *testing.T) {
 	})
 }
 
-// While all rules are paused nothing is resolved; a switch of the removed rule alone holds nothing back, since nobody would ever clear it.
+// While all rules are paused nothing is resolved; a switch of the removed rule alone holds nothing back, since nobody
+// would ever clear it.
 func TestPauseHoldsBackWhatARemovedRuleResolves(t *testing.T) {
 	t.Parallel()
 	inWorld(t, func(w *world) {
@@ -153,8 +154,8 @@ func TestPauseHoldsBackWhatARemovedRuleResolves(t *testing.T) {
 	})
 }
 
-// The findings of a removed rule are closed in portions. A node that dies between two of them leaves the rest to the next one, which tells nothing
-// twice. A digest is resolved with the last finding that it told.
+// The findings of a removed rule are closed in portions. A node that dies between two of them leaves the rest to the
+// next one, which tells nothing twice. A digest is resolved with the last finding that it told.
 func TestRemovedRuleWithManyFindings(t *testing.T) {
 	t.Parallel()
 	for limit, notices := range map[int]int{0: 2300, 100: 101} {

@@ -11,8 +11,8 @@ import (
 	"tallyman/rules/row"
 )
 
-// Rewind moves the watermark of a rule to a position, back or forward, and returns where it was. The next firing begins there, on every node. A firing that
-// runs is not disturbed: the error is ErrRunning. Other errors are the ledger's.
+// Rewind moves the watermark of a rule to a position, back or forward, and returns where it was. The next firing begins
+// there, on every node. A firing that runs is not disturbed: the error is ErrRunning. Other errors are the ledger's.
 func (e *Engine) Rewind(ctx context.Context, who ledger.Author, r *rules.Rule, to []row.Value, reason string) (before []row.Value, err error) {
 	if _, err := e.opts.Ledger.Register(ctx, r.ID, r.Scope, e.Term().Number, e.opts.Clock.Now().UTC()); err != nil { // it may never have run
 		return nil, err
@@ -52,7 +52,8 @@ func (e *Engine) Term() ledger.Term {
 	return term
 }
 
-// RulesOf returns the rule in the scope, or in each of its scopes where scope is nil. Errors are *UnknownError, and *UnverifiedError of a rule that has no scopes.
+// RulesOf returns the rule in the scope, or in each of its scopes where scope is nil. Errors are *UnknownError, and
+// *UnverifiedError of a rule that has no scopes.
 func (e *Engine) RulesOf(rule string, scope *string) ([]*rules.Rule, error) {
 	found, err := e.find(rule, scope)
 	if err == nil && found[0].Placeholder != "" {

@@ -31,8 +31,8 @@ func (w *world) forecast(term ledger.Term, to ...string) *rewind.Move {
 	return m
 }
 
-// rewinds moves the watermark of the first rule on the node, lets the next firing run, and holds the notices that follow against the forecast. It returns
-// their keys.
+// rewinds moves the watermark of the first rule on the node, lets the next firing run, and holds the notices that
+// follow against the forecast. It returns their keys.
 func (w *world) rewinds(n node, term ledger.Term, to ...string) string {
 	w.t.Helper()
 	m := w.forecast(term, to...)
@@ -251,7 +251,8 @@ func TestRewindInAnotherClockTerm(t *testing.T) {
 	})
 }
 
-// A rule that has not run yet begins at the position; its first run with first_run: baseline tells nothing, as the forecast says.
+// A rule that has not run yet begins at the position; its first run with first_run: baseline tells nothing, as the
+// forecast says.
 func TestRewindBeforeTheFirstRun(t *testing.T) {
 	for _, first := range []rules.FirstRun{rules.FirstRunNotify, rules.FirstRunBaseline} {
 		inNumberedWorld(t, func(w *world, n *numbers) {

@@ -151,7 +151,8 @@ func TestErrorsThatNoLedgerTakes(t *testing.T) {
 	})
 }
 
-// TestARunKeepsSoMuch has rules of all kinds find rows that are each small enough, and too many together. The next run goes on.
+// TestARunKeepsSoMuch has rules of all kinds find rows that are each small enough, and too many together. The next run
+// goes on.
 func TestARunKeepsSoMuch(t *testing.T) {
 	large, long := strings.Repeat("x", 1<<20), strings.Repeat("x", 64<<10)
 	bins := func(code string, qty int64, label string) []row.Value {

@@ -9,7 +9,8 @@ import (
 	"tallyman/engine"
 )
 
-// Whoever asks a source beside the rules has one of their places: a run waits for it, instead of failing for want of a connection.
+// Whoever asks a source beside the rules has one of their places: a run waits for it, instead of failing for want of a
+// connection.
 func TestRoomBesideTheRules(t *testing.T) {
 	inWorld(t, func(w *world) {
 		o := w.options("a")

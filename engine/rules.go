@@ -34,7 +34,8 @@ func (e *UnknownError) Error() string {
 	return text
 }
 
-// Rule returns the rule in the scope, which may be nil where it has one. Errors are *UnknownError, ErrManyScopes, and *UnverifiedError of a rule that has no scopes.
+// Rule returns the rule in the scope, which may be nil where it has one. Errors are *UnknownError, ErrManyScopes, and
+// *UnverifiedError of a rule that has no scopes.
 func (e *Engine) Rule(id string, scope *string) (*rules.Rule, error) {
 	found, err := e.find(id, scope)
 	if err != nil {
@@ -90,8 +91,8 @@ func (e *Engine) Columns(r *rules.Rule) []row.Column {
 	return nil
 }
 
-// Verified verifies the rule on its source as its loop does, for who looks at single rows. The error is why the rule would not run, or
-// ErrSourceBusy.
+// Verified verifies the rule on its source as its loop does, for who looks at single rows. The error is why the rule
+// would not run, or ErrSourceBusy.
 func (e *Engine) Verified(ctx context.Context, r *rules.Rule) (*judge.ScopedRule, error) {
 	u, err := e.makeUnit(r)
 	if err != nil {
@@ -115,8 +116,8 @@ const lookWait = 10 * time.Second
 // ErrSourceBusy says that as many questions as may be are being asked of the source.
 var ErrSourceBusy = errors.New("source_busy: the source has no room for one more question")
 
-// Room waits for a place among the runs of the source, so that whoever asks it beside them takes no connection that a run has been
-// given leave to use. The place is held until release is called.
+// Room waits for a place among the runs of the source, so that whoever asks it beside them takes no connection that a
+// run has been given leave to use. The place is held until release is called.
 func (e *Engine) Room(ctx context.Context, source string) (release func(), err error) {
 	wait, cancel := context.WithTimeout(ctx, lookWait)
 	defer cancel()
@@ -197,8 +198,9 @@ func scopesOf(list []*rules.Rule) string {
 // ErrNotShadow says that a rule that is live already was to be promoted.
 var ErrNotShadow = errors.New("the rule is not in shadow")
 
-// Promote makes a rule in shadow live in the scope, or in all of its scopes where that is nil: from its next run on, on every
-// node, it delivers what it newly finds. What it knows already is not told again. It returns every scope that is live by then.
+// Promote makes a rule in shadow live in the scope, or in all of its scopes where that is nil: from its next run on, on
+// every node, it delivers what it newly finds. What it knows already is not told again. It returns every scope that is
+// live by then.
 func (e *Engine) Promote(ctx context.Context, who ledger.Author, rule string, scope *string) ([]ledger.Promotion, error) {
 	found, err := e.find(rule, scope)
 	if err != nil {
@@ -227,11 +229,12 @@ func (e *Engine) Promote(ctx context.Context, who ledger.Author, rule string, sc
 	return list, nil
 }
 
-// demoteAfter is how long a node runs a rule that is no longer in shadow before its promotion is forgotten. Until then a node
-// that still has the old file, as while a cluster is restarted node by node, goes on telling what it finds.
+// demoteAfter is how long a node runs a rule that is no longer in shadow before its promotion is forgotten. Until then
+// a node that still has the old file, as while a cluster is restarted node by node, goes on telling what it finds.
 const demoteAfter = 10 * time.Minute
 
-// demote forgets the promotion of a rule whose file has left shadow behind: should it return there, it is in shadow again.
+// demote forgets the promotion of a rule whose file has left shadow behind: should it return there, it is in shadow
+// again.
 func (p *pass) demote(ctx context.Context, known *ledger.ScopeState) {
 	if p.rule.Shadow || known.Promoted.IsZero() || p.Started.Sub(p.since) < demoteAfter {
 		return

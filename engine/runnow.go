@@ -41,9 +41,10 @@ type order struct {
 	reply chan error // has room for one
 }
 
-// RunNow runs a firing that is due now, once in the cluster, also of a rule that is disabled: an operator has asked for it. scope may be nil where the rule has
-// one. begin is called when the firing can begin, and before it does; where begin returns an error the firing does not begin, and RunNow returns the error. RunNow waits a few seconds for the end. Errors are *UnknownError, ErrManyScopes, ErrRunning, *UnverifiedError, ErrStopping, and the
-// ledger's.
+// RunNow runs a firing that is due now, once in the cluster, also of a rule that is disabled: an operator has asked for
+// it. scope may be nil where the rule has one. begin is called when the firing can begin, and before it does; where
+// begin returns an error the firing does not begin, and RunNow returns the error. RunNow waits a few seconds for the
+// end. Errors are *UnknownError, ErrManyScopes, ErrRunning, *UnverifiedError, ErrStopping, and the ledger's.
 func (e *Engine) RunNow(ctx context.Context, rule string, scope *string, begin func(*RequestedFiring) error) (*RequestedFiring, error) {
 	r, err := e.Rule(rule, scope)
 	if err != nil {
@@ -97,7 +98,7 @@ func (e *Engine) newOrder(ctx context.Context, r *rules.Rule) (*order, error) {
 		if _, err := u.thaw(ctx, state, standing(state, u.term)); err != nil {
 			return nil, err
 		}
-	} else if reason := running.status.whyNot(); reason != "" && !running.tellsFailures() {
+	} else if reason := running.status.whyNot(); reason != "" && !running.alertsOnError() {
 		return nil, &UnverifiedError{errors.New(reason)}
 	}
 	if state.IsDone(u.term.Number, now) { // another node's clock is ahead
@@ -132,7 +133,7 @@ func (o *order) run(ctx context.Context, stop <-chan struct{}) error {
 	defer cancel()
 	const attempts = 4 // the types may change meanwhile, and a firing may have been left
 	for range attempts {
-		if err := o.unit.check(idle, stop, o.unit.now()); err != nil && !o.unit.tellsFailures() {
+		if err := o.unit.check(idle, stop, o.unit.now()); err != nil && !o.unit.alertsOnError() {
 			if errors.Is(err, errStopping) || idle.Err() != nil {
 				return ErrStopping
 			}

@@ -36,7 +36,8 @@ func TestRunNow(t *testing.T) {
 	})
 }
 
-// A rule that is disabled, or paused with all others, runs when an operator asks for it, and is disabled after it. What it has found before has not aged.
+// A rule that is disabled, or paused with all others, runs when an operator asks for it, and is disabled after it. What
+// it has found before has not aged.
 func TestRunNowOfADisabledRule(t *testing.T) {
 	t.Parallel()
 	for name, disable := range map[string]func(w *world, n node){

@@ -76,7 +76,8 @@ func isOK(s engine.RuleStatus) bool {
 
 func unverified(s engine.RuleStatus) bool { return !s.Verified && s.Reason != "" }
 
-// TestSchemaChangesWhileTheRulesRun: they make a rule read anew what its columns are, and resolve nothing by themselves.
+// TestSchemaChangesWhileTheRulesRun: they make a rule read anew what its columns are, and resolve nothing by
+// themselves.
 func TestSchemaChangesWhileTheRulesRun(t *testing.T) {
 	t.Parallel()
 	l := startReal(t)

@@ -9,12 +9,14 @@ import (
 	"tallyman/internal/ledger"
 )
 
-// courtesy is how long a node lets the others begin that come first: by then a quick run is done, and asking for it costs little.
+// courtesy is how long a node lets the others begin that come first: by then a quick run is done, and asking for it
+// costs little.
 const courtesy = 200 * time.Millisecond
 
-// share says which node comes first for the firings of a rule in a scope. It is a hint, which spares the nodes claims in vain and lets a node remember what its last
-// run has found: the claim decides who runs. Each node has a number for each rule and scope, and the highest comes first. So a node that
-// joins takes from each other node its share, and one that leaves gives each its own.
+// share says which node comes first for the firings of a rule in a scope. It is a hint, which spares the nodes claims
+// in vain and lets a node remember what its last run has found: the claim decides who runs. Each node has a number for
+// each rule and scope, and the highest comes first. So a node that joins takes from each other node its share, and one
+// that leaves gives each its own.
 type share struct{ known atomic.Pointer[sessions] }
 
 // sessions are those of the nodes that are there.

@@ -48,7 +48,8 @@ func firstNodes(t *testing.T, scopes int, sessions ...string) []string {
 	return first
 }
 
-// TestNodesShareScopes: for each scope one node comes first, nodes have shares that are alike, and one that joins or leaves moves only its share.
+// TestNodesShareScopes: for each scope one node comes first, nodes have shares that are alike, and one that joins or
+// leaves moves only its share.
 func TestNodesShareScopes(t *testing.T) {
 	t.Parallel()
 	const scopes = 6000

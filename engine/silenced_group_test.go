@@ -43,7 +43,8 @@ func TestSilencedGroupKey(t *testing.T) {
 	at(t, try, 10, "firing W1 1 bins in W1")
 }
 
-// When all that the group was told of have gone, what joined under a silence is a life of its own, told by a notice of its own.
+// When all that the group was told of have gone, what joined under a silence is a life of its own, told by a notice of
+// its own.
 func TestSilencedMemberOutlivesItsGroup(t *testing.T) {
 	t.Parallel()
 	bins := []bin{{wh: "W1", code: "A", qty: -1}}

@@ -113,8 +113,9 @@ func priorityOf(b bin) int {
 	return 3
 }
 
-// TestSilencesHoldBackAndLoseNothing: whatever the order of silences, findings and runs, each run tells what the model says: each life of a
-// finding that is silenced is told once when it is not any more, never twice, and not where it ended before.
+// TestSilencesHoldBackAndLoseNothing: whatever the order of silences, findings and runs, each run tells what the model
+// says: each life of a finding that is silenced is told once when it is not any more, never twice, and not where it
+// ended before.
 func TestSilencesHoldBackAndLoseNothing(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(r *rapid.T) {

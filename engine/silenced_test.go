@@ -77,7 +77,8 @@ func TestSilencedFinding(t *testing.T) {
 	at(t, try, 25, "resolved W1 Resolved: Bin A is at -1", "resolved W2 Resolved: Bin B is at -1")
 }
 
-// A silence of one key holds back that finding alone; its deliveries, its resolution and the other findings of the rule go on.
+// A silence of one key holds back that finding alone; its deliveries, its resolution and the other findings of the rule
+// go on.
 func TestSilencedKey(t *testing.T) {
 	t.Parallel()
 	bins := []bin{{wh: "W1", code: "A", qty: -1}, {wh: "W1", code: "B", qty: -1}}
@@ -220,7 +221,8 @@ func silences(t *testing.T, until time.Time, matchers ...string) *silence.Set {
 	return set
 }
 
-// Rows of mode event that come during a silence are gone when it ends: they are counted, and the watermark moves over them.
+// Rows of mode event that come during a silence are gone when it ends: they are counted, and the watermark moves over
+// them.
 func TestSilencedEvents(t *testing.T) {
 	inEventWorld(t, func(w *world, n *needs) {
 		o := w.options("a")
@@ -247,7 +249,8 @@ func TestSilencedEvents(t *testing.T) {
 	})
 }
 
-// Two nodes that know the same silences tell once, whichever runs the firing, and so does one that takes over after a crash.
+// Two nodes that know the same silences tell once, whichever runs the firing, and so does one that takes over after a
+// crash.
 func TestSilencesOnTwoNodes(t *testing.T) {
 	inWorld(t, func(w *world) {
 		set := silences(t, midnight.Add(17*m), "warehouse=119240")

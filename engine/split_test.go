@@ -70,7 +70,8 @@ func (w *world) ranTimes(times int, outcome ledger.Outcome, scopes ...string) {
 	}
 }
 
-// TestOneScanServesManyScopes: 400 scopes ask the source once a minute, however many nodes there are and however few workers; each scope has its run and is told its rows alone.
+// TestOneScanServesManyScopes: 400 scopes ask the source once a minute, however many nodes there are and however few
+// workers; each scope has its run and is told its rows alone.
 func TestOneScanServesManyScopes(t *testing.T) {
 	for _, nodes := range []int{1, 3} {
 		t.Run(fmt.Sprint(nodes), func(t *testing.T) {
@@ -142,7 +143,8 @@ func TestAScopeThatDoesNotRunLeavesTheScanToTheOthers(t *testing.T) {
 	})
 }
 
-// TestAFailedScanIsShownByEachScope: the source fails, the code panics, or there are more rows than max_rows, which counts those of all scopes.
+// TestAFailedScanIsShownByEachScope: the source fails, the code panics, or there are more rows than max_rows, which
+// counts those of all scopes.
 func TestAFailedScanIsShownByEachScope(t *testing.T) {
 	for want, fault := range map[string]error{
 		"probe_timeout": &scanners.Error{Code: scanners.CodeTimeout, Transient: true, Err: errChaos},
@@ -198,7 +200,8 @@ func TestAScopeThatCannotBeJudgedFailsAlone(t *testing.T) {
 	})
 }
 
-// TestAScopeWhoseClaimIsLostLeavesTheScan: another node has it, and the others commit. The scan goes on for them, and ends when nobody waits for it.
+// TestAScopeWhoseClaimIsLostLeavesTheScan: another node has it, and the others commit. The scan goes on for them, and
+// ends when nobody waits for it.
 func TestAScopeWhoseClaimIsLostLeavesTheScan(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.split("a", "b")
@@ -229,7 +232,8 @@ func TestAScopeWhoseClaimIsLostLeavesTheScan(t *testing.T) {
 	})
 }
 
-// TestRowsOfUnknownScopesAreAProblemOfTheRule: one run counts them, names them and is degraded, and the scopes go on. A scope that is added ends that.
+// TestRowsOfUnknownScopesAreAProblemOfTheRule: one run counts them, names them and is degraded, and the scopes go on. A
+// scope that is added ends that.
 func TestRowsOfUnknownScopesAreAProblemOfTheRule(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.split("a", "b", "c")
@@ -287,7 +291,8 @@ func (w *world) strays(n node) (list []string) {
 	return list
 }
 
-// TestScopesWithOtherQuestionsHaveOtherScans: parameters and schedules make scan groups, and a rule without split_by asks for itself.
+// TestScopesWithOtherQuestionsHaveOtherScans: parameters and schedules make scan groups, and a rule without split_by
+// asks for itself.
 func TestScopesWithOtherQuestionsHaveOtherScans(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.split("a", "b", "c", "d", "e")

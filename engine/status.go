@@ -39,8 +39,8 @@ type RuleStatus struct {
 	unverified time.Time // since when it is not verified; zero while it is
 }
 
-// Status returns the status of every rule in every scope, by rule and scope as they were given. Where the ledger is out of
-// reach it also returns the error, and the last runs are those of this node.
+// Status returns the status of every rule in every scope, by rule and scope as they were given. Where the ledger is out
+// of reach it also returns the error, and the last runs are those of this node.
 func (e *Engine) Status(ctx context.Context) ([]RuleStatus, error) {
 	list, err := e.Standing(ctx)
 	promotions, perr := e.opts.Ledger.Promotions(ctx)
@@ -65,8 +65,8 @@ func (e *Engine) Status(ctx context.Context) ([]RuleStatus, error) {
 	return list, err
 }
 
-// Standing is Status for those who ask all the time: how the rules are by their last runs, without Judged, for which the ledger goes through
-// all runs that it keeps, and without the promotions.
+// Standing is Status for those who ask all the time: how the rules are by their last runs, without Judged, for which
+// the ledger goes through all runs that it keeps, and without the promotions.
 func (e *Engine) Standing(ctx context.Context) ([]RuleStatus, error) {
 	runs, err := e.opts.Ledger.LastRuns(ctx)
 	if err != nil {
@@ -218,7 +218,8 @@ func (s *unitStatus) ran(run *ledger.Run) {
 	s.last = run
 }
 
-// sumsHold is how long the sums of runs are told as they were read: for them the ledger goes through all runs that it keeps.
+// sumsHold is how long the sums of runs are told as they were read: for them the ledger goes through all runs that it
+// keeps.
 const sumsHold = 5 * time.Second
 
 // sums remembers what the ledger has summed up of the runs, by rule and scope.
@@ -228,7 +229,8 @@ type runSums struct {
 	by   map[string]ledger.RunSum
 }
 
-// get returns them as they were some seconds ago at most; those who ask at once wait for one answer. The map is only read.
+// get returns them as they were some seconds ago at most; those who ask at once wait for one answer. The map is only
+// read.
 func (s *runSums) get(ctx context.Context, l Ledger) (map[string]ledger.RunSum, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -56,8 +56,8 @@ func (b *switchBoard) free(r *rules.Rule) (at time.Time) {
 	return at
 }
 
-// ReadSwitches reads the switches from the ledger and puts them in force at once: what is disabled starts no firing any more, and a run that has begun
-// goes on to its commit.
+// ReadSwitches reads the switches from the ledger and puts them in force at once: what is disabled starts no firing any
+// more, and a run that has begun goes on to its commit.
 func (e *Engine) ReadSwitches(ctx context.Context) error {
 	e.reading.Lock() // what was read first must not come into force last
 	defer e.reading.Unlock()
@@ -75,9 +75,9 @@ func (e *Engine) ReadSwitches(ctx context.Context) error {
 // ErrUntilPast says that a switch was to end before it began.
 var ErrUntilPast = errors.New("the switch would have ended already")
 
-// Turn switches a rule on or off, or clears its switch, in one scope, or as a whole where scope is nil. It is in force on this node when it returns. A
-// scope's own switch wins over the whole rule's. Errors are *UnknownError, ErrUntilPast, and the ledger's. A switch of a rule that is gone can
-// still be cleared.
+// Turn switches a rule on or off, or clears its switch, in one scope, or as a whole where scope is nil. It is in force
+// on this node when it returns. A scope's own switch wins over the whole rule's. Errors are *UnknownError,
+// ErrUntilPast, and the ledger's. A switch of a rule that is gone can still be cleared.
 func (e *Engine) Turn(ctx context.Context, who ledger.Author, rule string, scope *string, s ledger.Switch) ([]RuleStatus, error) {
 	_, err := e.find(rule, scope)
 	if err != nil && (s.State != ledger.SwitchCleared || !e.switched(rule, scope)) {

@@ -147,7 +147,8 @@ func TestSwitchEndsByItself(t *testing.T) {
 	})
 }
 
-// A switch of one scope ends by itself on every node, at the ledger's time; what came due meanwhile is skipped there, and other scopes go on.
+// A switch of one scope ends by itself on every node, at the ledger's time; what came due meanwhile is skipped there,
+// and other scopes go on.
 func TestSwitchOfOneScopeEndsByItself(t *testing.T) {
 	t.Parallel()
 	inWorld(t, func(w *world) {

@@ -57,8 +57,8 @@ type timetableModel struct {
 	made   int
 }
 
-// TestTimetable: whatever units do and are told, each is woken in its turn: at its time, in the order of the planned starts, so many of a line at a time, once for each sleep,
-// and none is lost.
+// TestTimetable: whatever units do and are told, each is woken in its turn: at its time, in the order of the planned
+// starts, so many of a line at a time, once for each sleep, and none is lost.
 func TestTimetable(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
@@ -225,7 +225,7 @@ func (m *timetableModel) replace() {
 		return
 	}
 	m.tell(before)
-	next := m.make(before.rule.Scope, rapid.SampledFrom([]string{"a", "b"}).Draw(m.t, "source"), before.tellsFailures())
+	next := m.make(before.rule.Scope, rapid.SampledFrom([]string{"a", "b"}).Draw(m.t, "source"), before.alertsOnError())
 	next.unit.predecessor = m.e.crew.ending[ledger.ScopeKey(next.rule.ID, next.rule.Scope)]
 	m.e.timetable.start(next.unit)
 	for _, u := range m.units {

@@ -44,8 +44,8 @@ func (c *setClock) turn(back time.Duration) {
 	c.ended = make(chan struct{})
 }
 
-// scriptedUnits are units in a timetable whose work the test does: a unit that is woken waits until the test says when it wants to be woken next, or that it
-// has ended.
+// scriptedUnits are units in a timetable whose work the test does: a unit that is woken waits until the test says when
+// it wants to be woken next, or that it has ended.
 type scriptedUnits struct {
 	clock *setClock
 	e     *Engine
@@ -68,11 +68,11 @@ func newScriptedUnits() *scriptedUnits {
 }
 
 func (s *scriptedUnits) work(u *unit, _ context.Context) (time.Time, bool) { //nolint:revive // as the method of a unit takes them
-	if u.isTold() {
+	if u.isEnding() {
 		return time.Time{}, false
 	}
-	u.term, u.turned = s.clock.Term()
-	s.e.timetable.takeLeft(u)
+	u.term, u.termEnded = s.clock.Term()
+	s.e.timetable.takeAbandoned(u)
 	next := make(chan time.Time)
 	s.mu.Lock()
 	s.awake[u] = next
@@ -91,7 +91,7 @@ func (s *scriptedUnits) unit(rule, scope, source string) *unit {
 		e: s.e, rule: &rules.Rule{ID: rule, Scope: scope, Source: source},
 		stop: make(chan struct{}), stopped: make(chan struct{}),
 	}
-	u.term, u.turned = s.clock.Term()
+	u.term, u.termEnded = s.clock.Term()
 	return u
 }
 
@@ -136,7 +136,7 @@ func (s *scriptedUnits) awakeOf(list []*unit) []*unit {
 func (s *scriptedUnits) end(list []*unit) {
 	close(s.stop)
 	for _, u := range list {
-		if !u.isTold() {
+		if !u.isEnding() {
 			s.e.crew.end(u)
 		}
 	}
@@ -153,7 +153,8 @@ func (s *scriptedUnits) end(list []*unit) {
 	s.runs.Wait()
 }
 
-// TestATermThatEndsBeforeTheLoopBeginsWakesTheUnits: whatever a unit slept for is of the term before, be the loop slow to begin or not, and the clock back or not.
+// TestATermThatEndsBeforeTheLoopBeginsWakesTheUnits: whatever a unit slept for is of the term before, be the loop slow
+// to begin or not, and the clock back or not.
 func TestATermThatEndsBeforeTheLoopBeginsWakesTheUnits(t *testing.T) {
 	t.Parallel()
 	for _, turns := range []int{1, 2, 3} {
@@ -247,8 +248,9 @@ func (s *scriptedUnits) replace(u *unit) *unit {
 	return next
 }
 
-// TestUnitsThatReplaceOthersKeepTheirPlacesInLine: a reload replaces units that sleep, work, stand in line or wait for their own predecessors. Their successors
-// start so many at a time, as units start that replace none, one after the other; none begins before its predecessor has ended, and each begins.
+// TestUnitsThatReplaceOthersKeepTheirPlacesInLine: a reload replaces units that sleep, work, stand in line or wait for
+// their own predecessors. Their successors start so many at a time, as units start that replace none, one after the
+// other; none begins before its predecessor has ended, and each begins.
 func TestUnitsThatReplaceOthersKeepTheirPlacesInLine(t *testing.T) {
 	t.Parallel()
 	const most, units = 3, 10

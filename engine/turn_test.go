@@ -41,8 +41,8 @@ func (c *turningClock) turn(back time.Duration) {
 	c.ended = make(chan struct{})
 }
 
-// The clock goes back by 10 minutes: rules go on within their interval, no firing runs twice in a term, a finding that begins at the same due time once more
-// is told by a notice of its own, and one that lasts goes on.
+// The clock goes back by 10 minutes: rules go on within their interval, no firing runs twice in a term, a finding that
+// begins at the same due time once more is told by a notice of its own, and one that lasts goes on.
 func TestTheClockTurns(t *testing.T) {
 	inWorld(t, func(w *world) {
 		c := &turningClock{ended: make(chan struct{})}

@@ -40,7 +40,8 @@ func (w *world) titles(scope string) (list []string) {
 	return list
 }
 
-// A changed word is in force on every node with the next firing, and a finding is resolved in the words that it was told in.
+// A changed word is in force on every node with the next firing, and a finding is resolved in the words that it was
+// told in.
 func TestWordsOfATypeChangeOnAllNodes(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.manyScopes(20)
@@ -89,7 +90,8 @@ func TestDigestsSpeakByTheType(t *testing.T) {
 	})
 }
 
-// A rule whose type no longer says what the rule leaves out does not run and says why. What it tells of itself goes where its notices went.
+// A rule whose type no longer says what the rule leaves out does not run and says why. What it tells of itself goes
+// where its notices went.
 func TestARuleWhoseTypeFallsSilent(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(*catalog.Type)

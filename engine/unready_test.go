@@ -86,7 +86,8 @@ func TestVerifiedNodesComeFirst(t *testing.T) {
 	})
 }
 
-// A rule that the columns do not fit is told of, too; one whose types the ledger does not give out waits for the ledger.
+// A rule that the columns do not fit is told of, too; one whose types the ledger does not give out waits for the
+// ledger.
 func TestWhyAnUnverifiedRuleFails(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.rules[0].OnError = rules.PolicyAlert

@@ -13,9 +13,9 @@ import (
 	"tallyman/scanners"
 )
 
-// getReady returns at once while the rule is verified. Otherwise it verifies the rule, again and
-// again until that succeeds; a rule that is not verified does not run. One that tells of its failed runs is not waited for
-// any longer than until; see givesUp. It returns false when the engine stops.
+// getReady returns at once while the rule is verified. Otherwise it verifies the rule, again and again until that
+// succeeds; a rule that is not verified does not run. One that tells of its failed runs is not waited for any longer
+// than until; see givesUp. It returns false when the engine stops.
 func (u *unit) getReady(ctx context.Context, stop <-chan struct{}, until time.Time) bool {
 	pauses := retry.New(time.Second, time.Minute)
 	for {
@@ -130,15 +130,16 @@ func (t *typeCache) read(ctx context.Context) error {
 	return nil
 }
 
-// A rule with on_error: alert tells of its failed runs, and so it has some while it is not verified: when a firing comes due, the rule
-// is checked once more, again and again for a moment, and then the firing is claimed and recorded as a failed run with the reason.
-// In that moment a node that has the rule verified takes the firing. Between the due times the rule goes on being checked.
+// A rule with on_error: alert tells of its failed runs, and so it has some while it is not verified: when a firing
+// comes due, the rule is checked once more, again and again for a moment, and then the firing is claimed and recorded
+// as a failed run with the reason. In that moment a node that has the rule verified takes the firing. Between the due
+// times the rule goes on being checked.
 
-// tellsFailures tells whether the rule runs, and fails, while it is not verified.
-func (u *unit) tellsFailures() bool { return u.rule.OnError == rules.PolicyAlert }
+// alertsOnError tells whether the rule runs, and fails, while it is not verified.
+func (u *unit) alertsOnError() bool { return u.rule.OnError == rules.PolicyAlert }
 
-// mostVerifyWait is how long a firing that is due waits for its rule to be verified, and half of the schedule's shortest interval
-// at most.
+// mostVerifyWait is how long a firing that is due waits for its rule to be verified, and half of the schedule's
+// shortest interval at most.
 const mostVerifyWait = time.Minute
 
 func (u *unit) unready() bool { return u.scoped.Program == nil || u.unverified != nil }
@@ -146,10 +147,10 @@ func (u *unit) unready() bool { return u.scoped.Program == nil || u.unverified !
 // verifyWait is how long this rule's firing waits.
 func (u *unit) verifyWait() time.Duration { return min(mostVerifyWait, u.scoped.Policy.Shortest/2) }
 
-// check verifies the rule and what its probe costs. Of a rule that tells of its failures it waits for a source that hangs, or that is
-// busy with other rules, not much longer than until.
+// check verifies the rule and what its probe costs. Of a rule that tells of its failures it waits for a source that
+// hangs, or that is busy with other rules, not much longer than until.
 func (u *unit) check(ctx context.Context, stop <-chan struct{}, until time.Time) error {
-	if !u.tellsFailures() {
+	if !u.alertsOnError() {
 		return u.checkOnce(ctx, stop)
 	}
 	bounded, done := context.WithTimeout(ctx, max(u.e.opts.Clock.Real(until.Sub(u.now())), time.Second))
@@ -169,9 +170,9 @@ func (u *unit) checkOnce(ctx context.Context, stop <-chan struct{}) error {
 	return u.checkCost(ctx, stop)
 }
 
-// givesUp tells whether a rule that tells of its failures has been waited for long enough. A ledger that is out of reach is waited for as ever: nothing
-// could be recorded.
+// givesUp tells whether a rule that tells of its failures has been waited for long enough. A ledger that is out of
+// reach is waited for as ever: nothing could be recorded.
 func (u *unit) givesUp(err error, until time.Time) bool {
 	var noTypes *typesError
-	return u.tellsFailures() && !errors.As(err, &noTypes) && !u.now().Before(until)
+	return u.alertsOnError() && !errors.As(err, &noTypes) && !u.now().Before(until)
 }

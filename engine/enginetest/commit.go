@@ -299,7 +299,8 @@ func (l *firingStore) Steal(rule, name, node string, lease time.Duration) ledger
 	return *s.running
 }
 
-// Prune notes what it was told, and removes notices that are old, have expired, and are neither on their way nor named by an open finding.
+// Prune notes what it was told, and removes notices that are old, have expired, and are neither on their way nor named
+// by an open finding.
 func (l *operationStore) Prune(ctx context.Context, before time.Time, _ int) (int64, error) {
 	leave, err := l.enter(ctx, "Prune")
 	if err != nil {

@@ -288,8 +288,8 @@ func (l *state) over(ids []string) {
 	}
 }
 
-// tried tells whether the notice was sent in the lane, or is being tried. Where it still waits it is canceled, and so are earlier ones of
-// its finding.
+// tried tells whether the notice was sent in the lane, or is being tried. Where it still waits it is canceled, and so
+// are earlier ones of its finding.
 func (l *state) tried(id string, lane delivery.Lane) bool {
 	tried := false
 	for _, d := range l.delivery {

@@ -127,7 +127,8 @@ func (p *Pass) everywhere() []ledger.Target {
 	return p.Address.Live
 }
 
-// back are the targets of resolutions, should the rule be removed: none where the rule tells none, and none in shadow, where nobody was told.
+// back are the targets of resolutions, should the rule be removed: none where the rule tells none, and none in shadow,
+// where nobody was told.
 func (p *Pass) back() []ledger.Target {
 	if p.shadow || !p.Rule.Notice.SendResolved {
 		return nil
@@ -137,15 +138,17 @@ func (p *Pass) back() []ledger.Target {
 
 // Silencer knows the silences that are in force.
 type Silencer interface {
-	// Holding returns the silences that are active at the time and match the subject. The silence with the latest end is the first.
+	// Holding returns the silences that are active at the time and match the subject. The silence with the latest end
+	// is the first.
 	Holding(at time.Time, about *silence.Subject) []silence.Holding
 }
 
 // mostSilences is how many of the silences that hold a finding back are recorded with it.
 const mostSilences = 10
 
-// silenced names the silences that hold back what is about to be told under the key, separated by spaces; "" = none does. Whether one is active is
-// decided by the engine's clock when the run began. A rule in shadow disturbs nobody, so that nothing silences it.
+// silenced names the silences that hold back what is about to be told under the key, separated by spaces; "" = none
+// does. Whether one is active is decided by the engine's clock when the run began. A rule in shadow disturbs nobody, so
+// that nothing silences it.
 func (p *Pass) silenced(key string, d *rules.NoticeDraft) string {
 	if p.shadow {
 		return ""
@@ -158,7 +161,8 @@ func (p *Pass) silenced(key string, d *rules.NoticeDraft) string {
 	return strings.Join(ids, " ")
 }
 
-// Subject is what silences are asked about: a notice of that type of the rule, in the warehouse, with the key of a finding or of a group.
+// Subject is what silences are asked about: a notice of that type of the rule, in the warehouse, with the key of a
+// finding or of a group.
 func Subject(r *rules.Rule, typ, warehouse, key string) *silence.Subject {
 	return &silence.Subject{Rule: r.ID, Type: typ, Warehouse: warehouse, Scope: r.Scope, Key: key, Labels: r.Labels}
 }

@@ -19,8 +19,8 @@ func tooManyRows(most int) error {
 	return &Error{"too_many_rows", fmt.Sprintf("the probe returns more than %d rows: raise probe.max_rows or narrow the probe", most)}
 }
 
-// mostKept is how many bytes a run keeps until its commit, of rows, keys and messages. What a source takes of one row is
-// bounded by the source; this bounds what many rows come to.
+// mostKept is how many bytes a run keeps until its commit, of rows, keys and messages. What a source takes of one row
+// is bounded by the source; this bounds what many rows come to.
 const mostKept = 128 << 20
 
 // Budget counts the bytes that a run keeps.
@@ -74,7 +74,8 @@ func Cut(text string, most int) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\x00", "\uFFFD")
 }
 
-// AddPass is the sum of the passes of a firing with one more. The last one says how the run ended, but once degraded it stays so.
+// AddPass is the sum of the passes of a firing with one more. The last one says how the run ended, but once degraded it
+// stays so.
 func AddPass(run, pass *ledger.Run) ledger.Run {
 	sum := *pass
 	if run.Outcome == ledger.OutcomeDegraded && pass.Outcome == ledger.OutcomeOK {

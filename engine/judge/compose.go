@@ -90,7 +90,8 @@ func (r *Result) messages() []message {
 	return list
 }
 
-// recordTold notes the id of the notice that tells a message. live is the time since which the rule is no longer in shadow.
+// recordTold notes the id of the notice that tells a message. live is the time since which the rule is no longer in
+// shadow.
 func (r *Result) recordTold(m *message, noticeID string, live time.Time) {
 	if m.tell != nil {
 		r.step.Told(*m.tell, noticeID, live)
@@ -174,8 +175,8 @@ func (p *Pass) sumUp(result *Result, notices int) ledger.Run {
 	return run
 }
 
-// Refused is what is committed instead of a record that the ledger does not take: a failed run, which the rule may tell of
-// itself. Should the ledger not take that either, nothing is told.
+// Refused is what is committed instead of a record that the ledger does not take: a failed run, which the rule may tell
+// of itself. Should the ledger not take that either, nothing is told.
 func (p *Pass) Refused(ctx context.Context, known *Snapshot, cause error, silent bool) *ledger.Commit {
 	fault := &Error{"commit_refused", cause.Error()}
 	result := p.failed(known, fault)

@@ -55,8 +55,9 @@ func ofRows(all []message) int {
 // askedAtOnce is how many notices are looked up together.
 const askedAtOnce = 1000
 
-// untold leaves out events that were told by notices of their own, where there are so many that some would be told in a digest. The ledger knows a
-// notice that it has, but not what a digest tells: after a rewind the digest would tell these events again.
+// untold leaves out events that were told by notices of their own, where there are so many that some would be told in a
+// digest. The ledger knows a notice that it has, but not what a digest tells: after a rewind the digest would tell
+// these events again.
 func (p *Pass) untold(ctx context.Context, all []message) ([]message, error) {
 	rows := ofRows(all)
 	if p.Rule.Mode != rules.ModeEvent || p.Rule.Limit.Notices == 0 || rows <= p.Rule.Limit.Notices {
@@ -94,8 +95,8 @@ func (p *Pass) idOf(m *message) string {
 	return notice.ID(p.Rule.ID, p.Rule.Scope, m.key, m.episode, m.status, m.ordinal)
 }
 
-// digestEpisode tells the digests of a rule apart: the due time, and of a rule with a watermark also where the pass began, for
-// a firing may take several passes. A repeated pass begins there again and makes the same digests.
+// digestEpisode tells the digests of a rule apart: the due time, and of a rule with a watermark also where the pass
+// began, for a firing may take several passes. A repeated pass begins there again and makes the same digests.
 func (p *Pass) digestEpisode(known *Snapshot) string {
 	due := notice.EpisodeAt(p.Term, p.Due)
 	if p.Rule.Probe.Watermark == nil {

@@ -74,8 +74,8 @@ func newEventJudge(p *Pass, known *Snapshot) *eventJudge {
 	return j
 }
 
-// visit takes a row. One that an earlier run has seen only moves the position. errPageFull leaves the row out: it is new, and there are max_rows
-// already.
+// visit takes a row. One that an earlier run has seen only moves the position. errPageFull leaves the row out: it is
+// new, and there are max_rows already.
 func (j *eventJudge) visit(r *row.Row) error {
 	if j.memory == nil {
 		j.follow(r)
@@ -218,7 +218,8 @@ func (j *eventJudge) end(position []row.Value) (*Result, error) {
 	return &j.result, nil
 }
 
-// isBelow tells whether a scan that began at that position has ended below the watermark: the probe has a LIMIT, or rows were deleted.
+// isBelow tells whether a scan that began at that position has ended below the watermark: the probe has a LIMIT, or
+// rows were deleted.
 func (j *eventJudge) isBelow(begin []row.Value) bool {
 	return j.memory != nil && compareMarks(begin, j.highest) < 0 && compareMarks(j.highest, j.from) < 0
 }

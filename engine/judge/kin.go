@@ -12,8 +12,9 @@ import (
 	"tallyman/scanners"
 )
 
-// Kin is what the scopes of a rule have in common that differ in their names and parameters alone (rules.Rule.Kin): the schedule, the statement, the
-// prepared probe and the compiled program. A rule with 100,000 scopes is prepared and compiled once. It is safe for concurrent use.
+// Kin is what the scopes of a rule have in common that differ in their names and parameters alone (rules.Rule.Kin): the
+// schedule, the statement, the prepared probe and the compiled program. A rule with 100,000 scopes is prepared and
+// compiled once. It is safe for concurrent use.
 type Kin struct {
 	mu        sync.Mutex
 	schedule  *schedule.Schedule
@@ -47,7 +48,8 @@ func (k *Kin) parse(r *rules.Rule, channels map[string]Channel) (*schedule.Sched
 	return k.schedule, k.statement, k.address, nil
 }
 
-// prepare returns the probe that one of the kin has prepared, or prepares it. One that the source has refused is not wanted any more.
+// prepare returns the probe that one of the kin has prepared, or prepares it. One that the source has refused is not
+// wanted any more.
 func (k *Kin) prepare(ctx context.Context, refused scanners.PreparedProbe, ask func(context.Context) (scanners.PreparedProbe, error)) (scanners.PreparedProbe, error) {
 	select {
 	case <-k.preparing:
@@ -63,7 +65,8 @@ func (k *Kin) prepare(ctx context.Context, refused scanners.PreparedProbe, ask f
 	return k.prepared, err
 }
 
-// compile returns the program of the rule, which is one of the kin, and its address. The program is that of any of the kin: who evaluates it borrows one.
+// compile returns the program of the rule, which is one of the kin, and its address. The program is that of any of the
+// kin: who evaluates it borrows one.
 func (k *Kin) compile(r *rules.Rule, prepared scanners.PreparedProbe, types catalog.Catalog, version int64, channels map[string]Channel) (*rules.Program, Address, problem.List) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

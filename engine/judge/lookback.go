@@ -43,8 +43,8 @@ type seenMemory struct {
 	skipped int           // rows that were seen before
 }
 
-// newSeenMemory begins with what the ledger remembers. A memory of rows that were told apart by other columns is worth nothing: it is dropped, and
-// the rule reads on behind its watermark.
+// newSeenMemory begins with what the ledger remembers. A memory of rows that were told apart by other columns is worth
+// nothing: it is dropped, and the rule reads on behind its watermark.
 func newSeenMemory(p *Pass, watermark []row.Value, back ledger.LookBack) *seenMemory {
 	m := &seenMemory{pass: p, look: p.Rule.Probe.Watermark.LooksBack(), identity: p.rowIdentity(), back: back, next: 1, began: p.Started}
 	if p.Resume != nil {
@@ -66,7 +66,8 @@ func newSeenMemory(p *Pass, watermark []row.Value, back ledger.LookBack) *seenMe
 	return m
 }
 
-// rowIdentity stands for the columns that a row is known by: those of the key and of the watermark, with the kinds that their values have.
+// rowIdentity stands for the columns that a row is known by: those of the key and of the watermark, with the kinds that
+// their values have.
 func (s *ScopedRule) rowIdentity() string {
 	var text strings.Builder
 	columns := s.Prepared.Columns()
@@ -84,7 +85,8 @@ func (s *ScopedRule) rowIdentity() string {
 	return base64.RawURLEncoding.EncodeToString(sum[:9])
 }
 
-// recall makes what is remembered ready for questions. A pass that is not the first of its firing has it from the pass before.
+// recall makes what is remembered ready for questions. A pass that is not the first of its firing has it from the pass
+// before.
 func (m *seenMemory) recall() {
 	m.fresh = map[rowHash]struct{}{}
 	if m.seen != nil {
@@ -153,9 +155,9 @@ func (m *seenMemory) portions(watermark []row.Value) []ledger.SeenRows {
 	return list
 }
 
-// change is what the ledger remembers after the pass. The rows of a portion are read no more when the rule looks back no further than to them. Rows of a
-// backlog may have any age: the oldest of them go when there are too many. A firing that goes on forgets only what lies at or below its position: it has
-// still to read what is above.
+// change is what the ledger remembers after the pass. The rows of a portion are read no more when the rule looks back
+// no further than to them. Rows of a backlog may have any age: the oldest of them go when there are too many. A firing
+// that goes on forgets only what lies at or below its position: it has still to read what is above.
 func (m *seenMemory) change(watermark, position []row.Value, again bool) (*ledger.LookBackChange, error) {
 	c := &ledger.LookBackChange{From: m.back.From, At: m.pass.Started, Through: m.through}
 	if again {
@@ -184,8 +186,8 @@ func (m *seenMemory) change(watermark, position []row.Value, again bool) (*ledge
 	return c, nil
 }
 
-// isOver tells whether the rule reads above the portion from now on. A scan that began after the portion had been seen for as long as the rule looks
-// back has seen all transactions that were open then.
+// isOver tells whether the rule reads above the portion from now on. A scan that began after the portion had been seen
+// for as long as the rule looks back has seen all transactions that were open then.
 func (m *seenMemory) isOver(s *ledger.SeenRows, watermark []row.Value) bool {
 	if m.look.Numbers > 0 {
 		c, err := row.Compare(s.Position[0], watermark[0].Minus(m.look.Numbers))
@@ -194,8 +196,8 @@ func (m *seenMemory) isOver(s *ledger.SeenRows, watermark []row.Value) bool {
 	return !s.At.After(m.began.Add(-m.look.Time))
 }
 
-// afterFailure is what a failed run changes of the memory. One that failed for want of room has read what there is: what it leaves for the next run is no
-// backlog.
+// afterFailure is what a failed run changes of the memory. One that failed for want of room has read what there is:
+// what it leaves for the next run is no backlog.
 func (m *seenMemory) afterFailure(err error) *ledger.LookBackChange {
 	var own *Error
 	if m == nil || !errors.As(err, &own) || own.Code != "look_back_full" {
@@ -212,7 +214,8 @@ func (p *Pass) now() time.Time {
 	return p.Clock().UTC().Truncate(time.Microsecond)
 }
 
-// compareMarks compares watermarks of the same columns. What cannot be compared is above: the column had another kind when the other one was recorded.
+// compareMarks compares watermarks of the same columns. What cannot be compared is above: the column had another kind
+// when the other one was recorded.
 func compareMarks(a, b []row.Value) int {
 	for i := range min(len(a), len(b)) {
 		c, err := row.Compare(a[i], b[i])
@@ -234,7 +237,8 @@ func higher(a, b []row.Value) []row.Value {
 	return a
 }
 
-// Remembers returns a function that tells whether an earlier run has seen a row that the probe returns again. nil = the rule does not look back.
+// Remembers returns a function that tells whether an earlier run has seen a row that the probe returns again. nil = the
+// rule does not look back.
 func (s *ScopedRule) Remembers(state ledger.ScopeState, back ledger.LookBack) func(*row.Row) bool {
 	p := &Pass{ScopedRule: s}
 	known := p.Begin(state, nil, back)

@@ -13,7 +13,8 @@ import (
 	"tallyman/scanners"
 )
 
-// BeginOpen is Begin for a rule that judges each row by itself (JudgesRows), with what the node remembers of the open findings. A run leaves open as it is.
+// BeginOpen is Begin for a rule that judges each row by itself (JudgesRows), with what the node remembers of the open
+// findings. A run leaves open as it is.
 func (p *Pass) BeginOpen(state ledger.ScopeState, open *finding.Open) *Snapshot {
 	known := p.Begin(state, slices.Clone(open.Alerts()), ledger.LookBack{})
 	known.open = open
@@ -48,8 +49,9 @@ func (p *Pass) readOpen(ctx context.Context, known *Snapshot, keys []finding.Has
 	return p.turnFindings(list), nil
 }
 
-// openJudge is stateJudge for a run that knows the open findings by their outlines. A row that leaves its finding as it is costs nothing. The others wait, in
-// their order, until their findings have been read from the ledger: then they are judged as stateJudge judges them.
+// openJudge is stateJudge for a run that knows the open findings by their outlines. A row that leaves its finding as it
+// is costs nothing. The others wait, in their order, until their findings have been read from the ledger: then they are
+// judged as stateJudge judges them.
 type openJudge struct {
 	stateJudge
 

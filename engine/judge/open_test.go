@@ -187,8 +187,9 @@ func (n *openNode) commit(t *rapid.T, record *ledger.Commit) {
 	}
 }
 
-// TestOpenAgrees runs histories by all findings and by what a node remembers of them. Both make the same records, notices and ledgers, through take-overs,
-// commits that fail, changes of the rule, silences, failed scans and a clock that is set back.
+// TestOpenAgrees runs histories by all findings and by what a node remembers of them. Both make the same records,
+// notices and ledgers, through take-overs, commits that fail, changes of the rule, silences, failed scans and a clock
+// that is set back.
 func TestOpenAgrees(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		reference, remembering := &openNode{ledger: newMemoryLedger()}, &openNode{ledger: newMemoryLedger()}

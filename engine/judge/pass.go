@@ -33,7 +33,8 @@ type Pass struct {
 	Log      *slog.Logger
 	// Unverified is why the rule may not ask its source; nil while it may. Such a pass is a failed run.
 	Unverified error
-	// Resume says how far the passes before of the same firing have read, of a rule that looks back; nil = this is the first pass.
+	// Resume says how far the passes before of the same firing have read, of a rule that looks back; nil = this is the
+	// first pass.
 	Resume *Resumption
 	// Clock tells the time that Started is of; nil = the time stands still.
 	Clock func() time.Time
@@ -96,7 +97,8 @@ type rowJudge interface {
 	finish(res scanners.Result) (*Result, error)
 }
 
-// Begin takes what the ledger knows. A rule that has no watermark yet gets the one that it begins with. Where Resume is set, back is not looked at.
+// Begin takes what the ledger knows. A rule that has no watermark yet gets the one that it begins with. Where Resume is
+// set, back is not looked at.
 func (p *Pass) Begin(state ledger.ScopeState, findings []finding.State, back ledger.LookBack) *Snapshot {
 	if p.Resume != nil {
 		back = p.Resume.back
@@ -122,14 +124,16 @@ func (p *Pass) Begin(state ledger.ScopeState, findings []finding.State, back led
 	return known
 }
 
-// turn is the state as a run of the pass's clock term takes it up: nothing of an earlier term lies ahead of the term's beginning.
+// turn is the state as a run of the pass's clock term takes it up: nothing of an earlier term lies ahead of the term's
+// beginning.
 func (p *Pass) turn(state ledger.ScopeState) ledger.ScopeState {
 	state.Registered = finding.Turned(state.Registered, state.Term < p.Term, p.Began, p.Due)
 	state.Scope = state.Turn(p.Term, p.Began, p.Due)
 	return state
 }
 
-// turnFindings is turn for findings: one that was told at a time that lies ahead was told before the term began, for reminders.
+// turnFindings is turn for findings: one that was told at a time that lies ahead was told before the term began, for
+// reminders.
 func (p *Pass) turnFindings(findings []finding.State) []finding.State {
 	for i := range findings {
 		findings[i].LastNotified = finding.Turned(findings[i].LastNotified, false, p.Began, p.Due)
@@ -182,8 +186,8 @@ func (p *Pass) tryScan(ctx context.Context, known *Snapshot) (*Result, error) {
 	return result, nil
 }
 
-// ask runs the probe. A rule that looks back asks again from where the answer ended, as long as that is below its watermark: a LIMIT of the probe
-// would otherwise return the same rows for ever.
+// ask runs the probe. A rule that looks back asks again from where the answer ended, as long as that is below its
+// watermark: a LIMIT of the probe would otherwise return the same rows for ever.
 func (p *Pass) ask(ctx context.Context, known *Snapshot, judge rowJudge) (all SharedResult, err error) {
 	for {
 		begin := known.begin

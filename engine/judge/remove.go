@@ -15,8 +15,8 @@ import (
 // mostForgotten is how many findings of a removed rule one transaction closes at most.
 const mostForgotten = 500
 
-// Removal closes what a removed rule has left in a scope, portion by portion. Each portion is complete in itself: after a crash the next Removal
-// begins with what is left.
+// Removal closes what a removed rule has left in a scope, portion by portion. Each portion is complete in itself: after
+// a crash the next Removal begins with what is left.
 type Removal struct {
 	ledger.RemovedScope
 	At      time.Time // on the engine's clock, µs
@@ -25,7 +25,8 @@ type Removal struct {
 	told []finding.State // that are left and carry a notice, those of one notice together
 }
 
-// NewRemoval begins the removal of the rule, of which these findings are open. Those that carry no notice go with the last portion, without a word.
+// NewRemoval begins the removal of the rule, of which these findings are open. Those that carry no notice go with the
+// last portion, without a word.
 func NewRemoval(scope ledger.RemovedScope, findings []finding.State) *Removal {
 	told := slices.DeleteFunc(slices.Clone(findings), func(st finding.State) bool { return st.NoticeID == "" })
 	slices.SortFunc(told, func(a, b finding.State) int {

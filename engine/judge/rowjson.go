@@ -16,8 +16,8 @@ const mostRowJSON = 16 << 10
 // longRowText is how many bytes of one text are kept.
 const longRowText = 2 << 10
 
-// rowJSON writes rows as JSON objects for people to look at: the columns in their order, values as notices carry them. Long
-// texts are cut, and columns that find no room any more are left out.
+// rowJSON writes rows as JSON objects for people to look at: the columns in their order, values as notices carry them.
+// Long texts are cut, and columns that find no room any more are left out.
 type rowJSON struct{ buf []byte }
 
 func (j *rowJSON) encode(r *row.Row) []byte {
@@ -64,7 +64,8 @@ func (j *rowJSON) text(s string) {
 	j.buf = append(j.buf, escaped...)
 }
 
-// needsEscape is generous: what follows ASCII is valid UTF-8 already, and JSON takes it, but for the two line ends of Unicode.
+// needsEscape is generous: what follows ASCII is valid UTF-8 already, and JSON takes it, but for the two line ends of
+// Unicode.
 func needsEscape(r rune) bool {
 	return r < ' ' || r == '"' || r == '\\' || r == '\u2028' || r == '\u2029' || r == utf8.RuneError
 }
@@ -75,7 +76,8 @@ type ColumnValue struct {
 	Value *string
 }
 
-// RowColumns are the columns of a row as FindingChange.Row has it, in the order of the probe. What is no such row has none.
+// RowColumns are the columns of a row as FindingChange.Row has it, in the order of the probe. What is no such row has
+// none.
 func RowColumns(kept []byte) []ColumnValue {
 	d := json.NewDecoder(bytes.NewReader(kept))
 	if open, err := d.Token(); err != nil || open != json.Delim('{') {

@@ -19,8 +19,8 @@ import (
 	"tallyman/scanners"
 )
 
-// ScopedRule is a rule in one scope with what its judging needs. Each loop of the engine, each trial and each explanation has a
-// ScopedRule of its own: one is not safe for concurrent use.
+// ScopedRule is a rule in one scope with what its judging needs. Each loop of the engine, each trial and each
+// explanation has a ScopedRule of its own: one is not safe for concurrent use.
 type ScopedRule struct {
 	Rule      *rules.Rule // as its type completed it when it was compiled last
 	Statement *probe.Statement
@@ -38,8 +38,8 @@ type ScopedRule struct {
 	shared   *rules.Program         // while Program is one of its own: that of the kin
 }
 
-// NewScopedRule parses schedule and probe, and addresses the rule to the sinks, which are given by their names. The rule is not verified yet: that takes
-// Prepare and Compile. kin is that of the rule, nil where it has none.
+// NewScopedRule parses schedule and probe, and addresses the rule to the sinks, which are given by their names. The
+// rule is not verified yet: that takes Prepare and Compile. kin is that of the rule, nil where it has none.
 func NewScopedRule(r *rules.Rule, channels map[string]Channel, kin *Kin) (*ScopedRule, error) {
 	read := parse
 	if kin != nil {
@@ -101,8 +101,9 @@ func (s *ScopedRule) ReturnProgram() {
 	s.shared = nil
 }
 
-// Compile compiles the rule against the columns of the prepared probe, unless that was done with this version of the types. The error is
-// a problem.List; the probe has to be prepared anew then, since its columns may be what has to change.
+// Compile compiles the rule against the columns of the prepared probe, unless that was done with this version of the
+// types. The error is a problem.List; the probe has to be prepared anew then, since its columns may be what has to
+// change.
 func (s *ScopedRule) Compile(types catalog.Catalog, version int64) error {
 	if s.Program != nil && s.types == version {
 		return nil
@@ -141,7 +142,8 @@ func addressed(r *rules.Rule, channels map[string]Channel) *rules.Rule {
 	return &whole
 }
 
-// unknownSinks reports what the type names and this node does not have. The rule's own sinks were looked at when it was loaded.
+// unknownSinks reports what the type names and this node does not have. The rule's own sinks were looked at when it was
+// loaded.
 func (s *ScopedRule) unknownSinks(whole *rules.Rule) problem.List {
 	if len(s.written.Deliver) > 0 {
 		return nil

@@ -10,8 +10,9 @@ import (
 	"tallyman/scanners"
 )
 
-// SharedScan runs a probe for a pass of a rule with split_by, perhaps for passes of other scopes as well. The visit gets the rows of the scope of the pass, while SharedScan
-// runs and from one goroutine at a time; Result.Rows counts those. Its error ends the scan for this pass alone.
+// SharedScan runs a probe for a pass of a rule with split_by, perhaps for passes of other scopes as well. The visit
+// gets the rows of the scope of the pass, while SharedScan runs and from one goroutine at a time; Result.Rows counts
+// those. Its error ends the scan for this pass alone.
 type SharedScan func(ctx context.Context, req scanners.Request, visit func(*row.Row) error) (SharedResult, error)
 
 // SharedResult is what a scan saw for a scope, and what it saw for none.
@@ -25,7 +26,8 @@ type SharedResult struct {
 // CodeUnknownScope is the code of rows that name no scope of their rule.
 const CodeUnknownScope = "split_unknown_scope"
 
-// shared runs the probe of a rule with split_by. Where nobody shares the scan, the pass takes its rows and leaves the others.
+// shared runs the probe of a rule with split_by. Where nobody shares the scan, the pass takes its rows and leaves the
+// others.
 func (p *Pass) shared(ctx context.Context, req scanners.Request, visit func(*row.Row) error) (SharedResult, error) {
 	if p.Shared != nil {
 		return p.Shared(ctx, req, func(r *row.Row) error { return p.Survive(func() error { return visit(r) }) })

@@ -105,8 +105,8 @@ func (j *stateJudge) finish(res scanners.Result) (*Result, error) {
 	return &j.result, nil
 }
 
-// groupJudge turns the rows of a rule with group_by into findings and groups. It keeps those that meet the condition, since
-// the words of a group are made of all its rows.
+// groupJudge turns the rows of a rule with group_by into findings and groups. It keeps those that meet the condition,
+// since the words of a group are made of all its rows.
 type groupJudge struct {
 	findingJudge
 

@@ -102,8 +102,8 @@ func (m *memory) Notices(ctx context.Context, ids []string) (map[string]*notice.
 	return found, nil
 }
 
-// follow leaves a resolution those targets where the notice that it takes back has gone out, if every attempt succeeds and nobody reads
-// anything. Where a notice of before the trial went is not known.
+// follow leaves a resolution those targets where the notice that it takes back has gone out, if every attempt succeeds
+// and nobody reads anything. Where a notice of before the trial went is not known.
 func (m *memory) follow(n *ledger.NewNotice) {
 	went, known := m.targets[n.After]
 	if !known {

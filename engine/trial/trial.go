@@ -55,8 +55,8 @@ func New(r *rules.Rule, source scanners.Source, types catalog.Catalog, start Sta
 	return t, nil
 }
 
-// channels are stand-ins that nothing is delivered to. What they are is not known, so that each target has the strategy that
-// the rule gives it.
+// channels are stand-ins that nothing is delivered to. What they are is not known, so that each target has the strategy
+// that the rule gives it.
 func channels(r *rules.Rule) map[string]judge.Channel {
 	list := map[string]judge.Channel{}
 	for _, d := range r.Deliver {
@@ -112,8 +112,8 @@ func (t *Trial) Run(ctx context.Context, due time.Time) (*Run, error) {
 	return out, nil
 }
 
-// Watch runs the firing that is due at that time and shows what each pass would commit. It keeps neither rows nor notices, however many there are. The
-// firing ends early where see returns false.
+// Watch runs the firing that is due at that time and shows what each pass would commit. It keeps neither rows nor
+// notices, however many there are. The firing ends early where see returns false.
 func (t *Trial) Watch(ctx context.Context, due time.Time, see func(*ledger.Commit) (goOn bool, err error)) error {
 	t.tap.passes = true
 	defer func() { t.tap.passes = false }()
@@ -166,8 +166,8 @@ func (t *Trial) Rewind(to []row.Value) {
 	t.memory.state.Watermark, t.memory.lookBack = to, ledger.LookBack{}
 }
 
-// Cost asks the source for the probe's plan as of now, without running it; the plan is nil where the source knows none. The error says
-// why the rule would not run: its text begins with the code.
+// Cost asks the source for the probe's plan as of now, without running it; the plan is nil where the source knows none.
+// The error says why the rule would not run: its text begins with the code.
 func (t *Trial) Cost(ctx context.Context, now time.Time) (*scanners.Plan, error) {
 	bounded := t.scoped.Rule.Probe.MaxCost > 0
 	source, ok := t.tap.source.(scanners.Explainer)
@@ -200,7 +200,8 @@ func (t *Trial) Findings() []finding.State {
 // ToldBefore is how many events the runs have left out, because they were told before the trial.
 func (t *Trial) ToldBefore() int { return t.toldBefore }
 
-// Remembers returns a function that tells whether a run before now has seen a row; nil = the rule does not look back. It is to be called after Verify.
+// Remembers returns a function that tells whether a run before now has seen a row; nil = the rule does not look back.
+// It is to be called after Verify.
 func (t *Trial) Remembers() func(*row.Row) bool {
 	return t.scoped.Remembers(t.memory.state, t.memory.lookBack)
 }

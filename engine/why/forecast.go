@@ -11,7 +11,8 @@ import (
 // mostAhead bounds how many firings are looked ahead: a schedule of every second for a day.
 const mostAhead = 100_000
 
-// next foresees what comes of the finding if every run goes well and the row stays as the source shows it, or as it was seen last.
+// next foresees what comes of the finding if every run goes well and the row stays as the source shows it, or as it was
+// seen last.
 func (g *gatherer) next() {
 	a := g.answer
 	if g.isBaselineNext() || !a.Enabled || !a.Verified || a.Look.answered() && a.Look.Fault != "" {
@@ -68,7 +69,8 @@ func (g *gatherer) fires(seen time.Duration) {
 	})
 }
 
-// resolves foresees the first firing by which the finding has been gone for long enough. Where no run has missed it yet, the next one is the first.
+// resolves foresees the first firing by which the finding has been gone for long enough. Where no run has missed it
+// yet, the next one is the first.
 func (g *gatherer) resolves(f *ledger.Finding) {
 	missed := f.SinceClock
 	if f.AbsentSince.IsZero() {

@@ -20,8 +20,8 @@ type KeyError struct{ Text string }
 // Error says what a key must be.
 func (e *KeyError) Error() string { return e.Text }
 
-// resolveKey makes the canonical key of what a person wrote. Where the columns are not known it tries the open findings, and then
-// guesses.
+// resolveKey makes the canonical key of what a person wrote. Where the columns are not known it tries the open
+// findings, and then guesses.
 func resolveKey(text string, r *rules.Rule, open []finding.State, columns []row.Column) (string, error) {
 	text = strings.TrimSpace(text)
 	switch strings.Trim(text, `"`) {
@@ -74,8 +74,9 @@ func canonical(parts, names []string, columns []row.Column) string {
 	return string(append(key, ']'))
 }
 
-// groupKey takes the values for those of a group, which the notices of a rule with group_by have as their key: the answer is about the group's first open
-// finding, or about the group alone where no finding of it is open. Where the key of a row has as many values, an open finding of that key comes first.
+// groupKey takes the values for those of a group, which the notices of a rule with group_by have as their key: the
+// answer is about the group's first open finding, or about the group alone where no finding of it is open. Where the
+// key of a row has as many values, an open finding of that key comes first.
 func groupKey(parts []string, r *rules.Rule, open []finding.State, columns []row.Column) (string, bool) {
 	if len(r.GroupBy) == 0 || len(parts) != len(r.GroupBy) {
 		return "", false

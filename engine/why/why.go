@@ -112,9 +112,9 @@ const (
 // mostNotices is how many notices an answer has.
 const mostNotices = 100
 
-// Why gathers what is known of the finding with the key: a canonical JSON array, or the values of the key's columns, separated by commas; so may
-// be given the key of a group, which stands for its first open finding. scope
-// may be nil where the rule has one. With look the source is asked how the row is now. Errors are *engine.UnknownError,
+// Why gathers what is known of the finding with the key: a canonical JSON array, or the values of the key's columns,
+// separated by commas; so may be given the key of a group, which stands for its first open finding. scope may be nil
+// where the rule has one. With look the source is asked how the row is now. Errors are *engine.UnknownError,
 // engine.ErrManyScopes, *KeyError, and the ledger's.
 func (x *Explainer) Why(ctx context.Context, rule string, scope *string, key string, look bool) (*Answer, error) {
 	r, err := x.engine.Rule(rule, scope)

@@ -188,8 +188,8 @@ func (a *App) Addr() string { return a.listener.Addr().String() }
 // Ledger is the open ledger, for those who read totals.
 func (a *App) Ledger() ledger.Ledger { return a.ledger }
 
-// Run runs the node until ctx ends or a part of it fails for good. On the way out the engine ends before the indexes, so
-// that what it has committed can still be delivered.
+// Run runs the node until ctx ends or a part of it fails for good. On the way out the engine ends before the indexes,
+// so that what it has committed can still be delivered.
 func (a *App) Run(ctx context.Context) error {
 	set, list, _ := a.book.get()
 	a.meter.RulesRead(len(set.Problems))
@@ -197,8 +197,8 @@ func (a *App) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 
-	// The push channels and the indexes outlive the engine, which delivers to them until it has stopped, and the API, whose workers
-	// report to the indexes.
+	// The push channels and the indexes outlive the engine, which delivers to them until it has stopped, and the API,
+	// whose workers report to the indexes.
 	pushCtx, endPushes := context.WithCancel(context.WithoutCancel(ctx))
 	defer endPushes()
 	indexCtx, endIndex := context.WithCancel(context.WithoutCancel(ctx))

@@ -42,7 +42,8 @@ func TestRuleFilesAreRecorded(t *testing.T) {
 	}
 }
 
-// Rule files whose change cannot be recorded are not in force: the last good version is, the status says why, and they are taken in as soon as they can be.
+// Rule files whose change cannot be recorded are not in force: the last good version is, the status says why, and they
+// are taken in as soon as they can be.
 func TestRuleFilesThatCannotBeRecorded(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)

@@ -64,7 +64,8 @@ func (a *App) ruleSource(ctx context.Context, id string) (*wire.RuleSource, erro
 	return s, nil
 }
 
-// remarks is what the node has to say of the rule as it runs: why it is not verified, and what does not keep it from running.
+// remarks is what the node has to say of the rule as it runs: why it is not verified, and what does not keep it from
+// running.
 func (a *App) remarks(id string, w rules.WrittenRule) problem.List {
 	var all problem.List
 	for _, s := range a.engine.Here(id) {

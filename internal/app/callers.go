@@ -50,7 +50,8 @@ const (
 	leastKeyBits      = 2048 // of RSA
 )
 
-// tokens are the API tokens: the ledger's and what the node has of them in memory, in step. No change waits for another, nor for a list.
+// tokens are the API tokens: the ledger's and what the node has of them in memory, in step. No change waits for
+// another, nor for a list.
 type tokens struct {
 	ledger.Tokens
 
@@ -108,7 +109,8 @@ func (t *tokens) run(ctx context.Context) {
 	}
 }
 
-// record writes down when tokens were used. What cannot be written is lost: it is for people to look at, and the next use is soon.
+// record writes down when tokens were used. What cannot be written is lost: it is for people to look at, and the next
+// use is soon.
 func (t *tokens) record(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, followTimeout)
 	defer cancel()

@@ -25,8 +25,9 @@ const (
 	longestLease = 10 * time.Minute // no claim of an earlier term outlives the beginning of the next one by more
 )
 
-// sharedClock is the time that the nodes of a ledger go by: the ledger's clock, as this node knows it. In between it goes on by the machine's timer, so
-// that it does not matter how the machine's clock is set, nor when. docs/adr/clock-terms.md tells what becomes of a ledger's clock that is set.
+// sharedClock is the time that the nodes of a ledger go by: the ledger's clock, as this node knows it. In between it
+// goes on by the machine's timer, so that it does not matter how the machine's clock is set, nor when.
+// docs/adr/clock-terms.md tells what becomes of a ledger's clock that is set.
 type sharedClock struct {
 	machine engine.Clock
 	ledger  ledger.Clock
@@ -55,8 +56,8 @@ func (r *clockReading) time(at time.Duration) time.Time {
 	return r.shown.Add(passed + max(r.lead-passed/2, 0))
 }
 
-// newClock asks the ledger what time it is. others tells whether other nodes may run: then a node that finds the clock far ahead of what nodes have seen
-// waits, in case one of them objects.
+// newClock asks the ledger what time it is. others tells whether other nodes may run: then a node that finds the clock
+// far ahead of what nodes have seen waits, in case one of them objects.
 func newClock(ctx context.Context, machine engine.Clock, l ledger.Clock, who ledger.Author, others bool, log *slog.Logger) (*sharedClock, error) {
 	began := time.Now()
 	c := &sharedClock{machine: machine, ledger: l, who: who, log: log, timer: func() time.Duration { return time.Since(began) }}
@@ -125,7 +126,8 @@ func (c *sharedClock) Term() (ledger.Term, <-chan struct{}) {
 // state is how the ledger's clock stood when it was asked last.
 func (c *sharedClock) state() ledger.ClockState { return c.now.Load().state }
 
-// run stays with the ledger's clock until the context ends. While the ledger is away, which others tell, the timer has to do.
+// run stays with the ledger's clock until the context ends. While the ledger is away, which others tell, the timer has
+// to do.
 func (c *sharedClock) run(ctx context.Context) {
 	tick := time.NewTicker(clockEvery)
 	defer tick.Stop()
@@ -202,8 +204,8 @@ func (c *sharedClock) adopt(state *ledger.ClockState, at time.Duration) {
 	}
 }
 
-// follow keeps to the ledger's clock. A time that may be right is left as it is. Where the ledger is behind, the node's time goes at half the pace until
-// the ledger has caught up: it never goes back.
+// follow keeps to the ledger's clock. A time that may be right is left as it is. Where the ledger is behind, the node's
+// time goes at half the pace until the ledger has caught up: it never goes back.
 func (c *sharedClock) follow(state *ledger.ClockState, asked, answered time.Duration) {
 	known := c.now.Load()
 	next := &clockReading{state: *state, at: answered, ended: known.ended}
@@ -220,8 +222,8 @@ func (c *sharedClock) follow(state *ledger.ClockState, asked, answered time.Dura
 	c.now.Store(next)
 }
 
-// see records what nodes have seen, once a second for all of them. A node that has just come waits with a clock that is far ahead: the others object in a
-// second if it went ahead while they ran.
+// see records what nodes have seen, once a second for all of them. A node that has just come waits with a clock that is
+// far ahead: the others object in a second if it went ahead while they ran.
 func (c *sharedClock) see(ctx context.Context, state *ledger.ClockState) error {
 	ahead := state.Now().Sub(state.Seen)
 	if ahead < clockEvery || !state.Seen.IsZero() && ahead > mostAhead && c.agreed < clockSettles {
@@ -235,7 +237,8 @@ func (c *sharedClock) see(ctx context.Context, state *ledger.ClockState) error {
 	return nil
 }
 
-// wentBack begins a new term, as nodes had come to that time. A clock that went ahead before, and of which a part is withheld, may merely have come back.
+// wentBack begins a new term, as nodes had come to that time. A clock that went ahead before, and of which a part is
+// withheld, may merely have come back.
 func (c *sharedClock) wentBack(ctx context.Context, state *ledger.ClockState, reached time.Time) error {
 	ctx, done := context.WithTimeout(ctx, clockTimeout)
 	defer done()
@@ -288,7 +291,8 @@ func (c *sharedClock) warn() {
 	c.log.Error("the clock of this machine is wrong: it differs from the ledger's, which rules go by", "ahead", ahead, "ledger", now)
 }
 
-// openClock has the node go by the ledger's clock. The clock of an SQLite is that of the machine, but for the demo, which has its own.
+// openClock has the node go by the ledger's clock. The clock of an SQLite is that of the machine, but for the demo,
+// which has its own.
 func (a *App) openClock(ctx context.Context) error {
 	shared := a.cfg.Ledger.Driver == config.Postgres
 	if _, isMachine := a.opts.Clock.(engine.SystemClock); !shared && !isMachine {

@@ -28,7 +28,8 @@ func newMachineClock(ahead time.Duration) *machineClock {
 func (m *machineClock) Now() time.Time                   { return time.Now().Round(0).Add(time.Duration(m.ahead.Load())) }
 func (*machineClock) Real(d time.Duration) time.Duration { return d }
 
-// ledgerClock is a ledger's clock, which is so much ahead of the bubble's, and is asked and answers on ways that take so long.
+// ledgerClock is a ledger's clock, which is so much ahead of the bubble's, and is asked and answers on ways that take
+// so long.
 type ledgerClock struct {
 	there, back time.Duration
 	ahead       atomic.Int64
@@ -160,7 +161,8 @@ func TestTheLedgersTimeCounts(t *testing.T) {
 	}
 }
 
-// Who sets the clock of a machine does not move the time, but is told of; who sets that of the ledger by little moves it for all nodes.
+// Who sets the clock of a machine does not move the time, but is told of; who sets that of the ledger by little moves
+// it for all nodes.
 func TestClocksThatAreSet(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -274,7 +276,8 @@ func TestTheClockWentBackWithoutNodes(t *testing.T) {
 	})
 }
 
-// The clock goes ahead while nodes run: nodes go by the time before, also those that start, until an operator confirms the clock.
+// The clock goes ahead while nodes run: nodes go by the time before, also those that start, until an operator confirms
+// the clock.
 func TestTheClockGoesAhead(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

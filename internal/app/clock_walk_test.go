@@ -11,8 +11,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Whatever is done to the ledger's clock, the time of nodes goes back only where a term begins, never goes ahead by more than an hour unless an operator
-// says so, and all nodes agree in the end.
+// Whatever is done to the ledger's clock, the time of nodes goes back only where a term begins, never goes ahead by
+// more than an hour unless an operator says so, and all nodes agree in the end.
 func TestClocksOfNodes(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {

@@ -33,7 +33,8 @@ const (
 	CodeSubscriptionSQL = "bad_subscription_query"
 )
 
-// CheckConfig makes all that a node makes of its configuration before it reaches for anything, and returns what would keep the node from starting.
+// CheckConfig makes all that a node makes of its configuration before it reaches for anything, and returns what would
+// keep the node from starting.
 func CheckConfig(ctx context.Context, cfg *config.Config) problem.List {
 	types, list := catalog.Load(cfg.Types.Path, catalog.OnSinks(authoring.Sinks(cfg)))
 	if len(list) == 0 {
@@ -93,7 +94,8 @@ func checkSources(ctx context.Context, cfg *config.Config) problem.List {
 	return list
 }
 
-// checkChannels makes every push channel once and lets it go again, so that a person sees what is wrong with addresses, templates and certificates.
+// checkChannels makes every push channel once and lets it go again, so that a person sees what is wrong with addresses,
+// templates and certificates.
 func checkChannels(cfg *config.Config) problem.List {
 	site := sinks.Site{Book: nobody{}, Stdout: io.Discard, Logger: slog.New(slog.DiscardHandler)}
 	var list problem.List
@@ -112,7 +114,8 @@ func checkChannels(cfg *config.Config) problem.List {
 	return list
 }
 
-// templateFault is a fault of a template as text/template and the policy of texts tell it: file, line, perhaps a column, and what is wrong.
+// templateFault is a fault of a template as text/template and the policy of texts tell it: file, line, perhaps a
+// column, and what is wrong.
 var templateFault = regexp.MustCompile(`(?:template: | template: |sample: )*(/[^:]+):([0-9]+):(?:([0-9]+):)? (.+)`)
 
 // templateProblem is the problem of a template, in its own file.

@@ -12,8 +12,8 @@ import (
 	"tallyman/sinks"
 )
 
-// eventPusher is a push channel that may be told of events of items. Where its other side answers that the item of a ready_again does not exist any more, the
-// item is removed, and the delivery has arrived.
+// eventPusher is a push channel that may be told of events of items. Where its other side answers that the item of a
+// ready_again does not exist any more, the item is removed, and the delivery has arrived.
 type eventPusher struct {
 	sinks.Pusher
 

@@ -83,7 +83,8 @@ func (n *node) leased(item string) {
 	}, 20*time.Second)
 }
 
-// The business system hears of each event of an item in order, also while it cannot take the first, and removes by 410 what it does not know any more.
+// The business system hears of each event of an item in order, also while it cannot take the first, and removes by 410
+// what it does not know any more.
 func TestEventsOfItems(t *testing.T) {
 	t.Parallel()
 	for name, onServers := range map[string]bool{"embedded": false, "real servers": true} {

@@ -99,7 +99,8 @@ func (f *follower) look(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// isOther tells whether the ledger may be another one than at the last look: an older copy may have the same number for something else.
+// isOther tells whether the ledger may be another one than at the last look: an older copy may have the same number for
+// something else.
 func (f *follower) isOther() bool {
 	if f.incarnation == nil {
 		return false
@@ -131,8 +132,8 @@ func (a *App) readSilences(ctx context.Context) error {
 	return nil
 }
 
-// silenced names the silence that holds back the deliveries of a notice, and for how much longer it does on the machine's clock. It is the one
-// that lasts longest: if somebody ends it, the next is asked for.
+// silenced names the silence that holds back the deliveries of a notice, and for how much longer it does on the
+// machine's clock. It is the one that lasts longest: if somebody ends it, the next is asked for.
 func (a *App) silenced(n *notice.Notice) (id string, left time.Duration) {
 	now := a.opts.Clock.Now()
 	holding := a.silences.Holding(now, silence.SubjectOf(n))

@@ -29,7 +29,8 @@ func (a *App) openLedger(ctx context.Context) error {
 }
 
 // openLedger opens the ledger. An SQLite file belongs to this node alone, so its schema is brought up to date without
-// asking, and it has this machine's clock; that of a shared one only if migrate says so. nodeTime is what the node goes by, nil = the ledger's clock.
+// asking, and it has this machine's clock; that of a shared one only if migrate says so. nodeTime is what the node goes
+// by, nil = the ledger's clock.
 func openLedger(ctx context.Context, cfg config.Ledger, clock engine.Clock, nodeTime func() time.Time, migrate bool) (ledger.Ledger, error) {
 	if migrate || cfg.Driver == config.SQLite {
 		if _, err := migrateLedger(ctx, cfg); err != nil {
@@ -52,8 +53,8 @@ func openLedger(ctx context.Context, cfg config.Ledger, clock engine.Clock, node
 	return l, nil
 }
 
-// OpenLedgerReadOnly opens the configured ledger for reading alone, also beside nodes that have it open. It makes and changes
-// nothing: a ledger that is not there, or not at this program's version, is ledger.ErrSchema.
+// OpenLedgerReadOnly opens the configured ledger for reading alone, also beside nodes that have it open. It makes and
+// changes nothing: a ledger that is not there, or not at this program's version, is ledger.ErrSchema.
 func OpenLedgerReadOnly(ctx context.Context, cfg config.Ledger) (ledger.View, error) {
 	var l ledger.View
 	var err error
@@ -116,8 +117,8 @@ func OpenTokens(ctx context.Context, cfg *config.Config) (ledger.Ledger, error) 
 	return openLedger(ctx, cfg.Ledger, engine.SystemClock{}, nil, false)
 }
 
-// seed gives a ledger the types and subscriptions of the files, and the built-in types. What the ledger has already was changed through the
-// API perhaps, and stays as it is.
+// seed gives a ledger the types and subscriptions of the files, and the built-in types. What the ledger has already was
+// changed through the API perhaps, and stays as it is.
 func (a *App) seed(ctx context.Context) error {
 	types, problems := catalog.Load(a.cfg.Types.Path, catalog.OnSinks(authoring.Sinks(a.cfg)))
 	if err := problems.Err(); err != nil {

@@ -13,7 +13,8 @@ import (
 	"tallyman/sinks/recovery"
 )
 
-// restoreShown is for how long after a restore of the ledger the node is not well: what clients lost and what is sent again concerns people.
+// restoreShown is for how long after a restore of the ledger the node is not well: what clients lost and what is sent
+// again concerns people.
 const restoreShown = 24 * time.Hour
 
 // readRestored reads when a node found that the ledger had been restored.
@@ -45,7 +46,8 @@ func (a *App) withheld(ctx context.Context) (map[string]int64, error) {
 	return counts, nil
 }
 
-// withheldHealth names each queue that withholds items. While the ledger does not answer it names none: that the ledger is out of reach is said already.
+// withheldHealth names each queue that withholds items. While the ledger does not answer it names none: that the ledger
+// is out of reach is said already.
 func (a *App) withheldHealth(ctx context.Context) (list []wire.Health) {
 	ctx, cancel := context.WithTimeout(ctx, pingTimeout)
 	defer cancel()

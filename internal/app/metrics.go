@@ -70,7 +70,8 @@ func (a *App) measured(ctx context.Context) metrics.NodeState {
 	return state
 }
 
-// states are the rules as the metrics have them. While the ledger does not answer they are what they were; nil = it never has.
+// states are the rules as the metrics have them. While the ledger does not answer they are what they were; nil = it
+// never has.
 func (c *ruleCounts) states(ctx context.Context) []metrics.RuleState {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -108,7 +109,8 @@ type ruleCounts struct {
 	rules  []metrics.RuleState // never changed
 }
 
-// of counts the rules whose scope is the warehouse or that have none. While the ledger does not answer it is what it was.
+// of counts the rules whose scope is the warehouse or that have none. While the ledger does not answer it is what it
+// was.
 func (c *ruleCounts) of(ctx context.Context, warehouse string) wire.RuleCount {
 	c.mu.Lock()
 	defer c.mu.Unlock()

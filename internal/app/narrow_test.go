@@ -148,8 +148,9 @@ var (
 	anyID         = regexp.MustCompile(`"(?:id|name|code|sink|rule)":\s*"?([^",}]+)`)
 )
 
-// requests are all the ways in which the operation is asked for: of each id, with and without what narrows it, in each form. A query with a parameter
-// that the operation does not take is refused for that alone, so the operation is asked with it only of the first id.
+// requests are all the ways in which the operation is asked for: of each id, with and without what narrows it, in each
+// form. A query with a parameter that the operation does not take is refused for that alone, so the operation is asked
+// with it only of the first id.
 func (o getOperation) requests(ids []string) (list []string) {
 	paths := []string{o.path}
 	if hole := pathParameter.FindString(o.path); hole != "" {
@@ -206,8 +207,9 @@ func (n *node) read(path, accept, token string) (int, string) {
 	return resp.StatusCode, string(text)
 }
 
-// TestOneWarehouseSeesNothingOfAnother asks for everything that can be asked for, of everything that is there, as those who are for warehouse
-// 119240 alone. No answer has a text of warehouse 119241. An admin of all warehouses gets these texts from the same requests.
+// TestOneWarehouseSeesNothingOfAnother asks for everything that can be asked for, of everything that is there, as those
+// who are for warehouse 119240 alone. No answer has a text of warehouse 119241. An admin of all warehouses gets these
+// texts from the same requests.
 func TestOneWarehouseSeesNothingOfAnother(t *testing.T) {
 	t.Parallel()
 	n, admin := narrowSite(t)

@@ -124,7 +124,8 @@ func (c *commits) of(node string) func(step string) {
 	}
 }
 
-// A client that waits at another node than the one that commits has the notice at once, because the nodes hint at it through Redis.
+// A client that waits at another node than the one that commits has the notice at once, because the nodes hint at it
+// through Redis.
 func TestNoticeReachesClientsOfOtherNodes(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
@@ -173,8 +174,8 @@ func TestNoticeReachesClientsOfOtherNodes(t *testing.T) {
 	}
 	slices.Sort(elsewhere)
 	t.Logf("from the commit to the client of the other node: %v", elsewhere)
-	// Without a hint a client would be told by the look that its node has every second: always half a second later here. A machine that does much at
-	// once may be late with a hint, but not with each.
+	// Without a hint a client would be told by the look that its node has every second: always half a second later
+	// here. A machine that does much at once may be late with a hint, but not with each.
 	if len(elsewhere) != 6 || elsewhere[0] > 300*time.Millisecond {
 		t.Errorf("from the commit to the client of the other node: %v", elsewhere)
 	}
@@ -182,8 +183,8 @@ func TestNoticeReachesClientsOfOtherNodes(t *testing.T) {
 
 const waitForSilence = 30 * time.Second
 
-// Two nodes share a silence: neither tells what it is about, and what waits for a push channel is not tried. When the other node ends it, what still
-// fires is told once, and the channel gets everything in its order.
+// Two nodes share a silence: neither tells what it is about, and what waits for a push channel is not tried. When the
+// other node ends it, what still fires is told once, and the channel gets everything in its order.
 func TestSilenceOnTwoNodes(t *testing.T) {
 	t.Parallel()
 	s, gateway := newSite(t), receive(t)

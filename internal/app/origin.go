@@ -65,8 +65,8 @@ const (
 	codeScopesWait = "scopes_wait"
 )
 
-// originHealth tells what is wrong with what queries of sources list. While the ledger does not answer it tells nothing: that the ledger is out of reach is
-// said already.
+// originHealth tells what is wrong with what queries of sources list. While the ledger does not answer it tells
+// nothing: that the ledger is out of reach is said already.
 func (a *App) originHealth(ctx context.Context) (list []wire.Health) {
 	ctx, cancel := context.WithTimeout(ctx, pingTimeout)
 	defer cancel()
@@ -162,7 +162,8 @@ func (a *App) isLate(o *ledger.OriginState, every time.Duration) (age time.Durat
 	return age.Round(time.Second), !o.Asked.IsZero() && age > lateAfter*every
 }
 
-// scopesFault is everything that is wrong with the scopes of a rule; nil where nothing is, and of a rule that has no query any more: its list is of no effect.
+// scopesFault is everything that is wrong with the scopes of a rule; nil where nothing is, and of a rule that has no
+// query any more: its list is of no effect.
 func (a *App) scopesFault(o *ledger.ScopeOrigin) error {
 	query := a.book.query(o.Name)
 	if query == nil {

@@ -18,8 +18,8 @@ func heapGoal() uint64 {
 	return sample[0].Value.Uint64()
 }
 
-// The collector waits while a node runs, and an operator's own settings are left alone. It is a setting of the whole process, so that this
-// test runs alone.
+// The collector waits while a node runs, and an operator's own settings are left alone. It is a setting of the whole
+// process, so that this test runs alone.
 func TestSpareHeap(t *testing.T) { //nolint:paralleltest // see above
 	t.Setenv("GOGC", "")
 	t.Setenv("GOMEMLIMIT", "")

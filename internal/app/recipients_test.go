@@ -14,8 +14,8 @@ import (
 	"tallyman/sinks/webhook"
 )
 
-// A webhook names the recipients of a finding with what the address book knows, and one with each: user is called for each that has a phone; the end of
-// the finding goes to the same. On both ledgers.
+// A webhook names the recipients of a finding with what the address book knows, and one with each: user is called for
+// each that has a phone; the end of the finding goes to the same. On both ledgers.
 func TestWebhooksKnowTheRecipients(t *testing.T) {
 	t.Parallel()
 	for name, prepare := range environments {

@@ -98,7 +98,8 @@ func (ix *indexes) server(cfg config.Redis) (*redis.UniversalOptions, error) {
 	return &redis.UniversalOptions{Addrs: []string{config.Embedded}, Dialer: embedded.dial}, nil
 }
 
-// check refuses a Redis that would throw notices or items away. One that is out of reach stops nothing: it is asked again before it serves.
+// check refuses a Redis that would throw notices or items away. One that is out of reach stops nothing: it is asked
+// again before it serves.
 func (ix *indexes) check(ctx context.Context, log *slog.Logger) error {
 	ctx, cancel := context.WithTimeout(ctx, pingTimeout)
 	defer cancel()
@@ -149,8 +150,8 @@ func (ix *indexes) close() error {
 	return err
 }
 
-// openQueues makes the configured queues. With the inbox they share what is said of Redis: the client, and the watch over its
-// connections.
+// openQueues makes the configured queues. With the inbox they share what is said of Redis: the client, and the watch
+// over its connections.
 func (ix *indexes) openQueues(configured config.Sinks, shared queue.Options) error {
 	ix.queues = map[string]*workQueue{}
 	for _, name := range slices.Sorted(maps.Keys(configured)) {
@@ -202,8 +203,9 @@ func (a *App) readQueueSettings(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// embeddedRedis is Redis in this process (redis.url: embedded), for trying Tallyman out. It keeps nothing: after a restart the inboxes
-// are written back from the ledger. It listens nowhere: only this process can reach it, over pipes in memory.
+// embeddedRedis is Redis in this process (redis.url: embedded), for trying Tallyman out. It keeps nothing: after a
+// restart the inboxes are written back from the ledger. It listens nowhere: only this process can reach it, over pipes
+// in memory.
 type embeddedRedis struct{ server *miniredis.Miniredis }
 
 func startEmbeddedRedis() (*embeddedRedis, error) {
@@ -228,8 +230,8 @@ func (e *embeddedRedis) dial(context.Context, string, string) (net.Conn, error) 
 
 func (e *embeddedRedis) close() { e.server.Close() }
 
-// outbox is the server's end of a pipe. Answers wait in memory until the client reads them, as those of a Redis server do: a client that
-// writes many commands before it reads would otherwise wait for a server that waits for it.
+// outbox is the server's end of a pipe. Answers wait in memory until the client reads them, as those of a Redis server
+// do: a client that writes many commands before it reads would otherwise wait for a server that waits for it.
 type outbox struct {
 	net.Conn
 

@@ -251,8 +251,8 @@ func (n *node) awaitWork(state string, bins ...string) {
 	}, 20*time.Second)
 }
 
-// The work of a rule, on the embedded default and on real servers: items come, are leased, done and taken back. A node that
-// starts on an empty Redis has what is unfinished, and a lease of before is over.
+// The work of a rule, on the embedded default and on real servers: items come, are leased, done and taken back. A node
+// that starts on an empty Redis has what is unfinished, and a lease of before is over.
 func TestWorkOfARule(t *testing.T) {
 	t.Parallel()
 	for name, prepare := range environments {
@@ -313,7 +313,8 @@ func TestWorkOfARule(t *testing.T) {
 	}
 }
 
-// A queue that cannot be served is named by /status; the node is unready because the inbox lies on the same Redis. When Redis is back nothing is lost.
+// A queue that cannot be served is named by /status; the node is unready because the inbox lies on the same Redis. When
+// Redis is back nothing is lost.
 func TestAQueueThatIsNotReady(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)

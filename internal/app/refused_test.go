@@ -40,7 +40,8 @@ func (n *node) commits() wire.Health {
 	return wire.Health{}
 }
 
-// A ledger whose disk is full makes the node unready and keeps no client from its notices. With room it is ready by itself.
+// A ledger whose disk is full makes the node unready and keeps no client from its notices. With room it is ready by
+// itself.
 func TestLedgerThatTakesNoCommit(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)

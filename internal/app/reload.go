@@ -19,9 +19,10 @@ import (
 // reloadTimeout bounds what a reload asks of the ledger: the types that rules are held against.
 const reloadTimeout = 10 * time.Second
 
-// reload reads the rule files and puts them in force: rules that mean the same go on untouched. Of a bad file the last good version stays.
-// Sources, sinks and everything else of the configuration are as they were when the node started.
-// What has changed is recorded before it is in force, by who; where it cannot be, everything stays as it was, and the files are read again soon.
+// reload reads the rule files and puts them in force: rules that mean the same go on untouched. Of a bad file the last
+// good version stays. Sources, sinks and everything else of the configuration are as they were when the node started.
+// What has changed is recorded before it is in force, by who; where it cannot be, everything stays as it was, and the
+// files are read again soon.
 func (b *ruleBook) reload(ctx context.Context, why string, who ledger.Author) (wire.Reloaded, error) {
 	b.reloading.Lock()
 	defer b.reloading.Unlock()
@@ -111,9 +112,9 @@ const (
 	verifyAgain   = time.Minute // a rule that its source has refused is held against it again: a table may have been changed
 )
 
-// refuse takes out of the set what would take the place of a rule that runs, and would itself not run: its source refuses the probe, or has not the columns that
-// the rule names. What it says of them is among the set's problems then. It asks no source that is busy, slow or out of reach: what is not checked here
-// is verified when it first runs.
+// refuse takes out of the set what would take the place of a rule that runs, and would itself not run: its source
+// refuses the probe, or has not the columns that the rule names. What it says of them is among the set's problems then.
+// It asks no source that is busy, slow or out of reach: what is not checked here is verified when it first runs.
 func (b *ruleBook) refuse(ctx context.Context, set *rules.Set, before, after []*rules.Rule) (refused bool) {
 	changed := changedRules(before, after)
 	if len(changed) == 0 {

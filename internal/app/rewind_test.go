@@ -63,7 +63,8 @@ func (n *node) told() string {
 	return strings.Join(keys, " ")
 }
 
-// A row that came in with a far time by mistake keeps later rows from being told. A rewind tells them, once, and is audited; the rows that were told are not told again.
+// A row that came in with a far time by mistake keeps later rows from being told. A rewind tells them, once, and is
+// audited; the rows that were told are not told again.
 func TestRewindOfANode(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
@@ -105,7 +106,8 @@ func TestRewindOfANode(t *testing.T) {
 	}
 }
 
-// A change of initial has no effect once the rule has run. The node says so until the watermark is moved, and so does rules check.
+// A change of initial has no effect once the rule has run. The node says so until the watermark is moved, and so does
+// rules check.
 func TestInitialWithoutEffect(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)

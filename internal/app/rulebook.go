@@ -50,7 +50,8 @@ type ruleBook struct {
 	left  error           // why the lists of scopes that the ledger has are not in force
 }
 
-// taken tells whether the rules in force are recorded, and why those that were read last, or their scopes, are not in force; nil = they are.
+// taken tells whether the rules in force are recorded, and why those that were read last, or their scopes, are not in
+// force; nil = they are.
 func (b *ruleBook) taken() (taken bool, fault error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -120,9 +121,9 @@ func (b *ruleBook) fingerprint() string {
 	return b.seen
 }
 
-// keepGood returns the rules that are in force once the set was read. Of a bad file that had rules in force before, these stay as they were, all of them:
-// a file is taken in as a whole or not at all. A rule of it that is in another, good file by now is taken from there; one that has moved into a bad file stays as it
-// was in its own.
+// keepGood returns the rules that are in force once the set was read. Of a bad file that had rules in force before,
+// these stay as they were, all of them: a file is taken in as a whole or not at all. A rule of it that is in another,
+// good file by now is taken from there; one that has moved into a bad file stays as it was in its own.
 func keepGood(before []*rules.Rule, set *rules.Set) (list []*rules.Rule, stale map[string]bool) {
 	files, ids := map[string]bool{}, map[string]bool{} // bad files that had rules in force, and what the good ones have
 	for _, r := range before {
@@ -228,7 +229,8 @@ func nodeAuthor(node string, via ledger.Via) ledger.Author {
 	return ledger.Author{By: "node:" + node, Via: via}
 }
 
-// recordedVersions is how many versions of the rule files are recorded. It is asked before the files are read: what is recorded later may be what was read.
+// recordedVersions is how many versions of the rule files are recorded. It is asked before the files are read: what is
+// recorded later may be what was read.
 func (b *ruleBook) recordedVersions(ctx context.Context) (int64, error) {
 	numbers, err := b.ledger.Numbers(ctx)
 	if err != nil {
@@ -237,8 +239,8 @@ func (b *ruleBook) recordedVersions(ctx context.Context) (int64, error) {
 	return numbers["rules"], nil
 }
 
-// record records that the node is to run the rules, where they are others than it runs: once in the cluster. Without the record they must not run. The caller
-// holds the book.
+// record records that the node is to run the rules, where they are others than it runs: once in the cluster. Without
+// the record they must not run. The caller holds the book.
 func (b *ruleBook) record(ctx context.Context, who ledger.Author, from int64, set *rules.Set, list []*rules.Rule) error {
 	version, err := b.engine.VersionOf(list, set.Complete())
 	if err != nil {

@@ -76,7 +76,8 @@ func (b *ruleBook) followLists(ctx context.Context) {
 	}
 }
 
-// relist puts the rules in force in the scopes that the ledger has now. The files stay as they were read. What has changed is recorded with the list.
+// relist puts the rules in force in the scopes that the ledger has now. The files stay as they were read. What has
+// changed is recorded with the list.
 func (b *ruleBook) relist(ctx context.Context) error {
 	b.reloading.Lock()
 	defer b.reloading.Unlock()

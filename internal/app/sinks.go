@@ -38,8 +38,8 @@ type pushSink struct {
 // pushSinks are the configured push channels, by name.
 type pushSinks map[string]*pushSink
 
-// openPushes makes the push channels. None is asked for anything before there is something to deliver, so one that is down stops
-// nothing; one that can never work, for a template that is wrong, does.
+// openPushes makes the push channels. None is asked for anything before there is something to deliver, so one that is
+// down stops nothing; one that can never work, for a template that is wrong, does.
 func (a *App) openPushes(observer push.Observer) error {
 	a.pushes = pushSinks{}
 	scrubber := scrub.New(a.cfg.Sinks.SecretTexts()...)

@@ -204,8 +204,8 @@ const (
 	callsAtATime  = 64
 )
 
-// A webhook that hangs, with 64 calls under way and thousands of deliveries waiting for it, does not slow the inbox: from the commit to the poll
-// takes as long as without it.
+// A webhook that hangs, with 64 calls under way and thousands of deliveries waiting for it, does not slow the inbox:
+// from the commit to the poll takes as long as without it.
 func TestDeadWebhookDoesNotSlowTheInbox(t *testing.T) {
 	t.Parallel()
 	s, gateway := newSite(t), testenv.NewHTTPServer(t)
@@ -248,7 +248,8 @@ func (n *node) submit(key string, count int, more string) {
 	}
 }
 
-// inboxTimes sends notices to the inbox one by one, and returns how long each took from its commit to a poll that waited, sorted.
+// inboxTimes sends notices to the inbox one by one, and returns how long each took from its commit to a poll that
+// waited, sorted.
 func (n *node) inboxTimes(name string, count int) []time.Duration {
 	n.t.Helper()
 	_, p := n.poll(nil)
@@ -270,8 +271,9 @@ func (n *node) inboxTimes(name string, count int) []time.Duration {
 	return list
 }
 
-// A webhook that refuses is mended by its owner, and an operator has the failed delivery tried again: it arrives at once. One that waits for
-// its time can be canceled. The sink tells how it does all the while, and shows nothing of its address.
+// A webhook that refuses is mended by its owner, and an operator has the failed delivery tried again: it arrives at
+// once. One that waits for its time can be canceled. The sink tells how it does all the while, and shows nothing of its
+// address.
 func TestOperatorsMendDeliveries(t *testing.T) {
 	t.Parallel()
 	for name, prepare := range map[string]func(*site){

@@ -80,7 +80,8 @@ type SourceCheck struct {
 	Dangers []scanners.Danger `json:"dangers"`
 }
 
-// CheckSources connects to every source and asks what its user may do beside reading. It never fails as a whole: a source that cannot be reached says so itself.
+// CheckSources connects to every source and asks what its user may do beside reading. It never fails as a whole: a
+// source that cannot be reached says so itself.
 func CheckSources(ctx context.Context, cfg *config.Config) []SourceCheck {
 	names := slices.Sorted(maps.Keys(cfg.Sources))
 	checks := make([]SourceCheck, len(names))

@@ -241,7 +241,8 @@ func (a *App) pingLedger(ctx context.Context) error {
 	return nil
 }
 
-// ready tells why the node can run nothing or serve nothing. What concerns a part of its work (a source, a queue, a rule) does not: unwell has it.
+// ready tells why the node can run nothing or serve nothing. What concerns a part of its work (a source, a queue, a
+// rule) does not: unwell has it.
 func (a *App) ready(ctx context.Context) error {
 	errs := []error{a.pingLedger(ctx), a.index.inbox.Ready()}
 	if taken, fault := a.book.taken(); !taken && fault != nil {

@@ -19,7 +19,8 @@ import (
 	"tallyman/sinks/webhook"
 )
 
-// Types are the types of sinks and the drivers of sources, in the order in which hints name them. A new one is a line here.
+// Types are the types of sinks and the drivers of sources, in the order in which hints name them. A new one is a line
+// here.
 func Types() config.Types {
 	return config.Types{
 		Sinks:   []sinks.Type{inbox.Type, queue.Type, webhook.Type, mail.Type, chat.Type, stdout.Type},

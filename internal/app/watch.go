@@ -37,8 +37,8 @@ func (a *App) watchRules(ctx context.Context) {
 	})
 }
 
-// fileWatch tells when rule files change. The system tells it of changes in every folder that they are in or are linked from, and it looks
-// by itself now and then.
+// fileWatch tells when rule files change. The system tells it of changes in every folder that they are in or are linked
+// from, and it looks by itself now and then.
 type fileWatch struct {
 	paths []string
 	log   *slog.Logger
@@ -67,8 +67,8 @@ func (w *fileWatch) close() {
 	}
 }
 
-// run calls read when the files are others than known says, and on each hangup, until the context ends. Files that change are given a moment to come
-// to rest: what is half written is not what was meant.
+// run calls read when the files are others than known says, and on each hangup, until the context ends. Files that
+// change are given a moment to come to rest: what is half written is not what was meant.
 func (w *fileWatch) run(ctx context.Context, hangup <-chan os.Signal, known func() string, read func(why string)) {
 	look := time.NewTicker(w.every)
 	defer look.Stop()
@@ -113,7 +113,8 @@ func (w *fileWatch) run(ctx context.Context, hangup <-chan os.Signal, known func
 	}
 }
 
-// follow watches the folders as they are now. A folder that was replaced is watched anew, since the system knows folders, not names.
+// follow watches the folders as they are now. A folder that was replaced is watched anew, since the system knows
+// folders, not names.
 func (w *fileWatch) follow() {
 	if w.system == nil {
 		return
@@ -160,7 +161,8 @@ func fingerprint(paths []string) string {
 	return hex.EncodeToString(sum.Sum(nil))
 }
 
-// places are the folders whose changes may change rule files: where the files are, where they really are, and where the paths themselves stand.
+// places are the folders whose changes may change rule files: where the files are, where they really are, and where the
+// paths themselves stand.
 type places struct {
 	folders map[string]bool // by name; two may be names of one folder
 	beside  map[string]bool // those of them in which only the paths count: the ledger may stand beside the rules, and is written all the time

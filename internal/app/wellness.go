@@ -10,8 +10,8 @@ import (
 	"tallyman/internal/api/metrics"
 )
 
-// The bounds of wellness: how old its list may get, and how long who asks for the list waits for a newer one. A balancer gives an answer a second or two:
-// a source that hangs must not hold up /readyz.
+// The bounds of wellness: how old its list may get, and how long who asks for the list waits for a newer one. A
+// balancer gives an answer a second or two: a source that hangs must not hold up /readyz.
 const (
 	wellFor  = 5 * time.Second
 	wellWait = 300 * time.Millisecond
@@ -72,7 +72,8 @@ func (w *wellness) close() {
 	w.running.Wait()
 }
 
-// unwell names what is not well besides what makes the node unready. It has no errors, which name addresses and users: anybody may ask for it.
+// unwell names what is not well besides what makes the node unready. It has no errors, which name addresses and users:
+// anybody may ask for it.
 func (a *App) unwell(ctx context.Context, rules []metrics.RuleState) []string {
 	list := []string{}
 	report := a.node(ctx)

@@ -94,7 +94,8 @@ func refusal(t *testing.T, text string) string {
 	return strings.ReplaceAll(b.String(), filepath.Dir(file)+string(filepath.Separator), "")
 }
 
-// Every key that there is stands in the shipped configuration, as a default or in a comment. What the keys are is told to who writes another.
+// Every key that there is stands in the shipped configuration, as a default or in a comment. What the keys are is told
+// to who writes another.
 func TestEveryKeyIsShown(t *testing.T) {
 	t.Parallel()
 	b, err := os.ReadFile("../../configs/tallyman.yaml")

@@ -69,8 +69,8 @@ const (
 	TLS13 TLSVersion = "1.3"
 )
 
-// What a caller who is known may ask where the configuration says nothing: no client that polls meets it, not even one that polls
-// for ten thousand users; one that has run wild does.
+// What a caller who is known may ask where the configuration says nothing: no client that polls meets it, not even one
+// that polls for ten thousand users; one that has run wild does.
 const (
 	defaultRequests = 1000 // a second
 	burstSeconds    = 20   // of requests at once, where no burst is given
@@ -86,8 +86,9 @@ func defaultHTTP() HTTP {
 	}
 }
 
-// Limits are the requests in a second and the burst that apply in the mode; 0 requests is no limit. In mode none all callers are on this
-// machine, one of them perhaps a proxy that speaks for everyone, so there is a limit only where one is asked for.
+// Limits are the requests in a second and the burst that apply in the mode; 0 requests is no limit. In mode none all
+// callers are on this machine, one of them perhaps a proxy that speaks for everyone, so there is a limit only where one
+// is asked for.
 func (r CallerRate) Limits(mode AuthMode) (requests float64, burst int) {
 	switch {
 	case r.Requests != nil:

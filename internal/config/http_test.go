@@ -31,7 +31,8 @@ http:
 	}
 }
 
-// TestRatesByMode proves that nothing is limited in mode none, where all callers may be one proxy, unless it is asked for.
+// TestRatesByMode proves that nothing is limited in mode none, where all callers may be one proxy, unless it is asked
+// for.
 func TestRatesByMode(t *testing.T) {
 	t.Parallel()
 	fifty := &Rate{Calls: 50, Per: time.Second}

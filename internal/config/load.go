@@ -73,8 +73,9 @@ func parse(abs string, src []byte, o Options) (*Config, error) {
 	return &c, nil
 }
 
-// Problem is one that is found with the configuration later on, at a path such as sinks.sms.url or subscriptions[1].type; what the environment or a flag
-// has set is told at the section. Lines with secrets are not shown.
+// Problem is one that is found with the configuration later on, at a path such as sinks.sms.url or
+// subscriptions[1].type; what the environment or a flag has set is told at the section. Lines with secrets are not
+// shown.
 func (c *Config) Problem(path, code, message, hint string) problem.Problem {
 	if c.places == nil { // made by a program
 		return problem.Problem{File: c.File, Code: code, Message: message, Hint: hint}
@@ -147,10 +148,12 @@ func flagName(o Options, key string) string {
 	return "--set " + key
 }
 
-// overlay is a value from outside the file: always a text, taken as it is. Its fields are exported because the merge copies what it can see.
+// overlay is a value from outside the file: always a text, taken as it is. Its fields are exported because the merge
+// copies what it can see.
 type overlay struct{ Text, Origin string }
 
-// numbered makes maps of the file's tree, and of every other value its number: the merge copies the maps, and numbers lead back to the places.
+// numbered makes maps of the file's tree, and of every other value its number: the merge copies the maps, and numbers
+// lead back to the places.
 func (l *loader) numbered(n *strictyaml.Node) map[string]any {
 	m := make(map[string]any, len(n.Fields))
 	for _, f := range n.Fields {

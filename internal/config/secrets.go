@@ -154,8 +154,8 @@ var secretNames = []string{"url", "secret", "password", "headers"}
 // addressName is a field that is shown unless somebody has put credentials into it.
 const addressName = "endpoint"
 
-// secretLines finds the lines of the file with secrets, whatever else is wrong with them. A reference is none, nor is the address
-// of a database without a password.
+// secretLines finds the lines of the file with secrets, whatever else is wrong with them. A reference is none, nor is
+// the address of a database without a password.
 func secretLines(root *strictyaml.Node) map[int]bool {
 	lines := map[int]bool{}
 	var walk func(n *strictyaml.Node, sink, secret bool)

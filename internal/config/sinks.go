@@ -95,7 +95,8 @@ func (l *loader) wrongType(d *strictyaml.Decoder, name string, f strictyaml.Fiel
 	d.Fail(t.Value, strictyaml.CodeEnum, fmt.Sprintf("%s.type cannot be %q", name, typeName), hint)
 }
 
-// check holds sinks against each other: a sink that names another one names one that fits, and one inbox alone answers polls.
+// check holds sinks against each other: a sink that names another one names one that fits, and one inbox alone answers
+// polls.
 func (m Sinks) check(at settings.Section) {
 	first := ""
 	for _, name := range slices.Sorted(maps.Keys(m)) {
@@ -112,11 +113,12 @@ func (m Sinks) check(at settings.Section) {
 	}
 }
 
-// leastSecret is the shortest text that is taken out of others, in bytes: what is shorter is found in too many innocent texts.
+// leastSecret is the shortest text that is taken out of others, in bytes: what is shorter is found in too many innocent
+// texts.
 const leastSecret = 4
 
-// SecretTexts are the texts of the sinks that nobody may see, and the parts of them that libraries and other people's servers
-// repeat in errors. The longest come first: where one is a part of another, the whole is taken out.
+// SecretTexts are the texts of the sinks that nobody may see, and the parts of them that libraries and other people's
+// servers repeat in errors. The longest come first: where one is a part of another, the whole is taken out.
 func (m Sinks) SecretTexts() []string {
 	var list []string
 	for _, s := range m {

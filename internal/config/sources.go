@@ -48,8 +48,8 @@ func (t *Timezone) DecodeYAML(d *strictyaml.Decoder, name string, n *strictyaml.
 	t.Location = location
 }
 
-// functionPattern is the name of one function, with its schema where it has one; a part with other characters is in double quotes. There are no wildcards: what
-// a probe may call is named exactly.
+// functionPattern is the name of one function, with its schema where it has one; a part with other characters is in
+// double quotes. There are no wildcards: what a probe may call is named exactly.
 var functionPattern = regexp.MustCompile(`^([A-Za-z_][A-Za-z0-9_$]*|"[^"]+")(\.([A-Za-z_][A-Za-z0-9_$]*|"[^"]+")){0,2}$`)
 
 // check holds the source against its driver.

@@ -56,7 +56,8 @@ func (l *Ledger) check(at settings.Section, load *loader) {
 	}
 }
 
-// isPostgres tells whether the address is a URL of PostgreSQL with a database. It may name several hosts, as net/url does not know them.
+// isPostgres tells whether the address is a URL of PostgreSQL with a database. It may name several hosts, as net/url
+// does not know them.
 func isPostgres(address string) bool {
 	scheme, rest, _ := strings.Cut(address, "://")
 	end := strings.IndexAny(rest, "/?#")

@@ -65,7 +65,8 @@ func read(root fs.FS) (*Pages, error) {
 	return p, nil
 }
 
-// Serve answers a request for a page or a file of one. It reports false, and has done nothing, where the request is none.
+// Serve answers a request for a page or a file of one. It reports false, and has done nothing, where the request is
+// none.
 func (p *Pages) Serve(w http.ResponseWriter, r *http.Request) bool {
 	f := p.find(r)
 	if f == nil {
@@ -89,7 +90,8 @@ func (p *Pages) find(r *http.Request) *file {
 	if f := p.files[name]; f != nil {
 		return f
 	}
-	// The console's own addresses, such as /rules/negative-bin-stock, are known to its router alone: whoever wants to see a page gets it.
+	// The console's own addresses, such as /rules/negative-bin-stock, are known to its router alone: whoever wants to
+	// see a page gets it.
 	if name == "" || !strings.HasPrefix(name, assets) && strings.Contains(r.Header.Get("Accept"), "text/html") {
 		return p.files[indexName]
 	}
@@ -163,8 +165,9 @@ func accepts(r *http.Request, encoding string) bool {
 	return false
 }
 
-// policy lets the console's pages load their own files and call their own server, and nothing else: no inline script or style, no
-// other origin, no frame around them, no text that becomes script. Svelte makes its elements under the one name that is allowed.
+// policy lets the console's pages load their own files and call their own server, and nothing else: no inline script or
+// style, no other origin, no frame around them, no text that becomes script. Svelte makes its elements under the one
+// name that is allowed.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types svelte-trusted-html"
 

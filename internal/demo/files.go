@@ -25,7 +25,8 @@ import (
 //go:embed rules/*.yaml
 var ownRules embed.FS
 
-// folder has the files of one demo: rules, catalogue, the WMS database and the ledger. The folder goes when the demo ends.
+// folder has the files of one demo: rules, catalogue, the WMS database and the ledger. The folder goes when the demo
+// ends.
 type folder struct {
 	dir string
 	wms *sql.DB

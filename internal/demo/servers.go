@@ -61,8 +61,9 @@ const (
 	outageUntil = 32
 )
 
-// carrier stands for the carriers' own system, which takes what a webhook brings. It is down for some minutes of each hour, and does
-// not know every order: so the demo has deliveries that are tried again, that come too late and that are refused.
+// carrier stands for the carriers' own system, which takes what a webhook brings. It is down for some minutes of each
+// hour, and does not know every order: so the demo has deliveries that are tried again, that come too late and that are
+// refused.
 type carrier struct {
 	clock *Clock
 }
@@ -102,8 +103,8 @@ var page embed.FS
 const screenPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types svelte-trusted-html"
 
-// openScreen opens the WMS's page with the inbox widget, on the host of listen. What the widget asks for is passed on to the node, as a
-// site does that has both behind one address.
+// openScreen opens the WMS's page with the inbox widget, on the host of listen. What the widget asks for is passed on
+// to the node, as a site does that has both behind one address.
 func openScreen(ctx context.Context, listen, node string) (*server, error) {
 	const what = "the WMS's page"
 	host, _, err := net.SplitHostPort(listen)

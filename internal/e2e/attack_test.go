@@ -18,8 +18,9 @@ import (
 	"tallyman/internal/testenv"
 )
 
-// An attack of each kind is made on a running node, once with PostgreSQL and a Redis server, once with SQLite and the embedded Redis. No other test
-// runs meanwhile: what the database server writes is measured, and a busy machine would make a preview of a huge cell time out.
+// An attack of each kind is made on a running node, once with PostgreSQL and a Redis server, once with SQLite and the
+// embedded Redis. No other test runs meanwhile: what the database server writes is measured, and a busy machine would
+// make a preview of a huge cell time out.
 func TestAttacksAreRefused(t *testing.T) { //nolint:tparallel // see above
 	testenv.Slow(t)
 	for _, ledger := range []string{"postgres", "sqlite"} {

@@ -58,7 +58,8 @@ func (c *cluster) clients(warehouses ...string) (list []*client, stop func()) {
 	})
 }
 
-// follow has a client for each of the warehouses ask again and again, until stop is called. ask tells whether it went well.
+// follow has a client for each of the warehouses ask again and again, until stop is called. ask tells whether it went
+// well.
 func (c *cluster) follow(warehouses []string, ask func(context.Context, *client, *rand.Rand) bool) (list []*client, stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup
@@ -188,8 +189,8 @@ func (cl *client) latest(rule string) (status map[string]string, count int) {
 	return status, count
 }
 
-// streams follows each of the warehouses as a stream until stop is called, at whichever node there is: when one ends, another goes
-// on behind the last event.
+// streams follows each of the warehouses as a stream until stop is called, at whichever node there is: when one ends,
+// another goes on behind the last event.
 func (c *cluster) streams(warehouses ...string) (list []*client, stop func()) {
 	return c.follow(warehouses, func(ctx context.Context, cl *client, random *rand.Rand) bool {
 		cl.stream(ctx, cl.c.base(random.IntN(100)))
@@ -261,8 +262,8 @@ func (cl *client) fault(text string) {
 	cl.faults = append(cl.faults, text)
 }
 
-// TestGeneratedClientsMakeARoundTrip generates a Go and a TypeScript client of the document that a node serves, compiles both strictly,
-// and has programs use them against the node: they know nothing of it but the document.
+// TestGeneratedClientsMakeARoundTrip generates a Go and a TypeScript client of the document that a node serves,
+// compiles both strictly, and has programs use them against the node: they know nothing of it but the document.
 func TestGeneratedClientsMakeARoundTrip(t *testing.T) { //nolint:tparallel // its clients use the same warehouse, queue and rule, one after the other
 	t.Parallel()
 	c := newWork(t)

@@ -48,7 +48,8 @@ func awaitRuns(t *testing.T, l ledger.Ledger, term int64, count int) {
 	testenv.Eventually(t, func() bool { return len(runsOf(t, l, term)) >= count }, 60*time.Second)
 }
 
-// verifyTold holds the notices that runs have made against those that the ledger has: none was taken for an old one, none came twice.
+// verifyTold holds the notices that runs have made against those that the ledger has: none was taken for an old one,
+// none came twice.
 func verifyTold(t *testing.T, l ledger.Ledger) {
 	t.Helper()
 	runs, err := l.Runs(t.Context(), "negative-bin", nil, 1000)
@@ -75,8 +76,9 @@ func verifyTold(t *testing.T, l ledger.Ledger) {
 	}
 }
 
-// The clock of the ledger goes back, by ten minutes and then by a little more than is caught up with: rules go on in new terms, each firing once, and what
-// they tell is taken for no old notice, also where the same finding begins at the same due time once more.
+// The clock of the ledger goes back, by ten minutes and then by a little more than is caught up with: rules go on in
+// new terms, each firing once, and what they tell is taken for no old notice, also where the same finding begins at the
+// same due time once more.
 func TestTheLedgersClockGoesBack(t *testing.T) {
 	t.Parallel()
 	testenv.Slow(t)
@@ -123,8 +125,8 @@ func TestTheLedgersClockGoesBack(t *testing.T) {
 	verifyTold(t, l)
 }
 
-// The clock of the ledger goes ahead by two hours while nodes run: rules go on, nothing expires, and everybody is told, until an operator confirms the clock.
-// Two hours without nodes are no jump.
+// The clock of the ledger goes ahead by two hours while nodes run: rules go on, nothing expires, and everybody is told,
+// until an operator confirms the clock. Two hours without nodes are no jump.
 func TestTheLedgersClockGoesAhead(t *testing.T) {
 	t.Parallel()
 	testenv.Slow(t)

@@ -62,8 +62,8 @@ type cluster struct {
 	started int
 }
 
-// newCluster makes one with the rules, and no node. The WMS has the tables bin_stock and movement. The settings are those
-// of the ledger's sessions.
+// newCluster makes one with the rules, and no node. The WMS has the tables bin_stock and movement. The settings are
+// those of the ledger's sessions.
 func newCluster(t *testing.T, lease time.Duration, rules string, settings ...string) *cluster {
 	t.Helper()
 	return newClusterOn(t, strings.Join(append([]string{testenv.Postgres(t)}, settings...), "&"), lease, rules)

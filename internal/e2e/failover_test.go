@@ -15,7 +15,8 @@ import (
 	"tallyman/internal/wire"
 )
 
-// A PostgreSQL is killed under load, and its synchronous standby promoted. Nobody is answered reset, everything is told and done once, and runs go on within seconds.
+// A PostgreSQL is killed under load, and its synchronous standby promoted. Nobody is answered reset, everything is told
+// and done once, and runs go on within seconds.
 func TestPostgresFailsOver(t *testing.T) {
 	t.Parallel()
 	testenv.Slow(t)
@@ -67,7 +68,8 @@ func TestPostgresFailsOver(t *testing.T) {
 	tr.firings(tr.ledger, everyRule).gapless(none)
 }
 
-// load finds bins below zero and has a worker finish the work on them. stop ends the finding, and returns how many bins there were; the worker goes on to the end of the test.
+// load finds bins below zero and has a worker finish the work on them. stop ends the finding, and returns how many bins
+// there were; the worker goes on to the end of the test.
 func (tr *trial) load(n *node) (stop func() (bins int)) {
 	var isQuiet, isOver atomic.Bool
 	var finding, working sync.WaitGroup
@@ -114,7 +116,8 @@ func (n *node) finish(one wire.LeasedForm, isOver *atomic.Bool) {
 	}
 }
 
-// A PostgreSQL is killed whose standby is behind. The ledger goes back in time: for clients, queues and operators that is the restore of a backup, with the nodes running.
+// A PostgreSQL is killed whose standby is behind. The ledger goes back in time: for clients, queues and operators that
+// is the restore of a backup, with the nodes running.
 func TestPostgresFailsOverToAStandbyThatLags(t *testing.T) {
 	t.Parallel()
 	testenv.Slow(t)

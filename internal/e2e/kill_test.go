@@ -66,8 +66,8 @@ func (tr *trial) finish(nodes []*node, redisLost bool) {
 // pause lets d go by, in which the nodes and the world go on.
 func pause(d time.Duration) { <-time.After(d) }
 
-// A node that dies in any step of a firing or a delivery, and is started again, has lost and doubled nothing, whether it was
-// alone or another took over meanwhile.
+// A node that dies in any step of a firing or a delivery, and is started again, has lost and doubled nothing, whether
+// it was alone or another took over meanwhile.
 func TestKilledInEachStep(t *testing.T) {
 	t.Parallel()
 	testenv.Slow(t)

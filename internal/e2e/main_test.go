@@ -22,7 +22,8 @@ import (
 	"tallyman/internal/testenv"
 )
 
-// The environment of a node's process. childNode makes this test binary that process: `tallyman serve` with shorter leases.
+// The environment of a node's process. childNode makes this test binary that process: `tallyman serve` with shorter
+// leases.
 const (
 	childNode    = "TALLYMAN_E2E_NODE"    // its name
 	childLease   = "TALLYMAN_E2E_LEASE"   // of firings and lanes
@@ -117,8 +118,8 @@ func (*wrongClock) Real(d time.Duration) time.Duration { return d }
 // frozen is what a node says before it stops itself.
 const frozen = "Frozen"
 
-// fate ends the process in a step, or stops it in another until somebody sends SIGCONT. SIGKILL runs nothing: no deferred
-// call, no flush.
+// fate ends the process in a step, or stops it in another until somebody sends SIGCONT. SIGKILL runs nothing: no
+// deferred call, no flush.
 func fate(dies, freezes string) func(step string) {
 	var once sync.Once
 	var count atomic.Int64

@@ -19,8 +19,8 @@ var pushSteps = []string{
 	push.StepClaimed, push.StepTrying, push.StepAnswered, push.StepSettling, push.StepSettled,
 }
 
-// A node that dies in any step of a firing or of a delivery to a push channel loses nothing, whether it was alone or another goes on:
-// what must arrive arrives, what comes again comes under its key, and what is late stops.
+// A node that dies in any step of a firing or of a delivery to a push channel loses nothing, whether it was alone or
+// another goes on: what must arrive arrives, what comes again comes under its key, and what is late stops.
 func TestPushesWithNodesKilledInEachStep(t *testing.T) {
 	t.Parallel()
 	testenv.Slow(t)
@@ -75,8 +75,8 @@ func (p *pushTrial) tested() {
 	}
 }
 
-// Whatever the network between a node and the ledger, Redis and the webhooks does, what must arrive arrives, in order and under its
-// key, and what is late stops.
+// Whatever the network between a node and the ledger, Redis and the webhooks does, what must arrive arrives, in order
+// and under its key, and what is late stops.
 func TestPushesOverBadNetworks(t *testing.T) {
 	t.Parallel()
 	testenv.Slow(t)
@@ -124,8 +124,8 @@ rules:
       - {sink: pager, strategy: delayed, delay: 10s, unless: resolved, when: qty < -10}
 `
 
-// What somebody has read, or what is over, goes to nobody else; the rest goes when its time has come. The node that made the
-// notices is not the one that sends them.
+// What somebody has read, or what is over, goes to nobody else; the rest goes when its time has come. The node that
+// made the notices is not the one that sends them.
 func TestEscalation(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t, killLease, escalationRule)

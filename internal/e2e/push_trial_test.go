@@ -129,8 +129,8 @@ func (p *pushTrial) verifyPushes(name string, r *receiver) {
 }
 
 // verifyCalls proves that each call was one that the ledger knows of, that what came again was the same, that none came
-// after the ledger had it as sent, nor after the deadline of a timed one but for the attempt that had begun by then, and that those
-// of a finding came in their order. It returns how often each notice was taken.
+// after the ledger had it as sent, nor after the deadline of a timed one but for the attempt that had begun by then,
+// and that those of a finding came in their order. It returns how often each notice was taken.
 func (r *receiver) verifyCalls(name string, known map[string]ledger.DeliveryRecord) map[string]int {
 	t := r.t
 	t.Helper()
@@ -189,8 +189,8 @@ type call struct {
 	taken bool // the receiver has it, whether it could say so or not
 }
 
-// receiver is the server of a webhook. It takes, fails, resets, hangs and loses answers as it pleases, until calm: faults is how
-// many of a hundred calls go wrong.
+// receiver is the server of a webhook. It takes, fails, resets, hangs and loses answers as it pleases, until calm:
+// faults is how many of a hundred calls go wrong.
 type receiver struct {
 	*testenv.HTTPServer
 

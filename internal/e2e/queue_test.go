@@ -133,7 +133,8 @@ func (n *node) commandThat(may func(code int) bool, args ...string) string {
 	return out.String()
 }
 
-// A rule makes work; two worker processes finish it, suspend and store it; API and command line tell what has become of it.
+// A rule makes work; two worker processes finish it, suspend and store it; API and command line tell what has become of
+// it.
 func TestTheWorkThatARuleMakesIsDone(t *testing.T) {
 	t.Parallel()
 	file, c := buildWorker(t), newWork(t)
@@ -223,7 +224,8 @@ func TestAResolutionTakesItsItemBack(t *testing.T) {
 
 const workKills = 4
 
-// Nodes die in the middle of work, and Redis too: everything is done in the end, and told as done once, to a push channel as well.
+// Nodes die in the middle of work, and Redis too: everything is done in the end, and told as done once, to a push
+// channel as well.
 func TestNodesDieAndNoWorkIsLost(t *testing.T) {
 	t.Parallel()
 	file, c := buildWorker(t), newWork(t)

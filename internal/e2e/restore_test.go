@@ -194,7 +194,8 @@ func (s *restoreSite) recorded(webhooks int) {
 	}, 30*time.Second)
 }
 
-// survives runs a site, backs its ledger up, goes on, and restores it: every client is answered reset, and shows what the ledger has.
+// survives runs a site, backs its ledger up, goes on, and restores it: every client is answered reset, and shows what
+// the ledger has.
 func (s *restoreSite) survives(backUp, restore func()) {
 	t := s.t
 	s.startNodes()

@@ -170,8 +170,8 @@ func (p *sdkProgram) lines() []string {
 	return strings.Split(strings.TrimSuffix(string(text), "\n"), "\n")
 }
 
-// hears waits until the program has handled the last of the notices, and holds what it handled against them. After a kill the notice that was
-// handled last may have come again, once.
+// hears waits until the program has handled the last of the notices, and holds what it handled against them. After a
+// kill the notice that was handled last may have come again, once.
 func (p *sdkProgram) hears(want []string, killedAfter []int) {
 	p.t.Helper()
 	var got []string
@@ -191,7 +191,8 @@ func (p *sdkProgram) hears(want []string, killedAfter []int) {
 	}
 }
 
-// testFollow has the program of a README follow an inbox while it, its server and its Redis are killed, emptied and started again.
+// testFollow has the program of a README follow an inbox while it, its server and its Redis are killed, emptied and
+// started again.
 func testFollow(t *testing.T, build func(c *cluster) *sdkProgram) {
 	t.Helper()
 	c := newCluster(t, 2*time.Second, "version: 1\nrules: []\n")

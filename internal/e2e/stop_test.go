@@ -125,8 +125,8 @@ func TestStopFinishesWhatRuns(t *testing.T) {
 	}
 }
 
-// What it cannot finish in its grace it gives back: another node repeats the same firing at once, without waiting for the
-// end of the lease.
+// What it cannot finish in its grace it gives back: another node repeats the same firing at once, without waiting for
+// the end of the lease.
 func TestStopGivesBackWhatTakesTooLong(t *testing.T) {
 	t.Parallel()
 	c := newSlowCluster(t, longLease, slowRule, 40)

@@ -31,8 +31,8 @@ func (w *world) settle(l ledger.Ledger, clients []*client) {
 	}, 90*time.Second)
 }
 
-// settled returns what is still to come. Only runs that began after the last change have seen it for sure, and with them
-// runs that change nothing more.
+// settled returns what is still to come. Only runs that began after the last change have seen it for sure, and with
+// them runs that change nothing more.
 func (w *world) settled(l ledger.Ledger, clients []*client, lastChange time.Time) error {
 	runs, err := l.LastRuns(w.c.t.Context())
 	if err != nil {
@@ -68,8 +68,8 @@ func record(t *testing.T, l ledger.Ledger, warehouse string) []ledger.ScoredDeli
 	return list
 }
 
-// verify holds the ledger, the clients and Redis against each other, after the nodes have ended. Where Redis lost nothing,
-// nobody ever had to begin anew, and clients got things in the ledger's order.
+// verify holds the ledger, the clients and Redis against each other, after the nodes have ended. Where Redis lost
+// nothing, nobody ever had to begin anew, and clients got things in the ledger's order.
 func (c *cluster) verify(l ledger.Ledger, clients []*client, redisLost bool) {
 	t := c.t
 	t.Helper()
@@ -152,8 +152,8 @@ func (c *cluster) verifyInboxes(warehouse string, want []ledger.ScoredDelivery) 
 	}
 }
 
-// verifyLedger proves that every firing was committed once, that nothing was left in the middle of its way, and that there
-// are no other notices than those delivered.
+// verifyLedger proves that every firing was committed once, that nothing was left in the middle of its way, and that
+// there are no other notices than those delivered.
 func (c *cluster) verifyLedger(l ledger.Ledger, delivered int) {
 	t := c.t
 	t.Helper()

@@ -23,8 +23,8 @@ const (
 // warehouses are the scopes of the state rule.
 var warehouses = []string{"119240", "119241"}
 
-// worldRules look every second: one for bins below zero, which are put right again, the other for movements, which are told
-// once each. Their scans take some time, so that a kill may come in the middle of one.
+// worldRules look every second: one for bins below zero, which are put right again, the other for movements, which are
+// told once each. Their scans take some time, so that a kill may come in the middle of one.
 const worldRules = `
 version: 1
 defaults: {source: wms, schedule: {cron: "* * * * * *"}}
@@ -161,7 +161,8 @@ func shelves(count int) []string {
 	return list
 }
 
-// tickRules are both, in so many scopes each. They find what is below zero on a shelf, which the source scans once for each look.
+// tickRules are both, in so many scopes each. They find what is below zero on a shelf, which the source scans once for
+// each look.
 func tickRules(deliver string) string {
 	var list, text strings.Builder
 	for _, wh := range shelves(tickScopes) {
@@ -249,9 +250,9 @@ func (f *firings) ok() (count int) {
 	return count
 }
 
-// gapless proves that from the first firing of a scope to its last each second has one run, or is one of those that were skipped because
-// the one before still ran. A node may learn late that its run has ended, and record the skipped ones after another node has run the next.
-// Seconds that are excused may be missing.
+// gapless proves that from the first firing of a scope to its last each second has one run, or is one of those that
+// were skipped because the one before still ran. A node may learn late that its run has ended, and record the skipped
+// ones after another node has run the next. Seconds that are excused may be missing.
 func (f *firings) gapless(excused func(due time.Time) bool) {
 	f.t.Helper()
 	type second struct {
@@ -301,8 +302,8 @@ func (f *firings) skipped(run ledger.Run) int {
 // none excuses nothing.
 func none(time.Time) bool { return false }
 
-// standstill excuses a second in which no node could run anything in time, as on a machine that does too much at once: then the rule
-// that makes everything good was late, too.
+// standstill excuses a second in which no node could run anything in time, as on a machine that does too much at once:
+// then the rule that makes everything good was late, too.
 func (f *firings) standstill() func(due time.Time) bool {
 	const late = 700 * time.Millisecond
 	stood := map[int64]bool{}
@@ -314,8 +315,9 @@ func (f *firings) standstill() func(due time.Time) bool {
 	return func(due time.Time) bool { return stood[due.Unix()] }
 }
 
-// verifyTicks proves that the rules that fire every second have, and that the source was read once for each run. Since that time there were
-// nodes in so many places, of which each has run a part, also one that was away for a while. They have ended.
+// verifyTicks proves that the rules that fire every second have, and that the source was read once for each run. Since
+// that time there were nodes in so many places, of which each has run a part, also one that was away for a while. They
+// have ended.
 func (c *cluster) verifyTicks(l ledger.Ledger, places int, since time.Time) {
 	c.t.Helper()
 	every, latest := c.firings(l, everyRule), c.firings(l, latestRule)

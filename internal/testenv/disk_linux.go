@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// SmallDisk gives the server a disk of its own, of so many bytes as tmpfs says it ("64m"), and returns its folder and the URL of a fresh database that lies
-// there. The test is skipped where it may not mount: only root may.
+// SmallDisk gives the server a disk of its own, of so many bytes as tmpfs says it ("64m"), and returns its folder and
+// the URL of a fresh database that lies there. The test is skipped where it may not mount: only root may.
 func (s *PGServer) SmallDisk(t testing.TB, size string) (folder, url string) {
 	t.Helper()
 	folder = filepath.Join(s.root, "disk")

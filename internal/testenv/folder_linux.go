@@ -19,9 +19,10 @@ var locks struct {
 	files []*os.File
 }
 
-// serverFolder makes a folder for the files of a server, in memory where there is room: a new database is three hundred files, and ext4 looks through all
-// files that were deleted in the last seconds before it makes one. Benchmarks have theirs on the disk. A folder in memory has a lock, which its process
-// holds: what processes that were killed have left there is removed.
+// serverFolder makes a folder for the files of a server, in memory where there is room: a new database is three hundred
+// files, and ext4 looks through all files that were deleted in the last seconds before it makes one. Benchmarks have
+// theirs on the disk. A folder in memory has a lock, which its process holds: what processes that were killed have left
+// there is removed.
 func serverFolder(prefix string) (string, error) {
 	if benchmarks() || !roomInMemory() {
 		return os.MkdirTemp("", prefix)

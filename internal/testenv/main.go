@@ -19,7 +19,8 @@ import (
 //	func TestMain(m *testing.M) { testenv.Main(m) }
 func Main(m *testing.M, allowed ...goleak.Option) { os.Exit(Run(m, allowed...)) }
 
-// raceChecks is how many lives of each model a run under the race detector tries, instead of 100 without it; make soak tries a thousand.
+// raceChecks is how many lives of each model a run under the race detector tries, instead of 100 without it; make soak
+// tries a thousand.
 const raceChecks = "40"
 
 // Run is Main for a TestMain that has more to do: it returns the exit code.
@@ -33,7 +34,8 @@ func Run(m *testing.M, allowed ...goleak.Option) int {
 	stopSharedMaria()
 	stopSharedRedis()
 	if code == 0 {
-		// A closed Redis client whose server was down ends its dialling goroutine after the pause of a second that it is in.
+		// A closed Redis client whose server was down ends its dialling goroutine after the pause of a second that it
+		// is in.
 		allowed = append(allowed, goleak.IgnoreAnyFunction("github.com/redis/go-redis/v9/internal/pool.(*ConnPool).tryDial"))
 		// A latency of Toxiproxy that held words back when its connection was broken waits for ever to pass them on.
 		allowed = append(allowed, goleak.IgnoreTopFunction("github.com/Shopify/toxiproxy/v2/toxics.(*LatencyToxic).Pipe"))
@@ -45,8 +47,8 @@ func Run(m *testing.M, allowed ...goleak.Option) int {
 	return code
 }
 
-// Slow is called first by a test that takes more than some seconds, such as a soak or one that kills processes: make quick leaves it out (go test
-// -short), make test does not.
+// Slow is called first by a test that takes more than some seconds, such as a soak or one that kills processes: make
+// quick leaves it out (go test -short), make test does not.
 func Slow(t testing.TB) {
 	t.Helper()
 	if testing.Short() {
@@ -54,7 +56,8 @@ func Slow(t testing.TB) {
 	}
 }
 
-// SoakFor is how long a test goes on that does things at random until its time is over: short, or what TALLYMAN_SOAK says, as make soak does.
+// SoakFor is how long a test goes on that does things at random until its time is over: short, or what TALLYMAN_SOAK
+// says, as make soak does.
 func SoakFor(t testing.TB, short time.Duration) time.Duration {
 	t.Helper()
 	text := os.Getenv("TALLYMAN_SOAK")

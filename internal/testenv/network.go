@@ -114,8 +114,8 @@ func (p *Proxy) untrack(conns ...net.Conn) {
 	}
 }
 
-// Toxic is an address in front of a server, whose network can be made bad: slow, silent, reset. See Proxy for one that is cut
-// or leads elsewhere.
+// Toxic is an address in front of a server, whose network can be made bad: slow, silent, reset. See Proxy for one that
+// is cut or leads elsewhere.
 type Toxic struct {
 	Addr string // host:port; it stays
 
@@ -125,8 +125,8 @@ type Toxic struct {
 	names  int
 }
 
-// NewToxic listens on a free port and passes everything on to target (host:port) until the test ends. Its methods are for
-// one goroutine.
+// NewToxic listens on a free port and passes everything on to target (host:port) until the test ends. Its methods are
+// for one goroutine.
 func NewToxic(t testing.TB, target string) *Toxic {
 	t.Helper()
 	x := &Toxic{t: t, target: target}
@@ -152,15 +152,16 @@ func (x *Toxic) Latency(d, jitter time.Duration) {
 	x.add("latency", "downstream", fmt.Sprintf(`{"latency":%d,"jitter":%d}`, d.Milliseconds(), jitter.Milliseconds()))
 }
 
-// Silence lets nothing through any more in either direction, and keeps the connections: a network that swallows packets.
+// Silence lets nothing through any more in either direction, and keeps the connections: a network that swallows
+// packets.
 func (x *Toxic) Silence() {
 	x.t.Helper()
 	x.add("timeout", "upstream", `{"timeout":0}`)
 	x.add("timeout", "downstream", `{"timeout":0}`)
 }
 
-// Reset breaks the connections of now, and resets each new one when the server says its first word: it has heard the client,
-// and the client does not hear it.
+// Reset breaks the connections of now, and resets each new one when the server says its first word: it has heard the
+// client, and the client does not hear it.
 func (x *Toxic) Reset() {
 	x.t.Helper()
 	x.restart()

@@ -20,7 +20,8 @@ const pgBouncerMissing = `PgBouncer is not installed, and these tests need it.
 
 var errNoPgBouncer = errors.New(pgBouncerMissing)
 
-// PgBouncer starts a PgBouncer before the server of the URL, and returns the URL by way of it. The mode is that of pool_mode.
+// PgBouncer starts a PgBouncer before the server of the URL, and returns the URL by way of it. The mode is that of
+// pool_mode.
 func PgBouncer(t testing.TB, url, mode string) string {
 	t.Helper()
 	b := &pgBouncer{mode: mode}

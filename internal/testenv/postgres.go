@@ -33,8 +33,8 @@ func Postgres(t testing.TB) string {
 	return sharedServer(t).database(t, "template1")
 }
 
-// PostgresCopy returns the URL of a fresh copy of a database, dropped when the test ends. prepare makes the database, for the first test of
-// the process that asks. It has to close its connections.
+// PostgresCopy returns the URL of a fresh copy of a database, dropped when the test ends. prepare makes the database,
+// for the first test of the process that asks. It has to close its connections.
 func PostgresCopy(t testing.TB, prepare func(url string) error) string {
 	t.Helper()
 	s := sharedServer(t)
@@ -164,7 +164,8 @@ func (s *PGServer) Folder(name string) string {
 	return dir
 }
 
-// Shell runs a script as the user of the server. The programs of PostgreSQL are found, and find the server. The environment is NAME=value.
+// Shell runs a script as the user of the server. The programs of PostgreSQL are found, and find the server. The
+// environment is NAME=value.
 func (s *PGServer) Shell(script string, environment ...string) {
 	s.t.Helper()
 	cmd := exec.CommandContext(s.t.Context(), "sh", "-eu", "-c", script)
@@ -282,7 +283,8 @@ func (s *PGServer) startOnce() error {
 		path: s.inst.binary("postgres"),
 		args: []string{
 			"-D", s.data(), "-p", strconv.Itoa(s.port), "-k", s.root, "-h", "127.0.0.1",
-			// A statement that is cancelled while the server compiles it runs on at times, and takes a processor until its time is over.
+			// A statement that is cancelled while the server compiles it runs on at times, and takes a processor until
+			// its time is over.
 			"-c", "jit=off",
 			"-c", "max_connections=200", "-c", "fsync=" + strconv.FormatBool(s.fsync), "-c", "synchronous_commit=on",
 		},

@@ -45,7 +45,8 @@ func findPostgres() (*pgInstall, error) {
 	return in, nil
 }
 
-// findBinaries takes the version whose folder TALLYMAN_TEST_POSTGRES names, else the newest that is installed, in Debian's folders, Homebrew's or the PATH.
+// findBinaries takes the version whose folder TALLYMAN_TEST_POSTGRES names, else the newest that is installed, in
+// Debian's folders, Homebrew's or the PATH.
 func (in *pgInstall) findBinaries() error {
 	if in.bin = os.Getenv("TALLYMAN_TEST_POSTGRES"); in.bin != "" {
 		return nil

@@ -14,8 +14,8 @@ import (
 // standbyName is what a standby calls itself to its primary.
 const standbyName = "standby"
 
-// Standby starts a server that follows s by streaming replication. A synchronous standby has every commit before its client
-// is answered.
+// Standby starts a server that follows s by streaming replication. A synchronous standby has every commit before its
+// client is answered.
 func (s *PGServer) Standby(synchronous bool) *PGServer {
 	s.t.Helper()
 	standby, err := makePGServer()
@@ -48,7 +48,8 @@ func (s *PGServer) copyData(dir string) error {
 	return nil
 }
 
-// HoldBack cuts a standby off from its primary, once the standby has what was committed by now. What the primary commits from now on does not reach it.
+// HoldBack cuts a standby off from its primary, once the standby has what was committed by now. What the primary
+// commits from now on does not reach it.
 func (s *PGServer) HoldBack() {
 	s.t.Helper()
 	s.follows.await("SELECT replay_lsn >= pg_current_wal_lsn() FROM pg_stat_replication")

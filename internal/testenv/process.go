@@ -123,8 +123,8 @@ func (p *process) tail() string {
 // errNoPort means that none of the ports tried was free.
 var errNoPort = errors.New("no free port on 127.0.0.1")
 
-// freePort picks a port below the range that the kernel gives to outgoing connections, so that none of
-// those takes it while a server restarts. The tests in a browser, which run at the same time, pick theirs from 15,000 to 19,999.
+// freePort picks a port below the range that the kernel gives to outgoing connections, so that none of those takes it
+// while a server restarts. The tests in a browser, which run at the same time, pick theirs from 15,000 to 19,999.
 func freePort() (int, error) {
 	const low, high = 20000, 32000
 	for range 100 {

@@ -161,8 +161,8 @@ func Miniredis(t testing.TB) *miniredis.Miniredis {
 	return m
 }
 
-// Loss is a test with a Redis that is about to lose something. Several addresses, with commas between them, are a Cluster;
-// those of Sentinels follow the name of their primary and an @.
+// Loss is a test with a Redis that is about to lose something. Several addresses, with commas between them, are a
+// Cluster; those of Sentinels follow the name of their primary and an @.
 type Loss struct {
 	*testing.T
 	Addr     string
@@ -170,7 +170,8 @@ type Loss struct {
 	Lose     func()
 }
 
-// Losses runs a test with each of the ways in which Redis loses what it held. In a Cluster it is the node of the key that does.
+// Losses runs a test with each of the ways in which Redis loses what it held. In a Cluster it is the node of the key
+// that does.
 func Losses(t *testing.T, key string, test func(t Loss)) {
 	t.Helper()
 	for name, begin := range map[string]func(t *testing.T) Loss{

@@ -70,8 +70,8 @@ func newCluster(t testing.TB, replicas bool, args []string) *RedisCluster {
 
 const slots = 16384
 
-// clusterNode starts a server that waits to be met. Its bus has a port of its own choice, since the usual one, 10,000 above
-// its own, may be taken.
+// clusterNode starts a server that waits to be met. Its bus has a port of its own choice, since the usual one, 10,000
+// above its own, may be taken.
 func clusterNode(t testing.TB, args []string) *RedisServer {
 	t.Helper()
 	bus, err := freePort()
@@ -192,8 +192,8 @@ sentinel down-after-milliseconds %[3]s 500
 sentinel failover-timeout %[3]s 5000
 `
 
-// Sentinel starts all three, and waits until the Sentinel knows the replica. A primary that is killed is replaced within
-// seconds.
+// Sentinel starts all three, and waits until the Sentinel knows the replica. A primary that is killed is replaced
+// within seconds.
 func Sentinel(t testing.TB) *RedisSentinel {
 	t.Helper()
 	s := &RedisSentinel{Name: "tallyman", Primary: Redis(t)}
@@ -302,8 +302,8 @@ func (s *sharedRedis[T]) stop() {
 	}
 }
 
-// SharedCluster returns a Redis Cluster that the tests of the process share: three primaries take seconds to find each other.
-// Each test needs keys of its own, and must leave the servers alone.
+// SharedCluster returns a Redis Cluster that the tests of the process share: three primaries take seconds to find each
+// other. Each test needs keys of its own, and must leave the servers alone.
 func SharedCluster(t testing.TB) *RedisCluster {
 	t.Helper()
 	return sharedCluster.get(t, func(t testing.TB) *RedisCluster {
@@ -312,8 +312,8 @@ func SharedCluster(t testing.TB) *RedisCluster {
 	})
 }
 
-// SharedSentinel returns a Sentinel that the tests of the process share. Its primary has died, and the replica has taken its place.
-// Each test needs keys of its own, and must leave the servers alone.
+// SharedSentinel returns a Sentinel that the tests of the process share. Its primary has died, and the replica has
+// taken its place. Each test needs keys of its own, and must leave the servers alone.
 func SharedSentinel(t testing.TB) *RedisSentinel {
 	t.Helper()
 	return sharedSentinel.get(t, func(t testing.TB) *RedisSentinel {

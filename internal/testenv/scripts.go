@@ -71,8 +71,8 @@ type ScriptWatch struct {
 	shimmed map[string]string // the hash of a script → that of the script with the shim
 }
 
-// The shim counts the bytes of the arguments and the replies of a script's commands: the server has no figure for them. What the script answers stays
-// as it is.
+// The shim counts the bytes of the arguments and the replies of a script's commands: the server has no figure for them.
+// What the script answers stays as it is.
 const (
 	insideKey  = "testenv:inside" // where the shim leaves the count
 	shimBefore = `local server, inside = redis, 0
@@ -99,10 +99,10 @@ return answer
 `
 )
 
-// WatchScripts begins to look at the client's calls. The names are those of the scripts by their hashes. Where admin is a client of
-// the same server, the commands that each script runs are counted by the server's own statistics: no other client may
-// be busy then, but for a few commands a second. Where the bytes inside are bounded, the scripts run with a shim that counts them, on a server
-// that is no cluster.
+// WatchScripts begins to look at the client's calls. The names are those of the scripts by their hashes. Where admin is
+// a client of the same server, the commands that each script runs are counted by the server's own statistics: no other
+// client may be busy then, but for a few commands a second. Where the bytes inside are bounded, the scripts run with a
+// shim that counts them, on a server that is no cluster.
 func WatchScripts(t testing.TB, client redis.UniversalClient, admin *redis.Client, most ScriptCost, names map[string]string) *ScriptWatch {
 	t.Helper()
 	w := &ScriptWatch{
@@ -302,8 +302,9 @@ var redisGlobals = []string{
 // topLocals finds what a script file declares for those that are put behind it.
 var topLocals = regexp.MustCompile(`(?m)^local (?:function )?([\w, ]+)`)
 
-// CheckScripts fails the test where a Lua file of the folder sets a global name, which Redis refuses when the line runs, or reads one that neither
-// Redis nor a file of the folder declares. It sees the lines that no other test runs, too.
+// CheckScripts fails the test where a Lua file of the folder sets a global name, which Redis refuses when the line
+// runs, or reads one that neither Redis nor a file of the folder declares. It sees the lines that no other test runs,
+// too.
 func CheckScripts(t *testing.T, folder string) {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(folder, "*.lua"))

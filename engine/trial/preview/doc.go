@@ -1,5 +1,5 @@
-// Package preview shows what a rule would do if it ran now: what the probe returns, which rows meet the condition and why the
-// others do not, what becomes of each finding, and who would be told what. It runs the rule as a firing does
+// Package preview shows what a rule would do if it ran now: what the probe returns, which rows meet the condition and
+// why the others do not, what becomes of each finding, and who would be told what. It runs the rule as a firing does
 // (trial.Trial), and writes nothing.
 //
 //	preview.go  the run

@@ -11,8 +11,8 @@ import (
 )
 
 // mask hides the values of some columns. A value has one mask wherever it stands, in all masked columns of its kind, so
-// that rows which belong together still do; the masks of numbers and times have the order of their values and lie on the
-// same side of zero, or of the run, so that most conditions judge alike. NULL stays NULL.
+// that rows which belong together still do; the masks of numbers and times have the order of their values and lie on
+// the same side of zero, or of the run, so that most conditions judge alike. NULL stays NULL.
 type columnMask struct {
 	columns []bool               // by position
 	values  map[string]row.Value // by the original's identity

@@ -62,7 +62,8 @@ func (v *view) list(ctx context.Context, made []ledger.NewNotice) ([]Notice, err
 	return listed, nil
 }
 
-// later shows what the findings that wait for their time would be told as: the same rows once more, in a rule that does not wait.
+// later shows what the findings that wait for their time would be told as: the same rows once more, in a rule that does
+// not wait.
 func (v *view) later(ctx context.Context) error {
 	if v.run.Run.Pending == 0 || v.run.Run.Outcome == ledger.OutcomeFailed {
 		return nil
@@ -130,8 +131,8 @@ func texts(n *notice.Notice) map[string]Text {
 	return out
 }
 
-// silencedBy says which silence would hold the notice back, and until when: the one that lasts longest; "" = none would. A resolution is not held
-// back, and nothing silences a rule in shadow.
+// silencedBy says which silence would hold the notice back, and until when: the one that lasts longest; "" = none
+// would. A resolution is not held back, and nothing silences a rule in shadow.
 func (v *view) silencedBy(n *notice.Notice) string {
 	if v.req.Silencer == nil || n.Status == notice.Resolved || v.req.Rule.Shadow && v.start.State.Promoted.IsZero() {
 		return ""

@@ -37,7 +37,8 @@ type Request struct {
 	Limit         int // rows, findings and notices that are listed at most; 0 = all
 }
 
-// Sink is a sink of the site: the name of its type, and what the type declares. One that is neither an inbox nor a push channel is a queue.
+// Sink is a sink of the site: the name of its type, and what the type declares. One that is neither an inbox nor a push
+// channel is a queue.
 type Sink struct {
 	Type string
 	judge.Channel

@@ -45,8 +45,8 @@ type step struct {
 }
 
 // Record makes a rule test of the run: a first step on the rows of the probe, and where findings wait for their time,
-// the runs on the same rows until they fire. A test begins with nothing known, so that it expects what the rows would come to
-// in a rule that runs for the first time.
+// the runs on the same rows until they fire. A test begins with nothing known, so that it expects what the rows would
+// come to in a rule that runs for the first time.
 func (p *Preview) Record(ctx context.Context, o RecordOptions) (*Recording, error) {
 	rows := p.run.Rows
 	switch {
@@ -86,7 +86,8 @@ func (p *Preview) Record(ctx context.Context, o RecordOptions) (*Recording, erro
 	return &Recording{YAML: text, Notes: p.recordNotes(o.Mask, steps)}, nil
 }
 
-// masked returns the rows with the columns' values replaced. Masks that would change which rows meet the condition are refused.
+// masked returns the rows with the columns' values replaced. Masks that would change which rows meet the condition are
+// refused.
 func (p *Preview) masked(names []string) ([]*row.Row, error) {
 	m, err := newMask(names, p.trial.Columns(), p.run.Rows, p.req.Due)
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"tallyman/rules/row"
 )
 
-// rows judges each row as the run did, and returns the keys that it saw. Those that met the condition or could not be judged are
-// listed before the others, where not all are.
+// rows judges each row as the run did, and returns the keys that it saw. Those that met the condition or could not be
+// judged are listed before the others, where not all are.
 func (v *view) rows() (seen map[string]bool, err error) {
 	j := &rowLister{view: v, program: v.trial.Program(), seen: map[string]bool{}, events: map[string][]*notice.Notice{}, digests: map[string][]string{}}
 	j.program.SetNow(v.req.Due)

@@ -51,8 +51,8 @@ type Counts struct {
 	Error    string // why the firing would fail; "" = it would not
 }
 
-// Open verifies the rule on its source and makes a position of the texts. Errors are ErrNoWatermark, *rules.PositionError, problem.List and *scanners.Error where
-// the rule would not run, and the ledger's.
+// Open verifies the rule on its source and makes a position of the texts. Errors are ErrNoWatermark,
+// *rules.PositionError, problem.List and *scanners.Error where the rule would not run, and the ledger's.
 func Open(ctx context.Context, req Request) (*Move, error) {
 	w := req.Rule.Probe.Watermark
 	if w == nil {
@@ -80,7 +80,8 @@ func Open(ctx context.Context, req Request) (*Move, error) {
 // mostCounted is after how many rows no further pass is counted.
 const mostCounted = 100_000
 
-// Count runs the next firing as it would be now, and counts what follows. It ends after a pass that has made up mostCounted rows.
+// Count runs the next firing as it would be now, and counts what follows. It ends after a pass that has made up
+// mostCounted rows.
 func (m *Move) Count(ctx context.Context) error {
 	n := &m.Counts
 	err := m.trial.Watch(ctx, m.req.Now.UTC().Truncate(time.Microsecond), func(record *ledger.Commit) (bool, error) {

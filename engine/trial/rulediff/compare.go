@@ -24,7 +24,8 @@ type Input struct {
 	Types    catalog.Catalog
 	Ledger   trial.Ledger // nil where none is in reach, and NoLedger says why
 	NoLedger string
-	// Snapshot returns the source of that name, every statement of which sees the same data. nil: the files alone are compared.
+	// Snapshot returns the source of that name, every statement of which sees the same data. nil: the files alone are
+	// compared.
 	Snapshot func(ctx context.Context, name string) (scanners.Source, error)
 	Due      time.Time
 	Limit    int // keys that are kept of each kind; 0 = all

@@ -61,8 +61,8 @@ type Side struct {
 	Notices int    `json:"notices"`
 }
 
-// Effect is what the new version makes other than the old one, in their next run. Each finding is in one of them, and those of Again
-// are counted besides.
+// Effect is what the new version makes other than the old one, in their next run. Each finding is in one of them, and
+// those of Again are counted besides.
 type Effect struct {
 	Fire      Keys `json:"fire"`    // told by the new version only; of mode event, rows
 	Pend      Keys `json:"pend"`    // wait for their time in the new version, and would not exist or would fire in the old one

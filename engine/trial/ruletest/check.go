@@ -88,8 +88,8 @@ func quoted(names []string) []string {
 	return list
 }
 
-// uneven finds a row whose columns are not those of the test's first: a probe returns all its columns, and a typing error in one would
-// otherwise be a NULL in the other.
+// uneven finds a row whose columns are not those of the test's first: a probe returns all its columns, and a typing
+// error in one would otherwise be a NULL in the other.
 func (s *suite) uneven(t *Test) (problem.Problem, bool) {
 	rows := t.rows()
 	for _, r := range rows {

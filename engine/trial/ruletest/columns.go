@@ -23,7 +23,8 @@ type stagedColumn struct {
 	kinds []row.Kind
 }
 
-// gather finds the columns of rows, in the order of their names. said are the kinds that the author gives, by prefix + name.
+// gather finds the columns of rows, in the order of their names. said are the kinds that the author gives, by prefix +
+// name.
 func gather(rows []cells, said map[string]row.Kind, prefix string, fail func(cells, string, string)) []stagedColumn {
 	values := map[string][]cell{}
 	for _, r := range rows {
@@ -111,14 +112,15 @@ func together(a, b row.Kind) (row.Kind, bool) {
 	return a, false
 }
 
-// How many ways to read the columns are tried before the author has to say what they are: fewer where a database is asked.
+// How many ways to read the columns are tried before the author has to say what they are: fewer where a database is
+// asked.
 const (
 	mostTries = 2000
 	fewTries  = 200
 )
 
-// solve reads the columns so that try has no problems, with as few as possible that are not read the likeliest way. Where none is
-// without problems it returns those of the way that has the fewest.
+// solve reads the columns so that try has no problems, with as few as possible that are not read the likeliest way.
+// Where none is without problems it returns those of the way that has the fewest.
 func solve(columns []stagedColumn, most int, try func([]row.Kind) (problem.List, error)) ([]row.Kind, problem.List, error) {
 	kinds := make([]row.Kind, len(columns))
 	for i, c := range columns {
@@ -202,7 +204,8 @@ func used(r *rules.Rule) []string {
 	return slices.Compact(names)
 }
 
-// fixtures are the tables of a file. A table has one shape in all its tests, so that one may leave out what another has.
+// fixtures are the tables of a file. A table has one shape in all its tests, so that one may leave out what another
+// has.
 type fixtures map[string][]stagedColumn
 
 // folded is how a table is known: names in quotes keep their case, as in SQL.

@@ -40,7 +40,8 @@ type Gap struct {
 	Miss string `json:"miss"` // such as: never true
 }
 
-// rulePlace is where something of a rule stands, which is what it is known by: scopes share it, unless one overrides it.
+// rulePlace is where something of a rule stands, which is what it is known by: scopes share it, unless one overrides
+// it.
 type rulePlace struct {
 	file      string
 	line, col int
@@ -191,7 +192,8 @@ func (b *branches) note(outcomes []condition.Outcome) {
 	}
 }
 
-// sum counts what was reached and lists what was not. Of a rule without a test only that is listed, but all of it counts.
+// sum counts what was reached and lists what was not. Of a rule without a test only that is listed, but all of it
+// counts.
 func (c *coverage) sum() *Cover {
 	s := &Cover{Missing: []Gap{}}
 	untested := map[string]bool{}

@@ -1,7 +1,9 @@
-// Package ruletest runs the tests that rule authors write: a rule walks through time, without a server, on rows or tables that the test
-// gives, and each step says what must have come of it. The engine's own code does the walking (see trial.Trial).
+// Package ruletest runs the tests that rule authors write: a rule walks through time, without a server, on rows or
+// tables that the test gives, and each step says what must have come of it. The engine's own code does the walking (see
+// trial.Trial).
 //
-// Load reads the test files, Run runs them and says what was not as expected. docs/rule-reference.md describes the format.
+// Load reads the test files, Run runs them and says what was not as expected. docs/rule-reference.md describes the
+// format.
 package ruletest
 
 // The codes of this package's problems, beside those of rule files; docs/error-codes.md describes each.

@@ -73,8 +73,8 @@ type tableRows struct {
 	rows []cells
 }
 
-// Parse reads a test file that is in memory; path is for messages, and what the file names is looked for beside it. Tests with a problem are
-// left out; the File is nil where none can be read.
+// Parse reads a test file that is in memory; path is for messages, and what the file names is looked for beside it.
+// Tests with a problem are left out; the File is nil where none can be read.
 func Parse(path string, src []byte) (*File, problem.List) {
 	parsed, problems := strictyaml.Parse(path, src)
 	if parsed == nil {
@@ -152,8 +152,8 @@ type expectSpec struct {
 	Notices []*strictyaml.Node `yaml:"notices"`
 }
 
-// noticeSpec has the names and types of a notice's JSON, and the sinks that it goes to. It is decoded for its faults only: what was
-// written is compared.
+// noticeSpec has the names and types of a notice's JSON, and the sinks that it goes to. It is decoded for its faults
+// only: what was written is compared.
 type noticeSpec struct {
 	ID         string            `yaml:"id"`
 	Type       string            `yaml:"type"`
@@ -252,8 +252,8 @@ func Load(paths []string) ([]*File, problem.List) {
 	return files, tidy(problems)
 }
 
-// isTest tells whether the file is to be read as a test. One that is no YAML may be meant as one, and so may one that has no tests but
-// names rule files: a test that is not run because of a typing error must be told.
+// isTest tells whether the file is to be read as a test. One that is no YAML may be meant as one, and so may one that
+// has no tests but names rule files: a test that is not run because of a typing error must be told.
 func isTest(name string, src []byte) bool {
 	if rules.TestFileName(name) {
 		return true
@@ -280,8 +280,8 @@ func tidy(l problem.List) problem.List {
 	})
 }
 
-// RuleFiles returns the rule files in those of the paths that are folders: what their tests should cover. Other YAML files that lie there are
-// left out.
+// RuleFiles returns the rule files in those of the paths that are folders: what their tests should cover. Other YAML
+// files that lie there are left out.
 func RuleFiles(paths []string) []string {
 	var files []string
 	for _, path := range paths {

@@ -11,15 +11,16 @@ import (
 	"tallyman/rules/strictyaml"
 )
 
-// difference is a field that is not as expected. want is what was written, got what there is; one of them may be missing.
+// difference is a field that is not as expected. want is what was written, got what there is; one of them may be
+// missing.
 type difference struct {
 	path      string
 	want, got any
 	has       [2]bool // want, got
 }
 
-// differ compares what is written with a value of JSON and returns what differs. A map that is written is a part of the one that
-// there is, unless exact says that it is all of it; a list is all of it.
+// differ compares what is written with a value of JSON and returns what differs. A map that is written is a part of the
+// one that there is, unless exact says that it is all of it; a list is all of it.
 func differ(path string, want *strictyaml.Node, got any, exact bool) []difference {
 	wrong := []difference{{path: path, want: plain(want), got: got, has: [2]bool{true, true}}}
 	switch want.Kind {
@@ -161,8 +162,8 @@ func likeness(want *strictyaml.Node, got map[string]any, exact bool) int {
 	return max(written-differences, 0)
 }
 
-// align sets the notices beside what is expected, in order, so that as much as possible is alike; what is left between is set beside
-// each other as it comes.
+// align sets the notices beside what is expected, in order, so that as much as possible is alike; what is left between
+// is set beside each other as it comes.
 func align(want []noticeExpect, got []map[string]any, exact bool) []pair {
 	like := make([][]int, len(want))
 	best := make([][]int, len(want)+1) // of want[i:] and got[j:]

@@ -142,8 +142,8 @@ func deliverOf(targets []ledger.Target) []any {
 	return list
 }
 
-// named puts the sink's name in the place of each entry for which a test writes no more. Where the test has more or fewer entries, the
-// name stands for those of which there is no more to say.
+// named puts the sink's name in the place of each entry for which a test writes no more. Where the test has more or
+// fewer entries, the name stands for those of which there is no more to say.
 func named(want *strictyaml.Node, got any) any {
 	entries, ok := got.([]any)
 	if !ok || want.Kind != strictyaml.Sequence {

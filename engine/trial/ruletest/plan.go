@@ -81,7 +81,8 @@ func (p *planner) script() *script {
 	return s
 }
 
-// solve finds the columns of the probe and the kinds of the fixtures' columns: those of the tables, where there are tables.
+// solve finds the columns of the probe and the kinds of the fixtures' columns: those of the tables, where there are
+// tables.
 func (p *planner) solve(ctx context.Context) ([]row.Kind, problem.List, error) {
 	tables := p.test.tables()
 	switch {
@@ -153,8 +154,8 @@ func (p *planner) compile(columns []row.Column) problem.List {
 	return problems
 }
 
-// given are the columns of the test's rows; of a test without rows those of the file's other tests of the rule, or what the rule
-// names.
+// given are the columns of the test's rows; of a test without rows those of the file's other tests of the rule, or what
+// the rule names.
 func (p *planner) given() []stagedColumn {
 	rows := p.test.rows()
 	for _, other := range p.Tests {
@@ -253,8 +254,8 @@ func (p *planner) fits(r cells) *cellFault {
 	return nil
 }
 
-// trusting is a catalogue that has just the type that a rule names, with the fields that the rule fills. Who names no catalogue has the
-// notices tested, not whether they fit it.
+// trusting is a catalogue that has just the type that a rule names, with the fields that the rule fills. Who names no
+// catalogue has the notices tested, not whether they fit it.
 func trusting(r *rules.Rule, columns []row.Column) catalog.Catalog {
 	t := catalog.Type{
 		Code: r.Notice.Type, ID: 1, Name: r.Notice.Type, Retention: catalog.DefaultRetention, Fields: map[string]catalog.Field{},

@@ -32,7 +32,8 @@ type Database interface {
 	scanners.Sessions
 }
 
-// Run runs the tests of the files. An error is one of the surroundings: a test that fails, for whatever reason, is in the report.
+// Run runs the tests of the files. An error is one of the surroundings: a test that fails, for whatever reason, is in
+// the report.
 func Run(ctx context.Context, files []*File, o Options) (*Report, error) {
 	r := &runner{Options: o, report: &Report{Results: []Result{}, Problems: problem.List{}, Unchecked: []string{}}, sets: map[string]*rules.Set{}}
 	if o.Cover {
@@ -261,8 +262,8 @@ type Failure struct {
 	Problems problem.List `json:"problems,omitempty"` // why the rule does not run
 }
 
-// hurry explains the commonest surprise: a span between two runs counts towards `for` with the schedule's shortest interval at most, so
-// one step of ten minutes is not ten minutes of a rule that runs every five.
+// hurry explains the commonest surprise: a span between two runs counts towards `for` with the schedule's shortest
+// interval at most, so one step of ten minutes is not ten minutes of a rule that runs every five.
 func hurry(r *rules.Rule, t *Test, at *Step) []string {
 	if r.For == 0 && r.KeepFiringFor == 0 {
 		return nil

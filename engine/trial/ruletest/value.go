@@ -16,8 +16,8 @@ import (
 	"tallyman/rules/strictyaml"
 )
 
-// cell is a value as it is written. A text may be read in another way as well: YAML has no decimals that keep their digits, so people
-// write "-3", and a time in quotes is a text to YAML.
+// cell is a value as it is written. A text may be read in another way as well: YAML has no decimals that keep their
+// digits, so people write "-3", and a time in quotes is a text to YAML.
 type cell struct {
 	node  *strictyaml.Node
 	value row.Value // as it stands

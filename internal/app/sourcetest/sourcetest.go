@@ -1,4 +1,5 @@
-// Package sourcetest holds a driver against a site's server: it runs the suite of the drivers there (tallyman source test).
+// Package sourcetest holds a driver against a site's server: it runs the suite of the drivers there (tallyman source
+// test).
 package sourcetest
 
 import (
@@ -112,7 +113,8 @@ func dialects() map[string]scannertest.Dialect {
 	}
 }
 
-// redactor takes what tells of the site out of texts: the parts of the address, addresses of the network, and what servers call the client.
+// redactor takes what tells of the site out of texts: the parts of the address, addresses of the network, and what
+// servers call the client.
 func redactor(address string) func(string) string {
 	words := map[string]bool{}
 	if u, err := url.Parse(address); err == nil {

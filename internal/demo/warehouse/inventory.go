@@ -40,7 +40,8 @@ func (m *minute) refill() error {
 	return nil
 }
 
-// forklift is when one comes by itself. Where refills are left to others, it is somebody who sees an empty bin by chance.
+// forklift is when one comes by itself. Where refills are left to others, it is somebody who sees an empty bin by
+// chance.
 func (m *minute) forklift() time.Time {
 	if m.calm {
 		return m.in(60, 120)

@@ -83,7 +83,8 @@ func (m *minute) pick() error {
 	return nil
 }
 
-// book takes a line out of its bin, whether the book stock suffices or not: the goods are there, the refill is not booked yet.
+// book takes a line out of its bin, whether the book stock suffices or not: the goods are there, the refill is not
+// booked yet.
 func (m *minute) book(l openLine) error {
 	if err := m.exec(`UPDATE wave_lines SET picked = 1 WHERE wh_id = ? AND wave_no = ? AND line_no = ?`, m.id, l.wave, l.line); err != nil {
 		return err
