@@ -32,10 +32,10 @@ func (s slots) acquire(stop <-chan struct{}) bool {
 
 func (s slots) release() { <-s }
 
-// room is the capacity that a firing takes up from its claim until its rows are judged. The firing is inside the gate of
-// its source. While it asks the source, it also has a place at the source and a worker. Two kinds of firing ask nothing
-// themselves: a firing of an unverified rule has only a worker, and a firing that shares a scan takes a worker after the
-// scan. The shared scan has a room of its own.
+// room is the capacity that a firing takes up from its claim until its rows are judged. The firing is inside the gate
+// of its source. While it asks the source, it also has a place at the source and a worker. Two kinds of firing ask
+// nothing themselves: a firing of an unverified rule has only a worker, and a firing that shares a scan takes a worker
+// after the scan. The shared scan has a room of its own.
 type room struct {
 	unit   *unit
 	asks   bool      // The firing asks the source itself.
@@ -56,7 +56,8 @@ func (r *room) enter(stop <-chan struct{}) bool {
 	return r.take(r.unit.e.workers, stop)
 }
 
-// begin waits for a place at the source and a worker, if the firing asks its source. The error is the cause of ctx's end.
+// begin waits for a place at the source and a worker, if the firing asks its source. The error is the cause of ctx's
+// end.
 func (r *room) begin(ctx context.Context) error {
 	if r.asks && (!r.take(r.unit.slots, ctx.Done()) || !r.take(r.unit.e.workers, ctx.Done())) {
 		return context.Cause(ctx)
@@ -91,8 +92,8 @@ func (r *room) leave() {
 	}
 }
 
-// claimAndFire waits for room, claims the firing and runs the firing to its commit. The returned claim may be of an older
-// firing, which a dead node has left: the ledger hands that one out first.
+// claimAndFire waits for room, claims the firing and runs the firing to its commit. The returned claim may be of an
+// older firing, which a dead node has left: the ledger hands that one out first.
 func (u *unit) claimAndFire(ctx context.Context, stop <-chan struct{}, due time.Time) (ledger.Claim, error) {
 	verified := u.unverified == nil
 	taken := room{unit: u, asks: verified && u.group == nil, shares: verified && u.group != nil}
@@ -126,8 +127,8 @@ func (u *unit) claimAndFire(ctx context.Context, stop <-chan struct{}, due time.
 	return claim, u.hold(ctx, ended, &taken, claim, asked)
 }
 
-// hold runs the firing under the claim, for as long as the session lives. Where the firing does not finish, hold gives the
-// firing back to the ledger, unless another node has taken the firing already.
+// hold runs the firing under the claim, for as long as the session lives. Where the firing does not finish, hold gives
+// the firing back to the ledger, unless another node has taken the firing already.
 func (u *unit) hold(ctx context.Context, ended <-chan struct{}, taken *room, claim ledger.Claim, asked time.Time) error {
 	now := time.Now()
 	h := &claimHandle{ledger: u.e.opts.Ledger, room: taken, claim: claim, lease: u.e.opts.Lease, asked: asked, given: now, renewed: now}

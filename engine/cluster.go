@@ -27,8 +27,8 @@ func (e *Engine) agreed(ctx context.Context, version string) (bool, error) {
 }
 
 // reclaim looks three times per lease, and after TakeOver, for the live nodes and for abandoned firings: firings that a
-// dead node has claimed and not finished. It hands each abandoned firing to the unit of the rule. Without it a rule that
-// is due once a day would wait a day for the rest of its firing.
+// dead node has claimed and not finished. It hands each abandoned firing to the unit of the rule. Without it a rule
+// that is due once a day would wait a day for the rest of its firing.
 func (e *Engine) reclaim(ctx context.Context, stop <-chan struct{}) {
 	for {
 		id, _ := e.opts.Session.Own()
@@ -80,8 +80,8 @@ const (
 	sweepFirst = time.Minute // The time until the first pruning, so that it does not add to the load of a start.
 )
 
-// sweep prunes the ledger once an hour. Every node prunes, which is harmless: rows that one node has removed are gone for
-// the others.
+// sweep prunes the ledger once an hour. Every node prunes, which is harmless: rows that one node has removed are gone
+// for the others.
 func (e *Engine) sweep(ctx context.Context, stop <-chan struct{}) {
 	for wait := sweepFirst; pause(ctx, stop, wait); wait = sweepEvery {
 		before := e.opts.Clock.Now().Add(-e.opts.Retention)
@@ -98,8 +98,8 @@ func (e *Engine) sweep(ctx context.Context, stop <-chan struct{}) {
 	}
 }
 
-// Unpruned returns the error of this node's last pruning of the ledger. Nil means the pruning succeeded, or the node has
-// not tried yet.
+// Unpruned returns the error of this node's last pruning of the ledger. Nil means the pruning succeeded, or the node
+// has not tried yet.
 func (e *Engine) Unpruned() error {
 	if err := e.unpruned.Load(); err != nil {
 		return *err

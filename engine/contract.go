@@ -40,8 +40,8 @@ type Observer interface {
 	RunDone(run ledger.Run)
 	// NoticeMade is called for each notice after its commit.
 	NoticeMade(noticeType, status string)
-	// DeliveryDone is called after n deliveries of a sink were tried together. outcome is OutcomeSent, OutcomeRetried or
-	// OutcomeRefused.
+	// DeliveryDone is called after n deliveries of a sink were tried together. outcome is OutcomeSent, OutcomeRetried
+	// or OutcomeRefused.
 	DeliveryDone(sink, outcome string, n int)
 	// DeliveryTook is called for each delivery that a sink has taken. d is the time since the notice was made, just
 	// before its commit.
@@ -76,9 +76,9 @@ func (NoObserver) DeliveryTook(string, time.Duration) {}
 func (NoObserver) FiringLag(time.Duration) {}
 
 // boundedLedger gives every call of a ledger a time limit. Without one, a connection that was cut silently would block
-// its loop until the operating system gives up. The limit of most calls is a lease, because a later answer is of no use.
-// A commit may be large and gets more. Renew, Release and ReleaseLane bring their own limits; Findings and Notices end
-// with the claim.
+// its loop until the operating system gives up. The limit of most calls is a lease, because a later answer is of no
+// use. A commit may be large and gets more. Renew, Release and ReleaseLane bring their own limits; Findings and Notices
+// end with the claim.
 type boundedLedger struct {
 	Ledger
 	lease time.Duration

@@ -108,8 +108,8 @@ func (c *crew) arrange(newUnit func(*rules.Rule) (*unit, error), now, filesChang
 	return nil
 }
 
-// end stops a unit. A unit that still runs is kept in ending. A unit that ended at once is not: then its predecessor, if
-// there is one, is still in ending.
+// end stops a unit. A unit that still runs is kept in ending. A unit that ended at once is not: then its predecessor,
+// if there is one, is still in ending.
 func (c *crew) end(u *unit) {
 	if u.e.timetable.end(u); !u.hasEnded() {
 		c.ending[ledger.ScopeKey(u.rule.ID, u.rule.Scope)] = u
@@ -140,8 +140,8 @@ func versionOf(list []*rules.Rule, complete bool) string {
 	return hex.EncodeToString(sum.Sum(nil)[:6])
 }
 
-// mostNap is the longest sleep of the supervisor. The clock may be set and the machine may be suspended meanwhile, so the
-// supervisor looks again.
+// mostNap is the longest sleep of the supervisor. The clock may be set and the machine may be suspended meanwhile, so
+// the supervisor looks again.
 const mostNap = time.Minute
 
 // supervise starts new units, carries out orders, and rearranges the crew when a switch ends. When stop is closed it
@@ -257,7 +257,8 @@ func (e *Engine) Replace(list []*rules.Rule, complete bool) error {
 	return nil
 }
 
-// VersionOf returns the version that the node would have after Replace. The error is why the rules do not fit the engine.
+// VersionOf returns the version that the node would have after Replace. The error is why the rules do not fit the
+// engine.
 func (e *Engine) VersionOf(list []*rules.Rule, complete bool) (string, error) {
 	if err := e.opts.validateRules(list); err != nil {
 		return "", err

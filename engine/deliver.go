@@ -21,8 +21,8 @@ import (
 // finds lanes that other nodes have filled or left.
 const pollLanes = 500 * time.Millisecond
 
-// deliverer is the loop of one sink. It finds the lanes with pending deliveries and drains several at a time. A lane that
-// fails rests and delays no other lane.
+// deliverer is the loop of one sink. It finds the lanes with pending deliveries and drains several at a time. A lane
+// that fails rests and delays no other lane.
 type deliverer struct {
 	e    *Engine
 	name string
@@ -74,8 +74,8 @@ type laneDrain struct {
 	err  error
 }
 
-// loop drains lanes until stop is closed. Then it drains the hinted lanes once more, for the last commits, and waits for
-// the drains to end.
+// loop drains lanes until stop is closed. Then it drains the hinted lanes once more, for the last commits, and waits
+// for the drains to end.
 func (d *deliverer) loop(ctx context.Context, stop <-chan struct{}) {
 	known := laneTable{wanted: map[delivery.Lane]bool{}, busy: map[delivery.Lane]bool{}, resting: map[delivery.Lane]*laneRest{}}
 	done := make(chan laneDrain)
@@ -301,8 +301,8 @@ func refusedOf(batch []delivery.Delivery, refused *sinks.RefusedError) delivery.
 	return slices.DeleteFunc(slices.Clone(batch), func(d delivery.Delivery) bool { return !slices.Contains(refused.Seqs, d.Seq) })
 }
 
-// among tells whether there are numbers and all of them belong to the batch. An answer that names other deliveries is no
-// valid refusal.
+// among tells whether there are numbers and all of them belong to the batch. An answer that names other deliveries is
+// no valid refusal.
 func among(some []int64, batch []delivery.Delivery) bool {
 	all := seqs(batch)
 	return len(some) > 0 && !slices.ContainsFunc(some, func(seq int64) bool { return !slices.Contains(all, seq) })

@@ -81,8 +81,9 @@ func New(o Options) (*Engine, error) {
 	return e, nil
 }
 
-// Run runs the rules until ctx is over. Then it starts nothing new. It waits StopGrace for the runs to commit and for the
-// delivery of their notices, gives unfinished firings and lanes back to the ledger, and returns nil. An engine runs once.
+// Run runs the rules until ctx is over. Then it starts nothing new. It waits StopGrace for the runs to commit and for
+// the delivery of their notices, gives unfinished firings and lanes back to the ledger, and returns nil. An engine runs
+// once.
 func (e *Engine) Run(ctx context.Context) error {
 	stop := ctx.Done()
 	work, cancel := context.WithCancel(context.WithoutCancel(ctx))

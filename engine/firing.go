@@ -178,8 +178,8 @@ func (p *pass) origin() notice.Origin { return notice.RunOrigin(p.rule.ID, p.rul
 // to its end.
 func (p *pass) id() string { return p.origin().String() }
 
-// trace begins the trace of the pass. The trace of the first pass includes the claim. Each later trace links to the trace
-// before it.
+// trace begins the trace of the pass. The trace of the first pass includes the claim. Each later trace links to the
+// trace before it.
 func (p *pass) trace(ctx context.Context, h *claimHandle) (context.Context, *trace.Span) {
 	if p.e.opts.Tracer == nil {
 		return ctx, nil

@@ -61,8 +61,8 @@ type Options struct {
 	Step func(step string)
 }
 
-// Sink is a sink and how notices are addressed to it. The engine itself delivers to the inbox and to queues, lane by lane.
-// Package sinks/push delivers to push channels; the engine only wakes it.
+// Sink is a sink and how notices are addressed to it. The engine itself delivers to the inbox and to queues, lane by
+// lane. Package sinks/push delivers to push channels; the engine only wakes it.
 type Sink struct {
 	sinks.Sink // Nil for a push channel.
 
