@@ -17,7 +17,7 @@ type SharedScan func(ctx context.Context, req scanners.Request, visit func(*row.
 
 // SharedResult is the result of a shared scan for one scope, and the rows that belong to no scope.
 type SharedResult struct {
-	scanners.Result // More counts the rows of all scopes.
+	scanners.Result // More is about the rows of all scopes.
 
 	Strays int      // The number of rows that name no scope of the rule.
 	Named  []string // Some of the names in those rows.
