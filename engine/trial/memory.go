@@ -32,8 +32,8 @@ type Start struct {
 // Ledger is what From reads. A ledger that is open for reading only is enough.
 type Ledger interface{ ledger.ScopeReader }
 
-// From reads what the ledger knows of the rule in the scope. For a rule that the ledger does not know, start is zero and
-// known is false.
+// From reads what the ledger knows of the rule in the scope. For a rule that the ledger does not know, start is zero
+// and known is false.
 func From(ctx context.Context, l Ledger, rule, scope string) (start Start, known bool, err error) {
 	start.Told = l.Notices
 	start.State, err = l.Scope(ctx, rule, scope)
@@ -102,9 +102,9 @@ func (m *memory) Notices(ctx context.Context, ids []string) (map[string]*notice.
 	return found, nil
 }
 
-// follow limits the targets of a resolution to those where its firing notice was delivered. It assumes that every attempt
-// succeeds and that nobody reads anything. For a firing notice of before the trial, follow does not know the deliveries
-// and changes nothing.
+// follow limits the targets of a resolution to those where its firing notice was delivered. It assumes that every
+// attempt succeeds and that nobody reads anything. For a firing notice of before the trial, follow does not know the
+// deliveries and changes nothing.
 func (m *memory) follow(n *ledger.NewNotice) {
 	went, known := m.targets[n.After]
 	if !known {

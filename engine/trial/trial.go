@@ -55,8 +55,8 @@ func New(r *rules.Rule, source scanners.Source, types catalog.Catalog, start Sta
 	return t, nil
 }
 
-// channels returns stand-ins for the rule's sinks; nothing is delivered to them. Their kinds are not known. All count as
-// push channels, so that each target has the strategy that the rule gives it.
+// channels returns stand-ins for the rule's sinks; nothing is delivered to them. Their kinds are not known. All count
+// as push channels, so that each target has the strategy that the rule gives it.
 func channels(r *rules.Rule) map[string]judge.Channel {
 	list := map[string]judge.Channel{}
 	for _, d := range r.Deliver {
@@ -65,8 +65,8 @@ func channels(r *rules.Rule) map[string]judge.Channel {
 	return list
 }
 
-// Verify prepares the probe and compiles the rule. The error is a problem.List or a *scanners.Error where the rule would
-// not run.
+// Verify prepares the probe and compiles the rule. The error is a problem.List or a *scanners.Error where the rule
+// would not run.
 func (t *Trial) Verify(ctx context.Context) error {
 	if t.scoped.Prepared == nil {
 		ctx, done := context.WithTimeout(ctx, judge.PrepareTimeout)
@@ -114,8 +114,8 @@ func (t *Trial) Run(ctx context.Context, due time.Time) (*Run, error) {
 	return out, nil
 }
 
-// Watch runs the firing that is due at that time and calls see with what each pass would commit. It keeps no rows and no
-// notices, so it needs little memory. The firing ends early when see returns false.
+// Watch runs the firing that is due at that time and calls see with what each pass would commit. It keeps no rows and
+// no notices, so it needs little memory. The firing ends early when see returns false.
 func (t *Trial) Watch(ctx context.Context, due time.Time, see func(*ledger.Commit) (goOn bool, err error)) error {
 	t.tap.passes = true
 	defer func() { t.tap.passes = false }()

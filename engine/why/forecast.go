@@ -11,8 +11,8 @@ import (
 // mostAhead bounds how many firings the forecast looks ahead: about a day of a schedule that is due every second.
 const mostAhead = 100_000
 
-// next sets the forecast. It assumes that every run succeeds and that the row stays as the look shows it, or else as the
-// last run saw it.
+// next sets the forecast. It assumes that every run succeeds and that the row stays as the look shows it, or else as
+// the last run saw it.
 func (g *gatherer) next() {
 	a := g.answer
 	if g.isBaselineNext() || !a.Enabled || !a.Verified || a.Look.answered() && a.Look.Fault != "" {
@@ -58,8 +58,8 @@ func (g *gatherer) event() {
 // notifies tells whether a future firing may send the finding's notice: the known silences have ended by then.
 func (g *gatherer) notifies(ahead futureFiring) bool { return !ahead.at.Before(g.quiet) }
 
-// fires forecasts the first firing at which the finding was seen for as long as the rule's for asks. seen is the scope's
-// observed clock when a run first saw the finding. A negative seen means no run has seen it yet.
+// fires forecasts the first firing at which the finding was seen for as long as the rule's for asks. seen is the
+// scope's observed clock when a run first saw the finding. A negative seen means no run has seen it yet.
 func (g *gatherer) fires(seen time.Duration) {
 	g.foresee(NextFires, func(ahead futureFiring) bool {
 		if seen < 0 {
@@ -69,8 +69,8 @@ func (g *gatherer) fires(seen time.Duration) {
 	})
 }
 
-// resolves forecasts the first firing at which the finding was gone for as long as keep_firing_for asks. Where no run has
-// missed the finding yet, the next run is the first to miss it.
+// resolves forecasts the first firing at which the finding was gone for as long as keep_firing_for asks. Where no run
+// has missed the finding yet, the next run is the first to miss it.
 func (g *gatherer) resolves(f *ledger.Finding) {
 	missed := f.SinceClock
 	if f.AbsentSince.IsZero() {

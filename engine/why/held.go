@@ -99,8 +99,8 @@ func (x *Explainer) waiting(ctx context.Context, a *Answer) error {
 	return nil
 }
 
-// pushes adds the reasons why deliveries to push channels are pending. Deliveries to one channel with the same reason share
-// one entry.
+// pushes adds the reasons why deliveries to push channels are pending. Deliveries to one channel with the same reason
+// share one entry.
 func (g *gatherer) pushes() {
 	type kind struct{ sink, code string }
 	var order []kind

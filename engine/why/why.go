@@ -113,8 +113,8 @@ const (
 const mostNotices = 100
 
 // Why collects what is known of the finding with the key. The key is a canonical JSON array, or the values of the key's
-// columns separated by commas. It may also be the key of a group, which stands for the group's first open finding. scope
-// may be nil for a rule with one scope. With look, Why asks the source how the row is now. Errors are
+// columns separated by commas. It may also be the key of a group, which stands for the group's first open finding.
+// scope may be nil for a rule with one scope. With look, Why asks the source how the row is now. Errors are
 // *engine.UnknownError, engine.ErrManyScopes, *KeyError, and the ledger's.
 func (x *Explainer) Why(ctx context.Context, rule string, scope *string, key string, look bool) (*Answer, error) {
 	r, err := x.engine.Rule(rule, scope)
@@ -198,8 +198,8 @@ func (x *Explainer) recall(ctx context.Context, a *Answer) error {
 	return nil
 }
 
-// whyNotLook returns why the source must not be asked. Empty means it may be. A rule whose statement costs too much is not
-// run for an explanation either.
+// whyNotLook returns why the source must not be asked. Empty means it may be. A rule whose statement costs too much is
+// not run for an explanation either.
 func (a *Answer) whyNotLook() Skip {
 	if a.Verified || a.Reason == "" || a.Rule.Probe.MaxCost == 0 {
 		return ""

@@ -24,8 +24,8 @@ type Input struct {
 	Types    catalog.Catalog
 	Ledger   trial.Ledger // Nil means no ledger is in reach; NoLedger says why.
 	NoLedger string
-	// Snapshot returns the source of that name. All statements of the source see the same data. Nil means only the files
-	// are compared.
+	// Snapshot returns the source of that name. All statements of the source see the same data. Nil means only the
+	// files are compared.
 	Snapshot func(ctx context.Context, name string) (scanners.Source, error)
 	Due      time.Time
 	Limit    int // The largest number of keys of each kind in the answer. 0 means all.
@@ -34,8 +34,8 @@ type Input struct {
 // pair is the old and the new version of a rule in a scope. Nil means the version does not have the rule.
 type pair struct{ old, new *rules.Rule }
 
-// Run compares the versions. A rule that would not run is part of the answer. Run returns an error only where a source or
-// the ledger is out of reach.
+// Run compares the versions. A rule that would not run is part of the answer. Run returns an error only where a source
+// or the ledger is out of reach.
 func Run(ctx context.Context, in Input) (*Diff, error) {
 	d := &Diff{Ran: in.Snapshot != nil, Due: in.Due.UTC(), NoLedger: in.NoLedger, Rules: []Rule{}}
 	if d.Ran {
@@ -268,7 +268,7 @@ func text(v reflect.Value) string {
 	}
 }
 
-// fileName is what a rule file calls the field: RunbookURL is runbook_url.
+// fileName returns the name of the field in a rule file: RunbookURL is runbook_url.
 func fileName(name string) string {
 	var b strings.Builder
 	runes := []rune(name)
@@ -282,7 +282,7 @@ func fileName(name string) string {
 	return b.String()
 }
 
-// fieldNames are those that the changes name, without what stands below them.
+// fieldNames returns the changed fields: their full names and their top-level names.
 func fieldNames(list []Change) map[string]bool {
 	names := map[string]bool{}
 	for _, c := range list {
