@@ -15,9 +15,11 @@ import (
 
 // How long the knowledge of a probe's plan lasts.
 const (
-	planHolds   = 24 * time.Hour     // The source is asked for a plan once a day, by the first node that needs it.
-	refusedPlan = 5 * time.Minute    // A plan that costs too much is asked for again soon: somebody may add an index meanwhile.
-	planFresh   = 5 * time.Minute    // A plan read from the ledger is read again after this time: another node may have a newer one.
+	planHolds = 24 * time.Hour // The source is asked for a plan once a day, by the first node that needs it.
+	// A plan that costs too much is asked for again soon: somebody may add an index meanwhile.
+	refusedPlan = 5 * time.Minute
+	// A plan read from the ledger is read again after this time: another node may have a newer one.
+	planFresh   = 5 * time.Minute
 	changedPlan = 7 * 24 * time.Hour // A change of plan is shown as a warning for this time.
 )
 
@@ -89,7 +91,8 @@ func (u *unit) explain(ctx context.Context, stop <-chan struct{}, source scanner
 			return err
 		}
 		u.logger().Warn("The source did not explain the probe's plan. The plan that it gave before counts; the node asks again soon.", "error", err, "asked", u.cost.plan.Asked)
-		u.cost.plan.Asked = now.Add(refusedPlan - planHolds) // In this node's memory only, so that it asks again in refusedPlan.
+		// In this node's memory only, so that it asks again in refusedPlan.
+		u.cost.plan.Asked = now.Add(refusedPlan - planHolds)
 		return nil
 	}
 	plan := ledger.ProbePlan{

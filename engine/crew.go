@@ -24,9 +24,10 @@ type crew struct {
 	switches []ledger.Switch
 	units    map[string]*unit // The units of the enabled rules, keyed by ledger.ScopeKey.
 	fresh    []*unit          // Units that have not been started yet.
-	ending   map[string]*unit // Units that were stopped and had not ended when the crew last looked, keyed by ledger.ScopeKey.
-	live     bool             // Run has begun.
-	over     bool             // The engine stops: no unit starts any more.
+	// Units that were stopped and had not ended when the crew last looked, keyed by ledger.ScopeKey.
+	ending map[string]*unit
+	live   bool // Run has begun.
+	over   bool // The engine stops: no unit starts any more.
 }
 
 // all returns the rules. The caller must not change the list.
@@ -270,7 +271,8 @@ func (e *Engine) VersionOf(list []*rules.Rule, complete bool) (string, error) {
 			continue
 		}
 		made[like] = r.Scopes != nil
-		if _, err := e.makeUnit(r); err != nil { // Disabled rules are checked as well, because a switch may enable them.
+		// Disabled rules are checked as well, because a switch may enable them.
+		if _, err := e.makeUnit(r); err != nil {
 			return "", err
 		}
 	}

@@ -167,7 +167,8 @@ func (l *laneTable) alarm(timer *time.Timer) {
 	next := pollLanes
 	for lane := range l.wanted {
 		if r := l.resting[lane]; r != nil && !l.busy[lane] {
-			if left := time.Until(r.until); left > 0 { // A lane that has rested waits for a free drain, not for the timer.
+			// A lane that has rested waits for a free drain, not for the timer.
+			if left := time.Until(r.until); left > 0 {
 				next = min(next, left)
 			}
 		}

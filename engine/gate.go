@@ -19,7 +19,7 @@ type gate struct {
 	mu      sync.Mutex
 	inside  int
 	took    time.Duration // How long a firing asks the source, on average. 0 means unknown.
-	waiting list.List     // of chan struct{}, which is closed when its firing is let in
+	waiting list.List     // The chan struct{} of each waiting firing. It is closed when the firing is let in.
 }
 
 // enter waits until the firing is let in. It returns false when stop is closed first.

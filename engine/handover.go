@@ -20,7 +20,8 @@ func (u *unit) takeOver(before *unit, switchedAt, filesChangedAt time.Time) {
 	case before != nil && before.rule.Schedule != u.rule.Schedule:
 		u.catchUpFrom = filesChangedAt // Firings of the new schedule before the change were never due.
 	case before != nil:
-		if before.madeIn == u.madeIn { // Unit before may have ended before its plan was made, so its bounds still count.
+		// Unit before may have ended before its plan was made, so its bounds still count.
+		if before.madeIn == u.madeIn {
 			u.catchUpFrom, u.wasDisabled, u.handover = before.catchUpFrom, before.wasDisabled, before.handover
 		}
 	case !filesChangedAt.IsZero():
@@ -34,7 +35,8 @@ func (u *unit) takeOver(before *unit, switchedAt, filesChangedAt time.Time) {
 // after which the plan begins. Where the rule was disabled, Ledger.Thaw records the last skipped firing: the observed
 // clock of the rule's findings goes on from there, as if no time had passed while the rule was disabled.
 func (u *unit) thaw(ctx context.Context, state ledger.ScopeState, base time.Time) (time.Time, error) {
-	if u.catchUpFrom.IsZero() || u.term.Number != u.madeIn || u.catchUpFrom.After(u.now()) { // A time ahead of the clock is of an earlier clock term.
+	// A time ahead of the clock is of an earlier clock term.
+	if u.catchUpFrom.IsZero() || u.term.Number != u.madeIn || u.catchUpFrom.After(u.now()) {
 		return base, nil
 	}
 	leaveOut := u.e.opts.Ledger.Thaw

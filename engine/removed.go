@@ -99,7 +99,8 @@ func (e closer) closeAll(ctx context.Context, known, waiting map[string]bool) (a
 	for i := range removed {
 		switch failure := e.closeScope(ctx, removed[i]); {
 		case errors.Is(failure, ledger.ErrFenced):
-			again = agreeEvery // Another node closes this scope too, or a run was committed meanwhile. Read the state again.
+			// Another node closes this scope too, or a run was committed meanwhile. Read the state again.
+			again = agreeEvery
 		case failure != nil:
 			err = errors.Join(err, fmt.Errorf("rule %s in scope %q: %w", removed[i].Rule, removed[i].Scope, failure))
 		}

@@ -15,7 +15,8 @@ import (
 // begins there, on any node. While a firing of the rule is running, Rewind changes nothing and returns ErrRunning.
 // Other errors are the ledger's.
 func (e *Engine) Rewind(ctx context.Context, who ledger.Author, r *rules.Rule, to []row.Value, reason string) (before []row.Value, err error) {
-	if _, err := e.opts.Ledger.Register(ctx, r.ID, r.Scope, e.Term().Number, e.opts.Clock.Now().UTC()); err != nil { // The rule may never have run.
+	// The rule may never have run.
+	if _, err := e.opts.Ledger.Register(ctx, r.ID, r.Scope, e.Term().Number, e.opts.Clock.Now().UTC()); err != nil {
 		return nil, err
 	}
 	w := r.Probe.Watermark

@@ -108,7 +108,8 @@ func (e *Engine) Verified(ctx context.Context, r *rules.Rule) (*judge.ScopedRule
 		}
 		return nil, err
 	}
-	u.scoped.BorrowProgram() // Never returned: the caller keeps the program, and the units of other scopes use the shared one.
+	// Never returned: the caller keeps the program, and the units of other scopes use the shared one.
+	u.scoped.BorrowProgram()
 	return u.scoped, nil
 }
 
@@ -216,7 +217,8 @@ func (e *Engine) Promote(ctx context.Context, who ledger.Author, rule string, sc
 	for i, r := range found {
 		now := e.opts.Clock.Now().UTC()
 		term, _ := e.opts.Terms.Term()
-		if _, err := e.opts.Ledger.Register(ctx, r.ID, r.Scope, term.Number, now); err != nil { // it may never have run
+		// The rule may never have run.
+		if _, err := e.opts.Ledger.Register(ctx, r.ID, r.Scope, term.Number, now); err != nil {
 			return nil, err
 		}
 		if err := e.opts.Ledger.Promote(ctx, who, r.ID, r.Scope, now); err != nil {

@@ -103,7 +103,8 @@ func (e *Engine) newOrder(ctx context.Context, r *rules.Rule) (*order, error) {
 	} else if reason := running.status.whyNot(); reason != "" && !running.alertsOnError() {
 		return nil, &UnverifiedError{errors.New(reason)}
 	}
-	if state.IsDone(u.term.Number, now) { // The clock of another node is ahead. The due time must be later than the last firing.
+	// The clock of another node is ahead. The due time must be later than the last firing.
+	if state.IsDone(u.term.Number, now) {
 		now = state.Done.Add(time.Microsecond)
 	}
 	u.since, u.plan.jitter = now, 0

@@ -20,15 +20,17 @@ type RuleStatus struct {
 	Switch  *ledger.Switch // The switch that overrides the file. Nil means the file decides.
 
 	Verified bool
-	Reason   string      // Why the rule is not verified. Empty while the rule is verified or not enabled.
-	Runs     *rules.Rule // The rule that the unit runs: it means the same as Rule but may be read earlier. Nil while no unit runs.
-	Cause    error       // The error behind Reason. Nil where there is none.
-	NextDue  time.Time   // Zero while the rule does not run.
-	LastRun  *ledger.Run // The last run on any node. Nil before the first.
-	RunSum   ledger.RunSum
-	Overdue  time.Duration // How long ago the next firing should have started. 0 while no firing is due, or the rule is not enabled.
-	Late     bool          // Overdue is more than a minute plus the rule's interval, see lateAfter.
-	Warnings []string      // Problems that do not stop the rule, each with its code.
+	Reason   string // Why the rule is not verified. Empty while the rule is verified or not enabled.
+	// The rule that the unit runs: it means the same as Rule but may be read earlier. Nil while no unit runs.
+	Runs    *rules.Rule
+	Cause   error       // The error behind Reason. Nil where there is none.
+	NextDue time.Time   // Zero while the rule does not run.
+	LastRun *ledger.Run // The last run on any node. Nil before the first.
+	RunSum  ledger.RunSum
+	// How long ago the next firing should have started. 0 while no firing is due, or the rule is not enabled.
+	Overdue  time.Duration
+	Late     bool     // Overdue is more than a minute plus the rule's interval, see lateAfter.
+	Warnings []string // Problems that do not stop the rule, each with its code.
 
 	// Since is when the rule became unverified, late, failing or degraded; the first of these that applies counts. Zero
 	// means the rule is well or not enabled.

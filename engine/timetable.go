@@ -13,9 +13,11 @@ import (
 type timetable struct {
 	clock Clock
 	terms Terms
-	work  func(*unit, context.Context) (next time.Time, ok bool) // What a unit does when it is woken: unit.work, but in tests.
-	most  int                                                    // The places in a line.
-	alarm chan struct{}                                          // Signalled when another unit is the first to be woken.
+	// What a unit does when it is woken: unit.work, but in tests.
+	work func(*unit, context.Context) (next time.Time, ok bool)
+	most int // The places in a line.
+	// Signalled when another unit is the first to be woken.
+	alarm chan struct{}
 
 	termEnded <-chan struct{} // Closed when the clock term has ended that was in force when the loop last looked.
 	last      time.Time       // When the loop last looked at the clock.
@@ -47,7 +49,7 @@ type lineID struct{ rule, source string }
 type line struct {
 	id      lineID
 	awake   int       // The units that have a place.
-	waiting list.List // of *unit; first come, first served
+	waiting list.List // The waiting *units. First come, first served.
 }
 
 // mostAwake is the number of places in a line (timetable.most, but in tests). It is larger than the 200 firings that a

@@ -16,23 +16,25 @@ import (
 
 // unit is one enabled rule in one scope. Its firings run one after the other.
 type unit struct {
-	e          *Engine
-	rule       *rules.Rule
-	source     scanners.Source
-	slots      slots      // Bounds the runs that ask the source at a time.
-	gate       *gate      // Bounds the firings that this node claims for the source.
-	group      *scanGroup // The scopes that share a scan with this unit. Nil means the unit scans alone.
-	expected   firingAt   // The firing that the unit last announced to its group.
-	scoped     *judge.ScopedRule
-	made       time.Time       // When newUnit made the unit.
-	madeIn     int64           // The clock term of made.
-	term       ledger.Term     // The clock term that the plan is made for.
-	termEnded  <-chan struct{} // Closed when that term has ended.
-	since      time.Time       // When this node began to run the rule. The promotion of a rule is forgotten only some time after.
-	plan       firingPlan      // The loop alone uses plan and scoped.
-	unrecorded []time.Time     // Skipped firings that the ledger has not recorded yet.
-	unverified error           // Why the rule is not verified; nil while the rule is. Only rules with on_error: alert set it.
-	cost       *planCost       // Nil means the rule has no probe.max_cost.
+	e         *Engine
+	rule      *rules.Rule
+	source    scanners.Source
+	slots     slots      // Bounds the runs that ask the source at a time.
+	gate      *gate      // Bounds the firings that this node claims for the source.
+	group     *scanGroup // The scopes that share a scan with this unit. Nil means the unit scans alone.
+	expected  firingAt   // The firing that the unit last announced to its group.
+	scoped    *judge.ScopedRule
+	made      time.Time       // When newUnit made the unit.
+	madeIn    int64           // The clock term of made.
+	term      ledger.Term     // The clock term that the plan is made for.
+	termEnded <-chan struct{} // Closed when that term has ended.
+	// When this node began to run the rule. The promotion of a rule is forgotten only some time after.
+	since      time.Time
+	plan       firingPlan  // The loop alone uses plan and scoped.
+	unrecorded []time.Time // Skipped firings that the ledger has not recorded yet.
+	// Why the rule is not verified; nil while the rule is. Only rules with on_error: alert set it.
+	unverified error
+	cost       *planCost // Nil means the rule has no probe.max_cost.
 	status     unitStatus
 	left       openFindings // The open findings that this node's last run left in the ledger.
 

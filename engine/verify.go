@@ -110,7 +110,8 @@ func (t *typeCache) get(ctx context.Context) (int64, catalog.Catalog, error) {
 	if t.asked.IsZero() || time.Since(t.asked) >= typesFresh {
 		t.asked = time.Now() // The time before the question, because the answer may miss later changes.
 		if t.err = t.read(ctx); t.err != nil {
-			t.asked = time.Now() // The error may have taken long: callers that waited get it too, and do not ask in turn.
+			// The error may have taken long: callers that waited get it too, and do not ask in turn.
+			t.asked = time.Now()
 		}
 	}
 	return t.version, t.catalog, t.err

@@ -50,7 +50,8 @@ func (l *deliveryStore) AcquireLane(ctx context.Context, lane delivery.Lane, nod
 	}
 	defer leave()
 	holder := l.lanes[lane].node
-	if holder != node && (l.heldLane(lane) || l.sessions[holder] != nil) { // A session keeps its lane until the session ends.
+	// A session keeps its lane until the session ends.
+	if holder != node && (l.heldLane(lane) || l.sessions[holder] != nil) {
 		return false, nil
 	}
 	l.lanes[lane] = laneLock{node, l.now().Add(lease)}

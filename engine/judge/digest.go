@@ -125,7 +125,8 @@ func (p *Pass) digestNotice(d *digest) *notice.Notice {
 		n.Count += m.count
 		n.Priority = max(n.Priority, m.draft.Priority)
 	}
-	n.Texts = map[string]notice.Text{"zh": p.digestText(d, "zh")} // The words of a digest are Tallyman's own, so Chinese is always there.
+	// The words of a digest are Tallyman's own, so Chinese is always there.
+	n.Texts = map[string]notice.Text{"zh": p.digestText(d, "zh")}
 	for lang := range first.draft.Texts {
 		if lang != "" {
 			n.Texts[lang] = p.digestText(d, lang)
@@ -139,7 +140,7 @@ func (p *Pass) digestNotice(d *digest) *notice.Notice {
 func digestKey(warehouse string) string {
 	key, err := json.Marshal([]string{"digest", warehouse})
 	if err != nil {
-		return `["digest"]` // two texts always have a JSON form
+		return `["digest"]` // Not expected: every text has a JSON form.
 	}
 	return string(key)
 }

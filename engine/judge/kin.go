@@ -41,7 +41,8 @@ func (k *Kin) parse(r *rules.Rule, channels map[string]Channel) (*schedule.Sched
 	defer k.mu.Unlock()
 	if k.statement == nil {
 		var err error
-		if k.schedule, k.statement, k.address, err = parse(r, channels); err != nil { // statement stays nil, so the next call parses again.
+		// statement stays nil, so the next call parses again.
+		if k.schedule, k.statement, k.address, err = parse(r, channels); err != nil {
 			return nil, nil, Address{}, err
 		}
 	}

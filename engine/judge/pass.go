@@ -58,9 +58,10 @@ type Pass struct {
 // Resumption is how far a firing has read when its next pass begins.
 type Resumption struct {
 	position []row.Value
-	began    time.Time            // When the first pass began, on the engine's clock.
-	back     ledger.LookBack      // The ledger's memory of seen rows. Only this run changes it while the claim is in force.
-	seen     map[rowHash]struct{} // The rows of back.
+	began    time.Time // When the first pass began, on the engine's clock.
+	// The ledger's memory of seen rows. Only this run changes it while the claim is in force.
+	back ledger.LookBack
+	seen map[rowHash]struct{} // The rows of back.
 }
 
 // Snapshot is what the ledger knows of a rule in its scope when a pass begins.
@@ -69,11 +70,13 @@ type Snapshot struct {
 	findings []finding.State // The findings of rows. Empty where open is set.
 	open     *finding.Open   // The open findings of a rule that judges each row by itself. Nil for any other rule.
 	back     ledger.LookBack
-	initial  string          // The rule's initial, where the watermark begins with this run. Empty means the watermark has begun.
-	begin    []row.Value     // The scan reads above this position: the watermark, or a lower position for a rule with look_back.
-	memory   *seenMemory     // Nil means the rule has no look_back.
-	alerts   []finding.State // The findings about the rule itself: no_data and on_error.
-	unread   error           // See Result.Unread.
+	// The rule's initial, where the watermark begins with this run. Empty means the watermark has begun.
+	initial string
+	// The scan reads above this position: the watermark, or a lower position for a rule with look_back.
+	begin  []row.Value
+	memory *seenMemory     // Nil means the rule has no look_back.
+	alerts []finding.State // The findings about the rule itself: no_data and on_error.
+	unread error           // See Result.Unread.
 }
 
 // Result is the outcome of a scan.
@@ -81,14 +84,15 @@ type Result struct {
 	Fault  error // Why the run failed. Nil means the run did not fail.
 	Unread error // Why the ledger's findings could not be read. With an error the result must not be used.
 
-	run       ledger.Run // Counts, outcome, error and samples.
-	step      finding.Result
-	drafts    []*rules.NoticeDraft // One for each of step.Tells, in the same order.
-	rows      [][]byte             // The JSON of the rows of step.Changes. A change without a row has nil, or lies behind the end.
-	events    []event              // Mode event.
-	watermark []row.Value          // Nil means unchanged.
-	again     bool                 // Mode event: the probe has more rows than max_rows, so another pass follows.
-	resume    *Resumption          // Where the next pass goes on, for a rule with look_back.
+	run    ledger.Run // Counts, outcome, error and samples.
+	step   finding.Result
+	drafts []*rules.NoticeDraft // One for each of step.Tells, in the same order.
+	// The JSON of the rows of step.Changes. A change without a row has nil, or lies behind the end.
+	rows      [][]byte
+	events    []event     // Mode event.
+	watermark []row.Value // Nil means unchanged.
+	again     bool        // Mode event: the probe has more rows than max_rows, so another pass follows.
+	resume    *Resumption // Where the next pass goes on, for a rule with look_back.
 	lookBack  *ledger.LookBackChange
 	seen      int // Rows that an earlier run has seen. They were not judged again.
 }
@@ -112,7 +116,8 @@ func (p *Pass) Begin(state ledger.ScopeState, findings []finding.State, back led
 		return known // The rule is not verified, so the run will fail.
 	}
 	if w := p.Rule.Probe.Watermark; w != nil && len(known.Watermark) != len(w.Columns) {
-		known.Watermark, known.initial = p.Program.InitialWatermark(p.Due), w.InitialText() // The run records it, even if it fails.
+		// The run records it, even if it fails.
+		known.Watermark, known.initial = p.Program.InitialWatermark(p.Due), w.InitialText()
 		back = ledger.LookBack{Seen: back.Seen}
 	}
 	known.begin = known.Watermark

@@ -59,7 +59,7 @@ func (j *rowJSON) text(s string) {
 	}
 	escaped, err := json.Marshal(s)
 	if err != nil {
-		escaped = []byte(`""`) // a text always has a JSON form
+		escaped = []byte(`""`) // Not expected: every text has a JSON form.
 	}
 	j.buf = append(j.buf, escaped...)
 }

@@ -27,17 +27,19 @@ type ScopedRule struct {
 	Schedule  *schedule.Schedule
 	Policy    finding.Policy
 	Address   Address
-	Prepared  scanners.PreparedProbe // The prepared probe. Nil until Prepare, and after the source has refused the statement.
+	// The prepared probe. Nil until Prepare, and after the source has refused the statement.
+	Prepared scanners.PreparedProbe
 	// Program is the rule compiled against the columns of the probe. The kin shares it, except between BorrowProgram
 	// and ReturnProgram. Nil as long as Prepared is not compiled.
 	Program *rules.Program
 
 	channels map[string]Channel
-	written  *rules.Rule            // The rule as its file has it.
-	types    int64                  // The version of the types that Program was compiled with.
-	kin      *Kin                   // Nil means no other scope shares anything with the rule.
-	refused  scanners.PreparedProbe // The prepared probe that the source has refused, so that the kin prepares a new one.
-	shared   *rules.Program         // The kin's program, while Program is borrowed.
+	written  *rules.Rule // The rule as its file has it.
+	types    int64       // The version of the types that Program was compiled with.
+	kin      *Kin        // Nil means no other scope shares anything with the rule.
+	// The prepared probe that the source has refused, so that the kin prepares a new one.
+	refused scanners.PreparedProbe
+	shared  *rules.Program // The kin's program, while Program is borrowed.
 }
 
 // NewScopedRule parses schedule and probe, and addresses the rule to the channels, which are keyed by sink. kin may be

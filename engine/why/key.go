@@ -65,7 +65,7 @@ func canonical(parts, names []string, columns []row.Column) string {
 		if i > 0 {
 			key = append(key, ',')
 		}
-		kind := row.Null // not known
+		kind := row.Null // Means unknown.
 		if at := row.Index(columns, names[i]); at >= 0 {
 			kind = columns[at].Kind
 		}
@@ -167,7 +167,7 @@ func appendPart(dst []byte, part string, kind row.Kind) []byte {
 		if v, err := row.ParseDecimal(text); err == nil {
 			return v.AppendKey(dst)
 		}
-	case row.Null: // not known: as it looks
+	case row.Null: // The kind is unknown: a text that looks like a number is one.
 		if v, err := row.ParseDecimal(text); err == nil && !isText {
 			return v.AppendKey(dst)
 		}
@@ -176,7 +176,7 @@ func appendPart(dst []byte, part string, kind row.Kind) []byte {
 			part = string(row.TextOf(part).AppendKey(nil))
 		}
 		return row.JSONOf(part).AppendKey(dst)
-	default: // as it looks
+	default: // Any other kind: part is taken as JSON if it is JSON.
 	}
 	if !isText && json.Valid([]byte(part)) {
 		return append(dst, part...)

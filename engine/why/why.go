@@ -85,7 +85,8 @@ type Facts struct {
 	Joins       bool     // Another finding in the group causes a new notice.
 	Rises       bool     // A priority higher than Priority causes a new notice.
 	Priority    int
-	Count, Most int // Count is the findings that share a notice, or other deliveries that wait alike. Most is limit.notices.
+	// Count is the findings that share a notice, or other deliveries that wait alike. Most is limit.notices.
+	Count, Most int
 	Key         string
 	Silences    []string
 	Sink, Node  string

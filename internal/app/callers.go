@@ -47,7 +47,7 @@ func openTLS(c *config.TLSFiles, log *slog.Logger) (*api.TLS, error) {
 const (
 	tokensUsedEvery   = time.Minute
 	tokensForgetEvery = time.Hour
-	leastKeyBits      = 2048 // of RSA
+	leastKeyBits      = 2048 // Of an RSA key.
 )
 
 // tokens keeps the API tokens of the ledger and the node's copy in memory in step. Its methods may be called

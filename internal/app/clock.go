@@ -15,11 +15,12 @@ import (
 )
 
 const (
-	clockEvery   = time.Second      // How often a node reads the ledger's clock.
-	clockTimeout = 5 * time.Second  // The time limit of one read.
-	mostBack     = 5 * time.Second  // A ledger's clock that goes back by more than this begins a new clock term.
-	mostAhead    = time.Hour        // A jump ahead by more than this is withheld until an operator confirms the clock.
-	clockSettles = 3                // Reads in a row that must agree before a node records a clock far ahead of the seen time.
+	clockEvery   = time.Second     // How often a node reads the ledger's clock.
+	clockTimeout = 5 * time.Second // The time limit of one read.
+	mostBack     = 5 * time.Second // A ledger's clock that goes back by more than this begins a new clock term.
+	mostAhead    = time.Hour       // A jump ahead by more than this is withheld until an operator confirms the clock.
+	// Reads in a row that must agree before a node records a clock far ahead of the seen time.
+	clockSettles = 3
 	mostWrong    = 5 * time.Second  // The machine's clock may differ by this much without an error in the log.
 	wrongEvery   = time.Minute      // How often the log has that error.
 	longestLease = 10 * time.Minute // No claim of an earlier term outlives the beginning of the next one by more.
@@ -46,7 +47,8 @@ type clockReading struct {
 	state ledger.ClockState
 	at    time.Duration // The moment of the timer.
 	shown time.Time     // The ledger's time at that moment, without the part that is withheld.
-	lead  time.Duration // How far this node was ahead of shown. The node goes at half the pace until the ledger has caught up.
+	// How far this node was ahead of shown. The node goes at half the pace until the ledger has caught up.
+	lead  time.Duration
 	ended chan struct{} // Closed when the clock term has ended.
 }
 

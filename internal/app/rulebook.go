@@ -36,10 +36,11 @@ type ruleBook struct {
 	reloading sync.Mutex // Held while files are read and put in force.
 
 	mu    sync.Mutex
-	files *rules.Set      // The files as they were read.
-	set   *rules.Set      // files, and the problems of scopes that queries list.
-	wrong time.Time       // Since when set has problems. Zero means it has none.
-	kept  []*rules.Rule   // The rules in force as written: a rule whose scopes a query lists stands here once (rules.MadeUp).
+	files *rules.Set // The files as they were read.
+	set   *rules.Set // files, and the problems of scopes that queries list.
+	wrong time.Time  // Since when set has problems. Zero means it has none.
+	// The rules in force as written: a rule whose scopes a query lists stands here once (rules.MadeUp).
+	kept  []*rules.Rule
 	rules []*rules.Rule   // The rules in force, one for each scope.
 	stale map[string]bool // The ids of rules that run in their version from before their file became bad.
 	seen  string          // The fingerprint of the files that were read.
@@ -125,7 +126,8 @@ func (b *ruleBook) fingerprint() string {
 // rules of a bad file stay in force in their last good version. A rule of a bad file that has moved to a good file is
 // taken from there. A rule that has moved into a bad file stays in its last good version.
 func keepGood(before []*rules.Rule, set *rules.Set) (list []*rules.Rule, stale map[string]bool) {
-	files, ids := map[string]bool{}, map[string]bool{} // The bad files with rules in force, and the ids in the good files.
+	// The bad files with rules in force, and the ids in the good files.
+	files, ids := map[string]bool{}, map[string]bool{}
 	for _, r := range before {
 		if isBad(set, r.File) {
 			files[r.File] = true

@@ -104,7 +104,8 @@ func (b *ruleBook) relist(ctx context.Context) error {
 
 // keepScopes runs a keeper for each rule in force whose scopes come from a query, until the context ends.
 func (a *App) keepScopes(ctx context.Context) {
-	running := map[string]context.CancelFunc{} // Keyed by id and checksum, which changes with the query and its parameters.
+	// Keyed by id and checksum, which changes with the query and its parameters.
+	running := map[string]context.CancelFunc{}
 	var keepers sync.WaitGroup
 	defer keepers.Wait()
 	for {

@@ -248,7 +248,8 @@ func (a *App) pingLedger(ctx context.Context) error {
 func (a *App) ready(ctx context.Context) error {
 	errs := []error{a.pingLedger(ctx), a.index.inbox.Ready()}
 	if taken, fault := a.book.taken(); !taken && fault != nil {
-		errs = append(errs, fmt.Errorf("rules: %w", fault)) // No rule runs before the first record. After a later fault the last good rules run.
+		// No rule runs before the first record. After a later fault the last good rules run.
+		errs = append(errs, fmt.Errorf("rules: %w", fault))
 	}
 	if fault := a.commits.Blocked(); fault != nil {
 		errs = append(errs, fmt.Errorf("commits: %w", fault))

@@ -22,7 +22,8 @@ import (
 const (
 	settleFor  = 200 * time.Millisecond // Changed files are read when no file has changed for this time,
 	settleMost = time.Second            // or when the first change is this old.
-	lookEvery  = 5 * time.Second        // The files are compared this often, because network drives and full queues lose events.
+	// The files are compared this often, because network drives and full queues lose events.
+	lookEvery = 5 * time.Second
 )
 
 // watchRules reads the rule files again when they change, and on each hangup, until the context ends.

@@ -113,7 +113,7 @@ func (s *Subscriptions) check(at settings.Section, sources map[string]Source) {
 type Subscription struct {
 	Type       string `yaml:"type"`
 	Warehouse  string `yaml:"warehouse"`
-	Subscriber string `yaml:"subscriber"` // user:<id> or role:<id>
+	Subscriber string `yaml:"subscriber"` // "user:<id>" or "role:<id>".
 }
 
 // Default returns a configuration with the default of every setting.

@@ -107,7 +107,8 @@ func (r *RedisURL) DecodeYAML(d *strictyaml.Decoder, name string, n *strictyaml.
 	*r = RedisURL{List: n.Kind == strictyaml.Sequence}
 	if r.List {
 		d.Value(name, n, &r.URLs)
-		r.URLs = slices.DeleteFunc(r.URLs, func(s Secret) bool { return s == Secret{} }) // A lazy load leaves open URLs empty.
+		// A lazy load leaves open URLs empty.
+		r.URLs = slices.DeleteFunc(r.URLs, func(s Secret) bool { return s == Secret{} })
 		return
 	}
 	list := []*strictyaml.Node{n}

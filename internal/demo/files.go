@@ -11,7 +11,7 @@ import (
 	"path/filepath"
 	"time"
 
-	_ "modernc.org/sqlite" // the driver of the sample WMS
+	_ "modernc.org/sqlite" // The driver of the sample WMS.
 
 	"tallyman/configs"
 	"tallyman/examples/wms"

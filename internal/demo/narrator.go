@@ -165,7 +165,7 @@ func count(ctx context.Context, l ledger.Runs) (map[string]*tally, error) {
 	return tallies, nil
 }
 
-const workPage = 1000 // items read at a time
+const workPage = 1000 // Items per read.
 
 // workCount counts the items of the queue by their ends.
 type workCount struct {

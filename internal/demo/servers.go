@@ -154,7 +154,8 @@ func browse(ctx context.Context, address string) {
 		program = "xdg-open"
 	}
 	command := exec.CommandContext(ctx, program, address) //nolint:gosec // The program is one of three, and the address is the demo's own.
-	if command.Start() == nil {                           // After an error the user still finds the address in the output.
+	// After an error the user still finds the address in the output.
+	if command.Start() == nil {
 		go func() { _ = command.Wait() }()
 	}
 }

@@ -56,8 +56,9 @@ func (s *PGServer) SetClock(ahead time.Duration) {
 	if ahead >= 0 {
 		text = "+" + text
 	}
-	next := s.clockFile() + ".next"                                 // A reader sees the old text or the new one.
-	if err := os.WriteFile(next, []byte(text), 0o644); err != nil { // Readable by all, because the server runs as another user.
+	next := s.clockFile() + ".next" // A reader sees the old text or the new one.
+	// Readable by all, because the server runs as another user.
+	if err := os.WriteFile(next, []byte(text), 0o644); err != nil {
 		s.t.Fatal(err)
 	}
 	if err := os.Rename(next, s.clockFile()); err != nil {

@@ -28,9 +28,9 @@ var sharedMaria struct {
 
 // MariaDatabase is a fresh empty database.
 type MariaDatabase struct {
-	Addr     string // host:port of the server
+	Addr     string // The host:port of the server.
 	Name     string
-	User     string // may do everything on the server
+	User     string // Has every right on the server.
 	Password string
 }
 
@@ -114,11 +114,12 @@ func newMariaServer() (*mariaServer, error) {
 		return nil, err
 	}
 	s := &mariaServer{}
-	if s.root, err = serverFolder("tmmy"); err != nil { // The name is short because the path of a unix socket has a limit.
+	// The name is short because the path of a unix socket has a limit.
+	if s.root, err = serverFolder("tmmy"); err != nil {
 		return nil, err
 	}
 	if err = s.install(); err == nil {
-		for range 5 { // another process may take the port between the choice and the start
+		for range 5 { // Another process may take the port between the choice and the start.
 			if err = s.start(path); err == nil {
 				return s, nil
 			}

@@ -131,7 +131,7 @@ func NewToxic(t testing.TB, target string) *Toxic {
 	t.Helper()
 	x := &Toxic{t: t, target: target}
 	var err error
-	for range 5 { // another process may take the port between the choice and the start
+	for range 5 { // Another process may take the port between the choice and the start.
 		var port int
 		if port, err = freePort(); err != nil { // No outgoing connection takes such a port while it is free.
 			break
@@ -185,7 +185,7 @@ func (x *Toxic) restart() {
 	x.t.Helper()
 	x.proxy.Stop()
 	var err error
-	poll(func() bool { // another process may try for a moment whether the port is free
+	poll(func() bool { // Another process may probe the port at this moment.
 		err = x.start()
 		return !errors.Is(err, syscall.EADDRINUSE)
 	}, 5*time.Second)

@@ -56,7 +56,7 @@ func (b *pgBouncer) begin(direct string) error {
 	if b.root, err = user.tempDir(); err != nil {
 		return err
 	}
-	for range 5 { // another process may take the port between the choice and the start
+	for range 5 { // Another process may take the port between the choice and the start.
 		var port int
 		if port, err = freePort(); err != nil {
 			break
@@ -108,7 +108,7 @@ func (b *pgBouncer) remove() {
 }
 
 func findPgBouncer() (string, error) {
-	const debian = "/usr/sbin/pgbouncer" // not in everybody's PATH
+	const debian = "/usr/sbin/pgbouncer" // This folder may be missing in the PATH.
 	if isFile(debian) {
 		return debian, nil
 	}

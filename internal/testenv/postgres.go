@@ -74,8 +74,8 @@ func stopShared() {
 
 // PGServer is a PostgreSQL server that a test may kill.
 type PGServer struct {
-	Addr      string // host:port; stays the same over Restart
-	SocketDir string // the folder of its unix socket
+	Addr      string // host:port. Restart keeps it.
+	SocketDir string // The folder of the unix socket.
 
 	t      testing.TB // Nil for the shared server.
 	inst   *pgInstall
@@ -134,7 +134,7 @@ func (s *PGServer) Kill() {
 // Stop ends the server and breaks open connections. It does nothing where the server is not running.
 func (s *PGServer) Stop() {
 	if s.server != nil {
-		s.server.end(syscall.SIGINT) // "fast shutdown"
+		s.server.end(syscall.SIGINT) // The "fast shutdown" of PostgreSQL.
 		s.server = nil
 	}
 }
@@ -253,7 +253,7 @@ func (s *PGServer) begin(fill func(dir string) error) error {
 		s.remove()
 		return err
 	}
-	for range 5 { // another process may take the port between the choice and the start
+	for range 5 { // Another process may take the port between the choice and the start.
 		if s.port, err = freePort(); err != nil {
 			break
 		}
@@ -288,7 +288,7 @@ func (s *PGServer) startOnce() error {
 			"-c", "jit=off",
 			"-c", "max_connections=200", "-c", "fsync=" + strconv.FormatBool(s.fsync), "-c", "synchronous_commit=on",
 		},
-		dir: s.root, env: s.env, cred: s.inst.cred, death: syscall.SIGQUIT, // "immediate shutdown"
+		dir: s.root, env: s.env, cred: s.inst.cred, death: syscall.SIGQUIT, // The "immediate shutdown" of PostgreSQL.
 	}.start()
 	if err != nil {
 		return err

@@ -20,7 +20,7 @@ const redisMissing = `redis-server is not installed, and these tests need it.
 
 // RedisServer is a redis-server for one test. It writes a snapshot only when Save is called.
 type RedisServer struct {
-	Addr string // host:port; stays the same over Restart
+	Addr string // host:port. Restart keeps it.
 
 	t      testing.TB
 	port   int
@@ -39,7 +39,7 @@ func Redis(t testing.TB, args ...string) *RedisServer {
 	r := &RedisServer{t: t, dir: t.TempDir(), args: args}
 	t.Cleanup(r.Stop)
 	var err error
-	for range 5 { // another process may take the port between the choice and the start
+	for range 5 { // Another process may take the port between the choice and the start.
 		if r.port, err = freePort(); err != nil {
 			break
 		}
@@ -91,7 +91,7 @@ func (r *RedisServer) Restart() {
 	r.t.Helper()
 	r.Kill()
 	var err error
-	for range 5 { // another process may try for a moment whether the port is free
+	for range 5 { // Another process may probe the port at this moment.
 		if err = r.start(); err == nil {
 			return
 		}

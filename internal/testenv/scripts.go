@@ -159,7 +159,8 @@ func (w *ScriptWatch) call(ctx context.Context, cmd redis.Cmder, next redis.Proc
 	defer func() { args[1] = plain }()
 	name := fmt.Sprint(plain)
 	if strings.HasPrefix(cmd.Name(), "evalsha") {
-		if hash, ok := w.shimmed[name]; ok { // Otherwise the server does not know the script, and the client sends its text next.
+		// Otherwise the server does not know the script, and the client sends its text next.
+		if hash, ok := w.shimmed[name]; ok {
 			args[1] = hash
 		}
 	} else {
@@ -185,7 +186,8 @@ func (w *ScriptWatch) inside(ctx context.Context) int {
 func (w *ScriptWatch) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
 	return func(ctx context.Context, cmds []redis.Cmder) error {
 		err := next(ctx, cmds)
-		if !slices.ContainsFunc(cmds, isScript) { // A new connection sends a pipeline as well, during a call that holds the lock.
+		// A new connection sends a pipeline as well, during a call that holds the lock.
+		if !slices.ContainsFunc(cmds, isScript) {
 			return err
 		}
 		w.mu.Lock()

@@ -92,7 +92,8 @@ func (l *lifeTable) digest(noticeID string) string {
 // fateOf returns why a firing finding gets a notice of this run.
 func fateOf(before, after finding.State, known bool, in string) Fate {
 	switch {
-	case !known || before.Phase == finding.Pending || before.Ordinal == 0 && !before.Baseline: // Silences have withheld every notice so far.
+	case !known || before.Phase == finding.Pending || before.Ordinal == 0 && !before.Baseline:
+		// With Ordinal 0 and no baseline, silences have withheld every notice so far.
 		return Fires
 	case after.Priority > before.Priority:
 		return Rises

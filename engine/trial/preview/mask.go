@@ -47,7 +47,7 @@ func newMask(names []string, columns []row.Column, rows []*row.Row, due time.Tim
 		slices.SortStableFunc(values, func(a, b row.Value) int {
 			c, err := row.Compare(a, b)
 			if err != nil {
-				return 0 // values of one kind compare
+				return 0 // Not expected: values of the same kind can be compared.
 			}
 			return c
 		})

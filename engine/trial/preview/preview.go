@@ -131,14 +131,15 @@ func planOf(ctx context.Context, try *trial.Trial, req *Request) (*Plan, error) 
 
 // view turns a run into a report.
 type view struct {
-	req       *Request
-	trial     *trial.Trial
-	run       *trial.Run
-	columns   []row.Column
-	lives     *lifeTable
-	start     trial.Start
-	report    *Report
-	remembers func(*row.Row) bool              // Tells whether an earlier run has seen the row. Nil means the rule has no look_back.
+	req     *Request
+	trial   *trial.Trial
+	run     *trial.Run
+	columns []row.Column
+	lives   *lifeTable
+	start   trial.Start
+	report  *Report
+	// Tells whether an earlier run has seen the row. Nil means the rule has no look_back.
+	remembers func(*row.Row) bool
 	made      []ledger.NewNotice               // The notices of all passes, in order.
 	known     map[string]bool                  // The ids of notices of events that the ledger has already.
 	subs      map[string][]ledger.Subscription // Keyed by type.

@@ -115,9 +115,10 @@ type Judgement struct {
 
 // Life is what the run does to a finding.
 type Life struct {
-	Fate   Fate       `json:"fate,omitempty"`
-	Since  *time.Time `json:"since,omitempty"`  // When a pending finding was first seen, or when a firing one fired.
-	Next   *time.Time `json:"next,omitempty"`   // pends: when it fires. kept: when it resolves. goes_on: when its next notice is due.
+	Fate  Fate       `json:"fate,omitempty"`
+	Since *time.Time `json:"since,omitempty"` // When a pending finding was first seen, or when a firing one fired.
+	// pends: when it fires. kept: when it resolves. goes_on: when its next notice is due.
+	Next   *time.Time `json:"next,omitempty"`
 	Notice string     `json:"notice,omitempty"` // The id of the finding's notice.
 	In     string     `json:"in,omitempty"`     // group or digest, where the notice is about other findings as well.
 }
@@ -132,7 +133,8 @@ type Finding struct {
 type Notice struct {
 	notice.Form
 	Texts map[string]Text `json:"texts,omitempty"` // Translations, keyed by language.
-	Known bool            `json:"known"`           // The ledger has the notice of this event already and does not send it again.
+	// The ledger has the notice of this event already and does not send it again.
+	Known bool `json:"known"`
 	// Silenced names the silence that would withhold the notice, and its end.
 	Silenced string        `json:"silenced,omitempty"`
 	To       []Destination `json:"to"`
@@ -146,12 +148,13 @@ type Text struct {
 
 // Destination is a sink that would get the notice.
 type Destination struct {
-	Sink       string   `json:"sink"`
-	Type       string   `json:"type"`
-	Strategy   string   `json:"strategy,omitempty"`   // Of a push channel.
-	How        string   `json:"how,omitempty"`        // The strategy in words, such as "after 10m unless read".
-	Recipients []string `json:"recipients,omitempty"` // Of the inbox, or of a channel with a delivery for each recipient.
-	Note       string   `json:"note,omitempty"`       // A condition of the delivery, or why nobody gets it.
+	Sink     string `json:"sink"`
+	Type     string `json:"type"`
+	Strategy string `json:"strategy,omitempty"` // Of a push channel.
+	How      string `json:"how,omitempty"`      // The strategy in words, such as "after 10m unless read".
+	// Of the inbox, or of a channel with a delivery for each recipient.
+	Recipients []string `json:"recipients,omitempty"`
+	Note       string   `json:"note,omitempty"` // A condition of the delivery, or why nobody gets it.
 }
 
 // frame returns the report without the results of the run.

@@ -72,7 +72,8 @@ type rowLister struct {
 	parts   *condition.Parts
 	seen    map[string]bool
 	events  map[string][]*notice.Notice // Mode event: the notices that no row was matched to yet, keyed by key.
-	digests map[string][]string         // Mode event: the ids of digests by warehouse. Each id is listed once per row that is still to be matched to it.
+	// Mode event: the ids of digests by warehouse. Each id is listed once per row that is still to be matched to it.
+	digests map[string][]string
 }
 
 func (j *rowLister) judge(r *row.Row) Judgement {
@@ -98,7 +99,8 @@ func (j *rowLister) judge(r *row.Row) Judgement {
 		return j.event(key, draft, err)
 	}
 	life := j.lives.of(key)
-	if life.Fate == "" || err != nil && life.Fate == Dropped { // The row meets the condition, but its notice cannot be written.
+	// The row meets the condition, but its notice cannot be written.
+	if life.Fate == "" || err != nil && life.Fate == Dropped {
 		return j.failed(key, err)
 	}
 	j.seen[key] = true

@@ -90,7 +90,7 @@ func (f *testFile) comment() string {
 // start returns the due time in the rule's timezone.
 func (f *testFile) start() string {
 	zone, err := time.LoadLocation(f.rule.Schedule.Timezone)
-	if err != nil { // the rule was loaded with it
+	if err != nil { // Not expected: the rule was loaded with this timezone.
 		zone = time.UTC
 	}
 	return f.due.In(zone).Format(time.RFC3339)
@@ -193,7 +193,7 @@ func dataNode(v any) *yaml.Node {
 		return plain("null")
 	case string:
 		return words(v)
-	default: // int64 or bool
+	default: // An int64 or a bool.
 		return plain(fmt.Sprint(v))
 	}
 }

@@ -108,7 +108,8 @@ func (in *Input) side(ctx context.Context, r *rules.Rule, start trial.Start, sid
 	if run.Run.Outcome == ledger.OutcomeFailed {
 		return nil, nil
 	}
-	if r.Mode == rules.ModeEvent && r.Limit.Notices > 0 { // A digest does not say which events it has, so run without a limit.
+	// A digest does not say which events it has, so run without a limit.
+	if r.Mode == rules.ModeEvent && r.Limit.Notices > 0 {
 		each := *r
 		each.Limit.Notices = 0
 		if t, run, err = in.trial(ctx, &each, start); err != nil {
@@ -124,7 +125,8 @@ func (in *Input) side(ctx context.Context, r *rules.Rule, start trial.Start, sid
 	}
 	before := out.findings
 	out.findings = byKey(t.Findings())
-	for key, f := range out.findings { // A finding that a digest reminds of keeps its notice, so Ordinal is compared as well.
+	// A finding that a digest reminds of keeps its notice, so Ordinal is compared as well.
+	for key, f := range out.findings {
 		out.notified[key] = f.Phase == finding.Firing && (f.Ordinal != before[key].Ordinal || f.NoticeID != before[key].NoticeID)
 	}
 	return out, nil

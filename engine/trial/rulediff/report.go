@@ -12,9 +12,11 @@ type Diff struct {
 	Due      time.Time `json:"due"`                // The due time of the runs.
 	NoLedger string    `json:"noLedger,omitempty"` // Why the ledger could not be read.
 	Rules    []Rule    `json:"rules"`              // The rules that differ.
-	Same     int       `json:"same"`               // The number of rules that do not differ, each scope counted. They are not run.
-	Sum      *Effect   `json:"sum,omitempty"`
-	Failing  int       `json:"failing"` // The number of rules in the new version that would not run, or whose run failed.
+	// The number of rules that do not differ, each scope counted. They are not run.
+	Same int     `json:"same"`
+	Sum  *Effect `json:"sum,omitempty"`
+	// The number of rules in the new version that would not run, or whose run failed.
+	Failing int `json:"failing"`
 }
 
 // Status says how a rule differs.
@@ -64,11 +66,12 @@ type Side struct {
 // Effect compares the findings after the next run of the new version with those after the next run of the old one. Each
 // finding is in one of the fields before Again. A finding may be in Again as well.
 type Effect struct {
-	Fire      Keys `json:"fire"`    // Only the new version sends a notice. For mode event: rows.
-	Pend      Keys `json:"pend"`    // Pending in the new version. In the old one they do not exist or fire.
-	Resolve   Keys `json:"resolve"` // Firing in the old version, and gone in the new one.
-	Keep      Keys `json:"keep"`    // They have a notice. They go on in the new version, and are gone in the old one.
-	Drop      Keys `json:"drop"`    // Pending in the old version, and gone in the new one. For mode event: rows without a notice in the new one.
+	Fire    Keys `json:"fire"`    // Only the new version sends a notice. For mode event: rows.
+	Pend    Keys `json:"pend"`    // Pending in the new version. In the old one they do not exist or fire.
+	Resolve Keys `json:"resolve"` // Firing in the old version, and gone in the new one.
+	Keep    Keys `json:"keep"`    // They have a notice. They go on in the new version, and are gone in the old one.
+	// Pending in the old version, and gone in the new one. For mode event: rows without a notice in the new one.
+	Drop      Keys `json:"drop"`
 	Unchanged Keys `json:"unchanged"`
 	Again     Keys `json:"again"` // They have a notice, and only the new version sends another one.
 }

@@ -228,7 +228,7 @@ func (c *coverage) sum() *Cover {
 		reached, all = reached+share.Reached, all+share.All
 	}
 	if s.Percent = 100; all > 0 {
-		s.Percent = math.Floor(1000*float64(reached)/float64(all)) / 10 // 100 is all of it
+		s.Percent = math.Floor(1000*float64(reached)/float64(all)) / 10 // Rounded down, so that 100 means everything.
 	}
 	return s
 }

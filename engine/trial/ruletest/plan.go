@@ -100,7 +100,7 @@ func (p *planner) solve(ctx context.Context) ([]row.Kind, problem.List, error) {
 	}
 	slots := p.tables.slots(tables)
 	try := func(kinds []row.Kind) (problem.List, error) {
-		staged, _, _ := p.tables.stage(tables, kinds, &Step{}) // without rows
+		staged, _, _ := p.tables.stage(tables, kinds, &Step{}) // Only the shape of the tables matters, so without rows.
 		columns, err := describe(ctx, p.db, staged, p.stmt)
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)

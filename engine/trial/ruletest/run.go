@@ -226,14 +226,15 @@ func (s *suite) judge(t *Test, step *Step, o *outcome, due time.Time) (Failure, 
 
 // Report is the result of the tests.
 type Report struct {
-	Files     int          `json:"files"`
-	Tests     int          `json:"tests"` // The number of tests that were run.
-	Failed    int          `json:"failed"`
-	Steps     int          `json:"steps"`
-	Results   []Result     `json:"results"`
-	Problems  problem.List `json:"problems"`  // The problems of the test files and of their rule files.
-	Unchecked []string     `json:"unchecked"` // Test files without a type catalogue: their notices' types were not checked.
-	Cover     *Cover       `json:"cover,omitempty"`
+	Files    int          `json:"files"`
+	Tests    int          `json:"tests"` // The number of tests that were run.
+	Failed   int          `json:"failed"`
+	Steps    int          `json:"steps"`
+	Results  []Result     `json:"results"`
+	Problems problem.List `json:"problems"` // The problems of the test files and of their rule files.
+	// Test files without a type catalogue: their notices' types were not checked.
+	Unchecked []string `json:"unchecked"`
+	Cover     *Cover   `json:"cover,omitempty"`
 }
 
 // Passed tells whether all tests were run and none failed.

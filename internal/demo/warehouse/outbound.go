@@ -35,7 +35,7 @@ func (m *minute) release() error {
 		}
 	}
 	if m.chance(4) {
-		m.stuck[wave] = m.in(18, 35) // the picker was called away
+		m.stuck[wave] = m.in(18, 35) // As if the picker was called away.
 		m.tell("wave %d released: %d orders, %d lines; its picker is called away", wave, orders, line)
 		return nil
 	}

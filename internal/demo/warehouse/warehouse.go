@@ -107,7 +107,7 @@ func (s *site) stock(ctx context.Context, tx *sql.Tx, name, timezone string, now
 		if err != nil {
 			return err
 		}
-		days := 2 + 2*i // the first lots are near their date
+		days := 2 + 2*i // The first lots expire soon.
 		err = exec(`INSERT INTO lots VALUES (?, ?, ?, ?, ?)`, s.id, fmt.Sprintf("L%d-%02d", s.id%100, i+1), sku(i),
 			20+s.rng.IntN(80), now.UTC().AddDate(0, 0, days).Format(time.DateOnly))
 		if err != nil {
