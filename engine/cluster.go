@@ -94,7 +94,7 @@ func (e *Engine) sweep(ctx context.Context, stop <-chan struct{}) {
 			e.log.Warn("The ledger was not pruned. The node tries again in an hour.", "error", err)
 			continue
 		}
-		e.log.Debug("ledger pruned", "rows", n)
+		e.log.Debug("The ledger was pruned.", "rows", n)
 	}
 }
 

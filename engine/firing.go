@@ -163,11 +163,11 @@ func (p *pass) logRun(run *ledger.Run) {
 	log := p.Log.With("run", p.id(), "due", run.Due, "duration", run.Duration, "rows", run.Rows, "notices", run.Notices)
 	switch run.Outcome {
 	case ledger.OutcomeFailed:
-		log.Warn("run failed", "error", run.Error)
+		log.Warn("The run failed. The findings of rows stay as they were.", "error", run.Error)
 	case ledger.OutcomeDegraded:
-		log.Warn("run degraded", "errored", run.Errored, "samples", run.Samples)
+		log.Warn("The run is degraded. The samples show which rows.", "errored", run.Errored, "samples", run.Samples)
 	default:
-		log.Debug("run done", "outcome", string(run.Outcome), "pending", run.Pending, "firing", run.Firing)
+		log.Debug("The run is done.", "outcome", string(run.Outcome), "pending", run.Pending, "firing", run.Firing)
 	}
 }
 

@@ -33,7 +33,7 @@ func TestLogLinesNameRunAndNotice(t *testing.T) {
 			msg, _ := l["msg"].(string)
 			lines[msg] = l
 		}
-		if got := lines["run done"]["run"]; got != origin {
+		if got := lines["The run is done."]["run"]; got != origin {
 			t.Errorf("the run is logged as %v, its notice came from %s", got, origin)
 		}
 		notices, _ := json.Marshal(lines["delivered"]["notices"])

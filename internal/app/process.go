@@ -34,5 +34,5 @@ type redisLog struct{ log *slog.Logger }
 
 // Printf logs one message.
 func (r redisLog) Printf(ctx context.Context, format string, args ...any) {
-	r.log.DebugContext(ctx, "redis client", "says", fmt.Sprintf(format, args...))
+	r.log.DebugContext(ctx, "The Redis client logged a message.", "says", fmt.Sprintf(format, args...))
 }
