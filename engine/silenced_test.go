@@ -292,7 +292,7 @@ func TestWhySilenced(t *testing.T) {
 		n := w.start(o)
 		pass(6 * m)
 		y := w.why(t, n, "A-01")
-		if heldBy(y) != "silenced" || y.Reasons[0].Text != "silence s_1 (stocktake) holds back what there is to tell until 2000-01-01 00:17:00Z" {
+		if heldBy(y) != "silenced" || y.Reasons[0].Text != "silence s_1 (stocktake) withholds the notices until 2000-01-01 00:17:00Z" {
 			t.Errorf("held %v", y.Reasons)
 		}
 		w.isNext(t, y, why.NextFires, 20*m)

@@ -24,7 +24,7 @@ func (g *gatherer) silences() {
 		typ, warehouse = a.Rule.Notice.Type, a.Rule.Scope
 	}
 	holding := g.silencer.Holding(a.Asked, judge.Subject(a.Rule, typ, warehouse, g.noticeKey()))
-	does := "holds back what there is to tell"
+	does := "withholds the notices"
 	if a.Rule.Mode == rules.ModeEvent {
 		does = "drops new rows"
 	}
@@ -38,7 +38,7 @@ func (g *gatherer) silences() {
 	if len(holding) > 0 {
 		g.quiet = holding[0].Until
 	} else if f := a.Finding; f != nil && f.Silenced != "" {
-		g.hold("was_silenced", Facts{Silences: strings.Fields(f.Silenced)}, "%s held back what the last run had to tell; the next run tells it", silenceNames(f.Silenced))
+		g.hold("was_silenced", Facts{Silences: strings.Fields(f.Silenced)}, "%s withheld the notice of the last run; the next run sends it", silenceNames(f.Silenced))
 	}
 }
 

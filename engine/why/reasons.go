@@ -62,7 +62,7 @@ func (g *gatherer) rule() {
 		g.hold("failed", Facts{Error: a.LastRun.Error}, "the last run failed and left the findings as they were: %s", a.LastRun.Error)
 	}
 	if a.Rule.Shadow && a.Promoted.IsZero() {
-		g.hold("shadow", Facts{Subscriber: judge.ShadowSubscriber(a.Rule.ID)}, "the rule is in shadow: what it finds goes to the inbox of %s alone", judge.ShadowSubscriber(a.Rule.ID))
+		g.hold("shadow", Facts{Subscriber: judge.ShadowSubscriber(a.Rule.ID)}, "the rule is in shadow: its notices go only to the inbox of %s", judge.ShadowSubscriber(a.Rule.ID))
 	}
 }
 
@@ -89,7 +89,7 @@ func (g *gatherer) firstRun() string {
 	if !g.isBaselineNext() {
 		return ""
 	}
-	return "; its first run takes the rows that it sees as known, and tells nothing of them (first_run: baseline)"
+	return "; its first run takes the rows that it sees as known, and sends no notices of them (first_run: baseline)"
 }
 
 // isBaselineNext tells whether the next run is the first of a rule with first_run: baseline.
@@ -110,7 +110,7 @@ func (g *gatherer) finding() {
 	switch {
 	case f == nil:
 	case f.Baseline && f.Phase == finding.Pending:
-		g.hold("baseline", Facts{}, "its row was there at the first run, which took all rows as known (first_run: baseline): it fires without a word")
+		g.hold("baseline", Facts{}, "its row was there at the first run, which took all rows as known (first_run: baseline): it fires without a notice")
 	case f.Phase == finding.Pending:
 		seen := g.state.Clock - f.SinceClock
 		g.hold("for", Facts{Seen: seen, Asked: g.answer.Rule.For}, "it has been seen for %s of the %s that `for` asks: %s are missing", span(seen), span(g.answer.Rule.For), span(g.answer.Rule.For-seen))

@@ -208,7 +208,7 @@ func (v *view) notes(before ledger.ScopeState) {
 		v.note("the rule is in shadow: a node keeps its state, and delivers to the inbox of %s only", judge.ShadowSubscriber(r.ID))
 	}
 	if v.isBaseline() {
-		v.note("first_run: baseline: this is the first run, which takes the rows that it sees as known and tells nothing of them")
+		v.note("first_run: baseline: this is the first run, which takes the rows that it sees as known and sends no notices of them")
 	}
 	if !before.LastDue.IsZero() && v.req.Due.Before(before.LastDue) {
 		v.note("the ledger's last run of the rule was at %s, after the time that is shown here: the findings are those after it",

@@ -103,7 +103,7 @@ func describe(p pair) (r Rule, differs bool) {
 	case p.new == nil:
 		return Rule{
 			ID: p.old.ID, Scope: p.old.Scope, Status: Removed, Mode: string(p.old.Mode), Changes: []Change{},
-			Warns: []string{"its findings are closed without a word"},
+			Warns: []string{"its findings are closed without notices"},
 		}, true
 	}
 	r = Rule{
@@ -136,7 +136,7 @@ func warns(p pair, changed map[string]bool) []string {
 	}
 	if changed["mode"] {
 		if p.new.Mode == rules.ModeEvent {
-			list = append(list, "mode: its findings are closed without a word; from now on each new row is told once")
+			list = append(list, "mode: its findings are closed without notices; from now on each new row is told once")
 		} else {
 			list = append(list, "mode: what was told as events is not known; every row that matches fires")
 		}
