@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// The log line of a run and that of a delivery have the same run id, and the latter the notice's: who has one line
-// finds the others.
+// The log lines of a run and of its deliveries have the same run id, and the lines of deliveries have the ids of the
+// notices. So a reader who has one line finds the others.
 func TestLogLinesNameRunAndNotice(t *testing.T) {
 	inWorld(t, func(w *world) {
 		var out bytes.Buffer

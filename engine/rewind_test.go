@@ -234,7 +234,7 @@ func TestRewindOfSeveralColumns(t *testing.T) {
 	})
 }
 
-// The ids of notices name the clock term, so an event of an earlier term is told again; the forecast says so.
+// The ids of notices contain the clock term, so an event of an earlier term gets another notice. The forecast says so.
 func TestRewindInAnotherClockTerm(t *testing.T) {
 	inNumberedWorld(t, func(w *world, n *numbers) {
 		c := &turningClock{ended: make(chan struct{})}
@@ -251,7 +251,7 @@ func TestRewindInAnotherClockTerm(t *testing.T) {
 	})
 }
 
-// A rule that has not run yet begins at the position; its first run with first_run: baseline tells nothing, as the
+// A rule that has not run yet begins at the position. With first_run: baseline its first run sends no notices, as the
 // forecast says.
 func TestRewindBeforeTheFirstRun(t *testing.T) {
 	for _, first := range []rules.FirstRun{rules.FirstRunNotify, rules.FirstRunBaseline} {
@@ -271,7 +271,7 @@ func TestRewindBeforeTheFirstRun(t *testing.T) {
 	}
 }
 
-// What a rewind is worth that cannot be counted: the rule would fail, or has no watermark.
+// Rewinds that cannot be counted: the rule would fail, or has no watermark.
 func TestRewindThatFails(t *testing.T) {
 	inNumberedWorld(t, func(w *world, n *numbers) {
 		w.rules[0].Probe.MaxRows = 2

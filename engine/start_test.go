@@ -39,8 +39,8 @@ func TestScopesStartBeforeLateFirings(t *testing.T) {
 	}
 }
 
-// TestLateFiringsWaitInLine: each of 1,500 scopes has three late firings to make good. A scope that has run one of them
-// waits in line for the next like all others, and has no goroutine while it waits.
+// TestLateFiringsWaitInLine: each of 1,500 scopes has three late firings. A scope that has run one of them waits in
+// line for the next one, and has no goroutine while it waits.
 func TestLateFiringsWaitInLine(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.rules = nil
@@ -77,7 +77,7 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// hasStarted wants each scope to be verified and planned.
+// hasStarted checks that each scope is verified and planned.
 func (w *world) hasStarted(n node) {
 	w.t.Helper()
 	list, err := n.Status(w.t.Context())
