@@ -90,9 +90,9 @@ var notAudited = []string{
 	"suspend-item", "store-item", "legacy-post-notifications", "preview-type",
 }
 
-// Every operation that changes something leaves one record of who did what to what; none holds a secret. Without its
-// record nothing is changed. What is done to the items of a queue reaches the ledger a moment later, together with its
-// record.
+// Every operation that changes something leaves one record: who changed what. No record has a secret. Where the record
+// cannot be written, the operation changes nothing. Changes of queue items reach the ledger a moment later, together
+// with their records.
 func TestEveryChangeIsRecorded(t *testing.T) {
 	t.Parallel()
 	s, n := auditSite(t)

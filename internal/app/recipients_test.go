@@ -67,7 +67,7 @@ func TestWebhooksKnowTheRecipients(t *testing.T) {
 	}
 }
 
-// recipientsIn are those that calls name, as they are written, sorted.
+// recipientsIn returns the recipients that the calls name, sorted.
 func recipientsIn(t *testing.T, calls []testenv.HTTPRequest) []string {
 	t.Helper()
 	var list []string

@@ -23,7 +23,7 @@ import (
 	"tallyman/sinks/webhook"
 )
 
-// pushRule tells the inbox and a push channel.
+// pushRule is a rule that delivers to the inbox and a push channel.
 func pushRule(deliver string) string {
 	return strings.Replace(stockRule, "deliver: [{sink: inbox}]", "deliver: ["+deliver+"]", 1)
 }
@@ -78,7 +78,7 @@ func (p *posts) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// titles are those of the notices so far, in the order of their coming.
+// titles returns the titles of the notices so far, in the order in which they came.
 func (p *posts) titles() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -127,7 +127,7 @@ func TestPushChannel(t *testing.T) {
 	}
 }
 
-// What could not be delivered before a restart is delivered after it, once, in order; what was sent is not sent again.
+// Deliveries that failed before a restart are made after it, once and in order. Sent ones are not sent again.
 func TestPushChannelAfterARestart(t *testing.T) {
 	t.Parallel()
 	s, gateway := newSite(t), receive(t)

@@ -41,8 +41,8 @@ rules:
     deliver: [{sink: inbox}]
 `
 
-// What a source may hold stops neither a run nor a commit nor a delivery, on either ledger: findings keep their own
-// keys, notices the raw texts, and a second look finds nothing new.
+// No text that a source may have stops a run, a commit or a delivery, on either ledger. Findings have distinct keys,
+// notices have the raw texts, and a second run finds nothing new.
 func TestRowsThatNoTextMayBe(t *testing.T) {
 	t.Parallel()
 	for name, prepare := range map[string]func(*site){"sqlite ledger": func(*site) {}, "postgres ledger": func(s *site) { s.realServers() }} {
