@@ -237,7 +237,7 @@ func (s *attackedSite) jwtThatIsAService() {
 	}
 }
 
-// webhookIntoTheOwnNetwork starts a node with such a sink, which must not start.
+// webhookIntoTheOwnNetwork starts a node with a webhook into the own network. The node must not start.
 func (s *attackedSite) webhookIntoTheOwnNetwork() {
 	dir := s.t.TempDir()
 	config := fmt.Sprintf(attackConfig, attackSecret, "embedded", "sqlite:"+filepath.Join(dir, "ledger.db"), s.victim.Config().ConnString())
@@ -252,7 +252,7 @@ func (s *attackedSite) webhookIntoTheOwnNetwork() {
 	}
 }
 
-// socketsThatNobodyOrdered looks which TCP ports the process listens on.
+// socketsThatNobodyOrdered checks on which TCP ports the process listens.
 func (s *attackedSite) socketsThatNobodyOrdered() {
 	pid := s.n.cmd.Process.Pid
 	links, err := filepath.Glob(fmt.Sprintf("/proc/%d/fd/*", pid))

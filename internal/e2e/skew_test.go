@@ -107,7 +107,7 @@ func (tr *trial) silence(n *node, scope string) span {
 	return s
 }
 
-// inForce is how long it takes until every node knows of a change.
+// inForce is the longest time until every node knows of a change.
 const inForce = time.Second
 
 // switchOff disables a rule for a while.
@@ -122,7 +122,7 @@ func (tr *trial) switchOff(n *node) span {
 	return span{time.Now().Add(inForce), began.Add(lasts)}
 }
 
-// verify proves that nothing ran meanwhile, and that what was left out is what came due then.
+// verify checks that no firing ran meanwhile, and that the skipped firings are those due then.
 func (s span) verify(f *firings) {
 	f.t.Helper()
 	for _, run := range f.runs {
