@@ -82,7 +82,8 @@ type scanGroup struct {
 }
 
 // expect announces that a unit is about to try the firing next, and no longer the firing before. The zero value stands
-// for no firing. A scan waits for the announced units. It begins when the last of them has joined or has withdrawn.
+// for no firing. A scan waits for the announced units. It begins when the last of them has joined or has withdrawn, or
+// after patience.
 func (g *scanGroup) expect(before, next firingAt) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -28,13 +28,12 @@ type RuleStatus struct {
 	LastRun *ledger.Run // The last run on any node. Nil before the first.
 	RunSum  ledger.RunSum
 	// How long ago the next firing should have started. 0 while no firing is due, or the rule is not enabled.
-	Overdue  time.Duration
-	Late     bool     // Overdue is more than a minute plus the rule's interval, see lateAfter.
+	Overdue time.Duration
+	Late    bool // Overdue is more than a minute plus the rule's interval, see lateAfter.
+	// When the rule became unverified, late, failing or degraded; the first of these that applies counts. Zero means the
+	// rule is well or not enabled.
+	Since    time.Time
 	Warnings []string // Problems that do not stop the rule, each with its code.
-
-	// Since is when the rule became unverified, late, failing or degraded; the first of these that applies counts. Zero
-	// means the rule is well or not enabled.
-	Since time.Time
 
 	Promoted   time.Time // When a rule in shadow was made live. Zero means never.
 	PromotedBy string
