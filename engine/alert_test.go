@@ -14,7 +14,8 @@ import (
 
 var errAway = &scanners.Error{Code: scanners.CodeUnreachable, Transient: true, Err: errors.New("connection refused")}
 
-// No data is a finding of its own: it waits for `for`, reminds, and resolves, while what was found stays as it was.
+// No data is a finding of its own: it waits for `for`, reminds, and resolves. Meanwhile the findings of rows stay as
+// they were.
 func TestNoDataAlert(t *testing.T) {
 	t.Parallel()
 	bins := []bin{{wh: "W1", code: "A", qty: -1}}
@@ -79,7 +80,7 @@ func TestFailureAlert(t *testing.T) {
 	same(t, toldBy(runTrial(t, try, atEight.Add(30*time.Minute))), []string{"firing W9 1 bins in W1", "resolved W9 Resolved: Rule fails: negative-bin-stock"})
 }
 
-// A rule that does not ask for it any more lets go of it.
+// The alert's finding ends when the rule does not ask for the alert any more.
 func TestAlertThatIsNotAskedForAnyMore(t *testing.T) {
 	t.Parallel()
 	inWorld(t, func(w *world) {

@@ -16,7 +16,8 @@ import (
 	"tallyman/scanners"
 )
 
-// The first run that sees the source's rows takes them as known, also when another node repeats it, and after runs that failed.
+// The first run that sees the source's rows takes them as known, even when another node repeats it, or runs before have
+// failed.
 func TestBaseline(t *testing.T) {
 	t.Parallel()
 	inWorld(t, func(w *world) {
@@ -75,7 +76,8 @@ func TestBaseline(t *testing.T) {
 	})
 }
 
-// A rule that has run keeps what it has told; one that is new says before its first run what that will do.
+// A rule that has run before keeps its findings and notices. A new rule says before its first run what that run will
+// do.
 func TestBaselineIsOfTheFirstRunAlone(t *testing.T) {
 	t.Parallel()
 	inWorld(t, func(w *world) {
@@ -100,7 +102,7 @@ func TestBaselineIsOfTheFirstRunAlone(t *testing.T) {
 	})
 }
 
-// A finding that waits for `for` at the first run fires without a word, and why says so.
+// A finding that waits for `for` at the first run fires without a notice, and why says so.
 func TestBaselineThatPends(t *testing.T) {
 	t.Parallel()
 	inWorld(t, func(w *world) {
@@ -124,7 +126,8 @@ func TestBaselineThatPends(t *testing.T) {
 	})
 }
 
-// The first firing of mode event moves the watermark over all rows, in all of its passes, also when a node dies between two of them.
+// The first firing of mode event moves the watermark over all rows, in all of its passes, even when a node dies between
+// two passes.
 func TestBaselineOfEvents(t *testing.T) {
 	t.Parallel()
 	inEventWorld(t, func(w *world, n *needs) {

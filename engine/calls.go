@@ -6,12 +6,12 @@ import (
 	"tallyman/internal/delivery"
 )
 
-// sinkCalls remembers which lanes of a sink this node could not deliver to when it tried last. A lane that another node has emptied is forgotten with the
-// next attempt.
+// sinkCalls remembers the lanes of a sink whose last attempt by this node failed. A lane that another node has emptied
+// since is dropped at this node's next attempt.
 type sinkCalls struct {
 	mu     sync.Mutex
 	failed map[delivery.Lane]error
-	last   error // of those
+	last   error // The newest error in failed.
 }
 
 func (c *sinkCalls) note(lane delivery.Lane, err error) {
@@ -27,7 +27,7 @@ func (c *sinkCalls) note(lane delivery.Lane, err error) {
 	c.failed[lane], c.last = err, err
 }
 
-// fault is the last error while a lane is not delivered to; nil while each last call was answered well.
+// fault returns the newest error while any lane fails. Nil means the last attempt of each lane succeeded.
 func (c *sinkCalls) fault() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -37,7 +37,8 @@ func (c *sinkCalls) fault() error {
 	return c.last
 }
 
-// SinkFault is why the inbox or a queue did not take what this node has given it last; nil where it did. Push channels tell by themselves.
+// SinkFault returns why this node's last deliveries to the inbox or a queue failed. Nil means they succeeded. Push
+// channels report their own faults.
 func (e *Engine) SinkFault(sink string) error {
 	if d := e.deliverer[sink]; d != nil {
 		return d.calls.fault()

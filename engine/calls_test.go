@@ -9,7 +9,8 @@ import (
 	"tallyman/internal/delivery"
 )
 
-// A sink is as its last calls were: one lane that fails is a fault until the lane is delivered to, here or by another node.
+// A sink has a fault while the last call of any lane has failed. The fault ends when this node or another delivers to
+// the lane.
 func TestTheHealthOfASinkIsItsLastCalls(t *testing.T) {
 	inWorld(t, func(w *world) {
 		everyMinute(w)

@@ -13,9 +13,8 @@ import (
 	"tallyman/rules"
 )
 
-// TestRulesThatChange lets a rule be edited between its runs, while its findings fire: groups, limits, keys, alerts, results. Whatever
-// it was when something was told, nothing is told under an id that came before, nothing is lost in a count, and when nothing is
-// wrong any more, nothing stays open.
+// TestRulesThatChange edits a rule between its runs while its findings fire: groups, limits, keys, alerts, results. No
+// notice has the id of an earlier one, no finding is missing in a count, and no finding stays open at the end.
 func TestRulesThatChange(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		var bins []bin

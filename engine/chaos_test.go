@@ -19,14 +19,14 @@ import (
 	"tallyman/scanners"
 )
 
-// chaos is a lot of misfortune, the same for the same seed as far as goroutines allow.
+// chaos makes calls fail at random. The same seed gives the same failures, as far as the order of goroutines allows.
 type chaos struct {
 	mu   sync.Mutex
 	rand *rand.Rand
 	over bool
 }
 
-// strikes tells whether something goes wrong now, once in n times.
+// strikes returns true once in n times, on average.
 func (c *chaos) strikes(n int) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -41,8 +41,8 @@ func (c *chaos) end() {
 
 var errChaos = errors.New("chaos")
 
-// TestChaos lets ledger, source and sink fail at random while three nodes come and go and leases are lost, and then
-// asks whether anything was lost, doubled or told out of order.
+// TestChaos lets the ledger, the source and the sink fail at random, while three nodes start and stop and lose leases.
+// Then it checks that no notice was lost, doubled or delivered out of order.
 func TestChaos(t *testing.T) {
 	testenv.Slow(t)
 	for seed := range uint64(20) {
@@ -95,7 +95,7 @@ func unleash(w *world, c *chaos) {
 	}
 }
 
-// live lets an hour pass in which bins change, and nodes start, stop and lose their claims.
+// live simulates an hour in which bins change, and nodes start, stop and lose their claims.
 func live(w *world, c *chaos) {
 	nodes := map[string]node{}
 	for range 120 {
@@ -128,8 +128,8 @@ func live(w *world, c *chaos) {
 	}
 }
 
-// checkStory holds what the inboxes were told against the runs. Every bin of every warehouse has a story that alternates between firing
-// and resolved, and ends with resolved.
+// checkStory compares the notices in the inboxes with the runs. The notices of each bin alternate between firing and
+// resolved, and end with resolved.
 func checkStory(w *world) {
 	w.t.Helper()
 	seen := map[string]bool{}

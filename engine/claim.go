@@ -14,11 +14,11 @@ import (
 var (
 	errStopping = errors.New("the engine stops")
 	errLost     = errors.New("the lease was lost; another node runs the firing")
-	errAbsent   = errors.New("this node has no session; it takes one as soon as the ledger answers")
+	errAbsent   = errors.New("this node has no session in the ledger; the node takes one as soon as the ledger answers")
 	errStale    = errors.New("the types have changed since the rule was compiled")
 )
 
-// slots bounds how much runs at a time.
+// slots bounds how many runs are active at a time.
 type slots chan struct{}
 
 func (s slots) acquire(stop <-chan struct{}) bool {
@@ -32,18 +32,20 @@ func (s slots) acquire(stop <-chan struct{}) bool {
 
 func (s slots) release() { <-s }
 
-// room is what a firing takes up from its claim until its rows are judged: it is inside the gate of its source, and while it asks, it has a place of the
-// source and a worker. A rule that is not verified asks nothing: it has a worker alone. A firing that shares a scan has a worker after the scan, which has a room of its own.
+// room is the capacity that a firing takes up from its claim until its rows are judged. The firing is inside the gate
+// of its source. While it asks the source, it also has a place at the source and a worker. Two kinds of firing ask
+// nothing themselves: a firing of an unverified rule has only a worker, and a firing that shares a scan takes a worker
+// after the scan. The shared scan has a room of its own.
 type room struct {
 	unit   *unit
-	asks   bool
-	shares bool
-	began  time.Time // when it had its place and its worker
+	asks   bool      // The firing asks the source itself.
+	shares bool      // The firing shares a scan.
+	began  time.Time // When the firing had its place and its worker.
 	held   []slots
 	left   bool
 }
 
-// enter waits for what the firing needs to be claimed.
+// enter waits until the firing may be claimed. It returns false when stop is closed first.
 func (r *room) enter(stop <-chan struct{}) bool {
 	switch {
 	case r.asks:
@@ -54,7 +56,8 @@ func (r *room) enter(stop <-chan struct{}) bool {
 	return r.take(r.unit.e.workers, stop)
 }
 
-// begin waits for what the firing needs to ask its source.
+// begin waits for a place at the source and a worker, if the firing asks its source. The error is the cause of ctx's
+// end.
 func (r *room) begin(ctx context.Context) error {
 	if r.asks && (!r.take(r.unit.slots, ctx.Done()) || !r.take(r.unit.e.workers, ctx.Done())) {
 		return context.Cause(ctx)
@@ -71,7 +74,7 @@ func (r *room) take(s slots, stop <-chan struct{}) bool {
 	return true
 }
 
-// leave makes room for others; more than once does nothing.
+// leave gives the capacity back. A second call does nothing.
 func (r *room) leave() {
 	if r.left {
 		return
@@ -89,8 +92,8 @@ func (r *room) leave() {
 	}
 }
 
-// claimAndFire waits for room, claims the firing and runs it to its commit. The claim that it returns may
-// be for an older firing, which a dead node has left.
+// claimAndFire waits for room, claims the firing and runs the firing to its commit. The returned claim may be of an
+// older firing, which a dead node has left: the ledger hands that one out first.
 func (u *unit) claimAndFire(ctx context.Context, stop <-chan struct{}, due time.Time) (ledger.Claim, error) {
 	verified := u.unverified == nil
 	taken := room{unit: u, asks: verified && u.group == nil, shares: verified && u.group != nil}
@@ -100,12 +103,12 @@ func (u *unit) claimAndFire(ctx context.Context, stop <-chan struct{}, due time.
 	defer taken.leave()
 	u.e.timetable.release(u)
 	select {
-	case <-stop: // it was disabled while it waited
+	case <-stop: // The rule was disabled while the firing waited for room.
 		return ledger.Claim{}, errStopping
 	default:
 	}
 	if u.stale(ctx) {
-		return ledger.Claim{}, errStale // it has waited to be let in
+		return ledger.Claim{}, errStale // The types changed while the firing waited for room.
 	}
 
 	session, ended := u.e.opts.Session.Own()
@@ -124,7 +127,8 @@ func (u *unit) claimAndFire(ctx context.Context, stop <-chan struct{}, due time.
 	return claim, u.hold(ctx, ended, &taken, claim, asked)
 }
 
-// hold runs the firing under the claim, for as long as the session lives. What it cannot finish it gives back, unless another node has it already.
+// hold runs the firing under the claim, for as long as the session lives. Where the firing does not finish, hold gives
+// the firing back to the ledger, unless another node has taken the firing already.
 func (u *unit) hold(ctx context.Context, ended <-chan struct{}, taken *room, claim ledger.Claim, asked time.Time) error {
 	now := time.Now()
 	h := &claimHandle{ledger: u.e.opts.Ledger, room: taken, claim: claim, lease: u.e.opts.Lease, asked: asked, given: now, renewed: now}
@@ -155,11 +159,11 @@ func (u *unit) hold(ctx context.Context, ended <-chan struct{}, taken *room, cla
 	case errors.Is(err, ledger.ErrFenced) || errors.Is(lost, errLost):
 		return errLost
 	}
-	// The context may be over; the ledger gets two seconds to hear of it. If it does not, the lease ends by itself.
+	// ctx may be over, so the release has a context of its own. If the release fails, the lease ends by itself.
 	bye, done := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
 	defer done()
 	if rerr := h.ledger.Release(bye, claim); rerr != nil {
-		u.logger().Warn("the firing could not be given back; its lease ends by itself", "due", claim.Due, "error", rerr)
+		u.logger().Warn("The ledger did not take the unfinished firing back. Another node can run the firing when its lease ends.", "due", claim.Due, "error", rerr)
 	}
 	if ctx.Err() != nil {
 		return errStopping
@@ -167,24 +171,23 @@ func (u *unit) hold(ctx context.Context, ended <-chan struct{}, taken *room, cla
 	return err
 }
 
-// claimHandle is a claim in force, and what was done under it so far.
+// claimHandle is a claim in force, and what the passes under the claim have done so far.
 type claimHandle struct {
 	ledger Ledger
 	room   *room
 	claim  ledger.Claim
 	lease  time.Duration
-	asked  time.Time      // the claim, on this machine's clock
-	given  time.Time      // and when it was
-	run    ledger.Run     // the sum of the passes
-	traced *notice.Origin // the last pass; nil before the first
+	asked  time.Time      // When the node asked for the claim, on this machine's clock.
+	given  time.Time      // When the ledger's answer came, on this machine's clock.
+	run    ledger.Run     // The sum of the passes.
+	traced *notice.Origin // The origin of the last pass. Nil before the first.
 
-	mu      sync.Mutex // a renewal never runs beside the commit, which ends the claim
-	renewed time.Time  // on this machine's clock
+	mu      sync.Mutex // A renewal must never run beside the commit, which ends the claim.
+	renewed time.Time  // On this machine's clock.
 	over    bool
 }
 
-// keep renews the claim every third of its lease until ctx ends, and cancels the work when the claim is lost or
-// may be.
+// keep renews the claim every third of its lease until ctx ends. It cancels the work when the claim is lost or may be.
 func (h *claimHandle) keep(ctx context.Context, cancel context.CancelCauseFunc) {
 	ticker := time.NewTicker(h.lease / 3)
 	defer ticker.Stop()
@@ -201,8 +204,8 @@ func (h *claimHandle) keep(ctx context.Context, cancel context.CancelCauseFunc) 
 	}
 }
 
-// renew extends the claim. The error is errLost when another node has it, or when it has not been extended for so long
-// that one may have.
+// renew extends the claim. The error is errLost when another node has the claim. It is errLost as well when the last
+// renewal is a whole lease ago, because another node may have the claim by then.
 func (h *claimHandle) renew(ctx context.Context) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -222,7 +225,7 @@ func (h *claimHandle) renew(ctx context.Context) error {
 	return err
 }
 
-// commit writes the record. Afterwards the claim is over, unless the record says that there is more.
+// commit writes the record. Afterwards the claim is over, unless the record says that another pass follows.
 func (h *claimHandle) commit(ctx context.Context, record *ledger.Commit) (ledger.CommitResult, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -231,5 +234,5 @@ func (h *claimHandle) commit(ctx context.Context, record *ledger.Commit) (ledger
 	return committed, err
 }
 
-// add counts a pass.
+// add adds a pass to the sum of the run.
 func (h *claimHandle) add(run *ledger.Run) { h.run = judge.AddPass(&h.run, run) }

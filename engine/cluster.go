@@ -7,10 +7,10 @@ import (
 	"tallyman/internal/delivery"
 )
 
-// appear records which rules the node runs.
+// appear records in the ledger which rules the node runs.
 func (e *Engine) appear(ctx context.Context) error { return e.opts.Session.Announce(ctx, e.Version()) }
 
-// agreed tells whether all nodes that are there have the rules of that version.
+// agreed tells whether all live nodes have the rules of that version.
 func (e *Engine) agreed(ctx context.Context, version string) (bool, error) {
 	nodes, err := e.opts.Ledger.Nodes(ctx)
 	if err != nil {
@@ -19,32 +19,33 @@ func (e *Engine) agreed(ctx context.Context, version string) (bool, error) {
 	id, _ := e.opts.Session.Own()
 	for _, n := range nodes {
 		if n.Session != id && n.Rules != version {
-			e.log.Info("the state of removed rules is closed once all nodes have the same rules", "node", n.Name, "rules", n.Rules, "here", version)
+			e.log.Info("The state of removed rules stays open until all nodes have the same rules. Another node has other rules.", "node", n.Name, "rules", n.Rules, "here", version)
 			return false, nil
 		}
 	}
 	return true, nil
 }
 
-// reclaim looks, three times in the length of a lease and after TakeOver, who is there, and for firings that were claimed and never finished, and tells the
-// loops of their rules. A rule that is due once a day need not wait a day for the rest of its firing.
+// reclaim looks three times per lease, and after TakeOver, for the live nodes and for abandoned firings: firings that a
+// dead node has claimed and not finished. It hands each abandoned firing to the unit of the rule. Without it a rule
+// that is due once a day would wait a day for the rest of its firing.
 func (e *Engine) reclaim(ctx context.Context, stop <-chan struct{}) {
 	for {
 		id, _ := e.opts.Session.Own()
 		if err := e.share.look(ctx, e.opts.Ledger, id); err != nil {
-			e.log.Warn("the ledger cannot be asked which nodes are there", "error", err)
+			e.log.Warn("The ledger did not list the live nodes. The node asks again soon.", "error", err)
 		}
 		left, err := e.opts.Ledger.Abandoned(ctx)
 		if err != nil {
-			e.log.Warn("the ledger cannot be asked for abandoned firings", "error", err)
+			e.log.Warn("The ledger did not list abandoned firings. The node asks again soon.", "error", err)
 		}
 		for _, claim := range left {
 			u := e.crew.unit(claim.Rule, claim.Scope)
 			if u == nil {
-				continue // disabled, or another node's
+				continue // The rule is disabled, or only another node has the rule.
 			}
 			if e.timetable.takeUp(u, claim.Due) {
-				e.log.Info("taking up an abandoned firing", "rule", claim.Rule, "scope", claim.Scope, "due", claim.Due, "node", delivery.NodeName(claim.Node))
+				e.log.Info("The node takes up an abandoned firing.", "rule", claim.Rule, "scope", claim.Scope, "due", claim.Due, "node", delivery.NodeName(claim.Node))
 			}
 		}
 		look := time.NewTimer(e.opts.Lease / 3)
@@ -60,7 +61,8 @@ func (e *Engine) reclaim(ctx context.Context, stop <-chan struct{}) {
 	}
 }
 
-// TakeOver looks at once for what other nodes have left: lanes, deliveries to push channels and firings. It never blocks.
+// TakeOver makes the node look at once for the work of dead nodes: lanes, deliveries to push channels and firings. It
+// never blocks.
 func (e *Engine) TakeOver() {
 	for _, d := range e.deliverer {
 		signal(d.left)
@@ -73,13 +75,13 @@ func (e *Engine) TakeOver() {
 	signal(e.left)
 }
 
-// sweepEvery is how often the ledger is pruned, and sweepFirst when for the first time: not while everybody starts.
 const (
-	sweepEvery = time.Hour
-	sweepFirst = time.Minute
+	sweepEvery = time.Hour   // The time between two prunings of the ledger.
+	sweepFirst = time.Minute // The time until the first pruning, so that it does not add to the load of a start.
 )
 
-// sweep prunes the ledger once an hour. Every node does; what one has removed, another does not find.
+// sweep prunes the ledger once an hour. Every node prunes, which is harmless: rows that one node has removed are gone
+// for the others.
 func (e *Engine) sweep(ctx context.Context, stop <-chan struct{}) {
 	for wait := sweepFirst; pause(ctx, stop, wait); wait = sweepEvery {
 		before := e.opts.Clock.Now().Add(-e.opts.Retention)
@@ -89,14 +91,15 @@ func (e *Engine) sweep(ctx context.Context, stop <-chan struct{}) {
 		}
 		e.unpruned.Store(&err)
 		if err != nil {
-			e.log.Warn("the ledger could not be pruned, and is pruned again in an hour", "error", err)
+			e.log.Warn("The ledger was not pruned. The node tries again in an hour.", "error", err)
 			continue
 		}
-		e.log.Debug("ledger pruned", "rows", n)
+		e.log.Debug("The ledger was pruned.", "rows", n)
 	}
 }
 
-// Unpruned is why this node could not prune the ledger when it last tried; nil = it could, or has not tried yet.
+// Unpruned returns the error of this node's last pruning of the ledger. Nil means the pruning succeeded, or the node
+// has not tried yet.
 func (e *Engine) Unpruned() error {
 	if err := e.unpruned.Load(); err != nil {
 		return *err

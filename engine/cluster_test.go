@@ -17,7 +17,7 @@ import (
 	"tallyman/scanners"
 )
 
-// slow makes every scan take d, and no longer than its context.
+// slow makes every scan take d, or end with its context.
 func slow(w *world, d time.Duration) *cell[time.Duration] {
 	takes := &cell[time.Duration]{v: d}
 	w.source.Rows = func(ctx context.Context, _ scanners.Request) ([][]row.Value, error) {
@@ -52,7 +52,8 @@ func TestOverlapSkips(t *testing.T) {
 	})
 }
 
-// TestSkippedFiringsAreRecordedEvenLate: a ledger that is away while firings are skipped has an entry of them before the next firing runs.
+// TestSkippedFiringsAreRecordedEvenLate: the ledger is out of reach while firings are skipped. They are recorded before
+// the next firing runs.
 func TestSkippedFiringsAreRecordedEvenLate(t *testing.T) {
 	inWorld(t, func(w *world) {
 		slow(w, 12*m)
@@ -301,8 +302,8 @@ func TestRefusedRecordBecomesFailedRun(t *testing.T) {
 	})
 }
 
-// A node that joins while another is busy with a firing goes on where that one ends, in every scope: what comes due then is not left out
-// because it had waited for long.
+// A node that joins while another node is busy with a firing goes on after that firing, in every scope. Firings that
+// are due then are not skipped because of the long wait.
 func TestANodeThatJoinsDuringALongRunLeavesNothingOutAfterIt(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.rules = nil

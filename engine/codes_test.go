@@ -14,7 +14,7 @@ import (
 	"tallyman/scanners"
 )
 
-// The codes of failed runs that no rule brings about; internal/app holds the others.
+// The codes of failed runs that no rule causes. The other codes are tested in internal/app.
 
 func TestErrorCodeOfARefusedCommit(t *testing.T) {
 	inWorld(t, func(w *world) {

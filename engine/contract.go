@@ -23,35 +23,38 @@ type Ledger interface {
 	ledger.Pruner
 }
 
-// Session is the session of the node, in whose name the engine holds firings and lanes; internal/session keeps it.
+// Session is the node's session in the ledger. The engine holds firings and lanes in its name. Package internal/session
+// keeps the session alive.
 type Session interface {
 	delivery.Session
-	// Own is Hold for firings, which the ledger fences: the channel is closed when the ledger has ended the session, and not before.
+	// Own is Hold for firings. The ledger fences firings, so the channel is closed only when the ledger has ended the
+	// session. Hold's channel is closed earlier, when the session may have ended.
 	Own() (id string, ended <-chan struct{})
 	// Announce records which rules the node runs.
 	Announce(ctx context.Context, rules string) error
 }
 
-// Observer is told what happened, for metrics. Its methods are called from many goroutines and must
-// not block.
+// Observer receives events for metrics. Its methods are called from many goroutines and must not block.
 type Observer interface {
 	// RunDone is called after a run was committed, failed and skipped ones included.
 	RunDone(run ledger.Run)
 	// NoticeMade is called for each notice after its commit.
 	NoticeMade(noticeType, status string)
-	// DeliveryDone is called after n deliveries of a sink were tried together; outcome is one of those below.
+	// DeliveryDone is called after n deliveries of a sink were tried together. outcome is OutcomeSent, OutcomeRetried
+	// or OutcomeRefused.
 	DeliveryDone(sink, outcome string, n int)
-	// DeliveryTook is called for each delivery that a sink has taken, with the time since its notice was made, which is just before the commit.
+	// DeliveryTook is called for each delivery that a sink has taken. d is the time since the notice was made, just
+	// before its commit.
 	DeliveryTook(sink string, d time.Duration)
-	// FiringLag is how long after its due time and jitter a firing was begun, in the engine's time.
+	// FiringLag is called when a firing begins. d is the time since its due time plus jitter, on the engine's clock.
 	FiringLag(d time.Duration)
 }
 
 // The outcomes of DeliveryDone.
 const (
 	OutcomeSent    = "sent"
-	OutcomeRetried = "retried" // not taken; it stays pending
-	OutcomeRefused = "failed"  // never to be taken; it has ended
+	OutcomeRetried = "retried" // The sink did not take the deliveries. They stay pending.
+	OutcomeRefused = "failed"  // The sink will never take the deliveries. They have ended.
 )
 
 // NoObserver ignores everything.
@@ -72,26 +75,26 @@ func (NoObserver) DeliveryTook(string, time.Duration) {}
 // FiringLag does nothing.
 func (NoObserver) FiringLag(time.Duration) {}
 
-// boundedLedger is a ledger that gives every question an end: a lease for most, since what takes longer is worth nothing, and
-// more for a commit, which may be large. A connection that was cut without a word would otherwise hold up its loop for
-// as long as the operating system hopes for an answer. Renew, Release and ReleaseLane bring their own bounds; Findings and
-// Notices end with the claim.
+// boundedLedger gives every call of a ledger a time limit. Without one, a connection that was cut silently would block
+// its loop until the operating system gives up. The limit of most calls is a lease, because a later answer is of no
+// use. A commit may be large and gets more. Renew, Release and ReleaseLane bring their own limits; Findings and Notices
+// end with the claim.
 type boundedLedger struct {
 	Ledger
 	lease time.Duration
 }
 
-// longCommit is how many leases a commit may take.
+// longCommit is the time limit of a commit, in leases.
 const longCommit = 10
 
-// ask puts a question that has to be answered within d.
+// ask calls question with a time limit of d.
 func ask[T any](ctx context.Context, d time.Duration, question func(context.Context) (T, error)) (T, error) {
 	ctx, done := context.WithTimeout(ctx, d)
 	defer done()
 	return question(ctx)
 }
 
-// tell is ask without an answer.
+// tell is ask for calls that return only an error.
 func tell(ctx context.Context, d time.Duration, statement func(context.Context) error) error {
 	ctx, done := context.WithTimeout(ctx, d)
 	defer done()

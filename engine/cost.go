@@ -13,22 +13,25 @@ import (
 	"tallyman/scanners"
 )
 
-// How long what is known of a plan holds.
+// How long the knowledge of a probe's plan lasts.
 const (
-	planHolds   = 24 * time.Hour     // a source is asked once a day, by whichever node comes first
-	refusedPlan = 5 * time.Minute    // one that costs too much: somebody may be at work on it
-	planFresh   = 5 * time.Minute    // then the ledger is asked whether another node knows better
-	changedPlan = 7 * 24 * time.Hour // a change of plan is shown for so long
+	planHolds = 24 * time.Hour // The source is asked for a plan once a day, by the first node that needs it.
+	// A plan that costs too much is asked for again soon: somebody may add an index meanwhile.
+	refusedPlan = 5 * time.Minute
+	// A plan read from the ledger is read again after this time: another node may have a newer one.
+	planFresh   = 5 * time.Minute
+	changedPlan = 7 * 24 * time.Hour // A change of plan is shown as a warning for this time.
 )
 
-// planCost is what a unit knows of its probe's plan. It belongs to the loop.
+// planCost is what a unit knows of its probe's plan. Only the unit's loop uses it.
 type planCost struct {
 	known bool
 	plan  ledger.ProbePlan
-	read  time.Time // from the ledger
+	read  time.Time // When the plan was last read from the ledger.
 }
 
-// checkCost holds the probe's plan against probe.max_cost. What one node has learnt of the source counts for all, for a day.
+// checkCost compares the cost of the probe's plan with probe.max_cost. The ledger shares a plan that one node has asked
+// for with all nodes, for a day.
 func (u *unit) checkCost(ctx context.Context, stop <-chan struct{}) error {
 	if u.rule.Probe.MaxCost == 0 {
 		return nil
@@ -59,17 +62,17 @@ func (u *unit) planHolds() time.Duration {
 	return planHolds
 }
 
-// tooDear is why the rule does not run, or nil.
+// tooDear returns why the rule's plan costs too much, or nil.
 func (u *unit) tooDear() error { return u.scoped.TooDear(u.cost.plan.Cost, u.cost.plan.Shape) }
 
-// recallPlan reads what the ledger has of the plan, if it is of this very statement.
+// recallPlan reads the plan from the ledger, and uses it if it belongs to the current statement.
 func (u *unit) recallPlan(ctx context.Context, now time.Time) error {
 	plan, err := u.e.opts.Ledger.LastPlan(ctx, u.rule.ID, u.rule.Scope)
 	switch {
 	case errors.Is(err, ledger.ErrNotFound):
 	case err != nil:
 		if u.cost.known {
-			return nil // the ledger is out of reach; the claim will say so
+			return nil // The ledger is out of reach. The claim will report that.
 		}
 		return fmt.Errorf("the last plan cannot be read: %w", err)
 	case plan.Checksum == u.checksum():
@@ -79,15 +82,17 @@ func (u *unit) recallPlan(ctx context.Context, now time.Time) error {
 	return nil
 }
 
-// explain asks the source, and records what it says. A source that does not answer leaves what is known in force.
+// explain asks the source for the plan and records the answer. Where the source does not answer, the known plan stays
+// in force.
 func (u *unit) explain(ctx context.Context, stop <-chan struct{}, source scanners.Explainer, now time.Time) error {
 	asked, err := u.askPlan(ctx, stop, source, now)
 	if err != nil {
 		if !u.cost.known || errors.Is(err, errStopping) {
 			return err
 		}
-		u.logger().Warn("the source does not say what the probe costs; what it said before counts", "error", err, "asked", u.cost.plan.Asked)
-		u.cost.plan.Asked = now.Add(refusedPlan - planHolds) // of this node's memory: it asks again soon
+		u.logger().Warn("The source did not explain the probe's plan. The plan that it gave before counts; the node asks again soon.", "error", err, "asked", u.cost.plan.Asked)
+		// In this node's memory only, so that it asks again in refusedPlan.
+		u.cost.plan.Asked = now.Add(refusedPlan - planHolds)
 		return nil
 	}
 	plan := ledger.ProbePlan{
@@ -97,17 +102,17 @@ func (u *unit) explain(ctx context.Context, stop <-chan struct{}, source scanner
 		plan.Before = u.cost.plan.Before
 		if old := u.cost.plan; old.Shape != plan.Shape {
 			plan.Before = &ledger.PlanBefore{Cost: old.Cost, Shape: old.Shape, Until: now}
-			u.logger().Warn("the source runs the probe by another plan", "plan", plan.Shape, "cost", plan.Cost, "was", old.Shape, "costed", old.Cost)
+			u.logger().Warn("The source now runs the probe with another plan.", "plan", plan.Shape, "cost", plan.Cost, "was", old.Shape, "costed", old.Cost)
 		}
 	}
 	u.cost.known, u.cost.plan = true, plan
 	if err := u.e.opts.Ledger.RecordPlan(ctx, plan); err != nil {
-		u.logger().Warn("the probe's plan could not be recorded", "error", err)
+		u.logger().Warn("The probe's plan was not recorded in the ledger. Other nodes ask the source themselves.", "error", err)
 	}
 	return nil
 }
 
-// askPlan puts the question as a run of now would put the statement.
+// askPlan asks the source for the plan of the statement, with the parameters that a run would have now.
 func (u *unit) askPlan(ctx context.Context, stop <-chan struct{}, source scanners.Explainer, now time.Time) (scanners.Plan, error) {
 	if !u.slots.acquire(stop) {
 		return scanners.Plan{}, errStopping
@@ -126,13 +131,13 @@ func (u *unit) askPlan(ctx context.Context, stop <-chan struct{}, source scanner
 	return source.Explain(ctx, u.scoped.Statement, p.Args(p.Begin(state, nil, ledger.LookBack{})))
 }
 
-// checksum names what is asked: another statement, source or parameter makes another plan.
+// checksum identifies the statement, its source and its parameters. A change of any of them makes another plan.
 func (u *unit) checksum() string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s\x00%s\x00%v", u.rule.Source, u.rule.Probe.SQL, u.rule.Probe.Params))
 	return base64.RawURLEncoding.EncodeToString(sum[:12])
 }
 
-// planWarnings tell of a plan that has changed lately.
+// planWarnings returns a warning if the plan has changed in the last changedPlan.
 func (u *unit) planWarnings(now time.Time) []string {
 	was := u.cost.plan.Before
 	if was == nil || now.Sub(was.Until) >= changedPlan {

@@ -11,7 +11,7 @@ import (
 	"tallyman/scanners"
 )
 
-// costed gives the world's rule a limit and a source that tells costs.
+// costed gives the world's rule a max_cost, and a source that explains plans.
 func (w *world) costed(limit int) (plan *cell[scanners.Plan], fault *cell[error], asked *atomic.Int64, source scanners.Source) {
 	w.rules[0].Probe.MaxCost = limit
 	plan, fault, asked = &cell[scanners.Plan]{}, &cell[error]{}, &atomic.Int64{}
@@ -24,7 +24,7 @@ func (w *world) costed(limit int) (plan *cell[scanners.Plan], fault *cell[error]
 
 const day = 24 * time.Hour
 
-// age makes the recorded plan older than it is, and lets the nodes see it. A bubble in which days pass would take minutes.
+// age makes the recorded plan older and lets the nodes read it. Letting days pass in the bubble would take minutes.
 func (w *world) age(d time.Duration) {
 	w.t.Helper()
 	r := w.rules[0]

@@ -14,22 +14,23 @@ import (
 	"tallyman/rules"
 )
 
-// crew is the rules of a node and the units that run the enabled ones.
+// crew is the rules of a node and the units that run the enabled rules. Its lock guards every field.
 type crew struct {
 	mu       sync.Mutex
-	rules    []*rules.Rule // the enabled and the others
-	complete bool          // they are all that there are
-	version  string        // a hash of them
-	reach    *rules.Reach  // nil = nobody has asked since they came into force
+	rules    []*rules.Rule // Enabled and disabled rules.
+	complete bool          // The list has every rule that exists, see Options.Complete.
+	version  string        // A hash of rules and complete.
+	reach    *rules.Reach  // Computed at the first call of Engine.Reach. Nil before.
 	switches []ledger.Switch
-	units    map[string]*unit // of the enabled rules, by ledger.ScopeKey
-	fresh    []*unit          // not started yet
-	ending   map[string]*unit // those that were told to end and have not ended yet, as far as the crew has looked, by ledger.ScopeKey
-	live     bool             // Run has begun
-	over     bool             // nothing starts any more
+	units    map[string]*unit // The units of the enabled rules, keyed by ledger.ScopeKey.
+	fresh    []*unit          // Units that have not been started yet.
+	// Units that were stopped and had not ended when the crew last looked, keyed by ledger.ScopeKey.
+	ending map[string]*unit
+	live   bool // Run has begun.
+	over   bool // The engine stops: no unit starts any more.
 }
 
-// all returns the rules. Nobody changes the list.
+// all returns the rules. The caller must not change the list.
 func (c *crew) all() []*rules.Rule {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -43,7 +44,7 @@ func (c *crew) unit(rule, scope string) *unit {
 	return c.units[ledger.ScopeKey(rule, scope)]
 }
 
-// status is what the crew knows of every rule in every scope.
+// status returns what the crew knows of every rule in every scope, without the ledger.
 func (c *crew) status(now time.Time) []RuleStatus {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -63,14 +64,14 @@ func (c *crew) status(now time.Time) []RuleStatus {
 	return list
 }
 
-// arrange makes the units be those of the enabled rules. A unit whose rule means the same goes on untouched; one whose rule has
-// changed finishes its run before the new one begins. since is when rules have begun to run that did not by their file; zero where the files
-// have not changed.
-func (c *crew) arrange(newUnit func(*rules.Rule) (*unit, error), now, since time.Time) error {
+// arrange makes the set of units match the enabled rules. A unit whose rule means the same goes on untouched. Where a
+// rule has changed, the old unit finishes its run before the new unit begins. filesChangedAt is when the rule files
+// changed; zero means they have not changed, and only switches have. The caller holds the lock.
+func (c *crew) arrange(newUnit func(*rules.Rule) (*unit, error), now, filesChangedAt time.Time) error {
 	if c.over {
 		return nil
 	}
-	if !c.live { // nothing has been started
+	if !c.live { // No unit has been started.
 		c.units, c.fresh = nil, nil
 	}
 	maps.DeleteFunc(c.ending, func(_ string, u *unit) bool { return u.hasEnded() })
@@ -91,7 +92,7 @@ func (c *crew) arrange(newUnit func(*rules.Rule) (*unit, error), now, since time
 		if err != nil {
 			return err
 		}
-		u.takeOver(before, board.free(r), since)
+		u.takeOver(before, board.free(r), filesChangedAt)
 		wanted[id] = u
 		fresh = append(fresh, u)
 	}
@@ -108,14 +109,15 @@ func (c *crew) arrange(newUnit func(*rules.Rule) (*unit, error), now, since time
 	return nil
 }
 
-// end tells a unit to end. Where it has ended by that, the one before it may still be ending.
+// end stops a unit. A unit that still runs is kept in ending. A unit that ended at once is not: then its predecessor,
+// if there is one, is still in ending.
 func (c *crew) end(u *unit) {
 	if u.e.timetable.end(u); !u.hasEnded() {
 		c.ending[ledger.ScopeKey(u.rule.ID, u.rule.Scope)] = u
 	}
 }
 
-// removing are the units that have not ended of rules that are there no more.
+// removing returns the units of removed rules that have not ended yet.
 func (c *crew) removing(known map[string]bool) (list []*unit) {
 	for id, u := range c.ending {
 		if !known[id] && !u.hasEnded() {
@@ -125,7 +127,7 @@ func (c *crew) removing(known map[string]bool) (list []*unit) {
 	return list
 }
 
-// versionOf is a hash of what the rules mean, and of whether they are all.
+// versionOf returns a hash of what the rules mean and of complete.
 func versionOf(list []*rules.Rule, complete bool) string {
 	lines := []string{strconv.FormatBool(complete)}
 	for _, r := range list {
@@ -139,11 +141,12 @@ func versionOf(list []*rules.Rule, complete bool) string {
 	return hex.EncodeToString(sum.Sum(nil)[:6])
 }
 
-// mostNap is how long the supervisor sleeps at most: clocks are set, and machines sleep.
+// mostNap is the longest sleep of the supervisor. The clock may be set and the machine may be suspended meanwhile, so
+// the supervisor looks again.
 const mostNap = time.Minute
 
-// supervise starts the units that the crew gets, carries out orders, and looks again when a switch ends. When stop is closed it tells all units
-// to end.
+// supervise starts new units, carries out orders, and rearranges the crew when a switch ends. When stop is closed it
+// stops all units.
 func (e *Engine) supervise(ctx context.Context, stop <-chan struct{}, runs *sync.WaitGroup) {
 	defer close(e.closed)
 	e.crew.mu.Lock()
@@ -171,7 +174,7 @@ func (e *Engine) supervise(ctx context.Context, stop <-chan struct{}, runs *sync
 	}
 }
 
-// takeFresh returns the units that have to be started.
+// takeFresh returns the units that must be started, and clears their list.
 func (c *crew) takeFresh() []*unit {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -180,7 +183,7 @@ func (c *crew) takeFresh() []*unit {
 	return fresh
 }
 
-// stop tells all units to end.
+// stop stops all units. No unit starts afterwards.
 func (c *crew) stop() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -191,7 +194,7 @@ func (c *crew) stop() {
 	c.fresh = nil
 }
 
-// nap is how long it is until a switch ends by itself.
+// nap returns the time until the next switch ends by itself, and mostNap at most.
 func (e *Engine) nap() time.Duration {
 	now := e.opts.Clock.Now()
 	e.crew.mu.Lock()
@@ -205,13 +208,13 @@ func (e *Engine) nap() time.Duration {
 	return next
 }
 
-// rearrange makes the units be those of the enabled rules, after a switch was thrown or has ended.
+// rearrange makes the set of units match the enabled rules, after an operator has set a switch or a switch has ended.
 func (e *Engine) rearrange() {
 	e.crew.mu.Lock()
 	err := e.crew.arrange(e.makeUnit, e.opts.Clock.Now(), time.Time{})
 	e.crew.mu.Unlock()
-	if err != nil { // Replace has made a unit of each rule once
-		e.log.Error("the rules that are enabled now could not be started", "error", err)
+	if err != nil { // Not expected: VersionOf has made a unit of each rule before.
+		e.log.Error("Enabled rules could not be started. They stay as they were before the switch.", "error", err)
 	}
 	signal(e.changed)
 }
@@ -226,8 +229,9 @@ func signal(c chan struct{}) {
 	}
 }
 
-// Replace makes these the node's rules; complete is as in Options. It returns at once: rules that mean the same go on untouched, those that have
-// changed finish their run first, new ones begin, and those that are gone end. Where the rules do not fit the engine nothing changes.
+// Replace replaces the node's rules; complete is as in Options. It returns at once. Rules that mean the same go on
+// untouched. Rules that have changed finish their run first. New rules begin, and removed rules end. Where the rules do
+// not fit the engine, Replace returns an error and changes nothing.
 func (e *Engine) Replace(list []*rules.Rule, complete bool) error {
 	version, err := e.VersionOf(list, complete)
 	if err != nil {
@@ -236,13 +240,13 @@ func (e *Engine) Replace(list []*rules.Rule, complete bool) error {
 	now := e.opts.Clock.Now()
 	e.crew.mu.Lock()
 	defer e.crew.mu.Unlock()
-	since := now
-	if !e.crew.live { // what was missed before the node started is made good as the rules say
-		since = time.Time{}
+	filesChangedAt := now
+	if !e.crew.live { // The node starts: catch_up of each rule decides about missed firings.
+		filesChangedAt = time.Time{}
 	}
 	before := e.crew.rules
 	e.crew.rules = list
-	if err := e.crew.arrange(e.makeUnit, now, since); err != nil {
+	if err := e.crew.arrange(e.makeUnit, now, filesChangedAt); err != nil {
 		e.crew.rules = before
 		return err
 	}
@@ -254,7 +258,8 @@ func (e *Engine) Replace(list []*rules.Rule, complete bool) error {
 	return nil
 }
 
-// VersionOf is the version that Replace would make the node's. The error is why the rules do not fit the engine.
+// VersionOf returns the version that the node would have after Replace. The error is why the rules do not fit the
+// engine.
 func (e *Engine) VersionOf(list []*rules.Rule, complete bool) (string, error) {
 	if err := e.opts.validateRules(list); err != nil {
 		return "", err
@@ -266,20 +271,22 @@ func (e *Engine) VersionOf(list []*rules.Rule, complete bool) (string, error) {
 			continue
 		}
 		made[like] = r.Scopes != nil
-		if _, err := e.makeUnit(r); err != nil { // the disabled ones too: they may be switched on
+		// Disabled rules are checked as well, because a switch may enable them.
+		if _, err := e.makeUnit(r); err != nil {
 			return "", err
 		}
 	}
 	return versionOf(list, complete), nil
 }
 
-// listedUnit is what a unit of a scope is made of that a query lists, besides its parameters: a rule has the same text in all of them.
+// listedUnit identifies the check of a rule whose scopes a query lists. All those scopes share the rule's text, so one
+// check per schedule is enough.
 type listedUnit struct {
 	rule     string
 	schedule rules.Schedule
 }
 
-// Version is a hash of the rules that the node runs: nodes with the same one have the same rules.
+// Version returns a hash of the rules that the node runs. Nodes with the same version have the same rules.
 func (e *Engine) Version() string {
 	e.crew.mu.Lock()
 	defer e.crew.mu.Unlock()

@@ -47,7 +47,7 @@ func TestReplaceTakesAChangedRuleIn(t *testing.T) {
 	})
 }
 
-// The second change comes before the first firing of the new schedule: what was never due does not become due by that.
+// The second change comes before the first firing of the new schedule. Firings that were never due do not become due.
 func TestReplaceTwiceBeforeAFiring(t *testing.T) {
 	t.Parallel()
 	inWorld(t, func(w *world) {
@@ -62,7 +62,7 @@ func TestReplaceTwiceBeforeAFiring(t *testing.T) {
 	})
 }
 
-// A rule that means the same is not touched: its run goes on, and its source is not asked to prepare anything.
+// A rule that means the same goes on untouched: its run goes on, and its source prepares nothing.
 func TestReplaceLeavesOthersAlone(t *testing.T) {
 	t.Parallel()
 	inWorld(t, func(w *world) {
@@ -110,7 +110,7 @@ func TestReplaceWaitsForTheRun(t *testing.T) {
 	})
 }
 
-// A removed rule ends; its findings are closed once every node has the new files, and only by a complete set.
+// A removed rule ends. Its findings are closed once every node has the new files, and only if the set is complete.
 func TestReplaceRemoves(t *testing.T) {
 	t.Parallel()
 	inWorld(t, func(w *world) {
@@ -163,7 +163,8 @@ func TestReplaceRefusesWhatDoesNotFit(t *testing.T) {
 	})
 }
 
-// A rule that is back before its state was closed goes on with it: it has moved from one file to another, or its file was being written.
+// A rule that comes back before its state was closed keeps its state: it has moved to another file, or its file was
+// only half written.
 func TestReplaceBringsARuleBack(t *testing.T) {
 	t.Parallel()
 	inWorld(t, func(w *world) {
@@ -188,7 +189,7 @@ func TestReplaceBringsARuleBack(t *testing.T) {
 	})
 }
 
-// Other nodes hear at once which rules a node has read, whether or not these are all.
+// The ledger shows at once which rules a node has read, even when the set is incomplete.
 func TestReplaceIsTold(t *testing.T) {
 	t.Parallel()
 	inWorld(t, func(w *world) {
@@ -205,7 +206,7 @@ func TestReplaceIsTold(t *testing.T) {
 	})
 }
 
-// leftOut are the entries about firings that were left out.
+// leftOut returns the skipped runs.
 func (w *world) leftOut() (list []string) {
 	for _, run := range w.ledger.Runs() {
 		if run.Outcome == ledger.OutcomeSkipped {
@@ -215,7 +216,7 @@ func (w *world) leftOut() (list []string) {
 	return list
 }
 
-// A rule that its file enables again goes on as one that an operator enables.
+// A rule that its file enables again goes on like a rule that an operator enables.
 func TestReplaceEnables(t *testing.T) {
 	t.Parallel()
 	inWorld(t, func(w *world) {
@@ -246,7 +247,8 @@ func TestReplaceEnables(t *testing.T) {
 	})
 }
 
-// A node that takes a rule up while another still runs a firing of it leaves that alone, and records what came due beside it.
+// A node takes a rule up while another node still runs a firing of the rule. The node leaves that firing alone and
+// records the firings that were due meanwhile.
 func TestReplaceEnablesWhileAnotherNodeRuns(t *testing.T) {
 	t.Parallel()
 	inWorld(t, func(w *world) {
@@ -268,7 +270,7 @@ func TestReplaceEnablesWhileAnotherNodeRuns(t *testing.T) {
 	})
 }
 
-// A rule that one node alone has is that node's: no other takes its firings up, be they abandoned.
+// Only one node has the rule. No other node takes up its firings, not even abandoned ones.
 func TestRuleOfOneNode(t *testing.T) {
 	t.Parallel()
 	inWorld(t, func(w *world) {

@@ -17,12 +17,12 @@ import (
 	"tallyman/sinks"
 )
 
-// pollLanes is how often the ledger is asked for lanes that no hint of this node has named: those of
-// other nodes, and those that a node has left.
+// pollLanes is how often the loop asks the ledger for pending lanes. This node's commits hint at their lanes; the poll
+// finds lanes that other nodes have filled or left.
 const pollLanes = 500 * time.Millisecond
 
-// deliverer is the loop of one sink. It finds the lanes with something to deliver and drains them, some at a
-// time. A lane that fails rests, and holds up no other.
+// deliverer is the loop of one sink. It finds the lanes with pending deliveries and drains several at a time. A lane
+// that fails rests and delays no other lane.
 type deliverer struct {
 	e    *Engine
 	name string
@@ -30,8 +30,8 @@ type deliverer struct {
 	log  *slog.Logger
 
 	calls  sinkCalls
-	signal chan struct{} // something was hinted
-	left   chan struct{} // another node may have left lanes
+	signal chan struct{} // Signalled when hinted has a new lane.
+	left   chan struct{} // Signalled when another node may have left lanes.
 	mu     sync.Mutex
 	hinted map[delivery.Lane]bool
 }
@@ -44,43 +44,44 @@ func newDeliverer(e *Engine, name string, sink sinks.Sink) *deliverer {
 	}
 }
 
-// wake hints at a lane. It never blocks.
+// wake hints that the lane has pending deliveries. It never blocks.
 func (d *deliverer) wake(lane delivery.Lane) {
 	d.mu.Lock()
 	d.hinted[lane] = true
 	d.mu.Unlock()
 	select {
 	case d.signal <- struct{}{}:
-	default: // the loop will look anyway
+	default: // The loop has a signal already.
 	}
 }
 
-// laneTable is what the loop knows of the lanes of its sink.
+// laneTable is what the loop knows of the lanes of its sink. The loop's goroutine alone uses it.
 type laneTable struct {
-	wanted  map[delivery.Lane]bool      // to be drained
-	busy    map[delivery.Lane]bool      // being drained
-	resting map[delivery.Lane]*laneRest // failed of late
+	wanted  map[delivery.Lane]bool      // Lanes that the loop must drain.
+	busy    map[delivery.Lane]bool      // Lanes that a goroutine drains now.
+	resting map[delivery.Lane]*laneRest // Lanes whose last drain failed.
 }
 
-// laneRest is a lane after a failure.
+// laneRest is the pause of a lane after a failed drain.
 type laneRest struct {
 	until  time.Time
 	pauses *retry.Pauses
 }
 
-// laneDrain is how the draining of a lane ended.
+// laneDrain is the result of draining a lane.
 type laneDrain struct {
 	lane delivery.Lane
 	err  error
 }
 
-// loop drains lanes until stop is closed, then those once more that were hinted at, and waits for them.
+// loop drains lanes until stop is closed. Then it drains the hinted lanes once more, for the last commits, and waits
+// for the drains to end.
 func (d *deliverer) loop(ctx context.Context, stop <-chan struct{}) {
 	known := laneTable{wanted: map[delivery.Lane]bool{}, busy: map[delivery.Lane]bool{}, resting: map[delivery.Lane]*laneRest{}}
 	done := make(chan laneDrain)
 	poll := time.NewTicker(pollLanes)
 	defer poll.Stop()
-	rested := time.NewTimer(0) // when the next lane has rested
+	rested := time.NewTimer(0) // Fires when the next rest ends.
 	defer rested.Stop()
 	d.ask(ctx, &known)
 	for {
@@ -119,7 +120,7 @@ func (d *deliverer) takeHints(known *laneTable) {
 func (d *deliverer) ask(ctx context.Context, known *laneTable) {
 	pending, err := d.e.opts.Ledger.PendingLanes(ctx, d.name)
 	if err != nil {
-		d.log.Warn("the ledger cannot be asked what is to be delivered", "error", err)
+		d.log.Warn("The ledger did not list pending lanes. The node asks again soon.", "error", err)
 		return
 	}
 	for _, lane := range pending {
@@ -127,7 +128,7 @@ func (d *deliverer) ask(ctx context.Context, known *laneTable) {
 	}
 }
 
-// start drains the wanted lanes that are neither busy nor resting, as far as there is room.
+// start drains the wanted lanes that are neither busy nor resting, up to PerSink lanes at a time.
 func (d *deliverer) start(ctx context.Context, stop <-chan struct{}, known *laneTable, done chan<- laneDrain) {
 	now := time.Now()
 	for lane := range known.wanted {
@@ -143,7 +144,7 @@ func (d *deliverer) start(ctx context.Context, stop <-chan struct{}, known *lane
 	}
 }
 
-// ended notes how a lane did. One that failed is tried again after a rest.
+// ended records the result of a drain. A lane whose drain failed is drained again after a rest.
 func (d *deliverer) ended(known *laneTable, end laneDrain) {
 	delete(known.busy, end.lane)
 	if end.err == nil {
@@ -155,18 +156,19 @@ func (d *deliverer) ended(known *laneTable, end laneDrain) {
 	if r == nil {
 		r = &laneRest{pauses: retry.New(100*time.Millisecond, 5*time.Second)}
 		known.resting[end.lane] = r
-		d.log.Warn("deliveries wait: the sink did not take them", "warehouse", end.lane.Warehouse, "error", end.err)
+		d.log.Warn("The lane was not drained: the sink or the ledger failed. Its deliveries wait, and the node tries again soon.", "warehouse", end.lane.Warehouse, "error", end.err)
 	}
 	r.until = time.Now().Add(r.pauses.Next())
 	known.wanted[end.lane] = true
 }
 
-// alarm sets the timer to the end of the next rest of a lane that is wanted.
+// alarm sets the timer to the next end of a rest of a wanted lane, and to the next poll at the latest.
 func (l *laneTable) alarm(timer *time.Timer) {
-	next := pollLanes // no later than the next poll
+	next := pollLanes
 	for lane := range l.wanted {
 		if r := l.resting[lane]; r != nil && !l.busy[lane] {
-			if left := time.Until(r.until); left > 0 { // else it waits for room
+			// A lane that has rested waits for a free drain, not for the timer.
+			if left := time.Until(r.until); left > 0 {
 				next = min(next, left)
 			}
 		}
@@ -174,11 +176,11 @@ func (l *laneTable) alarm(timer *time.Timer) {
 	timer.Reset(next)
 }
 
-// batchSize is how many deliveries a sink is given at once.
+// batchSize is the largest number of deliveries in one call of a sink.
 const batchSize = 500
 
-// drain delivers what is pending in the lane, in order, until nothing is left, the sink or the ledger
-// fails, another node holds the lane, the session of the node is not in force, or stop is closed.
+// drain delivers the pending deliveries of the lane, in order. It ends when the lane is empty, the sink or the ledger
+// fails, another node holds the lane, the node's session is not in force, or stop is closed.
 func (d *deliverer) drain(ctx context.Context, stop <-chan struct{}, lane delivery.Lane) error {
 	session, lapsed := d.e.opts.Session.Hold()
 	if session == "" {
@@ -189,7 +191,7 @@ func (d *deliverer) drain(ctx context.Context, stop <-chan struct{}, lane delive
 	l := heldLane{d, lane, session}
 	err := l.drain(ctx, stop)
 	if !d.e.opts.Session.Holds(session) {
-		return nil // whatever it was
+		return nil // The error comes from the lost session, and is no fault of the sink.
 	}
 	return err
 }
@@ -239,8 +241,9 @@ func (l *heldLane) drain(ctx context.Context, stop <-chan struct{}) error {
 	}
 }
 
-// deliver hands a batch to the sink and records its answer. The sink has to answer while the lane is surely
-// ours: otherwise another node might deliver later notices before these. A node that was frozen begins and records nothing.
+// deliver hands a batch to the sink and records the answer. The sink must answer while this node surely holds the lane:
+// otherwise another node might deliver later notices before these. So the session is checked before the call and before
+// each record; a node that was frozen neither calls nor records.
 func (l *heldLane) deliver(ctx context.Context, batch []delivery.Delivery) error {
 	l.e.opts.Step(StepDelivering)
 	if !l.e.opts.Session.Holds(l.session) {
@@ -250,18 +253,18 @@ func (l *heldLane) deliver(ctx context.Context, batch []delivery.Delivery) error
 	receipts, err := l.call(ctx, l.lane, batch)
 	made.Took = time.Since(made.At)
 	if !l.e.opts.Session.Holds(l.session) {
-		return errAbsent // What the sink said is of a call that was cut off, or is not ours to record.
+		return errAbsent // The call was cut off, or this node may not record the answer any more.
 	}
 	l.calls.note(l.lane, err)
 	if refused, ok := errors.AsType[*sinks.RefusedError](err); ok && among(refused.Seqs, batch) {
-		l.calls.note(l.lane, nil) // the sink works
+		l.calls.note(l.lane, nil) // A refusal is an answer: the sink works.
 		return l.end(ctx, l.lane, batch, refused, made)
 	}
 	if err != nil {
 		l.e.opts.Observer.DeliveryDone(l.name, OutcomeRetried, len(batch))
 		made.Error = judge.Cut(err.Error(), judge.LongError)
 		if merr := l.e.opts.Ledger.MarkAttempt(ctx, seqs(batch), made); merr != nil {
-			l.log.Warn("a failed attempt could not be recorded", "error", merr)
+			l.log.Warn("A failed attempt was not recorded in the ledger. The deliveries stay pending.", "error", merr)
 		}
 		return err
 	}
@@ -270,7 +273,8 @@ func (l *heldLane) deliver(ctx context.Context, batch []delivery.Delivery) error
 		return errAbsent
 	}
 	if err := l.e.opts.Ledger.MarkSent(ctx, l.session, receipts, made); err != nil {
-		return fmt.Errorf("recording what the sink took: %w", err) // it gets them again, and answers the same
+		// The sink gets the same deliveries again and answers the same, since sinks are idempotent.
+		return fmt.Errorf("recording what the sink took: %w", err)
 	}
 	l.e.opts.Step(StepMarked)
 	l.e.opts.Observer.DeliveryDone(l.name, OutcomeSent, len(batch))
@@ -282,9 +286,9 @@ func (l *heldLane) deliver(ctx context.Context, batch []delivery.Delivery) error
 	return nil
 }
 
-// end gives up on what the sink will never take. The others of its batch are still pending.
+// end records the refused deliveries as failed: the sink will never take them. The rest of the batch stays pending.
 func (d *deliverer) end(ctx context.Context, lane delivery.Lane, batch []delivery.Delivery, refused *sinks.RefusedError, made delivery.Attempt) error {
-	d.log.Error("deliveries failed for good", "warehouse", lane.Warehouse, "ids", refused.Seqs, "notices", refusedOf(batch, refused), "error", refused.Err)
+	d.log.Error("The sink refused deliveries for good. The node does not try them again.", "warehouse", lane.Warehouse, "ids", refused.Seqs, "notices", refusedOf(batch, refused), "error", refused.Err)
 	made.Error, made.Refused = judge.Cut(refused.Err.Error(), judge.LongError), true
 	if err := d.e.opts.Ledger.MarkFailed(ctx, refused.Seqs, made); err != nil {
 		return fmt.Errorf("recording what the sink refused: %w", err)
@@ -293,24 +297,25 @@ func (d *deliverer) end(ctx context.Context, lane delivery.Lane, batch []deliver
 	return nil
 }
 
-// refusedOf are those of the batch that the sink will never take.
+// refusedOf returns the refused deliveries of the batch.
 func refusedOf(batch []delivery.Delivery, refused *sinks.RefusedError) delivery.LogEntry {
 	return slices.DeleteFunc(slices.Clone(batch), func(d delivery.Delivery) bool { return !slices.Contains(refused.Seqs, d.Seq) })
 }
 
-// among tells whether the numbers are some of the batch's.
+// among tells whether there are numbers and all of them belong to the batch. An answer that names other deliveries is
+// no valid refusal.
 func among(some []int64, batch []delivery.Delivery) bool {
 	all := seqs(batch)
 	return len(some) > 0 && !slices.ContainsFunc(some, func(seq int64) bool { return !slices.Contains(all, seq) })
 }
 
-// call turns a panic into an error: a notice that a sink cannot cope with must not take the node down.
+// call calls the sink, and turns a panic into an error: a notice that crashes a sink must not stop the node.
 func (d *deliverer) call(ctx context.Context, lane delivery.Lane, batch []delivery.Delivery) (receipts []delivery.Receipt, err error) {
 	ctx, end := d.e.opts.Tracer.Deliver(ctx, &trace.Call{Sink: d.name, Warehouse: lane.Warehouse, Batch: batch})
 	defer func() { end(err) }()
 	defer func() {
 		if reason := recover(); reason != nil {
-			d.log.Error("panic in a sink", "warehouse", lane.Warehouse, "panic", fmt.Sprint(reason), "stack", string(debug.Stack()))
+			d.log.Error("The sink panicked. Its deliveries stay pending.", "warehouse", lane.Warehouse, "panic", fmt.Sprint(reason), "stack", string(debug.Stack()))
 			receipts, err = nil, fmt.Errorf("sink %s: panic: %v", d.name, reason)
 		}
 	}()
@@ -326,12 +331,12 @@ func (d *deliverer) call(ctx context.Context, lane delivery.Lane, batch []delive
 	return receipts, nil
 }
 
-// release gives the lane up, also when the engine is out of time.
+// release gives the lane back to the ledger. Its own time limit lets it work when ctx is over.
 func (l *heldLane) release(ctx context.Context) {
 	ctx, done := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
 	defer done()
 	if err := l.e.opts.Ledger.ReleaseLane(ctx, l.lane, l.session); err != nil {
-		l.log.Warn("the lane could not be given back; its lease ends by itself", "warehouse", l.lane.Warehouse, "error", err)
+		l.log.Warn("The ledger did not take the lane back. Another node can drain the lane when its lease ends.", "warehouse", l.lane.Warehouse, "error", err)
 	}
 }
 

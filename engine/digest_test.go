@@ -25,7 +25,7 @@ func runTrial(t *testing.T, try *trial.Trial, due time.Time) *ledger.Commit {
 	return run.Commits[0]
 }
 
-// toldBy are the notices of a commit as "status warehouse title".
+// toldBy returns the notices of a commit as "status warehouse title".
 func toldBy(c *ledger.Commit) (list []string) {
 	for _, n := range c.Notices {
 		list = append(list, fmt.Sprintf("%s %s %s", n.Notice.Status, n.Notice.Warehouse, n.Notice.Title))
@@ -81,7 +81,8 @@ func TestDigest(t *testing.T) {
 	}
 }
 
-// What has a notice of its own keeps it when a digest reminds of it; what was told in a digest moves to the newer one.
+// A finding with a notice of its own keeps that notice when a digest reminds of it. A finding of an older digest moves
+// to the newer one.
 func TestRemindersInADigest(t *testing.T) {
 	t.Parallel()
 	bins := []bin{{wh: "W1", code: "A", qty: -1}, {wh: "W1", code: "C", qty: -1}}
@@ -125,7 +126,7 @@ func TestLimitCountsGroups(t *testing.T) {
 	same(t, toldBy(runTrial(t, try, atEight.Add(5*time.Minute))), []string{"resolved W3 Resolved: 1 more: negative-bin-stock"})
 }
 
-// A finding that cannot be told is in no digest: the run is degraded, and the next one tries again.
+// A finding whose notice cannot be written is in no digest. The run is degraded, and the next run tries again.
 func TestDigestWithoutWhatCannotBeTold(t *testing.T) {
 	t.Parallel()
 	bins := []bin{{wh: "W1", code: "A", qty: -1}, {wh: "W1", code: "B", qty: -1}, {wh: "W1", code: "C", qty: -1, unlabeled: true}}
@@ -142,8 +143,8 @@ func TestDigestWithoutWhatCannotBeTold(t *testing.T) {
 	same(t, toldBy(runTrial(t, try, atEight.Add(5*time.Minute))), []string{"firing W1 Bin C is at -1"})
 }
 
-// TestDigestOfEvents also proves that a pass which is repeated makes the same notices, and that the passes of one firing
-// do not share an id.
+// TestDigestOfEvents also proves that a repeated pass makes the same notices, and that the passes of a firing do not
+// share an id.
 func TestDigestOfEvents(t *testing.T) {
 	t.Parallel()
 	var bins []bin

@@ -18,10 +18,10 @@ type Engine struct {
 	opts       Options
 	log        *slog.Logger
 	types      typeCache
-	channels   map[string]judge.Channel // the sinks
+	channels   map[string]judge.Channel // How notices are addressed to each sink, keyed by sink.
 	workers    slots
-	slots      map[string]slots // of the sources
-	gates      map[string]*gate // of the sources
+	slots      map[string]slots // Keyed by source.
+	gates      map[string]*gate // Keyed by source.
 	share      share
 	kins       kins
 	scanGroups scanGroups
@@ -30,15 +30,15 @@ type Engine struct {
 	deliverer  map[string]*deliverer
 	crew       crew
 	timetable  *timetable
-	sums       runSums                                    // of the runs
-	progress   atomic.Pointer[map[string]ledger.Progress] // as the ledger has said last; nil = it has not
+	sums       runSums
+	progress   atomic.Pointer[map[string]ledger.Progress] // The ledger's last answer. Nil before the first.
 	started    time.Time
-	reading    sync.Mutex    // held while the switches are read and put in force
-	changed    chan struct{} // has one when the crew has changed; Run sees to it
-	removed    chan struct{} // has one when rules may have been removed
-	left       chan struct{} // has one when another node may have left firings
-	orders     chan *order   // of firings that operators ask for
-	closed     chan struct{} // closed when no more orders are taken
+	reading    sync.Mutex    // Held while the switches are read and put in force.
+	changed    chan struct{} // Signalled when the crew has changed. Run starts the new units.
+	removed    chan struct{} // Signalled when rules may have been removed.
+	left       chan struct{} // Signalled when another node may have left firings.
+	orders     chan *order   // Firings that operators have asked for.
+	closed     chan struct{} // Closed when the engine takes no more orders.
 }
 
 // New checks the options and prepares an engine. Nothing is read or run before Run.
@@ -81,15 +81,16 @@ func New(o Options) (*Engine, error) {
 	return e, nil
 }
 
-// Run runs the rules until ctx is over. Then it starts nothing new, waits StopGrace for what runs and for the
-// delivery of what that commits, gives back what has not finished by then, and returns nil. An engine runs once.
+// Run runs the rules until ctx is over. Then it starts nothing new. It waits StopGrace for the runs to commit and for
+// the delivery of their notices, gives unfinished firings and lanes back to the ledger, and returns nil. An engine runs
+// once.
 func (e *Engine) Run(ctx context.Context) error {
 	stop := ctx.Done()
 	work, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
 
 	var runs, loops sync.WaitGroup
-	committed := make(chan struct{}) // closed when nothing commits any more
+	committed := make(chan struct{}) // Closed when no run can commit any more.
 	runs.Go(func() { e.supervise(work, stop, &runs) })
 	loops.Go(func() { closer{e}.run(work, stop) })
 	for _, d := range e.deliverer {
@@ -100,7 +101,7 @@ func (e *Engine) Run(ctx context.Context) error {
 
 	<-stop
 	grace := time.AfterFunc(e.opts.StopGrace, func() {
-		e.log.Warn("the grace is over: giving back what runs")
+		e.log.Warn("The grace period is over. The node gives unfinished firings back to the ledger.")
 		cancel()
 	})
 	defer grace.Stop()
@@ -110,7 +111,7 @@ func (e *Engine) Run(ctx context.Context) error {
 	return nil
 }
 
-// Wake tells the delivery loops of this node that a commit has put something into the lanes. It never blocks.
+// Wake tells the delivery loops of this node that a commit has put deliveries into the lanes. It never blocks.
 func (e *Engine) Wake(lanes []delivery.Lane) {
 	for _, lane := range lanes {
 		if d := e.deliverer[lane.Sink]; d != nil {
@@ -139,19 +140,19 @@ func (SystemClock) Now() time.Time { return time.Now() }
 // Real returns d.
 func (SystemClock) Real(d time.Duration) time.Duration { return d }
 
-// Terms tells which term of the clock is in force.
+// Terms tells which clock term is in force. A new term begins when the ledger's clock went back.
 type Terms interface {
 	// Term returns the term, and a channel that is closed when the term has ended; a nil channel never is.
 	Term() (ledger.Term, <-chan struct{})
 }
 
-// oneTerm is a clock that never goes back.
+// oneTerm is the Terms of a clock that never goes back.
 type oneTerm struct{}
 
 // Term returns the first term.
 func (oneTerm) Term() (ledger.Term, <-chan struct{}) { return ledger.Term{}, nil }
 
-// stamp writes a time for people.
+// stamp formats a time for people.
 func stamp(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05Z") }
 
 // pause waits for d, or shorter when work ends or stop is closed; it tells whether the whole time went by.
@@ -168,7 +169,7 @@ func pause(ctx context.Context, stop <-chan struct{}, d time.Duration) bool {
 	}
 }
 
-// until returns ctx with an earlier end: when stop is closed. It is for what need not be finished.
+// until returns a context that ends with ctx or when stop is closed. Use it for work that may be cut off at a stop.
 func until(ctx context.Context, stop <-chan struct{}) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(ctx)
 	go func() {

@@ -55,7 +55,7 @@ type needs struct {
 	scans []scanners.Request
 }
 
-// change edits the table.
+// change changes the table.
 func (n *needs) change(edit func()) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -282,7 +282,7 @@ func TestBuiltInArguments(t *testing.T) {
 	})
 }
 
-// byTimeAlone leaves the rule a watermark that several rows may share.
+// byTimeAlone gives the rule a watermark that several rows may share.
 func byTimeAlone(w *world, n *needs, maxRows int) {
 	r := w.rules[0]
 	r.Probe.Watermark.Columns, r.Probe.Watermark.Initial = []string{"changed_at"}, map[string]any{"changed_at": "-1h"}
@@ -293,7 +293,7 @@ func byTimeAlone(w *world, n *needs, maxRows int) {
 	}
 }
 
-// The cap may cut between rows of one watermark. Those behind the cut must not be lost.
+// max_rows may cut between rows with the same watermark. The rows after the cut must not be lost.
 func TestRowsOfOneWatermarkStayTogether(t *testing.T) {
 	inEventWorld(t, func(w *world, n *needs) {
 		byTimeAlone(w, n, 10)
@@ -328,7 +328,7 @@ func TestMoreRowsOfOneWatermarkThanMaxRows(t *testing.T) {
 	})
 }
 
-// "-1h" counts back from the first run, whether it succeeds or not: what it would have seen is not lost.
+// "-1h" counts back from the first run, even if that run fails. So the rows of that hour are not lost.
 func TestFailedFirstRunKeepsTheBeginning(t *testing.T) {
 	inEventWorld(t, func(w *world, n *needs) {
 		n.table = []need{{1, "A-01", 5, midnight.Add(3*m - time.Hour)}}
@@ -351,7 +351,7 @@ func TestFailedFirstRunKeepsTheBeginning(t *testing.T) {
 	})
 }
 
-// A rule that was of mode state leaves findings that nothing would ever resolve.
+// A rule changes from mode state to mode event. Its old findings are closed, because no run would resolve them.
 func TestFindingsOfAnotherModeAreClosed(t *testing.T) {
 	inEventWorld(t, func(w *world, n *needs) {
 		state := negativeStock()

@@ -43,8 +43,8 @@ func (u *unit) fire(ctx context.Context, h *claimHandle) error {
 type pass struct {
 	*unit
 	*judge.Pass
-	read openFindings      // the findings that the pass builds on, as the ledger has them
-	next *judge.Resumption // for the next pass
+	read openFindings      // The findings that the pass builds on, as the ledger has them.
+	next *judge.Resumption // Where the next pass goes on. Nil means at the watermark, or that no pass follows.
 }
 
 func (u *unit) newPass(c *ledger.Claim, started time.Time) *pass {
@@ -62,7 +62,7 @@ func (u *unit) newPass(c *ledger.Claim, started time.Time) *pass {
 	}}
 }
 
-// shareScan lets the group scan, and takes a worker for what follows.
+// shareScan returns a scan by the group. After the scan the pass takes a worker to judge its rows.
 func (p *pass) shareScan(taken *room) judge.SharedScan {
 	return func(ctx context.Context, req scanners.Request, visit func(*row.Row) error) (judge.SharedResult, error) {
 		result, err := p.group.scan(ctx, p, req, visit)
@@ -82,7 +82,7 @@ func (p *pass) run(ctx context.Context, h *claimHandle) (again bool, err error) 
 		return false, err
 	}
 	scanning, step := p.e.opts.Tracer.Step(ctx, "scan")
-	result := p.Scan(scanning, known) // probe, condition, findings; a failure is a result, too
+	result := p.Scan(scanning, known) // Probe, condition and findings. A failed probe is a result as well.
 	step.End(result.Fault)
 	if ctx.Err() != nil {
 		return false, context.Cause(ctx)
@@ -91,7 +91,7 @@ func (p *pass) run(ctx context.Context, h *claimHandle) (again bool, err error) 
 		return false, result.Unread
 	}
 	if p.stale(ctx) {
-		return false, errStale // the firing is given back and repeated at once
+		return false, errStale // The firing is given back and run again at once.
 	}
 	judging, step := p.e.opts.Tracer.Step(ctx, "judge")
 	record, err := p.Compose(judging, known, result)
@@ -100,7 +100,7 @@ func (p *pass) run(ctx context.Context, h *claimHandle) (again bool, err error) 
 		return false, err
 	}
 	p.e.opts.Step(StepJudged)
-	if record.IsQuiet() { // only to be recorded, together with others
+	if record.IsQuiet() { // The ledger writes quiet records together, which takes a while: leave the room to others.
 		h.room.leave()
 	}
 	committing, step := p.e.opts.Tracer.Step(ctx, "commit")
@@ -116,11 +116,11 @@ func (p *pass) run(ctx context.Context, h *claimHandle) (again bool, err error) 
 	return record.Again, nil
 }
 
-// suspectAfter is how often a commit is tried before the record itself is suspected.
+// suspectAfter is the number of failed commits after which the record itself is suspected, and not the ledger.
 const suspectAfter = 5
 
-// commit writes the record, for as long as the claim is ours. A ledger that is down is waited for. One that
-// is there but keeps refusing the record gets a failed run instead, which says why.
+// commit writes the record, for as long as this node has the claim. It waits for a ledger that is down. A ledger that
+// answers but keeps refusing the record gets a failed run instead, with the reason.
 func (p *pass) commit(ctx context.Context, h *claimHandle, known *judge.Snapshot, record *ledger.Commit) (ledger.CommitResult, error) {
 	pauses := retry.New(100*time.Millisecond, 2*time.Second)
 	for attempt := 1; ; attempt++ {
@@ -133,7 +133,7 @@ func (p *pass) commit(ctx context.Context, h *claimHandle, known *judge.Snapshot
 		if ctx.Err() != nil || errors.Is(err, ledger.ErrFenced) {
 			return ledger.CommitResult{}, errors.Join(err, context.Cause(ctx))
 		}
-		p.Log.Warn("the run could not be committed and is tried again", "run", p.id(), "due", p.Due, "attempt", attempt, "error", err)
+		p.Log.Warn("The run was not committed. The node tries again soon.", "run", p.id(), "due", p.Due, "attempt", attempt, "error", err)
 		if attempt >= suspectAfter && h.renew(ctx) == nil {
 			*record = *p.Refused(ctx, known, err, attempt >= 2*suspectAfter)
 		}
@@ -143,7 +143,7 @@ func (p *pass) commit(ctx context.Context, h *claimHandle, known *judge.Snapshot
 	}
 }
 
-// announce wakes the delivery loops and tells the observer and the status. Everything is in the ledger by now.
+// announce wakes the delivery loops and informs the observer and the status. Call it after the commit.
 func (p *pass) announce(h *claimHandle, record *ledger.Commit, committed ledger.CommitResult) {
 	p.e.Wake(committed.Lanes)
 	for _, n := range record.Notices {
@@ -152,7 +152,7 @@ func (p *pass) announce(h *claimHandle, record *ledger.Commit, committed ledger.
 	record.Run.Unsubscribed += committed.Unsubscribed
 	h.add(&record.Run)
 	if !record.Again {
-		ended := h.run // the status keeps it, and nothing else of the claim
+		ended := h.run // A copy, because the status keeps it and must not keep the whole claim.
 		p.status.ran(&ended)
 		p.e.opts.Observer.RunDone(h.run)
 		p.logRun(&h.run)
@@ -163,21 +163,23 @@ func (p *pass) logRun(run *ledger.Run) {
 	log := p.Log.With("run", p.id(), "due", run.Due, "duration", run.Duration, "rows", run.Rows, "notices", run.Notices)
 	switch run.Outcome {
 	case ledger.OutcomeFailed:
-		log.Warn("run failed", "error", run.Error)
+		log.Warn("The run failed. The findings of rows stay as they were.", "error", run.Error)
 	case ledger.OutcomeDegraded:
-		log.Warn("run degraded", "errored", run.Errored, "samples", run.Samples)
+		log.Warn("The run is degraded. The samples show which rows.", "errored", run.Errored, "samples", run.Samples)
 	default:
-		log.Debug("run done", "outcome", string(run.Outcome), "pending", run.Pending, "firing", run.Firing)
+		log.Debug("The run is done.", "outcome", string(run.Outcome), "pending", run.Pending, "firing", run.Firing)
 	}
 }
 
-// origin is what the notices of the pass are traced back to.
+// origin names the pass. The notices of the pass are traced back to it.
 func (p *pass) origin() notice.Origin { return notice.RunOrigin(p.rule.ID, p.rule.Scope, p.Started) }
 
-// id is the run's in the logs. Deliveries log it too, so that a notice is found from its firing to its end.
+// id is the name of the run in the logs. Deliveries log the same name, so that a notice can be followed from its firing
+// to its end.
 func (p *pass) id() string { return p.origin().String() }
 
-// trace begins the trace of the pass. The first one has the claim in it, the others are linked with the one before.
+// trace begins the trace of the pass. The trace of the first pass includes the claim. Each later trace links to the
+// trace before it.
 func (p *pass) trace(ctx context.Context, h *claimHandle) (context.Context, *trace.Span) {
 	if p.e.opts.Tracer == nil {
 		return ctx, nil
@@ -194,7 +196,7 @@ func (p *pass) trace(ctx context.Context, h *claimHandle) (context.Context, *tra
 	return p.e.opts.Tracer.Run(ctx, run)
 }
 
-// describe tells the trace how the run ended.
+// describe records in the trace how the run ended.
 func describe(span *trace.Span, run *ledger.Run) {
 	span.Set(attribute.String("tallyman.outcome", string(run.Outcome)), attribute.Int("tallyman.rows", run.Rows),
 		attribute.Int("tallyman.matched", run.Matched), attribute.Int("tallyman.notices", run.Notices))

@@ -6,21 +6,23 @@ import (
 	"time"
 )
 
-// soon is how long a firing may wait for its source after it was claimed. Claims that come together share a statement of the ledger, so a node claims more
-// than it can run at once; but what it cannot begin soon is left for other nodes.
+// soon is how long a firing may wait for its source after its claim. Claims made together share a statement of the
+// ledger, so a node claims more firings than it can run at once. Firings that it cannot begin soon are left to other
+// nodes.
 const soon = 50 * time.Millisecond
 
-// gate lets firings in to be claimed: as many as may ask the source at a time, and those that will be asked within soon. Who comes first is let in first.
+// gate bounds the firings that a node claims for a source: as many as may ask the source at a time, and as many as will
+// ask within soon. First come, first served.
 type gate struct {
-	places int // that ask the source at a time
+	places int // The firings that may ask the source at a time.
 
 	mu      sync.Mutex
 	inside  int
-	took    time.Duration // how long a firing asks, on average; 0 = not known yet
-	waiting list.List     // of chan struct{}, closed when its firing is let in
+	took    time.Duration // How long a firing asks the source, on average. 0 means unknown.
+	waiting list.List     // The chan struct{} of each waiting firing. It is closed when the firing is let in.
 }
 
-// enter waits to be let in; false when stop is closed first.
+// enter waits until the firing is let in. It returns false when stop is closed first.
 func (g *gate) enter(stop <-chan struct{}) bool {
 	in := make(chan struct{})
 	g.mu.Lock()
@@ -35,7 +37,7 @@ func (g *gate) enter(stop <-chan struct{}) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	select {
-	case <-in: // meanwhile
+	case <-in: // The firing was let in at the same moment as the stop: give the place back.
 		g.inside--
 		g.letIn()
 	default:
@@ -44,7 +46,7 @@ func (g *gate) enter(stop <-chan struct{}) bool {
 	return false
 }
 
-// leave makes room. took is how long the firing has asked the source, 0 = it has not.
+// leave gives the place back. took is how long the firing asked the source; 0 means it did not ask.
 func (g *gate) leave(took time.Duration) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

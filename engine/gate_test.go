@@ -24,7 +24,7 @@ type waitingFiring struct {
 	in   bool
 }
 
-// TestGate: firings are let in in the order of their coming, as many as may be and never more.
+// TestGate: a gate lets firings in first come, first served, and never more than it may.
 func TestGate(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
@@ -80,7 +80,7 @@ func (m *gateModel) stop() {
 	m.waiting = slices.Delete(m.waiting, i, i+1)
 }
 
-// check lets in whom the gate should have let in.
+// check compares the firings that the gate has let in with the model.
 func (m *gateModel) check() {
 	most := m.places
 	if m.took > 0 {

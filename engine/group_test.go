@@ -47,7 +47,8 @@ func TestGroupNotice(t *testing.T) {
 	same(t, toldBy(runTrial(t, try, atEight.Add(25*time.Minute))), []string{"resolved W2 Resolved: 1 bins in W2"})
 }
 
-// A group that no notice can be made of is loud, holds up no other, and is told when it can be.
+// A group whose notice cannot be written makes the run degraded and delays no other group. It gets its notice as soon
+// as the text can be written.
 func TestGroupThatCannotBeTold(t *testing.T) {
 	t.Parallel()
 	bins := []bin{{wh: "W1", code: "A", qty: -1, unlabeled: true}, {wh: "W1", code: "B", qty: -1}, {wh: "W2", code: "C", qty: -1}}
@@ -91,7 +92,7 @@ func TestRowsOfAGroupThatCannotBeJudged(t *testing.T) {
 	}
 }
 
-// resultRule finds fault with the result as a whole.
+// resultRule judges its result as a whole.
 func resultRule() *rules.Rule {
 	r := manyBins()
 	r.Per, r.Key, r.When = rules.PerResult, nil, "row_count < 2 or any(rows, .qty < 0)"

@@ -8,34 +8,40 @@ import (
 	"tallyman/internal/ledger"
 )
 
-// handoverTime is how long after its start a firing may still be taken by a node that had the file of its rule earlier. Nodes look at their files every few seconds.
+// handoverTime is how long after its start a firing may still be claimed by a node that read the rule's file earlier.
+// Nodes look at their files every few seconds, so they do not take up a new file together.
 const handoverTime = 15 * time.Second
 
-// takeOver says from when on the unit makes good what was missed. before is the unit that ran another version of its rule, if one did; free is
-// when an operator's switch left the rule free; since is when the files have changed, zero where they have not.
-func (u *unit) takeOver(before *unit, free, since time.Time) {
+// takeOver sets from when on the unit catches up on missed firings. before is the unit that ran another version of the
+// rule; nil means there was none. switchedAt is when an operator last touched a switch of the rule. filesChangedAt is
+// when the rule files changed; zero means they have not changed.
+func (u *unit) takeOver(before *unit, switchedAt, filesChangedAt time.Time) {
 	switch {
 	case before != nil && before.rule.Schedule != u.rule.Schedule:
-		u.catchUpFrom = since // what the new schedule would have had before was never due
+		u.catchUpFrom = filesChangedAt // Firings of the new schedule before the change were never due.
 	case before != nil:
-		if before.madeIn == u.madeIn { // the one before may not have begun
+		// Unit before may have ended before its plan was made, so its bounds still count.
+		if before.madeIn == u.madeIn {
 			u.catchUpFrom, u.wasDisabled, u.handover = before.catchUpFrom, before.wasDisabled, before.handover
 		}
-	case !since.IsZero():
-		u.catchUpFrom, u.wasDisabled, u.handover = since, true, handoverTime
+	case !filesChangedAt.IsZero():
+		u.catchUpFrom, u.wasDisabled, u.handover = filesChangedAt, true, handoverTime
 	default:
-		u.catchUpFrom, u.wasDisabled = free, true
+		u.catchUpFrom, u.wasDisabled = switchedAt, true
 	}
 }
 
-// thaw leaves out what came due before from, and returns after which firing the plan begins. For the findings of a rule that was disabled no time has
-// passed meanwhile: the ledger notes that.
+// thaw skips the firings that were due before catchUpFrom. base is the rule's last firing; thaw returns the firing
+// after which the plan begins. Where the rule was disabled, Ledger.Thaw records the last skipped firing: the observed
+// clock of the rule's findings goes on from there, as if no time had passed while the rule was disabled.
 func (u *unit) thaw(ctx context.Context, state ledger.ScopeState, base time.Time) (time.Time, error) {
-	if u.catchUpFrom.IsZero() || u.term.Number != u.madeIn || u.catchUpFrom.After(u.now()) { // ahead of the clock it is of an earlier term
+	// A time ahead of the clock is of an earlier clock term.
+	if u.catchUpFrom.IsZero() || u.term.Number != u.madeIn || u.catchUpFrom.After(u.now()) {
 		return base, nil
 	}
 	leaveOut := u.e.opts.Ledger.Thaw
-	if state.Running != nil && state.Running.Term == u.term.Number { // it began before, and changes the findings itself
+	// A firing that is running began earlier and changes the findings itself. Skip leaves the observed clock alone.
+	if state.Running != nil && state.Running.Term == u.term.Number {
 		base, leaveOut = state.Running.Due, u.e.opts.Ledger.Skip
 	}
 	until := u.catchUpFrom.Add(-u.plan.jitter)
@@ -52,11 +58,11 @@ func (u *unit) thaw(ctx context.Context, state ledger.ScopeState, base time.Time
 	if err := leaveOut(ctx, u.rule.ID, u.rule.Scope, u.term.Number, latest, u.e.opts.Node, frozenFor(len(frozen))); err != nil {
 		return base, err
 	}
-	u.logger().Info("the rule runs again; what came due meanwhile is left out", "firings", len(frozen), "latest", latest)
+	u.logger().Info("The rule runs again. Firings that were due while the rule was disabled are skipped.", "firings", len(frozen), "latest", latest)
 	return last, nil
 }
 
-// frozenFor is why so many firings were left out.
+// frozenFor returns the reason that the skipped run records.
 func frozenFor(firings int) string {
 	switch firings {
 	case 1:

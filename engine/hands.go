@@ -7,14 +7,14 @@ import (
 	"tallyman/internal/ledger"
 )
 
-// hands are the scopes of rules of which this node claims or runs a firing just now.
+// hands counts the firings that this node claims or runs now.
 type hands struct {
 	mu    sync.Mutex
-	count map[[2]string]int // by rule and scope
+	count map[[2]string]int // Keyed by rule and scope.
 }
 
-// take notes that the unit begins to claim; let says that it has ended.
-func (h *hands) take(u *unit) (let func()) {
+// take counts a firing of the unit, from before its claim. The caller calls drop when the firing has ended.
+func (h *hands) take(u *unit) (drop func()) {
 	of := [2]string{u.rule.ID, u.rule.Scope}
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -31,19 +31,21 @@ func (h *hands) take(u *unit) (let func()) {
 	}
 }
 
+// have tells whether this node claims or runs a firing of the unit's rule in its scope.
 func (h *hands) have(u *unit) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.count[[2]string{u.rule.ID, u.rule.Scope}] > 0
 }
 
-// regain gives back a firing that this node holds and does not run, and tells whether there was one: the answer to its claim was lost, or the ledger did not hear that
-// the firing was given back. Without it the firing waits for the end of the claim's lease.
+// regain gives back a firing that the ledger says this node holds, but that this node does not run. It returns whether
+// it gave one back. That happens when the answer to a claim, or the release of a firing, was lost on the way. Without
+// regain the firing would wait for the end of the claim's lease.
 func (u *unit) regain(ctx context.Context, running *ledger.Claim) bool {
 	session, _ := u.e.opts.Session.Own()
 	if session == "" || running.Node != session || u.e.hands.have(u) {
 		return false
 	}
-	u.logger().Warn("this node holds a firing that it does not run: it begins anew", "due", running.Due)
+	u.logger().Warn("The ledger says that this node holds a firing, but the node does not run it. The firing begins again.", "due", running.Due)
 	return u.e.opts.Ledger.Release(ctx, *running) == nil
 }

@@ -13,7 +13,7 @@ import (
 	"tallyman/scanners"
 )
 
-// lossy is a ledger whose answers to so many claims are lost.
+// lossy is a ledger that loses the answers to a number of claims.
 type lossy struct {
 	*enginetest.Ledger
 	answer error // in the place of the answer
@@ -28,8 +28,8 @@ func (l *lossy) Claim(ctx context.Context, rule, scope string, term int64, due t
 	return c, err
 }
 
-// A firing that its node holds and does not run begins anew within a second, and not at the end of its lease. ErrBusy is what a claim says that shared a
-// statement whose answer was lost.
+// A firing that its node holds but does not run begins again within a second, and not at the end of its lease. A claim
+// returns ErrBusy when it shared a statement whose answer was lost.
 func TestAClaimWhoseAnswerIsLostBeginsAnew(t *testing.T) {
 	t.Parallel()
 	for _, lost := range []error{ledger.ErrBusy, errors.New("the connection broke")} {
@@ -52,7 +52,7 @@ func TestAClaimWhoseAnswerIsLostBeginsAnew(t *testing.T) {
 	}
 }
 
-// A node leaves alone what it runs itself, whoever has asked for it, and what another node runs.
+// A node does not give back a firing that it runs itself, scheduled or ordered, nor one that another node runs.
 func TestAFiringThatRunsIsLeftAlone(t *testing.T) {
 	t.Parallel()
 	inWorld(t, func(w *world) {

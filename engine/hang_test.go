@@ -11,7 +11,7 @@ import (
 	"tallyman/internal/ledger"
 )
 
-// hung is a ledger that does not answer while hangs is set.
+// hung is a ledger that does not answer while its field hangs is set.
 type hung struct {
 	*enginetest.Ledger
 	hangs cell[bool]
@@ -56,7 +56,7 @@ func (h *hung) LastPlan(ctx context.Context, rule, scope string) (ledger.ProbePl
 	return h.Ledger.LastPlan(ctx, rule, scope)
 }
 
-// A connection that is cut without a word answers nothing, and fails nothing either.
+// A connection that is cut silently neither answers nor fails.
 func TestLedgerThatHangsIsAskedAgain(t *testing.T) {
 	inWorld(t, func(w *world) {
 		h := &hung{Ledger: w.ledger}
@@ -76,7 +76,7 @@ func TestLedgerThatHangsIsAskedAgain(t *testing.T) {
 	})
 }
 
-// Nor does what is read of plans between two runs keep the rule from the next one.
+// A read of plans between two runs that hangs does not delay the next run for ever.
 func TestLedgerThatHangsOverAPlan(t *testing.T) {
 	inWorld(t, func(w *world) {
 		_, _, _, source := w.costed(200)

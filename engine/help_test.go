@@ -55,7 +55,7 @@ func status(t *testing.T, n node) engine.RuleStatus {
 	return list[0]
 }
 
-// observer writes down what it hears.
+// observer records its calls.
 type observer struct {
 	mu    sync.Mutex
 	heard []string

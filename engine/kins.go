@@ -8,13 +8,13 @@ import (
 	"tallyman/rules"
 )
 
-// kins are what the scopes of rules share.
+// kins holds what scopes of the same rule share, so that each is made once.
 type kins struct {
 	mu   sync.Mutex
-	list map[string]*judge.Kin // by rules.Rule.Kin
+	list map[string]*judge.Kin // Keyed by rules.Rule.Kin.
 }
 
-// of returns what the rule shares with other scopes; nil where it shares nothing.
+// of returns what the rule shares with other scopes. Nil means it shares nothing.
 func (k *kins) of(r *rules.Rule) *judge.Kin {
 	if r.Kin == "" {
 		return nil
@@ -30,7 +30,7 @@ func (k *kins) of(r *rules.Rule) *judge.Kin {
 	return k.list[r.Kin]
 }
 
-// keep forgets what none of the rules shares.
+// keep drops what no rule of the list shares.
 func (k *kins) keep(list []*rules.Rule) {
 	wanted := map[string]bool{}
 	for _, r := range list {

@@ -15,14 +15,14 @@ import (
 	"tallyman/rules/deliver"
 )
 
-// everyMinute makes a world whose rule tells of one more bin in each of two warehouses every minute.
+// everyMinute makes a world whose rule finds one more bin in each of two warehouses every minute.
 func everyMinute(w *world) {
 	r := w.rules[0]
 	r.Schedule.Cron = "* * * * *"
 	r.Notice.Warehouse = `bin_code startsWith "A" ? "100" : "200"`
 }
 
-// bins are the titles of what a lane was told, without repetitions.
+// bins returns the titles of a lane's notices, without repetitions.
 func bins(s *enginetest.Sink, lane string) (list []string) {
 	for _, n := range s.Taken(lane) {
 		if !slices.Contains(list, n.Title) {

@@ -9,13 +9,15 @@ import (
 	"tallyman/rules/schedule"
 )
 
-// A firing is late when it is overdue by more than lateAfter and the interval of its rule, of which lateInterval counts at most.
+// A firing is late when it is overdue by more than lateAfter plus the interval of its rule. Of that interval at most
+// lateInterval counts.
 const (
 	lateAfter    = time.Minute
 	lateInterval = 5 * time.Minute
 )
 
-// readProgress reads how far the firings of every rule and scope are. While the ledger does not answer they are where they were.
+// readProgress reads the last firing of every rule and scope from the ledger. While the ledger does not answer,
+// readProgress returns its last answer with the error.
 func (e *Engine) readProgress(ctx context.Context) (map[string]ledger.Progress, error) {
 	list, err := e.opts.Ledger.Progress(ctx)
 	if err != nil {
@@ -32,13 +34,13 @@ func (e *Engine) readProgress(ctx context.Context) (map[string]ledger.Progress, 
 	return by, nil
 }
 
-// lateness is what a unit's firings are judged by; nothing of it changes while the unit lives.
+// lateness has what decides whether a unit's firings are late. It does not change while the unit lives.
 type lateness struct {
 	schedule *schedule.Schedule
 	jitter   time.Duration
-	term     int64     // the clock term of from and known
-	from     time.Time // No firing of before this time is due: the rule was disabled or had another schedule.
-	known    time.Time // This node knows the rule since then, which counts until the ledger does.
+	term     int64     // The clock term of from and known.
+	from     time.Time // No firing before this time is due: the rule was disabled or had another schedule.
+	known    time.Time // When this node first had the rule. It counts while the ledger has no firing of the rule.
 }
 
 func (u *unit) lateness() *lateness {
@@ -49,14 +51,15 @@ func (u *unit) lateness() *lateness {
 	return l
 }
 
-// overdue returns since how long the next firing should have started, and whether that makes the rule late. The ledger and the schedule say what is due:
-// it does not matter what keeps the firing from running. A firing that a node runs has started; the one after it may be overdue.
+// overdue returns how long ago the next firing should have started, and whether that makes the rule late. Only the
+// ledger and the schedule decide what is due, whatever keeps the firing from running. A running firing has started;
+// then the firing after it may be overdue.
 func (l *lateness) overdue(p ledger.Progress, leftOut, now time.Time, term ledger.Term) (time.Duration, bool) {
 	base, from := p.Done, l.from
 	if base.IsZero() {
 		base = l.known
 	}
-	if p.Term > term.Number { // this node is about to hear of a new term
+	if p.Term > term.Number { // A new clock term has begun, and this node does not know it yet.
 		return 0, false
 	}
 	if p.Term < term.Number && (l.term < term.Number || !p.Done.IsZero()) {
@@ -77,7 +80,8 @@ func (l *lateness) overdue(p ledger.Progress, leftOut, now time.Time, term ledge
 	return overdue, overdue > lateAfter+min(l.schedule.Shortest(), lateInterval)
 }
 
-// Lag is how long after its due time and jitter the last run began; 0 where there is none, or it was skipped.
+// Lag returns how long after its due time plus jitter the last run began. It is 0 where there is no run, or the last
+// one was skipped.
 func (s *RuleStatus) Lag() time.Duration {
 	if s.LastRun == nil || s.LastRun.Outcome == ledger.OutcomeSkipped {
 		return 0

@@ -13,7 +13,7 @@ import (
 	"tallyman/scanners"
 )
 
-// hasLate says how overdue the rule is, and whether that is late.
+// hasLate checks how overdue the rule is, and whether it is late.
 func hasLate(t *testing.T, n node, overdue time.Duration, late bool) {
 	t.Helper()
 	if s := status(t, n); s.Overdue.Truncate(time.Second) != overdue || s.Late != late {
@@ -31,7 +31,8 @@ func (w *world) idle(o engine.Options) node {
 	return node{Engine: e}
 }
 
-// The rule is due every five minutes: it is late 6 minutes after a firing should have started, by whatever the firing is kept up.
+// The rule is due every five minutes. It is late 6 minutes after a firing should have started, whatever delays the
+// firing.
 func TestAFiringThatDoesNotRunIsLate(t *testing.T) {
 	for name, hinder := range map[string]func(w *world) node{
 		"the source has never been in reach": func(w *world) node {
@@ -90,7 +91,7 @@ func TestAFiringThatDoesNotRunIsLate(t *testing.T) {
 	}
 }
 
-// A firing that runs has started: the one after it may be late, and is not before its own time.
+// A running firing has started. Only the next firing may be late, and not before its own start.
 func TestAFiringThatRunsIsNotLate(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.rules[0].Schedule.Cron, w.rules[0].Probe.Timeout = "*/10 * * * *", time.Hour
@@ -113,7 +114,7 @@ func TestAFiringThatRunsIsNotLate(t *testing.T) {
 	})
 }
 
-// A rule that is not to run is not late. When the rule runs again, it is not late for what came due meanwhile either.
+// A disabled rule is not late. When the rule runs again, it is not late for firings that were due meanwhile.
 func TestADisabledRuleIsNotLate(t *testing.T) {
 	for name, turn := range map[string]func(w *world, n node, s ledger.Switch){
 		"the rule is switched off": func(w *world, n node, s ledger.Switch) { w.turn(n, nil, s) },
@@ -145,7 +146,7 @@ func TestADisabledRuleIsNotLate(t *testing.T) {
 	})
 }
 
-// What catch_up: none drops is not waited for.
+// A rule is not late for firings that catch_up: none drops.
 func TestWhatIsDroppedIsNotLate(t *testing.T) {
 	for catchUp, overdue := range map[rules.CatchUp]time.Duration{rules.CatchUpNone: 0, rules.CatchUpOnce: 0} {
 		inWorld(t, func(w *world) {
@@ -159,7 +160,7 @@ func TestWhatIsDroppedIsNotLate(t *testing.T) {
 	}
 }
 
-// While the ledger does not answer, what it said last counts.
+// While the ledger does not answer, its last answer counts.
 func TestLateWhileTheLedgerIsAway(t *testing.T) {
 	inWorld(t, func(w *world) {
 		var away cell[error]

@@ -9,8 +9,9 @@ import (
 	"tallyman/rules"
 )
 
-// The model of rules that are operated while they run: what their files and switches say, which nodes have which of them, and what must have been run, left
-// out and told by then. Runs take no time in it, but for knowing that a rule is busy.
+// A model of rules that are operated while they run: what their files and switches say, which nodes have which rules,
+// and which firings must have run, been skipped and sent notices. In the model a run takes no time, except that a rule
+// can be busy.
 
 // liveFile is a rule in a rule file.
 type liveFile struct {
@@ -32,7 +33,7 @@ type liveLine struct {
 	told []string
 }
 
-// liveNode is a node: the files as it has read them last, and the lines that it runs.
+// liveNode is a node: the files that it last read, and the lines that it runs.
 type liveNode struct {
 	on     bool
 	files  map[string]liveFile
@@ -51,7 +52,7 @@ type liveModel struct {
 	nodes    []*liveNode
 }
 
-// obeys are the switches of a line, the strongest first.
+// obeys returns the switches of a line, the strongest first.
 func (l *liveLine) obeys() []string {
 	return []string{ledger.ScopeKey("*", "*"), ledger.ScopeKey(l.rule, l.scope), ledger.ScopeKey(l.rule, "*")}
 }
@@ -71,7 +72,7 @@ func (m *liveModel) enabled(n *liveNode, l *liveLine) bool {
 	return n.files[l.rule].enabled
 }
 
-// free is when somebody switched the line last, or a switch of it ended.
+// free returns when a switch of the line last changed or ended.
 func (m *liveModel) free(l *liveLine) (at time.Time) {
 	for _, id := range l.obeys() {
 		s, ok := m.switches[id]
@@ -86,7 +87,7 @@ func (m *liveModel) free(l *liveLine) (at time.Time) {
 	return at
 }
 
-// dues are those after from, up to until.
+// dues returns the due times after from, up to until.
 func (l *liveLine) dues(from, until time.Time) (list []time.Time) {
 	for at := from.Truncate(l.every).Add(l.every); !at.After(until); at = at.Add(l.every) {
 		list = append(list, at)
@@ -94,7 +95,8 @@ func (l *liveLine) dues(from, until time.Time) (list []time.Time) {
 	return list
 }
 
-// settle gives a node the units of what is enabled. since is when it has read its files, zero where it has not just now.
+// settle gives a node a unit for each enabled line. since is when the node has just read its files; zero means it has
+// not.
 func (m *liveModel) settle(n *liveNode, since time.Time) {
 	for _, l := range m.lines {
 		version, has := n.units[l]
@@ -114,7 +116,8 @@ func (m *liveModel) settle(n *liveNode, since time.Time) {
 	}
 }
 
-// begin is what a node does that takes a line up: what came due before from is left out, what nobody ran after it is made good.
+// begin makes a node take a line up. It skips firings due before from, and catches up on later firings that no node
+// ran.
 func (m *liveModel) begin(l *liveLine, from time.Time, others time.Duration) {
 	if l.known.IsZero() {
 		l.known = m.now
@@ -143,7 +146,7 @@ func (l *liveLine) base() time.Time {
 	return l.done
 }
 
-// freeze records what came due and was left out.
+// freeze records the firings that were due and skipped.
 func (m *liveModel) freeze(l *liveLine, until time.Time) {
 	frozen := l.dues(l.base(), until)
 	if len(frozen) == 0 {
@@ -157,7 +160,7 @@ func (m *liveModel) freeze(l *liveLine, until time.Time) {
 	l.left = append(l.left, fmt.Sprintf("%s disabled: %s while the rule was disabled", l.done.Format(time.TimeOnly), reason))
 }
 
-// run runs a firing, unless that was done.
+// run runs a firing, unless it is done.
 func (m *liveModel) run(l *liveLine, due time.Time) {
 	if !due.After(l.done) {
 		return
@@ -198,7 +201,7 @@ func (m *liveModel) read(n *liveNode) {
 	n.looks, n.rested = m.now, false
 }
 
-// pass lets the time pass, in steps of what may happen by itself.
+// pass lets time pass, in steps at which something may happen by itself.
 func (m *liveModel) pass(until time.Time) {
 	const step = 5 * time.Second
 	for m.now = m.now.Add(step); !m.now.After(until); m.now = m.now.Add(step) {
@@ -215,7 +218,8 @@ func (m *liveModel) pass(until time.Time) {
 	m.now = until
 }
 
-// forget closes what the node's files do not have, once all nodes have had the same for half a minute.
+// forget closes the state of rules that the node's files do not have, once all nodes have had the same files for half a
+// minute.
 func (m *liveModel) forget(n *liveNode) {
 	if !n.on || n.looks.IsZero() || m.now.Before(n.looks) {
 		return

@@ -22,7 +22,7 @@ import (
 	"tallyman/scanners"
 )
 
-// liveOp is something that an operator does, or that happens.
+// liveOp is an action of an operator, or an event.
 type liveOp struct {
 	kind  string
 	node  int
@@ -44,9 +44,10 @@ var liveOps = rapid.Custom(func(t *rapid.T) liveOp {
 	}
 })
 
-// TestLiveRules: whatever is switched, edited, read, started, stopped and asked for, in whatever order and in the middle of runs too: what runs, what is recorded as left
-// out, and what is told is what the model says. So nothing begins while its switch or its file says no, what a switch says outlives reloads and restarts, each
-// firing runs once on all nodes together, and state goes by the id of the rule: nothing is told twice, and nothing is forgotten.
+// TestLiveRules switches, edits and reloads rules, starts and stops nodes, and orders firings, in any order and in the
+// middle of runs. The runs, the skipped firings and the notices are those of the model. So no run begins while a switch
+// or the file disables its rule. Switches outlive reloads and restarts. Each firing runs once in the cluster. State
+// belongs to the id of the rule: no notice is sent twice, and none is lost.
 func TestLiveRules(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(r *rapid.T) {
@@ -109,7 +110,7 @@ func playLive(t *testing.T, m *liveModel, ops []liveOp) string {
 	return ""
 }
 
-// rulesOf are the files as a node reads them.
+// rulesOf returns the files as a node reads them.
 func (g *liveGame) rulesOf(files map[string]liveFile) (list []*rules.Rule) {
 	for _, l := range g.m.lines {
 		f := files[l.rule]
@@ -150,7 +151,7 @@ func (g *liveGame) start(i int) error {
 	return nil
 }
 
-// rowsOf is a source's answer for a scope: what it had when it was asked.
+// rowsOf returns a source's rows for a scope, as they were when the source was asked.
 func (g *liveGame) rowsOf(scope string) func(context.Context, scanners.Request) ([][]row.Value, error) {
 	return func(context.Context, scanners.Request) ([][]row.Value, error) {
 		g.mu.Lock()
@@ -199,7 +200,7 @@ func (g *liveGame) runNow(nodes []int, l *liveLine) string {
 	return ""
 }
 
-// differs says what is otherwise than the model has it.
+// differs returns how the cluster differs from the model.
 func (g *liveGame) differs() string {
 	for _, l := range g.m.lines {
 		var ran []time.Time
@@ -254,7 +255,7 @@ func (g *liveGame) statusDiffers() string {
 	return ""
 }
 
-// do does what the operation says, to the cluster and to the model. It returns what went otherwise than it should.
+// do carries out the operation in the cluster and in the model. It returns what went wrong.
 func (g *liveGame) do(op liveOp) string {
 	m, l, n := g.m, g.m.lines[op.line], g.m.nodes[op.node]
 	file := m.disk[l.rule]
@@ -323,7 +324,7 @@ func (g *liveGame) read(i int) string {
 	return ""
 }
 
-// turnLive throws a switch on a node; the others hear of it at once.
+// turnLive sets a switch on a node. The other nodes read it at once.
 func (g *liveGame) turnLive(op liveOp) string {
 	m, l, n := g.m, g.m.lines[op.line], g.m.nodes[op.node]
 	if !n.on {

@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// The log line of a run and that of a delivery have the same run id, and the latter the notice's: who has one line finds the others.
+// The log lines of a run and of its deliveries have the same run id, and the lines of deliveries have the ids of the
+// notices. So a reader who has one line finds the others.
 func TestLogLinesNameRunAndNotice(t *testing.T) {
 	inWorld(t, func(w *world) {
 		var out bytes.Buffer
@@ -32,7 +33,7 @@ func TestLogLinesNameRunAndNotice(t *testing.T) {
 			msg, _ := l["msg"].(string)
 			lines[msg] = l
 		}
-		if got := lines["run done"]["run"]; got != origin {
+		if got := lines["The run is done."]["run"]; got != origin {
 			t.Errorf("the run is logged as %v, its notice came from %s", got, origin)
 		}
 		notices, _ := json.Marshal(lines["delivered"]["notices"])

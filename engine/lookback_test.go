@@ -58,7 +58,7 @@ func (n *numbers) scan(_ context.Context, req scanners.Request) ([][]row.Value, 
 	return rows, nil
 }
 
-// whenScanned has f called at the end of each scan from now on.
+// whenScanned calls f at the end of each scan from now on.
 func (n *numbers) whenScanned(f func(scan int)) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -81,7 +81,7 @@ func inNumberedWorld(t *testing.T, test func(w *world, n *numbers)) {
 	})
 }
 
-// keys are the keys of all notices in their order.
+// keys returns the keys of all notices, in order.
 func (w *world) keys() string {
 	var list []string
 	for _, n := range w.notices() {
@@ -113,7 +113,8 @@ func TestRowThatCommitsLateIsTold(t *testing.T) {
 	}
 }
 
-// TestPagesRememberWithoutTheLedger looks how often the ledger is asked for what it remembers: once in a firing, however many pages the firing has.
+// TestPagesRememberWithoutTheLedger: a firing reads the memory of look_back from the ledger once, however many passes
+// it has.
 func TestPagesRememberWithoutTheLedger(t *testing.T) {
 	inNumberedWorld(t, func(w *world, n *numbers) {
 		w.rules[0].Probe.MaxRows = 3
@@ -132,7 +133,7 @@ func TestPagesRememberWithoutTheLedger(t *testing.T) {
 	})
 }
 
-// countedLookBacks counts the questions for what is remembered.
+// countedLookBacks counts the reads of the memory of look_back.
 type countedLookBacks struct {
 	engine.Ledger
 	calls atomic.Int32
@@ -148,7 +149,7 @@ func (c *countedLookBacks) LookBack(ctx context.Context, rule, scope string) (le
 	return c.Ledger.LookBack(ctx, rule, scope)
 }
 
-// TestRowIsReadAgainAsLongAsItsTransactionMayLast looks where scans begin, and which rows come too late.
+// TestRowIsReadAgainAsLongAsItsTransactionMayLast checks where scans begin, and which rows come too late.
 func TestRowIsReadAgainAsLongAsItsTransactionMayLast(t *testing.T) {
 	inNumberedWorld(t, func(w *world, n *numbers) {
 		n.commit(11)
@@ -177,7 +178,8 @@ func TestRowIsReadAgainAsLongAsItsTransactionMayLast(t *testing.T) {
 	})
 }
 
-// TestAnotherNodeGoesOnBehindWhatWasSeen loses a node between two passes of one firing, and between the digests of such passes.
+// TestAnotherNodeGoesOnBehindWhatWasSeen loses a node between two passes of a firing, and between the digests of the
+// passes.
 func TestAnotherNodeGoesOnBehindWhatWasSeen(t *testing.T) {
 	for _, limit := range []int{0, 1} {
 		t.Run(fmt.Sprint("limit ", limit), func(t *testing.T) {
@@ -246,7 +248,8 @@ func TestLookBackThatIsTakenOutForgets(t *testing.T) {
 	})
 }
 
-// TestWindowBeyondItsBoundFails takes a backlog of any size, and then not more rows in the window than are remembered. What waits is told when there is room.
+// TestWindowBeyondItsBoundFails: a backlog may have any size. Later the window may not have more rows than the memory.
+// The waiting rows get notices when there is room.
 func TestWindowBeyondItsBoundFails(t *testing.T) {
 	inNumberedWorld(t, func(w *world, n *numbers) {
 		w.rules[0].Probe.MaxRows, w.rules[0].When = 1_000_000, "id % 50000 == 1"
@@ -282,7 +285,7 @@ func TestWindowBeyondItsBoundFails(t *testing.T) {
 	})
 }
 
-// TestRowIsJudgedOnce leaves a row alone that met no condition, also when the condition is another one.
+// TestRowIsJudgedOnce: a row that did not meet the condition is not judged again, even after the condition has changed.
 func TestRowIsJudgedOnce(t *testing.T) {
 	inNumberedWorld(t, func(w *world, n *numbers) {
 		n.commit(1)

@@ -17,61 +17,68 @@ import (
 	"tallyman/sinks"
 )
 
-// Options is what an engine is made of. Zero durations and counts have the defaults that their comments
-// name; Ledger, Node, Session and the sources and sinks that the rules name are required.
+// Options configures an engine. A zero duration or count means the default that its comment names. Ledger, Node,
+// Session, and the sources and sinks that the rules name are required.
 type Options struct {
 	Ledger  Ledger
 	Sources map[string]scanners.Source
 	Sinks   map[string]Sink
 	Rules   []*rules.Rule
-	// Complete tells that Rules has every rule that there is. Then findings of other rules and scopes, which
-	// were removed, are closed and their notices resolved once every node has these rules. Leave it false while a rule file is broken.
+	// Complete tells that Rules has every rule that exists. Then other rules and scopes count as removed: once every
+	// node has these rules, the engine closes their findings and resolves their notices. Leave Complete false while a
+	// rule file is broken.
 	Complete bool
 
-	Silencer judge.Silencer // nothing is silenced
+	Silencer judge.Silencer // Default: nothing is silenced.
 
-	Node     string // name of this node, which runs and logs show
+	Node     string // The name of this node, which runs and logs show.
 	Session  Session
-	Clock    Clock // SystemClock
-	Terms    Terms // of the clock; one that never ends
-	Logger   *slog.Logger
-	Observer Observer      // NoObserver
-	Tracer   *trace.Tracer // none
+	Clock    Clock         // Default: SystemClock.
+	Terms    Terms         // The clock terms. Default: one term that never ends.
+	Logger   *slog.Logger  // Default: no log.
+	Observer Observer      // Default: NoObserver.
+	Tracer   *trace.Tracer // Default: no traces.
 
-	Lease     time.Duration  // of claims and lanes, renewed after a third of it, for the case that nobody ends the session of a node that is gone; 30s
-	Workers   int            // runs at a time; those of all sources, so that one that hangs leaves room for the others, and at least 8
-	PerSource map[string]int // runs at a time on a source, by its name; 4 where it is not named
-	PerSink   int            // lanes of one sink that are drained at a time; 8
-	StopGrace time.Duration  // how long a stop waits for runs and deliveries before it gives them back; 10s
-	Retention time.Duration  // finished deliveries and their notices are kept for so long; 90 days
-	KeepRuns  int            // runs kept of each rule and scope; 100
+	// Lease is the length of the leases of claims and lanes. The node renews a lease after a third of it. Leases matter
+	// only when no other node ends the session of a dead node. Default: 30s.
+	Lease time.Duration
+	// Workers is the number of runs at a time. Default: the sum over all sources, so that a source that hangs leaves
+	// room for the others, and at least 8.
+	Workers   int
+	PerSource map[string]int // Runs at a time on each source, keyed by source. Default: 4.
+	PerSink   int            // Lanes of one sink that are drained at a time. Default: 8.
+	StopGrace time.Duration  // How long a stop waits for runs and deliveries before it gives them back. Default: 10s.
+	Retention time.Duration  // How long finished deliveries and their notices are kept. Default: 90 days.
+	KeepRuns  int            // Runs kept of each rule and scope. Default: 100.
 
-	// ForgetAfter is how long all nodes have to have the same rules before the state of removed ones is closed; 30s. Who moves a rule from one file to another
-	// may save the one long before the other, and a file that is being written may look like one without rules.
+	// ForgetAfter is how long all nodes must have the same rules before the state of removed rules is closed.
+	// Default: 30s. An author who moves a rule between files may save one file long before the other, and a
+	// half-written file may look like a file without rules.
 	ForgetAfter time.Duration
 
-	// Step is called between the steps of a firing, of a delivery and of a removal, so that a test can end the process right
+	// Step is called between the steps of a firing, of a delivery and of a removal, so that a test can end the process
 	// there; see the Step constants.
 	Step func(step string)
 }
 
-// Sink is a sink and how notices are addressed to it. The engine delivers to the inbox and to queues itself, lane by lane; to a
-// push channel others do (package sinks/push), and it only wakes them.
+// Sink is a sink and how notices are addressed to it. The engine itself delivers to the inbox and to queues, lane by
+// lane. Package sinks/push delivers to push channels; the engine only wakes it.
 type Sink struct {
-	sinks.Sink // nil of a push channel
+	sinks.Sink // Nil for a push channel.
 
-	Inbox bool // has recipients, looked up in the commit
-	Push  bool // a push channel: its deliveries go by the rule's strategies
-	Each  bool // of a push channel: a delivery for each recipient
-	// Address names what the address book must have of a recipient of Each; "" = nothing.
+	Inbox bool // The sink is the inbox: it has recipients, which the commit looks up.
+	Push  bool // The sink is a push channel: its deliveries follow the rule's strategies.
+	Each  bool // The push channel gets a delivery for each recipient.
+	// Address names the entry that a recipient of an Each channel must have in the address book. Empty means none.
 	Address string
-	Wake    func() // of a push channel: something was committed for it; must not block. nil = nobody is to be woken
+	// Wake tells a push channel that a commit has deliveries for it. It must not block. Nil means no call.
+	Wake func()
 }
 
-// exists tells whether there is such a sink.
+// exists tells whether the sink is configured. The zero Sink is not.
 func (s *Sink) exists() bool { return s.Push || s.Sink != nil }
 
-// channels says how notices are addressed to the sinks.
+// channels returns how notices are addressed to each sink, keyed by sink.
 func (o *Options) channels() map[string]judge.Channel {
 	list := make(map[string]judge.Channel, len(o.Sinks))
 	for name, s := range o.Sinks {
@@ -80,19 +87,19 @@ func (o *Options) channels() map[string]judge.Channel {
 	return list
 }
 
-// The steps that Options.Step hears of, in the order of their coming.
+// The steps that Options.Step is called with, in the order in which they happen.
 const (
-	StepClaimed    = "claimed"    // the firing is ours
-	StepScanned    = "scanned"    // the probe has returned its last row
-	StepJudged     = "judged"     // findings are decided and notices composed
-	StepCommitting = "committing" // before the transaction
-	StepCommitted  = "committed"  // after it
-	StepDelivering = "delivering" // before a sink is called
-	StepDelivered  = "delivered"  // the sink has answered
-	StepMarked     = "marked"     // the ledger has recorded the answer
+	StepClaimed    = "claimed"    // This node has claimed the firing.
+	StepScanned    = "scanned"    // The probe has returned its last row.
+	StepJudged     = "judged"     // Findings are decided and notices are composed.
+	StepCommitting = "committing" // Before the transaction.
+	StepCommitted  = "committed"  // After the transaction.
+	StepDelivering = "delivering" // Before the sink is called.
+	StepDelivered  = "delivered"  // The sink has answered.
+	StepMarked     = "marked"     // The ledger has recorded the answer.
 
-	StepForgetting = "forgetting" // before a portion of a removed rule is closed
-	StepForgotten  = "forgotten"  // after it
+	StepForgetting = "forgetting" // Before a portion of a removed rule is closed.
+	StepForgotten  = "forgotten"  // After a portion of a removed rule was closed.
 )
 
 var nodeName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$`)
@@ -134,7 +141,7 @@ func (o *Options) withDefaults() Options {
 
 func (o *Options) perSource(name string) int { return cmp.Or(o.PerSource[name], 4) }
 
-// validate reports everything that is wrong, joined.
+// validate returns every problem of the options, but for the rules, joined.
 func (o *Options) validate() error {
 	var errs []error
 	if o.Ledger == nil {
@@ -157,7 +164,7 @@ func (o *Options) validate() error {
 	return errors.Join(errs...)
 }
 
-// validateRules reports everything that is wrong with rules that are to run, joined.
+// validateRules returns every problem of the rules that the engine would run, joined.
 func (o *Options) validateRules(list []*rules.Rule) error {
 	var errs []error
 	known := map[string]bool{}

@@ -9,7 +9,8 @@ import (
 	"tallyman/rules"
 )
 
-// TestRuleWithoutScopes: while a rule waits for its scopes nothing of the rule is closed, and an empty list closes all of it. Neither runs.
+// TestRuleWithoutScopes: while a rule waits for its scopes, none of its state is closed. An empty list closes all its
+// state. In both cases the rule does not run.
 func TestRuleWithoutScopes(t *testing.T) {
 	t.Parallel()
 	inWorld(t, func(w *world) {

@@ -7,10 +7,10 @@ import (
 	"tallyman/rules/schedule"
 )
 
-// mostMissed bounds what catch_up: all makes good.
+// mostMissed is the largest number of missed firings that catch_up: all runs later.
 const mostMissed = 100
 
-// plan decides which firings of one rule in one scope this node tries to run. It knows no clock and does
+// firingPlan decides which firings of one rule in one scope this node tries to run. It knows no clock and does
 // no I/O. A firing starts at its due time plus the jitter.
 type firingPlan struct {
 	schedule *schedule.Schedule
@@ -18,13 +18,14 @@ type firingPlan struct {
 	overlap  rules.Overlap
 	catchUp  rules.CatchUp
 
-	base  time.Time   // every firing up to here is done, skipped or given up
-	queue []time.Time // firings after base that are late and to be made good, ascending
-	fresh bool        // none of the queue was run yet, so what is late by now may join it
+	base  time.Time   // Every firing due up to base is done, skipped or given up.
+	queue []time.Time // Late firings after base that will run, in ascending order.
+	fresh bool        // No firing of the queue has run yet, so later late firings may still join the queue.
 }
 
-// begin takes up the rule at now. base is the due time of its last run, or when the ledger first heard of it. What
-// should have started since then is missed: no node ran. What waits for its jitter is not.
+// begin takes up the rule at now. base is the due time of the rule's last run, or the time at which the ledger first
+// heard of the rule. Firings that should have started between base and now are missed: no node ran them. A firing that
+// still waits for its jitter is not missed.
 func (p *firingPlan) begin(base, now time.Time) {
 	p.base, p.queue = base, nil
 	missed := p.schedule.Missed(p.base, now.Add(-p.jitter), mostMissed)
@@ -33,12 +34,12 @@ func (p *firingPlan) begin(base, now time.Time) {
 	case p.catchUp == rules.CatchUpNone:
 		p.base = missed[len(missed)-1]
 	default:
-		p.makeGood(missed)
+		p.catchUpOn(missed)
 	}
 }
 
-// makeGood queues those of the late firings that are run.
-func (p *firingPlan) makeGood(late []time.Time) {
+// catchUpOn queues the late firings that catch_up lets run: all of them, or the last alone.
+func (p *firingPlan) catchUpOn(late []time.Time) {
 	p.queue, p.fresh = late, true
 	if p.catchUp != rules.CatchUpAll {
 		p.queue = late[len(late)-1:]
@@ -53,21 +54,22 @@ func (p *firingPlan) due() time.Time {
 	return p.schedule.Next(p.base)
 }
 
-// start returns when a firing begins.
+// start returns when a firing begins: its due time plus the jitter.
 func (p *firingPlan) start(due time.Time) time.Time { return due.Add(p.jitter) }
 
-// late is asked right before a firing is tried. Several may be due by now although this node was there: the
-// ledger or the source was out of reach, or all workers were busy. Then catch_up decides, but one is always run.
+// late looks for late firings right before a firing is tried. Several firings may be due although this node was
+// running: the ledger or the source was out of reach, or all workers were busy. Then catch_up decides which of them
+// run, but the latest always runs, even with catch_up: none.
 func (p *firingPlan) late(now time.Time) {
 	if len(p.queue) > 0 && !p.fresh {
 		return
 	}
 	if missed := p.schedule.Missed(p.base, now.Add(-p.jitter), mostMissed); len(missed) > 1 {
-		p.makeGood(missed)
+		p.catchUpOn(missed)
 	}
 }
 
-// done notes that the firing was run, here or elsewhere.
+// done notes that this node or another has run the firing.
 func (p *firingPlan) done(due time.Time) {
 	p.fresh = false
 	if due.After(p.base) {
@@ -78,9 +80,9 @@ func (p *firingPlan) done(due time.Time) {
 	}
 }
 
-// overlapped decides about the firings that came to their start before now while the one before still ran. It
-// returns those that are skipped. Firings that are made good come first; what comes due
-// meanwhile is decided when the last of them has run.
+// overlapped decides about the firings whose start came while the firing before was still running. It returns the
+// firings that are skipped. While the queue has firings to catch up on, overlapped decides nothing: it does so when the
+// last of the queue has run.
 func (p *firingPlan) overlapped(now time.Time) (skipped []time.Time) {
 	if len(p.queue) > 0 {
 		return nil
@@ -91,7 +93,7 @@ func (p *firingPlan) overlapped(now time.Time) (skipped []time.Time) {
 	}
 	latest := overdue[len(overdue)-1]
 	if p.overlap == rules.OverlapQueue {
-		p.queue = []time.Time{latest} // one waits: the latest, which sees the most
+		p.queue = []time.Time{latest} // Only the latest firing waits, because it sees the newest rows.
 		return nil
 	}
 	p.base = latest

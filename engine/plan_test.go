@@ -11,10 +11,10 @@ import (
 
 var eight = time.Date(2026, 6, 1, 8, 0, 0, 0, time.UTC)
 
-// minute is eight o'clock and some minutes.
+// minute returns eight o'clock plus some minutes.
 func minute(m int) time.Time { return eight.Add(time.Duration(m) * time.Minute) }
 
-// everyFive fires each five minutes and starts a minute later.
+// everyFive is due every five minutes, with a jitter of one minute.
 func everyFive(t *testing.T, overlap rules.Overlap, catchUp rules.CatchUp) *firingPlan {
 	t.Helper()
 	s, err := schedule.Parse("*/5 * * * *", "")
@@ -24,7 +24,7 @@ func everyFive(t *testing.T, overlap rules.Overlap, catchUp rules.CatchUp) *firi
 	return &firingPlan{schedule: s, jitter: time.Minute, overlap: overlap, catchUp: catchUp}
 }
 
-// todo lists the queue and the firing after it, as minutes.
+// todo returns the queue and the firing after it, in minutes.
 func (p *firingPlan) todo() string {
 	var list []string
 	for _, due := range append(append([]time.Time(nil), p.queue...), p.schedule.Next(p.last())) {

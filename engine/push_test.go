@@ -26,7 +26,7 @@ func (w *world) withPush() (node, *atomic.Int32) {
 	return w.start(o), woken
 }
 
-// pushes are the deliveries to the channel as "state status title".
+// pushes returns the deliveries to the channel as "state status title".
 func (w *world) pushes(sink string) (list []string) {
 	for _, p := range w.ledger.Pushes(sink) {
 		list = append(list, fmt.Sprintf("%s %s %s", p.State, p.Notice.Status, p.Notice.Title))
@@ -38,7 +38,7 @@ func afterTenMinutes(unless deliver.Unless) deliver.Entry {
 	return deliver.Entry{Sink: "sms", Strategy: deliver.Delayed, Delay: 10 * time.Minute, Retry: 3, Unless: unless}
 }
 
-// The engine records what goes to a push channel and wakes it; the inbox it delivers to itself.
+// The engine records the deliveries to a push channel and wakes the channel. It delivers to the inbox itself.
 func TestPushChannelsAreWoken(t *testing.T) {
 	t.Parallel()
 	inWorld(t, func(w *world) {
@@ -76,7 +76,8 @@ func TestWakeKnowsItsSinks(t *testing.T) {
 	})
 }
 
-// A resolution follows what was sent, or is being tried, at once; where the delivery still waits, neither goes out.
+// A resolution follows at once where the firing notice was sent or is being tried. Where its delivery still waits,
+// neither goes out.
 func TestResolutionsOfPushes(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -106,7 +107,7 @@ func TestResolutionsOfPushes(t *testing.T) {
 	}
 }
 
-// Without send_resolved nothing is sent when a finding is over, but what waits for it is canceled.
+// Without send_resolved no resolution is sent when a finding is over, but its waiting deliveries are canceled.
 func TestUnlessResolved(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(*rules.Rule){
@@ -150,7 +151,8 @@ func TestUnlessResolved(t *testing.T) {
 	}
 }
 
-// An entry of deliver with a condition gets only what meets it. A digest, and what the rule tells of itself, go everywhere.
+// An entry of deliver with a condition gets only notices that meet it. A digest, and an alert about the rule, go to
+// every sink.
 func TestDeliverWhen(t *testing.T) {
 	t.Parallel()
 	inWorld(t, func(w *world) {
@@ -180,7 +182,7 @@ func TestDeliverWhen(t *testing.T) {
 	})
 }
 
-// A notice that no entry applies to is kept, and goes nowhere.
+// A notice that no entry applies to is stored, but not delivered.
 func TestDeliverToNobody(t *testing.T) {
 	t.Parallel()
 	inWorld(t, func(w *world) {
@@ -213,7 +215,7 @@ func TestShadowReachesNoPushChannel(t *testing.T) {
 	})
 }
 
-// A commit says for each addressee that a channel has deliveries of its own.
+// A channel with a delivery for each recipient has a lane for each of them in the commit.
 func TestTargetsOfMail(t *testing.T) {
 	t.Parallel()
 	inWorld(t, func(w *world) {

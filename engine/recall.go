@@ -10,17 +10,20 @@ import (
 	"tallyman/internal/ledger"
 )
 
-// mostRemembered is how many open findings a node remembers as a whole from one run to the next, of a rule in a scope that does not judge each row by itself.
+// mostRemembered bounds the open findings that a node keeps in memory from one run of a rule in a scope to the next.
+// The bound is for rules that do not judge each row by itself.
 const mostRemembered = 1000
 
-// openFindings are those that a run left in the ledger. They are still the ledger's when the next claim says that nobody came between.
+// openFindings caches the open findings that a run left in the ledger. The next run may use them only when its claim's
+// Before is the same token: then nothing else has changed the findings since.
 type openFindings struct {
-	token int64           // of the claim that the run had; 0 = nothing is remembered
-	open  *finding.Open   // of a rule that judges each row by itself
-	list  []finding.State // of another rule
+	token int64           // The token of the run's claim. 0 means nothing is cached.
+	open  *finding.Open   // For a rule that judges each row by itself.
+	list  []finding.State // For any other rule.
 }
 
-// recall reads the findings and the state that the pass builds on: what the claim says and what the last run has left, or else the ledger.
+// recall returns the findings and the state that the pass builds on. It takes them from the claim and from the node's
+// last run where these are current, and else from the ledger.
 func (p *pass) recall(ctx context.Context, c *ledger.Claim) (*judge.Snapshot, error) {
 	state, err := p.state(ctx, c)
 	if err != nil {
@@ -48,7 +51,7 @@ func (p *pass) recall(ctx context.Context, c *ledger.Claim) (*judge.Snapshot, er
 	return p.Begin(state, slices.Clone(p.read.list), back), nil
 }
 
-// recallOpen is recall of a rule that judges each row by itself.
+// recallOpen is recall for a rule that judges each row by itself.
 func (p *pass) recallOpen(ctx context.Context, state ledger.ScopeState) (*judge.Snapshot, error) {
 	if p.read.open == nil {
 		var err error
@@ -59,7 +62,8 @@ func (p *pass) recallOpen(ctx context.Context, state ledger.ScopeState) (*judge.
 	return p.BeginOpen(state, p.read.open), nil
 }
 
-// state is that of the first pass as the claim says it; later ones have changed it.
+// state returns the state of the scope. The claim carries the state for the first pass; later passes read it from the
+// ledger, because the passes before have changed it.
 func (p *pass) state(ctx context.Context, c *ledger.Claim) (ledger.ScopeState, error) {
 	if c.State != nil && p.Resume == nil {
 		return *c.State, nil
@@ -67,7 +71,7 @@ func (p *pass) state(ctx context.Context, c *ledger.Claim) (ledger.ScopeState, e
 	return p.e.opts.Ledger.Scope(ctx, p.rule.ID, p.rule.Scope)
 }
 
-// remember keeps for the next run what this one has left in the ledger.
+// remember caches for the next run the open findings that this pass has left in the ledger.
 func (p *pass) remember(c *ledger.Claim, record *ledger.Commit) {
 	p.left = openFindings{}
 	switch {
@@ -79,7 +83,7 @@ func (p *pass) remember(c *ledger.Claim, record *ledger.Commit) {
 	}
 }
 
-// changes are the findings after the run, and whether they are gone.
+// changes yields the changed findings of the record, and whether the record deletes each of them.
 func changes(record *ledger.Commit) iter.Seq2[*finding.State, bool] {
 	return func(yield func(*finding.State, bool) bool) {
 		for i := range record.Findings {

@@ -11,7 +11,7 @@ import (
 	"tallyman/sinks"
 )
 
-// refuse makes the inbox answer that it never takes notices with the title.
+// refuse makes the inbox refuse notices with the title for good.
 func refuse(w *world, title string) {
 	w.inbox.Fail = func(_ context.Context, _ string, batch []delivery.Delivery) error {
 		var bad []int64
@@ -46,7 +46,7 @@ func TestRefusedNoticeDoesNotBlockItsLane(t *testing.T) {
 	})
 }
 
-// A sink that refuses what it was not given would be asked for ever without a rest.
+// A sink refuses deliveries that it was not given. Without the check it would be called forever without a pause.
 func TestRefusalOfSomethingElseIsAnOrdinaryFailure(t *testing.T) {
 	inWorld(t, func(w *world) {
 		everyMinute(w)

@@ -13,18 +13,19 @@ import (
 	"tallyman/rules"
 )
 
-// closer closes what rules and scopes have left that were removed from the files.
+// closer closes the state of rules and scopes that were removed from the files.
 type closer struct{ *Engine }
 
-// agreeEvery is how often a node looks whether all nodes have its rules.
+// agreeEvery is how often a node checks whether all nodes have the same rules as itself.
 const agreeEvery = 5 * time.Second
 
-// run closes the findings of rules and scopes that were removed from the files, and resolves their notices, when the engine has started and after each Replace. It
-// waits until every node has these rules: one that still runs a removed rule would find everything anew, and tell it.
+// run closes the findings of removed rules and scopes and resolves their notices, after the start of the engine and
+// after each Replace. It waits until every node has these rules. A node that still ran a removed rule would make its
+// findings again, and send their notices again.
 func (e closer) run(ctx context.Context, stop <-chan struct{}) {
 	pauses := retry.New(time.Second, time.Minute)
 	var again <-chan time.Time
-	rested := false
+	rested := false // The nodes have agreed, and ForgetAfter has passed since.
 	for {
 		select {
 		case <-stop:
@@ -38,7 +39,7 @@ func (e closer) run(ctx context.Context, stop <-chan struct{}) {
 		var err error
 		switch wait, rested, err = e.tryAll(ctx, stop, rested); {
 		case err != nil:
-			e.log.Warn("state of removed rules could not be closed", "error", err)
+			e.log.Warn("The state of removed rules was not closed. The node tries again soon.", "error", err)
 			again = time.After(pauses.Next())
 		case wait > 0:
 			again = time.After(wait)
@@ -48,13 +49,13 @@ func (e closer) run(ctx context.Context, stop <-chan struct{}) {
 	}
 }
 
-// tryAll closes them if rested says that the nodes have agreed for long enough. It returns when to try again, 0 = there is nothing left to do, and whether the
-// nodes agree now.
+// tryAll closes the state of removed rules if all nodes agree and rested says that they agreed before ForgetAfter
+// passed. It returns how long to wait until the next try, 0 if nothing is left to do, and whether the nodes agree now.
 func (e closer) tryAll(ctx context.Context, stop <-chan struct{}, rested bool) (again time.Duration, agreed bool, err error) {
 	e.crew.mu.Lock()
 	list, complete, version := e.crew.rules, e.crew.complete, e.crew.version
 	known := make(map[string]bool, len(list))
-	waiting := map[string]bool{} // rules whose scopes are not known
+	waiting := map[string]bool{} // Rules whose scopes are not known yet.
 	for _, r := range list {
 		known[ledger.ScopeKey(r.ID, r.Scope)] = true
 		waiting[r.ID] = r.Placeholder == rules.Waiting
@@ -65,7 +66,7 @@ func (e closer) tryAll(ctx context.Context, stop <-chan struct{}, rested bool) (
 		return 0, false, err
 	}
 	if !complete {
-		return 0, false, nil // the next Replace asks again
+		return 0, false, nil // The next Replace starts another try.
 	}
 	for _, u := range ending {
 		select {
@@ -81,14 +82,14 @@ func (e closer) tryAll(ctx context.Context, stop <-chan struct{}, rested bool) (
 		return e.opts.ForgetAfter, true, nil
 	}
 	if e.paused() {
-		return agreeEvery, true, nil // while all rules are paused nothing is resolved
+		return agreeEvery, true, nil // While all rules are paused, no notice is resolved.
 	}
 	again, err = e.closeAll(ctx, known, waiting)
 	return again, true, err
 }
 
-// closeAll closes the state of all rules and scopes that are not known, but of rules that wait for their scopes. It returns when to look again, 0 = there is nothing left
-// to do.
+// closeAll closes the state of every rule and scope that is not known, except of rules that wait for their scopes. It
+// returns how long to wait until the next try, 0 if nothing is left to do.
 func (e closer) closeAll(ctx context.Context, known, waiting map[string]bool) (again time.Duration, err error) {
 	removed, err := e.opts.Ledger.Removed(ctx, known)
 	if err != nil {
@@ -98,7 +99,8 @@ func (e closer) closeAll(ctx context.Context, known, waiting map[string]bool) (a
 	for i := range removed {
 		switch failure := e.closeScope(ctx, removed[i]); {
 		case errors.Is(failure, ledger.ErrFenced):
-			again = agreeEvery // another node closes it, too, or a run was committed just now: what is left is read anew
+			// Another node closes this scope too, or a run was committed meanwhile. Read the state again.
+			again = agreeEvery
 		case failure != nil:
 			err = errors.Join(err, fmt.Errorf("rule %s in scope %q: %w", removed[i].Rule, removed[i].Scope, failure))
 		}
@@ -133,6 +135,6 @@ func (e closer) closeScope(ctx context.Context, scope ledger.RemovedScope) error
 		resolved += len(portion.Notices)
 		last = portion.Last
 	}
-	e.log.Info("state of a removed rule closed", "rule", scope.Rule, "scope", scope.Scope, "findings", len(findings), "resolutions", resolved)
+	e.log.Info("The state of a removed rule is closed.", "rule", scope.Rule, "scope", scope.Scope, "findings", len(findings), "resolutions", resolved)
 	return nil
 }

@@ -16,7 +16,7 @@ import (
 // grace is longer than the time after which the state of a removed rule is closed.
 const grace = 40 * time.Second
 
-// without lets all nodes run these rules alone, for longer than the grace.
+// without replaces the rules of all nodes by these, and waits for longer than the grace.
 func (w *world) without(n node, left ...*rules.Rule) {
 	w.t.Helper()
 	w.replace(n, true, left...)
@@ -57,7 +57,8 @@ func TestRemovedRuleResolvesItsNotices(t *testing.T) {
 	})
 }
 
-// What nobody was told is closed without a word: pending findings, rules that tell no resolutions, and rules in shadow.
+// Findings that nobody got a notice of are closed without notices: pending findings, findings of rules without
+// send_resolved, and findings of rules in shadow.
 func TestRemovedRuleIsSilentWhereNobodyWasTold(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(*rules.Rule){
@@ -85,7 +86,8 @@ func TestRemovedRuleIsSilentWhereNobodyWasTold(t *testing.T) {
 	}
 }
 
-// A promoted rule resolves what it told since, and what it told the shadow inbox before goes back there.
+// The removal of a promoted rule resolves its notices. A resolution of a notice from before the promotion goes to the
+// shadow inbox.
 func TestRemovedPromotedRuleResolvesWhereItTold(t *testing.T) {
 	t.Parallel()
 	inWorld(t, func(w *world) {
@@ -111,7 +113,7 @@ func TestRemovedPromotedRuleResolvesWhereItTold(t *testing.T) {
 	})
 }
 
-// A scope that is removed from a rule is a removed rule there; the other scopes go on untouched.
+// A scope that is removed from a rule counts as a removed rule. The other scopes go on untouched.
 func TestRemovedScopeResolves(t *testing.T) {
 	t.Parallel()
 	inWorld(t, func(w *world) {
@@ -131,7 +133,8 @@ func TestRemovedScopeResolves(t *testing.T) {
 	})
 }
 
-// While all rules are paused nothing is resolved; a switch of the removed rule alone holds nothing back, since nobody would ever clear it.
+// While all rules are paused, nothing is resolved. A switch of the removed rule alone does not prevent the removal,
+// because nobody would ever clear it.
 func TestPauseHoldsBackWhatARemovedRuleResolves(t *testing.T) {
 	t.Parallel()
 	inWorld(t, func(w *world) {
@@ -153,8 +156,8 @@ func TestPauseHoldsBackWhatARemovedRuleResolves(t *testing.T) {
 	})
 }
 
-// The findings of a removed rule are closed in portions. A node that dies between two of them leaves the rest to the next one, which tells nothing
-// twice. A digest is resolved with the last finding that it told.
+// The findings of a removed rule are closed in portions. A node that dies between two of them leaves the rest to the
+// next one, which tells nothing twice. A digest is resolved with the last finding that it told.
 func TestRemovedRuleWithManyFindings(t *testing.T) {
 	t.Parallel()
 	for limit, notices := range map[int]int{0: 2300, 100: 101} {

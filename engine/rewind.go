@@ -11,10 +11,12 @@ import (
 	"tallyman/rules/row"
 )
 
-// Rewind moves the watermark of a rule to a position, back or forward, and returns where it was. The next firing begins there, on every node. A firing that
-// runs is not disturbed: the error is ErrRunning. Other errors are the ledger's.
+// Rewind moves the watermark of a rule to a position, back or forward, and returns the old position. The next firing
+// begins there, on any node. While a firing of the rule is running, Rewind changes nothing and returns ErrRunning.
+// Other errors are the ledger's.
 func (e *Engine) Rewind(ctx context.Context, who ledger.Author, r *rules.Rule, to []row.Value, reason string) (before []row.Value, err error) {
-	if _, err := e.opts.Ledger.Register(ctx, r.ID, r.Scope, e.Term().Number, e.opts.Clock.Now().UTC()); err != nil { // it may never have run
+	// The rule may never have run.
+	if _, err := e.opts.Ledger.Register(ctx, r.ID, r.Scope, e.Term().Number, e.opts.Clock.Now().UTC()); err != nil {
 		return nil, err
 	}
 	w := r.Probe.Watermark
@@ -41,18 +43,19 @@ func (e *Engine) Running(ctx context.Context, r *rules.Rule) error {
 	return nil
 }
 
-// running is the ErrRunning that says which firing it is.
+// running returns an ErrRunning with the due time and the node of the firing.
 func running(c *ledger.Claim) error {
 	return fmt.Errorf("%w: it was due at %s and is on node %s", ErrRunning, stamp(c.Due), delivery.NodeName(c.Node))
 }
 
-// Term is the clock term in force.
+// Term returns the clock term in force.
 func (e *Engine) Term() ledger.Term {
 	term, _ := e.opts.Terms.Term()
 	return term
 }
 
-// RulesOf returns the rule in the scope, or in each of its scopes where scope is nil. Errors are *UnknownError, and *UnverifiedError of a rule that has no scopes.
+// RulesOf returns the rule in the scope, or in each of its scopes where scope is nil. Errors are *UnknownError, and
+// *UnverifiedError for a rule whose scopes are not known.
 func (e *Engine) RulesOf(rule string, scope *string) ([]*rules.Rule, error) {
 	found, err := e.find(rule, scope)
 	if err == nil && found[0].Placeholder != "" {
@@ -61,13 +64,13 @@ func (e *Engine) RulesOf(rule string, scope *string) ([]*rules.Rule, error) {
 	return found, err
 }
 
-// noteInitial warns of an `initial` that has no effect, for as long as that is so.
+// noteInitial sets or clears the warning about an initial of the watermark that has no effect.
 func (u *unit) noteInitial(state *ledger.ScopeState) {
 	var warnings []string
 	for _, p := range rules.LintInitial(u.rule, state.Initial, state.Watermark) {
 		warnings = append(warnings, fmt.Sprintf("%s: %s; %s", p.Code, p.Message, p.Hint))
 	}
 	if u.status.setInitial(warnings) && len(warnings) > 0 {
-		u.logger().Warn("the rule's file has another initial than the watermark began with: the watermark stays where it is", "warning", warnings[0])
+		u.logger().Warn("The rule's initial has changed since its watermark began. The change has no effect: the watermark stays where it is.", "warning", warnings[0])
 	}
 }

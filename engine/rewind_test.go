@@ -31,8 +31,8 @@ func (w *world) forecast(term ledger.Term, to ...string) *rewind.Move {
 	return m
 }
 
-// rewinds moves the watermark of the first rule on the node, lets the next firing run, and holds the notices that follow against the forecast. It returns
-// their keys.
+// rewinds moves the watermark of the first rule on the node, lets the next firing run, and holds the notices that
+// follow against the forecast. It returns their keys.
 func (w *world) rewinds(n node, term ledger.Term, to ...string) string {
 	w.t.Helper()
 	m := w.forecast(term, to...)
@@ -234,7 +234,7 @@ func TestRewindOfSeveralColumns(t *testing.T) {
 	})
 }
 
-// The ids of notices name the clock term, so an event of an earlier term is told again; the forecast says so.
+// The ids of notices contain the clock term, so an event of an earlier term gets another notice. The forecast says so.
 func TestRewindInAnotherClockTerm(t *testing.T) {
 	inNumberedWorld(t, func(w *world, n *numbers) {
 		c := &turningClock{ended: make(chan struct{})}
@@ -251,7 +251,8 @@ func TestRewindInAnotherClockTerm(t *testing.T) {
 	})
 }
 
-// A rule that has not run yet begins at the position; its first run with first_run: baseline tells nothing, as the forecast says.
+// A rule that has not run yet begins at the position. With first_run: baseline its first run sends no notices, as the
+// forecast says.
 func TestRewindBeforeTheFirstRun(t *testing.T) {
 	for _, first := range []rules.FirstRun{rules.FirstRunNotify, rules.FirstRunBaseline} {
 		inNumberedWorld(t, func(w *world, n *numbers) {
@@ -270,7 +271,7 @@ func TestRewindBeforeTheFirstRun(t *testing.T) {
 	}
 }
 
-// What a rewind is worth that cannot be counted: the rule would fail, or has no watermark.
+// Rewinds that cannot be counted: the rule would fail, or has no watermark.
 func TestRewindThatFails(t *testing.T) {
 	inNumberedWorld(t, func(w *world, n *numbers) {
 		w.rules[0].Probe.MaxRows = 2

@@ -17,7 +17,7 @@ import (
 	"tallyman/scanners"
 )
 
-// A node of other rule files may take the rules of this one for removed.
+// A node with other rule files may close the rules of this node as removed.
 func TestForgottenRuleIsRegisteredAnew(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.start(w.options("a"))
@@ -32,7 +32,7 @@ func TestForgottenRuleIsRegisteredAnew(t *testing.T) {
 	})
 }
 
-// hanging is a source that answers nothing.
+// hanging is a source that never answers.
 type hanging struct{ *enginetest.Source }
 
 func (hanging) Prepare(ctx context.Context, _ *probe.Statement) (scanners.PreparedProbe, error) {
@@ -119,7 +119,7 @@ func TestFiringsOfTheFutureAreTold(t *testing.T) {
 	})
 }
 
-// What a source may hold must neither stop the run nor the commit.
+// No value that a source may have stops the run or the commit.
 func TestRowsOfAllSorts(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.start(w.options("a"))
@@ -151,7 +151,8 @@ func TestErrorsThatNoLedgerTakes(t *testing.T) {
 	})
 }
 
-// TestARunKeepsSoMuch has rules of all kinds find rows that are each small enough, and too many together. The next run goes on.
+// TestARunKeepsSoMuch: rules of all kinds find rows that are small one by one, but too large together. That run fails,
+// and the next one goes on.
 func TestARunKeepsSoMuch(t *testing.T) {
 	large, long := strings.Repeat("x", 1<<20), strings.Repeat("x", 64<<10)
 	bins := func(code string, qty int64, label string) []row.Value {

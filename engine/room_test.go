@@ -9,7 +9,7 @@ import (
 	"tallyman/engine"
 )
 
-// Whoever asks a source beside the rules has one of their places: a run waits for it, instead of failing for want of a connection.
+// A caller of Room has a place at the source. A run waits for the place, instead of failing without a free connection.
 func TestRoomBesideTheRules(t *testing.T) {
 	inWorld(t, func(w *world) {
 		o := w.options("a")

@@ -15,17 +15,17 @@ import (
 	"tallyman/rules/row"
 )
 
-// ErrManyScopes says that a question needs a scope, since the rule has several.
+// ErrManyScopes says that the caller must name a scope, because the rule has several.
 var ErrManyScopes = errors.New("the rule has several scopes")
 
-// UnknownError says that there is no rule or scope of that name.
+// UnknownError says that there is no rule, scope or source of that name.
 type UnknownError struct {
-	What string // rule or scope
+	What string // "rule", "scope" or "source".
 	Name string
-	Hint string // did you mean …
+	Hint string // A similar name, or the names that exist. Empty means no hint.
 }
 
-// Error names it.
+// Error returns the message with the name and the hint.
 func (e *UnknownError) Error() string {
 	text := fmt.Sprintf("there is no %s %q", e.What, e.Name)
 	if e.Hint != "" {
@@ -34,7 +34,8 @@ func (e *UnknownError) Error() string {
 	return text
 }
 
-// Rule returns the rule in the scope, which may be nil where it has one. Errors are *UnknownError, ErrManyScopes, and *UnverifiedError of a rule that has no scopes.
+// Rule returns the rule in the scope. scope may be nil for a rule with one scope. Errors are *UnknownError,
+// ErrManyScopes, and *UnverifiedError for a rule whose scopes are not known.
 func (e *Engine) Rule(id string, scope *string) (*rules.Rule, error) {
 	found, err := e.find(id, scope)
 	if err != nil {
@@ -49,10 +50,10 @@ func (e *Engine) Rule(id string, scope *string) (*rules.Rule, error) {
 	return found[0], nil
 }
 
-// InForce returns the rules of this node, also those that are disabled. The list is only read.
+// InForce returns the rules of this node, disabled rules included. The caller must not change the list.
 func (e *Engine) InForce() []*rules.Rule { return e.crew.all() }
 
-// Reach is what the rules of this node may tell: another one when other rules come into force.
+// Reach returns what notices the rules of this node can send, and where. The pointer changes when the rules do.
 func (e *Engine) Reach() *rules.Reach {
 	e.crew.mu.Lock()
 	defer e.crew.mu.Unlock()
@@ -62,27 +63,29 @@ func (e *Engine) Reach() *rules.Reach {
 	return e.crew.reach
 }
 
-// Here is how this node has the rule in each of its scopes, without what the ledger knows.
+// Here returns the rule's status on this node in each of its scopes, without what the ledger knows.
 func (e *Engine) Here(id string) []RuleStatus {
 	return slices.DeleteFunc(e.crew.status(e.opts.Clock.Now()), func(s RuleStatus) bool { return s.Rule.ID != id })
 }
 
-// State is what the ledger knows of the rule in its scope.
+// State returns what the ledger knows of the rule in its scope.
 func (e *Engine) State(ctx context.Context, r *rules.Rule) (ledger.ScopeState, error) {
 	return e.opts.Ledger.Scope(ctx, r.ID, r.Scope)
 }
 
-// Channels says how notices are addressed to the sinks, by their names.
+// Channels returns how notices are addressed to each sink, keyed by sink.
 func (e *Engine) Channels() map[string]judge.Channel { return e.channels }
 
-// Completed is the rule as its type completes it, or the rule itself where the types cannot be read.
+// Completed returns the rule with the defaults of its notice type. Where the types cannot be read it uses the types
+// that were read before, if any.
 func (e *Engine) Completed(ctx context.Context, r *rules.Rule) *rules.Rule {
-	_, types, _ := e.types.get(ctx) // a catalogue that was read before will do
+	_, types, _ := e.types.get(ctx) // The error does not matter: an older catalogue is good enough.
 	t := types[r.Notice.Type]
 	return r.Of(&t)
 }
 
-// Columns are those of the rule's probe as this node has seen them last; nil where the rule was never verified here.
+// Columns returns the columns of the rule's probe, as this node last saw them. Nil means this node has not verified the
+// rule.
 func (e *Engine) Columns(r *rules.Rule) []row.Column {
 	if u := e.crew.unit(r.ID, r.Scope); u != nil {
 		return u.status.seenColumns()
@@ -90,8 +93,8 @@ func (e *Engine) Columns(r *rules.Rule) []row.Column {
 	return nil
 }
 
-// Verified verifies the rule on its source as its loop does, for who looks at single rows. The error is why the rule would not run, or
-// ErrSourceBusy.
+// Verified verifies the rule on its source as the rule's unit does, for callers that judge single rows. The error is
+// why the rule would not run, or ErrSourceBusy.
 func (e *Engine) Verified(ctx context.Context, r *rules.Rule) (*judge.ScopedRule, error) {
 	u, err := e.makeUnit(r)
 	if err != nil {
@@ -105,18 +108,19 @@ func (e *Engine) Verified(ctx context.Context, r *rules.Rule) (*judge.ScopedRule
 		}
 		return nil, err
 	}
-	u.scoped.BorrowProgram() // and keeps it: the loops of other scopes use what is shared
+	// Never returned: the caller keeps the program, and the units of other scopes use the shared one.
+	u.scoped.BorrowProgram()
 	return u.scoped, nil
 }
 
-// lookWait is how long an answer waits for the source to have room for one more question.
+// lookWait is how long a caller of Verified or Room waits for a free place at the source.
 const lookWait = 10 * time.Second
 
-// ErrSourceBusy says that as many questions as may be are being asked of the source.
+// ErrSourceBusy says that all places at the source are taken.
 var ErrSourceBusy = errors.New("source_busy: the source has no room for one more question")
 
-// Room waits for a place among the runs of the source, so that whoever asks it beside them takes no connection that a run has been
-// given leave to use. The place is held until release is called.
+// Room waits for a place among the runs of the source. A caller that asks the source beside the runs must take a place
+// first: otherwise it would use a connection that a run counts on. The caller holds the place until it calls release.
 func (e *Engine) Room(ctx context.Context, source string) (release func(), err error) {
 	wait, cancel := context.WithTimeout(ctx, lookWait)
 	defer cancel()
@@ -133,16 +137,16 @@ func (e *Engine) Room(ctx context.Context, source string) (release func(), err e
 	return places.release, nil
 }
 
-// Find tells whether there is such a rule, in that scope where one is given. The error is an *UnknownError.
+// Find checks that the rule exists, and has the scope unless scope is nil. The error is an *UnknownError.
 func (e *Engine) Find(rule string, scope *string) error {
 	_, err := e.find(rule, scope)
 	return err
 }
 
-// Now is the time of the engine's clock.
+// Now returns the time of the engine's clock.
 func (e *Engine) Now() time.Time { return e.opts.Clock.Now() }
 
-// find returns the rule in the scope, or in all of its scopes. The error is an *UnknownError.
+// find returns the rule in the scope, or in all of its scopes where scope is nil. The error is an *UnknownError.
 func (e *Engine) find(rule string, scope *string) ([]*rules.Rule, error) {
 	var found []*rules.Rule
 	var ids, scopes []string
@@ -165,7 +169,7 @@ func (e *Engine) find(rule string, scope *string) ([]*rules.Rule, error) {
 	return nil, &UnknownError{"rule", rule, problem.DidYouMean(rule, ids)}
 }
 
-// hint names the scope that was meant, or those that there are.
+// hint suggests a scope with a similar name, or lists the scopes that exist.
 func hint(scope string, scopes []string) string {
 	if meant := problem.DidYouMean(scope, scopes); meant != "" {
 		return meant
@@ -176,7 +180,7 @@ func hint(scope string, scopes []string) string {
 	return "its scopes are " + listed(scopes)
 }
 
-// listed names a few.
+// listed joins the first ten names, and counts the rest.
 func listed(names []string) string {
 	const most = 10
 	text := strings.Join(names[:min(most, len(names))], ", ")
@@ -194,11 +198,12 @@ func scopesOf(list []*rules.Rule) string {
 	return listed(names)
 }
 
-// ErrNotShadow says that a rule that is live already was to be promoted.
+// ErrNotShadow says that a rule cannot be promoted, because its file does not put it in shadow.
 var ErrNotShadow = errors.New("the rule is not in shadow")
 
-// Promote makes a rule in shadow live in the scope, or in all of its scopes where that is nil: from its next run on, on every
-// node, it delivers what it newly finds. What it knows already is not told again. It returns every scope that is live by then.
+// Promote makes a rule in shadow live in the scope, or in all of its scopes where scope is nil. From its next run on,
+// on every node, the rule sends notices of new findings. Findings that the rule knew before get no new notice. Promote
+// returns every scope that it has made live.
 func (e *Engine) Promote(ctx context.Context, who ledger.Author, rule string, scope *string) ([]ledger.Promotion, error) {
 	found, err := e.find(rule, scope)
 	if err != nil {
@@ -212,7 +217,8 @@ func (e *Engine) Promote(ctx context.Context, who ledger.Author, rule string, sc
 	for i, r := range found {
 		now := e.opts.Clock.Now().UTC()
 		term, _ := e.opts.Terms.Term()
-		if _, err := e.opts.Ledger.Register(ctx, r.ID, r.Scope, term.Number, now); err != nil { // it may never have run
+		// The rule may never have run.
+		if _, err := e.opts.Ledger.Register(ctx, r.ID, r.Scope, term.Number, now); err != nil {
 			return nil, err
 		}
 		if err := e.opts.Ledger.Promote(ctx, who, r.ID, r.Scope, now); err != nil {
@@ -227,19 +233,21 @@ func (e *Engine) Promote(ctx context.Context, who ledger.Author, rule string, sc
 	return list, nil
 }
 
-// demoteAfter is how long a node runs a rule that is no longer in shadow before its promotion is forgotten. Until then a node
-// that still has the old file, as while a cluster is restarted node by node, goes on telling what it finds.
+// demoteAfter is how long a node runs a rule without shadow before the rule's promotion is deleted. During a rolling
+// restart another node may still have the old file, with shadow. Until demoteAfter the promotion lets that node go on
+// sending notices.
 const demoteAfter = 10 * time.Minute
 
-// demote forgets the promotion of a rule whose file has left shadow behind: should it return there, it is in shadow again.
+// demote deletes the promotion of a rule whose file has no shadow any more. If shadow returns to the file later, the
+// rule is in shadow again.
 func (p *pass) demote(ctx context.Context, known *ledger.ScopeState) {
 	if p.rule.Shadow || known.Promoted.IsZero() || p.Started.Sub(p.since) < demoteAfter {
 		return
 	}
 	who := ledger.Author{By: "node:" + p.e.opts.Node, Via: ledger.ViaFile}
 	if err := p.e.opts.Ledger.Demote(ctx, who, p.rule.ID, p.rule.Scope); err != nil {
-		p.Log.Warn("the promotion of a rule that is not in shadow any more could not be forgotten; the next run tries again", "error", err)
+		p.Log.Warn("The rule's old promotion was not deleted from the ledger. The next run tries again.", "error", err)
 		return
 	}
-	p.Log.Info("the rule's file has no shadow any more: its promotion is forgotten", "promoted", known.Promoted)
+	p.Log.Info("The rule's promotion is deleted, because its file has no shadow any more.", "promoted", known.Promoted)
 }

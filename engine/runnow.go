@@ -12,16 +12,16 @@ import (
 // orderWait is how long RunNow waits for the run to end.
 const orderWait = 5 * time.Second
 
-// The errors of RunNow that callers tell apart.
+// Errors of RunNow.
 var (
 	ErrRunning  = errors.New("a firing of the rule is running")
 	ErrStopping = errors.New("the node is stopping")
 )
 
-// UnverifiedError says why a rule cannot run now.
+// UnverifiedError says that a rule does not run, and why.
 type UnverifiedError struct{ Err error }
 
-// Error says it.
+// Error returns the message with the reason.
 func (e *UnverifiedError) Error() string { return "the rule does not run: " + e.Err.Error() }
 
 // Unwrap returns the reason.
@@ -31,19 +31,22 @@ func (e *UnverifiedError) Unwrap() error { return e.Err }
 type RequestedFiring struct {
 	Rule, Scope string
 	Due         time.Time
-	Run         *ledger.Run // nil while it runs, or waits for a free worker
+	Run         *ledger.Run // Nil while the firing runs or waits for a free worker.
 }
 
-// order is a firing that an operator has asked for, on its way through the supervisor.
+// order is a firing that an operator has asked for. RunNow hands it to the supervisor.
 type order struct {
-	unit  *unit // of its own
+	unit  *unit // Made for this order. It is not in the timetable.
 	due   time.Time
-	reply chan error // has room for one
+	reply chan error // Has a buffer of one, so that carryOut never blocks.
 }
 
-// RunNow runs a firing that is due now, once in the cluster, also of a rule that is disabled: an operator has asked for it. scope may be nil where the rule has
-// one. begin is called when the firing can begin, and before it does; where begin returns an error the firing does not begin, and RunNow returns the error. RunNow waits a few seconds for the end. Errors are *UnknownError, ErrManyScopes, ErrRunning, *UnverifiedError, ErrStopping, and the
-// ledger's.
+// RunNow runs a firing that is due now, because an operator has asked for it. The firing runs once in the cluster, even
+// when the rule is disabled. scope may be nil for a rule with one scope.
+//
+// RunNow calls begin right before the firing begins. Where begin returns an error, the firing does not begin and RunNow
+// returns that error. RunNow waits a few seconds for the end of the run. Errors are *UnknownError, ErrManyScopes,
+// ErrRunning, *UnverifiedError, ErrStopping, and the ledger's.
 func (e *Engine) RunNow(ctx context.Context, rule string, scope *string, begin func(*RequestedFiring) error) (*RequestedFiring, error) {
 	r, err := e.Rule(rule, scope)
 	if err != nil {
@@ -78,7 +81,7 @@ func (e *Engine) RunNow(ctx context.Context, rule string, scope *string, begin f
 	return ordered, nil
 }
 
-// newOrder looks whether the rule can run now, and sets the due time.
+// newOrder checks that the rule can run now, and sets the due time.
 func (e *Engine) newOrder(ctx context.Context, r *rules.Rule) (*order, error) {
 	u, err := e.makeUnit(r)
 	if err != nil {
@@ -93,21 +96,23 @@ func (e *Engine) newOrder(ctx context.Context, r *rules.Rule) (*order, error) {
 		return nil, running(state.Running)
 	}
 	if running := e.crew.unit(r.ID, r.Scope); running == nil {
-		u.catchUpFrom, u.wasDisabled = now, true // for its findings no time has passed while it was disabled
+		u.catchUpFrom, u.wasDisabled = now, true // For the findings of a disabled rule no time passes; see thaw.
 		if _, err := u.thaw(ctx, state, standing(state, u.term)); err != nil {
 			return nil, err
 		}
-	} else if reason := running.status.whyNot(); reason != "" && !running.tellsFailures() {
+	} else if reason := running.status.whyNot(); reason != "" && !running.alertsOnError() {
 		return nil, &UnverifiedError{errors.New(reason)}
 	}
-	if state.IsDone(u.term.Number, now) { // another node's clock is ahead
+	// The clock of another node is ahead. The due time must be later than the last firing.
+	if state.IsDone(u.term.Number, now) {
 		now = state.Done.Add(time.Microsecond)
 	}
 	u.since, u.plan.jitter = now, 0
 	return &order{unit: u, due: now, reply: make(chan error, 1)}, nil
 }
 
-// standing is after which firing a rule goes on in the clock term.
+// standing returns the firing after which the rule goes on in the clock term. For a rule without a run it returns when
+// the ledger first heard of the rule, and in a new term the start of the term.
 func standing(s ledger.ScopeState, term ledger.Term) time.Time {
 	if s.Term < term.Number {
 		return term.Began
@@ -118,11 +123,11 @@ func standing(s ledger.ScopeState, term ledger.Term) time.Time {
 	return s.Done
 }
 
-// carryOut runs the firing, and before it one that a dead node has left.
+// carryOut runs the ordered firing. It first runs a firing that a dead node has left, if there is one.
 func (o *order) carryOut(ctx context.Context, stop <-chan struct{}) {
 	err := o.run(ctx, stop)
 	if err != nil && ctx.Err() == nil {
-		o.unit.logger().Warn("a firing that was asked for did not run", "due", o.due, "error", err)
+		o.unit.logger().Warn("The firing that an operator asked for did not run.", "due", o.due, "error", err)
 	}
 	o.reply <- err
 }
@@ -130,9 +135,9 @@ func (o *order) carryOut(ctx context.Context, stop <-chan struct{}) {
 func (o *order) run(ctx context.Context, stop <-chan struct{}) error {
 	idle, cancel := until(ctx, stop)
 	defer cancel()
-	const attempts = 4 // the types may change meanwhile, and a firing may have been left
+	const attempts = 4 // An attempt may meet changed types, or run the firing of a dead node instead.
 	for range attempts {
-		if err := o.unit.check(idle, stop, o.unit.now()); err != nil && !o.unit.tellsFailures() {
+		if err := o.unit.check(idle, stop, o.unit.now()); err != nil && !o.unit.alertsOnError() {
 			if errors.Is(err, errStopping) || idle.Err() != nil {
 				return ErrStopping
 			}

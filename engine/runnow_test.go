@@ -9,7 +9,7 @@ import (
 	"tallyman/internal/ledger"
 )
 
-// ordered lets a firing begin that was asked for.
+// ordered accepts every ordered firing.
 func ordered(*engine.RequestedFiring) error { return nil }
 
 func TestRunNow(t *testing.T) {
@@ -36,7 +36,8 @@ func TestRunNow(t *testing.T) {
 	})
 }
 
-// A rule that is disabled, or paused with all others, runs when an operator asks for it, and is disabled after it. What it has found before has not aged.
+// A disabled or paused rule runs when an operator asks for it, and stays disabled afterwards. For its findings no time
+// has passed meanwhile.
 func TestRunNowOfADisabledRule(t *testing.T) {
 	t.Parallel()
 	for name, disable := range map[string]func(w *world, n node){

@@ -13,14 +13,15 @@ import (
 	"tallyman/scanners"
 )
 
-// scanGroups are the scopes of rules with split_by that share scans.
+// scanGroups holds the scan groups of a node: scopes of rules with split_by that share scans.
 type scanGroups struct {
 	mu     sync.Mutex
-	list   map[string]*scanGroup      // by rules.Rule.ScanGroup
-	scopes map[string]map[string]bool // of the rules that the node has, by the rule
+	list   map[string]*scanGroup      // Keyed by rules.Rule.ScanGroup.
+	scopes map[string]map[string]bool // The scopes of each rule that the node has, keyed by rule.
 }
 
-// of returns the group of that name, which has scopes of the rule; nil where the name is "".
+// of returns the rule's scan group of that name, and makes the group where there is none. It returns nil for the name
+// "".
 func (g *scanGroups) of(rule, name string) *scanGroup {
 	if name == "" {
 		return nil
@@ -36,7 +37,7 @@ func (g *scanGroups) of(rule, name string) *scanGroup {
 	return g.list[name]
 }
 
-// keep forgets the groups that none of the units is in, and learns the scopes of the rules.
+// keep drops the groups without a unit, and takes over the scopes of the rules.
 func (g *scanGroups) keep(list []*rules.Rule, units map[string]*unit) {
 	groups, scopes := map[string]*scanGroup{}, map[string]map[string]bool{}
 	for _, r := range list {
@@ -64,22 +65,25 @@ func (g *scanGroups) knows(rule, scope string) bool {
 	return g.scopes[rule][scope]
 }
 
-// firingAt is a due time of a group in a clock term, in µs.
+// firingAt names a firing of a group: its clock term, and its due time in µs since 1970.
 type firingAt struct{ term, due int64 }
 
-// scanGroup is the scopes of a rule that one scan serves. Each scope claims its firing for itself, and joins the scan of the firing with what judges its rows. The
-// scan begins when every unit that will try the firing on this node has joined it or has turned out to be somewhere else. A firing that is claimed after that joins
-// another scan: a scope never judges rows that were read before its claim.
+// scanGroup is the scopes of a rule that one scan serves. Each scope claims its own firing. Then it joins the group's
+// scan of that firing and judges its own rows. The scan begins when every unit that will try the firing on this node
+// has joined or has turned out to run on another node. A scope that claims its firing later joins another scan: a scope
+// never judges rows that were read before its claim.
 type scanGroup struct {
 	name  string
-	knows func(scope string) bool // whether the rule has the scope, in whatever group
+	knows func(scope string) bool // Tells whether the rule has the scope, in this group or another.
 
 	mu     sync.Mutex
-	coming map[firingAt]int // how many units will try the firing
-	open   []*sharedScan    // that have not begun
+	coming map[firingAt]int // The units that have announced the firing and not joined its scan yet.
+	open   []*sharedScan    // The scans that have not begun.
 }
 
-// expect says which firing the unit is about to try; the zero value is none. A scan waits for those that are to come.
+// expect announces that a unit is about to try the firing next, and no longer the firing before. The zero value stands
+// for no firing. A scan waits for the announced units. It begins when the last of them has joined or has withdrawn, or
+// after patience.
 func (g *scanGroup) expect(before, next firingAt) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -100,7 +104,8 @@ func (g *scanGroup) expect(before, next firingAt) {
 	}
 }
 
-// expect tells the scan group which firing the unit is about to try; the zero time is none.
+// expect announces to the scan group which firing the unit is about to try. The zero time withdraws the announcement.
+// It does nothing for a unit without a group.
 func (u *unit) expect(due time.Time) {
 	if u.group == nil {
 		return
@@ -115,27 +120,28 @@ func (u *unit) expect(due time.Time) {
 	}
 }
 
-// sharedScan is one scan of the probe, from the first scope that joins it.
+// sharedScan is one scan of the probe. It exists from the moment the first scope joins.
 type sharedScan struct {
 	at      firingAt
 	columns []row.Column
-	ctx     context.Context //nolint:containedctx // of the scan, which outlives each of those who wait for it
+	ctx     context.Context //nolint:containedctx // The context of the scan, which may outlive any single member.
 	cancel  context.CancelFunc
 	timer   *time.Timer
-	ended   chan struct{} // closed when nobody's visit is called any more
+	ended   chan struct{} // Closed when no member's visit is called any more.
 
 	mu      sync.Mutex
-	members map[string]*member // by scope; those who have left are gone
-	begun   bool               // the lock is that of the group
+	members map[string]*member // Keyed by scope. A member that leaves is removed.
+	begun   bool               // The group's lock guards begun, not mu.
 
-	more   bool
-	strays int      // rows that name no scope of the rule
-	named  []string // what some of them name
-	teller *member  // whose run counts the strays
+	// The fields below belong to the scan until ended is closed. Then members only read them.
+	more   bool     // The probe has more rows than the scan has read.
+	strays int      // The number of rows that name no scope of the rule.
+	named  []string // Some of the names in those rows.
+	teller *member  // The member whose run reports the strays, so that they are counted once.
 	err    error
 }
 
-// member is a scope that waits for its rows.
+// member is a scope that waits for its rows in a shared scan.
 type member struct {
 	scope    string
 	unit     *unit
@@ -145,18 +151,21 @@ type member struct {
 	req      scanners.Request
 	visit    func(*row.Row) error
 
-	rows int   // that were visited. The scan's until it has ended, as is err.
-	err  error // of visit, which is not called any more then
+	// Until the scan has ended, only the scan touches rows and err.
+	rows int   // The number of rows that visit has taken.
+	err  error // The error of visit. After an error the scan calls visit no more.
 }
 
-// patience is how long a scan waits for those that are to come, after the first has joined: a tenth of the shortest interval, and so long at most.
+// patience bounds how long a scan waits for the announced units after its first member has joined. The wait is a tenth
+// of the schedule's shortest interval, and never longer than patience.
 const patience = 10 * time.Second
 
-// scan joins the scan of the firing and returns when it has ended, or with ctx.
+// scan joins a scan of the firing and returns when that scan or ctx has ended. After scan returns, visit is not called
+// any more.
 func (g *scanGroup) scan(ctx context.Context, p *pass, req scanners.Request, visit func(*row.Row) error) (judge.SharedResult, error) {
 	m := &member{scope: p.rule.Scope, unit: p.unit, pass: p.Pass, program: p.Program, prepared: p.Prepared, req: req, visit: visit}
 	s := g.join(ctx, m)
-	p.expect(time.Time{}) // the scan does not wait for it any more
+	p.expect(time.Time{}) // The unit has joined, so the scan must not wait for it any more.
 	select {
 	case <-s.ended:
 	case <-ctx.Done():
@@ -176,7 +185,8 @@ func (g *scanGroup) scan(ctx context.Context, p *pass, req scanners.Request, vis
 	return result, nil
 }
 
-// join finds a scan that has not begun, of the same firing and the same columns, or makes one.
+// join adds the member to a scan of the same firing and columns that has not begun. Where there is none, join makes
+// one.
 func (g *scanGroup) join(ctx context.Context, m *member) *sharedScan {
 	at, columns := firingAt{m.pass.Term, m.pass.Due.UnixMicro()}, m.prepared.Columns()
 	g.mu.Lock()
@@ -203,10 +213,10 @@ func (g *scanGroup) join(ctx context.Context, m *member) *sharedScan {
 	return s
 }
 
-// alike tells whether a program that was compiled against the one column can read the other.
+// alike tells whether a program that was compiled for column a can read column b.
 func alike(a, b row.Column) bool { return a.Name == b.Name && a.Kind == b.Kind }
 
-// begin runs the scan, unless it has begun or everybody has left. The caller holds the lock of the group.
+// begin starts the scan, unless the scan has begun or all members have left. The caller holds the group's lock.
 func (g *scanGroup) begin(s *sharedScan) {
 	at := slices.Index(g.open, s)
 	if at < 0 {
@@ -220,7 +230,8 @@ func (g *scanGroup) begin(s *sharedScan) {
 	go s.run(g.knows)
 }
 
-// leave takes the member out, so that its visit is not called any more. The last one ends the scan.
+// leave removes the member, so that its visit is not called any more. When the last member leaves, the scan is
+// cancelled.
 func (g *scanGroup) leave(s *sharedScan, m *member) {
 	left, begun := g.remove(s, m)
 	if left > 0 {
@@ -245,7 +256,8 @@ func (g *scanGroup) remove(s *sharedScan, m *member) (left int, begun bool) {
 	return len(s.members), s.begun
 }
 
-// run asks the source for all who have joined, in the place of the first of them. The scan takes the room of one firing, whoever waits for it.
+// run asks the source once for all members, with the request of the first member. The scan takes up the room of one
+// firing, however many members it has.
 func (s *sharedScan) run(knows func(scope string) bool) {
 	defer close(s.ended)
 	defer s.cancel()
@@ -273,7 +285,8 @@ func (s *sharedScan) run(knows func(scope string) bool) {
 	s.teller = s.first()
 }
 
-// first is the member of the first scope in the alphabet that still takes rows; nil = none does.
+// first returns the member that still takes rows and whose scope comes first in the alphabet. Nil means no member takes
+// rows any more.
 func (s *sharedScan) first() (first *member) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -285,13 +298,13 @@ func (s *sharedScan) first() (first *member) {
 	return first
 }
 
-// The bounds of what is told of rows that name no scope.
+// The bounds of a report about rows that name no scope.
 const (
-	mostNamed = 3
-	longNamed = 40
+	mostNamed = 3  // Names in the report.
+	longNamed = 40 // Characters of a name.
 )
 
-// hand gives the row to the member of its scope. A row of a scope that has not joined is not wanted.
+// hand gives the row to the member of the row's scope. It drops a row whose scope is known but has not joined.
 func (s *sharedScan) hand(first *member, r *row.Row, knows func(scope string) bool) {
 	scope, isName := first.program.RowScope(r)
 	s.mu.Lock()

@@ -55,7 +55,7 @@ func (l *realNode) exec(sql string) {
 	}
 }
 
-// waitFor waits for the rule to be as it should, two runs after now at the earliest.
+// waitFor waits until the rule is as expected, for at least two runs.
 func (l *realNode) waitFor(what string, want func(s engine.RuleStatus) bool) {
 	l.Helper()
 	began := time.Now()
@@ -76,7 +76,8 @@ func isOK(s engine.RuleStatus) bool {
 
 func unverified(s engine.RuleStatus) bool { return !s.Verified && s.Reason != "" }
 
-// TestSchemaChangesWhileTheRulesRun: they make a rule read anew what its columns are, and resolve nothing by themselves.
+// TestSchemaChangesWhileTheRulesRun: after a change of the schema the rule reads its columns again. The change alone
+// resolves no finding.
 func TestSchemaChangesWhileTheRulesRun(t *testing.T) {
 	t.Parallel()
 	l := startReal(t)

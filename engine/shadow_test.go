@@ -13,7 +13,7 @@ import (
 	"tallyman/rules/deliver"
 )
 
-// toWhom are the notices of the warehouse's inbox as "recipients: status title".
+// toWhom returns the notices of the warehouse's inbox as "recipients: status title".
 func (w *world) toWhom() (list []string) {
 	recipients := w.inbox.To("119240")
 	for i, n := range w.notices() {
@@ -29,7 +29,7 @@ func (w *world) isTold(t *testing.T, want ...string) {
 	}
 }
 
-// inShadow puts the world's rule in shadow; it delivers to a queue alone.
+// inShadow puts the world's rule in shadow. The rule delivers only to a queue.
 func inShadow(w *world) (o engine.Options, queue *enginetest.Sink) {
 	queue = &enginetest.Sink{}
 	w.rules[0].Shadow = true
@@ -88,7 +88,7 @@ func TestShadowTellsItsOwnInboxUntilItIsPromoted(t *testing.T) {
 	})
 }
 
-// A promotion by one node is in force for the next run of any.
+// A promotion on one node is in force for the next run on any node.
 func TestPromotionCountsOnEveryNode(t *testing.T) {
 	inWorld(t, func(w *world) {
 		a, queue := inShadow(w)
@@ -140,7 +140,7 @@ func TestPromoteRefusals(t *testing.T) {
 	})
 }
 
-// The file of a promoted rule leaves shadow behind: after a while its return is a return to shadow.
+// The file of a promoted rule drops shadow. When shadow returns after a while, the rule is in shadow again.
 func TestPromotionIsForgottenWithShadow(t *testing.T) {
 	inWorld(t, func(w *world) {
 		o, queue := inShadow(w)
@@ -207,7 +207,7 @@ func TestShadowNeedsAnInbox(t *testing.T) {
 	}
 }
 
-// A finding that was told in shadow and goes on, live, in a digest is resolved where the digest went.
+// A finding gets a notice in shadow, and after the promotion a digest. Its resolution goes where the digest went.
 func TestADigestAfterThePromotionIsResolvedLive(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.rules[0].Shadow = true

@@ -9,21 +9,23 @@ import (
 	"tallyman/internal/ledger"
 )
 
-// courtesy is how long a node lets the others begin that come first: by then a quick run is done, and asking for it costs little.
+// courtesy is how long a node waits when another node comes first for a firing. After that time a quick run is done,
+// and the ledger answers the late claim cheaply.
 const courtesy = 200 * time.Millisecond
 
-// share says which node comes first for the firings of a rule in a scope. It is a hint, which spares the nodes claims in vain and lets a node remember what its last
-// run has found: the claim decides who runs. Each node has a number for each rule and scope, and the highest comes first. So a node that
-// joins takes from each other node its share, and one that leaves gives each its own.
+// share says which node comes first for the firings of a rule in a scope. It is only a hint: the claim decides who
+// runs. The hint saves claims in vain, and lets a node build on the open findings of its own last run. Each node has a
+// number for each rule and scope, and the highest number comes first (rendezvous hashing). So a node that joins takes
+// an equal share from every other node, and the share of a node that leaves is spread over the others.
 type share struct{ known atomic.Pointer[sessions] }
 
-// sessions are those of the nodes that are there.
+// sessions are the sessions of the live nodes.
 type sessions struct {
 	own    string
 	others []string
 }
 
-// look asks the ledger who is there.
+// look asks the ledger for the live nodes.
 func (s *share) look(ctx context.Context, l Ledger, own string) error {
 	nodes, err := l.Nodes(ctx)
 	if err != nil {
@@ -39,7 +41,7 @@ func (s *share) look(ctx context.Context, l Ledger, own string) error {
 	return nil
 }
 
-// wait is how long this node waits for another to begin the firings of unit.shareKey.
+// wait returns how long this node lets another node begin first. key is unit.shareKey.
 func (s *share) wait(key string) time.Duration {
 	known := s.known.Load()
 	if known == nil || len(known.others) == 0 {
@@ -54,7 +56,7 @@ func (s *share) wait(key string) time.Duration {
 	return 0
 }
 
-// shareKey stands for what one node does together: a scan group, or the rule in the scope.
+// shareKey names the work that one node should do together: a scan group, or the rule in the scope.
 func (u *unit) shareKey() string {
 	if u.group != nil {
 		return u.group.name
@@ -65,7 +67,7 @@ func (u *unit) shareKey() string {
 func place(session, key string) uint64 {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(session + "\x00" + key))
-	n := h.Sum64() // sessions and keys that are much alike have numbers that are much alike, until they are mixed
+	n := h.Sum64() // FNV gives similar numbers to similar inputs. The lines below mix the bits.
 	n ^= n >> 33
 	n *= 0xff51afd7ed558ccd
 	n ^= n >> 33

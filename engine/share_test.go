@@ -9,7 +9,7 @@ import (
 	"tallyman/internal/ledger"
 )
 
-// presentNodes is a ledger that knows who is there.
+// presentNodes is a ledger with a list of live nodes.
 type presentNodes struct {
 	Ledger
 	sessions []string
@@ -23,7 +23,7 @@ func (l presentNodes) Nodes(context.Context) ([]ledger.Node, error) {
 	return list, nil
 }
 
-// firstNodes says for each scope which of the nodes does not wait.
+// firstNodes returns for each scope the node that does not wait.
 func firstNodes(t *testing.T, scopes int, sessions ...string) []string {
 	t.Helper()
 	first := make([]string, scopes)
@@ -48,7 +48,8 @@ func firstNodes(t *testing.T, scopes int, sessions ...string) []string {
 	return first
 }
 
-// TestNodesShareScopes: for each scope one node comes first, nodes have shares that are alike, and one that joins or leaves moves only its share.
+// TestNodesShareScopes: one node comes first for each scope, the shares of the nodes are about equal, and a node that
+// joins or leaves moves only its own share.
 func TestNodesShareScopes(t *testing.T) {
 	t.Parallel()
 	const scopes = 6000

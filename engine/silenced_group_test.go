@@ -33,7 +33,7 @@ func TestSilencedGroup(t *testing.T) {
 	at(t, try, 35, "resolved W1 Resolved: 3 bins in W1")
 }
 
-// A group is silenced by its own key. The key of a member is none under which anything is told.
+// The key of a group silences it. The key of a member does not, because no notice has that key.
 func TestSilencedGroupKey(t *testing.T) {
 	t.Parallel()
 	bins := []bin{{wh: "W1", code: "A", qty: -1}, {wh: "W2", code: "B", qty: -1}}
@@ -43,7 +43,8 @@ func TestSilencedGroupKey(t *testing.T) {
 	at(t, try, 10, "firing W1 1 bins in W1")
 }
 
-// When all that the group was told of have gone, what joined under a silence is a life of its own, told by a notice of its own.
+// All findings of the group's notice are gone. Then findings that joined during a silence begin a new episode of the
+// group with a notice of its own.
 func TestSilencedMemberOutlivesItsGroup(t *testing.T) {
 	t.Parallel()
 	bins := []bin{{wh: "W1", code: "A", qty: -1}}
@@ -63,7 +64,7 @@ func TestSilencedMemberOutlivesItsGroup(t *testing.T) {
 	at(t, try, 25, "resolved W1 Resolved: 1 bins in W1")
 }
 
-// One that is away when its group is told is in no notice yet: it joins when it is back.
+// A finding that is absent when its group gets a notice is in no notice. It joins the group when it comes back.
 func TestSilencedMemberThatIsAway(t *testing.T) {
 	t.Parallel()
 	bins := []bin{{wh: "W1", code: "A", qty: -1}, {wh: "W1", code: "B", qty: -1}}
@@ -95,7 +96,7 @@ func TestSilencedMemberThatMoves(t *testing.T) {
 	at(t, try, 25, "resolved W2 Resolved: 1 bins in W2")
 }
 
-// The group's priority is told when it is higher than what was told, and only then.
+// A higher priority of the group causes a new notice, and only a higher one.
 func TestSilencedGroupRises(t *testing.T) {
 	t.Parallel()
 	bins := []bin{{wh: "W1", code: "A", qty: -1}, {wh: "W1", code: "B", qty: -1}}

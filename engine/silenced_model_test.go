@@ -12,14 +12,14 @@ import (
 	"tallyman/rules"
 )
 
-// hushedBin is a bin as the model knows it: told as long as somebody was told of it in this life.
+// hushedBin is a bin in the model. It counts as told from its first notice to the end of the finding.
 type hushedBin struct {
 	told     bool
 	priority int
 	at       time.Time
 }
 
-// hushModel says in a few lines what is told of bins under silences, one by one or a warehouse at a time.
+// hushModel is a short model of notices under silences, for single bins or for warehouses as groups.
 type hushModel struct {
 	silences []silence.Silence
 	grouped  bool
@@ -38,7 +38,7 @@ func (m *hushModel) silent(at time.Time, wh string) bool {
 	return false
 }
 
-// run returns what a run tells of the bins that it sees.
+// run returns the notices of a run that sees these bins.
 func (m *hushModel) run(at time.Time, bins []bin) (told []string) {
 	seen := map[string]bin{}
 	for _, b := range bins {
@@ -113,8 +113,8 @@ func priorityOf(b bin) int {
 	return 3
 }
 
-// TestSilencesHoldBackAndLoseNothing: whatever the order of silences, findings and runs, each run tells what the model says: each life of a
-// finding that is silenced is told once when it is not any more, never twice, and not where it ended before.
+// TestSilencesHoldBackAndLoseNothing: for any order of silences, findings and runs, each run sends the notices of the
+// model. A silenced finding gets one notice when the silence ends, never two, and none if it was over before.
 func TestSilencesHoldBackAndLoseNothing(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(r *rapid.T) {
@@ -180,7 +180,7 @@ func whOf(bins []bin, key string) string {
 	return ""
 }
 
-// Notices of one trial never have the same id: what was held back is not lost because its id was used before.
+// Notices of a trial never share an id. So a withheld notice is not lost because its id was used before.
 func TestSilencedIDsAreNew(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(r *rapid.T) {

@@ -17,7 +17,7 @@ import (
 	"tallyman/rules/deliver"
 )
 
-// quiet is a silence from a minute after eight until another.
+// quiet returns a silence from one minute after eight until another.
 func quiet(t testing.TB, id string, from, until int, matchers ...string) silence.Silence {
 	t.Helper()
 	s := silence.Silence{ID: id, From: minute(from), Until: minute(until)}
@@ -77,7 +77,7 @@ func TestSilencedFinding(t *testing.T) {
 	at(t, try, 25, "resolved W1 Resolved: Bin A is at -1", "resolved W2 Resolved: Bin B is at -1")
 }
 
-// A silence of one key holds back that finding alone; its deliveries, its resolution and the other findings of the rule go on.
+// A silence of a key withholds only new notices of that finding. Deliveries, resolutions and other findings go on.
 func TestSilencedKey(t *testing.T) {
 	t.Parallel()
 	bins := []bin{{wh: "W1", code: "A", qty: -1}, {wh: "W1", code: "B", qty: -1}}
@@ -93,7 +93,7 @@ func TestSilencedKey(t *testing.T) {
 	at(t, try, 15, "resolved W1 Resolved: Bin B is at -1", "resolved W1 Resolved: Bin D is at -1")
 }
 
-// What resolves while it is silenced goes without a word; what was told before is taken back at once.
+// A finding that begins and ends during a silence gets no notice. A finding with an earlier notice is resolved at once.
 func TestSilencedResolution(t *testing.T) {
 	t.Parallel()
 	bins := []bin{{wh: "W1", code: "A", qty: -1}}
@@ -128,7 +128,7 @@ func TestSilencedReminder(t *testing.T) {
 	at(t, try, 65, "firing W1 Bin A is at -1")
 }
 
-// A rise that is over when the silence ends is no news any more.
+// A higher priority that is over before the silence ends causes no notice.
 func TestSilencedRise(t *testing.T) {
 	t.Parallel()
 	bins := []bin{{wh: "W1", code: "A", qty: -1}, {wh: "W1", code: "B", qty: -1}}
@@ -150,7 +150,7 @@ func TestSilencedRise(t *testing.T) {
 	at(t, try, 25)
 }
 
-// A flood that a silence held back is told as every flood is: the limit holds.
+// When a silence ends with many withheld findings, limit.notices applies to their notices.
 func TestSilencedDigest(t *testing.T) {
 	t.Parallel()
 	var bins []bin
@@ -181,7 +181,7 @@ func TestSilencedResult(t *testing.T) {
 	at(t, try, 15)
 }
 
-// What a rule tells of itself is silenced by the rule and by its own type.
+// Alerts about a rule are silenced by the rule, and by the type of the alert.
 func TestSilencedAlert(t *testing.T) {
 	t.Parallel()
 	var bins []bin
@@ -199,7 +199,7 @@ func TestSilencedAlert(t *testing.T) {
 	same(t, toldBy(runTrial(t, try, minute(15))), nil)
 }
 
-// Nothing silences a rule in shadow: it disturbs nobody.
+// Nothing silences a rule in shadow, because its notices disturb nobody.
 func TestSilencesLeaveShadowsAlone(t *testing.T) {
 	t.Parallel()
 	bins := []bin{{wh: "W1", code: "A", qty: -1}}
@@ -210,7 +210,7 @@ func TestSilencesLeaveShadowsAlone(t *testing.T) {
 	at(t, try, 0, "firing W1 Bin A is at -1")
 }
 
-// silences are those of a world, from now on; the nodes that were given them see what is replaced.
+// silences sets the silences of a world from now on. Its nodes see later changes.
 func silences(t *testing.T, until time.Time, matchers ...string) *silence.Set {
 	t.Helper()
 	set := &silence.Set{}
@@ -220,7 +220,7 @@ func silences(t *testing.T, until time.Time, matchers ...string) *silence.Set {
 	return set
 }
 
-// Rows of mode event that come during a silence are gone when it ends: they are counted, and the watermark moves over them.
+// A silence drops rows of mode event for good: the run counts them, and the watermark moves over them.
 func TestSilencedEvents(t *testing.T) {
 	inEventWorld(t, func(w *world, n *needs) {
 		o := w.options("a")
@@ -247,7 +247,7 @@ func TestSilencedEvents(t *testing.T) {
 	})
 }
 
-// Two nodes that know the same silences tell once, whichever runs the firing, and so does one that takes over after a crash.
+// Nodes with the same silences send each notice once, whichever node runs the firing, even after a crash.
 func TestSilencesOnTwoNodes(t *testing.T) {
 	inWorld(t, func(w *world) {
 		set := silences(t, midnight.Add(17*m), "warehouse=119240")
@@ -289,7 +289,7 @@ func TestWhySilenced(t *testing.T) {
 		n := w.start(o)
 		pass(6 * m)
 		y := w.why(t, n, "A-01")
-		if heldBy(y) != "silenced" || y.Reasons[0].Text != "silence s_1 (stocktake) holds back what there is to tell until 2000-01-01 00:17:00Z" {
+		if heldBy(y) != "silenced" || y.Reasons[0].Text != "silence s_1 (stocktake) withholds the notices until 2000-01-01 00:17:00Z" {
 			t.Errorf("held %v", y.Reasons)
 		}
 		w.isNext(t, y, why.NextFires, 20*m)

@@ -39,7 +39,7 @@ func warehouses(n int) []string {
 	return list
 }
 
-// scans counts the scans of the source.
+// scans returns the number of scans of the source.
 func (w *world) scans() *atomic.Int64 {
 	var count atomic.Int64
 	answer := w.source.Rows
@@ -50,7 +50,7 @@ func (w *world) scans() *atomic.Int64 {
 	return &count
 }
 
-// runsBy are the outcomes of the runs by their scopes.
+// runsBy returns the outcomes of the runs, keyed by scope.
 func (w *world) runsBy() map[string][]ledger.Outcome {
 	by := map[string][]ledger.Outcome{}
 	for _, run := range w.ledger.Runs() {
@@ -59,7 +59,7 @@ func (w *world) runsBy() map[string][]ledger.Outcome {
 	return by
 }
 
-// ranTimes wants so many runs of each scope, all with the outcome.
+// ranTimes checks that each scope has so many runs, all with the outcome.
 func (w *world) ranTimes(times int, outcome ledger.Outcome, scopes ...string) {
 	w.t.Helper()
 	by := w.runsBy()
@@ -70,7 +70,8 @@ func (w *world) ranTimes(times int, outcome ledger.Outcome, scopes ...string) {
 	}
 }
 
-// TestOneScanServesManyScopes: 400 scopes ask the source once a minute, however many nodes there are and however few workers; each scope has its run and is told its rows alone.
+// TestOneScanServesManyScopes: 400 scopes ask the source once a minute, however many nodes there are and however few
+// workers. Each scope has its own run and gets only its own rows.
 func TestOneScanServesManyScopes(t *testing.T) {
 	for _, nodes := range []int{1, 3} {
 		t.Run(fmt.Sprint(nodes), func(t *testing.T) {
@@ -100,7 +101,8 @@ func TestOneScanServesManyScopes(t *testing.T) {
 	}
 }
 
-// TestAScopeThatDoesNotRunLeavesTheScanToTheOthers: one is disabled, the claim of one fails once, one is run by hand.
+// TestAScopeThatDoesNotRunLeavesTheScanToTheOthers: one scope is disabled, the claim of one fails once, and an operator
+// runs one.
 func TestAScopeThatDoesNotRunLeavesTheScanToTheOthers(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.split("a", "b", "c")
@@ -142,7 +144,8 @@ func TestAScopeThatDoesNotRunLeavesTheScanToTheOthers(t *testing.T) {
 	})
 }
 
-// TestAFailedScanIsShownByEachScope: the source fails, the code panics, or there are more rows than max_rows, which counts those of all scopes.
+// TestAFailedScanIsShownByEachScope: the source fails, the code panics, or the probe has more than max_rows rows in all
+// scopes together.
 func TestAFailedScanIsShownByEachScope(t *testing.T) {
 	for want, fault := range map[string]error{
 		"probe_timeout": &scanners.Error{Code: scanners.CodeTimeout, Transient: true, Err: errChaos},
@@ -174,7 +177,7 @@ func TestAFailedScanIsShownByEachScope(t *testing.T) {
 	}
 }
 
-// panicking is a silencer that cannot cope with one warehouse.
+// panicking is a silencer that panics for one warehouse.
 type panicking struct{}
 
 func (panicking) Holding(_ time.Time, about *silence.Subject) []silence.Holding {
@@ -184,7 +187,7 @@ func (panicking) Holding(_ time.Time, about *silence.Subject) []silence.Holding 
 	return nil
 }
 
-// TestAScopeThatCannotBeJudgedFailsAlone: the others go on with the scan.
+// TestAScopeThatCannotBeJudgedFailsAlone: the other scopes go on with the scan.
 func TestAScopeThatCannotBeJudgedFailsAlone(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.split("a", "b", "c")
@@ -198,7 +201,8 @@ func TestAScopeThatCannotBeJudgedFailsAlone(t *testing.T) {
 	})
 }
 
-// TestAScopeWhoseClaimIsLostLeavesTheScan: another node has it, and the others commit. The scan goes on for them, and ends when nobody waits for it.
+// TestAScopeWhoseClaimIsLostLeavesTheScan: another node has the claim of a scope. The scan goes on for the other
+// scopes, and ends when no scope waits for it.
 func TestAScopeWhoseClaimIsLostLeavesTheScan(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.split("a", "b")
@@ -229,7 +233,8 @@ func TestAScopeWhoseClaimIsLostLeavesTheScan(t *testing.T) {
 	})
 }
 
-// TestRowsOfUnknownScopesAreAProblemOfTheRule: one run counts them, names them and is degraded, and the scopes go on. A scope that is added ends that.
+// TestRowsOfUnknownScopesAreAProblemOfTheRule: one run counts and names such rows and is degraded. The scopes go on.
+// Adding the scope ends the problem.
 func TestRowsOfUnknownScopesAreAProblemOfTheRule(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.split("a", "b", "c")
@@ -272,7 +277,7 @@ func TestRowsOfUnknownScopesAreAProblemOfTheRule(t *testing.T) {
 	})
 }
 
-// strays are what the last runs tell of rows that belong to no scope.
+// strays returns what the last runs report about rows that belong to no scope.
 func (w *world) strays(n node) (list []string) {
 	w.t.Helper()
 	all, err := n.Status(w.t.Context())
@@ -287,7 +292,8 @@ func (w *world) strays(n node) (list []string) {
 	return list
 }
 
-// TestScopesWithOtherQuestionsHaveOtherScans: parameters and schedules make scan groups, and a rule without split_by asks for itself.
+// TestScopesWithOtherQuestionsHaveOtherScans: scopes with the same parameters and schedule make a scan group. A rule
+// without split_by scans alone.
 func TestScopesWithOtherQuestionsHaveOtherScans(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.split("a", "b", "c", "d", "e")
@@ -315,7 +321,7 @@ func TestScopesWithOtherQuestionsHaveOtherScans(t *testing.T) {
 	})
 }
 
-// TestATrialOfARuleWithSplitByTakesItsRows: whoever runs one scope alone, as a preview does, sees what a firing sees.
+// TestATrialOfARuleWithSplitByTakesItsRows: a trial of one scope, such as a preview, sees the same rows as a firing.
 func TestATrialOfARuleWithSplitByTakesItsRows(t *testing.T) {
 	w := newWorld(t)
 	w.split("a", "b")

@@ -11,8 +11,9 @@ import (
 	"tallyman/scanners"
 )
 
-// TestScopesStartBeforeLateFirings: after a restart each of 1,500 scopes of a rule has a late firing, and a scan takes a second. All scopes are verified and planned in
-// a fraction of the time that the late firings take: no scope waits for the late firing of another.
+// TestScopesStartBeforeLateFirings: after a restart each of 1,500 scopes of a rule has a late firing, and a scan takes
+// a second. All scopes are verified and planned in a fraction of the time that the late firings take: no scope waits
+// for the late firing of another.
 func TestScopesStartBeforeLateFirings(t *testing.T) {
 	for _, catchUp := range []rules.CatchUp{rules.CatchUpOnce, rules.CatchUpAll} {
 		t.Run(string(catchUp), func(t *testing.T) {
@@ -38,8 +39,8 @@ func TestScopesStartBeforeLateFirings(t *testing.T) {
 	}
 }
 
-// TestLateFiringsWaitInLine: each of 1,500 scopes has three late firings to make good. A scope that has run one of them waits in line for the next like all
-// others, and has no goroutine while it waits.
+// TestLateFiringsWaitInLine: each of 1,500 scopes has three late firings. A scope that has run one of them waits in
+// line for the next one, and has no goroutine while it waits.
 func TestLateFiringsWaitInLine(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.rules = nil
@@ -76,7 +77,7 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// hasStarted wants each scope to be verified and planned.
+// hasStarted checks that each scope is verified and planned.
 func (w *world) hasStarted(n node) {
 	w.t.Helper()
 	list, err := n.Status(w.t.Context())

@@ -13,34 +13,39 @@ import (
 	"tallyman/rules/row"
 )
 
-// RuleStatus is how a rule is in a scope.
+// RuleStatus is the status of a rule in a scope.
 type RuleStatus struct {
-	Rule     *rules.Rule
-	Enabled  bool           // it runs, whatever its file says
-	Switch   *ledger.Switch // what is switched beside the file; nil = nothing
-	Verified bool
-	Reason   string      // why it is not verified; "" while it is, and for a rule that is not enabled
-	Runs     *rules.Rule // what runs, where that means the same as Rule and was read before it; nil while nothing runs
-	Cause    error       // the error that Reason tells; nil where it is not one
-	NextDue  time.Time   // zero while it does not run
-	LastRun  *ledger.Run // of any node; nil before the first
-	RunSum   ledger.RunSum
-	Overdue  time.Duration // since when the next firing should have started; 0 while it is not due, and for a rule that is not enabled
-	Late     bool          // Overdue is more than a minute and the rule's interval
-	Since    time.Time     // since when it is not verified, late, failing or degraded, whichever comes first here; zero = it is well, or is not enabled
-	Warnings []string      // what does not keep it from running, each with its code
+	Rule    *rules.Rule
+	Enabled bool           // Whether the rule runs, by its switch or else by its file.
+	Switch  *ledger.Switch // The switch that overrides the file. Nil means the file decides.
 
-	Promoted   time.Time // a rule in shadow is live since; zero = it is not
+	Verified bool
+	Reason   string // Why the rule is not verified. Empty while the rule is verified or not enabled.
+	// The rule that the unit runs: it means the same as Rule but may be read earlier. Nil while no unit runs.
+	Runs    *rules.Rule
+	Cause   error       // The error behind Reason. Nil where there is none.
+	NextDue time.Time   // Zero while the rule does not run.
+	LastRun *ledger.Run // The last run on any node. Nil before the first.
+	RunSum  ledger.RunSum
+	// How long ago the next firing should have started. 0 while no firing is due, or the rule is not enabled.
+	Overdue time.Duration
+	Late    bool // Overdue is more than a minute plus the rule's interval, see lateAfter.
+	// When the rule became unverified, late, failing or degraded; the first of these that applies counts. Zero means the
+	// rule is well or not enabled.
+	Since    time.Time
+	Warnings []string // Problems that do not stop the rule, each with its code.
+
+	Promoted   time.Time // When a rule in shadow was made live. Zero means never.
 	PromotedBy string
 
-	lateness *lateness // nil of a rule that is not enabled
-	leftOut  time.Time // The unit has dropped the firings up to this one (catch_up: none).
+	lateness *lateness // Nil for a rule that is not enabled.
+	leftOut  time.Time // The unit has dropped the firings up to this time (catch_up: none).
 
-	unverified time.Time // since when it is not verified; zero while it is
+	unverified time.Time // Since when the rule is not verified. Zero while it is.
 }
 
-// Status returns the status of every rule in every scope, by rule and scope as they were given. Where the ledger is out of
-// reach it also returns the error, and the last runs are those of this node.
+// Status returns the status of every rule in every scope, in the order of the rules. Where the ledger is out of reach
+// it returns an error as well, and the last runs are this node's.
 func (e *Engine) Status(ctx context.Context) ([]RuleStatus, error) {
 	list, err := e.Standing(ctx)
 	promotions, perr := e.opts.Ledger.Promotions(ctx)
@@ -65,8 +70,8 @@ func (e *Engine) Status(ctx context.Context) ([]RuleStatus, error) {
 	return list, err
 }
 
-// Standing is Status for those who ask all the time: how the rules are by their last runs, without Judged, for which the ledger goes through
-// all runs that it keeps, and without the promotions.
+// Standing is Status for callers that ask often. It leaves out the promotions and RunSum: for RunSum the ledger must
+// read all runs that it keeps.
 func (e *Engine) Standing(ctx context.Context) ([]RuleStatus, error) {
 	runs, err := e.opts.Ledger.LastRuns(ctx)
 	if err != nil {
@@ -95,7 +100,7 @@ func (e *Engine) Standing(ctx context.Context) ([]RuleStatus, error) {
 	return list, err
 }
 
-// unwellSince is since when the rule is what it is, if that is not well. failing is since when its runs are not ok.
+// unwellSince returns the value of Since. failing is when the rule's runs stopped being ok.
 func (s *RuleStatus) unwellSince(failing, now time.Time) time.Time {
 	switch {
 	case !s.Enabled:
@@ -110,17 +115,17 @@ func (s *RuleStatus) unwellSince(failing, now time.Time) time.Time {
 	return failing
 }
 
-// unitStatus is what a unit's loop tells of itself.
+// unitStatus is the part of RuleStatus that a unit's loop sets and other goroutines read.
 type unitStatus struct {
 	mu       sync.Mutex
 	verified bool
-	since    time.Time // it is not verified; zero while it is
+	since    time.Time // Since when the rule is not verified. Zero while it is.
 	reason   string
 	cause    error
-	columns  []row.Column // of the probe, when it was verified last
+	columns  []row.Column // The columns of the probe when the rule was last verified.
 	next     time.Time
 	warnings []string
-	initial  []string // about `initial` of the watermark
+	initial  []string // Warnings about the watermark's initial.
 	last     *ledger.Run
 	leftOut  time.Time
 }
@@ -137,14 +142,14 @@ func (s *unitStatus) fill(to *RuleStatus) {
 	}
 }
 
-// lastRun is the run of this node that ended last, or nil.
+// lastRun returns this node's last run that has ended, or nil.
 func (s *unitStatus) lastRun() *ledger.Run {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.last
 }
 
-// whyNot is why the rule is not verified; "" while it is, or has not been looked at.
+// whyNot returns why the rule is not verified. Empty means the rule is verified or has not been checked yet.
 func (s *unitStatus) whyNot() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -157,7 +162,7 @@ func (s *unitStatus) isVerified() bool {
 	return s.verified
 }
 
-// setVerified tells whether that is news.
+// setVerified marks the rule as verified. It returns whether the rule was not verified before.
 func (s *unitStatus) setVerified(columns []row.Column) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -172,7 +177,7 @@ func (s *unitStatus) seenColumns() []row.Column {
 	return s.columns
 }
 
-// setReason tells whether that is news.
+// setReason marks the rule as not verified. It returns whether the reason is new.
 func (s *unitStatus) setReason(cause error, now time.Time) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -191,7 +196,7 @@ func (s *unitStatus) setWarnings(warnings []string) {
 	s.warnings = warnings
 }
 
-// setInitial tells whether that is news.
+// setInitial sets the warnings about initial. It returns whether they have changed.
 func (s *unitStatus) setInitial(warnings []string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -218,17 +223,18 @@ func (s *unitStatus) ran(run *ledger.Run) {
 	s.last = run
 }
 
-// sumsHold is how long the sums of runs are told as they were read: for them the ledger goes through all runs that it keeps.
+// sumsHold is how long sums of runs are reused. Reading them is costly: the ledger goes through all runs that it keeps.
 const sumsHold = 5 * time.Second
 
-// sums remembers what the ledger has summed up of the runs, by rule and scope.
+// runSums caches the ledger's sums of runs, keyed by ledger.ScopeKey.
 type runSums struct {
 	mu   sync.Mutex
 	read time.Time
 	by   map[string]ledger.RunSum
 }
 
-// get returns them as they were some seconds ago at most; those who ask at once wait for one answer. The map is only read.
+// get returns sums that are at most sumsHold old. Concurrent callers share one question to the ledger. The caller must
+// not change the map.
 func (s *runSums) get(ctx context.Context, l Ledger) (map[string]ledger.RunSum, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

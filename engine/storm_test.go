@@ -24,7 +24,7 @@ var binColumns = []row.Column{
 	{Name: "wh", Kind: row.Text}, {Name: "bin_code", Kind: row.Text}, {Name: "qty", Kind: row.Int}, {Name: "label", Kind: row.Text, Nullable: true},
 }
 
-// bin is a row of a probe over several warehouses. One without a label cannot be told.
+// bin is a row of a probe over several warehouses. The notice of a bin without a label cannot be written.
 type bin struct {
 	wh, code  string
 	qty       int64
@@ -81,10 +81,10 @@ func binTrialFrom(t testing.TB, r *rules.Rule, bins *[]bin, fault *error, start 
 	return try
 }
 
-// TestNothingDisappears lets rules with and without groups, limits, `for`, reminders and failures live through random
-// runs, and counts: whatever fires or is told again is told once in that run, by itself, with its group or in the
-// count of a digest; no run makes more notices than its limit and a digest for each warehouse; and what was told is
-// resolved once, when the last finding is gone that carries its notice.
+// TestNothingDisappears runs rules with and without groups, limits, `for`, reminders and failures at random, and
+// counts. A finding that fires or is due for a reminder is in one notice of that run: its own, its group's, or a
+// digest. No run makes more notices than its limit and one digest for each warehouse. A notice is resolved once, when
+// the last finding that carries it is gone.
 func TestNothingDisappears(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		minutes := func(name string) time.Duration {
@@ -126,7 +126,7 @@ var binsGen = rapid.SliceOfN(rapid.Custom(func(t *rapid.T) bin {
 	}
 }), 0, 10)
 
-// story follows what a trial tells.
+// story follows the notices of a trial.
 type story struct {
 	*rapid.T
 	rule *rules.Rule
@@ -135,7 +135,7 @@ type story struct {
 	open map[string]string // what is told and not resolved: lineOf → the notice told last
 }
 
-// lineOf is what a resolution takes back: an episode with all its reminders, or a digest.
+// lineOf returns what a resolution ends: an episode with all its reminders, or a digest.
 func lineOf(n *notice.Notice) string { return n.Key + " " + n.Episode }
 
 func (s *story) run(due time.Time) {
@@ -168,7 +168,7 @@ func (s *story) split(c *ledger.Commit) (firing, resolved []*notice.Notice) {
 	return firing, resolved
 }
 
-// counted proves that what is told in the run is what the findings say was.
+// counted checks that the notices of the run match the states of the findings.
 func (s *story) counted(due time.Time, firing []*notice.Notice) {
 	told := 0
 	for _, st := range s.try.Findings() {
@@ -207,7 +207,7 @@ func (s *story) limited(firing []*notice.Notice) {
 	}
 }
 
-// resolved proves that what no finding carries any more is resolved, that nothing else is, and nothing twice.
+// resolved checks that a notice is resolved once, and only when no finding carries it any more.
 func (s *story) resolved(firing, resolved []*notice.Notice) {
 	told := map[string]string{}
 	for _, n := range firing {

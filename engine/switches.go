@@ -10,11 +10,11 @@ import (
 	"tallyman/rules"
 )
 
-// switchBoard is the switches at a time.
+// switchBoard is the state of all switches at one time.
 type switchBoard struct {
 	now  time.Time
-	by   map[string]*ledger.Switch // those that say something, by ledger.ScopeKey
-	last map[string]time.Time      // when each was touched last
+	by   map[string]*ledger.Switch // The switches in force, keyed by ledger.ScopeKey.
+	last map[string]time.Time      // When each switch was last changed or ended, keyed by ledger.ScopeKey.
 }
 
 func newBoard(list []ledger.Switch, now time.Time) switchBoard {
@@ -30,12 +30,12 @@ func newBoard(list []ledger.Switch, now time.Time) switchBoard {
 	return b
 }
 
-// of are the names of the switches that a rule in a scope obeys, the strongest first.
+// of returns the keys of the switches that a rule in a scope obeys, the strongest first.
 func (b *switchBoard) of(r *rules.Rule) []string {
 	return []string{ledger.ScopeKey(ledger.Every, ledger.Every), ledger.ScopeKey(r.ID, r.Scope), ledger.ScopeKey(r.ID, ledger.Every)}
 }
 
-// enabled tells whether the rule runs, and by which switch; nil = its file says so.
+// enabled tells whether the rule runs, and which switch decides. Nil means the rule's file decides.
 func (b *switchBoard) enabled(r *rules.Rule) (bool, *ledger.Switch) {
 	for _, id := range b.of(r) {
 		if s := b.by[id]; s != nil {
@@ -46,7 +46,7 @@ func (b *switchBoard) enabled(r *rules.Rule) (bool, *ledger.Switch) {
 	return r.Enabled, nil
 }
 
-// free is when a switch of the rule was touched last; zero = never.
+// free returns when a switch of the rule was last changed or ended. Zero means never.
 func (b *switchBoard) free(r *rules.Rule) (at time.Time) {
 	for _, id := range b.of(r) {
 		if b.last[id].After(at) {
@@ -56,10 +56,10 @@ func (b *switchBoard) free(r *rules.Rule) (at time.Time) {
 	return at
 }
 
-// ReadSwitches reads the switches from the ledger and puts them in force at once: what is disabled starts no firing any more, and a run that has begun
-// goes on to its commit.
+// ReadSwitches reads the switches from the ledger and puts them in force at once. A disabled rule starts no firing any
+// more. A run that has begun goes on to its commit.
 func (e *Engine) ReadSwitches(ctx context.Context) error {
-	e.reading.Lock() // what was read first must not come into force last
+	e.reading.Lock() // Otherwise an older read could come into force after a newer one.
 	defer e.reading.Unlock()
 	list, err := e.opts.Ledger.Switches(ctx)
 	if err != nil {
@@ -72,12 +72,12 @@ func (e *Engine) ReadSwitches(ctx context.Context) error {
 	return nil
 }
 
-// ErrUntilPast says that a switch was to end before it began.
+// ErrUntilPast says that a switch's end is not after now.
 var ErrUntilPast = errors.New("the switch would have ended already")
 
-// Turn switches a rule on or off, or clears its switch, in one scope, or as a whole where scope is nil. It is in force on this node when it returns. A
-// scope's own switch wins over the whole rule's. Errors are *UnknownError, ErrUntilPast, and the ledger's. A switch of a rule that is gone can
-// still be cleared.
+// Turn switches a rule on or off, or clears its switch. It does so in one scope, or for the whole rule where scope is
+// nil. A scope's own switch wins over the whole rule's. When Turn returns, the switch is in force on this node. The
+// switch of a removed rule can still be cleared. Errors are *UnknownError, ErrUntilPast, and the ledger's.
 func (e *Engine) Turn(ctx context.Context, who ledger.Author, rule string, scope *string, s ledger.Switch) ([]RuleStatus, error) {
 	_, err := e.find(rule, scope)
 	if err != nil && (s.State != ledger.SwitchCleared || !e.switched(rule, scope)) {
@@ -93,7 +93,7 @@ func (e *Engine) Turn(ctx context.Context, who ledger.Author, rule string, scope
 	return e.Scopes(ctx, rule)
 }
 
-// Pause stops every rule, whatever else is switched, or ends that.
+// Pause sets or clears the switch for all rules. Switched off, it stops every rule, whatever the other switches say.
 func (e *Engine) Pause(ctx context.Context, who ledger.Author, s ledger.Switch) error {
 	s.Rule, s.Scope = ledger.Every, ledger.Every
 	return e.turn(ctx, who, s)
@@ -110,7 +110,7 @@ func (e *Engine) turn(ctx context.Context, who ledger.Author, s ledger.Switch) e
 	return e.ReadSwitches(ctx)
 }
 
-// switched tells whether there is a switch in force of that name.
+// switched tells whether a switch of that rule and scope is in force.
 func (e *Engine) switched(rule string, scope *string) bool {
 	for _, s := range e.Switches() {
 		if s.Rule == rule && (scope == nil && s.Scope == ledger.Every || scope != nil && s.Scope == *scope) {
@@ -134,7 +134,7 @@ func (e *Engine) Switches() []ledger.Switch {
 	return list
 }
 
-// Scopes returns the status of a rule in every scope; none where there is no such rule any more.
+// Scopes returns the status of a rule in every scope. The list is empty where the rule does not exist any more.
 func (e *Engine) Scopes(ctx context.Context, rule string) ([]RuleStatus, error) {
 	all, err := e.Status(ctx)
 	if err != nil {

@@ -27,7 +27,7 @@ func (w *world) turn(n node, scope *string, s ledger.Switch) engine.RuleStatus {
 	return list[0]
 }
 
-// ran are the minutes of the runs that were not left out.
+// ran returns the minutes of the runs that were not skipped.
 func (w *world) ran() (list []int) {
 	for _, run := range w.ledger.Runs() {
 		if run.Outcome != ledger.OutcomeSkipped {
@@ -98,7 +98,7 @@ func TestDisablingFreezesFindings(t *testing.T) {
 	})
 }
 
-// A finding that is not there any more when its rule runs again is kept for the whole of keep_firing_for.
+// A finding that is gone when its rule runs again is kept for the whole keep_firing_for.
 func TestWhatVanishedWhileDisabledIsKept(t *testing.T) {
 	t.Parallel()
 	inWorld(t, func(w *world) {
@@ -147,7 +147,8 @@ func TestSwitchEndsByItself(t *testing.T) {
 	})
 }
 
-// A switch of one scope ends by itself on every node, at the ledger's time; what came due meanwhile is skipped there, and other scopes go on.
+// A switch of one scope ends by itself on every node, on the ledger's clock. Firings of that scope that were due
+// meanwhile are skipped. Other scopes go on.
 func TestSwitchOfOneScopeEndsByItself(t *testing.T) {
 	t.Parallel()
 	inWorld(t, func(w *world) {
@@ -183,7 +184,7 @@ func TestSwitchOfOneScopeEndsByItself(t *testing.T) {
 	})
 }
 
-// A switch that ended while no node ran cuts off what was missed before its end, and nothing after it.
+// A switch ended while no node was running. Firings missed before its end are skipped; later ones are not.
 func TestSwitchThatEndedWhileNobodyRan(t *testing.T) {
 	t.Parallel()
 	inWorld(t, func(w *world) {

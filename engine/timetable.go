@@ -8,50 +8,56 @@ import (
 	"time"
 )
 
-// timetable holds the units that wait for their next firing. A unit that waits has no goroutine: a node has 100,000 of them. Times are those of the engine's clock.
+// timetable holds the units that wait for their next firing, and wakes each unit at its time. A waiting unit has no
+// goroutine, because a node may have 100,000 units. Times are times of the engine's clock.
 type timetable struct {
 	clock Clock
 	terms Terms
-	work  func(*unit, context.Context) (next time.Time, ok bool) // what a unit does when it is woken, see unit.work
-	most  int                                                    // how many units of a line have a place
-	alarm chan struct{}                                          // has one when the first of those that wait is another one
+	// What a unit does when it is woken: unit.work, but in tests.
+	work func(*unit, context.Context) (next time.Time, ok bool)
+	most int // The places in a line.
+	// Signalled when another unit is the first to be woken.
+	alarm chan struct{}
 
-	turned <-chan struct{} // closed when the clock term has ended that was in force when the loop looked last
-	last   time.Time       // when the loop looked at the clock last
+	termEnded <-chan struct{} // Closed when the clock term has ended that was in force when the loop last looked.
+	last      time.Time       // When the loop last looked at the clock.
 
 	mu     sync.Mutex
-	ctx    context.Context //nolint:containedctx // of the runs, which every unit gets when it is woken
-	runs   *sync.WaitGroup // has one for each unit that has not ended
+	ctx    context.Context //nolint:containedctx // The context of the runs: every unit gets it when it is woken.
+	runs   *sync.WaitGroup // Counts the units that have started and not ended.
 	asleep sleepers
 	lines  map[lineID]*line
 }
 
-// waitingPlace is where a unit waits. The timetable's lock guards it.
+// waitingPlace is where a unit waits. The timetable's lock guards every field.
 type waitingPlace struct {
-	wake  int64         // when to wake it, in µs
-	index int           // 1 + the position among the sleepers; 0 = it does not sleep
-	at    *list.Element // in its line; nil = it does not stand in one
-	line  *line         // whose place the unit has; nil = none
-	left  time.Time     // due time of a firing that a dead node has left, see Engine.reclaim; zero = there is none
+	wake      int64         // When the unit is woken, in µs since 1970.
+	index     int           // 1 + the unit's position among the sleepers. 0 means the unit does not sleep.
+	at        *list.Element // The unit's element in line.waiting. Nil means the unit does not wait in a line.
+	line      *line         // The line in which the unit waits or has a place. Nil means no line.
+	abandoned time.Time     // The due time of a firing that a dead node has left, see Engine.reclaim. Zero means none.
 
 	started   bool
-	successor *unit // waits for the end of this one; nil = none does
+	successor *unit // The unit that begins when this unit has ended. Nil means none.
 }
 
-// lineID names a line: of a rule whose scopes start on a source, or of a source that firings are about to ask.
+// lineID names a line: the start of a rule's scopes on a source, or the firings that are about to ask a source.
 type lineID struct{ rule, source string }
 
-// line bounds how many units have a goroutine before they have anything to do: the units wait for each other, not for what holds one of them up.
+// line bounds how many units have a goroutine before their real work begins. A unit keeps its place only until the work
+// begins or the unit waits for something that other units need not wait for; see release.
 type line struct {
 	id      lineID
-	awake   int
-	waiting list.List // of *unit; first come, first served
+	awake   int       // The units that have a place.
+	waiting list.List // The waiting *units. First come, first served.
 }
 
-// mostAwake is how many units of a line have a place: timetable.most, but in tests. A node that claims 200 firings in a statement has more of them at hand.
+// mostAwake is the number of places in a line (timetable.most, but in tests). It is larger than the 200 firings that a
+// node claims in one statement, so that the next statement is full as well.
 const mostAwake = 512
 
-// mostSleep is how long the timetable sleeps at most: clocks are set, and machines sleep.
+// mostSleep is the longest sleep of the timetable. The clock may be set and the machine may be suspended meanwhile, so
+// the timetable looks again.
 const mostSleep = time.Minute
 
 func newTimetable(clock Clock, terms Terms, work func(*unit, context.Context) (time.Time, bool)) *timetable {
@@ -61,21 +67,23 @@ func newTimetable(clock Clock, terms Terms, work func(*unit, context.Context) (t
 	}
 }
 
-// open says in which context units run, and who waits for their end. It looks at clock and term before any unit does: a term that ends, or a clock that goes
-// back, while units sleep and the loop has not begun wakes them when the loop begins.
+// open sets the context in which units run and the group that waits for their end. Call it before start and run. open
+// looks at the clock and its term before any unit does. So run notices a term that ended, or a clock that went back,
+// between open and run, and wakes the units.
 func (t *timetable) open(ctx context.Context, runs *sync.WaitGroup) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.ctx, t.runs = ctx, runs
-	_, t.turned = t.terms.Term()
+	_, t.termEnded = t.terms.Term()
 	t.last = t.clock.Now()
 }
 
-// start begins the life of a unit. One whose predecessor has not ended begins when that one ends, and has no goroutine until then. One that was told to end has ended.
+// start begins the life of a unit. A unit whose predecessor has not ended begins when the predecessor ends, and has no
+// goroutine until then. A unit that was stopped before its start has ended already; start does nothing.
 func (t *timetable) start(u *unit) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if u.isTold() {
+	if u.isEnding() {
 		return
 	}
 	u.place.started = true
@@ -87,13 +95,13 @@ func (t *timetable) start(u *unit) {
 	t.begin(u)
 }
 
-// begin has the unit stand in the line of those that start. The caller holds the lock.
+// begin puts the unit into its start line. The caller holds the lock.
 func (t *timetable) begin(u *unit) {
 	u.predecessor = nil
 	t.rouse(u, u.startLine())
 }
 
-// live has the unit work until it waits for its next firing, or has ended.
+// live lets the unit work until the unit waits for its next firing, or has ended.
 func (t *timetable) live(ctx context.Context, u *unit) {
 	for {
 		next, ok := t.work(u, ctx)
@@ -111,7 +119,7 @@ func (t *timetable) live(ctx context.Context, u *unit) {
 	t.finish(u)
 }
 
-// finish says that the unit has ended, and begins the life of its successor. The caller holds the lock.
+// finish marks the unit as ended and begins the life of its successor. The caller holds the lock.
 func (t *timetable) finish(u *unit) {
 	close(u.stopped)
 	u.predecessor = nil
@@ -124,7 +132,8 @@ func (t *timetable) finish(u *unit) {
 	}
 }
 
-// rouse gives the unit a goroutine, once its line has a place for it. The caller holds the lock.
+// rouse gives the unit a goroutine as soon as the line has a place. The zero lineID means no line: the unit gets its
+// goroutine at once. The caller holds the lock.
 func (t *timetable) rouse(u *unit, id lineID) {
 	if id == (lineID{}) {
 		go t.live(t.ctx, u)
@@ -140,7 +149,7 @@ func (t *timetable) rouse(u *unit, id lineID) {
 	t.advance(l)
 }
 
-// advance lets the next of a line go on while there is a place. The caller holds the lock.
+// advance gives free places in the line to the units that wait longest. The caller holds the lock.
 func (t *timetable) advance(l *line) {
 	for l.awake < t.most && l.waiting.Len() > 0 {
 		u := l.waiting.Remove(l.waiting.Front()).(*unit) //nolint:forcetypeassert // rouse puts nothing else in
@@ -153,7 +162,8 @@ func (t *timetable) advance(l *line) {
 	}
 }
 
-// release gives up the unit's place in its line: the unit has begun its work, or waits for something that others need not wait for.
+// release gives up the unit's place in its line, if the unit has one. The unit calls it when its work has begun, or
+// before it waits for something that other units need not wait for.
 func (t *timetable) release(u *unit) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -168,11 +178,12 @@ func (t *timetable) giveUp(u *unit) {
 	}
 }
 
-// sleep has the unit woken at that time, or earlier if there is a reason. It returns false where there is one now. After true the unit belongs to whoever wakes it.
+// sleep puts the unit to sleep until the time, or until an earlier reason to wake it. It returns false where such a
+// reason exists already. After true the caller must not touch the unit: the goroutine that wakes the unit owns it.
 func (t *timetable) sleep(u *unit, at time.Time) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if u.isTold() || u.hasTurned() || !u.place.left.IsZero() {
+	if u.isEnding() || u.termHasEnded() || !u.place.abandoned.IsZero() {
 		return false
 	}
 	t.giveUp(u)
@@ -184,7 +195,8 @@ func (t *timetable) sleep(u *unit, at time.Time) bool {
 	return true
 }
 
-// end tells a unit to end. One that has not begun, that sleeps or stands in a line has ended by that; its predecessor may not have.
+// end stops a unit. A unit that has not begun, that sleeps or that waits in a line has ended when end returns. A unit
+// that works ends by itself. The predecessor of an ended unit may still be working.
 func (t *timetable) end(u *unit) {
 	if t.takeOut(u) {
 		u.expect(time.Time{})
@@ -214,14 +226,14 @@ func (t *timetable) takeOut(u *unit) (ended bool) {
 	return true
 }
 
-// takeUp has the unit take up a firing that was left. It returns false where the unit knows of one already.
+// takeUp gives the unit an abandoned firing and wakes the unit. It returns false where the unit already has one.
 func (t *timetable) takeUp(u *unit, due time.Time) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if !u.place.left.IsZero() {
+	if !u.place.abandoned.IsZero() {
 		return false
 	}
-	u.place.left = due
+	u.place.abandoned = due
 	if u.place.index > 0 {
 		heap.Remove(&t.asleep, u.place.index-1)
 		t.rouse(u, u.dueLine())
@@ -229,16 +241,17 @@ func (t *timetable) takeUp(u *unit, due time.Time) bool {
 	return true
 }
 
-// takeLeft returns the due time of a firing that was left; zero = there is none.
-func (t *timetable) takeLeft(u *unit) time.Time {
+// takeAbandoned returns the due time of the unit's abandoned firing and clears it. Zero means there is none.
+func (t *timetable) takeAbandoned(u *unit) time.Time {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	left := u.place.left
-	u.place.left = time.Time{}
-	return left
+	due := u.place.abandoned
+	u.place.abandoned = time.Time{}
+	return due
 }
 
-// run wakes the units when their time has come, until stop is closed. It wakes them all when the clock term ends, or when the clock was set back. open has been called.
+// run wakes each unit at its time, until stop is closed. It wakes all units when the clock term ends or the clock was
+// set back, because their wake times are wrong then. Call open first.
 func (t *timetable) run(stop <-chan struct{}) {
 	for {
 		now := t.clock.Now()
@@ -251,8 +264,8 @@ func (t *timetable) run(stop <-chan struct{}) {
 		case <-stop:
 			timer.Stop()
 			return
-		case <-t.turned:
-			_, t.turned = t.terms.Term()
+		case <-t.termEnded:
+			_, t.termEnded = t.terms.Term()
 			t.wakeAll()
 		case <-t.alarm:
 		case <-timer.C:
@@ -261,7 +274,7 @@ func (t *timetable) run(stop <-chan struct{}) {
 	}
 }
 
-// wakeDue wakes the units whose time has come, and returns how long it is until the next.
+// wakeDue wakes the units whose time has come. It returns how long to sleep until the next unit is due.
 func (t *timetable) wakeDue(now time.Time) time.Duration {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -276,7 +289,7 @@ func (t *timetable) wakeDue(now time.Time) time.Duration {
 	return mostSleep
 }
 
-// wakeAll has every unit look at the clock and its term, in the order of their planned starts.
+// wakeAll wakes every unit, in the order of the planned starts. Each unit then looks at the clock and its term.
 func (t *timetable) wakeAll() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -286,7 +299,7 @@ func (t *timetable) wakeAll() {
 	}
 }
 
-// sleepers are units by the time at which they are woken; a heap.
+// sleepers is a heap of units, ordered by wake time.
 type sleepers []*unit
 
 // Len implements heap.Interface.

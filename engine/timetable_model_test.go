@@ -38,7 +38,7 @@ type modelUnit struct {
 	predecessor *modelUnit
 }
 
-// modelLine has units that wait in the order of their coming.
+// modelLine has units that wait, first come, first served.
 type modelLine struct {
 	places  int
 	waiting []*modelUnit
@@ -57,8 +57,8 @@ type timetableModel struct {
 	made   int
 }
 
-// TestTimetable: whatever units do and are told, each is woken in its turn: at its time, in the order of the planned starts, so many of a line at a time, once for each sleep,
-// and none is lost.
+// TestTimetable: whatever units do, each is woken once for each sleep, at its time, in the order of the planned starts,
+// within the places of its line. No unit is lost.
 func TestTimetable(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
@@ -77,7 +77,7 @@ func TestTimetable(t *testing.T) {
 	})
 }
 
-// pick draws a unit in one of the states; nil = there is none.
+// pick draws a unit in one of the states. Nil means there is none.
 func (m *timetableModel) pick(states ...modelState) *modelUnit {
 	var list []*modelUnit
 	for _, u := range m.units {
@@ -151,7 +151,7 @@ func (m *timetableModel) hasEnded(u *modelUnit) {
 	}
 }
 
-// sleep has a unit that is awake wait for a time, which may be over. It does not where there is something to do.
+// sleep makes an awake unit wait for a time, which may be over. The unit does not sleep where it has something to do.
 func (m *timetableModel) sleep() {
 	u := m.pick(isWoken)
 	if u == nil {
@@ -187,7 +187,7 @@ func (m *timetableModel) finish() {
 	}
 }
 
-// tell tells a unit to end. Only one that is awake has not ended by that.
+// tell stops a unit. Only an awake unit has not ended afterwards.
 func (m *timetableModel) tell(u *modelUnit) {
 	m.e.crew.end(u.unit)
 	u.told = true
@@ -205,7 +205,7 @@ func (m *timetableModel) tell(u *modelUnit) {
 	m.hasEnded(u)
 }
 
-// untold is a unit that was not told to end.
+// untold returns a unit that was not stopped.
 func (m *timetableModel) untold() *modelUnit {
 	if u := m.pick(isBehind, isInLine, isWoken, isAsleep); u != nil && !u.told {
 		return u
@@ -225,7 +225,7 @@ func (m *timetableModel) replace() {
 		return
 	}
 	m.tell(before)
-	next := m.make(before.rule.Scope, rapid.SampledFrom([]string{"a", "b"}).Draw(m.t, "source"), before.tellsFailures())
+	next := m.make(before.rule.Scope, rapid.SampledFrom([]string{"a", "b"}).Draw(m.t, "source"), before.alertsOnError())
 	next.unit.predecessor = m.e.crew.ending[ledger.ScopeKey(next.rule.ID, next.rule.Scope)]
 	m.e.timetable.start(next.unit)
 	for _, u := range m.units {
@@ -281,7 +281,7 @@ func (m *timetableModel) begin() {
 	}
 }
 
-// asleep are the units that sleep, by their times.
+// asleep returns the sleeping units, sorted by their times.
 func (m *timetableModel) asleep() []*modelUnit {
 	list := slices.DeleteFunc(slices.Clone(m.units), func(u *modelUnit) bool { return u.state != isAsleep })
 	slices.SortFunc(list, func(a, b *modelUnit) int { return cmp.Compare(a.at.UnixMicro(), b.at.UnixMicro()) })
@@ -295,7 +295,7 @@ func (m *timetableModel) first() *modelUnit {
 	return nil
 }
 
-// settle wakes whom the loop wakes.
+// settle wakes the units that the loop must wake.
 func (m *timetableModel) settle() {
 	synctest.Wait()
 	if !m.loops {
@@ -321,7 +321,7 @@ func (m *timetableModel) wakeAll() {
 	}
 }
 
-// check holds each unit against what it should do.
+// check compares each unit with the model.
 func (m *timetableModel) check() {
 	for _, u := range m.units {
 		m.mu.Lock()
@@ -334,7 +334,7 @@ func (m *timetableModel) check() {
 	}
 }
 
-// stopAll ends everything as the engine does, and sees that nothing is left.
+// stopAll stops everything as the engine does, and checks that no unit is left.
 func (m *timetableModel) stopAll() {
 	list := make([]*unit, len(m.units))
 	for i, u := range m.units {

@@ -44,8 +44,8 @@ func (c *setClock) turn(back time.Duration) {
 	c.ended = make(chan struct{})
 }
 
-// scriptedUnits are units in a timetable whose work the test does: a unit that is woken waits until the test says when it wants to be woken next, or that it
-// has ended.
+// scriptedUnits are units in a timetable whose work the test controls. A woken unit waits until the test says when it
+// wants to be woken next, or that it has ended.
 type scriptedUnits struct {
 	clock *setClock
 	e     *Engine
@@ -68,11 +68,11 @@ func newScriptedUnits() *scriptedUnits {
 }
 
 func (s *scriptedUnits) work(u *unit, _ context.Context) (time.Time, bool) { //nolint:revive // as the method of a unit takes them
-	if u.isTold() {
+	if u.isEnding() {
 		return time.Time{}, false
 	}
-	u.term, u.turned = s.clock.Term()
-	s.e.timetable.takeLeft(u)
+	u.term, u.termEnded = s.clock.Term()
+	s.e.timetable.takeAbandoned(u)
 	next := make(chan time.Time)
 	s.mu.Lock()
 	s.awake[u] = next
@@ -85,17 +85,17 @@ func (s *scriptedUnits) work(u *unit, _ context.Context) (time.Time, bool) { //n
 	return at, !at.IsZero()
 }
 
-// unit is one that has not been started, in a scope of a rule.
+// unit returns a unit that has not been started, in a scope of a rule.
 func (s *scriptedUnits) unit(rule, scope, source string) *unit {
 	u := &unit{
 		e: s.e, rule: &rules.Rule{ID: rule, Scope: scope, Source: source},
 		stop: make(chan struct{}), stopped: make(chan struct{}),
 	}
-	u.term, u.turned = s.clock.Term()
+	u.term, u.termEnded = s.clock.Term()
 	return u
 }
 
-// units starts so many scopes of a rule, and returns them in the order of their start.
+// units starts so many scopes of a rule, and returns their units in the order of the start.
 func (s *scriptedUnits) units(n int, rule, source string) []*unit {
 	list := make([]*unit, n)
 	for i := range list {
@@ -112,7 +112,7 @@ func (s *scriptedUnits) loop() {
 	synctest.Wait()
 }
 
-// sleep has a unit that is awake wait until that time.
+// sleep makes an awake unit wait until that time.
 func (s *scriptedUnits) sleep(u *unit, at time.Time) {
 	s.mu.Lock()
 	next := s.awake[u]
@@ -127,7 +127,7 @@ func (s *scriptedUnits) isAwake(u *unit) bool {
 	return s.awake[u] != nil
 }
 
-// awakeOf are those of the list that are awake.
+// awakeOf returns the awake units of the list.
 func (s *scriptedUnits) awakeOf(list []*unit) []*unit {
 	return slices.DeleteFunc(slices.Clone(list), func(u *unit) bool { return !s.isAwake(u) })
 }
@@ -136,7 +136,7 @@ func (s *scriptedUnits) awakeOf(list []*unit) []*unit {
 func (s *scriptedUnits) end(list []*unit) {
 	close(s.stop)
 	for _, u := range list {
-		if !u.isTold() {
+		if !u.isEnding() {
 			s.e.crew.end(u)
 		}
 	}
@@ -153,7 +153,8 @@ func (s *scriptedUnits) end(list []*unit) {
 	s.runs.Wait()
 }
 
-// TestATermThatEndsBeforeTheLoopBeginsWakesTheUnits: whatever a unit slept for is of the term before, be the loop slow to begin or not, and the clock back or not.
+// TestATermThatEndsBeforeTheLoopBeginsWakesTheUnits: the wake times of units are of the earlier clock term. They must
+// be woken even if the loop begins late, and whether or not the clock went back.
 func TestATermThatEndsBeforeTheLoopBeginsWakesTheUnits(t *testing.T) {
 	t.Parallel()
 	for _, turns := range []int{1, 2, 3} {
@@ -186,7 +187,7 @@ func TestATermThatEndsBeforeTheLoopBeginsWakesTheUnits(t *testing.T) {
 	}
 }
 
-// TestAClockThatIsSetBackBeforeTheLoopBeginsWakesTheUnits: it is no new term where nobody tells of terms.
+// TestAClockThatIsSetBackBeforeTheLoopBeginsWakesTheUnits: without Terms a clock that goes back begins no new term.
 func TestAClockThatIsSetBackBeforeTheLoopBeginsWakesTheUnits(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -204,7 +205,7 @@ func TestAClockThatIsSetBackBeforeTheLoopBeginsWakesTheUnits(t *testing.T) {
 	})
 }
 
-// TestASourceThatHangsHoldsUpItsOwnScopesAlone: of each rule and source so many start at a time, whoever else starts.
+// TestASourceThatHangsHoldsUpItsOwnScopesAlone: each rule and source has its own places for starting units.
 func TestASourceThatHangsHoldsUpItsOwnScopesAlone(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -238,7 +239,7 @@ func TestASourceThatHangsHoldsUpItsOwnScopesAlone(t *testing.T) {
 	})
 }
 
-// replace has another unit take the place of this one, as a reload does, and starts it.
+// replace starts another unit in the place of this one, as a reload does.
 func (s *scriptedUnits) replace(u *unit) *unit {
 	next := s.unit(u.rule.ID, u.rule.Scope, u.rule.Source)
 	s.e.crew.end(u)
@@ -247,8 +248,9 @@ func (s *scriptedUnits) replace(u *unit) *unit {
 	return next
 }
 
-// TestUnitsThatReplaceOthersKeepTheirPlacesInLine: a reload replaces units that sleep, work, stand in line or wait for their own predecessors. Their successors
-// start so many at a time, as units start that replace none, one after the other; none begins before its predecessor has ended, and each begins.
+// TestUnitsThatReplaceOthersKeepTheirPlacesInLine: a reload replaces units that sleep, work, wait in line or wait for
+// their predecessors. Their successors start within the places of the line, like any new unit. Each begins, and none
+// before its predecessor has ended.
 func TestUnitsThatReplaceOthersKeepTheirPlacesInLine(t *testing.T) {
 	t.Parallel()
 	const most, units = 3, 10
@@ -327,7 +329,7 @@ func TestUnitsThatReplaceOthersKeepTheirPlacesInLine(t *testing.T) {
 	}
 }
 
-// allAwake are the units that are awake.
+// allAwake returns the awake units.
 func (s *scriptedUnits) allAwake() (list []*unit) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

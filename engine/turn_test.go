@@ -41,8 +41,8 @@ func (c *turningClock) turn(back time.Duration) {
 	c.ended = make(chan struct{})
 }
 
-// The clock goes back by 10 minutes: rules go on within their interval, no firing runs twice in a term, a finding that begins at the same due time once more
-// is told by a notice of its own, and one that lasts goes on.
+// The clock goes back by 10 minutes. Rules go on within their interval. No firing runs twice in a term. A finding that
+// begins again at the same due time gets a notice of its own. A finding that lasts goes on.
 func TestTheClockTurns(t *testing.T) {
 	inWorld(t, func(w *world) {
 		c := &turningClock{ended: make(chan struct{})}
@@ -93,7 +93,7 @@ func TestTheClockTurns(t *testing.T) {
 	})
 }
 
-// A rule is not late because the clock went back, and is late where nobody runs it then.
+// A rule is not late because the clock went back. It is late if no node runs it afterwards.
 func TestLatenessInANewTerm(t *testing.T) {
 	inWorld(t, func(w *world) {
 		c := &turningClock{ended: make(chan struct{})}

@@ -14,7 +14,7 @@ import (
 	"tallyman/rules/message"
 )
 
-// speaking is the type with all that a rule may leave out.
+// speaking returns the type with every field that a rule may leave out.
 func speaking(title string) catalog.Type {
 	t := repNotice
 	t.Defaults = catalog.Defaults{
@@ -24,7 +24,7 @@ func speaking(title string) catalog.Type {
 	return t
 }
 
-// leaveToType takes from the rules what their type says.
+// leaveToType removes from the rules the fields that their type has.
 func (w *world) leaveToType() {
 	for _, r := range w.rules {
 		r.Notice.Title, r.Notice.Body, r.Notice.Priority, r.Notice.Modal, r.Deliver = nil, nil, "", "", nil
@@ -32,7 +32,7 @@ func (w *world) leaveToType() {
 	w.ledger.SetTypes(speaking("Refill"))
 }
 
-// titles are those of the scope's notices.
+// titles returns the titles of the scope's notices.
 func (w *world) titles(scope string) (list []string) {
 	for _, n := range w.inbox.Taken(scope) {
 		list = append(list, n.Title)
@@ -40,7 +40,7 @@ func (w *world) titles(scope string) (list []string) {
 	return list
 }
 
-// A changed word is in force on every node with the next firing, and a finding is resolved in the words that it was told in.
+// A changed text is in force on every node with the next firing. A resolution has the text of its firing notice.
 func TestWordsOfATypeChangeOnAllNodes(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.manyScopes(20)
@@ -89,7 +89,8 @@ func TestDigestsSpeakByTheType(t *testing.T) {
 	})
 }
 
-// A rule whose type no longer says what the rule leaves out does not run and says why. What it tells of itself goes where its notices went.
+// A rule leaves out fields that its type no longer has. It does not run and says why. Its alert goes where its notices
+// went.
 func TestARuleWhoseTypeFallsSilent(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(*catalog.Type)
@@ -126,7 +127,7 @@ func TestARuleWhoseTypeFallsSilent(t *testing.T) {
 	}
 }
 
-// A node that has never seen the rule's sinks tells the inbox that the rule fails.
+// A node that does not know the rule's sinks yet sends the alert of the failing rule to the inbox.
 func TestARuleWithoutSinksTellsTheInboxThatItFails(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.leaveToType()
@@ -140,7 +141,7 @@ func TestARuleWithoutSinksTellsTheInboxThatItFails(t *testing.T) {
 	})
 }
 
-// The sinks of a type are those of its rules, with their strategies, also once they have changed.
+// Rules have the sinks and strategies of their type, even after these have changed.
 func TestSinksOfATypeChange(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.leaveToType()

@@ -85,7 +85,7 @@ func TestTypesThatCannotBeReadAreAskedForAgain(t *testing.T) {
 	})
 }
 
-// A run that takes its time commits what is in force when it commits.
+// A long run commits notices by the types in force at the commit.
 func TestTypesThatChangeDuringAScanAreInForceForItsCommit(t *testing.T) {
 	inWorld(t, func(w *world) {
 		slow(w, m)

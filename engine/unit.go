@@ -14,36 +14,46 @@ import (
 	"tallyman/scanners"
 )
 
-// unit is one enabled rule in one scope, whose firings run one after the other.
+// unit is one enabled rule in one scope. Its firings run one after the other.
 type unit struct {
-	e          *Engine
-	rule       *rules.Rule
-	source     scanners.Source
-	slots      slots      // of the source
-	gate       *gate      // of the source
-	group      *scanGroup // whose scans it shares; nil = it asks for itself
-	expected   firingAt   // what the group has been told last
-	scoped     *judge.ScopedRule
-	made       time.Time
-	madeIn     int64           // the clock term of made
-	term       ledger.Term     // of the clock, which the plan is made for
-	turned     <-chan struct{} // Closed when that term has ended.
-	since      time.Time       // when this node took the rule up
-	plan       firingPlan      // The loop alone uses plan and scoped.
-	unrecorded []time.Time     // firings that were skipped, and that the ledger has not recorded
-	unverified error           // why the rule is not verified; nil while it is
-	cost       *planCost       // nil = the rule has no probe.max_cost
+	e         *Engine
+	rule      *rules.Rule
+	source    scanners.Source
+	slots     slots      // Bounds the runs that ask the source at a time.
+	gate      *gate      // Bounds the firings that this node claims for the source.
+	group     *scanGroup // The scopes that share a scan with this unit. Nil means the unit scans alone.
+	expected  firingAt   // The firing that the unit last announced to its group.
+	scoped    *judge.ScopedRule
+	made      time.Time       // When newUnit made the unit.
+	madeIn    int64           // The clock term of made.
+	term      ledger.Term     // The clock term that the plan is made for.
+	termEnded <-chan struct{} // Closed when that term has ended.
+	// When this node began to run the rule. The promotion of a rule is forgotten only some time after.
+	since      time.Time
+	plan       firingPlan  // The loop alone uses plan and scoped.
+	unrecorded []time.Time // Skipped firings that the ledger has not recorded yet.
+	// Why the rule is not verified; nil while the rule is. Only rules with on_error: alert set it.
+	unverified error
+	cost       *planCost // Nil means the rule has no probe.max_cost.
 	status     unitStatus
-	left       openFindings // by the last run of this node
+	left       openFindings // The open findings that this node's last run left in the ledger.
 
-	catchUpFrom time.Time     // Firings due before this time are skipped, because the rule was disabled or had another schedule. It counts in the clock term madeIn alone.
-	wasDisabled bool          // The skipped firings are recorded: the rule was disabled.
-	handover    time.Duration // Firings due so shortly before catchUpFrom are not recorded: a node that had the file earlier may be about to run them.
-	stop        chan struct{} // Closed when the rule is not to run any more.
-	stopped     chan struct{} // Closed when the unit has ended.
-	predecessor *unit         // This one begins after it has ended; nil = there is none. The timetable's lock guards it once the unit has started.
-	begun       bool          // The plan was made once.
-	place       waitingPlace  // in the timetable
+	// Firings due before catchUpFrom are skipped, because the rule was disabled or had another schedule.
+	// catchUpFrom counts in the clock term madeIn alone.
+	catchUpFrom time.Time
+	// wasDisabled tells that the rule was disabled before catchUpFrom. Then the ledger records the skipped firings.
+	wasDisabled bool
+	// Firings due in the handover time before catchUpFrom are not recorded as skipped: a node that read the file
+	// earlier may be about to run them.
+	handover time.Duration
+
+	stop    chan struct{} // Closed when the rule must not run any more.
+	stopped chan struct{} // Closed when the unit has ended.
+	// The unit begins after its predecessor has ended. Nil means there is no predecessor. The timetable's lock guards
+	// the field once the unit has started.
+	predecessor *unit
+	begun       bool         // The plan was made at least once.
+	place       waitingPlace // Where the unit waits in the timetable.
 }
 
 func newUnit(e *Engine, r *rules.Rule) (*unit, error) {
@@ -69,61 +79,62 @@ func newUnit(e *Engine, r *rules.Rule) (*unit, error) {
 		u.cost = &planCost{}
 	}
 	u.status.since = u.made
-	u.term, u.turned = e.opts.Terms.Term()
+	u.term, u.termEnded = e.opts.Terms.Term()
 	u.madeIn = u.term.Number
 	return u, nil
 }
 
-// work runs the firings that are to run now and returns when the next one begins, or false where the unit has ended. ctx outlives the unit's stop by the grace
-// that a running firing has.
+// work runs every firing that can start now. It returns the start of the next firing, or false where the unit has
+// ended. ctx ends later than u.stop, so that a running firing can finish within the grace period.
 func (u *unit) work(ctx context.Context) (next time.Time, ok bool) {
 	stop := u.stop
-	if u.isTold() {
+	if u.isEnding() {
 		return time.Time{}, false
 	}
-	idle, cancel := until(ctx, stop) // a source or ledger that hangs must not hold up the stop
+	idle, cancel := until(ctx, stop) // A source or a ledger that hangs must not delay the stop.
 	defer cancel()
-	yields := !u.begun // Others in line go first, whatever is due.
-	if yields && (!u.tellsFailures() && !u.getReady(idle, stop, time.Time{}) || !u.begin(idle)) {
+	yields := !u.begun // The unit goes back to its line first, even when a firing is due.
+	if yields && (!u.alertsOnError() && !u.getReady(idle, stop, time.Time{}) || !u.begin(idle)) {
 		return time.Time{}, false
 	}
 	u.begun = true
 	failing := retry.New(100*time.Millisecond, 5*time.Second)
 	for {
-		if u.hasTurned() && !u.begin(idle) {
+		if u.termHasEnded() && !u.begin(idle) {
 			return time.Time{}, false
 		}
 		due := u.plan.due()
 		u.status.setNext(due)
 		u.expect(due)
-		if u.tellsFailures() && u.unready() && !u.getReady(idle, stop, u.plan.start(due)) {
+		if u.alertsOnError() && u.unready() && !u.getReady(idle, stop, u.plan.start(due)) {
 			return time.Time{}, false
 		}
-		left := u.e.timetable.takeLeft(u)
-		// A unit that starts with a firing that is late, or has run one of several, waits for its turn like all: other units go on meanwhile.
-		if at := u.plan.start(due).Add(u.e.share.wait(u.shareKey())); left.IsZero() && (yields || u.now().Before(at)) {
+		abandoned := u.e.timetable.takeAbandoned(u)
+		// After its start and after each run the unit goes back to the timetable, even when the next firing is late:
+		// otherwise a unit with many late firings would keep its place while other units wait.
+		if at := u.plan.start(due).Add(u.e.share.wait(u.shareKey())); abandoned.IsZero() && (yields || u.now().Before(at)) {
 			u.warnOfFuture()
-			return at, !u.isTold()
+			return at, !u.isEnding()
 		}
 		if u.scoped.Prepared == nil || u.rule.Probe.MaxCost > 0 {
-			u.e.timetable.release(u) // others need not wait for the source's answer
+			u.e.timetable.release(u) // The next step may ask the source; other units need not wait for the answer.
 		}
-		if u.isTold() || !u.getReady(idle, stop, u.now().Add(u.verifyWait())) {
+		if u.isEnding() || !u.getReady(idle, stop, u.now().Add(u.verifyWait())) {
 			return time.Time{}, false
 		}
 		switch {
-		case u.hasTurned():
+		case u.termHasEnded():
 			continue
-		case !left.IsZero():
-			due = left
+		case !abandoned.IsZero():
+			due = abandoned
 		default:
 			u.plan.late(u.now())
 			due = u.plan.due()
 		}
 		u.expect(due)
-		came := u.attempt(ctx, stop, due)
+		result := u.attempt(ctx, stop, due)
 		u.expect(time.Time{})
-		switch came {
+		switch result {
 		case settled:
 			failing.Reset()
 			yields = true
@@ -146,29 +157,32 @@ func (u *unit) work(ctx context.Context) (next time.Time, ok bool) {
 	}
 }
 
-// pause is pause with the unit's stop. Others of its line go on meanwhile.
+// pause waits for d, or shorter when the unit stops. The unit gives up its place in its line first, so that other units
+// go on.
 func (u *unit) pause(ctx context.Context, d time.Duration) bool {
 	u.e.timetable.release(u)
 	return pause(ctx, u.stop, d)
 }
 
-// warnOfFuture tells of a clock that is or was wrong.
+// warnOfFuture logs an error when the last firing lies more than a minute ahead of now: a clock is or was wrong.
 func (u *unit) warnOfFuture() {
 	if base, now := u.plan.base, u.now(); base.Sub(now) > time.Minute {
-		u.logger().Error("the last firing lies in the future: the clock of a node was or is wrong; the rule does not run until then", "due", base, "now", now)
+		u.logger().Error("The rule's last firing is due in the future: the clock of a node was or is wrong. The rule does not run until then.", "due", base, "now", now)
 	}
 }
 
-// startLine is the line in which the unit waits for its start: a rule may have 100,000 scopes. Scopes of another source are in another line, since a source
-// that hangs holds up the scopes that are verified on it. A unit that tells of its failed runs waits for nobody.
+// startLine returns the line in which the unit waits for its start. A line is needed because a rule may have 100,000
+// scopes. Each source has its own line: a source that hangs delays only the scopes that are verified on it. A rule with
+// on_error: alert waits in no line, since it must report in time that it is not verified.
 func (u *unit) startLine() lineID {
-	if u.tellsFailures() {
+	if u.alertsOnError() {
 		return lineID{}
 	}
 	return lineID{rule: u.rule.ID, source: u.rule.Source}
 }
 
-// dueLine is the line in which the unit waits when a firing is due. One that shares a scan or asks nothing waits for nobody.
+// dueLine returns the line in which the unit waits when a firing is due. A unit that shares a scan waits in no line,
+// because the scan waits for its members. Nor does a unit that is not verified: it does not ask the source.
 func (u *unit) dueLine() lineID {
 	if u.group != nil || u.unverified != nil {
 		return lineID{}
@@ -176,14 +190,15 @@ func (u *unit) dueLine() lineID {
 	return lineID{source: u.rule.Source}
 }
 
-// begin reads where the rule stands and plans what was missed.
+// begin reads the rule's last firing from the ledger and makes the plan, missed firings included. It retries until the
+// ledger answers, and returns false when ctx ends or the unit stops.
 func (u *unit) begin(ctx context.Context) bool {
 	failing := retry.New(100*time.Millisecond, 5*time.Second)
 	if u.since.IsZero() {
 		u.since = u.now()
 	}
 	for {
-		u.turn()
+		u.takeTerm()
 		state, err := u.e.opts.Ledger.Register(ctx, u.rule.ID, u.rule.Scope, u.term.Number, u.now())
 		if err == nil {
 			u.noteInitial(&state)
@@ -200,40 +215,41 @@ func (u *unit) begin(ctx context.Context) bool {
 		if ctx.Err() != nil {
 			return false
 		}
-		u.logger().Warn("the ledger cannot be asked where the rule stands", "error", err)
+		u.logger().Warn("The ledger did not say which firing of the rule was the last. The rule waits; the node tries again soon.", "error", err)
 		if !u.pause(ctx, failing.Next()) {
 			return false
 		}
 	}
 }
 
-// turn takes up the clock term that is in force. What was disabled or had another schedule in an earlier one does not matter any more: the plan of a term
-// begins with the term.
-func (u *unit) turn() {
+// takeTerm takes up the clock term that is in force. catchUpFrom of an earlier term does not count any more: the plan
+// of a term begins with the term.
+func (u *unit) takeTerm() {
 	before := u.term.Number
-	u.term, u.turned = u.e.opts.Terms.Term()
+	u.term, u.termEnded = u.e.opts.Terms.Term()
 	if u.term.Number != before {
-		u.logger().Info("a new clock term has begun: the ledger's clock went back; firings go on from there", "term", u.term.Number, "began", u.term.Began, "back", u.term.Back)
+		u.logger().Info("A new clock term has begun, because the ledger's clock went back. Firings continue from the start of the term.", "term", u.term.Number, "began", u.term.Began, "back", u.term.Back)
 	}
 }
 
-// hasTurned tells whether the clock term that the plan was made for has ended.
-func (u *unit) hasTurned() bool {
+// termHasEnded tells whether the clock term that the plan was made for has ended.
+func (u *unit) termHasEnded() bool {
 	select {
-	case <-u.turned:
+	case <-u.termEnded:
 		return true
 	default:
 		return false
 	}
 }
 
-// logger names the rule and its scope. It is made when something is to be logged: a unit that waits has none.
+// logger returns a logger with the rule and its scope. Each call makes a new one: a node has up to 100,000 waiting
+// units, and a logger in each would cost memory.
 func (u *unit) logger() *slog.Logger {
 	return u.e.opts.Logger.With("rule", u.rule.ID, "scope", u.rule.Scope)
 }
 
-// isTold tells whether the unit is to end.
-func (u *unit) isTold() bool {
+// isEnding tells whether the unit must end: its stop channel is closed.
+func (u *unit) isEnding() bool {
 	select {
 	case <-u.stop:
 		return true
@@ -244,33 +260,33 @@ func (u *unit) isTold() bool {
 
 func (u *unit) now() time.Time { return u.e.opts.Clock.Now() }
 
-// askAgain is how long a firing that waits for the one before may wait for longer. Schedules have seconds: what comes due after that one has ended must not
-// be late by one.
+// askAgain is the time between two looks at a running firing that the next firing waits for. Schedules have a
+// resolution of a second, so a look every half second starts the next firing less than a second late.
 const askAgain = 500 * time.Millisecond
 
-// progress is what came of an attempt to run a firing.
+// progress is the result of an attempt to run a firing.
 type progress uint8
 
 const (
-	settled   progress = iota + 1 // the plan has moved on
-	unsettled                     // it could not be run now: plan anew and try again soon
-	waiting                       // it waits for the one before to end
-	forgotten                     // the ledger does not know the rule any more
-	stopped                       // the engine stops
+	settled   progress = iota + 1 // The plan has moved on to a later firing.
+	unsettled                     // The firing could not run now. The unit tries again soon.
+	waiting                       // The firing waits for an earlier firing to end.
+	forgotten                     // The ledger does not know the rule any more.
+	stopped                       // The engine or the unit stops.
 )
 
-// attempt tries to run the firing and tells the plan what came of it.
+// attempt tries to run the firing and records the result in the plan.
 func (u *unit) attempt(ctx context.Context, stop <-chan struct{}, due time.Time) progress {
 	if u.skip(ctx, nil); len(u.unrecorded) > 0 {
 		return unsettled
 	}
 	claim, err := u.claimAndFire(ctx, stop, due)
 	switch {
-	case err == nil && claim.Term != u.term.Number: // left by a dead node in an earlier clock term
+	case err == nil && claim.Term != u.term.Number: // A dead node left this firing in an earlier clock term.
 		return settled
 	case err == nil:
 		u.plan.done(claim.Due)
-		if !claim.Repeated { // nobody ran between the death of a node and the repetition
+		if !claim.Repeated { // No firing ran between the death of a node and the repetition, so none was overlapped.
 			u.skip(ctx, u.plan.overlapped(u.now()))
 		}
 		return settled
@@ -282,19 +298,19 @@ func (u *unit) attempt(ctx context.Context, stop <-chan struct{}, due time.Time)
 	case errors.Is(err, ledger.ErrBusy):
 		return u.busy(ctx, due)
 	case errors.Is(err, errStale):
-		u.logger().Info("the types have changed: the firing begins anew", "due", due)
+		u.logger().Info("The types have changed while the firing waited. The firing begins again.", "due", due)
 		return unsettled
 	case errors.Is(err, ledger.ErrNotFound):
-		u.logger().Warn("the ledger has forgotten the rule: a node with other rule files has started; it is registered anew")
+		u.logger().Warn("The ledger does not know the rule any more: a node with other rule files has started. This node registers the rule again.")
 		return forgotten
 	default:
-		u.logger().Warn("the firing could not be run and is tried again", "due", due, "error", err)
+		u.logger().Warn("The firing could not run. The node tries again soon.", "due", due, "error", err)
 		return unsettled
 	}
 }
 
-// busy is what becomes of the firing while another one is running, here or elsewhere. Where it is the very same,
-// another node was faster: if that node dies, Engine.reclaim hears of it.
+// busy decides about the firing while a firing of the rule is running, on this node or another. When the running firing
+// is the same one, another node was faster. If that node dies, Engine.reclaim finds the firing.
 func (u *unit) busy(ctx context.Context, due time.Time) progress {
 	state, err := u.e.opts.Ledger.Scope(ctx, u.rule.ID, u.rule.Scope)
 	switch {
@@ -315,8 +331,9 @@ func (u *unit) busy(ctx context.Context, due time.Time) progress {
 	return settled
 }
 
-// skip records the firings that came due while the one before still ran, where overlap says skip. They
-// are one entry in the ledger, so that an operator sees that the rule is too slow for its schedule.
+// skip records the firings that came due while the firing before was still running. It is called where overlap says
+// skip. All of them become one run with outcome skipped, so that an operator sees that the rule is too slow for its
+// schedule. It records what an earlier call could not record, too.
 func (u *unit) skip(ctx context.Context, skipped []time.Time) {
 	skipped = append(u.unrecorded, skipped...)
 	u.unrecorded = nil
@@ -328,9 +345,9 @@ func (u *unit) skip(ctx context.Context, skipped []time.Time) {
 	if len(skipped) == 1 {
 		reason = "overlap: it came due while the firing before still ran"
 	}
-	u.logger().Warn("firings skipped: the one before still ran", "skipped", len(skipped), "latest", latest)
+	u.logger().Warn("Firings were skipped: the firing before was still running.", "skipped", len(skipped), "latest", latest)
 	if err := u.e.opts.Ledger.Skip(ctx, u.rule.ID, u.rule.Scope, u.term.Number, latest, u.e.opts.Node, reason); err != nil {
-		u.logger().Warn("skipped firings could not be recorded; they are before the next firing begins", "error", err)
+		u.logger().Warn("Skipped firings were not recorded in the ledger. The node records them before the next firing begins.", "error", err)
 		u.unrecorded = skipped
 		return
 	}
@@ -348,7 +365,8 @@ func (u *unit) hasEnded() bool {
 	}
 }
 
-// means tells whether the unit runs that rule already. Of one that is not verified the places in the file count, too: its reason names them.
+// means tells whether the unit already runs that rule. A checksum leaves out the rule's place in its file. While the
+// unit is not verified that place counts as well, because the reason names it.
 func (u *unit) means(r *rules.Rule) bool {
 	return u.rule == r || r.Checksum != "" && u.rule.Checksum == r.Checksum && u.status.isVerified()
 }

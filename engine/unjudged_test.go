@@ -10,7 +10,8 @@ import (
 	"tallyman/rules/row"
 )
 
-// Rows that cannot be judged are told as a failed run is, from as many on as the rule says, until they are fewer.
+// Rows that cannot be judged cause an alert like a failed run, as soon as they are as many as the rule says. The alert
+// ends when they are fewer.
 func TestRowsThatCannotBeJudgedAreTold(t *testing.T) {
 	for name, c := range map[string]struct {
 		limit       rules.Unjudged
@@ -59,7 +60,7 @@ func TestRowsThatCannotBeJudgedAreTold(t *testing.T) {
 	}
 }
 
-// A rule that does not ask for it tells nothing.
+// A rule without that setting sends no alert.
 func TestRowsThatCannotBeJudgedAreKept(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.rules[0].When = "int(bin_code) > 1000"

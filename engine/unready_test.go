@@ -12,7 +12,7 @@ import (
 	"tallyman/scanners"
 )
 
-// A source that is out of reach since the start: the rule fails at its due times and says why, once.
+// The source is out of reach from the start. The rule's runs fail at their due times, and one alert says why.
 func TestUnverifiedRuleTellsOfItsFailures(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.rules[0].OnError = rules.PolicyAlert
@@ -86,7 +86,8 @@ func TestVerifiedNodesComeFirst(t *testing.T) {
 	})
 }
 
-// A rule that the columns do not fit is told of, too; one whose types the ledger does not give out waits for the ledger.
+// A rule that the columns do not fit is told of, too; one whose types the ledger does not give out waits for the
+// ledger.
 func TestWhyAnUnverifiedRuleFails(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.rules[0].OnError = rules.PolicyAlert

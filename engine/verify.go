@@ -13,16 +13,16 @@ import (
 	"tallyman/scanners"
 )
 
-// getReady returns at once while the rule is verified. Otherwise it verifies the rule, again and
-// again until that succeeds; a rule that is not verified does not run. One that tells of its failed runs is not waited for
-// any longer than until; see givesUp. It returns false when the engine stops.
+// getReady checks the rule, again and again until the check succeeds: a rule that is not verified does not run. A rule
+// with on_error: alert is waited for until the given time only; see givesUp. getReady returns false when ctx ends or
+// the unit stops.
 func (u *unit) getReady(ctx context.Context, stop <-chan struct{}, until time.Time) bool {
 	pauses := retry.New(time.Second, time.Minute)
 	for {
 		err := u.check(ctx, stop, until)
 		if err == nil {
 			if u.status.setVerified(u.scoped.Prepared.Columns()) {
-				u.logger().Info("rule verified")
+				u.logger().Info("The rule is verified.")
 			}
 			return true
 		}
@@ -30,9 +30,9 @@ func (u *unit) getReady(ctx context.Context, stop <-chan struct{}, until time.Ti
 			return false
 		}
 		if u.status.setReason(err, u.now()) {
-			u.logger().Warn("rule unverified: it does not run", "reason", err.Error())
+			u.logger().Warn("The rule is not verified and does not run. The node checks it again until it is.", "reason", err.Error())
 		}
-		u.expect(time.Time{}) // the scans of its group do not wait for it
+		u.expect(time.Time{}) // The group's scans must not wait for this unit.
 		if u.givesUp(err, until) {
 			return true
 		}
@@ -46,18 +46,18 @@ func (u *unit) getReady(ctx context.Context, stop <-chan struct{}, until time.Ti
 	}
 }
 
-// typesError is a catalogue that the ledger does not give out: no fault of the rule's.
+// typesError says that the ledger did not return the types. It is no fault of the rule.
 type typesError struct{ err error }
 
 func (e *typesError) Error() string { return "the types cannot be read: " + e.err.Error() }
 func (e *typesError) Unwrap() error { return e.err }
 
-// verify prepares the probe where that was not done, and compiles the rule where the types have changed.
+// verify prepares the probe once, and compiles the rule whenever the types have changed.
 func (u *unit) verify(ctx context.Context, stop <-chan struct{}) error {
 	version, types, err := u.e.types.get(ctx)
 	if err != nil {
 		if u.scoped.Prepared != nil {
-			return nil // the ledger is out of reach; the claim will say so
+			return nil // The ledger is out of reach. The claim will report that.
 		}
 		return &typesError{err}
 	}
@@ -69,7 +69,8 @@ func (u *unit) verify(ctx context.Context, stop <-chan struct{}) error {
 	return u.scoped.Compile(types, version)
 }
 
-// stale tells whether the types have changed since the rule was compiled: what it would commit is no longer in force.
+// stale tells whether the types have changed since the rule was compiled. The notices of a stale rule must not be
+// committed.
 func (u *unit) stale(ctx context.Context) bool {
 	version, _, err := u.e.types.get(ctx)
 	return err == nil && u.scoped.Outdated(version)
@@ -87,28 +88,30 @@ func (u *unit) prepare(ctx context.Context, stop <-chan struct{}) error {
 	})
 }
 
-// typesFresh is how long what was read of the types counts as current. Changes have to be in force on every node
-// within a second, and many rules may be due in the same one.
+// typesFresh is how long a read of the types counts as current. A change of a type must be in force on every node
+// within a second. Many rules may be due in one second, so they share a read.
 const typesFresh = 500 * time.Millisecond
 
-// typeCache is the catalogue as the ledger had it last, read for all rules together.
+// typeCache caches the ledger's catalogue of types for all rules of the node.
 type typeCache struct {
 	ledger  Ledger
-	mu      sync.Mutex // held while the ledger is asked: those who come meanwhile share the answer
+	mu      sync.Mutex // Held while the ledger is asked, so that concurrent callers share the answer.
 	asked   time.Time
 	err     error
 	version int64
 	catalog catalog.Catalog
 }
 
-// get asks the ledger for the version, and for the types only when it has changed.
+// get returns the types and their version. It asks the ledger for the version, and for the types only when the version
+// has changed. With an error it returns what was read before.
 func (t *typeCache) get(ctx context.Context) (int64, catalog.Catalog, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.asked.IsZero() || time.Since(t.asked) >= typesFresh {
-		t.asked = time.Now() // before the question, for what changes after it is not in the answer
+		t.asked = time.Now() // The time before the question, because the answer may miss later changes.
 		if t.err = t.read(ctx); t.err != nil {
-			t.asked = time.Now() // those who waited for a ledger that does not answer need not wait in turn
+			// The error may have taken long: callers that waited get it too, and do not ask in turn.
+			t.asked = time.Now()
 		}
 	}
 	return t.version, t.catalog, t.err
@@ -130,33 +133,34 @@ func (t *typeCache) read(ctx context.Context) error {
 	return nil
 }
 
-// A rule with on_error: alert tells of its failed runs, and so it has some while it is not verified: when a firing comes due, the rule
-// is checked once more, again and again for a moment, and then the firing is claimed and recorded as a failed run with the reason.
-// In that moment a node that has the rule verified takes the firing. Between the due times the rule goes on being checked.
+// A rule with on_error: alert sends a notice of each failed run. So it must have runs while it is not verified. When a
+// firing is due, the unit checks the rule again for a short time (verifyWait). Then the unit claims the firing and
+// records a failed run with the reason. In that short time another node, which may have verified the rule, can claim
+// the firing first. Between the due times the unit goes on checking the rule.
 
-// tellsFailures tells whether the rule runs, and fails, while it is not verified.
-func (u *unit) tellsFailures() bool { return u.rule.OnError == rules.PolicyAlert }
+// alertsOnError tells whether the rule has on_error: alert. Such a rule runs, and fails, while it is not verified.
+func (u *unit) alertsOnError() bool { return u.rule.OnError == rules.PolicyAlert }
 
-// mostVerifyWait is how long a firing that is due waits for its rule to be verified, and half of the schedule's shortest interval
-// at most.
+// mostVerifyWait bounds how long a due firing waits for the verification of its rule.
 const mostVerifyWait = time.Minute
 
 func (u *unit) unready() bool { return u.scoped.Program == nil || u.unverified != nil }
 
-// verifyWait is how long this rule's firing waits.
+// verifyWait returns how long a due firing of this rule waits for verification: half of the schedule's shortest
+// interval, and mostVerifyWait at most.
 func (u *unit) verifyWait() time.Duration { return min(mostVerifyWait, u.scoped.Policy.Shortest/2) }
 
-// check verifies the rule and what its probe costs. Of a rule that tells of its failures it waits for a source that hangs, or that is
-// busy with other rules, not much longer than until.
+// check verifies the rule and the cost of its probe. For a rule with on_error: alert, check waits not much longer than
+// until for a source that hangs or is busy. Such a firing must be recorded in time.
 func (u *unit) check(ctx context.Context, stop <-chan struct{}, until time.Time) error {
-	if !u.tellsFailures() {
+	if !u.alertsOnError() {
 		return u.checkOnce(ctx, stop)
 	}
 	bounded, done := context.WithTimeout(ctx, max(u.e.opts.Clock.Real(until.Sub(u.now())), time.Second))
 	defer done()
 	err := u.checkOnce(bounded, bounded.Done())
 	if errors.Is(err, errStopping) && ctx.Err() == nil {
-		err = &scanners.Error{Code: scanners.CodeUnreachable, Transient: true, Err: errors.New("everything that may ask the source is busy")}
+		err = &scanners.Error{Code: scanners.CodeUnreachable, Transient: true, Err: errors.New("all places at the source are busy with other rules")}
 	}
 	u.unverified = err
 	return err
@@ -169,9 +173,9 @@ func (u *unit) checkOnce(ctx context.Context, stop <-chan struct{}) error {
 	return u.checkCost(ctx, stop)
 }
 
-// givesUp tells whether a rule that tells of its failures has been waited for long enough. A ledger that is out of reach is waited for as ever: nothing
-// could be recorded.
+// givesUp tells whether a rule with on_error: alert has been waited for long enough, so that its firing is claimed and
+// fails. It never gives up on a ledger that is out of reach, because no run could be recorded.
 func (u *unit) givesUp(err error, until time.Time) bool {
 	var noTypes *typesError
-	return u.tellsFailures() && !errors.As(err, &noTypes) && !u.now().Before(until)
+	return u.alertsOnError() && !errors.As(err, &noTypes) && !u.now().Before(until)
 }

@@ -9,7 +9,8 @@ import (
 	"tallyman/rules"
 )
 
-// A firing finding is told again when a column of notify_again_on has another value than when it was told last, also after a restart.
+// A firing finding is told again when a column of notify_again_on has another value than when it was told last, also
+// after a restart.
 func TestNotifyAgainOn(t *testing.T) {
 	t.Parallel()
 	inWorld(t, func(w *world) {

@@ -24,9 +24,9 @@ import (
 	"tallyman/scanners"
 )
 
-// Under the race detector the tests have one processor: all timers of a bubble share one context of the detector, and where two
-// goroutines look at timers that are due at the same moment, it is used twice at once and the process dies (Go 1.26, unlockAndRun in
-// runtime/time.go). TestChaos died so in one run of five.
+// Under the race detector the tests have one processor: all timers of a bubble share one context of the detector, and
+// where two goroutines look at timers that are due at the same moment, it is used twice at once and the process dies
+// (Go 1.26, unlockAndRun in runtime/time.go). TestChaos died so in one run of five.
 func TestMain(m *testing.M) {
 	if testenv.Race {
 		runtime.GOMAXPROCS(1)

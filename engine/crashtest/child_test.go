@@ -129,7 +129,8 @@ func report(ctx context.Context, folder string, l ledger.Ledger) {
 	}
 }
 
-// dieAt ends the process where the file says so, or so long after that ("forgetting 3ms"). SIGKILL runs nothing: no deferred call, no flush.
+// dieAt ends the process where the file says so, or so long after that ("forgetting 3ms"). SIGKILL runs nothing: no
+// deferred call, no flush.
 func dieAt(folder, step string) {
 	at, later, _ := strings.Cut(read(folder, dieFile), " ")
 	if at != step {

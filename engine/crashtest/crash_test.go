@@ -29,8 +29,8 @@ var steps = []string{
 	engine.StepCommitted, engine.StepDelivering, engine.StepDelivered, engine.StepMarked,
 }
 
-// TestKilledInEachStep kills a process in each step of a run. Each step meets both ledgers, and each story each ledger in every other step: that a commit is whole or
-// none, the ledgers' own tests show of both.
+// TestKilledInEachStep kills a process in each step of a run. Each step meets both ledgers, and each story each ledger
+// in every other step: that a commit is whole or none, the ledgers' own tests show of both.
 func TestKilledInEachStep(t *testing.T) {
 	t.Parallel()
 	testenv.Slow(t)
@@ -187,8 +187,8 @@ func (h *harness) process() (cmd *exec.Cmd, log *bytes.Buffer) {
 	return cmd, log
 }
 
-// killedAt runs a child until it is killed in the step, or so long after it. A child that is to die some time after a step may have come to an end before: it
-// dies at the latest after some seconds.
+// killedAt runs a child until it is killed in the step, or so long after it. A child that is to die some time after a
+// step may have come to an end before: it dies at the latest after some seconds.
 func (h *harness) killedAt(step string) {
 	h.Helper()
 	h.write(dieFile, step)

@@ -10,8 +10,9 @@ import (
 	"tallyman/internal/testenv"
 )
 
-// TestKilledWhileRunsShareStatements kills a process that claims and commits firings of many scopes together, which find nothing, with a scan for each scope and with one for all. Each firing is
-// run once: each second has a run or is among those that were skipped, and none has two.
+// TestKilledWhileRunsShareStatements kills a process that claims and commits firings of many scopes together, which
+// find nothing, with a scan for each scope and with one for all. Each firing is run once: each second has a run or is
+// among those that were skipped, and none has two.
 func TestKilledWhileRunsShareStatements(t *testing.T) {
 	t.Parallel()
 	testenv.Slow(t)

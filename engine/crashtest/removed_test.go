@@ -12,8 +12,9 @@ import (
 // findings are more than two portions of a removal close.
 const findings = 1100
 
-// A process is killed again and again while it closes what a removed rule has left: before a portion, in the middle of its transaction, after it, and in each step of the
-// deliveries. Each notice is resolved once, and nothing of the rule stays.
+// A process is killed again and again while it closes what a removed rule has left: before a portion, in the middle of
+// its transaction, after it, and in each step of the deliveries. Each notice is resolved once, and nothing of the rule
+// stays.
 func TestKilledWhileARemovedRuleIsClosed(t *testing.T) {
 	t.Parallel()
 	testenv.Slow(t)

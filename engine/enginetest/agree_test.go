@@ -208,8 +208,8 @@ func (p *pair) standing() {
 	})
 }
 
-// TestTheLedgerInMemoryAnswersAsOneOfSQLite holds the fake of the engine's tests against a ledger that passes the ledgers' suite: claims,
-// commits, findings, lanes and deliveries, in whatever order they come.
+// TestTheLedgerInMemoryAnswersAsOneOfSQLite holds the fake of the engine's tests against a ledger that passes the
+// ledgers' suite: claims, commits, findings, lanes and deliveries, in whatever order they come.
 func TestTheLedgerInMemoryAnswersAsOneOfSQLite(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(4) {

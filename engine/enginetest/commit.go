@@ -17,7 +17,7 @@ import (
 	"tallyman/rules/catalog"
 )
 
-// Commit writes a run.
+// Commit stores a run.
 func (l *firingStore) Commit(ctx context.Context, c ledger.Claim, record *ledger.Commit) (ledger.CommitResult, error) {
 	leave, err := l.enter(ctx, "Commit")
 	if err != nil {
@@ -87,13 +87,13 @@ type firingID struct {
 	token       int64
 }
 
-// lastCommit is what a firing committed last, so that the same commit is answered as it was.
+// lastCommit is the last commit of a firing, so that a repeated commit gets the same answer.
 type lastCommit struct {
 	record *ledger.Commit
 	answer ledger.CommitResult
 }
 
-// record adds the run, or a further part to a firing that is committed in parts.
+// record adds the run, or adds another part to a firing that is committed in parts.
 func (l *firingStore) record(run *ledger.Run) ledger.Run {
 	at := slices.IndexFunc(l.runs, func(r ledger.Run) bool {
 		return r.Rule == run.Rule && r.Scope == run.Scope && r.Term == run.Term && r.Due.Equal(run.Due)
@@ -123,7 +123,7 @@ func (l *firingStore) add(n ledger.NewNotice, committed *ledger.CommitResult) {
 	}
 }
 
-// deliver adds the delivery of a notice to a target, where somebody gets it.
+// deliver adds the delivery of a notice to a target, if the target has a recipient.
 func (l *firingStore) deliver(n ledger.NewNotice, target ledger.Target, committed *ledger.CommitResult) {
 	d := &deliveryRow{strategy: target.Strategy}
 	d.Lane.Sink = target.Sink
@@ -155,7 +155,7 @@ func (l *firingStore) deliver(n ledger.NewNotice, target ledger.Target, committe
 	}
 }
 
-// recipients are those that the target names, or the subscribers.
+// recipients returns the recipients that the target names, or else the subscribers.
 func (l *firingStore) recipients(t *ledger.Target) []string {
 	if t.Recipients == nil {
 		return l.Subscribers
@@ -163,7 +163,7 @@ func (l *firingStore) recipients(t *ledger.Target) []string {
 	return t.Recipients
 }
 
-// told returns to whom a notice went in a lane, and whether it went there.
+// told returns the recipients of a notice in a lane, and whether the notice went there.
 func (l *firingStore) told(id string, lane delivery.Lane) ([]string, bool) {
 	for _, d := range l.delivery {
 		if d.Notice.ID == id && d.Lane == lane && (d.State == ledger.DeliveryPending || d.State == ledger.DeliverySent) {
@@ -173,7 +173,7 @@ func (l *firingStore) told(id string, lane delivery.Lane) ([]string, bool) {
 	return nil, false
 }
 
-// Dropped returns how many events each commit says that silences have dropped.
+// Dropped returns how many events silences have dropped, according to each commit.
 func (l *firingStore) Dropped() []map[string]int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -196,7 +196,7 @@ func (l *historyStore) LastRuns(ctx context.Context) ([]ledger.Run, error) {
 	defer leave()
 	last := map[scopeID]ledger.Run{}
 	byDue := slices.SortedStableFunc(slices.Values(l.runs), func(a, b ledger.Run) int { return cmp.Or(cmp.Compare(a.Term, b.Term), a.Due.Compare(b.Due)) })
-	for _, run := range byDue { // an older firing may have been repeated after a skip
+	for _, run := range byDue { // By due time, because an older firing may have been repeated after a skip.
 		id := scopeID{run.Rule, run.Scope}
 		if run.Outcome == ledger.OutcomeSkipped {
 			run.Pending, run.Firing = last[id].Pending, last[id].Firing
@@ -210,7 +210,7 @@ func (l *historyStore) LastRuns(ctx context.Context) ([]ledger.Run, error) {
 	return list, nil
 }
 
-// Progress returns how far every rule and scope is.
+// Progress returns the last firing of every rule and scope.
 func (l *historyStore) Progress(ctx context.Context) ([]ledger.Progress, error) {
 	leave, err := l.enter(ctx, "Progress")
 	if err != nil {
@@ -289,7 +289,7 @@ func (l *catalogueStore) SetTypes(types ...catalog.Type) {
 	l.version++
 }
 
-// Steal takes the claim in force for another node, whatever its lease.
+// Steal gives the claim in force to another node, even if its lease has not ended.
 func (l *firingStore) Steal(rule, name, node string, lease time.Duration) ledger.Claim {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -299,7 +299,8 @@ func (l *firingStore) Steal(rule, name, node string, lease time.Duration) ledger
 	return *s.running
 }
 
-// Prune notes what it was told, and removes notices that are old, have expired, and are neither on their way nor named by an open finding.
+// Prune records its arguments. It removes notices that are old and have expired, unless a delivery is pending or an
+// open finding carries the notice.
 func (l *operationStore) Prune(ctx context.Context, before time.Time, _ int) (int64, error) {
 	leave, err := l.enter(ctx, "Prune")
 	if err != nil {
@@ -323,14 +324,14 @@ func (l *operationStore) Prune(ctx context.Context, before time.Time, _ int) (in
 	return int64(all - len(l.notices)), nil
 }
 
-// Pruned returns the times that Prune was told.
+// Pruned returns the times that Prune was called with.
 func (l *operationStore) Pruned() []time.Time {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return slices.Clone(l.pruned)
 }
 
-// Known returns what Removed was told last, nil before.
+// Known returns the argument of the last call of Removed. It is nil before the first.
 func (l *firingStore) Known() map[string]bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

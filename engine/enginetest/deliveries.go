@@ -15,7 +15,7 @@ type deliveryRow struct {
 	ledger.DeliveryTrace
 
 	Notice   *notice.Notice
-	strategy *delivery.Strategy // of a push channel
+	strategy *delivery.Strategy // Set for a push channel.
 	edit     func(*ledger.DeliveryRecord)
 }
 
@@ -26,7 +26,7 @@ type laneLock struct {
 
 func (l *deliveryStore) heldLane(lane delivery.Lane) bool { return l.now().Before(l.lanes[lane].until) }
 
-// PendingLanes returns the lanes of the sink with something pending that nobody drains.
+// PendingLanes returns the lanes of the sink with pending deliveries that no node drains.
 func (l *deliveryStore) PendingLanes(ctx context.Context, sink string) ([]delivery.Lane, error) {
 	leave, err := l.enter(ctx, "PendingLanes")
 	if err != nil {
@@ -50,14 +50,15 @@ func (l *deliveryStore) AcquireLane(ctx context.Context, lane delivery.Lane, nod
 	}
 	defer leave()
 	holder := l.lanes[lane].node
-	if holder != node && (l.heldLane(lane) || l.sessions[holder] != nil) { // a lane whose session has not ended stays with it
+	// A session keeps its lane until the session ends.
+	if holder != node && (l.heldLane(lane) || l.sessions[holder] != nil) {
 		return false, nil
 	}
 	l.lanes[lane] = laneLock{node, l.now().Add(lease)}
 	return true, nil
 }
 
-// ReleaseLane gives the lane up.
+// ReleaseLane frees the lane.
 func (l *deliveryStore) ReleaseLane(ctx context.Context, lane delivery.Lane, node string) error {
 	leave, err := l.enter(ctx, "ReleaseLane")
 	if err != nil {
@@ -70,7 +71,7 @@ func (l *deliveryStore) ReleaseLane(ctx context.Context, lane delivery.Lane, nod
 	return nil
 }
 
-// Pending returns what is pending in the lane.
+// Pending returns the pending deliveries of the lane.
 func (l *deliveryStore) Pending(ctx context.Context, lane delivery.Lane, limit int) ([]delivery.Delivery, error) {
 	leave, err := l.enter(ctx, "Pending")
 	if err != nil {
@@ -143,7 +144,7 @@ func (l *deliveryStore) MarkFailed(ctx context.Context, seqs []int64, made deliv
 	return nil
 }
 
-// OldestPending returns since when the oldest pending delivery of each sink waits.
+// OldestPending returns for each sink since when its oldest pending delivery waits.
 func (l *deliveryStore) OldestPending(ctx context.Context) (map[string]time.Time, error) {
 	leave, err := l.enter(ctx, "OldestPending")
 	if err != nil {
@@ -210,7 +211,7 @@ func (l *deliveryStore) Pushes(sink string) []Push {
 	return list
 }
 
-// ListDeliveries returns the deliveries of a notice in the states, the latest first. It heeds no other filter.
+// ListDeliveries returns the deliveries of a notice in the states, the latest first. It ignores all other filters.
 func (l *deliveryStore) ListDeliveries(ctx context.Context, f ledger.DeliveryFilter) ([]ledger.DeliveryRecord, error) {
 	leave, err := l.enter(ctx, "ListDeliveries")
 	if err != nil {
@@ -236,7 +237,8 @@ func (l *deliveryStore) ListDeliveries(ctx context.Context, f ledger.DeliveryFil
 	return list, nil
 }
 
-// Tell lets the ledger tell something else of the deliveries to the push channel than what it knows: how they wait.
+// Tell makes ListDeliveries pass the records of the push channel's deliveries through edit, so that a test can set how
+// deliveries wait.
 func (l *deliveryStore) Tell(sink string, edit func(*ledger.DeliveryRecord)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -261,7 +263,8 @@ func (l *deliveryStore) Try(sink string, sent bool) {
 	}
 }
 
-// waiting returns the pending deliveries to push channels of the notice's finding; of a digest those of itself.
+// waiting returns the pending deliveries to push channels of the notice's finding. For a digest it returns the digest's
+// own.
 func (l *state) waiting(id string) (list []*deliveryRow) {
 	of := l.notices[id]
 	if of == nil {
@@ -277,7 +280,7 @@ func (l *state) waiting(id string) (list []*deliveryRow) {
 	return list
 }
 
-// over cancels what waits under unless: resolved for the findings of the notices.
+// over cancels pending deliveries with unless: resolved, for the findings of the notices.
 func (l *state) over(ids []string) {
 	for _, id := range ids {
 		for _, d := range l.waiting(id) {
@@ -288,8 +291,8 @@ func (l *state) over(ids []string) {
 	}
 }
 
-// tried tells whether the notice was sent in the lane, or is being tried. Where it still waits it is canceled, and so are earlier ones of
-// its finding.
+// tried tells whether the notice was sent in the lane, or is being tried. It cancels the notice where it still waits,
+// and also earlier notices of its finding.
 func (l *state) tried(id string, lane delivery.Lane) bool {
 	tried := false
 	for _, d := range l.delivery {

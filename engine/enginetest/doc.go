@@ -1,7 +1,7 @@
-// Package enginetest has what the engine's tests run on: a ledger in memory, a source and a sink. All of them keep time by package time, so they work inside
-// a testing/synctest bubble.
+// Package enginetest has the surroundings of the engine's tests: a ledger in memory, a source and a sink. All of them
+// use package time, so they work inside a testing/synctest bubble.
 //
-// The ledger keeps what engine.Ledger asks for, with the same fences, and passes the part of the ledgers' suite that the engine relies on
-// (ledgertest.RunEngine). Another test asks it and a ledger of SQLite the same, in random order, and compares the answers. All its subscribers get every
-// notice. It has no queues, marks or audit.
+// The ledger implements engine.Ledger with the same fences as a real ledger. It passes the part of the ledgers' suite
+// that the engine relies on (ledgertest.RunEngine). Another test calls this ledger and an SQLite ledger alike, in
+// random order, and compares the answers. All subscribers get every notice. The ledger has no queues, marks or audit.
 package enginetest

@@ -10,7 +10,7 @@ import (
 	"tallyman/internal/ledger"
 )
 
-// Promote records that the rule in shadow is live.
+// Promote records that a rule in shadow is live.
 func (l *operationStore) Promote(ctx context.Context, who ledger.Author, rule, name string, at time.Time) error {
 	leave, err := l.enter(ctx, "Promote")
 	if err != nil {
@@ -27,7 +27,7 @@ func (l *operationStore) Promote(ctx context.Context, who ledger.Author, rule, n
 	return nil
 }
 
-// Demote takes that back.
+// Demote deletes a promotion.
 func (l *operationStore) Demote(ctx context.Context, _ ledger.Author, rule, name string) error {
 	leave, err := l.enter(ctx, "Demote")
 	if err != nil {
@@ -40,7 +40,7 @@ func (l *operationStore) Demote(ctx context.Context, _ ledger.Author, rule, name
 	return nil
 }
 
-// Promotions returns what is promoted, by rule and scope.
+// Promotions returns the promotions, sorted by rule and scope.
 func (l *operationStore) Promotions(ctx context.Context) ([]ledger.Promotion, error) {
 	leave, err := l.enter(ctx, "Promotions")
 	if err != nil {
@@ -75,7 +75,7 @@ func (l *historyStore) Finding(ctx context.Context, rule, name, key string) (led
 	return ledger.Finding{}, ledger.ErrNotFound
 }
 
-// Trace returns the notices of the keys and those with the ids, the latest first.
+// Trace returns the notices of the keys and the notices with the ids, the latest first.
 func (l *historyStore) Trace(ctx context.Context, rule, name string, keys, ids []string, limit int) ([]ledger.NoticeTrace, error) {
 	leave, err := l.enter(ctx, "Trace")
 	if err != nil {
@@ -111,7 +111,7 @@ func (l *catalogueStore) Recipients(ctx context.Context, _, _ string) ([]string,
 	return slices.Clone(l.Subscribers), nil
 }
 
-// LastPlan returns the plan that was recorded last.
+// LastPlan returns the last recorded plan.
 func (l *historyStore) LastPlan(ctx context.Context, rule, name string) (ledger.ProbePlan, error) {
 	leave, err := l.enter(ctx, "LastPlan")
 	if err != nil {
@@ -125,7 +125,7 @@ func (l *historyStore) LastPlan(ctx context.Context, rule, name string) (ledger.
 	return p, nil
 }
 
-// RecordPlan replaces it.
+// RecordPlan replaces the plan.
 func (l *historyStore) RecordPlan(ctx context.Context, p ledger.ProbePlan) error {
 	leave, err := l.enter(ctx, "RecordPlan")
 	if err != nil {
@@ -136,13 +136,13 @@ func (l *historyStore) RecordPlan(ctx context.Context, p ledger.ProbePlan) error
 	return nil
 }
 
-// seenRow is the row that a finding's last change was made of.
+// seenRow is the row of a finding's last change.
 type seenRow struct {
 	json []byte
 	due  time.Time
 }
 
-// keep keeps the row of a change.
+// keep stores the row of a change.
 func (s *scope) keep(c *ledger.FindingChange, due time.Time) {
 	switch {
 	case c.Op == ledger.Delete:
@@ -177,7 +177,7 @@ func (l *operationStore) SetSwitch(ctx context.Context, who ledger.Author, s led
 	return nil
 }
 
-// Numbers counts the changes of switches.
+// Numbers returns the number of changes of switches.
 func (l *operationStore) Numbers(ctx context.Context) (map[string]int64, error) {
 	leave, err := l.enter(ctx, "Numbers")
 	if err != nil {

@@ -25,7 +25,7 @@ type Ledger struct {
 	sessionStore
 }
 
-// The stores are those of ledger.Ledger, as far as the engine needs them. Each comes with what tests ask and set.
+// The stores of ledger.Ledger that the engine needs. Each has methods for tests as well.
 type (
 	firingStore    struct{ *state }
 	catalogueStore struct{ *state }
@@ -35,11 +35,11 @@ type (
 	sessionStore   struct{ *state }
 )
 
-// state is what the stores share.
+// state is the data that the stores share.
 type state struct {
-	// Fail, when set, is asked before each method by its name; an error that it returns is the answer.
+	// Fail, when set, is called with the name of each method before the method runs. An error of Fail is the answer.
 	Fail func(method string) error
-	// TimeNow is what leases and expiry are judged by. Defaults to time.Now.
+	// TimeNow is the clock of leases and expiry. Default: time.Now.
 	TimeNow func() time.Time
 	// Subscribers get every inbox delivery.
 	Subscribers []string
@@ -57,7 +57,7 @@ type state struct {
 	pruned   []time.Time
 	known    map[string]bool
 	switches map[scopeID]ledger.Switch
-	switched int64 // how often
+	switched int64 // The number of changes of switches.
 	sessions map[string]*sessionRow
 	dropped  []map[string]int
 }
@@ -67,18 +67,18 @@ type scopeID struct{ rule, scope string }
 type scope struct {
 	state    finding.Scope
 	known    time.Time
-	term     int64     // the clock term of done
-	done     time.Time // due time of the last firing that is done or was skipped
-	unwell   time.Time // due time of the first of the last runs that were all degraded or failed
+	term     int64     // The clock term of done.
+	done     time.Time // The due time of the last firing that is done or skipped.
+	unwell   time.Time // The due time of the first run of the current series of degraded or failed runs.
 	mark     []row.Value
 	initial  string
 	memory   ledger.LookBack
 	back     []ledger.Target
 	findings map[string]finding.State
-	rows     map[string]seenRow // by key of a finding
-	running  *ledger.Claim      // nil while nothing runs; its lease may be over
+	rows     map[string]seenRow // Keyed by the key of the finding.
+	running  *ledger.Claim      // Nil while no firing is running. Its lease may have ended.
 	token    int64
-	node     string // which had the claim with that token; "" = nobody, or it was given back
+	node     string // The node that had the claim with that token. Empty means none, or the claim was given back.
 
 	promoted   time.Time
 	promotedBy string
@@ -105,7 +105,7 @@ func (l *state) now() time.Time {
 	return l.TimeNow()
 }
 
-// enter locks the ledger, after asking Fail.
+// enter calls Fail and locks the ledger.
 func (l *state) enter(ctx context.Context, method string) (leave func(), err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -133,9 +133,9 @@ func (l *firingStore) Register(ctx context.Context, rule, name string, term int6
 	return l.scopes[id].snapshot(l.now()), nil
 }
 
-// snapshot is the state at a time.
+// snapshot returns the state of the scope.
 func (s *scope) snapshot(now time.Time) ledger.ScopeState {
-	state := ledger.ScopeState{ // Scope.Term is that of Done
+	state := ledger.ScopeState{ // Scope.Term is the clock term of Done.
 		Scope: s.state, Registered: s.known, Done: s.done, Watermark: slices.Clone(s.mark), Initial: s.initial,
 		Promoted: s.promoted, PromotedBy: s.promotedBy,
 	}
@@ -147,7 +147,7 @@ func (s *scope) snapshot(now time.Time) ledger.ScopeState {
 	return state
 }
 
-// Claim takes the firing, or the one that was abandoned.
+// Claim claims the firing, or an abandoned one.
 func (l *firingStore) Claim(ctx context.Context, rule, name string, term int64, due time.Time, node string, lease time.Duration) (ledger.Claim, error) {
 	leave, err := l.enter(ctx, "Claim")
 	if err != nil {
@@ -181,12 +181,12 @@ func (l *firingStore) Claim(ctx context.Context, rule, name string, term int64, 
 	return claim, nil
 }
 
-// isDone tells whether the firing is done or lies before the last that is.
+// isDone tells whether the firing is done, or lies before the last one that is done.
 func (s *scope) isDone(term int64, due time.Time) bool {
 	return term < s.term || term == s.term && !due.After(s.done)
 }
 
-// inForce returns the scope whose claim c is.
+// inForce returns the scope of the claim, if the claim is in force.
 func (l *firingStore) inForce(c ledger.Claim) (*scope, error) {
 	s := l.scopes[scopeID{c.Rule, c.Scope}]
 	if s == nil || s.running == nil || s.running.Token != c.Token {
@@ -210,7 +210,7 @@ func (l *firingStore) Renew(ctx context.Context, c ledger.Claim, lease time.Dura
 	return nil
 }
 
-// Release ends the lease at once.
+// Release gives the firing back: its lease ends at once.
 func (l *firingStore) Release(ctx context.Context, c ledger.Claim) error {
 	leave, err := l.enter(ctx, "Release")
 	if err != nil {
@@ -227,7 +227,7 @@ func (l *firingStore) Release(ctx context.Context, c ledger.Claim) error {
 	return nil
 }
 
-// Abandoned returns the firings whose lease is over.
+// Abandoned returns the unfinished firings whose leases have ended.
 func (l *firingStore) Abandoned(ctx context.Context) ([]ledger.Claim, error) {
 	leave, err := l.enter(ctx, "Abandoned")
 	if err != nil {
@@ -256,7 +256,7 @@ func (l *firingStore) Skip(ctx context.Context, rule, name string, term int64, d
 	return err
 }
 
-// Thaw is Skip for what was left out while the rule was disabled.
+// Thaw is Skip for firings that were due while the rule was disabled.
 func (l *firingStore) Thaw(ctx context.Context, rule, name string, term int64, due time.Time, node, reason string) error {
 	leave, err := l.enter(ctx, "Thaw")
 	if err != nil {
@@ -298,7 +298,7 @@ func (l *firingStore) Scope(ctx context.Context, rule, name string) (ledger.Scop
 	return s.snapshot(l.now()), nil
 }
 
-// Notices returns those of the ids that it has.
+// Notices returns the notices with the ids. It leaves out ids that the ledger does not have.
 func (l *firingStore) Notices(ctx context.Context, ids []string) (map[string]*notice.Notice, error) {
 	leave, err := l.enter(ctx, "Notices")
 	if err != nil {
@@ -314,7 +314,7 @@ func (l *firingStore) Notices(ctx context.Context, ids []string) (map[string]*no
 	return found, nil
 }
 
-// LookBack returns what is remembered of the rows of the rule.
+// LookBack returns the memory of seen rows of the rule.
 func (l *firingStore) LookBack(ctx context.Context, rule, name string) (ledger.LookBack, error) {
 	leave, err := l.enter(ctx, "LookBack")
 	if err != nil {
@@ -327,14 +327,14 @@ func (l *firingStore) LookBack(ctx context.Context, rule, name string) (ledger.L
 	return ledger.LookBack{}, nil
 }
 
-// Drop forgets a rule and scope, as Forget does when a node does not know them.
+// Drop deletes a rule and scope, as Forget does.
 func (l *firingStore) Drop(rule, name string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	delete(l.scopes, scopeID{rule, name})
 }
 
-// Removed returns the rules and scopes that are not known.
+// Removed returns the rules and scopes that are not in known.
 func (l *firingStore) Removed(ctx context.Context, known map[string]bool) ([]ledger.RemovedScope, error) {
 	leave, err := l.enter(ctx, "Removed")
 	if err != nil {
@@ -351,7 +351,7 @@ func (l *firingStore) Removed(ctx context.Context, known map[string]bool) ([]led
 	return removed, nil
 }
 
-// Forget closes a portion of a removed rule.
+// Forget closes a portion of a removed rule's findings.
 func (l *firingStore) Forget(ctx context.Context, p *ledger.ForgetPortion) (ledger.CommitResult, error) {
 	leave, err := l.enter(ctx, "Forget")
 	if err != nil {
@@ -382,7 +382,7 @@ func (l *firingStore) Forget(ctx context.Context, p *ledger.ForgetPortion) (ledg
 	return committed, nil
 }
 
-// has tells whether there are findings of all the keys.
+// has tells whether each key has a finding.
 func (s *scope) has(keys []string) bool {
 	for _, key := range keys {
 		if _, ok := s.findings[key]; !ok {

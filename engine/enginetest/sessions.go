@@ -36,7 +36,7 @@ func (l *sessionStore) BeginSession(ctx context.Context, n ledger.Node, lease ti
 	return nil
 }
 
-// RenewSession lets the lease begin anew.
+// RenewSession renews the lease.
 func (l *sessionStore) RenewSession(ctx context.Context, id, rules string, lease time.Duration) error {
 	leave, err := l.enter(ctx, "RenewSession")
 	if err != nil {
@@ -54,7 +54,7 @@ func (l *sessionStore) RenewSession(ctx context.Context, id, rules string, lease
 	return nil
 }
 
-// EndSessions ends the sessions, and frees what they hold.
+// EndSessions ends the sessions, and frees their firings and lanes.
 func (l *sessionStore) EndSessions(ctx context.Context, ids []string) error {
 	leave, err := l.enter(ctx, "EndSessions")
 	if err != nil {
@@ -78,7 +78,7 @@ func (l *sessionStore) end(ids []string) {
 	maps.DeleteFunc(l.lanes, func(_ delivery.Lane, held laneLock) bool { return slices.Contains(ids, held.node) })
 }
 
-// BurySessions ends the sessions of others whose leases are over.
+// BurySessions ends the sessions of other nodes whose leases have ended.
 func (l *sessionStore) BurySessions(ctx context.Context, self string) ([]ledger.Node, error) {
 	leave, err := l.enter(ctx, "BurySessions")
 	if err != nil {

@@ -8,9 +8,9 @@ import (
 	"tallyman/internal/notice"
 )
 
-// Sink records what it is given, in order, by lane.
+// Sink records the deliveries that it gets, in order, by lane.
 type Sink struct {
-	// Fail, when set, is asked before each call; an error that it returns is the answer.
+	// Fail, when set, is called before each delivery. An error of Fail is the answer.
 	Fail func(ctx context.Context, lane string, batch []delivery.Delivery) error
 
 	mu    sync.Mutex
@@ -41,14 +41,14 @@ func (s *Sink) Deliver(ctx context.Context, lane string, batch []delivery.Delive
 	return receipts, nil
 }
 
-// Taken returns what the lane was given, repetitions included.
+// Taken returns the deliveries of the lane, repetitions included.
 func (s *Sink) Taken(lane string) []*notice.Notice {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return append([]*notice.Notice(nil), s.taken[lane]...)
 }
 
-// To returns the recipients of each notice that Taken returns.
+// To returns the recipients of each delivery that Taken returns.
 func (s *Sink) To(lane string) [][]string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -13,7 +13,7 @@ import (
 // Source answers every probe with the rows that a function gives.
 type Source struct {
 	Columns []row.Column
-	// Rows answers a scan. A probe that is slow waits in it, for ctx too.
+	// Rows answers a scan. A test makes a slow probe by waiting here, also for ctx.
 	Rows func(ctx context.Context, req scanners.Request) ([][]row.Value, error)
 
 	mu       sync.Mutex
@@ -21,7 +21,7 @@ type Source struct {
 	prepares int
 }
 
-// Break makes Prepare fail, or with nil work again.
+// Break makes Prepare fail with the error. A nil error makes it work again.
 func (s *Source) Break(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -74,18 +74,18 @@ func (p prepared) Scan(ctx context.Context, req scanners.Request, visit func(*ro
 	return scanners.Result{Rows: len(rows)}, nil
 }
 
-// Explainer is a Source that tells what a statement costs.
+// Explainer is a Source that explains the plan of a statement.
 type Explainer struct {
 	*Source
 	Plan func(req map[string]any) (scanners.Plan, error)
 }
 
-// Explain asks Plan.
+// Explain returns the result of Plan.
 func (e Explainer) Explain(_ context.Context, _ *probe.Statement, args map[string]any) (scanners.Plan, error) {
 	return e.Plan(args)
 }
 
-// Sleep waits for d or the end of ctx, as a slow probe does.
+// Sleep waits for d or until ctx ends, like a slow probe.
 func Sleep(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -15,8 +15,8 @@ import (
 	"tallyman/rules/catalog"
 )
 
-// wholeLedger is the ledger in memory as the suite takes one. What the memory does not have, the suite of the engine does not ask; an empty
-// ledger of SQLite would answer.
+// wholeLedger is the ledger in memory as the suite takes one. What the memory does not have, the suite of the engine
+// does not ask; an empty ledger of SQLite would answer.
 type wholeLedger struct {
 	*enginetest.Ledger
 	rest

@@ -13,29 +13,29 @@ import (
 	"tallyman/rules/deliver"
 )
 
-// ShadowSubscriber names whose inbox has the notices of a rule in shadow.
+// ShadowSubscriber returns the subscriber whose inbox gets the notices of a rule in shadow.
 func ShadowSubscriber(rule string) string { return "shadow:" + rule }
 
 // Channel is how notices are addressed to a sink.
 type Channel struct {
-	Inbox bool // has recipients, looked up in the commit
-	Push  bool // a push channel: its deliveries go by the rule's strategies
-	Each  bool // of a push channel: a delivery for each recipient
-	// Address names what the address book must have of a recipient of Each; "" = nothing.
+	Inbox bool // The sink is the inbox: it has recipients, which the commit looks up.
+	Push  bool // The sink is a push channel: its deliveries follow the rule's strategies.
+	Each  bool // The push channel gets a delivery for each recipient.
+	// Address names the entry that a recipient of an Each channel must have in the address book. Empty means none.
 	Address string
 }
 
 // Address is where the notices of a rule go.
 type Address struct {
-	Live   []ledger.Target // the sinks that the rule names
-	shadow []ledger.Target // an inbox of its own
-	back   []ledger.Target // for resolutions: live and shadow, because a resolution goes only where its finding was told
+	Live   []ledger.Target // The sinks of a live rule.
+	shadow []ledger.Target // The shadow inbox of the rule.
+	back   []ledger.Target // For resolutions: Live and shadow. The commit sends each only where its firing notice went.
 }
 
-// fallbackInbox is the sink of a shadow inbox where there is no inbox, as in a trial.
+// fallbackInbox is the sink of the shadow inbox where no inbox is configured, as in a trial.
 const fallbackInbox = "inbox"
 
-// NewAddress addresses a rule to the sinks, which are given by their names.
+// NewAddress addresses a rule to its sinks. The map is keyed by sink.
 func NewAddress(r *rules.Rule, sinks map[string]Channel) Address {
 	name, ok := Inbox(sinks)
 	if !ok {
@@ -52,7 +52,7 @@ func NewAddress(r *rules.Rule, sinks map[string]Channel) Address {
 	return a
 }
 
-// Inbox names the sink that has recipients, if there is one.
+// Inbox returns the name of the inbox, if there is one.
 func Inbox(sinks map[string]Channel) (name string, ok bool) {
 	for _, name := range slices.Sorted(maps.Keys(sinks)) {
 		if sinks[name].Inbox {
@@ -62,7 +62,7 @@ func Inbox(sinks map[string]Channel) (name string, ok bool) {
 	return "", false
 }
 
-// targets are the sinks of a rule as a commit wants them.
+// targets converts the sinks of a rule to targets of a commit.
 func targets(r *rules.Rule, sinks map[string]Channel) []ledger.Target {
 	list := make([]ledger.Target, len(r.Deliver))
 	for i := range r.Deliver {
@@ -82,7 +82,8 @@ func strategyOf(d *deliver.Entry) *delivery.Strategy {
 	}
 }
 
-// backTargets are where resolutions go: to push channels by the same strategies, but at once, and nothing cancels them.
+// backTargets returns the targets of resolutions. Push channels get resolutions by the same strategies, but without
+// delay and without the conditions that cancel a delivery.
 func backTargets(live []ledger.Target) []ledger.Target {
 	list := make([]ledger.Target, len(live))
 	for i, t := range live {
@@ -94,7 +95,7 @@ func backTargets(live []ledger.Target) []ledger.Target {
 	return list
 }
 
-// to are the targets of a draft: those of the rule, less what does not apply to it, at its own times.
+// to returns the targets of a draft: the rule's targets that apply to the draft, at the times that the draft sets.
 func (p *Pass) to(applied []rules.AppliedEntry) []ledger.Target {
 	if p.shadow {
 		return p.Address.shadow
@@ -119,7 +120,7 @@ func (p *Pass) to(applied []rules.AppliedEntry) []ledger.Target {
 	return list
 }
 
-// everywhere are the targets of what is not about a row.
+// everywhere returns the targets of a notice that is not about a row: a digest, or an alert about the rule.
 func (p *Pass) everywhere() []ledger.Target {
 	if p.shadow {
 		return p.Address.shadow
@@ -127,7 +128,8 @@ func (p *Pass) everywhere() []ledger.Target {
 	return p.Address.Live
 }
 
-// back are the targets of resolutions, should the rule be removed: none where the rule tells none, and none in shadow, where nobody was told.
+// back returns the targets of resolutions for the case that the rule is removed. There are none where the rule has no
+// send_resolved, and none in shadow, where nobody got a notice.
 func (p *Pass) back() []ledger.Target {
 	if p.shadow || !p.Rule.Notice.SendResolved {
 		return nil
@@ -137,15 +139,17 @@ func (p *Pass) back() []ledger.Target {
 
 // Silencer knows the silences that are in force.
 type Silencer interface {
-	// Holding returns the silences that are active at the time and match the subject. The silence with the latest end is the first.
+	// Holding returns the silences that are active at the time and match the subject. The silence with the latest end
+	// comes first.
 	Holding(at time.Time, about *silence.Subject) []silence.Holding
 }
 
-// mostSilences is how many of the silences that hold a finding back are recorded with it.
+// mostSilences is the largest number of silences that are recorded with a finding that they withhold.
 const mostSilences = 10
 
-// silenced names the silences that hold back what is about to be told under the key, separated by spaces; "" = none does. Whether one is active is
-// decided by the engine's clock when the run began. A rule in shadow disturbs nobody, so that nothing silences it.
+// silenced returns the ids of the silences that withhold a notice with the key, separated by spaces. Empty means no
+// silence does. Silences count that are active when the run began, on the engine's clock. Nothing silences a rule in
+// shadow, because its notices disturb nobody.
 func (p *Pass) silenced(key string, d *rules.NoticeDraft) string {
 	if p.shadow {
 		return ""
@@ -158,12 +162,12 @@ func (p *Pass) silenced(key string, d *rules.NoticeDraft) string {
 	return strings.Join(ids, " ")
 }
 
-// Subject is what silences are asked about: a notice of that type of the rule, in the warehouse, with the key of a finding or of a group.
+// Subject describes a notice to the silences: its rule, type and warehouse, and the key of its finding or group.
 func Subject(r *rules.Rule, typ, warehouse, key string) *silence.Subject {
 	return &silence.Subject{Rule: r.ID, Type: typ, Warehouse: warehouse, Scope: r.Scope, Key: key, Labels: r.Labels}
 }
 
-// silenced counts the events that each silence has dropped.
+// silenced returns how many events each silence has dropped, keyed by the id of the silence.
 func (r *Result) silenced() map[string]int {
 	var counts map[string]int
 	for _, e := range r.events {

@@ -14,7 +14,7 @@ import (
 	"tallyman/scanners"
 )
 
-// eight is when the passes are due.
+// eight is the due time of the passes.
 var eight = time.Date(2026, 6, 1, 8, 0, 0, 0, time.UTC)
 
 // benchPass is a pass of a rule whose findings each have a bin, an article and a quantity.
@@ -111,7 +111,7 @@ func states(r *Result) (list []finding.State) {
 	return list
 }
 
-// TestRowsThatDoNotMatchCostNothing holds the promise that a large scan is about as dear as its driver.
+// TestRowsThatDoNotMatchCostNothing checks that judging a large scan costs little more than reading it.
 func TestRowsThatDoNotMatchCostNothing(t *testing.T) {
 	p := benchPass(t)
 	rows := benchRows(1000, 2000)[1:]

@@ -9,24 +9,24 @@ import (
 	"tallyman/internal/ledger"
 )
 
-// Error is a failure that is not the source's, with its code.
+// Error is a failure that does not come from the source, with its code.
 type Error struct{ Code, Message string }
 
-// Error begins with the code.
+// Error returns the code and the message.
 func (e *Error) Error() string { return e.Code + ": " + e.Message }
 
 func tooManyRows(most int) error {
 	return &Error{"too_many_rows", fmt.Sprintf("the probe returns more than %d rows: raise probe.max_rows or narrow the probe", most)}
 }
 
-// mostKept is how many bytes a run keeps until its commit, of rows, keys and messages. What a source takes of one row is
-// bounded by the source; this bounds what many rows come to.
+// mostKept bounds the bytes of rows, keys and messages that a run keeps until its commit. The source bounds the size of
+// one row; mostKept bounds the sum of all rows.
 const mostKept = 128 << 20
 
 // Budget counts the bytes that a run keeps.
 type Budget struct{ bytes int }
 
-// Spend counts so many more. The error is that the run keeps too much.
+// Spend adds bytes to the count. It returns an error when the run keeps too many.
 func (b *Budget) Spend(size int) error {
 	if b.bytes += size; b.bytes > mostKept {
 		return &Error{"too_many_bytes", fmt.Sprintf("the run would keep more than %d MB of rows and messages: "+
@@ -35,7 +35,8 @@ func (b *Budget) Spend(size int) error {
 	return nil
 }
 
-// longestKey is how many bytes a key may have: it is kept, indexed and carried by every notice, and cannot be cut.
+// longestKey is the largest size of a key in bytes. A key is stored, indexed and carried by every notice, and must not
+// be cut, because a cut key could be the key of another finding.
 const longestKey = 4 << 10
 
 var errLongKey = fmt.Errorf("key: is longer than %d bytes", longestKey)
@@ -46,15 +47,15 @@ func (r *Result) errored(key string, err error) {
 	AddSample(&r.run, short(key)+": "+err.Error())
 }
 
-// The bounds of what a run tells of itself; texts in bytes.
+// The bounds of a run's record. Lengths of texts are in bytes.
 const (
 	LongSample  = 300
 	LongError   = 2000
 	mostSamples = 5
-	longKey     = 100 // in a sample
+	longKey     = 100 // The key in a sample.
 )
 
-// AddSample keeps an example of what degraded a run.
+// AddSample adds an example of what degraded the run, unless the run has enough examples.
 func AddSample(run *ledger.Run, text string) {
 	if len(run.Samples) < mostSamples {
 		run.Samples = append(run.Samples, Cut(text, LongSample))
@@ -63,7 +64,7 @@ func AddSample(run *ledger.Run, text string) {
 
 func short(key string) string { return Cut(key, longKey) }
 
-// Cut makes a text one that every ledger takes: of so many bytes at most, valid UTF-8, without NUL.
+// Cut returns a text that every ledger accepts: at most so many bytes and an ellipsis, valid UTF-8, no NUL.
 func Cut(text string, most int) string {
 	if len(text) > most {
 		for most > 0 && !utf8.RuneStart(text[most]) {
@@ -74,7 +75,8 @@ func Cut(text string, most int) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\x00", "\uFFFD")
 }
 
-// AddPass is the sum of the passes of a firing with one more. The last one says how the run ended, but once degraded it stays so.
+// AddPass returns the sum of run, which are the earlier passes of a firing, and one more pass. The last pass decides
+// the outcome, but a run that was degraded once stays degraded.
 func AddPass(run, pass *ledger.Run) ledger.Run {
 	sum := *pass
 	if run.Outcome == ledger.OutcomeDegraded && pass.Outcome == ledger.OutcomeOK {

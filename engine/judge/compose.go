@@ -13,15 +13,15 @@ import (
 	"tallyman/rules"
 )
 
-// Compose makes the record of a pass: its findings, and the notices that tell of them.
+// Compose makes the record of a pass: its findings and its notices.
 func (p *Pass) Compose(ctx context.Context, known *Snapshot, result *Result) (*ledger.Commit, error) {
 	record := &ledger.Commit{
 		Scope: result.step.Scope, Watermark: result.watermark, Initial: known.initial, LookBack: result.lookBack, Again: result.again, Silenced: result.silenced(), Back: p.back(),
 	}
 	if result.again {
-		record.Scope = known.Scope // the firing is not done
+		record.Scope = known.Scope // Another pass follows, so the firing is not done.
 	}
-	messages, err := p.untold(ctx, result.messages())
+	messages, err := p.dropSentEvents(ctx, result.messages())
 	if err != nil {
 		return nil, err
 	}
@@ -60,17 +60,18 @@ func (p *Pass) Compose(ctx context.Context, known *Snapshot, result *Result) (*l
 	return record, nil
 }
 
-// message is what a notice will say of a finding, a group or an event.
+// message is the draft of a notice about a finding, a group or an event. It becomes a notice of its own or a line of a
+// digest.
 type message struct {
 	key, episode string
 	status       notice.Status
 	ordinal      int
 	count        int
 	draft        *rules.NoticeDraft
-	tell         *finding.Tell // nil of an event
+	tell         *finding.Tell // Nil for an event.
 }
 
-// messages are all that the pass has to tell.
+// messages returns the messages of the pass. Messages about the rule itself come last.
 func (r *Result) messages() []message {
 	list := make([]message, 0, len(r.events)+len(r.drafts))
 	for _, e := range r.events {
@@ -90,14 +91,14 @@ func (r *Result) messages() []message {
 	return list
 }
 
-// recordTold notes the id of the notice that tells a message. live is the time since which the rule is no longer in shadow.
+// recordTold records in the finding the id of its notice. live is when the rule was promoted out of shadow.
 func (r *Result) recordTold(m *message, noticeID string, live time.Time) {
 	if m.tell != nil {
 		r.step.Told(*m.tell, noticeID, live)
 	}
 }
 
-// firstNotice is the notice of a message that is told by itself.
+// firstNotice makes a notice of the message alone.
 func (p *Pass) firstNotice(m *message) *notice.Notice {
 	d := m.draft
 	return &notice.Notice{
@@ -111,18 +112,18 @@ func (p *Pass) firstNotice(m *message) *notice.Notice {
 	}
 }
 
-// resolve adds the notices that take back firing notices which are over. One that the ledger no longer has goes
-// without a word. Resolutions are not limited: each ends what was told as a notice of its own.
+// resolve adds a resolution for each firing notice that is over. A firing notice that the ledger no longer has gets
+// none. limit.notices does not apply to resolutions.
 func (p *Pass) resolve(ctx context.Context, record *ledger.Commit) error {
 	if !p.Rule.Notice.SendResolved || len(record.Over) == 0 {
 		return nil
 	}
-	told, err := p.Notices(ctx, record.Over)
+	sent, err := p.Notices(ctx, record.Over)
 	if err != nil {
-		return fmt.Errorf("reading the notices that are to be resolved: %w", err)
+		return fmt.Errorf("reading the notices to resolve: %w", err)
 	}
 	for _, id := range record.Over {
-		if firing := told[id]; firing != nil {
+		if firing := sent[id]; firing != nil {
 			record.Notices = append(record.Notices, ledger.NewNotice{
 				Notice: resolution(firing, p.Started, resolvedTitle), Sinks: p.Address.back, After: id,
 			})
@@ -131,7 +132,7 @@ func (p *Pass) resolve(ctx context.Context, record *ledger.Commit) error {
 	return nil
 }
 
-// resolution repeats a firing notice as its resolution of that time.
+// resolution returns the resolution of a firing notice, made at that time. title makes the new titles.
 func resolution(firing *notice.Notice, at time.Time, title func(lang, title string) string) *notice.Notice {
 	n := *firing
 	n.ID = notice.ID(n.Rule, n.Scope, n.Key, n.Episode, notice.Resolved, 0)
@@ -165,7 +166,7 @@ func chinese(lang string) bool {
 	return base == "zh"
 }
 
-// sumUp is the record of the pass as a run.
+// sumUp returns the run record of the pass.
 func (p *Pass) sumUp(result *Result, notices int) ledger.Run {
 	run := result.run
 	run.Rule, run.Scope, run.Term, run.Due, run.Node = p.Rule.ID, p.Rule.Scope, p.Term, p.Due, p.Node
@@ -174,8 +175,8 @@ func (p *Pass) sumUp(result *Result, notices int) ledger.Run {
 	return run
 }
 
-// Refused is what is committed instead of a record that the ledger does not take: a failed run, which the rule may tell of
-// itself. Should the ledger not take that either, nothing is told.
+// Refused returns the record to commit instead of one that the ledger refuses: a failed run with the cause, and with
+// the rule's on_error alert. silent leaves the alert out, for when the ledger has refused that record as well.
 func (p *Pass) Refused(ctx context.Context, known *Snapshot, cause error, silent bool) *ledger.Commit {
 	fault := &Error{"commit_refused", cause.Error()}
 	result := p.failed(known, fault)
@@ -189,7 +190,7 @@ func (p *Pass) Refused(ctx context.Context, known *Snapshot, cause error, silent
 	return &ledger.Commit{Scope: result.step.Scope, Watermark: result.watermark, Initial: known.initial, Run: p.sumUp(result, 0), Back: p.back()}
 }
 
-// operation is the finding's change as the ledger calls it.
+// operation converts a finding's change to the ledger's type.
 func operation(op finding.Op) ledger.Op {
 	switch op {
 	case finding.Insert:
@@ -201,7 +202,7 @@ func operation(op finding.Op) ledger.Op {
 	}
 }
 
-// translations are the texts but the one without a language.
+// translations returns the texts except the one without a language.
 func translations(texts map[string]rules.Text) map[string]notice.Text {
 	if len(texts) < 2 {
 		return nil

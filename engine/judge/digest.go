@@ -15,15 +15,16 @@ import (
 	"tallyman/rules/catalog"
 )
 
-// digest is one notice for several messages of one warehouse, where there are more than the rule's limit.
+// digest is one notice for several messages of one warehouse. A pass makes digests when it has more messages than
+// limit.notices allows.
 type digest struct {
 	warehouse string
 	episode   string
-	messages  []message // in the order of their keys
+	messages  []message // In the order of their keys.
 }
 
-// limit divides what a pass has to tell: the first messages in the order of their keys are told one by one, the rest
-// in one digest for each warehouse. What the rule tells of itself is not limited.
+// limit divides the messages of a pass. The first messages, in the order of their keys, become notices of their own.
+// The rest go into one digest for each warehouse. Messages about the rule itself are not limited.
 func (p *Pass) limit(known *Snapshot, all []message) (alone []message, digests []digest) {
 	most, rows := p.Rule.Limit.Notices, ofRows(all)
 	if most == 0 || rows <= most {
@@ -43,7 +44,7 @@ func (p *Pass) limit(known *Snapshot, all []message) (alone []message, digests [
 	return append(slices.Clip(sorted[:most]), all[rows:]...), digests
 }
 
-// ofRows is how many messages are about rows. What the rule tells of itself comes behind them.
+// ofRows returns how many messages are about rows. The messages after them are about the rule itself.
 func ofRows(all []message) int {
 	rows := slices.IndexFunc(all, func(m message) bool { return catalog.Reserved(m.draft.Type.Code) })
 	if rows < 0 {
@@ -52,12 +53,13 @@ func ofRows(all []message) int {
 	return rows
 }
 
-// askedAtOnce is how many notices are looked up together.
+// askedAtOnce is the largest number of notices in one read from the ledger.
 const askedAtOnce = 1000
 
-// untold leaves out events that were told by notices of their own, where there are so many that some would be told in a digest. The ledger knows a
-// notice that it has, but not what a digest tells: after a rewind the digest would tell these events again.
-func (p *Pass) untold(ctx context.Context, all []message) ([]message, error) {
+// dropSentEvents leaves out events that have a notice of their own already, if the pass would make a digest. After a
+// rewind a rule finds old events again. The ledger recognises a repeated notice by its id, but not an event inside a
+// digest. Without dropSentEvents a digest would report these events a second time.
+func (p *Pass) dropSentEvents(ctx context.Context, all []message) ([]message, error) {
 	rows := ofRows(all)
 	if p.Rule.Mode != rules.ModeEvent || p.Rule.Limit.Notices == 0 || rows <= p.Rule.Limit.Notices {
 		return all, nil
@@ -76,7 +78,7 @@ func (p *Pass) untold(ctx context.Context, all []message) ([]message, error) {
 			told[id] = true
 		}
 	}
-	p.told = len(told)
+	p.sentBefore = len(told)
 	list := make([]message, 0, len(all))
 	for i := range all {
 		if i >= rows || !told[ids[i]] {
@@ -86,16 +88,17 @@ func (p *Pass) untold(ctx context.Context, all []message) ([]message, error) {
 	return list, nil
 }
 
-// ToldBefore is how many events Compose has left out, because they were told before.
-func (p *Pass) ToldBefore() int { return p.told }
+// ToldBefore returns how many events Compose has left out because they have a notice already.
+func (p *Pass) ToldBefore() int { return p.sentBefore }
 
-// idOf is the id of the notice that tells the message by itself.
+// idOf returns the id that the message's own notice has.
 func (p *Pass) idOf(m *message) string {
 	return notice.ID(p.Rule.ID, p.Rule.Scope, m.key, m.episode, m.status, m.ordinal)
 }
 
-// digestEpisode tells the digests of a rule apart: the due time, and of a rule with a watermark also where the pass began, for
-// a firing may take several passes. A repeated pass begins there again and makes the same digests.
+// digestEpisode returns what distinguishes the digests of a rule: the due time, and for a rule with a watermark also
+// where the pass began, because a firing may have several passes. A repeated pass begins there again and makes the same
+// digests.
 func (p *Pass) digestEpisode(known *Snapshot) string {
 	due := notice.EpisodeAt(p.Term, p.Due)
 	if p.Rule.Probe.Watermark == nil {
@@ -105,24 +108,25 @@ func (p *Pass) digestEpisode(known *Snapshot) string {
 	for _, v := range known.Watermark {
 		text = v.AppendKey(append(text, ','))
 	}
-	if known.memory != nil { // a pass may find rows below the watermark alone, and leave the watermark as it is
+	if known.memory != nil { // A pass may find only rows below the watermark, and so leave the watermark as it is.
 		text = strconv.AppendInt(append(text, ','), known.memory.next, 10)
 	}
 	return string(append(text, ']'))
 }
 
-// digestNotice words a digest: of the type of the rule, with the data of the first message and the highest priority.
+// digestNotice makes the notice of a digest: with the data of the first message and the highest priority of all.
 func (p *Pass) digestNotice(d *digest) *notice.Notice {
 	first := d.messages[0]
 	key := digestKey(d.warehouse)
 	n := p.firstNotice(&message{key: key, episode: d.episode, status: first.status, draft: first.draft})
 	n.ID = notice.DigestID(p.Rule.ID, p.Rule.Scope, key, d.episode, first.status)
-	n.Count, n.Order = 0, "" // which of its findings is to be first, it does not say
+	n.Count, n.Order = 0, "" // A digest has no order, since its findings may have different ones.
 	for _, m := range d.messages {
 		n.Count += m.count
 		n.Priority = max(n.Priority, m.draft.Priority)
 	}
-	n.Texts = map[string]notice.Text{"zh": p.digestText(d, "zh")} // the words are ours, whatever the rule speaks
+	// The words of a digest are Tallyman's own, so Chinese is always there.
+	n.Texts = map[string]notice.Text{"zh": p.digestText(d, "zh")}
 	for lang := range first.draft.Texts {
 		if lang != "" {
 			n.Texts[lang] = p.digestText(d, lang)
@@ -136,15 +140,15 @@ func (p *Pass) digestNotice(d *digest) *notice.Notice {
 func digestKey(warehouse string) string {
 	key, err := json.Marshal([]string{"digest", warehouse})
 	if err != nil {
-		return `["digest"]` // two texts always have a JSON form
+		return `["digest"]` // Not expected: every text has a JSON form.
 	}
 	return string(key)
 }
 
-// The samples that a digest shows.
+// The bounds of the titles that a digest shows.
 const (
 	mostTitles = 5
-	longTitle  = 200
+	longTitle  = 200 // bytes
 )
 
 func (p *Pass) digestText(d *digest, lang string) notice.Text {
@@ -163,7 +167,7 @@ func (p *Pass) digestText(d *digest, lang string) notice.Text {
 	return notice.Text{Title: fmt.Sprintf(title, len(d.messages), name), Body: strings.Join(lines, "\n")}
 }
 
-// textIn are the words in the language, or those without one.
+// textIn returns the text in the language, or the text without a language.
 func textIn(d *rules.NoticeDraft, lang string) rules.Text {
 	if text, ok := d.Texts[lang]; ok {
 		return text

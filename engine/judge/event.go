@@ -12,52 +12,52 @@ import (
 	"tallyman/scanners"
 )
 
-// eventJudge turns the rows of a rule of mode event into notices, and follows the watermark over all
-// rows, also those that meet no condition.
+// eventJudge turns the rows of a rule of mode event into notices. It moves the watermark over all rows, including rows
+// that do not meet the condition.
 type eventJudge struct {
-	program *rules.Program
-	pass    *Pass
-	maxRows int
-	due     string
-	known   bool            // the first run of a rule with first_run: baseline, which tells nothing
-	columns []int           // positions of the watermark's columns
-	highest []row.Value     // the watermark: of the rows so far, or where the scan began
-	raised  int             // how many rows raised it
-	below   checkpoint      // where the rows that have the highest watermark begin
-	ordered bool            // no row lay below the one before it
-	told    map[string]bool // key and episode of the events so far
-	from    []row.Value     // the watermark before the run
-	memory  *seenMemory     // nil = the rule does not look back
-	budget  Budget
-	result  Result
+	program  *rules.Program
+	pass     *Pass
+	maxRows  int
+	due      string
+	baseline bool            // The first run of a rule with first_run: baseline, which sends no notice.
+	columns  []int           // The positions of the watermark's columns in a row.
+	highest  []row.Value     // The highest watermark of the rows so far, or where the scan began.
+	raised   int             // The number of rows that raised highest.
+	below    checkpoint      // The judge before the first row that has the highest watermark.
+	ordered  bool            // Every row so far lay at or above highest.
+	events   map[string]bool // The keys and episodes of the events so far.
+	from     []row.Value     // The watermark before the run.
+	memory   *seenMemory     // Nil means the rule has no look_back.
+	budget   Budget
+	result   Result
 }
 
-// event is one row of a rule of mode event that is told, or dropped by a silence.
+// event is a row of a rule of mode event that meets the condition: it gets a notice, or silences drop it.
 type event struct {
 	key     string
 	episode string
 	draft   *rules.NoticeDraft
-	by      string // the silences that drop it; "" = it is told
+	by      string // The ids of the silences that drop the event. Empty means it gets a notice.
 }
 
-// checkpoint is the judge before a row.
+// checkpoint is the state of an eventJudge before a row. rest goes back to it.
 type checkpoint struct {
 	watermark []row.Value
 	events    int
-	seen      int // rows that are remembered
+	seen      int // The number of rows in the memory.
 	run       ledger.Run
 	repeated  int
 }
 
 func newEventJudge(p *Pass, known *Snapshot) *eventJudge {
 	j := &eventJudge{
-		program: p.Program,
-		pass:    p,
-		maxRows: p.Rule.Probe.MaxRows,
-		due:     notice.EpisodeAt(p.Term, p.Due),
-		known:   p.Policy.Baseline && known.IsFirst(),
-		ordered: true,
-		told:    map[string]bool{},
+		program:  p.Program,
+		pass:     p,
+		maxRows:  p.Rule.Probe.MaxRows,
+		due:      notice.EpisodeAt(p.Term, p.Due),
+		baseline: p.Policy.Baseline && known.IsFirst(),
+		ordered:  true,
+		events:   map[string]bool{},
 	}
 	if w := p.Rule.Probe.Watermark; w != nil {
 		j.highest, j.from = slices.Clone(known.begin), known.Watermark
@@ -68,14 +68,14 @@ func newEventJudge(p *Pass, known *Snapshot) *eventJudge {
 	if j.memory = known.memory; j.memory != nil {
 		j.memory.recall()
 	} else if known.back.From != nil {
-		j.result.lookBack = &ledger.LookBackChange{} // the rule looks back no more
+		j.result.lookBack = &ledger.LookBackChange{} // The rule has look_back no more: clear the ledger's memory.
 	}
 	j.result.step = finding.Drop(known.Scope, known.findings, p.Policy, p.Due)
 	return j
 }
 
-// visit takes a row. One that an earlier run has seen only moves the position. errPageFull leaves the row out: it is new, and there are max_rows
-// already.
+// visit takes a row. A row that an earlier run has seen only moves the position. errPageFull means the row is new, but
+// max_rows new rows were taken already; the row is left to the next pass.
 func (j *eventJudge) visit(r *row.Row) error {
 	if j.memory == nil {
 		j.follow(r)
@@ -95,7 +95,7 @@ func (j *eventJudge) visit(r *row.Row) error {
 	return j.judge(r)
 }
 
-// judge tells of a row that is new, where the row meets the condition.
+// judge makes an event of a new row that meets the condition.
 func (j *eventJudge) judge(r *row.Row) error {
 	matches, err := j.program.Match(r)
 	if err != nil {
@@ -110,11 +110,11 @@ func (j *eventJudge) judge(r *row.Row) error {
 		j.errored(r, errLongKey)
 		return nil
 	}
-	if j.known {
+	if j.baseline {
 		j.result.run.Matched++
 		return nil
 	}
-	if j.told[key+"\x00"+episode] {
+	if j.events[key+"\x00"+episode] {
 		j.result.run.Matched++
 		j.result.step.Repeated++
 		AddSample(&j.result.run, "repeated key "+short(key))
@@ -126,7 +126,7 @@ func (j *eventJudge) judge(r *row.Row) error {
 		return nil
 	}
 	j.result.run.Matched++
-	j.told[key+"\x00"+episode] = true
+	j.events[key+"\x00"+episode] = true
 	j.result.events = append(j.result.events, event{key, episode, draft, j.pass.silenced(key, draft)})
 	return j.budget.Spend(2*(len(key)+len(episode)) + draft.Size())
 }
@@ -135,7 +135,8 @@ func (j *eventJudge) errored(r *row.Row, err error) {
 	j.result.errored(j.program.Key(r), err)
 }
 
-// follow raises the watermark to the row. A NULL in it says nothing about the order.
+// follow raises the watermark to the row. It skips a row with a NULL in a watermark column, because such a row has no
+// place in the order.
 func (j *eventJudge) follow(r *row.Row) {
 	if len(j.columns) == 0 {
 		return
@@ -149,7 +150,7 @@ func (j *eventJudge) follow(r *row.Row) {
 		if order == 0 {
 			c, err := row.Compare(v, j.highest[i])
 			if err != nil {
-				c = 1 // the column has another kind than when the watermark was recorded
+				c = 1 // The kind of the column has changed since the watermark was recorded.
 			}
 			order = c
 		}
@@ -169,7 +170,8 @@ func (j *eventJudge) follow(r *row.Row) {
 	}
 }
 
-// episode tells two rows of one key apart: the row's watermark, or the due time where there is none.
+// episode returns what distinguishes two events of one key: the row's watermark, or the due time for a rule without
+// one.
 func (j *eventJudge) episode(r *row.Row) string {
 	if len(j.columns) == 0 {
 		return j.due
@@ -199,7 +201,7 @@ func (j *eventJudge) finish(res scanners.Result) (*Result, error) {
 	return j.end(j.highest)
 }
 
-// end closes the pass at the position that it has reached.
+// end finishes the pass at the position.
 func (j *eventJudge) end(position []row.Value) (*Result, error) {
 	j.result.watermark = position
 	if j.memory == nil {
@@ -218,13 +220,14 @@ func (j *eventJudge) end(position []row.Value) (*Result, error) {
 	return &j.result, nil
 }
 
-// isBelow tells whether a scan that began at that position has ended below the watermark: the probe has a LIMIT, or rows were deleted.
+// isBelow tells whether a scan that began at the position has made progress but ended below the watermark. Then the
+// probe has a LIMIT, or rows were deleted.
 func (j *eventJudge) isBelow(begin []row.Value) bool {
 	return j.memory != nil && compareMarks(begin, j.highest) < 0 && compareMarks(j.highest, j.from) < 0
 }
 
-// rest leaves the rows of the highest watermark to the next pass: behind the cap there may be more of them, which
-// a probe that asks for what is above that watermark would never return.
+// rest ends a pass that reached max_rows. It leaves all rows of the highest watermark to the next pass. The probe may
+// have more rows of that watermark than max_rows let through, and the next scan reads only above the pass's watermark.
 func (j *eventJudge) rest() (*Result, error) {
 	if j.raised == 1 {
 		return nil, &Error{"watermark_tied", fmt.Sprintf("more than %d rows have the same watermark: raise probe.max_rows, or add a column to the watermark that tells them apart", j.maxRows)}

@@ -12,42 +12,44 @@ import (
 	"tallyman/scanners"
 )
 
-// Kin is what the scopes of a rule have in common that differ in their names and parameters alone (rules.Rule.Kin): the schedule, the statement, the
-// prepared probe and the compiled program. A rule with 100,000 scopes is prepared and compiled once. It is safe for concurrent use.
+// Kin holds what scopes of a rule share that differ only in their names and parameters (rules.Rule.Kin): the schedule,
+// the statement, the prepared probe and the compiled program. So a rule with 100,000 scopes is prepared and compiled
+// once. A Kin is safe for concurrent use.
 type Kin struct {
 	mu        sync.Mutex
 	schedule  *schedule.Schedule
 	statement *probe.Statement
 	program   *rules.Program
-	compiled  scanners.PreparedProbe // what the program was compiled against
-	types     int64                  // and with which version of the catalogue
-	address   Address                // of the program's rule, or of the rule before it was compiled
+	compiled  scanners.PreparedProbe // The probe that the program was compiled against.
+	types     int64                  // The version of the types that the program was compiled with.
+	address   Address                // The address of the program's rule, or of the rule before it was compiled.
 
-	preparing chan struct{} // holds a value while nobody prepares
+	preparing chan struct{} // A lock that can be waited for with a context. It holds a value while it is free.
 	prepared  scanners.PreparedProbe
 }
 
-// NewKin makes one that knows nothing yet.
+// NewKin makes an empty Kin.
 func NewKin() *Kin {
 	k := &Kin{preparing: make(chan struct{}, 1)}
 	k.preparing <- struct{}{}
 	return k
 }
 
-// parse returns the schedule and the statement of the rule, which is one of the kin, and its address.
+// parse returns the schedule, the statement and the address of a rule of the kin.
 func (k *Kin) parse(r *rules.Rule, channels map[string]Channel) (*schedule.Schedule, *probe.Statement, Address, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.statement == nil {
 		var err error
-		if k.schedule, k.statement, k.address, err = parse(r, channels); err != nil { // and nothing is kept
+		// statement stays nil, so the next call parses again.
+		if k.schedule, k.statement, k.address, err = parse(r, channels); err != nil {
 			return nil, nil, Address{}, err
 		}
 	}
 	return k.schedule, k.statement, k.address, nil
 }
 
-// prepare returns the probe that one of the kin has prepared, or prepares it. One that the source has refused is not wanted any more.
+// prepare returns the kin's prepared probe. Where there is none, or the source has refused it, prepare calls ask.
 func (k *Kin) prepare(ctx context.Context, refused scanners.PreparedProbe, ask func(context.Context) (scanners.PreparedProbe, error)) (scanners.PreparedProbe, error) {
 	select {
 	case <-k.preparing:
@@ -63,7 +65,8 @@ func (k *Kin) prepare(ctx context.Context, refused scanners.PreparedProbe, ask f
 	return k.prepared, err
 }
 
-// compile returns the program of the rule, which is one of the kin, and its address. The program is that of any of the kin: who evaluates it borrows one.
+// compile returns the kin's program and address. The program is shared: a caller that evaluates it must borrow one
+// first.
 func (k *Kin) compile(r *rules.Rule, prepared scanners.PreparedProbe, types catalog.Catalog, version int64, channels map[string]Channel) (*rules.Program, Address, problem.List) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -34,7 +34,7 @@ func kinRule(scope string) *rules.Rule {
 	}
 }
 
-// TestKinAreCompiledOnceAndJudgeApart has many scopes judge rows at the same time, each with its own name.
+// TestKinAreCompiledOnceAndJudgeApart: many scopes judge rows at the same time, each with its own name.
 func TestKinAreCompiledOnceAndJudgeApart(t *testing.T) {
 	t.Parallel()
 	kin := NewKin()

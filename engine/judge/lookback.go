@@ -14,37 +14,40 @@ import (
 	"tallyman/rules/row"
 )
 
-// MostSeen is how many rows may lie in the window that a rule reads again.
+// MostSeen is the largest number of rows in the look_back window of a rule.
 const MostSeen = 100_000
 
-// seenPortion is how many rows of one scan are remembered and forgotten together.
+// seenPortion is how many rows of one scan the memory stores and drops together.
 const seenPortion = 10_000
 
-// errPageFull ends a scan that has seen max_rows new rows.
+// errPageFull ends a scan that has taken max_rows new rows.
 var errPageFull = errors.New("the page is full")
 
 type rowHash [ledger.SeenHash]byte
 
-// seenMemory is what a pass of mode event knows of the rows that it reads again, and what it adds.
+// seenMemory is the memory of a rule with look_back: hashes of the rows that earlier runs have seen, and of the rows
+// that this pass adds. A rule with look_back reads rows below its watermark again, because a transaction may commit
+// late. The memory keeps it from reporting a row twice.
 type seenMemory struct {
 	pass     *Pass
 	look     rules.LookBack
-	identity string
-	back     ledger.LookBack // what the ledger has, less what belongs to another watermark or other columns
-	through  int64           // portions up to this number go, whatever their age
-	next     int64           // number of the next portion
-	backlog  bool
-	began    time.Time // when the first pass of the firing began: rows that it did not see may have been committed since
+	identity string          // See rowIdentity.
+	back     ledger.LookBack // The ledger's memory, without portions of another watermark or other columns.
+	through  int64           // The ledger drops all portions up to this number, whatever their age.
+	next     int64           // The number of the next portion.
+	backlog  bool            // The last run is longer ago than look_back, so the new rows may have any age.
+	// When the first pass of the firing began. Rows may have been committed since that it did not see.
+	began time.Time
 
 	seen    map[rowHash]struct{}
 	fresh   map[rowHash]struct{}
-	added   []byte        // hashes of fresh, in the order of the scan
-	edges   [][]row.Value // the position after each portion of added that is complete
-	skipped int           // rows that were seen before
+	added   []byte        // The hashes in fresh, in the order of the scan.
+	edges   [][]row.Value // The position after each complete portion of added.
+	skipped int           // The number of rows that were seen before.
 }
 
-// newSeenMemory begins with what the ledger remembers. A memory of rows that were told apart by other columns is worth nothing: it is dropped, and
-// the rule reads on behind its watermark.
+// newSeenMemory begins with the ledger's memory. A memory of rows that were identified by other columns is of no use:
+// newSeenMemory drops it, and the rule reads on above its watermark.
 func newSeenMemory(p *Pass, watermark []row.Value, back ledger.LookBack) *seenMemory {
 	m := &seenMemory{pass: p, look: p.Rule.Probe.Watermark.LooksBack(), identity: p.rowIdentity(), back: back, next: 1, began: p.Started}
 	if p.Resume != nil {
@@ -66,7 +69,8 @@ func newSeenMemory(p *Pass, watermark []row.Value, back ledger.LookBack) *seenMe
 	return m
 }
 
-// rowIdentity stands for the columns that a row is known by: those of the key and of the watermark, with the kinds that their values have.
+// rowIdentity returns a hash of the columns that identify a row, and of their kinds: the columns of the key and of the
+// watermark.
 func (s *ScopedRule) rowIdentity() string {
 	var text strings.Builder
 	columns := s.Prepared.Columns()
@@ -76,7 +80,7 @@ func (s *ScopedRule) rowIdentity() string {
 			kind = columns[at].Kind
 		}
 		if kind == row.Decimal {
-			kind = row.Int // an Int and a Decimal of one value are alike
+			kind = row.Int // An Int and a Decimal of the same value have the same hash.
 		}
 		fmt.Fprintf(&text, "%s %d\x00", name, kind)
 	}
@@ -84,7 +88,7 @@ func (s *ScopedRule) rowIdentity() string {
 	return base64.RawURLEncoding.EncodeToString(sum[:9])
 }
 
-// recall makes what is remembered ready for questions. A pass that is not the first of its firing has it from the pass before.
+// recall builds seen from the ledger's portions. A later pass of a firing has seen from the pass before.
 func (m *seenMemory) recall() {
 	m.fresh = map[rowHash]struct{}{}
 	if m.seen != nil {
@@ -102,7 +106,7 @@ func (m *seenMemory) learn(portions []ledger.SeenRows) {
 	}
 }
 
-// resume returns what the next pass of the firing begins with, once the change is committed.
+// resume returns the Resumption of the firing's next pass. It is valid once the change is committed.
 func (m *seenMemory) resume(position []row.Value, c *ledger.LookBackChange) *Resumption {
 	for i := range m.back.Seen {
 		if s := &m.back.Seen[i]; s.N <= c.Through {
@@ -120,7 +124,7 @@ func hashOf(program *rules.Program, r *row.Row) rowHash {
 	return rowHash(sum[:ledger.SeenHash])
 }
 
-// add remembers a row that is new. position is the highest watermark so far.
+// add adds a new row to the memory. position returns the highest watermark so far.
 func (m *seenMemory) add(hash rowHash, position func() []row.Value) {
 	if _, twice := m.fresh[hash]; twice {
 		return
@@ -132,13 +136,13 @@ func (m *seenMemory) add(hash rowHash, position func() []row.Value) {
 	}
 }
 
-// rows is how many new rows there are.
+// rows returns the number of new rows.
 func (m *seenMemory) rows() int { return len(m.added) / ledger.SeenHash }
 
-// cut takes back the rows that came after the first n.
+// cut keeps the first n new rows and drops the others.
 func (m *seenMemory) cut(n int) { m.added = m.added[:n*ledger.SeenHash] }
 
-// portions are the new rows; none of them lies above the watermark.
+// portions returns the new rows in portions. No row lies above the watermark.
 func (m *seenMemory) portions(watermark []row.Value) []ledger.SeenRows {
 	var list []ledger.SeenRows
 	for hashes := range slices.Chunk(m.added, seenPortion*ledger.SeenHash) {
@@ -153,13 +157,14 @@ func (m *seenMemory) portions(watermark []row.Value) []ledger.SeenRows {
 	return list
 }
 
-// change is what the ledger remembers after the pass. The rows of a portion are read no more when the rule looks back no further than to them. Rows of a
-// backlog may have any age: the oldest of them go when there are too many. A firing that goes on forgets only what lies at or below its position: it has
-// still to read what is above.
+// change returns the change of the ledger's memory after the pass. The oldest portion is dropped once the rule does not
+// look back to its rows any more. Rows of a backlog may have any age, so their oldest portions are dropped when the
+// memory is full. A firing with another pass drops only portions at or below its position, because it still has to read
+// the rows above.
 func (m *seenMemory) change(watermark, position []row.Value, again bool) (*ledger.LookBackChange, error) {
 	c := &ledger.LookBackChange{From: m.back.From, At: m.pass.Started, Through: m.through}
 	if again {
-		c.At = m.back.At // the firing has not read all there is
+		c.At = m.back.At // The firing has not read all rows yet.
 	}
 	added := m.portions(watermark)
 	kept := slices.Concat(m.back.Seen, added)
@@ -184,8 +189,8 @@ func (m *seenMemory) change(watermark, position []row.Value, again bool) (*ledge
 	return c, nil
 }
 
-// isOver tells whether the rule reads above the portion from now on. A scan that began after the portion had been seen for as long as the rule looks
-// back has seen all transactions that were open then.
+// isOver tells whether the rule reads only above the portion from now on. With look_back as a time: once a scan began
+// that long after the portion was seen, the scan has seen every transaction that was open then.
 func (m *seenMemory) isOver(s *ledger.SeenRows, watermark []row.Value) bool {
 	if m.look.Numbers > 0 {
 		c, err := row.Compare(s.Position[0], watermark[0].Minus(m.look.Numbers))
@@ -194,8 +199,8 @@ func (m *seenMemory) isOver(s *ledger.SeenRows, watermark []row.Value) bool {
 	return !s.At.After(m.began.Add(-m.look.Time))
 }
 
-// afterFailure is what a failed run changes of the memory. One that failed for want of room has read what there is: what it leaves for the next run is no
-// backlog.
+// afterFailure returns how a failed run changes the memory; nil means not at all. A run that failed because the memory
+// was full has read all rows, so the rows that the next run finds are no backlog.
 func (m *seenMemory) afterFailure(err error) *ledger.LookBackChange {
 	var own *Error
 	if m == nil || !errors.As(err, &own) || own.Code != "look_back_full" {
@@ -204,7 +209,7 @@ func (m *seenMemory) afterFailure(err error) *ledger.LookBackChange {
 	return &ledger.LookBackChange{From: m.back.From, At: m.pass.Started, Through: m.through}
 }
 
-// now is the time after the scan.
+// now returns the time of the pass's clock, in whole µs.
 func (p *Pass) now() time.Time {
 	if p.Clock == nil {
 		return p.Started
@@ -212,7 +217,8 @@ func (p *Pass) now() time.Time {
 	return p.Clock().UTC().Truncate(time.Microsecond)
 }
 
-// compareMarks compares watermarks of the same columns. What cannot be compared is above: the column had another kind when the other one was recorded.
+// compareMarks compares watermarks of the same columns. Where two values cannot be compared, a counts as higher: the
+// kind of the column has changed since one of them was recorded.
 func compareMarks(a, b []row.Value) int {
 	for i := range min(len(a), len(b)) {
 		c, err := row.Compare(a[i], b[i])
@@ -234,7 +240,8 @@ func higher(a, b []row.Value) []row.Value {
 	return a
 }
 
-// Remembers returns a function that tells whether an earlier run has seen a row that the probe returns again. nil = the rule does not look back.
+// Remembers returns a function that tells whether an earlier run has seen a row. It returns nil where the rule has no
+// look_back.
 func (s *ScopedRule) Remembers(state ledger.ScopeState, back ledger.LookBack) func(*row.Row) bool {
 	p := &Pass{ScopedRule: s}
 	known := p.Begin(state, nil, back)

@@ -32,7 +32,8 @@ func (g givenRows) Scan(_ context.Context, _ scanners.Request, visit func(*row.R
 	return scanners.Result{Rows: len(g.rows)}, nil
 }
 
-// BenchmarkLookBack is a pass over so many rows that were seen before and a hundred new ones, none of which meets the condition.
+// BenchmarkLookBack is a pass over so many rows that were seen before and a hundred new ones, none of which meets the
+// condition.
 func BenchmarkLookBack(b *testing.B) {
 	columns := []row.Column{{Name: "id", Kind: row.Int}, {Name: "qty", Kind: row.Int}}
 	for name, seen := range map[string]int{"no row seen": 0, "100000 rows seen": MostSeen - 100} {
@@ -76,7 +77,8 @@ func BenchmarkLookBack(b *testing.B) {
 	}
 }
 
-// BenchmarkLookBackPage is a pass in the middle of a firing: a page of a hundred new rows, while 100,000 rows are remembered.
+// BenchmarkLookBackPage is a pass in the middle of a firing: a page of a hundred new rows, while 100,000 rows are
+// remembered.
 func BenchmarkLookBackPage(b *testing.B) {
 	columns := []row.Column{{Name: "id", Kind: row.Int}, {Name: "qty", Kind: row.Int}}
 	const page = 100

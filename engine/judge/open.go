@@ -13,27 +13,29 @@ import (
 	"tallyman/scanners"
 )
 
-// BeginOpen is Begin for a rule that judges each row by itself (JudgesRows), with what the node remembers of the open findings. A run leaves open as it is.
+// BeginOpen is Begin for a rule that judges each row by itself (JudgesRows). open is the node's outline of the open
+// findings; the run does not change it.
 func (p *Pass) BeginOpen(state ledger.ScopeState, open *finding.Open) *Snapshot {
 	known := p.Begin(state, slices.Clone(open.Alerts()), ledger.LookBack{})
 	known.open = open
 	return known
 }
 
-// JudgesRows tells whether the rule makes a finding of each row by itself, without a look at other rows.
+// JudgesRows tells whether the rule makes a finding of each row alone, without looking at other rows.
 func (s *ScopedRule) JudgesRows() bool {
 	return s.Rule.Mode == rules.ModeState && s.Rule.Per != rules.PerResult && len(s.Rule.GroupBy) == 0
 }
 
-// readAtOnce is how many findings are read together.
+// readAtOnce is the largest number of findings in one read from the ledger.
 const readAtOnce = 1000
 
-// readOpen reads the findings with these hashes, all of which are open.
+// readOpen reads the findings with these key hashes from the ledger. All of them must be open. An error is also kept in
+// known.unread.
 func (p *Pass) readOpen(ctx context.Context, known *Snapshot, keys []finding.Hash) (list []finding.State, err error) {
 	defer func() { known.unread = err }()
 	keys = slices.Clone(keys)
 	slices.SortFunc(keys, func(a, b finding.Hash) int { return bytes.Compare(a[:], b[:]) })
-	keys = slices.Compact(keys) // of rows that repeat a key
+	keys = slices.Compact(keys) // Rows may repeat a key.
 	list = make([]finding.State, 0, len(keys))
 	for some := range slices.Chunk(keys, readAtOnce) {
 		states, err := p.Open(ctx, some)
@@ -45,25 +47,26 @@ func (p *Pass) readOpen(ctx context.Context, known *Snapshot, keys []finding.Has
 		}
 		list = append(list, states...)
 	}
-	return p.turnFindings(list), nil
+	return p.intoTermFindings(list), nil
 }
 
-// openJudge is stateJudge for a run that knows the open findings by their outlines. A row that leaves its finding as it is costs nothing. The others wait, in
-// their order, until their findings have been read from the ledger: then they are judged as stateJudge judges them.
+// openJudge is stateJudge for a run that knows only outlines of the open findings. A row that leaves its finding
+// unchanged needs no read from the ledger. Any other row waits until its finding has been read. Then stateJudge judges
+// the waiting rows, in the order of the scan.
 type openJudge struct {
 	stateJudge
 
 	read         func([]finding.Hash) ([]finding.State, error)
 	waiting      []*row.Row
-	unread       []finding.Hash // of waiting
-	size         int            // of waiting, in bytes
-	key, watched []byte
+	unread       []finding.Hash // The findings of the waiting rows that must be read.
+	size         int            // The size of the waiting rows in bytes.
+	key, watched []byte         // Buffers.
 }
 
-// The rows that wait at most.
+// The bounds of the waiting rows. At a bound their findings are read.
 const (
 	mostWaiting     = 1000
-	mostWaitingSize = 8 << 20
+	mostWaitingSize = 8 << 20 // bytes
 )
 
 func newOpenJudge(p *Pass, known *Snapshot, read func([]finding.Hash) ([]finding.State, error)) *openJudge {

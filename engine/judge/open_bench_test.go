@@ -11,8 +11,8 @@ import (
 	"tallyman/rules/row"
 )
 
-// BenchmarkOpen is a run over 100,000 rows whose findings are open and do not change: by all findings, which the ledger would have to give, and by
-// their outlines.
+// BenchmarkOpen is a run over 100,000 rows whose findings are open and do not change: by all findings, which the ledger
+// would have to give, and by their outlines.
 func BenchmarkOpen(b *testing.B) {
 	const n = 100_000
 	p := benchPass(b)

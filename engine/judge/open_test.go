@@ -24,7 +24,7 @@ import (
 	"tallyman/scanners"
 )
 
-// memoryLedger is what a ledger has of one rule in one scope.
+// memoryLedger is a ledger in memory for one rule in one scope.
 type memoryLedger struct {
 	state    ledger.ScopeState
 	findings map[string]finding.State
@@ -81,7 +81,7 @@ func (l *memoryLedger) commit(t *rapid.T, c *ledger.Commit) {
 	l.state.Scope = c.Scope
 }
 
-// silencer holds back the warehouse that it names.
+// silencer silences the warehouse that it names.
 type silencer struct{ warehouse string }
 
 func (s silencer) Holding(_ time.Time, about *silence.Subject) []silence.Holding {
@@ -146,13 +146,13 @@ func (f faultyProbe) Scan(ctx context.Context, req scanners.Request, visit func(
 	return scanners.Result{}, errors.New("the connection is lost")
 }
 
-// openNode is a node that runs a rule: by all findings, or by what it remembers.
+// openNode is a node that runs a rule with all findings from the ledger, or with its own outline of the open ones.
 type openNode struct {
 	ledger *memoryLedger
 	open   *finding.Open // nil = nothing is remembered
 }
 
-// run makes the record of a run. byOpen tells whether the node remembers.
+// run makes the record of a run. byOpen says that the node uses its outline.
 func (n *openNode) run(t *rapid.T, p Pass, byOpen bool) *ledger.Commit {
 	p.Notices, p.Open, p.Carriers = n.ledger.told, n.ledger.open, n.ledger.carriers
 	var known *Snapshot
@@ -187,8 +187,9 @@ func (n *openNode) commit(t *rapid.T, record *ledger.Commit) {
 	}
 }
 
-// TestOpenAgrees runs histories by all findings and by what a node remembers of them. Both make the same records, notices and ledgers, through take-overs,
-// commits that fail, changes of the rule, silences, failed scans and a clock that is set back.
+// TestOpenAgrees runs random histories twice: with all findings from the ledger, and with outlines of the open ones.
+// Both make the same records, notices and ledgers, through take-overs, failed commits, changes of the rule, silences,
+// failed scans and a clock that is set back.
 func TestOpenAgrees(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		reference, remembering := &openNode{ledger: newMemoryLedger()}, &openNode{ledger: newMemoryLedger()}
@@ -267,7 +268,7 @@ func compiled(t *rapid.T, r *rules.Rule) *Pass {
 	return &Pass{ScopedRule: scoped, Begun: time.Now(), Silencer: silencer{}, Log: slog.New(slog.DiscardHandler)}
 }
 
-// An Open that is not the ledger's ends the run without a record.
+// A run whose outline differs from the ledger ends without a record.
 func TestOpenThatIsNotTheLedgers(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := &openNode{ledger: newMemoryLedger()}
@@ -282,7 +283,7 @@ func TestOpenThatIsNotTheLedgers(t *testing.T) {
 	})
 }
 
-// TestUnreadableFindings: a ledger that does not answer is no fault of the source.
+// TestUnreadableFindings: when the ledger does not answer, the run has no result, and the source is not blamed.
 func TestUnreadableFindings(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := compiled(t, drawRule(t, false))

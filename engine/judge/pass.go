@@ -20,95 +20,104 @@ import (
 	"tallyman/scanners"
 )
 
-// Pass is one scan of a rule and what follows from the scan. The fields are set before the first call and not changed.
+// Pass is one scan of a rule and what follows from the scan. Set the exported fields before the first call, and do not
+// change them afterwards.
 type Pass struct {
 	*ScopedRule
-	Term     int64     // the clock term of Due
-	Began    time.Time // when the clock term began that is in force, zero of the first
+	Term     int64     // The clock term of Due.
+	Began    time.Time // When the clock term in force began. Zero for the first term.
 	Due      time.Time
-	Started  time.Time // on the engine's clock, µs
-	Begun    time.Time // on the machine's, for the duration
+	Started  time.Time // On the engine's clock, in whole µs.
+	Begun    time.Time // On the machine's clock, to measure the duration.
 	Node     string
 	Silencer Silencer
 	Log      *slog.Logger
-	// Unverified is why the rule may not ask its source; nil while it may. Such a pass is a failed run.
+	// Unverified is why the rule may not ask its source. Nil means it may. A pass with an error is a failed run.
 	Unverified error
-	// Resume says how far the passes before of the same firing have read, of a rule that looks back; nil = this is the first pass.
+	// Resume says how far the earlier passes of the same firing have read. It is for a rule with look_back. Nil means
+	// this is the first pass.
 	Resume *Resumption
-	// Clock tells the time that Started is of; nil = the time stands still.
+	// Clock is the clock of Started. Nil means the time stands still.
 	Clock func() time.Time
-	// Notices reads the notices that are to be taken back, from the ledger.
+	// Notices reads notices by id from the ledger, to resolve them or to see that they were sent. The result leaves out
+	// ids that the ledger does not have.
 	Notices func(ctx context.Context, ids []string) (map[string]*notice.Notice, error)
-	// Shared runs the probe of a rule with split_by; nil = the pass runs it for itself.
+	// Shared runs the probe of a rule with split_by. Nil means the pass runs the probe alone.
 	Shared SharedScan
 	// Open reads open findings by the hashes of their keys, from the ledger. A hash without a finding is left out.
 	Open func(ctx context.Context, keys []finding.Hash) ([]finding.State, error)
 	// Carriers reads how many open findings carry each of the notices, from the ledger.
 	Carriers func(ctx context.Context, notices []string) (map[string]int, error)
-	// Scanned is called when the probe has returned its last row; nil = nobody wants to know.
+	// Scanned is called when the probe has returned its last row. Nil means no call.
 	Scanned func()
 
-	shadow bool // it tells the shadow inbox alone
-	told   int  // events that untold has left out
+	shadow     bool // The rule is in shadow: notices go only to the shadow inbox.
+	sentBefore int  // How many events dropSentEvents has left out.
 }
 
 // Resumption is how far a firing has read when its next pass begins.
 type Resumption struct {
 	position []row.Value
-	began    time.Time            // when the first pass began, on the engine's clock
-	back     ledger.LookBack      // what the ledger remembers: nobody else changes it while the claim is in force
-	seen     map[rowHash]struct{} // the rows of back
+	began    time.Time // When the first pass began, on the engine's clock.
+	// The ledger's memory of seen rows. Only this run changes it while the claim is in force.
+	back ledger.LookBack
+	seen map[rowHash]struct{} // The rows of back.
 }
 
 // Snapshot is what the ledger knows of a rule in its scope when a pass begins.
 type Snapshot struct {
 	ledger.ScopeState
-	findings []finding.State // that rows have made
-	open     *finding.Open   // instead of findings; nil = findings are all
+	findings []finding.State // The findings of rows. Empty where open is set.
+	open     *finding.Open   // The open findings of a rule that judges each row by itself. Nil for any other rule.
 	back     ledger.LookBack
-	initial  string          // what the rule says of `initial`, where the watermark begins with this run; "" = the watermark has begun
-	begin    []row.Value     // the scan reads what is above it: the watermark, or a position below for a rule that looks back
-	memory   *seenMemory     // nil = the rule does not look back
-	alerts   []finding.State // that the rule tells of itself
-	unread   error           // see Result.Unread
+	// The rule's initial, where the watermark begins with this run. Empty means the watermark has begun.
+	initial string
+	// The scan reads above this position: the watermark, or a lower position for a rule with look_back.
+	begin  []row.Value
+	memory *seenMemory     // Nil means the rule has no look_back.
+	alerts []finding.State // The findings about the rule itself: no_data and on_error.
+	unread error           // See Result.Unread.
 }
 
-// Result is what a scan has come to.
+// Result is the outcome of a scan.
 type Result struct {
-	Fault  error // of a failed run; nil = the run has not failed
-	Unread error // why the ledger's findings could not be read: the result is worth nothing
+	Fault  error // Why the run failed. Nil means the run did not fail.
+	Unread error // Why the ledger's findings could not be read. With an error the result must not be used.
 
-	run       ledger.Run // counts, outcome, error and samples
-	step      finding.Result
-	drafts    []*rules.NoticeDraft // of step.Tells
-	rows      [][]byte             // JSON of the rows that have made step.Changes; those without come last, or are nil
-	events    []event              // mode event
-	watermark []row.Value          // nil = unchanged
-	again     bool                 // mode event: there are more rows than max_rows
-	resume    *Resumption          // for the next pass, of a rule that looks back
+	run    ledger.Run // Counts, outcome, error and samples.
+	step   finding.Result
+	drafts []*rules.NoticeDraft // One for each of step.Tells, in the same order.
+	// The JSON of the rows of step.Changes. A change without a row has nil, or lies behind the end.
+	rows      [][]byte
+	events    []event     // Mode event.
+	watermark []row.Value // Nil means unchanged.
+	again     bool        // Mode event: the probe has more rows than max_rows, so another pass follows.
+	resume    *Resumption // Where the next pass goes on, for a rule with look_back.
 	lookBack  *ledger.LookBackChange
-	seen      int // rows that an earlier run has seen, and that were not judged again
+	seen      int // Rows that an earlier run has seen. They were not judged again.
 }
 
-// rowJudge takes the rows of a scan while they stream by.
+// rowJudge takes the rows of a scan one by one. visit must not keep the row.
 type rowJudge interface {
 	visit(r *row.Row) error
 	finish(res scanners.Result) (*Result, error)
 }
 
-// Begin takes what the ledger knows. A rule that has no watermark yet gets the one that it begins with. Where Resume is set, back is not looked at.
+// Begin takes what the ledger knows and returns the snapshot that the pass works on. A rule that has no watermark yet
+// gets its initial one. Where Resume is set, back is not used.
 func (p *Pass) Begin(state ledger.ScopeState, findings []finding.State, back ledger.LookBack) *Snapshot {
 	if p.Resume != nil {
 		back = p.Resume.back
 	}
-	known := &Snapshot{ScopeState: p.turn(state), back: back}
+	known := &Snapshot{ScopeState: p.intoTerm(state), back: back}
 	p.shadow = p.Rule.Shadow && state.Promoted.IsZero()
-	known.findings, known.alerts = finding.Split(p.turnFindings(findings))
+	known.findings, known.alerts = finding.Split(p.intoTermFindings(findings))
 	if p.Program == nil {
-		return known // the run fails, since the rule is not verified
+		return known // The rule is not verified, so the run will fail.
 	}
 	if w := p.Rule.Probe.Watermark; w != nil && len(known.Watermark) != len(w.Columns) {
-		known.Watermark, known.initial = p.Program.InitialWatermark(p.Due), w.InitialText() // recorded by this run, even if it fails
+		// The run records it, even if it fails.
+		known.Watermark, known.initial = p.Program.InitialWatermark(p.Due), w.InitialText()
 		back = ledger.LookBack{Seen: back.Seen}
 	}
 	known.begin = known.Watermark
@@ -122,23 +131,25 @@ func (p *Pass) Begin(state ledger.ScopeState, findings []finding.State, back led
 	return known
 }
 
-// turn is the state as a run of the pass's clock term takes it up: nothing of an earlier term lies ahead of the term's beginning.
-func (p *Pass) turn(state ledger.ScopeState) ledger.ScopeState {
+// intoTerm moves the times of the state into the pass's clock term. A time from an earlier term must not lie after the
+// term's beginning: it would seem to be in the future.
+func (p *Pass) intoTerm(state ledger.ScopeState) ledger.ScopeState {
 	state.Registered = finding.Turned(state.Registered, state.Term < p.Term, p.Began, p.Due)
 	state.Scope = state.Turn(p.Term, p.Began, p.Due)
 	return state
 }
 
-// turnFindings is turn for findings: one that was told at a time that lies ahead was told before the term began, for reminders.
-func (p *Pass) turnFindings(findings []finding.State) []finding.State {
+// intoTermFindings is intoTerm for findings. A notice whose time lies ahead was sent in an earlier term. For reminders
+// it counts as sent when the term began.
+func (p *Pass) intoTermFindings(findings []finding.State) []finding.State {
 	for i := range findings {
 		findings[i].LastNotified = finding.Turned(findings[i].LastNotified, false, p.Began, p.Due)
 	}
 	return findings
 }
 
-// Scan runs the probe and judges its rows. It always has a result: a failed run leaves the findings as they
-// were and moves the observed clock.
+// Scan runs the probe and judges its rows. It always returns a result. A failed run leaves the findings as they were
+// and moves the observed clock.
 func (p *Pass) Scan(ctx context.Context, known *Snapshot) *Result {
 	var result *Result
 	err := p.Survive(func() (err error) {
@@ -148,7 +159,7 @@ func (p *Pass) Scan(ctx context.Context, known *Snapshot) *Result {
 	if err != nil {
 		var refused *scanners.Error
 		if errors.As(err, &refused) && !refused.Transient {
-			p.Forget() // the schema may have changed: verify before the next run
+			p.Forget() // The schema may have changed, so the rule must be verified before the next run.
 		}
 		result = p.failed(known, err)
 	}
@@ -182,8 +193,8 @@ func (p *Pass) tryScan(ctx context.Context, known *Snapshot) (*Result, error) {
 	return result, nil
 }
 
-// ask runs the probe. A rule that looks back asks again from where the answer ended, as long as that is below its watermark: a LIMIT of the probe
-// would otherwise return the same rows for ever.
+// ask runs the probe. For a rule with look_back, ask runs it again from where the answer ended, as long as that is
+// below the watermark. Otherwise a probe with a LIMIT would return the same old rows in every run.
 func (p *Pass) ask(ctx context.Context, known *Snapshot, judge rowJudge) (all SharedResult, err error) {
 	for {
 		begin := known.begin
@@ -214,7 +225,7 @@ func (p *Pass) ask(ctx context.Context, known *Snapshot, judge rowJudge) (all Sh
 	}
 }
 
-// remembered is how many rows the probe may return beside new ones.
+// remembered returns how many seen rows the probe may return in addition to max_rows new ones.
 func (s *Snapshot) remembered() int {
 	if s.memory == nil {
 		return 0
@@ -236,7 +247,7 @@ func (p *Pass) rowJudge(ctx context.Context, known *Snapshot) rowJudge {
 	return newStateJudge(p, known)
 }
 
-// failed is a run that saw nothing.
+// failed returns the result of a run that has judged no row.
 func (p *Pass) failed(known *Snapshot, err error) *Result {
 	step := finding.Fail(known.Scope, known.findings, p.Policy, p.Due)
 	if known.open != nil {
@@ -251,10 +262,11 @@ func (p *Pass) failed(known *Snapshot, err error) *Result {
 	}
 }
 
-// Resume is for the next pass of the firing; nil = the pass begins at the watermark, or there is none.
+// Resume returns the Pass.Resume of the firing's next pass. Nil means that pass begins at the watermark, or no pass
+// follows.
 func (r *Result) Resume() *Resumption { return r.resume }
 
-// Args are the values of the statement's parameters: the rule's own and the built-in ones.
+// Args returns the values of the statement's parameters: the rule's own and the built-in ones.
 func (p *Pass) Args(known *Snapshot) map[string]any {
 	args := map[string]any{
 		"now":          p.Started,
@@ -274,7 +286,7 @@ func (p *Pass) Args(known *Snapshot) map[string]any {
 	return args
 }
 
-// writeForms writes the times that are compared with declared columns as these write theirs.
+// writeForms formats times that the probe compares with a declared column in the form of that column.
 func (p *Pass) writeForms(args map[string]any) {
 	columns, forms := p.Prepared.Columns(), p.Rule.Probe.Forms()
 	for name, form := range forms {
@@ -291,8 +303,8 @@ func (p *Pass) writeForms(args map[string]any) {
 	}
 }
 
-// lastRunAt is the due time of the last run that saw rows, so that a failed one leaves no hole; before
-// the first it is when the rule became known.
+// lastRunAt returns the due time of the last run that did not fail. So the rows of a failed run are read by the next
+// one. Before the first such run it returns when the ledger first heard of the rule.
 func (p *Pass) lastRunAt(known *Snapshot) time.Time {
 	if known.LastOKDue.IsZero() {
 		return known.Registered
@@ -300,8 +312,8 @@ func (p *Pass) lastRunAt(known *Snapshot) time.Time {
 	return known.LastOKDue
 }
 
-// alert adds what the rule tells of itself: no_data: alert and on_error: alert. Each is a finding of a reserved key
-// that lives as the others do. A rule that no longer asks for one lets go of it.
+// alert adds the findings about the rule itself: no_data: alert and on_error: alert. Each has a reserved key and the
+// same life as any other finding. Where the rule no longer asks for an alert, an open finding of it ends.
 func (p *Pass) alert(known *Snapshot, result *Result) {
 	failed := result.run.Outcome == ledger.OutcomeFailed
 	unjudged := !failed && result.run.Errored > 0 && p.Rule.Unjudged.Reached(result.run.Errored, result.run.Rows)
@@ -312,8 +324,8 @@ func (p *Pass) alert(known *Snapshot, result *Result) {
 	for _, a := range []struct {
 		key, kind string
 		policy    rules.Policy
-		wrong     bool
-		silent    bool // the run says nothing about it
+		wrong     bool // The run has what the alert warns of.
+		silent    bool // The run says neither that the alert is wrong nor that it is over.
 	}{
 		{finding.NoData, rules.AlertNoData, p.Rule.NoData, !failed && result.run.Rows == 0, failed},
 		{finding.OnError, onError, p.Rule.OnError, failed || unjudged, false},
@@ -344,7 +356,7 @@ func (p *Pass) alert(known *Snapshot, result *Result) {
 	}
 }
 
-// unjudged says how many rows could not be judged or told, with a sample.
+// unjudged returns how many rows could not be judged or told, with a sample.
 func (r *Result) unjudged() string {
 	text := fmt.Sprintf("%d of %d rows could not be judged or told", r.run.Errored, r.run.Rows)
 	if len(r.run.Samples) > 0 {
@@ -353,7 +365,7 @@ func (r *Result) unjudged() string {
 	return text
 }
 
-// alertOf returns the finding's state, new where there is none.
+// alertOf returns the state of the alert with the key. Where there is none, the state is new.
 func (s *Snapshot) alertOf(key string) finding.State {
 	for _, st := range s.alerts {
 		if st.Key == key {
@@ -363,7 +375,7 @@ func (s *Snapshot) alertOf(key string) finding.State {
 	return finding.State{Key: key}
 }
 
-// faultOf takes an error apart into its code and what it says.
+// faultOf splits an error into its code and its text.
 func faultOf(err error) (code, text string) {
 	var source *scanners.Error
 	var own *Error

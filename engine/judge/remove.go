@@ -12,20 +12,21 @@ import (
 	"tallyman/internal/notice"
 )
 
-// mostForgotten is how many findings of a removed rule one transaction closes at most.
+// mostForgotten is the largest number of findings of a removed rule that one transaction closes.
 const mostForgotten = 500
 
-// Removal closes what a removed rule has left in a scope, portion by portion. Each portion is complete in itself: after a crash the next Removal
-// begins with what is left.
+// Removal closes the findings of a removed rule in a scope, portion by portion. Each portion is complete in itself:
+// after a crash the next Removal goes on with the findings that are left.
 type Removal struct {
 	ledger.RemovedScope
-	At      time.Time // on the engine's clock, µs
+	At      time.Time // On the engine's clock, in whole µs.
 	Notices func(ctx context.Context, ids []string) (map[string]*notice.Notice, error)
 
-	told []finding.State // that are left and carry a notice, those of one notice together
+	told []finding.State // The findings left that carry a notice, sorted by notice.
 }
 
-// NewRemoval begins the removal of the rule, of which these findings are open. Those that carry no notice go with the last portion, without a word.
+// NewRemoval begins the removal of a rule with these open findings. The last portion closes the findings that carry no
+// notice.
 func NewRemoval(scope ledger.RemovedScope, findings []finding.State) *Removal {
 	told := slices.DeleteFunc(slices.Clone(findings), func(st finding.State) bool { return st.NoticeID == "" })
 	slices.SortFunc(told, func(a, b finding.State) int {
@@ -60,7 +61,7 @@ func (r *Removal) Next(ctx context.Context) (*ledger.ForgetPortion, error) {
 	return p, nil
 }
 
-// removedTitle is resolvedTitle with the reason.
+// removedTitle is resolvedTitle with the reason that the rule was removed.
 func removedTitle(lang, title string) string {
 	if chinese(lang) {
 		return "已解除（规则已移除）：" + title

@@ -10,14 +10,14 @@ import (
 	"tallyman/rules/row"
 )
 
-// mostRowJSON is how many bytes are kept of the row that a finding was made of.
+// mostRowJSON is the largest size in bytes of a row that is stored with a finding.
 const mostRowJSON = 16 << 10
 
-// longRowText is how many bytes of one text are kept.
+// longRowText is the largest size in bytes of one text in a stored row.
 const longRowText = 2 << 10
 
-// rowJSON writes rows as JSON objects for people to look at: the columns in their order, values as notices carry them. Long
-// texts are cut, and columns that find no room any more are left out.
+// rowJSON encodes rows as JSON objects for people: the columns in their order, with values as notices carry them. It
+// cuts long texts, and leaves out columns beyond mostRowJSON.
 type rowJSON struct{ buf []byte }
 
 func (j *rowJSON) encode(r *row.Row) []byte {
@@ -59,12 +59,13 @@ func (j *rowJSON) text(s string) {
 	}
 	escaped, err := json.Marshal(s)
 	if err != nil {
-		escaped = []byte(`""`) // a text always has a JSON form
+		escaped = []byte(`""`) // Not expected: every text has a JSON form.
 	}
 	j.buf = append(j.buf, escaped...)
 }
 
-// needsEscape is generous: what follows ASCII is valid UTF-8 already, and JSON takes it, but for the two line ends of Unicode.
+// needsEscape tells whether JSON must escape the character. Beyond ASCII these are only the two line ends of Unicode
+// and the replacement character of invalid UTF-8.
 func needsEscape(r rune) bool {
 	return r < ' ' || r == '"' || r == '\\' || r == '\u2028' || r == '\u2029' || r == utf8.RuneError
 }
@@ -75,7 +76,8 @@ type ColumnValue struct {
 	Value *string
 }
 
-// RowColumns are the columns of a row as FindingChange.Row has it, in the order of the probe. What is no such row has none.
+// RowColumns returns the columns of a row that FindingChange.Row has stored, in the order of the probe. It returns none
+// for a text that is no such row.
 func RowColumns(kept []byte) []ColumnValue {
 	d := json.NewDecoder(bytes.NewReader(kept))
 	if open, err := d.Token(); err != nil || open != json.Delim('{') {
@@ -91,7 +93,7 @@ func RowColumns(kept []byte) []ColumnValue {
 		if err := d.Decode(&raw); err != nil {
 			return nil
 		}
-		c := ColumnValue{Name: name.(string)} // a key of an object is a text
+		c := ColumnValue{Name: name.(string)} // A key of a JSON object is always a string.
 		if string(raw) != "null" {
 			text := string(raw)
 			if words, isText := row.KeyText(text); isText && raw[0] == '"' {

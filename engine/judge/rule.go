@@ -19,27 +19,31 @@ import (
 	"tallyman/scanners"
 )
 
-// ScopedRule is a rule in one scope with what its judging needs. Each loop of the engine, each trial and each explanation has a
-// ScopedRule of its own: one is not safe for concurrent use.
+// ScopedRule is a rule in one scope with everything that judging its rows needs. It is not safe for concurrent use:
+// each unit of the engine, each trial and each explanation has its own.
 type ScopedRule struct {
-	Rule      *rules.Rule // as its type completed it when it was compiled last
+	Rule      *rules.Rule // With the defaults of its notice type, once the rule was compiled.
 	Statement *probe.Statement
 	Schedule  *schedule.Schedule
 	Policy    finding.Policy
 	Address   Address
-	Prepared  scanners.PreparedProbe // the probe; nil until the rule is verified, and after the source has refused the statement
-	Program   *rules.Program         // the rule compiled against the columns of the probe, shared with its kin unless it is borrowed; nil as long
+	// The prepared probe. Nil until Prepare, and after the source has refused the statement.
+	Prepared scanners.PreparedProbe
+	// Program is the rule compiled against the columns of the probe. The kin shares it, except between BorrowProgram
+	// and ReturnProgram. Nil as long as Prepared is not compiled.
+	Program *rules.Program
 
 	channels map[string]Channel
-	written  *rules.Rule            // as its file has it
-	types    int64                  // version of the catalogue that Program was compiled with
-	kin      *Kin                   // nil = it has none
-	refused  scanners.PreparedProbe // by the source
-	shared   *rules.Program         // while Program is one of its own: that of the kin
+	written  *rules.Rule // The rule as its file has it.
+	types    int64       // The version of the types that Program was compiled with.
+	kin      *Kin        // Nil means no other scope shares anything with the rule.
+	// The prepared probe that the source has refused, so that the kin prepares a new one.
+	refused scanners.PreparedProbe
+	shared  *rules.Program // The kin's program, while Program is borrowed.
 }
 
-// NewScopedRule parses schedule and probe, and addresses the rule to the sinks, which are given by their names. The rule is not verified yet: that takes
-// Prepare and Compile. kin is that of the rule, nil where it has none.
+// NewScopedRule parses schedule and probe, and addresses the rule to the channels, which are keyed by sink. kin may be
+// nil. The rule is not verified yet: call Prepare and Compile first.
 func NewScopedRule(r *rules.Rule, channels map[string]Channel, kin *Kin) (*ScopedRule, error) {
 	read := parse
 	if kin != nil {
@@ -72,7 +76,7 @@ func parse(r *rules.Rule, channels map[string]Channel) (*schedule.Schedule, *pro
 	return sched, stmt, NewAddress(addressed(r, channels), channels), nil
 }
 
-// Prepare has the probe prepared by ask, unless one of the kin has done so.
+// Prepare calls ask to prepare the probe, unless another rule of the kin has prepared it.
 func (s *ScopedRule) Prepare(ctx context.Context, ask func(context.Context) (scanners.PreparedProbe, error)) (err error) {
 	if s.kin != nil {
 		s.Prepared, err = s.kin.prepare(ctx, s.refused, ask)
@@ -82,14 +86,15 @@ func (s *ScopedRule) Prepare(ctx context.Context, ask func(context.Context) (sca
 	return err
 }
 
-// BorrowProgram gives the rule a program of its own, for a run that evaluates it. ReturnProgram takes that back.
+// BorrowProgram gives the rule a program of its own, because a shared program must not be evaluated concurrently. Call
+// ReturnProgram after the run.
 func (s *ScopedRule) BorrowProgram() {
 	if s.kin != nil && s.Program != nil {
 		s.shared, s.Program = s.Program, s.Program.Borrow(s.Rule)
 	}
 }
 
-// ReturnProgram ends what BorrowProgram began.
+// ReturnProgram returns the program of BorrowProgram. Without BorrowProgram it does nothing.
 func (s *ScopedRule) ReturnProgram() {
 	if s.shared == nil {
 		return
@@ -101,8 +106,8 @@ func (s *ScopedRule) ReturnProgram() {
 	s.shared = nil
 }
 
-// Compile compiles the rule against the columns of the prepared probe, unless that was done with this version of the types. The error is
-// a problem.List; the probe has to be prepared anew then, since its columns may be what has to change.
+// Compile compiles the rule against the columns of the prepared probe, unless that was done with this version of the
+// types. The error is a problem.List. Then the probe must be prepared again, because its columns may be the problem.
 func (s *ScopedRule) Compile(types catalog.Catalog, version int64) error {
 	if s.Program != nil && s.types == version {
 		return nil
@@ -130,7 +135,8 @@ func (s *ScopedRule) Compile(types catalog.Catalog, version int64) error {
 	return nil
 }
 
-// addressed is a rule with an address for what it tells of itself before its type has said where it goes: the inbox.
+// addressed returns the rule with the inbox as its sink, if the rule names no sink. So an alert about the rule itself
+// has a sink even before the rule's type is known.
 func addressed(r *rules.Rule, channels map[string]Channel) *rules.Rule {
 	name, ok := Inbox(channels)
 	if len(r.Deliver) > 0 || !ok {
@@ -141,7 +147,8 @@ func addressed(r *rules.Rule, channels map[string]Channel) *rules.Rule {
 	return &whole
 }
 
-// unknownSinks reports what the type names and this node does not have. The rule's own sinks were looked at when it was loaded.
+// unknownSinks reports sinks that the rule's type names and this node does not have. The sinks that the rule itself
+// names were checked when the rule was loaded.
 func (s *ScopedRule) unknownSinks(whole *rules.Rule) problem.List {
 	if len(s.written.Deliver) > 0 {
 		return nil
@@ -156,19 +163,19 @@ func (s *ScopedRule) unknownSinks(whole *rules.Rule) problem.List {
 	return l
 }
 
-// Forget makes the rule one that is not verified.
+// Forget marks the rule as not verified: it must be prepared and compiled again.
 func (s *ScopedRule) Forget() { s.refused, s.Prepared, s.Program, s.types = s.Prepared, nil, nil, 0 }
 
 // Outdated tells whether the rule was compiled with another version of the types.
 func (s *ScopedRule) Outdated(version int64) bool { return s.Program != nil && s.types != version }
 
-// CostUnknown is why a rule with probe.max_cost does not run on a source that knows no costs.
+// CostUnknown returns the error of a rule with probe.max_cost on a source that does not explain costs.
 func (s *ScopedRule) CostUnknown() error {
 	return &Error{"probe_cost_unknown", fmt.Sprintf(
 		"the database of source %s does not say what a probe costs: remove probe.max_cost, and bound the probe by timeout and max_rows", s.Rule.Source)}
 }
 
-// TooDear is why the rule does not run with a plan of that cost; nil = it runs.
+// TooDear returns the error of a plan that costs more than probe.max_cost. Nil means the cost is allowed.
 func (s *ScopedRule) TooDear(cost float64, shape string) error {
 	if cost <= float64(s.Rule.Probe.MaxCost) {
 		return nil
@@ -178,7 +185,7 @@ func (s *ScopedRule) TooDear(cost float64, shape string) error {
 		Number(cost), s.Rule.Probe.MaxCost, Cut(InLine(shape), LongSample))}
 }
 
-// InLine writes the steps of a plan, which stand on lines of their own, into one.
+// InLine joins the steps of a plan, one a line, into one line.
 func InLine(shape string) string {
 	steps := strings.Split(shape, "\n")
 	for i := range steps {
@@ -187,8 +194,8 @@ func InLine(shape string) string {
 	return strings.Join(steps, ", ")
 }
 
-// Number writes a cost as people do.
+// Number formats a cost without an exponent.
 func Number(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
 
-// PrepareTimeout bounds the preparation of a probe, and the question what it costs, on a source that does not answer.
+// PrepareTimeout is the time limit for the preparation of a probe and for the question of its cost.
 const PrepareTimeout = 30 * time.Second

@@ -10,22 +10,24 @@ import (
 	"tallyman/scanners"
 )
 
-// SharedScan runs a probe for a pass of a rule with split_by, perhaps for passes of other scopes as well. The visit gets the rows of the scope of the pass, while SharedScan
-// runs and from one goroutine at a time; Result.Rows counts those. Its error ends the scan for this pass alone.
+// SharedScan runs a probe for a pass of a rule with split_by, and perhaps for passes of other scopes as well. It calls
+// visit with the rows of the pass's scope, from one goroutine at a time, and never after SharedScan has returned.
+// Result.Rows counts these rows. An error of visit ends the scan for this pass alone.
 type SharedScan func(ctx context.Context, req scanners.Request, visit func(*row.Row) error) (SharedResult, error)
 
-// SharedResult is what a scan saw for a scope, and what it saw for none.
+// SharedResult is the result of a shared scan for one scope, and the rows that belong to no scope.
 type SharedResult struct {
-	scanners.Result // More is of the rows of all scopes
+	scanners.Result // More is about the rows of all scopes.
 
-	Strays int      // rows whose column names no scope of the rule
-	Named  []string // what some of them name instead
+	Strays int      // The number of rows that name no scope of the rule.
+	Named  []string // Some of the names in those rows.
 }
 
-// CodeUnknownScope is the code of rows that name no scope of their rule.
+// CodeUnknownScope is the code for rows that name no scope of their rule.
 const CodeUnknownScope = "split_unknown_scope"
 
-// shared runs the probe of a rule with split_by. Where nobody shares the scan, the pass takes its rows and leaves the others.
+// shared runs the probe of a rule with split_by. Without a SharedScan the pass runs the probe alone and skips the rows
+// of other scopes.
 func (p *Pass) shared(ctx context.Context, req scanners.Request, visit func(*row.Row) error) (SharedResult, error) {
 	if p.Shared != nil {
 		return p.Shared(ctx, req, func(r *row.Row) error { return p.Survive(func() error { return visit(r) }) })
@@ -41,18 +43,18 @@ func (p *Pass) shared(ctx context.Context, req scanners.Request, visit func(*row
 	return SharedResult{Result: scanners.Result{Rows: own, More: res.More}}, err
 }
 
-// Survive turns a panic into an error: a rule that the code cannot cope with must not take the others down.
+// Survive calls judge and turns a panic into an error: a rule that crashes the code must not stop the node.
 func (p *Pass) Survive(judge func() error) (err error) {
 	defer func() {
 		if reason := recover(); reason != nil {
-			p.Log.Error("panic while judging rows", "due", p.Due, "panic", fmt.Sprint(reason), "stack", string(debug.Stack()))
+			p.Log.Error("Judging the rows panicked. The run fails; the other rules go on.", "due", p.Due, "panic", fmt.Sprint(reason), "stack", string(debug.Stack()))
 			err = &Error{"panic", fmt.Sprint(reason)}
 		}
 	}()
 	return judge()
 }
 
-// stray counts the rows that belong to no scope of the rule, and tells of them before all else.
+// stray records the rows that name no scope of the rule. Their sample comes first.
 func (r *Result) stray(res SharedResult) {
 	if r.run.Strays = res.Strays; res.Strays == 0 {
 		return

@@ -9,7 +9,7 @@ import (
 	"tallyman/scanners"
 )
 
-// findingJudge is what turns rows into findings, with groups or without.
+// findingJudge is the common part of the judges that turn rows into findings.
 type findingJudge struct {
 	program *rules.Program
 	pass    *Pass
@@ -37,8 +37,8 @@ func (j *findingJudge) errored(r *row.Row, err error) error {
 	return j.budget.Spend(len(key))
 }
 
-// stateJudge turns the rows of a rule of mode state into findings. A row that meets no condition costs no
-// allocation, and only one that will be told is rendered.
+// stateJudge turns the rows of a rule of mode state into findings. A row that does not meet the condition costs no
+// allocation. Only a row whose finding gets a notice is rendered.
 type stateJudge struct{ findingJudge }
 
 func newStateJudge(p *Pass, known *Snapshot) *stateJudge {
@@ -76,7 +76,7 @@ func (j *stateJudge) visit(r *row.Row) error {
 		if err != nil {
 			return j.errored(r, err)
 		}
-		changed = j.tell(key, verdict, draft)
+		changed = j.notify(key, verdict, draft)
 		size += draft.Size()
 	}
 	j.result.run.Matched++
@@ -88,8 +88,8 @@ func (j *stateJudge) visit(r *row.Row) error {
 	return j.budget.Spend(size)
 }
 
-// tell counts a row whose finding is to be told, unless a silence holds that back.
-func (j *stateJudge) tell(key string, verdict finding.Verdict, draft *rules.NoticeDraft) (changed bool) {
+// notify records that the row's finding gets a notice, unless a silence withholds the notice.
+func (j *stateJudge) notify(key string, verdict finding.Verdict, draft *rules.NoticeDraft) (changed bool) {
 	if by := j.pass.silenced(key, draft); by != "" {
 		return j.step.Hold(verdict, by)
 	}
@@ -105,12 +105,12 @@ func (j *stateJudge) finish(res scanners.Result) (*Result, error) {
 	return &j.result, nil
 }
 
-// groupJudge turns the rows of a rule with group_by into findings and groups. It keeps those that meet the condition, since
-// the words of a group are made of all its rows.
+// groupJudge turns the rows of a rule with group_by into findings and groups. It keeps the rows that meet the
+// condition, because the text of a group is made of all its rows.
 type groupJudge struct {
 	findingJudge
 
-	rows []*row.Row // as the step counts them
+	rows []*row.Row // Group.Rows has indices into this list.
 }
 
 func newGroupJudge(p *Pass, known *Snapshot) *groupJudge {
@@ -157,8 +157,8 @@ func (j *groupJudge) finish(res scanners.Result) (*Result, error) {
 	return &j.result, nil
 }
 
-// draft makes the words of a group. One that has none is not told: the run is degraded and says why, and the next one
-// tries again.
+// draft makes the text of a group's notice. A group whose text fails gets no notice: the run is degraded with the
+// reason, and the next run tries again.
 func (j *groupJudge) draft(g *finding.Group) error {
 	rows := make([]*row.Row, len(g.Rows))
 	for i, at := range g.Rows {
@@ -180,7 +180,7 @@ func (j *groupJudge) draft(g *finding.Group) error {
 	return nil
 }
 
-// keepRows keeps each member's own row.
+// keepRows stores with each changed finding the row of that finding.
 func (j *groupJudge) keepRows() {
 	at := make(map[string]int, len(j.rows))
 	for i, r := range j.rows {
@@ -197,7 +197,8 @@ func (j *groupJudge) keepRows() {
 // resultKey is the key of the one finding of a rule with per: result.
 const resultKey = "[]"
 
-// resultJudge makes one finding of all rows. None of them is kept with it, for none of them is what it is about.
+// resultJudge makes one finding of all rows. No row is stored with the finding, because the finding is about all of
+// them.
 type resultJudge struct {
 	program  *rules.Program
 	pass     *Pass

@@ -12,7 +12,8 @@ import (
 	"tallyman/scanners"
 )
 
-// TestTheHintFitsTheColumn declares columns as the refused comparison proposes, by the size of their type. The rows are found then.
+// TestTheHintFitsTheColumn declares columns as the refused comparison proposes, by the size of their type. The rows are
+// found then.
 func TestTheHintFitsTheColumn(t *testing.T) {
 	t.Parallel()
 	types := catalog.Catalog{"REP_NOTICE": {Code: "REP_NOTICE", ID: 124719, Name: "Replenish", Retention: time.Hour, Fields: map[string]catalog.Field{"bin": {Type: catalog.String}}}}

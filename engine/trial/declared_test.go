@@ -112,8 +112,8 @@ rules:
 
 var bins = catalog.Catalog{repNotice.Code: repNotice}
 
-// TestDeclaredColumns keeps the same moments as schemas of other programs do. The column has the declared kind in the condition, in the key and in
-// templates; :now and the watermark are bound in its form.
+// TestDeclaredColumns stores the same times in the forms of other programs. The column has the declared kind in the
+// condition, in the key and in templates. :now and the watermark are bound in the column's form.
 func TestDeclaredColumns(t *testing.T) {
 	t.Parallel()
 	due := time.Date(2026, 6, 1, 8, 0, 0, 0, time.UTC)
@@ -197,7 +197,7 @@ func TestDeclaredColumns(t *testing.T) {
 	}
 }
 
-// TestDeclaredValues reads kinds that are compared by conditions alone, and names what a value is not.
+// TestDeclaredValues reads kinds that only conditions compare. An error names the kind that a value does not have.
 func TestDeclaredValues(t *testing.T) {
 	t.Parallel()
 	for place, s := range sites(t) {
@@ -259,7 +259,7 @@ rules:
 	}
 }
 
-// TestWatermarksKeepFractions: a watermark whose format left out a fraction was less than the row that it was taken from, and each run read
+// TestWatermarksKeepFractions: without the fraction the watermark would be lower than its row, and each run would read
 // the row again.
 func TestWatermarksKeepFractions(t *testing.T) {
 	t.Parallel()
@@ -301,7 +301,8 @@ func TestWatermarksKeepFractions(t *testing.T) {
 	}
 }
 
-// TestTimesAreComparedWithTimes: a built-in time beside a text or a number was compared by the order of texts or numbers, and found all rows or none.
+// TestTimesAreComparedWithTimes: a built-in time that is compared with a text or a number is refused. The database
+// would compare texts or numbers, and return all rows or none.
 func TestTimesAreComparedWithTimes(t *testing.T) {
 	t.Parallel()
 	for place, s := range sites(t) {

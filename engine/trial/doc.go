@@ -1,8 +1,9 @@
 // Package trial shows an author what a rule would do before the rule goes live.
 //
-// A Trial takes a rule through its runs on a source, from what a ledger knows or from nothing. Scan, judgement and composition are those of
-// package judge, by which a node runs the rule live: there is no second way to judge. What a firing would commit is kept in
-// memory; nothing is written and nothing is delivered.
+// A Trial runs a rule on a source, starting from what a ledger knows or from nothing. It uses package judge, as a live
+// run does, so that a trial and a live run cannot differ. A Trial keeps in memory what a firing would commit. It writes
+// nothing and delivers nothing.
 //
-// Folder preview reports one run, folder ruletest runs a rule through the steps of a test file, folder rulediff runs two versions of a rule.
+// Package preview reports one run. Package ruletest runs a rule through the steps of a test file. Package rulediff runs
+// two versions of a rule. Package rewind counts what a move of a watermark would cause.
 package trial

@@ -10,7 +10,8 @@ import (
 	"tallyman/scanners"
 )
 
-// TestLiteralsOfAnotherKind finds texts that are compared with numbers and numbers that are compared with texts, by the types that real databases tell.
+// TestLiteralsOfAnotherKind finds texts that are compared with numbers and numbers that are compared with texts, by the
+// types that real databases tell.
 func TestLiteralsOfAnotherKind(t *testing.T) {
 	t.Parallel()
 	for place, s := range sites(t) {

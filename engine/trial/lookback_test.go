@@ -21,7 +21,8 @@ import (
 	"tallyman/scanners/sqlite"
 )
 
-// longest is how many scans may pass between the first statement of a transaction and its commit; skew is how many a writer's clock may be wrong.
+// longest is how many scans may pass between the first statement of a transaction and its commit; skew is how many a
+// writer's clock may be wrong.
 const (
 	longest = 5
 	skew    = 2
@@ -34,7 +35,8 @@ type wms struct {
 	create string // of the table
 	// insert adds a row in a transaction and returns its id.
 	insert func(t *testing.T, tx *sql.Tx, at int64) int64
-	// ids numbers the rows of a database that lets one transaction write at a time: a row has its number long before it is written.
+	// ids numbers the rows of a database that lets one transaction write at a time: a row has its number long before it
+	// is written.
 	ids *atomic.Int64
 }
 
@@ -134,7 +136,7 @@ rules:
 	return set.Rules[0]
 }
 
-// reader is a rule that reads the moves, and how often it has told of each.
+// reader is a rule that reads the moves, with the number of its notices for each.
 type reader struct {
 	trial *trial.Trial
 	told  map[string]int
@@ -168,7 +170,7 @@ func (r *reader) run(t *testing.T, at time.Time) {
 	}
 }
 
-// world lets transactions go on over so many scans: a scan waits for transactions that would be open for longer.
+// world lets transactions stay open for a number of scans. A scan waits for transactions that would be open for longer.
 type world struct {
 	mu   sync.Mutex
 	cond *sync.Cond
@@ -234,8 +236,8 @@ func (w *world) stop() {
 	w.cond.Broadcast()
 }
 
-// TestLookBackLosesNothing lets eight writers add rows whose transactions are open for some scans, some of which are rolled back. Numbers come from a
-// sequence, times from the clocks of the writers. Each rule tells of each row once.
+// TestLookBackLosesNothing: eight writers add rows in transactions that are open for some scans; some are rolled back.
+// Numbers come from a sequence, times from the clocks of the writers. Each rule sends one notice for each row.
 func TestLookBackLosesNothing(t *testing.T) {
 	t.Parallel()
 	for name, open := range wmsKinds {

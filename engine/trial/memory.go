@@ -17,22 +17,22 @@ import (
 	"tallyman/scanners"
 )
 
-// Start is what a trial begins with: nothing, or what a ledger knows of the rule.
+// Start is what a trial begins with. The zero Start means the rule is new.
 type Start struct {
-	State    ledger.ScopeState // a zero Registered means known since the first run
+	State    ledger.ScopeState // A zero Registered means the rule is known since the first run.
 	Findings []finding.State
-	Notices  map[string]*notice.Notice // those that the findings name
+	Notices  map[string]*notice.Notice // The notices of Findings, keyed by id.
 	LookBack ledger.LookBack
-	Silencer judge.Silencer // nothing is silenced
-	Term     ledger.Term    // the clock term in force; the term of State where that is a later one
-	// Told returns those of the notices that were made before the trial; nil = none was, but for Notices.
+	Silencer judge.Silencer // Nil means nothing is silenced.
+	Term     ledger.Term    // The clock term in force. The term of State counts where it is later.
+	// Told reads notices of before the trial, by id. Nil means only those in Notices exist.
 	Told func(ctx context.Context, ids []string) (map[string]*notice.Notice, error)
 }
 
-// Ledger is what a trial's start is read from: a ledger, also one that is open for reading only.
+// Ledger is what From reads. A ledger that is open for reading only is enough.
 type Ledger interface{ ledger.ScopeReader }
 
-// From reads what the ledger knows of the rule in the scope. A rule that it does not know begins with nothing,
+// From reads what the ledger knows of the rule in the scope. For a rule that the ledger does not know, start is zero
 // and known is false.
 func From(ctx context.Context, l Ledger, rule, scope string) (start Start, known bool, err error) {
 	start.Told = l.Notices
@@ -63,13 +63,13 @@ func From(ctx context.Context, l Ledger, rule, scope string) (start Start, known
 	return start, true, nil
 }
 
-// memory stands in for the ledger: it keeps what a run would read and commit, of one rule in one scope.
+// memory takes the place of the ledger in a trial: it holds what a run of the rule in its scope reads and commits.
 type memory struct {
 	state    ledger.ScopeState
 	lookBack ledger.LookBack
 	findings map[string]finding.State
 	notices  map[string]*notice.Notice
-	targets  map[string][]ledger.Target // of the notices that the trial has made
+	targets  map[string][]ledger.Target // Where the notices of the trial went, keyed by notice.
 	told     func(ctx context.Context, ids []string) (map[string]*notice.Notice, error)
 }
 
@@ -82,7 +82,7 @@ func newMemory(start Start) *memory {
 	return m
 }
 
-// list are the findings, in no order.
+// list returns the findings in no particular order.
 func (m *memory) list() []finding.State { return slices.Collect(maps.Values(m.findings)) }
 
 func (m *memory) Notices(ctx context.Context, ids []string) (map[string]*notice.Notice, error) {
@@ -102,8 +102,9 @@ func (m *memory) Notices(ctx context.Context, ids []string) (map[string]*notice.
 	return found, nil
 }
 
-// follow leaves a resolution those targets where the notice that it takes back has gone out, if every attempt succeeds and nobody reads
-// anything. Where a notice of before the trial went is not known.
+// follow limits the targets of a resolution to those where its firing notice was delivered. It assumes that every
+// attempt succeeds and that nobody reads anything. For a firing notice of before the trial, follow does not know the
+// deliveries and changes nothing.
 func (m *memory) follow(n *ledger.NewNotice) {
 	went, known := m.targets[n.After]
 	if !known {
@@ -117,7 +118,7 @@ func (m *memory) follow(n *ledger.NewNotice) {
 	})
 }
 
-// apply keeps what a run would commit, as strictly as a ledger does.
+// apply stores what a run would commit. It refuses a change that does not fit, as a ledger does.
 func (m *memory) apply(c *ledger.Commit) error {
 	for _, f := range c.Findings {
 		if _, known := m.findings[f.Key]; known == (f.Op == ledger.Insert) {
@@ -148,16 +149,16 @@ func (m *memory) apply(c *ledger.Commit) error {
 	return nil
 }
 
-// tap is a source that keeps the rows which it hands out.
+// tap is a source that keeps a copy of the rows that its probes return.
 type tap struct {
-	source scanners.Source // nil where there is none
+	source scanners.Source // Nil means every Prepare fails.
 	forms  map[string]row.Form
 	rows   []*row.Row
 	budget judge.Budget
-	passes bool // rows pass by and are not kept
+	passes bool // The tap does not keep rows.
 }
 
-// mostRows is how many rows a run of a trial keeps: it holds them all, whereas a firing lets them pass.
+// mostRows is the largest number of rows in a run of a trial. A trial keeps all rows in memory; a firing does not.
 const mostRows = 100_000
 
 var errNoSource = errors.New("engine: a trial without a source")
@@ -173,7 +174,7 @@ func (t *tap) Prepare(ctx context.Context, stmt *probe.Statement) (scanners.Prep
 	return tapped{p, t}, nil
 }
 
-// tapped is a probe of such a source.
+// tapped is a prepared probe of a tap.
 type tapped struct {
 	scanners.PreparedProbe
 	tap *tap

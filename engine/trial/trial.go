@@ -27,18 +27,18 @@ type Trial struct {
 	term       ledger.Term
 	memory     *memory
 	tap        *tap
-	unverified error // of a rule that tells of its failed runs
-	toldBefore int
+	unverified error // Why the rule is not verified. Only for a rule with on_error: alert.
+	toldBefore int   // See judge.Pass.ToldBefore.
 }
 
 // Run is one run of a trial.
 type Run struct {
-	Run     ledger.Run // the passes of a rule of mode event added up
-	Commits []*ledger.Commit
-	Rows    []*row.Row // all that the probe returned, in its order
+	Run     ledger.Run       // The sum of the passes.
+	Commits []*ledger.Commit // One for each pass.
+	Rows    []*row.Row       // All rows that the probe returned, in its order.
 }
 
-// New prepares a trial of the rule on the source. The catalogue has the rule's type.
+// New prepares a trial of the rule on the source. types must have the rule's type.
 func New(r *rules.Rule, source scanners.Source, types catalog.Catalog, start Start) (*Trial, error) {
 	typ := types[r.Notice.Type]
 	scoped, err := judge.NewScopedRule(r, channels(r.Of(&typ)), nil)
@@ -55,8 +55,8 @@ func New(r *rules.Rule, source scanners.Source, types catalog.Catalog, start Sta
 	return t, nil
 }
 
-// channels are stand-ins that nothing is delivered to. What they are is not known, so that each target has the strategy that
-// the rule gives it.
+// channels returns stand-ins for the rule's sinks; nothing is delivered to them. Their kinds are not known. All count
+// as push channels, so that each target has the strategy that the rule gives it.
 func channels(r *rules.Rule) map[string]judge.Channel {
 	list := map[string]judge.Channel{}
 	for _, d := range r.Deliver {
@@ -65,7 +65,8 @@ func channels(r *rules.Rule) map[string]judge.Channel {
 	return list
 }
 
-// Verify prepares the probe and compiles the rule: problem.List or a *scanners.Error where the rule would not run.
+// Verify prepares the probe and compiles the rule. The error is a problem.List or a *scanners.Error where the rule
+// would not run.
 func (t *Trial) Verify(ctx context.Context) error {
 	if t.scoped.Prepared == nil {
 		ctx, done := context.WithTimeout(ctx, judge.PrepareTimeout)
@@ -79,13 +80,13 @@ func (t *Trial) Verify(ctx context.Context) error {
 	return t.scoped.Compile(t.types, 1)
 }
 
-// Columns are those of the probe, after Verify.
+// Columns returns the columns of the probe. Call Verify first.
 func (t *Trial) Columns() []row.Column { return t.scoped.Prepared.Columns() }
 
-// Program returns the compiled rule, after Verify, for looking at single rows.
+// Program returns a copy of the compiled rule, to evaluate single rows. Call Verify first.
 func (t *Trial) Program() *rules.Program { return t.scoped.Program.Clone() }
 
-// pass is one scan at the due time, by a clock that shows it.
+// pass returns a pass that starts at its due time.
 func (t *Trial) pass(due time.Time) *judge.Pass {
 	return &judge.Pass{
 		ScopedRule: t.scoped, Term: t.term.Number, Began: t.term.Began, Due: due.UTC(), Started: due.UTC().Truncate(time.Microsecond), Begun: time.Now(),
@@ -93,7 +94,8 @@ func (t *Trial) pass(due time.Time) *judge.Pass {
 	}
 }
 
-// Run runs the firing that is due at that time and keeps what it would commit. A failed scan is a run, not an error.
+// Run runs the firing that is due at that time and keeps what it would commit. A failed scan makes a failed run, not an
+// error.
 func (t *Trial) Run(ctx context.Context, due time.Time) (*Run, error) {
 	out := &Run{}
 	t.tap.rows, t.tap.budget = nil, judge.Budget{}
@@ -112,8 +114,8 @@ func (t *Trial) Run(ctx context.Context, due time.Time) (*Run, error) {
 	return out, nil
 }
 
-// Watch runs the firing that is due at that time and shows what each pass would commit. It keeps neither rows nor notices, however many there are. The
-// firing ends early where see returns false.
+// Watch runs the firing that is due at that time and calls see with what each pass would commit. It keeps no rows and
+// no notices, so it needs little memory. The firing ends early when see returns false.
 func (t *Trial) Watch(ctx context.Context, due time.Time, see func(*ledger.Commit) (goOn bool, err error)) error {
 	t.tap.passes = true
 	defer func() { t.tap.passes = false }()
@@ -135,7 +137,7 @@ func (t *Trial) passes(ctx context.Context, due time.Time, take func(*ledger.Com
 	}
 	var resume *judge.Resumption
 	for again := true; again; {
-		if t.scoped.Prepared == nil { // the source has refused the statement in the run before
+		if t.scoped.Prepared == nil { // The source refused the statement in the run before.
 			if t.unverified = t.Verify(ctx); t.unverified != nil && t.scoped.Rule.OnError != rules.PolicyAlert {
 				return t.unverified
 			}
@@ -161,13 +163,13 @@ func (t *Trial) passes(ctx context.Context, due time.Time, take func(*ledger.Com
 	return nil
 }
 
-// Rewind moves the watermark, as a ledger does.
+// Rewind moves the watermark and clears the memory of look_back, as a ledger does.
 func (t *Trial) Rewind(to []row.Value) {
 	t.memory.state.Watermark, t.memory.lookBack = to, ledger.LookBack{}
 }
 
-// Cost asks the source for the probe's plan as of now, without running it; the plan is nil where the source knows none. The error says
-// why the rule would not run: its text begins with the code.
+// Cost asks the source for the probe's current plan, without running the probe. The plan is nil where the source cannot
+// explain plans. The error says why the rule would not run; its text begins with a code.
 func (t *Trial) Cost(ctx context.Context, now time.Time) (*scanners.Plan, error) {
 	bounded := t.scoped.Rule.Probe.MaxCost > 0
 	source, ok := t.tap.source.(scanners.Explainer)
@@ -190,20 +192,21 @@ func (t *Trial) Cost(ctx context.Context, now time.Time) (*scanners.Plan, error)
 	return &plan, nil
 }
 
-// Findings are the open ones by key.
+// Findings returns the open findings, sorted by key.
 func (t *Trial) Findings() []finding.State {
 	return slices.SortedFunc(maps.Values(t.memory.findings), func(a, b finding.State) int {
 		return cmp.Compare(a.Key, b.Key)
 	})
 }
 
-// ToldBefore is how many events the runs have left out, because they were told before the trial.
+// ToldBefore returns how many events the runs have left out because they had a notice before the trial.
 func (t *Trial) ToldBefore() int { return t.toldBefore }
 
-// Remembers returns a function that tells whether a run before now has seen a row; nil = the rule does not look back. It is to be called after Verify.
+// Remembers returns a function that tells whether an earlier run has seen a row. It returns nil where the rule has no
+// look_back. Call Verify first.
 func (t *Trial) Remembers() func(*row.Row) bool {
 	return t.scoped.Remembers(t.memory.state, t.memory.lookBack)
 }
 
-// Notice returns a notice that the trial has made or began with.
+// Notice returns a notice that the trial has made or began with, or nil.
 func (t *Trial) Notice(id string) *notice.Notice { return t.memory.notices[id] }

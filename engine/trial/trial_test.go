@@ -102,7 +102,7 @@ func TestTrialLivesAsTheEngineDoes(t *testing.T) {
 	step("resolved Resolved: Bin A is at -3", 0, 0)
 }
 
-// TestTrialGoesOnFromWhatALedgerKnows also proves that two trials do not share what they know.
+// TestTrialGoesOnFromWhatALedgerKnows also proves that two trials share no state.
 func TestTrialGoesOnFromWhatALedgerKnows(t *testing.T) {
 	t.Parallel()
 	var fault error
@@ -141,7 +141,7 @@ func TestTrialTellsWhyARuleWouldNotRun(t *testing.T) {
 	}
 }
 
-// A trial holds its rows, so that there is an end to them, also where a watermark would go on and on.
+// A trial keeps its rows in memory, so their number is bounded, even where a watermark would let it read more.
 func TestTrialHasABound(t *testing.T) {
 	t.Parallel()
 	var fault error

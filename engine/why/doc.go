@@ -1,8 +1,9 @@
-// Package why explains one finding, or a key of which there is none: how the row is on the source now, what the ledger knows, why nothing is
-// told, and what comes next.
+// Package why explains one finding, or a key without a finding: how the row is on the source now, what the ledger
+// knows, why no notice is sent, and what happens next.
 //
-// An Explainer belongs to a node's engine. It asks the source within the same bounds as a run (engine.Room), and takes the
-// condition apart with the program that judges live (judge.ScopedRule). It reads and never writes, and it claims no firing.
+// An Explainer belongs to a node's engine. It asks the source within the same bounds as a run (engine.Room). It
+// evaluates the parts of the condition with the program that judges live (judge.ScopedRule). It only reads, and it
+// claims no firing.
 //
-// The Answer has codes that are stable, and texts for people. The API and the command line only show it.
+// The Answer has stable codes, and texts for people. The API and the command line only show them.
 package why

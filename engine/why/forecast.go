@@ -8,10 +8,11 @@ import (
 	"tallyman/rules"
 )
 
-// mostAhead bounds how many firings are looked ahead: a schedule of every second for a day.
+// mostAhead bounds how many firings the forecast looks ahead: about a day of a schedule that is due every second.
 const mostAhead = 100_000
 
-// next foresees what comes of the finding if every run goes well and the row stays as the source shows it, or as it was seen last.
+// next sets the forecast. It assumes that every run succeeds and that the row stays as the look shows it, or else as
+// the last run saw it.
 func (g *gatherer) next() {
 	a := g.answer
 	if g.isBaselineNext() || !a.Enabled || !a.Verified || a.Look.answered() && a.Look.Fault != "" {
@@ -32,21 +33,21 @@ func (g *gatherer) next() {
 		}
 	case f.Phase == finding.Pending && !present:
 		g.foresee(NextDropped, func(futureFiring) bool { return true })
-	case f.Baseline && present: // it goes on without a word, unless something of it is news
+	case f.Baseline && present: // A finding of the first run gets no notice, unless it changes.
 	case f.Phase == finding.Pending:
 		g.fires(f.SinceClock)
 	case !present:
 		g.resolves(f)
 	case f.Ordinal == 0:
-		g.foresee(NextFires, g.tells)
+		g.foresee(NextFires, g.notifies)
 	case a.Rule.RepeatInterval > 0:
 		g.foresee(NextReminder, func(ahead futureFiring) bool {
-			return ahead.due.Sub(f.LastNotified) >= a.Rule.RepeatInterval && g.tells(ahead)
+			return ahead.due.Sub(f.LastNotified) >= a.Rule.RepeatInterval && g.notifies(ahead)
 		})
 	}
 }
 
-// event foresees that the next firing tells the row, unless it drops it.
+// event forecasts a notice of the row in the next firing, unless a silence drops the event.
 func (g *gatherer) event() {
 	g.foresee(NextEvent, func(futureFiring) bool { return true })
 	if g.answer.Next != nil && g.answer.Next.At.Before(g.quiet) {
@@ -54,21 +55,22 @@ func (g *gatherer) event() {
 	}
 }
 
-// tells says whether a firing to come may tell what there is: as far as is known now, nothing silences it any more.
-func (g *gatherer) tells(ahead futureFiring) bool { return !ahead.at.Before(g.quiet) }
+// notifies tells whether a future firing may send the finding's notice: the known silences have ended by then.
+func (g *gatherer) notifies(ahead futureFiring) bool { return !ahead.at.Before(g.quiet) }
 
-// fires foresees the first firing by which the finding has been seen for long enough. seen is the scope's clock when it
-// was seen first, negative where no run has seen it yet.
+// fires forecasts the first firing at which the finding was seen for as long as the rule's for asks. seen is the
+// scope's observed clock when a run first saw the finding. A negative seen means no run has seen it yet.
 func (g *gatherer) fires(seen time.Duration) {
 	g.foresee(NextFires, func(ahead futureFiring) bool {
 		if seen < 0 {
 			seen = ahead.clock
 		}
-		return ahead.clock-seen >= g.answer.Rule.For && g.tells(ahead)
+		return ahead.clock-seen >= g.answer.Rule.For && g.notifies(ahead)
 	})
 }
 
-// resolves foresees the first firing by which the finding has been gone for long enough. Where no run has missed it yet, the next one is the first.
+// resolves forecasts the first firing at which the finding was gone for as long as keep_firing_for asks. Where no run
+// has missed the finding yet, the next run is the first to miss it.
 func (g *gatherer) resolves(f *ledger.Finding) {
 	missed := f.SinceClock
 	if f.AbsentSince.IsZero() {
@@ -82,14 +84,14 @@ func (g *gatherer) resolves(f *ledger.Finding) {
 	})
 }
 
-// futureFiring is the scope at a firing to come.
+// futureFiring is a future firing of the scope.
 type futureFiring struct {
 	due   time.Time
-	at    time.Time     // with the rule's jitter
-	clock time.Duration // as observed by then
+	at    time.Time     // Due plus the rule's jitter.
+	clock time.Duration // The scope's observed clock at that firing.
 }
 
-// foresee walks the firings to come until one is the one.
+// foresee sets the forecast to the first future firing that meets the condition. It sets none after mostAhead firings.
 func (g *gatherer) foresee(what string, met func(futureFiring) bool) {
 	r := g.answer.Rule
 	due := g.answer.NextDue

@@ -13,18 +13,18 @@ import (
 	"tallyman/rules"
 )
 
-// silences says which silences hold it back, and until when.
+// silences adds a reason for each silence that withholds the finding's notices.
 func (g *gatherer) silences() {
 	a := g.answer
 	if a.Rule.Shadow && a.Promoted.IsZero() {
-		return // see pass.silenced
+		return // Nothing silences a rule in shadow; see judge.Pass.
 	}
 	typ, warehouse := g.aboutWhat()
 	if typ == "" {
 		typ, warehouse = a.Rule.Notice.Type, a.Rule.Scope
 	}
-	holding := g.silencer.Holding(a.Asked, judge.Subject(a.Rule, typ, warehouse, g.toldKey()))
-	does := "holds back what there is to tell"
+	holding := g.silencer.Holding(a.Asked, judge.Subject(a.Rule, typ, warehouse, g.noticeKey()))
+	does := "withholds the notices"
 	if a.Rule.Mode == rules.ModeEvent {
 		does = "drops new rows"
 	}
@@ -38,11 +38,12 @@ func (g *gatherer) silences() {
 	if len(holding) > 0 {
 		g.quiet = holding[0].Until
 	} else if f := a.Finding; f != nil && f.Silenced != "" {
-		g.hold("was_silenced", Facts{Silences: strings.Fields(f.Silenced)}, "%s held back what the last run had to tell; the next run tells it", silenceNames(f.Silenced))
+		g.hold("was_silenced", Facts{Silences: strings.Fields(f.Silenced)}, "%s withheld the notice of the last run; the next run sends it", silenceNames(f.Silenced))
 	}
 }
 
-// aboutWhat is the type and the warehouse of what would be told, "" where neither the row nor a notice says that.
+// aboutWhat returns the type and the warehouse of the finding's notices. Both are empty where neither the row nor an
+// earlier notice has them.
 func (g *gatherer) aboutWhat() (typ, warehouse string) {
 	if l := g.answer.Look; l != nil && l.Type != "" {
 		return l.Type, l.Warehouse
@@ -53,8 +54,8 @@ func (g *gatherer) aboutWhat() (typ, warehouse string) {
 	return "", ""
 }
 
-// toldKey is the key under which there is something to tell: of the finding's group, where the rule tells groups.
-func (g *gatherer) toldKey() string {
+// noticeKey returns the key of the finding's notices. For a rule with group_by that is the key of the group.
+func (g *gatherer) noticeKey() string {
 	switch a := g.answer; {
 	case a.Finding != nil && a.Finding.Group != "":
 		return a.Finding.Group
@@ -73,7 +74,7 @@ func silenceNames(ids string) string {
 	return "the silences " + strings.Join(list, ", ")
 }
 
-// waiting reads how the pending deliveries to push channels stand.
+// waiting reads the pending deliveries to push channels.
 func (x *Explainer) waiting(ctx context.Context, a *Answer) error {
 	for _, t := range a.Notices {
 		pending := func(d ledger.DeliveryTrace) bool {
@@ -98,7 +99,8 @@ func (x *Explainer) waiting(ctx context.Context, a *Answer) error {
 	return nil
 }
 
-// pushes says why deliveries to push channels have not gone out; of many to one channel for one reason the first.
+// pushes adds the reasons why deliveries to push channels are pending. Deliveries to one channel with the same reason
+// share one entry.
 func (g *gatherer) pushes() {
 	type kind struct{ sink, code string }
 	var order []kind

@@ -14,14 +14,14 @@ import (
 	"tallyman/rules/row"
 )
 
-// KeyError says that what was given is no key of the rule.
+// KeyError says that a text is no key of the rule.
 type KeyError struct{ Text string }
 
-// Error says what a key must be.
+// Error returns what a key must look like.
 func (e *KeyError) Error() string { return e.Text }
 
-// resolveKey makes the canonical key of what a person wrote. Where the columns are not known it tries the open findings, and then
-// guesses.
+// resolveKey makes a canonical key of a text that a person wrote. Where the columns are not known, it compares the text
+// with the keys of the open findings, and else guesses the kinds of the values.
 func resolveKey(text string, r *rules.Rule, open []finding.State, columns []row.Column) (string, error) {
 	text = strings.TrimSpace(text)
 	switch strings.Trim(text, `"`) {
@@ -30,7 +30,7 @@ func resolveKey(text string, r *rules.Rule, open []finding.State, columns []row.
 	case "on_error":
 		return finding.OnError, nil
 	}
-	var parts []string // as JSON where they were given so
+	var parts []string // In JSON where the text is JSON.
 	var err error
 	if strings.HasPrefix(text, "[") {
 		parts, err = arrayParts(text)
@@ -58,14 +58,14 @@ func resolveKey(text string, r *rules.Rule, open []finding.State, columns []row.
 	return key, nil
 }
 
-// canonical makes a key of the values of those columns.
+// canonical makes a canonical key of the values of the named columns.
 func canonical(parts, names []string, columns []row.Column) string {
 	key := []byte{'['}
 	for i, part := range parts {
 		if i > 0 {
 			key = append(key, ',')
 		}
-		kind := row.Null // not known
+		kind := row.Null // Means unknown.
 		if at := row.Index(columns, names[i]); at >= 0 {
 			kind = columns[at].Kind
 		}
@@ -74,8 +74,9 @@ func canonical(parts, names []string, columns []row.Column) string {
 	return string(append(key, ']'))
 }
 
-// groupKey takes the values for those of a group, which the notices of a rule with group_by have as their key: the answer is about the group's first open
-// finding, or about the group alone where no finding of it is open. Where the key of a row has as many values, an open finding of that key comes first.
+// groupKey reads the values as the key of a group, because notices of a rule with group_by carry that key. It returns
+// the key of the group's first open finding, or the group's key where no finding of it is open. Where the key of a row
+// has as many values, an open finding with that key takes precedence.
 func groupKey(parts []string, r *rules.Rule, open []finding.State, columns []row.Column) (string, bool) {
 	if len(r.GroupBy) == 0 || len(parts) != len(r.GroupBy) {
 		return "", false
@@ -96,7 +97,7 @@ func groupKey(parts []string, r *rules.Rule, open []finding.State, columns []row
 	return group, len(r.Key) != len(parts)
 }
 
-// isGroup tells whether a resolved key is that of a group.
+// isGroup tells whether a resolved key is the key of a group.
 func isGroup(key string, r *rules.Rule) bool {
 	return len(r.GroupBy) > 0 && len(plainParts(key)) == len(r.GroupBy) && len(r.GroupBy) != len(r.Key)
 }
@@ -119,7 +120,7 @@ func counted(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// arrayParts are the elements of a JSON array, each as JSON.
+// arrayParts returns the elements of a JSON array, each in JSON.
 func arrayParts(text string) ([]string, error) {
 	var list []json.RawMessage
 	if err := json.Unmarshal([]byte(text), &list); err != nil {
@@ -132,7 +133,7 @@ func arrayParts(text string) ([]string, error) {
 	return parts, nil
 }
 
-// listParts are values separated by commas, in quotes where they hold a comma.
+// listParts splits values separated by commas. A value with a comma must stand in quotes.
 func listParts(text string) ([]string, error) {
 	if text == "" {
 		return nil, &KeyError{"the key is empty: give the key of a notice, or the values of the rule's key"}
@@ -149,7 +150,7 @@ func listParts(text string) ([]string, error) {
 	return parts, nil
 }
 
-// appendPart appends a value as keys have it. part is JSON, or the bare text of a value.
+// appendPart appends a value in the form of a canonical key. part is JSON, or the bare text of a value.
 func appendPart(dst []byte, part string, kind row.Kind) []byte {
 	text, isText := unquote(part)
 	if part == "null" {
@@ -166,7 +167,7 @@ func appendPart(dst []byte, part string, kind row.Kind) []byte {
 		if v, err := row.ParseDecimal(text); err == nil {
 			return v.AppendKey(dst)
 		}
-	case row.Null: // not known: as it looks
+	case row.Null: // The kind is unknown: a text that looks like a number is one.
 		if v, err := row.ParseDecimal(text); err == nil && !isText {
 			return v.AppendKey(dst)
 		}
@@ -175,7 +176,7 @@ func appendPart(dst []byte, part string, kind row.Kind) []byte {
 			part = string(row.TextOf(part).AppendKey(nil))
 		}
 		return row.JSONOf(part).AppendKey(dst)
-	default: // as it looks
+	default: // Any other kind: part is taken as JSON if it is JSON.
 	}
 	if !isText && json.Valid([]byte(part)) {
 		return append(dst, part...)
@@ -183,7 +184,7 @@ func appendPart(dst []byte, part string, kind row.Kind) []byte {
 	return row.TextOf(text).AppendKey(dst)
 }
 
-// unquote returns the text of a JSON string, or what it was given.
+// unquote returns the text of a JSON string. Anything else it returns unchanged.
 func unquote(part string) (text string, isText bool) {
 	if strings.HasPrefix(part, `"`) {
 		if text, isText = row.KeyText(part); isText {
@@ -201,7 +202,7 @@ func unquoted(parts []string) []string {
 	return out
 }
 
-// plainParts are the values of a key as people write them.
+// plainParts returns the values of a key as people write them, without JSON quotes.
 func plainParts(key string) []string {
 	parts, err := arrayParts(key)
 	if err != nil {
@@ -210,13 +211,13 @@ func plainParts(key string) []string {
 	return unquoted(parts)
 }
 
-// The bounds of what may have been meant.
+// The bounds of similar keys.
 const (
 	mostAlike  = 5
-	leastAlike = 0.5 // of the pairs of neighbouring characters
+	leastAlike = 0.5 // The smallest likeness.
 )
 
-// alike are the open keys that look like one that is not open, the nearest first.
+// alike returns the open keys that are similar to the key, the most similar first.
 func alike(key string, open []finding.State) []string {
 	type near struct {
 		key   string
@@ -248,7 +249,7 @@ func pairsOf(key string) map[[2]rune]int {
 	return pairs
 }
 
-// likeness is the part of the pairs that two texts share, from 0 to 1.
+// likeness returns the share of the pairs that two texts have in common, from 0 to 1 (the Dice coefficient).
 func likeness(a, b map[[2]rune]int) float64 {
 	shared, all := 0, 0
 	for pair, n := range a {

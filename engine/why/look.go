@@ -18,43 +18,43 @@ import (
 
 // Look is how the row of a key is on the source right now.
 type Look struct {
-	Skipped   Skip   // why the source was not asked; "" = it was
-	Failed    string // why it did not answer, with the code
-	Rows      int    // that were read until the row was found; all of them where it was not
-	More      bool   // there are more than probe.max_rows, and those were not read
-	Found     bool   // the probe returns the row; a result as a whole always is
+	Skipped   Skip   // Why the source was not asked. Empty means it was asked.
+	Failed    string // Why the source did not answer, with the code.
+	Rows      int    // The rows that were read until the row was found, or all rows where it was not.
+	More      bool   // The probe has more than probe.max_rows rows, and the rest was not read.
+	Found     bool   // The probe returns the row. Always true for a rule that judges its result as a whole.
 	Row       *row.Row
-	Seen      bool // mode event: an earlier run has seen the row, and no run judges it again
+	Seen      bool // Mode event: an earlier run has seen the row, and no run judges it again.
 	Match     bool
-	Fault     string // why the condition cannot be judged, or the row not be told
+	Fault     string // Why the condition cannot be judged, or the notice not be written.
 	Parts     []Part
-	Group     string // of the row
-	Type      string // of the notice that it would make
+	Group     string // The group of the row.
+	Type      string // The type of the notice that the row would make.
 	Warehouse string
-	To        []string // where that notice would go: sms after 10m unless read
+	To        []string // Where that notice would go, such as "sms after 10m unless read".
 }
 
-// Skip is why the source was not asked.
+// Skip is the reason why the source was not asked.
 type Skip string
 
-// Why the source is not asked about a key.
+// The values of Look.Skipped.
 const (
 	SkipRule       Skip = "about_rule" // The finding is about the rule, not about a row.
 	SkipGroup      Skip = "group"      // The key is that of a group, and no finding of the group is open.
 	SkipUnverified Skip = "unverified" // The rule may not run: its statement costs too much.
 )
 
-// answered tells whether the source says how the row is.
+// answered tells whether the look shows how the row is, or that the probe does not return it.
 func (l *Look) answered() bool {
 	return l != nil && l.Skipped == "" && l.Failed == "" && (l.Found || !l.More)
 }
 
-// Part is a part of the condition and what it comes to.
+// Part is a part of the condition and its outcome.
 type Part struct {
 	Text    string
-	Depth   int // 0 for the whole
+	Depth   int // 0 for the whole condition.
 	Outcome string
-	Fault   string // why it cannot be judged
+	Fault   string // Why the part cannot be judged.
 }
 
 // looker asks the source of a rule beside the rule's own runs, within the same bounds.
@@ -64,7 +64,7 @@ type looker struct {
 	state  ledger.ScopeState
 	back   ledger.LookBack
 	now    time.Time
-	scoped *judge.ScopedRule // nil until prepared
+	scoped *judge.ScopedRule // Nil until prepare.
 }
 
 // prepare verifies the rule as a node does.
@@ -73,7 +73,8 @@ func (l *looker) prepare(ctx context.Context) (err error) {
 	return err
 }
 
-// columns are those of the probe: as the source has them now, else as this node has seen them last, else unknown.
+// columns returns the columns of the probe: as the source has them now, or else as this node last saw them. Nil means
+// unknown.
 func (l *looker) columns() []row.Column {
 	if l.scoped != nil {
 		return l.scoped.Prepared.Columns()
@@ -99,7 +100,7 @@ func (l *looker) look(ctx context.Context, key string, to *Look) {
 	}
 }
 
-// errFound ends a scan.
+// errFound ends a scan that has found its row.
 var errFound = errors.New("found")
 
 func (l *looker) scan(ctx context.Context, key string, to *Look) error {
@@ -182,7 +183,7 @@ func (l *Look) drafted(r *rules.Rule, d *rules.NoticeDraft, err error) {
 	l.Type, l.Warehouse, l.To = d.Type.Code, d.Warehouse, goesTo(r, d)
 }
 
-// partsOf joins the parts of a condition with what they come to.
+// partsOf joins the parts of a condition with their outcomes.
 func partsOf(list []condition.Part, outcomes []condition.Outcome, faults []error) []Part {
 	out := make([]Part, len(list))
 	for i, p := range list {

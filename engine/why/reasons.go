@@ -18,13 +18,13 @@ import (
 	"tallyman/rules/strictyaml"
 )
 
-// gatherer finds out what holds a finding back, and what comes next.
+// gatherer collects the reasons why a finding gets no notice, and the forecast.
 type gatherer struct {
 	*Explainer
 	answer *Answer
 	state  ledger.ScopeState
 	sched  *schedule.Schedule
-	quiet  time.Time // until when silences hold back all that there is to tell
+	quiet  time.Time // Until then silences withhold every notice of the finding. Zero means no silence does.
 }
 
 func (g *gatherer) explain(ctx context.Context) error {
@@ -48,7 +48,7 @@ func (g *gatherer) hold(code string, facts Facts, format string, args ...any) {
 	g.answer.Reasons = append(g.answer.Reasons, Reason{Code: code, Text: fmt.Sprintf(format, args...), Facts: facts})
 }
 
-// rule is what keeps the rule as a whole from telling anything.
+// rule adds the reasons that concern the rule as a whole.
 func (g *gatherer) rule() {
 	a := g.answer
 	switch {
@@ -62,11 +62,11 @@ func (g *gatherer) rule() {
 		g.hold("failed", Facts{Error: a.LastRun.Error}, "the last run failed and left the findings as they were: %s", a.LastRun.Error)
 	}
 	if a.Rule.Shadow && a.Promoted.IsZero() {
-		g.hold("shadow", Facts{Subscriber: judge.ShadowSubscriber(a.Rule.ID)}, "the rule is in shadow: what it finds goes to the inbox of %s alone", judge.ShadowSubscriber(a.Rule.ID))
+		g.hold("shadow", Facts{Subscriber: judge.ShadowSubscriber(a.Rule.ID)}, "the rule is in shadow: its notices go only to the inbox of %s", judge.ShadowSubscriber(a.Rule.ID))
 	}
 }
 
-// row is what the source says.
+// row adds the reasons that the look at the source gives.
 func (g *gatherer) row() {
 	l := g.answer.Look
 	switch {
@@ -84,12 +84,12 @@ func (g *gatherer) row() {
 	}
 }
 
-// firstRun says what becomes of the rows of a first run that is still to come; "" where they are told.
+// firstRun returns a clause that says that the first run will send no notices. It is empty where that does not apply.
 func (g *gatherer) firstRun() string {
 	if !g.isBaselineNext() {
 		return ""
 	}
-	return "; its first run takes the rows that it sees as known, and tells nothing of them (first_run: baseline)"
+	return "; its first run takes the rows that it sees as known, and sends no notices of them (first_run: baseline)"
 }
 
 // isBaselineNext tells whether the next run is the first of a rule with first_run: baseline.
@@ -104,13 +104,13 @@ func (g *gatherer) subject() string {
 	return "row"
 }
 
-// finding is what the finding's own state says.
+// finding adds the reasons that the finding's own state gives.
 func (g *gatherer) finding() {
 	f := g.answer.Finding
 	switch {
 	case f == nil:
 	case f.Baseline && f.Phase == finding.Pending:
-		g.hold("baseline", Facts{}, "its row was there at the first run, which took all rows as known (first_run: baseline): it fires without a word")
+		g.hold("baseline", Facts{}, "its row was there at the first run, which took all rows as known (first_run: baseline): it fires without a notice")
 	case f.Phase == finding.Pending:
 		seen := g.state.Clock - f.SinceClock
 		g.hold("for", Facts{Seen: seen, Asked: g.answer.Rule.For}, "it has been seen for %s of the %s that `for` asks: %s are missing", span(seen), span(g.answer.Rule.For), span(g.answer.Rule.For-seen))
@@ -132,12 +132,12 @@ func (g *gatherer) firing(f *ledger.Finding) {
 		return
 	}
 	if f.Ordinal == 0 {
-		return // it was silenced from the first
+		return // No notice of the finding was sent yet: silences withheld it from the beginning.
 	}
 	told := newsFacts(r, f.Priority)
 	told.At, told.Asked = f.LastNotified, r.RepeatInterval
 	g.hold("repeat", told, "it was told at %s, and is %s", stamp(f.LastNotified), again(r, f.Priority))
-	switch n := g.told(f.NoticeID); {
+	switch n := g.noticeOf(f.NoticeID); {
 	case n == nil:
 	case notice.IsDigest(n.ID):
 		g.hold("limit", Facts{Count: n.Count - 1, Most: r.Limit.Notices}, "it was told with %s in a digest, since the run had more to tell than limit.notices (%d)", counted(n.Count-1, "other finding"), r.Limit.Notices)
@@ -146,7 +146,7 @@ func (g *gatherer) firing(f *ledger.Finding) {
 	}
 }
 
-// again says when a firing finding is told again.
+// again says when a firing finding gets its next notice.
 func again(r *rules.Rule, priority int) string {
 	repeat, news := r.RepeatInterval, newsOf(r, priority)
 	switch {
@@ -161,7 +161,7 @@ func again(r *rules.Rule, priority int) string {
 	}
 }
 
-// newsOf says what would be news of a finding that is known with the priority; "" where nothing would.
+// newsOf says which changes cause a new notice of a finding with that priority. It is empty where no change does.
 func newsOf(r *rules.Rule, priority int) string {
 	var news []string
 	if len(r.NotifyAgainOn) > 0 {
@@ -176,13 +176,13 @@ func newsOf(r *rules.Rule, priority int) string {
 	return strings.Join(news, ", or ")
 }
 
-// newsFacts is what newsOf says.
+// newsFacts returns the content of newsOf as Facts.
 func newsFacts(r *rules.Rule, priority int) Facts {
 	return Facts{Columns: r.NotifyAgainOn, Joins: len(r.GroupBy) > 0, Rises: priority < notice.HighestPriority, Priority: priority}
 }
 
-// told returns the notice with that id.
-func (g *gatherer) told(id string) *notice.Notice {
+// noticeOf returns the finding's notice with that id, or nil.
+func (g *gatherer) noticeOf(id string) *notice.Notice {
 	for i := range g.answer.Notices {
 		if g.answer.Notices[i].Notice.ID == id {
 			return g.answer.Notices[i].Notice
@@ -191,7 +191,7 @@ func (g *gatherer) told(id string) *notice.Notice {
 	return nil
 }
 
-// audience looks whether anybody would get it.
+// audience adds a reason where nobody subscribes to the finding's type in its warehouse.
 func (g *gatherer) audience(ctx context.Context) error {
 	typ, warehouse := g.aboutWhat()
 	inbox := func(t ledger.Target) bool { return t.Inbox && t.Recipients == nil }
@@ -210,12 +210,12 @@ func (g *gatherer) audience(ctx context.Context) error {
 	return nil
 }
 
-// span is a duration to the second.
+// span formats a duration to the second.
 func span(d time.Duration) string { return strictyaml.FormatDuration(d.Round(time.Second)) }
 
 func stamp(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05Z") }
 
-// switchedBy says who has disabled a rule; "" where its file does.
+// switchedBy says who has disabled a rule. It is empty where the rule's file does.
 func switchedBy(s *ledger.Switch) string {
 	if s == nil {
 		return ""
@@ -233,7 +233,7 @@ func switchedBy(s *ledger.Switch) string {
 	return text
 }
 
-// switchFacts is what switchedBy says.
+// switchFacts returns the content of switchedBy as Facts.
 func switchFacts(s *ledger.Switch) Facts {
 	if s == nil {
 		return Facts{}
@@ -241,14 +241,14 @@ func switchFacts(s *ledger.Switch) Facts {
 	return Facts{By: s.By, All: s.Rule == ledger.Every, Reason: s.Reason, Until: s.Until}
 }
 
-// mostWaiting is how many pending deliveries of one notice are looked at.
+// mostWaiting is the largest number of pending deliveries of one notice that an answer considers.
 const mostWaiting = 1000
 
 var unlessText = map[delivery.Unless]string{
 	delivery.UnlessRead: "somebody reads the notice", delivery.UnlessAcked: "somebody acks the notice", delivery.UnlessResolved: "the finding is over by then",
 }
 
-// goesTo says where a draft goes, an entry of deliver each.
+// goesTo says where a draft goes: one text for each entry of deliver that applies.
 func goesTo(r *rules.Rule, d *rules.NoticeDraft) []string {
 	list := make([]string, len(d.Deliver))
 	for i, a := range d.Deliver {

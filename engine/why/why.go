@@ -30,7 +30,7 @@ type Explainer struct {
 	channels map[string]judge.Channel
 }
 
-// New makes an explainer of a node's engine, with the ledger and the silences of that engine; silencer may be nil.
+// New makes an explainer for a node's engine, with the ledger and the silences of that engine. silencer may be nil.
 func New(e *engine.Engine, l Ledger, silencer judge.Silencer) *Explainer {
 	if silencer == nil {
 		silencer = &silence.Set{}
@@ -38,84 +38,85 @@ func New(e *engine.Engine, l Ledger, silencer judge.Silencer) *Explainer {
 	return &Explainer{engine: e, ledger: l, silencer: silencer, channels: e.Channels()}
 }
 
-// Answer is what is known of one finding.
+// Answer is everything that is known of one finding.
 type Answer struct {
 	Rule *rules.Rule
 	engine.RuleStatus
 	Key     string
-	Asked   time.Time               // on the engine's clock
-	Finding *ledger.Finding         // nil = none is open
-	Look    *Look                   // nil = the source was not asked
-	Reasons []Reason                // why nothing is told now
-	Next    *Forecast               // nil = nothing is foreseen
-	Notices []ledger.NoticeTrace    // every notice of it, the latest first
-	More    bool                    // there are older ones
-	Waiting []ledger.DeliveryRecord // those of Notices to push channels that are pending, the earliest first
-	Alike   []string                // open keys that may have been meant, where nothing is known of this one
+	Asked   time.Time               // On the engine's clock.
+	Finding *ledger.Finding         // Nil means no finding with the key is open.
+	Look    *Look                   // Nil means the caller did not want to ask the source.
+	Reasons []Reason                // Why the finding gets no notice now.
+	Next    *Forecast               // Nil means no forecast is possible, or nothing will happen.
+	Notices []ledger.NoticeTrace    // The notices of the finding, the latest first.
+	More    bool                    // The ledger has older notices.
+	Waiting []ledger.DeliveryRecord // The pending deliveries of Notices to push channels, the earliest first.
+	Alike   []string                // Similar open keys, where nothing is known of this key.
 }
 
-// Known tells whether there is anything to say of the key.
+// Known tells whether anything is known of the key.
 func (a *Answer) Known() bool {
 	return a.Finding != nil || len(a.Notices) > 0 || a.Look != nil && a.Look.Found
 }
 
-// Reason is one reason why a finding is not told now, or not where it would be.
+// Reason is one reason why a finding gets no notice now, or why a sink does not get it.
 type Reason struct {
-	Code  string // a stable word
-	Text  string // in English, with times in UTC
-	Facts Facts  // what Text says, for those who word it themselves
+	Code  string // Stable.
+	Text  string // In English, with times in UTC.
+	Facts Facts  // The content of Text, for clients that word it themselves.
 }
 
-// Facts are the particulars of a reason, by its code. What a code has nothing to say of is zero.
+// Facts are the details of a reason. Its code decides which fields are set; the others are zero.
 type Facts struct {
 	At, Until   time.Time
-	Seen, Asked time.Duration // how long it has been so, of how long the rule asks
-	By          string        // who has switched the rule off; "" = its file says so
-	All         bool          // with all other rules
-	Reason      string        // as whoever switched or silenced has given it
+	Seen, Asked time.Duration // How long the state has lasted, and how long the rule asks for.
+	By          string        // Who switched the rule off. Empty means its file does.
+	All         bool          // The switch is for all rules.
+	Reason      string        // The text that the author of the switch or the silence gave.
 	Error       string
-	Baseline    bool // the first run takes its rows as known
-	Event       bool // of a rule of mode event
-	Result      bool // of a rule that judges its result as a whole
-	Shadow      bool // of a rule in shadow
+	Baseline    bool // The first run takes its rows as known.
+	Event       bool // The rule has mode event.
+	Result      bool // The rule judges its result as a whole.
+	Shadow      bool // The rule is in shadow.
 	Subscriber  string
 	Type        string
 	Warehouse   string
-	Columns     []string // whose change is news
-	Joins       bool     // another finding in the group is news
-	Rises       bool     // a higher priority than Priority is news
+	Columns     []string // A change of one of these columns causes a new notice.
+	Joins       bool     // Another finding in the group causes a new notice.
+	Rises       bool     // A priority higher than Priority causes a new notice.
 	Priority    int
-	Count, Most int // findings that share a notice, other deliveries that wait alike; of the limit
+	// Count is the findings that share a notice, or other deliveries that wait alike. Most is limit.notices.
+	Count, Most int
 	Key         string
 	Silences    []string
 	Sink, Node  string
 	Attempts    int
-	Unless      string // what would cancel the delivery: read, acked, resolved
+	Unless      string // What would cancel the delivery: read, acked, resolved.
 }
 
-// Forecast is what comes of the finding if nothing changes.
+// Forecast is what will happen to the finding if nothing changes.
 type Forecast struct {
-	What string    // one of the Next… constants
-	Due  time.Time // of the firing
-	At   time.Time // with the rule's jitter
+	What string    // One of the Next… constants.
+	Due  time.Time // The due time of the firing in which it happens.
+	At   time.Time // Due plus the rule's jitter.
 }
 
-// What Forecast.What says.
+// The values of Forecast.What.
 const (
-	NextFires    = "fires"    // it is told for the first time
-	NextReminder = "reminder" // it is told again
+	NextFires    = "fires"    // The finding gets its first notice.
+	NextReminder = "reminder" // The finding gets another notice.
 	NextResolves = "resolves"
-	NextDropped  = "dropped" // it goes without a word: it never fired
-	NextEvent    = "event"   // mode event: the row is told
+	NextDropped  = "dropped" // The finding is deleted without a notice, because it never fired.
+	NextEvent    = "event"   // Mode event: the row gets a notice.
 )
 
-// mostNotices is how many notices an answer has.
+// mostNotices is the largest number of notices in an answer.
 const mostNotices = 100
 
-// Why gathers what is known of the finding with the key: a canonical JSON array, or the values of the key's columns, separated by commas; so may
-// be given the key of a group, which stands for its first open finding. scope
-// may be nil where the rule has one. With look the source is asked how the row is now. Errors are *engine.UnknownError,
-// engine.ErrManyScopes, *KeyError, and the ledger's.
+// Why collects what is known of the finding with the key. The key is a canonical JSON array, or the values of the key's
+// columns separated by commas. It may also be the key of a group, which stands for the group's first open finding.
+// scope may be nil for a rule with one scope. With look, Why asks the source how the row is now. Errors are
+// *engine.UnknownError, engine.ErrManyScopes, *KeyError, and the ledger's.
 func (x *Explainer) Why(ctx context.Context, rule string, scope *string, key string, look bool) (*Answer, error) {
 	r, err := x.engine.Rule(rule, scope)
 	if err != nil {
@@ -168,7 +169,7 @@ func (x *Explainer) Why(ctx context.Context, rule string, scope *string, key str
 	return a, g.explain(ctx)
 }
 
-// recall reads the finding and everything that was told of it.
+// recall reads the finding and its notices from the ledger.
 func (x *Explainer) recall(ctx context.Context, a *Answer) error {
 	keys, ids := []string{a.Key}, []string(nil)
 	f, err := x.ledger.Finding(ctx, a.Rule.ID, a.Rule.Scope, a.Key)
@@ -198,7 +199,8 @@ func (x *Explainer) recall(ctx context.Context, a *Answer) error {
 	return nil
 }
 
-// whyNotLook is why the source is not asked although it could be.
+// whyNotLook returns why the source must not be asked. Empty means it may be. A rule whose statement costs too much is
+// not run for an explanation either.
 func (a *Answer) whyNotLook() Skip {
 	if a.Verified || a.Reason == "" || a.Rule.Probe.MaxCost == 0 {
 		return ""
@@ -209,7 +211,7 @@ func (a *Answer) whyNotLook() Skip {
 	return ""
 }
 
-// WhyNotAsked is why the source did not say how the row is; "" = it did.
+// WhyNotAsked returns why the source did not say how the row is. Empty means it did.
 func (a *Answer) WhyNotAsked() string {
 	switch a.Look.Skipped {
 	case SkipRule:
@@ -222,13 +224,13 @@ func (a *Answer) WhyNotAsked() string {
 	return a.Look.Failed
 }
 
-// codeOf is the code that the text of a fault begins with.
+// codeOf returns the code at the beginning of an error text.
 func codeOf(text string) string {
 	code, _, _ := strings.Cut(text, ":")
 	return code
 }
 
-// statusOf is the rule's entry of Status.
+// statusOf returns the status of the rule in its scope.
 func (x *Explainer) statusOf(ctx context.Context, r *rules.Rule) (engine.RuleStatus, error) {
 	list, err := x.engine.Scopes(ctx, r.ID)
 	if err != nil {

@@ -38,63 +38,66 @@ import (
 // Options is what a process adds to its configuration.
 type Options struct {
 	Logger  *slog.Logger
-	Version string       // of the program
-	Node    string       // name of this node; node.name of the configuration and the host name by default
-	Clock   engine.Clock // of the machine, by default its own; nodes of a PostgreSQL go by that one's
-	Migrate bool         // bring the ledger's schema up to date; an SQLite ledger always is
-	Step    func(string) // see engine.Options.Step and push.Options.Step
-	Stdout  io.Writer    // of sinks of type stdout; the process's by default
+	Version string       // The version of the program.
+	Node    string       // The name of this node. Default: node.name of the configuration, or else the host name.
+	Clock   engine.Clock // The clock of the machine. Nodes with a PostgreSQL ledger go by the ledger's clock instead.
+	Migrate bool         // Bring the schema of the ledger up to date. An SQLite ledger is always brought up to date.
+	Step    func(string) // See engine.Options.Step and push.Options.Step.
+	Stdout  io.Writer    // The output of sinks of type stdout. Default: os.Stdout.
 
-	Hangup <-chan os.Signal // has the rule files read again; nil = nothing does
+	Hangup <-chan os.Signal // A signal makes the node read the rule files again. Nil means none does.
 
-	QueueNow func() time.Time // see queue.Options.Now; for tests alone
+	QueueNow func() time.Time // See queue.Options.Now. For tests alone.
 
-	Lease     time.Duration // of the session, of firings and of lanes; node.lease and the engine's default where zero, as below
-	StopGrace time.Duration // how long a stop waits for what runs
+	// Lease is the length of the leases of the session, of firings and of lanes. Zero means node.lease of the
+	// configuration for the session, and the engine's default for the others.
+	Lease     time.Duration
+	StopGrace time.Duration // How long a stop waits for runs and deliveries. Zero means the engine's default.
 }
 
-// App is one node. New opens it, Run runs it, Close gives back what New took.
+// App is one node. New opens it, Run runs it, and Close releases what New opened.
 type App struct {
 	cfg       *config.Config
 	opts      Options
 	log       *slog.Logger
 	started   time.Time
-	ledger    ledger.Ledger // which tells commits
+	ledger    ledger.Ledger // Reports each commit to commits.
 	commits   *commits.Watch
-	clock     *sharedClock // nil of the demo, whose clock nobody sets
+	clock     *sharedClock // Nil in the demo, which has a clock of its own.
 	follow    *follower
 	session   *session.Keeper
 	branch    *lineage.Branch
-	restored  atomic.Int64 // when a node found that the ledger had been restored, µs; 0 = never
+	restored  atomic.Int64 // When a node noticed that the ledger was restored, in µs since 1970. 0 means never.
 	tokens    *tokens
 	auth      auth.Authenticator
-	endKeys   func() // of the identity provider; nil = there are none
+	endKeys   func() // Stops reading the identity provider's keys. Nil means there are none.
 	meter     *metrics.Metrics
-	tracer    *trace.Tracer // nil = no traces
+	tracer    *trace.Tracer // Nil means no traces.
 	exporter  *otlp.Exporter
 	index     *indexes
 	pushes    pushSinks
 	sources   map[string]*sourceEntry
-	origin    *origin.Keeper // nil = no subscriptions come from a source
+	origin    *origin.Keeper // Nil means no subscriptions come from a source.
 	book      *ruleBook
 	silences  silence.Set
 	engine    *engine.Engine
 	api       *api.API
 	overview  *overview.Handlers
 	listener  net.Listener
-	tls       *api.TLS // nil = plain HTTP
+	tls       *api.TLS // Nil means plain HTTP.
 	authoring *authoring.Node
 	wellness  *wellness
 
 	ledgerHealth, clockHealth, commitHealth, indexHealth, retentionHealth, rulesHealth, tlsHealth health
 }
 
-// New opens everything that the configuration names and starts to listen. What is out of reach but may come back
-// (a source, Redis) does not stop it; what needs a person does: a bad catalogue, a ledger of another version.
+// New opens every part that the configuration names, and begins to listen. A source or a Redis that is out of reach
+// does not stop it, because such a part may come back. A problem that needs a person does: a bad catalogue, or a ledger
+// of another version.
 func New(ctx context.Context, cfg *config.Config, opts Options) (_ *App, err error) {
 	a := &App{cfg: cfg, opts: opts.withDefaults(cfg), started: time.Now()}
 	a.log = a.opts.Logger
-	defer func() { //nolint:contextcheck // what is given back must not depend on a context that may be over
+	defer func() { //nolint:contextcheck // Close must work when the context is over.
 		if err != nil {
 			err = errors.Join(err, a.Close())
 		}
@@ -182,23 +185,23 @@ func New(ctx context.Context, cfg *config.Config, opts Options) (_ *App, err err
 	return a, nil
 }
 
-// Addr is where the API listens.
+// Addr returns the address on which the API listens.
 func (a *App) Addr() string { return a.listener.Addr().String() }
 
-// Ledger is the open ledger, for those who read totals.
+// Ledger returns the open ledger, for callers that read totals.
 func (a *App) Ledger() ledger.Ledger { return a.ledger }
 
-// Run runs the node until ctx ends or a part of it fails for good. On the way out the engine ends before the indexes, so
-// that what it has committed can still be delivered.
+// Run runs the node until ctx ends or a part of it fails for good. At a stop the engine ends before the push channels
+// and the indexes, so that committed notices can still be delivered.
 func (a *App) Run(ctx context.Context) error {
 	set, list, _ := a.book.get()
 	a.meter.RulesRead(len(set.Problems))
-	a.log.Info("running", "node", a.opts.Node, "listen", a.Addr(), "rules", len(list), "problems", len(set.Problems))
+	a.log.Info("The node is running.", "node", a.opts.Node, "listen", a.Addr(), "rules", len(list), "problems", len(set.Problems))
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 
-	// The push channels and the indexes outlive the engine, which delivers to them until it has stopped, and the API, whose workers
-	// report to the indexes.
+	// The push channels and the indexes outlive the engine, which delivers to them until it has stopped, and the API,
+	// whose workers report to the indexes.
 	pushCtx, endPushes := context.WithCancel(context.WithoutCancel(ctx))
 	defer endPushes()
 	indexCtx, endIndex := context.WithCancel(context.WithoutCancel(ctx))
@@ -233,7 +236,7 @@ func (a *App) Run(ctx context.Context) error {
 	failures := make(chan error, 2)
 	front.Go(func() {
 		if a.book.start(ctx) != nil {
-			return // the node stops
+			return // The node stops.
 		}
 		if err := a.engine.Run(ctx); err != nil && ctx.Err() == nil {
 			failures <- err
@@ -251,18 +254,18 @@ func (a *App) Run(ctx context.Context) error {
 	pushing.Wait()
 	endIndex()
 	background.Wait()
-	endSession() // last: what the parts have not given back is free now
+	endSession() // Last: the end of the session frees every lease that a part has not given back.
 	keeping.Wait()
 	close(failures)
 	var errs []error
 	for err := range failures {
 		errs = append(errs, err)
 	}
-	a.log.Info("stopped", "node", a.opts.Node)
+	a.log.Info("The node has stopped.", "node", a.opts.Node)
 	return errors.Join(errs...)
 }
 
-// Close gives back connections, files and the port. It may be called after New failed half-way.
+// Close releases connections, files and the port. It works on a half-opened App, too: New calls it after an error.
 func (a *App) Close() error {
 	var errs []error
 	if a.listener != nil {
@@ -325,7 +328,7 @@ func (a *App) newEngine(observer engine.Observer) (*engine.Engine, error) {
 	return e, nil
 }
 
-// ruleDesk is what the API serves of the rules: the engine, and what explains it.
+// ruleDesk is the API's view of the rules: the engine and the explainer.
 type ruleDesk struct {
 	*engine.Engine
 	*why.Explainer

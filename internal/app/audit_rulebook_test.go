@@ -12,7 +12,7 @@ import (
 	"tallyman/internal/wire"
 )
 
-// A changed rule file is recorded once, whoever else takes it in; so is a start with other rules.
+// A changed rule file is recorded once in the cluster, and so is a start with other rules.
 func TestRuleFilesAreRecorded(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
@@ -42,7 +42,8 @@ func TestRuleFilesAreRecorded(t *testing.T) {
 	}
 }
 
-// Rule files whose change cannot be recorded are not in force: the last good version is, the status says why, and they are taken in as soon as they can be.
+// Rule files whose change cannot be recorded are not in force. The last good version runs, and the status says why. The
+// new files come into force as soon as they can be recorded.
 func TestRuleFilesThatCannotBeRecorded(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
@@ -94,7 +95,8 @@ func TestRuleFilesThatCannotBeRecorded(t *testing.T) {
 	}
 }
 
-// Three nodes read the same files: each change has one record, there and back and there again, and so has the start.
+// Three nodes read the same files. The start and each change have one record, also when a change is undone and made
+// again.
 func TestRuleFilesAreRecordedOnceInTheCluster(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
@@ -129,14 +131,14 @@ func TestRuleFilesAreRecordedOnceInTheCluster(t *testing.T) {
 	}
 }
 
-// ruleVersion is the version of the rules that the node runs.
+// ruleVersion returns the version of the rules that the node runs.
 func (n *node) ruleVersion() string {
 	n.t.Helper()
 	_, body := n.do(http.MethodGet, "/api/v1/rules", "application/json", "")
 	return versionIn(json.RawMessage(body))
 }
 
-// recordedVersion is the version that was recorded last.
+// recordedVersion returns the last recorded version.
 func (n *node) recordedVersion() string {
 	n.t.Helper()
 	return versionIn(n.audit("rules")[0].After)

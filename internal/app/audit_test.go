@@ -27,7 +27,8 @@ type auditCase struct {
 	holds              string // is somewhere in before or after
 }
 
-// auditCases are of every operation of the API that is recorded, by its id. {silence}, {token} and {delivery} are filled in from what came before.
+// auditCases are of every operation of the API that is recorded, by its id. {silence}, {token} and {delivery} are
+// filled in from what came before.
 var auditCases = map[string]auditCase{
 	"create-type":           {http.MethodPost, "/types", `{"code":"GATE","id":9,"name":"Gate","title":{"en":"Gate"}}`, "type.create", "type:GATE", `"title":{"en":"Gate"}`},
 	"put-type":              {http.MethodPut, "/types/DOCK", `{"code":"DOCK","id":8,"name":"Loading dock"}`, "type.put", "type:DOCK", `"name":"Dock"`},
@@ -82,14 +83,16 @@ var auditCases = map[string]auditCase{
 var auditFirst, auditLast = []string{"create-silence", "create-token", "disable-rule", "enable-rule", "cancel-delivery", "cancel-deliveries", "retry-delivery", "pause-rules", "pause-queue"},
 	[]string{"clear-rule", "resume-rules", "retry-deliveries", "resume-queue", "requeue-items", "remove-range"}
 
-// notAudited are operations without a record, each with its reason in internal/api/audit_test.go, which holds the two together.
+// notAudited are operations without a record, each with its reason in internal/api/audit_test.go, which holds the two
+// together.
 var notAudited = []string{
 	"read-notice", "ack-notice", "read-all-notices", "send-notices", "push-items", "lease-items", "ack-item", "nack-item", "release-item", "extend-item",
 	"suspend-item", "store-item", "legacy-post-notifications", "preview-type",
 }
 
-// Every operation that changes something leaves one record of who did what to what; none holds a secret. Without its record nothing is changed. What is done to the
-// items of a queue reaches the ledger a moment later, together with its record.
+// Every operation that changes something leaves one record: who changed what. No record has a secret. Where the record
+// cannot be written, the operation changes nothing. Changes of queue items reach the ledger a moment later, together
+// with their records.
 func TestEveryChangeIsRecorded(t *testing.T) {
 	t.Parallel()
 	s, n := auditSite(t)
@@ -294,7 +297,8 @@ func (s *site) ledgerExec(statement string) {
 	_ = db.Close()
 }
 
-// changingOperations are those of the OpenAPI document that are to leave a record, in an order in which they can be done.
+// changingOperations are those of the OpenAPI document that are to leave a record, in an order in which they can be
+// done.
 func (n *node) changingOperations() []string {
 	n.t.Helper()
 	_, body := n.do(http.MethodGet, "/openapi.json", "application/json", "")

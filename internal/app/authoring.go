@@ -16,7 +16,7 @@ import (
 	"tallyman/scanners/sqlite"
 )
 
-// Authoring are the commands for authors of rules, on the sources and the ledger that a node would open.
+// Authoring returns the commands for authors of rules. They use the sources and the ledger that a node would open.
 func Authoring() authoring.Commands {
 	return authoring.Commands{
 		OpenSource: openSource,
@@ -25,7 +25,7 @@ func Authoring() authoring.Commands {
 	}
 }
 
-// openAuthoring makes the authoring of this node, for the API.
+// openAuthoring makes the part of the API for authors of rules.
 func (a *App) openAuthoring() {
 	a.authoring = authoring.NewNode(authoring.Parts{
 		Config: a.cfg, Engine: a.engine, Ledger: a.ledger, Sources: scannerSources(a.sources), Silencer: &a.silences,
@@ -36,7 +36,7 @@ func (a *App) openAuthoring() {
 	})
 }
 
-// ruleSource is how a rule is written: as it was loaded, and in the file by now where that is another text.
+// ruleSource returns the text of a rule as it was loaded, and the text in its file where that differs.
 func (a *App) ruleSource(ctx context.Context, id string) (*wire.RuleSource, error) {
 	if err := a.engine.Find(id, nil); err != nil {
 		return nil, err
@@ -51,7 +51,7 @@ func (a *App) ruleSource(ctx context.Context, id string) (*wire.RuleSource, erro
 			s.Scopes = append(s.Scopes, r.Scope)
 		}
 	}
-	if first == nil { // it was removed meanwhile
+	if first == nil { // The rule was removed meanwhile.
 		return nil, &engine.UnknownError{What: "rule", Name: id}
 	}
 	w := first.Written()
@@ -64,12 +64,12 @@ func (a *App) ruleSource(ctx context.Context, id string) (*wire.RuleSource, erro
 	return s, nil
 }
 
-// remarks is what the node has to say of the rule as it runs: why it is not verified, and what does not keep it from running.
+// remarks returns the problems of the rule as it runs: why it is not verified, and its warnings.
 func (a *App) remarks(id string, w rules.WrittenRule) problem.List {
 	var all problem.List
 	for _, s := range a.engine.Here(id) {
 		found := authoring.Causes(s.Rule, s.Cause, string(wire.CodeRuleUnverified))
-		if s.Runs != nil { // of the same meaning, and read before: its places may have moved
+		if s.Runs != nil { // The running rule means the same but was read earlier, so its lines may have moved.
 			was := s.Runs.Written()
 			for i := range found {
 				if n := found[i].Line - was.Line; n >= 0 && n <= strings.Count(was.YAML, "\n") {
@@ -80,7 +80,7 @@ func (a *App) remarks(id string, w rules.WrittenRule) problem.List {
 		all = append(all, found...)
 		for _, text := range s.Warnings {
 			code, message, _ := strings.Cut(text, ": ")
-			if code == rules.CodeInitial { // the warnings have it in its place
+			if code == rules.CodeInitial { // Authoring.Warnings reports it, with its place in the file.
 				continue
 			}
 			all = append(all, s.Rule.Problem("probe.sql", code, message, ""))
@@ -92,7 +92,7 @@ func (a *App) remarks(id string, w rules.WrittenRule) problem.List {
 	return rules.Tidy(all)
 }
 
-// onDisk is what the files have of a rule that is in force as it was before, and why they are refused.
+// onDisk returns the text of a stale rule in the files, and why that text is refused.
 func onDisk(set *rules.Set, id, file string) *wire.DiskSource {
 	d := &wire.DiskSource{}
 	w, found := set.Written(id)

@@ -62,7 +62,8 @@ func (n *node) drafts(text string) (code int, d draftAnswer) {
 	return n.post(rulePath+"/draft", string(body), &d), d
 }
 
-// A draft is checked as its file would be, run on the source from the ledger's state, and leaves nothing behind but its record.
+// A draft is checked as its file would be, run on the source from the ledger's state, and leaves nothing behind but its
+// record.
 func TestDrafts(t *testing.T) {
 	t.Parallel()
 	for name, prepare := range map[string]func(*site) *wmsDB{
@@ -280,8 +281,8 @@ func TestSourceOfAnUnverifiedRule(t *testing.T) {
 	eventually(t, at(13))
 }
 
-// TestDraftsOfAttacks sends probes that would end another session over every way that tries a probe: a draft and a preview over HTTP, `rules check --source`
-// and a new rule file. Each is refused before anything of it runs.
+// TestDraftsOfAttacks sends probes that would end another session over every way that tries a probe: a draft and a
+// preview over HTTP, `rules check --source` and a new rule file. Each is refused before anything of it runs.
 func TestDraftsOfAttacks(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)

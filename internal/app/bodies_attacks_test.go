@@ -28,8 +28,9 @@ func names(n int) string {
 	return b.String()
 }
 
-// TestWhatWentRoundTheChecks sends, with the token of a service of one warehouse, what once passed the checks and was acted on: each is refused with
-// its place, in a short answer and with little memory, nothing is changed or recorded, and other warehouses are served meanwhile.
+// TestWhatWentRoundTheChecks sends, with the token of a service of one warehouse, what once passed the checks and was
+// acted on: each is refused with its place, in a short answer and with little memory, nothing is changed or recorded,
+// and other warehouses are served meanwhile.
 func TestWhatWentRoundTheChecks(t *testing.T) { // by itself: what other tests allocate would count
 	s := newSite(t)
 	redisServer := testenv.Redis(t)

@@ -153,7 +153,8 @@ func (g *generator) wrongKinds(at string, s schemaJSON, in func(any) string) {
 	}
 }
 
-// refusedTexts makes cases of what no text may have, as it is and as an escape. in stands for TEXT in around, where there is something around.
+// refusedTexts makes cases of what no text may have, as it is and as an escape. in stands for TEXT in around, where
+// there is something around.
 func (g *generator) refusedTexts(at, around string, in func(any) string) {
 	for _, words := range []string{`\u0000`, `a\u001b[31m`, "\x7f", `\u007f`, "\u0085", `\u009b`, "a\u202eb", `\u202E`, "\u2066", `\u2069`, `a\rb`} {
 		text := `"` + words + `"`

@@ -29,7 +29,8 @@ type baseRequest struct {
 	code string
 }
 
-// baseRequests has one for each operation that takes a body. An operation that the document has and that is not here fails the test.
+// baseRequests has one for each operation that takes a body. An operation that the document has and that is not here
+// fails the test.
 var baseRequests = map[string]baseRequest{
 	"send-notices": {body: `{"notices":[{"type":"REP_NOTICE","warehouse":"119240","data":{"bin":"A-01"},"recipients":["user:a"],
 		"deliver":[{"sink":"inbox"}],"texts":{"zh":{"title":"库位"}},"labels":{"area":"x"},"title":"Bin A-01"}]}`},
@@ -85,9 +86,10 @@ var baseRequests = map[string]baseRequest{
 // firstOf is the order of those operations that others build upon.
 var firstOf = []string{"send-notices", "push-items"}
 
-// TestBodiesFollowTheDocument makes requests of the document: for each operation and each member of its body one with another case, one with the
-// member twice, one beyond each bound and those of wrong types. Each is refused with its place, and the ledger and Redis stay as they are. The
-// base requests, which the cases are made of, are answered well before.
+// TestBodiesFollowTheDocument makes requests of the document: for each operation and each member of its body one with
+// another case, one with the member twice, one beyond each bound and those of wrong types. Each is refused with its
+// place, and the ledger and Redis stay as they are. The base requests, which the cases are made of, are answered well
+// before.
 func TestBodiesFollowTheDocument(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
@@ -215,8 +217,8 @@ type siteState struct {
 // restless are what nodes themselves write all the time.
 var restless = []string{"nodes", "branches", "clock", "lanes", "inbox_states", "samples", "goose_db_version", "sqlite_sequence"}
 
-// agingKeys are parts of the names of keys that change with time alone: leases of nodes, rates that age, when an epoch was looked at last, and
-// what nodes were answered.
+// agingKeys are parts of the names of keys that change with time alone: leases of nodes, rates that age, when an epoch
+// was looked at last, and what nodes were answered.
 var agingKeys = []string{":meta", ":recent:", ":epoch", ":request:"}
 
 func stateOf(t *testing.T, ledger string, server *testenv.RedisServer) *siteState {
@@ -230,7 +232,8 @@ func stateOf(t *testing.T, ledger string, server *testenv.RedisServer) *siteStat
 	return &siteState{t, db, client}
 }
 
-// settled is the state once what the requests of before have caused is over: nothing is on its way to a sink or the ledger.
+// settled is the state once what the requests of before have caused is over: nothing is on its way to a sink or the
+// ledger.
 func (s *siteState) settled() string {
 	s.t.Helper()
 	last, since := "", time.Now()
@@ -276,7 +279,8 @@ func (s *siteState) read() string {
 	return b.String()
 }
 
-// value is what a key holds. Hashes and sets are read by their members, sorted: Redis changes their order by itself while it resizes their tables.
+// value is what a key holds. Hashes and sets are read by their members, sorted: Redis changes their order by itself
+// while it resizes their tables.
 func (s *siteState) value(ctx context.Context, key string) (any, error) {
 	kind, err := s.redis.Type(ctx, key).Result()
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 	"tallyman/internal/ledger"
 )
 
-// http is how the API meets its callers.
+// http returns how the API serves its callers: TLS, rate limits and allowed origins.
 func (a *App) http() (api.HTTP, error) {
 	c := &a.cfg.HTTP
 	h := api.HTTP{Origins: c.CORS.Origins, Rate: api.Rate{Failures: c.Rate.Failures.PerSecond(), Tries: c.Rate.Failures.Calls}}
@@ -28,7 +28,7 @@ func (a *App) http() (api.HTTP, error) {
 	return h, err
 }
 
-// openTLS reads the certificate of the API; nil where it speaks plain HTTP.
+// openTLS reads the certificate of the API. It returns nil where the API speaks plain HTTP.
 func openTLS(c *config.TLSFiles, log *slog.Logger) (*api.TLS, error) {
 	if !c.On() {
 		return nil, nil //nolint:nilnil // there is none
@@ -47,19 +47,20 @@ func openTLS(c *config.TLSFiles, log *slog.Logger) (*api.TLS, error) {
 const (
 	tokensUsedEvery   = time.Minute
 	tokensForgetEvery = time.Hour
-	leastKeyBits      = 2048 // of RSA
+	leastKeyBits      = 2048 // Of an RSA key.
 )
 
-// tokens are the API tokens: the ledger's and what the node has of them in memory, in step. No change waits for another, nor for a list.
+// tokens keeps the API tokens of the ledger and the node's copy in memory in step. Its methods may be called
+// concurrently.
 type tokens struct {
 	ledger.Tokens
 
 	memory    *auth.Tokens
-	retention time.Duration // of those that have ended
+	retention time.Duration // How long ended tokens are kept.
 	log       *slog.Logger
 }
 
-// read takes over what the ledger has.
+// read copies the ledger's tokens into memory.
 func (t *tokens) read(ctx context.Context) error {
 	before := t.memory.Mark()
 	list, err := t.ListTokens(ctx)
@@ -70,7 +71,7 @@ func (t *tokens) read(ctx context.Context) error {
 	return nil
 }
 
-// AddToken adds a token, which is good on this node at once.
+// AddToken adds a token. The token is valid on this node at once.
 func (t *tokens) AddToken(ctx context.Context, who ledger.Author, token ledger.Token) error {
 	if err := t.Tokens.AddToken(ctx, who, token); err != nil {
 		return err
@@ -79,7 +80,7 @@ func (t *tokens) AddToken(ctx context.Context, who ledger.Author, token ledger.T
 	return nil
 }
 
-// RevokeToken ends a token, on this node at once.
+// RevokeToken revokes a token. The token is invalid on this node at once.
 func (t *tokens) RevokeToken(ctx context.Context, who ledger.Author, id string, at time.Time) error {
 	if err := t.Tokens.RevokeToken(ctx, who, id, at); err != nil {
 		return err
@@ -88,7 +89,7 @@ func (t *tokens) RevokeToken(ctx context.Context, who ledger.Author, id string, 
 	return nil
 }
 
-// run records now and then which tokens were used, and forgets those that ended long ago, until the context ends.
+// run records once a minute which tokens were used, and deletes old ended tokens once an hour, until the context ends.
 func (t *tokens) run(ctx context.Context) {
 	used, forget := time.NewTicker(tokensUsedEvery), time.NewTicker(tokensForgetEvery)
 	defer used.Stop()
@@ -102,22 +103,23 @@ func (t *tokens) run(ctx context.Context) {
 			t.record(ctx)
 		case <-forget.C:
 			if _, err := t.ForgetTokens(ctx, time.Now().Add(-t.retention)); err != nil && ctx.Err() == nil {
-				t.log.Warn("tokens that ended long ago stay for now", "error", err)
+				t.log.Warn("Old ended tokens were not deleted. The node tries again in an hour.", "error", err)
 			}
 		}
 	}
 }
 
-// record writes down when tokens were used. What cannot be written is lost: it is for people to look at, and the next use is soon.
+// record writes to the ledger when tokens were last used. After an error these times are lost. That is acceptable: they
+// are only shown to people, and a token in use is soon used again.
 func (t *tokens) record(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, followTimeout)
 	defer cancel()
 	if err := t.UseTokens(ctx, t.memory.Used()); err != nil && ctx.Err() == nil {
-		t.log.Warn("when tokens were used is not recorded", "error", err)
+		t.log.Warn("The times of the last use of tokens were not recorded. They are lost.", "error", err)
 	}
 }
 
-// openAuth makes what tells who is asking.
+// openAuth makes the authenticator of the API's callers.
 func (a *App) openAuth(ctx context.Context) error {
 	a.tokens = &tokens{Tokens: a.ledger, memory: auth.NewTokens(), retention: a.cfg.Ledger.Retention, log: a.log}
 	if err := a.follow.add(ctx, "tokens", a.tokens.read); err != nil {
@@ -141,7 +143,7 @@ func (a *App) openAuth(ctx context.Context) error {
 	return nil
 }
 
-// publicKey reads the RSA key of the file.
+// publicKey reads an RSA public key from a PEM file.
 func publicKey(file string) (*rsa.PublicKey, error) {
 	pemText, err := os.ReadFile(file)
 	if err != nil {

@@ -30,7 +30,8 @@ func (n *node) with(token, method, path string) (int, string) {
 	return status, p.Code
 }
 
-// Tokens of one node are good on the other within a second or so, and end there, too, with what waits under them.
+// A token that is added or revoked on one node is valid or invalid on the other within about a second. Waiting polls
+// end with their token.
 func TestTokensOnTwoNodes(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)

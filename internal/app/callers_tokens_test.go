@@ -13,7 +13,7 @@ import (
 	"tallyman/internal/ledger"
 )
 
-// slowTokens is a ledger whose answers are held up.
+// slowTokens is a ledger whose answers a test delays.
 type slowTokens struct {
 	mu   sync.Mutex
 	list []ledger.Token
@@ -45,7 +45,7 @@ func (s *slowTokens) AddToken(ctx context.Context, _ ledger.Author, t ledger.Tok
 	return nil
 }
 
-// What follows no test of these asks for.
+// No test calls the methods below.
 
 var errNotAsked = errors.New("slowTokens only adds and lists")
 
@@ -80,7 +80,7 @@ func newTestToken(t *testing.T) (ledger.Token, *http.Request) {
 	return token, &http.Request{Header: http.Header{"Authorization": {"Bearer " + secret}}}
 }
 
-// A list of tokens that was read before one was added does not end it.
+// A token is added while a list of tokens is read. The older list does not end the new token.
 func TestATokenThatAListDoesNotHaveYet(t *testing.T) {
 	t.Parallel()
 	l := &slowTokens{read: make(chan struct{}), give: make(chan struct{})}
@@ -100,7 +100,7 @@ func TestATokenThatAListDoesNotHaveYet(t *testing.T) {
 	}
 }
 
-// A change that the ledger does not answer keeps the node from nothing that others have changed.
+// While the ledger does not answer a change, the node still reads the changes of other nodes.
 func TestAChangeOfTokensThatHangs(t *testing.T) {
 	t.Parallel()
 	l := &slowTokens{hang: make(chan struct{})}

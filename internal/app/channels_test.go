@@ -26,8 +26,8 @@ func (s *site) channel(name string, sink sinks.ChannelSettings) {
 	s.cfg.Sinks[name] = sink
 }
 
-// A finding and its end are mailed to those in the address book, each in their language, and told to a chat and on the standard output; on
-// both ledgers.
+// A finding and its end are mailed to those in the address book, each in their language, and told to a chat and on the
+// standard output; on both ledgers.
 func TestMailChatAndStdout(t *testing.T) {
 	t.Parallel()
 	for name, prepare := range environments {

@@ -15,55 +15,58 @@ import (
 )
 
 const (
-	clockEvery   = time.Second      // how often a node asks the ledger what time it is
-	clockTimeout = 5 * time.Second  // for one answer
-	mostBack     = 5 * time.Second  // a ledger's clock that goes back by more begins a new term
-	mostAhead    = time.Hour        // what a ledger's clock goes ahead by more is withheld until an operator confirms it
-	clockSettles = 3                // so many looks, each of which agrees, before a node vouches for a clock that is far ahead of what nodes have seen
-	mostWrong    = 5 * time.Second  // by so much may a machine's clock be wrong without a word
-	wrongEvery   = time.Minute      // how often there is a word
-	longestLease = 10 * time.Minute // no claim of an earlier term outlives the beginning of the next one by more
+	clockEvery   = time.Second     // How often a node reads the ledger's clock.
+	clockTimeout = 5 * time.Second // The time limit of one read.
+	mostBack     = 5 * time.Second // A ledger's clock that goes back by more than this begins a new clock term.
+	mostAhead    = time.Hour       // A jump ahead by more than this is withheld until an operator confirms the clock.
+	// Reads in a row that must agree before a node records a clock far ahead of the seen time.
+	clockSettles = 3
+	mostWrong    = 5 * time.Second  // The machine's clock may differ by this much without an error in the log.
+	wrongEvery   = time.Minute      // How often the log has that error.
+	longestLease = 10 * time.Minute // No claim of an earlier term outlives the beginning of the next one by more.
 )
 
-// sharedClock is the time that the nodes of a ledger go by: the ledger's clock, as this node knows it. In between it goes on by the machine's timer, so
-// that it does not matter how the machine's clock is set, nor when. docs/adr/clock-terms.md tells what becomes of a ledger's clock that is set.
+// sharedClock is the clock that all nodes of a ledger go by: the ledger's clock, as this node knows it. Between two
+// reads it goes on by the machine's timer. So it does not matter how or when the machine's clock is set.
+// docs/adr/clock-terms.md describes what happens when the ledger's clock is set.
 type sharedClock struct {
 	machine engine.Clock
 	ledger  ledger.Clock
 	who     ledger.Author
 	log     *slog.Logger
-	timer   func() time.Duration // goes on steadily; tests replace it
+	timer   func() time.Duration // A monotonic timer. Tests replace it.
 	now     atomic.Pointer[clockReading]
 
-	mu     sync.Mutex // held while the ledger is asked
-	agreed int        // looks in a row that have agreed with the timer
-	told   time.Time  // when there was a word of the machine's clock, with the reading of the timer
+	mu     sync.Mutex // Held while the ledger is asked.
+	agreed int        // The number of reads in a row that agree with the timer.
+	warned time.Time  // When warn last logged an error, on the monotonic clock.
 }
 
-// clockReading is how the clock stood at one moment of the timer. It never changes.
+// clockReading is the state of the clock at one moment of the timer. It never changes.
 type clockReading struct {
 	state ledger.ClockState
-	at    time.Duration // the moment
-	shown time.Time     // the ledger's time that nodes go by, at that moment
-	lead  time.Duration // how far the node was ahead of that: it goes at half the pace until the ledger has caught up
-	ended chan struct{} // closed when the clock term has ended
+	at    time.Duration // The moment of the timer.
+	shown time.Time     // The ledger's time at that moment, without the part that is withheld.
+	// How far this node was ahead of shown. The node goes at half the pace until the ledger has caught up.
+	lead  time.Duration
+	ended chan struct{} // Closed when the clock term has ended.
 }
 
-// time is what the node goes by at a moment of the timer.
+// time returns the time that the node goes by at a moment of the timer.
 func (r *clockReading) time(at time.Duration) time.Time {
 	passed := at - r.at
 	return r.shown.Add(passed + max(r.lead-passed/2, 0))
 }
 
-// newClock asks the ledger what time it is. others tells whether other nodes may run: then a node that finds the clock far ahead of what nodes have seen
-// waits, in case one of them objects.
+// newClock reads the ledger's clock. others tells whether other nodes may run. Then a node that finds the clock far
+// ahead of the time that nodes have seen waits, because a running node may withhold the jump.
 func newClock(ctx context.Context, machine engine.Clock, l ledger.Clock, who ledger.Author, others bool, log *slog.Logger) (*sharedClock, error) {
 	began := time.Now()
 	c := &sharedClock{machine: machine, ledger: l, who: who, log: log, timer: func() time.Duration { return time.Since(began) }}
 	return c, c.start(ctx, others)
 }
 
-// start takes up the ledger's clock. Where it shows less than nodes have seen, it went back while no node ran.
+// start takes up the ledger's clock. A clock behind the time that nodes have seen went back while no node was running.
 func (c *sharedClock) start(ctx context.Context, others bool) error {
 	state, err := c.read(ctx)
 	if err != nil {
@@ -110,7 +113,7 @@ func (c *sharedClock) read(ctx context.Context) (ledger.ClockState, error) {
 	return state, nil
 }
 
-// Now returns the time that nodes go by. It goes back only where a new term begins.
+// Now returns the time that nodes go by. It goes back only when a new clock term begins.
 func (c *sharedClock) Now() time.Time { return c.now.Load().time(c.timer()) }
 
 // Real returns how long d takes on the machine's timer.
@@ -122,10 +125,11 @@ func (c *sharedClock) Term() (ledger.Term, <-chan struct{}) {
 	return r.state.Term, r.ended
 }
 
-// state is how the ledger's clock stood when it was asked last.
+// state returns the last reading of the ledger's clock.
 func (c *sharedClock) state() ledger.ClockState { return c.now.Load().state }
 
-// run stays with the ledger's clock until the context ends. While the ledger is away, which others tell, the timer has to do.
+// run follows the ledger's clock until the context ends. While the ledger is out of reach, the timer goes on. Other
+// parts of the node report that the ledger is out of reach.
 func (c *sharedClock) run(ctx context.Context) {
 	tick := time.NewTicker(clockEvery)
 	defer tick.Stop()
@@ -135,7 +139,7 @@ func (c *sharedClock) run(ctx context.Context) {
 			return
 		case <-tick.C:
 			if err := c.look(ctx); err != nil {
-				c.log.Debug("the ledger's clock could not be read; the machine's timer goes on", "error", err)
+				c.log.Debug("The ledger's clock was not read. The node goes on by the machine's timer.", "error", err)
 				continue
 			}
 			c.warn()
@@ -143,11 +147,11 @@ func (c *sharedClock) run(ctx context.Context) {
 	}
 }
 
-// look asks the ledger, and tells the ledger where its clock was set.
+// look reads the ledger's clock. Where somebody has set that clock, look records the jump in the ledger.
 func (c *sharedClock) look(ctx context.Context) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	const attempts = 3 // what a node has told the ledger, all read, this one too
+	const attempts = 3 // After a record in the ledger the clock is read once more, as every other node does.
 	for range attempts {
 		asked := c.timer()
 		state, err := c.read(ctx)
@@ -160,7 +164,7 @@ func (c *sharedClock) look(ctx context.Context) error {
 			c.adopt(&state, answered)
 			return nil
 		}
-		// The answer is from some moment between question and answer.
+		// The ledger read its clock at some moment between asked and answered.
 		switch shown := state.Now(); {
 		case known.time(asked).Sub(shown) > mostBack:
 			err = c.wentBack(ctx, &state, known.time(asked))
@@ -177,14 +181,14 @@ func (c *sharedClock) look(ctx context.Context) error {
 	return nil
 }
 
-// adopt takes up a clock with another term, or of which another part is withheld.
+// adopt takes up a clock with another term, or with another part withheld.
 func (c *sharedClock) adopt(state *ledger.ClockState, at time.Duration) {
 	known := c.now.Load()
 	next := &clockReading{state: *state, at: at, shown: state.Now(), ended: known.ended}
 	isNew := state.Number != known.state.Number
 	if isNew {
 		next.ended = make(chan struct{})
-	} else { // a clock that was set right may show a little less than before
+	} else { // A corrected clock may be a little behind the node's time, which must not go back.
 		next.lead = min(max(known.time(at).Sub(next.shown), 0), mostBack)
 	}
 	c.agreed = 0
@@ -192,18 +196,18 @@ func (c *sharedClock) adopt(state *ledger.ClockState, at time.Duration) {
 	switch {
 	case isNew:
 		close(known.ended)
-		c.log.Error("the ledger's clock went back: a new clock term has begun, and rules go on from there",
+		c.log.Error("The ledger's clock went back. A new clock term has begun, and the rules go on from its start.",
 			"back", state.Back, "term", state.Number, "began", state.Began)
 	case state.Withheld > 0:
-		c.log.Error("the ledger's clock went ahead: nodes go by the time before, and nothing expires by the new one, until an operator confirms the clock",
+		c.log.Error("The ledger's clock went ahead. Nodes go on with the earlier time, and nothing expires by the new time, until an operator confirms the clock.",
 			"ahead", state.Withheld, "clock", state.Machine, "nodes", state.Now(), "remedy", "set the clock right, or run: tallyman clock confirm")
 	default:
-		c.log.Warn("the ledger's clock is confirmed, or was set right: nothing of it is withheld any more", "clock", state.Machine)
+		c.log.Warn("The ledger's clock was confirmed or corrected. Nodes go by all of it again.", "clock", state.Machine)
 	}
 }
 
-// follow keeps to the ledger's clock. A time that may be right is left as it is. Where the ledger is behind, the node's time goes at half the pace until
-// the ledger has caught up: it never goes back.
+// follow adjusts the node's time to the ledger's clock. It leaves a time that may be right as it is. Where the ledger
+// is behind, the node's time goes at half the pace until the ledger has caught up: the node's time never goes back.
 func (c *sharedClock) follow(state *ledger.ClockState, asked, answered time.Duration) {
 	known := c.now.Load()
 	next := &clockReading{state: *state, at: answered, ended: known.ended}
@@ -220,8 +224,9 @@ func (c *sharedClock) follow(state *ledger.ClockState, asked, answered time.Dura
 	c.now.Store(next)
 }
 
-// see records what nodes have seen, once a second for all of them. A node that has just come waits with a clock that is far ahead: the others object in a
-// second if it went ahead while they ran.
+// see records in the ledger the time that nodes have seen, once a second for all nodes together. A node that has just
+// started waits with a clock that is far ahead. If the clock went ahead while other nodes were running, they withhold
+// the jump within a second.
 func (c *sharedClock) see(ctx context.Context, state *ledger.ClockState) error {
 	ahead := state.Now().Sub(state.Seen)
 	if ahead < clockEvery || !state.Seen.IsZero() && ahead > mostAhead && c.agreed < clockSettles {
@@ -235,7 +240,8 @@ func (c *sharedClock) see(ctx context.Context, state *ledger.ClockState) error {
 	return nil
 }
 
-// wentBack begins a new term, as nodes had come to that time. A clock that went ahead before, and of which a part is withheld, may merely have come back.
+// wentBack begins a new clock term. reached is the time that nodes had come to. Where a jump ahead is withheld, the
+// clock may merely have been corrected: then wentBack reduces the withheld part instead.
 func (c *sharedClock) wentBack(ctx context.Context, state *ledger.ClockState, reached time.Time) error {
 	ctx, done := context.WithTimeout(ctx, clockTimeout)
 	defer done()
@@ -249,12 +255,12 @@ func (c *sharedClock) wentBack(ctx context.Context, state *ledger.ClockState, re
 		_, err = c.ledger.BeginTerm(ctx, c.who, *state, -ahead, longestLease)
 	}
 	if err != nil {
-		return fmt.Errorf("the ledger's clock went back, and cannot be told so: %w", err)
+		return fmt.Errorf("the ledger's clock went back, but the new clock term was not recorded: %w", err)
 	}
 	return nil
 }
 
-// wentAhead withholds what the clock is ahead of the time that nodes had come to.
+// wentAhead withholds the jump of a clock that is ahead. reached is the time that nodes had come to.
 func (c *sharedClock) wentAhead(ctx context.Context, state *ledger.ClockState, reached time.Time) error {
 	ctx, done := context.WithTimeout(ctx, clockTimeout)
 	defer done()
@@ -262,12 +268,12 @@ func (c *sharedClock) wentAhead(ctx context.Context, state *ledger.ClockState, r
 		state.Since = reached
 	}
 	if _, err := c.ledger.WithholdClock(ctx, c.who, *state, state.Machine.Sub(reached)); err != nil {
-		return fmt.Errorf("the ledger's clock went ahead, and cannot be told so: %w", err)
+		return fmt.Errorf("the ledger's clock went ahead, but the jump was not recorded: %w", err)
 	}
 	return nil
 }
 
-// unconfirmed is why an operator should look at a clock: a part of it is withheld.
+// unconfirmed returns an error where a part of the clock is withheld, so that an operator looks at it.
 func unconfirmed(state *ledger.ClockState) error {
 	if state.Withheld == 0 {
 		return nil
@@ -277,18 +283,20 @@ func unconfirmed(state *ledger.ClockState) error {
 		state.Withheld.Round(time.Second), state.Machine.UTC().Format(time.RFC3339))
 }
 
-// warn tells of a machine whose clock is wrong: logs, and the ends of tokens and certificates, go by it.
+// warn logs an error where the machine's clock is wrong. Logs and the expiry of tokens and certificates go by that
+// clock.
 func (c *sharedClock) warn() {
 	now := c.Now()
 	ahead := c.machine.Now().Sub(now)
-	if ahead.Abs() <= mostWrong || c.state().Withheld > 0 || !c.told.IsZero() && time.Since(c.told) < wrongEvery {
+	if ahead.Abs() <= mostWrong || c.state().Withheld > 0 || !c.warned.IsZero() && time.Since(c.warned) < wrongEvery {
 		return
 	}
-	c.told = time.Now()
-	c.log.Error("the clock of this machine is wrong: it differs from the ledger's, which rules go by", "ahead", ahead, "ledger", now)
+	c.warned = time.Now()
+	c.log.Error("The clock of this machine differs from the ledger's clock, which rules go by. Set the machine's clock right.", "ahead", ahead, "ledger", now)
 }
 
-// openClock has the node go by the ledger's clock. The clock of an SQLite is that of the machine, but for the demo, which has its own.
+// openClock makes the node go by the ledger's clock. The clock of an SQLite ledger is the machine's. The demo has a
+// clock of its own and needs no sharedClock.
 func (a *App) openClock(ctx context.Context) error {
 	shared := a.cfg.Ledger.Driver == config.Postgres
 	if _, isMachine := a.opts.Clock.(engine.SystemClock); !shared && !isMachine {
@@ -302,7 +310,7 @@ func (a *App) openClock(ctx context.Context) error {
 	return nil
 }
 
-// clockFault is why an operator should look at the ledger's clock.
+// clockFault returns why an operator should look at the ledger's clock, or nil.
 func (a *App) clockFault() error {
 	if a.clock == nil {
 		return nil
@@ -311,7 +319,7 @@ func (a *App) clockFault() error {
 	return unconfirmed(&state)
 }
 
-// servedClock is what the API serves of the clock.
+// servedClock returns the API's view of the clock.
 func (a *App) servedClock() operate.Clock {
 	return operate.Clock{
 		Ledger: a.ledger, Now: a.nodeTime, Machine: time.Now, Rate: float64(time.Hour) / float64(a.opts.Clock.Real(time.Hour)),
@@ -324,7 +332,7 @@ func (a *App) servedClock() operate.Clock {
 	}
 }
 
-// nodeTime is what the node goes by.
+// nodeTime returns the time that the node goes by.
 func (a *App) nodeTime() time.Time { return a.opts.Clock.Now() }
 
 func (a *App) terms() engine.Terms {

@@ -16,7 +16,7 @@ import (
 	"tallyman/internal/testenv"
 )
 
-// machineClock is the clock of a machine that is so much ahead.
+// machineClock is the clock of a machine, ahead by some time.
 type machineClock struct{ ahead atomic.Int64 }
 
 func newMachineClock(ahead time.Duration) *machineClock {
@@ -28,7 +28,8 @@ func newMachineClock(ahead time.Duration) *machineClock {
 func (m *machineClock) Now() time.Time                   { return time.Now().Round(0).Add(time.Duration(m.ahead.Load())) }
 func (*machineClock) Real(d time.Duration) time.Duration { return d }
 
-// ledgerClock is a ledger's clock, which is so much ahead of the bubble's, and is asked and answers on ways that take so long.
+// ledgerClock is a ledger's clock, ahead of the bubble's by some time. Questions and answers take some time on their
+// way.
 type ledgerClock struct {
 	there, back time.Duration
 	ahead       atomic.Int64
@@ -107,12 +108,12 @@ func (l *ledgerClock) done() string {
 	return strings.Join(l.asked, " ")
 }
 
-// wrong is by how much the node's time differs from the bubble's.
+// wrong returns by how much the node's time differs from the bubble's.
 func (c *sharedClock) wrong() time.Duration { return c.Now().Sub(time.Now().Round(0)) }
 
 var aNode = ledger.Author{By: "node:n-1", Via: ledger.ViaClock}
 
-// clockNode is a node that stays with the ledger's clock until the test ends.
+// clockNode is a node that follows the ledger's clock until the test ends.
 func clockNode(t *testing.T, l *ledgerClock, said *testenv.Output) *sharedClock {
 	t.Helper()
 	log := slog.New(slog.DiscardHandler)
@@ -160,7 +161,8 @@ func TestTheLedgersTimeCounts(t *testing.T) {
 	}
 }
 
-// Who sets the clock of a machine does not move the time, but is told of; who sets that of the ledger by little moves it for all nodes.
+// Setting the clock of a machine does not change the time of nodes, but is logged. Setting the ledger's clock by a
+// little changes the time of all nodes.
 func TestClocksThatAreSet(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -194,7 +196,7 @@ func TestClocksThatAreSet(t *testing.T) {
 	})
 }
 
-// A small step back is caught up with: the node's time never goes back.
+// After a small step back of the ledger's clock the node's time goes slower, and never back.
 func TestASmallStepBack(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -217,7 +219,7 @@ func TestASmallStepBack(t *testing.T) {
 	})
 }
 
-// The clock goes back while nodes run: one of them begins a term, and all go on in it.
+// The clock goes back while nodes run. One of them begins a clock term, and all go on in it.
 func TestTheClockGoesBack(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -254,7 +256,8 @@ func TestTheClockGoesBack(t *testing.T) {
 	})
 }
 
-// The clock went back while no node ran: the first that starts sees it by what the ledger remembers.
+// The clock went back while no node was running. The first node that starts sees it by the time that the ledger has
+// recorded.
 func TestTheClockWentBackWithoutNodes(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -274,7 +277,8 @@ func TestTheClockWentBackWithoutNodes(t *testing.T) {
 	})
 }
 
-// The clock goes ahead while nodes run: nodes go by the time before, also those that start, until an operator confirms the clock.
+// The clock goes ahead while nodes run. All nodes, new ones included, go on with the earlier time, until an operator
+// confirms the clock.
 func TestTheClockGoesAhead(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -310,7 +314,7 @@ func TestTheClockGoesAhead(t *testing.T) {
 	})
 }
 
-// A clock that went ahead and comes back was wrong for a while: no term ends by that.
+// A clock that went ahead and comes back was only wrong for a while. It begins no new clock term.
 func TestTheClockWentAheadAndComesBack(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -334,7 +338,7 @@ func TestTheClockWentAheadAndComesBack(t *testing.T) {
 	})
 }
 
-// A time without nodes, or one in which the ledger was away, is no jump.
+// A time without nodes, or without the ledger, is no jump of the clock.
 func TestATimeWithoutNodes(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -353,7 +357,7 @@ func TestATimeWithoutNodes(t *testing.T) {
 	})
 }
 
-// A node that stood still while others ran sees that they have gone on with the clock.
+// A node was frozen for hours while others ran. It sees by the time that they recorded that the clock did not jump.
 func TestANodeThatStoodStill(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -379,7 +383,7 @@ func TestANodeThatStoodStill(t *testing.T) {
 	})
 }
 
-// What an operator is told of a clock that went ahead stands in the documentation.
+// The documentation quotes the message to operators about a clock that went ahead.
 func TestAnUnconfirmedClock(t *testing.T) {
 	t.Parallel()
 	state := &ledger.ClockState{Machine: time.Date(2026, 6, 1, 10, 15, 0, 0, time.UTC)}

@@ -11,8 +11,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Whatever is done to the ledger's clock, the time of nodes goes back only where a term begins, never goes ahead by more than an hour unless an operator
-// says so, and all nodes agree in the end.
+// Whatever happens to the ledger's clock, the time of nodes goes back only where a clock term begins, and goes ahead by
+// more than an hour only if an operator confirms it. In the end all nodes agree.
 func TestClocksOfNodes(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
@@ -32,7 +32,7 @@ func TestClocksOfNodes(t *testing.T) {
 	})
 }
 
-// clockStep sets the ledger's clock, or confirms it, or does nothing; then the nodes look, in that order.
+// clockStep sets the ledger's clock, confirms it, or does nothing. Then the nodes look, in that order.
 type clockStep struct {
 	what  int
 	to    time.Duration

@@ -33,10 +33,10 @@ const codesPage = "../../docs/reference/error-codes.md"
 
 var update = flag.Bool("update", false, "write the outcomes of docs/reference/error-codes.md anew")
 
-// TestErrorCodesDocument runs the examples of failed runs: a piece of the page's rule, on the page's database. The flags of its
-// block say what is asked: `check` (rules check --source), `run`, `told` (what the rule tells of itself), or `table NAME` (the catalogue), with `on postgres`
-// or `on FILE` where the database is not a file of SQLite that is there. SQL blocks change the database, those with the flag
-// later after the rule was verified.
+// TestErrorCodesDocument runs the examples of failed runs: a piece of the page's rule, on the page's database. The
+// flags of its block say what is asked: `check` (rules check --source), `run`, `told` (what the rule tells of itself),
+// or `table NAME` (the catalogue), with `on postgres` or `on FILE` where the database is not a file of SQLite that is
+// there. SQL blocks change the database, those with the flag later after the rule was verified.
 func TestErrorCodesDocument(t *testing.T) {
 	codes := codetest.Declared(t, codetest.Constant, "../../scanners/*.go")
 	delete(codes, string(scanners.CodeStage)) // is one of rule tests

@@ -22,7 +22,7 @@ import (
 	"tallyman/sinks"
 )
 
-// The codes of what is sound as a configuration and would keep a node from starting.
+// The codes of settings that are valid by themselves, but would keep a node from starting.
 const (
 	CodeSource          = "bad_source"
 	CodeChannel         = "bad_channel"
@@ -33,7 +33,8 @@ const (
 	CodeSubscriptionSQL = "bad_subscription_query"
 )
 
-// CheckConfig makes all that a node makes of its configuration before it reaches for anything, and returns what would keep the node from starting.
+// CheckConfig makes every part that a node makes of its configuration before it connects to anything. It returns the
+// problems that would keep the node from starting.
 func CheckConfig(ctx context.Context, cfg *config.Config) problem.List {
 	types, list := catalog.Load(cfg.Types.Path, catalog.OnSinks(authoring.Sinks(cfg)))
 	if len(list) == 0 {
@@ -58,7 +59,7 @@ func CheckConfig(ctx context.Context, cfg *config.Config) problem.List {
 	return list
 }
 
-// checkSubscriptions looks for types that the catalogue does not have: a new ledger takes no subscription to one.
+// checkSubscriptions reports subscriptions to types that the catalogue does not have. A new ledger would refuse them.
 func checkSubscriptions(cfg *config.Config, types catalog.Catalog) problem.List {
 	var list problem.List
 	for i, s := range cfg.Subscriptions.Seed {
@@ -75,13 +76,13 @@ func checkSubscriptions(cfg *config.Config, types catalog.Catalog) problem.List 
 	return list
 }
 
-// checkSources opens every source, which connects none.
+// checkSources opens every source, without connecting.
 func checkSources(ctx context.Context, cfg *config.Config) problem.List {
 	var list problem.List
 	for _, name := range slices.Sorted(maps.Keys(cfg.Sources)) {
 		source, err := openSource(ctx, name, cfg.Sources[name])
 		if err == nil {
-			_ = source.Close() // nothing was connected
+			_ = source.Close() // The source has no connection, so an error has no consequence.
 			continue
 		}
 		message, hint := err.Error(), ""
@@ -93,7 +94,7 @@ func checkSources(ctx context.Context, cfg *config.Config) problem.List {
 	return list
 }
 
-// checkChannels makes every push channel once and lets it go again, so that a person sees what is wrong with addresses, templates and certificates.
+// checkChannels opens and closes every push channel, to find problems of addresses, templates and certificates.
 func checkChannels(cfg *config.Config) problem.List {
 	site := sinks.Site{Book: nobody{}, Stdout: io.Discard, Logger: slog.New(slog.DiscardHandler)}
 	var list problem.List
@@ -112,17 +113,18 @@ func checkChannels(cfg *config.Config) problem.List {
 	return list
 }
 
-// templateFault is a fault of a template as text/template and the policy of texts tell it: file, line, perhaps a column, and what is wrong.
+// templateFault matches an error of text/template or of the policy of texts: file, line, perhaps a column, and the
+// fault.
 var templateFault = regexp.MustCompile(`(?:template: | template: |sample: )*(/[^:]+):([0-9]+):(?:([0-9]+):)? (.+)`)
 
-// templateProblem is the problem of a template, in its own file.
+// templateProblem returns the error as a problem with its place in the template file.
 func templateProblem(err error) (problem.Problem, bool) {
 	m := templateFault.FindStringSubmatch(err.Error())
 	if m == nil {
 		return problem.Problem{}, false
 	}
-	line, _ := strconv.Atoi(m[2])   // digits, as matched
-	column, _ := strconv.Atoi(m[3]) // 0 = not known
+	line, _ := strconv.Atoi(m[2])   // No error: the expression matches only digits.
+	column, _ := strconv.Atoi(m[3]) // 0 means unknown.
 	src, err := os.ReadFile(m[1])
 	if err != nil {
 		return problem.Problem{}, false

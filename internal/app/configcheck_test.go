@@ -12,7 +12,7 @@ import (
 	"tallyman/internal/config"
 )
 
-// TestConfigCheckDocument checks the examples of what keeps a node from starting.
+// TestConfigCheckDocument checks the documented examples of problems that keep a node from starting.
 func TestConfigCheckDocument(t *testing.T) {
 	codetest.Part{
 		Page: codesPage, Headings: "What keeps a node from starting", Codes: codetest.Declared(t, codetest.Constant, "configcheck.go"),

@@ -95,8 +95,8 @@ func (m *meter) serverTime(b *testing.B) time.Duration {
 	return time.Duration(ticks) * time.Second / 100
 }
 
-// processOf returns what /proc tells of a process, from its state on: [1] is its parent, [11] and [12] its time in hundredths of a second;
-// nil of one that is gone.
+// processOf returns what /proc tells of a process, from its state on: [1] is its parent, [11] and [12] its time in
+// hundredths of a second; nil of one that is gone.
 func processOf(b *testing.B, pid string) []string {
 	b.Helper()
 	data, err := os.ReadFile(fmt.Sprintf("/proc/%s/stat", pid))

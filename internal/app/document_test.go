@@ -8,8 +8,9 @@ import (
 	"testing"
 )
 
-// TestNodesServeTheDocument holds the document that a node serves against the committed one, which the console's types, the clients and the API's own
-// tests are made of. A node fills in what the API itself does not know, such as the types of sinks.
+// TestNodesServeTheDocument holds the document that a node serves against the committed one, which the console's types,
+// the clients and the API's own tests are made of. A node fills in what the API itself does not know, such as the types
+// of sinks.
 func TestNodesServeTheDocument(t *testing.T) {
 	t.Parallel()
 	n := newSite(t).start("one")

@@ -49,8 +49,8 @@ func (w *stopwatch) since(step string) time.Duration {
 	return time.Since(w.at[step])
 }
 
-// BenchmarkEndToEnd takes 20,000 bad rows that one scan finds to the client that polls them all: PostgreSQL as WMS and as ledger
-// (fsync on), a real Redis, HTTP. The stages show what bounds it; polling overlaps with delivery.
+// BenchmarkEndToEnd takes 20,000 bad rows that one scan finds to the client that polls them all: PostgreSQL as WMS and
+// as ledger (fsync on), a real Redis, HTTP. The stages show what bounds it; polling overlaps with delivery.
 func BenchmarkEndToEnd(b *testing.B) {
 	s := newSite(b)
 	s.realServers()

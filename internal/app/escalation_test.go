@@ -10,7 +10,7 @@ import (
 	"tallyman/internal/wire"
 )
 
-// deliveryTo is how the latest notice's delivery to the sink stands.
+// deliveryTo returns the latest notice's delivery to the sink.
 func deliveryTo(w wire.WhyForm, sink string) wire.TracedDeliveryForm {
 	for _, d := range w.Told[0].Deliveries {
 		if d.Sink == sink {
@@ -20,7 +20,7 @@ func deliveryTo(w wire.WhyForm, sink string) wire.TracedDeliveryForm {
 	return wire.TracedDeliveryForm{}
 }
 
-// Why tells what a delivery waits for, and what has canceled it: on both ledgers.
+// Why says what a delivery waits for, and what has canceled it. On both ledgers.
 func TestWhyOfAnEscalation(t *testing.T) {
 	t.Parallel()
 	for name, prepare := range environments {

@@ -21,7 +21,8 @@ func (gonePusher) Push(context.Context, []delivery.Delivery) error {
 	return &sinks.GoneError{Err: errors.New("h answered 410 Gone")}
 }
 
-// Only the answer to ready_again says something of an item. A node that has no such queue leaves the event to others.
+// Only the answer to a ready_again removes an item. A node that does not have the queue leaves the event to other
+// nodes.
 func TestGoneIsOfReadyAgainAlone(t *testing.T) {
 	t.Parallel()
 	p := &eventPusher{Pusher: gonePusher{}, sink: "gateway", log: slog.New(slog.DiscardHandler)}

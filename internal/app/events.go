@@ -12,8 +12,8 @@ import (
 	"tallyman/sinks"
 )
 
-// eventPusher is a push channel that may be told of events of items. Where its other side answers that the item of a ready_again does not exist any more, the
-// item is removed, and the delivery has arrived.
+// eventPusher is a push channel that may get events of queue items. Where the receiver of a ready_again event answers
+// that the item does not exist any more, eventPusher removes the item from its queue, and the delivery counts as sent.
 type eventPusher struct {
 	sinks.Pusher
 
@@ -22,10 +22,11 @@ type eventPusher struct {
 	log    *slog.Logger
 }
 
-// goneNote is what the trace of such an item says.
+// goneNote is the note in the trace of such an item.
 const goneNote = "the receiver of ready_again answered 410: there is no such thing any more"
 
-// Push implements sinks.Pusher. First the item is removed: whoever delivers the event again finds no item.
+// Push implements sinks.Pusher. It removes the item before the delivery is recorded as sent. So a repeated delivery
+// finds no item, which is harmless.
 func (p *eventPusher) Push(ctx context.Context, batch []delivery.Delivery) error {
 	err := p.Pusher.Push(ctx, batch)
 	if _, gone := errors.AsType[*sinks.GoneError](err); !gone {
@@ -44,7 +45,7 @@ func (p *eventPusher) Push(ctx context.Context, batch []delivery.Delivery) error
 	switch {
 	case !isReadyAgain:
 		return err
-	case len(batch) > 1: // which of them is gone, only calls for each of them tell
+	case len(batch) > 1: // The answer does not say which item is gone. The caller then sends each event alone.
 		return refused
 	}
 	queue, ok := p.queues[told.Queue]
@@ -55,6 +56,6 @@ func (p *eventPusher) Push(ctx context.Context, batch []delivery.Delivery) error
 	if fault != nil {
 		return fmt.Errorf("item %s was not removed: %w (%w)", told.ID, fault, err)
 	}
-	p.log.Info("The receiver of an event answered 410.", "sink", p.sink, "queue", told.Queue, "item", told.ID, "removed", removed)
+	p.log.Info("The receiver of a ready_again event answered 410. The item is removed from its queue.", "sink", p.sink, "queue", told.Queue, "item", told.ID, "removed", removed)
 	return nil
 }

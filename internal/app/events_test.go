@@ -60,7 +60,7 @@ func (p *posts) events() (list []string) {
 	return list
 }
 
-// of are the events of an item, in the order of their coming.
+// of returns the events of an item, in the order in which they came.
 func (p *posts) of(item string) []string {
 	return slices.DeleteFunc(p.events(), func(e string) bool { return !strings.HasPrefix(e, item+" ") })
 }
@@ -83,7 +83,8 @@ func (n *node) leased(item string) {
 	}, 20*time.Second)
 }
 
-// The business system hears of each event of an item in order, also while it cannot take the first, and removes by 410 what it does not know any more.
+// The business system gets each event of an item in order, even when the first one fails for a while. With the answer
+// 410 it removes an item that it does not know any more.
 func TestEventsOfItems(t *testing.T) {
 	t.Parallel()
 	for name, onServers := range map[string]bool{"embedded": false, "real servers": true} {
@@ -150,7 +151,7 @@ func TestEventsOfItems(t *testing.T) {
 	}
 }
 
-// Where one call carries several events, 410 says of none which is gone: each goes alone then.
+// The answer 410 to a call with several events does not say which item is gone. Then each event is sent alone.
 func TestGoneInABatch(t *testing.T) {
 	t.Parallel()
 	s, gateway, hook := eventSite(t, false)

@@ -116,8 +116,8 @@ func TestUnreachableRedis(t *testing.T) {
 	testenv.Eventually(t, func() bool { code, _ := n.do(http.MethodGet, "/readyz", "*/*", ""); return code == http.StatusOK }, 10*time.Second)
 }
 
-// A ledger that is killed and restarted stops the runs for as long, and nothing else: polls are answered, the node says that
-// it is not ready, and afterwards what happened meanwhile is told once.
+// A ledger that is killed and restarted stops the runs for as long, and nothing else: polls are answered, the node says
+// that it is not ready, and afterwards what happened meanwhile is told once.
 func TestLedgerIsRestarted(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)

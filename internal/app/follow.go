@@ -15,28 +15,29 @@ import (
 
 const (
 	followEvery   = 200 * time.Millisecond
-	followTimeout = 5 * time.Second // for one question to the ledger, or one thing that is read again
+	followTimeout = 5 * time.Second // The time limit of one question to the ledger.
 )
 
-// follower keeps in step with the ledger what a node has in memory of it.
+// follower keeps copies of the ledger's data in memory up to date. The ledger has a number for each kind of data, which
+// grows with each change (ledger.Numbers).
 type follower struct {
 	ledger      ledger.Numbers
-	incarnation func() int64 // of the ledger, see lineage.Branch; nil = it is always the same
+	incarnation func() int64 // The incarnation of the ledger, see lineage.Branch. Nil means it never changes.
 	log         *slog.Logger
 	list        []*followed
-	failed      bool  // the last question was not answered
-	known       int64 // the incarnation in which all was read
+	failed      bool  // The last look failed.
+	known       int64 // The incarnation at the last look.
 }
 
-// followed is one kind of thing; see ledger.Numbers.
+// followed is one kind of data.
 type followed struct {
-	name  string // of its number
+	name  string // The name of its number.
 	known int64
-	stale bool // the last reading failed
+	stale bool // The last read failed.
 	read  func(context.Context) error
 }
 
-// add reads it now, and again whenever its number has grown. Call it before run.
+// add reads the data now, and run reads it again whenever its number has changed. Call add before run.
 func (f *follower) add(ctx context.Context, name string, read func(context.Context) error) error {
 	numbers, err := f.ledger.Numbers(ctx)
 	if err != nil {
@@ -53,7 +54,7 @@ func (f *follower) add(ctx context.Context, name string, read func(context.Conte
 	return nil
 }
 
-// run follows until the context ends. What cannot be read stays as it was, and is read again.
+// run follows the ledger until the context ends. Data that cannot be read stays as it was, and is read again.
 func (f *follower) run(ctx context.Context) {
 	tick := time.NewTicker(followEvery)
 	defer tick.Stop()
@@ -65,14 +66,14 @@ func (f *follower) run(ctx context.Context) {
 		}
 		if err := f.look(ctx); err != nil && ctx.Err() == nil && !f.failed {
 			f.failed = true
-			f.log.Warn("what other nodes have changed is not seen", "error", err)
+			f.log.Warn("The node could not read changes of other nodes from the ledger. It goes on with what it knows and tries again.", "error", err)
 		} else if err == nil {
 			f.failed = false
 		}
 	}
 }
 
-// look reads what has changed. One thing that cannot be read keeps no other back.
+// look reads all data that has changed. A failed read does not stop the others.
 func (f *follower) look(ctx context.Context) error {
 	var numbers map[string]int64
 	err := within(ctx, func(ctx context.Context) (err error) {
@@ -99,7 +100,8 @@ func (f *follower) look(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// isOther tells whether the ledger may be another one than at the last look: an older copy may have the same number for something else.
+// isOther tells whether the ledger may be another one than at the last look, such as a restored copy. Then every number
+// may stand for other data, and all of it must be read again.
 func (f *follower) isOther() bool {
 	if f.incarnation == nil {
 		return false
@@ -110,19 +112,19 @@ func (f *follower) isOther() bool {
 	return other
 }
 
-// within asks for as long as one question may take.
+// within calls ask with the time limit of one question.
 func within(ctx context.Context, ask func(context.Context) error) error {
 	ctx, done := context.WithTimeout(ctx, followTimeout)
 	defer done()
 	return ask(ctx)
 }
 
-// openSilences reads the silences, and again whenever one is added or ended anywhere.
+// openSilences reads the silences, and follows their changes.
 func (a *App) openSilences(ctx context.Context) error {
 	return a.follow.add(ctx, "silences", a.readSilences)
 }
 
-// readSilences makes those the ledger has the ones that count on this node.
+// readSilences reads the ledger's silences and puts them in force on this node.
 func (a *App) readSilences(ctx context.Context) error {
 	err := a.silences.Refresh(func() ([]silence.Silence, error) { return a.ledger.Silences(ctx) })
 	if err != nil {
@@ -131,8 +133,9 @@ func (a *App) readSilences(ctx context.Context) error {
 	return nil
 }
 
-// silenced names the silence that holds back the deliveries of a notice, and for how much longer it does on the machine's clock. It is the one
-// that lasts longest: if somebody ends it, the next is asked for.
+// silenced returns the silence that withholds the deliveries of a notice, and how much longer it does on the machine's
+// clock. Of several silences it returns the one with the latest end. The caller asks again when that one has ended. An
+// empty id means no silence does.
 func (a *App) silenced(n *notice.Notice) (id string, left time.Duration) {
 	now := a.opts.Clock.Now()
 	holding := a.silences.Holding(now, silence.SubjectOf(n))

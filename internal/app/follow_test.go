@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// numbers is a ledger that has nothing else.
+// numbers is a ledger that has only numbers.
 type numbers struct {
 	mu  sync.Mutex
 	all map[string]int64
@@ -80,7 +80,7 @@ func TestFollower(t *testing.T) {
 	})
 }
 
-// What cannot be read, and what hangs, keeps nothing else back.
+// A read that fails or hangs does not stop the others.
 func TestFollowerGoesOn(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -125,7 +125,7 @@ func TestFollowerGoesOn(t *testing.T) {
 	})
 }
 
-// What cannot be read holds up nothing else.
+// A read that fails does not stop the others.
 func TestFollowerGoesOnBehindWhatFails(t *testing.T) {
 	t.Parallel()
 	n := &numbers{all: map[string]int64{"silences": 1, "switches": 1}}

@@ -17,7 +17,7 @@ import (
 	"tallyman/rules/catalog"
 )
 
-// openLedger opens the node's ledger, and follows what is committed to it.
+// openLedger opens the node's ledger, and watches its commits.
 func (a *App) openLedger(ctx context.Context) error {
 	opened, err := openLedger(ctx, a.cfg.Ledger, a.opts.Clock, a.nodeTime, a.opts.Migrate)
 	if err != nil {
@@ -28,8 +28,9 @@ func (a *App) openLedger(ctx context.Context) error {
 	return nil
 }
 
-// openLedger opens the ledger. An SQLite file belongs to this node alone, so its schema is brought up to date without
-// asking, and it has this machine's clock; that of a shared one only if migrate says so. nodeTime is what the node goes by, nil = the ledger's clock.
+// openLedger opens a ledger. An SQLite file belongs to this node alone: its schema is always brought up to date, and
+// its clock is this machine's. The schema of a PostgreSQL ledger is brought up to date only if migrate says so.
+// nodeTime returns the time that the node goes by; nil means the ledger's clock.
 func openLedger(ctx context.Context, cfg config.Ledger, clock engine.Clock, nodeTime func() time.Time, migrate bool) (ledger.Ledger, error) {
 	if migrate || cfg.Driver == config.SQLite {
 		if _, err := migrateLedger(ctx, cfg); err != nil {
@@ -52,8 +53,9 @@ func openLedger(ctx context.Context, cfg config.Ledger, clock engine.Clock, node
 	return l, nil
 }
 
-// OpenLedgerReadOnly opens the configured ledger for reading alone, also beside nodes that have it open. It makes and changes
-// nothing: a ledger that is not there, or not at this program's version, is ledger.ErrSchema.
+// OpenLedgerReadOnly opens the configured ledger for reading only. Nodes may have the ledger open at the same time. It
+// makes and changes nothing. A ledger that does not exist, or has another version of the schema, gives
+// ledger.ErrSchema.
 func OpenLedgerReadOnly(ctx context.Context, cfg config.Ledger) (ledger.View, error) {
 	var l ledger.View
 	var err error
@@ -82,12 +84,13 @@ func migrateLedger(ctx context.Context, cfg config.Ledger) ([]ledger.Migration, 
 	return done, explain("bring the ledger's schema up to date", err)
 }
 
-// Migrate brings the schema of the configured ledger to this program's version and returns what was applied.
+// Migrate brings the schema of the configured ledger to this program's version. It returns the migrations that it
+// applied.
 func Migrate(ctx context.Context, cfg *config.Config) ([]ledger.Migration, error) {
 	return migrateLedger(ctx, cfg.Ledger)
 }
 
-// MigrateStatus returns every step of the schema; those that are pending have no time.
+// MigrateStatus returns every migration of the schema. A pending migration has no time.
 func MigrateStatus(ctx context.Context, cfg *config.Config) ([]ledger.Migration, error) {
 	var steps []ledger.Migration
 	var err error
@@ -99,7 +102,7 @@ func MigrateStatus(ctx context.Context, cfg *config.Config) ([]ledger.Migration,
 	return steps, explain("read the ledger's schema", err)
 }
 
-// explain adds the way out to the errors that have one.
+// explain adds to an error what the node was doing, and where it can what to do.
 func explain(doing string, err error) error {
 	switch {
 	case err == nil:
@@ -111,13 +114,13 @@ func explain(doing string, err error) error {
 	}
 }
 
-// OpenTokens opens the configured ledger for its tokens alone. An SQLite file that is not there is made.
+// OpenTokens opens the configured ledger to manage its tokens. It makes an SQLite file that does not exist.
 func OpenTokens(ctx context.Context, cfg *config.Config) (ledger.Ledger, error) {
 	return openLedger(ctx, cfg.Ledger, engine.SystemClock{}, nil, false)
 }
 
-// seed gives a ledger the types and subscriptions of the files, and the built-in types. What the ledger has already was changed through the
-// API perhaps, and stays as it is.
+// seed adds the types and subscriptions of the files, and the built-in types, to the ledger. It does not change what
+// the ledger has already, because somebody may have changed that through the API.
 func (a *App) seed(ctx context.Context) error {
 	types, problems := catalog.Load(a.cfg.Types.Path, catalog.OnSinks(authoring.Sinks(a.cfg)))
 	if err := problems.Err(); err != nil {
@@ -129,7 +132,7 @@ func (a *App) seed(ctx context.Context) error {
 		return fmt.Errorf("seed the types: %w", err)
 	}
 	if added > 0 {
-		a.log.Info("types added to the ledger", "count", added, "file", a.cfg.Types.Path)
+		a.log.Info("Types were added to the ledger.", "count", added, "file", a.cfg.Types.Path)
 	}
 	subs := make([]ledger.Subscription, len(a.cfg.Subscriptions.Seed))
 	for i, s := range a.cfg.Subscriptions.Seed {
@@ -139,7 +142,7 @@ func (a *App) seed(ctx context.Context) error {
 		return fmt.Errorf("seed the subscriptions: %w", err)
 	}
 	if added > 0 {
-		a.log.Info("subscriptions added to the ledger", "count", added)
+		a.log.Info("Subscriptions were added to the ledger.", "count", added)
 	}
 	return nil
 }

@@ -13,10 +13,11 @@ import (
 	"tallyman/sinks/recovery"
 )
 
-// restoreShown is for how long after a restore of the ledger the node is not well: what clients lost and what is sent again concerns people.
+// restoreShown is how long the node counts as not well after a restore of the ledger. People must look at what clients
+// have lost and what is sent again.
 const restoreShown = 24 * time.Hour
 
-// readRestored reads when a node found that the ledger had been restored.
+// readRestored reads from the ledger when a node noticed that the ledger was restored.
 func (a *App) readRestored(ctx context.Context) error {
 	numbers, err := a.ledger.Numbers(ctx)
 	if err != nil {
@@ -26,13 +27,13 @@ func (a *App) readRestored(ctx context.Context) error {
 	return nil
 }
 
-// tellRestore records what an index has found.
+// tellRestore records in the ledger that an inbox or a queue has noticed a restore.
 func (a *App) tellRestore(ctx context.Context, r recovery.Restore) error {
 	found := &ledger.Restore{Sink: r.Sink, Epoch: r.Epoch, Cause: r.Cause, Withheld: r.Withheld, Dropped: r.Dropped}
 	return a.ledger.AddRestore(ctx, nodeAuthor(a.opts.Node, ledger.ViaNode), found)
 }
 
-// withheld counts what each queue and each test twin withholds.
+// withheld counts the items that each queue withholds, together with its test twin.
 func (a *App) withheld(ctx context.Context) (map[string]int64, error) {
 	found, err := a.ledger.CountWithheld(ctx)
 	if err != nil {
@@ -45,7 +46,8 @@ func (a *App) withheld(ctx context.Context) (map[string]int64, error) {
 	return counts, nil
 }
 
-// withheldHealth names each queue that withholds items. While the ledger does not answer it names none: that the ledger is out of reach is said already.
+// withheldHealth reports each queue that withholds items. While the ledger does not answer it reports none: the
+// ledger's own health says that it is out of reach.
 func (a *App) withheldHealth(ctx context.Context) (list []wire.Health) {
 	ctx, cancel := context.WithTimeout(ctx, pingTimeout)
 	defer cancel()
@@ -69,7 +71,7 @@ func withheldText(queue string, test bool, count int64) string {
 		queue, count, queue, flag)
 }
 
-// restoreHealth says that the ledger was restored, for as long as that concerns people.
+// restoreHealth reports a restore of the ledger, until restoreShown has passed.
 func (a *App) restoreHealth() (h wire.Health, shown bool) {
 	micros := a.restored.Load()
 	at := time.UnixMicro(micros).UTC()

@@ -9,8 +9,8 @@ import (
 	"tallyman/internal/config"
 )
 
-// The main job, on the embedded default and on real servers: bad stock is found, the notice is polled as JSON, XML and
-// legacy XML, the stock is put right, the resolution follows.
+// The main job, on the embedded default and on real servers: a rule finds bad stock, a client polls the notice as JSON,
+// XML and legacy XML, the stock is corrected, and the resolution follows.
 func TestMainJob(t *testing.T) {
 	t.Parallel()
 	for name, prepare := range environments {
@@ -54,7 +54,7 @@ func TestMainJob(t *testing.T) {
 	}
 }
 
-// A node that stops and starts again goes on where it was: nothing is told twice, nothing is lost.
+// A node that is restarted goes on where it was: no notice comes twice, and none is lost.
 func TestRestartTellsNothingTwice(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)

@@ -15,7 +15,8 @@ import (
 	"tallyman/sinks/push"
 )
 
-// measure adds the gauges that are read when somebody scrapes, and has the deliveries of each sink counted from 0.
+// measure registers the gauges that are computed at each scrape. It also starts the delivery counters of each sink at
+// 0.
 func (a *App) measure(meter *metrics.Metrics, counts *ruleCounts) error {
 	for name := range a.cfg.Sinks {
 		outcomes := []string{engine.OutcomeSent, engine.OutcomeRetried, engine.OutcomeRefused}
@@ -30,7 +31,7 @@ func (a *App) measure(meter *metrics.Metrics, counts *ruleCounts) error {
 	return meter.Register(metrics.NewRules(meter, counts.states))
 }
 
-// measured is how the node stands.
+// measured returns the state of the node for the gauges. It leaves out what the ledger does not answer.
 func (a *App) measured(ctx context.Context) metrics.NodeState {
 	state := metrics.NodeState{Ready: a.ready(ctx) == nil, Blocked: a.commits.Blocked() != nil, Unpruned: a.engine.Unpruned() != nil}
 	if restored := a.restored.Load(); restored != 0 {
@@ -42,7 +43,7 @@ func (a *App) measured(ctx context.Context) metrics.NodeState {
 	}
 	pending, err := a.ledger.CountPending(ctx)
 	if err != nil {
-		return state // what is ready says why
+		return state // state.Ready shows that the ledger is out of reach.
 	}
 	state.Waiting = map[string]int64{}
 	for name := range a.cfg.Sinks {
@@ -70,7 +71,8 @@ func (a *App) measured(ctx context.Context) metrics.NodeState {
 	return state
 }
 
-// states are the rules as the metrics have them. While the ledger does not answer they are what they were; nil = it never has.
+// states returns the metrics' view of the rules. While the ledger does not answer it returns the last known states. Nil
+// means the ledger has never answered.
 func (c *ruleCounts) states(ctx context.Context) []metrics.RuleState {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -94,21 +96,22 @@ func ruleState(u *engine.RuleStatus) metrics.RuleState {
 	return s
 }
 
-// countEvery is how old the counts may get before they are counted again: every floating window asks for them.
+// countEvery is the largest age of the counts. They are cached because every inbox widget asks for them.
 const countEvery = 10 * time.Second
 
-// ruleCounts remembers how the rules are, scope by scope.
+// ruleCounts caches the states of the rules, and their counts by scope.
 type ruleCounts struct {
 	read func(context.Context) ([]engine.RuleStatus, error)
 	log  *slog.Logger
 
 	mu     sync.Mutex
-	at     time.Time // of the last reading
+	at     time.Time // When the ledger was last read.
 	scopes map[string]wire.RuleCount
-	rules  []metrics.RuleState // never changed
+	rules  []metrics.RuleState // Replaced as a whole, never changed in place.
 }
 
-// of counts the rules whose scope is the warehouse or that have none. While the ledger does not answer it is what it was.
+// of counts the rules whose scope is the warehouse, and the rules without a scope. While the ledger does not answer it
+// returns the last known counts.
 func (c *ruleCounts) of(ctx context.Context, warehouse string) wire.RuleCount {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -117,21 +120,21 @@ func (c *ruleCounts) of(ctx context.Context, warehouse string) wire.RuleCount {
 	return wire.RuleCount{OK: own.OK + all.OK, Failing: own.Failing + all.Failing}
 }
 
-// freshen counts anew where it is time.
+// freshen counts again if the counts are older than countEvery. The caller holds the lock.
 func (c *ruleCounts) freshen(ctx context.Context) {
 	if time.Since(c.at) > countEvery {
 		c.refresh(ctx)
 	}
 }
 
-// refresh counts anew. Others wait for it, for as long as a ping may take.
+// refresh counts again. Concurrent callers wait for it, for pingTimeout at most. The caller holds the lock.
 func (c *ruleCounts) refresh(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), pingTimeout)
 	defer cancel()
 	units, err := c.read(ctx)
-	c.at = time.Now() // also after an error, so that not every caller waits for a ledger that is away
+	c.at = time.Now() // Set after an error as well, so that not every caller waits for a ledger that is out of reach.
 	if err != nil {
-		c.log.Warn("the rules could not be counted", "error", err)
+		c.log.Warn("The states of the rules were not read. Metrics and inboxes show the last known ones.", "error", err)
 		return
 	}
 	scopes, states := map[string]wire.RuleCount{}, make([]metrics.RuleState, len(units))
@@ -151,7 +154,7 @@ func (c *ruleCounts) refresh(ctx context.Context) {
 	c.scopes, c.rules = scopes, states
 }
 
-// openTraces makes what sends traces, where the configuration names a collector. Without one no span is ever made.
+// openTraces makes the exporter of traces, if the configuration names a collector. Without a collector no span is made.
 func (a *App) openTraces(ctx context.Context) error {
 	t := a.cfg.Telemetry.Traces
 	if t.Endpoint == "" {

@@ -24,14 +24,14 @@ import (
 	"tallyman/internal/testenv"
 )
 
-// seenSpan is a span that the collector was sent, and which node made it.
+// seenSpan is a span that the collector got, and the node that made it.
 type seenSpan struct {
 	*tracepb.Span
 
 	node string
 }
 
-// collector takes spans as an OpenTelemetry collector does.
+// collector receives spans like an OpenTelemetry collector.
 type collector struct {
 	*httptest.Server
 
@@ -107,7 +107,8 @@ func (s *site) traced() *collector {
 	return c
 }
 
-// One trace leads from the firing on one node to the webhook that another node calls after the first has stopped, and into the receiver.
+// One trace leads from the firing on one node to the webhook that another node calls after the first has stopped, and
+// into the receiver.
 func TestOneTraceFromFiringToWebhook(t *testing.T) {
 	t.Parallel()
 	s, gateway := newSite(t), testenv.NewHTTPServer(t)
@@ -157,7 +158,8 @@ func TestOneTraceFromFiringToWebhook(t *testing.T) {
 	}
 }
 
-// What a business system sends goes on in the trace of its request, and the deliveries have a trace of their own, linked with it.
+// A notice of a business system belongs to the trace of its request. Its deliveries have a trace of their own, which
+// links to that trace.
 func TestATraceOfASentNotice(t *testing.T) {
 	t.Parallel()
 	s, gateway := newSite(t), testenv.NewHTTPServer(t)
@@ -185,7 +187,7 @@ func TestATraceOfASentNotice(t *testing.T) {
 	}
 }
 
-// Without a collector nothing is traced, and webhooks are told nothing.
+// Without a collector there are no traces, and webhooks have no trace header.
 func TestNoTraces(t *testing.T) {
 	t.Parallel()
 	s, gateway := newSite(t), testenv.NewHTTPServer(t)
@@ -207,7 +209,8 @@ func hexOf(id []byte) string { return hex.EncodeToString(id) }
 
 var metricName = regexp.MustCompile(`tallyman_[a-z_]+`)
 
-// A node that has run a rule, answered a poll, held a stream and called a webhook shows every metric that the dashboard and the alerts ask for.
+// A node that has run a rule, answered a poll, held a stream and called a webhook shows every metric that the dashboard
+// and the alerts ask for.
 func TestDashboardsOnALiveNode(t *testing.T) {
 	t.Parallel()
 	s, gateway := newSite(t), testenv.NewHTTPServer(t)

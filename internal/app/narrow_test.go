@@ -78,14 +78,14 @@ func narrowSite(t *testing.T) (n *node, admin string) {
 	return n, admin
 }
 
-// warehouse is that of the notice that came with the key.
+// warehouse returns the warehouse of the notice with the key.
 func (p *posts) warehouse(key string) any {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.bodies[slices.Index(p.keys, key)]["warehouse"]
 }
 
-// fill puts into the site what only requests put there.
+// fill adds to the site what only requests can add.
 func (n *node) fill(token string) {
 	n.t.Helper()
 	for _, c := range [][2]string{
@@ -113,7 +113,7 @@ type getOperation struct {
 	parameters []string // of the query
 }
 
-// gets are the GET operations of the document by id.
+// gets returns the GET operations of the document, sorted by id.
 func (n *node) gets(token string) map[string]getOperation {
 	n.t.Helper()
 	_, body := n.do(http.MethodGet, "/openapi.json", "application/json", "", "Authorization", "Bearer "+token)
@@ -148,8 +148,9 @@ var (
 	anyID         = regexp.MustCompile(`"(?:id|name|code|sink|rule)":\s*"?([^",}]+)`)
 )
 
-// requests are all the ways in which the operation is asked for: of each id, with and without what narrows it, in each form. A query with a parameter
-// that the operation does not take is refused for that alone, so the operation is asked with it only of the first id.
+// requests are all the ways in which the operation is asked for: of each id, with and without what narrows it, in each
+// form. A query with a parameter that the operation does not take is refused for that alone, so the operation is asked
+// with it only of the first id.
 func (o getOperation) requests(ids []string) (list []string) {
 	paths := []string{o.path}
 	if hole := pathParameter.FindString(o.path); hole != "" {
@@ -182,7 +183,7 @@ func (o getOperation) takes(query string) bool {
 	return err == nil
 }
 
-// read is do for answers that may have no end: it gives up after a moment.
+// read is do for answers without an end: it gives up after a short time.
 func (n *node) read(path, accept, token string) (int, string) {
 	n.t.Helper()
 	wait := 10 * time.Second
@@ -206,8 +207,8 @@ func (n *node) read(path, accept, token string) (int, string) {
 	return resp.StatusCode, string(text)
 }
 
-// TestOneWarehouseSeesNothingOfAnother asks for everything that can be asked for, of everything that is there, as those who are for warehouse
-// 119240 alone. No answer has a text of warehouse 119241. An admin of all warehouses gets these texts from the same requests.
+// TestOneWarehouseSeesNothingOfAnother calls every GET operation for every object, with tokens for warehouse 119240
+// alone. No answer has a text of warehouse 119241. An admin of all warehouses gets these texts from the same requests.
 func TestOneWarehouseSeesNothingOfAnother(t *testing.T) {
 	t.Parallel()
 	n, admin := narrowSite(t)

@@ -24,8 +24,9 @@ const (
 	subscribersOf = 2500    // a type in the warehouse that sends
 )
 
-// BenchmarkNeighbours measures how long polls of one warehouse take while another sends the largest requests that the API takes, one
-// after the other: beside polls without that load, in the same run. All run on this machine: node, PostgreSQL and Redis.
+// BenchmarkNeighbours measures how long polls of one warehouse take while another sends the largest requests that the
+// API takes, one after the other: beside polls without that load, in the same run. All run on this machine: node,
+// PostgreSQL and Redis.
 func BenchmarkNeighbours(b *testing.B) {
 	for name, body := range map[string]string{"recipients": largestRequest(), "subscribers": requestToSubscribers()} {
 		b.Run(name, func(b *testing.B) { benchNeighbours(b, body) })

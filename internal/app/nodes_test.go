@@ -45,7 +45,7 @@ rules:
     deliver: [{sink: inbox}]
 `
 
-// Two nodes share the firings: each is run once, by one of them, and none is left out.
+// Two nodes share the firings. Each firing runs once, on one of them, and none is missing.
 func TestTwoNodesRunEachFiringOnce(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
@@ -103,7 +103,7 @@ func readRuns(t *testing.T, l ledger.Ledger) []ledger.Run {
 	return runs
 }
 
-// commits notes when notices were committed, and by which node. It takes one notice at a time.
+// commits records when notices were committed, and by which node. It handles one notice at a time.
 type commits struct {
 	mu       sync.Mutex
 	last, at time.Time // of the last commit, and of the one before the last delivery
@@ -124,7 +124,8 @@ func (c *commits) of(node string) func(step string) {
 	}
 }
 
-// A client that waits at another node than the one that commits has the notice at once, because the nodes hint at it through Redis.
+// A client that waits at a node gets a notice at once that another node commits, because the nodes send hints through
+// Redis.
 func TestNoticeReachesClientsOfOtherNodes(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
@@ -173,8 +174,8 @@ func TestNoticeReachesClientsOfOtherNodes(t *testing.T) {
 	}
 	slices.Sort(elsewhere)
 	t.Logf("from the commit to the client of the other node: %v", elsewhere)
-	// Without a hint a client would be told by the look that its node has every second: always half a second later here. A machine that does much at
-	// once may be late with a hint, but not with each.
+	// Without a hint the node would see the notice at its next look, which comes every second: here always half a
+	// second later. A busy machine may be late with a hint, but not with every one.
 	if len(elsewhere) != 6 || elsewhere[0] > 300*time.Millisecond {
 		t.Errorf("from the commit to the client of the other node: %v", elsewhere)
 	}
@@ -182,8 +183,9 @@ func TestNoticeReachesClientsOfOtherNodes(t *testing.T) {
 
 const waitForSilence = 30 * time.Second
 
-// Two nodes share a silence: neither tells what it is about, and what waits for a push channel is not tried. When the other node ends it, what still
-// fires is told once, and the channel gets everything in its order.
+// Two nodes share a silence. Neither sends the silenced notices, nor tries their waiting deliveries to a push channel.
+// When the other node ends the silence, findings that still fire get one notice, and the channel gets every delivery in
+// order.
 func TestSilenceOnTwoNodes(t *testing.T) {
 	t.Parallel()
 	s, gateway := newSite(t), receive(t)
@@ -285,7 +287,7 @@ func TestSilenceSurvivesARestart(t *testing.T) {
 	}
 }
 
-// asks makes a request below /api/v1 that is answered with 200 or 201.
+// asks makes a request below /api/v1, which must be answered with 200 or 201.
 func (n *node) asks(method, path, body string, answer any) int {
 	n.t.Helper()
 	code, text := n.do(method, "/api/v1"+path, "application/json", body)

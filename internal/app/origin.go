@@ -13,7 +13,7 @@ import (
 	"tallyman/rules"
 )
 
-// openOrigin makes what keeps the subscriptions of a source, where the configuration names one.
+// openOrigin makes the keeper of the subscriptions that a source lists, if the configuration names a source.
 func (a *App) openOrigin() error {
 	from := a.cfg.Subscriptions.From
 	if from == nil {
@@ -35,15 +35,15 @@ func (a *App) openOrigin() error {
 	return nil
 }
 
-// originSlack is what a question to a source may take beside its two statements.
+// originSlack is the time for a question to a source in addition to its two statements.
 const originSlack = 30 * time.Second
 
-// answerWithin is how long a question for a list may take.
+// answerWithin returns the time limit of a question for a list.
 func (a *App) answerWithin(source string) time.Duration {
 	return 2*a.cfg.Sources[source].StatementTimeout + originSlack
 }
 
-// originName is that of the configuration; "" = no subscriptions come from a source.
+// originName returns the source that lists subscriptions. Empty means there is none.
 func (a *App) originName() string {
 	if from := a.cfg.Subscriptions.From; from != nil {
 		return from.Source
@@ -51,9 +51,9 @@ func (a *App) originName() string {
 	return ""
 }
 
-const lateAfter = 3 // times the span between two questions
+const lateAfter = 3 // A list is late after this many times its interval.
 
-// The codes of what keeps lists from following their sources.
+// The codes of faults of lists that come from sources.
 const (
 	codeOriginFails   = "subscriptions_fail"
 	codeOriginLate    = "subscriptions_late"
@@ -65,8 +65,8 @@ const (
 	codeScopesWait = "scopes_wait"
 )
 
-// originHealth tells what is wrong with what queries of sources list. While the ledger does not answer it tells nothing: that the ledger is out of reach is
-// said already.
+// originHealth reports the faults of lists that queries of sources make. While the ledger does not answer it reports
+// none: the ledger's own health says that it is out of reach.
 func (a *App) originHealth(ctx context.Context) (list []wire.Health) {
 	ctx, cancel := context.WithTimeout(ctx, pingTimeout)
 	defer cancel()
@@ -97,7 +97,8 @@ func (a *App) originHealth(ctx context.Context) (list []wire.Health) {
 	return list
 }
 
-// addFault adds what is wrong with an origin, if anything is: since the earlier of the times that the ledger knows.
+// addFault adds the fault of an origin, if there is one. Its since is the earlier one of the times that the ledger
+// knows.
 func addFault(list []wire.Health, part string, o *ledger.OriginState, waits time.Time, fault error) []wire.Health {
 	if fault == nil {
 		return list
@@ -113,7 +114,7 @@ func addFault(list []wire.Health, part string, o *ledger.OriginState, waits time
 	return append(list, h)
 }
 
-// measuredLists are the lists as the metrics have them: those that the configuration and the rule files name.
+// measuredLists returns the metrics' view of the lists that the configuration and the rule files name.
 func (a *App) measuredLists(ctx context.Context) (list []metrics.List, err error) {
 	origins, err := a.ledger.SubscriptionOrigins(ctx)
 	if err != nil {
@@ -137,7 +138,7 @@ func (a *App) measuredLists(ctx context.Context) (list []metrics.List, err error
 	return list, nil
 }
 
-// originFault is everything that is wrong with the subscriptions of a source; nil where nothing is.
+// originFault returns the faults of the subscriptions of a source, joined, or nil.
 func (a *App) originFault(o *ledger.SubscriptionOrigin) error {
 	if o.Name != a.originName() {
 		return fmt.Errorf("%s: %d subscriptions come from the source %s, which the configuration of this node does not name any more; they stay as they are; `tallyman subscriptions release %s` lets people change them",
@@ -156,13 +157,14 @@ func (a *App) originFault(o *ledger.SubscriptionOrigin) error {
 	return errors.Join(errs...)
 }
 
-// isLate tells whether no node has asked for too long, and for how long.
+// isLate tells whether the last question of any node is too long ago, and how long.
 func (a *App) isLate(o *ledger.OriginState, every time.Duration) (age time.Duration, late bool) {
 	age = a.opts.Clock.Now().Sub(o.Asked)
 	return age.Round(time.Second), !o.Asked.IsZero() && age > lateAfter*every
 }
 
-// scopesFault is everything that is wrong with the scopes of a rule; nil where nothing is, and of a rule that has no query any more: its list is of no effect.
+// scopesFault returns the faults of the scopes of a rule, joined, or nil. A rule that has no query any more has no
+// fault, because its list has no effect.
 func (a *App) scopesFault(o *ledger.ScopeOrigin) error {
 	query := a.book.query(o.Name)
 	if query == nil {

@@ -57,7 +57,8 @@ func (n *node) unwell() (said string, readyz bool) {
 	return said, strings.Contains(body, "subscriptions wms")
 }
 
-// TestSubscriptionsComeFromASource: two nodes on real servers keep them, one of them goes, a query fails, a list waits, the setting goes.
+// TestSubscriptionsComeFromASource: two nodes on real servers keep them, one of them goes, a query fails, a list waits,
+// the setting goes.
 func TestSubscriptionsComeFromASource(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)

@@ -79,8 +79,8 @@ func (s *site) besideLedger() []string {
 	return found
 }
 
-// A preview and a comparison go on from the ledger, beside a node that runs and without one, and write nothing: not into
-// the ledger, not into the WMS.
+// A preview and a comparison go on from the ledger, beside a node that runs and without one, and write nothing: not
+// into the ledger, not into the WMS.
 func TestPreviewsAndComparisonsWriteNothing(t *testing.T) {
 	t.Parallel()
 	for name, prepare := range map[string]func(*site) *wmsDB{

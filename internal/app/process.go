@@ -10,11 +10,13 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// spareHeap is what the collector takes for live, and so waits for as much again: no page of it is ever touched, and none is resident.
+// spareHeap is the size of a block that the garbage collector counts as live heap, so that it waits for as much again
+// before it runs. No page of the block is ever touched, so it takes no memory.
 const spareHeap = 64 << 20
 
-// SpareHeap keeps the garbage collector from running all the time while little is live, until release is called: it begins at 128 MB, or
-// where twice what is live is more. Where GOGC or GOMEMLIMIT is set, the operator has decided. See docs/adr/heap.md.
+// SpareHeap keeps the garbage collector from running too often while the live heap is small, until release is called.
+// The collector then runs at a heap of 128 MB, or of more with a larger live heap. SpareHeap does nothing where the
+// operator has set GOGC or GOMEMLIMIT. See docs/adr/heap.md.
 func SpareHeap() (release func()) {
 	if os.Getenv("GOGC") != "" || os.Getenv("GOMEMLIMIT") != "" {
 		return func() {}
@@ -23,14 +25,14 @@ func SpareHeap() (release func()) {
 	return func() { runtime.KeepAlive(spare) }
 }
 
-// LogRedisTo sends the words of the Redis client's pool, which otherwise go to the process' error output, to the log.
-// They are for debugging: what a connection's loss means is told by the inbox. The client has one such place for the whole
-// process, so call it once, before New.
+// LogRedisTo sends the messages of the Redis client's pool to the log, at debug level. Otherwise they go to stderr. The
+// inbox itself logs what a lost connection means. The setting is global in the process, so call LogRedisTo once, before
+// New.
 func LogRedisTo(log *slog.Logger) { redis.SetLogger(redisLog{log}) }
 
 type redisLog struct{ log *slog.Logger }
 
-// Printf takes one line.
+// Printf logs one message.
 func (r redisLog) Printf(ctx context.Context, format string, args ...any) {
-	r.log.DebugContext(ctx, "redis client", "says", fmt.Sprintf(format, args...))
+	r.log.DebugContext(ctx, "The Redis client logged a message.", "says", fmt.Sprintf(format, args...))
 }

@@ -8,7 +8,7 @@ import (
 	"tallyman/internal/app"
 )
 
-// heapGoal is how large the heap may become before its garbage is collected.
+// heapGoal returns the size of the heap at which the next collection begins.
 func heapGoal() uint64 {
 	for range 2 { // pools of before go with the second
 		runtime.GC()
@@ -18,7 +18,7 @@ func heapGoal() uint64 {
 	return sample[0].Value.Uint64()
 }
 
-// The collector waits while a node runs, and an operator's own settings are left alone. It is a setting of the whole process, so that this
+// The collector waits while a node runs. An operator's own settings stay. The setting is global in the process, so this
 // test runs alone.
 func TestSpareHeap(t *testing.T) { //nolint:paralleltest // see above
 	t.Setenv("GOGC", "")

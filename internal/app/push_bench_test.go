@@ -55,8 +55,9 @@ func newReceiver(b *testing.B) *receiver {
 	return r
 }
 
-// BenchmarkWebhook delivers 10,000 due notices to a webhook on loopback, 64 at a time, from a ledger (fsync on), until the last is
-// recorded as sent. BenchmarkPlainClient is what there is to compare it with. Of both, a first round is not measured, which makes connections and plans.
+// BenchmarkWebhook delivers 10,000 due notices to a webhook on loopback, 64 at a time, from a ledger (fsync on), until
+// the last is recorded as sent. BenchmarkPlainClient is what there is to compare it with. Of both, a first round is not
+// measured, which makes connections and plans.
 func BenchmarkWebhook(b *testing.B) {
 	b.Run("postgres", func(b *testing.B) {
 		url := testenv.Postgres(b)
@@ -85,7 +86,8 @@ func BenchmarkWebhook(b *testing.B) {
 	})
 }
 
-// ageLog makes the server's log what it is at one that has run for a while: it writes over files that it has, instead of making new ones.
+// ageLog makes the server's log what it is at one that has run for a while: it writes over files that it has, instead
+// of making new ones.
 func ageLog(b *testing.B, url string) {
 	b.Helper()
 	conn, err := pgx.Connect(b.Context(), url)
@@ -174,7 +176,8 @@ func benchNotice(id string) *notice.Notice {
 	}
 }
 
-// BenchmarkPlainClient posts the same notices in a loop around net/http's client, without a ledger, signatures or guards.
+// BenchmarkPlainClient posts the same notices in a loop around net/http's client, without a ledger, signatures or
+// guards.
 func BenchmarkPlainClient(b *testing.B) {
 	r := newReceiver(b)
 	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: callsAtATime, MaxConnsPerHost: callsAtATime}}

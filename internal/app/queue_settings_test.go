@@ -10,7 +10,8 @@ import (
 	"tallyman/internal/wire"
 )
 
-// Two nodes on one PostgreSQL and one Redis: what an operator sets on one is in force there at once and on the other soon, outlives restarts, and goes back.
+// Two nodes on one PostgreSQL and one Redis: what an operator sets on one is in force there at once and on the other
+// soon, outlives restarts, and goes back.
 func TestQueueSettingsAreInForceOnEveryNode(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)

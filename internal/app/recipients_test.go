@@ -14,8 +14,8 @@ import (
 	"tallyman/sinks/webhook"
 )
 
-// A webhook names the recipients of a finding with what the address book knows, and one with each: user is called for each that has a phone; the end of
-// the finding goes to the same. On both ledgers.
+// A webhook names the recipients of a finding with what the address book knows, and one with each: user is called for
+// each that has a phone; the end of the finding goes to the same. On both ledgers.
 func TestWebhooksKnowTheRecipients(t *testing.T) {
 	t.Parallel()
 	for name, prepare := range environments {
@@ -67,7 +67,7 @@ func TestWebhooksKnowTheRecipients(t *testing.T) {
 	}
 }
 
-// recipientsIn are those that calls name, as they are written, sorted.
+// recipientsIn returns the recipients that the calls name, sorted.
 func recipientsIn(t *testing.T, calls []testenv.HTTPRequest) []string {
 	t.Helper()
 	var list []string

@@ -26,23 +26,23 @@ import (
 	"tallyman/sinks/recovery"
 )
 
-// indexes is Redis and what Tallyman keeps in it.
+// indexes is Redis with the inbox and the queues that Tallyman keeps in it.
 type indexes struct {
-	sink     string         // the inbox's name in the configuration
-	embedded *embeddedRedis // nil = a server of its own
+	sink     string         // The inbox's name in the configuration.
+	embedded *embeddedRedis // Nil means Redis is a separate server.
 	client   redis.UniversalClient
 	inbox    *inbox.Inbox
-	queues   map[string]*workQueue // by the name of their sink
+	queues   map[string]*workQueue // Keyed by sink.
 }
 
-// sharedParts is what all indexes of a node share.
+// sharedParts are the parts of the node that the inbox and the queues share.
 type sharedParts struct {
 	ledger    ledger.Ledger
 	lineage   recovery.Lineage
 	onRestore func(ctx context.Context, r recovery.Restore) error
-	node      string // its name
+	node      string // The name of the node.
 	session   delivery.Session
-	queueNow  func() time.Time // see Options
+	queueNow  func() time.Time // See Options.QueueNow.
 	log       *slog.Logger
 }
 
@@ -50,7 +50,8 @@ func (a *App) shared() sharedParts {
 	return sharedParts{ledger: a.ledger, lineage: a.branch, onRestore: a.tellRestore, node: a.opts.Node, session: a.session, queueNow: a.opts.QueueNow, log: a.log}
 }
 
-// openIndex makes the client; it connects when it is first used, so a Redis that is down stops nothing.
+// openIndex makes the client, the inbox and the queues. The client connects at its first use, so a Redis that is down
+// does not stop the start.
 func openIndex(cfg *config.Config, s sharedParts) (_ *indexes, err error) {
 	ix := &indexes{}
 	defer func() {
@@ -81,7 +82,7 @@ func openIndex(cfg *config.Config, s sharedParts) (_ *indexes, err error) {
 	return ix, err
 }
 
-// server says how to reach Redis, and starts it first where it is the embedded one.
+// server returns how to reach Redis. It starts the embedded Redis where the configuration asks for it.
 func (ix *indexes) server(cfg config.Redis) (*redis.UniversalOptions, error) {
 	if !cfg.Embedded() {
 		options, err := cfg.Options()
@@ -98,7 +99,8 @@ func (ix *indexes) server(cfg config.Redis) (*redis.UniversalOptions, error) {
 	return &redis.UniversalOptions{Addrs: []string{config.Embedded}, Dialer: embedded.dial}, nil
 }
 
-// check refuses a Redis that would throw notices or items away. One that is out of reach stops nothing: it is asked again before it serves.
+// check refuses a Redis that may evict keys, because notices and items would be lost. A Redis that is out of reach does
+// not stop the start; it is checked before it serves.
 func (ix *indexes) check(ctx context.Context, log *slog.Logger) error {
 	ctx, cancel := context.WithTimeout(ctx, pingTimeout)
 	defer cancel()
@@ -107,12 +109,12 @@ func (ix *indexes) check(ctx context.Context, log *slog.Logger) error {
 		return fmt.Errorf("redis.url: %w", err)
 	}
 	if err != nil {
-		log.Warn("Redis is not in reach; deliveries wait for it", "error", err)
+		log.Warn("Redis is out of reach. Deliveries to the inbox and to queues wait for it.", "error", err)
 	}
 	return nil
 }
 
-// inboxSink names the sink that polls are answered from: a site has one.
+// inboxSink returns the name of the inbox, from which polls are answered. A configuration may have one inbox.
 func inboxSink(configured config.Sinks) (string, error) {
 	var names []string
 	for _, name := range slices.Sorted(maps.Keys(configured)) {
@@ -130,7 +132,7 @@ func inboxSink(configured config.Sinks) (string, error) {
 	}
 }
 
-// inboxCap is how many notices an inbox keeps; 0 = as many as by default, where no sink is configured.
+// inboxCap returns how many notices an inbox keeps. 0 means the default, where no inbox is configured.
 func inboxCap(s sinks.Settings) int {
 	if s, ok := s.(*inbox.Settings); ok {
 		return s.Cap
@@ -149,8 +151,7 @@ func (ix *indexes) close() error {
 	return err
 }
 
-// openQueues makes the configured queues. With the inbox they share what is said of Redis: the client, and the watch over its
-// connections.
+// openQueues makes the configured queues. They share the client, and the watch over its connections, with the inbox.
 func (ix *indexes) openQueues(configured config.Sinks, shared queue.Options) error {
 	ix.queues = map[string]*workQueue{}
 	for _, name := range slices.Sorted(maps.Keys(configured)) {
@@ -167,7 +168,7 @@ func (ix *indexes) openQueues(configured config.Sinks, shared queue.Options) err
 	return nil
 }
 
-// served are the queues as the API has them.
+// served returns the API's view of the queues.
 func (ix *indexes) served() map[string]view.ServedQueue {
 	list := map[string]view.ServedQueue{}
 	for name, q := range ix.queues {
@@ -176,7 +177,7 @@ func (ix *indexes) served() map[string]view.ServedQueue {
 	return list
 }
 
-// sizers are the queues as the metrics have them.
+// sizers returns the metrics' view of the queues.
 func (ix *indexes) sizers() map[string]metrics.Sizer {
 	list := map[string]metrics.Sizer{}
 	for name, q := range ix.queues {
@@ -185,7 +186,7 @@ func (ix *indexes) sizers() map[string]metrics.Sizer {
 	return list
 }
 
-// workQueue is a queue, with what /status says of it.
+// workQueue is a queue with its settings and its health.
 type workQueue struct {
 	*queue.Queue
 
@@ -193,7 +194,7 @@ type workQueue struct {
 	health health
 }
 
-// readQueueSettings puts in force what operators have set of the queues.
+// readQueueSettings reads the settings that operators have made for queues, and puts them in force.
 func (a *App) readQueueSettings(ctx context.Context) error {
 	var errs []error
 	for _, q := range a.index.queues {
@@ -202,24 +203,25 @@ func (a *App) readQueueSettings(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// embeddedRedis is Redis in this process (redis.url: embedded), for trying Tallyman out. It keeps nothing: after a restart the inboxes
-// are written back from the ledger. It listens nowhere: only this process can reach it, over pipes in memory.
+// embeddedRedis is a Redis in this process (redis.url: embedded), for trying Tallyman out. It stores nothing on disk:
+// after a restart the inboxes are rebuilt from the ledger. It does not listen on a port: only this process reaches it,
+// over pipes in memory.
 type embeddedRedis struct{ server *miniredis.Miniredis }
 
 func startEmbeddedRedis() (*embeddedRedis, error) {
 	server := miniredis.NewMiniRedis()
-	first, err := server.Dial() // starts it without a listener
+	first, err := server.Dial() // Dial starts the server without a listener.
 	if err != nil {
 		return nil, fmt.Errorf("start the embedded Redis: %w", err)
 	}
 	if err := first.Close(); err != nil {
 		return nil, fmt.Errorf("start the embedded Redis: %w", err)
 	}
-	server.ClockTTL(true) // keys expire as the clock moves, as in Redis
+	server.ClockTTL(true) // Keys expire as the clock moves, as in a Redis server.
 	return &embeddedRedis{server}, nil
 }
 
-// dial is for redis.UniversalOptions.Dialer.
+// dial implements redis.UniversalOptions.Dialer.
 func (e *embeddedRedis) dial(context.Context, string, string) (net.Conn, error) {
 	ours, theirs := net.Pipe()
 	e.server.Server().ServeConn(newOutbox(theirs))
@@ -228,15 +230,15 @@ func (e *embeddedRedis) dial(context.Context, string, string) (net.Conn, error) 
 
 func (e *embeddedRedis) close() { e.server.Close() }
 
-// outbox is the server's end of a pipe. Answers wait in memory until the client reads them, as those of a Redis server do: a client that
-// writes many commands before it reads would otherwise wait for a server that waits for it.
+// outbox is the server's end of a pipe. It keeps answers in memory until the client reads them, as a Redis server does.
+// Without it, a client that writes many commands before it reads would deadlock: a pipe has no buffer.
 type outbox struct {
 	net.Conn
 
 	mu     sync.Mutex
 	more   sync.Cond
 	queued []byte
-	err    error // of writing; set = nothing is written any more
+	err    error // The first error of a write. After it nothing is written any more.
 }
 
 func newOutbox(conn net.Conn) *outbox {
@@ -258,7 +260,7 @@ func (o *outbox) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// send writes what is queued, until the connection is closed.
+// send writes the queued bytes, until the connection is closed.
 func (o *outbox) send() {
 	var batch []byte
 	for {
@@ -278,7 +280,7 @@ func (o *outbox) send() {
 	}
 }
 
-// Close ends the connection. What is queued is lost, as nobody reads it any more.
+// Close ends the connection. Queued bytes are lost, because nobody reads them any more.
 func (o *outbox) Close() error {
 	o.fail(net.ErrClosed)
 	return o.Conn.Close()

@@ -46,7 +46,7 @@ func TestEmbeddedRedisHasNoPort(t *testing.T) {
 	}
 }
 
-// listeners are the sockets that this process listens at: TCP, and Unix.
+// listeners returns the TCP and Unix sockets at which this process listens.
 func listeners(t *testing.T) []string {
 	t.Helper()
 	mine := map[string]bool{}
@@ -88,7 +88,7 @@ func listeners(t *testing.T) []string {
 	return out
 }
 
-// A site's cap is that of its inboxes.
+// The configured cap applies to the inboxes.
 func TestInboxCapIsASetting(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
@@ -106,13 +106,13 @@ func TestInboxCapIsASetting(t *testing.T) {
 	}
 }
 
-// loss is a way in which Redis loses what it held.
+// loss is a way in which Redis loses its data.
 type loss struct {
 	addr          string // that the site uses
 	halfway, lose func()
 }
 
-// losses are the ways; each begins with servers that hold nothing.
+// losses lists the ways. Each begins with empty servers.
 var losses = map[string]func(*testing.T) loss{
 	"flushall":                                flushed,
 	"kill -9 and restart":                     restarted,
@@ -154,11 +154,11 @@ func promoted(t *testing.T) loss {
 	}
 }
 
-// backWithin is how long after the next contact the inboxes are back, and the time to get in contact.
+// backWithin is the longest time until the inboxes are back: the time to connect, and to restore them.
 const backWithin = 5*time.Second + 3*time.Second
 
-// A Redis that lost what it held is written back from the ledger: the same notices in the same order; cursors of before
-// start anew, and those who subscribed later get nothing from before.
+// After a loss the inboxes are restored from the ledger: the same notices in the same order. Old cursors start again.
+// Later subscribers get no earlier notices.
 func TestRedisLosesWhatItHeld(t *testing.T) {
 	t.Parallel()
 	for name, prepare := range losses {
@@ -211,7 +211,7 @@ func TestRedisLosesWhatItHeld(t *testing.T) {
 
 const workQueue = "replenishment"
 
-// queue gives the site a queue, to which the rule that it returns delivers beside the inbox.
+// queue gives the site a queue. The rule that it returns delivers to the inbox and to the queue.
 func (s *site) queue() (rule string) {
 	s.cfg.Sinks[workQueue] = &queue.Settings{
 		Timezone: queue.Timezone{Location: time.UTC}, Lease: time.Minute, MaxAttempts: 3, Dedupe: queue.Window{For: 36 * time.Hour}, SuspendSteps: []time.Duration{},
@@ -219,7 +219,7 @@ func (s *site) queue() (rule string) {
 	return strings.Replace(stockRule, "{sink: inbox}", "{sink: inbox}, {sink: "+workQueue+"}", 1)
 }
 
-// ask asks the queue.
+// ask calls the API of the queue.
 func (n *node) ask(method, path, body string, answer any) int {
 	n.t.Helper()
 	code, text := n.do(method, "/api/v1/queues/"+workQueue+path, "application/json", body)
@@ -251,8 +251,8 @@ func (n *node) awaitWork(state string, bins ...string) {
 	}, 20*time.Second)
 }
 
-// The work of a rule, on the embedded default and on real servers: items come, are leased, done and taken back. A node that
-// starts on an empty Redis has what is unfinished, and a lease of before is over.
+// The items of a rule, on the embedded default and on real servers, are made, leased, finished and withdrawn. A node
+// that starts on an empty Redis restores unfinished items. Earlier leases have ended.
 func TestWorkOfARule(t *testing.T) {
 	t.Parallel()
 	for name, prepare := range environments {
@@ -313,7 +313,8 @@ func TestWorkOfARule(t *testing.T) {
 	}
 }
 
-// A queue that cannot be served is named by /status; the node is unready because the inbox lies on the same Redis. When Redis is back nothing is lost.
+// /status names a queue that is out of reach. The node is unready, because the inbox is in the same Redis. When Redis
+// is back, nothing is lost.
 func TestAQueueThatIsNotReady(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)

@@ -40,7 +40,8 @@ func (n *node) commits() wire.Health {
 	return wire.Health{}
 }
 
-// A ledger whose disk is full makes the node unready and keeps no client from its notices. With room it is ready by itself.
+// A full disk of the ledger makes the node unready, but clients still get their notices. With free space the node
+// becomes ready by itself.
 func TestLedgerThatTakesNoCommit(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
@@ -97,7 +98,7 @@ func (n *node) isUnready() bool {
 	return code == http.StatusServiceUnavailable && strings.Contains(body, `"commits: not ready`)
 }
 
-// A rule whose record the ledger refuses shows, and takes no node from service: other rules commit.
+// A rule whose record the ledger refuses is reported. The node stays ready, because other rules commit.
 func TestRuleWhoseRecordIsRefused(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)

@@ -16,18 +16,20 @@ import (
 	"tallyman/rules/problem"
 )
 
-// reloadTimeout bounds what a reload asks of the ledger: the types that rules are held against.
+// reloadTimeout is the time limit of a reload, which asks the ledger for types and lists of scopes.
 const reloadTimeout = 10 * time.Second
 
-// reload reads the rule files and puts them in force: rules that mean the same go on untouched. Of a bad file the last good version stays.
-// Sources, sinks and everything else of the configuration are as they were when the node started.
-// What has changed is recorded before it is in force, by who; where it cannot be, everything stays as it was, and the files are read again soon.
+// reload reads the rule files and puts them in force. Rules that mean the same go on untouched. A bad file keeps its
+// last good version. A reload changes only rules, and not the sources, the sinks or other settings.
+//
+// The change is recorded in the ledger, with who asked for it, before it is in force. Where it cannot be recorded,
+// everything stays as it was and the files are read again soon.
 func (b *ruleBook) reload(ctx context.Context, why string, who ledger.Author) (wire.Reloaded, error) {
 	b.reloading.Lock()
 	defer b.reloading.Unlock()
 	ctx, done := context.WithTimeout(ctx, reloadTimeout)
 	defer done()
-	seen := fingerprint(b.config.Rules.Paths) // before they are read: what changes meanwhile is read again
+	seen := fingerprint(b.config.Rules.Paths) // Before the read, so that a change during the read causes another one.
 	from, err := b.recordedVersions(ctx)
 	if err != nil {
 		b.meter.RulesNotRead()
@@ -73,12 +75,12 @@ func (b *ruleBook) reload(ctx context.Context, why string, who ledger.Author) (w
 		}
 	}
 	b.meter.RulesRead(len(r.Problems))
-	b.log.Info("rule files read again", "why", why, "files", r.Files, "rules", r.Rules, "added", r.Added, "changed", r.Changed, "removed", r.Removed,
+	b.log.Info("The rule files were read again.", "why", why, "files", r.Files, "rules", r.Rules, "added", r.Added, "changed", r.Changed, "removed", r.Removed,
 		"kept", r.Kept, "problems", len(r.Problems), "version", r.Version)
 	return r, nil
 }
 
-// compare counts what differs; each scope of a rule counts.
+// compare counts the rules that differ. Each scope of a rule counts.
 func compare(before, after []*rules.Rule) wire.Reloaded {
 	r := wire.Reloaded{Rules: len(after)}
 	old := checksumsOf(before)
@@ -97,7 +99,7 @@ func compare(before, after []*rules.Rule) wire.Reloaded {
 	return r
 }
 
-// checksumsOf are the checksums of the rules, each scope of a rule for itself; see ledger.ScopeKey.
+// checksumsOf returns the checksum of each rule in each scope, keyed by ledger.ScopeKey.
 func checksumsOf(list []*rules.Rule) map[string]string {
 	sums := make(map[string]string, len(list))
 	for _, r := range list {
@@ -107,13 +109,13 @@ func checksumsOf(list []*rules.Rule) map[string]string {
 }
 
 const (
-	verifyTimeout = time.Second // for all sources together: changed files are to be in force soon
-	verifyAgain   = time.Minute // a rule that its source has refused is held against it again: a table may have been changed
+	verifyTimeout = time.Second // For all sources together, since changed files must be in force soon.
+	verifyAgain   = time.Minute // A refused rule is verified again after this time: somebody may have changed a table.
 )
 
-// refuse takes out of the set what would take the place of a rule that runs, and would itself not run: its source refuses the probe, or has not the columns that
-// the rule names. What it says of them is among the set's problems then. It asks no source that is busy, slow or out of reach: what is not checked here
-// is verified when it first runs.
+// refuse removes from the set each changed rule that would not run: its source refuses the probe, or lacks columns that
+// the rule names. So the running version stays. The set's problems say why. refuse does not wait for a source that is
+// busy, slow or out of reach: such a rule is verified before its first run.
 func (b *ruleBook) refuse(ctx context.Context, set *rules.Set, before, after []*rules.Rule) (refused bool) {
 	changed := changedRules(before, after)
 	if len(changed) == 0 {
@@ -121,7 +123,7 @@ func (b *ruleBook) refuse(ctx context.Context, set *rules.Set, before, after []*
 	}
 	types, err := b.ledger.Types(ctx)
 	if err != nil {
-		return false // without them nothing can be verified
+		return false // Without the types no rule can be verified.
 	}
 	ctx, done := context.WithTimeout(ctx, verifyTimeout)
 	defer done()
@@ -141,7 +143,7 @@ func (b *ruleBook) refuse(ctx context.Context, set *rules.Set, before, after []*
 	return len(bad) > 0
 }
 
-// verify holds the rules of a source against it, in the place of one run.
+// verify verifies rules on their source. It takes the place of one run.
 func (b *ruleBook) verify(ctx context.Context, source string, types catalog.Catalog, list []*rules.Rule) problem.List {
 	leave, err := b.engine.Room(ctx, source)
 	if err != nil {
@@ -150,12 +152,12 @@ func (b *ruleBook) verify(ctx context.Context, source string, types catalog.Cata
 	defer leave()
 	problems := authoring.Verify(ctx, b.sources[source], types, list)
 	if ctx.Err() != nil {
-		return nil // what was said last may be about that
+		return nil // The last problem may come from the timeout.
 	}
 	return problems
 }
 
-// changedRules are those that another version is in force of, by their sources.
+// changedRules returns the rules whose checksum has changed, keyed by source. New rules are not among them.
 func changedRules(before, after []*rules.Rule) map[string][]*rules.Rule {
 	old := checksumsOf(before)
 	changed := map[string][]*rules.Rule{}

@@ -235,8 +235,8 @@ func TestTimeUntilRulesAreInForce(t *testing.T) {
 	}
 }
 
-// A rule that would not fit its source does not take the place of one that runs; when the source has changed it does. A rule that is new is
-// taken in, and verified when it can be.
+// A rule that would not fit its source does not take the place of one that runs; when the source has changed it does. A
+// rule that is new is taken in, and verified when it can be.
 func TestRuleThatItsSourceRefuses(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)

@@ -29,7 +29,7 @@ rules:
     deliver: [{sink: inbox}]
 `
 
-// answer is what a request is answered, which has to go well.
+// answer returns the answer of a request, which must succeed.
 func (n *node) answer(method, path, body string) string {
 	n.t.Helper()
 	code, answer := n.do(method, "/api/v1"+path, "application/json", body)
@@ -49,7 +49,7 @@ func (n *node) rewound(body string) wire.RewoundForm {
 	return form
 }
 
-// told are the keys of the moves that were told.
+// told returns the keys of the moves with a notice.
 func (n *node) told() string {
 	n.t.Helper()
 	var page struct{ Notices []struct{ Key string } }
@@ -63,7 +63,8 @@ func (n *node) told() string {
 	return strings.Join(keys, " ")
 }
 
-// A row that came in with a far time by mistake keeps later rows from being told. A rewind tells them, once, and is audited; the rows that were told are not told again.
+// A row with a far time, a mistake, keeps later rows from being read. After a rewind these rows get their notices,
+// once. The rewind is audited. Rows that have a notice get no other one.
 func TestRewindOfANode(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
@@ -105,7 +106,8 @@ func TestRewindOfANode(t *testing.T) {
 	}
 }
 
-// A change of initial has no effect once the rule has run. The node says so until the watermark is moved, and so does rules check.
+// A change of initial has no effect once the rule has run. The node says so until the watermark is moved, and so does
+// rules check.
 func TestInitialWithoutEffect(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)

@@ -20,7 +20,7 @@ import (
 	"tallyman/internal/wire"
 )
 
-// rooms are the parts of the API, each with what it needs of the node.
+// rooms returns the parts of the API, each with the parts of the node that it needs.
 func (a *App) rooms(meter *metrics.Metrics, streams *stream.Hub, counts *ruleCounts) []api.Room {
 	a.overview = overview.New(overview.Deps{
 		Ledger: a.ledger, Rules: a.engine, Standing: a.engine.Standing, RuleFiles: a.ruleFiles, Node: a.node, Status: a.status,

@@ -20,44 +20,46 @@ import (
 	"tallyman/rules"
 )
 
-// ruleBook reads the rule files. It knows what was read, and what of that is in force.
+// ruleBook reads the rule files. It holds what was read, and the rules that are in force.
 type ruleBook struct {
 	config  *config.Config
 	ledger  ledger.Ledger
 	sources map[string]*sourceEntry
-	engine  *engine.Engine // nil until the files were read for the first time
+	engine  *engine.Engine // Nil until the first read of the files has ended.
 	meter   *metrics.Metrics
 	node    string
 	log     *slog.Logger
 
-	lists   chan struct{} // has one while the lists of scopes are to be read again
-	queries chan struct{} // has one after the rules in force have changed, which have queries for scopes
+	lists   chan struct{} // Signalled when the lists of scopes must be read again.
+	queries chan struct{} // Signalled when the rules in force have changed, and with them the queries for scopes.
 
-	reloading sync.Mutex // held while they are read and put in force
+	reloading sync.Mutex // Held while files are read and put in force.
 
 	mu    sync.Mutex
-	files *rules.Set      // as they were read
-	set   *rules.Set      // files, with what is wrong with the scopes that queries list
-	wrong time.Time       // since when set has problems; zero = it has none
-	kept  []*rules.Rule   // in force, as they are written: a rule whose scopes come from a query is rules.MadeUp
-	rules []*rules.Rule   // in force, in each scope
-	stale map[string]bool // ids of those that are in force as they were before their file went bad
-	seen  string          // fingerprint of the files that were read
-	again time.Time       // when they are read again even if they are the same; zero = they are not
-	place int64           // how many versions were recorded before the files were read for the first time
-	began bool            // the rules in force are recorded
-	fault error           // why what was read last is not in force
-	left  error           // why the lists of scopes that the ledger has are not in force
+	files *rules.Set // The files as they were read.
+	set   *rules.Set // files, and the problems of scopes that queries list.
+	wrong time.Time  // Since when set has problems. Zero means it has none.
+	// The rules in force as written: a rule whose scopes a query lists stands here once (rules.MadeUp).
+	kept  []*rules.Rule
+	rules []*rules.Rule   // The rules in force, one for each scope.
+	stale map[string]bool // The ids of rules that run in their version from before their file became bad.
+	seen  string          // The fingerprint of the files that were read.
+	again time.Time       // When the files are read again even without a change. Zero means never.
+	place int64           // The number of recorded versions before the first read of the files.
+	began bool            // The rules in force are recorded in the ledger.
+	fault error           // Why the files that were last read are not in force.
+	left  error           // Why the ledger's lists of scopes are not in force.
 }
 
-// taken tells whether the rules in force are recorded, and why those that were read last, or their scopes, are not in force; nil = they are.
+// taken tells whether the rules in force are recorded. fault says why the files that were last read, or the lists of
+// scopes, are not in force; nil means they are.
 func (b *ruleBook) taken() (taken bool, fault error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.began, errors.Join(b.fault, b.left)
 }
 
-// take remembers whether what was read could be recorded, and where it could not, when to read it again.
+// take remembers the result of a record. After a fault the files are read again at the given time.
 func (b *ruleBook) take(fault error, again time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -69,7 +71,7 @@ func (b *ruleBook) take(fault error, again time.Time) {
 	}
 }
 
-// put puts what was read in the book.
+// put stores the result of a read.
 func (b *ruleBook) put(files *rules.Set, kept []*rules.Rule, in *expansion, stale map[string]bool, seen string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -83,14 +85,14 @@ func (b *ruleBook) put(files *rules.Set, kept []*rules.Rule, in *expansion, stal
 	signal(b.queries)
 }
 
-// readAgain has the files read again at that time, unless they are read before.
+// readAgain makes the node read the files at that time, unless it reads them earlier.
 func (b *ruleBook) readAgain(at time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.again = at
 }
 
-// written are the rules in force as they are written.
+// written returns the rules in force as written in the files: a rule with a query for its scopes stands there once.
 func (b *ruleBook) written() []*rules.Rule {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -103,14 +105,14 @@ func (b *ruleBook) get() (set *rules.Set, list []*rules.Rule, stale map[string]b
 	return b.set, b.rules, b.stale
 }
 
-// wrongSince is since when the files, or the scopes that queries list, have problems; zero = they have none.
+// wrongSince returns since when the files, or the scopes that queries list, have problems. Zero means they have none.
 func (b *ruleBook) wrongSince() time.Time {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.wrong
 }
 
-// fingerprint is that of the files that were read; none when they are to be read again.
+// fingerprint returns the fingerprint of the files that were read. Empty means the files must be read again.
 func (b *ruleBook) fingerprint() string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -120,11 +122,12 @@ func (b *ruleBook) fingerprint() string {
 	return b.seen
 }
 
-// keepGood returns the rules that are in force once the set was read. Of a bad file that had rules in force before, these stay as they were, all of them:
-// a file is taken in as a whole or not at all. A rule of it that is in another, good file by now is taken from there; one that has moved into a bad file stays as it
-// was in its own.
+// keepGood returns the rules that are in force after a read of the set. A file is taken as a whole or not at all: the
+// rules of a bad file stay in force in their last good version. A rule of a bad file that has moved to a good file is
+// taken from there. A rule that has moved into a bad file stays in its last good version.
 func keepGood(before []*rules.Rule, set *rules.Set) (list []*rules.Rule, stale map[string]bool) {
-	files, ids := map[string]bool{}, map[string]bool{} // bad files that had rules in force, and what the good ones have
+	// The bad files with rules in force, and the ids in the good files.
+	files, ids := map[string]bool{}, map[string]bool{}
 	for _, r := range before {
 		if isBad(set, r.File) {
 			files[r.File] = true
@@ -146,7 +149,7 @@ func keepGood(before []*rules.Rule, set *rules.Set) (list []*rules.Rule, stale m
 	return list, stale
 }
 
-// inBadFiles are the ids of the rules that bad files are known to hold.
+// inBadFiles returns the ids of the rules that are known to stand in bad files.
 func inBadFiles(set *rules.Set) map[string]bool {
 	ids := map[string]bool{}
 	for _, r := range set.Rules {
@@ -158,7 +161,7 @@ func inBadFiles(set *rules.Set) map[string]bool {
 	return ids
 }
 
-// isBad tells whether something is wrong with the file, or with a folder that it is in.
+// isBad tells whether the file, or a folder above it, has a problem.
 func isBad(set *rules.Set, file string) bool {
 	for _, p := range set.Problems {
 		bad := filepath.Clean(p.File)
@@ -169,7 +172,7 @@ func isBad(set *rules.Set, file string) bool {
 	return false
 }
 
-// load reads the rule files for the first time. Bad ones are told and left out.
+// load reads the rule files for the first time. It logs the problems of bad files and leaves these out.
 func (b *ruleBook) load(ctx context.Context) error {
 	seen := fingerprint(b.config.Rules.Paths)
 	var err error
@@ -189,7 +192,7 @@ func (b *ruleBook) load(ctx context.Context) error {
 	return nil
 }
 
-// read reads the rule files and holds them against what is configured.
+// read reads the rule files and checks them against the configuration and the types.
 func (b *ruleBook) read(ctx context.Context) (*rules.Set, error) {
 	types, err := b.ledger.Types(ctx)
 	if err != nil {
@@ -200,7 +203,7 @@ func (b *ruleBook) read(ctx context.Context) (*rules.Set, error) {
 	return set, nil
 }
 
-// tellProblems logs what is wrong with the files and was not so before.
+// tellProblems logs the problems in set that before does not have.
 func (b *ruleBook) tellProblems(set, before *rules.Set) {
 	told := map[string]bool{}
 	if before != nil {
@@ -210,25 +213,26 @@ func (b *ruleBook) tellProblems(set, before *rules.Set) {
 	}
 	for _, p := range set.Problems {
 		if !told[p.Error()] {
-			b.log.Error("rule not in force", "problem", p.Error(), "rule", p.Rule, "hint", p.Hint)
+			b.log.Error("A rule file has a problem. Its rules are not in force, or run in their last good version.", "problem", p.Error(), "rule", p.Rule, "hint", p.Hint)
 		}
 	}
 }
 
 const (
 	recordTimeout = 10 * time.Second
-	mostListed    = 200             // rules in a record
-	takeAgain     = 5 * time.Second // rule files that could not be recorded are read again
+	mostListed    = 200             // The largest number of rules that a record names.
+	takeAgain     = 5 * time.Second // Rule files that were not recorded are read again after this time.
 )
 
-// author is the node as the author of what no person asks for.
+// author returns the node as the author of a change that no person asked for.
 func (b *ruleBook) author(via ledger.Via) ledger.Author { return nodeAuthor(b.node, via) }
 
 func nodeAuthor(node string, via ledger.Via) ledger.Author {
 	return ledger.Author{By: "node:" + node, Via: via}
 }
 
-// recordedVersions is how many versions of the rule files are recorded. It is asked before the files are read: what is recorded later may be what was read.
+// recordedVersions returns how many versions of the rules are recorded in the ledger. Call it before the files are
+// read: another node may record the same files meanwhile, and record must notice that.
 func (b *ruleBook) recordedVersions(ctx context.Context) (int64, error) {
 	numbers, err := b.ledger.Numbers(ctx)
 	if err != nil {
@@ -237,8 +241,8 @@ func (b *ruleBook) recordedVersions(ctx context.Context) (int64, error) {
 	return numbers["rules"], nil
 }
 
-// record records that the node is to run the rules, where they are others than it runs: once in the cluster. Without the record they must not run. The caller
-// holds the book.
+// record records in the ledger that the node is about to run other rules than now. The record is made once in the
+// cluster. Without it the rules must not run. The caller holds b.reloading.
 func (b *ruleBook) record(ctx context.Context, who ledger.Author, from int64, set *rules.Set, list []*rules.Rule) error {
 	version, err := b.engine.VersionOf(list, set.Complete())
 	if err != nil {
@@ -265,14 +269,15 @@ func (b *ruleBook) record(ctx context.Context, who ledger.Author, from int64, se
 	return nil
 }
 
-// start records the rules that the node starts with, before they run. It tries until that is done or the context ends.
+// start records the rules with which the node starts, before they run. It retries until it succeeds or the context
+// ends.
 func (b *ruleBook) start(ctx context.Context) error {
 	for {
 		err := b.recordFirst(ctx)
 		if err == nil {
 			return nil
 		}
-		b.log.Error("the node runs no rules yet", "error", err)
+		b.log.Error("The node runs no rules yet, because they were not recorded in the ledger. The node tries again soon.", "error", err)
 		select {
 		case <-ctx.Done():
 			return context.Cause(ctx)
@@ -281,7 +286,7 @@ func (b *ruleBook) start(ctx context.Context) error {
 	}
 }
 
-// recordFirst records them unless a reading of the files has done so meanwhile.
+// recordFirst records the rules, unless a reload has done so meanwhile.
 func (b *ruleBook) recordFirst(ctx context.Context) error {
 	b.reloading.Lock()
 	defer b.reloading.Unlock()
@@ -292,7 +297,7 @@ func (b *ruleBook) recordFirst(ctx context.Context) error {
 	return b.record(ctx, b.author(ledger.ViaStart), b.place, set, list)
 }
 
-// differing names the rules that differ between two readings.
+// differing returns the ids of the rules that differ between two reads.
 func differing(before, after []*rules.Rule) (added, changed, removed []string) {
 	old, now := checksums(before), checksums(after)
 	for _, id := range slices.Sorted(maps.Keys(now)) {
@@ -312,7 +317,7 @@ func differing(before, after []*rules.Rule) (added, changed, removed []string) {
 	return added[:min(len(added), mostListed)], changed[:min(len(changed), mostListed)], removed[:min(len(removed), mostListed)]
 }
 
-// checksums are those of each rule in all its scopes.
+// checksums returns for each rule its checksums in all scopes, joined.
 func checksums(list []*rules.Rule) map[string]string {
 	parts := map[string][]string{}
 	for _, r := range list {

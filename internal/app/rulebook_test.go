@@ -26,7 +26,8 @@ func fileOf(ids ...string) string {
 	return text
 }
 
-// What is in force after files have changed, some of them for the worse, as "id file", with a * where it is the last good version.
+// What is in force after files have changed, some of them for the worse, as "id file", with a * where it is the last
+// good version.
 func TestGoodRulesAreKept(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

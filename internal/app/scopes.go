@@ -14,13 +14,13 @@ import (
 	"tallyman/rules/problem"
 )
 
-// expansion is what rules come to with the scopes that queries list.
+// expansion is the rules with the scopes that queries list.
 type expansion struct {
-	set  *rules.Set // the files, with what is wrong with the scopes
-	list []*rules.Rule
+	set  *rules.Set    // The files, and the problems of the scopes.
+	list []*rules.Rule // One rule for each scope.
 }
 
-// expand makes the scopes of rules whose scopes come from queries, by the lists in the ledger.
+// expand adds the scopes to rules whose scopes queries list. It takes the lists from the ledger.
 func (b *ruleBook) expand(ctx context.Context, files *rules.Set, written []*rules.Rule) (*expansion, error) {
 	if len(queried(written)) == 0 {
 		return &expansion{files, written}, nil
@@ -35,7 +35,7 @@ func (b *ruleBook) expand(ctx context.Context, files *rules.Set, written []*rule
 	return &expansion{&set, list}, nil
 }
 
-// queried are the rules whose scopes come from queries.
+// queried returns the rules whose scopes a query lists.
 func queried(list []*rules.Rule) (found []*rules.Rule) {
 	for _, r := range list {
 		if r.Scopes != nil {
@@ -45,7 +45,7 @@ func queried(list []*rules.Rule) (found []*rules.Rule) {
 	return found
 }
 
-// listsChanged has the lists of scopes read again, soon.
+// listsChanged makes followLists read the lists of scopes again.
 func (b *ruleBook) listsChanged(context.Context) error {
 	signal(b.lists)
 	return nil
@@ -64,19 +64,20 @@ func (b *ruleBook) followLists(ctx context.Context) {
 		again = nil
 		err := b.relist(ctx)
 		if err != nil {
-			err = fmt.Errorf("the scopes that queries list are not in force, and are tried again in %s: %w", takeAgain, err)
+			err = fmt.Errorf("the scopes that queries list are not in force; the node tries again in %s: %w", takeAgain, err)
 			again = time.After(takeAgain)
 		}
 		b.mu.Lock()
 		b.left = err
 		b.mu.Unlock()
 		if err != nil && ctx.Err() == nil {
-			b.log.Error("Rules run in the scopes of before.", "error", err)
+			b.log.Error("Lists of scopes were not put in force. Rules run in their earlier scopes.", "error", err)
 		}
 	}
 }
 
-// relist puts the rules in force in the scopes that the ledger has now. The files stay as they were read. What has changed is recorded with the list.
+// relist puts the rules in force in the scopes that the ledger has now. It does not read the files. relist makes no
+// record of its own, because the ledger has a record of each list.
 func (b *ruleBook) relist(ctx context.Context) error {
 	b.reloading.Lock()
 	defer b.reloading.Unlock()
@@ -97,13 +98,14 @@ func (b *ruleBook) relist(ctx context.Context) error {
 	b.readAgain(again)
 	b.tellProblems(in.set, last)
 	r := compare(before, in.list)
-	b.log.Info("scopes of rules put in force", "rules", r.Rules, "added", r.Added, "changed", r.Changed, "removed", r.Removed, "version", b.engine.Version())
+	b.log.Info("The rules run in the scopes that queries list.", "rules", r.Rules, "added", r.Added, "changed", r.Changed, "removed", r.Removed, "version", b.engine.Version())
 	return nil
 }
 
 // keepScopes runs a keeper for each rule in force whose scopes come from a query, until the context ends.
 func (a *App) keepScopes(ctx context.Context) {
-	running := map[string]context.CancelFunc{} // by the checksum of the rule, which changes with its query and its parameters
+	// Keyed by id and checksum, which changes with the query and its parameters.
+	running := map[string]context.CancelFunc{}
 	var keepers sync.WaitGroup
 	defer keepers.Wait()
 	for {
@@ -137,7 +139,7 @@ func (a *App) keepScopes(ctx context.Context) {
 }
 
 func (a *App) scopeKeeper(r *rules.Rule) *origin.Keeper {
-	stmt, _ := r.Scopes.Statement() // sound, as the rule was loaded
+	stmt, _ := r.Scopes.Statement() // No error: the rule was loaded.
 	return origin.New(origin.Options{
 		Ledger: a.ledger, Source: a.sources[r.Scopes.Source],
 		Kind:     &origin.Scopes{Ledger: a.ledger, Rule: r, Author: nodeAuthor(a.opts.Node, ledger.ViaSource)},
@@ -146,7 +148,7 @@ func (a *App) scopeKeeper(r *rules.Rule) *origin.Keeper {
 	})
 }
 
-// query is where the scopes of a rule in force come from; nil where they come from no query.
+// query returns the query that lists the scopes of a rule in force. Nil means there is no such query.
 func (b *ruleBook) query(rule string) *rules.ScopeQuery {
 	for _, r := range b.written() {
 		if r.ID == rule && r.Scopes != nil {
@@ -156,7 +158,7 @@ func (b *ruleBook) query(rule string) *rules.ScopeQuery {
 	return nil
 }
 
-// scopeDesk is what the API serves of the scopes that queries list.
+// scopeDesk is the API's view of the scopes that queries list.
 type scopeDesk struct {
 	ledger.ScopeKeeper
 	book *ruleBook

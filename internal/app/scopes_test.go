@@ -85,7 +85,8 @@ func (n *node) titles(warehouse string) string {
 	return strings.Join(titles, "; ")
 }
 
-// TestScopesComeFromASource: two nodes on real servers. A warehouse appears, changes its threshold and disappears; the query fails; half of the warehouses are gone.
+// TestScopesComeFromASource: two nodes on real servers. A warehouse appears, changes its threshold and disappears; the
+// query fails; half of the warehouses are gone.
 func TestScopesComeFromASource(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
@@ -220,7 +221,8 @@ func TestManyScopes(t *testing.T) {
 	}
 }
 
-// TestDraftOfScopes: a draft that asks another question shows the scopes that the source lists for it; one that does not has the list in force.
+// TestDraftOfScopes: a draft that asks another question shows the scopes that the source lists for it; one that does
+// not has the list in force.
 func TestDraftOfScopes(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)

@@ -9,8 +9,8 @@ import (
 	"tallyman/internal/wire"
 )
 
-// A business system sends into the inbox and a queue; what it repeats comes once, on every node and after a restart. A reader's mark is
-// taken for what is in his inbox, and refused to others.
+// A business system sends to the inbox and a queue. A repeated request sends nothing again, on any node and after a
+// restart. A reader can mark the notices in the reader's own inbox, and no others.
 func TestABusinessSystemSends(t *testing.T) {
 	t.Parallel()
 	for name, prepare := range map[string]func(*site){

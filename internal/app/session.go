@@ -10,13 +10,13 @@ import (
 	"tallyman/internal/session"
 )
 
-// unfit is what a host name may have and a node's name may not.
+// unfit matches characters that a host name may have and a node's name may not.
 var unfit = regexp.MustCompile(`[^A-Za-z0-9_.-]`)
 
-// longestName is that of a node's name.
+// longestName is the largest length of a node's name.
 const longestName = 64
 
-// hostName is the name of a node that has none in the configuration. It is the same after a restart.
+// hostName returns the name of a node without a name in the configuration. It is the same after a restart.
 func hostName() string {
 	host, err := os.Hostname()
 	if err != nil {
@@ -25,13 +25,13 @@ func hostName() string {
 	return nameOf(host)
 }
 
-// nameOf makes the name of a host one of a node.
+// nameOf makes a valid node name of a host name.
 func nameOf(host string) string {
 	name := strings.TrimLeft(unfit.ReplaceAllString(host, "-"), "_.-")
 	return cmp.Or(name[:min(len(name), longestName)], "node")
 }
 
-// newSession makes what keeps the node's session. Nobody else has the file of an SQLite.
+// newSession makes the keeper of the node's session. With an SQLite ledger the node is alone.
 func (a *App) newSession() *session.Keeper {
 	return session.New(session.Options{
 		Ledger: a.ledger, Node: a.opts.Node, Version: a.opts.Version, Lease: cmp.Or(a.opts.Lease, a.cfg.Node.Lease),

@@ -13,7 +13,8 @@ import (
 	"tallyman/internal/wire"
 )
 
-// The name of a node that has none is that of its host, as far as that can be one, and has nothing of the process in it.
+// The name of a node that has none is that of its host, as far as that can be one, and has nothing of the process in
+// it.
 func TestTheNameOfANodeIsThatOfItsHost(t *testing.T) {
 	t.Parallel()
 	name := hostName()

@@ -26,20 +26,20 @@ import (
 	"tallyman/sinks/scrub"
 )
 
-// pushSink is a push channel with what delivers to it.
+// pushSink is a push channel and the runner that delivers to it.
 type pushSink struct {
 	*push.Runner
 
 	settings sinks.ChannelSettings
-	close    func() // gives back connections
+	close    func() // Closes connections.
 	health   health
 }
 
-// pushSinks are the configured push channels, by name.
+// pushSinks are the configured push channels, keyed by sink.
 type pushSinks map[string]*pushSink
 
-// openPushes makes the push channels. None is asked for anything before there is something to deliver, so one that is down stops
-// nothing; one that can never work, for a template that is wrong, does.
+// openPushes makes the push channels. It contacts none of them, so a channel that is down does not stop the start. A
+// channel that can never work does, such as one with a broken template.
 func (a *App) openPushes(observer push.Observer) error {
 	a.pushes = pushSinks{}
 	scrubber := scrub.New(a.cfg.Sinks.SecretTexts()...)
@@ -69,7 +69,7 @@ func (a *App) pushOptions(name string, cfg sinks.ChannelSettings, p sinks.Pusher
 	}
 }
 
-// run delivers until ctx ends.
+// run runs all runners until ctx ends.
 func (p pushSinks) run(ctx context.Context) {
 	var wg sync.WaitGroup
 	for _, s := range p {
@@ -84,7 +84,7 @@ func (p pushSinks) closeAll() {
 	}
 }
 
-// engineSinks are the push channels as the engine has them.
+// engineSinks returns the engine's view of the push channels.
 func (p pushSinks) engineSinks() map[string]engine.Sink {
 	list := map[string]engine.Sink{}
 	for name, s := range p {
@@ -93,7 +93,7 @@ func (p pushSinks) engineSinks() map[string]engine.Sink {
 	return list
 }
 
-// measured are the push channels as the metrics have them.
+// measured returns the metrics' view of the push channels.
 func (p pushSinks) measured() map[string]func() metrics.Push {
 	list := map[string]func() metrics.Push{}
 	for name, s := range p {
@@ -105,7 +105,8 @@ func (p pushSinks) measured() map[string]func() metrics.Push {
 	return list
 }
 
-// reports tell which push channels are well. One that is not keeps nobody from work: its deliveries wait for it.
+// reports returns the health of each push channel. A channel that is not well does not make the node unready: only its
+// own deliveries wait.
 func (p pushSinks) reports() []wire.Health {
 	var list []wire.Health
 	for _, name := range slices.Sorted(maps.Keys(p)) {
@@ -115,7 +116,7 @@ func (p pushSinks) reports() []wire.Health {
 	return list
 }
 
-// fault is nil while the breaker is closed and the last call went well.
+// fault returns the last error of the channel. Nil means the breaker is closed and the last call succeeded.
 func (s *pushSink) fault() error {
 	now := s.Status()
 	if now.Breaker == push.Closed && now.Failures == 0 {
@@ -131,7 +132,7 @@ func (nobody) Subscribers(context.Context, []string) (map[string]delivery.Subscr
 	return map[string]delivery.Subscriber{}, nil
 }
 
-// channelsOf are the push channels, in the order of their names.
+// channelsOf yields the push channels, sorted by name.
 func channelsOf(configured config.Sinks) iter.Seq2[string, sinks.ChannelSettings] {
 	return func(yield func(string, sinks.ChannelSettings) bool) {
 		for _, name := range slices.Sorted(maps.Keys(configured)) {
@@ -142,7 +143,7 @@ func channelsOf(configured config.Sinks) iter.Seq2[string, sinks.ChannelSettings
 	}
 }
 
-// sinks are the configured ones: the inbox, the queues and the push channels.
+// sinks returns the engine's view of all sinks: the inbox, the queues and the push channels.
 func (a *App) sinks() map[string]engine.Sink {
 	sinks := a.pushes.engineSinks()
 	sinks[a.index.sink] = engine.Sink{Sink: a.index.inbox, Inbox: true}
@@ -152,7 +153,8 @@ func (a *App) sinks() map[string]engine.Sink {
 	return sinks
 }
 
-// takes tells why the inbox or a queue takes no deliveries: it is not in reach, or its last calls failed.
+// takes returns a function that says why the inbox or a queue takes no deliveries: Redis is out of reach, or the last
+// calls failed.
 func (a *App) takes(sink string, ready func() error) func() error {
 	return func() error {
 		if err := ready(); err != nil {
@@ -162,7 +164,7 @@ func (a *App) takes(sink string, ready func() error) func() error {
 	}
 }
 
-// servedSinks are the configured sinks as the API shows them.
+// servedSinks returns the API's view of the sinks.
 func (a *App) servedSinks() map[string]view.ServedSink {
 	list := map[string]view.ServedSink{a.index.sink: {Type: inbox.TypeName, Ready: a.takes(a.index.sink, a.index.inbox.Ready)}}
 	for name, q := range a.index.queues {
@@ -174,7 +176,7 @@ func (a *App) servedSinks() map[string]view.ServedSink {
 	return list
 }
 
-// channel is the push channel as the API shows it.
+// channel returns the API's view of the push channel.
 func (s *pushSink) channel() *view.PushChannel {
 	p, batch := s.settings.Limits(), s.settings.Batching()
 	return &view.PushChannel{
@@ -183,7 +185,7 @@ func (s *pushSink) channel() *view.PushChannel {
 	}
 }
 
-// shown is how the push channel does on this node, as the API shows it.
+// shown returns the API's view of the channel's status on this node.
 func (s *pushSink) shown() view.PushStatus {
 	now := s.Status()
 	return view.PushStatus{
@@ -192,7 +194,7 @@ func (s *pushSink) shown() view.PushStatus {
 	}
 }
 
-// sends is how business systems send notices through this node.
+// sends returns what the API needs so that business systems can send notices through this node.
 func (a *App) sends() send.Sends {
 	targets, addresses := map[string]send.TargetKind{}, map[string]string{}
 	for name, s := range a.sinks() {

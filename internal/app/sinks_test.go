@@ -23,7 +23,7 @@ import (
 	"tallyman/sinks/webhook"
 )
 
-// pushRule tells the inbox and a push channel.
+// pushRule is a rule that delivers to the inbox and a push channel.
 func pushRule(deliver string) string {
 	return strings.Replace(stockRule, "deliver: [{sink: inbox}]", "deliver: ["+deliver+"]", 1)
 }
@@ -78,7 +78,7 @@ func (p *posts) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// titles are those of the notices so far, in the order of their coming.
+// titles returns the titles of the notices so far, in the order in which they came.
 func (p *posts) titles() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -127,7 +127,7 @@ func TestPushChannel(t *testing.T) {
 	}
 }
 
-// What could not be delivered before a restart is delivered after it, once, in order; what was sent is not sent again.
+// Deliveries that failed before a restart are made after it, once and in order. Sent ones are not sent again.
 func TestPushChannelAfterARestart(t *testing.T) {
 	t.Parallel()
 	s, gateway := newSite(t), receive(t)
@@ -204,8 +204,8 @@ const (
 	callsAtATime  = 64
 )
 
-// A webhook that hangs, with 64 calls under way and thousands of deliveries waiting for it, does not slow the inbox: from the commit to the poll
-// takes as long as without it.
+// A webhook that hangs, with 64 calls under way and thousands of deliveries waiting for it, does not slow the inbox:
+// from the commit to the poll takes as long as without it.
 func TestDeadWebhookDoesNotSlowTheInbox(t *testing.T) {
 	t.Parallel()
 	s, gateway := newSite(t), testenv.NewHTTPServer(t)
@@ -248,7 +248,8 @@ func (n *node) submit(key string, count int, more string) {
 	}
 }
 
-// inboxTimes sends notices to the inbox one by one, and returns how long each took from its commit to a poll that waited, sorted.
+// inboxTimes sends notices to the inbox one by one, and returns how long each took from its commit to a poll that
+// waited, sorted.
 func (n *node) inboxTimes(name string, count int) []time.Duration {
 	n.t.Helper()
 	_, p := n.poll(nil)
@@ -270,8 +271,9 @@ func (n *node) inboxTimes(name string, count int) []time.Duration {
 	return list
 }
 
-// A webhook that refuses is mended by its owner, and an operator has the failed delivery tried again: it arrives at once. One that waits for
-// its time can be canceled. The sink tells how it does all the while, and shows nothing of its address.
+// A webhook that refuses is mended by its owner, and an operator has the failed delivery tried again: it arrives at
+// once. One that waits for its time can be canceled. The sink tells how it does all the while, and shows nothing of its
+// address.
 func TestOperatorsMendDeliveries(t *testing.T) {
 	t.Parallel()
 	for name, prepare := range map[string]func(*site){

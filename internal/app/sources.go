@@ -13,20 +13,20 @@ import (
 	"tallyman/scanners"
 )
 
-// sourceEntry is an open source and since when it is as it is.
+// sourceEntry is an open source and its health.
 type sourceEntry struct {
 	scanners.Source
 	health health
 }
 
-// openSources opens every source. None is connected yet: one that is out of reach concerns its own rules only.
+// openSources opens every source without connecting. So a source that is out of reach concerns only its own rules.
 func openSources(ctx context.Context, configured map[string]config.Source) (map[string]*sourceEntry, error) {
 	open := map[string]*sourceEntry{}
 	for name, c := range configured {
 		s, err := openSource(ctx, name, c)
 		if err != nil {
 			for _, other := range open {
-				_ = other.Close() // the first error is the one to tell
+				_ = other.Close() // The caller gets the first error.
 			}
 			return nil, fmt.Errorf("open source %s: %w", name, err)
 		}
@@ -57,7 +57,7 @@ func scannerSources(open map[string]*sourceEntry) map[string]scanners.Source {
 	return list
 }
 
-// connections says how many runs a source has room for: as many as it may have connections.
+// connections returns how many runs may ask each source at a time: one for each connection.
 func connections(configured map[string]config.Source) map[string]int {
 	list := map[string]int{}
 	for name, c := range configured {
@@ -67,20 +67,21 @@ func connections(configured map[string]config.Source) map[string]int {
 }
 
 const (
-	checkedSources = 4                // that are asked at a time
-	reachTimeout   = 10 * time.Second // for the first answer of a source
+	checkedSources = 4                // Sources that are asked at a time.
+	reachTimeout   = 10 * time.Second // The time limit for all answers of a source.
 )
 
-// SourceCheck is what a source has said of its user.
+// SourceCheck is the result of asking a source for the rights of its user.
 type SourceCheck struct {
 	Name    string            `json:"name"`
 	Driver  string            `json:"driver"`
-	Error   string            `json:"error,omitempty"` // why it could not be asked; "" where it was
-	Unasked bool              `json:"unasked"`         // its database does not say what a user may do
+	Error   string            `json:"error,omitempty"` // Why the source could not be asked. Empty means it was asked.
+	Unasked bool              `json:"unasked"`         // The database cannot say what a user may do.
 	Dangers []scanners.Danger `json:"dangers"`
 }
 
-// CheckSources connects to every source and asks what its user may do beside reading. It never fails as a whole: a source that cannot be reached says so itself.
+// CheckSources connects to every source and asks what its user may do besides reading. It has no error: each check has
+// its own.
 func CheckSources(ctx context.Context, cfg *config.Config) []SourceCheck {
 	names := slices.Sorted(maps.Keys(cfg.Sources))
 	checks := make([]SourceCheck, len(names))
@@ -92,7 +93,7 @@ func CheckSources(ctx context.Context, cfg *config.Config) []SourceCheck {
 			return nil
 		})
 	}
-	_ = g.Wait() // no error: each check has its own
+	_ = g.Wait() // There is no error: each check has its own.
 	return checks
 }
 

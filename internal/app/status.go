@@ -16,7 +16,7 @@ import (
 	"tallyman/internal/wire"
 )
 
-// status answers even where parts are out of reach: their health says so.
+// status returns a report even where parts are out of reach. Their health says so.
 func (a *App) status(ctx context.Context) (wire.StatusReport, error) {
 	files := a.ruleFiles()
 	r := wire.StatusReport{
@@ -37,7 +37,7 @@ func (a *App) status(ctx context.Context) (wire.StatusReport, error) {
 	}
 	units, err := a.engine.Status(ctx)
 	if err != nil {
-		a.log.Warn("last runs not read", "error", err)
+		a.log.Warn("The last runs were not read from the ledger. The status shows only what this node knows.", "error", err)
 	}
 	for _, u := range units {
 		one := ruleStatus(u)
@@ -46,11 +46,11 @@ func (a *App) status(ctx context.Context) (wire.StatusReport, error) {
 	}
 	counts, err := view.CountPending(ctx, a.ledger, a.opts.Clock.Now())
 	if err != nil {
-		a.log.Warn("deliveries not counted", "error", err)
+		a.log.Warn("Deliveries were not counted. The status leaves the counts out.", "error", err)
 	}
 	r.Deliveries = deliveryCounts(counts.States)
 	if r.Warnings, err = a.unserved(ctx); err != nil {
-		a.log.Warn("subscriptions not read", "error", err)
+		a.log.Warn("Subscriptions were not read. The status leaves out warnings about them.", "error", err)
 	}
 	served := a.servedSinks()
 	for _, name := range slices.Sorted(maps.Keys(served)) {
@@ -59,7 +59,7 @@ func (a *App) status(ctx context.Context) (wire.StatusReport, error) {
 	return r, nil
 }
 
-// ruleFiles is what the node knows of its rule files.
+// ruleFiles returns what the node knows of its rule files.
 func (a *App) ruleFiles() view.RuleFiles {
 	set, _, stale := a.book.get()
 	return view.RuleFiles{Problems: view.FileProblems(set.Problems), Since: a.book.wrongSince(), Stale: stale, Version: a.engine.Version()}
@@ -98,7 +98,8 @@ func deliveryCounts(counts map[string]map[ledger.DeliveryState]int64) []wire.Del
 	return list
 }
 
-// node is the node and what it reaches. All parts are asked at once, so that one that hangs holds up none.
+// node reports the health of the node and of the parts that it reaches. It asks all parts at once, so that a part that
+// hangs does not delay the others.
 func (a *App) node(ctx context.Context) overview.NodeReport {
 	r := overview.NodeReport{Node: a.opts.Node, Version: a.opts.Version}
 	names := slices.Sorted(maps.Keys(a.sources))
@@ -146,22 +147,22 @@ func (a *App) node(ctx context.Context) overview.NodeReport {
 	return r
 }
 
-// nodes are those that the ledger has heard of, with the lanes that each holds; none where it is out of reach.
+// nodes returns the live nodes, with the lanes that each holds. It returns none where the ledger is out of reach.
 func (a *App) nodes(ctx context.Context) (list []wire.NodeStatus) {
 	ctx, cancel := context.WithTimeout(ctx, pingTimeout)
 	defer cancel()
 	nodes, err := a.ledger.Nodes(ctx)
 	if err != nil {
-		a.log.Warn("nodes not read", "error", err)
+		a.log.Warn("The live nodes were not read from the ledger.", "error", err)
 	}
 	lanes, err := a.ledger.HeldLanes(ctx)
 	if err != nil {
-		a.log.Warn("lanes not read", "error", err)
+		a.log.Warn("The leased lanes were not read from the ledger.", "error", err)
 	}
 	own, _ := a.session.Own()
 	here := a.engine.Version()
 	for _, n := range nodes {
-		if n.Session == own { // the ledger has yet to hear what it has read just now
+		if n.Session == own { // The ledger may not have this node's newest rules yet.
 			n.Version, n.Rules = a.opts.Version, here
 		}
 		list = append(list, wire.NodeStatus{
@@ -172,7 +173,7 @@ func (a *App) nodes(ctx context.Context) (list []wire.NodeStatus) {
 	return list
 }
 
-// heldBy are the lanes of the session, which come by sink and warehouse.
+// heldBy returns the lanes of the session. lanes must be sorted by sink and warehouse.
 func heldBy(session string, lanes []ledger.HeldLane) []wire.HeldLanes {
 	list := []wire.HeldLanes{}
 	for _, lane := range lanes {
@@ -195,10 +196,11 @@ func pingSource(ctx context.Context, s *sourceEntry) error {
 	return s.Ping(ctx)
 }
 
-// pingTimeout bounds the question whether a part is well, so that one that hangs does not hide the others.
+// pingTimeout is the time limit for asking a part whether it is well, so that a part that hangs does not hide the
+// others.
 const pingTimeout = 2 * time.Second
 
-// health remembers since when a part is as it is.
+// health remembers since when a part is well or not well.
 type health struct {
 	mu    sync.Mutex
 	known bool
@@ -206,7 +208,7 @@ type health struct {
 	since time.Time
 }
 
-// report takes what was just found.
+// report records the newest result and returns it with its since.
 func (h *health) report(part, name string, err error) wire.Health {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -221,13 +223,13 @@ func (h *health) report(part, name string, err error) wire.Health {
 	return r
 }
 
-// codeRetentionFails stands before why what is old stays in the ledger.
+// codeRetentionFails is the code of an error of pruning.
 const codeRetentionFails = "retention_fails"
 
-// retentionFault is why this node could not remove what is old from the ledger.
+// retentionFault returns why this node could not prune the ledger, or nil.
 func (a *App) retentionFault() error {
 	if err := a.engine.Unpruned(); err != nil {
-		return fmt.Errorf("%s: what is old stays in the ledger, and is tried again in an hour: %w", codeRetentionFails, err)
+		return fmt.Errorf("%s: the ledger was not pruned, so old rows stay; the node tries again in an hour: %w", codeRetentionFails, err)
 	}
 	return nil
 }
@@ -241,11 +243,13 @@ func (a *App) pingLedger(ctx context.Context) error {
 	return nil
 }
 
-// ready tells why the node can run nothing or serve nothing. What concerns a part of its work (a source, a queue, a rule) does not: unwell has it.
+// ready returns why the node can run nothing or serve nothing, or nil. A fault of a part of its work (a source, a
+// queue, a rule) is no reason: unwell reports such faults.
 func (a *App) ready(ctx context.Context) error {
 	errs := []error{a.pingLedger(ctx), a.index.inbox.Ready()}
 	if taken, fault := a.book.taken(); !taken && fault != nil {
-		errs = append(errs, fmt.Errorf("rules: %w", fault)) // none runs; later on the last good ones do
+		// No rule runs before the first record. After a later fault the last good rules run.
+		errs = append(errs, fmt.Errorf("rules: %w", fault))
 	}
 	if fault := a.commits.Blocked(); fault != nil {
 		errs = append(errs, fmt.Errorf("commits: %w", fault))

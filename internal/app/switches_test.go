@@ -26,8 +26,8 @@ func (n *node) enabled(want bool) bool {
 	return true
 }
 
-// Three nodes on one PostgreSQL and one Redis: what one switches is in force on all of them at once, in the middle of a schedule of every
-// second, and outlives reloads and restarts.
+// Three nodes on one PostgreSQL and one Redis: what one switches is in force on all of them at once, in the middle of a
+// schedule of every second, and outlives reloads and restarts.
 func TestSwitchesAreInForceOnEveryNode(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
@@ -129,7 +129,8 @@ func TestNodesAndRunsThatAreAskedFor(t *testing.T) {
 	one.shows("a node that has left", func(r *wire.StatusReport) bool { return len(r.Nodes) == 1 })
 }
 
-// A pause stops every rule, a switch in the file's stead does not undo it, and resuming leaves the switches as they are.
+// A pause stops every rule, a switch in the file's stead does not undo it, and resuming leaves the switches as they
+// are.
 func TestPauseAll(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)

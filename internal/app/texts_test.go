@@ -14,7 +14,8 @@ import (
 	"tallyman/rules/row"
 )
 
-// oddBins are what bins of a careless WMS are called: texts that differ by what PostgreSQL and XML cannot hold, and by bytes that are no UTF-8.
+// oddBins are what bins of a careless WMS are called: texts that differ by what PostgreSQL and XML cannot hold, and by
+// bytes that are no UTF-8.
 var oddBins = []string{
 	"A", "A\x00", "A\x00\x00", "A\x01", "A\x1b[31m", "A\x7f", "A\u0085", "A\u009b", "A\u202e", "A\u2066", "A\xff", "A\xfe", "A\xed\xa0\x80", "A\ufffd", "A\ufffe", `A\u0000`, `A\udcff`,
 	"A\r\nB", "A\tB", texttest.All(),
@@ -40,8 +41,8 @@ rules:
     deliver: [{sink: inbox}]
 `
 
-// What a source may hold stops neither a run nor a commit nor a delivery, on either ledger: findings keep their own keys, notices the raw texts, and a
-// second look finds nothing new.
+// No text that a source may have stops a run, a commit or a delivery, on either ledger. Findings have distinct keys,
+// notices have the raw texts, and a second run finds nothing new.
 func TestRowsThatNoTextMayBe(t *testing.T) {
 	t.Parallel()
 	for name, prepare := range map[string]func(*site){"sqlite ledger": func(*site) {}, "postgres ledger": func(s *site) { s.realServers() }} {

@@ -19,7 +19,8 @@ import (
 	"tallyman/sinks/webhook"
 )
 
-// Types are the types of sinks and the drivers of sources, in the order in which hints name them. A new one is a line here.
+// Types returns the types of sinks and the drivers of sources, in the order in which hints name them. A new one is a
+// line here.
 func Types() config.Types {
 	return config.Types{
 		Sinks:   []sinks.Type{inbox.Type, queue.Type, webhook.Type, mail.Type, chat.Type, stdout.Type},
@@ -27,7 +28,7 @@ func Types() config.Types {
 	}
 }
 
-// sinkTypeNames are the names of the types of the kinds, in the order of the table.
+// sinkTypeNames returns the names of the sink types of the kinds, in the order of Types.
 func sinkTypeNames(kinds ...sinks.Kind) []string {
 	var names []string
 	for _, t := range Types().Sinks {
@@ -38,11 +39,11 @@ func sinkTypeNames(kinds ...sinks.Kind) []string {
 	return names
 }
 
-// LoadConfig reads, merges and checks a configuration of the program's types; see config.Load.
+// LoadConfig reads, merges and checks a configuration with the types of this program; see config.Load.
 func LoadConfig(o config.Options) (*config.Config, error) {
 	o.Types = Types()
 	return config.Load(o)
 }
 
-// DefaultConfig is what applies where nothing is said.
+// DefaultConfig returns the default of every setting.
 func DefaultConfig() config.Config { return config.Default(Types()) }

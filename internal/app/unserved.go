@@ -11,11 +11,12 @@ import (
 	"tallyman/rules/problem"
 )
 
-// mostUnserved is how many subscriptions that no rule serves are told one by one.
+// mostUnserved is the largest number of unserved subscriptions that are listed one by one.
 const mostUnserved = 20
 
-// ConfigWarnings returns warnings about a sound configuration: subscriptions that no rule serves. Rules that cannot be read are left to rules check, and a
-// site without rules has business systems alone.
+// ConfigWarnings returns warnings about a valid configuration: subscriptions that no rule serves. It returns none where
+// the rules have problems, which rules check reports. It returns none without rules either: then only business systems
+// send notices.
 func ConfigWarnings(cfg *config.Config) problem.List {
 	set := rules.Load(cfg.Rules.Paths)
 	if len(set.Problems) > 0 || len(set.Rules) == 0 {
@@ -32,7 +33,8 @@ func ConfigWarnings(cfg *config.Config) problem.List {
 	return list
 }
 
-// unserved warns of the ledger's subscriptions that no rule of the node serves: the first ones, and how many more there are.
+// unserved warns of subscriptions in the ledger that no rule of the node serves. It lists the first ones and counts the
+// rest.
 func (a *App) unserved(ctx context.Context) ([]string, error) {
 	if len(a.engine.InForce()) == 0 {
 		return nil, nil

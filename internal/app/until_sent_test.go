@@ -11,8 +11,8 @@ import (
 	"tallyman/sinks"
 )
 
-// A receiver that is back after the notice has expired still gets all of a notice under until: sent, and how it came to that is shown:
-// on both ledgers.
+// With until: sent a receiver that comes back after the notice has expired still gets the whole notice. The API shows
+// every attempt. On both ledgers.
 func TestUntilSent(t *testing.T) {
 	t.Parallel()
 	for name, prepare := range environments {

@@ -20,9 +20,10 @@ import (
 )
 
 const (
-	settleFor  = 200 * time.Millisecond // files that change are read when they have been left alone for so long
-	settleMost = time.Second            // or when the first change is so old
-	lookEvery  = 5 * time.Second        // network drives and full queues lose events
+	settleFor  = 200 * time.Millisecond // Changed files are read when no file has changed for this time,
+	settleMost = time.Second            // or when the first change is this old.
+	// The files are compared this often, because network drives and full queues lose events.
+	lookEvery = 5 * time.Second
 )
 
 // watchRules reads the rule files again when they change, and on each hangup, until the context ends.
@@ -32,23 +33,23 @@ func (a *App) watchRules(ctx context.Context) {
 	defer w.close()
 	w.run(ctx, a.opts.Hangup, a.book.fingerprint, func(why string) {
 		if _, err := a.book.reload(ctx, why, a.book.author(ledger.ViaFile)); err != nil && ctx.Err() == nil {
-			a.log.Error("the rule files could not be read again; the rules go on as they were", "error", err)
+			a.log.Error("The rule files were not put in force. The rules run as before.", "error", err)
 		}
 	})
 }
 
-// fileWatch tells when rule files change. The system tells it of changes in every folder that they are in or are linked from, and it looks
-// by itself now and then.
+// fileWatch notices changes of the rule files. The operating system reports changes in every folder of the files, and
+// in every folder with a link to them. In addition fileWatch compares the files at intervals.
 type fileWatch struct {
 	paths []string
 	log   *slog.Logger
-	every time.Duration // between two looks
+	every time.Duration // The time between two comparisons.
 
-	system *fsnotify.Watcher // nil where there is none
+	system *fsnotify.Watcher // Nil where the system has none.
 	events <-chan fsnotify.Event
-	lost   <-chan error // that events were lost
-	places places       // that are watched
-	late   bool         // some of them cannot be
+	lost   <-chan error // Reports that events were lost.
+	places places       // The folders that are watched.
+	late   bool         // Some folders cannot be watched, so their changes are seen late.
 }
 
 func (w *fileWatch) open() {
@@ -63,16 +64,16 @@ func (w *fileWatch) open() {
 
 func (w *fileWatch) close() {
 	if w.system != nil {
-		_ = w.system.Close() // nothing is written
+		_ = w.system.Close() // The watcher only reads, so an error has no consequence.
 	}
 }
 
-// run calls read when the files are others than known says, and on each hangup, until the context ends. Files that change are given a moment to come
-// to rest: what is half written is not what was meant.
+// run calls read when the files differ from the fingerprint that known returns, and on each hangup, until the context
+// ends. After a change it waits for settleFor, so that it does not read a half-written file.
 func (w *fileWatch) run(ctx context.Context, hangup <-chan os.Signal, known func() string, read func(why string)) {
 	look := time.NewTicker(w.every)
 	defer look.Stop()
-	var settled <-chan time.Time // nil while nothing has changed
+	var settled <-chan time.Time // Nil while no change waits.
 	var first time.Time
 	stir := func() {
 		if settled == nil {
@@ -80,7 +81,7 @@ func (w *fileWatch) run(ctx context.Context, hangup <-chan os.Signal, known func
 		}
 		settled = time.After(min(settleFor, max(settleMost-time.Since(first), 0)))
 	}
-	if fingerprint(w.paths) != known() { // since they were read, and before they were watched
+	if fingerprint(w.paths) != known() { // The files may have changed after they were read and before the watch began.
 		stir()
 	}
 	for {
@@ -92,7 +93,7 @@ func (w *fileWatch) run(ctx context.Context, hangup <-chan os.Signal, known func
 				stir()
 			}
 		case err := <-w.lost:
-			w.log.Info("the system has lost changes of files; they are looked at", "error", err)
+			w.log.Info("The operating system has lost events of rule files. The node compares the files itself.", "error", err)
 			stir()
 		case <-look.C:
 			w.follow()
@@ -113,7 +114,8 @@ func (w *fileWatch) run(ctx context.Context, hangup <-chan os.Signal, known func
 	}
 }
 
-// follow watches the folders as they are now. A folder that was replaced is watched anew, since the system knows folders, not names.
+// follow watches the folders as they are now. The system watches a folder and not its name, so a replaced folder must
+// be watched again.
 func (w *fileWatch) follow() {
 	if w.system == nil {
 		return
@@ -121,7 +123,7 @@ func (w *fileWatch) follow() {
 	w.places = placesOf(w.paths)
 	for _, name := range w.system.WatchList() {
 		if !w.places.folders[name] {
-			_ = w.system.Remove(name) // it may be gone
+			_ = w.system.Remove(name) // An error means the folder is gone.
 		}
 	}
 	var failed error
@@ -137,15 +139,15 @@ func (w *fileWatch) follow() {
 	}
 }
 
-// tellLate says once that the system does not tell of changes.
+// tellLate logs once that the system does not report every change.
 func (w *fileWatch) tellLate(err error) {
 	if !w.late {
-		w.log.Warn("changes of rule files are seen late: the system does not tell of all of them", "every", w.every, "error", err)
+		w.log.Warn("The operating system does not report every change of rule files. The node sees changes late, by comparing the files.", "every", w.every, "error", err)
 	}
 	w.late = true
 }
 
-// fingerprint changes with the names and the contents of the rule files.
+// fingerprint returns a hash of the names and contents of the rule files.
 func fingerprint(paths []string) string {
 	sum := sha256.New()
 	for _, p := range paths {
@@ -160,16 +162,19 @@ func fingerprint(paths []string) string {
 	return hex.EncodeToString(sum.Sum(nil))
 }
 
-// places are the folders whose changes may change rule files: where the files are, where they really are, and where the paths themselves stand.
+// places are the folders whose changes may change rule files: the folders of the files, the targets of links, and the
+// folders in which the configured paths stand.
 type places struct {
-	folders map[string]bool // by name; two may be names of one folder
-	beside  map[string]bool // those of them in which only the paths count: the ledger may stand beside the rules, and is written all the time
-	names   map[string]bool // of the paths in those
+	folders map[string]bool // Keyed by name. Two names may belong to one folder.
+	// beside lists the folders in which only the configured paths count. The ledger may stand in such a folder, and the
+	// node writes the ledger all the time.
+	beside map[string]bool
+	names  map[string]bool // The configured paths in beside.
 }
 
 func placesOf(paths []string) places {
 	p := places{folders: map[string]bool{}, beside: map[string]bool{}, names: map[string]bool{}}
-	whole := map[string]bool{} // by their real names
+	whole := map[string]bool{} // The folders in which every file counts, keyed by real name.
 	add := func(folder string) {
 		whole[realPath(folder)] = true
 		p.folders[folder], p.folders[realPath(folder)] = true, true
@@ -178,7 +183,7 @@ func placesOf(paths []string) places {
 		path = filepath.Clean(path)
 		parent := filepath.Dir(path)
 		if info, err := os.Lstat(path); err == nil && !info.IsDir() {
-			add(parent) // a file, or a link, which may go through another one there
+			add(parent) // A file or a link. A link may lead to another link in the same folder.
 		} else {
 			for _, folder := range []string{parent, realPath(parent)} {
 				p.folders[folder], p.beside[folder] = true, true
@@ -195,12 +200,12 @@ func placesOf(paths []string) places {
 	return p
 }
 
-// inside calls add for each folder that holds rule files at or below root, and for those that they are linked from.
+// inside calls add for each folder at or below root that holds rule files, and for the target folders of links.
 func inside(root string, add func(folder string)) {
 	_ = filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
-			return nil //nolint:nilerr // the next look tries again
+			return nil //nolint:nilerr // The next comparison tries again.
 		case e.IsDir() && path != root && strings.HasPrefix(e.Name(), "."):
 			return filepath.SkipDir
 		case e.IsDir():
@@ -212,7 +217,7 @@ func inside(root string, add func(folder string)) {
 	})
 }
 
-// realPath follows links; a path that does not exist stays as it is.
+// realPath follows links. It returns a path that does not exist unchanged.
 func realPath(path string) string {
 	if target, err := filepath.EvalSymlinks(path); err == nil {
 		return target
@@ -220,7 +225,7 @@ func realPath(path string) string {
 	return path
 }
 
-// matter tells whether an event may be about rule files.
+// matter tells whether an event may concern rule files.
 func (p *places) matter(e fsnotify.Event) bool {
 	name := filepath.Clean(e.Name)
 	return e.Op != fsnotify.Chmod && (!p.beside[filepath.Dir(name)] || p.names[name])

@@ -259,7 +259,8 @@ type settling struct {
 	whys   []string
 }
 
-// settles runs a test in a bubble with a watch that looks every five seconds. before, if there is any, happens when the files were read and are not watched yet.
+// settles runs a test in a bubble with a watch that looks every five seconds. before, if there is any, happens when the
+// files were read and are not watched yet.
 func settles(t *testing.T, before, test func(s *settling)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {

@@ -10,26 +10,25 @@ import (
 	"tallyman/internal/api/metrics"
 )
 
-// The bounds of wellness: how old its list may get, and how long who asks for the list waits for a newer one. A balancer gives an answer a second or two:
-// a source that hangs must not hold up /readyz.
+// A load balancer waits a second or two for /readyz, so a source that hangs must not delay the answer.
 const (
-	wellFor  = 5 * time.Second
-	wellWait = 300 * time.Millisecond
+	wellFor  = 5 * time.Second        // The largest age of the list.
+	wellWait = 300 * time.Millisecond // How long a caller waits for a newer list.
 )
 
-// wellness remembers what is not well on a node that is ready. It looks in the background.
+// wellness caches the list of parts that are not well on a node that is ready. It looks in the background.
 type wellness struct {
 	look func(ctx context.Context) []string
 
 	mu      sync.Mutex
 	list    []string
-	at      time.Time     // of the list
-	looking chan struct{} // closed when the look that runs has ended; nil = none runs
+	at      time.Time     // When the list was made.
+	looking chan struct{} // Closed when the current look has ended. Nil means no look is running.
 	closed  bool
 	running sync.WaitGroup
 }
 
-// get returns what is not well, as of some seconds ago.
+// get returns the parts that are not well, as of a few seconds ago.
 func (w *wellness) get() []string {
 	if looking := w.refresh(); looking != nil {
 		wait := time.NewTimer(wellWait)
@@ -44,7 +43,7 @@ func (w *wellness) get() []string {
 	return w.list
 }
 
-// refresh begins a look where the list is old, and returns the one that runs.
+// refresh begins a look where the list is old. It returns the channel of the current look, or nil.
 func (w *wellness) refresh() <-chan struct{} {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -64,7 +63,7 @@ func (w *wellness) refresh() <-chan struct{} {
 	return w.looking
 }
 
-// close waits for the look that runs, and lets none follow.
+// close waits for the current look to end. No other look begins afterwards.
 func (w *wellness) close() {
 	w.mu.Lock()
 	w.closed = true
@@ -72,7 +71,8 @@ func (w *wellness) close() {
 	w.running.Wait()
 }
 
-// unwell names what is not well besides what makes the node unready. It has no errors, which name addresses and users: anybody may ask for it.
+// unwell names the parts that are not well without making the node unready. It leaves out the texts of errors, because
+// these may name addresses and users, and /readyz needs no token.
 func (a *App) unwell(ctx context.Context, rules []metrics.RuleState) []string {
 	list := []string{}
 	report := a.node(ctx)

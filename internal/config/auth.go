@@ -14,9 +14,9 @@ import (
 	"tallyman/rules/strictyaml"
 )
 
-// The codes of what auth may not say.
+// The codes of problems of the section auth.
 const (
-	CodeAuth     = "bad_auth" // things that do not go together, or are not safe
+	CodeAuth     = "bad_auth" // Settings that contradict each other, or that are not safe.
 	CodeAuthNone = "auth_none_not_loopback"
 	CodeListen   = "bad_listen_address"
 )
@@ -26,31 +26,32 @@ type AuthMode string
 
 // The modes.
 const (
-	AuthNone  AuthMode = "none"  // not at all; accepted on a loopback address only
-	AuthToken AuthMode = "token" // API tokens, and JWTs where they are set up
+	AuthNone  AuthMode = "none"  // No authentication. Allowed on a loopback address only.
+	AuthToken AuthMode = "token" // API tokens, and JWTs where they are configured.
 )
 
-// Auth says who may call.
+// Auth says who may call the API.
 type Auth struct {
 	Mode AuthMode `yaml:"mode" enum:"none,token"`
-	JWT  *JWT     `yaml:"jwt"` // nil = none are taken
+	JWT  *JWT     `yaml:"jwt"` // Nil means JWTs are not accepted.
 }
 
-// JWT says which JWTs are taken, and who they are from. One of Secret, PublicKey and JWKS is set.
+// JWT says which JWTs are accepted, and how their callers are named. One of Secret, PublicKey and JWKS is set.
 type JWT struct {
-	Secret    Secret        `yaml:"secret"`     // HS256
-	PublicKey settings.File `yaml:"public_key"` // RS256: a PEM file
-	JWKS      string        `yaml:"jwks"`       // RS256: a URL
+	Secret    Secret        `yaml:"secret"`     // For HS256.
+	PublicKey settings.File `yaml:"public_key"` // For RS256: a PEM file.
+	JWKS      string        `yaml:"jwks"`       // For RS256: a URL.
 
-	Audience   string        `yaml:"audience"`
-	Issuer     string        `yaml:"issuer"` // "" = any
-	Leeway     time.Duration `yaml:"leeway" max:"5m"`
-	Claims     Claims        `yaml:"claims"`
-	Access     []auth.Role   `yaml:"access" enum:"client,service,producer,worker,viewer,operator,admin"` // of tokens that say nothing of it
-	Warehouses []string      `yaml:"warehouses"`                                                         // likewise
+	Audience string        `yaml:"audience"`
+	Issuer   string        `yaml:"issuer"` // Empty means any issuer.
+	Leeway   time.Duration `yaml:"leeway" max:"5m"`
+	Claims   Claims        `yaml:"claims"`
+	// Access and Warehouses apply to a JWT that has no such claim.
+	Access     []auth.Role `yaml:"access" enum:"client,service,producer,worker,viewer,operator,admin"`
+	Warehouses []string    `yaml:"warehouses"`
 }
 
-// Claims are the names of the claims that say who a JWT is from.
+// Claims are the names of the claims that describe the caller.
 type Claims struct {
 	Subject    string `yaml:"subject"`
 	Roles      string `yaml:"roles"`
@@ -58,7 +59,7 @@ type Claims struct {
 	Access     string `yaml:"access"`
 }
 
-// SetDefaults is what a section has where nothing is said.
+// SetDefaults sets the defaults of the section.
 func (j *JWT) SetDefaults() {
 	*j = JWT{
 		Leeway: 30 * time.Second, Access: []auth.Role{auth.Client},
@@ -66,7 +67,7 @@ func (j *JWT) SetDefaults() {
 	}
 }
 
-const leastHMACSecret = 32 // bytes, as RFC 7518 asks of HS256
+const leastHMACSecret = 32 // Bytes. RFC 7518 requires as many for HS256.
 
 // Check implements strictyaml.Checker.
 func (j *JWT) Check(at settings.Section) {
@@ -105,7 +106,7 @@ func (j *JWT) Check(at settings.Section) {
 	j.Access = slices.Compact(j.Access)
 }
 
-// isSafeURL tells whether nobody can change on the way what is fetched from there.
+// isSafeURL tells whether nobody on the network can change what is fetched from the URL.
 func isSafeURL(s string) bool {
 	u, err := url.Parse(s)
 	if err != nil || u.Host == "" || u.User != nil {
@@ -116,7 +117,7 @@ func isSafeURL(s string) bool {
 	return u.Scheme == "https" || u.Scheme == "http" && local
 }
 
-// checkAuth refuses to let strangers in: without authentication only this machine may call.
+// checkAuth refuses an API without authentication that other machines can reach.
 func (c *Config) checkAuth(at settings.Section) {
 	listen := at.In("http").In("listen")
 	if _, port, err := net.SplitHostPort(c.HTTP.Listen); err != nil || !settings.IsPort(port) {

@@ -8,8 +8,8 @@ import (
 	"tallyman/rules/problem"
 )
 
-// TestBadConfigurations has a configuration and the problems that it must be refused with, one a line, each less the
-// file's name. A value of <name> is the place of an overlay.
+// TestBadConfigurations has configurations and the problems with which they must be refused, one a line, without the
+// name of the file. <name> is the place of a value from the environment or a flag.
 func TestBadConfigurations(t *testing.T) {
 	t.Parallel()
 	checkRefusals(t, []refused{
@@ -179,7 +179,7 @@ func TestBadConfigurations(t *testing.T) {
 	})
 }
 
-// refused is a configuration that is not taken.
+// refused is a configuration that must be refused.
 type refused struct {
 	name, text string
 	env        []string

@@ -17,32 +17,32 @@ import (
 	"tallyman/sinks"
 )
 
-// The codes of what a configuration may not say.
+// The codes of problems of a configuration.
 const (
-	CodeNotAvailable  = "not_available" // a part of Tallyman that does not exist yet
+	CodeNotAvailable  = "not_available" // Tallyman does not have the feature.
 	CodeSubscriber    = "bad_subscriber"
 	CodeUnknownSource = "unknown_source"
-	CodeInboxes       = "several_inboxes" // a site has one inbox
+	CodeInboxes       = "several_inboxes" // A configuration may have one inbox.
 	CodeTimezone      = "bad_timezone"
 	CodeURL           = settings.CodeURL
 	CodeName          = settings.CodeName
 )
 
-// Secret is a text that must not be shown.
+// Secret is a text that must never be shown or logged.
 type Secret = settings.Secret
 
 // NewSecret hides the text.
 func NewSecret(text string) Secret { return settings.NewSecret(text) }
 
-// Types are the types of sinks and the drivers of sources that there are.
+// Types are the known types of sinks and drivers of sources.
 type Types struct {
 	Sinks   []sinks.Type
 	Drivers []scanners.Driver
 }
 
-// Config is a whole configuration, checked: what Load returns can be used as it is.
+// Config is a whole configuration. A Config from Load is checked and can be used as it is.
 type Config struct {
-	File          string            `yaml:"-"` // where it was read from, absolute
+	File          string            `yaml:"-"` // The absolute path of the file that was read.
 	Node          Node              `yaml:"node"`
 	HTTP          HTTP              `yaml:"http"`
 	Auth          Auth              `yaml:"auth"`
@@ -55,38 +55,38 @@ type Config struct {
 	Telemetry     Telemetry         `yaml:"telemetry"`
 	Subscriptions Subscriptions     `yaml:"subscriptions"`
 
-	open      openValues // of a lazy load
-	places    *loader    // nil where no file was read
+	open      openValues // The values that a lazy load could not read.
+	places    *loader    // Nil where no file was read.
 	pushTypes []string
 }
 
-// PushTypes are the names of the types of push channels that a configuration may have, in the order of the table.
+// PushTypes returns the names of the known types of push channels, in the order of Types.Sinks.
 func (c *Config) PushTypes() []string { return c.pushTypes }
 
 // Rules says where the rules files are.
 type Rules struct {
-	Paths []string `yaml:"paths"` // files or folders, absolute
+	Paths []string `yaml:"paths"` // Absolute paths of files or folders.
 }
 
 // Catalogue says where the type catalogue is.
 type Catalogue struct {
-	Path string `yaml:"path"` // absolute
+	Path string `yaml:"path"` // An absolute path.
 }
 
-// Subscriptions are a list, or a query of a source.
+// Subscriptions is a list of subscriptions, or a query that lists them.
 type Subscriptions struct {
-	Seed []Subscription     // applied when the ledger never had any
-	From *SubscriptionQuery // nil = they come from no source
+	Seed []Subscription     // Added to a ledger that has never had any subscriptions.
+	From *SubscriptionQuery // Nil means no source lists subscriptions.
 }
 
-// SubscriptionQuery is where the subscriptions come from that the ledger keeps equal to a table of the WMS.
+// SubscriptionQuery is a query whose result the ledger's subscriptions follow.
 type SubscriptionQuery struct {
 	Source string        `yaml:"source,required"`
 	SQL    string        `yaml:"sql,required" text:"lines"`
-	Every  time.Duration `yaml:"every" min:"10s" max:"24h"` // between two questions
+	Every  time.Duration `yaml:"every" min:"10s" max:"24h"` // The time between two runs of the query.
 }
 
-// SetDefaults is what a query has where nothing is said.
+// SetDefaults sets the defaults of a query.
 func (q *SubscriptionQuery) SetDefaults() { q.Every = time.Minute }
 
 // DecodeYAML reads a list of subscriptions, or the map of a query.
@@ -98,7 +98,7 @@ func (s *Subscriptions) DecodeYAML(d *strictyaml.Decoder, name string, n *strict
 	d.Value(name, n, &s.From)
 }
 
-// check holds the query against the sources.
+// check checks that the query's source exists.
 func (s *Subscriptions) check(at settings.Section, sources map[string]Source) {
 	if s.From == nil || s.From.Source == "" {
 		return
@@ -109,14 +109,14 @@ func (s *Subscriptions) check(at settings.Section, sources map[string]Source) {
 	}
 }
 
-// Subscription is (type, warehouse or "*") → subscriber.
+// Subscription says that a subscriber gets notices of a type in a warehouse, or with "*" in every warehouse.
 type Subscription struct {
 	Type       string `yaml:"type"`
 	Warehouse  string `yaml:"warehouse"`
-	Subscriber string `yaml:"subscriber"` // user:<id> or role:<id>
+	Subscriber string `yaml:"subscriber"` // "user:<id>" or "role:<id>".
 }
 
-// Default is what applies where nothing is said.
+// Default returns a configuration with the default of every setting.
 func Default(t Types) Config {
 	c := Config{
 		Node:   Node{Lease: 4 * time.Second},
@@ -136,13 +136,13 @@ func Default(t Types) Config {
 			c.Sinks[typ.Name] = s
 		case sinks.PushKind:
 			c.pushTypes = append(c.pushTypes, typ.Name)
-		default: // a queue is configured by its name
+		default: // A queue has no default: each queue is configured by its name.
 		}
 	}
 	return c
 }
 
-// CheckAll holds the sections against each other. Those of sinks were checked one by one.
+// CheckAll checks the sections together. The section of each sink was checked alone before.
 func (c *Config) CheckAll(at settings.Section) {
 	l := loadOf(at)
 	c.Node.check(at.In("node"))
@@ -168,7 +168,7 @@ const nameHint = "1 to 64 letters, digits, _ . -, the first a letter or digit"
 
 func badName(name string) string { return fmt.Sprintf("%q cannot be a name", name) }
 
-// checkPaths makes the paths absolute. Whether the files are good is for those to say who read them.
+// checkPaths makes the paths absolute. It does not read the files.
 func (c *Config) checkPaths(at settings.Section, l *loader) {
 	paths := at.In("rules").In("paths")
 	if len(c.Rules.Paths) == 0 && !paths.IsBad() {
@@ -209,7 +209,7 @@ func checkWarehouse(at settings.Section, name string) {
 	}
 }
 
-// Telemetry is what a node tells of itself to others; /metrics is there to be asked.
+// Telemetry says what a node reports about itself: metrics, which others read at /metrics, and traces, which it sends.
 type Telemetry struct {
 	Metrics Metrics `yaml:"metrics"`
 	Traces  Traces  `yaml:"traces"`
@@ -217,23 +217,25 @@ type Telemetry struct {
 
 // Metrics bounds what /metrics has.
 type Metrics struct {
-	MaxRules int `yaml:"max_rules" min:"1" max:"100000"` // that have series while they are well; what is not well always has
+	// MaxRules bounds the rules that have series of their own while they are well. A rule that is not well always has
+	// them.
+	MaxRules int `yaml:"max_rules" min:"1" max:"100000"`
 }
 
 // Traces says where spans are sent, by OTLP over HTTP.
 type Traces struct {
-	Endpoint Endpoint         `yaml:"endpoint"` // "" = no traces are made
-	Headers  settings.Headers `yaml:"headers"`  // of each call
-	Sample   Share            `yaml:"sample"`   // of the traces is kept
+	Endpoint Endpoint         `yaml:"endpoint"` // Empty means no traces.
+	Headers  settings.Headers `yaml:"headers"`  // The headers of each call.
+	Sample   Share            `yaml:"sample"`   // The share of traces that is kept.
 }
 
-// tracesPath is where a collector takes traces, unless the address says otherwise.
+// tracesPath is the path of a collector for traces, where the address has none.
 const tracesPath = "/v1/traces"
 
 // Endpoint is the whole address of a collector.
 type Endpoint string
 
-// DecodeYAML reads the address. Credentials belong into headers, which nobody sees.
+// DecodeYAML reads the address. It refuses credentials in the address, which may be shown; headers are secret.
 func (e *Endpoint) DecodeYAML(d *strictyaml.Decoder, name string, n *strictyaml.Node) {
 	s, ok := d.Text(name, n)
 	if !ok || s == "" {
@@ -264,7 +266,7 @@ func (x *Share) DecodeYAML(d *strictyaml.Decoder, name string, n *strictyaml.Nod
 	switch {
 	case err != nil:
 		d.Fail(n, strictyaml.CodeType, fmt.Sprintf("%s takes a number from 0 to 1, found %q", name, s), "")
-	case !(share >= 0 && share <= 1): // NaN too
+	case !(share >= 0 && share <= 1): // Written so that it refuses NaN as well.
 		d.Fail(n, strictyaml.CodeOutOfRange, fmt.Sprintf("%s is %s, 0 to 1 is possible", name, s), "0.1 keeps one trace in ten")
 	default:
 		*x = Share(share)

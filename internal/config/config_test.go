@@ -78,7 +78,7 @@ func TestErrorCodesDocument(t *testing.T) {
 	}.Test(t)
 }
 
-// refusal is what `tallyman config check` says of a configuration that is not taken.
+// refusal returns what `tallyman config check` prints for a refused configuration.
 func refusal(t *testing.T, text string) string {
 	t.Helper()
 	file := write(t, text)
@@ -94,7 +94,7 @@ func refusal(t *testing.T, text string) string {
 	return strings.ReplaceAll(b.String(), filepath.Dir(file)+string(filepath.Separator), "")
 }
 
-// Every key that there is stands in the shipped configuration, as a default or in a comment. What the keys are is told to who writes another.
+// The shipped configuration has every key, as a default or in a comment. The problem of an unknown key lists the keys.
 func TestEveryKeyIsShown(t *testing.T) {
 	t.Parallel()
 	b, err := os.ReadFile("../../configs/tallyman.yaml")

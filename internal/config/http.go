@@ -10,41 +10,41 @@ import (
 	"tallyman/rules/strictyaml"
 )
 
-// The codes of what http may not say.
+// The codes of problems of the section http.
 const (
-	CodeOrigin = "bad_origin" // browsers would never send it, or it would let everyone in
+	CodeOrigin = "bad_origin" // Browsers never send such an origin, or it would allow every page.
 	CodeRate   = settings.CodeRate
 )
 
-// Rate is so many calls in a span.
+// Rate is a number of calls in a period.
 type Rate = settings.Rate
 
-// HTTP is where the API listens, and how it meets its callers.
+// HTTP says where the API listens, and how it serves its callers.
 type HTTP struct {
-	Listen string     `yaml:"listen"` // host:port; port 0 is any free one
+	Listen string     `yaml:"listen"` // host:port. Port 0 means any free port.
 	Rate   CallerRate `yaml:"rate"`
 	CORS   CORS       `yaml:"cors"`
 	TLS    TLSFiles   `yaml:"tls"`
 
-	MaxStreams         int `yaml:"max_streams" min:"1" max:"1000000"`           // open at a time, of the node
-	MaxStreamsPerToken int `yaml:"max_streams_per_token" min:"1" max:"1000000"` // of one token
+	MaxStreams         int `yaml:"max_streams" min:"1" max:"1000000"`           // Open streams of the node at a time.
+	MaxStreamsPerToken int `yaml:"max_streams_per_token" min:"1" max:"1000000"` // Open streams of one token at a time.
 }
 
-// CallerRate is how often a caller may ask.
+// CallerRate limits how often a caller may ask.
 type CallerRate struct {
-	Requests *Rate `yaml:"requests"`                     // of each token; nil where nothing is said, which depends on auth.mode
-	Burst    int   `yaml:"burst" min:"1" max:"10000000"` // at once, after a rest; 0 where nothing is said
-	Failures Rate  `yaml:"failures"`                     // wrong credentials of an address
+	Requests *Rate `yaml:"requests"`                     // For each token. Nil means not set; then auth.mode decides.
+	Burst    int   `yaml:"burst" min:"1" max:"10000000"` // Requests at once after a pause. 0 means not set.
+	Failures Rate  `yaml:"failures"`                     // Requests with wrong credentials, for each address.
 }
 
 // CORS says which pages may call.
 type CORS struct {
-	Origins []string `yaml:"origins"` // scheme://host[:port], lower case
+	Origins []string `yaml:"origins"` // scheme://host[:port], in lower case.
 }
 
-// TLSFiles is the certificate that the API shows.
+// TLSFiles is the certificate of the API and its key.
 type TLSFiles struct {
-	Cert       settings.File `yaml:"cert"` // with the key, or neither
+	Cert       settings.File `yaml:"cert"` // Cert and Key are both set, or neither is.
 	Key        settings.File `yaml:"key"`
 	MinVersion TLSVersion    `yaml:"min_version"`
 }
@@ -52,7 +52,7 @@ type TLSFiles struct {
 // On tells whether the API speaks TLS.
 func (t TLSFiles) On() bool { return t.Cert != "" }
 
-// Scheme is that of the API's address.
+// Scheme returns the scheme of the API's address.
 func (h *HTTP) Scheme() string {
 	if h.TLS.On() {
 		return "https"
@@ -69,11 +69,11 @@ const (
 	TLS13 TLSVersion = "1.3"
 )
 
-// What a caller who is known may ask where the configuration says nothing: no client that polls meets it, not even one that polls
-// for ten thousand users; one that has run wild does.
+// The default limits of a caller with a token. A normal client stays below them, even one that polls for ten thousand
+// users. A client in an endless loop does not.
 const (
-	defaultRequests = 1000 // a second
-	burstSeconds    = 20   // of requests at once, where no burst is given
+	defaultRequests = 1000 // Requests per second.
+	burstSeconds    = 20   // The default burst is the requests of this many seconds.
 )
 
 func defaultHTTP() HTTP {
@@ -86,8 +86,8 @@ func defaultHTTP() HTTP {
 	}
 }
 
-// Limits are the requests in a second and the burst that apply in the mode; 0 requests is no limit. In mode none all callers are on this
-// machine, one of them perhaps a proxy that speaks for everyone, so there is a limit only where one is asked for.
+// Limits returns the requests per second and the burst that apply in the mode. 0 requests means no limit. Mode none has
+// no default limit: all callers are on this machine, and one of them may be a proxy for all users.
 func (r CallerRate) Limits(mode AuthMode) (requests float64, burst int) {
 	switch {
 	case r.Requests != nil:
@@ -101,7 +101,7 @@ func (r CallerRate) Limits(mode AuthMode) (requests float64, burst int) {
 	return requests, max(1, int(requests*burstSeconds))
 }
 
-// DecodeYAML takes 1.2 with and without quotes.
+// DecodeYAML accepts 1.2 with and without quotes.
 func (v *TLSVersion) DecodeYAML(d *strictyaml.Decoder, name string, n *strictyaml.Node) {
 	s, ok := d.Setting(name, n, "1.2 or 1.3")
 	switch x := TLSVersion(s); {
@@ -137,7 +137,7 @@ func (c *CORS) Check(at settings.Section) {
 	}
 }
 
-// checkOrigin takes an origin exactly as browsers send it: anything else would never match.
+// checkOrigin accepts an origin only in the form that browsers send. Any other form would never match.
 func checkOrigin(at settings.Section, origin string) {
 	const form = "scheme://host, with :port where it is not the scheme's own, such as https://wms.example.com"
 	u, err := url.Parse(origin)
@@ -155,7 +155,7 @@ func checkOrigin(at settings.Section, origin string) {
 	}
 }
 
-// withoutOwnPort is the host with its port, where that is not the scheme's own.
+// withoutOwnPort returns the host and the port, without the default port of the scheme.
 func withoutOwnPort(u *url.URL) string {
 	own := map[string]string{"http": "80", "https": "443"}[u.Scheme]
 	return strings.TrimSuffix(strings.TrimSuffix(u.Host, ":"+own), ":")

@@ -31,7 +31,7 @@ http:
 	}
 }
 
-// TestRatesByMode proves that nothing is limited in mode none, where all callers may be one proxy, unless it is asked for.
+// TestRatesByMode proves that mode none has no default limit, because all callers may come through one proxy.
 func TestRatesByMode(t *testing.T) {
 	t.Parallel()
 	fifty := &Rate{Calls: 50, Per: time.Second}

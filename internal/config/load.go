@@ -16,25 +16,25 @@ import (
 	"tallyman/rules/strictyaml"
 )
 
-// DefaultFile is the configuration that is read where no other is named, relative to the working directory.
+// DefaultFile is the default path of the configuration, relative to the working directory.
 const DefaultFile = "configs/tallyman.yaml"
 
 // Options says what to load.
 type Options struct {
-	File string            // "" = DefaultFile
-	Env  []string          // NAME=value, as os.Environ returns them
-	Set  map[string]string // by flags: a key such as redis.url → its value
-	// Flags names the flag that set a key, where it is another than --set.
+	File string            // Empty means DefaultFile.
+	Env  []string          // NAME=value, as os.Environ returns them.
+	Set  map[string]string // The values that flags set, keyed by setting, such as redis.url.
+	// Flags names the flag that set a key, where the flag is not --set.
 	Flags map[string]string
 	// Types are the types of sinks and the drivers that a configuration may name.
 	Types Types
-	// Lazy leaves addresses open whose variable is not set or whose file cannot be read: those who use one ask for it
-	// with Config.Need.
+	// Lazy accepts secrets whose variable is not set or whose file cannot be read. They stay open: call Config.Need
+	// before you use a part of such a configuration.
 	Lazy bool
 }
 
-// Load reads, merges and checks a configuration. What is wrong with it is a problem.List; any other error says
-// that the file could not be read.
+// Load reads, merges and checks a configuration. The error is a problem.List where the configuration has problems. Any
+// other error says that the file could not be read.
 func Load(o Options) (*Config, error) {
 	if o.File == "" {
 		o.File = DefaultFile
@@ -50,7 +50,7 @@ func Load(o Options) (*Config, error) {
 	return parse(abs, src, o)
 }
 
-// parse is Load of a file that has been read; abs is its path.
+// parse is Load for a file that was read already. abs is its absolute path.
 func parse(abs string, src []byte, o Options) (*Config, error) {
 	file, problems := strictyaml.Parse(o.File, src)
 	if len(problems) > 0 {
@@ -73,10 +73,11 @@ func parse(abs string, src []byte, o Options) (*Config, error) {
 	return &c, nil
 }
 
-// Problem is one that is found with the configuration later on, at a path such as sinks.sms.url or subscriptions[1].type; what the environment or a flag
-// has set is told at the section. Lines with secrets are not shown.
+// Problem returns a problem that is found after the load, at a path such as sinks.sms.url or subscriptions[1].type. A
+// value of the environment or of a flag has no line in the file; its problem is placed at the section. The problem
+// shows no line with a secret.
 func (c *Config) Problem(path, code, message, hint string) problem.Problem {
-	if c.places == nil { // made by a program
+	if c.places == nil { // A program made the configuration, without a file.
 		return problem.Problem{File: c.File, Code: code, Message: message, Hint: hint}
 	}
 	file := c.places.file
@@ -84,7 +85,7 @@ func (c *Config) Problem(path, code, message, hint string) problem.Problem {
 	return c.places.sorted(problem.List{file.Problem(cmp.Or(n, last), code, message, hint)})[0]
 }
 
-// environment makes NAME=value entries a map.
+// environment converts NAME=value entries to a map.
 func environment(entries []string) map[string]string {
 	m := make(map[string]string, len(entries))
 	for _, e := range entries {
@@ -95,15 +96,15 @@ func environment(entries []string) map[string]string {
 	return m
 }
 
-// loader is one load. It knows where each value came from, and finds what texts stand for.
+// loader is one load of a configuration. It knows where each value came from, and resolves references and paths.
 type loader struct {
 	file   *strictyaml.File
-	values []*strictyaml.Node // of the file, as the merged layers number them
+	values []*strictyaml.Node // The values of the file. The merged layers refer to them by index.
 
 	types Types
-	dir   string // what paths are relative to
+	dir   string // The folder that paths are relative to.
 	env   map[string]string
-	lazy  bool // see Options
+	lazy  bool // See Options.Lazy.
 	open  openValues
 }
 
@@ -112,7 +113,7 @@ func loadOf(at settings.Section) *loader {
 	return l
 }
 
-// merge lays environment and flags over the file.
+// merge merges the layers: flags override the environment, which overrides the file.
 func (l *loader) merge(o Options) (map[string]any, error) {
 	k := koanf.New(separator)
 	flags := make(map[string]any, len(o.Set))
@@ -139,7 +140,7 @@ func (l *loader) merge(o Options) (map[string]any, error) {
 	return k.Raw(), nil
 }
 
-// flagName names the flag that set a key.
+// flagName returns the flag that set a key.
 func flagName(o Options, key string) string {
 	if flag := o.Flags[key]; flag != "" {
 		return flag
@@ -147,10 +148,12 @@ func flagName(o Options, key string) string {
 	return "--set " + key
 }
 
-// overlay is a value from outside the file: always a text, taken as it is. Its fields are exported because the merge copies what it can see.
+// overlay is a value from the environment or a flag. It is always a text, taken as it is. Its fields are exported
+// because the merge copies only exported fields.
 type overlay struct{ Text, Origin string }
 
-// numbered makes maps of the file's tree, and of every other value its number: the merge copies the maps, and numbers lead back to the places.
+// numbered converts the file's tree to maps, with an index into l.values for every other value. The merge copies the
+// maps; the indices lead back to the places in the file.
 func (l *loader) numbered(n *strictyaml.Node) map[string]any {
 	m := make(map[string]any, len(n.Fields))
 	for _, f := range n.Fields {
@@ -164,7 +167,7 @@ func (l *loader) numbered(n *strictyaml.Node) map[string]any {
 	return m
 }
 
-// place says where a value of the merged layers came from.
+// place returns where a value of the merged layers came from.
 func (l *loader) place(leaf any) (n *strictyaml.Node, text, origin string) {
 	switch x := leaf.(type) {
 	case int:
@@ -177,7 +180,7 @@ func (l *loader) place(leaf any) (n *strictyaml.Node, text, origin string) {
 
 const (
 	envPrefix = "TALLYMAN_"
-	separator = "/" // of a path; no name may hold it
+	separator = "/" // Separates the parts of a path. No name may contain it.
 )
 
 // pathOf maps TALLYMAN_REDIS__URL to redis/url, or to "" where the variable is not a setting: without a double

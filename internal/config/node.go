@@ -8,8 +8,10 @@ import (
 
 // Node is the node itself.
 type Node struct {
-	Name  string        `yaml:"name"`                    // "" = the host's name
-	Lease time.Duration `yaml:"lease" min:"1s" max:"1m"` // of the node's session: how long what a dead node held waits for another node
+	Name string `yaml:"name"` // Empty means the name of the host.
+	// Lease is the lease of the node's session. The work of a dead node waits for so long until another node takes
+	// over.
+	Lease time.Duration `yaml:"lease" min:"1s" max:"1m"`
 }
 
 func (n *Node) check(at settings.Section) {

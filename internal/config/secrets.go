@@ -17,16 +17,16 @@ import (
 	"tallyman/rules/strictyaml"
 )
 
-// The codes of references.
+// The codes of problems of references.
 const (
-	CodeReference = "bad_reference"   // ${ that is not followed by NAME}
-	CodeUnset     = "unset_variable"  // ${NAME} where the environment has no NAME
-	CodeFile      = "file_unreadable" // file: that names what cannot be read
+	CodeReference = "bad_reference"   // A ${ without NAME} after it.
+	CodeUnset     = "unset_variable"  // A ${NAME} that the environment does not set.
+	CodeFile      = "file_unreadable" // A file: whose file cannot be read.
 )
 
 var reference = regexp.MustCompile(`\$\$\{|\$\{([A-Za-z_][A-Za-z0-9_]*)\}|\$\{`)
 
-// Expand puts the environment's values for ${NAME}; $${ is a plain ${. It works on parsed texts, so that a value
+// Expand replaces ${NAME} by the value of the environment variable, and $${ by ${. It works on parsed texts, so a value
 // cannot change the structure of the file.
 func (l *loader) Expand(d *strictyaml.Decoder, at string, n *strictyaml.Node) (string, bool) {
 	ok := true
@@ -50,8 +50,8 @@ func (l *loader) Expand(d *strictyaml.Decoder, at string, n *strictyaml.Node) (s
 	return out, ok
 }
 
-// Secret returns the text, or the content of the file that it names. Where the load is lazy, one that cannot be had is
-// left open.
+// Secret returns the text, or the content of the file that the text names. A lazy load leaves a secret open that it
+// cannot read.
 func (l *loader) Secret(d *strictyaml.Decoder, name string, n *strictyaml.Node) (s string, ok bool) {
 	if !l.lazy {
 		return l.secret(d, name, n)
@@ -83,10 +83,10 @@ func (l *loader) secret(d *strictyaml.Decoder, name string, n *strictyaml.Node) 
 	return d.Line(name, n, strings.TrimRight(string(b), "\r\n"))
 }
 
-// maxSecret is the largest secret, in bytes: what is longer is another file than was meant.
+// maxSecret is the largest size of a secret in bytes. A larger file is most likely not the intended one.
 const maxSecret = 64 << 10
 
-// readSecret reads a small file. Its errors follow the file's name in a sentence.
+// readSecret reads a small file. Its errors continue a sentence that begins with the name of the file.
 func readSecret(name string) ([]byte, error) {
 	f, err := os.Open(name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -119,7 +119,7 @@ type openValues []openValue
 
 type openValue struct {
 	path  string
-	found problem.List // why not
+	found problem.List // Why the value could not be read.
 }
 
 func (o openValues) below(path string) problem.List {
@@ -132,30 +132,30 @@ func (o openValues) below(path string) problem.List {
 	return l
 }
 
-// IsOpen tells whether the section's value, or a part of it, is open.
+// IsOpen tells whether the section's value, or a part of it, is still open.
 func (l *loader) IsOpen(s settings.Section) bool {
 	return s.Path() != "" && len(l.open.below(s.Path())) > 0
 }
 
-// areOpen tells whether the problems are those of a value that is kept elsewhere, and not there.
+// areOpen tells whether all problems come from a variable that is not set or a file that cannot be read.
 func areOpen(found problem.List) bool {
 	return len(found) > 0 && !slices.ContainsFunc(found, func(p problem.Problem) bool {
 		return p.Code != CodeUnset && p.Code != CodeFile
 	})
 }
 
-// Need returns why the part of a configuration that was loaded lazily cannot be used, as a problem.List: of one source
-// Need("sources", name), of the ledger Need("ledger").
+// Need returns why a part of a lazily loaded configuration cannot be used, as a problem.List. For a source call
+// Need("sources", name), for the ledger Need("ledger").
 func (c *Config) Need(part ...string) error { return c.open.below(strings.Join(part, separator)).Err() }
 
-// secretNames are the fields whose values are secrets, or may hold one.
+// secretNames are the fields whose values are secrets, or may contain one.
 var secretNames = []string{"url", "secret", "password", "headers"}
 
-// addressName is a field that is shown unless somebody has put credentials into it.
+// addressName is a field that is shown, unless its value has credentials.
 const addressName = "endpoint"
 
-// secretLines finds the lines of the file with secrets, whatever else is wrong with them. A reference is none, nor is the address
-// of a database without a password.
+// secretLines returns the lines of the file with secrets, valid or not. A reference is no secret, nor is the address of
+// a database without a password.
 func secretLines(root *strictyaml.Node) map[int]bool {
 	lines := map[int]bool{}
 	var walk func(n *strictyaml.Node, sink, secret bool)
@@ -177,10 +177,10 @@ func secretLines(root *strictyaml.Node) map[int]bool {
 	return lines
 }
 
-// mayBeSecret finds in a file that cannot be read what looks like a secret.
+// mayBeSecret matches lines that may have a secret, in a file that cannot be parsed.
 var mayBeSecret = regexp.MustCompile(`(?i)url|secret|passw|token|auth|bearer|header|key|whsec_|://|@`)
 
-// withoutSecrets are problems of a file that cannot be read, without the lines that may show one.
+// withoutSecrets removes from the problems of a file that cannot be parsed the lines that may show a secret.
 func withoutSecrets(list problem.List) problem.List {
 	for i := range list {
 		if mayBeSecret.MatchString(list[i].Snippet) {
@@ -190,7 +190,7 @@ func withoutSecrets(list problem.List) problem.List {
 	return list
 }
 
-// sorted orders the problems as a reader goes through the file. Lines with secrets are not shown.
+// sorted sorts the problems by their places, and removes lines with secrets from them.
 func (l *loader) sorted(list problem.List) problem.List {
 	hidden := secretLines(l.file.Root)
 	for i, p := range list {

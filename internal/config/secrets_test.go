@@ -54,7 +54,7 @@ sinks:
 	}
 }
 
-// Whatever is secret, and however an error writes it, it is not shown.
+// No error shows a secret, in whatever form.
 func FuzzSecretTexts(f *testing.F) {
 	f.Add("hunter22", "x-token-y")
 	f.Add("%41%42%43%44%45%46", "a b")
@@ -114,7 +114,7 @@ sources: {wms: {driver: postgres, url: "postgres://u:hunter2@db/x"}}
 	}
 }
 
-// Nor does the line of the file, whatever else is wrong with it.
+// No problem shows the line of a secret, whatever else is wrong with the line.
 func TestLinesDoNotShowSecrets(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{
@@ -170,7 +170,7 @@ sources:
   pilot: {driver: sqlite, url: "sqlite:pilot.db"}
 `
 
-// Those who need a secret hear what keeps it from them; the others do not.
+// Only a caller that needs a secret gets the reason why it could not be read.
 func TestALazyLoadNeedsNoSecrets(t *testing.T) {
 	t.Parallel()
 	c, err := Load(Options{Types: types(), File: write(t, withSecrets), Lazy: true})

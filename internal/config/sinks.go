@@ -13,7 +13,7 @@ import (
 	"tallyman/sinks"
 )
 
-// Sinks are the places that notices go, by name.
+// Sinks are the settings of the sinks, keyed by name.
 type Sinks map[string]sinks.Settings
 
 // DecodeYAML reads each sink into the settings of its type.
@@ -34,11 +34,11 @@ func (m *Sinks) DecodeYAML(d *strictyaml.Decoder, name string, n *strictyaml.Nod
 	}
 }
 
-// sink reads one sink; nil where its type is wrong.
+// sink reads one sink. It returns nil where the type is wrong.
 func (l *loader) sink(d *strictyaml.Decoder, name string, f strictyaml.Field) sinks.Settings {
 	var typeName string
 	if t := f.Value.Field("type"); t != nil && !t.Value.IsNull() {
-		_ = d.Attempt(func() { d.Value("", t.Value, &typeName) }) // what is wrong with it is reported below
+		_ = d.Attempt(func() { d.Value("", t.Value, &typeName) }) // Problems of the type are reported below.
 	}
 	for _, typ := range l.types.Sinks {
 		if typ.Name == typeName {
@@ -55,7 +55,7 @@ func (l *loader) sink(d *strictyaml.Decoder, name string, f strictyaml.Field) si
 	return nil
 }
 
-// unknownSink lets the fields of every type pass: where the type is wrong, the type alone is reported.
+// unknownSink accepts the fields of every type. So for a sink with a wrong type only the type is reported.
 type unknownSink struct{ l *loader }
 
 // DecodeYAML implements strictyaml.Decodable.
@@ -95,7 +95,7 @@ func (l *loader) wrongType(d *strictyaml.Decoder, name string, f strictyaml.Fiel
 	d.Fail(t.Value, strictyaml.CodeEnum, fmt.Sprintf("%s.type cannot be %q", name, typeName), hint)
 }
 
-// check holds sinks against each other: a sink that names another one names one that fits, and one inbox alone answers polls.
+// check checks the sinks together: a sink that names another sink must name a fitting one, and there may be one inbox.
 func (m Sinks) check(at settings.Section) {
 	first := ""
 	for _, name := range slices.Sorted(maps.Keys(m)) {
@@ -112,11 +112,12 @@ func (m Sinks) check(at settings.Section) {
 	}
 }
 
-// leastSecret is the shortest text that is taken out of others, in bytes: what is shorter is found in too many innocent texts.
+// leastSecret is the smallest length in bytes of a secret that is removed from other texts. Shorter texts occur in too
+// many harmless texts.
 const leastSecret = 4
 
-// SecretTexts are the texts of the sinks that nobody may see, and the parts of them that libraries and other people's servers
-// repeat in errors. The longest come first: where one is a part of another, the whole is taken out.
+// SecretTexts returns the secret texts of the sinks, and the parts of them that libraries and servers may repeat in
+// errors. The longest come first, so that a secret that contains another one is removed as a whole.
 func (m Sinks) SecretTexts() []string {
 	var list []string
 	for _, s := range m {

@@ -16,17 +16,19 @@ import (
 // Source is a database that probes read.
 type Source struct {
 	Driver           Driver        `yaml:"driver"`
-	URL              Secret        `yaml:"url"` // the whole URL, but of a file
-	Path             string        `yaml:"-"`   // the file, absolute
+	URL              Secret        `yaml:"url"` // The whole URL.
+	Path             string        `yaml:"-"`   // The absolute path, where the source is a file.
 	MaxConnections   int           `yaml:"max_connections" min:"1"`
-	StatementTimeout time.Duration `yaml:"statement_timeout" min:"0.001s"` // what a probe without a timeout of its own gets
-	MaxCellBytes     int           `yaml:"max_cell_bytes" min:"1024"`      // of one value of a row
+	StatementTimeout time.Duration `yaml:"statement_timeout" min:"0.001s"` // The default timeout of probes.
+	MaxCellBytes     int           `yaml:"max_cell_bytes" min:"1024"`      // The largest size of one value.
 	MaxRowBytes      int           `yaml:"max_row_bytes" min:"1" max:"1073741824"`
-	Timezone         Timezone      `yaml:"timezone"`  // of times without a zone; UTC where it is not given
-	Functions        []string      `yaml:"functions"` // that probes may call though they may do more than read: name of the database's own, schema.name of others
+	Timezone         Timezone      `yaml:"timezone"` // The zone of times without one. Default: UTC.
+	// Functions lists functions that probes may call although these may do more than read: name for a function of the
+	// database's own, schema.name for any other.
+	Functions []string `yaml:"functions"`
 }
 
-// SetDefaults is what a source has where nothing is said.
+// SetDefaults sets the defaults of a source.
 func (s *Source) SetDefaults() {
 	*s = Source{MaxConnections: 4, StatementTimeout: 30 * time.Second, MaxCellBytes: scanners.DefaultMaxCell, MaxRowBytes: scanners.DefaultMaxRow}
 }
@@ -48,11 +50,11 @@ func (t *Timezone) DecodeYAML(d *strictyaml.Decoder, name string, n *strictyaml.
 	t.Location = location
 }
 
-// functionPattern is the name of one function, with its schema where it has one; a part with other characters is in double quotes. There are no wildcards: what
-// a probe may call is named exactly.
+// functionPattern matches the name of one function, with or without its schema. A part with other characters stands in
+// double quotes. There are no wildcards, so that every allowed function is named exactly.
 var functionPattern = regexp.MustCompile(`^([A-Za-z_][A-Za-z0-9_$]*|"[^"]+")(\.([A-Za-z_][A-Za-z0-9_$]*|"[^"]+")){0,2}$`)
 
-// check holds the source against its driver.
+// check checks the source against its driver.
 func (s *Source) check(at settings.Section, l *loader) {
 	driver, found := l.driver(s.Driver)
 	functions := at.In("functions")
@@ -95,7 +97,7 @@ func (s *Source) checkURL(at settings.Section, l *loader, driver *scanners.Drive
 	}
 }
 
-// addressHint says what commonly makes an address unreadable; it shows nothing of a password.
+// addressHint returns a hint about common mistakes in an address. It shows nothing of a password.
 func addressHint(address string, driver *scanners.Driver) string {
 	_, rest, _ := strings.Cut(address, "://")
 	login := rest[:max(strings.LastIndexByte(rest, '@'), 0)]
@@ -108,7 +110,7 @@ func addressHint(address string, driver *scanners.Driver) string {
 	return driver.Address
 }
 
-// Address is the URL that the driver opens.
+// Address returns the URL that the driver opens.
 func (s *Source) Address() string {
 	if s.Path != "" {
 		return string(s.Driver) + ":" + s.Path
@@ -125,7 +127,7 @@ func (l *loader) driver(name Driver) (*scanners.Driver, bool) {
 	return nil, false
 }
 
-// driverHint says which driver was meant, or which there are.
+// driverHint suggests a driver with a similar name, or lists the drivers.
 func (l *loader) driverHint(name string) string {
 	var names, list []string
 	for _, d := range l.types.Drivers {

@@ -15,10 +15,10 @@ import (
 	"tallyman/scanners"
 )
 
-// Driver is a kind of database.
+// Driver is the name of a database driver.
 type Driver string
 
-// The drivers of a ledger. A source may have further ones.
+// The drivers of a ledger. Sources have more drivers.
 const (
 	Postgres Driver = "postgres"
 	SQLite   Driver = "sqlite"
@@ -27,8 +27,8 @@ const (
 // Ledger is Tallyman's own database.
 type Ledger struct {
 	Driver    Driver        `yaml:"-"`
-	URL       Secret        `yaml:"url"` // postgres: the whole URL
-	Path      string        `yaml:"-"`   // sqlite: the file, absolute
+	URL       Secret        `yaml:"url"` // The whole URL.
+	Path      string        `yaml:"-"`   // The absolute path of the file, for SQLite.
 	Retention time.Duration `yaml:"retention" min:"24h"`
 }
 
@@ -56,7 +56,8 @@ func (l *Ledger) check(at settings.Section, load *loader) {
 	}
 }
 
-// isPostgres tells whether the address is a URL of PostgreSQL with a database. It may name several hosts, as net/url does not know them.
+// isPostgres tells whether the address is a URL of a PostgreSQL database. The URL may name several hosts, which net/url
+// cannot parse.
 func isPostgres(address string) bool {
 	scheme, rest, _ := strings.Cut(address, "://")
 	end := strings.IndexAny(rest, "/?#")
@@ -72,10 +73,10 @@ func isPostgres(address string) bool {
 	return true
 }
 
-// primaryAttrs are the values of target_session_attrs that no standby meets.
+// primaryAttrs are the values of target_session_attrs that only a primary meets.
 var primaryAttrs = []string{"read-write", "primary"}
 
-// sessionAttrs returns what the address says about target_session_attrs, "" for nothing.
+// sessionAttrs returns target_session_attrs of the address. Empty means it is not set.
 func sessionAttrs(address string) string {
 	_, text, _ := strings.Cut(address, "?")
 	query, err := url.ParseQuery(text)
@@ -85,28 +86,29 @@ func sessionAttrs(address string) string {
 	return query.Get("target_session_attrs")
 }
 
-// Embedded is the redis.url that stands for the Redis inside the process.
+// Embedded is the redis.url of the Redis inside the process.
 const Embedded = "embedded"
 
-// Redis is where the index of the inboxes lives.
+// Redis says where the inboxes and the queues are kept.
 type Redis struct {
 	URL    RedisURL `yaml:"url"`
 	Prefix string   `yaml:"prefix"`
 }
 
-// RedisURL is Embedded, one server, or a list. A list is a Cluster, or where the first has ?master_name=NAME the
-// Sentinels of that primary.
+// RedisURL is Embedded, one server, or a list. A list names the servers of a Cluster. Where its first URL has
+// ?master_name=NAME, it names the Sentinels of that primary.
 type RedisURL struct {
 	URLs []Secret
-	List bool // it was written as a list
+	List bool // The configuration has a list, perhaps of one URL.
 }
 
-// DecodeYAML reads one address or a list of them; from outside the file a list is one text with commas.
+// DecodeYAML reads one address or a list. In the environment and in flags a list is one text with commas.
 func (r *RedisURL) DecodeYAML(d *strictyaml.Decoder, name string, n *strictyaml.Node) {
 	*r = RedisURL{List: n.Kind == strictyaml.Sequence}
 	if r.List {
 		d.Value(name, n, &r.URLs)
-		r.URLs = slices.DeleteFunc(r.URLs, func(s Secret) bool { return s == Secret{} }) // of a lazy load
+		// A lazy load leaves open URLs empty.
+		r.URLs = slices.DeleteFunc(r.URLs, func(s Secret) bool { return s == Secret{} })
 		return
 	}
 	list := []*strictyaml.Node{n}
@@ -148,10 +150,10 @@ func (r *Redis) Embedded() bool {
 	return !r.URL.List && len(r.URL.URLs) == 1 && r.URL.URLs[0].Reveal() == Embedded
 }
 
-// errRedisURL names no part of the URL, which may hold a password.
+// errRedisURL does not show the URL, which may have a password.
 var errRedisURL = errors.New("is no address of a Redis server")
 
-// Options returns what redis.NewUniversalClient takes. User, password, database and TLS are those of the first URL.
+// Options returns the options for redis.NewUniversalClient. User, password, database and TLS come from the first URL.
 func (r *Redis) Options() (*redis.UniversalOptions, error) {
 	o := &redis.UniversalOptions{IsClusterMode: r.URL.List}
 	for i, secret := range r.URL.URLs {

@@ -22,16 +22,16 @@ var built embed.FS
 const (
 	indexName  = "index.html"
 	widgetName = "widget.js"
-	assets     = "assets/" // their names carry a hash of what they hold
+	assets     = "assets/" // The names of these files contain a hash of the content, so browsers may keep them.
 )
 
-// elsewhere are the paths that belong to the API, files below them included.
+// elsewhere are the paths of the API. Every path below them belongs to the API as well.
 var elsewhere = []string{"/api", "/healthz", "/readyz", "/metrics", "/openapi.json"}
 
 // Pages serves the files of the console and the widget.
 type Pages struct{ files map[string]*file }
 
-// New reads what is embedded.
+// New reads the embedded files.
 func New() (*Pages, error) {
 	root, err := fs.Sub(built, "dist")
 	if err != nil {
@@ -40,7 +40,7 @@ func New() (*Pages, error) {
 	return read(root)
 }
 
-// read takes all files of the folder.
+// read reads all files of the folder. It fails where the console's page or the widget is missing.
 func read(root fs.FS) (*Pages, error) {
 	p := &Pages{files: map[string]*file{}}
 	err := fs.WalkDir(root, ".", func(name string, entry fs.DirEntry, err error) error {
@@ -65,7 +65,7 @@ func read(root fs.FS) (*Pages, error) {
 	return p, nil
 }
 
-// Serve answers a request for a page or a file of one. It reports false, and has done nothing, where the request is none.
+// Serve answers a request for a page or one of its files. For any other request it does nothing and returns false.
 func (p *Pages) Serve(w http.ResponseWriter, r *http.Request) bool {
 	f := p.find(r)
 	if f == nil {
@@ -75,7 +75,7 @@ func (p *Pages) Serve(w http.ResponseWriter, r *http.Request) bool {
 	return true
 }
 
-// find returns the file that the request is for, nil where there is none.
+// find returns the file that the request asks for, or nil.
 func (p *Pages) find(r *http.Request) *file {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		return nil
@@ -89,17 +89,18 @@ func (p *Pages) find(r *http.Request) *file {
 	if f := p.files[name]; f != nil {
 		return f
 	}
-	// The console's own addresses, such as /rules/negative-bin-stock, are known to its router alone: whoever wants to see a page gets it.
+	// Only the router of the console knows its addresses, such as /rules/negative-bin-stock. So a browser that asks for
+	// a page gets the console, whatever the address.
 	if name == "" || !strings.HasPrefix(name, assets) && strings.Contains(r.Header.Get("Accept"), "text/html") {
 		return p.files[indexName]
 	}
 	return nil
 }
 
-// media is the media type of a file.
+// media returns the media type of a file.
 func media(name string) string {
 	switch ext := path.Ext(name); ext {
-	case ".js": // not every system's table has it right
+	case ".js": // Some systems have a wrong type for it.
 		return "text/javascript; charset=utf-8"
 	case ".md":
 		return "text/plain; charset=utf-8"
@@ -108,13 +109,13 @@ func media(name string) string {
 	}
 }
 
-// file is one of the console's, and how it is sent.
+// file is a file of the console, and how it is sent.
 type file struct {
 	name   string
 	media  string
 	etag   string
 	plain  []byte
-	packed func() []byte // gzip; nil where that is no smaller
+	packed func() []byte // The gzip form. Nil where gzip makes the file no smaller.
 }
 
 func newFile(name string, content []byte) *file {
@@ -125,11 +126,11 @@ func newFile(name string, content []byte) *file {
 	}
 }
 
-// pack compresses what gains by it.
+// pack compresses the content. It returns nil where that makes the content no smaller.
 func pack(content []byte) []byte {
 	var out bytes.Buffer
-	zip, _ := gzip.NewWriterLevel(&out, gzip.BestCompression) // the level is one
-	_, _ = zip.Write(content)                                 // a buffer takes everything
+	zip, _ := gzip.NewWriterLevel(&out, gzip.BestCompression) // No error: the level is valid.
+	_, _ = zip.Write(content)                                 // No error: a bytes.Buffer takes everything.
 	_ = zip.Close()
 	if out.Len() >= len(content) {
 		return nil
@@ -152,7 +153,7 @@ func (f *file) serve(w http.ResponseWriter, r *http.Request) {
 	http.ServeContent(w, r, f.name, time.Time{}, bytes.NewReader(content))
 }
 
-// accepts tells whether the browser takes the encoding.
+// accepts tells whether the browser accepts the encoding.
 func accepts(r *http.Request, encoding string) bool {
 	for offered := range strings.SplitSeq(r.Header.Get("Accept-Encoding"), ",") {
 		name, params, _ := strings.Cut(strings.TrimSpace(offered), ";")
@@ -163,16 +164,17 @@ func accepts(r *http.Request, encoding string) bool {
 	return false
 }
 
-// policy lets the console's pages load their own files and call their own server, and nothing else: no inline script or style, no
-// other origin, no frame around them, no text that becomes script. Svelte makes its elements under the one name that is allowed.
+// policy lets the console's pages load their own files and call their own server, and nothing else. It forbids inline
+// scripts and styles, other origins, frames around the pages, and texts that become scripts. The one allowed name of
+// trusted types is Svelte's, which makes elements under that name.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types svelte-trusted-html"
 
-// headers sets what the browser is told about the file.
+// headers sets the headers of the file.
 func (f *file) headers(h http.Header) {
 	h.Set("Content-Type", f.media)
 	h.Set("Vary", "Accept-Encoding")
-	h.Set("Cache-Control", "no-cache") // kept, and asked about each time
+	h.Set("Cache-Control", "no-cache") // The browser keeps the file, and asks each time whether it has changed.
 	if strings.HasPrefix(f.name, assets) {
 		h.Set("Cache-Control", "public, max-age=31536000, immutable")
 	}
@@ -181,7 +183,7 @@ func (f *file) headers(h http.Header) {
 		h.Set("Content-Security-Policy", policy)
 		h.Set("Cross-Origin-Opener-Policy", "same-origin")
 		h.Set("Permissions-Policy", "camera=(), geolocation=(), microphone=()")
-	case widgetName: // pages of other origins embed it
+	case widgetName: // Pages of other origins embed the widget.
 		h.Set("Cross-Origin-Resource-Policy", "cross-origin")
 		h.Set("Access-Control-Allow-Origin", "*")
 	}

@@ -25,7 +25,7 @@ func open(t *testing.T) *Pages {
 	return p
 }
 
-// get asks for a path; nil where it is no page's.
+// get requests a path. It returns nil where Pages does not serve the path.
 func get(t *testing.T, p *Pages, method, path string, header ...string) *httptest.ResponseRecorder {
 	t.Helper()
 	r := httptest.NewRequestWithContext(t.Context(), method, path, nil)
@@ -140,7 +140,7 @@ func TestMissingFilesAreNamed(t *testing.T) {
 	}
 }
 
-// TestEmbeddedPageNamesFilesThatAreThere holds against a build of which only a part was committed.
+// TestEmbeddedPageNamesFilesThatAreThere fails when only a part of a build was committed.
 func TestEmbeddedPageNamesFilesThatAreThere(t *testing.T) {
 	p, err := New()
 	if err != nil {

@@ -1,6 +1,7 @@
-// Package console holds the console for operators and the inbox widget: pages that are clients of the public API and nothing else.
-// Their source is in web, what Vite makes of it in dist, which is committed and embedded: building the program takes no Node.
+// Package console holds the console for operators and the inbox widget. Both are pages that use only the public API.
+// Their source is in the folder web. Vite builds the folder dist, which is committed and embedded, so that building the
+// program needs no Node.js.
 //
-// Pages serves both, with the headers that keep foreign scripts out and let browsers keep what does not change. The paths of the API are none of
-// its own, and it knows nobody who calls: whoever gets a page still has to show the API a token.
+// Pages serves both, with headers that block foreign scripts and let browsers cache files that never change. It does
+// not serve the paths of the API, and it checks no token: a page needs a token only when it calls the API.
 package console

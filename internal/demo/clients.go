@@ -27,10 +27,10 @@ type polledNotice struct {
 	CreatedAt time.Time `json:"createdAt"`
 }
 
-// client is a WMS client in one warehouse: it polls over HTTP with the cursor that it was given.
+// client is a WMS client in one warehouse. It polls over HTTP with the cursor of the last answer.
 type client struct {
 	http        *http.Client
-	base        string // of the API, without a trailing slash
+	base        string // The URL of the API, without a trailing slash.
 	warehouse   string
 	subscribers []string
 	got         func(polledNotice)
@@ -38,12 +38,13 @@ type client struct {
 	etag        string
 }
 
-// run polls until ctx ends. A failed poll is repeated after a second with the same cursor, so nothing is missed.
+// run polls until ctx ends. After a failed poll it polls again in a second with the same cursor, so it misses no
+// notice.
 func (c *client) run(ctx context.Context) {
 	repeat(ctx, func(ctx context.Context) error { return c.poll(ctx, pollWait) })
 }
 
-// repeat works until ctx ends. After an error it waits for a second.
+// repeat calls work until ctx ends. After an error it waits for a second.
 func repeat(ctx context.Context, work func(context.Context) error) {
 	for ctx.Err() == nil {
 		if err := work(ctx); err != nil && ctx.Err() == nil {
@@ -55,7 +56,7 @@ func repeat(ctx context.Context, work func(context.Context) error) {
 	}
 }
 
-// poll asks once and hands over every notice of the page.
+// poll polls once and hands over every notice of the page.
 func (c *client) poll(ctx context.Context, wait time.Duration) error {
 	query := url.Values{"warehouse": {c.warehouse}, "subscriber": c.subscribers}
 	if c.cursor != "" {
@@ -102,21 +103,21 @@ func (c *client) poll(ctx context.Context, wait time.Duration) error {
 	return nil
 }
 
-// The queue of the demo, and what its forklifts do with an item, in the warehouse's time.
+// The queue of the demo, and how its forklifts work on an item. Times are in the warehouse's time, but for leaseWait.
 const (
 	queueName    = "replenishment"
-	leaseWait    = 5 * time.Second // of our time
-	shortest     = 3 * time.Minute // of a refill
+	leaseWait    = 5 * time.Second // On the wall clock.
+	shortest     = 3 * time.Minute // The shortest time of a refill.
 	longest      = 9 * time.Minute
 	firstSuspend = 20 * time.Minute
 	thenSuspend  = time.Hour
-	noReserve    = 6 // one item in so many finds no reserve, and is put off
+	noReserve    = 6 // One item in so many finds no reserve stock, and is suspended.
 )
 
-// forklift is a worker: it takes one item of the queue after the other over HTTP and refills its bin.
+// forklift is a worker: it leases one item after the other from the queue over HTTP, and refills the item's bin.
 type forklift struct {
 	http  *http.Client
-	base  string // of the API
+	base  string // The URL of the API.
 	name  string
 	dice  *rand.Rand
 	clock *Clock
@@ -124,7 +125,7 @@ type forklift struct {
 	tell  func(at time.Time, warehouse, who, text string)
 }
 
-// leasedItem is what a forklift reads of an item; its payload is a notice.
+// leasedItem is what a forklift reads of an item. The payload of the item is a notice.
 type leasedItem struct {
 	ID       string `json:"id"`
 	Attempt  int    `json:"attempt"`
@@ -138,10 +139,10 @@ type leasedItem struct {
 	} `json:"payload"`
 }
 
-// run works until ctx ends. What fails is tried again after a second; an item that was begun comes back by itself.
+// run works until ctx ends. After an error it goes on in a second. The lease of an unfinished item ends by itself.
 func (f *forklift) run(ctx context.Context) { repeat(ctx, f.work) }
 
-// work takes an item and does what it asks for.
+// work leases an item and does its work.
 func (f *forklift) work(ctx context.Context) error {
 	var got struct{ Items []leasedItem }
 	if err := f.post(ctx, "/lease", map[string]any{"worker": f.name, "wait": leaseWait.String()}, &got); err != nil {
@@ -179,7 +180,7 @@ func (f *forklift) serve(ctx context.Context, it leasedItem) error {
 	return err
 }
 
-// putOff suspends an item. One that was suspended as often as it may be is stored for a day.
+// putOff suspends an item. An item that may not be suspended any more is stored for a day.
 func (f *forklift) putOff(ctx context.Context, it leasedItem) error {
 	note := "no " + it.Payload.Data.SKU + " in reserve"
 	what := "puts off"
@@ -195,8 +196,8 @@ func (f *forklift) putOff(ctx context.Context, it leasedItem) error {
 	return nil
 }
 
-// do tells the queue what became of an item. Limit is its answer that the item may not be suspended again. An item that
-// another has meanwhile is no fault.
+// do reports the result of an item to the queue. It returns limit where the item may not be suspended again. It is no
+// error when another worker has the item meanwhile.
 func (f *forklift) do(ctx context.Context, it leasedItem, what, note string) (limit bool, err error) {
 	op := map[string]any{"op": what, "id": it.ID, "attempt": it.Attempt, "note": note}
 	if what == "store" {
@@ -207,7 +208,7 @@ func (f *forklift) do(ctx context.Context, it leasedItem, what, note string) (li
 	return err == nil && done.Results[0].Outcome == "suspend_limit", err
 }
 
-// post asks the queue.
+// post calls the queue.
 func (f *forklift) post(ctx context.Context, path string, body, answer any) error {
 	text, err := json.Marshal(body)
 	if err != nil {

@@ -16,29 +16,30 @@ import (
 	"tallyman/internal/demo/warehouse"
 )
 
-// Options is what the command line says.
+// Options are the options of the command line.
 type Options struct {
-	Listen  string        // host:port of the API; port 0 is any free one
-	Seed    uint64        // of the warehouse's dice: the same seed, the same day
-	Speed   float64       // minutes of the warehouse in a minute of ours
-	For     time.Duration // stop by itself after so long; 0 = at Ctrl-C
-	Workers int           // forklifts that take refills from the queue; 0 = the warehouse refills its bins by itself
-	Version string        // of the program
+	Listen  string        // host:port of the API. Port 0 means any free port.
+	Seed    uint64        // The seed of the simulation. The same seed gives the same day.
+	Speed   float64       // Minutes of the warehouse in a minute of the wall clock.
+	For     time.Duration // The demo stops after this time. 0 means it runs until Ctrl-C.
+	Workers int           // Forklifts that take refills from the queue. 0 means the warehouse refills its bins itself.
+	Version string        // The version of the program.
 	Out     io.Writer
 	Color   bool
-	Browse  bool // open the console in the browser of whoever sits at this machine
+	Browse  bool // Open the console in the browser of this machine's user.
 }
 
-// head is how long the warehouse has worked before anybody looks.
+// head is how long the warehouse has worked before the demo begins.
 const head = time.Hour
 
-// lease is how long the node may hold a firing, on the wall clock.
+// lease is the node's lease, on the wall clock.
 const lease = 30 * time.Second
 
-// settle is how long the rules may still work after the warehouse has stopped, before the summary.
+// settle is the time between the stop of the warehouse and the summary, so that the rules see its last minutes.
 const settle = 2 * time.Second
 
-// Run runs the demo until ctx ends or its time is over, and prints what was found, notified and resolved.
+// Run runs the demo until ctx ends or its time is over. Then it prints how many findings were found, notified and
+// resolved.
 func Run(ctx context.Context, o Options) (err error) {
 	if o.Speed <= 0 {
 		return errors.New("demo: --speed must be above 0")
@@ -74,7 +75,7 @@ func Run(ctx context.Context, o Options) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, node.Close()) }() //nolint:contextcheck // what is given back must not depend on a context that may be over
+	defer func() { err = errors.Join(err, node.Close()) }() //nolint:contextcheck // Close must work when the context is over.
 	wms, err := openScreen(ctx, o.Listen, node.Addr())
 	if err != nil {
 		return err
@@ -89,9 +90,9 @@ func Run(ctx context.Context, o Options) (err error) {
 	return d.summary(context.WithoutCancel(ctx))
 }
 
-// openWarehouse returns a warehouse that has been at work for an hour: its first faults are there to be found.
+// openWarehouse returns a warehouse that has worked for an hour, so that the rules find something at once.
 func openWarehouse(ctx context.Context, db *sql.DB, seed uint64, start time.Time, n *narrator) (*warehouse.Simulator, error) {
-	tell := func(warehouse.Event) {} // nobody watches yet
+	tell := func(warehouse.Event) {} // The first hour is not narrated.
 	sim, err := warehouse.New(ctx, db, seed, start.Add(-head), func(e warehouse.Event) { tell(e) })
 	if err != nil {
 		return nil, err
@@ -115,11 +116,11 @@ type show struct {
 	carriers *server
 	wms      *server
 
-	floor     sync.Mutex // one at a time changes the warehouse
+	floor     sync.Mutex // Held while the warehouse is changed.
 	warehouse *warehouse.Simulator
 }
 
-// play lets warehouse, node and clients live together until the time is over.
+// play runs the warehouse, the node and the clients until the time is over.
 func (s *show) play(ctx context.Context) error {
 	running, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
@@ -168,7 +169,7 @@ func (s *show) play(ctx context.Context) error {
 	return cause
 }
 
-// rest gives the rules a moment to see the last minutes, unless somebody wants to leave at once.
+// rest waits until the rules have seen the last minutes, or until ctx ends.
 func (s *show) rest(ctx context.Context) {
 	select {
 	case <-ctx.Done():
@@ -176,7 +177,7 @@ func (s *show) rest(ctx context.Context) {
 	}
 }
 
-// live moves the warehouse on, a minute of its time at a step.
+// live moves the warehouse on, one minute of its time per step.
 func (s *show) live(ctx context.Context) error {
 	next := s.clock.Now().Add(time.Minute)
 	for {
@@ -198,14 +199,14 @@ func (s *show) step(ctx context.Context, now time.Time) error {
 	return s.warehouse.Step(ctx, now)
 }
 
-// fill has a forklift refill a bin.
+// fill refills a bin for a forklift.
 func (s *show) fill(ctx context.Context, warehouse, bin, by string) (bool, error) {
 	s.floor.Lock()
 	defer s.floor.Unlock()
 	return s.warehouse.Refill(ctx, s.clock.Now(), warehouse, bin, by)
 }
 
-// forklifts are the workers of the queue, who work in both warehouses.
+// forklifts runs the workers of the queue. They work in both warehouses.
 func (s *show) forklifts() []*forklift {
 	list := make([]*forklift, s.options.Workers)
 	for i := range list {
@@ -218,8 +219,8 @@ func (s *show) forklifts() []*forklift {
 	return list
 }
 
-// clients are the WMS clients of the demo: in each warehouse a keeper, who also sees what the dock and the quality
-// office see.
+// clients runs the WMS clients: in each warehouse a keeper, who also gets the notices for the dock and the quality
+// office.
 func (s *show) clients() []*client {
 	var list []*client
 	for _, w := range []string{"119240", "119241"} {
@@ -231,7 +232,7 @@ func (s *show) clients() []*client {
 	return list
 }
 
-// merge ends with either context.
+// merge returns a context that ends with either context.
 func merge(a, b context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(a)
 	stop := context.AfterFunc(b, cancel)
@@ -266,11 +267,11 @@ func banner(o Options, addr, wms, dir string) []string {
 	}
 }
 
-// Clock is the warehouse's time: it runs speed times as fast as the wall clock. The engine takes it for
-// its own, so the rules keep the schedules that they would have on a site.
+// Clock is the warehouse's clock. It runs speed times as fast as the wall clock. The engine uses it too, so the rules
+// keep the schedules of a real site.
 type Clock struct {
-	start  time.Time // of the warehouse's time
-	origin time.Time // the same moment on the wall clock, with its monotonic reading
+	start  time.Time // The start in the warehouse's time.
+	origin time.Time // The start on the wall clock, with its monotonic reading.
 	speed  float64
 }
 
@@ -287,5 +288,5 @@ func (c *Clock) Now() time.Time {
 // Real returns how long d of the warehouse's time takes on the wall clock.
 func (c *Clock) Real(d time.Duration) time.Duration { return time.Duration(float64(d) / c.speed) }
 
-// Span returns how far the warehouse's time goes in d of the wall clock.
+// Span returns how much of the warehouse's time passes in d of the wall clock.
 func (c *Clock) Span(d time.Duration) time.Duration { return time.Duration(float64(d) * c.speed) }

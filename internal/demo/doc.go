@@ -1,8 +1,9 @@
-// Package demo is Tallyman's main job to look at: a simulated warehouse makes mistakes, the rules of examples/wms find them, WMS clients
-// poll the notices over HTTP, and forklifts take the work that comes of them. Everything runs in this process.
+// Package demo shows Tallyman at work. A simulated warehouse makes mistakes, and the rules of examples/wms find them.
+// WMS clients poll the notices over HTTP, and forklifts take items from a queue. Everything runs in this process.
 //
-// Run is the whole of it, for the command line. A show is a running demo: the warehouse of package warehouse moves on by a Clock that is faster
-// than the wall clock, and a node of internal/app runs on the same clock. What people read, line by line and in the summary, is the narrator's.
+// Run runs the whole demo, for the command line. A show is a running demo: the simulator of package warehouse and a
+// node of internal/app run on the same Clock, which is faster than the wall clock. The narrator writes the lines and
+// the summary that people read.
 //
-// The demo keeps nothing: its files lie in a folder that goes when it ends. It listens on loopback addresses alone.
+// The demo keeps nothing: it deletes the folder of its files at the end. It listens on loopback addresses only.
 package demo

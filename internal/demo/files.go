@@ -11,7 +11,7 @@ import (
 	"path/filepath"
 	"time"
 
-	_ "modernc.org/sqlite" // the driver of the sample WMS
+	_ "modernc.org/sqlite" // The driver of the sample WMS.
 
 	"tallyman/configs"
 	"tallyman/examples/wms"
@@ -20,12 +20,12 @@ import (
 	"tallyman/rules/strictyaml"
 )
 
-// ownRules are the demo's beside the pack of the sample warehouse.
+// ownRules are the demo's own rules, in addition to the rule pack of the sample warehouse.
 //
 //go:embed rules/*.yaml
 var ownRules embed.FS
 
-// folder has the files of one demo: rules, catalogue, the WMS database and the ledger. The folder goes when the demo ends.
+// folder has the files of one demo: rules, catalogue, the WMS database and the ledger. The demo deletes it at the end.
 type folder struct {
 	dir string
 	wms *sql.DB
@@ -62,7 +62,7 @@ func newFolder(ctx context.Context) (_ *folder, err error) {
 
 func (f *folder) path(name string) string { return filepath.Join(f.dir, name) }
 
-// config writes what a site would write into tallyman.yaml, and reads it.
+// config writes a tallyman.yaml as a site would, and loads it.
 func (f *folder) config(listen string, clock *Clock, carrierURL string) (*config.Config, error) {
 	long := func(d, least time.Duration) string {
 		return strictyaml.FormatDuration(max(d, least).Round(time.Millisecond))
@@ -103,7 +103,7 @@ sinks:
 	return c, nil
 }
 
-// itemLease is long enough for the longest refill, however slowly the warehouse lives.
+// itemLease returns a lease that is longer than the longest refill at the speed.
 func itemLease(clock *Clock) time.Duration {
 	return min(max(30*time.Second, clock.Real(2*longest)), 24*time.Hour)
 }

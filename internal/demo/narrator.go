@@ -17,13 +17,13 @@ import (
 	"tallyman/internal/notice"
 )
 
-// narrator tells what happens, one line an event, for a person to follow. It is safe for concurrent use.
+// narrator prints what happens, one line for each event. It is safe for concurrent use.
 type narrator struct {
 	mu     sync.Mutex
 	out    io.Writer
 	colour bool
-	seen   map[string]bool // ids of notices, each of which several clients may poll
-	twice  int             // notices that one client was given twice; there should be none
+	seen   map[string]bool // The ids of printed notices. Several clients may poll the same notice.
+	twice  int             // Notices that one client got twice. There should be none.
 	got    int
 }
 
@@ -49,14 +49,14 @@ func (n *narrator) paint(style, text string) string {
 	return style + text + plain
 }
 
-// happened tells an event of the warehouse.
+// happened prints an event of the warehouse.
 func (n *narrator) happened(e warehouse.Event) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	_, _ = fmt.Fprintf(n.out, "%s\n", n.paint(dim, fmt.Sprintf("%s  %s    %s", e.At.Format("15:04"), e.Warehouse, e.Text)))
 }
 
-// noticed tells a notice that a WMS client polled.
+// noticed prints a notice that a WMS client polled.
 func (n *narrator) noticed(p polledNotice) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -77,14 +77,14 @@ func (n *narrator) noticed(p polledNotice) {
 		n.paint(style, fmt.Sprintf("%2s", sign)), n.paint(bold, fmt.Sprintf("%-13s", p.Type)), p.Title)
 }
 
-// worked tells what a forklift does with an item of the queue.
+// worked prints what a forklift does with an item of the queue.
 func (n *narrator) worked(at time.Time, warehouse, who, text string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	_, _ = fmt.Fprintf(n.out, "%s  %s %s %s %s\n", at.Format("15:04"), warehouse, n.paint(blue, " →"), n.paint(bold, fmt.Sprintf("%-13s", who)), text)
 }
 
-// say prints text as it is, each line on its own.
+// say prints the lines unchanged.
 func (n *narrator) say(lines ...string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -127,10 +127,10 @@ func (s *show) summary(ctx context.Context) error {
 		_, _ = fmt.Fprintln(n.out, "\nA finding that grows worse is notified again.")
 	}
 	_, err = fmt.Fprintf(n.out, "\nThe WMS clients polled %d notices, %d of them twice.\n%s\n", n.got, n.twice, work)
-	return err //nolint:wrapcheck // the terminal is gone
+	return err //nolint:wrapcheck // The only possible error is that the terminal is gone.
 }
 
-// count reads the tallies. An event is found and told in one; it does not stay open.
+// count reads the tallies from the ledger. An event is found and notified at the same time, and never stays open.
 func count(ctx context.Context, l ledger.Runs) (map[string]*tally, error) {
 	tallies := map[string]*tally{}
 	of := func(rule string) *tally {
@@ -165,15 +165,15 @@ func count(ctx context.Context, l ledger.Runs) (map[string]*tally, error) {
 	return tallies, nil
 }
 
-const workPage = 1000 // items read at a time
+const workPage = 1000 // Items per read.
 
-// workCount is what became of the items of the queue.
+// workCount counts the items of the queue by their ends.
 type workCount struct {
-	done, removed int // removed: their fault was gone before anybody took them
-	left, putOff  int // not finished yet, and those of them that were put off
+	done, removed int // removed counts items whose finding was over before a worker leased them.
+	left, putOff  int // left counts unfinished items. putOff counts those of them that are suspended or stored.
 }
 
-// countWork reads it from the ledger.
+// countWork counts the items in the ledger.
 func countWork(ctx context.Context, l ledger.Queues) (w workCount, err error) {
 	if w.done, err = countEnded(ctx, l, item.Done); err != nil {
 		return w, err

@@ -20,14 +20,14 @@ import (
 	"tallyman/examples/widget"
 )
 
-// server is one of the WMS's own web servers, on any free port.
+// server is a web server of the simulated site, on any free port.
 type server struct {
 	what     string
 	listener net.Listener
 	http     *http.Server
 }
 
-// openServer listens on a host; what it is stands in errors.
+// openServer listens on a host. Its errors name the server by what.
 func openServer(ctx context.Context, what, host string, handler http.Handler) (*server, error) {
 	var listen net.ListenConfig
 	listener, err := listen.Listen(ctx, "tcp", net.JoinHostPort(host, "0"))
@@ -49,30 +49,30 @@ func (s *server) run(ctx context.Context) error {
 	return nil
 }
 
-// close frees the port where run never began.
+// close frees the port of a server that never ran.
 func (s *server) close() { _ = s.listener.Close() }
 
-// carrierName is the sink that tells the carriers' system.
+// carrierName is the sink of the carriers' system.
 const carrierName = "carrier"
 
-// When the carriers' system does not answer, in minutes of each hour of the warehouse's time.
+// The minutes of each hour of the warehouse's time in which the carriers' system does not answer.
 const (
 	outageFrom  = 20
 	outageUntil = 32
 )
 
-// carrier stands for the carriers' own system, which takes what a webhook brings. It is down for some minutes of each hour, and does
-// not know every order: so the demo has deliveries that are tried again, that come too late and that are refused.
+// carrier is the carriers' system, which gets webhooks. It is down for some minutes of each hour, and does not know
+// every order. So the demo has deliveries that are tried again, deliveries that time out, and refused ones.
 type carrier struct {
 	clock *Clock
 }
 
-// openCarrier listens on this machine alone.
+// openCarrier listens on a loopback address.
 func openCarrier(ctx context.Context, clock *Clock) (*server, error) {
 	return openServer(ctx, "the carriers' system", "127.0.0.1", carrier{clock: clock})
 }
 
-// ServeHTTP takes a notice of an order that is late.
+// ServeHTTP takes a notice of a late order.
 func (c carrier) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	var late struct {
 		Data struct {
@@ -93,17 +93,17 @@ func (c carrier) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// page is the screen's, but for its style sheet, which is that of the example.
+// page has the files of the screen. Its style sheet comes from the example.
 //
 //go:embed page
 var page embed.FS
 
-// screenPolicy is as strict as a page of a WMS can be: the widget needs nothing more.
+// screenPolicy is the strictest policy that a page with the widget can have.
 const screenPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types svelte-trusted-html"
 
-// openScreen opens the WMS's page with the inbox widget, on the host of listen. What the widget asks for is passed on to the node, as a
-// site does that has both behind one address.
+// openScreen serves the WMS's page with the inbox widget, on the host of listen. It passes the widget's requests on to
+// the node, as on a site that has both behind one address.
 func openScreen(ctx context.Context, listen, node string) (*server, error) {
 	const what = "the WMS's page"
 	host, _, err := net.SplitHostPort(listen)
@@ -117,10 +117,10 @@ func openScreen(ctx context.Context, listen, node string) (*server, error) {
 func screenPages(node string) http.Handler {
 	to := &url.URL{Scheme: "http", Host: node}
 	behind := &httputil.ReverseProxy{
-		FlushInterval: -1, // events of a stream go on at once
+		FlushInterval: -1, // Events of a stream are passed on at once.
 		Rewrite: func(r *httputil.ProxyRequest) {
 			r.SetURL(to)
-			r.Out.Host = r.In.Host // the node compares it with the page's origin
+			r.Out.Host = r.In.Host // The node compares the host with the origin of the page.
 		},
 	}
 	mux := http.NewServeMux()
@@ -133,13 +133,13 @@ func screenPages(node string) http.Handler {
 	mux.HandleFunc("GET /page.js", func(w http.ResponseWriter, r *http.Request) { http.ServeFileFS(w, r, page, "page/page.js") })
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Security-Policy", screenPolicy)
-		index, _ := page.ReadFile("page/index.html") // it is embedded
+		index, _ := page.ReadFile("page/index.html") // No error: the file is embedded.
 		http.ServeContent(w, r, "index.html", time.Time{}, bytes.NewReader(index))
 	})
 	return mux
 }
 
-// browse opens the address in the browser of whoever sits at this machine, as far as somebody does.
+// browse opens the address in the browser of this machine's user. It does nothing on a machine without a screen.
 func browse(ctx context.Context, address string) {
 	var program string
 	switch runtime.GOOS {
@@ -149,12 +149,13 @@ func browse(ctx context.Context, address string) {
 		program = "explorer"
 	default:
 		if os.Getenv("DISPLAY") == "" && os.Getenv("WAYLAND_DISPLAY") == "" {
-			return // no screen: a server, or a session over SSH
+			return // There is no screen: the machine is a server, or the session comes over SSH.
 		}
 		program = "xdg-open"
 	}
-	command := exec.CommandContext(ctx, program, address) //nolint:gosec // one of three programs, and our own address
-	if command.Start() == nil {                           // where it cannot be opened, the address stands in the output
+	command := exec.CommandContext(ctx, program, address) //nolint:gosec // The program is one of three, and the address is the demo's own.
+	// After an error the user still finds the address in the output.
+	if command.Start() == nil {
 		go func() { _ = command.Wait() }()
 	}
 }

@@ -253,8 +253,8 @@ func (s *attackedSite) write(dir, name, text string) {
 	}
 }
 
-// command runs the program on the configuration in a folder, for startWithin at most, and returns what it has printed; where it ends well,
-// that is what it has printed to standard output alone.
+// command runs the program on the configuration in a folder, for startWithin at most, and returns what it has printed;
+// where it ends well, that is what it has printed to standard output alone.
 func (s *attackedSite) command(dir string, args ...string) (string, error) {
 	s.t.Helper()
 	ctx, stop := context.WithTimeout(s.t.Context(), startWithin)

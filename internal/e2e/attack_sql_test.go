@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// doingMore are probes that do more than read rows of the rule's tables, and the codes of their problems. A file with a problem sql_* is refused without
-// its source; probe_function is what the source's database says of the probe.
+// doingMore are probes that do more than read rows of the rule's tables, and the codes of their problems. A file with a
+// problem sql_* is refused without its source; probe_function is what the source's database says of the probe.
 var doingMore = []struct{ sql, code string }{
 	{`SELECT U&"pg\005fterminate\005fbackend"(pid)::text AS a FROM pg_stat_activity WHERE usename = current_user AND pid <> pg_backend_pid()`, "sql_escaped"},
 	{`SELECT word AS a FROM ts_stat('SELECT to_tsvector(pg_terminate_backend(pid)::text) FROM pg_stat_activity WHERE usename = current_user AND pid <> pg_backend_pid()')`, "sql_function"},
@@ -82,7 +82,8 @@ func (s *attackedSite) leavesTheWMS(attacks func()) {
 	}
 }
 
-// previewsThatDoMore tries rules with such probes: as the node has them in its files, and with `rules preview` and `rules test --source`.
+// previewsThatDoMore tries rules with such probes: as the node has them in its files, and with `rules preview` and
+// `rules test --source`.
 func (s *attackedSite) previewsThatDoMore() {
 	defer s.withRule("honest", honestProbe)()
 	if r := s.preview("honest"); r.status != http.StatusOK || r.outcome() != "ok" {
@@ -146,7 +147,8 @@ func (r reply) outcome() string {
 	return p.Outcome
 }
 
-// testRule runs a test of the rule with `rules test --source`: its probe runs on the WMS, with a table that the test stages.
+// testRule runs a test of the rule with `rules test --source`: its probe runs on the WMS, with a table that the test
+// stages.
 func (s *attackedSite) testRule(id string) (string, error) {
 	s.t.Helper()
 	s.write(s.dir, "tests/"+id+"_test.yaml", fmt.Sprintf("rules: ../rules/%s.yaml\ntests:\n  - name: x\n    rule: %s\n    start: 2026-06-01T08:00:00Z\n    steps:\n"+

@@ -18,8 +18,9 @@ import (
 	"tallyman/internal/testenv"
 )
 
-// An attack of each kind is made on a running node, once with PostgreSQL and a Redis server, once with SQLite and the embedded Redis. No other test
-// runs meanwhile: what the database server writes is measured, and a busy machine would make a preview of a huge cell time out.
+// An attack of each kind is made on a running node, once with PostgreSQL and a Redis server, once with SQLite and the
+// embedded Redis. No other test runs meanwhile: what the database server writes is measured, and a busy machine would
+// make a preview of a huge cell time out.
 func TestAttacksAreRefused(t *testing.T) { //nolint:tparallel // see above
 	testenv.Slow(t)
 	for _, ledger := range []string{"postgres", "sqlite"} {
@@ -236,7 +237,7 @@ func (s *attackedSite) jwtThatIsAService() {
 	}
 }
 
-// webhookIntoTheOwnNetwork starts a node with such a sink, which must not start.
+// webhookIntoTheOwnNetwork starts a node with a webhook into the own network. The node must not start.
 func (s *attackedSite) webhookIntoTheOwnNetwork() {
 	dir := s.t.TempDir()
 	config := fmt.Sprintf(attackConfig, attackSecret, "embedded", "sqlite:"+filepath.Join(dir, "ledger.db"), s.victim.Config().ConnString())
@@ -251,7 +252,7 @@ func (s *attackedSite) webhookIntoTheOwnNetwork() {
 	}
 }
 
-// socketsThatNobodyOrdered looks which TCP ports the process listens on.
+// socketsThatNobodyOrdered checks on which TCP ports the process listens.
 func (s *attackedSite) socketsThatNobodyOrdered() {
 	pid := s.n.cmd.Process.Pid
 	links, err := filepath.Glob(fmt.Sprintf("/proc/%d/fd/*", pid))

@@ -30,8 +30,8 @@ type heard struct {
 	Status string `json:"status"`
 }
 
-// client polls the notices of a warehouse as a WMS does: with the cursor that it was given, at whichever node it finds,
-// whatever happens to that one.
+// client polls the notices of a warehouse as a WMS does: with the cursor of the last answer, at any node, whatever
+// happens to the node.
 type client struct {
 	c         *cluster
 	warehouse string
@@ -58,7 +58,8 @@ func (c *cluster) clients(warehouses ...string) (list []*client, stop func()) {
 	})
 }
 
-// follow has a client for each of the warehouses ask again and again, until stop is called. ask tells whether it went well.
+// follow runs a client for each warehouse. Each calls ask again and again until stop is called. ask returns whether it
+// succeeded.
 func (c *cluster) follow(warehouses []string, ask func(context.Context, *client, *rand.Rand) bool) (list []*client, stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup
@@ -92,7 +93,7 @@ func (cl *client) run(ctx context.Context, random *rand.Rand, ask func(context.C
 	}
 }
 
-// query is the next poll, of whatever length it pleases.
+// query returns the next poll, with a random size and wait.
 func (cl *client) query(random *rand.Rand) url.Values {
 	q := url.Values{
 		"warehouse": {cl.warehouse}, "subscriber": {"role:keeper", "user:7"},
@@ -110,7 +111,7 @@ type page struct {
 	Reset   bool    `json:"reset"`
 }
 
-// poll asks once and tells whether there was a page.
+// poll polls once and returns whether there was a page.
 func (cl *client) poll(ctx context.Context, base string, q url.Values) bool {
 	code, p, err := cl.get(ctx, base+"/api/v1/notices?"+q.Encode())
 	cl.mu.Lock()
@@ -122,7 +123,7 @@ func (cl *client) poll(ctx context.Context, base string, q url.Values) bool {
 	return true
 }
 
-// answered tells whether the client got what it asked for, and notes why not.
+// answered tells whether the client got an answer, and records why not.
 func (cl *client) answered(ctx context.Context, code int, err error) bool {
 	switch {
 	case ctx.Err() != nil:
@@ -155,7 +156,7 @@ func (cl *client) get(ctx context.Context, at string) (code int, p page, err err
 	return resp.StatusCode, p, json.NewDecoder(resp.Body).Decode(&p)
 }
 
-// take does with a page what the contract lets a client do.
+// take handles a page as the contract of the API says.
 func (cl *client) take(p page) {
 	if p.Reset {
 		cl.resets++
@@ -188,8 +189,8 @@ func (cl *client) latest(rule string) (status map[string]string, count int) {
 	return status, count
 }
 
-// streams follows each of the warehouses as a stream until stop is called, at whichever node there is: when one ends, another goes
-// on behind the last event.
+// streams follows each warehouse as a stream, at any node, until stop is called. When a stream ends, another one goes
+// on after the last event.
 func (c *cluster) streams(warehouses ...string) (list []*client, stop func()) {
 	return c.follow(warehouses, func(ctx context.Context, cl *client, random *rand.Rand) bool {
 		cl.stream(ctx, cl.c.base(random.IntN(100)))
@@ -197,7 +198,7 @@ func (c *cluster) streams(warehouses ...string) (list []*client, stop func()) {
 	})
 }
 
-// stream takes what comes until the stream ends.
+// stream takes events until the stream ends.
 func (cl *client) stream(ctx context.Context, base string) {
 	q := url.Values{"warehouse": {cl.warehouse}, "subscriber": {"role:keeper", "user:7"}}
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, base+"/api/v1/notices/stream?"+q.Encode(), http.NoBody)
@@ -221,7 +222,7 @@ func (cl *client) stream(ctx context.Context, base string) {
 	cl.answered(ctx, code, err)
 }
 
-// events takes one event after the other. One that breaks off counts for nothing.
+// events takes one event after the other. It ignores an event that breaks off.
 func (cl *client) events(body io.Reader) {
 	lines := bufio.NewScanner(body)
 	lines.Buffer(nil, 1<<20)
@@ -237,7 +238,7 @@ func (cl *client) events(body io.Reader) {
 	}
 }
 
-// event takes one as a page of its own.
+// event takes an event as a page of its own.
 func (cl *client) event(fields map[string]string) {
 	p := page{Cursor: fields["id"], Reset: fields["event"] == "reset"}
 	if p.Cursor == "" {
@@ -261,8 +262,8 @@ func (cl *client) fault(text string) {
 	cl.faults = append(cl.faults, text)
 }
 
-// TestGeneratedClientsMakeARoundTrip generates a Go and a TypeScript client of the document that a node serves, compiles both strictly,
-// and has programs use them against the node: they know nothing of it but the document.
+// TestGeneratedClientsMakeARoundTrip generates a Go and a TypeScript client of the document that a node serves,
+// compiles both strictly, and runs programs that use them against the node. They know only the document.
 func TestGeneratedClientsMakeARoundTrip(t *testing.T) { //nolint:tparallel // its clients use the same warehouse, queue and rule, one after the other
 	t.Parallel()
 	c := newWork(t)
@@ -290,7 +291,7 @@ func TestGeneratedClientsMakeARoundTrip(t *testing.T) { //nolint:tparallel // it
 	}
 }
 
-// admin makes a token for everything, in the ledger.
+// admin makes a token with every right, in the ledger.
 func (c *cluster) admin() string {
 	c.t.Helper()
 	var out, errs bytes.Buffer
@@ -301,7 +302,7 @@ func (c *cluster) admin() string {
 	return strings.TrimSpace(out.String())
 }
 
-// document is the OpenAPI document that the node serves.
+// document returns the OpenAPI document that the node serves.
 func (n *node) document(token string) []byte {
 	n.t.Helper()
 	r, err := http.NewRequestWithContext(n.t.Context(), http.MethodGet, n.base+"/openapi.json", http.NoBody)
@@ -321,7 +322,7 @@ func (n *node) document(token string) []byte {
 	return document
 }
 
-// shown are the ids that a client shows.
+// shown returns the ids of the notices that a client shows.
 func (cl *client) shown() map[string]bool {
 	cl.mu.Lock()
 	defer cl.mu.Unlock()

@@ -14,7 +14,7 @@ import (
 	"tallyman/internal/wire"
 )
 
-// clockRules look each second. Nobody takes what they push to the gateway.
+// clockRules run every second. The gateway never takes their deliveries.
 const clockRules = `
 version: 1
 defaults: {source: wms}
@@ -27,7 +27,7 @@ rules:
     deliver: [{sink: inbox}, {sink: gateway, strategy: important}]
 `
 
-// runsOf are the runs of the rule in a clock term, the latest first.
+// runsOf returns the runs of the rule in a clock term, the latest first.
 func runsOf(t *testing.T, l ledger.Ledger, term int64) (runs []ledger.Run) {
 	t.Helper()
 	list, err := l.Runs(t.Context(), "negative-bin", nil, 100)
@@ -48,7 +48,8 @@ func awaitRuns(t *testing.T, l ledger.Ledger, term int64, count int) {
 	testenv.Eventually(t, func() bool { return len(runsOf(t, l, term)) >= count }, 60*time.Second)
 }
 
-// verifyTold holds the notices that runs have made against those that the ledger has: none was taken for an old one, none came twice.
+// verifyTold compares the notices that runs have made with those in the ledger. None was taken for an old one, and none
+// came twice.
 func verifyTold(t *testing.T, l ledger.Ledger) {
 	t.Helper()
 	runs, err := l.Runs(t.Context(), "negative-bin", nil, 1000)
@@ -75,8 +76,9 @@ func verifyTold(t *testing.T, l ledger.Ledger) {
 	}
 }
 
-// The clock of the ledger goes back, by ten minutes and then by a little more than is caught up with: rules go on in new terms, each firing once, and what
-// they tell is taken for no old notice, also where the same finding begins at the same due time once more.
+// The ledger's clock goes back by ten minutes, and then by a little more than nodes tolerate. Rules go on in new clock
+// terms, and each firing runs once. No notice is taken for an old one, even where the same finding begins again at the
+// same due time.
 func TestTheLedgersClockGoesBack(t *testing.T) {
 	t.Parallel()
 	testenv.Slow(t)
@@ -123,8 +125,8 @@ func TestTheLedgersClockGoesBack(t *testing.T) {
 	verifyTold(t, l)
 }
 
-// The clock of the ledger goes ahead by two hours while nodes run: rules go on, nothing expires, and everybody is told, until an operator confirms the clock.
-// Two hours without nodes are no jump.
+// The ledger's clock goes ahead by two hours while nodes run. Until an operator confirms the clock, rules go on,
+// nothing expires, and every node reports the jump. Two hours without nodes are no jump.
 func TestTheLedgersClockGoesAhead(t *testing.T) {
 	t.Parallel()
 	testenv.Slow(t)

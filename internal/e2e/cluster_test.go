@@ -54,7 +54,7 @@ type cluster struct {
 	wms       *pgxpool.Pool
 	ledgerURL string
 	lease     time.Duration
-	// badNetwork is where the ledger can be reached, and every larger commit is cut off.
+	// badNetwork is an address of the ledger on which every larger commit is cut off.
 	badNetwork bool
 
 	mu      sync.Mutex
@@ -62,8 +62,8 @@ type cluster struct {
 	started int
 }
 
-// newCluster makes one with the rules, and no node. The WMS has the tables bin_stock and movement. The settings are those
-// of the ledger's sessions.
+// newCluster makes a cluster with the rules and without nodes. The WMS has the tables bin_stock and movement. The
+// settings apply to the sessions of the ledger's database.
 func newCluster(t *testing.T, lease time.Duration, rules string, settings ...string) *cluster {
 	t.Helper()
 	return newClusterOn(t, strings.Join(append([]string{testenv.Postgres(t)}, settings...), "&"), lease, rules)
@@ -121,7 +121,7 @@ func (c *cluster) sinks(lines string) {
 	c.configure(inbox, inbox+lines)
 }
 
-// exec changes the WMS.
+// exec runs a statement in the WMS.
 func (c *cluster) exec(ctx context.Context, query string, args ...any) {
 	c.t.Helper()
 	if _, err := c.wms.Exec(ctx, query, args...); err != nil {
@@ -129,7 +129,7 @@ func (c *cluster) exec(ctx context.Context, query string, args ...any) {
 	}
 }
 
-// start runs a node in a place that clients know. Every process has a name of its own, as it has in life.
+// start runs a node in a place that clients know. Every process has a node name of its own.
 func (c *cluster) start(place int, settings ...string) *node {
 	c.t.Helper()
 	c.started++
@@ -144,7 +144,7 @@ func (c *cluster) start(place int, settings ...string) *node {
 	return n
 }
 
-// base returns the URL of the API in one of the places, whichever the number falls on; "" before the first start.
+// base returns the URL of the API in the place with the number, modulo the places. It is empty before the first start.
 func (c *cluster) base(number int) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -154,7 +154,7 @@ func (c *cluster) base(number int) string {
 	return c.bases[number%len(c.bases)]
 }
 
-// openLedger opens the ledger beside the nodes.
+// openLedger opens the ledger while nodes use it.
 func (c *cluster) openLedger() ledger.Ledger {
 	c.t.Helper()
 	l, err := pgledger.Open(c.t.Context(), c.ledgerURL, ledger.Options{})
@@ -165,7 +165,7 @@ func (c *cluster) openLedger() ledger.Ledger {
 	return l
 }
 
-// connect opens a connection to the ledger's database, which lasts.
+// connect opens a connection to the ledger's database, until the test ends.
 func (c *cluster) connect() *pgx.Conn {
 	c.t.Helper()
 	conn, err := pgx.Connect(c.t.Context(), c.ledgerURL)

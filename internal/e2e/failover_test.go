@@ -15,7 +15,8 @@ import (
 	"tallyman/internal/wire"
 )
 
-// A PostgreSQL is killed under load, and its synchronous standby promoted. Nobody is answered reset, everything is told and done once, and runs go on within seconds.
+// A PostgreSQL is killed under load, and its synchronous standby promoted. No client is answered reset. Every notice
+// arrives once and every item is finished once. Runs go on within seconds.
 func TestPostgresFailsOver(t *testing.T) {
 	t.Parallel()
 	testenv.Slow(t)
@@ -67,7 +68,8 @@ func TestPostgresFailsOver(t *testing.T) {
 	tr.firings(tr.ledger, everyRule).gapless(none)
 }
 
-// load finds bins below zero and has a worker finish the work on them. stop ends the finding, and returns how many bins there were; the worker goes on to the end of the test.
+// load finds bins below zero and has a worker finish the work on them. stop ends the finding, and returns how many bins
+// there were; the worker goes on to the end of the test.
 func (tr *trial) load(n *node) (stop func() (bins int)) {
 	var isQuiet, isOver atomic.Bool
 	var finding, working sync.WaitGroup
@@ -102,7 +104,7 @@ func (tr *trial) load(n *node) (stop func() (bins int)) {
 	return stop
 }
 
-// finish tells that the work on an item is done, until the node has heard it or nobody cares any more.
+// finish reports that an item is done. It repeats the report until a node answers or the test ends.
 func (n *node) finish(one wire.LeasedForm, isOver *atomic.Bool) {
 	for !isOver.Load() {
 		var answer wire.ResultForm
@@ -114,7 +116,8 @@ func (n *node) finish(one wire.LeasedForm, isOver *atomic.Bool) {
 	}
 }
 
-// A PostgreSQL is killed whose standby is behind. The ledger goes back in time: for clients, queues and operators that is the restore of a backup, with the nodes running.
+// A PostgreSQL is killed whose standby is behind. The ledger goes back in time. For clients, queues and operators that
+// is like the restore of a backup while nodes run.
 func TestPostgresFailsOverToAStandbyThatLags(t *testing.T) {
 	t.Parallel()
 	testenv.Slow(t)

@@ -18,7 +18,7 @@ var steps = []string{
 	engine.StepCommitted, engine.StepDelivering, engine.StepDelivered, engine.StepMarked,
 }
 
-// killLease is the lease of nodes that are killed: so long is the rest delayed.
+// killLease is the lease of nodes that are killed. Their work waits for so long.
 const killLease = time.Second
 
 // trial is a cluster with its world and its clients, for a test that kills nodes.
@@ -30,13 +30,13 @@ type trial struct {
 	end     func()
 }
 
-// newTrial makes one without nodes; the settings are those of the ledger's sessions.
+// newTrial makes a trial without nodes. The settings apply to the sessions of the ledger's database.
 func newTrial(t *testing.T, settings ...string) *trial {
 	t.Helper()
 	return trialOf(newCluster(t, killLease, worldRules, settings...))
 }
 
-// trialOf makes one of a cluster without nodes.
+// trialOf makes a trial of a cluster without nodes.
 func trialOf(c *cluster) *trial {
 	c.t.Helper()
 	tr := &trial{cluster: c, world: newWorld(c), ledger: c.openLedger()}
@@ -53,7 +53,7 @@ func trialOf(c *cluster) *trial {
 	return tr
 }
 
-// finish lets everything settle, stops the nodes that live, and holds all that is known against each other.
+// finish lets everything settle, stops the live nodes, and compares the ledger, the clients and Redis.
 func (tr *trial) finish(nodes []*node, redisLost bool) {
 	tr.t.Helper()
 	tr.end()
@@ -63,11 +63,11 @@ func (tr *trial) finish(nodes []*node, redisLost bool) {
 	tr.verify(tr.ledger, tr.clients, redisLost)
 }
 
-// pause lets d go by, in which the nodes and the world go on.
+// pause waits for d, while the nodes and the world go on.
 func pause(d time.Duration) { <-time.After(d) }
 
-// A node that dies in any step of a firing or a delivery, and is started again, has lost and doubled nothing, whether it was
-// alone or another took over meanwhile.
+// A node dies in any step of a firing or a delivery, and is started again. Nothing is lost or doubled, with or without
+// another node that takes over.
 func TestKilledInEachStep(t *testing.T) {
 	t.Parallel()
 	testenv.Slow(t)
@@ -90,7 +90,7 @@ func TestKilledInEachStep(t *testing.T) {
 // kills is how many nodes are killed at any moment, one after the other. make soak goes on for its time.
 const kills = 5
 
-// Nodes that die at any moment have lost and doubled nothing either, also where Redis dies now and then.
+// Nodes that die at random moments lose and double nothing, even when Redis dies now and then.
 func TestKilledAtAnyMoment(t *testing.T) {
 	t.Parallel()
 	testenv.Slow(t)
@@ -132,7 +132,7 @@ func TestKilledAtAnyMoment(t *testing.T) {
 	}
 }
 
-// heard is how many notices have come to the client that got the least.
+// heard returns the number of notices of the client that has the fewest.
 func (tr *trial) heard() int {
 	least := -1
 	for _, cl := range tr.clients {
@@ -145,7 +145,7 @@ func (tr *trial) heard() int {
 	return least
 }
 
-// The node that writes a lost index back dies over it: another begins anew soon, and clients have everything again.
+// A node dies while it restores a lost index. Another node begins again soon, and clients get everything again.
 func TestKilledWhileItWritesTheIndexBack(t *testing.T) {
 	t.Parallel()
 	testenv.Slow(t)
@@ -175,7 +175,7 @@ func TestKilledWhileItWritesTheIndexBack(t *testing.T) {
 	tr.finish(left, true)
 }
 
-// killWriter empties Redis and kills the node that begins to write it back, while that waits for the ledger.
+// killWriter empties Redis, and kills the node that begins to restore it, while that node waits for the ledger.
 func (tr *trial) killWriter(nodes map[string]*node) {
 	t := tr.t
 	t.Helper()

@@ -22,7 +22,8 @@ import (
 	"tallyman/internal/testenv"
 )
 
-// The environment of a node's process. childNode makes this test binary that process: `tallyman serve` with shorter leases.
+// The environment of a node's process. childNode makes this test binary that process: `tallyman serve` with shorter
+// leases.
 const (
 	childNode    = "TALLYMAN_E2E_NODE"    // its name
 	childLease   = "TALLYMAN_E2E_LEASE"   // of firings and lanes
@@ -56,7 +57,7 @@ func child() int {
 	return cli.Run(ctx, cli.Process{Args: os.Args[1:], Env: os.Environ(), In: os.Stdin, Out: os.Stdout, Err: os.Stderr}, services)
 }
 
-// serve is what the program's own service does, with the options that only tests have.
+// serve does what tallyman serve does, with options that only tests have.
 func serve(ctx context.Context, cfg *config.Config, o cli.ServeOptions) (err error) {
 	options := app.Options{Logger: o.Logger, Version: o.Version, Node: os.Getenv(childNode), Step: fate(os.Getenv(childDies), os.Getenv(childFreezes))}
 	if options.Lease, err = duration(childLease); err != nil {
@@ -89,7 +90,7 @@ func duration(variable string) (time.Duration, error) {
 	return time.ParseDuration(text)
 }
 
-// wrongClock is the clock of a machine that is not set right. SIGUSR1 sets it back by an hour.
+// wrongClock is a wrong clock of a machine. SIGUSR1 sets it back by an hour.
 type wrongClock struct{ ahead atomic.Int64 }
 
 func newWrongClock(ctx context.Context, ahead time.Duration) *wrongClock {
@@ -108,17 +109,17 @@ func newWrongClock(ctx context.Context, ahead time.Duration) *wrongClock {
 	return c
 }
 
-// Now returns what the machine shows. Nobody can tell by it how much time has gone by.
+// Now returns the time of the machine, without a monotonic reading.
 func (c *wrongClock) Now() time.Time { return time.Now().Round(0).Add(time.Duration(c.ahead.Load())) }
 
 // Real returns d.
 func (*wrongClock) Real(d time.Duration) time.Duration { return d }
 
-// frozen is what a node says before it stops itself.
+// frozen is what a node prints before it freezes itself.
 const frozen = "Frozen"
 
-// fate ends the process in a step, or stops it in another until somebody sends SIGCONT. SIGKILL runs nothing: no deferred
-// call, no flush.
+// fate kills the process in a step, or freezes it in another until SIGCONT. SIGKILL runs nothing: no deferred call, no
+// flush.
 func fate(dies, freezes string) func(step string) {
 	var once sync.Once
 	var count atomic.Int64

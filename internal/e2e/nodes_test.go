@@ -20,8 +20,8 @@ const (
 	tickScopes   = 4
 )
 
-// Three nodes share what there is to do: each firing is run once, by one of them, and what it finds reaches inbox, queue and
-// webhook once.
+// Three nodes share the work. Each firing runs once, on one of them, and its notices reach inbox, queue and webhook
+// once.
 func TestThreeNodesShareTheFirings(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t, longLease, "version: 1\ndefaults: {source: wms}\nrules:\n"+tickRules("{sink: inbox}, {sink: replenishment}, {sink: gateway}"))
@@ -80,8 +80,8 @@ func TestThreeNodesShareTheFirings(t *testing.T) {
 // takeoverLease is the lease of a node that dies over a scan.
 const takeoverLease = 3 * time.Second
 
-// A node dies in the middle of a scan. Another repeats the same firing when the lease is over, or a third of a lease later, whether the rule
-// is due again soon or not, and everybody is told once.
+// A node dies in the middle of a scan. Another node repeats the same firing when the lease ends, or a third of a lease
+// later, even if the rule is not due again soon. Everybody gets the notice once.
 func TestAKilledNodesFiringIsRepeatedWithinTheLease(t *testing.T) {
 	t.Parallel()
 	testenv.Slow(t)
@@ -147,8 +147,8 @@ func (n *node) order() {
 	n.t.Cleanup(func() { <-answered })
 }
 
-// Nodes that are stopped and started again one after the other, as for a new version, leave no firing out and run none twice, since others
-// are there: whether a rule makes good what was missed or not. Clients that poll, or follow a stream, go on at other nodes.
+// Nodes are restarted one after the other, as for a new version. No firing is missed and none runs twice, because other
+// nodes go on, whatever catch_up of the rule says. Clients that poll, or follow a stream, go on at other nodes.
 func TestRollingRestart(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t, longLease, worldRules+tickRules("{sink: inbox}"))
@@ -178,8 +178,8 @@ func TestRollingRestart(t *testing.T) {
 	}
 }
 
-// A node that freezes, as a machine does that is moved or swaps, finds that another has taken over when it thaws. What it
-// still does then changes nothing, and it goes on as if nothing had been.
+// A node freezes, as on a machine that is moved or swaps. When it thaws, another node has taken over. Its remaining
+// work changes nothing, and it goes on normally.
 func TestFrozenNode(t *testing.T) {
 	t.Parallel()
 	tr := newTrial(t)
@@ -194,8 +194,8 @@ func TestFrozenNode(t *testing.T) {
 	tr.finish([]*node{other}, false)
 }
 
-// A node that freezes with a transaction open, between two statements, loses nothing and tells
-// nothing twice, whether the ledger's server has given up on it or not by the time that it thaws.
+// A node freezes with an open transaction, between two statements. No notice is lost or doubled, whether or not the
+// ledger's server has ended the transaction before the node thaws.
 func TestFrozenInTheMiddleOfACommit(t *testing.T) {
 	t.Parallel()
 	tr := newTrial(t, "idle_in_transaction_session_timeout="+killLease.String())
@@ -218,8 +218,8 @@ func TestFrozenInTheMiddleOfACommit(t *testing.T) {
 	tr.finish(all, false)
 }
 
-// freezeInCommit stops the node that runs the state rule, in a transaction that has locked the rule and has more to do. It
-// returns the due time of that run.
+// freezeInCommit freezes the node that runs the state rule, in a transaction that has locked the rule and is not
+// finished. It returns the due time of that run.
 func (tr *trial) freezeInCommit(nodes map[string]*node) time.Time {
 	t := tr.t
 	t.Helper()
@@ -235,7 +235,8 @@ func (tr *trial) freezeInCommit(nodes map[string]*node) time.Time {
 	var due int64
 	testenv.Eventually(t, func() bool {
 		var waiting, locked bool // a commit for the table; the rule
-		// The claim need not be in force any more: nobody renews it during a commit, and nobody can take it while the rule is locked.
+		// The claim need not be in force any more: nobody renews it during a commit, and nobody can take it while the
+		// rule is locked.
 		err := look.QueryRow(t.Context(), `SELECT EXISTS (SELECT FROM pg_locks WHERE relation = 'firings'::regclass AND NOT granted),
 			NOT EXISTS (SELECT FROM rule_scopes WHERE rule = $1 AND scope = $2 FOR NO KEY UPDATE SKIP LOCKED), running_node, coalesce(running_due, 0)
 			FROM rule_scopes WHERE rule = $1 AND scope = $2`, stateRule, warehouses[0]).Scan(&waiting, &locked, &node, &due)

@@ -15,7 +15,8 @@ import (
 	"time"
 )
 
-// startWithin and endWithin are generous: a machine that builds and tests at once starts a process in seconds.
+// startWithin and endWithin are long, because a machine that builds and tests at once may take seconds to start a
+// process.
 const (
 	startWithin = 30 * time.Second
 	endWithin   = 30 * time.Second
@@ -83,13 +84,14 @@ func start(t *testing.T, dir, name string, settings ...string) *node {
 	return n
 }
 
-// kill is kill -9. Killing a process that has ended does nothing.
+// kill sends kill -9. It does nothing where the process has ended.
 func (n *node) kill() {
 	_ = n.cmd.Process.Kill()
 	<-n.ended
 }
 
-// meeting is how long a node has to come to its step. One that comes first for no rule, of a few, may never do.
+// meeting is the time in which a node must come to its step. A node that comes first for none of the few rules may
+// never do.
 const meeting = 10 * time.Second
 
 // startsAnew starts a node, and again as another session, until it comes to its step.
@@ -139,7 +141,8 @@ func (n *node) signal(s syscall.Signal) {
 	}
 }
 
-// stop is what a supervisor does. The node has to end by itself with exit code 0; it returns how long that took.
+// stop stops the node with SIGTERM, as a supervisor does. The node must end by itself with exit code 0. stop returns
+// how long that took.
 func (n *node) stop() time.Duration {
 	n.t.Helper()
 	began := time.Now()
@@ -155,7 +158,7 @@ func (n *node) stop() time.Duration {
 	return time.Since(began)
 }
 
-// tell shows what the node wrote, where the test has failed.
+// tell logs the node's output where the test has failed.
 func (n *node) tell() {
 	if !n.t.Failed() {
 		return
@@ -168,16 +171,16 @@ func (n *node) tell() {
 	n.t.Logf("node %s:\n%s", n.name, text)
 }
 
-// address is where the node listens, host:port.
+// address returns the host:port at which the node listens.
 func (n *node) address() string { return strings.TrimPrefix(n.base, "http://") }
 
-// ask asks the node's queue, and tells whether there was an answer.
+// ask calls the node's queue, and returns whether there was an answer.
 func (n *node) ask(method, path, body string, answer any) bool {
 	n.t.Helper()
 	return n.call(method, "/queues/"+workQueue+path, body, answer) == http.StatusOK
 }
 
-// call asks the node's API and returns the status of its answer, 0 where there is none.
+// call calls the node's API and returns the status of the answer. 0 means there was none.
 func (n *node) call(method, path, body string, answer any) int {
 	n.t.Helper()
 	req, err := http.NewRequestWithContext(n.t.Context(), method, n.base+"/api/v1"+path, strings.NewReader(body))

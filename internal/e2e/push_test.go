@@ -19,8 +19,8 @@ var pushSteps = []string{
 	push.StepClaimed, push.StepTrying, push.StepAnswered, push.StepSettling, push.StepSettled,
 }
 
-// A node that dies in any step of a firing or of a delivery to a push channel loses nothing, whether it was alone or another goes on:
-// what must arrive arrives, what comes again comes under its key, and what is late stops.
+// A node that dies in any step of a firing or of a delivery to a push channel loses nothing, alone or with another
+// node. Every important delivery arrives, a repeated call has the same key, and a late one is not made.
 func TestPushesWithNodesKilledInEachStep(t *testing.T) {
 	t.Parallel()
 	testenv.Slow(t)
@@ -41,7 +41,7 @@ func TestPushesWithNodesKilledInEachStep(t *testing.T) {
 	}
 }
 
-// Nodes that die at any moment lose nothing either.
+// Nodes that die at random moments lose nothing.
 func TestPushesWithNodesKilledAtAnyMoment(t *testing.T) {
 	t.Parallel()
 	testenv.Slow(t)
@@ -62,7 +62,7 @@ func TestPushesWithNodesKilledAtAnyMoment(t *testing.T) {
 	p.tested()
 }
 
-// tested proves that something went wrong at all: calls failed, and came again after they had been taken.
+// tested checks that calls really failed, and were repeated after they had been taken.
 func (p *pushTrial) tested() {
 	p.t.Helper()
 	failed, again := 0, 0
@@ -75,8 +75,8 @@ func (p *pushTrial) tested() {
 	}
 }
 
-// Whatever the network between a node and the ledger, Redis and the webhooks does, what must arrive arrives, in order and under its
-// key, and what is late stops.
+// With any fault of the network between a node and the ledger, Redis and the webhooks, every important delivery
+// arrives, in order and with its key, and a late one is not made.
 func TestPushesOverBadNetworks(t *testing.T) {
 	t.Parallel()
 	testenv.Slow(t)
@@ -108,7 +108,7 @@ func TestPushesOverBadNetworks(t *testing.T) {
 	p.tested()
 }
 
-// escalationRule tells a channel of what nobody has read after some seconds.
+// escalationRule delivers to a channel what nobody has read after some seconds.
 const escalationRule = `
 version: 1
 rules:
@@ -124,8 +124,8 @@ rules:
       - {sink: pager, strategy: delayed, delay: 10s, unless: resolved, when: qty < -10}
 `
 
-// What somebody has read, or what is over, goes to nobody else; the rest goes when its time has come. The node that made the
-// notices is not the one that sends them.
+// A notice that somebody has read, or whose finding is over, goes to nobody else. The rest goes out at its time.
+// Another node than the one that made the notices sends them.
 func TestEscalation(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t, killLease, escalationRule)

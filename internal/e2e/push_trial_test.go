@@ -101,7 +101,7 @@ func (p *pushTrial) finish(nodes []*node) {
 // clockSlack is how much later than it was made a call may be noted, on a machine that does much at once.
 const clockSlack = time.Second
 
-// verifyPushes holds what a receiver was called with against the ledger.
+// verifyPushes compares the calls of a receiver with the ledger.
 func (p *pushTrial) verifyPushes(name string, r *receiver) {
 	t := p.t
 	t.Helper()
@@ -129,8 +129,8 @@ func (p *pushTrial) verifyPushes(name string, r *receiver) {
 }
 
 // verifyCalls proves that each call was one that the ledger knows of, that what came again was the same, that none came
-// after the ledger had it as sent, nor after the deadline of a timed one but for the attempt that had begun by then, and that those
-// of a finding came in their order. It returns how often each notice was taken.
+// after the ledger had it as sent, nor after the deadline of a timed one but for the attempt that had begun by then,
+// and that those of a finding came in their order. It returns how often each notice was taken.
 func (r *receiver) verifyCalls(name string, known map[string]ledger.DeliveryRecord) map[string]int {
 	t := r.t
 	t.Helper()
@@ -189,8 +189,8 @@ type call struct {
 	taken bool // the receiver has it, whether it could say so or not
 }
 
-// receiver is the server of a webhook. It takes, fails, resets, hangs and loses answers as it pleases, until calm: faults is how
-// many of a hundred calls go wrong.
+// receiver is the server of a webhook. Until calm it takes, fails, resets, hangs and loses answers at random. faults is
+// how many of a hundred calls go wrong.
 type receiver struct {
 	*testenv.HTTPServer
 
@@ -202,7 +202,7 @@ type receiver struct {
 	failed int
 }
 
-// calmReceiver is one that takes everything.
+// calmReceiver is a receiver that takes everything.
 func calmReceiver(t *testing.T) *receiver {
 	t.Helper()
 	r := newReceiver(t, 1, 1)
@@ -222,7 +222,7 @@ func newReceiver(t *testing.T, seed uint64, faults int) *receiver {
 	return r
 }
 
-// calm takes everything from now on.
+// calm makes the receiver take everything from now on.
 func (r *receiver) calm() {
 	r.Always(func(w http.ResponseWriter, asked testenv.HTTPRequest, gone <-chan struct{}) {
 		r.note(asked, true)
@@ -267,7 +267,7 @@ func (r *receiver) note(asked testenv.HTTPRequest, taken bool) {
 	}
 }
 
-// seen returns the calls by now, and how many of them failed.
+// seen returns the calls so far, and how many of them failed.
 func (r *receiver) seen() (calls []call, failed int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -26,8 +26,8 @@ type pythonClient struct {
 	ended chan error
 }
 
-// TestThePythonClientPrintsEveryNoticeOnceInOrder has the example poll in both forms, and stream, while its server, its Redis and
-// itself are killed, emptied and started again.
+// TestThePythonClientPrintsEveryNoticeOnceInOrder has the example poll in both forms, and stream, while its server, its
+// Redis and itself are killed, emptied and started again.
 func TestThePythonClientPrintsEveryNoticeOnceInOrder(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t, 2*time.Second, "version: 1\nrules: []\n")

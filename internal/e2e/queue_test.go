@@ -25,7 +25,7 @@ import (
 // workQueue is the sink that the rule of these tests delivers to.
 const workQueue = "replenishment"
 
-// workRule makes work of each bin below zero, and takes it back when the bin is right again.
+// workRule makes an item of each bin below zero, and withdraws the item when the bin is right again.
 const workRule = `
 version: 1
 rules:
@@ -59,7 +59,7 @@ func (c *cluster) bins(aisle string, qty, from, to int) {
 	c.exec(c.t.Context(), `INSERT INTO bin_stock SELECT 119240, $1 || '-' || i, $2 FROM generate_series($3::int, $4::int) i`, aisle, qty, from, to)
 }
 
-// items are those of the queue in a state, as the API tells; none where the queue does not answer.
+// items returns the items of the queue in a state, from the API. It returns none where the queue does not answer.
 func (n *node) items(state item.State) []wire.ItemForm {
 	n.t.Helper()
 	var page wire.ItemsForm
@@ -90,7 +90,7 @@ func (n *node) traced(id string) wire.TracedItemForm {
 	return form
 }
 
-// bin is the bin that an item is about.
+// bin returns the bin that an item is about.
 func bin(t *testing.T, of wire.ItemForm) string {
 	t.Helper()
 	var n struct{ Data struct{ Bin string } }
@@ -100,7 +100,7 @@ func bin(t *testing.T, of wire.ItemForm) string {
 	return n.Data.Bin
 }
 
-// course is a trace in short.
+// course returns a trace in short form.
 func course(form wire.TracedItemForm) string {
 	parts := make([]string, len(form.Trace))
 	for i, m := range form.Trace {
@@ -121,7 +121,7 @@ func (n *node) command(args ...string) string {
 	return n.commandThat(func(code int) bool { return code == 0 }, args...)
 }
 
-// commandThat is command with the exit codes that may be.
+// commandThat is command with the allowed exit codes.
 func (n *node) commandThat(may func(code int) bool, args ...string) string {
 	n.t.Helper()
 	var out, errs bytes.Buffer
@@ -133,7 +133,8 @@ func (n *node) commandThat(may func(code int) bool, args ...string) string {
 	return out.String()
 }
 
-// A rule makes work; two worker processes finish it, suspend and store it; API and command line tell what has become of it.
+// A rule makes items. Two worker processes finish, suspend and store them. The API and the command line show the
+// result.
 func TestTheWorkThatARuleMakesIsDone(t *testing.T) {
 	t.Parallel()
 	file, c := buildWorker(t), newWork(t)
@@ -185,7 +186,7 @@ func TestTheWorkThatARuleMakesIsDone(t *testing.T) {
 	n.stop()
 }
 
-// A fault that is gone takes its item back, unless a worker has it.
+// The end of a finding withdraws its item, unless a worker has leased the item.
 func TestAResolutionTakesItsItemBack(t *testing.T) {
 	t.Parallel()
 	c := newWork(t)
@@ -223,7 +224,8 @@ func TestAResolutionTakesItsItemBack(t *testing.T) {
 
 const workKills = 4
 
-// Nodes die in the middle of work, and Redis too: everything is done in the end, and told as done once, to a push channel as well.
+// Nodes die in the middle of work, and so does Redis. In the end every item is done, and its end is reported once, to a
+// push channel as well.
 func TestNodesDieAndNoWorkIsLost(t *testing.T) {
 	t.Parallel()
 	file, c := buildWorker(t), newWork(t)
@@ -284,7 +286,7 @@ func TestNodesDieAndNoWorkIsLost(t *testing.T) {
 	}
 }
 
-// A Redis that would throw items away when its memory is full is refused at the start, with the way out.
+// A Redis that would evict items when its memory is full is refused at the start. The error says what to do.
 func TestANodeRefusesARedisThatEvicts(t *testing.T) {
 	t.Parallel()
 	c := newWork(t)
@@ -302,7 +304,7 @@ func TestANodeRefusesARedisThatEvicts(t *testing.T) {
 	}
 }
 
-// worker is a process of examples/wms/worker, and the way on which it reaches a node, whichever that is.
+// worker is a process of examples/wms/worker, with a proxy through which it reaches any node.
 type worker struct {
 	t     *testing.T
 	name  string
@@ -344,7 +346,7 @@ func startWorker(t *testing.T, file, name string, n *node, flags ...string) *wor
 	return w
 }
 
-// stop asks it to stop, which it has to do well, and returns what it told.
+// stop stops the worker, which must end without an error, and returns its output.
 func (w *worker) stop() string {
 	w.t.Helper()
 	if err := w.cmd.Process.Signal(syscall.SIGTERM); err != nil {
@@ -358,7 +360,7 @@ func (w *worker) stop() string {
 	return w.out.String()
 }
 
-// eventsOf are the events of each item that came so far, each once, in the order of their coming.
+// eventsOf returns the events of each item so far, each once, in the order in which they came.
 func eventsOf(t *testing.T, gateway *testenv.HTTPServer) map[string][]string {
 	t.Helper()
 	seen, told := map[string]bool{}, map[string][]string{}

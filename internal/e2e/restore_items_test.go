@@ -55,7 +55,7 @@ func (s *restoreSite) finishTwo(want []string) {
 	}
 }
 
-// decides proves that nobody gets what had ended before an operator has decided.
+// decides checks that no worker gets an item that had ended, until an operator has decided about the item.
 func (s *restoreSite) decides(ended []string) {
 	s.t.Helper()
 	s.does("### 4. Decide about withheld items")

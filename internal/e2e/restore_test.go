@@ -69,7 +69,7 @@ func newRestoreSite(t *testing.T, ledgerURL string, places int) *restoreSite {
 	return s
 }
 
-// does runs the commands below a heading of the page.
+// does runs the commands below a heading of docs/restore.md.
 func (s *restoreSite) does(heading string) {
 	s.t.Helper()
 	_, text, found := strings.Cut(s.page, "\n"+heading+"\n")
@@ -194,7 +194,8 @@ func (s *restoreSite) recorded(webhooks int) {
 	}, 30*time.Second)
 }
 
-// survives runs a site, backs its ledger up, goes on, and restores it: every client is answered reset, and shows what the ledger has.
+// survives runs a site, backs its ledger up, goes on, and restores the ledger. Every client is answered reset, and then
+// shows what the ledger has.
 func (s *restoreSite) survives(backUp, restore func()) {
 	t := s.t
 	s.startNodes()
@@ -244,7 +245,7 @@ func (s *restoreSite) survives(backUp, restore func()) {
 	s.decides(first)
 }
 
-// tells proves that the restore is loud.
+// tells checks that the restore is reported everywhere.
 func (s *restoreSite) tells() {
 	s.t.Helper()
 	s.does("### 1. See that the nodes have noticed")
@@ -264,7 +265,7 @@ func (s *restoreSite) tells() {
 	}
 }
 
-// sentAgain proves that webhooks of after the backup come again with the same ids, and those of before do not.
+// sentAgain checks that webhooks from after the backup come again with the same ids, and earlier ones do not.
 func (s *restoreSite) sentAgain() {
 	s.t.Helper()
 	testenv.Eventually(s.t, func() bool {

@@ -92,7 +92,7 @@ func typescriptProgram(t *testing.T, name, dir, block string) *sdkProgram {
 	return &sdkProgram{t: t, name: name, dir: dir, argv: []string{"node", filepath.Join(dir, "program.js")}, out: filepath.Join(dir, "out")}
 }
 
-// readmeBlocks are the blocks of code of a README in one language.
+// readmeBlocks returns the blocks of code of a README in one language.
 func readmeBlocks(t *testing.T, path, language string) (blocks []string) {
 	t.Helper()
 	text, err := os.ReadFile(path)
@@ -141,13 +141,13 @@ func (p *sdkProgram) start(addr string) {
 	})
 }
 
-// kill is kill -9.
+// kill sends kill -9.
 func (p *sdkProgram) kill() {
 	_ = p.cmd.Process.Kill()
 	_ = p.ended()
 }
 
-// stop is what a supervisor does.
+// stop sends SIGTERM, as a supervisor does.
 func (p *sdkProgram) stop() {
 	p.t.Helper()
 	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
@@ -160,7 +160,7 @@ func (p *sdkProgram) stop() {
 	}
 }
 
-// lines are what the program has printed, in all its lives.
+// lines returns what the program has printed, in all its lives.
 func (p *sdkProgram) lines() []string {
 	p.t.Helper()
 	text, err := os.ReadFile(p.out)
@@ -170,8 +170,8 @@ func (p *sdkProgram) lines() []string {
 	return strings.Split(strings.TrimSuffix(string(text), "\n"), "\n")
 }
 
-// hears waits until the program has handled the last of the notices, and holds what it handled against them. After a kill the notice that was
-// handled last may have come again, once.
+// hears waits until the program has handled the last of the notices, and holds what it handled against them. After a
+// kill the notice that was handled last may have come again, once.
 func (p *sdkProgram) hears(want []string, killedAfter []int) {
 	p.t.Helper()
 	var got []string
@@ -191,7 +191,8 @@ func (p *sdkProgram) hears(want []string, killedAfter []int) {
 	}
 }
 
-// testFollow has the program of a README follow an inbox while it, its server and its Redis are killed, emptied and started again.
+// testFollow has the program of a README follow an inbox while it, its server and its Redis are killed, emptied and
+// started again.
 func testFollow(t *testing.T, build func(c *cluster) *sdkProgram) {
 	t.Helper()
 	c := newCluster(t, 2*time.Second, "version: 1\nrules: []\n")
@@ -305,7 +306,7 @@ func TestTheTypeScriptSDKLosesNothing(t *testing.T) { //nolint:tparallel // its 
 	})
 }
 
-// TestTheGoSDKHasTheOperationsOfPrograms holds its list of operations against the document.
+// TestTheGoSDKHasTheOperationsOfPrograms compares the SDK's list of operations with the document.
 func TestTheGoSDKHasTheOperationsOfPrograms(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../api/testdata/openapi.json")

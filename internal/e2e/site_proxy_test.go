@@ -91,7 +91,8 @@ func TestSiteProxies(t *testing.T) {
 	}
 }
 
-// TestSiteProxiesKeepPolls has the ledger refuse each commit of the only node: the node is unready, and each proxy goes on answering polls.
+// TestSiteProxiesKeepPolls has the ledger refuse each commit of the only node: the node is unready, and each proxy goes
+// on answering polls.
 func TestSiteProxiesKeepPolls(t *testing.T) {
 	t.Parallel()
 	c := newWork(t)
@@ -276,7 +277,8 @@ func (p *siteClient) longPoll() {
 	}
 }
 
-// idleStream has nothing to tell for longer than the times of proxies: it stays, it is not held back, and it ends with its client.
+// idleStream has nothing to tell for longer than the times of proxies: it stays, it is not held back, and it ends with
+// its client.
 func (p *siteClient) idleStream(n *node) {
 	const idle = 75 * time.Second
 	ctx, leave := context.WithCancel(p.t.Context())
@@ -332,7 +334,8 @@ func linesOf(body io.Reader) <-chan string {
 	return lines
 }
 
-// streams is how many are open at the node. Other proxies of the test have streams, too, and close theirs later or sooner.
+// streams is how many are open at the node. Other proxies of the test have streams, too, and close theirs later or
+// sooner.
 func (p *siteClient) streams(n *node) int {
 	_, text := p.call(http.MethodGet, "/metrics", nil)
 	_, text, _ = strings.Cut(text, "\ntallyman_streams ")
@@ -358,7 +361,8 @@ func (p *siteClient) largeBodies() {
 	}
 }
 
-// origins: pages that the proxy's own name leads to may change things, others may not. The node knows by Host and Origin alone.
+// origins: pages that the proxy's own name leads to may change things, others may not. The node knows by Host and
+// Origin alone.
 func (p *siteClient) origins() {
 	subscription := fmt.Sprintf(`{"type":"MOVE_NOTICE","warehouse":"119240","subscriber":"user:%sorigin"}`, p.name)
 	for origin, want := range map[string]int{"https://" + siteHost: http.StatusCreated, "https://wms.example.com": http.StatusForbidden, "null": http.StatusForbidden} {
@@ -368,7 +372,8 @@ func (p *siteClient) origins() {
 	}
 }
 
-// wrongCredentials come by the hundred under forged addresses: who sends them is slowed down, and who is right is taken.
+// wrongCredentials come by the hundred under forged addresses: who sends them is slowed down, and who is right is
+// taken.
 func (p *siteClient) wrongCredentials() {
 	refused := 0
 	for i := range 500 {

@@ -22,8 +22,8 @@ const (
 	clockGrain = 300 * time.Millisecond
 )
 
-// skewRules are the rules of ticks, told at once, in time, and later; one that finds its own firings if they come before their time by the
-// source's clock; and one to be switched off for a while.
+// skewRules are the rules of ticks, told at once, in time, and later; one that finds its own firings if they come
+// before their time by the source's clock; and one to be switched off for a while.
 var skewRules = worldRules + tickRules(fmt.Sprintf("{sink: courier, strategy: timed, within: %s}, {sink: sms, strategy: delayed, delay: %s}",
 	courierWithin, smsDelay)) + `
   - id: early-firing
@@ -41,8 +41,8 @@ var skewRules = worldRules + tickRules(fmt.Sprintf("{sink: courier, strategy: ti
     deliver: [{sink: inbox}]
 `
 
-// Three nodes whose clocks are 2 s ahead, right, and 2 s behind do as well as others: one that joins, and one whose clock is set back by an
-// hour while it runs, too.
+// Three nodes whose clocks are 2 s ahead, right, and 2 s behind do as well as others: one that joins, and one whose
+// clock is set back by an hour while it runs, too.
 func TestSkewedClocks(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t, longLease, skewRules)
@@ -89,7 +89,8 @@ func TestSkewedClocks(t *testing.T) {
 // span is a while in which something was silenced or switched off, by the true time.
 type span struct{ from, until time.Time }
 
-// silence silences the rules of ticks in one scope for a while, on whichever node. It returns when that counts on every node.
+// silence silences the rules of ticks in one scope for a while, on whichever node. It returns when that counts on every
+// node.
 func (tr *trial) silence(n *node, scope string) span {
 	tr.t.Helper()
 	const lasts = 4 * time.Second
@@ -106,7 +107,7 @@ func (tr *trial) silence(n *node, scope string) span {
 	return s
 }
 
-// inForce is how long it takes until every node knows of a change.
+// inForce is the longest time until every node knows of a change.
 const inForce = time.Second
 
 // switchOff disables a rule for a while.
@@ -121,7 +122,7 @@ func (tr *trial) switchOff(n *node) span {
 	return span{time.Now().Add(inForce), began.Add(lasts)}
 }
 
-// verify proves that nothing ran meanwhile, and that what was left out is what came due then.
+// verify checks that no firing ran meanwhile, and that the skipped firings are those due then.
 func (s span) verify(f *firings) {
 	f.t.Helper()
 	for _, run := range f.runs {
@@ -134,8 +135,8 @@ func (s span) verify(f *firings) {
 	}
 }
 
-// verifyTimes proves that what was put onto the shelves was told by the true time: at once or after the delay, and what was silenced, after
-// the silence.
+// verifyTimes proves that what was put onto the shelves was told by the true time: at once or after the delay, and what
+// was silenced, after the silence.
 func (tr *trial) verifyTimes(name string, r *receiver, put map[string]time.Time, silenced span) {
 	t := tr.t
 	t.Helper()

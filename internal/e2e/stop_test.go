@@ -17,7 +17,7 @@ import (
 // everySecond is a cron.
 const everySecond = "* * * * * *"
 
-// slowRule takes as long as the WMS says.
+// slowRule is a rule whose scan takes as long as a table of the WMS says.
 const slowRule = `
 version: 1
 rules:
@@ -32,7 +32,7 @@ rules:
     deliver: [{sink: inbox}]
 `
 
-// longLease is a lease that nobody waits for: what is taken over sooner was given back.
+// longLease is too long to wait for. A firing that is taken over sooner was given back.
 const longLease = 30 * time.Second
 
 // newSlowCluster is a cluster with one bad bin and a slow rule, whose scans take the seconds.
@@ -101,7 +101,7 @@ func (c *cluster) askAndWait(n *node, answered chan<- error) {
 	}
 }
 
-// A node that is told to stop finishes the firing that it runs, and answers the client that waits.
+// A node that is stopped finishes its running firing, and answers the client that waits.
 func TestStopFinishesWhatRuns(t *testing.T) {
 	t.Parallel()
 	c := newSlowCluster(t, longLease, slowRule, 2)
@@ -125,8 +125,8 @@ func TestStopFinishesWhatRuns(t *testing.T) {
 	}
 }
 
-// What it cannot finish in its grace it gives back: another node repeats the same firing at once, without waiting for the
-// end of the lease.
+// A stopped node gives back a firing that it cannot finish in its grace period. Another node repeats the firing at
+// once, without waiting for the end of the lease.
 func TestStopGivesBackWhatTakesTooLong(t *testing.T) {
 	t.Parallel()
 	c := newSlowCluster(t, longLease, slowRule, 40)

@@ -21,8 +21,8 @@ const shippedLease = 0
 // takeOverBound is generous: the machine does much else. A quiet one takes 4 to 4.5 s.
 const takeOverBound = 15 * time.Second
 
-// A node is killed while it has a firing, lanes of the inbox and of a queue, and calls of a webhook under way. Another node takes over all of it within seconds, and everybody
-// is told once.
+// A node is killed while it has a firing, lanes of the inbox and of a queue, and calls of a webhook under way. Another
+// node takes over all of it within seconds, and everybody is told once.
 func TestTakeOver(t *testing.T) {
 	t.Parallel()
 	testenv.Slow(t)
@@ -106,7 +106,8 @@ func (c *cluster) holds(session string) (h holdings) {
 	return h
 }
 
-// watchTakeOver waits until all that the session held has been done by another one, and returns how long each kind waited.
+// watchTakeOver waits until all that the session held has been done by another one, and returns how long each kind
+// waited.
 func (c *cluster) watchTakeOver(l ledger.Ledger, claim *ledger.Claim, held holdings, killed time.Time) map[string]time.Duration {
 	t := c.t
 	t.Helper()
@@ -131,7 +132,8 @@ func (c *cluster) watchTakeOver(l ledger.Ledger, claim *ledger.Claim, held holdi
 	return took
 }
 
-// A node that stands still for longer than its lease has another session when it goes on, and is told by the name that it had.
+// A node that stands still for longer than its lease has another session when it goes on, and is told by the name that
+// it had.
 func TestAWokenNodeTakesAnotherSession(t *testing.T) {
 	t.Parallel()
 	tr := newTrial(t)

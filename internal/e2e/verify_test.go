@@ -14,7 +14,7 @@ import (
 
 const sink = "inbox"
 
-// settle waits until everything that happened up to now has been found, told and recorded.
+// settle waits until all changes up to now have been found, delivered and recorded.
 func (w *world) settle(l ledger.Ledger, clients []*client) {
 	t := w.c.t
 	t.Helper()
@@ -31,8 +31,8 @@ func (w *world) settle(l ledger.Ledger, clients []*client) {
 	}, 90*time.Second)
 }
 
-// settled returns what is still to come. Only runs that began after the last change have seen it for sure, and with them
-// runs that change nothing more.
+// settled returns what is still missing. Only runs that began after the last change have surely seen it. One more run
+// must then change nothing.
 func (w *world) settled(l ledger.Ledger, clients []*client, lastChange time.Time) error {
 	runs, err := l.LastRuns(w.c.t.Context())
 	if err != nil {
@@ -58,7 +58,7 @@ func (w *world) settled(l ledger.Ledger, clients []*client, lastChange time.Time
 	return nil
 }
 
-// record is what the ledger says was delivered to a warehouse, in the order of the scores.
+// record is what was delivered to a warehouse according to the ledger, in the order of the scores.
 func record(t *testing.T, l ledger.Ledger, warehouse string) []ledger.ScoredDelivery {
 	t.Helper()
 	list, err := l.Delivered(t.Context(), ledger.Lane{Sink: sink, Warehouse: warehouse}, 0, 100_000)
@@ -68,8 +68,8 @@ func record(t *testing.T, l ledger.Ledger, warehouse string) []ledger.ScoredDeli
 	return list
 }
 
-// verify holds the ledger, the clients and Redis against each other, after the nodes have ended. Where Redis lost nothing,
-// nobody ever had to begin anew, and clients got things in the ledger's order.
+// verify compares the ledger, the clients and Redis, after the nodes have ended. Where Redis lost nothing, no client
+// ever had to start again, and clients got the notices in the ledger's order.
 func (c *cluster) verify(l ledger.Ledger, clients []*client, redisLost bool) {
 	t := c.t
 	t.Helper()
@@ -88,7 +88,7 @@ func (c *cluster) verify(l ledger.Ledger, clients []*client, redisLost bool) {
 	c.verifyLedger(l, total)
 }
 
-// verify proves that the client heard exactly what the ledger recorded.
+// verify checks that the client got exactly what the ledger has recorded.
 func (cl *client) verify(want []ledger.ScoredDelivery, redisLost bool) {
 	t := cl.c.t
 	t.Helper()
@@ -127,7 +127,7 @@ func (cl *client) verify(want []ledger.ScoredDelivery, redisLost bool) {
 	}
 }
 
-// verifyInboxes proves that the inboxes in Redis have what the ledger recorded, once each and with the same scores.
+// verifyInboxes checks that the inboxes in Redis have what the ledger has recorded, once each and with the same scores.
 func (c *cluster) verifyInboxes(warehouse string, want []ledger.ScoredDelivery) {
 	t := c.t
 	t.Helper()
@@ -152,8 +152,8 @@ func (c *cluster) verifyInboxes(warehouse string, want []ledger.ScoredDelivery) 
 	}
 }
 
-// verifyLedger proves that every firing was committed once, that nothing was left in the middle of its way, and that there
-// are no other notices than those delivered.
+// verifyLedger checks that every firing was committed once, that nothing is unfinished, and that every notice was
+// delivered.
 func (c *cluster) verifyLedger(l ledger.Ledger, delivered int) {
 	t := c.t
 	t.Helper()

@@ -23,8 +23,8 @@ const (
 // warehouses are the scopes of the state rule.
 var warehouses = []string{"119240", "119241"}
 
-// worldRules look every second: one for bins below zero, which are put right again, the other for movements, which are told
-// once each. Their scans take some time, so that a kill may come in the middle of one.
+// worldRules run every second. One finds bins below zero, which are corrected later. The other sends one notice for
+// each movement. Their scans take some time, so that a kill may come in the middle of a scan.
 const worldRules = `
 version: 1
 defaults: {source: wms, schedule: {cron: "* * * * * *"}}
@@ -50,7 +50,7 @@ rules:
     deliver: [{sink: inbox}]
 `
 
-// world changes the WMS and knows what clients must have heard in the end.
+// world changes the WMS, and knows which notices clients must have in the end.
 type world struct {
 	c      *cluster
 	random *rand.Rand
@@ -102,7 +102,7 @@ func (w *world) live() (stop func()) {
 	return stop
 }
 
-// change drives a bin below zero or puts it right, and books some movements.
+// change makes a bin negative or corrects it, and books some movements.
 func (w *world) change(ctx context.Context) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -124,7 +124,7 @@ func (w *world) change(ctx context.Context) {
 	}
 }
 
-// known tells whether the client has heard how things are in its warehouse, and "" or what is missing.
+// known tells whether the client has the newest state of its warehouse, and else what is missing.
 func (w *world) known(cl *client) string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -161,7 +161,8 @@ func shelves(count int) []string {
 	return list
 }
 
-// tickRules are both, in so many scopes each. They find what is below zero on a shelf, which the source scans once for each look.
+// tickRules are both, in so many scopes each. They find what is below zero on a shelf, which the source scans once for
+// each look.
 func tickRules(deliver string) string {
 	var list, text strings.Builder
 	for _, wh := range shelves(tickScopes) {
@@ -187,7 +188,7 @@ func (c *cluster) shelf() {
 	c.exec(c.t.Context(), `CREATE TABLE shelf (wh_id BIGINT NOT NULL, bin_code TEXT NOT NULL, qty BIGINT NOT NULL)`)
 }
 
-// put puts a bin below zero onto a shelf, and returns when.
+// put adds a bin below zero to a shelf, and returns when.
 func (c *cluster) put(warehouse, bin string) time.Time {
 	c.t.Helper()
 	at := time.Now()
@@ -195,7 +196,7 @@ func (c *cluster) put(warehouse, bin string) time.Time {
 	return at
 }
 
-// firings are the runs of a rule that fires every second.
+// firings returns the runs of a rule that is due every second.
 type firings struct {
 	t    *testing.T
 	rule string
@@ -217,7 +218,7 @@ func (c *cluster) firings(l ledger.Ledger, rule string) *firings {
 	return &firings{t: c.t, rule: rule, runs: runs}
 }
 
-// awaitFirings waits until each of the scopes of the rules has run what came due at the time or later.
+// awaitFirings waits until each scope of the rules has run a firing that was due at the time or later.
 func (c *cluster) awaitFirings(l ledger.Ledger, scopes int, since time.Time, rules ...string) {
 	c.t.Helper()
 	testenv.Eventually(c.t, func() bool {
@@ -249,9 +250,9 @@ func (f *firings) ok() (count int) {
 	return count
 }
 
-// gapless proves that from the first firing of a scope to its last each second has one run, or is one of those that were skipped because
-// the one before still ran. A node may learn late that its run has ended, and record the skipped ones after another node has run the next.
-// Seconds that are excused may be missing.
+// gapless proves that from the first firing of a scope to its last each second has one run, or is one of those that
+// were skipped because the one before still ran. A node may learn late that its run has ended, and record the skipped
+// ones after another node has run the next. Seconds that are excused may be missing.
 func (f *firings) gapless(excused func(due time.Time) bool) {
 	f.t.Helper()
 	type second struct {
@@ -285,7 +286,7 @@ func (f *firings) gapless(excused func(due time.Time) bool) {
 	}
 }
 
-// skipped is for how many firings an entry stands.
+// skipped returns how many firings a skipped run stands for.
 func (f *firings) skipped(run ledger.Run) int {
 	f.t.Helper()
 	if strings.HasPrefix(run.Error, "overlap: it came due ") {
@@ -298,11 +299,11 @@ func (f *firings) skipped(run ledger.Run) int {
 	return count
 }
 
-// none excuses nothing.
+// none excuses no second.
 func none(time.Time) bool { return false }
 
-// standstill excuses a second in which no node could run anything in time, as on a machine that does too much at once: then the rule
-// that makes everything good was late, too.
+// standstill excuses a second in which no node could run a firing in time, as on an overloaded machine. In such a
+// second the rule that catches up on every firing was late as well.
 func (f *firings) standstill() func(due time.Time) bool {
 	const late = 700 * time.Millisecond
 	stood := map[int64]bool{}
@@ -314,8 +315,9 @@ func (f *firings) standstill() func(due time.Time) bool {
 	return func(due time.Time) bool { return stood[due.Unix()] }
 }
 
-// verifyTicks proves that the rules that fire every second have, and that the source was read once for each run. Since that time there were
-// nodes in so many places, of which each has run a part, also one that was away for a while. They have ended.
+// verifyTicks proves that the rules that fire every second have, and that the source was read once for each run. Since
+// that time there were nodes in so many places, of which each has run a part, also one that was away for a while. They
+// have ended.
 func (c *cluster) verifyTicks(l ledger.Ledger, places int, since time.Time) {
 	c.t.Helper()
 	every, latest := c.firings(l, everyRule), c.firings(l, latestRule)
@@ -338,7 +340,7 @@ func (c *cluster) verifyTicks(l ledger.Ledger, places int, since time.Time) {
 	}
 }
 
-// scanned proves how often the source was read. Its server counts what a session has done when that ends.
+// scanned checks how often the source was read. Its server counts the scans of a session when the session ends.
 func (c *cluster) scanned(want int64) {
 	c.t.Helper()
 	var got int64

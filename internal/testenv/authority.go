@@ -16,14 +16,14 @@ import (
 	"time"
 )
 
-// Authority is one that signs certificates for a test.
+// Authority is a certificate authority for a test.
 type Authority struct {
 	t    testing.TB
 	Cert *x509.Certificate
 	key  *ecdsa.PrivateKey
 }
 
-// NewAuthority makes one.
+// NewAuthority makes an Authority.
 func NewAuthority(t testing.TB, name string) *Authority {
 	t.Helper()
 	a := &Authority{t: t, key: newKey(t)}
@@ -31,13 +31,13 @@ func NewAuthority(t testing.TB, name string) *Authority {
 	return a
 }
 
-// Issue returns a certificate for the name that counts for an hour, and its key.
+// Issue returns a certificate for the name that is valid for an hour, and its key.
 func (a *Authority) Issue(name string) (cert, key []byte) {
 	a.t.Helper()
 	return a.IssueUntil(name, time.Now().Add(time.Hour))
 }
 
-// IssueUntil is Issue with another end.
+// IssueUntil is Issue with the end of the certificate's validity.
 func (a *Authority) IssueUntil(name string, end time.Time) (cert, key []byte) {
 	a.t.Helper()
 	k := newKey(a.t)
@@ -52,7 +52,7 @@ func (a *Authority) IssueUntil(name string, end time.Time) (cert, key []byte) {
 	return PEM("CERTIFICATE", c.Raw), PEM("EC PRIVATE KEY", coded)
 }
 
-// Pair is a certificate for the name, with its key.
+// Pair returns a certificate for the name with its key.
 func (a *Authority) Pair(name string) tls.Certificate {
 	a.t.Helper()
 	pair, err := tls.X509KeyPair(a.Issue(name))
@@ -62,14 +62,14 @@ func (a *Authority) Pair(name string) tls.Certificate {
 	return pair
 }
 
-// Pool trusts the authority.
+// Pool returns a pool that trusts the authority.
 func (a *Authority) Pool() *x509.CertPool {
 	pool := x509.NewCertPool()
 	pool.AddCert(a.Cert)
 	return pool
 }
 
-// File has the authority's certificate.
+// File returns a file with the authority's certificate.
 func (a *Authority) File() string {
 	a.t.Helper()
 	name := filepath.Join(a.t.TempDir(), "ca.pem")
@@ -113,7 +113,7 @@ func newKey(t testing.TB) *ecdsa.PrivateKey {
 	return key
 }
 
-// PEM is the block as files have it.
+// PEM encodes a block for a file.
 func PEM(kind string, raw []byte) []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: raw})
 }

@@ -8,8 +8,9 @@ import (
 	"testing"
 )
 
-// SmallDisk gives the server a disk of its own, of so many bytes as tmpfs says it ("64m"), and returns its folder and the URL of a fresh database that lies
-// there. The test is skipped where it may not mount: only root may.
+// SmallDisk gives the server a disk of its own. size is in the form of tmpfs, such as "64m". It returns the folder of
+// the disk and the URL of a fresh database on it. It skips the test where the process may not mount, since only root
+// may.
 func (s *PGServer) SmallDisk(t testing.TB, size string) (folder, url string) {
 	t.Helper()
 	folder = filepath.Join(s.root, "disk")
@@ -23,7 +24,7 @@ func (s *PGServer) SmallDisk(t testing.TB, size string) (folder, url string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { // before the server's own, which removes its folders
+	t.Cleanup(func() { // Runs before the server's own cleanup, which removes the folders.
 		s.Stop()
 		_ = syscall.Unmount(folder, syscall.MNT_DETACH)
 	})
@@ -40,7 +41,7 @@ func (s *PGServer) SmallDisk(t testing.TB, size string) (folder, url string) {
 	return folder, s.URL(name)
 }
 
-// Fill writes a file to the folder until its disk is full. Remove it, and there is room again.
+// Fill writes a file to the folder until its disk is full. Removing the file frees the disk.
 func Fill(t testing.TB, folder string) (file string) {
 	t.Helper()
 	f, err := os.Create(filepath.Join(folder, "ballast"))

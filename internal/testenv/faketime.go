@@ -25,7 +25,7 @@ func findFaketime() (string, error) {
 	return "", errNoFaketime
 }
 
-// ClockedPostgres starts a PostgreSQL of the test's own whose clock SetClock sets.
+// ClockedPostgres starts a PostgreSQL server for one test. SetClock sets the server's clock.
 func ClockedPostgres(t testing.TB) *PGServer {
 	t.Helper()
 	library, err := findFaketime()
@@ -49,15 +49,16 @@ func ClockedPostgres(t testing.TB) *PGServer {
 	return s
 }
 
-// SetClock sets the clock of a ClockedPostgres, while it runs, so much ahead of the machine's.
+// SetClock sets the clock of a running ClockedPostgres ahead of the machine's clock.
 func (s *PGServer) SetClock(ahead time.Duration) {
 	s.t.Helper()
 	text := strconv.FormatFloat(ahead.Seconds(), 'f', 3, 64) + "\n"
 	if ahead >= 0 {
 		text = "+" + text
 	}
-	next := s.clockFile() + ".next"                                 // A reader sees the old text or the new one.
-	if err := os.WriteFile(next, []byte(text), 0o644); err != nil { // the server runs as another user
+	next := s.clockFile() + ".next" // A reader sees the old text or the new one.
+	// Readable by all, because the server runs as another user.
+	if err := os.WriteFile(next, []byte(text), 0o644); err != nil {
 		s.t.Fatal(err)
 	}
 	if err := os.Rename(next, s.clockFile()); err != nil {

@@ -7,21 +7,21 @@ import (
 	"syscall"
 )
 
-// Where Linux has files in memory, and the room that has to be there for the servers of all tests that run at once.
+// The folder of files in memory on Linux, and the free space that the servers of all concurrent tests need there.
 const (
 	memory     = "/dev/shm"
 	memoryRoom = 3 << 30
 )
 
-// locks are open for as long as the process lives.
+// locks keeps the lock files open until the process ends.
 var locks struct {
 	mu    sync.Mutex
 	files []*os.File
 }
 
-// serverFolder makes a folder for the files of a server, in memory where there is room: a new database is three hundred files, and ext4 looks through all
-// files that were deleted in the last seconds before it makes one. Benchmarks have theirs on the disk. A folder in memory has a lock, which its process
-// holds: what processes that were killed have left there is removed.
+// serverFolder makes a folder for the files of a server, in memory where there is room. A new database has three
+// hundred files, and ext4 is slow at making files after many were deleted. Benchmarks use the disk. The process holds a
+// lock on its folder in memory. So a later process can remove the folders of killed processes.
 func serverFolder(prefix string) (string, error) {
 	if benchmarks() || !roomInMemory() {
 		return os.MkdirTemp("", prefix)
@@ -37,7 +37,7 @@ func serverFolder(prefix string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	// The lock is held before it has the name by which others look for it.
+	// Take the lock before the file gets its final name, so that no other process sees the folder without a lock.
 	made := filepath.Join(dir, "new")
 	if err := os.WriteFile(made, nil, 0o600); err != nil {
 		return "", err
@@ -48,7 +48,7 @@ func serverFolder(prefix string) (string, error) {
 	return dir, os.Rename(made, filepath.Join(dir, "lock"))
 }
 
-// takeLock opens the file and locks it, or returns nil where another process holds it.
+// takeLock opens the file and locks it. It returns nil where another process holds the lock.
 func takeLock(path string) *os.File {
 	f, err := os.Open(path)
 	if err != nil {

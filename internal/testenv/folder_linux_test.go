@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// What a process that was killed has left in memory is removed by the next that needs a folder; what another still uses stays.
+// The next process that needs a folder removes folders in memory that killed processes have left. A folder in use
+// stays.
 func TestFoldersOfKilledProcessesAreRemoved(t *testing.T) {
 	if !roomInMemory() {
 		t.Skip("no room for files in memory")

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// HTTPServer is a web server that answers as a test tells it, and keeps what it was asked.
+// HTTPServer is a web server whose answers a test sets. It keeps the requests that it got.
 type HTTPServer struct {
 	*httptest.Server
 
@@ -21,24 +21,24 @@ type HTTPServer struct {
 	next   []HTTPReply
 	always HTTPReply
 	asked  []HTTPRequest
-	gone   chan struct{} // closed when the test ends
+	gone   chan struct{} // Closed when the test ends.
 }
 
-// HTTPRequest is what the server was asked. The body is whole, unless the client left in the middle of it.
+// HTTPRequest is a request that the server got. The body is complete, unless the client broke off.
 type HTTPRequest struct {
 	Method string
 	URI    string
 	Proto  string
 	Header http.Header
 	Body   []byte
-	At     time.Time // when the body had come
-	From   string    // address of the client's connection
+	At     time.Time // When the server had read the body.
+	From   string    // The address of the client's connection.
 }
 
 // HTTPReply answers one request. gone is closed when the test ends.
 type HTTPReply func(w http.ResponseWriter, r HTTPRequest, gone <-chan struct{})
 
-// NewHTTPServer starts one that answers 204 No Content to everything.
+// NewHTTPServer starts a server that answers 204 No Content to every request.
 func NewHTTPServer(t testing.TB) *HTTPServer {
 	t.Helper()
 	s := UnstartedHTTPServer(t)
@@ -46,7 +46,7 @@ func NewHTTPServer(t testing.TB) *HTTPServer {
 	return s
 }
 
-// UnstartedHTTPServer is one that is still to be started, as with StartTLS.
+// UnstartedHTTPServer returns a server that the caller must start, for example with StartTLS.
 func UnstartedHTTPServer(t testing.TB) *HTTPServer {
 	t.Helper()
 	s := &HTTPServer{always: ReplyStatus(http.StatusNoContent, ""), gone: make(chan struct{})}
@@ -60,28 +60,28 @@ func UnstartedHTTPServer(t testing.TB) *HTTPServer {
 	return s
 }
 
-// Next has the next requests answered so, one each.
+// Next sets the answers of the next requests, one for each.
 func (s *HTTPServer) Next(replies ...HTTPReply) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.next = append(s.next, replies...)
 }
 
-// Always has all others answered so.
+// Always sets the answer of all other requests.
 func (s *HTTPServer) Always(reply HTTPReply) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.always = reply
 }
 
-// Requests returns what it was asked by now, in the order of coming.
+// Requests returns the requests so far, in the order in which they came.
 func (s *HTTPServer) Requests() []HTTPRequest {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.asked)
 }
 
-// Asked counts the requests by now.
+// Asked returns the number of requests so far.
 func (s *HTTPServer) Asked() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -118,7 +118,7 @@ func ReplyStatus(status int, text string, headers ...string) HTTPReply {
 	}
 }
 
-// ReplyEcho answers with the status, and says in the text all that it was sent, as a careless server does.
+// ReplyEcho answers with the status, and with everything that it was sent, as a careless server does.
 func ReplyEcho(status int, headers ...string) HTTPReply {
 	return func(w http.ResponseWriter, r HTTPRequest, gone <-chan struct{}) {
 		var text strings.Builder
@@ -129,7 +129,7 @@ func ReplyEcho(status int, headers ...string) HTTPReply {
 	}
 }
 
-// ReplyHang answers nothing for as long as the client waits and the test goes on.
+// ReplyHang does not answer until the client leaves or the test ends.
 func ReplyHang(w http.ResponseWriter, _ HTTPRequest, gone <-chan struct{}) {
 	c, _, err := http.NewResponseController(w).Hijack()
 	if err != nil { // HTTP/2: the handler is held
@@ -150,7 +150,7 @@ func ReplyHang(w http.ResponseWriter, _ HTTPRequest, gone <-chan struct{}) {
 	<-left
 }
 
-// ReplyReset resets the connection instead of an answer.
+// ReplyReset resets the connection and does not answer.
 func ReplyReset(w http.ResponseWriter, _ HTTPRequest, _ <-chan struct{}) {
 	c, _, err := http.NewResponseController(w).Hijack()
 	if err != nil { // HTTP/2: the stream is reset
@@ -195,7 +195,7 @@ func ReplySlowly(status int, pause time.Duration) HTTPReply {
 	}
 }
 
-// ReplyHuge answers with the status and then with text for as long as anybody reads it.
+// ReplyHuge answers with the status and then with text until the client stops reading.
 func ReplyHuge(status int) HTTPReply {
 	return func(w http.ResponseWriter, _ HTTPRequest, gone <-chan struct{}) {
 		w.WriteHeader(status)

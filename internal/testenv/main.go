@@ -13,29 +13,30 @@ import (
 	"go.uber.org/goleak"
 )
 
-// Main runs the tests of a package, stops the servers that they shared and fails the run when goroutines
-// are left over. Each allowed leak needs a comment that says why it is none.
+// Main runs the tests of a package, stops the servers that they share, and fails the run when goroutines are left over.
+// Each allowed leak needs a comment that says why it is harmless.
 //
 //	func TestMain(m *testing.M) { testenv.Main(m) }
 func Main(m *testing.M, allowed ...goleak.Option) { os.Exit(Run(m, allowed...)) }
 
-// raceChecks is how many lives of each model a run under the race detector tries, instead of 100 without it; make soak tries a thousand.
+// raceChecks is the number of checks of each property-based test under the race detector. Without the detector it is
+// 100; make soak makes 1000.
 const raceChecks = "40"
 
 // Run is Main for a TestMain that has more to do: it returns the exit code.
 func Run(m *testing.M, allowed ...goleak.Option) int {
-	logging.Disable() // the Redis client's words about servers that a test has killed
+	logging.Disable() // The Redis client logs each server that a test has killed.
 	if checks := flag.Lookup("rapid.checks"); Race && checks != nil {
-		_ = checks.Value.Set(raceChecks) // what the command line says counts more: it is parsed later
+		_ = checks.Value.Set(raceChecks) // A flag on the command line overrides this, because it is parsed later.
 	}
 	code := m.Run()
 	stopShared()
 	stopSharedMaria()
 	stopSharedRedis()
 	if code == 0 {
-		// A closed Redis client whose server was down ends its dialling goroutine after the pause of a second that it is in.
+		// A closed Redis client whose server was down has a dialling goroutine, which ends after a pause of a second.
 		allowed = append(allowed, goleak.IgnoreAnyFunction("github.com/redis/go-redis/v9/internal/pool.(*ConnPool).tryDial"))
-		// A latency of Toxiproxy that held words back when its connection was broken waits for ever to pass them on.
+		// A latency of Toxiproxy waits forever to pass data on if its connection breaks meanwhile.
 		allowed = append(allowed, goleak.IgnoreTopFunction("github.com/Shopify/toxiproxy/v2/toxics.(*LatencyToxic).Pipe"))
 		if err := goleak.Find(allowed...); err != nil {
 			fmt.Fprintln(os.Stderr, "goroutines left over:", err)
@@ -45,8 +46,8 @@ func Run(m *testing.M, allowed ...goleak.Option) int {
 	return code
 }
 
-// Slow is called first by a test that takes more than some seconds, such as a soak or one that kills processes: make quick leaves it out (go test
-// -short), make test does not.
+// Slow marks a test that takes more than a few seconds, such as a soak, or a test that kills processes. Call it first.
+// make quick (go test -short) leaves such a test out, make test does not.
 func Slow(t testing.TB) {
 	t.Helper()
 	if testing.Short() {
@@ -54,7 +55,8 @@ func Slow(t testing.TB) {
 	}
 }
 
-// SoakFor is how long a test goes on that does things at random until its time is over: short, or what TALLYMAN_SOAK says, as make soak does.
+// SoakFor returns how long a test that acts at random goes on: a short time, or what TALLYMAN_SOAK says. make soak sets
+// TALLYMAN_SOAK.
 func SoakFor(t testing.TB, short time.Duration) time.Duration {
 	t.Helper()
 	text := os.Getenv("TALLYMAN_SOAK")
@@ -68,13 +70,13 @@ func SoakFor(t testing.TB, short time.Duration) time.Duration {
 	return d
 }
 
-// A condition is asked often at first, then less and less often: many ask a server, which has work of its own.
+// A condition is checked often at first, and then less and less often, because many conditions ask a busy server.
 const (
 	firstPoll = 2 * time.Millisecond
 	lastPoll  = 50 * time.Millisecond
 )
 
-// Eventually asks cond until it holds, and fails the test when it still does not after the deadline.
+// Eventually checks cond until it holds. It fails the test when cond does not hold at the deadline.
 func Eventually(t testing.TB, cond func() bool, deadline time.Duration) {
 	t.Helper()
 	if !poll(cond, deadline) {
@@ -82,7 +84,7 @@ func Eventually(t testing.TB, cond func() bool, deadline time.Duration) {
 	}
 }
 
-// poll tells whether cond came to hold within the deadline.
+// poll checks cond until it holds or the deadline is over. It returns whether cond holds.
 func poll(cond func() bool, deadline time.Duration) bool {
 	end := time.Now().Add(deadline)
 	for pause := firstPoll; !cond(); pause = min(pause*5/4, lastPoll) {
@@ -95,7 +97,7 @@ func poll(cond func() bool, deadline time.Duration) bool {
 	return true
 }
 
-// Output keeps what several goroutines write, such as a log, for a test to read meanwhile.
+// Output collects what several goroutines write, such as a log. A test may read it at any time.
 type Output struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -108,7 +110,7 @@ func (o *Output) Write(p []byte) (int, error) {
 	return o.text.Write(p)
 }
 
-// String is all that was written by now.
+// String returns everything that was written so far.
 func (o *Output) String() string {
 	o.mu.Lock()
 	defer o.mu.Unlock()

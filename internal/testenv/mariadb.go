@@ -19,7 +19,7 @@ import (
 	"github.com/go-sql-driver/mysql"
 )
 
-// sharedMaria is the server behind MariaDB: one for a test process, started by the first test that asks.
+// sharedMaria is the server behind MariaDB. A test process has one; the first test that needs it starts it.
 var sharedMaria struct {
 	once   sync.Once
 	server *mariaServer
@@ -28,19 +28,19 @@ var sharedMaria struct {
 
 // MariaDatabase is a fresh empty database.
 type MariaDatabase struct {
-	Addr     string // host:port of the server
+	Addr     string // The host:port of the server.
 	Name     string
-	User     string // may do everything on the server
+	User     string // Has every right on the server.
 	Password string
 }
 
-// URL returns the address of the database as a source has it.
+// URL returns the address of the database in the form of a source's url.
 func (d MariaDatabase) URL() string {
 	u := url.URL{Scheme: "mysql", User: url.UserPassword(d.User, d.Password), Host: d.Addr, Path: "/" + d.Name}
 	return u.String()
 }
 
-// DSN returns the address as the driver has it. Several statements may be sent at once.
+// DSN returns the address in the form of the driver. It allows several statements in one call.
 func (d MariaDatabase) DSN() string {
 	c := mysql.NewConfig()
 	c.Net, c.Addr, c.DBName, c.User, c.Passwd, c.MultiStatements = "tcp", d.Addr, d.Name, d.User, d.Password, true
@@ -94,7 +94,7 @@ const mariaMissing = `MariaDB's server is not installed, and these tests need it
 
 var errNoMaria = errors.New(mariaMissing)
 
-// The account of the tests. It may do everything, files included, so that a test shows what Tallyman itself prevents.
+// The account of the tests. It has every right, files included, so that a test shows what Tallyman itself prevents.
 const (
 	mariaOwner    = "owner"
 	mariaPassword = "s3cret/pass"
@@ -103,7 +103,7 @@ const (
 // mariaServer is a running MariaDB.
 type mariaServer struct {
 	addr   string
-	root   string // holds data/ and the socket
+	root   string // The folder of data/ and the socket.
 	server *process
 }
 
@@ -114,11 +114,12 @@ func newMariaServer() (*mariaServer, error) {
 		return nil, err
 	}
 	s := &mariaServer{}
-	if s.root, err = serverFolder("tmmy"); err != nil { // a short name: a unix socket's path has a limit
+	// The name is short because the path of a unix socket has a limit.
+	if s.root, err = serverFolder("tmmy"); err != nil {
 		return nil, err
 	}
 	if err = s.install(); err == nil {
-		for range 5 { // another process may take the port between the choice and the start
+		for range 5 { // Another process may take the port between the choice and the start.
 			if err = s.start(path); err == nil {
 				return s, nil
 			}
@@ -128,7 +129,7 @@ func newMariaServer() (*mariaServer, error) {
 	return nil, err
 }
 
-// findMaria looks in the PATH, and where Debian has servers for users whose PATH does not.
+// findMaria looks in the PATH, and in the folder in which Debian has servers.
 func findMaria() (string, error) {
 	path, err := exec.LookPath("mariadbd")
 	if err != nil {
@@ -142,7 +143,7 @@ func findMaria() (string, error) {
 
 func (s *mariaServer) data() string { return filepath.Join(s.root, "data") }
 
-// options are for the installation and the server. Nothing of it is kept, so nothing has to reach the disk.
+// options returns the options of the installation and the server. The data is not kept, so nothing must reach the disk.
 func (s *mariaServer) options() ([]string, error) {
 	me, err := user.Current()
 	if err != nil {
@@ -213,7 +214,7 @@ func (s *mariaServer) check() error {
 // remove stops the server and deletes its files.
 func (s *mariaServer) remove() {
 	if s.server != nil {
-		s.server.kill() // nothing of it is kept, so it need not shut down cleanly
+		s.server.kill() // The data is not kept, so the server need not shut down cleanly.
 		s.server = nil
 	}
 	_ = os.RemoveAll(s.root)

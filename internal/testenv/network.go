@@ -15,13 +15,13 @@ import (
 	"github.com/rs/zerolog"
 )
 
-// Proxy is an address that stays while the server behind it changes or goes out of reach: a failover, a
-// broken network.
+// Proxy is a fixed address in front of a server. A test can change the server behind it, or put it out of reach: a
+// failover, or a broken network.
 type Proxy struct {
 	Addr string // host:port
 
 	mu     sync.Mutex
-	target string // "" = cut
+	target string // Empty means the proxy is cut.
 	conns  map[net.Conn]bool
 	wg     sync.WaitGroup
 }
@@ -51,7 +51,7 @@ func NewProxy(t testing.TB, target string) *Proxy {
 	return p
 }
 
-// Point breaks the connections of now and passes new ones on to target.
+// Point breaks all connections and passes new ones on to target.
 func (p *Proxy) Point(target string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -61,7 +61,7 @@ func (p *Proxy) Point(target string) {
 	}
 }
 
-// Cut breaks the connections and every new one, until Point is called.
+// Cut breaks all connections, and each new one, until Point is called.
 func (p *Proxy) Cut() { p.Point("") }
 
 func (p *Proxy) serve(client net.Conn) {
@@ -93,7 +93,7 @@ func (p *Proxy) serve(client net.Conn) {
 	<-back
 }
 
-// track makes the connections known, unless the proxy points elsewhere by now.
+// track registers the connections, unless the proxy points to another target by now.
 func (p *Proxy) track(target string, conns ...net.Conn) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -114,10 +114,10 @@ func (p *Proxy) untrack(conns ...net.Conn) {
 	}
 }
 
-// Toxic is an address in front of a server, whose network can be made bad: slow, silent, reset. See Proxy for one that is cut
-// or leads elsewhere.
+// Toxic is a fixed address in front of a server. A test can make its network slow or silent, or reset its connections.
+// See Proxy for a network that is cut or leads to another server.
 type Toxic struct {
-	Addr string // host:port; it stays
+	Addr string // host:port. It never changes.
 
 	t      testing.TB
 	target string
@@ -125,15 +125,15 @@ type Toxic struct {
 	names  int
 }
 
-// NewToxic listens on a free port and passes everything on to target (host:port) until the test ends. Its methods are for
-// one goroutine.
+// NewToxic listens on a free port and passes everything on to target (host:port) until the test ends. Its methods are
+// for one goroutine.
 func NewToxic(t testing.TB, target string) *Toxic {
 	t.Helper()
 	x := &Toxic{t: t, target: target}
 	var err error
-	for range 5 { // another process may take the port between the choice and the start
+	for range 5 { // Another process may take the port between the choice and the start.
 		var port int
-		if port, err = freePort(); err != nil { // which no outgoing connection takes while it is free for a moment
+		if port, err = freePort(); err != nil { // No outgoing connection takes such a port while it is free.
 			break
 		}
 		x.Addr = fmt.Sprintf("127.0.0.1:%d", port)
@@ -146,46 +146,46 @@ func NewToxic(t testing.TB, target string) *Toxic {
 	return nil
 }
 
-// Latency delays everything that the server says by d, give or take the jitter, also on the connections of now.
+// Latency delays all data from the server by d plus or minus the jitter, on open connections as well.
 func (x *Toxic) Latency(d, jitter time.Duration) {
 	x.t.Helper()
 	x.add("latency", "downstream", fmt.Sprintf(`{"latency":%d,"jitter":%d}`, d.Milliseconds(), jitter.Milliseconds()))
 }
 
-// Silence lets nothing through any more in either direction, and keeps the connections: a network that swallows packets.
+// Silence stops all data in both directions and keeps the connections open, like a network that drops packets.
 func (x *Toxic) Silence() {
 	x.t.Helper()
 	x.add("timeout", "upstream", `{"timeout":0}`)
 	x.add("timeout", "downstream", `{"timeout":0}`)
 }
 
-// Reset breaks the connections of now, and resets each new one when the server says its first word: it has heard the client,
-// and the client does not hear it.
+// Reset breaks all connections, and resets each new one when the server sends its first data. So the server has read
+// the request, and the client never gets an answer.
 func (x *Toxic) Reset() {
 	x.t.Helper()
 	x.restart()
 	x.add("reset_peer", "downstream", `{"timeout":0}`)
 }
 
-// Limit breaks the connections of now, and closes each new one after that many bytes from the server.
+// Limit breaks all connections, and closes each new one after that many bytes from the server.
 func (x *Toxic) Limit(bytes int) {
 	x.t.Helper()
 	x.restart()
 	x.add("limit_data", "downstream", fmt.Sprintf(`{"bytes":%d}`, bytes))
 }
 
-// Heal breaks the connections of now; new ones are well.
+// Heal breaks all connections. New ones work normally.
 func (x *Toxic) Heal() {
 	x.t.Helper()
 	x.restart()
 }
 
-// restart begins without faults. Taking single ones out of a running proxy can hang in this library; a new one cannot.
+// restart replaces the proxy by one without faults. Removing single faults of a running proxy can hang in this library.
 func (x *Toxic) restart() {
 	x.t.Helper()
 	x.proxy.Stop()
 	var err error
-	poll(func() bool { // another process may try for a moment whether the port is free
+	poll(func() bool { // Another process may probe the port at this moment.
 		err = x.start()
 		return !errors.Is(err, syscall.EADDRINUSE)
 	}, 5*time.Second)

@@ -10,7 +10,7 @@ import (
 	"tallyman/internal/testenv"
 )
 
-// TestToxic shows each fault to a web client, and that the server has heard what it had.
+// TestToxic shows each fault to a web client, and checks which requests the server has read.
 func TestToxic(t *testing.T) {
 	t.Parallel()
 	server := testenv.NewHTTPServer(t)

@@ -20,7 +20,8 @@ const pgBouncerMissing = `PgBouncer is not installed, and these tests need it.
 
 var errNoPgBouncer = errors.New(pgBouncerMissing)
 
-// PgBouncer starts a PgBouncer before the server of the URL, and returns the URL by way of it. The mode is that of pool_mode.
+// PgBouncer starts a PgBouncer in front of the server of the URL. It returns the URL through PgBouncer. mode is the
+// value of pool_mode.
 func PgBouncer(t testing.TB, url, mode string) string {
 	t.Helper()
 	b := &pgBouncer{mode: mode}
@@ -33,12 +34,12 @@ func PgBouncer(t testing.TB, url, mode string) string {
 
 type pgBouncer struct {
 	mode    string
-	url     string // by way of it
+	url     string // The URL through PgBouncer.
 	root    string
 	process *process
 }
 
-// begin starts it on a free port.
+// begin starts PgBouncer on a free port.
 func (b *pgBouncer) begin(direct string) error {
 	server, err := pgx.ParseConfig(direct)
 	if err != nil {
@@ -48,14 +49,14 @@ func (b *pgBouncer) begin(direct string) error {
 	if err != nil {
 		return err
 	}
-	user, err := findPostgres() // as root PgBouncer refuses to run, too
+	user, err := findPostgres() // PgBouncer refuses to run as root, as PostgreSQL does.
 	if err != nil {
 		return err
 	}
 	if b.root, err = user.tempDir(); err != nil {
 		return err
 	}
-	for range 5 { // another process may take the port between the choice and the start
+	for range 5 { // Another process may take the port between the choice and the start.
 		var port int
 		if port, err = freePort(); err != nil {
 			break
@@ -77,7 +78,7 @@ func (b *pgBouncer) begin(direct string) error {
 	return err
 }
 
-// configure writes what PgBouncer reads, for the user that it runs as.
+// configure writes the configuration of PgBouncer, readable by the user that it runs as.
 func (b *pgBouncer) configure(user *pgInstall, server *pgx.ConnConfig, port int) (file string, err error) {
 	users := filepath.Join(b.root, "users.txt")
 	file = filepath.Join(b.root, "pgbouncer.ini")
@@ -107,7 +108,7 @@ func (b *pgBouncer) remove() {
 }
 
 func findPgBouncer() (string, error) {
-	const debian = "/usr/sbin/pgbouncer" // not in everybody's PATH
+	const debian = "/usr/sbin/pgbouncer" // This folder may be missing in the PATH.
 	if isFile(debian) {
 		return debian, nil
 	}

@@ -17,7 +17,7 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// shared is the server behind Postgres: one for a test process, started by the first test that asks.
+// shared is the server behind Postgres. A test process has one; the first test that needs it starts it.
 var shared struct {
 	once   sync.Once
 	server *PGServer
@@ -27,14 +27,14 @@ var shared struct {
 var databases atomic.Int64
 
 // Postgres returns the URL of a fresh empty database, dropped when the test ends. The server is shared by
-// the tests of the process. It has fsync on where benchmarks run.
+// the tests of the process. It uses fsync when benchmarks run.
 func Postgres(t testing.TB) string {
 	t.Helper()
 	return sharedServer(t).database(t, "template1")
 }
 
-// PostgresCopy returns the URL of a fresh copy of a database, dropped when the test ends. prepare makes the database, for the first test of
-// the process that asks. It has to close its connections.
+// PostgresCopy returns the URL of a fresh copy of a database, dropped when the test ends. prepare makes the original,
+// once in the process. It must close its connections.
 func PostgresCopy(t testing.TB, prepare func(url string) error) string {
 	t.Helper()
 	s := sharedServer(t)
@@ -60,7 +60,7 @@ func sharedServer(t testing.TB) *PGServer {
 	return shared.server
 }
 
-// benchmarks tells whether the process measures.
+// benchmarks tells whether the process runs benchmarks.
 func benchmarks() bool {
 	f := flag.Lookup("test.bench")
 	return f != nil && f.Value.String() != ""
@@ -74,29 +74,29 @@ func stopShared() {
 
 // PGServer is a PostgreSQL server that a test may kill.
 type PGServer struct {
-	Addr      string // host:port; stays the same over Restart
-	SocketDir string // the folder of its unix socket
+	Addr      string // host:port. Restart keeps it.
+	SocketDir string // The folder of the unix socket.
 
-	t      testing.TB // nil for the shared one
+	t      testing.TB // Nil for the shared server.
 	inst   *pgInstall
-	root   string // holds data/ and the socket
+	root   string // The folder of data/ and the socket.
 	port   int
 	fsync  bool
-	env    []string // of its process, beside that of the tests
-	server *process // nil = not running
+	env    []string // The environment of its process, in addition to the tests' environment.
+	server *process // Nil means the server is not running.
 
-	follows *PGServer // the primary of a standby
+	follows *PGServer // The primary, for a standby.
 
 	mu    sync.Mutex
-	admin *pgx.Conn // a new connection costs the server some 30 ms of processor time
-	model struct {  // what PostgresCopy copies
+	admin *pgx.Conn // Kept open, because a new connection costs about 30 ms of processor time.
+	model struct {  // The original of PostgresCopy.
 		once sync.Once
 		name string
 		err  error
 	}
 }
 
-// PostgresServer starts a server of the test's own.
+// PostgresServer starts a server for one test.
 func PostgresServer(t testing.TB) *PGServer {
 	t.Helper()
 	s, err := newPGServer(true)
@@ -123,7 +123,7 @@ func (s *PGServer) Database() string {
 	return url
 }
 
-// Kill is kill -9 of the server and of all its backends. Killing a server that does not run does nothing.
+// Kill sends kill -9 to the server and all its backends. It does nothing where the server is not running.
 func (s *PGServer) Kill() {
 	if s.server != nil {
 		s.server.kill()
@@ -131,15 +131,15 @@ func (s *PGServer) Kill() {
 	}
 }
 
-// Stop ends the server; open connections are broken. Stopping a server that does not run does nothing.
+// Stop ends the server and breaks open connections. It does nothing where the server is not running.
 func (s *PGServer) Stop() {
 	if s.server != nil {
-		s.server.end(syscall.SIGINT) // "fast shutdown"
+		s.server.end(syscall.SIGINT) // The "fast shutdown" of PostgreSQL.
 		s.server = nil
 	}
 }
 
-// Restart starts the server again on the same port. A server that runs is killed first.
+// Restart starts the server again on the same port. It kills a running server first.
 func (s *PGServer) Restart() {
 	s.t.Helper()
 	s.Kill()
@@ -148,7 +148,7 @@ func (s *PGServer) Restart() {
 	}
 }
 
-// Data is the folder of the server, as PGDATA names it.
+// Data returns the data folder of the server (PGDATA).
 func (s *PGServer) Data() string { return s.data() }
 
 // Folder makes an empty folder that the server may use, beside its data.
@@ -164,7 +164,8 @@ func (s *PGServer) Folder(name string) string {
 	return dir
 }
 
-// Shell runs a script as the user of the server. The programs of PostgreSQL are found, and find the server. The environment is NAME=value.
+// Shell runs a script as the user of the server. The programs of PostgreSQL are in its PATH and connect to the server.
+// env has entries NAME=value.
 func (s *PGServer) Shell(script string, environment ...string) {
 	s.t.Helper()
 	cmd := exec.CommandContext(s.t.Context(), "sh", "-eu", "-c", script)
@@ -245,14 +246,14 @@ func makePGServer() (*PGServer, error) {
 	return &PGServer{inst: inst, root: root, SocketDir: root}, nil
 }
 
-// begin fills the data folder and starts the server on it. What was made is removed where it does not start.
+// begin fills the data folder and starts the server on it. Where the server does not start, begin removes the folder.
 func (s *PGServer) begin(fill func(dir string) error) error {
 	err := fill(s.data())
 	if err != nil {
 		s.remove()
 		return err
 	}
-	for range 5 { // another process may take the port between the choice and the start
+	for range 5 { // Another process may take the port between the choice and the start.
 		if s.port, err = freePort(); err != nil {
 			break
 		}
@@ -267,7 +268,7 @@ func (s *PGServer) begin(fill func(dir string) error) error {
 
 func (s *PGServer) data() string { return filepath.Join(s.root, "data") }
 
-// start starts the server. After a kill the first tries may fail, while old backends still end.
+// start starts the server. After a kill the first tries may fail, because old backends are still ending.
 func (s *PGServer) start() error {
 	var err error
 	poll(func() bool {
@@ -282,11 +283,12 @@ func (s *PGServer) startOnce() error {
 		path: s.inst.binary("postgres"),
 		args: []string{
 			"-D", s.data(), "-p", strconv.Itoa(s.port), "-k", s.root, "-h", "127.0.0.1",
-			// A statement that is cancelled while the server compiles it runs on at times, and takes a processor until its time is over.
+			// A statement that is cancelled while the server compiles it may go on, and keep a processor busy until its
+			// timeout.
 			"-c", "jit=off",
 			"-c", "max_connections=200", "-c", "fsync=" + strconv.FormatBool(s.fsync), "-c", "synchronous_commit=on",
 		},
-		dir: s.root, env: s.env, cred: s.inst.cred, death: syscall.SIGQUIT, // "immediate shutdown"
+		dir: s.root, env: s.env, cred: s.inst.cred, death: syscall.SIGQUIT, // The "immediate shutdown" of PostgreSQL.
 	}.start()
 	if err != nil {
 		return err
@@ -299,7 +301,7 @@ func (s *PGServer) startOnce() error {
 	return nil
 }
 
-// leftovers tells whether the start failed because backends of the killed server still live.
+// leftovers tells whether the start failed because backends of the killed server are still running.
 func (s *PGServer) leftovers() bool {
 	b, err := os.ReadFile(filepath.Join(s.data(), "postmaster.pid"))
 	return err == nil && len(b) > 0
@@ -330,7 +332,7 @@ func (s *PGServer) remove() {
 		_ = s.admin.Close(context.Background())
 	}
 	if s.server != nil {
-		s.server.end(syscall.SIGQUIT) // nothing of it is kept, so it need not shut down cleanly
+		s.server.end(syscall.SIGQUIT) // The data is not kept, so the server need not shut down cleanly.
 		s.server = nil
 	}
 	_ = os.RemoveAll(s.root)

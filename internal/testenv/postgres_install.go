@@ -23,8 +23,8 @@ var errNoPostgres = errors.New(postgresMissing)
 // pgInstall is the PostgreSQL of this machine.
 type pgInstall struct {
 	bin     string
-	version string              // as initdb --version tells it
-	cred    *syscall.Credential // for root only: PostgreSQL refuses to run as root
+	version string              // The output of initdb --version.
+	cred    *syscall.Credential // Set for root only, because PostgreSQL refuses to run as root.
 }
 
 func findPostgres() (*pgInstall, error) {
@@ -45,7 +45,8 @@ func findPostgres() (*pgInstall, error) {
 	return in, nil
 }
 
-// findBinaries takes the version whose folder TALLYMAN_TEST_POSTGRES names, else the newest that is installed, in Debian's folders, Homebrew's or the PATH.
+// findBinaries returns the folder that TALLYMAN_TEST_POSTGRES names. Without the variable it looks for the newest
+// version in Debian's folders, Homebrew's folders and the PATH.
 func (in *pgInstall) findBinaries() error {
 	if in.bin = os.Getenv("TALLYMAN_TEST_POSTGRES"); in.bin != "" {
 		return nil
@@ -101,7 +102,7 @@ func postgresUser() (*syscall.Credential, error) {
 	return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}, nil
 }
 
-// tempDir makes a folder that the server may use. Its name is short: a unix socket's path has a limit.
+// tempDir makes a folder that the server may use. Its name is short because the path of a unix socket has a limit.
 func (in *pgInstall) tempDir() (string, error) {
 	dir, err := serverFolder("tmpg")
 	if err != nil {
@@ -118,7 +119,8 @@ func (in *pgInstall) own(path string) error {
 	return os.Chown(path, int(in.cred.Uid), int(in.cred.Gid))
 }
 
-// makeData fills dir with a new cluster: a copy of one that an earlier run made, or else initdb's.
+// makeData fills dir with a new database cluster. It copies the cluster that an earlier run has cached, or calls
+// initdb.
 func (in *pgInstall) makeData(dir string) error {
 	cached := in.cachePath()
 	if cached != "" && in.copyTree(cached, dir) == nil {
@@ -137,7 +139,7 @@ func (in *pgInstall) makeData(dir string) error {
 	return nil
 }
 
-// cachePath is where the copy is kept, or "" where the user has no cache folder.
+// cachePath returns the path of the cached cluster, or "" where the user has no cache folder.
 func (in *pgInstall) cachePath() string {
 	base, err := os.UserCacheDir()
 	if err != nil {
@@ -152,7 +154,8 @@ func (in *pgInstall) cachePath() string {
 	return filepath.Join(base, "tallyman-test", name)
 }
 
-// cache keeps a copy for later runs. It appears whole or not at all; without it they are slower, no more.
+// cache stores a copy of the cluster for later runs. The copy appears completely or not at all. Errors do not matter: a
+// later run is only slower without it.
 func (in *pgInstall) cache(data, cached string) {
 	if os.MkdirAll(filepath.Dir(cached), 0o700) != nil {
 		return
@@ -190,7 +193,7 @@ func (in *pgInstall) copyTree(from, to string) error {
 	})
 }
 
-// copyFile leaves the copying to the system, where it can.
+// copyFile copies a file, by the operating system where possible.
 func copyFile(from, to string) error {
 	source, err := os.Open(from)
 	if err != nil {

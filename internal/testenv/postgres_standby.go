@@ -11,11 +11,11 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// standbyName is what a standby calls itself to its primary.
+// standbyName is the name of a standby at its primary.
 const standbyName = "standby"
 
-// Standby starts a server that follows s by streaming replication. A synchronous standby has every commit before its client
-// is answered.
+// Standby starts a server that follows s by streaming replication. A synchronous standby has every commit before the
+// client gets the answer.
 func (s *PGServer) Standby(synchronous bool) *PGServer {
 	s.t.Helper()
 	standby, err := makePGServer()
@@ -48,7 +48,8 @@ func (s *PGServer) copyData(dir string) error {
 	return nil
 }
 
-// HoldBack cuts a standby off from its primary, once the standby has what was committed by now. What the primary commits from now on does not reach it.
+// HoldBack cuts a standby off from its primary, after the standby has got every commit so far. Later commits do not
+// reach the standby.
 func (s *PGServer) HoldBack() {
 	s.t.Helper()
 	s.follows.await("SELECT replay_lsn >= pg_current_wal_lsn() FROM pg_stat_replication")
@@ -56,7 +57,7 @@ func (s *PGServer) HoldBack() {
 	s.await("SELECT count(*) = 0 FROM pg_stat_wal_receiver")
 }
 
-// Promote makes a primary of a standby, and waits until the server takes changes.
+// Promote makes the standby a primary, and waits until the server accepts writes.
 func (s *PGServer) Promote() {
 	s.t.Helper()
 	s.Shell("pg_ctl promote --wait --silent")
@@ -71,7 +72,7 @@ func HostsURL(database string, servers ...*PGServer) string {
 	return fmt.Sprintf("postgres://postgres@%s/%s?sslmode=disable", strings.Join(hosts, ","), database)
 }
 
-// change changes a setting of the server while it runs.
+// change changes a setting of the running server.
 func (s *PGServer) change(name, value string) {
 	s.t.Helper()
 	for _, sql := range []string{"ALTER SYSTEM SET " + name + " = '" + value + "'", "SELECT pg_reload_conf()"} {

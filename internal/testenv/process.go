@@ -14,13 +14,13 @@ import (
 	"time"
 )
 
-// startDeadline is generous: a machine that builds and tests at once starts a server in seconds.
+// startDeadline is long, because a machine that builds and tests at once may take seconds to start a server.
 const startDeadline = 60 * time.Second
 
 // process is a running server.
 type process struct {
 	cmd  *exec.Cmd
-	log  string // the file that has its output
+	log  string // The file with the output of the server.
 	done chan struct{}
 }
 
@@ -29,13 +29,13 @@ type launch struct {
 	path  string
 	args  []string
 	dir   string
-	env   []string            // beside that of this process
-	cred  *syscall.Credential // nil = as this process
-	death syscall.Signal      // what it gets when the test process dies
+	env   []string            // The environment, in addition to this process's.
+	cred  *syscall.Credential // Nil means the user of this process.
+	death syscall.Signal      // The signal that the server gets when the test process dies.
 }
 
-// start starts it. The goroutine holds its thread for as long as the server lives, because the kernel ties
-// the signal of the parent's death to the thread that started the child.
+// start starts the server. The goroutine keeps its thread until the server ends, because the kernel sends the death
+// signal when the thread ends that started the child.
 func (l launch) start() (*process, error) {
 	p := &process{cmd: exec.Command(l.path, l.args...), log: filepath.Join(l.dir, "server.log"), done: make(chan struct{})}
 	out, err := os.OpenFile(p.log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
@@ -88,7 +88,7 @@ func (p *process) ready(check func() error) error {
 	return nil
 }
 
-// end sends the signal and waits for the end; a server that ignores it is killed.
+// end sends the signal and waits for the end of the server. It kills a server that ignores the signal.
 func (p *process) end(sig syscall.Signal) {
 	_ = p.cmd.Process.Signal(sig)
 	select {
@@ -98,7 +98,7 @@ func (p *process) end(sig syscall.Signal) {
 	}
 }
 
-// kill is kill -9 of the server and of its children, as if the machine had lost power.
+// kill sends kill -9 to the server and its children, as if the machine had lost power.
 func (p *process) kill() {
 	// A stopped parent cannot replace the children that are killed below.
 	_ = p.cmd.Process.Signal(syscall.SIGSTOP)
@@ -110,7 +110,7 @@ func (p *process) kill() {
 	<-p.done
 }
 
-// tail is the end of the server's own output.
+// tail returns the end of the server's output.
 func (p *process) tail() string {
 	b, err := os.ReadFile(p.log)
 	if err != nil {
@@ -123,8 +123,8 @@ func (p *process) tail() string {
 // errNoPort means that none of the ports tried was free.
 var errNoPort = errors.New("no free port on 127.0.0.1")
 
-// freePort picks a port below the range that the kernel gives to outgoing connections, so that none of
-// those takes it while a server restarts. The tests in a browser, which run at the same time, pick theirs from 15,000 to 19,999.
+// freePort picks a port below the range that the kernel uses for outgoing connections, so that no connection takes the
+// port while a server restarts. The browser tests may run at the same time; they use ports from 15,000 to 19,999.
 func freePort() (int, error) {
 	const low, high = 20000, 32000
 	for range 100 {

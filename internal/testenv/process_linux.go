@@ -17,7 +17,7 @@ func childrenOf(parent int) []int {
 	for _, file := range stats {
 		b, err := os.ReadFile(file)
 		if err != nil {
-			continue // it has ended meanwhile
+			continue // The process has ended meanwhile.
 		}
 		// pid (name) state ppid …; the name may hold spaces and brackets.
 		_, rest, _ := strings.Cut(string(b[strings.LastIndexByte(string(b), ')')+1:]), " ")

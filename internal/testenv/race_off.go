@@ -2,7 +2,7 @@
 
 package testenv
 
-// What the race detector asks of tests; see race_on.go.
+// Without the race detector; see race_on.go.
 const (
 	Race       = false
 	RaceFactor = 1

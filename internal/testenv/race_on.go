@@ -2,9 +2,9 @@
 
 package testenv
 
-// Under the race detector things may take longer, and there are fewer of them.
+// Under the race detector tests may take longer, and run fewer cases.
 const (
 	Race       = true
-	RaceFactor = 4 // so many times as long
-	RaceCut    = 5 // one in so many
+	RaceFactor = 4 // Times take this many times longer.
+	RaceCut    = 5 // One test case in this many runs.
 )

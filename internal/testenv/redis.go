@@ -18,18 +18,18 @@ const redisMissing = `redis-server is not installed, and these tests need it.
   Debian, Ubuntu: apt-get install redis-server     (make test does it, as root)
   macOS:          brew install redis`
 
-// RedisServer is a redis-server of one test. It writes a snapshot only when Save is called.
+// RedisServer is a redis-server for one test. It writes a snapshot only when Save is called.
 type RedisServer struct {
-	Addr string // host:port; stays the same over Restart
+	Addr string // host:port. Restart keeps it.
 
 	t      testing.TB
 	port   int
 	dir    string
 	args   []string
-	server *process // nil = not running
+	server *process // Nil means the server is not running.
 }
 
-// Redis starts a redis-server on a free port. Further arguments go to it as they are, for example
+// Redis starts a redis-server on a free port. Further arguments are passed to the server, for example
 // "--maxmemory-policy", "allkeys-lru".
 func Redis(t testing.TB, args ...string) *RedisServer {
 	t.Helper()
@@ -39,7 +39,7 @@ func Redis(t testing.TB, args ...string) *RedisServer {
 	r := &RedisServer{t: t, dir: t.TempDir(), args: args}
 	t.Cleanup(r.Stop)
 	var err error
-	for range 5 { // another process may take the port between the choice and the start
+	for range 5 { // Another process may take the port between the choice and the start.
 		if r.port, err = freePort(); err != nil {
 			break
 		}
@@ -63,13 +63,14 @@ func (r *RedisServer) Client(t testing.TB) *redis.Client {
 	return c
 }
 
-// Save writes the snapshot that the next Restart begins with.
+// Save writes a snapshot. The next Restart begins with it.
 func (r *RedisServer) Save() {
 	r.t.Helper()
 	r.do("SAVE")
 }
 
-// Kill is kill -9: what was not saved is lost. Killing a server that does not run does nothing.
+// Kill sends kill -9 to the server, so that data without a Save is lost. It does nothing where the server is not
+// running.
 func (r *RedisServer) Kill() {
 	if r.server != nil {
 		r.server.kill()
@@ -77,7 +78,7 @@ func (r *RedisServer) Kill() {
 	}
 }
 
-// Stop ends the server without a snapshot. Stopping a server that does not run does nothing.
+// Stop ends the server without a snapshot. It does nothing where the server is not running.
 func (r *RedisServer) Stop() {
 	if r.server != nil {
 		r.server.end(syscall.SIGTERM)
@@ -85,13 +86,12 @@ func (r *RedisServer) Stop() {
 	}
 }
 
-// Restart starts the server again on the same port with its last snapshot, or empty where there is none.
-// A server that runs is killed first.
+// Restart starts the server again on the same port, with its last snapshot or empty. It kills a running server first.
 func (r *RedisServer) Restart() {
 	r.t.Helper()
 	r.Kill()
 	var err error
-	for range 5 { // another process may try for a moment whether the port is free
+	for range 5 { // Another process may probe the port at this moment.
 		if err = r.start(); err == nil {
 			return
 		}
@@ -161,16 +161,16 @@ func Miniredis(t testing.TB) *miniredis.Miniredis {
 	return m
 }
 
-// Loss is a test with a Redis that is about to lose something. Several addresses, with commas between them, are a Cluster;
-// those of Sentinels follow the name of their primary and an @.
+// Loss is a Redis that will lose data in a test. Several addresses separated by commas are a Cluster. Addresses of
+// Sentinels follow the name of their primary and an @.
 type Loss struct {
 	*testing.T
 	Addr     string
-	Snapshot func() // what Redis holds now may come back
+	Snapshot func() // Saves the current data: after the loss this state may come back.
 	Lose     func()
 }
 
-// Losses runs a test with each of the ways in which Redis loses what it held. In a Cluster it is the node of the key that does.
+// Losses runs a test for each way in which Redis can lose data. In a Cluster the node of the key loses its data.
 func Losses(t *testing.T, key string, test func(t Loss)) {
 	t.Helper()
 	for name, begin := range map[string]func(t *testing.T) Loss{
@@ -236,7 +236,7 @@ func Losses(t *testing.T, key string, test func(t Loss)) {
 	}
 }
 
-// lagging promotes a replica that has not got everything.
+// lagging promotes a replica that does not have the newest data.
 func lagging(t *testing.T) Loss {
 	t.Helper()
 	primary := Redis(t)

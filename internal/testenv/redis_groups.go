@@ -18,10 +18,10 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// RedisCluster is a Redis Cluster of one test.
+// RedisCluster is a Redis Cluster for one test.
 type RedisCluster struct {
 	Primaries []*RedisServer
-	Replicas  []*RedisServer // one of each primary, in their order; nil without
+	Replicas  []*RedisServer // One for each primary, in the same order. Nil without replicas.
 }
 
 const (
@@ -29,14 +29,14 @@ const (
 	clusterDeadline  = 60 * time.Second
 )
 
-// Cluster starts three primaries, each with a third of the slots, and waits until all of them answer for all. Further
-// arguments go to every server.
+// Cluster starts three primaries, each with a third of the slots, and waits until each knows all slots. Further
+// arguments are passed to every server.
 func Cluster(t testing.TB, args ...string) *RedisCluster {
 	t.Helper()
 	return newCluster(t, false, args)
 }
 
-// ClusterWithReplicas starts a replica of each primary, too.
+// ClusterWithReplicas is Cluster with a replica for each primary.
 func ClusterWithReplicas(t testing.TB, args ...string) *RedisCluster {
 	t.Helper()
 	return newCluster(t, true, args)
@@ -70,8 +70,8 @@ func newCluster(t testing.TB, replicas bool, args []string) *RedisCluster {
 
 const slots = 16384
 
-// clusterNode starts a server that waits to be met. Its bus has a port of its own choice, since the usual one, 10,000 above
-// its own, may be taken.
+// clusterNode starts a server that will join a cluster. It picks a free port for its bus, because the usual one, 10,000
+// above the server's port, may be taken.
 func clusterNode(t testing.TB, args []string) *RedisServer {
 	t.Helper()
 	bus, err := freePort()
@@ -96,7 +96,7 @@ func (c *RedisCluster) all() []*RedisServer {
 	return append(append([]*RedisServer{}, c.Primaries...), c.Replicas...)
 }
 
-// Addrs are the addresses of the primaries as they were at the start, for a client to begin with.
+// Addrs returns the addresses of the primaries at the start, for a client to begin with.
 func (c *RedisCluster) Addrs() []string {
 	var list []string
 	for _, r := range c.Primaries {
@@ -105,7 +105,7 @@ func (c *RedisCluster) Addrs() []string {
 	return list
 }
 
-// await waits until every server that runs knows all others and sees every slot served.
+// await waits until every running server knows all others and sees every slot served.
 func (c *RedisCluster) await(t testing.TB) {
 	t.Helper()
 	known := "cluster_known_nodes:" + strconv.Itoa(len(c.all()))
@@ -131,7 +131,7 @@ func (c *RedisCluster) Primary(key string) int {
 	return min(int(slot)*clusterPrimaries/slots, clusterPrimaries-1)
 }
 
-// FailOver kills a primary and has its replica take its place, with what it holds.
+// FailOver kills a primary and makes its replica the primary, with the replica's data.
 func (c *RedisCluster) FailOver(t testing.TB, primary int) {
 	t.Helper()
 	c.Primaries[primary].Kill()
@@ -141,7 +141,7 @@ func (c *RedisCluster) FailOver(t testing.TB, primary int) {
 	c.await(t)
 }
 
-// FlushAll empties every primary that runs.
+// FlushAll empties every running primary.
 func (c *RedisCluster) FlushAll(t testing.TB) {
 	t.Helper()
 	for _, r := range c.Primaries {
@@ -151,7 +151,7 @@ func (c *RedisCluster) FlushAll(t testing.TB) {
 	}
 }
 
-// follows tells whether the server is a replica that holds what its primary holds.
+// follows tells whether the server is a replica with all data of its primary.
 func (r *RedisServer) follows() bool {
 	r.t.Helper()
 	return r.is("role:slave") && r.is("master_link_status:up")
@@ -164,7 +164,7 @@ func (r *RedisServer) is(line string) bool {
 	return err == nil && strings.Contains(info, line)
 }
 
-// Freeze stops the server where it is, and Thaw lets it go on: a replica that was frozen lags behind.
+// Freeze pauses the server until Thaw. A frozen replica lags behind.
 func (r *RedisServer) Freeze() {
 	r.t.Helper()
 	_ = r.server.cmd.Process.Signal(syscall.SIGSTOP)
@@ -178,8 +178,8 @@ func (r *RedisServer) Thaw() {
 
 // RedisSentinel is a primary with a replica and a Sentinel that watches them.
 type RedisSentinel struct {
-	Addr    string // of the Sentinel
-	Name    string // of the primary, for clients
+	Addr    string // The address of the Sentinel.
+	Name    string // The name of the primary, for clients.
 	Primary *RedisServer
 	Replica *RedisServer
 }
@@ -192,8 +192,8 @@ sentinel down-after-milliseconds %[3]s 500
 sentinel failover-timeout %[3]s 5000
 `
 
-// Sentinel starts all three, and waits until the Sentinel knows the replica. A primary that is killed is replaced within
-// seconds.
+// Sentinel starts all three servers, and waits until the Sentinel knows the replica. A killed primary is replaced
+// within seconds.
 func Sentinel(t testing.TB) *RedisSentinel {
 	t.Helper()
 	s := &RedisSentinel{Name: "tallyman", Primary: Redis(t)}
@@ -226,13 +226,13 @@ func Sentinel(t testing.TB) *RedisSentinel {
 	return s
 }
 
-// AwaitFailover waits until the replica has taken the place of a primary that was killed.
+// AwaitFailover waits until the replica has taken the place of a killed primary.
 func (s *RedisSentinel) AwaitFailover(t testing.TB) {
 	t.Helper()
 	Eventually(t, func() bool { return s.Replica.is("role:master") }, 60*time.Second)
 }
 
-// Replica starts a redis-server that follows of, and waits until it holds what of holds.
+// Replica starts a redis-server that follows the server, and waits until the replica has all its data.
 func Replica(t testing.TB, of *RedisServer) *RedisServer {
 	t.Helper()
 	r := Redis(t)
@@ -247,20 +247,21 @@ func (r *RedisServer) WaitForReplica(replica *RedisServer) {
 	Eventually(r.t, func() bool { return r.offset() == replica.offset() }, 10*time.Second)
 }
 
-// StopReplication cuts the replica off: it stays a replica, with what it has, and lags from now on.
+// StopReplication cuts the replica off from its primary. It stays a replica with its current data, and lags from now
+// on.
 func (r *RedisServer) StopReplication() {
 	r.t.Helper()
-	const nobody = 1 // a port on which nothing listens
+	const nobody = 1 // A port on which no server listens.
 	r.do("REPLICAOF", "127.0.0.1", nobody)
 }
 
-// Promote makes the replica a primary that takes writes.
+// Promote makes the replica a primary that accepts writes.
 func (r *RedisServer) Promote() {
 	r.t.Helper()
 	r.do("REPLICAOF", "NO", "ONE")
 }
 
-// offset is the position in the stream of writes.
+// offset returns the position in the stream of writes.
 func (r *RedisServer) offset() string {
 	r.t.Helper()
 	info, _ := r.do("INFO", "replication").(string)
@@ -272,7 +273,7 @@ func (r *RedisServer) offset() string {
 	return ""
 }
 
-// sharedRedis is a server that is started by the first test that asks, and stopped with the process.
+// sharedRedis is a server that the tests of the process share. The first test that needs it starts it.
 type sharedRedis[T any] struct {
 	once   sync.Once
 	life   *lifetime
@@ -302,8 +303,8 @@ func (s *sharedRedis[T]) stop() {
 	}
 }
 
-// SharedCluster returns a Redis Cluster that the tests of the process share: three primaries take seconds to find each other.
-// Each test needs keys of its own, and must leave the servers alone.
+// SharedCluster returns a Redis Cluster that the tests of the process share, because three primaries take seconds to
+// find each other. Each test needs keys of its own, and must not stop or change the servers.
 func SharedCluster(t testing.TB) *RedisCluster {
 	t.Helper()
 	return sharedCluster.get(t, func(t testing.TB) *RedisCluster {
@@ -312,8 +313,8 @@ func SharedCluster(t testing.TB) *RedisCluster {
 	})
 }
 
-// SharedSentinel returns a Sentinel that the tests of the process share. Its primary has died, and the replica has taken its place.
-// Each test needs keys of its own, and must leave the servers alone.
+// SharedSentinel returns a Sentinel that the tests of the process share. Its primary has died, and the replica has
+// taken its place. Each test needs keys of its own, and must not stop or change the servers.
 func SharedSentinel(t testing.TB) *RedisSentinel {
 	t.Helper()
 	return sharedSentinel.get(t, func(t testing.TB) *RedisSentinel {
@@ -330,7 +331,7 @@ func stopSharedRedis() {
 	sharedSentinel.stop()
 }
 
-// lifetime is a test whose servers live on after it.
+// lifetime is a testing.TB for shared servers, which live longer than the test that starts them.
 type lifetime struct {
 	testing.TB
 

@@ -21,17 +21,17 @@ import (
 	"github.com/yuin/gopher-lua/parse"
 )
 
-// ScriptCost is what one call of a script in Redis takes. Nothing else is served meanwhile.
+// ScriptCost is the cost of one call of a script in Redis. Redis serves nothing else during the call.
 type ScriptCost struct {
-	Keys     int           // that the call declares
-	Sent     int           // bytes of keys and arguments
-	Answered int           // bytes of the answer
-	Commands int           // that the script runs; 0 where the watch does not count them
-	Inside   int           // bytes that its commands read and write in Redis: their arguments and replies; 0 where they are not bounded
-	Took     time.Duration // until the answer, the way there and back included; not bounded
+	Keys     int           // The keys that the call declares.
+	Sent     int           // The bytes of the keys and arguments.
+	Answered int           // The bytes of the answer.
+	Commands int           // The commands that the script runs. 0 means they are not counted.
+	Inside   int           // The bytes of its commands' arguments and replies. 0 means they are not counted.
+	Took     time.Duration // The time until the answer, with the network. It has no bound.
 }
 
-// exceeds names what is more than most, "" = nothing.
+// exceeds names what is more than most allows. Empty means nothing.
 func (c ScriptCost) exceeds(most ScriptCost) string {
 	var out []string
 	for _, one := range []struct {
@@ -58,23 +58,23 @@ func (c ScriptCost) max(other ScriptCost) ScriptCost {
 	}
 }
 
-// ScriptWatch looks at every call of a script that a client makes, and fails the test where one takes more than it may.
+// ScriptWatch measures every script call of a client, and fails the test where a call costs more than it may.
 type ScriptWatch struct {
 	t     testing.TB
 	admin *redis.Client
 	most  ScriptCost
 	names map[string]string
 
-	mu      sync.Mutex // also lets one call run at a time, so that its commands can be told from those of others
+	mu      sync.Mutex // Also lets only one call run at a time, so that its commands can be counted.
 	largest map[string]ScriptCost
 	calls   map[string]int
-	shimmed map[string]string // the hash of a script → that of the script with the shim
+	shimmed map[string]string // The hash of a script with the shim, keyed by the hash of the plain script.
 }
 
-// The shim counts the bytes of the arguments and the replies of a script's commands: the server has no figure for them. What the script answers stays
-// as it is.
+// The shim counts the bytes of the arguments and replies of a script's commands, because the server does not count
+// them. It does not change the script's answer.
 const (
-	insideKey  = "testenv:inside" // where the shim leaves the count
+	insideKey  = "testenv:inside" // The key in which the shim stores the count.
 	shimBefore = `local server, inside = redis, 0
 local function count(value)
   if type(value) == 'table' then
@@ -99,10 +99,10 @@ return answer
 `
 )
 
-// WatchScripts begins to look at the client's calls. The names are those of the scripts by their hashes. Where admin is a client of
-// the same server, the commands that each script runs are counted by the server's own statistics: no other client may
-// be busy then, but for a few commands a second. Where the bytes inside are bounded, the scripts run with a shim that counts them, on a server
-// that is no cluster.
+// WatchScripts begins to measure the client's script calls. names has the names of the scripts, keyed by hash. Where
+// admin is a client of the same server, WatchScripts counts the commands of each script by the server's statistics.
+// Then no other client may send more than a few commands a second. Where the bytes inside are bounded, the scripts run
+// with a shim that counts them; the server must not be a cluster.
 func WatchScripts(t testing.TB, client redis.UniversalClient, admin *redis.Client, most ScriptCost, names map[string]string) *ScriptWatch {
 	t.Helper()
 	w := &ScriptWatch{
@@ -112,14 +112,14 @@ func WatchScripts(t testing.TB, client redis.UniversalClient, admin *redis.Clien
 	return w
 }
 
-// Largest is the most that any call of each script took so far, by the scripts' names.
+// Largest returns the largest cost of any call so far, keyed by the name of the script.
 func (w *ScriptWatch) Largest() map[string]ScriptCost {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return maps.Clone(w.largest)
 }
 
-// Log writes the most that calls of each script took into the test's log.
+// Log writes the largest costs of each script to the test's log.
 func (w *ScriptWatch) Log() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -154,12 +154,13 @@ func (w *ScriptWatch) call(ctx context.Context, cmd redis.Cmder, next redis.Proc
 	if w.admin == nil || w.most.Inside == 0 {
 		return next(ctx, cmd)
 	}
-	args := cmd.Args() // those that are sent
+	args := cmd.Args() // The client sends this very slice, so a change of it takes effect.
 	plain := args[1]
 	defer func() { args[1] = plain }()
 	name := fmt.Sprint(plain)
 	if strings.HasPrefix(cmd.Name(), "evalsha") {
-		if hash, ok := w.shimmed[name]; ok { // else the server does not know the script, and its text follows
+		// Otherwise the server does not know the script, and the client sends its text next.
+		if hash, ok := w.shimmed[name]; ok {
 			args[1] = hash
 		}
 	} else {
@@ -169,13 +170,13 @@ func (w *ScriptWatch) call(ctx context.Context, cmd redis.Cmder, next redis.Proc
 	return next(ctx, cmd)
 }
 
-// inside is how many bytes the last call of a script has read and written inside.
+// inside returns how many bytes the commands of the last script call have read and written.
 func (w *ScriptWatch) inside(ctx context.Context) int {
 	if w.admin == nil || w.most.Inside == 0 {
 		return 0
 	}
 	n, err := w.admin.GetDel(ctx, insideKey).Int()
-	if err != nil && !errors.Is(err, redis.Nil) { // a script that the server does not know leaves none
+	if err != nil && !errors.Is(err, redis.Nil) { // A script that the server does not know leaves no count.
 		w.t.Error(err)
 	}
 	return n
@@ -185,7 +186,8 @@ func (w *ScriptWatch) inside(ctx context.Context) int {
 func (w *ScriptWatch) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
 	return func(ctx context.Context, cmds []redis.Cmder) error {
 		err := next(ctx, cmds)
-		if !slices.ContainsFunc(cmds, isScript) { // a new connection sends some, too, under a call that holds the lock
+		// A new connection sends a pipeline as well, during a call that holds the lock.
+		if !slices.ContainsFunc(cmds, isScript) {
 			return err
 		}
 		w.mu.Lock()
@@ -207,11 +209,11 @@ func isScript(cmd redis.Cmder) bool {
 	return false
 }
 
-// add takes one call, and what was measured of it. The caller holds the lock.
+// add records a call and its cost. The caller holds the lock.
 func (w *ScriptWatch) add(cmd redis.Cmder, cost ScriptCost) {
 	args := cmd.Args()
 	name := fmt.Sprint(args[1])
-	if strings.Contains(name, "\n") { // a text, which the server did not know yet
+	if strings.Contains(name, "\n") { // The text of a script, which the server did not know yet.
 		name = redis.NewScript(name).Hash()
 	}
 	if known, ok := w.names[name]; ok {
@@ -251,7 +253,7 @@ func (w *ScriptWatch) add(cmd redis.Cmder, cost ScriptCost) {
 	w.calls[name]++
 }
 
-// sizeOf is about how many bytes an answer has.
+// sizeOf returns about how many bytes an answer has.
 func sizeOf(v any) int {
 	switch v := v.(type) {
 	case []any:
@@ -267,7 +269,7 @@ func sizeOf(v any) int {
 	}
 }
 
-// commands is how many commands the server has run, scripts' own ones among them.
+// commands returns how many commands the server has run, including the commands of scripts.
 func (w *ScriptWatch) commands(ctx context.Context) int {
 	if w.admin == nil {
 		return 0
@@ -293,17 +295,18 @@ func (w *ScriptWatch) commands(ctx context.Context) int {
 	return total
 }
 
-// redisGlobals are the names that Redis gives to every script.
+// redisGlobals are the global names that Redis defines for every script.
 var redisGlobals = []string{
 	"KEYS", "ARGV", "redis", "cjson", "string", "table", "math", "tonumber", "tostring", "type", "pairs", "ipairs", "next", "unpack", "select", "assert",
 	"error", "pcall",
 }
 
-// topLocals finds what a script file declares for those that are put behind it.
+// topLocals matches what a script file declares for the files that are appended to it.
 var topLocals = regexp.MustCompile(`(?m)^local (?:function )?([\w, ]+)`)
 
-// CheckScripts fails the test where a Lua file of the folder sets a global name, which Redis refuses when the line runs, or reads one that neither
-// Redis nor a file of the folder declares. It sees the lines that no other test runs, too.
+// CheckScripts fails the test where a Lua file of the folder sets a global name, or reads a global name that neither
+// Redis nor a file of the folder declares. Redis itself refuses such a line only when it runs; CheckScripts sees every
+// line.
 func CheckScripts(t *testing.T, folder string) {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(folder, "*.lua"))
@@ -347,7 +350,7 @@ func CheckScripts(t *testing.T, folder string) {
 	}
 }
 
-// globalsOf lists the global names that a function and those within it set and read.
+// globalsOf lists the global names that a function, and the functions within it, set and read.
 func globalsOf(f *lua.FunctionProto) (set, read map[string]bool) {
 	set, read = map[string]bool{}, map[string]bool{}
 	for _, instruction := range f.Code {

@@ -14,41 +14,41 @@ import (
 	"github.com/emersion/go-smtp"
 )
 
-// SMTPOptions say what a server asks of its clients.
+// SMTPOptions says what a server requires of its clients.
 type SMTPOptions struct {
-	StartTLS bool // offered; authentication needs it
-	TLS      bool // from the first byte
+	StartTLS bool // The server offers STARTTLS. Authentication needs it.
+	TLS      bool // The connection uses TLS from the first byte.
 	User     string
-	Password string // of User; "" = nobody authenticates
+	Password string // The password of User. Empty means no authentication.
 }
 
-// SMTPStep is a command that a server has been given.
+// SMTPStep is a command that the server got.
 type SMTPStep struct {
 	Command string // HELO, AUTH, MAIL, RCPT, DATA
-	Address string // of MAIL and RCPT
+	Address string // The address of MAIL or RCPT.
 }
 
-// SMTPAnswer is what a server does then. The zero answer takes it.
+// SMTPAnswer is the server's reaction to a command. The zero answer accepts the command.
 type SMTPAnswer struct {
-	Code int // other than 0: this error
+	Code int // The code of an error. 0 means no error.
 	Text string
-	Drop bool // the connection ends without an answer
-	Keep bool // with Drop of DATA: but the mail is taken
-	Hang bool // no answer until the server ends
+	Drop bool // The connection ends without an answer.
+	Keep bool // With Drop of DATA: the server keeps the mail nevertheless.
+	Hang bool // No answer comes until the server ends.
 }
 
-// Mail is what a server has taken.
+// Mail is a mail that the server has accepted.
 type Mail struct {
 	From string
 	To   []string
 	Data string
 }
 
-// SMTP is a real SMTP server on a loopback address that does with mails what a test wants.
+// SMTP is a real SMTP server on a loopback address. A test sets its answers with Script.
 type SMTP struct {
 	Host   string
 	Port   int
-	CAFile string // the certificate that its own is checked against, in PEM form
+	CAFile string // The PEM file of the authority that has signed the server's certificate.
 
 	options SMTPOptions
 	stop    chan struct{}
@@ -60,7 +60,7 @@ type SMTP struct {
 	sessions int
 }
 
-// NewSMTP starts a server, which ends with the test. It takes everything until Script is called.
+// NewSMTP starts a server, which ends with the test. It accepts everything until Script is called.
 func NewSMTP(t testing.TB, o SMTPOptions) *SMTP {
 	t.Helper()
 	s := &SMTP{options: o, stop: make(chan struct{}), script: func(SMTPStep) SMTPAnswer { return SMTPAnswer{} }}
@@ -92,7 +92,7 @@ func NewSMTP(t testing.TB, o SMTPOptions) *SMTP {
 	}
 	if o.TLS {
 		l = tls.NewListener(l, server.TLSConfig)
-		server.TLSConfig = nil // nothing to offer in the clear
+		server.TLSConfig = nil // The server does not offer STARTTLS.
 	}
 	done := make(chan struct{})
 	go func() {
@@ -101,31 +101,31 @@ func NewSMTP(t testing.TB, o SMTPOptions) *SMTP {
 	}()
 	t.Cleanup(func() {
 		close(s.stop)
-		_ = l.Close() // a server that does not serve yet does not know it
+		_ = l.Close() // Before Serve the server does not know the listener and cannot close it.
 		_ = server.Close()
 		<-done
 	})
 	return s
 }
 
-// Address is host:port.
+// Address returns host:port.
 func (s *SMTP) Address() string { return net.JoinHostPort(s.Host, strconv.Itoa(s.Port)) }
 
-// Script has the server answer so from now on. It is called from several goroutines.
+// Script sets the server's answers from now on. The server calls the function from several goroutines.
 func (s *SMTP) Script(script func(SMTPStep) SMTPAnswer) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.script = script
 }
 
-// Mails returns what the server has taken, in that order.
+// Mails returns the accepted mails, in order.
 func (s *SMTP) Mails() []Mail {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.mails)
 }
 
-// Count tells how often the server was given the command.
+// Count returns how often the server got the command.
 func (s *SMTP) Count(command string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -138,7 +138,7 @@ func (s *SMTP) Count(command string) int {
 	return n
 }
 
-// Sessions tells how many sessions clients have begun; with StartTLS, each begins twice.
+// Sessions returns how many sessions clients have begun. With StartTLS each session begins twice.
 func (s *SMTP) Sessions() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -148,7 +148,7 @@ func (s *SMTP) Sessions() int {
 // errDropped ends a command whose connection was dropped.
 var errDropped = errors.New("dropped")
 
-// step records a command and does what the script says.
+// step records a command and reacts as the script says.
 func (s *SMTP) step(c *smtp.Conn, step SMTPStep) error {
 	s.mu.Lock()
 	s.steps = append(s.steps, step)
@@ -170,10 +170,10 @@ func (s *SMTP) step(c *smtp.Conn, step SMTPStep) error {
 	return nil
 }
 
-// errKeep says that the mail is taken and the connection dropped then.
+// errKeep says that the mail is accepted and the connection dropped afterwards.
 var errKeep = errors.New("keep")
 
-// smtpSession is one client.
+// smtpSession is the session of one client.
 type smtpSession struct {
 	server *SMTP
 	conn   *smtp.Conn
@@ -214,19 +214,19 @@ func (c *smtpSession) Data(r io.Reader) error {
 	return err
 }
 
-// Reset gives up the mail that was begun.
+// Reset drops the mail that was begun.
 func (c *smtpSession) Reset() { c.mail = Mail{} }
 
 // Logout ends the session.
 func (c *smtpSession) Logout() error { return nil }
 
-// quiet drops what the server would log of connections that tests break.
+// quiet drops the server's log, which is full of connections that tests break.
 type quiet struct{}
 
-// Printf drops it.
+// Printf does nothing.
 func (quiet) Printf(string, ...any) {}
 
-// Println drops it.
+// Println does nothing.
 func (quiet) Println(...any) {}
 
 // authSession is an smtpSession that authenticates by PLAIN.
@@ -252,7 +252,7 @@ func (a *authSession) Auth(string) (sasl.Server, error) {
 	}), nil
 }
 
-// Mail begins a mail of a client that is known.
+// Mail begins a mail of an authenticated client.
 func (a *authSession) Mail(from string, o *smtp.MailOptions) error {
 	if !a.known {
 		return smtp.ErrAuthRequired

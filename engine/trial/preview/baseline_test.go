@@ -8,7 +8,7 @@ import (
 	"tallyman/rules/row"
 )
 
-// A preview shows that a first run takes what it sees as known, and what is news of it later.
+// A preview shows that a first run takes the rows as known, and which changes cause notices later.
 func TestBaseline(t *testing.T) {
 	t.Parallel()
 	rule := ruleOf(t, stockRule, "key: [wh_id, bin]", "key: [wh_id, bin]\n    first_run: baseline", "      warehouse: wh_id", "      warehouse: wh_id\n      priority: \"qty < -50 ? 5 : 3\"")

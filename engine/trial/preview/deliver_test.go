@@ -86,7 +86,7 @@ resolved Resolved: Bin A is at -3
 `)
 }
 
-// What waits for its time shows where it would go, too; a notice that goes nowhere is not overlooked.
+// A pending finding shows where its notice would go. A note names a notice that goes nowhere.
 func TestWhereALaterNoticeGoes(t *testing.T) {
 	t.Parallel()
 	rule := ruleOf(t, stockRule, "key:", "for: 10m\n    key:", "deliver: [{sink: inbox}]", `deliver: [{sink: sms, strategy: delayed, delay: 10m, when: qty < -100}]`)

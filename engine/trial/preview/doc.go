@@ -1,10 +1,10 @@
-// Package preview shows what a rule would do if it ran now: what the probe returns, which rows meet the condition and why the
-// others do not, what becomes of each finding, and who would be told what. It runs the rule as a firing does
-// (trial.Trial), and writes nothing.
+// Package preview shows what a rule would do if it ran now: which rows the probe returns, which of them meet the
+// condition and why the others do not, what happens to each finding, and who would get which notice. It runs the rule
+// as a firing does (trial.Trial), and writes nothing.
 //
 //	preview.go  the run
-//	rows.go     what becomes of each row
-//	fate.go     before and after a run, in one word
+//	rows.go     the judgement of each row
+//	fate.go     what the run does to a row or finding, in one word
 //	notices.go  the notices, and who gets them
-//	record.go   the run as a rule test, which testfile.go writes; mask.go hides what must not stand in it
+//	record.go   the run as a rule test; testfile.go writes it, and mask.go hides values that must not stand in it
 package preview

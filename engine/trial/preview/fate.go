@@ -9,40 +9,41 @@ import (
 	"tallyman/rules/schedule"
 )
 
-// Fate is what the run makes of a row or a finding.
+// Fate is what the run does to a row or a finding.
 type Fate string
 
 // The fates.
 const (
-	Pends      Fate = "pends"       // it waits for its time
-	Fires      Fate = "fires"       // it is told
-	GoesOn     Fate = "goes_on"     // it was told, and nothing is said
-	Reminded   Fate = "reminded"    // it is told once more: repeat_interval is over
-	Rises      Fate = "rises"       // it is told once more: its priority is higher
-	Differs    Fate = "differs"     // it is told once more: a column of notify_again_on has changed
-	ToldAgain  Fate = "told_again"  // it is told once more, with others
-	Resolves   Fate = "resolves"    // it is over
-	Dropped    Fate = "dropped"     // it was pending and is gone
-	Kept       Fate = "kept"        // it is gone, but not for as long as keep_firing_for asks
-	Untouched  Fate = "untouched"   // it stays as it was
-	Repeated   Fate = "repeated"    // a row before has the same key
-	Event      Fate = "event"       // a new row of mode event: it is told
-	KnownEvent Fate = "known_event" // a row of mode event that was told before
-	SeenBefore Fate = "seen_before" // a row of mode event that an earlier run has seen; look_back reads it again
-	Baseline   Fate = "baseline"    // it was there at the first run, which tells nothing of what it sees
+	Pends      Fate = "pends"       // The finding is pending: it waits as long as the rule's for asks.
+	Fires      Fate = "fires"       // The finding gets its first notice.
+	GoesOn     Fate = "goes_on"     // The finding has a notice and gets no other one.
+	Reminded   Fate = "reminded"    // The finding gets another notice: repeat_interval is over.
+	Rises      Fate = "rises"       // The finding gets another notice: its priority is higher.
+	Differs    Fate = "differs"     // The finding gets another notice: a column of notify_again_on has changed.
+	ToldAgain  Fate = "told_again"  // The finding gets another notice together with other findings.
+	Resolves   Fate = "resolves"    // The finding is over.
+	Dropped    Fate = "dropped"     // The finding was pending and is gone.
+	Kept       Fate = "kept"        // The finding is gone, but not yet for as long as keep_firing_for asks.
+	Untouched  Fate = "untouched"   // The finding stays as it was.
+	Repeated   Fate = "repeated"    // An earlier row has the same key.
+	Event      Fate = "event"       // A new row of mode event, which gets a notice.
+	KnownEvent Fate = "known_event" // A row of mode event that has a notice already.
+	SeenBefore Fate = "seen_before" // A row of mode event that an earlier run has seen. look_back reads it again.
+	Baseline   Fate = "baseline"    // The row was there at the first run, which sends no notices.
 )
 
-// lives compares the findings before and after the run.
+// lifeTable compares the findings before and after the run.
 type lifeTable struct {
 	rule          *rules.Rule
 	schedule      *schedule.Schedule
 	due           time.Time
-	clock         time.Duration // the observed clock after the run
+	clock         time.Duration // The observed clock after the run.
 	before, after map[string]finding.State
-	carried, made map[string]*notice.Notice // before the run, and by it
+	carried       map[string]*notice.Notice // The notices that findings carried before the run, keyed by id.
+	made          map[string]*notice.Notice // The notices of the run, keyed by id.
 }
 
-// of is the life of the finding with that key; "" where there is none.
+// of returns the life of the finding with that key. Its Fate is empty where there is no such finding.
 func (l *lifeTable) of(key string) Life {
 	before, known := l.before[key]
 	after, open := l.after[key]
@@ -61,12 +62,12 @@ func (l *lifeTable) of(key string) Life {
 	life := Life{Since: moment(after.FiringSince)}
 	if n := l.made[after.NoticeID]; n != nil && after.NoticeID != before.NoticeID {
 		life.Notice, life.In = n.ID, together(n, key)
-		life.Fate = told(before, after, known, life.In)
+		life.Fate = fateOf(before, after, known, life.In)
 		return life
 	}
-	if known && after.Ordinal > before.Ordinal { // told in a digest, and its own notice stays its own
+	if known && after.Ordinal > before.Ordinal { // A digest reminds of the finding, which keeps its own notice.
 		life.Notice, life.In = l.digest(before.NoticeID), "digest"
-		life.Fate = told(before, after, known, life.In)
+		life.Fate = fateOf(before, after, known, life.In)
 		return life
 	}
 	if !after.AbsentSince.IsZero() {
@@ -77,7 +78,7 @@ func (l *lifeTable) of(key string) Life {
 	return life
 }
 
-// digest is the id of the run's digest in the warehouse of a notice; "" where either is not known.
+// digest returns the id of the run's digest in the warehouse of a notice. It is empty where either is not known.
 func (l *lifeTable) digest(noticeID string) string {
 	own := l.carried[noticeID]
 	for id, n := range l.made {
@@ -88,10 +89,11 @@ func (l *lifeTable) digest(noticeID string) string {
 	return ""
 }
 
-// told is why a firing finding has a notice of this run.
-func told(before, after finding.State, known bool, in string) Fate {
+// fateOf returns why a firing finding gets a notice of this run.
+func fateOf(before, after finding.State, known bool, in string) Fate {
 	switch {
-	case !known || before.Phase == finding.Pending || before.Ordinal == 0 && !before.Baseline: // silenced from the first
+	case !known || before.Phase == finding.Pending || before.Ordinal == 0 && !before.Baseline:
+		// With Ordinal 0 and no baseline, silences have withheld every notice so far.
 		return Fires
 	case after.Priority > before.Priority:
 		return Rises
@@ -105,7 +107,7 @@ func told(before, after finding.State, known bool, in string) Fate {
 	return Reminded
 }
 
-// together says whether the notice tells more than the finding of that key.
+// together returns "digest" or "group" where the notice is about more than the finding with that key, and else "".
 func together(n *notice.Notice, key string) string {
 	switch {
 	case n.Key == key:
@@ -116,14 +118,15 @@ func together(n *notice.Notice, key string) string {
 	return "group"
 }
 
-// pending tells when the finding fires, if every run until then sees it.
+// pending returns the life of a pending finding. Next is when it fires if every run until then sees its row.
 func (l *lifeTable) pending(st finding.State) Life {
 	return Life{Fate: Pends, Since: moment(st.Episode), Next: l.observed(st.SinceClock + l.rule.For)}
 }
 
-// observed is the first run to come at which the observed clock has reached that; nil where none of the next runs does.
+// observed returns the due time of the first future run at which the observed clock has reached the value. Nil means
+// none of the next runs does.
 func (l *lifeTable) observed(clock time.Duration) *time.Time {
-	const most = 10_000 // runs that are walked through
+	const most = 10_000 // runs to look ahead
 	left, due := clock-l.clock, l.due
 	for range most {
 		next := l.schedule.Next(due)
@@ -136,12 +139,12 @@ func (l *lifeTable) observed(clock time.Duration) *time.Time {
 	return nil
 }
 
-// resolves is the first run at which the finding has been gone for long enough.
+// resolves returns the first run at which the finding was gone for as long as keep_firing_for asks.
 func (l *lifeTable) resolves(st finding.State) *time.Time {
 	return l.observed(st.SinceClock + l.rule.KeepFiringFor)
 }
 
-// reminded is the first run at which the finding is told again; nil for never.
+// reminded returns the first run at which repeat_interval is over. Nil means never.
 func (l *lifeTable) reminded(st finding.State) *time.Time {
 	if l.rule.RepeatInterval == 0 {
 		return nil
@@ -149,7 +152,7 @@ func (l *lifeTable) reminded(st finding.State) *time.Time {
 	return l.runAt(st.LastNotified.Add(l.rule.RepeatInterval))
 }
 
-// runAt is the first firing at or after t that comes after this run.
+// runAt returns the first firing at or after t, and after this run.
 func (l *lifeTable) runAt(t time.Time) *time.Time {
 	if t.Add(-1).Before(l.due) {
 		t = l.due.Add(1)
@@ -157,7 +160,7 @@ func (l *lifeTable) runAt(t time.Time) *time.Time {
 	return moment(l.schedule.Next(t.Add(-1)))
 }
 
-// moment is a time for a report; nil for none.
+// moment returns a time for the report. Nil means none.
 func moment(t time.Time) *time.Time {
 	if t.IsZero() {
 		return nil

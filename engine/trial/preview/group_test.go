@@ -68,7 +68,7 @@ func TestADigestTellsTheRest(t *testing.T) {
 `)
 }
 
-// Each row is in the digest of its own warehouse, and no more rows are in one than it tells.
+// Each row is in the digest of its own warehouse, and a digest has as many rows as it counts.
 func TestDigestsOfWarehouses(t *testing.T) {
 	t.Parallel()
 	events := ruleOf(t, countRule, "key:", "limit: {notices: 1}\n    key:", `"'1'"`, `"diff > 0 ? '1' : '2'"`)
@@ -84,7 +84,7 @@ func TestDigestsOfWarehouses(t *testing.T) {
 	}
 }
 
-// What has a notice of its own and is told again in a digest keeps its own, and is told all the same.
+// A finding with a notice of its own keeps it when a digest reminds of the finding.
 func TestAReminderInADigest(t *testing.T) {
 	t.Parallel()
 	rule := ruleOf(t, stockRule, "key:", "limit: {notices: 1}\n    repeat_interval: 5m\n    key:")
@@ -115,7 +115,7 @@ func TestAResult(t *testing.T) {
 	}
 }
 
-// What groups, is limited or is judged as a whole is recorded as such.
+// Recorded tests of rules with groups, limits, or a result that is judged as a whole.
 func TestRecordedGroupsDigestsAndResults(t *testing.T) {
 	t.Parallel()
 	rows := [][]row.Value{stock("A", "S1", "-3"), stock("B", "S1", "-1"), stock("C", "S2", "-1")}

@@ -10,15 +10,16 @@ import (
 	"tallyman/rules/row"
 )
 
-// mask hides the values of some columns. A value has one mask wherever it stands, in all masked columns of its kind, so
-// that rows which belong together still do; the masks of numbers and times have the order of their values and lie on the
-// same side of zero, or of the run, so that most conditions judge alike. NULL stays NULL.
+// columnMask replaces the values of some columns by masks. Equal values get the same mask in all masked columns of
+// their kind, so that rows that belong together still do. Masks of numbers and times keep the order of the values. They
+// lie on the same side of zero, or of the due time of the run, so that most conditions judge them alike. NULL stays
+// NULL.
 type columnMask struct {
-	columns []bool               // by position
-	values  map[string]row.Value // by the original's identity
+	columns []bool               // Tells whether the column at that position is masked.
+	values  map[string]row.Value // The masks, keyed by the identity of the original value.
 }
 
-// newMask prepares the masks of what the rows hold in the columns.
+// newMask makes the masks for the values of the named columns.
 func newMask(names []string, columns []row.Column, rows []*row.Row, due time.Time) (*columnMask, error) {
 	m := &columnMask{columns: make([]bool, len(columns)), values: map[string]row.Value{}}
 	for _, name := range names {
@@ -33,7 +34,7 @@ func newMask(names []string, columns []row.Column, rows []*row.Row, due time.Tim
 	}
 	kinds := map[row.Kind][]row.Value{}
 	seen := map[string]bool{}
-	label := map[string]string{} // of a value, the column where it came first
+	label := map[string]string{} // The column in which a value came first, keyed by identity.
 	for _, r := range rows {
 		for i, v := range r.Values {
 			if id := identity(v); m.columns[i] && !v.IsNull() && !seen[id] {
@@ -46,7 +47,7 @@ func newMask(names []string, columns []row.Column, rows []*row.Row, due time.Tim
 		slices.SortStableFunc(values, func(a, b row.Value) int {
 			c, err := row.Compare(a, b)
 			if err != nil {
-				return 0 // values of one kind compare
+				return 0 // Not expected: values of the same kind can be compared.
 			}
 			return c
 		})
@@ -55,10 +56,10 @@ func newMask(names []string, columns []row.Column, rows []*row.Row, due time.Tim
 	return m, nil
 }
 
-// identity is alike for values that count as equal in a key.
+// identity returns the same text for values that count as equal in a key.
 func identity(v row.Value) string { return v.Kind().String() + " " + string(v.AppendKey(nil)) }
 
-// assign gives each of the values, which ascend, its mask. No mask is a value that is itself hidden.
+// assign gives each of the ascending values a mask. No mask equals a hidden value.
 func (m *columnMask) assign(kind row.Kind, values []row.Value, taken map[string]bool, label map[string]string, due time.Time) {
 	zero := row.Value{}
 	ordered := true
@@ -74,7 +75,7 @@ func (m *columnMask) assign(kind row.Kind, values []row.Value, taken map[string]
 	default:
 		ordered = false
 	}
-	next := map[string]int{} // texts are numbered by column, everything else together
+	next := map[string]int{} // Texts are numbered by column, all other values together.
 	give := func(v row.Value, sign int) {
 		column := ""
 		if !ordered {
@@ -94,7 +95,7 @@ func (m *columnMask) assign(kind row.Kind, values []row.Value, taken map[string]
 		}
 		return
 	}
-	first := 0 // of those above zero
+	first := 0 // The index of the first value above zero.
 	for first < len(values) && !above(values[first], zero) {
 		first++
 	}
@@ -104,7 +105,7 @@ func (m *columnMask) assign(kind row.Kind, values []row.Value, taken map[string]
 	clear(next)
 	for i := first - 1; i >= 0; i-- {
 		if row.Equal(values[i], zero) {
-			m.values[identity(values[i])] = values[i] // zero says nothing of anybody
+			m.values[identity(values[i])] = values[i] // Zero reveals nothing, so it stays.
 			continue
 		}
 		give(values[i], -1)
@@ -116,7 +117,7 @@ func above(v, zero row.Value) bool {
 	return err == nil && c > 0
 }
 
-// candidate is the n-th mask of a kind.
+// candidate returns the n-th mask of a kind.
 func candidate(kind row.Kind, n int, column string, due time.Time) row.Value {
 	switch kind {
 	case row.Int:
@@ -151,9 +152,9 @@ func (m *columnMask) row(r *row.Row) *row.Row {
 	return masked
 }
 
-// leaks names a column that still holds a hidden value, and the one by which it was to be hidden.
+// leaks returns an error where an unmasked column holds a hidden value.
 func (m *columnMask) leaks(rows []*row.Row) error {
-	secrets := map[string]string{} // text → column
+	secrets := map[string]string{} // Keyed by the text of the value; the value is its column.
 	for _, r := range rows {
 		for i, v := range r.Values {
 			if m.columns[i] && !v.IsNull() && !row.Equal(v, m.values[identity(v)]) {
@@ -176,8 +177,8 @@ func (m *columnMask) leaks(rows []*row.Row) error {
 	return nil
 }
 
-// holds tells whether the value shows the secret. Short texts stand inside others by chance, and so do short numbers
-// in other columns.
+// holds tells whether the value shows the secret. It ignores matches of short texts inside other texts, and of short
+// numbers, because these happen by chance.
 func holds(v row.Value, secret string) bool {
 	const shortText, shortNumber = 3, 4
 	text := v.String()

@@ -25,8 +25,8 @@ var valuesOf = map[row.Kind]*rapid.Generator[row.Value]{
 
 var maskDue = time.Date(2026, 6, 1, 8, 0, 0, 0, time.UTC)
 
-// Equal values have equal masks of their kind, others have others; numbers and times keep their order and their side;
-// NULL stays; and no mask is itself a value that was to be hidden.
+// Equal values have equal masks, and different values different ones. Numbers and times keep their order and their side
+// of zero or of the run. NULL stays. No mask is a hidden value.
 func TestMasks(t *testing.T) {
 	t.Parallel()
 	for kind, gen := range valuesOf {

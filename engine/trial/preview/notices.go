@@ -18,15 +18,15 @@ import (
 	"tallyman/rules/strictyaml"
 )
 
-// told lists the notices of the run and who gets them.
-func (v *view) told(ctx context.Context) error {
+// notices lists the notices of the run and who gets them.
+func (v *view) notices(ctx context.Context) error {
 	var err error
 	v.report.Notices, err = v.list(ctx, v.made)
 	v.report.LeftOut.Notices = len(v.made) - len(v.report.Notices)
 	return err
 }
 
-// list addresses the notices, and says loudly where nobody would hear of one.
+// list addresses the notices. It adds a note where nobody would get a notice.
 func (v *view) list(ctx context.Context, made []ledger.NewNotice) ([]Notice, error) {
 	listed := []Notice{}
 	nobody := map[string]int{}
@@ -62,7 +62,7 @@ func (v *view) list(ctx context.Context, made []ledger.NewNotice) ([]Notice, err
 	return listed, nil
 }
 
-// later shows what the findings that wait for their time would be told as: the same rows once more, in a rule that does not wait.
+// later lists the notices that pending findings would get. It runs the same rows through the rule without its for.
 func (v *view) later(ctx context.Context) error {
 	if v.run.Run.Pending == 0 || v.run.Run.Outcome == ledger.OutcomeFailed {
 		return nil
@@ -93,13 +93,14 @@ func (v *view) later(ctx context.Context) error {
 	}
 	v.report.LeftOut.Later = len(made) - len(v.report.Later)
 	for i := range v.report.Later {
-		form := &v.report.Later[i].Form // they will be those of the run that tells it
+		form := &v.report.Later[i].Form // The id and the episode depend on the run that sends the notice.
 		form.ID, form.Episode = "", ""
 	}
 	return nil
 }
 
-// knownEvents are the events that were told before: a lag, or a source that shows old rows again, brings them back.
+// knownEvents returns the ids of the run's notices that the ledger has already. The rule finds such an event again
+// because of its lag, or because the source shows old rows again.
 func (v *view) knownEvents(ctx context.Context) (map[string]bool, error) {
 	known := map[string]bool{}
 	if v.req.Ledger == nil || v.req.Rule.Mode != rules.ModeEvent || len(v.made) == 0 {
@@ -130,8 +131,8 @@ func texts(n *notice.Notice) map[string]Text {
 	return out
 }
 
-// silencedBy says which silence would hold the notice back, and until when: the one that lasts longest; "" = none would. A resolution is not held
-// back, and nothing silences a rule in shadow.
+// silencedBy names the silence that would withhold the notice, and its end. Of several it names the one with the latest
+// end. Empty means no silence would. No silence withholds a resolution or a notice of a rule in shadow.
 func (v *view) silencedBy(n *notice.Notice) string {
 	if v.req.Silencer == nil || n.Status == notice.Resolved || v.req.Rule.Shadow && v.start.State.Promoted.IsZero() {
 		return ""
@@ -147,7 +148,7 @@ func (v *view) silencedBy(n *notice.Notice) string {
 	return text + " until " + holding[0].Until.UTC().Format("2006-01-02 15:04:05Z")
 }
 
-// destinations are the sinks that get the notice, an inbox with its recipients as a commit would look them up.
+// destinations returns the sinks that get the notice. An inbox has the recipients that a commit would look up.
 func (v *view) destinations(ctx context.Context, n *ledger.NewNotice) ([]Destination, error) {
 	to := []Destination{}
 	if v.report.Shadow {
@@ -159,7 +160,7 @@ func (v *view) destinations(ctx context.Context, n *ledger.NewNotice) ([]Destina
 	}
 	for _, t := range n.Sinks {
 		if t.Recipients != nil {
-			continue // a resolution may go to the shadow inbox, too
+			continue // The shadow inbox, which a resolution may also go to.
 		}
 		dest, err := v.destination(ctx, n.Notice, t)
 		if err != nil {
@@ -199,7 +200,7 @@ func (v *view) destination(ctx context.Context, n *notice.Notice, t ledger.Targe
 	return dest, nil
 }
 
-// how says in words how a push channel is tried; "" is once, at once.
+// how describes the strategy of a push channel in words. Empty means one attempt, at once.
 func (v *view) how(s *delivery.Strategy) string {
 	text := ""
 	switch {
@@ -225,16 +226,16 @@ func (v *view) how(s *delivery.Strategy) string {
 	return strings.TrimLeft(text, ", ")
 }
 
-// stamp is a time in the rule's timezone.
+// stamp formats a time in the rule's timezone.
 func (v *view) stamp(t time.Time) string {
 	zone, err := time.LoadLocation(v.req.Rule.Schedule.Timezone)
-	if err != nil { // the rule was loaded with it
+	if err != nil { // Not expected: the rule was loaded with this timezone.
 		zone = time.UTC
 	}
 	return t.In(zone).Format("2006-01-02 15:04:05 -07:00")
 }
 
-// subscriptions are those of the type; they are asked for once.
+// subscriptions returns the subscriptions to the type. Each type is asked for once.
 func (v *view) subscriptions(ctx context.Context, typ string) ([]ledger.Subscription, error) {
 	if subs, ok := v.subs[typ]; ok {
 		return subs, nil

@@ -20,40 +20,41 @@ import (
 	"tallyman/scanners"
 )
 
-// Request is a rule and what it meets on the site.
+// Request is a rule, and what a preview of the rule needs.
 type Request struct {
 	Rule   *rules.Rule
 	Source scanners.Source
-	Name   string // of the source
+	Name   string // The name of the source.
 	Types  catalog.Catalog
-	Sinks  map[string]Sink // by name
-	// Ledger tells where the rule stands; nil as if it ran for the first time, and NoLedger says why.
+	Sinks  map[string]Sink // Keyed by sink.
+	// Ledger has the state of the rule. Nil means the rule is tried as if it ran for the first time; NoLedger says why.
 	Ledger   trial.Ledger
 	NoLedger string
-	// Subscriptions returns those of a type.
+	// Subscriptions returns the subscriptions to a type.
 	Subscriptions func(ctx context.Context, typ string) ([]ledger.Subscription, error)
-	Silencer      judge.Silencer // nil = nothing is silenced
+	Silencer      judge.Silencer // Nil means nothing is silenced.
 	Due           time.Time
-	Limit         int // rows, findings and notices that are listed at most; 0 = all
+	Limit         int // The largest number of rows, of findings and of notices that are listed. 0 means all.
 }
 
-// Sink is a sink of the site: the name of its type, and what the type declares. One that is neither an inbox nor a push channel is a queue.
+// Sink is a configured sink: its type, and what the type declares. A sink that is neither an inbox nor a push channel
+// is a queue.
 type Sink struct {
 	Type string
 	judge.Channel
 }
 
-// inbox names the sink that has recipients, and its type.
+// inbox returns the name and the type of the inbox.
 func (r *Request) inbox() (name, typ string) {
 	for name, s := range r.Sinks {
 		if s.Inbox {
 			return name, s.Type
 		}
 	}
-	return "", "inbox" // a site without one, whose configuration says so elsewhere
+	return "", "inbox" // No inbox is configured. Another check reports that.
 }
 
-// Preview is a run that was tried.
+// Preview is a tried run and its report.
 type Preview struct {
 	Report *Report
 	req    Request
@@ -61,7 +62,8 @@ type Preview struct {
 	run    *trial.Run
 }
 
-// Run tries the rule. A rule that would not run is a problem.List or a *scanners.Error; a run that fails is a report.
+// Run tries the rule. The error is a problem.List, a *scanners.Error or a *RefusedError where the rule would not run. A
+// run that fails is no error: its report says why.
 func Run(ctx context.Context, req Request) (*Preview, error) {
 	var start trial.Start
 	from := FromNone
@@ -106,16 +108,16 @@ func Run(ctx context.Context, req Request) (*Preview, error) {
 	return &Preview{Report: v.report, req: req, trial: try, run: run}, nil
 }
 
-// RefusedError is why a node would not run the rule although it fits its source: what the probe costs.
+// RefusedError says that a node would not run the rule because of the cost of its probe.
 type RefusedError struct{ Err error }
 
-// Error says it; it begins with a code.
+// Error returns the reason, which begins with a code.
 func (e *RefusedError) Error() string { return e.Err.Error() }
 
 // Unwrap returns the cause.
 func (e *RefusedError) Unwrap() error { return e.Err }
 
-// planOf asks what the probe costs. One that costs more than the rule allows is not run here either.
+// planOf asks for the cost of the probe. A preview does not run a probe that costs more than the rule allows.
 func planOf(ctx context.Context, try *trial.Trial, req *Request) (*Plan, error) {
 	plan, err := try.Cost(ctx, req.Due)
 	switch {
@@ -129,20 +131,21 @@ func planOf(ctx context.Context, try *trial.Trial, req *Request) (*Plan, error) 
 
 // view turns a run into a report.
 type view struct {
-	req       *Request
-	trial     *trial.Trial
-	run       *trial.Run
-	columns   []row.Column
-	lives     *lifeTable
-	start     trial.Start
-	report    *Report
-	remembers func(*row.Row) bool              // whether an earlier run has seen the row; nil = the rule does not look back
-	made      []ledger.NewNotice               // of all passes, in their order
-	known     map[string]bool                  // ids of events that the ledger has
-	subs      map[string][]ledger.Subscription // by type
+	req     *Request
+	trial   *trial.Trial
+	run     *trial.Run
+	columns []row.Column
+	lives   *lifeTable
+	start   trial.Start
+	report  *Report
+	// Tells whether an earlier run has seen the row. Nil means the rule has no look_back.
+	remembers func(*row.Row) bool
+	made      []ledger.NewNotice               // The notices of all passes, in order.
+	known     map[string]bool                  // The ids of notices of events that the ledger has already.
+	subs      map[string][]ledger.Subscription // Keyed by type.
 }
 
-// fill adds what the run has shown.
+// fill adds the results of the run to the report.
 func (v *view) fill(ctx context.Context, before ledger.ScopeState) error {
 	rep, run := v.report, &v.run.Run
 	rep.Outcome, rep.Error = string(run.Outcome), run.Error
@@ -167,13 +170,13 @@ func (v *view) fill(ctx context.Context, before ledger.ScopeState) error {
 		}
 	}
 	v.absent(seen)
-	if err := v.told(ctx); err != nil {
+	if err := v.notices(ctx); err != nil {
 		return err
 	}
 	return v.later(ctx)
 }
 
-// livesOf prepares the comparison of the findings before and after.
+// livesOf prepares the comparison of the findings before and after the run.
 func livesOf(req *Request, start *trial.Start, try *trial.Trial, run *trial.Run) (*lifeTable, error) {
 	sched, err := schedule.Parse(req.Rule.Schedule.Cron, req.Rule.Schedule.Timezone)
 	if err != nil {
@@ -202,7 +205,7 @@ func byKey(list []finding.State) map[string]finding.State {
 	return m
 }
 
-// values are as people read them; nil is NULL.
+// values formats values for people. Nil is NULL.
 func values(list []row.Value) []*string {
 	out := make([]*string, len(list))
 	for i, v := range list {
@@ -214,7 +217,7 @@ func values(list []row.Value) []*string {
 	return out
 }
 
-// absent lists the findings that no row shows.
+// absent lists the findings that no row of the run belongs to.
 func (v *view) absent(seen map[string]bool) {
 	keys := map[string]bool{}
 	for key := range v.lives.before {
@@ -246,8 +249,8 @@ func plural(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// ParseAt reads the time that a run is tried for: RFC 3339, a local time of the zone, or a duration from now such as
-// -1h. "" is now. Fractions of a second are dropped.
+// ParseAt parses the due time of a preview: RFC 3339, a local time in the zone, or a duration from now such as -1h. An
+// empty text means now. ParseAt drops fractions of a second.
 func ParseAt(text, zone string, now time.Time) (time.Time, error) {
 	if text == "" {
 		return now.UTC().Truncate(time.Second), nil

@@ -106,7 +106,8 @@ resolved 4 Resolved: Bin G is at -1 > inbox  as far as the notice that it takes 
 	}
 }
 
-// What must not be overlooked is said, and an unknown rule is shown as one that runs for the first time.
+// Notes name what a reader must not overlook. A rule that the ledger does not know is shown as if it ran for the first
+// time.
 func TestNotes(t *testing.T) {
 	t.Parallel()
 	rows := [][]row.Value{stock("A", "S1", "-3"), stock("B", "S1", "-3")}
@@ -155,7 +156,7 @@ func TestRowsThatCannotBeJudgedOrTold(t *testing.T) {
 	}
 }
 
-// Of many rows those are listed that say something.
+// Of many rows the report lists those that meet the condition or could not be judged.
 func TestLimit(t *testing.T) {
 	t.Parallel()
 	var rows [][]row.Value

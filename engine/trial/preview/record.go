@@ -21,21 +21,21 @@ import (
 
 // The bounds of a recorded test.
 const (
-	mostRecorded = 1000 // rows
-	mostSteps    = 12   // until what pends has fired
+	mostRecorded = 1000 // Rows.
+	mostSteps    = 12   // Steps until all pending findings have fired.
 )
 
-// RecordOptions says where a recorded test goes and what it must not have.
+// RecordOptions says where a recorded test goes, and which columns it masks.
 type RecordOptions struct {
-	Path  string   // of the test file; what it names is found from there
-	Types string   // path of the type catalogue
-	Mask  []string // columns whose values are replaced
+	Path  string   // The path of the test file. Paths in the file are relative to its folder.
+	Types string   // The path of the type catalogue.
+	Mask  []string // The columns whose values are replaced.
 }
 
 // Recording is a run as a rule test.
 type Recording struct {
 	YAML  []byte
-	Notes []string // what its author should know
+	Notes []string // What the author of the test should know.
 }
 
 // step is one run of the test.
@@ -44,9 +44,9 @@ type step struct {
 	run *trial.Run
 }
 
-// Record makes a rule test of the run: a first step on the rows of the probe, and where findings wait for their time,
-// the runs on the same rows until they fire. A test begins with nothing known, so that it expects what the rows would come to
-// in a rule that runs for the first time.
+// Record makes a rule test of the run. The first step has the rows of the probe. Where findings are pending, more steps
+// with the same rows follow until the findings fire. A test begins with nothing known. So it expects what the rows
+// cause in a rule that runs for the first time.
 func (p *Preview) Record(ctx context.Context, o RecordOptions) (*Recording, error) {
 	rows := p.run.Rows
 	switch {
@@ -86,7 +86,8 @@ func (p *Preview) Record(ctx context.Context, o RecordOptions) (*Recording, erro
 	return &Recording{YAML: text, Notes: p.recordNotes(o.Mask, steps)}, nil
 }
 
-// masked returns the rows with the columns' values replaced. Masks that would change which rows meet the condition are refused.
+// masked returns the rows with masked columns. It returns an error where the masks would change which rows meet the
+// condition.
 func (p *Preview) masked(names []string) ([]*row.Row, error) {
 	m, err := newMask(names, p.trial.Columns(), p.run.Rows, p.req.Due)
 	if err != nil {
@@ -115,7 +116,7 @@ func (p *Preview) masked(names []string) ([]*row.Row, error) {
 	return masked, nil
 }
 
-// judgedBy are the masked columns that the condition reads.
+// judgedBy returns the masked columns that the condition reads.
 func (p *Preview) judgedBy(program *rules.Program, m *columnMask) []string {
 	var names []string
 	columns := p.trial.Columns()
@@ -127,7 +128,8 @@ func (p *Preview) judgedBy(program *rules.Program, m *columnMask) []string {
 	return names
 }
 
-// outcomes says of each row whether it matches; of a rule that judges the result as a whole, of that.
+// outcomes says for each row whether it meets the condition. For a rule with per: result it says so for the whole
+// result.
 func outcomes(program *rules.Program, r *rules.Rule, rows []*row.Row) []string {
 	say := func(matches bool, err error) string {
 		if err != nil {
@@ -145,7 +147,7 @@ func outcomes(program *rules.Program, r *rules.Rule, rows []*row.Row) []string {
 	return out
 }
 
-// writable refuses what a test file has no words for.
+// writable returns an error for a value that a test file cannot express.
 func writable(r *row.Row) error {
 	for i, v := range r.Values {
 		if k := v.Kind(); k != row.Time && k != row.Date {
@@ -158,7 +160,7 @@ func writable(r *row.Row) error {
 	return nil
 }
 
-// replay runs the rule on the rows, from nothing, until what pends has fired.
+// replay runs the rule on the rows, from nothing, until no finding is pending.
 func (p *Preview) replay(ctx context.Context, rows []*row.Row) ([]step, error) {
 	try, err := trial.New(p.req.Rule, &fixedSource{columns: p.trial.Columns(), rows: rows}, p.req.Types, trial.Start{})
 	if err != nil {
@@ -183,12 +185,12 @@ func (p *Preview) replay(ctx context.Context, rows []*row.Row) ([]step, error) {
 			return steps, nil
 		}
 		if len(steps) == mostSteps {
-			return steps[:1], nil // it takes too long to be shown
+			return steps[:1], nil // Too many steps for a test.
 		}
 	}
 }
 
-// recordNotes says what the recording leaves to its author.
+// recordNotes returns what the author of the test should know.
 func (p *Preview) recordNotes(mask []string, steps []step) []string {
 	var notes []string
 	if last := steps[len(steps)-1]; len(steps) == 1 && last.run.Run.Pending > 0 {
@@ -208,7 +210,7 @@ func (p *Preview) recordNotes(mask []string, steps []step) []string {
 	return notes
 }
 
-// relative is the path as seen from the file's folder.
+// relative returns the path relative to the file's folder.
 func relative(file, path string) (string, error) {
 	folder, err := filepath.Abs(filepath.Dir(file))
 	if err != nil {
@@ -223,7 +225,7 @@ func relative(file, path string) (string, error) {
 	return filepath.ToSlash(path), nil
 }
 
-// fixedSource is a source that answers with the same rows, whatever it is asked.
+// fixedSource is a source that answers every probe with the same rows.
 type fixedSource struct {
 	columns []row.Column
 	rows    []*row.Row

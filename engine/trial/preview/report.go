@@ -19,56 +19,55 @@ type Report struct {
 	Source   string    `json:"source"`
 	Mode     string    `json:"mode"`
 	Due      time.Time `json:"due"`
-	Timezone string    `json:"timezone"` // the rule's
+	Timezone string    `json:"timezone"` // The timezone of the rule.
 	Enabled  bool      `json:"enabled"`
-	Shadow   bool      `json:"shadow"` // it delivers to its own inbox only
-	// Start is what the run builds on.
-	Start Start `json:"start"`
+	Shadow   bool      `json:"shadow"` // The rule is in shadow and delivers only to its own inbox.
+	Start    Start     `json:"start"`
 
-	Outcome string `json:"outcome"` // ok, degraded or failed, as of a run
+	Outcome string `json:"outcome"` // ok, degraded or failed, as for a run.
 	Error   string `json:"error,omitempty"`
-	TookMS  int64  `json:"tookMs"` // the probe and the judgement
+	TookMS  int64  `json:"tookMs"` // The time of the probe and the judgement.
 	Counts  Counts `json:"counts"`
 
-	Plan      *Plan      `json:"plan,omitempty"` // where the database says it
+	Plan      *Plan      `json:"plan,omitempty"` // Nil where the database does not explain plans.
 	Columns   []Column   `json:"columns"`
 	Watermark *Watermark `json:"watermark,omitempty"`
-	Rows      []Row      `json:"rows"`     // those that met the condition or could not be judged before the others
-	Result    *Judgement `json:"result"`   // per: result; null where each row is judged
-	Findings  []Finding  `json:"findings"` // known ones that no row shows any more, and those of the rule itself
+	Rows      []Row      `json:"rows"`     // In the order of the probe. See LeftOut for rows that are not listed.
+	Result    *Judgement `json:"result"`   // For per: result. Nil where each row is judged.
+	Findings  []Finding  `json:"findings"` // Findings that no row belongs to, and findings about the rule itself.
 	Notices   []Notice   `json:"notices"`
-	Later     []Notice   `json:"later"` // what pending findings would be told as if they last, as of now; without id and episode
+	Later     []Notice   `json:"later"` // Notices of pending findings, if these last. Without id and episode.
 	LeftOut   LeftOut    `json:"leftOut"`
-	Notes     []string   `json:"notes"` // what must not be overlooked
+	Notes     []string   `json:"notes"` // Facts that a reader must not overlook.
 }
 
 // The values of Start.From.
 const (
-	FromLedger = "ledger"    // the state that the ledger has of the rule
-	FromNew    = "new"       // the ledger does not know the rule: this would be its first run
-	FromNone   = "no_ledger" // no ledger is in reach: as if the rule ran for the first time
+	FromLedger = "ledger"    // The run begins with the ledger's state of the rule.
+	FromNew    = "new"       // The ledger does not know the rule: this would be its first run.
+	FromNone   = "no_ledger" // No ledger is in reach: the run is tried as the rule's first.
 )
 
-// Start is what the run builds on.
+// Start is the state with which the run begins.
 type Start struct {
 	From    string     `json:"from"`
-	Reason  string     `json:"reason,omitempty"` // why there is no ledger
+	Reason  string     `json:"reason,omitempty"` // Why there is no ledger.
 	LastRun *time.Time `json:"lastRun,omitempty"`
 	Pending int        `json:"pending"`
 	Firing  int        `json:"firing"`
 }
 
-// Counts are those of the run; see ledger.Run.
+// Counts are the counts of the run; see ledger.Run.
 type Counts struct {
 	Rows    int `json:"rows"`
 	Matched int `json:"matched"`
 	Errored int `json:"errored"`
-	Pending int `json:"pending"` // after the run
+	Pending int `json:"pending"` // After the run, as is Firing.
 	Firing  int `json:"firing"`
 	Notices int `json:"notices"`
 }
 
-// LeftOut is how many entries a list does not show.
+// LeftOut is how many entries each list leaves out because of Request.Limit.
 type LeftOut struct {
 	Rows     int `json:"rows"`
 	Findings int `json:"findings"`
@@ -78,9 +77,9 @@ type LeftOut struct {
 
 // Plan is how the database runs the probe.
 type Plan struct {
-	Cost    float64 `json:"cost"` // in the database's own unit
+	Cost    float64 `json:"cost"` // In the database's own unit.
 	Shape   string  `json:"shape"`
-	MaxCost int     `json:"maxCost,omitempty"` // what the rule allows
+	MaxCost int     `json:"maxCost,omitempty"` // The rule's probe.max_cost.
 }
 
 // Column is a column of the probe.
@@ -100,30 +99,31 @@ type Watermark struct {
 
 // Row is one row of the probe.
 type Row struct {
-	Number int       `json:"number"` // from 1, in the order of the probe
-	Values []*string `json:"values"` // by column; null is NULL
+	Number int       `json:"number"` // Counts from 1, in the order of the probe.
+	Values []*string `json:"values"` // One for each column. Nil is NULL.
 	Judgement
 }
 
-// Judgement is what the condition says, and what becomes of the finding.
+// Judgement is the outcome of the condition, and what happens to the finding.
 type Judgement struct {
 	Match   bool     `json:"match"`
-	Because []string `json:"because,omitempty"` // the parts of the condition that were not true
-	Error   string   `json:"error,omitempty"`   // why it cannot be judged, or would not be told
+	Because []string `json:"because,omitempty"` // The parts of the condition that were not true.
+	Error   string   `json:"error,omitempty"`   // Why the row cannot be judged, or its notice not be written.
 	Key     string   `json:"key,omitempty"`
 	Life
 }
 
-// Life is what the run makes of a finding.
+// Life is what the run does to a finding.
 type Life struct {
-	Fate   Fate       `json:"fate,omitempty"`
-	Since  *time.Time `json:"since,omitempty"`  // of pending: seen first; of firing: fired
-	Next   *time.Time `json:"next,omitempty"`   // pends: when it fires; kept: when it resolves; goes_on: when it is told again
-	Notice string     `json:"notice,omitempty"` // id of the notice that tells it
-	In     string     `json:"in,omitempty"`     // group or digest, where that notice tells others too
+	Fate  Fate       `json:"fate,omitempty"`
+	Since *time.Time `json:"since,omitempty"` // When a pending finding was first seen, or when a firing one fired.
+	// pends: when it fires. kept: when it resolves. goes_on: when its next notice is due.
+	Next   *time.Time `json:"next,omitempty"`
+	Notice string     `json:"notice,omitempty"` // The id of the finding's notice.
+	In     string     `json:"in,omitempty"`     // group or digest, where the notice is about other findings as well.
 }
 
-// Finding is one that no row shows.
+// Finding is a finding that no row belongs to.
 type Finding struct {
 	Key string `json:"key"`
 	Life
@@ -132,9 +132,10 @@ type Finding struct {
 // Notice is a notice that the run would make.
 type Notice struct {
 	notice.Form
-	Texts map[string]Text `json:"texts,omitempty"` // translations by language
-	Known bool            `json:"known"`           // an event that the ledger has already: it is not told again
-	// Silenced says which silence would hold it back, and until when.
+	Texts map[string]Text `json:"texts,omitempty"` // Translations, keyed by language.
+	// The ledger has the notice of this event already and does not send it again.
+	Known bool `json:"known"`
+	// Silenced names the silence that would withhold the notice, and its end.
 	Silenced string        `json:"silenced,omitempty"`
 	To       []Destination `json:"to"`
 }
@@ -147,15 +148,16 @@ type Text struct {
 
 // Destination is a sink that would get the notice.
 type Destination struct {
-	Sink       string   `json:"sink"`
-	Type       string   `json:"type"`
-	Strategy   string   `json:"strategy,omitempty"`   // of a push channel
-	How        string   `json:"how,omitempty"`        // of a push channel, in words: after 10m unless read
-	Recipients []string `json:"recipients,omitempty"` // of an inbox; of a channel with a delivery for each, as far as they have an address
-	Note       string   `json:"note,omitempty"`       // why nobody gets it, or who else
+	Sink     string `json:"sink"`
+	Type     string `json:"type"`
+	Strategy string `json:"strategy,omitempty"` // Of a push channel.
+	How      string `json:"how,omitempty"`      // The strategy in words, such as "after 10m unless read".
+	// Of the inbox, or of a channel with a delivery for each recipient.
+	Recipients []string `json:"recipients,omitempty"`
+	Note       string   `json:"note,omitempty"` // A condition of the delivery, or why nobody gets it.
 }
 
-// frame is the report without what the run has shown.
+// frame returns the report without the results of the run.
 func frame(req *Request, state ledger.ScopeState, from string, findings []finding.State) *Report {
 	r := req.Rule
 	rep := &Report{
@@ -177,7 +179,7 @@ func frame(req *Request, state ledger.ScopeState, from string, findings []findin
 	return rep
 }
 
-// watermark tells from where to where a run of mode event has read.
+// watermark adds from where to where a run of mode event has read.
 func (v *view) watermark(before ledger.ScopeState) {
 	w := v.req.Rule.Probe.Watermark
 	if w == nil {
@@ -196,7 +198,7 @@ func (v *view) watermark(before ledger.ScopeState) {
 	v.report.Watermark = &Watermark{Columns: w.Columns, Before: values(from), After: values(to), Until: v.req.Due.Add(-w.Lag).UTC()}
 }
 
-// notes says what must not be overlooked.
+// notes adds the notes that follow from the rule and its state.
 func (v *view) notes(before ledger.ScopeState) {
 	r := v.req.Rule
 	if !r.Enabled {
@@ -206,7 +208,7 @@ func (v *view) notes(before ledger.ScopeState) {
 		v.note("the rule is in shadow: a node keeps its state, and delivers to the inbox of %s only", judge.ShadowSubscriber(r.ID))
 	}
 	if v.isBaseline() {
-		v.note("first_run: baseline: this is the first run, which takes the rows that it sees as known and tells nothing of them")
+		v.note("first_run: baseline: this is the first run, which takes the rows that it sees as known and sends no notices of them")
 	}
 	if !before.LastDue.IsZero() && v.req.Due.Before(before.LastDue) {
 		v.note("the ledger's last run of the rule was at %s, after the time that is shown here: the findings are those after it",
@@ -217,7 +219,7 @@ func (v *view) notes(before ledger.ScopeState) {
 	}
 }
 
-// isBaseline tells whether the run is the first of a rule with first_run: baseline.
+// isBaseline tells whether this is the first run of a rule with first_run: baseline.
 func (v *view) isBaseline() bool {
 	return v.req.Rule.FirstRun == rules.FirstRunBaseline && v.start.State.IsFirst()
 }

@@ -10,8 +10,8 @@ import (
 	"tallyman/rules/row"
 )
 
-// rows judges each row as the run did, and returns the keys that it saw. Those that met the condition or could not be judged are
-// listed before the others, where not all are.
+// rows judges each row as the run did, and returns the keys that it saw. Where the report cannot list all rows, it
+// lists first the rows that met the condition or could not be judged.
 func (v *view) rows() (seen map[string]bool, err error) {
 	j := &rowLister{view: v, program: v.trial.Program(), seen: map[string]bool{}, events: map[string][]*notice.Notice{}, digests: map[string][]string{}}
 	j.program.SetNow(v.req.Due)
@@ -46,7 +46,7 @@ func (v *view) rows() (seen map[string]bool, err error) {
 	return j.seen, nil
 }
 
-// pick chooses the rows that are listed, in the order of the probe.
+// pick chooses the rows that the report lists, in the order of the probe. Rows with telling come first in the choice.
 func (v *view) pick(telling []bool) []int {
 	var first, rest []int
 	for i, t := range telling {
@@ -71,8 +71,9 @@ type rowLister struct {
 	program *rules.Program
 	parts   *condition.Parts
 	seen    map[string]bool
-	events  map[string][]*notice.Notice // mode event: those that no row was found for yet, by key
-	digests map[string][]string         // mode event: those of a warehouse, as often as rows that no digest was found for yet are in each
+	events  map[string][]*notice.Notice // Mode event: the notices that no row was matched to yet, keyed by key.
+	// Mode event: the ids of digests by warehouse. Each id is listed once per row that is still to be matched to it.
+	digests map[string][]string
 }
 
 func (j *rowLister) judge(r *row.Row) Judgement {
@@ -98,7 +99,8 @@ func (j *rowLister) judge(r *row.Row) Judgement {
 		return j.event(key, draft, err)
 	}
 	life := j.lives.of(key)
-	if life.Fate == "" || err != nil && life.Fate == Dropped { // it should fire, and cannot be told
+	// The row meets the condition, but its notice cannot be written.
+	if life.Fate == "" || err != nil && life.Fate == Dropped {
 		return j.failed(key, err)
 	}
 	j.seen[key] = true
@@ -109,7 +111,7 @@ func (j *rowLister) judge(r *row.Row) Judgement {
 	return judgement
 }
 
-// result is the judgement of a rule with per: result: the rows as they are, and one word for all of them.
+// result judges a rule with per: result. It lists the rows without a judgement, and one judgement for all of them.
 func (j *rowLister) result() (seen map[string]bool, err error) {
 	out := Judgement{Key: resultKey, Life: j.lives.of(resultKey)}
 	if out.Match, err = j.program.MatchResult(j.run.Rows); err != nil {
@@ -133,7 +135,7 @@ func (j *rowLister) result() (seen map[string]bool, err error) {
 // resultKey is the key of the one finding of a rule with per: result.
 const resultKey = "[]"
 
-// failed is a row that could not be judged; its finding stays as it was.
+// failed returns the judgement of a row that could not be judged. Its finding stays as it was.
 func (j *rowLister) failed(key string, err error) Judgement {
 	j.seen[key] = true
 	out := Judgement{Key: key, Life: Life{Fate: Untouched}}
@@ -145,7 +147,7 @@ func (j *rowLister) failed(key string, err error) Judgement {
 	return out
 }
 
-// event is a row of mode event that meets the condition.
+// event returns the judgement of a row of mode event that meets the condition.
 func (j *rowLister) event(key string, draft *rules.NoticeDraft, err error) Judgement {
 	if err != nil {
 		return j.failed(key, err)
@@ -168,11 +170,11 @@ func (j *rowLister) event(key string, draft *rules.NoticeDraft, err error) Judge
 	return Judgement{Match: true, Key: key, Life: life}
 }
 
-// mostReasons is how many parts of a condition are named for one row.
+// mostReasons is the largest number of parts of a condition that because names.
 const mostReasons = 4
 
-// because names the parts of a condition that kept it from being met: those that were not true, as far down as
-// one of them explains the whole.
+// because names the parts of a condition why a row does not meet it. It descends from the whole to the smallest parts
+// that were not true.
 func because(list []condition.Part, outcomes []condition.Outcome) []string {
 	var reasons []string
 	var explain func(i int)
@@ -194,7 +196,7 @@ func because(list []condition.Part, outcomes []condition.Outcome) []string {
 	return reasons
 }
 
-// children are the parts that part i is made of directly.
+// children returns the indices of the direct parts of part i.
 func children(list []condition.Part, i int) []int {
 	var direct []int
 	for k := i + 1; k < len(list) && list[k].Depth > list[i].Depth; k++ {

@@ -24,8 +24,8 @@ import (
 // testFile writes a rule test; docs/reference/rule-file.md describes the format.
 type testFile struct {
 	rule    *rules.Rule
-	rules   string // path
-	types   string // path
+	rules   string // The path of the rule file.
+	types   string // The path of the type catalogue.
 	source  string
 	due     time.Time
 	columns []row.Column
@@ -41,7 +41,7 @@ func (f *testFile) yaml() ([]byte, error) {
 	if f.rule.Scope != "" {
 		put(test, "scope", words(f.rule.Scope))
 	}
-	if f.rule.Scopes != nil { // what the query has listed of the scope
+	if f.rule.Scopes != nil { // A query lists the scopes, so the test must have what the query returned for this one.
 		put(test, "timezone", words(f.rule.Schedule.Timezone))
 		if len(f.rule.Probe.Params) > 0 {
 			var params yaml.Node
@@ -76,7 +76,7 @@ func (f *testFile) yaml() ([]byte, error) {
 	if err := enc.Close(); err != nil {
 		return nil, fmt.Errorf("write the test: %w", err)
 	}
-	return text.EscapeJSON(b.Bytes()), nil // the texts that need it stand in double quotes
+	return text.EscapeJSON(b.Bytes()), nil // Texts that need escapes stand in double quotes.
 }
 
 func (f *testFile) comment() string {
@@ -87,16 +87,16 @@ func (f *testFile) comment() string {
 	return said
 }
 
-// start is the due time in the rule's timezone.
+// start returns the due time in the rule's timezone.
 func (f *testFile) start() string {
 	zone, err := time.LoadLocation(f.rule.Schedule.Timezone)
-	if err != nil { // the rule was loaded with it
+	if err != nil { // Not expected: the rule was loaded with this timezone.
 		zone = time.UTC
 	}
 	return f.due.In(zone).Format(time.RFC3339)
 }
 
-// kinds says what the columns hold, so that each value is read as what it was.
+// kinds returns the kinds of the columns, so that each value is read as the kind that it was.
 func (f *testFile) kinds() *yaml.Node {
 	n := flow()
 	for _, c := range f.columns {
@@ -107,7 +107,7 @@ func (f *testFile) kinds() *yaml.Node {
 	return n
 }
 
-// recordedRows are named, where more than one step has them.
+// recordedRows returns the rows, with a YAML anchor where more than one step uses them.
 func (f *testFile) recordedRows() *yaml.Node {
 	n := list()
 	for _, r := range f.rows {
@@ -193,12 +193,12 @@ func dataNode(v any) *yaml.Node {
 		return plain("null")
 	case string:
 		return words(v)
-	default: // int64 or bool
+	default: // An int64 or a bool.
 		return plain(fmt.Sprint(v))
 	}
 }
 
-// cellNode is a value as a test file has it; its column's kind says how it is read.
+// cellNode returns a value in the form of a test file. The kind of its column says how it is read.
 func cellNode(v row.Value) *yaml.Node {
 	switch v.Kind() {
 	case row.Null:
@@ -224,16 +224,16 @@ func put(m *yaml.Node, name string, value *yaml.Node) {
 
 func number(n int) *yaml.Node { return plain(strconv.Itoa(n)) }
 
-// plain is a scalar that needs no quotes.
+// plain returns a scalar without quotes.
 func plain(text string) *yaml.Node { return &yaml.Node{Kind: yaml.ScalarNode, Value: text} }
 
-// bare are texts that every reader of YAML takes for texts.
+// bare matches texts that every YAML reader takes for strings, except for the reserved ones.
 var (
 	bare     = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_./-]*$`)
 	reserved = []string{"true", "false", "yes", "no", "on", "off", "y", "n", "null", "nan", "inf"}
 )
 
-// words is a text, in quotes where it could be taken for something else.
+// words returns a string, in quotes where a YAML reader could take it for something else.
 func words(text string) *yaml.Node {
 	n := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: text}
 	if !bare.MatchString(text) || slices.Contains(reserved, strings.ToLower(text)) {
@@ -242,7 +242,7 @@ func words(text string) *yaml.Node {
 	return n
 }
 
-// deliver is where a notice goes, for a rule that says more of it than names of sinks; else nil.
+// deliver returns where a notice goes. It is nil for a rule whose deliver has only names of sinks.
 func (f *testFile) deliver(targets []ledger.Target) *yaml.Node {
 	plain := func(d deliver.Entry) bool { return d == deliver.Entry{Sink: d.Sink} }
 	if f.rule.Shadow || !slices.ContainsFunc(f.rule.Deliver, func(d deliver.Entry) bool { return !plain(d) }) {

@@ -7,7 +7,7 @@ import (
 	"tallyman/rules/row"
 )
 
-// A queue makes work of a notice, and its resolution takes that back.
+// A notice becomes an item of a queue. Its resolution withdraws the item.
 func TestWork(t *testing.T) {
 	t.Parallel()
 	rule := ruleOf(t, stockRule, "deliver: [{sink: inbox}]", "deliver: [{sink: work}]")

@@ -15,44 +15,44 @@ import (
 	"tallyman/scanners"
 )
 
-// ErrNoWatermark says that the rule has none that could be moved.
+// ErrNoWatermark says that the rule has no watermark.
 var ErrNoWatermark = errors.New("the rule has no watermark")
 
-// Request is a rule whose watermark is to be moved, and what the rule meets on the site.
+// Request is a rule, the new position of its watermark, and what a trial of the rule needs.
 type Request struct {
 	Rule     *rules.Rule
 	Source   scanners.Source
 	Types    catalog.Catalog
 	Ledger   trial.Ledger
-	Silencer judge.Silencer // nil = nothing is silenced
+	Silencer judge.Silencer // Nil means nothing is silenced.
 	Term     ledger.Term
-	To       []string // see rules.Program.Position
+	To       []string // The new position, see rules.Program.Position.
 	Now      time.Time
 }
 
 // Move is a watermark that can be moved.
 type Move struct {
-	Before []row.Value // nil = the rule has none yet
+	Before []row.Value // Nil means the watermark has not begun.
 	After  []row.Value
-	Counts Counts // after Count
+	Counts Counts // Set by Count.
 
 	req   *Request
 	trial *trial.Trial
 }
 
-// Counts are what the next firing would come to after the move.
+// Counts is the result of the next firing after the move.
 type Counts struct {
-	Rows     int    // that it would judge
-	Matched  int    // rows that meet the condition
-	Told     int    // of those, rows that were told before and would not be told again
-	Silenced int    // of those, rows that a silence would drop
-	Notices  int    // that would follow
-	More     bool   // there are more rows: the counts are of the first ones
-	Error    string // why the firing would fail; "" = it would not
+	Rows     int    // Rows that the firing would judge.
+	Matched  int    // Rows that meet the condition.
+	Told     int    // Matched rows that have a notice already and would get no other one.
+	Silenced int    // Matched rows that a silence would drop.
+	Notices  int    // Notices that the firing would send.
+	More     bool   // The firing has more rows; the counts are of the first ones.
+	Error    string // Why the firing would fail. Empty means it would not.
 }
 
-// Open verifies the rule on its source and makes a position of the texts. Errors are ErrNoWatermark, *rules.PositionError, problem.List and *scanners.Error where
-// the rule would not run, and the ledger's.
+// Open verifies the rule on its source and converts To to a position. Errors are ErrNoWatermark,
+// *rules.PositionError, problem.List and *scanners.Error where the rule would not run, and the ledger's.
 func Open(ctx context.Context, req Request) (*Move, error) {
 	w := req.Rule.Probe.Watermark
 	if w == nil {
@@ -77,10 +77,11 @@ func Open(ctx context.Context, req Request) (*Move, error) {
 	return m, nil
 }
 
-// mostCounted is after how many rows no further pass is counted.
+// mostCounted is the number of rows after which Count begins no further pass.
 const mostCounted = 100_000
 
-// Count runs the next firing as it would be now, and counts what follows. It ends after a pass that has made up mostCounted rows.
+// Count runs the next firing as if it were due now, and sets Counts. It ends after the pass that reaches mostCounted
+// rows.
 func (m *Move) Count(ctx context.Context) error {
 	n := &m.Counts
 	err := m.trial.Watch(ctx, m.req.Now.UTC().Truncate(time.Microsecond), func(record *ledger.Commit) (bool, error) {
@@ -103,10 +104,10 @@ func (m *Move) Count(ctx context.Context) error {
 	return err
 }
 
-// askedAtOnce is how many notices are looked up together.
+// askedAtOnce is the largest number of notices in one read from the ledger.
 const askedAtOnce = 1000
 
-// told is how many of the notices the ledger has already: a commit leaves these alone.
+// told returns how many of the notices the ledger has already. A commit does not make these again.
 func (m *Move) told(ctx context.Context, made []ledger.NewNotice) (int, error) {
 	told := 0
 	for len(made) > 0 {

@@ -18,23 +18,24 @@ import (
 	"tallyman/scanners"
 )
 
-// Input is two versions of the rules, and what they meet on the site.
+// Input is two versions of the rules, and what running them needs.
 type Input struct {
 	Old, New []*rules.Rule
 	Types    catalog.Catalog
-	Ledger   trial.Ledger // nil where none is in reach, and NoLedger says why
+	Ledger   trial.Ledger // Nil means no ledger is in reach; NoLedger says why.
 	NoLedger string
-	// Snapshot returns the source of that name, every statement of which sees the same data. nil: the files alone are compared.
+	// Snapshot returns the source of that name. All statements of the source see the same data. Nil means only the
+	// files are compared.
 	Snapshot func(ctx context.Context, name string) (scanners.Source, error)
 	Due      time.Time
-	Limit    int // keys that are kept of each kind; 0 = all
+	Limit    int // The largest number of keys of each kind in the answer. 0 means all.
 }
 
-// pair is a rule in a scope in both versions; nil where a version does not have it.
+// pair is the old and the new version of a rule in a scope. Nil means the version does not have the rule.
 type pair struct{ old, new *rules.Rule }
 
-// Run compares. A rule that would not run is part of the answer; an error is of the site: a source that is
-// out of reach, a ledger that does not answer.
+// Run compares the versions. A rule that would not run is part of the answer. Run returns an error only where a source
+// or the ledger is out of reach.
 func Run(ctx context.Context, in Input) (*Diff, error) {
 	d := &Diff{Ran: in.Snapshot != nil, Due: in.Due.UTC(), NoLedger: in.NoLedger, Rules: []Rule{}}
 	if d.Ran {
@@ -91,7 +92,7 @@ func match(old, now []*rules.Rule) []pair {
 	return list
 }
 
-// describe is what the files say.
+// describe compares a rule's two versions by their files alone.
 func describe(p pair) (r Rule, differs bool) {
 	switch {
 	case p.old == nil:
@@ -102,7 +103,7 @@ func describe(p pair) (r Rule, differs bool) {
 	case p.new == nil:
 		return Rule{
 			ID: p.old.ID, Scope: p.old.Scope, Status: Removed, Mode: string(p.old.Mode), Changes: []Change{},
-			Warns: []string{"its findings are closed without a word"},
+			Warns: []string{"its findings are closed without notices"},
 		}, true
 	}
 	r = Rule{
@@ -120,7 +121,7 @@ func disabled(enabled bool) []string {
 	return []string{"disabled: it does not run"}
 }
 
-// warns says what changes do that is easily overlooked.
+// warns lists consequences of the changes that an author may overlook.
 func warns(p pair, changed map[string]bool) []string {
 	list := []string{}
 	if changed["enabled"] {
@@ -135,7 +136,7 @@ func warns(p pair, changed map[string]bool) []string {
 	}
 	if changed["mode"] {
 		if p.new.Mode == rules.ModeEvent {
-			list = append(list, "mode: its findings are closed without a word; from now on each new row is told once")
+			list = append(list, "mode: its findings are closed without notices; from now on each new row is told once")
 		} else {
 			list = append(list, "mode: what was told as events is not known; every row that matches fires")
 		}
@@ -155,9 +156,9 @@ func warns(p pair, changed map[string]bool) []string {
 	return list
 }
 
-// Change is a field that differs. A field that a version does not have is "".
+// Change is a field that differs. Old or New is empty where that version does not have the field.
 type Change struct {
-	Field string `json:"field"` // as in a rule file: schedule.cron
+	Field string `json:"field"` // As in a rule file, such as schedule.cron.
 	Old   string `json:"old"`
 	New   string `json:"new"`
 }
@@ -188,7 +189,7 @@ type flatFields struct {
 	values map[string]string
 }
 
-// identity are the fields that say which rule it is and where it stands, not what it does.
+// identity lists the fields of a rule that do not say what it does: its names and where its file is.
 var identity = map[string]bool{"ID": true, "Scope": true, "Placeholder": true, "File": true, "Checksum": true, "Kin": true}
 
 func flatten(r *rules.Rule) flatFields {
@@ -202,7 +203,7 @@ func flatten(r *rules.Rule) flatFields {
 	return f
 }
 
-// add adds a field, or those of a struct or map below it. What is not set is left out.
+// add adds a field, or the fields of a struct or map below it. It leaves out a field that is not set.
 func (f *flatFields) add(name string, v reflect.Value) {
 	if back, ok := reflect.TypeAssert[rules.LookBack](v); ok {
 		f.put(name, back.String())
@@ -267,7 +268,7 @@ func text(v reflect.Value) string {
 	}
 }
 
-// fileName is what a rule file calls the field: RunbookURL is runbook_url.
+// fileName returns the name of the field in a rule file: RunbookURL is runbook_url.
 func fileName(name string) string {
 	var b strings.Builder
 	runes := []rune(name)
@@ -281,7 +282,7 @@ func fileName(name string) string {
 	return b.String()
 }
 
-// fieldNames are those that the changes name, without what stands below them.
+// fieldNames returns the changed fields: their full names and their top-level names.
 func fieldNames(list []Change) map[string]bool {
 	names := map[string]bool{}
 	for _, c := range list {

@@ -9,7 +9,7 @@ import (
 	"tallyman/rules/deliver"
 )
 
-// Whatever is changed in a rule is told: each field of it, and of what stands below it, one after the other.
+// Each changed field of a rule is reported, nested fields included.
 func TestEveryFieldIsCompared(t *testing.T) {
 	t.Parallel()
 	full := func() *rules.Rule {

@@ -179,7 +179,7 @@ func TestRulesThatComeAndGo(t *testing.T) {
 	}
 }
 
-// A version that would not run is told, and the other rules are compared all the same.
+// A version that would not run is reported, and the other rules are compared nevertheless.
 func TestAVersionThatDoesNotRun(t *testing.T) {
 	t.Parallel()
 	broken := load(t, stockRule, "qty < 0", "qtty < 0")
@@ -198,7 +198,7 @@ func TestAVersionThatDoesNotRun(t *testing.T) {
 	}
 }
 
-// known is a ledger in which A fires since 07:00, told at priority 3, and B waits.
+// known is a ledger in which A fires since 07:00 with a notice of priority 3, and B is pending.
 type known struct{ err error }
 
 func (k known) Scope(context.Context, string, string) (ledger.ScopeState, error) {
@@ -224,7 +224,7 @@ func (known) Notices(context.Context, []string) (map[string]*notice.Notice, erro
 	return map[string]*notice.Notice{}, nil
 }
 
-// With a ledger both versions go on from what it knows.
+// With a ledger both versions begin with its state of the rule.
 func TestFromTheLedger(t *testing.T) {
 	t.Parallel()
 	old := load(t, stockRule, "key:", "for: 10m\n    key:")

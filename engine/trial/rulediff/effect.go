@@ -15,14 +15,14 @@ import (
 	"tallyman/scanners"
 )
 
-// sideResult is where a version of a rule stands after its run.
+// sideResult is the state of one version of a rule after its run.
 type sideResult struct {
-	findings map[string]finding.State
-	told     map[string]bool   // keys of findings that this run told
-	events   map[string]string // mode event: the key of each notice, by id
+	findings map[string]finding.State // Keyed by key.
+	notified map[string]bool          // The keys of the findings that got a notice in this run.
+	events   map[string]string        // Mode event: the key of each notice, keyed by the notice's id.
 }
 
-// run runs both versions and adds what came of them.
+// run runs both versions and adds the results to the rule.
 func (in *Input) run(ctx context.Context, p pair, r *Rule) error {
 	start, from, err := in.start(ctx, p, r)
 	if err != nil {
@@ -48,7 +48,7 @@ func (in *Input) run(ctx context.Context, p pair, r *Rule) error {
 	return nil
 }
 
-// start is the state that both runs begin with.
+// start returns the state that both runs begin with, and where it comes from.
 func (in *Input) start(ctx context.Context, p pair, r *Rule) (trial.Start, string, error) {
 	if in.Ledger != nil {
 		start, known, err := trial.From(ctx, in.Ledger, r.ID, r.Scope)
@@ -59,11 +59,11 @@ func (in *Input) start(ctx context.Context, p pair, r *Rule) (trial.Start, strin
 	if p.old == nil || !p.old.Enabled || p.old.Mode == rules.ModeEvent {
 		return trial.Start{}, FromNone, nil
 	}
-	told := *p.old
-	told.For = 0 // as if it had been at work for long enough
-	t, run, err := in.trial(ctx, &told, trial.Start{})
+	old := *p.old
+	old.For = 0 // The findings count as old enough to have fired.
+	t, run, err := in.trial(ctx, &old, trial.Start{})
 	if refused(err) || err == nil && run.Run.Outcome == ledger.OutcomeFailed {
-		return trial.Start{}, FromNone, nil // the run of the old version says why
+		return trial.Start{}, FromNone, nil // The run of the old version will say why.
 	}
 	if err != nil {
 		return trial.Start{}, "", err
@@ -78,10 +78,10 @@ func (in *Input) start(ctx context.Context, p pair, r *Rule) (trial.Start, strin
 	return start, FromOld, nil
 }
 
-// side runs one version. A rule that is not there has no findings, one that is disabled keeps them. nil: the version
-// could not be run, and side says why.
+// side runs one version. A missing rule has no findings; a disabled rule keeps its findings. The result is nil where
+// the version could not be run; then *side says why.
 func (in *Input) side(ctx context.Context, r *rules.Rule, start trial.Start, side **Side, faults *problem.List) (*sideResult, error) {
-	out := &sideResult{findings: byKey(start.Findings), told: map[string]bool{}, events: map[string]string{}}
+	out := &sideResult{findings: byKey(start.Findings), notified: map[string]bool{}, events: map[string]string{}}
 	if r == nil {
 		out.findings = nil
 		return out, nil
@@ -108,7 +108,8 @@ func (in *Input) side(ctx context.Context, r *rules.Rule, start trial.Start, sid
 	if run.Run.Outcome == ledger.OutcomeFailed {
 		return nil, nil
 	}
-	if r.Mode == rules.ModeEvent && r.Limit.Notices > 0 { // a digest does not say which events it tells
+	// A digest does not say which events it has, so run without a limit.
+	if r.Mode == rules.ModeEvent && r.Limit.Notices > 0 {
 		each := *r
 		each.Limit.Notices = 0
 		if t, run, err = in.trial(ctx, &each, start); err != nil {
@@ -124,13 +125,14 @@ func (in *Input) side(ctx context.Context, r *rules.Rule, start trial.Start, sid
 	}
 	before := out.findings
 	out.findings = byKey(t.Findings())
-	for key, f := range out.findings { // what a digest reminds of keeps the notice that it had
-		out.told[key] = f.Phase == finding.Firing && (f.Ordinal != before[key].Ordinal || f.NoticeID != before[key].NoticeID)
+	// A finding that a digest reminds of keeps its notice, so Ordinal is compared as well.
+	for key, f := range out.findings {
+		out.notified[key] = f.Phase == finding.Firing && (f.Ordinal != before[key].Ordinal || f.NoticeID != before[key].NoticeID)
 	}
 	return out, nil
 }
 
-// refused tells an error that is the rule's from one of the site.
+// refused tells whether the error comes from the rule, and not from a source or ledger that is out of reach.
 func refused(err error) bool {
 	var list problem.List
 	var scan *scanners.Error
@@ -174,12 +176,12 @@ func effect(before map[string]finding.State, a, b *sideResult, limit int) *Effec
 			e.Resolve.add(key, limit)
 		case was && !is && old.Phase == finding.Pending:
 			e.Drop.add(key, limit)
-		case was && !is: // it was gone for keep_firing_for
+		case was && !is: // The finding was gone, and keep_firing_for has ended in the new version.
 			e.Resolve.add(key, limit)
 		default:
 			e.Unchanged.add(key, limit)
 		}
-		if told && b.told[key] && !a.told[key] {
+		if told && b.notified[key] && !a.notified[key] {
 			e.Again.add(key, limit)
 		}
 	}
@@ -198,7 +200,7 @@ func effect(before map[string]finding.State, a, b *sideResult, limit int) *Effec
 	return e
 }
 
-// union is the keys of both in their order.
+// union returns the keys of both maps, sorted.
 func union[V any](a, b map[string]V) []string {
 	all := map[string]bool{}
 	for k := range a {

@@ -8,16 +8,18 @@ import (
 
 // Diff is how two versions of rule files differ. Times are in UTC.
 type Diff struct {
-	Ran      bool      `json:"ran"`                // false: the files alone were compared
-	Due      time.Time `json:"due"`                // of the runs
-	NoLedger string    `json:"noLedger,omitempty"` // why the state of the ledger could not be read
-	Rules    []Rule    `json:"rules"`
-	Same     int       `json:"same"` // rules that are alike, each scope counted; they are not run
-	Sum      *Effect   `json:"sum,omitempty"`
-	Failing  int       `json:"failing"` // rules of the new version that would not run, or whose run failed
+	Ran      bool      `json:"ran"`                // False means only the files were compared.
+	Due      time.Time `json:"due"`                // The due time of the runs.
+	NoLedger string    `json:"noLedger,omitempty"` // Why the ledger could not be read.
+	Rules    []Rule    `json:"rules"`              // The rules that differ.
+	// The number of rules that do not differ, each scope counted. They are not run.
+	Same int     `json:"same"`
+	Sum  *Effect `json:"sum,omitempty"`
+	// The number of rules in the new version that would not run, or whose run failed.
+	Failing int `json:"failing"`
 }
 
-// Status is what becomes of a rule.
+// Status says how a rule differs.
 type Status string
 
 // The statuses.
@@ -29,9 +31,9 @@ const (
 
 // The values of Rule.From.
 const (
-	FromLedger = "ledger" // the state that the ledger has
-	FromOld    = "old"    // as if the old version had told everything that it finds in this snapshot
-	FromNone   = "none"   // nothing is known
+	FromLedger = "ledger" // The runs begin with the ledger's state of the rule.
+	FromOld    = "old"    // The runs begin as if the old version had sent notices of everything in this snapshot.
+	FromNone   = "none"   // The runs begin with nothing.
 )
 
 // Rule is a rule in a scope that differs.
@@ -40,46 +42,47 @@ type Rule struct {
 	Scope   string       `json:"scope"`
 	Status  Status       `json:"status"`
 	Mode    string       `json:"mode"`
-	Enabled bool         `json:"enabled"` // in the new version
+	Enabled bool         `json:"enabled"` // In the new version.
 	Changes []Change     `json:"changes"`
-	Warns   []string     `json:"warns"` // what a change does that is easily overlooked
+	Warns   []string     `json:"warns"` // Consequences that an author may overlook.
 	From    string       `json:"from,omitempty"`
 	Sources []string     `json:"sources,omitempty"`
 	Old     *Side        `json:"old,omitempty"`
 	New     *Side        `json:"new,omitempty"`
-	Effect  *Effect      `json:"effect,omitempty"` // nil where a version could not be run
-	Faults  problem.List `json:"faults,omitempty"` // why the new version would not run
+	Effect  *Effect      `json:"effect,omitempty"` // Nil where a version could not be run.
+	Faults  problem.List `json:"faults,omitempty"` // Why the new version would not run.
 }
 
 // Side is the run of one version.
 type Side struct {
 	Outcome string `json:"outcome"`
-	Error   string `json:"error,omitempty"` // why it failed, or would not run
+	Error   string `json:"error,omitempty"` // Why the run failed, or the rule would not run.
 	Rows    int    `json:"rows"`
 	Matched int    `json:"matched"`
 	Errored int    `json:"errored"`
 	Notices int    `json:"notices"`
 }
 
-// Effect is what the new version makes other than the old one, in their next run. Each finding is in one of them, and those of Again
-// are counted besides.
+// Effect compares the findings after the next run of the new version with those after the next run of the old one. Each
+// finding is in one of the fields before Again. A finding may be in Again as well.
 type Effect struct {
-	Fire      Keys `json:"fire"`    // told by the new version only; of mode event, rows
-	Pend      Keys `json:"pend"`    // wait for their time in the new version, and would not exist or would fire in the old one
-	Resolve   Keys `json:"resolve"` // firing in the old version, and gone in the new one
-	Keep      Keys `json:"keep"`    // told already: they go on in the new version, and would be gone in the old one
-	Drop      Keys `json:"drop"`    // pending in the old version, and gone in the new one; of mode event, rows that are not told
+	Fire    Keys `json:"fire"`    // Only the new version sends a notice. For mode event: rows.
+	Pend    Keys `json:"pend"`    // Pending in the new version. In the old one they do not exist or fire.
+	Resolve Keys `json:"resolve"` // Firing in the old version, and gone in the new one.
+	Keep    Keys `json:"keep"`    // They have a notice. They go on in the new version, and are gone in the old one.
+	// Pending in the old version, and gone in the new one. For mode event: rows without a notice in the new one.
+	Drop      Keys `json:"drop"`
 	Unchanged Keys `json:"unchanged"`
-	Again     Keys `json:"again"` // told already, and told again by the new version only
+	Again     Keys `json:"again"` // They have a notice, and only the new version sends another one.
 }
 
-// Keys are findings: how many, and the first of them.
+// Keys counts findings and lists the first of their keys.
 type Keys struct {
 	Count int      `json:"count"`
 	Keys  []string `json:"keys"`
 }
 
-// add counts a finding; the first ones are kept.
+// add counts a finding, and keeps its key unless most keys are kept. A most of 0 keeps all.
 func (k *Keys) add(key string, most int) {
 	if k.Count++; most == 0 || len(k.Keys) < most {
 		k.Keys = append(k.Keys, key)

@@ -14,7 +14,7 @@ import (
 	"tallyman/rules/strictyaml"
 )
 
-// check finds what is wrong with the tests beside the rules that they name. Those with a problem are not run.
+// check finds problems of the tests together with their rules. A test with a problem does not run.
 func (r *runner) check(s *suite) {
 	fail := func(t *Test, p problem.Problem) {
 		s.bad[t] = true
@@ -35,7 +35,7 @@ func (r *runner) check(s *suite) {
 	s.tables = tablesOf(s.File, func(at cells, message, hint string) {
 		wrong = append(wrong, s.yaml.Problem(at.node, CodeValue, message, hint))
 	})
-	if len(wrong) > 0 { // the tables have one shape in all tests
+	if len(wrong) > 0 { // All tests share the shape of the tables, so no test with tables can run.
 		r.report.Problems = append(r.report.Problems, wrong...)
 		for _, t := range s.Tests {
 			if t.queries() {
@@ -45,7 +45,7 @@ func (r *runner) check(s *suite) {
 	}
 }
 
-// unknown finds a rule or scope that is not there. A rule that has problems itself is left to those.
+// unknown finds a rule or scope that does not exist. For a rule with problems it points to these.
 func (s *suite) unknown(t *Test) (problem.Problem, bool) {
 	var ids, scopes []string
 	for _, rule := range s.set.Rules {
@@ -88,8 +88,8 @@ func quoted(names []string) []string {
 	return list
 }
 
-// uneven finds a row whose columns are not those of the test's first: a probe returns all its columns, and a typing error in one would
-// otherwise be a NULL in the other.
+// uneven finds a row whose columns differ from those of the test's first row. A probe returns all its columns. Without
+// the check a typing error in the name of a column would become a NULL in the right one.
 func (s *suite) uneven(t *Test) (problem.Problem, bool) {
 	rows := t.rows()
 	for _, r := range rows {
@@ -109,7 +109,8 @@ func (s *suite) uneven(t *Test) (problem.Problem, bool) {
 	return problem.Problem{}, false
 }
 
-// unread finds tables that the probe does not name: with a typing error in a name the probe would read an empty table.
+// unread finds tables that the probe does not read. Without the check a typing error in the name of a table would leave
+// the right table empty.
 func (s *suite) unread(t *Test) (found problem.List) {
 	rule := s.find(t)
 	if rule == nil {
@@ -134,7 +135,7 @@ func (s *suite) unread(t *Test) (found problem.List) {
 	return found
 }
 
-// key is where the row names the column.
+// key returns the place where the row names the column.
 func (r cells) key(column string) *strictyaml.Node {
 	for _, f := range r.node.Fields {
 		if strings.ToLower(f.Name) == column {
@@ -144,10 +145,10 @@ func (r cells) key(column string) *strictyaml.Node {
 	return r.node
 }
 
-// columns are the names that the row has, sorted.
+// columns returns the names of the row's columns, sorted.
 func (r cells) columns() []string { return slices.Sorted(maps.Keys(r.values)) }
 
-// rows are those of all steps of the test.
+// rows returns the rows of all steps of the test.
 func (t *Test) rows() []cells {
 	var all []cells
 	for _, s := range t.Steps {
@@ -156,12 +157,12 @@ func (t *Test) rows() []cells {
 	return all
 }
 
-// queries tells whether the probe itself runs in a step; tables: {} is a database without tables.
+// queries tells whether the probe runs on tables in any step. tables: {} is a database without tables.
 func (t *Test) queries() bool {
 	return slices.ContainsFunc(t.Steps, func(s *Step) bool { return s.Tables != nil })
 }
 
-// tables are the names of the tables of all steps, sorted.
+// tables returns the names of the tables of all steps, sorted.
 func (t *Test) tables() []string {
 	var names []string
 	for _, s := range t.Steps {
@@ -205,7 +206,7 @@ func (s *suite) listed(t *Test, r *rules.Rule) (problem.Problem, bool) {
 		case !known:
 			return fail(t.node.Get("params").Field(name).Key, fmt.Sprintf("%s has no parameter %q", t.Rule, name), nearest(name, slices.Sorted(maps.Keys(r.Probe.Params))))
 		case value == nil:
-			continue // as the rule says
+			continue // The rule's own value applies.
 		case own != nil && fmt.Sprintf("%T", own) != fmt.Sprintf("%T", value):
 			return fail(t.node.Get("params", name), fmt.Sprintf("params.%s is of another type than the rule's own value", name), "the query would be refused, too")
 		}

@@ -20,8 +20,9 @@ const codesPage = "../../../docs/reference/error-codes.md"
 
 var update = flag.Bool("update", false, "write the outcomes of docs/reference/error-codes.md anew")
 
-// TestErrorCodesDocument runs the examples of rule tests: steps of the page's test, or whole files from rules: on. A block
-// with the flag rule is added to the page's rule. Where an SQL block makes a database, the test runs there, not in memory.
+// TestErrorCodesDocument runs the examples of rule tests: steps of the page's test, or whole files from rules: on. A
+// block with the flag rule is added to the page's rule. Where an SQL block makes a database, the test runs there, not
+// in memory.
 func TestErrorCodesDocument(t *testing.T) {
 	codes := codetest.Declared(t, codetest.Constant, "*.go")
 	codes[string(scanners.CodeStage)] = true

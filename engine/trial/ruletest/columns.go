@@ -17,13 +17,14 @@ import (
 	"tallyman/scanners"
 )
 
-// stagedColumn is a column of fixtures, and the kinds that it may have, the likeliest first.
+// stagedColumn is a column of a test's rows or tables, with its possible kinds, the most likely first.
 type stagedColumn struct {
 	name  string
 	kinds []row.Kind
 }
 
-// gather finds the columns of rows, in the order of their names. said are the kinds that the author gives, by prefix + name.
+// gather returns the columns of the rows, sorted by name. said has the kinds that the author gives, keyed by prefix +
+// name.
 func gather(rows []cells, said map[string]row.Kind, prefix string, fail func(cells, string, string)) []stagedColumn {
 	values := map[string][]cell{}
 	for _, r := range rows {
@@ -55,9 +56,9 @@ func gather(rows []cells, said map[string]row.Kind, prefix string, fail func(cel
 	return columns
 }
 
-// kindsOf says what a column of these values may be. mixed tells of values that no column holds together.
+// kindsOf returns the possible kinds of a column with these values. mixed names values that cannot be in one column.
 func kindsOf(values []cell) (kinds []row.Kind, mixed string) {
-	kind, other := row.Null, row.Null // as written; and as every text may be read, too
+	kind, other := row.Null, row.Null // The kind of the values as written, and of the second meanings of texts.
 	texts, readable := 0, 0
 	for _, c := range values {
 		if c.value.IsNull() {
@@ -88,15 +89,15 @@ func kindsOf(values []cell) (kinds []row.Kind, mixed string) {
 		return []row.Kind{row.Text, other}, ""
 	}
 	if both, ok := together(kind, other); ok && readable == texts {
-		return []row.Kind{both}, "" // -3 and "-3.50" are numbers
+		return []row.Kind{both}, "" // For example -3 and "-3.50", which are both numbers.
 	}
 	return []row.Kind{row.Text}, fmt.Sprintf("texts and values of kind %s", kind)
 }
 
-// unknown are the kinds that a column may have of which there is no value.
+// unknown are the possible kinds of a column without values.
 var unknown = []row.Kind{row.Null, row.Text, row.Decimal, row.Time, row.Bool}
 
-// together is the kind of a column that holds both.
+// together returns the kind of a column that can hold values of both kinds.
 func together(a, b row.Kind) (row.Kind, bool) {
 	switch {
 	case a == b || b == row.Null:
@@ -111,14 +112,14 @@ func together(a, b row.Kind) (row.Kind, bool) {
 	return a, false
 }
 
-// How many ways to read the columns are tried before the author has to say what they are: fewer where a database is asked.
+// How many combinations of kinds are tried before the author has to give the kinds.
 const (
 	mostTries = 2000
-	fewTries  = 200
+	fewTries  = 200 // When each try asks a database.
 )
 
-// solve reads the columns so that try has no problems, with as few as possible that are not read the likeliest way. Where none is
-// without problems it returns those of the way that has the fewest.
+// solve finds kinds of the columns with which try has no problems. It changes as few columns as possible from their
+// most likely kinds. Where every combination has problems, it returns the combination with the fewest.
 func solve(columns []stagedColumn, most int, try func([]row.Kind) (problem.List, error)) ([]row.Kind, problem.List, error) {
 	kinds := make([]row.Kind, len(columns))
 	for i, c := range columns {
@@ -130,7 +131,7 @@ func solve(columns []stagedColumn, most int, try func([]row.Kind) (problem.List,
 		return best, nil, err
 	}
 	tries := 1
-	// change reads so many of the columns from i on another way; it tells whether the search is over.
+	// change gives `many` of the columns from i on another kind. It returns whether the search is over.
 	var change func(i, many int) (bool, error)
 	change = func(i, many int) (bool, error) {
 		if many == 0 {
@@ -164,7 +165,7 @@ func solve(columns []stagedColumn, most int, try func([]row.Kind) (problem.List,
 	return best, fewest, nil
 }
 
-// used are the columns that a rule names, sorted.
+// used returns the columns that a rule names, sorted.
 func used(r *rules.Rule) []string {
 	names := slices.Concat(r.Key, r.GroupBy, r.NotifyAgainOn)
 	if r.SplitBy != "" {
@@ -180,7 +181,7 @@ func used(r *rules.Rule) []string {
 	for _, src := range sources {
 		columns, members, err := condition.Names(src)
 		if err != nil {
-			continue // the rule does not have it; others have been checked
+			continue // The expression is empty. All others were checked when the rule was loaded.
 		}
 		if r.Per == rules.PerResult {
 			columns = members
@@ -202,10 +203,11 @@ func used(r *rules.Rule) []string {
 	return slices.Compact(names)
 }
 
-// fixtures are the tables of a file. A table has one shape in all its tests, so that one may leave out what another has.
+// fixtures are the tables of a file, keyed by folded name. A table has the same columns in all tests, so a test may
+// leave out columns that another test has.
 type fixtures map[string][]stagedColumn
 
-// folded is how a table is known: names in quotes keep their case, as in SQL.
+// folded returns the name of a table in lower case. A name in quotes keeps its case, as in SQL.
 func folded(table string) string {
 	if strings.HasPrefix(table, `"`) {
 		return table
@@ -228,7 +230,7 @@ func tablesOf(f *File, fail func(cells, string, string)) fixtures {
 	all := fixtures{}
 	for name, list := range rows {
 		own := map[string]row.Kind{}
-		for column, kind := range said { // a bare name says what a column is where the table has it
+		for column, kind := range said { // A name without a table counts for every table that has the column.
 			if strings.Contains(column, ".") || slices.ContainsFunc(list, func(c cells) bool { _, has := c.values[column]; return has }) {
 				own[column] = kind
 			}
@@ -238,7 +240,7 @@ func tablesOf(f *File, fail func(cells, string, string)) fixtures {
 	return all
 }
 
-// slots are the columns of the tables that a test reads, in one list for solve.
+// slots returns the columns of the tables that a test reads, in one list for solve.
 func (f fixtures) slots(tables []string) []stagedColumn {
 	var list []stagedColumn
 	for _, name := range tables {
@@ -247,7 +249,7 @@ func (f fixtures) slots(tables []string) []stagedColumn {
 	return list
 }
 
-// stage makes the tables of a step, their columns being of these kinds (those of slots).
+// stage makes the tables of a step. kinds has the kinds of the columns in the order of slots.
 func (f fixtures) stage(tables []string, kinds []row.Kind, s *Step) ([]scanners.StagedTable, *cellFault, cells) {
 	var staged []scanners.StagedTable
 	for _, name := range tables {
@@ -256,7 +258,7 @@ func (f fixtures) stage(tables []string, kinds []row.Kind, s *Step) ([]scanners.
 			kind := kinds[0]
 			kinds = kinds[1:]
 			if kind == row.Null {
-				kind = row.Text // nothing is ever in it
+				kind = row.Text // The column has no value, so any kind will do.
 			}
 			t.Columns = append(t.Columns, row.Column{Name: c.name, Kind: kind, Nullable: true})
 		}
@@ -277,7 +279,7 @@ func (f fixtures) stage(tables []string, kinds []row.Kind, s *Step) ([]scanners.
 	return staged, nil, cells{}
 }
 
-// line is the row in the order of the columns; what it does not have is NULL.
+// line returns the row's values in the order of the columns. A missing value is NULL.
 func (r cells) line(columns []row.Column) ([]row.Value, *cellFault) {
 	values := make([]row.Value, len(columns))
 	for i, c := range columns {

@@ -35,7 +35,7 @@ rules:
 	return r
 }
 
-// TestKindsOfColumns: what is written is read the way that the rule needs it, and a text where nothing says otherwise.
+// TestKindsOfColumns: a written value gets the kind that the rule needs, and is a text where the rule needs none.
 func TestKindsOfColumns(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ when, fields, steps string }{

@@ -18,12 +18,12 @@ import (
 type Cover struct {
 	Percent    float64 `json:"percent"`
 	Rules      Share   `json:"rules"`
-	Branches   Share   `json:"branches"` // two outcomes each
+	Branches   Share   `json:"branches"` // Each branch counts twice: for true and for false.
 	Deliveries Share   `json:"deliveries"`
-	Missing    []Gap   `json:"missing"` // by place
+	Missing    []Gap   `json:"missing"` // Sorted by place.
 }
 
-// Share is how many of all are reached.
+// Share counts what the tests reach, and all that they could reach.
 type Share struct {
 	Reached int `json:"reached"`
 	All     int `json:"all"`
@@ -35,16 +35,17 @@ type Gap struct {
 	Line int    `json:"line"`
 	Col  int    `json:"col"`
 	Rule string `json:"rule"`
-	What string `json:"what"` // rule | branch | delivery
+	What string `json:"what"` // rule, branch or delivery.
 	Text string `json:"text,omitempty"`
-	Miss string `json:"miss"` // such as: never true
+	Miss string `json:"miss"` // Such as "never true".
 }
 
-// rulePlace is where something of a rule stands, which is what it is known by: scopes share it, unless one overrides it.
+// rulePlace is the place of a part of a rule in its file. It identifies the part: the scopes of a rule share a part,
+// unless a scope overrides it.
 type rulePlace struct {
 	file      string
 	line, col int
-	rule      string // rules may share what stands in the defaults
+	rule      string // Distinguishes rules that share a part in the defaults of the file.
 }
 
 func (a rulePlace) compare(b rulePlace) int {
@@ -53,27 +54,27 @@ func (a rulePlace) compare(b rulePlace) int {
 
 // coverage collects what the tests reach.
 type coverage struct {
-	rules      map[rulePlace]*reachCount // by the place of the id
-	conditions map[rulePlace]*branches   // by the place of `when`
-	sinks      map[rulePlace]*reachCount
+	rules      map[rulePlace]*reachCount // Keyed by the place of the id.
+	conditions map[rulePlace]*branches   // Keyed by the place of `when`.
+	sinks      map[rulePlace]*reachCount // Keyed by the place of the entry of deliver.
 
-	current *branches // of the test at hand
+	current *branches // The condition of the current test.
 }
 
-// reachCount is something that a test reaches or not.
+// reachCount is a part of a rule, and whether a test reaches it.
 type reachCount struct {
 	name string
 	yes  bool
 }
 
-// branches are the parts of a condition that decide.
+// branches are the smallest parts of a condition.
 type branches struct {
-	result bool // the condition is over the result as a whole
-	tested bool // leaves are those of the probe's columns
+	result bool // The condition is about the result as a whole.
+	tested bool // A test has run, so the leaves are based on the real columns of the probe.
 	leaves []*branch
 
-	parts *condition.Parts // over the columns of the test at hand
-	index []int            // of the leaves in parts; -1 where they do not have it
+	parts *condition.Parts // Compiled for the columns of the current test.
+	index []int            // The index of each leaf in parts. -1 means parts does not have the leaf.
 }
 
 type branch struct {
@@ -93,7 +94,7 @@ func placeOf(r *rules.Rule, path string, offset int) rulePlace {
 
 func deliverPath(i int) string { return fmt.Sprintf("deliver[%d].sink", i) }
 
-// add makes a rule one that should be tested.
+// add registers a rule that should have tests.
 func (c *coverage) add(r *rules.Rule) {
 	if at := placeOf(r, "id", 0); c.rules[at] == nil {
 		c.rules[at] = &reachCount{name: r.ID}
@@ -104,7 +105,7 @@ func (c *coverage) add(r *rules.Rule) {
 		}
 	}
 	if at := placeOf(r, "when", 0); c.conditions[at] == nil && r.When != "true" {
-		var columns []row.Column // which are not known until a test runs the rule
+		var columns []row.Column // Their kinds are not known until a test runs the rule.
 		for _, name := range used(r) {
 			columns = append(columns, row.Column{Name: name})
 		}
@@ -113,7 +114,7 @@ func (c *coverage) add(r *rules.Rule) {
 	}
 }
 
-// take takes the condition apart over these columns. Where that cannot be done the whole is one branch.
+// take splits the condition into branches for these columns. Where that fails, the whole condition is one branch.
 func (b *branches) take(r *rules.Rule, columns []row.Column) {
 	takeApart := condition.NewParts
 	if b.result {
@@ -146,7 +147,7 @@ func (b *branches) take(r *rules.Rule, columns []row.Column) {
 	}
 }
 
-// begin notes that a test runs the rule, and with which columns.
+// begin records that a test runs the rule with these columns.
 func (c *coverage) begin(r *rules.Rule, columns []row.Column) {
 	c.add(r)
 	c.rules[placeOf(r, "id", 0)].yes = true
@@ -191,7 +192,8 @@ func (b *branches) note(outcomes []condition.Outcome) {
 	}
 }
 
-// sum counts what was reached and lists what was not. Of a rule without a test only that is listed, but all of it counts.
+// sum counts what was reached, and lists what was not. For a rule without a test it lists only the rule, but counts all
+// its parts.
 func (c *coverage) sum() *Cover {
 	s := &Cover{Missing: []Gap{}}
 	untested := map[string]bool{}
@@ -226,7 +228,7 @@ func (c *coverage) sum() *Cover {
 		reached, all = reached+share.Reached, all+share.All
 	}
 	if s.Percent = 100; all > 0 {
-		s.Percent = math.Floor(1000*float64(reached)/float64(all)) / 10 // 100 is all of it
+		s.Percent = math.Floor(1000*float64(reached)/float64(all)) / 10 // Rounded down, so that 100 means everything.
 	}
 	return s
 }

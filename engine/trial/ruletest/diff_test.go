@@ -7,7 +7,7 @@ import (
 	"tallyman/engine/trial/ruletest"
 )
 
-// TestFailuresAreReadable: what is shown of a step that did not come out as expected, and nothing of what did.
+// TestFailuresAreReadable: a failure shows the differences of its step, and nothing that was as expected.
 func TestFailuresAreReadable(t *testing.T) {
 	t.Parallel()
 	second := strings.NewReplacer("A-01", "A-02", "-3", "-120").Replace(negative)

@@ -1,20 +1,22 @@
-// Package ruletest runs the tests that rule authors write: a rule walks through time, without a server, on rows or tables that the test
-// gives, and each step says what must have come of it. The engine's own code does the walking (see trial.Trial).
+// Package ruletest runs the tests that rule authors write. A test runs a rule through a series of steps in time,
+// without a server. Each step gives the rows or tables of the source, and says what the run must result in. A Trial
+// runs the rule (trial.Trial), as the engine would.
 //
-// Load reads the test files, Run runs them and says what was not as expected. docs/reference/rule-file.md describes the format.
+// Load reads the test files. Run runs them and reports what was not as expected. docs/reference/rule-file.md describes the
+// format.
 package ruletest
 
-// The codes of this package's problems, beside those of rule files; docs/reference/error-codes.md describes each.
+// The codes of this package's problems, in addition to those of rule files. docs/reference/error-codes.md describes each.
 const (
-	CodeNone         = "no_tests"         // there is nothing to run
-	CodeStart        = "bad_start"        // not an instant
-	CodeOrder        = "step_order"       // a step before, or at the time of, the one above it
-	CodeInput        = "step_input"       // not exactly one of rows, tables and error
-	CodeExpect       = "nothing_expected" // a test that cannot fail
-	CodeTwice        = "test_twice"       // two tests of one name in a file
-	CodeRow          = "row_columns"      // rows of different columns
-	CodeValue        = "row_value"        // a value that its column does not take
+	CodeNone         = "no_tests"         // There is nothing to run.
+	CodeStart        = "bad_start"        // The start is not an instant.
+	CodeOrder        = "step_order"       // A step is not later than the step before.
+	CodeInput        = "step_input"       // A step has not exactly one of rows, tables and error.
+	CodeExpect       = "nothing_expected" // The test cannot fail.
+	CodeTwice        = "test_twice"       // Two tests in a file have the same name.
+	CodeRow          = "row_columns"      // Rows have different columns.
+	CodeValue        = "row_value"        // A value does not fit its column.
 	CodeUnknownRule  = "unknown_rule"
 	CodeUnknownScope = "unknown_scope"
-	CodeUnknownTable = "unknown_table" // one that the probe does not read
+	CodeUnknownTable = "unknown_table" // The probe does not read the table.
 )

@@ -6,7 +6,7 @@ import (
 	"tallyman/engine/trial/ruletest"
 )
 
-// TestWhatRulesCanDo: groups, digests, results and alerts are walked through time as everything else.
+// TestWhatRulesCanDo: tests cover groups, digests, results and alerts as well.
 func TestWhatRulesCanDo(t *testing.T) {
 	t.Parallel()
 	dir := folder(t, map[string]string{

@@ -15,50 +15,50 @@ import (
 // File is one file of rule tests.
 type File struct {
 	Path  string
-	Rules []string // the rule files and folders that it is about
-	Types string   // the type catalogue; "" where it names none
-	Tests []*Test  // sound ones
+	Rules []string // The rule files and folders that the tests are about.
+	Types string   // The type catalogue. Empty means the file names none.
+	Tests []*Test  // The tests without problems.
 
 	yaml  *strictyaml.File
-	about *strictyaml.Node // where Rules stand
+	about *strictyaml.Node // The place of Rules.
 }
 
-// Test takes one rule in one scope through time.
+// Test runs one rule in one scope through its steps.
 type Test struct {
 	Name, Rule, Scope string
-	Timezone          string         // of a scope that a query lists; "" = that of the rule
-	Params            map[string]any // of such a scope
+	Timezone          string         // The timezone of a scope that a query lists. Empty means the rule's.
+	Params            map[string]any // The parameters of a scope that a query lists.
 	Start             time.Time
-	Exact             bool                // notices are compared as wholes
-	Columns           map[string]row.Kind // said by the author, by column or table.column
+	Exact             bool                // Notices must have exactly the written fields.
+	Columns           map[string]row.Kind // The kinds that the author gives, keyed by column or table.column.
 	Steps             []*Step
 
 	file *File
 	node *strictyaml.Node
 }
 
-// Step is one run: what the probe comes to, and what must come of it.
+// Step is one run: what the source returns, and what the run must result in.
 type Step struct {
-	At     time.Duration // after the start; the run is due then
-	Rows   []cells       // what the probe returns
-	Tables []tableRows   // what its statement reads; nil = Rows or Fault
-	Fault  string        // why the scan fails; "" = it does not
-	Expect *Expect       // nil where the step only prepares others
+	At     time.Duration // The time after the start at which the run is due.
+	Rows   []cells       // The rows that the probe returns.
+	Tables []tableRows   // The tables that the probe reads. Nil means Rows or Fault is set.
+	Fault  string        // Why the scan fails. Empty means it does not fail.
+	Expect *Expect       // Nil means the step expects nothing and only prepares later steps.
 
 	node *strictyaml.Node
 }
 
-// Expect is what a step says about its run. What is nil is not looked at.
+// Expect is what a step expects of its run. A nil field is not checked.
 type Expect struct {
 	Pending, Firing, Rows, Matched, Errored *int
-	Health                                  string // "" = anything but a failure or degradation
+	Health                                  string // Empty means the run must not fail or be degraded.
 	Notices                                 []noticeExpect
-	CountNotices                            bool // Notices are looked at
+	CountNotices                            bool // Notices is checked, even if it is empty.
 
 	node *strictyaml.Node
 }
 
-// noticeExpect is one element of notices: the fields that are written.
+// noticeExpect is an expected notice with the written fields.
 type noticeExpect struct{ node *strictyaml.Node }
 
 // cells are the values of one row of a step.
@@ -67,14 +67,14 @@ type cells struct {
 	values map[string]cell
 }
 
-// tableRows is a fixture.
+// tableRows is a table of a step with its rows.
 type tableRows struct {
 	name string
 	rows []cells
 }
 
-// Parse reads a test file that is in memory; path is for messages, and what the file names is looked for beside it. Tests with a problem are
-// left out; the File is nil where none can be read.
+// Parse parses the text of a test file. Messages show path, and relative paths in the file are relative to its folder.
+// Parse leaves out tests with a problem. The File is nil where the text cannot be parsed.
 func Parse(path string, src []byte) (*File, problem.List) {
 	parsed, problems := strictyaml.Parse(path, src)
 	if parsed == nil {
@@ -106,7 +106,7 @@ func Parse(path string, src []byte) (*File, problem.List) {
 	return f, problems
 }
 
-// beside is a path that a file names, as seen from where the program runs.
+// beside resolves a path that is relative to the folder of a file.
 func beside(file, path string) string {
 	if filepath.IsAbs(path) {
 		return filepath.Clean(path)
@@ -152,8 +152,8 @@ type expectSpec struct {
 	Notices []*strictyaml.Node `yaml:"notices"`
 }
 
-// noticeSpec has the names and types of a notice's JSON, and the sinks that it goes to. It is decoded for its faults only: what was
-// written is compared.
+// noticeSpec has the fields of a notice's JSON, and its sinks. It is decoded only to find faults; the written nodes are
+// compared.
 type noticeSpec struct {
 	ID         string            `yaml:"id"`
 	Type       string            `yaml:"type"`
@@ -210,8 +210,8 @@ func (*plainMap) DecodeYAML(d *strictyaml.Decoder, name string, n *strictyaml.No
 	}
 }
 
-// Load reads the test files: each path is a file, or a folder in which the tests are taken (see rules.IsTest), in
-// folders below it too. It returns all that is wrong with them.
+// Load reads test files. Each path is a file, or a folder whose tests are read (see rules.IsTest), in folders below it
+// as well. Load returns all their problems.
 func Load(paths []string) ([]*File, problem.List) {
 	var files []*File
 	var problems problem.List
@@ -252,13 +252,13 @@ func Load(paths []string) ([]*File, problem.List) {
 	return files, tidy(problems)
 }
 
-// isTest tells whether the file is to be read as a test. One that is no YAML may be meant as one, and so may one that has no tests but
-// names rule files: a test that is not run because of a typing error must be told.
+// isTest tells whether the file must be read as a test. A file that is no YAML may be meant as a test, and so may a
+// file that names rule files but has no tests. A test that does not run because of a typing error must be reported.
 func isTest(name string, src []byte) bool {
 	if rules.TestFileName(name) {
 		return true
 	}
-	parsed, _ := strictyaml.Parse(name, src) // what is wrong with it is told when it is read
+	parsed, _ := strictyaml.Parse(name, src) // Parse reports the problems later.
 	if parsed == nil || rules.IsTest(parsed.Root) {
 		return true
 	}
@@ -270,7 +270,7 @@ func isTest(name string, src []byte) bool {
 		about.Kind == strictyaml.Sequence && len(about.Items) > 0 && about.Items[0].Kind == strictyaml.Scalar
 }
 
-// tidy drops repetitions: what stands behind an anchor is met at each alias.
+// tidy removes repeated problems. A problem behind a YAML anchor is found again at each alias.
 func tidy(l problem.List) problem.List {
 	seen := map[problem.Problem]bool{}
 	return slices.DeleteFunc(l, func(p problem.Problem) bool {
@@ -280,14 +280,14 @@ func tidy(l problem.List) problem.List {
 	})
 }
 
-// RuleFiles returns the rule files in those of the paths that are folders: what their tests should cover. Other YAML files that lie there are
-// left out.
+// RuleFiles returns the rule files in the paths that are folders. Their rules should have tests. RuleFiles leaves out
+// other YAML files.
 func RuleFiles(paths []string) []string {
 	var files []string
 	for _, path := range paths {
 		found, err := rules.Files(path)
 		if err != nil {
-			continue // Load tells it
+			continue // Load reports the error.
 		}
 		for _, name := range found {
 			if name == filepath.Clean(path) || rules.TestFileName(name) {

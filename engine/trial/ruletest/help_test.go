@@ -15,7 +15,7 @@ import (
 
 func TestMain(m *testing.M) { testenv.Main(m) }
 
-// memory is what the program runs tables on.
+// memory is the database in which the program runs probes on tables.
 func memory() (ruletest.Database, error) { return sqlite.Open(sqlite.Config{URL: "sqlite::memory:"}) }
 
 // parse reads a test file that lies in testdata; what it says of rules is stock.yaml unless it says it itself.
@@ -61,7 +61,7 @@ func passes(t testing.TB, r *ruletest.Report) {
 	}
 }
 
-// told is what a report says of failures, a line each.
+// told returns the failures of a report, one a line.
 func told(r *ruletest.Report) string {
 	var b strings.Builder
 	for _, p := range r.Problems {

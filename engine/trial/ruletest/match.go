@@ -11,15 +11,15 @@ import (
 	"tallyman/rules/strictyaml"
 )
 
-// difference is a field that is not as expected. want is what was written, got what there is; one of them may be missing.
+// difference is a field that is not as expected. Either want or got may be missing.
 type difference struct {
 	path      string
 	want, got any
-	has       [2]bool // want, got
+	has       [2]bool // Whether there is a want, and whether there is a got.
 }
 
-// differ compares what is written with a value of JSON and returns what differs. A map that is written is a part of the one that
-// there is, unless exact says that it is all of it; a list is all of it.
+// differ compares a written node with a JSON value and returns the differences. A written map may have only some of the
+// fields, unless exact is set. A written list must have every element.
 func differ(path string, want *strictyaml.Node, got any, exact bool) []difference {
 	wrong := []difference{{path: path, want: plain(want), got: got, has: [2]bool{true, true}}}
 	switch want.Kind {
@@ -30,7 +30,7 @@ func differ(path string, want *strictyaml.Node, got any, exact bool) []differenc
 		}
 		return differMap(path, want, fields, exact)
 	case strictyaml.Sequence:
-		if text, ok := got.(string); ok { // a key may be written as the list that it is
+		if text, ok := got.(string); ok { // A key is a text with a JSON list, and may be written as a list.
 			got = listIn(text)
 		}
 		items, ok := got.([]any)
@@ -80,7 +80,7 @@ func differMap(path string, want *strictyaml.Node, got map[string]any, exact boo
 	return all
 }
 
-// saidOtherwise tells whether the test says with another field where the notice goes.
+// saidOtherwise tells whether the test gives the notice's sinks with the other one of the fields sinks and deliver.
 func saidOtherwise(want *strictyaml.Node, name string) bool {
 	return name == "sinks" && want.Field("deliver") != nil || name == "deliver" && want.Field("sinks") != nil
 }
@@ -92,7 +92,7 @@ func under(path, name string) string {
 	return path + "." + name
 }
 
-// listIn reads a text that holds a JSON list.
+// listIn parses a text that is a JSON list. It returns any other text unchanged.
 func listIn(text string) any {
 	var list []any
 	d := json.NewDecoder(strings.NewReader(text))
@@ -132,7 +132,7 @@ func sameScalar(want *strictyaml.Node, got any) bool {
 	return false
 }
 
-// sameInstant lets a time be written in any zone.
+// sameInstant compares times. A time may be written in any zone.
 func sameInstant(want *strictyaml.Node, got string) bool {
 	at, err := time.Parse(time.RFC3339Nano, got)
 	if err != nil || want.Tag != "!!timestamp" {
@@ -142,13 +142,13 @@ func sameInstant(want *strictyaml.Node, got string) bool {
 	return ok && v.Time().Equal(at)
 }
 
-// pair is two elements that stand for each other; -1 where the other list has none.
+// pair has the indices of an expected and an actual notice that belong together. -1 means there is none.
 type pair struct{ want, got int }
 
-// fitting is how much a notice counts that is all that was written; one that is a part of it counts less.
+// fitting is the likeness of a notice that is as expected.
 const fitting = 1000
 
-// likeness is how much a notice is like what was written: 0 where nothing of it is the same.
+// likeness returns how similar a notice is to an expected one. 0 means no field is the same.
 func likeness(want *strictyaml.Node, got map[string]any, exact bool) int {
 	differences := len(differ("", want, got, exact))
 	if differences == 0 {
@@ -161,11 +161,11 @@ func likeness(want *strictyaml.Node, got map[string]any, exact bool) int {
 	return max(written-differences, 0)
 }
 
-// align sets the notices beside what is expected, in order, so that as much as possible is alike; what is left between is set beside
-// each other as it comes.
+// align pairs expected and actual notices, in order, with the largest sum of likeness. Notices without a similar
+// partner are paired in their order.
 func align(want []noticeExpect, got []map[string]any, exact bool) []pair {
 	like := make([][]int, len(want))
-	best := make([][]int, len(want)+1) // of want[i:] and got[j:]
+	best := make([][]int, len(want)+1) // The largest sum for want[i:] and got[j:].
 	best[len(want)] = make([]int, len(got)+1)
 	for i := len(want) - 1; i >= 0; i-- {
 		like[i], best[i] = make([]int, len(got)), make([]int, len(got)+1)
@@ -208,10 +208,10 @@ func align(want []noticeExpect, got []map[string]any, exact bool) []pair {
 	return pairs
 }
 
-// diff collects what is not as expected: lines for people, and in said what they come to.
+// diff collects what is not as expected: detailed lines, and short statements in said.
 type diff struct {
 	exact  bool
-	counts bool // of findings
+	counts bool // The number of pending or firing findings is not as expected.
 	said   []string
 	lines  []string
 }
@@ -220,7 +220,7 @@ func (d *diff) line(sign, format string, args ...any) {
 	d.lines = append(d.lines, sign+" "+fmt.Sprintf(format, args...))
 }
 
-// message is the whole in one line.
+// message returns the statements in one line.
 func (d *diff) message() string { return strings.Join(d.said, "; ") }
 
 func (d *diff) compare(e *Expect, o *outcome) {
@@ -248,7 +248,7 @@ func (d *diff) compare(e *Expect, o *outcome) {
 	}
 }
 
-// health lets nothing go wrong that was not expected to.
+// health compares the health. A run must not fail or be degraded unless the step expects that.
 func (d *diff) health(e *Expect, o *outcome) {
 	wrong := o.health == healthError || o.health == healthDegraded && (e.Errored == nil || *e.Errored != o.run.Errored)
 	switch {
@@ -263,7 +263,7 @@ func (d *diff) health(e *Expect, o *outcome) {
 	d.line("+", "health: %s", o.health)
 }
 
-// notices compares the lists. Those that fit are not shown; the others are set beside each other in their order.
+// notices compares the lists of notices. It shows only notices that differ, in pairs.
 func (d *diff) notices(want []noticeExpect, got []map[string]any) {
 	pairs := align(want, got, d.exact)
 	before := len(d.lines)
@@ -321,7 +321,7 @@ func notices(n int) string {
 	return fmt.Sprintf("%d notices", n)
 }
 
-// brief is what tells a notice from others.
+// brief returns the fields that distinguish a notice from others.
 func brief(n map[string]any) map[string]any {
 	short := map[string]any{}
 	for _, name := range []string{"status", "type", "warehouse", "priority", "key", "title", "data"} {

@@ -22,16 +22,16 @@ import (
 // The health of a run.
 const (
 	healthOK       = "ok"
-	healthDegraded = "degraded" // a row could not be judged, or a key came twice
-	healthError    = "error"    // the run failed
-	healthNoData   = "no_data"  // no row at all, and the rule says that this is no good news
+	healthDegraded = "degraded" // A row could not be judged, or a key was repeated.
+	healthError    = "error"    // The run failed.
+	healthNoData   = "no_data"  // The probe returned no row, and the rule's no_data is not ok.
 )
 
-// outcome is what a step came to.
+// outcome is the result of a step.
 type outcome struct {
 	run     ledger.Run
 	health  string
-	notices []map[string]any // as in JSON, with their sinks, and how they go there
+	notices []map[string]any // As in JSON, with the fields sinks and deliver.
 }
 
 func outcomeOf(rule *rules.Rule, run *trial.Run) (*outcome, error) {
@@ -67,7 +67,7 @@ func outcomeOf(rule *rules.Rule, run *trial.Run) (*outcome, error) {
 	return o, nil
 }
 
-// context says of the run what explains the rest.
+// context returns lines about the run that explain the outcome.
 func (o *outcome) context() []string {
 	var lines []string
 	if o.run.Error != "" {
@@ -79,7 +79,7 @@ func (o *outcome) context() []string {
 	return lines
 }
 
-// deliverSpec is what a test may say of one sink that a notice goes to; the name alone will do.
+// deliverSpec is an entry of deliver in a test. The name of the sink alone is enough.
 type deliverSpec struct {
 	Sink     string           `yaml:"sink,required"`
 	Strategy string           `yaml:"strategy" enum:"immediate,delayed,important,timed"`
@@ -91,7 +91,7 @@ type deliverSpec struct {
 	Until    string           `yaml:"until" enum:"sent"`
 }
 
-// deliverList is decoded for its faults only.
+// deliverList is decoded only to find faults.
 type deliverList struct{}
 
 // DecodeYAML implements strictyaml.Decodable.
@@ -107,17 +107,17 @@ func (*deliverList) DecodeYAML(d *strictyaml.Decoder, name string, n *strictyaml
 	}
 }
 
-// span is a duration of an outcome, which a test may write as it likes: 90s is 1m30s.
+// span is a duration in an outcome. A test may write it in any form: 90s equals 1m30s.
 type span time.Duration
 
-// deliverOf is where a notice goes and how, as a test sees it.
+// deliverOf returns the entries of deliver for a notice's targets.
 func deliverOf(targets []ledger.Target) []any {
 	list := make([]any, len(targets))
 	for i, t := range targets {
 		entry := map[string]any{"sink": t.Sink}
 		list[i] = entry
 		s := t.Strategy
-		if s == nil { // a shadow inbox
+		if s == nil { // The shadow inbox has no strategy.
 			continue
 		}
 		entry["strategy"] = string(s.Kind)
@@ -142,8 +142,8 @@ func deliverOf(targets []ledger.Target) []any {
 	return list
 }
 
-// named puts the sink's name in the place of each entry for which a test writes no more. Where the test has more or fewer entries, the
-// name stands for those of which there is no more to say.
+// named replaces each entry of deliver for which a test writes only a name by the sink's name. Where the test has more
+// or fewer entries, it replaces the entries with strategy immediate.
 func named(want *strictyaml.Node, got any) any {
 	entries, ok := got.([]any)
 	if !ok || want.Kind != strictyaml.Sequence {
@@ -163,10 +163,10 @@ func named(want *strictyaml.Node, got any) any {
 	return list
 }
 
-// fieldOrder is the order in which a notice's fields are shown; others follow by name.
+// fieldOrder is the order in which a notice's fields are shown. Other fields follow, sorted by name.
 var fieldOrder = []string{
 	"status", "type", "typeId", "warehouse", "priority", "modal", "key", "title", "body", "data", "labels", "count", "sinks", "deliver",
-	"sink", "strategy", "delay", "at", "within", "retry", "unless", // of an entry of deliver
+	"sink", "strategy", "delay", "at", "within", "retry", "unless", // The fields of an entry of deliver.
 }
 
 func byField(a, b string) int {
@@ -179,13 +179,13 @@ func byField(a, b string) int {
 	return cmp.Or(cmp.Compare(place(a), place(b)), cmp.Compare(a, b))
 }
 
-// bare are the texts that YAML reads as themselves; words are those that it reads as something else.
+// bare matches texts that YAML reads as strings without quotes, except for words.
 var (
 	bare  = regexp.MustCompile(`^[\pL_/][\pL\pN_ ./()+-]*$`)
 	words = []string{"true", "false", "null", "yes", "no", "on", "off", "y", "n"}
 )
 
-// flow writes a value as YAML in one line, so that it can be copied into the test.
+// flow formats a value as YAML in one line, so that an author can copy it into the test.
 func flow(v any) string {
 	var b strings.Builder
 	writeFlow(&b, v)
@@ -235,7 +235,7 @@ func writeJSON(b *strings.Builder, v any) {
 	e := json.NewEncoder(&text)
 	e.SetEscapeHTML(false)
 	if err := e.Encode(v); err != nil {
-		b.WriteString("?") // nothing that JSON or YAML gave
+		b.WriteString("?") // Not expected: the value comes from JSON or YAML.
 		return
 	}
 	b.WriteString(strings.TrimSpace(text.String()))

@@ -16,10 +16,10 @@ import (
 	"tallyman/scanners"
 )
 
-// plan is a test that is ready to run, or the failure that says why it is not.
+// plan is a test that is ready to run, or the failure that says why it cannot run.
 type plan struct {
 	script  *script
-	scenes  []stepScene // of the steps
+	scenes  []stepScene // One for each step.
 	types   catalog.Catalog
 	failure *Failure
 }
@@ -29,11 +29,11 @@ type planner struct {
 	*suite
 	test   *Test
 	rule   *rules.Rule
-	engine string   // of the real engine; "" = SQLite in memory
-	db     Database // nil where the rows say it all
+	engine string   // The name of the real engine. Empty means SQLite in memory.
+	db     Database // Nil where no step has tables and there is no real engine.
 	stmt   *probe.Statement
 
-	columns []row.Column // of the probe
+	columns []row.Column // The columns of the probe.
 	types   catalog.Catalog
 }
 
@@ -41,7 +41,7 @@ func (r *runner) plan(ctx context.Context, s *suite, t *Test, rule *rules.Rule) 
 	p := &planner{suite: s, test: t, rule: rule, engine: r.Engine}
 	stmt, faults := rule.Probe.Statement()
 	if len(faults) > 0 {
-		return nil, fmt.Errorf("rule %s: %s", rule.ID, faults[0].Message) // it was loaded
+		return nil, fmt.Errorf("rule %s: %s", rule.ID, faults[0].Message) // Not expected: the rule was loaded.
 	}
 	p.stmt = stmt
 	if r.Source != nil || t.queries() {
@@ -81,7 +81,7 @@ func (p *planner) script() *script {
 	return s
 }
 
-// solve finds the columns of the probe and the kinds of the fixtures' columns: those of the tables, where there are tables.
+// solve finds the columns of the probe. Where the test has tables it also returns the kinds of the tables' columns.
 func (p *planner) solve(ctx context.Context) ([]row.Kind, problem.List, error) {
 	tables := p.test.tables()
 	switch {
@@ -100,7 +100,7 @@ func (p *planner) solve(ctx context.Context) ([]row.Kind, problem.List, error) {
 	}
 	slots := p.tables.slots(tables)
 	try := func(kinds []row.Kind) (problem.List, error) {
-		staged, _, _ := p.tables.stage(tables, kinds, &Step{}) // without rows
+		staged, _, _ := p.tables.stage(tables, kinds, &Step{}) // Only the shape of the tables matters, so without rows.
 		columns, err := describe(ctx, p.db, staged, p.stmt)
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
@@ -117,7 +117,7 @@ func (p *planner) solve(ctx context.Context) ([]row.Kind, problem.List, error) {
 	return kinds, problems, err
 }
 
-// cannot tells a source that is out of reach from a statement that it refuses.
+// cannot returns a problem where the source refuses the statement, and an error where the source is out of reach.
 func (p *planner) cannot(err error) (problem.List, error) {
 	if e, ok := errors.AsType[*scanners.Error](err); ok && !e.Transient {
 		return p.refused(e), nil
@@ -125,7 +125,7 @@ func (p *planner) cannot(err error) (problem.List, error) {
 	return nil, err
 }
 
-// prepare takes the columns from the real engine.
+// prepare gets the columns from the real engine.
 func (p *planner) prepare(ctx context.Context) (problem.List, error) {
 	prepared, err := p.db.Prepare(ctx, p.stmt)
 	if err != nil {
@@ -134,7 +134,7 @@ func (p *planner) prepare(ctx context.Context) (problem.List, error) {
 	return p.compile(prepared.Columns()), nil
 }
 
-// refused says in a test author's words why the probe does not run on the tables.
+// refused explains to the author of the test why the probe does not run on the tables.
 func (p *planner) refused(e *scanners.Error) problem.List {
 	where, hint := p.engine, e.Hint
 	if where == "" {
@@ -143,7 +143,7 @@ func (p *planner) refused(e *scanners.Error) problem.List {
 	return problem.List{p.rule.Problem("probe.sql", string(e.Code), fmt.Sprintf("the probe does not run on %s: %s", where, e.Err), hint)}
 }
 
-// compile checks the rule against columns, which become those of the probe.
+// compile checks the rule against the columns, and stores them as the columns of the probe.
 func (p *planner) compile(columns []row.Column) problem.List {
 	p.columns, p.types = columns, p.suite.types
 	if p.types == nil {
@@ -153,8 +153,8 @@ func (p *planner) compile(columns []row.Column) problem.List {
 	return problems
 }
 
-// given are the columns of the test's rows; of a test without rows those of the file's other tests of the rule, or what the rule
-// names.
+// given returns the columns of the test's rows. For a test without rows it returns the columns of another test of the
+// rule, or the columns that the rule names.
 func (p *planner) given() []stagedColumn {
 	rows := p.test.rows()
 	for _, other := range p.Tests {
@@ -162,7 +162,7 @@ func (p *planner) given() []stagedColumn {
 			rows = other.rows()
 		}
 	}
-	ignore := func(cells, string, string) {} // kinds that do not fit are told by explain
+	ignore := func(cells, string, string) {} // Kinds that do not fit are reported by explain.
 	if len(rows) > 0 {
 		return gather(rows, p.test.Columns, "", ignore)
 	}
@@ -183,7 +183,7 @@ func columnsOf(slots []stagedColumn, kinds []row.Kind) []row.Column {
 	return columns
 }
 
-// explain adds what the rows have to do with a problem of the rule.
+// explain adds hints about the rows to the problems of the rule.
 func (p *planner) explain(problems problem.List) problem.List {
 	for i := range problems {
 		switch problems[i].Code {
@@ -203,7 +203,7 @@ func joinHints(a, b string) string {
 	return a + "; " + b
 }
 
-// scene makes a step what the source answers.
+// scene converts a step to the answer of the source.
 func (p *planner) scene(step *Step, kinds []row.Kind) (stepScene, *Failure) {
 	wrong := func(at cells, f *cellFault) *Failure {
 		failure := p.failure(p.test, f.message, problem.List{p.yaml.Problem(at.node, CodeValue, f.message, f.hint)})
@@ -236,7 +236,7 @@ func (p *planner) scene(step *Step, kinds []row.Kind) (stepScene, *Failure) {
 // fits compares the columns of a row with those of a prepared probe.
 func (p *planner) fits(r cells) *cellFault {
 	if p.db == nil {
-		return nil // the columns are those of the rows
+		return nil // The columns come from the rows.
 	}
 	var names []string
 	for _, c := range p.columns {
@@ -253,8 +253,8 @@ func (p *planner) fits(r cells) *cellFault {
 	return nil
 }
 
-// trusting is a catalogue that has just the type that a rule names, with the fields that the rule fills. Who names no catalogue has the
-// notices tested, not whether they fit it.
+// trusting returns a catalogue with only the rule's type, and the fields that the rule fills. It is for test files
+// without a catalogue: their notices are tested, but not against a type.
 func trusting(r *rules.Rule, columns []row.Column) catalog.Catalog {
 	t := catalog.Type{
 		Code: r.Notice.Type, ID: 1, Name: r.Notice.Type, Retention: catalog.DefaultRetention, Fields: map[string]catalog.Field{},
@@ -265,7 +265,7 @@ func trusting(r *rules.Rule, columns []row.Column) catalog.Catalog {
 	}
 	for name, src := range r.Notice.Fields {
 		kind := row.Null
-		if p, err := compile(src, columns); err == nil { // what is wrong with it is told when the rule is compiled
+		if p, err := compile(src, columns); err == nil { // An error is reported when the rule is compiled.
 			kind = p.Kind()
 		}
 		t.Fields[name] = catalog.Field{Type: fieldOf(kind)}
@@ -278,7 +278,7 @@ func trusting(r *rules.Rule, columns []row.Column) catalog.Catalog {
 	return catalog.Catalog{t.Code: t}
 }
 
-// fieldOf is the type of field that tells values of a kind.
+// fieldOf returns the type of a field with values of the kind.
 func fieldOf(kind row.Kind) catalog.FieldKind {
 	switch kind {
 	case row.Int:

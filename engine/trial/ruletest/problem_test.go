@@ -11,7 +11,7 @@ import (
 	"tallyman/rules/problem"
 )
 
-// TestProblemsOfFiles: each defect with its place, its code and a piece of what is said.
+// TestProblemsOfFiles: each problem has its place, its code and its message.
 func TestProblemsOfFiles(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ src, want string }{
@@ -99,7 +99,7 @@ tests:
 	}
 }
 
-// TestRulesWithProblems: a rule that does not load is told with its file, and its test says so.
+// TestRulesWithProblems: a rule that does not load is reported with its file, and its test points to that.
 func TestRulesWithProblems(t *testing.T) {
 	t.Parallel()
 	dir := folder(t, map[string]string{
@@ -143,7 +143,7 @@ func TestLoad(t *testing.T) {
 	}
 }
 
-// FuzzParse: no input panics or hangs, every problem has a place inside the file, and what is sound runs.
+// FuzzParse: no input panics or hangs, every problem has a place inside the file, and every valid test runs.
 func FuzzParse(f *testing.F) {
 	for _, seed := range []string{
 		steps(`{at: 0m, rows: [`+negative+`], expect: {pending: 1, notices: []}}`, `{at: 5m, error: timeout, expect: {health: error}}`),

@@ -15,15 +15,15 @@ import (
 	"tallyman/scanners"
 )
 
-// Options is what tests run with.
+// Options are the options of Run.
 type Options struct {
-	Types  catalog.Catalog          // for files that name none; nil = their rules' types are taken on trust
-	Memory func() (Database, error) // an empty in-memory database for tables; asked at most once
-	Source Database                 // the real engine instead; nil = none
-	Engine string                   // the name of Source
-	Run    *regexp.Regexp           // only tests whose name or rule it matches; nil = all
-	Cover  bool                     // say what no test reaches
-	Extra  []string                 // rule files and folders whose rules should be covered, beside those that test files name
+	Types  catalog.Catalog          // For files without a catalogue. Nil means their rules' types are not checked.
+	Memory func() (Database, error) // Makes an empty in-memory database for tables. It is called at most once.
+	Source Database                 // The real engine to use instead of Memory. Nil means none.
+	Engine string                   // The name of Source.
+	Run    *regexp.Regexp           // Selects tests by name or rule. Nil means all.
+	Cover  bool                     // Report what no test reaches.
+	Extra  []string                 // More rule files and folders whose rules should have tests.
 }
 
 // Database is a source that tests may stage tables in.
@@ -32,12 +32,13 @@ type Database interface {
 	scanners.Sessions
 }
 
-// Run runs the tests of the files. An error is one of the surroundings: a test that fails, for whatever reason, is in the report.
+// Run runs the tests of the files. The report has every failed test. Run returns an error only where a database or
+// another part of the environment fails.
 func Run(ctx context.Context, files []*File, o Options) (*Report, error) {
 	r := &runner{Options: o, report: &Report{Results: []Result{}, Problems: problem.List{}, Unchecked: []string{}}, sets: map[string]*rules.Set{}}
 	if o.Cover {
 		r.cover = newCoverage()
-		for _, path := range o.Extra { // one by one: two rule packs may have a rule of the same id
+		for _, path := range o.Extra { // One by one, because two rule packs may have a rule with the same id.
 			r.coverable(r.load([]string{path}))
 		}
 	}
@@ -64,11 +65,11 @@ type runner struct {
 
 func (r *runner) close() {
 	if r.memory != nil {
-		_ = r.memory.Close() // it is gone with the process at the latest
+		_ = r.memory.Close() // The database is in memory and ends with the process anyway.
 	}
 }
 
-// load reads rule files once for all test files that name the same ones.
+// load reads rule files. Test files that name the same rule files share the result.
 func (r *runner) load(paths []string) *rules.Set {
 	key := fmt.Sprintf("%q", paths)
 	if r.sets[key] == nil {
@@ -84,14 +85,14 @@ func (r *runner) coverable(set *rules.Set) {
 	}
 }
 
-// suite is a file with what it names.
+// suite is a test file with its rules and types.
 type suite struct {
 	*File
 	set    *rules.Set
-	types  catalog.Catalog // nil = on trust
+	types  catalog.Catalog // Nil means types are not checked.
 	tables fixtures
-	bad    map[*Test]bool        // told in the report's problems
-	made   map[*Test]*rules.Rule // of tests whose scope a query would list
+	bad    map[*Test]bool        // Tests with a problem, which the report has. They do not run.
+	made   map[*Test]*rules.Rule // The rules of tests whose scope a query would list.
 }
 
 func (r *runner) file(ctx context.Context, f *File) error {
@@ -127,7 +128,7 @@ func (r *runner) file(ctx context.Context, f *File) error {
 	return nil
 }
 
-// database is what tables are staged in.
+// database returns the database for tables: the real engine, or one in memory.
 func (r *runner) database() (Database, error) {
 	if r.Source != nil {
 		return r.Source, nil
@@ -144,7 +145,7 @@ func (r *runner) database() (Database, error) {
 	return r.memory, nil
 }
 
-// test runs one test. An error is one of the surroundings; what concerns the test is in its result.
+// test runs one test. Failures of the test are in its result; an error means that the environment failed.
 func (r *runner) test(ctx context.Context, s *suite, t *Test, result *Result) error {
 	rule := s.find(t)
 	p, err := r.plan(ctx, s, t, rule)
@@ -187,7 +188,7 @@ func (r *runner) test(ctx context.Context, s *suite, t *Test, result *Result) er
 	return nil
 }
 
-// refused is a rule that does not run at all.
+// refused records that the rule does not run on the test's rows.
 func (r *runner) refused(s *suite, t *Test, result *Result, err error) error {
 	var problems problem.List
 	if !errors.As(err, &problems) {
@@ -197,12 +198,12 @@ func (r *runner) refused(s *suite, t *Test, result *Result, err error) error {
 	return nil
 }
 
-// failure is a test that could not be run.
+// failure returns the failure of a test that could not run.
 func (s *suite) failure(t *Test, message string, problems problem.List) Failure {
 	return Failure{File: s.Path, Line: t.node.Line, Col: t.node.Col, Message: message, Diff: []string{}, Problems: problems}
 }
 
-// judge compares what a step came to with what was expected.
+// judge compares the outcome of a step with what the step expects.
 func (s *suite) judge(t *Test, step *Step, o *outcome, due time.Time) (Failure, bool) {
 	d := &diff{exact: t.Exact}
 	e := step.Expect
@@ -223,22 +224,23 @@ func (s *suite) judge(t *Test, step *Step, o *outcome, due time.Time) (Failure, 
 	return f, true
 }
 
-// Report is what became of the tests.
+// Report is the result of the tests.
 type Report struct {
-	Files     int          `json:"files"`
-	Tests     int          `json:"tests"` // that were run
-	Failed    int          `json:"failed"`
-	Steps     int          `json:"steps"`
-	Results   []Result     `json:"results"`
-	Problems  problem.List `json:"problems"`  // of test files, and of the rule files that they name
-	Unchecked []string     `json:"unchecked"` // test files without a type catalogue: notices' types were not checked
-	Cover     *Cover       `json:"cover,omitempty"`
+	Files    int          `json:"files"`
+	Tests    int          `json:"tests"` // The number of tests that were run.
+	Failed   int          `json:"failed"`
+	Steps    int          `json:"steps"`
+	Results  []Result     `json:"results"`
+	Problems problem.List `json:"problems"` // The problems of the test files and of their rule files.
+	// Test files without a type catalogue: their notices' types were not checked.
+	Unchecked []string `json:"unchecked"`
+	Cover     *Cover   `json:"cover,omitempty"`
 }
 
 // Passed tells whether all tests were run and none failed.
 func (r *Report) Passed() bool { return r.Failed == 0 && len(r.Problems) == 0 && r.Tests > 0 }
 
-// Result is one test.
+// Result is the result of one test.
 type Result struct {
 	File     string    `json:"file"`
 	Line     int       `json:"line"`
@@ -249,20 +251,20 @@ type Result struct {
 	Failures []Failure `json:"failures"`
 }
 
-// Failure is a step that did not come out as expected, or, without Step, a test that could not be run.
+// Failure is a step whose run was not as expected. Without Step it is a test that could not run.
 type Failure struct {
 	File     string       `json:"file"`
 	Line     int          `json:"line"`
 	Col      int          `json:"col"`
-	Step     string       `json:"step,omitempty"` // its at
+	Step     string       `json:"step,omitempty"` // The step's at.
 	Due      *time.Time   `json:"due,omitempty"`
-	Message  string       `json:"message"`            // in one line
-	Diff     []string     `json:"diff"`               // lines that begin with "- " (expected), "+ " (got) or "  "
-	Problems problem.List `json:"problems,omitempty"` // why the rule does not run
+	Message  string       `json:"message"`            // One line.
+	Diff     []string     `json:"diff"`               // Lines that begin with "- " (expected), "+ " (got) or "  ".
+	Problems problem.List `json:"problems,omitempty"` // Why the rule does not run.
 }
 
-// hurry explains the commonest surprise: a span between two runs counts towards `for` with the schedule's shortest interval at most, so
-// one step of ten minutes is not ten minutes of a rule that runs every five.
+// hurry explains a common mistake. The time between two runs counts towards `for` only up to the schedule's shortest
+// interval. So a step of ten minutes counts as five minutes for a rule that runs every five.
 func hurry(r *rules.Rule, t *Test, at *Step) []string {
 	if r.For == 0 && r.KeepFiringFor == 0 {
 		return nil

@@ -11,26 +11,26 @@ import (
 	"tallyman/scanners"
 )
 
-// script is the source of a trial: each scan answers what the step at hand says.
+// script is the source of a trial. Each scan answers as the current step says.
 type script struct {
 	columns   []row.Column
-	watermark []int             // positions of the watermark's columns
-	marks     []string          // their parameters
-	sessions  scanners.Sessions // nil where no step has tables
+	watermark []int             // The positions of the watermark's columns.
+	marks     []string          // The names of the watermark's parameters.
+	sessions  scanners.Sessions // Nil where no step has tables.
 
 	step   stepScene
-	passes int // scans of the step so far
+	passes int // The scans of the step so far.
 }
 
-// stepScene is what a step makes of the source.
+// stepScene is the state of the source in a step.
 type stepScene struct {
 	rows   [][]row.Value
 	staged []scanners.StagedTable
-	tables bool // staged is read, by the probe itself
+	tables bool // The probe runs on staged.
 	fault  error
 }
 
-// play sets the scene for the next run.
+// play sets the state of the source for the next run.
 func (s *script) play(step stepScene) { s.step, s.passes = step, 0 }
 
 // Prepare implements scanners.Source.
@@ -65,7 +65,7 @@ func (p *scriptedProbe) Scan(ctx context.Context, req scanners.Request, visit fu
 	shared := row.New(p.columns)
 	for _, values := range p.step.rows {
 		if p.passes > 1 && !p.above(values, req.Args) {
-			continue // a probe with a watermark does not return again what was seen up to max_rows
+			continue // In a later pass a probe with a watermark returns only rows above it.
 		}
 		if req.MaxRows > 0 && res.Rows == req.MaxRows {
 			res.More = true
@@ -85,7 +85,7 @@ func (p *scriptedProbe) above(values []row.Value, args map[string]any) bool {
 	for i, at := range p.watermark {
 		mark, ok := args[p.marks[i]].(row.Value)
 		if !ok {
-			continue // the statement does not ask for this column
+			continue // The statement has no parameter for this column.
 		}
 		if order, err := row.Compare(values[at], mark); err != nil || order != 0 {
 			return err != nil || order > 0
@@ -113,7 +113,7 @@ func (p *scriptedProbe) query(ctx context.Context, req scanners.Request, visit f
 
 func sameColumn(a, b row.Column) bool { return a.Name == b.Name && a.Kind == b.Kind }
 
-// faultOf is the failure that a step names.
+// faultOf returns the error that a step names.
 func faultOf(words string) error {
 	switch words {
 	case "timeout":

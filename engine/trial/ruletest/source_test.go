@@ -58,7 +58,8 @@ func servers(t *testing.T) map[string]*server {
 	}
 }
 
-// TestRealEngine: the probe runs on the engine of the site, on the test's tables before the real ones, and nothing of it stays.
+// TestRealEngine: the probe runs on the engine of the site, on the test's tables before the real ones, and nothing of
+// it stays.
 func TestRealEngine(t *testing.T) {
 	t.Parallel()
 	for name, s := range servers(t) {

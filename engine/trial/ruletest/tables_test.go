@@ -70,7 +70,8 @@ func TestTablesThatTheProbeDoesNotRunOn(t *testing.T) {
 	}
 }
 
-// TestDeclaredColumns: rows and tables of a test hold what the database holds, and the rule reads them by its declarations.
+// TestDeclaredColumns: rows and tables of a test hold what the database holds, and the rule reads them by its
+// declarations.
 func TestDeclaredColumns(t *testing.T) {
 	t.Parallel()
 	dir := folder(t, map[string]string{

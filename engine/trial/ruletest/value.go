@@ -16,15 +16,15 @@ import (
 	"tallyman/rules/strictyaml"
 )
 
-// cell is a value as it is written. A text may be read in another way as well: YAML has no decimals that keep their digits, so people
-// write "-3", and a time in quotes is a text to YAML.
+// cell is a written value. A text may have a second meaning. YAML has no decimals that keep their digits, so people
+// write "-3"; and a time in quotes is a text for YAML.
 type cell struct {
 	node  *strictyaml.Node
-	value row.Value // as it stands
-	other row.Value // the other reading of a text; NULL where there is none
+	value row.Value // The value as YAML has it.
+	other row.Value // The second meaning of a text. NULL means none.
 }
 
-// fault says why a value is none.
+// cellFault says why a value is not valid.
 type cellFault struct{ message, hint string }
 
 var (
@@ -32,7 +32,7 @@ var (
 	integer = regexp.MustCompile(`^[-+]?(0|[1-9][0-9]*)$`)
 )
 
-// read makes a cell of a node.
+// read converts a node to a cell.
 func read(n *strictyaml.Node) (cell, *cellFault) {
 	c := cell{node: n}
 	if n.Kind != strictyaml.Scalar {
@@ -68,7 +68,7 @@ func read(n *strictyaml.Node) (cell, *cellFault) {
 	default:
 		c.value = row.TextOf(n.Text)
 		if numeral.MatchString(n.Text) {
-			c.other, _ = row.ParseDecimal(n.Text) // it is one
+			c.other, _ = row.ParseDecimal(n.Text) // No error: the text matches numeral.
 		} else if v, ok := instant(n.Text); ok {
 			c.other = v
 		}
@@ -76,7 +76,7 @@ func read(n *strictyaml.Node) (cell, *cellFault) {
 	return c, nil
 }
 
-// plain is a node as JSON has it; numbers keep their digits.
+// plain converts a node to a JSON value. Numbers keep their digits.
 func plain(n *strictyaml.Node) any { return n.Tree(plainScalar) }
 
 func plainScalar(n *strictyaml.Node) any {
@@ -91,10 +91,10 @@ func plainScalar(n *strictyaml.Node) any {
 	return n.Text
 }
 
-// instants are the ways to write a time. One without an offset is in UTC, as a timestamp without zone of a database.
+// instants are the layouts of a time. A time without an offset is in UTC, like a timestamp without zone in a database.
 var instants = []string{time.RFC3339Nano, "2006-01-02 15:04:05.999999999Z07:00", "2006-01-02T15:04:05.999999999", "2006-01-02 15:04:05.999999999"}
 
-// instant reads a Time, or a Date where there is no time of day.
+// instant parses a time, or a date where the text has no time of day.
 func instant(s string) (row.Value, bool) {
 	if t, err := time.Parse(time.DateOnly, s); err == nil {
 		return row.DateOf(t), true
@@ -107,7 +107,7 @@ func instant(s string) (row.Value, bool) {
 	return row.Value{}, false
 }
 
-// as is the cell as a value of a column of that kind.
+// as converts the cell to a value of a column of that kind.
 func (c cell) as(kind row.Kind) (row.Value, *cellFault) {
 	have := c.value.Kind()
 	if have == row.Null || have == kind || kind == row.Null {
@@ -156,13 +156,13 @@ func (c cell) as(kind row.Kind) (row.Value, *cellFault) {
 	return row.Value{}, &cellFault{fmt.Sprintf("%s is a value of kind %s, the column is %s", text, have, kind), kindHints[kind]}
 }
 
-// json is the cell's text for a JSON column: a text that is JSON stands for what it says.
+// json returns the cell's value for a JSON column. A text that is valid JSON is taken as JSON.
 func (c cell) json() string {
 	if text := c.node.Text; c.value.Kind() == row.Text && json.Valid([]byte(text)) {
 		return text
 	}
 	text, err := json.Marshal(plain(c.node))
-	if err != nil { // read has made a value of it
+	if err != nil { // Not expected: read has converted the node to JSON before.
 		return "null"
 	}
 	return string(text)
@@ -173,7 +173,7 @@ var kindHints = map[row.Kind]string{
 	row.Time: "as 2026-06-01T08:00:00Z", row.Date: "as 2026-06-01", row.Duration: "as 1h30m", row.Bytes: "write the bytes in hex, as 01ff",
 }
 
-// kindOf finds a kind by the name that messages use.
+// kindOf returns the kind with the name that messages use.
 func kindOf(name string) (row.Kind, bool) {
 	for k := row.Bool; k <= row.JSON; k++ {
 		if k.String() == name {
@@ -191,7 +191,7 @@ func kindNames() []string {
 	return names
 }
 
-// reader makes one Test of what is written.
+// reader converts a node to a Test.
 type reader struct {
 	file     *strictyaml.File
 	problems problem.List
@@ -227,7 +227,7 @@ func (r *reader) test(n *strictyaml.Node) *Test {
 	return t
 }
 
-// start needs an offset: a test must not depend on where it runs.
+// start parses the start. It must have an offset, because a test must not depend on the timezone of the machine.
 func (r *reader) start(n *strictyaml.Node) time.Time {
 	const hint = "write date, time and offset, as 2026-06-01T08:00:00+08:00"
 	if n.Kind != strictyaml.Scalar {
@@ -241,7 +241,7 @@ func (r *reader) start(n *strictyaml.Node) time.Time {
 	return at
 }
 
-// order checks the steps beside each other.
+// order checks the order of the steps, and that a step expects something.
 func (r *reader) order(t *Test, n *strictyaml.Node) {
 	expects := false
 	for i, s := range t.Steps {
@@ -311,7 +311,7 @@ func (r *reader) expect(n *strictyaml.Node) *Expect {
 	return e
 }
 
-// cells reads a row. Columns fold as those of a probe do.
+// cells reads a row. It converts names of columns to lower case, as for a probe.
 func (r *reader) cells(name string, n *strictyaml.Node) cells {
 	nodes := map[string]*strictyaml.Node{}
 	r.decode(n, &nodes)
@@ -335,7 +335,7 @@ func (r *reader) cells(name string, n *strictyaml.Node) cells {
 	return c
 }
 
-// unique refuses a name that another test of the file has: output and --run could not tell them apart.
+// unique refuses a name that another test of the file has, because the output and --run could not distinguish them.
 func (r *reader) unique(name string, n *strictyaml.Node, names map[string]*strictyaml.Node) {
 	if name == "" {
 		return
@@ -347,7 +347,7 @@ func (r *reader) unique(name string, n *strictyaml.Node, names map[string]*stric
 	names[name] = n
 }
 
-// nearest hints at what was meant, or says what there is.
+// nearest suggests a similar name, or lists the known names.
 func nearest(name string, known []string) string {
 	if hint := problem.DidYouMean(name, known); hint != "" {
 		return hint
@@ -355,5 +355,5 @@ func nearest(name string, known []string) string {
 	return "one of " + strings.Join(known, ", ")
 }
 
-// short writes a duration as a test file has it.
+// short formats a duration as in a test file.
 func short(d time.Duration) string { return strictyaml.FormatDuration(d) }

@@ -9,10 +9,10 @@ import (
 	"tallyman/scanners"
 )
 
-// suiteTables finds the tables of the suite where a statement reads or makes them.
+// suiteTables matches the tables of the suite in a statement that reads or makes them.
 var suiteTables = regexp.MustCompile(`\b(FROM|JOIN|INTO|TABLE) (sample|smaple|moves)\b`)
 
-// named writes the schema before the tables of the suite, where the server does not find them by their names.
+// named puts the schema before the tables of the suite, where the server does not find a table by its name alone.
 func (d *database) named(sql string) string {
 	if d.schema.Bare {
 		return sql
@@ -20,14 +20,14 @@ func (d *database) named(sql string) string {
 	return suiteTables.ReplaceAllString(sql, "$1 "+d.schema.Schema+".$2")
 }
 
-// bareSource is what a source does whose server does not find the tables by their names alone.
+// bareSource lists the methods of a source whose server does not find a table by its name alone.
 type bareSource interface {
 	scanners.Source
 	scanners.Namer
 	scanners.Clock
 }
 
-// namedSource is such a source under test.
+// namedSource is a bareSource that puts the schema before the names of tables.
 type namedSource struct {
 	bareSource
 	database *database
@@ -37,7 +37,7 @@ type namedSource struct {
 func (s *namedSource) Prepare(ctx context.Context, stmt *probe.Statement) (scanners.PreparedProbe, error) {
 	named, faults := probe.Parse(s.database.named(stmt.Text))
 	if len(faults) > 0 {
-		return nil, fmt.Errorf("%+v", faults) // the suite's statement had none
+		return nil, fmt.Errorf("%+v", faults) // Not expected: the statement had no faults before.
 	}
 	return s.bareSource.Prepare(ctx, named)
 }

@@ -1,4 +1,4 @@
-// Package sourcetest holds a driver against a site's server: it runs the suite of the drivers there (tallyman source test).
+// Package sourcetest runs the test suite of the drivers against the database server of a site (tallyman source test).
 package sourcetest
 
 import (
@@ -18,17 +18,17 @@ import (
 	"tallyman/scanners/scannertest"
 )
 
-// Target is what the suite of the drivers is run against.
+// Target is the server that the suite runs against.
 type Target struct {
 	Driver string
 	URL    string
-	Schema string // that the test makes and drops; "" = it makes nothing, and only SELECTs are run
+	Schema string // The schema that the test makes and drops. Empty means the test makes nothing and runs only SELECTs.
 }
 
-// Report is how the suite went. It has no address, user or password.
+// Report is the result of the suite. It has no address, user or password of the site.
 type Report struct {
 	Driver  string
-	Version string // of the server
+	Version string // The version of the server.
 	Results []scannertest.Result
 }
 
@@ -37,19 +37,19 @@ func (r *Report) Failed() bool {
 	return slices.ContainsFunc(r.Results, func(c scannertest.Result) bool { return c.Outcome == scannertest.Failed })
 }
 
-// ErrUsage is wrong usage of a test of a source.
+// ErrUsage says that the command was used wrongly.
 var ErrUsage = errors.New("source test")
 
 const (
-	reachTimeout = 10 * time.Second // for the answer to a statement
-	streamRows   = 20_000           // rows of the long scan: a site's server has other work
-	dropTimeout  = 30 * time.Second // for what is dropped after an interruption
+	reachTimeout = 10 * time.Second // The time limit of a statement.
+	streamRows   = 20_000           // The rows of the long scan. Not more, because the site's server has other work.
+	dropTimeout  = 30 * time.Second // The time limit for dropping the schema after an interruption.
 )
 
-// schemaName is what every database takes for a name without quotes.
+// schemaName matches names that every database accepts without quotes.
 var schemaName = regexp.MustCompile(`^[a-z][a-z0-9_]{0,29}$`)
 
-// Run runs the suite of the drivers against a server. The error is of a test that could not begin.
+// Run runs the suite of the drivers against a server. It returns an error where the test could not begin.
 func Run(ctx context.Context, o Target) (*Report, error) {
 	driver, err := driverOf(o)
 	if err != nil {
@@ -66,12 +66,12 @@ func Run(ctx context.Context, o Target) (*Report, error) {
 		return nil, fmt.Errorf("the server does not answer: %s", clean(err.Error()))
 	}
 	if driver.Name == "mysql" && !strings.Contains(report.Version, "MariaDB") {
-		d.Kinds = nil // its JSON is a type of its own
+		d.Kinds = nil // The JSON of this database is a type of its own.
 	}
 	allowed := scannertest.Selects
 	if o.Schema != "" {
 		allowed = scannertest.Tables
-		// Whether the schema can be made is known before the first check.
+		// Make and drop the schema before the first check, so that a missing right is reported at once.
 		scratch, err := driver.Scratch(ctx, config, o.Schema)
 		if err == nil {
 			err = dropScratch(ctx, scratch)
@@ -105,14 +105,15 @@ func driverOf(o Target) (*scanners.Driver, error) {
 	return nil, fmt.Errorf("%w: --driver is one of %s, not %q", ErrUsage, strings.Join(names, ", "), o.Driver)
 }
 
-// dialects are the dialects of the drivers, by name.
+// dialects returns the dialects of the drivers, keyed by driver.
 func dialects() map[string]scannertest.Dialect {
 	return map[string]scannertest.Dialect{
 		"postgres": scannertest.Postgres(), "mysql": scannertest.MySQL(true), "sqlite": scannertest.SQLite(), "sqlserver": scannertest.SQLServer(), "oracle": scannertest.Oracle(),
 	}
 }
 
-// redactor takes what tells of the site out of texts: the parts of the address, addresses of the network, and what servers call the client.
+// redactor returns a function that removes from a text everything that identifies the site: the parts of the address,
+// network addresses, and the names that servers give to the client.
 func redactor(address string) func(string) string {
 	words := map[string]bool{}
 	if u, err := url.Parse(address); err == nil {
@@ -132,7 +133,8 @@ func redactor(address string) func(string) string {
 	}
 }
 
-// folderOf is the folder of a file, which the file of a schema stands in, too; "" where it is the working folder.
+// folderOf returns the folder of a file, in which the file of a schema stands as well. It is empty for the working
+// folder.
 func folderOf(path string) string {
 	if folder := filepath.Dir(path); path != "" && folder != "." && folder != "/" {
 		return folder
@@ -140,17 +142,17 @@ func folderOf(path string) string {
 	return ""
 }
 
-// networkAddress is an IP address with its port, or the client as MySQL names it: @'host'.
+// networkAddress matches an IP address with its port, or the client as MySQL names it: @'host'.
 var networkAddress = regexp.MustCompile(`\b\d{1,3}(\.\d{1,3}){3}(:\d+)?\b|\[[0-9a-fA-F:]+\](:\d+)?|@'[^']*'`)
 
-// database is a site's server that the suite only reads.
+// database is the site's server as the suite sees it. Without a schema the suite only reads.
 type database struct {
 	driver *scanners.Driver
 	config scanners.Config
-	schema *scanners.Scratch // nil where the suite makes none
+	schema *scanners.Scratch // Nil means the suite makes no schema.
 }
 
-// newScratch makes the schema, which the end of the check drops.
+// newScratch makes the schema. The end of the check drops it.
 func newScratch(t scannertest.T, driver *scanners.Driver, config scanners.Config, name string) *database {
 	scratch, err := driver.Scratch(t.Context(), config, name)
 	if err != nil {
@@ -164,7 +166,7 @@ func newScratch(t scannertest.T, driver *scanners.Driver, config scanners.Config
 	return &database{driver: driver, config: scratch.Config, schema: scratch}
 }
 
-// dropScratch drops the schema also where the command was interrupted.
+// dropScratch drops the schema, even when the command was interrupted.
 func dropScratch(ctx context.Context, scratch *scanners.Scratch) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), dropTimeout)
 	defer cancel()
@@ -174,7 +176,7 @@ func dropScratch(ctx context.Context, scratch *scanners.Scratch) error {
 // Exec implements scannertest.Database.
 func (d *database) Exec(t scannertest.T, sql string) {
 	if d.schema == nil {
-		t.Fatal("there is no schema to write to") // a check that says it needs none
+		t.Fatal("there is no schema to write to") // The check claims to need no schema, but writes.
 		return
 	}
 	if err := d.schema.Exec(t.Context(), d.named(sql)); err != nil {
@@ -206,11 +208,11 @@ func (d *database) open(t scannertest.T, maxConnections int, limits scanners.Lim
 	return source
 }
 
-// Cut and Restore are for a server of the suite's own.
+// Cut skips the check: the site's server must stay in reach.
 func (d *database) Cut(t scannertest.T) { t.Skip("the server stays in reach") }
 
 // Restore implements scannertest.Database.
 func (d *database) Restore(scannertest.T) {}
 
-// Schema is the schema of the tables that a check makes.
+// Schema returns the schema of the tables that a check makes.
 func (d *database) Schema() string { return d.schema.Schema }

@@ -87,8 +87,8 @@ func testedCount(t *testing.T, driver, address, query string) (n int) {
 
 func TestMain(m *testing.M) { testenv.Main(m) }
 
-// TestRun runs the suite against each server that CI has, with and without a schema. Nothing runs beside it: the suite measures the memory of the
-// process, and schemas of a server are counted.
+// TestRun runs the suite against each server that CI has, with and without a schema. Nothing runs beside it: the suite
+// measures the memory of the process, and schemas of a server are counted.
 func TestRun(t *testing.T) {
 	testenv.Slow(t)
 	for _, s := range testedServers(t) {

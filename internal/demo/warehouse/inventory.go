@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// refill sends a forklift to every pick bin below its minimum; it takes a while to arrive.
+// refill sends a forklift to every pick bin below its minimum. The forklift arrives some minutes later.
 func (m *minute) refill() error {
 	var low []string
 	err := m.all(func(scan func(...any) error) error {
@@ -40,7 +40,8 @@ func (m *minute) refill() error {
 	return nil
 }
 
-// forklift is when one comes by itself. Where refills are left to others, it is somebody who sees an empty bin by chance.
+// forklift returns when a forklift arrives. After LeaveRefills it arrives late, as if somebody saw the empty bin by
+// chance.
 func (m *minute) forklift() time.Time {
 	if m.calm {
 		return m.in(60, 120)
@@ -48,7 +49,7 @@ func (m *minute) forklift() time.Time {
 	return m.in(6, 25)
 }
 
-// count books a cycle count now and then; one in three differs from the book, which is then put right.
+// count books a cycle count now and then. One in three differs from the book stock, which is then corrected.
 func (m *minute) count() error {
 	if !m.chance(4) {
 		return nil
@@ -61,7 +62,7 @@ func (m *minute) count() error {
 		return fmt.Errorf("count %s: %w", bin, err)
 	}
 	if book < 0 {
-		return nil // nobody counts a bin that waits for its refill
+		return nil // A bin that waits for its refill is not counted.
 	}
 	counted := book
 	if m.chance(3) {
@@ -95,11 +96,12 @@ func (m *minute) scrap() error {
 	return nil
 }
 
-// LeaveRefills leaves the refilling of bins to those who call Refill. A bin that nobody refills for an hour or two is
-// refilled all the same.
+// LeaveRefills leaves the refills of bins to callers of Refill. A bin without a refill for an hour or two is refilled
+// by the simulator after all.
 func (s *Simulator) LeaveRefills() { s.calm = true }
 
-// Refill fills a pick bin up, and tells who did it. It returns false where the bin needs nothing, or is none.
+// Refill fills a pick bin and makes an event that names who did it. It returns false where the bin is full or is no
+// pick bin.
 func (s *Simulator) Refill(ctx context.Context, now time.Time, warehouse, bin, by string) (filled bool, err error) {
 	for _, st := range s.sites {
 		if st.name != warehouse {
@@ -122,7 +124,7 @@ func (s *Simulator) Refill(ctx context.Context, now time.Time, warehouse, bin, b
 	return false, nil
 }
 
-// fill puts goods into a bin that is below its minimum, and returns how many.
+// fill puts goods into a bin below its minimum, and returns how many.
 func (s *site) fill(ctx context.Context, tx *sql.Tx, now time.Time, bin string) (qty int, err error) {
 	qty = 30 + s.rng.IntN(30)
 	err = tx.QueryRowContext(ctx, `UPDATE bin_stock SET qty = qty + ?, updated_at = ?

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-const linesPerMinute = 3 // that one wave's pickers book
+const linesPerMinute = 3 // The lines that the pickers of a wave book in a minute.
 
 // release starts a wave every few minutes: some orders, each with a truck to catch.
 func (m *minute) release() error {
@@ -35,7 +35,7 @@ func (m *minute) release() error {
 		}
 	}
 	if m.chance(4) {
-		m.stuck[wave] = m.in(18, 35) // the picker was called away
+		m.stuck[wave] = m.in(18, 35) // As if the picker was called away.
 		m.tell("wave %d released: %d orders, %d lines; its picker is called away", wave, orders, line)
 		return nil
 	}
@@ -71,7 +71,7 @@ func (m *minute) pick() error {
 			return err
 		}
 	}
-	for _, l := range lines { // in the order of the waves; a map has none
+	for _, l := range lines { // In the order of the waves, so that the same seed gives the same day.
 		if booked[l.wave] == 0 {
 			continue
 		}
@@ -83,7 +83,8 @@ func (m *minute) pick() error {
 	return nil
 }
 
-// book takes a line out of its bin, whether the book stock suffices or not: the goods are there, the refill is not booked yet.
+// book takes the goods of a line out of its bin, even when the book stock is too low: the goods are in the bin, but the
+// refill is not booked yet.
 func (m *minute) book(l openLine) error {
 	if err := m.exec(`UPDATE wave_lines SET picked = 1 WHERE wh_id = ? AND wave_no = ? AND line_no = ?`, m.id, l.wave, l.line); err != nil {
 		return err

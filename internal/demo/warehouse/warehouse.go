@@ -15,28 +15,28 @@ type Event struct {
 	Text      string
 }
 
-// Simulator moves one WMS database through time. It is not safe for concurrent use.
+// Simulator simulates the warehouses of one WMS database. It is not safe for concurrent use.
 type Simulator struct {
 	db    *sql.DB
 	sites []*site
 	tell  func(Event)
-	calm  bool // see LeaveRefills
+	calm  bool // Set by LeaveRefills.
 }
 
-// site is one warehouse with dice of its own, so that adding a warehouse does not change the others.
+// site is one warehouse. It has its own random numbers, so that another warehouse does not change it.
 type site struct {
 	id        int64
 	name      string
 	rng       *rand.Rand
 	nextWave  int64
 	nextOrder int64
-	refills   map[string]time.Time // pick bin → when the forklift arrives
-	stuck     map[int64]time.Time  // wave → until when nobody picks it
-	shipping  map[string]time.Time // picked order → when it leaves
+	refills   map[string]time.Time // When the forklift arrives, keyed by pick bin.
+	stuck     map[int64]time.Time  // Until when nobody picks, keyed by wave.
+	shipping  map[string]time.Time // When the order leaves, keyed by picked order.
 }
 
-// New fills an empty database (the schema exists) with a warehouse at rest and returns its simulator. tell is
-// called for what happens, in order.
+// New fills a database, which has the schema and no rows, and returns its simulator. The simulator calls tell for each
+// event, in order.
 func New(ctx context.Context, db *sql.DB, seed uint64, now time.Time, tell func(Event)) (*Simulator, error) {
 	s := &Simulator{db: db, tell: tell}
 	for i, w := range []struct {
@@ -62,7 +62,7 @@ func New(ctx context.Context, db *sql.DB, seed uint64, now time.Time, tell func(
 	return s, nil
 }
 
-// Step lives through the minute that ends at now.
+// Step simulates the minute that ends at now.
 func (s *Simulator) Step(ctx context.Context, now time.Time) error {
 	for _, st := range s.sites {
 		tell := func(format string, args ...any) {
@@ -79,7 +79,7 @@ func (s *Simulator) Step(ctx context.Context, now time.Time) error {
 	return nil
 }
 
-const pickBins = 24 // per warehouse
+const pickBins = 24 // Per warehouse.
 
 var carriers = []string{"DHL", "SF Express", "DPD", "UPS"}
 
@@ -87,7 +87,7 @@ func binCode(i int) string { return fmt.Sprintf("%c-%02d", 'A'+i/8, i%8+1) }
 
 func sku(i int) string { return fmt.Sprintf("S%03d", i+1) }
 
-// stock puts goods into an empty warehouse: full pick bins, and lots of which a few are old.
+// stock puts goods into an empty warehouse: full pick bins, and lots, a few of them old.
 func (s *site) stock(ctx context.Context, tx *sql.Tx, name, timezone string, now time.Time) error {
 	exec := func(query string, args ...any) error {
 		_, err := tx.ExecContext(ctx, query, args...)
@@ -107,7 +107,7 @@ func (s *site) stock(ctx context.Context, tx *sql.Tx, name, timezone string, now
 		if err != nil {
 			return err
 		}
-		days := 2 + 2*i // the first lots are near their date
+		days := 2 + 2*i // The first lots expire soon.
 		err = exec(`INSERT INTO lots VALUES (?, ?, ?, ?, ?)`, s.id, fmt.Sprintf("L%d-%02d", s.id%100, i+1), sku(i),
 			20+s.rng.IntN(80), now.UTC().AddDate(0, 0, days).Format(time.DateOnly))
 		if err != nil {
@@ -124,10 +124,10 @@ type minute struct {
 	tx   *sql.Tx
 	now  time.Time
 	tell func(format string, args ...any)
-	calm bool // refills are left to others
+	calm bool // Refills are left to callers of Refill.
 }
 
-// live does what happens in a minute, in the order in which a shift does it.
+// live simulates the steps of the minute, in the order in which a shift does them.
 func (m *minute) live() error {
 	for _, act := range []func() error{m.release, m.pick, m.ship, m.refill, m.count, m.scrap} {
 		if err := act(); err != nil {
@@ -173,11 +173,11 @@ func inTx(ctx context.Context, db *sql.DB, do func(*sql.Tx) error) error {
 		return err
 	}
 	if err := do(tx); err != nil {
-		_ = tx.Rollback() // the first error is the one to tell
+		_ = tx.Rollback() // The caller gets the first error.
 		return err
 	}
 	return tx.Commit()
 }
 
-// stamp is how the sample WMS writes a time.
+// stamp formats a time as the sample WMS does.
 func stamp(t time.Time) string { return t.UTC().Format(time.DateTime) }

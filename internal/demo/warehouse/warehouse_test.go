@@ -28,7 +28,7 @@ func open(t *testing.T) *sql.DB {
 	return db
 }
 
-// live runs the minutes and returns what was told.
+// live simulates the minutes and returns the events.
 func live(t *testing.T, db *sql.DB, seed uint64, minutes int) []warehouse.Event {
 	t.Helper()
 	var told []warehouse.Event
@@ -60,7 +60,7 @@ func TestSameSeedSameDay(t *testing.T) {
 	}
 }
 
-// Within an hour, whatever the seed, everything that the rules watch for happens, and bins are refilled.
+// With any seed everything that the rules watch for happens within an hour, and bins are refilled.
 func TestAnHourShowsEveryFault(t *testing.T) {
 	for seed := range uint64(5) {
 		db := open(t)
@@ -90,7 +90,7 @@ func TestAnHourShowsEveryFault(t *testing.T) {
 	}
 }
 
-// Bins that are left to others are refilled by them, once, and nobody else comes for an hour.
+// After LeaveRefills callers of Refill refill bins, once each. The simulator refills none for an hour.
 func TestRefillsAreLeftToOthers(t *testing.T) {
 	db := open(t)
 	var told []string

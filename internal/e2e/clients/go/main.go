@@ -1,5 +1,5 @@
-// Command roundtrip uses the Go client that oapi-codegen makes of the OpenAPI document against the server of TALLYMAN_URL, with the token of
-// TALLYMAN_TOKEN. The folder client is made by scripts/clients.sh; it is not committed.
+// Command roundtrip uses the Go client that oapi-codegen makes of the OpenAPI document against the server of
+// TALLYMAN_URL, with the token of TALLYMAN_TOKEN. The folder client is made by scripts/clients.sh; it is not committed.
 package main
 
 import (
