@@ -69,7 +69,7 @@ func newRestoreSite(t *testing.T, ledgerURL string, places int) *restoreSite {
 	return s
 }
 
-// does runs the commands below a heading of docs/restore.md.
+// does runs the commands below a heading of docs/how-to/back-up-and-restore.md.
 func (s *restoreSite) does(heading string) {
 	s.t.Helper()
 	_, text, found := strings.Cut(s.page, "\n"+heading+"\n")

@@ -64,7 +64,7 @@ func NewProblem(status int, code Code, detail string) *Problem {
 // code.
 type Code string
 
-// Codes of problems. A new code needs an entry in docs/api.md.
+// Codes of problems. A new code needs an entry in docs/reference/api.md.
 const (
 	CodeAuditUnavailable     Code = "audit_unavailable"
 	CodeBadCursor            Code = "bad_cursor"

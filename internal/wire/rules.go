@@ -251,7 +251,7 @@ type PartForm struct {
 
 // HeldForm is a reason why a finding makes no notice now.
 type HeldForm struct {
-	Code  string        `json:"code" xml:"code,attr" doc:"stable code of the reason; docs/operations.md lists the codes"`
+	Code  string        `json:"code" xml:"code,attr" doc:"stable code of the reason; docs/how-to/ask-why.md lists the codes"`
 	Text  string        `json:"text" xml:"text" doc:"the reason in English, with times in UTC"`
 	Facts HeldFactsForm `json:"facts" xml:"facts" doc:"the facts in the text, for clients that write it in another language"`
 }

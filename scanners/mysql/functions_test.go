@@ -59,7 +59,7 @@ func TestFunctions(t *testing.T) {
 	prepare(t, s, "SELECT plain() + SLEEP(0) AS n")
 }
 
-// TestFunctionsOfReader runs as the user that docs/operations.md recommends. If that user may not see the definition of
+// TestFunctionsOfReader runs as the user that docs/how-to/set-up-a-source.md recommends. If that user may not see the definition of
 // a view, the view passes, because the server tells nothing about it.
 func TestFunctionsOfReader(t *testing.T) {
 	t.Parallel()

@@ -16,7 +16,7 @@ import (
 func TestMain(m *testing.M) { testenv.Main(m) }
 
 // server is a database behind a proxy, which can make it unreachable. The source's user has the grants of
-// docs/operations.md.
+// docs/how-to/set-up-a-source.md.
 type server struct {
 	testenv.MariaDatabase
 	proxied string
