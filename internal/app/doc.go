@@ -1,4 +1,4 @@
-// Package app puts one node of Tallyman together. It is the only package that knows every implementation.
+// Package app puts one node of Tallyman together. Only this package knows every implementation.
 //
 // New opens the parts that the configuration names, Run runs the node until the context ends, and Close releases the
 // parts. Their errors say what to do. An App has the ledger, the sources, the sinks (inbox and queues in Redis, push

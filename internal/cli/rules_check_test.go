@@ -35,10 +35,10 @@ func TestShippedRulesAreTested(t *testing.T) {
 	}
 }
 
-// TestTheRuleTestOfTheReadme gives the output that the page shows.
-func TestTheRuleTestOfTheReadme(t *testing.T) {
+// TestTheRuleTestOfThePage gives the output that the page shows.
+func TestTheRuleTestOfThePage(t *testing.T) {
 	t.Parallel()
-	page, err := os.ReadFile("../../README.md")
+	page, err := os.ReadFile("../../docs/how-to/test-rules.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,7 +70,7 @@ func cutOut(t *testing.T, page, start, end string) string {
 	t.Helper()
 	_, rest, ok := strings.Cut(page, start)
 	if !ok {
-		t.Fatalf("README.md has no %q", start)
+		t.Fatalf("the page has no %q", start)
 	}
 	body, _, _ := strings.Cut(rest, end)
 	return strings.TrimPrefix(start, "```yaml\n") + body

@@ -77,7 +77,7 @@ func helperNames() []string {
 }
 
 // functions returns the helpers. Dates are written in the zone. The texts that helpers read count as work on out. The
-// helpers and, or and not are those of package template.
+// helpers and, or and not are those of text/template.
 func functions(zone *time.Location, out *limitedText) template.FuncMap {
 	onText := func(fn func(string) string) func(any) (string, error) {
 		return func(v any) (string, error) { return fn(textOf(v)), out.work(cost(v)) }
