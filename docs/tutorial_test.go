@@ -58,7 +58,7 @@ func TestTutorial(t *testing.T) {
 	for _, want := range []string{
 		"site.yaml is fine: 1 source, 1 sink, a ledger in sqlite, the embedded Redis, listening on http://",
 		"Wrote rules/negative-bin-stock.yaml\nWrote rules/negative-bin-stock_test.yaml\nWrote rule.schema.json\nNext: tallyman rules preview negative-bin-stock --config site.yaml",
-		"No problems: 1 file, 1 sound rule, each checked on its source", "Bin A-01 is at -3", "Bin B-01", "threshold",
+		"No problems: 1 file, 1 sound rule, each checked on its source", "Bin A-01 is at -3", `[119240,"B-01","S002"]`, "threshold",
 	} {
 		if !bytes.Contains(out, []byte(want)) {
 			t.Errorf("the commands do not print %q", want)
