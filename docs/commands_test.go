@@ -243,8 +243,8 @@ func TestTablesHaveTheirColumns(t *testing.T) {
 		source.WriteString(codetest.ReadFile(t, file))
 	}
 	var tables [][]string
-	for _, m := range regexp.MustCompile(`\{("[A-Z ]+"(?:, "[A-Z ]+")+)`).FindAllStringSubmatch(source.String(), -1) {
-		tables = append(tables, strings.Split(strings.Trim(m[1], `"`), `", "`))
+	for _, m := range regexp.MustCompile(`\{" *([A-Z ]+"(?:, "[A-Z ]+")+)`).FindAllStringSubmatch(source.String(), -1) {
+		tables = append(tables, strings.Split(strings.TrimSuffix(m[1], `"`), `", "`))
 	}
 	header := regexp.MustCompile(`^[A-Z]+( [A-Z]+)*(  +[A-Z]+( [A-Z]+)*){2,}$`)
 	n := 0

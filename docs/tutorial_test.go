@@ -46,7 +46,7 @@ func TestTutorial(t *testing.T) {
 	}
 	cmd := exec.CommandContext(t.Context(), "bash", "-euo", "pipefail", "-c", script)
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "TALLYMAN_SERVER=http://"+address)
+	cmd.Env = os.Environ()
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.WaitDelay = 10 * time.Second
@@ -58,7 +58,7 @@ func TestTutorial(t *testing.T) {
 	for _, want := range []string{
 		"site.yaml is fine: 1 source, 1 sink, a ledger in sqlite, the embedded Redis, listening on http://",
 		"Wrote rules/negative-bin-stock.yaml\nWrote rules/negative-bin-stock_test.yaml\nWrote rule.schema.json\nNext: tallyman rules preview negative-bin-stock --config site.yaml",
-		"No problems: 1 file, 1 sound rule, each checked on its source", "Bin A-01 is at -3", "Bin B-01", "threshold",
+		"No problems: 1 file, 1 sound rule, each checked on its source", "Bin A-01 is at -3", `[119240,"B-01","S002"]`, "threshold",
 	} {
 		if !bytes.Contains(out, []byte(want)) {
 			t.Errorf("the commands do not print %q", want)
@@ -85,7 +85,7 @@ func tutorialScript(t *testing.T, address string) string {
 			case block.language != "sh" || strings.HasPrefix(block.mark, "not run"):
 			default:
 				for line := range strings.Lines(block.text) {
-					b.WriteString(tutorialLine(strings.TrimSuffix(line, "\n")) + "\n")
+					b.WriteString(tutorialLine(strings.TrimSuffix(line, "\n"), address) + "\n")
 				}
 			}
 		}
@@ -94,7 +94,7 @@ func tutorialScript(t *testing.T, address string) string {
 }
 
 // tutorialLine is a line of a page as the script has it: the program is there already, and the node runs in the background.
-func tutorialLine(line string) string {
+func tutorialLine(line, address string) string {
 	switch {
 	case line == "make build":
 		return ":"
@@ -102,7 +102,8 @@ func tutorialLine(line string) string {
 		return line + ` >serve.log 2>&1 &
 trap 'kill $! && wait $! || true' EXIT
 for i in $(seq 300); do if grep -q Listening serve.log; then break; fi; sleep 0.1; done
-grep Listening serve.log`
+grep Listening serve.log
+export TALLYMAN_SERVER=http://` + address
 	}
 	return line
 }

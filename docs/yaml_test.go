@@ -198,7 +198,7 @@ sinks:
 
 // variables are those that the pages name.
 var variables = []string{
-	"WMS_URL=postgres://tallyman_probe:x@wms-db:5432/wms", "WMS_PASSWORD=x", "LEDGER_PASSWORD=x", "REDIS_PASSWORD=x", "GATEWAY_URL=https://gateway.example.com/hook",
+	"WMS_URL=postgres://tallyman_probe:x@wms-db:5432/wms", "WMS_PASSWORD=x", "LEDGER_PASSWORD=x", "REDIS_PASSWORD=x", "GATEWAY_SECRET=whsec_MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE=", "GATEWAY_URL=https://gateway.example.com/hook",
 	"SMTP_PASSWORD=x", "SHIFT_CHAT=slack://hook:T00AAAAAA-B00BBBBBB-cccccccccccccccccccccccc@webhook", "TWILIO_ACCOUNT=a", "TWILIO_TOKEN=b", "ESENDEX_USER=a",
 	"ESENDEX_PASSWORD=b", "JPUSH_APP_KEY=a", "JPUSH_MASTER_SECRET=b", "WECOM_SECRET=a",
 }
@@ -213,6 +213,7 @@ func readConfiguration(t *testing.T, b fenced) []string {
 	if strings.Contains(text, "driver: mysql, url: \"${WMS_URL}\"") {
 		text = strings.Replace(text, "${WMS_URL}", "mysql://tallyman_probe:x@wms-db:3306/wms", 1)
 	}
+	text = strings.ReplaceAll(text, "file:/run/secrets/gateway", "${GATEWAY_SECRET}") // a secret that is no address is read at once
 	if err := yaml.Unmarshal([]byte(text), &piece); err != nil {
 		return []string{err.Error()}
 	}
