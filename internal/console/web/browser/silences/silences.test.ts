@@ -67,7 +67,9 @@ test("a window tells when it opens, and the server's refusal stands at its field
   await dialog.getByText("has 4 fields").waitFor();
   await axeBoth(page);
   await dialog.getByLabel("Opens (cron)").fill("0 22 * * 6");
-  await dialog.getByText("The window opens at 22:00 (Asia/Shanghai) on Saturday and stays open for 8 hr").waitFor();
+  await dialog
+    .getByText("The window opens at 22:00 (Asia/Shanghai) on Saturday and stays open for 8 hr")
+    .waitFor();
   await dialog.getByRole("button", { name: "Add the silence" }).click();
   await row(page, "every Saturday").waitFor();
   const made = (await silences()).find((each) => each.comment === "every Saturday");

@@ -49,10 +49,7 @@ test("nothing, no entry, not signed in and no server have words of their own", a
     await widget.page.close();
   };
   await says(await shared.open(context, { user: "uma" }), "No notices. New notices appear here.");
-  await says(
-    await shared.open(context, { user: "nobody" }),
-    "You are not signed in to the notice server.",
-  );
+  await says(await shared.open(context, { user: "nobody" }), "You are not signed in to the notice server.");
   await says(
     await shared.open(context, { user: "uma", attributes: 'subscribers="user:ann"' }),
     "You may not see these notices.",

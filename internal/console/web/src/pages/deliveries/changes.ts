@@ -14,8 +14,7 @@ export const c = texts({
     cancelText:
       "The delivery will not reach {sink}. If an attempt is running now and succeeds, the delivery is recorded as sent.",
     cancelManyText: {
-      one:
-        "One delivery will not reach its sink. If an attempt is running now and succeeds, the delivery is recorded as sent.",
+      one: "One delivery will not reach its sink. If an attempt is running now and succeeds, the delivery is recorded as sent.",
       other:
         "{count} deliveries will not reach their sinks. If an attempt is running now and succeeds, its delivery is recorded as sent.",
     },

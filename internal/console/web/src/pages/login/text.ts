@@ -4,8 +4,7 @@ export const t = texts({
   en: {
     title: "Log in",
     token: "Token",
-    hint:
-      "An API token, or a JWT of your identity provider. The token stays in this tab and is gone when the tab is closed.",
+    hint: "An API token, or a JWT of your identity provider. The token stays in this tab and is gone when the tab is closed.",
     login: "Log in",
     refused: "The server does not accept this token. The token may be mistyped, expired or revoked.",
     ended: "Your token has expired or was revoked. Log in again to return to your page.",

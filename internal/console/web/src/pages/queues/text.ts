@@ -4,8 +4,7 @@ import { texts } from "../../lib/preferences.svelte";
 export const t = texts({
   en: {
     title: "Queues",
-    lead:
-      "Work for people and machines. Workers get the highest priority first, and inside a priority the lowest order, or the oldest item.",
+    lead: "Work for people and machines. Workers get the highest priority first, and inside a priority the lowest order, or the oldest item.",
     twinTitle: "{name} · test twin",
     real: "Queues",
     twin: "Test twins",
@@ -81,8 +80,7 @@ export const t = texts({
     push: "Push an item",
     requeueAll: "Requeue all dead",
     requeueAllText: {
-      one:
-        "The one dead item of {queue} is ready again. Its failures are counted from 0 again. A withheld item stays dead.",
+      one: "The one dead item of {queue} is ready again. Its failures are counted from 0 again. A withheld item stays dead.",
       other:
         "All {count} dead items of {queue} are ready again. Their failures are counted from 0 again. Withheld items stay dead.",
     },

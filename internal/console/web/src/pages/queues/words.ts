@@ -68,7 +68,10 @@ export const w = texts({
     loses: "The worker loses the item.",
 
     assignDone: { one: "{count} item assigned to {worker}", other: "{count} items assigned to {worker}" },
-    assignAnybody: { one: "{count} item may go to any worker again", other: "{count} items may go to any worker again" },
+    assignAnybody: {
+      one: "{count} item may go to any worker again",
+      other: "{count} items may go to any worker again",
+    },
     wakeDone: { one: "{count} item is ready again", other: "{count} items are ready again" },
     requeueDone: { one: "{count} item requeued", other: "{count} items requeued" },
     suspendDone: { one: "{count} item suspended", other: "{count} items suspended" },

@@ -3,8 +3,7 @@ import { texts } from "../../lib/preferences.svelte";
 export const t = texts({
   en: {
     silences: "Silences",
-    lead:
-      "A silence holds back notices and deliveries, not findings. When the silence ends, findings that still fire get their notices.",
+    lead: "A silence holds back notices and deliveries, not findings. When the silence ends, findings that still fire get their notices.",
     create: "New silence",
     search: "Search conditions, comments, people",
     state: "State",

@@ -3,8 +3,7 @@ import { texts } from "../../lib/preferences.svelte";
 export const t = texts({
   en: {
     title: "Subscriptions",
-    lead:
-      "Who gets which notices: a notice reaches the inboxes of those who have subscribed to its type in its warehouse.",
+    lead: "Who gets which notices: a notice reaches the inboxes of those who have subscribed to its type in its warehouse.",
     matrix: "Matrix",
     list: "List",
     book: "Address book",
@@ -81,8 +80,7 @@ export const t = texts({
     remove: "Remove",
     removeOf: "Remove the subscription of {who} to {type} in {warehouse}",
     actions: "Actions",
-    cut:
-      "Only {count} subscriptions are shown. Choose a type or a warehouse to see all of its subscriptions.",
+    cut: "Only {count} subscriptions are shown. Choose a type or a warehouse to see all of its subscriptions.",
     id: "Id",
     idHint: "The name that the WMS uses: keeper, ann",
     warehouseHint: "A name, or * for all",

@@ -5,10 +5,8 @@ export const t = texts({
   en: {
     nothingSaved:
       "This page saves nothing. The rule stands in {file} from line {line}. The draft is in force when that file has the draft and is loaded.",
-    lead:
-      "A try checks the draft as a part of its file, compares the draft with the running version, and runs the draft read-only.",
-    hint:
-      "Ctrl+Space completes, Ctrl+Enter tries the draft. Tab indents the text. Escape and then Tab leaves the text.",
+    lead: "A try checks the draft as a part of its file, compares the draft with the running version, and runs the draft read-only.",
+    hint: "Ctrl+Space completes, Ctrl+Enter tries the draft. Tab indents the text. Escape and then Tab leaves the text.",
     kept: "This browser keeps the draft.",
     restored: "This browser has kept the draft, last changed {at}.",
     notKept: "This browser keeps no drafts: the draft is lost when you leave the page.",

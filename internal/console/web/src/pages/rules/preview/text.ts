@@ -3,8 +3,7 @@ import { texts } from "../../../lib/preferences.svelte";
 /** What a rule would do. */
 export const t = texts({
   en: {
-    lead:
-      "Runs the probe on the source now, read-only, and shows what the rule would do. Nothing is written, and nobody gets a notice.",
+    lead: "Runs the probe on the source now, read-only, and shows what the rule would do. Nothing is written, and nobody gets a notice.",
     at: "As if due at",
     atHint: "Empty: now. A time such as 2026-06-01T08:00:00+08:00, or -1h.",
     limit: "Lists show",

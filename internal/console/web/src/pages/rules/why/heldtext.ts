@@ -18,8 +18,7 @@ export const t = texts({
     absentEvent:
       "The probe does not return the row: the row is not there, or not above the watermark any more.",
     errored: "The row cannot be judged, or its notice cannot be made. The finding stays as it is: {error}",
-    seen:
-      "An earlier run has seen the row. The probe returns the row again for look_back, and no run judges it again.",
+    seen: "An earlier run has seen the row. The probe returns the row again for look_back, and no run judges it again.",
     no_match: "The row does not meet the condition.",
     no_matchResult: "The result does not meet the condition.",
     baseline: "The row was there at the first run, which took all rows as known (first_run: baseline).",
@@ -35,8 +34,7 @@ export const t = texts({
     rises: "its priority rises above {priority}",
     or: " or ",
     limit: {
-      one:
-        "The notice was a digest with {count} other finding: the run had more notices than the rule's limit of {most}.",
+      one: "The notice was a digest with {count} other finding: the run had more notices than the rule's limit of {most}.",
       other:
         "The notice was a digest with {count} other findings: the run had more notices than the rule's limit of {most}.",
     },

@@ -3,8 +3,7 @@ import { texts } from "../../../lib/preferences.svelte";
 /** What is known of one finding, and what holds it back. */
 export const t = texts({
   en: {
-    lead:
-      "Shows what is known of one key: its finding, what holds its notice back, its row in the source now, and who got notices.",
+    lead: "Shows what is known of one key: its finding, what holds its notice back, its row in the source now, and who got notices.",
     key: "Key",
     keyHint: "A JSON array, or the values separated by commas: 119240, A-01, S1",
     pick: "Open findings",

@@ -2,8 +2,7 @@ import { texts } from "../../../lib/preferences.svelte";
 
 export const t = texts({
   en: {
-    lead:
-      "Where mails and other push channels reach users and roles, and in which language. Subscriptions say who gets which notices.",
+    lead: "Where mails and other push channels reach users and roles, and in which language. Subscriptions say who gets which notices.",
     add: "New entry",
     edit: "Edit",
     editOf: "Edit {id}",
