@@ -41,7 +41,7 @@ func TestTutorial(t *testing.T) {
 		t.Fatal(err)
 	}
 	program := "#!/bin/sh\nexport " + asProgram + "=1\nexec '" + self + "' \"$@\"\n"
-	if err := os.WriteFile(filepath.Join(dir, "bin", "tallyman"), []byte(program), 0o700); err != nil { //nolint:gosec // it is run
+	if err := os.WriteFile(filepath.Join(dir, "bin", "tallyman"), []byte(program), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	cmd := exec.CommandContext(t.Context(), "bash", "-euo", "pipefail", "-c", script)
