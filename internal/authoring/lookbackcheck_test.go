@@ -44,7 +44,7 @@ func TestLookBackCost(t *testing.T) {
 	for lookBack, want := range map[string]string{
 		"":                  "moves.yaml:9:28: look_back: each run reads again the rows that came up in the last 5m, by default" + cost,
 		", look_back: 10m":  "moves.yaml:9:63: look_back: each run reads again the rows that came up in the last 10m" + cost,
-		", look_back: 5000": "moves.yaml:9:63: look_back: each run reads again the last 5000 numbers of id" + cost,
+		", look_back: 5000": "moves.yaml:9:63: look_back: each run reads again the rows of the last 5000 numbers of id" + cost,
 		", look_back: 0":    "",
 	} {
 		if got := lookBackCost(movesWith(t, lookBack)).Error(); got != want {

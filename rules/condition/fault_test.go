@@ -40,7 +40,7 @@ func TestFaults(t *testing.T) {
 		{`ok ? 1 ： 2`, 7, condition.CodeFullWidth, "： is", "write :"},
 		{`qty ≠ 0`, 4, condition.CodeFullWidth, "≠ is", "write !="},
 		{`qty < １`, 6, condition.CodeFullWidth, "１ is", "write 1"},
-		{`qty <　1`, 5, condition.CodeFullWidth, "a full-width space", "plain blank"},
+		{`qty <　1`, 5, condition.CodeFullWidth, "a full-width space", "normal space"},
 		{`qty < 0 AND ok`, 8, condition.CodeSyntax, `unexpected "AND"`, "lower case: and"},
 		{`qty is nil`, 4, condition.CodeSyntax, `unexpected "is"`, "x == nil"},
 		{`sku like "a"`, 4, condition.CodeSyntax, `unexpected "like"`, "startsWith"},
