@@ -213,7 +213,7 @@ func (u *unit) turn() {
 	before := u.term.Number
 	u.term, u.turned = u.e.opts.Terms.Term()
 	if u.term.Number != before {
-		u.logger().Info("a new clock term has begun: the ledger's clock went back; firings go on from there", "term", u.term.Number, "began", u.term.Began, "back", u.term.Back)
+		u.logger().Debug("a new clock term has begun: the ledger's clock went back; firings go on from there", "term", u.term.Number, "began", u.term.Began, "back", u.term.Back)
 	}
 }
 
@@ -282,7 +282,7 @@ func (u *unit) attempt(ctx context.Context, stop <-chan struct{}, due time.Time)
 	case errors.Is(err, ledger.ErrBusy):
 		return u.busy(ctx, due)
 	case errors.Is(err, errStale):
-		u.logger().Info("the types have changed: the firing begins anew", "due", due)
+		u.logger().Debug("the types have changed: the firing begins anew", "due", due)
 		return unsettled
 	case errors.Is(err, ledger.ErrNotFound):
 		u.logger().Warn("the ledger has forgotten the rule: a node with other rule files has started; it is registered anew")

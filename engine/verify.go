@@ -13,6 +13,14 @@ import (
 	"tallyman/scanners"
 )
 
+// The start of a node verifies each scope of each rule. So many lines would hide the others: what is verified within verifiedWindow has one
+// line together, and of the rules that are not verified, mostUnverifiedLines have lines of their own within unverifiedWindow.
+const (
+	verifiedWindow      = 2 * time.Second
+	unverifiedWindow    = 5 * time.Second
+	mostUnverifiedLines = 20
+)
+
 // getReady returns at once while the rule is verified. Otherwise it verifies the rule, again and
 // again until that succeeds; a rule that is not verified does not run. One that tells of its failed runs is not waited for
 // any longer than until; see givesUp. It returns false when the engine stops.
@@ -22,7 +30,7 @@ func (u *unit) getReady(ctx context.Context, stop <-chan struct{}, until time.Ti
 		err := u.check(ctx, stop, until)
 		if err == nil {
 			if u.status.setVerified(u.scoped.Prepared.Columns()) {
-				u.logger().Info("rule verified")
+				u.e.verified.Event(func() { u.logger().Info("Rule was verified.") })
 			}
 			return true
 		}
@@ -30,7 +38,7 @@ func (u *unit) getReady(ctx context.Context, stop <-chan struct{}, until time.Ti
 			return false
 		}
 		if u.status.setReason(err, u.now()) {
-			u.logger().Warn("rule unverified: it does not run", "reason", err.Error())
+			u.e.unverified.Event(func() { u.logger().Warn("Rule is unverified: it does not run.", "reason", err.Error()) })
 		}
 		u.expect(time.Time{}) // the scans of its group do not wait for it
 		if u.givesUp(err, until) {

@@ -37,13 +37,14 @@ import (
 
 // Options is what a process adds to its configuration.
 type Options struct {
-	Logger  *slog.Logger
-	Version string       // of the program
-	Node    string       // name of this node; node.name of the configuration and the host name by default
-	Clock   engine.Clock // of the machine, by default its own; nodes of a PostgreSQL go by that one's
-	Migrate bool         // bring the ledger's schema up to date; an SQLite ledger always is
-	Step    func(string) // see engine.Options.Step and push.Options.Step
-	Stdout  io.Writer    // of sinks of type stdout; the process's by default
+	Logger   *slog.Logger
+	LogLevel *slog.LevelVar // of the Logger, which operators change; by default one that changes nothing
+	Version  string         // of the program
+	Node     string         // name of this node; node.name of the configuration and the host name by default
+	Clock    engine.Clock   // of the machine, by default its own; nodes of a PostgreSQL go by that one's
+	Migrate  bool           // bring the ledger's schema up to date; an SQLite ledger always is
+	Step     func(string)   // see engine.Options.Step and push.Options.Step
+	Stdout   io.Writer      // of sinks of type stdout; the process's by default
 
 	Hangup <-chan os.Signal // has the rule files read again; nil = nothing does
 
@@ -367,6 +368,9 @@ func (o Options) withDefaults(cfg *config.Config) Options {
 	o.Version = cmp.Or(o.Version, "dev")
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.LogLevel == nil {
+		o.LogLevel = new(slog.LevelVar)
 	}
 	if o.Clock == nil {
 		o.Clock = engine.SystemClock{}

@@ -40,7 +40,7 @@ func (c *command) root() *cobra.Command {
 	node := nodeCommands{c}
 	root.AddCommand(node.demo(), node.serve(), node.migrate(), node.configuration(), node.source(), ruleCommands{c}.rules(), findCommands{c}.find(), noticeCommands{c}.notices(), typeCommands{c}.types(),
 		queueCommands{c}.queue(), deliveryCommands{c}.deliveries(), silenceCommands{c}.silences(), sinkCommands{c}.sinks(),
-		scopeCommands{c}.scopes(), subscriptionCommands{c}.subscriptions(), subscriberCommands{c}.subscribers(), tokenCommands{c}.tokens(), auditCommands{c}.audit(), clockCommands{c}.clock(),
+		scopeCommands{c}.scopes(), subscriptionCommands{c}.subscriptions(), subscriberCommands{c}.subscribers(), tokenCommands{c}.tokens(), auditCommands{c}.audit(), clockCommands{c}.clock(), logCommands{c}.log(),
 		statusCommands{c}.status(), node.version())
 	c.complete(root)
 	c.fitHelp(root)
@@ -102,10 +102,13 @@ func (c *command) readConfig(lazy bool) (*config.Config, error) {
 		}
 		set[key] = value
 	}
-	options := config.Options{File: c.config, Env: c.Env, Set: set, Lazy: lazy}
-	if c.listen != "" {
-		set["http.listen"] = c.listen
-		options.Flags = map[string]string{"http.listen": "--listen"}
+	options := config.Options{File: c.config, Env: c.Env, Set: set, Lazy: lazy, Flags: map[string]string{}}
+	for _, own := range []struct{ key, flag, value string }{
+		{"http.listen", "--listen", c.listen}, {"telemetry.log.level", "--log-level", c.logLevel}, {"telemetry.log.format", "--log-format", c.logFormat},
+	} {
+		if own.value != "" {
+			set[own.key], options.Flags[own.key] = own.value, own.flag
+		}
 	}
 	cfg, err := app.LoadConfig(options)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {

@@ -4,12 +4,18 @@ import (
 	"time"
 
 	"tallyman/internal/settings"
+	"tallyman/rules/strictyaml"
 )
 
 // Node is the node itself.
 type Node struct {
-	Name  string        `yaml:"name"`                    // "" = the host's name
-	Lease time.Duration `yaml:"lease" min:"1s" max:"1m"` // of the node's session: how long what a dead node held waits for another node
+	Name  string        `yaml:"name" doc:"The name of this node in runs, status, logs and the audit log. Nodes with the same name cannot be told apart."`
+	Lease time.Duration `yaml:"lease" min:"1s" max:"1m" doc:"How long the other nodes wait for a node that does not answer. Then they take over its work."`
+}
+
+// Notes implements strictyaml.Noter.
+func (n *Node) Notes() map[string]strictyaml.Note {
+	return map[string]strictyaml.Note{"name": {Takes: nameHint, Default: "the host name"}}
 }
 
 func (n *Node) check(at settings.Section) {

@@ -27,9 +27,9 @@ const (
 // Ledger is Tallyman's own database.
 type Ledger struct {
 	Driver    Driver        `yaml:"-"`
-	URL       Secret        `yaml:"url"` // postgres: the whole URL
-	Path      string        `yaml:"-"`   // sqlite: the file, absolute
-	Retention time.Duration `yaml:"retention" min:"24h"`
+	URL       Secret        `yaml:"url" doc:"sqlite:FILE is for one node. Several nodes share postgres://user:password@host:5432/database; a primary and its standbys are host1:5432,host2:5432."`
+	Path      string        `yaml:"-"` // sqlite: the file, absolute
+	Retention time.Duration `yaml:"retention" min:"24h" doc:"How long the ledger keeps runs, finished deliveries and their notices, and the history of finished items."`
 }
 
 const ledgerForms = "sqlite:FILE, postgres://user@host/database, or postgres://user@host1:5432,host2:5432/database"
@@ -90,8 +90,13 @@ const Embedded = "embedded"
 
 // Redis is where the index of the inboxes lives.
 type Redis struct {
-	URL    RedisURL `yaml:"url"`
-	Prefix string   `yaml:"prefix"`
+	URL    RedisURL `yaml:"url" doc:"embedded: a Redis inside the process, for one node. Or the address of a server, or a list: a Cluster, or the Sentinels where the first address has ?master_name=NAME."`
+	Prefix string   `yaml:"prefix" doc:"What every key begins with. So several installations can share a server."`
+}
+
+// Notes implements strictyaml.Noter.
+func (r *Redis) Notes() map[string]strictyaml.Note {
+	return map[string]strictyaml.Note{"url": {Default: Embedded}, "prefix": {Takes: prefixForm}}
 }
 
 // RedisURL is Embedded, one server, or a list. A list is a Cluster, or where the first has ?master_name=NAME the
@@ -100,6 +105,11 @@ type RedisURL struct {
 	URLs []Secret
 	List bool // it was written as a list
 }
+
+const redisForms = "embedded, redis://host:6379/0, rediss://…, or a list of these"
+
+// Takes says what an address of Redis may be.
+func (r RedisURL) Takes() string { return redisForms }
 
 // DecodeYAML reads one address or a list of them; from outside the file a list is one text with commas.
 func (r *RedisURL) DecodeYAML(d *strictyaml.Decoder, name string, n *strictyaml.Node) {
@@ -123,23 +133,24 @@ func (r *RedisURL) DecodeYAML(d *strictyaml.Decoder, name string, n *strictyaml.
 	}
 }
 
+const prefixForm = "1 to 64 of A-Z a-z 0-9 _ . : -"
+
 var prefixPattern = regexp.MustCompile(`^[A-Za-z0-9_.:-]{1,64}$`)
 
 func (r *Redis) check(at settings.Section) {
 	if !prefixPattern.MatchString(r.Prefix) {
-		at.In("prefix").Fail(CodeName, "redis.prefix takes 1 to 64 of A-Z a-z 0-9 _ . : -", "for example tallyman:")
+		at.In("prefix").Fail(CodeName, "redis.prefix takes "+prefixForm, "for example tallyman:")
 	}
 	where := at.In("url")
 	if r.Embedded() || where.IsBad() || settings.IsOpen(where) {
 		return
 	}
-	const forms = "embedded, redis://host:6379/0, rediss://…, or a list of these"
 	if len(r.URL.URLs) == 0 {
-		where.Fail(CodeURL, "redis.url is an empty list", forms)
+		where.Fail(CodeURL, "redis.url is an empty list", redisForms)
 		return
 	}
 	if _, err := r.Options(); err != nil {
-		where.Fail(CodeURL, "redis.url "+err.Error(), forms)
+		where.Fail(CodeURL, "redis.url "+err.Error(), redisForms)
 	}
 }
 

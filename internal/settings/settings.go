@@ -58,6 +58,9 @@ func IsOpen(s Section) bool {
 // File is the path of a file, absolute; "" = none. Whether the file is good is for the one to say who reads it.
 type File string
 
+// Takes says what a file may be.
+func (f File) Takes() string { return "the path of a file" }
+
 // DecodeYAML reads the path.
 func (f *File) DecodeYAML(d *strictyaml.Decoder, name string, n *strictyaml.Node) {
 	s, ok := d.Text(name, n)
@@ -124,6 +127,11 @@ var (
 	rateUnits   = map[string]time.Duration{"s": time.Second, "m": time.Minute, "h": time.Hour}
 )
 
+// Takes says what a rate may be.
+func (r Rate) Takes() string {
+	return fmt.Sprintf("a rate such as 50/s, 600/m or 1000/h (1 to %d), or %s", fastestRate, noRate)
+}
+
 // DecodeYAML reads how many calls there may be in a span.
 func (r *Rate) DecodeYAML(d *strictyaml.Decoder, name string, n *strictyaml.Node) {
 	s, ok := d.Setting(name, n, "a rate such as 50/s")
@@ -160,6 +168,9 @@ var ourHeaders = []string{
 	"Connection", "Content-Encoding", "Content-Length", "Content-Type", "Host", "Idempotency-Key", "Keep-Alive", "Te", "Trailer",
 	"Traceparent", "Transfer-Encoding", "Upgrade", "User-Agent", "Webhook-Id", "Webhook-Signature", "Webhook-Timestamp",
 }
+
+// Takes says what headers may be.
+func (h *Headers) Takes() string { return strictyaml.MapWords + " of headers" }
 
 // DecodeYAML reads names of headers and their values, which may be secret.
 func (h *Headers) DecodeYAML(d *strictyaml.Decoder, name string, n *strictyaml.Node) {

@@ -56,6 +56,11 @@ func NewSettings() *Settings {
 	}
 }
 
+// Notes implements strictyaml.Noter.
+func (s *Settings) Notes() map[string]strictyaml.Note {
+	return map[string]strictyaml.Note{"suspend_steps": {Takes: fmt.Sprintf("at most %d durations", mostSteps)}}
+}
+
 // Check implements strictyaml.Checker.
 func (s *Settings) Check(at settings.Section) {
 	if fault := tooManySteps(s.SuspendSteps); fault != "" {
@@ -100,6 +105,11 @@ func (a Attempts) String() string {
 	return strconv.Itoa(int(a))
 }
 
+const attemptsForm = "a number from 1 on, or " + noLimit
+
+// Takes says what a number of failures may be.
+func (a Attempts) Takes() string { return attemptsForm }
+
 // DecodeYAML reads a number or none.
 func (a *Attempts) DecodeYAML(d *strictyaml.Decoder, name string, n *strictyaml.Node) {
 	if n.Kind == strictyaml.Scalar && n.Text == noLimit {
@@ -109,7 +119,7 @@ func (a *Attempts) DecodeYAML(d *strictyaml.Decoder, name string, n *strictyaml.
 	number := int(*a)
 	if found := d.Attempt(func() { d.Bounded(name, n, &number, boundsOf("MaxAttempts")) }); len(found) > 0 {
 		for i := range found {
-			found[i].Hint = cmp.Or(found[i].Hint, "a number from 1 on, or none")
+			found[i].Hint = cmp.Or(found[i].Hint, attemptsForm)
 		}
 		d.Add(n, found)
 		return
@@ -126,6 +136,11 @@ func boundsOf(field string) reflect.StructTag {
 // Timezone is a place with its time.
 type Timezone struct{ *time.Location }
 
+const zoneForm = "an IANA name such as Europe/Berlin or UTC"
+
+// Takes says what a time zone may be.
+func (t Timezone) Takes() string { return zoneForm }
+
 // DecodeYAML reads an IANA name. Local is refused: it differs from node to node.
 func (t *Timezone) DecodeYAML(d *strictyaml.Decoder, name string, n *strictyaml.Node) {
 	zone, ok := d.Text(name, n)
@@ -134,7 +149,7 @@ func (t *Timezone) DecodeYAML(d *strictyaml.Decoder, name string, n *strictyaml.
 	}
 	location, err := time.LoadLocation(zone)
 	if err != nil || zone == "" || strings.EqualFold(zone, "local") {
-		d.Fail(n, CodeTimezone, fmt.Sprintf("%s: unknown timezone %q", name, zone), "an IANA name such as Europe/Berlin or UTC")
+		d.Fail(n, CodeTimezone, fmt.Sprintf("%s: unknown timezone %q", name, zone), zoneForm)
 		return
 	}
 	t.Location = location
@@ -164,10 +179,16 @@ func (w Window) String() string {
 	}
 }
 
+// Takes says what a window may be.
+func (w Window) Takes() string {
+	return windowForm + "; a duration of " + strictyaml.FormatDuration(leastWindow) + " to " + strictyaml.FormatDuration(mostWindow)
+}
+
+const windowForm = "until_done, day, or a duration, also behind content"
+
 // DecodeYAML reads a window.
 func (w *Window) DecodeYAML(d *strictyaml.Decoder, name string, n *strictyaml.Node) {
-	const hint = "until_done, day, or a duration, also behind content"
-	s, ok := d.Setting(name, n, hint)
+	s, ok := d.Setting(name, n, windowForm)
 	if !ok {
 		return
 	}

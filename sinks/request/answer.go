@@ -41,6 +41,9 @@ func (a *Answer) CheckAt(at settings.Section) {
 // Codes are codes as texts: 0 and "0" are the same.
 type Codes []string
 
+// Takes says what codes may be.
+func (c Codes) Takes() string { return "a code, or a list of them" }
+
 // DecodeYAML reads a list of codes, or one.
 func (c *Codes) DecodeYAML(d *strictyaml.Decoder, name string, n *strictyaml.Node) {
 	items := n.Items
@@ -48,7 +51,7 @@ func (c *Codes) DecodeYAML(d *strictyaml.Decoder, name string, n *strictyaml.Nod
 		items = []*strictyaml.Node{n}
 	}
 	for _, item := range items {
-		if code, ok := d.Setting(name, item, "a code, or a list of them"); ok {
+		if code, ok := d.Setting(name, item, c.Takes()); ok {
 			*c = append(*c, code)
 		}
 	}

@@ -18,8 +18,9 @@ type Deps struct {
 	Origin    string // the source that the configuration takes subscriptions from; "" = none
 	Silences  Silences
 	Clock     Clock
+	Log       *Log
 	Tokens    ledger.TokenEditor // what it adds and revokes counts on this node when it returns
-	Audit     ledger.AuditReader
+	Audit     Audit
 	Rules     Rules
 	Logger    *slog.Logger
 }
@@ -28,6 +29,12 @@ type Deps struct {
 type Catalogue interface {
 	ledger.TypeKeeper
 	ledger.SubscriptionKeeper
+}
+
+// Audit keeps the records of changes.
+type Audit interface {
+	ledger.AuditReader
+	ledger.AuditWriter
 }
 
 // Rules tells how the rules are: who is not for all warehouses sees the silences that may be about their own.
@@ -59,5 +66,6 @@ func (h *Handlers) Register(operations *api.Operations) {
 	h.registerTokens(operations)
 	h.registerAudit(operations)
 	h.registerClock(operations)
+	h.registerLog(operations)
 	h.registerMe(operations)
 }

@@ -93,7 +93,7 @@ func (h *Handlers) putSubscriber(ctx context.Context, in *subscriberChange) (*su
 	if err != nil {
 		return nil, api.LedgerFailed(ctx, h.log, err)
 	}
-	h.log.LogAttrs(ctx, slog.LevelInfo, "a subscriber was put into the address book", slog.String("subscriber", s.ID))
+	h.log.LogAttrs(ctx, slog.LevelDebug, "a subscriber was put into the address book", slog.String("subscriber", s.ID))
 	out := &subscriberOutput{Status: http.StatusOK, Body: newSubscriberForm(&s)}
 	if added {
 		out.Status = http.StatusCreated
@@ -116,7 +116,7 @@ func (h *Handlers) deleteSubscriber(ctx context.Context, in *subscriberID) (*str
 	case err != nil:
 		return nil, api.LedgerFailed(ctx, h.log, err)
 	}
-	h.log.LogAttrs(ctx, slog.LevelInfo, "a subscriber was removed from the address book", slog.String("subscriber", in.ID))
+	h.log.LogAttrs(ctx, slog.LevelDebug, "a subscriber was removed from the address book", slog.String("subscriber", in.ID))
 	return nil, nil //nolint:nilnil // the OpenAPI library answers 204
 }
 
