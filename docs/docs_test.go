@@ -109,7 +109,9 @@ func TestLinksLeadSomewhere(t *testing.T) {
 // Every page can be reached from README.md, and every decision from its index.
 func TestEveryPageIsLinked(t *testing.T) {
 	t.Parallel()
-	for index, glob := range map[string]string{"../README.md": "../docs/*.md", "adr/README.md": "adr/*.md"} {
+	for glob, index := range map[string]string{
+		"../docs/*.md": "../README.md", "../docs/reference/*.md": "../README.md", "../docs/how-to/*.md": "../README.md", "adr/*.md": "adr/README.md",
+	} {
 		found, err := filepath.Glob(glob)
 		if err != nil {
 			t.Fatal(err)
@@ -130,7 +132,7 @@ func TestEveryPageIsLinked(t *testing.T) {
 func pages(t *testing.T) []string {
 	t.Helper()
 	all := []string{"../README.md", "../CHANGELOG.md", "../SECURITY.md"}
-	for _, glob := range []string{"*.md", "adr/*.md", "../examples/*/README.md", "../examples/*/*/README.md", "../bench/README.md", "../clients/*/README.md"} {
+	for _, glob := range []string{"*.md", "adr/*.md", "reference/*.md", "how-to/*.md", "../examples/*/README.md", "../examples/*/*/README.md", "../bench/README.md", "../clients/*/README.md"} {
 		found, err := filepath.Glob(glob)
 		if err != nil {
 			t.Fatal(err)

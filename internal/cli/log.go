@@ -29,8 +29,8 @@ A change counts at once, on the node that answers alone, until that node is star
 recorded in the audit.`,
 		Example: `  tallyman log level
   tallyman log level debug --server http://wms-2:8080`,
-		Args:      cobra.MaximumNArgs(1),
-		ValidArgs: logging.Levels(),
+		Args:              cobra.MaximumNArgs(1),
+		ValidArgsFunction: cobra.FixedCompletions(logging.Levels(), cobra.ShellCompDirectiveNoFileComp),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return show(cmd.Context(), c.command, http.MethodGet, "/log", nil, writeLog)

@@ -19,7 +19,7 @@ func (c *command) root() *cobra.Command {
 	root := &cobra.Command{
 		Use:           "tallyman",
 		Short:         "Keeps count for a warehouse: rules over its database become typed notices",
-		Long:          rootHelp,
+		Long:          rootHelp(),
 		Args:          knownCommand,
 		SilenceErrors: true,
 		SilenceUsage:  true,
@@ -124,17 +124,23 @@ func asProblems(err error) (problem.List, bool) {
 	return list, ok
 }
 
-const rootHelp = `Keeps count for a warehouse: rules over its database become typed notices.
+const rootText = `Keeps count for a warehouse: rules over its database become typed notices.
 
 Begin with "tallyman demo", which needs nothing else. Commands that talk to a running server take its address from --server or TALLYMAN_SERVER
 (else ` + defaultServer + `), a token from the file of --token-file or from TALLYMAN_TOKEN, and an authority of the site's own from the
 file of --ca-file or TALLYMAN_CA_FILE. Tables are as wide as the terminal, or as COLUMNS says; programs read -o json.
 
 Exit codes:
-  0  fine
-  1  it found problems, or the server has refused
-  2  wrong usage
-  3  something could not be reached, or is busy`
+`
+
+// rootHelp is what tallyman --help says.
+func rootHelp() string {
+	var codes strings.Builder
+	for code, meaning := range exitCodes {
+		fmt.Fprintf(&codes, "  %d  %s\n", code, meaning)
+	}
+	return rootText + strings.TrimSuffix(codes.String(), "\n")
+}
 
 // fitHelp makes what --help shows as wide as the terminal.
 func (c *command) fitHelp(root *cobra.Command) {

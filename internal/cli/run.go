@@ -29,13 +29,19 @@ import (
 	"tallyman/scanners"
 )
 
-// The exit codes, as `tallyman --help` tells them.
+// The exit codes.
 const (
 	ExitFine        = 0
 	ExitProblems    = 1
 	ExitUsage       = 2
 	ExitUnreachable = 3
 )
+
+// exitCodes are the meanings of the exit codes, as help and the reference have them.
+var exitCodes = [...]string{
+	ExitFine: "fine", ExitProblems: "it found problems, or the server has refused", ExitUsage: "wrong usage",
+	ExitUnreachable: "something could not be reached, or is busy",
+}
 
 // Process is what a program has from its surroundings.
 type Process struct {

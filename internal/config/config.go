@@ -128,7 +128,7 @@ func Default(t Types) Config {
 		HTTP:   defaultHTTP(),
 		Auth:   Auth{Mode: AuthNone},
 		Redis:  Redis{URL: RedisURL{URLs: []Secret{NewSecret(Embedded)}}, Prefix: "tallyman:"},
-		Ledger: Ledger{URL: NewSecret("sqlite:tallyman.db"), Retention: 90 * 24 * time.Hour},
+		Ledger: Ledger{URL: NewSecret(defaultLedger), Retention: 90 * 24 * time.Hour},
 		Rules:  Rules{Paths: []string{"rules"}},
 		Types:  Catalogue{Path: "types.yaml"},
 		Sinks:  Sinks{},

@@ -26,11 +26,6 @@ type Source struct {
 	Functions        []string      `yaml:"functions" doc:"Functions that probes may call though the functions may do more than read. Each by its exact name; schema.name where the function is not the database's own. No wildcards."`
 }
 
-// Notes implements strictyaml.Noter.
-func (s *Source) Notes() map[string]strictyaml.Note {
-	return map[string]strictyaml.Note{"timezone": {Default: time.UTC.String()}}
-}
-
 // SetDefaults is what a source has where nothing is said.
 func (s *Source) SetDefaults() {
 	*s = Source{MaxConnections: 4, StatementTimeout: 30 * time.Second, MaxCellBytes: scanners.DefaultMaxCell, MaxRowBytes: scanners.DefaultMaxRow}

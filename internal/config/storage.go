@@ -32,6 +32,8 @@ type Ledger struct {
 	Retention time.Duration `yaml:"retention" min:"24h" doc:"How long the ledger keeps runs, finished deliveries and their notices, and the history of finished items."`
 }
 
+const defaultLedger = "sqlite:tallyman.db" // the file lies beside the configuration
+
 const ledgerForms = "sqlite:FILE, postgres://user@host/database, or postgres://user@host1:5432,host2:5432/database"
 
 func (l *Ledger) check(at settings.Section, load *loader) {
@@ -87,6 +89,11 @@ func sessionAttrs(address string) string {
 
 // Embedded is the redis.url that stands for the Redis inside the process.
 const Embedded = "embedded"
+
+// Notes implements strictyaml.Noter.
+func (l *Ledger) Notes() map[string]strictyaml.Note {
+	return map[string]strictyaml.Note{"url": {Takes: ledgerForms, Default: defaultLedger}}
+}
 
 // Redis is where the index of the inboxes lives.
 type Redis struct {
