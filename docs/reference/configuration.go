@@ -258,11 +258,12 @@ func takes(tag reflect.StructTag, value reflect.Value, note strictyaml.Note) str
 	case enum != "":
 		return code(strings.ReplaceAll(enum, ",", "` `"))
 	}
-	words := []string{cmp.Or(note.Takes, takesItself(value), kind)}
-	if bounds != "" {
-		words = append(words, bounds)
+	own := takesItself(value)
+	words := cmp.Or(note.Takes, own, kind)
+	if bounds != "" && own == "" { // a type that says what it takes says its bounds, too
+		words += ", " + bounds
 	}
-	return strings.Join(words, ", ")
+	return words
 }
 
 // kindOf names the kind of a value.

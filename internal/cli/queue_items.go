@@ -139,9 +139,10 @@ func writePeek(w io.Writer, items []wire.ItemForm) {
 func (c queueCommands) rank() *cobra.Command {
 	var test bool
 	return c.withTwin(&cobra.Command{
-		Use:   "rank QUEUE ITEM",
-		Short: "Show when a ready item is served: 1 is next",
-		Args:  takes("QUEUE", "ITEM"),
+		Use:     "rank QUEUE ITEM",
+		Short:   "Show when a ready item is served: 1 is next",
+		Example: "  tallyman queue rank replenishment A-01",
+		Args:    takes("QUEUE", "ITEM"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return show(cmd.Context(), c.command, http.MethodGet, withQuery(queuePath(args[0], "items", args[1], "rank"), twinQuery(test)), nil, func(w io.Writer, form *wire.RankForm) {
 				fmt.Fprintf(w, "%s is number %d of %s; its score is %d.\n", form.ID, form.Rank, named(args[0], test), form.Score)
@@ -153,9 +154,10 @@ func (c queueCommands) rank() *cobra.Command {
 func (c queueCommands) peek() *cobra.Command {
 	f := listFlags{state: string(item.Ready)}
 	cmd := c.withTwin(&cobra.Command{
-		Use:   "peek QUEUE",
-		Short: "Show what is served next, and take nothing",
-		Args:  takes("QUEUE"),
+		Use:     "peek QUEUE",
+		Short:   "Show what is served next, and take nothing",
+		Example: "  tallyman queue peek replenishment",
+		Args:    takes("QUEUE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if f.limit < 1 {
 				return usage("--max takes the number of items to show, from 1 on")

@@ -27,7 +27,9 @@ func (c nodeCommands) serve() *cobra.Command {
 	cmd := c.withConfig(&cobra.Command{
 		Use:   "serve",
 		Short: "Run a node: the rules, the delivery of notices and the API",
-		Args:  cobra.NoArgs,
+		Example: `  tallyman serve --config site.yaml
+  tallyman serve --log-level debug --set http.listen=127.0.0.1:8081`,
+		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := c.checkLogFlags(); err != nil {
 				return err
@@ -78,7 +80,9 @@ func (c nodeCommands) demo() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "demo",
 		Short: "Run everything on a simulated warehouse; needs no other server",
-		Args:  cobra.NoArgs,
+		Example: `  tallyman demo
+  tallyman demo --for 30s --speed 1200`,
+		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if o.Speed <= 0 {
 				return usage("--speed must be more than 0")
@@ -116,9 +120,10 @@ type migrationForm struct {
 
 func (c nodeCommands) migrate() *cobra.Command {
 	up := c.withConfig(&cobra.Command{
-		Use:   "up",
-		Short: "Bring the ledger's schema up to date",
-		Args:  cobra.NoArgs,
+		Use:     "up",
+		Short:   "Bring the ledger's schema up to date",
+		Example: "  tallyman migrate up --config site.yaml",
+		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			cfg, err := c.loadConfig()
 			if err != nil {
@@ -132,9 +137,10 @@ func (c nodeCommands) migrate() *cobra.Command {
 		},
 	})
 	status := c.withConfig(&cobra.Command{
-		Use:   "status",
-		Short: "Show which steps of the schema are applied; exit code 1 while some are pending, or a newer version has applied more",
-		Args:  cobra.NoArgs,
+		Use:     "status",
+		Short:   "Show which steps of the schema are applied; exit code 1 while some are pending, or a newer version has applied more",
+		Example: "  tallyman migrate status --config site.yaml",
+		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			cfg, err := c.loadConfig()
 			if err != nil {
@@ -212,9 +218,10 @@ func buildVersion() versionForm {
 
 func (c nodeCommands) version() *cobra.Command {
 	return &cobra.Command{
-		Use:   "version",
-		Short: "Print the version",
-		Args:  cobra.NoArgs,
+		Use:     "version",
+		Short:   "Print the version",
+		Example: "  tallyman version -o json",
+		Args:    cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			v := buildVersion()
 			return c.print(v, func(w io.Writer) {

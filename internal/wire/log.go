@@ -12,6 +12,5 @@ type LogForm struct {
 
 // LogLevelForm asks for another level.
 type LogLevelForm struct {
-	XMLName xml.Name `json:"-" xml:"log"`
-	Level   string   `json:"level" xml:"level" enum:"debug,info,warn,error" doc:"the least level that is written from now on"`
+	Level string `json:"level" enum:"debug,info,warn,error" doc:"the least level that is written from now on"`
 }
