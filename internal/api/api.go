@@ -8,6 +8,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"tallyman/internal/auth"
+	"tallyman/internal/logging"
 	"tallyman/internal/trace"
 )
 
