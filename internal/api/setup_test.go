@@ -20,6 +20,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"tallyman/internal/api"
+	"tallyman/internal/api/operate"
 	"tallyman/internal/api/send"
 	"tallyman/internal/api/view"
 	"tallyman/internal/auth"

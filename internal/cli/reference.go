@@ -99,7 +99,7 @@ func (r *reference) command(cmd *cobra.Command) {
 		r.flags(cmd.LocalFlags(), own)
 	}
 	if len(also) > 0 {
-		fmt.Fprintf(r, "\nThe command has %s, too.\n", strings.Join(also, " and "))
+		fmt.Fprintf(r, "\nThe command has %s, too.\n", strings.Join(also, " and\n"))
 	}
 }
 
