@@ -1,11 +1,10 @@
 package bench
 
 import (
-	"bufio"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"syscall"
@@ -71,27 +70,43 @@ func startNode(t testing.TB, program, dir, name string) *nodeProcess {
 		t.Fatal(err)
 	}
 	n.cmd.Stderr = file
-	out, err := n.cmd.StdoutPipe()
+	begun, err := file.Stat()
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := n.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	said := bufio.NewReader(out)
-	line, _ := said.ReadString('\n')
-	base, ok := strings.CutPrefix(strings.TrimSpace(line), "Listening on ")
-	if !ok {
-		text, _ := os.ReadFile(log)
-		t.Fatalf("the node says %q: %s", line, text)
-	}
-	n.base = base
-	go func() { _, _ = io.Copy(io.Discard, said) }()
+	n.base = listening(t, log, int(begun.Size()))
 	t.Cleanup(func() {
 		n.end(syscall.SIGTERM)
 		_ = file.Close()
 	})
 	return n
+}
+
+var listens = regexp.MustCompile(`msg="Listening on" url=(\S+)\n`)
+
+// listening waits until a log says, behind its first bytes, where the node listens.
+func listening(t testing.TB, log string, first int) string {
+	t.Helper()
+	late := time.After(time.Minute)
+	look := time.NewTicker(10 * time.Millisecond)
+	defer look.Stop()
+	for {
+		text, err := os.ReadFile(log)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if m := listens.FindSubmatch(text[first:]); m != nil {
+			return string(m[1])
+		}
+		select {
+		case <-late:
+			t.Fatalf("the node does not listen: %s", text[first:])
+		case <-look.C:
+		}
+	}
 }
 
 // end sends the signal and waits for the end of the process; ending a node twice does nothing.

@@ -11,6 +11,7 @@ import (
 	"tallyman/engine/judge"
 	"tallyman/internal/delivery"
 	"tallyman/internal/ledger"
+	"tallyman/internal/logging"
 )
 
 // Engine runs rules and delivers their notices. Make one with New.
@@ -39,6 +40,8 @@ type Engine struct {
 	left       chan struct{} // Signalled when another node may have left firings.
 	orders     chan *order   // Firings that operators have asked for.
 	closed     chan struct{} // Closed when the engine takes no more orders.
+	verified   logging.Burst // Gathers the log lines about rules that are verified.
+	unverified logging.Burst // Gathers the log lines about rules that are not verified.
 }
 
 // New checks the options and prepares an engine. Nothing is read or run before Run.
@@ -66,6 +69,12 @@ func New(o Options) (*Engine, error) {
 		orders:    make(chan *order),
 		closed:    make(chan struct{}),
 	}
+	e.verified = logging.Burst{Window: verifiedWindow, Rest: func(n int) {
+		e.log.Info("Rules were verified.", "count", n)
+	}}
+	e.unverified = logging.Burst{Window: unverifiedWindow, Own: mostUnverifiedLines, Rest: func(n int) {
+		e.log.Warn("Further rules are unverified: they do not run.", "count", n)
+	}}
 	for name := range opts.Sources {
 		e.slots[name] = make(slots, opts.perSource(name))
 		e.gates[name] = &gate{places: min(opts.perSource(name), opts.Workers)}
@@ -108,6 +117,8 @@ func (e *Engine) Run(ctx context.Context) error {
 	runs.Wait()
 	close(committed)
 	loops.Wait()
+	e.verified.Flush()
+	e.unverified.Flush()
 	return nil
 }
 

@@ -228,7 +228,7 @@ func (u *unit) takeTerm() {
 	before := u.term.Number
 	u.term, u.termEnded = u.e.opts.Terms.Term()
 	if u.term.Number != before {
-		u.logger().Info("A new clock term has begun, because the ledger's clock went back. Firings continue from the start of the term.", "term", u.term.Number, "began", u.term.Began, "back", u.term.Back)
+		u.logger().Debug("A new clock term has begun, because the ledger's clock went back. Firings continue from the start of the term.", "term", u.term.Number, "began", u.term.Began, "back", u.term.Back)
 	}
 }
 
@@ -298,7 +298,7 @@ func (u *unit) attempt(ctx context.Context, stop <-chan struct{}, due time.Time)
 	case errors.Is(err, ledger.ErrBusy):
 		return u.busy(ctx, due)
 	case errors.Is(err, errStale):
-		u.logger().Info("The types have changed while the firing waited. The firing begins again.", "due", due)
+		u.logger().Debug("The types have changed while the firing waited. The firing begins again.", "due", due)
 		return unsettled
 	case errors.Is(err, ledger.ErrNotFound):
 		u.logger().Warn("The ledger does not know the rule any more: a node with other rule files has started. This node registers the rule again.")

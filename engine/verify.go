@@ -13,6 +13,15 @@ import (
 	"tallyman/scanners"
 )
 
+// The start of a node verifies each scope of each rule, and so many lines would hide all others. The rules that are
+// verified within verifiedWindow have one line together. Of the rules that are not verified, mostUnverifiedLines have
+// their own lines within unverifiedWindow.
+const (
+	verifiedWindow      = 2 * time.Second
+	unverifiedWindow    = 5 * time.Second
+	mostUnverifiedLines = 20
+)
+
 // getReady checks the rule, again and again until the check succeeds: a rule that is not verified does not run. A rule
 // with on_error: alert is waited for until the given time only; see givesUp. getReady returns false when ctx ends or
 // the unit stops.
@@ -22,7 +31,7 @@ func (u *unit) getReady(ctx context.Context, stop <-chan struct{}, until time.Ti
 		err := u.check(ctx, stop, until)
 		if err == nil {
 			if u.status.setVerified(u.scoped.Prepared.Columns()) {
-				u.logger().Info("The rule is verified.")
+				u.e.verified.Event(func() { u.logger().Info("Rule was verified.") })
 			}
 			return true
 		}
@@ -30,7 +39,7 @@ func (u *unit) getReady(ctx context.Context, stop <-chan struct{}, until time.Ti
 			return false
 		}
 		if u.status.setReason(err, u.now()) {
-			u.logger().Warn("The rule is not verified and does not run. The node checks it again until it is.", "reason", err.Error())
+			u.e.unverified.Event(func() { u.logger().Warn("Rule is unverified: it does not run.", "reason", err.Error()) })
 		}
 		u.expect(time.Time{}) // The group's scans must not wait for this unit.
 		if u.givesUp(err, until) {

@@ -152,10 +152,10 @@ type Site struct {
 // PushSettings are the settings that every push channel has: how much of it may run at once, and when it is paused.
 type PushSettings struct {
 	Header      `yaml:",inline"`
-	Timeout     time.Duration `yaml:"timeout" min:"1s" max:"5m" doc:"of a call"`
-	Concurrency int           `yaml:"concurrency" min:"1" max:"256" doc:"calls at a time, on each node"`
-	Rate        settings.Rate `yaml:"rate" doc:"calls on each node, such as 50/s, 600/m or 1000/h; none is no limit"`
-	Breaker     Breaker       `yaml:"breaker" doc:"when a channel that fails is left alone"`
+	Timeout     time.Duration `yaml:"timeout" min:"1s" max:"5m" doc:"how long a call may take"`
+	Concurrency int           `yaml:"concurrency" min:"1" max:"256" doc:"how many calls run at a time, on each node"`
+	Rate        settings.Rate `yaml:"rate" doc:"how many calls each node makes; none = no limit"`
+	Breaker     Breaker       `yaml:"breaker" doc:"when calls stop for a while because the channel fails"`
 }
 
 // Breaker says when a failing push channel is paused.
@@ -166,8 +166,8 @@ type Breaker struct {
 
 // Batch says how many deliveries a call may carry.
 type Batch struct {
-	Max  int           `yaml:"max" min:"1" max:"1000" doc:"notices in a call; 1 = each goes alone"`
-	Wait time.Duration `yaml:"wait" max:"1m" doc:"how long the first notice of a call waits for others, at most"`
+	Max  int           `yaml:"max" min:"1" max:"1000" doc:"how many notices a call carries at most; 1 = each notice has its own call"`
+	Wait time.Duration `yaml:"wait" max:"1m" doc:"how long the first notice of a call waits for others at most"`
 }
 
 // NewPushSettings returns the defaults of a push channel of this type.

@@ -1,10 +1,11 @@
 #!/bin/sh
-# Writes the tables of rule-file.md that come from the code.
-# With an argument, writes into that folder instead, so that a check can compare.
+# Writes the pages of this folder, which come from the code: configuration.md, cli.md, metrics.md and logs.md as a whole, and the
+# tables of rule-file.md. With an argument, writes into that folder instead, so that a check can compare.
 set -eu
 cd "$(dirname "$0")"
 out=${1:-.}
 page=$(mktemp)
 trap 'rm -f "$page"' EXIT
-go run . <rule-file.md >"$page"
+"${GO:-go}" run . "$out"
+"${GO:-go}" run . <rule-file.md >"$page"
 cat "$page" >"$out/rule-file.md"

@@ -1,35 +1,59 @@
-// Command reference writes the tables of the documentation that come from the code: the operators and functions of conditions and the
-// helpers of templates (docs/reference/rule-file.md), and the settings of sinks (docs/how-to/channels.md). It reads a page from standard input and writes it to
-// standard output; what stands between the markers is replaced. It knows no text of its own: each package declares what the tables say.
+// Command reference writes what the documentation has from the code. It knows no text of its own but the heads of pages: each package
+// declares what the tables say.
+//
+// With a folder as its argument it writes the pages of this folder there: configuration.md, cli.md, metrics.md and logs.md. Without one it reads a
+// page from standard input and writes the page to standard output, with what stands between its markers replaced: the operators and functions
+// of conditions and the helpers of templates (docs/reference/rule-file.md), and the settings of sinks (docs/how-to/channels.md).
 package main
 
 import (
 	"fmt"
 	"io"
 	"os"
-	"reflect"
+	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"time"
 
-	"tallyman/internal/app"
+	"tallyman/internal/cli"
 	"tallyman/rules/condition"
 	"tallyman/rules/message"
 	"tallyman/rules/row"
-	"tallyman/rules/strictyaml"
-	"tallyman/sinks"
 )
 
 func main() {
-	page, err := io.ReadAll(os.Stdin)
-	if err == nil {
-		_, err = io.WriteString(os.Stdout, write(string(page)))
-	}
-	if err != nil {
+	if err := run(os.Args[1:], os.Stdin, os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1) //nolint:forbidigo // a command of its own, for make generate
 	}
+}
+
+func run(args []string, in io.Reader, out io.Writer) error {
+	if len(args) == 0 {
+		page, err := io.ReadAll(in)
+		if err == nil {
+			_, err = io.WriteString(out, write(string(page)))
+		}
+		return err
+	}
+	for name, text := range pages {
+		page, err := text()
+		if err == nil {
+			err = os.WriteFile(filepath.Join(args[0], name), []byte(page), 0o644) //nolint:gosec // a page for everybody
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// pages are those that come from the code as a whole.
+var pages = map[string]func() (string, error){
+	"configuration.md": configurationPage,
+	"cli.md":           func() (string, error) { return cli.Reference(), nil },
+	"metrics.md":       metricsPage,
+	"logs.md":          logsPage,
 }
 
 var section = regexp.MustCompile(`(?s)(<!-- generated: (\w+) -->\n).*?(<!-- end -->)`)
@@ -48,7 +72,7 @@ var sections = map[string]func() string{
 	"precedence": precedence,
 	"functions":  functions,
 	"helpers":    helpers,
-	"sinks":      sinkSettings,
+	"sinks":      func() string { return sinkTables("", false) },
 }
 
 // table writes a table of Markdown.
@@ -139,93 +163,6 @@ func exampleRowsTable() string {
 		rows = append(rows, cells)
 	}
 	return table(heading, rows)
-}
-
-// sinkSettings has a table of what every push channel has, and one for each type of what it has beside that.
-func sinkSettings() string {
-	common := sinks.NewPushSettings("")
-	shared := settingRows("", reflect.ValueOf(common))
-	var text strings.Builder
-	text.WriteString("### Every push channel\n\n" + settingTable(shared))
-	for _, t := range app.Types().Sinks {
-		own := slices.DeleteFunc(settingRows("", reflect.ValueOf(t.New()).Elem()), func(row []string) bool {
-			return slices.ContainsFunc(shared, func(s []string) bool { return s[0] == row[0] })
-		})
-		text.WriteString("\n### " + t.Name + "\n\n" + settingTable(own))
-	}
-	return text.String()
-}
-
-func settingTable(rows [][]string) string {
-	return table([]string{"setting", "takes", "default", "meaning"}, rows)
-}
-
-// settingRows are the settings of a struct, as its tags tell of them; those of a struct inside come behind its own row.
-func settingRows(prefix string, v reflect.Value) [][]string {
-	var rows [][]string
-	for _, f := range reflect.VisibleFields(v.Type()) {
-		name, _, _ := strings.Cut(f.Tag.Get("yaml"), ",")
-		if name == "" {
-			continue
-		}
-		value := v.FieldByIndex(f.Index)
-		initial := written(value)
-		if prefix+name == "type" {
-			initial = ""
-		}
-		rows = append(rows, []string{code(prefix + name), takes(f.Tag), code(initial), f.Tag.Get("doc")})
-		if value.Kind() == reflect.Pointer && value.Type().Elem().Kind() == reflect.Struct { // not there by default
-			value = reflect.New(value.Type().Elem())
-			if d, ok := reflect.TypeAssert[strictyaml.Defaulter](value); ok {
-				d.SetDefaults()
-			}
-			value = value.Elem()
-		}
-		if value.Kind() == reflect.Struct {
-			rows = append(rows, settingRows(prefix+name+".", value)...)
-		}
-	}
-	return rows
-}
-
-// takes says what a setting may be, as far as its tags bound it.
-func takes(tag reflect.StructTag) string {
-	low, high := tag.Get("min"), tag.Get("max")
-	switch {
-	case tag.Get("enum") != "":
-		return code(strings.ReplaceAll(tag.Get("enum"), ",", "` `"))
-	case low != "" && high != "":
-		return low + " to " + high
-	case low != "":
-		return "at least " + low
-	case high != "":
-		return "at most " + high
-	}
-	return ""
-}
-
-// written is a default as the configuration has it.
-func written(v reflect.Value) string {
-	switch x := v.Interface().(type) {
-	case time.Duration:
-		return strictyaml.FormatDuration(x)
-	case []time.Duration:
-		list := make([]string, len(x))
-		for i, d := range x {
-			list[i] = strictyaml.FormatDuration(d)
-		}
-		return "[" + strings.Join(list, ", ") + "]"
-	case bool:
-		return fmt.Sprint(x)
-	case int:
-		return strings.TrimPrefix(fmt.Sprint(x), "0")
-	case fmt.Stringer:
-		return x.String()
-	}
-	if v.Kind() == reflect.String {
-		return v.String()
-	}
-	return ""
 }
 
 // exampleNow is what now() returns in the examples.

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
@@ -150,6 +151,9 @@ var Access = map[string][]auth.Role{
 	"get-clock":     Onlookers,
 	"confirm-clock": Operators, // The token must be for all warehouses.
 
+	"get-log":       Onlookers,
+	"set-log-level": Operators, // who sees all warehouses
+
 	"list-tokens":  admins,
 	"create-token": admins,
 	"revoke-token": admins,
@@ -287,11 +291,27 @@ func WhenOver(ctx context.Context, who *auth.Identity, cancel func()) func() {
 	return func() { close(done) }
 }
 
-// logRefusal logs a request whose caller is not authenticated. The log gets no token and no text that the client chose.
+// A client with a wrong token asks again and again. Of its requests, and those of all others, so many have lines of their own.
+const (
+	refusalsWindow   = 10 * time.Second
+	mostRefusalLines = 5
+)
+
+// logRefusal tells of a caller that is not known. Tokens are not in it, nor what a client made up.
 func (a *API) logRefusal(w http.ResponseWriter, r *http.Request, prob *wire.Problem) {
 	level := slog.LevelInfo
 	if prob.Code == wire.CodeTokenMissing {
 		level = slog.LevelDebug // Normal for browsers and for people who try a URL.
 	}
-	a.log.LogAttrs(r.Context(), level, "Request was refused, because its caller is not authenticated.", append(RequestAttrs(w, r), slog.String("code", string(prob.Code)), slog.String("detail", prob.Detail))...)
+	if !a.log.Enabled(r.Context(), level) {
+		return
+	}
+	ctx := context.WithoutCancel(r.Context())
+	attrs := append(RequestAttrs(w, r), slog.String("code", string(prob.Code)), slog.String("detail", prob.Detail))
+	line := func() { a.log.LogAttrs(ctx, level, "a request was refused", attrs...) }
+	if level == slog.LevelDebug {
+		line()
+		return
+	}
+	a.refusals.Event(line)
 }

@@ -112,6 +112,9 @@ expire-silence             . . . . . x x  .
 get-clock                  . . . . x x x  .
 confirm-clock              . . . . . x x  .
 
+get-log                    . . . . x x x  .
+set-log-level              . . . . . x x  .
+
 list-sinks                 . . . . x x x  .
 get-sink                   . . . . x x x  .
 list-deliveries            . . . . x x x  .

@@ -8,6 +8,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"tallyman/internal/auth"
+	"tallyman/internal/logging"
 	"tallyman/internal/trace"
 )
 
@@ -53,11 +54,15 @@ type API struct {
 	ids        requestIDs
 	bounds     bounds
 	callers    *callers
+	refusals   logging.Burst // lines about callers that are not known
 }
 
 // New makes the API of the rooms.
 func New(deps Deps, rooms ...Room) *API {
 	a := &API{deps: deps, rooms: rooms, waiters: &Waiters{}, log: deps.Logger, ids: newRequestIDs(), bounds: defaultBounds(), callers: newCallers(deps.Auth, deps.HTTP.Rate)}
+	a.refusals = logging.Burst{Window: refusalsWindow, Own: mostRefusalLines, Rest: func(n int) {
+		a.log.LogAttrs(context.Background(), slog.LevelInfo, "Further requests were refused.", slog.Int("count", n))
+	}}
 	routes := newRouter()
 	a.spec = a.register(routes)
 	a.handler = a.outer(onceOnly(a.withPages(a.traced(routes, a.shared(a.limited(a.authenticated(a.sameOrigin(a.counted(routes)))))))))

@@ -99,6 +99,7 @@ var validBodies = map[string]string{
 	"import-subscriptions":  `{"subscriptions":[{"type":"REP_NOTICE","warehouse":"119240","subscriber":"user:1"}]}`,
 	"confirm-subscriptions": `{"hash":"5f2a9c0d1e3b4a67"}`,
 	"confirm-scopes":        `{"hash":"5f2a9c0d1e3b4a67"}`,
+	"set-log-level":         `{"level":"info"}`,
 	"create-token":          `{"subject":"user:x","access":["viewer"]}`,
 	"create-type":           `{"code":"LOT","id":7,"name":"Lot"}`,
 	"put-type":              `{"code":"REP_NOTICE","id":7,"name":"x","fields":{"bin":{"type":"string"}}}`,

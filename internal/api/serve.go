@@ -72,6 +72,7 @@ func (a *API) Serve(ctx context.Context, ln net.Listener) error {
 	case <-ctx.Done():
 	}
 	err := a.shutdown(context.WithoutCancel(ctx), server)
+	a.refusals.Flush()
 	if served := <-failed; !errors.Is(served, http.ErrServerClosed) {
 		err = errors.Join(err, served)
 	}

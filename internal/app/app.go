@@ -37,13 +37,14 @@ import (
 
 // Options is what a process adds to its configuration.
 type Options struct {
-	Logger  *slog.Logger
-	Version string       // The version of the program.
-	Node    string       // The name of this node. Default: node.name of the configuration, or else the host name.
-	Clock   engine.Clock // The clock of the machine. Nodes with a PostgreSQL ledger go by the ledger's clock instead.
-	Migrate bool         // Bring the schema of the ledger up to date. An SQLite ledger is always brought up to date.
-	Step    func(string) // See engine.Options.Step and push.Options.Step.
-	Stdout  io.Writer    // The output of sinks of type stdout. Default: os.Stdout.
+	Logger   *slog.Logger
+	LogLevel *slog.LevelVar // The level of the Logger, which operators change. Default: a level that changes nothing.
+	Version  string         // The version of the program.
+	Node     string         // The name of this node. Default: node.name of the configuration, or else the host name.
+	Clock    engine.Clock   // The clock of the machine. Nodes with a PostgreSQL ledger go by the ledger's clock instead.
+	Migrate  bool           // Bring the schema of the ledger up to date. An SQLite ledger is always brought up to date.
+	Step     func(string)   // See engine.Options.Step and push.Options.Step.
+	Stdout   io.Writer      // The output of sinks of type stdout. Default: os.Stdout.
 
 	Hangup <-chan os.Signal // A signal makes the node read the rule files again. Nil means none does.
 
@@ -370,6 +371,9 @@ func (o Options) withDefaults(cfg *config.Config) Options {
 	o.Version = cmp.Or(o.Version, "dev")
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.LogLevel == nil {
+		o.LogLevel = new(slog.LevelVar)
 	}
 	if o.Clock == nil {
 		o.Clock = engine.SystemClock{}

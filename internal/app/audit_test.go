@@ -73,6 +73,7 @@ var auditCases = map[string]auditCase{
 	"reload-rules": {http.MethodPost, "/rules/reload", ``, "rules.reload", "rules", `"changed":["negative-bin-stock"]`},
 
 	"confirm-clock":  {http.MethodPost, "/clock/confirm", `{"reason":"a drill"}`, "clock.confirm", "clock", `"term":0`},
+	"set-log-level":  {http.MethodPost, "/log/level", `{"level":"debug"}`, "log.level", "log:one", `"level":"debug"`},
 	"create-silence": {http.MethodPost, "/silences", `{"matchers":["rule=negative-bin-stock"],"for":"1h","comment":"stocktake"}`, "silence.add", "silence:{silence}", `"comment":"stocktake"`},
 	"expire-silence": {http.MethodPost, "/silences/{silence}/expire", ``, "silence.expire", "silence:{silence}", `"state":"expired"`},
 	"create-token":   {http.MethodPost, "/tokens", `{"subject":"service:wms","access":["service"],"warehouses":["119240"]}`, "token.create", "token:{token}", `"subject":"service:wms"`},

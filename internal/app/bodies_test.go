@@ -54,6 +54,7 @@ var baseRequests = map[string]baseRequest{
 	"confirm-scopes":        {path: "negative-bin-stock", body: `{"hash":"5f2a9c0d1e3b4a67"}`, code: "list_changed"},
 
 	"confirm-clock": {body: `{"reason":"the time service was down"}`, code: "clock_not_ahead"},
+	"set-log-level": {body: `{"level":"info"}`},
 
 	"pause-rules":  {body: `{"for":"1h"}`},
 	"disable-rule": {path: "negative-bin-stock", body: `{"for":"1h"}`},

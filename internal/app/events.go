@@ -56,6 +56,6 @@ func (p *eventPusher) Push(ctx context.Context, batch []delivery.Delivery) error
 	if fault != nil {
 		return fmt.Errorf("item %s was not removed: %w (%w)", told.ID, fault, err)
 	}
-	p.log.Info("The receiver of a ready_again event answered 410. The item is removed from its queue.", "sink", p.sink, "queue", told.Queue, "item", told.ID, "removed", removed)
+	p.log.Debug("The receiver of a ready_again event answered 410. The item is removed from its queue.", "sink", p.sink, "queue", told.Queue, "item", told.ID, "removed", removed)
 	return nil
 }

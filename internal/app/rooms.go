@@ -17,8 +17,15 @@ import (
 	"tallyman/internal/api/stream"
 	"tallyman/internal/authoring"
 	"tallyman/internal/ledger"
+	"tallyman/internal/logging"
 	"tallyman/internal/wire"
 )
+
+// servedLog returns the log as operators see it.
+func (a *App) servedLog() *operate.Log {
+	configured, _ := logging.ParseLevel(a.cfg.Telemetry.Log.Level) // a checked configuration has one
+	return &operate.Log{Node: a.opts.Node, Level: a.opts.LogLevel, Configured: configured}
+}
 
 // rooms returns the parts of the API, each with the parts of the node that it needs.
 func (a *App) rooms(meter *metrics.Metrics, streams *stream.Hub, counts *ruleCounts) []api.Room {
@@ -33,7 +40,7 @@ func (a *App) rooms(meter *metrics.Metrics, streams *stream.Hub, counts *ruleCou
 		search.New(search.Deps{Ledger: a.ledger, Types: a.ledger.Types, Queues: a.index.served(), Logger: a.log}),
 		a.overview,
 		operate.New(operate.Deps{
-			Catalogue: a.ledger, Sinks: authoring.Sinks(a.cfg), Book: a.ledger, Origins: a.ledger, Origin: a.originName(), Silences: a.servedSilences(), Clock: a.servedClock(), Tokens: a.tokens, Audit: a.ledger, Rules: a.engine, Logger: a.log,
+			Catalogue: a.ledger, Sinks: authoring.Sinks(a.cfg), Book: a.ledger, Origins: a.ledger, Origin: a.originName(), Silences: a.servedSilences(), Clock: a.servedClock(), Log: a.servedLog(), Tokens: a.tokens, Audit: a.ledger, Rules: a.engine, Logger: a.log,
 		}),
 		queues.New(queues.Deps{Queues: a.index.served(), Notices: a.ledger, Logger: a.log}),
 		rulebook.New(rulebook.Deps{

@@ -19,9 +19,10 @@ func (c clockCommands) clock() *cobra.Command {
 
 func (c clockCommands) show() *cobra.Command {
 	return c.withServer(&cobra.Command{
-		Use:   "show",
-		Short: "Show the state of the ledger's clock",
-		Args:  cobra.NoArgs,
+		Use:     "show",
+		Short:   "Show the state of the ledger's clock",
+		Example: "  tallyman clock show",
+		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return show(cmd.Context(), c.command, http.MethodGet, "/clock", nil, writeClock)
 		},

@@ -162,7 +162,7 @@ func (c queueCommands) resume() *cobra.Command {
 func (c queueCommands) queueSwitch(verb, short, said string) *cobra.Command {
 	var test bool
 	return c.withTwin(&cobra.Command{
-		Use: verb + " QUEUE", Short: short, Args: takes("QUEUE"),
+		Use: verb + " QUEUE", Short: short, Example: "  tallyman queue " + verb + " replenishment", Args: takes("QUEUE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return show(cmd.Context(), c.command, http.MethodPost, queuePath(args[0], verb), wire.TwinForm{Test: test}, func(w io.Writer, form *wire.QueueForm) {
 				fmt.Fprintf(w, said, named(form.Name, form.Test))

@@ -140,9 +140,10 @@ func writePeek(w io.Writer, items []wire.ItemForm) {
 func (c queueCommands) rank() *cobra.Command {
 	var test bool
 	return c.withTwin(&cobra.Command{
-		Use:   "rank QUEUE ITEM",
-		Short: "Show the rank of a ready item: 1 is served next",
-		Args:  takes("QUEUE", "ITEM"),
+		Use:     "rank QUEUE ITEM",
+		Short:   "Show the rank of a ready item: 1 is served next",
+		Example: "  tallyman queue rank replenishment A-01",
+		Args:    takes("QUEUE", "ITEM"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return show(cmd.Context(), c.command, http.MethodGet, withQuery(queuePath(args[0], "items", args[1], "rank"), twinQuery(test)), nil, func(w io.Writer, form *wire.RankForm) {
 				fmt.Fprintf(w, "%s is number %d of %s; its score is %d.\n", form.ID, form.Rank, named(args[0], test), form.Score)
@@ -154,9 +155,10 @@ func (c queueCommands) rank() *cobra.Command {
 func (c queueCommands) peek() *cobra.Command {
 	f := listFlags{state: string(item.Ready)}
 	cmd := c.withTwin(&cobra.Command{
-		Use:   "peek QUEUE",
-		Short: "Show the items that are served next, without a lease",
-		Args:  takes("QUEUE"),
+		Use:     "peek QUEUE",
+		Short:   "Show the items that are served next, without a lease",
+		Example: "  tallyman queue peek replenishment",
+		Args:    takes("QUEUE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if f.limit < 1 {
 				return usage("--max takes the number of items to show, from 1 on")

@@ -19,7 +19,7 @@ func (c *command) root() *cobra.Command {
 	root := &cobra.Command{
 		Use:           "tallyman",
 		Short:         "Keeps count for a warehouse: rules over its database become typed notices",
-		Long:          rootHelp,
+		Long:          rootHelp(),
 		Args:          knownCommand,
 		SilenceErrors: true,
 		SilenceUsage:  true,
@@ -40,7 +40,7 @@ func (c *command) root() *cobra.Command {
 	node := nodeCommands{c}
 	root.AddCommand(node.demo(), node.serve(), node.migrate(), node.configuration(), node.source(), ruleCommands{c}.rules(), findCommands{c}.find(), noticeCommands{c}.notices(), typeCommands{c}.types(),
 		queueCommands{c}.queue(), deliveryCommands{c}.deliveries(), silenceCommands{c}.silences(), sinkCommands{c}.sinks(),
-		scopeCommands{c}.scopes(), subscriptionCommands{c}.subscriptions(), subscriberCommands{c}.subscribers(), tokenCommands{c}.tokens(), auditCommands{c}.audit(), clockCommands{c}.clock(),
+		scopeCommands{c}.scopes(), subscriptionCommands{c}.subscriptions(), subscriberCommands{c}.subscribers(), tokenCommands{c}.tokens(), auditCommands{c}.audit(), clockCommands{c}.clock(), logCommands{c}.log(),
 		statusCommands{c}.status(), node.version())
 	c.complete(root)
 	c.fitHelp(root)
@@ -102,10 +102,13 @@ func (c *command) readConfig(lazy bool) (*config.Config, error) {
 		}
 		set[key] = value
 	}
-	options := config.Options{File: c.config, Env: c.Env, Set: set, Lazy: lazy}
-	if c.listen != "" {
-		set["http.listen"] = c.listen
-		options.Flags = map[string]string{"http.listen": "--listen"}
+	options := config.Options{File: c.config, Env: c.Env, Set: set, Lazy: lazy, Flags: map[string]string{}}
+	for _, own := range []struct{ key, flag, value string }{
+		{"http.listen", "--listen", c.listen}, {"telemetry.log.level", "--log-level", c.logLevel}, {"telemetry.log.format", "--log-format", c.logFormat},
+	} {
+		if own.value != "" {
+			set[own.key], options.Flags[own.key] = own.value, own.flag
+		}
 	}
 	cfg, err := app.LoadConfig(options)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
@@ -121,17 +124,23 @@ func asProblems(err error) (problem.List, bool) {
 	return list, ok
 }
 
-const rootHelp = `Keeps count for a warehouse: rules over its database become typed notices.
+const rootText = `Keeps count for a warehouse: rules over its database become typed notices.
 
 Begin with "tallyman demo", which needs nothing else. Commands that talk to a running server take its address from --server or TALLYMAN_SERVER
 (default ` + defaultServer + `), a token from the file of --token-file or from TALLYMAN_TOKEN, and a certificate authority of your own from the
 file of --ca-file or TALLYMAN_CA_FILE. Tables are as wide as the terminal, or as COLUMNS says. Programs should read -o json.
 
 Exit codes:
-  0  fine
-  1  the command found problems, or the server refused the request
-  2  wrong usage
-  3  a server could not be reached, or is busy`
+`
+
+// rootHelp is what tallyman --help says.
+func rootHelp() string {
+	var codes strings.Builder
+	for code, meaning := range exitCodes {
+		fmt.Fprintf(&codes, "  %d  %s\n", code, meaning)
+	}
+	return rootText + strings.TrimSuffix(codes.String(), "\n")
+}
 
 // fitHelp makes what --help shows as wide as the terminal.
 func (c *command) fitHelp(root *cobra.Command) {

@@ -29,9 +29,10 @@ func (c ruleCommands) rules() *cobra.Command {
 
 func (c ruleCommands) list() *cobra.Command {
 	return c.withServer(&cobra.Command{
-		Use:   "list",
-		Short: "List the rules of a running server, and their health",
-		Args:  cobra.NoArgs,
+		Use:     "list",
+		Short:   "List the rules of a running server, and their health",
+		Example: "  tallyman rules list",
+		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			form, err := c.client().listRules(cmd.Context())
 			if err != nil {

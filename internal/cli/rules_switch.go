@@ -144,7 +144,7 @@ func (c ruleCommands) pause() *cobra.Command {
 
 func (c ruleCommands) resume() *cobra.Command {
 	return c.withServer(&cobra.Command{
-		Use: "resume", Short: "End the pause of all rules", Args: cobra.NoArgs,
+		Use: "resume", Short: "End the pause of all rules", Example: "  tallyman rules resume", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.pauseRules(cmd, "/rules/resume", nil) },
 	})
 }
@@ -277,7 +277,8 @@ func (c ruleCommands) reload() *cobra.Command {
 		Short: "Make a running server read its rule files again",
 		Long: `Make the server that answers read its rule files again. A server also reads them by itself within two seconds of a change, and on SIGHUP. A file with a
 problem is not loaded: the last good version of its rules stays in force. Sources, sinks and other configuration are read at the start only.`,
-		Args: cobra.NoArgs,
+		Example: "  tallyman rules reload",
+		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			var form wire.Reloaded
 			raw, err := c.client().ask(cmd.Context(), http.MethodPost, "/rules/reload", nil, &form)

@@ -29,13 +29,19 @@ import (
 	"tallyman/scanners"
 )
 
-// The exit codes, as `tallyman --help` tells them.
+// The exit codes.
 const (
 	ExitFine        = 0
 	ExitProblems    = 1
 	ExitUsage       = 2
 	ExitUnreachable = 3
 )
+
+// exitCodes are the meanings of the exit codes, as help and the reference have them.
+var exitCodes = [...]string{
+	ExitFine: "fine", ExitProblems: "it found problems, or the server has refused", ExitUsage: "wrong usage",
+	ExitUnreachable: "something could not be reached, or is busy",
+}
 
 // Process is what a program has from its surroundings.
 type Process struct {
@@ -81,6 +87,8 @@ type command struct {
 	tokenFile string // of --token-file
 	caFile    string // of --ca-file
 	listen    string // serve's, over http.listen
+	logLevel  string // serve's, over telemetry.log.level
+	logFormat string // serve's, over telemetry.log.format
 }
 
 // exitError carries the exit code of an error that says nothing more, or everything, itself.
@@ -187,12 +195,13 @@ type Services struct {
 
 // ServeOptions is what a node gets beside its configuration.
 type ServeOptions struct {
-	Logger  *slog.Logger
-	Version string
-	Migrate bool                 // bring the schema of a shared ledger up to date first
-	Ready   func(address string) // called once it listens
-	Out     io.Writer            // of sinks of type stdout
-	Hangup  <-chan os.Signal     // has the rule files read again; nil = nothing does
+	Logger   *slog.Logger
+	LogLevel *slog.LevelVar // of the Logger
+	Version  string
+	Migrate  bool                 // bring the schema of a shared ledger up to date first
+	Ready    func(address string) // called once it listens
+	Out      io.Writer            // of sinks of type stdout
+	Hangup   <-chan os.Signal     // has the rule files read again; nil = nothing does
 }
 
 // DemoOptions says how the demo runs.
@@ -245,7 +254,7 @@ func Default() Services {
 func runNode(ctx context.Context, cfg *config.Config, o ServeOptions) (err error) {
 	app.LogRedisTo(o.Logger)
 	defer app.SpareHeap()()
-	node, err := app.New(ctx, cfg, app.Options{Logger: o.Logger, Version: o.Version, Migrate: o.Migrate, Stdout: o.Out, Hangup: o.Hangup})
+	node, err := app.New(ctx, cfg, app.Options{Logger: o.Logger, LogLevel: o.LogLevel, Version: o.Version, Migrate: o.Migrate, Stdout: o.Out, Hangup: o.Hangup})
 	if err != nil {
 		return err
 	}

@@ -24,9 +24,10 @@ func (c scopeCommands) scopes() *cobra.Command {
 
 func (c scopeCommands) list() *cobra.Command {
 	return c.withServer(&cobra.Command{
-		Use:   "list",
-		Short: "Show the rules whose scopes come from a query, and the state of their lists",
-		Args:  cobra.NoArgs,
+		Use:     "list",
+		Short:   "Show the rules whose scopes come from a query, and the state of their lists",
+		Example: "  tallyman scopes list",
+		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return show(cmd.Context(), c.command, http.MethodGet, "/scopes", nil, func(w io.Writer, form *wire.ScopeOriginsForm) {
 				writeScopeOrigins(w, c.width(), form)
@@ -63,9 +64,10 @@ instead; the next list of the source replaces the waiting list.`,
 
 func (c scopeCommands) forget() *cobra.Command {
 	return c.withServer(&cobra.Command{
-		Use:   "forget RULE",
-		Short: "Forget the list of scopes of a rule that has no query any more",
-		Args:  takes("RULE"),
+		Use:     "forget RULE",
+		Short:   "Forget the list of scopes of a rule that has no query any more",
+		Example: "  tallyman scopes forget low-stock",
+		Args:    takes("RULE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := c.client().do(cmd.Context(), http.MethodDelete, scopesPath(args[0]), nil, nil); err != nil {
 				return err

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"os"
 	"runtime"
 	"runtime/debug"
@@ -15,57 +14,57 @@ import (
 
 	"tallyman/internal/auth"
 	"tallyman/internal/cli/terminal"
+	"tallyman/internal/config"
 	"tallyman/internal/ledger"
+	"tallyman/internal/logging"
 )
 
 // nodeCommands are the commands that run a node or read its configuration.
 type nodeCommands struct{ *command }
 
 func (c nodeCommands) serve() *cobra.Command {
-	var level, format string
 	var migrate bool
 	cmd := c.withConfig(&cobra.Command{
 		Use:   "serve",
 		Short: "Run a node: the rules, the delivery of notices and the API",
-		Args:  cobra.NoArgs,
+		Example: `  tallyman serve --config site.yaml
+  tallyman serve --log-level debug --set http.listen=127.0.0.1:8081`,
+		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			logger, err := c.logger(level, format)
-			if err != nil {
+			if err := c.checkLogFlags(); err != nil {
 				return err
 			}
 			cfg, err := c.loadConfig()
 			if err != nil {
 				return err
 			}
+			level, _ := logging.ParseLevel(cfg.Telemetry.Log.Level) // a checked configuration has one
+			logger, live := logging.New(c.Err, cfg.Telemetry.Log.Format, level)
 			return c.services.Serve(cmd.Context(), cfg, ServeOptions{
 				Hangup: c.hangup(),
-				Logger: logger, Version: buildVersion().Version, Migrate: migrate,
+				Logger: logger, LogLevel: live, Version: buildVersion().Version, Migrate: migrate,
 				Out:   c.Out,
-				Ready: func(address string) { fmt.Fprintf(c.Out, "Listening on %s://%s\n", cfg.HTTP.Scheme(), address) },
+				Ready: func(address string) { logger.Info("Listening on", "url", cfg.HTTP.Scheme()+"://"+address) },
 			})
 		},
 	})
 	cmd.Flags().StringVar(&c.listen, "listen", "", "host:port of the API; wins over http.listen")
 	cmd.Flags().BoolVar(&migrate, "migrate", false, "bring the ledger's schema up to date first (always done for SQLite)")
-	cmd.Flags().StringVar(&level, "log-level", "info", "debug, info, warn or error")
-	cmd.Flags().StringVar(&format, "log-format", "text", "text or json")
+	cmd.Flags().StringVar(&c.logLevel, "log-level", "", "debug, info, warn or error; wins over telemetry.log.level")
+	cmd.Flags().StringVar(&c.logFormat, "log-format", "", "text or json; wins over telemetry.log.format")
 	return cmd
 }
 
-// logger writes to the error output, which is where a supervisor looks.
-func (c *command) logger(level, format string) (*slog.Logger, error) {
-	var l slog.Level
-	if err := l.UnmarshalText([]byte(level)); err != nil {
-		return nil, usage("--log-level takes debug, info, warn or error, not %q", level)
+// checkLogFlags refuses what the flags of the log cannot be.
+func (c *command) checkLogFlags() error {
+	if _, ok := logging.ParseLevel(c.logLevel); !ok && c.logLevel != "" {
+		return usage("--log-level takes debug, info, warn or error, not %q", c.logLevel)
 	}
-	options := &slog.HandlerOptions{Level: l}
-	switch format {
-	case "text":
-		return slog.New(slog.NewTextHandler(c.Err, options)), nil
-	case "json":
-		return slog.New(slog.NewJSONHandler(c.Err, options)), nil
+	switch c.logFormat {
+	case "", config.LogText, config.LogJSON:
+		return nil
 	}
-	return nil, usage("--log-format takes text or json, not %q", format)
+	return usage("--log-format takes text or json, not %q", c.logFormat)
 }
 
 // hangup is where the signals come on which the rule files are read again.
@@ -81,7 +80,9 @@ func (c nodeCommands) demo() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "demo",
 		Short: "Run everything on a simulated warehouse; needs no other server",
-		Args:  cobra.NoArgs,
+		Example: `  tallyman demo
+  tallyman demo --for 30s --speed 1200`,
+		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if o.Speed <= 0 {
 				return usage("--speed must be more than 0")
@@ -119,9 +120,10 @@ type migrationForm struct {
 
 func (c nodeCommands) migrate() *cobra.Command {
 	up := c.withConfig(&cobra.Command{
-		Use:   "up",
-		Short: "Bring the ledger's schema up to date",
-		Args:  cobra.NoArgs,
+		Use:     "up",
+		Short:   "Bring the ledger's schema up to date",
+		Example: "  tallyman migrate up --config site.yaml",
+		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			cfg, err := c.loadConfig()
 			if err != nil {
@@ -135,9 +137,10 @@ func (c nodeCommands) migrate() *cobra.Command {
 		},
 	})
 	status := c.withConfig(&cobra.Command{
-		Use:   "status",
-		Short: "Show which steps of the schema are applied; exit code 1 while some are pending, or a newer version has applied more",
-		Args:  cobra.NoArgs,
+		Use:     "status",
+		Short:   "Show which steps of the schema are applied; exit code 1 while some are pending, or a newer version has applied more",
+		Example: "  tallyman migrate status --config site.yaml",
+		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			cfg, err := c.loadConfig()
 			if err != nil {
@@ -215,9 +218,10 @@ func buildVersion() versionForm {
 
 func (c nodeCommands) version() *cobra.Command {
 	return &cobra.Command{
-		Use:   "version",
-		Short: "Print the version",
-		Args:  cobra.NoArgs,
+		Use:     "version",
+		Short:   "Print the version",
+		Example: "  tallyman version -o json",
+		Args:    cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			v := buildVersion()
 			return c.print(v, func(w io.Writer) {

@@ -27,9 +27,10 @@ func (c silenceCommands) list() *cobra.Command {
 	var states []string
 	var all bool
 	cmd := c.withServer(&cobra.Command{
-		Use:   "list",
-		Short: "List the silences that are active or will be, the latest first",
-		Args:  cobra.NoArgs,
+		Use:     "list",
+		Short:   "List the silences that are active or will be, the latest first",
+		Example: "  tallyman silences list",
+		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			query := url.Values{"state": states}
 			if all && len(states) > 0 {
@@ -50,9 +51,10 @@ func (c silenceCommands) list() *cobra.Command {
 
 func (c silenceCommands) show() *cobra.Command {
 	return c.withServer(&cobra.Command{
-		Use:   "show SILENCE",
-		Short: "Show a silence and what it holds back now",
-		Args:  takes("SILENCE"),
+		Use:     "show SILENCE",
+		Short:   "Show a silence and what it holds back now",
+		Example: "  tallyman silences show s_5rmwxhkqj2ab",
+		Args:    takes("SILENCE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.oneSilence(cmd, http.MethodGet, silencePath(args[0]), nil, "")
 		},
@@ -61,9 +63,10 @@ func (c silenceCommands) show() *cobra.Command {
 
 func (c silenceCommands) expire() *cobra.Command {
 	return c.withServer(&cobra.Command{
-		Use:   "expire SILENCE",
-		Short: "End a silence now; the next runs make the notices that it held back",
-		Args:  takes("SILENCE"),
+		Use:     "expire SILENCE",
+		Short:   "End a silence now; the next runs make the notices that it held back",
+		Example: "  tallyman silences expire s_5rmwxhkqj2ab",
+		Args:    takes("SILENCE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.oneSilence(cmd, http.MethodPost, silencePath(args[0])+"/expire", nil, "")
 		},

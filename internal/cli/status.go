@@ -23,9 +23,10 @@ type statusCommands struct{ *command }
 
 func (c statusCommands) status() *cobra.Command {
 	return c.withServer(&cobra.Command{
-		Use:   "status",
-		Short: "Show the state of a running server; exit code 1 if something is wrong",
-		Args:  cobra.NoArgs,
+		Use:     "status",
+		Short:   "Show the state of a running server; exit code 1 if something is wrong",
+		Example: "  tallyman status --server http://wms-2:8080",
+		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			var s wire.StatusReport
 			raw, err := c.client().ask(cmd.Context(), http.MethodGet, "/status", nil, &s)
@@ -214,9 +215,10 @@ func (c sinkCommands) sinks() *cobra.Command {
 
 func (c sinkCommands) list() *cobra.Command {
 	return c.withServer(&cobra.Command{
-		Use:   "list",
-		Short: "List the sinks and their states",
-		Args:  cobra.NoArgs,
+		Use:     "list",
+		Short:   "List the sinks and their states",
+		Example: "  tallyman sinks list",
+		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return show(cmd.Context(), c.command, http.MethodGet, "/sinks", nil, func(w io.Writer, form *wire.SinksForm) {
 				writeSinks(w, c.width(), form.Sinks, time.Now())

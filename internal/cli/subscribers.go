@@ -26,9 +26,10 @@ func (c subscriberCommands) subscribers() *cobra.Command {
 
 func (c subscriberCommands) list() *cobra.Command {
 	return c.withServer(&cobra.Command{
-		Use:   "list",
-		Short: "List the address book",
-		Args:  cobra.NoArgs,
+		Use:     "list",
+		Short:   "List the address book",
+		Example: "  tallyman subscribers list",
+		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			list, err := c.client().listSubscribers(cmd.Context())
 			if err != nil {
@@ -53,9 +54,10 @@ func (c subscriberCommands) list() *cobra.Command {
 
 func (c subscriberCommands) show() *cobra.Command {
 	return c.withServer(&cobra.Command{
-		Use:   "show SUBSCRIBER",
-		Short: "Show an entry of the address book",
-		Args:  takes("SUBSCRIBER"),
+		Use:     "show SUBSCRIBER",
+		Short:   "Show an entry of the address book",
+		Example: "  tallyman subscribers show user:ann",
+		Args:    takes("SUBSCRIBER"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return show(cmd.Context(), c.command, http.MethodGet, subscriberPath(args[0]), nil, func(w io.Writer, s *wire.SubscriberForm) {
 				writeSubscriber(w, s)
@@ -134,9 +136,10 @@ func setChannels(known *wire.SubscriberFields, channels map[string]string) {
 
 func (c subscriberCommands) remove() *cobra.Command {
 	return c.withServer(&cobra.Command{
-		Use:   "remove SUBSCRIBER",
-		Short: "Remove an entry of the address book; the subscriptions stay",
-		Args:  takes("SUBSCRIBER"),
+		Use:     "remove SUBSCRIBER",
+		Short:   "Remove an entry of the address book; the subscriptions stay",
+		Example: "  tallyman subscribers remove user:ann",
+		Args:    takes("SUBSCRIBER"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := c.client().do(cmd.Context(), http.MethodDelete, subscriberPath(args[0]), nil, nil); err != nil {
 				return err

@@ -33,9 +33,10 @@ const mostWarnings = 20
 func (c subscriptionCommands) list() *cobra.Command {
 	var filter ledger.Subscription
 	cmd := c.withServer(&cobra.Command{
-		Use:   "list",
-		Short: "List subscriptions",
-		Args:  cobra.NoArgs,
+		Use:     "list",
+		Short:   "List subscriptions",
+		Example: "  tallyman subscriptions list --subscriber role:keeper",
+		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			subs, warnings, err := c.client().listSubscriptions(cmd.Context(), filter)
 			if err != nil {
@@ -100,9 +101,10 @@ func (c subscriptionCommands) add() *cobra.Command {
 
 func (c subscriptionCommands) remove() *cobra.Command {
 	return c.withServer(&cobra.Command{
-		Use:   "remove TYPE WAREHOUSE SUBSCRIBER",
-		Short: "Remove a subscription",
-		Args:  takes("TYPE", "WAREHOUSE", "SUBSCRIBER"),
+		Use:     "remove TYPE WAREHOUSE SUBSCRIBER",
+		Short:   "Remove a subscription",
+		Example: "  tallyman subscriptions remove REP_NOTICE '*' role:keeper",
+		Args:    takes("TYPE", "WAREHOUSE", "SUBSCRIBER"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s := subscription(args)
 			if err := c.client().removeSubscription(cmd.Context(), s); err != nil {
@@ -125,7 +127,8 @@ origin are left out, because the source lists them.
 The file is a list, or a map with the list under subscriptions, as in the configuration:
 
   - {type: REP_NOTICE, warehouse: "*", subscriber: "role:keeper"}`,
-		Args: takes("FILE"),
+		Example: "  tallyman subscriptions import subscriptions.yaml",
+		Args:    takes("FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			subs, err := c.readSubscriptions(args[0])
 			if err != nil {

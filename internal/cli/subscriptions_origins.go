@@ -17,9 +17,10 @@ import (
 
 func (c subscriptionCommands) origins() *cobra.Command {
 	return c.withServer(&cobra.Command{
-		Use:   "origins",
-		Short: "Show the sources of subscriptions, and the state of their lists",
-		Args:  cobra.NoArgs,
+		Use:     "origins",
+		Short:   "Show the sources of subscriptions, and the state of their lists",
+		Example: "  tallyman subscriptions origins",
+		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return show(cmd.Context(), c.command, http.MethodGet, "/subscriptions/origins", nil, func(w io.Writer, form *wire.OriginsForm) {
 				writeOrigins(w, c.width(), form)
@@ -76,9 +77,10 @@ func (c *command) confirmList(cmd *cobra.Command, yes bool, question, path, hash
 
 func (c subscriptionCommands) release() *cobra.Command {
 	return c.withServer(&cobra.Command{
-		Use:   "release ORIGIN",
-		Short: "Let people change the subscriptions of a source that the configuration does not name any more",
-		Args:  takes("ORIGIN"),
+		Use:     "release ORIGIN",
+		Short:   "Let people change the subscriptions of a source that the configuration does not name any more",
+		Example: "  tallyman subscriptions release wms",
+		Args:    takes("ORIGIN"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return show(cmd.Context(), c.command, http.MethodPost, originPath(args[0], "release"), nil, func(w io.Writer, form *wire.ReleasedForm) {
 				fmt.Fprintf(w, "Released %s: they count as made by hand.\n", count(form.Released, "subscription"))

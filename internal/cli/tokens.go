@@ -80,9 +80,10 @@ the description of the token goes to standard error.`,
 func (c tokenCommands) list() *cobra.Command {
 	var all bool
 	cmd := c.withTokens(&cobra.Command{
-		Use:   "list",
-		Short: "List the tokens, the latest first",
-		Args:  cobra.NoArgs,
+		Use:     "list",
+		Short:   "List the tokens, the latest first",
+		Example: "  tallyman tokens list --ended",
+		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			keeper, err := c.tokenKeeper(cmd.Context())
 			if err != nil {

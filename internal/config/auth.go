@@ -32,31 +32,35 @@ const (
 
 // Auth says who may call the API.
 type Auth struct {
-	Mode AuthMode `yaml:"mode" enum:"none,token"`
-	JWT  *JWT     `yaml:"jwt"` // Nil means JWTs are not accepted.
+	Mode AuthMode `yaml:"mode" enum:"none,token" doc:"none: everybody who reaches the address may do everything; accepted on a loopback address only. token: requests carry an API token or a JWT."`
+	JWT  *JWT     `yaml:"jwt" doc:"JWTs of an identity provider, with mode token. Exactly one of jwks, public_key and secret is needed."` // nil = none are taken
 }
 
 // JWT says which JWTs are accepted, and how their callers are named. One of Secret, PublicKey and JWKS is set.
 type JWT struct {
-	Secret    Secret        `yaml:"secret"`     // For HS256.
-	PublicKey settings.File `yaml:"public_key"` // For RS256: a PEM file.
-	JWKS      string        `yaml:"jwks"`       // For RS256: a URL.
+	JWKS      string        `yaml:"jwks" doc:"RS256: the https address where the provider shows its keys. New keys are fetched as they appear."`
+	PublicKey settings.File `yaml:"public_key" doc:"RS256: one key in a PEM file."`
+	Secret    Secret        `yaml:"secret" doc:"HS256: a secret that the issuer has, too."`
 
-	Audience string        `yaml:"audience"`
-	Issuer   string        `yaml:"issuer"` // Empty means any issuer.
-	Leeway   time.Duration `yaml:"leeway" max:"5m"`
-	Claims   Claims        `yaml:"claims"`
-	// Access and Warehouses apply to a JWT that has no such claim.
-	Access     []auth.Role `yaml:"access" enum:"client,service,producer,worker,viewer,operator,admin"`
-	Warehouses []string    `yaml:"warehouses"`
+	Audience   string        `yaml:"audience" doc:"Needed. The token's aud must name this audience."`
+	Issuer     string        `yaml:"issuer" doc:"The token's iss must be this issuer. Without it any issuer is accepted."`
+	Leeway     time.Duration `yaml:"leeway" max:"5m" doc:"How far the clocks of the issuer and of the node may differ."`
+	Claims     Claims        `yaml:"claims" doc:"Which claims say who the caller is. Dots lead inside, as in realm_access.roles."`
+	Access     []auth.Role   `yaml:"access" enum:"client,service,producer,worker,viewer,operator,admin" doc:"Roles in Tallyman of tokens that say nothing about them."`
+	Warehouses []string      `yaml:"warehouses" doc:"Warehouses of tokens that say nothing about them; \"*\" = all."`
+}
+
+// Notes implements strictyaml.Noter.
+func (j *JWT) Notes() map[string]strictyaml.Note {
+	return map[string]strictyaml.Note{"secret": {Takes: fmt.Sprintf("%s; at least %d bytes", j.Secret.Takes(), leastHMACSecret)}}
 }
 
 // Claims are the names of the claims that describe the caller.
 type Claims struct {
-	Subject    string `yaml:"subject"`
-	Roles      string `yaml:"roles"`
-	Warehouses string `yaml:"warehouses"`
-	Access     string `yaml:"access"`
+	Subject    string `yaml:"subject" doc:"The claim with the user: ann stands for user:ann."`
+	Roles      string `yaml:"roles" doc:"The claim with the subscriber's roles: keeper stands for role:keeper."`
+	Warehouses string `yaml:"warehouses" doc:"The claim with the warehouses."`
+	Access     string `yaml:"access" doc:"The claim with the roles in Tallyman. Without a name no claim is looked at."`
 }
 
 // SetDefaults sets the defaults of the section.

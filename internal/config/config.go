@@ -42,18 +42,18 @@ type Types struct {
 
 // Config is a whole configuration. A Config from Load is checked and can be used as it is.
 type Config struct {
-	File          string            `yaml:"-"` // The absolute path of the file that was read.
-	Node          Node              `yaml:"node"`
-	HTTP          HTTP              `yaml:"http"`
-	Auth          Auth              `yaml:"auth"`
-	Redis         Redis             `yaml:"redis"`
-	Ledger        Ledger            `yaml:"ledger"`
-	Rules         Rules             `yaml:"rules"`
-	Types         Catalogue         `yaml:"types"`
-	Sources       map[string]Source `yaml:"sources"`
-	Sinks         Sinks             `yaml:"sinks"`
-	Telemetry     Telemetry         `yaml:"telemetry"`
-	Subscriptions Subscriptions     `yaml:"subscriptions"`
+	File          string            `yaml:"-"` // where it was read from, absolute
+	Node          Node              `yaml:"node" doc:"The node itself."`
+	HTTP          HTTP              `yaml:"http" doc:"Where the API listens, and how the API meets its callers."`
+	Auth          Auth              `yaml:"auth" doc:"Who may call the API."`
+	Redis         Redis             `yaml:"redis" doc:"The Redis with the inboxes and the queues."`
+	Ledger        Ledger            `yaml:"ledger" doc:"Tallyman's own database."`
+	Rules         Rules             `yaml:"rules" doc:"Where the rule files are."`
+	Types         Catalogue         `yaml:"types" doc:"Where the type catalogue is."`
+	Sources       map[string]Source `yaml:"sources" doc:"The databases that probes read, by name. Rules name a source by its key."`
+	Sinks         Sinks             `yaml:"sinks" doc:"Where notices go, by name. Rules name a sink by its key. The default is one sink: inbox, of type inbox."`
+	Telemetry     Telemetry         `yaml:"telemetry" doc:"What the node says about itself: log, metrics, traces."`
+	Subscriptions Subscriptions     `yaml:"subscriptions" doc:"Who gets what. A list counts at the first start only; afterwards the ledger has the subscriptions. The query of a source is asked again and again."`
 
 	open      openValues // The values that a lazy load could not read.
 	places    *loader    // Nil where no file was read.
@@ -65,12 +65,12 @@ func (c *Config) PushTypes() []string { return c.pushTypes }
 
 // Rules says where the rules files are.
 type Rules struct {
-	Paths []string `yaml:"paths"` // Absolute paths of files or folders.
+	Paths []string `yaml:"paths" doc:"Files, or folders whose *.yaml files are read. Rule tests in the folders are left out."` // absolute
 }
 
 // Catalogue says where the type catalogue is.
 type Catalogue struct {
-	Path string `yaml:"path"` // An absolute path.
+	Path string `yaml:"path" doc:"The file with the type catalogue. At the start, the node adds the types that the ledger does not have."` // absolute
 }
 
 // Subscriptions is a list of subscriptions, or a query that lists them.
@@ -81,13 +81,18 @@ type Subscriptions struct {
 
 // SubscriptionQuery is a query whose result the ledger's subscriptions follow.
 type SubscriptionQuery struct {
-	Source string        `yaml:"source,required"`
-	SQL    string        `yaml:"sql,required" text:"lines"`
-	Every  time.Duration `yaml:"every" min:"10s" max:"24h"` // The time between two runs of the query.
+	Source string        `yaml:"source,required" doc:"The source whose table lists the subscriptions."`
+	SQL    string        `yaml:"sql,required" text:"lines" doc:"The query. Its columns are subscriber, type and warehouse."`
+	Every  time.Duration `yaml:"every" min:"10s" max:"24h" doc:"The time between two queries."`
 }
 
 // SetDefaults sets the defaults of a query.
 func (q *SubscriptionQuery) SetDefaults() { q.Every = time.Minute }
+
+// Takes says what subscriptions may be.
+func (s *Subscriptions) Takes() string {
+	return strictyaml.MapWords + " of a query, or a list of subscriptions"
+}
 
 // DecodeYAML reads a list of subscriptions, or the map of a query.
 func (s *Subscriptions) DecodeYAML(d *strictyaml.Decoder, name string, n *strictyaml.Node) {
@@ -111,9 +116,9 @@ func (s *Subscriptions) check(at settings.Section, sources map[string]Source) {
 
 // Subscription says that a subscriber gets notices of a type in a warehouse, or with "*" in every warehouse.
 type Subscription struct {
-	Type       string `yaml:"type"`
-	Warehouse  string `yaml:"warehouse"`
-	Subscriber string `yaml:"subscriber"` // "user:<id>" or "role:<id>".
+	Type       string `yaml:"type" doc:"The code of a type."`
+	Warehouse  string `yaml:"warehouse" doc:"A warehouse, or \"*\" for all."`
+	Subscriber string `yaml:"subscriber" doc:"Who subscribes: user:<id> or role:<id>."`
 }
 
 // Default returns a configuration with the default of every setting.
@@ -123,12 +128,12 @@ func Default(t Types) Config {
 		HTTP:   defaultHTTP(),
 		Auth:   Auth{Mode: AuthNone},
 		Redis:  Redis{URL: RedisURL{URLs: []Secret{NewSecret(Embedded)}}, Prefix: "tallyman:"},
-		Ledger: Ledger{URL: NewSecret("sqlite:tallyman.db"), Retention: 90 * 24 * time.Hour},
+		Ledger: Ledger{URL: NewSecret(defaultLedger), Retention: 90 * 24 * time.Hour},
 		Rules:  Rules{Paths: []string{"rules"}},
 		Types:  Catalogue{Path: "types.yaml"},
 		Sinks:  Sinks{},
 
-		Telemetry: Telemetry{Metrics: Metrics{MaxRules: 2000}, Traces: Traces{Sample: 1}},
+		Telemetry: Telemetry{Log: Log{Format: LogText, Level: "info"}, Metrics: Metrics{MaxRules: 2000}, Traces: Traces{Sample: 1}},
 	}
 	for _, typ := range t.Sinks {
 		switch s := typ.New(); s.Kind() {
@@ -209,24 +214,35 @@ func checkWarehouse(at settings.Section, name string) {
 	}
 }
 
-// Telemetry says what a node reports about itself: metrics, which others read at /metrics, and traces, which it sends.
+// Telemetry is what a node says about itself: in its log, on /metrics, and in traces.
 type Telemetry struct {
-	Metrics Metrics `yaml:"metrics"`
-	Traces  Traces  `yaml:"traces"`
+	Log     Log     `yaml:"log" doc:"The log, which goes to the error output."`
+	Metrics Metrics `yaml:"metrics" doc:"What /metrics shows."`
+	Traces  Traces  `yaml:"traces" doc:"Traces of runs and of what follows from them, sent by OpenTelemetry's protocol (OTLP over HTTP)."`
 }
+
+// Log is how the node writes its log.
+type Log struct {
+	Format string `yaml:"format" enum:"text,json" doc:"How a line of the log is written."`
+	Level  string `yaml:"level" enum:"debug,info,warn,error" doc:"The least level that is written. tallyman log level changes the level while the node runs."`
+}
+
+// The formats of the log.
+const (
+	LogText = "text"
+	LogJSON = "json"
+)
 
 // Metrics bounds what /metrics has.
 type Metrics struct {
-	// MaxRules bounds the rules that have series of their own while they are well. A rule that is not well always has
-	// them.
-	MaxRules int `yaml:"max_rules" min:"1" max:"100000"`
+	MaxRules int `yaml:"max_rules" min:"1" max:"100000" doc:"How many rules have series of their own while they are well. A rule that fails, is late or degraded always has its series."`
 }
 
 // Traces says where spans are sent, by OTLP over HTTP.
 type Traces struct {
-	Endpoint Endpoint         `yaml:"endpoint"` // Empty means no traces.
-	Headers  settings.Headers `yaml:"headers"`  // The headers of each call.
-	Sample   Share            `yaml:"sample"`   // The share of traces that is kept.
+	Endpoint Endpoint         `yaml:"endpoint" doc:"The address of the collector. Without a path, /v1/traces is added. Without an endpoint the node makes no traces."`
+	Headers  settings.Headers `yaml:"headers" doc:"Headers of each call to the collector. Values are kept secret."`
+	Sample   Share            `yaml:"sample" doc:"The share of traces that the node keeps."`
 }
 
 // tracesPath is the path of a collector for traces, where the address has none.
@@ -235,7 +251,10 @@ const tracesPath = "/v1/traces"
 // Endpoint is the whole address of a collector.
 type Endpoint string
 
-// DecodeYAML reads the address. It refuses credentials in the address, which may be shown; headers are secret.
+// Takes says what an endpoint may be.
+func (e Endpoint) Takes() string { return "an http or https address without credentials" }
+
+// DecodeYAML reads the address. Credentials belong into headers, which nobody sees.
 func (e *Endpoint) DecodeYAML(d *strictyaml.Decoder, name string, n *strictyaml.Node) {
 	s, ok := d.Text(name, n)
 	if !ok || s == "" {
@@ -256,17 +275,20 @@ func (e *Endpoint) DecodeYAML(d *strictyaml.Decoder, name string, n *strictyaml.
 // Share is a number from 0 to 1.
 type Share float64
 
+// Takes says what a share may be.
+func (x Share) Takes() string { return "a number from 0 to 1" }
+
 // DecodeYAML reads the number.
 func (x *Share) DecodeYAML(d *strictyaml.Decoder, name string, n *strictyaml.Node) {
-	s, ok := d.Setting(name, n, "a number from 0 to 1")
+	s, ok := d.Setting(name, n, x.Takes())
 	if !ok {
 		return
 	}
 	share, err := strconv.ParseFloat(s, 64)
 	switch {
 	case err != nil:
-		d.Fail(n, strictyaml.CodeType, fmt.Sprintf("%s takes a number from 0 to 1, found %q", name, s), "")
-	case !(share >= 0 && share <= 1): // Written so that it refuses NaN as well.
+		d.Fail(n, strictyaml.CodeType, fmt.Sprintf("%s takes %s, found %q", name, x.Takes(), s), "")
+	case !(share >= 0 && share <= 1): // NaN too
 		d.Fail(n, strictyaml.CodeOutOfRange, fmt.Sprintf("%s is %s, 0 to 1 is possible", name, s), "0.1 keeps one trace in ten")
 	default:
 		*x = Share(share)

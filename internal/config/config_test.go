@@ -44,6 +44,30 @@ func TestTelemetry(t *testing.T) {
 	}
 }
 
+// The log has a format and a level, which the environment and flags may set; what is neither is refused.
+func TestTelemetryLog(t *testing.T) {
+	t.Parallel()
+	const empty = "rules: {paths: [.]}\n"
+	for text, want := range map[string]Log{
+		empty: {LogText, "info"},
+		empty + "telemetry: {log: {format: json, level: warn}}\n": {LogJSON, "warn"},
+	} {
+		c, err := loadTelemetry(t, text)
+		if err != nil || c.Telemetry.Log != want {
+			t.Errorf("%s: %+v, %v", text, c.Telemetry.Log, err)
+		}
+	}
+	c, err := loadTelemetry(t, empty, "TALLYMAN_TELEMETRY__LOG__LEVEL=debug")
+	if err != nil || c.Telemetry.Log != (Log{LogText, "debug"}) {
+		t.Errorf("from the environment: %v, %v", c, err)
+	}
+	for _, bad := range []string{"level: loud", "format: xml", "level: INFO", "levels: info"} {
+		if _, err := loadTelemetry(t, empty+"telemetry: {log: {"+bad+"}}\n"); err == nil {
+			t.Errorf("%s is taken", bad)
+		}
+	}
+}
+
 func TestBadTelemetry(t *testing.T) {
 	t.Parallel()
 	for traces, want := range map[string]string{
@@ -103,22 +127,23 @@ func TestEveryKeyIsShown(t *testing.T) {
 	}
 	shown := string(b)
 	for section, text := range map[string]string{
-		"":                  "zzz: 1",
-		"http:":             "http: {zzz: 1}",
-		"rate:":             "http: {rate: {zzz: 1}}",
-		"cors:":             "http: {cors: {zzz: 1}}",
-		"http:\n":           "http: {tls: {zzz: 1}}",
-		"auth:":             "auth: {zzz: 1}",
-		"jwt:":              "auth: {jwt: {zzz: 1}}",
-		"claims:":           "auth: {jwt: {claims: {zzz: 1}}}",
-		"redis:":            "redis: {zzz: 1}",
-		"ledger:":           "ledger: {zzz: 1}",
-		"rules:":            "rules: {zzz: 1}",
-		"types:":            "types: {zzz: 1}",
-		"sources:":          "sources: {a: {zzz: 1}}",
-		"telemetry:":        "telemetry: {zzz: 1}",
-		"telemetry:\n#   m": "telemetry: {metrics: {zzz: 1}}",
-		"#   traces:":       "telemetry: {traces: {zzz: 1}}",
+		"":             "zzz: 1",
+		"http:":        "http: {zzz: 1}",
+		"rate:":        "http: {rate: {zzz: 1}}",
+		"cors:":        "http: {cors: {zzz: 1}}",
+		"http:\n":      "http: {tls: {zzz: 1}}",
+		"auth:":        "auth: {zzz: 1}",
+		"jwt:":         "auth: {jwt: {zzz: 1}}",
+		"claims:":      "auth: {jwt: {claims: {zzz: 1}}}",
+		"redis:":       "redis: {zzz: 1}",
+		"ledger:":      "ledger: {zzz: 1}",
+		"rules:":       "rules: {zzz: 1}",
+		"types:":       "types: {zzz: 1}",
+		"sources:":     "sources: {a: {zzz: 1}}",
+		"telemetry:":   "telemetry: {zzz: 1}",
+		"#   log:":     "telemetry: {log: {zzz: 1}}",
+		"#   metrics:": "telemetry: {metrics: {zzz: 1}}",
+		"#   traces:":  "telemetry: {traces: {zzz: 1}}",
 	} {
 		_, part, found := strings.Cut(shown, section)
 		_, err := Load(Options{Types: types(), File: write(t, text)})

@@ -21,32 +21,41 @@ type Rate = settings.Rate
 
 // HTTP says where the API listens, and how it serves its callers.
 type HTTP struct {
-	Listen string     `yaml:"listen"` // host:port. Port 0 means any free port.
-	Rate   CallerRate `yaml:"rate"`
-	CORS   CORS       `yaml:"cors"`
-	TLS    TLSFiles   `yaml:"tls"`
+	Listen string `yaml:"listen" doc:"host:port of the API. Port 0 is any free port. With auth.mode none the host must be a loopback address."`
 
-	MaxStreams         int `yaml:"max_streams" min:"1" max:"1000000"`           // Open streams of the node at a time.
-	MaxStreamsPerToken int `yaml:"max_streams_per_token" min:"1" max:"1000000"` // Open streams of one token at a time.
+	MaxStreams         int `yaml:"max_streams" min:"1" max:"1000000" doc:"How many streams the node keeps open at a time. A stream needs about 10 KB and a file descriptor."`
+	MaxStreamsPerToken int `yaml:"max_streams_per_token" min:"1" max:"1000000" doc:"How many streams one token keeps open on the node."`
+
+	Rate CallerRate `yaml:"rate" doc:"How often callers may ask. Requests above the rate get the answer 429 with Retry-After."`
+	CORS CORS       `yaml:"cors" doc:"Pages of other origins that may call from a browser."`
+	TLS  TLSFiles   `yaml:"tls" doc:"The certificate of the API. Without it the API speaks plain HTTP."`
 }
 
 // CallerRate limits how often a caller may ask.
 type CallerRate struct {
-	Requests *Rate `yaml:"requests"`                     // For each token. Nil means not set; then auth.mode decides.
-	Burst    int   `yaml:"burst" min:"1" max:"10000000"` // Requests at once after a pause. 0 means not set.
-	Failures Rate  `yaml:"failures"`                     // Requests with wrong credentials, for each address.
+	Requests *Rate `yaml:"requests" doc:"Requests of each token; of each address with auth.mode none. A long poll and a stream count once."` // nil where nothing is said
+	Burst    int   `yaml:"burst" min:"1" max:"10000000" doc:"Requests at once, after a rest."`                                               // 0 where nothing is said
+	Failures Rate  `yaml:"failures" doc:"Different wrong credentials of an address (IPv6: of its /64). Further wrong credentials have to wait."`
+}
+
+// Notes implements strictyaml.Noter.
+func (r CallerRate) Notes() map[string]strictyaml.Note {
+	return map[string]strictyaml.Note{
+		"requests": {Default: fmt.Sprintf("%d/s; no limit with auth.mode none", defaultRequests)},
+		"burst":    {Default: fmt.Sprintf("what comes in %d s", burstSeconds)},
+	}
 }
 
 // CORS says which pages may call.
 type CORS struct {
-	Origins []string `yaml:"origins"` // scheme://host[:port], in lower case.
+	Origins []string `yaml:"origins" doc:"scheme://host[:port], exactly as browsers write an origin: lower case, no path, no wildcard."`
 }
 
 // TLSFiles is the certificate of the API and its key.
 type TLSFiles struct {
-	Cert       settings.File `yaml:"cert"` // Cert and Key are both set, or neither is.
-	Key        settings.File `yaml:"key"`
-	MinVersion TLSVersion    `yaml:"min_version"`
+	Cert       settings.File `yaml:"cert" doc:"The API's certificate and those that lead to its authority (PEM). Needs key. A changed file is read while the node runs."`
+	Key        settings.File `yaml:"key" doc:"The key of the certificate (PEM)."`
+	MinVersion TLSVersion    `yaml:"min_version" doc:"The oldest version of TLS that the API accepts."`
 }
 
 // On tells whether the API speaks TLS.
@@ -101,9 +110,12 @@ func (r CallerRate) Limits(mode AuthMode) (requests float64, burst int) {
 	return requests, max(1, int(requests*burstSeconds))
 }
 
-// DecodeYAML accepts 1.2 with and without quotes.
+// Takes says which versions there are.
+func (v TLSVersion) Takes() string { return string(TLS12 + " or " + TLS13) }
+
+// DecodeYAML takes 1.2 with and without quotes.
 func (v *TLSVersion) DecodeYAML(d *strictyaml.Decoder, name string, n *strictyaml.Node) {
-	s, ok := d.Setting(name, n, "1.2 or 1.3")
+	s, ok := d.Setting(name, n, v.Takes())
 	switch x := TLSVersion(s); {
 	case !ok:
 	case x == TLS12, x == TLS13:

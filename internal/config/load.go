@@ -183,6 +183,11 @@ const (
 	separator = "/" // Separates the parts of a path. No name may contain it.
 )
 
+// Variable names the environment variable that sets a key: TALLYMAN_REDIS__URL sets redis.url.
+func Variable(key string) string {
+	return envPrefix + strings.ToUpper(strings.NewReplacer(".", "__", "-", "_").Replace(key))
+}
+
 // pathOf maps TALLYMAN_REDIS__URL to redis/url, or to "" where the variable is not a setting: without a double
 // underscore it is something else, such as TALLYMAN_SERVER or what an orchestrator sets for a service of this name.
 // Variables have no case and no dashes, so a name that the file has is found whatever its spelling.

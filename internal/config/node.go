@@ -4,14 +4,18 @@ import (
 	"time"
 
 	"tallyman/internal/settings"
+	"tallyman/rules/strictyaml"
 )
 
 // Node is the node itself.
 type Node struct {
-	Name string `yaml:"name"` // Empty means the name of the host.
-	// Lease is the lease of the node's session. The work of a dead node waits for so long until another node takes
-	// over.
-	Lease time.Duration `yaml:"lease" min:"1s" max:"1m"`
+	Name  string        `yaml:"name" doc:"The name of this node in runs, status, logs and the audit log. Nodes with the same name cannot be told apart."`
+	Lease time.Duration `yaml:"lease" min:"1s" max:"1m" doc:"How long the other nodes wait for a node that does not answer. Then they take over its work."`
+}
+
+// Notes implements strictyaml.Noter.
+func (n *Node) Notes() map[string]strictyaml.Note {
+	return map[string]strictyaml.Note{"name": {Takes: nameHint, Default: "the host name"}}
 }
 
 func (n *Node) check(at settings.Section) {

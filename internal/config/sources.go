@@ -15,17 +15,15 @@ import (
 
 // Source is a database that probes read.
 type Source struct {
-	Driver           Driver        `yaml:"driver"`
-	URL              Secret        `yaml:"url"` // The whole URL.
-	Path             string        `yaml:"-"`   // The absolute path, where the source is a file.
-	MaxConnections   int           `yaml:"max_connections" min:"1"`
-	StatementTimeout time.Duration `yaml:"statement_timeout" min:"0.001s"` // The default timeout of probes.
-	MaxCellBytes     int           `yaml:"max_cell_bytes" min:"1024"`      // The largest size of one value.
-	MaxRowBytes      int           `yaml:"max_row_bytes" min:"1" max:"1073741824"`
-	Timezone         Timezone      `yaml:"timezone"` // The zone of times without one. Default: UTC.
-	// Functions lists functions that probes may call although these may do more than read: name for a function of the
-	// database's own, schema.name for any other.
-	Functions []string `yaml:"functions"`
+	Driver           Driver        `yaml:"driver" doc:"Needed. The kind of database."`
+	URL              Secret        `yaml:"url" doc:"Needed. The address, in the form of the driver. Use a database user that may only SELECT."`
+	Path             string        `yaml:"-"` // the file, absolute
+	MaxConnections   int           `yaml:"max_connections" min:"1" doc:"How many probes run on the source at a time, on each node."`
+	StatementTimeout time.Duration `yaml:"statement_timeout" min:"0.001s" doc:"How long a probe may run that names no timeout."`
+	Timezone         Timezone      `yaml:"timezone" doc:"The time zone of times without a zone, which most tables have: timestamp, DATETIME."`
+	MaxCellBytes     int           `yaml:"max_cell_bytes" min:"1024" doc:"The largest value of a row, in bytes. A larger value fails the run with probe_too_large, before the node takes memory for it. At most max_row_bytes."`
+	MaxRowBytes      int           `yaml:"max_row_bytes" min:"1" max:"1073741824" doc:"The same for all values of a row together, in bytes."`
+	Functions        []string      `yaml:"functions" doc:"Functions that probes may call though the functions may do more than read. Each by its exact name; schema.name where the function is not the database's own. No wildcards."`
 }
 
 // SetDefaults sets the defaults of a source.
@@ -36,6 +34,11 @@ func (s *Source) SetDefaults() {
 // Timezone is the time zone of a source's times without a zone.
 type Timezone struct{ *time.Location }
 
+const zoneForm = `an IANA name such as Asia/Shanghai, UTC, or an offset such as "+08:00"`
+
+// Takes says what a time zone may be.
+func (t Timezone) Takes() string { return zoneForm }
+
 // DecodeYAML reads an IANA name or an offset. Local is refused: it differs from node to node.
 func (t *Timezone) DecodeYAML(d *strictyaml.Decoder, name string, n *strictyaml.Node) {
 	zone, ok := d.Text(name, n)
@@ -44,7 +47,7 @@ func (t *Timezone) DecodeYAML(d *strictyaml.Decoder, name string, n *strictyaml.
 	}
 	location, err := scanners.ParseZone(zone)
 	if err != nil {
-		d.Fail(n, CodeTimezone, fmt.Sprintf("%s: %v", name, err), `an IANA name such as Asia/Shanghai, UTC, or an offset such as "+08:00"`)
+		d.Fail(n, CodeTimezone, fmt.Sprintf("%s: %v", name, err), zoneForm)
 		return
 	}
 	t.Location = location

@@ -27,10 +27,12 @@ const (
 // Ledger is Tallyman's own database.
 type Ledger struct {
 	Driver    Driver        `yaml:"-"`
-	URL       Secret        `yaml:"url"` // The whole URL.
-	Path      string        `yaml:"-"`   // The absolute path of the file, for SQLite.
-	Retention time.Duration `yaml:"retention" min:"24h"`
+	URL       Secret        `yaml:"url" doc:"sqlite:FILE is for one node. Several nodes share postgres://user:password@host:5432/database; a primary and its standbys are host1:5432,host2:5432."`
+	Path      string        `yaml:"-"` // sqlite: the file, absolute
+	Retention time.Duration `yaml:"retention" min:"24h" doc:"How long the ledger keeps runs, finished deliveries and their notices, and the history of finished items."`
 }
+
+const defaultLedger = "sqlite:tallyman.db" // the file lies beside the configuration
 
 const ledgerForms = "sqlite:FILE, postgres://user@host/database, or postgres://user@host1:5432,host2:5432/database"
 
@@ -89,10 +91,20 @@ func sessionAttrs(address string) string {
 // Embedded is the redis.url of the Redis inside the process.
 const Embedded = "embedded"
 
-// Redis says where the inboxes and the queues are kept.
+// Notes implements strictyaml.Noter.
+func (l *Ledger) Notes() map[string]strictyaml.Note {
+	return map[string]strictyaml.Note{"url": {Takes: ledgerForms, Default: defaultLedger}}
+}
+
+// Redis is where the index of the inboxes lives.
 type Redis struct {
-	URL    RedisURL `yaml:"url"`
-	Prefix string   `yaml:"prefix"`
+	URL    RedisURL `yaml:"url" doc:"embedded: a Redis inside the process, for one node. Or the address of a server, or a list: a Cluster, or the Sentinels where the first address has ?master_name=NAME."`
+	Prefix string   `yaml:"prefix" doc:"What every key begins with. So several installations can share a server."`
+}
+
+// Notes implements strictyaml.Noter.
+func (r *Redis) Notes() map[string]strictyaml.Note {
+	return map[string]strictyaml.Note{"url": {Default: Embedded}, "prefix": {Takes: prefixForm}}
 }
 
 // RedisURL is Embedded, one server, or a list. A list names the servers of a Cluster. Where its first URL has
@@ -102,7 +114,12 @@ type RedisURL struct {
 	List bool // The configuration has a list, perhaps of one URL.
 }
 
-// DecodeYAML reads one address or a list. In the environment and in flags a list is one text with commas.
+const redisForms = "embedded, redis://host:6379/0, rediss://…, or a list of these"
+
+// Takes says what an address of Redis may be.
+func (r RedisURL) Takes() string { return redisForms }
+
+// DecodeYAML reads one address or a list of them; from outside the file a list is one text with commas.
 func (r *RedisURL) DecodeYAML(d *strictyaml.Decoder, name string, n *strictyaml.Node) {
 	*r = RedisURL{List: n.Kind == strictyaml.Sequence}
 	if r.List {
@@ -125,23 +142,24 @@ func (r *RedisURL) DecodeYAML(d *strictyaml.Decoder, name string, n *strictyaml.
 	}
 }
 
+const prefixForm = "1 to 64 of A-Z a-z 0-9 _ . : -"
+
 var prefixPattern = regexp.MustCompile(`^[A-Za-z0-9_.:-]{1,64}$`)
 
 func (r *Redis) check(at settings.Section) {
 	if !prefixPattern.MatchString(r.Prefix) {
-		at.In("prefix").Fail(CodeName, "redis.prefix takes 1 to 64 of A-Z a-z 0-9 _ . : -", "for example tallyman:")
+		at.In("prefix").Fail(CodeName, "redis.prefix takes "+prefixForm, "for example tallyman:")
 	}
 	where := at.In("url")
 	if r.Embedded() || where.IsBad() || settings.IsOpen(where) {
 		return
 	}
-	const forms = "embedded, redis://host:6379/0, rediss://…, or a list of these"
 	if len(r.URL.URLs) == 0 {
-		where.Fail(CodeURL, "redis.url is an empty list", forms)
+		where.Fail(CodeURL, "redis.url is an empty list", redisForms)
 		return
 	}
 	if _, err := r.Options(); err != nil {
-		where.Fail(CodeURL, "redis.url "+err.Error(), forms)
+		where.Fail(CodeURL, "redis.url "+err.Error(), redisForms)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -58,12 +59,9 @@ func start(t *testing.T, dir, name string, settings ...string) *node {
 	}
 	t.Cleanup(n.kill)
 	t.Cleanup(n.tell)
-	listening := make(chan string, 1)
 	go func() {
 		said := bufio.NewReader(out)
-		line, _ := said.ReadString('\n')
-		listening <- line
-		if line, _ = said.ReadString('\n'); strings.TrimSpace(line) == frozen {
+		if line, _ := said.ReadString('\n'); strings.TrimSpace(line) == frozen {
 			close(n.frozen)
 		}
 		_, _ = io.Copy(io.Discard, said)
@@ -71,17 +69,37 @@ func start(t *testing.T, dir, name string, settings ...string) *node {
 		_ = log.Close()
 		close(n.ended)
 	}()
-	select {
-	case line := <-listening:
-		base, ok := strings.CutPrefix(strings.TrimSpace(line), "Listening on ")
-		if !ok {
-			t.Fatalf("node %s says %q instead of where it listens", name, line)
-		}
-		n.base = base
-	case <-time.After(startWithin):
-		t.Fatalf("node %s does not listen", name)
-	}
+	n.base = n.listening()
 	return n
+}
+
+var listens = regexp.MustCompile(`msg="Listening on" url=(\S+)\n`)
+
+// listening waits until the node's log says where the node listens.
+func (n *node) listening() string {
+	n.t.Helper()
+	late := time.After(startWithin)
+	look := time.NewTicker(10 * time.Millisecond)
+	defer look.Stop()
+	for ended := n.ended; ; {
+		log, err := os.ReadFile(n.log)
+		if err != nil {
+			n.t.Fatal(err)
+		}
+		if m := listens.FindSubmatch(log); m != nil {
+			return string(m[1])
+		}
+		if ended == nil {
+			n.t.Fatalf("node %s has ended before it listens:\n%s", n.name, log)
+		}
+		select {
+		case <-ended:
+			ended = nil // look once more
+		case <-late:
+			n.t.Fatalf("node %s does not listen:\n%s", n.name, log)
+		case <-look.C:
+		}
+	}
 }
 
 // kill sends kill -9. It does nothing where the process has ended.

@@ -122,8 +122,8 @@ func (w *watcher) bury(ctx context.Context, id string, there map[string]bool) er
 		n := &ended[i]
 		delete(there, n.Session)
 		w.o.Observe(Buried)
-		w.log.Warn(fmt.Sprintf("Session of node %s ended: no heartbeat for %s. Its firings, lanes and pushes are free.", n.Name, w.o.Lease), //nolint:sloglint // the words are what operators look for
-			"node", n.Name, "session", n.Session, "seen", n.Seen)
+		w.log.Warn("Session of another node ended: no heartbeat for its lease. Its firings, lanes and pushes are free.",
+			"node", n.Name, "session", n.Session, "seen", n.Seen, "lease", w.o.Lease)
 	}
 	return nil
 }

@@ -40,7 +40,10 @@ func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 // LogValue is String, for slog.
 func (s Secret) LogValue() slog.Value { return slog.StringValue(s.String()) }
 
-// DecodeYAML reads a text, or the content of the file that the text names. No problem shows the text.
+// Takes says what a secret may be.
+func (s Secret) Takes() string { return "a text, or file:PATH" }
+
+// DecodeYAML reads a text, or the content of the file that it names. No problem shows the text.
 func (s *Secret) DecodeYAML(d *strictyaml.Decoder, name string, n *strictyaml.Node) {
 	if n.Kind == strictyaml.Scalar && n.Origin == "" && n.Tag != "!!str" && !n.IsNull() {
 		d.Fail(n, strictyaml.CodeType, name+" takes a text", "put it in quotes")
@@ -53,6 +56,9 @@ func (s *Secret) DecodeYAML(d *strictyaml.Decoder, name string, n *strictyaml.No
 
 // Secrets are several secrets, written as one text or as a list.
 type Secrets []Secret
+
+// Takes says what secrets may be.
+func (s Secrets) Takes() string { return Secret{}.Takes() + ", or a list of these" }
 
 // DecodeYAML reads one secret or a list of them.
 func (s *Secrets) DecodeYAML(d *strictyaml.Decoder, name string, n *strictyaml.Node) {

@@ -58,6 +58,9 @@ func IsOpen(s Section) bool {
 // File is the absolute path of a file. Empty means no file. Decoding does not check the file; its reader does.
 type File string
 
+// Takes says what a file may be.
+func (f File) Takes() string { return "the path of a file" }
+
 // DecodeYAML reads the path.
 func (f *File) DecodeYAML(d *strictyaml.Decoder, name string, n *strictyaml.Node) {
 	s, ok := d.Text(name, n)
@@ -124,7 +127,12 @@ var (
 	rateUnits   = map[string]time.Duration{"s": time.Second, "m": time.Minute, "h": time.Hour}
 )
 
-// DecodeYAML reads a rate such as 50/s, or none.
+// Takes says what a rate may be.
+func (r Rate) Takes() string {
+	return fmt.Sprintf("a rate such as 50/s, 600/m or 1000/h (1 to %d), or %s", fastestRate, noRate)
+}
+
+// DecodeYAML reads how many calls there may be in a span.
 func (r *Rate) DecodeYAML(d *strictyaml.Decoder, name string, n *strictyaml.Node) {
 	s, ok := d.Setting(name, n, "a rate such as 50/s")
 	if !ok {
@@ -161,7 +169,10 @@ var ourHeaders = []string{
 	"Traceparent", "Transfer-Encoding", "Upgrade", "User-Agent", "Webhook-Id", "Webhook-Signature", "Webhook-Timestamp",
 }
 
-// DecodeYAML reads the names of headers and their values. A value may be a secret.
+// Takes says what headers may be.
+func (h *Headers) Takes() string { return strictyaml.MapWords + " of headers" }
+
+// DecodeYAML reads names of headers and their values, which may be secret.
 func (h *Headers) DecodeYAML(d *strictyaml.Decoder, name string, n *strictyaml.Node) {
 	if !d.Is(strictyaml.Mapping, name, n, "a map of headers") {
 		return

@@ -25,6 +25,19 @@ type Checker interface{ Check(Section) }
 // Defaulter is a value that sets its own defaults. The decoder calls it for new values in lists, maps and pointers.
 type Defaulter interface{ SetDefaults() }
 
+// Taker is a type that reads its own YAML and says in words what it takes. The reference of settings shows these words.
+// The words of a type that is a map begin with MapWords.
+type Taker interface{ Takes() string }
+
+// MapWords begins the words of a Taker that is a map. No text from outside the file can be one.
+const MapWords = "a map"
+
+// Noter is a struct that says of its fields what no tag can: bounds and defaults that code has.
+type Noter interface{ Notes() map[string]Note }
+
+// Note says in words what a field takes, and its default where nothing is written. Empty texts say nothing.
+type Note struct{ Takes, Default string }
+
 func setDefaults(v reflect.Value) {
 	if s, ok := reflect.TypeAssert[Defaulter](v.Addr()); ok {
 		s.SetDefaults()

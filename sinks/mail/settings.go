@@ -36,13 +36,13 @@ type Settings struct {
 	sinks.PushSettings `yaml:",inline"`
 
 	Host     Host            `yaml:"host" doc:"the mail server"`
-	Port     int             `yaml:"port" min:"1" max:"65535" doc:"587; with tls: tls 465, with tls: none 25"`
+	Port     int             `yaml:"port" min:"1" max:"65535" doc:"the port of the mail server"`
 	TLS      Security        `yaml:"tls" enum:"starttls,tls,none" doc:"starttls, tls, or none, which is for a server on this machine alone"`
 	CA       settings.File   `yaml:"ca" doc:"authorities that are trusted instead of the system's"`
 	Username string          `yaml:"username" doc:"none = without authentication"`
 	Password settings.Secret `yaml:"password" doc:"needed with a username"`
 	From     Address         `yaml:"from" doc:"the sender"`
-	Helo     Host            `yaml:"helo" doc:"the name that Tallyman gives itself; none = that of the machine"`
+	Helo     Host            `yaml:"helo" doc:"the name that Tallyman gives itself"`
 	Subject  settings.File   `yaml:"subject" doc:"a template of the subject, instead of the built-in one"`
 	Text     settings.File   `yaml:"text" doc:"a template of the text, instead of the built-in one"`
 	HTML     settings.File   `yaml:"html" doc:"a template of the HTML, instead of the built-in one"`
@@ -51,6 +51,14 @@ type Settings struct {
 // NewSettings returns the default settings.
 func NewSettings() *Settings {
 	return &Settings{PushSettings: sinks.NewPushSettings(TypeName), TLS: StartTLS}
+}
+
+// Notes implements strictyaml.Noter.
+func (s *Settings) Notes() map[string]strictyaml.Note {
+	return map[string]strictyaml.Note{
+		"port": {Default: fmt.Sprintf("%d; with tls: tls %d, with tls: none %d", ports[StartTLS], ports[TLS], ports[None])},
+		"helo": {Default: "the name of the machine"},
+	}
 }
 
 // Check implements strictyaml.Checker.
@@ -101,6 +109,11 @@ type Host string
 
 var hostPattern = regexp.MustCompile(`^[A-Za-z0-9_]([A-Za-z0-9_-]{0,62})(\.[A-Za-z0-9_]([A-Za-z0-9_-]{0,62}))*\.?$`)
 
+const hostForm = "a name or an IP address, without a port"
+
+// Takes says what a host may be.
+func (h Host) Takes() string { return hostForm }
+
 // DecodeYAML reads a host.
 func (h *Host) DecodeYAML(d *strictyaml.Decoder, name string, n *strictyaml.Node) {
 	s, ok := d.Text(name, n)
@@ -108,7 +121,7 @@ func (h *Host) DecodeYAML(d *strictyaml.Decoder, name string, n *strictyaml.Node
 		return
 	}
 	if net.ParseIP(s) == nil && (len(s) > 253 || !hostPattern.MatchString(s)) {
-		d.Fail(n, CodeHost, fmt.Sprintf("%s: %q is no name of a machine", name, s), "a name or an IP address, without a port")
+		d.Fail(n, CodeHost, fmt.Sprintf("%s: %q is no name of a machine", name, s), hostForm)
 		return
 	}
 	*h = Host(s)
@@ -116,6 +129,11 @@ func (h *Host) DecodeYAML(d *strictyaml.Decoder, name string, n *strictyaml.Node
 
 // Address is a mail address, with or without a name in front.
 type Address netmail.Address
+
+const addressForm = `"tallyman@example.com", or "Tallyman <tallyman@example.com>"`
+
+// Takes says what a mail address may be.
+func (a Address) Takes() string { return addressForm }
 
 // DecodeYAML reads an address.
 func (a *Address) DecodeYAML(d *strictyaml.Decoder, name string, n *strictyaml.Node) {
@@ -125,7 +143,7 @@ func (a *Address) DecodeYAML(d *strictyaml.Decoder, name string, n *strictyaml.N
 	}
 	address, err := netmail.ParseAddress(s)
 	if err != nil || strings.ContainsAny(s, "\r\n") {
-		d.Fail(n, CodeAddress, fmt.Sprintf("%s: %q is no mail address", name, s), `"tallyman@example.com", or "Tallyman <tallyman@example.com>"`)
+		d.Fail(n, CodeAddress, fmt.Sprintf("%s: %q is no mail address", name, s), addressForm)
 		return
 	}
 	*a = Address(*address)

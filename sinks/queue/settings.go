@@ -38,13 +38,13 @@ const (
 type Settings struct {
 	sinks.Header `yaml:",inline"`
 
-	Timezone     Timezone        `yaml:"timezone" doc:"of the days of dedupe"`
+	Timezone     Timezone        `yaml:"timezone" doc:"the time zone in which a day of dedupe begins"`
 	Lease        time.Duration   `yaml:"lease" min:"1s" max:"24h" doc:"how long a worker has an item, where the worker asks for no other lease"`
 	MaxAttempts  Attempts        `yaml:"max_attempts" min:"1" doc:"failures after which an item is dead; none = it is never dead"`
 	Dedupe       Window          `yaml:"dedupe" doc:"how long an item holds its dedupe key: until_done, day, or a duration; content before it makes the key of items without one from priority and payload"`
 	OnRepeat     OnRepeat        `yaml:"on_repeat" enum:"update,keep" doc:"what a waiting item does when its finding is sent again: take the new text, data, priority and order, or keep its own"`
 	SuspendSteps []time.Duration `yaml:"suspend_steps" min:"1s" max:"366d" doc:"the first and further suspends of an item; [] = none may be suspended"`
-	Events       *Events         `yaml:"events" doc:"of which events of items a push channel is told; without it nobody is"`
+	Events       *Events         `yaml:"events" doc:"which events of items go to a push channel; without it none"`
 }
 
 // NewSettings returns the defaults.
@@ -54,6 +54,11 @@ func NewSettings() *Settings {
 		OnRepeat:     RepeatUpdates,
 		SuspendSteps: []time.Duration{2 * time.Hour, 12 * time.Hour},
 	}
+}
+
+// Notes implements strictyaml.Noter.
+func (s *Settings) Notes() map[string]strictyaml.Note {
+	return map[string]strictyaml.Note{"suspend_steps": {Takes: fmt.Sprintf("at most %d durations", mostSteps)}}
 }
 
 // Check implements strictyaml.Checker.
@@ -100,7 +105,12 @@ func (a Attempts) String() string {
 	return strconv.Itoa(int(a))
 }
 
-// DecodeYAML reads a number, or "none".
+const attemptsForm = "a number from 1 on, or " + noLimit
+
+// Takes says what a number of failures may be.
+func (a Attempts) Takes() string { return attemptsForm }
+
+// DecodeYAML reads a number or none.
 func (a *Attempts) DecodeYAML(d *strictyaml.Decoder, name string, n *strictyaml.Node) {
 	if n.Kind == strictyaml.Scalar && n.Text == noLimit {
 		*a = item.NoLimit
@@ -109,7 +119,7 @@ func (a *Attempts) DecodeYAML(d *strictyaml.Decoder, name string, n *strictyaml.
 	number := int(*a)
 	if found := d.Attempt(func() { d.Bounded(name, n, &number, boundsOf("MaxAttempts")) }); len(found) > 0 {
 		for i := range found {
-			found[i].Hint = cmp.Or(found[i].Hint, "a number from 1 on, or none")
+			found[i].Hint = cmp.Or(found[i].Hint, attemptsForm)
 		}
 		d.Add(n, found)
 		return
@@ -126,7 +136,12 @@ func boundsOf(field string) reflect.StructTag {
 // Timezone is a time zone of the configuration.
 type Timezone struct{ *time.Location }
 
-// DecodeYAML reads an IANA name. "Local" is refused, because it may differ from node to node.
+const zoneForm = "an IANA name such as Europe/Berlin or UTC"
+
+// Takes says what a time zone may be.
+func (t Timezone) Takes() string { return zoneForm }
+
+// DecodeYAML reads an IANA name. Local is refused: it differs from node to node.
 func (t *Timezone) DecodeYAML(d *strictyaml.Decoder, name string, n *strictyaml.Node) {
 	zone, ok := d.Text(name, n)
 	if !ok {
@@ -134,7 +149,7 @@ func (t *Timezone) DecodeYAML(d *strictyaml.Decoder, name string, n *strictyaml.
 	}
 	location, err := time.LoadLocation(zone)
 	if err != nil || zone == "" || strings.EqualFold(zone, "local") {
-		d.Fail(n, CodeTimezone, fmt.Sprintf("%s: unknown timezone %q", name, zone), "an IANA name such as Europe/Berlin or UTC")
+		d.Fail(n, CodeTimezone, fmt.Sprintf("%s: unknown timezone %q", name, zone), zoneForm)
 		return
 	}
 	t.Location = location
@@ -164,10 +179,16 @@ func (w Window) String() string {
 	}
 }
 
+// Takes says what a window may be.
+func (w Window) Takes() string {
+	return windowForm + "; a duration of " + strictyaml.FormatDuration(leastWindow) + " to " + strictyaml.FormatDuration(mostWindow)
+}
+
+const windowForm = "until_done, day, or a duration, also behind content"
+
 // DecodeYAML reads a window.
 func (w *Window) DecodeYAML(d *strictyaml.Decoder, name string, n *strictyaml.Node) {
-	const hint = "until_done, day, or a duration, also behind content"
-	s, ok := d.Setting(name, n, hint)
+	s, ok := d.Setting(name, n, windowForm)
 	if !ok {
 		return
 	}

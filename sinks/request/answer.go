@@ -41,14 +41,17 @@ func (a *Answer) CheckAt(at settings.Section) {
 // Codes are codes as texts, so that 0 and "0" are the same.
 type Codes []string
 
-// DecodeYAML reads a list of codes, or a single code.
+// Takes says what codes may be.
+func (c Codes) Takes() string { return "a code, or a list of them" }
+
+// DecodeYAML reads a list of codes, or one.
 func (c *Codes) DecodeYAML(d *strictyaml.Decoder, name string, n *strictyaml.Node) {
 	items := n.Items
 	if n.Kind != strictyaml.Sequence {
 		items = []*strictyaml.Node{n}
 	}
 	for _, item := range items {
-		if code, ok := d.Setting(name, item, "a code, or a list of them"); ok {
+		if code, ok := d.Setting(name, item, c.Takes()); ok {
 			*c = append(*c, code)
 		}
 	}

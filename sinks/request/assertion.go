@@ -16,10 +16,10 @@ import (
 // Assertion is the JWT by which a site proves who it is, to get a token (RFC 7523).
 type Assertion struct {
 	Key       settings.File `yaml:"key,required" doc:"file with the private key in PEM, or a JSON whose private_key is that; read anew when it changes"`
-	Algorithm string        `yaml:"algorithm" enum:"RS256,ES256,EdDSA" doc:"by which it is signed"`
-	KeyID     string        `yaml:"key_id" doc:"the header kid; none is left away"`
+	Algorithm string        `yaml:"algorithm" enum:"RS256,ES256,EdDSA" doc:"the algorithm of the signature"`
+	KeyID     string        `yaml:"key_id" doc:"the header kid; without it the JWT has no kid"`
 	Claims    Tree          `yaml:"claims" doc:"a map: iss, scope, aud and what else the service wants; iat and exp are added"`
-	Life      time.Duration `yaml:"life" min:"1m" max:"24h" doc:"from iat to exp"`
+	Life      time.Duration `yaml:"life" min:"1m" max:"24h" doc:"how long the JWT is good: from iat to exp"`
 }
 
 // SetDefaults implements strictyaml.Defaulter.

@@ -17,6 +17,9 @@ import (
 // Path is a path of a URL, cut into the parts between its slashes.
 type Path []*Tree
 
+// Takes says what a path may be.
+func (p Path) Takes() string { return "a path that begins with /, without ? and #" }
+
 // DecodeYAML reads a path.
 func (p *Path) DecodeYAML(d *strictyaml.Decoder, name string, n *strictyaml.Node) {
 	text, ok := d.Text(name, n)

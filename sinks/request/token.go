@@ -14,7 +14,7 @@ import (
 type Token struct {
 	Template `yaml:",inline"`
 
-	URL       settings.Secret `yaml:"url,required" doc:"whom to ask, http or https; kept secret"`
+	URL       settings.Secret `yaml:"url,required" doc:"the address of the token server, http or https; kept secret"`
 	Answer    Success         `yaml:"answer" doc:"what an answer means, beside its status"`
 	Value     string          `yaml:"value,required" doc:"where the answer has the token: names with dots between"`
 	Expires   string          `yaml:"expires" doc:"where the answer says for how many seconds the token is good"`

@@ -33,6 +33,11 @@ type field struct {
 	value *Tree
 }
 
+// Takes says what a tree may be.
+func (t *Tree) Takes() string {
+	return strictyaml.MapWords + ", whose values may be maps, lists and templates"
+}
+
 // DecodeYAML reads a value.
 func (t *Tree) DecodeYAML(d *strictyaml.Decoder, name string, n *strictyaml.Node) {
 	t.kind = n.Kind

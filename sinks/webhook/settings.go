@@ -41,10 +41,10 @@ type Settings struct {
 	sinks.PushSettings `yaml:",inline"`
 
 	URL          settings.Secret  `yaml:"url" doc:"the server, http or https; kept secret, because it may hold a token"`
-	Secrets      settings.Secrets `yaml:"secret" doc:"calls are signed with it; a list while it is changed; none = calls are not signed"`
+	Secrets      settings.Secrets `yaml:"secret" doc:"the key that signs calls; a list while you change the key; without it calls are not signed"`
 	Headers      settings.Headers `yaml:"headers" doc:"sent with each call; values are kept secret"`
 	AllowPrivate bool             `yaml:"allow_private" doc:"the server may be in the own network or on this machine"`
-	TLS          TLSSettings      `yaml:"tls" doc:"what differs from how a browser would connect"`
+	TLS          TLSSettings      `yaml:"tls" doc:"TLS settings that differ from a browser's"`
 	Batch        sinks.Batch      `yaml:"batch" doc:"how many notices a call carries"`
 
 	Each    string            `yaml:"each" enum:"user" doc:"user = a call for each recipient, instead of one for all"`

@@ -42,48 +42,48 @@ type Metrics struct {
 func New(version, goVersion string) (*Metrics, error) {
 	m := &Metrics{
 		registry: prometheus.NewRegistry(),
-		notices: counter("notices_total", "Notices made, by type and by what they say: firing, resolved, event or sent.",
+		notices: counter("notices_total", "Notices that this node made, by type and by status: firing, resolved, event or sent.",
 			"type", "status"),
-		runs: counter("runs_total", "Runs of rules, by rule and by how they ended: ok, degraded, failed or skipped.",
+		runs: counter("runs_total", "Runs of rules, by rule and by outcome: ok, degraded, failed or skipped.",
 			"rule", "outcome"),
-		rows: counter("rows_total", "Rows that probes returned, by rule and by what came of them: matched, unmatched, errored or stray (of no scope).",
+		rows: counter("rows_total", "Rows that probes returned, by rule and by outcome: matched, unmatched, errored or stray (of no scope).",
 			"rule", "outcome"),
-		runTime: histogram("run_duration_seconds", "How long runs took, from the claim to the commit.",
+		runTime: histogram("run_duration_seconds", "Duration of runs, from the claim to the commit.",
 			[]float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 120}),
-		runSeconds: counter("run_seconds_total", "How long the runs of a rule took, all together.", "rule"),
-		requests: counter("http_requests_total", "Requests of the API that were answered, by operation and by the class of the status: 2xx, 3xx, 4xx or 5xx.",
+		runSeconds: counter("run_seconds_total", "Time that the runs of a rule took together, by rule.", "rule"),
+		requests: counter("http_requests_total", "Answered requests of the API, by operation and by class of the status: 2xx, 3xx, 4xx or 5xx.",
 			"operation", "class"),
-		reloads: counter("rule_reloads_total", "Readings of the rule files, by how they ended: ok, problems (a file is bad, and stays as it was) or failed.",
+		reloads: counter("rule_reloads_total", "Readings of the rule files, by outcome: ok, problems (a file is bad; its last good version stays) or failed.",
 			"outcome"),
 		problems: prometheus.NewGauge(prometheus.GaugeOpts{
-			Namespace: namespace, Name: "rule_problems", Help: "Problems in the rule files at their last reading.",
+			Namespace: namespace, Name: "rule_problems", Help: "Problems in the rule files, as of the last reading.",
 		}),
 		lastReload: prometheus.NewGauge(prometheus.GaugeOpts{
 			Namespace: namespace, Name: "rule_reload_timestamp_seconds", Help: "When the rule files were last read and came into force.",
 		}),
-		deliveries: counter("deliveries_total", "Deliveries tried, by sink and by how it ended.",
+		deliveries: counter("deliveries_total", "Attempts to deliver a notice, by sink and by outcome: sent, retried, failed, timed_out or canceled.",
 			"sink", "outcome"),
 		took: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Namespace: namespace, Name: "delivery_duration_seconds", Help: "Time from the commit of a notice until the sink took the delivery, by sink.",
+			Namespace: namespace, Name: "delivery_duration_seconds", Help: "Time from the commit of a notice until its sink took the delivery, by sink.",
 			Buckets: []float64{.01, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300, 1800, 7200},
 		}, []string{"sink"}),
-		firingLag: histogram("firing_lag_seconds", "How long after its due time a firing was begun.",
+		firingLag: histogram("firing_lag_seconds", "Delay of firings: from the due time to the start.",
 			[]float64{.01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300, 1800}),
-		polls: counter("polls_total", "Polls, by how they ended.", "outcome"),
-		pollTime: histogram("poll_duration_seconds", "How long polls took, without the time that they waited for something new.",
+		polls: counter("polls_total", "Polls of inboxes, by outcome.", "outcome"),
+		pollTime: histogram("poll_duration_seconds", "Duration of polls, without the time that a poll waits for something new.",
 			[]float64{.0001, .00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 5}),
 		streams: prometheus.NewGauge(prometheus.GaugeOpts{
-			Namespace: namespace, Name: "streams", Help: "Open streams.",
+			Namespace: namespace, Name: "streams", Help: "Streams that are open on this node.",
 		}),
-		streamEnds: counter("streams_ended_total", "Streams that have ended, by why.", "reason"),
-		sessions:   counter("session_events_total", "Sessions of other nodes that this node has buried, and its own that it has lost or could not renew in time.", "event"),
+		streamEnds: counter("streams_ended_total", "Streams that have ended, by reason.", "reason"),
+		sessions:   counter("session_events_total", "Events of sessions, by event: buried (this node ended the session of a dead node), lost (another node ended this node's session), lapsed (this node could not renew its session in time).", "event"),
 		unsampled: prometheus.NewCounter(prometheus.CounterOpts{
-			Namespace: namespace, Name: "samples_failed_total", Help: "Samples for the charts of the console that this node could not record.",
+			Namespace: namespace, Name: "samples_failed_total", Help: "Samples for the charts of the console that this node failed to record.",
 		}),
-		refusals: counter("commits_refused_total", "Commits of work that the ledger has refused, by why.", "reason"),
+		refusals: counter("commits_refused_total", "Commits that the ledger refused, by reason.", "reason"),
 	}
 	build := prometheus.NewGaugeVec(prometheus.GaugeOpts{
-		Namespace: namespace, Name: "build_info", Help: "1, with the version as a label.",
+		Namespace: namespace, Name: "build_info", Help: "Always 1; the labels say which version of the program runs, made by which Go.",
 	}, []string{"version", "go"})
 	build.WithLabelValues(version, goVersion).Set(1)
 	for _, outcome := range []string{reloadOK, reloadProblems, reloadFailed} { // Starts at 0, because Prometheus sees no increase in a series that begins with 1.

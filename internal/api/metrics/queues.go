@@ -48,7 +48,7 @@ func NewQueues(queues map[string]Sizer) *Queues {
 			[]string{"queue", "warehouse", "state"}, nil),
 		ready: prometheus.NewDesc(namespace+"_queue_ready_items", "Ready items, by priority.",
 			[]string{"queue", "priority"}, nil),
-		oldest: prometheus.NewDesc(namespace+"_queue_oldest_seconds", "Time since which the first item of a priority has been ready; 0 = there is none.",
+		oldest: prometheus.NewDesc(namespace+"_queue_oldest_seconds", "How long the first item of a priority has been ready; 0 = there is none.",
 			[]string{"queue", "priority"}, nil),
 	}
 }

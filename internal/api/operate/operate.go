@@ -18,8 +18,9 @@ type Deps struct {
 	Origin    string // The source of subscriptions in the configuration; "" = none.
 	Silences  Silences
 	Clock     Clock
-	Tokens    ledger.TokenEditor // Changes are in force on this node when a call returns.
-	Audit     ledger.AuditReader
+	Log       *Log
+	Tokens    ledger.TokenEditor // what it adds and revokes counts on this node when it returns
+	Audit     Audit
 	Rules     Rules
 	Logger    *slog.Logger
 }
@@ -30,7 +31,13 @@ type Catalogue interface {
 	ledger.SubscriptionKeeper
 }
 
-// Rules describes the rules in force. It decides which silences a caller sees whose token is not for all warehouses.
+// Audit keeps the records of changes.
+type Audit interface {
+	ledger.AuditReader
+	ledger.AuditWriter
+}
+
+// Rules tells how the rules are: who is not for all warehouses sees the silences that may be about their own.
 type Rules interface {
 	// InForce returns the rules of the node, with disabled rules. Reach describes all notices that these rules can make;
 	// it is another pointer after the rules have changed.
@@ -60,5 +67,6 @@ func (h *Handlers) Register(operations *api.Operations) {
 	h.registerTokens(operations)
 	h.registerAudit(operations)
 	h.registerClock(operations)
+	h.registerLog(operations)
 	h.registerMe(operations)
 }

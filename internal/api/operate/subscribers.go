@@ -94,7 +94,7 @@ func (h *Handlers) putSubscriber(ctx context.Context, in *subscriberChange) (*su
 	if err != nil {
 		return nil, api.LedgerFailed(ctx, h.log, err)
 	}
-	h.log.LogAttrs(ctx, slog.LevelInfo, "Subscriber was added or replaced in the address book.", slog.String("subscriber", s.ID))
+	h.log.LogAttrs(ctx, slog.LevelDebug, "Subscriber was added or replaced in the address book.", slog.String("subscriber", s.ID))
 	out := &subscriberOutput{Status: http.StatusOK, Body: newSubscriberForm(&s)}
 	if added {
 		out.Status = http.StatusCreated
@@ -117,7 +117,7 @@ func (h *Handlers) deleteSubscriber(ctx context.Context, in *subscriberID) (*str
 	case err != nil:
 		return nil, api.LedgerFailed(ctx, h.log, err)
 	}
-	h.log.LogAttrs(ctx, slog.LevelInfo, "Subscriber was removed from the address book.", slog.String("subscriber", in.ID))
+	h.log.LogAttrs(ctx, slog.LevelDebug, "Subscriber was removed from the address book.", slog.String("subscriber", in.ID))
 	return nil, nil //nolint:nilnil // the OpenAPI library answers 204
 }
 

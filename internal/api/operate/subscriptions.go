@@ -120,7 +120,7 @@ func (h *Handlers) addSubscriptions(ctx context.Context, subs []ledger.Subscript
 	case err != nil:
 		return 0, api.LedgerFailed(ctx, h.log, err)
 	}
-	h.log.LogAttrs(ctx, slog.LevelInfo, "Subscriptions were added.", slog.Int("asked", len(subs)), slog.Int("added", added))
+	h.log.LogAttrs(ctx, slog.LevelDebug, "Subscriptions were added.", slog.Int("asked", len(subs)), slog.Int("added", added))
 	return added, nil
 }
 
@@ -148,7 +148,7 @@ func (h *Handlers) removeSubscription(ctx context.Context, in *subscriptionKey) 
 	case err != nil:
 		return nil, api.LedgerFailed(ctx, h.log, err)
 	}
-	h.log.LogAttrs(ctx, slog.LevelInfo, "Subscription was removed.",
+	h.log.LogAttrs(ctx, slog.LevelDebug, "Subscription was removed.",
 		slog.String("type", sub.Type), slog.String("warehouse", sub.Warehouse), slog.String("subscriber", sub.Subscriber))
 	return nil, nil //nolint:nilnil // the OpenAPI library answers 204
 }

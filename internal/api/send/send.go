@@ -156,7 +156,7 @@ func (h *Handlers) sent(ctx context.Context, notices []ledger.NewNotice, sent *l
 	}
 	if added > 0 {
 		out.Status = http.StatusCreated
-		h.log.LogAttrs(ctx, slog.LevelInfo, "Notices were sent by a business system.", slog.Int("notices", added), slog.Int("deliveries", deliveries))
+		h.log.LogAttrs(ctx, slog.LevelDebug, "Notices were sent by a business system.", slog.Int("notices", added), slog.Int("deliveries", deliveries))
 	}
 	return out, nil
 }

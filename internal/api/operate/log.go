@@ -1,0 +1,79 @@
+package operate
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"tallyman/internal/api"
+	"tallyman/internal/auth"
+	"tallyman/internal/ledger"
+	"tallyman/internal/logging"
+	"tallyman/internal/wire"
+)
+
+// Log is the log of the node that answers.
+type Log struct {
+	Node       string
+	Level      *slog.LevelVar // of the log, changed while the node runs
+	Configured slog.Level     // what the configuration says
+}
+
+// form is how the log is written now.
+func (l *Log) form() wire.LogForm {
+	return wire.LogForm{Node: l.Node, Level: logging.LevelName(l.Level.Level()), Configured: logging.LevelName(l.Configured)}
+}
+
+func (h *Handlers) registerLog(operations huma.API) {
+	get := api.Operation("get-log", http.MethodGet, "/log", "service", "Show the level of the answering node's log")
+	huma.Register(operations, get, h.getLog)
+	set := api.Operation("set-log-level", http.MethodPost, "/log/level", "service", "Change the level of the answering node's log")
+	set.Description = "The level counts at once, on the answering node alone, until that node is started again: then the level of the configuration counts."
+	huma.Register(operations, set, h.setLogLevel)
+}
+
+type (
+	logLevelInput struct{ Body wire.LogLevelForm }
+	logOutput     struct{ Body wire.LogForm }
+)
+
+// getLog answers GET /log.
+func (h *Handlers) getLog(context.Context, *struct{}) (*logOutput, error) {
+	return &logOutput{Body: h.deps.Log.form()}, nil
+}
+
+// logState is what a record keeps of a level.
+type logState struct {
+	Level string `json:"level"`
+}
+
+// recordTimeout bounds the record of a change of the level.
+const recordTimeout = 10 * time.Second
+
+// setLogLevel answers POST /log/level, for callers who see all warehouses. The change is recorded before it is made.
+func (h *Handlers) setLogLevel(ctx context.Context, in *logLevelInput) (*logOutput, error) {
+	if prob := api.InScope(ctx, nil); prob != nil {
+		return nil, prob
+	}
+	level, ok := logging.ParseLevel(in.Body.Level)
+	if !ok { // the schema has the levels, too
+		return nil, wire.NewProblem(http.StatusUnprocessableEntity, wire.CodeInvalidBody, "level: there is no such level")
+	}
+	who := auth.From(ctx)
+	before := h.deps.Log.form()
+	recording, done := context.WithTimeout(context.WithoutCancel(ctx), recordTimeout) // also where the caller leaves
+	defer done()
+	err := h.deps.Audit.AddChange(recording, &ledger.Change{
+		By: who.Author().By, Via: who.Author().Via, Action: "log.level", Object: "log:" + h.deps.Log.Node,
+		Before: api.StateJSON(logState{before.Level}), After: api.StateJSON(logState{in.Body.Level}),
+	})
+	if err != nil {
+		return nil, api.LedgerFailed(ctx, h.log, err)
+	}
+	h.log.LogAttrs(ctx, slog.LevelWarn, "Log level changes.", slog.String("from", before.Level), slog.String("to", in.Body.Level), slog.String("by", who.Subject))
+	h.deps.Log.Level.Set(level)
+	return &logOutput{Body: h.deps.Log.form()}, nil
+}

@@ -1,0 +1,167 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+const referenceHead = `# Commands
+
+This page is generated from the code. It lists every command of ` + "`tallyman`" + ` with its flags. ` + "`tallyman COMMAND --help`" + `
+prints the same.
+
+## Exit codes
+
+`
+
+// referenceWidth is how wide the prose of the reference is.
+const referenceWidth = "120"
+
+// Reference is a page about every command, in Markdown.
+func Reference() string {
+	c := &command{Process: Process{Env: []string{"COLUMNS=" + referenceWidth}, Out: io.Discard}}
+	root := c.root()
+	root.InitDefaultCompletionCmd()
+	r := &reference{shared: []sharedFlags{
+		{"Flags of every command", "", root.PersistentFlags()},
+		{"Flags of commands that call a server", "server", c.withServer(&cobra.Command{}).Flags()},
+		{"Flags of commands that read the configuration", "config", c.withConfig(&cobra.Command{}).Flags()},
+	}}
+	r.WriteString(referenceHead)
+	for code, meaning := range exitCodes {
+		fmt.Fprintf(r, "- `%d`: %s\n", code, meaning)
+	}
+	for _, s := range r.shared {
+		fmt.Fprintf(r, "\n## %s\n\n", s.title)
+		r.flags(s.set, func(*pflag.Flag) bool { return true })
+	}
+	for _, cmd := range root.Commands() {
+		r.command(cmd)
+	}
+	return r.String()
+}
+
+// reference writes the page.
+type reference struct {
+	strings.Builder
+
+	shared []sharedFlags
+}
+
+// sharedFlags are flags that many commands have.
+type sharedFlags struct {
+	title string
+	sign  string // a command that has the flag of this name has them all; "" = every command has them
+	set   *pflag.FlagSet
+}
+
+func (r *reference) command(cmd *cobra.Command) {
+	if !cmd.IsAvailableCommand() {
+		return
+	}
+	level := strings.Repeat("#", min(strings.Count(cmd.CommandPath(), " ")+1, 4))
+	fmt.Fprintf(r, "\n%s %s\n\n%s.\n", level, cmd.CommandPath(), escaped(strings.TrimSuffix(cmd.Short, ".")))
+	if cmd.HasSubCommands() {
+		for _, sub := range cmd.Commands() {
+			r.command(sub)
+		}
+		return
+	}
+	fmt.Fprintf(r, "\n```text\n%s\n```\n", cmd.UseLine())
+	if rest := strings.Trim(strings.TrimPrefix(cmd.Long, cmd.Short), ". \n"); rest != "" {
+		r.prose(rest + ".")
+	}
+	if cmd.Example != "" {
+		fmt.Fprintf(r, "\n```sh\n%s\n```\n", unindented(cmd.Example))
+	}
+	var also []string
+	for _, s := range r.shared[1:] {
+		if cmd.Flags().Lookup(s.sign) != nil {
+			also = append(also, fmt.Sprintf("[%s](#%s)", strings.Replace(s.title, "Flags", "the flags", 1), strings.ToLower(strings.ReplaceAll(s.title, " ", "-"))))
+		}
+	}
+	own := func(f *pflag.Flag) bool {
+		for _, s := range r.shared {
+			if s.set.Lookup(f.Name) != nil && (s.sign == "" || cmd.Flags().Lookup(s.sign) != nil) {
+				return false
+			}
+		}
+		return f.Name != "help" && !f.Hidden
+	}
+	has := false
+	cmd.LocalFlags().VisitAll(func(f *pflag.Flag) { has = has || own(f) })
+	if has {
+		r.WriteString("\n")
+		r.flags(cmd.LocalFlags(), own)
+	}
+	if len(also) > 0 {
+		fmt.Fprintf(r, "\nThe command has %s, too.\n", strings.Join(also, " and\n"))
+	}
+}
+
+// prose writes paragraphs; lines that are indented stay as they are.
+func (r *reference) prose(text string) {
+	r.WriteString("\n")
+	fenced := false
+	for line := range strings.SplitSeq(text, "\n") {
+		if is := strings.HasPrefix(line, " ") || strings.HasPrefix(line, "\t"); is != fenced && line != "" {
+			fenced = is
+			if fenced {
+				r.WriteString("```text\n")
+			} else {
+				r.WriteString("```\n")
+			}
+		}
+		if !fenced {
+			line = escaped(line)
+		}
+		r.WriteString(line + "\n")
+	}
+	if fenced {
+		r.WriteString("```\n")
+	}
+}
+
+// flags writes a table of flags.
+func (r *reference) flags(set *pflag.FlagSet, has func(f *pflag.Flag) bool) {
+	r.WriteString("| flag | default | meaning |\n| --- | --- | --- |\n")
+	set.VisitAll(func(f *pflag.Flag) {
+		if !has(f) {
+			return
+		}
+		name, usage := pflag.UnquoteUsage(f)
+		written := "`--" + f.Name
+		if f.Shorthand != "" {
+			written = "`-" + f.Shorthand + "`, " + written
+		}
+		if name != "" {
+			written += " " + strings.ToUpper(strings.TrimSuffix(name, "Array"))
+		}
+		initial := f.DefValue
+		if initial == "[]" || initial == "false" || initial == "0s" || initial == "0" && strings.Contains(usage, "default") {
+			initial = ""
+		}
+		if initial != "" {
+			initial = "`" + initial + "`"
+		}
+		fmt.Fprintf(r, "| %s` | %s | %s |\n", written, initial, strings.ReplaceAll(escaped(usage), "|", `\|`))
+	})
+}
+
+// escaped is text that Markdown shows as it is.
+func escaped(text string) string {
+	return strings.NewReplacer("*", `\*`, "<", "&lt;", "_", `\_`).Replace(text)
+}
+
+// unindented is an example without the blanks before each line.
+func unindented(text string) string {
+	var b strings.Builder
+	for line := range strings.SplitSeq(strings.Trim(text, "\n"), "\n") {
+		b.WriteString(strings.TrimPrefix(line, "  ") + "\n")
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}

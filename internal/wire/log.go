@@ -1,0 +1,16 @@
+package wire
+
+import "encoding/xml"
+
+// LogForm is how a node writes its log.
+type LogForm struct {
+	XMLName    xml.Name `json:"-" xml:"log"`
+	Node       string   `json:"node" xml:"node" doc:"the node that answers; the level is its own"`
+	Level      string   `json:"level" xml:"level" enum:"debug,info,warn,error" doc:"the least level that is written now"`
+	Configured string   `json:"configured" xml:"configured" enum:"debug,info,warn,error" doc:"the level of the configuration, which counts again after a restart"`
+}
+
+// LogLevelForm asks for another level.
+type LogLevelForm struct {
+	Level string `json:"level" enum:"debug,info,warn,error" doc:"the least level that is written from now on"`
+}
