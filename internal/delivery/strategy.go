@@ -12,7 +12,7 @@ type StrategyKind string
 const (
 	Immediate StrategyKind = "immediate" // one attempt, at once
 	Delayed   StrategyKind = "delayed"   // the first attempt later, then Retry more
-	// Until the delivery succeeds or the notice expires; Until says whether it outlives the notice.
+	// Important: until the delivery succeeds or the notice expires; Until says whether it outlives the notice.
 	Important StrategyKind = "important"
 	Timed     StrategyKind = "timed" // until Within has passed
 )
@@ -22,7 +22,7 @@ type Unless string
 
 // The events. An empty Unless means that no event cancels.
 const (
-	// A recipient has read or acked the notice. For a delivery to one subscriber, only that subscriber counts.
+	// UnlessRead: a recipient has read or acked the notice. For a delivery to one subscriber, only that subscriber counts.
 	UnlessRead     Unless = "read"
 	UnlessAcked    Unless = "acked"    // A recipient has acked the notice.
 	UnlessResolved Unless = "resolved" // The finding of the notice is over.
@@ -33,7 +33,7 @@ type Until string
 
 // The ends. With an empty Until the delivery ends when the notice expires.
 const (
-	// After the notice has expired as well, until the channel takes the delivery or an operator cancels it.
+	// UntilSent: after the notice has expired as well, until the channel takes the delivery or an operator cancels it.
 	UntilSent Until = "sent"
 )
 
@@ -106,12 +106,12 @@ type SettleKind uint8
 // The kinds.
 const (
 	SettleSent SettleKind = iota + 1 // The channel took the delivery.
-	// The channel will never take the delivery, or the strategy allows no other attempt.
+	// SettleFailed: the channel will never take the delivery, or the strategy allows no other attempt.
 	SettleFailed
 	SettleAgain // The channel did not take the delivery; the next attempt comes after After.
-	// No attempt counts: nobody tried the delivery, or the call was cut off (Error). Any node may claim it at once.
+	// SettleRelease: no attempt counts, because nobody tried the delivery, or the call was cut off (Error). Any node may claim it at once.
 	SettleRelease
-	// No attempt counts: the silence HeldBy holds the delivery back for After, or until somebody ends the silence.
+	// SettleHold: no attempt counts. The silence HeldBy holds the delivery back for After, or until somebody ends the silence.
 	SettleHold
 )
 

@@ -15,7 +15,7 @@ type Event string
 // The events.
 const (
 	EventReadyAgain Event = "ready_again" // ready after it was suspended, stored or dead, or after a failed attempt
-	// Only one worker or subject gets the item, and it is another one than before.
+	// EventAssigned: only one worker or subject gets the item, and it is another one than before.
 	EventAssigned Event = "assigned"
 	EventDead     Event = "dead"
 	EventDone     Event = "done"

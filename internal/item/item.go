@@ -49,7 +49,7 @@ type PushOutcome string
 // The outcomes of a push.
 const (
 	Pushed PushOutcome = "pushed"
-	// The queue has an item with this id, or had one and Again was not set. Nothing changed.
+	// Exists: the queue has an item with this id, or had one and Again was not set. Nothing changed.
 	Exists    PushOutcome = "exists"
 	Duplicate PushOutcome = "duplicate" // Another item of the warehouse holds the dedupe key: see PushResult.Of.
 	IDTaken   PushOutcome = "id_taken"  // An item of another warehouse has, or had, the id. Nothing was pushed.
@@ -119,7 +119,7 @@ type State string
 const (
 	Ready  State = "ready"  // The item waits for a worker.
 	Leased State = "leased" // A worker has the item until its lease ends.
-	// The item becomes ready at its due time: somebody pushed it or put it back with a delay.
+	// Delayed: the item becomes ready at its due time: somebody pushed it or put it back with a delay.
 	Delayed   State = "delayed"
 	Suspended State = "suspended" // A worker put the item off for one of the queue's suspend_steps.
 	Stored    State = "stored"    // Somebody put the item away, typically for days.

@@ -30,7 +30,7 @@ const (
 	Suspend OpKind = "suspend" // attempt or 0: the item waits for the next of suspend_steps
 	Store   OpKind = "store"   // attempt or 0: the item is stored for Delay; its suspends start again at zero
 	Finish  OpKind = "finish"  // 0: the item is done without a lease
-	// attempt or 0: only Worker gets the item; "" = any worker again. A leased item is passed on without a failure. A
+	// Assign takes an attempt or 0: only Worker gets the item; "" = any worker again. A leased item is passed on without a failure. A
 	// delayed, suspended or stored item keeps its due time.
 	Assign  OpKind = "assign"
 	Remove  OpKind = "remove"  // 0: the item is removed; with Force even while it is leased
@@ -68,7 +68,7 @@ type Outcome string
 // The outcomes. Only OK has changed anything.
 const (
 	OK Outcome = "ok"
-	// The named attempt is over: its lease ran out, or the item moved on or ended.
+	// LeaseLost: the named attempt is over: its lease ran out, or the item moved on or ended.
 	LeaseLost    Outcome = "lease_lost"
 	NotFound     Outcome = "item_not_found" // No item has the id, and the operation names no attempt.
 	IsLeased     Outcome = "item_leased"    // A worker has the item, and the operation names no attempt.

@@ -115,7 +115,7 @@ func (b *Branch) HasMark(ctx context.Context, mark string) (bool, error) {
 	text, name, _ := strings.Cut(mark, "-")
 	number, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || name == "" {
-		return false, nil // a malformed mark is an unknown one
+		return false, nil //nolint:nilerr // a malformed mark is an unknown one
 	}
 	return b.ledger.HasBranch(ctx, name, number)
 }

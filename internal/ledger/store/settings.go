@@ -31,7 +31,7 @@ func (s *queueStore) ChangeQueueSettings(ctx context.Context, o *item.Order, que
 		}
 		after := c.Apply(before)
 		if after.Equal(&before) {
-			return nil, nil // nothing changed
+			return nil, nil //nolint:nilnil // nothing changed
 		}
 		args, err := codec.QueueSettingsArgs(&after)
 		if err != nil {
