@@ -115,7 +115,7 @@ func TestDeliveryRefusals(t *testing.T) {
 		{"POST", "/3/cancel", `{"why":"x"}`, 422, `"location":"body.why"`},
 		{"POST", "/retry", ``, 400, `"code":"malformed_body"`},
 		{"POST", "/retry", `{}`, 422, "give ids or a filter"},
-		{"POST", "/retry", `{"ids":[1],"filter":{"sink":"sms"}}`, 422, "and not both"},
+		{"POST", "/retry", `{"ids":[1],"filter":{"sink":"sms"}}`, 422, "but not both"},
 		{"POST", "/retry", `{"filter":{}}`, 422, "would choose every delivery"},
 		{"POST", "/retry", `{"filter":{"after":"3"}}`, 422, "would choose every delivery"},
 		{"POST", "/retry", `{"filter":{"sink":"a b"}}`, 422, `"location":"body.filter.sink"`},

@@ -196,5 +196,5 @@ func TestAClientThatNamedItsRequestCanAskAgain(t *testing.T) {
 func TestWhatCannotBeGivenBackWaitsForItsLease(t *testing.T) {
 	t.Parallel()
 	b := leaveDuring(t, &late{err: errBroken}, `{"worker":"w"}`)
-	testenv.Eventually(t, func() bool { return strings.Contains(b.log.String(), "wait for their leases to end") }, 5*time.Second)
+	testenv.Eventually(t, func() bool { return strings.Contains(b.log.String(), "wait until their leases end") }, 5*time.Second)
 }

@@ -83,7 +83,7 @@ test("a code that is there already is refused in the server's words", async () =
   await dialog.getByLabel("Id").fill("5");
   await dialog.getByLabel("Name", { exact: true }).fill("x");
   await dialog.getByRole("button", { name: "Create" }).click();
-  await dialog.getByText("type REP_NOTICE is there already; PUT replaces it").waitFor();
+  await dialog.getByText("type REP_NOTICE exists already; PUT replaces it").waitFor();
   await page.keyboard.press("Escape");
   await dialog.waitFor({ state: "hidden" });
 });
