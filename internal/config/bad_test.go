@@ -295,7 +295,7 @@ func TestBadPushChannels(t *testing.T) {
 		{name: "assertion without claims", text: hook(`request: {}, token: {url: "https://h", value: t, assertion: {key: k}}`), want: []string{"bad_request_body: sinks.a.token.assertion.claims takes a map"}},
 		{name: "algorithm", text: hook(`request: {}, token: {url: "https://h", value: t, assertion: {key: k, algorithm: none, claims: {}}}`), want: []string{`unknown_value: sinks.a.token.assertion.algorithm cannot be "none"`}},
 		{name: "address of a chat for all", text: `sinks: {a: {type: chat, url: "ntfy://ntfy.sh/{address}", address: alias}}`, want: []string{"bad_chat_address: sinks.a.address is for messages to one recipient each"}},
-		{name: "address of a chat nowhere", text: `sinks: {a: {type: chat, url: "ntfy://ntfy.sh/x", each: user, address: alias}}`, want: []string{"bad_chat_address: sinks.a.address is put in the place of {address}"}},
+		{name: "address of a chat nowhere", text: `sinks: {a: {type: chat, url: "ntfy://ntfy.sh/x", each: user, address: alias}}`, want: []string{"bad_chat_address: sinks.a.address replaces {address}"}},
 		{name: "no address of a chat", text: `sinks: {a: {type: chat, url: "ntfy://ntfy.sh/{address}", each: user}}`, want: []string{"missing_field: sinks.a.address is missing"}},
 		{name: "mention", text: `sinks: {a: {type: chat, url: "ntfy://ntfy.sh/x", mention: "A B"}}`, want: []string{"bad_address_name: sinks.a.mention"}},
 		{name: "field of another channel", text: out("url: x"), want: []string{`unknown_field: there is no field "sinks.a.url"`}, hint: "known fields: breaker, concurrency, format, rate, timeout, type"},
